@@ -1,0 +1,21 @@
+# Every package that Waybill uses, as targets. Debian 12 and 13 differ here and nowhere else in the build.
+find_package(Threads REQUIRED)
+find_package(PkgConfig REQUIRED)
+find_package(Boost 1.81 REQUIRED COMPONENTS url)  # Beast, Asio and DLL are header-only
+find_package(CURL 7.88 REQUIRED)
+find_package(OpenSSL 3 REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(nlohmann_json 3.11 REQUIRED)
+find_package(yaml-cpp REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(prometheus-cpp REQUIRED)
+find_package(tl-expected REQUIRED)
+pkg_check_modules(PQXX REQUIRED IMPORTED_TARGET libpqxx)
+find_path(VALIJSON_INCLUDE_DIR valijson/validator.hpp REQUIRED)
+
+if(NOT TARGET yaml-cpp::yaml-cpp)  # Debian 12 exports it without a namespace
+  add_library(yaml-cpp::yaml-cpp ALIAS yaml-cpp)
+endif()
+if(WAYBILL_TESTS)
+  find_package(GTest REQUIRED)
+endif()

@@ -1,0 +1,16 @@
+# waybill_layer(NAME [USES layer...] [LIBRARIES target...]): host/NAME as the static library waybill_NAME. What it may use is
+# also what it may include: host/LAYERS says so for people and for the test that enforces it.
+function(waybill_layer name)
+  cmake_parse_arguments(ARG "" "" "USES;LIBRARIES" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp)
+  list(TRANSFORM ARG_USES PREPEND waybill_)
+  if(sources)
+    add_library(waybill_${name} STATIC ${sources})
+    target_include_directories(waybill_${name} PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
+    target_link_libraries(waybill_${name} PUBLIC ${ARG_USES} tl::expected PRIVATE waybill_settings ${ARG_LIBRARIES})
+  else()
+    add_library(waybill_${name} INTERFACE)
+    target_include_directories(waybill_${name} INTERFACE ${CMAKE_CURRENT_SOURCE_DIR})
+    target_link_libraries(waybill_${name} INTERFACE ${ARG_USES} tl::expected)
+  endif()
+endfunction()

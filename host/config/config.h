@@ -1,0 +1,87 @@
+// All of the operator's settings, read once into one immutable value. docs/operations/configuration.md lists every key.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+#include "core/problem.h"
+#include "core/retry_timing.h"
+#include "core/time.h"
+
+namespace waybill {
+
+struct ListenAddress {
+  std::string host = "127.0.0.1";
+  std::uint16_t port = 8080;  // 0: any free port; the log and the port file say which
+  bool is_loopback() const;
+};
+
+struct DatabaseConfig {
+  std::string url;                 // an existing server (libpq URI or keyword string), or
+  std::filesystem::path embedded;  // a private PostgreSQL in this folder; exactly one of the two is set
+  std::string schema = "waybill";
+  bool migrate = true;  // apply missing migrations at start
+};
+
+// Where a secret's value is found; never the value itself.
+struct SecretReference {
+  enum class Kind : std::uint8_t { environment, file };
+  Kind kind;
+  std::string name;  // variable name or file path
+};
+
+struct Limits {
+  std::size_t in_flight = 2048;     // deliveries claimed by this host at one time
+  std::size_t per_target = 256;     // of these, for one target
+  std::size_t per_org = 1024;       // of these, for one organisation
+  std::size_t per_host_name = 128;  // open requests to one host name
+  std::size_t blocking_workers = 8; // threads for each action type whose plugin blocks
+  std::size_t claim_batch = 1000;
+  std::size_t http_connections = 10000;
+  std::size_t body_bytes = 1 << 20;
+  std::size_t header_bytes = 16 << 10;
+};
+
+struct Timeouts {
+  Millis attempt{10'000};       // one attempt
+  Millis attempt_grace{1'000};  // after that, how long a silent plugin may take to give up
+  Millis request_read{10'000};  // an HTTP client must have sent its request by then
+  Millis idle{75'000};          // a kept-alive connection without a request
+  Millis drain{20'000};         // SIGTERM: how long work in flight may take
+  Millis lease{60'000};         // a claim that nobody settled for so long is taken back; longer than attempt + grace
+  Millis poll{500};             // the longest time between two looks for due work
+  Millis takeover{250};         // between two looks for dead hosts
+  Millis target_rest{30'000};   // how long a target rests after an outage that named no time itself
+};
+
+struct Config {
+  std::filesystem::path file;  // "" when there was none
+  ListenAddress listen;
+  std::filesystem::path port_file;  // where serve writes the port it got; "" for nowhere
+  bool auth_none = false;
+  DatabaseConfig database;
+  std::filesystem::path registry = "./registry";
+  std::filesystem::path plugins = "./plugins";
+  std::map<std::string, std::string> senders;  // action type -> JSON object of its settings
+  std::map<std::string, std::vector<SecretReference>> secrets;  // newest first; two during a rotation
+  std::map<std::string, RetryTiming> retry;  // "default" is always there
+  Limits limits;
+  Timeouts timeouts;
+  std::string log_level = "info";
+  std::string log_format = "auto";  // auto, json, pretty
+
+  const RetryTiming& retry_for(const std::string& action_type) const;
+};
+
+// Reads a YAML file, then the environment (WAYBILL_ + the key's path in upper case, dots as underscores), then checks all of
+// it. Relative paths in the file are relative to the file's folder, those from the environment to the working directory.
+// `environment` is a list of "NAME=value". An empty `file` means defaults and environment only.
+tl::expected<Config, Problems> load_config(const std::filesystem::path& file, const std::vector<std::string>& environment);
+
+}  // namespace waybill

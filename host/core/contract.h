@@ -1,0 +1,42 @@
+// A target's contract as it was resolved when a submission came in: where to send, and when to stop.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/error.h"
+#include "core/time.h"
+
+namespace waybill {
+
+enum class Policy : std::uint8_t { deadline, max_attempts, one_shot };
+
+std::string_view to_string(Policy policy);
+std::optional<Policy> policy_from(std::string_view word);
+
+struct Contract {
+  std::string target;       // the registry's name
+  std::string action_type;  // selects the sender plugin
+  std::string url;          // http or https
+  std::string destination;  // JSON object for the plugin: the url and the target's further fields
+  Policy policy = Policy::one_shot;
+  Seconds max_acceptance{0};       // policy deadline: all attempts together, counted from the submission's creation
+  std::uint32_t max_attempts = 0;  // policy max_attempts
+  std::vector<std::string> terminal_outcomes;
+  std::vector<std::string> duplicate_reasons;  // the action type's reasons that say "I have this already"
+
+  bool operator==(const Contract&) const = default;
+  bool is_terminal(std::string_view reason) const;
+  bool is_duplicate(std::string_view reason) const;
+  // The moment from which acceptance no longer counts; none without policy deadline.
+  std::optional<Timestamp> deadline(Timestamp created) const;
+};
+
+// The form in which a contract is stored and hashed: JSON with sorted keys. from_json fails only on a damaged database.
+std::string to_json(const Contract& contract);
+Result<Contract> contract_from_json(std::string_view json);
+
+}  // namespace waybill

@@ -1,0 +1,60 @@
+// What travels along the road claim -> execute -> settle: a claimed delivery, and what became of its attempt.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/clock.h"
+#include "core/contract.h"
+#include "core/id.h"
+#include "core/outcome.h"
+#include "core/time.h"
+
+namespace waybill {
+
+// A claimed delivery, to be attempted now. Immutable once claimed.
+struct Job {
+  DeliveryId delivery;
+  SubmissionId submission;
+  OrgId org;
+  RouteId route;
+  ClaimToken token;
+  std::uint32_t attempt = 1;     // the number of this attempt: attempt_count + 1
+  std::uint32_t lease_lost = 0;  // hosts that died with this delivery so far
+  bool maybe_sent_before = false;
+  Timestamp created;              // of the submission, database clock
+  Timestamp claimed_at;           // database clock, read in the claim
+  Clock::Monotonic claimed_mono;  // this host's clock at the same moment, as nearly as can be told
+  std::shared_ptr<const Contract> contract;
+  std::string idempotency_key;
+  std::string payload;
+  std::string context;  // JSON object for the plugin
+};
+
+// The database's time now, reckoned from the claim.
+inline Timestamp database_now(const Job& job, Clock::Monotonic now) {
+  return job.claimed_at + std::chrono::duration_cast<Micros>(now - job.claimed_mono);
+}
+
+// A job that is done with, for now.
+struct Finished {
+  enum class How : std::uint8_t {
+    attempted,   // the sender was called; `outcome` is set
+    expired,     // the contract's time was over before the sender could be called
+    unattempted  // given back: nothing was sent and nothing counts
+  };
+  Job job;
+  How how = How::attempted;
+  std::optional<Outcome> outcome;
+  Timestamp started_at;   // attempted: the call of the sender, database clock
+  Timestamp finished_at;  // database clock
+  std::optional<Millis> not_before;  // unattempted: rest this long before it may be claimed again
+};
+
+using JobSink = std::function<void(std::vector<Job>)>;
+using FinishedSink = std::function<void(std::vector<Finished>)>;
+
+}  // namespace waybill

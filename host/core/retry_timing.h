@@ -1,0 +1,27 @@
+// How long to wait before the next attempt: internal policy per action type, never part of a contract.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "core/time.h"
+
+namespace waybill {
+
+struct RetryTiming {
+  enum class Kind : std::uint8_t { fixed, exponential };
+  Kind kind = Kind::fixed;
+  Millis delay{5000};          // fixed: each wait; exponential: the wait after the first attempt
+  double factor = 2.0;         // exponential: growth per attempt
+  Millis max_delay{3600'000};  // no computed wait is longer
+  double jitter_low = 1.0;     // each wait is multiplied by a random factor from [low, high]
+  double jitter_high = 1.0;
+
+  bool operator==(const RetryTiming&) const = default;
+};
+
+// The wait after `attempts` attempts (>= 1). `random` is uniform in [0, 1). A receiver's retry_after lifts the wait, never
+// shortens it, and is itself capped at one day.
+Millis wait_after(const RetryTiming& timing, std::uint32_t attempts, std::optional<Millis> retry_after, double random);
+
+}  // namespace waybill

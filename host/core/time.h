@@ -1,0 +1,28 @@
+// Points in time by the database's clock, and lengths of time.
+#pragma once
+
+#include <chrono>
+#include <compare>
+#include <cstdint>
+#include <string>
+
+namespace waybill {
+
+using Micros = std::chrono::microseconds;
+using Millis = std::chrono::milliseconds;
+using Seconds = std::chrono::seconds;
+
+// Microseconds since 1970-01-01 UTC, by the clock of the database: the only clock that deadlines and due times are read from.
+struct Timestamp {
+  std::int64_t micros = 0;
+  auto operator<=>(const Timestamp&) const = default;
+
+  friend constexpr Timestamp operator+(Timestamp t, Micros d) { return {t.micros + d.count()}; }
+  friend constexpr Timestamp operator-(Timestamp t, Micros d) { return {t.micros - d.count()}; }
+  friend constexpr Micros operator-(Timestamp a, Timestamp b) { return Micros{a.micros - b.micros}; }
+};
+
+// "2026-01-31T09:30:00.123456Z"
+std::string format_rfc3339(Timestamp t);
+
+}  // namespace waybill

@@ -1,0 +1,50 @@
+// Carries out claimed jobs: each is handed to its action type's sender and comes back exactly once, whatever the plugin does.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/clock.h"
+#include "core/job.h"
+#include "execute/sender.h"
+#include "telemetry/log.h"
+#include "telemetry/metrics.h"
+
+namespace waybill {
+
+struct ExecutorSettings {
+  Millis attempt_timeout{10'000};
+  Millis grace{1'000};       // for a plugin that stays silent past its deadline
+  Millis stuck_after{5'000}; // a sender inside one call of the plugin for so long (or past deadline + grace) is given up
+  std::size_t most_abandoned = 3;  // senders of one action type given up before the action type is switched off
+};
+
+// Safe from any thread. Finished jobs go to the sink in batches, from threads of this.
+class Executor {
+ public:
+  Executor(SenderFactory& factory, const Clock& clock, ExecutorSettings settings, FinishedSink sink, Log& log, Metrics& metrics);
+  ~Executor();  // after stop()
+
+  // Takes jobs over. One whose contract is over comes back `expired`; one whose action type cannot run comes back
+  // `unattempted`. The rest is attempted, each with a deadline of min(attempt_timeout, what its contract leaves).
+  void start(std::vector<Job> jobs);
+
+  enum class State { ready, missing, stuck };  // missing: no plugin, or it could not be created; stuck: switched off
+  State state(std::string_view action_type) const;
+  // How many calls of this action type may be open at one time (a blocking plugin has as many as it has threads).
+  std::size_t concurrency(std::string_view action_type) const;
+  std::size_t in_flight() const;
+
+  // Waits until nothing is in flight, at most `grace`; what is left then is cancelled, and decided as transient, maybe sent.
+  // True when no thread is left inside a plugin, so that the process may end in the ordinary way.
+  bool stop(Millis grace);
+
+ private:
+  struct Core;
+  std::unique_ptr<Core> core_;
+};
+
+}  // namespace waybill

@@ -1,0 +1,43 @@
+// The registry folder as one immutable value: every target with its contract, checked against the loaded plugins.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/action_types.h"
+#include "core/contract.h"
+#include "core/problem.h"
+
+namespace waybill {
+
+class Registry {
+ public:
+  explicit Registry(std::vector<Contract> targets);
+  // Null if there is no such target. Lives as long as this registry.
+  const Contract* find(std::string_view target) const;
+  const std::vector<Contract>& targets() const { return targets_; }
+
+ private:
+  std::vector<Contract> targets_;  // sorted by name
+};
+
+// Reads and checks `folder`/targets.json. All problems are found, not only the first.
+tl::expected<Registry, Problems> load_registry(const std::filesystem::path& folder, const ActionTypes& types);
+
+// The registry in use. A reload swaps in a good one whole, or keeps the old. Safe from any thread.
+class LiveRegistry {
+ public:
+  explicit LiveRegistry(Registry first);
+  std::shared_ptr<const Registry> current() const;
+  void swap_in(Registry next);
+
+ private:
+  mutable std::mutex mutex_;
+  std::shared_ptr<const Registry> current_;
+};
+
+}  // namespace waybill

@@ -1,0 +1,33 @@
+// The operator's secrets by name, resolved from environment and files at start and at reload. Values never leave services/.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/config.h"
+#include "core/problem.h"
+#include "core/secret.h"
+
+namespace waybill {
+
+class Secrets {
+ public:
+  using Values = std::map<std::string, std::vector<Secret>, std::less<>>;  // newest first
+  Secrets() = default;
+  explicit Secrets(Values values) : values_(std::move(values)) {}
+
+  // Reads every reference; a missing variable or unreadable or empty file is a problem that names it. A file's trailing
+  // newline is not part of the secret.
+  static tl::expected<Secrets, Problems> resolve(const std::map<std::string, std::vector<SecretReference>>& references);
+
+  const std::vector<Secret>* find(std::string_view name) const;  // null if unknown
+
+ private:
+  Values values_;
+};
+
+}  // namespace waybill

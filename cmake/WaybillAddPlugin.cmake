@@ -1,0 +1,1 @@
+# waybill_add_plugin()

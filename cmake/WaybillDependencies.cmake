@@ -19,3 +19,8 @@ endif()
 if(WAYBILL_TESTS)
   find_package(GTest REQUIRED)
 endif()
+add_library(waybill_valijson INTERFACE)  # the package has no CMake files on Debian 12
+target_include_directories(waybill_valijson SYSTEM INTERFACE ${VALIJSON_INCLUDE_DIR})
+if(NOT TARGET valijson::valijson)
+  add_library(valijson::valijson ALIAS waybill_valijson)
+endif()

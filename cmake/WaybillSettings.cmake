@@ -24,7 +24,7 @@ if(WAYBILL_CCACHE)
 endif()
 
 add_library(waybill_settings INTERFACE)
-target_compile_options(waybill_settings INTERFACE -Wall -Wextra -Wpedantic -Wshadow
+target_compile_options(waybill_settings INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wno-missing-field-initializers
   $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>)
 if(WAYBILL_WERROR)
   target_compile_options(waybill_settings INTERFACE -Werror)

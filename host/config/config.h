@@ -19,7 +19,8 @@ namespace waybill {
 struct ListenAddress {
   std::string host = "127.0.0.1";
   std::uint16_t port = 8080;  // 0: any free port; the log and the port file say which
-  bool is_loopback() const;
+  bool operator==(const ListenAddress&) const = default;
+  bool is_loopback() const;  // localhost, 127.0.0.0/8 or ::1
 };
 
 struct DatabaseConfig {
@@ -27,6 +28,7 @@ struct DatabaseConfig {
   std::filesystem::path embedded;  // a private PostgreSQL in this folder; exactly one of the two is set
   std::string schema = "waybill";
   bool migrate = true;  // apply missing migrations at start
+  bool operator==(const DatabaseConfig&) const = default;
 };
 
 // Where a secret's value is found; never the value itself.
@@ -34,6 +36,7 @@ struct SecretReference {
   enum class Kind : std::uint8_t { environment, file };
   Kind kind;
   std::string name;  // variable name or file path
+  bool operator==(const SecretReference&) const = default;
 };
 
 struct Limits {
@@ -46,6 +49,7 @@ struct Limits {
   std::size_t http_connections = 10000;
   std::size_t body_bytes = 1 << 20;
   std::size_t header_bytes = 16 << 10;
+  bool operator==(const Limits&) const = default;
 };
 
 struct Timeouts {
@@ -58,6 +62,7 @@ struct Timeouts {
   Millis poll{500};             // the longest time between two looks for due work
   Millis takeover{250};         // between two looks for dead hosts
   Millis target_rest{30'000};   // how long a target rests after an outage that named no time itself
+  bool operator==(const Timeouts&) const = default;
 };
 
 struct Config {
@@ -70,12 +75,13 @@ struct Config {
   std::filesystem::path plugins = "./plugins";
   std::map<std::string, std::string> senders;  // action type -> JSON object of its settings
   std::map<std::string, std::vector<SecretReference>> secrets;  // newest first; two during a rotation
-  std::map<std::string, RetryTiming> retry;  // "default" is always there
+  std::map<std::string, RetryTiming> retry{{"default", {}}};  // "default" is always there
   Limits limits;
   Timeouts timeouts;
   std::string log_level = "info";
   std::string log_format = "auto";  // auto, json, pretty
 
+  bool operator==(const Config&) const = default;
   const RetryTiming& retry_for(const std::string& action_type) const;
 };
 

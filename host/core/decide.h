@@ -15,7 +15,7 @@ namespace waybill {
 inline constexpr std::uint32_t kMostLeasesLost = 3;
 
 struct Decision {
-  enum class Kind : std::uint8_t { accept, reject, exhaust, retry, defer, dead_letter };
+  enum class Kind : std::uint8_t { accept, reject, exhaust, retry, dead_letter };
   Kind kind;
   std::string reason;   // reject, exhaust, dead_letter
   Timestamp retry_at{};  // retry

@@ -1,0 +1,57 @@
+// Hands each answer over once, and lets late ones go.
+#include "api/server_mailbox.h"
+
+namespace waybill {
+
+// Shared by the copies of one reply function; the last one to go answers if nobody has.
+class Mailbox::Ticket {
+ public:
+  Ticket(std::shared_ptr<Mailbox> mailbox, std::uint64_t number) : mailbox_(std::move(mailbox)), number_(number) {}
+  Ticket(const Ticket&) = delete;
+  Ticket& operator=(const Ticket&) = delete;
+  ~Ticket() { mailbox_->deliver(number_, error_response(500, "internal_error", "the request was left without an answer")); }
+  void deliver(Answer answer) { mailbox_->deliver(number_, std::move(answer)); }
+
+ private:
+  std::shared_ptr<Mailbox> mailbox_;
+  std::uint64_t number_;
+};
+
+Reply Mailbox::expect_response() {
+  return [ticket = next_ticket()](Response response) { ticket->deliver(std::move(response)); };
+}
+
+std::function<void(std::optional<Principal>)> Mailbox::expect_principal() {
+  return [ticket = next_ticket()](std::optional<Principal> principal) { ticket->deliver(std::move(principal)); };
+}
+
+std::shared_ptr<Mailbox::Ticket> Mailbox::next_ticket() {
+  std::lock_guard lock(mutex_);
+  answer_.reset();
+  expected_ = ++last_;
+  return std::make_shared<Ticket>(shared_from_this(), expected_);
+}
+
+void Mailbox::deliver(std::uint64_t number, Answer answer) {
+  std::lock_guard lock(mutex_);
+  if (number != expected_) return;
+  expected_ = 0;
+  answer_ = std::move(answer);
+  if (waiting_) wake_();
+  waiting_ = false;
+}
+
+std::optional<Mailbox::Answer> Mailbox::take() {
+  std::lock_guard lock(mutex_);
+  waiting_ = !answer_;
+  return std::exchange(answer_, std::nullopt);
+}
+
+void Mailbox::close() {
+  std::lock_guard lock(mutex_);
+  expected_ = 0;
+  waiting_ = false;
+  answer_.reset();
+}
+
+}  // namespace waybill

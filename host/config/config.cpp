@@ -1,0 +1,257 @@
+// Reads the file, then the environment, then checks what only the whole can tell. All problems are collected.
+#include "config/config.h"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <fstream>
+#include <sstream>
+#include <system_error>
+
+#include "config/document.h"
+#include "config/keys.h"
+#include "config/value.h"
+
+namespace waybill {
+namespace {
+
+using config::Key;
+using config::Node;
+using config::Value;
+
+constexpr std::uintmax_t kLargestFile = 1 << 20;
+constexpr std::string_view kPrefix = "WAYBILL_";
+constexpr std::array<std::string_view, 3> kForeignPrefixes{"WAYBILL_TEST_", "WAYBILL_BENCH_", "WAYBILL_SECRET_"};
+
+tl::expected<std::string, std::string> read_text(const std::filesystem::path& file) {
+  std::error_code error;
+  const auto status = std::filesystem::status(file, error);
+  if (error) return tl::unexpected("cannot be read: " + error.message());
+  if (!std::filesystem::is_regular_file(status)) return tl::unexpected(std::string("cannot be read: not a file"));
+  if (std::filesystem::file_size(file, error) > kLargestFile || error)
+    return tl::unexpected(std::string("cannot be read: larger than 1 MiB"));
+  std::ifstream in(file, std::ios::binary);
+  if (!in) return tl::unexpected("cannot be read: " + std::generic_category().message(errno));
+  std::ostringstream text;
+  text << in.rdbuf();
+  if (in.bad() || text.bad()) return tl::unexpected("cannot be read: " + std::generic_category().message(errno));
+  return text.str();
+}
+
+std::string list_of_keys(std::string_view section) {
+  std::string list;
+  std::string_view last;
+  for (const auto& key : config::keys()) {
+    auto word = section.empty() ? key.path.substr(0, key.path.find('.')) : key.path.substr(key.path.find('.') + 1);
+    if ((!section.empty() && key.section() != section) || word == last) continue;
+    list.append(list.empty() ? "" : ", ").append(word);
+    last = word;
+  }
+  return list;
+}
+
+const Key* find_key(std::string_view path) {
+  for (const auto& key : config::keys())
+    if (key.path == path) return &key;
+  return nullptr;
+}
+
+const Key* find_named(std::string_view section) {
+  for (const auto& key : config::keys())
+    if (key.is_named() && key.section() == section) return &key;
+  return nullptr;
+}
+
+bool is_section(std::string_view name) {
+  return std::any_of(config::keys().begin(), config::keys().end(), [&](const Key& key) { return key.section() == name; });
+}
+
+// Reads one Config; made for one call of load_config.
+class Loading {
+ public:
+  explicit Loading(const std::filesystem::path& file) : name_(file.string()), folder_(file.parent_path()) {
+    config_.file = file;
+    config_.registry = (folder_ / config_.registry).lexically_normal();
+    config_.plugins = (folder_ / config_.plugins).lexically_normal();
+  }
+
+  bool read_file();  // false when the file as a whole cannot be used
+  void read_environment(const std::vector<std::string>& environment);
+  void check_whole();
+  tl::expected<Config, Problems> result() {
+    if (!problems_.empty()) return tl::unexpected(std::move(problems_));
+    return std::move(config_);
+  }
+
+ private:
+  void read_section(const Node& section);
+  void read_variable(const std::string& name, const std::string& text);
+  std::string named_entry(const Key& key, const std::string& variable) const;
+  void read(const Key& key, const Value& value, const std::string& path, Problem place);
+  void report(const std::string& path, std::string message);
+  bool has_problem(std::string_view path) const;
+
+  std::string name_;
+  std::filesystem::path folder_;
+  std::filesystem::path working_directory_;
+  Config config_;
+  Problems problems_;
+  std::map<std::string, Problem> places_;  // where each key that is set was set last
+};
+
+void Loading::read(const Key& key, const Value& value, const std::string& path, Problem place) {
+  key.read(value, path.substr(path.find('.') + 1), config_);
+  places_[path] = std::move(place);
+}
+
+bool Loading::read_file() {
+  if (name_.empty()) return true;
+  const auto text = read_text(config_.file);
+  if (!text) {
+    problems_.push_back({name_, 0, "", text.error()});
+    return false;
+  }
+  const auto document = config::parse_document(*text, name_);
+  if (!document) {
+    problems_ = document.error();
+    return false;
+  }
+  if (document->kind != Node::Kind::map && document->kind != Node::Kind::empty) {
+    problems_.push_back({name_, 1, "", "must be a mapping of keys to values"});
+    return false;
+  }
+  for (const auto& node : document->children) {
+    if (is_section(node.key))
+      read_section(node);
+    else if (const auto* key = find_key(node.key))
+      read(*key, Value(node, name_, node.key, folder_, problems_), node.key, {name_, node.line, node.key, ""});
+    else
+      problems_.push_back({name_, node.line, node.key, "unknown key (known here: " + list_of_keys("") + ")"});
+  }
+  if (places_.contains("database.url") && places_.contains("database.embedded")) {
+    const auto line = places_["database.url"].line;
+    report("database.embedded", "database.url is set as well (line " + std::to_string(line) + "): keep exactly one of the two");
+  }
+  return true;
+}
+
+void Loading::read_section(const Node& section) {
+  if (section.kind == Node::Kind::empty) return;
+  if (section.kind != Node::Kind::map)
+    return problems_.push_back({name_, section.line, section.key, "must be a mapping (keys here: " + list_of_keys(section.key) + ")"});
+  for (const auto& node : section.children) {
+    const auto path = config::join_path(section.key, node.key);
+    const auto* key = find_named(section.key);
+    if (!key) key = find_key(path);
+    if (key)
+      read(*key, Value(node, name_, path, folder_, problems_), path, {name_, node.line, path, ""});
+    else
+      problems_.push_back({name_, node.line, path, "unknown key (known here: " + list_of_keys(section.key) + ")"});
+  }
+}
+
+void Loading::read_environment(const std::vector<std::string>& environment) {
+  for (const auto& entry : environment) {
+    const auto name = entry.substr(0, entry.find('='));
+    if (name.size() == entry.size() || !name.starts_with(kPrefix) || name == "WAYBILL_CONFIG") continue;
+    if (std::any_of(kForeignPrefixes.begin(), kForeignPrefixes.end(), [&](auto prefix) { return name.starts_with(prefix); })) continue;
+    read_variable(name, entry.substr(name.size() + 1));
+  }
+  const auto is_new = [&](const char* path) { return places_.contains(path) && places_[path].file.empty(); };
+  const bool url = is_new("database.url"), embedded = is_new("database.embedded");
+  if (url && embedded) return report("database.embedded", "WAYBILL_DATABASE_URL is set as well: keep exactly one of the two");
+  if (url) config_.database.embedded.clear();
+  if (embedded) config_.database.url.clear();
+}
+
+// The file's entry that this variable is about, whatever the case of its name; else a new one in lower case.
+std::string Loading::named_entry(const Key& key, const std::string& variable) const {
+  const auto section = std::string(key.section());
+  for (const auto& [path, place] : places_)
+    if (path.starts_with(section + ".") && config::environment_name_of(path) == variable) return path;
+  auto name = variable.substr(config::environment_name_of(section + ".").size());
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return config::join_path(section, name);
+}
+
+void Loading::read_variable(const std::string& name, const std::string& text) {
+  const auto place = Problem{"", 0, name, ""};
+  for (const auto& key : config::keys()) {
+    if (!key.is_named()) {
+      if (key.environment_name() != name) continue;
+      const Node node{.kind = Node::Kind::scalar, .line = 0, .key = {}, .text = text, .plain = true, .children = {}};
+      return read(key, Value(node, "", name, working_directory_, problems_), std::string(key.path), place);
+    }
+    const auto prefix = config::environment_name_of(std::string(key.section()) + ".");
+    if (!name.starts_with(prefix) || name.size() == prefix.size()) continue;
+    auto document = config::parse_document(text, "");
+    if (!document) {
+      for (const auto& problem : document.error())
+        problems_.push_back({"", 0, config::join_path(name, problem.field), problem.message});
+      return;
+    }
+    return read(key, Value(*document, "", name, working_directory_, problems_), named_entry(key, name), place);
+  }
+  problems_.push_back({"", 0, name,
+                       "no key has this name: a key's variable is WAYBILL_ and its path in upper case, such as WAYBILL_LIMITS_PER_TARGET "
+                       "(keys: " + list_of_keys("") + ")"});
+}
+
+bool Loading::has_problem(std::string_view path) const {
+  return std::any_of(problems_.begin(), problems_.end(), [&](const Problem& problem) {
+    return problem.field == path || problem.field == config::environment_name_of(path);
+  });
+}
+
+void Loading::report(const std::string& path, std::string message) {
+  const auto at = places_.find(path);
+  auto problem = at != places_.end() ? at->second : Problem{name_, 0, path, ""};
+  problem.message = std::move(message);
+  problems_.push_back(std::move(problem));
+}
+
+void Loading::check_whole() {
+  const auto& database = config_.database;
+  if (database.url.empty() && database.embedded.empty() && !has_problem("database.url") && !has_problem("database.embedded") &&
+      !has_problem("database"))
+    report("database",
+           "no database is set: give database.url (WAYBILL_DATABASE_URL) the address of a PostgreSQL server, or database.embedded "
+           "(WAYBILL_DATABASE_EMBEDDED) the folder of a private one");
+  if (config_.auth_none && !config_.listen.is_loopback() && !has_problem("listen"))
+    report("auth", "none is only allowed on a loopback address (127.0.0.1, ::1 or localhost), and listen is " + config_.listen.host +
+                       ": use tokens");
+  const auto& timeouts = config_.timeouts;
+  const auto least = timeouts.attempt + timeouts.attempt_grace + Millis{1000};
+  if (timeouts.lease <= least && !has_problem("timeouts.lease") && !has_problem("timeouts.attempt") &&
+      !has_problem("timeouts.attempt_grace"))
+    report("timeouts.lease", "must be longer than attempt + attempt_grace + 1s, which is " + config::format_duration(least) +
+                                 ", not " + config::format_duration(timeouts.lease));
+}
+
+}  // namespace
+
+bool ListenAddress::is_loopback() const {
+  if (host == "localhost") return true;
+  in_addr v4{};
+  if (inet_pton(AF_INET, host.c_str(), &v4) == 1) return ntohl(v4.s_addr) >> 24 == 127;
+  in6_addr v6{};
+  return inet_pton(AF_INET6, host.c_str(), &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
+}
+
+const RetryTiming& Config::retry_for(const std::string& action_type) const {
+  const auto own = retry.find(action_type);
+  return own != retry.end() ? own->second : retry.at("default");
+}
+
+tl::expected<Config, Problems> load_config(const std::filesystem::path& file, const std::vector<std::string>& environment) {
+  Loading loading(file);
+  const bool usable = loading.read_file();
+  loading.read_environment(environment);
+  if (usable) loading.check_whole();
+  return loading.result();
+}
+
+}  // namespace waybill

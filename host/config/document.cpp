@@ -1,0 +1,168 @@
+// Builds the tree from yaml-cpp's events, so that duplicate keys, quotes and lines are still there to be seen.
+#include "config/document.h"
+
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/parser.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+namespace waybill::config {
+namespace {
+
+constexpr std::size_t kDeepest = 32;
+
+struct Refused {
+  int line;
+  std::string message;
+};
+
+int line_of(const YAML::Mark& mark) { return mark.line + 1; }
+
+bool names_own_type(const std::string& tag, std::string_view standard) {
+  return !tag.empty() && tag != "?" && tag != "!" && tag != std::string("tag:yaml.org,2002:").append(standard);
+}
+
+class TreeBuilder final : public YAML::EventHandler {
+ public:
+  Node root;
+
+  void OnDocumentStart(const YAML::Mark&) override {}
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t) override { add({.kind = Node::Kind::empty, .line = line_of(mark)}); }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override { throw Refused{line_of(mark), "aliases (*name) are not allowed"}; }
+
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t, const std::string& value) override {
+    if (names_own_type(tag, "str")) throw Refused{line_of(mark), "tags (!name) are not allowed"};
+    add({.kind = Node::Kind::scalar, .line = line_of(mark), .text = value, .plain = tag.empty() || tag == "?"});
+  }
+
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t, YAML::EmitterStyle::value) override {
+    if (names_own_type(tag, "seq")) throw Refused{line_of(mark), "tags (!name) are not allowed"};
+    open({.kind = Node::Kind::list, .line = line_of(mark)});
+  }
+  void OnSequenceEnd() override { close(); }
+
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t, YAML::EmitterStyle::value) override {
+    if (names_own_type(tag, "map")) throw Refused{line_of(mark), "tags (!name) are not allowed"};
+    open({.kind = Node::Kind::map, .line = line_of(mark)});
+  }
+  void OnMapEnd() override { close(); }
+
+ private:
+  struct Open {
+    Node node;
+    bool has_key = false;  // a map whose next event is the value of `key`
+    std::string key;
+    int key_line = 0;
+  };
+
+  void open(Node node) {
+    if (open_.size() >= kDeepest) throw Refused{node.line, "nested deeper than " + std::to_string(kDeepest) + " levels"};
+    if (!open_.empty() && open_.back().node.kind == Node::Kind::map && !open_.back().has_key)
+      throw Refused{node.line, "a key must be a word"};
+    open_.push_back({.node = std::move(node)});
+  }
+
+  void close() {
+    Node done = std::move(open_.back().node);
+    open_.pop_back();
+    add(std::move(done));
+  }
+
+  void add(Node node) {
+    if (open_.empty()) {
+      root = std::move(node);
+      return;
+    }
+    auto& parent = open_.back();
+    if (parent.node.kind == Node::Kind::map) {
+      if (!parent.has_key) {
+        if (node.kind != Node::Kind::scalar || node.text.empty()) throw Refused{node.line, "a key must be a word"};
+        parent.has_key = true;
+        parent.key = std::move(node.text);
+        parent.key_line = node.line;
+        return;
+      }
+      parent.has_key = false;
+      node.key = std::move(parent.key);
+      node.line = parent.key_line;
+    }
+    parent.node.children.push_back(std::move(node));
+  }
+
+  std::vector<Open> open_;
+};
+
+void find_duplicates(const Node& node, const std::string& path, const std::string& file, Problems& problems) {
+  std::set<std::string_view> seen;
+  for (const auto& child : node.children) {
+    const auto child_path = join_path(path, child.key);
+    if (node.kind == Node::Kind::map && !seen.insert(child.key).second)
+      problems.push_back({file, child.line, child_path, "stands here a second time; a key may stand once"});
+    find_duplicates(child, child_path, file, problems);
+  }
+}
+
+nlohmann::json value_of(const Node& node) {
+  switch (node.kind) {
+    case Node::Kind::empty: return nullptr;
+    case Node::Kind::list: {
+      auto list = nlohmann::json::array();
+      for (const auto& child : node.children) list.push_back(value_of(child));
+      return list;
+    }
+    case Node::Kind::map: {
+      auto map = nlohmann::json::object();
+      for (const auto& child : node.children) map[child.key] = value_of(child);
+      return map;
+    }
+    case Node::Kind::scalar: break;
+  }
+  if (!node.plain) return node.text;
+  auto value = nlohmann::json::parse(node.text, nullptr, false);
+  if (value.is_boolean() || value.is_number_integer()) return value;
+  const bool has_point = node.text.find_first_of(".eE") != std::string::npos;  // else a whole number that is too long to keep
+  return value.is_number_float() && has_point ? value : nlohmann::json(node.text);
+}
+
+}  // namespace
+
+const Node* Node::find(std::string_view name) const {
+  for (const auto& child : children)
+    if (child.key == name) return &child;
+  return nullptr;
+}
+
+std::string join_path(std::string_view parent, std::string_view name) {
+  if (parent.empty() || name.empty()) return std::string(parent.empty() ? name : parent);
+  return std::string(parent).append(".").append(name);
+}
+
+tl::expected<Node, Problems> parse_document(const std::string& text, const std::string& file) {
+  TreeBuilder builder;
+  try {
+    std::istringstream in(text);
+    YAML::Parser parser(in);
+    if (parser.HandleNextDocument(builder)) {
+      TreeBuilder second;
+      if (parser.HandleNextDocument(second)) throw Refused{second.root.line, "a second document is not allowed"};
+    }
+  } catch (const Refused& refused) {
+    return tl::unexpected(Problems{{file, refused.line, "", refused.message}});
+  } catch (const YAML::Exception& error) {
+    return tl::unexpected(Problems{{file, error.mark.is_null() ? 0 : line_of(error.mark), "", "not valid YAML: " + error.msg}});
+  }
+  Problems problems;
+  find_duplicates(builder.root, "", file, problems);
+  if (!problems.empty()) return tl::unexpected(std::move(problems));
+  return std::move(builder.root);
+}
+
+std::string to_json(const Node& node) {
+  return value_of(node).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace waybill::config

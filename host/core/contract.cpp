@@ -1,0 +1,69 @@
+// Contracts: their words, their stored form, and the questions that decide() asks of them.
+#include "core/contract.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace waybill {
+
+std::string_view to_string(Policy policy) {
+  switch (policy) {
+    case Policy::deadline: return "deadline";
+    case Policy::max_attempts: return "max_attempts";
+    case Policy::one_shot: return "one_shot";
+  }
+  return "one_shot";
+}
+
+std::optional<Policy> policy_from(std::string_view word) {
+  for (Policy policy : {Policy::deadline, Policy::max_attempts, Policy::one_shot})
+    if (to_string(policy) == word) return policy;
+  return std::nullopt;
+}
+
+bool Contract::is_terminal(std::string_view reason) const {
+  return std::find(terminal_outcomes.begin(), terminal_outcomes.end(), reason) != terminal_outcomes.end();
+}
+
+bool Contract::is_duplicate(std::string_view reason) const {
+  return std::find(duplicate_reasons.begin(), duplicate_reasons.end(), reason) != duplicate_reasons.end();
+}
+
+std::optional<Timestamp> Contract::deadline(Timestamp created) const {
+  if (policy != Policy::deadline) return std::nullopt;
+  return created + max_acceptance;
+}
+
+std::string to_json(const Contract& c) {
+  nlohmann::json j{{"target", c.target},
+                   {"actionType", c.action_type},
+                   {"url", c.url},
+                   {"destination", c.destination},
+                   {"policy", to_string(c.policy)},
+                   {"terminalOutcomes", c.terminal_outcomes},
+                   {"duplicateReasons", c.duplicate_reasons}};
+  if (c.policy == Policy::deadline) j["maxAcceptanceSeconds"] = c.max_acceptance.count();
+  if (c.policy == Policy::max_attempts) j["maxAttempts"] = c.max_attempts;
+  return j.dump();
+}
+
+Result<Contract> contract_from_json(std::string_view text) {
+  try {
+    const auto j = nlohmann::json::parse(text);
+    const auto policy = policy_from(j.at("policy").get<std::string>());
+    if (!policy) return fail(Error::Kind::bug, "a stored contract has an unknown policy");
+    return Contract{.target = j.at("target"),
+                    .action_type = j.at("actionType"),
+                    .url = j.at("url"),
+                    .destination = j.at("destination"),
+                    .policy = *policy,
+                    .max_acceptance = Seconds{j.value("maxAcceptanceSeconds", std::int64_t{0})},
+                    .max_attempts = j.value("maxAttempts", 0u),
+                    .terminal_outcomes = j.at("terminalOutcomes"),
+                    .duplicate_reasons = j.at("duplicateReasons")};
+  } catch (const nlohmann::json::exception& e) {
+    return fail(Error::Kind::bug, std::string("a stored contract cannot be read: ") + e.what());
+  }
+}
+
+}  // namespace waybill

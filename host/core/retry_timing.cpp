@@ -1,0 +1,19 @@
+// The arithmetic of waits between attempts.
+#include "core/retry_timing.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace waybill {
+
+Millis wait_after(const RetryTiming& timing, std::uint32_t attempts, std::optional<Millis> retry_after, double random) {
+  constexpr Millis kDay = std::chrono::hours(24);
+  double wait = static_cast<double>(timing.delay.count());
+  if (timing.kind == RetryTiming::Kind::exponential && attempts > 1) wait *= std::pow(timing.factor, attempts - 1);
+  wait = std::min(wait, static_cast<double>(timing.max_delay.count()));  // also tames an infinite power
+  wait *= timing.jitter_low + (timing.jitter_high - timing.jitter_low) * random;
+  const Millis own{std::llround(std::clamp(wait, 0.0, static_cast<double>(timing.max_delay.count())))};
+  return retry_after ? std::max(own, std::min(*retry_after, kDay)) : own;
+}
+
+}  // namespace waybill

@@ -1,0 +1,207 @@
+// libpqxx, and nothing of it beyond this file.
+#include "store/pg.h"
+
+#include <charconv>
+#include <pqxx/pqxx>
+#include <set>
+
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"  // libpqxx 7 deprecates what 6 and 7 share
+
+namespace waybill {
+namespace {
+
+// A commit that the server could not replicate as it was asked to comes with a warning, not an error.
+class SyncWatch final : public pqxx::errorhandler {
+ public:
+  explicit SyncWatch(pqxx::connection& connection) : pqxx::errorhandler(connection) {}
+  bool operator()(const char message[]) noexcept override {
+    if (std::string_view(message).find("wait for synchronous replication") != std::string_view::npos) cancelled_ = true;
+    return false;
+  }
+  bool take() { return std::exchange(cancelled_, false); }
+
+ private:
+  bool cancelled_ = false;
+};
+
+bool is_keyword_string(const std::string& url) { return !url.starts_with("postgresql://") && !url.starts_with("postgres://"); }
+
+std::string with_defaults(const std::string& url, std::string_view purpose) {
+  const bool keywords = is_keyword_string(url);
+  std::string all = url;
+  const auto add = [&](std::string_view key, std::string_view value) {
+    if (url.find(key) != std::string::npos) return;
+    all += keywords ? " " : (all.find('?') == std::string::npos ? "?" : "&");
+    all.append(key).append("=").append(value);
+  };
+  add("connect_timeout", "5");
+  add("tcp_user_timeout", "15000");
+  add("application_name", "waybill-" + std::string(purpose));
+  return all;
+}
+
+std::string quoted_identifier(std::string_view name) {
+  std::string text = "\"";
+  for (const char c : name) text.append(c == '"' ? 2 : 1, c);
+  return text + '"';
+}
+
+// Whether trying again on a fresh connection may help.
+bool may_pass(std::string_view sqlstate) {
+  const auto group = sqlstate.substr(0, 2);
+  return group == "08" || group == "40" || group == "53" || group == "57" || group == "58" || sqlstate == "25006";
+}
+
+pqxx::result execute(pqxx::nontransaction& work, const char* name, const Parameters& parameters) {
+#if PQXX_VERSION_MAJOR >= 7
+  pqxx::params all;
+  all.reserve(parameters.size());
+  for (const auto& p : parameters) p ? all.append(pqxx::zview(*p)) : all.append();
+  return work.exec_prepared(name, all);
+#else
+  std::vector<const char*> all;
+  all.reserve(parameters.size());
+  for (const auto& p : parameters) all.push_back(p ? p->c_str() : nullptr);
+  return work.exec_prepared(name, pqxx::prepare::make_dynamic_params(all));
+#endif
+}
+
+}  // namespace
+
+struct Rows::Held {
+  pqxx::result result;
+};
+Rows::Rows() : held_(std::make_unique<Held>()) {}
+Rows::~Rows() = default;
+Rows::Rows(Rows&&) noexcept = default;
+Rows& Rows::operator=(Rows&&) noexcept = default;
+std::size_t Rows::size() const { return static_cast<std::size_t>(held_->result.size()); }
+
+bool Rows::is_null(std::size_t row, int column) const {
+  return held_->result[static_cast<pqxx::result::size_type>(row)][static_cast<pqxx::row::size_type>(column)].is_null();
+}
+std::string_view Rows::text(std::size_t row, int column) const {
+  const auto field = held_->result[static_cast<pqxx::result::size_type>(row)][static_cast<pqxx::row::size_type>(column)];
+  return {field.c_str(), static_cast<std::size_t>(field.size())};
+}
+std::int64_t Rows::number(std::size_t row, int column) const {
+  const auto digits = text(row, column);
+  std::int64_t value = 0;
+  std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  return value;
+}
+bool Rows::flag(std::size_t row, int column) const { return text(row, column) == "t"; }
+
+void ArrayText::next() {
+  if (text_.size() > 1) text_ += ',';
+}
+ArrayText& ArrayText::add(std::int64_t value) {
+  next();
+  text_ += std::to_string(value);
+  return *this;
+}
+ArrayText& ArrayText::add(std::string_view value) {
+  next();
+  text_ += '"';
+  for (std::size_t start = 0;;) {
+    const auto special = value.find_first_of("\"\\", start);
+    text_.append(value.substr(start, special - start));
+    if (special == std::string_view::npos) break;
+    text_ += '\\';
+    text_ += value[special];
+    start = special + 1;
+  }
+  text_ += '"';
+  return *this;
+}
+ArrayText& ArrayText::add_flag(bool value) {
+  next();
+  text_ += value ? 't' : 'f';
+  return *this;
+}
+ArrayText& ArrayText::add_null() {
+  next();
+  text_ += "NULL";
+  return *this;
+}
+std::string ArrayText::take() { return std::move(text_ += '}'); }
+
+struct Connection::Session {
+  explicit Session(const std::string& options) : connection(options), sync_watch(connection) {
+#if PQXX_VERSION_MAJOR < 7
+    connection.inhibit_reactivation(true);  // a lost session must not come back unnoticed: locks went with it
+#endif
+  }
+  pqxx::connection connection;
+  SyncWatch sync_watch;  // after the connection: it must go first
+  std::set<std::string_view> prepared;
+
+  template <class Work>
+  Result<Rows> guarded(std::string_view what, Work work) {
+    try {
+      Rows rows = work();
+      if (sync_watch.take()) return fail(Error::Kind::unavailable, std::string(what) + ": committed here, but not on the synchronous standby");
+      return rows;
+    } catch (const pqxx::broken_connection& e) {
+      return fail(Error::Kind::unavailable, std::string(what) + ": the database connection is lost: " + e.what());
+    } catch (const pqxx::sql_error& e) {
+      const bool temporary = may_pass(e.sqlstate()) || !connection.is_open();
+      return fail(temporary ? Error::Kind::unavailable : Error::Kind::bug, std::string(what) + ": " + e.what() + " [" + e.sqlstate() + "]");
+    } catch (const std::exception& e) {
+      return fail(connection.is_open() ? Error::Kind::bug : Error::Kind::unavailable, std::string(what) + ": " + e.what());
+    }
+  }
+};
+
+Connection::Connection(std::unique_ptr<Session> session) : session_(std::move(session)) {}
+Connection::~Connection() = default;
+Connection::Connection(Connection&&) noexcept = default;
+Connection& Connection::operator=(Connection&&) noexcept = default;
+bool Connection::is_open() const { return session_->connection.is_open(); }
+
+Result<Connection> Connection::open(const DatabaseAddress& address, std::string_view purpose) {
+  try {
+    Connection opened(std::make_unique<Session>(with_defaults(address.url, purpose)));
+    // Plans must not depend on what the tables held when the first one was made: index scans, planned once.
+    auto set = opened.script("SET search_path TO " + quoted_identifier(address.schema) +
+                             "; SET TimeZone TO 'UTC'; SET jit TO off; SET plan_cache_mode TO force_generic_plan; SET enable_seqscan TO off;"
+                             " SET client_min_messages TO warning; SET client_encoding TO 'UTF8'");
+    if (!set) return tl::unexpected(set.error());
+    return opened;
+  } catch (const std::exception& e) {
+    return fail(Error::Kind::unavailable, std::string("cannot connect to the database: ") + e.what());
+  }
+}
+
+Result<Rows> Connection::run(const Statement& statement, const Parameters& parameters) {
+  return session_->guarded(statement.name, [&] {
+    if (session_->prepared.insert(statement.name).second) session_->connection.prepare(statement.name, statement.sql);
+    pqxx::nontransaction work(session_->connection);
+    Rows rows;
+    rows.held_->result = execute(work, statement.name, parameters);
+    return rows;
+  });
+}
+
+Result<Rows> Connection::script(const std::string& sql) {
+  return session_->guarded("script", [&] {
+    pqxx::nontransaction work(session_->connection);
+    Rows rows;
+    rows.held_->result = work.exec(sql);  // the simple protocol runs several statements as one transaction
+    return rows;
+  });
+}
+
+Result<Rows> Link::run(const Statement& statement, const Parameters& parameters) {
+  if (connection_ && !connection_->is_open()) connection_.reset();
+  if (!connection_) {
+    auto opened = Connection::open(address_, purpose_);
+    if (!opened) return tl::unexpected(opened.error());
+    connection_ = std::move(*opened);
+  }
+  auto rows = connection_->run(statement, parameters);
+  if (!rows && !connection_->is_open()) connection_.reset();
+  return rows;
+}
+
+}  // namespace waybill

@@ -1,0 +1,98 @@
+// A thin skin over libpqxx: prepared statements in, text rows out, failures as values. Only store/ includes this, only pg.cpp
+// includes libpqxx, and what differs between libpqxx 6 and 7 is there.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/error.h"
+#include "core/time.h"
+
+namespace waybill {
+
+// A named statement; prepared once per connection.
+struct Statement {
+  const char* name;
+  const char* sql;
+};
+
+class Rows {
+ public:
+  Rows();
+  ~Rows();
+  Rows(Rows&&) noexcept;
+  Rows& operator=(Rows&&) noexcept;
+
+  std::size_t size() const;
+  bool is_null(std::size_t row, int column) const;
+  std::string_view text(std::size_t row, int column) const;  // borrowed from this
+  std::int64_t number(std::size_t row, int column) const;
+  bool flag(std::size_t row, int column) const;
+  Timestamp time(std::size_t row, int column) const { return {number(row, column)}; }  // a column made with micros()
+
+ private:
+  friend class Connection;
+  struct Held;
+  std::unique_ptr<Held> held_;
+};
+
+// The text form of a PostgreSQL array, grown element by element.
+class ArrayText {
+ public:
+  ArrayText& add(std::int64_t value);
+  ArrayText& add(std::string_view value);  // must not hold NUL bytes
+  ArrayText& add_flag(bool value);
+  ArrayText& add_null();
+  std::string take();
+
+ private:
+  void next();
+  std::string text_ = "{";
+};
+
+using Parameters = std::vector<std::optional<std::string>>;
+
+struct DatabaseAddress {
+  std::string url;  // libpq URI or keyword string
+  std::string schema;
+};
+
+// One session. Not safe for several threads at once. After Error::unavailable the session may be gone: ask is_open().
+class Connection {
+ public:
+  // `purpose` shows in pg_stat_activity. Opening a schema that does not exist is fine until a statement needs it.
+  static Result<Connection> open(const DatabaseAddress& address, std::string_view purpose);
+  ~Connection();
+  Connection(Connection&&) noexcept;
+  Connection& operator=(Connection&&) noexcept;
+
+  // One statement, committed when this returns. Error::unavailable: it may or may not have been carried out.
+  Result<Rows> run(const Statement& statement, const Parameters& parameters = {});
+  // One or more statements in one transaction.
+  Result<Rows> script(const std::string& sql);
+  bool is_open() const;
+
+ private:
+  struct Session;
+  explicit Connection(std::unique_ptr<Session> session);
+  std::unique_ptr<Session> session_;
+};
+
+// A connection that is opened when it is needed and again after it was lost.
+class Link {
+ public:
+  Link(DatabaseAddress address, std::string purpose) : address_(std::move(address)), purpose_(std::move(purpose)) {}
+  Result<Rows> run(const Statement& statement, const Parameters& parameters = {});
+  void close() { connection_.reset(); }
+
+ private:
+  DatabaseAddress address_;
+  std::string purpose_;
+  std::optional<Connection> connection_;
+};
+
+}  // namespace waybill

@@ -1,0 +1,35 @@
+// The stores on PostgreSQL.
+#pragma once
+
+#include "store/pg.h"
+#include "store/store.h"
+
+namespace waybill {
+
+std::unique_ptr<IntakeStore> make_intake_store(const DatabaseAddress& address);
+std::unique_ptr<QueueStore> make_queue_store(const DatabaseAddress& address);
+std::unique_ptr<SettleStore> make_settle_store(const DatabaseAddress& address);
+std::unique_ptr<UpkeepStore> make_upkeep_store(const DatabaseAddress& address);
+std::unique_ptr<ReadStore> make_read_store(const DatabaseAddress& address, int shards);
+std::unique_ptr<TokenStore> make_token_store(const DatabaseAddress& address);
+
+// How many shards this database was created with.
+Result<int> read_shards(const DatabaseAddress& address);
+
+// A living host: its row in `hosts` and the session whose advisory lock says that it lives. One thread at a time.
+class Presence {
+ public:
+  Presence(DatabaseAddress address, std::string name);
+  // Makes sure that the session lives; after a loss, registers anew under another id. The id to claim with.
+  Result<HostId> keep();
+  // An orderly end: nothing is claimed any more.
+  void leave();
+
+ private:
+  DatabaseAddress address_;
+  std::string name_;
+  std::optional<Connection> connection_;
+  HostId id_;
+};
+
+}  // namespace waybill

@@ -1,0 +1,98 @@
+// The queue: which routes have work, and taking it.
+#include "store/pg_stores.h"
+
+namespace waybill {
+namespace {
+
+// A walk over the distinct routes of the partial index: one probe per route, however long its backlog is.
+constexpr Statement kDueRoutes{"due_routes", R"(
+  WITH RECURSIVE first AS (
+    (SELECT route_id, due_at FROM ready WHERE shard = $1 AND status = 'due' ORDER BY route_id, due_at, delivery_id LIMIT 1)
+    UNION ALL
+    SELECT next.route_id, next.due_at FROM first, LATERAL (
+      SELECT route_id, due_at FROM ready WHERE shard = $1 AND status = 'due' AND route_id > first.route_id
+      ORDER BY route_id, due_at, delivery_id LIMIT 1) next)
+  SELECT micros(now()), route_id, micros(due_at) FROM (SELECT 1) one LEFT JOIN first ON true)"};
+
+// Each route gives up to its share, oldest first. The array keeps the plan from becoming a join over the whole table.
+constexpr Statement kClaim{"claim", R"(
+  WITH claimed AS (
+    UPDATE ready SET status = 'claimed', claim_token = $2, claimed_by = $3, claimed_at = now(),
+                     lease_until = now() + $4::bigint * interval '1 millisecond'
+    WHERE shard = $1 AND ctid = ANY (ARRAY(
+      SELECT taken.place FROM unnest($5::int[], $6::int[], $7::bigint[], $8::bigint[]) AS share(route_id, most, after_due, after_id),
+      LATERAL (SELECT ctid AS place FROM ready
+               WHERE shard = $1 AND route_id = share.route_id AND status = 'due' AND due_at <= now()
+                 AND (due_at, delivery_id) > (at_micros(share.after_due), share.after_id)
+               ORDER BY due_at, delivery_id LIMIT share.most FOR UPDATE SKIP LOCKED) taken))
+    RETURNING delivery_id, submission_id, org_id, route_id, due_at, attempt_count, lease_lost, maybe_sent, action_order)
+  SELECT micros(now()), c.delivery_id, c.submission_id, c.org_id, c.route_id, micros(c.due_at), c.attempt_count, c.lease_lost, c.maybe_sent,
+         c.action_order, micros(s.created_at), s.kind, s.client_ref, convert_from(p.body, 'UTF8')
+  FROM claimed c
+  JOIN submissions s ON s.shard = $1 AND s.id = c.submission_id
+  JOIN payloads p ON p.shard = $1 AND p.submission_id = c.submission_id
+  ORDER BY c.due_at, c.delivery_id)"};
+
+constexpr Statement kContract{"contract", "SELECT contract FROM contract_snapshots WHERE route_id = $1"};
+
+class PgQueueStore final : public QueueStore {
+ public:
+  explicit PgQueueStore(const DatabaseAddress& address) : link_(address, "claim") {}
+
+  Result<DueRoutes> due_routes(Shard shard) override {
+    auto rows = link_.run(kDueRoutes, {std::to_string(shard)});
+    if (!rows) return tl::unexpected(rows.error());
+    DueRoutes due{.now = rows->time(0, 0), .routes = {}};
+    for (std::size_t row = 0; row < rows->size(); ++row)
+      if (!rows->is_null(row, 1)) due.routes.push_back({{rows->number(row, 1)}, rows->time(row, 2)});
+    return due;
+  }
+
+  Result<Claimed> claim(Shard shard, HostId host, ClaimToken token, Millis lease, std::span<const RouteShare> shares) override {
+    ArrayText route, most, after, after_id;
+    for (const auto& share : shares) {
+      route.add(share.route.value);
+      most.add(static_cast<std::int64_t>(share.count));
+      after.add(share.after.micros);
+      after_id.add(share.after_id.value);
+    }
+    auto rows = link_.run(kClaim, {std::to_string(shard), std::to_string(token.value), std::to_string(host.value), std::to_string(lease.count()),
+                                   route.take(), most.take(), after.take(), after_id.take()});
+    if (!rows) return tl::unexpected(rows.error());
+    Claimed claimed;
+    claimed.rows.reserve(rows->size());
+    for (std::size_t row = 0; row < rows->size(); ++row) {
+      claimed.now = rows->time(row, 0);
+      claimed.rows.push_back({.delivery = {rows->number(row, 1)},
+                              .submission = {rows->number(row, 2)},
+                              .org = {rows->number(row, 3)},
+                              .route = {rows->number(row, 4)},
+                              .due = rows->time(row, 5),
+                              .attempt_count = static_cast<std::uint32_t>(rows->number(row, 6)),
+                              .lease_lost = static_cast<std::uint32_t>(rows->number(row, 7)),
+                              .maybe_sent = rows->flag(row, 8),
+                              .action_order = static_cast<int>(rows->number(row, 9)),
+                              .created = rows->time(row, 10),
+                              .kind = std::string(rows->text(row, 11)),
+                              .client_ref = std::string(rows->text(row, 12)),
+                              .payload = std::string(rows->text(row, 13))});
+    }
+    return claimed;
+  }
+
+  Result<Contract> contract(RouteId route) override {
+    auto rows = link_.run(kContract, {std::to_string(route.value)});
+    if (!rows) return tl::unexpected(rows.error());
+    if (rows->size() != 1) return fail(Error::Kind::bug, "route " + std::to_string(route.value) + " has no contract");
+    return contract_from_json(rows->text(0, 0));
+  }
+
+ private:
+  Link link_;
+};
+
+}  // namespace
+
+std::unique_ptr<QueueStore> make_queue_store(const DatabaseAddress& address) { return std::make_unique<PgQueueStore>(address); }
+
+}  // namespace waybill

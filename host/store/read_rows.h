@@ -1,0 +1,32 @@
+// Small pieces that several stores share: rows into values, values into parameters.
+#pragma once
+
+#include <string>
+
+#include "core/idempotency.h"
+#include "store/pg.h"
+#include "store/store.h"
+
+namespace waybill {
+
+// The text form of a bytea.
+inline std::string bytea(std::string_view bytes) { return "\\x" + to_hex(bytes); }
+
+// Empty text is stored as null.
+inline std::optional<std::string> text_or_null(const std::string& text) {
+  return text.empty() ? std::nullopt : std::optional<std::string>(text);
+}
+
+// Columns 0 to 7: id, org_id, client_ref, target, state, reason, created, completed.
+inline SubmissionView read_submission(const Rows& rows, std::size_t row) {
+  return {.id = {rows.number(row, 0)},
+          .org = {rows.number(row, 1)},
+          .client_ref = std::string(rows.text(row, 2)),
+          .target = std::string(rows.text(row, 3)),
+          .state = std::string(rows.text(row, 4)),
+          .reason = std::string(rows.text(row, 5)),
+          .created = rows.time(row, 6),
+          .completed = rows.is_null(row, 7) ? std::nullopt : std::optional(rows.time(row, 7))};
+}
+
+}  // namespace waybill

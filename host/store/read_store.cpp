@@ -1,0 +1,117 @@
+// Reading submissions, their attempts, and where they stand.
+#include "store/pg_stores.h"
+#include "store/read_rows.h"
+
+namespace waybill {
+namespace {
+
+#define WAYBILL_SUBMISSION_COLUMNS \
+  "s.id, s.org_id, s.client_ref, s.target, s.state, coalesce(s.reason, ''), micros(s.created_at), micros(s.completed_at)"
+
+constexpr Statement kFind{"find_submission", "SELECT " WAYBILL_SUBMISSION_COLUMNS
+                                             " FROM submissions s WHERE s.shard = $1 AND s.org_id = $2 AND s.kind = $3 AND s.client_ref = $4"};
+
+// One statement, so that the state and the attempts are of one moment.
+constexpr Statement kHistory{"history", "SELECT " WAYBILL_SUBMISSION_COLUMNS R"(,
+         a.number, micros(a.started_at), micros(a.finished_at), a.outcome, coalesce(a.reason, ''), coalesce(a.error, '')
+  FROM submissions s
+  LEFT JOIN deliveries d ON d.shard = s.shard AND d.org_id = s.org_id AND d.submission_id = s.id
+  LEFT JOIN attempts a ON a.shard = s.shard AND a.delivery_id = d.id
+  WHERE s.shard = $1 AND s.org_id = $2 AND s.kind = $3 AND s.client_ref = $4
+  ORDER BY d.action_order, a.number)"};
+
+constexpr Statement kStandings{"standings", R"(
+  SELECT micros(now()), r.delivery_id, r.route_id, d.action_type, r.status, micros(r.due_at), r.attempt_count, r.lease_lost,
+         coalesce(h.name, ''), micros(r.lease_until)
+  FROM (SELECT 1) one
+  LEFT JOIN (deliveries d JOIN ready r ON r.shard = d.shard AND r.delivery_id = d.id)
+    ON d.shard = $1 AND d.org_id = $2 AND d.submission_id = $3
+  LEFT JOIN hosts h ON h.host_id = r.claimed_by
+  ORDER BY d.action_order)"};
+
+constexpr Statement kMoved{"moved", R"(
+  SELECT s.id FROM unnest($1::smallint[], $2::bigint[]) AS t(shard, id)
+  JOIN submissions s ON s.shard = t.shard AND s.id = t.id
+  WHERE s.completed_at IS NOT NULL OR EXISTS (
+    SELECT FROM deliveries d JOIN attempts a ON a.shard = d.shard AND a.delivery_id = d.id
+    WHERE d.shard = s.shard AND d.org_id = s.org_id AND d.submission_id = s.id))"};
+
+class PgReadStore final : public ReadStore {
+ public:
+  PgReadStore(const DatabaseAddress& address, int shards) : link_(address, "read"), shards_(shards) {}
+
+  Result<std::optional<SubmissionView>> find(OrgId org, std::string_view kind, std::string_view client_ref) override {
+    auto rows = link_.run(kFind, key(org, kind, client_ref));
+    if (!rows) return tl::unexpected(rows.error());
+    if (rows->size() == 0) return std::nullopt;
+    return read_submission(*rows, 0);
+  }
+
+  Result<std::optional<HistoryView>> history(OrgId org, std::string_view kind, std::string_view client_ref) override {
+    auto rows = link_.run(kHistory, key(org, kind, client_ref));
+    if (!rows) return tl::unexpected(rows.error());
+    if (rows->size() == 0) return std::nullopt;
+    HistoryView history{.submission = read_submission(*rows, 0), .attempts = {}};
+    for (std::size_t row = 0; row < rows->size(); ++row) {
+      if (rows->is_null(row, 8)) continue;
+      history.attempts.push_back({.number = static_cast<std::uint32_t>(rows->number(row, 8)),
+                                  .started = rows->time(row, 9),
+                                  .finished = rows->is_null(row, 10) ? std::nullopt : std::optional(rows->time(row, 10)),
+                                  .outcome = std::string(rows->text(row, 11)),
+                                  .reason = std::string(rows->text(row, 12)),
+                                  .error = std::string(rows->text(row, 13))});
+    }
+    return history;
+  }
+
+  Result<std::optional<Explanation>> explain(OrgId org, std::string_view kind, std::string_view client_ref) override {
+    auto known = history(org, kind, client_ref);
+    if (!known) return tl::unexpected(known.error());
+    if (!*known) return std::nullopt;
+    const SubmissionId id = (*known)->submission.id;
+    auto rows = link_.run(kStandings, {std::to_string(shard_of(id)), std::to_string(org.value), std::to_string(id.value)});
+    if (!rows) return tl::unexpected(rows.error());
+    Explanation explanation{.history = std::move(**known), .now = rows->time(0, 0), .standings = {}};
+    for (std::size_t row = 0; row < rows->size(); ++row) {
+      if (rows->is_null(row, 1)) continue;
+      explanation.standings.push_back({.delivery = {rows->number(row, 1)},
+                                       .route = {rows->number(row, 2)},
+                                       .target = explanation.history.submission.target,
+                                       .action_type = std::string(rows->text(row, 3)),
+                                       .status = status_from(rows->text(row, 4)).value_or(Status::due),
+                                       .due = rows->time(row, 5),
+                                       .attempt_count = static_cast<std::uint32_t>(rows->number(row, 6)),
+                                       .lease_lost = static_cast<std::uint32_t>(rows->number(row, 7)),
+                                       .claimed_by = std::string(rows->text(row, 8)),
+                                       .lease_until = rows->is_null(row, 9) ? std::nullopt : std::optional(rows->time(row, 9))});
+    }
+    return explanation;
+  }
+
+  Result<std::vector<SubmissionId>> moved(std::span<const SubmissionId> ids) override {
+    ArrayText shard, id;
+    for (const auto one : ids) {
+      shard.add(static_cast<std::int64_t>(shard_of(one)));
+      id.add(one.value);
+    }
+    auto rows = link_.run(kMoved, {shard.take(), id.take()});
+    if (!rows) return tl::unexpected(rows.error());
+    std::vector<SubmissionId> moved(rows->size());
+    for (std::size_t row = 0; row < moved.size(); ++row) moved[row] = {rows->number(row, 0)};
+    return moved;
+  }
+
+ private:
+  Parameters key(OrgId org, std::string_view kind, std::string_view client_ref) const {
+    return {std::to_string(shard_for(org, client_ref, shards_)), std::to_string(org.value), std::string(kind), std::string(client_ref)};
+  }
+
+  Link link_;
+  int shards_;
+};
+
+}  // namespace
+
+std::unique_ptr<ReadStore> make_read_store(const DatabaseAddress& address, int shards) { return std::make_unique<PgReadStore>(address, shards); }
+
+}  // namespace waybill

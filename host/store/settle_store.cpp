@@ -1,0 +1,121 @@
+// Ends and retries on their way back: state, schedule, attempt and audit in one transaction, guarded by the claim token.
+#include "store/pg_stores.h"
+#include "store/read_rows.h"
+
+namespace waybill {
+namespace {
+
+constexpr Statement kSettle{"settle", R"(
+  WITH fact AS MATERIALIZED (
+    SELECT * FROM unnest($2::bigint[], $3::bigint[], $4::delivery_status[], $5::bigint[], $6::int[], $7::smallint[], $8::boolean[], $9::text[],
+                         $10::jsonb[], $11::bigint[], $12::int[], $13::bigint[], $14::bigint[], $15::text[], $16::text[], $17::text[], $18::int[],
+                         $19::text[], $20::text[], $21::text[], $22::text[], $23::text[], $24::text[])
+      AS t(delivery, token, status, due, attempts, losses, doubt, reason, result, ended, number, started, finished, outcome, outcome_reason,
+           error, code, provider_ref, state, from_state, action, trigger, actor)),
+  ended AS (
+    DELETE FROM ready r USING fact f
+    WHERE r.shard = $1 AND r.delivery_id = f.delivery AND r.claim_token = f.token AND r.status = 'claimed' AND f.status <> 'due'
+    RETURNING f.*, r.org_id, r.submission_id),
+  again AS (
+    UPDATE ready r SET status = 'due', due_at = at_micros(f.due), attempt_count = f.attempts, lease_lost = f.losses, maybe_sent = f.doubt,
+                       claim_token = NULL, claimed_by = NULL, claimed_at = NULL, lease_until = NULL
+    FROM fact f
+    WHERE r.shard = $1 AND r.delivery_id = f.delivery AND r.claim_token = f.token AND r.status = 'claimed' AND f.status = 'due'
+    RETURNING f.*, r.org_id, r.submission_id),
+  held AS MATERIALIZED (SELECT * FROM ended UNION ALL SELECT * FROM again),
+  attempt AS (
+    INSERT INTO attempts (shard, delivery_id, number, org_id, started_at, finished_at, outcome, reason, error, code, provider_ref)
+    SELECT $1::smallint, delivery, number, org_id, at_micros(started), at_micros(finished), outcome, outcome_reason, error, code, provider_ref
+    FROM held WHERE number IS NOT NULL),
+  delivery AS (
+    UPDATE deliveries d SET status = e.status, attempt_count = e.attempts, reason = e.reason, result = e.result, provider_ref = e.provider_ref,
+                            ended_at = at_micros(e.ended)
+    FROM ended e WHERE d.shard = $1 AND d.id = e.delivery),
+  submission AS (
+    UPDATE submissions s SET state = e.state, reason = e.reason, completed_at = at_micros(e.ended)
+    FROM ended e WHERE s.shard = $1 AND s.id = e.submission_id AND e.state IS NOT NULL),
+  audit AS (
+    INSERT INTO audit_log (shard, submission_id, created_at, org_id, delivery_id, action, from_state, to_state, trigger, actor, actor_type, metadata)
+    SELECT $1::smallint, submission_id, at_micros(ended), org_id, delivery, action, from_state, state, trigger, actor, 'worker',
+           jsonb_strip_nulls(jsonb_build_object('reason', reason, 'attempts', attempts, 'leaseLost', nullif(losses, 0)))
+    FROM ended WHERE action IS NOT NULL)
+  SELECT delivery FROM held)"};
+
+class Columns {
+ public:
+  explicit Columns(Shard shard) : shard_(std::to_string(shard)) {}
+
+  void add(const Settlement& s) {
+    const bool ends = s.status != Status::due;
+    delivery_.add(s.delivery.value);
+    token_.add(s.token.value);
+    status_.add(to_string(s.status));
+    due_.add(s.due.micros);
+    attempts_.add(s.attempt_count);
+    losses_.add(s.lease_lost);
+    doubt_.add_flag(s.maybe_sent);
+    add_text(reason_, s.reason);
+    add_text(result_, s.result);
+    ends ? ended_.add(s.ended.micros) : ended_.add_null();
+    add_attempt(s.attempt);
+    add_text(state_, s.submission_state);
+    add_text(from_state_, s.from_state);
+    add_text(action_, s.action);
+    add_text(trigger_, s.trigger);
+    add_text(actor_, s.actor);
+  }
+
+  Parameters take() {
+    return {shard_,          delivery_.take(), token_.take(),   status_.take(),  due_.take(),        attempts_.take(),
+            losses_.take(),  doubt_.take(),    reason_.take(),  result_.take(),  ended_.take(),      number_.take(),
+            started_.take(), finished_.take(), outcome_.take(), outcome_reason_.take(), error_.take(), code_.take(),
+            provider_ref_.take(), state_.take(), from_state_.take(), action_.take(), trigger_.take(), actor_.take()};
+  }
+
+ private:
+  static void add_text(ArrayText& column, const std::string& text) { text.empty() ? column.add_null() : column.add(text); }
+
+  void add_attempt(const std::optional<AttemptRecord>& a) {
+    if (!a) {
+      for (ArrayText* column : {&number_, &started_, &finished_, &outcome_, &outcome_reason_, &error_, &code_, &provider_ref_}) column->add_null();
+      return;
+    }
+    number_.add(a->number);
+    started_.add(a->started.micros);
+    a->finished ? finished_.add(a->finished->micros) : finished_.add_null();
+    outcome_.add(a->outcome);
+    add_text(outcome_reason_, a->reason);
+    add_text(error_, a->error);
+    a->code != 0 ? code_.add(a->code) : code_.add_null();
+    add_text(provider_ref_, a->provider_ref);
+  }
+
+  std::string shard_;
+  ArrayText delivery_, token_, status_, due_, attempts_, losses_, doubt_, reason_, result_, ended_;
+  ArrayText number_, started_, finished_, outcome_, outcome_reason_, error_, code_, provider_ref_;
+  ArrayText state_, from_state_, action_, trigger_, actor_;
+};
+
+class PgSettleStore final : public SettleStore {
+ public:
+  explicit PgSettleStore(const DatabaseAddress& address) : link_(address, "settle") {}
+
+  Result<std::vector<DeliveryId>> settle(Shard shard, std::span<const Settlement> batch) override {
+    Columns columns(shard);
+    for (const auto& settlement : batch) columns.add(settlement);
+    auto rows = link_.run(kSettle, columns.take());
+    if (!rows) return tl::unexpected(rows.error());
+    std::vector<DeliveryId> held(rows->size());
+    for (std::size_t row = 0; row < held.size(); ++row) held[row] = {rows->number(row, 0)};
+    return held;
+  }
+
+ private:
+  Link link_;
+};
+
+}  // namespace
+
+std::unique_ptr<SettleStore> make_settle_store(const DatabaseAddress& address) { return std::make_unique<PgSettleStore>(address); }
+
+}  // namespace waybill

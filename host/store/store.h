@@ -1,0 +1,246 @@
+// What the stages of the road ask of the database. Each object holds a session of its own: one thread at a time.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/contract.h"
+#include "core/error.h"
+#include "core/id.h"
+#include "core/idempotency.h"
+#include "core/status.h"
+#include "core/time.h"
+
+namespace waybill {
+
+// ---- intake ----
+
+struct NewSubmission {
+  OrgId org;
+  std::string kind;      // "intent"
+  std::string pipeline;  // the state machine that drives it
+  std::string state;     // that pipeline's first state
+  std::string client_ref;
+  std::string target;
+  std::string action_type;
+  RouteId route;
+  std::string payload;  // valid UTF-8
+  Sha256 payload_hash;
+};
+
+struct SubmissionView {
+  SubmissionId id;
+  OrgId org;
+  std::string client_ref;
+  std::string target;
+  std::string state;
+  std::string reason;  // of a rejection or an exhaustion
+  Timestamp created;
+  std::optional<Timestamp> completed;
+};
+
+struct Submitted {
+  enum class How : std::uint8_t { created, existing, conflict } how;
+  SubmissionView view;
+};
+
+class IntakeStore {
+ public:
+  virtual ~IntakeStore() = default;
+  // The route of a contract in an organisation, made if it is new.
+  virtual Result<RouteId> route(OrgId org, const Contract& contract) = 0;
+  // All in one commit. No two items may share (org, kind, client_ref). Answers in the order of the items. Calling it again
+  // after Error::unavailable is safe.
+  virtual Result<std::vector<Submitted>> submit(Shard shard, std::span<const NewSubmission> items) = 0;
+};
+
+// ---- claim ----
+
+struct DueRoute {
+  RouteId route;
+  Timestamp first_due;
+};
+struct DueRoutes {
+  Timestamp now;
+  std::vector<DueRoute> routes;  // every route with an unclaimed delivery
+};
+
+struct RouteShare {
+  RouteId route;
+  std::size_t count;     // take at most so many
+  Timestamp after;       // take only what lies behind this place in the order of (due, delivery)
+  DeliveryId after_id;
+};
+
+struct ClaimedRow {
+  DeliveryId delivery;
+  SubmissionId submission;
+  OrgId org;
+  RouteId route;
+  Timestamp due;
+  std::uint32_t attempt_count;
+  std::uint32_t lease_lost;
+  bool maybe_sent;
+  int action_order;
+  Timestamp created;
+  std::string kind;
+  std::string client_ref;
+  std::string payload;
+};
+struct Claimed {
+  Timestamp now;
+  std::vector<ClaimedRow> rows;
+};
+
+class QueueStore {
+ public:
+  virtual ~QueueStore() = default;
+  virtual Result<DueRoutes> due_routes(Shard shard) = 0;
+  // Committed when it returns. Rows that another host is about to take are passed over.
+  virtual Result<Claimed> claim(Shard shard, HostId host, ClaimToken token, Millis lease, std::span<const RouteShare> shares) = 0;
+  virtual Result<Contract> contract(RouteId route) = 0;
+};
+
+// ---- settle ----
+
+struct AttemptRecord {
+  std::uint32_t number;
+  Timestamp started;
+  std::optional<Timestamp> finished;
+  std::string outcome;  // accepted, rejected, deferred, error, unknown
+  std::string reason;
+  std::string error;
+  std::int32_t code = 0;
+  std::string provider_ref;
+};
+
+// What becomes of one claimed delivery. Carried out only if the claim token still holds.
+struct Settlement {
+  DeliveryId delivery;
+  ClaimToken token;
+  Status status;                 // Status::due or an end
+  Timestamp due;                 // when status is due
+  std::uint32_t attempt_count;   // from now on
+  std::uint32_t lease_lost;      // from now on
+  bool maybe_sent;               // from now on
+  std::string reason;            // of the end
+  std::string result;            // JSON, or empty
+  Timestamp ended;               // when status is an end
+  std::optional<AttemptRecord> attempt;
+  std::string submission_state;  // the submission's new and final state; empty: it does not move
+  std::string from_state;        // for the audit
+  std::string action;            // audit: what happened, such as "intent_accepted"
+  std::string trigger;           // audit: why, such as "accept" or "lease_lost"
+  std::string actor;             // audit: who, such as the host's name
+};
+
+class SettleStore {
+ public:
+  virtual ~SettleStore() = default;
+  // One transaction. Answers which deliveries' claims still held; the others were stale, and nothing of theirs was written.
+  virtual Result<std::vector<DeliveryId>> settle(Shard shard, std::span<const Settlement> batch) = 0;
+};
+
+// ---- presence of hosts, and what dead ones left behind ----
+
+struct LostClaim {
+  DeliveryId delivery;
+  ClaimToken token;
+  OrgId org;
+  RouteId route;
+  HostId host;
+  Timestamp claimed_at;
+  Timestamp created;  // of the submission
+  std::uint32_t attempt_count;
+  std::uint32_t lease_lost;
+};
+struct LostClaims {
+  Timestamp now;
+  std::vector<LostClaim> claims;
+};
+
+struct QueueState {
+  std::map<std::string, std::uint64_t> by_status;
+  std::optional<Micros> oldest_due;  // age of the oldest delivery that is due
+};
+
+class UpkeepStore {
+ public:
+  virtual ~UpkeepStore() = default;
+  // Hosts whose advisory lock is free, so they are gone. The lock is then held by this session until bury().
+  virtual Result<std::vector<HostId>> dead_hosts(HostId self) = 0;
+  virtual Result<void> bury(HostId host) = 0;
+  // Claims of that host, or, without one, claims of anybody whose lease has run out.
+  virtual Result<LostClaims> lost_claims(Shard shard, std::optional<HostId> host, std::size_t most) = 0;
+  virtual Result<QueueState> queue_state() = 0;
+  virtual Result<void> make_partitions() = 0;
+};
+
+// ---- reading ----
+
+struct AttemptView {
+  std::uint32_t number;
+  Timestamp started;
+  std::optional<Timestamp> finished;
+  std::string outcome;
+  std::string reason;
+  std::string error;
+};
+
+struct HistoryView {
+  SubmissionView submission;
+  std::vector<AttemptView> attempts;
+};
+
+// Where an unfinished delivery stands.
+struct Standing {
+  DeliveryId delivery;
+  RouteId route;
+  std::string target;
+  std::string action_type;
+  Status status;
+  Timestamp due;
+  std::uint32_t attempt_count;
+  std::uint32_t lease_lost;
+  std::string claimed_by;  // name of the host
+  std::optional<Timestamp> lease_until;
+};
+struct Explanation {
+  HistoryView history;
+  Timestamp now;
+  std::vector<Standing> standings;  // empty when all is done
+};
+
+class ReadStore {
+ public:
+  virtual ~ReadStore() = default;
+  // none: there is no such submission
+  virtual Result<std::optional<SubmissionView>> find(OrgId org, std::string_view kind, std::string_view client_ref) = 0;
+  virtual Result<std::optional<HistoryView>> history(OrgId org, std::string_view kind, std::string_view client_ref) = 0;
+  virtual Result<std::optional<Explanation>> explain(OrgId org, std::string_view kind, std::string_view client_ref) = 0;
+  // Of these submissions, those that have ended or have at least one finished attempt.
+  virtual Result<std::vector<SubmissionId>> moved(std::span<const SubmissionId> ids) = 0;
+};
+
+// ---- tokens ----
+
+struct TokenView {
+  OrgId org;
+  std::string name;
+  std::string role;
+};
+
+class TokenStore {
+ public:
+  virtual ~TokenStore() = default;
+  virtual Result<std::optional<TokenView>> find(const Sha256& hash) = 0;
+  // Error::conflict when a live token of that name exists, Error::not_found when the organisation does not.
+  virtual Result<void> create(const std::string& org, const std::string& name, const std::string& role, const Sha256& hash) = 0;
+  virtual Result<bool> revoke(const std::string& org, const std::string& name) = 0;
+};
+
+}  // namespace waybill

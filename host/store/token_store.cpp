@@ -1,0 +1,52 @@
+// API tokens: only their hashes are kept.
+#include "store/pg_stores.h"
+#include "store/read_rows.h"
+
+namespace waybill {
+namespace {
+
+constexpr Statement kFindToken{"find_token", "SELECT org_id, name, role FROM api_tokens WHERE hash = $1 AND revoked_at IS NULL"};
+constexpr Statement kFindOrg{"find_org", "SELECT org_id FROM organisations WHERE name = $1"};
+constexpr Statement kCreateToken{
+    "create_token",
+    "INSERT INTO api_tokens (org_id, name, role, hash) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING RETURNING token_id"};
+constexpr Statement kRevokeToken{"revoke_token",
+                                 "UPDATE api_tokens SET revoked_at = now() WHERE revoked_at IS NULL AND name = $2 AND org_id = "
+                                 "(SELECT org_id FROM organisations WHERE name = $1) RETURNING token_id"};
+
+class PgTokenStore final : public TokenStore {
+ public:
+  explicit PgTokenStore(const DatabaseAddress& address) : link_(address, "tokens") {}
+
+  Result<std::optional<TokenView>> find(const Sha256& hash) override {
+    auto rows = link_.run(kFindToken, {bytea(as_view(hash))});
+    if (!rows) return tl::unexpected(rows.error());
+    if (rows->size() == 0) return std::nullopt;
+    return TokenView{{rows->number(0, 0)}, std::string(rows->text(0, 1)), std::string(rows->text(0, 2))};
+  }
+
+  Result<void> create(const std::string& org, const std::string& name, const std::string& role, const Sha256& hash) override {
+    auto found = link_.run(kFindOrg, {org});
+    if (!found) return tl::unexpected(found.error());
+    if (found->size() == 0) return fail(Error::Kind::not_found, "there is no organisation \"" + org + "\"");
+    auto made = link_.run(kCreateToken, {std::string(found->text(0, 0)), name, role, bytea(as_view(hash))});
+    if (!made) return tl::unexpected(made.error());
+    if (made->size() == 0) return fail(Error::Kind::conflict, "there is a live token \"" + name + "\" already; revoke it first or choose another name");
+    return {};
+  }
+
+  Result<bool> revoke(const std::string& org, const std::string& name) override {
+    auto rows = link_.run(kRevokeToken, {org, name});
+    if (!rows) return tl::unexpected(rows.error());
+    return rows->size() > 0;
+  }
+
+ private:
+  Link link_;
+};
+
+}  // namespace
+
+std::unique_ptr<TokenStore> make_token_store(const DatabaseAddress& address) { return std::make_unique<PgTokenStore>(address); }
+
+}  // namespace waybill

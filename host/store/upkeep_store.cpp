@@ -1,0 +1,97 @@
+// What upkeep asks: who is dead, what they left, how the queue stands.
+#include "store/pg_stores.h"
+
+namespace waybill {
+namespace {
+
+constexpr Statement kDeadHosts{
+    "dead_hosts", "SELECT host_id FROM hosts WHERE host_id <> $1 AND pg_try_advisory_lock(hashtext('waybill:' || current_schema()), host_id)"};
+constexpr Statement kBury{"bury", R"(
+  WITH gone AS (DELETE FROM hosts WHERE host_id = $1)
+  SELECT pg_advisory_unlock(hashtext('waybill:' || current_schema()), $1))"};
+
+#define WAYBILL_LOST_COLUMNS \
+  "micros(now()), r.delivery_id, r.claim_token, r.org_id, r.route_id, r.claimed_by, micros(r.claimed_at), micros(s.created_at), " \
+  "r.attempt_count, r.lease_lost FROM ready r JOIN submissions s ON s.shard = r.shard AND s.id = r.submission_id " \
+  "WHERE r.shard = $1 AND r.status = 'claimed' AND "
+constexpr Statement kLostByHost{"lost_by_host", "SELECT " WAYBILL_LOST_COLUMNS "r.claimed_by = $2 LIMIT $3"};
+// Also claims of hosts that are buried already: a claim can commit after its host has died.
+constexpr Statement kLostByLease{
+    "lost_by_lease", "SELECT " WAYBILL_LOST_COLUMNS
+                     "(r.lease_until < now() OR NOT EXISTS (SELECT FROM hosts h WHERE h.host_id = r.claimed_by)) LIMIT $2"};
+
+constexpr Statement kQueueState{"queue_state", "SELECT status, count(*) FROM ready GROUP BY status"};
+// One probe per shard and route would be exact; the oldest of the queue's front is what an operator watches, and costs one scan
+// of the index's distinct routes.
+constexpr Statement kOldestDue{"oldest_due", R"(
+  WITH RECURSIVE first AS (
+    (SELECT shard, route_id, due_at FROM ready WHERE status = 'due' ORDER BY shard, route_id, due_at, delivery_id LIMIT 1)
+    UNION ALL
+    SELECT next.* FROM first, LATERAL (
+      SELECT shard, route_id, due_at FROM ready WHERE status = 'due' AND (shard, route_id) > (first.shard, first.route_id)
+      ORDER BY shard, route_id, due_at, delivery_id LIMIT 1) next)
+  SELECT micros(now()) - micros(min(due_at)) FROM first HAVING min(due_at) <= now())"};
+constexpr Statement kMakePartitions{"make_partitions", "SELECT make_partitions(2)"};
+
+class PgUpkeepStore final : public UpkeepStore {
+ public:
+  explicit PgUpkeepStore(const DatabaseAddress& address) : link_(address, "upkeep") {}
+
+  Result<std::vector<HostId>> dead_hosts(HostId self) override {
+    auto rows = link_.run(kDeadHosts, {std::to_string(self.value)});
+    if (!rows) return tl::unexpected(rows.error());
+    std::vector<HostId> dead(rows->size());
+    for (std::size_t row = 0; row < dead.size(); ++row) dead[row] = {rows->number(row, 0)};
+    return dead;
+  }
+
+  Result<void> bury(HostId host) override { return done(link_.run(kBury, {std::to_string(host.value)})); }
+
+  Result<LostClaims> lost_claims(Shard shard, std::optional<HostId> host, std::size_t most) override {
+    const std::string shard_text = std::to_string(shard), most_text = std::to_string(most);
+    auto rows = host ? link_.run(kLostByHost, {shard_text, std::to_string(host->value), most_text}) : link_.run(kLostByLease, {shard_text, most_text});
+    if (!rows) return tl::unexpected(rows.error());
+    LostClaims lost;
+    for (std::size_t row = 0; row < rows->size(); ++row) {
+      lost.now = rows->time(row, 0);
+      lost.claims.push_back({.delivery = {rows->number(row, 1)},
+                             .token = {rows->number(row, 2)},
+                             .org = {rows->number(row, 3)},
+                             .route = {rows->number(row, 4)},
+                             .host = {rows->number(row, 5)},
+                             .claimed_at = rows->time(row, 6),
+                             .created = rows->time(row, 7),
+                             .attempt_count = static_cast<std::uint32_t>(rows->number(row, 8)),
+                             .lease_lost = static_cast<std::uint32_t>(rows->number(row, 9))});
+    }
+    return lost;
+  }
+
+  Result<QueueState> queue_state() override {
+    auto counts = link_.run(kQueueState);
+    if (!counts) return tl::unexpected(counts.error());
+    auto oldest = link_.run(kOldestDue);
+    if (!oldest) return tl::unexpected(oldest.error());
+    QueueState state;
+    for (std::size_t row = 0; row < counts->size(); ++row)
+      state.by_status[std::string(counts->text(row, 0))] = static_cast<std::uint64_t>(counts->number(row, 1));
+    if (oldest->size() == 1) state.oldest_due = Micros{oldest->number(0, 0)};
+    return state;
+  }
+
+  Result<void> make_partitions() override { return done(link_.run(kMakePartitions)); }
+
+ private:
+  static Result<void> done(const Result<Rows>& rows) {
+    if (!rows) return tl::unexpected(rows.error());
+    return {};
+  }
+
+  Link link_;
+};
+
+}  // namespace
+
+std::unique_ptr<UpkeepStore> make_upkeep_store(const DatabaseAddress& address) { return std::make_unique<PgUpkeepStore>(address); }
+
+}  // namespace waybill

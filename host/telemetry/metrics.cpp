@@ -1,0 +1,154 @@
+// The metric families of the host, kept by prometheus-cpp.
+#include "telemetry/metrics.h"
+
+#include <prometheus/counter.h>
+#include <prometheus/gauge.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+#include <prometheus/text_serializer.h>
+
+#include <cstdio>
+#include <map>
+#include <mutex>
+#include <shared_mutex>
+#include <span>
+#include <sstream>
+#include <vector>
+
+namespace waybill {
+namespace {
+
+using prometheus::Counter;
+using prometheus::Gauge;
+using prometheus::Histogram;
+
+constexpr double kCallSeconds[]{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60};
+constexpr double kLifeSeconds[]{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,  0.25,  0.5,   1,    2.5,
+                                5,     10,     30,    60,   300,   900,  3600, 14400, 43200, 86400};
+
+double seconds(Metrics::Duration duration) { return std::chrono::duration<double>(duration).count(); }
+
+// The children of one family. Looking one up again takes a shared lock and no allocation for short labels.
+template <class T>
+class Children {
+ public:
+  Children(prometheus::Family<T>& family, std::vector<std::string> labels, std::span<const double> buckets = {})
+      : family_(family), labels_(std::move(labels)), buckets_(buckets.begin(), buckets.end()) {}
+
+  T& at(std::string_view first) { return find(first, {}); }
+  T& at(std::string_view first, std::string_view second) { return find(first, second); }
+
+ private:
+  T& find(std::string_view first, std::string_view second) {
+    std::string key;
+    key.reserve(first.size() + 1 + second.size());
+    key.append(first).append(1, '\0').append(second);
+    {
+      std::shared_lock lock(mutex_);
+      if (const auto found = known_.find(key); found != known_.end()) return *found->second;
+    }
+    prometheus::Labels labels{{labels_[0], std::string(first)}};
+    if (labels_.size() > 1) labels.emplace(labels_[1], second);
+    std::unique_lock lock(mutex_);
+    T*& child = known_[std::move(key)];
+    if (!child) child = &add(labels);
+    return *child;
+  }
+
+  T& add(const prometheus::Labels& labels) {
+    if constexpr (std::is_same_v<T, Histogram>)
+      return family_.Add(labels, buckets_);
+    else
+      return family_.Add(labels);
+  }
+
+  prometheus::Family<T>& family_;
+  std::vector<std::string> labels_;
+  Histogram::BucketBoundaries buckets_;
+  std::shared_mutex mutex_;
+  std::map<std::string, T*> known_;
+};
+
+}  // namespace
+
+struct Metrics::Registry {
+  prometheus::Registry all;
+  Children<Counter> intents{counters("submission_intents_total", "Submissions by status: taken in, and ended."), {"status"}};
+  Children<Counter> attempts{counters("submission_attempts_total", "Attempts that ended."), {"action_type", "outcome"}};
+  Children<Histogram> attempt_seconds{
+      histograms("submission_attempt_seconds", "Length of one attempt."), {"action_type"}, kCallSeconds};
+  Histogram& acceptance_seconds = histograms("submission_acceptance_seconds", "From a request until its submission was durable.")
+                                      .Add({}, Histogram::BucketBoundaries(std::begin(kCallSeconds), std::end(kCallSeconds)));
+  Children<Histogram> end_to_end_seconds{
+      histograms("submission_end_to_end_seconds", "From creation until the end."), {"action_type"}, kLifeSeconds};
+  Children<Counter> claims_lost{counters("submission_claims_lost_total", "Claims that ended without being settled."), {"why"}};
+  Children<Counter> misbehaviour{counters("submission_plugin_misbehaviour_total", "What plugins did against the rules."),
+                                 {"action_type", "how"}};
+  Children<Counter> http_requests{counters("submission_http_requests_total", "Requests answered."), {"route", "status"}};
+  Children<Gauge> queue_depth{gauges("submission_queue_depth", "Unfinished deliveries by status."), {"status"}};
+  Gauge& oldest_due_age = gauges("submission_oldest_due_age_seconds", "How long the oldest due delivery has waited.").Add({});
+  Gauge& in_flight = gauges("submission_in_flight", "Deliveries that this host has claimed.").Add({});
+  Gauge& database_up = gauges("submission_database_up", "1 while the database answers.").Add({});
+
+  Registry() {  // label sets known beforehand show as 0 rather than as absent
+    for (const char* status : {"pending", "accepted", "rejected", "exhausted"}) intents.at(status);
+    for (const char* why : {"host_died", "lease_expired", "stale_settle"}) claims_lost.at(why);
+    for (const char* status : {"waiting", "open", "due", "claimed"}) queue_depth.at(status);
+  }
+
+ private:
+  prometheus::Family<Counter>& counters(const char* name, const char* help) {
+    return prometheus::BuildCounter().Name(name).Help(help).Register(all);
+  }
+  prometheus::Family<Gauge>& gauges(const char* name, const char* help) {
+    return prometheus::BuildGauge().Name(name).Help(help).Register(all);
+  }
+  prometheus::Family<Histogram>& histograms(const char* name, const char* help) {
+    return prometheus::BuildHistogram().Name(name).Help(help).Register(all);
+  }
+};
+
+Metrics::Metrics() : registry_(std::make_unique<Registry>()) {}
+Metrics::~Metrics() = default;
+
+void Metrics::submission(std::string_view status) { registry_->intents.at(status).Increment(); }
+
+void Metrics::attempt(std::string_view action_type, std::string_view outcome, Duration took) {
+  registry_->attempts.at(action_type, outcome).Increment();
+  registry_->attempt_seconds.at(action_type).Observe(seconds(took));
+}
+
+void Metrics::acceptance(Duration took) { registry_->acceptance_seconds.Observe(seconds(took)); }
+
+void Metrics::end_to_end(std::string_view action_type, Duration took) {
+  registry_->end_to_end_seconds.at(action_type).Observe(seconds(took));
+}
+
+void Metrics::claim_lost(std::string_view why, std::uint64_t count) {
+  registry_->claims_lost.at(why).Increment(static_cast<double>(count));
+}
+
+void Metrics::plugin_misbehaved(std::string_view action_type, std::string_view how) {
+  registry_->misbehaviour.at(action_type, how).Increment();
+}
+
+void Metrics::http_request(std::string_view route, int status) {
+  char text[16];
+  const int length = std::snprintf(text, sizeof text, "%d", status);
+  registry_->http_requests.at(route, std::string_view(text, static_cast<std::size_t>(length))).Increment();
+}
+
+void Metrics::queue_depth(std::string_view status, std::uint64_t count) {
+  registry_->queue_depth.at(status).Set(static_cast<double>(count));
+}
+void Metrics::oldest_due_age(double age) { registry_->oldest_due_age.Set(age); }
+void Metrics::in_flight(std::uint64_t count) { registry_->in_flight.Set(static_cast<double>(count)); }
+void Metrics::database_up(bool up) { registry_->database_up.Set(up ? 1 : 0); }
+
+std::string Metrics::text() const {
+  std::ostringstream out;
+  prometheus::TextSerializer().Serialize(out, registry_->all.Collect());
+  return out.str();
+}
+
+}  // namespace waybill

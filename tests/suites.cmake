@@ -1,0 +1,47 @@
+# The suites that run the real host: one program per file, one ctest test per program (its tests share a PostgreSQL cluster).
+pkg_check_modules(PQXX REQUIRED IMPORTED_TARGET libpqxx)
+file(GLOB support_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/support/*.cpp)
+add_library(waybill_test_support STATIC ${support_sources})
+target_include_directories(waybill_test_support PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
+target_compile_definitions(waybill_test_support PRIVATE
+  WAYBILL_TEST_PROGRAM="$<TARGET_FILE:waybill>" WAYBILL_TEST_PLUGINS="${CMAKE_BINARY_DIR}/plugins")
+target_link_libraries(waybill_test_support PUBLIC nlohmann_json::nlohmann_json GTest::gtest Threads::Threads
+  PRIVATE PkgConfig::PQXX waybill_settings)
+
+# waybill_suite(KIND NAME SOURCE TIMEOUT): the program KIND_NAME and its test KIND.NAME
+function(waybill_suite kind name source timeout)
+  add_executable(${kind}_${name} ${source})
+  target_link_libraries(${kind}_${name} PRIVATE waybill_test_support waybill_settings GTest::gtest_main)
+  target_compile_definitions(${kind}_${name} PRIVATE WAYBILL_BAD_PLUGINS="${CMAKE_BINARY_DIR}/tests/bad_plugins")
+  add_dependencies(${kind}_${name} waybill)
+  foreach(needed IN ITEMS waybill_plugins waybill_bad_plugins)
+    if(TARGET ${needed})
+      add_dependencies(${kind}_${name} ${needed})
+    endif()
+  endforeach()
+  add_test(NAME ${kind}.${name} COMMAND ${kind}_${name})
+  set_tests_properties(${kind}.${name} PROPERTIES LABELS ${kind} TIMEOUT ${timeout})
+endfunction()
+
+file(GLOB integration_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/integration/*_test.cpp)
+foreach(source IN LISTS integration_sources)
+  get_filename_component(name ${source} NAME_WE)
+  string(REGEX REPLACE "_test$" "" name ${name})
+  waybill_suite(integration ${name} ${source} 600)
+endforeach()
+
+file(GLOB crash_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/crash/*_test.cpp)
+foreach(source IN LISTS crash_sources)
+  get_filename_component(name ${source} NAME_WE)
+  string(REGEX REPLACE "_test$" "" name ${name})
+  waybill_suite(crash ${name} ${source} 1800)
+  set_tests_properties(crash.${name} PROPERTIES RUN_SERIAL ON)  # its load fills the machine
+endforeach()
+
+file(GLOB docs_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/docs/*_test.cpp)
+if(docs_sources)
+  add_executable(docs_tests ${docs_sources})
+  target_link_libraries(docs_tests PRIVATE waybill_settings GTest::gtest GTest::gtest_main)
+  target_compile_definitions(docs_tests PRIVATE WAYBILL_SOURCE_FOLDER="${CMAKE_SOURCE_DIR}")
+  gtest_discover_tests(docs_tests TEST_PREFIX docs. DISCOVERY_MODE PRE_TEST PROPERTIES LABELS unit TIMEOUT 60)
+endif()

@@ -1,0 +1,113 @@
+// Generated configuration, copied plugins, and the start and end of the host.
+#include "support/daemon.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+namespace waybill::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path from_environment(const char* name, const char* otherwise) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? otherwise : value;
+}
+
+constexpr std::size_t kLogShown = 12'000;
+
+}  // namespace
+
+fs::path waybill_program() { return from_environment("WAYBILL_PROGRAM", WAYBILL_TEST_PROGRAM); }
+
+fs::path built_plugin(const std::string& name) {
+  return from_environment("WAYBILL_PLUGIN_FOLDER", WAYBILL_TEST_PLUGINS) / (name + ".so");
+}
+
+Installation::Installation(const HostSetup& setup) {
+  fs::create_directory(folder() / "registry");
+  fs::create_directory(plugin_folder());
+  ::chmod(plugin_folder().c_str(), 0755);
+  for (const auto& name : setup.plugins) add_plugin(built_plugin(name));
+  write_registry(setup.registry);
+  const auto database = setup.embedded.empty() ? "  url: \"" + setup.database_url + "\"\n" : "  embedded: " + setup.embedded.string() + "\n";
+  write_file(config(), "listen: \"" + setup.listen + "\"\nport_file: ./port\nauth: " + setup.auth + "\ndatabase:\n" + database +
+                           "registry: ./registry\nplugins: ./plugins\nretry:\n  default: " + setup.retry +
+                           "\nlog: {level: debug, format: json}\n" + setup.more);
+}
+
+void Installation::add_plugin(const fs::path& library) const {
+  const auto copy = plugin_folder() / library.filename();
+  fs::copy_file(library, copy);
+  ::chmod(copy.c_str(), 0755);
+}
+
+void Installation::remove_plugin(const std::string& name) const { fs::remove(plugin_folder() / (name + ".so")); }
+
+CommandResult Installation::command(std::vector<std::string> arguments, const std::map<std::string, std::string>& environment) const {
+  arguments.insert(arguments.begin(), waybill_program().string());
+  arguments.insert(arguments.end(), {"--config", config().string()});
+  return run({.arguments = std::move(arguments), .environment = environment, .folder = folder()});
+}
+
+Daemon::Daemon(const Installation& installation, Until until) {
+  static std::atomic<int> started{0};
+  log_file_ = installation.folder() / ("log-" + std::to_string(++started));
+  const auto port_file = installation.folder() / "port";
+  fs::remove(port_file);
+  process_ = std::make_unique<Process>(
+      Command{.arguments = {waybill_program().string(), "serve", "--config", installation.config().string()},
+              .folder = installation.folder(),
+              .out = log_file_,
+              .err = log_file_});
+  const auto up = [&] {
+    if (!process_->running()) return true;
+    if (port_ == 0) port_ = static_cast<std::uint16_t>(std::atoi(read_file(port_file).c_str()));
+    if (port_ == 0 || until == Until::accepting) return port_ != 0;
+    const auto ready = client().try_request("GET", "/readyz");
+    return ready && ready->status == 200;
+  };
+  if (!eventually(up) || !process_->running()) throw std::runtime_error("the host did not come up:\n" + log());
+}
+
+Daemon::~Daemon() {
+  const bool failed = ::testing::Test::HasFailure();
+  if (failed) {
+    const auto text = log();
+    std::cerr << "---- log of host " << pid() << (process_->running() ? "" : " (ended)") << "\n"
+              << text.substr(text.size() > kLogShown ? text.size() - kLogShown : 0) << "----\n";
+  }
+}
+
+void Daemon::kill_hard() {
+  process_->signal(SIGKILL);
+  process_->wait();
+}
+
+std::optional<int> Daemon::terminate() {
+  process_->signal(SIGTERM);
+  return process_->wait();
+}
+
+bool Daemon::wait_for_log(std::string_view text) const {
+  return eventually([&] { return log().find(text) != std::string::npos; });
+}
+
+nlohmann::json target(const std::string& name, const std::string& type, const std::string& url, const std::string& policy, int limit,
+                      const std::vector<std::string>& terminal) {
+  nlohmann::json made{{"submissionTarget", name}, {"gatewayType", type}, {"gatewayUrl", url}, {"policy", policy}, {"terminalOutcomes", terminal}};
+  if (policy == "deadline") made["maxAcceptanceSeconds"] = limit;
+  if (policy == "max_attempts") made["maxAttempts"] = limit;
+  return made;
+}
+
+std::string registry_of(const std::vector<nlohmann::json>& targets) { return nlohmann::json{{"targets", targets}}.dump(2) + "\n"; }
+
+}  // namespace waybill::testing

@@ -1,0 +1,22 @@
+// Waiting on a condition with a generous bound: the only way in which tests wait.
+#pragma once
+
+#include <chrono>
+#include <thread>
+
+namespace waybill::testing {
+
+inline constexpr std::chrono::seconds kBound{45};  // generous: slow machines and sanitizers must never reach it
+
+// Asks `predicate` again and again until it says true; false if it never did within `bound`.
+template <class Predicate>
+bool eventually(Predicate predicate, std::chrono::milliseconds bound = kBound) {
+  const auto end = std::chrono::steady_clock::now() + bound;
+  while (!predicate()) {
+    if (std::chrono::steady_clock::now() >= end) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return true;
+}
+
+}  // namespace waybill::testing

@@ -1,0 +1,44 @@
+// A real PostgreSQL of the tests' own: one cluster for each test program, on a unix socket, with durable defaults.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "support/process.h"
+#include "support/temp_folder.h"
+
+namespace waybill::testing {
+
+// One thread at a time.
+class PostgresCluster {
+ public:
+  enum class Stop {
+    fast,      // sessions are cut off, then an orderly end
+    immediate  // as after a crash: the next start recovers from the log
+  };
+
+  PostgresCluster();
+  ~PostgresCluster();
+
+  std::string create_database();  // fresh and empty; returns its URL
+  void start();
+  void stop(Stop how = Stop::fast);
+  void restart(Stop how = Stop::fast);
+
+ private:
+  std::string url(const std::string& database) const;
+
+  TempFolder folder_;
+  std::filesystem::path programs_;
+  std::unique_ptr<Process> server_;
+  int databases_ = 0;
+};
+
+// This program's cluster, started at first use and stopped when the tests are over.
+PostgresCluster& cluster();
+
+// The folder of the newest server programs on this machine (initdb, postgres); throws if there are none.
+std::filesystem::path postgres_programs();
+
+}  // namespace waybill::testing

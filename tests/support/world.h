@@ -1,0 +1,65 @@
+// What nearly every test needs at once: a fresh database, a gateway, and a host with a registry that points to it.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "support/daemon.h"
+#include "support/fake_gateway.h"
+#include "support/postgres_cluster.h"
+#include "support/sql_client.h"
+
+namespace waybill::testing {
+
+// ---- intents over HTTP ----
+nlohmann::json intent(const std::string& id, const std::string& target, const nlohmann::json& payload);
+nlohmann::json sms_intent(const std::string& id, const std::string& target);
+nlohmann::json push_intent(const std::string& id, const std::string& target);
+HttpResponse post_intent(HttpClient& client, const nlohmann::json& body, int wait_seconds = 0);
+nlohmann::json get_intent(HttpClient& client, const std::string& id);
+nlohmann::json history_of(HttpClient& client, const std::string& id);
+// Waits until the intent is no longer pending, and returns its last state.
+nlohmann::json wait_for_end(HttpClient& client, const std::string& id);
+// The words of one field over all attempts, "" for absent or null: {"error", "accepted"}.
+std::vector<std::string> attempt_words(HttpClient& client, const std::string& id, const char* field = "outcomeStatus");
+// Seconds since 1970 of a timestamp as the host writes it; throws if it is not RFC 3339 in UTC.
+double seconds_of(const std::string& timestamp);
+double seconds_of(const nlohmann::json& object, const char* field);
+
+// The value of a metric whose line begins with this name and labels; 0 if there is none.
+double metric(HttpClient& client, const std::string& name_and_labels);
+
+// True with WAYBILL_TEST_ALL=1 in the environment: more rounds, more load.
+bool all_rounds();
+
+// One host, started with the first use of `client()` or `host()`. Targets of the standard registry:
+//   sms.deadline (30 s)  sms.attempts (3)  sms.once  sms.patient (deadline 600 s)  sms.brief (deadline 2 s)
+//   push.attempts (3)  hook.attempts (3)  hook.once
+class World : public ::testing::Test {
+ protected:
+  World();
+
+  std::vector<nlohmann::json> standard_targets(const std::string& url) const;
+  Installation& installation();
+  Daemon& host();
+  HttpClient& client();
+  SqlClient& sql();
+  void restart_host();  // after the old one has been ended by the test, or killing it hard
+  void give_up_host();  // forgets the host and its client, killing it hard
+
+  FakeGateway gateway;
+  HostSetup setup;  // to be changed before the host is first used
+
+ private:
+  std::unique_ptr<Installation> installation_;
+  std::unique_ptr<Daemon> host_;
+  std::unique_ptr<HttpClient> client_;
+  std::unique_ptr<SqlClient> sql_;
+};
+
+}  // namespace waybill::testing

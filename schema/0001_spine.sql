@@ -166,6 +166,15 @@ BEGIN
 END $$;
 SELECT make_partitions(2);
 
+-- Targets that rest after an outage or refused credentials; every host passes them over.
+CREATE TABLE target_rests (
+  org_id integer NOT NULL,
+  target text NOT NULL,
+  until  timestamptz NOT NULL,
+  reason text NOT NULL,
+  PRIMARY KEY (org_id, target)
+);
+
 CREATE TABLE hosts (
   host_id    integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,  -- also the key of the advisory lock that the living host holds
   name       text NOT NULL,

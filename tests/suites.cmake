@@ -11,7 +11,7 @@ target_link_libraries(waybill_test_support PUBLIC nlohmann_json::nlohmann_json G
 # waybill_suite(KIND NAME SOURCE TIMEOUT): the program KIND_NAME and its test KIND.NAME
 function(waybill_suite kind name source timeout)
   add_executable(${kind}_${name} ${source})
-  target_link_libraries(${kind}_${name} PRIVATE waybill_test_support waybill_settings GTest::gtest_main)
+  target_link_libraries(${kind}_${name} PRIVATE waybill_test_support waybill_settings OpenSSL::Crypto GTest::gtest_main)
   target_compile_definitions(${kind}_${name} PRIVATE WAYBILL_BAD_PLUGINS="${CMAKE_BINARY_DIR}/tests/bad_plugins")
   add_dependencies(${kind}_${name} waybill)
   foreach(needed IN ITEMS waybill_plugins waybill_bad_plugins)

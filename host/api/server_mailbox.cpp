@@ -1,6 +1,9 @@
 // Hands each answer over once, and lets late ones go.
 #include "api/server_mailbox.h"
 
+#include <atomic>
+#include <utility>
+
 namespace waybill {
 
 // Shared by the copies of one reply function; the last one to go answers if nobody has.
@@ -9,12 +12,18 @@ class Mailbox::Ticket {
   Ticket(std::shared_ptr<Mailbox> mailbox, std::uint64_t number) : mailbox_(std::move(mailbox)), number_(number) {}
   Ticket(const Ticket&) = delete;
   Ticket& operator=(const Ticket&) = delete;
-  ~Ticket() { mailbox_->deliver(number_, error_response(500, "internal_error", "the request was left without an answer")); }
-  void deliver(Answer answer) { mailbox_->deliver(number_, std::move(answer)); }
+  ~Ticket() {
+    if (!used_) mailbox_->deliver(number_, error_response(500, "internal_error", "the request was left without an answer"));
+  }
+  void deliver(Answer answer) {
+    used_ = true;
+    mailbox_->deliver(number_, std::move(answer));
+  }
 
  private:
   std::shared_ptr<Mailbox> mailbox_;
   std::uint64_t number_;
+  std::atomic<bool> used_ = false;
 };
 
 Reply Mailbox::expect_response() {

@@ -13,6 +13,7 @@ namespace waybill::config {
 namespace {
 
 constexpr std::size_t kDeepest = 32;
+constexpr auto kBadKey = "a key must be a word (is a bracket before it left open?)";
 
 struct Refused {
   int line;
@@ -62,7 +63,7 @@ class TreeBuilder final : public YAML::EventHandler {
   void open(Node node) {
     if (open_.size() >= kDeepest) throw Refused{node.line, "nested deeper than " + std::to_string(kDeepest) + " levels"};
     if (!open_.empty() && open_.back().node.kind == Node::Kind::map && !open_.back().has_key)
-      throw Refused{node.line, "a key must be a word"};
+      throw Refused{node.line, kBadKey};
     open_.push_back({.node = std::move(node)});
   }
 
@@ -80,7 +81,7 @@ class TreeBuilder final : public YAML::EventHandler {
     auto& parent = open_.back();
     if (parent.node.kind == Node::Kind::map) {
       if (!parent.has_key) {
-        if (node.kind != Node::Kind::scalar || node.text.empty()) throw Refused{node.line, "a key must be a word"};
+        if (node.kind != Node::Kind::scalar || node.text.empty()) throw Refused{node.line, kBadKey};
         parent.has_key = true;
         parent.key = std::move(node.text);
         parent.key_line = node.line;

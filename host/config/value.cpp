@@ -73,7 +73,10 @@ Value Value::element(std::size_t index) const {
   return {node_.children[index], file_, field_ + "[" + std::to_string(index) + "]", folder_, problems_};
 }
 
-void Value::fail(std::string message) const { problems_.push_back({file_, node_.line, field_, std::move(message)}); }
+void Value::fail(std::string message) const {
+  const int line = file_.empty() ? 0 : node_.line;  // a variable has no lines that a person would count
+  problems_.push_back({file_, line, field_, std::move(message)});
+}
 
 void Value::refuse(std::string_view allowed) const { fail(std::string("must be ").append(allowed) + ", not " + shown(node_)); }
 

@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/error.h"
 #include "core/job.h"
@@ -23,6 +25,8 @@ class Completions {
  public:
   virtual ~Completions() = default;
   virtual bool complete(CallId call, Outcome outcome) = 0;
+  // Hands on what was completed. A sender calls it at the end of each turn of its strand, and after a completion elsewhere.
+  virtual void flush() = 0;
 };
 
 // One sender with its strand and its services. All but post() and its kin run on the strand.
@@ -36,11 +40,13 @@ class Sender {
     Millis deadline;
   };
   virtual void send(std::vector<Attempt> attempts) = 0;
+  // [any thread] True if the attempt had not begun; now it never will, and its call is forgotten.
+  virtual bool withdraw(CallId call) = 0;
   virtual void cancel(CallId call) = 0;  // [any thread]
   virtual void ended(CallId call) = 0;   // [any thread] the call has ended: its fetches and timers go
   // [any thread] Since when the strand has been inside one call of the plugin; none if it is not.
   virtual std::optional<Clock::Monotonic> inside_plugin_since() const = 0;
-  // [any thread] Ends the strand when all fetches and timers are done; true if it ended in time. False: it hangs inside the
+  // [any thread] No call is open any more. Ends the strand when all fetches and timers are done; true if it ended in time. False: it hangs inside the
   // plugin; the caller must never destroy it (leak it on purpose).
   virtual bool join(Millis within) = 0;
 };

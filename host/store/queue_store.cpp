@@ -33,7 +33,8 @@ constexpr Statement kClaim{"claim", R"(
   JOIN payloads p ON p.shard = $1 AND p.submission_id = c.submission_id
   ORDER BY c.due_at, c.delivery_id)"};
 
-constexpr Statement kContract{"contract", "SELECT contract FROM contract_snapshots WHERE route_id = $1"};
+constexpr Statement kRests{"rests", "SELECT org_id, target, micros(until), reason FROM target_rests WHERE until > now()"};
+constexpr Statement kContract{"contract", "SELECT org_id, contract FROM contract_snapshots WHERE route_id = $1"};
 
 class PgQueueStore final : public QueueStore {
  public:
@@ -42,7 +43,11 @@ class PgQueueStore final : public QueueStore {
   Result<DueRoutes> due_routes(Shard shard) override {
     auto rows = link_.run(kDueRoutes, {std::to_string(shard)});
     if (!rows) return tl::unexpected(rows.error());
-    DueRoutes due{.now = rows->time(0, 0), .routes = {}};
+    auto rests = link_.run(kRests);
+    if (!rests) return tl::unexpected(rests.error());
+    DueRoutes due{.now = rows->time(0, 0), .routes = {}, .rests = {}};
+    for (std::size_t row = 0; row < rests->size(); ++row)
+      due.rests.push_back({{rests->number(row, 0)}, std::string(rests->text(row, 1)), rests->time(row, 2), std::string(rests->text(row, 3))});
     for (std::size_t row = 0; row < rows->size(); ++row)
       if (!rows->is_null(row, 1)) due.routes.push_back({{rows->number(row, 1)}, rows->time(row, 2)});
     return due;
@@ -80,11 +85,13 @@ class PgQueueStore final : public QueueStore {
     return claimed;
   }
 
-  Result<Contract> contract(RouteId route) override {
+  Result<RouteContract> contract(RouteId route) override {
     auto rows = link_.run(kContract, {std::to_string(route.value)});
     if (!rows) return tl::unexpected(rows.error());
     if (rows->size() != 1) return fail(Error::Kind::bug, "route " + std::to_string(route.value) + " has no contract");
-    return contract_from_json(rows->text(0, 0));
+    auto contract = contract_from_json(rows->text(0, 1));
+    if (!contract) return tl::unexpected(contract.error());
+    return RouteContract{{rows->number(0, 0)}, std::move(*contract)};
   }
 
  private:

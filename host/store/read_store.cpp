@@ -22,11 +22,15 @@ constexpr Statement kHistory{"history", "SELECT " WAYBILL_SUBMISSION_COLUMNS R"(
 
 constexpr Statement kStandings{"standings", R"(
   SELECT micros(now()), r.delivery_id, r.route_id, d.action_type, r.status, micros(r.due_at), r.attempt_count, r.lease_lost,
-         coalesce(h.name, ''), micros(r.lease_until)
+         coalesce(h.name, ''), micros(r.lease_until),
+         (SELECT count(*) FROM ready c WHERE c.shard = $1 AND c.status = 'claimed' AND c.route_id = r.route_id),
+         (SELECT count(*) FROM ready c WHERE c.shard = $1 AND c.status = 'claimed' AND c.org_id = $2),
+         micros(t.until), t.reason
   FROM (SELECT 1) one
   LEFT JOIN (deliveries d JOIN ready r ON r.shard = d.shard AND r.delivery_id = d.id)
     ON d.shard = $1 AND d.org_id = $2 AND d.submission_id = $3
   LEFT JOIN hosts h ON h.host_id = r.claimed_by
+  LEFT JOIN target_rests t ON t.org_id = $2 AND t.target = $4 AND t.until > now()
   ORDER BY d.action_order)"};
 
 constexpr Statement kMoved{"moved", R"(
@@ -68,22 +72,29 @@ class PgReadStore final : public ReadStore {
     auto known = history(org, kind, client_ref);
     if (!known) return tl::unexpected(known.error());
     if (!*known) return std::nullopt;
-    const SubmissionId id = (*known)->submission.id;
-    auto rows = link_.run(kStandings, {std::to_string(shard_of(id)), std::to_string(org.value), std::to_string(id.value)});
+    const SubmissionView& submission = (*known)->submission;
+    auto rows = link_.run(kStandings, {std::to_string(shard_of(submission.id)), std::to_string(org.value), std::to_string(submission.id.value),
+                                       submission.target});
     if (!rows) return tl::unexpected(rows.error());
     Explanation explanation{.history = std::move(**known), .now = rows->time(0, 0), .standings = {}};
     for (std::size_t row = 0; row < rows->size(); ++row) {
       if (rows->is_null(row, 1)) continue;
+      const std::string target = explanation.history.submission.target;
       explanation.standings.push_back({.delivery = {rows->number(row, 1)},
                                        .route = {rows->number(row, 2)},
-                                       .target = explanation.history.submission.target,
+                                       .target = target,
                                        .action_type = std::string(rows->text(row, 3)),
                                        .status = status_from(rows->text(row, 4)).value_or(Status::due),
                                        .due = rows->time(row, 5),
                                        .attempt_count = static_cast<std::uint32_t>(rows->number(row, 6)),
                                        .lease_lost = static_cast<std::uint32_t>(rows->number(row, 7)),
                                        .claimed_by = std::string(rows->text(row, 8)),
-                                       .lease_until = rows->is_null(row, 9) ? std::nullopt : std::optional(rows->time(row, 9))});
+                                       .lease_until = rows->is_null(row, 9) ? std::nullopt : std::optional(rows->time(row, 9)),
+                                       .claimed_of_target = static_cast<std::uint64_t>(rows->number(row, 10)),
+                                       .claimed_of_org = static_cast<std::uint64_t>(rows->number(row, 11)),
+                                       .rest = rows->is_null(row, 12) ? std::nullopt
+                                                                      : std::optional(Rest{org, target, rows->time(row, 12),
+                                                                                           std::string(rows->text(row, 13))})});
     }
     return explanation;
   }

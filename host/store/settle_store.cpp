@@ -41,6 +41,12 @@ constexpr Statement kSettle{"settle", R"(
     FROM ended WHERE action IS NOT NULL)
   SELECT delivery FROM held)"};
 
+constexpr Statement kRest{"rest", R"(
+  INSERT INTO target_rests (org_id, target, until, reason)
+  SELECT org_id, target, at_micros(max(until)), min(reason)
+  FROM unnest($1::int[], $2::text[], $3::bigint[], $4::text[]) AS t(org_id, target, until, reason) GROUP BY org_id, target
+  ON CONFLICT (org_id, target) DO UPDATE SET until = greatest(target_rests.until, excluded.until), reason = excluded.reason)"};
+
 class Columns {
  public:
   explicit Columns(Shard shard) : shard_(std::to_string(shard)) {}
@@ -108,6 +114,19 @@ class PgSettleStore final : public SettleStore {
     std::vector<DeliveryId> held(rows->size());
     for (std::size_t row = 0; row < held.size(); ++row) held[row] = {rows->number(row, 0)};
     return held;
+  }
+
+  Result<void> rest(std::span<const Rest> rests) override {
+    ArrayText org, target, until, reason;
+    for (const auto& one : rests) {
+      org.add(one.org.value);
+      target.add(one.target);
+      until.add(one.until.micros);
+      reason.add(one.reason);
+    }
+    auto rows = link_.run(kRest, {org.take(), target.take(), until.take(), reason.take()});
+    if (!rows) return tl::unexpected(rows.error());
+    return {};
   }
 
  private:

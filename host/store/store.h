@@ -17,6 +17,14 @@
 
 namespace waybill {
 
+// A target that rests after an outage: nothing of it is claimed until then, by any host.
+struct Rest {
+  OrgId org;
+  std::string target;
+  Timestamp until;
+  std::string reason;
+};
+
 // ---- intake ----
 
 struct NewSubmission {
@@ -67,6 +75,7 @@ struct DueRoute {
 struct DueRoutes {
   Timestamp now;
   std::vector<DueRoute> routes;  // every route with an unclaimed delivery
+  std::vector<Rest> rests;       // every target that rests now
 };
 
 struct RouteShare {
@@ -96,13 +105,18 @@ struct Claimed {
   std::vector<ClaimedRow> rows;
 };
 
+struct RouteContract {
+  OrgId org;
+  Contract contract;
+};
+
 class QueueStore {
  public:
   virtual ~QueueStore() = default;
   virtual Result<DueRoutes> due_routes(Shard shard) = 0;
   // Committed when it returns. Rows that another host is about to take are passed over.
   virtual Result<Claimed> claim(Shard shard, HostId host, ClaimToken token, Millis lease, std::span<const RouteShare> shares) = 0;
-  virtual Result<Contract> contract(RouteId route) = 0;
+  virtual Result<RouteContract> contract(RouteId route) = 0;
 };
 
 // ---- settle ----
@@ -143,6 +157,8 @@ class SettleStore {
   virtual ~SettleStore() = default;
   // One transaction. Answers which deliveries' claims still held; the others were stale, and nothing of theirs was written.
   virtual Result<std::vector<DeliveryId>> settle(Shard shard, std::span<const Settlement> batch) = 0;
+  // A longer rest wins over a shorter one.
+  virtual Result<void> rest(std::span<const Rest> rests) = 0;
 };
 
 // ---- presence of hosts, and what dead ones left behind ----
@@ -208,6 +224,9 @@ struct Standing {
   std::uint32_t lease_lost;
   std::string claimed_by;  // name of the host
   std::optional<Timestamp> lease_until;
+  std::uint64_t claimed_of_target = 0;  // deliveries of this route in the hands of hosts now
+  std::uint64_t claimed_of_org = 0;
+  std::optional<Rest> rest;
 };
 struct Explanation {
   HistoryView history;

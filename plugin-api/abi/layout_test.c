@@ -1,5 +1,7 @@
 /* Freezes ABI version 1: the size of every struct, the place of every field, every number. It fails to compile, or it is right. */
 #include <limits.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "waybill/plugin.h"
 
@@ -19,7 +21,6 @@ SAME(wb_reach, int32_t);
 SAME(wb_scope, int32_t);
 SAME(wb_net_error, int32_t);
 SAME(wb_plugin_entry, const wb_plugin *(*)(void));
-
 
 SIZE(wb_str, 16);
 AT(wb_str, ptr, 0);
@@ -164,9 +165,7 @@ VALUE(WB_NET_CANCELLED, 7);
 VALUE(WB_SIGN_OK, 0);
 VALUE(WB_SIGN_UNKNOWN_SECRET, 1);
 
-#include <stdio.h>
-#include <string.h>
-
+/* Text cannot be compared while compiling. */
 int main(void) {
   if (strcmp(WB_HTTP_SERVICE, "waybill.http/1") != 0 || strcmp(WB_TIMER_SERVICE, "waybill.timer/1") != 0 ||
       strcmp(WB_SIGN_SERVICE, "waybill.sign/1") != 0) {

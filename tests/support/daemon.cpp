@@ -39,8 +39,8 @@ Installation::Installation(const HostSetup& setup) {
   write_registry(setup.registry);
   const auto database = setup.embedded.empty() ? "  url: \"" + setup.database_url + "\"\n" : "  embedded: " + setup.embedded.string() + "\n";
   write_file(config(), "listen: \"" + setup.listen + "\"\nport_file: ./port\nauth: " + setup.auth + "\ndatabase:\n" + database +
-                           "registry: ./registry\nplugins: ./plugins\nretry:\n  default: " + setup.retry +
-                           "\nlog: {level: debug, format: json}\n" + setup.more);
+                           "registry: ./registry\nplugins: ./plugins\nlog: {level: debug, format: json}\n" +
+                           (setup.retry.empty() ? "" : "retry:\n  default: " + setup.retry + "\n") + setup.more);
 }
 
 void Installation::add_plugin(const fs::path& library) const {

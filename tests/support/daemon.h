@@ -22,7 +22,7 @@ struct HostSetup {
   std::vector<std::string> plugins{"sms", "push", "webhook"};
   std::string auth = "none";
   std::string listen = "127.0.0.1:0";
-  std::string retry = "{kind: fixed, delay: 100ms}";  // of retry.default; short, so that tests are
+  std::string retry = "{kind: fixed, delay: 100ms}";  // of retry.default, short so that tests are; "" for the host's own default
   std::string more;                                   // further YAML, whole top-level keys
 };
 

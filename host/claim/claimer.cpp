@@ -1,0 +1,173 @@
+// The claim's rounds: what is due, what may start, take it, sleep until something changes.
+#include "claim/claimer.h"
+
+#include <algorithm>
+
+namespace waybill {
+namespace {
+
+constexpr std::size_t kMostCachedRoutes = 100'000;
+constexpr auto kMarkLife = std::chrono::seconds(1);   // how long rows that were committed out of order may be overlooked
+constexpr auto kGather = std::chrono::milliseconds(3);  // a few freed places are worth waiting for more
+
+std::string host_name_of(const std::string& url) {
+  const auto scheme = url.find("://");
+  const auto start = scheme == std::string::npos ? 0 : scheme + 3;
+  return url.substr(start, url.find_first_of("/?#", start) - start);
+}
+
+// What a plugin is told beside the payload. Only `reference` needs quoting: it may be any text without control characters.
+std::string context_of(const ClaimedRow& row) {
+  std::string reference;
+  for (const char c : row.client_ref) {
+    if (c == '"' || c == '\\') reference += '\\';
+    reference += c;
+  }
+  return "{\"org\":" + std::to_string(row.org.value) + ",\"kind\":\"" + row.kind + "\",\"reference\":\"" + reference + "\"}";
+}
+
+}  // namespace
+
+Claimer::Claimer(QueueStore& store, Window& window, const Clock& clock, ClaimerSettings settings, std::function<std::optional<HostId>()> host,
+                 JobSink sink, Log& log)
+    : store_(store), window_(window), clock_(clock), settings_(settings), host_(std::move(host)), sink_(std::move(sink)), log_(log),
+      thread_([this](std::stop_token stop) { run(stop); }) {}
+
+Claimer::~Claimer() { stop(); }
+
+void Claimer::wake() {
+  std::lock_guard lock(mutex_);
+  woken_ = true;
+  changed_.notify_all();
+}
+
+void Claimer::let_go(const std::vector<Finished>& settled) {
+  std::unordered_map<RouteId, std::size_t> counts;
+  for (const auto& one : settled) ++counts[one.job.route];
+  for (const auto& [route, count] : counts) window_.let_go(route, count);
+  std::lock_guard lock(mutex_);
+  freed_ += settled.size();
+  changed_.notify_all();
+}
+
+void Claimer::stop() {
+  thread_.request_stop();
+  if (thread_.joinable()) thread_.join();
+}
+
+void Claimer::run(std::stop_token stop) {
+  Shard first = 0;  // the shard that a round begins with: hosts differ in it, and it moves on
+  while (!stop.stop_requested()) {
+    std::chrono::microseconds pause = settings_.poll;
+    if (const auto host = host_()) {
+      for (int i = 0; i < settings_.shards && !stop.stop_requested(); ++i) {
+        const auto shard = static_cast<Shard>((first + host->value + i) % settings_.shards);
+        pause = std::min(pause, round(shard, *host));
+      }
+      first = static_cast<Shard>((first + 1) % settings_.shards);
+    }
+    sleep(stop, pause);
+  }
+}
+
+std::chrono::microseconds Claimer::round(Shard shard, HostId host) {
+  if (facts_.size() > kMostCachedRoutes) facts_.clear();
+  const auto asked_at = clock_.now();
+  auto due = store_.due_routes(shard);
+  if (!due) {
+    log_.warn("claim.database_unavailable", {{"error", due.error().what}});
+    return settings_.poll;
+  }
+  if (asked_at - marks_since_ > kMarkLife) {
+    marks_.clear();
+    marks_since_ = asked_at;
+  }
+  std::chrono::microseconds pause = settings_.poll;
+  std::vector<Window::Demand> demands;
+  for (const auto& [route, first_due] : due->routes) {
+    const RouteFacts* facts = facts_of(route);
+    if (!facts) continue;
+    Timestamp from = first_due;
+    for (const auto& rest : due->rests)
+      if (rest.org == facts->org && rest.target == facts->contract->target) from = std::max(from, rest.until);
+    if (from <= due->now)
+      demands.push_back({route, facts});
+    else
+      pause = std::min(pause, from - due->now + std::chrono::milliseconds(1));
+  }
+  const auto shares = window_.shares(demands, settings_.batch);
+  if (shares.empty()) return pause;
+
+  std::vector<RouteShare> wanted;
+  for (const auto& [route, count] : shares) {
+    const auto mark = marks_.find(route);
+    wanted.push_back(mark == marks_.end() ? RouteShare{route, count, {}, {}} : RouteShare{route, count, mark->second.due, mark->second.delivery});
+  }
+  const ClaimToken token{host.value << 32 | ++batches_};
+  auto claimed = store_.claim(shard, host, token, settings_.lease, wanted);
+  if (!claimed) {  // if it was carried out all the same, the lease brings the rows back
+    log_.warn("claim.database_unavailable", {{"error", claimed.error().what}});
+    return settings_.poll;
+  }
+  std::unordered_map<RouteId, std::size_t> taken;
+  for (const auto& row : claimed->rows) {
+    ++taken[row.route];
+    marks_[row.route] = {row.due, row.delivery};  // rows come in order
+  }
+  for (const auto& [route, count] : shares) {
+    if (taken[route] < count)
+      marks_.erase(route);  // no backlog behind the mark
+    else
+      pause = std::chrono::microseconds(0);
+  }
+  hand_on(std::move(*claimed), token, asked_at);
+  return pause;
+}
+
+const RouteFacts* Claimer::facts_of(RouteId route) {
+  if (const auto known = facts_.find(route); known != facts_.end()) return &known->second;
+  auto contract = store_.contract(route);
+  if (!contract) {
+    log_.error("claim.no_contract", {{"route", route.value}, {"error", contract.error().what}});
+    return nullptr;
+  }
+  RouteFacts facts{contract->org, std::make_shared<const Contract>(std::move(contract->contract)), {}};
+  facts.host_name = host_name_of(facts.contract->url);
+  return &facts_.emplace(route, std::move(facts)).first->second;
+}
+
+void Claimer::hand_on(Claimed claimed, ClaimToken token, Clock::Monotonic asked_at) {
+  std::vector<Job> jobs;
+  jobs.reserve(claimed.rows.size());
+  for (auto& row : claimed.rows) {
+    const RouteFacts& facts = facts_.at(row.route);
+    window_.hold(row.route, facts, 1);
+    jobs.push_back({.delivery = row.delivery,
+                    .submission = row.submission,
+                    .org = row.org,
+                    .route = row.route,
+                    .token = token,
+                    .attempt = row.attempt_count + 1,
+                    .lease_lost = row.lease_lost,
+                    .maybe_sent_before = row.maybe_sent,
+                    .created = row.created,
+                    .claimed_at = claimed.now,
+                    .claimed_mono = asked_at,
+                    .contract = facts.contract,
+                    .idempotency_key = idempotency_key(row.org, row.kind, row.client_ref, row.action_order),
+                    .payload = std::move(row.payload),
+                    .context = context_of(row)});
+  }
+  if (!jobs.empty()) sink_(std::move(jobs));
+}
+
+void Claimer::sleep(std::stop_token stop, std::chrono::microseconds most) {
+  std::unique_lock lock(mutex_);
+  const std::size_t enough = std::max<std::size_t>(1, std::min(settings_.batch, window_.held() + freed_) / 4);
+  if (!woken_ && freed_ == 0) changed_.wait_for(lock, stop, most, [&] { return woken_ || freed_ > 0; });
+  if (!woken_ && freed_ > 0 && freed_ < enough) changed_.wait_for(lock, stop, kGather, [&] { return woken_ || freed_ >= enough; });
+  woken_ = false;
+  freed_ = 0;
+}
+
+}  // namespace waybill

@@ -1,0 +1,75 @@
+// Who is due: takes unfinished deliveries out of the queue, as many as can start, and hands them on.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "claim/window.h"
+#include "config/config.h"
+#include "core/clock.h"
+#include "core/job.h"
+#include "store/store.h"
+#include "telemetry/log.h"
+
+namespace waybill {
+
+struct ClaimerSettings {
+  int shards = 1;
+  std::size_t batch = 1000;
+  Millis lease{60'000};
+  Millis poll{500};
+};
+
+// Has a thread of its own; the public functions are safe from any thread.
+class Claimer {
+ public:
+  // `host` tells the id to claim with, or none while this host must not claim (no presence, or draining).
+  Claimer(QueueStore& store, Window& window, const Clock& clock, ClaimerSettings settings, std::function<std::optional<HostId>()> host, JobSink sink,
+          Log& log);
+  ~Claimer();
+
+  void wake();  // something new may be due
+  void let_go(const std::vector<Finished>& settled);  // these are not held any more
+  void stop();  // no claim begins after this returns; jobs of the last one have been handed on
+
+ private:
+  struct Mark {  // the place behind the last claimed row of a route, while its backlog lasts
+    Timestamp due;
+    DeliveryId delivery;
+  };
+
+  void run(std::stop_token stop);
+  std::chrono::microseconds round(Shard shard, HostId host);  // how long to sleep after it
+  const RouteFacts* facts_of(RouteId route);
+  void hand_on(Claimed claimed, ClaimToken token, Clock::Monotonic asked_at);
+  void sleep(std::stop_token stop, std::chrono::microseconds most);
+
+  QueueStore& store_;
+  Window& window_;
+  const Clock& clock_;
+  const ClaimerSettings settings_;
+  const std::function<std::optional<HostId>()> host_;
+  const JobSink sink_;
+  Log& log_;
+
+  // The thread's own:
+  std::unordered_map<RouteId, RouteFacts> facts_;
+  std::unordered_map<RouteId, Mark> marks_;
+  Clock::Monotonic marks_since_;
+  std::int64_t batches_ = 0;
+
+  std::mutex mutex_;  // for all below
+  std::condition_variable_any changed_;
+  bool woken_ = false;
+  std::size_t freed_ = 0;
+  std::jthread thread_;  // last: it uses all above
+};
+
+}  // namespace waybill

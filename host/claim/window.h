@@ -1,0 +1,60 @@
+// How much of whose work this host may hold: the limits, what is held now, and fair shares of what is free.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "config/config.h"
+#include "core/contract.h"
+#include "core/id.h"
+#include "store/store.h"
+
+namespace waybill {
+
+struct RouteFacts {
+  OrgId org;
+  std::shared_ptr<const Contract> contract;
+  std::string host_name;  // of the contract's URL
+};
+
+// Safe from any thread.
+class Window {
+ public:
+  // `concurrency` tells how many calls of an action type may be open, 0 if none can run.
+  Window(const Limits& limits, std::function<std::size_t(const std::string& action_type)> concurrency);
+
+  struct Demand {
+    RouteId route;
+    const RouteFacts* facts;
+  };
+  // How many more of each route may be taken now: within every limit that concerns it, and evenly among the routes that want
+  // some. Routes that get nothing are left out.
+  std::vector<std::pair<RouteId, std::size_t>> shares(const std::vector<Demand>& demands, std::size_t most) const;
+
+  void hold(RouteId route, const RouteFacts& facts, std::size_t count);
+  void let_go(RouteId route, std::size_t count);
+  std::size_t held() const;
+
+ private:
+  struct Held {
+    std::string target_key, host_name, action_type;
+    OrgId org;
+    std::size_t count = 0;
+  };
+  using Counts = std::unordered_map<std::string, std::size_t>;
+
+  const Limits limits_;
+  const std::function<std::size_t(const std::string&)> concurrency_;
+  mutable std::mutex mutex_;  // for all below
+  std::size_t held_ = 0;
+  std::unordered_map<RouteId, Held> routes_;
+  Counts targets_, host_names_, action_types_;
+  std::unordered_map<OrgId, std::size_t> orgs_;
+};
+
+}  // namespace waybill

@@ -1,0 +1,185 @@
+// Carries out claimed jobs: each is handed to its action type's sender and comes back exactly once, whatever the plugin does.
+#include "execute/executor.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <map>
+#include <thread>
+
+#include "core/decide.h"
+#include "execute/lane_group.h"
+
+namespace waybill {
+namespace {
+
+constexpr Millis kRestWithoutSender{60'000};
+constexpr Millis kShortestLook{5};  // many deadlines close to each other are looked at together
+
+Finished back(Job job, Finished::How how, Clock::Monotonic now, std::optional<Millis> not_before) {
+  const auto time = database_now(job, now);
+  return {.job = std::move(job), .how = how, .outcome = {}, .started_at = time, .finished_at = time, .not_before = not_before};
+}
+
+}  // namespace
+
+struct Executor::Core {
+  Core(SenderFactory& senders, const Clock& time, ExecutorSettings limits, FinishedSink sink, Log& events, Metrics& metrics)
+      : factory(senders),
+        clock(time),
+        settings(limits),
+        log(events),
+        outlet(std::make_shared<Outlet>(std::move(sink), time, events, metrics)),
+        watcher([this](const std::stop_token& stop) { watch(stop); }) {}
+
+  LaneGroup& group_of(std::string_view action_type) {
+    const std::lock_guard lock(mutex);
+    auto found = groups.find(action_type);
+    if (found == groups.end()) {
+      const LaneLimits limits{settings.attempt_timeout, settings.grace, settings.stuck_after};
+      auto group = std::make_unique<LaneGroup>(std::string(action_type), factory, limits, settings.most_abandoned, outlet, log);
+      found = groups.emplace(std::string(action_type), std::move(group)).first;
+    }
+    return *found->second;  // groups stay until the end
+  }
+
+  std::vector<LaneGroup*> all_groups() {
+    const std::lock_guard lock(mutex);
+    std::vector<LaneGroup*> all;
+    for (const auto& [name, group] : groups) all.push_back(group.get());
+    return all;
+  }
+
+  void start(std::vector<Job> jobs) {
+    const auto now = clock.now();
+    outlet->took(jobs.size());
+    std::vector<Finished> returned;
+    std::map<std::string_view, std::vector<Lane::Start>> batches;
+    std::vector<Lane::Start>* batch = nullptr;
+    std::string_view batch_type;
+    auto earliest = Clock::Monotonic::max();
+    auto call = last_call.fetch_add(jobs.size());
+    for (auto& job : jobs) {
+      const auto time = database_now(job, now);
+      if (stopping) {
+        returned.push_back(back(std::move(job), Finished::How::unattempted, now, std::nullopt));
+        continue;
+      }
+      if (is_expired(*job.contract, job.created, time)) {
+        returned.push_back(back(std::move(job), Finished::How::expired, now, std::nullopt));
+        continue;
+      }
+      auto deadline = settings.attempt_timeout;
+      if (const auto end = job.contract->deadline(job.created))
+        deadline = std::min(deadline, std::max(Millis{1}, std::chrono::duration_cast<Millis>(*end - time)));
+      earliest = std::min<Clock::Monotonic>(earliest, now + deadline);
+      auto shared = std::make_shared<const Job>(std::move(job));
+      if (batch == nullptr || batch_type != shared->contract->action_type) {
+        batch_type = shared->contract->action_type;
+        batch = &batches[batch_type];  // the name lives in a contract that the batch holds
+      }
+      batch->push_back({CallId{++call}, std::move(shared), deadline});
+    }
+    for (auto& [type, starts] : batches) {
+      if (group_of(type).start(starts)) continue;
+      for (auto& start : starts) returned.push_back(back(*start.job, Finished::How::unattempted, now, kRestWithoutSender));
+    }
+    give_back(std::move(returned), earliest);
+  }
+
+  // What did not start leaves from the watching thread, which also hears of the earliest new deadline here.
+  void give_back(std::vector<Finished> returned, Clock::Monotonic earliest) {
+    const std::lock_guard lock(watch_mutex);
+    const bool urgent = !returned.empty() || earliest < next_look;
+    next_look = std::min(next_look, earliest);
+    waiting.insert(waiting.end(), std::make_move_iterator(returned.begin()), std::make_move_iterator(returned.end()));
+    if (urgent) watch_changed.notify_all();
+  }
+
+  void watch(const std::stop_token& stop) {
+    std::unique_lock lock(watch_mutex);
+    while (!stop.stop_requested()) {
+      const auto due = [this] { return !waiting.empty() || clock.now() >= next_look; };
+      if (!due()) {
+        if (next_look == Clock::Monotonic::max())
+          watch_changed.wait(lock, stop, [this] { return !waiting.empty() || next_look != Clock::Monotonic::max(); });
+        else
+          watch_changed.wait_until(lock, stop, std::chrono::steady_clock::now() + (next_look - clock.now()),
+                                   [this, seen = next_look] { return !waiting.empty() || next_look < seen; });
+        continue;
+      }
+      auto returned = std::exchange(waiting, {});
+      const bool look = clock.now() >= next_look;
+      if (look) next_look = Clock::Monotonic::max();
+      lock.unlock();
+      if (!returned.empty()) outlet->hand_on(std::move(returned));
+      auto next = Clock::Monotonic::max();
+      if (look)
+        for (auto* group : all_groups()) next = std::min(next, group->look());
+      if (next != Clock::Monotonic::max()) next = std::max<Clock::Monotonic>(next, clock.now() + kShortestLook);
+      lock.lock();
+      next_look = std::min(next_look, next);
+    }
+  }
+
+  bool stop(Millis grace) {
+    stopping = true;
+    if (!outlet->wait_empty(grace)) {
+      for (auto* group : all_groups()) group->cancel_all();
+      outlet->wait_empty(settings.grace);
+      for (auto* group : all_groups()) group->decide_all("host_stopped");
+    }
+    watcher.request_stop();
+    if (watcher.joinable()) watcher.join();
+    std::vector<Finished> returned;
+    {
+      const std::lock_guard lock(watch_mutex);
+      returned.swap(waiting);
+    }
+    if (!returned.empty()) outlet->hand_on(std::move(returned));
+    bool clean = true;
+    for (auto* group : all_groups()) clean = group->join(settings.grace) && clean;
+    return clean;
+  }
+
+  SenderFactory& factory;
+  const Clock& clock;
+  const ExecutorSettings settings;
+  Log& log;
+  const std::shared_ptr<Outlet> outlet;
+  std::atomic<std::uint64_t> last_call{0};
+  std::atomic<bool> stopping{false};
+  std::mutex mutex;
+  std::map<std::string, std::unique_ptr<LaneGroup>, std::less<>> groups;  // guarded by mutex
+  std::mutex watch_mutex;
+  std::condition_variable_any watch_changed;
+  Clock::Monotonic next_look = Clock::Monotonic::max();  // guarded by watch_mutex
+  std::vector<Finished> waiting;                         // guarded by watch_mutex
+  std::jthread watcher;                                  // last: it uses all of the above
+};
+
+Executor::Executor(SenderFactory& factory, const Clock& clock, ExecutorSettings settings, FinishedSink sink, Log& log,
+                   Metrics& metrics)
+    : core_(std::make_unique<Core>(factory, clock, settings, std::move(sink), log, metrics)) {}
+
+Executor::~Executor() = default;
+
+void Executor::start(std::vector<Job> jobs) {
+  if (!jobs.empty()) core_->start(std::move(jobs));
+}
+
+Executor::State Executor::state(std::string_view action_type) const {
+  switch (core_->group_of(action_type).state()) {
+    case LaneGroup::State::ready: return State::ready;
+    case LaneGroup::State::missing: return State::missing;
+    case LaneGroup::State::stuck: break;
+  }
+  return State::stuck;
+}
+
+std::size_t Executor::concurrency(std::string_view action_type) const { return core_->group_of(action_type).concurrency(); }
+
+std::size_t Executor::in_flight() const { return core_->outlet->in_flight(); }
+
+bool Executor::stop(Millis grace) { return core_->stop(grace); }
+
+}  // namespace waybill

@@ -1,0 +1,191 @@
+// One sender and the table of its open calls: each call leaves the table once, and with that its job comes back once.
+#include "execute/lane.h"
+
+#include <algorithm>
+
+namespace waybill {
+namespace {
+
+constexpr Millis kRestAfterWithdrawal{1000};
+
+// A job as it goes on to be settled: what was sent is in the database and need not travel back.
+Job receipt(const Job& job) {
+  return {.delivery = job.delivery,
+          .submission = job.submission,
+          .org = job.org,
+          .route = job.route,
+          .token = job.token,
+          .attempt = job.attempt,
+          .lease_lost = job.lease_lost,
+          .maybe_sent_before = job.maybe_sent_before,
+          .created = job.created,
+          .claimed_at = job.claimed_at,
+          .claimed_mono = job.claimed_mono,
+          .contract = job.contract,
+          .idempotency_key = job.idempotency_key,
+          .payload = {},
+          .context = {}};
+}
+
+Outcome unknown_outcome(std::string_view reason, std::string detail) {
+  return {.verdict = Verdict::transient, .reach = Reach::maybe_sent, .reason = std::string(reason), .detail = std::move(detail)};
+}
+
+}  // namespace
+
+Lane::Lane(std::string action_type, LaneLimits limits, std::shared_ptr<Outlet> outlet)
+    : action_type_(std::move(action_type)), limits_(limits), outlet_(std::move(outlet)) {}
+
+void Lane::attach(std::unique_ptr<Sender> sender) { sender_ = std::move(sender); }
+
+void Lane::start(std::vector<Start> batch) {
+  const auto now = outlet_->now();
+  std::vector<Sender::Attempt> attempts;
+  attempts.reserve(batch.size());
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto& start : batch) {
+      open_.emplace(start.call.value, Open{start.job, now, now + start.deadline});
+      attempts.push_back({start.call, std::move(start.job), start.deadline});
+    }
+  }
+  sender_->send(std::move(attempts));
+}
+
+std::size_t Lane::open() const {
+  const std::lock_guard lock(mutex_);
+  return open_.size();
+}
+
+void Lane::keep(const Open& open, Outcome outcome) {
+  finished_.push_back({.job = receipt(*open.job),
+                       .how = Finished::How::attempted,
+                       .outcome = std::move(outcome),
+                       .started_at = database_now(*open.job, open.started),
+                       .finished_at = database_now(*open.job, outlet_->now()),
+                       .not_before = {}});
+}
+
+bool Lane::end(CallId call, Outcome outcome) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto node = open_.extract(call.value);
+    if (!node) return false;
+    keep(node.mapped(), std::move(outcome));
+  }
+  sender_->ended(call);
+  return true;
+}
+
+bool Lane::complete(CallId call, Outcome outcome) {
+  if (end(call, std::move(outcome))) return true;
+  const std::lock_guard lock(mutex_);
+  if (!closed_) outlet_->misbehaviour.record(action_type_, "completed_twice_or_late", call.value);
+  return false;
+}
+
+void Lane::give_back(CallId call, std::optional<Millis> not_before) {
+  const std::lock_guard lock(mutex_);
+  const auto node = open_.extract(call.value);
+  if (!node) return;
+  const auto& open = node.mapped();
+  const auto now = database_now(*open.job, outlet_->now());
+  finished_.push_back({.job = receipt(*open.job),
+                       .how = Finished::How::unattempted,
+                       .outcome = {},
+                       .started_at = now,
+                       .finished_at = now,
+                       .not_before = not_before});
+}
+
+void Lane::flush() {
+  std::vector<Finished> batch;
+  {
+    const std::lock_guard lock(mutex_);
+    if (finished_.empty()) return;
+    batch.swap(finished_);
+    finished_.reserve(std::min<std::size_t>(batch.size(), 256));
+  }
+  outlet_->hand_on(std::move(batch));
+}
+
+Lane::Look Lane::look() {
+  const auto now = outlet_->now();
+  Look look;
+  std::vector<CallId> late;
+  std::vector<CallId> silent;
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto& [id, open] : open_) {
+      if (now >= open.deadline + limits_.grace) {
+        silent.push_back({id});
+      } else if (now >= open.deadline) {
+        if (!open.cancelled) late.push_back({id});
+        open.cancelled = true;
+        look.next = std::min(look.next, open.deadline + limits_.grace);
+      } else {
+        look.next = std::min(look.next, open.deadline);
+      }
+    }
+    if (!open_.empty()) look.next = std::min(look.next, now + limits_.stuck_after);
+  }
+  for (const auto call : late) {
+    if (sender_->withdraw(call))
+      give_back(call, kRestAfterWithdrawal);  // the strand was busy for all of its time
+    else
+      sender_->cancel(call);
+  }
+  if (!silent.empty()) last_silence_ = now;
+  const auto inside = sender_->inside_plugin_since();
+  if (inside && now - *inside > limits_.stuck_after) {
+    const bool in_hand_is_over = last_silence_ >= *inside;
+    look.stuck = in_hand_is_over || now - *inside > limits_.attempt_timeout + limits_.grace;
+    look.next = std::min(look.next, *inside + limits_.attempt_timeout + limits_.grace);
+  } else if (inside && last_silence_ >= *inside) {
+    look.next = std::min(look.next, *inside + limits_.stuck_after);
+  }
+  if (!look.stuck) {
+    for (const auto call : silent) {
+      if (end(call, unknown_outcome("plugin_silent", "the plugin did not complete the call before its deadline")))
+        outlet_->misbehaviour.record(action_type_, "silent", call.value);
+    }
+  }
+  flush();
+  return look;
+}
+
+std::vector<CallId> Lane::open_calls() const {
+  std::vector<CallId> calls;
+  const std::lock_guard lock(mutex_);
+  calls.reserve(open_.size());
+  for (const auto& [id, open] : open_) calls.push_back({id});
+  std::sort(calls.begin(), calls.end());
+  return calls;
+}
+
+void Lane::decide_all(std::string_view reason) {
+  for (const auto call : open_calls()) {
+    if (sender_->withdraw(call))
+      give_back(call, std::nullopt);
+    else
+      end(call, unknown_outcome(reason, "the host ended the call"));
+  }
+  flush();
+}
+
+void Lane::cancel_all() {
+  for (const auto call : open_calls()) {
+    if (sender_->withdraw(call))
+      give_back(call, std::nullopt);
+    else
+      sender_->cancel(call);
+  }
+  flush();
+}
+
+void Lane::close() {
+  const std::lock_guard lock(mutex_);
+  closed_ = true;
+}
+
+}  // namespace waybill

@@ -1,0 +1,47 @@
+// Where finished jobs leave the executor, with the count of those that have not yet.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "core/clock.h"
+#include "core/job.h"
+#include "execute/misbehaviour.h"
+
+namespace waybill {
+
+// Safe from any thread. Shared by the lanes, because an abandoned lane may outlive the executor.
+class Outlet {
+ public:
+  Outlet(FinishedSink sink, const Clock& clock, Log& log, Metrics& metrics)
+      : misbehaviour(log, metrics), clock_(clock), sink_(std::move(sink)) {}
+
+  void took(std::size_t count) { in_flight_ += count; }
+  void hand_on(std::vector<Finished> batch) {
+    const auto count = batch.size();
+    sink_(std::move(batch));
+    if ((in_flight_ -= count) != 0) return;
+    const std::lock_guard lock(mutex_);
+    empty_.notify_all();
+  }
+  std::size_t in_flight() const { return in_flight_; }
+  bool wait_empty(Millis at_most) {
+    std::unique_lock lock(mutex_);
+    return empty_.wait_for(lock, at_most, [this] { return in_flight_ == 0; });
+  }
+  Clock::Monotonic now() const { return clock_.now(); }
+
+  Misbehaviour misbehaviour;
+
+ private:
+  const Clock& clock_;
+  FinishedSink sink_;
+  std::atomic<std::size_t> in_flight_{0};
+  std::mutex mutex_;
+  std::condition_variable empty_;
+};
+
+}  // namespace waybill

@@ -1,0 +1,80 @@
+// Submissions on their way in: concurrent requests are grouped, and each is answered after its group's commit.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/clock.h"
+#include "core/contract.h"
+#include "store/store.h"
+#include "telemetry/log.h"
+
+namespace waybill {
+
+struct IntakeSettings {
+  int shards = 1;
+  std::size_t most_in_group = 500;
+  std::size_t most_waiting = 20'000;  // beyond it a submission is refused at once
+  Millis patience{5'000};             // how long a submission may wait for a database that is away
+};
+
+// An intent as it was handed in, with the contract that its target has at this moment.
+struct NewIntent {
+  OrgId org;
+  std::string intent_id;
+  std::shared_ptr<const Contract> contract;
+  std::string payload;  // the bytes of the JSON value, empty if there was none
+};
+
+// Safe from any thread.
+class Intake {
+ public:
+  // Exactly one answer, from a thread of the intake. Error::unavailable: nothing is acknowledged, though it may be stored;
+  // the same submission handed in again finds out.
+  using Answer = std::function<void(Result<Submitted>)>;
+
+  // One thread per store. `on_new` is called after each commit that stored something.
+  Intake(std::vector<std::unique_ptr<IntakeStore>> stores, const Clock& clock, IntakeSettings settings, std::function<void()> on_new, Log& log);
+  ~Intake();
+
+  void submit(NewIntent intent, Answer answer);
+
+ private:
+  struct Waiting {
+    NewSubmission item;
+    std::shared_ptr<const Contract> contract;
+    Answer answer;
+    Clock::Monotonic since;
+  };
+  struct Route {
+    std::shared_ptr<const Contract> contract;  // keeps the key's pointer from being used again
+    RouteId id;
+  };
+  using RouteCache = std::map<std::pair<OrgId, const Contract*>, Route>;
+
+  void run(std::stop_token stop, IntakeStore& store);
+  std::vector<Waiting> take_group(std::stop_token stop);
+  void carry_in(std::stop_token stop, IntakeStore& store, RouteCache& routes, std::vector<Waiting> group);
+  Result<void> find_routes(IntakeStore& store, RouteCache& routes, std::vector<Waiting>& group);
+  Result<void> submit_shard(IntakeStore& store, Shard shard, std::vector<Waiting> group);
+  void put_back(std::vector<Waiting> group);
+
+  const Clock& clock_;
+  const IntakeSettings settings_;
+  const std::function<void()> on_new_;
+  Log& log_;
+  std::vector<std::unique_ptr<IntakeStore>> stores_;
+  std::mutex mutex_;  // for all below
+  std::condition_variable_any changed_;
+  std::deque<Waiting> waiting_;
+  std::vector<std::jthread> threads_;  // last: they use all above
+};
+
+}  // namespace waybill

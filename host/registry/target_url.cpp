@@ -1,0 +1,44 @@
+// Checks a target's URL with Boost.URL.
+#include "registry/target_url.h"
+
+#include <algorithm>
+#include <boost/url/parse.hpp>
+#include <boost/url/url_view.hpp>
+
+namespace waybill {
+namespace {
+
+constexpr std::size_t kLongest = 2048;
+
+// Names as DNS has them: whatever else a URL may spell as a host, two libraries may read as two different hosts.
+bool is_plain_name(std::string_view host) {
+  return !host.empty() && host.size() <= 253 && std::all_of(host.begin(), host.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-' || c == '_';
+  });
+}
+
+}  // namespace
+
+std::optional<std::string> url_problem(std::string_view text) {
+  constexpr auto kShape = "must be an http or https URL with a host, such as http://localhost:8080";
+  if (text.size() > kLongest) return "is longer than " + std::to_string(kLongest) + " bytes";
+  const auto parsed = boost::urls::parse_uri(boost::urls::string_view(text.data(), text.size()));
+  if (parsed.has_error()) return kShape;
+  const boost::urls::url_view url = *parsed;
+  if (url.scheme_id() != boost::urls::scheme::http && url.scheme_id() != boost::urls::scheme::https) return kShape;
+  if (!url.has_authority() || url.encoded_host().empty()) return kShape;
+  if (url.has_userinfo()) return "must not hold a user or password: name a secret in destination instead";
+  if (url.has_fragment()) return "must not have a fragment (#...): it is never sent";
+  if (url.has_port() && url.port_number() == 0) return "its port must be from 1 to 65535";
+  const auto host = url.encoded_host();
+  switch (url.host_type()) {
+    case boost::urls::host_type::ipv4:
+    case boost::urls::host_type::ipv6: return std::nullopt;
+    case boost::urls::host_type::name:
+      if (is_plain_name({host.data(), host.size()})) return std::nullopt;
+      return "its host must consist of letters, digits, '.', '-' and '_' (names in other scripts in their xn-- form)";
+    default: return kShape;
+  }
+}
+
+}  // namespace waybill

@@ -1,0 +1,277 @@
+// Reads targets field by field. A problem names the field's path and line, and the target when it has a name.
+#include "registry/targets_file.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+
+#include "registry/located_json.h"
+#include "registry/target_url.h"
+
+namespace waybill {
+namespace {
+
+using Kind = LocatedJson::Kind;
+
+constexpr std::array<std::string_view, 2> kFileFields{"targets", "$schema"};
+constexpr std::array<std::string_view, 8> kTargetFields{"submissionTarget", "gatewayType",  "gatewayUrl",       "policy",
+                                                        "maxAcceptanceSeconds", "maxAttempts", "terminalOutcomes", "destination"};
+
+template <class Words>
+std::string list_of(const Words& words) {
+  std::string list;
+  for (const auto& word : words) list.append(list.empty() ? "" : ", ").append(word);
+  return list;
+}
+
+std::string list_of_policies() {
+  return list_of(std::array{to_string(Policy::deadline), to_string(Policy::max_attempts), to_string(Policy::one_shot)});
+}
+
+// C0, DEL and C1: what a name could hide or break a line with.
+bool has_control_character(std::string_view text) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    const auto after = i + 1 < text.size() ? static_cast<unsigned char>(text[i + 1]) : 0;
+    if (c < 0x20 || c == 0x7F || (c == 0xC2 && after >= 0x80 && after < 0xA0)) return true;
+  }
+  return false;
+}
+
+bool is_blank(std::string_view text) { return text.find_first_not_of(' ') == std::string_view::npos; }
+
+// The deepest value on a plugin's path into a JSON object, such as headers.X-A or recipients[1].
+const LocatedJson& nearest(const LocatedJson& from, std::string_view path) {
+  const LocatedJson* at = &from;
+  while (!path.empty()) {
+    const auto end = std::min(path.find_first_of(".[", 1), path.size());
+    auto step = path.substr(0, end);
+    path.remove_prefix(end);
+    const LocatedJson* next = nullptr;
+    if (step.front() == '[') {
+      const auto index = step.substr(1, step.find(']') - 1);
+      for (std::size_t i = 0; i < at->children.size() && at->kind == Kind::array; ++i)
+        if (std::to_string(i) == index) next = &at->children[i];
+    } else {
+      if (step.front() == '.') step.remove_prefix(1);
+      next = at->find(step);
+    }
+    if (!next) break;
+    at = next;
+  }
+  return *at;
+}
+
+// Reads one target; made for that.
+class TargetReader {
+ public:
+  TargetReader(const LocatedJson& target, std::string path, const std::string& file, const ActionTypes& types, Problems& problems)
+      : target_(target), path_(std::move(path)), file_(file), types_(types), problems_(problems) {
+    const auto* name = target_.find("submissionTarget");
+    if (name && name->text() && !name->text()->empty()) prefix_ = "target " + quoted(*name->text()) + ": ";
+  }
+
+  Contract read();
+  // Reports a problem with one of the fields, or with a path inside it.
+  void report(std::string_view field, std::string message, const LocatedJson* at = nullptr, std::string_view inside = {}) const;
+
+ private:
+  const std::string* required_text(std::string_view field, std::string_view what) const;
+  void read_name(Contract& contract) const;
+  void read_type(Contract& contract);
+  void read_url(Contract& contract) const;
+  void read_policy(Contract& contract) const;
+  std::optional<std::int64_t> read_bound(std::string_view field, Policy owner, Policy chosen, std::int64_t most) const;
+  void read_outcomes(Contract& contract) const;
+  void check_outcome(const LocatedJson& outcome, std::size_t index, Contract& contract) const;
+  void read_destination(Contract& contract) const;
+
+  const LocatedJson& target_;
+  std::string path_;
+  const std::string& file_;
+  const ActionTypes& types_;
+  Problems& problems_;
+  std::string prefix_;
+  const ActionType* type_ = nullptr;  // null when it is not known
+};
+
+void TargetReader::report(std::string_view field, std::string message, const LocatedJson* at, std::string_view inside) const {
+  if (!at) at = target_.find(field);
+  auto path = field.empty() ? path_ : field_path(path_, field);
+  if (!inside.empty()) path.append(inside.front() == '[' ? "" : ".").append(inside);
+  problems_.push_back({file_, at ? at->line : target_.line, path, prefix_ + std::move(message)});
+}
+
+const std::string* TargetReader::required_text(std::string_view field, std::string_view what) const {
+  const auto* value = target_.find(field);
+  if (!value) return report(field, std::string("is missing: ").append(what)), nullptr;
+  if (!value->text()) return report(field, std::string("must be a string: ").append(what)), nullptr;
+  return value->text();
+}
+
+Contract TargetReader::read() {
+  for (const auto& field : target_.children)
+    if (std::find(kTargetFields.begin(), kTargetFields.end(), field.key) == kTargetFields.end())
+      report(field.key, "unknown field (known here: " + list_of(kTargetFields) + ")", &field);
+  Contract contract;
+  read_name(contract);
+  read_type(contract);
+  read_url(contract);
+  read_policy(contract);
+  read_outcomes(contract);
+  read_destination(contract);
+  return contract;
+}
+
+void TargetReader::read_name(Contract& contract) const {
+  const auto* name = required_text("submissionTarget", "the target's name");
+  if (!name) return;
+  if (is_blank(*name)) return report("submissionTarget", "must not be empty");
+  if (name->size() > kLongestTargetName)
+    return report("submissionTarget", "must not be longer than " + std::to_string(kLongestTargetName) + " bytes");
+  if (has_control_character(*name)) return report("submissionTarget", "must not hold control characters");
+  contract.target = *name;
+}
+
+void TargetReader::read_type(Contract& contract) {
+  const auto names = types_.names();
+  const auto known = names.empty() ? "no plugin is loaded" : "loaded: " + list_of(names);
+  const auto* type = required_text("gatewayType", "the action type (" + known + ")");
+  if (!type) return;
+  type_ = types_.find(*type);
+  if (!type_) return report("gatewayType", "unknown action type " + quoted(*type) + " (" + known + ")");
+  contract.action_type = *type;
+  for (const auto& reason : type_->reasons)
+    if (reason.duplicate) contract.duplicate_reasons.push_back(reason.name);
+}
+
+void TargetReader::read_url(Contract& contract) const {
+  const auto* url = required_text("gatewayUrl", "where to send, an http or https URL");
+  if (!url) return;
+  if (const auto problem = url_problem(*url)) return report("gatewayUrl", *problem);
+  contract.url = *url;
+}
+
+void TargetReader::read_policy(Contract& contract) const {
+  const auto* word = required_text("policy", "one of " + list_of_policies());
+  if (!word) return;
+  const auto policy = policy_from(*word);
+  if (!policy) return report("policy", "unknown policy " + quoted(*word) + " (one of " + list_of_policies() + ")");
+  contract.policy = *policy;
+  const auto seconds = read_bound("maxAcceptanceSeconds", Policy::deadline, *policy, kMostAcceptanceSeconds);
+  const auto attempts = read_bound("maxAttempts", Policy::max_attempts, *policy, kMostAttempts);
+  contract.max_acceptance = Seconds{seconds.value_or(0)};
+  contract.max_attempts = static_cast<std::uint32_t>(attempts.value_or(0));
+}
+
+// A field that belongs to one policy: required there, forbidden elsewhere.
+std::optional<std::int64_t> TargetReader::read_bound(std::string_view field, Policy owner, Policy chosen, std::int64_t most) const {
+  const auto* value = target_.find(field);
+  const auto policy = std::string("policy ").append(to_string(chosen));
+  const auto allowed = "a whole number from 1 to " + std::to_string(most);
+  if (chosen != owner) {
+    if (value) report(field, "must be left out with " + policy + ": it belongs to policy " + std::string(to_string(owner)));
+    return std::nullopt;
+  }
+  if (!value) return report(field, "is missing: " + policy + " needs " + allowed), std::nullopt;
+  const auto* number = std::get_if<std::uint64_t>(&value->scalar);
+  if (!number || *number < 1 || *number > static_cast<std::uint64_t>(most)) return report(field, "must be " + allowed), std::nullopt;
+  return static_cast<std::int64_t>(*number);
+}
+
+void TargetReader::read_outcomes(Contract& contract) const {
+  constexpr auto kField = "terminalOutcomes";
+  const auto* outcomes = target_.find(kField);
+  if (!outcomes) return report(kField, "is missing: the list of reasons that end a submission");
+  if (outcomes->kind != Kind::array) return report(kField, "must be a list of strings");
+  if (outcomes->children.empty()) return report(kField, "must not be empty");
+  for (std::size_t i = 0; i < outcomes->children.size(); ++i) check_outcome(outcomes->children[i], i, contract);
+}
+
+void TargetReader::check_outcome(const LocatedJson& outcome, std::size_t index, Contract& contract) const {
+  const auto refuse = [&](std::string message) {
+    report("terminalOutcomes", std::move(message), &outcome, "[" + std::to_string(index) + "]");
+  };
+  const auto* word = outcome.text();
+  if (!word) return refuse("must be a string");
+  if (is_blank(*word)) return refuse("must not be empty");
+  if (*word == "accepted") return refuse("accepted is always an end and must not be listed");
+  auto& listed = contract.terminal_outcomes;
+  if (std::find(listed.begin(), listed.end(), *word) != listed.end()) return refuse(quoted(*word) + " is listed twice");
+  listed.push_back(*word);
+  if (!type_) return;
+  std::vector<std::string> allowed;
+  for (const auto& reason : type_->reasons) allowed.push_back(reason.name);
+  if (std::find(allowed.begin(), allowed.end(), *word) != allowed.end()) return;
+  refuse(quoted(*word) + " is no reason of action type " + type_->name +
+         (allowed.empty() ? " (it declares none)" : " (one of " + list_of(allowed) + ")"));
+}
+
+void TargetReader::read_destination(Contract& contract) const {
+  constexpr auto kField = "destination";
+  const auto* given = target_.find(kField);
+  LocatedJson whole{.kind = Kind::object};
+  if (given) {
+    if (given->kind != Kind::object) return report(kField, "must be an object with further fields for the plugin");
+    if (const auto* url = given->find("url")) return report(kField, "must not hold a url: gatewayUrl is it", url, "url");
+    whole.children = given->children;
+  }
+  if (!type_ || contract.url.empty()) return;  // already reported
+  whole.children.push_back({.kind = Kind::text, .key = "url", .scalar = contract.url});
+  contract.destination = to_json(whole);
+  for (const auto& problem : types_.check_destination(contract.action_type, contract.destination)) {
+    if (problem.field == "url")
+      report("gatewayUrl", problem.message);
+    else if (given)
+      report(kField, problem.message, &nearest(*given, problem.field), problem.field);
+    else
+      report(kField, problem.message, &target_, problem.field);
+  }
+}
+
+}  // namespace
+
+tl::expected<std::vector<Contract>, Problems> read_targets(std::string_view text, const std::string& file, const ActionTypes& types) {
+  const auto document = parse_located_json(text, file);
+  if (!document) return tl::unexpected(document.error());
+  if (document->kind != Kind::object)
+    return tl::unexpected(Problems{{file, document->line, "", "must be an object: {\"targets\": [...]}"}});
+  Problems problems;
+  for (const auto& field : document->children)
+    if (std::find(kFileFields.begin(), kFileFields.end(), field.key) == kFileFields.end())
+      problems.push_back({file, field.line, field_path("", field.key), "unknown field (known here: " + list_of(kFileFields) + ")"});
+  if (const auto* schema = document->find("$schema"); schema && !schema->text())
+    problems.push_back({file, schema->line, "$schema", "must be a string"});
+
+  const auto* targets = document->find("targets");
+  if (!targets || targets->kind != Kind::array || targets->children.empty()) {
+    problems.push_back({file, targets ? targets->line : document->line, "targets",
+                        targets && targets->kind == Kind::array ? "must hold at least one target"
+                        : targets                               ? "must be a list of targets"
+                                                                : "is missing: the list of targets, at least one"});
+    return tl::unexpected(std::move(problems));
+  }
+
+  std::vector<Contract> contracts;
+  std::map<std::string, std::size_t, std::less<>> names;
+  for (std::size_t i = 0; i < targets->children.size(); ++i) {
+    const auto& target = targets->children[i];
+    const auto path = "targets[" + std::to_string(i) + "]";
+    if (target.kind != Kind::object) {
+      problems.push_back({file, target.line, path, "must be an object"});
+      continue;
+    }
+    TargetReader reader(target, path, file, types, problems);
+    auto contract = reader.read();
+    const auto [first, is_new] = names.try_emplace(contract.target, i);
+    if (!is_new && !contract.target.empty())
+      reader.report("submissionTarget", "this name is taken by targets[" + std::to_string(first->second) + "] (line " +
+                                            std::to_string(targets->children[first->second].line) + ")");
+    contracts.push_back(std::move(contract));
+  }
+  if (!problems.empty()) return tl::unexpected(std::move(problems));
+  return contracts;
+}
+
+}  // namespace waybill

@@ -1,0 +1,21 @@
+// The text of targets.json as contracts: every rule of a target, checked against the loaded plugins.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/action_types.h"
+#include "core/contract.h"
+#include "core/problem.h"
+
+namespace waybill {
+
+inline constexpr std::size_t kLongestTargetName = 200;
+inline constexpr std::int64_t kMostAcceptanceSeconds = 31'536'000;  // a year
+inline constexpr std::int64_t kMostAttempts = 1000;
+
+// Problems name `file`. All are found, as far as the text is JSON.
+tl::expected<std::vector<Contract>, Problems> read_targets(std::string_view text, const std::string& file, const ActionTypes& types);
+
+}  // namespace waybill

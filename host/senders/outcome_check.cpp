@@ -1,0 +1,92 @@
+// Turns what a plugin says of an attempt into an outcome that the host can trust in form.
+#include "senders/outcome_check.h"
+
+#include <waybill/plugin.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "senders/plugin_text.h"
+
+namespace waybill {
+namespace {
+
+constexpr std::size_t kMostReason = 64;
+constexpr std::size_t kMostDetail = 1000;
+constexpr std::size_t kMostProviderRef = 255;
+constexpr std::size_t kMostResult = 64 << 10;
+constexpr int kDeepestResult = 64;
+constexpr Millis kLongestRest{24LL * 3600 * 1000};
+
+Verdict verdict_of(wb_verdict value) {
+  switch (value) {
+    case WB_ACCEPTED: return Verdict::accepted;
+    case WB_REJECTED: return Verdict::rejected;
+    case WB_DEFERRED: return Verdict::deferred;
+    default: return Verdict::transient;
+  }
+}
+
+Reach reach_of(wb_reach value) {
+  switch (value) {
+    case WB_NOT_SENT: return Reach::not_sent;
+    case WB_ANSWERED: return Reach::answered;
+    default: return Reach::maybe_sent;
+  }
+}
+
+bool in_range(std::int32_t value, std::int32_t first, std::int32_t last) { return value >= first && value <= last; }
+
+// The result as the database will take it: valid, not too deep, without U+0000.
+std::optional<std::string> checked_result(std::string_view text) {
+  if (text.size() > kMostResult) return std::nullopt;
+  bool too_deep = false;
+  const auto watch_depth = [&](int depth, nlohmann::json::parse_event_t, nlohmann::json&) {
+    too_deep = too_deep || depth > kDeepestResult;
+    return !too_deep;
+  };
+  const auto json = nlohmann::json::parse(text, watch_depth, false);
+  if (json.is_discarded() || too_deep) return std::nullopt;
+  auto out = json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  if (out.find("\\u0000") != std::string::npos) return std::nullopt;
+  return out;
+}
+
+}  // namespace
+
+CheckedOutcome check_outcome(const wb_outcome* said, const ActionType& type) {
+  if (said == nullptr || !WB_HAS(said, result)) {
+    return {{.reason = "invalid_outcome", .detail = "the plugin completed the call without a usable outcome"}, "invalid_outcome"};
+  }
+  CheckedOutcome checked;
+  auto& outcome = checked.outcome;
+  outcome.verdict = verdict_of(said->verdict);
+  outcome.reach = reach_of(said->reach);
+  outcome.scope = said->scope == WB_WHOLE_TARGET ? Scope::whole_target : Scope::this_job;
+  outcome.code = said->code;
+  if (said->retry_after_ms >= 0) outcome.retry_after = std::min(kLongestRest, Millis(said->retry_after_ms));
+  outcome.reason = clean_text(view_of(said->reason), kMostReason);
+  outcome.detail = clean_text(view_of(said->detail), kMostDetail);
+  outcome.provider_ref = clean_text(view_of(said->provider_ref), kMostProviderRef);
+  if (!in_range(said->verdict, WB_ACCEPTED, WB_DEFERRED) || !in_range(said->reach, WB_NOT_SENT, WB_ANSWERED) ||
+      !in_range(said->scope, WB_THIS_JOB, WB_WHOLE_TARGET))
+    checked.fault = "invalid_outcome";
+
+  if (const auto result = view_of(said->result); !result.empty()) {
+    if (auto json = checked_result(result))
+      outcome.result = std::move(*json);
+    else
+      checked.fault = "invalid_result";
+  }
+  const auto declared = [&](const Reason& reason) { return reason.name == outcome.reason; };
+  if (outcome.verdict == Verdict::rejected && std::none_of(type.reasons.begin(), type.reasons.end(), declared)) {
+    checked.fault = "undeclared_reason";
+    outcome.verdict = Verdict::transient;
+    outcome.detail = clean_text("rejected with the undeclared reason \"" + outcome.reason + "\" " + outcome.detail, kMostDetail);
+    outcome.reason = "undeclared_reason";
+  }
+  return checked;
+}
+
+}  // namespace waybill

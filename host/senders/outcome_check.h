@@ -1,0 +1,21 @@
+// Turns what a plugin says of an attempt into an outcome that the host can trust in form.
+#pragma once
+
+#include <string>
+
+#include "core/action_types.h"
+#include "core/outcome.h"
+
+struct wb_outcome;
+
+namespace waybill {
+
+struct CheckedOutcome {
+  Outcome outcome;
+  std::string fault;  // a word when something was against the rules, such as "undeclared_reason"; else empty
+};
+
+// Never fails: what is unusable becomes transient. Pure.
+CheckedOutcome check_outcome(const wb_outcome* said, const ActionType& type);
+
+}  // namespace waybill

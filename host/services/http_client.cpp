@@ -1,0 +1,247 @@
+// Asynchronous HTTP for plugins: curl's multi interface driven by an event loop.
+#include "services/http_client.h"
+
+#include <curl/curl.h>
+#include <sys/epoll.h>
+
+#include <deque>
+#include <new>
+#include <stdexcept>
+#include <unordered_map>
+#include <vector>
+
+#include "services/http_transfer.h"
+
+namespace waybill {
+namespace {
+
+constexpr std::size_t kPooledTransfers = 4096;
+constexpr std::size_t kRememberedHosts = 4096;
+
+void start_curl() {
+  static const CURLcode started = curl_global_init(CURL_GLOBAL_DEFAULT);
+  if (started != CURLE_OK) throw std::runtime_error("libcurl cannot start");
+}
+
+}  // namespace
+
+struct HttpClient::Engine {
+  struct Host {
+    std::size_t open = 0;
+    std::deque<std::uint64_t> waiting;  // an id that is gone from `requests` is skipped
+  };
+  struct Open {
+    std::unique_ptr<HttpTransfer> transfer;  // null once it is given up
+    Done done;
+    Host* host = nullptr;
+    bool running = false;  // curl has the handle
+    EventLoop::TimerId queue_timer = 0;
+  };
+  struct GivenUp {
+    std::uint64_t id;
+    HttpResponse response;
+  };
+
+  Engine(EventLoop& event_loop, const Clock& time, std::shared_ptr<const Secrets> names, HttpClientSettings limits)
+      : loop(event_loop), clock(time), secrets(std::move(names)), settings(std::move(limits)) {
+    start_curl();
+    multi = curl_multi_init();
+    if (multi == nullptr) throw std::bad_alloc();
+    curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, &on_socket);
+    curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, this);
+    curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, &on_timer);
+    curl_multi_setopt(multi, CURLMOPT_TIMERDATA, this);
+    curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, static_cast<long>(settings.kept_connections));
+    curl_multi_setopt(multi, CURLMOPT_PIPELINING, static_cast<long>(CURLPIPE_NOTHING));
+  }
+
+  ~Engine() {
+    loop.cancel(timer);
+    loop.cancel(given_up_timer);
+    for (auto& [id, open] : requests) {
+      loop.cancel(open.queue_timer);
+      if (open.running) curl_multi_remove_handle(multi, open.transfer->easy());
+    }
+    requests.clear();
+    pool.clear();
+    curl_multi_cleanup(multi);
+  }
+
+  static int on_socket(CURL*, curl_socket_t fd, int what, void* self, void*) {
+    auto& engine = *static_cast<Engine*>(self);
+    try {
+      if (what == CURL_POLL_REMOVE) {
+        engine.loop.unwatch(fd);
+        return 0;
+      }
+      const std::uint32_t events = (what & CURL_POLL_IN ? EPOLLIN : 0u) | (what & CURL_POLL_OUT ? EPOLLOUT : 0u);
+      engine.loop.watch(fd, events, [&engine, fd](std::uint32_t seen) {
+        const int flags = (seen & (EPOLLIN | EPOLLHUP) ? CURL_CSELECT_IN : 0) | (seen & EPOLLOUT ? CURL_CSELECT_OUT : 0) |
+                          (seen & EPOLLERR ? CURL_CSELECT_ERR : 0);
+        engine.act(fd, flags);
+      });
+      return 0;
+    } catch (...) {
+      return -1;
+    }
+  }
+
+  static int on_timer(CURLM*, long millis, void* self) {
+    auto& engine = *static_cast<Engine*>(self);
+    engine.loop.cancel(std::exchange(engine.timer, 0));
+    if (millis < 0) return 0;
+    try {
+      engine.timer = engine.loop.after(Millis(millis), [&engine] {
+        engine.timer = 0;
+        engine.act(CURL_SOCKET_TIMEOUT, 0);
+      });
+      return 0;
+    } catch (...) {
+      return -1;
+    }
+  }
+
+  void act(curl_socket_t fd, int flags) {
+    int running = 0;
+    curl_multi_socket_action(multi, fd, flags, &running);
+    int left = 0;
+    while (const CURLMsg* message = curl_multi_info_read(multi, &left)) {
+      if (message->msg != CURLMSG_DONE) continue;
+      const int code = message->data.result;
+      char* transfer = nullptr;
+      curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &transfer);
+      curl_multi_remove_handle(multi, message->easy_handle);
+      ended(reinterpret_cast<HttpTransfer*>(transfer)->id, code);
+    }
+  }
+
+  void ended(std::uint64_t id, int code) {
+    auto node = requests.extract(id);
+    auto& open = node.mapped();
+    auto response = open.transfer->finish(code, clock.unix_seconds());
+    recycle(std::move(open.transfer));
+    leave(*open.host);
+    open.done(std::move(response));
+  }
+
+  // A place is free: the next in line begin.
+  void leave(Host& host) {
+    --host.open;
+    while (!host.waiting.empty() && host.open < settings.per_host_name) {
+      const auto id = host.waiting.front();
+      host.waiting.pop_front();
+      const auto found = requests.find(id);
+      if (found != requests.end() && found->second.transfer) begin(id, found->second);
+    }
+  }
+
+  void begin(std::uint64_t id, Open& open) {
+    loop.cancel(std::exchange(open.queue_timer, 0));
+    const auto& request = open.transfer->request();
+    const auto left = std::chrono::ceil<Millis>(request.deadline - clock.now());
+    if (left <= Millis::zero()) return give_up(id, open, NetError::timeout, "no time was left to begin");
+    open.transfer->limit_time(request.timeout > Millis::zero() ? std::min(request.timeout, left) : left);
+    if (curl_multi_add_handle(multi, open.transfer->easy()) != CURLM_OK)
+      return give_up(id, open, NetError::refused, "the request could not begin");
+    ++open.host->open;
+    open.running = true;
+  }
+
+  // Ends a request before its answer; `done` comes in a later turn of the loop.
+  void give_up(std::uint64_t id, Open& open, NetError error, std::string text) {
+    HttpResponse response;
+    response.error = error;
+    response.error_text = std::move(text);
+    loop.cancel(std::exchange(open.queue_timer, 0));
+    if (open.running) {
+      response.reach = open.transfer->reach();
+      curl_multi_remove_handle(multi, open.transfer->easy());
+    }
+    recycle(std::move(open.transfer));
+    given_up.push_back({id, std::move(response)});
+    if (given_up_timer == 0) given_up_timer = loop.after({}, [this] { tell_given_up(); });
+    if (std::exchange(open.running, false)) leave(*open.host);
+  }
+
+  void tell_given_up() {
+    given_up_timer = 0;
+    for (auto& [id, response] : std::exchange(given_up, {})) {
+      auto node = requests.extract(id);
+      node.mapped().done(std::move(response));
+    }
+  }
+
+  void recycle(std::unique_ptr<HttpTransfer> transfer) {
+    if (pool.size() >= kPooledTransfers) return;
+    transfer->clear();
+    pool.push_back(std::move(transfer));
+  }
+
+  Host& host_of(const std::string& endpoint) {
+    if (hosts.size() >= kRememberedHosts)
+      std::erase_if(hosts, [](const auto& entry) { return entry.second.open == 0 && entry.second.waiting.empty(); });
+    return hosts[endpoint];
+  }
+
+  EventLoop& loop;
+  const Clock& clock;
+  std::shared_ptr<const Secrets> secrets;
+  HttpClientSettings settings;
+  CURLM* multi = nullptr;
+  EventLoop::TimerId timer = 0;
+  EventLoop::TimerId given_up_timer = 0;
+  std::uint64_t last_id = 0;
+  std::unordered_map<std::uint64_t, Open> requests;
+  std::vector<GivenUp> given_up;
+  std::unordered_map<std::string, Host> hosts;  // nodes do not move
+  std::vector<std::unique_ptr<HttpTransfer>> pool;
+};
+
+HttpClient::HttpClient(EventLoop& loop, const Clock& clock, std::shared_ptr<const Secrets> secrets, HttpClientSettings settings)
+    : engine_(std::make_unique<Engine>(loop, clock, std::move(secrets), std::move(settings))) {}
+
+HttpClient::~HttpClient() = default;
+
+std::size_t HttpClient::open() const { return engine_->requests.size(); }
+
+std::uint64_t HttpClient::fetch(HttpRequest request, Done done) {
+  auto& engine = *engine_;
+  const auto id = ++engine.last_id;
+  std::unique_ptr<HttpTransfer> transfer;
+  if (engine.pool.empty()) {
+    transfer = std::make_unique<HttpTransfer>(engine.settings.allow, engine.settings.user_agent);
+  } else {
+    transfer = std::move(engine.pool.back());
+    engine.pool.pop_back();
+  }
+  transfer->id = id;
+  const auto prepared = transfer->prepare(std::move(request), *engine.secrets);
+  auto& open = engine.requests[id];
+  open.transfer = std::move(transfer);
+  open.done = std::move(done);
+  if (!prepared) {
+    engine.give_up(id, open, NetError::refused, prepared.error().what);
+    return id;
+  }
+  auto& host = engine.host_of(open.transfer->endpoint());
+  open.host = &host;
+  if (host.open < engine.settings.per_host_name && host.waiting.empty()) {
+    engine.begin(id, open);
+    return id;
+  }
+  host.waiting.push_back(id);
+  open.queue_timer = engine.loop.after(open.transfer->request().deadline - engine.clock.now(), [&engine, id] {
+    auto& late = engine.requests.at(id);
+    late.queue_timer = 0;
+    engine.give_up(id, late, NetError::timeout, "the limit of open requests to this host left no time to begin");
+  });
+  return id;
+}
+
+void HttpClient::cancel(std::uint64_t id) {
+  const auto found = engine_->requests.find(id);
+  if (found == engine_->requests.end() || !found->second.transfer) return;
+  engine_->give_up(id, found->second, NetError::cancelled, "cancelled");
+}
+
+}  // namespace waybill

@@ -1,0 +1,44 @@
+// Asynchronous HTTP for plugins: kept connections, a limit per host name, nothing that blocks. libcurl is behind this.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "core/clock.h"
+#include "services/event_loop.h"
+#include "services/http_message.h"
+
+struct sockaddr;
+
+namespace waybill {
+
+struct HttpClientSettings {
+  std::size_t per_host_name = 128;       // open requests to one host and port; more wait in order
+  std::size_t kept_connections = 2048;   // idle ones included
+  std::string user_agent = "waybill";
+  std::function<bool(const sockaddr&)> allow;  // asked about each address before a connection is opened; none allows all
+};
+
+// Belongs to the thread of its loop.
+class HttpClient {
+ public:
+  using Done = std::function<void(HttpResponse)>;
+
+  HttpClient(EventLoop& loop, const Clock& clock, std::shared_ptr<const Secrets> secrets, HttpClientSettings settings);
+  ~HttpClient();  // requests still open are dropped without a word
+
+  // `done` is called exactly once, from the loop, never before fetch returns. The id is for cancel; never 0, never reused.
+  std::uint64_t fetch(HttpRequest request, Done done);
+  // Its `done` comes with NetError::cancelled. Unknown ids are ignored.
+  void cancel(std::uint64_t id);
+  std::size_t open() const;
+
+ private:
+  struct Engine;
+  std::unique_ptr<Engine> engine_;
+};
+
+}  // namespace waybill

@@ -1,0 +1,122 @@
+// The rules that a request must keep before a byte of it leaves.
+#include "services/http_message.h"
+
+#include <curl/curl.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <memory>
+
+namespace waybill {
+namespace {
+
+constexpr std::size_t kMostHeaderBytes = 16 << 10;
+constexpr std::string_view kSecretOpens = "{secret:";
+constexpr Millis kLongestRest{24LL * 3600 * 1000};
+
+// What describes the connection or frames the message belongs to the host alone.
+constexpr std::array<std::string_view, 11> kHostOnly{"host",    "content-length", "transfer-encoding",   "connection", "keep-alive", "te",
+                                                     "trailer", "upgrade",        "expect",              "proxy-connection",
+                                                     "proxy-authorization"};
+
+struct FreeUrl {
+  void operator()(CURLU* url) const { curl_url_cleanup(url); }
+};
+
+struct FreePart {
+  void operator()(char* part) const { curl_free(part); }
+};
+
+bool is_token_char(char c) {
+  constexpr std::string_view others = "!#$%&'*+-.^_`|~";
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || others.find(c) != std::string_view::npos;
+}
+
+bool is_token(std::string_view text) { return !text.empty() && std::all_of(text.begin(), text.end(), is_token_char); }
+
+bool has_control(std::string_view text) {
+  return std::any_of(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7f; });
+}
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (auto& c : out)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return out;
+}
+
+std::string part(CURLU* url, CURLUPart which, unsigned flags = 0) {
+  char* found = nullptr;
+  if (curl_url_get(url, which, &found, flags) != CURLUE_OK) return {};
+  const std::unique_ptr<char, FreePart> owner(found);
+  return found;
+}
+
+tl::unexpected<Error> refuse(std::string why) { return fail(Error::Kind::invalid, std::move(why)); }
+
+}  // namespace
+
+Result<std::string> endpoint_of(std::string_view url) {
+  if (url.size() > kMostUrlBytes) return refuse("the URL is longer than 8 KiB");
+  const auto bad = [](char c) { return static_cast<unsigned char>(c) <= 0x20 || c == 0x7f; };
+  if (std::any_of(url.begin(), url.end(), bad)) return refuse("the URL contains a space or a control character");
+  const std::unique_ptr<CURLU, FreeUrl> parsed(curl_url());  // curl's own parser: what is checked is what is called
+  if (!parsed || curl_url_set(parsed.get(), CURLUPART_URL, std::string(url).c_str(), CURLU_NON_SUPPORT_SCHEME) != CURLUE_OK)
+    return refuse("the URL is malformed");
+  const auto scheme = part(parsed.get(), CURLUPART_SCHEME);
+  if (scheme != "http" && scheme != "https") return refuse("the URL is neither http nor https");
+  const auto host = part(parsed.get(), CURLUPART_HOST);
+  if (host.empty()) return refuse("the URL has no host");
+  if (!part(parsed.get(), CURLUPART_USER).empty() || !part(parsed.get(), CURLUPART_PASSWORD).empty())
+    return refuse("the URL contains a user or a password");
+  return lower(host) + ":" + part(parsed.get(), CURLUPART_PORT, CURLU_DEFAULT_PORT);
+}
+
+std::optional<std::string> fault_in_method(std::string_view method) {
+  const bool upper = !method.empty() && method.size() <= 16 &&
+                     std::all_of(method.begin(), method.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
+  if (!upper || method == "CONNECT" || method == "TRACE") return "the method is not allowed";
+  return std::nullopt;
+}
+
+Result<std::string> header_line(std::string_view name, std::string_view value, const Secrets& secrets) {
+  if (!is_token(name) || name.size() > 256) return refuse("a header's name is malformed");
+  const auto low = lower(name);
+  if (std::find(kHostOnly.begin(), kHostOnly.end(), low) != kHostOnly.end()) return refuse("the header " + low + " is the host's alone");
+  if (value.size() > kMostHeaderBytes) return refuse("the header " + low + " is longer than 16 KiB");
+  std::string filled;
+  filled.reserve(value.size());
+  for (auto rest = value;;) {
+    const auto at = rest.find(kSecretOpens);
+    filled.append(rest.substr(0, at));
+    if (at == std::string_view::npos) break;
+    rest.remove_prefix(at + kSecretOpens.size());
+    const auto end = rest.find('}');
+    if (end == std::string_view::npos) return refuse("the header " + low + " has an unfinished {secret:");
+    const auto* found = secrets.find(rest.substr(0, end));
+    if (found == nullptr) return refuse("the header " + low + " names an unknown secret");
+    filled.append(found->front().expose());
+    rest.remove_prefix(end + 1);
+  }
+  if (has_control(filled)) return refuse("the header " + low + " contains a control character");
+  if (filled.find_first_not_of(" \t") == std::string::npos) return std::string(name) + ";";  // curl's way to write an empty value
+  return std::string(name) + ": " + filled;
+}
+
+std::optional<Millis> parse_retry_after(std::string_view value, std::int64_t unix_now) {
+  while (!value.empty() && (value.front() == ' ' || value.front() == '\t')) value.remove_prefix(1);
+  while (!value.empty() && (value.back() == ' ' || value.back() == '\t')) value.remove_suffix(1);
+  if (value.empty() || value.size() > 64) return std::nullopt;
+  if (std::all_of(value.begin(), value.end(), [](char c) { return c >= '0' && c <= '9'; })) {
+    std::int64_t seconds = 0;
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), seconds);
+    if (error != std::errc{}) return kLongestRest;  // more digits than fit: as long as we wait at all
+    return std::min(kLongestRest, Millis(std::min<std::int64_t>(seconds, 1'000'000) * 1000));
+  }
+  const auto date = static_cast<std::int64_t>(curl_getdate(std::string(value).c_str(), nullptr));
+  if (date < 0) return std::nullopt;
+  return std::clamp(Millis(std::clamp<std::int64_t>(date - unix_now, 0, 1'000'000) * 1000), Millis{0}, kLongestRest);
+}
+
+}  // namespace waybill

@@ -1,0 +1,57 @@
+// HTTP requests and what came of them, as values, and the rules a request must keep before a byte of it leaves.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/outcome.h"
+#include "core/time.h"
+#include "services/secrets.h"
+
+namespace waybill {
+
+enum class NetError : std::int32_t { ok, refused, resolve, connect, tls, timeout, broken, cancelled };  // numbers as in plugin.h
+
+using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
+
+struct HttpRequest {
+  std::string method = "GET";
+  std::string url;
+  HttpHeaders headers;  // values may contain {secret:NAME}
+  std::string body;
+  Millis timeout{0};          // from the moment the request starts being carried out; 0: until the deadline
+  Clock::Monotonic deadline;  // never later than this
+  std::size_t max_response_bytes = 0;  // of the body; 0: kDefaultResponseBytes
+};
+
+struct HttpResponse {
+  NetError error = NetError::ok;
+  Reach reach = Reach::not_sent;
+  std::int32_t status = 0;
+  bool truncated = false;
+  std::optional<Millis> retry_after;
+  HttpHeaders headers;  // names in lower case
+  std::string body;
+  std::string error_text;  // one line for people, without secrets
+};
+
+inline constexpr std::size_t kDefaultResponseBytes = 4096;
+inline constexpr std::size_t kMostResponseBytes = 16 << 20;
+inline constexpr std::size_t kMostResponseHeaderBytes = 32 << 10;
+inline constexpr std::size_t kMostUrlBytes = 8 << 10;
+
+// The host and port that a good URL names, for limits and messages ("example.org:443"); else why it is refused.
+Result<std::string> endpoint_of(std::string_view url);
+std::optional<std::string> fault_in_method(std::string_view method);
+// "Name: value" with secrets filled in; else why the header is refused (never with its value).
+Result<std::string> header_line(std::string_view name, std::string_view value, const Secrets& secrets);
+// Retry-After as seconds or as an HTTP date; at most a day, none if it is neither.
+std::optional<Millis> parse_retry_after(std::string_view value, std::int64_t unix_now);
+
+}  // namespace waybill

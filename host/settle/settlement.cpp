@@ -1,0 +1,118 @@
+// Turning decisions into rows.
+#include "settle/settlement.h"
+
+namespace waybill {
+namespace {
+
+AttemptRecord record_of(const Finished& finished) {
+  const Outcome& outcome = *finished.outcome;
+  AttemptRecord record{.number = finished.job.attempt,
+                       .started = finished.started_at,
+                       .finished = finished.finished_at,
+                       .outcome = {},
+                       .reason = {},
+                       .error = {},
+                       .code = outcome.code,
+                       .provider_ref = outcome.provider_ref};
+  switch (outcome.verdict) {
+    case Verdict::accepted: record.outcome = "accepted"; break;
+    case Verdict::rejected:
+      record.outcome = "rejected";
+      record.reason = outcome.reason;
+      record.error = outcome.detail;
+      break;
+    case Verdict::deferred:
+      record.outcome = "deferred";
+      record.reason = outcome.reason;
+      record.error = outcome.detail;
+      break;
+    case Verdict::transient:
+      record.outcome = "error";
+      record.error = outcome.reason;
+      if (!outcome.detail.empty()) record.error += ": " + outcome.detail;
+      break;
+  }
+  return record;
+}
+
+void apply(const Decision& decision, Timestamp now, Settlement& s) {
+  s.status = *next(Status::claimed, event_of(decision.kind));
+  s.due = decision.retry_at;
+  s.reason = decision.reason;
+  if (s.status == Status::due) return;
+  s.ended = now;
+  const auto move = intent_move(s.status);
+  s.submission_state = move.to;
+  s.from_state = move.from;
+  s.action = move.action;
+}
+
+}  // namespace
+
+SubmissionMove intent_move(Status end) {
+  const std::string to(to_string(end));
+  return {"pending", to, "intent_" + to};
+}
+
+Settlement settlement_of(const Finished& finished, const RetryTiming& timing, double random, const std::string& actor) {
+  const Job& job = finished.job;
+  Settlement s{.delivery = job.delivery,
+               .token = job.token,
+               .status = Status::due,
+               .due = finished.finished_at,
+               .attempt_count = job.attempt - 1,
+               .lease_lost = job.lease_lost,
+               .maybe_sent = job.maybe_sent_before,
+               .actor = actor};
+  switch (finished.how) {
+    case Finished::How::unattempted:
+      s.due = finished.finished_at + finished.not_before.value_or(Millis{0});
+      s.trigger = to_string(Event::release);
+      break;
+    case Finished::How::expired:
+      apply({Decision::Kind::exhaust, "deadline_exceeded"}, finished.finished_at, s);
+      s.trigger = to_string(Event::exhaust);
+      break;
+    case Finished::How::attempted: {
+      const Progress progress{.attempts = job.attempt - job.lease_lost,
+                              .lease_lost = job.lease_lost,
+                              .maybe_sent_before = job.maybe_sent_before,
+                              .created = job.created,
+                              .now = finished.finished_at};
+      const Decision decision = decide(*finished.outcome, *job.contract, progress, timing, random);
+      s.attempt_count = job.attempt;
+      s.maybe_sent = job.maybe_sent_before || leaves_doubt(*finished.outcome);
+      s.attempt = record_of(finished);
+      apply(decision, finished.finished_at, s);
+      if (s.status == Status::accepted) s.result = finished.outcome->result;
+      s.trigger = to_string(event_of(decision.kind));
+      break;
+    }
+  }
+  return s;
+}
+
+Settlement settlement_of(const LostClaim& lost, const Contract& contract, Timestamp now, const std::string& actor) {
+  const std::uint32_t losses = lost.lease_lost + 1;
+  Settlement s{.delivery = lost.delivery,
+               .token = lost.token,
+               .status = Status::due,
+               .attempt_count = lost.attempt_count + 1,
+               .lease_lost = losses,
+               .maybe_sent = true,
+               .trigger = std::string(to_string(Event::lease_lost)),
+               .actor = actor};
+  s.attempt = AttemptRecord{.number = lost.attempt_count + 1,
+                            .started = lost.claimed_at,
+                            .finished = std::nullopt,
+                            .outcome = "unknown",
+                            .reason = {},
+                            .error = "host " + std::to_string(lost.host.value) + " was lost during this attempt; nobody saw its end",
+                            .code = 0,
+                            .provider_ref = {}};
+  apply(decide_lost(contract, {.attempts = s.attempt_count - losses, .lease_lost = losses, .maybe_sent_before = true, .created = lost.created, .now = now}),
+        now, s);
+  return s;
+}
+
+}  // namespace waybill

@@ -1,0 +1,24 @@
+// From what happened to what is written: pure functions between decide() and the store.
+#pragma once
+
+#include <string>
+
+#include "core/decide.h"
+#include "core/job.h"
+#include "store/store.h"
+
+namespace waybill {
+
+// The words of the audit and the states of the intent pipeline that follow from a delivery's end.
+struct SubmissionMove {
+  std::string from, to, action;
+};
+SubmissionMove intent_move(Status end);
+
+// The settlement of a job that came back. `random` is uniform in [0, 1).
+Settlement settlement_of(const Finished& finished, const RetryTiming& timing, double random, const std::string& actor);
+
+// The settlement of a claim whose host is gone. `host` names the dead one.
+Settlement settlement_of(const LostClaim& lost, const Contract& contract, Timestamp now, const std::string& actor);
+
+}  // namespace waybill

@@ -1,0 +1,143 @@
+// The settler's thread: gather, decide, write, tell.
+#include "settle/settler.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "settle/settlement.h"
+
+namespace waybill {
+
+Settler::Settler(SettleStore& store, const Clock& clock, SettlerSettings settings, std::function<std::size_t()> all_out,
+                 std::function<void(const Written&)> written, Log& log, Metrics& metrics)
+    : store_(store), clock_(clock), settings_(std::move(settings)), all_out_(std::move(all_out)), written_(std::move(written)), log_(log),
+      metrics_(metrics), thread_([this](std::stop_token stop) { run(stop); }) {}
+
+Settler::~Settler() { stop(Millis{0}); }
+
+void Settler::take(std::vector<Finished> finished) {
+  std::lock_guard lock(mutex_);
+  if (waiting_.empty())
+    waiting_ = std::move(finished);
+  else
+    std::move(finished.begin(), finished.end(), std::back_inserter(waiting_));
+  changed_.notify_all();
+}
+
+void Settler::stop(Millis patience) {
+  {
+    std::lock_guard lock(mutex_);
+    patient_until_ = clock_.now() + patience;
+  }
+  thread_.request_stop();
+  if (thread_.joinable()) thread_.join();
+}
+
+void Settler::run(std::stop_token stop) {
+  for (;;) {
+    const auto batch = take_batch(stop);
+    if (batch.empty()) return;
+    write(stop, batch);
+  }
+}
+
+std::vector<Finished> Settler::take_batch(std::stop_token stop) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, stop, [&] { return !waiting_.empty(); });
+  const auto enough = [&] { return waiting_.size() >= settings_.batch / 2 || waiting_.size() >= all_out_(); };
+  changed_.wait_for(lock, stop, settings_.gather, enough);
+  std::vector<Finished> batch;
+  if (waiting_.size() <= settings_.batch) {
+    batch.swap(waiting_);
+  } else {
+    const auto end = waiting_.begin() + static_cast<std::ptrdiff_t>(settings_.batch);
+    std::move(waiting_.begin(), end, std::back_inserter(batch));
+    waiting_.erase(waiting_.begin(), end);
+  }
+  return batch;
+}
+
+bool Settler::give_up(std::stop_token stop) {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, stop, Millis{100}, [] { return false; });
+  return stop.stop_requested() && clock_.now() >= patient_until_;
+}
+
+void Settler::write(std::stop_token stop, const std::vector<Finished>& batch) {
+  std::map<Shard, std::vector<const Finished*>> shards;
+  for (const auto& finished : batch) shards[shard_of(finished.job.delivery)].push_back(&finished);
+  for (const auto& [shard, part] : shards) {
+    while (!write_shard(shard, part)) {
+      if (!give_up(stop)) continue;
+      log_.error("settle.given_up", {{"deliveries", part.size()}, {"remedy", "their leases run out and another host takes them over"}});
+      break;
+    }
+  }
+  write_rests(batch);
+  Written written{batch, {}};
+  for (const auto& finished : batch)
+    if (finished.how != Finished::How::unattempted) written.moved.push_back(finished.job.submission);
+  written_(written);
+}
+
+bool Settler::write_shard(Shard shard, const std::vector<const Finished*>& part) {
+  std::uniform_real_distribution<double> uniform(0.0, 1.0);
+  std::vector<Settlement> settlements;
+  settlements.reserve(part.size());
+  for (const Finished* finished : part) settlements.push_back(settlement_of(*finished, timing_of(*finished), uniform(random_), settings_.actor));
+  auto held = store_.settle(shard, settlements);
+  if (!held && held.error().kind == Error::Kind::bug && part.size() > 1) {  // one of them cannot be written: each on its own
+    bool all = true;
+    for (const Finished* one : part) all &= write_shard(shard, {one});
+    return all;
+  }
+  if (!held && held.error().kind == Error::Kind::bug) {
+    log_.error("settle.refused_by_database", {{"delivery", part.front()->job.delivery.value}, {"error", held.error().what},
+                                              {"remedy", "its lease runs out and it is tried again"}});
+    return true;
+  }
+  if (!held) {
+    log_.warn("settle.database_unavailable", {{"error", held.error().what}, {"deliveries", part.size()}});
+    return false;
+  }
+  const std::unordered_set<DeliveryId> written(held->begin(), held->end());
+  for (std::size_t i = 0; i < part.size(); ++i) {
+    if (written.contains(part[i]->job.delivery)) {
+      count(*part[i], settlements[i]);
+    } else {
+      metrics_.claim_lost("stale_settle");
+      log_.warn("settle.stale", {{"delivery", part[i]->job.delivery.value}, {"reference", part[i]->job.idempotency_key}});
+    }
+  }
+  return true;
+}
+
+void Settler::write_rests(const std::vector<Finished>& batch) {
+  std::vector<Rest> rests;
+  for (const auto& finished : batch) {
+    if (!finished.outcome || finished.outcome->scope != Scope::whole_target) continue;
+    const Millis length = finished.outcome->retry_after.value_or(settings_.target_rest);
+    rests.push_back({finished.job.org, finished.job.contract->target, finished.finished_at + length, finished.outcome->reason});
+  }
+  if (rests.empty()) return;
+  for (const auto& rest : rests)
+    log_.warn("target.rests", {{"target", rest.target}, {"until", format_rfc3339(rest.until)}, {"reason", rest.reason}});
+  if (const auto written = store_.rest(rests); !written) log_.warn("settle.rest_not_written", {{"error", written.error().what}});
+}
+
+void Settler::count(const Finished& finished, const Settlement& settlement) {
+  const std::string& type = finished.job.contract->action_type;
+  if (settlement.attempt)
+    metrics_.attempt(type, settlement.attempt->outcome,
+                     std::chrono::duration_cast<Metrics::Duration>(finished.finished_at - finished.started_at));
+  if (settlement.submission_state.empty()) return;
+  metrics_.submission(settlement.submission_state);
+  metrics_.end_to_end(type, std::chrono::duration_cast<Metrics::Duration>(settlement.ended - finished.job.created));
+}
+
+const RetryTiming& Settler::timing_of(const Finished& finished) const {
+  const auto own = settings_.retry.find(finished.job.contract->action_type);
+  return own != settings_.retry.end() ? own->second : settings_.retry.at("default");
+}
+
+}  // namespace waybill

@@ -1,0 +1,73 @@
+// What came back from senders is decided and written, a batch at a time, by one thread.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/clock.h"
+#include "core/job.h"
+#include "core/retry_timing.h"
+#include "store/store.h"
+#include "telemetry/log.h"
+#include "telemetry/metrics.h"
+
+namespace waybill {
+
+struct SettlerSettings {
+  std::string actor;  // the host's name, for the audit
+  std::map<std::string, RetryTiming> retry;  // by action type; "default" is always there
+  Millis target_rest{30'000};
+  std::size_t batch = 1000;
+  Millis gather{5};  // how long a small batch waits for more
+};
+
+// take() is safe from any thread. The database may be away: batches are kept and tried until it is back.
+class Settler {
+ public:
+  // What was written, in the order of the batch; `moved` are the submissions whose attempt ended.
+  struct Written {
+    const std::vector<Finished>& batch;
+    std::vector<SubmissionId> moved;
+  };
+  // `all_out` tells how many jobs are out now, these included: when all of them are here, there is nothing to wait for.
+  Settler(SettleStore& store, const Clock& clock, SettlerSettings settings, std::function<std::size_t()> all_out,
+          std::function<void(const Written&)> written, Log& log, Metrics& metrics);
+  ~Settler();
+
+  void take(std::vector<Finished> finished);
+  // Writes what is there and ends the thread; gives up on a database that stays away for `patience`.
+  void stop(Millis patience);
+
+ private:
+  void run(std::stop_token stop);
+  std::vector<Finished> take_batch(std::stop_token stop);
+  bool give_up(std::stop_token stop);
+  void write(std::stop_token stop, const std::vector<Finished>& batch);
+  bool write_shard(Shard shard, const std::vector<const Finished*>& part);
+  void write_rests(const std::vector<Finished>& batch);
+  void count(const Finished& finished, const Settlement& settlement);
+  const RetryTiming& timing_of(const Finished& finished) const;
+
+  SettleStore& store_;
+  const Clock& clock_;
+  const SettlerSettings settings_;
+  const std::function<std::size_t()> all_out_;
+  const std::function<void(const Written&)> written_;
+  Log& log_;
+  Metrics& metrics_;
+  std::mt19937_64 random_{std::random_device{}()};  // the thread's own
+
+  std::mutex mutex_;  // for all below
+  std::condition_variable_any changed_;
+  std::vector<Finished> waiting_;
+  Clock::Monotonic patient_until_ = Clock::Monotonic::max();
+  std::jthread thread_;  // last: it uses all above
+};
+
+}  // namespace waybill

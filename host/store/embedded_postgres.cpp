@@ -1,0 +1,179 @@
+// Starting and stopping the private server with PostgreSQL's own programs.
+#include "store/embedded_postgres.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <vector>
+
+namespace waybill {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::size_t kLongestSocketFolder = 80;  // a socket's whole path has room for 107 bytes
+
+// Who runs the server: we ourselves, or, if we are root, user postgres, because PostgreSQL refuses to run as root.
+struct ServerUser {
+  bool other = false;
+  uid_t uid = 0;
+  gid_t gid = 0;
+};
+
+Result<ServerUser> server_user() {
+  if (geteuid() != 0) return ServerUser{};
+  const passwd* entry = getpwnam("postgres");
+  if (!entry) return fail(Error::Kind::invalid, "database.embedded: run as root this needs a user postgres, and there is none; install the package postgresql");
+  return ServerUser{true, entry->pw_uid, entry->pw_gid};
+}
+
+// Runs a program to its end as the server's user; its output goes to `output`. The exit status, or -1.
+int run(const ServerUser& user, const std::vector<std::string>& command, const fs::path& output) {
+  std::vector<char*> arguments;
+  for (const auto& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  const pid_t child = fork();
+  if (child == 0) {
+    const int out = open(output.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    const int in = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (out < 0 || in < 0) _exit(126);
+    dup2(in, 0);
+    dup2(out, 1);
+    dup2(out, 2);
+    if (user.other && (setgroups(0, nullptr) != 0 || setgid(user.gid) != 0 || setuid(user.uid) != 0)) _exit(126);
+    if (chdir("/") != 0) _exit(126);
+    execv(arguments[0], arguments.data());
+    _exit(127);
+  }
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return child > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+std::string last_lines(const fs::path& file) {
+  std::ifstream in(file);
+  std::string line, text;
+  std::vector<std::string> lines;
+  while (std::getline(in, line)) lines.push_back(line);
+  for (std::size_t i = lines.size() > 5 ? lines.size() - 5 : 0; i < lines.size(); ++i) text += (text.empty() ? "" : " | ") + lines[i];
+  return text;
+}
+
+// The folder of initdb and pg_ctl: of the version that made the cluster, else the newest installed.
+Result<fs::path> find_programs(const fs::path& data) {
+  std::ifstream version_file(data / "PG_VERSION");
+  std::string version;
+  std::vector<fs::path> candidates;
+  if (std::getline(version_file, version)) candidates = {fs::path("/usr/lib/postgresql") / version / "bin"};
+  std::error_code ignored;
+  if (version.empty()) {
+    for (const auto& entry : fs::directory_iterator("/usr/lib/postgresql", ignored)) candidates.push_back(entry.path() / "bin");
+    std::sort(candidates.begin(), candidates.end(), [](const fs::path& a, const fs::path& b) {
+      return std::atoi(a.parent_path().filename().c_str()) > std::atoi(b.parent_path().filename().c_str());
+    });
+  }
+  for (const auto& folder : candidates)
+    if (access((folder / "pg_ctl").c_str(), X_OK) == 0 && access((folder / "initdb").c_str(), X_OK) == 0) return folder;
+  return fail(Error::Kind::invalid, version.empty() ? "database.embedded: no PostgreSQL server is installed; install the package postgresql"
+                                                    : "database.embedded: " + data.string() + " was made by PostgreSQL " + version +
+                                                          ", which is not installed; install the package postgresql-" + version);
+}
+
+Result<void> make_folder(const fs::path& folder, const ServerUser& user) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) return fail(Error::Kind::invalid, "database.embedded: cannot make " + folder.string() + ": " + error.message());
+  if (!user.other) return {};
+  if (chown(folder.c_str(), user.uid, user.gid) != 0)
+    return fail(Error::Kind::invalid, "database.embedded: cannot give " + folder.string() + " to user postgres: " + std::strerror(errno));
+  if (run(user, {"/usr/bin/test", "-w", folder.string()}, "/dev/null") != 0)
+    return fail(Error::Kind::invalid, "database.embedded: user postgres, who has to run the server because we are root, cannot reach " + folder.string() +
+                                          "; choose a folder whose parents others may enter, such as one under /var/lib");
+  return {};
+}
+
+// Unix socket paths are short: a deep folder gets its sockets in /tmp, in a folder of its own named after it.
+Result<fs::path> socket_folder(const fs::path& folder, const ServerUser& user) {
+  if (folder.string().size() <= kLongestSocketFolder) return folder;
+  const fs::path place = "/tmp/waybill-" + std::to_string(std::hash<std::string>{}(folder.string()));
+  if (mkdir(place.c_str(), 0700) == 0 && user.other && chown(place.c_str(), user.uid, user.gid) != 0)
+    return fail(Error::Kind::invalid, "database.embedded: cannot give " + place.string() + " to user postgres");
+  struct stat facts {};
+  const uid_t owner = user.other ? user.uid : geteuid();
+  if (lstat(place.c_str(), &facts) != 0 || !S_ISDIR(facts.st_mode) || facts.st_uid != owner || (facts.st_mode & 077) != 0)
+    return fail(Error::Kind::invalid, "database.embedded: " + place.string() + ", meant for the sockets of " + folder.string() + ", belongs to somebody else");
+  return place;
+}
+
+// Made aside and renamed, so that a half-made cluster is never taken for a whole one.
+Result<void> make_cluster(const fs::path& folder, const fs::path& programs, const fs::path& sockets, const ServerUser& user) {
+  const fs::path data = folder / "data", fresh = folder / "data.new", log = folder / "initdb.log";
+  if (fs::exists(data / "PG_VERSION")) return {};
+  std::error_code error;
+  fs::remove_all(fresh, error);
+  const std::vector<std::string> initdb{programs / "initdb", "-D", fresh, "-U", "waybill", "--auth=trust", "-E", "UTF8", "--locale=C"};
+  if (run(user, initdb, log) != 0) return fail(Error::Kind::unavailable, "database.embedded: initdb failed: " + last_lines(log));
+  std::ofstream(fresh / "postgresql.conf", std::ios::app) << "\n# Set by waybill when it made this cluster\nlisten_addresses = ''\nunix_socket_directories = '"
+                                                          << sockets.string() << "'\nunix_socket_permissions = 0700\nmax_connections = 100\n"
+                                                          << "shared_buffers = 256MB\nmax_wal_size = 4GB\n";
+  fs::rename(fresh, data, error);
+  if (error) return fail(Error::Kind::unavailable, "database.embedded: cannot finish " + data.string() + ": " + error.message());
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<EmbeddedPostgres>> EmbeddedPostgres::start(const fs::path& given, Log& log) {
+  const fs::path folder = fs::absolute(given).lexically_normal();
+  const fs::path data = folder / "data", server_log = folder / "postgresql.log", control_log = folder / "pg_ctl.log";
+  const auto user = server_user();
+  if (!user) return tl::unexpected(user.error());
+  if (auto made = make_folder(folder, *user); !made) return tl::unexpected(made.error());
+  const auto programs = find_programs(data);
+  if (!programs) return tl::unexpected(programs.error());
+  const auto sockets = socket_folder(folder, *user);
+  if (!sockets) return tl::unexpected(sockets.error());
+
+  const int lock = open((folder / "waybill.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (lock < 0 || flock(lock, LOCK_EX) != 0)
+    return fail(Error::Kind::invalid, "database.embedded: cannot lock " + (folder / "waybill.lock").string() + ": " + std::strerror(errno));
+  // From here on the lock is the object's, which closes it in every case. pg_ctl's "status" is 0 when a server runs.
+  std::unique_ptr<EmbeddedPostgres> server(
+      new EmbeddedPostgres(folder, *programs, "host=" + sockets->string() + " user=waybill dbname=postgres", lock, log));
+  if (auto made = make_cluster(folder, *programs, *sockets, *user); !made) return tl::unexpected(made.error());
+  if (run(*user, {*programs / "pg_ctl", "status", "-D", data}, "/dev/null") == 0) {
+    log.info("database.embedded.reused", {{"folder", folder.string()}});
+  } else {
+    std::error_code ignored;
+    fs::remove(control_log, ignored);
+    if (run(*user, {*programs / "pg_ctl", "start", "-w", "-t", "120", "-s", "-D", data, "-l", server_log}, control_log) != 0)
+      return fail(Error::Kind::unavailable, "database.embedded: the server does not start: " + last_lines(control_log) + " | " + last_lines(server_log));
+    log.info("database.embedded.started", {{"folder", folder.string()}});
+  }
+  flock(lock, LOCK_SH);
+  return server;
+}
+
+EmbeddedPostgres::EmbeddedPostgres(fs::path folder, fs::path programs, std::string url, int lock, Log& log)
+    : folder_(std::move(folder)), programs_(std::move(programs)), url_(std::move(url)), lock_(lock), log_(log) {}
+
+EmbeddedPostgres::~EmbeddedPostgres() {
+  if (flock(lock_, LOCK_EX | LOCK_NB) == 0) {  // nobody else uses it
+    if (const auto user = server_user())
+      if (run(*user, {programs_ / "pg_ctl", "stop", "-w", "-m", "fast", "-s", "-D", folder_ / "data"}, "/dev/null") == 0)
+        log_.info("database.embedded.stopped", {{"folder", folder_.string()}});
+  }
+  close(lock_);
+}
+
+}  // namespace waybill

@@ -1,0 +1,31 @@
+// A private PostgreSQL in a folder: made, started and stopped by the host; shared by all processes that name the folder.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "core/error.h"
+#include "telemetry/log.h"
+
+namespace waybill {
+
+// While any process holds one of these the server runs; the last to let go stops it. A server that outlived a killed host is
+// used as it is. Durable as PostgreSQL is shipped (fsync on), unix socket only. Run by root, the server runs as user postgres.
+class EmbeddedPostgres {
+ public:
+  static Result<std::unique_ptr<EmbeddedPostgres>> start(const std::filesystem::path& folder, Log& log);
+  ~EmbeddedPostgres();
+
+  const std::string& url() const { return url_; }
+
+ private:
+  EmbeddedPostgres(std::filesystem::path folder, std::filesystem::path programs, std::string url, int lock, Log& log);
+  std::filesystem::path folder_;
+  std::filesystem::path programs_;
+  std::string url_;
+  int lock_;  // descriptor: a shared flock on <folder>/waybill.lock
+  Log& log_;
+};
+
+}  // namespace waybill

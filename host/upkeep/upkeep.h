@@ -1,0 +1,68 @@
+// What keeps the road open: this host's presence, taking over from dead hosts, partitions, and the queue's numbers.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <unordered_map>
+
+#include "core/clock.h"
+#include "core/contract.h"
+#include "store/pg_stores.h"
+#include "telemetry/log.h"
+#include "telemetry/metrics.h"
+
+namespace waybill {
+
+struct UpkeepSettings {
+  int shards = 1;
+  std::string actor;
+  Millis takeover{250};
+};
+
+// Two threads of its own. host() and is_up() are safe from any thread.
+class Upkeep {
+ public:
+  // `wake` is called when rows were put back into the queue.
+  Upkeep(Presence& presence, UpkeepStore& store, QueueStore& queue, SettleStore& settle, const Clock& clock, UpkeepSettings settings,
+         std::function<void()> wake, Log& log, Metrics& metrics);
+  ~Upkeep();
+
+  std::optional<HostId> host() const;  // none while this host has no presence
+  bool is_up() const { return host().has_value(); }
+  void stop();
+
+ private:
+  void keep_presence(std::stop_token stop);
+  void sweep(std::stop_token stop);
+  Result<void> sweep_once(HostId self);
+  Result<std::size_t> take_back(std::optional<HostId> dead);
+  Result<void> housekeeping();
+  Result<const RouteContract*> contract_of(RouteId route);
+  bool pause(std::stop_token stop, Millis length);
+
+  Presence& presence_;
+  UpkeepStore& store_;
+  QueueStore& queue_;
+  SettleStore& settle_;
+  const Clock& clock_;
+  const UpkeepSettings settings_;
+  const std::function<void()> wake_;
+  Log& log_;
+  Metrics& metrics_;
+
+  // The sweeping thread's own:
+  std::unordered_map<RouteId, RouteContract> contracts_;
+  Clock::Monotonic numbers_at_{}, partitions_at_{}, not_before_{};
+
+  std::atomic<std::int64_t> host_{0};  // 0: none
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::jthread presence_thread_, sweep_thread_;  // last: they use all above
+};
+
+}  // namespace waybill

@@ -1,0 +1,11 @@
+# cmake -DNM=nm -DFILE=plugin.so -P check_exports.cmake: fails unless the plugin exports wb_plugin_v1 and nothing else.
+execute_process(COMMAND ${NM} --dynamic --defined-only --format=posix ${FILE} OUTPUT_VARIABLE out RESULT_VARIABLE rc)
+string(REGEX MATCHALL "[^\n]+" lines "${out}")
+set(names)
+foreach(line IN LISTS lines)
+  string(REGEX REPLACE " .*" "" symbol "${line}")
+  list(APPEND names ${symbol})
+endforeach()
+if(NOT rc EQUAL 0 OR NOT "${names}" STREQUAL "wb_plugin_v1")
+  message(FATAL_ERROR "${FILE} must export wb_plugin_v1 and nothing else; it exports: ${names}")
+endif()

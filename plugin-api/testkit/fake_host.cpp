@@ -1,0 +1,258 @@
+// The fake host itself: descriptor, senders, calls and their ends, the log.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <ostream>
+
+#include "world.h"
+
+namespace waybill::testkit {
+namespace {
+
+const void* get_service(const wb_host* host, wb_str id) {
+  const auto name = view(id);
+  if (world_of(host).missing_services.count(name) != 0) return nullptr;
+  if (name == WB_HTTP_SERVICE) return http_service();
+  if (name == WB_TIMER_SERVICE) return timer_service();
+  if (name == WB_SIGN_SERVICE) return sign_service();
+  return nullptr;
+}
+
+std::int32_t complete_call(const wb_host* host, wb_call call, const wb_outcome* outcome) {
+  return world_of(host).complete(call, outcome);
+}
+
+void log_event(const wb_host* host, wb_call call, std::int32_t level, wb_str words, const wb_field* fields, std::size_t count) {
+  world_of(host).log(call, level, words, fields, count);
+}
+
+void take_problem(void* user, wb_str path, wb_str message) {
+  static_cast<std::vector<Problem>*>(user)->push_back({text(path), text(message)});
+}
+
+using Validate = std::int32_t (*)(wb_str, wb_report, void*);
+
+std::vector<Problem> validate_once(Validate validate, std::string_view json) {
+  std::vector<Problem> problems;
+  const Bytes bytes(json);
+  const auto count = validate(bytes.str(), &take_problem, &problems);
+  EXPECT_EQ(static_cast<std::size_t>(count), problems.size()) << "a check must return the number of problems it reported";
+  return problems;
+}
+
+std::vector<Problem> validate_twice(Validate validate, std::string_view json) {
+  if (!validate) return {};
+  auto problems = validate_once(validate, json);
+  EXPECT_EQ(problems, validate_once(validate, json)) << "a check must give the same answer for the same bytes";
+  return problems;
+}
+
+void check_outcome(const World& world, const wb_action& action, const Outcome& o) {
+  EXPECT_TRUE(o.verdict >= WB_ACCEPTED && o.verdict <= WB_DEFERRED) << "no such verdict: " << o;
+  EXPECT_TRUE(o.reach >= WB_NOT_SENT && o.reach <= WB_ANSWERED) << "no such reach: " << o;
+  EXPECT_TRUE(o.scope == WB_THIS_JOB || o.scope == WB_WHOLE_TARGET) << "no such scope: " << o;
+  EXPECT_GE(o.retry_after_ms, -1) << o;
+  if (o.verdict != WB_ACCEPTED) {
+    EXPECT_FALSE(o.reason.empty()) << "an outcome that is not accepted needs a reason: " << o;
+  }
+  if (o.verdict == WB_REJECTED) {
+    const auto* end = action.reasons + action.reason_count;
+    EXPECT_TRUE(std::any_of(action.reasons, end, [&](const wb_reason& r) { return view(r.name) == o.reason; }))
+        << "rejected with a reason that the action does not declare: " << o;
+  }
+  world.check_words("an outcome's reason", o.reason, true);
+  world.check_words("an outcome's detail", o.detail, true);
+  world.check_words("an outcome's provider_ref", o.provider_ref, true);
+  world.check_words("an outcome's result", o.result, false);
+}
+
+}  // namespace
+
+Bytes::Bytes(std::string_view text) : data_(text.empty() ? nullptr : new char[text.size()]), size_(text.size()) {
+  if (size_ != 0) std::memcpy(data_.get(), text.data(), size_);
+}
+
+JobBytes::JobBytes(const Job& job)
+    : action_id_(job.action_id),
+      target_(job.target),
+      key_(job.idempotency_key),
+      destination_(job.destination),
+      payload_(job.payload),
+      context_(job.context),
+      raw_(new wb_job{sizeof(wb_job), job.attempt, job.maybe_sent_before ? 1U : 0U, job.deadline_ms, action_id_.str(), target_.str(),
+                      key_.str(), destination_.str(), payload_.str(), context_.str()}) {}
+
+World::World(const wb_plugin* descriptor) : plugin(descriptor) {
+  table.host = {sizeof(wb_host), WB_ABI_MINOR, 0,          {"testkit", 7}, {"1", 1}, &get_service,
+                &complete_call,  &log_event};
+  table.world = this;
+}
+
+bool World::on_own_thread(std::string_view what) const {
+  if (std::this_thread::get_id() == thread) return true;
+  ADD_FAILURE() << what << " came from another thread; the test kit has one thread only";
+  return false;
+}
+
+// Everything that a plugin says for people or for the log.
+void World::check_words(std::string_view where, std::string_view words, bool one_line) const {
+  EXPECT_TRUE(is_utf8(words)) << where << " is not UTF-8";
+  if (one_line) {
+    EXPECT_EQ(words.find_first_of("\r\n"), std::string_view::npos) << where << " has more than one line: " << words;
+  }
+  for (const auto& [name, values] : secrets)
+    for (const auto& value : values)
+      if (!value.empty() && words.find(value) != std::string_view::npos)
+        ADD_FAILURE() << where << " gives the secret \"" << name << "\" away";
+}
+
+std::uint64_t World::open_call(const wb_sender* sender, const wb_action* action, const Job& job) {
+  const auto number = next_number++;
+  calls.emplace(number, OpenCall{sender, action, std::make_unique<JobBytes>(job), now_ms + job.deadline_ms});
+  return number;
+}
+
+std::int32_t World::complete(wb_call call, const wb_outcome* outcome) {
+  if (!on_own_thread("complete")) return 1;
+  const auto found = calls.find(call.id);
+  if (found == calls.end()) {
+    const bool ended = outcomes.count(call.id) != 0;
+    ADD_FAILURE() << "call " << call.id << (ended ? " was completed twice" : " was completed, but there is no such call");
+    return 1;
+  }
+  Outcome o;
+  if (!outcome || outcome->size < sizeof(wb_outcome)) {
+    ADD_FAILURE() << "call " << call.id << " was completed with an outcome that is null or too short: is `size` set?";
+    o = {WB_TRANSIENT, WB_MAYBE_SENT, WB_THIS_JOB, 0, -1, "garbage_outcome", {}, {}, {}};
+  } else {
+    o = {outcome->verdict,      outcome->reach,        outcome->scope,
+         outcome->code,         outcome->retry_after_ms, text(outcome->reason),
+         text(outcome->detail), text(outcome->provider_ref), text(outcome->result)};
+    check_outcome(*this, *found->second.action, o);
+  }
+  outcomes.emplace(call.id, std::move(o));
+  calls.erase(found);  // and with it the job: that is all the life that plugin.h promises it
+  cancel_fetches_of(call.id);
+  for (auto it = timers.begin(); it != timers.end();) it = it->second.call == call.id ? timers.erase(it) : std::next(it);
+  return 0;
+}
+
+void World::log(wb_call call, std::int32_t level, wb_str words, const wb_field* fields, std::size_t count) {
+  if (!on_own_thread("log")) return;
+  LogEvent event{call.id, level, text(words), {}};
+  check_words("a log event", event.text, false);
+  for (std::size_t i = 0; i < count; ++i) {
+    event.fields.emplace_back(text(fields[i].key), text(fields[i].value));
+    check_words("a log field", event.fields.back().second, false);
+  }
+  logs.push_back(std::move(event));
+}
+
+FakeSender::FakeSender(World& world, wb_sender* sender, const wb_sender_vt* table, const wb_action* action)
+    : world_(world), sender_(sender), table_(table), action_(action) {}
+
+FakeSender::~FakeSender() {
+  const wb_outcome end{sizeof(wb_outcome), WB_TRANSIENT, WB_MAYBE_SENT, WB_THIS_JOB, 0, -1, {"silent", 6}, {}, {}, {}};
+  std::vector<std::uint64_t> silent;
+  for (const auto& [number, call] : world_.calls)
+    if (call.sender == sender_) silent.push_back(number);
+  for (const auto number : silent) {
+    ADD_FAILURE() << "call " << number << " was never completed (did the test run_until_idle?)";
+    world_.complete({number}, &end);
+  }
+  world_.run_until(world_.now_ms);  // what the ended calls had open
+  table_->destroy(sender_);
+}
+
+CallId FakeSender::send(const Job& job) {
+  const auto call = world_.open_call(sender_, action_, job);
+  table_->send(sender_, {call}, world_.job_of(call));
+  return CallId{call};
+}
+
+void FakeSender::cancel(CallId call) {
+  const auto number = static_cast<std::uint64_t>(call);
+  if (world_.is_open(number)) table_->cancel(sender_, {number});
+}
+
+Outcome FakeSender::attempt(const Job& job) {
+  const auto call = static_cast<std::uint64_t>(send(job));
+  world_.run_until(world_.now_ms);
+  const auto found = world_.outcomes.find(call);
+  if (found != world_.outcomes.end()) return found->second;
+  ADD_FAILURE() << "call " << call << " has not ended: something is open that only time or an abort will end";
+  return {};
+}
+
+const void* FakeSender::extension(std::string_view id) { return table_->get_extension(sender_, Bytes(id).str()); }
+
+FakeHost::FakeHost(const wb_plugin* plugin) : world_(std::make_unique<World>(plugin)) {}
+FakeHost::~FakeHost() = default;
+
+const wb_action* FakeHost::action(std::string_view action_type) const {
+  for (std::size_t i = 0; i < world_->plugin->action_count; ++i)
+    if (view(world_->plugin->actions[i]->type) == action_type) return world_->plugin->actions[i];
+  return nullptr;
+}
+
+std::unique_ptr<FakeSender> FakeHost::make_sender(std::string_view action_type, std::string_view settings) {
+  world_->create_problems.clear();
+  const auto* found = action(action_type);
+  if (!found) {
+    ADD_FAILURE() << "the plugin has no action type " << action_type;
+    return nullptr;
+  }
+  const wb_sender_vt* table = nullptr;
+  const Bytes bytes(settings);
+  auto* sender = found->create(&world_->table.host, bytes.str(), &table, &take_problem, &world_->create_problems);
+  if (!sender) {
+    EXPECT_FALSE(world_->create_problems.empty()) << "create returned null without telling why";
+    return nullptr;
+  }
+  if (!table) {
+    ADD_FAILURE() << "create made a sender and gave no table for it";
+    return nullptr;
+  }
+  return std::make_unique<FakeSender>(*world_, sender, table, found);
+}
+
+const std::vector<Problem>& FakeHost::create_problems() const { return world_->create_problems; }
+
+std::vector<Problem> FakeHost::validate_settings(std::string_view action_type, std::string_view json) {
+  return validate_twice(action(action_type)->validate_settings, json);
+}
+
+std::vector<Problem> FakeHost::validate_destination(std::string_view action_type, std::string_view json) {
+  return validate_twice(action(action_type)->validate_destination, json);
+}
+
+void FakeHost::secret(std::string name, std::vector<std::string> values) { world_->secrets[std::move(name)] = std::move(values); }
+void FakeHost::remove_service(std::string_view id) { world_->missing_services.emplace(id); }
+void FakeHost::run_until_idle() { world_->run_until(world_->now_ms); }
+void FakeHost::advance(std::chrono::milliseconds duration) { world_->run_until(world_->now_ms + duration.count()); }
+const std::vector<SentRequest>& FakeHost::requests() const { return world_->requests; }
+const std::vector<LogEvent>& FakeHost::logs() const { return world_->logs; }
+std::size_t FakeHost::open_fetches() const { return world_->fetches.size(); }
+std::size_t FakeHost::open_timers() const { return world_->timers.size(); }
+
+std::optional<Outcome> FakeHost::outcome(CallId call) const {
+  const auto found = world_->outcomes.find(static_cast<std::uint64_t>(call));
+  if (found == world_->outcomes.end()) return std::nullopt;
+  return found->second;
+}
+
+std::ostream& operator<<(std::ostream& out, const Outcome& o) {
+  static constexpr const char* kVerdicts[] = {"verdict?", "accepted", "rejected", "transient", "deferred"};
+  static constexpr const char* kReaches[] = {"reach?", "not sent", "maybe sent", "answered"};
+  out << kVerdicts[o.verdict >= 1 && o.verdict <= 4 ? o.verdict : 0] << '(' << o.reason << "), "
+      << kReaches[o.reach >= 1 && o.reach <= 3 ? o.reach : 0] << (o.scope == WB_WHOLE_TARGET ? ", whole target" : "") << ", code "
+      << o.code << ", retry after " << o.retry_after_ms << " ms, \"" << o.detail << '"';
+  return out;
+}
+
+std::ostream& operator<<(std::ostream& out, const Problem& problem) {
+  return out << '"' << problem.path << "\": " << problem.message;
+}
+
+}  // namespace waybill::testkit

@@ -1,0 +1,128 @@
+// The inside of the fake host: one small world with calls, a network, a clock and secrets.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <set>
+#include <thread>
+
+#include "waybill/testkit.hpp"
+
+namespace waybill::testkit {
+
+// Bytes of exactly their length on the heap, so that a sanitizer sees who reads past them or after their time.
+class Bytes {
+ public:
+  Bytes() = default;
+  explicit Bytes(std::string_view text);
+  wb_str str() const { return {data_.get(), size_}; }
+
+ private:
+  std::unique_ptr<char[]> data_;
+  std::size_t size_ = 0;
+};
+
+inline std::string_view view(wb_str text) { return text.len == 0 ? std::string_view{} : std::string_view{text.ptr, text.len}; }
+inline std::string text(wb_str text) { return std::string(view(text)); }
+bool is_utf8(std::string_view bytes);
+std::optional<std::string> decode_base64(std::string_view text);
+
+class JobBytes {
+ public:
+  explicit JobBytes(const Job& job);
+  const wb_job* raw() const { return raw_.get(); }
+
+ private:
+  Bytes action_id_, target_, key_, destination_, payload_, context_;
+  std::unique_ptr<wb_job> raw_;
+};
+
+// What a plugin holds as its wb_host.
+struct HostTable {
+  wb_host host;
+  World* world;
+};
+
+class World {
+ public:
+  explicit World(const wb_plugin* descriptor);
+
+  // calls (fake_host.cpp)
+  std::uint64_t open_call(const wb_sender* sender, const wb_action* action, const Job& job);
+  const wb_job* job_of(std::uint64_t call) const { return calls.at(call).job->raw(); }
+  bool is_open(std::uint64_t call) const { return calls.count(call) != 0; }
+  std::int32_t complete(wb_call call, const wb_outcome* outcome);
+  void log(wb_call call, std::int32_t level, wb_str words, const wb_field* fields, std::size_t count);
+  void check_words(std::string_view where, std::string_view words, bool one_line) const;
+  bool on_own_thread(std::string_view what) const;
+
+  // network (fake_http.cpp)
+  std::uint64_t fetch(wb_call call, const wb_http_request* request, wb_http_done done, void* user);
+  void abort(std::uint64_t fetch);
+  void cancel_fetches_of(std::uint64_t call);
+
+  // clock (fake_time.cpp)
+  std::uint64_t after(wb_call call, std::int64_t delay_ms, void (*fire)(void*), void* user);
+  void run_until(std::int64_t time_ms);
+
+  // secrets (fake_sign.cpp)
+  std::int32_t hmac_sha256(std::string_view name, const wb_str* parts, std::size_t count,
+                           void (*sink)(void*, const std::uint8_t*, std::size_t), void* user) const;
+
+  struct OpenCall {
+    const wb_sender* sender;
+    const wb_action* action;
+    std::unique_ptr<JobBytes> job;
+    std::int64_t deadline_at;
+  };
+  struct Due {  // in order of time, then of asking
+    std::int64_t at;
+    std::uint64_t sequence;
+    bool operator<(const Due& other) const { return at != other.at ? at < other.at : sequence < other.sequence; }
+  };
+  struct Fetch {
+    std::uint64_t call;
+    std::uint32_t max_response_bytes;
+    Answer answer;
+    wb_http_done done;
+    void* user;
+    Due due;
+  };
+  struct Timer {
+    std::uint64_t call;
+    void (*fire)(void*);
+    void* user;
+    Due due;
+  };
+
+  const wb_plugin* plugin;
+  HostTable table{};
+  std::thread::id thread = std::this_thread::get_id();
+  std::uint64_t next_number = 1;  // of calls, fetches, timers and moments: never reused
+  std::map<std::uint64_t, OpenCall> calls;
+  std::map<std::uint64_t, Outcome> outcomes;
+  std::map<std::uint64_t, Fetch> fetches;
+  std::map<std::uint64_t, Timer> timers;
+  std::int64_t now_ms = 1'000'000;
+  std::int64_t unix_at_zero_ms = 1'700'000'000'000 - 1'000'000;
+  std::deque<Answer> answers;
+  std::map<std::string, std::deque<Answer>> answers_by_url;
+  std::map<std::string, std::vector<std::string>, std::less<>> secrets;
+  std::set<std::string, std::less<>> missing_services;
+  std::vector<SentRequest> requests;
+  std::vector<LogEvent> logs;
+  std::vector<Problem> create_problems;
+
+ private:
+  Answer choose_answer(const wb_http_request& request, SentRequest& sent);
+  std::optional<std::string> fill_secrets(std::string_view value) const;
+  void deliver(std::uint64_t fetch);
+  void overrule(Fetch& fetch, wb_net_error error, const char* words);
+};
+
+const wb_http_service* http_service();
+const wb_timer_service* timer_service();
+const wb_sign_service* sign_service();
+inline World& world_of(const wb_host* host) { return *reinterpret_cast<const HostTable*>(host)->world; }
+
+}  // namespace waybill::testkit

@@ -1,0 +1,132 @@
+// What operators look at: health, readiness, metrics, and the history page.
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "support/world.h"
+
+namespace waybill::testing {
+namespace {
+
+using nlohmann::json;
+
+class Observability : public World {
+ protected:
+  HttpResponse history_page(const std::string& id_encoded) {
+    return client().request("POST", "/ui/history", "intentId=" + id_encoded, {{"Content-Type", "application/x-www-form-urlencoded"}});
+  }
+  bool becomes(const std::string& name, double least) {
+    return eventually([&] { return metric(client(), name) >= least; });
+  }
+};
+
+// M14
+TEST_F(Observability, HealthAndReadinessAnswer200) {
+  EXPECT_EQ(client().get("/healthz").status, 200);
+  EXPECT_EQ(client().get("/readyz").status, 200);
+}
+
+// M14, M12
+TEST_F(Observability, WithoutTheDatabaseTheHostIsHealthyButNotReadyAndComesBackByItself) {
+  post_intent(client(), sms_intent("before", "sms.deadline"), 30);
+  cluster().stop();
+  EXPECT_TRUE(eventually([&] { return client().get("/readyz").status == 503; }));
+  EXPECT_EQ(client().get("/healthz").status, 200);
+  const auto refused = post_intent(client(), sms_intent("during", "sms.deadline"));
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_EQ(refused.error_code(), "unavailable");
+  EXPECT_EQ(client().get("/v1/intents/before").status, 503);
+  EXPECT_EQ(metric(client(), "submission_database_up"), 0);
+  cluster().start();
+  EXPECT_TRUE(eventually([&] { return client().get("/readyz").status == 200; }));
+  EXPECT_EQ(get_intent(client(), "before")["status"], "accepted");
+  post_intent(client(), sms_intent("during", "sms.deadline"));
+  EXPECT_EQ(wait_for_end(client(), "during")["status"], "accepted");
+  EXPECT_TRUE(becomes("submission_database_up", 1));
+  EXPECT_TRUE(host().running());
+}
+
+// M14
+TEST_F(Observability, MetricsArePrometheusTextAndAllAreOurs) {
+  const auto response = client().get("/metrics");
+  EXPECT_EQ(response.status, 200);
+  EXPECT_EQ(response.header("Content-Type").value_or("").substr(0, 10), "text/plain");
+  std::istringstream lines(response.body);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.empty() || line[0] == '#') continue;
+    EXPECT_EQ(line.substr(0, 11), "submission_") << line;
+    EXPECT_NE(line.find(' '), std::string::npos) << line;
+  }
+  for (const auto* name : {"submission_intents_total{status=\"pending\"} 0", "submission_queue_depth{status=\"due\"}",
+                           "submission_oldest_due_age_seconds", "submission_claims_lost_total", "submission_acceptance_seconds",
+                           "# TYPE submission_plugin_misbehaviour_total", "submission_in_flight", "submission_database_up 1"})
+    EXPECT_NE(response.body.find(name), std::string::npos) << name;
+}
+
+// M14
+TEST_F(Observability, MetricsMoveWithTheWork) {
+  gateway.script("accepted", {Reply::http_error(500), Reply::accept()});
+  gateway.script("rejected", {Reply::reject("invalid_recipient")});
+  gateway.script("exhausted", {Reply::not_json()});
+  for (const auto* id : {"accepted", "rejected"}) post_intent(client(), sms_intent(id, "sms.attempts"));
+  post_intent(client(), sms_intent("exhausted", "sms.once"));
+  for (const auto* id : {"accepted", "rejected", "exhausted"}) wait_for_end(client(), id);
+  EXPECT_TRUE(becomes("submission_intents_total{status=\"pending\"}", 3));
+  for (const auto* status : {"accepted", "rejected", "exhausted"})
+    EXPECT_TRUE(becomes("submission_intents_total{status=\"" + std::string(status) + "\"}", 1)) << status;
+  EXPECT_TRUE(becomes("submission_attempts_total{action_type=\"sms\",outcome=\"error\"}", 2));
+  EXPECT_TRUE(becomes("submission_attempts_total{action_type=\"sms\",outcome=\"accepted\"}", 1));
+  EXPECT_TRUE(becomes("submission_attempts_total{action_type=\"sms\",outcome=\"rejected\"}", 1));
+  EXPECT_TRUE(becomes("submission_attempt_seconds_count{action_type=\"sms\"}", 4));
+  EXPECT_TRUE(becomes("submission_acceptance_seconds_count", 3));
+  EXPECT_TRUE(becomes("submission_end_to_end_seconds_count{action_type=\"sms\"}", 3));
+  EXPECT_EQ(metric(client(), "submission_intents_total{status=\"pending\"}"), 3);
+}
+
+// M14
+TEST_F(Observability, MetricsShowTheQueue) {
+  gateway.by_default(Reply::accept_when_released());
+  post_intent(client(), sms_intent("held", "sms.patient"));
+  EXPECT_TRUE(becomes("submission_in_flight", 1));
+  EXPECT_TRUE(becomes("submission_queue_depth{status=\"claimed\"}", 1));
+  gateway.release();
+  EXPECT_TRUE(eventually([&] { return metric(client(), "submission_queue_depth{status=\"claimed\"}") == 0; }));
+}
+
+// M15
+TEST_F(Observability, TheHistoryPageShowsSummaryAndAttempts) {
+  gateway.script("page", {Reply::reject("provider_failure"), Reply::accept()});
+  post_intent(client(), sms_intent("page", "sms.attempts"));
+  wait_for_end(client(), "page");
+  const auto page = history_page("page");
+  EXPECT_EQ(page.status, 200);
+  EXPECT_EQ(page.header("Content-Type").value_or("").substr(0, 9), "text/html");
+  for (const auto* text : {"page", "sms.attempts", "accepted", "provider_failure", "<table", "rejected"})
+    EXPECT_NE(page.body.find(text), std::string::npos) << text << " in " << page.body;
+  EXPECT_EQ(page.body.find("<html"), std::string::npos);  // a fragment
+}
+
+// M15
+TEST_F(Observability, TheHistoryPageEscapesWhatClientsWrote) {
+  const std::string id = "<script>alert(1)</script>&\"'";
+  post_intent(client(), sms_intent(id, "sms.deadline"), 30);
+  const auto page = history_page("%3Cscript%3Ealert%281%29%3C%2Fscript%3E%26%22%27");
+  EXPECT_EQ(page.status, 200);
+  EXPECT_EQ(page.body.find("<script"), std::string::npos) << page.body;
+  EXPECT_NE(page.body.find("&lt;script&gt;"), std::string::npos) << page.body;
+  const auto unknown = history_page("%3Cb%3Enobody%3C%2Fb%3E+there");
+  EXPECT_EQ(unknown.status, 404);
+  EXPECT_EQ(unknown.body.find("<b>"), std::string::npos) << unknown.body;
+}
+
+// M15: from the database, so another host's work shows as well
+TEST_F(Observability, TheHistoryPageIsReadFromTheDatabase) {
+  post_intent(client(), sms_intent("kept", "sms.deadline"), 30);
+  wait_for_end(client(), "kept");
+  host().kill_hard();
+  restart_host();
+  EXPECT_NE(history_page("kept").body.find("accepted"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace waybill::testing

@@ -1,0 +1,186 @@
+// The registry file: every rule is checked, every complaint names its place, and a reload is all or nothing.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <functional>
+
+#include "support/world.h"
+
+namespace waybill::testing {
+namespace {
+
+using nlohmann::json;
+
+class RegistryFile : public World {
+ protected:
+  json good() const { return target("sms.one", "sms", "http://127.0.0.1:9", "deadline", 30, {"invalid_recipient"}); }
+
+  CommandResult check(const std::string& text) {
+    installation().write_registry(text);
+    return installation().command({"check"});
+  }
+  CommandResult check(const json& one_target) { return check(registry_of({one_target})); }
+};
+
+// M13
+TEST_F(RegistryFile, AGoodOneIsGoodWithCommentsOnLinesOfTheirOwn) {
+  const auto text = "# Who sends what.\n   # And where.\n" + registry_of({good()}) + "# The end.\n";
+  const auto result = check(text);
+  EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
+}
+
+// M13
+TEST_F(RegistryFile, EveryBrokenRuleIsNamedWithFileTargetAndField) {
+  struct Case {
+    std::string name;
+    std::function<void(json&)> spoil;
+    std::string field;
+  };
+  const std::vector<Case> cases{
+      {"no type", [](json& t) { t.erase("gatewayType"); }, "gatewayType"},
+      {"unknown type", [](json& t) { t["gatewayType"] = "fax"; }, "gatewayType"},
+      {"type not text", [](json& t) { t["gatewayType"] = 1; }, "gatewayType"},
+      {"no url", [](json& t) { t.erase("gatewayUrl"); }, "gatewayUrl"},
+      {"empty url", [](json& t) { t["gatewayUrl"] = ""; }, "gatewayUrl"},
+      {"ftp", [](json& t) { t["gatewayUrl"] = "ftp://host/"; }, "gatewayUrl"},
+      {"no scheme", [](json& t) { t["gatewayUrl"] = "host:80/x"; }, "gatewayUrl"},
+      {"no host", [](json& t) { t["gatewayUrl"] = "http:///x"; }, "gatewayUrl"},
+      {"no policy", [](json& t) { t.erase("policy"); }, "policy"},
+      {"unknown policy", [](json& t) { t["policy"] = "sometimes"; }, "policy"},
+      {"deadline without seconds", [](json& t) { t.erase("maxAcceptanceSeconds"); }, "maxAcceptanceSeconds"},
+      {"deadline of nought", [](json& t) { t["maxAcceptanceSeconds"] = 0; }, "maxAcceptanceSeconds"},
+      {"negative deadline", [](json& t) { t["maxAcceptanceSeconds"] = -5; }, "maxAcceptanceSeconds"},
+      {"broken deadline", [](json& t) { t["maxAcceptanceSeconds"] = 1.5; }, "maxAcceptanceSeconds"},
+      {"deadline as text", [](json& t) { t["maxAcceptanceSeconds"] = "30"; }, "maxAcceptanceSeconds"},
+      {"attempts beside a deadline", [](json& t) { t["maxAttempts"] = 3; }, "maxAttempts"},
+      {"no attempts", [](json& t) { t["policy"] = "max_attempts", t.erase("maxAcceptanceSeconds"); }, "maxAttempts"},
+      {"nought attempts", [](json& t) { t["policy"] = "max_attempts", t.erase("maxAcceptanceSeconds"), t["maxAttempts"] = 0; }, "maxAttempts"},
+      {"deadline beside attempts", [](json& t) { t["policy"] = "max_attempts", t["maxAttempts"] = 3; }, "maxAcceptanceSeconds"},
+      {"deadline beside one shot", [](json& t) { t["policy"] = "one_shot"; }, "maxAcceptanceSeconds"},
+      {"attempts beside one shot", [](json& t) { t["policy"] = "one_shot", t.erase("maxAcceptanceSeconds"), t["maxAttempts"] = 3; }, "maxAttempts"},
+      {"no outcomes", [](json& t) { t.erase("terminalOutcomes"); }, "terminalOutcomes"},
+      {"outcomes not a list", [](json& t) { t["terminalOutcomes"] = "invalid_recipient"; }, "terminalOutcomes"},
+      {"empty outcome", [](json& t) { t["terminalOutcomes"] = {""}; }, "terminalOutcomes"},
+      {"outcome twice", [](json& t) { t["terminalOutcomes"] = {"invalid_request", "invalid_request"}; }, "terminalOutcomes"},
+      {"outcome of another type", [](json& t) { t["terminalOutcomes"] = {"unregistered_token"}; }, "terminalOutcomes"},
+      {"accepted as outcome", [](json& t) { t["terminalOutcomes"] = {"accepted"}; }, "terminalOutcomes"},
+      {"unknown field", [](json& t) { t["colour"] = "red"; }, "colour"},
+      {"retry timing is no field", [](json& t) { t["retryDelaySeconds"] = 5; }, "retryDelaySeconds"},  // M9
+  };
+  for (const auto& c : cases) {
+    auto spoilt = good();
+    c.spoil(spoilt);
+    const auto result = check(spoilt);
+    const auto said = result.out + result.err;
+    EXPECT_EQ(result.exit_code, 1) << c.name << ": " << said;
+    EXPECT_NE(said.find("targets.json:"), std::string::npos) << c.name << ": " << said;  // the file, and a line after the colon
+    EXPECT_NE(said.find("sms.one"), std::string::npos) << c.name << ": " << said;
+    EXPECT_NE(said.find(c.field), std::string::npos) << c.name << ": " << said;
+  }
+}
+
+// M13
+TEST_F(RegistryFile, EveryBrokenFileIsRefused) {
+  auto nameless = good();
+  nameless.erase("submissionTarget");
+  auto empty_name = good();
+  empty_name["submissionTarget"] = "";
+  const std::vector<std::pair<std::string, std::string>> files{
+      {"empty", ""},
+      {"no json", "targets: []\n"},
+      {"truncated", "{\"targets\": ["},
+      {"comment behind a value", "{\"targets\": [ # none yet\n" + good().dump() + "]}"},
+      {"array", "[]"},
+      {"no targets", "{}"},
+      {"targets not a list", R"({"targets":{}})"},
+      {"empty list", R"({"targets":[]})"},
+      {"a target that is text", R"({"targets":["sms.one"]})"},
+      {"unknown top-level field", R"({"version":1,"targets":[)" + good().dump() + "]}"},
+      {"nameless", registry_of({nameless})},
+      {"empty name", registry_of({empty_name})},
+      {"same name twice", registry_of({good(), good()})},
+      {"same field twice", R"({"targets":[{"policy":"one_shot",)" + good().dump().substr(1) + "]}"},
+      {"invalid UTF-8", "{\"targets\":[\"\xff\"]}"}};
+  for (const auto& [name, text] : files) {
+    const auto result = check(text);
+    EXPECT_EQ(result.exit_code, 1) << name << ": " << result.out;
+    EXPECT_NE((result.out + result.err).find("targets.json"), std::string::npos) << name << ": " << result.out << result.err;
+  }
+}
+
+// M13
+TEST_F(RegistryFile, TheComplaintNamesTheLine) {
+  const auto result = check("# one\n# two\n{\"targets\": [\n" + good().dump() + ",\n{\"submissionTarget\": \"sms.two\",\n  \"colour\": 1}\n]}\n");
+  const auto said = result.out + result.err;
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_NE(said.find("targets.json:6"), std::string::npos) << said;
+  EXPECT_NE(said.find("sms.two"), std::string::npos) << said;
+}
+
+// M13
+TEST_F(RegistryFile, AllProblemsAreListedAtOnce) {
+  auto first = good();
+  first["policy"] = "sometimes";
+  auto second = good();
+  second["submissionTarget"] = "sms.two";
+  second["gatewayUrl"] = "ftp://x";
+  const auto result = check(registry_of({first, second}));
+  EXPECT_NE((result.out + result.err).find("policy"), std::string::npos);
+  EXPECT_NE((result.out + result.err).find("gatewayUrl"), std::string::npos);
+}
+
+// M13
+TEST_F(RegistryFile, TheHostDoesNotStartOnABadOne) {
+  setup.registry = registry_of({});
+  const auto result = installation().command({"serve"});
+  EXPECT_NE(result.exit_code, 0);
+  EXPECT_NE((result.out + result.err).find("targets.json"), std::string::npos) << result.out << result.err;
+}
+
+// M10, M13
+TEST_F(RegistryFile, AHangUpSignalSwapsInAGoodRegistry) {
+  EXPECT_EQ(post_intent(client(), sms_intent("early", "sms.new")).status, 400);
+  installation().write_registry(registry_of({target("sms.new", "sms", gateway.url(), "one_shot", 0, {"invalid_request"})}));
+  host().signal(SIGHUP);
+  int tries = 0;
+  EXPECT_TRUE(eventually([&] { return post_intent(client(), sms_intent("late-" + std::to_string(++tries), "sms.new")).status == 201; }));
+  EXPECT_EQ(post_intent(client(), sms_intent("gone", "sms.deadline")).status, 400);
+}
+
+// M13
+TEST_F(RegistryFile, ABadOneIsRefusedWholeAndTheOldStays) {
+  client();
+  auto spoilt = good();
+  spoilt["policy"] = "sometimes";
+  installation().write_registry(registry_of({target("sms.new", "sms", gateway.url(), "one_shot", 0, {"invalid_request"}), spoilt}));
+  host().signal(SIGHUP);
+  ASSERT_TRUE(host().wait_for_log("sometimes"));  // the refusal names what is wrong
+  EXPECT_EQ(post_intent(client(), sms_intent("a", "sms.new")).status, 400);
+  EXPECT_EQ(post_intent(client(), sms_intent("b", "sms.deadline")).status, 201);
+}
+
+// M13
+TEST_F(RegistryFile, TheReloadCommandTellsTheHost) {
+  client();
+  installation().write_registry(registry_of({target("sms.new", "sms", gateway.url(), "one_shot", 0, {"invalid_request"})}));
+  const auto good_result = installation().command({"reload"});
+  EXPECT_EQ(good_result.exit_code, 0) << good_result.out << good_result.err;
+  int tries = 0;
+  EXPECT_TRUE(eventually([&] { return post_intent(client(), sms_intent("r-" + std::to_string(++tries), "sms.new")).status == 201; }));
+  installation().write_registry("{}");
+  const auto bad_result = installation().command({"reload"});
+  EXPECT_EQ(bad_result.exit_code, 1) << bad_result.out;
+  EXPECT_NE((bad_result.out + bad_result.err).find("targets.json"), std::string::npos) << bad_result.out << bad_result.err;
+  EXPECT_EQ(post_intent(client(), sms_intent("still", "sms.new")).status, 201);
+}
+
+// M13, H2: what a target may list is what its plugin declares, so without the plugin the target is refused
+TEST_F(RegistryFile, ATargetWhosePluginIsMissingIsRefusedByName) {
+  setup.plugins = {"push"};
+  const auto result = check(good());
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_NE((result.out + result.err).find("sms"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace waybill::testing

@@ -1,0 +1,180 @@
+// The whole configuration: what is read from file and environment, and where paths lead. [design 7]
+#include <gtest/gtest.h>
+
+#include "unit/config/written_file.h"
+
+namespace waybill {
+namespace {
+
+using testing::joined;
+using testing::WrittenFile;
+
+constexpr auto kExample = R"(listen: 127.0.0.1:8080
+auth: tokens            # or none
+database:
+  url: postgresql://waybill@localhost/waybill
+  schema: dispatch
+  migrate: false
+registry: ./forms-and-targets
+plugins: /usr/lib/waybill
+port_file: ./var/port
+senders:
+  webhook: { timeout_ms: 10000, verify: true, note: "10", phone: +44123, id: 007, huge: 12345678901234567890123, share: 0.5, gone: ~ }
+secrets:
+  orders: { env: ORDERS_WEBHOOK_SECRET }
+  billing: [ { file: ./secrets/billing-new }, { env: BILLING_OLD } ]
+retry:
+  default: { kind: fixed, delay: 7s }
+  webhook: { kind: exponential, delay: 30s, factor: 3, jitter: [0.5, 1.5], max_delay: 2h }
+limits: { in_flight: 1, per_target: 2, per_org: 3, per_host_name: 4, blocking_workers: 5, claim_batch: 6, http_connections: 7, body_bytes: 2048, header_bytes: 4096 }
+timeouts: { attempt: 11s, attempt_grace: 900ms, request_read: 12s, idle: 1m, drain: 0s, lease: 2h, poll: 50ms, takeover: 60ms, target_rest: 1d }
+log: { level: debug, format: json }
+)";
+
+Config loaded(const WrittenFile& file, const std::vector<std::string>& environment = {}) {
+  auto config = load_config(file.path(), environment);
+  EXPECT_TRUE(config) << joined(config ? Problems{} : config.error());
+  return config.value_or(Config{});
+}
+
+TEST(Configuration, ReadsEveryKeyOfTheFile) {
+  const WrittenFile file(kExample);
+  const auto config = loaded(file);
+  EXPECT_EQ(config.file, file.path());
+  EXPECT_EQ(config.listen, (ListenAddress{"127.0.0.1", 8080}));
+  EXPECT_FALSE(config.auth_none);
+  EXPECT_EQ(config.database, (DatabaseConfig{"postgresql://waybill@localhost/waybill", "", "dispatch", false}));
+  EXPECT_EQ(config.registry, file.folder() / "forms-and-targets");
+  EXPECT_EQ(config.plugins, "/usr/lib/waybill");
+  EXPECT_EQ(config.port_file, file.folder() / "var/port");
+  EXPECT_EQ(config.limits, (Limits{1, 2, 3, 4, 5, 6, 7, 2048, 4096}));
+  EXPECT_EQ(config.timeouts, (Timeouts{Millis{11000}, Millis{900}, Millis{12000}, Millis{60000}, Millis{0}, Millis{7200000}, Millis{50},
+                                       Millis{60}, Millis{86400000}}));
+  EXPECT_EQ(config.log_level, "debug");
+  EXPECT_EQ(config.log_format, "json");
+}
+
+TEST(Configuration, KeepsNumbersAndFlagsOfSenderSettingsTypedAndAllElseText) {
+  const WrittenFile file(kExample);
+  EXPECT_EQ(loaded(file).senders.at("webhook"),
+            R"({"gone":null,"huge":"12345678901234567890123","id":"007","note":"10","phone":"+44123","share":0.5,)"
+            R"("timeout_ms":10000,"verify":true})");
+}
+
+TEST(Configuration, ReadsSecretsAsReferencesNewestFirst) {
+  const WrittenFile file(kExample);
+  const auto secrets = loaded(file).secrets;
+  using Kind = SecretReference::Kind;
+  EXPECT_EQ(secrets.at("orders"), (std::vector<SecretReference>{{Kind::environment, "ORDERS_WEBHOOK_SECRET"}}));
+  EXPECT_EQ(secrets.at("billing"), (std::vector<SecretReference>{{Kind::file, (file.folder() / "secrets/billing-new").string()},
+                                                                 {Kind::environment, "BILLING_OLD"}}));
+}
+
+// M9, N8
+TEST(Configuration, ReadsRetryTimingPerActionTypeAndFallsBackToDefault) {
+  const WrittenFile file(kExample);
+  const auto config = loaded(file);
+  EXPECT_EQ(config.retry_for("webhook"),
+            (RetryTiming{RetryTiming::Kind::exponential, Millis{30000}, 3.0, Millis{7200000}, 0.5, 1.5}));
+  EXPECT_EQ(config.retry_for("sms"), (RetryTiming{.delay = Millis{7000}}));
+}
+
+// M9
+TEST(Configuration, RetriesAfterFiveSecondsWhenNothingIsSaid) {
+  EXPECT_EQ(Config{}.retry_for("sms"), (RetryTiming{.kind = RetryTiming::Kind::fixed, .delay = Millis{5000}}));
+}
+
+TEST(Configuration, NeedsNoFileWhenTheEnvironmentNamesADatabase) {
+  const auto config = load_config("", {"WAYBILL_DATABASE_URL=host=/run/postgresql dbname=w", "PATH=/bin", "WAYBILL_REGISTRY=r/../s"});
+  ASSERT_TRUE(config) << joined(config.error());
+  EXPECT_EQ(config->file, "");
+  EXPECT_EQ(config->database.url, "host=/run/postgresql dbname=w");
+  EXPECT_EQ(config->registry, "s");
+  EXPECT_EQ(config->plugins, "plugins");
+}
+
+TEST(Configuration, LeavesDefaultsWhereAFileSaysNothing) {
+  const WrittenFile file("database: { embedded: ./var/pg }\nlimits:\n");
+  const auto config = loaded(file);
+  EXPECT_EQ(config.limits, Limits{});
+  EXPECT_EQ(config.timeouts, Timeouts{});
+  EXPECT_EQ(config.database.embedded, file.folder() / "var/pg");
+  EXPECT_EQ(config.registry, file.folder() / "registry");
+}
+
+TEST(Configuration, LetsTheEnvironmentOverrideTheFile) {
+  const WrittenFile file(kExample);
+  const auto config = loaded(file, {"WAYBILL_LISTEN=0.0.0.0:0", "WAYBILL_LIMITS_PER_TARGET=64", "WAYBILL_TIMEOUTS_POLL=1s",
+                                    "WAYBILL_DATABASE_MIGRATE=true", "WAYBILL_LOG_FORMAT=pretty", "WAYBILL_PORT_FILE=here/port",
+                                    R"(WAYBILL_SENDERS_WEBHOOK={"timeout_ms":5,"list":[1,"2"]})", "WAYBILL_SENDERS_EMAIL_RAW={}",
+                                    "WAYBILL_RETRY_DEFAULT={kind: fixed, delay: 2s}", "WAYBILL_SECRETS_ORDERS=[{env: NEW},{env: OLD}]"});
+  EXPECT_EQ(config.listen, (ListenAddress{"0.0.0.0", 0}));
+  EXPECT_EQ(config.limits.per_target, 64u);
+  EXPECT_EQ(config.limits.in_flight, 1u);
+  EXPECT_EQ(config.timeouts.poll, Millis{1000});
+  EXPECT_TRUE(config.database.migrate);
+  EXPECT_EQ(config.log_format, "pretty");
+  EXPECT_EQ(config.port_file, "here/port");
+  EXPECT_EQ(config.senders.at("webhook"), R"({"list":[1,"2"],"timeout_ms":5})");
+  EXPECT_EQ(config.senders.at("email_raw"), "{}");
+  EXPECT_EQ(config.retry_for("sms").delay, Millis{2000});
+  EXPECT_EQ(config.secrets.at("orders").size(), 2u);
+  EXPECT_EQ(config.secrets.at("orders").front().name, "NEW");
+}
+
+TEST(Configuration, FindsTheFilesOwnEntryForAVariableWhateverItsCase) {
+  const WrittenFile file("database: { embedded: pg }\nsecrets: { Orders-Key: { env: A } }\n");
+  const auto secrets = loaded(file, {"WAYBILL_SECRETS_ORDERS_KEY={env: B}"}).secrets;
+  ASSERT_EQ(secrets.size(), 1u);
+  EXPECT_EQ(secrets.at("Orders-Key").front().name, "B");
+}
+
+TEST(Configuration, ReplacesEitherDatabaseOfTheFileByTheOneFromTheEnvironment) {
+  const WrittenFile embedded("database: { embedded: pg }\n");
+  const auto by_url = loaded(embedded, {"WAYBILL_DATABASE_URL=postgresql:///w"}).database;
+  EXPECT_EQ(by_url.url, "postgresql:///w");
+  EXPECT_EQ(by_url.embedded, "");
+  const WrittenFile url("database: { url: \"postgresql:///w\" }\n");
+  const auto by_folder = loaded(url, {"WAYBILL_DATABASE_EMBEDDED=pg"}).database;
+  EXPECT_EQ(by_folder.url, "");
+  EXPECT_EQ(by_folder.embedded, "pg");
+}
+
+TEST(Configuration, AllowsNoAuthenticationOnEachLoopbackAddress) {
+  for (const std::string address : {"127.0.0.1:1", "127.8.9.1:1", "localhost:1", "[::1]:1"}) {
+    const auto config = load_config("", {"WAYBILL_DATABASE_EMBEDDED=pg", "WAYBILL_AUTH=none", "WAYBILL_LISTEN=" + address});
+    ASSERT_TRUE(config) << address << "\n" << joined(config.error());
+    EXPECT_TRUE(config->auth_none);
+    EXPECT_TRUE(config->listen.is_loopback());
+  }
+}
+
+TEST(Configuration, LeavesForeignVariablesAlone) {
+  EXPECT_TRUE(load_config("", {"WAYBILL_DATABASE_EMBEDDED=pg", "WAYBILL_CONFIG=x", "WAYBILL_TEST_PG=x", "WAYBILL_BENCH_N=1",
+                               "WAYBILL_SECRET_ORDERS=x", "OTHER_WAYBILL_X=1", "WAYBILL_NONSENSE"}));
+}
+
+TEST(Configuration, NeverRepeatsASecretOrADatabasesPassword) {
+  const WrittenFile file("database: { url: \"mysql://u:hunter2@h/d\" }\nsecrets: { a: hunter2, b: [hunter2], c: { env: \"hunter2 \" } }\n");
+  const auto config = load_config(file.path(), {"WAYBILL_SECRETS_D=hunter2", "WAYBILL_SECRETS_E={env: [hunter2",
+                                                "WAYBILL_DATABASE_EMBEDDED="});
+  ASSERT_FALSE(config);
+  EXPECT_GE(config.error().size(), 7u) << joined(config.error());
+  EXPECT_EQ(joined(config.error()).find("hunter2"), std::string::npos) << joined(config.error());
+}
+
+TEST(Configuration, SurvivesEveryCutAndEveryMissingByteOfAFile) {
+  const std::string example = kExample;
+  for (std::size_t at = 0; at < example.size(); ++at) {
+    for (const auto& text : {example.substr(0, at), std::string(example).erase(at, 1)}) {
+      const WrittenFile file(text);
+      const auto config = load_config(file.path(), {});
+      if (config) continue;
+      ASSERT_FALSE(config.error().empty());
+      for (const auto& problem : config.error()) ASSERT_FALSE(problem.message.empty() || problem.file.empty()) << at;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace waybill

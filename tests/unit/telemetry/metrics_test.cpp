@@ -1,0 +1,90 @@
+// The exposition text of /metrics. M14
+#include "telemetry/metrics.h"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+#include <thread>
+#include <vector>
+
+namespace waybill {
+namespace {
+
+using std::chrono::milliseconds;
+
+bool has_line(const Metrics& metrics, const std::string& wanted) {
+  std::istringstream lines(metrics.text());
+  for (std::string line; std::getline(lines, line);)
+    if (line == wanted) return true;
+  return false;
+}
+
+TEST(Metrics, KnownLabelsShowAsZeroFromTheStart) {  // M14
+  Metrics metrics;
+  for (const char* status : {"pending", "accepted", "rejected", "exhausted"})
+    EXPECT_TRUE(has_line(metrics, std::string("submission_intents_total{status=\"") + status + "\"} 0")) << metrics.text();
+  EXPECT_TRUE(has_line(metrics, "submission_claims_lost_total{why=\"host_died\"} 0"));
+  EXPECT_TRUE(has_line(metrics, "submission_queue_depth{status=\"due\"} 0"));
+  EXPECT_TRUE(has_line(metrics, "submission_in_flight 0"));
+  EXPECT_TRUE(has_line(metrics, "submission_acceptance_seconds_count 0"));
+}
+
+TEST(Metrics, EveryNameBeginsWithSubmission) {  // M14
+  Metrics metrics;
+  metrics.submission("pending");
+  metrics.attempt("sms", "accepted", milliseconds(3));
+  metrics.end_to_end("sms", milliseconds(3));
+  metrics.plugin_misbehaved("sms", "late");
+  metrics.http_request("/healthz", 200);
+  std::istringstream lines(metrics.text());
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("# ")) line.erase(0, 7);
+    EXPECT_TRUE(line.starts_with("submission_")) << line;
+  }
+}
+
+TEST(Metrics, WhatIsToldIsShown) {  // M14
+  Metrics metrics;
+  metrics.submission("accepted");
+  metrics.submission("accepted");
+  metrics.attempt("sms", "accepted", milliseconds(3));
+  metrics.acceptance(milliseconds(7));
+  metrics.end_to_end("push", std::chrono::hours(2));
+  metrics.claim_lost("stale_settle", 5);
+  metrics.plugin_misbehaved("sms", "completed_twice");
+  metrics.http_request("/v1/intents/{id}", 404);
+  metrics.queue_depth("due", 12);
+  metrics.oldest_due_age(1.5);
+  metrics.in_flight(7);
+  metrics.database_up(true);
+  EXPECT_TRUE(has_line(metrics, "submission_intents_total{status=\"accepted\"} 2"));
+  EXPECT_TRUE(has_line(metrics, "submission_attempts_total{action_type=\"sms\",outcome=\"accepted\"} 1")) << metrics.text();
+  EXPECT_TRUE(has_line(metrics, "submission_attempt_seconds_bucket{action_type=\"sms\",le=\"0.0025\"} 0"));
+  EXPECT_TRUE(has_line(metrics, "submission_attempt_seconds_bucket{action_type=\"sms\",le=\"0.005\"} 1"));
+  EXPECT_TRUE(has_line(metrics, "submission_acceptance_seconds_bucket{le=\"0.01\"} 1"));
+  EXPECT_TRUE(has_line(metrics, "submission_end_to_end_seconds_bucket{action_type=\"push\",le=\"3600\"} 0"));
+  EXPECT_TRUE(has_line(metrics, "submission_end_to_end_seconds_bucket{action_type=\"push\",le=\"14400\"} 1"));
+  EXPECT_TRUE(has_line(metrics, "submission_claims_lost_total{why=\"stale_settle\"} 5"));
+  EXPECT_TRUE(has_line(metrics, "submission_plugin_misbehaviour_total{action_type=\"sms\",how=\"completed_twice\"} 1"));
+  EXPECT_TRUE(has_line(metrics, "submission_http_requests_total{route=\"/v1/intents/{id}\",status=\"404\"} 1"));
+  EXPECT_TRUE(has_line(metrics, "submission_queue_depth{status=\"due\"} 12"));
+  EXPECT_TRUE(has_line(metrics, "submission_oldest_due_age_seconds 1.5"));
+  EXPECT_TRUE(has_line(metrics, "submission_in_flight 7"));
+  EXPECT_TRUE(has_line(metrics, "submission_database_up 1"));
+}
+
+TEST(Metrics, CountsOfSeveralThreadsAddUp) {  // M14
+  Metrics metrics;
+  {
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < 4; ++t)
+      threads.emplace_back([&] {
+        for (int i = 0; i < 1000; ++i) metrics.http_request("/readyz", 200 + i % 2);
+      });
+  }
+  EXPECT_TRUE(has_line(metrics, "submission_http_requests_total{route=\"/readyz\",status=\"200\"} 2000"));
+  EXPECT_TRUE(has_line(metrics, "submission_http_requests_total{route=\"/readyz\",status=\"201\"} 2000"));
+}
+
+}  // namespace
+}  // namespace waybill

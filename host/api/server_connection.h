@@ -1,7 +1,7 @@
 // One HTTP connection: reads requests one after the other, has each answered, and keeps every limit. Only for server.cpp.
 #pragma once
 
-// g++ 12 takes the coroutine frames of Asio for a mismatch of new and delete once both are inlined (GCC bug 109224).
+// g++ takes the coroutine frames of Asio for a mismatch of new and delete once both are inlined (GCC bug 109224).
 #pragma GCC diagnostic ignored "-Wmismatched-new-delete"
 
 #include <atomic>

@@ -26,7 +26,8 @@ bool is_other_version(std::string_view text) {
   const auto line = text.substr(0, text.find_first_of("\r\n"));
   const auto version = line.substr(std::min(line.rfind(' '), line.size()));
   const auto digit = [&](std::size_t at) { return version[at] >= '0' && version[at] <= '9'; };
-  return version.size() == 9 && version.starts_with(" HTTP/") && digit(6) && version[7] == '.' && digit(8);
+  return version.size() == 9 && version.starts_with(" HTTP/") && digit(6) && version[7] == '.' && digit(8) &&
+         version != " HTTP/1.0" && version != " HTTP/1.1";
 }
 
 }  // namespace

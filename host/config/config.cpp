@@ -140,7 +140,8 @@ bool Loading::read_file() {
 void Loading::read_section(const Node& section) {
   if (section.kind == Node::Kind::empty) return;
   if (section.kind != Node::Kind::map)
-    return problems_.push_back({name_, section.line, section.key, "must be a mapping (keys here: " + list_of_keys(section.key) + ")"});
+    return problems_.push_back(
+        {name_, section.line, section.key, "must be a mapping (keys here: " + list_of_keys(section.key) + ")"});
   for (const auto& node : section.children) {
     const auto path = config::join_path(section.key, node.key);
     const auto* key = find_named(section.key);
@@ -156,7 +157,8 @@ void Loading::read_environment(const std::vector<std::string>& environment) {
   for (const auto& entry : environment) {
     const auto name = entry.substr(0, entry.find('='));
     if (name.size() == entry.size() || !name.starts_with(kPrefix) || name == "WAYBILL_CONFIG") continue;
-    if (std::any_of(kForeignPrefixes.begin(), kForeignPrefixes.end(), [&](auto prefix) { return name.starts_with(prefix); })) continue;
+    if (std::any_of(kForeignPrefixes.begin(), kForeignPrefixes.end(), [&](auto prefix) { return name.starts_with(prefix); }))
+      continue;
     read_variable(name, entry.substr(name.size() + 1));
   }
   const auto is_new = [&](const char* path) { return places_.contains(path) && places_[path].file.empty(); };
@@ -195,9 +197,11 @@ void Loading::read_variable(const std::string& name, const std::string& text) {
     }
     return read(key, Value(*document, "", name, working_directory_, problems_), named_entry(key, name), place);
   }
-  problems_.push_back({"", 0, name,
-                       "no key has this name: a key's variable is WAYBILL_ and its path in upper case, such as WAYBILL_LIMITS_PER_TARGET "
-                       "(keys: " + list_of_keys("") + ")"});
+  problems_.push_back(
+      {"", 0, name,
+       "no key has this name: a key's variable is WAYBILL_ and its path in upper case, such as WAYBILL_LIMITS_PER_TARGET "
+       "(keys: " +
+           list_of_keys("") + ")"});
 }
 
 bool Loading::has_problem(std::string_view path) const {
@@ -217,12 +221,13 @@ void Loading::check_whole() {
   const auto& database = config_.database;
   if (database.url.empty() && database.embedded.empty() && !has_problem("database.url") && !has_problem("database.embedded") &&
       !has_problem("database"))
-    report("database",
-           "no database is set: give database.url (WAYBILL_DATABASE_URL) the address of a PostgreSQL server, or database.embedded "
-           "(WAYBILL_DATABASE_EMBEDDED) the folder of a private one");
+    report(
+        "database",
+        "no database is set: give database.url (WAYBILL_DATABASE_URL) the address of a PostgreSQL server, or database.embedded "
+        "(WAYBILL_DATABASE_EMBEDDED) the folder of a private one");
   if (config_.auth_none && !config_.listen.is_loopback() && !has_problem("listen"))
-    report("auth", "none is only allowed on a loopback address (127.0.0.1, ::1 or localhost), and listen is " + config_.listen.host +
-                       ": use tokens");
+    report("auth", "none is only allowed on a loopback address (127.0.0.1, ::1 or localhost), and listen is " +
+                       config_.listen.host + ": use tokens");
   const auto& timeouts = config_.timeouts;
   const auto least = timeouts.attempt + timeouts.attempt_grace + Millis{1000};
   if (timeouts.lease <= least && !has_problem("timeouts.lease") && !has_problem("timeouts.attempt") &&

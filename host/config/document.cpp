@@ -33,7 +33,9 @@ class TreeBuilder final : public YAML::EventHandler {
   void OnDocumentStart(const YAML::Mark&) override {}
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark& mark, YAML::anchor_t) override { add({.kind = Node::Kind::empty, .line = line_of(mark)}); }
-  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override { throw Refused{line_of(mark), "aliases (*name) are not allowed"}; }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
+    throw Refused{line_of(mark), "aliases (*name) are not allowed"};
+  }
 
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t, const std::string& value) override {
     if (names_own_type(tag, "str")) throw Refused{line_of(mark), "tags (!name) are not allowed"};
@@ -62,8 +64,7 @@ class TreeBuilder final : public YAML::EventHandler {
 
   void open(Node node) {
     if (open_.size() >= kDeepest) throw Refused{node.line, "nested deeper than " + std::to_string(kDeepest) + " levels"};
-    if (!open_.empty() && open_.back().node.kind == Node::Kind::map && !open_.back().has_key)
-      throw Refused{node.line, kBadKey};
+    if (!open_.empty() && open_.back().node.kind == Node::Kind::map && !open_.back().has_key) throw Refused{node.line, kBadKey};
     open_.push_back({.node = std::move(node)});
   }
 
@@ -109,7 +110,8 @@ void find_duplicates(const Node& node, const std::string& path, const std::strin
 
 nlohmann::json value_of(const Node& node) {
   switch (node.kind) {
-    case Node::Kind::empty: return nullptr;
+    case Node::Kind::empty:
+      return nullptr;
     case Node::Kind::list: {
       auto list = nlohmann::json::array();
       for (const auto& child : node.children) list.push_back(value_of(child));
@@ -120,7 +122,8 @@ nlohmann::json value_of(const Node& node) {
       for (const auto& child : node.children) map[child.key] = value_of(child);
       return map;
     }
-    case Node::Kind::scalar: break;
+    case Node::Kind::scalar:
+      break;
   }
   if (!node.plain) return node.text;
   auto value = nlohmann::json::parse(node.text, nullptr, false);
@@ -162,8 +165,6 @@ tl::expected<Node, Problems> parse_document(const std::string& text, const std::
   return std::move(builder.root);
 }
 
-std::string to_json(const Node& node) {
-  return value_of(node).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
+std::string to_json(const Node& node) { return value_of(node).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace); }
 
 }  // namespace waybill::config

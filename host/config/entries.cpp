@@ -24,14 +24,16 @@ bool is_ipv6(const std::string& text) {
 }
 
 bool is_action_type(std::string_view name) {
-  return !name.empty() && name.size() <= 64 && kLower.find(name[0]) != std::string_view::npos && consists_of(name, {kLower, kDigits, "_"});
+  return !name.empty() && name.size() <= 64 && kLower.find(name[0]) != std::string_view::npos &&
+         consists_of(name, {kLower, kDigits, "_"});
 }
 
 bool is_variable(std::string_view name) {
   return !name.empty() && kDigits.find(name[0]) == std::string_view::npos && consists_of(name, {kLower, kUpper, kDigits, "_"});
 }
 
-constexpr std::string_view kActionTypeRule = "is no name of an action type: a lower-case letter, then lower-case letters, digits or _";
+constexpr std::string_view kActionTypeRule =
+    "is no name of an action type: a lower-case letter, then lower-case letters, digits or _";
 
 template <std::size_t N>
 bool only_known_fields(const Value& value, const std::string_view (&known)[N]) {
@@ -82,7 +84,7 @@ std::optional<SecretReference> read_reference(const Value& value) {
 
 }  // namespace
 
-void read_listen(const Value& value, Config& config) {
+void read_listen(const Value& value, const std::string&, Config& config) {
   constexpr auto kAllowed = "an address and a port, such as 127.0.0.1:8080 or \"[::1]:8080\" (port 0: any free one)";
   const auto text = value.text(kAllowed);
   if (!text) return;
@@ -149,7 +151,8 @@ void read_retry(const Value& value, const std::string& action_type, Config& conf
       value.child(*factor).number(timing.factor, 1, 100);
   }
   if (timing.delay > timing.max_delay)
-    return value.fail("delay (" + format_duration(timing.delay) + ") is longer than max_delay (" + format_duration(timing.max_delay) + ")");
+    return value.fail("delay (" + format_duration(timing.delay) + ") is longer than max_delay (" +
+                      format_duration(timing.max_delay) + ")");
   config.retry[action_type] = timing;
 }
 

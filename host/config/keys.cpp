@@ -4,18 +4,15 @@
 namespace waybill::config {
 namespace {
 
-using std::chrono::hours;
 using Name = const std::string&;
 
-constexpr Millis kDay = hours{24};
-
-void read_auth(const Value& value, Config& config) {
+void read_auth(const Value& value, Name, Config& config) {
   std::string word = config.auth_none ? "none" : "tokens";
   value.word(word, {"tokens", "none"});
   config.auth_none = word == "none";
 }
 
-void read_url(const Value& value, Config& config) {
+void read_url(const Value& value, Name, Config& config) {
   constexpr auto kAllowed = "postgresql://user@host:port/name, or words such as host=... dbname=...";
   const auto text = value.text(kAllowed);
   if (!text) return;
@@ -25,8 +22,9 @@ void read_url(const Value& value, Config& config) {
   config.database.url = *text;
 }
 
-void read_schema(const Value& value, Config& config) {
-  constexpr auto kAllowed = "a name of PostgreSQL: a lower-case letter or _, then lower-case letters, digits or _, 63 at most, not pg_...";
+void read_schema(const Value& value, Name, Config& config) {
+  constexpr auto kAllowed =
+      "a name of PostgreSQL: a lower-case letter or _, then lower-case letters, digits or _, 63 at most, not pg_...";
   const auto text = value.text(kAllowed);
   if (!text) return;
   const bool good = text->size() <= 63 && text->find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == std::string::npos &&
@@ -35,54 +33,65 @@ void read_schema(const Value& value, Config& config) {
   config.database.schema = *text;
 }
 
-// Nothing here captures; each row's lambda becomes a plain function pointer.
+void read_embedded(const Value& value, Name, Config& config) { value.path(config.database.embedded); }
+void read_migrate(const Value& value, Name, Config& config) { value.flag(config.database.migrate); }
+void read_log_level(const Value& value, Name, Config& config) { value.word(config.log_level, {"debug", "info", "warn", "error"}); }
+void read_log_format(const Value& value, Name, Config& config) { value.word(config.log_format, {"auto", "json", "pretty"}); }
+
+// Readers of the plain kinds. Durations are given in milliseconds.
+template <auto Field, std::size_t least, std::size_t most>
+void count(const Value& value, Name, Config& config) {
+  value.count(config.limits.*Field, least, most);
+}
+template <auto Field, Millis::rep least, Millis::rep most>
+void duration(const Value& value, Name, Config& config) {
+  value.duration(config.timeouts.*Field, Millis{least}, Millis{most});
+}
+template <auto Field>
+void path(const Value& value, Name, Config& config) {
+  value.path(config.*Field);
+}
+
+constexpr Millis::rep kHour = 3'600'000;
+constexpr Millis::rep kDay = 24 * kHour;
+
+// clang-format off
 constexpr Key kKeys[] = {
-    // path                     unit           default             how it is read
-    {"listen", "address", "127.0.0.1:8080", [](const Value& v, Name, Config& c) { read_listen(v, c); }},
-    {"auth", "word", "tokens", [](const Value& v, Name, Config& c) { read_auth(v, c); }},
-    {"database.url", "libpq address", "", [](const Value& v, Name, Config& c) { read_url(v, c); }},
-    {"database.embedded", "path", "", [](const Value& v, Name, Config& c) { v.path(c.database.embedded); }},
-    {"database.schema", "name", "waybill", [](const Value& v, Name, Config& c) { read_schema(v, c); }},
-    {"database.migrate", "true or false", "true", [](const Value& v, Name, Config& c) { v.flag(c.database.migrate); }},
-    {"registry", "path", "./registry", [](const Value& v, Name, Config& c) { v.path(c.registry); }},
-    {"plugins", "path", "./plugins", [](const Value& v, Name, Config& c) { v.path(c.plugins); }},
-    {"port_file", "path", "", [](const Value& v, Name, Config& c) { v.path(c.port_file); }},
-    {"senders.<action type>", "mapping", "{}", read_sender},
-    {"secrets.<name>", "reference", "", read_secret},
-    {"retry.<action type>", "mapping", "", read_retry},
-    {"limits.in_flight", "deliveries", "2048", [](const Value& v, Name, Config& c) { v.count(c.limits.in_flight, 1, 1'000'000); }},
-    {"limits.per_target", "deliveries", "256", [](const Value& v, Name, Config& c) { v.count(c.limits.per_target, 1, 1'000'000); }},
-    {"limits.per_org", "deliveries", "1024", [](const Value& v, Name, Config& c) { v.count(c.limits.per_org, 1, 1'000'000); }},
-    {"limits.per_host_name", "requests", "128",
-     [](const Value& v, Name, Config& c) { v.count(c.limits.per_host_name, 1, 100'000); }},
-    {"limits.blocking_workers", "threads", "8",
-     [](const Value& v, Name, Config& c) { v.count(c.limits.blocking_workers, 1, 1024); }},
-    {"limits.claim_batch", "deliveries", "1000", [](const Value& v, Name, Config& c) { v.count(c.limits.claim_batch, 1, 100'000); }},
-    {"limits.http_connections", "connections", "10000",
-     [](const Value& v, Name, Config& c) { v.count(c.limits.http_connections, 1, 1'000'000); }},
-    {"limits.body_bytes", "bytes", "1048576",
-     [](const Value& v, Name, Config& c) { v.count(c.limits.body_bytes, 1024, 256 << 20); }},
-    {"limits.header_bytes", "bytes", "16384",
-     [](const Value& v, Name, Config& c) { v.count(c.limits.header_bytes, 1024, 1 << 20); }},
-    {"timeouts.attempt", "duration", "10s",
-     [](const Value& v, Name, Config& c) { v.duration(c.timeouts.attempt, Millis{10}, hours{1}); }},
-    {"timeouts.attempt_grace", "duration", "1s",
-     [](const Value& v, Name, Config& c) { v.duration(c.timeouts.attempt_grace, Millis{10}, hours{1}); }},
-    {"timeouts.request_read", "duration", "10s",
-     [](const Value& v, Name, Config& c) { v.duration(c.timeouts.request_read, Millis{100}, hours{1}); }},
-    {"timeouts.idle", "duration", "75s",
-     [](const Value& v, Name, Config& c) { v.duration(c.timeouts.idle, Millis{100}, hours{1}); }},
-    {"timeouts.drain", "duration", "20s", [](const Value& v, Name, Config& c) { v.duration(c.timeouts.drain, Millis{0}, hours{1}); }},
-    {"timeouts.lease", "duration", "60s", [](const Value& v, Name, Config& c) { v.duration(c.timeouts.lease, Millis{1000}, kDay); }},
-    {"timeouts.poll", "duration", "500ms",
-     [](const Value& v, Name, Config& c) { v.duration(c.timeouts.poll, Millis{10}, hours{1}); }},
-    {"timeouts.takeover", "duration", "250ms",
-     [](const Value& v, Name, Config& c) { v.duration(c.timeouts.takeover, Millis{10}, hours{1}); }},
-    {"timeouts.target_rest", "duration", "30s",
-     [](const Value& v, Name, Config& c) { v.duration(c.timeouts.target_rest, Millis{0}, kDay); }},
-    {"log.level", "word", "info", [](const Value& v, Name, Config& c) { v.word(c.log_level, {"debug", "info", "warn", "error"}); }},
-    {"log.format", "word", "auto", [](const Value& v, Name, Config& c) { v.word(c.log_format, {"auto", "json", "pretty"}); }},
+    // path                      unit             default           how it is read, from least to most
+    {"listen",                   "address",       "127.0.0.1:8080", read_listen},
+    {"auth",                     "word",          "tokens",         read_auth},
+    {"database.url",             "libpq address", "",               read_url},
+    {"database.embedded",        "path",          "",               read_embedded},
+    {"database.schema",          "name",          "waybill",        read_schema},
+    {"database.migrate",         "true or false", "true",           read_migrate},
+    {"registry",                 "path",          "./registry",     path<&Config::registry>},
+    {"plugins",                  "path",          "./plugins",      path<&Config::plugins>},
+    {"port_file",                "path",          "",               path<&Config::port_file>},
+    {"senders.<action type>",    "mapping",       "{}",             read_sender},
+    {"secrets.<name>",           "reference",     "",               read_secret},
+    {"retry.<action type>",      "mapping",       "",               read_retry},
+    {"limits.in_flight",         "deliveries",    "2048",           count<&Limits::in_flight, 1, 1'000'000>},
+    {"limits.per_target",        "deliveries",    "256",            count<&Limits::per_target, 1, 1'000'000>},
+    {"limits.per_org",           "deliveries",    "1024",           count<&Limits::per_org, 1, 1'000'000>},
+    {"limits.per_host_name",     "requests",      "128",            count<&Limits::per_host_name, 1, 100'000>},
+    {"limits.blocking_workers",  "threads",       "8",              count<&Limits::blocking_workers, 1, 1024>},
+    {"limits.claim_batch",       "deliveries",    "1000",           count<&Limits::claim_batch, 1, 100'000>},
+    {"limits.http_connections",  "connections",   "10000",          count<&Limits::http_connections, 1, 1'000'000>},
+    {"limits.body_bytes",        "bytes",         "1048576",        count<&Limits::body_bytes, 1024, 256 << 20>},
+    {"limits.header_bytes",      "bytes",         "16384",          count<&Limits::header_bytes, 1024, 1 << 20>},
+    {"timeouts.attempt",         "duration",      "10s",            duration<&Timeouts::attempt, 10, kHour>},
+    {"timeouts.attempt_grace",   "duration",      "1s",             duration<&Timeouts::attempt_grace, 10, kHour>},
+    {"timeouts.request_read",    "duration",      "10s",            duration<&Timeouts::request_read, 100, kHour>},
+    {"timeouts.idle",            "duration",      "75s",            duration<&Timeouts::idle, 100, kHour>},
+    {"timeouts.drain",           "duration",      "20s",            duration<&Timeouts::drain, 0, kHour>},
+    {"timeouts.lease",           "duration",      "60s",            duration<&Timeouts::lease, 1000, kDay>},
+    {"timeouts.poll",            "duration",      "500ms",          duration<&Timeouts::poll, 10, kHour>},
+    {"timeouts.takeover",        "duration",      "250ms",          duration<&Timeouts::takeover, 10, kHour>},
+    {"timeouts.target_rest",     "duration",      "30s",            duration<&Timeouts::target_rest, 0, kDay>},
+    {"log.level",                "word",          "info",           read_log_level},
+    {"log.format",               "word",          "auto",           read_log_format},
 };
+// clang-format on
 
 }  // namespace
 

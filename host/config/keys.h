@@ -17,7 +17,7 @@ struct Key {
   void (*read)(const Value& value, const std::string& name, Config& config);  // `name` is what stands for the angle brackets
 
   bool is_named() const { return path.back() == '>'; }
-  std::string_view section() const;       // "limits", or "" at the top
+  std::string_view section() const;      // "limits", or "" at the top
   std::string environment_name() const;  // "WAYBILL_LIMITS_PER_TARGET", "WAYBILL_RETRY_<ACTION TYPE>"
 };
 
@@ -31,7 +31,7 @@ inline constexpr std::string_view kSecretFields[] = {"env", "file"};
 std::string environment_name_of(std::string_view path);
 
 // Readers of the entries with a name, in entries.cpp.
-void read_listen(const Value& value, Config& config);
+void read_listen(const Value& value, const std::string&, Config& config);
 void read_sender(const Value& value, const std::string& action_type, Config& config);
 void read_secret(const Value& value, const std::string& secret, Config& config);
 void read_retry(const Value& value, const std::string& action_type, Config& config);

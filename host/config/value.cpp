@@ -33,10 +33,14 @@ std::string format_number(double value) {
 std::string shown(const Node& node) {
   constexpr std::size_t kMost = 60;
   switch (node.kind) {
-    case Node::Kind::empty: return "empty";
-    case Node::Kind::list: return "a list";
-    case Node::Kind::map: return "a mapping";
-    case Node::Kind::scalar: break;
+    case Node::Kind::empty:
+      return "empty";
+    case Node::Kind::list:
+      return "a list";
+    case Node::Kind::map:
+      return "a mapping";
+    case Node::Kind::scalar:
+      break;
   }
   if (node.text.size() > kMost) return "a text of " + std::to_string(node.text.size()) + " bytes";
   Node quoted = node;
@@ -65,9 +69,7 @@ std::string format_duration(Millis duration) {
   return "0s";
 }
 
-Value Value::child(const Node& node) const {
-  return {node, file_, join_path(field_, node.key), folder_, problems_};
-}
+Value Value::child(const Node& node) const { return {node, file_, join_path(field_, node.key), folder_, problems_}; }
 
 Value Value::element(std::size_t index) const {
   return {node_.children[index], file_, field_ + "[" + std::to_string(index) + "]", folder_, problems_};
@@ -113,7 +115,8 @@ void Value::number(double& into, double least, double most) const {
   const auto allowed = "a number " + range(format_number(least), format_number(most));
   if (!is_scalar(allowed)) return;
   double value = 0;
-  if (!node_.plain || !read_all(node_.text, value) || !std::isfinite(value) || value < least || value > most) return refuse(allowed);
+  if (!node_.plain || !read_all(node_.text, value) || !std::isfinite(value) || value < least || value > most)
+    return refuse(allowed);
   into = value;
 }
 

@@ -56,9 +56,12 @@ std::string reason_of(const std::exception& error) {
   };
   cut("] ");
   const bool has_column = cut(", column ");
-  if (has_column && text.starts_with("0: ")) text.erase(0, 3);
-  else if (has_column) text.insert(0, "column ");
-  std::replace_if(text.begin(), text.end(), [](unsigned char c) { return c >= 0x80 || c < 0x20; }, '?');
+  if (has_column && text.starts_with("0: "))
+    text.erase(0, 3);
+  else if (has_column)
+    text.insert(0, "column ");
+  std::replace_if(
+      text.begin(), text.end(), [](unsigned char c) { return c >= 0x80 || c < 0x20; }, '?');
   return text;
 }
 
@@ -215,7 +218,7 @@ std::string without_comments(std::string_view text) {
 
 std::string to_json(const LocatedJson& value) { return dump(value_of(value)); }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   constexpr std::size_t kMost = 200;
   return dump(std::string(text.substr(0, kMost))) + (text.size() > kMost ? "..." : "");
 }
@@ -224,7 +227,7 @@ std::string field_path(const std::string& parent, std::string_view name) {
   const bool plain = !name.empty() && name.size() <= 100 && std::all_of(name.begin(), name.end(), [](unsigned char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '$';
   });
-  if (!plain) return parent + "[" + quoted(name) + "]";
+  if (!plain) return parent + "[" + in_quotes(name) + "]";
   return parent.empty() ? std::string(name) : parent + "." + std::string(name);
 }
 

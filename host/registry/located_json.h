@@ -38,7 +38,7 @@ std::string without_comments(std::string_view text);
 // Compact JSON with sorted keys.
 std::string to_json(const LocatedJson& value);
 // A text as it stands in a message: quoted, control characters escaped, cut when very long.
-std::string quoted(std::string_view text);
+std::string in_quotes(std::string_view text);
 // "targets[2]" and "policy" give targets[2].policy; a name that is no plain word gives targets[2]["a name"].
 std::string field_path(const std::string& parent, std::string_view name);
 

@@ -33,11 +33,13 @@ std::optional<std::string> url_problem(std::string_view text) {
   const auto host = url.encoded_host();
   switch (url.host_type()) {
     case boost::urls::host_type::ipv4:
-    case boost::urls::host_type::ipv6: return std::nullopt;
+    case boost::urls::host_type::ipv6:
+      return std::nullopt;
     case boost::urls::host_type::name:
       if (is_plain_name({host.data(), host.size()})) return std::nullopt;
       return "its host must consist of letters, digits, '.', '-' and '_' (names in other scripts in their xn-- form)";
-    default: return kShape;
+    default:
+      return kShape;
   }
 }
 

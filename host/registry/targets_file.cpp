@@ -15,7 +15,7 @@ namespace {
 using Kind = LocatedJson::Kind;
 
 constexpr std::array<std::string_view, 2> kFileFields{"targets", "$schema"};
-constexpr std::array<std::string_view, 8> kTargetFields{"submissionTarget", "gatewayType",  "gatewayUrl",       "policy",
+constexpr std::array<std::string_view, 8> kTargetFields{"submissionTarget",     "gatewayType", "gatewayUrl",       "policy",
                                                         "maxAcceptanceSeconds", "maxAttempts", "terminalOutcomes", "destination"};
 
 template <class Words>
@@ -69,7 +69,7 @@ class TargetReader {
   TargetReader(const LocatedJson& target, std::string path, const std::string& file, const ActionTypes& types, Problems& problems)
       : target_(target), path_(std::move(path)), file_(file), types_(types), problems_(problems) {
     const auto* name = target_.find("submissionTarget");
-    if (name && name->text() && !name->text()->empty()) prefix_ = "target " + quoted(*name->text()) + ": ";
+    if (name && name->text() && !name->text()->empty()) prefix_ = "target " + in_quotes(*name->text()) + ": ";
   }
 
   Contract read();
@@ -140,7 +140,7 @@ void TargetReader::read_type(Contract& contract) {
   const auto* type = required_text("gatewayType", "the action type (" + known + ")");
   if (!type) return;
   type_ = types_.find(*type);
-  if (!type_) return report("gatewayType", "unknown action type " + quoted(*type) + " (" + known + ")");
+  if (!type_) return report("gatewayType", "unknown action type " + in_quotes(*type) + " (" + known + ")");
   contract.action_type = *type;
   for (const auto& reason : type_->reasons)
     if (reason.duplicate) contract.duplicate_reasons.push_back(reason.name);
@@ -157,7 +157,7 @@ void TargetReader::read_policy(Contract& contract) const {
   const auto* word = required_text("policy", "one of " + list_of_policies());
   if (!word) return;
   const auto policy = policy_from(*word);
-  if (!policy) return report("policy", "unknown policy " + quoted(*word) + " (one of " + list_of_policies() + ")");
+  if (!policy) return report("policy", "unknown policy " + in_quotes(*word) + " (one of " + list_of_policies() + ")");
   contract.policy = *policy;
   const auto seconds = read_bound("maxAcceptanceSeconds", Policy::deadline, *policy, kMostAcceptanceSeconds);
   const auto attempts = read_bound("maxAttempts", Policy::max_attempts, *policy, kMostAttempts);
@@ -166,7 +166,8 @@ void TargetReader::read_policy(Contract& contract) const {
 }
 
 // A field that belongs to one policy: required there, forbidden elsewhere.
-std::optional<std::int64_t> TargetReader::read_bound(std::string_view field, Policy owner, Policy chosen, std::int64_t most) const {
+std::optional<std::int64_t> TargetReader::read_bound(std::string_view field, Policy owner, Policy chosen,
+                                                     std::int64_t most) const {
   const auto* value = target_.find(field);
   const auto policy = std::string("policy ").append(to_string(chosen));
   const auto allowed = "a whole number from 1 to " + std::to_string(most);
@@ -176,7 +177,8 @@ std::optional<std::int64_t> TargetReader::read_bound(std::string_view field, Pol
   }
   if (!value) return report(field, "is missing: " + policy + " needs " + allowed), std::nullopt;
   const auto* number = std::get_if<std::uint64_t>(&value->scalar);
-  if (!number || *number < 1 || *number > static_cast<std::uint64_t>(most)) return report(field, "must be " + allowed), std::nullopt;
+  if (!number || *number < 1 || *number > static_cast<std::uint64_t>(most))
+    return report(field, "must be " + allowed), std::nullopt;
   return static_cast<std::int64_t>(*number);
 }
 
@@ -198,13 +200,13 @@ void TargetReader::check_outcome(const LocatedJson& outcome, std::size_t index, 
   if (is_blank(*word)) return refuse("must not be empty");
   if (*word == "accepted") return refuse("accepted is always an end and must not be listed");
   auto& listed = contract.terminal_outcomes;
-  if (std::find(listed.begin(), listed.end(), *word) != listed.end()) return refuse(quoted(*word) + " is listed twice");
+  if (std::find(listed.begin(), listed.end(), *word) != listed.end()) return refuse(in_quotes(*word) + " is listed twice");
   listed.push_back(*word);
   if (!type_) return;
   std::vector<std::string> allowed;
   for (const auto& reason : type_->reasons) allowed.push_back(reason.name);
   if (std::find(allowed.begin(), allowed.end(), *word) != allowed.end()) return;
-  refuse(quoted(*word) + " is no reason of action type " + type_->name +
+  refuse(in_quotes(*word) + " is no reason of action type " + type_->name +
          (allowed.empty() ? " (it declares none)" : " (one of " + list_of(allowed) + ")"));
 }
 
@@ -232,7 +234,8 @@ void TargetReader::read_destination(Contract& contract) const {
 
 }  // namespace
 
-tl::expected<std::vector<Contract>, Problems> read_targets(std::string_view text, const std::string& file, const ActionTypes& types) {
+tl::expected<std::vector<Contract>, Problems> read_targets(std::string_view text, const std::string& file,
+                                                           const ActionTypes& types) {
   const auto document = parse_located_json(text, file);
   if (!document) return tl::unexpected(document.error());
   if (document->kind != Kind::object)
@@ -240,7 +243,8 @@ tl::expected<std::vector<Contract>, Problems> read_targets(std::string_view text
   Problems problems;
   for (const auto& field : document->children)
     if (std::find(kFileFields.begin(), kFileFields.end(), field.key) == kFileFields.end())
-      problems.push_back({file, field.line, field_path("", field.key), "unknown field (known here: " + list_of(kFileFields) + ")"});
+      problems.push_back(
+          {file, field.line, field_path("", field.key), "unknown field (known here: " + list_of(kFileFields) + ")"});
   if (const auto* schema = document->find("$schema"); schema && !schema->text())
     problems.push_back({file, schema->line, "$schema", "must be a string"});
 

@@ -121,7 +121,7 @@ struct HttpClient::Engine {
     auto response = open.transfer->finish(code, clock.unix_seconds());
     recycle(std::move(open.transfer));
     leave(*open.host);
-    open.done(std::move(response));
+    open.done(id, std::move(response));
   }
 
   // A place is free: the next in line begin.
@@ -167,7 +167,7 @@ struct HttpClient::Engine {
     given_up_timer = 0;
     for (auto& [id, response] : std::exchange(given_up, {})) {
       auto node = requests.extract(id);
-      node.mapped().done(std::move(response));
+      node.mapped().done(id, std::move(response));
     }
   }
 

@@ -25,7 +25,7 @@ struct HttpClientSettings {
 // Belongs to the thread of its loop.
 class HttpClient {
  public:
-  using Done = std::function<void(HttpResponse)>;
+  using Done = std::function<void(std::uint64_t id, HttpResponse)>;
 
   HttpClient(EventLoop& loop, const Clock& clock, std::shared_ptr<const Secrets> secrets, HttpClientSettings settings);
   ~HttpClient();  // requests still open are dropped without a word

@@ -25,7 +25,7 @@ constexpr Statement kStandings{"standings", R"(
          coalesce(h.name, ''), micros(r.lease_until),
          (SELECT count(*) FROM ready c WHERE c.shard = $1 AND c.status = 'claimed' AND c.route_id = r.route_id),
          (SELECT count(*) FROM ready c WHERE c.shard = $1 AND c.status = 'claimed' AND c.org_id = $2),
-         micros(t.until), t.reason
+         micros(t.until), t.reason, (SELECT count(*) FROM hosts)
   FROM (SELECT 1) one
   LEFT JOIN (deliveries d JOIN ready r ON r.shard = d.shard AND r.delivery_id = d.id)
     ON d.shard = $1 AND d.org_id = $2 AND d.submission_id = $3
@@ -33,6 +33,8 @@ constexpr Statement kStandings{"standings", R"(
   LEFT JOIN target_rests t ON t.org_id = $2 AND t.target = $4 AND t.until > now()
   ORDER BY d.action_order)"};
 
+constexpr Statement kHosts{"hosts", "SELECT host_id, name FROM hosts ORDER BY host_id"};
+constexpr Statement kOrganisation{"organisation", "SELECT org_id FROM organisations WHERE name = $1"};
 constexpr Statement kMoved{"moved", R"(
   SELECT s.id FROM unnest($1::smallint[], $2::bigint[]) AS t(shard, id)
   JOIN submissions s ON s.shard = t.shard AND s.id = t.id
@@ -76,7 +78,7 @@ class PgReadStore final : public ReadStore {
     auto rows = link_.run(kStandings, {std::to_string(shard_of(submission.id)), std::to_string(org.value), std::to_string(submission.id.value),
                                        submission.target});
     if (!rows) return tl::unexpected(rows.error());
-    Explanation explanation{.history = std::move(**known), .now = rows->time(0, 0), .standings = {}};
+    Explanation explanation{.history = std::move(**known), .now = rows->time(0, 0), .standings = {}, .hosts = static_cast<std::uint64_t>(rows->number(0, 14))};
     for (std::size_t row = 0; row < rows->size(); ++row) {
       if (rows->is_null(row, 1)) continue;
       const std::string target = explanation.history.submission.target;
@@ -110,6 +112,20 @@ class PgReadStore final : public ReadStore {
     std::vector<SubmissionId> moved(rows->size());
     for (std::size_t row = 0; row < moved.size(); ++row) moved[row] = {rows->number(row, 0)};
     return moved;
+  }
+
+  Result<std::vector<HostView>> hosts() override {
+    auto rows = link_.run(kHosts);
+    if (!rows) return tl::unexpected(rows.error());
+    std::vector<HostView> hosts;
+    for (std::size_t row = 0; row < rows->size(); ++row) hosts.push_back({{rows->number(row, 0)}, std::string(rows->text(row, 1))});
+    return hosts;
+  }
+
+  Result<std::optional<OrgId>> organisation(const std::string& name) override {
+    auto rows = link_.run(kOrganisation, {name});
+    if (!rows) return tl::unexpected(rows.error());
+    return rows->size() == 0 ? std::nullopt : std::optional(OrgId{rows->number(0, 0)});
   }
 
  private:

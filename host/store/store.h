@@ -232,6 +232,12 @@ struct Explanation {
   HistoryView history;
   Timestamp now;
   std::vector<Standing> standings;  // empty when all is done
+  std::uint64_t hosts = 0;          // that are registered, alive or only just dead
+};
+
+struct HostView {
+  HostId id;
+  std::string name;  // "<machine>:<pid>"
 };
 
 class ReadStore {
@@ -243,6 +249,8 @@ class ReadStore {
   virtual Result<std::optional<Explanation>> explain(OrgId org, std::string_view kind, std::string_view client_ref) = 0;
   // Of these submissions, those that have ended or have at least one finished attempt.
   virtual Result<std::vector<SubmissionId>> moved(std::span<const SubmissionId> ids) = 0;
+  virtual Result<std::vector<HostView>> hosts() = 0;
+  virtual Result<std::optional<OrgId>> organisation(const std::string& name) = 0;
 };
 
 // ---- tokens ----

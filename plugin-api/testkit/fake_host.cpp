@@ -80,12 +80,11 @@ JobBytes::JobBytes(const Job& job)
       destination_(job.destination),
       payload_(job.payload),
       context_(job.context),
-      raw_(new wb_job{sizeof(wb_job), job.attempt, job.maybe_sent_before ? 1U : 0U, job.deadline_ms, action_id_.str(), target_.str(),
-                      key_.str(), destination_.str(), payload_.str(), context_.str()}) {}
+      raw_(new wb_job{sizeof(wb_job), job.attempt, job.maybe_sent_before ? 1U : 0U, job.deadline_ms, action_id_.str(),
+                      target_.str(), key_.str(), destination_.str(), payload_.str(), context_.str()}) {}
 
 World::World(const wb_plugin* descriptor) : plugin(descriptor) {
-  table.host = {sizeof(wb_host), WB_ABI_MINOR, 0,          {"testkit", 7}, {"1", 1}, &get_service,
-                &complete_call,  &log_event};
+  table.host = {sizeof(wb_host), WB_ABI_MINOR, 0, {"testkit", 7}, {"1", 1}, &get_service, &complete_call, &log_event};
   table.world = this;
 }
 
@@ -126,9 +125,9 @@ std::int32_t World::complete(wb_call call, const wb_outcome* outcome) {
     ADD_FAILURE() << "call " << call.id << " was completed with an outcome that is null or too short: is `size` set?";
     o = {WB_TRANSIENT, WB_MAYBE_SENT, WB_THIS_JOB, 0, -1, "garbage_outcome", {}, {}, {}};
   } else {
-    o = {outcome->verdict,      outcome->reach,        outcome->scope,
-         outcome->code,         outcome->retry_after_ms, text(outcome->reason),
-         text(outcome->detail), text(outcome->provider_ref), text(outcome->result)};
+    o = {outcome->verdict,        outcome->reach,        outcome->scope,        outcome->code,
+         outcome->retry_after_ms, text(outcome->reason), text(outcome->detail), text(outcome->provider_ref),
+         text(outcome->result)};
     check_outcome(*this, *found->second.action, o);
   }
   outcomes.emplace(call.id, std::move(o));

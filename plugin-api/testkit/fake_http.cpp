@@ -32,12 +32,14 @@ std::optional<std::string> find(const Headers& headers, std::string_view name) {
 
 bool is_token(std::string_view name) {
   return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
-    return (lower(c) >= 'a' && lower(c) <= 'z') || (c >= '0' && c <= '9') || std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
+    return (lower(c) >= 'a' && lower(c) <= 'z') || (c >= '0' && c <= '9') ||
+           std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
   });
 }
 
 bool has_control(std::string_view value) {
-  return std::any_of(value.begin(), value.end(), [](char c) { return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7f; });
+  return std::any_of(value.begin(), value.end(),
+                     [](char c) { return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7f; });
 }
 
 bool is_http_url(std::string_view url) {
@@ -154,7 +156,8 @@ std::uint64_t World::fetch(wb_call call, const wb_http_request* request, wb_http
 // The answer comes to nothing: something else ends the request first. How far it got is what the script says of a request
 // that never gets an answer, else unknown.
 void World::overrule(Fetch& fetch, wb_net_error error, const char* words) {
-  fetch.answer = Answer::failure(error, fetch.answer.never || fetch.answer.error != WB_NET_OK ? fetch.answer.reach : WB_MAYBE_SENT, words);
+  fetch.answer =
+      Answer::failure(error, fetch.answer.never || fetch.answer.error != WB_NET_OK ? fetch.answer.reach : WB_MAYBE_SENT, words);
 }
 
 void World::abort(std::uint64_t number) {
@@ -185,16 +188,8 @@ void World::deliver(std::uint64_t number) {
   const Bytes error_text(answer.error_text);
   std::vector<wb_header> headers;
   for (const auto& [name, value] : answer.headers) headers.push_back({{name.data(), name.size()}, {value.data(), value.size()}});
-  const wb_http_response response{sizeof(wb_http_response),
-                                  answer.error,
-                                  answer.reach,
-                                  answer.status,
-                                  truncated ? 1U : 0U,
-                                  answer.retry_after_ms,
-                                  headers.data(),
-                                  headers.size(),
-                                  body.str(),
-                                  error_text.str()};
+  const wb_http_response response{sizeof(wb_http_response), answer.error,   answer.reach,   answer.status, truncated ? 1U : 0U,
+                                  answer.retry_after_ms,    headers.data(), headers.size(), body.str(),    error_text.str()};
   fetch.done(fetch.user, &response);
 }
 

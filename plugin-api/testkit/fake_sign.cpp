@@ -28,8 +28,8 @@ const wb_sign_service* sign_service() { return &kService; }
 std::optional<std::string> decode_base64(std::string_view text) {
   if (text.empty() || text.size() % 4 != 0) return std::nullopt;
   std::string out(text.size() / 4 * 3, '\0');
-  const int size = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(out.data()), reinterpret_cast<const unsigned char*>(text.data()),
-                                   static_cast<int>(text.size()));
+  const int size = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(out.data()),
+                                   reinterpret_cast<const unsigned char*>(text.data()), static_cast<int>(text.size()));
   if (size < 0) return std::nullopt;
   const auto padding = text.size() - text.find_last_not_of('=') - 1;
   if (padding > 2) return std::nullopt;
@@ -47,8 +47,8 @@ std::int32_t World::hmac_sha256(std::string_view name, const wb_str* parts, std:
     const auto key = key_of(secret);
     std::uint8_t mac[EVP_MAX_MD_SIZE];
     unsigned int size = 0;
-    HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), reinterpret_cast<const unsigned char*>(message.data()), message.size(),
-         mac, &size);
+    HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), reinterpret_cast<const unsigned char*>(message.data()),
+         message.size(), mac, &size);
     sink(user, mac, size);
   }
   return WB_SIGN_OK;

@@ -1,11 +1,11 @@
 // The test kit watches the rules of plugin.h: each breach fails the author's test, by name. H3
+#include "waybill/testkit.hpp"
+
 #include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
 
 #include <functional>
 #include <thread>
-
-#include "waybill/testkit.hpp"
 
 namespace {
 using namespace waybill::testkit;
@@ -24,11 +24,13 @@ struct Puppet {
   int fired = 0;
   bool destroyed = false;
 
+  static Puppet& of(wb_sender* self) { return *reinterpret_cast<Puppet*>(self); }
   void complete(std::uint64_t call, wb_outcome outcome) { last = host->complete(host, {call}, &outcome); }
   std::uint64_t fetch(wb_call call, const char* url, std::vector<wb_header> headers = {}, std::uint32_t timeout_ms = 0,
                       std::uint32_t most = 0) {
     const auto* http = static_cast<const wb_http_service*>(host->get_service(host, str(WB_HTTP_SERVICE)));
-    const wb_http_request request{sizeof request, timeout_ms, most, str("POST"), str(url), headers.data(), headers.size(), str("body")};
+    const wb_http_request request{sizeof request, timeout_ms,     most,           str("POST"),
+                                  str(url),       headers.data(), headers.size(), str("body")};
     return http->fetch(host, call, &request, &done, this);
   }
   void abort(std::uint64_t fetch) {
@@ -36,7 +38,8 @@ struct Puppet {
   }
   const wb_timer_service* timer() { return static_cast<const wb_timer_service*>(host->get_service(host, str(WB_TIMER_SERVICE))); }
   void after(wb_call call, std::int64_t ms) {
-    timer()->after(host, call, ms, [](void* self) { ++static_cast<Puppet*>(self)->fired; }, this);
+    timer()->after(
+        host, call, ms, [](void* self) { ++static_cast<Puppet*>(self)->fired; }, this);
   }
   static void done(void* user, const wb_http_response* response) {
     auto& self = *static_cast<Puppet*>(user);
@@ -47,17 +50,17 @@ struct Puppet {
   std::int32_t last = -1;
 };
 
-Puppet* puppet = nullptr;  // one a test
+Puppet* puppet = nullptr;  // what create makes a sender of; one a test
 
 wb_outcome outcome(wb_verdict verdict, const char* reason, const char* detail = "") {
   return {sizeof(wb_outcome), verdict, WB_ANSWERED, WB_THIS_JOB, 0, -1, str(reason), str(detail), {}, {}};
 }
 
 constexpr wb_sender_vt kTable = {
-    [](wb_sender*, wb_call call, const wb_job* job) { puppet->send(call, job); },
-    [](wb_sender*, wb_call call) { puppet->cancel(call); },
+    [](wb_sender* self, wb_call call, const wb_job* job) { Puppet::of(self).send(call, job); },
+    [](wb_sender* self, wb_call call) { Puppet::of(self).cancel(call); },
     [](wb_sender*, wb_str) -> const void* { return nullptr; },
-    [](wb_sender*) { puppet->destroyed = true; },
+    [](wb_sender* self) { Puppet::of(self).destroyed = true; },
 };
 constexpr wb_reason kReasons[] = {{{"declared", 8}, 0, 0}};
 wb_sender* create(const wb_host* host, wb_str settings, const wb_sender_vt** vt, wb_report, void*) {
@@ -67,7 +70,13 @@ wb_sender* create(const wb_host* host, wb_str settings, const wb_sender_vt** vt,
   return reinterpret_cast<wb_sender*>(puppet);
 }
 int unsteady = 0;
-constexpr wb_action kAction = {sizeof(wb_action), 0, 1, {"puppet", 6}, {}, {}, kReasons,
+constexpr wb_action kAction = {sizeof(wb_action),
+                               0,
+                               1,
+                               {"puppet", 6},
+                               {},
+                               {},
+                               kReasons,
                                [](wb_str, wb_report, void*) { return std::int32_t{1}; },
                                [](wb_str, wb_report report, void* user) {
                                  if (unsteady++ % 2 == 0) return std::int32_t{0};
@@ -80,14 +89,13 @@ constexpr wb_plugin kPlugin = {sizeof(wb_plugin), 0, 0, {"puppet", 6}, {"1", 1},
 
 class TestKit : public testing::Test {
  protected:
-  TestKit() { puppet = &puppet_; }
   ~TestKit() override { puppet = nullptr; }
   void accept_on_answer(wb_call call) {
     puppet_.then = [this, call] { puppet_.complete(call.id, outcome(WB_ACCEPTED, "")); };
   }
   Puppet puppet_;
   FakeHost host_{&kPlugin};
-  std::unique_ptr<FakeSender> sender_ = host_.make_sender("puppet");
+  std::unique_ptr<FakeSender> sender_ = (puppet = &puppet_, host_.make_sender("puppet"));
 };
 
 TEST_F(TestKit, CompletingTwiceFails) {
@@ -121,13 +129,16 @@ TEST_F(TestKit, AttemptFailsWhenTheCallStaysOpen) {
 
 TEST_F(TestKit, ASecretInAReasonADetailOrALogFails) {
   host_.secret("key", {"new-value", "old-value"});
-  puppet_.send = [this](wb_call call, const wb_job*) { puppet_.complete(call.id, outcome(WB_TRANSIENT, "x", "has old-value in it")); };
+  puppet_.send = [this](wb_call call, const wb_job*) {
+    puppet_.complete(call.id, outcome(WB_TRANSIENT, "x", "has old-value in it"));
+  };
   EXPECT_NONFATAL_FAILURE(sender_->send({}), "detail gives the secret \"key\" away");
   puppet_.send = [this](wb_call call, const wb_job*) { puppet_.complete(call.id, outcome(WB_TRANSIENT, "new-value")); };
   EXPECT_NONFATAL_FAILURE(sender_->send({}), "reason gives the secret \"key\" away");
   const wb_field field{str("k"), str("new-value")};
   EXPECT_NONFATAL_FAILURE(puppet_.host->log(puppet_.host, {0}, WB_LOG_INFO, str("t"), &field, 1), "log field gives the secret");
-  EXPECT_NONFATAL_FAILURE(puppet_.host->log(puppet_.host, {0}, WB_LOG_INFO, str("old-value"), nullptr, 0), "log event gives the secret");
+  EXPECT_NONFATAL_FAILURE(puppet_.host->log(puppet_.host, {0}, WB_LOG_INFO, str("old-value"), nullptr, 0),
+                          "log event gives the secret");
 }
 
 TEST_F(TestKit, GarbageInAnOutcomeFails) {
@@ -341,8 +352,8 @@ TEST_F(TestKit, ACheckThatMiscountsOrWaversFails) {
       "must give the same answer");
   testing::TestPartResultArray results;
   {
-    testing::ScopedFakeTestPartResultReporter reporter(
-        testing::ScopedFakeTestPartResultReporter::INTERCEPT_ONLY_CURRENT_THREAD, &results);
+    testing::ScopedFakeTestPartResultReporter reporter(testing::ScopedFakeTestPartResultReporter::INTERCEPT_ONLY_CURRENT_THREAD,
+                                                       &results);
     host_.validate_settings("puppet", "{}");
   }
   ASSERT_EQ(results.size(), 2);

@@ -32,7 +32,9 @@ class Thrower final : public wp::Sender {
         call.complete(wp::Outcome::accepted());
       });
     if (where == "loses its timer") {
-      { const auto lost = timer_.after(call, milliseconds(1), [this] { raise(kind_); }); }
+      {
+        const auto lost = timer_.after(call, milliseconds(1), [this] { raise(kind_); });
+      }
       own_ = timer_.after(call, milliseconds(2), [call] { call.complete(wp::Outcome::accepted()); });
     }
   }
@@ -268,7 +270,7 @@ TEST(SamplePlugin, SendsWhatItWasGiven) {
 
 TEST(SamplePlugin, PassesRetryAfterOn) {
   FakeHost host(wb_plugin_v1());
-  host.secret("key", {"k"});
+  host.secret("key", {"a-longer-value"});
   auto sender = host.make_sender("sample");
   auto busy = Answer::http(503);
   busy.retry_after_ms = 7000;

@@ -372,9 +372,8 @@ TEST_F(Intents, ARetryKeepsTheIdempotencyKey) {
 // M16: webhook, signed as Standard Webhooks say with a secret that only the configuration knows
 TEST_F(Intents, AWebhookIsSignedWithTheSecretItsTargetNames) {
   const std::string key = "0123456789abcdef0123456789abcdef";
-  auto signed_target = target("hook.signed", "webhook", gateway.url() + "/in", "max_attempts", 3, {"invalid_request"});
+  auto signed_target = target("hook.signed", "webhook", gateway.url() + "/in", "max_attempts", 3, {"gone"});
   signed_target["destination"] = {{"secret", "partner"}, {"headers", {{"X-Tenant", "t-9"}}}};
-  auto others = standard_targets(gateway.url());
   setup.registry = registry_of({signed_target});
   TempFolder secrets;
   write_file(secrets.path() / "partner", "whsec_" + base64(key) + "\n");

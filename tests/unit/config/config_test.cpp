@@ -48,8 +48,8 @@ TEST(Configuration, ReadsEveryKeyOfTheFile) {
   EXPECT_EQ(config.plugins, "/usr/lib/waybill");
   EXPECT_EQ(config.port_file, file.folder() / "var/port");
   EXPECT_EQ(config.limits, (Limits{1, 2, 3, 4, 5, 6, 7, 2048, 4096}));
-  EXPECT_EQ(config.timeouts, (Timeouts{Millis{11000}, Millis{900}, Millis{12000}, Millis{60000}, Millis{0}, Millis{7200000}, Millis{50},
-                                       Millis{60}, Millis{86400000}}));
+  EXPECT_EQ(config.timeouts, (Timeouts{Millis{11000}, Millis{900}, Millis{12000}, Millis{60000}, Millis{0}, Millis{7200000},
+                                       Millis{50}, Millis{60}, Millis{86400000}}));
   EXPECT_EQ(config.log_level, "debug");
   EXPECT_EQ(config.log_format, "json");
 }
@@ -85,7 +85,8 @@ TEST(Configuration, RetriesAfterFiveSecondsWhenNothingIsSaid) {
 }
 
 TEST(Configuration, NeedsNoFileWhenTheEnvironmentNamesADatabase) {
-  const auto config = load_config("", {"WAYBILL_DATABASE_URL=host=/run/postgresql dbname=w", "PATH=/bin", "WAYBILL_REGISTRY=r/../s"});
+  const auto config =
+      load_config("", {"WAYBILL_DATABASE_URL=host=/run/postgresql dbname=w", "PATH=/bin", "WAYBILL_REGISTRY=r/../s"});
   ASSERT_TRUE(config) << joined(config.error());
   EXPECT_EQ(config->file, "");
   EXPECT_EQ(config->database.url, "host=/run/postgresql dbname=w");
@@ -104,10 +105,11 @@ TEST(Configuration, LeavesDefaultsWhereAFileSaysNothing) {
 
 TEST(Configuration, LetsTheEnvironmentOverrideTheFile) {
   const WrittenFile file(kExample);
-  const auto config = loaded(file, {"WAYBILL_LISTEN=0.0.0.0:0", "WAYBILL_LIMITS_PER_TARGET=64", "WAYBILL_TIMEOUTS_POLL=1s",
-                                    "WAYBILL_DATABASE_MIGRATE=true", "WAYBILL_LOG_FORMAT=pretty", "WAYBILL_PORT_FILE=here/port",
-                                    R"(WAYBILL_SENDERS_WEBHOOK={"timeout_ms":5,"list":[1,"2"]})", "WAYBILL_SENDERS_EMAIL_RAW={}",
-                                    "WAYBILL_RETRY_DEFAULT={kind: fixed, delay: 2s}", "WAYBILL_SECRETS_ORDERS=[{env: NEW},{env: OLD}]"});
+  const auto config =
+      loaded(file, {"WAYBILL_LISTEN=0.0.0.0:0", "WAYBILL_LIMITS_PER_TARGET=64", "WAYBILL_TIMEOUTS_POLL=1s",
+                    "WAYBILL_DATABASE_MIGRATE=true", "WAYBILL_LOG_FORMAT=pretty", "WAYBILL_PORT_FILE=here/port",
+                    R"(WAYBILL_SENDERS_WEBHOOK={"timeout_ms":5,"list":[1,"2"]})", "WAYBILL_SENDERS_EMAIL_RAW={}",
+                    "WAYBILL_RETRY_DEFAULT={kind: fixed, delay: 2s}", "WAYBILL_SECRETS_ORDERS=[{env: NEW},{env: OLD}]"});
   EXPECT_EQ(config.listen, (ListenAddress{"0.0.0.0", 0}));
   EXPECT_EQ(config.limits.per_target, 64u);
   EXPECT_EQ(config.limits.in_flight, 1u);
@@ -155,9 +157,10 @@ TEST(Configuration, LeavesForeignVariablesAlone) {
 }
 
 TEST(Configuration, NeverRepeatsASecretOrADatabasesPassword) {
-  const WrittenFile file("database: { url: \"mysql://u:hunter2@h/d\" }\nsecrets: { a: hunter2, b: [hunter2], c: { env: \"hunter2 \" } }\n");
-  const auto config = load_config(file.path(), {"WAYBILL_SECRETS_D=hunter2", "WAYBILL_SECRETS_E={env: [hunter2",
-                                                "WAYBILL_DATABASE_EMBEDDED="});
+  const WrittenFile file(
+      "database: { url: \"mysql://u:hunter2@h/d\" }\nsecrets: { a: hunter2, b: [hunter2], c: { env: \"hunter2 \" } }\n");
+  const auto config =
+      load_config(file.path(), {"WAYBILL_SECRETS_D=hunter2", "WAYBILL_SECRETS_E={env: [hunter2", "WAYBILL_DATABASE_EMBEDDED="});
   ASSERT_FALSE(config);
   EXPECT_GE(config.error().size(), 7u) << joined(config.error());
   EXPECT_EQ(joined(config.error()).find("hunter2"), std::string::npos) << joined(config.error());
@@ -165,9 +168,10 @@ TEST(Configuration, NeverRepeatsASecretOrADatabasesPassword) {
 
 TEST(Configuration, SurvivesEveryCutAndEveryMissingByteOfAFile) {
   const std::string example = kExample;
+  const WrittenFile file("");
   for (std::size_t at = 0; at < example.size(); ++at) {
     for (const auto& text : {example.substr(0, at), std::string(example).erase(at, 1)}) {
-      const WrittenFile file(text);
+      std::ofstream(file.path(), std::ios::binary) << text;
       const auto config = load_config(file.path(), {});
       if (config) continue;
       ASSERT_FALSE(config.error().empty());

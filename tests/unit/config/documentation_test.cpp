@@ -1,7 +1,6 @@
 // docs/operations/configuration.md against the loader: the same keys, units, defaults and variables, and an example that loads.
 #include <gtest/gtest.h>
 
-#include <regex>
 #include <set>
 #include <sstream>
 
@@ -21,9 +20,10 @@ std::string page() {
   return text.str();
 }
 
-std::string bare(std::string cell) {
-  cell = std::regex_replace(cell, std::regex("^[ `]+|[ `]+$"), "");
-  return cell;
+// A cell without the blanks and back-ticks around it.
+std::string bare(const std::string& cell) {
+  const auto first = cell.find_first_not_of(" `");
+  return first == std::string::npos ? "" : cell.substr(first, cell.find_last_not_of(" `") - first + 1);
 }
 
 // The rows of the table under a heading, without its head.

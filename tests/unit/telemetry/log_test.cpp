@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cctype>
 #include <functional>
 #include <nlohmann/json.hpp>
-#include <regex>
 #include <sstream>
 #include <thread>
 #include <vector>
@@ -33,7 +33,10 @@ TEST(Log, AJsonLineHoldsTimeLevelEventAndFields) {
   EXPECT_EQ(json["event"], "target_rests");
   EXPECT_EQ(json["target"], "sms.main");
   EXPECT_EQ(json["seconds"], "30");
-  EXPECT_TRUE(std::regex_match(json["ts"].get<std::string>(), std::regex(R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)")));
+  auto shape = json["ts"].get<std::string>();
+  std::replace_if(
+      shape.begin(), shape.end(), [](unsigned char c) { return std::isdigit(c); }, '0');
+  EXPECT_EQ(shape, "0000-00-00T00:00:00.000Z");
   EXPECT_EQ(line.back(), '\n');
 }
 

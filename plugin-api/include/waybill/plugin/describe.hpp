@@ -75,9 +75,9 @@ constexpr wb_plugin describe(std::string_view id, std::string_view version) {
 }  // namespace waybill::plugin
 
 // At global scope, once in a plugin: its id, its version, then its actions (constexpr variables).
-#define WAYBILL_PLUGIN(ID, VERSION, ...)                                                                    \
-  extern "C" WB_EXPORT const wb_plugin* wb_plugin_v1(void) WB_NOEXCEPT {                                    \
+#define WAYBILL_PLUGIN(ID, VERSION, ...)                                                                   \
+  extern "C" WB_EXPORT const wb_plugin* wb_plugin_v1(void) WB_NOEXCEPT {                                   \
     static constexpr wb_plugin descriptor = ::waybill::plugin::detail::describe<__VA_ARGS__>(ID, VERSION); \
-    return &descriptor;                                                                                     \
-  }                                                                                                         \
+    return &descriptor;                                                                                    \
+  }                                                                                                        \
   static_assert(true, "takes the semicolon")

@@ -176,7 +176,7 @@ class Timers {
   Timers(const wb_host* host, const wb_timer_service* service) noexcept : host_(host), service_(service) {}
 
   std::chrono::milliseconds monotonic() const { return std::chrono::milliseconds(service_->monotonic_ms(host_)); }  // [any]
-  std::int64_t unix_seconds() const { return service_->unix_seconds(host_); }                                      // [any]
+  std::int64_t unix_seconds() const { return service_->unix_seconds(host_); }                                       // [any]
   // [strand] Keep the answer: dropping it cancels the timer. What `fire` throws completes the call as plugin_error.
   Timer after(Call call, std::chrono::milliseconds delay, std::function<void()> fire) const {
     Timer timer;

@@ -144,7 +144,7 @@ class FakeHost {
   void secret(std::string name, std::vector<std::string> values);  // newest first
   void remove_service(std::string_view id);                        // this host has none of that name
 
-  void run_until_idle();                            // all that is due now
+  void run_until_idle();                             // all that is due now
   void advance(std::chrono::milliseconds duration);  // and all that falls due meanwhile, in order
   void set_unix_seconds(std::int64_t seconds);
   std::int64_t unix_seconds() const;

@@ -1,0 +1,107 @@
+// Handling of intents, from the parsed request to the reply.
+#include "api/intent_routes.h"
+
+#include <charconv>
+
+#include "api/intent_json.h"
+#include "api/json_envelope.h"
+
+namespace waybill {
+namespace {
+
+constexpr int kLongestWaitSeconds = 60;
+
+Response json_response(int status, std::string body) { return {.status = status, .content_type = "application/json", .body = std::move(body), .headers = {}}; }
+Response invalid(std::string_view message) { return error_response(400, "invalid_request", message); }
+
+Result<Millis> wait_of(const Request& request) {
+  const auto text = request.query_value("waitSeconds");
+  if (!text) return Millis{0};
+  int seconds = -1;
+  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), seconds);
+  if (error != std::errc{} || end != text->data() + text->size() || seconds < 0 || seconds > kLongestWaitSeconds)
+    return fail(Error::Kind::invalid, "waitSeconds must be a whole number from 0 to " + std::to_string(kLongestWaitSeconds));
+  return Millis{seconds * 1000};
+}
+
+class Intents {
+ public:
+  explicit Intents(IntentParts parts) : parts_(parts) {}
+
+  void post(Request request, Reply reply) const {
+    const auto began = parts_.clock.now();
+    const auto wait = wait_of(request);
+    if (!wait) return reply(invalid(wait.error().what));
+    auto intent = read_intent(request.body);
+    if (!intent) return reply(invalid(intent.error().what));
+    const auto registry = parts_.registry.current();
+    const Contract* contract = registry->find(intent->target);
+    if (!contract) return reply(invalid("unknown submissionTarget \"" + intent->target + "\""));
+
+    NewIntent fresh{request.principal.org, std::move(intent->intent_id), std::shared_ptr<const Contract>(registry, contract), std::move(intent->payload)};
+    parts_.intake.submit(std::move(fresh), [parts = parts_, began, wait = *wait, reply = std::move(reply)](Result<Submitted> answer) {
+      if (!answer) return reply(logged_failure(parts, "intent.not_stored", answer.error()));
+      if (answer->how == Submitted::How::conflict)
+        return reply(error_response(409, "idempotency_conflict",
+                                    "intentId \"" + answer->view.client_ref + "\" was handed in before with another submissionTarget or payload"));
+      if (answer->how == Submitted::How::created) parts.metrics.submission("pending");
+      parts.metrics.acceptance(parts.clock.now() - began);
+      if (wait.count() == 0 || answer->view.completed) return reply(json_response(200, intent_json(answer->view)));
+      parts.waiters.add(answer->view.id, wait, [parts, view = answer->view, reply] { answer_now(parts, view, reply); });
+    });
+  }
+
+  void get(Request request, Reply reply) const {
+    ask(std::move(request), std::move(reply), [](ReadStore& reader, OrgId org, const std::string& id) -> Result<std::optional<std::string>> {
+      auto found = reader.find(org, "intent", id);
+      if (!found) return tl::unexpected(found.error());
+      return *found ? std::optional(intent_json(**found)) : std::nullopt;
+    });
+  }
+
+  void history(Request request, Reply reply) const {
+    ask(std::move(request), std::move(reply), [](ReadStore& reader, OrgId org, const std::string& id) -> Result<std::optional<std::string>> {
+      auto found = reader.history(org, "intent", id);
+      if (!found) return tl::unexpected(found.error());
+      return *found ? std::optional(history_json(**found)) : std::nullopt;
+    });
+  }
+
+ private:
+  template <class Find>
+  void ask(Request request, Reply reply, Find find) const {
+    parts_.pool.ask([parts = parts_, request = std::move(request), reply = std::move(reply), find](ReadPool::Session& session) {
+      const std::string& id = request.parameters.at("id");
+      const auto answer = find(*session.reader, request.principal.org, id);
+      if (!answer) return reply(logged_failure(parts, "intent.not_read", answer.error()));
+      reply(*answer ? json_response(200, **answer) : error_response(404, "not_found", "there is no intent \"" + id + "\""));
+    });
+  }
+
+  // After a wait: the intent as it is now.
+  static void answer_now(const IntentParts& parts, const SubmissionView& view, const Reply& reply) {
+    parts.pool.ask([parts, view, reply](ReadPool::Session& session) {
+      const auto found = session.reader->find(view.org, "intent", view.client_ref);
+      if (!found) return reply(logged_failure(parts, "intent.not_read", found.error()));
+      reply(json_response(200, intent_json(*found ? **found : view)));
+    });
+  }
+
+  static Response logged_failure(const IntentParts& parts, std::string_view event, const Error& error) {
+    parts.log.error(event, {{"error", error.what}});
+    return failure_response(error);
+  }
+
+  IntentParts parts_;
+};
+
+}  // namespace
+
+std::vector<Route> intent_routes(IntentParts parts) {
+  const Intents intents(parts);
+  return {{"POST", "/v1/intents", Role::member, [intents](Request q, Reply r) { intents.post(std::move(q), std::move(r)); }},
+          {"GET", "/v1/intents/{id}", Role::member, [intents](Request q, Reply r) { intents.get(std::move(q), std::move(r)); }},
+          {"GET", "/v1/intents/{id}/history", Role::member, [intents](Request q, Reply r) { intents.history(std::move(q), std::move(r)); }}};
+}
+
+}  // namespace waybill

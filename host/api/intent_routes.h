@@ -1,0 +1,30 @@
+// The routes of intents: hand in, ask, and see the history. M1 to M5 of the requirements.
+#pragma once
+
+#include <vector>
+
+#include "api/http.h"
+#include "api/read_pool.h"
+#include "api/waiters.h"
+#include "core/clock.h"
+#include "intake/intake.h"
+#include "registry/registry.h"
+#include "telemetry/log.h"
+#include "telemetry/metrics.h"
+
+namespace waybill {
+
+struct IntentParts {
+  Intake& intake;
+  const LiveRegistry& registry;
+  ReadPool& pool;
+  Waiters& waiters;
+  const Clock& clock;
+  Log& log;
+  Metrics& metrics;
+};
+
+// The parts must outlive every request.
+std::vector<Route> intent_routes(IntentParts parts);
+
+}  // namespace waybill

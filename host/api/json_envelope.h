@@ -1,0 +1,26 @@
+// The request bodies of the JSON routes, read strictly: what is unknown, doubled or of the wrong kind is refused by name.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/error.h"
+
+namespace waybill {
+
+inline constexpr std::size_t kMostJsonLevels = 64;
+inline constexpr std::size_t kLongestReference = 255;  // bytes
+
+struct IntentRequest {
+  std::string intent_id;
+  std::string target;
+  std::string payload;  // the very bytes of the value, "" if there was none
+};
+
+// Error::invalid with a message for the client.
+Result<IntentRequest> read_intent(std::string_view body);
+
+// Why a client reference cannot be one, or "" if it can: 1 to 255 bytes of UTF-8 without control characters.
+std::string reference_fault(std::string_view field, std::string_view reference);
+
+}  // namespace waybill

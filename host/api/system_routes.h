@@ -1,0 +1,16 @@
+// The routes that watch over the host itself: alive, ready, numbers.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "api/http.h"
+#include "telemetry/metrics.h"
+
+namespace waybill {
+
+// `not_ready` tells why this host cannot take submissions now, or "" if it can.
+std::vector<Route> system_routes(const Metrics& metrics, std::function<std::string()> not_ready);
+
+}  // namespace waybill

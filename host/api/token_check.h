@@ -1,0 +1,37 @@
+// Bearer tokens: made once, known by their hash, remembered for a moment.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
+#include "api/http.h"
+#include "api/read_pool.h"
+#include "core/clock.h"
+
+namespace waybill {
+
+// A new token: "wbt_" and 43 characters of base64url from 32 random bytes.
+std::string make_token();
+std::optional<Role> role_from(std::string_view word);
+
+// Safe from any thread. A revoked token is refused within two seconds.
+class TokenCheck {
+ public:
+  TokenCheck(ReadPool& pool, const Clock& clock) : pool_(pool), clock_(clock) {}
+  void operator()(const Request& request, std::function<void(std::optional<Principal>)> answer);
+
+ private:
+  struct Known {
+    Principal principal;
+    Clock::Monotonic until;
+  };
+  ReadPool& pool_;
+  const Clock& clock_;
+  std::mutex mutex_;
+  std::unordered_map<std::string, Known> known_;  // by hash
+};
+
+}  // namespace waybill

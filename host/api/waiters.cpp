@@ -1,0 +1,97 @@
+// Waiting, with a deadline each and a shared poll.
+#include "api/waiters.h"
+
+namespace waybill {
+namespace {
+constexpr Millis kPoll{200};
+constexpr std::size_t kMostAtOnce = 1000;
+}  // namespace
+
+Waiters::Waiters(ReadPool& pool, const Clock& clock) : pool_(pool), clock_(clock), thread_([this](std::stop_token stop) { run(stop); }) {}
+
+Waiters::~Waiters() {
+  thread_.request_stop();
+  thread_.join();
+  for (auto& [deadline, waiter] : by_deadline_) waiter.done();
+}
+
+void Waiters::add(SubmissionId submission, Millis most, std::function<void()> done) {
+  {
+    std::lock_guard lock(mutex_);
+    const auto at = by_deadline_.emplace(clock_.now() + most, Waiter{submission, std::move(done)});
+    by_submission_.emplace(submission, at);
+    changed_.notify_all();
+  }
+  // It may have moved before we began to wait.
+  pool_.ask([this, submission](ReadPool::Session& session) {
+    const auto answer = session.reader->moved(std::span(&submission, 1));
+    if (answer && !answer->empty()) moved(*answer);
+  });
+}
+
+void Waiters::moved(const std::vector<SubmissionId>& submissions) {
+  std::vector<std::function<void()>> told;
+  {
+    std::lock_guard lock(mutex_);
+    if (by_submission_.empty()) return;
+    for (const auto submission : submissions)
+      for (auto& done : take(submission)) told.push_back(std::move(done));
+  }
+  for (auto& done : told) done();
+}
+
+std::vector<std::function<void()>> Waiters::take(SubmissionId submission) {
+  std::vector<std::function<void()>> taken;
+  const auto [first, last] = by_submission_.equal_range(submission);
+  for (auto at = first; at != last; ++at) {
+    taken.push_back(std::move(at->second->second.done));
+    by_deadline_.erase(at->second);
+  }
+  by_submission_.erase(first, last);
+  return taken;
+}
+
+void Waiters::run(std::stop_token stop) {
+  while (!stop.stop_requested()) {
+    std::vector<std::function<void()>> over;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, stop, [&] { return !by_deadline_.empty(); });
+      changed_.wait_for(lock, stop, kPoll, [&] { return !by_deadline_.empty() && by_deadline_.begin()->first <= clock_.now(); });
+      while (!by_deadline_.empty() && by_deadline_.begin()->first <= clock_.now()) {
+        const auto first = by_deadline_.begin();
+        const auto [from, to] = by_submission_.equal_range(first->second.submission);
+        for (auto at = from; at != to; ++at) {
+          if (at->second != first) continue;
+          by_submission_.erase(at);
+          break;
+        }
+        over.push_back(std::move(first->second.done));
+        by_deadline_.erase(first);
+      }
+    }
+    for (auto& done : over) done();
+    look();
+  }
+}
+
+void Waiters::look() {
+  std::vector<SubmissionId> ids;
+  {
+    std::lock_guard lock(mutex_);
+    if (looking_ || by_deadline_.empty()) return;
+    for (const auto& [id, at] : by_submission_)
+      if (ids.size() < kMostAtOnce) ids.push_back(id);
+    looking_ = true;
+  }
+  pool_.ask([this, ids = std::move(ids)](ReadPool::Session& session) {
+    const auto answer = session.reader->moved(ids);
+    {
+      std::lock_guard lock(mutex_);
+      looking_ = false;
+    }
+    if (answer) moved(*answer);
+  });
+}
+
+}  // namespace waybill

@@ -1,0 +1,68 @@
+// The command line's grammar.
+#include "cli/cli.h"
+
+#include <CLI/CLI.hpp>
+#include <functional>
+
+#include "cli/commands.h"
+
+#ifndef WAYBILL_VERSION
+#error "the build gives WAYBILL_VERSION"
+#endif
+
+namespace waybill {
+
+int run_command_line(int argc, char** argv) {
+  CLI::App app("Waybill: hands submissions to their destinations and sees each one to a recorded end.", "waybill");
+  app.set_version_flag("--version", WAYBILL_VERSION);
+  app.require_subcommand(1);
+  app.fallthrough();
+  GlobalOptions options;
+  app.add_option("-c,--config", options.config, "Configuration file (default: $WAYBILL_CONFIG, else ./waybill.yaml)");
+
+  std::function<int()> chosen;
+  const auto command = [&](CLI::App* parent, const char* name, const char* what, std::function<int()> run, bool prints_data = false) {
+    CLI::App* sub = parent->add_subcommand(name, what);
+    sub->fallthrough();
+    if (prints_data) sub->add_flag("--json", options.json, "Print JSON");
+    sub->callback([&chosen, run = std::move(run)] { chosen = run; });
+    return sub;
+  };
+  std::string org = "default", name, role = "member", id;
+
+  command(&app, "serve", "Run the daemon", [&] { return serve(options); });
+  command(&app, "check", "Check configuration, plugins and registry; names file, line and field", [&] { return check(options); }, true);
+  command(&app, "migrate", "Bring the database's schema up to this program's version", [&] { return migrate_database(options); });
+  command(&app, "reload", "Check the registry, then make the running hosts of this machine take it up", [&] { return reload(options); });
+
+  CLI::App* explanation =
+      command(&app, "explain", "Tell why an intent is where it is", [&] { return explain(options, org, id); }, true);
+  explanation->add_option("id", id, "The intentId")->required();
+  explanation->add_option("--org", org, "Its organisation")->capture_default_str();
+
+  CLI::App* plugin = app.add_subcommand("plugin", "Plugins of this installation")->require_subcommand(1)->fallthrough();
+  command(plugin, "list", "List what is loaded, and what is refused and why", [&] { return list_plugins(options); }, true);
+
+  CLI::App* token = app.add_subcommand("token", "API tokens")->require_subcommand(1)->fallthrough();
+  CLI::App* creation =
+      command(token, "create", "Make a token and print it, this once", [&] { return create_token(options, org, name, role); }, true);
+  creation->add_option("--name", name, "What it is for")->required();
+  creation->add_option("--role", role, "What it may do")->check(CLI::IsMember({"member", "admin", "owner"}))->capture_default_str();
+  creation->add_option("--org", org, "Its organisation")->capture_default_str();
+  CLI::App* revocation = command(token, "revoke", "Revoke a token", [&] { return revoke_token(options, org, name); });
+  revocation->add_option("name", name, "The token's name")->required();
+  revocation->add_option("--org", org, "Its organisation")->capture_default_str();
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e) == 0 ? 0 : 2;
+  }
+  try {
+    return chosen();
+  } catch (const std::exception& e) {
+    return failed(std::string("unexpected: ") + e.what());
+  }
+}
+
+}  // namespace waybill

@@ -1,0 +1,166 @@
+// The commands that look after an installation.
+#include "cli/commands.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "api/token_check.h"
+#include "core/idempotency.h"
+#include "store/migrations.h"
+#include "store/pg_stores.h"
+
+namespace waybill {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+void print_line(const std::string& text) { std::printf("%s\n", text.c_str()); }
+void print_json(const Json& json) { print_line(json.dump(2, ' ', false, Json::error_handler_t::replace)); }
+
+Json json_of(const Problems& problems) {
+  Json list = Json::array();
+  for (const auto& p : problems) list.push_back({{"file", p.file}, {"line", p.line}, {"field", p.field}, {"message", p.message}});
+  return list;
+}
+
+// A command's database, its schema brought up to date or checked.
+Result<Database> ready_database(const Config& config, Log& log) {
+  auto database = open_database(config, log);
+  if (!database) return database;
+  if (const auto ready = ready_schema(config, database->address, log); !ready) return tl::unexpected(ready.error());
+  return database;
+}
+
+std::string this_machine() {
+  char name[256] = "";
+  gethostname(name, sizeof name - 1);
+  return name;
+}
+
+bool is_waybill(pid_t pid) {
+  std::ifstream in("/proc/" + std::to_string(pid) + "/comm");
+  std::string name;
+  return std::getline(in, name) && name == "waybill";
+}
+
+}  // namespace
+
+int check(const GlobalOptions& options) {
+  const auto config = configuration(options);
+  if (!config) return 1;
+  const Contents contents = load_contents(*config);
+  Problems refused;
+  for (const auto& plugin : contents.catalogue->refused())
+    refused.push_back({(config->plugins / plugin.file).string(), 0, {}, "refused: " + plugin.reason + " (" + plugin.remedy + ")"});
+  const bool good = contents.problems.empty() && refused.empty();
+  if (options.json) {
+    Problems all = refused;
+    all.insert(all.end(), contents.problems.begin(), contents.problems.end());
+    print_json({{"good", good}, {"problems", json_of(all)}});
+    return good ? 0 : 1;
+  }
+  print(refused);
+  print(contents.problems);
+  if (!good) return 1;
+  std::printf("good: %zu plugin(s), %zu target(s)\n", contents.catalogue->loaded().size(), contents.registry->targets().size());
+  return 0;
+}
+
+int migrate_database(const GlobalOptions& options) {
+  const auto config = configuration(options);
+  if (!config) return 1;
+  Log log = make_log(*config);
+  const auto database = open_database(*config, log);
+  if (!database) return failed(database.error().what);
+  const auto applied = migrate(database->address);
+  if (!applied) return failed(applied.error().what);
+  for (const auto& name : *applied) print_line("applied " + name);
+  if (applied->empty()) print_line("nothing to do: the schema is up to date");
+  return 0;
+}
+
+int list_plugins(const GlobalOptions& options) {
+  const auto config = configuration(options);
+  if (!config) return 1;
+  const auto catalogue = Catalogue::load(config->plugins);
+  if (options.json) {
+    Json loaded = Json::array(), refused = Json::array();
+    for (const auto& p : catalogue->loaded())
+      loaded.push_back({{"file", p.file}, {"id", p.id}, {"version", p.version}, {"abiMinor", p.abi_minor}, {"actionTypes", p.action_types}});
+    for (const auto& p : catalogue->refused()) refused.push_back({{"file", p.file}, {"reason", p.reason}, {"remedy", p.remedy}});
+    print_json({{"folder", config->plugins.string()}, {"loaded", loaded}, {"refused", refused}});
+  } else {
+    for (const auto& p : catalogue->loaded()) {
+      std::string types;
+      for (const auto& type : p.action_types) types += (types.empty() ? "" : ", ") + type;
+      std::printf("%-24s %-10s %s\n", p.file.c_str(), p.version.c_str(), types.c_str());
+    }
+    for (const auto& p : catalogue->refused()) std::printf("%-24s refused    %s (%s)\n", p.file.c_str(), p.reason.c_str(), p.remedy.c_str());
+    if (catalogue->loaded().empty() && catalogue->refused().empty()) print_line("no plugins in " + config->plugins.string());
+  }
+  return catalogue->refused().empty() ? 0 : 1;
+}
+
+int create_token(const GlobalOptions& options, const std::string& org, const std::string& name, const std::string& role) {
+  const auto config = configuration(options);
+  if (!config) return 1;
+  Log log = make_log(*config);
+  const auto database = ready_database(*config, log);
+  if (!database) return failed(database.error().what);
+  const std::string token = make_token();
+  const auto made = make_token_store(database->address)->create(org, name, role, sha256(token));
+  if (!made) return failed(made.error().what);
+  if (options.json)
+    print_json({{"token", token}, {"name", name}, {"role", role}, {"org", org}});
+  else
+    print_line(token);
+  return 0;
+}
+
+int revoke_token(const GlobalOptions& options, const std::string& org, const std::string& name) {
+  const auto config = configuration(options);
+  if (!config) return 1;
+  Log log = make_log(*config);
+  const auto database = ready_database(*config, log);
+  if (!database) return failed(database.error().what);
+  const auto revoked = make_token_store(database->address)->revoke(org, name);
+  if (!revoked) return failed(revoked.error().what);
+  if (!*revoked) return failed("organisation \"" + org + "\" has no live token \"" + name + "\"");
+  print_line("revoked; running hosts refuse it within two seconds");
+  return 0;
+}
+
+int reload(const GlobalOptions& options) {
+  const auto config = configuration(options);
+  if (!config) return 1;
+  const Contents contents = load_contents(*config);
+  if (!contents.problems.empty()) {
+    print(contents.problems);
+    return failed("not reloaded: running hosts keep the registry they have");
+  }
+  Log log = make_log(*config);
+  const auto database = ready_database(*config, log);
+  if (!database) return failed(database.error().what);
+  const auto hosts = make_read_store(database->address, 1)->hosts();
+  if (!hosts) return failed(hosts.error().what);
+  int told = 0;
+  for (const auto& host : *hosts) {
+    const auto colon = host.name.rfind(':');
+    if (colon == std::string::npos || host.name.substr(0, colon) != this_machine()) {
+      print_line("host " + host.name + " is on another machine: run `waybill reload` there");
+      continue;
+    }
+    const pid_t pid = std::atoi(host.name.c_str() + colon + 1);
+    if (pid <= 1 || !is_waybill(pid)) continue;
+    if (kill(pid, SIGHUP) != 0) return failed("cannot signal host " + host.name);
+    print_line("told host " + host.name + "; its log says registry.reloaded or registry.refused");
+    ++told;
+  }
+  return told > 0 ? 0 : failed("no host of this installation is running on this machine");
+}
+
+}  // namespace waybill

@@ -1,0 +1,96 @@
+// Loading an installation.
+#include "cli/installation.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "services/secrets.h"
+#include "store/migrations.h"
+
+extern char** environ;
+
+namespace waybill {
+
+void print(const Problems& problems) {
+  for (const auto& problem : problems) std::fprintf(stderr, "%s\n", to_string(problem).c_str());
+}
+
+int failed(const std::string& what) {
+  std::fprintf(stderr, "waybill: %s\n", what.c_str());
+  return 1;
+}
+
+std::optional<Config> configuration(const GlobalOptions& options) {
+  std::filesystem::path file = options.config;
+  if (file.empty())
+    if (const char* named = std::getenv("WAYBILL_CONFIG")) file = named;
+  if (file.empty() && std::filesystem::exists("waybill.yaml")) file = "waybill.yaml";
+  std::vector<std::string> environment;
+  for (char** entry = environ; *entry; ++entry) environment.emplace_back(*entry);
+  auto config = load_config(file, environment);
+  if (config) return std::move(*config);
+  print(config.error());
+  return std::nullopt;
+}
+
+Log make_log(const Config& config) {
+  const auto level = config.log_level == "debug"  ? Log::Level::debug
+                     : config.log_level == "warn" ? Log::Level::warn
+                     : config.log_level == "error" ? Log::Level::error
+                                                   : Log::Level::info;
+  const bool pretty = config.log_format == "pretty" || (config.log_format == "auto" && isatty(2));
+  return Log(level, pretty ? Log::Format::pretty : Log::Format::json);
+}
+
+Result<Database> open_database(const Config& config, Log& log) {
+  Database database{.server = nullptr, .address = {config.database.url, config.database.schema}};
+  if (config.database.url.empty()) {
+    auto server = EmbeddedPostgres::start(config.database.embedded, log);
+    if (!server) return tl::unexpected(server.error());
+    database.server = std::move(*server);
+    database.address.url = database.server->url();
+  }
+  return database;
+}
+
+Result<void> ready_schema(const Config& config, const DatabaseAddress& address, Log& log) {
+  if (config.database.migrate) {
+    const auto applied = migrate(address);
+    if (!applied) return tl::unexpected(applied.error());
+    for (const auto& migration : *applied) log.info("database.migrated", {{"migration", migration}});
+  } else {
+    const auto state = schema_state(address);
+    if (!state) return tl::unexpected(state.error());
+    if (state->database < state->program)
+      return fail(Error::Kind::invalid, "the database schema is at version " + std::to_string(state->database) + ", this program needs " +
+                                            std::to_string(state->program) + ": run `waybill migrate`");
+  }
+  return {};
+}
+
+Contents load_contents(const Config& config) {
+  Contents contents{.catalogue = Catalogue::load(config.plugins), .registry = std::nullopt, .problems = {}};
+  for (const auto& [type, settings] : config.senders) {
+    if (!contents.catalogue->find(type)) {
+      contents.problems.push_back({config.file.string(), 0, "senders." + type, "no loaded plugin has this action type"});
+      continue;
+    }
+    for (auto& problem : contents.catalogue->check_settings(type, settings)) {
+      problem.file = config.file.string();
+      problem.field = "senders." + type + (problem.field.empty() ? "" : "." + problem.field);
+      contents.problems.push_back(std::move(problem));
+    }
+  }
+  if (auto secrets = Secrets::resolve(config.secrets); !secrets)
+    contents.problems.insert(contents.problems.end(), secrets.error().begin(), secrets.error().end());
+  auto registry = load_registry(config.registry, *contents.catalogue);
+  if (registry)
+    contents.registry = std::move(*registry);
+  else
+    contents.problems.insert(contents.problems.end(), registry.error().begin(), registry.error().end());
+  return contents;
+}
+
+}  // namespace waybill

@@ -1,0 +1,51 @@
+// What every command begins with: the configuration, its database, its plugins and registry; and how problems are printed.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "config/config.h"
+#include "registry/registry.h"
+#include "senders/catalogue.h"
+#include "store/embedded_postgres.h"
+#include "store/pg.h"
+#include "telemetry/log.h"
+
+namespace waybill {
+
+struct GlobalOptions {
+  std::filesystem::path config;  // --config, or WAYBILL_CONFIG, or ./waybill.yaml if there is one; "" for none
+  bool json = false;             // --json
+};
+
+// Prints problems on standard error, one a line.
+void print(const Problems& problems);
+// Prints "waybill: <what>" on standard error and returns the exit code 1.
+int failed(const std::string& what);
+
+// The configuration, or none after printing what is wrong with it.
+std::optional<Config> configuration(const GlobalOptions& options);
+
+Log make_log(const Config& config);
+
+// The database, with its private server running while this lives.
+struct Database {
+  std::unique_ptr<EmbeddedPostgres> server;  // null when the database is somebody else's
+  DatabaseAddress address;
+};
+Result<Database> open_database(const Config& config, Log& log);
+
+// Applies missing migrations if the configuration says so; otherwise an error unless there are none.
+Result<void> ready_schema(const Config& config, const DatabaseAddress& address, Log& log);
+
+// Everything about plugins and registry that can be wrong without a database, in order of loading.
+struct Contents {
+  std::unique_ptr<Catalogue> catalogue;
+  std::optional<Registry> registry;  // none when there are problems with it
+  Problems problems;
+};
+Contents load_contents(const Config& config);
+
+}  // namespace waybill

@@ -1,0 +1,216 @@
+// `waybill serve`: builds the graph top-down, connects the stages of the road, runs it until told to stop.
+#include <signal.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+
+#include "api/intent_routes.h"
+#include "api/server.h"
+#include "api/system_routes.h"
+#include "api/token_check.h"
+#include "claim/claimer.h"
+#include "cli/commands.h"
+#include "console/history_page.h"
+#include "execute/executor.h"
+#include "senders/sender_factory.h"
+#include "settle/settler.h"
+#include "store/pg_stores.h"
+#include "upkeep/upkeep.h"
+
+namespace waybill {
+namespace {
+
+constexpr int kIntakeLanes = 2;
+constexpr int kReaders = 3;
+
+std::string host_name() {
+  char machine[256] = "";
+  gethostname(machine, sizeof machine - 1);
+  return std::string(machine) + ":" + std::to_string(getpid());
+}
+
+void raise_file_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+std::vector<std::unique_ptr<IntakeStore>> intake_stores(const DatabaseAddress& address) {
+  std::vector<std::unique_ptr<IntakeStore>> stores;
+  for (int i = 0; i < kIntakeLanes; ++i) stores.push_back(make_intake_store(address));
+  return stores;
+}
+
+std::vector<ReadPool::Session> sessions(const DatabaseAddress& address, int shards) {
+  std::vector<ReadPool::Session> all;
+  for (int i = 0; i < kReaders; ++i) all.push_back({make_read_store(address, shards), make_token_store(address)});
+  return all;
+}
+
+// The running host. Members are in the order of construction; what uses others comes after them.
+class Host {
+ public:
+  Host(const Config& config, const Contents& contents, Registry registry, Secrets secrets, const DatabaseAddress& address, int shards, Log& log)
+      : config_(config), contents_(contents), log_(log), name_(host_name()), registry_(std::move(registry)), pool_(sessions(address, shards)),
+        waiters_(pool_, clock_), settle_store_(make_settle_store(address)), queue_store_(make_queue_store(address)),
+        upkeep_store_(make_upkeep_store(address)), upkeep_settle_store_(make_settle_store(address)), upkeep_queue_store_(make_queue_store(address)),
+        factory_(*contents.catalogue, config, std::make_shared<const Secrets>(std::move(secrets)), clock_, log, metrics_),
+        settler_(
+            *settle_store_, clock_, {.actor = name_, .retry = config.retry, .target_rest = config.timeouts.target_rest, .batch = config.limits.claim_batch},
+            [this] { return window_.held(); }, [this](const Settler::Written& written) { settled(written); }, log, metrics_),
+        executor_(
+            factory_, clock_, {.attempt_timeout = config.timeouts.attempt, .grace = config.timeouts.attempt_grace},
+            [this](std::vector<Finished> finished) { settler_.take(std::move(finished)); }, log, metrics_),
+        window_(config.limits,
+                [this](const std::string& type) { return executor_.state(type) == Executor::State::ready ? executor_.concurrency(type) : 0; }),
+        presence_(address, name_),
+        upkeep_(presence_, *upkeep_store_, *upkeep_queue_store_, *upkeep_settle_store_, clock_,
+                {.shards = shards, .actor = name_, .takeover = config.timeouts.takeover}, [this] { wake(); }, log, metrics_),
+        claimer_(
+            *queue_store_, window_, clock_,
+            {.shards = shards, .batch = config.limits.claim_batch, .lease = config.timeouts.lease, .poll = config.timeouts.poll},
+            [this] { return upkeep_.host(); }, [this](std::vector<Job> jobs) { executor_.start(std::move(jobs)); }, log),
+        intake_(intake_stores(address), clock_, {.shards = shards}, [this] { wake(); }, log), tokens_(pool_, clock_) {
+    claimer_ready_ = true;
+  }
+
+  Result<void> listen() {
+    std::vector<Route> routes = intent_routes({intake_, registry_, pool_, waiters_, clock_, log_, metrics_});
+    const auto add = [&](std::vector<Route> more) { std::move(more.begin(), more.end(), std::back_inserter(routes)); };
+    add(console_routes(pool_));
+    add(system_routes(metrics_, [this] { return not_ready(); }));
+    Authenticate authenticate;
+    if (!config_.auth_none)
+      authenticate = [this](const Request& request, std::function<void(std::optional<Principal>)> answer) { tokens_(request, std::move(answer)); };
+    auto server = Server::listen(config_, std::move(routes), std::move(authenticate), log_, metrics_);
+    if (!server) return tl::unexpected(server.error());
+    server_ = std::move(*server);
+    server_->start();
+    if (!config_.port_file.empty()) {  // renamed into place, so that whoever waits for it never reads half a number
+      const auto fresh = config_.port_file.string() + ".new";
+      std::ofstream(fresh) << server_->port() << "\n";
+      std::filesystem::rename(fresh, config_.port_file);
+    }
+    log_.info("host.ready", {{"name", name_}, {"listen", config_.listen.host + ":" + std::to_string(server_->port())},
+                             {"targets", registry_.current()->targets().size()}});
+    return {};
+  }
+
+  // SIGHUP: the registry as it is on disk now, or the one that was.
+  void reload() {
+    auto next = load_registry(config_.registry, *contents_.catalogue);
+    if (next) {
+      registry_.swap_in(std::move(*next));
+      log_.info("registry.reloaded", {{"targets", registry_.current()->targets().size()}});
+      return;
+    }
+    for (const auto& problem : next.error()) log_.error("registry.refused", {{"problem", to_string(problem)}});
+  }
+
+  // SIGTERM: claims nothing more, finishes what is out, gives back the rest. False when a plugin holds on to a thread.
+  bool drain() {
+    draining_ = true;
+    log_.info("host.draining", {{"in_flight", executor_.in_flight()}});
+    claimer_.stop();
+    const bool clean = executor_.stop(config_.timeouts.drain);
+    settler_.stop(Millis{5000});
+    if (server_) server_->stop(Millis{5000});
+    upkeep_.stop();
+    log_.info("host.stopped", {{"name", name_}});
+    return clean;
+  }
+
+ private:
+  void wake() {
+    if (claimer_ready_) claimer_.wake();
+  }
+
+  void settled(const Settler::Written& written) {
+    claimer_.let_go(written.batch);  // nothing settles before the claimer has claimed it
+    waiters_.moved(written.moved);
+  }
+
+  std::string not_ready() const {
+    if (draining_) return "the host is draining";
+    return upkeep_.is_up() ? "" : "the database is not available";
+  }
+
+  const Config& config_;
+  const Contents& contents_;
+  Log& log_;
+  const std::string name_;
+  SystemClock clock_;
+  Metrics metrics_;
+  std::atomic<bool> claimer_ready_{false}, draining_{false};
+  LiveRegistry registry_;
+  ReadPool pool_;
+  Waiters waiters_;
+  std::unique_ptr<SettleStore> settle_store_;
+  std::unique_ptr<QueueStore> queue_store_;
+  std::unique_ptr<UpkeepStore> upkeep_store_;
+  std::unique_ptr<SettleStore> upkeep_settle_store_;
+  std::unique_ptr<QueueStore> upkeep_queue_store_;
+  PluginSenderFactory factory_;
+  Settler settler_;
+  Executor executor_;
+  Window window_;
+  Presence presence_;
+  Upkeep upkeep_;
+  Claimer claimer_;
+  Intake intake_;
+  TokenCheck tokens_;
+  std::unique_ptr<Server> server_;
+};
+
+}  // namespace
+
+int serve(const GlobalOptions& options) {
+  const auto config = configuration(options);
+  if (!config) return 1;
+  Log log = make_log(*config);
+  Contents contents = load_contents(*config);
+  for (const auto& plugin : contents.catalogue->refused())
+    log.error("plugin.refused", {{"file", plugin.file}, {"reason", plugin.reason}, {"remedy", plugin.remedy}});
+  for (const auto& plugin : contents.catalogue->loaded()) log.info("plugin.loaded", {{"file", plugin.file}, {"id", plugin.id}, {"version", plugin.version}});
+  if (!contents.problems.empty()) {
+    print(contents.problems);
+    return failed("not started: see the problems above");
+  }
+  auto database = open_database(*config, log);
+  if (!database) return failed(database.error().what);
+  if (const auto ready = ready_schema(*config, database->address, log); !ready) return failed(ready.error().what);
+  const auto shards = read_shards(database->address);
+  if (!shards) return failed(shards.error().what);
+  auto secrets = Secrets::resolve(config->secrets);
+  if (!secrets) return failed("a secret has gone since it was checked");
+
+  raise_file_limit();
+  sigset_t signals;  // blocked before any thread starts, so that only sigwait sees them
+  sigemptyset(&signals);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, signal);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+
+  auto host = std::make_unique<Host>(*config, contents, std::move(*contents.registry), std::move(*secrets), database->address, *shards, log);
+  if (const auto listening = host->listen(); !listening) {
+    static_cast<void>(host->drain());
+    return failed(listening.error().what);
+  }
+  for (int signal = 0; signal != SIGTERM && signal != SIGINT;) {
+    sigwait(&signals, &signal);
+    if (signal == SIGHUP) host->reload();
+  }
+  if (host->drain()) return 0;
+  // A plugin never came back from a call: its thread cannot be ended, so neither can this process in the ordinary way.
+  log.error("host.abandoned_threads", {{"remedy", "see plugin.stuck above"}});
+  log.flush();
+  database->server.reset();
+  static_cast<void>(host.release());
+  std::_Exit(0);
+}
+
+}  // namespace waybill

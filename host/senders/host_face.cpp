@@ -1,0 +1,112 @@
+// The host as a plugin sees it: the C functions behind wb_host and its services. No exception leaves them.
+#include "senders/host_face.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <type_traits>
+
+#include "senders/plugin_sender.h"
+#include "senders/plugin_text.h"
+#include "services/sign.h"
+
+namespace waybill {
+namespace {
+
+constexpr std::size_t kMostLogFields = 32;
+constexpr std::size_t kMostLogText = 1000;
+constexpr std::size_t kMostSignedParts = 64;
+
+Log::Level level_of(std::int32_t level) {
+  switch (level) {
+    case WB_LOG_DEBUG: return Log::Level::debug;
+    case WB_LOG_WARN: return Log::Level::warn;
+    case WB_LOG_ERROR: return Log::Level::error;
+    default: return Log::Level::info;
+  }
+}
+
+}  // namespace
+
+wb_host HostFace::make() {
+  return {.size = sizeof(wb_host),
+          .abi_minor = WB_ABI_MINOR,
+          .reserved = 0,
+          .name = borrow("waybill"),
+          .version = borrow("0.1.0"),
+          .get_service = &get_service,
+          .complete = &complete,
+          .log = &log};
+}
+
+PluginSender& HostFace::sender_of(const wb_host* host) {
+  static_assert(std::is_standard_layout_v<PluginSender::Face> && offsetof(PluginSender::Face, host) == 0);
+  return *reinterpret_cast<const PluginSender::Face*>(host)->sender;
+}
+
+const void* HostFace::get_service(const wb_host*, wb_str id) noexcept {
+  static constexpr wb_http_service http{&fetch, &abort};
+  static constexpr wb_timer_service timer{&monotonic_ms, &unix_seconds, &after, &cancel};
+  static constexpr wb_sign_service sign{&hmac_sha256};
+  const auto name = view_of(id);
+  if (name == WB_HTTP_SERVICE) return &http;
+  if (name == WB_TIMER_SERVICE) return &timer;
+  if (name == WB_SIGN_SERVICE) return &sign;
+  return nullptr;
+}
+
+std::int32_t HostFace::complete(const wb_host* host, wb_call call, const wb_outcome* outcome) noexcept {
+  return sender_of(host).complete(call, outcome);
+}
+
+void HostFace::log(const wb_host* host, wb_call call, std::int32_t level, wb_str text, const wb_field* fields,
+                   std::size_t count) noexcept {
+  try {
+    const auto& parts = sender_of(host).parts();
+    count = fields == nullptr ? 0 : std::min(count, kMostLogFields);
+    std::vector<std::string> keys;  // a Field only borrows its key
+    keys.reserve(count);
+    std::vector<Field> out{{"action_type", parts.type.name}, {"text", clean_text(view_of(text), kMostLogText)}};
+    if (call.id != 0) out.emplace_back("call", call.id);
+    for (std::size_t i = 0; i < count; ++i) {
+      keys.push_back("plugin_" + clean_text(view_of(fields[i].key), 64));
+      out.emplace_back(keys.back(), clean_text(view_of(fields[i].value), kMostLogText));
+    }
+    parts.log.write(level_of(level), "plugin", out);
+  } catch (...) {  // a log line lost for want of memory
+  }
+}
+
+std::uint64_t HostFace::fetch(const wb_host* host, wb_call call, const wb_http_request* request, wb_http_done done,
+                              void* user) noexcept {
+  return sender_of(host).fetch(call, request, done, user);
+}
+
+void HostFace::abort(const wb_host* host, std::uint64_t fetch) noexcept { sender_of(host).abort_fetch(fetch); }
+
+std::int64_t HostFace::monotonic_ms(const wb_host* host) noexcept {
+  return std::chrono::duration_cast<Millis>(sender_of(host).parts().clock.now().time_since_epoch()).count();
+}
+
+std::int64_t HostFace::unix_seconds(const wb_host* host) noexcept { return sender_of(host).parts().clock.unix_seconds(); }
+
+std::uint64_t HostFace::after(const wb_host* host, wb_call call, std::int64_t delay_ms, void (*fire)(void*), void* user) noexcept {
+  return sender_of(host).start_timer(call, delay_ms, fire, user);
+}
+
+void HostFace::cancel(const wb_host* host, std::uint64_t timer) noexcept { sender_of(host).cancel_timer(timer); }
+
+std::int32_t HostFace::hmac_sha256(const wb_host* host, wb_str name, const wb_str* parts, std::size_t count,
+                                   void (*sink)(void*, const std::uint8_t*, std::size_t), void* user) noexcept {
+  try {
+    if (sink == nullptr || (parts == nullptr && count != 0) || count > kMostSignedParts) return WB_SIGN_UNKNOWN_SECRET;
+    std::vector<std::string_view> views;
+    views.reserve(count);
+    for (std::size_t i = 0; i < count; ++i) views.push_back(view_of(parts[i]));
+    const auto tell = [&](const Mac& mac) { sink(user, mac.data(), mac.size()); };
+    return sign_hmac_sha256(*sender_of(host).parts().secrets, view_of(name), views, tell) ? WB_SIGN_OK : WB_SIGN_UNKNOWN_SECRET;
+  } catch (...) {
+    return WB_SIGN_UNKNOWN_SECRET;
+  }
+}
+
+}  // namespace waybill

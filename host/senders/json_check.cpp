@@ -1,0 +1,123 @@
+// A JSON Schema (draft 7) that was compiled once and checks texts. valijson is behind this.
+#include "senders/json_check.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <valijson/adapters/nlohmann_json_adapter.hpp>
+#include <valijson/schema.hpp>
+#include <valijson/schema_parser.hpp>
+#include <valijson/validator.hpp>
+
+#include "senders/plugin_text.h"
+
+namespace waybill {
+namespace {
+
+using Adapter = valijson::adapters::NlohmannJsonAdapter;
+
+void append_step(std::string& path, std::string_view step) {
+  const bool index = !step.empty() && std::all_of(step.begin(), step.end(), [](char c) { return c >= '0' && c <= '9'; });
+  if (index)
+    path.append("[").append(step).append("]");
+  else
+    path.append(path.empty() ? "" : ".").append(step);
+}
+
+// valijson's context: "<root>", then steps written as ["name"] or [2].
+std::string path_of(const std::vector<std::string>& context) {
+  std::string path;
+  for (std::string_view step : context) {
+    if (step == "<root>") continue;
+    if (step.starts_with("[") && step.ends_with("]")) step = step.substr(1, step.size() - 2);
+    if (step.size() >= 2 && step.starts_with("\"") && step.ends_with("\"")) step = step.substr(1, step.size() - 2);
+    append_step(path, step);
+  }
+  return clean_text(path, kMostMessageBytes);
+}
+
+Problem problem(std::string field, std::string_view message) { return {"", 0, std::move(field), clean_text(message, kMostMessageBytes)}; }
+
+// "A part of it does not match" says nothing once the part itself was told.
+bool is_echo(const std::string& description) {
+  return description.starts_with("Failed to validate against schema") || description.starts_with("Failed to validate item");
+}
+
+}  // namespace
+
+struct JsonCheck::Compiled {
+  bool nothing = false;
+  bool anything = false;
+  valijson::Schema schema;
+};
+
+JsonCheck::JsonCheck(std::unique_ptr<const Compiled> compiled) : compiled_(std::move(compiled)) {}
+JsonCheck::JsonCheck(JsonCheck&&) noexcept = default;
+JsonCheck& JsonCheck::operator=(JsonCheck&&) noexcept = default;
+JsonCheck::~JsonCheck() = default;
+
+JsonCheck JsonCheck::nothing() {
+  auto compiled = std::make_unique<Compiled>();
+  compiled->nothing = true;
+  return JsonCheck(std::move(compiled));
+}
+
+Result<JsonCheck> JsonCheck::compile(std::string_view schema) {
+  auto compiled = std::make_unique<Compiled>();
+  if (schema.empty()) {
+    compiled->anything = true;
+    return JsonCheck(std::move(compiled));
+  }
+  try {
+    const auto json = nlohmann::json::parse(schema);
+    if (!json.is_object()) return fail(Error::Kind::invalid, "the schema is not a JSON object");
+    valijson::SchemaParser parser(valijson::SchemaParser::kDraft7);
+    parser.populateSchema(Adapter(json), compiled->schema);
+  } catch (const std::exception& error) {
+    return fail(Error::Kind::invalid, clean_text(error.what(), kMostMessageBytes));
+  }
+  return JsonCheck(std::move(compiled));
+}
+
+Problems JsonCheck::check(const std::string& text) const {
+  try {
+    const auto json = nlohmann::json::parse(text);
+    if (!json.is_object()) return {problem("", "must be a JSON object")};
+    if (compiled_->nothing && !json.empty()) return {problem(json.begin().key(), "there is no such setting: this action type has none")};
+    if (compiled_->nothing || compiled_->anything) return {};
+    valijson::Validator validator;
+    valijson::ValidationResults results;
+    if (validator.validate(compiled_->schema, Adapter(json), &results)) return {};
+    Problems problems;
+    for (const auto& error : results)
+      if (!is_echo(error.description) && problems.size() < kMostProblems)
+        problems.push_back(problem(path_of(error.context), error.description));
+    if (problems.empty()) problems.push_back(problem("", "does not match the schema"));
+    return problems;
+  } catch (const std::exception& error) {
+    return {problem("", error.what())};
+  }
+}
+
+std::string dotted_path(std::string_view json_pointer) {
+  std::string path;
+  while (!json_pointer.empty() && json_pointer.front() == '/') {
+    json_pointer.remove_prefix(1);
+    const auto end = std::min(json_pointer.find('/'), json_pointer.size());
+    std::string step;
+    for (std::size_t i = 0; i < end; ++i) {
+      const auto escape = json_pointer.substr(i, std::min<std::size_t>(2, end - i));
+      if (escape == "~1" || escape == "~0") {
+        step += escape == "~1" ? '/' : '~';
+        ++i;
+      } else {
+        step += json_pointer[i];
+      }
+    }
+    append_step(path, step);
+    json_pointer.remove_prefix(end);
+  }
+  path.append(json_pointer);  // not a pointer: kept as it is
+  return clean_text(path, kMostMessageBytes);
+}
+
+}  // namespace waybill

@@ -1,0 +1,39 @@
+// A JSON Schema (draft 7) that was compiled once and checks texts. valijson is behind this.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "core/error.h"
+#include "core/problem.h"
+
+namespace waybill {
+
+inline constexpr std::size_t kMostProblems = 20;
+inline constexpr std::size_t kMostMessageBytes = 300;
+
+// Safe from any thread.
+class JsonCheck {
+ public:
+  // An empty schema allows every object.
+  static Result<JsonCheck> compile(std::string_view schema);
+  // Only the empty object is good.
+  static JsonCheck nothing();
+  JsonCheck(JsonCheck&&) noexcept;
+  JsonCheck& operator=(JsonCheck&&) noexcept;
+  ~JsonCheck();
+
+  // At most kMostProblems; `field` is a path such as "headers.X-A" or "recipients[2]".
+  Problems check(const std::string& json) const;
+
+ private:
+  struct Compiled;
+  explicit JsonCheck(std::unique_ptr<const Compiled> compiled);
+  std::unique_ptr<const Compiled> compiled_;
+};
+
+// "/recipients/2/name" as "recipients[2].name".
+std::string dotted_path(std::string_view json_pointer);
+
+}  // namespace waybill

@@ -1,0 +1,43 @@
+// What a plugin says of itself, checked before any of it is used.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/action_types.h"
+#include "core/error.h"
+#include "senders/json_check.h"
+
+struct wb_action;
+struct wb_plugin;
+struct wb_str;
+
+namespace waybill {
+
+struct LoadedAction {
+  ActionType type;
+  const wb_action* action;
+  JsonCheck settings;
+  JsonCheck destination;
+};
+
+struct Descriptor {
+  std::string id;
+  std::string version;
+  std::uint32_t abi_minor = 0;
+  std::vector<LoadedAction> actions;
+};
+
+// An error says what is wrong, and after a line break what would fix it.
+Result<Descriptor> check_descriptor(const wb_plugin* plugin);
+
+// Runs one of the plugin's validate functions over a JSON object; null means nothing to check.
+Problems ask_plugin(std::int32_t (*validate)(wb_str, void (*)(void*, wb_str, wb_str), void*), const std::string& json);
+
+// Collects what a plugin reports: bounded and clean. The user pointer of report().
+struct Reported {
+  Problems problems;
+  static void report(void* self, wb_str path, wb_str message) noexcept;
+};
+
+}  // namespace waybill

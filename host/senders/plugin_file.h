@@ -1,0 +1,18 @@
+// Who may have written a plugin: its file and its folder must belong to root or to us, and nobody else may write to them.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+namespace waybill {
+
+struct FileFault {
+  std::string reason;
+  std::string remedy;
+};
+
+std::optional<FileFault> fault_in_folder(const std::filesystem::path& folder);
+std::optional<FileFault> fault_in_file(const std::filesystem::path& file);
+
+}  // namespace waybill

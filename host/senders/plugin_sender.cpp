@@ -1,0 +1,243 @@
+// A plugin's sender with its strand: how calls begin and end, and how the plugin is entered.
+#include "senders/plugin_sender.h"
+
+#include <algorithm>
+
+#include "senders/host_face.h"
+#include "senders/outcome_check.h"
+#include "senders/plugin_descriptor.h"
+#include "senders/plugin_text.h"
+
+namespace waybill {
+namespace {
+
+constexpr int kAttemptsPerTurn = 64;  // then sockets get their turn
+constexpr std::size_t kFlushAt = 256;
+
+Outcome plugin_error() {
+  return {.reason = "plugin_error", .detail = "the plugin threw an exception"};  // transient, maybe sent
+}
+
+}  // namespace
+
+PluginSender::PluginSender(SenderParts parts)
+    : parts_(std::move(parts)), http_(loop_, parts_.clock, parts_.secrets, parts_.http), face_{HostFace::make(), this} {
+  loop_.at_turn_end([this] { end_turn(); });
+}
+
+Result<std::unique_ptr<Sender>> PluginSender::create(SenderParts parts) {
+  std::unique_ptr<PluginSender> sender(new PluginSender(std::move(parts)));
+  Reported reported;
+  const auto& settings = sender->parts_.settings;
+  try {
+    sender->self_ = sender->parts_.action.create(&sender->face_.host, borrow(settings), &sender->vt_, &Reported::report, &reported);
+  } catch (...) {
+    return fail(Error::Kind::invalid, "the plugin's create threw an exception");
+  }
+  if (sender->self_ == nullptr) {
+    std::string why = "the plugin's create refused";
+    for (const auto& problem : reported.problems) why += "; " + to_string(problem);
+    return fail(Error::Kind::invalid, clean_text(why, 1000));
+  }
+  const auto* vt = sender->vt_;
+  if (vt == nullptr || vt->send == nullptr || vt->cancel == nullptr || vt->get_extension == nullptr || vt->destroy == nullptr)
+    return fail(Error::Kind::invalid, "the plugin's create gave a sender without all of its functions");
+  sender->thread_ = std::thread([self = sender.get()] { self->run(); });
+  return sender;
+}
+
+PluginSender::~PluginSender() {
+  while (thread_.joinable()) join(Seconds{60});
+}
+
+void PluginSender::run() {
+  strand_ = std::this_thread::get_id();
+  loop_.run();
+  const std::lock_guard lock(mutex_);
+  finished_ = true;
+  finish_.notify_all();
+}
+
+bool PluginSender::join(Millis within) {
+  std::unique_lock lock(mutex_);
+  closing_ = true;
+  schedule();
+  if (!finish_.wait_for(lock, within, [this] { return finished_; })) return false;
+  lock.unlock();
+  if (thread_.joinable()) thread_.join();
+  return true;
+}
+
+void PluginSender::schedule() {
+  if (std::exchange(scheduled_, true)) return;
+  loop_.post([this] { work(); });
+}
+
+void PluginSender::send(std::vector<Attempt> attempts) {
+  const auto now = parts_.clock.now();
+  const std::lock_guard lock(mutex_);
+  for (auto& attempt : attempts) {
+    const auto deadline = now + attempt.deadline;
+    inbox_.push_back({std::move(attempt), deadline});
+  }
+  schedule();
+}
+
+bool PluginSender::withdraw(CallId call) {
+  const std::lock_guard lock(mutex_);
+  const auto found = std::find_if(inbox_.begin(), inbox_.end(), [&](const Queued& queued) { return queued.attempt.call == call; });
+  if (found == inbox_.end()) return false;
+  inbox_.erase(found);
+  return true;
+}
+
+void PluginSender::cancel(CallId call) {
+  const std::lock_guard lock(mutex_);
+  to_cancel_.push_back(call);
+  schedule();
+}
+
+void PluginSender::ended(CallId call) {
+  if (on_strand()) {
+    const auto found = calls_.find(call.value);
+    if (found == calls_.end()) {
+      withdraw(call);  // the plugin guessed the number of a call that had not begun
+      return;
+    }
+    found->second.ended = true;
+    ended_.push_back(call.value);
+    return;
+  }
+  const std::lock_guard lock(mutex_);
+  ended_outside_.push_back(call);
+  schedule();
+}
+
+std::optional<Clock::Monotonic> PluginSender::inside_plugin_since() const {
+  const auto since = inside_since_.load(std::memory_order_relaxed);
+  if (since == 0) return std::nullopt;
+  return Clock::Monotonic(Clock::Monotonic::duration(since));
+}
+
+void PluginSender::left(std::uint64_t call, bool threw) {
+  inside_since_.store(0, std::memory_order_relaxed);
+  if (threw) {
+    misbehaved("threw", call);
+    const auto found = calls_.find(call);
+    if (found != calls_.end() && !found->second.ended && parts_.completions.complete({call}, plugin_error())) ++completed_;
+  }
+  forget_ended();
+}
+
+// One turn's work: what was asked from outside, then attempts, so many that sockets do not wait for long.
+void PluginSender::work() {
+  const bool closing = take_commands();
+  for (int i = 0; i < kAttemptsPerTurn; ++i) {
+    if (parts_.type.blocking && !calls_.empty()) break;  // end_turn() schedules the next
+    std::unique_lock lock(mutex_);
+    if (inbox_.empty()) break;
+    auto queued = std::move(inbox_.front());
+    inbox_.pop_front();
+    lock.unlock();
+    begin(std::move(queued));
+    if (completed_ >= kFlushAt) {
+      completed_ = 0;
+      parts_.completions.flush();
+    }
+  }
+  if (closing)
+    for (const auto& [id, call] : calls_) ended_.push_back(id);
+  if (parts_.type.blocking) return;
+  const std::lock_guard lock(mutex_);
+  if (!inbox_.empty()) schedule();
+}
+
+bool PluginSender::take_commands() {
+  std::vector<CallId> to_cancel;
+  bool closing;
+  {
+    const std::lock_guard lock(mutex_);
+    scheduled_ = false;
+    closing = closing_;
+    to_cancel.swap(to_cancel_);
+    for (const auto call : ended_outside_) {
+      ended_.push_back(call.value);
+      std::erase_if(inbox_, [&](const Queued& queued) { return queued.attempt.call == call; });
+    }
+    ended_outside_.clear();
+  }
+  for (const auto call : ended_)
+    if (const auto found = calls_.find(call); found != calls_.end()) found->second.ended = true;
+  forget_ended();
+  for (const auto call : to_cancel) {
+    const auto found = calls_.find(call.value);
+    if (found == calls_.end() || found->second.ended) continue;
+    enter(call.value, [&] { vt_->cancel(self_, wb_call{call.value}); });
+  }
+  return closing;
+}
+
+void PluginSender::begin(Queued queued) {
+  const auto id = queued.attempt.call.value;
+  auto& call = calls_[id];
+  call.job = std::move(queued.attempt.job);
+  call.deadline = queued.deadline;
+  call.action_id = std::to_string(call.job->delivery.value);
+  const auto& job = *call.job;
+  const auto left = std::chrono::duration_cast<Millis>(call.deadline - parts_.clock.now());
+  call.view = {.size = sizeof(wb_job),
+               .attempt = job.attempt,
+               .maybe_sent_before = job.maybe_sent_before ? 1u : 0u,
+               .deadline_ms = std::max<std::int64_t>(1, left.count()),
+               .action_id = borrow(call.action_id),
+               .target = borrow(job.contract->target),
+               .idempotency_key = borrow(job.idempotency_key),
+               .destination = borrow(job.contract->destination),
+               .payload = borrow(job.payload),
+               .context = borrow(job.context.empty() ? std::string_view("{}") : std::string_view(job.context))};
+  enter(id, [&] { vt_->send(self_, wb_call{id}, &call.view); });
+}
+
+// Calls that have ended, now that the strand is outside the plugin: their fetches are cancelled (the plugin is still told),
+// their timers vanish, their job goes.
+void PluginSender::forget_ended() {
+  while (!ended_.empty()) {
+    const auto id = ended_.back();
+    ended_.pop_back();
+    auto node = calls_.extract(id);
+    if (!node) continue;
+    for (const auto fetch : node.mapped().fetches) http_.cancel(fetch);
+    for (const auto timer : node.mapped().timers) cancel_timer(timer);
+  }
+}
+
+void PluginSender::end_turn() {
+  forget_ended();
+  if (std::exchange(completed_, 0) != 0) parts_.completions.flush();
+  const std::lock_guard lock(mutex_);
+  if (parts_.type.blocking && calls_.empty() && !inbox_.empty()) schedule();
+  if (!closing_ || destroyed_ || !calls_.empty() || !inbox_.empty() || http_.open() != 0) return;
+  destroyed_ = true;
+  loop_.post([this] {
+    enter(0, [&] { vt_->destroy(self_); });
+    loop_.stop();
+  });
+}
+
+std::int32_t PluginSender::complete(wb_call call, const wb_outcome* said) {
+  auto checked = check_outcome(said, parts_.type);
+  const auto detail = checked.fault == "undeclared_reason" ? checked.outcome.detail : std::string();
+  const bool known = parts_.completions.complete({call.id}, std::move(checked.outcome));
+  if (known && !checked.fault.empty()) misbehaved(checked.fault, call.id, detail);
+  if (on_strand())
+    ++completed_;
+  else
+    parts_.completions.flush();
+  return known ? 0 : 1;
+}
+
+void PluginSender::misbehaved(std::string_view how, std::uint64_t call, std::string_view detail) {
+  parts_.misbehaviour->record(parts_.type.name, how, call, detail);
+}
+
+}  // namespace waybill

@@ -1,0 +1,140 @@
+// A plugin's sender with its strand: one thread on which the plugin is entered, with HTTP and timers of its own.
+#pragma once
+
+#include <waybill/plugin.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "core/action_types.h"
+#include "execute/misbehaviour.h"
+#include "execute/sender.h"
+#include "services/event_loop.h"
+#include "services/http_client.h"
+#include "services/secrets.h"
+#include "telemetry/log.h"
+
+namespace waybill {
+
+struct SenderParts {
+  const ActionType& type;
+  const wb_action& action;
+  std::string settings;  // JSON object
+  HttpClientSettings http;
+  std::shared_ptr<const Secrets> secrets;
+  std::shared_ptr<Misbehaviour> misbehaviour;
+  const Clock& clock;
+  Log& log;
+  Completions& completions;
+};
+
+// Safe from any thread where execute/sender.h says so; the rest belongs to the strand.
+class PluginSender final : public Sender {
+ public:
+  // An error when the plugin's create refuses.
+  static Result<std::unique_ptr<Sender>> create(SenderParts parts);
+  ~PluginSender() override;
+
+  void send(std::vector<Attempt> attempts) override;
+  bool withdraw(CallId call) override;
+  void cancel(CallId call) override;
+  void ended(CallId call) override;
+  std::optional<Clock::Monotonic> inside_plugin_since() const override;
+  bool join(Millis within) override;
+
+  // What host_face.cpp needs to serve the plugin.
+  const SenderParts& parts() const { return parts_; }
+  std::int32_t complete(wb_call call, const wb_outcome* said);
+  std::uint64_t fetch(wb_call call, const wb_http_request* request, wb_http_done done, void* user);
+  void abort_fetch(std::uint64_t fetch);
+  std::uint64_t start_timer(wb_call call, std::int64_t delay_ms, void (*fire)(void*), void* user);
+  void cancel_timer(std::uint64_t timer);
+  void misbehaved(std::string_view how, std::uint64_t call, std::string_view detail = {});
+
+ private:
+  struct Queued {
+    Attempt attempt;
+    Clock::Monotonic deadline;
+  };
+  struct Call {
+    std::shared_ptr<const Job> job;
+    std::string action_id;
+    wb_job view{};
+    Clock::Monotonic deadline;
+    std::vector<std::uint64_t> fetches;
+    std::vector<std::uint64_t> timers;
+    bool ended = false;
+  };
+  struct Timer {
+    std::uint64_t call;
+    EventLoop::TimerId loop_timer;
+    void (*fire)(void*);
+    void* user;
+  };
+  struct Face {  // the first member is what the plugin holds
+    wb_host host;
+    PluginSender* sender;
+  };
+  friend class HostFace;
+
+  explicit PluginSender(SenderParts parts);
+  bool on_strand() const { return std::this_thread::get_id() == strand_; }
+  void run();
+  void schedule();  // with mutex_ held
+  void work();
+  bool take_commands();
+  void begin(Queued queued);
+  // Every entry into the plugin goes through here.
+  template <class Entry>
+  void enter(std::uint64_t call, Entry entry) {
+    bool threw = false;
+    inside_since_.store(parts_.clock.now().time_since_epoch().count(), std::memory_order_relaxed);
+    try {
+      entry();
+    } catch (...) {
+      threw = true;
+    }
+    left(call, threw);
+  }
+  void left(std::uint64_t call, bool threw);
+  void forget_ended();
+  void fire(std::uint64_t timer);
+  void deliver(std::uint64_t call, std::uint64_t fetch, HttpResponse response, wb_http_done done, void* user);
+  void end_turn();
+
+  const SenderParts parts_;
+  EventLoop loop_;
+  HttpClient http_;
+  Face face_;
+  wb_sender* self_ = nullptr;
+  const wb_sender_vt* vt_ = nullptr;
+  std::atomic<Clock::Monotonic::rep> inside_since_{0};
+  std::atomic<std::thread::id> strand_{};
+
+  std::mutex mutex_;
+  std::deque<Queued> inbox_;          // guarded by mutex_
+  std::vector<CallId> to_cancel_;     // guarded by mutex_
+  std::vector<CallId> ended_outside_;  // guarded by mutex_
+  bool scheduled_ = false;            // guarded by mutex_
+  bool closing_ = false;              // guarded by mutex_
+  bool finished_ = false;             // guarded by mutex_
+  std::condition_variable finish_;
+
+  std::unordered_map<std::uint64_t, Call> calls_;
+  std::unordered_map<std::uint64_t, Timer> timers_;
+  std::vector<std::uint64_t> ended_;
+  std::vector<wb_header> header_views_;
+  std::uint64_t last_timer_ = 0;
+  std::size_t completed_ = 0;  // on the strand since the last flush
+  bool destroyed_ = false;
+  std::thread thread_;
+};
+
+}  // namespace waybill

@@ -1,0 +1,147 @@
+// What a sender's strand does for its plugin between calls: HTTP requests and timers, each belonging to an open call.
+#include <algorithm>
+
+#include "senders/plugin_sender.h"
+#include "senders/plugin_text.h"
+
+namespace waybill {
+namespace {
+
+constexpr std::size_t kMostHeaders = 256;
+constexpr std::size_t kMostBodyBytes = 64 << 20;
+
+static_assert(static_cast<int>(NetError::refused) == WB_NET_REFUSED && static_cast<int>(NetError::resolve) == WB_NET_RESOLVE &&
+              static_cast<int>(NetError::connect) == WB_NET_CONNECT && static_cast<int>(NetError::tls) == WB_NET_TLS &&
+              static_cast<int>(NetError::timeout) == WB_NET_TIMEOUT && static_cast<int>(NetError::broken) == WB_NET_BROKEN &&
+              static_cast<int>(NetError::cancelled) == WB_NET_CANCELLED);
+
+wb_reach reach_of(Reach reach) {
+  switch (reach) {
+    case Reach::not_sent: return WB_NOT_SENT;
+    case Reach::answered: return WB_ANSWERED;
+    default: return WB_MAYBE_SENT;
+  }
+}
+
+// What the client refuses.
+HttpRequest unusable() {
+  HttpRequest request;
+  request.method.clear();
+  return request;
+}
+
+HttpRequest request_of(const wb_http_request* asked) {
+  if (asked == nullptr || !WB_HAS(asked, body)) return unusable();
+  const auto url = view_of(asked->url);
+  const auto method = view_of(asked->method);
+  const auto body = view_of(asked->body);
+  const bool bad_headers = asked->header_count > kMostHeaders || (asked->headers == nullptr && asked->header_count != 0);
+  if (bad_headers || url.size() > kMostUrlBytes || method.size() > 16 || body.size() > kMostBodyBytes)
+    return unusable();
+  HttpRequest request{.method = std::string(method),
+                      .url = std::string(url),
+                      .headers = {},
+                      .body = std::string(body),
+                      .timeout = Millis(asked->timeout_ms),
+                      .deadline = {},
+                      .max_response_bytes = asked->max_response_bytes};
+  for (std::size_t i = 0; i < asked->header_count; ++i) {
+    const auto name = view_of(asked->headers[i].name);
+    const auto value = view_of(asked->headers[i].value);
+    if (name.size() > kMostUrlBytes || value.size() > kMostBodyBytes) return unusable();
+    request.headers.emplace_back(name, value);
+  }
+  return request;
+}
+
+}  // namespace
+
+std::uint64_t PluginSender::fetch(wb_call id, const wb_http_request* asked, wb_http_done done, void* user) try {
+  if (!on_strand() || done == nullptr) {
+    misbehaved(done == nullptr ? "fetch_without_done" : "fetch_off_strand", id.id);
+    return 0;
+  }
+  const auto found = calls_.find(id.id);
+  if (found == calls_.end() || found->second.ended) {
+    misbehaved("fetch_without_call", id.id);
+    return http_.fetch(unusable(), [this, done, user](std::uint64_t, HttpResponse response) {
+      response.error = NetError::cancelled;
+      deliver(0, 0, std::move(response), done, user);
+    });
+  }
+  auto& call = found->second;
+  auto request = request_of(asked);
+  // A little before the call's own end, so that the plugin hears of a timeout before the host cancels the call.
+  const auto left = call.deadline - parts_.clock.now();
+  request.deadline = call.deadline - std::clamp<Clock::Monotonic::duration>(left / 20, Millis{0}, Millis{100});
+  const auto fetch = http_.fetch(std::move(request), [this, done, user, call_id = id.id](std::uint64_t self, HttpResponse response) {
+    deliver(call_id, self, std::move(response), done, user);
+  });
+  call.fetches.push_back(fetch);
+  return fetch;
+} catch (...) {
+  return 0;
+}
+
+void PluginSender::deliver(std::uint64_t id, std::uint64_t fetch, HttpResponse response, wb_http_done done, void* user) {
+  if (const auto found = calls_.find(id); found != calls_.end()) std::erase(found->second.fetches, fetch);
+  header_views_.clear();
+  for (auto& [name, value] : response.headers) {
+    if (!is_valid_utf8(name) || !is_valid_utf8(value)) {
+      name = clean_text(name, name.size() * 3);
+      value = clean_text(value, value.size() * 3);
+    }
+    header_views_.push_back({borrow(name), borrow(value)});
+  }
+  const wb_http_response view{.size = sizeof(wb_http_response),
+                              .error = static_cast<wb_net_error>(response.error),
+                              .reach = reach_of(response.reach),
+                              .status = response.status,
+                              .truncated = response.truncated ? 1u : 0u,
+                              .retry_after_ms = response.retry_after ? response.retry_after->count() : -1,
+                              .headers = header_views_.data(),
+                              .header_count = header_views_.size(),
+                              .body = borrow(response.body),
+                              .error_text = borrow(response.error_text)};
+  enter(id, [&] { done(user, &view); });
+}
+
+void PluginSender::abort_fetch(std::uint64_t fetch) {
+  if (!on_strand()) return misbehaved("abort_off_strand", 0);
+  try {
+    http_.cancel(fetch);
+  } catch (...) {  // out of memory: the request ends by itself
+  }
+}
+
+std::uint64_t PluginSender::start_timer(wb_call id, std::int64_t delay_ms, void (*fire_plugin)(void*), void* user) try {
+  const auto found = on_strand() ? calls_.find(id.id) : calls_.end();
+  if (found == calls_.end() || found->second.ended || fire_plugin == nullptr) {
+    misbehaved(on_strand() ? "timer_without_call" : "timer_off_strand", id.id);
+    return 0;
+  }
+  const auto timer = ++last_timer_;
+  const auto delay = Millis(std::clamp<std::int64_t>(delay_ms, 0, 24LL * 3600 * 1000));
+  timers_.emplace(timer, Timer{id.id, loop_.after(delay, [this, timer] { fire(timer); }), fire_plugin, user});
+  found->second.timers.push_back(timer);
+  return timer;
+} catch (...) {
+  return 0;
+}
+
+void PluginSender::fire(std::uint64_t id) {
+  const auto node = timers_.extract(id);
+  const auto& timer = node.mapped();
+  if (const auto found = calls_.find(timer.call); found != calls_.end()) std::erase(found->second.timers, id);
+  enter(timer.call, [&] { timer.fire(timer.user); });
+}
+
+void PluginSender::cancel_timer(std::uint64_t id) {
+  if (!on_strand()) return misbehaved("timer_off_strand", 0);
+  const auto node = timers_.extract(id);
+  if (!node) return;
+  loop_.cancel(node.mapped().loop_timer);
+  if (const auto found = calls_.find(node.mapped().call); found != calls_.end()) std::erase(found->second.timers, id);
+}
+
+}  // namespace waybill

@@ -1,0 +1,48 @@
+// Makes senders from the loaded plugins and the operator's settings.
+#include "senders/sender_factory.h"
+
+#include "senders/plugin_sender.h"
+
+namespace waybill {
+
+PluginSenderFactory::PluginSenderFactory(const Catalogue& catalogue, const Config& config, std::shared_ptr<const Secrets> secrets,
+                                         const Clock& clock, Log& log, Metrics& metrics)
+    : catalogue_(catalogue),
+      settings_(config.senders),
+      limits_(config.limits),
+      secrets_(std::move(secrets)),
+      clock_(clock),
+      log_(log),
+      misbehaviour_(std::make_shared<Misbehaviour>(log, metrics)) {}
+
+Result<std::unique_ptr<Sender>> PluginSenderFactory::make(const std::string& action_type, Completions& completions) {
+  const auto* type = catalogue_.find(action_type);
+  if (type == nullptr) return fail(Error::Kind::not_found, "no plugin has the action type " + action_type);
+  const auto found = settings_.find(action_type);
+  const std::string settings = found == settings_.end() ? "{}" : found->second;
+  if (const auto problems = catalogue_.check_settings(action_type, settings); !problems.empty())
+    return fail(Error::Kind::invalid, "settings of " + action_type + ": " + to_string(problems.front()));
+  HttpClientSettings http{.per_host_name = limits_.per_host_name, .kept_connections = limits_.in_flight, .user_agent = "waybill", .allow = {}};
+  return PluginSender::create({.type = *type,
+                               .action = *catalogue_.action(action_type),
+                               .settings = settings,
+                               .http = std::move(http),
+                               .secrets = secrets_,
+                               .misbehaviour = misbehaviour_,
+                               .clock = clock_,
+                               .log = log_,
+                               .completions = completions});
+}
+
+std::size_t PluginSenderFactory::lanes(std::string_view action_type) const {
+  const auto* type = catalogue_.find(action_type);
+  if (type == nullptr) return 0;
+  return type->blocking ? limits_.blocking_workers : 1;
+}
+
+std::size_t PluginSenderFactory::calls_per_lane(std::string_view action_type) const {
+  const auto* type = catalogue_.find(action_type);
+  return type != nullptr && !type->blocking ? limits_.in_flight : 1;
+}
+
+}  // namespace waybill

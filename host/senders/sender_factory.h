@@ -1,0 +1,36 @@
+// Makes senders from the loaded plugins and the operator's settings.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "config/config.h"
+#include "execute/misbehaviour.h"
+#include "execute/sender.h"
+#include "senders/catalogue.h"
+#include "services/secrets.h"
+
+namespace waybill {
+
+// Safe from any thread. The catalogue, clock, log and metrics outlive it and its senders.
+class PluginSenderFactory final : public SenderFactory {
+ public:
+  PluginSenderFactory(const Catalogue& catalogue, const Config& config, std::shared_ptr<const Secrets> secrets, const Clock& clock,
+                      Log& log, Metrics& metrics);
+
+  Result<std::unique_ptr<Sender>> make(const std::string& action_type, Completions& completions) override;
+  std::size_t lanes(std::string_view action_type) const override;           // 0 when no plugin has it
+  std::size_t calls_per_lane(std::string_view action_type) const override;
+
+ private:
+  const Catalogue& catalogue_;
+  const std::map<std::string, std::string> settings_;
+  const Limits limits_;
+  const std::shared_ptr<const Secrets> secrets_;
+  const Clock& clock_;
+  Log& log_;
+  const std::shared_ptr<Misbehaviour> misbehaviour_;
+};
+
+}  // namespace waybill

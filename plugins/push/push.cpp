@@ -1,0 +1,36 @@
+// Action type push: submits one push notification to a normalised push gateway.
+#include "common/gateway.h"
+
+namespace {
+using namespace waybill::plugins;
+namespace wp = waybill::plugin;
+
+struct Push {
+  static constexpr const char* kPath = "/push/send";
+  static constexpr wb_reason kReasons[] = {wp::permanent("invalid_request"), wp::duplicate("duplicate_reference"),
+                                           wp::reason("provider_failure"), wp::permanent("unregistered_token")};
+
+  static void fill(const Json& payload, Json& request, std::string& problem) {
+    for (const auto* name : {"token", "title", "body"}) copy_string(payload, name, request, problem);
+    if (const auto* data = field(payload, "data")) {
+      if (data->is_object())
+        request["data"] = *data;
+      else
+        problem = "has a field data that is not an object";
+    }
+    if (!problem.empty()) return;
+    if (!has_text(request, "token"))
+      problem = "has no field token";
+    else if (!has_text(request, "title") && !has_text(request, "body") && !request.contains("data"))
+      problem = "has none of title, body and data";
+  }
+};
+
+constexpr auto kPush = wp::action<GatewaySender<Push>>("push")
+                           .settings_schema(kTimeoutSettings)
+                           .destination_schema(kGatewayDestination)
+                           .reasons(Push::kReasons)
+                           .validate_destination<check_gateway_destination>();
+}  // namespace
+
+WAYBILL_PLUGIN("waybill.push", "1.0.0", kPush);

@@ -1,0 +1,134 @@
+// The architecture as host/LAYERS states it: who may include whom, what CMake links, and where the heavy libraries live.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include "docs/source_tree.h"
+
+namespace waybill::testing {
+namespace {
+
+using Layers = std::map<std::string, std::set<std::string>>;
+
+Layers stated_layers() {
+  Layers layers;
+  for (const auto& line : lines_of(source_folder() / "host/LAYERS")) {
+    const auto colon = line.find(':');
+    if (line.empty() || line[0] == '#' || colon == std::string::npos) continue;
+    std::istringstream words(line.substr(colon + 1));
+    auto& allowed = layers[line.substr(0, colon)];
+    for (std::string word; words >> word;) allowed.insert(word);
+  }
+  return layers;
+}
+
+// The layer of a file in host/: its folder, or its own name if it stands in host/ itself.
+std::string layer_of(const std::filesystem::path& file) {
+  auto part = std::next(file.begin());
+  return part->string();
+}
+
+std::vector<std::string> includes_of(const std::filesystem::path& file) {
+  static const std::regex kInclude(R"(^\s*#\s*include\s*[<"]([^>"]+)[>"])");
+  std::vector<std::string> names;
+  for (const auto& line : lines_of(source_folder() / file))
+    if (std::smatch found; std::regex_search(line, found, kInclude)) names.push_back(found[1]);
+  return names;
+}
+
+// H4: a stage of the road knows only the stages it is allowed to know
+TEST(TheLayers, EveryIncludeInTheHostIsAllowed) {
+  const auto layers = stated_layers();
+  ASSERT_GT(layers.size(), 10u);
+  const auto files = files_below("host", {".h", ".cpp"});
+  ASSERT_GT(files.size(), 20u);
+  for (const auto& file : files) {
+    const auto layer = layer_of(file);
+    ASSERT_TRUE(layers.contains(layer)) << layer << " is not in host/LAYERS";
+    for (const auto& included : includes_of(file)) {
+      const auto other = included.substr(0, included.find('/'));
+      if (other == included || other == layer || !layers.contains(other)) continue;
+      EXPECT_TRUE(layers.at(layer).contains(other)) << file << " includes " << included << ", which host/LAYERS does not allow";
+    }
+  }
+}
+
+TEST(TheLayers, AreTheOnesThatCMakeLinks) {
+  Layers linked;
+  const auto text = text_of(source_folder() / "host/CMakeLists.txt");
+  const std::regex call(R"(waybill_layer\(([^)]*)\))");
+  for (auto it = std::sregex_iterator(text.begin(), text.end(), call); it != std::sregex_iterator(); ++it) {
+    std::istringstream words((*it)[1]);
+    std::string name;
+    words >> name;
+    bool uses = false;
+    linked[name];
+    for (std::string word; words >> word;) {
+      if (word == "USES" || word == "LIBRARIES")
+        uses = word == "USES";
+      else if (uses)
+        linked[name].insert(word);
+    }
+  }
+  auto stated = stated_layers();
+  stated.erase("main.cpp");
+  EXPECT_EQ(linked, stated);
+}
+
+TEST(TheLayers, HaveNoCircle) {
+  auto left = stated_layers();
+  for (bool removed = true; removed && !left.empty();) {
+    removed = false;
+    for (auto it = left.begin(); it != left.end(); ++it) {
+      const bool leaf = std::none_of(it->second.begin(), it->second.end(), [&](const auto& used) { return left.contains(used); });
+      if (!leaf) continue;
+      left.erase(it);
+      removed = true;
+      break;
+    }
+  }
+  EXPECT_TRUE(left.empty()) << "a circle through " << left.begin()->first;
+}
+
+TEST(TheLayers, KeepEachHeavyLibraryInItsOwnFolderAndOutOfHeaders) {
+  struct Rule {
+    std::string prefix;
+    std::set<std::string> folders;
+  };
+  const std::vector<Rule> rules{{"pqxx/", {"store"}},        {"libpq-fe.h", {"store"}},     {"curl/", {"services"}},
+                                {"boost/dll", {"senders"}},  {"boost/beast", {"api"}},      {"boost/asio", {"api"}},
+                                {"spdlog/", {"telemetry"}},  {"prometheus/", {"telemetry"}}, {"yaml-cpp/", {"config"}},
+                                {"CLI/", {"cli"}},           {"valijson/", {"senders"}}};
+  std::set<std::string> met;
+  for (const auto& file : files_below("host", {".h", ".cpp"}))
+    for (const auto& included : includes_of(file)) {
+      for (const auto& rule : rules) {
+        if (!included.starts_with(rule.prefix)) continue;
+        met.insert(rule.prefix);
+        EXPECT_TRUE(rule.folders.contains(layer_of(file))) << file << " includes " << included;
+      }
+      const bool json = included.starts_with("nlohmann/") && included != "nlohmann/json_fwd.hpp";
+      EXPECT_FALSE(json && file.extension() == ".h") << file << " is a header and includes " << included;
+    }
+  for (const auto* used : {"curl/", "boost/dll", "boost/beast", "spdlog/", "yaml-cpp/"}) EXPECT_TRUE(met.contains(used)) << used;
+}
+
+// H2
+TEST(TheHost, NamesNoPlugin) {
+  static const std::regex kName(R"rx("(sms|push|webhook|email_raw|email_template|happyfox_template|govuk_notify|ses)")rx");
+  for (const auto& file : files_below("host", {".h", ".cpp"})) {
+    int number = 0;
+    for (const auto& line : lines_of(source_folder() / file)) {
+      ++number;
+      const auto code = line.substr(0, line.find("//"));
+      EXPECT_FALSE(std::regex_search(code, kName)) << file << ":" << number << ": " << line;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace waybill::testing

@@ -1,0 +1,188 @@
+// The subcommands: what they print, what they change, and how they end.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <array>
+#include <cctype>
+#include <thread>
+
+#include "support/world.h"
+
+namespace waybill::testing {
+namespace {
+
+using nlohmann::json;
+
+class Commands : public World {
+ protected:
+  json explain(const std::string& id) {
+    const auto result = installation().command({"explain", id, "--json"});
+    EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
+    return json::parse(result.out);
+  }
+  // What `explain` says to people, in lower case.
+  std::string explained(const std::string& id) {
+    auto text = installation().command({"explain", id}).out;
+    for (auto& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    return text;
+  }
+  std::int64_t versions() { return sql().number("SELECT count(*) FROM waybill.schema_migrations"); }
+};
+
+TEST_F(Commands, HelpIsThereForEachAndAWrongCallEndsWithTwo) {
+  const std::vector<std::vector<std::string>> commands{{"serve"}, {"check"}, {"migrate"}, {"plugin", "list"}, {"token", "create"},
+                                                       {"token", "revoke"}, {"explain"}, {"reload"}};
+  for (auto arguments : commands) {
+    arguments.insert(arguments.begin(), waybill_program().string());
+    arguments.emplace_back("--help");
+    const auto result = run({.arguments = arguments});
+    EXPECT_EQ(result.exit_code, 0) << arguments[1];
+    EXPECT_NE(result.out.find("--config"), std::string::npos) << arguments[1] << ": " << result.out;
+  }
+  EXPECT_EQ(run({.arguments = {waybill_program().string(), "dance"}}).exit_code, 2);
+  EXPECT_EQ(run({.arguments = {waybill_program().string(), "serve", "--colour"}}).exit_code, 2);
+}
+
+// M13
+TEST_F(Commands, CheckNamesTheFileAndPlaceInTheConfiguration) {
+  setup.more = "limits: {in_flight: lots}\ncolour: red\n";
+  const auto result = installation().command({"check"});
+  const auto said = result.out + result.err;
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_NE(said.find("waybill.yaml:"), std::string::npos) << said;
+  EXPECT_NE(said.find("limits.in_flight"), std::string::npos) << said;
+  EXPECT_NE(said.find("colour"), std::string::npos) << said;
+  EXPECT_EQ(installation().command({"serve"}).exit_code, 1);
+}
+
+TEST_F(Commands, CheckNamesAMissingSecret) {
+  setup.more = "secrets:\n  partner: {env: NO_SUCH_VARIABLE_HERE}\n";
+  const auto result = installation().command({"check"});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_NE((result.out + result.err).find("NO_SUCH_VARIABLE_HERE"), std::string::npos) << result.out << result.err;
+  const auto good = installation().command({"check"}, {{"NO_SUCH_VARIABLE_HERE", "s3cret-value"}});
+  EXPECT_EQ(good.exit_code, 0) << good.out << good.err;
+  EXPECT_EQ((good.out + good.err).find("s3cret-value"), std::string::npos);
+}
+
+// H2
+TEST_F(Commands, PluginListShowsWhatIsLoaded) {
+  const auto result = installation().command({"plugin", "list", "--json"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  const auto text = json::parse(result.out).dump();
+  for (const auto* word : {"sms", "push", "webhook", "sms.so"}) EXPECT_NE(text.find(word), std::string::npos) << word << " in " << text;
+  const auto plain = installation().command({"plugin", "list"});
+  EXPECT_EQ(plain.exit_code, 0);
+  EXPECT_NE(plain.out.find("webhook"), std::string::npos) << plain.out;
+}
+
+// M12
+TEST_F(Commands, MigratingTwiceDoesNothingTheSecondTime) {
+  EXPECT_EQ(installation().command({"migrate"}).exit_code, 0);
+  const auto once = versions();
+  EXPECT_GE(once, 1);
+  EXPECT_EQ(installation().command({"migrate"}).exit_code, 0);
+  EXPECT_EQ(versions(), once);
+}
+
+// M18
+TEST_F(Commands, ManyMayMigrateAtOnce) {
+  installation();
+  std::array<int, 6> codes{};
+  {
+    std::vector<std::jthread> all;
+    for (auto& code : codes) all.emplace_back([&] { code = installation().command({"migrate"}).exit_code; });
+  }
+  for (const auto code : codes) EXPECT_EQ(code, 0);
+  EXPECT_EQ(sql().number("SELECT count(*) - count(DISTINCT version) FROM waybill.schema_migrations"), 0);
+  EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.organisations"), 1);
+}
+
+// M18
+TEST_F(Commands, ANewerSchemaIsRefused) {
+  EXPECT_EQ(installation().command({"migrate"}).exit_code, 0);
+  sql().execute("INSERT INTO waybill.schema_migrations (version, name) VALUES (9999, 'from the future')");
+  for (const auto* command : {"migrate", "serve"}) {
+    const auto result = installation().command({command});
+    EXPECT_EQ(result.exit_code, 1) << command;
+    EXPECT_NE((result.out + result.err).find("9999"), std::string::npos) << command << ": " << result.out << result.err;
+  }
+}
+
+// M12
+TEST_F(Commands, WithoutMigrationAtStartAnEmptyDatabaseIsRefused) {
+  setup.more = "";
+  const auto result = installation().command({"serve"}, {{"WAYBILL_DATABASE_MIGRATE", "false"}});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_NE((result.out + result.err).find("migrate"), std::string::npos) << result.out << result.err;
+}
+
+// M3
+TEST_F(Commands, ExplainSaysThatAnIntentIsDone) {
+  post_intent(client(), sms_intent("done", "sms.deadline"), 30);
+  wait_for_end(client(), "done");
+  EXPECT_NE(explained("done").find("accepted"), std::string::npos) << explained("done");
+  EXPECT_NE(explain("done").dump().find("accepted"), std::string::npos);
+}
+
+// M3
+TEST_F(Commands, ExplainSaysThatAnIntentWaitsForItsDueTime) {
+  setup.retry = "{kind: fixed, delay: 1h}";
+  setup.registry = registry_of({target("sms.long", "sms", gateway.url(), "deadline", 36000, {"invalid_request"})});
+  gateway.by_default(Reply::reject("provider_failure"));
+  post_intent(client(), sms_intent("later", "sms.long"), 30);
+  EXPECT_NE(explained("later").find("due"), std::string::npos) << explained("later");
+  EXPECT_NE(explained("later").find("provider_failure"), std::string::npos) << explained("later");
+}
+
+// M3
+TEST_F(Commands, ExplainSaysWhichHostHasAnIntentInHand) {
+  gateway.by_default(Reply::accept_when_released());
+  post_intent(client(), sms_intent("now", "sms.patient"));
+  ASSERT_TRUE(gateway.wait_for_count("now", 1));
+  EXPECT_NE(explain("now").dump().find("claimed"), std::string::npos) << explain("now");
+  gateway.release();
+}
+
+// M3, H2
+TEST_F(Commands, ExplainSaysThatThePluginIsMissing) {
+  gateway.script("orphan", {Reply::reject("provider_failure")});
+  post_intent(client(), sms_intent("orphan", "sms.patient"), 30);
+  EXPECT_EQ(host().terminate(), 0);
+  installation().remove_plugin("sms");
+  installation().write_registry(registry_of({target("push.only", "push", gateway.url(), "one_shot", 0, {"invalid_request"})}));
+  restart_host();
+  EXPECT_EQ(client().get("/readyz").status, 200);  // the missing plugin holds up its own work only
+  post_intent(client(), push_intent("other", "push.only"), 30);
+  EXPECT_EQ(wait_for_end(client(), "other")["status"], "accepted");
+  EXPECT_NE(explained("orphan").find("plugin"), std::string::npos) << explained("orphan");
+  EXPECT_EQ(get_intent(client(), "orphan")["status"], "pending");
+  installation().add_plugin(built_plugin("sms"));
+  gateway.script("orphan", {Reply::accept()});
+  EXPECT_EQ(host().terminate(), 0);
+  restart_host();
+  EXPECT_EQ(wait_for_end(client(), "orphan")["status"], "accepted");
+}
+
+// M3
+TEST_F(Commands, ExplainSaysThatTheTargetIsResting) {
+  gateway.by_default(Reply::http_error(401));  // our credentials are refused: the same would happen to every other one
+  post_intent(client(), intent("first", "hook.attempts", {{"n", 1}}), 30);
+  post_intent(client(), intent("second", "hook.attempts", {{"n", 2}}));
+  EXPECT_NE(explained("second").find("due"), std::string::npos) << explained("second");
+  EXPECT_EQ(get_intent(client(), "second")["status"], "pending");
+}
+
+// M3
+TEST_F(Commands, ExplainDoesNotKnowAStranger) {
+  host();
+  const auto result = installation().command({"explain", "nobody"});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_NE((result.out + result.err).find("nobody"), std::string::npos);
+}
+
+// M13
+TEST_F(Commands, ReloadWithoutAHostFails) { EXPECT_EQ(installation().command({"reload"}).exit_code, 1); }
+
+}  // namespace
+}  // namespace waybill::testing

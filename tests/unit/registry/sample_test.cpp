@@ -1,0 +1,154 @@
+// M13: the sample registry that users copy: it loads, its schema agrees with the loader, and no damage to it does harm.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+#include <valijson/adapters/nlohmann_json_adapter.hpp>
+#include <valijson/schema.hpp>
+#include <valijson/schema_parser.hpp>
+#include <valijson/validation_results.hpp>
+#include <valijson/validator.hpp>
+
+#include "registry/located_json.h"
+#include "registry/registry.h"
+#include "registry/targets_file.h"
+#include "unit/registry/fake_action_types.h"
+
+namespace waybill {
+namespace {
+
+using testing::FakeActionTypes;
+using testing::joined;
+
+const std::filesystem::path kFolder = std::filesystem::path(WAYBILL_SOURCE_DIR) / "registry";
+
+std::string text_of(const std::filesystem::path& file) {
+  std::ifstream in(file);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+class TargetsSchema {
+ public:
+  TargetsSchema() : json_(nlohmann::json::parse(text_of(kFolder / "schemas/targets.schema.json"))) {
+    valijson::SchemaParser parser(valijson::SchemaParser::kDraft7);
+    parser.populateSchema(valijson::adapters::NlohmannJsonAdapter(json_), schema_);
+  }
+  bool accepts(const nlohmann::json& json) {
+    valijson::Validator validator(valijson::Validator::kStrongTypes);
+    return validator.validate(schema_, valijson::adapters::NlohmannJsonAdapter(json), nullptr);
+  }
+
+ private:
+  nlohmann::json json_;
+  valijson::Schema schema_;
+};
+
+nlohmann::json sample() { return nlohmann::json::parse(without_comments(text_of(kFolder / "targets.json"))); }
+
+TEST(SampleRegistry, LoadsWithOneTargetOfEachKind) {
+  const auto registry = load_registry(kFolder, FakeActionTypes{});
+  ASSERT_TRUE(registry) << joined(registry.error());
+  ASSERT_EQ(registry->targets().size(), 5u);
+  const auto* orders = registry->find("orders.webhook");
+  ASSERT_NE(orders, nullptr);
+  EXPECT_EQ(orders->destination, R"({"secret":"orders","url":"http://localhost:8082/orders"})");
+  EXPECT_EQ(orders->max_attempts, 4u);
+  EXPECT_EQ(registry->find("sms.realtime")->max_acceptance, Seconds{30});
+  EXPECT_EQ(registry->find("push.realtime")->action_type, "push");
+  EXPECT_EQ(registry->find("sms.campaign")->policy, Policy::max_attempts);
+  EXPECT_EQ(registry->find("sms.otp")->policy, Policy::one_shot);
+  EXPECT_EQ(registry->find("sms"), nullptr);
+  EXPECT_EQ(registry->find("zzz"), nullptr);
+}
+
+TEST(SampleRegistry, PassesItsSchema) {
+  EXPECT_TRUE(TargetsSchema().accepts(sample()));
+  EXPECT_EQ(sample()["$schema"], "./schemas/targets.schema.json");
+}
+
+// Each change is refused by the schema and by the loader alike.
+TEST(TargetsSchema, RefusesWhatTheLoaderRefuses) {
+  struct Change {
+    const char* name;
+    const char* patch;  // a merge patch for the first target, which has policy deadline
+  };
+  const Change changes[] = {
+      {"unknown field", R"({"maxAtempts": 3})"},
+      {"no name", R"({"submissionTarget": null})"},
+      {"empty name", R"({"submissionTarget": ""})"},
+      {"blank name", R"({"submissionTarget": " "})"},
+      {"no type", R"({"gatewayType": null})"},
+      {"type that cannot be", R"({"gatewayType": "SMS"})"},
+      {"no url", R"({"gatewayUrl": null})"},
+      {"other scheme", R"({"gatewayUrl": "ftp://localhost"})"},
+      {"no host", R"({"gatewayUrl": "http:///x"})"},
+      {"user in url", R"({"gatewayUrl": "http://u@localhost"})"},
+      {"fragment", R"({"gatewayUrl": "http://localhost/#a"})"},
+      {"no policy", R"({"policy": null})"},
+      {"unknown policy", R"({"policy": "sometimes"})"},
+      {"no seconds", R"({"maxAcceptanceSeconds": null})"},
+      {"zero seconds", R"({"maxAcceptanceSeconds": 0})"},
+      {"too many seconds", R"({"maxAcceptanceSeconds": 31536001})"},
+      {"seconds as text", R"({"maxAcceptanceSeconds": "30"})"},
+      {"half a second", R"({"maxAcceptanceSeconds": 0.5})"},
+      {"attempts with deadline", R"({"maxAttempts": 3})"},
+      {"seconds with one_shot", R"({"policy": "one_shot"})"},
+      {"attempts with one_shot", R"({"policy": "one_shot", "maxAcceptanceSeconds": null, "maxAttempts": 3})"},
+      {"seconds with max_attempts", R"({"policy": "max_attempts", "maxAttempts": 3})"},
+      {"no attempts", R"({"policy": "max_attempts", "maxAcceptanceSeconds": null})"},
+      {"zero attempts", R"({"policy": "max_attempts", "maxAcceptanceSeconds": null, "maxAttempts": 0})"},
+      {"too many attempts", R"({"policy": "max_attempts", "maxAcceptanceSeconds": null, "maxAttempts": 1001})"},
+      {"no outcomes", R"({"terminalOutcomes": null})"},
+      {"outcomes as text", R"({"terminalOutcomes": "invalid_request"})"},
+      {"empty outcomes", R"({"terminalOutcomes": []})"},
+      {"empty outcome", R"({"terminalOutcomes": [""]})"},
+      {"outcome twice", R"({"terminalOutcomes": ["invalid_request", "invalid_request"]})"},
+      {"accepted", R"({"terminalOutcomes": ["accepted"]})"},
+      {"destination as text", R"({"destination": "orders"})"},
+      {"url in destination", R"({"destination": {"url": "http://x"}})"}};
+  TargetsSchema schema;
+  for (const auto& change : changes) {
+    auto json = sample();
+    json["targets"][0].merge_patch(nlohmann::json::parse(change.patch));
+    EXPECT_FALSE(schema.accepts(json)) << change.name;
+    EXPECT_FALSE(read_targets(json.dump(), "t", FakeActionTypes{})) << change.name;
+  }
+  for (const auto* whole : {R"([])", R"({})", R"({"targets": []})", R"({"targets": [7]})"}) {
+    EXPECT_FALSE(schema.accepts(nlohmann::json::parse(whole))) << whole;
+    EXPECT_FALSE(read_targets(whole, "t", FakeActionTypes{})) << whole;
+  }
+}
+
+TEST(SampleRegistry, SurvivesEveryMissingByteEveryCutAndEveryWrongByte) {
+  const auto whole = text_of(kFolder / "targets.json");
+  const FakeActionTypes types;
+  std::size_t refused = 0;
+  const auto check = [&](const std::string& text) {
+    const auto targets = read_targets(text, "t", types);
+    if (targets) {
+      ASSERT_FALSE(targets->empty());
+      return;
+    }
+    ++refused;
+    ASSERT_FALSE(targets.error().empty());
+    const auto lines = std::count(text.begin(), text.end(), '\n') + 1;
+    for (const auto& problem : targets.error()) {
+      ASSERT_EQ(problem.file, "t");
+      ASSERT_FALSE(problem.message.empty());
+      ASSERT_GT(problem.line, 0);
+      ASSERT_LE(problem.line, lines);
+    }
+  };
+  for (std::size_t at = 0; at < whole.size(); ++at) {
+    check(whole.substr(0, at));
+    check(std::string(whole).erase(at, 1));
+    for (char byte : {'\0', '"', '\n', '\xFF', '}'}) check(std::string(whole).replace(at, 1, 1, byte));
+    if (HasFatalFailure()) FAIL() << "at byte " << at;
+  }
+  EXPECT_GT(refused, whole.size());
+}
+
+}  // namespace
+}  // namespace waybill

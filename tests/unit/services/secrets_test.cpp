@@ -1,0 +1,98 @@
+// Secrets by name, and signatures with them.  H4 (secrets never enter a plugin)
+#include "services/secrets.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "services/sign.h"
+
+namespace waybill {
+namespace {
+
+using Kind = SecretReference::Kind;
+
+std::string hex(const Mac& mac) {
+  std::string out;
+  for (const auto byte : mac) {
+    out += "0123456789abcdef"[byte >> 4];
+    out += "0123456789abcdef"[byte & 15];
+  }
+  return out;
+}
+
+std::vector<std::string> sign(const Secrets& secrets, std::string_view name, std::vector<std::string_view> parts) {
+  std::vector<std::string> macs;
+  if (!sign_hmac_sha256(secrets, name, parts, [&](const Mac& mac) { macs.push_back(hex(mac)); })) macs.push_back("unknown");
+  return macs;
+}
+
+class SecretFiles : public ::testing::Test {
+ protected:
+  SecretFiles() {
+    std::string name = ::testing::TempDir() + "secretsXXXXXX";
+    folder_ = mkdtemp(name.data());
+  }
+  ~SecretFiles() override { std::filesystem::remove_all(folder_); }
+  std::string file(const std::string& name, const std::string& content) {
+    const auto path = folder_ / name;
+    std::ofstream(path, std::ios::binary) << content;
+    return path.string();
+  }
+  std::filesystem::path folder_;
+};
+
+TEST_F(SecretFiles, ComeFromVariablesAndFilesWithoutTheTrailingNewline) {
+  setenv("WAYBILL_UNIT_SECRET", "from the environment", 1);
+  const auto secrets = Secrets::resolve({{"a", {{Kind::environment, "WAYBILL_UNIT_SECRET"}}},
+                                         {"b", {{Kind::file, file("new", "newer\n")}, {Kind::file, file("old", "older\r\n")}}}});
+  ASSERT_TRUE(secrets);
+  EXPECT_EQ(secrets->find("a")->front().expose(), "from the environment");
+  ASSERT_EQ(secrets->find("b")->size(), 2u);
+  EXPECT_EQ(secrets->find("b")->at(0).expose(), "newer");
+  EXPECT_EQ(secrets->find("b")->at(1).expose(), "older");
+  EXPECT_EQ(secrets->find("c"), nullptr);
+}
+
+TEST_F(SecretFiles, EveryMissingOneIsAProblemThatNamesItAndNoValue) {
+  unsetenv("WAYBILL_UNIT_MISSING");
+  const auto secrets = Secrets::resolve({{"a", {{Kind::environment, "WAYBILL_UNIT_MISSING"}}},
+                                         {"b", {{Kind::file, "/nowhere/at/all"}}},
+                                         {"c", {{Kind::file, file("empty", "\n")}}},
+                                         {"d", {{Kind::file, file("broken", "whsec_hunter2!")}}}});
+  ASSERT_FALSE(secrets);
+  ASSERT_EQ(secrets.error().size(), 4u);
+  EXPECT_EQ(secrets.error()[0].field, "secrets.a");
+  EXPECT_NE(secrets.error()[0].message.find("WAYBILL_UNIT_MISSING"), std::string::npos);
+  EXPECT_NE(secrets.error()[1].message.find("/nowhere/at/all"), std::string::npos);
+  EXPECT_NE(secrets.error()[2].message.find("empty"), std::string::npos);
+  EXPECT_EQ(secrets.error()[3].message.find("hunter2"), std::string::npos);
+}
+
+TEST(Signature, IsTheHmacOfTheJoinedParts) {
+  // RFC 4231, test case 2
+  const Secrets secrets(Secrets::Values{{"k", {Secret("Jefe")}}});
+  const auto macs = sign(secrets, "k", {"what do ya want ", "", "for nothing?"});
+  ASSERT_EQ(macs.size(), 1u);
+  EXPECT_EQ(macs[0], "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+}
+
+TEST(Signature, UsesAStandardWebhookSecretDecoded) {
+  const Secrets secrets(Secrets::Values{{"hook", {Secret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")}}});
+  const auto macs = sign(secrets, "hook", {"msg_p5jXN8AQM9LWM0D4loKWxJek", ".", "1614265330", ".", R"({"test": 2432232314})"});
+  // base64 g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE= of the published example
+  EXPECT_EQ(macs, std::vector<std::string>{"83484cf52b04f8e4cf2531adfed9882ad4b2665137b852442d594d20e2c9d4e1"});
+}
+
+TEST(Signature, IsMadeWithEverySecretOfARotationTheNewerFirst) {
+  const Secrets both(Secrets::Values{{"k", {Secret("new"), Secret("old")}}});
+  const Secrets apart(Secrets::Values{{"new", {Secret("new")}}, {"old", {Secret("old")}}});
+  const auto macs = sign(both, "k", {"text"});
+  EXPECT_EQ(macs, (std::vector<std::string>{sign(apart, "new", {"text"})[0], sign(apart, "old", {"text"})[0]}));
+  EXPECT_EQ(sign(both, "other", {"text"}), std::vector<std::string>{"unknown"});
+}
+
+}  // namespace
+}  // namespace waybill

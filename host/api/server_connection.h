@@ -63,7 +63,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::optional<Response> parse();
   std::optional<Response> check_head();
   std::optional<Response> refusal_of(ErrorCode error) const;
-  void skip_empty_lines();
+  bool skip_empty_lines();
 
   boost::asio::awaitable<std::optional<Response>> answer(const Route& route, Request request);
   boost::asio::awaitable<std::optional<Mailbox::Answer>> next_answer();

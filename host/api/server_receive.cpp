@@ -80,7 +80,7 @@ asio::awaitable<Connection::ErrorCode> Connection::read_more(std::size_t size) {
 
 // Takes in what the buffer holds of this request, and no more.
 std::optional<Response> Connection::parse() {
-  if (head_bytes_ == 0) skip_empty_lines();
+  if (head_bytes_ == 0 && !skip_empty_lines()) return std::nullopt;
   while (buffer_.size() > 0 && !parser_->is_done()) {
     const bool in_head = !parser_->is_header_done();
     ErrorCode error;
@@ -100,10 +100,11 @@ std::optional<Response> Connection::parse() {
   return std::nullopt;
 }
 
-// RFC 9112, 2.2: an empty line before the request line is passed over.
-void Connection::skip_empty_lines() {
+// RFC 9112, 2.2: an empty line before the request line is passed over. False while it is not known to be one.
+bool Connection::skip_empty_lines() {
   const auto bytes = [&] { return std::string_view(static_cast<const char*>(buffer_.data().data()), buffer_.size()); };
   while (bytes().starts_with("\r\n")) buffer_.consume(2);
+  return bytes() != "\r";
 }
 
 std::optional<Response> Connection::check_head() {

@@ -61,6 +61,7 @@ Result<std::string> endpoint_of(std::string_view url) {
   if (url.size() > kMostUrlBytes) return refuse("the URL is longer than 8 KiB");
   const auto bad = [](char c) { return static_cast<unsigned char>(c) <= 0x20 || c == 0x7f; };
   if (std::any_of(url.begin(), url.end(), bad)) return refuse("the URL contains a space or a control character");
+  if (url.find("://") == std::string_view::npos) return refuse("the URL does not begin with http:// or https://");
   const std::unique_ptr<CURLU, FreeUrl> parsed(curl_url());  // curl's own parser: what is checked is what is called
   if (!parsed || curl_url_set(parsed.get(), CURLUPART_URL, std::string(url).c_str(), CURLU_NON_SUPPORT_SCHEME) != CURLUE_OK)
     return refuse("the URL is malformed");

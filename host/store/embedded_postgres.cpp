@@ -137,6 +137,20 @@ Result<void> make_cluster(const fs::path& folder, const fs::path& programs, cons
 
 }  // namespace
 
+Result<EmbeddedPostgres::Lock> EmbeddedPostgres::Lock::take(const fs::path& file, int kind) {
+  Lock lock;
+  lock.descriptor_ = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (lock.descriptor_ < 0 || flock(lock.descriptor_, kind) != 0)
+    return fail(Error::Kind::invalid, "database.embedded: cannot lock " + file.string() + ": " + std::strerror(errno));
+  return lock;
+}
+
+EmbeddedPostgres::Lock::~Lock() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+bool EmbeddedPostgres::Lock::become_exclusive() { return flock(descriptor_, LOCK_EX | LOCK_NB) == 0; }
+
 Result<std::unique_ptr<EmbeddedPostgres>> EmbeddedPostgres::start(const fs::path& given, Log& log) {
   const fs::path folder = fs::absolute(given).lexically_normal();
   const fs::path data = folder / "data", server_log = folder / "postgresql.log", control_log = folder / "pg_ctl.log";
@@ -148,12 +162,10 @@ Result<std::unique_ptr<EmbeddedPostgres>> EmbeddedPostgres::start(const fs::path
   const auto sockets = socket_folder(folder, *user);
   if (!sockets) return tl::unexpected(sockets.error());
 
-  const int lock = open((folder / "waybill.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (lock < 0 || flock(lock, LOCK_EX) != 0)
-    return fail(Error::Kind::invalid, "database.embedded: cannot lock " + (folder / "waybill.lock").string() + ": " + std::strerror(errno));
-  // From here on the lock is the object's, which closes it in every case. pg_ctl's "status" is 0 when a server runs.
-  std::unique_ptr<EmbeddedPostgres> server(
-      new EmbeddedPostgres(folder, *programs, "host=" + sockets->string() + " user=waybill dbname=postgres", lock, log));
+  const auto turn = Lock::take(folder / "turn.lock", LOCK_EX);  // starting and stopping: one process at a time
+  if (!turn) return tl::unexpected(turn.error());
+  auto use = Lock::take(folder / "use.lock", LOCK_SH);
+  if (!use) return tl::unexpected(use.error());
   if (auto made = make_cluster(folder, *programs, *sockets, *user); !made) return tl::unexpected(made.error());
   if (run(*user, {*programs / "pg_ctl", "status", "-D", data}, "/dev/null") == 0) {
     log.info("database.embedded.reused", {{"folder", folder.string()}});
@@ -164,20 +176,19 @@ Result<std::unique_ptr<EmbeddedPostgres>> EmbeddedPostgres::start(const fs::path
       return fail(Error::Kind::unavailable, "database.embedded: the server does not start: " + last_lines(control_log) + " | " + last_lines(server_log));
     log.info("database.embedded.started", {{"folder", folder.string()}});
   }
-  flock(lock, LOCK_SH);
-  return server;
+  return std::unique_ptr<EmbeddedPostgres>(
+      new EmbeddedPostgres(folder, *programs, "host=" + sockets->string() + " user=waybill dbname=postgres", std::move(*use), log));
 }
 
-EmbeddedPostgres::EmbeddedPostgres(fs::path folder, fs::path programs, std::string url, int lock, Log& log)
-    : folder_(std::move(folder)), programs_(std::move(programs)), url_(std::move(url)), lock_(lock), log_(log) {}
+EmbeddedPostgres::EmbeddedPostgres(fs::path folder, fs::path programs, std::string url, Lock use, Log& log)
+    : folder_(std::move(folder)), programs_(std::move(programs)), url_(std::move(url)), use_(std::move(use)), log_(log) {}
 
 EmbeddedPostgres::~EmbeddedPostgres() {
-  if (flock(lock_, LOCK_EX | LOCK_NB) == 0) {  // nobody else uses it
-    if (const auto user = server_user())
-      if (run(*user, {programs_ / "pg_ctl", "stop", "-w", "-m", "fast", "-s", "-D", folder_ / "data"}, "/dev/null") == 0)
-        log_.info("database.embedded.stopped", {{"folder", folder_.string()}});
-  }
-  close(lock_);
+  const auto turn = Lock::take(folder_ / "turn.lock", LOCK_EX);
+  if (!turn || !use_.become_exclusive()) return;  // somebody else still uses it
+  const auto user = server_user();
+  if (user && run(*user, {programs_ / "pg_ctl", "stop", "-w", "-m", "fast", "-s", "-D", folder_ / "data"}, "/dev/null") == 0)
+    log_.info("database.embedded.stopped", {{"folder", folder_.string()}});
 }
 
 }  // namespace waybill

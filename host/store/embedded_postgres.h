@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "core/error.h"
 #include "telemetry/log.h"
@@ -20,11 +21,24 @@ class EmbeddedPostgres {
   const std::string& url() const { return url_; }
 
  private:
-  EmbeddedPostgres(std::filesystem::path folder, std::filesystem::path programs, std::string url, int lock, Log& log);
+  // An flock on a file; gone with the process, however it ends.
+  class Lock {
+   public:
+    static Result<Lock> take(const std::filesystem::path& file, int kind);
+    Lock(Lock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+    ~Lock();
+    bool become_exclusive();
+
+   private:
+    Lock() = default;
+    int descriptor_ = -1;
+  };
+
+  EmbeddedPostgres(std::filesystem::path folder, std::filesystem::path programs, std::string url, Lock use, Log& log);
   std::filesystem::path folder_;
   std::filesystem::path programs_;
   std::string url_;
-  int lock_;  // descriptor: a shared flock on <folder>/waybill.lock
+  Lock use_;  // shared, on <folder>/use.lock
   Log& log_;
 };
 

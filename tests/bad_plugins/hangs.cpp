@@ -1,0 +1,28 @@
+// Never comes back from send, in both kinds of sender; the target "good" is accepted, so that a new sender can show its worth.
+#include <unistd.h>
+
+#include "kit.h"
+
+namespace {
+
+void send(wb_sender* self, wb_call call, const wb_job* job) {
+  while (kit::view(job->target) != "good") pause();
+  const auto made = kit::outcome(WB_ACCEPTED);
+  kit::of(self).host->complete(kit::of(self).host, call, &made);
+}
+
+constexpr wb_sender_vt kTable{&send, &kit::no_cancel, &kit::no_extension, &kit::destroy};
+
+wb_sender* create(const wb_host* host, wb_str, const wb_sender_vt** vt, wb_report, void*) {
+  *vt = &kTable;
+  return kit::make(host);
+}
+
+constexpr wb_action kHangs = kit::action("hangs", &create);
+constexpr wb_action kBlocking = kit::action("hangs_blocking", &create, WB_BLOCKING);
+constexpr const wb_action* kActions[] = {&kHangs, &kBlocking};
+constexpr wb_plugin kPlugin = kit::plugin("test.hangs", kActions, 2);
+
+}  // namespace
+
+const wb_plugin* wb_plugin_v1(void) noexcept { return &kPlugin; }

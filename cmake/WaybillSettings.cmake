@@ -26,6 +26,9 @@ endif()
 add_library(waybill_settings INTERFACE)
 target_compile_options(waybill_settings INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wno-missing-field-initializers
   $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  target_compile_options(waybill_settings INTERFACE $<$<CONFIG:Release>:-Wno-restrict>)  # g++ 12 warns of "..." + std::string at -O3
+endif()
 if(WAYBILL_WERROR)
   target_compile_options(waybill_settings INTERFACE -Werror)
 endif()

@@ -35,7 +35,9 @@ void read_schema(const Value& value, Name, Config& config) {
 
 void read_embedded(const Value& value, Name, Config& config) { value.path(config.database.embedded); }
 void read_migrate(const Value& value, Name, Config& config) { value.flag(config.database.migrate); }
-void read_log_level(const Value& value, Name, Config& config) { value.word(config.log_level, {"debug", "info", "warn", "error"}); }
+void read_log_level(const Value& value, Name, Config& config) {
+  value.word(config.log_level, {"debug", "info", "warn", "error"});
+}
 void read_log_format(const Value& value, Name, Config& config) { value.word(config.log_format, {"auto", "json", "pretty"}); }
 
 // Readers of the plain kinds. Durations are given in milliseconds.

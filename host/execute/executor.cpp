@@ -161,7 +161,9 @@ Executor::Executor(SenderFactory& factory, const Clock& clock, ExecutorSettings 
                    Metrics& metrics)
     : core_(std::make_unique<Core>(factory, clock, settings, std::move(sink), log, metrics)) {}
 
-Executor::~Executor() = default;
+Executor::~Executor() {
+  if (!core_->stopping) core_->stop(Millis{0});
+}
 
 void Executor::start(std::vector<Job> jobs) {
   if (!jobs.empty()) core_->start(std::move(jobs));

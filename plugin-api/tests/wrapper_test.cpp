@@ -1,4 +1,5 @@
 // The C++ wrapper on the fake host: nothing that a plugin throws gets out, and every fact gets across.
+#include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
 
 #include "waybill/plugin.hpp"
@@ -149,6 +150,14 @@ TEST(Wrapper, AMissingCallbackIsThePluginsError) {  // H5
   auto sender = host.make_sender("thrower");
   host.answer(Answer::http(200));
   EXPECT_EQ(sender->attempt(job("null callback")).reason, "plugin_error");
+}
+
+TEST(Wrapper, ThrowingAfterCompletingIsADoubleCompletion) {  // H5
+  FakeHost host(&kPlugin);
+  auto sender = host.make_sender("thrower");
+  Outcome first;
+  EXPECT_NONFATAL_FAILURE(first = sender->attempt(job("complete and throw")), "was completed twice");
+  EXPECT_EQ(first.verdict, WB_ACCEPTED) << "the first one counts";
 }
 
 TEST(Wrapper, ATimerCallbackMayDropItsOwnTimer) {

@@ -66,7 +66,7 @@ void send(wb_sender* self, wb_call call, const wb_job* job) {
     accept(host, {call.id + 1'000'000});
     return accept(host, call);
   }
-  if (what == "never" || what == "late") return;  // late: completed by cancel of another call, long after
+  if (what == "never") return;
   if (what == "other_thread") {
     std::thread([host, call] { accept(host, call); }).detach();
     return;

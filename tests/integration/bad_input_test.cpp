@@ -175,21 +175,21 @@ TEST_F(BadInput, WrongMethodsAndPathsAreRefused) {
 TEST_F(BadInput, WhatIsTooLargeIsRefusedBeforeItIsTaken) {
   const auto big_id = body_with_id("\"" + std::string(10 << 20, 'x') + "\"");
   HttpClient own(host().port());
-  expect_refusal(own.request("POST", "/v1/intents", big_id), 413, "payload_too_large", "id of 10 MB");
+  expect_refusal(own.request("POST", "/v1/intents", big_id), 413, "body_too_large", "id of 10 MB");
   HttpClient other(host().port());
-  expect_refusal(other.request("POST", "/v1/intents", std::string((1 << 20) + 1, ' ')), 413, "payload_too_large", "one byte more than 1 MiB");
+  expect_refusal(other.request("POST", "/v1/intents", std::string((1 << 20) + 1, ' ')), 413, "body_too_large", "one byte more than 1 MiB");
   HttpClient third(host().port());
   const auto head = third.request("GET", "/healthz", "", {{"X-Long", std::string(17 << 10, 'x')}});
-  expect_refusal(head, 431, "header_too_large", "header of 17 KiB");
+  expect_refusal(head, 431, "headers_too_large", "header of 17 KiB");
   HttpClient fourth(host().port());
   const auto claimed = fourth.exchange(raw("POST /v1/intents HTTP/1.1\r\nContent-Length: 99999999999"));
   ASSERT_TRUE(claimed);
-  expect_refusal(*claimed, 413, "payload_too_large", "a length nobody sends");
+  expect_refusal(*claimed, 413, "body_too_large", "a length nobody sends");
   HttpClient fifth(host().port());
   const auto chunk = "100000\r\n" + std::string(1 << 20, ' ') + "\r\n";
   const auto chunked = fifth.exchange(raw("POST /v1/intents HTTP/1.1\r\nTransfer-Encoding: chunked", chunk + chunk + "0\r\n\r\n"));
   ASSERT_TRUE(chunked);
-  expect_refusal(*chunked, 413, "payload_too_large", "chunks of 2 MiB");
+  expect_refusal(*chunked, 413, "body_too_large", "chunks of 2 MiB");
 }
 
 // M4
@@ -214,7 +214,7 @@ TEST_F(BadInput, BytesThatAreNotHttpAreRefusedOrCutOff) {
     const auto response = own.exchange(request);
     if (response) {  // an answer is a refusal; none is a connection closed on purpose
       EXPECT_GE(response->status, 400) << request.substr(0, 60);
-      EXPECT_LT(response->status, 500) << request.substr(0, 60);
+      EXPECT_TRUE(response->status < 500 || response->status == 505) << request.substr(0, 60);  // 505: HTTP of another version
     }
     EXPECT_EQ(client().get("/healthz").status, 200) << request.substr(0, 60);
   }

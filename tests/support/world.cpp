@@ -1,6 +1,7 @@
 // The common fixture and the words that tests speak over HTTP.
 #include "support/world.h"
 
+#include <cctype>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -27,14 +28,27 @@ HttpResponse post_intent(HttpClient& client, const json& body, int wait_seconds)
   return client.request("POST", "/v1/intents" + query, body.dump());
 }
 
+std::string escaped(const std::string& text) {
+  static constexpr char kDigits[] = "0123456789ABCDEF";
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (std::isalnum(byte) != 0 || c == '-' || c == '_' || c == '.')
+      out += c;
+    else
+      out.append({'%', kDigits[byte >> 4], kDigits[byte & 15]});
+  }
+  return out;
+}
+
 json get_intent(HttpClient& client, const std::string& id) {
-  const auto response = client.get("/v1/intents/" + id);
+  const auto response = client.get("/v1/intents/" + escaped(id));
   if (response.status != 200) throw std::runtime_error("GET intent " + id + ": " + std::to_string(response.status) + " " + response.body);
   return response.json();
 }
 
 json history_of(HttpClient& client, const std::string& id) {
-  const auto response = client.get("/v1/intents/" + id + "/history");
+  const auto response = client.get("/v1/intents/" + escaped(id) + "/history");
   if (response.status != 200) throw std::runtime_error("history of " + id + ": " + std::to_string(response.status) + " " + response.body);
   return response.json();
 }

@@ -21,6 +21,7 @@ nlohmann::json intent(const std::string& id, const std::string& target, const nl
 nlohmann::json sms_intent(const std::string& id, const std::string& target);
 nlohmann::json push_intent(const std::string& id, const std::string& target);
 HttpResponse post_intent(HttpClient& client, const nlohmann::json& body, int wait_seconds = 0);
+std::string escaped(const std::string& text);  // percent-encoded, for a path or a form
 nlohmann::json get_intent(HttpClient& client, const std::string& id);
 nlohmann::json history_of(HttpClient& client, const std::string& id);
 // Waits until the intent is no longer pending, and returns its last state.

@@ -210,29 +210,28 @@ TEST_F(HttpServer, HeadersBeyondTheLimitAreRefused) {
   EXPECT_EQ(ask(get("/hello", "X: " + std::string(900, 'x') + "\r\n")).status, 200);
 }
 
-TEST_F(HttpServer, ManySmallHeadersCountTogether) {
+TEST_F(HttpServer, RequestLineAndHeadersCountTogether) {
   config_.limits.header_bytes = 1000;
   start();
-  auto peer = client();
-  ASSERT_TRUE(peer.send("GET /hello HTTP/1.1\r\nHost: x\r\n"));
-  for (int i = 0; i < 100 && peer.send("X-Small: 0123456789\r\n"); ++i) {
-  }
-  EXPECT_EQ(peer.receive().status, 431);
+  EXPECT_EQ(ask(get("/" + std::string(600, 'x'), "X: " + std::string(600, 'x') + "\r\n")).status, 431);
+  EXPECT_EQ(ask(get("/" + std::string(400, 'x'), "X: " + std::string(400, 'x') + "\r\n")).status, 404);
 }
 
 TEST_F(HttpServer, ABodyBeyondTheLimitIsRefusedAndTheClientSeesWhy) {
   config_.limits.body_bytes = 1000;
   start();
   EXPECT_EQ(ask(post(std::string(1000, 'x'))).status, 201);
-  for (const std::size_t size : {1001, 2'000'000}) {
-    auto peer = client();
-    const auto answer = peer.exchange(post(std::string(size, 'x')));
-    EXPECT_EQ(answer.status, 413) << size;
-    EXPECT_EQ(answer.code(), "body_too_large");
-    peer.finish_sending();
-    EXPECT_EQ(peer.until_close(), "");
-    EXPECT_FALSE(peer.was_reset());
-  }
+  const auto whole = post(std::string(2'000'000, 'x'));
+  auto peer = client();
+  ASSERT_TRUE(peer.send(whole.substr(0, 200)));
+  const auto answer = peer.receive();
+  EXPECT_EQ(answer.status, 413);
+  EXPECT_EQ(answer.code(), "body_too_large");
+  for (std::size_t at = 200; at < whole.size(); at += 1'000)
+    ASSERT_TRUE(peer.send(whole.substr(at, 1'000))) << "the server must take in the rest: a reset can overtake its answer";
+  peer.finish_sending();
+  EXPECT_EQ(peer.until_close(), "");
+  EXPECT_FALSE(peer.was_reset());
 }
 
 TEST_F(HttpServer, AChunkedBodyIsCountedAsItComes) {

@@ -19,15 +19,18 @@ registry: ./forms-and-targets
 plugins: /usr/lib/waybill
 port_file: ./var/port
 senders:
-  webhook: { timeout_ms: 10000, verify: true, note: "10", phone: +44123, id: 007, huge: 12345678901234567890123, share: 0.5, gone: ~ }
+  webhook: { timeout_ms: 10000, verify: true, note: "10", phone: +44123,
+             id: 007, huge: 12345678901234567890123, share: 0.5, gone: ~ }
 secrets:
   orders: { env: ORDERS_WEBHOOK_SECRET }
   billing: [ { file: ./secrets/billing-new }, { env: BILLING_OLD } ]
 retry:
   default: { kind: fixed, delay: 7s }
   webhook: { kind: exponential, delay: 30s, factor: 3, jitter: [0.5, 1.5], max_delay: 2h }
-limits: { in_flight: 1, per_target: 2, per_org: 3, per_host_name: 4, blocking_workers: 5, claim_batch: 6, http_connections: 7, body_bytes: 2048, header_bytes: 4096 }
-timeouts: { attempt: 11s, attempt_grace: 900ms, request_read: 12s, idle: 1m, drain: 0s, lease: 2h, poll: 50ms, takeover: 60ms, target_rest: 1d }
+limits: { in_flight: 1, per_target: 2, per_org: 3, per_host_name: 4, blocking_workers: 5,
+          claim_batch: 6, http_connections: 7, body_bytes: 2048, header_bytes: 4096 }
+timeouts: { attempt: 11s, attempt_grace: 900ms, request_read: 12s, idle: 1m,
+            drain: 0s, lease: 2h, poll: 50ms, takeover: 60ms, target_rest: 1d }
 log: { level: debug, format: json }
 )";
 

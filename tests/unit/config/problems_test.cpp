@@ -115,7 +115,7 @@ INSTANTIATE_TEST_SUITE_P(
         Broken{"DurationWithAFraction", "timeouts:\n  poll: 1.5s\n", 3, "timeouts.poll", "must be a duration"},
         Broken{"DurationUnit", "timeouts:\n  poll: 5min\n", 3, "timeouts.poll", "must be a duration"},
         Broken{"DurationTooShort", "timeouts:\n  poll: 9ms\n", 3, "timeouts.poll", "from 10ms to 1h"},
-        Broken{"DurationOverflowing", "timeouts:\n  poll: 9223372036854775807d\n", 3, "timeouts.poll", "must be a duration"},
+        Broken{"DurationOverflowing", "timeouts:\n  poll: 8825400613783079d\n", 3, "timeouts.poll", "must be a duration"},
         Broken{"LeaseTooShort", "timeouts:\n  attempt: 40s\n  lease: 42s\n", 4, "timeouts.lease",
                "must be longer than attempt + attempt_grace + 1s, which is 42s, not 42s"},
         Broken{"AttemptTooLongForTheDefaultLease", "timeouts:\n  attempt: 5m\n", 0, "timeouts.lease", "which is 302s, not 1m"},

@@ -1,0 +1,95 @@
+// A configuration, a registry and a secret in a folder of their own, and the process that serves them.
+#include "bench/host.h"
+
+#include <signal.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "bench/interrupt.h"
+#include "support/http_client.h"
+
+namespace waybill::bench {
+namespace {
+
+constexpr std::chrono::seconds kStart{60};
+constexpr std::size_t kLogShown = 4000;
+constexpr auto kSecret = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=";  // no secret: it signs for a receiver on loopback
+
+std::string variable_of(const std::string& key) {
+  std::string name = "WAYBILL_";
+  for (const char c : key) name += c == '.' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return name;
+}
+
+std::string registry(std::uint16_t port) {
+  const nlohmann::json target{{"submissionTarget", kTarget},
+                              {"gatewayType", "webhook"},
+                              {"gatewayUrl", "http://127.0.0.1:" + std::to_string(port) + "/hook"},
+                              {"policy", "max_attempts"},
+                              {"maxAttempts", 5},
+                              {"terminalOutcomes", {"gone"}},
+                              {"destination", {{"secret", "bench"}}}};
+  return nlohmann::json{{"targets", {target}}}.dump(2) + "\n";
+}
+
+}  // namespace
+
+const std::map<std::string, std::string>& default_settings() {
+  static const std::map<std::string, std::string> settings{{"limits.in_flight", "2048"},     {"limits.per_target", "2048"},
+                                                           {"limits.per_org", "2048"},       {"limits.per_host_name", "1024"},
+                                                           {"limits.claim_batch", "1000"},   {"log.level", "warn"}};
+  return settings;
+}
+
+Host::Host(const HostProgram& program, const std::string& database_url, std::uint16_t receiver_port) {
+  if (!std::filesystem::exists(program.program)) throw std::runtime_error("there is no " + program.program.string() + ": build it, or say --program");
+  if (!std::filesystem::exists(program.plugins / "webhook.so"))
+    throw std::runtime_error("there is no webhook.so in " + program.plugins.string() + ": build it, or say --plugins");
+  std::filesystem::create_directory(folder_.path() / "registry");
+  testing::write_file(folder_.path() / "registry/targets.json", registry(receiver_port));
+  testing::write_file(folder_.path() / "secret", kSecret);
+  testing::write_file(folder_.path() / "waybill.yaml", "listen: 127.0.0.1:0\nport_file: ./port\nauth: none\ndatabase: { url: \"" + database_url +
+                                                           "\" }\nregistry: ./registry\nplugins: \"" + program.plugins.string() +
+                                                           "\"\nsecrets: { bench: { file: ./secret } }\n");
+  std::map<std::string, std::string> environment;
+  for (const auto* settings : {&default_settings(), &program.settings})
+    for (const auto& [key, value] : *settings) environment[variable_of(key)] = value;
+  const auto log = folder_.path() / "log";
+  process_ = std::make_unique<testing::Process>(testing::Command{.arguments = {program.program, "serve", "--config", folder_.path() / "waybill.yaml"},
+                                                                 .environment = environment,
+                                                                 .folder = folder_.path(),
+                                                                 .out = log,
+                                                                 .err = log});
+  const auto up = [&] {
+    if (!process_->running()) return true;
+    if (port_ == 0) port_ = static_cast<std::uint16_t>(std::atoi(testing::read_file(folder_.path() / "port").c_str()));
+    if (port_ == 0) return false;
+    const auto ready = testing::HttpClient(port_).try_request("GET", "/readyz");
+    return ready && ready->status == 200;
+  };
+  const bool in_time = wait_until(up, kStart, std::chrono::milliseconds(20));
+  check_running();
+  if (!in_time) throw std::runtime_error("the host did not get ready:\n" + log_end());
+}
+
+Host::~Host() { stop(); }
+
+void Host::check_running() const {
+  if (!process_->running()) throw std::runtime_error("the host has ended by itself:\n" + log_end());
+}
+
+void Host::stop() {
+  process_->signal(SIGTERM);
+  if (!process_->wait(std::chrono::seconds(30))) process_->signal(SIGKILL);
+}
+
+std::string Host::log_end() const {
+  const auto text = testing::read_file(folder_.path() / "log");
+  return text.substr(text.size() > kLogShown ? text.size() - kLogShown : 0);
+}
+
+}  // namespace waybill::bench

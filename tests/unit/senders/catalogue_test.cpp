@@ -1,0 +1,157 @@
+// Loading plugins: what is taken, and what is refused by name, never at the cost of the others.  H1 H2 H5
+#include "senders/catalogue.h"
+
+#include <gtest/gtest.h>
+#include <waybill/plugin.h>
+
+#include <fstream>
+
+#include "unit/senders/plugin_folder.h"
+
+namespace waybill {
+namespace {
+
+using testing::PluginFolder;
+
+// The refusal of the only file of a folder.
+RefusedPlugin refusal(const std::filesystem::path& folder) {
+  const auto catalogue = Catalogue::load(folder);
+  EXPECT_TRUE(catalogue->loaded().empty());
+  if (catalogue->refused().size() != 1) return {"", "refused " + std::to_string(catalogue->refused().size()), ""};
+  EXPECT_FALSE(catalogue->refused().front().remedy.empty());
+  return catalogue->refused().front();
+}
+
+bool mentions(const std::string& text, std::string_view what) { return text.find(what) != std::string::npos; }
+
+TEST(Catalogue, AFileInTheFolderIsAllItTakes) {
+  const PluginFolder folder{"good"};
+  const auto catalogue = Catalogue::load(folder.path());
+  EXPECT_TRUE(catalogue->refused().empty());
+  ASSERT_EQ(catalogue->loaded().size(), 1u);
+  EXPECT_EQ(catalogue->loaded()[0].file, "good.so");
+  EXPECT_EQ(catalogue->loaded()[0].id, "test.good");
+  EXPECT_EQ(catalogue->names(), (std::vector<std::string>{"good", "good_blocking"}));
+  const auto* type = catalogue->find("good");
+  ASSERT_NE(type, nullptr);
+  EXPECT_FALSE(type->blocking);
+  EXPECT_TRUE(catalogue->find("good_blocking")->blocking);
+  ASSERT_EQ(type->reasons.size(), 2u);
+  EXPECT_EQ(type->reasons[0].name, "invalid_request");
+  EXPECT_TRUE(type->reasons[0].permanent);
+  EXPECT_TRUE(type->reasons[1].duplicate);
+  EXPECT_EQ(catalogue->find("nobody"), nullptr);
+  EXPECT_EQ(catalogue->action("nobody"), nullptr);
+  EXPECT_NE(catalogue->action("good"), nullptr);
+}
+
+TEST(Catalogue, WhatIsNoPluginIsRefusedByName) {
+  EXPECT_TRUE(mentions(refusal(PluginFolder{"no_symbol"}.path()).reason, "does not export wb_plugin_v1"));
+  EXPECT_TRUE(mentions(refusal(PluginFolder{"wrong_major"}.path()).reason, "ABI major 2"));
+  EXPECT_TRUE(mentions(refusal(PluginFolder{"newer_minor"}.path()).reason, "needs a host of ABI 1.7"));
+  EXPECT_TRUE(mentions(refusal(PluginFolder{"null_create"}.path()).reason, "null_create has no create"));
+  EXPECT_TRUE(mentions(refusal(PluginFolder{"throws_in_entry"}.path()).reason, "threw"));
+  EXPECT_EQ(refusal(PluginFolder{"no_symbol"}.path()).file, "no_symbol.so");
+}
+
+TEST(Catalogue, AFileThatIsNoLibraryIsRefusedWithTheLoadersOwnWords) {
+  const PluginFolder folder{};
+  std::ofstream(folder.path() / "text.so") << "This is not an ELF file, however long it may be. " << std::string(500, '.');
+  std::filesystem::permissions(folder.path() / "text.so", std::filesystem::perms(0644));
+  const auto refused = refusal(folder.path());
+  EXPECT_EQ(refused.file, "text.so");
+  EXPECT_TRUE(mentions(refused.reason, "invalid ELF header")) << refused.reason;
+}
+
+TEST(Catalogue, OtherFilesAreNoneOfItsBusiness) {
+  const PluginFolder folder{"good"};
+  std::ofstream(folder.path() / "README.md") << "text";
+  EXPECT_TRUE(Catalogue::load(folder.path())->refused().empty());
+}
+
+TEST(Catalogue, TheFirstByFileNameKeepsAnActionType) {
+  const PluginFolder folder{"second_good", "good"};
+  const auto catalogue = Catalogue::load(folder.path());
+  ASSERT_EQ(catalogue->loaded().size(), 1u);
+  EXPECT_EQ(catalogue->loaded()[0].file, "good.so");
+  ASSERT_EQ(catalogue->refused().size(), 1u);
+  EXPECT_EQ(catalogue->refused()[0].file, "second_good.so");
+  EXPECT_TRUE(mentions(catalogue->refused()[0].reason, "good.so"));
+}
+
+TEST(Catalogue, AGoodPluginLoadsInTheMidstOfBadOnes) {
+  const PluginFolder folder{"bad_create", "no_symbol", "wrong_major", "newer_minor", "null_create", "throws_in_entry", "good"};
+  const auto catalogue = Catalogue::load(folder.path());
+  EXPECT_EQ(catalogue->refused().size(), 5u);
+  EXPECT_NE(catalogue->find("good"), nullptr);
+}
+
+TEST(Catalogue, WhatOthersMayWriteToIsRefused) {
+  PluginFolder folder{};
+  const auto file = folder.add("good", "good.so");
+  for (const unsigned mode : {0664u, 0646u}) {
+    std::filesystem::permissions(file, std::filesystem::perms(mode));
+    const auto refused = refusal(folder.path());
+    EXPECT_EQ(refused.file, "good.so");
+    EXPECT_TRUE(mentions(refused.reason, "may write"));
+    EXPECT_TRUE(mentions(refused.remedy, "chmod go-w"));
+  }
+  std::filesystem::permissions(file, std::filesystem::perms(0644));
+  std::filesystem::permissions(folder.path(), std::filesystem::perms(0777));
+  EXPECT_EQ(refusal(folder.path()).file, folder.path().string());
+  std::filesystem::permissions(folder.path(), std::filesystem::perms(0755));
+  EXPECT_EQ(Catalogue::load(folder.path())->loaded().size(), 1u);
+}
+
+TEST(Catalogue, ALinkIsNotAPlugin) {
+  PluginFolder elsewhere{"good"};
+  const PluginFolder folder{};
+  std::filesystem::create_symlink(elsewhere.path() / "good.so", folder.path() / "good.so");
+  EXPECT_TRUE(mentions(refusal(folder.path()).reason, "not a regular file"));
+}
+
+TEST(Catalogue, AMissingFolderIsARefusalToo) {
+  EXPECT_EQ(refusal("/nowhere/plugins").file, "/nowhere/plugins");
+}
+
+TEST(Catalogue, ADestinationIsHeldAgainstTheSchemaAndThenShownToThePlugin) {
+  const PluginFolder folder{"picky"};
+  const auto catalogue = Catalogue::load(folder.path());
+  ASSERT_NE(catalogue->find("picky"), nullptr);
+  EXPECT_TRUE(catalogue->check_destination("picky", R"({"url":"http://a"})").empty());
+  const auto missing = catalogue->check_destination("picky", "{}");
+  ASSERT_FALSE(missing.empty());
+  EXPECT_TRUE(mentions(missing[0].message, "url"));
+  const auto wrong = catalogue->check_destination("picky", R"({"url":"http://a","to":["x",5]})");
+  ASSERT_FALSE(wrong.empty());
+  EXPECT_EQ(wrong[0].field, "to[1]");
+  for (const auto* text : {"", "{", "[]", "null", "\xff"}) EXPECT_EQ(catalogue->check_destination("picky", text).size(), 1u) << text;
+  const auto silent = catalogue->check_destination("picky", R"({"url":"silent"})");
+  ASSERT_EQ(silent.size(), 1u);
+  EXPECT_TRUE(mentions(silent[0].message, "does not say why"));
+}
+
+TEST(Catalogue, APluginThatThrowsOrBabblesWhileCheckingIsKeptWithinBounds) {
+  const PluginFolder folder{"picky"};
+  const auto catalogue = Catalogue::load(folder.path());
+  const auto thrown = catalogue->check_destination("picky", R"({"url":"throw"})");
+  ASSERT_EQ(thrown.size(), 1u);
+  EXPECT_TRUE(mentions(thrown[0].message, "failed"));
+  const auto many = catalogue->check_destination("picky", R"({"url":"many of them"})");
+  EXPECT_EQ(many.size(), 20u);
+  EXPECT_EQ(many[0].field, "headers.X-A");
+  EXPECT_EQ(many[0].message, "bad \xEF\xBF\xBD  header");
+}
+
+TEST(Catalogue, AnActionTypeWithoutSettingsTakesNone) {
+  const PluginFolder folder{"picky"};
+  const auto catalogue = Catalogue::load(folder.path());
+  EXPECT_TRUE(catalogue->check_settings("picky", "{}").empty());
+  const auto problems = catalogue->check_settings("picky", R"({"relay":"x"})");
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_EQ(problems[0].field, "relay");
+  EXPECT_EQ(catalogue->check_settings("nobody", "{}").size(), 1u);
+}
+
+}  // namespace
+}  // namespace waybill

@@ -1,0 +1,38 @@
+// A plugin folder of a test's own, with copies of some of the test plugins in it.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <initializer_list>
+#include <stdexcept>
+#include <string>
+
+namespace waybill::testing {
+
+class PluginFolder {
+ public:
+  PluginFolder(std::initializer_list<const char*> plugins) {
+    std::string name = ::testing::TempDir() + "pluginsXXXXXX";
+    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
+    path_ = name;
+    for (const std::string plugin : plugins) add(plugin, plugin + ".so");
+  }
+  ~PluginFolder() { std::filesystem::remove_all(path_); }
+  PluginFolder(const PluginFolder&) = delete;
+  PluginFolder& operator=(const PluginFolder&) = delete;
+
+  std::filesystem::path add(const std::string& plugin, const std::string& file) {
+    const auto copy = path_ / file;
+    std::filesystem::copy_file(std::filesystem::path(WAYBILL_BAD_PLUGINS) / (plugin + ".so"), copy);
+    std::filesystem::permissions(copy, std::filesystem::perms(0644));
+    return copy;
+  }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace waybill::testing

@@ -1,0 +1,120 @@
+// An executor with real plugins, from folder to outcome, and everything it reported.
+#pragma once
+
+#include <condition_variable>
+#include <map>
+#include <mutex>
+
+#include "execute/executor.h"
+#include "senders/sender_factory.h"
+#include "unit/senders/plugin_folder.h"
+
+namespace waybill::testing {
+
+class RecordingLog final : public Log {
+ public:
+  void write(Level, std::string_view event, std::span<const Field> fields) override {
+    std::string line(event);
+    for (const auto& field : fields) line += " " + std::string(field.key) + "=" + field.value;
+    const std::lock_guard lock(mutex_);
+    lines_.push_back(std::move(line));
+    changed_.notify_all();
+  }
+  bool wait_for(std::string_view what) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, std::chrono::seconds(60), [&] { return has(what); });
+  }
+  bool contains(std::string_view what) {
+    const std::lock_guard lock(mutex_);
+    return has(what);
+  }
+
+ private:
+  bool has(std::string_view what) const {
+    for (const auto& line : lines_)
+      if (line.find(what) != std::string::npos) return true;
+    return false;
+  }
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::string> lines_;
+};
+
+class PluginWorld {
+ public:
+  // Generous: a good plugin never meets these limits. Tests of silence set their own.
+  static constexpr ExecutorSettings kPatient{.attempt_timeout = Millis(60'000), .grace = Millis(2'000), .stuck_after = Millis(30'000)};
+
+  explicit PluginWorld(std::initializer_list<const char*> plugins, ExecutorSettings settings = kPatient)
+      : folder(plugins), catalogue(Catalogue::load(folder.path())) {
+    config.limits.blocking_workers = 2;
+    factory = std::make_unique<PluginSenderFactory>(*catalogue, config, secrets, clock, log, metrics);
+    executor = std::make_unique<Executor>(*factory, clock, settings, [this](std::vector<Finished> batch) { take(std::move(batch)); },
+                                          log, metrics);
+  }
+
+  Job job(const std::string& type, const std::string& target, const std::string& url = "http://127.0.0.1:1/") {
+    auto contract = std::make_shared<Contract>();
+    contract->target = target;
+    contract->action_type = type;
+    contract->destination = R"({"url":")" + url + R"("})";
+    Job made;
+    made.delivery = {++last_delivery_};
+    made.contract = std::move(contract);
+    made.claimed_at = made.created = {1'000'000'000};
+    made.claimed_mono = clock.now();
+    made.idempotency_key = "key-" + std::to_string(last_delivery_);
+    made.payload = "payload";
+    return made;
+  }
+  void start(Job made) {
+    std::vector<Job> jobs;
+    jobs.push_back(std::move(made));
+    executor->start(std::move(jobs));
+  }
+  // What became of one job, which must come back.
+  Finished run(Job made) {
+    const auto id = made.delivery.value;
+    start(std::move(made));
+    return wait(id);
+  }
+  Finished run(const std::string& type, const std::string& target) { return run(job(type, target)); }
+  Finished wait(std::int64_t delivery) {
+    std::unique_lock lock(mutex_);
+    const bool came = changed_.wait_for(lock, std::chrono::seconds(60), [&] { return finished_.contains(delivery); });
+    EXPECT_TRUE(came) << "delivery " << delivery << " never came back";
+    return came ? finished_.find(delivery)->second : Finished{};
+  }
+  std::size_t finished_count() {
+    const std::lock_guard lock(mutex_);
+    return finished_.size();
+  }
+
+  RecordingLog log;
+  Metrics metrics;
+  SystemClock clock;
+  Config config;
+  std::shared_ptr<const Secrets> secrets = std::make_shared<const Secrets>();
+  PluginFolder folder;
+  std::unique_ptr<Catalogue> catalogue;
+  std::unique_ptr<PluginSenderFactory> factory;
+
+ private:
+  void take(std::vector<Finished> batch) {
+    const std::lock_guard lock(mutex_);
+    for (auto& one : batch) {
+      const auto id = one.job.delivery.value;
+      EXPECT_TRUE(finished_.emplace(id, std::move(one)).second) << "delivery " << id << " came back twice";
+    }
+    changed_.notify_all();
+  }
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<std::int64_t, Finished> finished_;
+  std::int64_t last_delivery_ = 0;
+
+ public:
+  std::unique_ptr<Executor> executor;  // last: its threads end before what they use
+};
+
+}  // namespace waybill::testing

@@ -13,6 +13,7 @@ namespace waybill {
 namespace {
 
 constexpr Millis kRestWithoutSender{60'000};
+constexpr Millis kLeastJoin{200};
 constexpr Millis kShortestLook{5};  // many deadlines close to each other are looked at together
 
 Finished back(Job job, Finished::How how, Clock::Monotonic now, std::optional<Millis> not_before) {
@@ -137,7 +138,12 @@ struct Executor::Core {
     }
     if (!returned.empty()) outlet->hand_on(std::move(returned));
     bool clean = true;
-    for (auto* group : all_groups()) clean = group->join(settings.grace) && clean;
+    const auto until = std::chrono::steady_clock::now() + settings.grace;
+    for (auto* group : all_groups()) {
+      // One that hangs uses up the time; the others need next to none.
+      const auto left = std::chrono::ceil<Millis>(until - std::chrono::steady_clock::now());
+      clean = group->join(std::max(left, kLeastJoin)) && clean;
+    }
     return clean;
   }
 

@@ -122,6 +122,9 @@ bool LaneGroup::join(Millis within) {
   for (auto& lane : all) {
     lane->decide_all("host_stopped");
     lane->close();
+    lane->join(Millis{0});  // all end side by side
+  }
+  for (auto& lane : all) {
     const auto left = std::chrono::ceil<Millis>(until - std::chrono::steady_clock::now());
     if (lane->join(std::max(left, Millis{0}))) continue;
     clean = false;

@@ -1,6 +1,8 @@
 // A JSON Schema (draft 7) that was compiled once and checks texts. valijson is behind this.
 #include "senders/json_check.h"
 
+#define VALIJSON_USE_EXCEPTIONS 1  // else a malformed schema would abort the process
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <valijson/adapters/nlohmann_json_adapter.hpp>

@@ -1,4 +1,4 @@
-/* Freezes ABI version 1: the size of every struct, the place of every field, every number. It fails to compile, or it is right. */
+/* Freezes ABI version 1: the size of every struct, the place of every field, every number. If it compiles, all is well. */
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>

@@ -21,7 +21,8 @@ using plugin::Scope;
 
 inline constexpr std::string_view kTimeoutSettings =
     R"({"type":"object","additionalProperties":false,"properties":{)"
-    R"("timeout_ms":{"type":"integer","minimum":1,"maximum":600000,"default":10000,"description":"how long one attempt may take"}}})";
+    R"("timeout_ms":{"type":"integer","minimum":1,"maximum":600000,"default":10000,)"
+    R"("description":"how long one attempt may take, in milliseconds"}}})";
 
 // Throws what the host is to report.
 inline std::chrono::milliseconds timeout_from(std::string_view settings) {

@@ -48,7 +48,7 @@ TEST_F(Auth, ATokenOpensTheSurfaceUntilItIsRevoked) {
   host();
   const auto token = create_token("shop");
   client().authorize(token);
-  EXPECT_EQ(post_intent(client(), sms_intent("a", "sms.deadline"), 30).status, 201);
+  EXPECT_EQ(post_intent(client(), sms_intent("a", "sms.deadline"), 30).status, 200);
   EXPECT_EQ(get_intent(client(), "a")["status"], "accepted");
   const auto revoked = installation().command({"token", "revoke", "shop"});
   EXPECT_EQ(revoked.exit_code, 0) << revoked.out << revoked.err;

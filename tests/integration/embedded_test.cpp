@@ -48,7 +48,7 @@ TEST_F(Embedded, TheDatabaseIsMadeKeptOverACrashAndStoppedAtTheEnd) {
   {
     Daemon host(place);
     auto client = host.client();
-    EXPECT_EQ(post_intent(client, sms_intent("kept", "sms.attempts"), 30).status, 201);
+    EXPECT_EQ(post_intent(client, sms_intent("kept", "sms.attempts"), 30).status, 200);
     EXPECT_EQ(wait_for_end(client, "kept")["status"], "accepted");
     post_intent(client, sms_intent("flight", "sms.attempts"));
     ASSERT_TRUE(gateway.wait_for_count("flight", 1));

@@ -18,7 +18,7 @@ class Intents : public World {
   // Posts, and waits for the end.
   json settled(const json& body) {
     const auto response = post_intent(client(), body, 30);
-    EXPECT_EQ(response.status, 201) << response.body;
+    EXPECT_EQ(response.status, 200) << response.body;
     return wait_for_end(client(), body.at("intentId"));
   }
 };
@@ -47,7 +47,7 @@ std::string hmac(std::string_view key, std::string_view text) {
 // M1
 TEST_F(Intents, AnAcceptedIntentIsAnsweredWithItsFieldsAndNothingOfTheContract) {
   const auto response = post_intent(client(), sms_intent("first", "sms.deadline"), 30);
-  EXPECT_EQ(response.status, 201);
+  EXPECT_EQ(response.status, 200);
   const auto body = response.json();
   EXPECT_EQ(keys_of(body), (std::set<std::string>{"intentId", "submissionTarget", "createdAt", "status", "completedAt"}));
   EXPECT_EQ(body["intentId"], "first");
@@ -61,7 +61,7 @@ TEST_F(Intents, AnAcceptedIntentIsAnsweredWithItsFieldsAndNothingOfTheContract) 
 TEST_F(Intents, APendingIntentHasNoCompletion) {
   gateway.by_default(Reply::accept_when_released());
   const auto response = post_intent(client(), sms_intent("first", "sms.patient"));
-  EXPECT_EQ(response.status, 201);
+  EXPECT_EQ(response.status, 200);
   EXPECT_EQ(keys_of(response.json()), (std::set<std::string>{"intentId", "submissionTarget", "createdAt", "status"}));
   EXPECT_EQ(response.json()["status"], "pending");
   EXPECT_TRUE(gateway.wait_for_count("first", 1));  // the first attempt comes at once, by itself
@@ -104,7 +104,7 @@ TEST_F(Intents, ThePayloadArrivesByteForByte) {
   const std::string payload = "{ \"b\" : 1.50,\"a\":[1e2, \"\\u00e9\\/\"],  \"b2\":\"\xc3\xa9\"}";
   const auto response =
       client().request("POST", "/v1/intents?waitSeconds=30", R"({"intentId":"raw","submissionTarget":"hook.attempts","payload":)" + payload + "}");
-  EXPECT_EQ(response.status, 201) << response.body;
+  EXPECT_EQ(response.status, 200) << response.body;
   ASSERT_EQ(gateway.count("raw"), 1u);
   EXPECT_EQ(gateway.received("raw").front().body, payload);
 }
@@ -155,7 +155,7 @@ TEST_F(Intents, WaitingEndsWithTheFirstAttemptEvenWhenTheIntentGoesOn) {
   setup.registry = registry_of({target("sms.long", "sms", gateway.url(), "deadline", 36000, {"invalid_request"})});
   gateway.by_default(Reply::reject("provider_failure"));
   const auto response = post_intent(client(), sms_intent("wait", "sms.long"), 60);
-  EXPECT_EQ(response.status, 201);
+  EXPECT_EQ(response.status, 200);
   EXPECT_EQ(response.json()["status"], "pending");
   EXPECT_EQ(attempt_words(client(), "wait"), Words{"rejected"});
 }
@@ -164,7 +164,7 @@ TEST_F(Intents, WaitingEndsWithTheFirstAttemptEvenWhenTheIntentGoesOn) {
 TEST_F(Intents, WaitingEndsWithTheTimeoutWhenNothingHappens) {
   gateway.by_default(Reply::accept_when_released());
   const auto response = post_intent(client(), sms_intent("slow", "sms.patient"), 1);
-  EXPECT_EQ(response.status, 201);
+  EXPECT_EQ(response.status, 200);
   EXPECT_EQ(response.json()["status"], "pending");
   EXPECT_TRUE(attempt_words(client(), "slow").empty());
   gateway.release();

@@ -188,7 +188,7 @@ TEST_F(Hanging, AGoodPluginGoesOnDeliveringNextToHangingOnes) {
     ScriptedServer gateway([](Connection& connection) {
       while (!connection.receive().empty()) connection.answer(200, "{}");
     });
-    PluginWorld world{{"hangs", "naughty", "good"}, {.attempt_timeout = Millis(20'000), .grace = Millis(20'000)}};
+    PluginWorld world{{"hangs", "naughty", "good"}, {.attempt_timeout = Millis(60'000), .grace = Millis(500)}};
     world.start(world.job("hangs", "x"));
     world.start(world.job("hangs_blocking", "x"));
     world.start(world.job("naughty_deaf", "never"));

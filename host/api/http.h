@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "core/id.h"
@@ -55,7 +56,9 @@ struct Route {
   RouteFunction handle;
 };
 
-// Fills in the principal of a request that needs one, or answers 401 or 403. May look into the database.
-using Authenticate = std::function<void(const Request&, std::function<void(std::optional<Principal>)>)>;
+// Who sends a request: somebody, nobody that we know (401), or a Response when that cannot be told now. Answers once, from any
+// thread, now or later.
+using Admission = std::variant<Response, std::optional<Principal>>;
+using Authenticate = std::function<void(const Request&, std::function<void(Admission)>)>;
 
 }  // namespace waybill

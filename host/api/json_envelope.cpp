@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "api/server_url.h"
+
 namespace waybill {
 namespace {
 
@@ -125,6 +127,7 @@ std::string reference_fault(std::string_view field, std::string_view reference) 
   const std::string name(field);
   if (reference.empty()) return name + " must not be empty";
   if (reference.size() > kLongestReference) return name + " must not be longer than " + std::to_string(kLongestReference) + " bytes";
+  if (!is_clean_utf8(reference)) return name + " must be valid UTF-8 without NUL";
   for (const char c : reference)
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) return name + " must not hold control characters";
   return {};

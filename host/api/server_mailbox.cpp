@@ -30,8 +30,8 @@ Reply Mailbox::expect_response() {
   return [ticket = next_ticket()](Response response) { ticket->deliver(std::move(response)); };
 }
 
-std::function<void(std::optional<Principal>)> Mailbox::expect_principal() {
-  return [ticket = next_ticket()](std::optional<Principal> principal) { ticket->deliver(std::move(principal)); };
+std::function<void(Admission)> Mailbox::expect_principal() {
+  return [ticket = next_ticket()](Admission principal) { ticket->deliver(std::move(principal)); };
 }
 
 std::shared_ptr<Mailbox::Ticket> Mailbox::next_ticket() {

@@ -16,7 +16,7 @@ namespace waybill {
 // gone; the other functions belong to the connection's thread.
 class Mailbox : public std::enable_shared_from_this<Mailbox> {
  public:
-  using Answer = std::variant<Response, std::optional<Principal>>;
+  using Answer = Admission;
 
   // `wake` is called, under the lock, when an answer comes that take() has asked for in vain.
   explicit Mailbox(std::function<void()> wake) : wake_(std::move(wake)) {}
@@ -24,7 +24,7 @@ class Mailbox : public std::enable_shared_from_this<Mailbox> {
   // Each expects the one next answer: an earlier reply that comes later is ignored. If all copies are dropped without a word,
   // the answer is an internal error.
   Reply expect_response();
-  std::function<void(std::optional<Principal>)> expect_principal();
+  std::function<void(Admission)> expect_principal();
 
   // The answer, if it is there; else `wake` will be called.
   std::optional<Answer> take();

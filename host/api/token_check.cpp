@@ -6,6 +6,7 @@
 #include <array>
 #include <stdexcept>
 
+#include "api/intent_json.h"
 #include "core/idempotency.h"
 
 namespace waybill {
@@ -34,7 +35,7 @@ std::optional<Role> role_from(std::string_view word) {
   return std::nullopt;
 }
 
-void TokenCheck::operator()(const Request& request, std::function<void(std::optional<Principal>)> answer) {
+void TokenCheck::operator()(const Request& request, std::function<void(Admission)> answer) {
   static constexpr std::string_view kScheme = "Bearer ";
   if (!request.authorization.starts_with(kScheme)) return answer(std::nullopt);
   const Sha256 hash = sha256(std::string_view(request.authorization).substr(kScheme.size()));
@@ -50,11 +51,14 @@ void TokenCheck::operator()(const Request& request, std::function<void(std::opti
   }
   pool_.ask([this, hash, key, answer = std::move(answer)](ReadPool::Session& session) {
     const auto found = session.tokens->find(hash);
-    if (!found || !*found) {
-      std::lock_guard lock(mutex_);
-      known_.erase(key);
+    if (!found) return answer(failure_response(found.error()));
+    if (!*found) {
+      {
+        std::lock_guard lock(mutex_);
+        known_.erase(key);
+      }
+      return answer(std::nullopt);
     }
-    if (!found || !*found) return answer(std::nullopt);
     const Principal principal{(*found)->org, role_from((*found)->role).value_or(Role::none), (*found)->name};
     {
       std::lock_guard lock(mutex_);

@@ -21,7 +21,7 @@ std::optional<Role> role_from(std::string_view word);
 class TokenCheck {
  public:
   TokenCheck(ReadPool& pool, const Clock& clock) : pool_(pool), clock_(clock) {}
-  void operator()(const Request& request, std::function<void(std::optional<Principal>)> answer);
+  void operator()(const Request& request, std::function<void(Admission)> answer);
 
  private:
   struct Known {

@@ -73,7 +73,7 @@ int check(const GlobalOptions& options) {
 int migrate_database(const GlobalOptions& options) {
   const auto config = configuration(options);
   if (!config) return 1;
-  Log log = make_log(*config);
+  Log log = quiet_log();
   const auto database = open_database(*config, log);
   if (!database) return failed(database.error().what);
   const auto applied = migrate(database->address);
@@ -108,7 +108,7 @@ int list_plugins(const GlobalOptions& options) {
 int create_token(const GlobalOptions& options, const std::string& org, const std::string& name, const std::string& role) {
   const auto config = configuration(options);
   if (!config) return 1;
-  Log log = make_log(*config);
+  Log log = quiet_log();
   const auto database = ready_database(*config, log);
   if (!database) return failed(database.error().what);
   const std::string token = make_token();
@@ -124,7 +124,7 @@ int create_token(const GlobalOptions& options, const std::string& org, const std
 int revoke_token(const GlobalOptions& options, const std::string& org, const std::string& name) {
   const auto config = configuration(options);
   if (!config) return 1;
-  Log log = make_log(*config);
+  Log log = quiet_log();
   const auto database = ready_database(*config, log);
   if (!database) return failed(database.error().what);
   const auto revoked = make_token_store(database->address)->revoke(org, name);
@@ -142,7 +142,7 @@ int reload(const GlobalOptions& options) {
     print(contents.problems);
     return failed("not reloaded: running hosts keep the registry they have");
   }
-  Log log = make_log(*config);
+  Log log = quiet_log();
   const auto database = ready_database(*config, log);
   if (!database) return failed(database.error().what);
   const auto hosts = make_read_store(database->address, 1)->hosts();

@@ -76,7 +76,7 @@ void print_json(const Explanation& e, const Why& reason) {
 int explain(const GlobalOptions& options, const std::string& org, const std::string& intent_id) {
   const auto config = configuration(options);
   if (!config) return 1;
-  Log log = make_log(*config);
+  Log log = quiet_log();
   const auto database = open_database(*config, log);
   if (!database) return failed(database.error().what);
   const auto shards = read_shards(database->address);

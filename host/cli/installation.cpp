@@ -44,6 +44,8 @@ Log make_log(const Config& config) {
   return Log(level, pretty ? Log::Format::pretty : Log::Format::json);
 }
 
+Log quiet_log() { return Log(Log::Level::warn, isatty(2) ? Log::Format::pretty : Log::Format::json); }
+
 Result<Database> open_database(const Config& config, Log& log) {
   Database database{.server = nullptr, .address = {config.database.url, config.database.schema}};
   if (config.database.url.empty()) {

@@ -28,7 +28,8 @@ int failed(const std::string& what);
 // The configuration, or none after printing what is wrong with it.
 std::optional<Config> configuration(const GlobalOptions& options);
 
-Log make_log(const Config& config);
+Log make_log(const Config& config);  // for serve
+Log quiet_log();                      // for the other commands: only what went wrong
 
 // The database, with its private server running while this lives.
 struct Database {

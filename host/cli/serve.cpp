@@ -73,7 +73,7 @@ class Host {
         claimer_(
             *queue_store_, window_, clock_,
             {.shards = shards, .batch = config.limits.claim_batch, .lease = config.timeouts.lease, .poll = config.timeouts.poll},
-            [this] { return upkeep_.host(); }, [this](std::vector<Job> jobs) { executor_.start(std::move(jobs)); }, log),
+            [this] { return upkeep_.host(); }, [this](std::vector<Job> jobs) { claimed(std::move(jobs)); }, log),
         intake_(intake_stores(address), clock_, {.shards = shards}, [this] { wake(); }, log), tokens_(pool_, clock_) {
     claimer_ready_ = true;
   }
@@ -85,7 +85,7 @@ class Host {
     add(system_routes(metrics_, [this] { return not_ready(); }));
     Authenticate authenticate;
     if (!config_.auth_none)
-      authenticate = [this](const Request& request, std::function<void(std::optional<Principal>)> answer) { tokens_(request, std::move(answer)); };
+      authenticate = [this](const Request& request, std::function<void(Admission)> answer) { tokens_(request, std::move(answer)); };
     auto server = Server::listen(config_, std::move(routes), std::move(authenticate), log_, metrics_);
     if (!server) return tl::unexpected(server.error());
     server_ = std::move(*server);
@@ -129,8 +129,14 @@ class Host {
     if (claimer_ready_) claimer_.wake();
   }
 
+  void claimed(std::vector<Job> jobs) {
+    metrics_.in_flight(window_.held());
+    executor_.start(std::move(jobs));
+  }
+
   void settled(const Settler::Written& written) {
     claimer_.let_go(written.batch);  // nothing settles before the claimer has claimed it
+    metrics_.in_flight(window_.held());
     waiters_.moved(written.moved);
   }
 

@@ -204,4 +204,9 @@ Result<Rows> Link::run(const Statement& statement, const Parameters& parameters)
   return rows;
 }
 
+Result<Rows> Link::read(const Statement& statement, const Parameters& parameters) {
+  auto rows = run(statement, parameters);
+  return !rows && rows.error().kind == Error::Kind::unavailable && !connection_ ? run(statement, parameters) : std::move(rows);
+}
+
 }  // namespace waybill

@@ -87,7 +87,8 @@ class Link {
  public:
   Link(DatabaseAddress address, std::string purpose) : address_(std::move(address)), purpose_(std::move(purpose)) {}
   Result<Rows> run(const Statement& statement, const Parameters& parameters = {});
-  void close() { connection_.reset(); }
+  // For statements that only read: a session that turns out to be dead is replaced at once.
+  Result<Rows> read(const Statement& statement, const Parameters& parameters = {});
 
  private:
   DatabaseAddress address_;

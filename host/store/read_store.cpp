@@ -47,14 +47,14 @@ class PgReadStore final : public ReadStore {
   PgReadStore(const DatabaseAddress& address, int shards) : link_(address, "read"), shards_(shards) {}
 
   Result<std::optional<SubmissionView>> find(OrgId org, std::string_view kind, std::string_view client_ref) override {
-    auto rows = link_.run(kFind, key(org, kind, client_ref));
+    auto rows = link_.read(kFind, key(org, kind, client_ref));
     if (!rows) return tl::unexpected(rows.error());
     if (rows->size() == 0) return std::nullopt;
     return read_submission(*rows, 0);
   }
 
   Result<std::optional<HistoryView>> history(OrgId org, std::string_view kind, std::string_view client_ref) override {
-    auto rows = link_.run(kHistory, key(org, kind, client_ref));
+    auto rows = link_.read(kHistory, key(org, kind, client_ref));
     if (!rows) return tl::unexpected(rows.error());
     if (rows->size() == 0) return std::nullopt;
     HistoryView history{.submission = read_submission(*rows, 0), .attempts = {}};
@@ -75,7 +75,7 @@ class PgReadStore final : public ReadStore {
     if (!known) return tl::unexpected(known.error());
     if (!*known) return std::nullopt;
     const SubmissionView& submission = (*known)->submission;
-    auto rows = link_.run(kStandings, {std::to_string(shard_of(submission.id)), std::to_string(org.value), std::to_string(submission.id.value),
+    auto rows = link_.read(kStandings, {std::to_string(shard_of(submission.id)), std::to_string(org.value), std::to_string(submission.id.value),
                                        submission.target});
     if (!rows) return tl::unexpected(rows.error());
     Explanation explanation{.history = std::move(**known), .now = rows->time(0, 0), .standings = {}, .hosts = static_cast<std::uint64_t>(rows->number(0, 14))};
@@ -107,7 +107,7 @@ class PgReadStore final : public ReadStore {
       shard.add(static_cast<std::int64_t>(shard_of(one)));
       id.add(one.value);
     }
-    auto rows = link_.run(kMoved, {shard.take(), id.take()});
+    auto rows = link_.read(kMoved, {shard.take(), id.take()});
     if (!rows) return tl::unexpected(rows.error());
     std::vector<SubmissionId> moved(rows->size());
     for (std::size_t row = 0; row < moved.size(); ++row) moved[row] = {rows->number(row, 0)};
@@ -115,7 +115,7 @@ class PgReadStore final : public ReadStore {
   }
 
   Result<std::vector<HostView>> hosts() override {
-    auto rows = link_.run(kHosts);
+    auto rows = link_.read(kHosts);
     if (!rows) return tl::unexpected(rows.error());
     std::vector<HostView> hosts;
     for (std::size_t row = 0; row < rows->size(); ++row) hosts.push_back({{rows->number(row, 0)}, std::string(rows->text(row, 1))});
@@ -123,7 +123,7 @@ class PgReadStore final : public ReadStore {
   }
 
   Result<std::optional<OrgId>> organisation(const std::string& name) override {
-    auto rows = link_.run(kOrganisation, {name});
+    auto rows = link_.read(kOrganisation, {name});
     if (!rows) return tl::unexpected(rows.error());
     return rows->size() == 0 ? std::nullopt : std::optional(OrgId{rows->number(0, 0)});
   }

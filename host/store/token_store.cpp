@@ -19,7 +19,7 @@ class PgTokenStore final : public TokenStore {
   explicit PgTokenStore(const DatabaseAddress& address) : link_(address, "tokens") {}
 
   Result<std::optional<TokenView>> find(const Sha256& hash) override {
-    auto rows = link_.run(kFindToken, {bytea(as_view(hash))});
+    auto rows = link_.read(kFindToken, {bytea(as_view(hash))});
     if (!rows) return tl::unexpected(rows.error());
     if (rows->size() == 0) return std::nullopt;
     return TokenView{{rows->number(0, 0)}, std::string(rows->text(0, 1)), std::string(rows->text(0, 2))};

@@ -6,7 +6,7 @@
 namespace waybill {
 namespace {
 constexpr std::size_t kMostAtOnce = 1000;
-constexpr auto kNumbersEvery = std::chrono::seconds(2);
+constexpr auto kNumbersEvery = std::chrono::seconds(5);
 constexpr auto kPartitionsEvery = std::chrono::hours(1);
 // After the database was away every host comes back at its own pace: only who stays away is dead.
 constexpr auto kAfterOutage = std::chrono::seconds(3);
@@ -58,9 +58,10 @@ void Upkeep::sweep(std::stop_token stop) {
     const auto self = host();
     const auto now = clock_.now();
     if (!self) {
-      not_before_ = now + kAfterOutage;
+      if (was_up_) not_before_ = now + kAfterOutage;
       continue;
     }
+    was_up_ = true;
     auto done = now >= not_before_ ? sweep_once(*self) : Result<void>{};
     if (done) done = housekeeping();
     if (!done) {

@@ -58,6 +58,7 @@ class Upkeep {
   // The sweeping thread's own:
   std::unordered_map<RouteId, RouteContract> contracts_;
   Clock::Monotonic numbers_at_{}, partitions_at_{}, not_before_{};
+  bool was_up_ = false;
 
   std::atomic<std::int64_t> host_{0};  // 0: none
   std::mutex mutex_;

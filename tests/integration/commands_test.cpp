@@ -122,8 +122,8 @@ TEST_F(Commands, WithoutMigrationAtStartAnEmptyDatabaseIsRefused) {
 TEST_F(Commands, ExplainSaysThatAnIntentIsDone) {
   post_intent(client(), sms_intent("done", "sms.deadline"), 30);
   wait_for_end(client(), "done");
+  EXPECT_EQ(explain("done")["code"], "done");
   EXPECT_NE(explained("done").find("accepted"), std::string::npos) << explained("done");
-  EXPECT_NE(explain("done").dump().find("accepted"), std::string::npos);
 }
 
 // M3
@@ -132,6 +132,7 @@ TEST_F(Commands, ExplainSaysThatAnIntentWaitsForItsDueTime) {
   setup.registry = registry_of({target("sms.long", "sms", gateway.url(), "deadline", 36000, {"invalid_request"})});
   gateway.by_default(Reply::reject("provider_failure"));
   post_intent(client(), sms_intent("later", "sms.long"), 30);
+  EXPECT_EQ(explain("later")["code"], "waiting");
   EXPECT_NE(explained("later").find("due"), std::string::npos) << explained("later");
   EXPECT_NE(explained("later").find("provider_failure"), std::string::npos) << explained("later");
 }
@@ -141,8 +142,22 @@ TEST_F(Commands, ExplainSaysWhichHostHasAnIntentInHand) {
   gateway.by_default(Reply::accept_when_released());
   post_intent(client(), sms_intent("now", "sms.patient"));
   ASSERT_TRUE(gateway.wait_for_count("now", 1));
-  EXPECT_NE(explain("now").dump().find("claimed"), std::string::npos) << explain("now");
+  EXPECT_EQ(explain("now")["code"], "claimed");
+  EXPECT_NE(explained("now").find(":" + std::to_string(host().pid())), std::string::npos) << explained("now");
   gateway.release();
+}
+
+// M3
+TEST_F(Commands, ExplainSaysThatItsTargetIsAtItsLimit) {
+  setup.more = "limits: {per_target: 1}\n";
+  gateway.by_default(Reply::accept_when_released());
+  post_intent(client(), sms_intent("first", "sms.patient"));
+  ASSERT_TRUE(gateway.wait_for_count("first", 1));
+  post_intent(client(), sms_intent("second", "sms.patient"));
+  EXPECT_EQ(explain("second")["code"], "capped");
+  EXPECT_NE(explained("second").find("limits.per_target"), std::string::npos) << explained("second");
+  gateway.release();
+  EXPECT_EQ(wait_for_end(client(), "second")["status"], "accepted");
 }
 
 // M3, H2
@@ -156,7 +171,8 @@ TEST_F(Commands, ExplainSaysThatThePluginIsMissing) {
   EXPECT_EQ(client().get("/readyz").status, 200);  // the missing plugin holds up its own work only
   post_intent(client(), push_intent("other", "push.only"), 30);
   EXPECT_EQ(wait_for_end(client(), "other")["status"], "accepted");
-  EXPECT_NE(explained("orphan").find("plugin"), std::string::npos) << explained("orphan");
+  EXPECT_EQ(explain("orphan")["code"], "plugin_missing");
+  EXPECT_NE(explained("orphan").find("sms"), std::string::npos) << explained("orphan");
   EXPECT_EQ(get_intent(client(), "orphan")["status"], "pending");
   installation().add_plugin(built_plugin("sms"));
   gateway.script("orphan", {Reply::accept()});
@@ -166,12 +182,21 @@ TEST_F(Commands, ExplainSaysThatThePluginIsMissing) {
 }
 
 // M3
-TEST_F(Commands, ExplainSaysThatTheTargetIsResting) {
-  gateway.by_default(Reply::http_error(401));  // our credentials are refused: the same would happen to every other one
+TEST_F(Commands, ExplainSaysThatTheTargetRests) {
+  gateway.by_default(Reply::http_error(401));  // our credentials are refused: every other delivery would fare the same
   post_intent(client(), intent("first", "hook.attempts", {{"n", 1}}), 30);
   post_intent(client(), intent("second", "hook.attempts", {{"n", 2}}));
-  EXPECT_NE(explained("second").find("due"), std::string::npos) << explained("second");
+  EXPECT_EQ(explain("second")["code"], "target_rests");
+  EXPECT_NE(explained("second").find("hook.attempts"), std::string::npos) << explained("second");
   EXPECT_EQ(get_intent(client(), "second")["status"], "pending");
+}
+
+// M3
+TEST_F(Commands, ExplainSaysThatNoHostRuns) {
+  gateway.by_default(Reply::reject("provider_failure"));
+  post_intent(client(), sms_intent("alone", "sms.patient"), 30);
+  EXPECT_EQ(host().terminate(), 0);
+  EXPECT_TRUE(eventually([&] { return explain("alone")["code"] == "no_host"; }));
 }
 
 // M3

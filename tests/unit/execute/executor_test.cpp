@@ -1,0 +1,282 @@
+// Every job comes back exactly once, whatever its sender does.  H4 H5 M6 M7
+#include "execute/executor.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "unit/execute/scripted_sender.h"
+
+namespace waybill {
+namespace {
+
+using testing::Stage;
+
+class SilentLog final : public Log {
+ public:
+  void write(Level, std::string_view, std::span<const Field>) override {}
+};
+
+const Outcome kAccepted{.verdict = Verdict::accepted, .reach = Reach::answered};
+
+class Execution : public ::testing::Test {
+ protected:
+  static constexpr ExecutorSettings kPatient{.attempt_timeout = Millis(60'000), .grace = Millis(60'000), .stuck_after = Millis(60'000)};
+  static constexpr ExecutorSettings kHasty{
+      .attempt_timeout = Millis(10), .grace = Millis(10), .stuck_after = Millis(10), .most_abandoned = 2};
+
+  void make(ExecutorSettings settings = kPatient) {
+    executor = std::make_unique<Executor>(
+        stage, clock, settings,
+        [this](std::vector<Finished> batch) {
+          const std::lock_guard lock(mutex_);
+          ++batches_;
+          for (auto& one : batch) finished_.push_back(std::move(one));
+          changed_.notify_all();
+        },
+        log, metrics);
+  }
+  Job job(std::shared_ptr<const Contract> contract = contract_of(Policy::one_shot)) {
+    Job made;
+    made.delivery = {++last_};
+    made.contract = std::move(contract);
+    made.created = made.claimed_at = {5'000'000};
+    made.claimed_mono = clock.now();
+    made.payload = "payload";
+    return made;
+  }
+  static std::shared_ptr<const Contract> contract_of(Policy policy, Seconds most = Seconds(0)) {
+    auto contract = std::make_shared<Contract>();
+    contract->action_type = "type";
+    contract->policy = policy;
+    contract->max_acceptance = most;
+    return contract;
+  }
+  void start(Job one) {
+    std::vector<Job> jobs;
+    jobs.push_back(std::move(one));
+    executor->start(std::move(jobs));
+  }
+  void start_many(int count) {
+    std::vector<Job> jobs;
+    for (int i = 0; i < count; ++i) jobs.push_back(job());
+    executor->start(std::move(jobs));
+  }
+  // Waits until `count` jobs came back in all, and returns them in order.
+  std::vector<Finished> finished(std::size_t count) {
+    std::unique_lock lock(mutex_);
+    EXPECT_TRUE(changed_.wait_for(lock, std::chrono::seconds(60), [&] { return finished_.size() >= count; }));
+    EXPECT_EQ(finished_.size(), count);
+    return finished_;
+  }
+  int batches() {
+    const std::lock_guard lock(mutex_);
+    return batches_;
+  }
+
+  Stage stage;
+  SilentLog log;
+  Metrics metrics;
+  SystemClock clock;
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<Finished> finished_;
+  int batches_ = 0;
+  std::int64_t last_ = 0;
+
+ protected:
+  std::unique_ptr<Executor> executor;
+};
+
+TEST_F(Execution, ACompletedJobComesBackWithItsOutcome) {
+  make();
+  start(job());
+  const auto begun = stage.next();
+  EXPECT_EQ(begun.job->payload, "payload");
+  EXPECT_EQ(begun.deadline, Millis(60'000));
+  EXPECT_EQ(executor->in_flight(), 1u);
+  EXPECT_TRUE(begun.completions->complete(begun.call, kAccepted));
+  begun.completions->flush();
+  const auto back = finished(1);
+  EXPECT_EQ(back[0].how, Finished::How::attempted);
+  EXPECT_EQ(back[0].outcome, kAccepted);
+  EXPECT_EQ(back[0].job.delivery, DeliveryId{1});
+  EXPECT_EQ(back[0].job.contract->action_type, "type");
+  EXPECT_GE(back[0].started_at.micros, 5'000'000);
+  EXPECT_LE(back[0].started_at, back[0].finished_at);
+  EXPECT_EQ(stage.ended(), 1u);
+  EXPECT_TRUE(executor->stop(Millis(60'000)));
+  EXPECT_EQ(executor->in_flight(), 0u);
+}
+
+TEST_F(Execution, OnlyTheFirstCompletionOfACallCounts) {
+  make();
+  start(job());
+  const auto begun = stage.next();
+  EXPECT_TRUE(begun.completions->complete(begun.call, kAccepted));
+  EXPECT_FALSE(begun.completions->complete(begun.call, kAccepted));
+  EXPECT_FALSE(begun.completions->complete({4711}, kAccepted));
+  begun.completions->flush();
+  finished(1);
+  EXPECT_NE(metrics.text().find("completed_twice_or_late"), std::string::npos);
+}
+
+TEST_F(Execution, OfManyThreadsThatCompleteOneCallExactlyOneSucceeds) {
+  make();
+  constexpr int kCalls = 200;
+  start_many(kCalls);
+  std::vector<Stage::Begun> begun;
+  for (int i = 0; i < kCalls; ++i) begun.push_back(stage.next());
+  std::atomic<int> won{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&] {
+      for (const auto& one : begun) {
+        won += one.completions->complete(one.call, kAccepted);
+        one.completions->flush();
+      }
+    });
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(won, kCalls);
+  finished(kCalls);
+}
+
+TEST_F(Execution, WhatWasCompletedInOneTurnIsHandedOnAsOneBatch) {
+  make();
+  start_many(100);
+  for (int i = 0; i < 100; ++i) {
+    const auto begun = stage.next();
+    begun.completions->complete(begun.call, kAccepted);
+    if (i == 99) begun.completions->flush();
+  }
+  finished(100);
+  EXPECT_EQ(batches(), 1);
+}
+
+TEST_F(Execution, AJobWhoseContractIsOverIsNotSent) {
+  make();
+  auto late = job(contract_of(Policy::deadline, Seconds(10)));
+  late.claimed_at = late.created + Seconds(10);
+  start(std::move(late));
+  const auto back = finished(1);
+  EXPECT_EQ(back[0].how, Finished::How::expired);
+  EXPECT_FALSE(back[0].outcome);
+  start(job());
+  EXPECT_EQ(stage.next().job->delivery, DeliveryId{2});  // the first never reached a sender
+}
+
+TEST_F(Execution, AnAttemptNeverGetsMoreTimeThanItsContractLeaves) {
+  make();
+  auto short_of_time = job(contract_of(Policy::deadline, Seconds(10)));
+  short_of_time.claimed_at = short_of_time.created + Seconds(4);
+  start(std::move(short_of_time));
+  const auto deadline = stage.next().deadline;
+  EXPECT_LE(deadline, Millis(6'000));
+  EXPECT_GT(deadline, Millis(0));
+}
+
+TEST_F(Execution, WithoutASenderJobsComeBackUnattemptedToRest) {
+  stage.refusals = 1'000'000;
+  make();
+  start(job());
+  const auto back = finished(1);
+  EXPECT_EQ(back[0].how, Finished::How::unattempted);
+  EXPECT_EQ(back[0].not_before, Millis(60'000));
+  EXPECT_EQ(back[0].job.payload, "payload");
+  EXPECT_EQ(executor->state("type"), Executor::State::missing);
+}
+
+TEST_F(Execution, CallsAreSpreadOverTheLanes) {
+  stage.lane_count = 4;
+  make();
+  EXPECT_EQ(executor->concurrency("type"), 40u);
+  start_many(8);
+  std::vector<int> per_lane(4);
+  for (int i = 0; i < 8; ++i) ++per_lane.at(stage.next().lane);
+  EXPECT_EQ(per_lane, std::vector<int>(4, 2));
+}
+
+TEST_F(Execution, ASilentCallIsCancelledAtItsDeadlineAndDecidedAfterTheGrace) {
+  make(kHasty);
+  start(job());
+  const auto begun = stage.next();
+  EXPECT_TRUE(stage.wait_cancelled(begun.call));
+  const auto back = finished(1);
+  EXPECT_EQ(back[0].outcome->verdict, Verdict::transient);
+  EXPECT_EQ(back[0].outcome->reach, Reach::maybe_sent);
+  EXPECT_EQ(back[0].outcome->reason, "plugin_silent");
+  EXPECT_GE((back[0].finished_at - back[0].started_at).count(), 20'000);
+  EXPECT_FALSE(begun.completions->complete(begun.call, kAccepted));
+}
+
+TEST_F(Execution, AnAttemptThatHadNotBegunAtItsDeadlineWasNotAttempted) {
+  stage.hold = true;
+  make(kHasty);
+  start(job());
+  const auto back = finished(1);
+  EXPECT_EQ(back[0].how, Finished::How::unattempted);
+  EXPECT_FALSE(back[0].outcome);
+}
+
+TEST_F(Execution, AHangingSenderIsReplacedUntilItHappensTooOften) {
+  make(kHasty);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(executor->state("type"), Executor::State::ready);
+    stage.inside = clock.now().time_since_epoch().count();
+    start(job());
+    EXPECT_EQ(finished(static_cast<std::size_t>(i) + 1).back().outcome->reason, "plugin_stuck");
+  }
+  EXPECT_EQ(stage.made, 2);
+  EXPECT_EQ(executor->state("type"), Executor::State::stuck);
+  start(job());
+  EXPECT_EQ(finished(3).back().how, Finished::How::unattempted);
+  EXPECT_EQ(finished(3).back().not_before, Millis(60'000));
+}
+
+TEST_F(Execution, StopWaitsForWhatIsInFlight) {
+  make();
+  start(job());
+  const auto begun = stage.next();
+  std::thread stopping([&] { EXPECT_TRUE(executor->stop(Millis(60'000))); });
+  begun.completions->complete(begun.call, kAccepted);
+  begun.completions->flush();
+  stopping.join();
+  EXPECT_EQ(finished(1)[0].outcome, kAccepted);
+}
+
+TEST_F(Execution, StopCancelsAndThenDecidesWhatDoesNotEnd) {
+  make(kHasty);
+  auto settings = kPatient;
+  settings.grace = Millis(10);
+  make(settings);
+  start(job());
+  const auto begun = stage.next();
+  stage.hold = true;
+  start(job());
+  EXPECT_TRUE(executor->stop(Millis(0)));
+  EXPECT_TRUE(stage.wait_cancelled(begun.call));
+  const auto back = finished(2);
+  for (const auto& one : back) {
+    const bool was_sent = one.job.delivery == DeliveryId{1};
+    EXPECT_EQ(one.how, was_sent ? Finished::How::attempted : Finished::How::unattempted);
+    if (was_sent) EXPECT_EQ(one.outcome->reach, Reach::maybe_sent);
+  }
+}
+
+TEST_F(Execution, AfterStopNothingIsSent) {
+  make();
+  EXPECT_TRUE(executor->stop(Millis(0)));
+  executor->stop(Millis(0));
+}
+
+TEST_F(Execution, ASenderThatDoesNotJoinMakesStopSaySo) {
+  make();
+  EXPECT_EQ(executor->state("type"), Executor::State::ready);
+  stage.joins = false;
+  EXPECT_FALSE(executor->stop(Millis(0)));
+}
+
+}  // namespace
+}  // namespace waybill

@@ -89,7 +89,12 @@ struct Executor::Core {
 
   // What did not start leaves from the watching thread, which also hears of the earliest new deadline here.
   void give_back(std::vector<Finished> returned, Clock::Monotonic earliest) {
-    const std::lock_guard lock(watch_mutex);
+    std::unique_lock lock(watch_mutex);
+    if (watch_ended) {
+      lock.unlock();
+      if (!returned.empty()) outlet->hand_on(std::move(returned));
+      return;
+    }
     const bool urgent = !returned.empty() || earliest < next_look;
     next_look = std::min(next_look, earliest);
     waiting.insert(waiting.end(), std::make_move_iterator(returned.begin()), std::make_move_iterator(returned.end()));
@@ -135,6 +140,7 @@ struct Executor::Core {
     {
       const std::lock_guard lock(watch_mutex);
       returned.swap(waiting);
+      watch_ended = true;
     }
     if (!returned.empty()) outlet->hand_on(std::move(returned));
     bool clean = true;
@@ -160,6 +166,7 @@ struct Executor::Core {
   std::condition_variable_any watch_changed;
   Clock::Monotonic next_look = Clock::Monotonic::max();  // guarded by watch_mutex
   std::vector<Finished> waiting;                         // guarded by watch_mutex
+  bool watch_ended = false;                              // guarded by watch_mutex
   std::jthread watcher;                                  // last: it uses all of the above
 };
 

@@ -5,6 +5,8 @@
 namespace waybill {
 namespace {
 
+// The rows are found first, one probe of the primary key each: FOR UPDATE keeps the planner from turning it into a join, whose
+// plan would hang on how many claimed rows the last ANALYZE happened to see. A row that has the token is claimed by it.
 constexpr Statement kSettle{"settle", R"(
   WITH fact AS MATERIALIZED (
     SELECT * FROM unnest($2::bigint[], $3::bigint[], $4::delivery_status[], $5::bigint[], $6::int[], $7::smallint[], $8::boolean[], $9::text[],
@@ -12,34 +14,32 @@ constexpr Statement kSettle{"settle", R"(
                          $19::text[], $20::text[], $21::text[], $22::text[], $23::text[], $24::text[])
       AS t(delivery, token, status, due, attempts, losses, doubt, reason, result, ended, number, started, finished, outcome, outcome_reason,
            error, code, provider_ref, state, from_state, action, trigger, actor)),
-  ended AS (
-    DELETE FROM ready r USING fact f
-    WHERE r.shard = $1 AND r.delivery_id = f.delivery AND r.claim_token = f.token AND r.status = 'claimed' AND f.status <> 'due'
-    RETURNING f.*, r.org_id, r.submission_id),
+  found AS MATERIALIZED (
+    SELECT f.*, r.place, r.org_id, r.submission_id
+    FROM fact f, LATERAL (SELECT ctid AS place, org_id, submission_id FROM ready
+                          WHERE shard = $1 AND delivery_id = f.delivery AND claim_token = f.token FOR UPDATE) r),
+  gone AS (DELETE FROM ready WHERE shard = $1 AND ctid = ANY (ARRAY(SELECT place FROM found WHERE status <> 'due'))),
   again AS (
     UPDATE ready r SET status = 'due', due_at = at_micros(f.due), attempt_count = f.attempts, lease_lost = f.losses, maybe_sent = f.doubt,
                        claim_token = NULL, claimed_by = NULL, claimed_at = NULL, lease_until = NULL
-    FROM fact f
-    WHERE r.shard = $1 AND r.delivery_id = f.delivery AND r.claim_token = f.token AND r.status = 'claimed' AND f.status = 'due'
-    RETURNING f.*, r.org_id, r.submission_id),
-  held AS MATERIALIZED (SELECT * FROM ended UNION ALL SELECT * FROM again),
+    FROM found f WHERE r.shard = $1 AND r.ctid = f.place AND f.status = 'due'),
   attempt AS (
     INSERT INTO attempts (shard, delivery_id, number, org_id, started_at, finished_at, outcome, reason, error, code, provider_ref)
     SELECT $1::smallint, delivery, number, org_id, at_micros(started), at_micros(finished), outcome, outcome_reason, error, code, provider_ref
-    FROM held WHERE number IS NOT NULL),
+    FROM found WHERE number IS NOT NULL),
   delivery AS (
     UPDATE deliveries d SET status = e.status, attempt_count = e.attempts, reason = e.reason, result = e.result, provider_ref = e.provider_ref,
                             ended_at = at_micros(e.ended)
-    FROM ended e WHERE d.shard = $1 AND d.id = e.delivery),
+    FROM found e WHERE d.shard = $1 AND d.id = e.delivery AND e.status <> 'due'),
   submission AS (
     UPDATE submissions s SET state = e.state, reason = e.reason, completed_at = at_micros(e.ended)
-    FROM ended e WHERE s.shard = $1 AND s.id = e.submission_id AND e.state IS NOT NULL),
+    FROM found e WHERE s.shard = $1 AND s.id = e.submission_id AND e.state IS NOT NULL),
   audit AS (
     INSERT INTO audit_log (shard, submission_id, created_at, org_id, delivery_id, action, from_state, to_state, trigger, actor, actor_type, metadata)
     SELECT $1::smallint, submission_id, at_micros(ended), org_id, delivery, action, from_state, state, trigger, actor, 'worker',
            jsonb_strip_nulls(jsonb_build_object('reason', reason, 'attempts', attempts, 'leaseLost', nullif(losses, 0)))
-    FROM ended WHERE action IS NOT NULL)
-  SELECT delivery FROM held)"};
+    FROM found WHERE action IS NOT NULL)
+  SELECT delivery FROM found)"};
 
 constexpr Statement kRest{"rest", R"(
   INSERT INTO target_rests (org_id, target, until, reason)

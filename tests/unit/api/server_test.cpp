@@ -285,10 +285,11 @@ TEST_F(HttpServer, WithoutAuthenticationEverybodyIsAnOwner) {
 }
 
 TEST_F(HttpServer, ATokensRoleDecides) {
-  start([](const Request& request, std::function<void(std::optional<Principal>)> done) {
+  start([](const Request& request, std::function<void(Admission)> done) {
     std::thread([token = request.authorization.substr(7), done = std::move(done)] {
       if (token == "good") return done(Principal{.org = OrgId{7}, .role = Role::admin, .name = "ci"});
       if (token == "silent") return;
+      if (token == "down") return done(error_response(503, "unavailable", "the tokens cannot be looked up"));
       done(std::nullopt);
     }).detach();
   });
@@ -306,6 +307,7 @@ TEST_F(HttpServer, ATokensRoleDecides) {
   EXPECT_EQ(peer.exchange(get("/for-owners", good)).code(), "forbidden");
   EXPECT_EQ(peer.exchange(get("/hello")).status, 200) << "an open route needs no token";
   EXPECT_EQ(peer.exchange(get("/for-members", "Authorization: Bearer silent\r\n")).status, 500);
+  EXPECT_EQ(peer.exchange(get("/for-members", "Authorization: Bearer down\r\n")).code(), "unavailable");
 }
 
 TEST_F(HttpServer, EveryAnswerIsCountedByRouteAndStatus) {  // M14

@@ -36,7 +36,8 @@ class Execution : public ::testing::Test {
         },
         log, metrics);
   }
-  Job job(std::shared_ptr<const Contract> contract = contract_of(Policy::one_shot)) {
+  Job job() { return job(contract_of(Policy::one_shot)); }
+  Job job(std::shared_ptr<const Contract> contract) {
     Job made;
     made.delivery = {++last_};
     made.contract = std::move(contract);
@@ -247,7 +248,6 @@ TEST_F(Execution, StopWaitsForWhatIsInFlight) {
 }
 
 TEST_F(Execution, StopCancelsAndThenDecidesWhatDoesNotEnd) {
-  make(kHasty);
   auto settings = kPatient;
   settings.grace = Millis(10);
   make(settings);
@@ -261,14 +261,17 @@ TEST_F(Execution, StopCancelsAndThenDecidesWhatDoesNotEnd) {
   for (const auto& one : back) {
     const bool was_sent = one.job.delivery == DeliveryId{1};
     EXPECT_EQ(one.how, was_sent ? Finished::How::attempted : Finished::How::unattempted);
-    if (was_sent) EXPECT_EQ(one.outcome->reach, Reach::maybe_sent);
+    EXPECT_EQ(one.outcome ? one.outcome->reach : Reach::not_sent, was_sent ? Reach::maybe_sent : Reach::not_sent);
   }
 }
 
 TEST_F(Execution, AfterStopNothingIsSent) {
   make();
+  EXPECT_EQ(executor->state("type"), Executor::State::ready);
   EXPECT_TRUE(executor->stop(Millis(0)));
-  executor->stop(Millis(0));
+  start(job());
+  EXPECT_EQ(finished(1)[0].how, Finished::How::unattempted);
+  EXPECT_EQ(executor->state("type"), Executor::State::missing);
 }
 
 TEST_F(Execution, ASenderThatDoesNotJoinMakesStopSaySo) {

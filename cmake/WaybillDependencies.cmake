@@ -18,6 +18,11 @@ if(NOT TARGET yaml-cpp::yaml-cpp)  # Debian 12 exports it without a namespace
 endif()
 if(WAYBILL_TESTS)
   find_package(GTest REQUIRED)
+  find_path(RAPIDCHECK_INCLUDE_DIR rapidcheck/gtest.h REQUIRED)  # no CMake files of its own that can be relied upon
+  find_library(RAPIDCHECK_LIBRARY rapidcheck REQUIRED)
+  add_library(waybill_rapidcheck INTERFACE)
+  target_include_directories(waybill_rapidcheck SYSTEM INTERFACE ${RAPIDCHECK_INCLUDE_DIR})
+  target_link_libraries(waybill_rapidcheck INTERFACE ${RAPIDCHECK_LIBRARY})
 endif()
 add_library(waybill_valijson INTERFACE)  # the package has no CMake files on Debian 12
 target_include_directories(waybill_valijson SYSTEM INTERFACE ${VALIJSON_INCLUDE_DIR})

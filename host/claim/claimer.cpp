@@ -72,6 +72,10 @@ void Claimer::run(std::stop_token stop) {
 
 std::chrono::microseconds Claimer::round(Shard shard, HostId host) {
   if (facts_.size() > kMostCachedRoutes) facts_.clear();
+  if (const auto done = give_back_lost(); !done) {
+    log_.warn("claim.database_unavailable", {{"error", done.error().what}});
+    return settings_.poll;
+  }
   const auto asked_at = clock_.now();
   auto due = store_.due_routes(shard);
   if (!due) {
@@ -105,7 +109,8 @@ std::chrono::microseconds Claimer::round(Shard shard, HostId host) {
   }
   const ClaimToken token{host.value << 32 | ++batches_};
   auto claimed = store_.claim(shard, host, token, settings_.lease, wanted);
-  if (!claimed) {  // if it was carried out all the same, the lease brings the rows back
+  if (!claimed) {
+    lost_.push_back({shard, host, token});  // it may have been carried out all the same
     log_.warn("claim.database_unavailable", {{"error", claimed.error().what}});
     return settings_.poll;
   }
@@ -122,6 +127,15 @@ std::chrono::microseconds Claimer::round(Shard shard, HostId host) {
   }
   hand_on(std::move(*claimed), token, asked_at);
   return pause;
+}
+
+Result<void> Claimer::give_back_lost() {
+  while (!lost_.empty()) {
+    const Lost& last = lost_.back();
+    if (const auto done = store_.give_back(last.shard, last.host, last.token); !done) return done;
+    lost_.pop_back();
+  }
+  return {};
 }
 
 const RouteFacts* Claimer::facts_of(RouteId route) {

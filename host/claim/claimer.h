@@ -47,6 +47,7 @@ class Claimer {
 
   void run(std::stop_token stop);
   std::chrono::microseconds round(Shard shard, HostId host);  // how long to sleep after it
+  Result<void> give_back_lost();
   const RouteFacts* facts_of(RouteId route);
   void hand_on(Claimed claimed, ClaimToken token, Clock::Monotonic asked_at);
   void sleep(std::stop_token stop, std::chrono::microseconds most);
@@ -63,6 +64,12 @@ class Claimer {
   std::unordered_map<RouteId, RouteFacts> facts_;
   std::unordered_map<RouteId, Mark> marks_;
   Clock::Monotonic marks_since_;
+  struct Lost {
+    Shard shard;
+    HostId host;
+    ClaimToken token;
+  };
+  std::vector<Lost> lost_;  // claims whose answer never came
   std::int64_t batches_ = 0;
 
   std::mutex mutex_;  // for all below

@@ -45,6 +45,11 @@ void apply(const Decision& decision, Timestamp now, Settlement& s) {
   s.submission_state = move.to;
   s.from_state = move.from;
   s.action = move.action;
+  // Reasons are words that need no quoting: ours, or declared by a plugin as [a-z0-9_]+.
+  s.metadata = "{\"attempts\":" + std::to_string(s.attempt_count);
+  if (s.lease_lost > 0) s.metadata += ",\"leaseLost\":" + std::to_string(s.lease_lost);
+  if (!s.reason.empty()) s.metadata += ",\"reason\":\"" + s.reason + "\"";
+  s.metadata += "}";
 }
 
 }  // namespace

@@ -67,7 +67,7 @@ void Settler::write(std::stop_token stop, const std::vector<Finished>& batch) {
   std::map<Shard, std::vector<const Finished*>> shards;
   for (const auto& finished : batch) shards[shard_of(finished.job.delivery)].push_back(&finished);
   for (const auto& [shard, part] : shards) {
-    while (!write_shard(shard, part)) {
+    for (bool again = false; !write_shard(shard, part, again); again = true) {
       if (!give_up(stop)) continue;
       log_.error("settle.given_up", {{"deliveries", part.size()}, {"remedy", "their leases run out and another host takes them over"}});
       break;
@@ -80,7 +80,8 @@ void Settler::write(std::stop_token stop, const std::vector<Finished>& batch) {
   written_(written);
 }
 
-bool Settler::write_shard(Shard shard, const std::vector<const Finished*>& part) {
+// `again`: an earlier call's answer was lost, so what is not held any more may be our own writing.
+bool Settler::write_shard(Shard shard, const std::vector<const Finished*>& part, bool again) {
   std::uniform_real_distribution<double> uniform(0.0, 1.0);
   std::vector<Settlement> settlements;
   settlements.reserve(part.size());
@@ -88,7 +89,7 @@ bool Settler::write_shard(Shard shard, const std::vector<const Finished*>& part)
   auto held = store_.settle(shard, settlements);
   if (!held && held.error().kind == Error::Kind::bug && part.size() > 1) {  // one of them cannot be written: each on its own
     bool all = true;
-    for (const Finished* one : part) all &= write_shard(shard, {one});
+    for (const Finished* one : part) all &= write_shard(shard, {one}, again);
     return all;
   }
   if (!held && held.error().kind == Error::Kind::bug) {
@@ -102,7 +103,7 @@ bool Settler::write_shard(Shard shard, const std::vector<const Finished*>& part)
   }
   const std::unordered_set<DeliveryId> written(held->begin(), held->end());
   for (std::size_t i = 0; i < part.size(); ++i) {
-    if (written.contains(part[i]->job.delivery)) {
+    if (again || written.contains(part[i]->job.delivery)) {
       count(*part[i], settlements[i]);
     } else {
       metrics_.claim_lost("stale_settle");

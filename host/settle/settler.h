@@ -49,7 +49,7 @@ class Settler {
   std::vector<Finished> take_batch(std::stop_token stop);
   bool give_up(std::stop_token stop);
   void write(std::stop_token stop, const std::vector<Finished>& batch);
-  bool write_shard(Shard shard, const std::vector<const Finished*>& part);
+  bool write_shard(Shard shard, const std::vector<const Finished*>& part, bool again);
   void write_rests(const std::vector<Finished>& batch);
   void count(const Finished& finished, const Settlement& settlement);
   const RetryTiming& timing_of(const Finished& finished) const;

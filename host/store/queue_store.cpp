@@ -33,6 +33,9 @@ constexpr Statement kClaim{"claim", R"(
   JOIN payloads p ON p.shard = $1 AND p.submission_id = c.submission_id
   ORDER BY c.due_at, c.delivery_id)"};
 
+constexpr Statement kGiveBack{"give_back", R"(
+  UPDATE ready SET status = 'due', claim_token = NULL, claimed_by = NULL, claimed_at = NULL, lease_until = NULL
+  WHERE shard = $1 AND status = 'claimed' AND claimed_by = $2 AND claim_token = $3)"};
 constexpr Statement kRests{"rests", "SELECT org_id, target, micros(until), reason FROM target_rests WHERE until > now()"};
 constexpr Statement kContract{"contract", "SELECT org_id, contract FROM contract_snapshots WHERE route_id = $1"};
 
@@ -83,6 +86,12 @@ class PgQueueStore final : public QueueStore {
                               .payload = std::string(rows->text(row, 13))});
     }
     return claimed;
+  }
+
+  Result<void> give_back(Shard shard, HostId host, ClaimToken token) override {
+    auto done = link_.run(kGiveBack, {std::to_string(shard), std::to_string(host.value), std::to_string(token.value)});
+    if (!done) return tl::unexpected(done.error());
+    return {};
   }
 
   Result<RouteContract> contract(RouteId route) override {

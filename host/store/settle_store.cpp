@@ -11,9 +11,10 @@ constexpr Statement kSettle{"settle", R"(
   WITH fact AS MATERIALIZED (
     SELECT * FROM unnest($2::bigint[], $3::bigint[], $4::delivery_status[], $5::bigint[], $6::int[], $7::smallint[], $8::boolean[], $9::text[],
                          $10::jsonb[], $11::bigint[], $12::int[], $13::bigint[], $14::bigint[], $15::text[], $16::text[], $17::text[], $18::int[],
-                         $19::text[], $20::text[], $21::text[], $22::text[], $23::text[], $24::text[])
+                         $19::text[], $20::text[], $21::text[], $22::text[], $23::text[], $24::text[],
+                         $25::jsonb[])
       AS t(delivery, token, status, due, attempts, losses, doubt, reason, result, ended, number, started, finished, outcome, outcome_reason,
-           error, code, provider_ref, state, from_state, action, trigger, actor)),
+           error, code, provider_ref, state, from_state, action, trigger, actor, metadata)),
   found AS MATERIALIZED (
     SELECT f.*, r.place, r.org_id, r.submission_id
     FROM fact f, LATERAL (SELECT ctid AS place, org_id, submission_id FROM ready
@@ -36,8 +37,7 @@ constexpr Statement kSettle{"settle", R"(
     FROM found e WHERE s.shard = $1 AND s.id = e.submission_id AND e.state IS NOT NULL),
   audit AS (
     INSERT INTO audit_log (shard, submission_id, created_at, org_id, delivery_id, action, from_state, to_state, trigger, actor, actor_type, metadata)
-    SELECT $1::smallint, submission_id, at_micros(ended), org_id, delivery, action, from_state, state, trigger, actor, 'worker',
-           jsonb_strip_nulls(jsonb_build_object('reason', reason, 'attempts', attempts, 'leaseLost', nullif(losses, 0)))
+    SELECT $1::smallint, submission_id, at_micros(ended), org_id, delivery, action, from_state, state, trigger, actor, 'worker', metadata
     FROM found WHERE action IS NOT NULL)
   SELECT delivery FROM found)"};
 
@@ -69,13 +69,14 @@ class Columns {
     add_text(action_, s.action);
     add_text(trigger_, s.trigger);
     add_text(actor_, s.actor);
+    add_text(metadata_, s.metadata);
   }
 
   Parameters take() {
     return {shard_,          delivery_.take(), token_.take(),   status_.take(),  due_.take(),        attempts_.take(),
             losses_.take(),  doubt_.take(),    reason_.take(),  result_.take(),  ended_.take(),      number_.take(),
             started_.take(), finished_.take(), outcome_.take(), outcome_reason_.take(), error_.take(), code_.take(),
-            provider_ref_.take(), state_.take(), from_state_.take(), action_.take(), trigger_.take(), actor_.take()};
+            provider_ref_.take(), state_.take(), from_state_.take(), action_.take(), trigger_.take(), actor_.take(), metadata_.take()};
   }
 
  private:
@@ -99,7 +100,7 @@ class Columns {
   std::string shard_;
   ArrayText delivery_, token_, status_, due_, attempts_, losses_, doubt_, reason_, result_, ended_;
   ArrayText number_, started_, finished_, outcome_, outcome_reason_, error_, code_, provider_ref_;
-  ArrayText state_, from_state_, action_, trigger_, actor_;
+  ArrayText state_, from_state_, action_, trigger_, actor_, metadata_;
 };
 
 class PgSettleStore final : public SettleStore {

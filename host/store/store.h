@@ -116,6 +116,8 @@ class QueueStore {
   virtual Result<DueRoutes> due_routes(Shard shard) = 0;
   // Committed when it returns. Rows that another host is about to take are passed over.
   virtual Result<Claimed> claim(Shard shard, HostId host, ClaimToken token, Millis lease, std::span<const RouteShare> shares) = 0;
+  // Undoes a claim whose answer was lost: what it took, if it was carried out, is due again and nothing counts.
+  virtual Result<void> give_back(Shard shard, HostId host, ClaimToken token) = 0;
   virtual Result<RouteContract> contract(RouteId route) = 0;
 };
 
@@ -150,6 +152,7 @@ struct Settlement {
   std::string action;            // audit: what happened, such as "intent_accepted"
   std::string trigger;           // audit: why, such as "accept" or "lease_lost"
   std::string actor;             // audit: who, such as the host's name
+  std::string metadata;          // audit: a JSON object
 };
 
 class SettleStore {

@@ -123,7 +123,7 @@ TEST_F(Hosts, TerminationFinishesWhatIsInFlight) {
 
 // M12
 TEST_F(Hosts, TerminationDoesNotWaitForEverAndLosesNothing) {
-  setup.more = "timeouts: {drain: 500ms, attempt: 60s}\n";
+  setup.more = "timeouts: {drain: 500ms, attempt: 60s, lease: 120s}\n";
   gateway.script("stuck", {Reply::hang(), Reply::accept()});
   post_intent(client(), sms_intent("stuck", "sms.patient"));
   ASSERT_TRUE(gateway.wait_for_count("stuck", 1));
@@ -143,6 +143,7 @@ TEST_F(Hosts, AnInterruptEndsAnIdleHostWithZero) {
 
 // M12: the database goes away under load, in the way of a crash
 TEST_F(Hosts, ADatabaseRestartUnderLoadLosesNoAcknowledgedIntent) {
+  setup.more = "timeouts: {attempt: 2s, lease: 15s}\n";  // a claim whose answer was lost comes back with its lease
   client();
   std::mutex mutex;
   std::set<std::string> acknowledged;

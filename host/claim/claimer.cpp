@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/decide.h"
+
 namespace waybill {
 namespace {
 
@@ -94,9 +96,12 @@ std::chrono::microseconds Claimer::round(Shard shard, HostId host) {
     Timestamp from = first_due;
     for (const auto& rest : due->rests)
       if (rest.org == facts->org && rest.target == facts->contract->target) from = std::max(from, rest.until);
-    if (from <= due->now)
-      demands.push_back({route, facts});
-    else
+    const bool runs = window_.can_run(facts->contract->action_type);
+    if (from <= due->now && runs)
+      demands.push_back({route, facts, false});
+    else if (is_expired(*facts->contract, first_due, due->now))  // due no earlier than created, so its time is surely over
+      demands.push_back({route, facts, true});
+    else if (from > due->now)
       pause = std::min(pause, from - due->now + std::chrono::milliseconds(1));
   }
   const auto shares = window_.shares(demands, settings_.batch);

@@ -9,6 +9,7 @@ namespace {
 // A contract that must not be tried twice is claimed only when it can start at once: a claim that waits in memory when its host
 // dies counts as sent. Others are taken ahead, so that a connection that falls free finds its next request waiting.
 constexpr std::size_t kAhead = 2;
+constexpr std::size_t kExpiredAtOnce = 100;
 
 std::string target_key(const RouteFacts& facts) { return std::to_string(facts.org.value) + "/" + facts.contract->target; }
 
@@ -50,10 +51,13 @@ std::vector<std::pair<RouteId, std::size_t>> Window::shares(const std::vector<De
       const std::string key = target_key(facts);
       const std::size_t ahead = contract.policy == Policy::one_shot ? 1 : kAhead;
       const std::size_t room =
-          std::min({free, part, left(limits_.per_target, get(targets_, key) + targets[key]),
-                    left(limits_.per_org, get(orgs_, facts.org) + orgs[facts.org]),
-                    left(limits_.per_host_name * ahead, get(host_names_, facts.host_name) + host_names[facts.host_name]),
-                    left(concurrency_(contract.action_type), get(action_types_, contract.action_type) + action_types[contract.action_type])});
+          demands[i].only_expired
+              ? std::min({free, part, left(kExpiredAtOnce, given[i].second)})
+              : std::min({free, part, left(limits_.per_target, get(targets_, key) + targets[key]),
+                          left(limits_.per_org, get(orgs_, facts.org) + orgs[facts.org]),
+                          left(limits_.per_host_name * ahead, get(host_names_, facts.host_name) + host_names[facts.host_name]),
+                          left(concurrency_(contract.action_type),
+                               get(action_types_, contract.action_type) + action_types[contract.action_type])});
       if (room == 0) continue;
       progress = true;
       free -= room;

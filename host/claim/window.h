@@ -31,11 +31,13 @@ class Window {
   struct Demand {
     RouteId route;
     const RouteFacts* facts;
+    bool only_expired = false;  // they cannot run, but their contract's time is over and they must end: few, and no limit
   };
   // How many more of each route may be taken now: within every limit that concerns it, and evenly among the routes that want
   // some. Routes that get nothing are left out.
   std::vector<std::pair<RouteId, std::size_t>> shares(const std::vector<Demand>& demands, std::size_t most) const;
 
+  bool can_run(const std::string& action_type) const { return concurrency_(action_type) > 0; }
   void hold(RouteId route, const RouteFacts& facts, std::size_t count);
   void let_go(RouteId route, std::size_t count);
   std::size_t held() const;

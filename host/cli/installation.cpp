@@ -72,11 +72,12 @@ Result<void> ready_schema(const Config& config, const DatabaseAddress& address, 
   return {};
 }
 
-Contents load_contents(const Config& config) {
-  Contents contents{.catalogue = Catalogue::load(config.plugins), .registry = std::nullopt, .problems = {}};
+Contents load_contents(const Config& config, Absent absent) {
+  Contents contents{.catalogue = Catalogue::load(config.plugins), .registry = std::nullopt, .problems = {}, .absent = {}};
+  Problems& absences = absent == Absent::tolerate ? contents.absent : contents.problems;
   for (const auto& [type, settings] : config.senders) {
     if (!contents.catalogue->find(type)) {
-      contents.problems.push_back({config.file.string(), 0, "senders." + type, "no loaded plugin has this action type"});
+      absences.push_back({config.file.string(), 0, "senders." + type, "no loaded plugin has this action type"});
       continue;
     }
     for (auto& problem : contents.catalogue->check_settings(type, settings)) {
@@ -87,7 +88,7 @@ Contents load_contents(const Config& config) {
   }
   if (auto secrets = Secrets::resolve(config.secrets); !secrets)
     contents.problems.insert(contents.problems.end(), secrets.error().begin(), secrets.error().end());
-  auto registry = load_registry(config.registry, *contents.catalogue);
+  auto registry = load_registry(config.registry, *contents.catalogue, absent == Absent::tolerate ? &contents.absent : nullptr);
   if (registry)
     contents.registry = std::move(*registry);
   else

@@ -41,12 +41,15 @@ Result<Database> open_database(const Config& config, Log& log);
 // Applies missing migrations if the configuration says so; otherwise an error unless there are none.
 Result<void> ready_schema(const Config& config, const DatabaseAddress& address, Log& log);
 
-// Everything about plugins and registry that can be wrong without a database, in order of loading.
+// Everything about plugins and registry that can be wrong without a database, in order of loading. A start tolerates what needs
+// a plugin that is not there: one refused plugin must not stop the others' work.
+enum class Absent { refuse, tolerate };
 struct Contents {
   std::unique_ptr<Catalogue> catalogue;
   std::optional<Registry> registry;  // none when there are problems with it
   Problems problems;
+  Problems absent;  // when tolerated: what names an action type that no loaded plugin has
 };
-Contents load_contents(const Config& config);
+Contents load_contents(const Config& config, Absent absent = Absent::refuse);
 
 }  // namespace waybill

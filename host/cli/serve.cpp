@@ -178,10 +178,12 @@ int serve(const GlobalOptions& options) {
   const auto config = configuration(options);
   if (!config) return 1;
   Log log = make_log(*config);
-  Contents contents = load_contents(*config);
+  Contents contents = load_contents(*config, Absent::tolerate);
   for (const auto& plugin : contents.catalogue->refused())
     log.error("plugin.refused", {{"file", plugin.file}, {"reason", plugin.reason}, {"remedy", plugin.remedy}});
   for (const auto& plugin : contents.catalogue->loaded()) log.info("plugin.loaded", {{"file", plugin.file}, {"id", plugin.id}, {"version", plugin.version}});
+  for (const auto& problem : contents.absent)
+    log.error("plugin.missing", {{"problem", to_string(problem)}, {"effect", "its submissions are taken and wait until the plugin is there"}});
   if (!contents.problems.empty()) {
     print(contents.problems);
     return failed("not started: see the problems above");

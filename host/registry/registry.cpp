@@ -38,11 +38,11 @@ const Contract* Registry::find(std::string_view target) const {
   return at != targets_.end() && at->target == target ? &*at : nullptr;
 }
 
-tl::expected<Registry, Problems> load_registry(const std::filesystem::path& folder, const ActionTypes& types) {
+tl::expected<Registry, Problems> load_registry(const std::filesystem::path& folder, const ActionTypes& types, Problems* absent) {
   const auto file = folder / "targets.json";
   const auto text = read_text(file);
   if (!text) return tl::unexpected(Problems{{file.string(), 0, "", text.error()}});
-  auto targets = read_targets(*text, file.string(), types);
+  auto targets = read_targets(*text, file.string(), types, absent);
   if (!targets) return tl::unexpected(std::move(targets.error()));
   return Registry(std::move(*targets));
 }

@@ -66,8 +66,9 @@ const LocatedJson& nearest(const LocatedJson& from, std::string_view path) {
 // Reads one target; made for that.
 class TargetReader {
  public:
-  TargetReader(const LocatedJson& target, std::string path, const std::string& file, const ActionTypes& types, Problems& problems)
-      : target_(target), path_(std::move(path)), file_(file), types_(types), problems_(problems) {
+  TargetReader(const LocatedJson& target, std::string path, const std::string& file, const ActionTypes& types, Problems& problems,
+               Problems* absent)
+      : target_(target), path_(std::move(path)), file_(file), types_(types), problems_(problems), absent_(absent) {
     const auto* name = target_.find("submissionTarget");
     if (name && name->text() && !name->text()->empty()) prefix_ = "target " + in_quotes(*name->text()) + ": ";
   }
@@ -92,6 +93,7 @@ class TargetReader {
   const std::string& file_;
   const ActionTypes& types_;
   Problems& problems_;
+  Problems* absent_;
   std::string prefix_;
   const ActionType* type_ = nullptr;  // null when it is not known
 };
@@ -140,8 +142,14 @@ void TargetReader::read_type(Contract& contract) {
   const auto* type = required_text("gatewayType", "the action type (" + known + ")");
   if (!type) return;
   type_ = types_.find(*type);
-  if (!type_) return report("gatewayType", "unknown action type " + in_quotes(*type) + " (" + known + ")");
   contract.action_type = *type;
+  if (!type_) {
+    report("gatewayType", "unknown action type " + in_quotes(*type) + " (" + known + ")");
+    if (!absent_) return;
+    absent_->push_back(std::move(problems_.back()));
+    problems_.pop_back();
+    return;
+  }
   for (const auto& reason : type_->reasons)
     if (reason.duplicate) contract.duplicate_reasons.push_back(reason.name);
 }
@@ -219,9 +227,10 @@ void TargetReader::read_destination(Contract& contract) const {
     if (const auto* url = given->find("url")) return report(kField, "must not hold a url: gatewayUrl is it", url, "url");
     whole.children = given->children;
   }
-  if (!type_ || contract.url.empty()) return;  // already reported
+  if (contract.url.empty()) return;  // already reported
   whole.children.push_back({.kind = Kind::text, .key = "url", .scalar = contract.url});
   contract.destination = to_json(whole);
+  if (!type_) return;
   for (const auto& problem : types_.check_destination(contract.action_type, contract.destination)) {
     if (problem.field == "url")
       report("gatewayUrl", problem.message);
@@ -235,7 +244,7 @@ void TargetReader::read_destination(Contract& contract) const {
 }  // namespace
 
 tl::expected<std::vector<Contract>, Problems> read_targets(std::string_view text, const std::string& file,
-                                                           const ActionTypes& types) {
+                                                           const ActionTypes& types, Problems* absent) {
   const auto document = parse_located_json(text, file);
   if (!document) return tl::unexpected(document.error());
   if (document->kind != Kind::object)
@@ -266,7 +275,7 @@ tl::expected<std::vector<Contract>, Problems> read_targets(std::string_view text
       problems.push_back({file, target.line, path, "must be an object"});
       continue;
     }
-    TargetReader reader(target, path, file, types, problems);
+    TargetReader reader(target, path, file, types, problems, absent);
     auto contract = reader.read();
     const auto [first, is_new] = names.try_emplace(contract.target, i);
     if (!is_new && !contract.target.empty())

@@ -77,7 +77,7 @@ class Kill : public World {
 
 // M12, M17, M18
 TEST_F(Kill, EveryAcknowledgedIntentEndsAndNoneIsSentMoreOftenThanKillsExplain) {
-  const int rounds = all_rounds() ? 50 : 6;
+  const int rounds = all_rounds() ? 50 : 12;
   const auto seed = std::random_device{}();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::minstd_rand random(seed);

@@ -143,7 +143,6 @@ TEST_F(Hosts, AnInterruptEndsAnIdleHostWithZero) {
 
 // M12: the database goes away under load, in the way of a crash
 TEST_F(Hosts, ADatabaseRestartUnderLoadLosesNoAcknowledgedIntent) {
-  setup.more = "timeouts: {attempt: 2s, lease: 15s}\n";  // a claim whose answer was lost comes back with its lease
   client();
   std::mutex mutex;
   std::set<std::string> acknowledged;

@@ -5,7 +5,7 @@ add_library(waybill_test_support STATIC ${support_sources})
 target_include_directories(waybill_test_support PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
 target_compile_definitions(waybill_test_support PRIVATE
   WAYBILL_TEST_PROGRAM="$<TARGET_FILE:waybill>" WAYBILL_TEST_PLUGINS="${CMAKE_BINARY_DIR}/plugins")
-target_link_libraries(waybill_test_support PUBLIC nlohmann_json::nlohmann_json GTest::gtest Threads::Threads
+target_link_libraries(waybill_test_support PUBLIC waybill_core nlohmann_json::nlohmann_json GTest::gtest Threads::Threads
   PRIVATE PkgConfig::PQXX waybill_settings)
 
 # waybill_suite(KIND NAME SOURCE TIMEOUT): the program KIND_NAME and its test KIND.NAME
@@ -29,6 +29,14 @@ foreach(source IN LISTS integration_sources)
   string(REGEX REPLACE "_test$" "" name ${name})
   waybill_suite(integration ${name} ${source} 600)
 endforeach()
+
+# The store contract: every function of the stores against a real PostgreSQL, in one program.
+file(GLOB contract_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/contract/*_test.cpp)
+if(contract_sources)
+  waybill_suite(contract store "${contract_sources}" 600)
+  target_link_libraries(contract_store PRIVATE waybill_upkeep)
+  target_include_directories(contract_store PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+endif()
 
 file(GLOB crash_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/crash/*_test.cpp)
 foreach(source IN LISTS crash_sources)

@@ -22,7 +22,7 @@ bool is_plain_name(std::string_view host) {
 std::optional<std::string> url_problem(std::string_view text) {
   constexpr auto kShape = "must be an http or https URL with a host, such as http://localhost:8080";
   if (text.size() > kLongest) return "is longer than " + std::to_string(kLongest) + " bytes";
-  const auto parsed = boost::urls::parse_uri(boost::urls::string_view(text.data(), text.size()));
+  const auto parsed = boost::urls::parse_uri(boost::core::string_view(text.data(), text.size()));
   if (parsed.has_error()) return kShape;
   const boost::urls::url_view url = *parsed;
   if (url.scheme_id() != boost::urls::scheme::http && url.scheme_id() != boost::urls::scheme::https) return kShape;

@@ -40,7 +40,7 @@ std::string registry(std::uint16_t port) {
 
 const std::map<std::string, std::string>& default_settings() {
   static const std::map<std::string, std::string> settings{{"limits.in_flight", "2048"},     {"limits.per_target", "2048"},
-                                                           {"limits.per_org", "2048"},       {"limits.per_host_name", "1024"},
+                                                           {"limits.per_org", "2048"},       {"limits.per_host_name", "512"},
                                                            {"limits.claim_batch", "1000"},   {"log.level", "warn"}};
   return settings;
 }

@@ -1,10 +1,11 @@
 // waybill_bench: the speed of the real program, beside what the machine could do at most.
-#include <CLI/CLI.hpp>
+#include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
-#include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -56,6 +57,8 @@ void describe(const HostProgram& program, const Postgres& postgres, Report& repo
 
 void run(const CLI::App& app, const Options& options) {
   const auto program = program_of(options);
+  if (!options.json.empty() && ::access(fs::absolute(options.json).parent_path().c_str(), W_OK) != 0)
+    throw std::runtime_error("--json: cannot write into the folder of " + options.json.string());
   Postgres postgres(options.postgres);
   Report report;
   describe(program, postgres, report);

@@ -19,9 +19,7 @@ using nlohmann::json;
 constexpr std::array kTargets{"sms.once", "sms.attempts", "sms.patient"};
 constexpr std::size_t kMostAhead = 400;  // acknowledged and not yet sent: load, but no flood
 
-double now_in_seconds() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
+double now_in_seconds() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
 
 class Kill : public World {
  protected:
@@ -106,8 +104,8 @@ TEST_F(Kill, EveryAcknowledgedIntentEndsAndNoneIsSentMoreOftenThanKillsExplain) 
   EXPECT_TRUE(eventually([&] { return sql().number("SELECT count(*) FROM waybill.submissions WHERE completed_at IS NULL") == 0; },
                          std::chrono::seconds(120)));
   std::sort(takeovers.begin(), takeovers.end());
-  std::printf("%zu intents, %d kills, takeover in ms: median %d, most %d\n", acknowledged.size(), rounds, takeovers[takeovers.size() / 2],
-              takeovers.back());
+  std::printf("%zu intents, %d kills, takeover in ms: median %d, most %d\n", acknowledged.size(), rounds,
+              takeovers[takeovers.size() / 2], takeovers.back());
 
   struct Ended {
     std::string target, state, reason;

@@ -99,10 +99,10 @@ TEST(TheLayers, KeepEachHeavyLibraryInItsOwnFolderAndOutOfHeaders) {
     std::string prefix;
     std::set<std::string> folders;
   };
-  const std::vector<Rule> rules{{"pqxx/", {"store"}},        {"libpq-fe.h", {"store"}},     {"curl/", {"services"}},
-                                {"boost/dll", {"senders"}},  {"boost/beast", {"api"}},      {"boost/asio", {"api"}},
-                                {"spdlog/", {"telemetry"}},  {"prometheus/", {"telemetry"}}, {"yaml-cpp/", {"config"}},
-                                {"CLI/", {"cli"}},           {"valijson/", {"senders"}}};
+  const std::vector<Rule> rules{{"pqxx/", {"store"}},       {"libpq-fe.h", {"store"}},      {"curl/", {"services"}},
+                                {"boost/dll", {"senders"}}, {"boost/beast", {"api"}},       {"boost/asio", {"api"}},
+                                {"spdlog/", {"telemetry"}}, {"prometheus/", {"telemetry"}}, {"yaml-cpp/", {"config"}},
+                                {"CLI/", {"cli"}},          {"valijson/", {"senders"}}};
   std::set<std::string> met;
   for (const auto& file : files_below("host", {".h", ".cpp"}))
     for (const auto& included : includes_of(file)) {

@@ -29,7 +29,8 @@ inline std::vector<std::filesystem::path> files_below(const std::string& folder,
   std::error_code ignored;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(source_folder() / folder, ignored))
     for (const auto& extension : extensions)
-      if (entry.is_regular_file() && entry.path().extension() == extension) files.push_back(entry.path().lexically_relative(source_folder()));
+      if (entry.is_regular_file() && entry.path().extension() == extension)
+        files.push_back(entry.path().lexically_relative(source_folder()));
   return files;
 }
 

@@ -27,7 +27,8 @@ std::vector<Row> table() {
 std::vector<std::string> files_named_in(const std::string& cell) {
   static const std::regex kFile(R"(`([^`]+)`)");
   std::vector<std::string> files;
-  for (auto it = std::sregex_iterator(cell.begin(), cell.end(), kFile); it != std::sregex_iterator(); ++it) files.push_back((*it)[1]);
+  for (auto it = std::sregex_iterator(cell.begin(), cell.end(), kFile); it != std::sregex_iterator(); ++it)
+    files.push_back((*it)[1]);
   return files;
 }
 
@@ -38,7 +39,8 @@ std::set<std::string> ids_in(const std::filesystem::path& file) {
   for (const auto& line : lines_of(source_folder() / file)) {
     const auto comment = line.find("// ");
     if (comment == std::string::npos) continue;
-    for (auto it = std::sregex_iterator(line.begin() + static_cast<std::ptrdiff_t>(comment), line.end(), kId); it != std::sregex_iterator(); ++it)
+    for (auto it = std::sregex_iterator(line.begin() + static_cast<std::ptrdiff_t>(comment), line.end(), kId);
+         it != std::sregex_iterator(); ++it)
       ids.insert((*it)[1]);
   }
   return ids;

@@ -39,7 +39,8 @@ TEST_F(Auth, WithoutATokenNothingButHealthIsAnswered) {
   }
   EXPECT_EQ(client().get("/v1/intents/a").status, 401);
   EXPECT_EQ(client().get("/v1/intents/a/history").status, 401);
-  EXPECT_EQ(client().request("POST", "/ui/history", "intentId=a", {{"Content-Type", "application/x-www-form-urlencoded"}}).status, 401);
+  EXPECT_EQ(client().request("POST", "/ui/history", "intentId=a", {{"Content-Type", "application/x-www-form-urlencoded"}}).status,
+            401);
   EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.submissions"), 0);
 }
 
@@ -52,7 +53,8 @@ TEST_F(Auth, ATokenOpensTheSurfaceUntilItIsRevoked) {
   EXPECT_EQ(get_intent(client(), "a")["status"], "accepted");
   const auto revoked = installation().command({"token", "revoke", "shop"});
   EXPECT_EQ(revoked.exit_code, 0) << revoked.out << revoked.err;
-  EXPECT_TRUE(eventually([&] { return client().get("/v1/intents/a").status == 401; }));  // a host may remember a token for a while
+  EXPECT_TRUE(
+      eventually([&] { return client().get("/v1/intents/a").status == 401; }));  // a host may remember a token for a while
   EXPECT_NE(installation().command({"token", "revoke", "shop"}).exit_code, 0);
 }
 
@@ -62,7 +64,8 @@ TEST_F(Auth, TokensAreKeptHashedAndNeverLogged) {
   const auto token = create_token("shop");
   client().authorize(token);
   EXPECT_EQ(client().get("/v1/intents/a").status, 404);
-  for (const auto& row : sql().rows("SELECT t::text FROM waybill.api_tokens t")) EXPECT_EQ(row[0]->find(token), std::string::npos);
+  for (const auto& row : sql().rows("SELECT t::text FROM waybill.api_tokens t"))
+    EXPECT_EQ(row[0]->find(token), std::string::npos);
   EXPECT_EQ(host().log().find(token), std::string::npos);
 }
 

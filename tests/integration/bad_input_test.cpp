@@ -39,7 +39,9 @@ std::string nested(std::size_t levels, const std::string& open, const std::strin
   return text;
 }
 
-std::string raw(const std::string& head, const std::string& body = "") { return head + "\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n" + body; }
+std::string raw(const std::string& head, const std::string& body = "") {
+  return head + "\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n" + body;
+}
 
 // M4
 TEST_F(BadInput, BodiesThatAreNoIntentAreRefused) {
@@ -104,7 +106,8 @@ TEST_F(BadInput, BodiesThatAreNoIntentAreRefused) {
       {"100,000 open objects", with("\"payload\":" + nested(100'000, "{\"a\":", ""))},
       {"250,000 arrays", nested(250'000, "[", "]")},
   };
-  for (const auto& [name, body] : bodies) expect_refusal(client().request("POST", "/v1/intents", body), 400, "invalid_request", name);
+  for (const auto& [name, body] : bodies)
+    expect_refusal(client().request("POST", "/v1/intents", body), 400, "invalid_request", name);
 }
 
 // M4: the message names what is wrong
@@ -125,12 +128,15 @@ TEST_F(BadInput, WaitSecondsIsANumberFromZeroToSixty) {
 
 // M1: the largest id that is allowed, and everything about it
 TEST_F(BadInput, WhatIsJustWithinTheLimitsIsTaken) {
-  const std::vector<std::string> bodies{body_with_id("\"" + std::string(255, 'x') + "\""), body_with_id(R"("\u00e9 \ud83d\ude00")"),
-                                        R"({"intentId":"deep","submissionTarget":"sms.once","payload":)" + nested(60, "[", "]") + "}",
-                                        R"({"intentId":"big","submissionTarget":"sms.once","payload":")" + std::string(1'000'000, 'x') + "\"}"};
-  for (const auto& body : bodies) EXPECT_EQ(client().request("POST", "/v1/intents?waitSeconds=30", body).status, 200) << body.substr(0, 300);
+  const std::vector<std::string> bodies{
+      body_with_id("\"" + std::string(255, 'x') + "\""), body_with_id(R"("\u00e9 \ud83d\ude00")"),
+      R"({"intentId":"deep","submissionTarget":"sms.once","payload":)" + nested(60, "[", "]") + "}",
+      R"({"intentId":"big","submissionTarget":"sms.once","payload":")" + std::string(1'000'000, 'x') + "\"}"};
+  for (const auto& body : bodies)
+    EXPECT_EQ(client().request("POST", "/v1/intents?waitSeconds=30", body).status, 200) << body.substr(0, 300);
   EXPECT_EQ(client().get("/v1/intents/" + std::string(255, 'x')).status, 200);
-  sql().execute("TRUNCATE waybill.submissions, waybill.payloads, waybill.deliveries, waybill.ready");  // for the check that all tests share
+  sql().execute(
+      "TRUNCATE waybill.submissions, waybill.payloads, waybill.deliveries, waybill.ready");  // for the check that all tests share
 }
 
 // M4
@@ -177,7 +183,8 @@ TEST_F(BadInput, WhatIsTooLargeIsRefusedBeforeItIsTaken) {
   HttpClient own(host().port());
   expect_refusal(own.request("POST", "/v1/intents", big_id), 413, "body_too_large", "id of 10 MB");
   HttpClient other(host().port());
-  expect_refusal(other.request("POST", "/v1/intents", std::string((1 << 20) + 1, ' ')), 413, "body_too_large", "one byte more than 1 MiB");
+  expect_refusal(other.request("POST", "/v1/intents", std::string((1 << 20) + 1, ' ')), 413, "body_too_large",
+                 "one byte more than 1 MiB");
   HttpClient third(host().port());
   const auto head = third.request("GET", "/healthz", "", {{"X-Long", std::string(17 << 10, 'x')}});
   expect_refusal(head, 431, "headers_too_large", "header of 17 KiB");
@@ -187,7 +194,8 @@ TEST_F(BadInput, WhatIsTooLargeIsRefusedBeforeItIsTaken) {
   expect_refusal(*claimed, 413, "body_too_large", "a length nobody sends");
   HttpClient fifth(host().port());
   const auto chunk = "100000\r\n" + std::string(1 << 20, ' ') + "\r\n";
-  const auto chunked = fifth.exchange(raw("POST /v1/intents HTTP/1.1\r\nTransfer-Encoding: chunked", chunk + chunk + "0\r\n\r\n"));
+  const auto chunked =
+      fifth.exchange(raw("POST /v1/intents HTTP/1.1\r\nTransfer-Encoding: chunked", chunk + chunk + "0\r\n\r\n"));
   ASSERT_TRUE(chunked);
   expect_refusal(*chunked, 413, "body_too_large", "chunks of 2 MiB");
 }

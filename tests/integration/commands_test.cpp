@@ -30,8 +30,8 @@ class Commands : public World {
 };
 
 TEST_F(Commands, HelpIsThereForEachAndAWrongCallEndsWithTwo) {
-  const std::vector<std::vector<std::string>> commands{{"serve"}, {"check"}, {"migrate"}, {"plugin", "list"}, {"token", "create"},
-                                                       {"token", "revoke"}, {"explain"}, {"reload"}};
+  const std::vector<std::vector<std::string>> commands{{"serve"},           {"check"},           {"migrate"}, {"plugin", "list"},
+                                                       {"token", "create"}, {"token", "revoke"}, {"explain"}, {"reload"}};
   for (auto arguments : commands) {
     arguments.insert(arguments.begin(), waybill_program().string());
     arguments.emplace_back("--help");
@@ -71,7 +71,8 @@ TEST_F(Commands, PluginListShowsWhatIsLoaded) {
   const auto result = installation().command({"plugin", "list", "--json"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   const auto text = json::parse(result.out).dump();
-  for (const auto* word : {"sms", "push", "webhook", "sms.so"}) EXPECT_NE(text.find(word), std::string::npos) << word << " in " << text;
+  for (const auto* word : {"sms", "push", "webhook", "sms.so"})
+    EXPECT_NE(text.find(word), std::string::npos) << word << " in " << text;
   const auto plain = installation().command({"plugin", "list"});
   EXPECT_EQ(plain.exit_code, 0);
   EXPECT_NE(plain.out.find("webhook"), std::string::npos) << plain.out;

@@ -85,7 +85,8 @@ TEST_F(Contract, ARegistryEditDoesNotChangeAPendingIntent) {
   FakeGateway elsewhere;
   gateway.script("old", {Reply::reject("provider_failure")});
   post_intent(client(), sms_intent("old", "sms.patient"), 30);
-  installation().write_registry(registry_of({target("sms.patient", "sms", elsewhere.url(), "one_shot", 0, {"provider_failure"})}));
+  installation().write_registry(
+      registry_of({target("sms.patient", "sms", elsewhere.url(), "one_shot", 0, {"provider_failure"})}));
   host().signal(SIGHUP);
   int tries = 0;
   ASSERT_TRUE(eventually([&] {

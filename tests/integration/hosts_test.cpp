@@ -177,9 +177,11 @@ TEST_F(Hosts, ADatabaseRestartUnderLoadLosesNoAcknowledgedIntent) {
   enough = true;
   load.clear();
   SqlClient fresh(setup.database_url);
-  EXPECT_TRUE(eventually([&] { return fresh.number("SELECT count(*) FROM waybill.submissions WHERE completed_at IS NULL") == 0; }));
+  EXPECT_TRUE(
+      eventually([&] { return fresh.number("SELECT count(*) FROM waybill.submissions WHERE completed_at IS NULL") == 0; }));
   std::set<std::string> accepted;
-  for (const auto& row : fresh.rows("SELECT client_ref FROM waybill.submissions WHERE state = 'accepted'")) accepted.insert(*row[0]);
+  for (const auto& row : fresh.rows("SELECT client_ref FROM waybill.submissions WHERE state = 'accepted'"))
+    accepted.insert(*row[0]);
   for (const auto& id : acknowledged) EXPECT_TRUE(accepted.contains(id)) << id;
   EXPECT_TRUE(host().running());
 }
@@ -188,7 +190,8 @@ TEST_F(Hosts, ADatabaseRestartUnderLoadLosesNoAcknowledgedIntent) {
 TEST_F(Hosts, LostSessionsAreOpenedAgain) {
   post_intent(client(), sms_intent("before", "sms.deadline"), 30);
   for (int round = 0; round < 3; ++round) {
-    sql().execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()");
+    sql().execute(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()");
     const auto id = "after-" + std::to_string(round);
     EXPECT_TRUE(eventually([&] { return post_intent(client(), sms_intent(id, "sms.deadline")).status < 300; }));
     EXPECT_EQ(wait_for_end(client(), id)["status"], "accepted");

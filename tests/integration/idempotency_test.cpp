@@ -1,11 +1,10 @@
 // One key, many callers: exactly one row, and every caller hears the same.
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <latch>
 #include <map>
 #include <thread>
-
-#include <functional>
 
 #include "support/world.h"
 

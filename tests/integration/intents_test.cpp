@@ -31,8 +31,8 @@ std::set<std::string> keys_of(const json& object) {
 
 std::string base64(std::string_view bytes) {
   std::string text(4 * ((bytes.size() + 2) / 3) + 1, '\0');
-  const int size = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()), reinterpret_cast<const unsigned char*>(bytes.data()),
-                                   static_cast<int>(bytes.size()));
+  const int size = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
+                                   reinterpret_cast<const unsigned char*>(bytes.data()), static_cast<int>(bytes.size()));
   text.resize(static_cast<std::size_t>(size));
   return text;
 }
@@ -40,7 +40,8 @@ std::string base64(std::string_view bytes) {
 std::string hmac(std::string_view key, std::string_view text) {
   unsigned char mac[EVP_MAX_MD_SIZE];
   unsigned size = 0;
-  HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), reinterpret_cast<const unsigned char*>(text.data()), text.size(), mac, &size);
+  HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), reinterpret_cast<const unsigned char*>(text.data()), text.size(),
+       mac, &size);
   return {reinterpret_cast<const char*>(mac), size};
 }
 
@@ -102,8 +103,8 @@ TEST_F(Intents, AnotherPayloadOrTargetUnderTheSameIdIsAConflict) {
 // M2
 TEST_F(Intents, ThePayloadArrivesByteForByte) {
   const std::string payload = "{ \"b\" : 1.50,\"a\":[1e2, \"\\u00e9\\/\"],  \"b2\":\"\xc3\xa9\"}";
-  const auto response =
-      client().request("POST", "/v1/intents?waitSeconds=30", R"({"intentId":"raw","submissionTarget":"hook.attempts","payload":)" + payload + "}");
+  const auto response = client().request("POST", "/v1/intents?waitSeconds=30",
+                                         R"({"intentId":"raw","submissionTarget":"hook.attempts","payload":)" + payload + "}");
   EXPECT_EQ(response.status, 200) << response.body;
   ASSERT_EQ(gateway.count("raw"), 1u);
   EXPECT_EQ(gateway.received("raw").front().body, payload);
@@ -243,7 +244,8 @@ TEST_F(Intents, AnInvalidAnswerIsAnAttemptErrorAndNeverTerminal) {
 // M8
 TEST_F(Intents, AGatewayThatHangsResetsOrDiesCostsOneAttempt) {
   setup.more = "timeouts: {attempt: 1s}\n";
-  const std::vector<std::pair<std::string, Reply>> ends{{"hang", Reply::hang()}, {"reset", Reply::reset()}, {"die", Reply::die()}};
+  const std::vector<std::pair<std::string, Reply>> ends{
+      {"hang", Reply::hang()}, {"reset", Reply::reset()}, {"die", Reply::die()}};
   for (const auto& [name, reply] : ends) {
     gateway.script(name, {reply, Reply::accept()});
     post_intent(client(), sms_intent(name, "sms.attempts"));
@@ -267,7 +269,8 @@ TEST_F(Intents, TheDefaultRetryDelayIsFixedFiveSeconds) {
   setup.retry = "";
   gateway.by_default(Reply::reject("provider_failure"));
   post_intent(client(), sms_intent("due", "sms.patient"), 30);
-  EXPECT_NEAR(std::stod(sql().text("SELECT extract(epoch FROM r.due_at - a.finished_at) FROM waybill.ready r JOIN waybill.attempts a USING (delivery_id)")),
+  EXPECT_NEAR(std::stod(sql().text("SELECT extract(epoch FROM r.due_at - a.finished_at) FROM waybill.ready r JOIN "
+                                   "waybill.attempts a USING (delivery_id)")),
               5.0, 0.5);
 }
 
@@ -280,7 +283,8 @@ TEST_F(Intents, RetryTimingComesFromTheConfigurationPerActionType) {
   post_intent(client(), sms_intent("a", "sms.long"), 30);
   post_intent(client(), push_intent("b", "push.long"), 30);
   const auto waits = sql().rows(
-      "SELECT round(extract(epoch FROM r.due_at - a.finished_at)) FROM waybill.ready r JOIN waybill.attempts a USING (delivery_id) ORDER BY 1");
+      "SELECT round(extract(epoch FROM r.due_at - a.finished_at)) FROM waybill.ready r JOIN waybill.attempts a USING "
+      "(delivery_id) ORDER BY 1");
   ASSERT_EQ(waits.size(), 2u);
   EXPECT_EQ(waits[0][0], "600");
   EXPECT_EQ(waits[1][0], "3600");
@@ -291,7 +295,8 @@ TEST_F(Intents, RetryAfterIsHonoured) {
   gateway.by_default(Reply::too_many_requests(1800));
   post_intent(client(), intent("busy", "hook.attempts", {{"n", 1}}), 30);
   EXPECT_EQ(attempt_words(client(), "busy"), Words{"error"});
-  EXPECT_NEAR(std::stod(sql().text("SELECT extract(epoch FROM r.due_at - a.finished_at) FROM waybill.ready r JOIN waybill.attempts a USING (delivery_id)")),
+  EXPECT_NEAR(std::stod(sql().text("SELECT extract(epoch FROM r.due_at - a.finished_at) FROM waybill.ready r JOIN "
+                                   "waybill.attempts a USING (delivery_id)")),
               1800, 1.0);
 }
 
@@ -342,12 +347,10 @@ TEST_F(Intents, EveryReasonOfTheTaxonomyCanRejectWhenTheContractListsIt) {
 
 // M16
 TEST_F(Intents, APayloadThatLacksWhatTheProtocolNeedsIsRejectedWithoutACall) {
-  const std::vector<std::pair<std::string, json>> payloads{{"sms.once", json{{"message", "no recipient"}}},
-                                                           {"sms.once", json{{"to", "+49"}}},
-                                                           {"sms.once", json{{"to", 5}, {"message", "x"}}},
-                                                           {"sms.once", json("text")},
-                                                           {"push.attempts", json{{"title", "no token"}}},
-                                                           {"push.attempts", json{{"token", "but nothing to show"}}}};
+  const std::vector<std::pair<std::string, json>> payloads{
+      {"sms.once", json{{"message", "no recipient"}}}, {"sms.once", json{{"to", "+49"}}},
+      {"sms.once", json{{"to", 5}, {"message", "x"}}}, {"sms.once", json("text")},
+      {"push.attempts", json{{"title", "no token"}}},  {"push.attempts", json{{"token", "but nothing to show"}}}};
   for (std::size_t i = 0; i < payloads.size(); ++i) {
     const auto end = settled(intent("lack-" + std::to_string(i), payloads[i].first, payloads[i].second));
     EXPECT_EQ(end["status"], "rejected") << payloads[i].second;

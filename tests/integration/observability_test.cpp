@@ -13,7 +13,8 @@ using nlohmann::json;
 class Observability : public World {
  protected:
   HttpResponse history_page(const std::string& id_encoded) {
-    return client().request("POST", "/ui/history", "intentId=" + id_encoded, {{"Content-Type", "application/x-www-form-urlencoded"}});
+    return client().request("POST", "/ui/history", "intentId=" + id_encoded,
+                            {{"Content-Type", "application/x-www-form-urlencoded"}});
   }
   bool becomes(const std::string& name, double least) {
     return eventually([&] { return metric(client(), name) >= least; });
@@ -58,7 +59,8 @@ TEST_F(Observability, MetricsArePrometheusTextAndAllAreOurs) {
     EXPECT_NE(line.find(' '), std::string::npos) << line;
   }
   for (const auto* name : {"submission_intents_total{status=\"pending\"} 0", "submission_queue_depth{status=\"due\"}",
-                           "submission_oldest_due_age_seconds", "submission_claims_lost_total", "submission_acceptance_seconds", "submission_in_flight", "submission_database_up 1"})
+                           "submission_oldest_due_age_seconds", "submission_claims_lost_total", "submission_acceptance_seconds",
+                           "submission_in_flight", "submission_database_up 1"})
     EXPECT_NE(response.body.find(name), std::string::npos) << name;
 }
 

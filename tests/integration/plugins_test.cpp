@@ -59,7 +59,8 @@ TEST_F(Plugins, EachThatCannotBeUsedIsRefusedByNameWithReasonAndRemedyAndTheOthe
   write_file(folder / "README", "not a plugin, and none of its business\n");
 
   const auto list = listed();
-  for (const auto* name : {"no_symbol", "wrong_major", "newer_minor", "null_create", "throws_in_entry", "second_good", "text", "empty", "writable", "linked"}) {
+  for (const auto* name : {"no_symbol", "wrong_major", "newer_minor", "null_create", "throws_in_entry", "second_good", "text",
+                           "empty", "writable", "linked"}) {
     const auto refusal = refusal_of(list, std::string(name) + ".so");
     ASSERT_FALSE(refusal.is_null()) << name << " is not refused: " << list;
     EXPECT_FALSE(refusal["reason"].get<std::string>().empty()) << name;
@@ -116,12 +117,14 @@ TEST_F(Plugins, AMisbehavingOneCostsAtMostOneAttemptEach) {
                                 {"timer_throws", "exhausted", "error"},
                                 {"log_garbage", "accepted", "accepted"}};
   auto targets = standard_targets(gateway.url());
-  for (const auto& c : cases) targets.push_back(target(c.behaviour, "naughty", gateway.url(), "max_attempts", 1, {"invalid_request"}));
+  for (const auto& c : cases)
+    targets.push_back(target(c.behaviour, "naughty", gateway.url(), "max_attempts", 1, {"invalid_request"}));
   targets.push_back(target("never_deaf", "naughty_deaf", gateway.url(), "max_attempts", 1, {"invalid_request"}));
   setup.registry = registry_of(targets);
   setup.more = "timeouts: {attempt: 1s, attempt_grace: 500ms}\n";
   installation().add_plugin(bad_plugin("naughty"));
-  for (const auto& c : cases) EXPECT_EQ(post_intent(client(), intent(c.behaviour, c.behaviour, json::object())).status, 200) << c.behaviour;
+  for (const auto& c : cases)
+    EXPECT_EQ(post_intent(client(), intent(c.behaviour, c.behaviour, json::object())).status, 200) << c.behaviour;
   expect_sms_to_work("meanwhile");
   for (const auto& c : cases) {
     const auto end = wait_for_end(client(), c.behaviour);
@@ -136,7 +139,8 @@ TEST_F(Plugins, AMisbehavingOneCostsAtMostOneAttemptEach) {
   }
   EXPECT_TRUE(host().running());
   EXPECT_NE(host().log().find("naughty"), std::string::npos);
-  EXPECT_NE(client().get("/metrics").body.find("submission_plugin_misbehaviour_total{action_type=\"naughty\""), std::string::npos);
+  EXPECT_NE(client().get("/metrics").body.find("submission_plugin_misbehaviour_total{action_type=\"naughty\""),
+            std::string::npos);
   expect_sms_to_work("after");
   EXPECT_EQ(host().terminate(), 0);
 }

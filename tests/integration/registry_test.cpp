@@ -54,14 +54,20 @@ TEST_F(RegistryFile, EveryBrokenRuleIsNamedWithFileTargetAndField) {
       {"deadline as text", [](json& t) { t["maxAcceptanceSeconds"] = "30"; }, "maxAcceptanceSeconds"},
       {"attempts beside a deadline", [](json& t) { t["maxAttempts"] = 3; }, "maxAttempts"},
       {"no attempts", [](json& t) { t["policy"] = "max_attempts", t.erase("maxAcceptanceSeconds"); }, "maxAttempts"},
-      {"nought attempts", [](json& t) { t["policy"] = "max_attempts", t.erase("maxAcceptanceSeconds"), t["maxAttempts"] = 0; }, "maxAttempts"},
+      {"nought attempts", [](json& t) { t["policy"] = "max_attempts", t.erase("maxAcceptanceSeconds"), t["maxAttempts"] = 0; },
+       "maxAttempts"},
       {"deadline beside attempts", [](json& t) { t["policy"] = "max_attempts", t["maxAttempts"] = 3; }, "maxAcceptanceSeconds"},
       {"deadline beside one shot", [](json& t) { t["policy"] = "one_shot"; }, "maxAcceptanceSeconds"},
-      {"attempts beside one shot", [](json& t) { t["policy"] = "one_shot", t.erase("maxAcceptanceSeconds"), t["maxAttempts"] = 3; }, "maxAttempts"},
+      {"attempts beside one shot",
+       [](json& t) { t["policy"] = "one_shot", t.erase("maxAcceptanceSeconds"), t["maxAttempts"] = 3; }, "maxAttempts"},
       {"no outcomes", [](json& t) { t.erase("terminalOutcomes"); }, "terminalOutcomes"},
       {"outcomes not a list", [](json& t) { t["terminalOutcomes"] = "invalid_recipient"; }, "terminalOutcomes"},
       {"empty outcome", [](json& t) { t["terminalOutcomes"] = {""}; }, "terminalOutcomes"},
-      {"outcome twice", [](json& t) { t["terminalOutcomes"] = {"invalid_request", "invalid_request"}; }, "terminalOutcomes"},
+      {"outcome twice",
+       [](json& t) {
+         t["terminalOutcomes"] = {"invalid_request", "invalid_request"};
+       },
+       "terminalOutcomes"},
       {"outcome of another type", [](json& t) { t["terminalOutcomes"] = {"unregistered_token"}; }, "terminalOutcomes"},
       {"accepted as outcome", [](json& t) { t["terminalOutcomes"] = {"accepted"}; }, "terminalOutcomes"},
       {"unknown field", [](json& t) { t["colour"] = "red"; }, "colour"},
@@ -110,7 +116,8 @@ TEST_F(RegistryFile, EveryBrokenFileIsRefused) {
 
 // M13
 TEST_F(RegistryFile, TheComplaintNamesTheLine) {
-  const auto result = check("# one\n# two\n{\"targets\": [\n" + good().dump() + ",\n{\"submissionTarget\": \"sms.two\",\n  \"colour\": 1}\n]}\n");
+  const auto result =
+      check("# one\n# two\n{\"targets\": [\n" + good().dump() + ",\n{\"submissionTarget\": \"sms.two\",\n  \"colour\": 1}\n]}\n");
   const auto said = result.out + result.err;
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_NE(said.find("targets.json:6"), std::string::npos) << said;
@@ -143,7 +150,8 @@ TEST_F(RegistryFile, AHangUpSignalSwapsInAGoodRegistry) {
   installation().write_registry(registry_of({target("sms.new", "sms", gateway.url(), "one_shot", 0, {"invalid_request"})}));
   host().signal(SIGHUP);
   int tries = 0;
-  EXPECT_TRUE(eventually([&] { return post_intent(client(), sms_intent("late-" + std::to_string(++tries), "sms.new")).status == 200; }));
+  EXPECT_TRUE(
+      eventually([&] { return post_intent(client(), sms_intent("late-" + std::to_string(++tries), "sms.new")).status == 200; }));
   EXPECT_EQ(post_intent(client(), sms_intent("gone", "sms.deadline")).status, 400);
 }
 
@@ -152,7 +160,8 @@ TEST_F(RegistryFile, ABadOneIsRefusedWholeAndTheOldStays) {
   client();
   auto spoilt = good();
   spoilt["policy"] = "sometimes";
-  installation().write_registry(registry_of({target("sms.new", "sms", gateway.url(), "one_shot", 0, {"invalid_request"}), spoilt}));
+  installation().write_registry(
+      registry_of({target("sms.new", "sms", gateway.url(), "one_shot", 0, {"invalid_request"}), spoilt}));
   host().signal(SIGHUP);
   ASSERT_TRUE(host().wait_for_log("sometimes"));  // the refusal names what is wrong
   EXPECT_EQ(post_intent(client(), sms_intent("a", "sms.new")).status, 400);
@@ -166,7 +175,8 @@ TEST_F(RegistryFile, TheReloadCommandTellsTheHost) {
   const auto good_result = installation().command({"reload"});
   EXPECT_EQ(good_result.exit_code, 0) << good_result.out << good_result.err;
   int tries = 0;
-  EXPECT_TRUE(eventually([&] { return post_intent(client(), sms_intent("r-" + std::to_string(++tries), "sms.new")).status == 200; }));
+  EXPECT_TRUE(
+      eventually([&] { return post_intent(client(), sms_intent("r-" + std::to_string(++tries), "sms.new")).status == 200; }));
   installation().write_registry("{}");
   const auto bad_result = installation().command({"reload"});
   EXPECT_EQ(bad_result.exit_code, 1) << bad_result.out;

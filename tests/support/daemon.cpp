@@ -37,7 +37,8 @@ Installation::Installation(const HostSetup& setup) {
   ::chmod(plugin_folder().c_str(), 0755);
   for (const auto& name : setup.plugins) add_plugin(built_plugin(name));
   write_registry(setup.registry);
-  const auto database = setup.embedded.empty() ? "  url: \"" + setup.database_url + "\"\n" : "  embedded: " + setup.embedded.string() + "\n";
+  const auto database =
+      setup.embedded.empty() ? "  url: \"" + setup.database_url + "\"\n" : "  embedded: " + setup.embedded.string() + "\n";
   write_file(config(), "listen: \"" + setup.listen + "\"\nport_file: ./port\nauth: " + setup.auth + "\ndatabase:\n" + database +
                            "registry: ./registry\nplugins: ./plugins\nlog: {level: debug, format: json}\n" +
                            (setup.retry.empty() ? "" : "retry:\n  default: " + setup.retry + "\n") + setup.more);
@@ -51,7 +52,8 @@ void Installation::add_plugin(const fs::path& library) const {
 
 void Installation::remove_plugin(const std::string& name) const { fs::remove(plugin_folder() / (name + ".so")); }
 
-CommandResult Installation::command(std::vector<std::string> arguments, const std::map<std::string, std::string>& environment) const {
+CommandResult Installation::command(std::vector<std::string> arguments,
+                                    const std::map<std::string, std::string>& environment) const {
   arguments.insert(arguments.begin(), waybill_program().string());
   arguments.insert(arguments.end(), {"--config", config().string()});
   return run({.arguments = std::move(arguments), .environment = environment, .folder = folder()});
@@ -100,14 +102,17 @@ bool Daemon::wait_for_log(std::string_view text) const {
   return eventually([&] { return log().find(text) != std::string::npos; });
 }
 
-nlohmann::json target(const std::string& name, const std::string& type, const std::string& url, const std::string& policy, int limit,
-                      const std::vector<std::string>& terminal) {
-  nlohmann::json made{{"submissionTarget", name}, {"gatewayType", type}, {"gatewayUrl", url}, {"policy", policy}, {"terminalOutcomes", terminal}};
+nlohmann::json target(const std::string& name, const std::string& type, const std::string& url, const std::string& policy,
+                      int limit, const std::vector<std::string>& terminal) {
+  nlohmann::json made{
+      {"submissionTarget", name}, {"gatewayType", type}, {"gatewayUrl", url}, {"policy", policy}, {"terminalOutcomes", terminal}};
   if (policy == "deadline") made["maxAcceptanceSeconds"] = limit;
   if (policy == "max_attempts") made["maxAttempts"] = limit;
   return made;
 }
 
-std::string registry_of(const std::vector<nlohmann::json>& targets) { return nlohmann::json{{"targets", targets}}.dump(2) + "\n"; }
+std::string registry_of(const std::vector<nlohmann::json>& targets) {
+  return nlohmann::json{{"targets", targets}}.dump(2) + "\n";
+}
 
 }  // namespace waybill::testing

@@ -16,9 +16,9 @@
 namespace waybill::testing {
 
 struct HostSetup {
-  std::string database_url;           // of a database that exists, or
-  std::filesystem::path embedded;     // a folder for the host's private database
-  std::string registry;               // text of targets.json
+  std::string database_url;        // of a database that exists, or
+  std::filesystem::path embedded;  // a folder for the host's private database
+  std::string registry;            // text of targets.json
   std::vector<std::string> plugins{"sms", "push", "webhook"};
   std::string auth = "none";
   std::string listen = "127.0.0.1:0";
@@ -58,7 +58,7 @@ class Daemon {
   pid_t pid() const { return process_->pid(); }
   bool running() { return process_->running(); }
   void signal(int number) { process_->signal(number); }
-  void kill_hard();              // SIGKILL, and gone when this returns
+  void kill_hard();                // SIGKILL, and gone when this returns
   std::optional<int> terminate();  // SIGTERM; the exit code, none if it did not end
   std::optional<int> wait(std::chrono::milliseconds bound = kBound) { return process_->wait(bound); }
   std::string log() const { return read_file(log_file_); }
@@ -74,8 +74,8 @@ std::filesystem::path waybill_program();
 std::filesystem::path built_plugin(const std::string& name);
 
 // A target for the registry, and a registry of such targets. `limit` is maxAcceptanceSeconds or maxAttempts.
-nlohmann::json target(const std::string& name, const std::string& type, const std::string& url, const std::string& policy, int limit,
-                      const std::vector<std::string>& terminal);
+nlohmann::json target(const std::string& name, const std::string& type, const std::string& url, const std::string& policy,
+                      int limit, const std::vector<std::string>& terminal);
 std::string registry_of(const std::vector<nlohmann::json>& targets);
 
 }  // namespace waybill::testing

@@ -74,7 +74,8 @@ std::optional<std::string> header_value(std::string_view head, std::string_view 
     const auto end = head.find("\r\n");
     auto line = head.substr(0, end);
     head.remove_prefix(end == std::string_view::npos ? head.size() : end + 2);
-    if (line.size() <= name.size() || line[name.size()] != ':' || ::strncasecmp(line.data(), name.data(), name.size()) != 0) continue;
+    if (line.size() <= name.size() || line[name.size()] != ':' || ::strncasecmp(line.data(), name.data(), name.size()) != 0)
+      continue;
     line.remove_prefix(name.size() + 1);
     while (!line.empty() && line.front() == ' ') line.remove_prefix(1);
     return std::string(line);

@@ -28,8 +28,7 @@ std::vector<SqlClient::Row> SqlClient::rows(const std::string& sql) {
   std::vector<Row> all;
   for (const auto& row : work.exec(sql)) {
     Row values;
-    for (const auto& field : row)
-      values.push_back(field.is_null() ? std::nullopt : std::optional<std::string>(field.c_str()));
+    for (const auto& field : row) values.push_back(field.is_null() ? std::nullopt : std::optional<std::string>(field.c_str()));
     all.push_back(std::move(values));
   }
   return all;

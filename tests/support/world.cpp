@@ -43,13 +43,15 @@ std::string escaped(const std::string& text) {
 
 json get_intent(HttpClient& client, const std::string& id) {
   const auto response = client.get("/v1/intents/" + escaped(id));
-  if (response.status != 200) throw std::runtime_error("GET intent " + id + ": " + std::to_string(response.status) + " " + response.body);
+  if (response.status != 200)
+    throw std::runtime_error("GET intent " + id + ": " + std::to_string(response.status) + " " + response.body);
   return response.json();
 }
 
 json history_of(HttpClient& client, const std::string& id) {
   const auto response = client.get("/v1/intents/" + escaped(id) + "/history");
-  if (response.status != 200) throw std::runtime_error("history of " + id + ": " + std::to_string(response.status) + " " + response.body);
+  if (response.status != 200)
+    throw std::runtime_error("history of " + id + ": " + std::to_string(response.status) + " " + response.body);
   return response.json();
 }
 
@@ -106,10 +108,14 @@ std::vector<json> World::standard_targets(const std::string& url) const {
   const std::vector<std::string> sms{"invalid_request", "invalid_recipient", "invalid_message", "duplicate_reference"};
   const std::vector<std::string> push{"invalid_request", "unregistered_token"};
   const std::vector<std::string> hook{"gone"};
-  return {target("sms.deadline", "sms", url, "deadline", 30, sms),   target("sms.attempts", "sms", url, "max_attempts", 3, sms),
-          target("sms.once", "sms", url, "one_shot", 0, sms),        target("sms.patient", "sms", url, "deadline", 600, sms),
-          target("sms.brief", "sms", url, "deadline", 2, sms),       target("push.attempts", "push", url, "max_attempts", 3, push),
-          target("hook.attempts", "webhook", url, "max_attempts", 3, hook), target("hook.once", "webhook", url, "one_shot", 0, hook)};
+  return {target("sms.deadline", "sms", url, "deadline", 30, sms),
+          target("sms.attempts", "sms", url, "max_attempts", 3, sms),
+          target("sms.once", "sms", url, "one_shot", 0, sms),
+          target("sms.patient", "sms", url, "deadline", 600, sms),
+          target("sms.brief", "sms", url, "deadline", 2, sms),
+          target("push.attempts", "push", url, "max_attempts", 3, push),
+          target("hook.attempts", "webhook", url, "max_attempts", 3, hook),
+          target("hook.once", "webhook", url, "one_shot", 0, hook)};
 }
 
 Installation& World::installation() {

@@ -1,0 +1,292 @@
+// The rules of the stores, in memory.
+#include "support/fake_store.h"
+
+#include <algorithm>
+
+namespace waybill::testing {
+namespace {
+
+class Session final : public IntakeStore {
+ public:
+  explicit Session(FakeStore& world) : world_(world) {}
+  Result<RouteId> route(OrgId org, const Contract& contract) override { return world_.route(org, contract); }
+  Result<std::vector<Submitted>> submit(Shard shard, std::span<const NewSubmission> items) override { return world_.submit(shard, items); }
+
+ private:
+  FakeStore& world_;
+};
+
+tl::unexpected<Error> away() { return fail(Error::Kind::unavailable, "the fake database is away"); }
+tl::unexpected<Error> broken(const std::string& why) { return fail(Error::Kind::bug, why); }
+
+}  // namespace
+
+std::unique_ptr<IntakeStore> FakeStore::intake() { return std::make_unique<Session>(*this); }
+
+RouteId FakeStore::add_route(OrgId org, Contract contract) {
+  const std::lock_guard lock(mutex_);
+  const RouteId id{static_cast<std::int64_t>(routes_.size()) + 1};
+  routes_.emplace(id, RouteContract{org, std::move(contract)});
+  return id;
+}
+
+DeliveryId FakeStore::add(RouteId route, const std::string& client_ref, Micros due_in) {
+  const std::lock_guard lock(mutex_);
+  const OrgId org = routes_.at(route).org;
+  return make(shard_for(org, client_ref, shards_), org, "intent", client_ref, route, now_ + due_in).row.delivery;
+}
+
+void FakeStore::pass(Micros length) {
+  const std::lock_guard lock(mutex_);
+  now_ = now_ + length;
+}
+
+void FakeStore::go_away() {
+  const std::lock_guard lock(mutex_);
+  away_ = true;
+}
+
+void FakeStore::come_back() {
+  const std::lock_guard lock(mutex_);
+  away_ = false;
+}
+
+void FakeStore::lose_answers(int count) {
+  const std::lock_guard lock(mutex_);
+  answers_to_lose_ = count;
+}
+
+void FakeStore::poison(const std::string& client_ref) {
+  const std::lock_guard lock(mutex_);
+  poison_.insert(client_ref);
+}
+
+void FakeStore::poison_route(const std::string& target) {
+  const std::lock_guard lock(mutex_);
+  poison_routes_.insert(target);
+}
+
+void FakeStore::hold() {
+  const std::lock_guard lock(mutex_);
+  held_ = true;
+}
+
+void FakeStore::let_go() {
+  const std::lock_guard lock(mutex_);
+  held_ = false;
+  changed_.notify_all();
+}
+
+Timestamp FakeStore::now() const {
+  const std::lock_guard lock(mutex_);
+  return now_;
+}
+
+FakeStore::Delivery FakeStore::delivery(DeliveryId id) const {
+  const std::lock_guard lock(mutex_);
+  return deliveries_.at(id);
+}
+
+std::vector<FakeStore::Delivery> FakeStore::deliveries() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<Delivery> all;
+  for (const auto& [id, delivery] : deliveries_) all.push_back(delivery);
+  return all;
+}
+
+std::vector<Rest> FakeStore::rests() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<Rest> all;
+  for (const auto& [key, rest] : rests_) all.push_back(rest);
+  return all;
+}
+
+std::size_t FakeStore::count(Status status) const {
+  const std::lock_guard lock(mutex_);
+  return static_cast<std::size_t>(std::count_if(deliveries_.begin(), deliveries_.end(), [&](const auto& d) { return d.second.status == status; }));
+}
+
+std::size_t FakeStore::calls(const std::string& name) const {
+  const std::lock_guard lock(mutex_);
+  const auto at = calls_.find(name);
+  return at == calls_.end() ? 0 : at->second;
+}
+
+std::vector<std::size_t> FakeStore::batches(const std::string& name) const {
+  const std::lock_guard lock(mutex_);
+  const auto at = batches_.find(name);
+  return at == batches_.end() ? std::vector<std::size_t>{} : at->second;
+}
+
+FakeStore::Delivery& FakeStore::make(Shard shard, OrgId org, const std::string& kind, const std::string& client_ref, RouteId route, Timestamp due) {
+  const auto id = [&] { return ++last_id_ << kShardBits | shard; };
+  const SubmissionId submission{id()};
+  const DeliveryId delivery{id()};
+  Delivery& made = deliveries_[delivery];
+  made.row = {.delivery = delivery,
+              .submission = submission,
+              .org = org,
+              .route = route,
+              .due = due,
+              .attempt_count = 0,
+              .lease_lost = 0,
+              .maybe_sent = false,
+              .action_order = 1,
+              .created = now_,
+              .kind = kind,
+              .client_ref = client_ref,
+              .payload = {}};
+  made.target = routes_.at(route).contract.target;
+  by_key_[{org.value, kind, client_ref}] = delivery;
+  return made;
+}
+
+SubmissionView FakeStore::view_of(const Delivery& d) {
+  return {.id = d.row.submission, .org = d.row.org, .client_ref = d.row.client_ref, .target = d.target, .state = d.state, .reason = d.reason,
+          .created = d.row.created, .completed = is_end(d.status) ? std::optional(d.settled.back().ended) : std::nullopt};
+}
+
+Result<void> FakeStore::begin(const std::string& name) {
+  ++calls_[name];
+  if (away_) return away();
+  return {};
+}
+
+bool FakeStore::answer_is_lost() {
+  if (answers_to_lose_ == 0) return false;
+  --answers_to_lose_;
+  return true;
+}
+
+Result<RouteId> FakeStore::route(OrgId org, const Contract& contract) {
+  const std::lock_guard lock(mutex_);
+  if (auto there = begin("route"); !there) return tl::unexpected(there.error());
+  if (poison_routes_.contains(contract.target)) return broken("this contract cannot be stored");
+  for (const auto& [id, known] : routes_)
+    if (known.org == org && known.contract == contract) return id;
+  const RouteId id{static_cast<std::int64_t>(routes_.size()) + 1};
+  routes_.emplace(id, RouteContract{org, contract});
+  return id;
+}
+
+Result<std::vector<Submitted>> FakeStore::submit(Shard shard, std::span<const NewSubmission> items) {
+  std::unique_lock lock(mutex_);
+  auto there = begin("submit");
+  changed_.wait(lock, [&] { return !held_; });
+  if (!there) return tl::unexpected(there.error());
+  std::set<Key> keys;
+  for (const auto& item : items) {
+    if (shard_for(item.org, item.client_ref, shards_) != shard) return broken("the wrong shard");
+    if (!keys.emplace(item.org.value, item.kind, item.client_ref).second) return broken("two items share a key");
+    if (!routes_.contains(item.route)) return broken("no such route");
+    if (poison_.contains(item.client_ref)) return broken("this submission cannot be stored");
+  }
+  std::vector<Submitted> answers;
+  for (const auto& item : items) {
+    const auto known = by_key_.find({item.org.value, item.kind, item.client_ref});
+    if (known == by_key_.end()) {
+      Delivery& made = make(shard, item.org, item.kind, item.client_ref, item.route, now_);
+      made.row.payload = item.payload;
+      made.payload_hash = item.payload_hash;
+      answers.push_back({Submitted::How::created, view_of(made)});
+      continue;
+    }
+    const Delivery& stored = deliveries_.at(known->second);
+    const bool same = stored.target == item.target && stored.payload_hash == item.payload_hash;
+    answers.push_back({same ? Submitted::How::existing : Submitted::How::conflict, view_of(stored)});
+  }
+  batches_["submit"].push_back(items.size());
+  if (answer_is_lost()) return away();
+  return answers;
+}
+
+Result<DueRoutes> FakeStore::due_routes(Shard shard) {
+  const std::lock_guard lock(mutex_);
+  if (auto there = begin("due_routes"); !there) return tl::unexpected(there.error());
+  std::map<RouteId, Timestamp> first;
+  for (const auto& [id, d] : deliveries_) {
+    if (shard_of(id) != shard || d.status != Status::due) continue;
+    const auto [at, fresh] = first.emplace(d.row.route, d.row.due);
+    if (!fresh) at->second = std::min(at->second, d.row.due);
+  }
+  DueRoutes due{.now = now_, .routes = {}, .rests = {}};
+  for (const auto& [route, when] : first) due.routes.push_back({route, when});
+  for (const auto& [key, rest] : rests_)
+    if (rest.until > now_) due.rests.push_back(rest);
+  return due;
+}
+
+Result<Claimed> FakeStore::claim(Shard shard, HostId host, ClaimToken token, Millis, std::span<const RouteShare> shares) {
+  const std::lock_guard lock(mutex_);
+  if (auto there = begin("claim"); !there) return tl::unexpected(there.error());
+  Claimed claimed{.now = now_, .rows = {}};
+  for (const auto& share : shares) {
+    std::vector<Delivery*> takable;
+    for (auto& [id, d] : deliveries_)
+      if (shard_of(id) == shard && d.status == Status::due && d.row.route == share.route && d.row.due <= now_ &&
+          std::tie(d.row.due, d.row.delivery) > std::tie(share.after, share.after_id))
+        takable.push_back(&d);
+    std::sort(takable.begin(), takable.end(), [](const auto* a, const auto* b) { return std::tie(a->row.due, a->row.delivery) < std::tie(b->row.due, b->row.delivery); });
+    takable.resize(std::min(takable.size(), share.count));
+    for (Delivery* d : takable) {
+      d->status = Status::claimed;
+      d->token = token;
+      d->host = host;
+      claimed.rows.push_back(d->row);
+    }
+  }
+  std::sort(claimed.rows.begin(), claimed.rows.end(), [](const auto& a, const auto& b) { return std::tie(a.due, a.delivery) < std::tie(b.due, b.delivery); });
+  batches_["claim"].push_back(claimed.rows.size());
+  if (answer_is_lost()) return away();
+  return claimed;
+}
+
+Result<RouteContract> FakeStore::contract(RouteId route) {
+  const std::lock_guard lock(mutex_);
+  if (auto there = begin("contract"); !there) return tl::unexpected(there.error());
+  const auto known = routes_.find(route);
+  if (known == routes_.end() || poison_routes_.contains(known->second.contract.target)) return broken("no contract");
+  return known->second;
+}
+
+Result<std::vector<DeliveryId>> FakeStore::settle(Shard shard, std::span<const Settlement> batch) {
+  const std::lock_guard lock(mutex_);
+  if (auto there = begin("settle"); !there) return tl::unexpected(there.error());
+  for (const auto& s : batch) {
+    const auto at = deliveries_.find(s.delivery);
+    if (shard_of(s.delivery) != shard || at == deliveries_.end()) return broken("no such delivery in this shard");
+    if (poison_.contains(at->second.row.client_ref)) return broken("this settlement cannot be written");
+    if (!allowed(Status::claimed, s.status)) return broken("not a move of a claimed delivery");
+  }
+  std::vector<DeliveryId> held;
+  for (const auto& s : batch) {
+    Delivery& d = deliveries_.at(s.delivery);
+    if (d.status != Status::claimed || d.token != s.token) continue;
+    d.status = s.status;
+    d.row.due = s.status == Status::due ? s.due : d.row.due;
+    d.row.attempt_count = s.attempt_count;
+    d.row.lease_lost = s.lease_lost;
+    d.row.maybe_sent = s.maybe_sent;
+    d.token = {};
+    if (!s.submission_state.empty()) d.state = s.submission_state;
+    d.reason = s.reason;
+    d.settled.push_back(s);
+    held.push_back(s.delivery);
+  }
+  batches_["settle"].push_back(batch.size());
+  if (answer_is_lost()) return away();
+  return held;
+}
+
+Result<void> FakeStore::rest(std::span<const Rest> rests) {
+  const std::lock_guard lock(mutex_);
+  if (auto there = begin("rest"); !there) return there;
+  for (const auto& rest : rests) {
+    const auto [at, fresh] = rests_.emplace(std::pair(rest.org.value, rest.target), rest);
+    if (!fresh && rest.until > at->second.until) at->second = rest;
+  }
+  batches_["rest"].push_back(rests.size());
+  return {};
+}
+
+}  // namespace waybill::testing

@@ -1,0 +1,90 @@
+// A small world in memory that answers as the database would: stories about single stages of the road run on it. What holds for
+// the real stores, tests/contract proves on PostgreSQL.
+#pragma once
+
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "store/store.h"
+
+namespace waybill::testing {
+
+// Safe from any thread. Time stands still unless the test lets it pass.
+class FakeStore final : public QueueStore, public SettleStore {
+ public:
+  struct Delivery {
+    ClaimedRow row;
+    std::string target;
+    Sha256 payload_hash{};
+    Status status = Status::due;
+    ClaimToken token;
+    HostId host;
+    std::string state = "pending";
+    std::string reason;
+    std::vector<Settlement> settled;  // all that was written of it, in order
+  };
+
+  explicit FakeStore(int shards = 1) : shards_(shards) {}
+
+  // ---- what the test does ----
+  std::unique_ptr<IntakeStore> intake();  // a session; any number of them
+  RouteId add_route(OrgId org, Contract contract);
+  DeliveryId add(RouteId route, const std::string& client_ref, Micros due_in = Micros(0));
+  void pass(Micros length);
+  void go_away();                         // from now on every call is Error::unavailable
+  void come_back();
+  void lose_answers(int count);           // so many writing calls are carried out, but answered with Error::unavailable
+  void poison(const std::string& client_ref);  // whatever writes this submission, or its delivery, is Error::bug
+  void poison_route(const std::string& target);
+  void hold();                            // submit() waits until let_go()
+  void let_go();
+
+  // ---- what the test sees ----
+  Timestamp now() const;
+  Delivery delivery(DeliveryId id) const;
+  std::vector<Delivery> deliveries() const;
+  std::vector<Rest> rests() const;
+  std::size_t count(Status status) const;
+  std::size_t calls(const std::string& name) const;  // route, submit, due_routes, claim, contract, settle, rest
+  std::vector<std::size_t> batches(const std::string& name) const;  // sizes of the calls that were carried out
+
+  // ---- as the database ----
+  Result<RouteId> route(OrgId org, const Contract& contract);
+  Result<std::vector<Submitted>> submit(Shard shard, std::span<const NewSubmission> items);
+  Result<DueRoutes> due_routes(Shard shard) override;
+  Result<Claimed> claim(Shard shard, HostId host, ClaimToken token, Millis lease, std::span<const RouteShare> shares) override;
+  Result<RouteContract> contract(RouteId route) override;
+  Result<std::vector<DeliveryId>> settle(Shard shard, std::span<const Settlement> batch) override;
+  Result<void> rest(std::span<const Rest> rests) override;
+
+ private:
+  using Key = std::tuple<std::int64_t, std::string, std::string>;
+
+  Delivery& make(Shard shard, OrgId org, const std::string& kind, const std::string& client_ref, RouteId route, Timestamp due);
+  static SubmissionView view_of(const Delivery& delivery);
+  Result<void> begin(const std::string& name);
+  bool answer_is_lost();
+
+  const int shards_;
+  mutable std::mutex mutex_;  // for all below
+  std::condition_variable changed_;
+  Timestamp now_{1'700'000'000'000'000};
+  std::int64_t last_id_ = 0;
+  bool away_ = false, held_ = false;
+  int answers_to_lose_ = 0;
+  std::set<std::string> poison_, poison_routes_;
+  std::map<RouteId, RouteContract> routes_;
+  std::map<DeliveryId, Delivery> deliveries_;
+  std::map<Key, DeliveryId> by_key_;
+  std::map<std::pair<std::int64_t, std::string>, Rest> rests_;
+  std::map<std::string, std::size_t> calls_;
+  std::map<std::string, std::vector<std::size_t>> batches_;
+};
+
+}  // namespace waybill::testing

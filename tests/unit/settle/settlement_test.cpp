@@ -1,0 +1,218 @@
+// From what happened to what is written: every way in which a job can come back.  M6 M7 M11 M17
+#include "settle/settlement.h"
+
+#include <gtest/gtest.h>
+
+#include "unit/settle/jobs.h"
+
+namespace waybill {
+namespace {
+
+using testing::accepted;
+using testing::contract_of;
+using testing::failed;
+using testing::finished_with;
+using testing::kCreated;
+using testing::rejected;
+
+Settlement settled(const Finished& finished) { return settlement_of(finished, {}, 0.5, "box:1"); }
+
+TEST(Settlement, AnAcceptanceEndsTheDeliveryAndTheSubmission) {  // M6
+  const auto finished = finished_with(accepted());
+  const auto s = settled(finished);
+  EXPECT_EQ(s.delivery, finished.job.delivery);
+  EXPECT_EQ(s.token, finished.job.token);
+  EXPECT_EQ(s.status, Status::accepted);
+  EXPECT_EQ(s.reason, "");
+  EXPECT_EQ(s.result, R"({"n":1})");
+  EXPECT_EQ(s.ended, finished.finished_at);
+  EXPECT_EQ(s.submission_state, "accepted");
+  EXPECT_EQ(s.from_state, "pending");
+  EXPECT_EQ(s.action, "intent_accepted");
+  EXPECT_EQ(s.trigger, "accept");
+  EXPECT_EQ(s.actor, "box:1");
+  EXPECT_EQ(s.attempt_count, 1u);
+}
+
+TEST(Settlement, ARejectionKeepsItsReasonAndNoResult) {  // M6
+  const auto s = settled(finished_with(rejected("invalid_request")));
+  EXPECT_EQ(s.status, Status::rejected);
+  EXPECT_EQ(s.reason, "invalid_request");
+  EXPECT_EQ(s.result, "");
+  EXPECT_EQ(s.submission_state, "rejected");
+  EXPECT_EQ(s.action, "intent_rejected");
+  EXPECT_EQ(s.trigger, "reject");
+}
+
+TEST(Settlement, AnExhaustionNamesThePolicy) {  // M6
+  const auto s = settled(finished_with(failed(), Policy::one_shot));
+  EXPECT_EQ(s.status, Status::exhausted);
+  EXPECT_EQ(s.reason, "one_shot");
+  EXPECT_EQ(s.submission_state, "exhausted");
+  EXPECT_EQ(s.action, "intent_exhausted");
+  EXPECT_EQ(s.trigger, "exhaust");
+}
+
+TEST(Settlement, ARetryMovesNothingButTheSchedule) {  // M6 M9
+  const auto finished = finished_with(failed());
+  const auto s = settled(finished);
+  EXPECT_EQ(s.status, Status::due);
+  EXPECT_EQ(s.due, finished.finished_at + Seconds(5));
+  EXPECT_EQ(s.reason, "");
+  EXPECT_EQ(s.submission_state, "");
+  EXPECT_EQ(s.action, "");  // no audit event: the submission did not move
+  EXPECT_EQ(s.trigger, "retry");
+  EXPECT_EQ(s.attempt_count, 1u);
+}
+
+TEST(Settlement, TheAttemptIsWrittenAsItWas) {  // M3 M11
+  struct Case {
+    Outcome outcome;
+    AttemptRecord record;
+  };
+  const auto finished = finished_with(accepted(), Policy::max_attempts, 2);
+  const Case cases[] = {
+      {accepted(), {.outcome = "accepted", .code = 200, .provider_ref = "gw-1"}},
+      {rejected("invalid_request"), {.outcome = "rejected", .reason = "invalid_request", .error = "as the gateway says", .code = 200}},
+      {failed(), {.outcome = "error", .error = "http_503: busy", .code = 503}},
+      {{.verdict = Verdict::transient, .reason = "timeout"}, {.outcome = "error", .error = "timeout"}},
+      {{.verdict = Verdict::deferred, .reason = "no_credentials", .detail = "set the secret"},
+       {.outcome = "deferred", .reason = "no_credentials", .error = "set the secret"}},
+  };
+  for (const auto& [outcome, wanted] : cases) {
+    const auto record = settled(finished_with(outcome, Policy::max_attempts, 2)).attempt;
+    ASSERT_TRUE(record);
+    EXPECT_EQ(record->number, 2u);
+    EXPECT_EQ(record->started, finished.started_at);
+    EXPECT_EQ(record->finished, finished.finished_at);
+    EXPECT_EQ(record->outcome, wanted.outcome);
+    EXPECT_EQ(record->reason, wanted.reason) << wanted.outcome;
+    EXPECT_EQ(record->error, wanted.error) << wanted.outcome;
+    EXPECT_EQ(record->code, wanted.code) << wanted.outcome;
+    EXPECT_EQ(record->provider_ref, wanted.provider_ref) << wanted.outcome;
+  }
+}
+
+TEST(Settlement, LostAttemptsHaveNumbersButDoNotCount) {  // M11 M17
+  auto finished = finished_with(failed(), Policy::max_attempts, 4);  // numbers 1 to 3 are taken, two of them lost
+  finished.job.lease_lost = 2;
+  auto s = settled(finished);
+  EXPECT_EQ(s.status, Status::due) << "the second attempt that counts, of three";
+  EXPECT_EQ(s.attempt_count, 4u);
+  EXPECT_EQ(s.lease_lost, 2u);
+  finished.job.attempt = 5;
+  s = settled(finished);
+  EXPECT_EQ(s.status, Status::exhausted);
+  EXPECT_EQ(s.reason, "max_attempts");
+  EXPECT_EQ(s.attempt_count, 5u);
+}
+
+TEST(Settlement, DoubtIsRememberedUntilTheEnd) {  // M17
+  EXPECT_FALSE(settled(finished_with(failed(Reach::not_sent))).maybe_sent);
+  EXPECT_TRUE(settled(finished_with(failed(Reach::maybe_sent))).maybe_sent);
+  auto finished = finished_with(failed(Reach::not_sent), Policy::max_attempts, 2);
+  finished.job.maybe_sent_before = true;
+  EXPECT_TRUE(settled(finished).maybe_sent);
+}
+
+TEST(Settlement, ADuplicateAfterDoubtIsAcceptedAndItsRecordSaysWhatTheReceiverSaid) {  // M17
+  auto finished = finished_with(rejected("duplicate_reference"), Policy::max_attempts, 2);
+  finished.job.maybe_sent_before = true;
+  const auto s = settled(finished);
+  EXPECT_EQ(s.status, Status::accepted);
+  EXPECT_EQ(s.submission_state, "accepted");
+  EXPECT_EQ(s.attempt->outcome, "rejected");
+  EXPECT_EQ(s.attempt->reason, "duplicate_reference");
+}
+
+TEST(Settlement, WhatIsGivenBackUnattemptedLeavesNoTrace) {  // M11
+  auto finished = finished_with(std::nullopt, Policy::one_shot, 3);
+  finished.job.lease_lost = 1;
+  finished.job.maybe_sent_before = true;
+  auto s = settled(finished);
+  EXPECT_EQ(s.status, Status::due);
+  EXPECT_EQ(s.due, finished.finished_at);
+  EXPECT_EQ(s.attempt_count, 2u);
+  EXPECT_EQ(s.lease_lost, 1u);
+  EXPECT_TRUE(s.maybe_sent);
+  EXPECT_FALSE(s.attempt);
+  EXPECT_EQ(s.action, "");
+  EXPECT_EQ(s.trigger, "release");
+  finished.not_before = Millis(1500);
+  EXPECT_EQ(settled(finished).due, finished.finished_at + Millis(1500));
+}
+
+TEST(Settlement, WhatExpiredBeforeItWasSentIsExhaustedWithoutAnAttempt) {  // M7
+  auto finished = finished_with(std::nullopt, Policy::deadline, 2);
+  finished.how = Finished::How::expired;
+  const auto s = settled(finished);
+  EXPECT_EQ(s.status, Status::exhausted);
+  EXPECT_EQ(s.reason, "deadline_exceeded");
+  EXPECT_EQ(s.ended, finished.finished_at);
+  EXPECT_EQ(s.submission_state, "exhausted");
+  EXPECT_EQ(s.action, "intent_exhausted");
+  EXPECT_EQ(s.trigger, "exhaust");
+  EXPECT_EQ(s.attempt_count, 1u);
+  EXPECT_FALSE(s.attempt);
+}
+
+LostClaim lost_claim(std::uint32_t attempt_count, std::uint32_t lease_lost) {
+  return {.delivery = {2 << kShardBits},
+          .token = {77},
+          .org = kDefaultOrg,
+          .route = {1},
+          .host = {9},
+          .claimed_at = kCreated + Seconds(1),
+          .created = kCreated,
+          .attempt_count = attempt_count,
+          .lease_lost = lease_lost};
+}
+
+TEST(LostSettlement, IsDueAgainAtOnceWithAnAttemptWhoseEndNobodySaw) {  // M17
+  const Timestamp now = kCreated + Seconds(2);
+  const auto s = settlement_of(lost_claim(1, 0), contract_of(Policy::max_attempts), now, "box:2");
+  EXPECT_EQ(s.token, ClaimToken{77});
+  EXPECT_EQ(s.status, Status::due);
+  EXPECT_EQ(s.due, now);
+  EXPECT_EQ(s.attempt_count, 2u);
+  EXPECT_EQ(s.lease_lost, 1u);
+  EXPECT_TRUE(s.maybe_sent);
+  EXPECT_EQ(s.trigger, "lease_lost");
+  EXPECT_EQ(s.actor, "box:2");
+  EXPECT_EQ(s.action, "");
+  ASSERT_TRUE(s.attempt);
+  EXPECT_EQ(s.attempt->number, 2u);
+  EXPECT_EQ(s.attempt->started, kCreated + Seconds(1));
+  EXPECT_FALSE(s.attempt->finished);
+  EXPECT_EQ(s.attempt->outcome, "unknown");
+  EXPECT_NE(s.attempt->error.find("host 9"), std::string::npos) << s.attempt->error;
+}
+
+TEST(LostSettlement, AOneShotEndsAndIsNeverSentAgain) {  // M17
+  const auto s = settlement_of(lost_claim(0, 0), contract_of(Policy::one_shot), kCreated + Seconds(2), "box:2");
+  EXPECT_EQ(s.status, Status::exhausted);
+  EXPECT_EQ(s.reason, "one_shot");
+  EXPECT_EQ(s.ended, kCreated + Seconds(2));
+  EXPECT_EQ(s.submission_state, "exhausted");
+  EXPECT_EQ(s.action, "intent_exhausted");
+  EXPECT_EQ(s.trigger, "lease_lost");
+  EXPECT_EQ(s.attempt->outcome, "unknown");
+}
+
+TEST(LostSettlement, TheThirdLossIsADeadLetter) {  // M17
+  EXPECT_EQ(settlement_of(lost_claim(1, 1), contract_of(Policy::max_attempts), kCreated + Seconds(2), "box:2").status, Status::due);
+  const auto s = settlement_of(lost_claim(2, 2), contract_of(Policy::max_attempts), kCreated + Seconds(2), "box:2");
+  EXPECT_EQ(s.status, Status::exhausted);
+  EXPECT_EQ(s.reason, "worker_lost");
+  EXPECT_EQ(s.lease_lost, 3u);
+  EXPECT_EQ(s.attempt_count, 3u);
+}
+
+TEST(LostSettlement, PastItsDeadlineItIsExhausted) {  // M7 M17
+  const auto s = settlement_of(lost_claim(0, 0), contract_of(Policy::deadline), kCreated + Seconds(60), "box:2");
+  EXPECT_EQ(s.status, Status::exhausted);
+  EXPECT_EQ(s.reason, "deadline_exceeded");
+}
+
+}  // namespace
+}  // namespace waybill

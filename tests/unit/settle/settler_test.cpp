@@ -1,0 +1,278 @@
+// The settler on a database that comes, goes and refuses: everything is written once, and nothing is lost.  M6 M12 M18
+#include "settle/settler.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+
+#include "support/eventually.h"
+#include "support/fake_store.h"
+#include "support/stage_tools.h"
+#include "unit/settle/jobs.h"
+
+namespace waybill {
+namespace {
+
+using testing::accepted;
+using testing::contract_of;
+using testing::eventually;
+using testing::failed;
+using testing::FakeStore;
+using testing::KeptLog;
+using testing::ManualClock;
+
+class Settling : public ::testing::Test {
+ protected:
+  void start() {
+    settler = std::make_unique<Settler>(
+        store, clock, settings, [this] { return all_out.load(); },
+        [this](const Settler::Written& written) {
+          const std::lock_guard lock(mutex_);
+          written_ += written.batch.size();
+          moved_.insert(moved_.end(), written.moved.begin(), written.moved.end());
+        },
+        log, metrics);
+  }
+
+  // Puts deliveries into the world and claims them, as a claimer would.
+  std::vector<Finished> claimed(std::size_t count, Outcome outcome = accepted(), const std::string& prefix = "ref-") {
+    const auto route = store.add_route(kDefaultOrg, contract_of(Policy::max_attempts));
+    for (std::size_t i = 0; i < count; ++i) store.add(route, prefix + std::to_string(i));
+    std::vector<Finished> all;
+    for (Shard shard = 0; shard < 4; ++shard) {
+      const ClaimToken token{++last_token_};
+      const auto rows = store.claim(shard, {1}, token, Millis(0), std::vector<RouteShare>{{route, count, {}, {}}});
+      for (const auto& row : rows->rows) {
+        auto finished = testing::finished_with(outcome);
+        finished.job.delivery = row.delivery;
+        finished.job.submission = row.submission;
+        finished.job.token = token;
+        finished.job.idempotency_key = row.client_ref;
+        all.push_back(std::move(finished));
+      }
+    }
+    EXPECT_EQ(all.size(), count);
+    return all;
+  }
+
+  std::size_t written() {
+    const std::lock_guard lock(mutex_);
+    return written_;
+  }
+  std::size_t moved() {
+    const std::lock_guard lock(mutex_);
+    return moved_.size();
+  }
+  bool metrics_say(const std::string& line) { return metrics.text().find(line) != std::string::npos; }
+  bool each_settled_once() {
+    for (const auto& d : store.deliveries())
+      if (d.settled.size() != 1) return false;
+    return true;
+  }
+
+  FakeStore store{4};
+  ManualClock clock;
+  KeptLog log;
+  Metrics metrics;
+  SettlerSettings settings{.actor = "box:1", .retry = {{"default", {}}}, .target_rest = Seconds(30), .batch = 1000, .gather = Millis(1)};
+  std::atomic<std::size_t> all_out{0};  // 0: nothing else is out, so there is nothing to wait for
+  std::unique_ptr<Settler> settler;
+
+ private:
+  std::int64_t last_token_ = 0;
+  std::mutex mutex_;
+  std::size_t written_ = 0;
+  std::vector<SubmissionId> moved_;
+};
+
+TEST_F(Settling, WritesABatchWithOneCallForEachShard) {  // M6
+  auto jobs = claimed(100);
+  start();
+  settler->take(std::move(jobs));
+  ASSERT_TRUE(eventually([&] { return written() == 100; }));
+  EXPECT_EQ(store.count(Status::accepted), 100u);
+  EXPECT_TRUE(each_settled_once());
+  EXPECT_EQ(store.calls("settle"), 4u);
+  EXPECT_EQ(moved(), 100u);
+  EXPECT_TRUE(metrics_say("submission_intents_total{status=\"accepted\"} 100"));
+}
+
+TEST_F(Settling, NoBatchIsLargerThanItsLimit) {
+  settings.batch = 10;
+  auto jobs = claimed(95);
+  start();
+  settler->take(std::move(jobs));
+  ASSERT_TRUE(eventually([&] { return written() == 95; }));
+  const auto sizes = store.batches("settle");
+  EXPECT_LE(*std::max_element(sizes.begin(), sizes.end()), 10u);
+  EXPECT_TRUE(each_settled_once());
+}
+
+TEST_F(Settling, ASmallBatchWaitsForWhatIsStillOut) {
+  settings.gather = std::chrono::hours(1);
+  auto jobs = claimed(2);
+  all_out = 2;
+  start();
+  settler->take({std::move(jobs[0])});
+  settler->take({std::move(jobs[1])});
+  ASSERT_TRUE(eventually([&] { return written() == 2; })) << "all that is out is here: there is nothing to wait for";
+  EXPECT_EQ(store.count(Status::accepted), 2u);
+}
+
+TEST_F(Settling, ADatabaseThatIsAwayDelaysAndLosesNothing) {  // M12
+  auto first = claimed(20, accepted(), "a-"), second = claimed(20, accepted(), "b-");
+  store.go_away();
+  start();
+  settler->take(std::move(first));
+  ASSERT_TRUE(eventually([&] { return log.count("settle.database_unavailable") >= 2; }));
+  settler->take(std::move(second));
+  EXPECT_EQ(written(), 0u);
+  store.come_back();
+  ASSERT_TRUE(eventually([&] { return written() == 40; }));
+  EXPECT_EQ(store.count(Status::accepted), 40u);
+  EXPECT_TRUE(each_settled_once());
+}
+
+TEST_F(Settling, ACommitWhoseAnswerWasLostIsNotWrittenTwice) {  // M12
+  auto jobs = claimed(20);
+  store.lose_answers(1);
+  start();
+  settler->take(std::move(jobs));
+  ASSERT_TRUE(eventually([&] { return written() == 20; }));
+  EXPECT_EQ(store.count(Status::accepted), 20u);
+  EXPECT_TRUE(each_settled_once());
+}
+
+TEST_F(Settling, OnePoisonedSettlementDoesNotBlockTheOthers) {
+  auto jobs = claimed(50);
+  store.poison("ref-7");
+  start();
+  settler->take(std::move(jobs));
+  ASSERT_TRUE(eventually([&] { return written() == 50; }));
+  EXPECT_EQ(store.count(Status::accepted), 49u);
+  EXPECT_EQ(store.count(Status::claimed), 1u) << "its lease brings it back";
+  EXPECT_EQ(log.count("settle.refused_by_database"), 1u);
+  EXPECT_TRUE(metrics_say("submission_intents_total{status=\"accepted\"} 49"));
+  EXPECT_EQ(log.count("settle.stale"), 0u);
+}
+
+TEST_F(Settling, StaleClaimsAreDroppedAndCounted) {  // M18
+  auto jobs = claimed(10);
+  for (std::size_t i = 0; i < 3; ++i) jobs[i].job.token = {999};
+  start();
+  settler->take(std::move(jobs));
+  ASSERT_TRUE(eventually([&] { return written() == 10; }));
+  EXPECT_EQ(store.count(Status::accepted), 7u);
+  EXPECT_EQ(store.count(Status::claimed), 3u);
+  EXPECT_TRUE(metrics_say("submission_claims_lost_total{why=\"stale_settle\"} 3"));
+  EXPECT_TRUE(metrics_say("submission_intents_total{status=\"accepted\"} 7"));
+  EXPECT_TRUE(metrics_say("submission_attempt_seconds_count{action_type=\"sms\"} 7")) << metrics.text();
+  EXPECT_EQ(log.count("settle.stale"), 3u);
+}
+
+TEST_F(Settling, AnOutageOfTheWholeTargetIsWrittenAsARest) {
+  auto outage = failed();
+  outage.scope = Scope::whole_target;
+  auto jobs = claimed(2, outage);
+  jobs[1].outcome->retry_after = Seconds(600);
+  const auto finished_at = jobs[0].finished_at;
+  start();
+  settler->take(std::move(jobs));
+  ASSERT_TRUE(eventually([&] { return written() == 2; }));
+  const auto rests = store.rests();
+  ASSERT_EQ(rests.size(), 1u);
+  EXPECT_EQ(rests[0].org, kDefaultOrg);
+  EXPECT_EQ(rests[0].target, "sms.primary");
+  EXPECT_EQ(rests[0].until, finished_at + Seconds(600));
+  EXPECT_EQ(rests[0].reason, "http_503");
+  EXPECT_EQ(store.count(Status::due), 2u);
+}
+
+TEST_F(Settling, AnOutageWithoutATimeRestsAsLongAsTheOperatorSays) {
+  auto outage = failed();
+  outage.scope = Scope::whole_target;
+  auto jobs = claimed(1, outage);
+  const auto finished_at = jobs[0].finished_at;
+  start();
+  settler->take(std::move(jobs));
+  ASSERT_TRUE(eventually([&] { return written() == 1; }));
+  ASSERT_EQ(store.rests().size(), 1u);
+  EXPECT_EQ(store.rests()[0].until, finished_at + Seconds(30));
+}
+
+TEST_F(Settling, AFailureOfOneDeliveryRestsNothing) {
+  auto jobs = claimed(1, failed());
+  start();
+  settler->take(std::move(jobs));
+  ASSERT_TRUE(eventually([&] { return written() == 1; }));
+  EXPECT_TRUE(store.rests().empty());
+}
+
+TEST_F(Settling, EachActionTypeHasItsOwnRetryTiming) {  // M9
+  settings.retry["sms"] = {.delay = Seconds(90)};
+  auto jobs = claimed(1, failed());
+  const auto finished_at = jobs[0].finished_at;
+  start();
+  settler->take(std::move(jobs));
+  ASSERT_TRUE(eventually([&] { return written() == 1; }));
+  EXPECT_EQ(store.deliveries()[0].row.due, finished_at + Seconds(90));
+}
+
+TEST_F(Settling, OnlyWhatMovedIsToldToThoseWhoWait) {  // M5
+  auto jobs = claimed(3);
+  jobs[0].how = Finished::How::unattempted;
+  jobs[0].outcome.reset();
+  jobs[1].how = Finished::How::expired;
+  jobs[1].outcome.reset();
+  start();
+  settler->take(std::move(jobs));
+  ASSERT_TRUE(eventually([&] { return written() == 3; }));
+  EXPECT_EQ(moved(), 2u);
+  EXPECT_EQ(store.count(Status::due), 1u);
+  EXPECT_EQ(store.count(Status::exhausted), 1u);
+  EXPECT_EQ(store.count(Status::accepted), 1u);
+}
+
+TEST_F(Settling, StoppingWritesWhatIsThere) {  // M12
+  settings.gather = std::chrono::hours(1);
+  settings.batch = 7;
+  all_out = 1000;
+  auto jobs = claimed(40);
+  start();
+  settler->take(std::move(jobs));
+  settler->stop(Seconds(5));
+  EXPECT_EQ(store.count(Status::accepted), 40u);
+  EXPECT_TRUE(each_settled_once());
+}
+
+TEST_F(Settling, StoppingGivesUpOnADatabaseThatStaysAwayBeyondItsPatience) {  // M12
+  auto jobs = claimed(5);
+  store.go_away();
+  start();
+  settler->take(std::move(jobs));
+  ASSERT_TRUE(eventually([&] { return log.count("settle.database_unavailable") >= 1; }));
+  settler->stop(Millis(0));
+  EXPECT_GE(log.count("settle.given_up"), 1u);
+  EXPECT_EQ(written(), 5u) << "they are let go of";
+  EXPECT_EQ(store.count(Status::claimed), 5u) << "their leases bring them back";
+}
+
+TEST_F(Settling, StoppingIsPatientWithADatabaseThatComesBack) {  // M12
+  auto jobs = claimed(5);
+  store.go_away();
+  start();
+  settler->take(std::move(jobs));
+  ASSERT_TRUE(eventually([&] { return log.count("settle.database_unavailable") >= 1; }));
+  std::jthread repair([&] {
+    const auto before = store.calls("settle");
+    EXPECT_TRUE(eventually([&] { return store.calls("settle") > before + 8; }));
+    store.come_back();
+  });
+  settler->stop(Seconds(5));  // by a clock that stands still: as long as it takes
+  EXPECT_EQ(store.count(Status::accepted), 5u);
+  EXPECT_EQ(log.count("settle.given_up"), 0u);
+}
+
+}  // namespace
+}  // namespace waybill

@@ -7,13 +7,11 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "api/intent_routes.h"
 #include "api/server.h"
-#include "api/system_routes.h"
 #include "api/token_check.h"
 #include "claim/claimer.h"
 #include "cli/commands.h"
-#include "console/history_page.h"
+#include "cli/routes.h"
 #include "execute/executor.h"
 #include "senders/sender_factory.h"
 #include "settle/settler.h"
@@ -79,10 +77,7 @@ class Host {
   }
 
   Result<void> listen() {
-    std::vector<Route> routes = intent_routes({intake_, registry_, pool_, waiters_, clock_, log_, metrics_});
-    const auto add = [&](std::vector<Route> more) { std::move(more.begin(), more.end(), std::back_inserter(routes)); };
-    add(console_routes(pool_));
-    add(system_routes(metrics_, [this] { return not_ready(); }));
+    auto routes = all_routes({intake_, registry_, pool_, waiters_, clock_, log_, metrics_}, [this] { return not_ready(); });
     Authenticate authenticate;
     if (!config_.auth_none)
       authenticate = [this](const Request& request, std::function<void(Admission)> answer) { tokens_(request, std::move(answer)); };

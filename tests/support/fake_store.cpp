@@ -241,6 +241,17 @@ Result<Claimed> FakeStore::claim(Shard shard, HostId host, ClaimToken token, Mil
   return claimed;
 }
 
+Result<void> FakeStore::give_back(Shard shard, HostId host, ClaimToken token) {
+  const std::lock_guard lock(mutex_);
+  if (auto there = begin("give_back"); !there) return there;
+  for (auto& [id, d] : deliveries_) {
+    if (shard_of(id) != shard || d.status != Status::claimed || d.host != host || d.token != token) continue;
+    d.status = Status::due;
+    d.token = {};
+  }
+  return {};
+}
+
 Result<RouteContract> FakeStore::contract(RouteId route) {
   const std::lock_guard lock(mutex_);
   if (auto there = begin("contract"); !there) return tl::unexpected(there.error());

@@ -51,7 +51,7 @@ class FakeStore final : public QueueStore, public SettleStore {
   std::vector<Delivery> deliveries() const;
   std::vector<Rest> rests() const;
   std::size_t count(Status status) const;
-  std::size_t calls(const std::string& name) const;  // route, submit, due_routes, claim, contract, settle, rest
+  std::size_t calls(const std::string& name) const;  // named like the functions below
   std::vector<std::size_t> batches(const std::string& name) const;  // sizes of the calls that were carried out
 
   // ---- as the database ----
@@ -59,6 +59,7 @@ class FakeStore final : public QueueStore, public SettleStore {
   Result<std::vector<Submitted>> submit(Shard shard, std::span<const NewSubmission> items);
   Result<DueRoutes> due_routes(Shard shard) override;
   Result<Claimed> claim(Shard shard, HostId host, ClaimToken token, Millis lease, std::span<const RouteShare> shares) override;
+  Result<void> give_back(Shard shard, HostId host, ClaimToken token) override;
   Result<RouteContract> contract(RouteId route) override;
   Result<std::vector<DeliveryId>> settle(Shard shard, std::span<const Settlement> batch) override;
   Result<void> rest(std::span<const Rest> rests) override;

@@ -31,6 +31,7 @@ TEST(Settlement, AnAcceptanceEndsTheDeliveryAndTheSubmission) {  // M6
   EXPECT_EQ(s.action, "intent_accepted");
   EXPECT_EQ(s.trigger, "accept");
   EXPECT_EQ(s.actor, "box:1");
+  EXPECT_EQ(s.metadata, R"({"attempts":1})");
   EXPECT_EQ(s.attempt_count, 1u);
 }
 
@@ -41,6 +42,7 @@ TEST(Settlement, ARejectionKeepsItsReasonAndNoResult) {  // M6
   EXPECT_EQ(s.result, "");
   EXPECT_EQ(s.submission_state, "rejected");
   EXPECT_EQ(s.action, "intent_rejected");
+  EXPECT_EQ(s.metadata, R"({"attempts":1,"reason":"invalid_request"})");
   EXPECT_EQ(s.trigger, "reject");
 }
 
@@ -205,6 +207,7 @@ TEST(LostSettlement, TheThirdLossIsADeadLetter) {  // M17
   EXPECT_EQ(s.status, Status::exhausted);
   EXPECT_EQ(s.reason, "worker_lost");
   EXPECT_EQ(s.lease_lost, 3u);
+  EXPECT_EQ(s.metadata, R"({"attempts":3,"leaseLost":3,"reason":"worker_lost"})");
   EXPECT_EQ(s.attempt_count, 3u);
 }
 

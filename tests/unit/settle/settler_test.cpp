@@ -142,6 +142,8 @@ TEST_F(Settling, ACommitWhoseAnswerWasLostIsNotWrittenTwice) {  // M12
   ASSERT_TRUE(eventually([&] { return written() == 20; }));
   EXPECT_EQ(store.count(Status::accepted), 20u);
   EXPECT_TRUE(each_settled_once());
+  EXPECT_EQ(log.count("settle.stale"), 0u) << "it was our own writing";
+  EXPECT_TRUE(metrics_say("submission_intents_total{status=\"accepted\"} 20"));
 }
 
 TEST_F(Settling, OnePoisonedSettlementDoesNotBlockTheOthers) {

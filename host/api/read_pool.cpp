@@ -7,12 +7,20 @@ ReadPool::ReadPool(std::vector<Session> sessions) : sessions_(std::move(sessions
   for (auto& session : sessions_) threads_.emplace_back([this, &session](std::stop_token stop) { run(stop, session); });
 }
 
-ReadPool::~ReadPool() {
+ReadPool::~ReadPool() { stop(); }
+
+void ReadPool::stop() {
+  {
+    std::lock_guard lock(mutex_);
+    stopped_ = true;
+  }
   for (auto& thread : threads_) thread.request_stop();
+  threads_.clear();
 }
 
 void ReadPool::ask(Question question) {
   std::lock_guard lock(mutex_);
+  if (stopped_) return;
   waiting_.push_back(std::move(question));
   changed_.notify_one();
 }

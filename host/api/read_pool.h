@@ -23,8 +23,9 @@ class ReadPool {
   using Question = std::function<void(Session&)>;
 
   explicit ReadPool(std::vector<Session> sessions);  // one thread each
-  ~ReadPool();  // questions that wait are still asked
+  ~ReadPool();
   void ask(Question question);
+  void stop();  // questions that wait are still asked; later ones are dropped
 
  private:
   void run(std::stop_token stop, Session& session);
@@ -33,6 +34,7 @@ class ReadPool {
   std::mutex mutex_;  // for all below
   std::condition_variable_any changed_;
   std::deque<Question> waiting_;
+  bool stopped_ = false;
   std::vector<std::jthread> threads_;  // last: they use all above
 };
 

@@ -9,15 +9,28 @@ constexpr std::size_t kMostAtOnce = 1000;
 
 Waiters::Waiters(ReadPool& pool, const Clock& clock) : pool_(pool), clock_(clock), thread_([this](std::stop_token stop) { run(stop); }) {}
 
-Waiters::~Waiters() {
+Waiters::~Waiters() { stop(); }
+
+void Waiters::stop() {
+  ByDeadline left;
+  {
+    std::lock_guard lock(mutex_);
+    stopped_ = true;
+    by_submission_.clear();
+    left.swap(by_deadline_);
+  }
   thread_.request_stop();
-  thread_.join();
-  for (auto& [deadline, waiter] : by_deadline_) waiter.done();
+  if (thread_.joinable()) thread_.join();
+  for (auto& [deadline, waiter] : left) waiter.done();
 }
 
 void Waiters::add(SubmissionId submission, Millis most, std::function<void()> done) {
   {
-    std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
+    if (stopped_) {
+      lock.unlock();
+      return done();
+    }
     const auto at = by_deadline_.emplace(clock_.now() + most, Waiter{submission, std::move(done)});
     by_submission_.emplace(submission, at);
     changed_.notify_all();

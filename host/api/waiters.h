@@ -20,11 +20,12 @@ namespace waybill {
 class Waiters {
  public:
   Waiters(ReadPool& pool, const Clock& clock);
-  ~Waiters();  // whoever waits is told
+  ~Waiters();
 
   // Calls `done` once: when the submission has ended or an attempt of it has, or after `most`.
   void add(SubmissionId submission, Millis most, std::function<void()> done);
   void moved(const std::vector<SubmissionId>& submissions);
+  void stop();  // whoever waits is told now, and whoever comes later at once
 
  private:
   struct Waiter {
@@ -44,6 +45,7 @@ class Waiters {
   ByDeadline by_deadline_;
   std::unordered_multimap<SubmissionId, ByDeadline::iterator> by_submission_;
   bool looking_ = false;
+  bool stopped_ = false;
   std::jthread thread_;  // last: it uses all above
 };
 

@@ -113,7 +113,9 @@ class Host {
     claimer_.stop();
     const bool clean = executor_.stop(config_.timeouts.drain);
     settler_.stop(Millis{5000});
+    waiters_.stop();
     if (server_) server_->stop(Millis{5000});
+    pool_.stop();  // its questions use what goes before it
     upkeep_.stop();
     log_.info("host.stopped", {{"name", name_}});
     return clean;

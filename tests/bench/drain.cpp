@@ -19,19 +19,24 @@ void measure_drain(const Bench& bench, std::size_t count, std::size_t curl_conne
   Figures drain{.name = "drain", .unit = "signed deliveries/s"}, curl{.name = "curl_multi", .unit = "requests/s, no queue"};
   std::vector<double> host, postgres, receiver_us, resident, curl_us;
   Receiver receiver;
+  const auto bare_loop = [&] {
+    const Receiver own;
+    return run_curl_loop(own.port(), count, static_cast<std::size_t>(bench.body_bytes), curl_connections);
+  };
   for (int round = 0; round < bench.rounds; ++round) {
-    const auto result = Draining(bench, receiver, count).run(kUntilDone);
+    Draining draining(bench, receiver, count);
+    const auto before = bare_loop();
+    const auto result = draining.run(kUntilDone);
+    const auto after = bare_loop();  // on both sides, so that a drift of the machine's load meets the limit as well
     const auto deliveries = static_cast<double>(result.deliveries);
     drain.runs.push_back(deliveries / result.seconds);
     host.push_back(per_delivery_us(result.host_cpu, deliveries));
     postgres.push_back(per_delivery_us(result.postgres_cpu, deliveries));
     receiver_us.push_back(per_delivery_us(result.receiver_cpu, deliveries));
     resident.push_back(result.resident_peak_mb);
-
-    Receiver bare;
-    const auto loop = run_curl_loop(bare.port(), count, static_cast<std::size_t>(bench.body_bytes), curl_connections);
-    curl.runs.push_back(static_cast<double>(count) / loop.seconds);
-    curl_us.push_back(per_delivery_us(loop.cpu_seconds, static_cast<double>(count)));
+    const auto bare = 2 * static_cast<double>(count);
+    curl.runs.push_back(bare / (before.seconds + after.seconds));
+    curl_us.push_back(per_delivery_us(before.cpu_seconds + after.cpu_seconds, bare));
   }
   drain.ratios["curl_multi"] = median_ratio(drain.runs, curl.runs);
   drain.detail("host, CPU us each", median(host));

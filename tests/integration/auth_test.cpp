@@ -69,6 +69,16 @@ TEST_F(Auth, TokensAreKeptHashedAndNeverLogged) {
   EXPECT_EQ(host().log().find(token), std::string::npos);
 }
 
+// M1, M14: nobody can be known then, so nobody is turned away as unknown
+TEST_F(Auth, WithoutTheDatabaseTheAnswerIsUnavailable) {
+  host();
+  cluster().stop();
+  client().authorize("wb_some_token_or_other");
+  EXPECT_EQ(client().get("/v1/intents/a").status, 503);
+  cluster().start();
+  EXPECT_TRUE(eventually([&] { return client().get("/v1/intents/a").status == 401; }));
+}
+
 // M1
 TEST_F(Auth, ALiveNameIsTakenAndARoleMustBeKnown) {
   host();

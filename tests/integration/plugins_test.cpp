@@ -85,6 +85,29 @@ TEST_F(Plugins, AFolderThatOthersMayWriteToIsNotUsed) {
   EXPECT_NE((result.out + result.err).find("write"), std::string::npos) << result.out << result.err;
 }
 
+// H2, M12
+TEST_F(Plugins, AMissingOneHoldsUpOnlyItsOwnIntentsAndTheyWaitForIt) {
+  setup.plugins = {"push"};
+  EXPECT_EQ(post_intent(client(), sms_intent("waits", "sms.patient")).status, 200);
+  post_intent(client(), push_intent("goes", "push.attempts"), 30);
+  EXPECT_EQ(wait_for_end(client(), "goes")["status"], "accepted");
+  EXPECT_NE(host().log().find("plugin.missing"), std::string::npos);
+  EXPECT_EQ(get_intent(client(), "waits")["status"], "pending");
+  EXPECT_EQ(host().terminate(), 0);
+  for (const auto* name : {"sms", "webhook"}) installation().add_plugin(built_plugin(name));
+  restart_host();
+  EXPECT_EQ(wait_for_end(client(), "waits")["status"], "accepted");
+  EXPECT_EQ(gateway.count("waits"), 1u);
+}
+
+// H2, M7
+TEST_F(Plugins, ADeadlineThatPassesWithoutThePluginEndsTheIntent) {
+  setup.plugins = {"push"};
+  post_intent(client(), sms_intent("late", "sms.brief"));
+  EXPECT_EQ(wait_for_end(client(), "late")["exhaustedReason"], "deadline_exceeded");
+  EXPECT_TRUE(attempt_words(client(), "late").empty());
+}
+
 // H4, H5
 TEST_F(Plugins, AMisbehavingOneCostsAtMostOneAttemptEach) {
   struct Case {

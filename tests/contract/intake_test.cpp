@@ -1,0 +1,159 @@
+// Submissions are stored once under their key, whoever hands them in.  M2 M10
+#include <atomic>
+#include <thread>
+
+#include "contract/store_world.h"
+
+namespace waybill::testing {
+namespace {
+
+using How = Submitted::How;
+
+class IntakeContract : public StoreWorld {};
+
+TEST_F(IntakeContract, ANewSubmissionIsWrittenWholeAndAtOnceDue) {  // M2 M6
+  const std::string payload = "{ \"text\": \"Zoë \\u0000 \\\"quoted\\\" \\\\ ''\" }";
+  const auto answers = submit({item("a \"b\" \\ {c},'d' Zoë", payload)});
+  ASSERT_EQ(answers.size(), 1u);
+  EXPECT_EQ(answers[0].how, How::created);
+  EXPECT_EQ(answers[0].view.client_ref, "a \"b\" \\ {c},'d' Zoë");
+  EXPECT_EQ(answers[0].view.state, "pending");
+  EXPECT_EQ(answers[0].view.target, "sms.primary");
+  EXPECT_EQ(answers[0].view.org, kDefaultOrg);
+  EXPECT_FALSE(answers[0].view.completed);
+  EXPECT_EQ(sql.number("SELECT micros(created_at) FROM submissions"), answers[0].view.created.micros);
+  EXPECT_EQ(sql.text("SELECT convert_from(body, 'UTF8') FROM payloads"), payload);
+  EXPECT_EQ(sql.text("SELECT encode(payload_hash, 'hex') FROM submissions"), to_hex(as_view(sha256(payload))));
+  EXPECT_EQ(sql.text("SELECT d.status || ' ' || r.status || ' ' || r.attempt_count || ' ' || r.lease_lost || ' ' || r.maybe_sent FROM deliveries d "
+                     "JOIN ready r ON r.delivery_id = d.id"),
+            "due due 0 0 false");
+  EXPECT_EQ(sql.number("SELECT count(*) FROM ready WHERE due_at <= now()"), 1);
+  EXPECT_EQ(sql.number("SELECT count(DISTINCT xmin::text) FROM (SELECT xmin FROM submissions UNION ALL SELECT xmin FROM payloads UNION ALL "
+                       "SELECT xmin FROM deliveries UNION ALL SELECT xmin FROM ready) x"),
+            1)
+      << "one transaction";
+}
+
+TEST_F(IntakeContract, TheSameAgainIsExistingAndAnythingElseUnderItsKeyAConflict) {  // M2
+  const auto first = submit({item("a", "{\"n\":1}")});
+  const auto answers = submit({item("b"), item("a", "{\"n\":1}"), item("c")});
+  ASSERT_EQ(answers.size(), 3u);
+  EXPECT_EQ(answers[0].how, How::created);
+  EXPECT_EQ(answers[1].how, How::existing);
+  EXPECT_EQ(answers[1].view.id, first[0].view.id);
+  EXPECT_EQ(answers[1].view.created, first[0].view.created);
+  EXPECT_EQ(answers[2].how, How::created);
+  EXPECT_EQ(answers[2].view.client_ref, "c");
+  for (const auto& other : {item("a", "{\"n\":2}"), item("a", "{\"n\": 1}"), item("a", "{\"n\":1}", "sms.secondary")}) {
+    const auto answer = submit({other});
+    EXPECT_EQ(answer[0].how, How::conflict);
+    EXPECT_EQ(answer[0].view.target, "sms.primary") << "it shows what is stored";
+  }
+  EXPECT_EQ(sql.number("SELECT count(*) FROM submissions"), 3);
+  EXPECT_EQ(sql.number("SELECT count(*) FROM ready"), 3);
+}
+
+TEST_F(IntakeContract, OrganisationsDoNotShareKeys) {  // M2
+  sql.execute("INSERT INTO organisations (name) VALUES ('other')");
+  const OrgId other{sql.number("SELECT org_id FROM organisations WHERE name = 'other'")};
+  const auto answers = submit({item("a", "1"), item("a", "2", "sms.primary", other)});
+  EXPECT_EQ(answers[0].how, How::created);
+  EXPECT_EQ(answers[1].how, How::created);
+  EXPECT_EQ(answers[1].view.org, other);
+}
+
+TEST_F(IntakeContract, AnEndedSubmissionIsAnsweredWithItsEnd) {  // M2
+  submit({item("a")});
+  const auto row = claim(route(), 1).rows.at(0);
+  settled({ending(row, {1}, Status::rejected, "invalid_request")});
+  const auto again = submit({item("a")});
+  EXPECT_EQ(again[0].how, How::existing);
+  EXPECT_EQ(again[0].view.state, "rejected");
+  EXPECT_EQ(again[0].view.reason, "invalid_request");
+  EXPECT_EQ(again[0].view.completed, row.created + Seconds(2));
+  EXPECT_EQ(sql.number("SELECT count(*) FROM ready"), 0) << "it is not queued again";
+}
+
+TEST_F(IntakeContract, SessionsThatSubmitTheSameAtOnceAgreeOnOne) {  // M2 M18
+  constexpr int kSessions = 4, kRounds = 25, kItems = 20;
+  std::vector<std::vector<NewSubmission>> rounds(kRounds);
+  for (int round = 0; round < kRounds; ++round)
+    for (int i = 0; i < kItems; ++i) rounds[round].push_back(item("r" + std::to_string(round) + "-" + std::to_string(i)));
+  std::atomic<int> created = 0, existing = 0, failed = 0;
+  std::array<std::array<std::vector<std::int64_t>, kRounds>, kSessions> ids;
+  {
+    std::vector<std::jthread> threads;
+    for (int session = 0; session < kSessions; ++session)
+      threads.emplace_back([&, session] {
+        const auto own = make_intake_store(address);
+        for (int round = 0; round < kRounds; ++round) {
+          auto items = rounds[round];
+          const auto answers = own->submit(0, items);
+          if (!answers) {
+            ++failed;
+            continue;
+          }
+          for (const auto& answer : *answers) {
+            ++(answer.how == How::created ? created : existing);
+            if (answer.how == How::conflict) ++failed;
+            ids[session][round].push_back(answer.view.id.value);
+          }
+        }
+      });
+  }
+  EXPECT_EQ(failed, 0);
+  EXPECT_EQ(created, kRounds * kItems);
+  EXPECT_EQ(existing, (kSessions - 1) * kRounds * kItems);
+  for (int session = 1; session < kSessions; ++session) EXPECT_EQ(ids[session], ids[0]) << "every caller gets the same answer";
+  EXPECT_EQ(sql.number("SELECT count(*) FROM submissions"), kRounds * kItems);
+  EXPECT_EQ(sql.number("SELECT count(*) FROM ready"), kRounds * kItems);
+}
+
+TEST_F(IntakeContract, ARouteIsMadeOncePerContentAndOrganisation) {  // M10
+  const auto first = route("sms.primary");
+  EXPECT_EQ(route("sms.primary"), first);
+  EXPECT_EQ(*make_intake_store(address)->route(kDefaultOrg, contract_of("sms.primary")), first);
+  EXPECT_NE(route("sms.secondary"), first);
+  auto changed = contract_of("sms.primary");
+  changed.url = "http://elsewhere.example.org/";
+  const auto second = intake->route(kDefaultOrg, changed);
+  ASSERT_TRUE(second);
+  EXPECT_NE(*second, first);
+  const auto back = queue->contract(first);
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->contract, contract_of("sms.primary")) << "the snapshot stays as it was";
+  EXPECT_EQ(back->org, kDefaultOrg);
+  EXPECT_EQ(queue->contract(*second)->contract, changed);
+  EXPECT_FALSE(queue->contract({9999}));
+}
+
+TEST_F(IntakeContract, SessionsThatMakeTheSameRouteAtOnceAgree) {  // M10 M18
+  std::array<std::int64_t, 8> routes{};
+  {
+    std::vector<std::jthread> threads;
+    for (auto& made : routes)
+      threads.emplace_back([&made, this] { made = make_intake_store(address)->route(kDefaultOrg, contract_of("sms.new")).value_or(RouteId{-1}).value; });
+  }
+  for (const auto made : routes) EXPECT_EQ(made, routes[0]);
+  EXPECT_GT(routes[0], 0);
+}
+
+TEST_F(IntakeContract, WhatTheDatabaseRefusesIsABugAndStoresNothing) {
+  auto bad = item("bad");
+  bad.payload = "\xff\xfe";  // no UTF-8
+  const std::vector<NewSubmission> group{item("good"), bad};
+  const auto answers = intake->submit(0, group);
+  ASSERT_FALSE(answers);
+  EXPECT_EQ(answers.error().kind, Error::Kind::bug);
+  EXPECT_EQ(sql.number("SELECT count(*) FROM submissions"), 0);
+  EXPECT_EQ(submit({item("good")})[0].how, How::created) << "the session is good for more";
+}
+
+TEST_F(IntakeContract, IdsCarryTheirShard) {
+  const auto answers = submit({item("a"), item("b")}, 3);
+  for (const auto& answer : answers) EXPECT_EQ(shard_of(answer.view.id), 3);
+  EXPECT_EQ(sql.number("SELECT count(*) FROM ready WHERE shard = 3 AND delivery_id % 1024 = 3"), 2);
+}
+
+}  // namespace
+}  // namespace waybill::testing

@@ -1,0 +1,220 @@
+// Taking work out of the queue: in order, up to a share, never what somebody else takes.  M6 M12 M18
+#include <algorithm>
+#include <set>
+#include <thread>
+
+#include "contract/store_world.h"
+
+namespace waybill::testing {
+namespace {
+
+class QueueContract : public StoreWorld {
+ protected:
+  static std::vector<std::string> references(const Claimed& claimed) {
+    std::vector<std::string> all;
+    for (const auto& row : claimed.rows) all.push_back(row.client_ref);
+    return all;
+  }
+  void spread_due_times() {  // ref-0 is the oldest
+    sql.execute("UPDATE ready r SET due_at = now() - interval '1 hour' + substring(s.client_ref from '[0-9]+$')::int * interval '1 second' "
+                "FROM submissions s WHERE s.id = r.submission_id");
+  }
+};
+
+TEST_F(QueueContract, TheClaimTakesTheOldestFirstUpToItsShare) {
+  submit_many(5);
+  spread_due_times();
+  EXPECT_EQ(references(claim(route(), 3)), (std::vector<std::string>{"ref-0", "ref-1", "ref-2"}));
+  EXPECT_EQ(references(claim(route(), 10)), (std::vector<std::string>{"ref-3", "ref-4"}));
+  EXPECT_TRUE(claim(route(), 10).rows.empty());
+}
+
+TEST_F(QueueContract, AClaimedRowTellsAllThatAnAttemptNeeds) {  // M10 M11
+  const std::string payload = "{\"text\":\"Zoë\\n\"}";
+  const auto made = submit({item("order-1", payload)})[0].view;
+  sql.execute("UPDATE ready SET attempt_count = 4, lease_lost = 2, maybe_sent = true");
+  const auto claimed = claim(route(), 1, {42}, {7});
+  ASSERT_EQ(claimed.rows.size(), 1u);
+  const auto& row = claimed.rows[0];
+  EXPECT_EQ(row.submission, made.id);
+  EXPECT_EQ(row.org, kDefaultOrg);
+  EXPECT_EQ(row.route, route());
+  EXPECT_EQ(row.attempt_count, 4u);
+  EXPECT_EQ(row.lease_lost, 2u);
+  EXPECT_TRUE(row.maybe_sent);
+  EXPECT_EQ(row.action_order, 1);
+  EXPECT_EQ(row.created, made.created);
+  EXPECT_EQ(row.due, made.created);
+  EXPECT_EQ(row.kind, "intent");
+  EXPECT_EQ(row.client_ref, "order-1");
+  EXPECT_EQ(row.payload, payload);
+  EXPECT_GE(claimed.now, made.created);
+  EXPECT_EQ(sql.text("SELECT status || ' ' || claim_token || ' ' || claimed_by FROM ready"), "claimed 42 7");
+  EXPECT_EQ(sql.number("SELECT micros(lease_until) - micros(claimed_at) FROM ready"), 60'000'000);
+  EXPECT_EQ(sql.number("SELECT micros(claimed_at) FROM ready"), claimed.now.micros);
+}
+
+TEST_F(QueueContract, WhatIsNotDueYetIsNotTaken) {  // M12
+  submit_many(3);
+  sql.execute("UPDATE ready SET due_at = now() + interval '1 hour' WHERE submission_id = (SELECT id FROM submissions WHERE client_ref = 'ref-1')");
+  auto taken = references(claim(route(), 10));
+  std::sort(taken.begin(), taken.end());
+  EXPECT_EQ(taken, (std::vector<std::string>{"ref-0", "ref-2"}));
+}
+
+TEST_F(QueueContract, EachRouteGivesUpToItsOwnShare) {
+  submit_many(5, "a-", "sms.a");
+  submit_many(5, "b-", "sms.b");
+  submit_many(5, "c-", "sms.c");
+  const std::vector<RouteShare> shares{{route("sms.a"), 2, {}, {}}, {route("sms.b"), 4, {}, {}}};
+  const auto claimed = queue->claim(0, {1}, {1}, Millis(1000), shares);
+  ASSERT_TRUE(claimed) << claimed.error().what;
+  std::map<std::int64_t, int> taken;
+  for (const auto& row : claimed->rows) ++taken[row.route.value];
+  EXPECT_EQ(taken, (std::map<std::int64_t, int>{{route("sms.a").value, 2}, {route("sms.b").value, 4}}));
+}
+
+TEST_F(QueueContract, AShareBeginsBehindItsMark) {
+  submit_many(6);
+  spread_due_times();
+  const auto first = claim(route(), 2);
+  const auto& last = first.rows.back();
+  settled({retrying(first.rows[0], {1}, first.rows[0].due)});  // due again, but before the mark
+  const auto behind = queue->claim(0, {1}, {2}, Millis(1000), std::vector<RouteShare>{{route(), 2, last.due, last.delivery}});
+  ASSERT_TRUE(behind);
+  EXPECT_EQ(references(*behind), (std::vector<std::string>{"ref-2", "ref-3"}));
+  EXPECT_EQ(references(claim(route(), 10)), (std::vector<std::string>{"ref-0", "ref-4", "ref-5"}));
+}
+
+TEST_F(QueueContract, AmongRowsOfOneMomentTheMarkGoesByDelivery) {
+  submit_many(6);
+  sql.execute("UPDATE ready SET due_at = (SELECT min(due_at) FROM ready)");
+  std::set<std::string> taken;
+  Timestamp due{};
+  DeliveryId id{};
+  for (int i = 0; i < 3; ++i) {
+    const auto claimed = queue->claim(0, {1}, {i + 1}, Millis(1000), std::vector<RouteShare>{{route(), 2, due, id}});
+    ASSERT_EQ(claimed->rows.size(), 2u);
+    for (const auto& row : claimed->rows) taken.insert(row.client_ref);
+    due = claimed->rows.back().due;
+    id = claimed->rows.back().delivery;
+  }
+  EXPECT_EQ(taken.size(), 6u);
+}
+
+TEST_F(QueueContract, RowsThatAnotherIsAboutToTakeArePassedOverWithoutWaiting) {  // M18
+  submit_many(3);
+  spread_due_times();
+  sql.execute("BEGIN");
+  sql.execute("SELECT FROM ready WHERE submission_id = (SELECT id FROM submissions WHERE client_ref = 'ref-1') FOR UPDATE");
+  EXPECT_EQ(references(claim(route(), 10)), (std::vector<std::string>{"ref-0", "ref-2"}));
+  sql.execute("ROLLBACK");
+  EXPECT_EQ(references(claim(route(), 10)), (std::vector<std::string>{"ref-1"}));
+}
+
+TEST_F(QueueContract, HostsThatClaimAtOnceNeverTakeTheSame) {  // M18
+  constexpr int kHosts = 4, kRows = 400;
+  submit_many(kRows);
+  const auto of = route();
+  std::array<std::vector<std::int64_t>, kHosts> taken;
+  {
+    std::vector<std::jthread> hosts;
+    for (int host = 0; host < kHosts; ++host)
+      hosts.emplace_back([&, host] {
+        const auto own = make_queue_store(address);
+        for (int round = 1, empty = 0; empty < 3; ++round) {
+          const auto claimed = own->claim(0, {host + 1}, {host * 1000 + round}, Millis(60'000), std::vector<RouteShare>{{of, 7, {}, {}}});
+          if (!claimed || claimed->rows.empty()) {
+            ++empty;
+            continue;
+          }
+          for (const auto& row : claimed->rows) taken[host].push_back(row.delivery.value);
+        }
+      });
+  }
+  std::set<std::int64_t> all;
+  std::size_t count = 0;
+  for (const auto& one : taken) {
+    count += one.size();
+    all.insert(one.begin(), one.end());
+  }
+  EXPECT_EQ(all.size(), count) << "a row was taken twice";
+  EXPECT_EQ(all.size(), static_cast<std::size_t>(kRows));
+}
+
+TEST_F(QueueContract, DueRoutesNamesEachRouteWithWorkAndItsFirstDueTime) {  // M12
+  const auto none = queue->due_routes(0);
+  ASSERT_TRUE(none) << none.error().what;
+  EXPECT_TRUE(none->routes.empty());
+  EXPECT_GT(none->now.micros, 1'600'000'000'000'000) << "the time is told even then";
+  submit_many(3, "a-", "sms.a");
+  submit_many(2, "b-", "sms.b");
+  submit_many(1, "c-", "sms.c");
+  claim(route("sms.c"), 1);
+  sql.execute("UPDATE ready SET due_at = at_micros(5000000) WHERE submission_id = (SELECT id FROM submissions WHERE client_ref = 'a-2')");
+  sql.execute("UPDATE ready SET due_at = now() + interval '1 day' WHERE route_id = " + std::to_string(route("sms.b").value));
+  const auto due = queue->due_routes(0);
+  ASSERT_TRUE(due);
+  ASSERT_EQ(due->routes.size(), 2u) << "what is claimed is not due; what is due later is named";
+  EXPECT_EQ(due->routes[0].route, route("sms.a"));
+  EXPECT_EQ(due->routes[0].first_due, (Timestamp{5'000'000}));
+  EXPECT_EQ(due->routes[1].route, route("sms.b"));
+  EXPECT_GT(due->routes[1].first_due, due->now + std::chrono::hours(23));
+  EXPECT_TRUE(queue->due_routes(1)->routes.empty());
+}
+
+TEST_F(QueueContract, AClaimWhoseAnswerWasLostCanBeGivenBack) {  // M12 M17
+  submit_many(4);
+  spread_due_times();
+  claim(route(), 2, {5}, {1});
+  claim(route(), 2, {6}, {1});
+  ASSERT_TRUE(queue->give_back(0, {1}, {6}));
+  ASSERT_TRUE(queue->give_back(0, {2}, {5})) << "of another host: nothing happens";
+  ASSERT_TRUE(queue->give_back(0, {1}, {999})) << "never carried out: nothing happens";
+  EXPECT_EQ(sql.number("SELECT count(*) FROM ready WHERE status = 'claimed' AND claim_token = 5"), 2);
+  const auto again = claim(route(), 10, {7}, {1});
+  EXPECT_EQ(references(again), (std::vector<std::string>{"ref-2", "ref-3"}));
+  EXPECT_EQ(again.rows[0].attempt_count, 0u);
+  EXPECT_EQ(again.rows[0].lease_lost, 0u);
+}
+
+TEST_F(QueueContract, EveryShardIsAQueueOfItsOwn) {
+  sql.execute("UPDATE installation SET shards = 4");
+  const auto shards = read_shards(address);
+  ASSERT_TRUE(shards);
+  EXPECT_EQ(*shards, 4);
+  constexpr int kCount = 40;
+  std::map<Shard, std::vector<NewSubmission>> parts;
+  for (int i = 0; i < kCount; ++i) {
+    const auto ref = "ref-" + std::to_string(i);
+    parts[shard_for(kDefaultOrg, ref, 4)].push_back(item(ref));
+  }
+  ASSERT_EQ(parts.size(), 4u);
+  for (const auto& [shard, items] : parts) submit(items, shard);
+  const auto sharded = make_read_store(address, 4);
+  for (int i = 0; i < kCount; ++i) EXPECT_TRUE(sharded->find(kDefaultOrg, "intent", "ref-" + std::to_string(i))->has_value()) << i;
+  std::size_t all = 0;
+  for (const auto& [shard, items] : parts) {
+    EXPECT_EQ(queue->due_routes(shard)->routes.size(), 1u);
+    const auto claimed = claim(route(), 1000, {1}, {1}, shard);
+    EXPECT_EQ(claimed.rows.size(), items.size());
+    std::vector<Settlement> ends;
+    std::vector<SubmissionId> ids;
+    for (const auto& row : claimed.rows) {
+      EXPECT_EQ(shard_of(row.delivery), shard);
+      EXPECT_EQ(shard_of(row.submission), shard);
+      ends.push_back(ending(row, {1}, Status::accepted));
+      ids.push_back(row.submission);
+    }
+    EXPECT_EQ(settled(ends, static_cast<Shard>((shard + 1) % 4)).size(), 0u) << "a settlement in another shard finds nothing";
+    EXPECT_EQ(settled(ends, shard).size(), items.size());
+    EXPECT_EQ(sharded->moved(ids)->size(), items.size());
+    all += items.size();
+  }
+  EXPECT_EQ(all, static_cast<std::size_t>(kCount));
+  EXPECT_EQ(sql.number("SELECT count(*) FROM submissions WHERE state = 'accepted'"), kCount);
+  EXPECT_EQ(sql.number("SELECT count(*) FROM attempts"), kCount);
+}
+
+}  // namespace
+}  // namespace waybill::testing

@@ -1,0 +1,168 @@
+// Ends and retries on their way back: all of a settlement or nothing, and only while the claim holds.  M6 M11 M17 M18
+#include <algorithm>
+
+#include "contract/store_world.h"
+
+namespace waybill::testing {
+namespace {
+
+class SettleContract : public StoreWorld {
+ protected:
+  ClaimedRow claimed_one(const std::string& client_ref = "order-1", ClaimToken token = {1}) {
+    submit({item(client_ref)});
+    return claim(route(), 1, token).rows.at(0);
+  }
+};
+
+TEST_F(SettleContract, AnEndIsWrittenEverywhereInOneTransaction) {  // M6 M11
+  const auto row = claimed_one();
+  auto end = ending(row, {1}, Status::accepted);
+  end.result = R"({"ticket": 7})";
+  EXPECT_EQ(settled({end}), std::vector<DeliveryId>{row.delivery});
+  EXPECT_EQ(sql.number("SELECT count(*) FROM ready"), 0);
+  EXPECT_EQ(sql.text("SELECT state || ' ' || coalesce(reason, 'none') || ' ' || micros(completed_at) FROM submissions"),
+            "accepted none " + std::to_string(end.ended.micros));
+  EXPECT_EQ(sql.text("SELECT status || ' ' || attempt_count || ' ' || coalesce(reason, 'none') || ' ' || provider_ref || ' ' || (result ->> 'ticket') "
+                     "|| ' ' || micros(ended_at) FROM deliveries"),
+            "accepted 1 none gw-1 7 " + std::to_string(end.ended.micros));
+  EXPECT_EQ(sql.text("SELECT number || ' ' || outcome || ' ' || code || ' ' || provider_ref || ' ' || micros(started_at) || ' ' || micros(finished_at) "
+                     "FROM attempts"),
+            "1 accepted 200 gw-1 " + std::to_string(end.attempt->started.micros) + " " + std::to_string(end.attempt->finished->micros));
+  EXPECT_EQ(sql.text("SELECT action || ' ' || from_state || ' ' || to_state || ' ' || trigger || ' ' || actor || ' ' || actor_type || ' ' || metadata "
+                     "|| ' ' || (delivery_id = " + std::to_string(row.delivery.value) + ") FROM audit_log"),
+            R"(intent_accepted pending accepted accept box:1 worker {"attempts": 1} true)");
+  EXPECT_EQ(sql.number("SELECT count(DISTINCT xmin::text) FROM (SELECT xmin FROM submissions UNION ALL SELECT xmin FROM deliveries UNION ALL "
+                       "SELECT xmin FROM attempts UNION ALL SELECT xmin FROM audit_log) x"),
+            1)
+      << "one transaction";
+}
+
+TEST_F(SettleContract, ARetryIsBackInTheQueueWithWhatIsKnown) {  // M6 M11 M12
+  const auto row = claimed_one();
+  auto retry = retrying(row, {1}, row.created + Seconds(5));
+  retry.maybe_sent = true;
+  retry.lease_lost = 2;
+  retry.attempt_count = 3;
+  EXPECT_EQ(settled({retry}).size(), 1u);
+  EXPECT_EQ(sql.text("SELECT status || ' ' || attempt_count || ' ' || lease_lost || ' ' || maybe_sent || ' ' || micros(due_at) FROM ready"),
+            "due 3 2 true " + std::to_string((row.created + Seconds(5)).micros));
+  EXPECT_EQ(sql.number("SELECT num_nulls(claim_token, claimed_by, claimed_at, lease_until) FROM ready"), 4);
+  EXPECT_EQ(sql.text("SELECT state FROM submissions"), "pending");
+  EXPECT_EQ(sql.number("SELECT count(*) FROM submissions WHERE completed_at IS NULL AND reason IS NULL"), 1);
+  EXPECT_EQ(sql.number("SELECT count(*) FROM attempts"), 1);
+  EXPECT_EQ(sql.number("SELECT count(*) FROM audit_log"), 0) << "a retry is no transition of the submission";
+}
+
+TEST_F(SettleContract, WhatIsGivenBackUnattemptedLeavesNoTrace) {  // M11
+  const auto row = claimed_one();
+  auto release = retrying(row, {1}, row.due);
+  release.attempt.reset();
+  release.attempt_count = 0;
+  EXPECT_EQ(settled({release}).size(), 1u);
+  EXPECT_EQ(sql.text("SELECT status || ' ' || attempt_count FROM ready"), "due 0");
+  EXPECT_EQ(sql.number("SELECT count(*) FROM attempts"), 0);
+  EXPECT_EQ(sql.number("SELECT count(*) FROM audit_log"), 0);
+}
+
+TEST_F(SettleContract, AnAttemptWhoseEndNobodySawHasNoFinish) {  // M17
+  const auto row = claimed_one();
+  auto lost = retrying(row, {1}, row.due);
+  lost.attempt->finished.reset();
+  lost.attempt->outcome = "unknown";
+  lost.attempt->code = 0;
+  settled({lost});
+  EXPECT_EQ(sql.text("SELECT outcome || ' ' || num_nulls(finished_at, code, reason) FROM attempts"), "unknown 3");
+}
+
+TEST_F(SettleContract, AStaleTokenWritesNothing) {  // M18
+  const auto row = claimed_one("order-1", {1});
+  for (const auto& stale : {ending(row, {2}, Status::accepted), retrying(row, {2}, row.due)}) EXPECT_TRUE(settled({stale}).empty());
+  EXPECT_EQ(sql.text("SELECT status || ' ' || claim_token FROM ready"), "claimed 1");
+  EXPECT_EQ(sql.text("SELECT state FROM submissions"), "pending");
+  EXPECT_EQ(sql.number("SELECT (SELECT count(*) FROM attempts) + (SELECT count(*) FROM audit_log)"), 0);
+}
+
+TEST_F(SettleContract, TheSameSettlementTwiceIsWrittenOnce) {  // M12 M18
+  const auto row = claimed_one();
+  const auto retry = retrying(row, {1}, row.due);
+  EXPECT_EQ(settled({retry}).size(), 1u);
+  EXPECT_TRUE(settled({retry}).empty());
+  const auto again = claim(route(), 1, {2}).rows.at(0);
+  const auto end = ending(again, {2}, Status::accepted);
+  EXPECT_EQ(settled({end}).size(), 1u);
+  EXPECT_TRUE(settled({end}).empty());
+  EXPECT_TRUE(settled({retry}).empty()) << "an end is final";
+  EXPECT_EQ(sql.number("SELECT count(*) FROM attempts"), 2);
+  EXPECT_EQ(sql.number("SELECT count(*) FROM audit_log"), 1);
+  EXPECT_EQ(sql.text("SELECT string_agg(number::text, ' ' ORDER BY number) FROM attempts"), "1 2");
+}
+
+TEST_F(SettleContract, AClaimThatAnotherHostTookOverIsStale) {  // M18
+  const auto row = claimed_one("order-1", {1});
+  settled({retrying(row, {1}, row.due)});  // the sweeper of another host
+  const auto second = claim(route(), 1, {2}, {2}).rows.at(0);
+  EXPECT_TRUE(settled({ending(row, {1}, Status::rejected, "invalid_request")}).empty()) << "the first host comes back late";
+  EXPECT_EQ(settled({ending(second, {2}, Status::accepted)}).size(), 1u);
+  EXPECT_EQ(sql.text("SELECT state FROM submissions"), "accepted");
+}
+
+TEST_F(SettleContract, AMixedBatchDoesToEachItsOwn) {  // M6
+  submit_many(6);
+  auto rows = claim(route(), 6).rows;
+  std::sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.client_ref < b.client_ref; });
+  const auto held = settled({ending(rows[0], {1}, Status::accepted), ending(rows[1], {1}, Status::rejected, "invalid_request"),
+                             ending(rows[2], {1}, Status::exhausted, "max_attempts"), retrying(rows[3], {1}, rows[3].created + Seconds(5)),
+                             ending(rows[4], {9}, Status::accepted)});
+  EXPECT_EQ(held.size(), 4u);
+  EXPECT_EQ(std::count(held.begin(), held.end(), rows[4].delivery), 0);
+  EXPECT_EQ(sql.text("SELECT string_agg(client_ref || ':' || state || ':' || coalesce(reason, ''), ' ' ORDER BY client_ref) FROM submissions"),
+            "ref-0:accepted: ref-1:rejected:invalid_request ref-2:exhausted:max_attempts ref-3:pending: ref-4:pending: ref-5:pending:");
+  EXPECT_EQ(sql.text("SELECT string_agg(s.client_ref || ':' || r.status, ' ' ORDER BY s.client_ref) FROM ready r JOIN submissions s ON s.id = r.submission_id"),
+            "ref-3:due ref-4:claimed ref-5:claimed");
+  EXPECT_EQ(sql.number("SELECT count(*) FROM attempts"), 4);
+  EXPECT_EQ(sql.number("SELECT count(*) FROM audit_log"), 3);
+}
+
+TEST_F(SettleContract, ABatchWithOneThatCannotBeWrittenWritesNothing) {
+  submit_many(2);
+  const auto rows = claim(route(), 2).rows;
+  auto bad = ending(rows[1], {1}, Status::accepted);
+  bad.attempt->outcome = "nonsense";
+  const auto held = settle->settle(0, std::vector<Settlement>{ending(rows[0], {1}, Status::accepted), bad});
+  ASSERT_FALSE(held);
+  EXPECT_EQ(held.error().kind, Error::Kind::bug);
+  EXPECT_EQ(sql.number("SELECT count(*) FROM ready WHERE status = 'claimed'"), 2);
+  EXPECT_EQ(sql.number("SELECT count(*) FROM attempts"), 0);
+  EXPECT_EQ(settled({ending(rows[0], {1}, Status::accepted)}).size(), 1u) << "the session is good for more";
+}
+
+TEST_F(SettleContract, TextOfAnyKindIsWrittenAsItIs) {
+  const auto row = claimed_one();
+  auto end = ending(row, {1}, Status::rejected, "invalid_request");
+  end.attempt->error = "he said \"no\" \\ {a,b} 'x' NULL Zoë \n\t";
+  end.attempt->provider_ref = "NULL";
+  settled({end});
+  EXPECT_EQ(sql.text("SELECT error FROM attempts"), end.attempt->error);
+  EXPECT_EQ(sql.text("SELECT provider_ref FROM attempts"), "NULL");
+}
+
+TEST_F(SettleContract, ALongerRestWinsOverAShorterOne) {
+  const Timestamp now = queue->due_routes(0)->now;
+  const auto rests_now = [&] { return queue->due_routes(0)->rests; };
+  EXPECT_TRUE(rests_now().empty());
+  ASSERT_TRUE(settle->rest(std::vector<Rest>{{kDefaultOrg, "sms.a", now + Seconds(600), "first"}, {kDefaultOrg, "sms.b", now + Seconds(600), "b"}}));
+  ASSERT_TRUE(settle->rest(std::vector<Rest>{{kDefaultOrg, "sms.a", now + Seconds(300), "shorter"}}));
+  ASSERT_EQ(rests_now().size(), 2u);
+  for (const auto& rest : rests_now()) EXPECT_EQ(rest.until, now + Seconds(600)) << rest.target;
+  ASSERT_TRUE(settle->rest(std::vector<Rest>{{kDefaultOrg, "sms.a", now + Seconds(700), "one"}, {kDefaultOrg, "sms.a", now + Seconds(900), "two"}}));
+  for (const auto& rest : rests_now()) EXPECT_EQ(rest.until, rest.target == "sms.a" ? now + Seconds(900) : now + Seconds(600));
+}
+
+TEST_F(SettleContract, ARestThatIsOverIsNotToldAnyMore) {
+  const Timestamp now = queue->due_routes(0)->now;
+  ASSERT_TRUE(settle->rest(std::vector<Rest>{{kDefaultOrg, "sms.a", now - Seconds(1), "over"}}));
+  EXPECT_TRUE(queue->due_routes(0)->rests.empty());
+}
+
+}  // namespace
+}  // namespace waybill::testing

@@ -1,0 +1,135 @@
+// A database of each test's own with the real stores on it.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "store/migrations.h"
+#include "store/pg_stores.h"
+#include "support/postgres_cluster.h"
+#include "support/sql_client.h"
+
+namespace waybill::testing {
+
+class StoreWorld : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const auto applied = migrate(address);
+    ASSERT_TRUE(applied) << applied.error().what;
+    sql.execute("SET search_path TO waybill");
+  }
+
+  static Contract contract_of(const std::string& target, Policy policy = Policy::max_attempts) {
+    return {.target = target,
+            .action_type = "sms",
+            .url = "http://gateway.example.org/",
+            .destination = R"({"url":"http://gateway.example.org/"})",
+            .policy = policy,
+            .max_attempts = policy == Policy::max_attempts ? 3u : 0u,
+            .terminal_outcomes = {"invalid_request"}};
+  }
+
+  RouteId route(const std::string& target = "sms.primary", OrgId org = kDefaultOrg, Policy policy = Policy::max_attempts) {
+    const auto made = intake->route(org, contract_of(target, policy));
+    EXPECT_TRUE(made) << made.error().what;
+    return made.value_or(RouteId{});
+  }
+
+  NewSubmission item(const std::string& client_ref, const std::string& payload = "{}", const std::string& target = "sms.primary",
+                     OrgId org = kDefaultOrg) {
+    return {.org = org,
+            .kind = "intent",
+            .pipeline = "intent",
+            .state = "pending",
+            .client_ref = client_ref,
+            .target = target,
+            .action_type = "sms",
+            .route = route(target, org),
+            .payload = payload,
+            .payload_hash = sha256(payload)};
+  }
+
+  std::vector<Submitted> submit(const std::vector<NewSubmission>& items, Shard shard = 0) {
+    auto answers = intake->submit(shard, items);
+    EXPECT_TRUE(answers) << answers.error().what;
+    return answers.value_or(std::vector<Submitted>{});
+  }
+
+  // `count` new submissions named prefix0, prefix1, ... with due times in that order, all in the past.
+  void submit_many(std::size_t count, const std::string& prefix = "ref-", const std::string& target = "sms.primary", OrgId org = kDefaultOrg) {
+    std::vector<NewSubmission> items;
+    for (std::size_t i = 0; i < count; ++i) items.push_back(item(prefix + std::to_string(i), "{}", target, org));
+    submit(items);
+  }
+
+  Claimed claim(RouteId of, std::size_t count, ClaimToken token = {1}, HostId host = {1}, Shard shard = 0) {
+    auto claimed = queue->claim(shard, host, token, Millis(60'000), std::vector<RouteShare>{{of, count, {}, {}}});
+    EXPECT_TRUE(claimed) << claimed.error().what;
+    return claimed.value_or(Claimed{});
+  }
+
+  static Settlement ending(const ClaimedRow& row, ClaimToken token, Status status, const std::string& reason = {}) {
+    const std::string word(to_string(status));
+    return {.delivery = row.delivery,
+            .token = token,
+            .status = status,
+            .attempt_count = row.attempt_count + 1,
+            .lease_lost = row.lease_lost,
+            .maybe_sent = row.maybe_sent,
+            .reason = reason,
+            .ended = row.created + Seconds(2),
+            .attempt = AttemptRecord{.number = row.attempt_count + 1,
+                                     .started = row.created + Seconds(1),
+                                     .finished = row.created + Seconds(2),
+                                     .outcome = status == Status::exhausted ? "error" : word,
+                                     .reason = status == Status::rejected ? reason : "",
+                                     .error = status == Status::accepted ? "" : "what went wrong",
+                                     .code = 200,
+                                     .provider_ref = "gw-1"},
+            .submission_state = word,
+            .from_state = "pending",
+            .action = "intent_" + word,
+            .trigger = "accept",
+            .actor = "box:1",
+            .metadata = R"({"attempts":1})"};
+  }
+
+  static Settlement retrying(const ClaimedRow& row, ClaimToken token, Timestamp due) {
+    auto s = ending(row, token, Status::exhausted);
+    s.status = Status::due;
+    s.due = due;
+    s.submission_state = s.from_state = s.action = s.metadata = "";
+    s.trigger = "retry";
+    return s;
+  }
+
+  std::vector<DeliveryId> settled(const std::vector<Settlement>& batch, Shard shard = 0) {
+    auto held = settle->settle(shard, batch);
+    EXPECT_TRUE(held) << held.error().what;
+    return held.value_or(std::vector<DeliveryId>{});
+  }
+
+  bool refused(const std::string& statement) {
+    try {
+      sql.execute(statement);
+      return false;
+    } catch (const std::exception&) {
+      return true;
+    }
+  }
+
+  const std::string url = cluster().create_database();
+  const DatabaseAddress address{url, "waybill"};
+  SqlClient sql{url};
+  std::unique_ptr<IntakeStore> intake = make_intake_store(address);
+  std::unique_ptr<QueueStore> queue = make_queue_store(address);
+  std::unique_ptr<SettleStore> settle = make_settle_store(address);
+  std::unique_ptr<UpkeepStore> upkeep = make_upkeep_store(address);
+  std::unique_ptr<ReadStore> reader = make_read_store(address, 1);
+  std::unique_ptr<TokenStore> tokens = make_token_store(address);
+};
+
+}  // namespace waybill::testing

@@ -3,6 +3,7 @@
 
 #include <waybill/plugin.h>
 
+#include <cstdint>
 #include <cstring>
 #include <string>
 #include <string_view>

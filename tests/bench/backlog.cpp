@@ -17,12 +17,15 @@ std::string insert(std::uint64_t first, std::size_t count, std::size_t body_byte
   return R"(
   WITH item AS MATERIALIZED (
     SELECT nextval('object_ids') * 1024 AS submission_id, nextval('object_ids') * 1024 AS delivery_id, 'backlog-' || n AS client_ref,
-           convert_to('{"number":' || lpad(n::text, 12) || ',"text":"' || repeat('x', )" + padding + R"() || '"}', 'UTF8') AS body
-    FROM generate_series()" + std::to_string(first) + "::bigint, " + std::to_string(first + count - 1) + R"() n),
+           convert_to('{"number":' || lpad(n::text, 12) || ',"text":"' || repeat('x', )" +
+         padding + R"() || '"}', 'UTF8') AS body
+    FROM generate_series()" +
+         std::to_string(first) + "::bigint, " + std::to_string(first + count - 1) + R"() n),
   route AS MATERIALIZED (SELECT route_id FROM contract_snapshots),
   made AS (
     INSERT INTO submissions (shard, id, org_id, kind, client_ref, pipeline, target, state, payload_hash, created_at)
-    SELECT 0, submission_id, 1, 'intent', client_ref, 'intent', ')" + kTarget + R"(', 'pending', sha256(body), now() FROM item),
+    SELECT 0, submission_id, 1, 'intent', client_ref, 'intent', ')" +
+         kTarget + R"(', 'pending', sha256(body), now() FROM item),
   body AS (INSERT INTO payloads (shard, submission_id, org_id, body) SELECT 0, submission_id, 1, body FROM item),
   delivery AS (
     INSERT INTO deliveries (shard, id, org_id, submission_id, action_order, action_type, route_id, status)
@@ -61,9 +64,11 @@ void Backlog::check_each_once(std::uint64_t expected) {
   const std::string want = std::to_string(expected);
   const auto expect = [&](const char* what, const std::string& query) {
     const auto seen = sql_.text("SELECT count(*) FROM " + query);
-    if (seen != want) throw std::runtime_error(std::string("the record is wrong: ") + seen + " " + what + ", " + want + " expected");
+    if (seen != want)
+      throw std::runtime_error(std::string("the record is wrong: ") + seen + " " + what + ", " + want + " expected");
   };
-  expect("deliveries accepted at their first attempt", "deliveries WHERE status = 'accepted' AND attempt_count = 1 AND ended_at IS NOT NULL");
+  expect("deliveries accepted at their first attempt",
+         "deliveries WHERE status = 'accepted' AND attempt_count = 1 AND ended_at IS NOT NULL");
   expect("submissions accepted", "submissions WHERE state = 'accepted' AND completed_at IS NOT NULL");
   expect("attempts", "attempts");
   expect("accepted deliveries with an attempt", "(SELECT DISTINCT delivery_id FROM attempts WHERE outcome = 'accepted') d");

@@ -35,8 +35,9 @@ class Loop {
     curl_multi_setopt(multi_.get(), CURLMOPT_TIMERFUNCTION, &on_timer);
     curl_multi_setopt(multi_.get(), CURLMOPT_TIMERDATA, this);
     curl_multi_setopt(multi_.get(), CURLMOPT_MAXCONNECTS, static_cast<long>(connections));
-    for (const char* line : {"Content-Type: application/json", "Expect:", "webhook-id: bench-12345678", "webhook-timestamp: 1700000000",
-                             "webhook-signature: v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="})
+    for (const char* line :
+         {"Content-Type: application/json", "Expect:", "webhook-id: bench-12345678", "webhook-timestamp: 1700000000",
+          "webhook-signature: v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="})
       headers_.reset(curl_slist_append(headers_.release(), line));
     for (std::size_t i = 0; i < connections; ++i) easy_.push_back(make_easy());
   }
@@ -57,7 +58,8 @@ class Loop {
       }
       for (int i = 0; i < count; ++i) {
         const auto& event = events[static_cast<std::size_t>(i)];
-        act(event.data.fd, (event.events & (EPOLLIN | EPOLLHUP) ? CURL_CSELECT_IN : 0) | (event.events & EPOLLOUT ? CURL_CSELECT_OUT : 0) |
+        act(event.data.fd, (event.events & (EPOLLIN | EPOLLHUP) ? CURL_CSELECT_IN : 0) |
+                               (event.events & EPOLLOUT ? CURL_CSELECT_OUT : 0) |
                                (event.events & EPOLLERR ? CURL_CSELECT_ERR : 0));
       }
     }
@@ -104,7 +106,8 @@ class Loop {
       long status = 0;
       curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
       if (code != CURLE_OK || status != 200)
-        throw std::runtime_error(std::string("the bare curl loop failed: ") + curl_easy_strerror(code) + ", status " + std::to_string(status));
+        throw std::runtime_error(std::string("the bare curl loop failed: ") + curl_easy_strerror(code) + ", status " +
+                                 std::to_string(status));
       curl_multi_remove_handle(multi_.get(), easy);
       --left_;
       start(easy);

@@ -16,8 +16,10 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kNoProgress{60};
 
 void submit(const Host& host, const std::string& path, const std::string& id, int body_bytes) {
-  const auto answer = testing::HttpClient(host.port()).request("POST", path, intent(id, body_bytes), {{"Content-Type", "application/json"}});
-  if (answer.status / 100 != 2) throw std::runtime_error("an intent was refused: " + std::to_string(answer.status) + " " + answer.body);
+  const auto answer =
+      testing::HttpClient(host.port()).request("POST", path, intent(id, body_bytes), {{"Content-Type", "application/json"}});
+  if (answer.status / 100 != 2)
+    throw std::runtime_error("an intent was refused: " + std::to_string(answer.status) + " " + answer.body);
 }
 
 }  // namespace
@@ -28,7 +30,8 @@ Draining::Draining(const Bench& bench, Receiver& receiver, std::size_t count)
   host_ = std::make_unique<Host>(bench.program, url, receiver.port());
   backlog_ = std::make_unique<Backlog>(url);
   submit(*host_, "/v1/intents?waitSeconds=20", "first", bench.body_bytes);  // makes the target's route
-  if (!wait_until([&] { return backlog_->empty(); }, kNoProgress)) throw std::runtime_error("a single intent did not end:\n" + host_->log_end());
+  if (!wait_until([&] { return backlog_->empty(); }, kNoProgress))
+    throw std::runtime_error("a single intent did not end:\n" + host_->log_end());
   backlog_->hold_target();
   backlog_->add(count, static_cast<std::size_t>(bench.body_bytes));
   expected_ = count + 2;  // the first, and the one that wakes
@@ -52,7 +55,8 @@ Draining::Result Draining::run(std::chrono::milliseconds most) {
       progress = seen;
       progress_at = now;
     }
-    if (now - progress_at > kNoProgress) throw std::runtime_error("nothing has been delivered for a minute:\n" + host_->log_end());
+    if (now - progress_at > kNoProgress)
+      throw std::runtime_error("nothing has been delivered for a minute:\n" + host_->log_end());
     host_->check_running();
     return progress - seen_before_ >= expected_;
   };
@@ -67,7 +71,8 @@ Draining::Result Draining::run(std::chrono::milliseconds most) {
   host_->stop();
   const auto requests = receiver_.requests() - seen_before_;
   if (result.drained && requests != expected_)
-    throw std::runtime_error("the receiver saw " + std::to_string(requests) + " requests for " + std::to_string(expected_) + " deliveries");
+    throw std::runtime_error("the receiver saw " + std::to_string(requests) + " requests for " + std::to_string(expected_) +
+                             " deliveries");
   if (receiver_.unsigned_requests() != 0) throw std::runtime_error("requests came without a signature");
   backlog_->check_each_once(requests);
   return result;

@@ -39,31 +39,34 @@ std::string registry(std::uint16_t port) {
 }  // namespace
 
 const std::map<std::string, std::string>& default_settings() {
-  static const std::map<std::string, std::string> settings{{"limits.in_flight", "2048"},     {"limits.per_target", "2048"},
-                                                           {"limits.per_org", "2048"},       {"limits.per_host_name", "512"},
-                                                           {"limits.claim_batch", "1000"},   {"log.level", "warn"}};
+  static const std::map<std::string, std::string> settings{{"limits.in_flight", "2048"},   {"limits.per_target", "2048"},
+                                                           {"limits.per_org", "2048"},     {"limits.per_host_name", "512"},
+                                                           {"limits.claim_batch", "1000"}, {"log.level", "warn"}};
   return settings;
 }
 
 Host::Host(const HostProgram& program, const std::string& database_url, std::uint16_t receiver_port) {
-  if (!std::filesystem::exists(program.program)) throw std::runtime_error("there is no " + program.program.string() + ": build it, or say --program");
+  if (!std::filesystem::exists(program.program))
+    throw std::runtime_error("there is no " + program.program.string() + ": build it, or say --program");
   if (!std::filesystem::exists(program.plugins / "webhook.so"))
     throw std::runtime_error("there is no webhook.so in " + program.plugins.string() + ": build it, or say --plugins");
   std::filesystem::create_directory(folder_.path() / "registry");
   testing::write_file(folder_.path() / "registry/targets.json", registry(receiver_port));
   testing::write_file(folder_.path() / "secret", kSecret);
-  testing::write_file(folder_.path() / "waybill.yaml", "listen: 127.0.0.1:0\nport_file: ./port\nauth: none\ndatabase: { url: \"" + database_url +
-                                                           "\" }\nregistry: ./registry\nplugins: \"" + program.plugins.string() +
+  testing::write_file(folder_.path() / "waybill.yaml", "listen: 127.0.0.1:0\nport_file: ./port\nauth: none\ndatabase: { url: \"" +
+                                                           database_url + "\" }\nregistry: ./registry\nplugins: \"" +
+                                                           program.plugins.string() +
                                                            "\"\nsecrets: { bench: { file: ./secret } }\n");
   std::map<std::string, std::string> environment;
   for (const auto* settings : {&default_settings(), &program.settings})
     for (const auto& [key, value] : *settings) environment[variable_of(key)] = value;
   const auto log = folder_.path() / "log";
-  process_ = std::make_unique<testing::Process>(testing::Command{.arguments = {program.program, "serve", "--config", folder_.path() / "waybill.yaml"},
-                                                                 .environment = environment,
-                                                                 .folder = folder_.path(),
-                                                                 .out = log,
-                                                                 .err = log});
+  process_ = std::make_unique<testing::Process>(
+      testing::Command{.arguments = {program.program, "serve", "--config", folder_.path() / "waybill.yaml"},
+                       .environment = environment,
+                       .folder = folder_.path(),
+                       .out = log,
+                       .err = log});
   const auto up = [&] {
     if (!process_->running()) return true;
     if (port_ == 0) port_ = static_cast<std::uint16_t>(std::atoi(testing::read_file(folder_.path() / "port").c_str()));

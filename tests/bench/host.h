@@ -16,8 +16,8 @@ namespace waybill::bench {
 inline constexpr auto kTarget = "bench";
 
 struct HostProgram {
-  std::filesystem::path program;               // waybill
-  std::filesystem::path plugins;               // the folder with webhook.so
+  std::filesystem::path program;                // waybill
+  std::filesystem::path plugins;                // the folder with webhook.so
   std::map<std::string, std::string> settings;  // configuration keys, on top of what host.cpp sets
 };
 

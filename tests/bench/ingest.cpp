@@ -27,9 +27,11 @@ void measure_ingest(const Bench& bench, int connections, int seconds) {
       host_us.push_back((cpu_seconds(host.pid()) - host_cpu) / acknowledged * 1e6);
       postgres_us.push_back((cpu_seconds_of_tree(bench.postgres.pid()) - postgres_cpu) / acknowledged * 1e6);
       if (const auto stored = backlog.submissions(); stored != load.acknowledged)
-        throw std::runtime_error(std::to_string(load.acknowledged) + " intents were acknowledged, " + std::to_string(stored) + " are stored");
+        throw std::runtime_error(std::to_string(load.acknowledged) + " intents were acknowledged, " + std::to_string(stored) +
+                                 " are stored");
     }
-    if (const double rate = bench.postgres.commits_per_second(connections, seconds, bench.body_bytes); rate > 0) commits.runs.push_back(rate);
+    if (const double rate = bench.postgres.commits_per_second(connections, seconds, bench.body_bytes); rate > 0)
+      commits.runs.push_back(rate);
   }
   if (!commits.runs.empty()) ingest.ratios["pgbench_commits"] = median_ratio(ingest.runs, commits.runs);
   ingest.detail("connections", connections);

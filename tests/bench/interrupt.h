@@ -16,7 +16,8 @@ void check_interrupted();  // throws Interrupted after one of them
 
 // Asks `predicate` every `pause` until it says true; false if it has not within `bound`.
 template <class Predicate>
-bool wait_until(Predicate predicate, std::chrono::milliseconds bound, std::chrono::microseconds pause = std::chrono::milliseconds(2)) {
+bool wait_until(Predicate predicate, std::chrono::milliseconds bound,
+                std::chrono::microseconds pause = std::chrono::milliseconds(2)) {
   const auto end = std::chrono::steady_clock::now() + bound;
   while (!predicate()) {
     check_interrupted();

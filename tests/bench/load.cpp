@@ -77,7 +77,8 @@ class Load {
     client.unread.append(buffer, static_cast<std::size_t>(got));
     const auto size = message_size(client.unread);
     if (!size || *size > client.unread.size()) return false;
-    if (!std::string_view(client.unread).starts_with("HTTP/1.1 2")) throw std::runtime_error("an intent was refused: " + client.unread);
+    if (!std::string_view(client.unread).starts_with("HTTP/1.1 2"))
+      throw std::runtime_error("an intent was refused: " + client.unread);
     client.unread.erase(0, *size);
     return true;
   }

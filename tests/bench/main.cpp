@@ -77,29 +77,48 @@ int main(int argc, char** argv) {
   Options options;
   options.program = build_folder() / "waybill";
   options.plugins = build_folder() / "plugins";
-  CLI::App app{"Measures a real `waybill serve` on a private PostgreSQL with durable settings. Figures of one run may be compared, above all "
-               "the ratios; a busy machine spoils them."};
+  CLI::App app{
+      "Measures a real `waybill serve` on a private PostgreSQL with durable settings. Figures of one run may be compared, above "
+      "all "
+      "the ratios; a busy machine spoils them."};
   app.require_subcommand(1);
   app.fallthrough();
-  app.add_option("--rounds", options.rounds, "Rounds of each measurement, in turn with its limit")->check(CLI::Range(1, 100))->capture_default_str();
-  app.add_option("--body", options.body_bytes, "Bytes of a payload, about")->check(CLI::Range(64, 500'000))->capture_default_str();
+  app.add_option("--rounds", options.rounds, "Rounds of each measurement, in turn with its limit")
+      ->check(CLI::Range(1, 100))
+      ->capture_default_str();
+  app.add_option("--body", options.body_bytes, "Bytes of a payload, about")
+      ->check(CLI::Range(64, 500'000))
+      ->capture_default_str();
   app.add_option("--json", options.json, "Also write the figures to this file");
   app.add_option("--set", options.settings, "A configuration key of the host, KEY=VALUE; may stand several times");
   app.add_option("--postgres", options.postgres, "A setting of PostgreSQL, NAME=VALUE; may stand several times");
   app.add_option("--program", options.program, "The waybill to measure")->capture_default_str();
   app.add_option("--plugins", options.plugins, "The folder with its plugins")->capture_default_str();
 
-  auto* drain = app.add_subcommand("drain", "Signed deliveries/s from a backlog to a receiver on loopback, and a bare libcurl loop");
-  drain->add_option("--count", options.drain_count, "Deliveries in the backlog")->check(CLI::Range(1, 10'000'000))->capture_default_str();
-  drain->add_option("--curl-connections", options.curl_connections, "Of the bare loop")->check(CLI::Range(1, 1000))->capture_default_str();
+  auto* drain =
+      app.add_subcommand("drain", "Signed deliveries/s from a backlog to a receiver on loopback, and a bare libcurl loop");
+  drain->add_option("--count", options.drain_count, "Deliveries in the backlog")
+      ->check(CLI::Range(1, 10'000'000))
+      ->capture_default_str();
+  drain->add_option("--curl-connections", options.curl_connections, "Of the bare loop")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
   auto* ingest = app.add_subcommand("ingest", "POST /v1/intents, one intent each, durable when answered, and pgbench's commits");
-  ingest->add_option("--connections", options.connections, "Keep-alive connections; pgbench's clients")->check(CLI::Range(1, 90))->capture_default_str();
+  ingest->add_option("--connections", options.connections, "Keep-alive connections; pgbench's clients")
+      ->check(CLI::Range(1, 90))
+      ->capture_default_str();
   ingest->add_option("--seconds", options.ingest_seconds, "Length of a round")->check(CLI::Range(1, 30))->capture_default_str();
   auto* latency = app.add_subcommand("latency", "From POST to the first byte at the gateway, idle system, one at a time");
-  latency->add_option("--count", options.latency_count, "Intents in a round")->check(CLI::Range(1, 1'000'000))->capture_default_str();
+  latency->add_option("--count", options.latency_count, "Intents in a round")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
   auto* memory = app.add_subcommand("memory", "The host's memory while it works on a long backlog");
-  memory->add_option("--count", options.memory_count, "Deliveries in the backlog")->check(CLI::Range(1, 100'000'000))->capture_default_str();
-  memory->add_option("--seconds", options.memory_seconds, "When to stop watching")->check(CLI::Range(1, 3600))->capture_default_str();
+  memory->add_option("--count", options.memory_count, "Deliveries in the backlog")
+      ->check(CLI::Range(1, 100'000'000))
+      ->capture_default_str();
+  memory->add_option("--seconds", options.memory_seconds, "When to stop watching")
+      ->check(CLI::Range(1, 3600))
+      ->capture_default_str();
   app.add_subcommand("all", "All of these, with their defaults");
   CLI11_PARSE(app, argc, argv);
 

@@ -28,7 +28,8 @@ fs::path newest_programs() {
     best_version = version;
     best = entry.path() / "bin";
   }
-  if (best.empty()) throw std::runtime_error("no PostgreSQL server below /usr/lib/postgresql: run ./dev deps, or install the package postgresql");
+  if (best.empty())
+    throw std::runtime_error("no PostgreSQL server below /usr/lib/postgresql: run ./dev deps, or install the package postgresql");
   return best;
 }
 
@@ -41,20 +42,22 @@ Postgres::Postgres(const std::vector<std::string>& settings)
       settings_{"shared_buffers=" + std::to_string(shared_buffers_mb()) + "MB", "max_wal_size=8GB", "max_connections=100"} {
   settings_.insert(settings_.end(), settings.begin(), settings.end());
   const auto user = testing::database_user();
-  if (user && ::chown(folder_.path().c_str(), user->first, user->second) != 0) throw std::runtime_error("cannot give a folder to user postgres");
-  const auto made = testing::run({.arguments = {programs_ / "initdb", "-D", folder_.path() / "data", "-U", "postgres", "-A", "trust", "-E", "UTF8",
-                                                "--no-locale", "--no-sync"},
+  if (user && ::chown(folder_.path().c_str(), user->first, user->second) != 0)
+    throw std::runtime_error("cannot give a folder to user postgres");
+  const auto made = testing::run({.arguments = {programs_ / "initdb", "-D", folder_.path() / "data", "-U", "postgres", "-A",
+                                                "trust", "-E", "UTF8", "--no-locale", "--no-sync"},
                                   .folder = "/",
                                   .user = user});
   if (made.exit_code != 0) throw std::runtime_error("initdb failed: " + made.out + made.err);
 
-  std::vector<std::string> arguments{programs_ / "postgres", "-D", folder_.path() / "data", "-k", folder_.path(), "-c", "listen_addresses="};
+  std::vector<std::string> arguments{programs_ / "postgres", "-D", folder_.path() / "data", "-k",
+                                     folder_.path(),         "-c", "listen_addresses="};
   for (const auto& setting : settings_) arguments.insert(arguments.end(), {"-c", setting});
   const auto log = folder_.path() / "log";
   server_ = std::make_unique<testing::Process>(
       testing::Command{.arguments = arguments, .folder = "/", .err = log, .user = user, .signal_if_orphaned = SIGQUIT});
-  const bool up =
-      wait_until([&] { return !server_->running() || testing::SqlClient::can_connect(url("postgres")); }, kStart, std::chrono::milliseconds(50));
+  const bool up = wait_until([&] { return !server_->running() || testing::SqlClient::can_connect(url("postgres")); }, kStart,
+                             std::chrono::milliseconds(50));
   if (!up || !server_->running()) throw std::runtime_error("PostgreSQL did not start: " + testing::read_file(log));
 }
 
@@ -72,12 +75,14 @@ std::string Postgres::create_database() {
 double Postgres::commits_per_second(int clients, int seconds, int body_bytes) {
   if (!fs::exists(programs_ / "pgbench")) return 0;
   const auto address = create_database();
-  testing::SqlClient(address).execute("CREATE TABLE commits (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, body text NOT NULL)");
+  testing::SqlClient(address).execute(
+      "CREATE TABLE commits (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, body text NOT NULL)");
   const testing::TempFolder folder;
   const auto script = folder.path() / "commit.sql";
-  testing::write_file(script, "INSERT INTO commits (body) VALUES ('" + std::string(static_cast<std::size_t>(body_bytes), 'x') + "');\n");
-  const auto done = testing::run({.arguments = {programs_ / "pgbench", "-n", "-M", "prepared", "-c", std::to_string(clients), "-j", "2", "-T",
-                                                std::to_string(seconds), "-f", script, address}});
+  testing::write_file(script,
+                      "INSERT INTO commits (body) VALUES ('" + std::string(static_cast<std::size_t>(body_bytes), 'x') + "');\n");
+  const auto done = testing::run({.arguments = {programs_ / "pgbench", "-n", "-M", "prepared", "-c", std::to_string(clients),
+                                                "-j", "2", "-T", std::to_string(seconds), "-f", script, address}});
   check_interrupted();
   const auto at = done.out.find("tps = ");
   if (done.exit_code != 0 || at == std::string::npos) throw std::runtime_error("pgbench failed: " + done.out + done.err);

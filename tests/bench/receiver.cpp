@@ -24,7 +24,9 @@ namespace {
 constexpr std::string_view kAnswer = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
 constexpr std::string_view kSignature = "\r\nwebhook-signature: v1,";
 
-[[noreturn]] void fail(const char* what) { throw std::runtime_error(std::string("receiver: ") + what + ": " + std::strerror(errno)); }
+[[noreturn]] void fail(const char* what) {
+  throw std::runtime_error(std::string("receiver: ") + what + ": " + std::strerror(errno));
+}
 
 void watch(int epoll, int fd) {
   epoll_event event{};
@@ -41,8 +43,8 @@ Receiver::Receiver() {
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   socklen_t size = sizeof address;
-  if (listener_ < 0 || ::bind(listener_, reinterpret_cast<const sockaddr*>(&address), size) != 0 || ::listen(listener_, 4096) != 0 ||
-      ::getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size) != 0)
+  if (listener_ < 0 || ::bind(listener_, reinterpret_cast<const sockaddr*>(&address), size) != 0 ||
+      ::listen(listener_, 4096) != 0 || ::getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size) != 0)
     fail("listen");
   port_ = ntohs(address.sin_port);
   epoll_ = ::epoll_create1(EPOLL_CLOEXEC);
@@ -61,7 +63,9 @@ Receiver::~Receiver() {
   for (const int fd : {listener_, epoll_, wake_}) ::close(fd);
 }
 
-SteadyTime Receiver::last_arrival() const { return SteadyTime(SteadyTime::duration(last_arrival_.load(std::memory_order_relaxed))); }
+SteadyTime Receiver::last_arrival() const {
+  return SteadyTime(SteadyTime::duration(last_arrival_.load(std::memory_order_relaxed)));
+}
 
 double Receiver::cpu_seconds() const {
   timespec used{};
@@ -105,12 +109,14 @@ bool Receiver::serve(int fd, Connection& connection, SteadyTime now) {
     connection.since = now;
   else
     connection.unread.append(buffer, static_cast<std::size_t>(got));
-  std::string_view bytes = connection.unread.empty() ? std::string_view(buffer, static_cast<std::size_t>(got)) : connection.unread;
+  std::string_view bytes =
+      connection.unread.empty() ? std::string_view(buffer, static_cast<std::size_t>(got)) : connection.unread;
 
   while (!bytes.empty()) {
     const auto size = message_size(bytes);
     if (!size || *size > bytes.size()) break;
-    if (bytes.substr(0, *size).find(kSignature) == std::string_view::npos) unsigned_requests_.fetch_add(1, std::memory_order_relaxed);
+    if (bytes.substr(0, *size).find(kSignature) == std::string_view::npos)
+      unsigned_requests_.fetch_add(1, std::memory_order_relaxed);
     last_arrival_.store(connection.since.time_since_epoch().count(), std::memory_order_relaxed);
     requests_.fetch_add(1, std::memory_order_release);
     bytes.remove_prefix(*size);

@@ -42,9 +42,10 @@ void Report::add(Figures figures) {
   if (all_.empty()) std::printf("%-22s %10s %10s %10s  %s\n", "", "min", "median", "max", "unit");
   const auto [least, most] = std::minmax_element(figures.runs.begin(), figures.runs.end());
   if (!figures.runs.empty())
-    std::printf("%-22s %10s %10s %10s  %s\n", figures.name.c_str(), shown(*least).c_str(), shown(median(figures.runs)).c_str(), shown(*most).c_str(),
-                figures.unit.c_str());
-  for (const auto& [name, ratio] : figures.ratios) std::printf("  %-31s %10s\n", ("ratio to " + name).c_str(), shown(ratio).c_str());
+    std::printf("%-22s %10s %10s %10s  %s\n", figures.name.c_str(), shown(*least).c_str(), shown(median(figures.runs)).c_str(),
+                shown(*most).c_str(), figures.unit.c_str());
+  for (const auto& [name, ratio] : figures.ratios)
+    std::printf("  %-31s %10s\n", ("ratio to " + name).c_str(), shown(ratio).c_str());
   for (const auto& [name, value] : figures.details) std::printf("  %-31s %10s\n", name.c_str(), shown(value).c_str());
   std::fflush(stdout);
   all_.push_back(std::move(figures));

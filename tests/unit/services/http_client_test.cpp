@@ -300,13 +300,16 @@ TEST_F(Http, OpenRequestsToOneHostAreLimitedAndTheRestWaitInOrder) {
   HttpClientSettings settings;
   settings.per_host_name = 1;
   start(settings);
-  std::vector<std::future<HttpResponse>> answers;
+  constexpr std::size_t kRequests = 50;
+  std::vector<std::promise<HttpResponse>> answers(kRequests);
   std::vector<std::string> expected;
-  for (int i = 0; i < 50; ++i) {
-    expected.push_back("GET /" + std::to_string(i));
-    answers.push_back(begin(request(server.url("/" + std::to_string(i)))));
-  }
-  for (auto& answer : answers) EXPECT_EQ(answer.get().status, 200);
+  for (std::size_t i = 0; i < kRequests; ++i) expected.push_back("GET /" + std::to_string(i));
+  loop_.post([&] {  // all at once, before any can be answered
+    for (std::size_t i = 0; i < kRequests; ++i)
+      client_->fetch(request(server.url("/" + std::to_string(i))),
+                     [&answer = answers[i]](std::uint64_t, HttpResponse response) { answer.set_value(std::move(response)); });
+  });
+  for (auto& answer : answers) EXPECT_EQ(answer.get_future().get().status, 200);
   EXPECT_EQ(server.connections(), 1);
   EXPECT_EQ(order, expected);
 }

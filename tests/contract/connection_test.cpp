@@ -1,0 +1,78 @@
+// Sessions that die: an error that can be waited out, and a new session with the next call.  M12
+#include "contract/store_world.h"
+#include "support/eventually.h"
+
+namespace waybill::testing {
+namespace {
+
+class Connections : public StoreWorld {
+ protected:
+  void kill_sessions() {
+    const std::string of = "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'";
+    sql.rows("SELECT pg_terminate_backend(pid) " + of);
+    ASSERT_TRUE(eventually([&] { return sql.number("SELECT count(*) " + of) == 0; }));
+  }
+
+  // Calls once on a dead session, which must say so, and then until it works.
+  template <class Call>
+  void expect_recovery(Call call) {
+    ASSERT_TRUE(call().has_value());
+    kill_sessions();
+    const auto lost = call();
+    ASSERT_FALSE(lost.has_value());
+    EXPECT_EQ(lost.error().kind, Error::Kind::unavailable) << lost.error().what;
+    const auto next = call();
+    EXPECT_TRUE(next.has_value()) << next.error().what;
+  }
+};
+
+TEST_F(Connections, AWritingStoreSaysUnavailableOnceAndThenWorks) {
+  const std::vector<NewSubmission> items{item("a")};
+  const std::vector<Settlement> nothing;
+  const std::vector<RouteShare> shares{{route(), 1, {}, {}}};
+  expect_recovery([&] { return intake->submit(0, items); });
+  expect_recovery([&] { return queue->due_routes(0); });
+  expect_recovery([&] { return queue->claim(0, {1}, {1}, Millis(1000), shares); });
+  expect_recovery([&] { return settle->settle(0, nothing); });
+  expect_recovery([&] { return upkeep->queue_state(); });
+  EXPECT_EQ(sql.number("SELECT count(*) FROM submissions"), 1);
+}
+
+TEST_F(Connections, AReadingStoreDoesNotShowIt) {
+  submit({item("a")});
+  ASSERT_TRUE(reader->find(kDefaultOrg, "intent", "a"));
+  ASSERT_TRUE(tokens->find(sha256("x")));
+  kill_sessions();
+  const auto found = reader->find(kDefaultOrg, "intent", "a");
+  ASSERT_TRUE(found) << found.error().what;
+  EXPECT_TRUE(found->has_value());
+  EXPECT_TRUE(tokens->find(sha256("x")));
+}
+
+TEST_F(Connections, AServerThatIsAwayIsUnavailableUntilItIsBack) {
+  const std::vector<NewSubmission> items{item("a")};
+  submit(items);
+  ::waybill::testing::cluster().stop();
+  const auto away = intake->submit(0, items);
+  const auto also_away = intake->submit(0, items);
+  const auto not_read = reader->find(kDefaultOrg, "intent", "a");
+  ::waybill::testing::cluster().start();
+  for (const auto* kind : {&away, &also_away}) {
+    ASSERT_FALSE(*kind);
+    EXPECT_EQ(kind->error().kind, Error::Kind::unavailable) << kind->error().what;
+  }
+  ASSERT_FALSE(not_read);
+  EXPECT_EQ(not_read.error().kind, Error::Kind::unavailable);
+  const auto back = intake->submit(0, items);
+  ASSERT_TRUE(back) << back.error().what;
+  EXPECT_EQ((*back)[0].how, Submitted::How::existing) << "what was acknowledged is there";
+}
+
+TEST_F(Connections, ASchemaThatIsNotThereIsABugOfOursAndNoCrash) {
+  const auto found = make_read_store({url, "elsewhere"}, 1)->find(kDefaultOrg, "intent", "a");
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().kind, Error::Kind::bug);
+}
+
+}  // namespace
+}  // namespace waybill::testing

@@ -1,0 +1,145 @@
+// What routes, pages and commands read, and the tokens that let them.  M2 M3 M5
+#include <algorithm>
+
+#include "contract/store_world.h"
+
+namespace waybill::testing {
+namespace {
+
+class ReadContract : public StoreWorld {};
+
+TEST_F(ReadContract, FindAnswersTheSubmissionAsItStands) {  // M3
+  EXPECT_FALSE(reader->find(kDefaultOrg, "intent", "a")->has_value());
+  const auto made = submit({item("a")})[0].view;
+  auto found = reader->find(kDefaultOrg, "intent", "a");
+  ASSERT_TRUE(found && *found);
+  EXPECT_EQ((*found)->id, made.id);
+  EXPECT_EQ((*found)->created, made.created);
+  EXPECT_EQ((*found)->state, "pending");
+  EXPECT_EQ((*found)->target, "sms.primary");
+  EXPECT_EQ((*found)->reason, "");
+  EXPECT_FALSE((*found)->completed);
+  EXPECT_FALSE(reader->find({2}, "intent", "a")->has_value()) << "another organisation's";
+  EXPECT_FALSE(reader->find(kDefaultOrg, "form", "a")->has_value());
+  const auto end = ending(claim(route(), 1).rows.at(0), {1}, Status::rejected, "invalid_request");
+  settled({end});
+  found = reader->find(kDefaultOrg, "intent", "a");
+  EXPECT_EQ((*found)->state, "rejected");
+  EXPECT_EQ((*found)->reason, "invalid_request");
+  EXPECT_EQ((*found)->completed, end.ended);
+}
+
+TEST_F(ReadContract, HistoryHasTheAttemptsInOrder) {  // M3 M11
+  EXPECT_FALSE(reader->history(kDefaultOrg, "intent", "a")->has_value());
+  submit({item("a")});
+  submit({item("other")});
+  EXPECT_TRUE((*reader->history(kDefaultOrg, "intent", "a"))->attempts.empty());
+  sql.execute("UPDATE ready SET due_at = now() - interval '1 hour' WHERE submission_id = (SELECT id FROM submissions WHERE client_ref = 'a')");
+  const auto one = claim(route(), 1).rows.at(0);
+  settled({retrying(one, {1}, one.due)});
+  const auto two = claim(route(), 1, {2}).rows.at(0);
+  auto lost = retrying(two, {2}, two.due);
+  lost.attempt->finished.reset();
+  lost.attempt->outcome = "unknown";
+  settled({lost});
+  const auto three = claim(route(), 1, {3}).rows.at(0);
+  settled({ending(three, {3}, Status::rejected, "invalid_request")});
+  const auto history = reader->history(kDefaultOrg, "intent", "a");
+  ASSERT_TRUE(history && *history);
+  EXPECT_EQ((*history)->submission.state, "rejected");
+  const auto& attempts = (*history)->attempts;
+  ASSERT_EQ(attempts.size(), 3u);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(attempts[i].number, i + 1);
+    EXPECT_EQ(attempts[i].started, one.created + Seconds(1));
+  }
+  EXPECT_EQ(attempts[0].outcome, "error");
+  EXPECT_EQ(attempts[0].error, "what went wrong");
+  EXPECT_EQ(attempts[0].finished, one.created + Seconds(2));
+  EXPECT_EQ(attempts[1].outcome, "unknown");
+  EXPECT_FALSE(attempts[1].finished);
+  EXPECT_EQ(attempts[2].outcome, "rejected");
+  EXPECT_EQ(attempts[2].reason, "invalid_request");
+}
+
+TEST_F(ReadContract, ExplainSaysWhereAnUnfinishedDeliveryStands) {  // M18
+  EXPECT_FALSE(reader->explain(kDefaultOrg, "intent", "a")->has_value());
+  Presence presence(address, "box:1");
+  const HostId host = *presence.keep();
+  submit_many(3);
+  auto told = reader->explain(kDefaultOrg, "intent", "ref-0");
+  ASSERT_TRUE(told && *told) << told.error().what;
+  ASSERT_EQ((*told)->standings.size(), 1u);
+  EXPECT_EQ((*told)->hosts, 1u);
+  EXPECT_EQ((*told)->standings[0].status, Status::due);
+  EXPECT_EQ((*told)->standings[0].target, "sms.primary");
+  EXPECT_EQ((*told)->standings[0].action_type, "sms");
+  EXPECT_EQ((*told)->standings[0].claimed_by, "");
+  EXPECT_FALSE((*told)->standings[0].rest);
+  const auto rows = claim(route(), 3, {1}, host).rows;
+  ASSERT_TRUE(settle->rest(std::vector<Rest>{{kDefaultOrg, "sms.primary", (*told)->now + Seconds(600), "http_429"}}));
+  told = reader->explain(kDefaultOrg, "intent", "ref-0");
+  const auto& standing = (*told)->standings.at(0);
+  EXPECT_EQ(standing.status, Status::claimed);
+  EXPECT_EQ(standing.claimed_by, "box:1");
+  EXPECT_TRUE(standing.lease_until);
+  EXPECT_EQ(standing.claimed_of_target, 3u);
+  EXPECT_EQ(standing.claimed_of_org, 3u);
+  ASSERT_TRUE(standing.rest);
+  EXPECT_EQ(standing.rest->reason, "http_429");
+  std::vector<Settlement> ends;
+  for (const auto& row : rows) ends.push_back(ending(row, {1}, Status::accepted));
+  settled(ends);
+  told = reader->explain(kDefaultOrg, "intent", "ref-0");
+  EXPECT_TRUE((*told)->standings.empty());
+  EXPECT_EQ((*told)->hosts, 1u);
+  EXPECT_EQ((*told)->history.attempts.size(), 1u);
+}
+
+TEST_F(ReadContract, MovedNamesWhatHasEndedOrHasAnAttempt) {  // M5
+  submit_many(4);
+  const auto rows = claim(route(), 3).rows;
+  settled({ending(rows[0], {1}, Status::accepted), retrying(rows[1], {1}, rows[1].due)});
+  auto expired = ending(rows[2], {1}, Status::exhausted, "deadline_exceeded");
+  expired.attempt.reset();
+  settled({expired});
+  std::vector<SubmissionId> all{{1024}};  // unknown
+  for (const auto& row : sql.rows("SELECT id FROM submissions")) all.push_back({std::stoll(*row[0])});
+  const auto moved = reader->moved(all);
+  ASSERT_TRUE(moved) << moved.error().what;
+  std::vector<SubmissionId> wanted{rows[0].submission, rows[1].submission, rows[2].submission};
+  auto got = *moved;
+  std::sort(got.begin(), got.end());
+  std::sort(wanted.begin(), wanted.end());
+  EXPECT_EQ(got, wanted);
+  EXPECT_TRUE(reader->moved({})->empty());
+}
+
+TEST_F(ReadContract, OrganisationsAreKnownByName) {
+  EXPECT_EQ(*reader->organisation("default"), kDefaultOrg);
+  EXPECT_FALSE(reader->organisation("other")->has_value());
+}
+
+TEST_F(ReadContract, ATokenIsFoundByItsHashUntilItIsRevoked) {
+  const auto hash = sha256("wbt_secret"), other = sha256("wbt_other");
+  EXPECT_FALSE(tokens->find(hash)->has_value());
+  ASSERT_TRUE(tokens->create("default", "ci", "admin", hash));
+  const auto found = tokens->find(hash);
+  ASSERT_TRUE(found && *found);
+  EXPECT_EQ((*found)->org, kDefaultOrg);
+  EXPECT_EQ((*found)->name, "ci");
+  EXPECT_EQ((*found)->role, "admin");
+  EXPECT_FALSE(tokens->find(other)->has_value());
+  EXPECT_EQ(tokens->create("default", "ci", "member", other).error().kind, Error::Kind::conflict);
+  EXPECT_EQ(tokens->create("nobody", "ci", "member", other).error().kind, Error::Kind::not_found);
+  EXPECT_TRUE(*tokens->revoke("default", "ci"));
+  EXPECT_FALSE(tokens->find(hash)->has_value());
+  EXPECT_FALSE(*tokens->revoke("default", "ci")) << "there is none any more";
+  ASSERT_TRUE(tokens->create("default", "ci", "member", other)) << "the name is free again";
+  EXPECT_EQ((*tokens->find(other))->role, "member");
+  EXPECT_EQ(tokens->create("default", "x", "king", sha256("k")).error().kind, Error::Kind::bug);
+  EXPECT_EQ(sql.number("SELECT count(*) FROM api_tokens WHERE hash = convert_to('wbt_secret', 'UTF8')"), 0) << "only hashes are kept";
+}
+
+}  // namespace
+}  // namespace waybill::testing

@@ -58,15 +58,17 @@ void Claimer::stop() {
 }
 
 void Claimer::run(std::stop_token stop) {
-  Shard first = 0;  // the shard that a round begins with: hosts differ in it, and it moves on
+  int next = 0;  // the shard that a round begins with: behind the last one that was claimed from; hosts differ in it
   while (!stop.stop_requested()) {
     std::chrono::microseconds pause = settings_.poll;
     if (const auto host = host_()) {
+      const int first = next;
       for (int i = 0; i < settings_.shards && !stop.stop_requested(); ++i) {
         const auto shard = static_cast<Shard>((first + host->value + i) % settings_.shards);
+        const auto claims_before = batches_;
         pause = std::min(pause, round(shard, *host));
+        if (batches_ != claims_before) next = (first + i + 1) % settings_.shards;
       }
-      first = static_cast<Shard>((first + 1) % settings_.shards);
     }
     sleep(stop, pause);
   }
@@ -109,7 +111,7 @@ std::chrono::microseconds Claimer::round(Shard shard, HostId host) {
 
   std::vector<RouteShare> wanted;
   for (const auto& [route, count] : shares) {
-    const auto mark = marks_.find(route);
+    const auto mark = marks_.find({shard, route});
     wanted.push_back(mark == marks_.end() ? RouteShare{route, count, {}, {}} : RouteShare{route, count, mark->second.due, mark->second.delivery});
   }
   const ClaimToken token{host.value << 32 | ++batches_};
@@ -122,11 +124,11 @@ std::chrono::microseconds Claimer::round(Shard shard, HostId host) {
   std::unordered_map<RouteId, std::size_t> taken;
   for (const auto& row : claimed->rows) {
     ++taken[row.route];
-    marks_[row.route] = {row.due, row.delivery};  // rows come in order
+    marks_[{shard, row.route}] = {row.due, row.delivery};  // rows come in order
   }
   for (const auto& [route, count] : shares) {
     if (taken[route] < count)
-      marks_.erase(route);  // no backlog behind the mark
+      marks_.erase({shard, route});  // no backlog behind the mark
     else
       pause = std::chrono::microseconds(0);
   }

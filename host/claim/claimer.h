@@ -4,6 +4,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -62,7 +63,7 @@ class Claimer {
 
   // The thread's own:
   std::unordered_map<RouteId, RouteFacts> facts_;
-  std::unordered_map<RouteId, Mark> marks_;
+  std::map<std::pair<Shard, RouteId>, Mark> marks_;
   Clock::Monotonic marks_since_;
   struct Lost {
     Shard shard;

@@ -2,6 +2,9 @@
 #include "claim/window.h"
 
 #include <algorithm>
+#include <array>
+#include <functional>
+#include <queue>
 
 namespace waybill {
 namespace {
@@ -35,40 +38,51 @@ Window::Window(const Limits& limits, std::function<std::size_t(const std::string
     : limits_(limits), concurrency_(std::move(concurrency)) {}
 
 std::vector<std::pair<RouteId, std::size_t>> Window::shares(const std::vector<Demand>& demands, std::size_t most) const {
-  std::lock_guard lock(mutex_);
-  std::size_t free = std::min(most, left(limits_.in_flight, held_));
-  Counts targets, host_names, action_types;  // on top of what is held
-  std::unordered_map<OrgId, std::size_t> orgs;
-  std::vector<std::pair<RouteId, std::size_t>> given;
-  for (const auto& demand : demands) given.emplace_back(demand.route, 0);
-  // Rounds of equal parts: what one route cannot use, the next round gives to the others.
-  for (bool progress = true; progress && free > 0;) {
-    progress = false;
-    const std::size_t part = std::max<std::size_t>(1, free / std::max<std::size_t>(1, demands.size()));
-    for (std::size_t i = 0; i < demands.size() && free > 0; ++i) {
-      const RouteFacts& facts = *demands[i].facts;
-      const Contract& contract = *facts.contract;
-      const std::string key = target_key(facts);
-      const std::size_t ahead = contract.policy == Policy::one_shot ? 1 : kAhead;
-      const std::size_t room =
-          demands[i].only_expired
-              ? std::min({free, part, left(kExpiredAtOnce, given[i].second)})
-              : std::min({free, part, left(limits_.per_target, get(targets_, key) + targets[key]),
-                          left(limits_.per_org, get(orgs_, facts.org) + orgs[facts.org]),
-                          left(limits_.per_host_name * ahead, get(host_names_, facts.host_name) + host_names[facts.host_name]),
-                          left(concurrency_(contract.action_type),
-                               get(action_types_, contract.action_type) + action_types[contract.action_type])});
-      if (room == 0) continue;
-      progress = true;
-      free -= room;
-      given[i].second += room;
-      targets[key] += room;
-      orgs[facts.org] += room;
-      host_names[facts.host_name] += room;
-      action_types[contract.action_type] += room;
+  struct Want {
+    const Demand* demand;
+    std::array<std::size_t*, 4> used;  // held and given: of the target, the organisation, the host name, the action type
+    std::array<std::size_t, 4> limits;
+    std::size_t given = 0;
+
+    bool may_have_more() const {
+      if (demand->only_expired) return given < kExpiredAtOnce;
+      for (std::size_t i = 0; i < used.size(); ++i)
+        if (*used[i] >= limits[i]) return false;
+      return true;
     }
+  };
+  using Turn = std::pair<std::size_t, std::size_t>;  // what it has, and its place in `wants`
+
+  std::lock_guard lock(mutex_);
+  Counts targets, host_names, action_types;
+  std::unordered_map<OrgId, std::size_t> orgs;
+  const auto used = [](auto& now, const auto& held, const auto& key) { return &now.try_emplace(key, get(held, key)).first->second; };
+  std::vector<Want> wants;
+  std::priority_queue<Turn, std::vector<Turn>, std::greater<>> turns;  // who has least is next
+  for (const auto& demand : demands) {
+    const RouteFacts& facts = *demand.facts;
+    const std::string& type = facts.contract->action_type;
+    const std::size_t ahead = facts.contract->policy == Policy::one_shot ? 1 : kAhead;
+    const auto held = routes_.find(demand.route);
+    turns.emplace(held == routes_.end() ? 0 : held->second.count, wants.size());
+    wants.push_back({&demand,
+                     {used(targets, targets_, target_key(facts)), used(orgs, orgs_, facts.org), used(host_names, host_names_, facts.host_name),
+                      used(action_types, action_types_, type)},
+                     {limits_.per_target, limits_.per_org, limits_.per_host_name * ahead, concurrency_(type)}});
   }
-  std::erase_if(given, [](const auto& share) { return share.second == 0; });
+  for (std::size_t free = std::min(most, left(limits_.in_flight, held_)); free > 0 && !turns.empty();) {
+    const auto [has, place] = turns.top();
+    turns.pop();
+    Want& want = wants[place];
+    if (!want.may_have_more()) continue;  // nor will it later: nothing is given back here
+    --free;
+    ++want.given;
+    for (std::size_t* count : want.used) ++*count;
+    turns.emplace(has + 1, place);
+  }
+  std::vector<std::pair<RouteId, std::size_t>> given;
+  for (const auto& want : wants)
+    if (want.given > 0) given.emplace_back(want.demand->route, want.given);
   return given;
 }
 

@@ -33,8 +33,8 @@ class Window {
     const RouteFacts* facts;
     bool only_expired = false;  // they cannot run, but their contract's time is over and they must end: few, and no limit
   };
-  // How many more of each route may be taken now: within every limit that concerns it, and evenly among the routes that want
-  // some. Routes that get nothing are left out.
+  // How many more of each route may be taken now: within every limit that concerns it, one by one to whoever holds least, so that
+  // what falls free goes to those who wait, not to those who have much. Routes that get nothing are left out.
   std::vector<std::pair<RouteId, std::size_t>> shares(const std::vector<Demand>& demands, std::size_t most) const;
 
   bool can_run(const std::string& action_type) const { return concurrency_(action_type) > 0; }

@@ -184,9 +184,12 @@ void Executor::start(std::vector<Job> jobs) {
 
 Executor::State Executor::state(std::string_view action_type) const {
   switch (core_->group_of(action_type).state()) {
-    case LaneGroup::State::ready: return State::ready;
-    case LaneGroup::State::missing: return State::missing;
-    case LaneGroup::State::stuck: break;
+    case LaneGroup::State::ready:
+      return State::ready;
+    case LaneGroup::State::missing:
+      return State::missing;
+    case LaneGroup::State::stuck:
+      break;
   }
   return State::stuck;
 }

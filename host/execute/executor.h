@@ -17,8 +17,8 @@ namespace waybill {
 
 struct ExecutorSettings {
   Millis attempt_timeout{10'000};
-  Millis grace{1'000};       // for a plugin that stays silent past its deadline
-  Millis stuck_after{5'000}; // a sender inside one call of the plugin for so long (or past deadline + grace) is given up
+  Millis grace{1'000};             // for a plugin that stays silent past its deadline
+  Millis stuck_after{5'000};       // a sender inside one call of the plugin for so long (or past deadline + grace) is given up
   std::size_t most_abandoned = 3;  // senders of one action type given up before the action type is switched off
 };
 

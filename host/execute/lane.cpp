@@ -117,15 +117,14 @@ Lane::Look Lane::look() {
   {
     const std::lock_guard lock(mutex_);
     for (auto& [id, open] : open_) {
-      if (now >= open.deadline + limits_.grace) {
+      if (!open.decide_at && now >= open.deadline) {
+        late.push_back({id});
+        open.decide_at = now + limits_.grace;  // counted from here, so that a late look does not eat the grace
+      } else if (open.decide_at && now >= *open.decide_at) {
         silent.push_back({id});
-      } else if (now >= open.deadline) {
-        if (!open.cancelled) late.push_back({id});
-        open.cancelled = true;
-        look.next = std::min(look.next, open.deadline + limits_.grace);
-      } else {
-        look.next = std::min(look.next, open.deadline);
+        continue;
       }
+      look.next = std::min(look.next, open.decide_at.value_or(open.deadline));
     }
     if (!open_.empty()) look.next = std::min(look.next, now + limits_.stuck_after);
   }

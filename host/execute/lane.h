@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -39,7 +40,7 @@ class Lane final : public Completions {
   void flush() override;
 
   struct Look {
-    bool stuck = false;  // the strand hangs inside the plugin
+    bool stuck = false;                               // the strand hangs inside the plugin
     Clock::Monotonic next = Clock::Monotonic::max();  // when to look again
   };
   // Cancels calls at their deadline and decides those that are silent after the grace.
@@ -56,7 +57,7 @@ class Lane final : public Completions {
     std::shared_ptr<const Job> job;
     Clock::Monotonic started;
     Clock::Monotonic deadline;
-    bool cancelled = false;
+    std::optional<Clock::Monotonic> decide_at;  // once it is past its deadline and cancelled
   };
   using Table = std::unordered_map<std::uint64_t, Open>;
   bool end(CallId call, Outcome outcome);

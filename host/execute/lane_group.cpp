@@ -97,7 +97,8 @@ void LaneGroup::abandon(const std::shared_ptr<Lane>& lane) {
     count = abandoned_.size();
   }
   outlet_->misbehaviour.record(action_type_, "stuck", 0);
-  if (count >= most_abandoned_) log_.error("action_type_switched_off", {{"action_type", action_type_}, {"senders_given_up", count}});
+  if (count >= most_abandoned_)
+    log_.error("action_type_switched_off", {{"action_type", action_type_}, {"senders_given_up", count}});
   lane->decide_all("plugin_stuck");
 }
 

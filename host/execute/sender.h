@@ -46,8 +46,8 @@ class Sender {
   virtual void ended(CallId call) = 0;   // [any thread] the call has ended: its fetches and timers go
   // [any thread] Since when the strand has been inside one call of the plugin; none if it is not.
   virtual std::optional<Clock::Monotonic> inside_plugin_since() const = 0;
-  // [any thread] No call is open any more. Ends the strand when all fetches and timers are done; true if it ended in time. False: it hangs inside the
-  // plugin; the caller must never destroy it (leak it on purpose).
+  // [any thread] No call is open any more. Ends the strand when all fetches and timers are done; true if it ended in time. False:
+  // it hangs inside the plugin; the caller must never destroy it (leak it on purpose).
   virtual bool join(Millis within) = 0;
 };
 
@@ -56,7 +56,7 @@ class SenderFactory {
   virtual ~SenderFactory() = default;
   // A new sender of this action type; an error when no plugin has it or its create refused.
   virtual Result<std::unique_ptr<Sender>> make(const std::string& action_type, Completions& completions) = 0;
-  virtual std::size_t lanes(std::string_view action_type) const = 0;           // senders to make: 1, or a blocking plugin's threads
+  virtual std::size_t lanes(std::string_view action_type) const = 0;  // senders to make: 1, or a blocking plugin's threads
   virtual std::size_t calls_per_lane(std::string_view action_type) const = 0;  // 1 for a blocking plugin
 };
 

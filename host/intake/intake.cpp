@@ -90,15 +90,21 @@ void Intake::carry_in(std::stop_token stop, IntakeStore& store, RouteCache& rout
 
 Result<void> Intake::find_routes(IntakeStore& store, RouteCache& routes, std::vector<Waiting>& group) {
   if (routes.size() > kMostCachedRoutes) routes.clear();
-  for (auto& waiting : group) {
-    const auto key = std::pair(waiting.item.org, waiting.contract.get());
+  for (auto at = group.begin(); at != group.end();) {
+    const auto key = std::pair(at->item.org, at->contract.get());
     auto known = routes.find(key);
     if (known == routes.end()) {
-      auto route = store.route(waiting.item.org, *waiting.contract);
-      if (!route) return tl::unexpected(route.error());
-      known = routes.emplace(key, Route{waiting.contract, *route}).first;
+      auto route = store.route(at->item.org, *at->contract);
+      if (!route && route.error().kind != Error::Kind::bug) return tl::unexpected(route.error());
+      if (!route) {  // this contract cannot be stored; the others must not suffer for it
+        refuse(*at, route.error());
+        at = group.erase(at);
+        continue;
+      }
+      known = routes.emplace(key, Route{at->contract, *route}).first;
     }
-    waiting.item.route = known->second.id;
+    at->item.route = known->second.id;
+    ++at;
   }
   return {};
 }
@@ -142,8 +148,7 @@ Result<void> Intake::submit_shard(IntakeStore& store, Shard shard, std::vector<W
       put_back(std::move(group));
       return tl::unexpected(error);
     }
-    log_.error("intake.refused_by_database", {{"reference", group.front().item.client_ref}, {"error", answers.error().what}});
-    group.front().answer(tl::unexpected(answers.error()));
+    refuse(group.front(), answers.error());
     return {};
   }
 
@@ -165,6 +170,11 @@ Result<void> Intake::submit_shard(IntakeStore& store, Shard shard, std::vector<W
   for (std::size_t n = 0; n < leaders.size(); ++n) group[leaders[n]].answer(std::move((*answers)[n]));
   put_back(std::move(again));
   return {};
+}
+
+void Intake::refuse(const Waiting& waiting, const Error& error) {
+  log_.error("intake.refused_by_database", {{"reference", waiting.item.client_ref}, {"error", error.what}});
+  waiting.answer(tl::unexpected(error));
 }
 
 void Intake::put_back(std::vector<Waiting> group) {

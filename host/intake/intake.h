@@ -64,6 +64,7 @@ class Intake {
   void carry_in(std::stop_token stop, IntakeStore& store, RouteCache& routes, std::vector<Waiting> group);
   Result<void> find_routes(IntakeStore& store, RouteCache& routes, std::vector<Waiting>& group);
   Result<void> submit_shard(IntakeStore& store, Shard shard, std::vector<Waiting> group);
+  void refuse(const Waiting& waiting, const Error& error);  // the database cannot store it, now or ever
   void put_back(std::vector<Waiting> group);
 
   const Clock& clock_;

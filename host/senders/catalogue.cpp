@@ -16,9 +16,9 @@ namespace waybill {
 namespace {
 
 constexpr const char* kEntry = "wb_plugin_v1";
-constexpr auto kLoadMode = static_cast<boost::dll::load_mode::type>(
-    static_cast<unsigned>(boost::dll::load_mode::rtld_now) | static_cast<unsigned>(boost::dll::load_mode::rtld_local) |
-    static_cast<unsigned>(RTLD_NODELETE));
+constexpr auto kLoadMode = static_cast<boost::dll::load_mode::type>(static_cast<unsigned>(boost::dll::load_mode::rtld_now) |
+                                                                    static_cast<unsigned>(boost::dll::load_mode::rtld_local) |
+                                                                    static_cast<unsigned>(RTLD_NODELETE));
 
 // A library that is never closed: senders, threads and descriptors point into it until the process ends.
 union OpenForEver {
@@ -45,7 +45,8 @@ Result<Descriptor> load_file(const std::filesystem::path& file) {
     const OpenForEver open(file);
     if (!open.library.has(kEntry)) {
       const auto major = other_major(open.library);
-      if (major.empty()) return refuse("it does not export wb_plugin_v1\nbuild it with waybill/plugin.h, and export that function");
+      if (major.empty())
+        return refuse("it does not export wb_plugin_v1\nbuild it with waybill/plugin.h, and export that function");
       return refuse("it is built for ABI major " + major + "; this host has major 1\nbuild it with this host's waybill/plugin.h");
     }
     const auto entry = open.library.get<const wb_plugin*()>(kEntry);
@@ -57,7 +58,8 @@ Result<Descriptor> load_file(const std::filesystem::path& file) {
     }
     return check_descriptor(plugin);
   } catch (const std::exception& error) {
-    return refuse("it cannot be loaded: " + clean_text(error.what(), 500) + "\nbuild it for this machine, and install what it needs");
+    return refuse("it cannot be loaded: " + clean_text(error.what(), 500) +
+                  "\nbuild it for this machine, and install what it needs");
   }
 }
 
@@ -81,7 +83,8 @@ void Catalogue::Contents::add(const std::string& file, Descriptor descriptor) {
     const auto owner = std::find_if(loaded.begin(), loaded.end(), [&](const LoadedPlugin& plugin) {
       return std::find(plugin.action_types.begin(), plugin.action_types.end(), action.type.name) != plugin.action_types.end();
     });
-    refused.push_back({file, "its action type " + action.type.name + " belongs to " + owner->file + " already", "remove one of the two"});
+    refused.push_back(
+        {file, "its action type " + action.type.name + " belongs to " + owner->file + " already", "remove one of the two"});
     return;
   }
   LoadedPlugin plugin{file, std::move(descriptor.id), std::move(descriptor.version), descriptor.abi_minor, {}};

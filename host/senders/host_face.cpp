@@ -18,10 +18,14 @@ constexpr std::size_t kMostSignedParts = 64;
 
 Log::Level level_of(std::int32_t level) {
   switch (level) {
-    case WB_LOG_DEBUG: return Log::Level::debug;
-    case WB_LOG_WARN: return Log::Level::warn;
-    case WB_LOG_ERROR: return Log::Level::error;
-    default: return Log::Level::info;
+    case WB_LOG_DEBUG:
+      return Log::Level::debug;
+    case WB_LOG_WARN:
+      return Log::Level::warn;
+    case WB_LOG_ERROR:
+      return Log::Level::error;
+    default:
+      return Log::Level::info;
   }
 }
 
@@ -89,7 +93,8 @@ std::int64_t HostFace::monotonic_ms(const wb_host* host) noexcept {
 
 std::int64_t HostFace::unix_seconds(const wb_host* host) noexcept { return sender_of(host).parts().clock.unix_seconds(); }
 
-std::uint64_t HostFace::after(const wb_host* host, wb_call call, std::int64_t delay_ms, void (*fire)(void*), void* user) noexcept {
+std::uint64_t HostFace::after(const wb_host* host, wb_call call, std::int64_t delay_ms, void (*fire)(void*),
+                              void* user) noexcept {
   return sender_of(host).start_timer(call, delay_ms, fire, user);
 }
 

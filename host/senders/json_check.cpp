@@ -37,7 +37,9 @@ std::string path_of(const std::vector<std::string>& context) {
   return clean_text(path, kMostMessageBytes);
 }
 
-Problem problem(std::string field, std::string_view message) { return {"", 0, std::move(field), clean_text(message, kMostMessageBytes)}; }
+Problem problem(std::string field, std::string_view message) {
+  return {"", 0, std::move(field), clean_text(message, kMostMessageBytes)};
+}
 
 // "A part of it does not match" says nothing once the part itself was told.
 bool is_echo(const std::string& description) {
@@ -84,7 +86,8 @@ Problems JsonCheck::check(const std::string& text) const {
   try {
     const auto json = nlohmann::json::parse(text);
     if (!json.is_object()) return {problem("", "must be a JSON object")};
-    if (compiled_->nothing && !json.empty()) return {problem(json.begin().key(), "there is no such setting: this action type has none")};
+    if (compiled_->nothing && !json.empty())
+      return {problem(json.begin().key(), "there is no such setting: this action type has none")};
     if (compiled_->nothing || compiled_->anything) return {};
     valijson::Validator validator;
     valijson::ValidationResults results;

@@ -21,18 +21,25 @@ constexpr Millis kLongestRest{24LL * 3600 * 1000};
 
 Verdict verdict_of(wb_verdict value) {
   switch (value) {
-    case WB_ACCEPTED: return Verdict::accepted;
-    case WB_REJECTED: return Verdict::rejected;
-    case WB_DEFERRED: return Verdict::deferred;
-    default: return Verdict::transient;
+    case WB_ACCEPTED:
+      return Verdict::accepted;
+    case WB_REJECTED:
+      return Verdict::rejected;
+    case WB_DEFERRED:
+      return Verdict::deferred;
+    default:
+      return Verdict::transient;
   }
 }
 
 Reach reach_of(wb_reach value) {
   switch (value) {
-    case WB_NOT_SENT: return Reach::not_sent;
-    case WB_ANSWERED: return Reach::answered;
-    default: return Reach::maybe_sent;
+    case WB_NOT_SENT:
+      return Reach::not_sent;
+    case WB_ANSWERED:
+      return Reach::answered;
+    default:
+      return Reach::maybe_sent;
   }
 }
 

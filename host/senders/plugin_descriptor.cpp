@@ -36,13 +36,17 @@ std::string quoted(std::string_view text) { return "\"" + clean_text(text, kMost
 
 Result<std::vector<Reason>> check_reasons(const wb_action& action, const std::string& type) {
   if (action.reason_count > kMostReasons || (action.reasons == nullptr && action.reason_count != 0))
-    return refuse("action type " + type + " has no usable list of reasons", "let reasons point to reason_count entries, at most 256");
+    return refuse("action type " + type + " has no usable list of reasons",
+                  "let reasons point to reason_count entries, at most 256");
   std::vector<Reason> reasons;
   std::set<std::string_view> seen;
   for (std::uint32_t i = 0; i < action.reason_count; ++i) {
     const auto name = view_of(action.reasons[i].name);
-    if (!is_word(name)) return refuse("action type " + type + ": reason " + quoted(name) + " is malformed", "name reasons [a-z0-9_]+, at most 64 bytes");
-    if (!seen.insert(name).second) return refuse("action type " + type + " declares the reason " + quoted(name) + " twice", "declare each reason once");
+    if (!is_word(name))
+      return refuse("action type " + type + ": reason " + quoted(name) + " is malformed",
+                    "name reasons [a-z0-9_]+, at most 64 bytes");
+    if (!seen.insert(name).second)
+      return refuse("action type " + type + " declares the reason " + quoted(name) + " twice", "declare each reason once");
     reasons.push_back({std::string(name), (action.reasons[i].flags & WB_REASON_PERMANENT) != 0,
                        (action.reasons[i].flags & WB_REASON_DUPLICATE) != 0});
   }
@@ -51,7 +55,8 @@ Result<std::vector<Reason>> check_reasons(const wb_action& action, const std::st
 
 Result<JsonCheck> check_schema(const wb_str& text, const std::string& type, const std::string& which) {
   const auto schema = view_of(text);
-  if (schema.size() > kMostSchemaBytes) return refuse("action type " + type + ": its " + which + " schema is longer than 1 MiB", "shorten it");
+  if (schema.size() > kMostSchemaBytes)
+    return refuse("action type " + type + ": its " + which + " schema is longer than 1 MiB", "shorten it");
   auto compiled = JsonCheck::compile(schema);
   if (!compiled)
     return refuse("action type " + type + ": its " + which + " schema is malformed: " + compiled.error().what,
@@ -63,7 +68,8 @@ Result<LoadedAction> check_action(const wb_action* action) {
   if (action == nullptr || !WB_HAS(action, create))
     return refuse("it has an action without a complete descriptor", "set wb_action::size to sizeof(wb_action)");
   const auto name = view_of(action->type);
-  if (!is_type_name(name)) return refuse("the action type " + quoted(name) + " is malformed", "name action types [a-z][a-z0-9_]*, at most 64 bytes");
+  if (!is_type_name(name))
+    return refuse("the action type " + quoted(name) + " is malformed", "name action types [a-z][a-z0-9_]*, at most 64 bytes");
   const std::string type(name);
   if (action->create == nullptr) return refuse("action type " + type + " has no create function", "set wb_action::create");
   auto reasons = check_reasons(*action, type);
@@ -84,11 +90,13 @@ Result<Descriptor> check_descriptor(const wb_plugin* plugin) {
   if (plugin == nullptr) return refuse("wb_plugin_v1 returned null", "return the descriptor");
   if (!WB_HAS(plugin, actions)) return refuse("its descriptor is too short", "set wb_plugin::size to sizeof(wb_plugin)");
   if (plugin->needs_minor > WB_ABI_MINOR)
-    return refuse("it needs a host of ABI 1." + std::to_string(plugin->needs_minor) + "; this one has 1." + std::to_string(WB_ABI_MINOR),
-                  "install a newer waybill, or build the plugin with a smaller needs_minor");
+    return refuse(
+        "it needs a host of ABI 1." + std::to_string(plugin->needs_minor) + "; this one has 1." + std::to_string(WB_ABI_MINOR),
+        "install a newer waybill, or build the plugin with a smaller needs_minor");
   const auto id = view_of(plugin->id);
   if (id.empty() || !is_line(id, 255)) return refuse("its id is empty or malformed", "give it an id of at most 255 bytes");
-  if (!is_line(view_of(plugin->version), 255)) return refuse("its version is malformed", "give it a version of at most 255 bytes");
+  if (!is_line(view_of(plugin->version), 255))
+    return refuse("its version is malformed", "give it a version of at most 255 bytes");
   if (plugin->action_count == 0 || plugin->action_count > kMostActions || plugin->actions == nullptr)
     return refuse("it has no usable list of actions", "let actions point to action_count entries, 1 to 64");
   Descriptor descriptor{std::string(id), std::string(view_of(plugin->version)), plugin->abi_minor, {}};
@@ -118,7 +126,8 @@ Problems ask_plugin(std::int32_t (*validate)(wb_str, wb_report, void*), const st
   Reported reported;
   try {
     const auto count = validate(borrow(json), &Reported::report, &reported);
-    if (count != 0 && reported.problems.empty()) reported.problems.push_back({"", 0, "", "refused by the plugin, which does not say why"});
+    if (count != 0 && reported.problems.empty())
+      reported.problems.push_back({"", 0, "", "refused by the plugin, which does not say why"});
   } catch (...) {
     reported.problems.push_back({"", 0, "", "the plugin failed while it checked this"});
   }

@@ -12,7 +12,8 @@ namespace {
 
 std::optional<FileFault> fault(const std::filesystem::path& path, const struct stat& found) {
   if (found.st_uid != 0 && found.st_uid != geteuid())
-    return FileFault{"it belongs to user id " + std::to_string(found.st_uid), "make it belong to root or to the user that runs waybill"};
+    return FileFault{"it belongs to user id " + std::to_string(found.st_uid),
+                     "make it belong to root or to the user that runs waybill"};
   if ((found.st_mode & (S_IWGRP | S_IWOTH)) != 0)
     return FileFault{"others than its owner may write to it", "chmod go-w " + path.string()};
   return std::nullopt;
@@ -34,7 +35,8 @@ std::optional<FileFault> fault_in_folder(const std::filesystem::path& folder) {
 std::optional<FileFault> fault_in_file(const std::filesystem::path& file) {
   struct stat found {};
   if (lstat(file.c_str(), &found) != 0) return unreadable();
-  if (!S_ISREG(found.st_mode)) return FileFault{"it is not a regular file", "put the .so itself into the folder, not a link to it"};
+  if (!S_ISREG(found.st_mode))
+    return FileFault{"it is not a regular file", "put the .so itself into the folder, not a link to it"};
   return fault(file, found);
 }
 

@@ -30,7 +30,8 @@ Result<std::unique_ptr<Sender>> PluginSender::create(SenderParts parts) {
   Reported reported;
   const auto& settings = sender->parts_.settings;
   try {
-    sender->self_ = sender->parts_.action.create(&sender->face_.host, borrow(settings), &sender->vt_, &Reported::report, &reported);
+    sender->self_ =
+        sender->parts_.action.create(&sender->face_.host, borrow(settings), &sender->vt_, &Reported::report, &reported);
   } catch (...) {
     return fail(Error::Kind::invalid, "the plugin's create threw an exception");
   }
@@ -85,7 +86,8 @@ void PluginSender::send(std::vector<Attempt> attempts) {
 
 bool PluginSender::withdraw(CallId call) {
   const std::lock_guard lock(mutex_);
-  const auto found = std::find_if(inbox_.begin(), inbox_.end(), [&](const Queued& queued) { return queued.attempt.call == call; });
+  const auto found =
+      std::find_if(inbox_.begin(), inbox_.end(), [&](const Queued& queued) { return queued.attempt.call == call; });
   if (found == inbox_.end()) return false;
   inbox_.erase(found);
   return true;

@@ -119,12 +119,12 @@ class PluginSender final : public Sender {
   std::atomic<std::thread::id> strand_{};
 
   std::mutex mutex_;
-  std::deque<Queued> inbox_;          // guarded by mutex_
-  std::vector<CallId> to_cancel_;     // guarded by mutex_
+  std::deque<Queued> inbox_;           // guarded by mutex_
+  std::vector<CallId> to_cancel_;      // guarded by mutex_
   std::vector<CallId> ended_outside_;  // guarded by mutex_
-  bool scheduled_ = false;            // guarded by mutex_
-  bool closing_ = false;              // guarded by mutex_
-  bool finished_ = false;             // guarded by mutex_
+  bool scheduled_ = false;             // guarded by mutex_
+  bool closing_ = false;               // guarded by mutex_
+  bool finished_ = false;              // guarded by mutex_
   std::condition_variable finish_;
 
   std::unordered_map<std::uint64_t, Call> calls_;

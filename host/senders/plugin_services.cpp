@@ -17,9 +17,12 @@ static_assert(static_cast<int>(NetError::refused) == WB_NET_REFUSED && static_ca
 
 wb_reach reach_of(Reach reach) {
   switch (reach) {
-    case Reach::not_sent: return WB_NOT_SENT;
-    case Reach::answered: return WB_ANSWERED;
-    default: return WB_MAYBE_SENT;
+    case Reach::not_sent:
+      return WB_NOT_SENT;
+    case Reach::answered:
+      return WB_ANSWERED;
+    default:
+      return WB_MAYBE_SENT;
   }
 }
 
@@ -36,8 +39,7 @@ HttpRequest request_of(const wb_http_request* asked) {
   const auto method = view_of(asked->method);
   const auto body = view_of(asked->body);
   const bool bad_headers = asked->header_count > kMostHeaders || (asked->headers == nullptr && asked->header_count != 0);
-  if (bad_headers || url.size() > kMostUrlBytes || method.size() > 16 || body.size() > kMostBodyBytes)
-    return unusable();
+  if (bad_headers || url.size() > kMostUrlBytes || method.size() > 16 || body.size() > kMostBodyBytes) return unusable();
   HttpRequest request{.method = std::string(method),
                       .url = std::string(url),
                       .headers = {},
@@ -74,9 +76,10 @@ std::uint64_t PluginSender::fetch(wb_call id, const wb_http_request* asked, wb_h
   // A little before the call's own end, so that the plugin hears of a timeout before the host cancels the call.
   const auto left = call.deadline - parts_.clock.now();
   request.deadline = call.deadline - std::clamp<Clock::Monotonic::duration>(left / 20, Millis{0}, Millis{100});
-  const auto fetch = http_.fetch(std::move(request), [this, done, user, call_id = id.id](std::uint64_t self, HttpResponse response) {
-    deliver(call_id, self, std::move(response), done, user);
-  });
+  const auto fetch =
+      http_.fetch(std::move(request), [this, done, user, call_id = id.id](std::uint64_t self, HttpResponse response) {
+        deliver(call_id, self, std::move(response), done, user);
+      });
   call.fetches.push_back(fetch);
   return fetch;
 } catch (...) {

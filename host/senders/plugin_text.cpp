@@ -32,7 +32,9 @@ bool is_control(std::string_view character) {
 
 }  // namespace
 
-std::string_view view_of(const wb_str& text) { return text.ptr == nullptr ? std::string_view{} : std::string_view{text.ptr, text.len}; }
+std::string_view view_of(const wb_str& text) {
+  return text.ptr == nullptr ? std::string_view{} : std::string_view{text.ptr, text.len};
+}
 
 wb_str borrow(std::string_view text) { return {text.data(), text.size()}; }
 

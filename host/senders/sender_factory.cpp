@@ -22,7 +22,8 @@ Result<std::unique_ptr<Sender>> PluginSenderFactory::make(const std::string& act
   const std::string settings = found == settings_.end() ? "{}" : found->second;
   if (const auto problems = catalogue_.check_settings(action_type, settings); !problems.empty())
     return fail(Error::Kind::invalid, "settings of " + action_type + ": " + to_string(problems.front()));
-  HttpClientSettings http{.per_host_name = limits_.per_host_name, .kept_connections = limits_.in_flight, .user_agent = "waybill", .allow = {}};
+  HttpClientSettings http{
+      .per_host_name = limits_.per_host_name, .kept_connections = limits_.in_flight, .user_agent = "waybill", .allow = {}};
   return PluginSender::create({.type = *type,
                                .action = *catalogue_.action(action_type),
                                .settings = settings,

@@ -16,11 +16,11 @@ namespace waybill {
 // Safe from any thread. The catalogue, clock, log and metrics outlive it and its senders.
 class PluginSenderFactory final : public SenderFactory {
  public:
-  PluginSenderFactory(const Catalogue& catalogue, const Config& config, std::shared_ptr<const Secrets> secrets, const Clock& clock,
-                      Log& log, Metrics& metrics);
+  PluginSenderFactory(const Catalogue& catalogue, const Config& config, std::shared_ptr<const Secrets> secrets,
+                      const Clock& clock, Log& log, Metrics& metrics);
 
   Result<std::unique_ptr<Sender>> make(const std::string& action_type, Completions& completions) override;
-  std::size_t lanes(std::string_view action_type) const override;           // 0 when no plugin has it
+  std::size_t lanes(std::string_view action_type) const override;  // 0 when no plugin has it
   std::size_t calls_per_lane(std::string_view action_type) const override;
 
  private:

@@ -60,7 +60,8 @@ void EventLoop::stop() {
 
 EventLoop::TimerId EventLoop::after(Duration delay, Task task) {
   // A year is as good as never, and the limit keeps absurd delays from overflowing.
-  const auto when = std::chrono::steady_clock::now() + std::clamp<Duration>(delay, Duration::zero(), std::chrono::hours(24 * 365));
+  const auto when =
+      std::chrono::steady_clock::now() + std::clamp<Duration>(delay, Duration::zero(), std::chrono::hours(24 * 365));
   const auto id = ++last_timer_;
   timers_.emplace(TimerKey{when, id}, std::move(task));
   timer_times_.emplace(id, when);

@@ -32,8 +32,8 @@ class EventLoop {
   void stop();           // run() returns after the turn in hand
 
   void run();
-  TimerId after(Duration delay, Task task);  // ids start at 1 and are never reused
-  void cancel(TimerId id);                   // unknown ids are ignored
+  TimerId after(Duration delay, Task task);                   // ids start at 1 and are never reused
+  void cancel(TimerId id);                                    // unknown ids are ignored
   void watch(int fd, std::uint32_t events, Watcher watcher);  // EPOLLIN, EPOLLOUT; replaces an earlier watch of this fd
   void unwatch(int fd);                                       // also after the fd was closed
   // Called at the end of every turn, when all that was due has run: the place to hand on what the turn produced.
@@ -54,8 +54,8 @@ class EventLoop {
   int epoll_ = -1;
   int wake_ = -1;
   std::mutex mutex_;
-  std::vector<Task> posted_;   // guarded by mutex_
-  bool asleep_ = false;        // guarded by mutex_
+  std::vector<Task> posted_;  // guarded by mutex_
+  bool asleep_ = false;       // guarded by mutex_
   std::atomic<bool> stopped_{false};
   std::map<TimerKey, Task> timers_;
   std::unordered_map<TimerId, Time> timer_times_;

@@ -16,8 +16,8 @@ struct sockaddr;
 namespace waybill {
 
 struct HttpClientSettings {
-  std::size_t per_host_name = 128;       // open requests to one host and port; more wait in order
-  std::size_t kept_connections = 2048;   // idle ones included
+  std::size_t per_host_name = 128;      // open requests to one host and port; more wait in order
+  std::size_t kept_connections = 2048;  // idle ones included
   std::string user_agent = "waybill";
   std::function<bool(const sockaddr&)> allow;  // asked about each address before a connection is opened; none allows all
 };

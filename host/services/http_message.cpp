@@ -16,9 +16,9 @@ constexpr std::string_view kSecretOpens = "{secret:";
 constexpr Millis kLongestRest{24LL * 3600 * 1000};
 
 // What describes the connection or frames the message belongs to the host alone.
-constexpr std::array<std::string_view, 11> kHostOnly{"host",    "content-length", "transfer-encoding",   "connection", "keep-alive", "te",
-                                                     "trailer", "upgrade",        "expect",              "proxy-connection",
-                                                     "proxy-authorization"};
+constexpr std::array<std::string_view, 11> kHostOnly{
+    "host",    "content-length", "transfer-encoding", "connection",         "keep-alive", "te", "trailer",
+    "upgrade", "expect",         "proxy-connection",  "proxy-authorization"};
 
 struct FreeUrl {
   void operator()(CURLU* url) const { curl_url_cleanup(url); }
@@ -36,7 +36,8 @@ bool is_token_char(char c) {
 bool is_token(std::string_view text) { return !text.empty() && std::all_of(text.begin(), text.end(), is_token_char); }
 
 bool has_control(std::string_view text) {
-  return std::any_of(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7f; });
+  return std::any_of(text.begin(), text.end(),
+                     [](char c) { return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7f; });
 }
 
 std::string lower(std::string_view text) {
@@ -84,7 +85,8 @@ std::optional<std::string> fault_in_method(std::string_view method) {
 Result<std::string> header_line(std::string_view name, std::string_view value, const Secrets& secrets) {
   if (!is_token(name) || name.size() > 256) return refuse("a header's name is malformed");
   const auto low = lower(name);
-  if (std::find(kHostOnly.begin(), kHostOnly.end(), low) != kHostOnly.end()) return refuse("the header " + low + " is the host's alone");
+  if (std::find(kHostOnly.begin(), kHostOnly.end(), low) != kHostOnly.end())
+    return refuse("the header " + low + " is the host's alone");
   if (value.size() > kMostHeaderBytes) return refuse("the header " + low + " is longer than 16 KiB");
   std::string filled;
   filled.reserve(value.size());

@@ -25,8 +25,8 @@ struct HttpRequest {
   std::string url;
   HttpHeaders headers;  // values may contain {secret:NAME}
   std::string body;
-  Millis timeout{0};          // from the moment the request starts being carried out; 0: until the deadline
-  Clock::Monotonic deadline;  // never later than this
+  Millis timeout{0};                   // from the moment the request starts being carried out; 0: until the deadline
+  Clock::Monotonic deadline;           // never later than this
   std::size_t max_response_bytes = 0;  // of the body; 0: kDefaultResponseBytes
 };
 

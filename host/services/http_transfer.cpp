@@ -88,8 +88,8 @@ void HttpTransfer::set_constant_options(const std::string& user_agent) {
   set(CURLOPT_SSL_VERIFYPEER, 1L);
   set(CURLOPT_SSL_VERIFYHOST, 2L);
   set(CURLOPT_USERAGENT, user_agent.c_str());
-  set(CURLOPT_BUFFERSIZE, 4096L);     // times thousands of open requests
-  set(CURLOPT_MAXAGE_CONN, 30L);      // an older idle connection is likely to be closed by the other side just now
+  set(CURLOPT_BUFFERSIZE, 4096L);  // times thousands of open requests
+  set(CURLOPT_MAXAGE_CONN, 30L);   // an older idle connection is likely to be closed by the other side just now
   set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
   set(CURLOPT_WRITEFUNCTION, &Callbacks::body);
   set(CURLOPT_WRITEDATA, this);
@@ -157,7 +157,8 @@ bool HttpTransfer::take_header(std::string_view line) {
     response_.headers.clear();
     return true;
   }
-  while (!line.empty() && (line.back() == '\r' || line.back() == '\n' || line.back() == ' ' || line.back() == '\t')) line.remove_suffix(1);
+  while (!line.empty() && (line.back() == '\r' || line.back() == '\n' || line.back() == ' ' || line.back() == '\t'))
+    line.remove_suffix(1);
   const auto colon = line.find(':');
   if (colon == std::string_view::npos || colon == 0) return true;
   std::string name(line.substr(0, colon));
@@ -172,11 +173,16 @@ bool HttpTransfer::take_header(std::string_view line) {
 NetError HttpTransfer::classify(int code) const {
   if (address_refused_ && !issued_) return NetError::refused;
   switch (code) {
-    case CURLE_OK: return NetError::ok;
-    case CURLE_WRITE_ERROR: return response_.truncated ? NetError::ok : NetError::broken;
-    case CURLE_COULDNT_RESOLVE_HOST: return NetError::resolve;
-    case CURLE_COULDNT_CONNECT: return NetError::connect;
-    case CURLE_OPERATION_TIMEDOUT: return NetError::timeout;
+    case CURLE_OK:
+      return NetError::ok;
+    case CURLE_WRITE_ERROR:
+      return response_.truncated ? NetError::ok : NetError::broken;
+    case CURLE_COULDNT_RESOLVE_HOST:
+      return NetError::resolve;
+    case CURLE_COULDNT_CONNECT:
+      return NetError::connect;
+    case CURLE_OPERATION_TIMEDOUT:
+      return NetError::timeout;
     case CURLE_SSL_CONNECT_ERROR:
     case CURLE_SSL_CERTPROBLEM:
     case CURLE_SSL_CIPHER:
@@ -185,10 +191,14 @@ NetError HttpTransfer::classify(int code) const {
     case CURLE_SSL_ISSUER_ERROR:
     case CURLE_SSL_INVALIDCERTSTATUS:
     case CURLE_SSL_PINNEDPUBKEYNOTMATCH:
-    case CURLE_USE_SSL_FAILED: return issued_ ? NetError::broken : NetError::tls;
-    case CURLE_URL_MALFORMAT: return NetError::refused;
-    case CURLE_UNSUPPORTED_PROTOCOL: return issued_ ? NetError::broken : NetError::refused;
-    default: return issued_ ? NetError::broken : NetError::connect;
+    case CURLE_USE_SSL_FAILED:
+      return issued_ ? NetError::broken : NetError::tls;
+    case CURLE_URL_MALFORMAT:
+      return NetError::refused;
+    case CURLE_UNSUPPORTED_PROTOCOL:
+      return issued_ ? NetError::broken : NetError::refused;
+    default:
+      return issued_ ? NetError::broken : NetError::connect;
   }
 }
 

@@ -54,7 +54,7 @@ class HttpTransfer {
   std::vector<curl_slist> header_list_;
   HttpResponse response_;
   std::size_t header_bytes_ = 0;
-  bool issued_ = false;   // a connection was ready and the request was about to be written to it
+  bool issued_ = false;  // a connection was ready and the request was about to be written to it
   bool address_refused_ = false;
   bool headers_too_long_ = false;
   std::vector<char> error_text_;

@@ -17,8 +17,8 @@ constexpr std::size_t kLongest = 64 << 10;
 std::optional<std::string> decode_base64(std::string_view text) {
   if (text.empty() || text.size() % 4 != 0) return std::nullopt;
   std::string out(text.size() / 4 * 3, '\0');
-  const int size = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(out.data()), reinterpret_cast<const unsigned char*>(text.data()),
-                                   static_cast<int>(text.size()));
+  const int size = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(out.data()),
+                                   reinterpret_cast<const unsigned char*>(text.data()), static_cast<int>(text.size()));
   if (size < 0) return std::nullopt;
   const auto padding = text.ends_with("==") ? 2u : text.ends_with('=') ? 1u : 0u;
   out.resize(static_cast<std::size_t>(size) - padding);
@@ -72,7 +72,8 @@ tl::expected<Secrets, Problems> Secrets::resolve(const std::map<std::string, std
       if (secret)
         values[name].push_back(std::move(*secret));
       else
-        problems.push_back({"", 0, "secrets." + name + (sources.size() > 1 ? "[" + std::to_string(i) + "]" : ""), secret.error()});
+        problems.push_back(
+            {"", 0, "secrets." + name + (sources.size() > 1 ? "[" + std::to_string(i) + "]" : ""), secret.error()});
     }
   }
   if (!problems.empty()) return tl::unexpected(std::move(problems));

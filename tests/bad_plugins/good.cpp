@@ -22,7 +22,8 @@ Poster& poster(wb_sender* self) { return *reinterpret_cast<Poster*>(self); }
 
 void answered(void* user, const wb_http_response* response) {
   auto* const open = static_cast<Open*>(user);
-  auto made = kit::outcome(response->status / 100 == 2 ? WB_ACCEPTED : WB_TRANSIENT, response->reach, response->status ? "status" : "network");
+  auto made = kit::outcome(response->status / 100 == 2 ? WB_ACCEPTED : WB_TRANSIENT, response->reach,
+                           response->status ? "status" : "network");
   made.code = response->status != 0 ? response->status : response->error;
   made.detail = response->error_text;
   made.retry_after_ms = response->retry_after_ms;

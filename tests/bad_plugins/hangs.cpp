@@ -6,9 +6,12 @@
 namespace {
 
 void send(wb_sender* self, wb_call call, const wb_job* job) {
-  while (kit::view(job->target) != "good") pause();
+  const auto* const host = kit::of(self).host;
+  const bool hang = kit::view(job->target) != "good";
+  if (hang) host->log(host, call, WB_LOG_INFO, kit::str("hanging"), nullptr, 0);
+  while (hang) pause();
   const auto made = kit::outcome(WB_ACCEPTED);
-  kit::of(self).host->complete(kit::of(self).host, call, &made);
+  host->complete(host, call, &made);
 }
 
 constexpr wb_sender_vt kTable{&send, &kit::no_cancel, &kit::no_extension, &kit::destroy};

@@ -34,7 +34,8 @@ void report_fetch(void* user, const wb_http_response* response) {
 
 void log_fetch(void* user, const wb_http_response* response) {
   auto* const open = static_cast<Open*>(user);
-  open->host->log(open->host, {0}, WB_LOG_INFO, kit::str(response->error == WB_NET_CANCELLED ? "fetch_cancelled" : "fetch_other"), nullptr, 0);
+  open->host->log(open->host, {0}, WB_LOG_INFO, kit::str(response->error == WB_NET_CANCELLED ? "fetch_cancelled" : "fetch_other"),
+                  nullptr, 0);
   delete open;
 }
 

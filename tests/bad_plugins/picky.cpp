@@ -17,10 +17,17 @@ std::int32_t check(wb_str json, wb_report report, void* user) {
 
 wb_sender* create(const wb_host*, wb_str, const wb_sender_vt**, wb_report, void*) { return nullptr; }
 
-constexpr wb_action kAction{sizeof(wb_action), 0, 2, kit::str("picky"), kit::str(""),
+constexpr wb_action kAction{sizeof(wb_action),
+                            0,
+                            2,
+                            kit::str("picky"),
+                            kit::str(""),
                             kit::str(R"({"type":"object","required":["url"],"properties":{"url":{"type":"string","minLength":5},)"
                                      R"("to":{"type":"array","items":{"type":"string"}}}})"),
-                            kit::kReasons, &check, &check, &create};
+                            kit::kReasons,
+                            &check,
+                            &check,
+                            &create};
 constexpr const wb_action* kActions[] = {&kAction};
 constexpr wb_plugin kPlugin = kit::plugin("test.picky", kActions);
 

@@ -16,7 +16,8 @@ std::string insert(std::uint64_t first, std::size_t count, std::size_t body_byte
   const std::string padding = std::to_string(body_bytes > 40 ? body_bytes - 40 : 0);
   return R"(
   WITH item AS MATERIALIZED (
-    SELECT nextval('object_ids') * 1024 AS submission_id, nextval('object_ids') * 1024 AS delivery_id, 'backlog-' || n AS client_ref,
+    SELECT nextval('object_ids') * 1024 AS submission_id, nextval('object_ids') * 1024 AS delivery_id,
+           'backlog-' || n AS client_ref,
            convert_to('{"number":' || lpad(n::text, 12) || ',"text":"' || repeat('x', )" +
          padding + R"() || '"}', 'UTF8') AS body
     FROM generate_series()" +

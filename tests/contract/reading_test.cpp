@@ -103,7 +103,7 @@ TEST_F(ReadContract, MovedNamesWhatHasEndedOrHasAnAttempt) {  // M5
   auto expired = ending(rows[2], {1}, Status::exhausted, "deadline_exceeded");
   expired.attempt.reset();
   settled({expired});
-  std::vector<SubmissionId> all{{1024}};  // unknown
+  std::vector<SubmissionId> all{{std::int64_t{1} << 40}};  // unknown
   for (const auto& row : sql.rows("SELECT id FROM submissions")) all.push_back({std::stoll(*row[0])});
   const auto moved = reader->moved(all);
   ASSERT_TRUE(moved) << moved.error().what;

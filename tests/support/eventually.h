@@ -19,4 +19,17 @@ bool eventually(Predicate predicate, std::chrono::milliseconds bound = kBound) {
   return true;
 }
 
+// Does something at the end of its scope, however that is left.
+template <class Action>
+class AtEnd {
+ public:
+  explicit AtEnd(Action action) : action_(action) {}
+  ~AtEnd() { action_(); }
+  AtEnd(const AtEnd&) = delete;
+  AtEnd& operator=(const AtEnd&) = delete;
+
+ private:
+  Action action_;
+};
+
 }  // namespace waybill::testing

@@ -21,7 +21,8 @@ const Outcome kAccepted{.verdict = Verdict::accepted, .reach = Reach::answered};
 
 class Execution : public ::testing::Test {
  protected:
-  static constexpr ExecutorSettings kPatient{.attempt_timeout = Millis(60'000), .grace = Millis(20), .stuck_after = Millis(60'000)};
+  static constexpr ExecutorSettings kPatient{
+      .attempt_timeout = Millis(60'000), .grace = Millis(20), .stuck_after = Millis(60'000)};
   static constexpr ExecutorSettings kHasty{
       .attempt_timeout = Millis(10), .grace = Millis(10), .stuck_after = Millis(10), .most_abandoned = 2};
 

@@ -47,9 +47,9 @@ class Stage final : public SenderFactory {
   }
 
   std::size_t lane_count = 1;
-  std::atomic<int> refusals{0};     // so many calls of make() fail
+  std::atomic<int> refusals{0};  // so many calls of make() fail
   std::atomic<int> made{0};
-  std::atomic<bool> hold{false};    // attempts are not begun: they can be withdrawn
+  std::atomic<bool> hold{false};        // attempts are not begun: they can be withdrawn
   std::atomic<std::int64_t> inside{0};  // what inside_plugin_since() tells, 0 for none
   std::atomic<bool> joins{true};
 
@@ -65,7 +65,8 @@ class Stage final : public SenderFactory {
 
 class ScriptedSender final : public Sender {
  public:
-  ScriptedSender(Stage& stage, Completions& completions, std::size_t lane) : stage_(stage), completions_(completions), lane_(lane) {}
+  ScriptedSender(Stage& stage, Completions& completions, std::size_t lane)
+      : stage_(stage), completions_(completions), lane_(lane) {}
   void send(std::vector<Attempt> attempts) override {
     const std::lock_guard lock(stage_.mutex_);
     for (auto& attempt : attempts) {

@@ -110,9 +110,7 @@ TEST(Catalogue, ALinkIsNotAPlugin) {
   EXPECT_TRUE(mentions(refusal(folder.path()).reason, "not a regular file"));
 }
 
-TEST(Catalogue, AMissingFolderIsARefusalToo) {
-  EXPECT_EQ(refusal("/nowhere/plugins").file, "/nowhere/plugins");
-}
+TEST(Catalogue, AMissingFolderIsARefusalToo) { EXPECT_EQ(refusal("/nowhere/plugins").file, "/nowhere/plugins"); }
 
 TEST(Catalogue, ADestinationIsHeldAgainstTheSchemaAndThenShownToThePlugin) {
   const PluginFolder folder{"picky"};
@@ -125,7 +123,8 @@ TEST(Catalogue, ADestinationIsHeldAgainstTheSchemaAndThenShownToThePlugin) {
   const auto wrong = catalogue->check_destination("picky", R"({"url":"http://a","to":["x",5]})");
   ASSERT_FALSE(wrong.empty());
   EXPECT_EQ(wrong[0].field, "to[1]");
-  for (const auto* text : {"", "{", "[]", "null", "\xff"}) EXPECT_EQ(catalogue->check_destination("picky", text).size(), 1u) << text;
+  for (const auto* text : {"", "{", "[]", "null", "\xff"})
+    EXPECT_EQ(catalogue->check_destination("picky", text).size(), 1u) << text;
   const auto silent = catalogue->check_destination("picky", R"({"url":"silent"})");
   ASSERT_EQ(silent.size(), 1u);
   EXPECT_TRUE(mentions(silent[0].message, "does not say why"));

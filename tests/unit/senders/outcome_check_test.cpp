@@ -35,8 +35,8 @@ TEST(OutcomeCheck, ASoundOutcomePassesUnchanged) {
   outcome.result = borrow(R"({"score": 80})");
   const auto checked = check_outcome(&outcome, type());
   EXPECT_EQ(checked.fault, "");
-  EXPECT_EQ(checked.outcome, (Outcome{Verdict::rejected, Reach::answered, Scope::whole_target, 422, Millis(1500), "invalid_request",
-                                      "the gateway said no", "ref-1", R"({"score":80})"}));
+  EXPECT_EQ(checked.outcome, (Outcome{Verdict::rejected, Reach::answered, Scope::whole_target, 422, Millis(1500),
+                                      "invalid_request", "the gateway said no", "ref-1", R"({"score":80})"}));
 }
 
 TEST(OutcomeCheck, UnknownNumbersCountAsTheHeaderSays) {
@@ -92,8 +92,9 @@ TEST(OutcomeCheck, TextsAreCutAndCleaned) {
 TEST(OutcomeCheck, AResultThatTheDatabaseWouldNotTakeIsDropped) {
   const auto deep = std::string(10'000, '[') + std::string(10'000, ']');
   const auto long_text = "\"" + std::string(70'000, 'x') + "\"";
-  for (const std::string& result : {std::string("{"), std::string("nonsense"), std::string("\"\xff\""), std::string(R"("\u0000")"),
-                                    std::string("1e999"), std::string(R"("\ud800")"), deep, long_text}) {
+  for (const std::string& result :
+       {std::string("{"), std::string("nonsense"), std::string("\"\xff\""), std::string(R"("\u0000")"), std::string("1e999"),
+        std::string(R"("\ud800")"), deep, long_text}) {
     auto outcome = said(WB_ACCEPTED);
     outcome.result = borrow(result);
     const auto checked = check_outcome(&outcome, type());
@@ -104,7 +105,8 @@ TEST(OutcomeCheck, AResultThatTheDatabaseWouldNotTakeIsDropped) {
 }
 
 TEST(PluginText, BrokenUtf8AndControlCharactersAreReplaced) {
-  EXPECT_EQ(clean_text("gr\xC3\xBC\xC3\x9F \xE2\x82\xAC \xF0\x9F\x98\x80", 100), "gr\xC3\xBC\xC3\x9F \xE2\x82\xAC \xF0\x9F\x98\x80");
+  EXPECT_EQ(clean_text("gr\xC3\xBC\xC3\x9F \xE2\x82\xAC \xF0\x9F\x98\x80", 100),
+            "gr\xC3\xBC\xC3\x9F \xE2\x82\xAC \xF0\x9F\x98\x80");
   EXPECT_EQ(clean_text(std::string_view("a\0b\nc\x7f", 6), 100), "a b c ");
   EXPECT_EQ(clean_text("\xC2\x85", 100), " ");
   for (const auto* broken : {"\xff", "\xC0\xAF", "\xED\xA0\x80", "\xF5\x80\x80\x80", "\xE2\x82", "\x80"}) {

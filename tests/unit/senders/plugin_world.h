@@ -43,14 +43,15 @@ class RecordingLog final : public Log {
 class PluginWorld {
  public:
   // Generous: a good plugin never meets these limits. Tests of silence set their own.
-  static constexpr ExecutorSettings kPatient{.attempt_timeout = Millis(60'000), .grace = Millis(2'000), .stuck_after = Millis(30'000)};
+  static constexpr ExecutorSettings kPatient{
+      .attempt_timeout = Millis(60'000), .grace = Millis(2'000), .stuck_after = Millis(30'000)};
 
   explicit PluginWorld(std::initializer_list<const char*> plugins, ExecutorSettings settings = kPatient)
       : folder(plugins), catalogue(Catalogue::load(folder.path())) {
     config.limits.blocking_workers = 2;
     factory = std::make_unique<PluginSenderFactory>(*catalogue, config, secrets, clock, log, metrics);
-    executor = std::make_unique<Executor>(*factory, clock, settings, [this](std::vector<Finished> batch) { take(std::move(batch)); },
-                                          log, metrics);
+    executor = std::make_unique<Executor>(
+        *factory, clock, settings, [this](std::vector<Finished> batch) { take(std::move(batch)); }, log, metrics);
   }
 
   Job job(const std::string& type, const std::string& target, const std::string& url = "http://127.0.0.1:1/") {

@@ -18,9 +18,9 @@ TEST(Url, AGoodOneNamesItsHostAndPort) {
 }
 
 TEST(Url, AnythingElseIsRefused) {
-  for (const auto* url : {"", "example.org/x", "ftp://example.org/", "file:///etc/passwd", "http://", "http://user:word@example.org/",
-                          "http://user@example.org/", "http://example.org/a b", "http://example.org/\r\nX: y", "http:/nohost",
-                          "gopher://example.org", "http://example.org:99999/"})
+  for (const auto* url : {"", "example.org/x", "ftp://example.org/", "file:///etc/passwd", "http://",
+                          "http://user:word@example.org/", "http://user@example.org/", "http://example.org/a b",
+                          "http://example.org/\r\nX: y", "http:/nohost", "gopher://example.org", "http://example.org:99999/"})
     EXPECT_FALSE(endpoint_of(url)) << url;
   EXPECT_TRUE(endpoint_of("http://example.org/" + std::string(8000, 'x')));
   EXPECT_FALSE(endpoint_of("http://example.org/" + std::string(8192, 'x')));
@@ -41,7 +41,8 @@ TEST(Header, ASecretIsFilledInByNameOnTheWayOut) {
 }
 
 TEST(Header, WhatCouldSmuggleARequestIsRefusedWithoutShowingTheValue) {
-  for (const auto* name : {"", "X Y", "X:", "X\r\nY", "Host", "content-length", "Transfer-Encoding", "CONNECTION", "Expect", "Upgrade", "TE"})
+  for (const auto* name :
+       {"", "X Y", "X:", "X\r\nY", "Host", "content-length", "Transfer-Encoding", "CONNECTION", "Expect", "Upgrade", "TE"})
     EXPECT_FALSE(header_line(name, "v", secrets())) << name;
   for (const auto* value : {"a\r\nb", "a\nb", "a\x01", "a\x7f", "{secret:unknown}", "{secret:api", "{secret:bad}"}) {
     const auto line = header_line("X-Good", value, secrets());

@@ -49,10 +49,13 @@ class Connection {
     return true;
   }
   void answer(int status, std::string_view body = "", std::string_view headers = "") {
-    send("HTTP/1.1 " + std::to_string(status) + " X\r\n" + std::string(headers) + "Content-Length: " + std::to_string(body.size()) +
-         "\r\n\r\n" + std::string(body));
+    send("HTTP/1.1 " + std::to_string(status) + " X\r\n" + std::string(headers) +
+         "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + std::string(body));
   }
-  void hang() { while (!receive().empty()) {} }  // until the other side gives up
+  void hang() {
+    while (!receive().empty()) {
+    }
+  }  // until the other side gives up
   void reset_at_end() {
     const linger now{1, 0};
     ::setsockopt(fd_, SOL_SOCKET, SO_LINGER, &now, sizeof now);
@@ -72,7 +75,8 @@ class ScriptedServer {
  public:
   using Script = std::function<void(Connection&)>;
 
-  explicit ScriptedServer(Script script) : script_(std::move(script)), listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  explicit ScriptedServer(Script script)
+      : script_(std::move(script)), listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);

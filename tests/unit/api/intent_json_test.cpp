@@ -1,0 +1,87 @@
+// Intents on the wire: the source's names, only the fields that belong to a state, and never the contract.  M1 M3 M10
+#include "api/intent_json.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace waybill {
+namespace {
+
+using nlohmann::json;
+
+SubmissionView view(const std::string& state, const std::string& reason = {}) {
+  return {.id = {1024},
+          .org = kDefaultOrg,
+          .client_ref = "order-\"1\"",
+          .target = "sms.primary",
+          .state = state,
+          .reason = reason,
+          .created = {1'769'851'800'123'456},
+          .completed = state == "pending" ? std::nullopt : std::optional(Timestamp{1'769'851'801'000'000})};
+}
+
+TEST(IntentJson, APendingIntentHasNoEnd) {  // M1 M10
+  EXPECT_EQ(json::parse(intent_json(view("pending"))), (json{{"intentId", "order-\"1\""},
+                                                             {"submissionTarget", "sms.primary"},
+                                                             {"createdAt", "2026-01-31T09:30:00.123456Z"},
+                                                             {"status", "pending"}}));
+}
+
+TEST(IntentJson, EachEndHasItsOwnField) {  // M1
+  const auto accepted = json::parse(intent_json(view("accepted")));
+  EXPECT_EQ(accepted["completedAt"], "2026-01-31T09:30:01.000000Z");
+  EXPECT_EQ(accepted.size(), 5u);
+  const auto rejected = json::parse(intent_json(view("rejected", "invalid_request")));
+  EXPECT_EQ(rejected["rejectedReason"], "invalid_request");
+  EXPECT_FALSE(rejected.contains("exhaustedReason"));
+  const auto exhausted = json::parse(intent_json(view("exhausted", "one_shot")));
+  EXPECT_EQ(exhausted["exhaustedReason"], "one_shot");
+  EXPECT_FALSE(exhausted.contains("rejectedReason"));
+}
+
+TEST(IntentJson, TheHistoryHasEveryFieldOfEveryAttempt) {  // M3
+  const HistoryView history{.submission = view("accepted"),
+                            .attempts = {{1, {1'000'000}, Timestamp{2'000'000}, "error", "", "http_503: busy"},
+                                         {2, {3'000'000}, std::nullopt, "unknown", "", "host 9 was lost"},
+                                         {3, {4'000'000}, Timestamp{5'000'000}, "accepted", "", ""}}};
+  const auto said = json::parse(history_json(history));
+  EXPECT_EQ(said["intent"], json::parse(intent_json(history.submission)));
+  ASSERT_EQ(said["attempts"].size(), 3u);
+  EXPECT_EQ(said["attempts"][0], (json{{"attemptNumber", 1},
+                                       {"startedAt", "1970-01-01T00:00:01.000000Z"},
+                                       {"finishedAt", "1970-01-01T00:00:02.000000Z"},
+                                       {"outcomeStatus", "error"},
+                                       {"outcomeReason", nullptr},
+                                       {"error", "http_503: busy"}}));
+  EXPECT_TRUE(said["attempts"][1]["finishedAt"].is_null());
+  EXPECT_EQ(said["attempts"][2]["attemptNumber"], 3);
+  EXPECT_TRUE(said["attempts"][2]["error"].is_null());
+}
+
+TEST(IntentJson, AnIntentWithoutAttemptsHasAnEmptyList) {  // M3
+  EXPECT_EQ(json::parse(history_json({view("pending"), {}}))["attempts"], json::array());
+}
+
+TEST(IntentJson, TextThatIsNoUtf8DoesNotBreakTheAnswer) {
+  auto odd = view("rejected", "bad \xff bytes");
+  EXPECT_TRUE(json::parse(intent_json(odd), nullptr, false).is_object());
+}
+
+TEST(FailureResponse, OnlyWhatMayPassIsUnavailable) {  // M4
+  const auto away = failure_response({Error::Kind::unavailable, "secret details"});
+  EXPECT_EQ(away.status, 503);
+  EXPECT_EQ(json::parse(away.body)["error"]["code"], "unavailable");
+  EXPECT_EQ(away.body.find("secret"), std::string::npos);
+  ASSERT_EQ(away.headers.size(), 1u);
+  EXPECT_EQ(away.headers[0].first, "Retry-After");
+  for (const auto kind : {Error::Kind::bug, Error::Kind::conflict, Error::Kind::invalid, Error::Kind::not_found}) {
+    const auto ours = failure_response({kind, "secret details"});
+    EXPECT_EQ(ours.status, 500);
+    EXPECT_EQ(json::parse(ours.body)["error"]["code"], "internal_error");
+    EXPECT_EQ(ours.body.find("secret"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace waybill

@@ -1,0 +1,89 @@
+// A pool of readers whose answers the test decides.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <set>
+
+#include "api/read_pool.h"
+#include "core/idempotency.h"
+
+namespace waybill::testing {
+
+// Safe from any thread.
+class ReadWorld {
+ public:
+  ReadPool::Session session();
+  std::vector<ReadPool::Session> sessions(int count) {
+    std::vector<ReadPool::Session> all;
+    for (int i = 0; i < count; ++i) all.push_back(session());
+    return all;
+  }
+
+  void move(SubmissionId id) {
+    const std::lock_guard lock(mutex_);
+    moved_.insert(id);
+  }
+  void allow(const std::string& token, TokenView view) {
+    const std::lock_guard lock(mutex_);
+    tokens_[std::string(as_view(sha256(token)))] = std::move(view);
+  }
+  void revoke(const std::string& token) {
+    const std::lock_guard lock(mutex_);
+    tokens_.erase(std::string(as_view(sha256(token))));
+  }
+
+  std::atomic<bool> away{false};
+  std::atomic<int> moved_calls{0}, token_calls{0};
+
+ private:
+  friend class WorldReader;
+  friend class WorldTokens;
+  std::mutex mutex_;
+  std::set<SubmissionId> moved_;
+  std::map<std::string, TokenView> tokens_;
+};
+
+class WorldReader final : public ReadStore {
+ public:
+  explicit WorldReader(ReadWorld& world) : world_(world) {}
+  Result<std::optional<SubmissionView>> find(OrgId, std::string_view, std::string_view) override { return std::nullopt; }
+  Result<std::optional<HistoryView>> history(OrgId, std::string_view, std::string_view) override { return std::nullopt; }
+  Result<std::optional<Explanation>> explain(OrgId, std::string_view, std::string_view) override { return std::nullopt; }
+  Result<std::vector<SubmissionId>> moved(std::span<const SubmissionId> ids) override {
+    ++world_.moved_calls;
+    if (world_.away) return fail(Error::Kind::unavailable, "away");
+    const std::lock_guard lock(world_.mutex_);
+    std::vector<SubmissionId> found;
+    for (const auto id : ids)
+      if (world_.moved_.contains(id)) found.push_back(id);
+    return found;
+  }
+  Result<std::vector<HostView>> hosts() override { return std::vector<HostView>{}; }
+  Result<std::optional<OrgId>> organisation(const std::string&) override { return std::nullopt; }
+
+ private:
+  ReadWorld& world_;
+};
+
+class WorldTokens final : public TokenStore {
+ public:
+  explicit WorldTokens(ReadWorld& world) : world_(world) {}
+  Result<std::optional<TokenView>> find(const Sha256& hash) override {
+    ++world_.token_calls;
+    if (world_.away) return fail(Error::Kind::unavailable, "away");
+    const std::lock_guard lock(world_.mutex_);
+    const auto at = world_.tokens_.find(std::string(as_view(hash)));
+    return at == world_.tokens_.end() ? std::nullopt : std::optional(at->second);
+  }
+  Result<void> create(const std::string&, const std::string&, const std::string&, const Sha256&) override { return {}; }
+  Result<bool> revoke(const std::string&, const std::string&) override { return false; }
+
+ private:
+  ReadWorld& world_;
+};
+
+inline ReadPool::Session ReadWorld::session() { return {std::make_unique<WorldReader>(*this), std::make_unique<WorldTokens>(*this)}; }
+
+}  // namespace waybill::testing

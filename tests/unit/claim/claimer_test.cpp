@@ -1,0 +1,332 @@
+// Who is due is taken, in time, as much as can start, and handed on.  M6 M7 M12 M17 M18
+#include "claim/claimer.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "core/idempotency.h"
+#include "support/eventually.h"
+#include "support/fake_store.h"
+#include "support/stage_tools.h"
+
+namespace waybill {
+namespace {
+
+using testing::eventually;
+using testing::FakeStore;
+using testing::KeptLog;
+using testing::ManualClock;
+
+class Claiming : public ::testing::Test {
+ protected:
+  void start() {
+    store = std::make_unique<FakeStore>(settings.shards);
+    window = std::make_unique<Window>(limits, [this](const std::string& type) { return type == "missing" ? 0 : concurrency.load(); });
+    add_work();
+    claimer = std::make_unique<Claimer>(
+        *store, *window, clock, settings,
+        [this]() -> std::optional<HostId> {
+          ++asked_;
+          return host == 0 ? std::nullopt : std::optional(HostId{host});
+        },
+        [this](std::vector<Job> jobs) {
+          const std::lock_guard lock(mutex_);
+          for (auto& job : jobs) jobs_.push_back(std::move(job));
+        },
+        log);
+  }
+  RouteId route(const std::string& target, Policy policy = Policy::max_attempts, const std::string& type = "sms", OrgId org = kDefaultOrg) {
+    return store->add_route(org, {.target = target,
+                                  .action_type = type,
+                                  .url = "https://" + target + ".example.org:8443/path?query",
+                                  .destination = "{}",
+                                  .policy = policy,
+                                  .max_acceptance = policy == Policy::deadline ? Seconds(60) : Seconds(0),
+                                  .max_attempts = 3});
+  }
+  void add(RouteId to, std::size_t count, const std::string& prefix = "ref-", Micros due_in = Micros(0)) {
+    for (std::size_t i = 0; i < count; ++i) store->add(to, prefix + std::to_string(i), due_in);
+  }
+  std::vector<Job> jobs() {
+    const std::lock_guard lock(mutex_);
+    return jobs_;
+  }
+  bool has(std::size_t count) {
+    return eventually([&] { return jobs().size() >= count; });
+  }
+  // True when the claimer has looked around twice more: whatever it could take, it has taken.
+  bool looked_again() {
+    const auto before = asked_.load();
+    return eventually([&] {
+      claimer->wake();
+      return asked_ >= before + 2;
+    });
+  }
+  void settle(std::vector<Job> done) {
+    std::vector<Finished> finished;
+    for (auto& job : done) finished.push_back({.job = std::move(job)});
+    claimer->let_go(finished);
+  }
+
+  ClaimerSettings settings{.shards = 1, .batch = 1000, .lease = Millis(60'000), .poll = std::chrono::hours(1)};
+  Limits limits;
+  std::atomic<std::size_t> concurrency{1000};
+  std::atomic<std::int64_t> host{1};
+  std::function<void()> add_work = [] {};
+  std::unique_ptr<FakeStore> store;
+  ManualClock clock;
+  KeptLog log;
+  std::unique_ptr<Window> window;
+  std::unique_ptr<Claimer> claimer;
+
+ private:
+  std::atomic<int> asked_{0};
+  std::mutex mutex_;
+  std::vector<Job> jobs_;
+};
+
+TEST_F(Claiming, WhatIsDueIsHandedOnWithAllThatAnAttemptNeeds) {  // M6 M11
+  add_work = [this] { store->add(route("sms.primary"), "a \"quoted\" \\ name"); };
+  start();
+  ASSERT_TRUE(has(1));
+  const Job job = jobs()[0];
+  const auto stored = store->deliveries()[0];
+  EXPECT_EQ(stored.status, Status::claimed);
+  EXPECT_EQ(stored.host, HostId{1});
+  EXPECT_EQ(job.delivery, stored.row.delivery);
+  EXPECT_EQ(job.submission, stored.row.submission);
+  EXPECT_EQ(job.token, stored.token);
+  EXPECT_EQ(job.attempt, 1u);
+  EXPECT_EQ(job.org, kDefaultOrg);
+  EXPECT_EQ(job.contract->target, "sms.primary");
+  EXPECT_EQ(job.created, stored.row.created);
+  EXPECT_EQ(job.claimed_at, store->now());
+  EXPECT_EQ(job.claimed_mono, clock.now());
+  EXPECT_EQ(job.idempotency_key, idempotency_key(kDefaultOrg, "intent", "a \"quoted\" \\ name", 1));
+  EXPECT_EQ(job.context, R"({"org":1,"kind":"intent","reference":"a \"quoted\" \\ name"})");
+  EXPECT_EQ(window->held(), 1u);
+}
+
+TEST_F(Claiming, AHostWithoutAnIdClaimsNothing) {  // M18
+  host = 0;
+  settings.poll = Millis(1);
+  add_work = [this] { add(route("sms.primary"), 1); };
+  start();
+  ASSERT_TRUE(looked_again());
+  EXPECT_EQ(store->calls("due_routes"), 0u);
+  host = 7;
+  ASSERT_TRUE(has(1));
+  EXPECT_EQ(store->deliveries()[0].host, HostId{7});
+}
+
+TEST_F(Claiming, TheIdIsAskedForAnewEachTime) {  // M18
+  add_work = [this] { add(route("sms.primary"), 1, "first-"); };
+  start();
+  ASSERT_TRUE(has(1));
+  host = 2;
+  add({1}, 1, "second-");
+  claimer->wake();
+  ASSERT_TRUE(has(2));
+  std::set<std::int64_t> hosts;
+  for (const auto& d : store->deliveries()) hosts.insert(d.host.value);
+  EXPECT_EQ(hosts, (std::set<std::int64_t>{1, 2}));
+  EXPECT_NE(jobs()[0].token, jobs()[1].token) << "each claim has a token of its own";
+}
+
+TEST_F(Claiming, NothingIsTakenBeforeItIsDue) {  // M12
+  add_work = [this] { add(route("sms.primary"), 1, "later-", std::chrono::hours(5)); };
+  start();
+  ASSERT_TRUE(looked_again());
+  EXPECT_EQ(store->calls("claim"), 0u);
+  store->pass(std::chrono::hours(5));
+  claimer->wake();
+  EXPECT_TRUE(has(1));
+}
+
+TEST_F(Claiming, ItSleepsNoLongerThanUntilTheNextIsDue) {  // M12
+  settings.poll = std::chrono::hours(1);
+  add_work = [this] { add(route("sms.primary"), 1, "soon-", Millis(20)); };
+  start();
+  ASSERT_TRUE(eventually([&] { return store->calls("due_routes") >= 1; }));
+  store->pass(Millis(20));
+  EXPECT_TRUE(has(1)) << "nobody woke it, and the next poll is an hour away";
+}
+
+TEST_F(Claiming, ATargetThatRestsIsPassedOverUntilItHasRested) {
+  add_work = [this] {
+    add(route("resting"), 3, "resting-");
+    add(route("working"), 3, "working-");
+    store->add_route({2}, {.target = "resting", .action_type = "sms", .url = "http://h", .destination = "{}"});
+    add({3}, 1, "other-");
+    EXPECT_TRUE(store->rest(std::vector<Rest>{{kDefaultOrg, "resting", store->now() + std::chrono::hours(2), "http_429"}}));
+  };
+  start();
+  ASSERT_TRUE(has(4));
+  ASSERT_TRUE(looked_again());
+  EXPECT_EQ(jobs().size(), 4u) << "the other targets' work, and that of another organisation's target of the same name";
+  for (const auto& job : jobs()) EXPECT_NE(job.route, RouteId{1});
+  store->pass(std::chrono::hours(2));
+  claimer->wake();
+  EXPECT_TRUE(has(7));
+}
+
+TEST_F(Claiming, NoMoreIsTakenThanCanStartAndTheRestWhenPlacesFallFree) {  // M17
+  limits.in_flight = 10;
+  add_work = [this] { add(route("sms.primary"), 25); };
+  start();
+  ASSERT_TRUE(has(10));
+  ASSERT_TRUE(looked_again());
+  EXPECT_EQ(jobs().size(), 10u);
+  EXPECT_EQ(store->count(Status::claimed), 10u) << "what cannot start stays in the queue for other hosts";
+  settle(jobs());
+  ASSERT_TRUE(has(20));
+  auto second = jobs();
+  second.erase(second.begin(), second.begin() + 10);
+  settle(second);
+  ASSERT_TRUE(has(25));
+  EXPECT_EQ(window->held(), 5u);
+}
+
+TEST_F(Claiming, ABacklogOfManyBatchesIsTakenWithoutWaiting) {
+  settings.batch = 50;
+  limits = {.in_flight = 10'000, .per_target = 10'000, .per_org = 10'000, .per_host_name = 10'000};
+  concurrency = 10'000;
+  add_work = [this] { add(route("sms.primary"), 1'000); };
+  start();
+  ASSERT_TRUE(has(1'000)) << "the poll is an hour away";
+  std::set<DeliveryId> all;
+  for (const auto& job : jobs()) all.insert(job.delivery);
+  EXPECT_EQ(all.size(), 1'000u);
+}
+
+TEST_F(Claiming, WhatIsDueAgainBeforeTheMarkIsNotForgotten) {
+  settings.batch = 10;
+  limits.in_flight = 10;
+  add_work = [this] { add(route("sms.primary"), 30); };
+  start();
+  ASSERT_TRUE(has(10));
+  const auto first = jobs();
+  ASSERT_TRUE(store->give_back(0, {1}, first[0].token));  // the oldest ten are due again, and lie before the mark
+  clock.pass(Seconds(2));
+  for (std::size_t seen = 10; seen < 40; seen += 10) {
+    auto last = jobs();
+    last.erase(last.begin(), last.begin() + static_cast<std::ptrdiff_t>(seen - 10));
+    settle(last);
+    ASSERT_TRUE(has(seen + 10)) << seen;
+  }
+  EXPECT_EQ(store->count(Status::due), 0u);
+}
+
+TEST_F(Claiming, EveryShardIsServed) {
+  settings.shards = 4;
+  add_work = [this] { add(route("sms.primary"), 200); };
+  start();
+  ASSERT_TRUE(has(200));
+  std::set<Shard> shards;
+  for (const auto& job : jobs()) shards.insert(shard_of(job.delivery));
+  EXPECT_EQ(shards.size(), 4u);
+}
+
+TEST_F(Claiming, ABacklogInOneShardDoesNotHideOlderWorkInAnother) {
+  settings.shards = 2;
+  settings.batch = limits.in_flight = 10;
+  DeliveryId old{};
+  add_work = [&] {
+    const auto to = route("sms.primary");
+    const auto put = [&](Shard shard, const std::string& prefix, std::size_t count, Micros due_in) {
+      DeliveryId last{};
+      for (std::size_t i = 0, n = 0; n < count; ++i) {
+        const auto ref = prefix + std::to_string(i);
+        if (shard_for(kDefaultOrg, ref, 2) != shard) continue;
+        last = store->add(to, ref, due_in);
+        ++n;
+      }
+      return last;
+    };
+    put(1, "backlog-", 100, -Seconds(10));  // host 1 begins with shard 1
+    old = put(0, "old-", 1, -Seconds(20));
+  };
+  start();
+  for (std::size_t seen = 10; seen <= 50; seen += 10) {
+    ASSERT_TRUE(has(seen));
+    auto last = jobs();
+    last.erase(last.begin(), last.begin() + static_cast<std::ptrdiff_t>(seen - 10));
+    settle(last);
+  }
+  EXPECT_EQ(store->delivery(old).status, Status::claimed);
+}
+
+TEST_F(Claiming, ADatabaseThatIsAwayIsTriedAgain) {  // M12
+  settings.poll = Millis(1);
+  add_work = [this] {
+    add(route("sms.primary"), 3);
+    store->go_away();
+  };
+  start();
+  ASSERT_TRUE(eventually([&] { return log.count("claim.database_unavailable") >= 3; }));
+  EXPECT_TRUE(jobs().empty());
+  store->come_back();
+  EXPECT_TRUE(has(3));
+}
+
+TEST_F(Claiming, AClaimWhoseAnswerWasLostIsGivenBackAndTakenAgain) {  // M12 M17
+  settings.poll = Millis(1);
+  add_work = [this] {
+    add(route("sms.primary"), 3);
+    store->lose_answers(1);
+  };
+  start();
+  ASSERT_TRUE(has(3));
+  EXPECT_EQ(jobs().size(), 3u);
+  EXPECT_GE(store->calls("give_back"), 1u);
+  for (const auto& d : store->deliveries()) {
+    EXPECT_EQ(d.row.lease_lost, 0u);
+    EXPECT_EQ(d.token, jobs()[0].token) << "only the second claim holds";
+  }
+}
+
+TEST_F(Claiming, ARouteWhoseContractCannotBeReadDoesNotBlockTheOthers) {
+  add_work = [this] {
+    add(route("broken"), 1, "broken-");
+    add(route("sms.primary"), 2, "good-");
+    store->poison_route("broken");
+  };
+  start();
+  ASSERT_TRUE(has(2));
+  EXPECT_GE(log.count("claim.no_contract"), 1u);
+  EXPECT_EQ(store->count(Status::due), 1u);
+}
+
+TEST_F(Claiming, WhatCannotRunWaitsUntilItsTimeIsOverAndThenEnds) {  // M7
+  add_work = [this] {
+    add(route("waits", Policy::max_attempts, "missing"), 1, "waits-");
+    add(route("expires", Policy::deadline, "missing"), 1, "expires-");
+  };
+  start();
+  ASSERT_TRUE(looked_again());
+  EXPECT_TRUE(jobs().empty());
+  store->pass(Seconds(60));
+  claimer->wake();
+  ASSERT_TRUE(has(1));
+  ASSERT_TRUE(looked_again());
+  ASSERT_EQ(jobs().size(), 1u);
+  EXPECT_EQ(jobs()[0].contract->target, "expires");
+}
+
+TEST_F(Claiming, AfterStopNothingMoreIsClaimedAndTheLastBatchWasHandedOn) {
+  limits.in_flight = 10;
+  add_work = [this] { add(route("sms.primary"), 100); };
+  start();
+  ASSERT_TRUE(has(10));
+  claimer->stop();
+  EXPECT_EQ(jobs().size(), store->count(Status::claimed));
+  const auto calls = store->calls("claim");
+  settle(jobs());
+  claimer->wake();
+  EXPECT_EQ(store->calls("claim"), calls);
+  EXPECT_EQ(jobs().size(), store->count(Status::claimed));
+}
+
+}  // namespace
+}  // namespace waybill

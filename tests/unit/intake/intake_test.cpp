@@ -1,0 +1,272 @@
+// Submissions on their way in: grouped, told apart, and each answered exactly once whatever the database does.  M2 M12
+#include "intake/intake.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <future>
+
+#include "support/eventually.h"
+#include "support/fake_store.h"
+#include "support/stage_tools.h"
+
+namespace waybill {
+namespace {
+
+using How = Submitted::How;
+using testing::eventually;
+using testing::FakeStore;
+using testing::kBound;
+using testing::KeptLog;
+using testing::ManualClock;
+using Answered = std::future<Result<Submitted>>;
+
+class TakingIn : public ::testing::Test {
+ protected:
+  ~TakingIn() override { store.let_go(); }
+
+  void start(int threads = 1) {
+    std::vector<std::unique_ptr<IntakeStore>> stores;
+    for (int i = 0; i < threads; ++i) stores.push_back(store.intake());
+    intake = std::make_unique<Intake>(std::move(stores), clock, settings, [this] { ++woken; }, log);
+  }
+
+  // Keeps the intake's thread busy with one submission, so that all that follows waits and becomes one group.
+  void occupy() {
+    store.hold();
+    occupied_ = submit("occupier");
+    ASSERT_TRUE(eventually([&] { return store.calls("submit") > 0; }));
+  }
+  void release() {
+    store.let_go();
+    ASSERT_TRUE(answer(occupied_));
+  }
+
+  Answered submit(const std::string& id, const std::string& payload = "{}", std::shared_ptr<const Contract> contract = nullptr) {
+    auto promise = std::make_shared<std::promise<Result<Submitted>>>();
+    auto future = promise->get_future();
+    intake->submit({kDefaultOrg, id, contract ? contract : primary, payload}, [promise](Result<Submitted> result) { promise->set_value(std::move(result)); });
+    return future;
+  }
+  static Result<Submitted> answer(Answered& future) {
+    if (future.wait_for(kBound) != std::future_status::ready) return fail(Error::Kind::bug, "no answer came");
+    return future.get();
+  }
+  static std::shared_ptr<const Contract> contract_of(const std::string& target) {
+    return std::make_shared<const Contract>(Contract{.target = target, .action_type = "sms", .url = "http://h/", .destination = "{}"});
+  }
+
+  const std::shared_ptr<const Contract> primary = contract_of("sms.primary");
+  FakeStore store{4};
+  ManualClock clock;
+  KeptLog log;
+  IntakeSettings settings{.shards = 4};
+  std::atomic<int> woken{0};
+  std::unique_ptr<Intake> intake;
+
+ private:
+  Answered occupied_;
+};
+
+TEST_F(TakingIn, ASubmissionIsStoredAndAnswered) {  // M2
+  start();
+  auto future = submit("order-1", "{\"n\":1}");
+  const auto submitted = answer(future);
+  ASSERT_TRUE(submitted) << submitted.error().what;
+  EXPECT_EQ(submitted->how, How::created);
+  EXPECT_EQ(submitted->view.client_ref, "order-1");
+  EXPECT_EQ(submitted->view.state, "pending");
+  EXPECT_EQ(store.deliveries().at(0).row.payload, "{\"n\":1}");
+  EXPECT_EQ(store.deliveries().at(0).row.kind, "intent");
+  EXPECT_EQ(woken, 1);
+}
+
+TEST_F(TakingIn, WhatWaitsTogetherIsWrittenTogether) {
+  start();
+  occupy();
+  std::vector<Answered> answers;
+  for (int i = 0; i < 200; ++i) answers.push_back(submit("order-" + std::to_string(i)));
+  release();
+  for (auto& future : answers) EXPECT_EQ(answer(future).value().how, How::created);
+  EXPECT_EQ(store.calls("submit"), 5u) << "the occupier, then one call for each shard";
+  EXPECT_EQ(store.calls("route"), 1u) << "one contract, one route";
+}
+
+TEST_F(TakingIn, AGroupHasALimit) {
+  settings.most_in_group = 10;
+  start();
+  occupy();
+  std::vector<Answered> answers;
+  for (int i = 0; i < 55; ++i) answers.push_back(submit("order-" + std::to_string(i)));
+  release();
+  for (auto& future : answers) EXPECT_TRUE(answer(future));
+  const auto sizes = store.batches("submit");
+  EXPECT_LE(*std::max_element(sizes.begin(), sizes.end()), 10u);
+}
+
+TEST_F(TakingIn, OfAHundredIdenticalOneCreatesAndAllGetTheSameAnswer) {  // M2
+  start();
+  occupy();
+  std::vector<Answered> answers;
+  for (int i = 0; i < 100; ++i) answers.push_back(submit("order-1", "{\"n\":1}"));
+  release();
+  int created = 0, existing = 0;
+  SubmissionId id{};
+  for (auto& future : answers) {
+    const auto submitted = answer(future);
+    ASSERT_TRUE(submitted);
+    if (id.value == 0) id = submitted->view.id;
+    EXPECT_EQ(submitted->view.id, id);
+    created += submitted->how == How::created;
+    existing += submitted->how == How::existing;
+  }
+  EXPECT_EQ(created, 1);
+  EXPECT_EQ(existing, 99);
+  EXPECT_EQ(store.deliveries().size(), 2u);
+}
+
+TEST_F(TakingIn, ThreadsThatMeetTheSameSubmissionAgree) {  // M2
+  start(4);
+  std::vector<Answered> answers;
+  for (int i = 0; i < 400; ++i) answers.push_back(submit("order-" + std::to_string(i % 4)));
+  int created = 0;
+  for (auto& future : answers) created += answer(future).value().how == How::created;
+  EXPECT_EQ(created, 4);
+  EXPECT_EQ(store.deliveries().size(), 4u);
+}
+
+TEST_F(TakingIn, ADifferenceWithinOneGroupIsAConflictForTheLater) {  // M2
+  start();
+  occupy();
+  auto leader = submit("order-1", "{\"n\":1}");
+  auto same = submit("order-1", "{\"n\":1}");
+  auto other_payload = submit("order-1", "{\"n\":2}");
+  auto other_target = submit("order-1", "{\"n\":1}", contract_of("sms.secondary"));
+  release();
+  EXPECT_EQ(answer(leader).value().how, How::created);
+  EXPECT_EQ(answer(same).value().how, How::existing);
+  EXPECT_EQ(answer(other_payload).value().how, How::conflict);
+  EXPECT_EQ(answer(other_target).value().how, How::conflict);
+}
+
+TEST_F(TakingIn, WhoContradictsAConflictingLeaderMayStillAgreeWithWhatIsStored) {  // M2
+  start();
+  auto stored = submit("order-1", "{\"n\":1}");
+  const auto first = answer(stored).value();
+  occupy();
+  auto leader = submit("order-1", "{\"n\":2}");
+  auto right = submit("order-1", "{\"n\":1}");
+  auto wrong = submit("order-1", "{\"n\":3}");
+  auto like_leader = submit("order-1", "{\"n\":2}");
+  release();
+  EXPECT_EQ(answer(leader).value().how, How::conflict);
+  const auto agreed = answer(right).value();
+  EXPECT_EQ(agreed.how, How::existing);
+  EXPECT_EQ(agreed.view.id, first.view.id);
+  EXPECT_EQ(answer(wrong).value().how, How::conflict);
+  EXPECT_EQ(answer(like_leader).value().how, How::conflict);
+}
+
+TEST_F(TakingIn, OnlyWhatIsNewWakesTheClaimer) {
+  start();
+  auto first = submit("order-1");
+  EXPECT_EQ(answer(first).value().how, How::created);
+  auto again = submit("order-1");
+  EXPECT_EQ(answer(again).value().how, How::existing);
+  auto contradiction = submit("order-1", "[]");
+  EXPECT_EQ(answer(contradiction).value().how, How::conflict);
+  EXPECT_EQ(woken, 1);
+}
+
+TEST_F(TakingIn, ADatabaseThatIsAwayIsWaitedFor) {  // M12
+  store.go_away();
+  start();
+  auto future = submit("order-1");
+  ASSERT_TRUE(eventually([&] { return log.count("intake.database_unavailable") >= 2; }));
+  store.come_back();
+  EXPECT_EQ(answer(future).value().how, How::created);
+}
+
+TEST_F(TakingIn, ACommitWhoseAnswerWasLostIsFoundAgain) {  // M2 M12
+  store.lose_answers(1);
+  start();
+  auto future = submit("order-1");
+  const auto submitted = answer(future);
+  ASSERT_TRUE(submitted) << submitted.error().what;
+  EXPECT_EQ(submitted->how, How::existing);
+  EXPECT_EQ(store.deliveries().size(), 1u);
+}
+
+TEST_F(TakingIn, NobodyWaitsLongerThanTheIntakesPatience) {  // M12
+  store.go_away();
+  start();
+  auto future = submit("order-1");
+  ASSERT_TRUE(eventually([&] { return log.count("intake.database_unavailable") >= 1; }));
+  EXPECT_EQ(future.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
+  clock.pass(settings.patience);
+  const auto submitted = answer(future);
+  ASSERT_FALSE(submitted);
+  EXPECT_EQ(submitted.error().kind, Error::Kind::unavailable);
+}
+
+TEST_F(TakingIn, OneThatCannotBeStoredDoesNotHarmTheOthers) {
+  store.poison("order-7");
+  start();
+  occupy();
+  std::vector<Answered> answers;
+  for (int i = 0; i < 20; ++i) answers.push_back(submit("order-" + std::to_string(i)));
+  release();
+  for (int i = 0; i < 20; ++i) {
+    const auto submitted = answer(answers[static_cast<std::size_t>(i)]);
+    if (i == 7) {
+      ASSERT_FALSE(submitted);
+      EXPECT_EQ(submitted.error().kind, Error::Kind::bug);
+    } else {
+      ASSERT_TRUE(submitted) << i << ": " << submitted.error().what;
+      EXPECT_EQ(submitted->how, How::created);
+    }
+  }
+  EXPECT_EQ(log.count("intake.refused_by_database"), 1u);
+}
+
+TEST_F(TakingIn, AContractThatCannotBeStoredDoesNotHarmTheOthers) {
+  store.poison_route("sms.bad");
+  start();
+  occupy();
+  auto bad = submit("order-1", "{}", contract_of("sms.bad"));
+  auto good = submit("order-2");
+  release();
+  EXPECT_EQ(answer(good).value().how, How::created);
+  const auto refused = answer(bad);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, Error::Kind::bug);
+}
+
+TEST_F(TakingIn, BeyondItsLimitASubmissionIsRefusedAtOnce) {
+  settings.most_waiting = 3;
+  start();
+  occupy();
+  std::vector<Answered> answers;
+  for (int i = 0; i < 3; ++i) answers.push_back(submit("order-" + std::to_string(i)));
+  auto refused = submit("order-3");
+  const auto said = answer(refused);
+  ASSERT_FALSE(said);
+  EXPECT_EQ(said.error().kind, Error::Kind::unavailable);
+  release();
+  for (auto& future : answers) EXPECT_TRUE(answer(future));
+}
+
+TEST_F(TakingIn, StoppingAnswersEverybody) {
+  store.go_away();
+  start(2);
+  std::vector<Answered> answers;
+  for (int i = 0; i < 50; ++i) answers.push_back(submit("order-" + std::to_string(i)));
+  intake.reset();
+  for (auto& future : answers) {
+    ASSERT_EQ(future.wait_for(std::chrono::seconds(0)), std::future_status::ready);
+    EXPECT_EQ(future.get().error().kind, Error::Kind::unavailable);
+  }
+}
+
+}  // namespace
+}  // namespace waybill

@@ -71,9 +71,11 @@ class Host {
         claimer_(
             *queue_store_, window_, clock_,
             {.shards = shards, .batch = config.limits.claim_batch, .lease = config.timeouts.lease, .poll = config.timeouts.poll},
-            [this] { return upkeep_.host(); }, [this](std::vector<Job> jobs) { claimed(std::move(jobs)); }, log),
+            [this] { return may_claim_ ? upkeep_.host() : std::nullopt; }, [this](std::vector<Job> jobs) { claimed(std::move(jobs)); }, log),
         intake_(intake_stores(address), clock_, {.shards = shards}, [this] { wake(); }, log), tokens_(pool_, clock_) {
-    claimer_ready_ = true;
+    for (const auto& type : contents.catalogue->names()) static_cast<void>(executor_.state(type));  // every sender is made before
+    may_claim_ = true;                                                                             // the first claim
+    wake();
   }
 
   Result<void> listen() {
@@ -123,7 +125,7 @@ class Host {
 
  private:
   void wake() {
-    if (claimer_ready_) claimer_.wake();
+    if (may_claim_) claimer_.wake();
   }
 
   void claimed(std::vector<Job> jobs) {
@@ -148,7 +150,7 @@ class Host {
   const std::string name_;
   SystemClock clock_;
   Metrics metrics_;
-  std::atomic<bool> claimer_ready_{false}, draining_{false};
+  std::atomic<bool> may_claim_{false}, draining_{false};
   LiveRegistry registry_;
   ReadPool pool_;
   Waiters waiters_;

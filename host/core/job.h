@@ -46,7 +46,7 @@ struct Finished {
     expired,     // the contract's time was over before the sender could be called
     unattempted  // given back: nothing was sent and nothing counts
   };
-  Job job;
+  Job job;  // attempted ones come back without payload and context
   How how = How::attempted;
   std::optional<Outcome> outcome;
   Timestamp started_at;   // attempted: the call of the sender, database clock

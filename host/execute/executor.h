@@ -18,7 +18,7 @@ namespace waybill {
 struct ExecutorSettings {
   Millis attempt_timeout{10'000};
   Millis grace{1'000};             // for a plugin that stays silent past its deadline
-  Millis stuck_after{5'000};       // a sender inside one call of the plugin for so long (or past deadline + grace) is given up
+  Millis stuck_after{5'000};       // a sender inside one call of the plugin for so long, and past deadline + grace, is given up
   std::size_t most_abandoned = 3;  // senders of one action type given up before the action type is switched off
 };
 
@@ -26,10 +26,11 @@ struct ExecutorSettings {
 class Executor {
  public:
   Executor(SenderFactory& factory, const Clock& clock, ExecutorSettings settings, FinishedSink sink, Log& log, Metrics& metrics);
-  ~Executor();  // after stop()
+  ~Executor();  // stops with no grace if nobody has
 
   // Takes jobs over. One whose contract is over comes back `expired`; one whose action type cannot run comes back
-  // `unattempted`. The rest is attempted, each with a deadline of min(attempt_timeout, what its contract leaves).
+  // `unattempted`. The rest is attempted, each with a deadline of min(attempt_timeout, what its contract leaves), and comes back
+  // without its payload and context, which are in the database.
   void start(std::vector<Job> jobs);
 
   enum class State { ready, missing, stuck };  // missing: no plugin, or it could not be created; stuck: switched off

@@ -2,6 +2,7 @@
 #include "senders/plugin_sender.h"
 
 #include <algorithm>
+#include <future>
 
 #include "senders/host_face.h"
 #include "senders/outcome_check.h"
@@ -13,6 +14,7 @@ namespace {
 
 constexpr int kAttemptsPerTurn = 64;  // then sockets get their turn
 constexpr std::size_t kFlushAt = 256;
+constexpr Seconds kCreateWithin{5};
 
 Outcome plugin_error() {
   return {.reason = "plugin_error", .detail = "the plugin threw an exception"};  // transient, maybe sent
@@ -25,19 +27,38 @@ PluginSender::PluginSender(SenderParts parts)
   loop_.at_turn_end([this] { end_turn(); });
 }
 
-Result<std::unique_ptr<Sender>> PluginSender::create(SenderParts parts) {
-  std::unique_ptr<PluginSender> sender(new PluginSender(std::move(parts)));
+// One call of a plugin's create, on a thread of its own: if it hangs, that thread keeps all that it can reach.
+struct PluginSender::Creation {
+  std::unique_ptr<PluginSender> sender;
   Reported reported;
-  const auto& settings = sender->parts_.settings;
-  try {
-    sender->self_ =
-        sender->parts_.action.create(&sender->face_.host, borrow(settings), &sender->vt_, &Reported::report, &reported);
-  } catch (...) {
-    return fail(Error::Kind::invalid, "the plugin's create threw an exception");
+  bool threw = false;
+  std::promise<void> over;
+
+  void run() {
+    auto& made = *sender;
+    try {
+      made.self_ =
+          made.parts_.action.create(&made.face_.host, borrow(made.parts_.settings), &made.vt_, &Reported::report, &reported);
+    } catch (...) {
+      threw = true;
+    }
+    over.set_value();
   }
+};
+
+Result<std::unique_ptr<Sender>> PluginSender::create(SenderParts parts) {
+  const auto creation = std::make_shared<Creation>();
+  creation->sender.reset(new PluginSender(std::move(parts)));
+  auto over = creation->over.get_future();
+  std::thread([creation] { creation->run(); }).detach();
+  if (over.wait_for(kCreateWithin) != std::future_status::ready)
+    return fail(Error::Kind::unavailable,
+                "the plugin's create did not come back within " + std::to_string(kCreateWithin.count()) + " s");
+  if (creation->threw) return fail(Error::Kind::invalid, "the plugin's create threw an exception");
+  auto sender = std::move(creation->sender);
   if (sender->self_ == nullptr) {
     std::string why = "the plugin's create refused";
-    for (const auto& problem : reported.problems) why += "; " + to_string(problem);
+    for (const auto& problem : creation->reported.problems) why += "; " + to_string(problem);
     return fail(Error::Kind::invalid, clean_text(why, 1000));
   }
   const auto* vt = sender->vt_;

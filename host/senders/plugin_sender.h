@@ -38,7 +38,7 @@ struct SenderParts {
 // Safe from any thread where execute/sender.h says so; the rest belongs to the strand.
 class PluginSender final : public Sender {
  public:
-  // An error when the plugin's create refuses.
+  // An error when the plugin's create refuses; Error::unavailable when it hangs: then asking again costs another thread.
   static Result<std::unique_ptr<Sender>> create(SenderParts parts);
   ~PluginSender() override;
 
@@ -83,6 +83,7 @@ class PluginSender final : public Sender {
     PluginSender* sender;
   };
   friend class HostFace;
+  struct Creation;
 
   explicit PluginSender(SenderParts parts);
   bool on_strand() const { return std::this_thread::get_id() == strand_; }

@@ -18,21 +18,32 @@ PluginSenderFactory::PluginSenderFactory(const Catalogue& catalogue, const Confi
 Result<std::unique_ptr<Sender>> PluginSenderFactory::make(const std::string& action_type, Completions& completions) {
   const auto* type = catalogue_.find(action_type);
   if (type == nullptr) return fail(Error::Kind::not_found, "no plugin has the action type " + action_type);
+  {
+    const std::lock_guard lock(mutex_);
+    if (hanging_.contains(action_type))
+      return fail(Error::Kind::invalid, "the plugin's create hung before: a restart tries it again");
+  }
   const auto found = settings_.find(action_type);
   const std::string settings = found == settings_.end() ? "{}" : found->second;
   if (const auto problems = catalogue_.check_settings(action_type, settings); !problems.empty())
     return fail(Error::Kind::invalid, "settings of " + action_type + ": " + to_string(problems.front()));
   HttpClientSettings http{
       .per_host_name = limits_.per_host_name, .kept_connections = limits_.in_flight, .user_agent = "waybill", .allow = {}};
-  return PluginSender::create({.type = *type,
-                               .action = *catalogue_.action(action_type),
-                               .settings = settings,
-                               .http = std::move(http),
-                               .secrets = secrets_,
-                               .misbehaviour = misbehaviour_,
-                               .clock = clock_,
-                               .log = log_,
-                               .completions = completions});
+  auto sender = PluginSender::create({.type = *type,
+                                      .action = *catalogue_.action(action_type),
+                                      .settings = settings,
+                                      .http = std::move(http),
+                                      .secrets = secrets_,
+                                      .misbehaviour = misbehaviour_,
+                                      .clock = clock_,
+                                      .log = log_,
+                                      .completions = completions});
+  if (!sender && sender.error().kind == Error::Kind::unavailable) {
+    const std::lock_guard lock(mutex_);
+    hanging_.insert(action_type);
+    misbehaviour_->record(action_type, "hangs_in_create", 0);
+  }
+  return sender;
 }
 
 std::size_t PluginSenderFactory::lanes(std::string_view action_type) const {

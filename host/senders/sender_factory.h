@@ -3,6 +3,8 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
+#include <set>
 #include <string>
 
 #include "config/config.h"
@@ -31,6 +33,8 @@ class PluginSenderFactory final : public SenderFactory {
   const Clock& clock_;
   Log& log_;
   const std::shared_ptr<Misbehaviour> misbehaviour_;
+  std::mutex mutex_;
+  std::set<std::string> hanging_;  // action types whose create never came back; guarded by mutex_
 };
 
 }  // namespace waybill

@@ -1,4 +1,4 @@
-// Never comes back from send, in both kinds of sender; the target "good" is accepted, so that a new sender can show its worth.
+// Never comes back from send, in both kinds of sender, or from create; the target "good" is accepted, so that a new sender can show its worth.
 #include <unistd.h>
 
 #include "kit.h"
@@ -21,10 +21,15 @@ wb_sender* create(const wb_host* host, wb_str, const wb_sender_vt** vt, wb_repor
   return kit::make(host);
 }
 
+wb_sender* never_create(const wb_host*, wb_str, const wb_sender_vt**, wb_report, void*) {
+  for (;;) pause();
+}
+
+constexpr wb_action kNever = kit::action("hangs_in_create", &never_create);
 constexpr wb_action kHangs = kit::action("hangs", &create);
 constexpr wb_action kBlocking = kit::action("hangs_blocking", &create, WB_BLOCKING);
-constexpr const wb_action* kActions[] = {&kHangs, &kBlocking};
-constexpr wb_plugin kPlugin = kit::plugin("test.hangs", kActions, 2);
+constexpr const wb_action* kActions[] = {&kHangs, &kBlocking, &kNever};
+constexpr wb_plugin kPlugin = kit::plugin("test.hangs", kActions, 3);
 
 }  // namespace
 

@@ -17,8 +17,8 @@ TEST_F(Contract, TheDeadlineBoundsAllAttemptsTogetherFromCreation) {
   gateway.by_default(Reply::reject("provider_failure"));
   post_intent(client(), sms_intent("brief", "sms.brief"));
   const auto end = wait_for_end(client(), "brief");
-  EXPECT_EQ(end["status"], "exhausted");
-  EXPECT_EQ(end["exhaustedReason"], "deadline_exceeded");
+  EXPECT_EQ(word(end, "status"), "exhausted");
+  EXPECT_EQ(word(end, "exhaustedReason"), "deadline_exceeded");
   const auto history = history_of(client(), "brief");
   EXPECT_GE(history["attempts"].size(), 2u);
   for (const auto& attempt : history["attempts"]) EXPECT_LT(seconds_of(attempt, "startedAt"), seconds_of(end, "createdAt") + 2.0);
@@ -30,7 +30,7 @@ TEST_F(Contract, ARetryThatWouldBeDueAtOrAfterTheDeadlineIsNotScheduled) {
   gateway.by_default(Reply::reject("provider_failure"));
   post_intent(client(), sms_intent("early", "sms.deadline"), 60);
   const auto end = wait_for_end(client(), "early");
-  EXPECT_EQ(end["exhaustedReason"], "deadline_exceeded");
+  EXPECT_EQ(word(end, "exhaustedReason"), "deadline_exceeded");
   EXPECT_EQ(gateway.count("early"), 1u);
   EXPECT_LT(seconds_of(end, "completedAt"), seconds_of(end, "createdAt") + 30.0);  // at once, not only when the time is over
 }
@@ -40,7 +40,7 @@ TEST_F(Contract, AnAcceptanceAfterTheDeadlineDoesNotCount) {
   gateway.script("held", {Reply::accept_when_released()});
   post_intent(client(), sms_intent("held", "sms.brief"));
   const auto end = wait_for_end(client(), "held");
-  EXPECT_EQ(end["exhaustedReason"], "deadline_exceeded");
+  EXPECT_EQ(word(end, "exhaustedReason"), "deadline_exceeded");
   gateway.release();
   post_intent(client(), sms_intent("after", "sms.deadline"));
   EXPECT_EQ(wait_for_end(client(), "after")["status"], "accepted");
@@ -53,8 +53,8 @@ TEST_F(Contract, AGatewayThatComesBackAfterTheDeadlineRevivesNothing) {
   setup.registry = registry_of(standard_targets(away.url()));
   post_intent(client(), sms_intent("lost", "sms.brief"));
   const auto end = wait_for_end(client(), "lost");
-  EXPECT_EQ(end["status"], "exhausted");
-  EXPECT_EQ(end["exhaustedReason"], "deadline_exceeded");
+  EXPECT_EQ(word(end, "status"), "exhausted");
+  EXPECT_EQ(word(end, "exhaustedReason"), "deadline_exceeded");
   const auto attempts = history_of(client(), "lost")["attempts"];
   away.open();
   post_intent(client(), sms_intent("found", "sms.deadline"));
@@ -166,8 +166,8 @@ TEST_F(Contract, ADuplicateWithoutAnyDoubtIsARejectionLikeAnyOther) {
   away.script("clear", {Reply::reject("duplicate_reference")});
   away.open();
   const auto end = wait_for_end(client(), "clear");
-  EXPECT_EQ(end["status"], "rejected");
-  EXPECT_EQ(end["rejectedReason"], "duplicate_reference");
+  EXPECT_EQ(word(end, "status"), "rejected");
+  EXPECT_EQ(word(end, "rejectedReason"), "duplicate_reference");
 }
 
 // M17
@@ -179,8 +179,8 @@ TEST_F(Contract, OneShotIsNotSentAgainAfterItsHostDied) {
   gateway.by_default(Reply::accept());
   restart_host();
   const auto end = wait_for_end(client(), "once");
-  EXPECT_EQ(end["status"], "exhausted");
-  EXPECT_EQ(end["exhaustedReason"], "one_shot");
+  EXPECT_EQ(word(end, "status"), "exhausted");
+  EXPECT_EQ(word(end, "exhaustedReason"), "one_shot");
   const auto history = history_of(client(), "once");
   ASSERT_EQ(history["attempts"].size(), 1u);
   EXPECT_EQ(history["attempts"][0]["outcomeStatus"], "unknown");
@@ -211,8 +211,8 @@ TEST_F(Contract, ADeliveryThatOutlivedThreeHostsIsDeadLettered) {
     restart_host();
   }
   const auto end = wait_for_end(client(), "poison");
-  EXPECT_EQ(end["status"], "exhausted");
-  EXPECT_EQ(end["exhaustedReason"], "worker_lost");
+  EXPECT_EQ(word(end, "status"), "exhausted");
+  EXPECT_EQ(word(end, "exhaustedReason"), "worker_lost");
   EXPECT_EQ(attempt_words(client(), "poison"), (Words{"unknown", "unknown", "unknown"}));
   EXPECT_EQ(gateway.count("poison"), 3u);
 }

@@ -187,8 +187,8 @@ TEST_F(Intents, WaitingOnAnExistingIntentAnswersWithItsEnd) {
 TEST_F(Intents, OnlyATerminalReasonRejects) {
   gateway.script("no", {Reply::reject("provider_failure"), Reply::reject("invalid_recipient")});
   const auto end = settled(sms_intent("no", "sms.deadline"));
-  EXPECT_EQ(end["status"], "rejected");
-  EXPECT_EQ(end["rejectedReason"], "invalid_recipient");
+  EXPECT_EQ(word(end, "status"), "rejected");
+  EXPECT_EQ(word(end, "rejectedReason"), "invalid_recipient");
   EXPECT_FALSE(end.contains("exhaustedReason"));
   EXPECT_TRUE(end.contains("completedAt"));
   EXPECT_EQ(attempt_words(client(), "no"), (Words{"rejected", "rejected"}));
@@ -199,8 +199,8 @@ TEST_F(Intents, OnlyATerminalReasonRejects) {
 TEST_F(Intents, MaxAttemptsEndsExhaustedAfterExactlySoMany) {
   gateway.by_default(Reply::reject("provider_failure"));
   const auto end = settled(sms_intent("three", "sms.attempts"));
-  EXPECT_EQ(end["status"], "exhausted");
-  EXPECT_EQ(end["exhaustedReason"], "max_attempts");
+  EXPECT_EQ(word(end, "status"), "exhausted");
+  EXPECT_EQ(word(end, "exhaustedReason"), "max_attempts");
   EXPECT_FALSE(end.contains("rejectedReason"));
   EXPECT_EQ(attempt_words(client(), "three").size(), 3u);
   EXPECT_EQ(gateway.count("three"), 3u);
@@ -210,8 +210,8 @@ TEST_F(Intents, MaxAttemptsEndsExhaustedAfterExactlySoMany) {
 TEST_F(Intents, OneShotTriesOnce) {
   gateway.by_default(Reply::http_error(500));
   const auto end = settled(sms_intent("once", "sms.once"));
-  EXPECT_EQ(end["status"], "exhausted");
-  EXPECT_EQ(end["exhaustedReason"], "one_shot");
+  EXPECT_EQ(word(end, "status"), "exhausted");
+  EXPECT_EQ(word(end, "exhaustedReason"), "one_shot");
   EXPECT_EQ(gateway.count("once"), 1u);
 }
 
@@ -336,8 +336,8 @@ TEST_F(Intents, EveryReasonOfTheTaxonomyCanRejectWhenTheContractListsIt) {
       const auto id = type + "-" + reason;
       gateway.script(id, {Reply::reject(reason)});
       const auto end = settled(type == "sms" ? sms_intent(id, "sms.strict") : push_intent(id, "push.strict"));
-      EXPECT_EQ(end["status"], "rejected") << id;
-      EXPECT_EQ(end["rejectedReason"], reason);
+      EXPECT_EQ(word(end, "status"), "rejected") << id;
+      EXPECT_EQ(word(end, "rejectedReason"), reason);
       EXPECT_EQ(gateway.count(id), 1u);
     }
   };
@@ -353,11 +353,11 @@ TEST_F(Intents, APayloadThatLacksWhatTheProtocolNeedsIsRejectedWithoutACall) {
       {"push.attempts", json{{"title", "no token"}}},  {"push.attempts", json{{"token", "but nothing to show"}}}};
   for (std::size_t i = 0; i < payloads.size(); ++i) {
     const auto end = settled(intent("lack-" + std::to_string(i), payloads[i].first, payloads[i].second));
-    EXPECT_EQ(end["status"], "rejected") << payloads[i].second;
-    EXPECT_EQ(end["rejectedReason"], "invalid_request") << payloads[i].second;
+    EXPECT_EQ(word(end, "status"), "rejected") << payloads[i].second;
+    EXPECT_EQ(word(end, "rejectedReason"), "invalid_request") << payloads[i].second;
   }
   const auto end = settled({{"intentId", "nothing"}, {"submissionTarget", "sms.once"}});
-  EXPECT_EQ(end["rejectedReason"], "invalid_request");
+  EXPECT_EQ(word(end, "rejectedReason"), "invalid_request");
   EXPECT_EQ(gateway.count(), 0u);
 }
 

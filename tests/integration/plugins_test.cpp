@@ -154,7 +154,7 @@ TEST_F(Plugins, AMisbehavingOneCostsAtMostOneAttemptEach) {
     const auto words = attempt_words(client(), c.behaviour);
     ASSERT_EQ(words.size(), 1u) << c.behaviour;
     if (!c.status.empty()) {
-      EXPECT_EQ(end["status"], c.status) << c.behaviour;
+      EXPECT_EQ(word(end, "status"), c.status) << c.behaviour;
     }
     if (!c.outcome.empty()) {
       EXPECT_EQ(words[0], c.outcome) << c.behaviour;
@@ -175,7 +175,7 @@ TEST_F(Plugins, OneThatStaysSilentIsDecidedByTheHost) {
   installation().add_plugin(bad_plugin("naughty"));
   post_intent(client(), intent("silent", "never", json::object()));
   const auto end = wait_for_end(client(), "silent");
-  EXPECT_EQ(end["exhaustedReason"], "max_attempts");
+  EXPECT_EQ(word(end, "exhaustedReason"), "max_attempts");
   EXPECT_EQ(attempt_words(client(), "silent"), (Words{"error", "error"}));
   EXPECT_NE(host().log().find("naughty_deaf"), std::string::npos);
 }

@@ -68,9 +68,13 @@ json wait_for_end(HttpClient& client, const std::string& id) {
 std::vector<std::string> attempt_words(HttpClient& client, const std::string& id, const char* field) {
   std::vector<std::string> words;
   const auto history = history_of(client, id);
-  for (const auto& attempt : history.at("attempts"))
-    words.push_back(attempt.contains(field) && attempt[field].is_string() ? attempt[field].get<std::string>() : "");
+  for (const auto& attempt : history.at("attempts")) words.push_back(word(attempt, field));
   return words;
+}
+
+std::string word(const json& object, const char* field) {
+  const auto found = object.find(field);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
 double seconds_of(const std::string& timestamp) {

@@ -28,6 +28,8 @@ nlohmann::json history_of(HttpClient& client, const std::string& id);
 nlohmann::json wait_for_end(HttpClient& client, const std::string& id);
 // The words of one field over all attempts, "" for absent or null: {"error", "accepted"}.
 std::vector<std::string> attempt_words(HttpClient& client, const std::string& id, const char* field = "outcomeStatus");
+// The text of a field; "" when it is absent or no text.
+std::string word(const nlohmann::json& object, const char* field);
 // Seconds since 1970 of a timestamp as the host writes it; throws if it is not RFC 3339 in UTC.
 double seconds_of(const std::string& timestamp);
 double seconds_of(const nlohmann::json& object, const char* field);

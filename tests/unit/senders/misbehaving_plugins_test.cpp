@@ -11,6 +11,16 @@ using testing::Connection;
 using testing::PluginWorld;
 using testing::ScriptedServer;
 
+TEST(APluginThatHangsInCreate, IsMissingAndHoldsUpNobody) {
+  PluginWorld world{{"hangs", "good"}};
+  EXPECT_EQ(world.executor->state("hangs_in_create"), Executor::State::missing);
+  EXPECT_GT(world.executor->concurrency("good"), 0u);
+  EXPECT_EQ(world.run("hangs", "good").outcome.value_or(Outcome{}).verdict, Verdict::accepted);
+  EXPECT_TRUE(world.log.contains("did not come back"));
+  EXPECT_TRUE(world.log.contains("how=hangs_in_create"));
+  EXPECT_TRUE(world.executor->stop(Millis(10'000)));
+}
+
 class Naughty : public ::testing::Test {
  protected:
   Outcome outcome_of(const std::string& target) {

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "api/server_url.h"
+#include "core/utf8.h"
 
 namespace waybill {
 namespace {

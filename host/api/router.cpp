@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "api/server_url.h"
+#include "core/utf8.h"
 
 namespace waybill {
 namespace {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/utf8.h"
 #include "senders/plugin_text.h"
 
 namespace waybill {

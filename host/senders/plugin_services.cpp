@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "senders/plugin_sender.h"
+#include "core/utf8.h"
 #include "senders/plugin_text.h"
 
 namespace waybill {

@@ -15,6 +15,5 @@ wb_str borrow(std::string_view text);
 
 // At most `most` bytes of `text`, cut between characters; broken UTF-8 becomes U+FFFD, control characters become spaces.
 std::string clean_text(std::string_view text, std::size_t most);
-bool is_valid_utf8(std::string_view text);
 
 }  // namespace waybill

@@ -1,4 +1,4 @@
-// The operator's secrets by name, resolved from environment and files at start and at reload. Values never leave services/.
+// The operator's secrets by name, resolved from environment and files at start. Values never leave services/.
 #pragma once
 
 #include <map>

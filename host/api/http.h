@@ -22,9 +22,9 @@ struct Principal {
 };
 
 struct Request {
-  std::string method;  // "POST"
-  std::string path;    // decoded, without the query
-  std::string query;   // as sent, without the '?'
+  std::string method;                                          // "POST"
+  std::string path;                                            // decoded, without the query
+  std::string query;                                           // as sent, without the '?'
   std::map<std::string, std::string, std::less<>> parameters;  // from the route's {names}, percent-decoded
   std::string content_type;
   std::string authorization;  // the header's value

@@ -13,7 +13,10 @@ Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr)
 std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 Json intent(const SubmissionView& view) {
-  Json json{{"intentId", view.client_ref}, {"submissionTarget", view.target}, {"createdAt", format_rfc3339(view.created)}, {"status", view.state}};
+  Json json{{"intentId", view.client_ref},
+            {"submissionTarget", view.target},
+            {"createdAt", format_rfc3339(view.created)},
+            {"status", view.state}};
   if (view.completed) json["completedAt"] = format_rfc3339(*view.completed);
   if (view.state == "rejected") json["rejectedReason"] = view.reason;
   if (view.state == "exhausted") json["exhaustedReason"] = view.reason;
@@ -37,7 +40,8 @@ std::string history_json(const HistoryView& history) {
 }
 
 Response failure_response(const Error& error) {
-  if (error.kind != Error::Kind::unavailable) return error_response(500, "internal_error", "an unexpected failure; the log has the details");
+  if (error.kind != Error::Kind::unavailable)
+    return error_response(500, "internal_error", "an unexpected failure; the log has the details");
   Response response = error_response(503, "unavailable", "the database is not available; nothing was acknowledged, try again");
   response.headers.emplace_back("Retry-After", "1");
   return response;

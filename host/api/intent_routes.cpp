@@ -11,7 +11,9 @@ namespace {
 
 constexpr int kLongestWaitSeconds = 60;
 
-Response json_response(int status, std::string body) { return {.status = status, .content_type = "application/json", .body = std::move(body), .headers = {}}; }
+Response json_response(int status, std::string body) {
+  return {.status = status, .content_type = "application/json", .body = std::move(body), .headers = {}};
+}
 Response invalid(std::string_view message) { return error_response(400, "invalid_request", message); }
 
 Result<Millis> wait_of(const Request& request) {
@@ -38,33 +40,38 @@ class Intents {
     const Contract* contract = registry->find(intent->target);
     if (!contract) return reply(invalid("unknown submissionTarget \"" + intent->target + "\""));
 
-    NewIntent fresh{request.principal.org, std::move(intent->intent_id), std::shared_ptr<const Contract>(registry, contract), std::move(intent->payload)};
-    parts_.intake.submit(std::move(fresh), [parts = parts_, began, wait = *wait, reply = std::move(reply)](Result<Submitted> answer) {
-      if (!answer) return reply(logged_failure(parts, "intent.not_stored", answer.error()));
-      if (answer->how == Submitted::How::conflict)
-        return reply(error_response(409, "idempotency_conflict",
-                                    "intentId \"" + answer->view.client_ref + "\" was handed in before with another submissionTarget or payload"));
-      if (answer->how == Submitted::How::created) parts.metrics.submission("pending");
-      parts.metrics.acceptance(parts.clock.now() - began);
-      if (wait.count() == 0 || answer->view.completed) return reply(json_response(200, intent_json(answer->view)));
-      parts.waiters.add(answer->view.id, wait, [parts, view = answer->view, reply] { answer_now(parts, view, reply); });
-    });
+    NewIntent fresh{request.principal.org, std::move(intent->intent_id), std::shared_ptr<const Contract>(registry, contract),
+                    std::move(intent->payload)};
+    parts_.intake.submit(
+        std::move(fresh), [parts = parts_, began, wait = *wait, reply = std::move(reply)](Result<Submitted> answer) {
+          if (!answer) return reply(logged_failure(parts, "intent.not_stored", answer.error()));
+          if (answer->how == Submitted::How::conflict)
+            return reply(error_response(
+                409, "idempotency_conflict",
+                "intentId \"" + answer->view.client_ref + "\" was handed in before with another submissionTarget or payload"));
+          if (answer->how == Submitted::How::created) parts.metrics.submission("pending");
+          parts.metrics.acceptance(parts.clock.now() - began);
+          if (wait.count() == 0 || answer->view.completed) return reply(json_response(200, intent_json(answer->view)));
+          parts.waiters.add(answer->view.id, wait, [parts, view = answer->view, reply] { answer_now(parts, view, reply); });
+        });
   }
 
   void get(Request request, Reply reply) const {
-    ask(std::move(request), std::move(reply), [](ReadStore& reader, OrgId org, const std::string& id) -> Result<std::optional<std::string>> {
-      auto found = reader.find(org, "intent", id);
-      if (!found) return tl::unexpected(found.error());
-      return *found ? std::optional(intent_json(**found)) : std::nullopt;
-    });
+    ask(std::move(request), std::move(reply),
+        [](ReadStore& reader, OrgId org, const std::string& id) -> Result<std::optional<std::string>> {
+          auto found = reader.find(org, "intent", id);
+          if (!found) return tl::unexpected(found.error());
+          return *found ? std::optional(intent_json(**found)) : std::nullopt;
+        });
   }
 
   void history(Request request, Reply reply) const {
-    ask(std::move(request), std::move(reply), [](ReadStore& reader, OrgId org, const std::string& id) -> Result<std::optional<std::string>> {
-      auto found = reader.history(org, "intent", id);
-      if (!found) return tl::unexpected(found.error());
-      return *found ? std::optional(history_json(**found)) : std::nullopt;
-    });
+    ask(std::move(request), std::move(reply),
+        [](ReadStore& reader, OrgId org, const std::string& id) -> Result<std::optional<std::string>> {
+          auto found = reader.history(org, "intent", id);
+          if (!found) return tl::unexpected(found.error());
+          return *found ? std::optional(history_json(**found)) : std::nullopt;
+        });
   }
 
  private:
@@ -101,7 +108,8 @@ std::vector<Route> intent_routes(IntentParts parts) {
   const Intents intents(parts);
   return {{"POST", "/v1/intents", Role::member, [intents](Request q, Reply r) { intents.post(std::move(q), std::move(r)); }},
           {"GET", "/v1/intents/{id}", Role::member, [intents](Request q, Reply r) { intents.get(std::move(q), std::move(r)); }},
-          {"GET", "/v1/intents/{id}/history", Role::member, [intents](Request q, Reply r) { intents.history(std::move(q), std::move(r)); }}};
+          {"GET", "/v1/intents/{id}/history", Role::member,
+           [intents](Request q, Reply r) { intents.history(std::move(q), std::move(r)); }}};
 }
 
 }  // namespace waybill

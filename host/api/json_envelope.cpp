@@ -67,7 +67,9 @@ class TopLevel final : public nlohmann::json_sax<nlohmann::json> {
     if (depth_ == 1) others.insert(key_);
     return true;
   }
-  bool deeper() { return ++depth_ <= kMostJsonLevels || refuse("JSON is nested more than " + std::to_string(kMostJsonLevels) + " levels deep"); }
+  bool deeper() {
+    return ++depth_ <= kMostJsonLevels || refuse("JSON is nested more than " + std::to_string(kMostJsonLevels) + " levels deep");
+  }
 
   const std::set<std::string, std::less<>>& known_;
   std::set<std::string> seen_;
@@ -126,7 +128,8 @@ std::string_view raw_member(std::string_view text, std::string_view name) {
 std::string reference_fault(std::string_view field, std::string_view reference) {
   const std::string name(field);
   if (reference.empty()) return name + " must not be empty";
-  if (reference.size() > kLongestReference) return name + " must not be longer than " + std::to_string(kLongestReference) + " bytes";
+  if (reference.size() > kLongestReference)
+    return name + " must not be longer than " + std::to_string(kLongestReference) + " bytes";
   if (!is_clean_utf8(reference)) return name + " must be valid UTF-8 without NUL";
   for (const char c : reference)
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) return name + " must not hold control characters";

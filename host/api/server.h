@@ -18,8 +18,8 @@ class Server {
  public:
   // Listens at once; requests are answered after start(). `authenticate` is null when auth is none: everybody is an owner of
   // the default organisation.
-  static Result<std::unique_ptr<Server>> listen(const Config& config, std::vector<Route> routes, Authenticate authenticate, Log& log,
-                                                Metrics& metrics);
+  static Result<std::unique_ptr<Server>> listen(const Config& config, std::vector<Route> routes, Authenticate authenticate,
+                                                Log& log, Metrics& metrics);
   virtual ~Server() = default;
   virtual std::uint16_t port() const = 0;
   virtual void start() = 0;

@@ -9,7 +9,7 @@ namespace waybill {
 namespace {
 
 constexpr std::size_t kMostCachedRoutes = 100'000;
-constexpr auto kMarkLife = std::chrono::seconds(1);   // how long rows that were committed out of order may be overlooked
+constexpr auto kMarkLife = std::chrono::seconds(1);     // how long rows that were committed out of order may be overlooked
 constexpr auto kGather = std::chrono::milliseconds(3);  // a few freed places are worth waiting for more
 
 std::string host_name_of(const std::string& url) {
@@ -30,9 +30,15 @@ std::string context_of(const ClaimedRow& row) {
 
 }  // namespace
 
-Claimer::Claimer(QueueStore& store, Window& window, const Clock& clock, ClaimerSettings settings, std::function<std::optional<HostId>()> host,
-                 JobSink sink, Log& log)
-    : store_(store), window_(window), clock_(clock), settings_(settings), host_(std::move(host)), sink_(std::move(sink)), log_(log),
+Claimer::Claimer(QueueStore& store, Window& window, const Clock& clock, ClaimerSettings settings,
+                 std::function<std::optional<HostId>()> host, JobSink sink, Log& log)
+    : store_(store),
+      window_(window),
+      clock_(clock),
+      settings_(settings),
+      host_(std::move(host)),
+      sink_(std::move(sink)),
+      log_(log),
       thread_([this](std::stop_token stop) { run(stop); }) {}
 
 Claimer::~Claimer() { stop(); }
@@ -112,7 +118,8 @@ std::chrono::microseconds Claimer::round(Shard shard, HostId host) {
   std::vector<RouteShare> wanted;
   for (const auto& [route, count] : shares) {
     const auto mark = marks_.find({shard, route});
-    wanted.push_back(mark == marks_.end() ? RouteShare{route, count, {}, {}} : RouteShare{route, count, mark->second.due, mark->second.delivery});
+    wanted.push_back(mark == marks_.end() ? RouteShare{route, count, {}, {}}
+                                          : RouteShare{route, count, mark->second.due, mark->second.delivery});
   }
   const ClaimToken token{host.value << 32 | ++batches_};
   auto claimed = store_.claim(shard, host, token, settings_.lease, wanted);
@@ -186,7 +193,8 @@ void Claimer::sleep(std::stop_token stop, std::chrono::microseconds most) {
   std::unique_lock lock(mutex_);
   const std::size_t enough = std::max<std::size_t>(1, std::min(settings_.batch, window_.held() + freed_) / 4);
   if (!woken_ && freed_ == 0) changed_.wait_for(lock, stop, most, [&] { return woken_ || freed_ > 0; });
-  if (!woken_ && freed_ > 0 && freed_ < enough) changed_.wait_for(lock, stop, kGather, [&] { return woken_ || freed_ >= enough; });
+  if (!woken_ && freed_ > 0 && freed_ < enough)
+    changed_.wait_for(lock, stop, kGather, [&] { return woken_ || freed_ >= enough; });
   woken_ = false;
   freed_ = 0;
 }

@@ -32,11 +32,11 @@ struct ClaimerSettings {
 class Claimer {
  public:
   // `host` tells the id to claim with, or none while this host must not claim (no presence, or draining).
-  Claimer(QueueStore& store, Window& window, const Clock& clock, ClaimerSettings settings, std::function<std::optional<HostId>()> host, JobSink sink,
-          Log& log);
+  Claimer(QueueStore& store, Window& window, const Clock& clock, ClaimerSettings settings,
+          std::function<std::optional<HostId>()> host, JobSink sink, Log& log);
   ~Claimer();
 
-  void wake();  // something new may be due
+  void wake();                                        // something new may be due
   void let_go(const std::vector<Finished>& settled);  // these are not held any more
   void stop();  // no claim begins after this returns; jobs of the last one have been handed on
 

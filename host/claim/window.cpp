@@ -56,7 +56,9 @@ std::vector<std::pair<RouteId, std::size_t>> Window::shares(const std::vector<De
   std::lock_guard lock(mutex_);
   Counts targets, host_names, action_types;
   std::unordered_map<OrgId, std::size_t> orgs;
-  const auto used = [](auto& now, const auto& held, const auto& key) { return &now.try_emplace(key, get(held, key)).first->second; };
+  const auto used = [](auto& now, const auto& held, const auto& key) {
+    return &now.try_emplace(key, get(held, key)).first->second;
+  };
   std::vector<Want> wants;
   std::priority_queue<Turn, std::vector<Turn>, std::greater<>> turns;  // who has least is next
   for (const auto& demand : demands) {
@@ -66,8 +68,8 @@ std::vector<std::pair<RouteId, std::size_t>> Window::shares(const std::vector<De
     const auto held = routes_.find(demand.route);
     turns.emplace(held == routes_.end() ? 0 : held->second.count, wants.size());
     wants.push_back({&demand,
-                     {used(targets, targets_, target_key(facts)), used(orgs, orgs_, facts.org), used(host_names, host_names_, facts.host_name),
-                      used(action_types, action_types_, type)},
+                     {used(targets, targets_, target_key(facts)), used(orgs, orgs_, facts.org),
+                      used(host_names, host_names_, facts.host_name), used(action_types, action_types_, type)},
                      {limits_.per_target, limits_.per_org, limits_.per_host_name * ahead, concurrency_(type)}});
   }
   for (std::size_t free = std::min(most, left(limits_.in_flight, held_)); free > 0 && !turns.empty();) {

@@ -21,7 +21,8 @@ int run_command_line(int argc, char** argv) {
   app.add_option("-c,--config", options.config, "Configuration file (default: $WAYBILL_CONFIG, else ./waybill.yaml)");
 
   std::function<int()> chosen;
-  const auto command = [&](CLI::App* parent, const char* name, const char* what, std::function<int()> run, bool prints_data = false) {
+  const auto command = [&](CLI::App* parent, const char* name, const char* what, std::function<int()> run,
+                           bool prints_data = false) {
     CLI::App* sub = parent->add_subcommand(name, what);
     sub->fallthrough();
     if (prints_data) sub->add_flag("--json", options.json, "Print JSON");
@@ -31,23 +32,29 @@ int run_command_line(int argc, char** argv) {
   std::string org = "default", name, role = "member", id;
 
   command(&app, "serve", "Run the daemon", [&] { return serve(options); });
-  command(&app, "check", "Check configuration, plugins and registry; names file, line and field", [&] { return check(options); }, true);
+  command(
+      &app, "check", "Check configuration, plugins and registry; names file, line and field", [&] { return check(options); },
+      true);
   command(&app, "migrate", "Bring the database's schema up to this program's version", [&] { return migrate_database(options); });
-  command(&app, "reload", "Check the registry, then make the running hosts of this machine take it up", [&] { return reload(options); });
+  command(&app, "reload", "Check the registry, then make the running hosts of this machine take it up",
+          [&] { return reload(options); });
 
-  CLI::App* explanation =
-      command(&app, "explain", "Tell why an intent is where it is", [&] { return explain(options, org, id); }, true);
+  CLI::App* explanation = command(
+      &app, "explain", "Tell why an intent is where it is", [&] { return explain(options, org, id); }, true);
   explanation->add_option("id", id, "The intentId")->required();
   explanation->add_option("--org", org, "Its organisation")->capture_default_str();
 
   CLI::App* plugin = app.add_subcommand("plugin", "Plugins of this installation")->require_subcommand(1)->fallthrough();
-  command(plugin, "list", "List what is loaded, and what is refused and why", [&] { return list_plugins(options); }, true);
+  command(
+      plugin, "list", "List what is loaded, and what is refused and why", [&] { return list_plugins(options); }, true);
 
   CLI::App* token = app.add_subcommand("token", "API tokens")->require_subcommand(1)->fallthrough();
-  CLI::App* creation =
-      command(token, "create", "Make a token and print it, this once", [&] { return create_token(options, org, name, role); }, true);
+  CLI::App* creation = command(
+      token, "create", "Make a token and print it, this once", [&] { return create_token(options, org, name, role); }, true);
   creation->add_option("--name", name, "What it is for")->required();
-  creation->add_option("--role", role, "What it may do")->check(CLI::IsMember({"member", "admin", "owner"}))->capture_default_str();
+  creation->add_option("--role", role, "What it may do")
+      ->check(CLI::IsMember({"member", "admin", "owner"}))
+      ->capture_default_str();
   creation->add_option("--org", org, "Its organisation")->capture_default_str();
   CLI::App* revocation = command(token, "revoke", "Revoke a token", [&] { return revoke_token(options, org, name); });
   revocation->add_option("name", name, "The token's name")->required();

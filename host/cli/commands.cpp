@@ -55,7 +55,8 @@ int check(const GlobalOptions& options) {
   const Contents contents = load_contents(*config);
   Problems refused;
   for (const auto& plugin : contents.catalogue->refused())
-    refused.push_back({(config->plugins / plugin.file).string(), 0, {}, "refused: " + plugin.reason + " (" + plugin.remedy + ")"});
+    refused.push_back(
+        {(config->plugins / plugin.file).string(), 0, {}, "refused: " + plugin.reason + " (" + plugin.remedy + ")"});
   const bool good = contents.problems.empty() && refused.empty();
   if (options.json) {
     Problems all = refused;
@@ -90,7 +91,8 @@ int list_plugins(const GlobalOptions& options) {
   if (options.json) {
     Json loaded = Json::array(), refused = Json::array();
     for (const auto& p : catalogue->loaded())
-      loaded.push_back({{"file", p.file}, {"id", p.id}, {"version", p.version}, {"abiMinor", p.abi_minor}, {"actionTypes", p.action_types}});
+      loaded.push_back(
+          {{"file", p.file}, {"id", p.id}, {"version", p.version}, {"abiMinor", p.abi_minor}, {"actionTypes", p.action_types}});
     for (const auto& p : catalogue->refused()) refused.push_back({{"file", p.file}, {"reason", p.reason}, {"remedy", p.remedy}});
     print_json({{"folder", config->plugins.string()}, {"loaded", loaded}, {"refused", refused}});
   } else {
@@ -99,7 +101,8 @@ int list_plugins(const GlobalOptions& options) {
       for (const auto& type : p.action_types) types += (types.empty() ? "" : ", ") + type;
       std::printf("%-24s %-10s %s\n", p.file.c_str(), p.version.c_str(), types.c_str());
     }
-    for (const auto& p : catalogue->refused()) std::printf("%-24s refused    %s (%s)\n", p.file.c_str(), p.reason.c_str(), p.remedy.c_str());
+    for (const auto& p : catalogue->refused())
+      std::printf("%-24s refused    %s (%s)\n", p.file.c_str(), p.reason.c_str(), p.remedy.c_str());
     if (catalogue->loaded().empty() && catalogue->refused().empty()) print_line("no plugins in " + config->plugins.string());
   }
   return catalogue->refused().empty() ? 0 : 1;

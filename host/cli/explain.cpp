@@ -32,10 +32,11 @@ Why why_unfinished(const Explanation& e, const Standing& s, const Config& config
     return {"plugin_missing", text};
   }
   if (s.rest)
-    return {"target_rests", "target " + s.target + " rests until " + format_rfc3339(s.rest->until) + " (" + seconds(s.rest->until - e.now) +
-                                " from now): " + s.rest->reason};
+    return {"target_rests", "target " + s.target + " rests until " + format_rfc3339(s.rest->until) + " (" +
+                                seconds(s.rest->until - e.now) + " from now): " + s.rest->reason};
   if (s.due > e.now)
-    return {"waiting", "waiting for its due time: " + next + " at " + format_rfc3339(s.due) + " (" + seconds(s.due - e.now) + " from now)"};
+    return {"waiting",
+            "waiting for its due time: " + next + " at " + format_rfc3339(s.due) + " (" + seconds(s.due - e.now) + " from now)"};
   if (e.hosts == 0) return {"no_host", "due since " + format_rfc3339(s.due) + ", but no host is running"};
   if (s.claimed_of_target >= config.limits.per_target * e.hosts)
     return {"capped", "due, but target " + s.target + " has its " + std::to_string(config.limits.per_target) +
@@ -43,29 +44,35 @@ Why why_unfinished(const Explanation& e, const Standing& s, const Config& config
   if (s.claimed_of_org >= config.limits.per_org * e.hosts)
     return {"capped", "due, but its organisation has its " + std::to_string(config.limits.per_org) +
                           " deliveries under way on every host (limits.per_org)"};
-  return {"due", "due since " + format_rfc3339(s.due) + " (" + seconds(e.now - s.due) + "); a host takes it as soon as it has room"};
+  return {"due",
+          "due since " + format_rfc3339(s.due) + " (" + seconds(e.now - s.due) + "); a host takes it as soon as it has room"};
 }
 
 Why why(const Explanation& e, const Config& config, const Catalogue& catalogue) {
   const SubmissionView& intent = e.history.submission;
   if (e.standings.empty())
     return {"done", intent.state + (intent.reason.empty() ? "" : " (" + intent.reason + ")") + " at " +
-                        format_rfc3339(intent.completed.value_or(intent.created)) + " after " + std::to_string(e.history.attempts.size()) +
-                        " attempt(s)"};
+                        format_rfc3339(intent.completed.value_or(intent.created)) + " after " +
+                        std::to_string(e.history.attempts.size()) + " attempt(s)"};
   return why_unfinished(e, e.standings.front(), config, catalogue);
 }
 
 void print_text(const Explanation& e, const Why& reason) {
   const SubmissionView& intent = e.history.submission;
-  std::printf("%s: %s\n  target   %s\n  created  %s\n  why      %s\n", intent.client_ref.c_str(), intent.state.c_str(), intent.target.c_str(),
-              format_rfc3339(intent.created).c_str(), reason.text.c_str());
+  std::printf("%s: %s\n  target   %s\n  created  %s\n  why      %s\n", intent.client_ref.c_str(), intent.state.c_str(),
+              intent.target.c_str(), format_rfc3339(intent.created).c_str(), reason.text.c_str());
   for (const auto& a : e.history.attempts)
-    std::printf("  attempt %u  %s  %s %s%s\n", a.number, format_rfc3339(a.started).c_str(), a.outcome.c_str(), a.reason.c_str(), a.error.c_str());
+    std::printf("  attempt %u  %s  %s %s%s\n", a.number, format_rfc3339(a.started).c_str(), a.outcome.c_str(), a.reason.c_str(),
+                a.error.c_str());
 }
 
 void print_json(const Explanation& e, const Why& reason) {
   const SubmissionView& intent = e.history.submission;
-  Json json{{"intentId", intent.client_ref}, {"status", intent.state}, {"submissionTarget", intent.target}, {"code", reason.code}, {"why", reason.text}};
+  Json json{{"intentId", intent.client_ref},
+            {"status", intent.state},
+            {"submissionTarget", intent.target},
+            {"code", reason.code},
+            {"why", reason.text}};
   json["attempts"] = e.history.attempts.size();
   if (!e.standings.empty()) json["nextAttemptAt"] = format_rfc3339(e.standings.front().due);
   std::printf("%s\n", json.dump(2, ' ', false, Json::error_handler_t::replace).c_str());

@@ -36,8 +36,8 @@ std::optional<Config> configuration(const GlobalOptions& options) {
 }
 
 Log make_log(const Config& config) {
-  const auto level = config.log_level == "debug"  ? Log::Level::debug
-                     : config.log_level == "warn" ? Log::Level::warn
+  const auto level = config.log_level == "debug"   ? Log::Level::debug
+                     : config.log_level == "warn"  ? Log::Level::warn
                      : config.log_level == "error" ? Log::Level::error
                                                    : Log::Level::info;
   const bool pretty = config.log_format == "pretty" || (config.log_format == "auto" && isatty(2));
@@ -66,8 +66,8 @@ Result<void> ready_schema(const Config& config, const DatabaseAddress& address, 
     const auto state = schema_state(address);
     if (!state) return tl::unexpected(state.error());
     if (state->database < state->program)
-      return fail(Error::Kind::invalid, "the database schema is at version " + std::to_string(state->database) + ", this program needs " +
-                                            std::to_string(state->program) + ": run `waybill migrate`");
+      return fail(Error::Kind::invalid, "the database schema is at version " + std::to_string(state->database) +
+                                            ", this program needs " + std::to_string(state->program) + ": run `waybill migrate`");
   }
   return {};
 }

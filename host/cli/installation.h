@@ -29,7 +29,7 @@ int failed(const std::string& what);
 std::optional<Config> configuration(const GlobalOptions& options);
 
 Log make_log(const Config& config);  // for serve
-Log quiet_log();                      // for the other commands: only what went wrong
+Log quiet_log();                     // for the other commands: only what went wrong
 
 // The database, with its private server running while this lives.
 struct Database {

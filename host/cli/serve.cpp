@@ -52,29 +52,49 @@ std::vector<ReadPool::Session> sessions(const DatabaseAddress& address, int shar
 // The running host. Members are in the order of construction; what uses others comes after them.
 class Host {
  public:
-  Host(const Config& config, const Contents& contents, Registry registry, Secrets secrets, const DatabaseAddress& address, int shards, Log& log)
-      : config_(config), contents_(contents), log_(log), name_(host_name()), registry_(std::move(registry)), pool_(sessions(address, shards)),
-        waiters_(pool_, clock_), settle_store_(make_settle_store(address)), queue_store_(make_queue_store(address)),
-        upkeep_store_(make_upkeep_store(address)), upkeep_settle_store_(make_settle_store(address)), upkeep_queue_store_(make_queue_store(address)),
+  Host(const Config& config, const Contents& contents, Registry registry, Secrets secrets, const DatabaseAddress& address,
+       int shards, Log& log)
+      : config_(config),
+        contents_(contents),
+        log_(log),
+        name_(host_name()),
+        registry_(std::move(registry)),
+        pool_(sessions(address, shards)),
+        waiters_(pool_, clock_),
+        settle_store_(make_settle_store(address)),
+        queue_store_(make_queue_store(address)),
+        upkeep_store_(make_upkeep_store(address)),
+        upkeep_settle_store_(make_settle_store(address)),
+        upkeep_queue_store_(make_queue_store(address)),
         factory_(*contents.catalogue, config, std::make_shared<const Secrets>(std::move(secrets)), clock_, log, metrics_),
         settler_(
-            *settle_store_, clock_, {.actor = name_, .retry = config.retry, .target_rest = config.timeouts.target_rest, .batch = config.limits.claim_batch},
+            *settle_store_, clock_,
+            {.actor = name_,
+             .retry = config.retry,
+             .target_rest = config.timeouts.target_rest,
+             .batch = config.limits.claim_batch},
             [this] { return window_.held(); }, [this](const Settler::Written& written) { settled(written); }, log, metrics_),
         executor_(
             factory_, clock_, {.attempt_timeout = config.timeouts.attempt, .grace = config.timeouts.attempt_grace},
             [this](std::vector<Finished> finished) { settler_.take(std::move(finished)); }, log, metrics_),
         window_(config.limits,
-                [this](const std::string& type) { return executor_.state(type) == Executor::State::ready ? executor_.concurrency(type) : 0; }),
+                [this](const std::string& type) {
+                  return executor_.state(type) == Executor::State::ready ? executor_.concurrency(type) : 0;
+                }),
         presence_(address, name_),
-        upkeep_(presence_, *upkeep_store_, *upkeep_queue_store_, *upkeep_settle_store_, clock_,
-                {.shards = shards, .actor = name_, .takeover = config.timeouts.takeover}, [this] { wake(); }, log, metrics_),
+        upkeep_(
+            presence_, *upkeep_store_, *upkeep_queue_store_, *upkeep_settle_store_, clock_,
+            {.shards = shards, .actor = name_, .takeover = config.timeouts.takeover}, [this] { wake(); }, log, metrics_),
         claimer_(
             *queue_store_, window_, clock_,
             {.shards = shards, .batch = config.limits.claim_batch, .lease = config.timeouts.lease, .poll = config.timeouts.poll},
-            [this] { return may_claim_ ? upkeep_.host() : std::nullopt; }, [this](std::vector<Job> jobs) { claimed(std::move(jobs)); }, log),
-        intake_(intake_stores(address), clock_, {.shards = shards}, [this] { wake(); }, log), tokens_(pool_, clock_) {
+            [this] { return may_claim_ ? upkeep_.host() : std::nullopt; },
+            [this](std::vector<Job> jobs) { claimed(std::move(jobs)); }, log),
+        intake_(
+            intake_stores(address), clock_, {.shards = shards}, [this] { wake(); }, log),
+        tokens_(pool_, clock_) {
     for (const auto& type : contents.catalogue->names()) static_cast<void>(executor_.state(type));  // every sender is made before
-    may_claim_ = true;                                                                             // the first claim
+    may_claim_ = true;                                                                              // the first claim
     wake();
   }
 
@@ -82,7 +102,9 @@ class Host {
     auto routes = all_routes({intake_, registry_, pool_, waiters_, clock_, log_, metrics_}, [this] { return not_ready(); });
     Authenticate authenticate;
     if (!config_.auth_none)
-      authenticate = [this](const Request& request, std::function<void(Admission)> answer) { tokens_(request, std::move(answer)); };
+      authenticate = [this](const Request& request, std::function<void(Admission)> answer) {
+        tokens_(request, std::move(answer));
+      };
     auto server = Server::listen(config_, std::move(routes), std::move(authenticate), log_, metrics_);
     if (!server) return tl::unexpected(server.error());
     server_ = std::move(*server);
@@ -92,7 +114,8 @@ class Host {
       std::ofstream(fresh) << server_->port() << "\n";
       std::filesystem::rename(fresh, config_.port_file);
     }
-    log_.info("host.ready", {{"name", name_}, {"listen", config_.listen.host + ":" + std::to_string(server_->port())},
+    log_.info("host.ready", {{"name", name_},
+                             {"listen", config_.listen.host + ":" + std::to_string(server_->port())},
                              {"targets", registry_.current()->targets().size()}});
     return {};
   }
@@ -180,9 +203,11 @@ int serve(const GlobalOptions& options) {
   Contents contents = load_contents(*config, Absent::tolerate);
   for (const auto& plugin : contents.catalogue->refused())
     log.error("plugin.refused", {{"file", plugin.file}, {"reason", plugin.reason}, {"remedy", plugin.remedy}});
-  for (const auto& plugin : contents.catalogue->loaded()) log.info("plugin.loaded", {{"file", plugin.file}, {"id", plugin.id}, {"version", plugin.version}});
+  for (const auto& plugin : contents.catalogue->loaded())
+    log.info("plugin.loaded", {{"file", plugin.file}, {"id", plugin.id}, {"version", plugin.version}});
   for (const auto& problem : contents.absent)
-    log.error("plugin.missing", {{"problem", to_string(problem)}, {"effect", "its submissions are taken and wait until the plugin is there"}});
+    log.error("plugin.missing",
+              {{"problem", to_string(problem)}, {"effect", "its submissions are taken and wait until the plugin is there"}});
   if (!contents.problems.empty()) {
     print(contents.problems);
     return failed("not started: see the problems above");
@@ -202,7 +227,8 @@ int serve(const GlobalOptions& options) {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
 
-  auto host = std::make_unique<Host>(*config, contents, std::move(*contents.registry), std::move(*secrets), database->address, *shards, log);
+  auto host = std::make_unique<Host>(*config, contents, std::move(*contents.registry), std::move(*secrets), database->address,
+                                     *shards, log);
   if (const auto listening = host->listen(); !listening) {
     static_cast<void>(host->drain());
     return failed(listening.error().what);

@@ -40,11 +40,11 @@ struct SecretReference {
 };
 
 struct Limits {
-  std::size_t in_flight = 2048;     // deliveries claimed by this host at one time
-  std::size_t per_target = 256;     // of these, for one target
-  std::size_t per_org = 1024;       // of these, for one organisation
-  std::size_t per_host_name = 128;  // open requests to one host name
-  std::size_t blocking_workers = 8; // threads for each action type whose plugin blocks
+  std::size_t in_flight = 2048;      // deliveries claimed by this host at one time
+  std::size_t per_target = 256;      // of these, for one target
+  std::size_t per_org = 1024;        // of these, for one organisation
+  std::size_t per_host_name = 128;   // open requests to one host name
+  std::size_t blocking_workers = 8;  // threads for each action type whose plugin blocks
   std::size_t claim_batch = 1000;
   std::size_t http_connections = 10000;
   std::size_t body_bytes = 1 << 20;
@@ -73,9 +73,9 @@ struct Config {
   DatabaseConfig database;
   std::filesystem::path registry = "./registry";
   std::filesystem::path plugins = "./plugins";
-  std::map<std::string, std::string> senders;  // action type -> JSON object of its settings
+  std::map<std::string, std::string> senders;                   // action type -> JSON object of its settings
   std::map<std::string, std::vector<SecretReference>> secrets;  // newest first; two during a rotation
-  std::map<std::string, RetryTiming> retry{{"default", {}}};  // "default" is always there
+  std::map<std::string, RetryTiming> retry{{"default", {}}};    // "default" is always there
   Limits limits;
   Timeouts timeouts;
   std::string log_level = "info";

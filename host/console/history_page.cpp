@@ -10,10 +10,13 @@ Response page(int status, std::string body) {
   return {.status = status,
           .content_type = "text/html; charset=utf-8",
           .body = std::move(body),
-          .headers = {{"Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'"}, {"X-Content-Type-Options", "nosniff"}}};
+          .headers = {{"Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'"},
+                      {"X-Content-Type-Options", "nosniff"}}};
 }
 
-Response message(int status, std::string_view text) { return page(status, "<p class=\"message\" role=\"alert\">" + escape_html(text) + "</p>\n"); }
+Response message(int status, std::string_view text) {
+  return page(status, "<p class=\"message\" role=\"alert\">" + escape_html(text) + "</p>\n");
+}
 
 std::string term(std::string_view name, std::string_view value) {
   return "  <dt>" + std::string(name) + "</dt><dd>" + escape_html(value) + "</dd>\n";
@@ -39,12 +42,23 @@ std::string escape_html(std::string_view text) {
   std::string safe;
   for (const char c : text) {
     switch (c) {
-      case '&': safe += "&amp;"; break;
-      case '<': safe += "&lt;"; break;
-      case '>': safe += "&gt;"; break;
-      case '"': safe += "&quot;"; break;
-      case '\'': safe += "&#39;"; break;
-      default: safe += c;
+      case '&':
+        safe += "&amp;";
+        break;
+      case '<':
+        safe += "&lt;";
+        break;
+      case '>':
+        safe += "&gt;";
+        break;
+      case '"':
+        safe += "&quot;";
+        break;
+      case '\'':
+        safe += "&#39;";
+        break;
+      default:
+        safe += c;
     }
   }
   return safe;
@@ -56,18 +70,23 @@ std::string history_fragment(const HistoryView& history) {
   html += term("Status", intent.state) + term("Target", intent.target) + term("Created", format_rfc3339(intent.created));
   if (intent.completed) html += term("Completed", format_rfc3339(*intent.completed));
   if (!intent.reason.empty()) html += term("Reason", intent.reason);
-  html += "</dl>\n<table>\n<caption>Attempts</caption>\n<thead><tr><th>#</th><th>Started</th><th>Finished</th><th>Outcome</th><th>Reason</th>"
-          "<th>Error</th></tr></thead>\n<tbody>\n";
+  html +=
+      "</dl>\n<table>\n<caption>Attempts</caption>\n<thead><tr><th>#</th><th>Started</th><th>Finished</th><th>Outcome</"
+      "th><th>Reason</th>"
+      "<th>Error</th></tr></thead>\n<tbody>\n";
   if (history.attempts.empty()) html += "<tr><td colspan=\"6\">No attempt yet.</td></tr>\n";
   for (const auto& a : history.attempts)
-    html += "<tr>" + cell(std::to_string(a.number)) + cell(format_rfc3339(a.started)) + cell(a.finished ? format_rfc3339(*a.finished) : "not seen") +
-            cell(a.outcome) + cell(a.reason) + cell(a.error) + "</tr>\n";
+    html += "<tr>" + cell(std::to_string(a.number)) + cell(format_rfc3339(a.started)) +
+            cell(a.finished ? format_rfc3339(*a.finished) : "not seen") + cell(a.outcome) + cell(a.reason) + cell(a.error) +
+            "</tr>\n";
   return html + "</tbody>\n</table>\n</section>\n";
 }
 
 std::vector<Route> console_routes(ReadPool& pool) {
   return {{"POST", "/ui/history", Role::member, [&pool](Request request, Reply reply) {
-             pool.ask([request = std::move(request), reply = std::move(reply)](ReadPool::Session& session) { answer(session, request, reply); });
+             pool.ask([request = std::move(request), reply = std::move(reply)](ReadPool::Session& session) {
+               answer(session, request, reply);
+             });
            }}};
 }
 

@@ -8,9 +8,12 @@ namespace waybill {
 
 std::string_view to_string(Policy policy) {
   switch (policy) {
-    case Policy::deadline: return "deadline";
-    case Policy::max_attempts: return "max_attempts";
-    case Policy::one_shot: return "one_shot";
+    case Policy::deadline:
+      return "deadline";
+    case Policy::max_attempts:
+      return "max_attempts";
+    case Policy::one_shot:
+      return "one_shot";
   }
   return "one_shot";
 }

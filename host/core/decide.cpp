@@ -9,14 +9,17 @@ using Kind = Decision::Kind;
 Decision retry_or_exhaust(const Outcome& outcome, const Contract& contract, const Progress& progress, const RetryTiming& timing,
                           double random) {
   switch (contract.policy) {
-    case Policy::one_shot: return {Kind::exhaust, "one_shot"};
+    case Policy::one_shot:
+      return {Kind::exhaust, "one_shot"};
     case Policy::max_attempts:
       if (progress.attempts >= contract.max_attempts) return {Kind::exhaust, "max_attempts"};
       break;
-    case Policy::deadline: break;
+    case Policy::deadline:
+      break;
   }
   const Timestamp due = progress.now + wait_after(timing, progress.attempts, outcome.retry_after, random);
-  if (const auto deadline = contract.deadline(progress.created); deadline && due >= *deadline) return {Kind::exhaust, "deadline_exceeded"};
+  if (const auto deadline = contract.deadline(progress.created); deadline && due >= *deadline)
+    return {Kind::exhaust, "deadline_exceeded"};
   return {Kind::retry, {}, due};
 }
 
@@ -24,16 +27,22 @@ Decision retry_or_exhaust(const Outcome& outcome, const Contract& contract, cons
 
 Event event_of(Decision::Kind kind) {
   switch (kind) {
-    case Kind::accept: return Event::accept;
-    case Kind::reject: return Event::reject;
-    case Kind::exhaust: return Event::exhaust;
-    case Kind::dead_letter: return Event::exhaust;
-    case Kind::retry: return Event::retry;
+    case Kind::accept:
+      return Event::accept;
+    case Kind::reject:
+      return Event::reject;
+    case Kind::exhaust:
+      return Event::exhaust;
+    case Kind::dead_letter:
+      return Event::exhaust;
+    case Kind::retry:
+      return Event::retry;
   }
   return Event::retry;
 }
 
-Decision decide(const Outcome& outcome, const Contract& contract, const Progress& progress, const RetryTiming& timing, double random) {
+Decision decide(const Outcome& outcome, const Contract& contract, const Progress& progress, const RetryTiming& timing,
+                double random) {
   const bool had_it = outcome.verdict == Verdict::rejected && contract.is_duplicate(outcome.reason) && progress.maybe_sent_before;
   if (outcome.verdict == Verdict::accepted || had_it) {
     if (is_expired(contract, progress.created, progress.now)) return {Kind::exhaust, "deadline_exceeded"};

@@ -17,7 +17,7 @@ inline constexpr std::uint32_t kMostLeasesLost = 3;
 struct Decision {
   enum class Kind : std::uint8_t { accept, reject, exhaust, retry, dead_letter };
   Kind kind;
-  std::string reason;   // reject, exhaust, dead_letter
+  std::string reason;    // reject, exhaust, dead_letter
   Timestamp retry_at{};  // retry
 
   bool operator==(const Decision&) const = default;
@@ -36,7 +36,8 @@ struct Progress {
 };
 
 // An attempt ended with an outcome. `random` is uniform in [0, 1).
-Decision decide(const Outcome& outcome, const Contract& contract, const Progress& progress, const RetryTiming& timing, double random);
+Decision decide(const Outcome& outcome, const Contract& contract, const Progress& progress, const RetryTiming& timing,
+                double random);
 
 // The host that held the delivery died: nobody saw the attempt's end.
 Decision decide_lost(const Contract& contract, const Progress& progress);

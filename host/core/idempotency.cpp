@@ -12,7 +12,8 @@ bool is_plain(std::string_view reference) {
   const auto plain = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
   };
-  return !reference.empty() && reference.size() <= 64 && !reference.starts_with("wb_") && std::all_of(reference.begin(), reference.end(), plain);
+  return !reference.empty() && reference.size() <= 64 && !reference.starts_with("wb_") &&
+         std::all_of(reference.begin(), reference.end(), plain);
 }
 
 }  // namespace
@@ -36,7 +37,8 @@ std::string to_hex(std::string_view bytes) {
 }
 
 std::string idempotency_key(OrgId org, std::string_view kind, std::string_view client_reference, int action_order) {
-  if (org == kDefaultOrg && kind == "intent" && action_order == 1 && is_plain(client_reference)) return std::string(client_reference);
+  if (org == kDefaultOrg && kind == "intent" && action_order == 1 && is_plain(client_reference))
+    return std::string(client_reference);
   std::string all = std::to_string(org.value);
   all.append(":").append(kind).append(":").append(std::to_string(action_order)).append(":").append(client_reference);
   return "wb_" + to_hex(as_view(sha256(all)).substr(0, 16));

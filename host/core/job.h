@@ -49,8 +49,8 @@ struct Finished {
   Job job;  // attempted ones come back without payload and context
   How how = How::attempted;
   std::optional<Outcome> outcome;
-  Timestamp started_at;   // attempted: the call of the sender, database clock
-  Timestamp finished_at;  // database clock
+  Timestamp started_at;              // attempted: the call of the sender, database clock
+  Timestamp finished_at;             // database clock
   std::optional<Millis> not_before;  // unattempted: rest this long before it may be claimed again
 };
 

@@ -10,7 +10,7 @@ Millis wait_after(const RetryTiming& timing, std::uint32_t attempts, std::option
   constexpr Millis kDay = std::chrono::hours(24);
   double wait = static_cast<double>(timing.delay.count());
   if (timing.kind == RetryTiming::Kind::exponential && attempts > 1) wait *= std::pow(timing.factor, attempts - 1);
-  if (std::isnan(wait)) wait = 0;  // no delay, times an infinite power
+  if (std::isnan(wait)) wait = 0;                                        // no delay, times an infinite power
   wait = std::min(wait, static_cast<double>(timing.max_delay.count()));  // also tames an infinite power
   wait *= timing.jitter_low + (timing.jitter_high - timing.jitter_low) * random;
   const Millis own{std::llround(std::clamp(wait, 0.0, static_cast<double>(timing.max_delay.count())))};

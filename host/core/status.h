@@ -10,11 +10,11 @@ namespace waybill {
 
 enum class Status : std::uint8_t { waiting, open, due, claimed, accepted, rejected, exhausted, deferred, cancelled };
 enum class Event : std::uint8_t {
-  ready,      // its turn has come
-  claim,      // a host took it, to attempt it now
-  release,    // the host gives it back unattempted
-  retry,      // the attempt ended without an end, and the contract allows another
-  lease_lost, // the host that held it is gone
+  ready,       // its turn has come
+  claim,       // a host took it, to attempt it now
+  release,     // the host gives it back unattempted
+  retry,       // the attempt ended without an end, and the contract allows another
+  lease_lost,  // the host that held it is gone
   accept,
   reject,
   exhaust,
@@ -30,18 +30,12 @@ struct Transition {
 
 inline constexpr std::array kTransitions{
     // from                   on                  to
-    Transition{Status::waiting, Event::ready, Status::due},
-    Transition{Status::waiting, Event::cancel, Status::cancelled},
-    Transition{Status::open, Event::ready, Status::due},
-    Transition{Status::open, Event::cancel, Status::cancelled},
-    Transition{Status::due, Event::claim, Status::claimed},
-    Transition{Status::due, Event::cancel, Status::cancelled},
-    Transition{Status::claimed, Event::release, Status::due},
-    Transition{Status::claimed, Event::retry, Status::due},
-    Transition{Status::claimed, Event::lease_lost, Status::due},
-    Transition{Status::claimed, Event::accept, Status::accepted},
-    Transition{Status::claimed, Event::reject, Status::rejected},
-    Transition{Status::claimed, Event::exhaust, Status::exhausted},
+    Transition{Status::waiting, Event::ready, Status::due},       Transition{Status::waiting, Event::cancel, Status::cancelled},
+    Transition{Status::open, Event::ready, Status::due},          Transition{Status::open, Event::cancel, Status::cancelled},
+    Transition{Status::due, Event::claim, Status::claimed},       Transition{Status::due, Event::cancel, Status::cancelled},
+    Transition{Status::claimed, Event::release, Status::due},     Transition{Status::claimed, Event::retry, Status::due},
+    Transition{Status::claimed, Event::lease_lost, Status::due},  Transition{Status::claimed, Event::accept, Status::accepted},
+    Transition{Status::claimed, Event::reject, Status::rejected}, Transition{Status::claimed, Event::exhaust, Status::exhausted},
     Transition{Status::claimed, Event::defer, Status::deferred},
 };
 

@@ -14,11 +14,14 @@ std::string key_of(const NewSubmission& item) {
   return key;
 }
 
-bool same_content(const NewSubmission& a, const NewSubmission& b) { return a.target == b.target && a.payload_hash == b.payload_hash; }
+bool same_content(const NewSubmission& a, const NewSubmission& b) {
+  return a.target == b.target && a.payload_hash == b.payload_hash;
+}
 
 }  // namespace
 
-Intake::Intake(std::vector<std::unique_ptr<IntakeStore>> stores, const Clock& clock, IntakeSettings settings, std::function<void()> on_new, Log& log)
+Intake::Intake(std::vector<std::unique_ptr<IntakeStore>> stores, const Clock& clock, IntakeSettings settings,
+               std::function<void()> on_new, Log& log)
     : clock_(clock), settings_(settings), on_new_(std::move(on_new)), log_(log), stores_(std::move(stores)) {
   for (auto& store : stores_) threads_.emplace_back([this, &store = *store](std::stop_token stop) { run(stop, store); });
 }
@@ -74,7 +77,8 @@ void Intake::carry_in(std::stop_token stop, IntakeStore& store, RouteCache& rout
   auto failed = find_routes(store, routes, group);
   if (failed) {
     std::map<Shard, std::vector<Waiting>> by_shard;
-    for (auto& waiting : group) by_shard[shard_for(waiting.item.org, waiting.item.client_ref, settings_.shards)].push_back(std::move(waiting));
+    for (auto& waiting : group)
+      by_shard[shard_for(waiting.item.org, waiting.item.client_ref, settings_.shards)].push_back(std::move(waiting));
     for (auto& [shard, part] : by_shard) {
       const auto stored = submit_shard(store, shard, std::move(part));
       if (!stored) failed = stored;
@@ -112,7 +116,7 @@ Result<void> Intake::find_routes(IntakeStore& store, RouteCache& routes, std::ve
 Result<void> Intake::submit_shard(IntakeStore& store, Shard shard, std::vector<Waiting> group) {
   // One of each key leads; the others follow it and share its answer.
   std::unordered_map<std::string, std::size_t> leader_of;
-  std::vector<std::size_t> leaders;                        // into group
+  std::vector<std::size_t> leaders;                          // into group
   std::vector<std::pair<std::size_t, std::size_t>> follows;  // into group, into leaders
   for (std::size_t i = 0; i < group.size(); ++i) {
     const auto [at, first] = leader_of.emplace(key_of(group[i].item), leaders.size());

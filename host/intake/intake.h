@@ -41,7 +41,8 @@ class Intake {
   using Answer = std::function<void(Result<Submitted>)>;
 
   // One thread per store. `on_new` is called after each commit that stored something.
-  Intake(std::vector<std::unique_ptr<IntakeStore>> stores, const Clock& clock, IntakeSettings settings, std::function<void()> on_new, Log& log);
+  Intake(std::vector<std::unique_ptr<IntakeStore>> stores, const Clock& clock, IntakeSettings settings,
+         std::function<void()> on_new, Log& log);
   ~Intake();
 
   void submit(NewIntent intent, Answer answer);

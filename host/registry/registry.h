@@ -27,7 +27,8 @@ class Registry {
 
 // Reads and checks `folder`/targets.json. All problems are found, not only the first. With `absent`, a target whose action type
 // no loaded plugin has is only told there: it is taken as far as it can be checked without its plugin.
-tl::expected<Registry, Problems> load_registry(const std::filesystem::path& folder, const ActionTypes& types, Problems* absent = nullptr);
+tl::expected<Registry, Problems> load_registry(const std::filesystem::path& folder, const ActionTypes& types,
+                                               Problems* absent = nullptr);
 
 // The registry in use. A reload swaps in a good one whole, or keeps the old. Safe from any thread.
 class LiveRegistry {

@@ -16,7 +16,7 @@ inline constexpr std::int64_t kMostAcceptanceSeconds = 31'536'000;  // a year
 inline constexpr std::int64_t kMostAttempts = 1000;
 
 // Problems name `file`. All are found, as far as the text is JSON. `absent` as for load_registry.
-tl::expected<std::vector<Contract>, Problems> read_targets(std::string_view text, const std::string& file, const ActionTypes& types,
-                                                           Problems* absent = nullptr);
+tl::expected<std::vector<Contract>, Problems> read_targets(std::string_view text, const std::string& file,
+                                                           const ActionTypes& types, Problems* absent = nullptr);
 
 }  // namespace waybill

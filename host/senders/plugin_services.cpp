@@ -1,8 +1,8 @@
 // What a sender's strand does for its plugin between calls: HTTP requests and timers, each belonging to an open call.
 #include <algorithm>
 
-#include "senders/plugin_sender.h"
 #include "core/utf8.h"
+#include "senders/plugin_sender.h"
 #include "senders/plugin_text.h"
 
 namespace waybill {

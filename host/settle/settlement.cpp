@@ -15,7 +15,9 @@ AttemptRecord record_of(const Finished& finished) {
                        .code = outcome.code,
                        .provider_ref = outcome.provider_ref};
   switch (outcome.verdict) {
-    case Verdict::accepted: record.outcome = "accepted"; break;
+    case Verdict::accepted:
+      record.outcome = "accepted";
+      break;
     case Verdict::rejected:
       record.outcome = "rejected";
       record.reason = outcome.reason;
@@ -107,15 +109,20 @@ Settlement settlement_of(const LostClaim& lost, const Contract& contract, Timest
                .maybe_sent = true,
                .trigger = std::string(to_string(Event::lease_lost)),
                .actor = actor};
-  s.attempt = AttemptRecord{.number = lost.attempt_count + 1,
-                            .started = lost.claimed_at,
-                            .finished = std::nullopt,
-                            .outcome = "unknown",
-                            .reason = {},
-                            .error = "host " + std::to_string(lost.host.value) + " was lost during this attempt; nobody saw its end",
-                            .code = 0,
-                            .provider_ref = {}};
-  apply(decide_lost(contract, {.attempts = s.attempt_count - losses, .lease_lost = losses, .maybe_sent_before = true, .created = lost.created, .now = now}),
+  s.attempt =
+      AttemptRecord{.number = lost.attempt_count + 1,
+                    .started = lost.claimed_at,
+                    .finished = std::nullopt,
+                    .outcome = "unknown",
+                    .reason = {},
+                    .error = "host " + std::to_string(lost.host.value) + " was lost during this attempt; nobody saw its end",
+                    .code = 0,
+                    .provider_ref = {}};
+  apply(decide_lost(contract, {.attempts = s.attempt_count - losses,
+                               .lease_lost = losses,
+                               .maybe_sent_before = true,
+                               .created = lost.created,
+                               .now = now}),
         now, s);
   return s;
 }

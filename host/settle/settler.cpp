@@ -10,8 +10,14 @@ namespace waybill {
 
 Settler::Settler(SettleStore& store, const Clock& clock, SettlerSettings settings, std::function<std::size_t()> all_out,
                  std::function<void(const Written&)> written, Log& log, Metrics& metrics)
-    : store_(store), clock_(clock), settings_(std::move(settings)), all_out_(std::move(all_out)), written_(std::move(written)), log_(log),
-      metrics_(metrics), thread_([this](std::stop_token stop) { run(stop); }) {}
+    : store_(store),
+      clock_(clock),
+      settings_(std::move(settings)),
+      all_out_(std::move(all_out)),
+      written_(std::move(written)),
+      log_(log),
+      metrics_(metrics),
+      thread_([this](std::stop_token stop) { run(stop); }) {}
 
 Settler::~Settler() { stop(Millis{0}); }
 
@@ -69,7 +75,8 @@ void Settler::write(std::stop_token stop, const std::vector<Finished>& batch) {
   for (const auto& [shard, part] : shards) {
     for (bool again = false; !write_shard(shard, part, again); again = true) {
       if (!give_up(stop)) continue;
-      log_.error("settle.given_up", {{"deliveries", part.size()}, {"remedy", "their leases run out and another host takes them over"}});
+      log_.error("settle.given_up",
+                 {{"deliveries", part.size()}, {"remedy", "their leases run out and another host takes them over"}});
       break;
     }
   }
@@ -85,7 +92,8 @@ bool Settler::write_shard(Shard shard, const std::vector<const Finished*>& part,
   std::uniform_real_distribution<double> uniform(0.0, 1.0);
   std::vector<Settlement> settlements;
   settlements.reserve(part.size());
-  for (const Finished* finished : part) settlements.push_back(settlement_of(*finished, timing_of(*finished), uniform(random_), settings_.actor));
+  for (const Finished* finished : part)
+    settlements.push_back(settlement_of(*finished, timing_of(*finished), uniform(random_), settings_.actor));
   auto held = store_.settle(shard, settlements);
   if (!held && held.error().kind == Error::Kind::bug && part.size() > 1) {  // one of them cannot be written: each on its own
     bool all = true;
@@ -93,7 +101,8 @@ bool Settler::write_shard(Shard shard, const std::vector<const Finished*>& part,
     return all;
   }
   if (!held && held.error().kind == Error::Kind::bug) {
-    log_.error("settle.refused_by_database", {{"delivery", part.front()->job.delivery.value}, {"error", held.error().what},
+    log_.error("settle.refused_by_database", {{"delivery", part.front()->job.delivery.value},
+                                              {"error", held.error().what},
                                               {"remedy", "its lease runs out and it is tried again"}});
     return true;
   }

@@ -20,7 +20,7 @@
 namespace waybill {
 
 struct SettlerSettings {
-  std::string actor;  // the host's name, for the audit
+  std::string actor;                         // the host's name, for the audit
   std::map<std::string, RetryTiming> retry;  // by action type; "default" is always there
   Millis target_rest{30'000};
   std::size_t batch = 1000;

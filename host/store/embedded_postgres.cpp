@@ -33,7 +33,9 @@ struct ServerUser {
 Result<ServerUser> server_user() {
   if (geteuid() != 0) return ServerUser{};
   const passwd* entry = getpwnam("postgres");
-  if (!entry) return fail(Error::Kind::invalid, "database.embedded: run as root this needs a user postgres, and there is none; install the package postgresql");
+  if (!entry)
+    return fail(Error::Kind::invalid,
+                "database.embedded: run as root this needs a user postgres, and there is none; install the package postgresql");
   return ServerUser{true, entry->pw_uid, entry->pw_gid};
 }
 
@@ -69,7 +71,8 @@ std::string last_lines(const fs::path& file) {
   std::string line, text;
   std::vector<std::string> lines;
   while (std::getline(in, line)) lines.push_back(line);
-  for (std::size_t i = lines.size() > 5 ? lines.size() - 5 : 0; i < lines.size(); ++i) text += (text.empty() ? "" : " | ") + lines[i];
+  for (std::size_t i = lines.size() > 5 ? lines.size() - 5 : 0; i < lines.size(); ++i)
+    text += (text.empty() ? "" : " | ") + lines[i];
   return text;
 }
 
@@ -88,9 +91,10 @@ Result<fs::path> find_programs(const fs::path& data) {
   }
   for (const auto& folder : candidates)
     if (access((folder / "pg_ctl").c_str(), X_OK) == 0 && access((folder / "initdb").c_str(), X_OK) == 0) return folder;
-  return fail(Error::Kind::invalid, version.empty() ? "database.embedded: no PostgreSQL server is installed; install the package postgresql"
-                                                    : "database.embedded: " + data.string() + " was made by PostgreSQL " + version +
-                                                          ", which is not installed; install the package postgresql-" + version);
+  return fail(Error::Kind::invalid, version.empty()
+                                        ? "database.embedded: no PostgreSQL server is installed; install the package postgresql"
+                                        : "database.embedded: " + data.string() + " was made by PostgreSQL " + version +
+                                              ", which is not installed; install the package postgresql-" + version);
 }
 
 Result<void> make_folder(const fs::path& folder, const ServerUser& user) {
@@ -99,10 +103,12 @@ Result<void> make_folder(const fs::path& folder, const ServerUser& user) {
   if (error) return fail(Error::Kind::invalid, "database.embedded: cannot make " + folder.string() + ": " + error.message());
   if (!user.other) return {};
   if (chown(folder.c_str(), user.uid, user.gid) != 0)
-    return fail(Error::Kind::invalid, "database.embedded: cannot give " + folder.string() + " to user postgres: " + std::strerror(errno));
+    return fail(Error::Kind::invalid,
+                "database.embedded: cannot give " + folder.string() + " to user postgres: " + std::strerror(errno));
   if (run(user, {"/usr/bin/test", "-w", folder.string()}, "/dev/null") != 0)
-    return fail(Error::Kind::invalid, "database.embedded: user postgres, who has to run the server because we are root, cannot reach " + folder.string() +
-                                          "; choose a folder whose parents others may enter, such as one under /var/lib");
+    return fail(Error::Kind::invalid,
+                "database.embedded: user postgres, who has to run the server because we are root, cannot reach " +
+                    folder.string() + "; choose a folder whose parents others may enter, such as one under /var/lib");
   return {};
 }
 
@@ -115,7 +121,8 @@ Result<fs::path> socket_folder(const fs::path& folder, const ServerUser& user) {
   struct stat facts {};
   const uid_t owner = user.other ? user.uid : geteuid();
   if (lstat(place.c_str(), &facts) != 0 || !S_ISDIR(facts.st_mode) || facts.st_uid != owner || (facts.st_mode & 077) != 0)
-    return fail(Error::Kind::invalid, "database.embedded: " + place.string() + ", meant for the sockets of " + folder.string() + ", belongs to somebody else");
+    return fail(Error::Kind::invalid, "database.embedded: " + place.string() + ", meant for the sockets of " + folder.string() +
+                                          ", belongs to somebody else");
   return place;
 }
 
@@ -125,11 +132,13 @@ Result<void> make_cluster(const fs::path& folder, const fs::path& programs, cons
   if (fs::exists(data / "PG_VERSION")) return {};
   std::error_code error;
   fs::remove_all(fresh, error);
-  const std::vector<std::string> initdb{programs / "initdb", "-D", fresh, "-U", "waybill", "--auth=trust", "-E", "UTF8", "--locale=C"};
+  const std::vector<std::string> initdb{programs / "initdb", "-D", fresh,  "-U",        "waybill",
+                                        "--auth=trust",      "-E", "UTF8", "--locale=C"};
   if (run(user, initdb, log) != 0) return fail(Error::Kind::unavailable, "database.embedded: initdb failed: " + last_lines(log));
-  std::ofstream(fresh / "postgresql.conf", std::ios::app) << "\n# Set by waybill when it made this cluster\nlisten_addresses = ''\nunix_socket_directories = '"
-                                                          << sockets.string() << "'\nunix_socket_permissions = 0700\nmax_connections = 100\n"
-                                                          << "shared_buffers = 256MB\nmax_wal_size = 4GB\n";
+  std::ofstream(fresh / "postgresql.conf", std::ios::app)
+      << "\n# Set by waybill when it made this cluster\nlisten_addresses = ''\nunix_socket_directories = '" << sockets.string()
+      << "'\nunix_socket_permissions = 0700\nmax_connections = 100\n"
+      << "shared_buffers = 256MB\nmax_wal_size = 4GB\n";
   fs::rename(fresh, data, error);
   if (error) return fail(Error::Kind::unavailable, "database.embedded: cannot finish " + data.string() + ": " + error.message());
   return {};
@@ -173,11 +182,12 @@ Result<std::unique_ptr<EmbeddedPostgres>> EmbeddedPostgres::start(const fs::path
     std::error_code ignored;
     fs::remove(control_log, ignored);
     if (run(*user, {*programs / "pg_ctl", "start", "-w", "-t", "120", "-s", "-D", data, "-l", server_log}, control_log) != 0)
-      return fail(Error::Kind::unavailable, "database.embedded: the server does not start: " + last_lines(control_log) + " | " + last_lines(server_log));
+      return fail(Error::Kind::unavailable,
+                  "database.embedded: the server does not start: " + last_lines(control_log) + " | " + last_lines(server_log));
     log.info("database.embedded.started", {{"folder", folder.string()}});
   }
-  return std::unique_ptr<EmbeddedPostgres>(
-      new EmbeddedPostgres(folder, *programs, "host=" + sockets->string() + " user=waybill dbname=postgres", std::move(*use), log));
+  return std::unique_ptr<EmbeddedPostgres>(new EmbeddedPostgres(
+      folder, *programs, "host=" + sockets->string() + " user=waybill dbname=postgres", std::move(*use), log));
 }
 
 EmbeddedPostgres::EmbeddedPostgres(fs::path folder, fs::path programs, std::string url, Lock use, Log& log)

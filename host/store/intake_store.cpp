@@ -8,8 +8,8 @@ namespace waybill {
 namespace {
 
 constexpr Statement kFindRoute{"find_route", "SELECT route_id FROM contract_snapshots WHERE org_id = $1 AND hash = $2"};
-constexpr Statement kMakeRoute{"make_route",
-                               "INSERT INTO contract_snapshots (org_id, hash, contract) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING"};
+constexpr Statement kMakeRoute{
+    "make_route", "INSERT INTO contract_snapshots (org_id, hash, contract) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING"};
 
 constexpr Statement kSubmit{"submit", R"(
   WITH item AS MATERIALIZED (
@@ -67,7 +67,8 @@ class PgIntakeStore final : public IntakeStore {
     if (!fresh) return tl::unexpected(fresh.error());
     std::vector<Submitted> answers(items.size());
     std::unordered_map<std::string, std::size_t> place;
-    for (std::size_t i = 0; i < items.size(); ++i) place.emplace(key_of(items[i].org.value, items[i].kind, items[i].client_ref), i);
+    for (std::size_t i = 0; i < items.size(); ++i)
+      place.emplace(key_of(items[i].org.value, items[i].kind, items[i].client_ref), i);
     for (std::size_t row = 0; row < fresh->size(); ++row) {
       const auto at = place.find(key_of(fresh->number(row, 1), fresh->text(row, 2), fresh->text(row, 3)));
       const NewSubmission& item = items[at->second];
@@ -100,13 +101,13 @@ class PgIntakeStore final : public IntakeStore {
       payload.add(item.payload);
       hash.add(bytea(as_view(item.payload_hash)));
     }
-    return link_.run(kSubmit, {std::to_string(shard), org.take(), kind.take(), pipeline.take(), state.take(), client_ref.take(), target.take(),
-                               action_type.take(), route.take(), payload.take(), hash.take()});
+    return link_.run(kSubmit, {std::to_string(shard), org.take(), kind.take(), pipeline.take(), state.take(), client_ref.take(),
+                               target.take(), action_type.take(), route.take(), payload.take(), hash.take()});
   }
 
   // What was not inserted is there already: the same submission again, or another one under its key.
-  Result<void> compare_with_existing(Shard shard, std::span<const NewSubmission> items, const std::unordered_map<std::string, std::size_t>& place,
-                                     std::vector<Submitted>& answers) {
+  Result<void> compare_with_existing(Shard shard, std::span<const NewSubmission> items,
+                                     const std::unordered_map<std::string, std::size_t>& place, std::vector<Submitted>& answers) {
     ArrayText org, kind, client_ref;
     for (const auto& [key, i] : place) {
       org.add(items[i].org.value);
@@ -130,6 +131,8 @@ class PgIntakeStore final : public IntakeStore {
 
 }  // namespace
 
-std::unique_ptr<IntakeStore> make_intake_store(const DatabaseAddress& address) { return std::make_unique<PgIntakeStore>(address); }
+std::unique_ptr<IntakeStore> make_intake_store(const DatabaseAddress& address) {
+  return std::make_unique<PgIntakeStore>(address);
+}
 
 }  // namespace waybill

@@ -34,8 +34,8 @@ int newest() { return migrations().back().version; }
 
 Result<void> refuse_newer(int version, const std::string& schema) {
   if (version <= newest()) return {};
-  return fail(Error::Kind::invalid, "schema \"" + schema + "\" is at version " + std::to_string(version) + ", this program knows " +
-                                        std::to_string(newest()) + ": run a newer waybill");
+  return fail(Error::Kind::invalid, "schema \"" + schema + "\" is at version " + std::to_string(version) +
+                                        ", this program knows " + std::to_string(newest()) + ": run a newer waybill");
 }
 
 }  // namespace
@@ -53,11 +53,13 @@ Result<std::vector<std::string>> migrate(const DatabaseAddress& address) {
   auto connection = Connection::open(address, "migrate");
   if (!connection) return tl::unexpected(connection.error());
   // Held until this session ends; a second process waits here and then finds nothing to do.
-  if (auto locked = connection->script("SELECT pg_advisory_lock(hashtext(" + literal("waybill-migrate:" + address.schema) + "))"); !locked)
+  if (auto locked = connection->script("SELECT pg_advisory_lock(hashtext(" + literal("waybill-migrate:" + address.schema) + "))");
+      !locked)
     return tl::unexpected(locked.error());
-  if (auto made = connection->script("CREATE SCHEMA IF NOT EXISTS " + quoted(address.schema) +
-                                     "; CREATE TABLE IF NOT EXISTS schema_migrations (version integer PRIMARY KEY, name text NOT NULL,"
-                                     " applied_at timestamptz NOT NULL DEFAULT now())");
+  if (auto made =
+          connection->script("CREATE SCHEMA IF NOT EXISTS " + quoted(address.schema) +
+                             "; CREATE TABLE IF NOT EXISTS schema_migrations (version integer PRIMARY KEY, name text NOT NULL,"
+                             " applied_at timestamptz NOT NULL DEFAULT now())");
       !made)
     return tl::unexpected(made.error());
   auto version = version_of(*connection);
@@ -66,8 +68,8 @@ Result<std::vector<std::string>> migrate(const DatabaseAddress& address) {
   std::vector<std::string> applied;
   for (const Migration& m : migrations()) {
     if (m.version <= *version) continue;
-    auto done = connection->script(std::string(m.sql) + "\n;INSERT INTO schema_migrations (version, name) VALUES (" + std::to_string(m.version) +
-                                   ", " + literal(m.name) + ")");
+    auto done = connection->script(std::string(m.sql) + "\n;INSERT INTO schema_migrations (version, name) VALUES (" +
+                                   std::to_string(m.version) + ", " + literal(m.name) + ")");
     if (!done) return fail(done.error().kind, std::string("migration ") + m.name + ": " + done.error().what);
     applied.emplace_back(m.name);
   }

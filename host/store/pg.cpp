@@ -140,13 +140,15 @@ struct Connection::Session {
   Result<Rows> guarded(std::string_view what, Work work) {
     try {
       Rows rows = work();
-      if (sync_watch.take()) return fail(Error::Kind::unavailable, std::string(what) + ": committed here, but not on the synchronous standby");
+      if (sync_watch.take())
+        return fail(Error::Kind::unavailable, std::string(what) + ": committed here, but not on the synchronous standby");
       return rows;
     } catch (const pqxx::broken_connection& e) {
       return fail(Error::Kind::unavailable, std::string(what) + ": the database connection is lost: " + e.what());
     } catch (const pqxx::sql_error& e) {
       const bool temporary = may_pass(e.sqlstate()) || !connection.is_open();
-      return fail(temporary ? Error::Kind::unavailable : Error::Kind::bug, std::string(what) + ": " + e.what() + " [" + e.sqlstate() + "]");
+      return fail(temporary ? Error::Kind::unavailable : Error::Kind::bug,
+                  std::string(what) + ": " + e.what() + " [" + e.sqlstate() + "]");
     } catch (const std::exception& e) {
       return fail(connection.is_open() ? Error::Kind::bug : Error::Kind::unavailable, std::string(what) + ": " + e.what());
     }
@@ -163,9 +165,10 @@ Result<Connection> Connection::open(const DatabaseAddress& address, std::string_
   try {
     Connection opened(std::make_unique<Session>(with_defaults(address.url, purpose)));
     // Plans must not depend on what the tables held when the first one was made: index scans, planned once.
-    auto set = opened.script("SET search_path TO " + quoted_identifier(address.schema) +
-                             "; SET TimeZone TO 'UTC'; SET jit TO off; SET plan_cache_mode TO force_generic_plan; SET enable_seqscan TO off;"
-                             " SET client_min_messages TO warning; SET client_encoding TO 'UTF8'");
+    auto set = opened.script(
+        "SET search_path TO " + quoted_identifier(address.schema) +
+        "; SET TimeZone TO 'UTC'; SET jit TO off; SET plan_cache_mode TO force_generic_plan; SET enable_seqscan TO off;"
+        " SET client_min_messages TO warning; SET client_encoding TO 'UTF8'");
     if (!set) return tl::unexpected(set.error());
     return opened;
   } catch (const std::exception& e) {

@@ -4,7 +4,8 @@
 
 namespace waybill {
 namespace {
-constexpr Statement kNewId{"new_host_id", "SELECT nextval(pg_get_serial_sequence(quote_ident(current_schema()) || '.hosts', 'host_id'))"};
+constexpr Statement kNewId{"new_host_id",
+                           "SELECT nextval(pg_get_serial_sequence(quote_ident(current_schema()) || '.hosts', 'host_id'))"};
 constexpr Statement kLock{"host_lock", "SELECT pg_try_advisory_lock(hashtext('waybill:' || current_schema()), $1)"};
 constexpr Statement kRegister{"host_register", "INSERT INTO hosts (host_id, name) OVERRIDING SYSTEM VALUE VALUES ($1, $2)"};
 constexpr Statement kStillThere{"host_there", "SELECT 1 FROM hosts WHERE host_id = $1"};

@@ -50,7 +50,8 @@ class PgQueueStore final : public QueueStore {
     if (!rests) return tl::unexpected(rests.error());
     DueRoutes due{.now = rows->time(0, 0), .routes = {}, .rests = {}};
     for (std::size_t row = 0; row < rests->size(); ++row)
-      due.rests.push_back({{rests->number(row, 0)}, std::string(rests->text(row, 1)), rests->time(row, 2), std::string(rests->text(row, 3))});
+      due.rests.push_back(
+          {{rests->number(row, 0)}, std::string(rests->text(row, 1)), rests->time(row, 2), std::string(rests->text(row, 3))});
     for (std::size_t row = 0; row < rows->size(); ++row)
       if (!rows->is_null(row, 1)) due.routes.push_back({{rows->number(row, 1)}, rows->time(row, 2)});
     return due;
@@ -64,8 +65,8 @@ class PgQueueStore final : public QueueStore {
       after.add(share.after.micros);
       after_id.add(share.after_id.value);
     }
-    auto rows = link_.run(kClaim, {std::to_string(shard), std::to_string(token.value), std::to_string(host.value), std::to_string(lease.count()),
-                                   route.take(), most.take(), after.take(), after_id.take()});
+    auto rows = link_.run(kClaim, {std::to_string(shard), std::to_string(token.value), std::to_string(host.value),
+                                   std::to_string(lease.count()), route.take(), most.take(), after.take(), after_id.take()});
     if (!rows) return tl::unexpected(rows.error());
     Claimed claimed;
     claimed.rows.reserve(rows->size());

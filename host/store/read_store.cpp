@@ -8,8 +8,9 @@ namespace {
 #define WAYBILL_SUBMISSION_COLUMNS \
   "s.id, s.org_id, s.client_ref, s.target, s.state, coalesce(s.reason, ''), micros(s.created_at), micros(s.completed_at)"
 
-constexpr Statement kFind{"find_submission", "SELECT " WAYBILL_SUBMISSION_COLUMNS
-                                             " FROM submissions s WHERE s.shard = $1 AND s.org_id = $2 AND s.kind = $3 AND s.client_ref = $4"};
+constexpr Statement kFind{"find_submission",
+                          "SELECT " WAYBILL_SUBMISSION_COLUMNS
+                          " FROM submissions s WHERE s.shard = $1 AND s.org_id = $2 AND s.kind = $3 AND s.client_ref = $4"};
 
 // One statement, so that the state and the attempts are of one moment.
 constexpr Statement kHistory{"history", "SELECT " WAYBILL_SUBMISSION_COLUMNS R"(,
@@ -75,10 +76,13 @@ class PgReadStore final : public ReadStore {
     if (!known) return tl::unexpected(known.error());
     if (!*known) return std::nullopt;
     const SubmissionView& submission = (*known)->submission;
-    auto rows = link_.read(kStandings, {std::to_string(shard_of(submission.id)), std::to_string(org.value), std::to_string(submission.id.value),
-                                       submission.target});
+    auto rows = link_.read(kStandings, {std::to_string(shard_of(submission.id)), std::to_string(org.value),
+                                        std::to_string(submission.id.value), submission.target});
     if (!rows) return tl::unexpected(rows.error());
-    Explanation explanation{.history = std::move(**known), .now = rows->time(0, 0), .standings = {}, .hosts = static_cast<std::uint64_t>(rows->number(0, 14))};
+    Explanation explanation{.history = std::move(**known),
+                            .now = rows->time(0, 0),
+                            .standings = {},
+                            .hosts = static_cast<std::uint64_t>(rows->number(0, 14))};
     for (std::size_t row = 0; row < rows->size(); ++row) {
       if (rows->is_null(row, 1)) continue;
       const std::string target = explanation.history.submission.target;
@@ -118,7 +122,8 @@ class PgReadStore final : public ReadStore {
     auto rows = link_.read(kHosts);
     if (!rows) return tl::unexpected(rows.error());
     std::vector<HostView> hosts;
-    for (std::size_t row = 0; row < rows->size(); ++row) hosts.push_back({{rows->number(row, 0)}, std::string(rows->text(row, 1))});
+    for (std::size_t row = 0; row < rows->size(); ++row)
+      hosts.push_back({{rows->number(row, 0)}, std::string(rows->text(row, 1))});
     return hosts;
   }
 
@@ -130,7 +135,8 @@ class PgReadStore final : public ReadStore {
 
  private:
   Parameters key(OrgId org, std::string_view kind, std::string_view client_ref) const {
-    return {std::to_string(shard_for(org, client_ref, shards_)), std::to_string(org.value), std::string(kind), std::string(client_ref)};
+    return {std::to_string(shard_for(org, client_ref, shards_)), std::to_string(org.value), std::string(kind),
+            std::string(client_ref)};
   }
 
   Link link_;
@@ -139,6 +145,8 @@ class PgReadStore final : public ReadStore {
 
 }  // namespace
 
-std::unique_ptr<ReadStore> make_read_store(const DatabaseAddress& address, int shards) { return std::make_unique<PgReadStore>(address, shards); }
+std::unique_ptr<ReadStore> make_read_store(const DatabaseAddress& address, int shards) {
+  return std::make_unique<PgReadStore>(address, shards);
+}
 
 }  // namespace waybill

@@ -73,10 +73,31 @@ class Columns {
   }
 
   Parameters take() {
-    return {shard_,          delivery_.take(), token_.take(),   status_.take(),  due_.take(),        attempts_.take(),
-            losses_.take(),  doubt_.take(),    reason_.take(),  result_.take(),  ended_.take(),      number_.take(),
-            started_.take(), finished_.take(), outcome_.take(), outcome_reason_.take(), error_.take(), code_.take(),
-            provider_ref_.take(), state_.take(), from_state_.take(), action_.take(), trigger_.take(), actor_.take(), metadata_.take()};
+    return {shard_,
+            delivery_.take(),
+            token_.take(),
+            status_.take(),
+            due_.take(),
+            attempts_.take(),
+            losses_.take(),
+            doubt_.take(),
+            reason_.take(),
+            result_.take(),
+            ended_.take(),
+            number_.take(),
+            started_.take(),
+            finished_.take(),
+            outcome_.take(),
+            outcome_reason_.take(),
+            error_.take(),
+            code_.take(),
+            provider_ref_.take(),
+            state_.take(),
+            from_state_.take(),
+            action_.take(),
+            trigger_.take(),
+            actor_.take(),
+            metadata_.take()};
   }
 
  private:
@@ -84,7 +105,8 @@ class Columns {
 
   void add_attempt(const std::optional<AttemptRecord>& a) {
     if (!a) {
-      for (ArrayText* column : {&number_, &started_, &finished_, &outcome_, &outcome_reason_, &error_, &code_, &provider_ref_}) column->add_null();
+      for (ArrayText* column : {&number_, &started_, &finished_, &outcome_, &outcome_reason_, &error_, &code_, &provider_ref_})
+        column->add_null();
       return;
     }
     number_.add(a->number);
@@ -136,6 +158,8 @@ class PgSettleStore final : public SettleStore {
 
 }  // namespace
 
-std::unique_ptr<SettleStore> make_settle_store(const DatabaseAddress& address) { return std::make_unique<PgSettleStore>(address); }
+std::unique_ptr<SettleStore> make_settle_store(const DatabaseAddress& address) {
+  return std::make_unique<PgSettleStore>(address);
+}
 
 }  // namespace waybill

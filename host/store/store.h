@@ -80,8 +80,8 @@ struct DueRoutes {
 
 struct RouteShare {
   RouteId route;
-  std::size_t count;     // take at most so many
-  Timestamp after;       // take only what lies behind this place in the order of (due, delivery)
+  std::size_t count;  // take at most so many
+  Timestamp after;    // take only what lies behind this place in the order of (due, delivery)
   DeliveryId after_id;
 };
 
@@ -138,14 +138,14 @@ struct AttemptRecord {
 struct Settlement {
   DeliveryId delivery;
   ClaimToken token;
-  Status status;                 // Status::due or an end
-  Timestamp due;                 // when status is due
-  std::uint32_t attempt_count;   // from now on
-  std::uint32_t lease_lost;      // from now on
-  bool maybe_sent;               // from now on
-  std::string reason;            // of the end
-  std::string result;            // JSON, or empty
-  Timestamp ended;               // when status is an end
+  Status status;                // Status::due or an end
+  Timestamp due;                // when status is due
+  std::uint32_t attempt_count;  // from now on
+  std::uint32_t lease_lost;     // from now on
+  bool maybe_sent;              // from now on
+  std::string reason;           // of the end
+  std::string result;           // JSON, or empty
+  Timestamp ended;              // when status is an end
   std::optional<AttemptRecord> attempt;
   std::string submission_state;  // the submission's new and final state; empty: it does not move
   std::string from_state;        // for the audit

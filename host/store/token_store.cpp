@@ -31,7 +31,9 @@ class PgTokenStore final : public TokenStore {
     if (found->size() == 0) return fail(Error::Kind::not_found, "there is no organisation \"" + org + "\"");
     auto made = link_.run(kCreateToken, {std::string(found->text(0, 0)), name, role, bytea(as_view(hash))});
     if (!made) return tl::unexpected(made.error());
-    if (made->size() == 0) return fail(Error::Kind::conflict, "there is a live token \"" + name + "\" already; revoke it first or choose another name");
+    if (made->size() == 0)
+      return fail(Error::Kind::conflict,
+                  "there is a live token \"" + name + "\" already; revoke it first or choose another name");
     return {};
   }
 

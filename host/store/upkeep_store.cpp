@@ -5,13 +5,15 @@ namespace waybill {
 namespace {
 
 constexpr Statement kDeadHosts{
-    "dead_hosts", "SELECT host_id FROM hosts WHERE host_id <> $1 AND pg_try_advisory_lock(hashtext('waybill:' || current_schema()), host_id)"};
+    "dead_hosts",
+    "SELECT host_id FROM hosts WHERE host_id <> $1 AND pg_try_advisory_lock(hashtext('waybill:' || current_schema()), host_id)"};
 constexpr Statement kBury{"bury", R"(
   WITH gone AS (DELETE FROM hosts WHERE host_id = $1)
   SELECT pg_advisory_unlock(hashtext('waybill:' || current_schema()), $1))"};
 
-#define WAYBILL_LOST_COLUMNS \
-  "micros(now()), r.delivery_id, r.claim_token, r.org_id, r.route_id, r.claimed_by, micros(r.claimed_at), micros(s.created_at), " \
+#define WAYBILL_LOST_COLUMNS                                                                                       \
+  "micros(now()), r.delivery_id, r.claim_token, r.org_id, r.route_id, r.claimed_by, micros(r.claimed_at), "        \
+  "micros(s.created_at), "                                                                                         \
   "r.attempt_count, r.lease_lost FROM ready r JOIN submissions s ON s.shard = r.shard AND s.id = r.submission_id " \
   "WHERE r.shard = $1 AND r.status = 'claimed' AND "
 constexpr Statement kLostByHost{"lost_by_host", "SELECT " WAYBILL_LOST_COLUMNS "r.claimed_by = $2 LIMIT $3"};
@@ -49,7 +51,8 @@ class PgUpkeepStore final : public UpkeepStore {
 
   Result<LostClaims> lost_claims(Shard shard, std::optional<HostId> host, std::size_t most) override {
     const std::string shard_text = std::to_string(shard), most_text = std::to_string(most);
-    auto rows = host ? link_.run(kLostByHost, {shard_text, std::to_string(host->value), most_text}) : link_.run(kLostByLease, {shard_text, most_text});
+    auto rows = host ? link_.run(kLostByHost, {shard_text, std::to_string(host->value), most_text})
+                     : link_.run(kLostByLease, {shard_text, most_text});
     if (!rows) return tl::unexpected(rows.error());
     LostClaims lost;
     for (std::size_t row = 0; row < rows->size(); ++row) {
@@ -92,6 +95,8 @@ class PgUpkeepStore final : public UpkeepStore {
 
 }  // namespace
 
-std::unique_ptr<UpkeepStore> make_upkeep_store(const DatabaseAddress& address) { return std::make_unique<PgUpkeepStore>(address); }
+std::unique_ptr<UpkeepStore> make_upkeep_store(const DatabaseAddress& address) {
+  return std::make_unique<PgUpkeepStore>(address);
+}
 
 }  // namespace waybill

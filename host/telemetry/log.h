@@ -16,8 +16,7 @@ struct Field {
   Field(std::string_view k, std::string_view v) : key(k), value(v) {}
   Field(std::string_view k, const char* v) : key(k), value(v) {}
   template <class T>
-    requires std::is_arithmetic_v<T>
-  Field(std::string_view k, T v) : key(k), value(std::to_string(v)) {}
+  requires std::is_arithmetic_v<T> Field(std::string_view k, T v) : key(k), value(std::to_string(v)) {}
 };
 
 // Safe from any thread.

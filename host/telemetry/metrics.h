@@ -16,10 +16,12 @@ class Metrics {
   ~Metrics();
 
   void submission(std::string_view status);  // pending when taken in, then its end: submission_intents_total{status}
-  void attempt(std::string_view action_type, std::string_view outcome, Duration took);  // submission_attempts_total, _attempt_seconds
-  void acceptance(Duration took);            // POST until its commit: submission_acceptance_seconds
+  void attempt(std::string_view action_type, std::string_view outcome,
+               Duration took);                                   // submission_attempts_total, _attempt_seconds
+  void acceptance(Duration took);                                // POST until its commit: submission_acceptance_seconds
   void end_to_end(std::string_view action_type, Duration took);  // creation until the end: submission_end_to_end_seconds
-  void claim_lost(std::string_view why, std::uint64_t count = 1);  // host_died, lease_expired, stale_settle: submission_claims_lost_total
+  void claim_lost(std::string_view why,
+                  std::uint64_t count = 1);  // host_died, lease_expired, stale_settle: submission_claims_lost_total
   void plugin_misbehaved(std::string_view action_type, std::string_view how);  // submission_plugin_misbehaviour_total
   void http_request(std::string_view route, int status);                       // submission_http_requests_total
   void queue_depth(std::string_view status, std::uint64_t count);              // submission_queue_depth{status}

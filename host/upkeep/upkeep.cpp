@@ -14,10 +14,18 @@ constexpr auto kPartitionsEvery = std::chrono::hours(1);
 constexpr auto kAfterOutage = std::chrono::seconds(3);
 }  // namespace
 
-Upkeep::Upkeep(Presence& presence, UpkeepStore& store, QueueStore& queue, SettleStore& settle, const Clock& clock, UpkeepSettings settings,
-               std::function<void()> wake, Log& log, Metrics& metrics)
-    : presence_(presence), store_(store), queue_(queue), settle_(settle), clock_(clock), settings_(std::move(settings)), wake_(std::move(wake)),
-      log_(log), metrics_(metrics), presence_thread_([this](std::stop_token stop) { keep_presence(stop); }),
+Upkeep::Upkeep(Presence& presence, UpkeepStore& store, QueueStore& queue, SettleStore& settle, const Clock& clock,
+               UpkeepSettings settings, std::function<void()> wake, Log& log, Metrics& metrics)
+    : presence_(presence),
+      store_(store),
+      queue_(queue),
+      settle_(settle),
+      clock_(clock),
+      settings_(std::move(settings)),
+      wake_(std::move(wake)),
+      log_(log),
+      metrics_(metrics),
+      presence_thread_([this](std::stop_token stop) { keep_presence(stop); }),
       sweep_thread_([this](std::stop_token stop) { sweep(stop); }) {}
 
 Upkeep::~Upkeep() { stop(); }
@@ -106,7 +114,8 @@ Result<std::size_t> Upkeep::take_back(std::optional<HostId> dead) {
         if (!contract) return tl::unexpected(contract.error());
         settlements.push_back(settlement_of(claim, (*contract)->contract, lost->now, settings_.actor));
         if (settlements.back().reason == "worker_lost")
-          log_.error("dead_letter", {{"delivery", claim.delivery.value}, {"reason", "worker_lost"}, {"hosts_lost", kMostLeasesLost}});
+          log_.error("dead_letter",
+                     {{"delivery", claim.delivery.value}, {"reason", "worker_lost"}, {"hosts_lost", kMostLeasesLost}});
       }
       const auto written = settle_.settle(static_cast<Shard>(shard), settlements);
       if (!written) return tl::unexpected(written.error());

@@ -28,8 +28,8 @@ struct UpkeepSettings {
 class Upkeep {
  public:
   // `wake` is called when rows were put back into the queue.
-  Upkeep(Presence& presence, UpkeepStore& store, QueueStore& queue, SettleStore& settle, const Clock& clock, UpkeepSettings settings,
-         std::function<void()> wake, Log& log, Metrics& metrics);
+  Upkeep(Presence& presence, UpkeepStore& store, QueueStore& queue, SettleStore& settle, const Clock& clock,
+         UpkeepSettings settings, std::function<void()> wake, Log& log, Metrics& metrics);
   ~Upkeep();
 
   std::optional<HostId> host() const;  // none while this host has no presence

@@ -13,14 +13,14 @@
 #define VALUE(name, number) _Static_assert((name) == (number), #name ADVICE)
 #define SAME(type, as) _Static_assert(_Generic((type)0, as : 1, default : 0), #type ADVICE)
 
-_Static_assert(CHAR_BIT == 8 && sizeof(void *) == 8 && sizeof(size_t) == 8 && _Alignof(int64_t) == 8,
+_Static_assert(CHAR_BIT == 8 && sizeof(void*) == 8 && sizeof(size_t) == 8 && _Alignof(int64_t) == 8,
                "ABI v1 is laid out for 64-bit targets");
 VALUE(WB_ABI_MAJOR, 1);
 SAME(wb_verdict, int32_t);
 SAME(wb_reach, int32_t);
 SAME(wb_scope, int32_t);
 SAME(wb_net_error, int32_t);
-SAME(wb_plugin_entry, const wb_plugin *(*)(void));
+SAME(wb_plugin_entry, const wb_plugin* (*)(void));
 
 SIZE(wb_str, 16);
 AT(wb_str, ptr, 0);

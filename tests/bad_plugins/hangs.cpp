@@ -1,4 +1,5 @@
-// Never comes back from send, in both kinds of sender, or from create; the target "good" is accepted, so that a new sender can show its worth.
+// Never comes back from send, in both kinds of sender, or from create; the target "good" is accepted, so that a new sender can
+// show its worth.
 #include <unistd.h>
 
 #include "kit.h"

@@ -2,13 +2,20 @@
 #include "contract/store_world.h"
 #include "support/eventually.h"
 
+#if defined(__SANITIZE_ADDRESS__)
+// libpqxx 6.4 loses the result of the statement during which it finds its session dead: 2 KB for each lost session.
+extern "C" const char* __lsan_default_suppressions() { return "leak:pqxx::connection_base::exec_prepared\n"; }
+#endif
+
 namespace waybill::testing {
 namespace {
 
 class Connections : public StoreWorld {
  protected:
   void kill_sessions() {
-    const std::string of = "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'";
+    const std::string of =
+        "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client "
+        "backend'";
     sql.rows("SELECT pg_terminate_backend(pid) " + of);
     ASSERT_TRUE(eventually([&] { return sql.number("SELECT count(*) " + of) == 0; }));
   }

@@ -11,14 +11,16 @@ TEST_F(Guards, TheQueueAllowsExactlyTheMovesOfTheStateMachine) {  // M6
   for (const Status from : kStatuses) {
     const std::string insert =
         "INSERT INTO ready (shard, action_order, org_id, delivery_id, submission_id, due_at, route_id, status) VALUES "
-        "(0, 1, 1, 1024, 1024, now(), 1, '" + std::string(to_string(from)) + "')";
+        "(0, 1, 1, 1024, 1024, now(), 1, '" +
+        std::string(to_string(from)) + "')";
     EXPECT_EQ(refused(insert), is_end(from)) << to_string(from) << ": what has ended is not in the queue";
     if (is_end(from)) continue;
     sql.execute("DELETE FROM ready");
     for (const Status to : kStatuses) {
       sql.execute(insert);
       const bool good = from == to || (allowed(from, to) && !is_end(to));
-      EXPECT_EQ(refused("UPDATE ready SET status = '" + std::string(to_string(to)) + "'"), !good) << to_string(from) << " to " << to_string(to);
+      EXPECT_EQ(refused("UPDATE ready SET status = '" + std::string(to_string(to)) + "'"), !good)
+          << to_string(from) << " to " << to_string(to);
       sql.execute("DELETE FROM ready");
     }
   }
@@ -29,8 +31,11 @@ TEST_F(Guards, ADeliveryThatHasEndedNeverChangesItsStatus) {  // M6
     for (const Status to : kStatuses) {
       if (from == to) continue;
       sql.execute("DELETE FROM deliveries");
-      sql.execute("INSERT INTO deliveries (shard, id, org_id, submission_id, action_order, action_type, route_id, status, ended_at) VALUES (0, 1024, 1, "
-                  "1024, 1, 'sms', 1, '" + std::string(to_string(from)) + "', " + (is_end(from) ? "now()" : "NULL") + ")");
+      sql.execute(
+          "INSERT INTO deliveries (shard, id, org_id, submission_id, action_order, action_type, route_id, status, ended_at) "
+          "VALUES (0, 1024, 1, "
+          "1024, 1, 'sms', 1, '" +
+          std::string(to_string(from)) + "', " + (is_end(from) ? "now()" : "NULL") + ")");
       const auto update = "UPDATE deliveries SET status = '" + std::string(to_string(to)) + "'";
       EXPECT_EQ(refused(update), is_end(from)) << to_string(from) << " to " << to_string(to);
     }
@@ -40,7 +45,8 @@ TEST_F(Guards, ASubmissionThatHasEndedNeverChangesItsState) {  // M6
   submit({item("a")});
   const auto row = claim(route(), 1).rows.at(0);
   settled({ending(row, {1}, Status::exhausted, "max_attempts")});
-  for (const char* change : {"state = 'accepted'", "state = 'pending'", "completed_at = NULL", "completed_at = now()", "state = 'pending', completed_at = NULL"})
+  for (const char* change : {"state = 'accepted'", "state = 'pending'", "completed_at = NULL", "completed_at = now()",
+                             "state = 'pending', completed_at = NULL"})
     EXPECT_TRUE(refused("UPDATE submissions SET " + std::string(change))) << change;
   EXPECT_EQ(sql.text("SELECT state || ' ' || reason FROM submissions"), "exhausted max_attempts");
 }
@@ -64,8 +70,8 @@ TEST_F(Guards, TheQueueHoldsADeliveryOnce) {  // M18
 }
 
 TEST_F(Guards, TimesSurviveTheWayIntoTheDatabaseAndBack) {
-  for (const std::int64_t micros : {std::int64_t{0}, std::int64_t{1}, std::int64_t{1'769'851'800'123'456}, std::int64_t{1'769'851'800'999'999},
-                                    std::int64_t{4'102'444'800'000'001}})
+  for (const std::int64_t micros : {std::int64_t{0}, std::int64_t{1}, std::int64_t{1'769'851'800'123'456},
+                                    std::int64_t{1'769'851'800'999'999}, std::int64_t{4'102'444'800'000'001}})
     EXPECT_EQ(sql.number("SELECT micros(at_micros(" + std::to_string(micros) + "))"), micros);
 }
 

@@ -24,13 +24,16 @@ TEST_F(IntakeContract, ANewSubmissionIsWrittenWholeAndAtOnceDue) {  // M2 M6
   EXPECT_EQ(sql.number("SELECT micros(created_at) FROM submissions"), answers[0].view.created.micros);
   EXPECT_EQ(sql.text("SELECT convert_from(body, 'UTF8') FROM payloads"), payload);
   EXPECT_EQ(sql.text("SELECT encode(payload_hash, 'hex') FROM submissions"), to_hex(as_view(sha256(payload))));
-  EXPECT_EQ(sql.text("SELECT d.status || ' ' || r.status || ' ' || r.attempt_count || ' ' || r.lease_lost || ' ' || r.maybe_sent FROM deliveries d "
+  EXPECT_EQ(sql.text("SELECT d.status || ' ' || r.status || ' ' || r.attempt_count || ' ' || r.lease_lost || ' ' || r.maybe_sent "
+                     "FROM deliveries d "
                      "JOIN ready r ON r.delivery_id = d.id"),
             "due due 0 0 false");
   EXPECT_EQ(sql.number("SELECT count(*) FROM ready WHERE due_at <= now()"), 1);
-  EXPECT_EQ(sql.number("SELECT count(DISTINCT xmin::text) FROM (SELECT xmin FROM submissions UNION ALL SELECT xmin FROM payloads UNION ALL "
-                       "SELECT xmin FROM deliveries UNION ALL SELECT xmin FROM ready) x"),
-            1)
+  EXPECT_EQ(
+      sql.number(
+          "SELECT count(DISTINCT xmin::text) FROM (SELECT xmin FROM submissions UNION ALL SELECT xmin FROM payloads UNION ALL "
+          "SELECT xmin FROM deliveries UNION ALL SELECT xmin FROM ready) x"),
+      1)
       << "one transaction";
 }
 
@@ -132,7 +135,9 @@ TEST_F(IntakeContract, SessionsThatMakeTheSameRouteAtOnceAgree) {  // M10 M18
   {
     std::vector<std::jthread> threads;
     for (auto& made : routes)
-      threads.emplace_back([&made, this] { made = make_intake_store(address)->route(kDefaultOrg, contract_of("sms.new")).value_or(RouteId{-1}).value; });
+      threads.emplace_back([&made, this] {
+        made = make_intake_store(address)->route(kDefaultOrg, contract_of("sms.new")).value_or(RouteId{-1}).value;
+      });
   }
   for (const auto made : routes) EXPECT_EQ(made, routes[0]);
   EXPECT_GT(routes[0], 0);

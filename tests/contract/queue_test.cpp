@@ -16,8 +16,10 @@ class QueueContract : public StoreWorld {
     return all;
   }
   void spread_due_times() {  // ref-0 is the oldest
-    sql.execute("UPDATE ready r SET due_at = now() - interval '1 hour' + substring(s.client_ref from '[0-9]+$')::int * interval '1 second' "
-                "FROM submissions s WHERE s.id = r.submission_id");
+    sql.execute(
+        "UPDATE ready r SET due_at = now() - interval '1 hour' + substring(s.client_ref from '[0-9]+$')::int * interval '1 "
+        "second' "
+        "FROM submissions s WHERE s.id = r.submission_id");
   }
 };
 
@@ -56,7 +58,9 @@ TEST_F(QueueContract, AClaimedRowTellsAllThatAnAttemptNeeds) {  // M10 M11
 
 TEST_F(QueueContract, WhatIsNotDueYetIsNotTaken) {  // M12
   submit_many(3);
-  sql.execute("UPDATE ready SET due_at = now() + interval '1 hour' WHERE submission_id = (SELECT id FROM submissions WHERE client_ref = 'ref-1')");
+  sql.execute(
+      "UPDATE ready SET due_at = now() + interval '1 hour' WHERE submission_id = (SELECT id FROM submissions WHERE client_ref = "
+      "'ref-1')");
   auto taken = references(claim(route(), 10));
   std::sort(taken.begin(), taken.end());
   EXPECT_EQ(taken, (std::vector<std::string>{"ref-0", "ref-2"}));
@@ -105,6 +109,7 @@ TEST_F(QueueContract, AmongRowsOfOneMomentTheMarkGoesByDelivery) {
 TEST_F(QueueContract, RowsThatAnotherIsAboutToTakeArePassedOverWithoutWaiting) {  // M18
   submit_many(3);
   spread_due_times();
+  sql.execute("ALTER DATABASE " + sql.text("SELECT current_database()") + " SET lock_timeout = '10s'");  // whoever waits, fails
   sql.execute("BEGIN");
   sql.execute("SELECT FROM ready WHERE submission_id = (SELECT id FROM submissions WHERE client_ref = 'ref-1') FOR UPDATE");
   EXPECT_EQ(references(claim(route(), 10)), (std::vector<std::string>{"ref-0", "ref-2"}));
@@ -123,7 +128,8 @@ TEST_F(QueueContract, HostsThatClaimAtOnceNeverTakeTheSame) {  // M18
       hosts.emplace_back([&, host] {
         const auto own = make_queue_store(address);
         for (int round = 1, empty = 0; empty < 3; ++round) {
-          const auto claimed = own->claim(0, {host + 1}, {host * 1000 + round}, Millis(60'000), std::vector<RouteShare>{{of, 7, {}, {}}});
+          const auto claimed =
+              own->claim(0, {host + 1}, {host * 1000 + round}, Millis(60'000), std::vector<RouteShare>{{of, 7, {}, {}}});
           if (!claimed || claimed->rows.empty()) {
             ++empty;
             continue;
@@ -151,7 +157,8 @@ TEST_F(QueueContract, DueRoutesNamesEachRouteWithWorkAndItsFirstDueTime) {  // M
   submit_many(2, "b-", "sms.b");
   submit_many(1, "c-", "sms.c");
   claim(route("sms.c"), 1);
-  sql.execute("UPDATE ready SET due_at = at_micros(5000000) WHERE submission_id = (SELECT id FROM submissions WHERE client_ref = 'a-2')");
+  sql.execute(
+      "UPDATE ready SET due_at = at_micros(5000000) WHERE submission_id = (SELECT id FROM submissions WHERE client_ref = 'a-2')");
   sql.execute("UPDATE ready SET due_at = now() + interval '1 day' WHERE route_id = " + std::to_string(route("sms.b").value));
   const auto due = queue->due_routes(0);
   ASSERT_TRUE(due);
@@ -192,7 +199,8 @@ TEST_F(QueueContract, EveryShardIsAQueueOfItsOwn) {
   ASSERT_EQ(parts.size(), 4u);
   for (const auto& [shard, items] : parts) submit(items, shard);
   const auto sharded = make_read_store(address, 4);
-  for (int i = 0; i < kCount; ++i) EXPECT_TRUE(sharded->find(kDefaultOrg, "intent", "ref-" + std::to_string(i))->has_value()) << i;
+  for (int i = 0; i < kCount; ++i)
+    EXPECT_TRUE(sharded->find(kDefaultOrg, "intent", "ref-" + std::to_string(i))->has_value()) << i;
   std::size_t all = 0;
   for (const auto& [shard, items] : parts) {
     EXPECT_EQ(queue->due_routes(shard)->routes.size(), 1u);

@@ -34,7 +34,9 @@ TEST_F(ReadContract, HistoryHasTheAttemptsInOrder) {  // M3 M11
   submit({item("a")});
   submit({item("other")});
   EXPECT_TRUE((*reader->history(kDefaultOrg, "intent", "a"))->attempts.empty());
-  sql.execute("UPDATE ready SET due_at = now() - interval '1 hour' WHERE submission_id = (SELECT id FROM submissions WHERE client_ref = 'a')");
+  sql.execute(
+      "UPDATE ready SET due_at = now() - interval '1 hour' WHERE submission_id = (SELECT id FROM submissions WHERE client_ref = "
+      "'a')");
   const auto one = claim(route(), 1).rows.at(0);
   settled({retrying(one, {1}, one.due)});
   const auto two = claim(route(), 1, {2}).rows.at(0);
@@ -138,7 +140,8 @@ TEST_F(ReadContract, ATokenIsFoundByItsHashUntilItIsRevoked) {
   ASSERT_TRUE(tokens->create("default", "ci", "member", other)) << "the name is free again";
   EXPECT_EQ((*tokens->find(other))->role, "member");
   EXPECT_EQ(tokens->create("default", "x", "king", sha256("k")).error().kind, Error::Kind::bug);
-  EXPECT_EQ(sql.number("SELECT count(*) FROM api_tokens WHERE hash = convert_to('wbt_secret', 'UTF8')"), 0) << "only hashes are kept";
+  EXPECT_EQ(sql.number("SELECT count(*) FROM api_tokens WHERE hash = convert_to('wbt_secret', 'UTF8')"), 0)
+      << "only hashes are kept";
 }
 
 }  // namespace

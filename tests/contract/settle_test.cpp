@@ -22,18 +22,25 @@ TEST_F(SettleContract, AnEndIsWrittenEverywhereInOneTransaction) {  // M6 M11
   EXPECT_EQ(sql.number("SELECT count(*) FROM ready"), 0);
   EXPECT_EQ(sql.text("SELECT state || ' ' || coalesce(reason, 'none') || ' ' || micros(completed_at) FROM submissions"),
             "accepted none " + std::to_string(end.ended.micros));
-  EXPECT_EQ(sql.text("SELECT status || ' ' || attempt_count || ' ' || coalesce(reason, 'none') || ' ' || provider_ref || ' ' || (result ->> 'ticket') "
+  EXPECT_EQ(sql.text("SELECT status || ' ' || attempt_count || ' ' || coalesce(reason, 'none') || ' ' || provider_ref || ' ' || "
+                     "(result ->> 'ticket') "
                      "|| ' ' || micros(ended_at) FROM deliveries"),
             "accepted 1 none gw-1 7 " + std::to_string(end.ended.micros));
-  EXPECT_EQ(sql.text("SELECT number || ' ' || outcome || ' ' || code || ' ' || provider_ref || ' ' || micros(started_at) || ' ' || micros(finished_at) "
-                     "FROM attempts"),
-            "1 accepted 200 gw-1 " + std::to_string(end.attempt->started.micros) + " " + std::to_string(end.attempt->finished->micros));
-  EXPECT_EQ(sql.text("SELECT action || ' ' || from_state || ' ' || to_state || ' ' || trigger || ' ' || actor || ' ' || actor_type || ' ' || metadata "
-                     "|| ' ' || (delivery_id = " + std::to_string(row.delivery.value) + ") FROM audit_log"),
+  EXPECT_EQ(
+      sql.text("SELECT number || ' ' || outcome || ' ' || code || ' ' || provider_ref || ' ' || micros(started_at) || ' ' || "
+               "micros(finished_at) "
+               "FROM attempts"),
+      "1 accepted 200 gw-1 " + std::to_string(end.attempt->started.micros) + " " + std::to_string(end.attempt->finished->micros));
+  EXPECT_EQ(sql.text("SELECT action || ' ' || from_state || ' ' || to_state || ' ' || trigger || ' ' || actor || ' ' || "
+                     "actor_type || ' ' || metadata "
+                     "|| ' ' || (delivery_id = " +
+                     std::to_string(row.delivery.value) + ") FROM audit_log"),
             R"(intent_accepted pending accepted accept box:1 worker {"attempts": 1} true)");
-  EXPECT_EQ(sql.number("SELECT count(DISTINCT xmin::text) FROM (SELECT xmin FROM submissions UNION ALL SELECT xmin FROM deliveries UNION ALL "
-                       "SELECT xmin FROM attempts UNION ALL SELECT xmin FROM audit_log) x"),
-            1)
+  EXPECT_EQ(
+      sql.number(
+          "SELECT count(DISTINCT xmin::text) FROM (SELECT xmin FROM submissions UNION ALL SELECT xmin FROM deliveries UNION ALL "
+          "SELECT xmin FROM attempts UNION ALL SELECT xmin FROM audit_log) x"),
+      1)
       << "one transaction";
 }
 
@@ -44,8 +51,10 @@ TEST_F(SettleContract, ARetryIsBackInTheQueueWithWhatIsKnown) {  // M6 M11 M12
   retry.lease_lost = 2;
   retry.attempt_count = 3;
   EXPECT_EQ(settled({retry}).size(), 1u);
-  EXPECT_EQ(sql.text("SELECT status || ' ' || attempt_count || ' ' || lease_lost || ' ' || maybe_sent || ' ' || micros(due_at) FROM ready"),
-            "due 3 2 true " + std::to_string((row.created + Seconds(5)).micros));
+  EXPECT_EQ(
+      sql.text(
+          "SELECT status || ' ' || attempt_count || ' ' || lease_lost || ' ' || maybe_sent || ' ' || micros(due_at) FROM ready"),
+      "due 3 2 true " + std::to_string((row.created + Seconds(5)).micros));
   EXPECT_EQ(sql.number("SELECT num_nulls(claim_token, claimed_by, claimed_at, lease_until) FROM ready"), 4);
   EXPECT_EQ(sql.text("SELECT state FROM submissions"), "pending");
   EXPECT_EQ(sql.number("SELECT count(*) FROM submissions WHERE completed_at IS NULL AND reason IS NULL"), 1);
@@ -76,7 +85,8 @@ TEST_F(SettleContract, AnAttemptWhoseEndNobodySawHasNoFinish) {  // M17
 
 TEST_F(SettleContract, AStaleTokenWritesNothing) {  // M18
   const auto row = claimed_one("order-1", {1});
-  for (const auto& stale : {ending(row, {2}, Status::accepted), retrying(row, {2}, row.due)}) EXPECT_TRUE(settled({stale}).empty());
+  for (const auto& stale : {ending(row, {2}, Status::accepted), retrying(row, {2}, row.due)})
+    EXPECT_TRUE(settled({stale}).empty());
   EXPECT_EQ(sql.text("SELECT status || ' ' || claim_token FROM ready"), "claimed 1");
   EXPECT_EQ(sql.text("SELECT state FROM submissions"), "pending");
   EXPECT_EQ(sql.number("SELECT (SELECT count(*) FROM attempts) + (SELECT count(*) FROM audit_log)"), 0);
@@ -111,13 +121,16 @@ TEST_F(SettleContract, AMixedBatchDoesToEachItsOwn) {  // M6
   auto rows = claim(route(), 6).rows;
   std::sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.client_ref < b.client_ref; });
   const auto held = settled({ending(rows[0], {1}, Status::accepted), ending(rows[1], {1}, Status::rejected, "invalid_request"),
-                             ending(rows[2], {1}, Status::exhausted, "max_attempts"), retrying(rows[3], {1}, rows[3].created + Seconds(5)),
-                             ending(rows[4], {9}, Status::accepted)});
+                             ending(rows[2], {1}, Status::exhausted, "max_attempts"),
+                             retrying(rows[3], {1}, rows[3].created + Seconds(5)), ending(rows[4], {9}, Status::accepted)});
   EXPECT_EQ(held.size(), 4u);
   EXPECT_EQ(std::count(held.begin(), held.end(), rows[4].delivery), 0);
-  EXPECT_EQ(sql.text("SELECT string_agg(client_ref || ':' || state || ':' || coalesce(reason, ''), ' ' ORDER BY client_ref) FROM submissions"),
-            "ref-0:accepted: ref-1:rejected:invalid_request ref-2:exhausted:max_attempts ref-3:pending: ref-4:pending: ref-5:pending:");
-  EXPECT_EQ(sql.text("SELECT string_agg(s.client_ref || ':' || r.status, ' ' ORDER BY s.client_ref) FROM ready r JOIN submissions s ON s.id = r.submission_id"),
+  EXPECT_EQ(
+      sql.text("SELECT string_agg(client_ref || ':' || state || ':' || coalesce(reason, ''), ' ' ORDER BY client_ref) FROM "
+               "submissions"),
+      "ref-0:accepted: ref-1:rejected:invalid_request ref-2:exhausted:max_attempts ref-3:pending: ref-4:pending: ref-5:pending:");
+  EXPECT_EQ(sql.text("SELECT string_agg(s.client_ref || ':' || r.status, ' ' ORDER BY s.client_ref) FROM ready r JOIN "
+                     "submissions s ON s.id = r.submission_id"),
             "ref-3:due ref-4:claimed ref-5:claimed");
   EXPECT_EQ(sql.number("SELECT count(*) FROM attempts"), 4);
   EXPECT_EQ(sql.number("SELECT count(*) FROM audit_log"), 3);
@@ -150,11 +163,13 @@ TEST_F(SettleContract, ALongerRestWinsOverAShorterOne) {
   const Timestamp now = queue->due_routes(0)->now;
   const auto rests_now = [&] { return queue->due_routes(0)->rests; };
   EXPECT_TRUE(rests_now().empty());
-  ASSERT_TRUE(settle->rest(std::vector<Rest>{{kDefaultOrg, "sms.a", now + Seconds(600), "first"}, {kDefaultOrg, "sms.b", now + Seconds(600), "b"}}));
+  ASSERT_TRUE(settle->rest(
+      std::vector<Rest>{{kDefaultOrg, "sms.a", now + Seconds(600), "first"}, {kDefaultOrg, "sms.b", now + Seconds(600), "b"}}));
   ASSERT_TRUE(settle->rest(std::vector<Rest>{{kDefaultOrg, "sms.a", now + Seconds(300), "shorter"}}));
   ASSERT_EQ(rests_now().size(), 2u);
   for (const auto& rest : rests_now()) EXPECT_EQ(rest.until, now + Seconds(600)) << rest.target;
-  ASSERT_TRUE(settle->rest(std::vector<Rest>{{kDefaultOrg, "sms.a", now + Seconds(700), "one"}, {kDefaultOrg, "sms.a", now + Seconds(900), "two"}}));
+  ASSERT_TRUE(settle->rest(
+      std::vector<Rest>{{kDefaultOrg, "sms.a", now + Seconds(700), "one"}, {kDefaultOrg, "sms.a", now + Seconds(900), "two"}}));
   for (const auto& rest : rests_now()) EXPECT_EQ(rest.until, rest.target == "sms.a" ? now + Seconds(900) : now + Seconds(600));
 }
 

@@ -59,7 +59,8 @@ class StoreWorld : public ::testing::Test {
   }
 
   // `count` new submissions named prefix0, prefix1, ... with due times in that order, all in the past.
-  void submit_many(std::size_t count, const std::string& prefix = "ref-", const std::string& target = "sms.primary", OrgId org = kDefaultOrg) {
+  void submit_many(std::size_t count, const std::string& prefix = "ref-", const std::string& target = "sms.primary",
+                   OrgId org = kDefaultOrg) {
     std::vector<NewSubmission> items;
     for (std::size_t i = 0; i < count; ++i) items.push_back(item(prefix + std::to_string(i), "{}", target, org));
     submit(items);

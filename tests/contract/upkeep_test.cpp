@@ -14,8 +14,11 @@ class UpkeepContract : public StoreWorld {
  protected:
   // Ends the session that holds a host's advisory lock, as its machine's death would.
   void kill(HostId host) {
-    const auto of = " FROM pg_locks WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) "
-                    "AND objid = " + std::to_string(host.value);
+    const auto of =
+        " FROM pg_locks WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = "
+        "current_database()) "
+        "AND objid = " +
+        std::to_string(host.value);
     sql.rows("SELECT pg_terminate_backend(pid)" + of);
     ASSERT_TRUE(eventually([&] { return sql.number("SELECT count(*)" + of) == 0; }));
   }
@@ -160,7 +163,9 @@ TEST_F(UpkeepContract, TheQueuesNumbersAreByStatusAndTheOldestDueIsAnAge) {  // 
 }
 
 TEST_F(UpkeepContract, PartitionsAreMadeOnceAndTakeTheRows) {
-  const auto count = [&] { return sql.number("SELECT count(*) FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhparent WHERE c.relname = 'attempts'"); };
+  const auto count = [&] {
+    return sql.number("SELECT count(*) FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhparent WHERE c.relname = 'attempts'");
+  };
   const auto before = count();
   EXPECT_GE(before, 4) << "this month, two ahead, and the default one";
   ASSERT_TRUE(upkeep->make_partitions());
@@ -179,8 +184,9 @@ TEST_F(UpkeepContract, PartitionsAreMadeOnceAndTakeTheRows) {
 class UpkeepStory : public UpkeepContract {
  protected:
   void start() {
-    running = std::make_unique<Upkeep>(presence, *upkeep, *queue, *settle, clock, UpkeepSettings{.shards = 1, .actor = "box:1", .takeover = Millis(5)},
-                                       [this] { ++woken; }, log, metrics);
+    running = std::make_unique<Upkeep>(
+        presence, *upkeep, *queue, *settle, clock, UpkeepSettings{.shards = 1, .actor = "box:1", .takeover = Millis(5)},
+        [this] { ++woken; }, log, metrics);
   }
   bool metrics_say(const std::string& line) { return metrics.text().find(line) != std::string::npos; }
 
@@ -208,7 +214,8 @@ TEST_F(UpkeepStory, TakesBackWhatADeadHostHeldAndBuriesIt) {  // M17 M18
   EXPECT_EQ(sql.number("SELECT count(*) FROM ready WHERE status = 'claimed'"), 2) << "its host lives";
   kill(doomed);
   ASSERT_TRUE(eventually([&] { return log.count("host.died") == 1; }));
-  EXPECT_EQ(sql.text("SELECT status || ' ' || attempt_count || ' ' || lease_lost || ' ' || maybe_sent FROM ready"), "due 1 1 true");
+  EXPECT_EQ(sql.text("SELECT status || ' ' || attempt_count || ' ' || lease_lost || ' ' || maybe_sent FROM ready"),
+            "due 1 1 true");
   EXPECT_EQ(sql.text("SELECT state || ' ' || reason FROM submissions WHERE client_ref = 'once'"), "exhausted one_shot");
   EXPECT_EQ(sql.number("SELECT count(*) FROM attempts WHERE outcome = 'unknown' AND finished_at IS NULL"), 2);
   EXPECT_EQ(sql.number("SELECT count(*) FROM hosts"), 1);
@@ -230,7 +237,8 @@ TEST_F(UpkeepStory, TheThirdLossOfADeliveryIsADeadLetter) {  // M17
 TEST_F(UpkeepStory, HasNoHostIdWithoutADatabase) {  // M18
   Presence nowhere({"postgresql://nobody@/nowhere?host=/nonexistent", "waybill"}, "box:9");
   {
-    Upkeep blind(nowhere, *upkeep, *queue, *settle, clock, {.shards = 1, .actor = "box:9", .takeover = Millis(1)}, [] {}, log, metrics);
+    Upkeep blind(
+        nowhere, *upkeep, *queue, *settle, clock, {.shards = 1, .actor = "box:9", .takeover = Millis(1)}, [] {}, log, metrics);
     EXPECT_FALSE(blind.host());
     EXPECT_FALSE(blind.is_up());
   }

@@ -32,14 +32,36 @@ struct Story {
 
 std::vector<Story> stories() {
   return {
-      {"demo-sms", "sms.realtime", R"({"to":"+15550100","message":"Your parcel is here"})", "accepted", "the gateway takes it at once", {Reply::accept()}},
-      {"demo-sms-refused", "sms.realtime", R"({"to":"nobody","message":"Hello"})", "rejected", "the gateway says invalid_recipient, which the contract calls final",
+      {"demo-sms",
+       "sms.realtime",
+       R"({"to":"+15550100","message":"Your parcel is here"})",
+       "accepted",
+       "the gateway takes it at once",
+       {Reply::accept()}},
+      {"demo-sms-refused",
+       "sms.realtime",
+       R"({"to":"nobody","message":"Hello"})",
+       "rejected",
+       "the gateway says invalid_recipient, which the contract calls final",
        {Reply::reject("invalid_recipient")}},
-      {"demo-push-retried", "push.realtime", R"({"token":"device-7","title":"Parcel","body":"It is here"})", "accepted",
-       "the gateway is down, then talks nonsense, then takes it", {Reply::http_error(503), Reply::not_json(), Reply::accept()}},
-      {"demo-otp", "sms.otp", R"({"to":"+15550101","message":"Code 4711"})", "exhausted", "a one-shot whose gateway fails is never tried again",
+      {"demo-push-retried",
+       "push.realtime",
+       R"({"token":"device-7","title":"Parcel","body":"It is here"})",
+       "accepted",
+       "the gateway is down, then talks nonsense, then takes it",
+       {Reply::http_error(503), Reply::not_json(), Reply::accept()}},
+      {"demo-otp",
+       "sms.otp",
+       R"({"to":"+15550101","message":"Code 4711"})",
+       "exhausted",
+       "a one-shot whose gateway fails is never tried again",
        {Reply::http_error(500)}},
-      {"demo-webhook", "orders.webhook", R"({"type":"order.paid","data":{"order":4711}})", "accepted", "signed by Standard Webhooks", {Reply::accept()}},
+      {"demo-webhook",
+       "orders.webhook",
+       R"({"type":"order.paid","data":{"order":4711}})",
+       "accepted",
+       "signed by Standard Webhooks",
+       {Reply::accept()}},
   };
 }
 
@@ -65,9 +87,10 @@ fs::path reachable(const fs::path& wanted) {
 void write_installation(const fs::path& folder, const fs::path& source, const std::string& gateway) {
   fs::create_directories(folder / "registry");
   write_file(folder / "registry/targets.json", registry_with(source, gateway));
-  write_file(folder / "waybill.yaml", "listen: 127.0.0.1:0\nport_file: ./port\nauth: none\ndatabase: { embedded: ./pg }\nregistry: ./registry\nplugins: " +
-                                          built_plugin("sms").parent_path().string() +
-                                          "\nsecrets: { orders: { env: WAYBILL_SECRET_ORDERS } }\nretry: { default: { kind: fixed, delay: 1s } }\n");
+  write_file(folder / "waybill.yaml",
+             "listen: 127.0.0.1:0\nport_file: ./port\nauth: none\ndatabase: { embedded: ./pg }\nregistry: ./registry\nplugins: " +
+                 built_plugin("sms").parent_path().string() +
+                 "\nsecrets: { orders: { env: WAYBILL_SECRET_ORDERS } }\nretry: { default: { kind: fixed, delay: 1s } }\n");
 }
 
 double seconds_between(const std::string& from, const std::string& to) {
@@ -88,7 +111,8 @@ bool show(const Story& story, const nlohmann::json& history) {
     std::string words = attempt.at("outcomeStatus");
     for (const char* field : {"outcomeReason", "error"})
       if (attempt.at(field).is_string()) words += "  " + attempt.at(field).get<std::string>();
-    std::printf("       %+8.3f s  attempt %d  %s\n", seconds_between(created, attempt.at("startedAt")), attempt.at("attemptNumber").get<int>(), words.c_str());
+    std::printf("       %+8.3f s  attempt %d  %s\n", seconds_between(created, attempt.at("startedAt")),
+                attempt.at("attemptNumber").get<int>(), words.c_str());
   }
   if (intent.contains("completedAt"))
     std::printf("       %+8.3f s  %s\n", seconds_between(created, intent.at("completedAt")),
@@ -127,7 +151,8 @@ int play(const fs::path& folder, const fs::path& source, bool once) {
     std::cerr << "the host did not start; its log:\n" << read_file(folder / "log");
     return 1;
   }
-  std::printf("\nhost     http://127.0.0.1:%u   (PostgreSQL in %s)\ngateway  %s\n\n", port, (folder / "pg").c_str(), gateway.url().c_str());
+  std::printf("\nhost     http://127.0.0.1:%u   (PostgreSQL in %s)\ngateway  %s\n\n", port, (folder / "pg").c_str(),
+              gateway.url().c_str());
 
   HttpClient client(port);
   bool good = true;
@@ -136,8 +161,10 @@ int play(const fs::path& folder, const fs::path& source, bool once) {
   for (const auto& story : told) {
     ids.push_back(std::string(story.id) + "-" + run);
     gateway.script(ids.back(), story.replies);
-    const auto answer = client.request("POST", "/v1/intents", R"({"intentId":")" + ids.back() + R"(","submissionTarget":")" + story.target +
-                                                                 R"(","payload":)" + story.payload + "}", {{"Content-Type", "application/json"}});
+    const auto answer = client.request(
+        "POST", "/v1/intents",
+        R"({"intentId":")" + ids.back() + R"(","submissionTarget":")" + story.target + R"(","payload":)" + story.payload + "}",
+        {{"Content-Type", "application/json"}});
     if (answer.status != 200) std::cerr << story.id << " was not taken: " << answer.body << "\n";
   }
   for (std::size_t i = 0; i < told.size(); ++i) {
@@ -150,15 +177,19 @@ int play(const fs::path& folder, const fs::path& source, bool once) {
   }
   std::printf("\n%s\n", good ? "all ended as expected" : "NOT all ended as expected");
   if (!once) {
-    std::printf("still running; try\n  curl -s http://127.0.0.1:%u/v1/intents?waitSeconds=5 -d '{\"intentId\":\"mine-1\",\"submissionTarget\":\"sms.realtime\","
-                "\"payload\":{\"to\":\"+15550100\",\"message\":\"hello\"}}'\n  curl -s http://127.0.0.1:%u/metrics\nlog: %s\nCtrl-C ends it\n",
-                port, port, (folder / "log").c_str());
+    std::printf(
+        "still running; try\n  curl -s http://127.0.0.1:%u/v1/intents?waitSeconds=5 -d "
+        "'{\"intentId\":\"mine-1\",\"submissionTarget\":\"sms.realtime\","
+        "\"payload\":{\"to\":\"+15550100\",\"message\":\"hello\"}}'\n  curl -s http://127.0.0.1:%u/metrics\nlog: %s\nCtrl-C ends "
+        "it\n",
+        port, port, (folder / "log").c_str());
     std::fflush(stdout);
     wait_for_interrupt();
   }
   host.signal(SIGTERM);
   const auto code = host.wait();
-  if (code != 0) std::cerr << "the host ended with " << (code ? std::to_string(*code) : "nothing") << "; see " << (folder / "log") << "\n";
+  if (code != 0)
+    std::cerr << "the host ended with " << (code ? std::to_string(*code) : "nothing") << "; see " << (folder / "log") << "\n";
   return good && code == 0 ? 0 : 1;
 }
 

@@ -10,7 +10,9 @@ class Session final : public IntakeStore {
  public:
   explicit Session(FakeStore& world) : world_(world) {}
   Result<RouteId> route(OrgId org, const Contract& contract) override { return world_.route(org, contract); }
-  Result<std::vector<Submitted>> submit(Shard shard, std::span<const NewSubmission> items) override { return world_.submit(shard, items); }
+  Result<std::vector<Submitted>> submit(Shard shard, std::span<const NewSubmission> items) override {
+    return world_.submit(shard, items);
+  }
 
  private:
   FakeStore& world_;
@@ -103,7 +105,8 @@ std::vector<Rest> FakeStore::rests() const {
 
 std::size_t FakeStore::count(Status status) const {
   const std::lock_guard lock(mutex_);
-  return static_cast<std::size_t>(std::count_if(deliveries_.begin(), deliveries_.end(), [&](const auto& d) { return d.second.status == status; }));
+  return static_cast<std::size_t>(
+      std::count_if(deliveries_.begin(), deliveries_.end(), [&](const auto& d) { return d.second.status == status; }));
 }
 
 std::size_t FakeStore::calls(const std::string& name) const {
@@ -118,7 +121,8 @@ std::vector<std::size_t> FakeStore::batches(const std::string& name) const {
   return at == batches_.end() ? std::vector<std::size_t>{} : at->second;
 }
 
-FakeStore::Delivery& FakeStore::make(Shard shard, OrgId org, const std::string& kind, const std::string& client_ref, RouteId route, Timestamp due) {
+FakeStore::Delivery& FakeStore::make(Shard shard, OrgId org, const std::string& kind, const std::string& client_ref,
+                                     RouteId route, Timestamp due) {
   const auto id = [&] { return ++last_id_ << kShardBits | shard; };
   const SubmissionId submission{id()};
   const DeliveryId delivery{id()};
@@ -142,8 +146,14 @@ FakeStore::Delivery& FakeStore::make(Shard shard, OrgId org, const std::string& 
 }
 
 SubmissionView FakeStore::view_of(const Delivery& d) {
-  return {.id = d.row.submission, .org = d.row.org, .client_ref = d.row.client_ref, .target = d.target, .state = d.state, .reason = d.reason,
-          .created = d.row.created, .completed = is_end(d.status) ? std::optional(d.settled.back().ended) : std::nullopt};
+  return {.id = d.row.submission,
+          .org = d.row.org,
+          .client_ref = d.row.client_ref,
+          .target = d.target,
+          .state = d.state,
+          .reason = d.reason,
+          .created = d.row.created,
+          .completed = is_end(d.status) ? std::optional(d.settled.back().ended) : std::nullopt};
 }
 
 Result<void> FakeStore::begin(const std::string& name) {
@@ -226,7 +236,9 @@ Result<Claimed> FakeStore::claim(Shard shard, HostId host, ClaimToken token, Mil
       if (shard_of(id) == shard && d.status == Status::due && d.row.route == share.route && d.row.due <= now_ &&
           std::tie(d.row.due, d.row.delivery) > std::tie(share.after, share.after_id))
         takable.push_back(&d);
-    std::sort(takable.begin(), takable.end(), [](const auto* a, const auto* b) { return std::tie(a->row.due, a->row.delivery) < std::tie(b->row.due, b->row.delivery); });
+    std::sort(takable.begin(), takable.end(), [](const auto* a, const auto* b) {
+      return std::tie(a->row.due, a->row.delivery) < std::tie(b->row.due, b->row.delivery);
+    });
     takable.resize(std::min(takable.size(), share.count));
     for (Delivery* d : takable) {
       d->status = Status::claimed;
@@ -235,7 +247,8 @@ Result<Claimed> FakeStore::claim(Shard shard, HostId host, ClaimToken token, Mil
       claimed.rows.push_back(d->row);
     }
   }
-  std::sort(claimed.rows.begin(), claimed.rows.end(), [](const auto& a, const auto& b) { return std::tie(a.due, a.delivery) < std::tie(b.due, b.delivery); });
+  std::sort(claimed.rows.begin(), claimed.rows.end(),
+            [](const auto& a, const auto& b) { return std::tie(a.due, a.delivery) < std::tie(b.due, b.delivery); });
   batches_["claim"].push_back(claimed.rows.size());
   if (answer_is_lost()) return away();
   return claimed;

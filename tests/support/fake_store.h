@@ -37,12 +37,12 @@ class FakeStore final : public QueueStore, public SettleStore {
   RouteId add_route(OrgId org, Contract contract);
   DeliveryId add(RouteId route, const std::string& client_ref, Micros due_in = Micros(0));
   void pass(Micros length);
-  void go_away();                         // from now on every call is Error::unavailable
+  void go_away();  // from now on every call is Error::unavailable
   void come_back();
-  void lose_answers(int count);           // so many writing calls are carried out, but answered with Error::unavailable
+  void lose_answers(int count);                // so many writing calls are carried out, but answered with Error::unavailable
   void poison(const std::string& client_ref);  // whatever writes this submission, or its delivery, is Error::bug
   void poison_route(const std::string& target);
-  void hold();                            // submit() waits until let_go()
+  void hold();  // submit() waits until let_go()
   void let_go();
 
   // ---- what the test sees ----
@@ -51,7 +51,7 @@ class FakeStore final : public QueueStore, public SettleStore {
   std::vector<Delivery> deliveries() const;
   std::vector<Rest> rests() const;
   std::size_t count(Status status) const;
-  std::size_t calls(const std::string& name) const;  // named like the functions below
+  std::size_t calls(const std::string& name) const;                 // named like the functions below
   std::vector<std::size_t> batches(const std::string& name) const;  // sizes of the calls that were carried out
 
   // ---- as the database ----

@@ -15,7 +15,9 @@ namespace waybill::testing {
 class ManualClock final : public Clock {
  public:
   Monotonic now() const override { return Monotonic(Monotonic::duration(ticks_.load())); }
-  std::int64_t unix_seconds() const override { return std::chrono::duration_cast<std::chrono::seconds>(now().time_since_epoch()).count(); }
+  std::int64_t unix_seconds() const override {
+    return std::chrono::duration_cast<std::chrono::seconds>(now().time_since_epoch()).count();
+  }
   void pass(Monotonic::duration length) { ticks_ += length.count(); }
 
  private:

@@ -47,7 +47,7 @@ extern "C" {
 
 /* UTF-8, borrowed, not terminated. */
 typedef struct wb_str {
-  const char *ptr;
+  const char* ptr;
   size_t len;
 } wb_str;
 
@@ -115,24 +115,24 @@ typedef struct wb_sender wb_sender; /* opaque, the plugin's own */
 typedef struct wb_sender_vt {
   /* [strand] Begin one attempt. Every call must be completed exactly once through wb_host::complete, from any thread, also
    * before send returns. A call that stays silent past its deadline is decided by the host: transient, maybe sent. */
-  void (*send)(wb_sender *self, wb_call call, const wb_job *job);
+  void (*send)(wb_sender* self, wb_call call, const wb_job* job);
   /* [strand] The host wants this call to end: abort what can be aborted and complete it soon. Never called for a call that
    * was completed before. */
-  void (*cancel)(wb_sender *self, wb_call call);
+  void (*cancel)(wb_sender* self, wb_call call);
   /* [strand] An optional ability by id, or null. */
-  const void *(*get_extension)(wb_sender *self, wb_str id);
+  const void* (*get_extension)(wb_sender* self, wb_str id);
   /* [strand] The last call. No call of this sender is open then, no fetch and no timer. */
-  void (*destroy)(wb_sender *self);
+  void (*destroy)(wb_sender* self);
 } wb_sender_vt;
 
 typedef struct wb_host wb_host;
 
 /* ---- the descriptor; all of it is constant and lives as long as the process ---- */
 
-enum { /* wb_reason::flags */
-  WB_REASON_PERMANENT = 1, /* trying the same again cannot help */
-  WB_REASON_DUPLICATE = 2  /* the receiver says it has this idempotency key already: after an attempt that may have been
-                              sent, evidence of acceptance */
+enum {                          /* wb_reason::flags */
+       WB_REASON_PERMANENT = 1, /* trying the same again cannot help */
+       WB_REASON_DUPLICATE = 2  /* the receiver says it has this idempotency key already: after an attempt that may have been
+                                   sent, evidence of acceptance */
 };
 
 typedef struct wb_reason { /* one word of the outcome taxonomy; a contract's terminalOutcomes may list these */
@@ -141,28 +141,28 @@ typedef struct wb_reason { /* one word of the outcome taxonomy; a contract's ter
   uint32_t reserved; /* 0 */
 } wb_reason;
 
-enum {            /* wb_action::flags */
-  WB_BLOCKING = 1 /* send may block; each sender gets a thread of its own */
+enum {                 /* wb_action::flags */
+       WB_BLOCKING = 1 /* send may block; each sender gets a thread of its own */
 };
 
 /* Called once for each problem found; `path` is a JSON pointer into the checked value ("" is the whole). */
-typedef void (*wb_report)(void *user, wb_str path, wb_str message);
+typedef void (*wb_report)(void* user, wb_str path, wb_str message);
 
 typedef struct wb_action {
   size_t size;
   uint32_t flags;
   uint32_t reason_count;
-  wb_str type;                       /* the action type: [a-z][a-z0-9_]*, at most 64 bytes */
-  wb_str settings_schema;            /* JSON Schema (draft 7) of the operator's settings; empty: no settings */
-  wb_str destination_schema;         /* JSON Schema of a target's destination, `url` included */
-  const wb_reason *reasons;
+  wb_str type;               /* the action type: [a-z][a-z0-9_]*, at most 64 bytes */
+  wb_str settings_schema;    /* JSON Schema (draft 7) of the operator's settings; empty: no settings */
+  wb_str destination_schema; /* JSON Schema of a target's destination, `url` included */
+  const wb_reason* reasons;
   /* [any] Pure: no I/O, the same answer for the same bytes. Return 0 if good; otherwise report each problem and return
    * their number. Both are called after the schema was checked by the host; null means nothing more to check. */
-  int32_t (*validate_settings)(wb_str settings, wb_report report, void *user);
-  int32_t (*validate_destination)(wb_str destination, wb_report report, void *user);
+  int32_t (*validate_settings)(wb_str settings, wb_report report, void* user);
+  int32_t (*validate_destination)(wb_str destination, wb_report report, void* user);
   /* [any] Make a sender. No I/O. `settings` is the operator's JSON object ("{}" if none). Writes *vt and returns the sender,
    * or returns null after telling why through `report`. `host` outlives the sender. */
-  wb_sender *(*create)(const wb_host *host, wb_str settings, const wb_sender_vt **vt, wb_report report, void *user);
+  wb_sender* (*create)(const wb_host* host, wb_str settings, const wb_sender_vt** vt, wb_report report, void* user);
 } wb_action;
 
 typedef struct wb_plugin {
@@ -172,12 +172,12 @@ typedef struct wb_plugin {
   wb_str id;            /* reverse domain name or short name of the plugin */
   wb_str version;       /* its own version, free text */
   size_t action_count;
-  const wb_action *const *actions;
+  const wb_action* const* actions;
 } wb_plugin;
 
 /* [any] The only exported symbol of a plugin. May be called several times and returns the same pointer. */
-typedef const wb_plugin *(*wb_plugin_entry)(void);
-WB_EXPORT const wb_plugin *wb_plugin_v1(void) WB_NOEXCEPT;
+typedef const wb_plugin* (*wb_plugin_entry)(void);
+WB_EXPORT const wb_plugin* wb_plugin_v1(void) WB_NOEXCEPT;
 
 /* ---- host: what a sender can call ---- */
 
@@ -195,11 +195,11 @@ struct wb_host {
   wb_str name;        /* "waybill" */
   wb_str version;
   /* [any] A service by id, or null if this host has none of that name. */
-  const void *(*get_service)(const wb_host *host, wb_str id);
+  const void* (*get_service)(const wb_host* host, wb_str id);
   /* [any] End a call. Returns 0; or 1 if the call is unknown or already ended, in which case nothing happens but a log line. */
-  int32_t (*complete)(const wb_host *host, wb_call call, const wb_outcome *outcome);
+  int32_t (*complete)(const wb_host* host, wb_call call, const wb_outcome* outcome);
   /* [any] One log event. The host adds plugin, action type and call. `call.id` 0: not about a call. */
-  void (*log)(const wb_host *host, wb_call call, int32_t level, wb_str text, const wb_field *fields, size_t field_count);
+  void (*log)(const wb_host* host, wb_call call, int32_t level, wb_str text, const wb_field* fields, size_t field_count);
 };
 
 /* ---- service "waybill.http/1": asynchronous HTTP ---- */
@@ -217,7 +217,7 @@ typedef struct wb_http_request {
   uint32_t max_response_bytes; /* what is kept of the body; the rest is not read. 0: the host's default of 4,096 */
   wb_str method;               /* "POST" */
   wb_str url;                  /* http or https */
-  const wb_header *headers;    /* values may contain {secret:NAME}; the host fills it in on the way out */
+  const wb_header* headers;    /* values may contain {secret:NAME}; the host fills it in on the way out */
   size_t header_count;
   wb_str body;
 } wb_http_request;
@@ -225,13 +225,13 @@ typedef struct wb_http_request {
 typedef int32_t wb_net_error;
 enum {
   WB_NET_OK = 0,
-  WB_NET_REFUSED = 1,   /* the host did not try: bad URL, scheme, header, unknown secret, or address not allowed */
+  WB_NET_REFUSED = 1, /* the host did not try: bad URL, scheme, header, unknown secret, or address not allowed */
   WB_NET_RESOLVE = 2,
   WB_NET_CONNECT = 3,
   WB_NET_TLS = 4,
   WB_NET_TIMEOUT = 5,
-  WB_NET_BROKEN = 6,    /* the connection broke, or what came was not HTTP */
-  WB_NET_CANCELLED = 7  /* aborted, or its call ended */
+  WB_NET_BROKEN = 6,   /* the connection broke, or what came was not HTTP */
+  WB_NET_CANCELLED = 7 /* aborted, or its call ended */
 };
 
 /* Borrowed until `done` returns. */
@@ -242,20 +242,20 @@ typedef struct wb_http_response {
   int32_t status;           /* HTTP status, 0 if none came */
   uint32_t truncated;       /* 1: there was more body than max_response_bytes */
   int64_t retry_after_ms;   /* from Retry-After (seconds or date), -1 if there was none */
-  const wb_header *headers; /* names in lower case */
+  const wb_header* headers; /* names in lower case */
   size_t header_count;
   wb_str body;
-  wb_str error_text;        /* one line for people, without secrets */
+  wb_str error_text; /* one line for people, without secrets */
 } wb_http_response;
 
-typedef void (*wb_http_done)(void *user, const wb_http_response *response);
+typedef void (*wb_http_done)(void* user, const wb_http_response* response);
 
 typedef struct wb_http_service {
   /* [strand] Begin a request on behalf of an open call. The request is copied. `done` is called exactly once, on the strand,
    * never before fetch returns. Redirects and proxies are off. Returns an id for abort. */
-  uint64_t (*fetch)(const wb_host *host, wb_call call, const wb_http_request *request, wb_http_done done, void *user);
+  uint64_t (*fetch)(const wb_host* host, wb_call call, const wb_http_request* request, wb_http_done done, void* user);
   /* [strand] End a request early; its `done` still comes, with WB_NET_CANCELLED. Unknown ids are ignored. */
-  void (*abort)(const wb_host *host, uint64_t fetch_id);
+  void (*abort)(const wb_host* host, uint64_t fetch_id);
 } wb_http_service;
 
 /* ---- service "waybill.timer/1": clocks that tests can turn ---- */
@@ -264,14 +264,14 @@ typedef struct wb_http_service {
 
 typedef struct wb_timer_service {
   /* [any] Milliseconds on a clock that only moves forward; only differences mean something. */
-  int64_t (*monotonic_ms)(const wb_host *host);
+  int64_t (*monotonic_ms)(const wb_host* host);
   /* [any] Seconds since 1970-01-01 UTC, for timestamps that a protocol asks for. */
-  int64_t (*unix_seconds)(const wb_host *host);
+  int64_t (*unix_seconds)(const wb_host* host);
   /* [strand] Call `fire` once on the strand, not before `delay_ms` have passed, never before `after` returns. Returns an id.
    * A timer belongs to its call: when the call ends, the timer is gone without a word. */
-  uint64_t (*after)(const wb_host *host, wb_call call, int64_t delay_ms, void (*fire)(void *user), void *user);
+  uint64_t (*after)(const wb_host* host, wb_call call, int64_t delay_ms, void (*fire)(void* user), void* user);
   /* [strand] Forget a timer; it will not fire. Unknown ids are ignored. */
-  void (*cancel)(const wb_host *host, uint64_t timer_id);
+  void (*cancel)(const wb_host* host, uint64_t timer_id);
 } wb_timer_service;
 
 /* ---- service "waybill.sign/1": signatures with secrets that only the host knows ---- */
@@ -284,8 +284,8 @@ typedef struct wb_sign_service {
   /* [any] HMAC-SHA256 of the concatenated parts with each secret now valid under this name (two during a rotation, the newer
    * first): `sink` is called once for each with 32 bytes, before the function returns. A secret written as "whsec_" + base64
    * is used decoded. Returns WB_SIGN_OK or WB_SIGN_UNKNOWN_SECRET. */
-  int32_t (*hmac_sha256)(const wb_host *host, wb_str secret_name, const wb_str *parts, size_t part_count,
-                         void (*sink)(void *user, const uint8_t *mac, size_t mac_size), void *user);
+  int32_t (*hmac_sha256)(const wb_host* host, wb_str secret_name, const wb_str* parts, size_t part_count,
+                         void (*sink)(void* user, const uint8_t* mac, size_t mac_size), void* user);
 } wb_sign_service;
 
 #ifdef __cplusplus

@@ -71,7 +71,8 @@ TEST(JsonEnvelope, NamesWhatIsWrong) {  // M4
       {"{" + good + R"(,"payload":1,"payload":1})", "field \"payload\" is given twice"},
       {"{" + good + R"(,"payload":1,"pay\u006coad":1})", "field \"payload\" is given twice"},
       {R"({"intentId":"a",)" + good + "}", "field \"intentId\" is given twice"},
-      {"{\"intentId\":\"" + std::string(256, 'x') + "\",\"submissionTarget\":\"t\"}", "intentId must not be longer than 255 bytes"},
+      {"{\"intentId\":\"" + std::string(256, 'x') + "\",\"submissionTarget\":\"t\"}",
+       "intentId must not be longer than 255 bytes"},
   };
   for (const auto& [body, wanted] : cases) {
     const auto fault = fault_of(body);
@@ -80,8 +81,8 @@ TEST(JsonEnvelope, NamesWhatIsWrong) {  // M4
 }
 
 TEST(JsonEnvelope, AMessageIsShortAndPrintableWhateverTheBodyHolds) {  // M4
-  for (const std::string& body : {"{\"" + std::string(100'000, 'x') + "\":1}", std::string("{\"\\u0001\":1}"), "\x01\x02" + std::string(5'000, '\xff'),
-                                  "{\"a" + std::string(5'000, '\n')}) {
+  for (const std::string& body : {"{\"" + std::string(100'000, 'x') + "\":1}", std::string("{\"\\u0001\":1}"),
+                                  "\x01\x02" + std::string(5'000, '\xff'), "{\"a" + std::string(5'000, '\n')}) {
     const auto fault = fault_of(body);
     EXPECT_FALSE(fault.empty());
     EXPECT_LT(fault.size(), 300u);
@@ -99,14 +100,32 @@ TEST(JsonEnvelope, AReferenceHasUpTo255BytesOfText) {  // M1
 
 TEST(JsonEnvelope, CutsThePayloadOutAsItStands) {  // M2
   const std::string head = R"({"intentId":"a","submissionTarget":"t",)";
-  for (const std::string payload :
-       {R"({"a":1})", R"({ "a" : [ 1 , 2 ] , "b" : { } })", R"("text")", R"("with \"quotes\" and \\")", R"("}{][,:")", R"("\u0000\ud83d\ude00")",
-        R"([])", R"([[],[[]],{"}":"]"}])", "0", "-1.50E+10", "123456789012345678901234567890", "true", "false", "null", R"("")", "{}",
-        R"({"payload":{"payload":"inner"}})", R"("Zoë 😀")", "{\n\t\"a\" :\r\n1}", R"({"k\"e\\y":"\\"})"}) {
+  for (const std::string payload : {R"({"a":1})",
+                                    R"({ "a" : [ 1 , 2 ] , "b" : { } })",
+                                    R"("text")",
+                                    R"("with \"quotes\" and \\")",
+                                    R"("}{][,:")",
+                                    R"("\u0000\ud83d\ude00")",
+                                    R"([])",
+                                    R"([[],[[]],{"}":"]"}])",
+                                    "0",
+                                    "-1.50E+10",
+                                    "123456789012345678901234567890",
+                                    "true",
+                                    "false",
+                                    "null",
+                                    R"("")",
+                                    "{}",
+                                    R"({"payload":{"payload":"inner"}})",
+                                    R"("Zoë 😀")",
+                                    "{\n\t\"a\" :\r\n1}",
+                                    R"({"k\"e\\y":"\\"})"}) {
     EXPECT_EQ(payload_of(head + "\"payload\":" + payload + "}"), payload);
-    EXPECT_EQ(payload_of(head + " \"payload\" \n:\t " + payload + " \r\n } \n"), payload) << "the space around it is not part of it";
+    EXPECT_EQ(payload_of(head + " \"payload\" \n:\t " + payload + " \r\n } \n"), payload)
+        << "the space around it is not part of it";
     EXPECT_EQ(payload_of("{\"payload\":" + payload + R"(,"intentId":"a","submissionTarget":"t"})"), payload);
-    EXPECT_EQ(payload_of("\n{\"intentId\":\"pay\\\"load\\\":1\", \"payload\":" + payload + " ,\"submissionTarget\":\"{\"}"), payload);
+    EXPECT_EQ(payload_of("\n{\"intentId\":\"pay\\\"load\\\":1\", \"payload\":" + payload + " ,\"submissionTarget\":\"{\"}"),
+              payload);
     EXPECT_EQ(payload_of(head + R"("pay\u006coad":)" + payload + "}"), payload) << "a name may be written with escapes";
     EXPECT_EQ(payload_of(head + R"("\u0070\u0061\u0079\u006C\u006F\u0061\u0064" :)" + payload + "}"), payload);
   }

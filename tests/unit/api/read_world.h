@@ -84,6 +84,8 @@ class WorldTokens final : public TokenStore {
   ReadWorld& world_;
 };
 
-inline ReadPool::Session ReadWorld::session() { return {std::make_unique<WorldReader>(*this), std::make_unique<WorldTokens>(*this)}; }
+inline ReadPool::Session ReadWorld::session() {
+  return {std::make_unique<WorldReader>(*this), std::make_unique<WorldTokens>(*this)};
+}
 
 }  // namespace waybill::testing

@@ -56,7 +56,8 @@ TEST_F(Admitting, AKnownTokenBringsItsOrganisationAndRole) {
 }
 
 TEST_F(Admitting, WhatIsNoBearerTokenIsNobodyWithoutAskingTheDatabase) {
-  for (const char* header : {"", "Basic d2J0X2E6", "bearer", "Bearer", "wbt_a"}) EXPECT_TRUE(is_nobody(admission(header))) << header;
+  for (const char* header : {"", "Basic d2J0X2E6", "bearer", "Bearer", "wbt_a"})
+    EXPECT_TRUE(is_nobody(admission(header))) << header;
   EXPECT_EQ(world.token_calls, 0);
 }
 

@@ -22,7 +22,8 @@ class Claiming : public ::testing::Test {
  protected:
   void start() {
     store = std::make_unique<FakeStore>(settings.shards);
-    window = std::make_unique<Window>(limits, [this](const std::string& type) { return type == "missing" ? 0 : concurrency.load(); });
+    window =
+        std::make_unique<Window>(limits, [this](const std::string& type) { return type == "missing" ? 0 : concurrency.load(); });
     add_work();
     claimer = std::make_unique<Claimer>(
         *store, *window, clock, settings,
@@ -36,7 +37,8 @@ class Claiming : public ::testing::Test {
         },
         log);
   }
-  RouteId route(const std::string& target, Policy policy = Policy::max_attempts, const std::string& type = "sms", OrgId org = kDefaultOrg) {
+  RouteId route(const std::string& target, Policy policy = Policy::max_attempts, const std::string& type = "sms",
+                OrgId org = kDefaultOrg) {
     return store->add_route(org, {.target = target,
                                   .action_type = type,
                                   .url = "https://" + target + ".example.org:8443/path?query",

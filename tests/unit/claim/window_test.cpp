@@ -11,12 +11,14 @@ namespace {
 class Sharing : public ::testing::Test {
  protected:
   Window& window() {
-    if (!window_) window_ = std::make_unique<Window>(limits, [this](const std::string& type) { return concurrency.count(type) ? concurrency.at(type) : 1000; });
+    if (!window_)
+      window_ = std::make_unique<Window>(
+          limits, [this](const std::string& type) { return concurrency.count(type) ? concurrency.at(type) : 1000; });
     return *window_;
   }
   // A route of its own; facts that are not named are shared by none.
-  RouteId route(const std::string& target, OrgId org = kDefaultOrg, const std::string& host_name = "", const std::string& type = "sms",
-                Policy policy = Policy::max_attempts) {
+  RouteId route(const std::string& target, OrgId org = kDefaultOrg, const std::string& host_name = "",
+                const std::string& type = "sms", Policy policy = Policy::max_attempts) {
     const RouteId id{static_cast<std::int64_t>(facts_.size()) + 1};
     facts_[id] = {org, std::make_shared<const Contract>(Contract{.target = target, .action_type = type, .policy = policy}),
                   host_name.empty() ? "host" + std::to_string(id.value) : host_name};
@@ -145,7 +147,9 @@ TEST_F(Sharing, WhatHasExpiredEndsWhateverTheLimitsButFewAtATime) {  // M7
   concurrency = {{"gone", 0}};
   limits.in_flight = 1000;
   const auto id = route("a", kDefaultOrg, "", "gone", Policy::deadline);
-  const RouteFacts facts{kDefaultOrg, std::make_shared<const Contract>(Contract{.target = "a", .action_type = "gone", .policy = Policy::deadline}), "gw"};
+  const RouteFacts facts{
+      kDefaultOrg, std::make_shared<const Contract>(Contract{.target = "a", .action_type = "gone", .policy = Policy::deadline}),
+      "gw"};
   const auto given = window().shares({{id, &facts, true}}, 1000);
   ASSERT_EQ(given.size(), 1u);
   EXPECT_GT(given[0].second, 0u);

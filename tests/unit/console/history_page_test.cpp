@@ -10,7 +10,13 @@ const std::string kNasty = "<script>alert('x')</script>\"&\"";
 const std::string kHarmless = "&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;&quot;&amp;&quot;";
 
 HistoryView history_of(const std::string& text) {
-  return {.submission = {.id = {1024}, .org = kDefaultOrg, .client_ref = text, .target = text, .state = text, .reason = text, .created = {0},
+  return {.submission = {.id = {1024},
+                         .org = kDefaultOrg,
+                         .client_ref = text,
+                         .target = text,
+                         .state = text,
+                         .reason = text,
+                         .created = {0},
                          .completed = Timestamp{1'000'000}},
           .attempts = {{1, {0}, Timestamp{1'000'000}, text, text, text}}};
 }

@@ -29,9 +29,15 @@ TEST(Contract, ComesBackFromItsStoredFormUnchanged) {  // M10
 }
 
 TEST(Contract, IsStoredWithSortedKeysSoThatTheSameContractHasTheSameHash) {  // M10
-  EXPECT_EQ(to_json({.target = "t", .action_type = "sms", .url = "http://h/", .destination = "{}", .policy = Policy::max_attempts, .max_attempts = 2}),
-            R"({"actionType":"sms","destination":"{}","duplicateReasons":[],"maxAttempts":2,"policy":"max_attempts","target":"t",)"
-            R"("terminalOutcomes":[],"url":"http://h/"})");
+  EXPECT_EQ(
+      to_json({.target = "t",
+               .action_type = "sms",
+               .url = "http://h/",
+               .destination = "{}",
+               .policy = Policy::max_attempts,
+               .max_attempts = 2}),
+      R"({"actionType":"sms","destination":"{}","duplicateReasons":[],"maxAttempts":2,"policy":"max_attempts","target":"t",)"
+      R"("terminalOutcomes":[],"url":"http://h/"})");
 }
 
 TEST(Contract, EachDifferenceShowsInTheStoredForm) {  // M10
@@ -50,8 +56,9 @@ TEST(Contract, EachDifferenceShowsInTheStoredForm) {  // M10
 
 TEST(Contract, ADamagedStoredFormIsABugOfOursAndNoCrash) {
   const std::string whole = to_json(full(Policy::deadline));
-  for (const std::string& damaged : {std::string(), std::string("{}"), std::string("[]"), std::string("null"), whole.substr(0, whole.size() / 2),
-                                     std::string(R"({"policy":"sometimes"})"), std::string(R"({"policy":3})")}) {
+  for (const std::string& damaged :
+       {std::string(), std::string("{}"), std::string("[]"), std::string("null"), whole.substr(0, whole.size() / 2),
+        std::string(R"({"policy":"sometimes"})"), std::string(R"({"policy":3})")}) {
     const auto back = contract_from_json(damaged);
     ASSERT_FALSE(back) << damaged;
     EXPECT_EQ(back.error().kind, Error::Kind::bug);
@@ -66,7 +73,8 @@ TEST(Contract, ADamagedStoredFormIsABugOfOursAndNoCrash) {
 }
 
 TEST(Contract, PoliciesHaveTheWordsOfTheRegistry) {
-  for (const Policy policy : {Policy::deadline, Policy::max_attempts, Policy::one_shot}) EXPECT_EQ(policy_from(to_string(policy)), policy);
+  for (const Policy policy : {Policy::deadline, Policy::max_attempts, Policy::one_shot})
+    EXPECT_EQ(policy_from(to_string(policy)), policy);
   EXPECT_EQ(to_string(Policy::one_shot), "one_shot");
   EXPECT_FALSE(policy_from("oneshot"));
   EXPECT_FALSE(policy_from(""));

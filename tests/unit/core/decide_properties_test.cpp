@@ -64,7 +64,8 @@ Progress any_progress() {
 RC_GTEST_PROP(DecideProperties, ARetryIsNeverAtOrAfterTheDeadline, ()) {  // M7
   const auto contract = any_contract(Policy::deadline);
   const auto progress = any_progress();
-  for (const auto& decision : {decide(any_outcome(), contract, progress, any_timing(), any_random()), decide_lost(contract, progress)})
+  for (const auto& decision :
+       {decide(any_outcome(), contract, progress, any_timing(), any_random()), decide_lost(contract, progress)})
     if (decision.kind == Kind::retry) RC_ASSERT(decision.retry_at < *contract.deadline(progress.created));
 }
 
@@ -104,7 +105,7 @@ RC_GTEST_PROP(DecideProperties, EveryEndHasAReasonAndARetryHasNone, ()) {  // M6
 
 // A delivery's whole life under random outcomes and random deaths of hosts.
 struct Life {
-  std::uint32_t sent = 0;   // calls of a sender, seen and lost ones
+  std::uint32_t sent = 0;  // calls of a sender, seen and lost ones
   std::uint32_t lost = 0;
   std::uint32_t seen = 0;
   bool ended = false;

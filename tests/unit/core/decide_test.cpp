@@ -46,7 +46,8 @@ TEST(Decide, AcceptanceInTimeIsAcceptedUnderEveryPolicyHoweverFarTheRequestGot) 
 TEST(Decide, ATerminalReasonRejectsUnderEveryPolicyAndIsKept) {  // M6
   for (const Policy policy : kPolicies)
     for (const Reach reach : kReaches) {
-      const auto decision = decided(outcome_of(Verdict::rejected, reach, "invalid_recipient"), contract_of(policy), after(Seconds(1)));
+      const auto decision =
+          decided(outcome_of(Verdict::rejected, reach, "invalid_recipient"), contract_of(policy), after(Seconds(1)));
       EXPECT_EQ(decision, (Decision{Kind::reject, "invalid_recipient"})) << to_string(policy) << " " << to_string(reach);
     }
 }
@@ -68,7 +69,8 @@ TEST(Decide, WhateverElseHappensIsRetriedAsTheContractAllows) {  // M6 M8
       const auto outcome = outcome_of(verdict, reach, reason);
       const auto at = after(Seconds(1));
       EXPECT_EQ(decided(outcome, contract_of(Policy::deadline), at), (Decision{Kind::retry, {}, at.now + Seconds(5)})) << reason;
-      EXPECT_EQ(decided(outcome, contract_of(Policy::max_attempts), at), (Decision{Kind::retry, {}, at.now + Seconds(5)})) << reason;
+      EXPECT_EQ(decided(outcome, contract_of(Policy::max_attempts), at), (Decision{Kind::retry, {}, at.now + Seconds(5)}))
+          << reason;
       EXPECT_EQ(decided(outcome, contract_of(Policy::one_shot), at), (Decision{Kind::exhaust, "one_shot"})) << reason;
     }
 }
@@ -76,7 +78,8 @@ TEST(Decide, WhateverElseHappensIsRetriedAsTheContractAllows) {  // M6 M8
 TEST(Decide, OneShotIsOverAfterOneAttemptWhateverItsOutcome) {  // M6 M17
   for (const Verdict verdict : kVerdicts)
     for (const Reach reach : kReaches)
-      EXPECT_NE(decided(outcome_of(verdict, reach, "provider_failure"), contract_of(Policy::one_shot), after(Seconds(1))).kind, Kind::retry)
+      EXPECT_NE(decided(outcome_of(verdict, reach, "provider_failure"), contract_of(Policy::one_shot), after(Seconds(1))).kind,
+                Kind::retry)
           << to_string(verdict) << " " << to_string(reach);
 }
 
@@ -92,11 +95,13 @@ TEST(Decide, MaxAttemptsEndsWithTheLastAllowedAttempt) {  // M6
 TEST(Decide, TheLastAttemptMayStillBeAcceptedOrRejected) {  // M6
   const auto contract = contract_of(Policy::max_attempts);
   EXPECT_EQ(decided(outcome_of(Verdict::accepted), contract, after(Seconds(1), 3)).kind, Kind::accept);
-  EXPECT_EQ(decided(outcome_of(Verdict::rejected, Reach::answered, "invalid_request"), contract, after(Seconds(1), 3)).kind, Kind::reject);
+  EXPECT_EQ(decided(outcome_of(Verdict::rejected, Reach::answered, "invalid_request"), contract, after(Seconds(1), 3)).kind,
+            Kind::reject);
 }
 
 TEST(Decide, MaxAttemptsKnowsNoTime) {  // M6 M7
-  const auto decision = decided(outcome_of(Verdict::accepted), contract_of(Policy::max_attempts), after(std::chrono::hours(24 * 365)));
+  const auto decision =
+      decided(outcome_of(Verdict::accepted), contract_of(Policy::max_attempts), after(std::chrono::hours(24 * 365)));
   EXPECT_EQ(decision.kind, Kind::accept);
 }
 
@@ -118,7 +123,8 @@ TEST(Decide, AcceptanceCountsOnlyStrictlyBeforeTheDeadline) {  // M6 M7
 }
 
 TEST(Decide, ATerminalReasonAfterTheDeadlineIsStillARejection) {  // M6
-  const auto decision = decided(outcome_of(Verdict::rejected, Reach::answered, "invalid_request"), contract_of(Policy::deadline), after(Seconds(90)));
+  const auto decision = decided(outcome_of(Verdict::rejected, Reach::answered, "invalid_request"), contract_of(Policy::deadline),
+                                after(Seconds(90)));
   EXPECT_EQ(decision, (Decision{Kind::reject, "invalid_request"}));
 }
 
@@ -144,15 +150,18 @@ TEST(Decide, ADuplicateAfterADoubtfulAttemptCountsEvenWhenItIsTerminal) {  // M1
 TEST(Decide, ADuplicateThatArrivesAfterTheDeadlineIsTooLateAsWell) {  // M7 M17
   auto progress = after(Seconds(60), 2);
   progress.maybe_sent_before = true;
-  EXPECT_EQ(decided(outcome_of(Verdict::rejected, Reach::answered, "duplicate_reference"), contract_of(Policy::deadline), progress),
-            (Decision{Kind::exhaust, "deadline_exceeded"}));
+  EXPECT_EQ(
+      decided(outcome_of(Verdict::rejected, Reach::answered, "duplicate_reference"), contract_of(Policy::deadline), progress),
+      (Decision{Kind::exhaust, "deadline_exceeded"}));
 }
 
 TEST(Decide, OnlyARejectionCanBeADuplicate) {  // M17
   auto progress = after(Seconds(1), 2);
   progress.maybe_sent_before = true;
-  EXPECT_EQ(decided(outcome_of(Verdict::transient, Reach::answered, "duplicate_reference"), contract_of(Policy::max_attempts), progress).kind,
-            Kind::retry);
+  EXPECT_EQ(
+      decided(outcome_of(Verdict::transient, Reach::answered, "duplicate_reference"), contract_of(Policy::max_attempts), progress)
+          .kind,
+      Kind::retry);
 }
 
 TEST(Decide, TheReceiversRetryAfterLiftsTheWaitAndNeverShortensIt) {  // M9
@@ -219,8 +228,9 @@ TEST(EventOf, EveryDecisionIsAMoveOfAClaimedDelivery) {  // M6
     Kind kind;
     Status then;
   };
-  for (const auto& [kind, then] : {Case{Kind::accept, Status::accepted}, Case{Kind::reject, Status::rejected}, Case{Kind::exhaust, Status::exhausted},
-                                   Case{Kind::dead_letter, Status::exhausted}, Case{Kind::retry, Status::due}})
+  for (const auto& [kind, then] :
+       {Case{Kind::accept, Status::accepted}, Case{Kind::reject, Status::rejected}, Case{Kind::exhaust, Status::exhausted},
+        Case{Kind::dead_letter, Status::exhausted}, Case{Kind::retry, Status::due}})
     EXPECT_EQ(next(Status::claimed, event_of(kind)), then);
 }
 

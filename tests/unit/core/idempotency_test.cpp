@@ -11,12 +11,14 @@ namespace {
 constexpr OrgId kOther{2};
 
 TEST(IdempotencyKey, APlainReferenceOfTheDefaultOrganisationIsItsOwnKey) {  // M17
-  for (const std::string& reference : {std::string("a"), std::string("order-2026_01"), std::string("wb"), std::string("WB_x"), std::string(64, 'z')})
+  for (const std::string& reference :
+       {std::string("a"), std::string("order-2026_01"), std::string("wb"), std::string("WB_x"), std::string(64, 'z')})
     EXPECT_EQ(idempotency_key(kDefaultOrg, "intent", reference, 1), reference);
 }
 
 TEST(IdempotencyKey, EverythingElseIsHashed) {  // M17
-  const std::set<std::string> references{std::string(65, 'z'), "with space", "wb_0123", "with.dot", "a/b", "ä", "a:b", "", std::string("nul\0", 4)};
+  const std::set<std::string> references{std::string(65, 'z'),   "with space", "wb_0123", "with.dot", "a/b", "ä", "a:b", "",
+                                         std::string("nul\0", 4)};
   std::set<std::string> keys;
   for (const auto& reference : references) {
     const auto key = idempotency_key(kDefaultOrg, "intent", reference, 1);
@@ -47,7 +49,8 @@ TEST(IdempotencyKey, NobodyCanNameTheKeyOfAnotherOrganisation) {
 
 // These values are at receivers already: a change would make them take a repeated message for a new one.
 TEST(IdempotencyKey, KeepsItsValuesForEver) {  // M17
-  EXPECT_EQ(idempotency_key(kDefaultOrg, "intent", "with space", 1), "wb_" + to_hex(as_view(sha256("1:intent:1:with space")).substr(0, 16)));
+  EXPECT_EQ(idempotency_key(kDefaultOrg, "intent", "with space", 1),
+            "wb_" + to_hex(as_view(sha256("1:intent:1:with space")).substr(0, 16)));
   EXPECT_EQ(idempotency_key(kDefaultOrg, "intent", "with space", 1), "wb_549a87c97d137b9c68d0966e530edad8");
   EXPECT_EQ(idempotency_key(kOther, "intent", "order-1", 1), "wb_9343993abc7ab2d776462ae089b41123");
 }

@@ -22,7 +22,8 @@ TEST(RetryTiming, ExponentialGrowsFromTheFirstWaitByItsFactor) {  // M9
 }
 
 TEST(RetryTiming, NoWaitIsLongerThanItsCapHoweverManyAttempts) {  // M9
-  const RetryTiming timing{.kind = RetryTiming::Kind::exponential, .delay = Seconds(1), .factor = 100.0, .max_delay = Seconds(90)};
+  const RetryTiming timing{
+      .kind = RetryTiming::Kind::exponential, .delay = Seconds(1), .factor = 100.0, .max_delay = Seconds(90)};
   for (const std::uint32_t attempts : {2u, 3u, 155u, 1000u, 100'000u, std::numeric_limits<std::uint32_t>::max()})
     EXPECT_EQ(wait_after(timing, attempts, {}, 0), Seconds(90)) << attempts;
 }

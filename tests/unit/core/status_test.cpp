@@ -19,18 +19,21 @@ TEST(Transitions, EndsHaveNoWayOut) {  // M6
     for (const Event event : kEvents) EXPECT_FALSE(next(status, event)) << to_string(status) << " " << to_string(event);
     for (const Status to : kStatuses) EXPECT_FALSE(allowed(status, to)) << to_string(status) << " " << to_string(to);
   }
-  for (const Status status : {Status::waiting, Status::open, Status::due, Status::claimed}) EXPECT_FALSE(is_end(status)) << to_string(status);
+  for (const Status status : {Status::waiting, Status::open, Status::due, Status::claimed})
+    EXPECT_FALSE(is_end(status)) << to_string(status);
 }
 
 TEST(Transitions, AnEventLeadsToOnePlaceOnly) {
   std::set<std::pair<Status, Event>> seen;
-  for (const auto& t : kTransitions) EXPECT_TRUE(seen.emplace(t.from, t.on).second) << to_string(t.from) << " " << to_string(t.on);
+  for (const auto& t : kTransitions)
+    EXPECT_TRUE(seen.emplace(t.from, t.on).second) << to_string(t.from) << " " << to_string(t.on);
 }
 
 TEST(Transitions, NextAndAllowedSayWhatTheTableSays) {
   for (const Status from : kStatuses)
     for (const Event on : kEvents) {
-      const auto row = std::find_if(kTransitions.begin(), kTransitions.end(), [&](const auto& t) { return t.from == from && t.on == on; });
+      const auto row =
+          std::find_if(kTransitions.begin(), kTransitions.end(), [&](const auto& t) { return t.from == from && t.on == on; });
       EXPECT_EQ(next(from, on).has_value(), row != kTransitions.end());
       if (row == kTransitions.end()) continue;
       EXPECT_EQ(*next(from, on), row->to);
@@ -77,7 +80,8 @@ TEST(Words, EveryEventVerdictAndReachHasAWordOfItsOwn) {
   std::set<std::string_view> events, verdicts, reaches;
   for (const Event event : kEvents) events.insert(to_string(event));
   EXPECT_EQ(events.size(), std::size(kEvents));
-  for (const Verdict verdict : {Verdict::accepted, Verdict::rejected, Verdict::transient, Verdict::deferred}) verdicts.insert(to_string(verdict));
+  for (const Verdict verdict : {Verdict::accepted, Verdict::rejected, Verdict::transient, Verdict::deferred})
+    verdicts.insert(to_string(verdict));
   EXPECT_EQ(verdicts, (std::set<std::string_view>{"accepted", "rejected", "transient", "deferred"}));
   for (const Reach reach : {Reach::not_sent, Reach::maybe_sent, Reach::answered}) reaches.insert(to_string(reach));
   EXPECT_EQ(reaches, (std::set<std::string_view>{"not_sent", "maybe_sent", "answered"}));

@@ -28,7 +28,8 @@ class TakingIn : public ::testing::Test {
   void start(int threads = 1) {
     std::vector<std::unique_ptr<IntakeStore>> stores;
     for (int i = 0; i < threads; ++i) stores.push_back(store.intake());
-    intake = std::make_unique<Intake>(std::move(stores), clock, settings, [this] { ++woken; }, log);
+    intake = std::make_unique<Intake>(
+        std::move(stores), clock, settings, [this] { ++woken; }, log);
   }
 
   // Keeps the intake's thread busy with one submission, so that all that follows waits and becomes one group.
@@ -45,7 +46,8 @@ class TakingIn : public ::testing::Test {
   Answered submit(const std::string& id, const std::string& payload = "{}", std::shared_ptr<const Contract> contract = nullptr) {
     auto promise = std::make_shared<std::promise<Result<Submitted>>>();
     auto future = promise->get_future();
-    intake->submit({kDefaultOrg, id, contract ? contract : primary, payload}, [promise](Result<Submitted> result) { promise->set_value(std::move(result)); });
+    intake->submit({kDefaultOrg, id, contract ? contract : primary, payload},
+                   [promise](Result<Submitted> result) { promise->set_value(std::move(result)); });
     return future;
   }
   static Result<Submitted> answer(Answered& future) {
@@ -53,7 +55,8 @@ class TakingIn : public ::testing::Test {
     return future.get();
   }
   static std::shared_ptr<const Contract> contract_of(const std::string& target) {
-    return std::make_shared<const Contract>(Contract{.target = target, .action_type = "sms", .url = "http://h/", .destination = "{}"});
+    return std::make_shared<const Contract>(
+        Contract{.target = target, .action_type = "sms", .url = "http://h/", .destination = "{}"});
   }
 
   const std::shared_ptr<const Contract> primary = contract_of("sms.primary");

@@ -39,9 +39,15 @@ inline Finished finished_with(std::optional<Outcome> outcome, Policy policy = Po
   return finished;
 }
 
-inline Outcome accepted() { return {.verdict = Verdict::accepted, .reach = Reach::answered, .code = 200, .provider_ref = "gw-1", .result = R"({"n":1})"}; }
+inline Outcome accepted() {
+  return {.verdict = Verdict::accepted, .reach = Reach::answered, .code = 200, .provider_ref = "gw-1", .result = R"({"n":1})"};
+}
 inline Outcome rejected(std::string reason) {
-  return {.verdict = Verdict::rejected, .reach = Reach::answered, .code = 200, .reason = std::move(reason), .detail = "as the gateway says"};
+  return {.verdict = Verdict::rejected,
+          .reach = Reach::answered,
+          .code = 200,
+          .reason = std::move(reason),
+          .detail = "as the gateway says"};
 }
 inline Outcome failed(Reach reach = Reach::answered) {
   return {.verdict = Verdict::transient, .reach = reach, .code = 503, .reason = "http_503", .detail = "busy"};

@@ -75,7 +75,8 @@ TEST(Settlement, TheAttemptIsWrittenAsItWas) {  // M3 M11
   const auto finished = finished_with(accepted(), Policy::max_attempts, 2);
   const Case cases[] = {
       {accepted(), {.outcome = "accepted", .code = 200, .provider_ref = "gw-1"}},
-      {rejected("invalid_request"), {.outcome = "rejected", .reason = "invalid_request", .error = "as the gateway says", .code = 200}},
+      {rejected("invalid_request"),
+       {.outcome = "rejected", .reason = "invalid_request", .error = "as the gateway says", .code = 200}},
       {failed(), {.outcome = "error", .error = "http_503: busy", .code = 503}},
       {{.verdict = Verdict::transient, .reason = "timeout"}, {.outcome = "error", .error = "timeout"}},
       {{.verdict = Verdict::deferred, .reason = "no_credentials", .detail = "set the secret"},
@@ -95,7 +96,7 @@ TEST(Settlement, TheAttemptIsWrittenAsItWas) {  // M3 M11
   }
 }
 
-TEST(Settlement, LostAttemptsHaveNumbersButDoNotCount) {  // M11 M17
+TEST(Settlement, LostAttemptsHaveNumbersButDoNotCount) {             // M11 M17
   auto finished = finished_with(failed(), Policy::max_attempts, 4);  // numbers 1 to 3 are taken, two of them lost
   finished.job.lease_lost = 2;
   auto s = settled(finished);
@@ -202,7 +203,8 @@ TEST(LostSettlement, AOneShotEndsAndIsNeverSentAgain) {  // M17
 }
 
 TEST(LostSettlement, TheThirdLossIsADeadLetter) {  // M17
-  EXPECT_EQ(settlement_of(lost_claim(1, 1), contract_of(Policy::max_attempts), kCreated + Seconds(2), "box:2").status, Status::due);
+  EXPECT_EQ(settlement_of(lost_claim(1, 1), contract_of(Policy::max_attempts), kCreated + Seconds(2), "box:2").status,
+            Status::due);
   const auto s = settlement_of(lost_claim(2, 2), contract_of(Policy::max_attempts), kCreated + Seconds(2), "box:2");
   EXPECT_EQ(s.status, Status::exhausted);
   EXPECT_EQ(s.reason, "worker_lost");

@@ -75,7 +75,8 @@ class Settling : public ::testing::Test {
   ManualClock clock;
   KeptLog log;
   Metrics metrics;
-  SettlerSettings settings{.actor = "box:1", .retry = {{"default", {}}}, .target_rest = Seconds(30), .batch = 1000, .gather = Millis(1)};
+  SettlerSettings settings{
+      .actor = "box:1", .retry = {{"default", {}}}, .target_rest = Seconds(30), .batch = 1000, .gather = Millis(1)};
   std::atomic<std::size_t> all_out{0};  // 0: nothing else is out, so there is nothing to wait for
   std::unique_ptr<Settler> settler;
 

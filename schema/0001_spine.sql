@@ -153,14 +153,17 @@ DECLARE
   first  date;
   made   integer := 0;
 BEGIN
+  PERFORM pg_advisory_xact_lock(hashtext('waybill-partitions:' || current_schema()));  -- several hosts ask at the same hour
   FOREACH parent IN ARRAY ARRAY['attempts', 'audit_log'] LOOP
     FOR i IN 0..months_ahead LOOP
       first := (date_trunc('month', now() AT TIME ZONE 'UTC') + make_interval(months => i))::date;
-      IF to_regclass(format('%I', parent || to_char(first, '_YYYY_MM'))) IS NULL THEN
+      CONTINUE WHEN to_regclass(format('%I', parent || to_char(first, '_YYYY_MM'))) IS NOT NULL;
+      BEGIN
         EXECUTE format('CREATE TABLE %I PARTITION OF %I FOR VALUES FROM (%L) TO (%L)', parent || to_char(first, '_YYYY_MM'), parent,
                        first::timestamp AT TIME ZONE 'UTC', (first + interval '1 month')::timestamp AT TIME ZONE 'UTC');
         made := made + 1;
-      END IF;
+      EXCEPTION WHEN check_violation THEN NULL;  -- the default partition has rows of that month: it keeps the month
+      END;
     END LOOP;
   END LOOP;
   RETURN made;

@@ -78,6 +78,8 @@ void Claimer::run(std::stop_token stop) {
     }
     sleep(stop, pause);
   }
+  // What a lost claim may have taken must not wait for its lease: other hosts are there.
+  if (const auto done = give_back_lost(); !done) log_.warn("claim.not_given_back", {{"error", done.error().what}});
 }
 
 std::chrono::microseconds Claimer::round(Shard shard, HostId host) {

@@ -45,7 +45,8 @@ constexpr Statement kRest{"rest", R"(
   INSERT INTO target_rests (org_id, target, until, reason)
   SELECT org_id, target, at_micros(max(until)), min(reason)
   FROM unnest($1::int[], $2::text[], $3::bigint[], $4::text[]) AS t(org_id, target, until, reason) GROUP BY org_id, target
-  ON CONFLICT (org_id, target) DO UPDATE SET until = greatest(target_rests.until, excluded.until), reason = excluded.reason)"};
+  ON CONFLICT (org_id, target) DO UPDATE SET until = greatest(target_rests.until, excluded.until),
+    reason = CASE WHEN excluded.until > target_rests.until THEN excluded.reason ELSE target_rests.reason END)"};
 
 class Columns {
  public:

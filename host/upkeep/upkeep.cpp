@@ -2,6 +2,7 @@
 #include "upkeep/upkeep.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "settle/settlement.h"
 
@@ -102,30 +103,57 @@ Result<void> Upkeep::sweep_once(HostId self) {
 
 Result<std::size_t> Upkeep::take_back(std::optional<HostId> dead) {
   std::size_t all = 0;
-  for (int shard = 0; shard < settings_.shards; ++shard) {
-    for (std::size_t count = kMostAtOnce; count == kMostAtOnce;) {
-      const auto lost = store_.lost_claims(static_cast<Shard>(shard), dead, kMostAtOnce);
+  for (int i = 0; i < settings_.shards; ++i) {
+    const auto shard = static_cast<Shard>(i);
+    for (;;) {
+      const auto lost = store_.lost_claims(shard, dead, kMostAtOnce);
       if (!lost) return tl::unexpected(lost.error());
-      count = lost->claims.size();
-      if (count == 0) break;
       std::vector<Settlement> settlements;
       for (const auto& claim : lost->claims) {
         const auto contract = contract_of(claim.route);
-        if (!contract) return tl::unexpected(contract.error());
-        settlements.push_back(settlement_of(claim, (*contract)->contract, lost->now, settings_.actor));
-        if (settlements.back().reason == "worker_lost")
-          log_.error("dead_letter",
-                     {{"delivery", claim.delivery.value}, {"reason", "worker_lost"}, {"hosts_lost", kMostLeasesLost}});
+        if (contract)
+          settlements.push_back(settlement_of(claim, (*contract)->contract, lost->now, settings_.actor));
+        else if (contract.error().kind == Error::Kind::unavailable)
+          return tl::unexpected(contract.error());
+        else  // it stays where it is; the others go on
+          log_.error("upkeep.no_contract", {{"delivery", claim.delivery.value}, {"error", contract.error().what}});
       }
-      const auto written = settle_.settle(static_cast<Shard>(shard), settlements);
+      const auto written = write(shard, settlements);
       if (!written) return tl::unexpected(written.error());
-      for (const auto& settlement : settlements)
-        if (!settlement.submission_state.empty()) metrics_.submission(settlement.submission_state);
-      all += written->size();
-      wake_();
+      all += *written;
+      if (*written > 0) wake_();
+      if (lost->claims.size() < kMostAtOnce || *written == 0) break;
     }
   }
   return all;
+}
+
+Result<std::size_t> Upkeep::write(Shard shard, const std::vector<Settlement>& settlements) {
+  if (settlements.empty()) return 0;
+  const auto held = settle_.settle(shard, settlements);
+  if (!held && held.error().kind == Error::Kind::unavailable) return tl::unexpected(held.error());
+  if (!held && settlements.size() == 1) {
+    log_.error("upkeep.refused_by_database", {{"delivery", settlements.front().delivery.value}, {"error", held.error().what}});
+    return 0;
+  }
+  if (!held) {  // one of them cannot be written: each on its own
+    std::size_t all = 0;
+    for (const auto& one : settlements) {
+      const auto written = write(shard, {one});
+      if (!written) return written;
+      all += *written;
+    }
+    return all;
+  }
+  const std::unordered_set<DeliveryId> written(held->begin(), held->end());
+  for (const auto& settlement : settlements) {
+    if (!written.contains(settlement.delivery) || settlement.submission_state.empty()) continue;
+    metrics_.submission(settlement.submission_state);
+    if (settlement.reason == "worker_lost")
+      log_.error("dead_letter",
+                 {{"delivery", settlement.delivery.value}, {"reason", settlement.reason}, {"hosts_lost", settlement.lease_lost}});
+  }
+  return written.size();
 }
 
 Result<void> Upkeep::housekeeping() {

@@ -41,6 +41,7 @@ class Upkeep {
   void sweep(std::stop_token stop);
   Result<void> sweep_once(HostId self);
   Result<std::size_t> take_back(std::optional<HostId> dead);
+  Result<std::size_t> write(Shard shard, const std::vector<Settlement>& settlements);  // how many claims still held
   Result<void> housekeeping();
   Result<const RouteContract*> contract_of(RouteId route);
   bool pause(std::stop_token stop, Millis length);

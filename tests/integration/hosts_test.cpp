@@ -114,6 +114,7 @@ TEST_F(Hosts, TerminationFinishesWhatIsInFlight) {
   for (int i = 0; i < 10; ++i) post_intent(client(), sms_intent("drain-" + std::to_string(i), "sms.patient"));
   for (int i = 0; i < 10; ++i) ASSERT_TRUE(gateway.wait_for_count("drain-" + std::to_string(i), 1));
   host().signal(SIGTERM);
+  ASSERT_TRUE(eventually([&] { return client().get("/readyz").status == 503; }));  // it drains, and says so
   gateway.release();
   EXPECT_EQ(host().wait(), 0);
   EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.submissions WHERE state = 'accepted'"), 10);

@@ -37,23 +37,12 @@ class Intents {
     auto intent = read_intent(request.body);
     if (!intent) return reply(invalid(intent.error().what));
     const auto registry = parts_.registry.current();
+    const auto told = teller(began, *wait, std::move(reply));
     const Contract* contract = registry->find(intent->target);
-    if (!contract) return reply(invalid("unknown submissionTarget \"" + intent->target + "\""));
-
-    NewIntent fresh{request.principal.org, std::move(intent->intent_id), std::shared_ptr<const Contract>(registry, contract),
-                    std::move(intent->payload)};
-    parts_.intake.submit(
-        std::move(fresh), [parts = parts_, began, wait = *wait, reply = std::move(reply)](Result<Submitted> answer) {
-          if (!answer) return reply(logged_failure(parts, "intent.not_stored", answer.error()));
-          if (answer->how == Submitted::How::conflict)
-            return reply(error_response(
-                409, "idempotency_conflict",
-                "intentId \"" + answer->view.client_ref + "\" was handed in before with another submissionTarget or payload"));
-          if (answer->how == Submitted::How::created) parts.metrics.submission("pending");
-          parts.metrics.acceptance(parts.clock.now() - began);
-          if (wait.count() == 0 || answer->view.completed) return reply(json_response(200, intent_json(answer->view)));
-          parts.waiters.add(answer->view.id, wait, [parts, view = answer->view, reply] { answer_now(parts, view, reply); });
-        });
+    if (!contract) return ask_for_known(request.principal.org, std::move(*intent), told);
+    parts_.intake.submit({request.principal.org, std::move(intent->intent_id),
+                          std::shared_ptr<const Contract>(registry, contract), std::move(intent->payload)},
+                         [told](Result<Submitted> answer) { told(std::move(answer)); });
   }
 
   void get(Request request, Reply reply) const {
@@ -75,6 +64,34 @@ class Intents {
   }
 
  private:
+  using Told = std::function<void(Result<Submitted>)>;
+
+  // Replies to a submission once it is known what became of it.
+  Told teller(Clock::Monotonic began, Millis wait, Reply reply) const {
+    return [parts = parts_, began, wait, reply = std::move(reply)](Result<Submitted> answer) {
+      if (!answer && answer.error().kind == Error::Kind::invalid) return reply(invalid(answer.error().what));
+      if (!answer) return reply(logged_failure(parts, "intent.not_stored", answer.error()));
+      if (answer->how == Submitted::How::conflict)
+        return reply(error_response(
+            409, "idempotency_conflict",
+            "intentId \"" + answer->view.client_ref + "\" was handed in before with another submissionTarget or payload"));
+      if (answer->how == Submitted::How::created) parts.metrics.submission("pending");
+      parts.metrics.acceptance(parts.clock.now() - began);
+      if (wait.count() == 0 || answer->view.completed) return reply(json_response(200, intent_json(answer->view)));
+      parts.waiters.add(answer->view.id, wait, [parts, view = answer->view, reply] { answer_now(parts, view, reply); });
+    };
+  }
+
+  // The target is not in the registry, or not any more: an intent that came in before is still itself.
+  void ask_for_known(OrgId org, IntentRequest intent, Told told) const {
+    parts_.pool.ask([org, intent = std::move(intent), told = std::move(told)](ReadPool::Session& session) {
+      auto found = session.reader->compare(org, "intent", intent.intent_id, intent.target, sha256(intent.payload));
+      if (!found) return told(tl::unexpected(found.error()));
+      if (*found) return told(std::move(**found));
+      told(fail(Error::Kind::invalid, "unknown submissionTarget \"" + intent.target + "\""));
+    });
+  }
+
   template <class Find>
   void ask(Request request, Reply reply, Find find) const {
     parts_.pool.ask([parts = parts_, request = std::move(request), reply = std::move(reply), find](ReadPool::Session& session) {

@@ -12,6 +12,10 @@ constexpr Statement kFind{"find_submission",
                           "SELECT " WAYBILL_SUBMISSION_COLUMNS
                           " FROM submissions s WHERE s.shard = $1 AND s.org_id = $2 AND s.kind = $3 AND s.client_ref = $4"};
 
+constexpr Statement kCompare{"compare_submission", "SELECT " WAYBILL_SUBMISSION_COLUMNS
+                                                   ", s.target = $5 AND s.payload_hash = $6 FROM submissions s"
+                                                   " WHERE s.shard = $1 AND s.org_id = $2 AND s.kind = $3 AND s.client_ref = $4"};
+
 // One statement, so that the state and the attempts are of one moment.
 constexpr Statement kHistory{"history", "SELECT " WAYBILL_SUBMISSION_COLUMNS R"(,
          a.number, micros(a.started_at), micros(a.finished_at), a.outcome, coalesce(a.reason, ''), coalesce(a.error, '')
@@ -52,6 +56,17 @@ class PgReadStore final : public ReadStore {
     if (!rows) return tl::unexpected(rows.error());
     if (rows->size() == 0) return std::nullopt;
     return read_submission(*rows, 0);
+  }
+
+  Result<std::optional<Submitted>> compare(OrgId org, std::string_view kind, std::string_view client_ref,
+                                           const std::string& target, const Sha256& payload_hash) override {
+    Parameters parameters = key(org, kind, client_ref);
+    parameters.emplace_back(target);
+    parameters.emplace_back(bytea(as_view(payload_hash)));
+    auto rows = link_.read(kCompare, parameters);
+    if (!rows) return tl::unexpected(rows.error());
+    if (rows->size() == 0) return std::nullopt;
+    return Submitted{rows->flag(0, 8) ? Submitted::How::existing : Submitted::How::conflict, read_submission(*rows, 0)};
   }
 
   Result<std::optional<HistoryView>> history(OrgId org, std::string_view kind, std::string_view client_ref) override {

@@ -248,6 +248,9 @@ class ReadStore {
   virtual ~ReadStore() = default;
   // none: there is no such submission
   virtual Result<std::optional<SubmissionView>> find(OrgId org, std::string_view kind, std::string_view client_ref) = 0;
+  // The same, compared with what is handed in again: `existing` or `conflict`.
+  virtual Result<std::optional<Submitted>> compare(OrgId org, std::string_view kind, std::string_view client_ref,
+                                                   const std::string& target, const Sha256& payload_hash) = 0;
   virtual Result<std::optional<HistoryView>> history(OrgId org, std::string_view kind, std::string_view client_ref) = 0;
   virtual Result<std::optional<Explanation>> explain(OrgId org, std::string_view kind, std::string_view client_ref) = 0;
   // Of these submissions, those that have ended or have at least one finished attempt.

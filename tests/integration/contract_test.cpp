@@ -102,7 +102,7 @@ TEST_F(Contract, ARegistryEditDoesNotChangeAPendingIntent) {
   EXPECT_EQ(elsewhere.count("old"), 0u);
 }
 
-// M10, M12
+// M2, M10, M12
 TEST_F(Contract, APendingIntentOutlivesItsTargetsRemoval) {
   gateway.script("old", {Reply::reject("provider_failure")});
   post_intent(client(), sms_intent("old", "sms.patient"), 30);
@@ -110,6 +110,10 @@ TEST_F(Contract, APendingIntentOutlivesItsTargetsRemoval) {
   installation().write_registry(registry_of({target("sms.other", "sms", gateway.url(), "one_shot", 0, {"provider_failure"})}));
   restart_host();
   EXPECT_EQ(post_intent(client(), sms_intent("new", "sms.patient")).status, 400);
+  const auto again = post_intent(client(), sms_intent("old", "sms.patient"));  // handed in again, it is still itself
+  EXPECT_EQ(again.status, 200);
+  EXPECT_EQ(again.json()["status"], "pending");
+  EXPECT_EQ(post_intent(client(), intent("old", "sms.patient", {{"to", "another"}})).status, 409);
   gateway.script("old", {Reply::accept()});
   EXPECT_EQ(wait_for_end(client(), "old")["status"], "accepted");
 }

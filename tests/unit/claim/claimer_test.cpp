@@ -20,6 +20,7 @@ using testing::ManualClock;
 
 class Claiming : public ::testing::Test {
  protected:
+  void TearDown() override { claimer.reset(); }  // its thread uses all the rest
   void start() {
     store = std::make_unique<FakeStore>(settings.shards);
     window =

@@ -9,12 +9,6 @@ namespace {
 constexpr Statement kHasTable{"has_migrations_table", "SELECT to_regclass('schema_migrations') IS NOT NULL"};
 constexpr Statement kVersion{"schema_version", "SELECT coalesce(max(version), 0) FROM schema_migrations"};
 
-std::string quoted(const std::string& name) {
-  std::string text = "\"";
-  for (const char c : name) text.append(c == '"' ? 2 : 1, c);
-  return text + '"';
-}
-
 std::string literal(const std::string& text) {
   std::string quoted_text = "'";
   for (const char c : text) quoted_text.append(c == '\'' ? 2 : 1, c);
@@ -57,7 +51,7 @@ Result<std::vector<std::string>> migrate(const DatabaseAddress& address) {
       !locked)
     return tl::unexpected(locked.error());
   if (auto made =
-          connection->script("CREATE SCHEMA IF NOT EXISTS " + quoted(address.schema) +
+          connection->script("CREATE SCHEMA IF NOT EXISTS " + quoted_identifier(address.schema) +
                              "; CREATE TABLE IF NOT EXISTS schema_migrations (version integer PRIMARY KEY, name text NOT NULL,"
                              " applied_at timestamptz NOT NULL DEFAULT now())");
       !made)

@@ -40,12 +40,6 @@ std::string with_defaults(const std::string& url, std::string_view purpose) {
   return all;
 }
 
-std::string quoted_identifier(std::string_view name) {
-  std::string text = "\"";
-  for (const char c : name) text.append(c == '"' ? 2 : 1, c);
-  return text + '"';
-}
-
 // Whether trying again on a fresh connection may help.
 bool may_pass(std::string_view sqlstate) {
   const auto group = sqlstate.substr(0, 2);
@@ -67,6 +61,12 @@ pqxx::result execute(pqxx::nontransaction& work, const char* name, const Paramet
 }
 
 }  // namespace
+
+std::string quoted_identifier(std::string_view name) {
+  std::string text = "\"";
+  for (const char c : name) text.append(c == '"' ? 2 : 1, c);
+  return text + '"';
+}
 
 struct Rows::Held {
   pqxx::result result;

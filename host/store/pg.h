@@ -54,6 +54,9 @@ class ArrayText {
   std::string text_ = "{";
 };
 
+// A name as SQL text, quoted.
+std::string quoted_identifier(std::string_view name);
+
 using Parameters = std::vector<std::optional<std::string>>;
 
 struct DatabaseAddress {

@@ -246,10 +246,7 @@ bool ListenAddress::is_loopback() const {
   return inet_pton(AF_INET6, host.c_str(), &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
 }
 
-const RetryTiming& Config::retry_for(const std::string& action_type) const {
-  const auto own = retry.find(action_type);
-  return own != retry.end() ? own->second : retry.at("default");
-}
+const RetryTiming& Config::retry_for(const std::string& action_type) const { return timing_for(retry, action_type); }
 
 tl::expected<Config, Problems> load_config(const std::filesystem::path& file, const std::vector<std::string>& environment) {
   Loading loading(file);

@@ -6,6 +6,11 @@
 
 namespace waybill {
 
+const RetryTiming& timing_for(const std::map<std::string, RetryTiming>& timings, const std::string& action_type) {
+  const auto own = timings.find(action_type);
+  return own != timings.end() ? own->second : timings.at("default");
+}
+
 Millis wait_after(const RetryTiming& timing, std::uint32_t attempts, std::optional<Millis> retry_after, double random) {
   constexpr Millis kDay = std::chrono::hours(24);
   double wait = static_cast<double>(timing.delay.count());

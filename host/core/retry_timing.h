@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <string>
 
 #include "core/time.h"
 
@@ -19,6 +21,9 @@ struct RetryTiming {
 
   bool operator==(const RetryTiming&) const = default;
 };
+
+// The timing of an action type: its own, or "default", which must be there.
+const RetryTiming& timing_for(const std::map<std::string, RetryTiming>& timings, const std::string& action_type);
 
 // The wait after `attempts` attempts (>= 1). `random` is uniform in [0, 1). A receiver's retry_after lifts the wait, never
 // shortens it, and is itself capped at one day.

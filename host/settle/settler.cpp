@@ -146,8 +146,7 @@ void Settler::count(const Finished& finished, const Settlement& settlement) {
 }
 
 const RetryTiming& Settler::timing_of(const Finished& finished) const {
-  const auto own = settings_.retry.find(finished.job.contract->action_type);
-  return own != settings_.retry.end() ? own->second : settings_.retry.at("default");
+  return timing_for(settings_.retry, finished.job.contract->action_type);
 }
 
 }  // namespace waybill

@@ -20,6 +20,8 @@ SAME(wb_verdict, int32_t);
 SAME(wb_reach, int32_t);
 SAME(wb_scope, int32_t);
 SAME(wb_net_error, int32_t);
+SAME(wb_tls, int32_t);
+SAME(wb_smtp_stage, int32_t);
 SAME(wb_plugin_entry, const wb_plugin* (*)(void));
 
 SIZE(wb_str, 16);
@@ -29,7 +31,7 @@ AT(wb_str, len, 8);
 SIZE(wb_call, 8);
 AT(wb_call, id, 0);
 
-SIZE(wb_outcome, 96);
+SIZE(wb_outcome, 128); /* 96 at minor 0 */
 AT(wb_outcome, size, 0);
 AT(wb_outcome, verdict, 8);
 AT(wb_outcome, reach, 12);
@@ -40,8 +42,10 @@ AT(wb_outcome, reason, 32);
 AT(wb_outcome, detail, 48);
 AT(wb_outcome, provider_ref, 64);
 AT(wb_outcome, result, 80);
+AT(wb_outcome, artifact_type, 96);
+AT(wb_outcome, artifact, 112);
 
-SIZE(wb_job, 120);
+SIZE(wb_job, 168); /* 120 at minor 0 */
 AT(wb_job, size, 0);
 AT(wb_job, attempt, 8);
 AT(wb_job, maybe_sent_before, 12);
@@ -52,6 +56,9 @@ AT(wb_job, idempotency_key, 56);
 AT(wb_job, destination, 72);
 AT(wb_job, payload, 88);
 AT(wb_job, context, 104);
+AT(wb_job, artifact_type, 120);
+AT(wb_job, artifact, 136);
+AT(wb_job, provider_ref, 152);
 
 SIZE(wb_sender_vt, 32);
 AT(wb_sender_vt, send, 0);
@@ -138,6 +145,94 @@ AT(wb_timer_service, cancel, 24);
 SIZE(wb_sign_service, 8);
 AT(wb_sign_service, hmac_sha256, 0);
 
+SIZE(wb_smtp_message, 112);
+AT(wb_smtp_message, size, 0);
+AT(wb_smtp_message, timeout_ms, 8);
+AT(wb_smtp_message, tls, 12);
+AT(wb_smtp_message, relay, 16);
+AT(wb_smtp_message, user, 32);
+AT(wb_smtp_message, password, 48);
+AT(wb_smtp_message, from, 64);
+AT(wb_smtp_message, recipients, 80);
+AT(wb_smtp_message, recipient_count, 88);
+AT(wb_smtp_message, data, 96);
+
+SIZE(wb_smtp_recipient, 24);
+AT(wb_smtp_recipient, code, 0);
+AT(wb_smtp_recipient, reserved, 4);
+AT(wb_smtp_recipient, text, 8);
+
+SIZE(wb_smtp_reply, 72);
+AT(wb_smtp_reply, size, 0);
+AT(wb_smtp_reply, error, 8);
+AT(wb_smtp_reply, reach, 12);
+AT(wb_smtp_reply, stage, 16);
+AT(wb_smtp_reply, code, 20);
+AT(wb_smtp_reply, text, 24);
+AT(wb_smtp_reply, recipients, 40);
+AT(wb_smtp_reply, recipient_count, 48);
+AT(wb_smtp_reply, error_text, 56);
+
+SIZE(wb_smtp_service, 16);
+AT(wb_smtp_service, submit, 0);
+AT(wb_smtp_service, abort, 8);
+
+SIZE(wb_compose, 8);
+SIZE(wb_status, 8);
+SIZE(wb_probe, 8);
+SIZE(wb_failures, 8);
+
+SIZE(wb_failure, 80);
+AT(wb_failure, size, 0);
+AT(wb_failure, failed_at, 8);
+AT(wb_failure, provider_ref, 16);
+AT(wb_failure, idempotency_key, 32);
+AT(wb_failure, reason, 48);
+AT(wb_failure, detail, 64);
+
+SIZE(wb_failure_query, 56);
+AT(wb_failure_query, size, 0);
+AT(wb_failure_query, since, 8);
+AT(wb_failure_query, page, 16);
+AT(wb_failure_query, failure, 32);
+AT(wb_failure_query, next_page, 40);
+AT(wb_failure_query, user, 48);
+
+/* The functions of every table, and those that a plugin gives, with all their types: a caller and a callee built years apart must
+ * agree on them. */
+#define FUNCTION(table, member, type) \
+  _Static_assert(_Generic(((table*)0)->member, type : 1, default : 0), #table "." #member ADVICE)
+typedef void (*begin_call)(wb_sender*, wb_call, const wb_job*);
+FUNCTION(wb_sender_vt, send, begin_call);
+FUNCTION(wb_sender_vt, cancel, void (*)(wb_sender*, wb_call));
+FUNCTION(wb_sender_vt, get_extension, const void* (*)(wb_sender*, wb_str));
+FUNCTION(wb_sender_vt, destroy, void (*)(wb_sender*));
+SAME(wb_report, void (*)(void*, wb_str, wb_str));
+FUNCTION(wb_action, validate_settings, int32_t (*)(wb_str, wb_report, void*));
+FUNCTION(wb_action, validate_destination, int32_t (*)(wb_str, wb_report, void*));
+FUNCTION(wb_action, create, wb_sender* (*)(const wb_host*, wb_str, const wb_sender_vt**, wb_report, void*));
+FUNCTION(wb_host, get_service, const void* (*)(const wb_host*, wb_str));
+FUNCTION(wb_host, complete, int32_t (*)(const wb_host*, wb_call, const wb_outcome*));
+FUNCTION(wb_host, log, void (*)(const wb_host*, wb_call, int32_t, wb_str, const wb_field*, size_t));
+SAME(wb_http_done, void (*)(void*, const wb_http_response*));
+FUNCTION(wb_http_service, fetch, uint64_t (*)(const wb_host*, wb_call, const wb_http_request*, wb_http_done, void*));
+FUNCTION(wb_http_service, abort, void (*)(const wb_host*, uint64_t));
+FUNCTION(wb_timer_service, monotonic_ms, int64_t (*)(const wb_host*));
+FUNCTION(wb_timer_service, unix_seconds, int64_t (*)(const wb_host*));
+FUNCTION(wb_timer_service, after, uint64_t (*)(const wb_host*, wb_call, int64_t, void (*)(void*), void*));
+FUNCTION(wb_timer_service, cancel, void (*)(const wb_host*, uint64_t));
+FUNCTION(wb_sign_service, hmac_sha256,
+         int32_t (*)(const wb_host*, wb_str, const wb_str*, size_t, void (*)(void*, const uint8_t*, size_t), void*));
+SAME(wb_smtp_done, void (*)(void*, const wb_smtp_reply*));
+FUNCTION(wb_smtp_service, submit, uint64_t (*)(const wb_host*, wb_call, const wb_smtp_message*, wb_smtp_done, void*));
+FUNCTION(wb_smtp_service, abort, void (*)(const wb_host*, uint64_t));
+FUNCTION(wb_compose, compose, begin_call);
+FUNCTION(wb_status, status, begin_call);
+FUNCTION(wb_probe, probe, begin_call);
+FUNCTION(wb_failures, list, void (*)(wb_sender*, wb_call, const wb_job*, const wb_failure_query*));
+FUNCTION(wb_failure_query, failure, void (*)(void*, const wb_failure*));
+FUNCTION(wb_failure_query, next_page, void (*)(void*, wb_str));
+
 VALUE(WB_ACCEPTED, 1);
 VALUE(WB_REJECTED, 2);
 VALUE(WB_TRANSIENT, 3);
@@ -162,14 +257,29 @@ VALUE(WB_NET_TLS, 4);
 VALUE(WB_NET_TIMEOUT, 5);
 VALUE(WB_NET_BROKEN, 6);
 VALUE(WB_NET_CANCELLED, 7);
+VALUE(WB_TLS_IF_OFFERED, 0);
+VALUE(WB_TLS_REQUIRED, 1);
+VALUE(WB_TLS_NEVER, 2);
+VALUE(WB_SMTP_NONE, 0);
+VALUE(WB_SMTP_CONNECT, 1);
+VALUE(WB_SMTP_AUTH, 2);
+VALUE(WB_SMTP_MAIL, 3);
+VALUE(WB_SMTP_RCPT, 4);
+VALUE(WB_SMTP_DATA, 5);
+VALUE(WB_MOST_ARTIFACT_BYTES, 16777216);
 VALUE(WB_SIGN_OK, 0);
 VALUE(WB_SIGN_UNKNOWN_SECRET, 1);
 
 /* Text cannot be compared while compiling. */
 int main(void) {
-  if (strcmp(WB_HTTP_SERVICE, "waybill.http/1") != 0 || strcmp(WB_TIMER_SERVICE, "waybill.timer/1") != 0 ||
-      strcmp(WB_SIGN_SERVICE, "waybill.sign/1") != 0) {
-    puts("a service id changed" ADVICE);
+  static const char* const ids[][2] = {
+      {WB_HTTP_SERVICE, "waybill.http/1"},         {WB_TIMER_SERVICE, "waybill.timer/1"},
+      {WB_SIGN_SERVICE, "waybill.sign/1"},         {WB_SMTP_SERVICE, "waybill.smtp/1"},
+      {WB_COMPOSE_EXTENSION, "waybill.compose/1"}, {WB_STATUS_EXTENSION, "waybill.status/1"},
+      {WB_PROBE_EXTENSION, "waybill.probe/1"},     {WB_FAILURES_EXTENSION, "waybill.failures/1"}};
+  for (size_t i = 0; i < sizeof ids / sizeof ids[0]; ++i) {
+    if (strcmp(ids[i][0], ids[i][1]) == 0) continue;
+    puts("the id of a service or an extension changed" ADVICE);
     return 1;
   }
   puts("ABI v1 is laid out as it was frozen");

@@ -1,6 +1,4 @@
 // The fake host itself: descriptor, senders, calls and their ends, the log.
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cstring>
 #include <ostream>
@@ -33,33 +31,53 @@ void take_problem(void* user, wb_str path, wb_str message) {
 
 using Validate = std::int32_t (*)(wb_str, wb_report, void*);
 
-std::vector<Problem> validate_once(Validate validate, std::string_view json) {
+std::vector<Problem> validate_once(const World& world, Validate validate, std::string_view json) {
   std::vector<Problem> problems;
   const Bytes bytes(json);
   const auto count = validate(bytes.str(), &take_problem, &problems);
-  EXPECT_EQ(static_cast<std::size_t>(count), problems.size()) << "a check must return the number of problems it reported";
+  if (static_cast<std::size_t>(count) != problems.size())
+    world.breach() << "a check must return the number of problems it reported: it returned " << count << " and reported "
+                   << problems.size();
   return problems;
 }
 
-std::vector<Problem> validate_twice(Validate validate, std::string_view json) {
+std::vector<Problem> validate_twice(const World& world, Validate validate, std::string_view json) {
   if (!validate) return {};
-  auto problems = validate_once(validate, json);
-  EXPECT_EQ(problems, validate_once(validate, json)) << "a check must give the same answer for the same bytes";
+  auto problems = validate_once(world, validate, json);
+  if (problems != validate_once(world, validate, json)) world.breach() << "a check must give the same answer for the same bytes";
   return problems;
+}
+
+constexpr const char* kGarbageOutcome = "garbage_outcome";
+
+Outcome outcome_of(const wb_outcome* said) {
+  if (!said || !WB_HAS(said, result))
+    return {WB_TRANSIENT, WB_MAYBE_SENT, WB_THIS_JOB, 0, -1, kGarbageOutcome, {}, {}, {}, {}, {}};
+  Outcome o{said->verdict,
+            said->reach,
+            said->scope,
+            said->code,
+            said->retry_after_ms,
+            text(said->reason),
+            text(said->detail),
+            text(said->provider_ref),
+            text(said->result),
+            {},
+            {}};
+  if (WB_HAS(said, artifact)) o.artifact_type = text(said->artifact_type), o.artifact = text(said->artifact);
+  return o;
 }
 
 void check_outcome(const World& world, const wb_action& action, const Outcome& o) {
-  EXPECT_TRUE(o.verdict >= WB_ACCEPTED && o.verdict <= WB_DEFERRED) << "no such verdict: " << o;
-  EXPECT_TRUE(o.reach >= WB_NOT_SENT && o.reach <= WB_ANSWERED) << "no such reach: " << o;
-  EXPECT_TRUE(o.scope == WB_THIS_JOB || o.scope == WB_WHOLE_TARGET) << "no such scope: " << o;
-  EXPECT_GE(o.retry_after_ms, -1) << o;
-  if (o.verdict != WB_ACCEPTED) {
-    EXPECT_FALSE(o.reason.empty()) << "an outcome that is not accepted needs a reason: " << o;
-  }
+  if (o.verdict < WB_ACCEPTED || o.verdict > WB_DEFERRED) world.breach() << "no such verdict: " << o;
+  if (o.reach < WB_NOT_SENT || o.reach > WB_ANSWERED) world.breach() << "no such reach: " << o;
+  if (o.scope != WB_THIS_JOB && o.scope != WB_WHOLE_TARGET) world.breach() << "no such scope: " << o;
+  if (o.retry_after_ms < -1) world.breach() << "a retry_after_ms below -1: " << o;
+  if (o.verdict != WB_ACCEPTED && o.reason.empty()) world.breach() << "an outcome that is not accepted needs a reason: " << o;
   if (o.verdict == WB_REJECTED) {
     const auto* end = action.reasons + action.reason_count;
-    EXPECT_TRUE(std::any_of(action.reasons, end, [&](const wb_reason& r) { return view(r.name) == o.reason; }))
-        << "rejected with a reason that the action does not declare: " << o;
+    if (std::none_of(action.reasons, end, [&](const wb_reason& r) { return view(r.name) == o.reason; }))
+      world.breach() << "rejected with a reason that the action does not declare: " << o;
   }
   world.check_words("an outcome's reason", o.reason, true);
   world.check_words("an outcome's detail", o.detail, true);
@@ -80,71 +98,105 @@ JobBytes::JobBytes(const Job& job)
       destination_(job.destination),
       payload_(job.payload),
       context_(job.context),
+      artifact_type_(job.artifact_type),
+      artifact_(job.artifact),
+      provider_ref_(job.provider_ref),
       raw_(new wb_job{sizeof(wb_job), job.attempt, job.maybe_sent_before ? 1U : 0U, job.deadline_ms, action_id_.str(),
-                      target_.str(), key_.str(), destination_.str(), payload_.str(), context_.str()}) {}
+                      target_.str(), key_.str(), destination_.str(), payload_.str(), context_.str(), artifact_type_.str(),
+                      artifact_.str(), provider_ref_.str()}) {}
 
-World::World(const wb_plugin* descriptor) : plugin(descriptor) {
+World::World(const wb_plugin* descriptor, Breaches breaches) : plugin(descriptor), breaches_(std::move(breaches)) {
   table.host = {sizeof(wb_host), WB_ABI_MINOR, 0, {"testkit", 7}, {"1", 1}, &get_service, &complete_call, &log_event};
   table.world = this;
 }
 
 bool World::on_own_thread(std::string_view what) const {
   if (std::this_thread::get_id() == thread) return true;
-  ADD_FAILURE() << what << " came from another thread; the test kit has one thread only";
+  breach() << what << " came from another thread; it belongs to the strand";
   return false;
 }
 
 // Everything that a plugin says for people or for the log.
 void World::check_words(std::string_view where, std::string_view words, bool one_line) const {
-  EXPECT_TRUE(is_utf8(words)) << where << " is not UTF-8";
-  if (one_line) {
-    EXPECT_EQ(words.find_first_of("\r\n"), std::string_view::npos) << where << " has more than one line: " << words;
-  }
+  if (!is_utf8(words)) breach() << where << " is not UTF-8";
+  if (one_line && words.find_first_of("\r\n") != std::string_view::npos)
+    breach() << where << " has more than one line: " << words;
   for (const auto& [name, values] : secrets)
     for (const auto& value : values)
       if (!value.empty() && words.find(value) != std::string_view::npos)
-        ADD_FAILURE() << where << " gives the secret \"" << name << "\" away";
+        breach() << where << " gives the secret \"" << name << "\" away";
 }
 
 std::uint64_t World::open_call(const wb_sender* sender, const wb_action* action, const Job& job) {
   const auto number = next_number++;
   calls.emplace(number, OpenCall{sender, action, std::make_unique<JobBytes>(job), now_ms + job.deadline_ms});
+  const std::lock_guard lock(mutex_);
+  open_.insert(number);
   return number;
 }
 
 std::int32_t World::complete(wb_call call, const wb_outcome* outcome) {
-  if (!on_own_thread("complete")) return 1;
-  const auto found = calls.find(call.id);
-  if (found == calls.end()) {
-    const bool ended = outcomes.count(call.id) != 0;
-    ADD_FAILURE() << "call " << call.id << (ended ? " was completed twice" : " was completed, but there is no such call");
-    return 1;
+  auto said = outcome_of(outcome);
+  const bool elsewhere = std::this_thread::get_id() != thread;
+  {
+    const std::lock_guard lock(mutex_);
+    if (open_.erase(call.id) == 0) {
+      breach() << "call " << call.id
+               << (ended_.count(call.id) != 0 ? " was completed twice" : " was completed, but there is no such call");
+      return 1;
+    }
+    ended_.insert(call.id);
+    if (elsewhere) arrivals_.emplace_back(call.id, std::move(said));
   }
-  Outcome o;
-  if (!outcome || outcome->size < sizeof(wb_outcome)) {
-    ADD_FAILURE() << "call " << call.id << " was completed with an outcome that is null or too short: is `size` set?";
-    o = {WB_TRANSIENT, WB_MAYBE_SENT, WB_THIS_JOB, 0, -1, "garbage_outcome", {}, {}, {}};
-  } else {
-    o = {outcome->verdict,        outcome->reach,        outcome->scope,        outcome->code,
-         outcome->retry_after_ms, text(outcome->reason), text(outcome->detail), text(outcome->provider_ref),
-         text(outcome->result)};
-    check_outcome(*this, *found->second.action, o);
-  }
-  outcomes.emplace(call.id, std::move(o));
-  calls.erase(found);  // and with it the job: that is all the life that plugin.h promises it
-  cancel_fetches_of(call.id);
-  for (auto it = timers.begin(); it != timers.end();) it = it->second.call == call.id ? timers.erase(it) : std::next(it);
+  if (elsewhere)
+    arrived_.notify_all();
+  else
+    end(call.id, std::move(said));
   return 0;
 }
 
+void World::end(std::uint64_t call, Outcome outcome) {
+  const auto found = calls.find(call);
+  if (outcome.reason == kGarbageOutcome)
+    breach() << "call " << call << " was completed with an outcome that is null or too short: is `size` set?";
+  else
+    check_outcome(*this, *found->second.action, outcome);
+  outcomes.emplace(call, std::move(outcome));
+  calls.erase(found);  // and with it the job: that is all the life that plugin.h promises it
+  cancel_fetches_of(call);
+  for (auto it = timers.begin(); it != timers.end();) it = it->second.call == call ? timers.erase(it) : std::next(it);
+}
+
+void World::take_arrivals() {
+  std::vector<std::pair<std::uint64_t, Outcome>> arrivals;
+  {
+    const std::lock_guard lock(mutex_);
+    arrivals.swap(arrivals_);
+  }
+  for (auto& [call, outcome] : arrivals) end(call, std::move(outcome));
+}
+
+bool World::settled(std::uint64_t call) {
+  run_until(now_ms);
+  const auto is_of_call = [&](const auto& entry) { return entry.second.call == call; };
+  if (!is_open(call) || std::any_of(fetches.begin(), fetches.end(), is_of_call) ||
+      std::any_of(timers.begin(), timers.end(), is_of_call))
+    return !is_open(call);
+  std::unique_lock lock(mutex_);
+  arrived_.wait_for(lock, patience, [&] { return open_.count(call) == 0; });
+  lock.unlock();
+  run_until(now_ms);
+  return !is_open(call);
+}
+
 void World::log(wb_call call, std::int32_t level, wb_str words, const wb_field* fields, std::size_t count) {
-  if (!on_own_thread("log")) return;
   LogEvent event{call.id, level, text(words), {}};
   check_words("a log event", event.text, false);
   for (std::size_t i = 0; i < count; ++i) {
     event.fields.emplace_back(text(fields[i].key), text(fields[i].value));
     check_words("a log field", event.fields.back().second, false);
   }
+  const std::lock_guard lock(mutex_);
   logs.push_back(std::move(event));
 }
 
@@ -152,12 +204,16 @@ FakeSender::FakeSender(World& world, wb_sender* sender, const wb_sender_vt* tabl
     : world_(world), sender_(sender), table_(table), action_(action) {}
 
 FakeSender::~FakeSender() {
-  const wb_outcome end{sizeof(wb_outcome), WB_TRANSIENT, WB_MAYBE_SENT, WB_THIS_JOB, 0, -1, {"silent", 6}, {}, {}, {}};
+  world_.take_arrivals();
+  wb_outcome end{};
+  end.size = sizeof end;
+  end.verdict = WB_TRANSIENT, end.reach = WB_MAYBE_SENT, end.scope = WB_THIS_JOB, end.retry_after_ms = -1;
+  end.reason = {"silent", 6};
   std::vector<std::uint64_t> silent;
   for (const auto& [number, call] : world_.calls)
     if (call.sender == sender_) silent.push_back(number);
   for (const auto number : silent) {
-    ADD_FAILURE() << "call " << number << " was never completed (did the test run_until_idle?)";
+    world_.breach() << "call " << number << " was never completed (did the test run_until_idle?)";
     world_.complete({number}, &end);
   }
   world_.run_until(world_.now_ms);  // what the ended calls had open
@@ -177,16 +233,14 @@ void FakeSender::cancel(CallId call) {
 
 Outcome FakeSender::attempt(const Job& job) {
   const auto call = static_cast<std::uint64_t>(send(job));
-  world_.run_until(world_.now_ms);
-  const auto found = world_.outcomes.find(call);
-  if (found != world_.outcomes.end()) return found->second;
-  ADD_FAILURE() << "call " << call << " has not ended: something is open that only time or an abort will end";
+  if (world_.settled(call)) return world_.outcomes.at(call);
+  world_.breach() << "call " << call << " has not ended: something is open that only time or an abort will end";
   return {};
 }
 
 const void* FakeSender::extension(std::string_view id) { return table_->get_extension(sender_, Bytes(id).str()); }
 
-FakeHost::FakeHost(const wb_plugin* plugin) : world_(std::make_unique<World>(plugin)) {}
+FakeHost::FakeHost(const wb_plugin* plugin, Breaches breaches) : world_(std::make_unique<World>(plugin, std::move(breaches))) {}
 FakeHost::~FakeHost() = default;
 
 const wb_action* FakeHost::action(std::string_view action_type) const {
@@ -199,18 +253,18 @@ std::unique_ptr<FakeSender> FakeHost::make_sender(std::string_view action_type, 
   world_->create_problems.clear();
   const auto* found = action(action_type);
   if (!found) {
-    ADD_FAILURE() << "the plugin has no action type " << action_type;
+    world_->breach() << "the plugin has no action type " << action_type;
     return nullptr;
   }
   const wb_sender_vt* table = nullptr;
   const Bytes bytes(settings);
   auto* sender = found->create(&world_->table.host, bytes.str(), &table, &take_problem, &world_->create_problems);
   if (!sender) {
-    EXPECT_FALSE(world_->create_problems.empty()) << "create returned null without telling why";
+    if (world_->create_problems.empty()) world_->breach() << "create returned null without telling why";
     return nullptr;
   }
   if (!table) {
-    ADD_FAILURE() << "create made a sender and gave no table for it";
+    world_->breach() << "create made a sender and gave no table for it";
     return nullptr;
   }
   return std::make_unique<FakeSender>(*world_, sender, table, found);
@@ -219,11 +273,11 @@ std::unique_ptr<FakeSender> FakeHost::make_sender(std::string_view action_type, 
 const std::vector<Problem>& FakeHost::create_problems() const { return world_->create_problems; }
 
 std::vector<Problem> FakeHost::validate_settings(std::string_view action_type, std::string_view json) {
-  return validate_twice(action(action_type)->validate_settings, json);
+  return validate_twice(*world_, action(action_type)->validate_settings, json);
 }
 
 std::vector<Problem> FakeHost::validate_destination(std::string_view action_type, std::string_view json) {
-  return validate_twice(action(action_type)->validate_destination, json);
+  return validate_twice(*world_, action(action_type)->validate_destination, json);
 }
 
 void FakeHost::secret(std::string name, std::vector<std::string> values) { world_->secrets[std::move(name)] = std::move(values); }

@@ -1,6 +1,4 @@
 // The scripted network.
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <limits>
 
@@ -113,7 +111,7 @@ Answer World::choose_answer(const wb_http_request& request, SentRequest& sent) {
   auto& by_url = answers_by_url[sent.url];
   auto& queue = by_url.empty() ? answers : by_url;
   if (queue.empty()) {
-    ADD_FAILURE() << "no answer is scripted for " << sent.method << ' ' << sent.url;
+    breach() << "no answer is scripted for " << sent.method << ' ' << sent.url;
     return Answer::failure(WB_NET_CONNECT, WB_NOT_SENT, "no answer is scripted");
   }
   auto answer = std::move(queue.front());
@@ -137,7 +135,7 @@ std::uint64_t World::fetch(wb_call call, const wb_http_request* request, wb_http
 
   Fetch entry{call.id, request->max_response_bytes, {}, done, user, {now_ms, number}};
   if (!is_open(call.id)) {
-    ADD_FAILURE() << "a request was made on behalf of call " << call.id << ", which is not open";
+    breach() << "a request was made on behalf of call " << call.id << ", which is not open";
     overrule(entry, WB_NET_CANCELLED, "the call has ended");
     entry.answer.reach = WB_NOT_SENT;
   } else {

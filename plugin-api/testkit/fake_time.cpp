@@ -1,6 +1,4 @@
 // The clock that only the test turns, its timers, and the order in which things come due.
-#include <gtest/gtest.h>
-
 #include "world.h"
 
 namespace waybill::testkit {
@@ -36,30 +34,31 @@ std::uint64_t World::after(wb_call call, std::int64_t delay_ms, void (*fire)(voi
   if (is_open(call.id))
     timers.emplace(number, Timer{call.id, fire, user, {now_ms + std::max<std::int64_t>(delay_ms, 0), number}});
   else
-    ADD_FAILURE() << "a timer was asked for on behalf of call " << call.id << ", which is not open";
+    breach() << "a timer was asked for on behalf of call " << call.id << ", which is not open";
   return number;
 }
 
 void World::run_until(std::int64_t time_ms) {
   constexpr int kMostSteps = 1'000'000;
   for (int step = 0; step < kMostSteps; ++step) {
+    take_arrivals();
     const auto fetch = earliest(fetches);
     const auto timer = earliest(timers);
     const bool fetch_first = fetch != fetches.end() && (timer == timers.end() || fetch->second.due < timer->second.due);
     if (fetch_first && fetch->second.due.at <= time_ms) {
-      now_ms = std::max(now_ms, fetch->second.due.at);
+      now_ms = std::max<std::int64_t>(now_ms, fetch->second.due.at);
       deliver(fetch->first);
     } else if (!fetch_first && timer != timers.end() && timer->second.due.at <= time_ms) {
-      now_ms = std::max(now_ms, timer->second.due.at);
+      now_ms = std::max<std::int64_t>(now_ms, timer->second.due.at);
       const auto ringing = timer->second;
       timers.erase(timer);
       ringing.fire(ringing.user);
     } else {
-      now_ms = std::max(now_ms, time_ms);
+      now_ms = std::max<std::int64_t>(now_ms, time_ms);
       return;
     }
   }
-  ADD_FAILURE() << "still not idle after " << kMostSteps << " steps: does a timer start itself again with no delay?";
+  breach() << "still not idle after " << kMostSteps << " steps: does a timer start itself again with no delay?";
 }
 
 void FakeHost::set_unix_seconds(std::int64_t seconds) { world_->unix_at_zero_ms = seconds * 1000 - world_->now_ms; }

@@ -1,9 +1,13 @@
 // The inside of the fake host: one small world with calls, a network, a clock and secrets.
 #pragma once
 
+#include <atomic>
+#include <condition_variable>
 #include <deque>
 #include <map>
+#include <mutex>
 #include <set>
+#include <sstream>
 #include <thread>
 
 #include "waybill/testkit.hpp"
@@ -33,8 +37,26 @@ class JobBytes {
   const wb_job* raw() const { return raw_.get(); }
 
  private:
-  Bytes action_id_, target_, key_, destination_, payload_, context_;
+  Bytes action_id_, target_, key_, destination_, payload_, context_, artifact_type_, artifact_, provider_ref_;
   std::unique_ptr<wb_job> raw_;
+};
+
+// One breach of the rules, told when it has been written whole.
+class Breach {
+ public:
+  explicit Breach(const Breaches& breaches) : breaches_(breaches) {}
+  Breach(const Breach&) = delete;
+  Breach& operator=(const Breach&) = delete;
+  ~Breach() { breaches_(words_.str()); }
+  template <class T>
+  Breach& operator<<(const T& words) {
+    words_ << words;
+    return *this;
+  }
+
+ private:
+  const Breaches& breaches_;
+  std::ostringstream words_;
 };
 
 // What a plugin holds as its wb_host.
@@ -45,14 +67,19 @@ struct HostTable {
 
 class World {
  public:
-  explicit World(const wb_plugin* descriptor);
+  World(const wb_plugin* descriptor, Breaches breaches);
+
+  Breach breach() const { return Breach(breaches_); }
 
   // calls (fake_host.cpp)
   std::uint64_t open_call(const wb_sender* sender, const wb_action* action, const Job& job);
   const wb_job* job_of(std::uint64_t call) const { return calls.at(call).job->raw(); }
   bool is_open(std::uint64_t call) const { return calls.count(call) != 0; }
-  std::int32_t complete(wb_call call, const wb_outcome* outcome);
-  void log(wb_call call, std::int32_t level, wb_str words, const wb_field* fields, std::size_t count);
+  std::int32_t complete(wb_call call, const wb_outcome* outcome);  // [any]
+  void take_arrivals();
+  // True when the call has ended. Waits for another thread of the plugin if nothing else is left that could end the call.
+  bool settled(std::uint64_t call);
+  void log(wb_call call, std::int32_t level, wb_str words, const wb_field* fields, std::size_t count);  // [any]
   void check_words(std::string_view where, std::string_view words, bool one_line) const;
   bool on_own_thread(std::string_view what) const;
 
@@ -103,14 +130,15 @@ class World {
   std::map<std::uint64_t, Outcome> outcomes;
   std::map<std::uint64_t, Fetch> fetches;
   std::map<std::uint64_t, Timer> timers;
-  std::int64_t now_ms = 1'000'000;
+  std::atomic<std::int64_t> now_ms{1'000'000};
+  std::chrono::milliseconds patience{2000};
   std::int64_t unix_at_zero_ms = 1'700'000'000'000 - 1'000'000;
   std::deque<Answer> answers;
   std::map<std::string, std::deque<Answer>> answers_by_url;
   std::map<std::string, std::vector<std::string>, std::less<>> secrets;
   std::set<std::string, std::less<>> missing_services;
   std::vector<SentRequest> requests;
-  std::vector<LogEvent> logs;
+  std::vector<LogEvent> logs;  // guarded by mutex_
   std::vector<Problem> create_problems;
 
  private:
@@ -118,6 +146,15 @@ class World {
   std::optional<std::string> fill_secrets(std::string_view value) const;
   void deliver(std::uint64_t fetch);
   void overrule(Fetch& fetch, wb_net_error error, const char* words);
+
+  void end(std::uint64_t call, Outcome outcome);
+
+  const Breaches breaches_;
+  std::mutex mutex_;
+  std::condition_variable arrived_;
+  std::set<std::uint64_t> open_;                             // guarded by mutex_: the calls that can still be completed
+  std::set<std::uint64_t> ended_;                            // guarded by mutex_
+  std::vector<std::pair<std::uint64_t, Outcome>> arrivals_;  // guarded by mutex_: completed by other threads
 };
 
 const wb_http_service* http_service();

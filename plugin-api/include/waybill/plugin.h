@@ -40,7 +40,7 @@ extern "C" {
 #endif
 
 #define WB_ABI_MAJOR 1
-#define WB_ABI_MINOR 0
+#define WB_ABI_MINOR 1
 
 /* True when the struct that `p` points to is long enough to hold `field`. */
 #define WB_HAS(p, field) ((p)->size >= offsetof(__typeof__(*(p)), field) + sizeof((p)->field))
@@ -91,7 +91,12 @@ typedef struct wb_outcome {
   wb_str detail;          /* one line for people, at most 1,000 bytes are kept; never a secret */
   wb_str provider_ref;    /* the receiver's own id of what it accepted, if it gave one */
   wb_str result;          /* JSON for the next stage, or empty */
+  /* since minor 1 */
+  wb_str artifact_type; /* of an accepted compose: the media type of what was made */
+  wb_str artifact;      /* of an accepted compose: the bytes, 1 to WB_MOST_ARTIFACT_BYTES of them */
 } wb_outcome;
+
+#define WB_MOST_ARTIFACT_BYTES (16 << 20)
 
 /* ---- job: what is to be sent. Lives until its call is completed. ---- */
 
@@ -106,6 +111,10 @@ typedef struct wb_job {
   wb_str destination;         /* JSON object, checked by validate_destination: {"url": ..., further fields of the target} */
   wb_str payload;             /* the bytes as the client handed them in; empty if it handed in none */
   wb_str context;             /* JSON object: {"org", "kind", "reference"} and what later kinds of submission add */
+  /* since minor 1 */
+  wb_str artifact_type; /* of a sender with "waybill.compose/1": what compose made of this delivery, in every send */
+  wb_str artifact;
+  wb_str provider_ref; /* for "waybill.status/1": the receiver's own id, as the accepted attempt gave it */
 } wb_job;
 
 /* ---- sender: made from an action with the operator's settings ---- */
@@ -287,6 +296,136 @@ typedef struct wb_sign_service {
   int32_t (*hmac_sha256)(const wb_host* host, wb_str secret_name, const wb_str* parts, size_t part_count,
                          void (*sink)(void* user, const uint8_t* mac, size_t mac_size), void* user);
 } wb_sign_service;
+
+/* ---- service "waybill.smtp/1": asynchronous SMTP submission (since minor 1) ---- */
+
+#define WB_SMTP_SERVICE "waybill.smtp/1"
+
+typedef int32_t wb_tls; /* of a relay named with smtp:// */
+enum {
+  WB_TLS_IF_OFFERED = 0, /* STARTTLS when the relay offers it, whoever signed its certificate: against listeners only */
+  WB_TLS_REQUIRED = 1,   /* nothing is said before STARTTLS succeeded with a certificate for the relay's name */
+  WB_TLS_NEVER = 2
+};
+
+typedef struct wb_smtp_message {
+  size_t size;
+  uint32_t timeout_ms; /* 0: until the call's deadline; never longer than that */
+  wb_tls tls;
+  wb_str relay;             /* "smtp://host[:port]" (25) or "smtps://host[:port]" (465, TLS from the first byte) */
+  wb_str user;              /* AUTH with this name; empty: none */
+  wb_str password;          /* with user: the NAME of the host's secret, never the password itself */
+  wb_str from;              /* envelope sender "a@b"; empty: the null reverse-path */
+  const wb_str* recipients; /* envelope recipients "a@b", at least one */
+  size_t recipient_count;
+  wb_str data; /* RFC 5322 message with CRLF line ends; the host stuffs dots and adds the end */
+} wb_smtp_message;
+
+typedef int32_t wb_smtp_stage; /* what a reply answered */
+enum {
+  WB_SMTP_NONE = 0,    /* no reply came */
+  WB_SMTP_CONNECT = 1, /* greeting, EHLO, STARTTLS */
+  WB_SMTP_AUTH = 2,
+  WB_SMTP_MAIL = 3,
+  WB_SMTP_RCPT = 4,
+  WB_SMTP_DATA = 5 /* DATA itself, or the end of the message: then it is the relay's last word */
+};
+
+/* What became of one recipient: the answer to its RCPT TO. */
+typedef struct wb_smtp_recipient {
+  int32_t code;      /* 250, 550, ...; 0: not asked */
+  uint32_t reserved; /* 0 */
+  wb_str text;       /* one line; it begins with the enhanced code ("5.1.1 ...") if the relay sent one */
+} wb_smtp_recipient;
+
+/* Borrowed until `done` returns. The message was taken for a recipient if error is WB_NET_OK, stage is WB_SMTP_DATA, `code` is
+ * 2xx and that recipient's code is 2xx. Recipients that were refused do not keep the others from theirs. */
+typedef struct wb_smtp_reply {
+  size_t size;
+  wb_net_error error;                  /* WB_NET_OK: the conversation ended in order, well or with a refusal */
+  wb_reach reach;                      /* WB_MAYBE_SENT only when the message's end was sent and no answer came */
+  wb_smtp_stage stage;                 /* of the reply that decided */
+  int32_t code;                        /* that reply's code, 0 if none came */
+  wb_str text;                         /* that reply's text, one line, as in wb_smtp_recipient */
+  const wb_smtp_recipient* recipients; /* in the order of the message's recipients */
+  size_t recipient_count;
+  wb_str error_text; /* one line for people, without secrets */
+} wb_smtp_reply;
+
+typedef void (*wb_smtp_done)(void* user, const wb_smtp_reply* reply);
+
+typedef struct wb_smtp_service {
+  /* [strand] Begin a submission on behalf of an open call. The message is copied. `done` is called exactly once, on the strand,
+   * never before submit returns. Returns an id for abort. */
+  uint64_t (*submit)(const wb_host* host, wb_call call, const wb_smtp_message* message, wb_smtp_done done, void* user);
+  /* [strand] End a submission early; its `done` still comes, with WB_NET_CANCELLED. Unknown ids are ignored. */
+  void (*abort)(const wb_host* host, uint64_t submission_id);
+} wb_smtp_service;
+
+/* ---- extensions: optional abilities of a sender, found through get_extension (since minor 1) ----
+ *
+ * Each table is constant and lives as long as the process. Its functions begin a call, which is ended through wb_host::complete,
+ * cancelled, and given services, like a call of send. */
+
+/* "waybill.compose/1": bytes that are made once and sent in every attempt. */
+
+#define WB_COMPOSE_EXTENSION "waybill.compose/1"
+
+typedef struct wb_compose {
+  /* [strand] Make what will be sent; nothing may leave yet. Asked before the first send of a delivery. Accepted with `artifact`:
+   * the host stores it, and only when it is durable calls send, with the same bytes in the job of every attempt. It is asked
+   * again only if a host died before that. Any other end is the end of the attempt, as if send had said it. */
+  void (*compose)(wb_sender* self, wb_call call, const wb_job* job);
+} wb_compose;
+
+/* "waybill.status/1": what became of a delivery after the receiver had accepted it. */
+
+#define WB_STATUS_EXTENSION "waybill.status/1"
+
+typedef struct wb_status {
+  /* [strand] Ask the receiver about job->provider_ref (or about job->idempotency_key, if it goes by that); change nothing there.
+   * WB_ACCEPTED: it arrived. WB_REJECTED: it failed for good, and `reason` says why. WB_DEFERRED: it is still under way.
+   * WB_TRANSIENT: the receiver could not be asked, or gave no usable answer. */
+  void (*status)(wb_sender* self, wb_call call, const wb_job* job);
+} wb_status;
+
+/* "waybill.probe/1": whether a destination can be reached, without sending anything that counts. */
+
+#define WB_PROBE_EXTENSION "waybill.probe/1"
+
+typedef struct wb_probe {
+  /* [strand] `job` has a destination and a target, and no payload. WB_ACCEPTED: it can be reached, and would take what we sent
+   * (credentials included, as far as that can be asked). Any other end says what stands in the way. */
+  void (*probe)(wb_sender* self, wb_call call, const wb_job* job);
+} wb_probe;
+
+/* "waybill.failures/1": what the receiver accepted and then failed to deliver. */
+
+#define WB_FAILURES_EXTENSION "waybill.failures/1"
+
+typedef struct wb_failure { /* borrowed by the host until wb_failure_query::failure returns */
+  size_t size;
+  int64_t failed_at;      /* seconds since 1970-01-01 UTC, 0 if the receiver does not say */
+  wb_str provider_ref;    /* the receiver's own id */
+  wb_str idempotency_key; /* ours, if the receiver keeps it */
+  wb_str reason;          /* a short word, such as "permanent_failure" */
+  wb_str detail;          /* one line for people; never a secret */
+} wb_failure;
+
+typedef struct wb_failure_query { /* lives until its call is completed */
+  size_t size;
+  int64_t since; /* seconds since 1970-01-01 UTC: failures from then on */
+  wb_str page;   /* empty for the first page; then what the page before gave to next_page */
+  /* [strand] While the call is open. Report each failure of this page; and, if there are more, what names the next page. */
+  void (*failure)(void* user, const wb_failure* failure);
+  void (*next_page)(void* user, wb_str page);
+  void* user;
+} wb_failure_query;
+
+typedef struct wb_failures {
+  /* [strand] List one page of failures at the job's destination. `job` has no payload. WB_ACCEPTED: the page is complete. */
+  void (*list)(wb_sender* self, wb_call call, const wb_job* job, const wb_failure_query* query);
+} wb_failures;
 
 #ifdef __cplusplus
 }

@@ -22,7 +22,9 @@
 
 #include "waybill/plugin/call.hpp"
 #include "waybill/plugin/describe.hpp"
+#include "waybill/plugin/extensions.hpp"
 #include "waybill/plugin/host.hpp"
 #include "waybill/plugin/outcome.hpp"
 #include "waybill/plugin/sender.hpp"
 #include "waybill/plugin/services.hpp"
+#include "waybill/plugin/smtp.hpp"

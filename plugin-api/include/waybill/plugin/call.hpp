@@ -43,6 +43,14 @@ class Job {
   std::string_view destination() const noexcept { return view(job_->destination); }  // JSON object
   std::string_view payload() const noexcept { return view(job_->payload); }
   std::string_view context() const noexcept { return view(job_->context); }  // JSON object
+  // What compose made of this delivery; empty for a sender that does not compose, and in a host older than minor 1.
+  std::string_view artifact() const noexcept { return WB_HAS(job_, artifact) ? view(job_->artifact) : std::string_view{}; }
+  std::string_view artifact_type() const noexcept {
+    return WB_HAS(job_, artifact_type) ? view(job_->artifact_type) : std::string_view{};
+  }
+  std::string_view provider_ref() const noexcept {  // for status
+    return WB_HAS(job_, provider_ref) ? view(job_->provider_ref) : std::string_view{};
+  }
   const wb_job* raw() const noexcept { return job_; }
 
  private:

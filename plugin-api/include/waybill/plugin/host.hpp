@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "waybill/plugin/services.hpp"
+#include "waybill/plugin/smtp.hpp"
 
 namespace waybill::plugin {
 
@@ -19,6 +20,7 @@ class Host {
   explicit Host(const wb_host* host) noexcept : host_(host) {}
 
   Http http() const { return {host_, service<wb_http_service>(WB_HTTP_SERVICE)}; }
+  Smtp smtp() const { return {host_, service<wb_smtp_service>(WB_SMTP_SERVICE)}; }
   Timers timer() const { return {host_, service<wb_timer_service>(WB_TIMER_SERVICE)}; }
   Signer sign() const { return {host_, service<wb_sign_service>(WB_SIGN_SERVICE)}; }
 

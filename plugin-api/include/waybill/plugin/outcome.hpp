@@ -33,6 +33,9 @@ class Outcome {
   Outcome& detail(std::string value) & { return detail_ = std::move(value), *this; }
   Outcome& provider_ref(std::string value) & { return provider_ref_ = std::move(value), *this; }
   Outcome& result(std::string json) & { return result_ = std::move(json), *this; }
+  Outcome& artifact(std::string media_type, std::string bytes) & {  // of an accepted compose
+    return artifact_type_ = std::move(media_type), artifact_ = std::move(bytes), *this;
+  }
 
   Outcome reach(Reach value) && { return std::move(reach(value)); }
   Outcome scope(Scope value) && { return std::move(scope(value)); }
@@ -41,6 +44,9 @@ class Outcome {
   Outcome detail(std::string value) && { return std::move(detail(std::move(value))); }
   Outcome provider_ref(std::string value) && { return std::move(provider_ref(std::move(value))); }
   Outcome result(std::string json) && { return std::move(result(std::move(json))); }
+  Outcome artifact(std::string media_type, std::string bytes) && {
+    return std::move(artifact(std::move(media_type), std::move(bytes)));
+  }
 
   // Borrows from this.
   wb_outcome raw() const noexcept {
@@ -55,6 +61,8 @@ class Outcome {
     out.detail = str(detail_);
     out.provider_ref = str(provider_ref_);
     out.result = str(result_);
+    out.artifact_type = str(artifact_type_);
+    out.artifact = str(artifact_);
     return out;
   }
 
@@ -70,6 +78,8 @@ class Outcome {
   std::string detail_;
   std::string provider_ref_;
   std::string result_;
+  std::string artifact_type_;
+  std::string artifact_;
 };
 
 }  // namespace waybill::plugin

@@ -1,6 +1,7 @@
 // The class that a plugin's senders derive from, and the C functions that lead into it without letting an exception out.
 #pragma once
 
+#include "waybill/plugin/extensions.hpp"
 #include "waybill/plugin/host.hpp"
 
 namespace waybill::plugin {
@@ -21,7 +22,7 @@ class Sender {
   virtual void send(Call call, Job job) = 0;
   // Abort what can be aborted and complete the call soon.
   virtual void cancel(Call call) = 0;
-  // An optional ability by its id: a C table of the extension's header, or null.
+  // An optional ability by its id: a C table, or null. Those of extensions.hpp need no word here: derive from their classes.
   virtual const void* extension(std::string_view /*id*/) { return nullptr; }
 };
 
@@ -58,13 +59,43 @@ struct Boxed {
   }
   static const void* get_extension(wb_sender* self, wb_str id) noexcept {
     try {
+      if (const void* table = extension_table(self, view(id))) return table;
       return of(self).sender->extension(view(id));
     } catch (...) {
       return nullptr;
     }
   }
   static void destroy(wb_sender* self) noexcept { delete &of(self); }
+
+  template <class Ability>
+  static Ability& as(wb_sender* self) {
+    return dynamic_cast<Ability&>(*of(self).sender);
+  }
+  template <class Ability, void (Ability::*ask)(Call, Job)>
+  static void call(wb_sender* self, wb_call call, const wb_job* job) noexcept {
+    guarded(of(self).host, call, [&] { (as<Ability>(self).*ask)(Call(of(self).host, call), Job(job)); });
+  }
+  static void list(wb_sender* self, wb_call call, const wb_job* job, const wb_failure_query* query) noexcept {
+    guarded(of(self).host, call,
+            [&] { as<ListsFailures>(self).list_failures(Call(of(self).host, call), Job(job), FailureQuery(query)); });
+  }
+  // The table of an ability that the sender's class has, else null.
+  static const void* extension_table(wb_sender* self, std::string_view id);
 };
+
+inline constexpr wb_compose kComposeTable = {&Boxed::call<Composes, &Composes::compose>};
+inline constexpr wb_status kStatusTable = {&Boxed::call<TellsStatus, &TellsStatus::status>};
+inline constexpr wb_probe kProbeTable = {&Boxed::call<Probes, &Probes::probe>};
+inline constexpr wb_failures kFailuresTable = {&Boxed::list};
+
+inline const void* Boxed::extension_table(wb_sender* self, std::string_view id) {
+  const auto* sender = of(self).sender.get();
+  if (id == WB_COMPOSE_EXTENSION && dynamic_cast<const Composes*>(sender)) return &kComposeTable;
+  if (id == WB_STATUS_EXTENSION && dynamic_cast<const TellsStatus*>(sender)) return &kStatusTable;
+  if (id == WB_PROBE_EXTENSION && dynamic_cast<const Probes*>(sender)) return &kProbeTable;
+  if (id == WB_FAILURES_EXTENSION && dynamic_cast<const ListsFailures*>(sender)) return &kFailuresTable;
+  return nullptr;
+}
 
 inline constexpr wb_sender_vt kSenderTable = {&Boxed::send, &Boxed::cancel, &Boxed::get_extension, &Boxed::destroy};
 

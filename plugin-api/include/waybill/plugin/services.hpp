@@ -70,6 +70,11 @@ inline Reach reach_of(wb_reach reach) noexcept {
   return reach == WB_NOT_SENT || reach == WB_ANSWERED ? static_cast<Reach>(reach) : Reach::maybe_sent;
 }
 
+inline std::uint32_t timeout_ms(std::chrono::milliseconds timeout) {
+  const auto longest = std::chrono::milliseconds(std::numeric_limits<std::uint32_t>::max());
+  return static_cast<std::uint32_t>(std::clamp(timeout, std::chrono::milliseconds(0), longest).count());
+}
+
 struct PendingFetch {
   const wb_host* host;
   wb_call call;
@@ -121,8 +126,7 @@ class Http {
     for (const auto& header : request.headers) headers.push_back({str(header.name), str(header.value)});
     wb_http_request raw{};
     raw.size = sizeof raw;
-    const auto longest = std::chrono::milliseconds(std::numeric_limits<std::uint32_t>::max());
-    raw.timeout_ms = static_cast<std::uint32_t>(std::clamp(request.timeout, std::chrono::milliseconds(0), longest).count());
+    raw.timeout_ms = detail::timeout_ms(request.timeout);
     raw.max_response_bytes = request.max_response_bytes;
     raw.method = str(request.method);
     raw.url = str(request.url);

@@ -1,6 +1,6 @@
 // A host for the unit tests of a plugin: it scripts the network, turns the clock, holds the secrets and watches the rules of
-// plugin.h, each breach of which fails the GoogleTest that runs. Deterministic; everything happens on the test's one thread,
-// and nothing happens but inside run_until_idle(), advance() and the calls of a FakeSender.
+// plugin.h, each breach of which fails the GoogleTest that runs. Deterministic: the test's one thread is the strand, and nothing
+// happens but inside run_until_idle(), advance() and the calls of a FakeSender. A plugin's own threads may do what is [any].
 //
 //   FakeHost host(wb_plugin_v1());
 //   auto sender = host.make_sender("sms");
@@ -11,6 +11,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <iosfwd>
 #include <memory>
 #include <optional>
@@ -70,6 +71,9 @@ struct Job {
   std::uint32_t attempt = 1;
   bool maybe_sent_before = false;
   std::int64_t deadline_ms = 30'000;
+  std::string artifact_type;  // for a sender that composes
+  std::string artifact;
+  std::string provider_ref;  // for status
 };
 
 struct Outcome {
@@ -82,6 +86,8 @@ struct Outcome {
   std::string detail;
   std::string provider_ref;
   std::string result;
+  std::string artifact_type;
+  std::string artifact;
 };
 std::ostream& operator<<(std::ostream& out, const Outcome& outcome);
 
@@ -112,7 +118,8 @@ class FakeSender {
 
   CallId send(const Job& job);
   void cancel(CallId call);  // nothing, if the call has ended: as the host does
-  // send and run_until_idle. Fails the test if the call has not ended then.
+  // send and run_until_idle. Fails the test if the call has not ended then; only for a call that none but another thread of the
+  // plugin can end it waits, at most two seconds of real time.
   Outcome attempt(const Job& job);
   const void* extension(std::string_view id);
 
@@ -123,9 +130,14 @@ class FakeSender {
   const wb_action* action_;
 };
 
+// Where breaches of the rules are told, one line each, from the thread that made them.
+using Breaches = std::function<void(const std::string& what)>;
+void fail_the_test(const std::string& what);  // of GoogleTest
+
 class FakeHost {
  public:
-  explicit FakeHost(const wb_plugin* plugin);
+  explicit FakeHost(const wb_plugin* plugin) : FakeHost(plugin, &fail_the_test) {}
+  FakeHost(const wb_plugin* plugin, Breaches breaches);
   ~FakeHost();
   FakeHost(const FakeHost&) = delete;
   FakeHost& operator=(const FakeHost&) = delete;

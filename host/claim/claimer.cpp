@@ -18,16 +18,6 @@ std::string host_name_of(const std::string& url) {
   return url.substr(start, url.find_first_of("/?#", start) - start);
 }
 
-// What a plugin is told beside the payload. Only `reference` needs quoting: it may be any text without control characters.
-std::string context_of(const ClaimedRow& row) {
-  std::string reference;
-  for (const char c : row.client_ref) {
-    if (c == '"' || c == '\\') reference += '\\';
-    reference += c;
-  }
-  return "{\"org\":" + std::to_string(row.org.value) + ",\"kind\":\"" + row.kind + "\",\"reference\":\"" + reference + "\"}";
-}
-
 }  // namespace
 
 Claimer::Claimer(QueueStore& store, Window& window, const Clock& clock, ClaimerSettings settings,
@@ -186,7 +176,9 @@ void Claimer::hand_on(Claimed claimed, ClaimToken token, Clock::Monotonic asked_
                     .contract = facts.contract,
                     .idempotency_key = idempotency_key(row.org, row.kind, row.client_ref, row.action_order),
                     .payload = std::move(row.payload),
-                    .context = context_of(row)});
+                    .context = context_of(row.org, row.kind, row.client_ref),
+                    .artifact = std::move(row.artifact),
+                    .provider_ref = {}});
   }
   if (!jobs.empty()) sink_(std::move(jobs));
 }

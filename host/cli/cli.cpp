@@ -29,7 +29,7 @@ int run_command_line(int argc, char** argv) {
     sub->callback([&chosen, run = std::move(run)] { chosen = run; });
     return sub;
   };
-  std::string org = "default", name, role = "member", id;
+  std::string org = "default", name, role = "member", id, since = "24h";
 
   command(&app, "serve", "Run the daemon", [&] { return serve(options); });
   command(
@@ -47,6 +47,24 @@ int run_command_line(int argc, char** argv) {
   CLI::App* plugin = app.add_subcommand("plugin", "Plugins of this installation")->require_subcommand(1)->fallthrough();
   command(
       plugin, "list", "List what is loaded, and what is refused and why", [&] { return list_plugins(options); }, true);
+
+  CLI::App* provider = app.add_subcommand("provider", "Questions to a destination, asked through its plugin")
+                           ->require_subcommand(1)
+                           ->fallthrough();
+  CLI::App* probe = command(
+      provider, "probe", "Ask whether a target can be reached; sends nothing that counts",
+      [&] { return probe_target(options, name); }, true);
+  probe->add_option("target", name, "The target's name")->required();
+  CLI::App* status = command(
+      provider, "status", "Ask what became of an intent after it was accepted", [&] { return ask_status(options, org, id); },
+      true);
+  status->add_option("id", id, "The intentId")->required();
+  status->add_option("--org", org, "Its organisation")->capture_default_str();
+  CLI::App* failures = command(
+      provider, "failures", "List what a target's receiver accepted and then failed to deliver",
+      [&] { return list_failures(options, name, since); }, true);
+  failures->add_option("target", name, "The target's name")->required();
+  failures->add_option("--since", since, "How far back, as in 24h")->capture_default_str();
 
   CLI::App* token = app.add_subcommand("token", "API tokens")->require_subcommand(1)->fallthrough();
   CLI::App* creation = command(

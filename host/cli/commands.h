@@ -15,5 +15,8 @@ int create_token(const GlobalOptions& options, const std::string& org, const std
 int revoke_token(const GlobalOptions& options, const std::string& org, const std::string& name);
 int explain(const GlobalOptions& options, const std::string& org, const std::string& intent_id);
 int reload(const GlobalOptions& options);
+int probe_target(const GlobalOptions& options, const std::string& target);
+int ask_status(const GlobalOptions& options, const std::string& org, const std::string& intent_id);
+int list_failures(const GlobalOptions& options, const std::string& target, const std::string& since);
 
 }  // namespace waybill

@@ -84,15 +84,9 @@ int explain(const GlobalOptions& options, const std::string& org, const std::str
   const auto config = configuration(options);
   if (!config) return 1;
   Log log = quiet_log();
-  const auto database = open_database(*config, log);
-  if (!database) return failed(database.error().what);
-  const auto shards = read_shards(database->address);
-  if (!shards) return failed(shards.error().what);
-  const auto reader = make_read_store(database->address, *shards);
-  const auto org_id = reader->organisation(org);
-  if (!org_id) return failed(org_id.error().what);
-  if (!*org_id) return failed("there is no organisation \"" + org + "\"");
-  const auto found = reader->explain(**org_id, "intent", intent_id);
+  const auto reading = open_reading(*config, org, log);
+  if (!reading) return failed(reading.error().what);
+  const auto found = reading->store->explain(reading->org, "intent", intent_id);
   if (!found) return failed(found.error().what);
   if (!*found) return failed("organisation \"" + org + "\" has no intent \"" + intent_id + "\"");
   const auto catalogue = Catalogue::load(config->plugins);

@@ -8,6 +8,7 @@
 
 #include "services/secrets.h"
 #include "store/migrations.h"
+#include "store/pg_stores.h"
 
 extern char** environ;
 
@@ -55,6 +56,18 @@ Result<Database> open_database(const Config& config, Log& log) {
     database.address.url = database.server->url();
   }
   return database;
+}
+
+Result<Reading> open_reading(const Config& config, const std::string& org, Log& log) {
+  auto database = open_database(config, log);
+  if (!database) return tl::unexpected(database.error());
+  const auto shards = read_shards(database->address);
+  if (!shards) return tl::unexpected(shards.error());
+  auto store = make_read_store(database->address, *shards);
+  const auto id = store->organisation(org);
+  if (!id) return tl::unexpected(id.error());
+  if (!*id) return fail(Error::Kind::not_found, "there is no organisation \"" + org + "\"");
+  return Reading{std::move(*database), std::move(store), **id};
 }
 
 Result<void> ready_schema(const Config& config, const DatabaseAddress& address, Log& log) {

@@ -11,6 +11,7 @@
 #include "senders/catalogue.h"
 #include "store/embedded_postgres.h"
 #include "store/pg.h"
+#include "store/store.h"
 #include "telemetry/log.h"
 
 namespace waybill {
@@ -37,6 +38,14 @@ struct Database {
   DatabaseAddress address;
 };
 Result<Database> open_database(const Config& config, Log& log);
+
+// A database to read from, as one organisation.
+struct Reading {
+  Database database;
+  std::unique_ptr<ReadStore> store;
+  OrgId org;
+};
+Result<Reading> open_reading(const Config& config, const std::string& org, Log& log);
 
 // Applies missing migrations if the configuration says so; otherwise an error unless there are none.
 Result<void> ready_schema(const Config& config, const DatabaseAddress& address, Log& log);

@@ -31,8 +31,13 @@ struct Job {
   std::shared_ptr<const Contract> contract;
   std::string idempotency_key;
   std::string payload;
-  std::string context;  // JSON object for the plugin
+  std::string context;               // JSON object for the plugin
+  std::optional<Artifact> artifact;  // what its plugin composed of it, if it does that and has done so
+  std::string provider_ref;          // of an accepted attempt, for questions about it
 };
+
+// What a plugin is told of a submission beside its payload. `client_ref` may be any text without control characters.
+std::string context_of(OrgId org, std::string_view kind, std::string_view client_ref);
 
 // The database's time now, reckoned from the claim.
 inline Timestamp database_now(const Job& job, Clock::Monotonic now) {
@@ -43,6 +48,7 @@ inline Timestamp database_now(const Job& job, Clock::Monotonic now) {
 struct Finished {
   enum class How : std::uint8_t {
     attempted,   // the sender was called; `outcome` is set
+    composed,    // nothing was sent and nothing counts: `outcome` has an artefact that must be durable before anything is sent
     expired,     // the contract's time was over before the sender could be called
     unattempted  // given back: nothing was sent and nothing counts
   };

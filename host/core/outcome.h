@@ -14,6 +14,14 @@ enum class Verdict : std::uint8_t { accepted, rejected, transient, deferred };
 enum class Reach : std::uint8_t { not_sent, maybe_sent, answered };
 enum class Scope : std::uint8_t { this_job, whole_target };
 
+// Bytes that a plugin made once of a delivery, to be sent in every attempt.
+struct Artifact {
+  std::string type;  // media type
+  std::string bytes;
+
+  bool operator==(const Artifact&) const = default;
+};
+
 struct Outcome {
   Verdict verdict = Verdict::transient;
   Reach reach = Reach::maybe_sent;
@@ -23,7 +31,8 @@ struct Outcome {
   std::string reason;                 // a declared reason for `rejected`, else a short word
   std::string detail;                 // one line for people
   std::string provider_ref;
-  std::string result;  // JSON for the next stage
+  std::string result;                // JSON for the next stage
+  std::optional<Artifact> artifact;  // of an accepted compose: nothing has been sent yet
 
   bool operator==(const Outcome&) const = default;
 };

@@ -24,7 +24,9 @@ Job receipt(const Job& job) {
           .contract = job.contract,
           .idempotency_key = job.idempotency_key,
           .payload = {},
-          .context = {}};
+          .context = {},
+          .artifact = {},
+          .provider_ref = {}};
 }
 
 Outcome unknown_outcome(std::string_view reason, std::string detail) {
@@ -59,7 +61,7 @@ std::size_t Lane::open() const {
 
 void Lane::keep(const Open& open, Outcome outcome) {
   finished_.push_back({.job = receipt(*open.job),
-                       .how = Finished::How::attempted,
+                       .how = outcome.artifact ? Finished::How::composed : Finished::How::attempted,
                        .outcome = std::move(outcome),
                        .started_at = database_now(*open.job, open.started),
                        .finished_at = database_now(*open.job, outlet_->now()),

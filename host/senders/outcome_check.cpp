@@ -17,6 +17,7 @@ constexpr std::size_t kMostDetail = 1000;
 constexpr std::size_t kMostProviderRef = 255;
 constexpr std::size_t kMostResult = 64 << 10;
 constexpr int kDeepestResult = 64;
+constexpr std::size_t kMostArtifactType = 255;
 constexpr Millis kLongestRest{24LL * 3600 * 1000};
 
 Verdict verdict_of(wb_verdict value) {
@@ -58,9 +59,27 @@ std::optional<std::string> checked_result(std::string_view text) {
   return out;
 }
 
+void check_artifact(const wb_outcome& said, Asked asked, CheckedOutcome& checked) {
+  const auto bytes = WB_HAS(&said, artifact) ? view_of(said.artifact) : std::string_view{};
+  if (asked != Asked::compose) {
+    if (!bytes.empty()) checked.fault = "unasked_artifact";
+    return;
+  }
+  auto& outcome = checked.outcome;
+  if (bytes.empty() || bytes.size() > WB_MOST_ARTIFACT_BYTES) {
+    checked.fault = bytes.empty() ? "no_artifact" : "artifact_too_large";
+    outcome.verdict = Verdict::transient;
+    outcome.reach = Reach::not_sent;
+    outcome.reason = checked.fault;
+    return;
+  }
+  auto type = clean_text(view_of(said.artifact_type), kMostArtifactType);
+  outcome.artifact = Artifact{type.empty() ? "application/octet-stream" : std::move(type), std::string(bytes)};
+}
+
 }  // namespace
 
-CheckedOutcome check_outcome(const wb_outcome* said, const ActionType& type) {
+CheckedOutcome check_outcome(const wb_outcome* said, const ActionType& type, Asked asked) {
   if (said == nullptr || !WB_HAS(said, result)) {
     return {{.reason = "invalid_outcome", .detail = "the plugin completed the call without a usable outcome"}, "invalid_outcome"};
   }
@@ -82,6 +101,7 @@ CheckedOutcome check_outcome(const wb_outcome* said, const ActionType& type) {
     else
       checked.fault = "invalid_result";
   }
+  if (outcome.verdict == Verdict::accepted) check_artifact(*said, asked, checked);
   const auto declared = [&](const Reason& reason) { return reason.name == outcome.reason; };
   if (outcome.verdict == Verdict::rejected && std::none_of(type.reasons.begin(), type.reasons.end(), declared)) {
     checked.fault = "undeclared_reason";

@@ -15,7 +15,10 @@ struct CheckedOutcome {
   std::string fault;  // a word when something was against the rules, such as "undeclared_reason"; else empty
 };
 
+// What the call was for: an accepted compose must bring an artefact, and nothing else may.
+enum class Asked : std::uint8_t { send, compose, status, probe, failures };
+
 // Never fails: what is unusable becomes transient. Pure.
-CheckedOutcome check_outcome(const wb_outcome* said, const ActionType& type);
+CheckedOutcome check_outcome(const wb_outcome* said, const ActionType& type, Asked asked = Asked::send);
 
 }  // namespace waybill

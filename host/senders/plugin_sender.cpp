@@ -46,7 +46,7 @@ struct PluginSender::Creation {
   }
 };
 
-Result<std::unique_ptr<Sender>> PluginSender::create(SenderParts parts) {
+Result<std::unique_ptr<PluginSender>> PluginSender::create(SenderParts parts) {
   const auto creation = std::make_shared<Creation>();
   creation->sender.reset(new PluginSender(std::move(parts)));
   auto over = creation->over.get_future();
@@ -74,6 +74,7 @@ PluginSender::~PluginSender() {
 
 void PluginSender::run() {
   strand_ = std::this_thread::get_id();
+  find_compose();
   loop_.run();
   const std::lock_guard lock(mutex_);
   finished_ = true;
@@ -100,7 +101,7 @@ void PluginSender::send(std::vector<Attempt> attempts) {
   const std::lock_guard lock(mutex_);
   for (auto& attempt : attempts) {
     const auto deadline = now + attempt.deadline;
-    inbox_.push_back({std::move(attempt), deadline});
+    inbox_.push_back({std::move(attempt), deadline, Asked::send, nullptr});
   }
   schedule();
 }
@@ -205,6 +206,7 @@ void PluginSender::begin(Queued queued) {
   auto& call = calls_[id];
   call.job = std::move(queued.attempt.job);
   call.deadline = queued.deadline;
+  call.page = std::move(queued.page);
   call.action_id = std::to_string(call.job->delivery.value);
   const auto& job = *call.job;
   const auto left = std::chrono::duration_cast<Millis>(call.deadline - parts_.clock.now());
@@ -217,8 +219,12 @@ void PluginSender::begin(Queued queued) {
                .idempotency_key = borrow(job.idempotency_key),
                .destination = borrow(job.contract->destination),
                .payload = borrow(job.payload),
-               .context = borrow(job.context.empty() ? std::string_view("{}") : std::string_view(job.context))};
-  enter(id, [&] { vt_->send(self_, wb_call{id}, &call.view); });
+               .context = borrow(job.context.empty() ? std::string_view("{}") : std::string_view(job.context)),
+               .artifact_type = borrow(job.artifact ? std::string_view(job.artifact->type) : std::string_view{}),
+               .artifact = borrow(job.artifact ? std::string_view(job.artifact->bytes) : std::string_view{}),
+               .provider_ref = borrow(job.provider_ref)};
+  const bool composes = queued.asked == Asked::send && compose_ != nullptr && !job.artifact;
+  enter_plugin(id, composes ? Asked::compose : queued.asked, call);
 }
 
 // Calls that have ended, now that the strand is outside the plugin: their fetches are cancelled (the plugin is still told),
@@ -231,6 +237,7 @@ void PluginSender::forget_ended() {
     if (!node) continue;
     for (const auto fetch : node.mapped().fetches) http_.cancel(fetch);
     for (const auto timer : node.mapped().timers) cancel_timer(timer);
+    if (asks_) forget_question(id);
   }
 }
 
@@ -248,7 +255,7 @@ void PluginSender::end_turn() {
 }
 
 std::int32_t PluginSender::complete(wb_call call, const wb_outcome* said) {
-  auto checked = check_outcome(said, parts_.type);
+  auto checked = check_outcome(said, parts_.type, asked_of(call.id));
   const auto detail = checked.fault == "undeclared_reason" ? checked.outcome.detail : std::string();
   const bool known = parts_.completions.complete({call.id}, std::move(checked.outcome));
   if (known && !checked.fault.empty()) misbehaved(checked.fault, call.id, detail);

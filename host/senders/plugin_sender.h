@@ -16,6 +16,8 @@
 #include "core/action_types.h"
 #include "execute/misbehaviour.h"
 #include "execute/sender.h"
+#include "senders/failure_page.h"
+#include "senders/outcome_check.h"
 #include "services/event_loop.h"
 #include "services/http_client.h"
 #include "services/secrets.h"
@@ -39,10 +41,15 @@ struct SenderParts {
 class PluginSender final : public Sender {
  public:
   // An error when the plugin's create refuses; Error::unavailable when it hangs: then asking again costs another thread.
-  static Result<std::unique_ptr<Sender>> create(SenderParts parts);
+  static Result<std::unique_ptr<PluginSender>> create(SenderParts parts);
   ~PluginSender() override;
 
-  void send(std::vector<Attempt> attempts) override;
+  void send(std::vector<Attempt> attempts) override;  // a sender that composes is asked to, where the job has no artefact
+  // [any thread] A question about a destination, beside the road. Ends deferred, with the reason kNotOffered, if the plugin has
+  // no such ability. `page` is for failures.
+  void ask(Asked what, Attempt attempt, std::shared_ptr<FailurePage> page = nullptr);
+  static constexpr std::string_view kNotOffered = "not_offered";
+
   bool withdraw(CallId call) override;
   void cancel(CallId call) override;
   void ended(CallId call) override;
@@ -62,12 +69,15 @@ class PluginSender final : public Sender {
   struct Queued {
     Attempt attempt;
     Clock::Monotonic deadline;
+    Asked asked = Asked::send;
+    std::shared_ptr<FailurePage> page;
   };
   struct Call {
     std::shared_ptr<const Job> job;
     std::string action_id;
     wb_job view{};
     Clock::Monotonic deadline;
+    std::shared_ptr<FailurePage> page;
     std::vector<std::uint64_t> fetches;
     std::vector<std::uint64_t> timers;
     bool ended = false;
@@ -92,6 +102,22 @@ class PluginSender final : public Sender {
   void work();
   bool take_commands();
   void begin(Queued queued);
+  // In plugin_questions.cpp: calls that are not of send.
+  struct Query {
+    PluginSender* sender;
+    std::uint64_t call;
+    wb_failure_query view;
+  };
+  void find_compose();
+  void enter_plugin(std::uint64_t id, Asked asked, Call& call);
+  template <class Table>
+  const Table* ability(const char* id);
+  Asked asked_of(std::uint64_t call);
+  void forget_question(std::uint64_t call);
+  const wb_failure_query* query_of(std::uint64_t call, const FailurePage& page);
+  FailurePage* open_page(const Query& query);
+  static void take_failure(void* query, const wb_failure* failure) noexcept;
+  static void take_next_page(void* query, wb_str page) noexcept;
   // Every entry into the plugin goes through here.
   template <class Entry>
   void enter(std::uint64_t call, Entry entry) {
@@ -116,22 +142,26 @@ class PluginSender final : public Sender {
   Face face_;
   wb_sender* self_ = nullptr;
   const wb_sender_vt* vt_ = nullptr;
+  const wb_compose* compose_ = nullptr;
+  std::atomic<bool> asks_{false};  // false as long as all calls are of send
   std::atomic<Clock::Monotonic::rep> inside_since_{0};
   std::atomic<std::thread::id> strand_{};
 
   std::mutex mutex_;
-  std::deque<Queued> inbox_;           // guarded by mutex_
-  std::vector<CallId> to_cancel_;      // guarded by mutex_
-  std::vector<CallId> ended_outside_;  // guarded by mutex_
-  bool scheduled_ = false;             // guarded by mutex_
-  bool closing_ = false;               // guarded by mutex_
-  bool finished_ = false;              // guarded by mutex_
+  std::deque<Queued> inbox_;                            // guarded by mutex_
+  std::vector<CallId> to_cancel_;                       // guarded by mutex_
+  std::vector<CallId> ended_outside_;                   // guarded by mutex_
+  std::unordered_map<std::uint64_t, Asked> questions_;  // guarded by mutex_; open calls that are not of send
+  bool scheduled_ = false;                              // guarded by mutex_
+  bool closing_ = false;                                // guarded by mutex_
+  bool finished_ = false;                               // guarded by mutex_
   std::condition_variable finish_;
 
   std::unordered_map<std::uint64_t, Call> calls_;
   std::unordered_map<std::uint64_t, Timer> timers_;
   std::vector<std::uint64_t> ended_;
   std::vector<wb_header> header_views_;
+  std::deque<Query> queries_;  // kept to the end: a plugin may come back to one late
   std::uint64_t last_timer_ = 0;
   std::size_t completed_ = 0;  // on the strand since the last flush
   bool destroyed_ = false;

@@ -16,6 +16,11 @@ PluginSenderFactory::PluginSenderFactory(const Catalogue& catalogue, const Confi
       misbehaviour_(std::make_shared<Misbehaviour>(log, metrics)) {}
 
 Result<std::unique_ptr<Sender>> PluginSenderFactory::make(const std::string& action_type, Completions& completions) {
+  return make_plugin_sender(action_type, completions);
+}
+
+Result<std::unique_ptr<PluginSender>> PluginSenderFactory::make_plugin_sender(const std::string& action_type,
+                                                                              Completions& completions) {
   const auto* type = catalogue_.find(action_type);
   if (type == nullptr) return fail(Error::Kind::not_found, "no plugin has the action type " + action_type);
   {

@@ -15,6 +15,8 @@
 
 namespace waybill {
 
+class PluginSender;
+
 // Safe from any thread. The catalogue, clock, log and metrics outlive it and its senders.
 class PluginSenderFactory final : public SenderFactory {
  public:
@@ -22,6 +24,7 @@ class PluginSenderFactory final : public SenderFactory {
                       const Clock& clock, Log& log, Metrics& metrics);
 
   Result<std::unique_ptr<Sender>> make(const std::string& action_type, Completions& completions) override;
+  Result<std::unique_ptr<PluginSender>> make_plugin_sender(const std::string& action_type, Completions& completions);
   std::size_t lanes(std::string_view action_type) const override;  // 0 when no plugin has it
   std::size_t calls_per_lane(std::string_view action_type) const override;
 

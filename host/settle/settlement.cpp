@@ -72,6 +72,7 @@ Settlement settlement_of(const Finished& finished, const RetryTiming& timing, do
                .maybe_sent = job.maybe_sent_before,
                .actor = actor};
   switch (finished.how) {
+    case Finished::How::composed:  // the artefact apart, it is given back
     case Finished::How::unattempted:
       s.due = finished.finished_at + finished.not_before.value_or(Millis{0});
       s.trigger = to_string(Event::release);

@@ -70,9 +70,12 @@ bool Settler::give_up(std::stop_token stop) {
 }
 
 void Settler::write(std::stop_token stop, const std::vector<Finished>& batch) {
-  std::map<Shard, std::vector<const Finished*>> shards;
-  for (const auto& finished : batch) shards[shard_of(finished.job.delivery)].push_back(&finished);
-  for (const auto& [shard, part] : shards) {
+  // What was composed goes by a statement of its own.
+  std::map<std::pair<Shard, bool>, std::vector<const Finished*>> parts;
+  for (const auto& finished : batch)
+    parts[{shard_of(finished.job.delivery), finished.how == Finished::How::composed}].push_back(&finished);
+  for (const auto& [key, part] : parts) {
+    const Shard shard = key.first;
     for (bool again = false; !write_shard(shard, part, again); again = true) {
       if (!give_up(stop)) continue;
       log_.error("settle.given_up",
@@ -83,18 +86,15 @@ void Settler::write(std::stop_token stop, const std::vector<Finished>& batch) {
   write_rests(batch);
   Written written{batch, {}};
   for (const auto& finished : batch)
-    if (finished.how != Finished::How::unattempted) written.moved.push_back(finished.job.submission);
+    if (finished.how != Finished::How::unattempted && finished.how != Finished::How::composed)
+      written.moved.push_back(finished.job.submission);
   written_(written);
 }
 
 // `again`: an earlier call's answer was lost, so what is not held any more may be our own writing.
 bool Settler::write_shard(Shard shard, const std::vector<const Finished*>& part, bool again) {
-  std::uniform_real_distribution<double> uniform(0.0, 1.0);
   std::vector<Settlement> settlements;
-  settlements.reserve(part.size());
-  for (const Finished* finished : part)
-    settlements.push_back(settlement_of(*finished, timing_of(*finished), uniform(random_), settings_.actor));
-  auto held = store_.settle(shard, settlements);
+  auto held = write_once(shard, part, settlements);
   if (!held && held.error().kind == Error::Kind::bug && part.size() > 1) {  // one of them cannot be written: each on its own
     bool all = true;
     for (const Finished* one : part) all &= write_shard(shard, {one}, again);
@@ -113,13 +113,30 @@ bool Settler::write_shard(Shard shard, const std::vector<const Finished*>& part,
   const std::unordered_set<DeliveryId> written(held->begin(), held->end());
   for (std::size_t i = 0; i < part.size(); ++i) {
     if (again || written.contains(part[i]->job.delivery)) {
-      count(*part[i], settlements[i]);
+      if (!settlements.empty()) count(*part[i], settlements[i]);
     } else {
       metrics_.claim_lost("stale_settle");
       log_.warn("settle.stale", {{"delivery", part[i]->job.delivery.value}, {"reference", part[i]->job.idempotency_key}});
     }
   }
   return true;
+}
+
+// `part` is all composed, or not at all.
+Result<std::vector<DeliveryId>> Settler::write_once(Shard shard, const std::vector<const Finished*>& part,
+                                                    std::vector<Settlement>& settlements) {
+  if (part.front()->how == Finished::How::composed) {
+    std::vector<Composed> composed;
+    composed.reserve(part.size());
+    for (const Finished* finished : part)
+      composed.push_back({finished->job.delivery, finished->job.token, *finished->outcome->artifact});
+    return store_.keep(shard, composed);
+  }
+  std::uniform_real_distribution<double> uniform(0.0, 1.0);
+  settlements.reserve(part.size());
+  for (const Finished* finished : part)
+    settlements.push_back(settlement_of(*finished, timing_of(*finished), uniform(random_), settings_.actor));
+  return store_.settle(shard, settlements);
 }
 
 void Settler::write_rests(const std::vector<Finished>& batch) {

@@ -38,6 +38,15 @@ constexpr Statement kStandings{"standings", R"(
   LEFT JOIN target_rests t ON t.org_id = $2 AND t.target = $4 AND t.until > now()
   ORDER BY d.action_order)"};
 
+constexpr Statement kDeliveries{"deliveries_of", R"(
+  SELECT d.id, d.submission_id, d.action_order, d.status, d.attempt_count, coalesce(d.provider_ref, ''), micros(s.created_at), d.route_id,
+         c.contract
+  FROM submissions s
+  JOIN deliveries d ON d.shard = s.shard AND d.org_id = s.org_id AND d.submission_id = s.id
+  JOIN contract_snapshots c ON c.route_id = d.route_id
+  WHERE s.shard = $1 AND s.org_id = $2 AND s.kind = $3 AND s.client_ref = $4
+  ORDER BY d.action_order)"};
+
 constexpr Statement kHosts{"hosts", "SELECT host_id, name FROM hosts ORDER BY host_id"};
 constexpr Statement kOrganisation{"organisation", "SELECT org_id FROM organisations WHERE name = $1"};
 constexpr Statement kMoved{"moved", R"(
@@ -118,6 +127,26 @@ class PgReadStore final : public ReadStore {
                                                                                            std::string(rows->text(row, 13))})});
     }
     return explanation;
+  }
+
+  Result<std::vector<DeliveryView>> deliveries(OrgId org, std::string_view kind, std::string_view client_ref) override {
+    auto rows = link_.read(kDeliveries, key(org, kind, client_ref));
+    if (!rows) return tl::unexpected(rows.error());
+    std::vector<DeliveryView> deliveries;
+    for (std::size_t row = 0; row < rows->size(); ++row) {
+      auto contract = contract_from_json(rows->text(row, 8));
+      if (!contract) return tl::unexpected(contract.error());
+      deliveries.push_back({.delivery = {rows->number(row, 0)},
+                            .submission = {rows->number(row, 1)},
+                            .action_order = static_cast<int>(rows->number(row, 2)),
+                            .status = status_from(rows->text(row, 3)).value_or(Status::due),
+                            .attempts = static_cast<std::uint32_t>(rows->number(row, 4)),
+                            .provider_ref = std::string(rows->text(row, 5)),
+                            .created = rows->time(row, 6),
+                            .route = {rows->number(row, 7)},
+                            .contract = std::move(*contract)});
+    }
+    return deliveries;
   }
 
   Result<std::vector<SubmissionId>> moved(std::span<const SubmissionId> ids) override {

@@ -41,6 +41,19 @@ constexpr Statement kSettle{"settle", R"(
     FROM found WHERE action IS NOT NULL)
   SELECT delivery FROM found)"};
 
+constexpr Statement kKeep{"keep", R"(
+  WITH made AS MATERIALIZED (
+    SELECT f.*, r.place, r.org_id
+    FROM unnest($2::bigint[], $3::bigint[], $4::text[], $5::bytea[]) AS f(delivery, token, media_type, body),
+    LATERAL (SELECT ctid AS place, org_id FROM ready WHERE shard = $1 AND delivery_id = f.delivery AND claim_token = f.token FOR UPDATE) r),
+  kept AS (
+    INSERT INTO artifacts (shard, delivery_id, org_id, media_type, body)
+    SELECT $1::smallint, delivery, org_id, media_type, body FROM made),
+  again AS (
+    UPDATE ready r SET status = 'due', composed = true, claim_token = NULL, claimed_by = NULL, claimed_at = NULL, lease_until = NULL
+    FROM made m WHERE r.shard = $1 AND r.ctid = m.place)
+  SELECT delivery FROM made)"};
+
 constexpr Statement kRest{"rest", R"(
   INSERT INTO target_rests (org_id, target, until, reason)
   SELECT org_id, target, at_micros(max(until)), min(reason)
@@ -133,11 +146,18 @@ class PgSettleStore final : public SettleStore {
   Result<std::vector<DeliveryId>> settle(Shard shard, std::span<const Settlement> batch) override {
     Columns columns(shard);
     for (const auto& settlement : batch) columns.add(settlement);
-    auto rows = link_.run(kSettle, columns.take());
-    if (!rows) return tl::unexpected(rows.error());
-    std::vector<DeliveryId> held(rows->size());
-    for (std::size_t row = 0; row < held.size(); ++row) held[row] = {rows->number(row, 0)};
-    return held;
+    return deliveries(link_.run(kSettle, columns.take()));
+  }
+
+  Result<std::vector<DeliveryId>> keep(Shard shard, std::span<const Composed> batch) override {
+    ArrayText delivery, token, type, body;
+    for (const auto& one : batch) {
+      delivery.add(one.delivery.value);
+      token.add(one.token.value);
+      type.add(one.artifact.type);
+      body.add(bytea(one.artifact.bytes));
+    }
+    return deliveries(link_.run(kKeep, {std::to_string(shard), delivery.take(), token.take(), type.take(), body.take()}));
   }
 
   Result<void> rest(std::span<const Rest> rests) override {
@@ -154,6 +174,13 @@ class PgSettleStore final : public SettleStore {
   }
 
  private:
+  static Result<std::vector<DeliveryId>> deliveries(const Result<Rows>& rows) {
+    if (!rows) return tl::unexpected(rows.error());
+    std::vector<DeliveryId> held(rows->size());
+    for (std::size_t row = 0; row < held.size(); ++row) held[row] = {rows->number(row, 0)};
+    return held;
+  }
+
   Link link_;
 };
 

@@ -12,6 +12,7 @@
 #include "core/error.h"
 #include "core/id.h"
 #include "core/idempotency.h"
+#include "core/outcome.h"
 #include "core/status.h"
 #include "core/time.h"
 
@@ -99,6 +100,7 @@ struct ClaimedRow {
   std::string kind;
   std::string client_ref;
   std::string payload;
+  std::optional<Artifact> artifact;  // once its plugin has composed it
 };
 struct Claimed {
   Timestamp now;
@@ -155,11 +157,21 @@ struct Settlement {
   std::string metadata;          // audit: a JSON object
 };
 
+// What a plugin made of a claimed delivery before its first send.
+struct Composed {
+  DeliveryId delivery;
+  ClaimToken token;
+  Artifact artifact;
+};
+
 class SettleStore {
  public:
   virtual ~SettleStore() = default;
   // One transaction. Answers which deliveries' claims still held; the others were stale, and nothing of theirs was written.
   virtual Result<std::vector<DeliveryId>> settle(Shard shard, std::span<const Settlement> batch) = 0;
+  // One transaction: the artefacts are durable, and their deliveries due again at the place in the queue that they had. Answers
+  // which claims still held.
+  virtual Result<std::vector<DeliveryId>> keep(Shard shard, std::span<const Composed> batch) = 0;
   // A longer rest wins over a shorter one.
   virtual Result<void> rest(std::span<const Rest> rests) = 0;
 };
@@ -243,6 +255,19 @@ struct HostView {
   std::string name;  // "<machine>:<pid>"
 };
 
+// A delivery that has been written at intake, with its contract.
+struct DeliveryView {
+  DeliveryId delivery;
+  SubmissionId submission;
+  int action_order;
+  Status status;  // waiting, open, due or claimed: as it began; else its end
+  std::uint32_t attempts;
+  std::string provider_ref;
+  Timestamp created;  // of the submission
+  RouteId route;
+  Contract contract;
+};
+
 class ReadStore {
  public:
   virtual ~ReadStore() = default;
@@ -253,6 +278,8 @@ class ReadStore {
                                                    const std::string& target, const Sha256& payload_hash) = 0;
   virtual Result<std::optional<HistoryView>> history(OrgId org, std::string_view kind, std::string_view client_ref) = 0;
   virtual Result<std::optional<Explanation>> explain(OrgId org, std::string_view kind, std::string_view client_ref) = 0;
+  // In order of action; empty when there is no such submission.
+  virtual Result<std::vector<DeliveryView>> deliveries(OrgId org, std::string_view kind, std::string_view client_ref) = 0;
   // Of these submissions, those that have ended or have at least one finished attempt.
   virtual Result<std::vector<SubmissionId>> moved(std::span<const SubmissionId> ids) = 0;
   virtual Result<std::vector<HostView>> hosts() = 0;

@@ -179,5 +179,38 @@ TEST_F(SettleContract, ARestThatIsOverIsNotToldAnyMore) {
   EXPECT_TRUE(queue->due_routes(0)->rests.empty());
 }
 
+TEST_F(SettleContract, AnArtefactIsDurableBeforeItsDeliveryIsDueAgain) {  // H4
+  const auto row = claimed_one();
+  const std::string bytes("letter\0\xff\n1", 10);
+  EXPECT_FALSE(row.artifact);
+  EXPECT_EQ(settle->keep(0, std::vector<Composed>{{row.delivery, {1}, {"text/plain", bytes}}}).value(),
+            std::vector<DeliveryId>{row.delivery});
+  EXPECT_EQ(sql.number("SELECT count(DISTINCT x::text) FROM (SELECT xmin FROM ready UNION ALL SELECT xmin FROM artifacts) t(x)"),
+            1)
+      << "one transaction";
+  EXPECT_EQ(sql.text("SELECT status || ' ' || attempt_count || ' ' || composed || ' ' || micros(due_at) FROM ready"),
+            "due 0 true " + std::to_string(row.due.micros));
+  EXPECT_EQ(sql.number("SELECT count(*) FROM attempts"), 0);
+  const auto again = claim(route(), 1, {2}).rows.at(0);
+  EXPECT_EQ(again.artifact, (Artifact{"text/plain", bytes}));
+  EXPECT_EQ(again.attempt_count, 0u);
+}
+
+TEST_F(SettleContract, AnArtefactOfAStaleClaimIsNotKept) {  // H4 M18
+  const auto row = claimed_one();
+  EXPECT_TRUE(settle->keep(0, std::vector<Composed>{{row.delivery, {99}, {"text/plain", "late"}}})->empty());
+  EXPECT_EQ(sql.number("SELECT count(*) FROM artifacts"), 0);
+  EXPECT_EQ(sql.text("SELECT status FROM ready"), "claimed");
+}
+
+TEST_F(SettleContract, AnArtefactStaysThroughRetriesAndCannotBeChanged) {  // H4 M11
+  auto row = claimed_one();
+  ASSERT_TRUE(settle->keep(0, std::vector<Composed>{{row.delivery, {1}, {"text/plain", "first"}}}));
+  row = claim(route(), 1, {2}).rows.at(0);
+  settled({retrying(row, {2}, row.created)});
+  EXPECT_EQ(claim(route(), 1, {3}).rows.at(0).artifact, (Artifact{"text/plain", "first"}));
+  EXPECT_TRUE(refused("UPDATE artifacts SET body = 'second'"));
+}
+
 }  // namespace
 }  // namespace waybill::testing

@@ -302,6 +302,28 @@ Result<std::vector<DeliveryId>> FakeStore::settle(Shard shard, std::span<const S
   return held;
 }
 
+Result<std::vector<DeliveryId>> FakeStore::keep(Shard shard, std::span<const Composed> batch) {
+  const std::lock_guard lock(mutex_);
+  if (auto there = begin("keep"); !there) return tl::unexpected(there.error());
+  for (const auto& one : batch) {
+    const auto at = deliveries_.find(one.delivery);
+    if (shard_of(one.delivery) != shard || at == deliveries_.end()) return broken("no such delivery in this shard");
+    if (poison_.contains(at->second.row.client_ref)) return broken("this artefact cannot be written");
+  }
+  std::vector<DeliveryId> held;
+  for (const auto& one : batch) {
+    Delivery& d = deliveries_.at(one.delivery);
+    if (d.status != Status::claimed || d.token != one.token) continue;
+    d.status = Status::due;
+    d.token = {};
+    d.row.artifact = one.artifact;
+    held.push_back(one.delivery);
+  }
+  batches_["keep"].push_back(batch.size());
+  if (answer_is_lost()) return away();
+  return held;
+}
+
 Result<void> FakeStore::rest(std::span<const Rest> rests) {
   const std::lock_guard lock(mutex_);
   if (auto there = begin("rest"); !there) return there;

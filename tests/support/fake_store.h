@@ -62,6 +62,7 @@ class FakeStore final : public QueueStore, public SettleStore {
   Result<void> give_back(Shard shard, HostId host, ClaimToken token) override;
   Result<RouteContract> contract(RouteId route) override;
   Result<std::vector<DeliveryId>> settle(Shard shard, std::span<const Settlement> batch) override;
+  Result<std::vector<DeliveryId>> keep(Shard shard, std::span<const Composed> batch) override;
   Result<void> rest(std::span<const Rest> rests) override;
 
  private:

@@ -96,7 +96,7 @@ typedef struct wb_outcome {
   wb_str artifact;      /* of an accepted compose: the bytes, 1 to WB_MOST_ARTIFACT_BYTES of them */
 } wb_outcome;
 
-#define WB_MOST_ARTIFACT_BYTES (16 << 20)
+#define WB_MOST_ARTIFACT_BYTES (1 << 20)
 
 /* ---- job: what is to be sent. Lives until its call is completed. ---- */
 

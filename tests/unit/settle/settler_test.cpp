@@ -277,5 +277,49 @@ TEST_F(Settling, StoppingIsPatientWithADatabaseThatComesBack) {  // M12
   EXPECT_EQ(log.count("settle.given_up"), 0u);
 }
 
+Outcome composed(const std::string& bytes) {
+  auto outcome = accepted();
+  outcome.artifact = Artifact{"text/plain", bytes};
+  return outcome;
+}
+
+TEST_F(Settling, WhatWasComposedIsKeptAndDueAgainAndCountsForNothing) {  // H4
+  start();
+  auto batch = claimed(3, composed("letter"));
+  for (auto& one : batch) one.how = Finished::How::composed;
+  settler->take(std::move(batch));
+  ASSERT_TRUE(eventually([&] { return written() == 3; }));
+  EXPECT_EQ(store.count(Status::due), 3u);
+  for (const auto& d : store.deliveries()) {
+    EXPECT_EQ(d.row.artifact, (Artifact{"text/plain", "letter"}));
+    EXPECT_EQ(d.row.attempt_count, 0u);
+    EXPECT_TRUE(d.settled.empty());
+  }
+  EXPECT_EQ(moved(), 0u) << "no attempt has ended";
+}
+
+TEST_F(Settling, ComposedAndEndedJobsOfOneBatchGoTheirOwnWays) {  // H4
+  start();
+  auto batch = claimed(2, composed("letter"));
+  for (auto& one : batch) one.how = Finished::How::composed;
+  auto ended = claimed(2, accepted(), "done-");
+  batch.insert(batch.end(), ended.begin(), ended.end());
+  settler->take(std::move(batch));
+  ASSERT_TRUE(eventually([&] { return written() == 4; }));
+  EXPECT_EQ(store.count(Status::due), 2u);
+  EXPECT_EQ(store.count(Status::accepted), 2u);
+}
+
+TEST_F(Settling, AnArtefactWhoseWritingFailedIsWrittenAgain) {  // M12
+  store.lose_answers(1);
+  start();
+  auto batch = claimed(1, composed("letter"));
+  batch.front().how = Finished::How::composed;
+  settler->take(std::move(batch));
+  ASSERT_TRUE(eventually([&] { return written() == 1; }));
+  EXPECT_EQ(store.count(Status::due), 1u);
+  EXPECT_GE(store.calls("keep"), 2u);
+}
+
 }  // namespace
 }  // namespace waybill

@@ -1,0 +1,24 @@
+// What a receiver accepted and then failed to deliver, as its plugin lists it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/time.h"
+
+namespace waybill {
+
+// One page of what a receiver failed to deliver, filled on the strand while its call is open.
+struct FailurePage {
+  struct Failure {
+    Timestamp failed_at;  // 0: the receiver does not say
+    std::string provider_ref, idempotency_key, reason, detail;
+  };
+  std::int64_t since = 0;  // asked: seconds since 1970
+  std::string page;        // asked: empty for the first
+  std::vector<Failure> failures;
+  std::string next_page;  // empty: this was the last
+};
+
+}  // namespace waybill

@@ -1,5 +1,6 @@
-# waybill_add_plugin(NAME [LIBRARIES target...]): NAME.cpp is compiled once and linked twice: into plugins/NAME.so, which exports
-# wb_plugin_v1 and nothing else, and with tests/*_test.cpp and the test kit into tests/plugin_NAME_tests.
+# waybill_add_plugin(NAME [FOLDER folder] [LIBRARIES target...]): NAME.cpp is compiled once and linked twice: into FOLDER/NAME.so
+# (FOLDER is of the build tree, default plugins), which exports wb_plugin_v1 and nothing else, and with tests/*_test.cpp and the
+# test kit into tests/plugin_NAME_tests.
 include(GoogleTest)
 
 # gtest_discover_tests() cannot pass on a property that is a list, so both labels are set on what it found, when ctest starts.
@@ -13,9 +14,12 @@ endif()
 endfunction()
 
 function(waybill_add_plugin name)
-  cmake_parse_arguments(ARG "" "" "LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "" "FOLDER" "LIBRARIES" ${ARGN})
   set(abi ${CMAKE_SOURCE_DIR}/plugin-api/abi)
-  set(folder ${CMAKE_BINARY_DIR}/plugins)
+  if(NOT ARG_FOLDER)
+    set(ARG_FOLDER plugins)
+  endif()
+  set(folder ${CMAKE_BINARY_DIR}/${ARG_FOLDER})
 
   add_library(plugin_${name}_code OBJECT ${name}.cpp)
   target_link_libraries(plugin_${name}_code PUBLIC waybill_plugin_api ${ARG_LIBRARIES} PRIVATE waybill_settings)

@@ -18,6 +18,7 @@ using plugin::Reach;
 using plugin::Request;
 using plugin::Response;
 using plugin::Scope;
+using plugin::word_for;
 
 inline constexpr std::string_view kTimeoutSettings =
     R"({"type":"object","additionalProperties":false,"properties":{)"
@@ -34,27 +35,6 @@ inline std::chrono::milliseconds timeout_from(std::string_view settings) {
   if (!timeout->is_number_integer() || timeout->get<std::int64_t>() < 1 || timeout->get<std::int64_t>() > 600'000)
     throw std::runtime_error("timeout_ms must be a whole number from 1 to 600000");
   return std::chrono::milliseconds(timeout->get<std::int64_t>());
-}
-
-inline std::string_view word_for(NetError error) {
-  switch (error) {
-    case NetError::resolve:
-      return "resolve_failed";
-    case NetError::connect:
-      return "connect_failed";
-    case NetError::tls:
-      return "tls_failed";
-    case NetError::timeout:
-      return "timeout";
-    case NetError::refused:
-      return "refused_by_host";
-    case NetError::cancelled:
-      return "cancelled";
-    case NetError::none:
-    case NetError::broken:
-      break;
-  }
-  return "connection_broken";
 }
 
 inline Outcome network_failure(const Response& response) {

@@ -28,3 +28,4 @@
 #include "waybill/plugin/sender.hpp"
 #include "waybill/plugin/services.hpp"
 #include "waybill/plugin/smtp.hpp"
+#include "waybill/plugin/verdicts.hpp"

@@ -67,17 +67,20 @@ template <const Action&... list>
 inline constexpr const wb_action* kActions[] = {list.raw()...};
 
 template <const Action&... list>
-constexpr wb_plugin describe(std::string_view id, std::string_view version) {
-  return {sizeof(wb_plugin), WB_ABI_MINOR, 0, str(id), str(version), sizeof...(list), kActions<list...>};
+constexpr wb_plugin describe(std::string_view id, std::string_view version, std::uint32_t needs_minor = 0) {
+  return {sizeof(wb_plugin), WB_ABI_MINOR, needs_minor, str(id), str(version), sizeof...(list), kActions<list...>};
 }
 
 }  // namespace detail
 }  // namespace waybill::plugin
 
 // At global scope, once in a plugin: its id, its version, then its actions (constexpr variables).
-#define WAYBILL_PLUGIN(ID, VERSION, ...)                                                                   \
-  extern "C" WB_EXPORT const wb_plugin* wb_plugin_v1(void) WB_NOEXCEPT {                                   \
-    static constexpr wb_plugin descriptor = ::waybill::plugin::detail::describe<__VA_ARGS__>(ID, VERSION); \
-    return &descriptor;                                                                                    \
-  }                                                                                                        \
+#define WAYBILL_PLUGIN(ID, VERSION, ...) WAYBILL_PLUGIN_NEEDING(0, ID, VERSION, __VA_ARGS__)
+
+// The same for a plugin that makes no sense in a host older than this minor: such a host refuses it by name.
+#define WAYBILL_PLUGIN_NEEDING(MINOR, ID, VERSION, ...)                                                           \
+  extern "C" WB_EXPORT const wb_plugin* wb_plugin_v1(void) WB_NOEXCEPT {                                          \
+    static constexpr wb_plugin descriptor = ::waybill::plugin::detail::describe<__VA_ARGS__>(ID, VERSION, MINOR); \
+    return &descriptor;                                                                                           \
+  }                                                                                                               \
   static_assert(true, "takes the semicolon")

@@ -4,7 +4,8 @@ file(GLOB support_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/support/
 add_library(waybill_test_support STATIC ${support_sources})
 target_include_directories(waybill_test_support PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
 target_compile_definitions(waybill_test_support PRIVATE
-  WAYBILL_TEST_PROGRAM="$<TARGET_FILE:waybill>" WAYBILL_TEST_PLUGINS="${CMAKE_BINARY_DIR}/plugins")
+  WAYBILL_TEST_PROGRAM="$<TARGET_FILE:waybill>" WAYBILL_TEST_PLUGINS="${CMAKE_BINARY_DIR}/plugins"
+  WAYBILL_TEST_EXAMPLES="${CMAKE_BINARY_DIR}/plugins-examples")
 target_link_libraries(waybill_test_support PUBLIC waybill_core nlohmann_json::nlohmann_json GTest::gtest Threads::Threads
   PRIVATE PkgConfig::PQXX waybill_settings)
 
@@ -14,7 +15,7 @@ function(waybill_suite kind name source timeout)
   target_link_libraries(${kind}_${name} PRIVATE waybill_test_support waybill_settings OpenSSL::Crypto GTest::gtest_main)
   target_compile_definitions(${kind}_${name} PRIVATE WAYBILL_BAD_PLUGINS="${CMAKE_BINARY_DIR}/tests/bad_plugins")
   add_dependencies(${kind}_${name} waybill)
-  foreach(needed IN ITEMS sms push webhook waybill_bad_plugins)
+  foreach(needed IN ITEMS sms push webhook letter line parcel waybill_bad_plugins)
     if(TARGET ${needed})
       add_dependencies(${kind}_${name} ${needed})
     endif()

@@ -31,6 +31,8 @@ fs::path built_plugin(const std::string& name) {
   return from_environment("WAYBILL_PLUGIN_FOLDER", WAYBILL_TEST_PLUGINS) / (name + ".so");
 }
 
+fs::path built_example(const std::string& name) { return fs::path(WAYBILL_TEST_EXAMPLES) / (name + ".so"); }
+
 Installation::Installation(const HostSetup& setup) {
   fs::create_directory(folder() / "registry");
   fs::create_directory(plugin_folder());

@@ -72,6 +72,7 @@ class Daemon {
 
 std::filesystem::path waybill_program();
 std::filesystem::path built_plugin(const std::string& name);
+std::filesystem::path built_example(const std::string& name);  // of plugin-api/examples
 
 // A target for the registry, and a registry of such targets. `limit` is maxAcceptanceSeconds or maxAttempts.
 nlohmann::json target(const std::string& name, const std::string& type, const std::string& url, const std::string& policy,

@@ -18,7 +18,9 @@ constexpr std::string_view kAccepted = R"({"referenceId":"{reference}","status":
 std::string reference_of(const Received& request) {
   const auto body = nlohmann::json::parse(request.body, nullptr, false);
   if (body.is_object() && body.contains("referenceId") && body["referenceId"].is_string()) return body["referenceId"];
-  return header_value(request.head, "webhook-id").value_or("");
+  for (const auto* name : {"webhook-id", "idempotency-key"})
+    if (auto value = header_value(request.head, name)) return *value;
+  return request.method == "GET" ? request.path.substr(0, request.path.find('?')) : "";
 }
 
 std::string filled_in(std::string body, const std::string& reference) {

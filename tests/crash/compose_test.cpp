@@ -1,0 +1,55 @@
+// kill -9 while deliveries are composed, stored and sent: whatever reaches the receiver under one key is one and the same.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <random>
+
+#include "support/world.h"
+
+namespace waybill::testing {
+namespace {
+
+// M12, M17, H4
+TEST_F(World, EveryAttemptBringsTheSameBytesHoweverOftenTheHostDies) {
+  const int rounds = all_rounds() ? 40 : 10;
+  constexpr int kLetters = 60;  // of each round
+  const auto seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::minstd_rand random(seed);
+  setup.registry = registry_of({target("letters", "letter", gateway.url(), "deadline", 600, {"refused"})});
+  installation().add_plugin(built_example("letter"));
+  gateway.by_default(Reply::late(std::chrono::milliseconds(5)));
+  for (int round = 0; round < rounds; ++round) {
+    for (int i = 0; i < kLetters; ++i) {
+      const auto id = std::to_string(round) + "-" + std::to_string(i);
+      ASSERT_EQ(post_intent(client(), intent(id, "letters", {{"text", id}})).status, 200);
+    }
+    // Between nothing composed and all of it sent: rows of artefacts count what has been composed and stored.
+    const auto moment = sql().number("SELECT count(*) FROM waybill.artifacts") + static_cast<int>(random() % kLetters);
+    EXPECT_TRUE(eventually([&] {
+      return sql().number("SELECT count(*) FROM waybill.artifacts") >= moment ||
+             sql().number("SELECT count(*) FROM waybill.submissions WHERE completed_at IS NULL") == 0;
+    }));
+    host().kill_hard();
+    restart_host();
+  }
+  EXPECT_TRUE(
+      eventually([&] { return sql().number("SELECT count(*) FROM waybill.submissions WHERE completed_at IS NULL") == 0; }));
+  EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.submissions WHERE state <> 'accepted'"), 0);
+  std::map<std::string, std::string> letters;
+  std::size_t again = 0;
+  for (const auto& request : gateway.received()) {
+    const auto [first, is_new] = letters.emplace(request.reference, request.body);
+    again += is_new ? 0 : 1;
+    EXPECT_EQ(first->second, request.body) << request.reference;
+  }
+  EXPECT_EQ(letters.size(), static_cast<std::size_t>(rounds * kLetters));
+  for (const auto& row : sql().rows("SELECT s.client_ref, convert_from(a.body, 'UTF8') FROM waybill.artifacts a "
+                                    "JOIN waybill.deliveries d ON d.id = a.delivery_id "
+                                    "JOIN waybill.submissions s ON s.id = d.submission_id"))
+    EXPECT_EQ(letters.at(*row[0]), *row[1]);
+  std::printf("%zu letters, %d kills, %zu sent again\n", letters.size(), rounds, again);
+}
+
+}  // namespace
+}  // namespace waybill::testing

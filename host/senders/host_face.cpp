@@ -36,7 +36,7 @@ wb_host HostFace::make() {
           .abi_minor = WB_ABI_MINOR,
           .reserved = 0,
           .name = borrow("waybill"),
-          .version = borrow("0.1.0"),
+          .version = borrow(WAYBILL_VERSION),
           .get_service = &get_service,
           .complete = &complete,
           .log = &log};

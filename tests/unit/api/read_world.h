@@ -55,6 +55,9 @@ class WorldReader final : public ReadStore {
   }
   Result<std::optional<HistoryView>> history(OrgId, std::string_view, std::string_view) override { return std::nullopt; }
   Result<std::optional<Explanation>> explain(OrgId, std::string_view, std::string_view) override { return std::nullopt; }
+  Result<std::vector<DeliveryView>> deliveries(OrgId, std::string_view, std::string_view) override {
+    return std::vector<DeliveryView>{};
+  }
   Result<std::vector<SubmissionId>> moved(std::span<const SubmissionId> ids) override {
     ++world_.moved_calls;
     if (world_.away) return fail(Error::Kind::unavailable, "away");

@@ -65,13 +65,23 @@ TEST(OutcomeCheck, AnUndeclaredReasonNeverEndsADelivery) {
 
 TEST(OutcomeCheck, NoneAtAllOrAShortOneIsTransientAndMayHaveBeenSent) {
   auto outcome = said(WB_ACCEPTED);
-  outcome.size = sizeof outcome - 8;
+  outcome.size = offsetof(wb_outcome, artifact_type) - 8;
   for (const wb_outcome* given : {static_cast<const wb_outcome*>(nullptr), static_cast<const wb_outcome*>(&outcome)}) {
     const auto checked = check_outcome(given, type());
     EXPECT_EQ(checked.outcome.verdict, Verdict::transient);
     EXPECT_EQ(checked.outcome.reach, Reach::maybe_sent);
     EXPECT_EQ(checked.outcome.reason, "invalid_outcome");
   }
+}
+
+TEST(OutcomeCheck, OneOfAnOlderMinorIsSoundAndHasNoArtefact) {  // H1
+  auto outcome = said(WB_ACCEPTED);
+  outcome.artifact = borrow("not there yet");
+  outcome.size = offsetof(wb_outcome, artifact_type);
+  const auto checked = check_outcome(&outcome, type());
+  EXPECT_EQ(checked.outcome.verdict, Verdict::accepted);
+  EXPECT_EQ(checked.fault, "");
+  EXPECT_EQ(check_outcome(&outcome, type(), Asked::compose).fault, "no_artifact");
 }
 
 TEST(OutcomeCheck, TextsAreCutAndCleaned) {

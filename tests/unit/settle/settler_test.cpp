@@ -311,9 +311,9 @@ TEST_F(Settling, ComposedAndEndedJobsOfOneBatchGoTheirOwnWays) {  // H4
 }
 
 TEST_F(Settling, AnArtefactWhoseWritingFailedIsWrittenAgain) {  // M12
+  auto batch = claimed(1, composed("letter"));
   store.lose_answers(1);
   start();
-  auto batch = claimed(1, composed("letter"));
   batch.front().how = Finished::How::composed;
   settler->take(std::move(batch));
   ASSERT_TRUE(eventually([&] { return written() == 1; }));

@@ -51,7 +51,12 @@ file(GLOB docs_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/docs/*_test
 if(docs_sources)
   add_executable(docs_tests ${docs_sources})
   target_include_directories(docs_tests PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
-  target_link_libraries(docs_tests PRIVATE waybill_settings GTest::gtest GTest::gtest_main)
-  target_compile_definitions(docs_tests PRIVATE WAYBILL_SOURCE_FOLDER="${CMAKE_SOURCE_DIR}")
-  gtest_discover_tests(docs_tests TEST_PREFIX docs. DISCOVERY_MODE PRE_TEST PROPERTIES LABELS unit TIMEOUT 60)
+  target_link_libraries(docs_tests PRIVATE waybill_settings nlohmann_json::nlohmann_json yaml-cpp::yaml-cpp GTest::gtest
+    GTest::gtest_main)
+  # The snippets of docs/plugin-authors.md are given to the compiler, as an author's would be.
+  add_dependencies(docs_tests waybill_testkit)
+  target_compile_definitions(docs_tests PRIVATE WAYBILL_SOURCE_FOLDER="${CMAKE_SOURCE_DIR}" WAYBILL_CMAKE="${CMAKE_COMMAND}"
+    WAYBILL_C_COMPILER="${CMAKE_C_COMPILER}" WAYBILL_CXX_COMPILER="${CMAKE_CXX_COMPILER}" WAYBILL_SANITIZE="${WAYBILL_SANITIZE}"
+    WAYBILL_TESTKIT="$<TARGET_FILE:waybill_testkit> $<TARGET_FILE:waybill_fakes>")
+  gtest_discover_tests(docs_tests TEST_PREFIX docs. DISCOVERY_MODE PRE_TEST PROPERTIES LABELS unit TIMEOUT 300)
 endif()

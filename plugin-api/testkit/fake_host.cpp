@@ -14,6 +14,7 @@ const void* get_service(const wb_host* host, wb_str id) {
   if (name == WB_HTTP_SERVICE) return http_service();
   if (name == WB_TIMER_SERVICE) return timer_service();
   if (name == WB_SIGN_SERVICE) return sign_service();
+  if (name == WB_SMTP_SERVICE) return smtp_service();
   return nullptr;
 }
 
@@ -66,6 +67,17 @@ Outcome outcome_of(const wb_outcome* said) {
             {}};
   if (WB_HAS(said, artifact)) o.artifact_type = text(said->artifact_type), o.artifact = text(said->artifact);
   return o;
+}
+
+void check_artifact(const World& world, Asked asked, const Outcome& o) {
+  if (asked != Asked::compose || o.verdict != WB_ACCEPTED) {
+    if (!o.artifact.empty()) world.breach() << "an artefact in an outcome that is not of an accepted compose: " << o;
+  } else if (o.artifact.empty()) {
+    world.breach() << "an accepted compose without an artefact: " << o;
+  } else if (o.artifact.size() > WB_MOST_ARTIFACT_BYTES) {
+    world.breach() << "an artefact of " << o.artifact.size() << " bytes, more than WB_MOST_ARTIFACT_BYTES";
+  }
+  world.check_words("an artefact's type", o.artifact_type, true);
 }
 
 void check_outcome(const World& world, const wb_action& action, const Outcome& o) {
@@ -127,9 +139,9 @@ void World::check_words(std::string_view where, std::string_view words, bool one
         breach() << where << " gives the secret \"" << name << "\" away";
 }
 
-std::uint64_t World::open_call(const wb_sender* sender, const wb_action* action, const Job& job) {
+std::uint64_t World::open_call(const wb_sender* sender, const wb_action* action, Asked asked, const Job& job) {
   const auto number = next_number++;
-  calls.emplace(number, OpenCall{sender, action, std::make_unique<JobBytes>(job), now_ms + job.deadline_ms});
+  calls.emplace(number, OpenCall{sender, action, asked, std::make_unique<JobBytes>(job), now_ms + job.deadline_ms});
   const std::lock_guard lock(mutex_);
   open_.insert(number);
   return number;
@@ -160,10 +172,10 @@ void World::end(std::uint64_t call, Outcome outcome) {
   if (outcome.reason == kGarbageOutcome)
     breach() << "call " << call << " was completed with an outcome that is null or too short: is `size` set?";
   else
-    check_outcome(*this, *found->second.action, outcome);
+    check_outcome(*this, *found->second.action, outcome), check_artifact(*this, found->second.asked, outcome);
   outcomes.emplace(call, std::move(outcome));
   calls.erase(found);  // and with it the job: that is all the life that plugin.h promises it
-  cancel_fetches_of(call);
+  cancel_exchanges_of(call);
   for (auto it = timers.begin(); it != timers.end();) it = it->second.call == call ? timers.erase(it) : std::next(it);
 }
 
@@ -179,7 +191,7 @@ void World::take_arrivals() {
 bool World::settled(std::uint64_t call) {
   run_until(now_ms);
   const auto is_of_call = [&](const auto& entry) { return entry.second.call == call; };
-  if (!is_open(call) || std::any_of(fetches.begin(), fetches.end(), is_of_call) ||
+  if (!is_open(call) || std::any_of(exchanges.begin(), exchanges.end(), is_of_call) ||
       std::any_of(timers.begin(), timers.end(), is_of_call))
     return !is_open(call);
   std::unique_lock lock(mutex_);
@@ -199,46 +211,6 @@ void World::log(wb_call call, std::int32_t level, wb_str words, const wb_field* 
   const std::lock_guard lock(mutex_);
   logs.push_back(std::move(event));
 }
-
-FakeSender::FakeSender(World& world, wb_sender* sender, const wb_sender_vt* table, const wb_action* action)
-    : world_(world), sender_(sender), table_(table), action_(action) {}
-
-FakeSender::~FakeSender() {
-  world_.take_arrivals();
-  wb_outcome end{};
-  end.size = sizeof end;
-  end.verdict = WB_TRANSIENT, end.reach = WB_MAYBE_SENT, end.scope = WB_THIS_JOB, end.retry_after_ms = -1;
-  end.reason = {"silent", 6};
-  std::vector<std::uint64_t> silent;
-  for (const auto& [number, call] : world_.calls)
-    if (call.sender == sender_) silent.push_back(number);
-  for (const auto number : silent) {
-    world_.breach() << "call " << number << " was never completed (did the test run_until_idle?)";
-    world_.complete({number}, &end);
-  }
-  world_.run_until(world_.now_ms);  // what the ended calls had open
-  table_->destroy(sender_);
-}
-
-CallId FakeSender::send(const Job& job) {
-  const auto call = world_.open_call(sender_, action_, job);
-  table_->send(sender_, {call}, world_.job_of(call));
-  return CallId{call};
-}
-
-void FakeSender::cancel(CallId call) {
-  const auto number = static_cast<std::uint64_t>(call);
-  if (world_.is_open(number)) table_->cancel(sender_, {number});
-}
-
-Outcome FakeSender::attempt(const Job& job) {
-  const auto call = static_cast<std::uint64_t>(send(job));
-  if (world_.settled(call)) return world_.outcomes.at(call);
-  world_.breach() << "call " << call << " has not ended: something is open that only time or an abort will end";
-  return {};
-}
-
-const void* FakeSender::extension(std::string_view id) { return table_->get_extension(sender_, Bytes(id).str()); }
 
 FakeHost::FakeHost(const wb_plugin* plugin, Breaches breaches) : world_(std::make_unique<World>(plugin, std::move(breaches))) {}
 FakeHost::~FakeHost() = default;
@@ -282,11 +254,14 @@ std::vector<Problem> FakeHost::validate_destination(std::string_view action_type
 
 void FakeHost::secret(std::string name, std::vector<std::string> values) { world_->secrets[std::move(name)] = std::move(values); }
 void FakeHost::remove_service(std::string_view id) { world_->missing_services.emplace(id); }
+void FakeHost::patience(std::chrono::milliseconds duration) { world_->patience = duration; }
 void FakeHost::run_until_idle() { world_->run_until(world_->now_ms); }
 void FakeHost::advance(std::chrono::milliseconds duration) { world_->run_until(world_->now_ms + duration.count()); }
 const std::vector<SentRequest>& FakeHost::requests() const { return world_->requests; }
+const std::vector<SentMail>& FakeHost::mails() const { return world_->mails; }
 const std::vector<LogEvent>& FakeHost::logs() const { return world_->logs; }
-std::size_t FakeHost::open_fetches() const { return world_->fetches.size(); }
+std::size_t FakeHost::open_fetches() const { return world_->open_exchanges(http_service()); }
+std::size_t FakeHost::open_submissions() const { return world_->open_exchanges(smtp_service()); }
 std::size_t FakeHost::open_timers() const { return world_->timers.size(); }
 
 std::optional<Outcome> FakeHost::outcome(CallId call) const {

@@ -1,6 +1,5 @@
 // The scripted network.
 #include <algorithm>
-#include <limits>
 
 #include "world.h"
 
@@ -12,7 +11,12 @@ constexpr std::uint32_t kDefaultResponseBytes = 4096;
 std::uint64_t fetch(const wb_host* host, wb_call call, const wb_http_request* request, wb_http_done done, void* user) {
   return world_of(host).fetch(call, request, done, user);
 }
-void abort_fetch(const wb_host* host, std::uint64_t number) { world_of(host).abort(number); }
+void abort_fetch(const wb_host* host, std::uint64_t number) {
+  auto& world = world_of(host);
+  if (!world.abort(http_service(), number)) return;
+  for (auto& request : world.requests)
+    if (request.fetch == number) request.aborted = true;
+}
 
 constexpr wb_http_service kService = {&fetch, &abort_fetch};
 
@@ -45,6 +49,17 @@ bool is_http_url(std::string_view url) {
     if (url.size() > scheme.size() && same_name(url.substr(0, scheme.size()), scheme))
       return url[scheme.size()] != '/' && !has_control(url) && url.find(' ') == std::string_view::npos;
   return false;
+}
+
+void tell(const Answer& answer, std::size_t most, wb_http_done done, void* user) {
+  const Bytes body(std::string_view(answer.body).substr(0, most));
+  const Bytes error_text(answer.error_text);
+  std::vector<wb_header> headers;
+  for (const auto& [name, value] : answer.headers) headers.push_back({{name.data(), name.size()}, {value.data(), value.size()}});
+  const bool truncated = answer.body.size() > most;
+  const wb_http_response response{sizeof(wb_http_response), answer.error,   answer.reach,   answer.status, truncated ? 1U : 0U,
+                                  answer.retry_after_ms,    headers.data(), headers.size(), body.str(),    error_text.str()};
+  done(user, &response);
 }
 
 Answer refused(std::string why) { return Answer::failure(WB_NET_REFUSED, WB_NOT_SENT, std::move(why)); }
@@ -132,63 +147,15 @@ std::uint64_t World::fetch(wb_call call, const wb_http_request* request, wb_http
   sent.body = text(request->body);
   sent.timeout_ms = request->timeout_ms;
   sent.max_response_bytes = request->max_response_bytes;
-
-  Fetch entry{call.id, request->max_response_bytes, {}, done, user, {now_ms, number}};
-  if (!is_open(call.id)) {
-    breach() << "a request was made on behalf of call " << call.id << ", which is not open";
-    overrule(entry, WB_NET_CANCELLED, "the call has ended");
-    entry.answer.reach = WB_NOT_SENT;
-  } else {
-    entry.answer = choose_answer(*request, sent);
-    auto limit = calls.at(call.id).deadline_at;
-    if (request->timeout_ms != 0) limit = std::min<std::int64_t>(limit, now_ms + request->timeout_ms);
-    const auto answered_at = entry.answer.never ? std::numeric_limits<std::int64_t>::max() : now_ms + entry.answer.after.count();
-    entry.due.at = std::min(answered_at, limit);
-    if (answered_at > limit) overrule(entry, WB_NET_TIMEOUT, "no answer in time");
-  }
+  const auto answer = may_ask("a request was made", call) ? choose_answer(*request, sent) : Answer();
+  const std::size_t most = request->max_response_bytes != 0 ? request->max_response_bytes : kDefaultResponseBytes;
   requests.push_back(std::move(sent));
-  fetches.emplace(number, std::move(entry));
+  begin(number, request->timeout_ms, {call.id, http_service(), answer, [=](const Exchange& exchange) {
+                                        const auto& [error, reach, words, after, never] = exchange.ending;
+                                        tell(exchange.overruled ? Answer::failure(error, reach, words) : answer, most, done,
+                                             user);
+                                      }});
   return number;
-}
-
-// The answer comes to nothing: something else ends the request first. How far it got is what the script says of a request
-// that never gets an answer, else unknown.
-void World::overrule(Fetch& fetch, wb_net_error error, const char* words) {
-  fetch.answer =
-      Answer::failure(error, fetch.answer.never || fetch.answer.error != WB_NET_OK ? fetch.answer.reach : WB_MAYBE_SENT, words);
-}
-
-void World::abort(std::uint64_t number) {
-  if (!on_own_thread("abort")) return;
-  const auto found = fetches.find(number);
-  if (found == fetches.end()) return;
-  overrule(found->second, WB_NET_CANCELLED, "aborted");
-  found->second.due = {now_ms, next_number++};
-  for (auto& request : requests)
-    if (request.fetch == number) request.aborted = true;
-}
-
-void World::cancel_fetches_of(std::uint64_t call) {
-  for (auto& entry : fetches)
-    if (entry.second.call == call) {
-      overrule(entry.second, WB_NET_CANCELLED, "the call has ended");
-      entry.second.due = {now_ms, next_number++};
-    }
-}
-
-void World::deliver(std::uint64_t number) {
-  const auto node = fetches.extract(number);
-  const auto& fetch = node.mapped();
-  const auto& answer = fetch.answer;
-  const std::size_t most = fetch.max_response_bytes != 0 ? fetch.max_response_bytes : kDefaultResponseBytes;
-  const bool truncated = answer.body.size() > most;
-  const Bytes body(std::string_view(answer.body).substr(0, most));
-  const Bytes error_text(answer.error_text);
-  std::vector<wb_header> headers;
-  for (const auto& [name, value] : answer.headers) headers.push_back({{name.data(), name.size()}, {value.data(), value.size()}});
-  const wb_http_response response{sizeof(wb_http_response), answer.error,   answer.reach,   answer.status, truncated ? 1U : 0U,
-                                  answer.retry_after_ms,    headers.data(), headers.size(), body.str(),    error_text.str()};
-  fetch.done(fetch.user, &response);
 }
 
 }  // namespace waybill::testkit

@@ -42,13 +42,13 @@ void World::run_until(std::int64_t time_ms) {
   constexpr int kMostSteps = 1'000'000;
   for (int step = 0; step < kMostSteps; ++step) {
     take_arrivals();
-    const auto fetch = earliest(fetches);
+    const auto exchange = earliest(exchanges);
     const auto timer = earliest(timers);
-    const bool fetch_first = fetch != fetches.end() && (timer == timers.end() || fetch->second.due < timer->second.due);
-    if (fetch_first && fetch->second.due.at <= time_ms) {
-      now_ms = std::max<std::int64_t>(now_ms, fetch->second.due.at);
-      deliver(fetch->first);
-    } else if (!fetch_first && timer != timers.end() && timer->second.due.at <= time_ms) {
+    const bool network_first = exchange != exchanges.end() && (timer == timers.end() || exchange->second.due < timer->second.due);
+    if (network_first && exchange->second.due.at <= time_ms) {
+      now_ms = std::max<std::int64_t>(now_ms, exchange->second.due.at);
+      deliver(exchange->first);
+    } else if (!network_first && timer != timers.end() && timer->second.due.at <= time_ms) {
       now_ms = std::max<std::int64_t>(now_ms, timer->second.due.at);
       const auto ringing = timer->second;
       timers.erase(timer);

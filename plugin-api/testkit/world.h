@@ -4,42 +4,17 @@
 #include <atomic>
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <set>
 #include <sstream>
 #include <thread>
 
+#include "bytes.h"
 #include "waybill/testkit.hpp"
 
 namespace waybill::testkit {
-
-// Bytes of exactly their length on the heap, so that a sanitizer sees who reads past them or after their time.
-class Bytes {
- public:
-  Bytes() = default;
-  explicit Bytes(std::string_view text);
-  wb_str str() const { return {data_.get(), size_}; }
-
- private:
-  std::unique_ptr<char[]> data_;
-  std::size_t size_ = 0;
-};
-
-inline std::string_view view(wb_str text) { return text.len == 0 ? std::string_view{} : std::string_view{text.ptr, text.len}; }
-inline std::string text(wb_str text) { return std::string(view(text)); }
-bool is_utf8(std::string_view bytes);
-std::optional<std::string> decode_base64(std::string_view text);
-
-class JobBytes {
- public:
-  explicit JobBytes(const Job& job);
-  const wb_job* raw() const { return raw_.get(); }
-
- private:
-  Bytes action_id_, target_, key_, destination_, payload_, context_, artifact_type_, artifact_, provider_ref_;
-  std::unique_ptr<wb_job> raw_;
-};
 
 // One breach of the rules, told when it has been written whole.
 class Breach {
@@ -72,7 +47,7 @@ class World {
   Breach breach() const { return Breach(breaches_); }
 
   // calls (fake_host.cpp)
-  std::uint64_t open_call(const wb_sender* sender, const wb_action* action, const Job& job);
+  std::uint64_t open_call(const wb_sender* sender, const wb_action* action, Asked asked, const Job& job);
   const wb_job* job_of(std::uint64_t call) const { return calls.at(call).job->raw(); }
   bool is_open(std::uint64_t call) const { return calls.count(call) != 0; }
   std::int32_t complete(wb_call call, const wb_outcome* outcome);  // [any]
@@ -83,10 +58,19 @@ class World {
   void check_words(std::string_view where, std::string_view words, bool one_line) const;
   bool on_own_thread(std::string_view what) const;
 
-  // network (fake_http.cpp)
+  // network: what fetches and submissions have in common (fake_network.cpp), and what they have not
+  struct Exchange;
+  // False, after telling the breach, if `call` is not open: then nothing must be asked for it.
+  bool may_ask(const char* what, wb_call call) const;
+  void begin(std::uint64_t number, std::uint32_t timeout_ms, Exchange exchange);
+  bool abort(const void* service, std::uint64_t number);
+  void cancel_exchanges_of(std::uint64_t call);
+  std::size_t open_exchanges(const void* service) const;
   std::uint64_t fetch(wb_call call, const wb_http_request* request, wb_http_done done, void* user);
-  void abort(std::uint64_t fetch);
-  void cancel_fetches_of(std::uint64_t call);
+  std::uint64_t submit(wb_call call, const wb_smtp_message* message, wb_smtp_done done, void* user);
+
+  // failures (fake_failures.cpp)
+  const wb_failure_query* open_query(std::uint64_t call, std::int64_t since, std::string_view page);
 
   // clock (fake_time.cpp)
   std::uint64_t after(wb_call call, std::int64_t delay_ms, void (*fire)(void*), void* user);
@@ -99,6 +83,7 @@ class World {
   struct OpenCall {
     const wb_sender* sender;
     const wb_action* action;
+    Asked asked;
     std::unique_ptr<JobBytes> job;
     std::int64_t deadline_at;
   };
@@ -107,13 +92,21 @@ class World {
     std::uint64_t sequence;
     bool operator<(const Due& other) const { return at != other.at ? at < other.at : sequence < other.sequence; }
   };
-  struct Fetch {
+  struct Exchange {  // under way on the network for a call: a fetch or a submission
     std::uint64_t call;
-    std::uint32_t max_response_bytes;
-    Answer answer;
-    wb_http_done done;
-    void* user;
-    Due due;
+    const void* service;  // that it was asked of
+    Ending ending;        // as scripted, unless something else ends it first
+    std::function<void(const Exchange&)> tell;
+    bool overruled = false;
+    Due due{};
+  };
+  struct Query {  // one page of failures that a plugin was asked for
+    World* world;
+    std::uint64_t call;
+    Bytes page;
+    wb_failure_query raw;
+    std::vector<Failure> failures;
+    std::optional<std::string> next_page;
   };
   struct Timer {
     std::uint64_t call;
@@ -128,25 +121,28 @@ class World {
   std::uint64_t next_number = 1;  // of calls, fetches, timers and moments: never reused
   std::map<std::uint64_t, OpenCall> calls;
   std::map<std::uint64_t, Outcome> outcomes;
-  std::map<std::uint64_t, Fetch> fetches;
+  std::map<std::uint64_t, Exchange> exchanges;
   std::map<std::uint64_t, Timer> timers;
   std::atomic<std::int64_t> now_ms{1'000'000};
   std::chrono::milliseconds patience{2000};
   std::int64_t unix_at_zero_ms = 1'700'000'000'000 - 1'000'000;
   std::deque<Answer> answers;
   std::map<std::string, std::deque<Answer>> answers_by_url;
+  std::deque<MailAnswer> mail_answers;
+  std::deque<Query> queries;  // kept to the end: a plugin may come back to one late
   std::map<std::string, std::vector<std::string>, std::less<>> secrets;
   std::set<std::string, std::less<>> missing_services;
   std::vector<SentRequest> requests;
+  std::vector<SentMail> mails;
   std::vector<LogEvent> logs;  // guarded by mutex_
   std::vector<Problem> create_problems;
 
  private:
   Answer choose_answer(const wb_http_request& request, SentRequest& sent);
+  MailAnswer choose_mail_answer(SentMail& sent);
   std::optional<std::string> fill_secrets(std::string_view value) const;
-  void deliver(std::uint64_t fetch);
-  void overrule(Fetch& fetch, wb_net_error error, const char* words);
-
+  void overrule(Exchange& exchange, wb_net_error error, const char* words);
+  void deliver(std::uint64_t exchange);
   void end(std::uint64_t call, Outcome outcome);
 
   const Breaches breaches_;
@@ -160,6 +156,7 @@ class World {
 const wb_http_service* http_service();
 const wb_timer_service* timer_service();
 const wb_sign_service* sign_service();
+const wb_smtp_service* smtp_service();
 inline World& world_of(const wb_host* host) { return *reinterpret_cast<const HostTable*>(host)->world; }
 
 }  // namespace waybill::testkit

@@ -1,102 +1,13 @@
 // The test kit watches the rules of plugin.h: each breach fails the author's test, by name. H3
-#include "waybill/testkit.hpp"
-
 #include <gtest/gtest-spi.h>
-#include <gtest/gtest.h>
 
-#include <functional>
 #include <thread>
 
+#include "puppet.h"
+
+namespace waybill::testkit {
 namespace {
-using namespace waybill::testkit;
 using std::chrono::milliseconds;
-
-wb_str str(const char* text) { return {text, std::char_traits<char>::length(text)}; }
-
-// A plugin in bare C that does what the test tells it to.
-struct Puppet {
-  const wb_host* host = nullptr;
-  std::function<void(wb_call, const wb_job*)> send = [](wb_call, const wb_job*) {};
-  std::function<void(wb_call)> cancel = [](wb_call) {};
-  std::vector<wb_http_response> responses;  // without what they borrow
-  std::vector<std::string> bodies;
-  std::function<void()> then = [] {};
-  int fired = 0;
-  bool destroyed = false;
-
-  static Puppet& of(wb_sender* self) { return *reinterpret_cast<Puppet*>(self); }
-  void complete(std::uint64_t call, wb_outcome outcome) { last = host->complete(host, {call}, &outcome); }
-  std::uint64_t fetch(wb_call call, const char* url, std::vector<wb_header> headers = {}, std::uint32_t timeout_ms = 0,
-                      std::uint32_t most = 0) {
-    const auto* http = static_cast<const wb_http_service*>(host->get_service(host, str(WB_HTTP_SERVICE)));
-    const wb_http_request request{sizeof request, timeout_ms,     most,           str("POST"),
-                                  str(url),       headers.data(), headers.size(), str("body")};
-    return http->fetch(host, call, &request, &done, this);
-  }
-  void abort(std::uint64_t fetch) {
-    static_cast<const wb_http_service*>(host->get_service(host, str(WB_HTTP_SERVICE)))->abort(host, fetch);
-  }
-  const wb_timer_service* timer() { return static_cast<const wb_timer_service*>(host->get_service(host, str(WB_TIMER_SERVICE))); }
-  void after(wb_call call, std::int64_t ms) {
-    timer()->after(
-        host, call, ms, [](void* self) { ++static_cast<Puppet*>(self)->fired; }, this);
-  }
-  static void done(void* user, const wb_http_response* response) {
-    auto& self = *static_cast<Puppet*>(user);
-    self.responses.push_back(*response);
-    self.bodies.emplace_back(response->body.ptr ? std::string(response->body.ptr, response->body.len) : std::string());
-    self.then();
-  }
-  std::int32_t last = -1;
-};
-
-Puppet* puppet = nullptr;  // what create makes a sender of; one a test
-
-wb_outcome outcome(wb_verdict verdict, const char* reason, const char* detail = "") {
-  return {sizeof(wb_outcome), verdict, WB_ANSWERED, WB_THIS_JOB, 0, -1, str(reason), str(detail), {}, {}};
-}
-
-constexpr wb_sender_vt kTable = {
-    [](wb_sender* self, wb_call call, const wb_job* job) { Puppet::of(self).send(call, job); },
-    [](wb_sender* self, wb_call call) { Puppet::of(self).cancel(call); },
-    [](wb_sender*, wb_str) -> const void* { return nullptr; },
-    [](wb_sender* self) { Puppet::of(self).destroyed = true; },
-};
-constexpr wb_reason kReasons[] = {{{"declared", 8}, 0, 0}};
-wb_sender* create(const wb_host* host, wb_str settings, const wb_sender_vt** vt, wb_report, void*) {
-  if (settings.len == 0) return nullptr;
-  puppet->host = host;
-  *vt = &kTable;
-  return reinterpret_cast<wb_sender*>(puppet);
-}
-int unsteady = 0;
-constexpr wb_action kAction = {sizeof(wb_action),
-                               0,
-                               1,
-                               {"puppet", 6},
-                               {},
-                               {},
-                               kReasons,
-                               [](wb_str, wb_report, void*) { return std::int32_t{1}; },
-                               [](wb_str, wb_report report, void* user) {
-                                 if (unsteady++ % 2 == 0) return std::int32_t{0};
-                                 report(user, {}, str("odd"));
-                                 return std::int32_t{1};
-                               },
-                               &create};
-constexpr const wb_action* kActions[] = {&kAction};
-constexpr wb_plugin kPlugin = {sizeof(wb_plugin), 0, 0, {"puppet", 6}, {"1", 1}, 1, kActions};
-
-class TestKit : public testing::Test {
- protected:
-  ~TestKit() override { puppet = nullptr; }
-  void accept_on_answer(wb_call call) {
-    puppet_.then = [this, call] { puppet_.complete(call.id, outcome(WB_ACCEPTED, "")); };
-  }
-  Puppet puppet_;
-  FakeHost host_{&kPlugin};
-  std::unique_ptr<FakeSender> sender_ = (puppet = &puppet_, host_.make_sender("puppet"));
-};
 
 TEST_F(TestKit, CompletingTwiceFails) {
   puppet_.send = [this](wb_call call, const wb_job*) {
@@ -123,6 +34,7 @@ TEST_F(TestKit, ACallStillOpenAtTheEndFails) {
 }
 
 TEST_F(TestKit, AttemptFailsWhenTheCallStaysOpen) {
+  host_.patience(milliseconds(1));
   EXPECT_NONFATAL_FAILURE(sender_->attempt({}), "has not ended");
   EXPECT_NONFATAL_FAILURE(sender_.reset(), "was never completed");
 }
@@ -410,3 +322,4 @@ TEST_F(TestKit, SignsWithEverySecretOfTheNameAndKnowsNoOther) {
 }
 
 }  // namespace
+}  // namespace waybill::testkit

@@ -1,4 +1,5 @@
-// A plugin folder of a test's own, with copies of some of the test plugins in it.
+// A plugin folder of a test's own, with copies of some of the test plugins in it: named by their files in tests/bad_plugins, or
+// from there ("../compat/...").
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,7 +18,7 @@ class PluginFolder {
     std::string name = ::testing::TempDir() + "pluginsXXXXXX";
     if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
     path_ = name;
-    for (const std::string plugin : plugins) add(plugin, plugin + ".so");
+    for (const std::string plugin : plugins) add(plugin, std::filesystem::path(plugin + ".so").filename());
   }
   ~PluginFolder() { std::filesystem::remove_all(path_); }
   PluginFolder(const PluginFolder&) = delete;

@@ -1,0 +1,116 @@
+// A plugin's sender as the fake host drives it.
+#include "world.h"
+
+namespace waybill::testkit {
+
+FakeSender::FakeSender(World& world, wb_sender* sender, const wb_sender_vt* table, const wb_action* action)
+    : world_(world), sender_(sender), table_(table), action_(action) {}
+
+FakeSender::~FakeSender() {
+  world_.take_arrivals();
+  wb_outcome end{};
+  end.size = sizeof end;
+  end.verdict = WB_TRANSIENT, end.reach = WB_MAYBE_SENT, end.scope = WB_THIS_JOB, end.retry_after_ms = -1;
+  end.reason = {"silent", 6};
+  std::vector<std::uint64_t> silent;
+  for (const auto& [number, call] : world_.calls)
+    if (call.sender == sender_) silent.push_back(number);
+  for (const auto number : silent) {
+    world_.breach() << "call " << number << " was never completed (did the test run_until_idle?)";
+    world_.complete({number}, &end);
+  }
+  world_.run_until(world_.now_ms);  // what the ended calls had open
+  table_->destroy(sender_);
+}
+
+template <class Table>
+const Table* FakeSender::ability(const char* id) {
+  const auto* table = static_cast<const Table*>(extension(id));
+  if (!table) world_.breach() << "the sender was asked for " << id << ", which it does not have";
+  return table;
+}
+
+CallId FakeSender::begin(Asked what, const Job& given, std::int64_t since, std::string_view page) {
+  const auto* compose = what == Asked::compose ? ability<wb_compose>(WB_COMPOSE_EXTENSION) : nullptr;
+  const auto* status = what == Asked::status ? ability<wb_status>(WB_STATUS_EXTENSION) : nullptr;
+  const auto* probe = what == Asked::probe ? ability<wb_probe>(WB_PROBE_EXTENSION) : nullptr;
+  const auto* failures = what == Asked::failures ? ability<wb_failures>(WB_FAILURES_EXTENSION) : nullptr;
+  if (what != Asked::send && !compose && !status && !probe && !failures) return CallId{0};
+  Job job = given;
+  if (probe || failures) job.payload.clear(), job.artifact_type.clear(), job.artifact.clear();  // about the destination alone
+  const auto number = world_.open_call(sender_, action_, what, job);
+  const wb_call call{number};
+  const auto* raw = world_.job_of(number);
+  if (compose) compose->compose(sender_, call, raw);
+  if (status) status->status(sender_, call, raw);
+  if (probe) probe->probe(sender_, call, raw);
+  if (failures) failures->list(sender_, call, raw, world_.open_query(number, since, page));
+  if (what == Asked::send) table_->send(sender_, call, raw);
+  return CallId{number};
+}
+
+void FakeSender::cancel(CallId call) {
+  const auto number = static_cast<std::uint64_t>(call);
+  if (world_.is_open(number)) table_->cancel(sender_, {number});
+}
+
+Outcome FakeSender::end_of(CallId call) {
+  const auto number = static_cast<std::uint64_t>(call);
+  if (number == 0) return {};  // the breach was told
+  if (world_.settled(number)) return world_.outcomes.at(number);
+  world_.breach() << "call " << number << " has not ended: something is open that only time or an abort will end";
+  return {};
+}
+
+Outcome FakeSender::run(Asked what, const Job& job) { return end_of(begin(what, job)); }
+
+Outcome FakeSender::compose(const Job& job) { return run(Asked::compose, job); }
+Outcome FakeSender::status(const Job& job) { return run(Asked::status, job); }
+Outcome FakeSender::probe(const Job& job) { return run(Asked::probe, job); }
+
+Outcome FakeSender::attempt(const Job& given) {
+  Job job = given;
+  if (job.artifact.empty() && extension(WB_COMPOSE_EXTENSION)) {
+    auto made = compose(job);
+    if (made.verdict != WB_ACCEPTED || made.artifact.empty()) return made;
+    job.artifact_type = std::move(made.artifact_type);
+    job.artifact = std::move(made.artifact);
+  }
+  auto end = run(Asked::send, job);
+  end.artifact_type = std::move(job.artifact_type);
+  end.artifact = std::move(job.artifact);
+  return end;
+}
+
+std::vector<Outcome> FakeSender::deliver(Job job, std::uint32_t attempts) {
+  std::vector<Outcome> ends;
+  for (job.attempt = 1; job.attempt <= attempts; ++job.attempt) {
+    const auto& end = ends.emplace_back(attempt(job));
+    if (end.verdict == WB_ACCEPTED || end.verdict == WB_REJECTED) break;
+    job.artifact_type = end.artifact_type;
+    job.artifact = end.artifact;
+    job.maybe_sent_before = job.maybe_sent_before || (end.verdict == WB_TRANSIENT && end.reach != WB_NOT_SENT);
+  }
+  return ends;
+}
+
+FailureList FakeSender::failures(const Job& job, std::int64_t since) {
+  constexpr int kMostPages = 1000;
+  FailureList list;
+  std::string page;
+  for (int i = 0; i < kMostPages; ++i) {
+    const auto call = begin(Asked::failures, job, since, page);
+    list.outcomes.push_back(end_of(call));
+    if (call == CallId{0}) return list;
+    const auto& query = world_.queries.back();
+    list.failures.insert(list.failures.end(), query.failures.begin(), query.failures.end());
+    if (list.outcomes.back().verdict != WB_ACCEPTED || !query.next_page || query.next_page->empty()) return list;
+    page = *query.next_page;
+  }
+  world_.breach() << "the list of failures has no end: " << kMostPages << " pages";
+  return list;
+}
+
+const void* FakeSender::extension(std::string_view id) { return table_->get_extension(sender_, Bytes(id).str()); }
+
+}  // namespace waybill::testkit

@@ -1,0 +1,294 @@
+/*
+ * Waybill's plugin ABI, major version 1. This header is the specification.
+ *
+ * A plugin is one shared library that exports exactly one symbol, `wb_plugin_v1`, which returns a descriptor of the action
+ * types it can send. The host owns claiming, state, audit and retries; a plugin turns one request into one outcome.
+ *
+ * Rules that hold everywhere below
+ *   Versions    The major version is in the exported symbol. Minor versions are data: `abi_minor` is what a side was built
+ *               against, `needs_minor` the least it must find. A struct without `size` never changes. A struct with `size`
+ *               grows only at its end, has no tail padding and never sits in an array; ask WB_HAS before reading a field
+ *               that came later than minor 0. Function tables never grow: new abilities are services and extensions, found
+ *               by an id such as "waybill.http/1".
+ *   Memory      Nobody frees what the other side allocated. Strings are pointer and length, UTF-8, not terminated; a null
+ *               pointer goes with length 0. Arguments are borrowed until the call returns: copy what you keep. The one
+ *               exception is wb_job, which lives until its call is completed.
+ *   Threads     [any]     from any thread.
+ *               [strand]  a sender is never entered by two threads at once. It must not block: everything slow is a service.
+ *               A sender of an action flagged WB_BLOCKING owns its worker thread instead and may block until the deadline.
+ *               The host may create several senders of one action type.
+ *   Exceptions  never cross the boundary, in either direction.
+ *   Secrets     never enter a plugin: header values may name them ("{secret:NAME}"), the sign service uses them by name.
+ */
+#ifndef WAYBILL_PLUGIN_H
+#define WAYBILL_PLUGIN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#define WB_NOEXCEPT noexcept
+#else
+#define WB_NOEXCEPT
+#endif
+
+#if defined(__GNUC__)
+#define WB_EXPORT __attribute__((visibility("default")))
+#else
+#define WB_EXPORT
+#endif
+
+#define WB_ABI_MAJOR 1
+#define WB_ABI_MINOR 0
+
+/* True when the struct that `p` points to is long enough to hold `field`. */
+#define WB_HAS(p, field) ((p)->size >= offsetof(__typeof__(*(p)), field) + sizeof((p)->field))
+
+/* UTF-8, borrowed, not terminated. */
+typedef struct wb_str {
+  const char *ptr;
+  size_t len;
+} wb_str;
+
+/* One execution of one delivery. The number is never reused, so a late use of it is a failed lookup and nothing worse. */
+typedef struct wb_call {
+  uint64_t id;
+} wb_call;
+
+/* ---- outcome: what a plugin says of one attempt ---- */
+
+typedef int32_t wb_verdict; /* any other value counts as WB_TRANSIENT */
+enum {
+  WB_ACCEPTED = 1,  /* the receiver took responsibility */
+  WB_REJECTED = 2,  /* the receiver refused; `reason` says why */
+  WB_TRANSIENT = 3, /* no answer that counts; may be tried again */
+  WB_DEFERRED = 4   /* nothing to do for now by the operator's choice (for example: no credentials configured) */
+};
+
+typedef int32_t wb_reach; /* how far the request got; any other value counts as WB_MAYBE_SENT */
+enum {
+  WB_NOT_SENT = 1,   /* no byte of the request left: a retry cannot duplicate */
+  WB_MAYBE_SENT = 2, /* nobody knows */
+  WB_ANSWERED = 3    /* the receiver answered */
+};
+
+typedef int32_t wb_scope; /* what the outcome says about the target; any other value counts as WB_THIS_JOB */
+enum {
+  WB_THIS_JOB = 1,
+  WB_WHOLE_TARGET = 2 /* outage or bad credentials: the host rests the target */
+};
+
+/* Borrowed by the host until wb_host::complete returns. */
+typedef struct wb_outcome {
+  size_t size;
+  wb_verdict verdict;
+  wb_reach reach;
+  wb_scope scope;
+  int32_t code;           /* the protocol's own status (an HTTP status, an SMTP reply), 0 if there was none */
+  int64_t retry_after_ms; /* the least time until a retry, as the receiver asked; -1 if it did not */
+  wb_str reason;          /* for WB_REJECTED one of the action's declared reasons; else a short word such as "invalid_answer" */
+  wb_str detail;          /* one line for people, at most 1,000 bytes are kept; never a secret */
+  wb_str provider_ref;    /* the receiver's own id of what it accepted, if it gave one */
+  wb_str result;          /* JSON for the next stage, or empty */
+} wb_outcome;
+
+/* ---- job: what is to be sent. Lives until its call is completed. ---- */
+
+typedef struct wb_job {
+  size_t size;
+  uint32_t attempt;           /* 1 for the first */
+  uint32_t maybe_sent_before; /* 1 if an earlier attempt may have reached the receiver */
+  int64_t deadline_ms;        /* how long this attempt may take, in milliseconds from the call of send */
+  wb_str action_id;           /* the delivery's id, for logs */
+  wb_str target;              /* the registry's name of the target */
+  wb_str idempotency_key;     /* the same in every attempt of this delivery; at most 128 bytes of printable ASCII */
+  wb_str destination;         /* JSON object, checked by validate_destination: {"url": ..., further fields of the target} */
+  wb_str payload;             /* the bytes as the client handed them in; empty if it handed in none */
+  wb_str context;             /* JSON object: {"org", "kind", "reference"} and what later kinds of submission add */
+} wb_job;
+
+/* ---- sender: made from an action with the operator's settings ---- */
+
+typedef struct wb_sender wb_sender; /* opaque, the plugin's own */
+
+typedef struct wb_sender_vt {
+  /* [strand] Begin one attempt. Every call must be completed exactly once through wb_host::complete, from any thread, also
+   * before send returns. A call that stays silent past its deadline is decided by the host: transient, maybe sent. */
+  void (*send)(wb_sender *self, wb_call call, const wb_job *job);
+  /* [strand] The host wants this call to end: abort what can be aborted and complete it soon. Never called for a call that
+   * was completed before. */
+  void (*cancel)(wb_sender *self, wb_call call);
+  /* [strand] An optional ability by id, or null. */
+  const void *(*get_extension)(wb_sender *self, wb_str id);
+  /* [strand] The last call. No call of this sender is open then, no fetch and no timer. */
+  void (*destroy)(wb_sender *self);
+} wb_sender_vt;
+
+typedef struct wb_host wb_host;
+
+/* ---- the descriptor; all of it is constant and lives as long as the process ---- */
+
+enum { /* wb_reason::flags */
+  WB_REASON_PERMANENT = 1, /* trying the same again cannot help */
+  WB_REASON_DUPLICATE = 2  /* the receiver says it has this idempotency key already: after an attempt that may have been
+                              sent, evidence of acceptance */
+};
+
+typedef struct wb_reason { /* one word of the outcome taxonomy; a contract's terminalOutcomes may list these */
+  wb_str name;
+  uint32_t flags;
+  uint32_t reserved; /* 0 */
+} wb_reason;
+
+enum {            /* wb_action::flags */
+  WB_BLOCKING = 1 /* send may block; each sender gets a thread of its own */
+};
+
+/* Called once for each problem found; `path` is a JSON pointer into the checked value ("" is the whole). */
+typedef void (*wb_report)(void *user, wb_str path, wb_str message);
+
+typedef struct wb_action {
+  size_t size;
+  uint32_t flags;
+  uint32_t reason_count;
+  wb_str type;                       /* the action type: [a-z][a-z0-9_]*, at most 64 bytes */
+  wb_str settings_schema;            /* JSON Schema (draft 7) of the operator's settings; empty: no settings */
+  wb_str destination_schema;         /* JSON Schema of a target's destination, `url` included */
+  const wb_reason *reasons;
+  /* [any] Pure: no I/O, the same answer for the same bytes. Return 0 if good; otherwise report each problem and return
+   * their number. Both are called after the schema was checked by the host; null means nothing more to check. */
+  int32_t (*validate_settings)(wb_str settings, wb_report report, void *user);
+  int32_t (*validate_destination)(wb_str destination, wb_report report, void *user);
+  /* [any] Make a sender. No I/O. `settings` is the operator's JSON object ("{}" if none). Writes *vt and returns the sender,
+   * or returns null after telling why through `report`. `host` outlives the sender. */
+  wb_sender *(*create)(const wb_host *host, wb_str settings, const wb_sender_vt **vt, wb_report report, void *user);
+} wb_action;
+
+typedef struct wb_plugin {
+  size_t size;
+  uint32_t abi_minor;   /* WB_ABI_MINOR this plugin was built against */
+  uint32_t needs_minor; /* the least minor of a host that can run it */
+  wb_str id;            /* reverse domain name or short name of the plugin */
+  wb_str version;       /* its own version, free text */
+  size_t action_count;
+  const wb_action *const *actions;
+} wb_plugin;
+
+/* [any] The only exported symbol of a plugin. May be called several times and returns the same pointer. */
+typedef const wb_plugin *(*wb_plugin_entry)(void);
+WB_EXPORT const wb_plugin *wb_plugin_v1(void) WB_NOEXCEPT;
+
+/* ---- host: what a sender can call ---- */
+
+typedef struct wb_field { /* one field of a log event */
+  wb_str key;
+  wb_str value;
+} wb_field;
+
+enum { WB_LOG_DEBUG = 1, WB_LOG_INFO = 2, WB_LOG_WARN = 3, WB_LOG_ERROR = 4 };
+
+struct wb_host {
+  size_t size;
+  uint32_t abi_minor; /* of the host; at least the plugin's needs_minor */
+  uint32_t reserved;  /* 0 */
+  wb_str name;        /* "waybill" */
+  wb_str version;
+  /* [any] A service by id, or null if this host has none of that name. */
+  const void *(*get_service)(const wb_host *host, wb_str id);
+  /* [any] End a call. Returns 0; or 1 if the call is unknown or already ended, in which case nothing happens but a log line. */
+  int32_t (*complete)(const wb_host *host, wb_call call, const wb_outcome *outcome);
+  /* [any] One log event. The host adds plugin, action type and call. `call.id` 0: not about a call. */
+  void (*log)(const wb_host *host, wb_call call, int32_t level, wb_str text, const wb_field *fields, size_t field_count);
+};
+
+/* ---- service "waybill.http/1": asynchronous HTTP ---- */
+
+#define WB_HTTP_SERVICE "waybill.http/1"
+
+typedef struct wb_header {
+  wb_str name;
+  wb_str value;
+} wb_header;
+
+typedef struct wb_http_request {
+  size_t size;
+  uint32_t timeout_ms;         /* 0: until the call's deadline; never longer than that */
+  uint32_t max_response_bytes; /* what is kept of the body; the rest is not read. 0: the host's default of 4,096 */
+  wb_str method;               /* "POST" */
+  wb_str url;                  /* http or https */
+  const wb_header *headers;    /* values may contain {secret:NAME}; the host fills it in on the way out */
+  size_t header_count;
+  wb_str body;
+} wb_http_request;
+
+typedef int32_t wb_net_error;
+enum {
+  WB_NET_OK = 0,
+  WB_NET_REFUSED = 1,   /* the host did not try: bad URL, scheme, header, unknown secret, or address not allowed */
+  WB_NET_RESOLVE = 2,
+  WB_NET_CONNECT = 3,
+  WB_NET_TLS = 4,
+  WB_NET_TIMEOUT = 5,
+  WB_NET_BROKEN = 6,    /* the connection broke, or what came was not HTTP */
+  WB_NET_CANCELLED = 7  /* aborted, or its call ended */
+};
+
+/* Borrowed until `done` returns. */
+typedef struct wb_http_response {
+  size_t size;
+  wb_net_error error;
+  wb_reach reach;           /* worked out by the host from what was seen on the wire */
+  int32_t status;           /* HTTP status, 0 if none came */
+  uint32_t truncated;       /* 1: there was more body than max_response_bytes */
+  int64_t retry_after_ms;   /* from Retry-After (seconds or date), -1 if there was none */
+  const wb_header *headers; /* names in lower case */
+  size_t header_count;
+  wb_str body;
+  wb_str error_text;        /* one line for people, without secrets */
+} wb_http_response;
+
+typedef void (*wb_http_done)(void *user, const wb_http_response *response);
+
+typedef struct wb_http_service {
+  /* [strand] Begin a request on behalf of an open call. The request is copied. `done` is called exactly once, on the strand,
+   * never before fetch returns. Redirects and proxies are off. Returns an id for abort. */
+  uint64_t (*fetch)(const wb_host *host, wb_call call, const wb_http_request *request, wb_http_done done, void *user);
+  /* [strand] End a request early; its `done` still comes, with WB_NET_CANCELLED. Unknown ids are ignored. */
+  void (*abort)(const wb_host *host, uint64_t fetch_id);
+} wb_http_service;
+
+/* ---- service "waybill.timer/1": clocks that tests can turn ---- */
+
+#define WB_TIMER_SERVICE "waybill.timer/1"
+
+typedef struct wb_timer_service {
+  /* [any] Milliseconds on a clock that only moves forward; only differences mean something. */
+  int64_t (*monotonic_ms)(const wb_host *host);
+  /* [any] Seconds since 1970-01-01 UTC, for timestamps that a protocol asks for. */
+  int64_t (*unix_seconds)(const wb_host *host);
+  /* [strand] Call `fire` once on the strand, not before `delay_ms` have passed, never before `after` returns. Returns an id.
+   * A timer belongs to its call: when the call ends, the timer is gone without a word. */
+  uint64_t (*after)(const wb_host *host, wb_call call, int64_t delay_ms, void (*fire)(void *user), void *user);
+  /* [strand] Forget a timer; it will not fire. Unknown ids are ignored. */
+  void (*cancel)(const wb_host *host, uint64_t timer_id);
+} wb_timer_service;
+
+/* ---- service "waybill.sign/1": signatures with secrets that only the host knows ---- */
+
+#define WB_SIGN_SERVICE "waybill.sign/1"
+
+enum { WB_SIGN_OK = 0, WB_SIGN_UNKNOWN_SECRET = 1 };
+
+typedef struct wb_sign_service {
+  /* [any] HMAC-SHA256 of the concatenated parts with each secret now valid under this name (two during a rotation, the newer
+   * first): `sink` is called once for each with 32 bytes, before the function returns. A secret written as "whsec_" + base64
+   * is used decoded. Returns WB_SIGN_OK or WB_SIGN_UNKNOWN_SECRET. */
+  int32_t (*hmac_sha256)(const wb_host *host, wb_str secret_name, const wb_str *parts, size_t part_count,
+                         void (*sink)(void *user, const uint8_t *mac, size_t mac_size), void *user);
+} wb_sign_service;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,6 +1,11 @@
-# waybill_add_plugin(NAME [FOLDER folder] [LIBRARIES target...]): NAME.cpp is compiled once and linked twice: into FOLDER/NAME.so
-# (FOLDER is of the build tree, default plugins), which exports wb_plugin_v1 and nothing else, and with tests/*_test.cpp and the
-# test kit into tests/plugin_NAME_tests.
+# waybill_add_plugin(NAME [FOLDER folder] [SOURCES file...] [LIBRARIES target...])
+#
+# Makes the plugin NAME.so, which exports wb_plugin_v1 and nothing else, of NAME.cpp or the SOURCES; and, of the same objects with
+# tests/*_test.cpp and the test kit, the GoogleTest program NAME_tests. ctest then runs those tests, looks at the exports, and lets
+# `waybill plugin check` look at the .so, with the samples in check.json if there is one. `cmake --install` puts the .so where an
+# installation has its plugins; not one with a FOLDER, which is a folder of the build tree to have it in instead.
+#
+# It serves the plugins of Waybill's own tree and those of the package waybill-plugin alike. BUILD_TESTING=OFF: no tests.
 include(GoogleTest)
 
 # gtest_discover_tests() cannot pass on a property that is a list, so both labels are set on what it found, when ctest starts.
@@ -14,40 +19,66 @@ endif()
 endfunction()
 
 function(waybill_add_plugin name)
-  cmake_parse_arguments(ARG "" "FOLDER" "LIBRARIES" ${ARGN})
-  set(abi ${CMAKE_SOURCE_DIR}/plugin-api/abi)
-  if(NOT ARG_FOLDER)
-    set(ARG_FOLDER plugins)
+  cmake_parse_arguments(ARG "" "FOLDER" "SOURCES;LIBRARIES" ${ARGN})
+  if(NOT ARG_SOURCES)
+    set(ARG_SOURCES ${name}.cpp)
   endif()
-  set(folder ${CMAKE_BINARY_DIR}/${ARG_FOLDER})
+  if(ARG_FOLDER)
+    set(folder ${CMAKE_BINARY_DIR}/${ARG_FOLDER})
+  elseif(CMAKE_LIBRARY_OUTPUT_DIRECTORY)
+    set(folder ${CMAKE_LIBRARY_OUTPUT_DIRECTORY})
+  else()
+    set(folder ${CMAKE_CURRENT_BINARY_DIR})
+  endif()
+  set(abi ${CMAKE_CURRENT_FUNCTION_LIST_DIR})  # as installed
+  if(NOT EXISTS ${abi}/plugin.map)
+    set(abi ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../plugin-api/abi)
+  endif()
+  set(settings)  # warnings and the like: the tree's own
+  if(TARGET waybill_settings)
+    set(settings waybill_settings)
+  endif()
 
-  add_library(plugin_${name}_code OBJECT ${name}.cpp)
-  target_link_libraries(plugin_${name}_code PUBLIC waybill_plugin_api ${ARG_LIBRARIES} PRIVATE waybill_settings)
-  set_target_properties(plugin_${name}_code PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+  add_library(plugin_${name}_code OBJECT ${ARG_SOURCES})
+  target_link_libraries(plugin_${name}_code PUBLIC waybill::plugin ${ARG_LIBRARIES} PRIVATE ${settings})
+  set_target_properties(plugin_${name}_code PROPERTIES CXX_VISIBILITY_PRESET hidden C_VISIBILITY_PRESET hidden
+    VISIBILITY_INLINES_HIDDEN ON POSITION_INDEPENDENT_CODE ON)
 
   add_library(${name} MODULE)
-  target_link_libraries(${name} PRIVATE plugin_${name}_code waybill_settings)
+  target_link_libraries(${name} PRIVATE plugin_${name}_code ${settings})
   target_link_options(${name} PRIVATE -Wl,--version-script=${abi}/plugin.map)
-  if(NOT WAYBILL_SANITIZE)  # a sanitizer's symbols come from the program
+  get_directory_property(flags COMPILE_OPTIONS)
+  if(NOT "${CMAKE_CXX_FLAGS} ${flags}" MATCHES "-fsanitize=")  # a sanitizer's symbols come from the program
     target_link_options(${name} PRIVATE -Wl,-z,defs)
   endif()
-  set_target_properties(${name} PROPERTIES PREFIX "" LINKER_LANGUAGE CXX LINK_DEPENDS ${abi}/plugin.map
+  set_target_properties(${name} PROPERTIES PREFIX "" SUFFIX .so LINKER_LANGUAGE CXX LINK_DEPENDS ${abi}/plugin.map
     LIBRARY_OUTPUT_DIRECTORY ${folder})
   # The host refuses a plugin that others may write to, whatever the umask was.
   add_custom_command(TARGET ${name} POST_BUILD COMMAND chmod go-w ${folder} $<TARGET_FILE:${name}> VERBATIM)
-
-  file(GLOB tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/tests/*_test.cpp)
-  if(WAYBILL_TESTS AND tests)
-    add_executable(plugin_${name}_tests ${tests})
-    target_link_libraries(plugin_${name}_tests PRIVATE plugin_${name}_code waybill_testkit waybill_settings GTest::gtest_main)
-    set_target_properties(plugin_${name}_tests PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-    gtest_discover_tests(plugin_${name}_tests TEST_PREFIX plugin.${name}. DISCOVERY_MODE PRE_TEST
-      PROPERTIES TIMEOUT 120)
-    waybill_label_plugin_tests(plugin_${name}_tests)
+  if(NOT ARG_FOLDER)
+    install(TARGETS ${name} LIBRARY DESTINATION lib/waybill/plugins COMPONENT runtime
+      PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
   endif()
-  if(WAYBILL_TESTS)
-    add_test(NAME plugin.${name}.ExportsOneSymbol COMMAND ${CMAKE_COMMAND} -DNM=${CMAKE_NM} -DFILE=$<TARGET_FILE:${name}>
-      -P ${abi}/check_exports.cmake)
-    set_tests_properties(plugin.${name}.ExportsOneSymbol PROPERTIES LABELS "unit;plugin")
+
+  if(DEFINED BUILD_TESTING AND NOT BUILD_TESTING)
+    return()
+  endif()
+  file(GLOB tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/tests/*_test.cpp)
+  if(tests)
+    add_executable(${name}_tests ${tests})
+    target_link_libraries(${name}_tests PRIVATE plugin_${name}_code waybill::testkit ${settings} GTest::gtest_main)
+    gtest_discover_tests(${name}_tests TEST_PREFIX plugin.${name}. DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 120)
+    waybill_label_plugin_tests(${name}_tests)
+  endif()
+  add_test(NAME plugin.${name}.ExportsOneSymbol COMMAND ${CMAKE_COMMAND} -DNM=${CMAKE_NM} -DFILE=$<TARGET_FILE:${name}>
+    -P ${abi}/check_exports.cmake)
+  set_tests_properties(plugin.${name}.ExportsOneSymbol PROPERTIES LABELS "unit;plugin")
+  if(WAYBILL_PLUGIN_CHECK)  # there is a waybill to ask
+    set(samples)
+    if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/check.json)
+      set(samples --samples ${CMAKE_CURRENT_SOURCE_DIR}/check.json)
+    endif()
+    add_test(NAME plugin.${name}.conforms COMMAND $<TARGET_FILE:waybill::waybill> plugin check $<TARGET_FILE:${name}> ${samples})
+    set_tests_properties(plugin.${name}.conforms PROPERTIES LABELS plugin TIMEOUT 300)
   endif()
 endfunction()

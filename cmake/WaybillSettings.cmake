@@ -52,4 +52,6 @@ endfunction()
 if(WAYBILL_COVERAGE)
   add_compile_options(--coverage -O0)
   add_link_options(--coverage)
+else()  # nothing that is installed tells where it was built
+  add_compile_options(-ffile-prefix-map=${CMAKE_BINARY_DIR}=build -ffile-prefix-map=${CMAKE_SOURCE_DIR}=.)
 endif()

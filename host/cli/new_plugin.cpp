@@ -137,7 +137,7 @@ int new_plugin(const std::string& name, const fs::path& parent) {
   for (const auto& file : made->files) std::printf("  %s\n", file.c_str());
   std::printf(
       "\nnext\n  cd %s\n  cmake -B build%s\n  cmake --build build\n  ctest --test-dir build --output-on-failure\n"
-      "  waybill plugin check build/%s.so --samples check.json\nREADME.md says the rest.\n",
+      "  waybill plugin check build/plugins/%s.so --samples check.json\nREADME.md says the rest.\n",
       made->folder.c_str(), prefix_hint().c_str(), name.c_str());
   return 0;
 }

@@ -111,7 +111,7 @@ within 30 test -s "$work/received/url" || fail "the receiver does not come up"
 start_host
 
 step "drop the plugin in while it runs, and add the target that the plugin's README shows"
-run install -m 644 build/pager.so "$work/waybill/lib/waybill/plugins/"
+run install -m 644 build/plugins/pager.so "$work/waybill/lib/waybill/plugins/"
 sed -n '/^```json$/,/^```$/{/^```/d;p}' README.md | sed "s|https://api.example.org|$(cat "$work/received/url")|; \$s/\$/,/" >"$work/target.json"
 run sed -i "/\"targets\": \[/r $work/target.json" "$work/site/registry/targets.json"
 still_up

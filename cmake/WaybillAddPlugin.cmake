@@ -1,9 +1,9 @@
 # waybill_add_plugin(NAME [FOLDER folder] [SOURCES file...] [LIBRARIES target...])
 #
-# Makes the plugin NAME.so, which exports wb_plugin_v1 and nothing else, of NAME.cpp or the SOURCES; and, of the same objects with
-# tests/*_test.cpp and the test kit, the GoogleTest program NAME_tests. ctest then runs those tests, looks at the exports, and lets
-# `waybill plugin check` look at the .so, with the samples in check.json if there is one. `cmake --install` puts the .so where an
-# installation has its plugins; not one with a FOLDER, which is a folder of the build tree to have it in instead.
+# Makes the plugin plugins/NAME.so, which exports wb_plugin_v1 and nothing else, of NAME.cpp or the SOURCES; and, of the same objects
+# with tests/*_test.cpp and the test kit, the GoogleTest program NAME_tests. ctest then runs those tests, looks at the exports, and
+# lets `waybill plugin check` look at the .so, with the samples in check.json if there is one. `cmake --install` puts the .so where
+# an installation has its plugins; not one with a FOLDER, which the build tree has it in instead of plugins/.
 #
 # It serves the plugins of Waybill's own tree and those of the package waybill-plugin alike. BUILD_TESTING=OFF: no tests.
 include(GoogleTest)
@@ -23,12 +23,9 @@ function(waybill_add_plugin name)
   if(NOT ARG_SOURCES)
     set(ARG_SOURCES ${name}.cpp)
   endif()
+  set(folder ${CMAKE_BINARY_DIR}/plugins)
   if(ARG_FOLDER)
     set(folder ${CMAKE_BINARY_DIR}/${ARG_FOLDER})
-  elseif(CMAKE_LIBRARY_OUTPUT_DIRECTORY)
-    set(folder ${CMAKE_LIBRARY_OUTPUT_DIRECTORY})
-  else()
-    set(folder ${CMAKE_CURRENT_BINARY_DIR})
   endif()
   set(abi ${CMAKE_CURRENT_FUNCTION_LIST_DIR})  # as installed
   if(NOT EXISTS ${abi}/plugin.map)

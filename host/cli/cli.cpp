@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "cli/commands.h"
+#include "cli/new_plugin.h"
 
 #ifndef WAYBILL_VERSION
 #error "the build gives WAYBILL_VERSION"
@@ -29,7 +30,7 @@ int run_command_line(int argc, char** argv) {
     sub->callback([&chosen, run = std::move(run)] { chosen = run; });
     return sub;
   };
-  std::string org = "default", name, role = "member", id, since = "24h";
+  std::string org = "default", name, role = "member", id, since = "24h", folder = ".";
 
   command(&app, "serve", "Run the daemon", [&] { return serve(options); });
   command(
@@ -47,6 +48,10 @@ int run_command_line(int argc, char** argv) {
   CLI::App* plugin = app.add_subcommand("plugin", "Plugins of this installation")->require_subcommand(1)->fallthrough();
   command(
       plugin, "list", "List what is loaded, and what is refused and why", [&] { return list_plugins(options); }, true);
+  CLI::App* scaffold =
+      command(plugin, "new", "Write a small, whole plugin to begin with", [&] { return new_plugin(name, folder); });
+  scaffold->add_option("name", name, "Its action type: [a-z][a-z0-9_]*")->required();
+  scaffold->add_option("--dir", folder, "Where its folder goes")->capture_default_str();
 
   CLI::App* provider = app.add_subcommand("provider", "Questions to a destination, asked through its plugin")
                            ->require_subcommand(1)

@@ -1,15 +1,19 @@
 // Applying migrations under a lock.
 #include "store/migrations.h"
 
-#include <algorithm>
+#include <charconv>
+
+#include "core/embedded_file.h"
 
 namespace waybill {
+std::span<const EmbeddedFile> schema_files();
+
 namespace {
 
 constexpr Statement kHasTable{"has_migrations_table", "SELECT to_regclass('schema_migrations') IS NOT NULL"};
 constexpr Statement kVersion{"schema_version", "SELECT coalesce(max(version), 0) FROM schema_migrations"};
 
-std::string literal(const std::string& text) {
+std::string literal(std::string_view text) {
   std::string quoted_text = "'";
   for (const char c : text) quoted_text.append(c == '\'' ? 2 : 1, c);
   return quoted_text + "'";
@@ -33,6 +37,17 @@ Result<void> refuse_newer(int version, const std::string& schema) {
 }
 
 }  // namespace
+
+std::vector<Migration> migrations() {
+  std::vector<Migration> list;
+  for (const auto& file : schema_files()) {  // named NUMBER_words.sql, and so sorted
+    const auto name = file.path.substr(0, file.path.rfind('.'));
+    int version = 0;
+    std::from_chars(name.data(), name.data() + name.size(), version);
+    list.push_back({version, name, file.text});
+  }
+  return list;
+}
 
 Result<SchemaState> schema_state(const DatabaseAddress& address) {
   auto connection = Connection::open(address, "schema");
@@ -64,7 +79,7 @@ Result<std::vector<std::string>> migrate(const DatabaseAddress& address) {
     if (m.version <= *version) continue;
     auto done = connection->script(std::string(m.sql) + "\n;INSERT INTO schema_migrations (version, name) VALUES (" +
                                    std::to_string(m.version) + ", " + literal(m.name) + ")");
-    if (!done) return fail(done.error().kind, std::string("migration ") + m.name + ": " + done.error().what);
+    if (!done) return fail(done.error().kind, "migration " + std::string(m.name) + ": " + done.error().what);
     applied.emplace_back(m.name);
   }
   return applied;

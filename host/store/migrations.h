@@ -1,8 +1,8 @@
 // The schema's versions: the files of schema/, embedded, applied in order, forward only.
 #pragma once
 
-#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/error.h"
@@ -12,10 +12,10 @@ namespace waybill {
 
 struct Migration {
   int version;
-  const char* name;  // "0001_spine"
-  const char* sql;
+  std::string_view name;  // "0001_spine"
+  std::string_view sql;
 };
-std::span<const Migration> migrations();  // ascending
+std::vector<Migration> migrations();  // ascending
 
 struct SchemaState {
   int database = 0;  // 0: nothing there yet

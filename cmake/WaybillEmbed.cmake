@@ -1,0 +1,30 @@
+# waybill_embed(TARGET NAME FOLDER [PATTERN]): compiles the files of FOLDER (those matching PATTERN, default all, subfolders too) into
+# TARGET, where `#include "core/embedded_file.h"` and the declaration `std::span<const EmbeddedFile> NAME();` give them, sorted by path.
+# The build runs this same file as a script to write the source.
+if(CMAKE_SCRIPT_MODE_FILE)
+  set(text "// Made by the build.\n#include \"core/embedded_file.h\"\n\nnamespace waybill {\nnamespace {\n")
+  string(APPEND text "constexpr EmbeddedFile kFiles[] = {\n")
+  file(GLOB_RECURSE files LIST_DIRECTORIES OFF RELATIVE ${FOLDER} ${FOLDER}/${PATTERN})
+  list(SORT files)
+  foreach(file IN LISTS files)
+    file(READ ${FOLDER}/${file} content)
+    string(APPEND text "    {\"${file}\", R\"waybill(${content})waybill\"},\n")
+  endforeach()
+  string(APPEND text "};\n}  // namespace\nstd::span<const EmbeddedFile> ${NAME}();\n")
+  string(APPEND text "std::span<const EmbeddedFile> ${NAME}() { return kFiles; }\n}  // namespace waybill\n")
+  file(WRITE ${OUTPUT} "${text}")
+  return()
+endif()
+
+set(WAYBILL_EMBED ${CMAKE_CURRENT_LIST_FILE})
+function(waybill_embed target name folder)
+  set(pattern *)
+  if(ARGC GREATER 3)
+    set(pattern ${ARGV3})
+  endif()
+  file(GLOB_RECURSE files CONFIGURE_DEPENDS ${folder}/${pattern})
+  set(output ${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp)
+  add_custom_command(OUTPUT ${output} VERBATIM DEPENDS ${files} ${WAYBILL_EMBED}
+    COMMAND ${CMAKE_COMMAND} -DFOLDER=${folder} -DPATTERN=${pattern} -DNAME=${name} -DOUTPUT=${output} -P ${WAYBILL_EMBED})
+  target_sources(${target} PRIVATE ${output})
+endfunction()

@@ -1,0 +1,145 @@
+// The template's files under another name, put in place in one step.
+#include "cli/new_plugin.h"
+
+#include <stdlib.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <fstream>
+#include <system_error>
+
+#include "cli/installation.h"
+#include "core/embedded_file.h"
+
+namespace waybill {
+std::span<const EmbeddedFile> plugin_template();
+
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::size_t kLongestName = 64;
+constexpr std::array<std::string_view, 10> kNamesOfCMake{"all",        "clean",   "edit_cache",     "help",          "install",
+                                                         "preinstall", "package", "package_source", "rebuild_cache", "test"};
+
+Result<void> check_name(const std::string& name) {
+  const bool word =
+      !name.empty() && name.size() <= kLongestName && name[0] >= 'a' && name[0] <= 'z' &&
+      std::all_of(name.begin(), name.end(), [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; });
+  if (!word)
+    return fail(Error::Kind::invalid, "\"" + name +
+                                          "\" cannot name an action type: that is a lower-case letter, then lower-case letters, "
+                                          "digits and _, 64 at most");
+  if (std::find(kNamesOfCMake.begin(), kNamesOfCMake.end(), name) != kNamesOfCMake.end())
+    return fail(Error::Kind::invalid, "\"" + name + "\" is a name that CMake keeps for itself; choose another");
+  return {};
+}
+
+Result<void> check_place(const fs::path& parent, const fs::path& folder) {
+  std::error_code error;
+  if (!fs::is_directory(parent, error)) return fail(Error::Kind::invalid, "there is no folder " + parent.string());
+  const auto there = fs::symlink_status(folder, error);
+  if (there.type() == fs::file_type::not_found) return {};
+  if (fs::is_directory(there) && fs::is_empty(folder, error)) return {};
+  return fail(Error::Kind::conflict, folder.string() + (fs::is_directory(there) ? " is there already and not empty"
+                                                                                : " is there already and no folder"));
+}
+
+void replace_all(std::string& text, std::string_view from, std::string_view to) {
+  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) text.replace(at, from.size(), to);
+}
+
+char upper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
+
+// The template calls itself my_destination, MyDestination and MY_DESTINATION.
+std::string renamed(std::string_view original, const std::string& name) {
+  std::string camel, capitals;
+  bool first = true;
+  for (const char c : name) {
+    capitals += upper(c);
+    if (c != '_') camel += first ? upper(c) : c;
+    first = c == '_';
+  }
+  std::string text(original);
+  replace_all(text, "MY_DESTINATION", capitals);
+  replace_all(text, "MyDestination", camel);
+  replace_all(text, "my_destination", name);
+  return text;
+}
+
+tl::unexpected<Error> unwritable(const fs::path& path, const std::string& why) {
+  return fail(Error::Kind::unavailable, "cannot write " + path.string() + ": " + why);
+}
+
+Result<std::vector<std::string>> write_files(const fs::path& folder, const std::string& name) {
+  std::vector<std::string> files;
+  for (const auto& file : plugin_template()) {
+    files.push_back(renamed(file.path, name));
+    const auto path = folder / files.back();
+    std::error_code error;
+    fs::create_directories(path.parent_path(), error);
+    if (error) return unwritable(path, error.message());
+    std::ofstream out(path, std::ios::binary);
+    out << renamed(file.text, name);
+    if (!out.flush()) return unwritable(path, std::generic_category().message(errno));
+  }
+  return files;
+}
+
+// A folder beside the new one, gone with all that is left in it.
+class Workplace {
+ public:
+  explicit Workplace(const fs::path& parent) {
+    std::string pattern = (parent / ".waybill-plugin-XXXXXX").string();
+    if (::mkdtemp(pattern.data()) != nullptr) path_ = pattern;
+  }
+  ~Workplace() {
+    std::error_code ignored;
+    if (!path_.empty()) fs::remove_all(path_, ignored);
+  }
+  Workplace(const Workplace&) = delete;
+  Workplace& operator=(const Workplace&) = delete;
+  const fs::path& path() const { return path_; }  // "" if there is none: see errno
+
+ private:
+  fs::path path_;
+};
+
+// Where this program was installed, if CMake has to be told.
+std::string prefix_hint() {
+  std::error_code error;
+  const auto prefix = fs::read_symlink("/proc/self/exe", error).parent_path().parent_path();
+  if (error || prefix == "/usr" || prefix == "/usr/local" || !fs::exists(prefix / "lib/cmake/waybill-plugin", error)) return {};
+  return " -DCMAKE_PREFIX_PATH=" + prefix.string();
+}
+
+}  // namespace
+
+Result<NewPlugin> write_new_plugin(const std::string& name, const fs::path& parent) {
+  if (auto good = check_name(name); !good) return tl::unexpected(good.error());
+  const fs::path folder = parent / name;
+  if (auto good = check_place(parent, folder); !good) return tl::unexpected(good.error());
+  const Workplace workplace(parent);
+  if (workplace.path().empty()) return unwritable(folder, std::generic_category().message(errno));
+  auto files = write_files(workplace.path() / name, name);
+  if (!files) return tl::unexpected(files.error());
+  std::error_code error;
+  fs::rename(workplace.path() / name, folder, error);
+  if (error) return unwritable(folder, error.message());
+  return NewPlugin{folder, std::move(*files)};
+}
+
+int new_plugin(const std::string& name, const fs::path& parent) {
+  const auto made = write_new_plugin(name, parent);
+  if (!made) return failed(made.error().what);
+  std::printf("wrote %s\n", made->folder.c_str());
+  for (const auto& file : made->files) std::printf("  %s\n", file.c_str());
+  std::printf(
+      "\nnext\n  cd %s\n  cmake -B build%s\n  cmake --build build\n  ctest --test-dir build --output-on-failure\n"
+      "  waybill plugin check build/plugins/%s.so --samples check.json\nREADME.md says the rest.\n",
+      made->folder.c_str(), prefix_hint().c_str(), name.c_str());
+  return 0;
+}
+
+}  // namespace waybill

@@ -1,0 +1,24 @@
+// `waybill plugin new`: the source of a small, whole plugin for an action type that is not there yet.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+
+namespace waybill {
+
+struct NewPlugin {
+  std::filesystem::path folder;
+  std::vector<std::string> files;  // relative to it
+};
+
+// Writes plugin-api/template/, with `name` for the template's own, into parent/name, which must not be there, or be empty.
+// Either all of it is written or nothing.
+Result<NewPlugin> write_new_plugin(const std::string& name, const std::filesystem::path& parent);
+
+// The command: does that, and prints what it wrote and what to do next. The exit code.
+int new_plugin(const std::string& name, const std::filesystem::path& parent);
+
+}  // namespace waybill

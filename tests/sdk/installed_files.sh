@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# What is installed is what is meant to be, nothing of it knows where it was built, others may not write plugins, and every header
+# can stand alone. // H3
+# usage: installed_files.sh BUILD SOURCE CC CXX
+set -euo pipefail
+build=$1 source=$2 cc=$3 cxx=$4
+umask 002
+work=$(mktemp -d /tmp/waybill-sdk-XXXXXX)
+trap 'rm -rf "$work"' EXIT
+fail() {
+  echo "FAILED: $*"
+  exit 1
+}
+below() { (cd "$1" && find . -type f -printf "$2%P\n"); }
+
+for component in runtime sdk; do
+  cmake --install "$build" --prefix "$work/prefix" --component $component >"$work/log" || { cat "$work/log"; fail "install of $component"; }
+done
+
+{
+  echo bin/waybill
+  for plugin in push sms webhook; do echo lib/waybill/plugins/$plugin.so; done
+  echo lib/libwaybill_fakes.a
+  for file in waybill-plugin-config.cmake waybill-plugin-config-version.cmake waybill-plugin-targets.cmake WaybillAddPlugin.cmake \
+    waybill-testkit-targets.cmake waybill-testkit-targets-CONFIG.cmake plugin.map check_exports.cmake fail_the_test.cpp; do
+    echo lib/cmake/waybill-plugin/$file
+  done
+  below "$source/plugin-api/include" include/
+  below "$source/plugin-api/testkit/include" include/
+  below "$source/registry" share/waybill/registry/
+  if [ -d "$source/plugin-api/examples" ]; then below "$source/plugin-api/examples" share/waybill/examples/; fi
+  if [ -f "$source/docs/plugin-authors.md" ]; then echo share/waybill/plugin-authors.md; fi
+} | sort >"$work/expected"
+below "$work/prefix" "" | sed 's/\(testkit-targets-\)[a-z]*\.cmake$/\1CONFIG.cmake/' | sort >"$work/installed"
+diff "$work/expected" "$work/installed" || fail "the installed files (>) are not the expected ones (<)"
+
+known=$(grep -rlF -e "$source" -e "$build" "$work/prefix" || true)
+[ -z "$known" ] || fail "these files know where they were built: $known"
+
+open=$(find "$work/prefix/lib/waybill" -perm /022)
+[ -z "$open" ] || fail "the host would refuse these, as others may write to them: $open"
+
+flags=(-Wall -Wextra -Wpedantic -Werror -fsyntax-only -I "$work/prefix/include")
+"$cc" -std=c11 "${flags[@]}" -x c "$work/prefix/include/waybill/plugin.h" || fail "plugin.h is not C11"
+headers=$(cd "$work/prefix/include" && find . -name '*.h*' -printf '%P\n')
+for header in $headers; do
+  echo "#include \"$header\"" >"$work/alone.cpp"
+  "$cxx" -std=c++17 "${flags[@]}" "$work/alone.cpp" || fail "$header does not compile alone as C++17"
+done
+echo "$(wc -l <"$work/installed") files, as expected"

@@ -172,6 +172,21 @@ TEST_F(TestKit, TimeoutsComeFromTheRequestOrTheCall) {
   }
 }
 
+TEST_F(TestKit, AnAnswerThatWouldComeTooLateIsATimeout) {
+  auto late = Answer::http(200);
+  late.after = milliseconds(900);
+  host_.answer(late);
+  puppet_.send = [&](wb_call call, const wb_job*) {
+    accept_on_answer(call);
+    puppet_.fetch(call, "http://a.test/", {}, 500);
+  };
+  sender_->send({});
+  host_.advance(milliseconds(500));
+  ASSERT_EQ(puppet_.responses.size(), 1U);
+  EXPECT_EQ(puppet_.responses[0].error, WB_NET_TIMEOUT);
+  EXPECT_EQ(puppet_.responses[0].status, 0);
+}
+
 TEST_F(TestKit, AnswersAreTakenInOrderAndByUrlFirst) {
   host_.answer(Answer::http(201));
   host_.answer("http://b.test/", Answer::http(202));

@@ -2,7 +2,7 @@
 // H1 H5
 #include <gtest/gtest.h>
 
-#include <cstring>
+#include <cstddef>
 
 #include "waybill/plugin.hpp"
 #include "waybill/testkit.hpp"
@@ -110,14 +110,12 @@ TEST(WrapperAbilities, APluginMayNeedALaterMinor) {
 
 // A job as a host of minor 0 makes it: what lies behind its end is not the plugin's to read.
 TEST(AJobOfAnOlderHost, HasNothingThatCameLater) {
-  constexpr std::size_t kSizeAtMinor0 = offsetof(wb_job, artifact_type);
-  ASSERT_EQ(kSizeAtMinor0, 120U);
-  const std::unique_ptr<unsigned char[]> memory(new unsigned char[kSizeAtMinor0]);
-  std::memset(memory.get(), 0, kSizeAtMinor0);
-  auto* old = reinterpret_cast<wb_job*>(memory.get());
-  old->size = kSizeAtMinor0;
-  old->payload = {"bytes", 5};
-  const wp::Job job(old);
+  wb_job old{};
+  old.size = offsetof(wb_job, artifact_type);
+  ASSERT_EQ(old.size, 120U);
+  old.payload = {"bytes", 5};
+  old.artifact = old.artifact_type = old.provider_ref = {"not yours", 9};
+  const wp::Job job(&old);
   EXPECT_EQ(job.payload(), "bytes");
   EXPECT_EQ(job.artifact(), "");
   EXPECT_EQ(job.artifact_type(), "");

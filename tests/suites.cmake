@@ -53,9 +53,9 @@ if(docs_sources)
   target_link_libraries(docs_tests PRIVATE waybill_settings nlohmann_json::nlohmann_json yaml-cpp::yaml-cpp GTest::gtest
     GTest::gtest_main)
   # The snippets of docs/plugin-authors.md are given to the compiler, as an author's would be.
-  add_dependencies(docs_tests waybill_testkit)
+  add_dependencies(docs_tests waybill_fakes)
   target_compile_definitions(docs_tests PRIVATE WAYBILL_SOURCE_FOLDER="${CMAKE_SOURCE_DIR}" WAYBILL_CMAKE="${CMAKE_COMMAND}"
     WAYBILL_C_COMPILER="${CMAKE_C_COMPILER}" WAYBILL_CXX_COMPILER="${CMAKE_CXX_COMPILER}" WAYBILL_SANITIZE="${WAYBILL_SANITIZE}"
-    WAYBILL_TESTKIT="$<TARGET_FILE:waybill_testkit> $<TARGET_FILE:waybill_fakes>")
+    WAYBILL_TESTKIT="${CMAKE_SOURCE_DIR}/plugin-api/testkit/fail_the_test.cpp $<TARGET_FILE:waybill_fakes>")
   gtest_discover_tests(docs_tests TEST_PREFIX docs. DISCOVERY_MODE PRE_TEST PROPERTIES LABELS unit TIMEOUT 300)
 endif()

@@ -45,7 +45,7 @@ AT(wb_outcome, result, 80);
 AT(wb_outcome, artifact_type, 96);
 AT(wb_outcome, artifact, 112);
 
-SIZE(wb_job, 168); /* 120 at minor 0 */
+SIZE(wb_job, 184); /* 120 at minor 0, 168 at minor 1 */
 AT(wb_job, size, 0);
 AT(wb_job, attempt, 8);
 AT(wb_job, maybe_sent_before, 12);
@@ -59,6 +59,7 @@ AT(wb_job, context, 104);
 AT(wb_job, artifact_type, 120);
 AT(wb_job, artifact, 136);
 AT(wb_job, provider_ref, 152);
+AT(wb_job, progress, 168);
 
 SIZE(wb_sender_vt, 32);
 AT(wb_sender_vt, send, 0);
@@ -110,7 +111,7 @@ SIZE(wb_header, 32);
 AT(wb_header, name, 0);
 AT(wb_header, value, 16);
 
-SIZE(wb_http_request, 80);
+SIZE(wb_http_request, 112); /* 80 up to minor 1 */
 AT(wb_http_request, size, 0);
 AT(wb_http_request, timeout_ms, 8);
 AT(wb_http_request, max_response_bytes, 12);
@@ -119,6 +120,8 @@ AT(wb_http_request, url, 32);
 AT(wb_http_request, headers, 48);
 AT(wb_http_request, header_count, 56);
 AT(wb_http_request, body, 64);
+AT(wb_http_request, basic_user, 80);
+AT(wb_http_request, basic_password, 96);
 
 SIZE(wb_http_response, 80);
 AT(wb_http_response, size, 0);
@@ -177,6 +180,13 @@ SIZE(wb_smtp_service, 16);
 AT(wb_smtp_service, submit, 0);
 AT(wb_smtp_service, abort, 8);
 
+SIZE(wb_template_service, 16);
+AT(wb_template_service, render, 0);
+AT(wb_template_service, render_text, 8);
+
+SIZE(wb_link_service, 8);
+AT(wb_link_service, sign, 0);
+
 SIZE(wb_compose, 8);
 SIZE(wb_status, 8);
 SIZE(wb_probe, 8);
@@ -226,6 +236,10 @@ FUNCTION(wb_sign_service, hmac_sha256,
 SAME(wb_smtp_done, void (*)(void*, const wb_smtp_reply*));
 FUNCTION(wb_smtp_service, submit, uint64_t (*)(const wb_host*, wb_call, const wb_smtp_message*, wb_smtp_done, void*));
 FUNCTION(wb_smtp_service, abort, void (*)(const wb_host*, uint64_t));
+SAME(wb_template_part, void (*)(void*, wb_str, wb_str));
+FUNCTION(wb_template_service, render, int32_t (*)(const wb_host*, wb_str, wb_str, wb_template_part, void*));
+FUNCTION(wb_template_service, render_text, int32_t (*)(const wb_host*, wb_str, wb_str, wb_template_part, void*));
+FUNCTION(wb_link_service, sign, int32_t (*)(const wb_host*, wb_str, int64_t, void (*)(void*, wb_str), void*));
 FUNCTION(wb_compose, compose, begin_call);
 FUNCTION(wb_status, status, begin_call);
 FUNCTION(wb_probe, probe, begin_call);
@@ -267,6 +281,12 @@ VALUE(WB_SMTP_MAIL, 3);
 VALUE(WB_SMTP_RCPT, 4);
 VALUE(WB_SMTP_DATA, 5);
 VALUE(WB_MOST_ARTIFACT_BYTES, 1048576);
+VALUE(WB_TEMPLATE_OK, 0);
+VALUE(WB_TEMPLATE_UNKNOWN, 1);
+VALUE(WB_TEMPLATE_MALFORMED, 2);
+VALUE(WB_LINK_OK, 0);
+VALUE(WB_LINK_UNAVAILABLE, 1);
+VALUE(WB_LINK_INVALID, 2);
 VALUE(WB_SIGN_OK, 0);
 VALUE(WB_SIGN_UNKNOWN_SECRET, 1);
 
@@ -275,6 +295,7 @@ int main(void) {
   static const char* const ids[][2] = {
       {WB_HTTP_SERVICE, "waybill.http/1"},         {WB_TIMER_SERVICE, "waybill.timer/1"},
       {WB_SIGN_SERVICE, "waybill.sign/1"},         {WB_SMTP_SERVICE, "waybill.smtp/1"},
+      {WB_TEMPLATE_SERVICE, "waybill.template/1"}, {WB_LINK_SERVICE, "waybill.link/1"},
       {WB_COMPOSE_EXTENSION, "waybill.compose/1"}, {WB_STATUS_EXTENSION, "waybill.status/1"},
       {WB_PROBE_EXTENSION, "waybill.probe/1"},     {WB_FAILURES_EXTENSION, "waybill.failures/1"}};
   for (size_t i = 0; i < sizeof ids / sizeof ids[0]; ++i) {

@@ -40,7 +40,7 @@ extern "C" {
 #endif
 
 #define WB_ABI_MAJOR 1
-#define WB_ABI_MINOR 1
+#define WB_ABI_MINOR 2
 
 /* True when the struct that `p` points to is long enough to hold `field`. */
 #define WB_HAS(p, field) ((p)->size >= offsetof(__typeof__(*(p)), field) + sizeof((p)->field))
@@ -90,7 +90,7 @@ typedef struct wb_outcome {
   wb_str reason;          /* for WB_REJECTED one of the action's declared reasons; else a short word such as "invalid_answer" */
   wb_str detail;          /* one line for people, at most 1,000 bytes are kept; never a secret */
   wb_str provider_ref;    /* the receiver's own id of what it accepted, if it gave one */
-  wb_str result;          /* JSON for the next stage, or empty */
+  wb_str result; /* JSON for the next stage; of a transient outcome: for this delivery's next attempt (wb_job::progress) */
   /* since minor 1 */
   wb_str artifact_type; /* of an accepted compose: the media type of what was made */
   wb_str artifact;      /* of an accepted compose: the bytes, 1 to WB_MOST_ARTIFACT_BYTES of them */
@@ -115,6 +115,8 @@ typedef struct wb_job {
   wb_str artifact_type; /* of a sender with "waybill.compose/1": what compose made of this delivery, in every send */
   wb_str artifact;
   wb_str provider_ref; /* for "waybill.status/1": the receiver's own id, as the accepted attempt gave it */
+  /* since minor 2 */
+  wb_str progress; /* JSON: the result of the last transient outcome of this delivery that had one; empty: there is none */
 } wb_job;
 
 /* ---- sender: made from an action with the operator's settings ---- */
@@ -229,6 +231,9 @@ typedef struct wb_http_request {
   const wb_header* headers;    /* values may contain {secret:NAME}; the host fills it in on the way out */
   size_t header_count;
   wb_str body;
+  /* since minor 2: Basic authentication (RFC 7617); both are NAMES of the host's secrets, both empty: none */
+  wb_str basic_user;
+  wb_str basic_password;
 } wb_http_request;
 
 typedef int32_t wb_net_error;
@@ -361,6 +366,38 @@ typedef struct wb_smtp_service {
   /* [strand] End a submission early; its `done` still comes, with WB_NET_CANCELLED. Unknown ids are ignored. */
   void (*abort)(const wb_host* host, uint64_t submission_id);
 } wb_smtp_service;
+
+/* ---- service "waybill.template/1": the registry's templates (since minor 2) ---- */
+
+#define WB_TEMPLATE_SERVICE "waybill.template/1"
+
+enum { WB_TEMPLATE_OK = 0, WB_TEMPLATE_UNKNOWN = 1, WB_TEMPLATE_MALFORMED = 2 };
+
+/* Called once for each part, before the function returns; `part` is "subject", "text" or "html". */
+typedef void (*wb_template_part)(void* user, wb_str part, wb_str rendered);
+
+/* Templates are mustache. `data` is a JSON object; a name that it lacks renders as nothing. In the part "html" values are
+ * escaped. */
+typedef struct wb_template_service {
+  /* [any] Every part of a registry template, by its id. Returns WB_TEMPLATE_UNKNOWN if there is none, and calls nothing. */
+  int32_t (*render)(const wb_host* host, wb_str template_id, wb_str data, wb_template_part part, void* user);
+  /* [any] A template that the plugin brings itself, such as a destination's subject; its one part is "text", nothing is escaped.
+   */
+  int32_t (*render_text)(const wb_host* host, wb_str text, wb_str data, wb_template_part part, void* user);
+} wb_template_service;
+
+/* ---- service "waybill.link/1": time-limited URLs of stored objects (since minor 2) ---- */
+
+#define WB_LINK_SERVICE "waybill.link/1"
+
+enum { WB_LINK_OK = 0, WB_LINK_UNAVAILABLE = 1, WB_LINK_INVALID = 2 };
+
+typedef struct wb_link_service {
+  /* [any] A URL that gives whoever has it the object ("gs://bucket/key") for so long, at most seven days. `sink` is called once
+   * before the function returns, if it returns WB_LINK_OK. WB_LINK_UNAVAILABLE: this host has no key to sign with.
+   * WB_LINK_INVALID: no such kind of object, or no such time. */
+  int32_t (*sign)(const wb_host* host, wb_str object_uri, int64_t ttl_seconds, void (*sink)(void* user, wb_str url), void* user);
+} wb_link_service;
 
 /* ---- extensions: optional abilities of a sender, found through get_extension (since minor 1) ----
  *

@@ -26,6 +26,7 @@ inline std::string_view view(wb_str text) { return text.len == 0 ? std::string_v
 inline std::string text(wb_str text) { return std::string(view(text)); }
 bool is_utf8(std::string_view bytes);
 std::optional<std::string> decode_base64(std::string_view text);
+std::string encode_base64(std::string_view bytes);
 
 class JobBytes {
  public:
@@ -33,7 +34,7 @@ class JobBytes {
   const wb_job* raw() const { return raw_.get(); }
 
  private:
-  Bytes action_id_, target_, key_, destination_, payload_, context_, artifact_type_, artifact_, provider_ref_;
+  Bytes action_id_, target_, key_, destination_, payload_, context_, artifact_type_, artifact_, provider_ref_, progress_;
   std::unique_ptr<wb_job> raw_;
 };
 

@@ -15,6 +15,8 @@ const void* get_service(const wb_host* host, wb_str id) {
   if (name == WB_TIMER_SERVICE) return timer_service();
   if (name == WB_SIGN_SERVICE) return sign_service();
   if (name == WB_SMTP_SERVICE) return smtp_service();
+  if (name == WB_TEMPLATE_SERVICE) return template_service();
+  if (name == WB_LINK_SERVICE) return link_service();
   return nullptr;
 }
 
@@ -113,9 +115,10 @@ JobBytes::JobBytes(const Job& job)
       artifact_type_(job.artifact_type),
       artifact_(job.artifact),
       provider_ref_(job.provider_ref),
+      progress_(job.progress),
       raw_(new wb_job{sizeof(wb_job), job.attempt, job.maybe_sent_before ? 1U : 0U, job.deadline_ms, action_id_.str(),
                       target_.str(), key_.str(), destination_.str(), payload_.str(), context_.str(), artifact_type_.str(),
-                      artifact_.str(), provider_ref_.str()}) {}
+                      artifact_.str(), provider_ref_.str(), progress_.str()}) {}
 
 World::World(const wb_plugin* descriptor, Breaches breaches) : plugin(descriptor), breaches_(std::move(breaches)) {
   table.host = {sizeof(wb_host), WB_ABI_MINOR, 0, {"testkit", 7}, {"1", 1}, &get_service, &complete_call, &log_event};

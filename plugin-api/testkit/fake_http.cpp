@@ -123,6 +123,13 @@ Answer World::choose_answer(const wb_http_request& request, SentRequest& sent) {
     if (!filled) return refused("the header " + name + " names a secret that this host does not have");
     sent.filled_headers.emplace_back(name, std::move(*filled));
   }
+  if (!sent.basic_user.empty() || !sent.basic_password.empty()) {
+    const auto user = secrets.find(sent.basic_user), password = secrets.find(sent.basic_password);
+    if (user == secrets.end() || password == secrets.end() || user->second.empty() || password->second.empty())
+      return refused("Basic authentication names a secret that this host does not have");
+    sent.filled_headers.emplace_back("Authorization",
+                                     "Basic " + encode_base64(user->second.front() + ":" + password->second.front()));
+  }
   auto& by_url = answers_by_url[sent.url];
   auto& queue = by_url.empty() ? answers : by_url;
   if (queue.empty()) {
@@ -147,6 +154,8 @@ std::uint64_t World::fetch(wb_call call, const wb_http_request* request, wb_http
   sent.body = text(request->body);
   sent.timeout_ms = request->timeout_ms;
   sent.max_response_bytes = request->max_response_bytes;
+  if (WB_HAS(request, basic_password))
+    sent.basic_user = text(request->basic_user), sent.basic_password = text(request->basic_password);
   const auto answer = may_ask("a request was made", call) ? choose_answer(*request, sent) : Answer();
   const std::size_t most = request->max_response_bytes != 0 ? request->max_response_bytes : kDefaultResponseBytes;
   requests.push_back(std::move(sent));

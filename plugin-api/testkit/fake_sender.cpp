@@ -89,6 +89,7 @@ std::vector<Outcome> FakeSender::deliver(Job job, std::uint32_t attempts) {
     if (end.verdict == WB_ACCEPTED || end.verdict == WB_REJECTED) break;
     job.artifact_type = end.artifact_type;
     job.artifact = end.artifact;
+    if (end.verdict == WB_TRANSIENT && !end.result.empty()) job.progress = end.result;
     job.maybe_sent_before = job.maybe_sent_before || (end.verdict == WB_TRANSIENT && end.reach != WB_NOT_SENT);
   }
   return ends;

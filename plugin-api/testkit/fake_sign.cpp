@@ -37,6 +37,14 @@ std::optional<std::string> decode_base64(std::string_view text) {
   return out;
 }
 
+std::string encode_base64(std::string_view bytes) {
+  std::string out((bytes.size() + 2) / 3 * 4 + 1, '\0');  // and a terminator
+  const int size = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data()),
+                                   reinterpret_cast<const unsigned char*>(bytes.data()), static_cast<int>(bytes.size()));
+  out.resize(static_cast<std::size_t>(size));
+  return out;
+}
+
 std::int32_t World::hmac_sha256(std::string_view name, const wb_str* parts, std::size_t count,
                                 void (*sink)(void*, const std::uint8_t*, std::size_t), void* user) const {
   const auto found = secrets.find(name);

@@ -135,6 +135,10 @@ class World {
   std::vector<SentRequest> requests;
   std::vector<SentMail> mails;
   std::vector<LogEvent> logs;  // guarded by mutex_
+  std::map<std::string, std::map<std::string, std::string>, std::less<>> templates;
+  std::mutex renderings_mutex;
+  std::vector<Rendering> renderings;  // guarded by renderings_mutex
+  bool link_key = true;
   std::vector<Problem> create_problems;
 
  private:
@@ -157,6 +161,8 @@ const wb_http_service* http_service();
 const wb_timer_service* timer_service();
 const wb_sign_service* sign_service();
 const wb_smtp_service* smtp_service();
+const wb_template_service* template_service();
+const wb_link_service* link_service();
 inline World& world_of(const wb_host* host) { return *reinterpret_cast<const HostTable*>(host)->world; }
 
 }  // namespace waybill::testkit

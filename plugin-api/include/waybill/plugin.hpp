@@ -28,4 +28,5 @@
 #include "waybill/plugin/sender.hpp"
 #include "waybill/plugin/services.hpp"
 #include "waybill/plugin/smtp.hpp"
+#include "waybill/plugin/texts.hpp"
 #include "waybill/plugin/verdicts.hpp"

@@ -51,6 +51,8 @@ class Job {
   std::string_view provider_ref() const noexcept {  // for status
     return WB_HAS(job_, provider_ref) ? view(job_->provider_ref) : std::string_view{};
   }
+  // What the last transient outcome of this delivery left as its result, JSON; empty: nothing.
+  std::string_view progress() const noexcept { return WB_HAS(job_, progress) ? view(job_->progress) : std::string_view{}; }
   const wb_job* raw() const noexcept { return job_; }
 
  private:

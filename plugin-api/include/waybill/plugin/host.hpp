@@ -6,6 +6,7 @@
 
 #include "waybill/plugin/services.hpp"
 #include "waybill/plugin/smtp.hpp"
+#include "waybill/plugin/texts.hpp"
 
 namespace waybill::plugin {
 
@@ -21,6 +22,8 @@ class Host {
 
   Http http() const { return {host_, service<wb_http_service>(WB_HTTP_SERVICE)}; }
   Smtp smtp() const { return {host_, service<wb_smtp_service>(WB_SMTP_SERVICE)}; }
+  Templates templates() const { return {host_, service<wb_template_service>(WB_TEMPLATE_SERVICE)}; }
+  Links links() const { return {host_, service<wb_link_service>(WB_LINK_SERVICE)}; }
   Timers timer() const { return {host_, service<wb_timer_service>(WB_TIMER_SERVICE)}; }
   Signer sign() const { return {host_, service<wb_sign_service>(WB_SIGN_SERVICE)}; }
 

@@ -10,6 +10,7 @@
 #include <limits>
 #include <memory>
 #include <new>
+#include <stdexcept>
 #include <vector>
 
 #include "waybill/plugin/call.hpp"
@@ -39,6 +40,9 @@ struct Request {
   std::string body;
   std::chrono::milliseconds timeout{0};  // 0: until the call's deadline
   std::uint32_t max_response_bytes = 0;  // 0: the host's default of 4,096
+  // Basic authentication with two of the host's secrets, by their NAMES; empty: none. Needs a host of minor 2.
+  std::string basic_user;
+  std::string basic_password;
 };
 
 // A view, valid until the callback returns.
@@ -120,6 +124,8 @@ class Http {
 
   // `done` runs exactly once, on the strand, after fetch has returned; what it throws completes the call as plugin_error.
   FetchId fetch(Call call, const Request& request, FetchDone done) const {
+    if (!request.basic_user.empty() && host_->abi_minor < 2)
+      throw std::runtime_error("this host is too old for Basic authentication");
     auto pending = std::make_unique<detail::PendingFetch>(detail::PendingFetch{host_, call.raw(), std::move(done)});
     std::vector<wb_header> headers;
     headers.reserve(request.headers.size());
@@ -133,6 +139,8 @@ class Http {
     raw.headers = headers.data();
     raw.header_count = headers.size();
     raw.body = str(request.body);
+    raw.basic_user = str(request.basic_user);
+    raw.basic_password = str(request.basic_password);
     return FetchId{service_->fetch(host_, call.raw(), &raw, &detail::PendingFetch::finish, pending.release())};
   }
 

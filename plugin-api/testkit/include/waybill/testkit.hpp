@@ -10,13 +10,23 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "waybill/testkit/calls.hpp"
 #include "waybill/testkit/network.hpp"
 #include "waybill/testkit/sender.hpp"
 
 namespace waybill::testkit {
+
+// One use of the template service.
+struct Rendering {
+  std::string id;    // of a registry template
+  std::string text;  // of the plugin's own
+  std::string data;
+};
 
 // Where breaches of the rules are told, one line each, from the thread that made them.
 using Breaches = std::function<void(const std::string& what)>;
@@ -45,6 +55,11 @@ class FakeHost {
   void secret(std::string name, std::vector<std::string> values);  // newest first
   void remove_service(std::string_view id);                        // this host has none of that name
 
+  // A template of the registry, as it comes out rendered: {{"subject", ...}, {"text", ...}, {"html", ...}}. Nothing is filled in:
+  // renderings() tells with which data it was asked for. A text that the plugin brings itself comes out as it is.
+  void registry_template(std::string id, std::map<std::string, std::string> parts);
+  void no_link_key();  // this host cannot sign links; at first it can, and makes https://signed.test/BUCKET/KEY?ttl=SECONDS
+
   // How long, in real time, to wait for a completion that only another thread of the plugin can bring; at first 2 seconds.
   void patience(std::chrono::milliseconds duration);
 
@@ -56,6 +71,7 @@ class FakeHost {
   const std::vector<SentRequest>& requests() const;
   const std::vector<SentMail>& mails() const;
   const std::vector<LogEvent>& logs() const;
+  const std::vector<Rendering>& renderings() const;
   std::optional<Outcome> outcome(CallId call) const;  // none while the call is open
   std::size_t open_fetches() const;
   std::size_t open_submissions() const;

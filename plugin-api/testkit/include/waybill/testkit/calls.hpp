@@ -27,6 +27,7 @@ struct Job {
   std::string artifact_type;  // for a sender that composes
   std::string artifact;
   std::string provider_ref;  // for status
+  std::string progress;      // the result of an earlier transient outcome
 };
 
 struct Outcome {

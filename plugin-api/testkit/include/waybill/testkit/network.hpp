@@ -47,6 +47,8 @@ struct SentRequest {
   std::string body;
   std::uint32_t timeout_ms = 0;
   std::uint32_t max_response_bytes = 0;
+  std::string basic_user;  // names of secrets
+  std::string basic_password;
   bool aborted = false;
 
   // The first of that name in any case; none if there is none.

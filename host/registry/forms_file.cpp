@@ -1,0 +1,184 @@
+// Reads a form field by field.
+#include "registry/forms_file.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <map>
+#include <optional>
+
+#include "config/document.h"
+#include "registry/located_json.h"
+
+namespace waybill {
+namespace {
+
+using config::Node;
+
+constexpr std::array<std::string_view, 3> kFormFields{"form_id", "name", "actions"};
+constexpr std::array<std::string_view, 6> kActionFields{"action_order", "action_type",       "template_id",
+                                                        "destination",  "happyfox_category", "subject_template"};
+constexpr std::size_t kLongestId = 64;
+constexpr std::size_t kLongestText = 4096;
+constexpr std::size_t kMostActions = 100;
+constexpr int kMostOrder = 1000;
+
+template <class Words>
+std::string list_of(const Words& words) {
+  std::string list;
+  for (const auto& word : words) list.append(list.empty() ? "" : ", ").append(word);
+  return list;
+}
+
+bool is_id(std::string_view text) {
+  return !text.empty() && text.size() <= kLongestId && std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
+  });
+}
+
+class FormReader {
+ public:
+  FormReader(const std::string& file, const FormContext& context) : file_(file), context_(context) {}
+
+  Form read(const Node& document);
+  Problems problems;
+
+ private:
+  void report(const Node& at, std::string field, std::string message) {
+    problems.push_back({file_, at.line, std::move(field), std::move(message)});
+  }
+  template <class Known>
+  void refuse_unknown(const Node& map, const std::string& path, const Known& known);
+  // The text of a field; "" after a report, or when it is not there and need not be.
+  std::string text_of(const Node& map, std::string_view field, const std::string& path, bool needed);
+  FormAction read_action(const Node& node, const std::string& path);
+  int read_order(const Node& node, const std::string& path);
+  void check_type(const Node& node, const FormAction& action, const std::string& path);
+  void check_orders(const Node& list, const Form& form);
+
+  const std::string& file_;
+  const FormContext& context_;
+};
+
+template <class Known>
+void FormReader::refuse_unknown(const Node& map, const std::string& path, const Known& known) {
+  for (const auto& field : map.children)
+    if (std::find(known.begin(), known.end(), field.key) == known.end())
+      report(field, config::join_path(path, field.key), "unknown field (known here: " + list_of(known) + ")");
+}
+
+std::string FormReader::text_of(const Node& map, std::string_view field, const std::string& path, bool needed) {
+  const auto* node = map.find(field);
+  const auto where = config::join_path(path, field);
+  if (node == nullptr) {
+    if (needed) report(map, where, "is missing");
+    return {};
+  }
+  if (node->kind != Node::Kind::scalar)
+    report(*node, where, "must be a text");
+  else if (node->text.empty())
+    report(*node, where, "must not be empty");
+  else if (node->text.size() > kLongestText)
+    report(*node, where, "must not be longer than " + std::to_string(kLongestText) + " bytes");
+  else if (std::any_of(node->text.begin(), node->text.end(),
+                       [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }))
+    report(*node, where, "must not hold control characters");
+  else
+    return node->text;
+  return {};
+}
+
+Form FormReader::read(const Node& document) {
+  Form form;
+  if (document.kind != Node::Kind::map) {
+    report(document, "", "must be a map with " + list_of(kFormFields));
+    return form;
+  }
+  refuse_unknown(document, "", kFormFields);
+  form.id = text_of(document, "form_id", "", true);
+  if (!form.id.empty() && !is_id(form.id))
+    report(*document.find("form_id"), "form_id", "must be letters, digits, _, - and ., at most " + std::to_string(kLongestId));
+  form.name = text_of(document, "name", "", true);
+  const auto* actions = document.find("actions");
+  if (actions == nullptr || actions->kind != Node::Kind::list || actions->children.empty()) {
+    report(actions ? *actions : document, "actions", "must be a list of at least one action");
+    return form;
+  }
+  if (actions->children.size() > kMostActions)
+    report(*actions, "actions", "must not hold more than " + std::to_string(kMostActions));
+  for (std::size_t i = 0; i < actions->children.size(); ++i)
+    form.actions.push_back(read_action(actions->children[i], "actions[" + std::to_string(i) + "]"));
+  check_orders(*actions, form);
+  std::stable_sort(form.actions.begin(), form.actions.end(),
+                   [](const FormAction& a, const FormAction& b) { return a.order < b.order; });
+  return form;
+}
+
+FormAction FormReader::read_action(const Node& node, const std::string& path) {
+  FormAction action;
+  if (node.kind != Node::Kind::map) {
+    report(node, path, "must be a map with " + list_of(kActionFields));
+    return action;
+  }
+  refuse_unknown(node, path, kActionFields);
+  action.order = read_order(node, path);
+  action.action_type = text_of(node, "action_type", path, true);
+  action.destination = text_of(node, "destination", path, true);
+  action.template_id = text_of(node, "template_id", path, false);
+  action.subject_template = text_of(node, "subject_template", path, false);
+  action.happyfox_category = text_of(node, "happyfox_category", path, false);
+  if (!action.template_id.empty() && !context_.has_template(action.template_id))
+    report(*node.find("template_id"), path + ".template_id", "there is no template " + in_quotes(action.template_id));
+  if (!action.action_type.empty() && !action.destination.empty()) check_type(node, action, path);
+  return action;
+}
+
+int FormReader::read_order(const Node& node, const std::string& path) {
+  const auto* order = node.find("action_order");
+  int value = 0;
+  if (order != nullptr && order->kind == Node::Kind::scalar && order->plain)
+    std::from_chars(order->text.data(), order->text.data() + order->text.size(), value);
+  if (value >= 1 && value <= kMostOrder && std::to_string(value) == order->text) return value;
+  report(order ? *order : node, path + ".action_order", "must be a whole number from 1 to " + std::to_string(kMostOrder));
+  return 0;
+}
+
+void FormReader::check_type(const Node& node, const FormAction& action, const std::string& path) {
+  if (context_.types.find(action.action_type) == nullptr) {
+    report(*node.find("action_type"), path + ".action_type",
+           "unknown action type " + in_quotes(action.action_type) + " (loaded: " + list_of(context_.types.names()) + ")");
+    if (context_.absent == nullptr) return;
+    context_.absent->push_back(std::move(problems.back()));
+    problems.pop_back();
+    return;
+  }
+  for (const auto& problem : context_.types.check_destination(action.action_type, destination_json(action))) {
+    const auto* field = node.find(problem.field.substr(0, problem.field.find_first_of(".[")));
+    report(field ? *field : node, problem.field.empty() ? path : path + "." + problem.field, problem.message);
+  }
+}
+
+void FormReader::check_orders(const Node& list, const Form& form) {
+  std::map<int, std::size_t> first;
+  for (std::size_t i = 0; i < form.actions.size(); ++i) {
+    if (form.actions[i].order == 0) continue;
+    const auto [at, is_new] = first.try_emplace(form.actions[i].order, i);
+    if (!is_new)
+      report(*list.children[i].find("action_order"), "actions[" + std::to_string(i) + "].action_order",
+             "is taken by actions[" + std::to_string(at->second) + "] (line " + std::to_string(list.children[at->second].line) +
+                 ")");
+  }
+}
+
+}  // namespace
+
+tl::expected<Form, Problems> read_form(const std::string& text, const std::string& file, const FormContext& context) {
+  const auto document = config::parse_document(text, file);
+  if (!document) return tl::unexpected(document.error());
+  FormReader reader(file, context);
+  auto form = reader.read(*document);
+  if (!reader.problems.empty()) return tl::unexpected(std::move(reader.problems));
+  return form;
+}
+
+}  // namespace waybill

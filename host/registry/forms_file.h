@@ -1,0 +1,24 @@
+// registry/forms/*.yaml: one form a file, checked field by field against the loaded plugins and the known templates.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "core/error.h"
+#include "core/form.h"
+#include "core/problem.h"
+
+namespace waybill {
+
+// What a form may refer to.
+struct FormContext {
+  const ActionTypes& types;
+  std::function<bool(const std::string& template_id)> has_template;
+  Problems* absent = nullptr;  // an action type that no loaded plugin has is told only here, if this is set
+};
+
+// Each problem names `file`, line and field.
+tl::expected<Form, Problems> read_form(const std::string& text, const std::string& file, const FormContext& context);
+
+}  // namespace waybill

@@ -1,0 +1,129 @@
+// A form's file: what it says, and every mistake with file, line and field.  F2
+#include <gtest/gtest.h>
+
+#include "registry/forms_file.h"
+#include "unit/registry/fake_action_types.h"
+
+namespace waybill {
+namespace {
+
+using testing::FakeActionTypes;
+using testing::joined;
+
+// A plugin that minds its destination.
+class Types final : public ActionTypes {
+ public:
+  const ActionType* find(std::string_view name) const override { return name == "letter" ? &letter : nullptr; }
+  std::vector<std::string> names() const override { return {"letter"}; }
+  Problems check_destination(std::string_view, const std::string& json) const override {
+    asked.push_back(json);
+    const auto destination = nlohmann::json::parse(json);
+    if (destination.at("destination") == "nowhere") return {{"", 0, "destination", "there is no such place"}};
+    return {};
+  }
+  Problems check_settings(std::string_view, const std::string&) const override { return {}; }
+
+  ActionType letter{"letter", false, {{"no_such_place", true, false}, {"seen", false, true}, {"busy", false, false}}};
+  mutable std::vector<std::string> asked;
+};
+
+constexpr const char* kContact = R"(form_id: contact
+name: Contact us
+actions:
+  - {action_order: 2, action_type: letter, destination: desk, happyfox_category: "3"}
+  - action_order: 1
+    action_type: letter
+    template_id: contact
+    destination: "team@example.org, desk@example.org"
+    subject_template: "Message from {{fields.name}}"
+)";
+
+class Forms : public ::testing::Test {
+ protected:
+  tl::expected<Form, Problems> read(const std::string& text, Problems* absent = nullptr) {
+    return read_form(text, "forms/contact.yaml", {types, [](const std::string& id) { return id == "contact"; }, absent});
+  }
+  std::string problems_of(const std::string& text) {
+    const auto form = read(text);
+    return form ? "none" : joined(form.error());
+  }
+  // The sample with one line in the place of another.
+  std::string with(const std::string& line, const std::string& instead) {
+    std::string text = kContact;
+    const auto at = text.find(line);
+    EXPECT_NE(at, std::string::npos) << line;
+    return text.replace(at, line.size(), instead);
+  }
+  Types types;
+};
+
+TEST_F(Forms, ActionsComeInTheirOrderWhateverTheFilesOrderIs) {
+  const auto form = read(kContact);
+  ASSERT_TRUE(form) << joined(form.error());
+  EXPECT_EQ(*form, (Form{"contact",
+                         "Contact us",
+                         {{1, "letter", "team@example.org, desk@example.org", "contact", "Message from {{fields.name}}", ""},
+                          {2, "letter", "desk", "", "", "3"}}}));
+}
+
+TEST_F(Forms, APluginIsHandedTheFieldsThatAreSet) {
+  const auto form = read(kContact);
+  EXPECT_EQ(destination_json(form->actions[1]), R"({"destination":"desk","happyfox_category":"3"})");
+  EXPECT_EQ(types.asked.size(), 2u);
+}
+
+TEST_F(Forms, AnActionMayBeTriedFiveTimesAndItsPluginsPermanentReasonsEndIt) {  // F10
+  const auto form = read(kContact);
+  const auto contract = contract_of(*form, form->actions[0], types.find("letter"));
+  EXPECT_EQ(contract.target, "contact/1");
+  EXPECT_EQ(contract.policy, Policy::max_attempts);
+  EXPECT_EQ(contract.max_attempts, 5u);
+  EXPECT_EQ(contract.terminal_outcomes, std::vector<std::string>{"no_such_place"});
+  EXPECT_EQ(contract.duplicate_reasons, std::vector<std::string>{"seen"});
+  EXPECT_TRUE(contract_of(*form, form->actions[0], nullptr).terminal_outcomes.empty());
+}
+
+TEST_F(Forms, EachMistakeIsNamedWithLineAndField) {
+  const auto expect = [&](const std::string& text, const std::string& problem) {
+    EXPECT_EQ(problems_of(text), "forms/contact.yaml:" + problem + "\n");
+  };
+  expect(with("form_id: contact\n", "form_id: contact us\n"), "1: form_id: must be letters, digits, _, - and ., at most 64");
+  expect(with("name: Contact us\n", "name:\n"), "2: name: must be a text");
+  expect(with("name: Contact us\n", "nam: Contact us\nname: x\n"), "2: nam: unknown field (known here: form_id, name, actions)");
+  expect(with("template_id: contact", "template_id: other"), R"(7: actions[1].template_id: there is no template "other")");
+  expect(with("action_order: 1\n", "action_order: 0\n"), "5: actions[1].action_order: must be a whole number from 1 to 1000");
+  expect(with("action_order: 1\n", "action_order: \"1\"\n"), "5: actions[1].action_order: must be a whole number from 1 to 1000");
+  expect(with("action_order: 1\n", "action_order: 2\n"), "5: actions[1].action_order: is taken by actions[0] (line 4)");
+  expect(with("    action_type: letter\n", "    action_type: fax\n"),
+         R"(6: actions[1].action_type: unknown action type "fax" (loaded: letter))");
+  expect(with("destination: desk", "destination: nowhere"), "4: actions[0].destination: there is no such place");
+  expect(with("destination: desk", "destination: \"a\\nb\""), "4: actions[0].destination: must not hold control characters");
+  expect(with("    template_id: contact\n", "    templat_id: contact\n"),
+         "7: actions[1].templat_id: unknown field (known here: action_order, action_type, template_id, destination, "
+         "happyfox_category, subject_template)");
+}
+
+TEST_F(Forms, AFormWithoutActionsIsNone) {
+  EXPECT_NE(problems_of("form_id: a\nname: b\n").find("actions: must be a list of at least one action"), std::string::npos);
+  EXPECT_NE(problems_of("form_id: a\nname: b\nactions: []\n").find("at least one action"), std::string::npos);
+  EXPECT_NE(problems_of("form_id: a\nname: b\nactions: [x]\n").find("actions[0]: must be a map"), std::string::npos);
+  EXPECT_NE(problems_of("just words").find("must be a map with form_id, name, actions"), std::string::npos);
+  EXPECT_NE(problems_of(": : [").find("forms/contact.yaml:1"), std::string::npos);
+}
+
+TEST_F(Forms, AllMistakesAreFoundAndNotOnlyTheFirst) {
+  const auto form = read("form_id: a b\nactions:\n  - {action_order: x}\n");
+  ASSERT_FALSE(form);
+  EXPECT_EQ(form.error().size(), 5u) << joined(form.error());  // form_id, name, action_order, action_type, destination
+}
+
+TEST_F(Forms, AnActionTypeThatIsAbsentMayBeTolerated) {
+  Problems absent;
+  const auto form = read(with("    action_type: letter\n", "    action_type: fax\n"), &absent);
+  ASSERT_TRUE(form) << joined(form.error());
+  ASSERT_EQ(absent.size(), 1u);
+  EXPECT_EQ(absent[0].field, "actions[1].action_type");
+}
+
+}  // namespace
+}  // namespace waybill

@@ -46,8 +46,9 @@ class PluginWorld {
   static constexpr ExecutorSettings kPatient{
       .attempt_timeout = Millis(60'000), .grace = Millis(2'000), .stuck_after = Millis(30'000)};
 
-  explicit PluginWorld(std::initializer_list<const char*> plugins, ExecutorSettings settings = kPatient)
-      : folder(plugins), catalogue(Catalogue::load(folder.path())) {
+  explicit PluginWorld(std::initializer_list<const char*> plugins, ExecutorSettings settings = kPatient,
+                       Secrets::Values known = {})
+      : secrets(std::make_shared<const Secrets>(std::move(known))), folder(plugins), catalogue(Catalogue::load(folder.path())) {
     config.limits.blocking_workers = 2;
     factory = std::make_unique<PluginSenderFactory>(*catalogue, config, secrets, clock, log, metrics);
     executor = std::make_unique<Executor>(
@@ -95,7 +96,7 @@ class PluginWorld {
   Metrics metrics;
   SystemClock clock;
   Config config;
-  std::shared_ptr<const Secrets> secrets = std::make_shared<const Secrets>();
+  std::shared_ptr<const Secrets> secrets;
   PluginFolder folder;
   std::unique_ptr<Catalogue> catalogue;
   std::unique_ptr<PluginSenderFactory> factory;

@@ -47,6 +47,22 @@ int run_command_line(int argc, char** argv) {
   CLI::App* plugin = app.add_subcommand("plugin", "Plugins of this installation")->require_subcommand(1)->fallthrough();
   command(
       plugin, "list", "List what is loaded, and what is refused and why", [&] { return list_plugins(options); }, true);
+  PluginCheckOptions checked;
+  CLI::App* conformance = command(
+      plugin, "check", "Check whether a plugin keeps the rules of waybill/plugin.h; each check runs in a process of its own",
+      [&] {
+        checked.json = options.json;
+        return check_plugin_file(checked);
+      },
+      true);
+  conformance->add_option("file", checked.file, "The plugin, a .so file");
+  conformance->add_option("--samples", checked.samples,
+                          "JSON file with settings, destination and payload that the plugin accepts");
+  conformance->add_option("--only", checked.only, "Only the check of this name; may be given several times");
+  conformance->add_option("--time-limit", checked.time_limit, "Seconds that each check may take")
+      ->check(CLI::Range(0.1, 3600.0))
+      ->capture_default_str();
+  conformance->add_flag("--list", checked.list, "List the checks and their rules");
 
   CLI::App* token = app.add_subcommand("token", "API tokens")->require_subcommand(1)->fallthrough();
   CLI::App* creation = command(

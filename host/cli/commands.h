@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "cli/installation.h"
 
@@ -15,5 +16,15 @@ int create_token(const GlobalOptions& options, const std::string& org, const std
 int revoke_token(const GlobalOptions& options, const std::string& org, const std::string& name);
 int explain(const GlobalOptions& options, const std::string& org, const std::string& intent_id);
 int reload(const GlobalOptions& options);
+
+struct PluginCheckOptions {
+  std::string file;
+  std::string samples;            // "" for none
+  std::vector<std::string> only;  // names of checks; empty for all
+  double time_limit = 10;         // seconds, of each check
+  bool list = false;              // only tell what is checked
+  bool json = false;
+};
+int check_plugin_file(const PluginCheckOptions& options);  // needs no installation
 
 }  // namespace waybill

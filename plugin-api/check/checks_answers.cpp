@@ -123,7 +123,7 @@ void secrets(Subject& subject) {
 void refused_fetch(Subject& subject) {
   const auto first = rehearse(subject);
   if (!first) return;
-  if (first->needed == 0) return subject.findings.skipped("it asks nothing of the host's services");
+  if (first->needed == 0) return subject.findings.skipped("the sample asks nothing of the host's services");
   for (std::size_t nth = 0; nth < first->needed; ++nth) {
     auto stage = stage_for(subject);
     const auto job = sample_job(subject, *stage);
@@ -132,7 +132,7 @@ void refused_fetch(Subject& subject) {
     const auto call = stage->begin(Asked::send, *job);
     stage->run();
     const auto how = symptom(stage->call(call));
-    if (how != symptom(first->call)) subject.findings.found("the host refused a request, and the call " + how);
+    if (!how.empty() && how != symptom(first->call)) subject.findings.found("the host refused a request, and the call " + how);
   }
 }
 

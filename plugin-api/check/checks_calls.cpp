@@ -31,7 +31,7 @@ void payloads(Subject& subject) {
 }
 
 // Cancels after `steps` of a delivery under `answer`; false if it had ended by then.
-bool cancel_after(Subject& subject, int steps, const Named& script, bool& tried) {
+bool cancel_after(Subject& subject, int steps, const Named& script, const Call& uncancelled, bool& tried) {
   auto stage = stage_for(subject);
   if (!stage) return false;
   const auto job = sample_job(subject, *stage);
@@ -47,7 +47,7 @@ bool cancel_after(Subject& subject, int steps, const Named& script, bool& tried)
   const auto call = stage->call(id);
   const auto during = "cancelled after " + std::to_string(steps) + " step(s), " + script.name;
   if (call.end == End::open) subject.findings.found("the call stayed open after cancel", during);
-  if (call.end == End::threw) subject.findings.found("the call " + symptom(call), during);
+  if (call.end == End::threw && uncancelled.end != End::threw) subject.findings.found("the call " + symptom(call), during);
   if (call.completions > 1) subject.findings.found("the call " + symptom(call), during);
   return true;
 }
@@ -60,7 +60,7 @@ void cancel(Subject& subject) {
   for (const auto& script :
        {Named{"no answer", silence()}, Named{"accepted", std::move(accepted)}, Named{"status 503", http_answer(503)}}) {
     if (!symptom(first->call).empty() && !script.answer.never) continue;  // broken without a cancel
-    for (int steps = 0; steps < kMostSteps && cancel_after(subject, steps, script, tried); ++steps) {
+    for (int steps = 0; steps < kMostSteps && cancel_after(subject, steps, script, first->call, tried); ++steps) {
     }
   }
   if (!tried) subject.findings.skipped("no call was ever open outside of send, so none could be cancelled");
@@ -89,7 +89,8 @@ void given_up(Subject& subject) {
       const auto next = stage->begin(Asked::send, *job);
       stage->run();
       const auto how = symptom(stage->call(next));
-      if (how != symptom(first->call)) subject.findings.found("after a call that the host gave up, the next one " + how);
+      if (!how.empty() && how != symptom(first->call))
+        subject.findings.found("after a call that the host gave up, the next one " + how);
     }
   if (!tried) subject.findings.skipped("no call was ever open outside of send, so the host could give none up");
 }

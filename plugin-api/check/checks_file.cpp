@@ -1,5 +1,8 @@
 // Checks of the file and of what happens while it is loaded.
-#include <algorithm>
+#include <cxxabi.h>
+
+#include <cstdlib>
+#include <memory>
 
 #include "check.h"
 #include "elf_symbols.h"
@@ -10,6 +13,13 @@ namespace waybill::conformance {
 namespace {
 
 constexpr std::chrono::milliseconds kLoadsWithin{100};
+
+std::string readable(const std::string& symbol) {
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> name(abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status),
+                                                         &std::free);
+  return name ? name.get() : symbol;
+}
 
 void symbols(Subject& subject) {
   const auto names = exported_symbols(subject.file);
@@ -23,7 +33,7 @@ void symbols(Subject& subject) {
       subject.findings.found("it exports " + name + ", which is another major version; this host has major " +
                              std::to_string(WB_ABI_MAJOR));
     else
-      subject.findings.found("it exports " + name);
+      subject.findings.found("it exports " + readable(name));
   }
   if (!has_entry) subject.findings.found("it does not export wb_plugin_v1");
 }

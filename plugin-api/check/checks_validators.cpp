@@ -95,15 +95,18 @@ void pure(Subject& subject) {
   }
 }
 
-void samples(Subject& subject) {
+// What stands between the sample and a sender, in the host's order: each schema, then the plugin's own check.
+std::vector<std::string> refusals(Subject& subject) {
   const auto& [settings, destination, payload, answers] = subject.sample;
+  std::vector<std::string> list;
   const std::tuple<const char*, std::string_view, const std::string&, Validate> parts[] = {
       {"settings", view(subject.action->settings_schema), settings, subject.action->validate_settings},
       {"destination", view(subject.action->destination_schema), destination, subject.action->validate_destination}};
   for (const auto& [what, schema, text, validate] : parts) {
-    const auto refused = [&, part = what](const std::string& why) {
-      subject.findings.found(std::string("the sample ") + part + " is refused: " + why);
+    const auto refused = [&list, part = what](const std::string& why) {
+      list.push_back(std::string("the sample ") + part + " is refused: " + why);
     };
+    if (schema.empty() && text == settings && settings != "{}") refused("without a settings schema there are no settings");
     if (subject.schemas.problems)
       for (const auto& problem : subject.schemas.problems(schema, text)) refused(problem);
     if (!validate) continue;
@@ -112,9 +115,15 @@ void samples(Subject& subject) {
     for (const auto& [path, message] : said.reports) refused((path.empty() ? "" : path + ": ") + message);
     if (said.returned != 0 && said.reports.empty()) refused("the plugin does not say why");
   }
-  if (subject.findings.any()) return;
+  return list;
+}
+
+void samples(Subject& subject) {
+  const auto list = refusals(subject);
+  for (const auto& refusal : list) subject.findings.found(refusal);
+  if (!list.empty()) return;
   Stage stage(*subject.action, subject.findings);
-  if (stage.create(settings) || stage.made_sender() || stage.create_threw()) return;
+  if (stage.create(subject.sample.settings) || stage.made_sender() || stage.create_threw()) return;
   subject.findings.found("create refused the sample settings" + (stage.refusal().empty() ? "" : ": " + stage.refusal().front()));
 }
 
@@ -134,17 +143,7 @@ constexpr Check kChecks[] = {
 
 }  // namespace
 
-bool sample_is_good(Subject& subject) {
-  const auto refuses = [](Validate validate, const std::string& text) { return validate && ask(validate, text).returned != 0; };
-  const auto mismatches = [&](wb_str schema, const std::string& text) {
-    return subject.schemas.problems && !subject.schemas.problems(view(schema), text).empty();
-  };
-  const auto& action = *subject.action;
-  return !mismatches(action.settings_schema, subject.sample.settings) &&
-         !mismatches(action.destination_schema, subject.sample.destination) &&
-         !refuses(action.validate_settings, subject.sample.settings) &&
-         !refuses(action.validate_destination, subject.sample.destination);
-}
+bool sample_is_good(Subject& subject) { return refusals(subject).empty(); }
 
 std::span<const Check> validator_checks() { return kChecks; }
 

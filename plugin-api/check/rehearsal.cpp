@@ -82,7 +82,8 @@ bool rehearse_all(Subject& subject, const std::function<void(Subject&, const Reh
   if (!first) return false;
   look(subject, *first);
   if (first->needed == 0) {
-    subject.findings.skipped("it asks nothing of the host's services, so no answer can be scripted; one delivery was looked at");
+    subject.findings.skipped(
+        "the sample asks nothing of the host's services, so no answer can be scripted; one delivery was looked at");
     return true;
   }
   auto sent = first->stage->sent();

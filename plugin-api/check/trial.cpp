@@ -30,7 +30,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kAtOnce = 4;
+constexpr std::size_t kAtOnce = 8;               // most of what takes long is waiting
 constexpr rlim_t kMostMemory = rlim_t{4} << 30;  // of address space, beyond what is there
 constexpr int kTickMs = 20;
 constexpr std::size_t kMostLastWords = 300;

@@ -117,7 +117,7 @@ struct SmtpClient::Engine final : SmtpConnection::Owner {
   }
 
   void connect(Relay& relay, std::uint64_t id, Submission& submission) {
-    auto made = std::make_unique<SmtpConnection>(loop, settings.allow, settings.ca_file, *this);
+    auto made = std::make_unique<SmtpConnection>(loop, settings, *this);
     auto& line = *made;
     lines.emplace(&line, Line{std::move(made), &relay, 0});
     relay.lines.push_back(&line);

@@ -7,10 +7,11 @@
 #include <array>
 #include <utility>
 
+#include "services/smtp_client.h"
+
 namespace waybill {
 namespace {
 
-constexpr std::chrono::seconds kIdle{30};
 constexpr std::chrono::seconds kGoodbye{2};
 constexpr long kNoLimitOfCurls = 24 * 3600;  // seconds: deadlines are the client's
 constexpr int kPiecesPerTurn = 16;
@@ -33,10 +34,11 @@ struct SmtpConnection::Callbacks {
   }
 };
 
-SmtpConnection::SmtpConnection(EventLoop& loop, const AddressGuard& allow, const std::string& ca_file, Owner& owner)
+SmtpConnection::SmtpConnection(EventLoop& loop, const SmtpClientSettings& settings, Owner& owner)
     : loop_(loop),
+      settings_(settings),
       owner_(owner),
-      easy_(allow, this, "smtp,smtps"),
+      easy_(settings.allow, this, "smtp,smtps"),
       multi_(loop, 1, [this](void*, int code) { connected(code); }) {
   const auto set = [this](CURLoption option, auto value) { curl_easy_setopt(easy_.get(), option, value); };
   set(CURLOPT_CONNECT_ONLY, 1L);
@@ -46,7 +48,7 @@ SmtpConnection::SmtpConnection(EventLoop& loop, const AddressGuard& allow, const
   set(CURLOPT_CONNECTTIMEOUT, kNoLimitOfCurls);
   set(CURLOPT_SERVER_RESPONSE_TIMEOUT, kNoLimitOfCurls);
   set(CURLOPT_LOGIN_OPTIONS, "AUTH=PLAIN;AUTH=LOGIN");
-  if (!ca_file.empty()) set(CURLOPT_CAINFO, ca_file.c_str());
+  if (!settings.ca_file.empty()) set(CURLOPT_CAINFO, settings.ca_file.c_str());
 }
 
 SmtpConnection::~SmtpConnection() {
@@ -131,7 +133,7 @@ SmtpReply SmtpConnection::why_not(int code) const {
 
 void SmtpConnection::rest() {
   state_ = State::idle;
-  arm(kIdle, [this] { leave(); });
+  arm(settings_.idle, [this] { leave(); });
   watch(EPOLLIN);
 }
 

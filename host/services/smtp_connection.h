@@ -16,6 +16,8 @@
 
 namespace waybill {
 
+struct SmtpClientSettings;
+
 struct SmtpLogin {
   std::string relay;  // a URL that was found good
   Tls tls = Tls::if_offered;
@@ -39,8 +41,7 @@ class SmtpConnection {
   };
   enum class State { connecting, idle, talking, leaving, over };
 
-  // `ca_file`: who may sign the relay's certificate; empty: the system's authorities.
-  SmtpConnection(EventLoop& loop, const AddressGuard& allow, const std::string& ca_file, Owner& owner);
+  SmtpConnection(EventLoop& loop, const SmtpClientSettings& settings, Owner& owner);
   ~SmtpConnection();
   SmtpConnection(const SmtpConnection&) = delete;
   SmtpConnection& operator=(const SmtpConnection&) = delete;
@@ -71,6 +72,7 @@ class SmtpConnection {
   void watch(std::uint32_t events);
 
   EventLoop& loop_;
+  const SmtpClientSettings& settings_;
   Owner& owner_;
   CurlEasy easy_;
   CurlMulti multi_;

@@ -1,4 +1,4 @@
-// Plugins that submit mail, in order and not, through the host that runs them.  H4 H6 M8
+// Plugins that submit mail, in order and not, through the host that runs them.  H4 M8
 #include <gtest/gtest.h>
 #include <waybill/plugin.h>
 

@@ -32,6 +32,15 @@ TEST_F(SmtpConnections, AfterSoManyMessagesAnotherIsOpened) {
   EXPECT_TRUE(relay.wait_for("QUIT", 2));
 }
 
+TEST_F(SmtpConnections, OneThatIsIdleForLongIsLeftWithAGoodbye) {
+  ScriptedRelay relay;
+  start({.idle = 50ms});
+  ASSERT_EQ(submit(message(relay.url())).answer.code, 250);
+  EXPECT_TRUE(relay.wait_for("QUIT"));
+  ASSERT_EQ(submit(message(relay.url())).answer.code, 250);
+  EXPECT_EQ(relay.connections(), 2);
+}
+
 TEST_F(SmtpConnections, OneThatTheRelayClosedMeanwhileIsNotUsed) {
   std::atomic<int> closed{0};
   testing::ScriptedServer relay([&](testing::Connection& connection) {

@@ -16,6 +16,13 @@ inline constexpr bool kSanitized = true;  // memory is not what it is elsewhere
 inline constexpr bool kSanitized = false;
 #endif
 
+// Threads of this process that are not the plugin's.
+#if defined(__SANITIZE_THREAD__)
+inline constexpr std::size_t kOwnThreads = 2;
+#else
+inline constexpr std::size_t kOwnThreads = 1;
+#endif
+
 std::set<std::string> open_descriptors();  // "7 -> /etc/passwd"
 std::size_t thread_count();
 // Waits a moment for threads that are about to end; the count then.

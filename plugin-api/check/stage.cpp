@@ -120,7 +120,7 @@ Block Stage::lend_struct(const void* bytes, std::size_t size, Memory memory) con
   return block;
 }
 
-Stage::Lent Stage::lend_job(const Job& job) const {
+Lent Stage::lend_job(const Job& job) const {
   Lent lent;
   wb_job raw{};
   raw.attempt = 1;
@@ -254,7 +254,7 @@ bool Stage::any_open() const {
 }
 
 bool Stage::wait_for_other_threads() {
-  if (thread_count() < 2) return false;
+  if (thread_count() <= kOwnThreads) return false;
   std::unique_lock lock(mutex_);
   const auto ended = [&] {
     return static_cast<std::size_t>(

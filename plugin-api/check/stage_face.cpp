@@ -83,7 +83,7 @@ std::int32_t StageFace::sign(const wb_host*, wb_str name, const wb_str* parts, s
 }
 
 void StageFace::failure(void* user, const wb_failure* failure) {
-  const auto& question = *static_cast<const Stage::Question*>(user);
+  const auto& question = *static_cast<const Question*>(user);
   question.stage->report_failure(question.call, failure);
 }
 

@@ -13,7 +13,7 @@ struct StageFace {
   static const void* http();
   static const void* smtp();
 
-  static void failure(void* user, const wb_failure* failure);  // user: Stage::Question
+  static void failure(void* user, const wb_failure* failure);  // user: Question
   static void next_page(void* user, wb_str page);
   static void take_refusal(void* user, wb_str path, wb_str message);  // user: std::vector<std::string>
 

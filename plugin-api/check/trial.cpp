@@ -22,6 +22,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
+#include <thread>
 
 #include "measures.h"
 
@@ -111,6 +112,7 @@ class Watched {
     dup2(last_words_, STDERR_FILENO);
     limit(RLIMIT_CORE, 0);
     if (!kSanitized) limit(RLIMIT_AS, address_space() + kMostMemory);
+    if (kOwnThreads > 1) std::thread([] {}).join();  // brings the sanitizer's own thread before anything is counted
     Findings findings(pipe, doing_);
     trial_.body(findings);
     findings.done();

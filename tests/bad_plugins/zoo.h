@@ -14,6 +14,7 @@ enum class Live {
   delivers,        // its fault does not show there, or not that day
   goes_on,         // one or the other, by what the host asks of it
   no_target,       // its targets are refused, or may be: it has none in that test
+  kills_at_start,  // as below, and so early that a host with it in its folder never starts
   kills            // it takes the process down: only the check protects a host
 };
 
@@ -31,6 +32,8 @@ inline std::string words_for(Live live) {
       return "delivers, or loses its own attempts";
     case Live::no_target:
       return "loads; its targets are refused with the registry";
+    case Live::kills_at_start:
+      return "ends the process before it has started: only the check protects a host";
     case Live::kills:
       break;
   }
@@ -179,7 +182,7 @@ inline const std::vector<Creature> kZoo{
     {"reports_late", "reports a failure after the end of its call", {"failures"}, "after the end of its call", Live::delivers},
     {"hangs_in_send", "never comes back from send", kSending, "still running after", Live::loses_attempts},
     {"exits_in_send", "ends the process in send, as if all were well", kSending, "ended the process with exit(0)", Live::kills},
-    {"exits_in_create", "ends the process in create", kMaking, "ended the process with exit(3)", Live::kills},
+    {"exits_in_create", "ends the process in create", kMaking, "ended the process with exit(3)", Live::kills_at_start},
     {"reads_null", "reads where nothing is", kSending, "killed by SIGSEGV: Segmentation fault", Live::kills},
 };
 

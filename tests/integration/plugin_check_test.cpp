@@ -66,13 +66,16 @@ class EachCreature : public ::testing::TestWithParam<Creature> {};
 // One fault, and exactly the checks that are about it: if one of them were taken away, this would tell.
 TEST_P(EachCreature, IsCaughtByItsChecksAndByNoOther) {
   const auto& creature = GetParam();
-  if (kSanitized && creature.name == "leaks") GTEST_SKIP() << "memory is not counted in a build with sanitizers";
+  if (kSanitized && (creature.name == "leaks" || creature.name == "validator_reads_file"))
+    GTEST_SKIP() << "in a build with sanitizers neither memory nor system calls are the plugin's alone";
   std::vector<std::string> more{"--time-limit", creature.name == "hangs_in_send" ? "0.5" : kSanitized ? "60" : "20"};
   const SamplesFile samples("{\"never_accepts\": {\"answers\": {\"accepted\": {\"status\": 200}}}}");
   if (creature.name == "never_accepts") more.insert(more.end(), {"--samples", samples.path.string()});
   const auto report = check_as_json(zoo_plugin(creature.name), more);
   EXPECT_FALSE(report.at("good"));
-  EXPECT_EQ(with_result(report, "failed"), Names(creature.caught_by.begin(), creature.caught_by.end())) << report.dump(1);
+  Names expected(creature.caught_by.begin(), creature.caught_by.end());
+  if (kSanitized) expected.erase("leaks");
+  EXPECT_EQ(with_result(report, "failed"), expected) << report.dump(1);
   for (const auto& one : report.at("checks"))
     if (one.at("result") == "failed") {
       EXPECT_FALSE(one.at("found").empty());

@@ -13,7 +13,8 @@ target_link_libraries(waybill_test_support PUBLIC waybill_core nlohmann_json::nl
 function(waybill_suite kind name source timeout)
   add_executable(${kind}_${name} ${source})
   target_link_libraries(${kind}_${name} PRIVATE waybill_test_support waybill_settings OpenSSL::Crypto GTest::gtest_main)
-  target_compile_definitions(${kind}_${name} PRIVATE WAYBILL_BAD_PLUGINS="${CMAKE_BINARY_DIR}/tests/bad_plugins")
+  target_compile_definitions(${kind}_${name} PRIVATE WAYBILL_BAD_PLUGINS="${CMAKE_BINARY_DIR}/tests/bad_plugins"
+    WAYBILL_SOURCE_FOLDER="${CMAKE_SOURCE_DIR}")
   add_dependencies(${kind}_${name} waybill)
   foreach(needed IN ITEMS sms push webhook letter line parcel waybill_bad_plugins)
     if(TARGET ${needed})

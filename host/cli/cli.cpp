@@ -53,6 +53,23 @@ int run_command_line(int argc, char** argv) {
   scaffold->add_option("name", name, "Its action type: [a-z][a-z0-9_]*")->required();
   scaffold->add_option("--dir", folder, "Where its folder goes")->capture_default_str();
 
+  PluginCheckOptions checked;
+  CLI::App* conformance = command(
+      plugin, "check", "Check whether a plugin keeps the rules of waybill/plugin.h; each check runs in a process of its own",
+      [&] {
+        checked.json = options.json;
+        return check_plugin_file(checked);
+      },
+      true);
+  conformance->add_option("file", checked.file, "The plugin, a .so file");
+  conformance->add_option("--samples", checked.samples,
+                          "JSON file with settings, destination and payload that the plugin accepts");
+  conformance->add_option("--only", checked.only, "Only the check of this name; may be given several times");
+  conformance->add_option("--time-limit", checked.time_limit, "Seconds that each check may take")
+      ->check(CLI::Range(0.1, 3600.0))
+      ->capture_default_str();
+  conformance->add_flag("--list", checked.list, "List the checks and their rules");
+
   CLI::App* provider = app.add_subcommand("provider", "Questions to a destination, asked through its plugin")
                            ->require_subcommand(1)
                            ->fallthrough();
@@ -70,7 +87,6 @@ int run_command_line(int argc, char** argv) {
       [&] { return list_failures(options, name, since); }, true);
   failures->add_option("target", name, "The target's name")->required();
   failures->add_option("--since", since, "How far back, as in 24h")->capture_default_str();
-
   CLI::App* token = app.add_subcommand("token", "API tokens")->require_subcommand(1)->fallthrough();
   CLI::App* creation = command(
       token, "create", "Make a token and print it, this once", [&] { return create_token(options, org, name, role); }, true);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "cli/installation.h"
 
@@ -18,5 +19,15 @@ int reload(const GlobalOptions& options);
 int probe_target(const GlobalOptions& options, const std::string& target);
 int ask_status(const GlobalOptions& options, const std::string& org, const std::string& intent_id);
 int list_failures(const GlobalOptions& options, const std::string& target, const std::string& since);
+
+struct PluginCheckOptions {
+  std::string file;
+  std::string samples;            // "" for none
+  std::vector<std::string> only;  // names of checks; empty for all
+  double time_limit = 10;         // seconds, of each check
+  bool list = false;              // only tell what is checked
+  bool json = false;
+};
+int check_plugin_file(const PluginCheckOptions& options);  // needs no installation
 
 }  // namespace waybill

@@ -1,7 +1,20 @@
-// Checking UTF-8 byte by byte.
+// Checking and cleaning UTF-8 byte by byte.
 #include "core/utf8.h"
 
+#include <algorithm>
+
 namespace waybill {
+namespace {
+
+constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
+
+bool is_control(std::string_view character) {
+  const auto lead = static_cast<unsigned char>(character[0]);
+  if (character.size() == 1) return lead < 0x20 || lead == 0x7F;
+  return character.size() == 2 && lead == 0xC2 && static_cast<unsigned char>(character[1]) < 0xA0;
+}
+
+}  // namespace
 
 std::size_t utf8_character_length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
@@ -26,5 +39,21 @@ bool is_valid_utf8(std::string_view text) {
 }
 
 bool is_clean_utf8(std::string_view text) { return text.find('\0') == std::string_view::npos && is_valid_utf8(text); }
+
+std::string clean_text(std::string_view text, std::size_t most) {
+  std::string out;
+  // Never looks further than what could be kept: the length may be a lie.
+  text = text.substr(0, most + 4);
+  out.reserve(std::min(text.size(), most));
+  while (!text.empty()) {
+    const auto length = utf8_character_length(text);
+    const auto character = text.substr(0, std::max<std::size_t>(length, 1));
+    const auto kept = length == 0 ? kReplacement : is_control(character) ? std::string_view(" ") : character;
+    if (out.size() + kept.size() > most) break;
+    out += kept;
+    text.remove_prefix(character.size());
+  }
+  return out;
+}
 
 }  // namespace waybill

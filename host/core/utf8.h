@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 namespace waybill {
@@ -11,5 +12,8 @@ std::size_t utf8_character_length(std::string_view text);
 bool is_valid_utf8(std::string_view text);
 // The same, and without NUL bytes: what a column of type text can hold.
 bool is_clean_utf8(std::string_view text);
+
+// At most `most` bytes of `text`, cut between characters; broken UTF-8 becomes U+FFFD, control characters become spaces.
+std::string clean_text(std::string_view text, std::size_t most);
 
 }  // namespace waybill

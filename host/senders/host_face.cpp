@@ -51,10 +51,12 @@ const void* HostFace::get_service(const wb_host*, wb_str id) noexcept {
   static constexpr wb_http_service http{&fetch, &abort};
   static constexpr wb_timer_service timer{&monotonic_ms, &unix_seconds, &after, &cancel};
   static constexpr wb_sign_service sign{&hmac_sha256};
+  static constexpr wb_smtp_service mail{&submit, &abort_submission};
   const auto name = view_of(id);
   if (name == WB_HTTP_SERVICE) return &http;
   if (name == WB_TIMER_SERVICE) return &timer;
   if (name == WB_SIGN_SERVICE) return &sign;
+  if (name == WB_SMTP_SERVICE) return &mail;
   return nullptr;
 }
 
@@ -86,6 +88,15 @@ std::uint64_t HostFace::fetch(const wb_host* host, wb_call call, const wb_http_r
 }
 
 void HostFace::abort(const wb_host* host, std::uint64_t fetch) noexcept { sender_of(host).abort_fetch(fetch); }
+
+std::uint64_t HostFace::submit(const wb_host* host, wb_call call, const wb_smtp_message* message, wb_smtp_done done,
+                               void* user) noexcept {
+  return sender_of(host).submit(call, message, done, user);
+}
+
+void HostFace::abort_submission(const wb_host* host, std::uint64_t submission) noexcept {
+  sender_of(host).abort_submission(submission);
+}
 
 std::int64_t HostFace::monotonic_ms(const wb_host* host) noexcept {
   return std::chrono::duration_cast<Millis>(sender_of(host).parts().clock.now().time_since_epoch()).count();

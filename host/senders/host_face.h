@@ -24,6 +24,9 @@ class HostFace {
   static std::uint64_t fetch(const wb_host* host, wb_call call, const wb_http_request* request, wb_http_done done,
                              void* user) noexcept;
   static void abort(const wb_host* host, std::uint64_t fetch) noexcept;
+  static std::uint64_t submit(const wb_host* host, wb_call call, const wb_smtp_message* message, wb_smtp_done done,
+                              void* user) noexcept;
+  static void abort_submission(const wb_host* host, std::uint64_t submission) noexcept;
   static std::int64_t monotonic_ms(const wb_host* host) noexcept;
   static std::int64_t unix_seconds(const wb_host* host) noexcept;
   static std::uint64_t after(const wb_host* host, wb_call call, std::int64_t delay_ms, void (*fire)(void*), void* user) noexcept;

@@ -23,7 +23,10 @@ Outcome plugin_error() {
 }  // namespace
 
 PluginSender::PluginSender(SenderParts parts)
-    : parts_(std::move(parts)), http_(loop_, parts_.clock, parts_.secrets, parts_.http), face_{HostFace::make(), this} {
+    : parts_(std::move(parts)),
+      http_(loop_, parts_.clock, parts_.secrets, parts_.http),
+      mail_(loop_, parts_.clock, parts_.secrets, {.allow = parts_.http.allow}),
+      face_{HostFace::make(), this} {
   loop_.at_turn_end([this] { end_turn(); });
 }
 
@@ -227,8 +230,8 @@ void PluginSender::begin(Queued queued) {
   enter_plugin(id, composes ? Asked::compose : queued.asked, call);
 }
 
-// Calls that have ended, now that the strand is outside the plugin: their fetches are cancelled (the plugin is still told),
-// their timers vanish, their job goes.
+// Calls that have ended, now that the strand is outside the plugin: their fetches and mail are cancelled (the plugin is still
+// told), their timers vanish, their job goes.
 void PluginSender::forget_ended() {
   while (!ended_.empty()) {
     const auto id = ended_.back();
@@ -236,6 +239,7 @@ void PluginSender::forget_ended() {
     auto node = calls_.extract(id);
     if (!node) continue;
     for (const auto fetch : node.mapped().fetches) http_.cancel(fetch);
+    for (const auto submission : node.mapped().submissions) mail_.cancel(submission);
     for (const auto timer : node.mapped().timers) cancel_timer(timer);
     if (asks_) forget_question(id);
   }
@@ -246,7 +250,7 @@ void PluginSender::end_turn() {
   if (std::exchange(completed_, 0) != 0) parts_.completions.flush();
   const std::lock_guard lock(mutex_);
   if (parts_.type.blocking && calls_.empty() && !inbox_.empty()) schedule();
-  if (!closing_ || destroyed_ || !calls_.empty() || !inbox_.empty() || http_.open() != 0) return;
+  if (!closing_ || destroyed_ || !calls_.empty() || !inbox_.empty() || http_.open() != 0 || mail_.open() != 0) return;
   destroyed_ = true;
   loop_.post([this] {
     enter(0, [&] { vt_->destroy(self_); });

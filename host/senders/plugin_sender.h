@@ -1,4 +1,4 @@
-// A plugin's sender with its strand: one thread on which the plugin is entered, with HTTP and timers of its own.
+// A plugin's sender with its strand: one thread on which the plugin is entered, with HTTP, mail and timers of its own.
 #pragma once
 
 #include <waybill/plugin.h>
@@ -21,6 +21,7 @@
 #include "services/event_loop.h"
 #include "services/http_client.h"
 #include "services/secrets.h"
+#include "services/smtp_client.h"
 #include "telemetry/log.h"
 
 namespace waybill {
@@ -61,6 +62,8 @@ class PluginSender final : public Sender {
   std::int32_t complete(wb_call call, const wb_outcome* said);
   std::uint64_t fetch(wb_call call, const wb_http_request* request, wb_http_done done, void* user);
   void abort_fetch(std::uint64_t fetch);
+  std::uint64_t submit(wb_call call, const wb_smtp_message* message, wb_smtp_done done, void* user);
+  void abort_submission(std::uint64_t submission);
   std::uint64_t start_timer(wb_call call, std::int64_t delay_ms, void (*fire)(void*), void* user);
   void cancel_timer(std::uint64_t timer);
   void misbehaved(std::string_view how, std::uint64_t call, std::string_view detail = {});
@@ -79,6 +82,7 @@ class PluginSender final : public Sender {
     Clock::Monotonic deadline;
     std::shared_ptr<FailurePage> page;
     std::vector<std::uint64_t> fetches;
+    std::vector<std::uint64_t> submissions;
     std::vector<std::uint64_t> timers;
     bool ended = false;
   };
@@ -133,12 +137,15 @@ class PluginSender final : public Sender {
   void left(std::uint64_t call, bool threw);
   void forget_ended();
   void fire(std::uint64_t timer);
+  Clock::Monotonic deadline_of_services(const Call& call) const;
   void deliver(std::uint64_t call, std::uint64_t fetch, HttpResponse response, wb_http_done done, void* user);
+  void deliver_mail(std::uint64_t call, std::uint64_t submission, const SmtpReply& reply, wb_smtp_done done, void* user);
   void end_turn();
 
   const SenderParts parts_;
   EventLoop loop_;
   HttpClient http_;
+  SmtpClient mail_;
   Face face_;
   wb_sender* self_ = nullptr;
   const wb_sender_vt* vt_ = nullptr;

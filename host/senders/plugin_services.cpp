@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/utf8.h"
+#include "senders/plugin_reach.h"
 #include "senders/plugin_sender.h"
 #include "senders/plugin_text.h"
 
@@ -15,17 +16,6 @@ static_assert(static_cast<int>(NetError::refused) == WB_NET_REFUSED && static_ca
               static_cast<int>(NetError::connect) == WB_NET_CONNECT && static_cast<int>(NetError::tls) == WB_NET_TLS &&
               static_cast<int>(NetError::timeout) == WB_NET_TIMEOUT && static_cast<int>(NetError::broken) == WB_NET_BROKEN &&
               static_cast<int>(NetError::cancelled) == WB_NET_CANCELLED);
-
-wb_reach reach_of(Reach reach) {
-  switch (reach) {
-    case Reach::not_sent:
-      return WB_NOT_SENT;
-    case Reach::answered:
-      return WB_ANSWERED;
-    default:
-      return WB_MAYBE_SENT;
-  }
-}
 
 // What the client refuses.
 HttpRequest unusable() {
@@ -59,6 +49,12 @@ HttpRequest request_of(const wb_http_request* asked) {
 
 }  // namespace
 
+// A little before the call's own end, so that the plugin hears of a timeout before the host cancels the call.
+Clock::Monotonic PluginSender::deadline_of_services(const Call& call) const {
+  const auto left = call.deadline - parts_.clock.now();
+  return call.deadline - std::clamp<Clock::Monotonic::duration>(left / 20, Millis{0}, Millis{100});
+}
+
 std::uint64_t PluginSender::fetch(wb_call id, const wb_http_request* asked, wb_http_done done, void* user) try {
   if (!on_strand() || done == nullptr) {
     misbehaved(done == nullptr ? "fetch_without_done" : "fetch_off_strand", id.id);
@@ -74,9 +70,7 @@ std::uint64_t PluginSender::fetch(wb_call id, const wb_http_request* asked, wb_h
   }
   auto& call = found->second;
   auto request = request_of(asked);
-  // A little before the call's own end, so that the plugin hears of a timeout before the host cancels the call.
-  const auto left = call.deadline - parts_.clock.now();
-  request.deadline = call.deadline - std::clamp<Clock::Monotonic::duration>(left / 20, Millis{0}, Millis{100});
+  request.deadline = deadline_of_services(call);
   const auto fetch =
       http_.fetch(std::move(request), [this, done, user, call_id = id.id](std::uint64_t self, HttpResponse response) {
         deliver(call_id, self, std::move(response), done, user);

@@ -1,15 +1,12 @@
-// Asynchronous HTTP for plugins: curl's multi interface driven by an event loop.
+// Asynchronous HTTP for plugins: who may begin, who is carried out, who is told.
 #include "services/http_client.h"
 
-#include <curl/curl.h>
-#include <sys/epoll.h>
-
 #include <deque>
-#include <new>
-#include <stdexcept>
 #include <unordered_map>
 #include <vector>
 
+#include "services/curl_easy.h"
+#include "services/curl_multi.h"
 #include "services/http_transfer.h"
 
 namespace waybill {
@@ -17,11 +14,6 @@ namespace {
 
 constexpr std::size_t kPooledTransfers = 4096;
 constexpr std::size_t kRememberedHosts = 4096;
-
-void start_curl() {
-  static const CURLcode started = curl_global_init(CURL_GLOBAL_DEFAULT);
-  if (started != CURLE_OK) throw std::runtime_error("libcurl cannot start");
-}
 
 }  // namespace
 
@@ -43,75 +35,20 @@ struct HttpClient::Engine {
   };
 
   Engine(EventLoop& event_loop, const Clock& time, std::shared_ptr<const Secrets> names, HttpClientSettings limits)
-      : loop(event_loop), clock(time), secrets(std::move(names)), settings(std::move(limits)) {
-    start_curl();
-    multi = curl_multi_init();
-    if (multi == nullptr) throw std::bad_alloc();
-    curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, &on_socket);
-    curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, this);
-    curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, &on_timer);
-    curl_multi_setopt(multi, CURLMOPT_TIMERDATA, this);
-    curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, static_cast<long>(settings.kept_connections));
-    curl_multi_setopt(multi, CURLMOPT_PIPELINING, static_cast<long>(CURLPIPE_NOTHING));
-  }
+      : loop(event_loop),
+        clock(time),
+        secrets(std::move(names)),
+        settings(std::move(limits)),
+        multi(loop, settings.kept_connections, [this](void* easy, int code) {
+          multi.remove(easy);
+          ended(static_cast<HttpTransfer*>(CurlEasy::owner_of(easy))->id, code);
+        }) {}
 
   ~Engine() {
-    loop.cancel(timer);
     loop.cancel(given_up_timer);
     for (auto& [id, open] : requests) {
       loop.cancel(open.queue_timer);
-      if (open.running) curl_multi_remove_handle(multi, open.transfer->easy());
-    }
-    requests.clear();
-    pool.clear();
-    curl_multi_cleanup(multi);
-  }
-
-  static int on_socket(CURL*, curl_socket_t fd, int what, void* self, void*) {
-    auto& engine = *static_cast<Engine*>(self);
-    try {
-      if (what == CURL_POLL_REMOVE) {
-        engine.loop.unwatch(fd);
-        return 0;
-      }
-      const std::uint32_t events = (what & CURL_POLL_IN ? EPOLLIN : 0u) | (what & CURL_POLL_OUT ? EPOLLOUT : 0u);
-      engine.loop.watch(fd, events, [&engine, fd](std::uint32_t seen) {
-        const int flags = (seen & (EPOLLIN | EPOLLHUP) ? CURL_CSELECT_IN : 0) | (seen & EPOLLOUT ? CURL_CSELECT_OUT : 0) |
-                          (seen & EPOLLERR ? CURL_CSELECT_ERR : 0);
-        engine.act(fd, flags);
-      });
-      return 0;
-    } catch (...) {
-      return -1;
-    }
-  }
-
-  static int on_timer(CURLM*, long millis, void* self) {
-    auto& engine = *static_cast<Engine*>(self);
-    engine.loop.cancel(std::exchange(engine.timer, 0));
-    if (millis < 0) return 0;
-    try {
-      engine.timer = engine.loop.after(Millis(millis), [&engine] {
-        engine.timer = 0;
-        engine.act(CURL_SOCKET_TIMEOUT, 0);
-      });
-      return 0;
-    } catch (...) {
-      return -1;
-    }
-  }
-
-  void act(curl_socket_t fd, int flags) {
-    int running = 0;
-    curl_multi_socket_action(multi, fd, flags, &running);
-    int left = 0;
-    while (const CURLMsg* message = curl_multi_info_read(multi, &left)) {
-      if (message->msg != CURLMSG_DONE) continue;
-      const int code = message->data.result;
-      char* transfer = nullptr;
-      curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &transfer);
-      curl_multi_remove_handle(multi, message->easy_handle);
-      ended(reinterpret_cast<HttpTransfer*>(transfer)->id, code);
+      if (open.running) multi.remove(open.transfer->easy());
     }
   }
 
@@ -141,8 +78,7 @@ struct HttpClient::Engine {
     const auto left = std::chrono::ceil<Millis>(request.deadline - clock.now());
     if (left <= Millis::zero()) return give_up(id, open, NetError::timeout, "no time was left to begin");
     open.transfer->limit_time(request.timeout > Millis::zero() ? std::min(request.timeout, left) : left);
-    if (curl_multi_add_handle(multi, open.transfer->easy()) != CURLM_OK)
-      return give_up(id, open, NetError::refused, "the request could not begin");
+    if (!multi.add(open.transfer->easy())) return give_up(id, open, NetError::refused, "the request could not begin");
     ++open.host->open;
     open.running = true;
   }
@@ -155,7 +91,7 @@ struct HttpClient::Engine {
     loop.cancel(std::exchange(open.queue_timer, 0));
     if (open.running) {
       response.reach = open.transfer->reach();
-      curl_multi_remove_handle(multi, open.transfer->easy());
+      multi.remove(open.transfer->easy());
     }
     recycle(std::move(open.transfer));
     given_up.push_back({id, std::move(response)});
@@ -187,8 +123,7 @@ struct HttpClient::Engine {
   const Clock& clock;
   std::shared_ptr<const Secrets> secrets;
   HttpClientSettings settings;
-  CURLM* multi = nullptr;
-  EventLoop::TimerId timer = 0;
+  CurlMulti multi;
   EventLoop::TimerId given_up_timer = 0;
   std::uint64_t last_id = 0;
   std::unordered_map<std::uint64_t, Open> requests;

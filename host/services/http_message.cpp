@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <memory>
 
 namespace waybill {
 namespace {
@@ -19,14 +18,6 @@ constexpr Millis kLongestRest{24LL * 3600 * 1000};
 constexpr std::array<std::string_view, 11> kHostOnly{
     "host",    "content-length", "transfer-encoding", "connection",         "keep-alive", "te", "trailer",
     "upgrade", "expect",         "proxy-connection",  "proxy-authorization"};
-
-struct FreeUrl {
-  void operator()(CURLU* url) const { curl_url_cleanup(url); }
-};
-
-struct FreePart {
-  void operator()(char* part) const { curl_free(part); }
-};
 
 bool is_token_char(char c) {
   constexpr std::string_view others = "!#$%&'*+-.^_`|~";
@@ -47,32 +38,14 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-std::string part(CURLU* url, CURLUPart which, unsigned flags = 0) {
-  char* found = nullptr;
-  if (curl_url_get(url, which, &found, flags) != CURLUE_OK) return {};
-  const std::unique_ptr<char, FreePart> owner(found);
-  return found;
-}
-
 tl::unexpected<Error> refuse(std::string why) { return fail(Error::Kind::invalid, std::move(why)); }
 
 }  // namespace
 
 Result<std::string> endpoint_of(std::string_view url) {
-  if (url.size() > kMostUrlBytes) return refuse("the URL is longer than 8 KiB");
-  const auto bad = [](char c) { return static_cast<unsigned char>(c) <= 0x20 || c == 0x7f; };
-  if (std::any_of(url.begin(), url.end(), bad)) return refuse("the URL contains a space or a control character");
-  if (url.find("://") == std::string_view::npos) return refuse("the URL does not begin with http:// or https://");
-  const std::unique_ptr<CURLU, FreeUrl> parsed(curl_url());  // curl's own parser: what is checked is what is called
-  if (!parsed || curl_url_set(parsed.get(), CURLUPART_URL, std::string(url).c_str(), CURLU_NON_SUPPORT_SCHEME) != CURLUE_OK)
-    return refuse("the URL is malformed");
-  const auto scheme = part(parsed.get(), CURLUPART_SCHEME);
-  if (scheme != "http" && scheme != "https") return refuse("the URL is neither http nor https");
-  const auto host = part(parsed.get(), CURLUPART_HOST);
-  if (host.empty()) return refuse("the URL has no host");
-  if (!part(parsed.get(), CURLUPART_USER).empty() || !part(parsed.get(), CURLUPART_PASSWORD).empty())
-    return refuse("the URL contains a user or a password");
-  return lower(host) + ":" + part(parsed.get(), CURLUPART_PORT, CURLU_DEFAULT_PORT);
+  auto endpoint = parse_endpoint(url, {"http", "https"});
+  if (!endpoint) return tl::unexpected(std::move(endpoint.error()));
+  return std::move(endpoint->authority);
 }
 
 std::optional<std::string> fault_in_method(std::string_view method) {

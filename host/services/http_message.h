@@ -12,11 +12,11 @@
 #include "core/error.h"
 #include "core/outcome.h"
 #include "core/time.h"
+#include "services/endpoint.h"
+#include "services/net_error.h"
 #include "services/secrets.h"
 
 namespace waybill {
-
-enum class NetError : std::int32_t { ok, refused, resolve, connect, tls, timeout, broken, cancelled };  // numbers as in plugin.h
 
 using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
 
@@ -44,7 +44,6 @@ struct HttpResponse {
 inline constexpr std::size_t kDefaultResponseBytes = 4096;
 inline constexpr std::size_t kMostResponseBytes = 16 << 20;
 inline constexpr std::size_t kMostResponseHeaderBytes = 32 << 10;
-inline constexpr std::size_t kMostUrlBytes = 8 << 10;
 
 // The host and port that a good URL names, for limits and messages ("example.org:443"); else why it is refused.
 Result<std::string> endpoint_of(std::string_view url);

@@ -4,20 +4,11 @@
 #include <curl/curl.h>
 
 #include <algorithm>
-#include <new>
 
 namespace waybill {
 namespace {
 
 constexpr std::size_t kKeptCapacity = 64 << 10;
-
-std::string one_line(std::string_view text) {
-  std::string out(text.substr(0, 200));
-  for (auto& c : out)
-    if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) >= 0x7f) c = ' ';
-  while (out.ends_with(' ')) out.pop_back();
-  return out;
-}
 
 }  // namespace
 
@@ -51,42 +42,18 @@ struct HttpTransfer::Callbacks {
     transfer.issued_ = true;
     return CURL_PREREQFUNC_OK;
   }
-
-  static curl_socket_t open_socket(void* self, curlsocktype, curl_sockaddr* address) {
-    auto& transfer = *static_cast<HttpTransfer*>(self);
-    try {
-      if (transfer.allow_ && !transfer.allow_(address->addr)) {
-        transfer.address_refused_ = true;
-        return CURL_SOCKET_BAD;
-      }
-    } catch (...) {
-      return CURL_SOCKET_BAD;
-    }
-    return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
-  }
 };
 
-HttpTransfer::HttpTransfer(const AddressGuard& allow, const std::string& user_agent)
-    : easy_(curl_easy_init()), allow_(allow), error_text_(CURL_ERROR_SIZE) {
-  if (easy_ == nullptr) throw std::bad_alloc();
+HttpTransfer::HttpTransfer(const AddressGuard& allow, const std::string& user_agent) : easy_(allow, this, "http,https") {
   set_constant_options(user_agent);
 }
 
-HttpTransfer::~HttpTransfer() { curl_easy_cleanup(easy_); }
+HttpTransfer::~HttpTransfer() = default;
 
 void HttpTransfer::set_constant_options(const std::string& user_agent) {
-  const auto set = [this](CURLoption option, auto value) { curl_easy_setopt(easy_, option, value); };
-  set(CURLOPT_PRIVATE, this);
-  set(CURLOPT_ERRORBUFFER, error_text_.data());
-  set(CURLOPT_NOSIGNAL, 1L);
-  set(CURLOPT_QUICK_EXIT, 1L);  // giving up a request must not wait for the resolver's thread
+  const auto set = [this](CURLoption option, auto value) { curl_easy_setopt(easy(), option, value); };
   set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
-  set(CURLOPT_PROTOCOLS_STR, "http,https");
   set(CURLOPT_FOLLOWLOCATION, 0L);
-  set(CURLOPT_PROXY, "");  // also shuts out the environment's
-  set(CURLOPT_NETRC, static_cast<long>(CURL_NETRC_IGNORED));
-  set(CURLOPT_SSL_VERIFYPEER, 1L);
-  set(CURLOPT_SSL_VERIFYHOST, 2L);
   set(CURLOPT_USERAGENT, user_agent.c_str());
   set(CURLOPT_BUFFERSIZE, 4096L);  // times thousands of open requests
   set(CURLOPT_MAXAGE_CONN, 30L);   // an older idle connection is likely to be closed by the other side just now
@@ -97,8 +64,6 @@ void HttpTransfer::set_constant_options(const std::string& user_agent) {
   set(CURLOPT_HEADERDATA, this);
   set(CURLOPT_PREREQFUNCTION, &Callbacks::before_request);
   set(CURLOPT_PREREQDATA, this);
-  set(CURLOPT_OPENSOCKETFUNCTION, &Callbacks::open_socket);
-  set(CURLOPT_OPENSOCKETDATA, this);
 }
 
 Result<void> HttpTransfer::prepare(HttpRequest request, const Secrets& secrets) {
@@ -124,7 +89,7 @@ Result<void> HttpTransfer::prepare(HttpRequest request, const Secrets& secrets) 
   for (std::size_t i = 0; i < header_lines_.size(); ++i)
     header_list_[i] = {header_lines_[i].data(), i + 1 < header_lines_.size() ? &header_list_[i + 1] : nullptr};
 
-  const auto set = [this](CURLoption option, auto value) { curl_easy_setopt(easy_, option, value); };
+  const auto set = [this](CURLoption option, auto value) { curl_easy_setopt(easy(), option, value); };
   set(CURLOPT_URL, request_.url.c_str());
   set(CURLOPT_HTTPHEADER, header_list_.data());
   const auto& method = request_.method;
@@ -143,8 +108,8 @@ Result<void> HttpTransfer::prepare(HttpRequest request, const Secrets& secrets) 
 
 void HttpTransfer::limit_time(Millis timeout) {
   const auto millis = static_cast<long>(std::clamp<Millis::rep>(timeout.count(), 1, 24LL * 3600 * 1000));
-  curl_easy_setopt(easy_, CURLOPT_TIMEOUT_MS, millis);
-  curl_easy_setopt(easy_, CURLOPT_CONNECTTIMEOUT_MS, millis);
+  curl_easy_setopt(easy(), CURLOPT_TIMEOUT_MS, millis);
+  curl_easy_setopt(easy(), CURLOPT_CONNECTTIMEOUT_MS, millis);
 }
 
 bool HttpTransfer::take_header(std::string_view line) {
@@ -171,40 +136,15 @@ bool HttpTransfer::take_header(std::string_view line) {
 }
 
 NetError HttpTransfer::classify(int code) const {
-  if (address_refused_ && !issued_) return NetError::refused;
-  switch (code) {
-    case CURLE_OK:
-      return NetError::ok;
-    case CURLE_WRITE_ERROR:
-      return response_.truncated ? NetError::ok : NetError::broken;
-    case CURLE_COULDNT_RESOLVE_HOST:
-      return NetError::resolve;
-    case CURLE_COULDNT_CONNECT:
-      return NetError::connect;
-    case CURLE_OPERATION_TIMEDOUT:
-      return NetError::timeout;
-    case CURLE_SSL_CONNECT_ERROR:
-    case CURLE_SSL_CERTPROBLEM:
-    case CURLE_SSL_CIPHER:
-    case CURLE_PEER_FAILED_VERIFICATION:
-    case CURLE_SSL_CACERT_BADFILE:
-    case CURLE_SSL_ISSUER_ERROR:
-    case CURLE_SSL_INVALIDCERTSTATUS:
-    case CURLE_SSL_PINNEDPUBKEYNOTMATCH:
-    case CURLE_USE_SSL_FAILED:
-      return issued_ ? NetError::broken : NetError::tls;
-    case CURLE_URL_MALFORMAT:
-      return NetError::refused;
-    case CURLE_UNSUPPORTED_PROTOCOL:
-      return issued_ ? NetError::broken : NetError::refused;
-    default:
-      return issued_ ? NetError::broken : NetError::connect;
-  }
+  if (easy_.address_refused() && !issued_) return NetError::refused;
+  if (code == CURLE_OK || (code == CURLE_WRITE_ERROR && response_.truncated)) return NetError::ok;
+  if (issued_) return error_of(code, NetError::broken, NetError::broken);
+  return code == CURLE_UNSUPPORTED_PROTOCOL ? NetError::refused : error_of(code, NetError::tls, NetError::connect);
 }
 
 std::int32_t HttpTransfer::status() const {
   long status = 0;
-  if (issued_) curl_easy_getinfo(easy_, CURLINFO_RESPONSE_CODE, &status);  // before that, it is the last request's
+  if (issued_) curl_easy_getinfo(easy(), CURLINFO_RESPONSE_CODE, &status);  // before that, it is the last request's
   return status >= 200 ? static_cast<std::int32_t>(status) : 0;
 }
 
@@ -219,12 +159,10 @@ HttpResponse HttpTransfer::finish(int code, std::int64_t unix_now) {
   response.status = status();
   response.reach = reach();
   if (response.error != NetError::ok) {
-    std::string_view text = error_text_.data();
-    if (address_refused_) text = "the address is not allowed";
+    auto text = easy_.failure(code);
     if (headers_too_long_) text = "the answer's headers are longer than 32 KiB";
     if (code == CURLE_ABORTED_BY_CALLBACK) text = "the connection was closed before an answer came";
-    if (text.empty()) text = curl_easy_strerror(static_cast<CURLcode>(code));
-    response.error_text = one_line(endpoint_ + ": " + std::string(text));
+    response.error_text = endpoint_ + ": " + text;
   }
   for (const auto& [name, value] : response.headers)
     if (name == "retry-after") response.retry_after = parse_retry_after(value, unix_now);
@@ -232,16 +170,16 @@ HttpResponse HttpTransfer::finish(int code, std::int64_t unix_now) {
 }
 
 void HttpTransfer::clear() {
-  curl_easy_setopt(easy_, CURLOPT_HTTPHEADER, nullptr);
-  curl_easy_setopt(easy_, CURLOPT_POSTFIELDS, nullptr);
+  curl_easy_setopt(easy(), CURLOPT_HTTPHEADER, nullptr);
+  curl_easy_setopt(easy(), CURLOPT_POSTFIELDS, nullptr);
   request_ = {};
   endpoint_.clear();
   header_lines_.clear();
   header_list_.clear();
   response_ = {};
   header_bytes_ = 0;
-  issued_ = address_refused_ = headers_too_long_ = false;
-  error_text_.front() = '\0';
+  issued_ = headers_too_long_ = false;
+  easy_.forget();
   if (response_.body.capacity() > kKeptCapacity) response_.body.shrink_to_fit();
 }
 

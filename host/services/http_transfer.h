@@ -1,13 +1,11 @@
 // One HTTP request being carried out: an easy handle of curl, used again and again, and what it has received so far.
 #pragma once
 
-#include <sys/socket.h>
-
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
+#include "services/curl_easy.h"
 #include "services/http_message.h"
 
 struct curl_slist;
@@ -17,12 +15,8 @@ namespace waybill {
 // Belongs to the thread of its event loop.
 class HttpTransfer {
  public:
-  using AddressGuard = std::function<bool(const sockaddr&)>;
-
   HttpTransfer(const AddressGuard& allow, const std::string& user_agent);
   ~HttpTransfer();
-  HttpTransfer(const HttpTransfer&) = delete;
-  HttpTransfer& operator=(const HttpTransfer&) = delete;
 
   // Takes the request over, or says why it must not be sent. The endpoint is known afterwards.
   Result<void> prepare(HttpRequest request, const Secrets& secrets);
@@ -33,7 +27,7 @@ class HttpTransfer {
 
   std::uint64_t id = 0;  // the client's number for the request in hand
 
-  void* easy() const { return easy_; }
+  void* easy() const { return easy_.get(); }
   const HttpRequest& request() const { return request_; }
   const std::string& endpoint() const { return endpoint_; }
   // How far it has got, also for one that is given up.
@@ -46,8 +40,7 @@ class HttpTransfer {
   bool take_header(std::string_view line);
   NetError classify(int code) const;
 
-  void* easy_;
-  const AddressGuard& allow_;
+  CurlEasy easy_;
   HttpRequest request_;
   std::string endpoint_;
   std::vector<std::string> header_lines_;
@@ -55,9 +48,7 @@ class HttpTransfer {
   HttpResponse response_;
   std::size_t header_bytes_ = 0;
   bool issued_ = false;  // a connection was ready and the request was about to be written to it
-  bool address_refused_ = false;
   bool headers_too_long_ = false;
-  std::vector<char> error_text_;
 };
 
 }  // namespace waybill

@@ -27,7 +27,8 @@ void answered(void* user, const wb_http_response* response) {
   made.code = response->status != 0 ? response->status : response->error;
   made.detail = response->error_text;
   made.retry_after_ms = response->retry_after_ms;
-  made.result = response->body;
+  if (kit::view(response->body).substr(0, 6) == R"({"id":)" && kit::view(response->body).size() == 8)
+    made.result = response->body;
   open->poster->open.erase(open->call.id);
   open->poster->host->complete(open->poster->host, open->call, &made);
   delete open;

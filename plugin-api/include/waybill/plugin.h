@@ -317,26 +317,27 @@ typedef struct wb_smtp_message {
   size_t size;
   uint32_t timeout_ms; /* 0: until the call's deadline; never longer than that */
   wb_tls tls;
-  wb_str relay;             /* "smtp://host[:port]" (25) or "smtps://host[:port]" (465, TLS from the first byte) */
-  wb_str user;              /* AUTH with this name; empty: none */
+  wb_str relay;             /* "smtp://host[:port]" (25) or "smtps://host[:port]" (465, TLS from the first byte, checked) */
+  wb_str user;              /* AUTH (PLAIN or LOGIN) with this name; empty: none */
   wb_str password;          /* with user: the NAME of the host's secret, never the password itself */
-  wb_str from;              /* envelope sender "a@b"; empty: the null reverse-path */
-  const wb_str* recipients; /* envelope recipients "a@b", at least one */
+  wb_str from;              /* envelope sender "a@b", at most 320 bytes; empty: the null reverse-path */
+  const wb_str* recipients; /* envelope recipients "a@b", 1 to 1,000 */
   size_t recipient_count;
-  wb_str data; /* RFC 5322 message with CRLF line ends; the host stuffs dots and adds the end */
+  wb_str data; /* RFC 5322 message, at most 64 MiB, no CR or LF but in CRLF; the host stuffs dots and adds the end */
 } wb_smtp_message;
 
 typedef int32_t wb_smtp_stage; /* what a reply answered */
 enum {
-  WB_SMTP_NONE = 0,    /* no reply came */
+  WB_SMTP_NONE = 0,    /* no reply decided */
   WB_SMTP_CONNECT = 1, /* greeting, EHLO, STARTTLS */
-  WB_SMTP_AUTH = 2,
+  WB_SMTP_AUTH = 2,    /* with WB_NET_BROKEN and code 0: the relay offers no login that the host knows, and got no message */
   WB_SMTP_MAIL = 3,
   WB_SMTP_RCPT = 4,
   WB_SMTP_DATA = 5 /* DATA itself, or the end of the message: then it is the relay's last word */
 };
 
-/* What became of one recipient: the answer to its RCPT TO. */
+/* What became of one recipient: the answer to its RCPT TO. An address with bytes outside ASCII is not asked for at a relay
+ * without SMTPUTF8: it is answered for with 553 and "5.6.7 ...". */
 typedef struct wb_smtp_recipient {
   int32_t code;      /* 250, 550, ...; 0: not asked */
   uint32_t reserved; /* 0 */
@@ -348,11 +349,12 @@ typedef struct wb_smtp_recipient {
 typedef struct wb_smtp_reply {
   size_t size;
   wb_net_error error;                  /* WB_NET_OK: the conversation ended in order, well or with a refusal */
-  wb_reach reach;                      /* WB_MAYBE_SENT only when the message's end was sent and no answer came */
+  wb_reach reach;                      /* WB_ANSWERED: a reply decided; a refusal (not 2xx) says that nothing was taken.
+                                        * WB_MAYBE_SENT only when all of the message's end was sent and no usable answer came */
   wb_smtp_stage stage;                 /* of the reply that decided */
   int32_t code;                        /* that reply's code, 0 if none came */
   wb_str text;                         /* that reply's text, one line, as in wb_smtp_recipient */
-  const wb_smtp_recipient* recipients; /* in the order of the message's recipients */
+  const wb_smtp_recipient* recipients; /* in the order of the message's recipients; may be none with WB_NET_REFUSED */
   size_t recipient_count;
   wb_str error_text; /* one line for people, without secrets */
 } wb_smtp_reply;

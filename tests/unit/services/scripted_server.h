@@ -22,6 +22,7 @@ class Connection {
  public:
   Connection(int fd, int number) : fd_(fd), number_(number) {}
   int number() const { return number_; }  // 0 for the first that the server accepted
+  int fd() const { return fd_; }          // for a script that speaks another protocol
 
   // One request with its body; "" when the other side has closed, or the server is going away.
   std::string receive() {

@@ -1,0 +1,21 @@
+// How far a request got, in the words of plugin.h.
+#pragma once
+
+#include <waybill/plugin.h>
+
+#include "core/outcome.h"
+
+namespace waybill {
+
+constexpr wb_reach reach_of(Reach reach) {
+  switch (reach) {
+    case Reach::not_sent:
+      return WB_NOT_SENT;
+    case Reach::answered:
+      return WB_ANSWERED;
+    default:
+      return WB_MAYBE_SENT;
+  }
+}
+
+}  // namespace waybill

@@ -1,0 +1,36 @@
+// curl's multi interface, driven by an event loop: its sockets are watched, its timer is set, its ends are told.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+#include "services/event_loop.h"
+
+namespace waybill {
+
+// Belongs to the thread of its loop.
+class CurlMulti {
+ public:
+  // `easy` is done with `code` (a CURLcode) and still added. Must not destroy this object.
+  using Ended = std::function<void(void* easy, int code)>;
+
+  CurlMulti(EventLoop& loop, std::size_t kept_connections, Ended ended);
+  ~CurlMulti();  // every handle was removed before
+  CurlMulti(const CurlMulti&) = delete;
+  CurlMulti& operator=(const CurlMulti&) = delete;
+
+  bool add(void* easy);
+  void remove(void* easy);
+
+ private:
+  struct Callbacks;
+  void act(int fd, int flags);
+
+  EventLoop& loop_;
+  Ended ended_;
+  void* multi_;
+  EventLoop::TimerId timer_ = 0;
+};
+
+}  // namespace waybill

@@ -1,0 +1,24 @@
+// Where a URL leads: its scheme, host and port, by curl's own parser, so that what is checked is what is called.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "core/error.h"
+
+namespace waybill {
+
+inline constexpr std::size_t kMostUrlBytes = 8 << 10;
+
+struct Endpoint {
+  std::string scheme;     // lower case
+  std::string authority;  // "example.org:443", the host in lower case
+  bool bare = true;       // nothing follows the authority but "/"
+};
+
+// A URL of one of two schemes, without user or password; else why it is refused (never with the URL itself).
+Result<Endpoint> parse_endpoint(std::string_view url, const std::array<std::string_view, 2>& schemes);
+
+}  // namespace waybill

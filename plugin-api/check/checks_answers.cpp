@@ -1,0 +1,178 @@
+// Checks of what a sender makes of every kind of answer.
+#include <algorithm>
+
+#include "check.h"
+#include "judge.h"
+#include "rehearsal.h"
+
+namespace waybill::conformance {
+namespace {
+
+void tell(Subject& subject, const Rehearsal& run, const std::string& fault) {
+  if (!fault.empty()) subject.findings.found(fault, run.during);
+}
+
+// Looks at the outcome of each delivery that came to one.
+template <class Judge>
+void judge_all(Subject& subject, const Judge& judge) {
+  rehearse_all(subject, [&](Subject& one, const Rehearsal& run) {
+    if (run.call.end == End::completed) tell(one, run, judge(one, run));
+  });
+}
+
+void accepts(Subject& subject) {
+  const auto run = rehearse(subject);
+  if (!run || run->call.end != End::completed || run->call.outcome.verdict == WB_ACCEPTED) return;
+  const auto said = words_of(run->call.outcome);
+  if (subject.sample.answers.count("accepted") != 0)
+    subject.findings.found("the answer that should mean accepted led to " + said);
+  else
+    subject.findings.skipped("no answer that means accepted is known (status 200 with {} led to " + said +
+                             "): give `answers`.`accepted` in --samples");
+}
+
+void completes(Subject& subject) {
+  rehearse_all(subject, [](Subject& one, const Rehearsal& run) {
+    if (run.call.end == End::open) tell(one, run, "the call was not completed by its deadline");
+    for (const auto& [kind, words] : run.stage->breaches())
+      if (kind == Breach::restless) tell(one, run, words);
+  });
+}
+
+void completes_once(Subject& subject) {
+  rehearse_all(subject, [](Subject& one, const Rehearsal& run) {
+    if (run.call.completions > 1) tell(one, run, "the call " + symptom(run.call));
+    for (const auto& [kind, words] : run.stage->breaches())
+      if (kind == Breach::unknown_call) tell(one, run, words);
+  });
+}
+
+void verdicts(Subject& subject) {
+  judge_all(subject, [](Subject&, const Rehearsal& run) { return fault_in_numbers(run.call.outcome); });
+}
+
+void reasons_given(Subject& subject) {
+  judge_all(subject, [](Subject&, const Rehearsal& run) -> std::string {
+    const auto& said = run.call.outcome;
+    return said.usable && said.verdict != WB_ACCEPTED && said.reason.length == 0
+               ? "an outcome that is not accepted (" + words_of(said) + ") has no reason"
+               : "";
+  });
+}
+
+void reasons_declared(Subject& subject) {
+  judge_all(subject, [](Subject& one, const Rehearsal& run) { return fault_in_reason(run.call.outcome, *one.action); });
+}
+
+void words(Subject& subject) {
+  rehearse_all(subject, [](Subject& one, const Rehearsal& run) {
+    tell(one, run, fault_in_words(run.call.outcome));
+    for (const auto& text : run.stage->logged())
+      if (!is_utf8(text)) tell(one, run, "a log event is not UTF-8");
+  });
+}
+
+void sizes(Subject& subject) {
+  judge_all(subject, [](Subject&, const Rehearsal& run) { return fault_in_sizes(run.call.outcome); });
+}
+
+void result(Subject& subject) {
+  judge_all(subject, [](Subject&, const Rehearsal& run) {
+    return run.call.outcome.artifact.length != 0 ? "an artefact in an outcome of send: it belongs to compose"
+                                                 : fault_in_result(run.call.outcome);
+  });
+}
+
+// Claimed better than the host said is what loses or doubles deliveries. Only where the request that counts was made: an
+// earlier one may fail without the delivery having left.
+void reach(Subject& subject) {
+  judge_all(subject, [](Subject&, const Rehearsal& run) -> std::string {
+    static constexpr const char* kWords[] = {"", "not sent", "maybe sent", "answered"};
+    const auto& said = run.call.outcome;
+    if (run.needed == 0 || run.call.exchanges < run.needed || said.reach < WB_NOT_SENT || said.reach > WB_ANSWERED) return {};
+    if (said.verdict == WB_ACCEPTED && !run.call.answered) return "accepted, though nothing was answered";
+    if (said.reach == run.call.last_reach || said.reach == WB_MAYBE_SENT) return {};
+    return std::string("the outcome says ") + kWords[said.reach] + ", and the host had said " + kWords[run.call.last_reach];
+  });
+}
+
+void secrets(Subject& subject) {
+  const auto first = rehearse(subject);
+  if (!first) return;
+  const auto& requests = first->stage->sent();
+  const auto names_secret = [](const Sent& sent) {
+    return std::any_of(sent.filled_headers.begin(), sent.filled_headers.end(),
+                       [](const auto& header) { return holds_secret(header.second); });
+  };
+  if (std::none_of(requests.begin(), requests.end(), names_secret))
+    return subject.findings.skipped("no request of the sample delivery names a secret, so none can come back");
+  for (const auto& [name, answer] : echoing_answers())
+    for (std::size_t nth = 0; nth < first->needed; ++nth) {
+      auto run = Rehearsal{stage_for(subject), {}, name, first->needed};
+      const auto job = sample_job(subject, *run.stage);
+      if (!job) return;
+      run.stage->script(happy_until(subject, nth, answer));
+      const auto call = run.stage->begin(Asked::send, *job);
+      run.stage->run();
+      tell(subject, run, secret_in(run.stage->call(call).outcome));
+      for (const auto& text : run.stage->logged())
+        if (holds_secret(text)) tell(subject, run, "a log event holds a secret that the receiver had repeated");
+    }
+}
+
+void refused_fetch(Subject& subject) {
+  const auto first = rehearse(subject);
+  if (!first) return;
+  if (first->needed == 0) return subject.findings.skipped("the sample asks nothing of the host's services");
+  for (std::size_t nth = 0; nth < first->needed; ++nth) {
+    auto stage = stage_for(subject);
+    const auto job = sample_job(subject, *stage);
+    if (!job) return;
+    stage->script(happy_until(subject, nth, broken(WB_NET_REFUSED, WB_NOT_SENT)));
+    const auto call = stage->begin(Asked::send, *job);
+    stage->run();
+    const auto how = symptom(stage->call(call));
+    if (!how.empty() && how != symptom(first->call)) subject.findings.found("the host refused a request, and the call " + how);
+  }
+}
+
+void requests(Subject& subject) {
+  rehearse_all(subject, [](Subject& one, const Rehearsal& run) {
+    for (const auto& [kind, words] : run.stage->breaches())
+      if (kind == Breach::malformed) tell(one, run, words);
+  });
+}
+
+constexpr Check kChecks[] = {
+    {"accepts", "an answer that means accepted leads to accepted", "look at the sample answer, or correct it", Needs::sender,
+     &accepts},
+    {"requests", "what it asks of the services is well formed, and for a call that is open",
+     "set `size`, method, URL and recipients; ask before you complete", Needs::sender, &requests},
+    {"completes", "every answer leads to a completion", "complete the call on every way out, network errors included",
+     Needs::sender, &completes},
+    {"completes_once", "no call is completed twice, and none that was never given", "forget a call when you complete it",
+     Needs::sender, &completes_once},
+    {"refused_fetch", "a request that the host refuses ends the call as well", "treat WB_NET_REFUSED as any other network error",
+     Needs::sender, &refused_fetch},
+    {"verdicts", "verdict, reach, scope and retry_after_ms are values of plugin.h", "begin with wb_outcome{} and set `size`",
+     Needs::sender, &verdicts},
+    {"reasons_given", "what is not accepted has a reason", "name one short word for every way out", Needs::sender,
+     &reasons_given},
+    {"reasons_declared", "rejected comes with a declared reason", "add it to wb_action::reasons, or say transient", Needs::sender,
+     &reasons_declared},
+    {"words", "what it says for people and logs is UTF-8, and one line", "clean what a receiver sent before you repeat it",
+     Needs::sender, &words},
+    {"sizes", "what it says is of a sensible length", "cut what a receiver sent before you repeat it", Needs::sender, &sizes},
+    {"result", "the result is JSON or empty, and send makes no artefact", "leave wb_outcome::result empty, or write JSON",
+     Needs::sender, &result},
+    {"reach", "it claims no more of a request than the host saw",
+     "pass wb_http_response::reach (wb_smtp_reply::reach) on, and accept only what was answered", Needs::sender, &reach},
+    {"secrets", "a secret that a receiver repeats goes no further",
+     "do not copy bodies or headers of an answer into detail, result or the log", Needs::sender, &secrets},
+};
+
+}  // namespace
+
+std::span<const Check> answer_checks() { return kChecks; }
+
+}  // namespace waybill::conformance

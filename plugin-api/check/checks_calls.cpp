@@ -1,0 +1,200 @@
+// Checks of calls that do not go their straight way: odd payloads, cancelling, giving up, several at once.
+#include <algorithm>
+
+#include "check.h"
+#include "hostile_texts.h"
+#include "rehearsal.h"
+
+namespace waybill::conformance {
+namespace {
+
+constexpr std::int64_t kSoonMs = 1000;  // of the host's clock, for the end of a cancelled call
+constexpr int kMostSteps = 20;
+constexpr int kCalls = 200;
+
+void payloads(Subject& subject) {
+  const auto first = rehearse(subject);
+  if (!first) return;
+  auto texts = hostile_texts(subject.sample.payload);
+  texts.emplace_back("one megabyte", std::string(1 << 20, 'x'));
+  for (const auto& [what, payload] : texts) {
+    auto stage = stage_for(subject);
+    auto job = sample_job(subject, *stage);
+    if (!job) return;
+    job->payload = payload;
+    subject.findings.doing("send of a payload that is " + what);
+    const auto call = stage->begin(Asked::send, *job);
+    stage->run();
+    const auto how = symptom(stage->call(call));
+    if (!how.empty() && how != symptom(first->call)) subject.findings.found("the call " + how, "a payload that is " + what);
+  }
+}
+
+// Cancels after `steps` of a delivery under `answer`; false if it had ended by then.
+bool cancel_after(Subject& subject, int steps, const Named& script, const Call& uncancelled, bool& tried) {
+  auto stage = stage_for(subject);
+  if (!stage) return false;
+  const auto job = sample_job(subject, *stage);
+  if (!job) return false;
+  stage->script(happy_until(subject, 0, script.answer));
+  const auto id = stage->begin(Asked::send, *job);
+  for (int i = 0; i < steps; ++i)
+    if (stage->call(id).end != End::open || !stage->step()) return false;
+  if (stage->call(id).end != End::open) return false;
+  tried = true;
+  stage->cancel(id);
+  stage->run_for(kSoonMs);
+  const auto call = stage->call(id);
+  const auto during = "cancelled after " + std::to_string(steps) + " step(s), " + script.name;
+  if (call.end == End::open) subject.findings.found("the call stayed open after cancel", during);
+  if (call.end == End::threw && uncancelled.end != End::threw) subject.findings.found("the call " + symptom(call), during);
+  if (call.completions > 1) subject.findings.found("the call " + symptom(call), during);
+  return true;
+}
+
+void cancel(Subject& subject) {
+  const auto first = rehearse(subject);
+  if (!first) return;
+  auto accepted = happy(subject)(0, 0);
+  bool tried = false;
+  for (const auto& script :
+       {Named{"no answer", silence()}, Named{"accepted", std::move(accepted)}, Named{"status 503", http_answer(503)}}) {
+    if (!symptom(first->call).empty() && !script.answer.never) continue;  // broken without a cancel
+    for (int steps = 0; steps < kMostSteps && cancel_after(subject, steps, script, first->call, tried); ++steps) {
+    }
+  }
+  if (!tried) subject.findings.skipped("no call was ever open outside of send, so none could be cancelled");
+}
+
+void given_up(Subject& subject) {
+  const auto first = rehearse(subject);
+  if (!first) return;
+  bool tried = false;
+  for (const bool cancelled : {true, false})
+    for (int steps = 0; steps < kMostSteps; ++steps) {
+      auto stage = stage_for(subject, {.job = Memory::vanishing, .text = Memory::vanishing});
+      if (!stage) return;
+      const auto job = sample_job(subject, *stage);
+      if (!job) return;
+      stage->script([](std::uint64_t, std::size_t) { return silence(); });
+      const auto id = stage->begin(Asked::send, *job);
+      bool going = true;
+      for (int i = 0; i < steps && going; ++i) going = stage->call(id).end == End::open && stage->step();
+      if (cancelled && going) stage->cancel(id);
+      if (!going || stage->call(id).end != End::open) break;
+      tried = true;
+      stage->give_up(id);  // its job is gone from here on
+      stage->run();
+      stage->script(happy(subject));
+      const auto next = stage->begin(Asked::send, *job);
+      stage->run();
+      const auto how = symptom(stage->call(next));
+      if (!how.empty() && how != symptom(first->call))
+        subject.findings.found("after a call that the host gave up, the next one " + how);
+    }
+  if (!tried) subject.findings.skipped("no call was ever open outside of send, so the host could give none up");
+}
+
+// What a call of a crowd came to, against what it comes to alone.
+void compare(Subject& subject, const Call& call, const Call& alone, const char* where) {
+  if (!symptom(alone).empty()) return;
+  if (const auto how = symptom(call); !how.empty())
+    subject.findings.found("the call " + how, where);
+  else if (end_of(call) != end_of(alone))
+    subject.findings.found("the call ended as " + end_of(call) + " and ends alone as " + end_of(alone), where);
+}
+
+std::optional<Call> alone_with(Subject& subject, const Answer& answer) {
+  auto stage = stage_for(subject);
+  if (!stage) return std::nullopt;
+  const auto job = sample_job(subject, *stage);
+  if (!job) return std::nullopt;
+  stage->script(happy_until(subject, 0, answer));
+  const auto id = stage->begin(Asked::send, *job);
+  stage->run();
+  return stage->call(id);
+}
+
+// No request of one delivery holds what belongs to another.
+void find_strangers(Subject& subject, const Stage& stage, std::uint64_t call, const std::string& foreign_key, const char* where) {
+  for (const auto& sent : stage.sent()) {
+    if (sent.call != call) continue;
+    bool strange = sent.url.find(foreign_key) != std::string::npos || sent.body.find(foreign_key) != std::string::npos;
+    for (const auto& header : sent.headers) strange = strange || header.second.find(foreign_key) != std::string::npos;
+    if (strange) subject.findings.found("a request of one delivery carries the idempotency key of another", where);
+  }
+}
+
+const Answer kUnavailable = http_answer(503);
+
+void two_senders(Subject& subject) {
+  constexpr const char* kWhere = "two senders, their calls interleaved";
+  const auto accepted = rehearse(subject);
+  if (!accepted) return;
+  const auto failed = alone_with(subject, kUnavailable);
+  const auto one = stage_for(subject), other = stage_for(subject);
+  if (!failed || !one || !other) return;
+  auto first = sample_job(subject, *one), second = sample_job(subject, *other);
+  if (!first || !second) return;
+  first->key = "key-of-the-first-sender";
+  second->key = "key-of-the-second-sender";
+  other->script(happy_until(subject, 0, kUnavailable));
+  const auto a = one->begin(Asked::send, *first);
+  const auto b = other->begin(Asked::send, *second);
+  for (bool more = true; more;) {
+    const bool in_one = one->step(), in_other = other->step();
+    more = in_one || in_other;
+  }
+  compare(subject, one->call(a), accepted->call, kWhere);
+  compare(subject, other->call(b), *failed, kWhere);
+  find_strangers(subject, *one, a, second->key, kWhere);
+  find_strangers(subject, *other, b, first->key, kWhere);
+  for (const auto* const stage : {one.get(), other.get()})
+    for (const auto& [kind, words] : stage->breaches())
+      if (kind == Breach::unknown_call && symptom(accepted->call).empty()) subject.findings.found(words, kWhere);
+}
+
+void many_calls(Subject& subject) {
+  constexpr const char* kWhere = "200 calls at once, the last answered first";
+  if (subject.blocking()) return subject.findings.skipped("a blocking sender gets one call at a time");
+  const auto accepted = rehearse(subject);
+  if (!accepted) return;
+  const auto failed = alone_with(subject, kUnavailable);
+  const auto stage = stage_for(subject, {.backwards = true});
+  if (!failed || !stage) return;
+  const auto job = sample_job(subject, *stage);
+  if (!job) return;
+  const auto before = happy(subject);
+  const auto odd = [](std::uint64_t call) { return call % 2 == 1; };
+  stage->script([&](std::uint64_t call, std::size_t nth) { return odd(call) ? kUnavailable : before(call, nth); });
+  std::vector<std::uint64_t> calls;
+  for (int i = 0; i < kCalls; ++i) {
+    auto mine = *job;
+    mine.key = "key-" + std::to_string(1000 + i);
+    calls.push_back(stage->begin(Asked::send, mine));
+  }
+  stage->run();
+  for (int i = 0; i < kCalls; ++i) {
+    const auto id = calls[static_cast<std::size_t>(i)];
+    compare(subject, stage->call(id), odd(id) ? *failed : accepted->call, kWhere);
+    find_strangers(subject, *stage, id, "key-" + std::to_string(1000 + (i + 1) % kCalls), kWhere);
+  }
+}
+
+constexpr Check kChecks[] = {
+    {"payloads", "whatever bytes are handed in, the call is completed exactly once",
+     "reject what cannot be sent; parse without exceptions, with a bound for the depth", Needs::sender, &payloads},
+    {"cancel", "a call that is cancelled at any step is completed once, and soon",
+     "abort what is open, or complete the call in cancel and forget it", Needs::sender, &cancel},
+    {"given_up", "a call that the host gave up does no harm when its answer comes late",
+     "copy what a callback needs from the job: it is gone with the call", Needs::sender, &given_up},
+    {"two_senders", "two senders of one action type do not know of each other", "keep state in the sender, none in globals",
+     Needs::sender, &two_senders},
+    {"many_calls", "many calls of one sender are open at once", "keep state by call, not by sender", Needs::sender, &many_calls},
+};
+
+}  // namespace
+
+std::span<const Check> call_checks() { return kChecks; }
+
+}  // namespace waybill::conformance

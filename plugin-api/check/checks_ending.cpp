@@ -1,0 +1,88 @@
+// Checks of what is left when a sender is gone.
+#include "check.h"
+#include "measures.h"
+#include "rehearsal.h"
+
+namespace waybill::conformance {
+namespace {
+
+constexpr int kWarmUp = 20;
+constexpr int kRounds = 60;
+constexpr int kBatches = 3;
+
+void find_noise(Subject& subject, Stage& stage, const char* during) {
+  stage.destroy();
+  for (const auto& [kind, words] : stage.breaches())
+    if (kind == Breach::in_destroy) subject.findings.found(words, during);
+}
+
+// A sender's whole life: made, a delivery accepted, one without answer and cancelled, gone.
+bool live(Subject& subject) {
+  const auto stage = stage_for(subject);
+  if (!stage) return false;
+  const auto job = sample_job(subject, *stage);
+  if (!job) return false;
+  stage->begin(Asked::send, *job);
+  stage->run();
+  stage->script([](std::uint64_t, std::size_t) { return silence(); });
+  stage->cancel(stage->begin(Asked::send, *job));
+  stage->run();
+  stage->destroy();
+  return true;
+}
+
+void destroy(Subject& subject) {
+  if (const auto unused = stage_for(subject)) find_noise(subject, *unused, "never used");
+  const auto used = rehearse(subject);
+  if (!used) return;
+  find_noise(subject, *used->stage, "after a delivery");
+  const auto given_up = stage_for(subject);
+  const auto job = sample_job(subject, *given_up);
+  if (!job) return;
+  given_up->script([](std::uint64_t, std::size_t) { return silence(); });
+  given_up->begin(Asked::send, *job);
+  find_noise(subject, *given_up, "after a delivery that the host gave up");
+}
+
+void leaves_nothing(Subject& subject) {
+  const auto threads = thread_count();
+  if (!live(subject)) return;  // what is made once and kept is allowed, but for threads
+  const Quiet quiet;
+  for (int i = 0; i < 3; ++i)
+    if (!live(subject)) return;
+  if (const auto now = settled_thread_count(threads); now > threads)
+    subject.findings.found("destroy left " + std::to_string(now - threads) + " thread(s) running");
+  if (const auto left = quiet.left(true); !left.empty()) subject.findings.found("a sender " + left);
+}
+
+void leaks(Subject& subject) {
+  if (kSanitized)
+    return subject.findings.skipped("memory is not counted in a build with sanitizers; they tell of leaks themselves");
+  for (int i = 0; i < kWarmUp; ++i)
+    if (!live(subject)) return;
+  // Caches fill up once; what grows by every sender, in every batch, is lost.
+  std::size_t least = ~std::size_t{0};
+  for (int batch = 0; batch < kBatches; ++batch) {
+    const auto before = allocated_bytes();
+    for (int i = 0; i < kRounds; ++i)
+      if (!live(subject)) return;
+    const auto after = allocated_bytes();
+    least = std::min(least, after > before ? after - before : 0);
+  }
+  if (least >= kRounds * sizeof(void*))
+    subject.findings.found("every sender, with its two deliveries, loses about " + std::to_string(least / kRounds) + " bytes");
+}
+
+constexpr Check kChecks[] = {
+    {"destroy", "destroy is the last word: nothing is completed or asked for in it", "end what is open before, in cancel",
+     Needs::sender, &destroy},
+    {"leaves_nothing", "a sender that is gone leaves no thread and no descriptor", "join and close in destroy", Needs::sender,
+     &leaves_nothing},
+    {"leaks", "a sender that is gone leaves no memory", "free in destroy what create and send have made", Needs::sender, &leaks},
+};
+
+}  // namespace
+
+std::span<const Check> ending_checks() { return kChecks; }
+
+}  // namespace waybill::conformance

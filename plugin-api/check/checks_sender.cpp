@@ -1,0 +1,107 @@
+// Checks of how a sender is made, and of what it offers.
+#include <cstring>
+
+#include "check.h"
+#include "library.h"
+#include "measures.h"
+#include "rehearsal.h"
+
+namespace waybill::conformance {
+namespace {
+
+constexpr const char* kExtensions[] = {WB_COMPOSE_EXTENSION, WB_STATUS_EXTENSION, WB_PROBE_EXTENSION, WB_FAILURES_EXTENSION};
+
+void find_breaches(Subject& subject, const Stage& stage, Breach kind, std::string_view during = {}) {
+  for (const auto& [what, words] : stage.breaches())
+    if (what == kind) subject.findings.found(words, during);
+}
+
+void create_is_quiet(Subject& subject) {
+  Stage stage(*subject.action, subject.findings);
+  subject.findings.doing("create");
+  const Quiet quiet;
+  stage.create(subject.sample.settings);
+  if (const auto noise = quiet.noise(subject.blocking()); !noise.empty()) subject.findings.found("create " + noise);
+  find_breaches(subject, stage, Breach::in_create);
+}
+
+constexpr const char* kWrongSettings[] = {"",    "{", "[]", "null", "{\"no_such_setting\":true}", "{\"timeout_ms\":\"soon\"}",
+                                          "\xff"};
+
+void create_refuses(Subject& subject) {
+  for (const auto* const settings : kWrongSettings) {
+    Stage stage(*subject.action, subject.findings);
+    if (stage.create(settings) || stage.made_sender() || stage.create_threw()) continue;
+    if (stage.refusal().empty() || stage.refusal().front().empty())
+      subject.findings.found("create returned null without telling why", std::string("given the settings ") + settings);
+  }
+}
+
+void sender_table(Subject& subject) {
+  Stage stage(*subject.action, subject.findings);
+  stage.create(subject.sample.settings);
+  if (stage.made_sender() && !stage.has_whole_table())
+    subject.findings.found("create made a sender without all of send, cancel, get_extension and destroy");
+}
+
+void unknown_extension(Subject& subject) {
+  const auto stage = stage_for(subject);
+  if (!stage) return;
+  for (const auto* const id : {"", "waybill.nothing/1", "waybill.compose/9", "compose", "waybill.compose/1 ", "\xff"})
+    if (stage->extension(id) != nullptr)
+      subject.findings.found(std::string("get_extension knows an extension \"") + id + "\", which does not exist");
+}
+
+void extension_tables(Subject& subject) {
+  const auto stage = stage_for(subject);
+  if (!stage) return;
+  for (const auto* const id : kExtensions) {
+    const void* const table = stage->extension(id);
+    if (table == nullptr) continue;
+    if (*static_cast<void* const*>(table) == nullptr)
+      subject.findings.found(std::string(id) + " is a table without its function");
+    if (stage->extension(id) != table) subject.findings.found(std::string(id) + " is another table when it is asked for again");
+  }
+}
+
+void exceptions(Subject& subject) {
+  const auto create_with = [&](const std::string& settings) {
+    Stage stage(*subject.action, subject.findings);
+    const bool usable = stage.create(settings);
+    find_breaches(subject, stage, Breach::threw);
+    return usable;
+  };
+  for (const auto* const settings : kWrongSettings) create_with(settings);
+  if (!create_with(subject.sample.settings)) return;
+  rehearse_all(subject, [](Subject& one, const Rehearsal& run) { find_breaches(one, *run.stage, Breach::threw, run.during); });
+  auto cancelled = rehearse(subject);
+  if (!cancelled) return;
+  auto& stage = *cancelled->stage;
+  const auto job = sample_job(subject, stage);
+  if (!job) return;
+  stage.script([](std::uint64_t, std::size_t) { return silence(); });
+  stage.cancel(stage.begin(Asked::send, *job));
+  stage.run();
+  stage.destroy();
+  find_breaches(subject, stage, Breach::threw, "cancelled");
+}
+
+constexpr Check kChecks[] = {
+    {"create_is_quiet", "create opens, reads, starts and sends nothing", "begin with the first send", Needs::action,
+     &create_is_quiet},
+    {"create_refuses", "create that returns null tells why", "call report() before you return null", Needs::action,
+     &create_refuses},
+    {"sender_table", "a sender comes with all four functions", "write *vt with a whole table", Needs::action, &sender_table},
+    {"unknown_extension", "an extension that the sender does not know is null", "compare the whole id, and return null otherwise",
+     Needs::sender, &unknown_extension},
+    {"extension_tables", "the extensions that it offers are whole and stay the same", "return the address of one constant table",
+     Needs::sender, &extension_tables},
+    {"exceptions", "no exception leaves the plugin", "catch in every function that the host calls; the C++ wrapper does",
+     Needs::action, &exceptions},
+};
+
+}  // namespace
+
+std::span<const Check> sender_checks() { return kChecks; }
+
+}  // namespace waybill::conformance

@@ -1,0 +1,48 @@
+// What a check has to say, as lines of JSON on a pipe.
+#include "findings.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+namespace waybill::conformance {
+namespace {
+
+constexpr std::size_t kMostTold = 6;
+constexpr std::size_t kMostBytes = 400;
+
+}  // namespace
+
+void Findings::tell(const char* key, std::string_view value) {
+  using Json = nlohmann::json;
+  std::string text(value.substr(0, kMostBytes));
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
+  const auto line = Json{{key, text}}.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
+  for (std::string_view rest = line; !rest.empty();) {
+    const auto size = write(pipe_, rest.data(), rest.size());
+    if (size <= 0) return;
+    rest.remove_prefix(static_cast<std::size_t>(size));
+  }
+}
+
+void Findings::found(const std::string& what, std::string_view during) {
+  const std::lock_guard lock(mutex_);
+  if (told_.size() > kMostTold || !told_.insert(what).second) return;
+  if (told_.size() > kMostTold) return tell(kFoundKey, "and more");
+  tell(kFoundKey, during.empty() ? what : std::string(during) + ": " + what);
+}
+
+void Findings::skipped(const std::string& why) { tell(kSkippedKey, why); }
+void Findings::action_type(std::string_view type) { tell(kTypeKey, type); }
+void Findings::done() { tell(kDoneKey, ""); }
+
+void Findings::doing(std::string_view what) {
+  what = what.substr(0, kMostDoing);
+  std::memcpy(doing_, what.data(), what.size());
+  doing_[what.size()] = '\0';
+}
+
+}  // namespace waybill::conformance

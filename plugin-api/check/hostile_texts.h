@@ -1,0 +1,17 @@
+// Texts that no plugin should be given, and that every plugin will be given one day.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace waybill::conformance {
+
+using NamedText = std::pair<std::string, std::string>;
+
+// JSON objects like the sample, each wrong in one way; the sample itself first.
+std::vector<NamedText> wrong_objects(const std::string& sample);
+// Those, and what is no object, no JSON, or too much of it.
+std::vector<NamedText> hostile_texts(const std::string& sample);
+
+}  // namespace waybill::conformance

@@ -1,0 +1,56 @@
+// Whether a plugin keeps the rules of plugin.h: every check in a process of its own, so that whatever the plugin does there is an
+// answer. What `waybill plugin check` prints.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+#include <vector>
+
+namespace waybill::conformance {
+
+// What the host that will load the plugin makes of its JSON Schemas. The caller lends it, so that there is one judge of them.
+struct SchemaJudge {
+  std::function<std::string(std::string_view schema)> fault;  // "" if it can be used
+  std::function<std::vector<std::string>(std::string_view schema, const std::string& json)> problems;
+};
+
+struct Order {
+  std::filesystem::path file;
+  std::filesystem::path samples;                 // "" for none
+  std::vector<std::string> only;                 // names of checks; empty for all
+  std::chrono::milliseconds time_limit{10'000};  // of each check
+  SchemaJudge schemas;
+};
+
+enum class Result { ok, failed, skipped };
+std::string_view word_for(Result result);
+
+struct Finding {
+  std::string check;
+  std::string action_type;  // "" of the whole plugin
+  Result result = Result::ok;
+  std::vector<std::string> found;  // of a skipped one: why
+  std::string remedy;              // of a failed one
+};
+
+struct Report {
+  std::vector<Finding> findings;  // in the order of list_checks
+  bool good() const;              // nothing failed
+};
+
+struct CheckName {
+  std::string name;
+  std::string rule;   // what a plugin must do
+  std::string needs;  // what must work before it is tried: file, plugin, action or sender
+};
+std::vector<CheckName> list_checks();
+
+// An error says how the order is wrong: no such file or check, or a place in the samples. Forks: call it while the process has no
+// second thread.
+tl::expected<Report, std::string> check_plugin(const Order& order);
+
+}  // namespace waybill::conformance

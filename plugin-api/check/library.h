@@ -1,0 +1,28 @@
+// The plugin's file, loaded as the host loads it, and how far its descriptor can be trusted.
+#pragma once
+
+#include <waybill/plugin.h>
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+#include <vector>
+
+namespace waybill::conformance {
+
+inline constexpr const char* kEntry = "wb_plugin_v1";
+
+inline std::string_view view(wb_str text) {
+  return text.ptr == nullptr ? std::string_view{} : std::string_view{text.ptr, text.len};
+}
+
+// Both for this process's life. An error says what is wrong, and which check tells more.
+tl::expected<void*, std::string> load_library(const std::filesystem::path& file);
+tl::expected<wb_plugin_entry, std::string> open_library(const std::filesystem::path& file);
+tl::expected<const wb_plugin*, std::string> descriptor_of(wb_plugin_entry entry);
+
+// Its actions that can be used at all, each type once; an error if the descriptor cannot be walked, or needs a newer host.
+tl::expected<std::vector<const wb_action*>, std::string> usable_actions(const wb_plugin* plugin);
+
+}  // namespace waybill::conformance

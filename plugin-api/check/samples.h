@@ -1,0 +1,31 @@
+// Settings, destination, payload and answers that the plugin under check accepts: from a file, or made up.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <tl/expected.hpp>
+#include <vector>
+
+#include "answer.h"
+
+namespace waybill::conformance {
+
+struct Sample {
+  std::string settings = "{}";
+  std::string destination;  // "": what the destination schema offers, else a URL
+  std::string payload = "{}";
+  // What means "accepted": one answer for each request of a send, the last again for more; and what the other questions are
+  // answered.
+  std::map<std::string, std::vector<Answer>> answers;  // by "accepted", "status", "probe", "failures"
+};
+
+using Samples = std::map<std::string, Sample>;  // by action type
+
+// An error names file and field.
+tl::expected<Samples, std::string> read_samples(const std::filesystem::path& file);
+
+// The sample of this action type; what it leaves open is taken from the schema.
+Sample sample_for(const Samples& samples, const std::string& action_type, std::string_view destination_schema);
+
+}  // namespace waybill::conformance

@@ -1,0 +1,98 @@
+// A stage as its plugin sees it: the C functions behind wb_host and its services.
+#include "stage_face.h"
+
+#include <functional>
+
+namespace waybill::conformance {
+namespace {
+
+std::string text_in(wb_str text) { return text.ptr == nullptr ? std::string() : std::string(text.ptr, text.len); }
+
+}  // namespace
+
+Stage& StageFace::of(const wb_host* host) {
+  return **reinterpret_cast<Stage* const*>(reinterpret_cast<const char*>(host) - sizeof(Stage*));
+}
+
+wb_host StageFace::host(std::uint32_t minor) {
+  return {sizeof(wb_host), minor, 0, {"waybill", 7}, {"1", 1}, &get_service, &complete, &log};
+}
+
+const void* StageFace::get_service(const wb_host* host, wb_str id) {
+  static constexpr wb_timer_service timer{&monotonic_ms, &unix_seconds, &after, &cancel_timer};
+  static constexpr wb_sign_service signer{&sign};
+  const auto name = text_in(id);
+  if (name == WB_HTTP_SERVICE) return http();
+  if (name == WB_TIMER_SERVICE) return &timer;
+  if (name == WB_SIGN_SERVICE) return &signer;
+  if (name == WB_SMTP_SERVICE && of(host).shape_.minor >= 1) return smtp();
+  return nullptr;
+}
+
+const void* StageFace::http() {
+  static constexpr wb_http_service service{&fetch, &abort_fetch};
+  return &service;
+}
+
+const void* StageFace::smtp() {
+  static constexpr wb_smtp_service service{&submit, &abort_mail};
+  return &service;
+}
+
+std::int32_t StageFace::complete(const wb_host* host, wb_call call, const wb_outcome* outcome) {
+  return of(host).complete(call, outcome);
+}
+
+void StageFace::log(const wb_host* host, wb_call, std::int32_t, wb_str text, const wb_field* fields, std::size_t count) {
+  of(host).log(text, fields, count);
+}
+
+std::uint64_t StageFace::fetch(const wb_host* host, wb_call call, const wb_http_request* request, wb_http_done done, void* user) {
+  return of(host).fetch(call, request, done, user);
+}
+
+void StageFace::abort_fetch(const wb_host* host, std::uint64_t id) { of(host).abort(http(), id); }
+
+std::uint64_t StageFace::submit(const wb_host* host, wb_call call, const wb_smtp_message* mail, wb_smtp_done done, void* user) {
+  return of(host).submit(call, mail, done, user);
+}
+
+void StageFace::abort_mail(const wb_host* host, std::uint64_t id) { of(host).abort(smtp(), id); }
+
+std::int64_t StageFace::monotonic_ms(const wb_host* host) { return of(host).now_ms_; }
+std::int64_t StageFace::unix_seconds(const wb_host* host) { return of(host).shape_.unix_seconds + of(host).now_ms_ / 1000; }
+
+std::uint64_t StageFace::after(const wb_host* host, wb_call call, std::int64_t delay_ms, void (*fire)(void*), void* user) {
+  return of(host).after(call, delay_ms, fire, user);
+}
+
+void StageFace::cancel_timer(const wb_host* host, std::uint64_t timer) {
+  if (of(host).on_strand("timer.cancel")) of(host).timers_.erase(timer);
+}
+
+// No real signature: only what is made of it can be seen from here.
+std::int32_t StageFace::sign(const wb_host*, wb_str name, const wb_str* parts, std::size_t count,
+                             void (*sink)(void*, const std::uint8_t*, std::size_t), void* user) {
+  if (name.len == 0) return WB_SIGN_UNKNOWN_SECRET;
+  auto message = text_in(name);
+  for (std::size_t i = 0; i < count; ++i) message += text_in(parts[i]);
+  std::uint8_t mac[32];
+  for (auto& byte : mac) byte = static_cast<std::uint8_t>(std::hash<std::string>{}(message += '.'));
+  sink(user, mac, sizeof mac);
+  return WB_SIGN_OK;
+}
+
+void StageFace::failure(void* user, const wb_failure* failure) {
+  const auto& question = *static_cast<const Question*>(user);
+  question.stage->report_failure(question.call, failure);
+}
+
+void StageFace::next_page(void* user, wb_str) { failure(user, nullptr); }
+
+void StageFace::take_refusal(void* user, wb_str path, wb_str message) {
+  auto words = text_of(path).kept;
+  if (!words.empty()) words += ": ";
+  static_cast<std::vector<std::string>*>(user)->push_back(words + text_of(message).kept);
+}
+
+}  // namespace waybill::conformance

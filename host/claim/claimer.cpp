@@ -178,7 +178,8 @@ void Claimer::hand_on(Claimed claimed, ClaimToken token, Clock::Monotonic asked_
                     .payload = std::move(row.payload),
                     .context = context_of(row.org, row.kind, row.client_ref),
                     .artifact = std::move(row.artifact),
-                    .provider_ref = {}});
+                    .provider_ref = {},
+                    .progress = std::move(row.progress)});
   }
   if (!jobs.empty()) sink_(std::move(jobs));
 }

@@ -111,7 +111,8 @@ int ask_status(const GlobalOptions& options, const std::string& org, const std::
           .payload = {},
           .context = context_of(reading->org, "intent", intent_id),
           .artifact = {},
-          .provider_ref = delivery.provider_ref};
+          .provider_ref = delivery.provider_ref,
+          .progress = {}};
   const auto outcome = asking->enquirer->status(std::move(job));
   if (!outcome) return failed(outcome.error().what);
   const auto* word = outcome->verdict == Verdict::accepted   ? "arrived"

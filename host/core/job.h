@@ -34,6 +34,7 @@ struct Job {
   std::string context;               // JSON object for the plugin
   std::optional<Artifact> artifact;  // what its plugin composed of it, if it does that and has done so
   std::string provider_ref;          // of an accepted attempt, for questions about it
+  std::string progress;              // JSON that an earlier transient outcome left for the next attempt
 };
 
 // What a plugin is told of a submission beside its payload. `client_ref` may be any text without control characters.

@@ -26,7 +26,8 @@ Job receipt(const Job& job) {
           .payload = {},
           .context = {},
           .artifact = {},
-          .provider_ref = {}};
+          .provider_ref = {},
+          .progress = {}};
 }
 
 Outcome unknown_outcome(std::string_view reason, std::string detail) {

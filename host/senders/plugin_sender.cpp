@@ -225,7 +225,8 @@ void PluginSender::begin(Queued queued) {
                .context = borrow(job.context.empty() ? std::string_view("{}") : std::string_view(job.context)),
                .artifact_type = borrow(job.artifact ? std::string_view(job.artifact->type) : std::string_view{}),
                .artifact = borrow(job.artifact ? std::string_view(job.artifact->bytes) : std::string_view{}),
-               .provider_ref = borrow(job.provider_ref)};
+               .provider_ref = borrow(job.provider_ref),
+               .progress = borrow(job.progress)};
   const bool composes = queued.asked == Asked::send && compose_ != nullptr && !job.artifact;
   enter_plugin(id, composes ? Asked::compose : queued.asked, call);
 }

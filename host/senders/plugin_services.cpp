@@ -38,6 +38,10 @@ HttpRequest request_of(const wb_http_request* asked) {
                       .timeout = Millis(asked->timeout_ms),
                       .deadline = {},
                       .max_response_bytes = asked->max_response_bytes};
+  if (WB_HAS(asked, basic_password)) {
+    request.basic_user = view_of(asked->basic_user);
+    request.basic_password = view_of(asked->basic_password);
+  }
   for (std::size_t i = 0; i < asked->header_count; ++i) {
     const auto name = view_of(asked->headers[i].name);
     const auto value = view_of(asked->headers[i].value);

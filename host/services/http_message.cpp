@@ -2,6 +2,7 @@
 #include "services/http_message.h"
 
 #include <curl/curl.h>
+#include <openssl/evp.h>
 
 #include <algorithm>
 #include <array>
@@ -53,6 +54,22 @@ std::optional<std::string> fault_in_method(std::string_view method) {
                      std::all_of(method.begin(), method.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
   if (!upper || method == "CONNECT" || method == "TRACE") return "the method is not allowed";
   return std::nullopt;
+}
+
+Result<std::string> basic_line(std::string_view user, std::string_view password, const Secrets& secrets) {
+  const auto refuse = [](std::string what) { return fail(Error::Kind::invalid, std::move(what)); };
+  const auto* user_secret = secrets.find(user);
+  const auto* password_secret = secrets.find(password);
+  if (user_secret == nullptr || password_secret == nullptr) return refuse("Basic authentication names an unknown secret");
+  const auto& name = user_secret->front().expose();
+  if (name.find(':') != std::string::npos)
+    return refuse("the user of Basic authentication must not hold a colon");  // RFC 7617, 2
+  const auto both = name + ":" + password_secret->front().expose();
+  std::string encoded((both.size() + 2) / 3 * 4 + 1, '\0');  // and a terminator
+  const int size = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(encoded.data()),
+                                   reinterpret_cast<const unsigned char*>(both.data()), static_cast<int>(both.size()));
+  encoded.resize(static_cast<std::size_t>(size));
+  return "Authorization: Basic " + encoded;
 }
 
 Result<std::string> header_line(std::string_view name, std::string_view value, const Secrets& secrets) {

@@ -28,6 +28,8 @@ struct HttpRequest {
   Millis timeout{0};                   // from the moment the request starts being carried out; 0: until the deadline
   Clock::Monotonic deadline;           // never later than this
   std::size_t max_response_bytes = 0;  // of the body; 0: kDefaultResponseBytes
+  std::string basic_user;              // names of secrets; both empty: no Basic authentication
+  std::string basic_password;
 };
 
 struct HttpResponse {
@@ -50,6 +52,8 @@ Result<std::string> endpoint_of(std::string_view url);
 std::optional<std::string> fault_in_method(std::string_view method);
 // "Name: value" with secrets filled in; else why the header is refused (never with its value).
 Result<std::string> header_line(std::string_view name, std::string_view value, const Secrets& secrets);
+// "Authorization: Basic ..." of two secrets by name; else why the request is refused.
+Result<std::string> basic_line(std::string_view user, std::string_view password, const Secrets& secrets);
 // Retry-After as seconds or as an HTTP date; at most a day, none if it is neither.
 std::optional<Millis> parse_retry_after(std::string_view value, std::int64_t unix_now);
 

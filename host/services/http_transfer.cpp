@@ -83,6 +83,11 @@ Result<void> HttpTransfer::prepare(HttpRequest request, const Secrets& secrets) 
     header_lines_.push_back(std::move(*line));
     typed = typed || curl_strequal(name.c_str(), "content-type");
   }
+  if (!request_.basic_user.empty() || !request_.basic_password.empty()) {
+    auto line = basic_line(request_.basic_user, request_.basic_password, secrets);
+    if (!line) return tl::unexpected(std::move(line.error()));
+    header_lines_.push_back(std::move(*line));
+  }
   header_lines_.emplace_back("Expect:");
   if (!typed) header_lines_.emplace_back("Content-Type:");
   header_list_.resize(header_lines_.size());

@@ -92,7 +92,10 @@ Settlement settlement_of(const Finished& finished, const RetryTiming& timing, do
       s.maybe_sent = job.maybe_sent_before || leaves_doubt(*finished.outcome);
       s.attempt = record_of(finished);
       apply(decision, finished.finished_at, s);
-      if (s.status == Status::accepted) s.result = finished.outcome->result;
+      if (s.status == Status::due)
+        s.progress = finished.outcome->result;
+      else
+        s.result = finished.outcome->result;
       s.trigger = to_string(event_of(decision.kind));
       break;
     }

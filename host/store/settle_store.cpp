@@ -12,9 +12,9 @@ constexpr Statement kSettle{"settle", R"(
     SELECT * FROM unnest($2::bigint[], $3::bigint[], $4::delivery_status[], $5::bigint[], $6::int[], $7::smallint[], $8::boolean[], $9::text[],
                          $10::jsonb[], $11::bigint[], $12::int[], $13::bigint[], $14::bigint[], $15::text[], $16::text[], $17::text[], $18::int[],
                          $19::text[], $20::text[], $21::text[], $22::text[], $23::text[], $24::text[],
-                         $25::jsonb[])
+                         $25::jsonb[], $26::text[])
       AS t(delivery, token, status, due, attempts, losses, doubt, reason, result, ended, number, started, finished, outcome, outcome_reason,
-           error, code, provider_ref, state, from_state, action, trigger, actor, metadata)),
+           error, code, provider_ref, state, from_state, action, trigger, actor, metadata, progress)),
   found AS MATERIALIZED (
     SELECT f.*, r.place, r.org_id, r.submission_id
     FROM fact f, LATERAL (SELECT ctid AS place, org_id, submission_id FROM ready
@@ -22,6 +22,7 @@ constexpr Statement kSettle{"settle", R"(
   gone AS (DELETE FROM ready WHERE shard = $1 AND ctid = ANY (ARRAY(SELECT place FROM found WHERE status <> 'due'))),
   again AS (
     UPDATE ready r SET status = 'due', due_at = at_micros(f.due), attempt_count = f.attempts, lease_lost = f.losses, maybe_sent = f.doubt,
+                       progress = coalesce(f.progress, r.progress),
                        claim_token = NULL, claimed_by = NULL, claimed_at = NULL, lease_until = NULL
     FROM found f WHERE r.shard = $1 AND r.ctid = f.place AND f.status = 'due'),
   attempt AS (
@@ -84,6 +85,7 @@ class Columns {
     add_text(trigger_, s.trigger);
     add_text(actor_, s.actor);
     add_text(metadata_, s.metadata);
+    add_text(progress_, s.progress);
   }
 
   Parameters take() {
@@ -111,7 +113,8 @@ class Columns {
             action_.take(),
             trigger_.take(),
             actor_.take(),
-            metadata_.take()};
+            metadata_.take(),
+            progress_.take()};
   }
 
  private:
@@ -136,7 +139,7 @@ class Columns {
   std::string shard_;
   ArrayText delivery_, token_, status_, due_, attempts_, losses_, doubt_, reason_, result_, ended_;
   ArrayText number_, started_, finished_, outcome_, outcome_reason_, error_, code_, provider_ref_;
-  ArrayText state_, from_state_, action_, trigger_, actor_, metadata_;
+  ArrayText state_, from_state_, action_, trigger_, actor_, metadata_, progress_;
 };
 
 class PgSettleStore final : public SettleStore {

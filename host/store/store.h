@@ -101,6 +101,7 @@ struct ClaimedRow {
   std::string client_ref;
   std::string payload;
   std::optional<Artifact> artifact;  // once its plugin has composed it
+  std::string progress;              // JSON that an earlier attempt left, or empty
 };
 struct Claimed {
   Timestamp now;
@@ -146,7 +147,8 @@ struct Settlement {
   std::uint32_t lease_lost;     // from now on
   bool maybe_sent;              // from now on
   std::string reason;           // of the end
-  std::string result;           // JSON, or empty
+  std::string result;           // of the end: JSON, or empty
+  std::string progress;         // when status is due: JSON for the next attempt; empty keeps what there is
   Timestamp ended;              // when status is an end
   std::optional<AttemptRecord> attempt;
   std::string submission_state;  // the submission's new and final state; empty: it does not move

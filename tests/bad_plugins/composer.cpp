@@ -34,7 +34,7 @@ void compose(wb_sender* self, wb_call call, const wb_job* job) {
 void send(wb_sender* self, wb_call call, const wb_job* job) {
   if (kit::view(job->target) == "artefact_of_send") return finish(self, call, artefact("text/plain", "unasked"));
   auto made = kit::outcome(WB_ACCEPTED);
-  made.provider_ref = job->artifact_type;
+  made.provider_ref = job->progress.len != 0 ? job->progress : job->artifact_type;
   const auto result = "{\"bytes\":" + std::to_string(job->artifact.len) + "}";
   made.result = kit::str(result);
   finish(self, call, made);

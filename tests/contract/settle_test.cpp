@@ -179,6 +179,20 @@ TEST_F(SettleContract, ARestThatIsOverIsNotToldAnyMore) {
   EXPECT_TRUE(queue->due_routes(0)->rests.empty());
 }
 
+TEST_F(SettleContract, ProgressIsKeptUntilAnAttemptLeavesAnother) {  // F7
+  auto row = claimed_one();
+  EXPECT_EQ(row.progress, "");
+  ClaimToken token{1};
+  for (const auto& [left, kept] : {std::pair{R"({"n":1})", R"({"n":1})"}, {"", R"({"n":1})"}, {R"({"n":2})", R"({"n":2})"}}) {
+    auto retry = retrying(row, token, row.created);
+    retry.progress = left;
+    settled({retry});
+    token = {token.value + 1};
+    row = claim(route(), 1, token).rows.at(0);
+    EXPECT_EQ(row.progress, kept);
+  }
+}
+
 TEST_F(SettleContract, AnArtefactIsDurableBeforeItsDeliveryIsDueAgain) {  // H4
   const auto row = claimed_one();
   const std::string bytes("letter\0\xff\n1", 10);

@@ -291,6 +291,7 @@ Result<std::vector<DeliveryId>> FakeStore::settle(Shard shard, std::span<const S
     d.row.attempt_count = s.attempt_count;
     d.row.lease_lost = s.lease_lost;
     d.row.maybe_sent = s.maybe_sent;
+    if (!s.progress.empty()) d.row.progress = s.progress;
     d.token = {};
     if (!s.submission_state.empty()) d.state = s.submission_state;
     d.reason = s.reason;

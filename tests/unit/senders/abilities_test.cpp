@@ -47,6 +47,13 @@ TEST_F(Abilities, AJobWithItsArtefactIsSent) {
   EXPECT_FALSE(finished.outcome->artifact);
 }
 
+TEST_F(Abilities, AnEarlierAttemptsProgressIsHandedOn) {  // F7
+  auto job = world.job("composer", "good");
+  job.artifact = Artifact{"text/plain", "x"};
+  job.progress = R"({"n":1})";
+  EXPECT_EQ(world.run(std::move(job)).outcome->provider_ref, R"({"n":1})");
+}
+
 TEST_F(Abilities, AnArtefactWithoutATypeIsBytes) {
   EXPECT_EQ(run("no_type").outcome->artifact->type, "application/octet-stream");
 }

@@ -53,6 +53,14 @@ TEST(Header, WhatCouldSmuggleARequestIsRefusedWithoutShowingTheValue) {
   EXPECT_FALSE(header_line("X", std::string(20'000, 'x'), secrets()));
 }
 
+TEST(BasicAuthentication, IsTwoSecretsByName) {
+  const Secrets both(Secrets::Values{{"user", {Secret("Aladdin")}}, {"word", {Secret("open sesame")}}, {"odd", {Secret("a:b")}}});
+  EXPECT_EQ(basic_line("user", "word", both).value(), "Authorization: Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==");  // RFC 7617, 2
+  for (const auto& [user, password] : {std::pair{"user", ""}, {"", "word"}, {"user", "nobody"}, {"odd", "word"}})
+    EXPECT_FALSE(basic_line(user, password, both)) << user << ":" << password;
+  EXPECT_TRUE(basic_line("word", "odd", both)) << "a password may hold a colon";
+}
+
 TEST(RetryAfter, IsSecondsOrADateAndAtMostADay) {
   constexpr std::int64_t kNow = 1'445'412'480;  // Wed, 21 Oct 2015 07:28:00 GMT
   EXPECT_EQ(parse_retry_after("120", kNow), Millis(120'000));

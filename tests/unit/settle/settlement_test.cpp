@@ -46,6 +46,18 @@ TEST(Settlement, ARejectionKeepsItsReasonAndNoResult) {  // M6
   EXPECT_EQ(s.trigger, "reject");
 }
 
+TEST(Settlement, WhatAnAttemptGotDoneIsProgressForTheNextAndAResultAtTheEnd) {  // F6 F7
+  auto outcome = failed();
+  outcome.result = R"({"accepted":["a@b"]})";
+  EXPECT_EQ(settled(finished_with(outcome)).progress, outcome.result);
+  EXPECT_EQ(settled(finished_with(outcome)).result, "");
+  EXPECT_EQ(settled(finished_with(outcome, Policy::one_shot)).result, outcome.result);
+  outcome = rejected("invalid_request");
+  outcome.result = R"({"refused":["c@d"]})";
+  EXPECT_EQ(settled(finished_with(outcome)).result, outcome.result);
+  EXPECT_EQ(settled(finished_with(outcome)).progress, "");
+}
+
 TEST(Settlement, AnExhaustionNamesThePolicy) {  // M6
   const auto s = settled(finished_with(failed(), Policy::one_shot));
   EXPECT_EQ(s.status, Status::exhausted);

@@ -147,6 +147,15 @@ TEST(PluginCheck, LooksAtEachActionTypeAndTellsHonestlyWhatItCouldNotTry) {
     }
 }
 
+TEST(PluginCheck, KnowsSendersOfMail) {
+  const auto report = check_as_json(zoo_plugin("good_mailer"));
+  EXPECT_TRUE(report.at("good")) << report.dump(1);
+  const auto passed = with_result(report, "ok");
+  for (const auto* const name : {"accepts", "requests", "completes", "completes_once", "refused_fetch", "reach", "cancel",
+                                 "given_up", "two_senders", "many_calls", "arguments", "newer_host"})
+    EXPECT_TRUE(passed.contains(name)) << name;
+}
+
 TEST(PluginCheck, EndsWithZeroOneOrTwo) {
   EXPECT_EQ(check({zoo_plugin("good").string()}).exit_code, 0);
   EXPECT_EQ(check({zoo_plugin("duplicate_type").string()}).exit_code, 1);

@@ -51,6 +51,9 @@ struct Creature {
 
 inline std::ostream& operator<<(std::ostream& out, const Creature& creature) { return out << creature.name; }
 
+// Without a fault: the check must be content with them.
+inline const std::vector<std::string> kFaultless{"good", "good_mailer"};
+
 // Every check that makes a sender, or sends something.
 inline const std::vector<std::string> kSending{
     "exceptions", "accepts",       "requests",         "completes",  "completes_once", "refused_fetch",
@@ -190,7 +193,6 @@ inline const std::vector<Creature> kZoo{
 };
 
 // Beside the zoo in this folder: plugins for tests of the host, good ones and such with a fault per target or action type.
-inline const std::vector<std::string> kOthers{"bad_create", "composer", "good",  "good_mailer",
-                                              "hangs",      "naughty",  "picky", "second_good"};
+inline const std::vector<std::string> kOthers{"bad_create", "composer", "good", "hangs", "naughty", "picky", "second_good"};
 
 }  // namespace waybill::testing

@@ -98,6 +98,7 @@ TEST(TheZoo, HasForEveryCheckAPluginThatOnlyThisCheckCatches) {
 
 TEST(TheZoo, IsAllThatIsInItsFolder) {
   Names known(kOthers.begin(), kOthers.end()), found;
+  known.insert(kFaultless.begin(), kFaultless.end());
   for (const auto& creature : kZoo) known.insert(creature.name);
   for (const auto& entry : fs::directory_iterator(fs::path(WAYBILL_SOURCE_FOLDER) / "tests/bad_plugins"))
     if (entry.path().extension() == ".cpp" || entry.path().extension() == ".c") found.insert(entry.path().stem());

@@ -1,6 +1,7 @@
 // The zoo: every plugin with one fault, which checks catch it, and what it does to a live host. README.md is made of this.
 #pragma once
 
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,11 @@ struct Creature {
   std::string words;                   // among what they found
   Live live;
 };
+
+inline std::ostream& operator<<(std::ostream& out, const Creature& creature) { return out << creature.name; }
+
+// Without a fault: the check must be content with them.
+inline const std::vector<std::string> kFaultless{"good", "good_mailer"};
 
 // Every check that makes a sender, or sends something.
 inline const std::vector<std::string> kSending{

@@ -93,8 +93,9 @@ class Host {
         intake_(
             intake_stores(address), clock_, {.shards = shards}, [this] { wake(); }, log),
         tokens_(pool_, clock_) {
-    for (const auto& type : contents.catalogue->names()) static_cast<void>(executor_.state(type));  // every sender is made before
-    may_claim_ = true;                                                                              // the first claim
+    // What the targets need is made before the first claim; what no target names stays out of this process's way.
+    for (const auto& target : registry_.current()->targets()) static_cast<void>(executor_.state(target.action_type));
+    may_claim_ = true;
     wake();
   }
 

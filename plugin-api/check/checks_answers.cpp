@@ -26,6 +26,8 @@ void accepts(Subject& subject) {
   const auto said = words_of(run->call.outcome);
   if (subject.sample.answers.count("accepted") != 0)
     subject.findings.found("the answer that should mean accepted led to " + said);
+  else if (run->needed == 0)
+    subject.findings.skipped("the sample asks nothing of the host's services, and led to " + said);
   else
     subject.findings.skipped("no answer that means accepted is known (status 200 with {} led to " + said +
                              "): give `answers`.`accepted` in --samples");

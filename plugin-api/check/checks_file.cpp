@@ -1,8 +1,13 @@
 // Checks of the file and of what happens while it is loaded.
 #include <cxxabi.h>
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 
 #include "check.h"
 #include "elf_symbols.h"
@@ -13,6 +18,7 @@ namespace waybill::conformance {
 namespace {
 
 constexpr std::chrono::milliseconds kLoadsWithin{100};
+constexpr int kTries = 3;
 
 std::string readable(const std::string& symbol) {
   int status = 0;
@@ -38,19 +44,52 @@ void symbols(Subject& subject) {
   if (!has_entry) subject.findings.found("it does not export wb_plugin_v1");
 }
 
+struct LoadTime {
+  std::chrono::milliseconds computed, waited;
+  std::chrono::milliseconds longer() const { return std::max(computed, waited); }
+};
+
+// Loads it in a process forked for that, since a library is loaded once in each; none if that came to no good end.
+std::optional<LoadTime> time_to_load(const std::filesystem::path& file) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return std::nullopt;
+  const auto child = fork();
+  if (child == 0) {
+    const Stopwatch watch;
+    const auto library = load_library(file);
+    const LoadTime time{watch.computed(), watch.waited()};
+    if (!library || write(ends[1], &time, sizeof time) < 0) _exit(1);
+    _exit(0);
+  }
+  close(ends[1]);
+  LoadTime time{};
+  const bool whole = child > 0 && read(ends[0], &time, sizeof time) == sizeof time;
+  close(ends[0]);
+  int status = 0;
+  if (child > 0) waitpid(child, &status, 0);
+  return whole ? std::optional(time) : std::nullopt;
+}
+
+// A machine may be busy with something else for a while: what is slow every time is slow.
 void loads(Subject& subject) {
   subject.findings.doing("the library was loaded");
-  const Stopwatch watch;
-  const auto library = load_library(subject.file);
-  const auto computed = watch.computed(), waited = watch.waited();
-  if (!library) return subject.findings.found(library.error());
+  std::optional<LoadTime> best;
+  for (int i = 0; i < kTries && (!best || best->longer() > kLoadsWithin); ++i) {
+    const auto time = time_to_load(subject.file);
+    if (!time) break;
+    if (!best || time->longer() < best->longer()) best = time;
+  }
+  if (!best) {
+    if (const auto library = load_library(subject.file); !library) subject.findings.found(library.error());
+    return;
+  }
   const auto slow = [&](const char* how, std::chrono::milliseconds time) {
     if (time > kLoadsWithin)
       subject.findings.found("loading it " + std::string(how) + " for " + std::to_string(time.count()) + " ms; at most " +
                              std::to_string(kLoadsWithin.count()) + " are allowed");
   };
-  slow("computed", computed);
-  slow("waited", waited);
+  slow("computed", best->computed);
+  slow("waited", best->waited);
 }
 
 void loads_quietly(Subject& subject) {

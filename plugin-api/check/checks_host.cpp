@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::size_t kMoreBytes = 64;
 constexpr std::int64_t kFarFuture = 4'000'000'000;  // 2096
-constexpr std::int64_t kNear = 3600;                // seconds
+constexpr int kTries = 3;
+constexpr std::int64_t kNear = 3600;  // seconds
 
 // Nothing is compared here: a breach ends the process.
 void arguments(Subject& subject) {
@@ -116,23 +117,38 @@ void clock_check(Subject& subject) {
   }
 }
 
-void prompt(Subject& subject) {
-  if (subject.blocking()) return subject.findings.skipped("a blocking sender may take its time, until the deadline");
-  const auto slow = [&](const Stage& stage) {
+// What kept the strand in one delivery that is accepted and one that is cancelled; none if skipped.
+std::optional<std::vector<std::string>> slow_functions(Subject& subject) {
+  std::vector<std::string> slow;
+  const auto take = [&](const Stage& stage) {
     for (const auto& [kind, words] : stage.breaches())
-      if (kind == Breach::slow) subject.findings.found(words);
+      if (kind == Breach::slow) slow.push_back(words);
   };
   const auto run = rehearse(subject, {.timed = true});
-  if (!run) return;
-  slow(*run->stage);
+  if (!run) return std::nullopt;
+  take(*run->stage);
   const auto stage = stage_for(subject, {.timed = true});
+  if (!stage) return std::nullopt;
   const auto job = sample_job(subject, *stage);
-  if (!job) return;
+  if (!job) return std::nullopt;
   stage->script([](std::uint64_t, std::size_t) { return silence(); });
   stage->cancel(stage->begin(Asked::send, *job));
   stage->run();
   stage->destroy();
-  slow(*stage);
+  take(*stage);
+  return slow;
+}
+
+// A machine may be busy with something else for a while: what is slow every time is slow.
+void prompt(Subject& subject) {
+  if (subject.blocking()) return subject.findings.skipped("a blocking sender may take its time, until the deadline");
+  std::vector<std::string> last;
+  for (int i = 0; i < kTries; ++i) {
+    const auto slow = slow_functions(subject);
+    if (!slow || slow->empty()) return;
+    last = *slow;
+  }
+  for (const auto& words : last) subject.findings.found(words);
 }
 
 void strand(Subject& subject) {

@@ -73,6 +73,8 @@ void exceptions(Subject& subject) {
   };
   for (const auto* const settings : kWrongSettings) create_with(settings);
   if (!create_with(subject.sample.settings)) return;
+  if (!sample_is_good(subject))
+    return subject.findings.skipped("the sample is refused (see the check samples); create was tried");
   rehearse_all(subject, [](Subject& one, const Rehearsal& run) { find_breaches(one, *run.stage, Breach::threw, run.during); });
   auto cancelled = rehearse(subject);
   if (!cancelled) return;

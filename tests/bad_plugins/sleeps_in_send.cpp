@@ -4,12 +4,12 @@
 #include "poster.h"
 
 namespace {
-int awake = 0;  // for the whole process: the first two deliveries are slow
+int awake = 0;  // for the whole process: the first deliveries are slow
 
 struct Sleeper : kit::Poster {
   using Poster::Poster;
   void send(wb_call call, const wb_job* job) override {
-    if (awake++ < 2) usleep(150'000);
+    if (awake++ < 6) usleep(130'000);
     post(call, job);
   }
 };

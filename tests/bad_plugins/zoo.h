@@ -1,6 +1,7 @@
 // The zoo: every plugin with one fault, which checks catch it, and what it does to a live host. README.md is made of this.
 #pragma once
 
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -12,9 +13,8 @@ enum class Live {
   waits,           // no sender can be made; its intents wait
   loses_attempts,  // and nothing else
   delivers,        // its fault does not show there, or not that day
-  goes_on,         // one or the other, by what the host asks of it
   no_target,       // its targets are refused, or may be: it has none in that test
-  kills_at_start,  // as below, and so early that a host with it in its folder never starts
+  kills_at_start,  // as below, and so early that a host with a target for it never starts
   kills            // it takes the process down: only the check protects a host
 };
 
@@ -28,12 +28,10 @@ inline std::string words_for(Live live) {
       return "loses its own attempts, nothing else";
     case Live::delivers:
       return "delivers: the fault does not show, or not yet";
-    case Live::goes_on:
-      return "delivers, or loses its own attempts";
     case Live::no_target:
       return "loads; its targets are refused with the registry";
     case Live::kills_at_start:
-      return "ends the process before it has started: only the check protects a host";
+      return "with a target, ends the process before it has started: only the check protects a host";
     case Live::kills:
       break;
   }
@@ -47,6 +45,11 @@ struct Creature {
   std::string words;                   // among what they found
   Live live;
 };
+
+inline std::ostream& operator<<(std::ostream& out, const Creature& creature) { return out << creature.name; }
+
+// Without a fault: the check must be content with them.
+inline const std::vector<std::string> kFaultless{"good", "good_mailer"};
 
 // Every check that makes a sender, or sends something.
 inline const std::vector<std::string> kSending{
@@ -172,7 +175,11 @@ inline const std::vector<Creature> kZoo{
     {"leaves_thread", "leaves a thread behind", {"leaves_nothing"}, "destroy left 1 thread(s)", Live::delivers},
     {"leaves_descriptor", "leaves a descriptor open", {"leaves_nothing"}, "a sender left the descriptor", Live::delivers},
     {"leaks", "loses memory with every delivery", {"leaks"}, "loses about", Live::delivers},
-    {"composes_nothing", "composes, and has nothing to show for it", {"compose"}, "accepted without an artefact", Live::goes_on},
+    {"composes_nothing",
+     "composes, and has nothing to show for it",
+     {"compose"},
+     "accepted without an artefact",
+     Live::loses_attempts},
     {"status_is_silent",
      "never answers when it is asked for a status",
      {"status"},

@@ -98,6 +98,7 @@ TEST(TheZoo, HasForEveryCheckAPluginThatOnlyThisCheckCatches) {
 
 TEST(TheZoo, IsAllThatIsInItsFolder) {
   Names known(kOthers.begin(), kOthers.end()), found;
+  known.insert(kFaultless.begin(), kFaultless.end());
   for (const auto& creature : kZoo) known.insert(creature.name);
   for (const auto& entry : fs::directory_iterator(fs::path(WAYBILL_SOURCE_FOLDER) / "tests/bad_plugins"))
     if (entry.path().extension() == ".cpp" || entry.path().extension() == ".c") found.insert(entry.path().stem());
@@ -145,6 +146,15 @@ TEST(PluginCheck, LooksAtEachActionTypeAndTellsHonestlyWhatItCouldNotTry) {
       EXPECT_EQ(one.at("result"), "skipped");
       EXPECT_NE(one.at("found")[0].get<std::string>().find("no answer can be scripted"), std::string::npos);
     }
+}
+
+TEST(PluginCheck, KnowsSendersOfMail) {
+  const auto report = check_as_json(zoo_plugin("good_mailer"));
+  EXPECT_TRUE(report.at("good")) << report.dump(1);
+  const auto passed = with_result(report, "ok");
+  for (const auto* const name : {"accepts", "requests", "completes", "completes_once", "refused_fetch", "reach", "cancel",
+                                 "given_up", "two_senders", "many_calls", "arguments", "newer_host"})
+    EXPECT_TRUE(passed.contains(name)) << name;
 }
 
 TEST(PluginCheck, EndsWithZeroOneOrTwo) {

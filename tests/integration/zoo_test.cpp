@@ -14,8 +14,7 @@ using nlohmann::json;
 std::filesystem::path zoo_plugin(const std::string& name) { return std::filesystem::path(WAYBILL_BAD_PLUGINS) / (name + ".so"); }
 
 bool has_target(const Creature& creature) {
-  return creature.live == Live::waits || creature.live == Live::loses_attempts || creature.live == Live::delivers ||
-         creature.live == Live::goes_on;
+  return creature.live == Live::waits || creature.live == Live::loses_attempts || creature.live == Live::delivers;
 }
 
 class ZooHost : public World {
@@ -30,8 +29,7 @@ class ZooHost : public World {
             target(creature.name, creature.name, gateway.url() + "/" + creature.name, "max_attempts", 1, {"invalid_request"}));
     setup.registry = registry_of(targets);
     setup.more = "timeouts: {attempt: 2s, attempt_grace: 500ms, drain: 2s}\n";
-    for (const auto& creature : kZoo)
-      if (creature.live != Live::kills_at_start) installation().add_plugin(zoo_plugin(creature.name));
+    for (const auto& creature : kZoo) installation().add_plugin(zoo_plugin(creature.name));
     installation().add_plugin(zoo_plugin("good"));
   }
 

@@ -68,9 +68,10 @@ struct RelayScript {
   // By the beginning of a command, "greeting", or "." for the message's end: what to say instead, or one of the above.
   std::map<std::string, std::string> says;
   std::vector<std::string> offers = {"SIZE 100000000", "8BITMIME"};
-  const TlsIdentity* tls = nullptr;  // offers STARTTLS
-  bool tls_at_once = false;          // smtps
-  std::size_t piece = 0;             // replies come in pieces of so many bytes; 0: whole
+  std::vector<std::string> offers_in_clear;  // more of them, before TLS
+  const TlsIdentity* tls = nullptr;          // offers STARTTLS
+  bool tls_at_once = false;                  // smtps
+  std::size_t piece = 0;                     // replies come in pieces of so many bytes; 0: whole
 };
 
 class ScriptedRelay {
@@ -174,6 +175,8 @@ class ScriptedRelay {
   std::string hello(bool tls) const {
     std::string text = "250-relay.example";
     for (const auto& offer : script_.offers) text += "\r\n250-" + offer;
+    if (!tls)
+      for (const auto& offer : script_.offers_in_clear) text += "\r\n250-" + offer;
     if (script_.tls != nullptr && !tls) text += "\r\n250-STARTTLS";
     return text + "\r\n250 HELP";
   }

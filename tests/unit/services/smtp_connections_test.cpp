@@ -1,5 +1,6 @@
 // How connections to relays are kept, shared, limited and left, and how submissions are given up.  H4 H5
 #include <atomic>
+#include <future>
 
 #include "services/smtp_client.h"
 #include "unit/services/mail_world.h"
@@ -62,6 +63,12 @@ TEST_F(SmtpConnections, OneThatTheRelayClosedMeanwhileIsNotUsed) {
     while (closed < i) std::this_thread::yield();
   }
   EXPECT_EQ(relay.connections(), 10);
+}
+
+TEST_F(SmtpConnections, OneWithAWordTooManyIsNotUsedAgain) {
+  ScriptedRelay relay({.says = {{".", "250 queued\r\n250 and queued"}}});
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(submit(message(relay.url())).answer.code, 250);
+  EXPECT_EQ(relay.connections(), 3);
 }
 
 TEST_F(SmtpConnections, ThereIsALimitForARelayAndTheRestWaitInOrder) {
@@ -140,6 +147,34 @@ TEST_F(SmtpConnections, ACancelledSubmissionIsDoneOnceWithCancelled) {
     on_loop([&] { EXPECT_EQ(client_->open(), 0u); });
     EXPECT_EQ(count, 1);
   }
+}
+
+TEST_F(SmtpConnections, WhatIsCancelledUnsentStaysUnsentThoughTheRelaySaysGoAhead) {
+  std::promise<void> asked;
+  std::promise<void> cancelled;
+  std::promise<void> answered;
+  std::promise<std::string> heard;
+  testing::ScriptedServer relay([&](testing::Connection& connection) {
+    testing::SmtpPeer peer(connection);
+    std::string line;
+    peer.say("220 hi\r\n");
+    while (peer.line(line) && line != "DATA") peer.say("250 fine\r\n");
+    asked.set_value();
+    cancelled.get_future().get();
+    peer.say("354 go\r\n");
+    answered.set_value();
+    heard.set_value(peer.line(line) ? line : "");
+  });
+  std::uint64_t id = 0;
+  auto reply = begin(message("smtp://127.0.0.1:" + std::to_string(relay.port())), &id);
+  asked.get_future().get();
+  on_loop([&] {  // the answer is there before the loop looks again
+    client_->cancel(id);
+    cancelled.set_value();
+    answered.get_future().get();
+  });
+  EXPECT_EQ(reply.get().reach, Reach::not_sent);
+  EXPECT_EQ(heard.get_future().get(), "");
 }
 
 TEST_F(SmtpConnections, AClientThatEndsDropsWhatIsOpenWithoutAWord) {

@@ -28,7 +28,16 @@ TEST_F(SmtpLogins, TlsIsUsedWhenOfferedWhoeverSignedTheCertificate) {
   ScriptedRelay relay({.tls = &identity()});
   EXPECT_EQ(submit(message(relay.url())).answer.code, 250);
   EXPECT_EQ(relay.count("STARTTLS"), 1);
-  EXPECT_EQ(relay.count("EHLO"), 2);  // what was offered in clear counts for nothing
+  EXPECT_EQ(relay.count("EHLO"), 2);
+}
+
+TEST_F(SmtpLogins, WhatWasOfferedInClearCountsForNothingUnderTls) {
+  ScriptedRelay relay({.offers = {}, .offers_in_clear = {"SMTPUTF8", "SIZE 1000"}, .tls = &identity()});
+  auto mail = message(relay.url());
+  EXPECT_EQ(submit(mail).answer.code, 250);
+  EXPECT_FALSE(relay.heard("MAIL FROM:<a@example.org> SIZE"));
+  mail.recipients = {"m\xC3\xBCller@x"};
+  EXPECT_EQ(submit(mail).answer.code, 553);
 }
 
 TEST_F(SmtpLogins, TlsThatIsNotOfferedOrNotWantedIsDoneWithout) {

@@ -29,7 +29,7 @@ bool is_letter_or_digit(char c) { return is_digit(c) || (c >= 'a' && c <= 'z'); 
 
 bool is_bucket(std::string_view name) {
   const auto parts = split(name, '.');
-  if (name.size() < 3 || name.size() > (parts.size() > 1 ? 222u : 63u)) return false;
+  if (name.size() < 3 || name.size() > 222) return false;
   if (!is_letter_or_digit(name.front()) || !is_letter_or_digit(name.back())) return false;
   const auto allowed = [](char c) { return is_letter_or_digit(c) || c == '-' || c == '_'; };
   const auto is_part = [&](std::string_view part) {

@@ -74,6 +74,7 @@ TEST(Mustache, ASectionRendersOnceForEachItemOrOnceForWhatIsTruthy) {
       {"{{#l}}({{#.}}{{.}}{{/.}}){{/l}}", R"({"l":[[1,2],["a"],[]]})", "(12)(a)()"},
       {"[{{#l}}x{{/l}}]", R"({"l":[]})", "[]"},
       {"{{#o}}{{n}}{{m}}{{/o}}", R"({"o":{"n":1},"n":9,"m":2})", "12"},
+      {"{{#o}}{{x}}{{/o}}{{x}}", R"({"o":{"x":1},"x":2})", "12"},
       {"{{#s}}{{.}} is {{s}}{{/s}}", R"({"s":"x"})", "x is x"},
       {"[{{#t}}t{{/t}}{{#f}}f{{/f}}{{#z}}z{{/z}}{{#gone}}g{{/gone}}]", R"({"t":true,"f":false,"z":null})", "[t]"},
       {"[{{#e}}empty{{/e}}{{#o}}object{{/o}}{{#n}}zero{{/n}}]", R"({"e":"","o":{},"n":0})", "[objectzero]"},
@@ -165,8 +166,8 @@ TEST(Mustache, WhatIsWrongIsSaidWithItsLine) {
       {"{{=}}", "{}", "line 1: a tag is not closed"},
       {"\xFF", "{}", "not UTF-8, or with NUL bytes"},
   });
-  EXPECT_EQ(render("{{/" + repeated("é", 40) + "}}", "{}"),
-            "line 1: section \"" + repeated("é", 30) + "...\" is closed and was never opened");
+  EXPECT_EQ(render("{{/a" + repeated("é", 40) + "}}", "{}"),
+            "line 1: section \"a" + repeated("é", 30) + "...\" is closed and was never opened");
   EXPECT_EQ(render(std::string(kLongestTemplate + 1, 'x'), "{}"), "longer than 1 MiB");
 }
 
@@ -187,8 +188,10 @@ TEST(Mustache, TheOutputIsAtMostAMebibyte) {
 }
 
 TEST(Mustache, LoopsInLoopsEndEvenWhenNothingIsWritten) {
-  const auto list = R"({"l":[)" + repeated("1,", 9999) + "1]}";
-  for (const std::string source : {"{{#l}}{{#l}}{{#l}}{{/l}}{{/l}}{{/l}}", "{{#l}}{{#l}}{{gone}}{{/l}}{{/l}}"})
+  const auto list = R"({"l":[)" + repeated("1,", 9999) + R"(1],"o":{"a":1}})";
+  const auto deep = repeated("{{#o}}", 60) + "{{#l}}{{gone}}{{gone}}{{gone}}{{gone}}{{/l}}" + repeated("{{/o}}", 60);
+  for (const std::string& source :
+       {std::string("{{#l}}{{#l}}{{/l}}{{/l}}"), std::string("{{#l}}{{#l}}{{gone}}{{/l}}{{/l}}"), deep})
     EXPECT_EQ(render(source, list), "fault: it takes too many steps with this data") << source;
 }
 

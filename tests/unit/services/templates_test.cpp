@@ -194,7 +194,7 @@ TEST(RenderText, UsesATemplateOnceAndEscapesNothing) {
 }
 
 TEST(OneLine, HasNoControlsAndNoBlanksAtItsEnds) {
-  EXPECT_EQ(one_line("plain text"), "plain text");
+  EXPECT_EQ(one_line("  plain text "), "plain text");
   EXPECT_EQ(one_line(" a\r\nBcc: b@example.org\n"), "a Bcc: b@example.org");
   EXPECT_EQ(one_line(std::string("a\0\x01\x1f\x7f"
                                  "b",

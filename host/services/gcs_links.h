@@ -1,0 +1,42 @@
+// Time-limited links to stored objects, made from their URIs ("gs://bucket/key").
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/time.h"
+#include "services/gcs_key.h"
+#include "services/gcs_url.h"
+
+namespace waybill {
+
+inline constexpr Seconds kLongestLink{7 * 24 * 3600};  // Google takes no more
+
+struct GcsObject {
+  std::string bucket;
+  std::string key;
+  bool operator==(const GcsObject&) const = default;
+};
+
+// Refuses what cannot be the name of a bucket or an object, and keys with a segment "." or "..", which browsers would resolve
+// before they ask, so that no link could ever reach them.
+Result<GcsObject> parse_gcs_uri(std::string_view uri);
+
+// [any thread]
+class GcsLinks {
+ public:
+  GcsLinks(GcsKey key, const Clock& clock);  // at the endpoint of the key's universe
+  GcsLinks(GcsKey key, GcsEndpoint endpoint, const Clock& clock);
+
+  // A URL that lets whoever has it GET the object, from now for `lifetime` (1 s to kLongestLink).
+  Result<std::string> link(std::string_view object_uri, Seconds lifetime) const;
+
+ private:
+  GcsKey key_;
+  GcsEndpoint endpoint_;
+  const Clock& clock_;
+};
+
+}  // namespace waybill

@@ -67,7 +67,8 @@ int check(const GlobalOptions& options) {
   print(refused);
   print(contents.problems);
   if (!good) return 1;
-  std::printf("good: %zu plugin(s), %zu target(s)\n", contents.catalogue->loaded().size(), contents.registry->targets().size());
+  std::printf("good: %zu plugin(s), %zu target(s), %zu form(s)\n", contents.catalogue->loaded().size(),
+              contents.registry->targets().size(), contents.registry->forms().size());
   return 0;
 }
 

@@ -47,9 +47,16 @@ std::unique_ptr<Asking> begin(const GlobalOptions& options) {
     print(asking->contents.problems);
     return nullptr;
   }
+  auto links = make_links(asking->config.link_key, *secrets, asking->clock);
+  if (!links) {
+    failed("links.key: " + links.error().what);
+    return nullptr;
+  }
+  const auto registry = std::make_shared<const Registry>(*asking->contents.registry);
+  const TextServices texts{.templates = [registry] { return templates_of(registry); }, .links = std::move(*links)};
   asking->factory = std::make_unique<PluginSenderFactory>(*asking->contents.catalogue, asking->config,
-                                                          std::make_shared<const Secrets>(std::move(*secrets)), asking->clock,
-                                                          asking->log, asking->metrics);
+                                                          std::make_shared<const Secrets>(std::move(*secrets)), texts,
+                                                          asking->clock, asking->log, asking->metrics);
   asking->enquirer = std::make_unique<Enquirer>(*asking->factory, asking->config.timeouts.attempt);
   return asking;
 }

@@ -52,8 +52,8 @@ std::vector<ReadPool::Session> sessions(const DatabaseAddress& address, int shar
 // The running host. Members are in the order of construction; what uses others comes after them.
 class Host {
  public:
-  Host(const Config& config, const Contents& contents, Registry registry, Secrets secrets, const DatabaseAddress& address,
-       int shards, Log& log)
+  Host(const Config& config, const Contents& contents, Registry registry, Secrets secrets, std::shared_ptr<const GcsLinks> links,
+       const DatabaseAddress& address, int shards, Log& log)
       : config_(config),
         contents_(contents),
         log_(log),
@@ -66,7 +66,9 @@ class Host {
         upkeep_store_(make_upkeep_store(address)),
         upkeep_settle_store_(make_settle_store(address)),
         upkeep_queue_store_(make_queue_store(address)),
-        factory_(*contents.catalogue, config, std::make_shared<const Secrets>(std::move(secrets)), clock_, log, metrics_),
+        factory_(*contents.catalogue, config, std::make_shared<const Secrets>(std::move(secrets)),
+                 {.templates = [this] { return templates_of(registry_.current()); }, .links = std::move(links)}, clock_, log,
+                 metrics_),
         settler_(
             *settle_store_, clock_,
             {.actor = name_,
@@ -228,8 +230,11 @@ int serve(const GlobalOptions& options) {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
 
-  auto host = std::make_unique<Host>(*config, contents, std::move(*contents.registry), std::move(*secrets), database->address,
-                                     *shards, log);
+  const SystemClock clock;
+  auto links = make_links(config->link_key, *secrets, clock);
+  if (!links) return failed("links.key: " + links.error().what);
+  auto host = std::make_unique<Host>(*config, contents, std::move(*contents.registry), std::move(*secrets), std::move(*links),
+                                     database->address, *shards, log);
   if (const auto listening = host->listen(); !listening) {
     static_cast<void>(host->drain());
     return failed(listening.error().what);

@@ -228,6 +228,8 @@ void Loading::check_whole() {
   if (config_.auth_none && !config_.listen.is_loopback() && !has_problem("listen"))
     report("auth", "none is only allowed on a loopback address (127.0.0.1, ::1 or localhost), and listen is " +
                        config_.listen.host + ": use tokens");
+  if (!config_.link_key.empty() && !config_.secrets.contains(config_.link_key) && !has_problem("secrets"))
+    report("links.key", "there is no secret of this name under secrets");
   const auto& timeouts = config_.timeouts;
   const auto least = timeouts.attempt + timeouts.attempt_grace + Millis{1000};
   if (timeouts.lease <= least && !has_problem("timeouts.lease") && !has_problem("timeouts.attempt") &&

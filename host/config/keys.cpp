@@ -33,6 +33,10 @@ void read_schema(const Value& value, Name, Config& config) {
   config.database.schema = *text;
 }
 
+void read_link_key(const Value& value, Name, Config& config) {
+  if (const auto text = value.text("the name of a secret")) config.link_key = *text;
+}
+
 void read_embedded(const Value& value, Name, Config& config) { value.path(config.database.embedded); }
 void read_migrate(const Value& value, Name, Config& config) { value.flag(config.database.migrate); }
 void read_log_level(const Value& value, Name, Config& config) {
@@ -71,6 +75,7 @@ constexpr Key kKeys[] = {
     {"port_file",                "path",          "",               path<&Config::port_file>},
     {"senders.<action type>",    "mapping",       "{}",             read_sender},
     {"secrets.<name>",           "reference",     "",               read_secret},
+    {"links.key",                "name",          "",               read_link_key},
     {"retry.<action type>",      "mapping",       "",               read_retry},
     {"limits.in_flight",         "deliveries",    "2048",           count<&Limits::in_flight, 1, 1'000'000>},
     {"limits.per_target",        "deliveries",    "256",            count<&Limits::per_target, 1, 1'000'000>},

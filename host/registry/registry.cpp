@@ -2,34 +2,26 @@
 #include "registry/registry.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <fstream>
-#include <system_error>
+#include <iterator>
+#include <map>
 
-#include "registry/located_json.h"
+#include "registry/forms_file.h"
+#include "registry/registry_file.h"
 #include "registry/targets_file.h"
+#include "registry/templates_folder.h"
 
 namespace waybill {
-namespace {
 
-tl::expected<std::string, std::string> read_text(const std::filesystem::path& file) {
-  std::error_code error;
-  const auto status = std::filesystem::status(file, error);
-  if (error) return tl::unexpected("cannot be read: " + error.message());
-  if (!std::filesystem::is_regular_file(status)) return tl::unexpected(std::string("cannot be read: not a file"));
-  std::ifstream in(file, std::ios::binary);
-  if (!in) return tl::unexpected("cannot be read: " + std::generic_category().message(errno));
-  std::string text;  // one byte more than allowed is enough to be refused
-  for (char chunk[1 << 16]; text.size() <= kLargestJson && (in.read(chunk, sizeof chunk), in.gcount() > 0);)
-    text.append(chunk, static_cast<std::size_t>(in.gcount()));
-  if (in.bad()) return tl::unexpected("cannot be read: " + std::generic_category().message(errno));
-  return text;
+Registry::Registry(std::vector<Contract> targets, std::vector<Form> forms, Templates templates)
+    : targets_(std::move(targets)), forms_(std::move(forms)), templates_(std::move(templates)) {
+  std::sort(targets_.begin(), targets_.end(), [](const Contract& a, const Contract& b) { return a.target < b.target; });
+  std::sort(forms_.begin(), forms_.end(), [](const Form& a, const Form& b) { return a.id < b.id; });
 }
 
-}  // namespace
-
-Registry::Registry(std::vector<Contract> targets) : targets_(std::move(targets)) {
-  std::sort(targets_.begin(), targets_.end(), [](const Contract& a, const Contract& b) { return a.target < b.target; });
+const Form* Registry::find_form(std::string_view id) const {
+  const auto at =
+      std::lower_bound(forms_.begin(), forms_.end(), id, [](const Form& form, std::string_view name) { return form.id < name; });
+  return at != forms_.end() && at->id == id ? &*at : nullptr;
 }
 
 const Contract* Registry::find(std::string_view target) const {
@@ -38,13 +30,60 @@ const Contract* Registry::find(std::string_view target) const {
   return at != targets_.end() && at->target == target ? &*at : nullptr;
 }
 
-tl::expected<Registry, Problems> load_registry(const std::filesystem::path& folder, const ActionTypes& types, Problems* absent) {
-  const auto file = folder / "targets.json";
+namespace {
+
+tl::expected<std::vector<Contract>, Problems> load_targets(const std::filesystem::path& file, const ActionTypes& types,
+                                                           Problems* absent) {
   const auto text = read_text(file);
   if (!text) return tl::unexpected(Problems{{file.string(), 0, "", text.error()}});
-  auto targets = read_targets(*text, file.string(), types, absent);
-  if (!targets) return tl::unexpected(std::move(targets.error()));
-  return Registry(std::move(*targets));
+  return read_targets(*text, file.string(), types, absent);
+}
+
+std::vector<Form> load_forms(const std::filesystem::path& folder, const FormContext& context, Problems& problems) {
+  std::vector<Form> forms;
+  std::map<std::string, std::string> files;  // of each form_id
+  for (const auto& file : files_in(folder, problems)) {
+    if (file.extension() != ".yaml") {
+      problems.push_back({file.string(), 0, "", "must be named NAME.yaml: one form a file"});
+      continue;
+    }
+    const auto text = read_text(file);
+    if (!text) {
+      problems.push_back({file.string(), 0, "", text.error()});
+      continue;
+    }
+    auto form = read_form(*text, file.string(), context);
+    if (!form) {
+      std::move(form.error().begin(), form.error().end(), std::back_inserter(problems));
+      continue;
+    }
+    const auto [first, is_new] = files.try_emplace(form->id, file.filename().string());
+    if (is_new)
+      forms.push_back(std::move(*form));
+    else
+      problems.push_back({file.string(), 0, "form_id", "is taken by " + first->second});
+  }
+  return forms;
+}
+
+}  // namespace
+
+tl::expected<Registry, Problems> load_registry(const std::filesystem::path& folder, const ActionTypes& types, Problems* absent) {
+  Problems problems;
+  auto targets = load_targets(folder / "targets.json", types, absent);
+  if (!targets) problems = std::move(targets.error());
+  auto templates = load_templates(folder / "templates");
+  if (!templates) std::move(templates.error().begin(), templates.error().end(), std::back_inserter(problems));
+  // Where templates are wrong themselves, a form is not blamed for naming one.
+  const auto has_template = [&](const std::string& id) { return !templates || templates->find(id) != nullptr; };
+  auto forms = load_forms(folder / "forms", {types, has_template, absent}, problems);
+  if (!problems.empty()) return tl::unexpected(std::move(problems));
+  return Registry(std::move(*targets), std::move(forms), std::move(*templates));
+}
+
+std::shared_ptr<const Templates> templates_of(std::shared_ptr<const Registry> registry) {
+  const auto* templates = &registry->templates();
+  return {std::move(registry), templates};
 }
 
 LiveRegistry::LiveRegistry(Registry first) : current_(std::make_shared<const Registry>(std::move(first))) {}

@@ -10,25 +10,36 @@
 
 #include "core/action_types.h"
 #include "core/contract.h"
+#include "core/form.h"
 #include "core/problem.h"
+#include "core/templates.h"
 
 namespace waybill {
 
 class Registry {
  public:
-  explicit Registry(std::vector<Contract> targets);
+  explicit Registry(std::vector<Contract> targets, std::vector<Form> forms = {}, Templates templates = {});
   // Null if there is no such target. Lives as long as this registry.
   const Contract* find(std::string_view target) const;
   const std::vector<Contract>& targets() const { return targets_; }
+  const Form* find_form(std::string_view id) const;  // null if there is none
+  const std::vector<Form>& forms() const { return forms_; }
+  const Templates& templates() const { return templates_; }
 
  private:
   std::vector<Contract> targets_;  // sorted by name
+  std::vector<Form> forms_;        // sorted by id
+  Templates templates_;
 };
 
-// Reads and checks `folder`/targets.json. All problems are found, not only the first. With `absent`, a target whose action type
-// no loaded plugin has is only told there: it is taken as far as it can be checked without its plugin.
+// Reads and checks `folder`/targets.json, templates/ and forms/*.yaml. All problems are found, not only the first. With `absent`,
+// a target or an action whose action type no loaded plugin has is only told there: it is taken as far as it can be checked
+// without its plugin.
 tl::expected<Registry, Problems> load_registry(const std::filesystem::path& folder, const ActionTypes& types,
                                                Problems* absent = nullptr);
+
+// The templates of a registry, which lives as long as they do.
+std::shared_ptr<const Templates> templates_of(std::shared_ptr<const Registry> registry);
 
 // The registry in use. A reload swaps in a good one whole, or keeps the old. Safe from any thread.
 class LiveRegistry {

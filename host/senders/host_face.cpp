@@ -51,11 +51,15 @@ const void* HostFace::get_service(const wb_host*, wb_str id) noexcept {
   static constexpr wb_http_service http{&fetch, &abort};
   static constexpr wb_timer_service timer{&monotonic_ms, &unix_seconds, &after, &cancel};
   static constexpr wb_sign_service sign{&hmac_sha256};
+  static constexpr wb_template_service templates{&render, &render_text};
+  static constexpr wb_link_service links{&sign_link};
   static constexpr wb_smtp_service mail{&submit, &abort_submission};
   const auto name = view_of(id);
   if (name == WB_HTTP_SERVICE) return &http;
   if (name == WB_TIMER_SERVICE) return &timer;
   if (name == WB_SIGN_SERVICE) return &sign;
+  if (name == WB_TEMPLATE_SERVICE) return &templates;
+  if (name == WB_LINK_SERVICE) return &links;
   if (name == WB_SMTP_SERVICE) return &mail;
   return nullptr;
 }

@@ -31,6 +31,10 @@ class HostFace {
   static std::int64_t unix_seconds(const wb_host* host) noexcept;
   static std::uint64_t after(const wb_host* host, wb_call call, std::int64_t delay_ms, void (*fire)(void*), void* user) noexcept;
   static void cancel(const wb_host* host, std::uint64_t timer) noexcept;
+  static std::int32_t render(const wb_host* host, wb_str template_id, wb_str data, wb_template_part part, void* user) noexcept;
+  static std::int32_t render_text(const wb_host* host, wb_str text, wb_str data, wb_template_part part, void* user) noexcept;
+  static std::int32_t sign_link(const wb_host* host, wb_str object, std::int64_t ttl, void (*sink)(void*, wb_str),
+                                void* user) noexcept;
   static std::int32_t hmac_sha256(const wb_host* host, wb_str name, const wb_str* parts, std::size_t count,
                                   void (*sink)(void*, const std::uint8_t*, std::size_t), void* user) noexcept;
 };

@@ -18,6 +18,7 @@
 #include "execute/sender.h"
 #include "senders/failure_page.h"
 #include "senders/outcome_check.h"
+#include "senders/text_services.h"
 #include "services/event_loop.h"
 #include "services/http_client.h"
 #include "services/secrets.h"
@@ -32,6 +33,7 @@ struct SenderParts {
   std::string settings;  // JSON object
   HttpClientSettings http;
   std::shared_ptr<const Secrets> secrets;
+  TextServices texts;
   std::shared_ptr<Misbehaviour> misbehaviour;
   const Clock& clock;
   Log& log;

@@ -6,11 +6,12 @@
 namespace waybill {
 
 PluginSenderFactory::PluginSenderFactory(const Catalogue& catalogue, const Config& config, std::shared_ptr<const Secrets> secrets,
-                                         const Clock& clock, Log& log, Metrics& metrics)
+                                         TextServices texts, const Clock& clock, Log& log, Metrics& metrics)
     : catalogue_(catalogue),
       settings_(config.senders),
       limits_(config.limits),
       secrets_(std::move(secrets)),
+      texts_(std::move(texts)),
       clock_(clock),
       log_(log),
       misbehaviour_(std::make_shared<Misbehaviour>(log, metrics)) {}
@@ -39,6 +40,7 @@ Result<std::unique_ptr<PluginSender>> PluginSenderFactory::make_plugin_sender(co
                                       .settings = settings,
                                       .http = std::move(http),
                                       .secrets = secrets_,
+                                      .texts = texts_,
                                       .misbehaviour = misbehaviour_,
                                       .clock = clock_,
                                       .log = log_,

@@ -11,6 +11,7 @@
 #include "execute/misbehaviour.h"
 #include "execute/sender.h"
 #include "senders/catalogue.h"
+#include "senders/text_services.h"
 #include "services/secrets.h"
 
 namespace waybill {
@@ -21,7 +22,7 @@ class PluginSender;
 class PluginSenderFactory final : public SenderFactory {
  public:
   PluginSenderFactory(const Catalogue& catalogue, const Config& config, std::shared_ptr<const Secrets> secrets,
-                      const Clock& clock, Log& log, Metrics& metrics);
+                      TextServices texts, const Clock& clock, Log& log, Metrics& metrics);
 
   Result<std::unique_ptr<Sender>> make(const std::string& action_type, Completions& completions) override;
   Result<std::unique_ptr<PluginSender>> make_plugin_sender(const std::string& action_type, Completions& completions);
@@ -33,6 +34,7 @@ class PluginSenderFactory final : public SenderFactory {
   const std::map<std::string, std::string> settings_;
   const Limits limits_;
   const std::shared_ptr<const Secrets> secrets_;
+  const TextServices texts_;
   const Clock& clock_;
   Log& log_;
   const std::shared_ptr<Misbehaviour> misbehaviour_;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/utf8.h"
+#include "services/secrets.h"
 
 namespace waybill {
 namespace {
@@ -75,6 +76,15 @@ Result<std::string> GcsLinks::link(std::string_view object_uri, Seconds lifetime
                      .unix_seconds = clock_.unix_seconds(),
                      .lifetime = lifetime},
                     key_);
+}
+
+Result<std::shared_ptr<const GcsLinks>> make_links(const std::string& secret, const Secrets& secrets, const Clock& clock) {
+  if (secret.empty()) return nullptr;
+  const auto* values = secrets.find(secret);
+  if (values == nullptr) return fail(Error::Kind::invalid, "there is no secret " + secret);
+  auto key = GcsKey::from_service_account(values->front().expose());
+  if (!key) return fail(Error::Kind::invalid, "secret " + secret + ": " + key.error().what);
+  return std::make_shared<const GcsLinks>(std::move(*key), clock);
 }
 
 }  // namespace waybill

@@ -1,6 +1,7 @@
 // Time-limited links to stored objects, made from their URIs ("gs://bucket/key").
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -38,5 +39,9 @@ class GcsLinks {
   GcsEndpoint endpoint_;
   const Clock& clock_;
 };
+
+class Secrets;
+// The links that this secret, a service account as Google hands it out, can sign; null for the name "".
+Result<std::shared_ptr<const GcsLinks>> make_links(const std::string& secret, const Secrets& secrets, const Clock& clock);
 
 }  // namespace waybill

@@ -50,7 +50,8 @@ class PluginWorld {
                        Secrets::Values known = {})
       : secrets(std::make_shared<const Secrets>(std::move(known))), folder(plugins), catalogue(Catalogue::load(folder.path())) {
     config.limits.blocking_workers = 2;
-    factory = std::make_unique<PluginSenderFactory>(*catalogue, config, secrets, clock, log, metrics);
+    factory = std::make_unique<PluginSenderFactory>(*catalogue, config, secrets,
+                                                    TextServices{[this] { return templates; }, links}, clock, log, metrics);
     executor = std::make_unique<Executor>(
         *factory, clock, settings, [this](std::vector<Finished> batch) { take(std::move(batch)); }, log, metrics);
   }
@@ -98,6 +99,8 @@ class PluginWorld {
   Config config;
   std::shared_ptr<const Secrets> secrets;
   PluginFolder folder;
+  std::shared_ptr<const Templates> templates = std::make_shared<const Templates>();
+  std::shared_ptr<const GcsLinks> links;
   std::unique_ptr<Catalogue> catalogue;
   std::unique_ptr<PluginSenderFactory> factory;
 

@@ -1,5 +1,5 @@
 // Mustache as its specification describes it, its refusals with lines, and its bounds.  F8
-#include "services/mustache.h"
+#include "core/mustache.h"
 
 #include <gtest/gtest.h>
 

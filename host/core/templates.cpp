@@ -1,5 +1,5 @@
 // The three parts of a template and their rules.
-#include "services/templates.h"
+#include "core/templates.h"
 
 #include <algorithm>
 

@@ -11,7 +11,7 @@
 
 #include "core/error.h"
 #include "core/problem.h"
-#include "services/template_data.h"
+#include "core/template_data.h"
 
 namespace waybill {
 

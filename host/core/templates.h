@@ -8,7 +8,7 @@
 
 #include "core/error.h"
 #include "core/problem.h"
-#include "services/mustache.h"
+#include "core/mustache.h"
 
 namespace waybill {
 

@@ -1,5 +1,5 @@
 // Reading with nlohmann's SAX parser, which tells numbers as they were written: no digit of a long number is lost.
-#include "services/template_data.h"
+#include "core/template_data.h"
 
 #include <nlohmann/json.hpp>
 

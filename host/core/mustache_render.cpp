@@ -1,5 +1,5 @@
 // From nodes and data to text, within bounds: a template may loop over what a stranger handed in.
-#include "services/mustache.h"
+#include "core/mustache.h"
 
 namespace waybill {
 namespace {

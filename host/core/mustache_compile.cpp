@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "core/utf8.h"
-#include "services/mustache.h"
+#include "core/mustache.h"
 
 namespace waybill {
 namespace {

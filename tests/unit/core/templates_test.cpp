@@ -1,5 +1,5 @@
 // Templates with hostile values: whatever a form's sender writes appears as data, in every part.  F8
-#include "services/templates.h"
+#include "core/templates.h"
 
 #include <gtest/gtest.h>
 

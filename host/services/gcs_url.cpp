@@ -129,7 +129,7 @@ std::string canonical_request(const GcsRequest& request, std::string_view email)
   const auto all = headers(request);
   const auto payload_hash = all.find("x-goog-content-sha256");
   std::string text = request.method + "\n" + path(request) + "\n" + query(request, email) + "\n";
-  for (const auto& [name, value] : all) text += name + ":" + value + "\n";
+  for (const auto& [name, value] : all) text.append(name).append(":").append(value).append("\n");
   return text + "\n" + signed_headers(all) + "\n" + (payload_hash == all.end() ? "UNSIGNED-PAYLOAD" : payload_hash->second);
 }
 

@@ -85,16 +85,13 @@ std::map<std::string, std::string> headers(const GcsRequest& request) {
   return headers;
 }
 
-std::string joined(const std::vector<std::string>& texts, char with) {
-  std::string all;
-  for (const auto& text : texts) (all.empty() ? all : all += with) += text;
-  return all;
-}
-
 std::string signed_headers(const std::map<std::string, std::string>& headers) {
-  std::vector<std::string> names;
-  for (const auto& header : headers) names.push_back(header.first);
-  return joined(names, ';');
+  std::string names;
+  for (const auto& header : headers) {
+    if (!names.empty()) names += ';';
+    names += header.first;
+  }
+  return names;
 }
 
 std::string query(const GcsRequest& request, std::string_view email) {
@@ -109,9 +106,12 @@ std::string query(const GcsRequest& request, std::string_view email) {
     value = percent_encode(value, false);
   }
   std::sort(parameters.begin(), parameters.end());
-  std::vector<std::string> pairs;
-  for (const auto& [name, value] : parameters) pairs.push_back(name + "=" + value);
-  return joined(pairs, '&');
+  std::string text;
+  for (const auto& [name, value] : parameters) {
+    if (!text.empty()) text += '&';
+    text.append(name).append("=").append(value);
+  }
+  return text;
 }
 
 }  // namespace
@@ -129,7 +129,7 @@ std::string canonical_request(const GcsRequest& request, std::string_view email)
   const auto all = headers(request);
   const auto payload_hash = all.find("x-goog-content-sha256");
   std::string text = request.method + "\n" + path(request) + "\n" + query(request, email) + "\n";
-  for (const auto& [name, value] : all) text += name + ":" + value + "\n";
+  for (const auto& [name, value] : all) text.append(name).append(":").append(value).append("\n");
   return text + "\n" + signed_headers(all) + "\n" + (payload_hash == all.end() ? "UNSIGNED-PAYLOAD" : payload_hash->second);
 }
 

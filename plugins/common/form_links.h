@@ -31,8 +31,7 @@ inline std::variant<Links, Outcome> sign_links(const Form& form, const plugin::L
   if (form.kept_until) ttl = std::min(ttl, *form.kept_until - now);
   Links links;
   for (const auto& attachment : form.attachments) {
-    auto name = one_line(attachment.name.empty() ? attachment.object_uri : attachment.name);
-    Link link{std::move(name), {}, one_line(attachment.content_type), attachment.size, now + ttl};
+    Link link{name_in_line(attachment.name, 200), {}, one_line(attachment.content_type), attachment.size, now + ttl};
     if (ttl > 0) {
       try {
         auto url = signer.sign(attachment.object_uri, std::chrono::seconds(ttl));

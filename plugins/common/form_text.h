@@ -19,14 +19,6 @@ struct Wording {
   std::int64_t link_ttl = 0;     // seconds
 };
 
-// A subject or a name: one line without blanks at its ends, cut between characters if it is longer than headers should be.
-inline std::string trimmed_line(std::string_view text, std::size_t most = 500) {
-  const auto blank = [](char c) { return static_cast<unsigned char>(c) <= 0x20 || c == 0x7f; };
-  while (!text.empty() && blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && blank(text.back())) text.remove_suffix(1);
-  return one_line(text, most);
-}
-
 class FormWriter {
  public:
   explicit FormWriter(plugin::Host host) : templates_(host.templates()), links_(host.links()), timer_(host.timer()) {}
@@ -61,7 +53,7 @@ class FormWriter {
     if (!out.text && !out.html) out.text = least(form);
     if (out.text) add_text_section(*out.text, links);
     if (out.html) add_html_section(*out.html, links);
-    if (out.subject.empty()) out.subject = trimmed_line("Form " + name_of(form) + ": submission " + form.reference);
+    if (out.subject.empty()) out.subject = trimmed_line("Form " + name_in_line(form.name) + ": submission " + form.reference);
     return out;
   }
 
@@ -81,11 +73,9 @@ class FormWriter {
     if (wording.html) out.html = part("html");
   }
 
-  static std::string name_of(const Form& form) { return form.name.empty() ? "(unnamed)" : trimmed_line(form.name); }
-
   static std::string least(const Form& form) {
     return "A form was submitted; details to follow.\n\nSubmission: " + trimmed_line(form.reference) +
-           "\nForm: " + name_of(form) + '\n';
+           "\nForm: " + name_in_line(form.name) + '\n';
   }
 
   plugin::Templates templates_;

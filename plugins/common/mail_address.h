@@ -17,6 +17,7 @@ struct Mailbox {
 };
 
 inline constexpr std::size_t kMostRecipients = 100;
+inline constexpr std::size_t kLongestName = 100;
 
 namespace detail {
 
@@ -95,6 +96,7 @@ inline std::optional<Mailbox> parse_mailbox(std::string_view text, std::string& 
     out.address = text.substr(open + 1, text.size() - open - 2);
     detail::read_name(detail::trimmed(text.substr(0, open)), out.name, fault);
   }
+  if (out.name.size() > kLongestName) fault = "its name has more than 100 bytes";
   if (fault.empty()) fault = detail::fault_in_address(out.address);
   if (fault.empty()) return out;
   problem = text.empty() ? "an address is missing" : '"' + one_line(text) + "\" is no address: " + fault;

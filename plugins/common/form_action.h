@@ -1,9 +1,7 @@
 // What a form's action says of where and what to send: the destination of the plugins that write about forms.
 #pragma once
 
-#include <functional>
-
-#include "common/json.h"
+#include "common/settings_reader.h"
 #include "common/surrogates.h"
 #include "common/text.h"
 
@@ -15,9 +13,6 @@ struct FormAction {
   std::string subject_template;
   std::string category;
 };
-
-// Takes one problem: a JSON pointer to where it is, and a sentence.
-using Wrong = std::function<void(const std::string& path, const std::string& message)>;
 
 // None if it is malformed: then `wrong` was called.
 inline std::optional<FormAction> read_form_action(std::string_view bytes, const Wrong& wrong) {

@@ -3,8 +3,8 @@
 
 #include <stdexcept>
 
-#include "common/form_action.h"
 #include "common/mail_address.h"
+#include "common/settings_reader.h"
 #include "waybill/plugin.hpp"
 
 namespace waybill::plugins {
@@ -40,41 +40,28 @@ namespace detail {
 inline MailSettings read_mail_settings(std::string_view settings, const Wrong& wrong) {
   MailSettings out;
   std::string problem;
-  const auto json = parse_object(settings, problem);
-  if (!json) return wrong("", "the settings object " + problem), out;
-  const auto text = [&](const std::string& name, std::string fallback = {}) {
-    const auto* value = field(*json, name.c_str());
-    if (!value) return fallback;
-    if (value->is_string()) return value->get<std::string>();
-    return wrong('/' + name, name + " must be text"), fallback;
-  };
-  const auto number = [&](const std::string& name, std::int64_t most, std::int64_t fallback) {
-    const auto* value = field(*json, name.c_str());
-    if (!value) return fallback;
-    if (value->is_number_integer() && *value >= 1 && *value <= most) return value->get<std::int64_t>();
-    return wrong('/' + name, name + " must be a whole number from 1 to " + std::to_string(most)), fallback;
-  };
-
-  if (auto from = parse_mailbox(text("from"), problem))
+  const SettingsReader read(settings, wrong);
+  if (!read.usable()) return out;
+  if (auto from = parse_mailbox(read.text("from"), problem))
     out.from = std::move(*from);
   else
     wrong("/from", "from: " + problem);
-  out.relay = text("relay", out.relay);
+  out.relay = read.text("relay", out.relay);
   const auto host = out.relay.find("://");
   const bool smtp = out.relay.substr(0, host) == "smtp" || out.relay.substr(0, host) == "smtps";
   if (!smtp || host == std::string::npos || host + 3 == out.relay.size() ||
       out.relay.find_first_of("/?#@ \t\r\n", host + 3) != std::string::npos)
     wrong("/relay", "relay must be smtp://host:port or smtps://host:port");
-  const auto tls = text("tls", "if_offered");
+  const auto tls = read.text("tls", "if_offered");
   if (tls == "required" || tls == "never")
     out.tls = tls == "never" ? plugin::Tls::never : plugin::Tls::required;
   else if (tls != "if_offered")
     wrong("/tls", "tls must be one of if_offered, required, never");
-  out.user = text("user");
-  out.password_secret = text("password_secret");
+  out.user = read.text("user");
+  out.password_secret = read.text("password_secret");
   if (out.user.empty() != out.password_secret.empty()) wrong("/user", "user and password_secret come together");
-  out.link_ttl = number("link_ttl_seconds", 604'800, out.link_ttl);
-  out.timeout = std::chrono::milliseconds(number("timeout_ms", 600'000, out.timeout.count()));
+  out.link_ttl = read.number("link_ttl_seconds", 604'800, out.link_ttl);
+  out.timeout = std::chrono::milliseconds(read.number("timeout_ms", 600'000, out.timeout.count()));
   return out;
 }
 

@@ -1,9 +1,8 @@
-// A sender of mail on the fake host, and a form's submission for it. The including test defines `kMailType`.
+// A sender of mail on the fake host. The including test defines `kMailType`.
 #pragma once
 
-#include "common/json.h"
+#include "common/tests/form_jobs.h"
 #include "common/tests/mail_reader.h"
-#include "waybill/testkit.hpp"
 
 namespace waybill::plugins::testing {
 
@@ -12,28 +11,6 @@ extern const char* const kMailType;
 using testkit::Answer;
 using testkit::MailAnswer;
 using testkit::Outcome;
-
-inline Json attachment(const std::string& name, const std::string& object = "gs://bucket/a-1") {
-  return {{"id", "a-1"}, {"name", name}, {"contentType", "application/pdf"}, {"size", 1234}, {"objectUri", object}};
-}
-
-inline Json contact_form() {
-  return {{"org", 1},
-          {"kind", "form"},
-          {"reference", "s-1"},
-          {"form", {{"id", "contact"}, {"name", "Contact us"}}},
-          {"fields", {{"name", "Ann"}, {"message", "Hello"}}},
-          {"createdAt", "2026-03-01T11:59:00Z"},
-          {"attachments", Json::array()}};
-}
-
-inline testkit::Job form_job(const Json& destination, const Json& context = contact_form()) {
-  testkit::Job job;
-  job.destination = destination.dump();
-  job.context = context.dump();
-  job.idempotency_key = "1:s-1:2";
-  return job;
-}
 
 class MailTest : public ::testing::Test {
  protected:

@@ -106,4 +106,14 @@ class MailSender final : public plugin::Sender, public plugin::Composes {
   std::unordered_map<std::uint64_t, plugin::SubmissionId> open_;
 };
 
+template <MailTexts texts>
+constexpr plugin::Action mail_action(std::string_view type) {
+  return plugin::action<MailSender<texts>>(type)
+      .settings_schema(kMailSettings)
+      .destination_schema(kMailDestination)
+      .reasons(kMailReasons)
+      .template validate_settings<check_mail_settings>()
+      .template validate_destination<check_mail_destination>();
+}
+
 }  // namespace waybill::plugins

@@ -20,6 +20,20 @@ inline std::string one_line(std::string_view text, std::size_t most = 200) {
   return cut ? out + "..." : out;
 }
 
+// Text for a header or a list: one line without blanks at its ends, cut between characters if it is longer than such a line
+// should be.
+inline std::string trimmed_line(std::string_view text, std::size_t most = 500) {
+  const auto blank = [](char c) { return static_cast<unsigned char>(c) <= 0x20 || c == 0x7f; };
+  while (!text.empty() && blank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && blank(text.back())) text.remove_suffix(1);
+  return one_line(text, most);
+}
+
+inline std::string name_in_line(std::string_view name, std::size_t most = 500) {
+  auto out = trimmed_line(name, most);
+  return out.empty() ? "(unnamed)" : out;
+}
+
 // A URL without user information, query and fragment, where people put keys.
 inline std::string public_url(std::string_view url) {
   url = url.substr(0, url.find_first_of("?#"));

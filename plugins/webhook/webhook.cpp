@@ -1,6 +1,6 @@
 // Action type webhook: posts the payload as it is to a URL, signed as Standard Webhooks say when a secret is named.
+#include "common/base64.h"
 #include "common/http_sender.h"
-#include "webhook/base64.h"
 #include "webhook/destination.h"
 
 namespace {
@@ -76,7 +76,7 @@ class Webhook final : public HttpSender {
     if (!macs) return out;
     for (const auto& mac : *macs) {
       if (!out.empty()) out += ' ';
-      out += "v1," + webhook::base64(mac);
+      out += "v1," + base64({reinterpret_cast<const char*>(mac.data()), mac.size()});
     }
     return out;
   }

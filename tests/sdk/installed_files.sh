@@ -19,7 +19,7 @@ done
 
 {
   echo bin/waybill
-  for plugin in push sms webhook; do echo lib/waybill/plugins/$plugin.so; done
+  for plugin in email_raw email_template happyfox_template push sms webhook; do echo lib/waybill/plugins/$plugin.so; done
   echo lib/libwaybill_fakes.a
   for file in waybill-plugin-config.cmake waybill-plugin-config-version.cmake waybill-plugin-targets.cmake WaybillAddPlugin.cmake \
     waybill-testkit-targets.cmake waybill-testkit-targets-CONFIG.cmake plugin.map check_exports.cmake fail_the_test.cpp; do

@@ -239,6 +239,7 @@ TEST_F(Mail, AnAddressThatCannotBeSentToIsRefusedByName) {  // F10
       {"a@[127.0.0.1]", "brackets"},
       {"a@-x.test", "hyphen"},
       {"a..b@x.test", "before the @"},
+      {"=?UTF-8?B?QmNj?=@x.test", "encoded word"},
       {"a@x..test", "behind the @"},
       {"Team (sales) <a@x.test>", "quotes"},
       {"\"Team <a@x.test>", "\"\"Team <a@x.test>\""},

@@ -1,10 +1,12 @@
 """Reads the mails in a folder with Python's own parser and tells what it found, as JSON: the tests' second opinion."""
+import base64
 import email
 import email.header
 import email.policy
 import email.utils
 import json
 import pathlib
+import re
 import sys
 
 
@@ -19,6 +21,30 @@ def mailboxes(raw, name):
     header = email.message_from_bytes(raw)[name]
     pairs = email.utils.getaddresses([header])
     return [[str(email.header.make_header(email.header.decode_header(shown))), address] for shown, address in pairs]
+
+
+def decodes_alone(word):
+    try:
+        return base64.b64decode(word, validate=True).decode() is not None
+    except ValueError:
+        return False
+
+
+def faults(raw, mail):
+    """What a patient parser forgives, and others do not."""
+    parts = list(mail.walk())
+    out = [repr(one) for part in parts for one in part.defects]
+    out += [repr(one) for part in parts for value in part.values() for one in getattr(value, "defects", [])]
+    head = raw.split(b"\r\n\r\n", 1)[0]
+    out += ["a character is split: %r" % word for word in re.findall(rb"=\?UTF-8\?B\?(.*?)\?=", head) if not decodes_alone(word)]
+    out += ["a boundary could stand in a text: " + one for one in (part.get_boundary() for part in parts) if one and "=_" not in one]
+    if re.search(rb"[ \t]\r\n", raw):
+        out.append("a line ends in a blank")
+    if not raw.isascii() or b"\0" in raw:
+        out.append("there is more than text of 7 bits")
+    if re.search(rb"\r(?!\n)|(?<!\r)\n", raw):
+        out.append("a line end is not CRLF")
+    return out
 
 
 def read(path):
@@ -36,11 +62,8 @@ def read(path):
         "automatic": mail["Auto-Submitted"],
         "shape": shape(mail),
         "texts": {part.get_content_type(): part.get_content() for part in leaves},
-        "defects": [repr(one) for part in mail.walk() for one in part.defects]
-        + [repr(one) for part in mail.walk() for value in part.values() for one in getattr(value, "defects", [])],
-        "ascii": raw.isascii(),
+        "faults": faults(raw, mail),
         "longest_line": max(len(line) for line in raw.split(b"\r\n")),
-        "lone_line_ends": raw.replace(b"\r\n", b"").count(b"\r") + raw.replace(b"\r\n", b"").count(b"\n"),
     }
 
 

@@ -36,7 +36,7 @@ void ask(Subject& subject, Asked asked) {
   const auto stage = stage_for(subject);
   if (!stage) return;
   if (!stage->can(asked)) return subject.findings.skipped("it does not offer this");
-  Job job{.destination = subject.sample.destination, .payload = subject.sample.payload};
+  Job job{.destination = subject.sample.destination, .payload = subject.sample.payload, .context = subject.sample.context};
   if (asked != Asked::compose) job.payload.clear();
   if (asked == Asked::status) job.provider_ref = "ref-1";
   const std::pair<const char*, Stage::Script> scripts[] = {

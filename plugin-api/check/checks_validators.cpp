@@ -97,7 +97,7 @@ void pure(Subject& subject) {
 
 // What stands between the sample and a sender, in the host's order: each schema, then the plugin's own check.
 std::vector<std::string> refusals(Subject& subject) {
-  const auto& [settings, destination, payload, answers] = subject.sample;
+  const auto& [settings, destination, payload, context, answers] = subject.sample;
   std::vector<std::string> list;
   const std::tuple<const char*, std::string_view, const std::string&, Validate> parts[] = {
       {"settings", view(subject.action->settings_schema), settings, subject.action->validate_settings},

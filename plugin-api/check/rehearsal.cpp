@@ -42,7 +42,7 @@ Stage::Script happy_until(const Subject& subject, std::size_t from, const Answer
 }
 
 std::optional<Job> sample_job(Subject& subject, Stage& stage) {
-  Job job{.destination = subject.sample.destination, .payload = subject.sample.payload};
+  Job job{.destination = subject.sample.destination, .payload = subject.sample.payload, .context = subject.sample.context};
   if (subject.blocking()) job.deadline_ms = kBlockingDeadlineMs;
   if (subject.plugin->abi_minor == 0 || !stage.can(Asked::compose)) return job;
   const auto call = stage.begin(Asked::compose, job);

@@ -67,7 +67,7 @@ tl::expected<Sample, std::string> sample_of(const Json& json, const Place& place
   Sample sample;
   for (const auto& [name, value] : json.items()) {
     const auto here = place.in(name);
-    if (const auto fault = is_one_of(name, {"settings", "destination", "payload", "answers"}); !fault.empty())
+    if (const auto fault = is_one_of(name, {"settings", "destination", "payload", "context", "answers"}); !fault.empty())
       return here.wrong(fault);
     if (name == "payload") {
       sample.payload = value.is_string() ? value.get<std::string>() : value.dump();
@@ -76,6 +76,7 @@ tl::expected<Sample, std::string> sample_of(const Json& json, const Place& place
     if (!value.is_object()) return here.wrong("must be an object");
     if (name == "settings") sample.settings = value.dump();
     if (name == "destination") sample.destination = value.dump();
+    if (name == "context") sample.context = value.dump();
     if (name != "answers") continue;
     for (const auto& [kind, list] : value.items()) {
       const auto there = here.in(kind);

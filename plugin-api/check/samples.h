@@ -1,4 +1,4 @@
-// Settings, destination, payload and answers that the plugin under check accepts: from a file, or made up.
+// Settings, destination, payload, context and answers that the plugin under check accepts: from a file, or made up.
 #pragma once
 
 #include <filesystem>
@@ -15,6 +15,7 @@ struct Sample {
   std::string settings = "{}";
   std::string destination;  // "": what the destination schema offers, else a URL
   std::string payload = "{}";
+  std::string context = R"({"org":"default","kind":"intent","reference":"key-1"})";
   // What means "accepted": one answer for each request of a send, the last again for more; and what the other questions are
   // answered.
   std::map<std::string, std::vector<Answer>> answers;  // by "accepted", "status", "probe", "failures"

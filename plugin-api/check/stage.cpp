@@ -11,14 +11,15 @@
 namespace waybill::conformance {
 namespace {
 
-constexpr std::size_t kJobOfMinor0 = offsetof(wb_job, artifact_type);
+constexpr std::size_t size_of_job(std::uint32_t minor) {
+  return minor == 0 ? offsetof(wb_job, artifact_type) : minor == 1 ? offsetof(wb_job, progress) : sizeof(wb_job);
+}
+
 constexpr std::chrono::milliseconds kPatience{1500};  // for a completion that only another thread can bring
 constexpr int kMostSteps = 20'000;
 constexpr std::chrono::milliseconds kPrompt{100};
 
 std::atomic<std::uint64_t> last_call{0};  // of all stages: a number is never reused
-
-constexpr const char* kContext = R"({"org":"default","kind":"intent","reference":"key-1"})";
 
 }  // namespace
 
@@ -130,11 +131,11 @@ Lent Stage::lend_job(const Job& job) const {
   raw.idempotency_key = lend(lent.texts, job.key);
   raw.destination = lend(lent.texts, job.destination);
   raw.payload = lend(lent.texts, job.payload);
-  raw.context = lend(lent.texts, kContext);
+  raw.context = lend(lent.texts, job.context);
   raw.artifact_type = lend(lent.texts, job.artifact_type);
   raw.artifact = lend(lent.texts, job.artifact);
   raw.provider_ref = lend(lent.texts, job.provider_ref);
-  lent.raw = lend_struct(&raw, shape_.minor == 0 ? kJobOfMinor0 : sizeof raw, shape_.job);
+  lent.raw = lend_struct(&raw, size_of_job(shape_.minor), shape_.job);
   return lent;
 }
 

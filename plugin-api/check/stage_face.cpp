@@ -1,6 +1,7 @@
 // A stage as its plugin sees it: the C functions behind wb_host and its services.
 #include "stage_face.h"
 
+#include <cstring>
 #include <functional>
 
 namespace waybill::conformance {
@@ -21,11 +22,15 @@ wb_host StageFace::host(std::uint32_t minor) {
 const void* StageFace::get_service(const wb_host* host, wb_str id) {
   static constexpr wb_timer_service timer{&monotonic_ms, &unix_seconds, &after, &cancel_timer};
   static constexpr wb_sign_service signer{&sign};
+  static constexpr wb_template_service templates{&render, &render_text};
+  static constexpr wb_link_service links{&link};
   const auto name = text_in(id);
   if (name == WB_HTTP_SERVICE) return http();
   if (name == WB_TIMER_SERVICE) return &timer;
   if (name == WB_SIGN_SERVICE) return &signer;
   if (name == WB_SMTP_SERVICE && of(host).shape_.minor >= 1) return smtp();
+  if (name == WB_TEMPLATE_SERVICE && of(host).shape_.minor >= 2) return &templates;
+  if (name == WB_LINK_SERVICE && of(host).shape_.minor >= 2) return &links;
   return nullptr;
 }
 
@@ -80,6 +85,25 @@ std::int32_t StageFace::sign(const wb_host*, wb_str name, const wb_str* parts, s
   for (auto& byte : mac) byte = static_cast<std::uint8_t>(std::hash<std::string>{}(message += '.'));
   sink(user, mac, sizeof mac);
   return WB_SIGN_OK;
+}
+
+// Every template is known here, and says its id.
+std::int32_t StageFace::render(const wb_host*, wb_str template_id, wb_str, wb_template_part part, void* user) {
+  const auto words = "template " + text_in(template_id);
+  for (const char* name : {"subject", "text", "html"}) part(user, {name, std::strlen(name)}, {words.data(), words.size()});
+  return WB_TEMPLATE_OK;
+}
+
+std::int32_t StageFace::render_text(const wb_host*, wb_str text, wb_str, wb_template_part part, void* user) {
+  part(user, {"text", 4}, text);
+  return WB_TEMPLATE_OK;
+}
+
+std::int32_t StageFace::link(const wb_host*, wb_str object, std::int64_t ttl, void (*sink)(void*, wb_str), void* user) {
+  const auto url =
+      "https://links.test/" + std::to_string(std::hash<std::string>{}(text_in(object))) + "?ttl=" + std::to_string(ttl);
+  sink(user, {url.data(), url.size()});
+  return WB_LINK_OK;
 }
 
 void StageFace::failure(void* user, const wb_failure* failure) {

@@ -31,6 +31,9 @@ struct StageFace {
   static void cancel_timer(const wb_host* host, std::uint64_t timer);
   static std::int32_t sign(const wb_host* host, wb_str name, const wb_str* parts, std::size_t count,
                            void (*sink)(void*, const std::uint8_t*, std::size_t), void* user);
+  static std::int32_t render(const wb_host* host, wb_str template_id, wb_str data, wb_template_part part, void* user);
+  static std::int32_t render_text(const wb_host* host, wb_str text, wb_str data, wb_template_part part, void* user);
+  static std::int32_t link(const wb_host* host, wb_str object, std::int64_t ttl, void (*sink)(void*, wb_str), void* user);
 };
 
 }  // namespace waybill::conformance

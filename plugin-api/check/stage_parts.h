@@ -16,6 +16,7 @@ class Stage;
 struct Job {
   std::string destination;
   std::string payload;
+  std::string context;
   std::string key = "key-1";
   std::string target = "target-1";
   std::int64_t deadline_ms = 30'000;

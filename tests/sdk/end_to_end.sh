@@ -118,7 +118,7 @@ still_up
 step "waybill check"
 cd "$work/site"
 run waybill check
-grep -q '^good: 4 plugin(s)' "$log" || fail "the new plugin is not counted"
+grep -q '^good: 7 plugin(s)' "$log" || fail "the new plugin is not counted"
 run waybill plugin list
 grep -q '^pager.so .*pager$' "$log" || fail "the new plugin is not listed"
 

@@ -1,6 +1,7 @@
 // Questions that people ask of a destination through its plugin: can it be reached, what became of a delivery, what has failed.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 

@@ -1,6 +1,7 @@
 // Turns what a plugin says of an attempt into an outcome that the host can trust in form.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "core/action_types.h"

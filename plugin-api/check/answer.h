@@ -3,6 +3,7 @@
 
 #include <waybill/plugin.h>
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>

@@ -3,6 +3,8 @@
 
 #include <waybill/plugin.h>
 
+#include <cstdint>
+
 #include "stage.h"
 
 namespace waybill::conformance {

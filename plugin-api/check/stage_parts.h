@@ -1,6 +1,7 @@
 // What a stage is set up with, and what it keeps of a call that is under way.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>

@@ -47,8 +47,11 @@ class PluginWorld {
       .attempt_timeout = Millis(60'000), .grace = Millis(2'000), .stuck_after = Millis(30'000)};
 
   explicit PluginWorld(std::initializer_list<const char*> plugins, ExecutorSettings settings = kPatient,
-                       Secrets::Values known = {})
-      : secrets(std::make_shared<const Secrets>(std::move(known))), folder(plugins), catalogue(Catalogue::load(folder.path())) {
+                       Secrets::Values known = {}, std::shared_ptr<const GcsLinks> signer = nullptr)
+      : links(std::move(signer)),
+        secrets(std::make_shared<const Secrets>(std::move(known))),
+        folder(plugins),
+        catalogue(Catalogue::load(folder.path())) {
     config.limits.blocking_workers = 2;
     factory = std::make_unique<PluginSenderFactory>(*catalogue, config, secrets,
                                                     TextServices{[this] { return templates; }, links}, clock, log, metrics);
@@ -97,10 +100,10 @@ class PluginWorld {
   Metrics metrics;
   SystemClock clock;
   Config config;
+  std::shared_ptr<const GcsLinks> links;
   std::shared_ptr<const Secrets> secrets;
   PluginFolder folder;
   std::shared_ptr<const Templates> templates = std::make_shared<const Templates>();
-  std::shared_ptr<const GcsLinks> links;
   std::unique_ptr<Catalogue> catalogue;
   std::unique_ptr<PluginSenderFactory> factory;
 

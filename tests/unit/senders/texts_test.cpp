@@ -24,9 +24,6 @@ class Texts : public ::testing::Test {
     job.payload = data;
     return world.run(std::move(job)).outcome.value_or(Outcome{});
   }
-  // A host with this key from its start on: senders take the key when they are made.
-  static GcsKey key() { return GcsKey::from_service_account(testing::service_account().json()).value(); }
-
   PluginWorld world{{"writer"}};
 };
 
@@ -60,14 +57,16 @@ TEST_F(Texts, GarbageIsMalformedAndHurtsNobody) {
 
 TEST_F(Texts, WithoutAKeyThereAreNoLinks) { EXPECT_EQ(asked("gs://bucket/key").code, WB_LINK_UNAVAILABLE); }
 
-TEST_F(Texts, AKeySignsLinksForSevenDaysAtMost) {
-  world.links = std::make_shared<const GcsLinks>(key(), world.clock);
-  const auto said = asked("gs://bucket/a b.pdf");
+TEST(Links, AKeySignsThemForSevenDaysAtMost) {
+  const SystemClock clock;
+  auto key = GcsKey::from_service_account(testing::service_account().json()).value();
+  PluginWorld world{{"writer"}, PluginWorld::kPatient, {}, std::make_shared<const GcsLinks>(std::move(key), clock)};
+  const auto said = world.run("writer", "gs://bucket/a b.pdf").outcome.value_or(Outcome{});
   EXPECT_EQ(said.code, WB_LINK_OK);
   EXPECT_TRUE(said.detail.starts_with("https://storage.googleapis.com/bucket/a%20b.pdf?")) << said.detail;
   EXPECT_NE(said.detail.find("X-Goog-Expires=3600"), std::string::npos) << said.detail;
-  EXPECT_EQ(asked("gs://no").code, WB_LINK_INVALID);
-  EXPECT_EQ(asked("forever").code, WB_LINK_INVALID);
+  for (const auto* what : {"gs://no", "forever"})
+    EXPECT_EQ(world.run("writer", what).outcome.value_or(Outcome{}).code, WB_LINK_INVALID) << what;
 }
 
 }  // namespace

@@ -76,7 +76,7 @@ struct Config {
   std::map<std::string, std::string> senders;                   // action type -> JSON object of its settings
   std::map<std::string, std::vector<SecretReference>> secrets;  // newest first; two during a rotation
   std::string link_key;  // name of the secret that signs links to stored objects; "" for none
-  std::map<std::string, RetryTiming> retry{{"default", {}}};    // "default" is always there
+  std::map<std::string, RetryTiming> retry{{"default", {}}};  // "default" is always there
   Limits limits;
   Timeouts timeouts;
   std::string log_level = "info";

@@ -7,12 +7,12 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
+#include "cli/json_output.h"
 #include "senders/json_check.h"
 
 namespace waybill {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using conformance::Finding;
 using conformance::Result;
 
@@ -34,9 +34,6 @@ conformance::SchemaJudge schema_judge() {
                 return words;
               }};
 }
-
-void print_line(const std::string& text) { std::printf("%s\n", text.c_str()); }
-void print_json(const Json& json) { print_line(json.dump(2, ' ', false, Json::error_handler_t::replace)); }
 
 int list(bool as_json) {
   Json list = Json::array();

@@ -9,17 +9,13 @@
 #include <nlohmann/json.hpp>
 
 #include "api/token_check.h"
+#include "cli/json_output.h"
 #include "core/idempotency.h"
 #include "store/migrations.h"
 #include "store/pg_stores.h"
 
 namespace waybill {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-void print_line(const std::string& text) { std::printf("%s\n", text.c_str()); }
-void print_json(const Json& json) { print_line(json.dump(2, ' ', false, Json::error_handler_t::replace)); }
 
 Json json_of(const Problems& problems) {
   Json list = Json::array();

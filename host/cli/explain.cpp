@@ -3,12 +3,11 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
+#include "cli/json_output.h"
 #include "store/pg_stores.h"
 
 namespace waybill {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct Why {
   std::string code;  // done, waiting, claimed, target_rests, plugin_missing, capped, no_host, due
@@ -66,7 +65,7 @@ void print_text(const Explanation& e, const Why& reason) {
                 a.error.c_str());
 }
 
-void print_json(const Explanation& e, const Why& reason) {
+Json json_of(const Explanation& e, const Why& reason) {
   const SubmissionView& intent = e.history.submission;
   Json json{{"intentId", intent.client_ref},
             {"status", intent.state},
@@ -75,7 +74,7 @@ void print_json(const Explanation& e, const Why& reason) {
             {"why", reason.text}};
   json["attempts"] = e.history.attempts.size();
   if (!e.standings.empty()) json["nextAttemptAt"] = format_rfc3339(e.standings.front().due);
-  std::printf("%s\n", json.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
+  return json;
 }
 
 }  // namespace
@@ -92,7 +91,7 @@ int explain(const GlobalOptions& options, const std::string& org, const std::str
   const auto catalogue = Catalogue::load(config->plugins);
   const Why reason = why(**found, *config, *catalogue);
   if (options.json)
-    print_json(**found, reason);
+    print_json(json_of(**found, reason));
   else
     print_text(**found, reason);
   return 0;

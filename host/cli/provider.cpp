@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
+#include "cli/json_output.h"
 #include "config/value.h"
 #include "core/idempotency.h"
 #include "senders/enquirer.h"
@@ -12,10 +13,6 @@
 
 namespace waybill {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-void print_json(const Json& json) { std::printf("%s\n", json.dump(2, ' ', false, Json::error_handler_t::replace).c_str()); }
 
 std::string words_of(const Outcome& outcome) {
   std::string words = outcome.reason;

@@ -9,6 +9,7 @@
 
 #include "config/document.h"
 #include "registry/located_json.h"
+#include "registry/registry_words.h"
 
 namespace waybill {
 namespace {
@@ -18,23 +19,9 @@ using config::Node;
 constexpr std::array<std::string_view, 3> kFormFields{"form_id", "name", "actions"};
 constexpr std::array<std::string_view, 6> kActionFields{"action_order", "action_type",       "template_id",
                                                         "destination",  "happyfox_category", "subject_template"};
-constexpr std::size_t kLongestId = 64;
 constexpr std::size_t kLongestText = 4096;
 constexpr std::size_t kMostActions = 100;
 constexpr int kMostOrder = 1000;
-
-template <class Words>
-std::string list_of(const Words& words) {
-  std::string list;
-  for (const auto& word : words) list.append(list.empty() ? "" : ", ").append(word);
-  return list;
-}
-
-bool is_id(std::string_view text) {
-  return !text.empty() && text.size() <= kLongestId && std::all_of(text.begin(), text.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
-  });
-}
 
 class FormReader {
  public:
@@ -80,8 +67,7 @@ std::string FormReader::text_of(const Node& map, std::string_view field, const s
     report(*node, where, "must not be empty");
   else if (node->text.size() > kLongestText)
     report(*node, where, "must not be longer than " + std::to_string(kLongestText) + " bytes");
-  else if (std::any_of(node->text.begin(), node->text.end(),
-                       [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }))
+  else if (has_control_character(node->text))
     report(*node, where, "must not hold control characters");
   else
     return node->text;
@@ -96,7 +82,7 @@ Form FormReader::read(const Node& document) {
   }
   refuse_unknown(document, "", kFormFields);
   form.id = text_of(document, "form_id", "", true);
-  if (!form.id.empty() && !is_id(form.id))
+  if (!form.id.empty() && !is_id(form.id, "."))
     report(*document.find("form_id"), "form_id", "must be letters, digits, _, - and ., at most " + std::to_string(kLongestId));
   form.name = text_of(document, "name", "", true);
   const auto* actions = document.find("actions");

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "registry/located_json.h"
+#include "registry/registry_words.h"
 #include "registry/target_url.h"
 
 namespace waybill {
@@ -18,25 +19,8 @@ constexpr std::array<std::string_view, 2> kFileFields{"targets", "$schema"};
 constexpr std::array<std::string_view, 8> kTargetFields{"submissionTarget",     "gatewayType", "gatewayUrl",       "policy",
                                                         "maxAcceptanceSeconds", "maxAttempts", "terminalOutcomes", "destination"};
 
-template <class Words>
-std::string list_of(const Words& words) {
-  std::string list;
-  for (const auto& word : words) list.append(list.empty() ? "" : ", ").append(word);
-  return list;
-}
-
 std::string list_of_policies() {
   return list_of(std::array{to_string(Policy::deadline), to_string(Policy::max_attempts), to_string(Policy::one_shot)});
-}
-
-// C0, DEL and C1: what a name could hide or break a line with.
-bool has_control_character(std::string_view text) {
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto c = static_cast<unsigned char>(text[i]);
-    const auto after = i + 1 < text.size() ? static_cast<unsigned char>(text[i + 1]) : 0;
-    if (c < 0x20 || c == 0x7F || (c == 0xC2 && after >= 0x80 && after < 0xA0)) return true;
-  }
-  return false;
 }
 
 bool is_blank(std::string_view text) { return text.find_first_not_of(' ') == std::string_view::npos; }

@@ -7,13 +7,12 @@
 #include <utility>
 
 #include "registry/registry_file.h"
+#include "registry/registry_words.h"
 
 namespace waybill {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::size_t kLongestId = 64;
 
 struct Part {
   const char* extension;
@@ -22,12 +21,6 @@ struct Part {
 };
 constexpr std::array kParts{Part{".subject", "subject", &TemplateParts::subject}, Part{".txt", "text", &TemplateParts::text},
                             Part{".html", "html", &TemplateParts::html}};
-
-bool is_id(const std::string& text) {
-  return !text.empty() && text.size() <= kLongestId && std::all_of(text.begin(), text.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
-  });
-}
 
 const Part* part_of(const fs::path& file) {
   const auto found =

@@ -20,13 +20,11 @@ class Answer final : public Completions {
   void of(PluginSender& sender) { sender_ = &sender; }
 
   bool complete(CallId call, Outcome outcome) override {
-    {
-      const std::lock_guard lock(mutex_);
-      if (call != kCall || outcome_) return false;
-      outcome_ = std::move(outcome);
-    }
-    came_.notify_all();
+    const std::lock_guard lock(mutex_);  // until the sender knows, or who waits could have it gone already
+    if (call != kCall || outcome_) return false;
     sender_->ended(call);
+    outcome_ = std::move(outcome);
+    came_.notify_all();
     return true;
   }
   void flush() override {}

@@ -4,11 +4,11 @@
 #include <string>
 #include <string_view>
 
+#include "api/json_object.h"
 #include "core/error.h"
 
 namespace waybill {
 
-inline constexpr std::size_t kMostJsonLevels = 64;
 inline constexpr std::size_t kLongestReference = 255;  // bytes
 
 struct IntentRequest {
@@ -22,5 +22,7 @@ Result<IntentRequest> read_intent(std::string_view body);
 
 // Why a client reference cannot be one, or "" if it can: 1 to 255 bytes of UTF-8 without control characters.
 std::string reference_fault(std::string_view field, std::string_view reference);
+// A member that must be a client reference.
+Result<std::string> read_reference(const JsonObject& object, std::string_view field);
 
 }  // namespace waybill

@@ -95,7 +95,7 @@ std::chrono::microseconds Claimer::round(Shard shard, HostId host) {
     if (!facts) continue;
     Timestamp from = first_due;
     for (const auto& rest : due->rests)
-      if (rest.org == facts->org && rest.target == facts->contract->target) from = std::max(from, rest.until);
+      if (rest.org == facts->org && rest.target == facts->contract->rest_key()) from = std::max(from, rest.until);
     const bool runs = window_.can_run(facts->contract->action_type);
     if (from <= due->now && runs)
       demands.push_back({route, facts, false});
@@ -162,6 +162,7 @@ void Claimer::hand_on(Claimed claimed, ClaimToken token, Clock::Monotonic asked_
   for (auto& row : claimed.rows) {
     const RouteFacts& facts = facts_.at(row.route);
     window_.hold(row.route, facts, 1);
+    auto context = context_of(row.org, row.kind, row.client_ref, *facts.contract, row.created, row.payload);
     jobs.push_back({.delivery = row.delivery,
                     .submission = row.submission,
                     .org = row.org,
@@ -176,7 +177,7 @@ void Claimer::hand_on(Claimed claimed, ClaimToken token, Clock::Monotonic asked_
                     .contract = facts.contract,
                     .idempotency_key = idempotency_key(row.org, row.kind, row.client_ref, row.action_order),
                     .payload = std::move(row.payload),
-                    .context = context_of(row.org, row.kind, row.client_ref),
+                    .context = std::move(context),
                     .artifact = std::move(row.artifact),
                     .provider_ref = {},
                     .progress = std::move(row.progress)});

@@ -113,7 +113,7 @@ int ask_status(const GlobalOptions& options, const std::string& org, const std::
           .contract = std::make_shared<const Contract>(delivery.contract),
           .idempotency_key = idempotency_key(reading->org, "intent", intent_id, delivery.action_order),
           .payload = {},
-          .context = context_of(reading->org, "intent", intent_id),
+          .context = context_of(reading->org, "intent", intent_id, delivery.contract, delivery.created, {}),
           .artifact = {},
           .provider_ref = delivery.provider_ref,
           .progress = {}};

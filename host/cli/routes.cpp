@@ -8,9 +8,11 @@
 
 namespace waybill {
 
-std::vector<Route> all_routes(const IntentParts& parts, std::function<std::string()> not_ready) {
-  std::vector<Route> routes = intent_routes(parts);
-  for (auto surface : {console_routes(parts.pool), system_routes(parts.metrics, std::move(not_ready))})
+std::vector<Route> all_routes(Surfaces surfaces) {
+  std::vector<Route> routes = intent_routes(surfaces.intents);
+  for (auto surface :
+       {form_routes(surfaces.forms), admin_routes(surfaces.forms.pool, std::move(surfaces.reload)),
+        console_routes(surfaces.intents.pool), system_routes(surfaces.intents.metrics, std::move(surfaces.not_ready))})
     std::move(surface.begin(), surface.end(), std::back_inserter(routes));
   return routes;
 }

@@ -5,10 +5,19 @@
 #include <string>
 #include <vector>
 
+#include "api/admin_routes.h"
+#include "api/form_routes.h"
 #include "api/intent_routes.h"
 
 namespace waybill {
 
-std::vector<Route> all_routes(const IntentParts& parts, std::function<std::string()> not_ready);
+struct Surfaces {
+  IntentParts intents;
+  FormParts forms;
+  Reload reload;
+  std::function<std::string()> not_ready;
+};
+
+std::vector<Route> all_routes(Surfaces surfaces);
 
 }  // namespace waybill

@@ -23,6 +23,7 @@ namespace {
 
 constexpr int kIntakeLanes = 2;
 constexpr int kReaders = 3;
+constexpr int kFormSessions = 3;
 
 std::string host_name() {
   char machine[256] = "";
@@ -49,6 +50,12 @@ std::vector<ReadPool::Session> sessions(const DatabaseAddress& address, int shar
   return all;
 }
 
+std::vector<FormSession> form_sessions(const DatabaseAddress& address, int shards, const Config& config) {
+  std::vector<FormSession> all;
+  for (int i = 0; i < kFormSessions; ++i) all.push_back({make_form_store(address, shards, config.kept_forms)});
+  return all;
+}
+
 // The running host. Members are in the order of construction; what uses others comes after them.
 class Host {
  public:
@@ -60,6 +67,7 @@ class Host {
         name_(host_name()),
         registry_(std::move(registry)),
         pool_(sessions(address, shards)),
+        form_pool_(form_sessions(address, shards, config)),
         waiters_(pool_, clock_),
         settle_store_(make_settle_store(address)),
         queue_store_(make_queue_store(address)),
@@ -97,12 +105,20 @@ class Host {
         tokens_(pool_, clock_) {
     // What the targets need is made before the first claim; what no target names stays out of this process's way.
     for (const auto& target : registry_.current()->targets()) static_cast<void>(executor_.state(target.action_type));
+    for (const auto& form : registry_.current()->forms())
+      for (const auto& action : form.actions) static_cast<void>(executor_.state(action.action_type));
     may_claim_ = true;
     wake();
   }
 
   Result<void> listen() {
-    auto routes = all_routes({intake_, registry_, pool_, waiters_, clock_, log_, metrics_}, [this] { return not_ready(); });
+    auto routes = all_routes({.intents = {intake_, registry_, pool_, waiters_, clock_, log_, metrics_},
+                              .forms = {registry_, *contents_.catalogue, form_pool_, [this] { wake(); }, log_, metrics_},
+                              .reload =
+                                  [this](FormStore& store, const std::string& actor) {
+                                    return reload(store, {actor, "admin", "reload"});
+                                  },
+                              .not_ready = [this] { return not_ready(); }});
     Authenticate authenticate;
     if (!config_.auth_none)
       authenticate = [this](const Request& request, std::function<void(Admission)> answer) {
@@ -123,15 +139,9 @@ class Host {
     return {};
   }
 
-  // SIGHUP: the registry as it is on disk now, or the one that was.
+  // SIGHUP
   void reload() {
-    auto next = load_registry(config_.registry, *contents_.catalogue);
-    if (next) {
-      registry_.swap_in(std::move(*next));
-      log_.info("registry.reloaded", {{"targets", registry_.current()->targets().size()}});
-      return;
-    }
-    for (const auto& problem : next.error()) log_.error("registry.refused", {{"problem", to_string(problem)}});
+    form_pool_.ask([this](FormSession& session) { static_cast<void>(reload(*session.forms, {name_, "system", "reload"})); });
   }
 
   // SIGTERM: claims nothing more, finishes what is out, gives back the rest. False when a plugin holds on to a thread.
@@ -144,12 +154,33 @@ class Host {
     waiters_.stop();
     if (server_) server_->stop(Millis{5000});
     pool_.stop();  // its questions use what goes before it
+    form_pool_.stop();
     upkeep_.stop();
     log_.info("host.stopped", {{"name", name_}});
     return clean;
   }
 
  private:
+  // The registry as it is on disk now, or the one that was.
+  Reloaded reload(FormStore& store, const LoadActor& actor) {
+    const std::lock_guard lock(reloading_);
+    auto next = load_registry(config_.registry, *contents_.catalogue);
+    if (!next) {
+      for (const auto& problem : next.error()) log_.error("registry.refused", {{"problem", to_string(problem)}});
+      return {.problems = std::move(next.error()), .error = {}, .changes = {}};
+    }
+    auto loaded = store.load(next->forms(), actor);
+    if (!loaded) {
+      log_.error("registry.not_stored", {{"error", loaded.error().what}});
+      return {.problems = {}, .error = loaded.error(), .changes = {}};
+    }
+    registry_.swap_in(std::move(*next));
+    const auto registry = registry_.current();
+    log_.info("registry.reloaded",
+              {{"targets", registry->targets().size()}, {"forms", registry->forms().size()}, {"actor", actor.name}});
+    return {{}, {}, registry->targets().size(), registry->forms().size(), std::move(*loaded)};
+  }
+
   void wake() {
     if (may_claim_) claimer_.wake();
   }
@@ -178,7 +209,9 @@ class Host {
   Metrics metrics_;
   std::atomic<bool> may_claim_{false}, draining_{false};
   LiveRegistry registry_;
+  std::mutex reloading_;
   ReadPool pool_;
+  FormPool form_pool_;
   Waiters waiters_;
   std::unique_ptr<SettleStore> settle_store_;
   std::unique_ptr<QueueStore> queue_store_;
@@ -220,6 +253,9 @@ int serve(const GlobalOptions& options) {
   if (const auto ready = ready_schema(*config, database->address, log); !ready) return failed(ready.error().what);
   const auto shards = read_shards(database->address);
   if (!shards) return failed(shards.error().what);
+  const auto loaded = make_form_store(database->address, *shards, config->kept_forms)
+                          ->load(contents.registry->forms(), {host_name(), "system", "start"});
+  if (!loaded) return failed(loaded.error().what);
   auto secrets = Secrets::resolve(config->secrets);
   if (!secrets) return failed("a secret has gone since it was checked");
 

@@ -75,7 +75,8 @@ struct Config {
   std::filesystem::path plugins = "./plugins";
   std::map<std::string, std::string> senders;                   // action type -> JSON object of its settings
   std::map<std::string, std::vector<SecretReference>> secrets;  // newest first; two during a rotation
-  std::string link_key;  // name of the secret that signs links to stored objects; "" for none
+  std::string link_key;                            // name of the secret that signs links to stored objects; "" for none
+  Millis kept_forms{std::chrono::hours{90 * 24}};  // how long a form's submission is kept that says nothing of it
   std::map<std::string, RetryTiming> retry{{"default", {}}};  // "default" is always there
   Limits limits;
   Timeouts timeouts;

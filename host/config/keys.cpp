@@ -37,6 +37,10 @@ void read_link_key(const Value& value, Name, Config& config) {
   if (const auto text = value.text("the name of a secret")) config.link_key = *text;
 }
 
+void read_kept_forms(const Value& value, Name, Config& config) {
+  value.duration(config.kept_forms, std::chrono::minutes{1}, std::chrono::hours{24 * 3650});
+}
+
 void read_embedded(const Value& value, Name, Config& config) { value.path(config.database.embedded); }
 void read_migrate(const Value& value, Name, Config& config) { value.flag(config.database.migrate); }
 void read_log_level(const Value& value, Name, Config& config) {
@@ -76,6 +80,7 @@ constexpr Key kKeys[] = {
     {"senders.<action type>",    "mapping",       "{}",             read_sender},
     {"secrets.<name>",           "reference",     "",               read_secret},
     {"links.key",                "name",          "",               read_link_key},
+    {"retention.forms",          "duration",      "90d",            read_kept_forms},
     {"retry.<action type>",      "mapping",       "",               read_retry},
     {"limits.in_flight",         "deliveries",    "2048",           count<&Limits::in_flight, 1, 1'000'000>},
     {"limits.per_target",        "deliveries",    "256",            count<&Limits::per_target, 1, 1'000'000>},

@@ -47,6 +47,7 @@ std::string to_json(const Contract& c) {
                    {"duplicateReasons", c.duplicate_reasons}};
   if (c.policy == Policy::deadline) j["maxAcceptanceSeconds"] = c.max_acceptance.count();
   if (c.policy == Policy::max_attempts) j["maxAttempts"] = c.max_attempts;
+  if (c.is_of_form()) j["form"] = {{"id", c.form_id}, {"name", c.form_name}};
   return j.dump();
 }
 
@@ -55,6 +56,7 @@ Result<Contract> contract_from_json(std::string_view text) {
     const auto j = nlohmann::json::parse(text);
     const auto policy = policy_from(j.at("policy").get<std::string>());
     if (!policy) return fail(Error::Kind::bug, "a stored contract has an unknown policy");
+    const auto form = j.value("form", nlohmann::json::object());
     return Contract{.target = j.at("target"),
                     .action_type = j.at("actionType"),
                     .url = j.at("url"),
@@ -63,7 +65,9 @@ Result<Contract> contract_from_json(std::string_view text) {
                     .max_acceptance = Seconds{j.value("maxAcceptanceSeconds", std::int64_t{0})},
                     .max_attempts = j.value("maxAttempts", 0u),
                     .terminal_outcomes = j.at("terminalOutcomes"),
-                    .duplicate_reasons = j.at("duplicateReasons")};
+                    .duplicate_reasons = j.at("duplicateReasons"),
+                    .form_id = form.value("id", ""),
+                    .form_name = form.value("name", "")};
   } catch (const nlohmann::json::exception& e) {
     return fail(Error::Kind::bug, std::string("a stored contract cannot be read: ") + e.what());
   }

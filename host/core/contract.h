@@ -27,10 +27,15 @@ struct Contract {
   std::uint32_t max_attempts = 0;  // policy max_attempts
   std::vector<std::string> terminal_outcomes;
   std::vector<std::string> duplicate_reasons;  // the action type's reasons that say "I have this already"
+  std::string form_id;                         // of a form's action; else empty, as is the name
+  std::string form_name;
 
   bool operator==(const Contract&) const = default;
   bool is_terminal(std::string_view reason) const;
   bool is_duplicate(std::string_view reason) const;
+  bool is_of_form() const { return !form_id.empty(); }
+  // What rests together after an outage: a target, or a sender with all its forms, which share a relay or an account.
+  std::string rest_key() const { return is_of_form() ? "sender:" + action_type : target; }
   // The moment from which acceptance no longer counts; none without policy deadline.
   std::optional<Timestamp> deadline(Timestamp created) const;
 };

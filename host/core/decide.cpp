@@ -35,6 +35,8 @@ Event event_of(Decision::Kind kind) {
       return Event::exhaust;
     case Kind::dead_letter:
       return Event::exhaust;
+    case Kind::defer:
+      return Event::defer;
     case Kind::retry:
       return Event::retry;
   }
@@ -48,6 +50,7 @@ Decision decide(const Outcome& outcome, const Contract& contract, const Progress
     if (is_expired(contract, progress.created, progress.now)) return {Kind::exhaust, "deadline_exceeded"};
     return {Kind::accept, {}};
   }
+  if (outcome.verdict == Verdict::deferred && contract.is_of_form()) return {Kind::defer, outcome.reason};
   if (outcome.verdict == Verdict::rejected && contract.is_terminal(outcome.reason)) return {Kind::reject, outcome.reason};
   return retry_or_exhaust(outcome, contract, progress, timing, random);
 }

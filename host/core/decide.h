@@ -15,9 +15,9 @@ namespace waybill {
 inline constexpr std::uint32_t kMostLeasesLost = 3;
 
 struct Decision {
-  enum class Kind : std::uint8_t { accept, reject, exhaust, retry, dead_letter };
+  enum class Kind : std::uint8_t { accept, reject, exhaust, retry, defer, dead_letter };
   Kind kind;
-  std::string reason;    // reject, exhaust, dead_letter
+  std::string reason;    // reject, exhaust, defer, dead_letter
   Timestamp retry_at{};  // retry
 
   bool operator==(const Decision&) const = default;

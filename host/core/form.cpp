@@ -13,13 +13,34 @@ std::string destination_json(const FormAction& action) {
   return destination.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+std::string form_payload(std::string_view fields, std::string_view attachments, Timestamp kept_until) {
+  return "{\"fields\":" + std::string(fields) + ",\"attachments\":" + std::string(attachments) + ",\"retentionExpiresAt\":\"" +
+         format_rfc3339(kept_until) + "\"}";
+}
+
+Result<std::string> with_fields(std::string_view payload, std::string_view fields) {
+  auto json = nlohmann::ordered_json::parse(payload, nullptr, false);
+  auto fresh = nlohmann::ordered_json::parse(fields, nullptr, false);
+  if (!json.is_object() || fresh.is_discarded()) return fail(Error::Kind::bug, "a stored payload cannot be read");
+  json["fields"] = std::move(fresh);
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+Result<std::string> fields_of(std::string_view payload) {
+  const auto json = nlohmann::ordered_json::parse(payload, nullptr, false);
+  if (!json.is_object() || !json.contains("fields")) return fail(Error::Kind::bug, "a stored payload cannot be read");
+  return json["fields"].dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
 Contract contract_of(const Form& form, const FormAction& action, const ActionType* type) {
   Contract contract{.target = form.id + "/" + std::to_string(action.order),
                     .action_type = action.action_type,
                     .url = {},
                     .destination = destination_json(action),
                     .policy = Policy::max_attempts,
-                    .max_attempts = kFormAttempts};
+                    .max_attempts = kFormAttempts,
+                    .form_id = form.id,
+                    .form_name = form.name};
   if (type == nullptr) return contract;
   for (const auto& reason : type->reasons) {
     if (reason.permanent) contract.terminal_outcomes.push_back(reason.name);

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/action_types.h"
 #include "core/contract.h"
+#include "core/error.h"
+#include "core/time.h"
 
 namespace waybill {
 
@@ -27,6 +30,12 @@ struct Form {
 
   bool operator==(const Form&) const = default;
 };
+
+// A submission's payload: what plugins get of it. `fields` and `attachments` are JSON as handed in.
+std::string form_payload(std::string_view fields, std::string_view attachments, Timestamp kept_until);
+// The same payload with other fields (JSON). Error::bug when it is none.
+Result<std::string> with_fields(std::string_view payload, std::string_view fields);
+Result<std::string> fields_of(std::string_view payload);
 
 inline constexpr std::uint32_t kFormAttempts = 5;  // of each action, then it is a dead letter
 

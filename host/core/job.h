@@ -38,7 +38,9 @@ struct Job {
 };
 
 // What a plugin is told of a submission beside its payload. `client_ref` may be any text without control characters.
-std::string context_of(OrgId org, std::string_view kind, std::string_view client_ref);
+// Of a form's submission its payload, a JSON object that is not empty, is part of it.
+std::string context_of(OrgId org, std::string_view kind, std::string_view client_ref, const Contract& contract, Timestamp created,
+                       std::string_view payload);
 
 // The database's time now, reckoned from the claim.
 inline Timestamp database_now(const Job& job, Clock::Monotonic now) {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace waybill {
@@ -24,5 +25,7 @@ struct Timestamp {
 
 // "2026-01-31T09:30:00.123456Z"
 std::string format_rfc3339(Timestamp t);
+// Any RFC 3339 time from 1970 on, fractions cut off; none if it is no such time.
+std::optional<Timestamp> parse_rfc3339(const std::string& text);
 
 }  // namespace waybill

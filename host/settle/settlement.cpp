@@ -37,16 +37,21 @@ AttemptRecord record_of(const Finished& finished) {
   return record;
 }
 
-void apply(const Decision& decision, Timestamp now, Settlement& s) {
+void apply(const Decision& decision, const Contract& contract, Timestamp now, Settlement& s) {
   s.status = *next(Status::claimed, event_of(decision.kind));
   s.due = decision.retry_at;
   s.reason = decision.reason;
   if (s.status == Status::due) return;
   s.ended = now;
-  const auto move = intent_move(s.status);
-  s.submission_state = move.to;
-  s.from_state = move.from;
-  s.action = move.action;
+  if (contract.is_of_form()) {  // its submission goes on by what has become of all its actions
+    s.dead_letter = s.status == Status::rejected || s.status == Status::exhausted;
+  } else {
+    const auto move = intent_move(s.status);
+    s.submission_state = move.to;
+    s.from_state = move.from;
+    s.action = move.action;
+    s.dead_letter = decision.kind == Decision::Kind::dead_letter;
+  }
   // Reasons are words that need no quoting: ours, or declared by a plugin as [a-z0-9_]+.
   s.metadata = "{\"attempts\":" + std::to_string(s.attempt_count);
   if (s.lease_lost > 0) s.metadata += ",\"leaseLost\":" + std::to_string(s.lease_lost);
@@ -70,7 +75,8 @@ Settlement settlement_of(const Finished& finished, const RetryTiming& timing, do
                .attempt_count = job.attempt - 1,
                .lease_lost = job.lease_lost,
                .maybe_sent = job.maybe_sent_before,
-               .actor = actor};
+               .actor = actor,
+               .of_form = job.contract->is_of_form()};
   switch (finished.how) {
     case Finished::How::composed:  // the artefact apart, it is given back
     case Finished::How::unattempted:
@@ -78,7 +84,7 @@ Settlement settlement_of(const Finished& finished, const RetryTiming& timing, do
       s.trigger = to_string(Event::release);
       break;
     case Finished::How::expired:
-      apply({Decision::Kind::exhaust, "deadline_exceeded"}, finished.finished_at, s);
+      apply({Decision::Kind::exhaust, "deadline_exceeded"}, *job.contract, finished.finished_at, s);
       s.trigger = to_string(Event::exhaust);
       break;
     case Finished::How::attempted: {
@@ -91,7 +97,7 @@ Settlement settlement_of(const Finished& finished, const RetryTiming& timing, do
       s.attempt_count = job.attempt;
       s.maybe_sent = job.maybe_sent_before || leaves_doubt(*finished.outcome);
       s.attempt = record_of(finished);
-      apply(decision, finished.finished_at, s);
+      apply(decision, *job.contract, finished.finished_at, s);
       if (s.status == Status::due)
         s.progress = finished.outcome->result;
       else
@@ -112,7 +118,8 @@ Settlement settlement_of(const LostClaim& lost, const Contract& contract, Timest
                .lease_lost = losses,
                .maybe_sent = true,
                .trigger = std::string(to_string(Event::lease_lost)),
-               .actor = actor};
+               .actor = actor,
+               .of_form = contract.is_of_form()};
   s.attempt =
       AttemptRecord{.number = lost.attempt_count + 1,
                     .started = lost.claimed_at,
@@ -127,7 +134,7 @@ Settlement settlement_of(const LostClaim& lost, const Contract& contract, Timest
                                .maybe_sent_before = true,
                                .created = lost.created,
                                .now = now}),
-        now, s);
+        contract, now, s);
   return s;
 }
 

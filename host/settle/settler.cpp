@@ -110,7 +110,8 @@ bool Settler::write_shard(Shard shard, const std::vector<const Finished*>& part,
     log_.warn("settle.database_unavailable", {{"error", held.error().what}, {"deliveries", part.size()}});
     return false;
   }
-  const std::unordered_set<DeliveryId> written(held->begin(), held->end());
+  const std::unordered_set<DeliveryId> written(held->held.begin(), held->held.end());
+  for (const auto& state : held->form_states) metrics_.submission(state);
   for (std::size_t i = 0; i < part.size(); ++i) {
     if (again || written.contains(part[i]->job.delivery)) {
       if (!settlements.empty()) count(*part[i], settlements[i]);
@@ -123,14 +124,15 @@ bool Settler::write_shard(Shard shard, const std::vector<const Finished*>& part,
 }
 
 // `part` is all composed, or not at all.
-Result<std::vector<DeliveryId>> Settler::write_once(Shard shard, const std::vector<const Finished*>& part,
-                                                    std::vector<Settlement>& settlements) {
+Result<Settled> Settler::write_once(Shard shard, const std::vector<const Finished*>& part, std::vector<Settlement>& settlements) {
   if (part.front()->how == Finished::How::composed) {
     std::vector<Composed> composed;
     composed.reserve(part.size());
     for (const Finished* finished : part)
       composed.push_back({finished->job.delivery, finished->job.token, *finished->outcome->artifact});
-    return store_.keep(shard, composed);
+    auto held = store_.keep(shard, composed);
+    if (!held) return tl::unexpected(held.error());
+    return Settled{std::move(*held), {}};
   }
   std::uniform_real_distribution<double> uniform(0.0, 1.0);
   settlements.reserve(part.size());
@@ -144,7 +146,8 @@ void Settler::write_rests(const std::vector<Finished>& batch) {
   for (const auto& finished : batch) {
     if (!finished.outcome || finished.outcome->scope != Scope::whole_target) continue;
     const Millis length = finished.outcome->retry_after.value_or(settings_.target_rest);
-    rests.push_back({finished.job.org, finished.job.contract->target, finished.finished_at + length, finished.outcome->reason});
+    rests.push_back(
+        {finished.job.org, finished.job.contract->rest_key(), finished.finished_at + length, finished.outcome->reason});
   }
   if (rests.empty()) return;
   for (const auto& rest : rests)

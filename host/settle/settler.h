@@ -50,8 +50,7 @@ class Settler {
   bool give_up(std::stop_token stop);
   void write(std::stop_token stop, const std::vector<Finished>& batch);
   bool write_shard(Shard shard, const std::vector<const Finished*>& part, bool again);
-  Result<std::vector<DeliveryId>> write_once(Shard shard, const std::vector<const Finished*>& part,
-                                             std::vector<Settlement>& settlements);
+  Result<Settled> write_once(Shard shard, const std::vector<const Finished*>& part, std::vector<Settlement>& settlements);
   void write_rests(const std::vector<Finished>& batch);
   void count(const Finished& finished, const Settlement& settlement);
   const RetryTiming& timing_of(const Finished& finished) const;

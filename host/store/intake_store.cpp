@@ -3,13 +3,10 @@
 
 #include "store/pg_stores.h"
 #include "store/read_rows.h"
+#include "store/routes.h"
 
 namespace waybill {
 namespace {
-
-constexpr Statement kFindRoute{"find_route", "SELECT route_id FROM contract_snapshots WHERE org_id = $1 AND hash = $2"};
-constexpr Statement kMakeRoute{
-    "make_route", "INSERT INTO contract_snapshots (org_id, hash, contract) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING"};
 
 constexpr Statement kSubmit{"submit", R"(
   WITH item AS MATERIALIZED (
@@ -49,17 +46,7 @@ class PgIntakeStore final : public IntakeStore {
   explicit PgIntakeStore(const DatabaseAddress& address) : link_(address, "intake") {}
 
   Result<RouteId> route(OrgId org, const Contract& contract) override {
-    const std::string json = to_json(contract);
-    const std::string hash = bytea(as_view(sha256(json)));
-    const std::string org_text = std::to_string(org.value);
-    for (const bool make : {false, true}) {
-      if (make)
-        if (auto made = link_.run(kMakeRoute, {org_text, hash, json}); !made) return tl::unexpected(made.error());
-      auto found = link_.run(kFindRoute, {org_text, hash});
-      if (!found) return tl::unexpected(found.error());
-      if (found->size() == 1) return RouteId{found->number(0, 0)};
-    }
-    return fail(Error::Kind::bug, "a route that was just made is not there");
+    return link_.use([&](Connection& connection) { return route_of(connection, org, contract); });
   }
 
   Result<std::vector<Submitted>> submit(Shard shard, std::span<const NewSubmission> items) override {

@@ -195,13 +195,17 @@ Result<Rows> Connection::script(const std::string& sql) {
   });
 }
 
-Result<Rows> Link::run(const Statement& statement, const Parameters& parameters) {
+Result<void> Link::open() {
   if (connection_ && !connection_->is_open()) connection_.reset();
-  if (!connection_) {
-    auto opened = Connection::open(address_, purpose_);
-    if (!opened) return tl::unexpected(opened.error());
-    connection_ = std::move(*opened);
-  }
+  if (connection_) return {};
+  auto opened = Connection::open(address_, purpose_);
+  if (!opened) return tl::unexpected(opened.error());
+  connection_ = std::move(*opened);
+  return {};
+}
+
+Result<Rows> Link::run(const Statement& statement, const Parameters& parameters) {
+  if (auto opened = open(); !opened) return tl::unexpected(opened.error());
   auto rows = connection_->run(statement, parameters);
   if (!rows && !connection_->is_open()) connection_.reset();
   return rows;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "core/error.h"
@@ -92,8 +93,30 @@ class Link {
   Result<Rows> run(const Statement& statement, const Parameters& parameters = {});
   // For statements that only read: a session that turns out to be dead is replaced at once.
   Result<Rows> read(const Statement& statement, const Parameters& parameters = {});
+  // Several statements, each committed by itself; `work` takes the Connection& and answers a Result.
+  template <class Work>
+  std::invoke_result_t<Work, Connection&> use(Work work) {
+    if (auto opened = open(); !opened) return tl::unexpected(opened.error());
+    auto answer = work(*connection_);
+    if (!connection_->is_open()) connection_.reset();
+    return answer;
+  }
+  // Several statements in one transaction: an error of `work` undoes all.
+  // Error::unavailable may also mean that the commit's answer was lost.
+  template <class Work>
+  std::invoke_result_t<Work, Connection&> transact(Work work, const char* begin = "BEGIN") {
+    if (auto opened = open(); !opened) return tl::unexpected(opened.error());
+    auto begun = connection_->script(begin);
+    auto answer = begun ? work(*connection_) : std::invoke_result_t<Work, Connection&>(tl::unexpected(begun.error()));
+    const auto ended = connection_->script(answer ? "COMMIT" : "ROLLBACK");
+    if (!ended || !connection_->is_open()) connection_.reset();
+    if (answer && !ended) return tl::unexpected(ended.error());
+    return answer;
+  }
 
  private:
+  Result<void> open();
+
   DatabaseAddress address_;
   std::string purpose_;
   std::optional<Connection> connection_;

@@ -17,6 +17,11 @@ inline std::optional<std::string> text_or_null(const std::string& text) {
   return text.empty() ? std::nullopt : std::optional<std::string>(text);
 }
 
+inline std::string text_of(const Rows& rows, std::size_t row, int column) { return std::string(rows.text(row, column)); }
+inline std::optional<Timestamp> time_of(const Rows& rows, std::size_t row, int column) {
+  return rows.is_null(row, column) ? std::nullopt : std::optional(rows.time(row, column));
+}
+
 // Columns 0 to 7: id, org_id, client_ref, target, state, reason, created, completed.
 inline SubmissionView read_submission(const Rows& rows, std::size_t row) {
   return {.id = {rows.number(row, 0)},

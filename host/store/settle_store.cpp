@@ -1,4 +1,8 @@
 // Ends and retries on their way back: state, schedule, attempt and audit in one transaction, guarded by the claim token.
+#include <algorithm>
+#include <unordered_map>
+
+#include "store/form_rows.h"
 #include "store/pg_stores.h"
 #include "store/read_rows.h"
 
@@ -16,8 +20,8 @@ constexpr Statement kSettle{"settle", R"(
       AS t(delivery, token, status, due, attempts, losses, doubt, reason, result, ended, number, started, finished, outcome, outcome_reason,
            error, code, provider_ref, state, from_state, action, trigger, actor, metadata, progress)),
   found AS MATERIALIZED (
-    SELECT f.*, r.place, r.org_id, r.submission_id
-    FROM fact f, LATERAL (SELECT ctid AS place, org_id, submission_id FROM ready
+    SELECT f.*, r.place, r.org_id, r.submission_id, r.left_behind
+    FROM fact f, LATERAL (SELECT ctid AS place, org_id, submission_id, progress::jsonb AS left_behind FROM ready
                           WHERE shard = $1 AND delivery_id = f.delivery AND claim_token = f.token FOR UPDATE) r),
   gone AS (DELETE FROM ready WHERE shard = $1 AND ctid = ANY (ARRAY(SELECT place FROM found WHERE status <> 'due'))),
   again AS (
@@ -30,7 +34,7 @@ constexpr Statement kSettle{"settle", R"(
     SELECT $1::smallint, delivery, number, org_id, at_micros(started), at_micros(finished), outcome, outcome_reason, error, code, provider_ref
     FROM found WHERE number IS NOT NULL),
   delivery AS (
-    UPDATE deliveries d SET status = e.status, attempt_count = e.attempts, reason = e.reason, result = e.result, provider_ref = e.provider_ref,
+    UPDATE deliveries d SET status = e.status, attempt_count = e.attempts, reason = e.reason, result = coalesce(e.result, e.left_behind), provider_ref = e.provider_ref,
                             ended_at = at_micros(e.ended)
     FROM found e WHERE d.shard = $1 AND d.id = e.delivery AND e.status <> 'due'),
   submission AS (
@@ -40,7 +44,7 @@ constexpr Statement kSettle{"settle", R"(
     INSERT INTO audit_log (shard, submission_id, created_at, org_id, delivery_id, action, from_state, to_state, trigger, actor, actor_type, metadata)
     SELECT $1::smallint, submission_id, at_micros(ended), org_id, delivery, action, from_state, state, trigger, actor, 'worker', metadata
     FROM found WHERE action IS NOT NULL)
-  SELECT delivery FROM found)"};
+  SELECT delivery, submission_id FROM found)"};
 
 constexpr Statement kKeep{"keep", R"(
   WITH made AS MATERIALIZED (
@@ -146,10 +150,16 @@ class PgSettleStore final : public SettleStore {
  public:
   explicit PgSettleStore(const DatabaseAddress& address) : link_(address, "settle") {}
 
-  Result<std::vector<DeliveryId>> settle(Shard shard, std::span<const Settlement> batch) override {
+  Result<Settled> settle(Shard shard, std::span<const Settlement> batch) override {
     Columns columns(shard);
     for (const auto& settlement : batch) columns.add(settlement);
-    return deliveries(link_.run(kSettle, columns.take()));
+    const auto parameters = columns.take();
+    const bool has_more = std::any_of(batch.begin(), batch.end(), [](const auto& s) { return s.of_form || s.dead_letter; });
+    if (has_more)
+      return link_.transact([&](Connection& connection) { return settle_with_more(connection, shard, batch, parameters); });
+    auto held = deliveries(link_.run(kSettle, parameters));
+    if (!held) return tl::unexpected(held.error());
+    return Settled{std::move(*held), {}};
   }
 
   Result<std::vector<DeliveryId>> keep(Shard shard, std::span<const Composed> batch) override {
@@ -177,6 +187,27 @@ class PgSettleStore final : public SettleStore {
   }
 
  private:
+  // What concerns more than the settled rows goes into the same transaction.
+  static Result<Settled> settle_with_more(Connection& connection, Shard shard, std::span<const Settlement> batch,
+                                          const Parameters& parameters) {
+    auto rows = connection.run(kSettle, parameters);
+    if (!rows) return tl::unexpected(rows.error());
+    std::unordered_map<std::int64_t, SubmissionId> submission_of;
+    for (std::size_t row = 0; row < rows->size(); ++row) submission_of[rows->number(row, 0)] = {rows->number(row, 1)};
+    Settled settled;
+    std::vector<SettledRow> held;
+    for (const auto& settlement : batch) {
+      const auto found = submission_of.find(settlement.delivery.value);
+      if (found == submission_of.end()) continue;
+      settled.held.push_back(settlement.delivery);
+      held.push_back({&settlement, found->second});
+    }
+    auto ended = follow_up(connection, shard, held);
+    if (!ended) return tl::unexpected(ended.error());
+    settled.form_states = std::move(*ended);
+    return settled;
+  }
+
   static Result<std::vector<DeliveryId>> deliveries(const Result<Rows>& rows) {
     if (!rows) return tl::unexpected(rows.error());
     std::vector<DeliveryId> held(rows->size());

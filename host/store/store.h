@@ -157,6 +157,14 @@ struct Settlement {
   std::string trigger;           // audit: why, such as "accept" or "lease_lost"
   std::string actor;             // audit: who, such as the host's name
   std::string metadata;          // audit: a JSON object
+  bool of_form = false;          // its submission and its audit follow from all of the submission's actions
+  bool dead_letter = false;      // kept for people to look at
+};
+
+// What a settlement was carried out to.
+struct Settled {
+  std::vector<DeliveryId> held;          // their claims still held; the others were stale, and nothing of theirs was written
+  std::vector<std::string> form_states;  // the last states of the form submissions that ended with it
 };
 
 // What a plugin made of a claimed delivery before its first send.
@@ -169,8 +177,8 @@ struct Composed {
 class SettleStore {
  public:
   virtual ~SettleStore() = default;
-  // One transaction. Answers which deliveries' claims still held; the others were stale, and nothing of theirs was written.
-  virtual Result<std::vector<DeliveryId>> settle(Shard shard, std::span<const Settlement> batch) = 0;
+  // One transaction.
+  virtual Result<Settled> settle(Shard shard, std::span<const Settlement> batch) = 0;
   // One transaction: the artefacts are durable, and their deliveries due again at the place in the queue that they had. Answers
   // which claims still held.
   virtual Result<std::vector<DeliveryId>> keep(Shard shard, std::span<const Composed> batch) = 0;

@@ -145,7 +145,8 @@ Result<std::size_t> Upkeep::write(Shard shard, const std::vector<Settlement>& se
     }
     return all;
   }
-  const std::unordered_set<DeliveryId> written(held->begin(), held->end());
+  const std::unordered_set<DeliveryId> written(held->held.begin(), held->held.end());
+  for (const auto& state : held->form_states) metrics_.submission(state);
   for (const auto& settlement : settlements) {
     if (!written.contains(settlement.delivery) || settlement.submission_state.empty()) continue;
     metrics_.submission(settlement.submission_state);

@@ -110,7 +110,7 @@ class StoreWorld : public ::testing::Test {
   std::vector<DeliveryId> settled(const std::vector<Settlement>& batch, Shard shard = 0) {
     auto held = settle->settle(shard, batch);
     EXPECT_TRUE(held) << held.error().what;
-    return held.value_or(std::vector<DeliveryId>{});
+    return held.value_or(Settled{}).held;
   }
 
   bool refused(const std::string& statement) {

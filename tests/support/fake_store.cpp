@@ -273,7 +273,7 @@ Result<RouteContract> FakeStore::contract(RouteId route) {
   return known->second;
 }
 
-Result<std::vector<DeliveryId>> FakeStore::settle(Shard shard, std::span<const Settlement> batch) {
+Result<Settled> FakeStore::settle(Shard shard, std::span<const Settlement> batch) {
   const std::lock_guard lock(mutex_);
   if (auto there = begin("settle"); !there) return tl::unexpected(there.error());
   for (const auto& s : batch) {
@@ -300,7 +300,7 @@ Result<std::vector<DeliveryId>> FakeStore::settle(Shard shard, std::span<const S
   }
   batches_["settle"].push_back(batch.size());
   if (answer_is_lost()) return away();
-  return held;
+  return Settled{std::move(held), {}};
 }
 
 Result<std::vector<DeliveryId>> FakeStore::keep(Shard shard, std::span<const Composed> batch) {

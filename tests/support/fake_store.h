@@ -61,7 +61,7 @@ class FakeStore final : public QueueStore, public SettleStore {
   Result<Claimed> claim(Shard shard, HostId host, ClaimToken token, Millis lease, std::span<const RouteShare> shares) override;
   Result<void> give_back(Shard shard, HostId host, ClaimToken token) override;
   Result<RouteContract> contract(RouteId route) override;
-  Result<std::vector<DeliveryId>> settle(Shard shard, std::span<const Settlement> batch) override;
+  Result<Settled> settle(Shard shard, std::span<const Settlement> batch) override;
   Result<std::vector<DeliveryId>> keep(Shard shard, std::span<const Composed> batch) override;
   Result<void> rest(std::span<const Rest> rests) override;
 

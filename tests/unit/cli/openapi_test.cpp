@@ -6,6 +6,7 @@
 #include <set>
 
 #include "cli/routes.h"
+#include "unit/registry/fake_action_types.h"
 
 namespace waybill {
 namespace {
@@ -29,12 +30,17 @@ struct Parts {
   Log log{Log::Level::error, Log::Format::json};
   Metrics metrics;
   LiveRegistry registry{Registry({})};
+  testing::FakeActionTypes types;
   ReadPool pool{{}};
+  FormPool forms{{}};
   Waiters waiters{pool, clock};
   Intake intake{{}, clock, {}, [] {}, log};
 
   std::vector<Route> routes() {
-    return all_routes({intake, registry, pool, waiters, clock, log, metrics}, [] { return std::string(); });
+    return all_routes({.intents = {intake, registry, pool, waiters, clock, log, metrics},
+                       .forms = {registry, types, forms, [] {}, log, metrics},
+                       .reload = [](FormStore&, const std::string&) { return Reloaded{}; },
+                       .not_ready = [] { return std::string(); }});
   }
 };
 

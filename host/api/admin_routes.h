@@ -1,0 +1,24 @@
+// The routes of administrators: the registry, read again.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "api/form_routes.h"
+
+namespace waybill {
+
+// What came of reading the registry again. With problems or an error nothing has changed.
+struct Reloaded {
+  Problems problems;
+  std::optional<Error> error;
+  std::size_t targets = 0;
+  std::size_t forms = 0;
+  LoadedForms changes;
+};
+using Reload = std::function<Reloaded(FormStore& store, const std::string& actor)>;
+
+std::vector<Route> admin_routes(FormPool& pool, Reload reload);
+
+}  // namespace waybill

@@ -1,0 +1,180 @@
+// Reading and writing the form surface.
+#include "api/form_json.h"
+
+#include <nlohmann/json.hpp>
+
+#include "api/json_envelope.h"
+
+namespace waybill {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+Json time_or_null(const std::optional<Timestamp>& time) { return time ? Json(format_rfc3339(*time)) : Json(nullptr); }
+Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+Json json_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json::parse(text, nullptr, false); }
+
+bool names_an_object(std::string_view uri) {
+  if (!uri.starts_with("gs://")) return false;
+  const auto slash = uri.find('/', 5);
+  return slash != std::string_view::npos && slash > 5 && slash + 1 < uri.size();
+}
+
+// One of the list's entries; a fault ends a sentence that begins with its place.
+std::string read_attachment(const Json& json, NewAttachment& out) {
+  if (!json.is_object()) return " must be an object";
+  for (const auto& [name, value] : json.items())
+    if (name != "attachmentId" && name != "name" && name != "contentType" && name != "size" && name != "objectUri")
+      return " has an unknown field \"" + name + "\"";
+  const std::pair<const char*, std::string*> texts[] = {
+      {"attachmentId", &out.id}, {"name", &out.name}, {"contentType", &out.content_type}, {"objectUri", &out.object_uri}};
+  for (const auto& [name, text] : texts) {
+    const auto found = json.find(name);
+    if (found == json.end()) return std::string(".") + name + " is missing";
+    if (!found->is_string()) return std::string(".") + name + " must be a string";
+    *text = found->get<std::string>();
+    if (name == texts[3].first) continue;  // an object's name may be long
+    if (auto fault = reference_fault(name, *text); !fault.empty()) return "." + fault;
+  }
+  if (!names_an_object(out.object_uri) || out.object_uri.size() > 2048)
+    return ".objectUri must be gs://BUCKET/OBJECT, 2048 bytes at most";
+  const auto size = json.find("size");
+  if (size == json.end()) return ".size is missing";
+  if (!size->is_number_unsigned() || size->get<std::uint64_t>() > (std::uint64_t{1} << 53))
+    return ".size must be a number of bytes";
+  out.size = size->get<std::int64_t>();
+  return {};
+}
+
+Result<std::vector<NewAttachment>> read_attachments(std::string_view raw) {
+  const auto json = Json::parse(raw, nullptr, false);
+  if (!json.is_array()) return fail(Error::Kind::invalid, "attachments must be an array");
+  if (json.size() > kMostAttachments)
+    return fail(Error::Kind::invalid, "attachments must not be more than " + std::to_string(kMostAttachments));
+  std::vector<NewAttachment> attachments(json.size());
+  std::set<std::string> ids;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const std::string place = "attachments[" + std::to_string(i) + "]";
+    if (auto fault = read_attachment(json[i], attachments[i]); !fault.empty()) return fail(Error::Kind::invalid, place + fault);
+    if (!ids.insert(attachments[i].id).second)
+      return fail(Error::Kind::invalid, place + ".attachmentId \"" + attachments[i].id + "\" stands twice");
+  }
+  return attachments;
+}
+
+// The status words of the routing result: an action that has not ended is pending.
+std::string_view routing_word(Status status) { return is_end(status) ? to_string(status) : "pending"; }
+
+Json delivery_json(const FormDeliveryView& d) {
+  Json json{{"actionOrder", d.action_order},
+            {"actionType", d.action_type},
+            {"status", to_string(d.status)},
+            {"reason", text_or_null(d.reason)},
+            {"attempts", d.attempts}};
+  if (d.replay > 0) json["replay"] = d.replay;
+  if (!d.provider_ref.empty()) json["providerRef"] = d.provider_ref;
+  json["result"] = json_or_null(d.result);
+  if (d.due && (d.status == Status::due || d.status == Status::claimed)) json["nextAttemptAt"] = format_rfc3339(*d.due);
+  json["endedAt"] = time_or_null(d.ended);
+  return json;
+}
+
+}  // namespace
+
+Sha256 FormRequest::hash() const {
+  std::string all = form_id;
+  all.append(1, '\0').append(fields).append(1, '\0').append(attachments_json).append(1, '\0');
+  if (kept_until) all += std::to_string(kept_until->micros);
+  return sha256(all);
+}
+
+Result<FormRequest> read_form_request(std::string_view body) {
+  static const JsonObject::Fields kFields{"submissionId", "formId", "fields", "attachments", "retentionExpiresAt", "finalize"};
+  const auto object = JsonObject::parse(body, kFields);
+  if (!object) return tl::unexpected(object.error());
+  FormRequest request;
+  for (const auto& [field, text] : {std::pair{"submissionId", &request.submission_id}, std::pair{"formId", &request.form_id}}) {
+    auto reference = read_reference(*object, field);
+    if (!reference) return tl::unexpected(reference.error());
+    *text = std::move(*reference);
+  }
+  request.fields = object->raw("fields");
+  if (request.fields.empty()) return fail(Error::Kind::invalid, "fields is missing");
+  if (request.fields.front() != '{') return fail(Error::Kind::invalid, "fields must be an object");
+  request.attachments_json = object->has("attachments") ? std::string(object->raw("attachments")) : "[]";
+  auto attachments = read_attachments(request.attachments_json);
+  if (!attachments) return tl::unexpected(attachments.error());
+  request.attachments = std::move(*attachments);
+  if (object->has("retentionExpiresAt")) {
+    auto text = object->string("retentionExpiresAt");
+    if (!text) return tl::unexpected(text.error());
+    request.kept_until = parse_rfc3339(*text);
+    if (!request.kept_until)
+      return fail(Error::Kind::invalid, "retentionExpiresAt must be an RFC 3339 time, such as 2026-12-31T00:00:00Z");
+  }
+  const auto finalize = object->raw("finalize");
+  if (!finalize.empty() && finalize != "true" && finalize != "false")
+    return fail(Error::Kind::invalid, "finalize must be true or false");
+  request.finalize = finalize == "true";
+  return request;
+}
+
+Result<Scan> read_scan_result(std::string_view body) {
+  const auto object = JsonObject::parse(body, {"clamavStatus"});
+  if (!object) return tl::unexpected(object.error());
+  auto word = object->string("clamavStatus");
+  if (!word) return tl::unexpected(word.error());
+  if (*word == "clean") return Scan::clean;
+  if (*word == "infected") return Scan::infected;
+  return fail(Error::Kind::invalid, "clamavStatus must be clean or infected");
+}
+
+std::string form_state_json(const FormState& state) {
+  return dump({{"submissionId", state.client_ref}, {"status", state.state}});
+}
+
+std::string form_view_json(const FormView& view) {
+  const SubmissionView& s = view.submission;
+  Json json{{"submissionId", s.client_ref},
+            {"formId", s.target},
+            {"status", s.state},
+            {"createdAt", format_rfc3339(s.created)},
+            {"finalizedAt", time_or_null(view.finalized)},
+            {"completedAt", time_or_null(s.completed)},
+            {"retentionExpiresAt", time_or_null(view.kept_until)},
+            {"reason", text_or_null(s.reason)}};
+  Json routing = Json::object(), deliveries = Json::array(), attachments = Json::array(), audit = Json::array();
+  for (const auto& d : view.deliveries) {  // the last replay of an action is what counts
+    routing[std::to_string(d.action_order)] = {{"actionType", d.action_type},
+                                               {"status", routing_word(d.status)},
+                                               {"reason", text_or_null(d.reason)},
+                                               {"attempts", d.attempts}};
+    if (!d.status_field.empty()) json[d.status_field] = routing_word(d.status);
+    if (!d.ref_field.empty()) json[d.ref_field] = text_or_null(d.provider_ref);
+    deliveries.push_back(delivery_json(d));
+  }
+  for (const auto& a : view.attachments)
+    attachments.push_back({{"attachmentId", a.id},
+                           {"name", a.name},
+                           {"contentType", a.content_type},
+                           {"size", a.size},
+                           {"clamavStatus", a.scan},
+                           {"scannedAt", time_or_null(a.scanned)}});
+  for (const auto& a : view.audit)
+    audit.push_back({{"action", a.action},
+                     {"fromState", text_or_null(a.from_state)},
+                     {"toState", text_or_null(a.to_state)},
+                     {"trigger", a.trigger},
+                     {"actor", a.actor},
+                     {"actorType", a.actor_type},
+                     {"metadata", json_or_null(a.metadata)},
+                     {"createdAt", format_rfc3339(a.created)}});
+  json["routingResult"] = std::move(routing);
+  json["attachments"] = std::move(attachments);
+  json["deliveries"] = std::move(deliveries);
+  json["audit"] = std::move(audit);
+  return dump(json);
+}
+
+}  // namespace waybill

@@ -1,0 +1,67 @@
+// A few threads with sessions of their own, for what routes ask of the database.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <stop_token>
+#include <thread>
+#include <vector>
+
+namespace waybill {
+
+// Safe from any thread.
+template <class S>
+class SessionPool {
+ public:
+  using Session = S;
+  using Question = std::function<void(Session&)>;
+
+  // One thread for each session.
+  explicit SessionPool(std::vector<Session> sessions) : sessions_(std::move(sessions)) {
+    for (auto& session : sessions_) threads_.emplace_back([this, &session](std::stop_token stop) { run(stop, session); });
+  }
+  ~SessionPool() { stop(); }
+
+  void ask(Question question) {
+    std::lock_guard lock(mutex_);
+    if (stopped_) return;
+    waiting_.push_back(std::move(question));
+    changed_.notify_one();
+  }
+
+  // Questions that wait are still asked; later ones are dropped.
+  void stop() {
+    {
+      std::lock_guard lock(mutex_);
+      stopped_ = true;
+    }
+    for (auto& thread : threads_) thread.request_stop();
+    threads_.clear();
+  }
+
+ private:
+  void run(std::stop_token stop, Session& session) {
+    for (;;) {
+      Question question;
+      {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, stop, [&] { return !waiting_.empty(); });
+        if (waiting_.empty()) return;
+        question = std::move(waiting_.front());
+        waiting_.pop_front();
+      }
+      question(session);
+    }
+  }
+
+  std::vector<Session> sessions_;
+  std::mutex mutex_;  // for all below
+  std::condition_variable_any changed_;
+  std::deque<Question> waiting_;
+  bool stopped_ = false;
+  std::vector<std::jthread> threads_;  // last: they use all above
+};
+
+}  // namespace waybill

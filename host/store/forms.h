@@ -1,0 +1,124 @@
+// What the form surface and its upkeep ask of the database. Each object holds a session of its own: one thread at a time.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/form.h"
+#include "store/pg.h"
+#include "store/store.h"
+
+namespace waybill {
+
+struct NewAttachment {
+  std::string id;
+  std::string name;
+  std::string content_type;
+  std::int64_t size = 0;  // bytes
+  std::string object_uri;
+};
+
+// A submission of a form as it was handed in, with the contracts that the form's actions have at this moment.
+struct NewFormSubmission {
+  OrgId org;
+  std::string client_ref;
+  std::string form_id;
+  std::string fields;            // JSON object, as handed in
+  std::string attachments_json;  // JSON array, as handed in
+  std::vector<NewAttachment> attachments;
+  std::optional<Timestamp> kept_until;
+  Sha256 hash;  // of what was handed in
+  std::span<const FormAction> actions;
+  std::span<const Contract> contracts;  // of the actions, in the same order
+  bool finalize = false;
+};
+
+struct FormState {
+  std::string client_ref;
+  std::string state;
+};
+
+enum class Scan : std::uint8_t { clean, infected };
+
+struct AttachmentView {
+  std::string id;
+  std::string name;
+  std::string content_type;
+  std::int64_t size = 0;
+  std::string scan;  // pending, clean, infected
+  std::optional<Timestamp> scanned;
+};
+
+// One delivery of an action; a replay is another one.
+struct FormDeliveryView {
+  DeliveryId delivery;
+  int action_order = 0;
+  int replay = 0;
+  std::string action_type;
+  Status status = Status::waiting;
+  std::string reason;
+  std::uint32_t attempts = 0;
+  std::string provider_ref;
+  std::string result;            // JSON, or empty
+  std::optional<Timestamp> due;  // while it is unfinished
+  std::optional<Timestamp> ended;
+  std::string status_field;  // how the surface calls this type's status and reference, if it does
+  std::string ref_field;
+};
+
+struct AuditView {
+  std::string action, from_state, to_state, trigger, actor, actor_type;
+  std::string metadata;  // JSON, or empty
+  Timestamp created;
+};
+
+struct FormView {
+  SubmissionView submission;  // `target` is the form's id
+  std::optional<Timestamp> finalized;
+  std::optional<Timestamp> kept_until;
+  std::vector<AttachmentView> attachments;
+  std::vector<FormDeliveryView> deliveries;  // by action, then replay
+  std::vector<AuditView> audit;              // in order of time
+};
+
+// Who has the forms loaded, and why.
+struct LoadActor {
+  std::string name;
+  std::string type;     // system, admin
+  std::string trigger;  // start: audited if it changed something; reload: always
+};
+
+struct LoadedForms {
+  std::vector<std::string> added, changed, removed;
+  bool any() const { return !added.empty() || !changed.empty() || !removed.empty(); }
+};
+
+class FormStore {
+ public:
+  virtual ~FormStore() = default;
+  // Durable when it returns. Safe to repeat. Error::conflict when an attachment's id belongs to another submission.
+  virtual Result<Submitted> submit(const NewFormSubmission& submission) = 0;
+  // None: there is no such submission. Error::conflict when it is purged.
+  virtual Result<std::optional<FormState>> finalize(OrgId org, const std::string& client_ref) = 0;
+  // None: there is no such attachment. Error::conflict when it was found infected before.
+  virtual Result<std::optional<FormState>> scan(OrgId org, const std::string& attachment, Scan result,
+                                                const std::string& actor) = 0;
+  // All of one moment.
+  virtual Result<std::optional<FormView>> find(OrgId org, const std::string& client_ref) = 0;
+
+  // The registry's forms as they are now, in one transaction, with one row in the audit.
+  virtual Result<LoadedForms> load(std::span<const Form> forms, const LoadActor& actor) = 0;
+
+  // Submissions in processing for longer than `age` are looked at again: whatever their actions allow happens. How many moved.
+  virtual Result<std::size_t> sweep(Shard shard, Seconds age) = 0;
+  // Erases what is not kept any more: payloads, fields, recipients, attachments. How many submissions.
+  virtual Result<std::size_t> purge(Shard shard, std::size_t most) = 0;
+};
+
+// `kept` is how long a submission is kept that says nothing of it.
+std::unique_ptr<FormStore> make_form_store(const DatabaseAddress& address, int shards, Millis kept);
+
+}  // namespace waybill

@@ -1,0 +1,29 @@
+// Contracts are stored once for each organisation and content.
+#include "store/routes.h"
+
+#include "store/read_rows.h"
+
+namespace waybill {
+namespace {
+
+constexpr Statement kFindRoute{"find_route", "SELECT route_id FROM contract_snapshots WHERE org_id = $1 AND hash = $2"};
+constexpr Statement kMakeRoute{
+    "make_route", "INSERT INTO contract_snapshots (org_id, hash, contract) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING"};
+
+}  // namespace
+
+Result<RouteId> route_of(Connection& connection, OrgId org, const Contract& contract) {
+  const std::string json = to_json(contract);
+  const std::string hash = bytea(as_view(sha256(json)));
+  const std::string org_text = std::to_string(org.value);
+  for (const bool make : {false, true}) {
+    if (make)
+      if (auto made = connection.run(kMakeRoute, {org_text, hash, json}); !made) return tl::unexpected(made.error());
+    auto found = connection.run(kFindRoute, {org_text, hash});
+    if (!found) return tl::unexpected(found.error());
+    if (found->size() == 1) return RouteId{found->number(0, 0)};
+  }
+  return fail(Error::Kind::bug, "a route that was just made is not there");
+}
+
+}  // namespace waybill

@@ -1,0 +1,12 @@
+// The route of a contract in an organisation, found or made.
+#pragma once
+
+#include "core/contract.h"
+#include "core/id.h"
+#include "store/pg.h"
+
+namespace waybill {
+
+Result<RouteId> route_of(Connection& connection, OrgId org, const Contract& contract);
+
+}  // namespace waybill

@@ -1,6 +1,8 @@
 // Points in time as text.
 #include "core/time.h"
 
+#include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <ctime>
 
@@ -22,34 +24,58 @@ std::string format_rfc3339(Timestamp t) {
   return {text, static_cast<std::size_t>(length)};
 }
 
-std::optional<Timestamp> parse_rfc3339(const std::string& text) {
-  int year = 0, read = 0;
+namespace {
+
+// 'd' stands for a digit, 'T' for what may stand between date and time, all else for itself.
+bool has_shape(std::string_view text, std::string_view shape) {
+  return text.size() == shape.size() && std::equal(text.begin(), text.end(), shape.begin(), [](char c, char s) {
+           if (s == 'd') return c >= '0' && c <= '9';
+           return s == 'T' ? c == 'T' || c == 't' || c == ' ' : c == s;
+         });
+}
+
+int number_in(std::string_view text, std::size_t at, std::size_t digits) {
+  int value = 0;
+  std::from_chars(text.data() + at, text.data() + at + digits, value);
+  return value;
+}
+
+// Seconds east of UTC.
+std::optional<int> offset_of(std::string_view zone) {
+  if (zone == "Z" || zone == "z") return 0;
+  const bool west = zone.starts_with('-');
+  if (!has_shape(zone, west ? "-dd:dd" : "+dd:dd")) return std::nullopt;
+  const int hours = number_in(zone, 1, 2), minutes = number_in(zone, 4, 2);
+  if (hours > 23 || minutes > 59) return std::nullopt;
+  return (west ? -1 : 1) * (hours * 3600 + minutes * 60);
+}
+
+}  // namespace
+
+std::optional<Timestamp> parse_rfc3339(std::string_view text) {
+  constexpr std::string_view kShape = "dddd-dd-ddTdd:dd:dd";
+  if (!has_shape(text.substr(0, kShape.size()), kShape)) return std::nullopt;
   std::tm utc{};
-  const int fields = std::sscanf(text.c_str(), "%4d-%2d-%2d%*1[Tt ]%2d:%2d:%2d%n", &year, &utc.tm_mon, &utc.tm_mday, &utc.tm_hour,
-                                 &utc.tm_min, &utc.tm_sec, &read);
-  if (fields != 6 || read != 19 || text.find_first_of("+ ") < 10) return std::nullopt;  // sscanf skips blanks and signs
-  utc.tm_year = year - 1900;
-  utc.tm_mon -= 1;
+  utc.tm_year = number_in(text, 0, 4) - 1900;
+  utc.tm_mon = number_in(text, 5, 2) - 1;
+  utc.tm_mday = number_in(text, 8, 2);
+  utc.tm_hour = number_in(text, 11, 2);
+  utc.tm_min = number_in(text, 14, 2);
+  utc.tm_sec = number_in(text, 17, 2);
   std::tm normal = utc;
-  const std::int64_t seconds = timegm(&normal);  // makes 1 March of 30 February
-  const bool leap_second = utc.tm_sec == 60;
-  if (year < 1970 || (!leap_second && (normal.tm_mday != utc.tm_mday || normal.tm_hour != utc.tm_hour ||
-                                       normal.tm_min != utc.tm_min || normal.tm_sec != utc.tm_sec)))
-    return std::nullopt;
-  std::size_t at = 19;
-  if (at < text.size() && text[at] == '.') {
-    const auto end = text.find_first_not_of("0123456789", at + 1);
-    if (end == at + 1 || end == std::string::npos) return std::nullopt;
-    at = end;
+  normal.tm_sec = std::min(utc.tm_sec, 59);  // a leap second is the next one
+  const std::int64_t seconds = timegm(&normal) + utc.tm_sec - normal.tm_sec;
+  const bool same = normal.tm_mday == utc.tm_mday && normal.tm_hour == utc.tm_hour && normal.tm_min == utc.tm_min;
+  if (!same || utc.tm_sec > 60 || utc.tm_year < 70) return std::nullopt;  // timegm makes 1 March of 30 February
+  auto zone = text.substr(kShape.size());
+  if (zone.starts_with('.')) {
+    const auto end = zone.find_first_not_of("0123456789", 1);
+    if (end == 1 || end == std::string_view::npos) return std::nullopt;
+    zone.remove_prefix(end);
   }
-  const std::string zone = text.substr(at);
-  if (zone == "Z" || zone == "z") return Timestamp{seconds * 1'000'000};
-  int hours = 0, minutes = 0;
-  const bool shifted = zone.size() == 6 && (zone[0] == '+' || zone[0] == '-') &&
-                       zone.find_first_of("+- ", 1) == std::string::npos &&
-                       std::sscanf(zone.c_str() + 1, "%2d:%2d", &hours, &minutes) == 2 && hours < 24 && minutes < 60;
-  if (!shifted) return std::nullopt;
-  return Timestamp{(seconds - (zone[0] == '-' ? -1 : 1) * (hours * 3600 + minutes * 60)) * 1'000'000};
+  const auto offset = offset_of(zone);
+  if (!offset) return std::nullopt;
+  return Timestamp{(seconds - *offset) * 1'000'000};
 }
 
 }  // namespace waybill

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace waybill {
 
@@ -26,6 +27,6 @@ struct Timestamp {
 // "2026-01-31T09:30:00.123456Z"
 std::string format_rfc3339(Timestamp t);
 // Any RFC 3339 time from 1970 on, fractions cut off; none if it is no such time.
-std::optional<Timestamp> parse_rfc3339(const std::string& text);
+std::optional<Timestamp> parse_rfc3339(std::string_view text);
 
 }  // namespace waybill

@@ -234,5 +234,14 @@ TEST(EventOf, EveryDecisionIsAMoveOfAClaimedDelivery) {  // M6
     EXPECT_EQ(next(Status::claimed, event_of(kind)), then);
 }
 
+TEST(Decide, DeferralEndsAFormsActionAndIsTriedAgainElsewhere) {  // F9
+  Contract form = contract_of(Policy::max_attempts);
+  form.form_id = "contact";
+  const auto deferred = outcome_of(Verdict::deferred, Reach::not_sent, "not_configured");
+  EXPECT_EQ(decided(deferred, form, after(Seconds(1))), (Decision{Kind::defer, "not_configured"}));
+  EXPECT_EQ(event_of(Kind::defer), Event::defer);
+  EXPECT_EQ(decided(deferred, contract_of(Policy::max_attempts), after(Seconds(1))).kind, Kind::retry);
+}
+
 }  // namespace
 }  // namespace waybill

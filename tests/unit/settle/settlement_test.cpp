@@ -46,6 +46,26 @@ TEST(Settlement, ARejectionKeepsItsReasonAndNoResult) {  // M6
   EXPECT_EQ(s.trigger, "reject");
 }
 
+TEST(Settlement, OfAFormsActionLeavesItsSubmissionToTheWhole) {  // F6 F10
+  const auto of_form = [](const Outcome& outcome) {
+    auto finished = finished_with(outcome);
+    Contract contract = *finished.job.contract;
+    contract.form_id = "contact";
+    finished.job.contract = std::make_shared<const Contract>(contract);
+    return settled(finished);
+  };
+  const auto done = of_form(accepted());
+  EXPECT_TRUE(done.of_form);
+  EXPECT_EQ(done.status, Status::accepted);
+  EXPECT_EQ(done.submission_state + done.action + done.from_state, "");
+  EXPECT_EQ(done.metadata, R"({"attempts":1})");
+  EXPECT_FALSE(done.dead_letter);
+  EXPECT_TRUE(of_form(rejected("invalid_request")).dead_letter);
+  EXPECT_FALSE(of_form(failed()).dead_letter) << "it is tried again";
+  EXPECT_FALSE(settled(finished_with(rejected("invalid_request"))).dead_letter) << "an intent's end is its client's";
+  EXPECT_FALSE(settled(finished_with(accepted())).of_form);
+}
+
 TEST(Settlement, WhatAnAttemptGotDoneIsProgressForTheNextAndAResultAtTheEnd) {  // F6 F7
   auto outcome = failed();
   outcome.result = R"({"accepted":["a@b"]})";

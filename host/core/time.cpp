@@ -65,7 +65,8 @@ std::optional<Timestamp> parse_rfc3339(std::string_view text) {
   std::tm normal = utc;
   normal.tm_sec = std::min(utc.tm_sec, 59);  // a leap second is the next one
   const std::int64_t seconds = timegm(&normal) + utc.tm_sec - normal.tm_sec;
-  const bool same = normal.tm_mday == utc.tm_mday && normal.tm_hour == utc.tm_hour && normal.tm_min == utc.tm_min;
+  const bool same = normal.tm_mon == utc.tm_mon && normal.tm_mday == utc.tm_mday && normal.tm_hour == utc.tm_hour &&
+                    normal.tm_min == utc.tm_min;
   if (!same || utc.tm_sec > 60 || utc.tm_year < 70) return std::nullopt;  // timegm makes 1 March of 30 February
   auto zone = text.substr(kShape.size());
   if (zone.starts_with('.')) {

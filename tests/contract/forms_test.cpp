@@ -1,0 +1,476 @@
+// Submissions of forms against PostgreSQL: handed in, made ready, moved on by their actions' ends, swept, purged.  F1 F3 F5 F6
+#include "store/forms.h"
+
+#include <atomic>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <thread>
+
+#include "core/pipeline.h"
+#include "store_world.h"
+
+namespace waybill::testing {
+namespace {
+
+class FormContract : public StoreWorld {
+ protected:
+  FormContract() {
+    for (int order = 1; order <= 3; ++order)
+      form.actions.push_back({.order = order, .action_type = "letter", .destination = "to-" + std::to_string(order)});
+    for (const auto& action : form.actions) contracts.push_back(waybill::contract_of(form, action, nullptr));
+  }
+
+  void SetUp() override {
+    StoreWorld::SetUp();
+    forms = make_form_store(address, 1, Seconds(86'400));
+  }
+
+  NewFormSubmission submission(const std::string& ref, std::vector<std::string> attachments = {}, bool finalize = false) {
+    NewFormSubmission made{.org = kDefaultOrg,
+                           .client_ref = ref,
+                           .form_id = form.id,
+                           .fields = R"({"name":"Zoe"})",
+                           .attachments_json = "[]",
+                           .hash = sha256(ref),
+                           .actions = form.actions,
+                           .contracts = contracts,
+                           .finalize = finalize};
+    for (const auto& id : attachments)
+      made.attachments.push_back(
+          {.id = id, .name = id + ".pdf", .content_type = "application/pdf", .size = 7, .object_uri = "gs://b/" + id});
+    return made;
+  }
+
+  Submitted handed_in(const NewFormSubmission& wanted) {
+    auto answer = forms->submit(wanted);
+    EXPECT_TRUE(answer) << answer.error().what;
+    return answer.value_or(Submitted{});
+  }
+
+  FormView view(const std::string& ref) {
+    auto found = forms->find(kDefaultOrg, ref);
+    EXPECT_TRUE(found && *found) << ref;
+    return found && *found ? **found : FormView{};
+  }
+  std::string state(const std::string& ref) { return view(ref).submission.state; }
+  std::vector<std::string> statuses(const std::string& ref) {
+    std::vector<std::string> words;
+    for (const auto& d : view(ref).deliveries) words.emplace_back(to_string(d.status));
+    return words;
+  }
+  std::vector<std::string> audit(const std::string& ref) {
+    std::vector<std::string> words;
+    for (const auto& a : view(ref).audit) words.push_back(a.action);
+    return words;
+  }
+
+  // Claims whatever is due of the form's actions, as host `host` with a token of its own.
+  std::vector<ClaimedRow> claim_due(ClaimToken token = {1}) {
+    std::vector<ClaimedRow> rows;
+    const auto due = queue->due_routes(0);
+    for (const auto& route : due->routes) {
+      auto claimed = claim(route.route, 100, token);
+      rows.insert(rows.end(), claimed.rows.begin(), claimed.rows.end());
+    }
+    return rows;
+  }
+
+  static Settlement end(const ClaimedRow& row, Status status, const std::string& reason = {}, ClaimToken token = {1}) {
+    auto s = ending(row, token, status, reason);
+    s.submission_state = s.from_state = s.action = "";
+    s.ended = row.created;
+    s.of_form = true;
+    s.dead_letter = status == Status::rejected || status == Status::exhausted;
+    return s;
+  }
+  static Settlement again(const ClaimedRow& row, ClaimToken token = {1}) {
+    auto s = retrying(row, token, row.due);
+    s.of_form = true;
+    return s;
+  }
+  Settled settle_all(const std::vector<Settlement>& batch) {
+    auto settled = settle->settle(0, batch);
+    EXPECT_TRUE(settled) << settled.error().what;
+    return settled.value_or(Settled{});
+  }
+  // Ends the one action that is due.
+  Settled end_next(Status status, const std::string& reason = {}) {
+    const auto rows = claim_due();
+    EXPECT_EQ(rows.size(), 1u);
+    return rows.empty() ? Settled{} : settle_all({end(rows[0], status, reason)});
+  }
+
+  using Words = std::vector<std::string>;
+  Form form{.id = "contact", .name = "Contact us", .actions = {}};
+  std::vector<Contract> contracts;
+  std::unique_ptr<FormStore> forms;
+};
+
+// F1
+TEST_F(FormContract, TheDatabaseAllowsTheMovesOfTheTableAndNoOthers) {
+  std::set<std::vector<std::string>> rows, moves;
+  for (const auto& row : sql.rows("SELECT pipeline, from_state, to_state FROM pipeline_moves"))
+    rows.insert({*row[0], *row[1], *row[2]});
+  for (const auto& m : kPipelineMoves) moves.insert({std::string(m.pipeline), std::string(m.from), std::string(m.to)});
+  EXPECT_EQ(rows, moves);
+  handed_in(submission("a"));
+  std::string from = "received";
+  for (const char* to : {"processing", "failed", "processing", "routed", "purged"}) {
+    for (const char* other : {"received", "processing", "routed", "failed", "purged", "accepted"})
+      if (other != from && !may_move("form", from, other)) {
+        EXPECT_TRUE(refused("UPDATE submissions SET state = '" + std::string(other) + "'")) << from << " to " << other;
+      }
+    sql.execute("UPDATE submissions SET state = '" + std::string(to) + "'");
+    from = to;
+  }
+}
+
+// F4
+TEST_F(FormContract, TheSameSubmissionAgainIsTheExistingOneAndAnotherOneAConflict) {
+  EXPECT_EQ(handed_in(submission("a", {"a-1"})).how, Submitted::How::created);
+  EXPECT_EQ(handed_in(submission("a", {"a-1"})).how, Submitted::How::existing);
+  auto other = submission("a", {"a-1"});
+  other.hash = sha256("other");
+  EXPECT_EQ(handed_in(other).how, Submitted::How::conflict);
+  other = submission("a", {"a-1"});
+  other.form_id = "other";
+  EXPECT_EQ(handed_in(other).how, Submitted::How::conflict);
+  EXPECT_EQ(sql.number("SELECT count(*) FROM submissions"), 1);
+  EXPECT_EQ(sql.number("SELECT count(*) FROM attachments"), 1);
+  EXPECT_EQ(sql.number("SELECT count(*) FROM ready WHERE status = 'waiting'"), 3);
+}
+
+// F4
+TEST_F(FormContract, ManyCallersOfOneSubmissionMakeItOnce) {
+  std::atomic<int> created{0}, existing{0};
+  std::vector<std::jthread> callers;
+  for (int i = 0; i < 8; ++i)
+    callers.emplace_back([&] {
+      const auto store = make_form_store(address, 1, Seconds(60));
+      const auto answer = store->submit(submission("a", {"a-1", "a-2"}, true));
+      ASSERT_TRUE(answer) << answer.error().what;
+      (answer->how == Submitted::How::created ? created : existing) += 1;
+    });
+  callers.clear();
+  EXPECT_EQ(created, 1);
+  EXPECT_EQ(existing, 7);
+  EXPECT_EQ(sql.number("SELECT count(*) FROM deliveries"), 3);
+}
+
+// F4
+TEST_F(FormContract, AnAttachmentBelongsToOneSubmission) {
+  handed_in(submission("a", {"a-1"}));
+  const auto taken = forms->submit(submission("b", {"b-1", "a-1"}));
+  ASSERT_FALSE(taken);
+  EXPECT_EQ(taken.error().kind, Error::Kind::conflict);
+  EXPECT_NE(taken.error().what.find("\"a-1\""), std::string::npos);
+  EXPECT_EQ(sql.number("SELECT count(*) FROM submissions"), 1) << "nothing is half done";
+  EXPECT_EQ(handed_in(submission("b", {"b-1"})).how, Submitted::How::created) << "the session is good for more";
+}
+
+// F3
+TEST_F(FormContract, BeginsWhenFinalizedAndCleanWhicheverComesLast) {
+  handed_in(submission("none"));
+  EXPECT_EQ((*forms->finalize(kDefaultOrg, "none"))->state, "processing");
+  handed_in(submission("one call", {}, true));
+  EXPECT_EQ(state("one call"), "processing");
+  handed_in(submission("scanned last", {"a-1", "a-2"}, true));
+  EXPECT_EQ((*forms->scan(kDefaultOrg, "a-1", Scan::clean, "clam"))->state, "received");
+  EXPECT_EQ(statuses("scanned last"), (Words{"waiting", "waiting", "waiting"}));
+  EXPECT_EQ((*forms->scan(kDefaultOrg, "a-2", Scan::clean, "clam"))->state, "processing");
+  handed_in(submission("finalized last", {"b-1"}));
+  EXPECT_EQ((*forms->scan(kDefaultOrg, "b-1", Scan::clean, "clam"))->state, "received");
+  EXPECT_EQ((*forms->finalize(kDefaultOrg, "finalized last"))->state, "processing");
+  for (const char* ref : {"none", "one call", "scanned last", "finalized last"})
+    EXPECT_EQ(statuses(ref), (Words{"due", "waiting", "waiting"})) << ref;
+}
+
+// F3 F5
+TEST_F(FormContract, TwoWhoSeeAllCleanAtOnceBeginItOnce) {
+  for (int round = 0; round < 10; ++round) {
+    const std::string ref = "s" + std::to_string(round);
+    handed_in(submission(ref, {ref + "-1", ref + "-2"}));
+    std::vector<std::jthread> callers;
+    callers.emplace_back([&] { EXPECT_TRUE(make_form_store(address, 1, Seconds(60))->finalize(kDefaultOrg, ref)); });
+    for (const char* n : {"-1", "-2"})
+      callers.emplace_back(
+          [&, n] { EXPECT_TRUE(make_form_store(address, 1, Seconds(60))->scan(kDefaultOrg, ref + n, Scan::clean, "clam")); });
+    callers.clear();
+    EXPECT_EQ(state(ref), "processing");
+    EXPECT_EQ(statuses(ref), (Words{"due", "waiting", "waiting"}));
+  }
+}
+
+// F3
+TEST_F(FormContract, CallingAgainChangesNothing) {
+  handed_in(submission("a", {"a-1"}));
+  for (int i = 0; i < 2; ++i) EXPECT_EQ((*forms->finalize(kDefaultOrg, "a"))->state, "received");
+  const auto finalized = view("a").finalized;
+  for (int i = 0; i < 2; ++i) EXPECT_EQ((*forms->scan(kDefaultOrg, "a-1", Scan::clean, "clam"))->state, "processing");
+  EXPECT_EQ((*forms->finalize(kDefaultOrg, "a"))->state, "processing");
+  EXPECT_EQ(view("a").finalized, finalized);
+  EXPECT_EQ(statuses("a"), (Words{"due", "waiting", "waiting"}));
+}
+
+// F3 F11 F13
+TEST_F(FormContract, AnInfectedAttachmentFailsItAndSendsNothing) {
+  handed_in(submission("a", {"a-1", "a-2"}, true));
+  forms->scan(kDefaultOrg, "a-1", Scan::clean, "clam");
+  EXPECT_EQ((*forms->scan(kDefaultOrg, "a-2", Scan::infected, "clam"))->state, "failed");
+  EXPECT_EQ(statuses("a"), (Words{"cancelled", "cancelled", "cancelled"}));
+  EXPECT_EQ(audit("a"), (Words{"submission_route_failed"}));
+  EXPECT_EQ(view("a").audit[0].actor, "clam");
+  EXPECT_EQ(view("a").submission.reason, "infected_attachment");
+  EXPECT_EQ(sql.number("SELECT count(*) FROM ready"), 0);
+  EXPECT_EQ(sql.text("SELECT kind FROM alerts"), "infected_attachment");
+  EXPECT_EQ((*forms->finalize(kDefaultOrg, "a"))->state, "failed");
+  const auto clean = forms->scan(kDefaultOrg, "a-2", Scan::clean, "clam");
+  ASSERT_FALSE(clean);
+  EXPECT_EQ(clean.error().kind, Error::Kind::conflict);
+}
+
+// F3
+TEST_F(FormContract, AnAttachmentFoundInfectedTooLateRaisesAnAlert) {
+  handed_in(submission("a", {"a-1"}, true));
+  forms->scan(kDefaultOrg, "a-1", Scan::clean, "clam");
+  EXPECT_EQ((*forms->scan(kDefaultOrg, "a-1", Scan::infected, "clam"))->state, "processing");
+  EXPECT_EQ(sql.number("SELECT count(*) FROM alerts WHERE kind = 'infected_attachment'"), 1);
+  EXPECT_EQ(view("a").attachments[0].scan, "infected");
+}
+
+TEST_F(FormContract, WhatIsNotThereIsNone) {  // F4
+  EXPECT_FALSE(*forms->finalize(kDefaultOrg, "a"));
+  EXPECT_FALSE(*forms->scan(kDefaultOrg, "a-1", Scan::clean, "clam"));
+  EXPECT_FALSE(*forms->find(kDefaultOrg, "a"));
+  handed_in(submission("a", {"a-1"}));
+  EXPECT_FALSE(*forms->finalize({2}, "a")) << "another organisation's";
+  EXPECT_FALSE(*forms->scan({2}, "a-1", Scan::clean, "clam"));
+  EXPECT_FALSE(*forms->find({2}, "a"));
+}
+
+// F6
+TEST_F(FormContract, ActionsRunInOrderAndTheLastEndRoutesIt) {
+  handed_in(submission("a", {}, true));
+  for (int order = 1; order <= 3; ++order) {
+    const auto rows = claim_due();
+    ASSERT_EQ(rows.size(), 1u) << "one at a time";
+    EXPECT_EQ(rows[0].action_order, order);
+    const auto settled = settle_all({end(rows[0], order == 2 ? Status::deferred : Status::accepted)});
+    EXPECT_EQ(settled.form_states, order == 3 ? Words{"routed"} : Words{});
+  }
+  EXPECT_EQ(state("a"), "routed");
+  EXPECT_TRUE(view("a").submission.completed);
+  EXPECT_EQ(audit("a"), (Words{"letter_success", "letter_success", "submission_routed"}));
+  EXPECT_EQ(sql.number("SELECT count(*) FROM form_submissions WHERE processing_since IS NOT NULL"), 0);
+  EXPECT_EQ(sql.number("SELECT count(*) FROM dead_letters"), 0);
+}
+
+// F6 F10 F13
+TEST_F(FormContract, AFailedActionBlocksNoOtherAndBecomesADeadLetterWithAnAlert) {
+  handed_in(submission("a", {}, true));
+  end_next(Status::rejected, "no_such_person");
+  end_next(Status::accepted);
+  EXPECT_EQ(state("a"), "processing");
+  EXPECT_EQ(end_next(Status::exhausted, "max_attempts").form_states, Words{"failed"});
+  EXPECT_EQ(statuses("a"), (Words{"rejected", "accepted", "exhausted"}));
+  EXPECT_EQ(audit("a"), (Words{"letter_failure", "letter_success", "letter_failure", "submission_route_failed"}));
+  EXPECT_EQ(sql.number("SELECT count(*) FROM dead_letters"), 2);
+  EXPECT_EQ(
+      sql.text("SELECT string_agg(target || '/' || action_order || ' ' || reason, ', ' ORDER BY action_order) FROM dead_letters"),
+      "contact/1 no_such_person, contact/3 max_attempts");
+  EXPECT_EQ(sql.number("SELECT count(*) FROM alerts WHERE kind = 'dead_letter'"), 2);
+}
+
+// F6
+TEST_F(FormContract, AnActionThatIsTriedAgainLetsTheNextBegin) {
+  handed_in(submission("a", {}, true));
+  auto rows = claim_due();
+  settle_all({again(rows[0])});
+  rows = claim_due();
+  ASSERT_EQ(rows.size(), 2u) << "the retry and the next action";
+  settle_all({end(rows[0], Status::accepted), end(rows[1], Status::accepted)});
+  EXPECT_EQ(end_next(Status::accepted).form_states, Words{"routed"});
+}
+
+// F6
+TEST_F(FormContract, TwoHostsThatEndTheLastTwoActionsAtOnceEndItOnce) {
+  for (int round = 0; round < 10; ++round) {
+    handed_in(submission("s" + std::to_string(round), {}, true));
+    settle_all({again(claim_due()[0])});
+    auto rows = claim_due();
+    settle_all({again(rows[0]), again(rows[1])});
+    rows = claim_due();
+    ASSERT_EQ(rows.size(), 3u);
+    std::vector<std::jthread> hosts;
+    for (const auto& row : rows)
+      hosts.emplace_back([&, row] {
+        const auto settled = make_settle_store(address)->settle(0, std::vector<Settlement>{end(row, Status::accepted)});
+        EXPECT_TRUE(settled) << settled.error().what;
+      });
+    hosts.clear();
+    EXPECT_EQ(state("s" + std::to_string(round)), "routed");
+  }
+  EXPECT_EQ(sql.number("SELECT count(*) FROM audit_log WHERE action = 'submission_routed'"), 10);
+}
+
+// F5 F7
+TEST_F(FormContract, AStaleClaimMovesNothing) {
+  handed_in(submission("a", {}, true));
+  const auto rows = claim_due();
+  auto stale = end(rows[0], Status::rejected, "no_such_person", {99});
+  EXPECT_TRUE(settle_all({stale}).held.empty());
+  EXPECT_EQ(statuses("a"), (Words{"claimed", "waiting", "waiting"}));
+  EXPECT_EQ(sql.number("SELECT count(*) FROM dead_letters"), 0);
+  EXPECT_TRUE(audit("a").empty());
+}
+
+// F6 F7
+TEST_F(FormContract, WhatAnAttemptGotDoneStaysWhenTheEndSaysNothingOfIt) {
+  handed_in(submission("a", {}, true));
+  auto rows = claim_due();
+  auto partly = again(rows[0]);
+  partly.progress = R"({"accepted":["a@example.org"]})";
+  settle_all({partly});
+  EXPECT_EQ(view("a").deliveries[0].result, R"({"accepted":["a@example.org"]})");
+  for (const auto& row : claim_due())
+    if (row.action_order == 1) {
+      EXPECT_EQ(row.progress, partly.progress);
+      settle_all({end(row, Status::exhausted, "max_attempts")});
+    }
+  EXPECT_EQ(nlohmann::json::parse(view("a").deliveries[0].result)["accepted"][0], "a@example.org");
+}
+
+// F12
+TEST_F(FormContract, TheSweepMovesWhatIsStuckAndNothingElse) {
+  handed_in(submission("lost end", {}, true));
+  handed_in(submission("lost turn", {}, true));
+  handed_in(submission("at work", {}, true));
+  handed_in(submission("not ready"));
+  // As if a host had written the ends of actions and then nothing of what follows from them.
+  sql.execute("DELETE FROM ready USING submissions s WHERE s.id = submission_id AND client_ref = 'lost end'");
+  sql.execute(
+      "UPDATE deliveries d SET status = 'accepted', ended_at = now() FROM submissions s WHERE s.id = submission_id AND "
+      "client_ref = 'lost end'");
+  sql.execute(
+      "UPDATE ready r SET attempt_count = 1 FROM submissions s WHERE s.id = submission_id AND client_ref = 'lost turn' AND "
+      "action_order = 1");
+  EXPECT_EQ(forms->sweep(0, Seconds(3600)), 0u) << "they are not old enough";
+  EXPECT_EQ(forms->sweep(0, Seconds(0)), 2u);
+  EXPECT_EQ(state("lost end"), "routed");
+  EXPECT_EQ(statuses("lost turn"), (Words{"due", "due", "waiting"}));
+  EXPECT_EQ(statuses("at work"), (Words{"due", "waiting", "waiting"}));
+  EXPECT_EQ(state("not ready"), "received");
+  EXPECT_EQ(forms->sweep(0, Seconds(0)), 0u);
+  EXPECT_EQ(audit("lost end"), (Words{"submission_routed"})) << "no row for the sweep itself";
+}
+
+// F12
+TEST_F(FormContract, TheSweepSeesMoreThanAPage) {
+  handed_in(submission("s", {}, true));
+  for (const char* copy :  // of the one submission, 1,099 times
+       {"INSERT INTO submissions SELECT shard, id + n * 1048576, org_id, kind, client_ref || n, pipeline, target, state, reason, "
+        "payload_hash, "
+        "created_at FROM submissions, generate_series(1, 1099) n",
+        "INSERT INTO form_submissions SELECT shard, submission_id + n * 1048576, org_id, finalized_at, processing_since, "
+        "retention_expires_at "
+        "FROM form_submissions, generate_series(1, 1099) n",
+        "INSERT INTO deliveries SELECT shard, id + n * 1048576, org_id, submission_id + n * 1048576, action_order, action_type, "
+        "route_id, status "
+        "FROM deliveries, generate_series(1, 1099) n",
+        "INSERT INTO ready (shard, action_order, org_id, delivery_id, submission_id, due_at, route_id, status) SELECT shard, "
+        "action_order, org_id, "
+        "delivery_id + n * 1048576, submission_id + n * 1048576, due_at, route_id, status FROM ready, generate_series(1, 1099) "
+        "n"})
+    sql.execute(copy);
+  sql.execute("UPDATE ready SET attempt_count = 1 WHERE action_order = 1");
+  EXPECT_EQ(forms->sweep(0, Seconds(0)), 1100u);
+}
+
+// F1 F4
+TEST_F(FormContract, WhatIsNotKeptAnyMoreIsErasedAndTheAuditStays) {
+  for (const char* ref : {"routed", "received", "kept"}) {
+    auto wanted = submission(ref, {std::string(ref) + "-1"}, std::string_view(ref) == "routed");
+    if (std::string_view(ref) != "kept") wanted.kept_until = Timestamp{1'000'000};
+    handed_in(wanted);
+  }
+  forms->scan(kDefaultOrg, "routed-1", Scan::clean, "clam");
+  for (int i = 0; i < 3; ++i) end_next(i == 1 ? Status::rejected : Status::accepted, "no_such_person");
+  sql.execute("UPDATE deliveries SET result = '{\"accepted\":[\"a@example.org\"]}'");
+  EXPECT_EQ(forms->purge(0, 100), 2u);
+  EXPECT_EQ(state("routed"), "purged");
+  EXPECT_EQ(state("received"), "purged");
+  EXPECT_EQ(state("kept"), "received");
+  EXPECT_EQ(sql.number("SELECT count(*) FROM payloads"), 1);
+  EXPECT_EQ(sql.number("SELECT count(*) FROM attachments"), 1);
+  EXPECT_EQ(sql.number("SELECT count(*) FROM dead_letters"), 0);
+  EXPECT_EQ(sql.number("SELECT count(*) FROM ready"), 3) << "those of the one that is kept";
+  for (const auto& d : view("routed").deliveries) EXPECT_EQ(d.result, "");
+  EXPECT_EQ(audit("routed"),
+            (Words{"letter_success", "letter_failure", "letter_success", "submission_route_failed", "submission_purged"}));
+  EXPECT_EQ(forms->purge(0, 100), 0u);
+  const auto again = forms->finalize(kDefaultOrg, "received");
+  ASSERT_FALSE(again);
+  EXPECT_EQ(again.error().kind, Error::Kind::conflict);
+}
+
+// F1
+TEST_F(FormContract, WhatIsOverdueInProcessingFailsOnceNoHostHoldsIt) {
+  auto wanted = submission("a", {}, true);
+  wanted.kept_until = Timestamp{1'000'000};
+  handed_in(wanted);
+  const auto rows = claim_due();
+  EXPECT_EQ(forms->purge(0, 100), 0u) << "a host holds an action of it";
+  EXPECT_EQ(state("a"), "processing");
+  EXPECT_EQ(statuses("a"), (Words{"claimed", "cancelled", "cancelled"})) << "the others do not begin any more";
+  settle_all({again(rows[0])});
+  EXPECT_EQ(forms->purge(0, 100), 1u);
+  EXPECT_EQ(audit("a"), (Words{"submission_route_failed", "submission_purged"}));
+}
+
+// F2
+TEST_F(FormContract, LoadingReplacesAFormsActionsAndIsAudited) {
+  const auto load = [&](const std::vector<Form>& all, const std::string& trigger = "reload") {
+    auto loaded = forms->load(all, {"alice", "admin", trigger});
+    EXPECT_TRUE(loaded) << loaded.error().what;
+    return loaded.value_or(LoadedForms{});
+  };
+  const auto stored = [&] {
+    return sql.text(
+        "SELECT string_agg(form_id || '/' || action_order || ' ' || destination, ', ' ORDER BY form_id, action_order) FROM "
+        "form_actions");
+  };
+  EXPECT_EQ(load({form}, "start").added, Words{"contact"});
+  EXPECT_FALSE(load({form}, "start").any());
+  EXPECT_EQ(sql.number("SELECT count(*) FROM audit_log WHERE action = 'admin_reload_yaml'"), 1)
+      << "a start that changes nothing leaves no row";
+  Form changed = form, other{.id = "other", .name = "Other", .actions = {form.actions[0]}};
+  changed.actions.pop_back();
+  changed.actions[0].destination = "somebody else";
+  const auto both = load({changed, other});
+  EXPECT_EQ(both.changed, Words{"contact"});
+  EXPECT_EQ(both.added, Words{"other"});
+  EXPECT_EQ(stored(), "contact/1 somebody else, contact/2 to-2, other/1 to-1");
+  EXPECT_EQ(load({other}).removed, Words{"contact"});
+  EXPECT_FALSE(load({other}).any());
+  EXPECT_EQ(stored(), "other/1 to-1");
+  EXPECT_EQ(sql.number(
+                "SELECT count(*) FROM audit_log WHERE action = 'admin_reload_yaml' AND actor = 'alice' AND actor_type = 'admin'"),
+            4)
+      << "every reload is audited";
+}
+
+// F2
+TEST_F(FormContract, ALoadThatFailsChangesNothing) {
+  ASSERT_TRUE(forms->load(std::vector{form}, {"alice", "admin", "reload"}));
+  Form bad = form;
+  bad.name = "New name";
+  bad.actions[0].destination = "new";
+  bad.actions[2].order = bad.actions[1].order;  // the registry refuses it; so does the database
+  EXPECT_FALSE(forms->load(std::vector{bad}, {"alice", "admin", "reload"}));
+  EXPECT_EQ(sql.text("SELECT name FROM forms"), "Contact us");
+  EXPECT_EQ(sql.number("SELECT count(*) FROM form_actions"), 3);
+  EXPECT_EQ(sql.number("SELECT count(*) FROM audit_log"), 1);
+}
+
+}  // namespace
+}  // namespace waybill::testing

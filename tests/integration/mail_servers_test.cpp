@@ -40,6 +40,7 @@ class Mailing {
     next.progress = progress_;
     world_.start(std::move(next));
   }
+  bool ended() { return world_.finished_count() == static_cast<std::size_t>(last_); }
   Outcome end() {
     const auto outcome = world_.wait(last_).outcome.value_or(Outcome{});
     progress_ = outcome.result;
@@ -175,12 +176,25 @@ TEST(SmtpSink, AConnectionThatBreaksTellsHowFarTheMailHadGot) {  // F8
   EXPECT_EQ(sink.received().size(), 3u);
 }
 
+TEST(SmtpSink, AConnectionCanBreakRightAfterAnAnswer) {
+  SmtpSink sink;
+  sink.script().at("MAIL", {{.say = "250 2.1.0 welcome", .cut = SmtpStep::Cut::after}});
+  auto client = Socket::connect(sink.port());
+  ASSERT_TRUE(client.send("HELO test\r\nMAIL FROM:<ann@x.test>\r\n"));
+  std::string heard;
+  std::optional<std::string> more;
+  while ((more = client.receive(kBound)) && !more->empty()) heard += *more;
+  EXPECT_EQ(more, "") << "it is not closed";
+  EXPECT_TRUE(heard.ends_with("\r\n250 2.1.0 welcome\r\n")) << heard;
+}
+
 TEST(SmtpSink, ALateAnswerIsWaitedFor) {
   SmtpSink sink;
   sink.script().at(".", {{.held = true}});
   Mailing mailing(sink.url(), "ann@x.test");
   mailing.begin();
   ASSERT_TRUE(eventually([&] { return sink.received().size() == 1; }));
+  EXPECT_FALSE(mailing.ended());
   sink.script().release();
   EXPECT_EQ(mailing.end().verdict, Verdict::accepted);
 }

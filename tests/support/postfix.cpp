@@ -53,13 +53,17 @@ std::pair<Socket, std::uint16_t> reserve_port() {
   return {std::move(made), ntohs(address.sin_port)};
 }
 
-bool greets(std::uint16_t port) {
+std::optional<Socket> connection_to(std::uint16_t port) {
   try {
-    auto socket = Socket::connect(port);
-    return socket.receive(kBound).value_or("").starts_with("220 ");
+    return Socket::connect(port);
   } catch (const std::runtime_error&) {
-    return false;  // nobody listens yet
+    return std::nullopt;  // nobody listens
   }
+}
+
+bool greets(std::uint16_t port) {
+  auto socket = connection_to(port);
+  return socket && socket->receive(kBound).value_or("").starts_with("220 ");
 }
 
 }  // namespace
@@ -79,7 +83,7 @@ Postfix::Postfix(std::vector<std::string> mailboxes) {
 }
 
 Postfix::~Postfix() {
-  if (master_) stop();
+  end();
   if (::testing::Test::HasFailure()) std::cerr << "---- log of Postfix\n" << log() << "----\n";
 }
 
@@ -96,8 +100,15 @@ void Postfix::start() {
 }
 
 void Postfix::stop() {
-  ::kill(-master_->pid(), SIGKILL);  // it leads a process group, which its services are in
+  if (!end()) throw std::runtime_error("Postfix did not stop");
+}
+
+// The master leads a process group that its services are in. They are not our children, and they listen until they are gone.
+bool Postfix::end() {
+  if (!master_) return true;
+  ::kill(-master_->pid(), SIGKILL);
   master_.reset();
+  return eventually([&] { return !connection_to(port_); });
 }
 
 std::vector<std::string> Postfix::mailbox(const std::string& address) const {

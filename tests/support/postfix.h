@@ -38,6 +38,7 @@ class Postfix {
   std::string log() const { return read_file(folder_.path() / "log"); }
 
  private:
+  bool end();  // false: its services live on
   void make_queue() const;
   void write_configuration(const std::vector<std::string>& mailboxes) const;
 

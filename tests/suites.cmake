@@ -5,7 +5,7 @@ add_library(waybill_test_support STATIC ${support_sources})
 target_include_directories(waybill_test_support PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
 target_compile_definitions(waybill_test_support PRIVATE
   WAYBILL_TEST_PROGRAM="$<TARGET_FILE:waybill>" WAYBILL_TEST_PLUGINS="${CMAKE_BINARY_DIR}/plugins"
-  WAYBILL_TEST_EXAMPLES="${CMAKE_BINARY_DIR}/plugins-examples")
+  WAYBILL_TEST_EXAMPLES="${CMAKE_BINARY_DIR}/plugins-examples" WAYBILL_TEST_SCRIPTS="${CMAKE_CURRENT_SOURCE_DIR}/support")
 target_link_libraries(waybill_test_support PUBLIC waybill_core nlohmann_json::nlohmann_json GTest::gtest Threads::Threads
   PRIVATE PkgConfig::PQXX waybill_settings)
 
@@ -31,6 +31,8 @@ foreach(source IN LISTS integration_sources)
   string(REGEX REPLACE "_test$" "" name ${name})
   waybill_suite(integration ${name} ${source} 600)
 endforeach()
+target_link_libraries(integration_mail_servers PRIVATE waybill_senders)  # the plugin and the services, without the program
+add_dependencies(integration_mail_servers email_raw)
 
 # The store contract: every function of the stores against a real PostgreSQL, in one program. It needs no host.
 file(GLOB contract_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/contract/*_test.cpp)

@@ -47,12 +47,14 @@ class PluginWorld {
       .attempt_timeout = Millis(60'000), .grace = Millis(2'000), .stuck_after = Millis(30'000)};
 
   explicit PluginWorld(std::initializer_list<const char*> plugins, ExecutorSettings settings = kPatient,
-                       Secrets::Values known = {}, std::shared_ptr<const GcsLinks> signer = nullptr)
+                       Secrets::Values known = {}, std::shared_ptr<const GcsLinks> signer = nullptr,
+                       std::map<std::string, std::string> settings_by_type = {})
       : links(std::move(signer)),
         secrets(std::make_shared<const Secrets>(std::move(known))),
         folder(plugins),
         catalogue(Catalogue::load(folder.path())) {
     config.limits.blocking_workers = 2;
+    config.senders = std::move(settings_by_type);
     factory = std::make_unique<PluginSenderFactory>(*catalogue, config, secrets,
                                                     TextServices{[this] { return templates; }, links}, clock, log, metrics);
     executor = std::make_unique<Executor>(

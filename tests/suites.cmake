@@ -7,7 +7,7 @@ target_compile_definitions(waybill_test_support PRIVATE
   WAYBILL_TEST_PROGRAM="$<TARGET_FILE:waybill>" WAYBILL_TEST_PLUGINS="${CMAKE_BINARY_DIR}/plugins"
   WAYBILL_TEST_EXAMPLES="${CMAKE_BINARY_DIR}/plugins-examples" WAYBILL_TEST_SCRIPTS="${CMAKE_CURRENT_SOURCE_DIR}/support")
 target_link_libraries(waybill_test_support PUBLIC waybill_core nlohmann_json::nlohmann_json GTest::gtest Threads::Threads
-  PRIVATE PkgConfig::PQXX waybill_settings)
+  PRIVATE PkgConfig::PQXX OpenSSL::Crypto waybill_settings)
 
 # waybill_suite(KIND NAME SOURCE TIMEOUT): the program KIND_NAME and its test KIND.NAME
 function(waybill_suite kind name source timeout)
@@ -16,7 +16,7 @@ function(waybill_suite kind name source timeout)
   target_compile_definitions(${kind}_${name} PRIVATE WAYBILL_BAD_PLUGINS="${CMAKE_BINARY_DIR}/tests/bad_plugins"
     WAYBILL_SOURCE_FOLDER="${CMAKE_SOURCE_DIR}")
   add_dependencies(${kind}_${name} waybill)
-  foreach(needed IN ITEMS sms push webhook letter line parcel waybill_bad_plugins)
+  foreach(needed IN ITEMS sms push webhook email_template email_raw happyfox_template letter line parcel waybill_bad_plugins)
     if(TARGET ${needed})
       add_dependencies(${kind}_${name} ${needed})
     endif()

@@ -3,7 +3,7 @@
 #include <waybill/plugin.h>
 
 #include "unit/senders/plugin_world.h"
-#include "unit/services/service_account.h"
+#include "support/service_account.h"
 
 namespace waybill {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <ostream>
 
-#include "unit/services/service_account.h"
+#include "support/service_account.h"
 
 namespace waybill {
 namespace {

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "unit/services/service_account.h"
+#include "support/service_account.h"
 
 namespace waybill {
 namespace {

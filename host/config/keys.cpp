@@ -37,6 +37,10 @@ void read_link_key(const Value& value, Name, Config& config) {
   if (const auto text = value.text("the name of a secret")) config.link_key = *text;
 }
 
+void read_alert_target(const Value& value, Name, Config& config) {
+  if (const auto text = value.text("the name of a target")) config.alerts.target = *text;
+}
+
 void read_embedded(const Value& value, Name, Config& config) { value.path(config.database.embedded); }
 void read_migrate(const Value& value, Name, Config& config) { value.flag(config.database.migrate); }
 void read_log_level(const Value& value, Name, Config& config) {
@@ -52,6 +56,10 @@ void count(const Value& value, Name, Config& config) {
 template <auto Field, Millis::rep least, Millis::rep most>
 void duration(const Value& value, Name, Config& config) {
   value.duration(config.timeouts.*Field, Millis{least}, Millis{most});
+}
+template <auto Field, Millis::rep least, Millis::rep most>
+void alert_time(const Value& value, Name, Config& config) {
+  value.duration(config.alerts.*Field, Millis{least}, Millis{most});
 }
 template <auto Field>
 void path(const Value& value, Name, Config& config) {
@@ -76,6 +84,10 @@ constexpr Key kKeys[] = {
     {"senders.<action type>",    "mapping",       "{}",             read_sender},
     {"secrets.<name>",           "reference",     "",               read_secret},
     {"links.key",                "name",          "",               read_link_key},
+    {"alerts.target",            "name",          "",               read_alert_target},
+    {"alerts.quiet",             "duration",      "15m",            alert_time<&Alerts::quiet, 100, 7 * kDay>},
+    {"alerts.stuck",             "duration",      "15m",            alert_time<&Alerts::stuck, 1000, 7 * kDay>},
+    {"alerts.digest_every",      "duration",      "1h",             alert_time<&Alerts::digest_every, 1000, 7 * kDay>},
     {"retry.<action type>",      "mapping",       "",               read_retry},
     {"limits.in_flight",         "deliveries",    "2048",           count<&Limits::in_flight, 1, 1'000'000>},
     {"limits.per_target",        "deliveries",    "256",            count<&Limits::per_target, 1, 1'000'000>},

@@ -4,30 +4,35 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "core/job.h"
 #include "settle/settlement.h"
+#include "upkeep/alert_text.h"
 
 namespace waybill {
 namespace {
 constexpr std::size_t kMostAtOnce = 1000;
-constexpr auto kNumbersEvery = std::chrono::seconds(5);
-constexpr auto kPartitionsEvery = std::chrono::hours(1);
+constexpr int kChoreShare = 50;  // a chore that takes long is done less often: it may cost two parts in a hundred of the time
 // After the database was away every host comes back at its own pace: only who stays away is dead.
 constexpr auto kAfterOutage = std::chrono::seconds(3);
 }  // namespace
 
-Upkeep::Upkeep(Presence& presence, UpkeepStore& store, QueueStore& queue, SettleStore& settle, const Clock& clock,
-               UpkeepSettings settings, std::function<void()> wake, Log& log, Metrics& metrics)
+Upkeep::Upkeep(Presence& presence, UpkeepStore& store, QueueStore& queue, SettleStore& settle, AlertStore& alerts,
+               std::vector<Chore> chores, const Clock& clock, UpkeepSettings settings, std::function<void()> wake, Log& log,
+               Metrics& metrics)
     : presence_(presence),
       store_(store),
       queue_(queue),
       settle_(settle),
+      alerts_(alerts),
       clock_(clock),
       settings_(std::move(settings)),
       wake_(std::move(wake)),
       log_(log),
-      metrics_(metrics),
-      presence_thread_([this](std::stop_token stop) { keep_presence(stop); }),
-      sweep_thread_([this](std::stop_token stop) { sweep(stop); }) {}
+      metrics_(metrics) {
+  for (auto& chore : chores) chores_.push_back({std::move(chore)});
+  presence_thread_ = std::jthread([this](std::stop_token stop) { keep_presence(stop); });
+  sweep_thread_ = std::jthread([this](std::stop_token stop) { sweep(stop); });
+}
 
 Upkeep::~Upkeep() { stop(); }
 
@@ -73,12 +78,12 @@ void Upkeep::sweep(std::stop_token stop) {
       continue;
     }
     was_up_ = true;
-    auto done = now >= not_before_ ? sweep_once(*self) : Result<void>{};
-    if (done) done = housekeeping();
-    if (!done) {
-      log_.warn("upkeep.failed", {{"error", done.error().what}});
+    if (const auto done = now >= not_before_ ? sweep_once(*self) : Result<void>{}; !done) {
+      log_.warn("upkeep.failed", {{"chore", "sweep"}, {"error", done.error().what}});
       not_before_ = now + kAfterOutage;
     }
+    raise_lost();
+    do_chores();
   } while (pause(stop, settings_.takeover));
 }
 
@@ -109,70 +114,92 @@ Result<std::size_t> Upkeep::take_back(std::optional<HostId> dead) {
       const auto lost = store_.lost_claims(shard, dead, kMostAtOnce);
       if (!lost) return tl::unexpected(lost.error());
       std::vector<Settlement> settlements;
+      std::vector<const LostClaim*> claims;
       for (const auto& claim : lost->claims) {
         const auto contract = contract_of(claim.route);
-        if (contract)
+        if (contract) {
           settlements.push_back(settlement_of(claim, (*contract)->contract, lost->now, settings_.actor));
-        else if (contract.error().kind == Error::Kind::unavailable)
+          claims.push_back(&claim);
+        } else if (contract.error().kind == Error::Kind::unavailable) {
           return tl::unexpected(contract.error());
-        else  // it stays where it is; the others go on
+        } else {  // it stays where it is; the others go on
           log_.error("upkeep.no_contract", {{"delivery", claim.delivery.value}, {"error", contract.error().what}});
+        }
       }
       const auto written = write(shard, settlements);
       if (!written) return tl::unexpected(written.error());
-      all += *written;
-      if (*written > 0) wake_();
-      if (lost->claims.size() < kMostAtOnce || *written == 0) break;
+      const std::unordered_set<DeliveryId> held(written->begin(), written->end());
+      for (std::size_t at = 0; at < claims.size(); ++at)
+        if (held.contains(claims[at]->delivery)) tell_end(*claims[at], settlements[at]);
+      all += held.size();
+      if (!held.empty()) wake_();
+      if (lost->claims.size() < kMostAtOnce || held.empty()) break;
     }
   }
   return all;
 }
 
-Result<std::size_t> Upkeep::write(Shard shard, const std::vector<Settlement>& settlements) {
-  if (settlements.empty()) return 0;
-  const auto held = settle_.settle(shard, settlements);
-  if (!held && held.error().kind == Error::Kind::unavailable) return tl::unexpected(held.error());
-  if (!held && settlements.size() == 1) {
+Result<std::vector<DeliveryId>> Upkeep::write(Shard shard, const std::vector<Settlement>& settlements) {
+  if (settlements.empty()) return std::vector<DeliveryId>{};
+  auto held = settle_.settle(shard, settlements);
+  if (held || held.error().kind == Error::Kind::unavailable) return held;
+  if (settlements.size() == 1) {
     log_.error("upkeep.refused_by_database", {{"delivery", settlements.front().delivery.value}, {"error", held.error().what}});
-    return 0;
+    return std::vector<DeliveryId>{};
   }
-  if (!held) {  // one of them cannot be written: each on its own
-    std::size_t all = 0;
-    for (const auto& one : settlements) {
-      const auto written = write(shard, {one});
-      if (!written) return written;
-      all += *written;
-    }
-    return all;
+  std::vector<DeliveryId> all;  // one of them cannot be written: each on its own
+  for (const auto& one : settlements) {
+    const auto written = write(shard, {one});
+    if (!written) return written;
+    all.insert(all.end(), written->begin(), written->end());
   }
-  const std::unordered_set<DeliveryId> written(held->begin(), held->end());
-  for (const auto& settlement : settlements) {
-    if (!written.contains(settlement.delivery) || settlement.submission_state.empty()) continue;
-    metrics_.submission(settlement.submission_state);
-    if (settlement.reason == "worker_lost")
-      log_.error("dead_letter",
-                 {{"delivery", settlement.delivery.value}, {"reason", settlement.reason}, {"hosts_lost", settlement.lease_lost}});
-  }
-  return written.size();
+  return all;
 }
 
-Result<void> Upkeep::housekeeping() {
-  const auto now = clock_.now();
-  if (now >= numbers_at_) {
-    const auto state = store_.queue_state();
-    if (!state) return tl::unexpected(state.error());
-    // Counting a long queue takes long: it may cost two parts in a hundred of the time, not more.
-    const auto ready = clock_.now();
-    numbers_at_ = ready + std::max<Clock::Monotonic::duration>(kNumbersEvery, 50 * (ready - now));
-    for (const auto status : {Status::waiting, Status::open, Status::due, Status::claimed}) {
-      const auto count = state->by_status.find(std::string(to_string(status)));
-      metrics_.queue_depth(to_string(status), count == state->by_status.end() ? 0 : count->second);
-    }
-    metrics_.oldest_due_age(state->oldest_due ? std::chrono::duration<double>(*state->oldest_due).count() : 0.0);
+void Upkeep::tell_end(const LostClaim& claim, const Settlement& settlement) {
+  if (settlement.submission_state.empty()) return;
+  const std::string& target = contracts_.at(claim.route).contract.target;
+  if (claim.kind == kAlertKind) {  // told in the log and the metrics only: never an alert about an alert
+    metrics_.alert_not_delivered();
+    log_.error("alert.not_delivered", {{"reference", claim.client_ref},
+                                       {"target", target},
+                                       {"state", settlement.submission_state},
+                                       {"reason", settlement.reason}});
+    return;
   }
-  if (now < partitions_at_) return {};
-  partitions_at_ = now + kPartitionsEvery;
-  return store_.make_partitions();
+  metrics_.submission(settlement.submission_state);
+  if (settlement.reason != "worker_lost") return;
+  log_.error("dead_letter",
+             {{"delivery", settlement.delivery.value}, {"reason", settlement.reason}, {"hosts_lost", settlement.lease_lost}});
+  if (claim.kind == "intent")
+    lost_.push_back({claim.org, target, lost_worker_words(claim.client_ref, target, settlement.lease_lost)});
+}
+
+// What cannot be raised now is raised later.
+void Upkeep::raise_lost() {
+  while (!lost_.empty()) {
+    const auto& [org, target, words] = lost_.back();
+    if (const auto raised = alerts_.raise(org, "dead_letter", "target:" + target, words); !raised) {
+      log_.warn("upkeep.failed", {{"chore", "raise_lost"}, {"error", raised.error().what}});
+      return;
+    }
+    lost_.pop_back();
+  }
+}
+
+void Upkeep::do_chores() {
+  for (auto& [chore, due] : chores_) {
+    const auto begin = clock_.now();
+    if (begin < due) continue;
+    const auto done = chore.run();
+    const auto end = clock_.now();
+    if (done) {
+      due = end + std::max<Clock::Monotonic::duration>(chore.every, kChoreShare * (end - begin));
+    } else {
+      log_.warn("upkeep.failed", {{"chore", chore.name}, {"error", done.error().what}});
+      due = end + std::min<Clock::Monotonic::duration>(chore.every, kAfterOutage);
+    }
+  }
 }
 
 Result<const RouteContract*> Upkeep::contract_of(RouteId route) {

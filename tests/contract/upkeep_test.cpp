@@ -185,8 +185,8 @@ class UpkeepStory : public UpkeepContract {
  protected:
   void start() {
     running = std::make_unique<Upkeep>(
-        presence, *upkeep, *queue, *settle, clock, UpkeepSettings{.shards = 1, .actor = "box:1", .takeover = Millis(5)},
-        [this] { ++woken; }, log, metrics);
+        presence, *upkeep, *queue, *settle, *alerts, chores, clock,
+        UpkeepSettings{.shards = 1, .actor = "box:1", .takeover = Millis(5)}, [this] { ++woken; }, log, metrics);
   }
   bool metrics_say(const std::string& line) { return metrics.text().find(line) != std::string::npos; }
 
@@ -194,6 +194,7 @@ class UpkeepStory : public UpkeepContract {
   KeptLog log;
   Metrics metrics;
   Presence presence{address, "box:1"};
+  std::vector<Chore> chores;
   std::atomic<int> woken{0};
   std::unique_ptr<Upkeep> running;
 };
@@ -238,7 +239,8 @@ TEST_F(UpkeepStory, HasNoHostIdWithoutADatabase) {  // M18
   Presence nowhere({"postgresql://nobody@/nowhere?host=/nonexistent", "waybill"}, "box:9");
   {
     Upkeep blind(
-        nowhere, *upkeep, *queue, *settle, clock, {.shards = 1, .actor = "box:9", .takeover = Millis(1)}, [] {}, log, metrics);
+        nowhere, *upkeep, *queue, *settle, *alerts, {}, clock, {.shards = 1, .actor = "box:9", .takeover = Millis(1)}, [] {}, log,
+        metrics);
     EXPECT_FALSE(blind.host());
     EXPECT_FALSE(blind.is_up());
   }

@@ -97,7 +97,7 @@ class Host {
             [this] { return alert_target(); }, [this](const std::string& type) { return hindrance(type); }, [this] { wake(); },
             log, metrics_),
         upkeep_(
-            presence_, *upkeep_store_, *upkeep_queue_store_, *upkeep_settle_store_, *alert_store_, chores(), clock_,
+            presence_, *upkeep_store_, *upkeep_queue_store_, *upkeep_settle_store_, chores(), clock_,
             {.shards = shards, .actor = name_, .takeover = config.timeouts.takeover}, [this] { wake(); }, log, metrics_),
         claimer_(
             *queue_store_, window_, clock_,

@@ -4,7 +4,6 @@
 namespace waybill {
 namespace {
 
-constexpr Statement kRaise{"raise_alert", "SELECT raise_alert($1, $2, $3, $4)"};
 constexpr Statement kRemind{"remind_alert", "SELECT remind_alert($1, $2, $3, $4, $5::bigint * interval '1 millisecond')"};
 
 constexpr Statement kCountNew{"count_new_alerts", R"(
@@ -64,10 +63,10 @@ constexpr Statement kStuckDeliveries{"stuck_deliveries", R"(
       SELECT shard, route_id, due_at FROM ready WHERE status = 'due' AND (shard, route_id) > (first.shard, first.route_id)
       ORDER BY shard, route_id, due_at, delivery_id LIMIT 1) next),
   late AS MATERIALIZED (
-    SELECT f.shard, f.route_id, c.org_id, c.contract::jsonb ->> 'target' AS target, c.contract::jsonb ->> 'actionType' AS action_type
+    SELECT f.shard, f.route_id, c.org_id, c.contract::jsonb AS contract
     FROM first f JOIN contract_snapshots c ON c.route_id = f.route_id
     WHERE f.due_at < now() - $1::bigint * interval '1 millisecond')
-  SELECT l.org_id, l.target, l.action_type, oldest.client_ref, micros(now()), micros(oldest.due_at),
+  SELECT l.org_id, l.contract ->> 'target', l.contract ->> 'actionType', oldest.client_ref, micros(now()), micros(oldest.due_at),
          (SELECT count(*) FROM (
             SELECT FROM ready r JOIN submissions s ON s.shard = r.shard AND s.id = r.submission_id
             WHERE r.shard = l.shard AND r.route_id = l.route_id AND r.status = 'due' AND s.kind <> 'alert'
@@ -78,7 +77,8 @@ constexpr Statement kStuckDeliveries{"stuck_deliveries", R"(
     WHERE r.shard = l.shard AND r.route_id = l.route_id AND r.status = 'due' AND s.kind <> 'alert'
       AND r.due_at < now() - $1::bigint * interval '1 millisecond'
     ORDER BY r.due_at, r.delivery_id LIMIT 1) oldest
-  WHERE NOT EXISTS (SELECT FROM target_rests t WHERE t.org_id = l.org_id AND t.target = l.target AND t.until > now()))"};
+  WHERE NOT EXISTS (SELECT FROM target_rests t WHERE t.org_id = l.org_id AND t.until > now()
+                      AND t.target = CASE WHEN l.contract -> 'form' IS NULL THEN l.contract ->> 'target' ELSE 'sender:' || (l.contract ->> 'actionType') END))"};
 constexpr Statement kStuckForms{"stuck_forms", R"(
   SELECT s.org_id, s.target, (array_agg(s.client_ref ORDER BY f.processing_since, s.id))[1], micros(now()), micros(min(f.processing_since)),
          count(*)
@@ -111,10 +111,6 @@ std::uint64_t count_at(const Rows& rows, std::size_t row, int column) {
 class PgAlertStore final : public AlertStore {
  public:
   explicit PgAlertStore(const DatabaseAddress& address) : link_(address, "alerts") {}
-
-  Result<void> raise(OrgId org, const std::string& kind, const std::string& about, const std::string& words) override {
-    return done(link_.run(kRaise, {std::to_string(org.value), kind, about, words}));
-  }
 
   Result<void> remind(OrgId org, const std::string& kind, const std::string& about, const std::string& words,
                       Millis apart) override {

@@ -59,8 +59,8 @@ struct ProviderFailure {
 class AlertStore {
  public:
   virtual ~AlertStore() = default;
-  virtual Result<void> raise(OrgId org, const std::string& kind, const std::string& about, const std::string& words) = 0;
-  // Of a condition that lasts: it counts once in `apart`.
+  // Raises an alert of a condition that lasts: it counts once in `apart`. What happens once is raised by raise_alert(), in the
+  // transaction of what it is about.
   virtual Result<void> remind(OrgId org, const std::string& kind, const std::string& about, const std::string& words,
                               Millis apart) = 0;
   // Occurrences by kind since the last call of any host.

@@ -117,9 +117,4 @@ std::string words_of(std::span<const ProviderFailure> failures) {
   return words;
 }
 
-std::string lost_worker_words(const std::string& client_ref, const std::string& target, std::uint32_t hosts_lost) {
-  return "intent \"" + client_ref + "\" to " + target + " has ended as worker_lost: " + std::to_string(hosts_lost) +
-         " hosts were lost while they had it";
-}
-
 }  // namespace waybill

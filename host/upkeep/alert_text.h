@@ -17,6 +17,5 @@ std::string payload_of(const std::string& text);
 std::string words_of(const Stuck& stuck, const std::string& hindrance);
 // A small table, the most frequent first; all of one organisation and period, at least one.
 std::string words_of(std::span<const ProviderFailure> failures);
-std::string lost_worker_words(const std::string& client_ref, const std::string& target, std::uint32_t hosts_lost);
 
 }  // namespace waybill

@@ -67,7 +67,7 @@ Result<void> Teller::tell(const Telling& telling) {
                         {"org", incident.org.value},
                         {"count", incident.count},
                         {"words", incident.words},
-                        {"reference", telling.reference},
+                        {"reference", idempotency_key(kDefaultOrg, kAlertKind, telling.reference, 1)},
                         {"target", target ? target->target : "none is configured (alerts.target)"}});
   return {};
 }

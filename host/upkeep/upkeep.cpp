@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "core/idempotency.h"
 #include "core/job.h"
 #include "settle/settlement.h"
-#include "upkeep/alert_text.h"
 
 namespace waybill {
 namespace {
@@ -16,14 +16,12 @@ constexpr int kChoreShare = 50;  // a chore that takes long is done less often: 
 constexpr auto kAfterOutage = std::chrono::seconds(3);
 }  // namespace
 
-Upkeep::Upkeep(Presence& presence, UpkeepStore& store, QueueStore& queue, SettleStore& settle, AlertStore& alerts,
-               std::vector<Chore> chores, const Clock& clock, UpkeepSettings settings, std::function<void()> wake, Log& log,
-               Metrics& metrics)
+Upkeep::Upkeep(Presence& presence, UpkeepStore& store, QueueStore& queue, SettleStore& settle, std::vector<Chore> chores,
+               const Clock& clock, UpkeepSettings settings, std::function<void()> wake, Log& log, Metrics& metrics)
     : presence_(presence),
       store_(store),
       queue_(queue),
       settle_(settle),
-      alerts_(alerts),
       clock_(clock),
       settings_(std::move(settings)),
       wake_(std::move(wake)),
@@ -82,7 +80,6 @@ void Upkeep::sweep(std::stop_token stop) {
       log_.warn("upkeep.failed", {{"chore", "sweep"}, {"error", done.error().what}});
       not_before_ = now + kAfterOutage;
     }
-    raise_lost();
     do_chores();
   } while (pause(stop, settings_.takeover));
 }
@@ -161,7 +158,7 @@ void Upkeep::tell_end(const LostClaim& claim, const Settlement& settlement) {
   const std::string& target = contracts_.at(claim.route).contract.target;
   if (claim.kind == kAlertKind) {  // told in the log and the metrics only: never an alert about an alert
     metrics_.alert_not_delivered();
-    log_.error("alert.not_delivered", {{"reference", claim.client_ref},
+    log_.error("alert.not_delivered", {{"reference", idempotency_key(claim.org, claim.kind, claim.client_ref, 1)},
                                        {"target", target},
                                        {"state", settlement.submission_state},
                                        {"reason", settlement.reason}});
@@ -171,20 +168,6 @@ void Upkeep::tell_end(const LostClaim& claim, const Settlement& settlement) {
   if (settlement.reason != "worker_lost") return;
   log_.error("dead_letter",
              {{"delivery", settlement.delivery.value}, {"reason", settlement.reason}, {"hosts_lost", settlement.lease_lost}});
-  if (claim.kind == "intent")
-    lost_.push_back({claim.org, target, lost_worker_words(claim.client_ref, target, settlement.lease_lost)});
-}
-
-// What cannot be raised now is raised later.
-void Upkeep::raise_lost() {
-  while (!lost_.empty()) {
-    const auto& [org, target, words] = lost_.back();
-    if (const auto raised = alerts_.raise(org, "dead_letter", "target:" + target, words); !raised) {
-      log_.warn("upkeep.failed", {{"chore", "raise_lost"}, {"error", raised.error().what}});
-      return;
-    }
-    lost_.pop_back();
-  }
 }
 
 void Upkeep::do_chores() {

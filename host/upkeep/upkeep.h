@@ -30,9 +30,8 @@ struct UpkeepSettings {
 class Upkeep {
  public:
   // `wake` is called when rows were put back into the queue. The stores beside the presence are the sweeping thread's.
-  Upkeep(Presence& presence, UpkeepStore& store, QueueStore& queue, SettleStore& settle, AlertStore& alerts,
-         std::vector<Chore> chores, const Clock& clock, UpkeepSettings settings, std::function<void()> wake, Log& log,
-         Metrics& metrics);
+  Upkeep(Presence& presence, UpkeepStore& store, QueueStore& queue, SettleStore& settle, std::vector<Chore> chores,
+         const Clock& clock, UpkeepSettings settings, std::function<void()> wake, Log& log, Metrics& metrics);
   ~Upkeep();
 
   std::optional<HostId> host() const;  // none while this host has no presence
@@ -47,7 +46,6 @@ class Upkeep {
   // Answers which claims still held.
   Result<std::vector<DeliveryId>> write(Shard shard, const std::vector<Settlement>& settlements);
   void tell_end(const LostClaim& claim, const Settlement& settlement);
-  void raise_lost();
   void do_chores();
   Result<const RouteContract*> contract_of(RouteId route);
   bool pause(std::stop_token stop, Millis length);
@@ -56,7 +54,6 @@ class Upkeep {
   UpkeepStore& store_;
   QueueStore& queue_;
   SettleStore& settle_;
-  AlertStore& alerts_;
   const Clock& clock_;
   const UpkeepSettings settings_;
   const std::function<void()> wake_;
@@ -69,12 +66,7 @@ class Upkeep {
     Chore chore;
     Clock::Monotonic due{};
   };
-  struct LostIntent {
-    OrgId org;
-    std::string target, words;
-  };
   std::vector<DueChore> chores_;
-  std::vector<LostIntent> lost_;  // whose alert has not been raised yet
   Clock::Monotonic not_before_{};
   bool was_up_ = false;
 

@@ -15,8 +15,7 @@ constexpr Millis kQuiet = std::chrono::minutes(15);
 class AlertContract : public StoreWorld {
  protected:
   void raise(const std::string& about, const std::string& words = "words") {
-    const auto raised = alerts->raise(kDefaultOrg, "dead_letter", about, words);
-    ASSERT_TRUE(raised) << raised.error().what;
+    sql.rows("SELECT raise_alert(1, 'dead_letter', '" + about + "', '" + words + "')");
   }
   std::vector<Telling> tellings(AlertStore& by) {
     auto all = by.tellings({.quiet = kQuiet, .most_messages = 20, .between_summaries = std::chrono::minutes(1)});
@@ -214,6 +213,14 @@ TEST_F(AlertContract, ARestingTargetIsNotStuck) {  // F13
   EXPECT_TRUE(stuck().empty());
   sql.execute("UPDATE target_rests SET until = now() - interval '1 minute'");
   EXPECT_EQ(stuck().size(), 1u);
+}
+
+TEST_F(AlertContract, AFormsActionRestsWithItsSender) {  // F13
+  late("a-", 1, "contact/1");
+  sql.execute("UPDATE contract_snapshots SET contract = (contract::jsonb || '{\"form\": {\"id\": \"contact\"}}')::text");
+  EXPECT_EQ(stuck().size(), 1u);
+  sql.execute("INSERT INTO target_rests VALUES (1, 'sender:sms', now() + interval '1 minute', 'connect_failed')");
+  EXPECT_TRUE(stuck().empty());
 }
 
 TEST_F(AlertContract, AnAlertsOwnDeliveryIsNeverStuckAndHidesNoOther) {  // F13

@@ -175,6 +175,7 @@ void Claimer::hand_on(Claimed claimed, ClaimToken token, Clock::Monotonic asked_
                     .claimed_at = claimed.now,
                     .claimed_mono = asked_at,
                     .contract = facts.contract,
+                    .kind = row.kind,
                     .idempotency_key = idempotency_key(row.org, row.kind, row.client_ref, row.action_order),
                     .payload = std::move(row.payload),
                     .context = std::move(context),

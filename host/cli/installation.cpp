@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "services/gcs_links.h"
 #include "services/secrets.h"
 #include "store/migrations.h"
 #include "store/pg_stores.h"
@@ -99,14 +100,29 @@ Contents load_contents(const Config& config, Absent absent) {
       contents.problems.push_back(std::move(problem));
     }
   }
-  if (auto secrets = Secrets::resolve(config.secrets); !secrets)
-    contents.problems.insert(contents.problems.end(), secrets.error().begin(), secrets.error().end());
+  const auto report = [&](const Problems& problems) {
+    contents.problems.insert(contents.problems.end(), problems.begin(), problems.end());
+  };
+  if (const auto secrets = Secrets::resolve(config.secrets); !secrets)
+    report(secrets.error());
+  else if (const auto links = make_links(config.link_key, *secrets, SystemClock{}); !links)
+    report({{config.file.string(), 0, "links.key", links.error().what}});
   auto registry = load_registry(config.registry, *contents.catalogue, absent == Absent::tolerate ? &contents.absent : nullptr);
-  if (registry)
+  if (registry) {
+    report(check_alert_target(config, *registry));
     contents.registry = std::move(*registry);
-  else
-    contents.problems.insert(contents.problems.end(), registry.error().begin(), registry.error().end());
+  } else {
+    report(registry.error());
+  }
   return contents;
+}
+
+Problems check_alert_target(const Config& config, const Registry& registry) {
+  if (config.alerts.target.empty() || registry.find(config.alerts.target)) return {};
+  std::string known;
+  for (const auto& target : registry.targets()) known += (known.empty() ? "" : ", ") + target.target;
+  return {{config.file.string(), 0, "alerts.target",
+           "the registry has no target \"" + config.alerts.target + "\" (targets: " + (known.empty() ? "none" : known) + ")"}};
 }
 
 }  // namespace waybill

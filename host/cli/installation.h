@@ -61,4 +61,7 @@ struct Contents {
 };
 Contents load_contents(const Config& config, Absent absent = Absent::refuse);
 
+// What the configuration asks of the registry: that it has the alert target.
+Problems check_alert_target(const Config& config, const Registry& registry);
+
 }  // namespace waybill

@@ -16,6 +16,7 @@
 #include "senders/sender_factory.h"
 #include "settle/settler.h"
 #include "store/pg_stores.h"
+#include "upkeep/alerts.h"
 #include "upkeep/upkeep.h"
 
 namespace waybill {
@@ -65,6 +66,7 @@ class Host {
         contents_(contents),
         log_(log),
         name_(host_name()),
+        shards_(shards),
         registry_(std::move(registry)),
         pool_(sessions(address, shards)),
         form_pool_(form_sessions(address, shards, config)),
@@ -73,7 +75,10 @@ class Host {
         queue_store_(make_queue_store(address)),
         upkeep_store_(make_upkeep_store(address)),
         upkeep_settle_store_(make_settle_store(address)),
+        upkeep_form_store_(make_form_store(address, shards, config.kept_forms)),
         upkeep_queue_store_(make_queue_store(address)),
+        alert_store_(make_alert_store(address)),
+        alert_intake_store_(make_intake_store(address)),
         factory_(*contents.catalogue, config, std::make_shared<const Secrets>(std::move(secrets)),
                  {.templates = [this] { return templates_of(registry_.current()); }, .links = std::move(links)}, clock_, log,
                  metrics_),
@@ -82,6 +87,7 @@ class Host {
             {.actor = name_,
              .retry = config.retry,
              .target_rest = config.timeouts.target_rest,
+             .failure_period = config.alerts.digest_every,
              .batch = config.limits.claim_batch},
             [this] { return window_.held(); }, [this](const Settler::Written& written) { settled(written); }, log, metrics_),
         executor_(
@@ -92,8 +98,16 @@ class Host {
                   return executor_.state(type) == Executor::State::ready ? executor_.concurrency(type) : 0;
                 }),
         presence_(address, name_),
+        teller_(
+            *alert_store_, *alert_intake_store_,
+            {.shards = shards,
+             .quiet = config.alerts.quiet,
+             .stuck = config.alerts.stuck,
+             .digest_every = config.alerts.digest_every},
+            [this] { return alert_target(); }, [this](const std::string& type) { return hindrance(type); }, [this] { wake(); },
+            log, metrics_),
         upkeep_(
-            presence_, *upkeep_store_, *upkeep_queue_store_, *upkeep_settle_store_, clock_,
+            presence_, *upkeep_store_, *upkeep_queue_store_, *upkeep_settle_store_, chores(), clock_,
             {.shards = shards, .actor = name_, .takeover = config.timeouts.takeover}, [this] { wake(); }, log, metrics_),
         claimer_(
             *queue_store_, window_, clock_,
@@ -165,6 +179,8 @@ class Host {
   Reloaded reload(FormStore& store, const LoadActor& actor) {
     const std::lock_guard lock(reloading_);
     auto next = load_registry(config_.registry, *contents_.catalogue);
+    if (next)
+      if (auto problems = check_alert_target(config_, *next); !problems.empty()) next = tl::unexpected(std::move(problems));
     if (!next) {
       for (const auto& problem : next.error()) log_.error("registry.refused", {{"problem", to_string(problem)}});
       return {.problems = std::move(next.error()), .error = {}, .changes = {}};
@@ -179,6 +195,32 @@ class Host {
     log_.info("registry.reloaded",
               {{"targets", registry->targets().size()}, {"forms", registry->forms().size()}, {"actor", actor.name}});
     return {{}, {}, registry->targets().size(), registry->forms().size(), std::move(*loaded)};
+  }
+
+  std::vector<Chore> chores() {
+    std::vector<Chore> all{queue_numbers(*upkeep_store_, metrics_), partitions(*upkeep_store_)};
+    for (auto& chore : teller_.chores()) all.push_back(std::move(chore));
+    all.push_back(form_sweep(*upkeep_form_store_, shards_, [this] { wake(); }));
+    all.push_back(form_retention(*upkeep_form_store_, shards_, log_));
+    return all;
+  }
+
+  std::optional<Contract> alert_target() const {
+    const auto registry = registry_.current();
+    const Contract* target = registry->find(config_.alerts.target);
+    return target ? std::optional(*target) : std::nullopt;
+  }
+
+  std::string hindrance(const std::string& action_type) const {
+    switch (executor_.state(action_type)) {
+      case Executor::State::missing:
+        return "no plugin for action type " + action_type + " is running here";
+      case Executor::State::stuck:
+        return "the plugin for action type " + action_type + " was switched off here after it got stuck";
+      case Executor::State::ready:
+        break;
+    }
+    return {};
   }
 
   void wake() {
@@ -205,6 +247,7 @@ class Host {
   const Contents& contents_;
   Log& log_;
   const std::string name_;
+  const int shards_;
   SystemClock clock_;
   Metrics metrics_;
   std::atomic<bool> may_claim_{false}, draining_{false};
@@ -217,12 +260,16 @@ class Host {
   std::unique_ptr<QueueStore> queue_store_;
   std::unique_ptr<UpkeepStore> upkeep_store_;
   std::unique_ptr<SettleStore> upkeep_settle_store_;
+  std::unique_ptr<FormStore> upkeep_form_store_;
   std::unique_ptr<QueueStore> upkeep_queue_store_;
+  std::unique_ptr<AlertStore> alert_store_;
+  std::unique_ptr<IntakeStore> alert_intake_store_;
   PluginSenderFactory factory_;
   Settler settler_;
   Executor executor_;
   Window window_;
   Presence presence_;
+  Teller teller_;
   Upkeep upkeep_;
   Claimer claimer_;
   Intake intake_;

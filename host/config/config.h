@@ -65,6 +65,14 @@ struct Timeouts {
   bool operator==(const Timeouts&) const = default;
 };
 
+struct Alerts {
+  std::string target;                // of the registry; "" for none
+  Millis quiet{15 * 60'000};         // between two messages about one incident
+  Millis stuck{15 * 60'000};         // work that is due for so long and not taken is stuck
+  Millis digest_every{60 * 60'000};  // failures of providers are summed up over this, aligned to the clock
+  bool operator==(const Alerts&) const = default;
+};
+
 struct Config {
   std::filesystem::path file;  // "" when there was none
   ListenAddress listen;
@@ -77,6 +85,7 @@ struct Config {
   std::map<std::string, std::vector<SecretReference>> secrets;  // newest first; two during a rotation
   std::string link_key;                            // name of the secret that signs links to stored objects; "" for none
   Millis kept_forms{std::chrono::hours{90 * 24}};  // how long a form's submission is kept that says nothing of it
+  Alerts alerts;
   std::map<std::string, RetryTiming> retry{{"default", {}}};  // "default" is always there
   Limits limits;
   Timeouts timeouts;

@@ -41,6 +41,10 @@ void read_kept_forms(const Value& value, Name, Config& config) {
   value.duration(config.kept_forms, std::chrono::minutes{1}, std::chrono::hours{24 * 3650});
 }
 
+void read_alert_target(const Value& value, Name, Config& config) {
+  if (const auto text = value.text("the name of a target")) config.alerts.target = *text;
+}
+
 void read_embedded(const Value& value, Name, Config& config) { value.path(config.database.embedded); }
 void read_migrate(const Value& value, Name, Config& config) { value.flag(config.database.migrate); }
 void read_log_level(const Value& value, Name, Config& config) {
@@ -56,6 +60,10 @@ void count(const Value& value, Name, Config& config) {
 template <auto Field, Millis::rep least, Millis::rep most>
 void duration(const Value& value, Name, Config& config) {
   value.duration(config.timeouts.*Field, Millis{least}, Millis{most});
+}
+template <auto Field, Millis::rep least, Millis::rep most>
+void alert_time(const Value& value, Name, Config& config) {
+  value.duration(config.alerts.*Field, Millis{least}, Millis{most});
 }
 template <auto Field>
 void path(const Value& value, Name, Config& config) {
@@ -81,6 +89,10 @@ constexpr Key kKeys[] = {
     {"secrets.<name>",           "reference",     "",               read_secret},
     {"links.key",                "name",          "",               read_link_key},
     {"retention.forms",          "duration",      "90d",            read_kept_forms},
+    {"alerts.target",            "name",          "",               read_alert_target},
+    {"alerts.quiet",             "duration",      "15m",            alert_time<&Alerts::quiet, 100, 7 * kDay>},
+    {"alerts.stuck",             "duration",      "15m",            alert_time<&Alerts::stuck, 1000, 7 * kDay>},
+    {"alerts.digest_every",      "duration",      "1h",             alert_time<&Alerts::digest_every, 1000, 7 * kDay>},
     {"retry.<action type>",      "mapping",       "",               read_retry},
     {"limits.in_flight",         "deliveries",    "2048",           count<&Limits::in_flight, 1, 1'000'000>},
     {"limits.per_target",        "deliveries",    "256",            count<&Limits::per_target, 1, 1'000'000>},

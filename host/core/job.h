@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/clock.h"
@@ -14,6 +15,9 @@
 #include "core/time.h"
 
 namespace waybill {
+
+// The kind of a submission that tells an incident. It raises no alert itself, however it ends.
+inline constexpr std::string_view kAlertKind = "alert";
 
 // A claimed delivery, to be attempted now. Immutable once claimed.
 struct Job {
@@ -29,6 +33,7 @@ struct Job {
   Timestamp claimed_at;           // database clock, read in the claim
   Clock::Monotonic claimed_mono;  // this host's clock at the same moment, as nearly as can be told
   std::shared_ptr<const Contract> contract;
+  std::string kind;  // of the submission: "intent", "alert"
   std::string idempotency_key;
   std::string payload;
   std::string context;               // JSON object for the plugin

@@ -22,6 +22,7 @@ Job receipt(const Job& job) {
           .claimed_at = job.claimed_at,
           .claimed_mono = job.claimed_mono,
           .contract = job.contract,
+          .kind = job.kind,
           .idempotency_key = job.idempotency_key,
           .payload = {},
           .context = {},

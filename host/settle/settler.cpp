@@ -2,6 +2,7 @@
 #include "settle/settler.h"
 
 #include <algorithm>
+#include <tuple>
 #include <unordered_set>
 
 #include "settle/settlement.h"
@@ -84,6 +85,7 @@ void Settler::write(std::stop_token stop, const std::vector<Finished>& batch) {
     }
   }
   write_rests(batch);
+  write_failures(batch);
   Written written{batch, {}};
   for (const auto& finished : batch)
     if (finished.how != Finished::How::unattempted && finished.how != Finished::How::composed)
@@ -155,12 +157,43 @@ void Settler::write_rests(const std::vector<Finished>& batch) {
   if (const auto written = store_.rest(rests); !written) log_.warn("settle.rest_not_written", {{"error", written.error().what}});
 }
 
+// Best effort, like the rests: a digest that is short of a few failures does less harm than a settlement that waits for it.
+void Settler::write_failures(const std::vector<Finished>& batch) {
+  std::map<std::tuple<OrgId, std::string_view, std::string_view, std::string_view>, std::uint64_t> counts;
+  for (const auto& finished : batch)
+    if (finished.how == Finished::How::attempted && finished.outcome->verdict == Verdict::transient &&
+        finished.job.kind != kAlertKind)
+      ++counts[{finished.job.org, finished.job.contract->action_type, finished.job.contract->target, finished.outcome->reason}];
+  if (counts.empty()) return;
+  std::vector<FailedAttempts> failures;
+  for (const auto& [key, count] : counts) {
+    const auto& [org, action_type, target, reason] = key;
+    failures.push_back({org, std::string(action_type), std::string(target), std::string(reason), count});
+  }
+  if (const auto written = store_.add_failures(failures, settings_.failure_period); !written)
+    log_.warn("settle.failures_not_written", {{"error", written.error().what}});
+}
+
 void Settler::count(const Finished& finished, const Settlement& settlement) {
   const std::string& type = finished.job.contract->action_type;
   if (settlement.attempt)
     metrics_.attempt(type, settlement.attempt->outcome,
                      std::chrono::duration_cast<Metrics::Duration>(finished.finished_at - finished.started_at));
+  if (settlement.dead_letter)
+    log_.error("dead_letter", {{"delivery", settlement.delivery.value},
+                               {"reference", finished.job.idempotency_key},
+                               {"target", finished.job.contract->target},
+                               {"reason", settlement.reason}});
   if (settlement.submission_state.empty()) return;
+  if (finished.job.kind == kAlertKind) {  // told in the log and the metrics only: never an alert about an alert
+    if (settlement.status == Status::accepted) return;
+    metrics_.alert_not_delivered();
+    log_.error("alert.not_delivered", {{"reference", finished.job.idempotency_key},
+                                       {"target", finished.job.contract->target},
+                                       {"state", settlement.submission_state},
+                                       {"reason", settlement.reason}});
+    return;
+  }
   metrics_.submission(settlement.submission_state);
   metrics_.end_to_end(type, std::chrono::duration_cast<Metrics::Duration>(settlement.ended - finished.job.created));
 }

@@ -23,6 +23,7 @@ struct SettlerSettings {
   std::string actor;                         // the host's name, for the audit
   std::map<std::string, RetryTiming> retry;  // by action type; "default" is always there
   Millis target_rest{30'000};
+  Millis failure_period{3'600'000};  // failures are added up over each
   std::size_t batch = 1000;
   Millis gather{5};  // how long a small batch waits for more
 };
@@ -52,6 +53,7 @@ class Settler {
   bool write_shard(Shard shard, const std::vector<const Finished*>& part, bool again);
   Result<Settled> write_once(Shard shard, const std::vector<const Finished*>& part, std::vector<Settlement>& settlements);
   void write_rests(const std::vector<Finished>& batch);
+  void write_failures(const std::vector<Finished>& batch);
   void count(const Finished& finished, const Settlement& settlement);
   const RetryTiming& timing_of(const Finished& finished) const;
 

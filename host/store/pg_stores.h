@@ -1,6 +1,7 @@
 // The stores on PostgreSQL.
 #pragma once
 
+#include "store/alerts.h"
 #include "store/pg.h"
 #include "store/store.h"
 
@@ -11,6 +12,7 @@ std::unique_ptr<QueueStore> make_queue_store(const DatabaseAddress& address);
 std::unique_ptr<SettleStore> make_settle_store(const DatabaseAddress& address);
 std::unique_ptr<UpkeepStore> make_upkeep_store(const DatabaseAddress& address);
 std::unique_ptr<ReadStore> make_read_store(const DatabaseAddress& address, int shards);
+std::unique_ptr<AlertStore> make_alert_store(const DatabaseAddress& address);
 std::unique_ptr<TokenStore> make_token_store(const DatabaseAddress& address);
 
 // How many shards this database was created with.

@@ -66,6 +66,13 @@ constexpr Statement kRest{"rest", R"(
   ON CONFLICT (org_id, target) DO UPDATE SET until = greatest(target_rests.until, excluded.until),
     reason = CASE WHEN excluded.until > target_rests.until THEN excluded.reason ELSE target_rests.reason END)"};
 
+constexpr Statement kAddFailures{"add_failures", R"(
+  INSERT INTO provider_failures AS f (org_id, since, until, action_type, target, reason, count)
+  SELECT org_id, at_micros(begins), at_micros(begins + $6::bigint), action_type, target, reason, count
+  FROM unnest($1::int[], $2::text[], $3::text[], $4::text[], $5::bigint[]) AS t(org_id, action_type, target, reason, count),
+       (SELECT micros(now()) / $6::bigint * $6::bigint AS begins) period
+  ON CONFLICT (org_id, until, action_type, target, reason) DO UPDATE SET count = f.count + excluded.count)"};
+
 class Columns {
  public:
   explicit Columns(Shard shard) : shard_(std::to_string(shard)) {}
@@ -182,6 +189,21 @@ class PgSettleStore final : public SettleStore {
       reason.add(one.reason);
     }
     auto rows = link_.run(kRest, {org.take(), target.take(), until.take(), reason.take()});
+    if (!rows) return tl::unexpected(rows.error());
+    return {};
+  }
+
+  Result<void> add_failures(std::span<const FailedAttempts> failures, Millis period) override {
+    ArrayText org, action_type, target, reason, count;
+    for (const auto& one : failures) {
+      org.add(one.org.value);
+      action_type.add(one.action_type);
+      target.add(one.target);
+      reason.add(one.reason);
+      count.add(static_cast<std::int64_t>(one.count));
+    }
+    auto rows = link_.run(kAddFailures, {org.take(), action_type.take(), target.take(), reason.take(), count.take(),
+                                         std::to_string(Micros(period).count())});
     if (!rows) return tl::unexpected(rows.error());
     return {};
   }

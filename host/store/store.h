@@ -174,6 +174,15 @@ struct Composed {
   Artifact artifact;
 };
 
+// Attempts of one kind that ended as error, to be told in the digest of their period.
+struct FailedAttempts {
+  OrgId org;
+  std::string action_type;
+  std::string target;
+  std::string reason;
+  std::uint64_t count;
+};
+
 class SettleStore {
  public:
   virtual ~SettleStore() = default;
@@ -184,6 +193,8 @@ class SettleStore {
   virtual Result<std::vector<DeliveryId>> keep(Shard shard, std::span<const Composed> batch) = 0;
   // A longer rest wins over a shorter one.
   virtual Result<void> rest(std::span<const Rest> rests) = 0;
+  // Added to the counts of the period that it is now; periods are `period` long and aligned to the clock. In one order by all.
+  virtual Result<void> add_failures(std::span<const FailedAttempts> failures, Millis period) = 0;
 };
 
 // ---- presence of hosts, and what dead ones left behind ----
@@ -194,6 +205,8 @@ struct LostClaim {
   OrgId org;
   RouteId route;
   HostId host;
+  std::string kind;  // of the submission
+  std::string client_ref;
   Timestamp claimed_at;
   Timestamp created;  // of the submission
   std::uint32_t attempt_count;

@@ -11,10 +11,11 @@ constexpr Statement kBury{"bury", R"(
   WITH gone AS (DELETE FROM hosts WHERE host_id = $1)
   SELECT pg_advisory_unlock(hashtext('waybill:' || current_schema()), $1))"};
 
-#define WAYBILL_LOST_COLUMNS                                                                                       \
-  "micros(now()), r.delivery_id, r.claim_token, r.org_id, r.route_id, r.claimed_by, micros(r.claimed_at), "        \
-  "micros(s.created_at), "                                                                                         \
-  "r.attempt_count, r.lease_lost FROM ready r JOIN submissions s ON s.shard = r.shard AND s.id = r.submission_id " \
+#define WAYBILL_LOST_COLUMNS                                                                                             \
+  "micros(now()), r.delivery_id, r.claim_token, r.org_id, r.route_id, r.claimed_by, micros(r.claimed_at), "              \
+  "micros(s.created_at), "                                                                                               \
+  "r.attempt_count, r.lease_lost, s.kind, s.client_ref FROM ready r JOIN submissions s ON s.shard = r.shard AND s.id = " \
+  "r.submission_id "                                                                                                     \
   "WHERE r.shard = $1 AND r.status = 'claimed' AND "
 constexpr Statement kLostByHost{"lost_by_host", "SELECT " WAYBILL_LOST_COLUMNS "r.claimed_by = $2 LIMIT $3"};
 // Also claims of hosts that are buried already: a claim can commit after its host has died.
@@ -62,6 +63,8 @@ class PgUpkeepStore final : public UpkeepStore {
                              .org = {rows->number(row, 3)},
                              .route = {rows->number(row, 4)},
                              .host = {rows->number(row, 5)},
+                             .kind = std::string(rows->text(row, 10)),
+                             .client_ref = std::string(rows->text(row, 11)),
                              .claimed_at = rows->time(row, 6),
                              .created = rows->time(row, 7),
                              .attempt_count = static_cast<std::uint32_t>(rows->number(row, 8)),

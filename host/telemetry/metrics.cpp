@@ -82,6 +82,9 @@ struct Metrics::Registry {
   Children<Histogram> end_to_end_seconds{
       histograms("submission_end_to_end_seconds", "From creation until the end."), {"action_type"}, kLifeSeconds};
   Children<Counter> claims_lost{counters("submission_claims_lost_total", "Claims that ended without being settled."), {"why"}};
+  Children<Counter> alerts{counters("submission_alerts_total", "Occurrences that alerts were raised for."), {"kind"}};
+  Counter& alerts_not_delivered =
+      counters("submission_alerts_not_delivered_total", "Messages that never reached the alert target.").Add({});
   Children<Counter> misbehaviour{counters("submission_plugin_misbehaviour_total", "What plugins did against the rules."),
                                  {"action_type", "how"}};
   Children<Counter> http_requests{counters("submission_http_requests_total", "Requests answered."), {"route", "status"}};
@@ -94,6 +97,7 @@ struct Metrics::Registry {
     for (const char* status : {"pending", "accepted", "rejected", "exhausted"}) intents.at(status);
     for (const char* why : {"host_died", "lease_expired", "stale_settle"}) claims_lost.at(why);
     for (const char* status : {"waiting", "open", "due", "claimed"}) queue_depth.at(status);
+    for (const char* kind : {"dead_letter", "infected_attachment", "stuck", "provider_failures"}) alerts.at(kind);
   }
 
  private:
@@ -127,6 +131,11 @@ void Metrics::end_to_end(std::string_view action_type, Duration took) {
 void Metrics::claim_lost(std::string_view why, std::uint64_t count) {
   registry_->claims_lost.at(why).Increment(static_cast<double>(count));
 }
+
+void Metrics::alert(std::string_view kind, std::uint64_t count) {
+  registry_->alerts.at(kind).Increment(static_cast<double>(count));
+}
+void Metrics::alert_not_delivered() { registry_->alerts_not_delivered.Increment(); }
 
 void Metrics::plugin_misbehaved(std::string_view action_type, std::string_view how) {
   registry_->misbehaviour.at(action_type, how).Increment();

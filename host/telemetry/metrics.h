@@ -21,7 +21,9 @@ class Metrics {
   void acceptance(Duration took);                                // POST until its commit: submission_acceptance_seconds
   void end_to_end(std::string_view action_type, Duration took);  // creation until the end: submission_end_to_end_seconds
   void claim_lost(std::string_view why,
-                  std::uint64_t count = 1);  // host_died, lease_expired, stale_settle: submission_claims_lost_total
+                  std::uint64_t count = 1);                // host_died, lease_expired, stale_settle: submission_claims_lost_total
+  void alert(std::string_view kind, std::uint64_t count);  // occurrences that were raised: submission_alerts_total{kind}
+  void alert_not_delivered();  // messages to the alert target that ended otherwise: submission_alerts_not_delivered_total
   void plugin_misbehaved(std::string_view action_type, std::string_view how);  // submission_plugin_misbehaviour_total
   void http_request(std::string_view route, int status);                       // submission_http_requests_total
   void queue_depth(std::string_view status, std::uint64_t count);              // submission_queue_depth{status}

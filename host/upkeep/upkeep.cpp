@@ -4,19 +4,20 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "core/idempotency.h"
+#include "core/job.h"
 #include "settle/settlement.h"
 
 namespace waybill {
 namespace {
 constexpr std::size_t kMostAtOnce = 1000;
-constexpr auto kNumbersEvery = std::chrono::seconds(5);
-constexpr auto kPartitionsEvery = std::chrono::hours(1);
+constexpr int kChoreShare = 50;  // a chore that takes long is done less often: it may cost two parts in a hundred of the time
 // After the database was away every host comes back at its own pace: only who stays away is dead.
 constexpr auto kAfterOutage = std::chrono::seconds(3);
 }  // namespace
 
-Upkeep::Upkeep(Presence& presence, UpkeepStore& store, QueueStore& queue, SettleStore& settle, const Clock& clock,
-               UpkeepSettings settings, std::function<void()> wake, Log& log, Metrics& metrics)
+Upkeep::Upkeep(Presence& presence, UpkeepStore& store, QueueStore& queue, SettleStore& settle, std::vector<Chore> chores,
+               const Clock& clock, UpkeepSettings settings, std::function<void()> wake, Log& log, Metrics& metrics)
     : presence_(presence),
       store_(store),
       queue_(queue),
@@ -25,9 +26,11 @@ Upkeep::Upkeep(Presence& presence, UpkeepStore& store, QueueStore& queue, Settle
       settings_(std::move(settings)),
       wake_(std::move(wake)),
       log_(log),
-      metrics_(metrics),
-      presence_thread_([this](std::stop_token stop) { keep_presence(stop); }),
-      sweep_thread_([this](std::stop_token stop) { sweep(stop); }) {}
+      metrics_(metrics) {
+  for (auto& chore : chores) chores_.push_back({std::move(chore)});
+  presence_thread_ = std::jthread([this](std::stop_token stop) { keep_presence(stop); });
+  sweep_thread_ = std::jthread([this](std::stop_token stop) { sweep(stop); });
+}
 
 Upkeep::~Upkeep() { stop(); }
 
@@ -73,12 +76,11 @@ void Upkeep::sweep(std::stop_token stop) {
       continue;
     }
     was_up_ = true;
-    auto done = now >= not_before_ ? sweep_once(*self) : Result<void>{};
-    if (done) done = housekeeping();
-    if (!done) {
-      log_.warn("upkeep.failed", {{"error", done.error().what}});
+    if (const auto done = now >= not_before_ ? sweep_once(*self) : Result<void>{}; !done) {
+      log_.warn("upkeep.failed", {{"chore", "sweep"}, {"error", done.error().what}});
       not_before_ = now + kAfterOutage;
     }
+    do_chores();
   } while (pause(stop, settings_.takeover));
 }
 
@@ -109,71 +111,82 @@ Result<std::size_t> Upkeep::take_back(std::optional<HostId> dead) {
       const auto lost = store_.lost_claims(shard, dead, kMostAtOnce);
       if (!lost) return tl::unexpected(lost.error());
       std::vector<Settlement> settlements;
+      std::vector<const LostClaim*> claims;
       for (const auto& claim : lost->claims) {
         const auto contract = contract_of(claim.route);
-        if (contract)
+        if (contract) {
           settlements.push_back(settlement_of(claim, (*contract)->contract, lost->now, settings_.actor));
-        else if (contract.error().kind == Error::Kind::unavailable)
+          claims.push_back(&claim);
+        } else if (contract.error().kind == Error::Kind::unavailable) {
           return tl::unexpected(contract.error());
-        else  // it stays where it is; the others go on
+        } else {  // it stays where it is; the others go on
           log_.error("upkeep.no_contract", {{"delivery", claim.delivery.value}, {"error", contract.error().what}});
+        }
       }
       const auto written = write(shard, settlements);
       if (!written) return tl::unexpected(written.error());
-      all += *written;
-      if (*written > 0) wake_();
-      if (lost->claims.size() < kMostAtOnce || *written == 0) break;
+      const std::unordered_set<DeliveryId> held(written->begin(), written->end());
+      for (std::size_t at = 0; at < claims.size(); ++at)
+        if (held.contains(claims[at]->delivery)) tell_end(*claims[at], settlements[at]);
+      all += held.size();
+      if (!held.empty()) wake_();
+      if (lost->claims.size() < kMostAtOnce || held.empty()) break;
     }
   }
   return all;
 }
 
-Result<std::size_t> Upkeep::write(Shard shard, const std::vector<Settlement>& settlements) {
-  if (settlements.empty()) return 0;
-  const auto held = settle_.settle(shard, settlements);
-  if (!held && held.error().kind == Error::Kind::unavailable) return tl::unexpected(held.error());
-  if (!held && settlements.size() == 1) {
-    log_.error("upkeep.refused_by_database", {{"delivery", settlements.front().delivery.value}, {"error", held.error().what}});
-    return 0;
+Result<std::vector<DeliveryId>> Upkeep::write(Shard shard, const std::vector<Settlement>& settlements) {
+  if (settlements.empty()) return std::vector<DeliveryId>{};
+  auto settled = settle_.settle(shard, settlements);
+  if (settled) {
+    for (const auto& state : settled->form_states) metrics_.submission(state);
+    return std::move(settled->held);
   }
-  if (!held) {  // one of them cannot be written: each on its own
-    std::size_t all = 0;
-    for (const auto& one : settlements) {
-      const auto written = write(shard, {one});
-      if (!written) return written;
-      all += *written;
-    }
-    return all;
+  if (settled.error().kind == Error::Kind::unavailable) return tl::unexpected(settled.error());
+  if (settlements.size() == 1) {
+    log_.error("upkeep.refused_by_database", {{"delivery", settlements.front().delivery.value}, {"error", settled.error().what}});
+    return std::vector<DeliveryId>{};
   }
-  const std::unordered_set<DeliveryId> written(held->held.begin(), held->held.end());
-  for (const auto& state : held->form_states) metrics_.submission(state);
-  for (const auto& settlement : settlements) {
-    if (!written.contains(settlement.delivery) || settlement.submission_state.empty()) continue;
-    metrics_.submission(settlement.submission_state);
-    if (settlement.reason == "worker_lost")
-      log_.error("dead_letter",
-                 {{"delivery", settlement.delivery.value}, {"reason", settlement.reason}, {"hosts_lost", settlement.lease_lost}});
+  std::vector<DeliveryId> all;  // one of them cannot be written: each on its own
+  for (const auto& one : settlements) {
+    const auto written = write(shard, {one});
+    if (!written) return written;
+    all.insert(all.end(), written->begin(), written->end());
   }
-  return written.size();
+  return all;
 }
 
-Result<void> Upkeep::housekeeping() {
-  const auto now = clock_.now();
-  if (now >= numbers_at_) {
-    const auto state = store_.queue_state();
-    if (!state) return tl::unexpected(state.error());
-    // Counting a long queue takes long: it may cost two parts in a hundred of the time, not more.
-    const auto ready = clock_.now();
-    numbers_at_ = ready + std::max<Clock::Monotonic::duration>(kNumbersEvery, 50 * (ready - now));
-    for (const auto status : {Status::waiting, Status::open, Status::due, Status::claimed}) {
-      const auto count = state->by_status.find(std::string(to_string(status)));
-      metrics_.queue_depth(to_string(status), count == state->by_status.end() ? 0 : count->second);
-    }
-    metrics_.oldest_due_age(state->oldest_due ? std::chrono::duration<double>(*state->oldest_due).count() : 0.0);
+void Upkeep::tell_end(const LostClaim& claim, const Settlement& settlement) {
+  const std::string& target = contracts_.at(claim.route).contract.target;
+  if (claim.kind == kAlertKind &&
+      !settlement.submission_state.empty()) {  // told in the log and the metrics only: never an alert about an alert
+    metrics_.alert_not_delivered();
+    log_.error("alert.not_delivered", {{"reference", idempotency_key(claim.org, claim.kind, claim.client_ref, 1)},
+                                       {"target", target},
+                                       {"state", settlement.submission_state},
+                                       {"reason", settlement.reason}});
+    return;
   }
-  if (now < partitions_at_) return {};
-  partitions_at_ = now + kPartitionsEvery;
-  return store_.make_partitions();
+  if (!settlement.submission_state.empty()) metrics_.submission(settlement.submission_state);
+  if (!settlement.dead_letter) return;
+  log_.error("dead_letter",
+             {{"delivery", settlement.delivery.value}, {"reason", settlement.reason}, {"hosts_lost", settlement.lease_lost}});
+}
+
+void Upkeep::do_chores() {
+  for (auto& [chore, due] : chores_) {
+    const auto begin = clock_.now();
+    if (begin < due) continue;
+    const auto done = chore.run();
+    const auto end = clock_.now();
+    if (done) {
+      due = end + std::max<Clock::Monotonic::duration>(chore.every, kChoreShare * (end - begin));
+    } else {
+      log_.warn("upkeep.failed", {{"chore", chore.name}, {"error", done.error().what}});
+      due = end + std::min<Clock::Monotonic::duration>(chore.every, kAfterOutage);
+    }
+  }
 }
 
 Result<const RouteContract*> Upkeep::contract_of(RouteId route) {

@@ -1,4 +1,4 @@
-// What keeps the road open: this host's presence, taking over from dead hosts, partitions, and the queue's numbers.
+// What keeps the road open: this host's presence, taking over from dead hosts, and chores.
 #pragma once
 
 #include <atomic>
@@ -9,12 +9,14 @@
 #include <string>
 #include <thread>
 #include <unordered_map>
+#include <vector>
 
 #include "core/clock.h"
 #include "core/contract.h"
 #include "store/pg_stores.h"
 #include "telemetry/log.h"
 #include "telemetry/metrics.h"
+#include "upkeep/chores.h"
 
 namespace waybill {
 
@@ -27,9 +29,9 @@ struct UpkeepSettings {
 // Two threads of its own. host() and is_up() are safe from any thread.
 class Upkeep {
  public:
-  // `wake` is called when rows were put back into the queue.
-  Upkeep(Presence& presence, UpkeepStore& store, QueueStore& queue, SettleStore& settle, const Clock& clock,
-         UpkeepSettings settings, std::function<void()> wake, Log& log, Metrics& metrics);
+  // `wake` is called when rows were put back into the queue. The stores beside the presence are the sweeping thread's.
+  Upkeep(Presence& presence, UpkeepStore& store, QueueStore& queue, SettleStore& settle, std::vector<Chore> chores,
+         const Clock& clock, UpkeepSettings settings, std::function<void()> wake, Log& log, Metrics& metrics);
   ~Upkeep();
 
   std::optional<HostId> host() const;  // none while this host has no presence
@@ -41,8 +43,10 @@ class Upkeep {
   void sweep(std::stop_token stop);
   Result<void> sweep_once(HostId self);
   Result<std::size_t> take_back(std::optional<HostId> dead);
-  Result<std::size_t> write(Shard shard, const std::vector<Settlement>& settlements);  // how many claims still held
-  Result<void> housekeeping();
+  // Answers which claims still held.
+  Result<std::vector<DeliveryId>> write(Shard shard, const std::vector<Settlement>& settlements);
+  void tell_end(const LostClaim& claim, const Settlement& settlement);
+  void do_chores();
   Result<const RouteContract*> contract_of(RouteId route);
   bool pause(std::stop_token stop, Millis length);
 
@@ -58,7 +62,12 @@ class Upkeep {
 
   // The sweeping thread's own:
   std::unordered_map<RouteId, RouteContract> contracts_;
-  Clock::Monotonic numbers_at_{}, partitions_at_{}, not_before_{};
+  struct DueChore {
+    Chore chore;
+    Clock::Monotonic due{};
+  };
+  std::vector<DueChore> chores_;
+  Clock::Monotonic not_before_{};
   bool was_up_ = false;
 
   std::atomic<std::int64_t> host_{0};  // 0: none

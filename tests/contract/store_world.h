@@ -129,6 +129,7 @@ class StoreWorld : public ::testing::Test {
   std::unique_ptr<QueueStore> queue = make_queue_store(address);
   std::unique_ptr<SettleStore> settle = make_settle_store(address);
   std::unique_ptr<UpkeepStore> upkeep = make_upkeep_store(address);
+  std::unique_ptr<AlertStore> alerts = make_alert_store(address);
   std::unique_ptr<ReadStore> reader = make_read_store(address, 1);
   std::unique_ptr<TokenStore> tokens = make_token_store(address);
 };

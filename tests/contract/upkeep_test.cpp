@@ -122,6 +122,8 @@ TEST_F(UpkeepContract, TheClaimsOfAHostAreFoundByItsId) {  // M17 M18
   EXPECT_EQ(one.host, HostId{8});
   EXPECT_EQ(one.claimed_at, mine.now);
   EXPECT_EQ(one.created, mine.rows[0].created);
+  EXPECT_EQ(one.kind, "intent");
+  EXPECT_EQ(one.client_ref, "ref-2");
   EXPECT_EQ(one.attempt_count, 3u);
   EXPECT_EQ(one.lease_lost, 1u);
   EXPECT_GE(lost->now, mine.now);
@@ -185,7 +187,7 @@ class UpkeepStory : public UpkeepContract {
  protected:
   void start() {
     running = std::make_unique<Upkeep>(
-        presence, *upkeep, *queue, *settle, clock, UpkeepSettings{.shards = 1, .actor = "box:1", .takeover = Millis(5)},
+        presence, *upkeep, *queue, *settle, chores, clock, UpkeepSettings{.shards = 1, .actor = "box:1", .takeover = Millis(5)},
         [this] { ++woken; }, log, metrics);
   }
   bool metrics_say(const std::string& line) { return metrics.text().find(line) != std::string::npos; }
@@ -194,6 +196,7 @@ class UpkeepStory : public UpkeepContract {
   KeptLog log;
   Metrics metrics;
   Presence presence{address, "box:1"};
+  std::vector<Chore> chores;
   std::atomic<int> woken{0};
   std::unique_ptr<Upkeep> running;
 };
@@ -234,11 +237,44 @@ TEST_F(UpkeepStory, TheThirdLossOfADeliveryIsADeadLetter) {  // M17
   EXPECT_EQ(sql.text("SELECT trigger || ' ' || (metadata ->> 'leaseLost') FROM audit_log"), "lease_lost 3");
 }
 
+TEST_F(UpkeepStory, AnAlertThatIsLostWithItsHostsRaisesNone) {  // F13
+  submit({item("told-nobody")});
+  sql.execute("UPDATE submissions SET kind = 'alert'");
+  claim(route(), 1, {1}, {12345});
+  sql.execute("UPDATE ready SET attempt_count = 2, lease_lost = 2");
+  start();
+  ASSERT_TRUE(eventually([&] { return log.count("alert.not_delivered") == 1; }));
+  EXPECT_TRUE(metrics_say("submission_alerts_not_delivered_total 1"));
+  EXPECT_EQ(log.count("dead_letter"), 0u);
+  running->stop();
+  EXPECT_EQ(sql.number("SELECT count(*) FROM alerts"), 0);
+}
+
+TEST_F(UpkeepStory, AChoreThatFailsStopsNoOtherAndIsTriedAgain) {
+  std::atomic<int> failing{0}, others{0};
+  chores = {{"failing", Millis(1), [&]() -> Result<void> { return ++failing, fail(Error::Kind::bug, "on purpose"); }},
+            {"other", Millis(1), [&]() -> Result<void> { return ++others, Result<void>{}; }}};
+  start();
+  EXPECT_TRUE(eventually([&] { return failing > 2 && others > 2; }));
+  running->stop();
+  EXPECT_EQ(log.count("upkeep.failed"), static_cast<std::size_t>(failing));
+}
+
+TEST_F(UpkeepStory, AChoreIsNotDoneBeforeItIsDue) {
+  std::atomic<int> rare{0}, often{0};
+  chores = {{"rare", std::chrono::hours(1), [&]() -> Result<void> { return ++rare, Result<void>{}; }},
+            {"often", Millis(1), [&]() -> Result<void> { return ++often, Result<void>{}; }}};
+  start();
+  EXPECT_TRUE(eventually([&] { return often > 5; }));
+  EXPECT_EQ(rare, 1);
+}
+
 TEST_F(UpkeepStory, HasNoHostIdWithoutADatabase) {  // M18
   Presence nowhere({"postgresql://nobody@/nowhere?host=/nonexistent", "waybill"}, "box:9");
   {
     Upkeep blind(
-        nowhere, *upkeep, *queue, *settle, clock, {.shards = 1, .actor = "box:9", .takeover = Millis(1)}, [] {}, log, metrics);
+        nowhere, *upkeep, *queue, *settle, std::vector<Chore>{}, clock, {.shards = 1, .actor = "box:9", .takeover = Millis(1)},
+        [] {}, log, metrics);
     EXPECT_FALSE(blind.host());
     EXPECT_FALSE(blind.is_up());
   }

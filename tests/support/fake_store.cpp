@@ -103,6 +103,11 @@ std::vector<Rest> FakeStore::rests() const {
   return all;
 }
 
+std::vector<FailedAttempts> FakeStore::failures() const {
+  const std::lock_guard lock(mutex_);
+  return failures_;
+}
+
 std::size_t FakeStore::count(Status status) const {
   const std::lock_guard lock(mutex_);
   return static_cast<std::size_t>(
@@ -333,6 +338,13 @@ Result<void> FakeStore::rest(std::span<const Rest> rests) {
     if (!fresh && rest.until > at->second.until) at->second = rest;
   }
   batches_["rest"].push_back(rests.size());
+  return {};
+}
+
+Result<void> FakeStore::add_failures(std::span<const FailedAttempts> failures, Millis) {
+  const std::lock_guard lock(mutex_);
+  if (auto there = begin("add_failures"); !there) return there;
+  failures_.insert(failures_.end(), failures.begin(), failures.end());
   return {};
 }
 

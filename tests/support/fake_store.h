@@ -50,6 +50,7 @@ class FakeStore final : public QueueStore, public SettleStore {
   Delivery delivery(DeliveryId id) const;
   std::vector<Delivery> deliveries() const;
   std::vector<Rest> rests() const;
+  std::vector<FailedAttempts> failures() const;  // as they were added
   std::size_t count(Status status) const;
   std::size_t calls(const std::string& name) const;                 // named like the functions below
   std::vector<std::size_t> batches(const std::string& name) const;  // sizes of the calls that were carried out
@@ -64,6 +65,7 @@ class FakeStore final : public QueueStore, public SettleStore {
   Result<Settled> settle(Shard shard, std::span<const Settlement> batch) override;
   Result<std::vector<DeliveryId>> keep(Shard shard, std::span<const Composed> batch) override;
   Result<void> rest(std::span<const Rest> rests) override;
+  Result<void> add_failures(std::span<const FailedAttempts> failures, Millis period) override;
 
  private:
   using Key = std::tuple<std::int64_t, std::string, std::string>;
@@ -85,6 +87,7 @@ class FakeStore final : public QueueStore, public SettleStore {
   std::map<DeliveryId, Delivery> deliveries_;
   std::map<Key, DeliveryId> by_key_;
   std::map<std::pair<std::int64_t, std::string>, Rest> rests_;
+  std::vector<FailedAttempts> failures_;
   std::map<std::string, std::size_t> calls_;
   std::map<std::string, std::vector<std::size_t>> batches_;
 };

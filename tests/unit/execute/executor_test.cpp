@@ -44,6 +44,7 @@ class Execution : public ::testing::Test {
     made.contract = std::move(contract);
     made.created = made.claimed_at = {5'000'000};
     made.claimed_mono = clock.now();
+    made.kind = "intent";
     made.payload = "payload";
     return made;
   }
@@ -106,6 +107,7 @@ TEST_F(Execution, ACompletedJobComesBackWithItsOutcome) {
   EXPECT_EQ(back[0].outcome, kAccepted);
   EXPECT_EQ(back[0].job.delivery, DeliveryId{1});
   EXPECT_EQ(back[0].job.contract->action_type, "type");
+  EXPECT_EQ(back[0].job.kind, "intent");
   EXPECT_GE(back[0].started_at.micros, 5'000'000);
   EXPECT_LE(back[0].started_at, back[0].finished_at);
   EXPECT_EQ(stage.ended(), 1u);

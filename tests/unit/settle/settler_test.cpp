@@ -321,5 +321,54 @@ TEST_F(Settling, AnArtefactWhoseWritingFailedIsWrittenAgain) {  // M12
   EXPECT_GE(store.calls("keep"), 2u);
 }
 
+TEST_F(Settling, FailuresAreAddedUpForTheDigestByTargetAndReason) {  // F13
+  auto batch = claimed(3, failed());
+  batch[2].outcome->reason = "timeout";
+  auto good = claimed(2, accepted(), "good-");
+  batch.insert(batch.end(), good.begin(), good.end());
+  start();
+  settler->take(std::move(batch));
+  ASSERT_TRUE(eventually([&] { return written() == 5; }));
+  std::map<std::string, std::uint64_t> counts;
+  for (const auto& one : store.failures()) counts[one.action_type + " " + one.target + " " + one.reason] += one.count;
+  EXPECT_EQ(counts, (std::map<std::string, std::uint64_t>{{"sms sms.primary http_503", 2}, {"sms sms.primary timeout", 1}}));
+}
+
+TEST_F(Settling, ABatchWithoutAFailureCostsTheDigestNothing) {  // F13
+  auto batch = claimed(5);
+  auto rejected = claimed(5, testing::rejected("invalid_request"), "bad-");
+  batch.insert(batch.end(), rejected.begin(), rejected.end());
+  start();
+  settler->take(std::move(batch));
+  ASSERT_TRUE(eventually([&] { return written() == 10; }));
+  EXPECT_EQ(store.calls("add_failures"), 0u);
+}
+
+TEST_F(Settling, AnAlertThatFailsIsNoFailureAndItsEndIsOnlyLoggedAndCounted) {  // F13
+  auto batch = claimed(2, failed());
+  for (auto& one : batch) {
+    one.job.kind = kAlertKind;
+    one.job.attempt = 3;  // the last that its contract allows
+  }
+  start();
+  settler->take(std::move(batch));
+  ASSERT_TRUE(eventually([&] { return written() == 2; }));
+  EXPECT_EQ(store.count(Status::exhausted), 2u);
+  EXPECT_EQ(store.calls("add_failures"), 0u);
+  EXPECT_EQ(log.count("alert.not_delivered"), 2u);
+  EXPECT_TRUE(metrics_say("submission_alerts_not_delivered_total 2"));
+  EXPECT_TRUE(metrics_say("submission_intents_total{status=\"exhausted\"} 0"));
+}
+
+TEST_F(Settling, AnAlertThatArrivesIsNothingSpecial) {  // F13
+  auto batch = claimed(1);
+  batch[0].job.kind = kAlertKind;
+  start();
+  settler->take(std::move(batch));
+  ASSERT_TRUE(eventually([&] { return written() == 1; }));
+  EXPECT_EQ(log.count("alert.not_delivered"), 0u);
+  EXPECT_TRUE(metrics_say("submission_alerts_not_delivered_total 0"));
+}
+
 }  // namespace
 }  // namespace waybill

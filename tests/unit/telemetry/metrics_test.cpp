@@ -51,6 +51,8 @@ TEST(Metrics, WhatIsToldIsShown) {  // M14
   metrics.acceptance(milliseconds(7));
   metrics.end_to_end("push", std::chrono::hours(2));
   metrics.claim_lost("stale_settle", 5);
+  metrics.alert("stuck", 3);
+  metrics.alert_not_delivered();
   metrics.plugin_misbehaved("sms", "completed_twice");
   metrics.http_request("/v1/intents/{id}", 404);
   metrics.queue_depth("due", 12);
@@ -65,6 +67,9 @@ TEST(Metrics, WhatIsToldIsShown) {  // M14
   EXPECT_TRUE(has_line(metrics, "submission_end_to_end_seconds_bucket{action_type=\"push\",le=\"3600\"} 0"));
   EXPECT_TRUE(has_line(metrics, "submission_end_to_end_seconds_bucket{action_type=\"push\",le=\"14400\"} 1"));
   EXPECT_TRUE(has_line(metrics, "submission_claims_lost_total{why=\"stale_settle\"} 5"));
+  EXPECT_TRUE(has_line(metrics, "submission_alerts_total{kind=\"stuck\"} 3"));  // F13
+  EXPECT_TRUE(has_line(metrics, "submission_alerts_total{kind=\"dead_letter\"} 0"));
+  EXPECT_TRUE(has_line(metrics, "submission_alerts_not_delivered_total 1"));
   EXPECT_TRUE(has_line(metrics, "submission_plugin_misbehaviour_total{action_type=\"sms\",how=\"completed_twice\"} 1"));
   EXPECT_TRUE(has_line(metrics, "submission_http_requests_total{route=\"/v1/intents/{id}\",status=\"404\"} 1"));
   EXPECT_TRUE(has_line(metrics, "submission_queue_depth{status=\"due\"} 12"));

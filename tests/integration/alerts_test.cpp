@@ -1,0 +1,227 @@
+// Alerts on their way to a Slack-compatible webhook: told once, again with their count, retried, and never about themselves.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include "support/world.h"
+
+namespace waybill::testing {
+namespace {
+
+using nlohmann::json;
+
+class Alerts : public World {
+ protected:
+  Alerts() {
+    slack.by_default(ok());
+    registry_with(target("ops.slack", "webhook", slack.url(), "deadline", 600, {"gone"}));
+    setup.more = "alerts: {target: ops.slack}\n";
+  }
+
+  static Reply ok() { return {.body = "ok"}; }
+
+  void registry_with(const json& ops) {
+    auto targets = standard_targets(gateway.url());
+    targets.push_back(ops);
+    setup.registry = registry_of(targets);
+  }
+
+  // As whoever notices it would, in a transaction of its own.
+  void raise(const std::string& about, const std::string& words = "what happened") {
+    sql().execute("SET search_path TO waybill");
+    sql().rows("SELECT raise_alert(1, 'dead_letter', '" + about + "', '" + words + "')");
+  }
+
+  std::int64_t messages(const std::string& state = "%") {
+    return sql().number("SELECT count(*) FROM waybill.submissions WHERE kind = 'alert' AND state LIKE '" + state + "'");
+  }
+  std::int64_t untold() { return sql().number("SELECT count(*) FROM waybill.alerts WHERE told < count"); }
+  // All that was ever handed in for the alert target.
+  std::string all_texts() {
+    return sql().text(
+        "SELECT coalesce(string_agg(convert_from(p.body, 'UTF8'), ' '), '') FROM waybill.payloads p "
+        "JOIN waybill.submissions s ON s.id = p.submission_id WHERE s.kind = 'alert'");
+  }
+  std::string text_at_slack(std::size_t which) {
+    return json::parse(slack.received().at(which).body).at("text").get<std::string>();
+  }
+  bool slack_hears(const std::string& words) {
+    return slack.wait_for([&] {
+      for (const auto& request : slack.received())
+        if (request.body.find(words) != std::string::npos) return true;
+      return false;
+    });
+  }
+
+  FakeGateway slack;
+};
+
+// F13
+TEST_F(Alerts, TwoHostsTellEachIncidentOnce) {
+  host();
+  const Installation second_place(setup);
+  Daemon second(second_place);
+  for (int i = 0; i < 15; ++i) raise("target:" + std::to_string(i));
+  ASSERT_TRUE(eventually([&] { return untold() == 0 && messages("accepted") == 15; }));
+  EXPECT_EQ(messages(), 15);
+  EXPECT_EQ(slack.counts().size(), 15u);
+  EXPECT_EQ(slack.count(), 15u);
+  EXPECT_NE(text_at_slack(0).find("dead_letter: what happened"), std::string::npos) << text_at_slack(0);
+  EXPECT_NE(text_at_slack(0).find("runbook.md#dead_letter"), std::string::npos) << text_at_slack(0);
+  auto second_client = second.client();
+  const char* name = "submission_alerts_total{kind=\"dead_letter\"}";
+  EXPECT_EQ(metric(client(), name) + metric(second_client, name), 15);
+}
+
+// F13
+TEST_F(Alerts, AnIncidentThatGoesOnIsToldAgainWithItsCount) {
+  setup.more = "alerts: {target: ops.slack, quiet: 1s}\n";
+  host();
+  raise("target:a", "the first");
+  ASSERT_TRUE(slack_hears("the first"));
+  raise("target:a", "the second");
+  raise("target:a", "the third");
+  ASSERT_TRUE(slack_hears("the third"));
+  ASSERT_TRUE(eventually([&] { return untold() == 0; }));
+  EXPECT_NE(text_at_slack(slack.count() - 1).find("3 times since"), std::string::npos);
+}
+
+// F13
+TEST_F(Alerts, ManyIncidentsAtOnceAreOneMessage) {
+  installation().command({"migrate"});
+  for (int i = 0; i < 50; ++i) raise("target:" + std::to_string(i));
+  host();
+  ASSERT_TRUE(slack_hears("50 incidents at once"));
+  ASSERT_TRUE(eventually([&] { return untold() == 0; }));
+  EXPECT_EQ(messages(), 1);
+}
+
+// F13
+TEST_F(Alerts, AnAlertIsRetriedUntilItsTargetTakesIt) {
+  slack.by_default(Reply::http_error(500));
+  host();
+  raise("target:a");
+  ASSERT_TRUE(slack.wait_for([&] { return slack.count() >= 3; }));
+  slack.by_default(ok());
+  ASSERT_TRUE(eventually([&] { return messages("accepted") == 1; }));
+  EXPECT_EQ(slack.counts().size(), 1u) << "one message, under one id";
+}
+
+// F13
+TEST_F(Alerts, AnAlertTargetThatIsDownForEverRaisesNoAlert) {
+  registry_with(target("ops.slack", "webhook", slack.url(), "max_attempts", 2, {"gone"}));
+  setup.more = "alerts: {target: ops.slack, quiet: 1s, stuck: 1s, digest_every: 1s}\n";
+  slack.by_default(Reply::http_error(500));
+  gateway.by_default(Reply::http_error(500));
+  host();
+  raise("target:a");
+  ASSERT_TRUE(eventually([&] { return messages("exhausted") == 1; }));
+  EXPECT_TRUE(host().wait_for_log("\"alert.not_delivered\""));
+  EXPECT_TRUE(eventually([&] { return metric(client(), "submission_alerts_not_delivered_total") >= 1; }));
+  // Somebody else's failure is told, so a digest has been made since.
+  post_intent(client(), sms_intent("fails", "sms.once"));
+  ASSERT_TRUE(eventually([&] { return all_texts().find("sms.once") != std::string::npos; }));
+  ASSERT_TRUE(eventually([&] { return messages("pending") == 0; }));
+  EXPECT_GE(messages("exhausted"), 2);
+  EXPECT_EQ(all_texts().find("ops.slack"), std::string::npos) << all_texts();
+  EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.provider_failures WHERE target = 'ops.slack'"), 0);
+}
+
+// F13
+TEST_F(Alerts, FailuresOfProvidersAreToldAsATableWhenTheirPeriodIsOver) {
+  setup.more = "alerts: {target: ops.slack, digest_every: 1s}\n";
+  gateway.by_default(Reply::http_error(503));
+  post_intent(client(), sms_intent("fails", "sms.once"));
+  ASSERT_TRUE(slack_hears("one attempt failed between"));
+  EXPECT_NE(text_at_slack(0).find("sms.once"), std::string::npos) << text_at_slack(0);
+  EXPECT_TRUE(eventually([&] { return sql().number("SELECT count(*) FROM waybill.provider_failures") == 0; }));
+}
+
+// F13
+TEST_F(Alerts, WorkThatNobodyTakesIsToldWithTheReason) {
+  setup.plugins = {"webhook"};
+  setup.more = "alerts: {target: ops.slack, stuck: 1s}\n";
+  post_intent(client(), sms_intent("stuck-1", "sms.patient"));
+  ASSERT_TRUE(slack_hears("no plugin for action type sms"));
+  EXPECT_NE(text_at_slack(0).find("deliveries to sms.patient are due and not taken: 1; the oldest is \"stuck-1\""),
+            std::string::npos)
+      << text_at_slack(0);
+}
+
+// F13
+TEST_F(Alerts, WithoutAnAlertTargetIncidentsAreLoggedAndCounted) {
+  setup.more = "";
+  host();
+  raise("target:a");
+  EXPECT_TRUE(host().wait_for_log("\"event\":\"alert\""));
+  EXPECT_EQ(metric(client(), "submission_alerts_total{kind=\"dead_letter\"}"), 1);
+  EXPECT_EQ(messages(), 0);
+}
+
+// F13: each step of a telling is a commit of its own; the host dies while it waits for one of them.
+class KilledWhileTelling : public Alerts, public ::testing::WithParamInterface<const char*> {};
+
+TEST_P(KilledWhileTelling, TheNextHostTellsItAndNobodyTwice) {
+  host();
+  SqlClient gate(setup.database_url);
+  gate.rows("SELECT pg_advisory_lock(4711)");
+  sql().execute(
+      "CREATE FUNCTION waybill.wait_here() RETURNS trigger LANGUAGE plpgsql AS "
+      "$$ BEGIN PERFORM pg_advisory_xact_lock(4711); RETURN NEW; END $$");
+  sql().execute(std::string("CREATE TRIGGER wait_here BEFORE ") + GetParam() + " EXECUTE FUNCTION waybill.wait_here()");
+  const std::string waiting = " FROM pg_locks WHERE locktype = 'advisory' AND objid = 4711 AND NOT granted";
+  raise("target:a");
+  ASSERT_TRUE(eventually([&] { return sql().number("SELECT count(*)" + waiting) == 1; }));
+  const auto before = messages();
+  host().kill_hard();
+  sql().rows("SELECT pg_terminate_backend(pid)" + waiting);
+  ASSERT_TRUE(eventually([&] { return sql().number("SELECT count(*)" + waiting) == 0; }));
+  EXPECT_EQ(untold(), 1);
+  EXPECT_EQ(messages(), before);
+  gate.rows("SELECT pg_advisory_unlock(4711)");
+  raise("target:a", "more has happened since");
+  restart_host();
+  ASSERT_TRUE(eventually([&] { return sql().text("SELECT told || ' ' || (telling IS NULL) FROM waybill.alerts") == "1 true"; }));
+  ASSERT_TRUE(eventually([&] { return messages("accepted") == 1; }));
+  EXPECT_EQ(messages(), 1);
+  EXPECT_EQ(slack.counts().size(), 1u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Alerts, KilledWhileTelling,
+                         ::testing::Values("INSERT ON waybill.submissions FOR EACH ROW WHEN (NEW.kind = 'alert')",
+                                           "UPDATE ON waybill.alerts FOR EACH ROW WHEN (NEW.told > OLD.told)"));
+
+// ---- what the configuration says ----
+
+// F13, M13
+TEST_F(Alerts, AnAlertTargetThatTheRegistryDoesNotHaveIsRefusedByName) {
+  setup.more = "alerts: {target: ops.slak}\n";
+  for (const auto* command : {"check", "serve"}) {
+    const auto result = installation().command({command});
+    EXPECT_EQ(result.exit_code, 1) << command;
+    for (const auto* part : {"waybill.yaml", "alerts.target", "\"ops.slak\"", "ops.slack, push.attempts"})
+      EXPECT_NE((result.out + result.err).find(part), std::string::npos) << part << " in " << result.out << result.err;
+  }
+}
+
+// F13, M13
+TEST_F(Alerts, AReloadDoesNotTakeTheAlertTargetAway) {
+  host();
+  installation().write_registry(registry_of(standard_targets(gateway.url())));
+  host().signal(SIGHUP);
+  EXPECT_TRUE(host().wait_for_log("registry.refused"));
+  EXPECT_NE(host().log().find("alerts.target"), std::string::npos);
+  raise("target:a");
+  EXPECT_TRUE(slack_hears("what happened"));
+  EXPECT_EQ(installation().command({"reload"}).exit_code, 1);
+}
+
+TEST_F(Alerts, CheckFindsALinkKeyThatIsNoServiceAccount) {
+  setup.more = "secrets: {links: {env: NOT_A_SERVICE_ACCOUNT}}\nlinks: {key: links}\n";
+  const auto result = installation().command({"check"}, {{"NOT_A_SERVICE_ACCOUNT", "hunter2-hunter2"}});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_NE((result.out + result.err).find("links.key"), std::string::npos) << result.out << result.err;
+  EXPECT_EQ((result.out + result.err).find("hunter2"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace waybill::testing

@@ -151,7 +151,8 @@ Result<std::vector<DeliveryId>> Upkeep::write(Shard shard, const std::vector<Set
   std::vector<DeliveryId> all;  // one of them cannot be written: each on its own
   for (const auto& one : settlements) {
     const auto written = write(shard, {one});
-    if (!written) return written;
+    if (!written && all.empty()) return written;
+    if (!written) break;  // what was written is told; the rest is found again
     all.insert(all.end(), written->begin(), written->end());
   }
   return all;

@@ -50,7 +50,7 @@ nlohmann::json sample() { return nlohmann::json::parse(without_comments(text_of(
 TEST(SampleRegistry, LoadsWithOneTargetOfEachKind) {
   const auto registry = load_registry(kFolder, FakeActionTypes{});
   ASSERT_TRUE(registry) << joined(registry.error());
-  ASSERT_EQ(registry->targets().size(), 6u);
+  ASSERT_EQ(registry->targets().size(), 5u);
   const auto* orders = registry->find("orders.webhook");
   ASSERT_NE(orders, nullptr);
   EXPECT_EQ(orders->destination, R"({"secret":"orders","url":")" + orders->url + R"("})");

@@ -141,10 +141,12 @@ TEST(Configuration, ReplacesEitherDatabaseOfTheFileByTheOneFromTheEnvironment) {
   const auto by_url = loaded(embedded, {"WAYBILL_DATABASE_URL=postgresql:///w"}).database;
   EXPECT_EQ(by_url.url, "postgresql:///w");
   EXPECT_EQ(by_url.embedded, "");
-  const WrittenFile url("database: { url: \"postgresql:///w\" }\n");
+  const WrittenFile url("database: { url: \"postgresql:///w\", owner_url: \"postgresql://owner@/w\" }\n");
   const auto by_folder = loaded(url, {"WAYBILL_DATABASE_EMBEDDED=pg"}).database;
   EXPECT_EQ(by_folder.url, "");
   EXPECT_EQ(by_folder.embedded, "pg");
+  EXPECT_EQ(by_folder.owner_url, "");
+  EXPECT_EQ(loaded(url, {"WAYBILL_DATABASE_URL=postgresql:///v"}).database.owner_url, "postgresql://owner@/w");
 }
 
 TEST(Configuration, AllowsNoAuthenticationOnEachLoopbackAddress) {

@@ -113,6 +113,28 @@ TEST_F(DatabaseRoles, TheApplicationChangesNoSchemaNoRightsAndNoStateByATrick) {
   EXPECT_EQ(refusal(kHost, "SELECT make_partitions(3)"), "");
 }
 
+// F14: its plans are those of the owner, for whom row level security does not exist
+TEST_F(DatabaseRoles, TheApplicationPaysNothingForRowLevelSecurity) {
+  for (const std::string statement :
+       {"UPDATE ready SET status = 'claimed' WHERE shard = 0 AND ctid = ANY (ARRAY(SELECT ctid FROM ready WHERE shard = 0 AND "
+        "route_id = 1"
+        " AND status = 'due' AND due_at <= now() ORDER BY due_at, delivery_id LIMIT 9 FOR UPDATE SKIP LOCKED)) RETURNING "
+        "delivery_id",
+        "SELECT s.client_ref, p.body FROM ready r JOIN submissions s ON s.shard = 0 AND s.id = r.submission_id"
+        " JOIN payloads p ON p.shard = 0 AND p.submission_id = s.id WHERE r.shard = 0 AND r.delivery_id = 1124",
+        "UPDATE submissions SET state = 'routed' WHERE shard = 0 AND org_id = 1 AND kind = 'form' AND client_ref = 'x'",
+        "INSERT INTO audit_log (shard, submission_id, created_at, org_id, action, trigger, actor, actor_type)"
+        " SELECT 0, submission_id, now(), 1, 'x', 'x', 'x', 'admin' FROM ready WHERE shard = 0"}) {
+    const auto plan = [&](const char* role) {
+      as(role).execute("SET enable_seqscan TO off");
+      std::string all;
+      for (const auto& row : as(role).rows("EXPLAIN (COSTS OFF, VERBOSE) " + statement)) all += *row[0] + "\n";
+      return all;
+    };
+    EXPECT_EQ(plan(kHost), plan(kAdmin));
+  }
+}
+
 // F14
 TEST_F(DatabaseRoles, EverybodyElseHasNothing) {
   EXPECT_TRUE(permission_denied(kNobody, "SELECT * FROM waybill.submissions"));

@@ -178,12 +178,13 @@ BEGIN
         EXECUTE format('CREATE POLICY application ON %I TO %I USING (true) WITH CHECK (true)', rule.table_name, who.name);
       ELSE
         -- The tables in these conditions are under the reader's policies themselves: what belongs to a row that it does not see, it
-        -- does not see either.
+        -- does not see either. Submission 0: the audit of what is not about a submission, such as loading forms.
         EXECUTE format('DROP POLICY IF EXISTS reader ON %I', rule.table_name);
         EXECUTE format('CREATE POLICY reader ON %1$I FOR SELECT TO %2$I USING (%3$s)', rule.table_name, who.name,
           format(CASE rule.seen_with
             WHEN 'itself' THEN 'state <> ''purged'''
-            WHEN 'submission' THEN 'EXISTS (SELECT FROM submissions s WHERE s.shard = %1$I.shard AND s.id = %1$I.submission_id)'
+            WHEN 'submission' THEN 'submission_id = 0'
+              ' OR EXISTS (SELECT FROM submissions s WHERE s.shard = %1$I.shard AND s.id = %1$I.submission_id)'
             ELSE 'EXISTS (SELECT FROM deliveries d WHERE d.shard = %1$I.shard AND d.id = %1$I.delivery_id)' END, rule.table_name));
       END IF;
     END LOOP;

@@ -43,6 +43,10 @@ TEST_F(DatabaseRoles, TheReaderSeesNothingOfAPurgedSubmissionAndTheApplicationAl
   EXPECT_EQ(as(kAnalyst).text("SELECT string_agg(client_ref, ' ') FROM submissions"), "ref-1024");
   sql.execute("UPDATE submissions SET state = 'purged'");
   for (const auto& table : showing) EXPECT_EQ(seen(kAnalyst, table), 0) << table;
+  as(kHost).execute(
+      "INSERT INTO audit_log (shard, submission_id, created_at, org_id, action, trigger, actor, actor_type)"
+      " VALUES (0, 0, now(), 1, 'admin_reload_yaml', 'start', 'box:1', 'system')");
+  EXPECT_EQ(seen(kAnalyst, "audit_log"), 1) << "what is about no submission stays";
 }
 
 // F14: neither by a partition's name, nor by a function that tells what it is given

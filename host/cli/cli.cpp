@@ -37,6 +37,12 @@ int run_command_line(int argc, char** argv) {
       &app, "check", "Check configuration, plugins and registry; names file, line and field", [&] { return check(options); },
       true);
   command(&app, "migrate", "Bring the database's schema up to this program's version", [&] { return migrate_database(options); });
+  std::string application, reader;
+  CLI::App* roles = command(
+      &app, "roles", "Set up the database's roles: one for the host, one that only reads; run as the tables' owner",
+      [&] { return give_roles(options, application, reader); }, true);
+  roles->add_option("--app", application, "The host's role (default: as set up before, else waybill_app)");
+  roles->add_option("--reader", reader, "The role that only reads (default: as set up before, else waybill_reader)");
   command(&app, "reload", "Check the registry, then make the running hosts of this machine take it up",
           [&] { return reload(options); });
 

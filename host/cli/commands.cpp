@@ -27,7 +27,7 @@ Json json_of(const Problems& problems) {
 Result<Database> ready_database(const Config& config, Log& log) {
   auto database = open_database(config, log);
   if (!database) return database;
-  if (const auto ready = ready_schema(config, database->address, log); !ready) return tl::unexpected(ready.error());
+  if (const auto ready = ready_schema(config, *database, log); !ready) return tl::unexpected(ready.error());
   return database;
 }
 
@@ -74,7 +74,7 @@ int migrate_database(const GlobalOptions& options) {
   Log log = quiet_log();
   const auto database = open_database(*config, log);
   if (!database) return failed(database.error().what);
-  const auto applied = migrate(database->address);
+  const auto applied = migrate(database->owner);
   if (!applied) return failed(applied.error().what);
   for (const auto& name : *applied) print_line("applied " + name);
   if (applied->empty()) print_line("nothing to do: the schema is up to date");

@@ -11,6 +11,8 @@ namespace waybill {
 int serve(const GlobalOptions& options);
 int check(const GlobalOptions& options);
 int migrate_database(const GlobalOptions& options);
+// "": the name that was set up before, else the standard one.
+int give_roles(const GlobalOptions& options, const std::string& application, const std::string& reader);
 int list_plugins(const GlobalOptions& options);
 int create_token(const GlobalOptions& options, const std::string& org, const std::string& name, const std::string& role);
 int revoke_token(const GlobalOptions& options, const std::string& org, const std::string& name);

@@ -49,13 +49,15 @@ Log make_log(const Config& config) {
 Log quiet_log() { return Log(Log::Level::warn, isatty(2) ? Log::Format::pretty : Log::Format::json); }
 
 Result<Database> open_database(const Config& config, Log& log) {
-  Database database{.server = nullptr, .address = {config.database.url, config.database.schema}};
+  Database database{.server = nullptr, .address = {config.database.url, config.database.schema}, .owner = {}};
   if (config.database.url.empty()) {
     auto server = EmbeddedPostgres::start(config.database.embedded, log);
     if (!server) return tl::unexpected(server.error());
     database.server = std::move(*server);
     database.address.url = database.server->url();
   }
+  database.owner = database.address;
+  if (!config.database.owner_url.empty()) database.owner.url = config.database.owner_url;
   return database;
 }
 
@@ -71,19 +73,22 @@ Result<Reading> open_reading(const Config& config, const std::string& org, Log& 
   return Reading{std::move(*database), std::move(store), **id};
 }
 
-Result<void> ready_schema(const Config& config, const DatabaseAddress& address, Log& log) {
+Result<void> ready_schema(const Config& config, const Database& database, Log& log) {
   if (config.database.migrate) {
-    const auto applied = migrate(address);
+    const auto applied = migrate(database.owner);
     if (!applied) return tl::unexpected(applied.error());
     for (const auto& migration : *applied) log.info("database.migrated", {{"migration", migration}});
-  } else {
-    const auto state = schema_state(address);
-    if (!state) return tl::unexpected(state.error());
-    if (state->database < state->program)
-      return fail(Error::Kind::invalid, "the database schema is at version " + std::to_string(state->database) +
-                                            ", this program needs " + std::to_string(state->program) + ": run `waybill migrate`");
   }
-  return {};
+  const auto state = schema_state(database.address);
+  if (!state) return tl::unexpected(state.error());
+  if (state->database >= state->program) return {};
+  const std::string versions = "the database schema is at version " + std::to_string(state->database) + ", this program needs " +
+                               std::to_string(state->program);
+  if (!config.database.migrate) return fail(Error::Kind::invalid, versions + ": run `waybill migrate`");
+  return fail(Error::Kind::invalid,
+              "seen through database.url " + versions +
+                  "; through database.owner_url it is there. Run `waybill roles`, make the role of "
+                  "database.url a member of the application role, and see that both name the same database");
 }
 
 Contents load_contents(const Config& config, Absent absent) {

@@ -36,6 +36,7 @@ Log quiet_log();                     // for the other commands: only what went w
 struct Database {
   std::unique_ptr<EmbeddedPostgres> server;  // null when the database is somebody else's
   DatabaseAddress address;
+  DatabaseAddress owner;  // as whom the schema is changed; the same unless database.owner_url is set
 };
 Result<Database> open_database(const Config& config, Log& log);
 
@@ -47,8 +48,8 @@ struct Reading {
 };
 Result<Reading> open_reading(const Config& config, const std::string& org, Log& log);
 
-// Applies missing migrations if the configuration says so; otherwise an error unless there are none.
-Result<void> ready_schema(const Config& config, const DatabaseAddress& address, Log& log);
+// Applies missing migrations if the configuration says so. An error unless there are none then.
+Result<void> ready_schema(const Config& config, const Database& database, Log& log);
 
 // Everything about plugins and registry that can be wrong without a database, in order of loading. A start tolerates what needs
 // a plugin that is not there: one refused plugin must not stop the others' work.

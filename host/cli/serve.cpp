@@ -297,7 +297,7 @@ int serve(const GlobalOptions& options) {
   }
   auto database = open_database(*config, log);
   if (!database) return failed(database.error().what);
-  if (const auto ready = ready_schema(*config, database->address, log); !ready) return failed(ready.error().what);
+  if (const auto ready = ready_schema(*config, *database, log); !ready) return failed(ready.error().what);
   const auto shards = read_shards(database->address);
   if (!shards) return failed(shards.error().what);
   const auto loaded = make_form_store(database->address, *shards, config->kept_forms)

@@ -165,7 +165,9 @@ void Loading::read_environment(const std::vector<std::string>& environment) {
   const bool url = is_new("database.url"), embedded = is_new("database.embedded");
   if (url && embedded) return report("database.embedded", "WAYBILL_DATABASE_URL is set as well: keep exactly one of the two");
   if (url) config_.database.embedded.clear();
-  if (embedded) config_.database.url.clear();
+  if (!embedded) return;
+  config_.database.url.clear();
+  if (!is_new("database.owner_url")) config_.database.owner_url.clear();
 }
 
 // The file's entry that this variable is about, whatever the case of its name; else a new one in lower case.
@@ -225,6 +227,8 @@ void Loading::check_whole() {
         "database",
         "no database is set: give database.url (WAYBILL_DATABASE_URL) the address of a PostgreSQL server, or database.embedded "
         "(WAYBILL_DATABASE_EMBEDDED) the folder of a private one");
+  if (!database.owner_url.empty() && database.url.empty() && !has_problem("database.url") && !database.embedded.empty())
+    report("database.owner_url", "needs database.url: a private PostgreSQL has one role for everything");
   if (config_.auth_none && !config_.listen.is_loopback() && !has_problem("listen"))
     report("auth", "none is only allowed on a loopback address (127.0.0.1, ::1 or localhost), and listen is " +
                        config_.listen.host + ": use tokens");

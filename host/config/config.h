@@ -27,7 +27,8 @@ struct DatabaseConfig {
   std::string url;                 // an existing server (libpq URI or keyword string), or
   std::filesystem::path embedded;  // a private PostgreSQL in this folder; exactly one of the two is set
   std::string schema = "waybill";
-  bool migrate = true;  // apply missing migrations at start
+  bool migrate = true;    // apply missing migrations at start
+  std::string owner_url;  // as whom the schema is changed; "" for the same as url
   bool operator==(const DatabaseConfig&) const = default;
 };
 

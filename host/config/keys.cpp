@@ -12,15 +12,17 @@ void read_auth(const Value& value, Name, Config& config) {
   config.auth_none = word == "none";
 }
 
-void read_url(const Value& value, Name, Config& config) {
+void read_address(const Value& value, std::string& address) {
   constexpr auto kAllowed = "postgresql://user@host:port/name, or words such as host=... dbname=...";
   const auto text = value.text(kAllowed);
   if (!text) return;
   const bool known = text->starts_with("postgresql://") || text->starts_with("postgres://") ||
                      (text->find('=') != std::string::npos && text->find("://") == std::string::npos);
   if (!known) return value.fail(std::string("must be ") + kAllowed);
-  config.database.url = *text;
+  address = *text;
 }
+void read_url(const Value& value, Name, Config& config) { read_address(value, config.database.url); }
+void read_owner_url(const Value& value, Name, Config& config) { read_address(value, config.database.owner_url); }
 
 void read_schema(const Value& value, Name, Config& config) {
   constexpr auto kAllowed =
@@ -79,6 +81,7 @@ constexpr Key kKeys[] = {
     {"listen",                   "address",       "127.0.0.1:8080", read_listen},
     {"auth",                     "word",          "tokens",         read_auth},
     {"database.url",             "libpq address", "",               read_url},
+    {"database.owner_url",       "libpq address", "",               read_owner_url},
     {"database.embedded",        "path",          "",               read_embedded},
     {"database.schema",          "name",          "waybill",        read_schema},
     {"database.migrate",         "true or false", "true",           read_migrate},

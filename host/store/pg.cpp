@@ -60,13 +60,16 @@ pqxx::result execute(pqxx::nontransaction& work, const char* name, const Paramet
 #endif
 }
 
+std::string quoted(std::string_view text, char quote) {
+  std::string all(1, quote);
+  for (const char c : text) all.append(c == quote ? 2 : 1, c);
+  return all + quote;
+}
+
 }  // namespace
 
-std::string quoted_identifier(std::string_view name) {
-  std::string text = "\"";
-  for (const char c : name) text.append(c == '"' ? 2 : 1, c);
-  return text + '"';
-}
+std::string quoted_identifier(std::string_view name) { return quoted(name, '"'); }
+std::string quoted_literal(std::string_view text) { return quoted(text, '\''); }
 
 struct Rows::Held {
   pqxx::result result;

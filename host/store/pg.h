@@ -55,8 +55,9 @@ class ArrayText {
   std::string text_ = "{";
 };
 
-// A name as SQL text, quoted.
+// A name, or a text, as SQL text, quoted.
 std::string quoted_identifier(std::string_view name);
+std::string quoted_literal(std::string_view text);
 
 using Parameters = std::vector<std::optional<std::string>>;
 

@@ -1,4 +1,4 @@
-// A database of each test's own with the real stores on it.
+// A database of each test's own with the real stores on it, used with the rights of a host.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -9,6 +9,7 @@
 
 #include "store/migrations.h"
 #include "store/pg_stores.h"
+#include "store/roles.h"
 #include "support/postgres_cluster.h"
 #include "support/sql_client.h"
 
@@ -17,8 +18,12 @@ namespace waybill::testing {
 class StoreWorld : public ::testing::Test {
  protected:
   void SetUp() override {
-    const auto applied = migrate(address);
+    const auto applied = migrate(owner);
     ASSERT_TRUE(applied) << applied.error().what;
+    const auto roles = set_up_roles(owner, {}, {});
+    ASSERT_TRUE(roles) << roles.error().what;
+    cluster().create_role("waybill_host");
+    sql.execute("GRANT waybill_app TO waybill_host");
     sql.execute("SET search_path TO waybill");
   }
 
@@ -123,8 +128,10 @@ class StoreWorld : public ::testing::Test {
   }
 
   const std::string url = cluster().create_database();
-  const DatabaseAddress address{url, "waybill"};
-  SqlClient sql{url};
+  const DatabaseAddress owner{url, "waybill"};
+  // The stores act as the application role: a statement that it lacks a right for fails here.
+  const DatabaseAddress address{as_role(url, "waybill_host"), "waybill"};
+  SqlClient sql{url};  // a superuser
   std::unique_ptr<IntakeStore> intake = make_intake_store(address);
   std::unique_ptr<QueueStore> queue = make_queue_store(address);
   std::unique_ptr<SettleStore> settle = make_settle_store(address);

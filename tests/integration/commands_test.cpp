@@ -30,9 +30,9 @@ class Commands : public World {
 };
 
 TEST_F(Commands, HelpIsThereForEachAndAWrongCallEndsWithTwo) {
-  const std::vector<std::vector<std::string>> commands{{"serve"},           {"check"},           {"migrate"},
-                                                       {"plugin", "list"},  {"plugin", "check"}, {"token", "create"},
-                                                       {"token", "revoke"}, {"explain"},         {"reload"}};
+  const std::vector<std::vector<std::string>> commands{
+      {"serve"},           {"check"},           {"migrate"}, {"plugin", "list"}, {"plugin", "check"},
+      {"token", "create"}, {"token", "revoke"}, {"explain"}, {"reload"},         {"roles"}};
   for (auto arguments : commands) {
     arguments.insert(arguments.begin(), waybill_program().string());
     arguments.emplace_back("--help");

@@ -43,8 +43,9 @@ Installation::Installation(const HostSetup& setup) {
   for (const auto& [file, text] : setup.templates) write_template(file, text);
   const auto database =
       setup.embedded.empty() ? "  url: \"" + setup.database_url + "\"\n" : "  embedded: " + setup.embedded.string() + "\n";
+  const auto owner = setup.owner_url.empty() ? "" : "  owner_url: \"" + setup.owner_url + "\"\n";
   write_file(config(), "listen: \"" + setup.listen + "\"\nport_file: ./port\nauth: " + setup.auth + "\ndatabase:\n" + database +
-                           "registry: ./registry\nplugins: ./plugins\nlog: {level: debug, format: json}\n" +
+                           owner + "registry: ./registry\nplugins: ./plugins\nlog: {level: debug, format: json}\n" +
                            (setup.retry.empty() ? "" : "retry:\n  default: " + setup.retry + "\n") + setup.more);
 }
 

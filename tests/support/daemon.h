@@ -17,6 +17,7 @@ namespace waybill::testing {
 
 struct HostSetup {
   std::string database_url;                      // of a database that exists, or
+  std::string owner_url;                         // database.owner_url; "" for none
   std::filesystem::path embedded;                // a folder for the host's private database
   std::string registry;                          // text of targets.json
   std::map<std::string, std::string> forms;      // file name -> text, of registry/forms

@@ -104,6 +104,17 @@ std::string PostgresCluster::create_database() {
   return url(name);
 }
 
+void PostgresCluster::create_role(const std::string& name, const std::string& attributes) {
+  SqlClient(url("postgres"))
+      .execute("DO $$ BEGIN CREATE ROLE \"" + name + "\" " + attributes + "; EXCEPTION WHEN duplicate_object THEN NULL; END $$");
+}
+
+std::string as_role(const std::string& url, const std::string& role) {
+  constexpr std::string_view kSuperuser = "//postgres@";
+  auto other = url;
+  return other.replace(other.find(kSuperuser), kSuperuser.size(), "//" + role + "@");
+}
+
 std::string PostgresCluster::url(const std::string& database) const {
   return "postgresql://postgres@/" + database + "?host=" + folder_.path().string();
 }

@@ -21,7 +21,9 @@ class PostgresCluster {
   PostgresCluster();
   ~PostgresCluster();
 
-  std::string create_database();  // fresh and empty; returns its URL
+  std::string create_database();  // fresh and empty; returns its URL, as a superuser
+  void create_role(const std::string& name,
+                   const std::string& attributes = "LOGIN");  // unless it is there: roles are the cluster's
   void start();
   void stop(Stop how = Stop::fast);
   void restart(Stop how = Stop::fast);
@@ -34,6 +36,9 @@ class PostgresCluster {
   std::unique_ptr<Process> server_;
   int databases_ = 0;
 };
+
+// The same database as another role; nobody is asked for a password.
+std::string as_role(const std::string& url, const std::string& role);
 
 // This program's cluster, started at first use and stopped when the tests are over.
 PostgresCluster& cluster();

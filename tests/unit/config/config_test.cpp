@@ -13,6 +13,7 @@ constexpr auto kExample = R"(listen: 127.0.0.1:8080
 auth: tokens            # or none
 database:
   url: postgresql://waybill@localhost/waybill
+  owner_url: host=db user=waybill_owner
   schema: dispatch
   migrate: false
 registry: ./forms-and-targets
@@ -46,7 +47,8 @@ TEST(Configuration, ReadsEveryKeyOfTheFile) {
   EXPECT_EQ(config.file, file.path());
   EXPECT_EQ(config.listen, (ListenAddress{"127.0.0.1", 8080}));
   EXPECT_FALSE(config.auth_none);
-  EXPECT_EQ(config.database, (DatabaseConfig{"postgresql://waybill@localhost/waybill", "", "dispatch", false}));
+  EXPECT_EQ(config.database,
+            (DatabaseConfig{"postgresql://waybill@localhost/waybill", "", "dispatch", false, "host=db user=waybill_owner"}));
   EXPECT_EQ(config.registry, file.folder() / "forms-and-targets");
   EXPECT_EQ(config.plugins, "/usr/lib/waybill");
   EXPECT_EQ(config.port_file, file.folder() / "var/port");
@@ -139,10 +141,12 @@ TEST(Configuration, ReplacesEitherDatabaseOfTheFileByTheOneFromTheEnvironment) {
   const auto by_url = loaded(embedded, {"WAYBILL_DATABASE_URL=postgresql:///w"}).database;
   EXPECT_EQ(by_url.url, "postgresql:///w");
   EXPECT_EQ(by_url.embedded, "");
-  const WrittenFile url("database: { url: \"postgresql:///w\" }\n");
+  const WrittenFile url("database: { url: \"postgresql:///w\", owner_url: \"postgresql://owner@/w\" }\n");
   const auto by_folder = loaded(url, {"WAYBILL_DATABASE_EMBEDDED=pg"}).database;
   EXPECT_EQ(by_folder.url, "");
   EXPECT_EQ(by_folder.embedded, "pg");
+  EXPECT_EQ(by_folder.owner_url, "");
+  EXPECT_EQ(loaded(url, {"WAYBILL_DATABASE_URL=postgresql:///v"}).database.owner_url, "postgresql://owner@/w");
 }
 
 TEST(Configuration, AllowsNoAuthenticationOnEachLoopbackAddress) {

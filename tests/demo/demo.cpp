@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstring>
 #include <iostream>
+#include <string>
 
 #include "demo/forms.h"
 #include "demo/installation.h"
@@ -25,28 +26,31 @@ sigset_t interrupts() {
   return signals;
 }
 
-void say_what_to_try(const DemoHost& host) {
-  const std::string address = host.url();
-  const char* url = address.c_str();
-  std::printf(
-      "still running; try an intent\n"
-      "  curl -s '%s/v1/intents?waitSeconds=5' -d '{\"intentId\":\"mine-1\",\"submissionTarget\":\"sms.realtime\","
-      "\"payload\":{\"to\":\"+15550100\",\"message\":\"hello\"}}'\n"
-      "a form, whose mail shows up here\n"
-      "  curl -s %s/v1/submissions -d '{\"submissionId\":\"mine-2\",\"formId\":\"contact\",\"fields\":{\"name\":\"Ada\","
-      "\"email\":\"ada@example.net\",\"message\":\"hello\"},\"finalize\":true}'\n"
-      "  curl -s %s/v1/submissions/mine-2\n"
-      "one that waits for its attachment's scan\n"
-      "  curl -s %s/v1/submissions -d '{\"submissionId\":\"mine-3\",\"formId\":\"contact\",\"fields\":{\"name\":\"Ada\","
-      "\"email\":\"ada@example.net\",\"message\":\"see "
-      "attached\"},\"finalize\":true,\"attachments\":[{\"attachmentId\":\"file-1\","
-      "\"name\":\"plan.pdf\",\"contentType\":\"application/pdf\",\"size\":1234,\"objectUri\":\"gs://example-uploads/"
-      "plan.pdf\"}]}'\n"
-      "  curl -s %s/v1/attachments/file-1/scan-result -d '{\"clamavStatus\":\"clean\"}'\n"
-      "and the numbers\n"
-      "  curl -s %s/metrics\n"
-      "log: %s\nCtrl-C ends it\n",
-      url, url, url, url, url, url, host.log().c_str());
+constexpr const char* kToTry = R"(still running; try an intent
+  curl -s 'URL/v1/intents?waitSeconds=5' -d '{"intentId":"mine-RUN","submissionTarget":"sms.realtime",
+    "payload":{"to":"+15550100","message":"hello"}}'
+a form, whose mail shows up here
+  curl -s URL/v1/submissions -d '{"submissionId":"form-RUN","formId":"contact","finalize":true,
+    "fields":{"name":"Ada","email":"ada@example.net","message":"hello"}}'
+  curl -s URL/v1/submissions/form-RUN
+one that waits for its attachment's scan
+  curl -s URL/v1/submissions -d '{"submissionId":"plan-RUN","formId":"contact","finalize":true,
+    "fields":{"name":"Ada","email":"ada@example.net","message":"see the plan"},
+    "attachments":[{"attachmentId":"file-RUN","name":"plan.pdf","contentType":"application/pdf","size":1234,
+      "objectUri":"gs://example-uploads/plan.pdf"}]}'
+  curl -s URL/v1/attachments/file-RUN/scan-result -d '{"clamavStatus":"clean"}'
+and the numbers
+  curl -s URL/metrics
+)";
+
+std::string with(std::string text, const std::string& word, const std::string& value) {
+  for (std::size_t at = 0; (at = text.find(word, at)) != std::string::npos; at += value.size())
+    text.replace(at, word.size(), value);
+  return text;
+}
+
+void say_what_to_try(const DemoHost& host, const std::string& run) {
+  std::printf("%slog: %s\nCtrl-C ends it\n", with(with(kToTry, "URL", host.url()), "RUN", run).c_str(), host.log().c_str());
   std::fflush(stdout);
 }
 
@@ -71,7 +75,7 @@ int play(const fs::path& folder, const fs::path& sample, bool once) {
   good &= show_forms(client, mailbox, run);
   std::printf("\n%s\n", good ? "all ended as expected" : "NOT all ended as expected");
   if (!once) {
-    say_what_to_try(host);
+    say_what_to_try(host, run);
     stay_up(mailbox);
   }
   return host.stop() && good ? 0 : 1;

@@ -2,6 +2,7 @@
 // sample's.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string>

@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <regex>
+#include <utility>
 
 #include "support/parsed_mail.h"
 #include "support/temp_folder.h"

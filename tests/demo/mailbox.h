@@ -1,6 +1,7 @@
 // The mail that a demo's forms send: a local SMTP server, and a folder where each mail it took lies as a file.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <string>
 #include <vector>

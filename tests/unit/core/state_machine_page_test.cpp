@@ -103,9 +103,8 @@ void write_deliveries(std::ostream& text) {
 
 void write_submissions(std::ostream& text) {
   text << "\n## The states of a submission\n\n"
-          "Made from `kPipelineMoves` in `host/core/pipeline.h`. An intent has one delivery, a form's submission one for each "
-          "action\n"
-          "(and for each replay), and moves by what becomes of them.\n\n"
+          "Made from `kPipelineMoves` in `host/core/pipeline.h`. An intent has one delivery, a form's submission one for each\n"
+          "action (and for each replay); it moves by what becomes of them.\n\n"
           "```mermaid\nstateDiagram-v2\n";
   for (const auto& m : kPipelineMoves)
     if (m.pipeline == "form") text << "  " << m.from << " --> " << m.to << "\n";

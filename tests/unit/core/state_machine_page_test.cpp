@@ -1,10 +1,11 @@
-// docs/state-machine.md is printed from the table of moves: this test holds the page against it.
+// docs/state-machine.md is printed from the tables of moves: this test holds the page against them.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
 
+#include "core/pipeline.h"
 #include "unit/core/state_machine.h"
 
 namespace waybill {
@@ -62,15 +63,32 @@ std::string_view meaning(Event event) {
   return "";
 }
 
-std::string page() {
-  std::ostringstream text;
-  text << "# The life of a delivery\n\n"
-          "Made from `kTransitions` in `host/core/status.h`; do not edit. A test compares this page with the table, and with\n"
-          "`"
-       << kUpdate << "=1` in its environment writes it anew (`" << kUpdate
-       << "=1 build/dev/tests/unit_core`).\n"
-          "Nothing but these moves changes a status. The database refuses every other move as well.\n\n"
-          "```mermaid\nstateDiagram-v2\n";
+std::string_view meaning(const PipelineMove& move) {
+  struct Meaning {
+    PipelineMove move;
+    std::string_view words;
+  };
+  static constexpr Meaning kMeanings[] = {
+      {{"intent", "pending", "accepted"}, "its delivery was accepted"},
+      {{"intent", "pending", "rejected"}, "its delivery was rejected"},
+      {{"intent", "pending", "exhausted"}, "its delivery was exhausted"},
+      {{"form", "received", "processing"}, "it is finalized and every attachment is clean: its actions run"},
+      {{"form", "received", "failed"}, "an attachment is infected: nothing of it is sent"},
+      {{"form", "received", "purged"}, "it was never finalized, or a scan never came, and it is kept no longer"},
+      {{"form", "processing", "routed"}, "every action was accepted or deferred"},
+      {{"form", "processing", "failed"},
+       "every action has ended, one of them neither accepted nor deferred; or it is kept no longer"},
+      {{"form", "failed", "processing"}, "a dead letter of it is replayed"},
+      {{"form", "routed", "purged"}, "it is kept no longer: what it held is erased"},
+      {{"form", "failed", "purged"}, "the same"},
+  };
+  for (const auto& one : kMeanings)
+    if (one.move == move) return one.words;
+  return "";
+}
+
+void write_deliveries(std::ostream& text) {
+  text << "```mermaid\nstateDiagram-v2\n";
   for (const auto& t : kTransitions)
     text << "  " << to_string(t.from) << " --> " << to_string(t.to) << ": " << to_string(t.on) << "\n";
   for (const Status status : kStatuses)
@@ -81,16 +99,44 @@ std::string page() {
   text << "\n| status | end | meaning |\n| --- | --- | --- |\n";
   for (const Status status : kStatuses)
     text << "| " << to_string(status) << " | " << (is_end(status) ? "yes" : "") << " | " << meaning(status) << " |\n";
+}
+
+void write_submissions(std::ostream& text) {
+  text << "\n## The states of a submission\n\n"
+          "Made from `kPipelineMoves` in `host/core/pipeline.h`. An intent has one delivery, a form's submission one for each\n"
+          "action (and for each replay); it moves by what becomes of them.\n\n"
+          "```mermaid\nstateDiagram-v2\n";
+  for (const auto& m : kPipelineMoves)
+    if (m.pipeline == "form") text << "  " << m.from << " --> " << m.to << "\n";
+  text << "```\n\n| pipeline | from | to | when |\n| --- | --- | --- | --- |\n";
+  for (const auto& m : kPipelineMoves)
+    text << "| " << m.pipeline << " | " << m.from << " | " << m.to << " | " << meaning(m) << " |\n";
+}
+
+std::string page() {
+  std::ostringstream text;
+  text << "# The life of a delivery\n\n"
+          "Made from `kTransitions` in `host/core/status.h`; do not edit. A test compares this page with the tables, and with\n"
+          "`"
+       << kUpdate << "=1` in its environment writes it anew (`" << kUpdate
+       << "=1 build/dev/tests/unit_core`).\n"
+          "Nothing but these moves changes a status. The database refuses every other move as well.\n\n";
+  write_deliveries(text);
+  write_submissions(text);
   return text.str();
 }
 
-TEST(StateMachinePage, SaysWhatTheTableOfMovesSays) {  // M6
+TEST(StateMachinePage, SaysWhatEachMoveOfASubmissionMeans) {  // F1
+  for (const auto& move : kPipelineMoves) EXPECT_NE(meaning(move), "") << move.pipeline << ": " << move.from << " -> " << move.to;
+}
+
+TEST(StateMachinePage, SaysWhatTheTablesOfMovesSay) {  // M6 F1
   const std::string file = WAYBILL_SOURCE_DIR "/docs/state-machine.md";
   if (const char* update = std::getenv(kUpdate); update != nullptr && std::string_view(update) == "1")
     std::ofstream(file) << page();
   std::ostringstream found;
   found << std::ifstream(file).rdbuf();
-  EXPECT_EQ(found.str(), page()) << "docs/state-machine.md does not say what the table of moves says. Run this test with "
+  EXPECT_EQ(found.str(), page()) << "docs/state-machine.md does not say what the tables of moves say. Run this test with "
                                  << kUpdate << "=1 to write it anew.";
 }
 

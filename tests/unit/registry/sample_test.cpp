@@ -1,4 +1,4 @@
-// M13: the sample registry that users copy: it loads, its schema agrees with the loader, and no damage to it does harm.
+// M13 F2: the sample registry that users copy: it loads, its schema agrees with the loader, and no damage to it does harm.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -47,8 +47,16 @@ class TargetsSchema {
 
 nlohmann::json sample() { return nlohmann::json::parse(without_comments(text_of(kFolder / "targets.json"))); }
 
+// What the plugins of an installation have, those of the sample's form included.
+FakeActionTypes all_types() {
+  FakeActionTypes all;
+  all.types.push_back({"email_template", false, {{"invalid_recipient", true, false}}});
+  all.types.push_back({"happyfox_template", false, {{"invalid_ticket", true, false}}});
+  return all;
+}
+
 TEST(SampleRegistry, LoadsWithOneTargetOfEachKind) {
-  const auto registry = load_registry(kFolder, FakeActionTypes{});
+  const auto registry = load_registry(kFolder, all_types());
   ASSERT_TRUE(registry) << joined(registry.error());
   ASSERT_EQ(registry->targets().size(), 5u);
   const auto* orders = registry->find("orders.webhook");
@@ -61,6 +69,37 @@ TEST(SampleRegistry, LoadsWithOneTargetOfEachKind) {
   EXPECT_EQ(registry->find("sms.otp")->policy, Policy::one_shot);
   EXPECT_EQ(registry->find("sms"), nullptr);
   EXPECT_EQ(registry->find("zzz"), nullptr);
+}
+
+// F2
+TEST(SampleRegistry, HasAFormThatIsMailedAndMadeATicket) {
+  const auto registry = load_registry(kFolder, all_types());
+  ASSERT_TRUE(registry) << joined(registry.error());
+  ASSERT_EQ(registry->forms().size(), 1u);
+  const auto* contact = registry->find_form("contact");
+  ASSERT_NE(contact, nullptr);
+  ASSERT_EQ(contact->actions.size(), 2u);
+  EXPECT_EQ(contact->actions[0].action_type, "email_template");
+  EXPECT_EQ(contact->actions[0].destination, "team@example.org, desk@example.org");
+  EXPECT_EQ(contact->actions[1].action_type, "happyfox_template");
+  for (const auto& action : contact->actions) EXPECT_EQ(action.template_id, "contact");
+  EXPECT_NE(registry->templates().find("contact"), nullptr);
+}
+
+// F2
+TEST(SampleRegistry, WithoutThePluginsOfItsFormNamesThemAndStillServesItsTargets) {
+  const auto refused = load_registry(kFolder, FakeActionTypes{});
+  ASSERT_FALSE(refused);
+  ASSERT_EQ(refused.error().size(), 2u) << joined(refused.error());
+  EXPECT_TRUE(refused.error()[0].file.ends_with("forms/contact.yaml"));
+  EXPECT_GT(refused.error()[0].line, 0);
+  EXPECT_EQ(refused.error()[0].field, "actions[0].action_type");
+  EXPECT_EQ(refused.error()[1].field, "actions[1].action_type");
+  Problems absent;
+  const auto tolerated = load_registry(kFolder, FakeActionTypes{}, &absent);
+  ASSERT_TRUE(tolerated) << joined(tolerated.error());
+  EXPECT_EQ(absent.size(), 2u);
+  EXPECT_EQ(tolerated->targets().size(), 5u);
 }
 
 TEST(SampleRegistry, PassesItsSchema) {

@@ -39,11 +39,23 @@ Installation::Installation(const HostSetup& setup) {
   ::chmod(plugin_folder().c_str(), 0755);
   for (const auto& name : setup.plugins) add_plugin(built_plugin(name));
   write_registry(setup.registry);
+  for (const auto& [file, text] : setup.forms) write_form(file, text);
+  for (const auto& [file, text] : setup.templates) write_template(file, text);
   const auto database =
       setup.embedded.empty() ? "  url: \"" + setup.database_url + "\"\n" : "  embedded: " + setup.embedded.string() + "\n";
   write_file(config(), "listen: \"" + setup.listen + "\"\nport_file: ./port\nauth: " + setup.auth + "\ndatabase:\n" + database +
                            "registry: ./registry\nplugins: ./plugins\nlog: {level: debug, format: json}\n" +
                            (setup.retry.empty() ? "" : "retry:\n  default: " + setup.retry + "\n") + setup.more);
+}
+
+void Installation::write_form(const std::string& file, const std::string& text) const {
+  fs::create_directories(folder() / "registry/forms");
+  write_file(folder() / "registry/forms" / file, text);
+}
+
+void Installation::write_template(const std::string& file, const std::string& text) const {
+  fs::create_directories(folder() / "registry/templates");
+  write_file(folder() / "registry/templates" / file, text);
 }
 
 void Installation::add_plugin(const fs::path& library) const {

@@ -16,9 +16,11 @@
 namespace waybill::testing {
 
 struct HostSetup {
-  std::string database_url;        // of a database that exists, or
-  std::filesystem::path embedded;  // a folder for the host's private database
-  std::string registry;            // text of targets.json
+  std::string database_url;                      // of a database that exists, or
+  std::filesystem::path embedded;                // a folder for the host's private database
+  std::string registry;                          // text of targets.json
+  std::map<std::string, std::string> forms;      // file name -> text, of registry/forms
+  std::map<std::string, std::string> templates;  // the same of registry/templates
   std::vector<std::string> plugins{"sms", "push", "webhook"};
   std::string auth = "none";
   std::string listen = "127.0.0.1:0";
@@ -36,6 +38,8 @@ class Installation {
   std::filesystem::path registry_file() const { return folder() / "registry/targets.json"; }
   std::filesystem::path plugin_folder() const { return folder() / "plugins"; }
   void write_registry(const std::string& text) const { write_file(registry_file(), text); }
+  void write_form(const std::string& file, const std::string& text) const;
+  void write_template(const std::string& file, const std::string& text) const;
   void add_plugin(const std::filesystem::path& library) const;  // a copy that only its owner may write
   void remove_plugin(const std::string& name) const;
 

@@ -41,6 +41,7 @@ void read_kept_forms(const Value& value, Name, Config& config) {
   value.duration(config.kept_forms, std::chrono::minutes{1}, std::chrono::hours{24 * 3650});
 }
 
+void read_replay_rate(const Value& value, Name, Config& config) { value.count(config.replay_rate, 1, 10'000); }
 void read_embedded(const Value& value, Name, Config& config) { value.path(config.database.embedded); }
 void read_migrate(const Value& value, Name, Config& config) { value.flag(config.database.migrate); }
 void read_log_level(const Value& value, Name, Config& config) {
@@ -81,6 +82,7 @@ constexpr Key kKeys[] = {
     {"secrets.<name>",           "reference",     "",               read_secret},
     {"links.key",                "name",          "",               read_link_key},
     {"retention.forms",          "duration",      "90d",            read_kept_forms},
+    {"dead.replay_rate",         "a second",      "10",             read_replay_rate},
     {"retry.<action type>",      "mapping",       "",               read_retry},
     {"limits.in_flight",         "deliveries",    "2048",           count<&Limits::in_flight, 1, 1'000'000>},
     {"limits.per_target",        "deliveries",    "256",            count<&Limits::per_target, 1, 1'000'000>},

@@ -1,0 +1,5 @@
+-- Replays go out at a bounded rate: when the latest one of each organisation was given its turn.
+CREATE TABLE replay_turns (
+  org_id  integer PRIMARY KEY,
+  last_at timestamptz NOT NULL
+);

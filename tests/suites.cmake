@@ -16,7 +16,7 @@ function(waybill_suite kind name source timeout)
   target_compile_definitions(${kind}_${name} PRIVATE WAYBILL_BAD_PLUGINS="${CMAKE_BINARY_DIR}/tests/bad_plugins"
     WAYBILL_SOURCE_FOLDER="${CMAKE_SOURCE_DIR}")
   add_dependencies(${kind}_${name} waybill)
-  foreach(needed IN ITEMS sms push webhook letter line parcel waybill_bad_plugins)
+  foreach(needed IN ITEMS sms push webhook email_raw letter line parcel waybill_bad_plugins)
     if(TARGET ${needed})
       add_dependencies(${kind}_${name} ${needed})
     endif()

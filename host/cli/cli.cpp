@@ -38,9 +38,7 @@ void add_dead_commands(CLI::App& app, const AddCommand& command, const GlobalOpt
   const auto add_actor = [&](CLI::App* sub) {
     sub->add_option("--actor", dead.actor, "Who acts, for the audit (default: your user name)");
   };
-  const auto add_id = [&](CLI::App* sub) {
-    sub->add_option("id", dead.ids, "Number of the dead letter")->required()->expected(1);
-  };
+  const auto add_id = [&](CLI::App* sub) { sub->add_option("id", dead.id, "Number of the dead letter")->required(); };
   CLI::App* list = add("list", "List them, the newest first", list_dead);
   add_filters(list);
   list->add_flag("--replayed", dead.replayed, "Also those that were replayed");
@@ -92,8 +90,9 @@ int run_command_line(int argc, char** argv) {
           [&] { return reload(options); });
 
   CLI::App* explanation = command(
-      &app, "explain", "Tell why an intent is where it is", [&] { return explain(options, org, id); }, true);
-  explanation->add_option("id", id, "The intentId")->required();
+      &app, "explain", "Tell why an intent or a form's submission is where it is", [&] { return explain(options, org, id); },
+      true);
+  explanation->add_option("id", id, "The intentId or submissionId")->required();
   explanation->add_option("--org", org, "Its organisation")->capture_default_str();
 
   DeadOptions dead;

@@ -45,6 +45,11 @@ int at_desk(const GlobalOptions& options, const DeadOptions& dead, const std::fu
   return act({*config, reading->org, *store, dead.actor.empty() ? user_name() : dead.actor});
 }
 
+Result<DeliveryId> read_id(const std::string& text) {
+  if (const auto id = letter_id(text)) return *id;
+  return fail(Error::Kind::invalid, "\"" + text + "\" is not the number of a dead letter");
+}
+
 Result<DeadFilter> filter_of(const DeadOptions& dead) {
   DeadFilter filter{.reference = dead.reference, .form_id = dead.form, .reason = dead.reason, .replayed = dead.replayed};
   for (const auto& [name, text, into] :
@@ -55,8 +60,8 @@ Result<DeadFilter> filter_of(const DeadOptions& dead) {
       return fail(Error::Kind::invalid, std::string(name) + ": \"" + *text + "\" is no time such as 2026-12-31T00:00:00Z");
   }
   for (const auto& text : dead.ids) {
-    const auto id = letter_id(text);
-    if (!id) return fail(Error::Kind::invalid, "\"" + text + "\" is not the number of a dead letter");
+    const auto id = read_id(text);
+    if (!id) return tl::unexpected(id.error());
     filter.ids.push_back(*id);
   }
   return filter;
@@ -133,9 +138,9 @@ int print_letter(const GlobalOptions& options, const Desk& desk, DeliveryId id) 
 
 // Of the commands on one letter.
 int with_letter(const GlobalOptions& options, const DeadOptions& dead, const std::function<int(const Desk&, DeliveryId)>& act) {
-  const auto filter = filter_of(dead);
-  if (!filter) return failed(filter.error().what);
-  return at_desk(options, dead, [&](const Desk& desk) { return act(desk, filter->ids.front()); });
+  const auto id = read_id(dead.id);
+  if (!id) return failed(id.error().what);
+  return at_desk(options, dead, [&](const Desk& desk) { return act(desk, *id); });
 }
 
 void print_replays(const Replays& replays, bool dry_run) {

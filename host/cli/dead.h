@@ -10,7 +10,8 @@ namespace waybill {
 
 struct DeadOptions {
   std::string org = "default";
-  std::vector<std::string> ids;
+  std::string id;                // of the commands on one letter
+  std::vector<std::string> ids;  // list and replay: these filter
   std::string reference, form, reason, before, after;
   bool replayed = false;  // list: those that were replayed as well
   std::size_t limit = 100;

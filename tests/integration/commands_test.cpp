@@ -30,9 +30,10 @@ class Commands : public World {
 };
 
 TEST_F(Commands, HelpIsThereForEachAndAWrongCallEndsWithTwo) {
-  const std::vector<std::vector<std::string>> commands{{"serve"},           {"check"},           {"migrate"},
-                                                       {"plugin", "list"},  {"plugin", "check"}, {"token", "create"},
-                                                       {"token", "revoke"}, {"explain"},         {"reload"}};
+  const std::vector<std::vector<std::string>> commands{
+      {"serve"},           {"check"},           {"migrate"},        {"plugin", "list"}, {"plugin", "check"},
+      {"token", "create"}, {"token", "revoke"}, {"explain"},        {"reload"},         {"dead", "list"},
+      {"dead", "show"},    {"dead", "edit"},    {"dead", "replay"}, {"dead", "clone"}};
   for (auto arguments : commands) {
     arguments.insert(arguments.begin(), waybill_program().string());
     arguments.emplace_back("--help");

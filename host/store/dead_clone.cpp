@@ -48,6 +48,7 @@ constexpr Statement kAudit{"audit_clone", R"(
 std::string refusal_of(const LetterStanding& s) {
   const auto& kind = s.letter.kind;
   if (kind != "form" && kind != "intent") return "a submission of kind " + kind + " cannot be cloned";
+  if (!s.kept) return "its submission is purged: what it held is not kept any more";
   if (kind == "form" && !s.clean) return "not every attachment of its submission is clean";
   return {};
 }
@@ -83,7 +84,7 @@ Result<SubmissionId> hand_in(Connection& connection, const CloneOrder& order, co
 
 Result<Cloned> clone_in(Connection& connection, const CloneOrder& order) {
   if (auto locked = lock_submissions_of(connection, order.org, {order.id}); !locked) return tl::unexpected(locked.error());
-  auto standings = standings_of(connection, order.org, {order.id});
+  auto standings = standings_of(connection, order.org, {order.id}, Payloads::read);
   if (!standings) return tl::unexpected(standings.error());
   if (standings->empty()) return fail(Error::Kind::not_found, no_such_letter(order.id));
   const LetterStanding& old = standings->front();

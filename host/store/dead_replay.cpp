@@ -63,7 +63,7 @@ constexpr Statement kReplay{"replay_dead", R"(
 std::string refusal_of(const LetterStanding& s) {
   if (s.letter.kind != "form") return "an " + s.letter.kind + "'s end is final: clone it under a new reference";
   if (s.letter.replayed) return "it was replayed already, by " + s.letter.replayed_by;
-  if (s.state == "purged" || s.payload.empty()) return "its submission is purged: what it held is not kept any more";
+  if (s.state == "purged" || !s.kept) return "its submission is purged: what it held is not kept any more";
   if (s.unfinished) return "another delivery of the same action has not ended yet";
   if (s.infected) return "an attachment of its submission was found infected";
   if (s.state != "failed" && s.state != "processing") return "its submission is " + s.state;
@@ -136,7 +136,7 @@ Result<Replays> replay_in(Connection& connection, const ReplayOrder& order) {
   }
   if (!order.dry_run)
     if (auto locked = lock_submissions_of(connection, order.org, ids); !locked) return tl::unexpected(locked.error());
-  auto standings = standings_of(connection, order.org, ids);
+  auto standings = standings_of(connection, order.org, ids, Payloads::leave);
   if (!standings) return tl::unexpected(standings.error());
   std::vector<Chosen> chosen;
   Replays replays = judged(ids, *standings, chosen);

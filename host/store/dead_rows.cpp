@@ -25,12 +25,13 @@ constexpr Statement kSelect{"dead_to_be_replayed",
                             "SELECT l.id" WAYBILL_FILTER " ORDER BY l.kind <> 'form', l.died_at, l.id LIMIT $9"};
 
 constexpr Statement kStandings{"dead_standings", "SELECT " WAYBILL_LETTER R"(,
-         s.state, coalesce(convert_from(coalesce(l.payload, e.body, p.body), 'UTF8'), ''), d.route_id, c.contract, l.destination,
-         coalesce(d.result::text, ''),
+         s.state, CASE WHEN $4 THEN coalesce(convert_from(coalesce(l.payload, e.body, p.body), 'UTF8'), '') ELSE '' END,
+         d.route_id, c.contract, l.destination, CASE WHEN $4 THEN coalesce(d.result::text, '') ELSE '' END,
          EXISTS (SELECT FROM deliveries o JOIN ready r ON r.shard = o.shard AND r.delivery_id = o.id
                  WHERE o.shard = l.shard AND o.org_id = l.org_id AND o.submission_id = l.submission_id AND o.action_order = l.action_order),
          EXISTS (SELECT FROM attachments a WHERE a.shard = l.shard AND a.submission_id = l.submission_id AND a.scan = 'infected'),
-         NOT EXISTS (SELECT FROM attachments a WHERE a.shard = l.shard AND a.submission_id = l.submission_id AND a.scan <> 'clean')
+         NOT EXISTS (SELECT FROM attachments a WHERE a.shard = l.shard AND a.submission_id = l.submission_id AND a.scan <> 'clean'),
+         p.submission_id IS NOT NULL
   FROM unnest($2::smallint[], $3::bigint[]) WITH ORDINALITY AS t(shard, id, place)
   JOIN dead_letters l ON l.shard = t.shard AND l.id = t.id AND l.org_id = $1
   JOIN submissions s ON s.shard = l.shard AND s.id = l.submission_id
@@ -117,8 +118,11 @@ Result<std::vector<DeliveryId>> to_be_replayed(Connection& connection, OrgId org
   return ids;
 }
 
-Result<std::vector<LetterStanding>> standings_of(Connection& connection, OrgId org, const std::vector<DeliveryId>& ids) {
-  auto rows = connection.run(kStandings, keys_of(org, ids));
+Result<std::vector<LetterStanding>> standings_of(Connection& connection, OrgId org, const std::vector<DeliveryId>& ids,
+                                                 Payloads payloads) {
+  Parameters parameters = keys_of(org, ids);
+  parameters.emplace_back(payloads == Payloads::read ? "true" : "false");
+  auto rows = connection.run(kStandings, parameters);
   if (!rows) return tl::unexpected(rows.error());
   std::vector<LetterStanding> standings;
   for (std::size_t row = 0; row < rows->size(); ++row) {
@@ -127,6 +131,7 @@ Result<std::vector<LetterStanding>> standings_of(Connection& connection, OrgId o
     if (!rows->is_null(row, 18)) contract->destination = text_of(*rows, row, 18);
     standings.push_back({.letter = read_letter(*rows, row),
                          .state = text_of(*rows, row, 14),
+                         .kept = rows->flag(row, 23),
                          .payload = text_of(*rows, row, 15),
                          .contract = std::move(*contract),
                          .route = {rows->number(row, 16)},

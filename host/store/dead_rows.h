@@ -12,16 +12,19 @@ namespace waybill {
 struct LetterStanding {
   DeadLetter letter;
   std::string state;        // of the submission
-  std::string payload;      // as edited last; empty when it is not kept any more
+  bool kept = false;        // its payload is still there
+  std::string payload;      // as edited last, if it was asked for
   Contract contract;        // of the delivery that died, with the destination as edited last
   RouteId route;            // of the delivery that died
-  std::string result;       // JSON, or empty
+  std::string result;       // JSON, or empty; if the payload was asked for
   bool unfinished = false;  // the same action has a delivery that has not ended
   bool infected = false;    // an attachment was found infected
   bool clean = false;       // every attachment was found clean
 };
-// Those of the letters that are there, in the order of `ids`.
-Result<std::vector<LetterStanding>> standings_of(Connection& connection, OrgId org, const std::vector<DeliveryId>& ids);
+// Those of the letters that are there, in the order of `ids`. Thousands of payloads would not fit.
+enum class Payloads { leave, read };
+Result<std::vector<LetterStanding>> standings_of(Connection& connection, OrgId org, const std::vector<DeliveryId>& ids,
+                                                 Payloads payloads);
 // Locks the rows of their submissions, in order of id.
 Result<void> lock_submissions_of(Connection& connection, OrgId org, const std::vector<DeliveryId>& ids);
 

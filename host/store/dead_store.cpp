@@ -41,7 +41,7 @@ std::string hash_of(const std::string& text) { return to_hex(as_view(sha256(text
 std::string refusal_of(const LetterStanding& s) {
   if (s.letter.kind != "form") return "only letters of forms can be edited; this is an " + s.letter.kind + "'s";
   if (s.letter.replayed) return "it was replayed already, by " + s.letter.replayed_by;
-  if (s.state == "purged" || s.payload.empty()) return "its submission is purged: what it held is not kept any more";
+  if (s.state == "purged" || !s.kept) return "its submission is purged: what it held is not kept any more";
   return {};
 }
 
@@ -112,7 +112,7 @@ class PgDeadStore final : public DeadStore {
 
  private:
   static Result<std::optional<DeadLetterView>> show_in(Connection& connection, OrgId org, DeliveryId id) {
-    auto standings = standings_of(connection, org, {id});
+    auto standings = standings_of(connection, org, {id}, Payloads::read);
     if (!standings) return tl::unexpected(standings.error());
     if (standings->empty()) return std::optional<DeadLetterView>{};
     LetterStanding& standing = standings->front();
@@ -148,7 +148,7 @@ class PgDeadStore final : public DeadStore {
   static Result<void> edit_in(Connection& connection, OrgId org, DeliveryId id, const Mending& mending,
                               const std::string& actor) {
     if (auto locked = lock_submissions_of(connection, org, {id}); !locked) return tl::unexpected(locked.error());
-    auto standings = standings_of(connection, org, {id});
+    auto standings = standings_of(connection, org, {id}, Payloads::read);
     if (!standings) return tl::unexpected(standings.error());
     if (standings->empty()) return fail(Error::Kind::not_found, no_such_letter(id));
     const LetterStanding& standing = standings->front();

@@ -80,6 +80,22 @@ Json delivery_json(const FormDeliveryView& d) {
   return json;
 }
 
+Json audit_json(const AuditView& a) {
+  Json json{{"action", a.action},
+            {"fromState", text_or_null(a.from_state)},
+            {"toState", text_or_null(a.to_state)},
+            {"trigger", a.trigger},
+            {"actor", a.actor},
+            {"actorType", a.actor_type},
+            {"metadata", json_or_null(a.metadata)},
+            {"createdAt", format_rfc3339(a.created)}};
+  if (a.edited_field.empty()) return json;
+  const auto value = [&](const std::string& text) { return a.edited_field == "fields" ? json_or_null(text) : Json(text); };
+  json["before"] = value(a.before);
+  json["after"] = value(a.after);
+  return json;
+}
+
 }  // namespace
 
 Sha256 FormRequest::hash() const {
@@ -161,15 +177,7 @@ std::string form_view_json(const FormView& view) {
                            {"size", a.size},
                            {"clamavStatus", a.scan},
                            {"scannedAt", time_or_null(a.scanned)}});
-  for (const auto& a : view.audit)
-    audit.push_back({{"action", a.action},
-                     {"fromState", text_or_null(a.from_state)},
-                     {"toState", text_or_null(a.to_state)},
-                     {"trigger", a.trigger},
-                     {"actor", a.actor},
-                     {"actorType", a.actor_type},
-                     {"metadata", json_or_null(a.metadata)},
-                     {"createdAt", format_rfc3339(a.created)}});
+  for (const auto& a : view.audit) audit.push_back(audit_json(a));
   json["routingResult"] = std::move(routing);
   json["attachments"] = std::move(attachments);
   json["deliveries"] = std::move(deliveries);

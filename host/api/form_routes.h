@@ -7,6 +7,7 @@
 #include "api/http.h"
 #include "api/session_pool.h"
 #include "registry/registry.h"
+#include "store/dead.h"
 #include "store/forms.h"
 #include "telemetry/log.h"
 #include "telemetry/metrics.h"
@@ -15,6 +16,7 @@ namespace waybill {
 
 struct FormSession {
   std::unique_ptr<FormStore> forms;
+  std::unique_ptr<DeadStore> dead;
 };
 using FormPool = SessionPool<FormSession>;
 

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "cli/commands.h"
+#include "cli/dead.h"
 #include "cli/new_plugin.h"
 
 #ifndef WAYBILL_VERSION
@@ -12,6 +13,54 @@
 #endif
 
 namespace waybill {
+namespace {
+
+using AddCommand = std::function<CLI::App*(CLI::App*, const char*, const char*, std::function<int()>, bool)>;
+
+void add_dead_commands(CLI::App& app, const AddCommand& command, const GlobalOptions& options, DeadOptions& dead) {
+  CLI::App* group = app.add_subcommand("dead", "Dead letters: deliveries that ended without their receiver having taken them")
+                        ->require_subcommand(1)
+                        ->fallthrough();
+  const auto add = [&](const char* name, const char* what, int (*run)(const GlobalOptions&, const DeadOptions&)) {
+    CLI::App* sub = command(
+        group, name, what, [&options, &dead, run] { return run(options, dead); }, true);
+    sub->add_option("--org", dead.org, "Their organisation")->capture_default_str();
+    return sub;
+  };
+  const auto add_filters = [&](CLI::App* sub) {
+    sub->add_option("id,--id", dead.ids, "Numbers of dead letters");
+    sub->add_option("--reference", dead.reference, "Only of this submission");
+    sub->add_option("--form", dead.form, "Only of this form, or of this target");
+    sub->add_option("--reason", dead.reason, "Only those that ended for this reason");
+    sub->add_option("--before", dead.before, "Only those that died before this time (RFC 3339)");
+    sub->add_option("--after", dead.after, "Only those that died at this time or later");
+  };
+  const auto add_actor = [&](CLI::App* sub) {
+    sub->add_option("--actor", dead.actor, "Who acts, for the audit (default: your user name)");
+  };
+  const auto add_id = [&](CLI::App* sub) { sub->add_option("id", dead.id, "Number of the dead letter")->required(); };
+  CLI::App* list = add("list", "List them, the newest first", list_dead);
+  add_filters(list);
+  list->add_flag("--replayed", dead.replayed, "Also those that were replayed");
+  list->add_option("--limit", dead.limit, "How many at most")->check(CLI::Range(1, 100'000))->capture_default_str();
+  add_id(add("show", "Show one with what it holds, its attempts and its edits", show_dead));
+  CLI::App* edit = add("edit", "Change what will be sent, or where to; before and after are kept", edit_dead);
+  add_id(edit);
+  edit->add_option("--fields", dead.fields, "File with the new fields, a JSON object; - for standard input");
+  edit->add_option("--destination", dead.destination, "The action's new destination");
+  add_actor(edit);
+  CLI::App* replay = add("replay", "Send them again, no faster than dead.replay_rate", replay_dead);
+  add_filters(replay);
+  replay->add_flag("--dry-run", dead.dry_run, "Only tell how many and which");
+  replay->add_flag("--all", dead.all, "Every dead letter of the organisation");
+  add_actor(replay);
+  CLI::App* clone = add("clone", "Hand its submission in anew, under another reference", clone_dead);
+  add_id(clone);
+  clone->add_option("reference", dead.new_reference, "The new reference")->required();
+  add_actor(clone);
+}
+
+}  // namespace
 
 int run_command_line(int argc, char** argv) {
   CLI::App app("Waybill: hands submissions to their destinations and sees each one to a recorded end.", "waybill");
@@ -47,9 +96,13 @@ int run_command_line(int argc, char** argv) {
           [&] { return reload(options); });
 
   CLI::App* explanation = command(
-      &app, "explain", "Tell why an intent is where it is", [&] { return explain(options, org, id); }, true);
-  explanation->add_option("id", id, "The intentId")->required();
+      &app, "explain", "Tell why an intent or a form's submission is where it is", [&] { return explain(options, org, id); },
+      true);
+  explanation->add_option("id", id, "The intentId or submissionId")->required();
   explanation->add_option("--org", org, "Its organisation")->capture_default_str();
+
+  DeadOptions dead;
+  add_dead_commands(app, command, options, dead);
 
   CLI::App* plugin = app.add_subcommand("plugin", "Plugins of this installation")->require_subcommand(1)->fallthrough();
   command(

@@ -16,7 +16,7 @@ int give_roles(const GlobalOptions& options, const std::string& application, con
 int list_plugins(const GlobalOptions& options);
 int create_token(const GlobalOptions& options, const std::string& org, const std::string& name, const std::string& role);
 int revoke_token(const GlobalOptions& options, const std::string& org, const std::string& name);
-int explain(const GlobalOptions& options, const std::string& org, const std::string& intent_id);
+int explain(const GlobalOptions& options, const std::string& org, const std::string& id);
 int reload(const GlobalOptions& options);
 int probe_target(const GlobalOptions& options, const std::string& target);
 int ask_status(const GlobalOptions& options, const std::string& org, const std::string& intent_id);

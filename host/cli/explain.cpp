@@ -1,16 +1,19 @@
-// `waybill explain`: why an intent is where it is.
+// `waybill explain`: why an intent or a form's submission is where it is.
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
 #include "cli/json_output.h"
+#include "store/forms.h"
 #include "store/pg_stores.h"
 
 namespace waybill {
 namespace {
 
 struct Why {
-  std::string code;  // done, waiting, claimed, target_rests, plugin_missing, capped, no_host, due
+  // done, waiting, claimed, target_rests, plugin_missing, capped, no_host, due; of a form's submission also not_finalized,
+  // waiting_for_scans, running, and of its actions waiting_for_turn
+  std::string code;
   std::string text;
 };
 
@@ -22,6 +25,7 @@ std::string seconds(Micros length) {
 
 Why why_unfinished(const Explanation& e, const Standing& s, const Config& config, const Catalogue& catalogue) {
   const std::string next = "attempt " + std::to_string(s.attempt_count + 1);
+  if (s.status == Status::waiting) return {"waiting_for_turn", "its turn comes when the action before it has been attempted"};
   if (s.status == Status::claimed)
     return {"claimed", next + " is under way on host " + (s.claimed_by.empty() ? "(gone)" : s.claimed_by) +
                            (s.lease_until ? ", which has it until " + format_rfc3339(*s.lease_until) : "")};
@@ -31,8 +35,9 @@ Why why_unfinished(const Explanation& e, const Standing& s, const Config& config
     return {"plugin_missing", text};
   }
   if (s.rest)
-    return {"target_rests", "target " + s.target + " rests until " + format_rfc3339(s.rest->until) + " (" +
-                                seconds(s.rest->until - e.now) + " from now): " + s.rest->reason};
+    return {"target_rests", (s.rest->target == s.target ? "target " : "") + s.rest->target + " rests until " +
+                                format_rfc3339(s.rest->until) + " (" + seconds(s.rest->until - e.now) +
+                                " from now): " + s.rest->reason};
   if (s.due > e.now)
     return {"waiting",
             "waiting for its due time: " + next + " at " + format_rfc3339(s.due) + " (" + seconds(s.due - e.now) + " from now)"};
@@ -77,17 +82,80 @@ Json json_of(const Explanation& e, const Why& reason) {
   return json;
 }
 
+// ---- submissions of forms ----
+
+Why why_form(const FormView& view) {
+  const SubmissionView& s = view.submission;
+  if (s.state == "received" && !view.finalized) return {"not_finalized", "waiting to be finalized"};
+  if (s.state == "received") {
+    std::string pending;
+    for (const auto& attachment : view.attachments)
+      if (attachment.scan == "pending") pending += (pending.empty() ? "" : ", ") + attachment.id;
+    return {"waiting_for_scans", "waiting for the scan of " + pending};
+  }
+  if (s.state == "processing") return {"running", "these actions have not ended"};
+  return {"done", s.state + (s.reason.empty() ? "" : " (" + s.reason + ")") + " at " +
+                      format_rfc3339(s.completed.value_or(s.created)) +
+                      (s.reason == "action_failed" ? "; see waybill dead list --reference " + s.client_ref : "")};
+}
+
+void print_form(const GlobalOptions& options, const FormView& view, const std::vector<std::pair<Standing, Why>>& actions) {
+  const SubmissionView& s = view.submission;
+  const Why reason = why_form(view);
+  if (options.json) {
+    Json list = Json::array();
+    for (const auto& [standing, why] : actions)
+      list.push_back({{"actionOrder", standing.action_order},
+                      {"actionType", standing.action_type},
+                      {"attempts", standing.attempt_count},
+                      {"code", why.code},
+                      {"why", why.text}});
+    return print_json({{"submissionId", s.client_ref},
+                       {"status", s.state},
+                       {"formId", s.target},
+                       {"code", reason.code},
+                       {"why", reason.text},
+                       {"actions", std::move(list)}});
+  }
+  std::printf("%s: %s\n  form     %s\n  created  %s\n  why      %s\n", s.client_ref.c_str(), s.state.c_str(), s.target.c_str(),
+              format_rfc3339(s.created).c_str(), reason.text.c_str());
+  for (const auto& [standing, why] : actions)
+    std::printf("  action %d (%s)  %s\n", standing.action_order, standing.action_type.c_str(), why.text.c_str());
+}
+
+// The exit code; none when there is no such submission.
+std::optional<int> explain_form(const GlobalOptions& options, const Config& config, const Reading& reading,
+                                const std::string& id) {
+  const auto shards = read_shards(reading.database.address);
+  if (!shards) return failed(shards.error().what);
+  const auto view = make_form_store(reading.database.address, *shards, config.kept_forms)->find(reading.org, id);
+  if (!view) return failed(view.error().what);
+  if (!*view) return std::nullopt;
+  const auto found = reading.store->explain(reading.org, "form", id);
+  if (!found) return failed(found.error().what);
+  std::vector<std::pair<Standing, Why>> actions;
+  const auto catalogue = Catalogue::load(config.plugins);
+  if (*found && (*view)->submission.state == "processing")
+    for (const auto& standing : (*found)->standings)
+      actions.emplace_back(standing, why_unfinished(**found, standing, config, *catalogue));
+  print_form(options, **view, actions);
+  return 0;
+}
+
 }  // namespace
 
-int explain(const GlobalOptions& options, const std::string& org, const std::string& intent_id) {
+int explain(const GlobalOptions& options, const std::string& org, const std::string& id) {
   const auto config = configuration(options);
   if (!config) return 1;
   Log log = quiet_log();
   const auto reading = open_reading(*config, org, log);
   if (!reading) return failed(reading.error().what);
-  const auto found = reading->store->explain(reading->org, "intent", intent_id);
+  const auto found = reading->store->explain(reading->org, "intent", id);
   if (!found) return failed(found.error().what);
-  if (!*found) return failed("organisation \"" + org + "\" has no intent \"" + intent_id + "\"");
+  if (!*found) {
+    const auto code = explain_form(options, *config, *reading, id);
+    return code ? *code : failed("organisation \"" + org + "\" has neither an intent nor a submission \"" + id + "\"");
+  }
   const auto catalogue = Catalogue::load(config->plugins);
   const Why reason = why(**found, *config, *catalogue);
   if (options.json)

@@ -53,7 +53,8 @@ std::vector<ReadPool::Session> sessions(const DatabaseAddress& address, int shar
 
 std::vector<FormSession> form_sessions(const DatabaseAddress& address, int shards, const Config& config) {
   std::vector<FormSession> all;
-  for (int i = 0; i < kFormSessions; ++i) all.push_back({make_form_store(address, shards, config.kept_forms)});
+  for (int i = 0; i < kFormSessions; ++i)
+    all.push_back({make_form_store(address, shards, config.kept_forms), make_dead_store(address, shards, config.replay_rate)});
   return all;
 }
 

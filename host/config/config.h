@@ -87,6 +87,7 @@ struct Config {
   std::string link_key;                            // name of the secret that signs links to stored objects; "" for none
   Millis kept_forms{std::chrono::hours{90 * 24}};  // how long a form's submission is kept that says nothing of it
   Alerts alerts;
+  std::size_t replay_rate = 10;                    // dead letters replayed a second, of each organisation
   std::map<std::string, RetryTiming> retry{{"default", {}}};  // "default" is always there
   Limits limits;
   Timeouts timeouts;

@@ -47,6 +47,7 @@ void read_alert_target(const Value& value, Name, Config& config) {
   if (const auto text = value.text("the name of a target")) config.alerts.target = *text;
 }
 
+void read_replay_rate(const Value& value, Name, Config& config) { value.count(config.replay_rate, 1, 10'000); }
 void read_embedded(const Value& value, Name, Config& config) { value.path(config.database.embedded); }
 void read_migrate(const Value& value, Name, Config& config) { value.flag(config.database.migrate); }
 void read_log_level(const Value& value, Name, Config& config) {
@@ -96,6 +97,7 @@ constexpr Key kKeys[] = {
     {"alerts.quiet",             "duration",      "15m",            alert_time<&Alerts::quiet, 100, 7 * kDay>},
     {"alerts.stuck",             "duration",      "15m",            alert_time<&Alerts::stuck, 1000, 7 * kDay>},
     {"alerts.digest_every",      "duration",      "1h",             alert_time<&Alerts::digest_every, 1000, 7 * kDay>},
+    {"dead.replay_rate",         "a second",      "10",             read_replay_rate},
     {"retry.<action type>",      "mapping",       "",               read_retry},
     {"limits.in_flight",         "deliveries",    "2048",           count<&Limits::in_flight, 1, 1'000'000>},
     {"limits.per_target",        "deliveries",    "256",            count<&Limits::per_target, 1, 1'000'000>},

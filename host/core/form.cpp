@@ -32,6 +32,21 @@ Result<std::string> fields_of(std::string_view payload) {
   return json["fields"].dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
+Result<std::string> destination_of(std::string_view json) {
+  const auto destination = nlohmann::json::parse(json, nullptr, false);
+  if (!destination.is_object()) return fail(Error::Kind::bug, "a stored destination cannot be read");
+  const auto found = destination.find("destination");
+  if (found == destination.end() || !found->is_string()) return fail(Error::Kind::bug, "a stored destination has no text");
+  return found->get<std::string>();
+}
+
+Result<std::string> with_destination(std::string_view json, std::string_view destination) {
+  auto fresh = nlohmann::json::parse(json, nullptr, false);
+  if (!fresh.is_object()) return fail(Error::Kind::bug, "a stored destination cannot be read");
+  fresh["destination"] = destination;
+  return fresh.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
 Contract contract_of(const Form& form, const FormAction& action, const ActionType* type) {
   Contract contract{.target = form.id + "/" + std::to_string(action.order),
                     .action_type = action.action_type,

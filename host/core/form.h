@@ -37,6 +37,10 @@ std::string form_payload(std::string_view fields, std::string_view attachments, 
 Result<std::string> with_fields(std::string_view payload, std::string_view fields);
 Result<std::string> fields_of(std::string_view payload);
 
+// The text `destination` in what an action's plugin is handed, and the same with another one. Error::bug when it is none.
+Result<std::string> destination_of(std::string_view json);
+Result<std::string> with_destination(std::string_view json, std::string_view destination);
+
 inline constexpr std::uint32_t kFormAttempts = 5;  // of each action, then it is a dead letter
 
 // What the plugin is handed as the destination of this action: a JSON object of those fields that are set, sorted by name.

@@ -72,8 +72,12 @@ constexpr Statement kDeliveries{"form_deliveries_of", R"(
   LEFT JOIN action_words w ON w.action_type = d.action_type
   WHERE d.shard = $1 AND d.org_id = $2 AND d.submission_id = $3 ORDER BY d.action_order, d.replay)"};
 constexpr Statement kAudit{"audit_of", R"(
-  SELECT action, coalesce(from_state, ''), coalesce(to_state, ''), trigger, actor, actor_type, coalesce(metadata::text, ''), micros(created_at)
-  FROM audit_log WHERE shard = $1 AND submission_id = $2 ORDER BY created_at, id)"};
+  SELECT a.action, coalesce(a.from_state, ''), coalesce(a.to_state, ''), a.trigger, a.actor, a.actor_type, coalesce(a.metadata::text, ''),
+         micros(a.created_at), coalesce(e.field, ''), coalesce(e.before, ''), coalesce(e.after, '')
+  FROM audit_log a
+  LEFT JOIN dead_letter_edits e ON e.shard = a.shard AND e.submission_id = a.submission_id
+    AND a.action = 'dead_letter_edited' AND e.id::text = a.metadata ->> 'editId'
+  WHERE a.shard = $1 AND a.submission_id = $2 ORDER BY a.created_at, a.id)"};
 
 // Sweeping and purging.
 constexpr Statement kStuck{"stuck_forms", R"(
@@ -331,7 +335,8 @@ class PgFormStore final : public FormStore {
     if (!audit) return tl::unexpected(audit.error());
     for (std::size_t row = 0; row < audit->size(); ++row)
       view.audit.push_back({text_of(*audit, row, 0), text_of(*audit, row, 1), text_of(*audit, row, 2), text_of(*audit, row, 3),
-                            text_of(*audit, row, 4), text_of(*audit, row, 5), text_of(*audit, row, 6), audit->time(row, 7)});
+                            text_of(*audit, row, 4), text_of(*audit, row, 5), text_of(*audit, row, 6), audit->time(row, 7),
+                            text_of(*audit, row, 8), text_of(*audit, row, 9), text_of(*audit, row, 10)});
     return view;
   }
 

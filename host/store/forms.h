@@ -73,6 +73,8 @@ struct AuditView {
   std::string action, from_state, to_state, trigger, actor, actor_type;
   std::string metadata;  // JSON, or empty
   Timestamp created;
+  // Of the edit of a dead letter, while it is kept: `fields` as JSON, or `destination` as text.
+  std::string edited_field, before, after;
 };
 
 struct FormView {

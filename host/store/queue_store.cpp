@@ -25,9 +25,12 @@ constexpr Statement kClaim{"claim", R"(
                WHERE shard = $1 AND route_id = share.route_id AND status = 'due' AND due_at <= now()
                  AND (due_at, delivery_id) > (at_micros(share.after_due), share.after_id)
                ORDER BY due_at, delivery_id LIMIT share.most FOR UPDATE SKIP LOCKED) taken))
-    RETURNING delivery_id, submission_id, org_id, route_id, due_at, attempt_count, lease_lost, maybe_sent, action_order, composed, progress)
+    RETURNING delivery_id, submission_id, org_id, route_id, due_at, attempt_count, lease_lost, maybe_sent, action_order, composed, progress,
+              edited)
   SELECT micros(now()), c.delivery_id, c.submission_id, c.org_id, c.route_id, micros(c.due_at), c.attempt_count, c.lease_lost, c.maybe_sent,
-         c.action_order, micros(s.created_at), s.kind, s.client_ref, convert_from(p.body, 'UTF8'),
+         c.action_order, micros(s.created_at), s.kind, s.client_ref,
+         convert_from(CASE WHEN c.edited THEN (SELECT body FROM edited_payloads WHERE shard = $1 AND delivery_id = c.delivery_id)
+                      ELSE p.body END, 'UTF8'),
          CASE WHEN c.composed THEN (SELECT media_type FROM artifacts WHERE shard = $1 AND delivery_id = c.delivery_id) END,
          CASE WHEN c.composed THEN (SELECT encode(body, 'hex') FROM artifacts WHERE shard = $1 AND delivery_id = c.delivery_id) END,
          coalesce(c.progress, '')

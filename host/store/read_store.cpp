@@ -30,13 +30,14 @@ constexpr Statement kStandings{"standings", R"(
          coalesce(h.name, ''), micros(r.lease_until),
          (SELECT count(*) FROM ready c WHERE c.shard = $1 AND c.status = 'claimed' AND c.route_id = r.route_id),
          (SELECT count(*) FROM ready c WHERE c.shard = $1 AND c.status = 'claimed' AND c.org_id = $2),
-         micros(t.until), t.reason, (SELECT count(*) FROM hosts)
+         (SELECT count(*) FROM hosts), r.action_order, s.contract
   FROM (SELECT 1) one
-  LEFT JOIN (deliveries d JOIN ready r ON r.shard = d.shard AND r.delivery_id = d.id)
+  LEFT JOIN (deliveries d JOIN ready r ON r.shard = d.shard AND r.delivery_id = d.id JOIN contract_snapshots s ON s.route_id = r.route_id)
     ON d.shard = $1 AND d.org_id = $2 AND d.submission_id = $3
   LEFT JOIN hosts h ON h.host_id = r.claimed_by
-  LEFT JOIN target_rests t ON t.org_id = $2 AND t.target = $4 AND t.until > now()
-  ORDER BY d.action_order)"};
+  ORDER BY d.action_order, d.replay)"};
+constexpr Statement kRestsOf{"rests_of", R"(
+  SELECT target, micros(until), reason FROM target_rests WHERE org_id = $1 AND until > now())"};
 
 constexpr Statement kDeliveries{"deliveries_of", R"(
   SELECT d.id, d.submission_id, d.action_order, d.status, d.attempt_count, coalesce(d.provider_ref, ''), micros(s.created_at), d.route_id,
@@ -55,6 +56,29 @@ constexpr Statement kMoved{"moved", R"(
   WHERE s.completed_at IS NOT NULL OR EXISTS (
     SELECT FROM deliveries d JOIN attempts a ON a.shard = d.shard AND a.delivery_id = d.id
     WHERE d.shard = s.shard AND d.org_id = s.org_id AND d.submission_id = s.id))"};
+
+Result<Standing> read_standing(const Rows& rows, std::size_t row, OrgId org, const Rows& rests) {
+  const auto contract = contract_from_json(rows.text(row, 14));
+  if (!contract) return tl::unexpected(contract.error());
+  Standing standing{.delivery = {rows.number(row, 1)},
+                    .route = {rows.number(row, 2)},
+                    .target = contract->target,
+                    .action_order = static_cast<int>(rows.number(row, 13)),
+                    .action_type = text_of(rows, row, 3),
+                    .status = status_from(rows.text(row, 4)).value_or(Status::due),
+                    .due = rows.time(row, 5),
+                    .attempt_count = static_cast<std::uint32_t>(rows.number(row, 6)),
+                    .lease_lost = static_cast<std::uint32_t>(rows.number(row, 7)),
+                    .claimed_by = text_of(rows, row, 8),
+                    .lease_until = time_of(rows, row, 9),
+                    .claimed_of_target = static_cast<std::uint64_t>(rows.number(row, 10)),
+                    .claimed_of_org = static_cast<std::uint64_t>(rows.number(row, 11)),
+                    .rest = {}};
+  for (std::size_t rest = 0; rest < rests.size(); ++rest)
+    if (rests.text(rest, 0) == contract->rest_key())
+      standing.rest = Rest{org, contract->rest_key(), rests.time(rest, 1), text_of(rests, rest, 2)};
+  return standing;
+}
 
 class PgReadStore final : public ReadStore {
  public:
@@ -100,31 +124,20 @@ class PgReadStore final : public ReadStore {
     if (!known) return tl::unexpected(known.error());
     if (!*known) return std::nullopt;
     const SubmissionView& submission = (*known)->submission;
-    auto rows = link_.read(kStandings, {std::to_string(shard_of(submission.id)), std::to_string(org.value),
-                                        std::to_string(submission.id.value), submission.target});
+    auto rows = link_.read(
+        kStandings, {std::to_string(shard_of(submission.id)), std::to_string(org.value), std::to_string(submission.id.value)});
     if (!rows) return tl::unexpected(rows.error());
+    auto rests = link_.read(kRestsOf, {std::to_string(org.value)});
+    if (!rests) return tl::unexpected(rests.error());
     Explanation explanation{.history = std::move(**known),
                             .now = rows->time(0, 0),
                             .standings = {},
-                            .hosts = static_cast<std::uint64_t>(rows->number(0, 14))};
+                            .hosts = static_cast<std::uint64_t>(rows->number(0, 12))};
     for (std::size_t row = 0; row < rows->size(); ++row) {
       if (rows->is_null(row, 1)) continue;
-      const std::string target = explanation.history.submission.target;
-      explanation.standings.push_back({.delivery = {rows->number(row, 1)},
-                                       .route = {rows->number(row, 2)},
-                                       .target = target,
-                                       .action_type = std::string(rows->text(row, 3)),
-                                       .status = status_from(rows->text(row, 4)).value_or(Status::due),
-                                       .due = rows->time(row, 5),
-                                       .attempt_count = static_cast<std::uint32_t>(rows->number(row, 6)),
-                                       .lease_lost = static_cast<std::uint32_t>(rows->number(row, 7)),
-                                       .claimed_by = std::string(rows->text(row, 8)),
-                                       .lease_until = rows->is_null(row, 9) ? std::nullopt : std::optional(rows->time(row, 9)),
-                                       .claimed_of_target = static_cast<std::uint64_t>(rows->number(row, 10)),
-                                       .claimed_of_org = static_cast<std::uint64_t>(rows->number(row, 11)),
-                                       .rest = rows->is_null(row, 12) ? std::nullopt
-                                                                      : std::optional(Rest{org, target, rows->time(row, 12),
-                                                                                           std::string(rows->text(row, 13))})});
+      auto standing = read_standing(*rows, row, org, *rests);
+      if (!standing) return tl::unexpected(standing.error());
+      explanation.standings.push_back(std::move(*standing));
     }
     return explanation;
   }

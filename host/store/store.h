@@ -255,6 +255,7 @@ struct Standing {
   DeliveryId delivery;
   RouteId route;
   std::string target;
+  int action_order;
   std::string action_type;
   Status status;
   Timestamp due;

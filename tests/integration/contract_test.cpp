@@ -145,8 +145,11 @@ TEST_F(Contract, AttemptNumbersDoNotComeFromTheLog) {
   gateway.script("gap", {Reply::http_error(500), Reply::accept_when_released()});
   post_intent(client(), sms_intent("gap", "sms.attempts"));
   ASSERT_TRUE(gateway.wait_for_count("gap", 2));
-  sql().execute("SET session_replication_role = replica");  // past the trigger that forbids it
-  sql().execute("DELETE FROM waybill.attempts");
+  // The log goes as old logs do: whole partitions of it.
+  for (const auto& row :
+       sql().rows("SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = 'waybill.attempts'::regclass"))
+    sql().execute("DROP TABLE " + *row[0]);
+  sql().execute("CREATE TABLE waybill.attempts_fresh PARTITION OF waybill.attempts DEFAULT");
   gateway.release();
   wait_for_end(client(), "gap");
   const auto attempts = history_of(client(), "gap")["attempts"];

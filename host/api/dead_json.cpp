@@ -1,0 +1,241 @@
+// Reading and writing the surface of dead letters.
+#include "api/dead_json.h"
+
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "api/json_envelope.h"
+#include "core/form.h"
+#include "core/utf8.h"
+#include "registry/registry_words.h"
+
+namespace waybill {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kLongestDestination = 4096;  // as in a form's file
+
+std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+Json time_or_null(const std::optional<Timestamp>& time) { return time ? Json(format_rfc3339(*time)) : Json(nullptr); }
+Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+Json json_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json::parse(text, nullptr, false); }
+Json id_json(DeliveryId id) { return std::to_string(id.value); }
+
+tl::unexpected<Error> invalid(const std::string& message) { return fail(Error::Kind::invalid, message); }
+
+template <class Number>
+std::optional<Number> whole_number(std::string_view text) {
+  Number number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+// One of a filter's texts into its place.
+Result<void> set_field(DeadFilter& filter, std::string_view field, const std::string& text) {
+  if (field == "before" || field == "after") {
+    const auto time = parse_rfc3339(text);
+    if (!time) return invalid(std::string(field) + " must be an RFC 3339 time, such as 2026-12-31T00:00:00Z");
+    (field == "before" ? filter.before : filter.after) = time;
+  } else if (auto fault = reference_fault(field, text); !fault.empty()) {
+    return invalid(fault);
+  } else {
+    (field == "reference" ? filter.reference : field == "formId" ? filter.form_id : filter.reason) = text;
+  }
+  return {};
+}
+constexpr const char* kFilterFields[] = {"reference", "formId", "reason", "before", "after"};
+
+Result<bool> read_flag(const JsonObject& object, const std::string& field) {
+  const auto raw = object.raw(field);
+  if (!raw.empty() && raw != "true" && raw != "false") return invalid(field + " must be true or false");
+  return raw == "true";
+}
+
+std::optional<DeadCursor> cursor_of(std::string_view text) {
+  const auto dot = text.find('.');
+  if (dot == std::string_view::npos) return std::nullopt;
+  const auto died = whole_number<std::int64_t>(text.substr(0, dot));
+  const auto id = letter_id(text.substr(dot + 1));
+  return died && id ? std::optional(DeadCursor{{*died}, *id}) : std::nullopt;
+}
+
+Json letter_json(const DeadLetter& letter) {
+  Json edited = Json::array();
+  if (letter.fields_edited) edited.push_back("fields");
+  if (letter.destination_edited) edited.push_back("destination");
+  return {{"id", id_json(letter.id)},
+          {"kind", letter.kind},
+          {"reference", letter.reference},
+          {letter.kind == "form" ? "formId" : "submissionTarget", letter.target},
+          {"actionOrder", letter.action_order},
+          {"actionType", letter.action_type},
+          {"reason", letter.reason},
+          {"diedAt", format_rfc3339(letter.died)},
+          {"edited", std::move(edited)},
+          {"replayedAt", time_or_null(letter.replayed)},
+          {"replayedBy", text_or_null(letter.replayed_by)},
+          {"replayId", letter.replayed ? id_json(letter.replay) : Json(nullptr)}};
+}
+
+Json edit_json(const DeadEdit& edit) {
+  const auto value = [&](const std::string& text) { return edit.field == "fields" ? json_or_null(text) : Json(text); };
+  return {{"editId", std::to_string(edit.id)},
+          {"editedAt", format_rfc3339(edit.edited)},
+          {"actor", edit.actor},
+          {"field", edit.field},
+          {"before", value(edit.before)},
+          {"after", value(edit.after)}};
+}
+
+Json item_json(const ReplayItem& item, bool dry_run) {
+  Json json{{"id", id_json(item.letter.id)},
+            {"reference", text_or_null(item.letter.reference)},
+            {"actionOrder", item.letter.action_order},
+            {"outcome", !item.refused.empty() ? "refused"
+                        : dry_run             ? "would_be_replayed"
+                                              : "replayed"}};
+  if (!item.refused.empty()) {
+    json["why"] = item.refused;
+  } else if (!dry_run) {
+    json["replayId"] = id_json(item.replay);
+    json["dueAt"] = format_rfc3339(item.due);
+  }
+  return json;
+}
+
+}  // namespace
+
+std::optional<DeliveryId> letter_id(std::string_view text) {
+  const auto number = whole_number<std::int64_t>(text);
+  return number && *number > 0 ? std::optional(DeliveryId{*number}) : std::nullopt;
+}
+
+Result<DeadQuery> read_dead_query(const Request& request) {
+  DeadQuery query;
+  const auto given = [&](std::string_view field) {  // `reference=` says as little as no reference
+    const auto text = request.query_value(field);
+    return text && !text->empty() ? text : std::nullopt;
+  };
+  for (const auto* field : kFilterFields)
+    if (const auto text = given(field))
+      if (auto set = set_field(query.filter, field, *text); !set) return tl::unexpected(set.error());
+  if (const auto text = given("id")) {
+    const auto id = letter_id(*text);
+    if (!id) return invalid("id must be the number of a dead letter");
+    query.filter.ids = {*id};
+  }
+  if (const auto text = given("replayed")) {
+    if (*text != "true" && *text != "false") return invalid("replayed must be true or false");
+    query.filter.replayed = *text == "true";
+  }
+  if (const auto text = given("limit")) {
+    query.most = whole_number<std::size_t>(*text).value_or(0);
+    if (query.most < 1 || query.most > kMostListed)
+      return invalid("limit must be a whole number from 1 to " + std::to_string(kMostListed));
+  }
+  if (const auto text = given("cursor")) {
+    query.after = cursor_of(*text);
+    if (!query.after) return invalid("cursor must be the \"next\" of an answer");
+  }
+  return query;
+}
+
+std::string mending_fault(const Mending& mending) {
+  if (!mending.fields && !mending.destination) return "fields or destination is missing: nothing is to be changed";
+  if (mending.fields && !Json::parse(*mending.fields, nullptr, false).is_object()) return "fields must be a JSON object";
+  const auto& text = mending.destination;
+  if (text && (text->empty() || text->size() > kLongestDestination || has_control_character(*text) || !is_clean_utf8(*text)))
+    return "destination must be 1 to " + std::to_string(kLongestDestination) + " bytes of UTF-8 without control characters";
+  return {};
+}
+
+Result<Mending> read_mending(std::string_view body) {
+  const auto object = JsonObject::parse(body, {"fields", "destination"});
+  if (!object) return tl::unexpected(object.error());
+  Mending mending;
+  if (object->has("fields")) mending.fields = std::string(object->raw("fields"));
+  if (object->has("destination")) {
+    auto text = object->string("destination");
+    if (!text) return tl::unexpected(text.error());
+    mending.destination = std::move(*text);
+  }
+  if (auto fault = mending_fault(mending); !fault.empty()) return invalid(fault);
+  return mending;
+}
+
+Result<bool> read_dry_run(std::string_view body) {
+  const auto object = JsonObject::parse(body.empty() ? "{}" : body, {"dryRun"});
+  if (!object) return tl::unexpected(object.error());
+  return read_flag(*object, "dryRun");
+}
+
+Result<ReplayRequest> read_bulk_replay(std::string_view body) {
+  const auto object = JsonObject::parse(body, {"reference", "formId", "reason", "before", "after", "dryRun"});
+  if (!object) return tl::unexpected(object.error());
+  ReplayRequest request;
+  for (const auto* field : kFilterFields) {
+    if (!object->has(field)) continue;
+    auto text = object->string(field);
+    if (!text) return tl::unexpected(text.error());
+    if (auto set = set_field(request.filter, field, *text); !set) return tl::unexpected(set.error());
+  }
+  if (!request.filter.any())
+    return invalid("at least one of reference, formId, reason, before and after is needed: say which letters are meant");
+  auto dry_run = read_flag(*object, "dryRun");
+  if (!dry_run) return tl::unexpected(dry_run.error());
+  request.dry_run = *dry_run;
+  return request;
+}
+
+Result<std::string> read_new_reference(std::string_view body) {
+  const auto object = JsonObject::parse(body, {"submissionId", "reference"});
+  if (!object) return tl::unexpected(object.error());
+  if (object->has("submissionId") && object->has("reference"))
+    return invalid("submissionId and reference are the same: give one");
+  return read_reference(*object, object->has("reference") ? "reference" : "submissionId");
+}
+
+std::string dead_page_json(const DeadPage& page) {
+  Json letters = Json::array();
+  for (const auto& letter : page.letters) letters.push_back(letter_json(letter));
+  Json next = nullptr;
+  if (page.next) next = std::to_string(page.next->died.micros) + "." + std::to_string(page.next->id.value);
+  return dump({{"deadLetters", std::move(letters)}, {"next", std::move(next)}});
+}
+
+std::string dead_letter_json(const DeadLetterView& view) {
+  Json json = letter_json(view.letter);
+  json["status"] = view.state;
+  if (view.letter.kind == "form")
+    json["fields"] = json_or_null(fields_of(view.payload).value_or(""));
+  else
+    json["payload"] = json_or_null(view.payload);
+  json["destination"] = json_or_null(view.destination);
+  json["result"] = json_or_null(view.result);
+  Json attempts = Json::array(), edits = Json::array();
+  for (const auto& a : view.attempts)
+    attempts.push_back({{"attemptNumber", a.number},
+                        {"startedAt", format_rfc3339(a.started)},
+                        {"finishedAt", time_or_null(a.finished)},
+                        {"outcomeStatus", a.outcome},
+                        {"outcomeReason", text_or_null(a.reason)},
+                        {"error", text_or_null(a.error)}});
+  for (const auto& edit : view.edits) edits.push_back(edit_json(edit));
+  json["attempts"] = std::move(attempts);
+  json["edits"] = std::move(edits);
+  return dump(json);
+}
+
+std::string replays_json(const Replays& replays, bool dry_run) {
+  Json items = Json::array();
+  for (const auto& item : replays.items) items.push_back(item_json(item, dry_run));
+  return dump({{"dryRun", dry_run}, {"count", replays.count}, {"more", replays.more}, {"items", std::move(items)}});
+}
+
+std::string cloned_json(const Cloned& cloned) {
+  return dump({{cloned.kind == "form" ? "submissionId" : "intentId", cloned.reference}, {"status", cloned.state}});
+}
+
+}  // namespace waybill

@@ -1,0 +1,242 @@
+// The commands on dead letters: what they print, and what they refuse before they ask the database.
+#include "cli/dead.h"
+
+#include <pwd.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <fstream>
+#include <functional>
+#include <iostream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "api/dead_desk.h"
+#include "api/dead_json.h"
+#include "api/json_envelope.h"
+#include "cli/json_output.h"
+#include "store/pg_stores.h"
+
+namespace waybill {
+namespace {
+
+// What acting on letters begins with.
+struct Desk {
+  const Config& config;
+  OrgId org;
+  DeadStore& store;
+  std::string actor;
+};
+
+std::string user_name() {
+  const passwd* user = getpwuid(geteuid());
+  return user != nullptr ? user->pw_name : "user " + std::to_string(geteuid());
+}
+
+int at_desk(const GlobalOptions& options, const DeadOptions& dead, const std::function<int(const Desk&)>& act) {
+  const auto config = configuration(options);
+  if (!config) return 1;
+  Log log = quiet_log();
+  const auto reading = open_reading(*config, dead.org, log);
+  if (!reading) return failed(reading.error().what);
+  const auto shards = read_shards(reading->database.address);
+  if (!shards) return failed(shards.error().what);
+  const auto store = make_dead_store(reading->database.address, *shards, config->replay_rate);
+  return act({*config, reading->org, *store, dead.actor.empty() ? user_name() : dead.actor});
+}
+
+Result<DeliveryId> read_id(const std::string& text) {
+  if (const auto id = letter_id(text)) return *id;
+  return fail(Error::Kind::invalid, "\"" + text + "\" is not the number of a dead letter");
+}
+
+Result<DeadFilter> filter_of(const DeadOptions& dead) {
+  DeadFilter filter{.reference = dead.reference, .form_id = dead.form, .reason = dead.reason, .replayed = dead.replayed};
+  for (const auto& [name, text, into] :
+       {std::tuple{"--before", &dead.before, &filter.before}, {"--after", &dead.after, &filter.after}}) {
+    if (text->empty()) continue;
+    *into = parse_rfc3339(*text);
+    if (!*into)
+      return fail(Error::Kind::invalid, std::string(name) + ": \"" + *text + "\" is no time such as 2026-12-31T00:00:00Z");
+  }
+  for (const auto& text : dead.ids) {
+    const auto id = read_id(text);
+    if (!id) return tl::unexpected(id.error());
+    filter.ids.push_back(*id);
+  }
+  return filter;
+}
+
+Result<std::string> read_whole(const std::string& name) {
+  if (name == "-") return std::string(std::istreambuf_iterator<char>(std::cin), {});
+  std::ifstream in(name, std::ios::binary);
+  if (!in) return fail(Error::Kind::invalid, "cannot read " + name);
+  return std::string(std::istreambuf_iterator<char>(in), {});
+}
+
+using Line = std::vector<std::string>;
+
+void print_columns(const std::vector<Line>& lines) {
+  std::vector<std::size_t> width;
+  for (const auto& line : lines)
+    for (std::size_t i = 0; i < line.size(); ++i) {
+      if (i == width.size()) width.push_back(0);
+      width[i] = std::max(width[i], line[i].size());
+    }
+  for (const auto& line : lines) {
+    std::string text;
+    for (std::size_t i = 0; i < line.size(); ++i) {
+      text += line[i];
+      if (i + 1 < line.size()) text.append(width[i] - line[i].size() + 2, ' ');
+    }
+    print_line(text);
+  }
+}
+
+std::string action_of(const DeadLetter& letter) { return std::to_string(letter.action_order) + " " + letter.action_type; }
+std::string id_text(DeliveryId id) { return std::to_string(id.value); }
+
+std::string marks_of(const DeadLetter& letter) {
+  std::string marks;
+  if (letter.fields_edited || letter.destination_edited) marks = "edited";
+  if (letter.replayed) marks += (marks.empty() ? "replayed by " : ", replayed by ") + letter.replayed_by;
+  return marks;
+}
+
+void print_view(const DeadLetterView& view) {
+  const DeadLetter& letter = view.letter;
+  const auto json = Json::parse(dead_letter_json(view));
+  print_line("dead letter " + id_text(letter.id) + ": " + letter.reason);
+  print_columns({{"  " + letter.kind, letter.target},
+                 {"  reference", letter.reference + " (" + view.state + ")"},
+                 {"  action", action_of(letter)},
+                 {"  died", format_rfc3339(letter.died)},
+                 {"  destination", json["destination"].dump()},
+                 {letter.kind == "form" ? "  fields" : "  payload", json[letter.kind == "form" ? "fields" : "payload"].dump()}});
+  if (letter.replayed)
+    print_line("  replayed by " + letter.replayed_by + " at " + format_rfc3339(*letter.replayed) + " as " +
+               id_text(letter.replay));
+  for (const auto& a : view.attempts)
+    std::printf("  attempt %u  %s  %s %s%s\n", a.number, format_rfc3339(a.started).c_str(), a.outcome.c_str(), a.reason.c_str(),
+                a.error.c_str());
+  for (const auto& edit : json["edits"])
+    print_line("  edit " + edit["editId"].get<std::string>() + "  " + edit["editedAt"].get<std::string>() + "  " +
+               edit["actor"].get<std::string>() + "  " + edit["field"].get<std::string>() + ": " + edit["before"].dump() +
+               " -> " + edit["after"].dump());
+}
+
+int print_letter(const GlobalOptions& options, const Desk& desk, DeliveryId id) {
+  const auto view = desk.store.show(desk.org, id);
+  if (!view) return failed(view.error().what);
+  if (!*view) return failed("there is no dead letter " + id_text(id));
+  if (options.json)
+    print_json(Json::parse(dead_letter_json(**view)));
+  else
+    print_view(**view);
+  return 0;
+}
+
+// Of the commands on one letter.
+int with_letter(const GlobalOptions& options, const DeadOptions& dead, const std::function<int(const Desk&, DeliveryId)>& act) {
+  const auto id = read_id(dead.id);
+  if (!id) return failed(id.error().what);
+  return at_desk(options, dead, [&](const Desk& desk) { return act(desk, *id); });
+}
+
+void print_replays(const Replays& replays, bool dry_run) {
+  std::vector<Line> lines{{"ID", "REFERENCE", "ACTION", dry_run ? "WOULD BE" : "IS"}};
+  for (const auto& item : replays.items) {
+    const bool known = !item.letter.reference.empty();
+    lines.push_back({id_text(item.letter.id), known ? item.letter.reference : "-", known ? action_of(item.letter) : "-",
+                     !item.refused.empty() ? "refused: " + item.refused
+                     : dry_run             ? "replayed"
+                                           : "replayed as " + id_text(item.replay) + ", due " + format_rfc3339(item.due)});
+  }
+  if (!replays.items.empty()) print_columns(lines);
+  std::printf("%zu of %zu %s\n", replays.count, replays.items.size(),
+              dry_run ? "would be replayed; nothing was changed" : "replayed");
+  if (replays.more) print_line("more letters match than one call takes: run it again for the rest");
+}
+
+}  // namespace
+
+int list_dead(const GlobalOptions& options, const DeadOptions& dead) {
+  const auto filter = filter_of(dead);
+  if (!filter) return failed(filter.error().what);
+  return at_desk(options, dead, [&](const Desk& desk) {
+    const auto page = desk.store.list(desk.org, *filter, dead.limit, {});
+    if (!page) return failed(page.error().what);
+    if (options.json) {
+      print_json(Json::parse(dead_page_json(*page)));
+      return 0;
+    }
+    std::vector<Line> lines{{"ID", "DIED", "FORM", "REFERENCE", "ACTION", "REASON", ""}};
+    for (const auto& letter : page->letters)
+      lines.push_back({id_text(letter.id), format_rfc3339(letter.died), letter.target, letter.reference, action_of(letter),
+                       letter.reason, marks_of(letter)});
+    if (page->letters.empty())
+      print_line("no dead letters");
+    else
+      print_columns(lines);
+    if (page->next) print_line("there are more: give a larger --limit, or --before " + format_rfc3339(page->next->died));
+    return 0;
+  });
+}
+
+int show_dead(const GlobalOptions& options, const DeadOptions& dead) {
+  return with_letter(options, dead, [&](const Desk& desk, DeliveryId id) { return print_letter(options, desk, id); });
+}
+
+int edit_dead(const GlobalOptions& options, const DeadOptions& dead) {
+  Mending mending;
+  if (!dead.fields.empty()) {
+    auto text = read_whole(dead.fields);
+    if (!text) return failed("--fields: " + text.error().what);
+    mending.fields = std::move(*text);
+  }
+  if (!dead.destination.empty()) mending.destination = dead.destination;
+  if (const auto fault = mending_fault(mending); !fault.empty()) return failed(fault);
+  return with_letter(options, dead, [&](const Desk& desk, DeliveryId id) {
+    const auto catalogue = Catalogue::load(desk.config.plugins);
+    const auto mended = mend_letter(desk.store, *catalogue, {desk.org, id, desk.actor}, mending);
+    return mended ? print_letter(options, desk, id) : failed(mended.error().what);
+  });
+}
+
+int replay_dead(const GlobalOptions& options, const DeadOptions& dead) {
+  auto filter = filter_of(dead);
+  if (!filter) return failed(filter.error().what);
+  if (!filter->any() && !dead.all)
+    return failed("say which letters: an id, --reference, --form, --reason, --before, --after, or --all");
+  if (filter->any() && dead.all) return failed("--all means every letter: give no filter beside it");
+  return at_desk(options, dead, [&](const Desk& desk) {
+    const auto replays = desk.store.replay(desk.org, *filter, desk.actor, dead.dry_run);
+    if (!replays) return failed(replays.error().what);
+    if (options.json)
+      print_json(Json::parse(replays_json(*replays, dead.dry_run)));
+    else
+      print_replays(*replays, dead.dry_run);
+    return replays->count == replays->items.size() ? 0 : 1;
+  });
+}
+
+int clone_dead(const GlobalOptions& options, const DeadOptions& dead) {
+  if (const auto fault = reference_fault("the new reference", dead.new_reference); !fault.empty()) return failed(fault);
+  return with_letter(options, dead, [&](const Desk& desk, DeliveryId id) {
+    const Contents contents = load_contents(desk.config, Absent::tolerate);
+    if (!contents.registry) {
+      print(contents.problems);
+      return failed("the registry cannot be read");
+    }
+    const auto cloned =
+        clone_letter(desk.store, *contents.registry, *contents.catalogue, {desk.org, id, desk.actor}, dead.new_reference);
+    if (!cloned) return failed(cloned.error().what);
+    if (options.json)
+      print_json(Json::parse(cloned_json(*cloned)));
+    else
+      print_line(cloned->reference + ": " + cloned->state);
+    return 0;
+  });
+}
+
+}  // namespace waybill

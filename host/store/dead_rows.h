@@ -1,0 +1,59 @@
+// Parts of the transactions on dead letters; each is called inside one.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "store/dead.h"
+
+namespace waybill {
+
+// A letter with all that acting on it needs to know.
+struct LetterStanding {
+  DeadLetter letter;
+  std::string state;        // of the submission
+  bool kept = false;        // its payload is still there
+  std::string payload;      // as edited last, if it was asked for
+  Contract contract;        // of the delivery that died, with the destination as edited last
+  RouteId route;            // of the delivery that died
+  std::string result;       // JSON, or empty; if the payload was asked for
+  bool unfinished = false;  // the same action has a delivery that has not ended
+  bool infected = false;    // an attachment was found infected
+  bool clean = false;       // every attachment was found clean
+};
+// Those of the letters that are there, in the order of `ids`. Thousands of payloads would not fit.
+enum class Payloads { leave, read };
+Result<std::vector<LetterStanding>> standings_of(Connection& connection, OrgId org, const std::vector<DeliveryId>& ids,
+                                                 Payloads payloads);
+// Locks the rows of their submissions, in order of id.
+Result<void> lock_submissions_of(Connection& connection, OrgId org, const std::vector<DeliveryId>& ids);
+
+// Newest first.
+Result<std::vector<DeadLetter>> letters_of(Connection& connection, OrgId org, const DeadFilter& filter, std::size_t most,
+                                           std::optional<DeadCursor> after);
+// Oldest first; those whose kind can be replayed come before the others.
+Result<std::vector<DeliveryId>> to_be_replayed(Connection& connection, OrgId org, const DeadFilter& filter, std::size_t most);
+
+struct ReplayOrder {
+  OrgId org;
+  const DeadFilter& filter;
+  const std::string& actor;
+  bool dry_run = false;
+  std::size_t rate = 1;  // a second
+};
+Result<Replays> replay_in(Connection& connection, const ReplayOrder& order);
+
+struct CloneOrder {
+  OrgId org;
+  DeliveryId id;
+  const std::string& reference;
+  Shard shard;  // of the reference
+  const std::vector<CloneAction>& actions;
+  const std::string& actor;
+};
+Result<Cloned> clone_in(Connection& connection, const CloneOrder& order);
+
+// Why an admin can do nothing with a letter that is not there.
+std::string no_such_letter(DeliveryId id);
+
+}  // namespace waybill

@@ -1,0 +1,179 @@
+// Dead letters on PostgreSQL: looking at them and mending them; replays and clones are next door.
+#include "core/form.h"
+#include "core/idempotency.h"
+#include "store/dead_rows.h"
+#include "store/read_rows.h"
+
+namespace waybill {
+namespace {
+
+constexpr const char* kReadOnly = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+
+constexpr Statement kAttempts{"dead_attempts", R"(
+  SELECT number, micros(started_at), micros(finished_at), outcome, coalesce(reason, ''), coalesce(error, '')
+  FROM attempts WHERE shard = $1 AND delivery_id = $2 ORDER BY number)"};
+constexpr Statement kEdits{"dead_edits", R"(
+  SELECT id, micros(edited_at), actor, field, before, after FROM dead_letter_edits
+  WHERE shard = $1 AND submission_id = $2 AND dead_letter_id = $3 ORDER BY id)"};
+
+// The audit is never changed, and what a submission held must go one day: so it names the edit and knows what it was by hash.
+constexpr Statement kEdit{"edit_dead", R"(
+  WITH edit AS (
+    INSERT INTO dead_letter_edits (shard, dead_letter_id, submission_id, org_id, actor, field, before, after)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING id),
+  letter AS (
+    UPDATE dead_letters SET payload = CASE $6::text WHEN 'fields' THEN convert_to($9, 'UTF8') ELSE payload END,
+                            destination = CASE $6::text WHEN 'destination' THEN $9 ELSE destination END
+    WHERE shard = $1 AND id = $2)
+  INSERT INTO audit_log (shard, submission_id, created_at, org_id, delivery_id, action, trigger, actor, actor_type, metadata)
+  SELECT $1, $3, clock_timestamp(), $4, $2, 'dead_letter_edited', 'edit', $5, 'admin',
+         jsonb_build_object('editId', id::text, 'field', $6::text, 'beforeSha256', $10::text, 'afterSha256', $11::text)
+  FROM edit)"};
+
+// One thing that an edit changes.
+struct Change {
+  std::string field, before, after;
+  std::string whole;  // the letter's new payload, or its new destination as JSON
+};
+
+std::string hash_of(const std::string& text) { return to_hex(as_view(sha256(text))); }
+
+std::string refusal_of(const LetterStanding& s) {
+  if (s.letter.kind != "form") return "only letters of forms can be edited; this is an " + s.letter.kind + "'s";
+  if (s.letter.replayed) return "it was replayed already, by " + s.letter.replayed_by;
+  if (s.state == "purged" || !s.kept) return "its submission is purged: what it held is not kept any more";
+  return {};
+}
+
+Result<std::vector<Change>> changes_of(const LetterStanding& letter, const Mending& mending) {
+  std::vector<Change> changes;
+  if (mending.fields) {
+    auto before = fields_of(letter.payload);
+    if (!before) return tl::unexpected(before.error());
+    auto whole = with_fields(letter.payload, *mending.fields);
+    if (!whole) return tl::unexpected(whole.error());
+    auto after = fields_of(*whole);
+    if (!after) return tl::unexpected(after.error());
+    changes.push_back({"fields", std::move(*before), std::move(*after), std::move(*whole)});
+  }
+  if (mending.destination) {
+    auto before = destination_of(letter.contract.destination);
+    if (!before) return tl::unexpected(before.error());
+    auto whole = with_destination(letter.contract.destination, *mending.destination);
+    if (!whole) return tl::unexpected(whole.error());
+    changes.push_back({"destination", std::move(*before), *mending.destination, std::move(*whole)});
+  }
+  std::erase_if(changes, [](const Change& change) { return change.before == change.after; });
+  return changes;
+}
+
+class PgDeadStore final : public DeadStore {
+ public:
+  PgDeadStore(const DatabaseAddress& address, int shards, std::size_t rate)
+      : link_(address, "dead"), shards_(shards), rate_(rate) {}
+
+  Result<DeadPage> list(OrgId org, const DeadFilter& filter, std::size_t most, std::optional<DeadCursor> after) override {
+    auto letters = link_.use([&](Connection& connection) { return letters_of(connection, org, filter, most + 1, after); });
+    if (!letters) return tl::unexpected(letters.error());
+    DeadPage page{std::move(*letters), {}};
+    if (page.letters.size() <= most) return page;
+    page.letters.pop_back();
+    page.next = DeadCursor{page.letters.back().died, page.letters.back().id};
+    return page;
+  }
+
+  Result<std::optional<DeadLetterView>> show(OrgId org, DeliveryId id) override {
+    return link_.transact([&](Connection& connection) { return show_in(connection, org, id); }, kReadOnly);
+  }
+
+  Result<void> edit(OrgId org, DeliveryId id, const Mending& mending, const std::string& actor) override {
+    return link_.transact([&](Connection& connection) { return edit_in(connection, org, id, mending, actor); });
+  }
+
+  Result<Replays> replay(OrgId org, const DeadFilter& filter, const std::string& actor, bool dry_run) override {
+    return link_.transact(
+        [&](Connection& connection) {
+          return replay_in(connection, {.org = org, .filter = filter, .actor = actor, .dry_run = dry_run, .rate = rate_});
+        },
+        dry_run ? kReadOnly : "BEGIN");
+  }
+
+  Result<Cloned> clone(OrgId org, DeliveryId id, const std::string& reference, const std::vector<CloneAction>& actions,
+                       const std::string& actor) override {
+    return link_.transact([&](Connection& connection) {
+      return clone_in(connection, {.org = org,
+                                   .id = id,
+                                   .reference = reference,
+                                   .shard = shard_for(org, reference, shards_),
+                                   .actions = actions,
+                                   .actor = actor});
+    });
+  }
+
+ private:
+  static Result<std::optional<DeadLetterView>> show_in(Connection& connection, OrgId org, DeliveryId id) {
+    auto standings = standings_of(connection, org, {id}, Payloads::read);
+    if (!standings) return tl::unexpected(standings.error());
+    if (standings->empty()) return std::optional<DeadLetterView>{};
+    LetterStanding& standing = standings->front();
+    DeadLetterView view{.letter = std::move(standing.letter),
+                        .state = std::move(standing.state),
+                        .payload = std::move(standing.payload),
+                        .destination = std::move(standing.contract.destination),
+                        .result = std::move(standing.result),
+                        .attempts = {},
+                        .edits = {}};
+    const std::string shard = std::to_string(shard_of(id)), letter = std::to_string(id.value);
+    auto attempts = connection.run(kAttempts, {shard, letter});
+    if (!attempts) return tl::unexpected(attempts.error());
+    for (std::size_t row = 0; row < attempts->size(); ++row)
+      view.attempts.push_back({.number = static_cast<std::uint32_t>(attempts->number(row, 0)),
+                               .started = attempts->time(row, 1),
+                               .finished = time_of(*attempts, row, 2),
+                               .outcome = text_of(*attempts, row, 3),
+                               .reason = text_of(*attempts, row, 4),
+                               .error = text_of(*attempts, row, 5)});
+    auto edits = connection.run(kEdits, {shard, std::to_string(view.letter.submission.value), letter});
+    if (!edits) return tl::unexpected(edits.error());
+    for (std::size_t row = 0; row < edits->size(); ++row)
+      view.edits.push_back({.id = edits->number(row, 0),
+                            .edited = edits->time(row, 1),
+                            .actor = text_of(*edits, row, 2),
+                            .field = text_of(*edits, row, 3),
+                            .before = text_of(*edits, row, 4),
+                            .after = text_of(*edits, row, 5)});
+    return view;
+  }
+
+  static Result<void> edit_in(Connection& connection, OrgId org, DeliveryId id, const Mending& mending,
+                              const std::string& actor) {
+    if (auto locked = lock_submissions_of(connection, org, {id}); !locked) return tl::unexpected(locked.error());
+    auto standings = standings_of(connection, org, {id}, Payloads::read);
+    if (!standings) return tl::unexpected(standings.error());
+    if (standings->empty()) return fail(Error::Kind::not_found, no_such_letter(id));
+    const LetterStanding& standing = standings->front();
+    if (auto refused = refusal_of(standing); !refused.empty()) return fail(Error::Kind::conflict, refused);
+    auto changes = changes_of(standing, mending);
+    if (!changes) return tl::unexpected(changes.error());
+    for (const auto& change : *changes) {
+      auto edited =
+          connection.run(kEdit, {std::to_string(shard_of(id)), std::to_string(id.value),
+                                 std::to_string(standing.letter.submission.value), std::to_string(org.value), actor, change.field,
+                                 change.before, change.after, change.whole, hash_of(change.before), hash_of(change.after)});
+      if (!edited) return tl::unexpected(edited.error());
+    }
+    return {};
+  }
+
+  Link link_;
+  int shards_;
+  std::size_t rate_;
+};
+
+}  // namespace
+
+std::unique_ptr<DeadStore> make_dead_store(const DatabaseAddress& address, int shards, std::size_t rate) {
+  return std::make_unique<PgDeadStore>(address, shards, rate);
+}
+
+}  // namespace waybill

@@ -1,6 +1,8 @@
 // Web forms through HTTP, a running host and Debian's Postfix into mailboxes that are read back.
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "support/forms_world.h"
 #include "support/postfix.h"
 

@@ -2,6 +2,7 @@
 // refusal.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <regex>
 #include <set>
 
@@ -241,16 +242,14 @@ TEST_F(HostileForms, NoTextIsTakenForAForm) {
   EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.submissions"), 0);
 }
 
-// F8
-TEST_F(HostileForms, HalfASurrogatePairIsTakenForAnUnknownCharacterOrRefused) {
-  const auto response = client().request(
-      "POST", "/v1/submissions", R"({"submissionId":"s-1","formId":"values","fields":{"text":"a\ud800b"},"finalize":true})");
-  if (response.status == 400) return;
-  ASSERT_EQ(response.status, 201) << response.body;
-  wait_for_all();
-  EXPECT_EQ(arrived_by_submission().at("s-1").mail.subject,
-            "a\xef\xbf\xbd"
-            "b");
+// F4
+TEST_F(HostileForms, WhatIsNoUnicodeIsRefused) {
+  for (const std::string bad :
+       {R"(\ud800)", R"(\udc00)", R"(\ud800\ud800)", "\xff", "\xc3", "\xed\xa0\x80", "\xc0\x80", "\xf5\x80\x80\x80"})
+    expect_refused(client().request("POST", "/v1/submissions",
+                                    R"({"submissionId":"s-1","formId":"values","fields":{"text":"a)" + bad + R"(b"}})"),
+                   "JSON");
+  EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.submissions"), 0);
 }
 
 // ---- what an operator may write into a form's file ----

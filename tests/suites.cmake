@@ -33,6 +33,7 @@ foreach(source IN LISTS integration_sources)
 endforeach()
 target_link_libraries(integration_mail_servers PRIVATE waybill_senders)  # the plugin and the services, without the program
 add_dependencies(integration_mail_servers email_raw)
+target_include_directories(integration_hostile_forms PRIVATE ${CMAKE_SOURCE_DIR}/plugins)  # the texts that the plugins meet too
 
 # The store contract: every function of the stores against a real PostgreSQL, in one program. It needs no host.
 file(GLOB contract_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/contract/*_test.cpp)

@@ -1,6 +1,7 @@
 // Reading and writing the form surface.
 #include "api/form_json.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "api/json_envelope.h"
@@ -15,7 +16,9 @@ Json time_or_null(const std::optional<Timestamp>& time) { return time ? Json(for
 Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 Json json_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json::parse(text, nullptr, false); }
 
+// No object's name has control characters, and a NUL is nothing that the database could keep.
 bool names_an_object(std::string_view uri) {
+  if (std::any_of(uri.begin(), uri.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; })) return false;
   if (!uri.starts_with("gs://")) return false;
   const auto slash = uri.find('/', 5);
   return slash != std::string_view::npos && slash > 5 && slash + 1 < uri.size();
@@ -38,7 +41,7 @@ std::string read_attachment(const Json& json, NewAttachment& out) {
     if (auto fault = reference_fault(name, *text); !fault.empty()) return "." + fault;
   }
   if (!names_an_object(out.object_uri) || out.object_uri.size() > 2048)
-    return ".objectUri must be gs://BUCKET/OBJECT, 2048 bytes at most";
+    return ".objectUri must be gs://BUCKET/OBJECT, 2048 bytes at most and no control characters";
   const auto size = json.find("size");
   if (size == json.end()) return ".size is missing";
   if (!size->is_number_unsigned() || size->get<std::uint64_t>() > (std::uint64_t{1} << 53))

@@ -7,15 +7,6 @@ namespace waybill::testing {
 
 using nlohmann::json;
 
-namespace {
-
-std::string senders(const std::string& relay) {
-  const std::string settings = "{relay: \"" + relay + "\", from: \"Forms <forms@x.test>\"}";
-  return "senders:\n  email_template: " + settings + "\n  email_raw: " + settings + "\n";
-}
-
-}  // namespace
-
 std::string form_action(int order, const std::string& type, const std::string& destination, const std::string& more) {
   return "  - {action_order: " + std::to_string(order) + ", action_type: " + type + ", destination: " + json(destination).dump() +
          (more.empty() ? "" : ", " + more) + "}\n";
@@ -43,9 +34,24 @@ FormsWorld::FormsWorld() {
 }
 
 void FormsWorld::relay_to(const std::string& url) {
+  relay_ = url;
+  write_settings();
+}
+
+void FormsWorld::tickets_at(const std::string& url) {
+  tickets_ = url;
+  write_settings();
+}
+
+void FormsWorld::write_settings() {
+  const std::string mail_settings = "{relay: \"" + relay_ + "\", from: \"Forms <forms@x.test>\"}";
+  setup.more = "senders:\n  email_template: " + mail_settings + "\n  email_raw: " + mail_settings + "\n";
+  if (!tickets_.empty())
+    setup.more += "  happyfox_template: {base_url: \"" + tickets_ + "\", api_key_secret: tickets, auth_code_secret: tickets}\n";
   write_file(keys_.path() / "links.json", service_account().json());
-  setup.more =
-      senders(url) + "secrets: {links: {file: \"" + (keys_.path() / "links.json").string() + "\"}}\nlinks: {key: links}\n";
+  write_file(keys_.path() / "tickets", "a key");
+  const auto file = [&](const char* name) { return "{file: \"" + (keys_.path() / name).string() + "\"}"; };
+  setup.more += "secrets: {links: " + file("links.json") + ", tickets: " + file("tickets") + "}\nlinks: {key: links}\n";
 }
 
 json FormsWorld::submission(const std::string& id, const std::string& form, json fields) {

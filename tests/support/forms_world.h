@@ -23,8 +23,9 @@ std::string form_file(const std::string& id, const std::vector<std::string>& act
 class FormsWorld : public World {
  protected:
   FormsWorld();
-  // Where mail goes instead; before the host is first used.
+  // Where mail goes instead, and where tickets do; before the host is first used.
   void relay_to(const std::string& url);
+  void tickets_at(const std::string& url);
 
   static nlohmann::json submission(const std::string& id, const std::string& form, nlohmann::json fields = {{"name", "Zoë"}});
   static nlohmann::json attachment(const std::string& id);
@@ -40,7 +41,11 @@ class FormsWorld : public World {
   SmtpSink mail;
 
  private:
+  void write_settings();
+
   TempFolder keys_;
+  std::string relay_;
+  std::string tickets_;  // "": happyfox_template is not configured
 };
 
 }  // namespace waybill::testing

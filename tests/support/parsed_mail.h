@@ -27,5 +27,6 @@ struct ParsedMail {
 
 // Throws if the parser gave up.
 ParsedMail parse_mail(const std::string& bytes);
+std::vector<ParsedMail> parse_mails(const std::vector<std::string>& mails);  // with one start of the parser
 
 }  // namespace waybill::testing

@@ -6,35 +6,6 @@
 namespace waybill::plugins::testing {
 namespace {
 
-// What the README promises, said another way than the plugin does: control characters are blanks, none at the ends, at most 500
-// bytes of whole characters.
-std::string as_one_line(std::string text, std::size_t most) {
-  std::string out;
-  for (const char c : text) out += static_cast<unsigned char>(c) < ' ' || c == '\x7f' ? ' ' : c;
-  out.erase(0, std::min(out.find_first_not_of(' '), out.size()));
-  out.erase(out.find_last_not_of(' ') + 1);
-  if (out.size() <= most) return out;
-  auto end = most;
-  while ((out[end] & 0xc0) == 0x80) --end;
-  return out.substr(0, end) + "...";
-}
-
-// As text reaches the reader of a mail.
-std::string as_lines(const std::string& text) {
-  std::string out;
-  char before = 0;
-  for (const char c : text) {
-    if (c == '\n' && before == '\r')
-      ;
-    else if (c == '\r' || c == '\n')
-      out += "\r\n";
-    else
-      out += c == '\0' ? "\xef\xbf\xbd" : std::string(1, c);
-    before = c;
-  }
-  return out.empty() || out.back() != '\n' ? out + "\r\n" : out;
-}
-
 using Hostile = MailTest;
 
 TEST_F(Hostile, TextsInEveryPlaceComeOutAsTheyWereMeant) {

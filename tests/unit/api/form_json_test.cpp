@@ -84,6 +84,9 @@ TEST(FormRequests, NameWhatIsWrongByItsPlace) {  // F4
       {with_attachment("objectUri", "https://example.org/x").dump(), "attachments[1].objectUri must be gs://BUCKET/OBJECT"},
       {with_attachment("objectUri", "gs:///x").dump(), "attachments[1].objectUri must be gs://BUCKET/OBJECT"},
       {with_attachment("objectUri", "gs://bucket/").dump(), "attachments[1].objectUri must be gs://BUCKET/OBJECT"},
+      {with_attachment("objectUri", std::string("gs://bucket/a\0b", 15)).dump(),
+       "attachments[1].objectUri must be gs://BUCKET/OBJECT"},
+      {with_attachment("objectUri", "gs://bucket/a\r\nb").dump(), "attachments[1].objectUri must be gs://BUCKET/OBJECT"},
       {with_attachment("sha", "x").dump(), "attachments[1] has an unknown field \"sha\""},
       {without_attachment("name").dump(), "attachments[0].name is missing"},
       {without_attachment("size").dump(), "attachments[0].size is missing"}};

@@ -5,6 +5,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <set>
 
 #include "services/gcs_links.h"
 #include "services/secrets.h"
@@ -91,6 +92,41 @@ Result<void> ready_schema(const Config& config, const Database& database, Log& l
                   "database.url a member of the application role, and see that both name the same database");
 }
 
+namespace {
+
+Problems settings_problems(const Config& config, const ActionTypes& types, const std::string& type, const std::string& settings) {
+  Problems problems = types.check_settings(type, settings);
+  for (auto& problem : problems) {
+    problem.file = config.file.string();
+    problem.field = "senders." + type + (problem.field.empty() ? "" : "." + problem.field);
+  }
+  return problems;
+}
+
+// Of the action types that the registry names and `senders` does not.
+Problems unset_sender_problems(const Config& config, const ActionTypes& types, const Registry& registry) {
+  std::set<std::string> named;
+  for (const auto& target : registry.targets()) named.insert(target.action_type);
+  for (const auto& form : registry.forms())
+    for (const auto& action : form.actions) named.insert(action.action_type);
+  Problems problems;
+  for (const auto& type : named) {
+    if (config.senders.contains(type) || !types.find(type)) continue;
+    for (auto& problem : settings_problems(config, types, type, "{}")) problems.push_back(std::move(problem));
+  }
+  return problems;
+}
+
+Problems alert_target_problems(const Config& config, const Registry& registry) {
+  if (config.alerts.target.empty() || registry.find(config.alerts.target)) return {};
+  std::string known;
+  for (const auto& target : registry.targets()) known += (known.empty() ? "" : ", ") + target.target;
+  return {{config.file.string(), 0, "alerts.target",
+           "the registry has no target \"" + config.alerts.target + "\" (targets: " + (known.empty() ? "none" : known) + ")"}};
+}
+
+}  // namespace
+
 Contents load_contents(const Config& config, Absent absent) {
   Contents contents{.catalogue = Catalogue::load(config.plugins), .registry = std::nullopt, .problems = {}, .absent = {}};
   Problems& absences = absent == Absent::tolerate ? contents.absent : contents.problems;
@@ -99,11 +135,8 @@ Contents load_contents(const Config& config, Absent absent) {
       absences.push_back({config.file.string(), 0, "senders." + type, "no loaded plugin has this action type"});
       continue;
     }
-    for (auto& problem : contents.catalogue->check_settings(type, settings)) {
-      problem.file = config.file.string();
-      problem.field = "senders." + type + (problem.field.empty() ? "" : "." + problem.field);
-      contents.problems.push_back(std::move(problem));
-    }
+    const auto problems = settings_problems(config, *contents.catalogue, type, settings);
+    contents.problems.insert(contents.problems.end(), problems.begin(), problems.end());
   }
   const auto report = [&](const Problems& problems) {
     contents.problems.insert(contents.problems.end(), problems.begin(), problems.end());
@@ -114,7 +147,9 @@ Contents load_contents(const Config& config, Absent absent) {
     report({{config.file.string(), 0, "links.key", links.error().what}});
   auto registry = load_registry(config.registry, *contents.catalogue, absent == Absent::tolerate ? &contents.absent : nullptr);
   if (registry) {
-    report(check_alert_target(config, *registry));
+    report(alert_target_problems(config, *registry));
+    const auto unset = unset_sender_problems(config, *contents.catalogue, *registry);
+    absences.insert(absences.end(), unset.begin(), unset.end());
     contents.registry = std::move(*registry);
   } else {
     report(registry.error());
@@ -122,12 +157,10 @@ Contents load_contents(const Config& config, Absent absent) {
   return contents;
 }
 
-Problems check_alert_target(const Config& config, const Registry& registry) {
-  if (config.alerts.target.empty() || registry.find(config.alerts.target)) return {};
-  std::string known;
-  for (const auto& target : registry.targets()) known += (known.empty() ? "" : ", ") + target.target;
-  return {{config.file.string(), 0, "alerts.target",
-           "the registry has no target \"" + config.alerts.target + "\" (targets: " + (known.empty() ? "none" : known) + ")"}};
+Problems check_registry(const Config& config, const ActionTypes& types, const Registry& registry) {
+  Problems problems = alert_target_problems(config, registry);
+  for (auto& problem : unset_sender_problems(config, types, registry)) problems.push_back(std::move(problem));
+  return problems;
 }
 
 }  // namespace waybill

@@ -62,7 +62,7 @@ struct Contents {
 };
 Contents load_contents(const Config& config, Absent absent = Absent::refuse);
 
-// What the configuration asks of the registry: that it has the alert target.
-Problems check_alert_target(const Config& config, const Registry& registry);
+// What the configuration and a registry ask of each other: the alert target, and settings for every sender that is named.
+Problems check_registry(const Config& config, const ActionTypes& types, const Registry& registry);
 
 }  // namespace waybill

@@ -181,7 +181,8 @@ class Host {
     const std::lock_guard lock(reloading_);
     auto next = load_registry(config_.registry, *contents_.catalogue);
     if (next)
-      if (auto problems = check_alert_target(config_, *next); !problems.empty()) next = tl::unexpected(std::move(problems));
+      if (auto problems = check_registry(config_, *contents_.catalogue, *next); !problems.empty())
+        next = tl::unexpected(std::move(problems));
     if (!next) {
       for (const auto& problem : next.error()) log_.error("registry.refused", {{"problem", to_string(problem)}});
       return {.problems = std::move(next.error()), .error = {}, .changes = {}};
@@ -291,7 +292,7 @@ int serve(const GlobalOptions& options) {
     log.info("plugin.loaded", {{"file", plugin.file}, {"id", plugin.id}, {"version", plugin.version}});
   for (const auto& problem : contents.absent)
     log.error("plugin.missing",
-              {{"problem", to_string(problem)}, {"effect", "its submissions are taken and wait until the plugin is there"}});
+              {{"problem", to_string(problem)}, {"effect", "its submissions are taken and wait until that is mended"}});
   if (!contents.problems.empty()) {
     print(contents.problems);
     return failed("not started: see the problems above");

@@ -207,7 +207,7 @@ TEST_F(Contract, ALostAttemptIsOnRecordAndADuplicateAfterItIsAcceptance) {
   EXPECT_EQ(words[0], "unknown");
 }
 
-// M17
+// M17 F13
 TEST_F(Contract, ADeliveryThatOutlivedThreeHostsIsDeadLettered) {
   gateway.by_default(Reply::hang());
   setup.registry = registry_of({target("sms.many", "sms", gateway.url(), "max_attempts", 1000, {"invalid_request"})});
@@ -222,6 +222,8 @@ TEST_F(Contract, ADeliveryThatOutlivedThreeHostsIsDeadLettered) {
   EXPECT_EQ(word(end, "exhaustedReason"), "worker_lost");
   EXPECT_EQ(attempt_words(client(), "poison"), (Words{"unknown", "unknown", "unknown"}));
   EXPECT_EQ(gateway.count("poison"), 3u);
+  EXPECT_EQ(sql().text("SELECT client_ref || ': ' || reason FROM waybill.dead_letters"), "poison: worker_lost");
+  EXPECT_EQ(sql().text("SELECT incident FROM waybill.alerts WHERE kind = 'dead_letter'"), "dead_letter:sms.many/1:worker_lost");
 }
 
 }  // namespace

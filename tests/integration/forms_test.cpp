@@ -234,5 +234,67 @@ TEST_F(Forms, ASubmissionKeepsTheActionsItCameInWith) {
   EXPECT_EQ(mails_for("one@x.test").size(), 1u);
 }
 
+// F2
+TEST_F(Forms, ACheckFindsASenderWithoutTheSettingsThatItNeeds) {
+  setup.more = "";
+  const auto checked = installation().command({"check"});
+  EXPECT_EQ(checked.exit_code, 1);
+  for (const char* type : {"email_raw", "email_template"})
+    EXPECT_NE(checked.err.find("senders." + std::string(type)), std::string::npos) << checked.err;
+}
+
+// F6 F12
+TEST_F(Forms, AnActionWhosePluginIsMissingHoldsUpTheOthersForItsTurnOnly) {
+  setup.plugins = {"email_raw", "happyfox_template", "webhook"};
+  setup.more.replace(setup.more.find("  email_template:"), setup.more.find("  email_raw:") - setup.more.find("  email_template:"),
+                     "");
+  hand_in(submission("s-1", "three"));
+  json now;
+  EXPECT_TRUE(eventually([&] { return routing(now = submission_of("s-1")) == "pending, accepted, deferred not_configured"; }))
+      << now;
+  EXPECT_EQ(now.at("status"), "processing");
+  EXPECT_EQ(mails_for("raw@x.test").size(), 1u);
+}
+
+// F1
+TEST_F(Forms, WhatIsNotKeptAnyMoreIsErased) {
+  hand_in(submission("s-1", "three"));
+  wait_for_form("s-1");
+  hand_in(submission("s-2", "one"));
+  wait_for_form("s-2");
+  sql().execute(
+      "UPDATE waybill.form_submissions f SET retention_expires_at = now() FROM waybill.submissions s WHERE s.id = "
+      "f.submission_id AND client_ref = 's-1'");
+  json purged;
+  ASSERT_TRUE(eventually([&] { return (purged = submission_of("s-1")).at("status") == "purged"; })) << purged;
+  EXPECT_EQ(audit(purged), (Words{"email_sent", "email_sent", "submission_routed", "submission_purged"}));
+  for (const auto& delivery : purged.at("deliveries")) EXPECT_EQ(delivery.at("result"), nullptr);
+  EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.payloads"), 1);
+  EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.artifacts"), 1);
+  EXPECT_EQ(finalize("s-1").status, 409);
+  EXPECT_EQ(submission_of("s-2").at("status"), "routed");
+}
+
+// F4
+TEST_F(Forms, AreMembersBusinessAndReloadsAreAdmins) {
+  setup.auth = "tokens";
+  const auto token = [&](const char* role) {
+    const auto made = installation().command({"token", "create", "--name", role, "--role", role});
+    return made.out.substr(0, made.out.find('\n'));
+  };
+  const auto member = token("member"), admin = token("admin");
+  const auto status = [&](const char* method, const char* path, const std::string& body, const std::string& bearer) {
+    return client().request(method, path, body, {{"Authorization", "Bearer " + bearer}}).status;
+  };
+  EXPECT_EQ(hand_in(submission("s-1", "one")).status, 401);
+  EXPECT_EQ(status("POST", "/v1/submissions", submission("s-1", "one").dump(), member), 201);
+  EXPECT_EQ(status("GET", "/v1/submissions/s-1", "", member), 200);
+  EXPECT_EQ(status("POST", "/v1/admin/reload", "", member), 403);
+  EXPECT_EQ(status("POST", "/v1/admin/reload", "", admin), 200);
+  EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.audit_log WHERE action = 'admin_reload_yaml' AND actor = 'admin' AND "
+                         "actor_type = 'admin'"),
+            1);
+}
+
 }  // namespace
 }  // namespace waybill::testing

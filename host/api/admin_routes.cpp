@@ -34,8 +34,9 @@ Response answer(const Reloaded& reloaded) {
 
 std::vector<Route> admin_routes(FormPool& pool, Reload reload) {
   return {{"POST", "/v1/admin/reload", Role::admin, [&pool, reload = std::move(reload)](Request request, Reply reply) {
-             pool.ask([reload, actor = request.principal.name.empty() ? "nobody" : request.principal.name,
-                       reply = std::move(reply)](FormSession& session) { reply(answer(reload(*session.forms, actor))); });
+             pool.ask([reload, actor = request.principal.actor(), reply = std::move(reply)](FormSession& session) {
+               reply(answer(reload(*session.forms, actor)));
+             });
            }}};
 }
 

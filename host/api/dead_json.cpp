@@ -4,6 +4,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "api/json_answer.h"
 #include "api/json_envelope.h"
 #include "core/form.h"
 #include "core/utf8.h"
@@ -12,14 +13,8 @@
 namespace waybill {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr std::size_t kLongestDestination = 4096;  // as in a form's file
 
-std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
-Json time_or_null(const std::optional<Timestamp>& time) { return time ? Json(format_rfc3339(*time)) : Json(nullptr); }
-Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
-Json json_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json::parse(text, nullptr, false); }
 Json id_json(DeliveryId id) { return std::to_string(id.value); }
 
 tl::unexpected<Error> invalid(const std::string& message) { return fail(Error::Kind::invalid, message); }
@@ -214,16 +209,9 @@ std::string dead_letter_json(const DeadLetterView& view) {
     json["payload"] = json_or_null(view.payload);
   json["destination"] = json_or_null(view.destination);
   json["result"] = json_or_null(view.result);
-  Json attempts = Json::array(), edits = Json::array();
-  for (const auto& a : view.attempts)
-    attempts.push_back({{"attemptNumber", a.number},
-                        {"startedAt", format_rfc3339(a.started)},
-                        {"finishedAt", time_or_null(a.finished)},
-                        {"outcomeStatus", a.outcome},
-                        {"outcomeReason", text_or_null(a.reason)},
-                        {"error", text_or_null(a.error)}});
+  Json edits = Json::array();
   for (const auto& edit : view.edits) edits.push_back(edit_json(edit));
-  json["attempts"] = std::move(attempts);
+  json["attempts"] = attempts_json(view.attempts);
   json["edits"] = std::move(edits);
   return dump(json);
 }

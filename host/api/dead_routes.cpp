@@ -8,13 +8,9 @@
 namespace waybill {
 namespace {
 
-Response json_response(int status, std::string body) { return {.status = status, .body = std::move(body)}; }
-Response invalid(std::string_view message) { return error_response(400, "invalid_request", message); }
 Response missing(const std::string& id) { return error_response(404, "not_found", "there is no dead letter " + id); }
 
-DeskCall call_of(const Request& request, DeliveryId id) {
-  return {request.principal.org, id, request.principal.name.empty() ? "nobody" : request.principal.name};
-}
+DeskCall call_of(const Request& request, DeliveryId id) { return {request.principal.org, id, request.principal.actor()}; }
 
 class DeadDesk {
  public:
@@ -22,7 +18,7 @@ class DeadDesk {
 
   void list(Request request, Reply reply) const {
     auto query = read_dead_query(request);
-    if (!query) return reply(invalid(query.error().what));
+    if (!query) return reply(invalid_request(query.error().what));
     parts_.pool.ask(
         [this, org = request.principal.org, query = std::move(*query), reply = std::move(reply)](FormSession& session) {
           const auto page = session.dead->list(org, query.filter, query.most, query.after);
@@ -37,7 +33,7 @@ class DeadDesk {
 
   void edit(Request request, Reply reply) const {
     auto mending = read_mending(request.body);
-    if (!mending) return reply(invalid(mending.error().what));
+    if (!mending) return reply(invalid_request(mending.error().what));
     with_letter(std::move(request), std::move(reply),
                 [this, mending = std::move(*mending)](DeadStore& store, const DeskCall& call) {
                   const auto mended = mend_letter(store, parts_.types, call, mending);
@@ -49,7 +45,7 @@ class DeadDesk {
 
   void replay(Request request, Reply reply) const {
     const auto dry_run = read_dry_run(request.body);
-    if (!dry_run) return reply(invalid(dry_run.error().what));
+    if (!dry_run) return reply(invalid_request(dry_run.error().what));
     with_letter(std::move(request), std::move(reply), [this, dry_run = *dry_run](DeadStore& store, const DeskCall& call) {
       DeadFilter filter;
       filter.ids = {call.id};
@@ -65,7 +61,7 @@ class DeadDesk {
 
   void replay_many(Request request, Reply reply) const {
     auto wanted = read_bulk_replay(request.body);
-    if (!wanted) return reply(invalid(wanted.error().what));
+    if (!wanted) return reply(invalid_request(wanted.error().what));
     parts_.pool.ask(
         [this, call = call_of(request, {}), wanted = std::move(*wanted), reply = std::move(reply)](FormSession& session) {
           const auto replays = session.dead->replay(call.org, wanted.filter, call.actor, wanted.dry_run);
@@ -75,7 +71,7 @@ class DeadDesk {
 
   void clone(Request request, Reply reply) const {
     auto reference = read_new_reference(request.body);
-    if (!reference) return reply(invalid(reference.error().what));
+    if (!reference) return reply(invalid_request(reference.error().what));
     with_letter(std::move(request), std::move(reply),
                 [this, reference = std::move(*reference)](DeadStore& store, const DeskCall& call) {
                   const auto cloned = clone_letter(store, *parts_.registry.current(), parts_.types, call, reference);
@@ -113,7 +109,7 @@ class DeadDesk {
   }
 
   Response failed(const Error& error) const {
-    if (error.kind == Error::Kind::invalid) return invalid(error.what);
+    if (error.kind == Error::Kind::invalid) return invalid_request(error.what);
     if (error.kind == Error::Kind::not_found) return error_response(404, "not_found", error.what);
     if (error.kind == Error::Kind::conflict) return error_response(409, "conflict", error.what);
     parts_.log.error("dead_letter.not_carried_out", {{"error", error.what}});

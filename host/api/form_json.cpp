@@ -4,17 +4,11 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "api/json_answer.h"
 #include "api/json_envelope.h"
 
 namespace waybill {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
-Json time_or_null(const std::optional<Timestamp>& time) { return time ? Json(format_rfc3339(*time)) : Json(nullptr); }
-Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
-Json json_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json::parse(text, nullptr, false); }
 
 // No object's name has control characters, and a NUL is nothing that the database could keep.
 bool names_an_object(std::string_view uri) {

@@ -7,16 +7,13 @@
 namespace waybill {
 namespace {
 
-Response json_response(int status, std::string body) { return {.status = status, .body = std::move(body)}; }
-Response invalid(std::string_view message) { return error_response(400, "invalid_request", message); }
-
 class Forms {
  public:
   explicit Forms(FormParts parts) : parts_(std::move(parts)) {}
 
   void post(Request request, Reply reply) const {
     auto form_request = read_form_request(request.body);
-    if (!form_request) return reply(invalid(form_request.error().what));
+    if (!form_request) return reply(invalid_request(form_request.error().what));
     parts_.pool.ask([this, org = request.principal.org, wanted = std::move(*form_request),
                      reply = std::move(reply)](FormSession& session) { reply(submit(session, org, wanted)); });
   }
@@ -30,10 +27,10 @@ class Forms {
 
   void scan(Request request, Reply reply) const {
     const auto result = read_scan_result(request.body);
-    if (!result) return reply(invalid(result.error().what));
+    if (!result) return reply(invalid_request(result.error().what));
     parts_.pool.ask([this, result = *result, request = std::move(request), reply = std::move(reply)](FormSession& session) {
       const std::string& id = request.parameters.at("id");
-      const std::string& actor = request.principal.name.empty() ? kNobody : request.principal.name;
+      const std::string actor = request.principal.actor();
       reply(moved(session.forms->scan(request.principal.org, id, result, actor), 200, "attachment \"" + id + "\""));
     });
   }
@@ -48,8 +45,6 @@ class Forms {
   }
 
  private:
-  static inline const std::string kNobody = "nobody";  // without tokens nobody has a name
-
   Response submit(FormSession& session, OrgId org, const FormRequest& wanted) const {
     const auto registry = parts_.registry.current();
     const Form* form = registry->find_form(wanted.form_id);
@@ -76,7 +71,7 @@ class Forms {
     const auto known = session.forms->find(submission.org, submission.client_ref);
     if (!known) return failed(known.error());
     if (!*known || (*known)->submission.target != submission.form_id)
-      return invalid("unknown formId \"" + submission.form_id + "\"");
+      return invalid_request("unknown formId \"" + submission.form_id + "\"");
     return submitted(session.forms->submit(submission));
   }
 

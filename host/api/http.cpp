@@ -27,4 +27,7 @@ Response error_response(int status, std::string_view code, std::string_view mess
   return {.status = status, .body = body.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace), .headers = {}};
 }
 
+Response invalid_request(std::string_view message) { return error_response(400, "invalid_request", message); }
+Response json_response(int status, std::string body) { return {.status = status, .body = std::move(body)}; }
+
 }  // namespace waybill

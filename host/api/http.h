@@ -18,7 +18,8 @@ enum class Role : std::uint8_t { none, member, admin, owner };  // `none` as a r
 struct Principal {
   OrgId org = kDefaultOrg;
   Role role = Role::none;
-  std::string name;  // of the token
+  std::string name;  // of the token; without tokens nobody has one
+  std::string actor() const { return name.empty() ? "nobody" : name; }
 };
 
 struct Request {
@@ -44,6 +45,8 @@ struct Response {
 
 // {"error":{"code":code,"message":message}}
 Response error_response(int status, std::string_view code, std::string_view message);
+Response invalid_request(std::string_view message);  // 400
+Response json_response(int status, std::string body);
 
 // Answers one request, once, from any thread, now or later.
 using Reply = std::function<void(Response)>;

@@ -3,14 +3,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/json_answer.h"
+
 namespace waybill {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-Json time_or_null(const std::optional<Timestamp>& time) { return time ? Json(format_rfc3339(*time)) : Json(nullptr); }
-Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
-std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 Json intent(const SubmissionView& view) {
   Json json{{"intentId", view.client_ref},
@@ -28,15 +24,7 @@ Json intent(const SubmissionView& view) {
 std::string intent_json(const SubmissionView& view) { return dump(intent(view)); }
 
 std::string history_json(const HistoryView& history) {
-  Json attempts = Json::array();
-  for (const auto& a : history.attempts)
-    attempts.push_back({{"attemptNumber", a.number},
-                        {"startedAt", format_rfc3339(a.started)},
-                        {"finishedAt", time_or_null(a.finished)},
-                        {"outcomeStatus", a.outcome},
-                        {"outcomeReason", text_or_null(a.reason)},
-                        {"error", text_or_null(a.error)}});
-  return dump({{"intent", intent(history.submission)}, {"attempts", std::move(attempts)}});
+  return dump({{"intent", intent(history.submission)}, {"attempts", attempts_json(history.attempts)}});
 }
 
 Response failure_response(const Error& error) {

@@ -11,11 +11,6 @@ namespace {
 
 constexpr int kLongestWaitSeconds = 60;
 
-Response json_response(int status, std::string body) {
-  return {.status = status, .content_type = "application/json", .body = std::move(body), .headers = {}};
-}
-Response invalid(std::string_view message) { return error_response(400, "invalid_request", message); }
-
 Result<Millis> wait_of(const Request& request) {
   const auto text = request.query_value("waitSeconds");
   if (!text) return Millis{0};
@@ -33,9 +28,9 @@ class Intents {
   void post(Request request, Reply reply) const {
     const auto began = parts_.clock.now();
     const auto wait = wait_of(request);
-    if (!wait) return reply(invalid(wait.error().what));
+    if (!wait) return reply(invalid_request(wait.error().what));
     auto intent = read_intent(request.body);
-    if (!intent) return reply(invalid(intent.error().what));
+    if (!intent) return reply(invalid_request(intent.error().what));
     const auto registry = parts_.registry.current();
     const auto told = teller(began, *wait, std::move(reply));
     const Contract* contract = registry->find(intent->target);
@@ -69,7 +64,7 @@ class Intents {
   // Replies to a submission once it is known what became of it.
   Told teller(Clock::Monotonic began, Millis wait, Reply reply) const {
     return [parts = parts_, began, wait, reply = std::move(reply)](Result<Submitted> answer) {
-      if (!answer && answer.error().kind == Error::Kind::invalid) return reply(invalid(answer.error().what));
+      if (!answer && answer.error().kind == Error::Kind::invalid) return reply(invalid_request(answer.error().what));
       if (!answer) return reply(logged_failure(parts, "intent.not_stored", answer.error()));
       if (answer->how == Submitted::How::conflict)
         return reply(error_response(

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "crash/forms_under_fire.h"
+#include "crash/place.h"
 
 namespace waybill::testing {
 namespace {
@@ -19,20 +20,7 @@ constexpr int kForms = 10;  // of each caller in each round
 
 class FormCampaign : public FormsUnderFire {
  protected:
-  struct Place {
-    std::unique_ptr<Installation> installation;
-    std::unique_ptr<Daemon> daemon;
-    std::atomic<std::uint16_t> port{0};
-    std::int64_t host_id = 0;
-  };
-
-  void start(Place& place) {
-    if (!place.installation) place.installation = std::make_unique<Installation>(setup);
-    place.daemon.reset();
-    place.daemon = std::make_unique<Daemon>(*place.installation);
-    place.host_id = sql().number("SELECT max(host_id) FROM waybill.hosts");
-    place.port = place.daemon->port();
-  }
+  void start(Place& place) { place.start(setup, sql()); }
 
   // Repeats a request, now at one host and now at the other, until it is answered well.
   void insist(std::size_t hosts, const std::string& path, const json& body) {

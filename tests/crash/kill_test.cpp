@@ -9,6 +9,7 @@
 #include <random>
 #include <thread>
 
+#include "crash/place.h"
 #include "support/world.h"
 
 namespace waybill::testing {
@@ -23,20 +24,7 @@ double now_in_seconds() { return std::chrono::duration<double>(std::chrono::syst
 
 class Kill : public World {
  protected:
-  struct Place {
-    std::unique_ptr<Installation> installation;
-    std::unique_ptr<Daemon> daemon;
-    std::atomic<std::uint16_t> port{0};
-    std::int64_t host_id = 0;
-  };
-
-  void start(Place& place) {
-    if (!place.installation) place.installation = std::make_unique<Installation>(setup);
-    place.daemon.reset();
-    place.daemon = std::make_unique<Daemon>(*place.installation);
-    place.host_id = sql().number("SELECT max(host_id) FROM waybill.hosts");
-    place.port = place.daemon->port();
-  }
+  void start(Place& place) { place.start(setup, sql()); }
 
   // Hands in intents, each at one host and, when that does not answer, at the other, until it is acknowledged.
   void load(int number, const std::atomic<bool>& enough) {

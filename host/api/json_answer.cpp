@@ -1,0 +1,29 @@
+// Shared pieces of answers.
+#include "api/json_answer.h"
+
+#include <nlohmann/json.hpp>
+
+namespace waybill {
+
+std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+Json time_or_null(const std::optional<Timestamp>& time) { return time ? Json(format_rfc3339(*time)) : Json(nullptr); }
+Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+
+Json json_or_null(const std::string& text) {
+  auto json = Json::parse(text, nullptr, false);
+  return json.is_discarded() ? Json(nullptr) : json;
+}
+
+Json attempts_json(const std::vector<AttemptView>& attempts) {
+  Json list = Json::array();
+  for (const auto& a : attempts)
+    list.push_back({{"attemptNumber", a.number},
+                    {"startedAt", format_rfc3339(a.started)},
+                    {"finishedAt", time_or_null(a.finished)},
+                    {"outcomeStatus", a.outcome},
+                    {"outcomeReason", text_or_null(a.reason)},
+                    {"error", text_or_null(a.error)}});
+  return list;
+}
+
+}  // namespace waybill

@@ -9,6 +9,8 @@
 #include <valijson/validation_results.hpp>
 #include <valijson/validator.hpp>
 
+#include "config/document.h"
+#include "registry/forms_file.h"
 #include "registry/located_json.h"
 #include "registry/registry.h"
 #include "registry/targets_file.h"
@@ -29,9 +31,9 @@ std::string text_of(const std::filesystem::path& file) {
   return text.str();
 }
 
-class TargetsSchema {
+class FileSchema {
  public:
-  TargetsSchema() : json_(nlohmann::json::parse(text_of(kFolder / "schemas/targets.schema.json"))) {
+  explicit FileSchema(const std::string& name) : json_(nlohmann::json::parse(text_of(kFolder / "schemas" / name))) {
     valijson::SchemaParser parser(valijson::SchemaParser::kDraft7);
     parser.populateSchema(valijson::adapters::NlohmannJsonAdapter(json_), schema_);
   }
@@ -103,7 +105,7 @@ TEST(SampleRegistry, WithoutThePluginsOfItsFormNamesThemAndStillServesItsTargets
 }
 
 TEST(SampleRegistry, PassesItsSchema) {
-  EXPECT_TRUE(TargetsSchema().accepts(sample()));
+  EXPECT_TRUE(FileSchema("targets.schema.json").accepts(sample()));
   EXPECT_EQ(sample()["$schema"], "./schemas/targets.schema.json");
 }
 
@@ -147,7 +149,7 @@ TEST(TargetsSchema, RefusesWhatTheLoaderRefuses) {
       {"accepted", R"({"terminalOutcomes": ["accepted"]})"},
       {"destination as text", R"({"destination": "orders"})"},
       {"url in destination", R"({"destination": {"url": "http://x"}})"}};
-  TargetsSchema schema;
+  FileSchema schema("targets.schema.json");
   for (const auto& change : changes) {
     auto json = sample();
     json["targets"][0].merge_patch(nlohmann::json::parse(change.patch));
@@ -157,6 +159,49 @@ TEST(TargetsSchema, RefusesWhatTheLoaderRefuses) {
   for (const auto* whole : {R"([])", R"({})", R"({"targets": []})", R"({"targets": [7]})"}) {
     EXPECT_FALSE(schema.accepts(nlohmann::json::parse(whole))) << whole;
     EXPECT_FALSE(read_targets(whole, "t", FakeActionTypes{})) << whole;
+  }
+}
+
+// F2: each change is refused by the schema and by the loader alike.
+TEST(FormSchema, RefusesWhatTheLoaderRefusesAndTakesTheSample) {
+  FileSchema schema("form.schema.json");
+  FakeActionTypes types = all_types();
+  const auto loads = [&](const std::string& text) {
+    return read_form(text, "contact.yaml", {types, [](const std::string&) { return true; }}).has_value();
+  };
+  const auto accepts = [&](const std::string& text) {
+    const auto document = config::parse_document(text, "contact.yaml");
+    return document && schema.accepts(nlohmann::json::parse(config::to_json(*document)));
+  };
+  const auto whole = text_of(kFolder / "forms/contact.yaml");
+  EXPECT_TRUE(loads(whole));
+  EXPECT_TRUE(accepts(whole));
+  const std::string good = "form_id: a\nname: b\nactions:\n  - {action_order: 1, action_type: sms, destination: c}\n";
+  EXPECT_TRUE(loads(good) && accepts(good));
+  const std::pair<std::string, std::string> changes[] = {{"form_id: a\n", ""},
+                                                         {"form_id: a\n", "form_id: a b\n"},
+                                                         {"form_id: a\n", "form_id: " + std::string(65, 'a') + "\n"},
+                                                         {"name: b\n", ""},
+                                                         {"name: b\n", "name: \"\"\n"},
+                                                         {"name: b\n", "name: [b]\n"},
+                                                         {"name: b\n", "name: \"a\\nb\"\n"},
+                                                         {"name: b\n", "name: b\ntitle: c\n"},
+                                                         {"  - {", "  - x\n  - {"},
+                                                         {"action_order: 1, ", ""},
+                                                         {"action_order: 1, ", "action_order: 0, "},
+                                                         {"action_order: 1, ", "action_order: 1001, "},
+                                                         {"action_order: 1, ", "action_order: \"1\", "},
+                                                         {"action_order: 1, ", "action_order: 1.5, "},
+                                                         {"action_type: sms, ", ""},
+                                                         {"destination: c", "destination: \"\""},
+                                                         {"destination: c", "to: c"},
+                                                         {"destination: c", "destination: c, template_id: \"a\\tb\""},
+                                                         {"  - {action_order: 1, action_type: sms, destination: c}\n", "  []\n"}};
+  for (const auto& [line, instead] : changes) {
+    auto text = good;
+    text.replace(text.find(line), line.size(), instead);
+    EXPECT_FALSE(loads(text)) << text;
+    EXPECT_FALSE(accepts(text)) << text;
   }
 }
 

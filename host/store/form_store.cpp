@@ -80,7 +80,7 @@ constexpr Statement kAudit{"audit_of", R"(
   WHERE a.shard = $1 AND a.submission_id = $2 ORDER BY a.created_at, a.id)"};
 
 // Sweeping and purging.
-constexpr Statement kStuck{"stuck_forms", R"(
+constexpr Statement kStuck{"forms_in_processing", R"(
   SELECT submission_id, micros(processing_since) FROM form_submissions
   WHERE shard = $1 AND processing_since < now() - $2::bigint * interval '1 second'
     AND (processing_since, submission_id) > (at_micros($3), $4)

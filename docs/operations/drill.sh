@@ -338,6 +338,8 @@ drill_restore() {
   must "one is waiting for its receiver" received_at_least "asked $pending" 1
   answers 201 a /v1/submissions "$(submission "$form" drill-desk false)" >>"$log" || wrong "the submission was not taken"
   "$tools/pg_dump" -Fc -n "$schema" -f "$work/backup" "${address:-$(address_of "$embedded")}" >>"$log" 2>&1 || wrong "pg_dump failed"
+  query "SELECT format('CREATE ROLE %I NOLOGIN;', role)
+    FROM \"$schema\".installation, unnest(ARRAY[application_role, reader_role]) role WHERE role IS NOT NULL" >"$work/roles.sql"
   say "and the submission of a form is not finalized yet: backup (pg_dump)"
   mode take
   must "after the backup: the waiting intent has been accepted" accepted a "$pending"
@@ -358,11 +360,17 @@ drill_restore() {
   "$program" migrate --config "$config" >>"$log" 2>&1 || wrong "a new database could not be made"
   start_embedded "$embedded" || wrong "the new database does not start"
   query "DROP SCHEMA \"$schema\" CASCADE" >>"$log" 2>&1 || wrong "the new database could not be emptied"
+  query "$(<"$work/roles.sql")" >>"$log" 2>&1 || wrong "the roles could not be made"
   "$tools/pg_restore" -d "$(address_of "$embedded")" --no-owner --no-privileges --exit-on-error --single-transaction "$work/backup" \
     >>"$log" 2>&1 || wrong "pg_restore failed"
+  query "INSERT INTO \"$schema\".target_rests VALUES (1, 'drill.hook', now() + interval '1 hour', 'held after the restore')" >>"$log" 2>&1 ||
+    wrong "the target could not be held"
   stop_embedded "$embedded" fast || wrong "the new database does not stop"
   start_host r
   must "what had ended before the backup is there" accepted r "$done"
+  must "the target was held before the first host started: it rests, and nothing is sent" prints '"code": "target_rests"' explain "$pending" --json
+  received_is "took $pending" 1 || wrong "sent, though its target rests"
+  query "UPDATE \"$schema\".target_rests SET until = now()" >>"$log" 2>&1 || wrong "the target could not be let go"
   must "what was pending in the backup was sent again" accepted r "$pending"
   received_is "took $pending" 2 || wrong "the receiver should have it twice, under one key"
   received_is "took $done" 1 || wrong "what had ended should not be sent again"

@@ -94,9 +94,28 @@ TEST(OperationsPages, EveryCommandThatTheyNameExistsWithItsOptions) {
       ++seen;
       EXPECT_EQ(commands.fault(command), "") << page << ": " << command;
     }
-  EXPECT_GT(seen, 50u);
+  EXPECT_GT(seen, 40u);
   EXPECT_NE(commands.fault("waybill dead bury 7"), "");
   EXPECT_NE(commands.fault("waybill explain f-1 --fast"), "");
+}
+
+// F15: `a.b` in the pages is a key of the configuration or an event of the log, and either is a literal of the program
+TEST(OperationsPages, EveryEventAndKeyThatTheyNameIsOneOfTheProgram) {
+  static const std::regex kName("`([a-z_]+\\.[a-z_]+)`"), kFile(".*\\.(conf|yaml|json|so|sh|md)");
+  const std::set<std::string> examples{"ops.alerts", "sms.otp", "retry.default"};  // targets, and one of retry.<action type>
+  std::string program;
+  for (const auto& file : files_below("host", {".cpp", ".h"})) program += text_of(source_folder() / file);
+  std::size_t seen = 0;
+  for (const auto& page : files_below("docs/operations", {".md"})) {
+    const auto text = text_of(source_folder() / page);
+    for (auto it = std::sregex_iterator(text.begin(), text.end(), kName); it != std::sregex_iterator(); ++it) {
+      const std::string name = (*it)[1];
+      if (std::regex_match(name, kFile) || examples.contains(name)) continue;
+      ++seen;
+      EXPECT_NE(program.find('"' + name + '"'), std::string::npos) << page << " names " << name;
+    }
+  }
+  EXPECT_GT(seen, 50u);
 }
 
 // F15

@@ -7,6 +7,8 @@ set(package lib/cmake/waybill-plugin)
 
 install(TARGETS waybill RUNTIME DESTINATION bin COMPONENT runtime)  # the plugins: waybill_add_plugin()
 install(DIRECTORY registry DESTINATION share/waybill COMPONENT runtime)
+install(PROGRAMS docs/operations/drill.sh DESTINATION share/waybill COMPONENT runtime)
+install(FILES docs/operations/drill_receiver.py DESTINATION share/waybill COMPONENT runtime)
 
 install(DIRECTORY plugin-api/include/ plugin-api/testkit/include/ DESTINATION include COMPONENT sdk)
 install(FILES docs/plugin-authors.md DESTINATION share/waybill COMPONENT sdk OPTIONAL)

@@ -330,7 +330,7 @@ int serve(const GlobalOptions& options) {
   }
   if (host->drain()) return 0;
   // A plugin never came back from a call: its thread cannot be ended, so neither can this process in the ordinary way.
-  log.error("host.abandoned_threads", {{"remedy", "see plugin.stuck above"}});
+  log.error("host.abandoned_threads", {{"remedy", "see plugin_misbehaved above"}});
   log.flush();
   database->server.reset();
   static_cast<void>(host.release());

@@ -19,6 +19,8 @@ done
 
 {
   echo bin/waybill
+  echo share/waybill/drill.sh
+  echo share/waybill/drill_receiver.py
   for plugin in email_raw email_template happyfox_template push sms webhook; do echo lib/waybill/plugins/$plugin.so; done
   echo lib/libwaybill_fakes.a
   for file in waybill-plugin-config.cmake waybill-plugin-config-version.cmake waybill-plugin-targets.cmake WaybillAddPlugin.cmake \

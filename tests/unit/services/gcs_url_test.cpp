@@ -83,7 +83,7 @@ TEST(GcsVectors, TheCanonicalRequestAndTheStringToSignAreTheExpectedOnes) {
     const auto request = request_of(test);
     const auto canonical = canonical_request(request, kEmail);
     EXPECT_EQ(canonical, expected_canonical_request(test));
-    EXPECT_EQ(string_to_sign(request, canonical), test.at("expectedStringToSign"));
+    EXPECT_EQ(string_to_sign(request, canonical), test.at("expectedStringToSign").get<std::string>());
   }
 }
 

@@ -102,6 +102,7 @@ database: { embedded: ./pg }
 registry: ./registry
 plugins: $work/waybill/lib/waybill/plugins
 secrets: { orders: { env: WAYBILL_SECRET_ORDERS } }
+senders: { email_template: { from: "Forms <forms@example.org>" } }
 END
 export WAYBILL_SECRET_ORDERS=whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3
 setpriv --pdeathsig TERM "$receiver" "$work/received" >>"$log" 2>&1 &

@@ -1,8 +1,10 @@
 // Handling of intents, from the parsed request to the reply.
 #include "api/intent_routes.h"
 
+#include <atomic>
 #include <charconv>
 
+#include "api/intent_batch.h"
 #include "api/intent_json.h"
 #include "api/json_envelope.h"
 
@@ -31,13 +33,35 @@ class Intents {
     if (!wait) return reply(invalid_request(wait.error().what));
     auto intent = read_intent(request.body);
     if (!intent) return reply(invalid_request(intent.error().what));
+    hand_in(parts_.registry.current(), request.principal.org, std::move(*intent), teller(began, *wait, std::move(reply)));
+  }
+
+  // Each item by itself: its answer is what a request of its own would have got.
+  void post_batch(Request request, Reply reply) const {
+    const auto began = parts_.clock.now();
+    auto intents = read_batch(request.body);
+    if (!intents) return reply(invalid_request(intents.error().what));
     const auto registry = parts_.registry.current();
-    const auto told = teller(began, *wait, std::move(reply));
-    const Contract* contract = registry->find(intent->target);
-    if (!contract) return ask_for_known(request.principal.org, std::move(*intent), told);
-    parts_.intake.submit({request.principal.org, std::move(intent->intent_id),
-                          std::shared_ptr<const Contract>(registry, contract), std::move(intent->payload)},
-                         [told](Result<Submitted> answer) { told(std::move(answer)); });
+    struct Batch {
+      std::vector<Response> answers;
+      std::atomic<std::size_t> left;
+      Reply reply;
+    };
+    const auto batch = std::make_shared<Batch>();
+    batch->answers.resize(intents->size());
+    batch->left = intents->size();
+    batch->reply = std::move(reply);
+    for (std::size_t i = 0; i < intents->size(); ++i) {
+      auto& intent = (*intents)[i];
+      const Reply answered = [batch, i](Response answer) {
+        batch->answers[i] = std::move(answer);
+        if (--batch->left == 0) batch->reply(json_response(200, batch_json(batch->answers)));
+      };
+      if (intent)
+        hand_in(registry, request.principal.org, std::move(*intent), teller(began, Millis{0}, answered));
+      else
+        answered(invalid_request(intent.error().what));
+    }
   }
 
   void get(Request request, Reply reply) const {
@@ -60,6 +84,14 @@ class Intents {
 
  private:
   using Told = std::function<void(Result<Submitted>)>;
+
+  void hand_in(const std::shared_ptr<const Registry>& registry, OrgId org, IntentRequest intent, Told told) const {
+    const Contract* contract = registry->find(intent.target);
+    if (!contract) return ask_for_known(org, std::move(intent), std::move(told));
+    parts_.intake.submit(
+        {org, std::move(intent.intent_id), std::shared_ptr<const Contract>(registry, contract), std::move(intent.payload)},
+        [told = std::move(told)](Result<Submitted> answer) { told(std::move(answer)); });
+  }
 
   // Replies to a submission once it is known what became of it.
   Told teller(Clock::Monotonic began, Millis wait, Reply reply) const {
@@ -119,6 +151,8 @@ class Intents {
 std::vector<Route> intent_routes(IntentParts parts) {
   const Intents intents(parts);
   return {{"POST", "/v1/intents", Role::member, [intents](Request q, Reply r) { intents.post(std::move(q), std::move(r)); }},
+          {"POST", "/v1/intents:batch", Role::member,
+           [intents](Request q, Reply r) { intents.post_batch(std::move(q), std::move(r)); }},
           {"GET", "/v1/intents/{id}", Role::member, [intents](Request q, Reply r) { intents.get(std::move(q), std::move(r)); }},
           {"GET", "/v1/intents/{id}/history", Role::member,
            [intents](Request q, Reply r) { intents.history(std::move(q), std::move(r)); }}};

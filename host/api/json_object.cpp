@@ -6,6 +6,39 @@
 namespace waybill {
 namespace {
 
+bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+
+}  // namespace
+
+std::size_t skip_space(std::string_view text, std::size_t at) {
+  while (at < text.size() && is_space(text[at])) ++at;
+  return at;
+}
+
+std::size_t end_of_value(std::string_view text, std::size_t at) {
+  int depth = 0;
+  bool quoted = false;
+  for (; at < text.size(); ++at) {
+    const char c = text[at];
+    if (quoted) {
+      if (c == '\\') ++at;
+      if (c == '"') quoted = false;
+    } else if (c == '"') {
+      quoted = true;
+    } else if (c == '{' || c == '[') {
+      ++depth;
+    } else if (c == '}' || c == ']') {
+      if (depth == 0) break;
+      --depth;
+    } else if (depth == 0 && (c == ',' || is_space(c))) {
+      break;
+    }
+  }
+  return at;
+}
+
+namespace {
+
 // Checks the whole text and remembers what the top-level members are. Only strings are kept.
 class TopLevel final : public nlohmann::json_sax<nlohmann::json> {
  public:
@@ -73,48 +106,19 @@ class TopLevel final : public nlohmann::json_sax<nlohmann::json> {
   std::size_t depth_ = 0;
 };
 
-bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
-
-// Behind the value that begins at `at`, in a text known to be good JSON.
-std::size_t end_of_value(std::string_view text, std::size_t at) {
-  int depth = 0;
-  bool quoted = false;
-  for (; at < text.size(); ++at) {
-    const char c = text[at];
-    if (quoted) {
-      if (c == '\\') ++at;
-      if (c == '"') quoted = false;
-    } else if (c == '"') {
-      quoted = true;
-    } else if (c == '{' || c == '[') {
-      ++depth;
-    } else if (c == '}' || c == ']') {
-      if (depth == 0) break;
-      --depth;
-    } else if (depth == 0 && (c == ',' || is_space(c))) {
-      break;
-    }
-  }
-  return at;
-}
-
 // The bytes of a top-level member's value, in a text known to be a good JSON object that has it.
 std::string_view raw_member(std::string_view text, std::string_view name) {
-  const auto skip_space = [&](std::size_t at) {
-    while (at < text.size() && is_space(text[at])) ++at;
-    return at;
-  };
-  std::size_t at = skip_space(text.find('{') + 1);
+  std::size_t at = skip_space(text, text.find('{') + 1);
   while (at < text.size() && text[at] != '}') {
     std::size_t close = at + 1;  // of the name, which may hold colons and escapes
     for (; text[close] != '"'; ++close)
       if (text[close] == '\\') ++close;
     const auto literal = text.substr(at, close + 1 - at);
-    const std::size_t value = skip_space(skip_space(close + 1) + 1);
+    const std::size_t value = skip_space(text, skip_space(text, close + 1) + 1);
     const std::size_t end = end_of_value(text, value);
     if (nlohmann::json::parse(literal) == name) return text.substr(value, end - value);
-    at = skip_space(end);
-    if (at < text.size() && text[at] == ',') at = skip_space(at + 1);
+    at = skip_space(text, end);
+    if (at < text.size() && text[at] == ',') at = skip_space(text, at + 1);
   }
   return {};
 }

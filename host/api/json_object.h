@@ -12,6 +12,10 @@ namespace waybill {
 
 inline constexpr std::size_t kMostJsonLevels = 64;
 
+// Walking over JSON text that is good, or will be found out later: from `at` past blanks, and past the value that begins there.
+std::size_t skip_space(std::string_view text, std::size_t at);
+std::size_t end_of_value(std::string_view text, std::size_t at);
+
 class JsonObject {
  public:
   using Fields = std::set<std::string, std::less<>>;

@@ -9,7 +9,8 @@
 namespace waybill {
 namespace {
 
-// The audit of ends, and who died. An alert about an alert is not raised.
+// The audit of ends, and who died. An alert about an alert is not raised. A host's reckoning of the database's clock may run
+// ahead a little, so an end is told no later than now: then one action's comes before the next one's.
 constexpr Statement kFollowEnds{"follow_ends", R"(
   WITH fact AS MATERIALIZED (
     SELECT t.*, d.org_id, d.submission_id, d.action_order, d.action_type, s.kind, s.client_ref, s.target, s.pipeline
@@ -20,7 +21,7 @@ constexpr Statement kFollowEnds{"follow_ends", R"(
   audit AS (
     INSERT INTO audit_log (shard, submission_id, created_at, org_id, delivery_id, action, from_state, to_state, trigger, actor, actor_type,
                            metadata)
-    SELECT $1::smallint, f.submission_id, at_micros(f.ended), f.org_id, f.delivery,
+    SELECT $1::smallint, f.submission_id, least(at_micros(f.ended), clock_timestamp()), f.org_id, f.delivery,
            CASE WHEN f.status = 'accepted' THEN coalesce(w.done, f.action_type || '_success')
                 ELSE coalesce(w.failed, f.action_type || '_failure') END,
            'claimed', f.status, f.trigger, f.actor, 'worker', f.metadata
@@ -53,15 +54,19 @@ constexpr Statement kOpen{"open_actions", R"(
   UPDATE ready SET status = 'due', due_at = now()
   WHERE shard = $1 AND delivery_id = ANY ($2::bigint[]) AND status = 'waiting' RETURNING delivery_id)"};
 
+// An action's end is told by its host's reckoning of the database's clock, which may run ahead a little: the submission's is no
+// earlier.
 constexpr Statement kEnd{"end_forms", R"(
   WITH fact AS MATERIALIZED (SELECT * FROM unnest($2::bigint[], $3::text[]) AS t(id, state)),
   moved AS (
-    UPDATE submissions s SET state = f.state, reason = CASE WHEN f.state = 'failed' THEN 'action_failed' END, completed_at = clock_timestamp()
-    FROM fact f WHERE s.shard = $1 AND s.id = f.id AND s.state = 'processing' RETURNING s.id, s.org_id, s.state),
+    UPDATE submissions s SET state = f.state, reason = CASE WHEN f.state = 'failed' THEN 'action_failed' END,
+      completed_at = greatest(clock_timestamp(), (SELECT max(d.ended_at) FROM deliveries d WHERE d.shard = s.shard AND d.org_id = s.org_id
+                                                                                           AND d.submission_id = s.id))
+    FROM fact f WHERE s.shard = $1 AND s.id = f.id AND s.state = 'processing' RETURNING s.id, s.org_id, s.state, s.completed_at),
   rest AS (
     UPDATE form_submissions f SET processing_since = NULL FROM moved m WHERE f.shard = $1 AND f.submission_id = m.id)
   INSERT INTO audit_log (shard, submission_id, created_at, org_id, action, from_state, to_state, trigger, actor, actor_type)
-  SELECT $1::smallint, id, clock_timestamp(), org_id, CASE state WHEN 'routed' THEN 'submission_routed' ELSE 'submission_route_failed' END,
+  SELECT $1::smallint, id, completed_at, org_id, CASE state WHEN 'routed' THEN 'submission_routed' ELSE 'submission_route_failed' END,
          'processing', state, 'all_actions_ended', 'waybill', 'system'
   FROM moved RETURNING to_state)"};
 

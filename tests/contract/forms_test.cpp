@@ -265,6 +265,19 @@ TEST_F(FormContract, ActionsRunInOrderAndTheLastEndRoutesIt) {
   EXPECT_EQ(sql.number("SELECT count(*) FROM dead_letters"), 0);
 }
 
+// F11
+TEST_F(FormContract, TheSubmissionsEndComesAfterItsActionsAlsoWhenTheirHostsClockIsAhead) {
+  handed_in(submission("a", {}, true));
+  for (int i = 0; i < 3; ++i) {
+    auto ended = end(claim_due().at(0), Status::accepted);
+    ended.ended = ended.ended + Seconds(2);
+    settle_all({ended});
+  }
+  EXPECT_EQ(audit("a"), (Words{"letter_success", "letter_success", "letter_success", "submission_routed"}));
+  const auto seen = view("a");
+  for (const auto& delivery : seen.deliveries) EXPECT_LE(*delivery.ended, *seen.submission.completed);
+}
+
 // F6 F10 F13
 TEST_F(FormContract, AFailedActionBlocksNoOtherAndBecomesADeadLetterWithAnAlert) {
   handed_in(submission("a", {}, true));

@@ -49,7 +49,8 @@ TEST(IntentBatch, AnItemThatIsNoGoodIntentLeavesTheOthersAlone) {
 }
 
 TEST(IntentBatch, WhatIsNoJsonRefusesTheWhole) {
-  for (const std::string bad : {"[" + item("a"), "[" + item("a") + ",]", "[" + item("a") + " " + item("b") + "]",
+  for (const auto& bad :
+       std::vector<std::string>{"[" + item("a"), "[" + item("a") + ",]", "[" + item("a") + " " + item("b") + "]",
                                 "[" + item("a") + "] x", "[,]", "[" + item("a") + R"(,{"intentId":"b"])", "[\"", "[\"\\"})
     EXPECT_NE(fault_of(bad).find("malformed JSON at byte"), std::string::npos) << bad << ": " << fault_of(bad);
   EXPECT_TRUE(fault_of(item("a") + "\n{\"intentId\"").starts_with("item 1: malformed JSON at byte"))

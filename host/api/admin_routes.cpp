@@ -4,11 +4,10 @@
 #include <nlohmann/json.hpp>
 
 #include "api/intent_json.h"
+#include "api/json_answer.h"
 
 namespace waybill {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Response answer(const Reloaded& reloaded) {
   if (reloaded.error) return failure_response(*reloaded.error);
@@ -20,14 +19,11 @@ Response answer(const Reloaded& reloaded) {
             {"changed", reloaded.changes.changed},
             {"removed", reloaded.changes.removed}};
   } else {
-    Json problems = Json::array();
-    for (const auto& p : reloaded.problems)
-      problems.push_back({{"file", p.file}, {"line", p.line}, {"field", p.field}, {"message", p.message}});
     json["error"] = {{"code", "invalid_registry"},
                      {"message", "the registry has mistakes; the one that was in use stays in use"},
-                     {"problems", std::move(problems)}};
+                     {"problems", problems_json(reloaded.problems)}};
   }
-  return {.status = reloaded.problems.empty() ? 200 : 422, .body = json.dump(-1, ' ', false, Json::error_handler_t::replace)};
+  return json_response(reloaded.problems.empty() ? 200 : 422, dump(json));
 }
 
 }  // namespace

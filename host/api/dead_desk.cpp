@@ -9,7 +9,7 @@ namespace {
 Result<DeadLetterView> letter_of(DeadStore& store, const DeskCall& call) {
   auto view = store.show(call.org, call.id);
   if (!view) return tl::unexpected(view.error());
-  if (!*view) return fail(Error::Kind::not_found, "there is no dead letter " + std::to_string(call.id.value));
+  if (!*view) return fail(Error::Kind::not_found, no_such_letter(call.id));
   return std::move(**view);
 }
 

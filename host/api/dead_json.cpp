@@ -1,11 +1,11 @@
 // Reading and writing the surface of dead letters.
 #include "api/dead_json.h"
 
-#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "api/json_answer.h"
 #include "api/json_envelope.h"
+#include "api/whole_number.h"
 #include "core/form.h"
 #include "core/utf8.h"
 #include "registry/registry_words.h"
@@ -13,19 +13,9 @@
 namespace waybill {
 namespace {
 
-constexpr std::size_t kLongestDestination = 4096;  // as in a form's file
-
 Json id_json(DeliveryId id) { return std::to_string(id.value); }
 
 tl::unexpected<Error> invalid(const std::string& message) { return fail(Error::Kind::invalid, message); }
-
-template <class Number>
-std::optional<Number> whole_number(std::string_view text) {
-  Number number{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
 
 // One of a filter's texts into its place.
 Result<void> set_field(DeadFilter& filter, std::string_view field, const std::string& text) {
@@ -75,13 +65,12 @@ Json letter_json(const DeadLetter& letter) {
 }
 
 Json edit_json(const DeadEdit& edit) {
-  const auto value = [&](const std::string& text) { return edit.field == "fields" ? json_or_null(text) : Json(text); };
   return {{"editId", std::to_string(edit.id)},
           {"editedAt", format_rfc3339(edit.edited)},
           {"actor", edit.actor},
           {"field", edit.field},
-          {"before", value(edit.before)},
-          {"after", value(edit.after)}};
+          {"before", edited_json(edit.field, edit.before)},
+          {"after", edited_json(edit.field, edit.after)}};
 }
 
 Json item_json(const ReplayItem& item, bool dry_run) {
@@ -141,8 +130,8 @@ std::string mending_fault(const Mending& mending) {
   if (!mending.fields && !mending.destination) return "fields or destination is missing: nothing is to be changed";
   if (mending.fields && !Json::parse(*mending.fields, nullptr, false).is_object()) return "fields must be a JSON object";
   const auto& text = mending.destination;
-  if (text && (text->empty() || text->size() > kLongestDestination || has_control_character(*text) || !is_clean_utf8(*text)))
-    return "destination must be 1 to " + std::to_string(kLongestDestination) + " bytes of UTF-8 without control characters";
+  if (text && (text->empty() || text->size() > kLongestText || has_control_character(*text) || !is_clean_utf8(*text)))
+    return "destination must be 1 to " + std::to_string(kLongestText) + " bytes of UTF-8 without control characters";
   return {};
 }
 

@@ -1,7 +1,6 @@
 // Reading and writing the form surface.
 #include "api/form_json.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "api/json_answer.h"
@@ -12,8 +11,7 @@ namespace {
 
 // No object's name has control characters, and a NUL is nothing that the database could keep.
 bool names_an_object(std::string_view uri) {
-  if (std::any_of(uri.begin(), uri.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; })) return false;
-  if (!uri.starts_with("gs://")) return false;
+  if (has_ascii_control(uri) || !uri.starts_with("gs://")) return false;
   const auto slash = uri.find('/', 5);
   return slash != std::string_view::npos && slash > 5 && slash + 1 < uri.size();
 }
@@ -87,9 +85,8 @@ Json audit_json(const AuditView& a) {
             {"metadata", json_or_null(a.metadata)},
             {"createdAt", format_rfc3339(a.created)}};
   if (a.edited_field.empty()) return json;
-  const auto value = [&](const std::string& text) { return a.edited_field == "fields" ? json_or_null(text) : Json(text); };
-  json["before"] = value(a.before);
-  json["after"] = value(a.after);
+  json["before"] = edited_json(a.edited_field, a.before);
+  json["after"] = edited_json(a.edited_field, a.after);
   return json;
 }
 

@@ -2,11 +2,11 @@
 #include "api/intent_routes.h"
 
 #include <atomic>
-#include <charconv>
 
 #include "api/intent_batch.h"
 #include "api/intent_json.h"
 #include "api/json_envelope.h"
+#include "api/whole_number.h"
 
 namespace waybill {
 namespace {
@@ -16,9 +16,8 @@ constexpr int kLongestWaitSeconds = 60;
 Result<Millis> wait_of(const Request& request) {
   const auto text = request.query_value("waitSeconds");
   if (!text) return Millis{0};
-  int seconds = -1;
-  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), seconds);
-  if (error != std::errc{} || end != text->data() + text->size() || seconds < 0 || seconds > kLongestWaitSeconds)
+  const int seconds = whole_number<int>(*text).value_or(-1);
+  if (seconds < 0 || seconds > kLongestWaitSeconds)
     return fail(Error::Kind::invalid, "waitSeconds must be a whole number from 0 to " + std::to_string(kLongestWaitSeconds));
   return Millis{seconds * 1000};
 }

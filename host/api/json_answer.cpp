@@ -14,6 +14,10 @@ Json json_or_null(const std::string& text) {
   return json.is_discarded() ? Json(nullptr) : json;
 }
 
+Json edited_json(const std::string& field, const std::string& value) {
+  return field == "fields" ? json_or_null(value) : Json(value);
+}
+
 Json attempts_json(const std::vector<AttemptView>& attempts) {
   Json list = Json::array();
   for (const auto& a : attempts)
@@ -23,6 +27,12 @@ Json attempts_json(const std::vector<AttemptView>& attempts) {
                     {"outcomeStatus", a.outcome},
                     {"outcomeReason", text_or_null(a.reason)},
                     {"error", text_or_null(a.error)}});
+  return list;
+}
+
+Json problems_json(const Problems& problems) {
+  Json list = Json::array();
+  for (const auto& p : problems) list.push_back({{"file", p.file}, {"line", p.line}, {"field", p.field}, {"message", p.message}});
   return list;
 }
 

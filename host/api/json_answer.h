@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/problem.h"
 #include "store/store.h"
 
 namespace waybill {
@@ -15,7 +16,9 @@ using Json = nlohmann::ordered_json;
 std::string dump(const Json& json);  // on one line; what is no UTF-8 is replaced
 Json time_or_null(const std::optional<Timestamp>& time);
 Json text_or_null(const std::string& text);
-Json json_or_null(const std::string& text);  // null also for what is no JSON
+Json json_or_null(const std::string& text);                            // null also for what is no JSON
+Json edited_json(const std::string& field, const std::string& value);  // of an edit: fields are JSON, the rest is text
 Json attempts_json(const std::vector<AttemptView>& attempts);
+Json problems_json(const Problems& problems);
 
 }  // namespace waybill

@@ -1,9 +1,15 @@
 // Reading intents, and what a reference may be.
 #include "api/json_envelope.h"
 
+#include <algorithm>
+
 #include "core/utf8.h"
 
 namespace waybill {
+
+bool has_ascii_control(std::string_view text) {
+  return std::any_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
+}
 
 std::string reference_fault(std::string_view field, std::string_view reference) {
   const std::string name(field);
@@ -11,8 +17,7 @@ std::string reference_fault(std::string_view field, std::string_view reference) 
   if (reference.size() > kLongestReference)
     return name + " must not be longer than " + std::to_string(kLongestReference) + " bytes";
   if (!is_clean_utf8(reference)) return name + " must be valid UTF-8 without NUL";
-  for (const char c : reference)
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) return name + " must not hold control characters";
+  if (has_ascii_control(reference)) return name + " must not hold control characters";
   return {};
 }
 

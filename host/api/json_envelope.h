@@ -20,6 +20,8 @@ struct IntentRequest {
 // Error::invalid with a message for the client.
 Result<IntentRequest> read_intent(std::string_view body);
 
+bool has_ascii_control(std::string_view text);  // C0 or DEL
+
 // Why a client reference cannot be one, or "" if it can: 1 to 255 bytes of UTF-8 without control characters.
 std::string reference_fault(std::string_view field, std::string_view reference);
 // A member that must be a client reference.

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "api/json_answer.h"
 #include "api/token_check.h"
 #include "cli/json_output.h"
 #include "core/idempotency.h"
@@ -16,12 +17,6 @@
 
 namespace waybill {
 namespace {
-
-Json json_of(const Problems& problems) {
-  Json list = Json::array();
-  for (const auto& p : problems) list.push_back({{"file", p.file}, {"line", p.line}, {"field", p.field}, {"message", p.message}});
-  return list;
-}
 
 // A command's database, its schema brought up to date or checked.
 Result<Database> ready_database(const Config& config, Log& log) {
@@ -57,7 +52,7 @@ int check(const GlobalOptions& options) {
   if (options.json) {
     Problems all = refused;
     all.insert(all.end(), contents.problems.begin(), contents.problems.end());
-    print_json({{"good", good}, {"problems", json_of(all)}});
+    print_json({{"good", good}, {"problems", problems_json(all)}});
     return good ? 0 : 1;
   }
   print(refused);

@@ -128,7 +128,7 @@ void print_view(const DeadLetterView& view) {
 int print_letter(const GlobalOptions& options, const Desk& desk, DeliveryId id) {
   const auto view = desk.store.show(desk.org, id);
   if (!view) return failed(view.error().what);
-  if (!*view) return failed("there is no dead letter " + id_text(id));
+  if (!*view) return failed(no_such_letter(id));
   if (options.json)
     print_json(Json::parse(dead_letter_json(**view)));
   else

@@ -19,7 +19,6 @@ using config::Node;
 constexpr std::array<std::string_view, 3> kFormFields{"form_id", "name", "actions"};
 constexpr std::array<std::string_view, 6> kActionFields{"action_order", "action_type",       "template_id",
                                                         "destination",  "happyfox_category", "subject_template"};
-constexpr std::size_t kLongestText = 4096;
 constexpr std::size_t kMostActions = 100;
 constexpr int kMostOrder = 1000;
 

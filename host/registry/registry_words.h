@@ -15,6 +15,7 @@ std::string list_of(const Words& words) {
   return list;
 }
 
+inline constexpr std::size_t kLongestText = 4096;  // of a form's texts, in bytes
 inline constexpr std::size_t kLongestId = 64;
 // Letters, digits, _ and -, and those of `more`; 1 to kLongestId of them.
 bool is_id(std::string_view text, std::string_view more = {});

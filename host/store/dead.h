@@ -116,6 +116,9 @@ class DeadStore {
                                const std::string& actor) = 0;
 };
 
+// Why an admin can do nothing with a letter that is not there.
+std::string no_such_letter(DeliveryId id);
+
 // `rate` is how many replays a second each organisation's receivers get at most.
 std::unique_ptr<DeadStore> make_dead_store(const DatabaseAddress& address, int shards, std::size_t rate);
 

@@ -53,7 +53,4 @@ struct CloneOrder {
 };
 Result<Cloned> clone_in(Connection& connection, const CloneOrder& order);
 
-// Why an admin can do nothing with a letter that is not there.
-std::string no_such_letter(DeliveryId id);
-
 }  // namespace waybill

@@ -126,13 +126,7 @@ class PgDeadStore final : public DeadStore {
     const std::string shard = std::to_string(shard_of(id)), letter = std::to_string(id.value);
     auto attempts = connection.run(kAttempts, {shard, letter});
     if (!attempts) return tl::unexpected(attempts.error());
-    for (std::size_t row = 0; row < attempts->size(); ++row)
-      view.attempts.push_back({.number = static_cast<std::uint32_t>(attempts->number(row, 0)),
-                               .started = attempts->time(row, 1),
-                               .finished = time_of(*attempts, row, 2),
-                               .outcome = text_of(*attempts, row, 3),
-                               .reason = text_of(*attempts, row, 4),
-                               .error = text_of(*attempts, row, 5)});
+    for (std::size_t row = 0; row < attempts->size(); ++row) view.attempts.push_back(read_attempt(*attempts, row, 0));
     auto edits = connection.run(kEdits, {shard, std::to_string(view.letter.submission.value), letter});
     if (!edits) return tl::unexpected(edits.error());
     for (std::size_t row = 0; row < edits->size(); ++row)

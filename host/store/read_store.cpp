@@ -109,12 +109,7 @@ class PgReadStore final : public ReadStore {
     HistoryView history{.submission = read_submission(*rows, 0), .attempts = {}};
     for (std::size_t row = 0; row < rows->size(); ++row) {
       if (rows->is_null(row, 8)) continue;
-      history.attempts.push_back({.number = static_cast<std::uint32_t>(rows->number(row, 8)),
-                                  .started = rows->time(row, 9),
-                                  .finished = rows->is_null(row, 10) ? std::nullopt : std::optional(rows->time(row, 10)),
-                                  .outcome = std::string(rows->text(row, 11)),
-                                  .reason = std::string(rows->text(row, 12)),
-                                  .error = std::string(rows->text(row, 13))});
+      history.attempts.push_back(read_attempt(*rows, row, 8));
     }
     return history;
   }

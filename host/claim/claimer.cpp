@@ -10,6 +10,10 @@ namespace {
 
 constexpr std::size_t kMostCachedRoutes = 100'000;
 constexpr auto kMarkLife = std::chrono::seconds(1);     // how long rows that were committed out of order may be overlooked
+// Who has a backlog is asked again after so long, or after so many times what asking took: what is new elsewhere waits no longer.
+constexpr auto kBacklogLife = std::chrono::milliseconds(50);
+constexpr int kBacklogShare = 20;
+constexpr auto kForget = std::chrono::seconds(1);  // how long an idle host keeps what is done with
 constexpr auto kGather = std::chrono::milliseconds(3);  // a few freed places are worth waiting for more
 
 std::string host_name_of(const std::string& url) {
@@ -39,11 +43,23 @@ void Claimer::wake() {
   changed_.notify_all();
 }
 
-void Claimer::let_go(const std::vector<Finished>& settled) {
+void Claimer::let_go(const std::vector<Finished>& settled, const std::vector<ClaimToken>& unwritten) {
   std::unordered_map<RouteId, std::size_t> counts;
-  for (const auto& one : settled) ++counts[one.job.route];
+  std::unordered_map<ClaimToken, std::size_t> of_claim;
+  for (const auto& one : settled) {
+    ++counts[one.job.route];
+    ++of_claim[one.job.token];
+  }
   for (const auto& [route, count] : counts) window_.let_go(route, count);
   std::lock_guard lock(mutex_);
+  for (const auto token : unwritten)
+    if (const auto open = open_claims_.find(token); open != open_claims_.end()) open->second.stays = true;
+  for (const auto& [token, count] : of_claim) {
+    const auto open = open_claims_.find(token);
+    if (open == open_claims_.end() || (open->second.left -= std::min(open->second.left, count)) > 0) continue;
+    if (!open->second.stays) done_claims_[open->second.shard].push_back(token);
+    open_claims_.erase(open);
+  }
   freed_ += settled.size();
   changed_.notify_all();
 }
@@ -66,6 +82,7 @@ void Claimer::run(std::stop_token stop) {
         if (batches_ != claims_before) next = (first + i + 1) % settings_.shards;
       }
     }
+    if (pause.count() > 0) forget_done();
     sleep(stop, pause);
   }
   // What a lost claim may have taken must not wait for its lease: other hosts are there.
@@ -79,7 +96,7 @@ std::chrono::microseconds Claimer::round(Shard shard, HostId host) {
     return settings_.poll;
   }
   const auto asked_at = clock_.now();
-  auto due = store_.due_routes(shard);
+  auto due = due_routes(shard);
   if (!due) {
     log_.warn("claim.database_unavailable", {{"error", due.error().what}});
     return settings_.poll;
@@ -114,25 +131,73 @@ std::chrono::microseconds Claimer::round(Shard shard, HostId host) {
                                           : RouteShare{route, count, mark->second.due, mark->second.delivery});
   }
   const ClaimToken token{host.value << 32 | ++batches_};
-  auto claimed = store_.claim(shard, host, token, settings_.lease, wanted);
+  DoneClaims done;
+  {
+    std::lock_guard lock(mutex_);
+    done = done_claims_[shard];
+  }
+  auto claimed = store_.claim(shard, host, token, settings_.lease, wanted, done);
   if (!claimed) {
     lost_.push_back({shard, host, token});  // it may have been carried out all the same
     log_.warn("claim.database_unavailable", {{"error", claimed.error().what}});
     return settings_.poll;
+  }
+  {
+    std::lock_guard lock(mutex_);
+    auto& all = done_claims_[shard];
+    all.erase(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(done.size()));  // others may have come behind them
+    if (!claimed->rows.empty()) open_claims_[token] = {shard, claimed->rows.size(), false};
   }
   std::unordered_map<RouteId, std::size_t> taken;
   for (const auto& row : claimed->rows) {
     ++taken[row.route];
     marks_[{shard, row.route}] = {row.due, row.delivery};  // rows come in order
   }
+  auto& backlog = backlogs_[shard].due.routes;
   for (const auto& [route, count] : shares) {
-    if (taken[route] < count)
-      marks_.erase({shard, route});  // no backlog behind the mark
-    else
+    if (taken[route] == count) {
       pause = std::chrono::microseconds(0);
+      continue;
+    }
+    marks_.erase({shard, route});  // no backlog behind the mark
+    std::erase_if(backlog, [&](const DueRoute& one) { return one.route == route; });
   }
   hand_on(std::move(*claimed), token, asked_at);
   return pause;
+}
+
+// The database's answer, or its last one while the routes in it have more than was claimed of them.
+Result<DueRoutes> Claimer::due_routes(Shard shard) {
+  Backlog& backlog = backlogs_[shard];
+  const auto now = clock_.now();
+  if (!backlog.due.routes.empty() && now < backlog.fresh_until) {
+    DueRoutes due = backlog.due;
+    due.now = due.now + std::chrono::duration_cast<Micros>(now - backlog.asked_at);
+    return due;
+  }
+  auto due = store_.due_routes(shard);
+  if (!due) return due;
+  backlog = {*due, now, {}};
+  const auto answered = clock_.now();
+  backlog.fresh_until = answered + std::max<Clock::Monotonic::duration>(kBacklogLife, kBacklogShare * (answered - now));
+  return due;
+}
+
+void Claimer::forget_done() {
+  const auto now = clock_.now();
+  if (now - forgot_at_ < kForget) return;
+  forgot_at_ = now;
+  std::map<Shard, DoneClaims> all;
+  {
+    std::lock_guard lock(mutex_);
+    all.swap(done_claims_);
+  }
+  for (const auto& [shard, done] : all) {
+    if (done.empty()) continue;
+    if (const auto forgotten = store_.forget(shard, done); forgotten) continue;
+    std::lock_guard lock(mutex_);
+    done_claims_[shard].insert(done_claims_[shard].end(), done.begin(), done.end());
+  }
 }
 
 Result<void> Claimer::give_back_lost() {

@@ -37,7 +37,8 @@ class Claimer {
   ~Claimer();
 
   void wake();                                        // something new may be due
-  void let_go(const std::vector<Finished>& settled);  // these are not held any more
+  // These are not held any more; of the claims in `unwritten` some deliveries stay claimed until their lease is over.
+  void let_go(const std::vector<Finished>& settled, const std::vector<ClaimToken>& unwritten = {});
   void stop();  // no claim begins after this returns; jobs of the last one have been handed on
 
  private:
@@ -46,9 +47,16 @@ class Claimer {
     DeliveryId delivery;
   };
 
+  struct Backlog {  // which routes had more than was claimed of them: not asked for again at once
+    DueRoutes due;
+    Clock::Monotonic asked_at, fresh_until;
+  };
+
   void run(std::stop_token stop);
   std::chrono::microseconds round(Shard shard, HostId host);  // how long to sleep after it
+  Result<DueRoutes> due_routes(Shard shard);
   Result<void> give_back_lost();
+  void forget_done();
   const RouteFacts* facts_of(RouteId route);
   void hand_on(Claimed claimed, ClaimToken token, Clock::Monotonic asked_at);
   void sleep(std::stop_token stop, std::chrono::microseconds most);
@@ -72,11 +80,20 @@ class Claimer {
   };
   std::vector<Lost> lost_;  // claims whose answer never came
   std::int64_t batches_ = 0;
+  std::map<Shard, Backlog> backlogs_;
+  Clock::Monotonic forgot_at_;
 
   std::mutex mutex_;  // for all below
   std::condition_variable_any changed_;
   bool woken_ = false;
   std::size_t freed_ = 0;
+  struct OpenClaim {
+    Shard shard;
+    std::size_t left;  // deliveries of it that are not settled
+    bool stays;        // not all of it could be written: its lease will tell
+  };
+  std::unordered_map<ClaimToken, OpenClaim> open_claims_;
+  std::map<Shard, DoneClaims> done_claims_;
   std::jthread thread_;  // last: it uses all above
 };
 

@@ -200,7 +200,7 @@ class Host {
   }
 
   std::vector<Chore> chores() {
-    std::vector<Chore> all{queue_numbers(*upkeep_store_, metrics_), partitions(*upkeep_store_)};
+    std::vector<Chore> all{queue_numbers(*upkeep_store_, metrics_), lost_claims(*upkeep_store_, log_), partitions(*upkeep_store_)};
     for (auto& chore : teller_.chores()) all.push_back(std::move(chore));
     all.push_back(form_sweep(*upkeep_form_store_, shards_, [this] { wake(); }));
     all.push_back(form_retention(*upkeep_form_store_, shards_, log_));
@@ -235,7 +235,7 @@ class Host {
   }
 
   void settled(const Settler::Written& written) {
-    claimer_.let_go(written.batch);  // nothing settles before the claimer has claimed it
+    claimer_.let_go(written.batch, written.unwritten);  // nothing settles before the claimer has claimed it
     metrics_.in_flight(window_.held());
     waiters_.moved(written.moved);
   }

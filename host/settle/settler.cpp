@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <tuple>
 #include <unordered_set>
+#include <utility>
 
 #include "settle/settlement.h"
 
@@ -81,12 +82,13 @@ void Settler::write(std::stop_token stop, const std::vector<Finished>& batch) {
       if (!give_up(stop)) continue;
       log_.error("settle.given_up",
                  {{"deliveries", part.size()}, {"remedy", "their leases run out and another host takes them over"}});
+      for (const Finished* finished : part) unwritten_.push_back(finished->job.token);
       break;
     }
   }
   write_rests(batch);
   write_failures(batch);
-  Written written{batch, {}};
+  Written written{batch, {}, std::exchange(unwritten_, {})};
   for (const auto& finished : batch)
     if (finished.how != Finished::How::unattempted && finished.how != Finished::How::composed)
       written.moved.push_back(finished.job.submission);
@@ -106,6 +108,7 @@ bool Settler::write_shard(Shard shard, const std::vector<const Finished*>& part,
     log_.error("settle.refused_by_database", {{"delivery", part.front()->job.delivery.value},
                                               {"error", held.error().what},
                                               {"remedy", "its lease runs out and it is tried again"}});
+    unwritten_.push_back(part.front()->job.token);
     return true;
   }
   if (!held) {

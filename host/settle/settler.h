@@ -31,10 +31,12 @@ struct SettlerSettings {
 // take() is safe from any thread. The database may be away: batches are kept and tried until it is back.
 class Settler {
  public:
-  // What was written, in the order of the batch; `moved` are the submissions whose attempt ended.
+  // What was written, in the order of the batch; `moved` are the submissions whose attempt ended, `unwritten` the claims of what could
+  // not be written and stays claimed.
   struct Written {
     const std::vector<Finished>& batch;
     std::vector<SubmissionId> moved;
+    std::vector<ClaimToken> unwritten;
   };
   // `all_out` tells how many jobs are out now, these included: when all of them are here, there is nothing to wait for.
   Settler(SettleStore& store, const Clock& clock, SettlerSettings settings, std::function<std::size_t()> all_out,
@@ -64,7 +66,9 @@ class Settler {
   const std::function<void(const Written&)> written_;
   Log& log_;
   Metrics& metrics_;
-  std::mt19937_64 random_{std::random_device{}()};  // the thread's own
+  // The thread's own:
+  std::mt19937_64 random_{std::random_device{}()};
+  std::vector<ClaimToken> unwritten_;  // of the batch that is being written
 
   std::mutex mutex_;  // for all below
   std::condition_variable_any changed_;

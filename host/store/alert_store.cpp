@@ -57,10 +57,10 @@ constexpr Statement kClose{"close_alerts", R"(
 // rows looked at.
 constexpr Statement kStuckDeliveries{"stuck_deliveries", R"(
   WITH RECURSIVE first AS (
-    (SELECT shard, route_id, due_at FROM ready WHERE status = 'due' ORDER BY shard, route_id, due_at, delivery_id LIMIT 1)
+    (SELECT shard, route_id, due_at FROM ready WHERE queued AND status = 'due' ORDER BY shard, route_id, due_at, delivery_id LIMIT 1)
     UNION ALL
     SELECT next.* FROM first, LATERAL (
-      SELECT shard, route_id, due_at FROM ready WHERE status = 'due' AND (shard, route_id) > (first.shard, first.route_id)
+      SELECT shard, route_id, due_at FROM ready WHERE queued AND status = 'due' AND (shard, route_id) > (first.shard, first.route_id)
       ORDER BY shard, route_id, due_at, delivery_id LIMIT 1) next),
   late AS MATERIALIZED (
     SELECT f.shard, f.route_id, c.org_id, c.contract::jsonb AS contract
@@ -69,12 +69,12 @@ constexpr Statement kStuckDeliveries{"stuck_deliveries", R"(
   SELECT l.org_id, l.contract ->> 'target', l.contract ->> 'actionType', oldest.client_ref, micros(now()), micros(oldest.due_at),
          (SELECT count(*) FROM (
             SELECT FROM ready r JOIN submissions s ON s.shard = r.shard AND s.id = r.submission_id
-            WHERE r.shard = l.shard AND r.route_id = l.route_id AND r.status = 'due' AND s.kind <> 'alert'
+            WHERE r.shard = l.shard AND r.route_id = l.route_id AND r.queued AND r.status = 'due' AND s.kind <> 'alert'
               AND r.due_at < now() - $1::bigint * interval '1 millisecond' LIMIT $2) AS counted),
-         (SELECT count(*) FROM ready r WHERE r.shard = l.shard AND r.route_id = l.route_id AND r.status = 'claimed')
+         (SELECT count(*) FROM claimed r WHERE r.shard = l.shard AND r.route_id = l.route_id)
   FROM late l, LATERAL (
     SELECT r.due_at, s.client_ref FROM ready r JOIN submissions s ON s.shard = r.shard AND s.id = r.submission_id
-    WHERE r.shard = l.shard AND r.route_id = l.route_id AND r.status = 'due' AND s.kind <> 'alert'
+    WHERE r.shard = l.shard AND r.route_id = l.route_id AND r.queued AND r.status = 'due' AND s.kind <> 'alert'
       AND r.due_at < now() - $1::bigint * interval '1 millisecond'
     ORDER BY r.due_at, r.delivery_id LIMIT 1) oldest
   WHERE NOT EXISTS (SELECT FROM target_rests t WHERE t.org_id = l.org_id AND t.until > now()

@@ -67,7 +67,7 @@ Result<SubmissionId> hand_in(Connection& connection, const CloneOrder& order, co
                     old_shard = std::to_string(shard_of(old.letter.submission)),
                     old_id = std::to_string(old.letter.submission.value);
   auto made = connection.run(
-      kClone, {shard, org, order.reference, std::string(form ? "received" : "pending"), bytea(as_view(sha256(old.payload))),
+      kClone, {shard, org, order.reference, std::string(form ? "received" : "as_delivery"), bytea(as_view(sha256(old.payload))),
                old_shard, old_id, old.payload, place.take(), type.take(), route.take(), std::string(form ? "waiting" : "due")});
   if (!made) return tl::unexpected(made.error());
   if (made->size() == 0) return fail(Error::Kind::conflict, "reference \"" + order.reference + "\" is taken");

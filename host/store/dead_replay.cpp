@@ -31,7 +31,7 @@ constexpr Statement kReplay{"replay_dead", R"(
               AND o.submission_id = l.submission_id AND o.action_order = l.action_order) AS replay
     FROM fact f
     JOIN dead_letters l ON l.shard = f.shard AND l.id = f.letter
-    JOIN submissions s ON s.shard = f.shard AND s.id = l.submission_id
+    JOIN submission_states s ON s.shard = f.shard AND s.id = l.submission_id
     JOIN deliveries d ON d.shard = f.shard AND d.id = f.letter
     LEFT JOIN edited_payloads e ON e.shard = f.shard AND e.delivery_id = f.letter),
   delivery AS (

@@ -34,7 +34,7 @@ constexpr Statement kStandings{"dead_standings", "SELECT " WAYBILL_LETTER R"(,
          p.submission_id IS NOT NULL
   FROM unnest($2::smallint[], $3::bigint[]) WITH ORDINALITY AS t(shard, id, place)
   JOIN dead_letters l ON l.shard = t.shard AND l.id = t.id AND l.org_id = $1
-  JOIN submissions s ON s.shard = l.shard AND s.id = l.submission_id
+  JOIN submission_states s ON s.shard = l.shard AND s.id = l.submission_id
   JOIN deliveries d ON d.shard = l.shard AND d.id = l.id
   JOIN contract_snapshots c ON c.route_id = d.route_id
   LEFT JOIN payloads p ON p.shard = l.shard AND p.submission_id = l.submission_id

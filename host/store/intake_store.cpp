@@ -11,11 +11,11 @@ namespace {
 constexpr Statement kSubmit{"submit", R"(
   WITH item AS MATERIALIZED (
     SELECT *, nextval('object_ids') * 1024 + $1::smallint AS submission_id, nextval('object_ids') * 1024 + $1::smallint AS delivery_id
-    FROM unnest($2::int[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::int[], $10::text[], $11::bytea[])
-      AS t(org_id, kind, pipeline, state, client_ref, target, action_type, route_id, payload, payload_hash)),
+    FROM unnest($2::int[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::int[], $9::text[], $10::bytea[])
+      AS t(org_id, kind, pipeline, client_ref, target, action_type, route_id, payload, payload_hash)),
   made AS (
     INSERT INTO submissions (shard, id, org_id, kind, client_ref, pipeline, target, state, payload_hash, created_at)
-    SELECT $1::smallint, submission_id, org_id, kind, client_ref, pipeline, target, state, payload_hash, now() FROM item
+    SELECT $1::smallint, submission_id, org_id, kind, client_ref, pipeline, target, 'as_delivery', payload_hash, now() FROM item
     ON CONFLICT DO NOTHING RETURNING id),
   fresh AS MATERIALIZED (SELECT item.* FROM item WHERE submission_id IN (SELECT id FROM made)),
   body AS (
@@ -33,7 +33,7 @@ constexpr Statement kExisting{"existing", R"(
   SELECT s.id, s.org_id, s.client_ref, s.target, s.state, coalesce(s.reason, ''), micros(s.created_at), micros(s.completed_at),
          s.kind, encode(s.payload_hash, 'hex')
   FROM unnest($2::int[], $3::text[], $4::text[]) AS t(org_id, kind, client_ref)
-  JOIN submissions s ON s.shard = $1 AND s.org_id = t.org_id AND s.kind = t.kind AND s.client_ref = t.client_ref)"};
+  JOIN submission_states s ON s.shard = $1 AND s.org_id = t.org_id AND s.kind = t.kind AND s.client_ref = t.client_ref)"};
 
 std::string key_of(std::int64_t org, std::string_view kind, std::string_view client_ref) {
   std::string key = std::to_string(org);
@@ -75,12 +75,11 @@ class PgIntakeStore final : public IntakeStore {
 
  private:
   Result<Rows> insert(Shard shard, std::span<const NewSubmission> items) {
-    ArrayText org, kind, pipeline, state, client_ref, target, action_type, route, payload, hash;
+    ArrayText org, kind, pipeline, client_ref, target, action_type, route, payload, hash;
     for (const auto& item : items) {
       org.add(item.org.value);
       kind.add(item.kind);
       pipeline.add(item.pipeline);
-      state.add(item.state);
       client_ref.add(item.client_ref);
       target.add(item.target);
       action_type.add(item.action_type);
@@ -88,7 +87,7 @@ class PgIntakeStore final : public IntakeStore {
       payload.add(item.payload);
       hash.add(bytea(as_view(item.payload_hash)));
     }
-    return link_.run(kSubmit, {std::to_string(shard), org.take(), kind.take(), pipeline.take(), state.take(), client_ref.take(),
+    return link_.run(kSubmit, {std::to_string(shard), org.take(), kind.take(), pipeline.take(), client_ref.take(),
                                target.take(), action_type.take(), route.take(), payload.take(), hash.take()});
   }
 

@@ -167,10 +167,11 @@ bool Connection::is_open() const { return session_->connection.is_open(); }
 Result<Connection> Connection::open(const DatabaseAddress& address, std::string_view purpose) {
   try {
     Connection opened(std::make_unique<Session>(with_defaults(address.url, purpose)));
-    // Plans must not depend on what the tables held when the first one was made: index scans, planned once.
+    // Plans must not depend on what the tables held when the first one was made: planned once, and every join a probe of an index.
     auto set = opened.script(
         "SET search_path TO " + quoted_identifier(address.schema) +
-        "; SET TimeZone TO 'UTC'; SET jit TO off; SET plan_cache_mode TO force_generic_plan; SET enable_seqscan TO off;"
+        "; SET TimeZone TO 'UTC'; SET jit TO off; SET plan_cache_mode TO force_generic_plan; SET enable_seqscan TO off; SET enable_hashjoin TO off;"
+        " SET enable_mergejoin TO off;"
         " SET client_min_messages TO warning; SET client_encoding TO 'UTF8'");
     if (!set) return tl::unexpected(set.error());
     return opened;

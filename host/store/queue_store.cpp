@@ -1,16 +1,19 @@
 // The queue: which routes have work, and taking it.
+#include <algorithm>
+
 #include "store/pg_stores.h"
 
 namespace waybill {
 namespace {
 
-// A walk over the distinct routes of the partial index: one probe per route, however long its backlog is.
+// A walk over the distinct routes of the partial index: one probe per route, however long its backlog is; what is claimed, at most
+// what is in flight, is passed over.
 constexpr Statement kDueRoutes{"due_routes", R"(
   WITH RECURSIVE first AS (
-    (SELECT route_id, due_at FROM ready WHERE shard = $1 AND status = 'due' ORDER BY route_id, due_at, delivery_id LIMIT 1)
+    (SELECT route_id, due_at FROM ready WHERE shard = $1 AND queued AND status = 'due' ORDER BY route_id, due_at, delivery_id LIMIT 1)
     UNION ALL
     SELECT next.route_id, next.due_at FROM first, LATERAL (
-      SELECT route_id, due_at FROM ready WHERE shard = $1 AND status = 'due' AND route_id > first.route_id
+      SELECT route_id, due_at FROM ready WHERE shard = $1 AND queued AND status = 'due' AND route_id > first.route_id
       ORDER BY route_id, due_at, delivery_id LIMIT 1) next)
   SELECT micros(now()), route_id, micros(due_at) FROM (SELECT 1) one LEFT JOIN first ON true)"};
 
@@ -22,11 +25,16 @@ constexpr Statement kClaim{"claim", R"(
     WHERE shard = $1 AND ctid = ANY (ARRAY(
       SELECT taken.place FROM unnest($5::int[], $6::int[], $7::bigint[], $8::bigint[]) AS share(route_id, most, after_due, after_id),
       LATERAL (SELECT ctid AS place FROM ready
-               WHERE shard = $1 AND route_id = share.route_id AND status = 'due' AND due_at <= now()
+               WHERE shard = $1 AND route_id = share.route_id AND queued AND status = 'due' AND due_at <= now()
                  AND (due_at, delivery_id) > (at_micros(share.after_due), share.after_id)
                ORDER BY due_at, delivery_id LIMIT share.most FOR UPDATE SKIP LOCKED) taken))
     RETURNING delivery_id, submission_id, org_id, route_id, due_at, attempt_count, lease_lost, maybe_sent, action_order, composed, progress,
-              edited)
+              edited),
+  known AS (
+    INSERT INTO claims (shard, token, host_id, lease_until, deliveries)
+    SELECT $1::smallint, $2::bigint, $3::integer, now() + $4::bigint * interval '1 millisecond', array_agg(delivery_id)
+    FROM claimed HAVING count(*) > 0),
+  forgotten AS (DELETE FROM claims WHERE shard = $1 AND token = ANY ($9::bigint[]))
   SELECT micros(now()), c.delivery_id, c.submission_id, c.org_id, c.route_id, micros(c.due_at), c.attempt_count, c.lease_lost, c.maybe_sent,
          c.action_order, micros(s.created_at), s.kind, s.client_ref,
          convert_from(CASE WHEN c.edited THEN (SELECT body FROM edited_payloads WHERE shard = $1 AND delivery_id = c.delivery_id)
@@ -36,12 +44,14 @@ constexpr Statement kClaim{"claim", R"(
          coalesce(c.progress, '')
   FROM claimed c
   JOIN submissions s ON s.shard = $1 AND s.id = c.submission_id
-  JOIN payloads p ON p.shard = $1 AND p.submission_id = c.submission_id
-  ORDER BY c.due_at, c.delivery_id)"};
+  JOIN payloads p ON p.shard = $1 AND p.submission_id = c.submission_id)"};
 
 constexpr Statement kGiveBack{"give_back", R"(
-  UPDATE ready SET status = 'due', claim_token = NULL, claimed_by = NULL, claimed_at = NULL, lease_until = NULL
-  WHERE shard = $1 AND status = 'claimed' AND claimed_by = $2 AND claim_token = $3)"};
+  WITH known AS (DELETE FROM claims WHERE shard = $1 AND host_id = $2 AND token = $3 RETURNING deliveries)
+  UPDATE ready r SET status = 'due', claim_token = NULL, claimed_by = NULL, claimed_at = NULL, lease_until = NULL
+  FROM known, unnest(known.deliveries) AS one(id)
+  WHERE r.shard = $1 AND r.delivery_id = one.id AND r.status = 'claimed' AND r.claim_token = $3)"};
+constexpr Statement kForget{"forget_claims", "DELETE FROM claims WHERE shard = $1 AND token = ANY ($2::bigint[])"};
 constexpr Statement kRests{"rests", "SELECT org_id, target, micros(until), reason FROM target_rests WHERE until > now()"};
 constexpr Statement kContract{"contract", "SELECT org_id, contract FROM contract_snapshots WHERE route_id = $1"};
 
@@ -63,7 +73,8 @@ class PgQueueStore final : public QueueStore {
     return due;
   }
 
-  Result<Claimed> claim(Shard shard, HostId host, ClaimToken token, Millis lease, std::span<const RouteShare> shares) override {
+  Result<Claimed> claim(Shard shard, HostId host, ClaimToken token, Millis lease, std::span<const RouteShare> shares,
+                        const DoneClaims& done) override {
     ArrayText route, most, after, after_id;
     for (const auto& share : shares) {
       route.add(share.route.value);
@@ -72,7 +83,8 @@ class PgQueueStore final : public QueueStore {
       after_id.add(share.after_id.value);
     }
     auto rows = link_.run(kClaim, {std::to_string(shard), std::to_string(token.value), std::to_string(host.value),
-                                   std::to_string(lease.count()), route.take(), most.take(), after.take(), after_id.take()});
+                                   std::to_string(lease.count()), route.take(), most.take(), after.take(), after_id.take(),
+                                   tokens(done)});
     if (!rows) return tl::unexpected(rows.error());
     Claimed claimed;
     claimed.rows.reserve(rows->size());
@@ -94,7 +106,15 @@ class PgQueueStore final : public QueueStore {
                               .artifact = artifact(*rows, row),
                               .progress = std::string(rows->text(row, 16))});
     }
+    std::sort(claimed.rows.begin(), claimed.rows.end(),
+              [](const auto& a, const auto& b) { return std::pair(a.due, a.delivery) < std::pair(b.due, b.delivery); });
     return claimed;
+  }
+
+  Result<void> forget(Shard shard, const DoneClaims& done) override {
+    auto forgotten = link_.run(kForget, {std::to_string(shard), tokens(done)});
+    if (!forgotten) return tl::unexpected(forgotten.error());
+    return {};
   }
 
   Result<void> give_back(Shard shard, HostId host, ClaimToken token) override {
@@ -113,6 +133,12 @@ class PgQueueStore final : public QueueStore {
   }
 
  private:
+  static std::string tokens(const DoneClaims& done) {
+    ArrayText all;
+    for (const auto token : done) all.add(token.value);
+    return all.take();
+  }
+
   static std::optional<Artifact> artifact(const Rows& rows, std::size_t row) {
     if (rows.is_null(row, 14)) return std::nullopt;
     return Artifact{std::string(rows.text(row, 14)), from_hex(rows.text(row, 15))};

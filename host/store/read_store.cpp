@@ -10,16 +10,16 @@ namespace {
 
 constexpr Statement kFind{"find_submission",
                           "SELECT " WAYBILL_SUBMISSION_COLUMNS
-                          " FROM submissions s WHERE s.shard = $1 AND s.org_id = $2 AND s.kind = $3 AND s.client_ref = $4"};
+                          " FROM submission_states s WHERE s.shard = $1 AND s.org_id = $2 AND s.kind = $3 AND s.client_ref = $4"};
 
 constexpr Statement kCompare{"compare_submission", "SELECT " WAYBILL_SUBMISSION_COLUMNS
-                                                   ", s.target = $5 AND s.payload_hash = $6 FROM submissions s"
+                                                   ", s.target = $5 AND s.payload_hash = $6 FROM submission_states s"
                                                    " WHERE s.shard = $1 AND s.org_id = $2 AND s.kind = $3 AND s.client_ref = $4"};
 
 // One statement, so that the state and the attempts are of one moment.
 constexpr Statement kHistory{"history", "SELECT " WAYBILL_SUBMISSION_COLUMNS R"(,
          a.number, micros(a.started_at), micros(a.finished_at), a.outcome, coalesce(a.reason, ''), coalesce(a.error, '')
-  FROM submissions s
+  FROM submission_states s
   LEFT JOIN deliveries d ON d.shard = s.shard AND d.org_id = s.org_id AND d.submission_id = s.id
   LEFT JOIN attempts a ON a.shard = s.shard AND a.delivery_id = d.id
   WHERE s.shard = $1 AND s.org_id = $2 AND s.kind = $3 AND s.client_ref = $4
@@ -28,8 +28,8 @@ constexpr Statement kHistory{"history", "SELECT " WAYBILL_SUBMISSION_COLUMNS R"(
 constexpr Statement kStandings{"standings", R"(
   SELECT micros(now()), r.delivery_id, r.route_id, d.action_type, r.status, micros(r.due_at), r.attempt_count, r.lease_lost,
          coalesce(h.name, ''), micros(r.lease_until),
-         (SELECT count(*) FROM ready c WHERE c.shard = $1 AND c.status = 'claimed' AND c.route_id = r.route_id),
-         (SELECT count(*) FROM ready c WHERE c.shard = $1 AND c.status = 'claimed' AND c.org_id = $2),
+         (SELECT count(*) FROM claimed c WHERE c.shard = $1 AND c.route_id = r.route_id),
+         (SELECT count(*) FROM claimed c WHERE c.shard = $1 AND c.org_id = $2),
          (SELECT count(*) FROM hosts), r.action_order, s.contract
   FROM (SELECT 1) one
   LEFT JOIN (deliveries d JOIN ready r ON r.shard = d.shard AND r.delivery_id = d.id JOIN contract_snapshots s ON s.route_id = r.route_id)
@@ -52,7 +52,7 @@ constexpr Statement kHosts{"hosts", "SELECT host_id, name FROM hosts ORDER BY ho
 constexpr Statement kOrganisation{"organisation", "SELECT org_id FROM organisations WHERE name = $1"};
 constexpr Statement kMoved{"moved", R"(
   SELECT s.id FROM unnest($1::smallint[], $2::bigint[]) AS t(shard, id)
-  JOIN submissions s ON s.shard = t.shard AND s.id = t.id
+  JOIN submission_states s ON s.shard = t.shard AND s.id = t.id
   WHERE s.completed_at IS NOT NULL OR EXISTS (
     SELECT FROM deliveries d JOIN attempts a ON a.shard = d.shard AND a.delivery_id = d.id
     WHERE d.shard = s.shard AND d.org_id = s.org_id AND d.submission_id = s.id))"};

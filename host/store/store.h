@@ -32,7 +32,7 @@ struct NewSubmission {
   OrgId org;
   std::string kind;      // "intent"
   std::string pipeline;  // the state machine that drives it
-  std::string state;     // that pipeline's first state
+  std::string state;     // that pipeline's first state; from then on it is the delivery's
   std::string client_ref;
   std::string target;
   std::string action_type;
@@ -86,6 +86,9 @@ struct RouteShare {
   DeliveryId after_id;
 };
 
+// Claims whose deliveries are all settled.
+using DoneClaims = std::vector<ClaimToken>;
+
 struct ClaimedRow {
   DeliveryId delivery;
   SubmissionId submission;
@@ -117,8 +120,11 @@ class QueueStore {
  public:
   virtual ~QueueStore() = default;
   virtual Result<DueRoutes> due_routes(Shard shard) = 0;
-  // Committed when it returns. Rows that another host is about to take are passed over.
-  virtual Result<Claimed> claim(Shard shard, HostId host, ClaimToken token, Millis lease, std::span<const RouteShare> shares) = 0;
+  // Committed when it returns. Rows that another host is about to take are passed over. Answers in the order of (due, delivery).
+  // What is known of the claims in `done` is forgotten.
+  virtual Result<Claimed> claim(Shard shard, HostId host, ClaimToken token, Millis lease, std::span<const RouteShare> shares,
+                                const DoneClaims& done) = 0;
+  virtual Result<void> forget(Shard shard, const DoneClaims& done) = 0;
   // Undoes a claim whose answer was lost: what it took, if it was carried out, is due again and nothing counts.
   virtual Result<void> give_back(Shard shard, HostId host, ClaimToken token) = 0;
   virtual Result<RouteContract> contract(RouteId route) = 0;
@@ -230,6 +236,10 @@ class UpkeepStore {
   virtual Result<void> bury(HostId host) = 0;
   // Claims of that host, or, without one, claims of anybody whose lease has run out.
   virtual Result<LostClaims> lost_claims(Shard shard, std::optional<HostId> host, std::size_t most) = 0;
+  // Forgets claims whose host is gone or whose lease has run out, once none of their deliveries is claimed any more.
+  virtual Result<void> forget_lost_claims(Shard shard) = 0;
+  // Whatever is claimed past its lease and not known as such is known again. A look through the whole queue: to be done seldom.
+  virtual Result<std::uint64_t> find_lost_claims() = 0;
   virtual Result<QueueState> queue_state() = 0;
   virtual Result<void> make_partitions() = 0;
 };

@@ -14,24 +14,33 @@ constexpr Statement kBury{"bury", R"(
 #define WAYBILL_LOST_COLUMNS                                                                                             \
   "micros(now()), r.delivery_id, r.claim_token, r.org_id, r.route_id, r.claimed_by, micros(r.claimed_at), "              \
   "micros(s.created_at), "                                                                                               \
-  "r.attempt_count, r.lease_lost, s.kind, s.client_ref FROM ready r JOIN submissions s ON s.shard = r.shard AND s.id = " \
-  "r.submission_id "                                                                                                     \
-  "WHERE r.shard = $1 AND r.status = 'claimed' AND "
-constexpr Statement kLostByHost{"lost_by_host", "SELECT " WAYBILL_LOST_COLUMNS "r.claimed_by = $2 LIMIT $3"};
+  "r.attempt_count, r.lease_lost, s.kind, s.client_ref FROM claims c CROSS JOIN LATERAL unnest(c.deliveries) AS one(id) " \
+  "JOIN ready r ON r.shard = c.shard AND r.delivery_id = one.id AND r.claim_token = c.token AND r.status = 'claimed' " \
+  "JOIN submissions s ON s.shard = r.shard AND s.id = r.submission_id WHERE c.shard = $1 AND "
 // Also claims of hosts that are buried already: a claim can commit after its host has died.
-constexpr Statement kLostByLease{
-    "lost_by_lease", "SELECT " WAYBILL_LOST_COLUMNS
-                     "(r.lease_until < now() OR NOT EXISTS (SELECT FROM hosts h WHERE h.host_id = r.claimed_by)) LIMIT $2"};
+#define WAYBILL_CLAIM_IS_LOST "(c.lease_until < now() OR NOT EXISTS (SELECT FROM hosts h WHERE h.host_id = c.host_id))"
+constexpr Statement kLostByHost{"lost_by_host", "SELECT " WAYBILL_LOST_COLUMNS "c.host_id = $2 LIMIT $3"};
+constexpr Statement kLostByLease{"lost_by_lease", "SELECT " WAYBILL_LOST_COLUMNS WAYBILL_CLAIM_IS_LOST " LIMIT $2"};
+constexpr Statement kForgetLost{"forget_lost_claims", "DELETE FROM claims c WHERE c.shard = $1 AND " WAYBILL_CLAIM_IS_LOST R"(
+    AND NOT EXISTS (SELECT FROM unnest(c.deliveries) AS one(id)
+                    JOIN ready r ON r.shard = c.shard AND r.delivery_id = one.id AND r.claim_token = c.token))"};
+constexpr Statement kFindLost{"find_lost_claims", R"(
+  WITH found AS (
+    INSERT INTO claims (shard, token, host_id, lease_until, deliveries)
+    SELECT shard, claim_token, min(claimed_by), min(lease_until), array_agg(delivery_id) FROM ready
+    WHERE status = 'claimed' AND lease_until < now() - interval '1 second' GROUP BY shard, claim_token
+    ON CONFLICT DO NOTHING RETURNING cardinality(deliveries) AS rows)
+  SELECT coalesce(sum(rows), 0) FROM found)"};
 
 constexpr Statement kQueueState{"queue_state", "SELECT status, count(*) FROM ready GROUP BY status"};
 // One probe per shard and route would be exact; the oldest of the queue's front is what an operator watches, and costs one scan
 // of the index's distinct routes.
 constexpr Statement kOldestDue{"oldest_due", R"(
   WITH RECURSIVE first AS (
-    (SELECT shard, route_id, due_at FROM ready WHERE status = 'due' ORDER BY shard, route_id, due_at, delivery_id LIMIT 1)
+    (SELECT shard, route_id, due_at FROM ready WHERE queued AND status = 'due' ORDER BY shard, route_id, due_at, delivery_id LIMIT 1)
     UNION ALL
     SELECT next.* FROM first, LATERAL (
-      SELECT shard, route_id, due_at FROM ready WHERE status = 'due' AND (shard, route_id) > (first.shard, first.route_id)
+      SELECT shard, route_id, due_at FROM ready WHERE queued AND status = 'due' AND (shard, route_id) > (first.shard, first.route_id)
       ORDER BY shard, route_id, due_at, delivery_id LIMIT 1) next)
   SELECT micros(now()) - micros(min(due_at)) FROM first HAVING min(due_at) <= now())"};
 constexpr Statement kMakePartitions{"make_partitions", "SELECT make_partitions(2)"};
@@ -71,6 +80,14 @@ class PgUpkeepStore final : public UpkeepStore {
                              .lease_lost = static_cast<std::uint32_t>(rows->number(row, 9))});
     }
     return lost;
+  }
+
+  Result<void> forget_lost_claims(Shard shard) override { return done(link_.run(kForgetLost, {std::to_string(shard)})); }
+
+  Result<std::uint64_t> find_lost_claims() override {
+    auto found = link_.run(kFindLost);
+    if (!found) return tl::unexpected(found.error());
+    return static_cast<std::uint64_t>(found->number(0, 0));
   }
 
   Result<QueueState> queue_state() override {

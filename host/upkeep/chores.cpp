@@ -18,6 +18,15 @@ Chore queue_numbers(UpkeepStore& store, Metrics& metrics) {
           }};
 }
 
+Chore lost_claims(UpkeepStore& store, Log& log) {
+  return {"lost_claims", std::chrono::minutes(5), [&store, &log]() -> Result<void> {
+            const auto found = store.find_lost_claims();
+            if (!found) return tl::unexpected(found.error());
+            if (*found > 0) log.error("claim.was_forgotten", {{"deliveries", *found}, {"remedy", "they are taken back now"}});
+            return {};
+          }};
+}
+
 Chore partitions(UpkeepStore& store) {
   return {"partitions", std::chrono::hours(1), [&store] { return store.make_partitions(); }};
 }

@@ -100,6 +100,8 @@ Result<void> Upkeep::sweep_once(HostId self) {
     log_.warn("lease.expired", {{"claims_taken_back", *count}});
     metrics_.claim_lost("lease_expired", *count);
   }
+  for (int i = 0; i < settings_.shards; ++i)
+    if (const auto forgotten = store_.forget_lost_claims(static_cast<Shard>(i)); !forgotten) return forgotten;
   return {};
 }
 

@@ -26,7 +26,7 @@ std::string insert(std::uint64_t first, std::size_t count, std::size_t body_byte
   made AS (
     INSERT INTO submissions (shard, id, org_id, kind, client_ref, pipeline, target, state, payload_hash, created_at)
     SELECT 0, submission_id, 1, 'intent', client_ref, 'intent', ')" +
-         kTarget + R"(', 'pending', sha256(body), now() FROM item),
+         kTarget + R"(', 'as_delivery', sha256(body), now() FROM item),
   body AS (INSERT INTO payloads (shard, submission_id, org_id, body) SELECT 0, submission_id, 1, body FROM item),
   delivery AS (
     INSERT INTO deliveries (shard, id, org_id, submission_id, action_order, action_type, route_id, status)
@@ -70,7 +70,7 @@ void Backlog::check_each_once(std::uint64_t expected) {
   };
   expect("deliveries accepted at their first attempt",
          "deliveries WHERE status = 'accepted' AND attempt_count = 1 AND ended_at IS NOT NULL");
-  expect("submissions accepted", "submissions WHERE state = 'accepted' AND completed_at IS NOT NULL");
+  expect("submissions accepted", "submission_states WHERE state = 'accepted' AND completed_at IS NOT NULL");
   expect("attempts", "attempts");
   expect("accepted deliveries with an attempt", "(SELECT DISTINCT delivery_id FROM attempts WHERE outcome = 'accepted') d");
   expect("audited ends", "audit_log WHERE to_state = 'accepted'");

@@ -20,7 +20,7 @@ TEST_F(SettleContract, AnEndIsWrittenEverywhereInOneTransaction) {  // M6 M11
   end.result = R"({"ticket": 7})";
   EXPECT_EQ(settled({end}), std::vector<DeliveryId>{row.delivery});
   EXPECT_EQ(sql.number("SELECT count(*) FROM ready"), 0);
-  EXPECT_EQ(sql.text("SELECT state || ' ' || coalesce(reason, 'none') || ' ' || micros(completed_at) FROM submissions"),
+  EXPECT_EQ(sql.text("SELECT state || ' ' || coalesce(reason, 'none') || ' ' || micros(completed_at) FROM submission_states"),
             "accepted none " + std::to_string(end.ended.micros));
   EXPECT_EQ(sql.text("SELECT status || ' ' || attempt_count || ' ' || coalesce(reason, 'none') || ' ' || provider_ref || ' ' || "
                      "(result ->> 'ticket') "
@@ -56,8 +56,8 @@ TEST_F(SettleContract, ARetryIsBackInTheQueueWithWhatIsKnown) {  // M6 M11 M12
           "SELECT status || ' ' || attempt_count || ' ' || lease_lost || ' ' || maybe_sent || ' ' || micros(due_at) FROM ready"),
       "due 3 2 true " + std::to_string((row.created + Seconds(5)).micros));
   EXPECT_EQ(sql.number("SELECT num_nulls(claim_token, claimed_by, claimed_at, lease_until) FROM ready"), 4);
-  EXPECT_EQ(sql.text("SELECT state FROM submissions"), "pending");
-  EXPECT_EQ(sql.number("SELECT count(*) FROM submissions WHERE completed_at IS NULL AND reason IS NULL"), 1);
+  EXPECT_EQ(sql.text("SELECT state FROM submission_states"), "pending");
+  EXPECT_EQ(sql.number("SELECT count(*) FROM submission_states WHERE completed_at IS NULL AND reason IS NULL"), 1);
   EXPECT_EQ(sql.number("SELECT count(*) FROM attempts"), 1);
   EXPECT_EQ(sql.number("SELECT count(*) FROM audit_log"), 0) << "a retry is no transition of the submission";
 }
@@ -88,7 +88,7 @@ TEST_F(SettleContract, AStaleTokenWritesNothing) {  // M18
   for (const auto& stale : {ending(row, {2}, Status::accepted), retrying(row, {2}, row.due)})
     EXPECT_TRUE(settled({stale}).empty());
   EXPECT_EQ(sql.text("SELECT status || ' ' || claim_token FROM ready"), "claimed 1");
-  EXPECT_EQ(sql.text("SELECT state FROM submissions"), "pending");
+  EXPECT_EQ(sql.text("SELECT state FROM submission_states"), "pending");
   EXPECT_EQ(sql.number("SELECT (SELECT count(*) FROM attempts) + (SELECT count(*) FROM audit_log)"), 0);
 }
 
@@ -113,7 +113,7 @@ TEST_F(SettleContract, AClaimThatAnotherHostTookOverIsStale) {  // M18
   const auto second = claim(route(), 1, {2}, {2}).rows.at(0);
   EXPECT_TRUE(settled({ending(row, {1}, Status::rejected, "invalid_request")}).empty()) << "the first host comes back late";
   EXPECT_EQ(settled({ending(second, {2}, Status::accepted)}).size(), 1u);
-  EXPECT_EQ(sql.text("SELECT state FROM submissions"), "accepted");
+  EXPECT_EQ(sql.text("SELECT state FROM submission_states"), "accepted");
 }
 
 TEST_F(SettleContract, AMixedBatchDoesToEachItsOwn) {  // M6

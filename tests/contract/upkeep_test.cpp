@@ -219,7 +219,7 @@ TEST_F(UpkeepStory, TakesBackWhatADeadHostHeldAndBuriesIt) {  // M17 M18
   ASSERT_TRUE(eventually([&] { return log.count("host.died") == 1; }));
   EXPECT_EQ(sql.text("SELECT status || ' ' || attempt_count || ' ' || lease_lost || ' ' || maybe_sent FROM ready"),
             "due 1 1 true");
-  EXPECT_EQ(sql.text("SELECT state || ' ' || reason FROM submissions WHERE client_ref = 'once'"), "exhausted one_shot");
+  EXPECT_EQ(sql.text("SELECT state || ' ' || reason FROM submission_states WHERE client_ref = 'once'"), "exhausted one_shot");
   EXPECT_EQ(sql.number("SELECT count(*) FROM attempts WHERE outcome = 'unknown' AND finished_at IS NULL"), 2);
   EXPECT_EQ(sql.number("SELECT count(*) FROM hosts"), 1);
   EXPECT_TRUE(metrics_say("submission_claims_lost_total{why=\"host_died\"} 2"));
@@ -233,7 +233,7 @@ TEST_F(UpkeepStory, TheThirdLossOfADeliveryIsADeadLetter) {  // M17
   start();
   ASSERT_TRUE(eventually([&] { return log.count("dead_letter") == 1; }));
   ASSERT_TRUE(eventually([&] { return sql.number("SELECT count(*) FROM ready") == 0; }));
-  EXPECT_EQ(sql.text("SELECT state || ' ' || reason FROM submissions"), "exhausted worker_lost");
+  EXPECT_EQ(sql.text("SELECT state || ' ' || reason FROM submission_states"), "exhausted worker_lost");
   EXPECT_EQ(sql.text("SELECT trigger || ' ' || (metadata ->> 'leaseLost') FROM audit_log"), "lease_lost 3");
 }
 

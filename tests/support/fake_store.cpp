@@ -108,6 +108,11 @@ std::vector<FailedAttempts> FakeStore::failures() const {
   return failures_;
 }
 
+std::set<ClaimToken> FakeStore::claims() const {
+  const std::lock_guard lock(mutex_);
+  return claims_;
+}
+
 std::size_t FakeStore::count(Status status) const {
   const std::lock_guard lock(mutex_);
   return static_cast<std::size_t>(
@@ -231,7 +236,8 @@ Result<DueRoutes> FakeStore::due_routes(Shard shard) {
   return due;
 }
 
-Result<Claimed> FakeStore::claim(Shard shard, HostId host, ClaimToken token, Millis, std::span<const RouteShare> shares) {
+Result<Claimed> FakeStore::claim(Shard shard, HostId host, ClaimToken token, Millis, std::span<const RouteShare> shares,
+                                 const DoneClaims& done) {
   const std::lock_guard lock(mutex_);
   if (auto there = begin("claim"); !there) return tl::unexpected(there.error());
   Claimed claimed{.now = now_, .rows = {}};
@@ -255,8 +261,17 @@ Result<Claimed> FakeStore::claim(Shard shard, HostId host, ClaimToken token, Mil
   std::sort(claimed.rows.begin(), claimed.rows.end(),
             [](const auto& a, const auto& b) { return std::tie(a.due, a.delivery) < std::tie(b.due, b.delivery); });
   batches_["claim"].push_back(claimed.rows.size());
+  for (const auto one : done) claims_.erase(one);
+  if (!claimed.rows.empty()) claims_.insert(token);
   if (answer_is_lost()) return away();
   return claimed;
+}
+
+Result<void> FakeStore::forget(Shard, const DoneClaims& done) {
+  const std::lock_guard lock(mutex_);
+  if (auto there = begin("forget"); !there) return there;
+  for (const auto one : done) claims_.erase(one);
+  return {};
 }
 
 Result<void> FakeStore::give_back(Shard shard, HostId host, ClaimToken token) {

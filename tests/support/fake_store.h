@@ -52,6 +52,7 @@ class FakeStore final : public QueueStore, public SettleStore {
   std::vector<Rest> rests() const;
   std::vector<FailedAttempts> failures() const;  // as they were added
   std::size_t count(Status status) const;
+  std::set<ClaimToken> claims() const;  // that took something and are not forgotten
   std::size_t calls(const std::string& name) const;                 // named like the functions below
   std::vector<std::size_t> batches(const std::string& name) const;  // sizes of the calls that were carried out
 
@@ -59,7 +60,9 @@ class FakeStore final : public QueueStore, public SettleStore {
   Result<RouteId> route(OrgId org, const Contract& contract);
   Result<std::vector<Submitted>> submit(Shard shard, std::span<const NewSubmission> items);
   Result<DueRoutes> due_routes(Shard shard) override;
-  Result<Claimed> claim(Shard shard, HostId host, ClaimToken token, Millis lease, std::span<const RouteShare> shares) override;
+  Result<Claimed> claim(Shard shard, HostId host, ClaimToken token, Millis lease, std::span<const RouteShare> shares,
+                        const DoneClaims& done) override;
+  Result<void> forget(Shard shard, const DoneClaims& done) override;
   Result<void> give_back(Shard shard, HostId host, ClaimToken token) override;
   Result<RouteContract> contract(RouteId route) override;
   Result<Settled> settle(Shard shard, std::span<const Settlement> batch) override;
@@ -88,6 +91,7 @@ class FakeStore final : public QueueStore, public SettleStore {
   std::map<Key, DeliveryId> by_key_;
   std::map<std::pair<std::int64_t, std::string>, Rest> rests_;
   std::vector<FailedAttempts> failures_;
+  std::set<ClaimToken> claims_;  // that are known
   std::map<std::string, std::size_t> calls_;
   std::map<std::string, std::vector<std::size_t>> batches_;
 };

@@ -42,7 +42,7 @@ class Settling : public ::testing::Test {
     std::vector<Finished> all;
     for (Shard shard = 0; shard < 4; ++shard) {
       const ClaimToken token{++last_token_};
-      const auto rows = store.claim(shard, {1}, token, Millis(0), std::vector<RouteShare>{{route, count, {}, {}}});
+      const auto rows = store.claim(shard, {1}, token, Millis(0), std::vector<RouteShare>{{route, count, {}, {}}}, {});
       for (const auto& row : rows->rows) {
         auto finished = testing::finished_with(outcome);
         finished.job.delivery = row.delivery;

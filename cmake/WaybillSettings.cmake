@@ -1,6 +1,6 @@
 # Language level, warnings, sanitizers and compiler cache, as one INTERFACE target that every target of ours links.
 option(WAYBILL_TESTS "Build the tests" ON)
-option(WAYBILL_BENCH "Build the benchmark programs" OFF)
+option(WAYBILL_BENCH "Build what measures: the benchmark, and the guard of instruction counts" OFF)
 option(WAYBILL_COVERAGE "Instrument for gcov" OFF)
 option(WAYBILL_WERROR "Treat warnings as errors" ON)
 set(WAYBILL_SANITIZE "" CACHE STRING "Sanitizers, as -fsanitize= takes them")

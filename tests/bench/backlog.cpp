@@ -1,4 +1,4 @@
-// The intake's statement with generate_series in the place of its arrays.
+// The intake's statement with generate_series in the place of its arrays, and what a settlement would have made of it.
 #include "bench/backlog.h"
 
 #include <algorithm>
@@ -12,27 +12,48 @@ namespace {
 
 constexpr std::size_t kChunk = 50'000;
 
-std::string insert(std::uint64_t first, std::size_t count, std::size_t body_bytes) {
+constexpr auto kPending = R"(
+  made AS (
+    INSERT INTO submissions (shard, id, org_id, kind, client_ref, pipeline, target, state, payload_hash, created_at)
+    SELECT 0, submission_id, 1, 'intent', client_ref, 'intent', target, 'as_delivery', sha256(body), now() FROM item),
+  payload AS (INSERT INTO payloads (shard, submission_id, org_id, body) SELECT 0, submission_id, 1, body FROM item),
+  delivery AS (
+    INSERT INTO deliveries (shard, id, org_id, submission_id, action_order, action_type, route_id, status)
+    SELECT 0, delivery_id, 1, submission_id, 1, action_type, route_id, 'due' FROM item)
+  INSERT INTO ready (shard, delivery_id, org_id, submission_id, action_order, route_id, due_at, status)
+  SELECT 0, delivery_id, 1, submission_id, 1, route_id, now(), 'due' FROM item)";
+
+// What is the same in all of them is taken from the rows of an intent that a host has settled.
+constexpr auto kFinished = R"(
+  made AS (
+    INSERT INTO submissions (shard, id, org_id, kind, client_ref, pipeline, target, state, payload_hash, created_at)
+    SELECT 0, submission_id, 1, 'intent', client_ref, 'intent', target, 'as_delivery', sha256(body), now() FROM item),
+  payload AS (INSERT INTO payloads (shard, submission_id, org_id, body) SELECT 0, submission_id, 1, body FROM item),
+  delivery AS (
+    INSERT INTO deliveries (shard, id, org_id, submission_id, action_order, action_type, route_id, status, attempt_count, ended_at)
+    SELECT 0, delivery_id, 1, submission_id, 1, action_type, route_id, 'accepted', 1, now() FROM item),
+  attempt AS (
+    INSERT INTO attempts (shard, delivery_id, number, org_id, started_at, finished_at, outcome, code)
+    SELECT 0, item.delivery_id, 1, 1, now(), now(), a.outcome, a.code FROM item, (SELECT * FROM attempts LIMIT 1) a)
+  INSERT INTO audit_log (shard, submission_id, created_at, org_id, delivery_id, action, from_state, to_state, trigger, actor, actor_type,
+                         metadata)
+  SELECT 0, item.submission_id, now(), 1, item.delivery_id, l.action, l.from_state, l.to_state, l.trigger, l.actor, l.actor_type, l.metadata
+  FROM item, (SELECT * FROM audit_log WHERE to_state = 'accepted' LIMIT 1) l)";
+
+// `rows` with the new intents as `item`. One intent must be there: it has made the target's route.
+std::string insert(std::uint64_t first, std::size_t count, std::size_t body_bytes, const char* rows) {
   const std::string padding = std::to_string(body_bytes > 40 ? body_bytes - 40 : 0);
   return R"(
   WITH item AS MATERIALIZED (
     SELECT nextval('object_ids') * 1024 AS submission_id, nextval('object_ids') * 1024 AS delivery_id,
-           'backlog-' || n AS client_ref,
+           'backlog-' || n AS client_ref, r.target, r.action_type, r.route_id,
            convert_to('{"number":' || lpad(n::text, 12) || ',"text":"' || repeat('x', )" +
          padding + R"() || '"}', 'UTF8') AS body
     FROM generate_series()" +
-         std::to_string(first) + "::bigint, " + std::to_string(first + count - 1) + R"() n),
-  route AS MATERIALIZED (SELECT route_id FROM contract_snapshots),
-  made AS (
-    INSERT INTO submissions (shard, id, org_id, kind, client_ref, pipeline, target, state, payload_hash, created_at)
-    SELECT 0, submission_id, 1, 'intent', client_ref, 'intent', ')" +
-         kTarget + R"(', 'as_delivery', sha256(body), now() FROM item),
-  body AS (INSERT INTO payloads (shard, submission_id, org_id, body) SELECT 0, submission_id, 1, body FROM item),
-  delivery AS (
-    INSERT INTO deliveries (shard, id, org_id, submission_id, action_order, action_type, route_id, status)
-    SELECT 0, delivery_id, 1, submission_id, 1, 'webhook', route_id, 'due' FROM item, route)
-  INSERT INTO ready (shard, delivery_id, org_id, submission_id, action_order, route_id, due_at, status)
-  SELECT 0, delivery_id, 1, submission_id, 1, route_id, now(), 'due' FROM item, route)";
+         std::to_string(first) + "::bigint, " + std::to_string(first + count - 1) + R"() n,
+         (SELECT target, action_type, route_id FROM submissions s JOIN deliveries d ON d.shard = s.shard AND d.submission_id = s.id
+          LIMIT 1) r),)" +
+         rows;
 }
 
 }  // namespace
@@ -45,21 +66,33 @@ void Backlog::hold_target() {
 
 void Backlog::release_target() { sql_.execute("DELETE FROM target_rests"); }
 
-void Backlog::add(std::size_t count, std::size_t body_bytes) {
-  for (std::size_t done = 0; done < count;) {
+void Backlog::insert_in_chunks(std::size_t count, std::size_t body_bytes, const char* rows) {
+  const auto first = submissions() + 1;  // no number is used twice, as each number is a submission
+  for (std::size_t done = 0; done < count; done += std::min(kChunk, count - done)) {
     check_interrupted();
-    const auto chunk = std::min(kChunk, count - done);
-    sql_.execute(insert(added_ + 1, chunk, body_bytes));
-    added_ += chunk;
-    done += chunk;
+    sql_.execute(insert(first + done, std::min(kChunk, count - done), body_bytes, rows));
   }
-  sql_.execute("VACUUM (ANALYZE)");  // what autovacuum would have done while a real backlog grew
+  tidy();
+}
+
+void Backlog::add(std::size_t count, std::size_t body_bytes) { insert_in_chunks(count, body_bytes, kPending); }
+
+void Backlog::add_finished(std::size_t count, std::size_t body_bytes) { insert_in_chunks(count, body_bytes, kFinished); }
+
+void Backlog::tidy() {
+  sql_.execute("VACUUM (ANALYZE)");
   sql_.execute("CHECKPOINT");
 }
 
 bool Backlog::empty() { return sql_.number("SELECT count(*) FROM (SELECT FROM ready LIMIT 1) any_row") == 0; }
 
+std::uint64_t Backlog::waiting() { return static_cast<std::uint64_t>(sql_.number("SELECT count(*) FROM ready")); }
+
 std::uint64_t Backlog::submissions() { return static_cast<std::uint64_t>(sql_.number("SELECT count(*) FROM submissions")); }
+
+std::uint64_t Backlog::accepted() {
+  return static_cast<std::uint64_t>(sql_.number("SELECT count(*) FROM attempts WHERE outcome = 'accepted'"));
+}
 
 void Backlog::check_each_once(std::uint64_t expected) {
   const std::string want = std::to_string(expected);

@@ -1,4 +1,4 @@
-// Work that waits in the database, and the proof that it was done once.
+// Work that waits in the database, work that is long done, and the proof that what was done was done once.
 #pragma once
 
 #include <cstddef>
@@ -9,24 +9,30 @@
 
 namespace waybill::bench {
 
-// A look into the database of a host. One thread at a time.
+// A look into the database of a host; what knows the schema is here. One thread at a time.
 class Backlog {
  public:
   explicit Backlog(const std::string& database_url);
 
   void hold_target();     // nothing is claimed for the target from now on: it rests
   void release_target();  // the host sees it at its next look
-  // Adds intents of `body_bytes` each: the rows that the intake would have made. One intent must have come in before.
+  // Adds intents of `body_bytes` each: the rows that the intake would have made. One intent must have ended before.
   void add(std::size_t count, std::size_t body_bytes);
-  bool empty();  // everything that came in has ended and is on record
+  // Adds intents that were accepted at their first attempt, with all the rows that a host would have left of them.
+  void add_finished(std::size_t count, std::size_t body_bytes);
+  void tidy();  // VACUUM, ANALYZE and a checkpoint: nothing is left for autovacuum to do in the middle of a measurement
+  std::uint64_t waiting();  // deliveries that have not ended
+  bool empty();             // everything that came in has ended and is on record
   std::uint64_t submissions();
+  std::uint64_t accepted();  // deliveries, by their attempts
   // Throws unless everything that has ended was accepted at its first attempt, with one attempt row and one audit row each, and
   // there are `expected` of them.
   void check_each_once(std::uint64_t expected);
 
  private:
+  void insert_in_chunks(std::size_t count, std::size_t body_bytes, const char* rows);
+
   testing::SqlClient sql_;
-  std::uint64_t added_ = 0;
 };
 
 }  // namespace waybill::bench

@@ -1,64 +1,44 @@
-// Drain and memory: the same work, once to its end for speed, once from a backlog far larger than the window.
-#include <cstdio>
-
+// The measure that counts most: signed deliveries from a backlog until the last is on record, beside a bare curl loop.
 #include "bench/curl_loop.h"
 #include "bench/draining.h"
-#include "bench/measures.h"
-#include "bench/receiver.h"
+#include "bench/progress.h"
 
 namespace waybill::bench {
 namespace {
 
-constexpr std::chrono::hours kUntilDone{1};
-
-double per_delivery_us(double seconds, double deliveries) { return deliveries > 0 ? seconds / deliveries * 1e6 : 0; }
+CurlLoopResult bare_loop(const Bench& bench) {
+  const Receiver receiver;
+  return run_curl_loop(receiver.port(), bench.sizes.drain, bench.sizes.body_bytes, bench.sizes.drain_connections);
+}
 
 }  // namespace
 
-void measure_drain(const Bench& bench, std::size_t count, std::size_t curl_connections) {
-  Figures drain{.name = "drain", .unit = "signed deliveries/s"}, curl{.name = "curl_multi", .unit = "requests/s, no queue"};
-  std::vector<double> host, postgres, receiver_us, resident, curl_us;
-  Receiver receiver;
-  const auto bare_loop = [&] {
-    const Receiver own;
-    return run_curl_loop(own.port(), count, static_cast<std::size_t>(bench.body_bytes), curl_connections);
-  };
+void measure_drain(const Bench& bench) {
+  Figures figures{.name = "drain", .unit = "signed deliveries/s"};
+  Costs costs;
+  std::vector<double> loop_us;
+  const auto bare = 2 * static_cast<double>(bench.sizes.drain);
   for (int round = 0; round < bench.rounds; ++round) {
-    Draining draining(bench, receiver, count);
-    const auto before = bare_loop();
-    const auto result = draining.run(kUntilDone);
-    const auto after = bare_loop();  // on both sides, so that a drift of the machine's load meets the limit as well
-    const auto deliveries = static_cast<double>(result.deliveries);
-    drain.runs.push_back(deliveries / result.seconds);
-    host.push_back(per_delivery_us(result.host_cpu, deliveries));
-    postgres.push_back(per_delivery_us(result.postgres_cpu, deliveries));
-    receiver_us.push_back(per_delivery_us(result.receiver_cpu, deliveries));
-    resident.push_back(result.resident_peak_mb);
-    const auto bare = 2 * static_cast<double>(count);
-    curl.runs.push_back(bare / (before.seconds + after.seconds));
-    curl_us.push_back(per_delivery_us(before.cpu_seconds + after.cpu_seconds, bare));
+    tell_round("drain", round, bench.rounds);
+    {
+      Receiver receiver;
+      const auto database = bench.postgres.create_database();
+      Draining draining(bench, database.url(), {.port = receiver.port()}, &receiver);
+      draining.fill(bench.sizes.drain, bench.sizes.body_bytes);
+      const auto before = bare_loop(bench);
+      const auto result = draining.run({});
+      const auto after = bare_loop(bench);  // on both sides, so that a drift of the machine's load meets the limit as well
+      draining.check();
+      figures.runs.push_back(result.rate());
+      costs.add(result);
+      figures.compare("limit", "posts/s of a bare curl loop", bare / (before.seconds + after.seconds));
+      loop_us.push_back((before.cpu_seconds + after.cpu_seconds) / bare * 1e6);
+    }
+    compare(figures, bench.rivals.run("drain"));
   }
-  drain.ratios["curl_multi"] = median_ratio(drain.runs, curl.runs);
-  drain.detail("host, CPU us each", median(host));
-  drain.detail("PostgreSQL, CPU us each", median(postgres));
-  drain.detail("receiver, CPU us each", median(receiver_us));
-  drain.detail("host, resident MB at most", median(resident));
-  curl.detail("client, CPU us each", median(curl_us));
-  bench.report.add(std::move(drain));
-  bench.report.add(std::move(curl));
-}
-
-void measure_memory(const Bench& bench, std::size_t backlog, int seconds) {
-  Receiver receiver;
-  const auto result = Draining(bench, receiver, backlog).run(std::chrono::seconds(seconds));
-  Figures memory{.name = "memory", .unit = "MB resident at most", .runs = {result.resident_peak_mb}};
-  memory.detail("before the first claim, MB", result.resident_before_mb);
-  memory.detail("backlog, deliveries", static_cast<double>(backlog));
-  memory.detail("of these delivered", static_cast<double>(result.deliveries));
-  memory.detail("time for it, s", result.seconds);
-  memory.detail("deliveries/s", static_cast<double>(result.deliveries) / result.seconds);
-  bench.report.add(std::move(memory));
-  if (!result.drained) std::printf("  (stopped after %d s, as told by --seconds: memory is what counts here)\n", seconds);
+  costs.describe(figures);
+  figures.detail("bare curl loop, CPU us each", median(loop_us));
+  bench.report.add(std::move(figures));
 }
 
 }  // namespace waybill::bench

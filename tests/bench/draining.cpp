@@ -1,8 +1,8 @@
-// The target rests while the backlog is made; the release is followed by one more intent, which wakes the host.
+// The target rests while a backlog is made; the release is followed by one more intent, which wakes the host.
 #include "bench/draining.h"
 
+#include <algorithm>
 #include <stdexcept>
-#include <string>
 
 #include "bench/interrupt.h"
 #include "bench/load.h"
@@ -14,68 +14,122 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kNoProgress{60};
+// To look at the receiver's counter costs nothing; the host's own is asked for over HTTP, and so more rarely.
+constexpr std::chrono::milliseconds kLookAtReceiver{2}, kLookAtHost{10};
 
-void submit(const Host& host, const std::string& path, const std::string& id, int body_bytes) {
-  const auto answer =
-      testing::HttpClient(host.port()).request("POST", path, intent(id, body_bytes), {{"Content-Type", "application/json"}});
+}  // namespace
+
+Draining::Draining(const Bench& bench, const std::string& database_url, const Serving& serving, Receiver* receiver)
+    : bench_(bench),
+      receiver_(receiver),
+      seen_before_(receiver ? receiver->requests() : 0),
+      host_(bench.program, database_url, serving),
+      backlog_(database_url) {
+  if (backlog_.submissions() > 0) {  // it was left resting
+    recorded_before_ = backlog_.accepted();
+    expected_ = backlog_.waiting();
+    return;
+  }
+  submit("first", "/v1/intents?waitSeconds=20");  // makes the target's route
+  if (!wait_for(expected_, kNoProgress)) throw std::runtime_error("a single intent did not end:\n" + host_.log_end());
+  backlog_.hold_target();
+}
+
+void Draining::fill(std::size_t count, std::size_t body_bytes) {
+  backlog_.add(count, body_bytes);
+  expected_ += count;
+}
+
+void Draining::fill_finished(std::size_t count, std::size_t body_bytes) {
+  backlog_.add_finished(count, body_bytes);
+  recorded_before_ += count;
+}
+
+Draining::Result Draining::run(const Until& until) {
+  Result result;
+  const auto recorded = backlog_.accepted(), wanted = delivered() + until.deliveries;
+  result.resident_before_mb = resident_mb(host_.pid());
+  const double host_cpu = cpu_seconds(host_.pid()), postgres_cpu = cpu_seconds_of_tree(bench_.postgres.pid());
+  const double receiver_cpu = receiver_ ? receiver_->cpu_seconds() : 0;
+
+  const auto from = Clock::now();
+  backlog_.release_target();
+  submit("wake", "/v1/intents");
+  result.drained = wait_for(std::min(wanted, expected_), until.most) && wanted >= expected_;
+  if (result.drained && !wait_until([&] { return backlog_.empty(); }, kNoProgress))
+    throw std::runtime_error("what was delivered has not been put on record in a minute:\n" + host_.log_end());
+  result.seconds = std::chrono::duration<double>(Clock::now() - from).count();
+  result.host_cpu = cpu_seconds(host_.pid()) - host_cpu;
+  result.postgres_cpu = cpu_seconds_of_tree(bench_.postgres.pid()) - postgres_cpu;
+  result.receiver_cpu = receiver_ ? receiver_->cpu_seconds() - receiver_cpu : 0;
+  result.deliveries = backlog_.accepted() - recorded;
+  result.resident_peak_mb = peak_resident_mb(host_.pid());
+  backlog_.hold_target();
+  return result;
+}
+
+void Draining::check() {
+  host_.stop();
+  const auto done = expected_ - backlog_.waiting();
+  if (receiver_) {
+    if (const auto requests = receiver_->requests() - seen_before_; requests != done)
+      throw std::runtime_error("the receiver saw " + std::to_string(requests) + " requests for " + std::to_string(done) +
+                               " deliveries");
+    if (receiver_->unsigned_requests() != 0) throw std::runtime_error("requests came without a signature");
+  }
+  backlog_.check_each_once(recorded_before_ + done);
+}
+
+std::uint64_t Draining::delivered() { return receiver_ ? receiver_->requests() - seen_before_ : host_.accepted(); }
+
+void Draining::submit(const char* id, const char* path) {
+  const auto name = std::string(id) + "-" + std::to_string(host_.pid()) + "-" + std::to_string(expected_);
+  ++expected_;
+  const auto answer = testing::HttpClient(host_.port())
+                          .request("POST", path, intent(name, bench_.sizes.body_bytes), {{"Content-Type", "application/json"}});
   if (answer.status / 100 != 2)
     throw std::runtime_error("an intent was refused: " + std::to_string(answer.status) + " " + answer.body);
 }
 
-}  // namespace
-
-Draining::Draining(const Bench& bench, Receiver& receiver, std::size_t count)
-    : bench_(bench), receiver_(receiver), seen_before_(receiver.requests()) {
-  const auto url = bench.postgres.create_database();
-  host_ = std::make_unique<Host>(bench.program, url, receiver.port());
-  backlog_ = std::make_unique<Backlog>(url);
-  submit(*host_, "/v1/intents?waitSeconds=20", "first", bench.body_bytes);  // makes the target's route
-  if (!wait_until([&] { return backlog_->empty(); }, kNoProgress))
-    throw std::runtime_error("a single intent did not end:\n" + host_->log_end());
-  backlog_->hold_target();
-  backlog_->add(count, static_cast<std::size_t>(bench.body_bytes));
-  expected_ = count + 2;  // the first, and the one that wakes
-}
-
-Draining::Result Draining::run(std::chrono::milliseconds most) {
-  Result result;
-  result.resident_before_mb = resident_mb(host_->pid());
-  const double host_cpu = cpu_seconds(host_->pid()), postgres_cpu = cpu_seconds_of_tree(bench_.postgres.pid());
-  const double receiver_cpu = receiver_.cpu_seconds();
-  const auto before = receiver_.requests();
-
-  const auto from = Clock::now();
-  backlog_->release_target();
-  submit(*host_, "/v1/intents", "wake", bench_.body_bytes);
-  auto progress_at = from;
-  std::uint64_t progress = before;
-  const auto all_arrived = [&] {
+bool Draining::wait_for(std::uint64_t wanted, std::chrono::milliseconds most) {
+  auto progress_at = Clock::now();
+  std::uint64_t progress = delivered();
+  const auto arrived = [&] {
     const auto now = Clock::now();
-    if (const auto seen = receiver_.requests(); seen != progress) {
+    if (const auto seen = delivered(); seen != progress) {
       progress = seen;
       progress_at = now;
     }
-    if (now - progress_at > kNoProgress)
-      throw std::runtime_error("nothing has been delivered for a minute:\n" + host_->log_end());
-    host_->check_running();
-    return progress - seen_before_ >= expected_;
+    if (now - progress_at > kNoProgress) throw std::runtime_error("nothing has been delivered for a minute:\n" + host_.log_end());
+    host_.check_running();
+    return progress >= wanted;
   };
-  result.drained = wait_until(all_arrived, most) && wait_until([&] { return backlog_->empty(); }, kNoProgress);
-  result.seconds = std::chrono::duration<double>(Clock::now() - from).count();
-  result.host_cpu = cpu_seconds(host_->pid()) - host_cpu;
-  result.postgres_cpu = cpu_seconds_of_tree(bench_.postgres.pid()) - postgres_cpu;
-  result.receiver_cpu = receiver_.cpu_seconds() - receiver_cpu;
-  result.resident_peak_mb = peak_resident_mb(host_->pid());
-  result.deliveries = receiver_.requests() - before;
+  return wait_until(arrived, most, receiver_ ? kLookAtReceiver : kLookAtHost);
+}
 
-  host_->stop();
-  const auto requests = receiver_.requests() - seen_before_;
-  if (result.drained && requests != expected_)
-    throw std::runtime_error("the receiver saw " + std::to_string(requests) + " requests for " + std::to_string(expected_) +
-                             " deliveries");
-  if (receiver_.unsigned_requests() != 0) throw std::runtime_error("requests came without a signature");
-  backlog_->check_each_once(requests);
+Draining::Result drain_once(const Bench& bench, std::size_t count, std::size_t body_bytes, const Serving& serving,
+                            Receiver* receiver) {
+  const auto database = bench.postgres.create_database();
+  Draining draining(bench, database.url(), serving, receiver);
+  draining.fill(count, body_bytes);
+  const auto result = draining.run({});
+  draining.check();
   return result;
+}
+
+void Costs::add(const Draining::Result& result) {
+  const auto each = [&](double seconds) { return seconds / static_cast<double>(result.deliveries) * 1e6; };
+  host_.push_back(each(result.host_cpu));
+  postgres_.push_back(each(result.postgres_cpu));
+  receiver_.push_back(each(result.receiver_cpu));
+  resident_.push_back(result.resident_peak_mb);
+}
+
+void Costs::describe(Figures& figures) const {
+  figures.detail("host, CPU us each", median(host_));
+  figures.detail("PostgreSQL, CPU us each", median(postgres_));
+  if (median(receiver_) > 0) figures.detail("receiver, CPU us each", median(receiver_));
+  figures.detail("host, resident MB at most", median(resident_));
 }
 
 }  // namespace waybill::bench

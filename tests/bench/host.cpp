@@ -8,9 +8,9 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <string_view>
 
 #include "bench/interrupt.h"
-#include "support/http_client.h"
 
 namespace waybill::bench {
 namespace {
@@ -25,40 +25,39 @@ std::string variable_of(const std::string& key) {
   return name;
 }
 
-std::string registry(std::uint16_t port) {
-  const nlohmann::json target{{"submissionTarget", kTarget},
-                              {"gatewayType", "webhook"},
-                              {"gatewayUrl", "http://127.0.0.1:" + std::to_string(port) + "/hook"},
-                              {"policy", "max_attempts"},
-                              {"maxAttempts", 5},
-                              {"terminalOutcomes", {"gone"}},
-                              {"destination", {{"secret", "bench"}}}};
+std::string registry(const Serving& serving) {
+  nlohmann::json target{{"submissionTarget", kTarget},
+                        {"gatewayType", serving.type},
+                        {"gatewayUrl", "http://127.0.0.1:" + std::to_string(serving.port) + "/hook"},
+                        {"policy", "max_attempts"},
+                        {"maxAttempts", 5},
+                        {"terminalOutcomes", {"gone"}}};
+  if (serving.type == "webhook") target["destination"] = {{"secret", "bench"}};
   return nlohmann::json{{"targets", {target}}}.dump(2) + "\n";
 }
 
 }  // namespace
 
-const std::map<std::string, std::string>& default_settings() {
-  static const std::map<std::string, std::string> settings{{"limits.in_flight", "2048"},   {"limits.per_target", "2048"},
-                                                           {"limits.per_org", "2048"},     {"limits.per_host_name", "512"},
-                                                           {"limits.claim_batch", "1000"}, {"log.level", "warn"}};
+const Settings& default_settings() {
+  static const Settings settings{{"limits.in_flight", "2048"},    {"limits.per_target", "2048"},  {"limits.per_org", "2048"},
+                                 {"limits.per_host_name", "512"}, {"limits.claim_batch", "1000"}, {"log.level", "warn"}};
   return settings;
 }
 
-Host::Host(const HostProgram& program, const std::string& database_url, std::uint16_t receiver_port) {
+Host::Host(const HostProgram& program, const std::string& database_url, const Serving& serving) {
+  const auto& plugins = serving.type == "webhook" ? program.plugins : program.bench_plugins;
   if (!std::filesystem::exists(program.program))
     throw std::runtime_error("there is no " + program.program.string() + ": build it, or say --program");
-  if (!std::filesystem::exists(program.plugins / "webhook.so"))
-    throw std::runtime_error("there is no webhook.so in " + program.plugins.string() + ": build it, or say --plugins");
+  if (const auto file = serving.type + ".so"; !std::filesystem::exists(plugins / file))
+    throw std::runtime_error("there is no " + file + " in " + plugins.string() + ": build it");
   std::filesystem::create_directory(folder_.path() / "registry");
-  testing::write_file(folder_.path() / "registry/targets.json", registry(receiver_port));
+  testing::write_file(folder_.path() / "registry/targets.json", registry(serving));
   testing::write_file(folder_.path() / "secret", kSecret);
   testing::write_file(folder_.path() / "waybill.yaml", "listen: 127.0.0.1:0\nport_file: ./port\nauth: none\ndatabase: { url: \"" +
                                                            database_url + "\" }\nregistry: ./registry\nplugins: \"" +
-                                                           program.plugins.string() +
-                                                           "\"\nsecrets: { bench: { file: ./secret } }\n");
-  std::map<std::string, std::string> environment;
-  for (const auto* settings : {&default_settings(), &program.settings})
+                                                           plugins.string() + "\"\nsecrets: { bench: { file: ./secret } }\n");
+  Settings environment;
+  for (const auto* settings : {&default_settings(), &serving.settings, &program.settings})
     for (const auto& [key, value] : *settings) environment[variable_of(key)] = value;
   const auto log = folder_.path() / "log";
   process_ = std::make_unique<testing::Process>(
@@ -80,6 +79,14 @@ Host::Host(const HostProgram& program, const std::string& database_url, std::uin
 }
 
 Host::~Host() { stop(); }
+
+std::uint64_t Host::accepted() {
+  constexpr std::string_view kCount = R"(submission_intents_total{status="accepted"} )";
+  if (!metrics_) metrics_ = std::make_unique<testing::HttpClient>(port_);
+  const auto text = metrics_->get("/metrics").body;
+  const auto at = text.find(kCount);
+  return at == std::string::npos ? 0 : static_cast<std::uint64_t>(std::strtod(text.c_str() + at + kCount.size(), nullptr));
+}
 
 void Host::check_running() const {
   if (!process_->running()) throw std::runtime_error("the host has ended by itself:\n" + log_end());

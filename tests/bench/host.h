@@ -1,4 +1,4 @@
-// The real program under measurement: `waybill serve` with one webhook target, signed with one secret.
+// The real program under measurement: `waybill serve` with one target.
 #pragma once
 
 #include <cstdint>
@@ -6,8 +6,8 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <vector>
 
+#include "support/http_client.h"
 #include "support/process.h"
 #include "support/temp_folder.h"
 
@@ -15,20 +15,31 @@ namespace waybill::bench {
 
 inline constexpr auto kTarget = "bench";
 
+using Settings = std::map<std::string, std::string>;  // configuration keys and their values
+
 struct HostProgram {
-  std::filesystem::path program;                // waybill
-  std::filesystem::path plugins;                // the folder with webhook.so
-  std::map<std::string, std::string> settings;  // configuration keys, on top of what host.cpp sets
+  std::filesystem::path program;        // waybill
+  std::filesystem::path plugins;        // the folder with webhook.so
+  std::filesystem::path bench_plugins;  // the folder with noop.so, which nobody ships
+  Settings settings;                    // the operator's word: above all others
+};
+
+// What one host serves.
+struct Serving {
+  std::string type = "webhook";  // action type of its one target: webhook, signed with one secret, or noop
+  std::uint16_t port = 9;        // of the receiver; noop calls nobody
+  Settings settings = {};        // of this measure, above default_settings()
 };
 
 // Up and ready when made; stopped at the end. One thread at a time; made by a thread that lives longer.
 class Host {
  public:
-  Host(const HostProgram& program, const std::string& database_url, std::uint16_t receiver_port);
+  Host(const HostProgram& program, const std::string& database_url, const Serving& serving);
   ~Host();
 
   std::uint16_t port() const { return port_; }
   pid_t pid() const { return process_->pid(); }
+  std::uint64_t accepted();    // intents that it has settled as such, by its own count
   void check_running() const;  // throws with the end of its log if it has ended
   void stop();                 // SIGTERM: what is in flight ends first
   std::string log_end() const;
@@ -37,9 +48,10 @@ class Host {
   testing::TempFolder folder_;
   std::unique_ptr<testing::Process> process_;
   std::uint16_t port_ = 0;
+  std::unique_ptr<testing::HttpClient> metrics_;
 };
 
 // What `Host` sets by itself: measured best for a single receiver that answers at once.
-const std::map<std::string, std::string>& default_settings();
+const Settings& default_settings();
 
 }  // namespace waybill::bench

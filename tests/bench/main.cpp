@@ -1,36 +1,22 @@
-// waybill_bench: the speed of the real program, beside what the machine could do at most.
-#include <unistd.h>
+// waybill_bench: the speed of the real program, beside what others and the machine can do.
+#include <sys/resource.h>
 
-#include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <exception>
-#include <filesystem>
 #include <stdexcept>
-#include <string>
-#include <vector>
 
 #include "bench/interrupt.h"
-#include "bench/measures.h"
+#include "bench/options.h"
+#include "support/temp_folder.h"
 
 namespace {
 
 using namespace waybill::bench;
 namespace fs = std::filesystem;
 
-struct Options {
-  std::size_t drain_count = 50'000, latency_count = 200, memory_count = 1'000'000;
-  std::size_t curl_connections = 64;
-  int connections = 32, ingest_seconds = 5, memory_seconds = 20;
-  int rounds = 3, body_bytes = 1024;
-  fs::path program, plugins, json;
-  std::vector<std::string> settings, postgres;
-};
-
-// A build has this program in bench/, beside waybill and plugins/.
-fs::path build_folder() { return fs::read_symlink("/proc/self/exe").parent_path().parent_path(); }
-
 HostProgram program_of(const Options& options) {
-  HostProgram program{fs::absolute(options.program), fs::absolute(options.plugins), {}};
+  HostProgram program{fs::absolute(options.program), fs::absolute(options.plugins), options.bench_plugins, {}};
   for (const auto& text : options.settings) {
     const auto equals = text.find('=');
     if (equals == std::string::npos) throw std::runtime_error("--set takes KEY=VALUE, not " + text);
@@ -55,77 +41,59 @@ void describe(const HostProgram& program, const Postgres& postgres, Report& repo
   std::fflush(stdout);
 }
 
-void run(const CLI::App& app, const Options& options) {
+void raise_file_limit() {  // the slow receiver has one for each open request
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+// One that fails does not take the others with it: an hour's figures are worth keeping.
+void run_measures(const Options& options, const Bench& bench) {
+  for (const auto& measure : measures()) {
+    if (!options.measures.contains(measure.name)) continue;
+    try {
+      measure.run(bench);
+    } catch (const Interrupted&) {
+      throw;
+    } catch (const std::exception& e) {
+      bench.report.add_failure(measure.name, e.what());
+    }
+  }
+}
+
+int run(const Options& options) {
   const auto program = program_of(options);
-  if (!options.json.empty() && ::access(fs::absolute(options.json).parent_path().c_str(), W_OK) != 0)
-    throw std::runtime_error("--json: cannot write into the folder of " + options.json.string());
+  const auto asked = parse_asked(options.against);
+  if (!options.json.empty()) check_writable(options.json);
+  const Rivals rivals(Harness(fs::absolute(options.harness)), asked);
   Postgres postgres(options.postgres);
-  Report report;
+  Report report(options.sizes == Sizes{});
   describe(program, postgres, report);
-  const Bench bench{program, postgres, report, options.rounds, options.body_bytes};
-  const bool all = app.got_subcommand("all");
-  if (all || app.got_subcommand("drain")) measure_drain(bench, options.drain_count, options.curl_connections);
-  if (all || app.got_subcommand("ingest")) measure_ingest(bench, options.connections, options.ingest_seconds);
-  if (all || app.got_subcommand("latency")) measure_latency(bench, options.latency_count);
-  if (all || app.got_subcommand("memory")) measure_memory(bench, options.memory_count, options.memory_seconds);
-  if (!options.json.empty()) report.write_json(options.json);
+  const auto end = [&] {
+    report.print_bar();
+    if (!options.json.empty()) waybill::testing::write_file(options.json, report.json());
+  };
+  try {
+    run_measures(options, {program, postgres, rivals, report, options.sizes, options.rounds});
+  } catch (const Interrupted&) {
+    end();
+    throw;
+  }
+  end();
+  return report.failed() ? 1 : 0;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  Options options;
-  options.program = build_folder() / "waybill";
-  options.plugins = build_folder() / "plugins";
-  CLI::App app{
-      "Measures a real `waybill serve` on a private PostgreSQL with durable settings. Figures of one run may be compared, above "
-      "all "
-      "the ratios; a busy machine spoils them."};
-  app.require_subcommand(1);
-  app.fallthrough();
-  app.add_option("--rounds", options.rounds, "Rounds of each measurement, in turn with its limit")
-      ->check(CLI::Range(1, 100))
-      ->capture_default_str();
-  app.add_option("--body", options.body_bytes, "Bytes of a payload, about")
-      ->check(CLI::Range(64, 500'000))
-      ->capture_default_str();
-  app.add_option("--json", options.json, "Also write the figures to this file");
-  app.add_option("--set", options.settings, "A configuration key of the host, KEY=VALUE; may stand several times");
-  app.add_option("--postgres", options.postgres, "A setting of PostgreSQL, NAME=VALUE; may stand several times");
-  app.add_option("--program", options.program, "The waybill to measure")->capture_default_str();
-  app.add_option("--plugins", options.plugins, "The folder with its plugins")->capture_default_str();
-
-  auto* drain =
-      app.add_subcommand("drain", "Signed deliveries/s from a backlog to a receiver on loopback, and a bare libcurl loop");
-  drain->add_option("--count", options.drain_count, "Deliveries in the backlog")
-      ->check(CLI::Range(1, 10'000'000))
-      ->capture_default_str();
-  drain->add_option("--curl-connections", options.curl_connections, "Of the bare loop")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
-  auto* ingest = app.add_subcommand("ingest", "POST /v1/intents, one intent each, durable when answered, and pgbench's commits");
-  ingest->add_option("--connections", options.connections, "Keep-alive connections; pgbench's clients")
-      ->check(CLI::Range(1, 90))
-      ->capture_default_str();
-  ingest->add_option("--seconds", options.ingest_seconds, "Length of a round")->check(CLI::Range(1, 30))->capture_default_str();
-  auto* latency = app.add_subcommand("latency", "From POST to the first byte at the gateway, idle system, one at a time");
-  latency->add_option("--count", options.latency_count, "Intents in a round")
-      ->check(CLI::Range(1, 1'000'000))
-      ->capture_default_str();
-  auto* memory = app.add_subcommand("memory", "The host's memory while it works on a long backlog");
-  memory->add_option("--count", options.memory_count, "Deliveries in the backlog")
-      ->check(CLI::Range(1, 100'000'000))
-      ->capture_default_str();
-  memory->add_option("--seconds", options.memory_seconds, "When to stop watching")
-      ->check(CLI::Range(1, 3600))
-      ->capture_default_str();
-  app.add_subcommand("all", "All of these, with their defaults");
-  CLI11_PARSE(app, argc, argv);
-
+  int exit_code = 0;
+  const auto options = parse_options(argc, argv, exit_code);
+  if (!options) return exit_code;
   watch_interrupts();
+  raise_file_limit();
   try {
-    run(app, options);
-    return 0;
+    return run(*options);
   } catch (const Interrupted&) {
     std::fprintf(stderr, "waybill_bench: interrupted; all that was started has been stopped\n");
     return 130;

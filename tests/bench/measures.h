@@ -2,31 +2,60 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
+#include <string>
 
 #include "bench/host.h"
 #include "bench/postgres.h"
 #include "bench/report.h"
+#include "bench/rivals.h"
 
 namespace waybill::bench {
+
+// How much work a measure does. The defaults are what the bar speaks of.
+struct Sizes {
+  std::size_t body_bytes = 1024;  // of a payload, about
+  std::size_t drain = 50'000, drain_connections = 64;
+  std::size_t noop = 100'000;
+  int ingest_connections = 32, ingest_seconds = 5;
+  std::size_t bulk = 100'000, bulk_batch = 1000;
+  int bulk_clients = 4;
+  std::size_t latency = 200;
+  std::size_t slow = 40'000, slow_open = 4000, slow_wide = 90'000, slow_wide_open = 15'000;
+  int slow_ms = 1000;
+  std::size_t growth_small = 10'000, growth_backlogs = 4;  // so many small ones in a row
+  std::size_t growth_pending = 1'000'000, growth_timed = 80'000, growth_finished = 1'000'000;
+  std::size_t snapshot = 100'000;
+  std::size_t memory = 1'000'000, memory_small = 10'000;
+  int memory_seconds = 20;
+
+  bool operator==(const Sizes&) const = default;
+};
 
 struct Bench {
   const HostProgram& program;
   Postgres& postgres;
+  const Rivals& rivals;
   Report& report;
+  Sizes sizes;
   int rounds = 3;
-  int body_bytes = 1024;
 };
 
-// Deliveries per second from a backlog, beside the bare curl loop.
-void measure_drain(const Bench& bench, std::size_t count, std::size_t curl_connections);
+void measure_drain(const Bench& bench);     // deliveries/s from a backlog, and a bare curl loop
+void measure_noop(const Bench& bench);      // the same when nothing is sent
+void measure_ingest(const Bench& bench);    // single durable intents/s, and pgbench's commits
+void measure_bulk(const Bench& bench);      // durable intents/s in batches
+void measure_latency(const Bench& bench);   // ms from the submission to the gateway, idle
+void measure_slow(const Bench& bench);      // deliveries/s to a receiver that takes its time
+void measure_growth(const Bench& bench);    // deliveries/s with much that waits, and with much that is done
+void measure_snapshot(const Bench& bench);  // deliveries/s while somebody holds an old snapshot
+void measure_memory(const Bench& bench);    // the host's memory while it works on a long backlog
 
-// Single durable intents per second, beside pgbench's commits.
-void measure_ingest(const Bench& bench, int connections, int seconds);
-
-// Milliseconds from the submission to the first byte at the gateway, with nothing else to do.
-void measure_latency(const Bench& bench, std::size_t count);
-
-// The most memory that the host has while a long backlog drains for so many seconds.
-void measure_memory(const Bench& bench, std::size_t backlog, int seconds);
+struct Measure {
+  const char* name;
+  const char* help;
+  void (*run)(const Bench& bench);
+};
+std::span<const Measure> measures();  // in the order in which they are run
 
 }  // namespace waybill::bench

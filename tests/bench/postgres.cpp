@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <stdexcept>
 
 #include "bench/interrupt.h"
@@ -66,23 +68,35 @@ Postgres::~Postgres() {
   server_->wait();
 }
 
-std::string Postgres::create_database() {
-  const auto name = "bench_" + std::to_string(++databases_);
-  testing::SqlClient(url("postgres")).execute("CREATE DATABASE " + name);
-  return url(name);
+Database::Database(std::string server_url, std::string name, std::string url)
+    : server_url_(std::move(server_url)), name_(std::move(name)), url_(std::move(url)) {
+  testing::SqlClient(server_url_).execute("CREATE DATABASE " + name_);
 }
 
-double Postgres::commits_per_second(int clients, int seconds, int body_bytes) {
+Database::~Database() {
+  if (name_.empty()) return;  // moved from
+  try {
+    testing::SqlClient(server_url_).execute("DROP DATABASE " + name_ + " WITH (FORCE)");  // PostgreSQL makes a checkpoint of it
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "waybill_bench: a database stays until the end: %s\n", e.what());
+  }
+}
+
+Database Postgres::create_database() {
+  const auto name = "bench_" + std::to_string(++databases_);
+  return {url("postgres"), name, url(name)};
+}
+
+double Postgres::commits_per_second(int clients, int seconds, std::size_t body_bytes) {
   if (!fs::exists(programs_ / "pgbench")) return 0;
-  const auto address = create_database();
-  testing::SqlClient(address).execute(
-      "CREATE TABLE commits (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, body text NOT NULL)");
+  const auto database = create_database();
+  testing::SqlClient(database.url())
+      .execute("CREATE TABLE commits (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, body text NOT NULL)");
   const testing::TempFolder folder;
   const auto script = folder.path() / "commit.sql";
-  testing::write_file(script,
-                      "INSERT INTO commits (body) VALUES ('" + std::string(static_cast<std::size_t>(body_bytes), 'x') + "');\n");
+  testing::write_file(script, "INSERT INTO commits (body) VALUES ('" + std::string(body_bytes, 'x') + "');\n");
   const auto done = testing::run({.arguments = {programs_ / "pgbench", "-n", "-M", "prepared", "-c", std::to_string(clients),
-                                                "-j", "2", "-T", std::to_string(seconds), "-f", script, address}});
+                                                "-j", "2", "-T", std::to_string(seconds), "-f", script, database.url()}});
   check_interrupted();
   const auto at = done.out.find("tps = ");
   if (done.exit_code != 0 || at == std::string::npos) throw std::runtime_error("pgbench failed: " + done.out + done.err);

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <cstddef>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -13,6 +14,19 @@
 
 namespace waybill::bench {
 
+// One fresh database. Dropped at the end, whoever is still connected: then nothing of the server works on after a measurement.
+class Database {
+ public:
+  Database(std::string server_url, std::string name, std::string url);
+  Database(Database&& other) noexcept = default;
+  ~Database();
+
+  const std::string& url() const { return url_; }
+
+ private:
+  std::string server_url_, name_, url_;
+};
+
 // Gone with its data at the end. One thread at a time; made by a thread that lives longer.
 class Postgres {
  public:
@@ -21,11 +35,11 @@ class Postgres {
   ~Postgres();
 
   pid_t pid() const { return server_->pid(); }
-  std::string create_database();  // fresh and empty; returns its URL
+  Database create_database();  // fresh and empty
   const std::vector<std::string>& settings() const { return settings_; }
 
   // Single-row commits per second that pgbench makes with so many clients, or 0 if there is no pgbench.
-  double commits_per_second(int clients, int seconds, int body_bytes);
+  double commits_per_second(int clients, int seconds, std::size_t body_bytes);
 
  private:
   std::string url(const std::string& database) const;

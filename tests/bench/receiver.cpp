@@ -1,4 +1,4 @@
-// Accept, read, count, answer.
+// Accept, read, count, answer; with a delay, what is to be answered waits in a line.
 #include "bench/receiver.h"
 
 #include <arpa/inet.h>
@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -37,14 +38,14 @@ void watch(int epoll, int fd) {
 
 }  // namespace
 
-Receiver::Receiver() {
+Receiver::Receiver(std::chrono::milliseconds delay) : delay_(delay) {
   listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   socklen_t size = sizeof address;
   if (listener_ < 0 || ::bind(listener_, reinterpret_cast<const sockaddr*>(&address), size) != 0 ||
-      ::listen(listener_, 4096) != 0 || ::getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size) != 0)
+      ::listen(listener_, 16384) != 0 || ::getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size) != 0)
     fail("listen");
   port_ = ntohs(address.sin_port);
   epoll_ = ::epoll_create1(EPOLL_CLOEXEC);
@@ -76,7 +77,7 @@ double Receiver::cpu_seconds() const {
 void Receiver::run(std::stop_token stop) {
   std::array<epoll_event, 256> events;
   while (!stop.stop_requested()) {
-    const int count = ::epoll_wait(epoll_, events.data(), events.size(), -1);
+    const int count = ::epoll_wait(epoll_, events.data(), events.size(), until_due_ms());
     const auto now = std::chrono::steady_clock::now();
     for (int i = 0; i < count; ++i) {
       const int fd = events[static_cast<std::size_t>(i)].data.fd;
@@ -87,6 +88,7 @@ void Receiver::run(std::stop_token stop) {
         ::close(fd);
       }
     }
+    answer_due();
   }
 }
 
@@ -96,7 +98,7 @@ void Receiver::accept_all() {
     if (fd < 0) return;
     const int on = 1;
     ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    connections_[fd];
+    connections_[fd].id = ++last_id_;
     watch(epoll_, fd);
   }
 }
@@ -121,10 +123,33 @@ bool Receiver::serve(int fd, Connection& connection, SteadyTime now) {
     requests_.fetch_add(1, std::memory_order_release);
     bytes.remove_prefix(*size);
     connection.since = now;
-    if (::send(fd, kAnswer.data(), kAnswer.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(kAnswer.size())) return false;
+    if (delay_.count() > 0)
+      due_.push_back({std::chrono::steady_clock::now() + delay_, fd, connection.id});
+    else if (!answer(fd))
+      return false;
   }
   connection.unread = std::string(bytes);
   return true;
+}
+
+bool Receiver::answer(int fd) const {
+  return ::send(fd, kAnswer.data(), kAnswer.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(kAnswer.size());
+}
+
+int Receiver::until_due_ms() const {
+  if (due_.empty()) return -1;
+  const auto left = due_.front().at - std::chrono::steady_clock::now();
+  return std::max(0, static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(left).count()));
+}
+
+void Receiver::answer_due() {
+  if (due_.size() > most_open_.load(std::memory_order_relaxed)) most_open_.store(due_.size(), std::memory_order_relaxed);
+  for (const auto now = std::chrono::steady_clock::now(); !due_.empty() && due_.front().at <= now; due_.pop_front()) {
+    const auto connection = connections_.find(due_.front().fd);
+    if (connection == connections_.end() || connection->second.id != due_.front().id || answer(due_.front().fd)) continue;
+    ::close(connection->first);
+    connections_.erase(connection);
+  }
 }
 
 }  // namespace waybill::bench

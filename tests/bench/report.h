@@ -1,4 +1,4 @@
-// The figures: a table for people, JSON for comparison over time.
+// The figures of one run: a table for people, and JSON to compare over time.
 #pragma once
 
 #include <filesystem>
@@ -7,31 +7,32 @@
 #include <utility>
 #include <vector>
 
+#include "bench/bar.h"
+#include "bench/figures.h"
+
 namespace waybill::bench {
-
-struct Figures {
-  std::string name, unit;
-  std::vector<double> runs;
-  std::map<std::string, double> ratios;                 // to another of the same run, by its name
-  std::vector<std::pair<std::string, double>> details;  // what was seen beside it, with its unit in the name
-
-  void detail(std::string what, double value) { details.emplace_back(std::move(what), value); }
-};
-
-double median(std::vector<double> values);                  // 0 of none
-double quantile(std::vector<double> values, double share);  // 0 of none
-// The median of the ratios round by round: both figures of a round met the same noise.
-double median_ratio(const std::vector<double>& figures, const std::vector<double>& limits);
 
 class Report {
  public:
+  explicit Report(bool judged) : judged_(judged) {}  // whether the bar, which speaks of certain sizes, is held against it
+
   void add(Figures figures);  // prints its lines at once
+  void add_failure(const std::string& measure, const std::string& why);
+  bool failed() const { return !failures_.empty(); }
   void setting(const std::string& name, const std::string& value) { settings_[name] = value; }
-  void write_json(const std::filesystem::path& file) const;
+  void print_bar() const;
+  std::string json() const;
 
  private:
+  std::vector<std::pair<const BarRow*, std::string>> rows() const;  // of the bar, with what was measured of each
+
+  const bool judged_;
   std::vector<Figures> all_;
+  std::vector<std::pair<std::string, std::string>> failures_;  // measure and reason
   std::map<std::string, std::string> settings_;
 };
+
+// Throws if no file can be written there: to be asked before the work is done, not after it.
+void check_writable(const std::filesystem::path& file);
 
 }  // namespace waybill::bench

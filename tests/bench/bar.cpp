@@ -1,0 +1,146 @@
+// The bar as data, and its verdicts.
+#include "bench/bar.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+namespace waybill::bench {
+namespace {
+
+constexpr auto kAtLeast = Condition::Side::at_least, kAtMost = Condition::Side::at_most;
+constexpr std::string_view kPeers[] = {"graphile-worker", "pg-boss"};
+
+bool holds(const Condition& condition, double figure) {
+  return condition.side == kAtLeast ? figure >= condition.bound : figure <= condition.bound;
+}
+
+// The smallest ratio is the one to the fastest. Only if both were measured.
+std::optional<double> ratio_to_best(const Figures& figures) {
+  std::optional<double> least;
+  for (const auto peer : kPeers) {
+    const auto ratio = figures.ratio(peer);
+    if (!ratio) return std::nullopt;
+    least = std::min(least.value_or(*ratio), *ratio);
+  }
+  return least;
+}
+
+enum class Holds { yes, no, unknown };
+
+Holds all_hold(const std::vector<Condition>& conditions, std::span<const Figures> all) {
+  auto result = Holds::yes;
+  for (const auto& condition : conditions) {
+    const auto figure = figure_of(condition, all);
+    if (figure && !holds(condition, *figure)) return Holds::no;
+    if (!figure) result = Holds::unknown;
+  }
+  return result;
+}
+
+}  // namespace
+
+const std::vector<BarRow>& bar() {
+  static const std::vector<BarRow> rows{
+      {"webhook drain, attempts and audit durable",
+       "2 x the best peer",
+       "3 x, and 0.7 of a bare curl loop",
+       {{"drain", kBestPeer, kAtLeast, 2, "x the best peer"}},
+       {{"drain", kBestPeer, kAtLeast, 3, "x the best peer"}, {"drain", "limit", kAtLeast, 0.7, "of the curl loop"}}},
+      {"no-op drain",
+       "the best peer",
+       "1.3 x",
+       {{"noop", kBestPeer, kAtLeast, 1, "x the best peer"}},
+       {{"noop", kBestPeer, kAtLeast, 1.3, "x the best peer"}}},
+      {"single durable intents, 32 connections",
+       "4 x pg-boss",
+       "5,500/s and 0.65 of grouped commits",
+       {{"ingest", "pg-boss", kAtLeast, 4, "x pg-boss"}},
+       {{"ingest", "", kAtLeast, 5500, "/s"}, {"ingest", "limit", kAtLeast, 0.65, "of the commits"}}},
+      {"bulk intake",
+       "1 x graphile-worker",
+       "2 x",
+       {{"bulk", "graphile-worker", kAtLeast, 1, "x graphile-worker"}},
+       {{"bulk", "graphile-worker", kAtLeast, 2, "x graphile-worker"}}},
+      {"POST to first byte, idle, p50 / p99",
+       "3 / 9 ms",
+       "2 / 6 ms",
+       {{"latency", "", kAtMost, 3, "ms p50"}, {"latency_p99", "", kAtMost, 9, "ms p99"}},
+       {{"latency", "", kAtMost, 2, "ms p50"}, {"latency_p99", "", kAtMost, 6, "ms p99"}}},
+      {"receiver takes 1 s, 4,000 in flight",
+       "0.9 of ideal",
+       "0.95, and 10,000/s with 15,000 in flight",
+       {{"slow", "limit", kAtLeast, 0.9, "of ideal"}},
+       {{"slow", "limit", kAtLeast, 0.95, "of ideal"}, {"slow_wide", "", kAtLeast, 10'000, "/s with 15,000"}}},
+      {"1 M pending against 10 k",
+       "-20 %",
+       "-10 %",
+       {{"growth_pending", "growth", kAtLeast, 0.8, "of the speed"}},
+       {{"growth_pending", "growth", kAtLeast, 0.9, "of the speed"}}},
+      {"1 M finished against 10 k",
+       "-20 %",
+       "-10 %",
+       {{"growth_finished", "growth", kAtLeast, 0.8, "of the speed"}},
+       {{"growth_finished", "growth", kAtLeast, 0.9, "of the speed"}}},
+      {"an old snapshot held open",
+       "-30 %",
+       "-15 %",
+       {{"snapshot", "plain", kAtLeast, 0.7, "of the speed"}},
+       {{"snapshot", "plain", kAtLeast, 0.85, "of the speed"}}},
+      {"memory with a backlog of 1 M",
+       "1.5 x that with 10 k",
+       "150 MB",
+       {{"memory", "small_backlog", kAtMost, 1.5, "x that with 10 k"}},
+       {{"memory", "", kAtMost, 150, "MB"}}},
+  };
+  return rows;
+}
+
+std::string_view word(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::missed:
+      return "MISSED";
+    case Verdict::met:
+      return "must";
+    case Verdict::goal_met:
+      return "goal";
+    case Verdict::not_measured:
+      break;
+  }
+  return "not measured";
+}
+
+std::optional<double> figure_of(const Condition& condition, std::span<const Figures> all) {
+  const auto found = std::find_if(all.begin(), all.end(), [&](const Figures& one) { return one.name == condition.figures; });
+  if (found == all.end() || found->runs.empty()) return std::nullopt;
+  if (condition.against.empty()) return median(found->runs);
+  return condition.against == kBestPeer ? ratio_to_best(*found) : found->ratio(condition.against);
+}
+
+Verdict judge(const BarRow& row, std::span<const Figures> all) {
+  const auto must = all_hold(row.must, all);
+  if (must != Holds::yes) return must == Holds::no ? Verdict::missed : Verdict::not_measured;
+  return all_hold(row.goal, all) == Holds::yes ? Verdict::goal_met : Verdict::met;
+}
+
+std::string measured_words(const BarRow& row, std::span<const Figures> all) {
+  std::string words;
+  std::vector<std::string_view> labels;
+  for (const auto* conditions : {&row.must, &row.goal})
+    for (const auto& condition : *conditions) {
+      const auto figure = figure_of(condition, all);
+      if (!figure || std::find(labels.begin(), labels.end(), condition.label) != labels.end()) continue;
+      labels.push_back(condition.label);
+      words += (words.empty() ? "" : ", ") + shown(*figure) + (condition.label.starts_with('/') ? "" : " ");
+      words += condition.label;
+    }
+  return words;
+}
+
+std::string shown(double value) {
+  char text[64];
+  std::snprintf(text, sizeof text, std::abs(value) >= 100 ? "%.0f" : std::abs(value) >= 10 ? "%.1f" : "%.2f", value);
+  return text;
+}
+
+}  // namespace waybill::bench

@@ -1,0 +1,21 @@
+// The measures as a table.
+#include "bench/measures.h"
+
+namespace waybill::bench {
+
+std::span<const Measure> measures() {
+  static constexpr Measure kAll[] = {
+      {"drain", "Signed deliveries/s from a backlog to a receiver on loopback, and a bare libcurl loop", &measure_drain},
+      {"noop", "The same with a plugin that accepts at once and sends nothing", &measure_noop},
+      {"ingest", "POST /v1/intents, one intent each, durable when answered, and pgbench's commits", &measure_ingest},
+      {"bulk", "POST /v1/intents:batch, durable when answered", &measure_bulk},
+      {"latency", "From POST to the first byte at the gateway, idle system, one at a time", &measure_latency},
+      {"slow", "Deliveries/s to a receiver that takes a second, with 4,000 and with 15,000 open requests", &measure_slow},
+      {"growth", "The speed with 1 M deliveries pending, and beside 1 M finished ones, against 10 k", &measure_growth},
+      {"snapshot", "Drain while another session holds an old snapshot", &measure_snapshot},
+      {"memory", "The host's memory while it works on a backlog of 1 M", &measure_memory},
+  };
+  return kAll;
+}
+
+}  // namespace waybill::bench

@@ -1,0 +1,35 @@
+// A backlog far larger than the window: what the host holds must not grow with it.
+#include "bench/draining.h"
+#include "bench/progress.h"
+
+namespace waybill::bench {
+namespace {
+
+Draining::Result drain_for_a_while(const Bench& bench, std::size_t backlog) {
+  Receiver receiver;
+  const auto database = bench.postgres.create_database();
+  Draining draining(bench, database.url(), {.port = receiver.port()}, &receiver);
+  draining.fill(backlog, bench.sizes.body_bytes);
+  const auto result = draining.run({.most = std::chrono::seconds(bench.sizes.memory_seconds)});
+  draining.check();
+  return result;
+}
+
+}  // namespace
+
+void measure_memory(const Bench& bench) {
+  const auto& sizes = bench.sizes;
+  tell("memory: a backlog of " + std::to_string(sizes.memory_small) + ", then one of " + std::to_string(sizes.memory));
+  const auto small = drain_for_a_while(bench, sizes.memory_small);
+  const auto result = drain_for_a_while(bench, sizes.memory);
+  Figures figures{.name = "memory", .unit = "MB resident at most", .runs = {result.resident_peak_mb}};
+  figures.compare("small_backlog", "MB with " + std::to_string(sizes.memory_small), small.resident_peak_mb);
+  figures.detail("before the first claim, MB", result.resident_before_mb);
+  figures.detail("backlog, deliveries", static_cast<double>(sizes.memory));
+  figures.detail("of these delivered", static_cast<double>(result.deliveries));
+  figures.detail("time for it, s", result.seconds);
+  figures.detail("deliveries/s", result.rate());
+  bench.report.add(std::move(figures));
+}
+
+}  // namespace waybill::bench

@@ -58,6 +58,6 @@ CREATE TRIGGER deliveries_moves AFTER UPDATE ON deliveries FOR EACH ROW
   EXECUTE FUNCTION refuse('a delivery that has ended does not change');
 
 INSERT INTO access_rules VALUES
-  ('claims',            'SELECT, INSERT, DELETE', 'SELECT', NULL),
-  ('claimed',           'SELECT',                 'SELECT', NULL),
-  ('submission_states', 'SELECT',                 'SELECT', NULL);
+  ('claims',            'SELECT, INSERT, UPDATE, DELETE', 'SELECT', NULL),
+  ('claimed',           'SELECT',                         'SELECT', NULL),
+  ('submission_states', 'SELECT',                         'SELECT', NULL);

@@ -2,6 +2,7 @@
 #include "claim/claimer.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "core/decide.h"
 
@@ -9,11 +10,11 @@ namespace waybill {
 namespace {
 
 constexpr std::size_t kMostCachedRoutes = 100'000;
-constexpr auto kMarkLife = std::chrono::seconds(1);     // how long rows that were committed out of order may be overlooked
+constexpr auto kMarkLife = std::chrono::seconds(1);  // how long rows that were committed out of order may be overlooked
 // Who has a backlog is asked again after so long, or after so many times what asking took: what is new elsewhere waits no longer.
 constexpr auto kBacklogLife = std::chrono::milliseconds(50);
 constexpr int kBacklogShare = 20;
-constexpr auto kForget = std::chrono::seconds(1);  // how long an idle host keeps what is done with
+constexpr auto kForget = std::chrono::seconds(1);       // how long an idle host keeps what is done with
 constexpr auto kGather = std::chrono::milliseconds(3);  // a few freed places are worth waiting for more
 
 std::string host_name_of(const std::string& url) {
@@ -153,15 +154,17 @@ std::chrono::microseconds Claimer::round(Shard shard, HostId host) {
     ++taken[row.route];
     marks_[{shard, row.route}] = {row.due, row.delivery};  // rows come in order
   }
-  auto& backlog = backlogs_[shard].due.routes;
+  std::unordered_set<RouteId> full;
   for (const auto& [route, count] : shares) {
-    if (taken[route] == count) {
-      pause = std::chrono::microseconds(0);
-      continue;
-    }
-    marks_.erase({shard, route});  // no backlog behind the mark
-    std::erase_if(backlog, [&](const DueRoute& one) { return one.route == route; });
+    if (taken[route] == count)
+      full.insert(route);
+    else
+      marks_.erase({shard, route});  // no backlog behind the mark
   }
+  if (!full.empty()) pause = std::chrono::microseconds(0);
+  Backlog& backlog = backlogs_[shard];
+  std::erase_if(backlog.due.routes, [&](const DueRoute& one) { return !full.contains(one.route); });
+  backlog.claimed = true;
   hand_on(std::move(*claimed), token, asked_at);
   return pause;
 }
@@ -170,14 +173,14 @@ std::chrono::microseconds Claimer::round(Shard shard, HostId host) {
 Result<DueRoutes> Claimer::due_routes(Shard shard) {
   Backlog& backlog = backlogs_[shard];
   const auto now = clock_.now();
-  if (!backlog.due.routes.empty() && now < backlog.fresh_until) {
+  if (backlog.claimed && !backlog.due.routes.empty() && now < backlog.fresh_until) {
     DueRoutes due = backlog.due;
     due.now = due.now + std::chrono::duration_cast<Micros>(now - backlog.asked_at);
     return due;
   }
   auto due = store_.due_routes(shard);
   if (!due) return due;
-  backlog = {*due, now, {}};
+  backlog = {*due, now, {}, false};
   const auto answered = clock_.now();
   backlog.fresh_until = answered + std::max<Clock::Monotonic::duration>(kBacklogLife, kBacklogShare * (answered - now));
   return due;

@@ -36,7 +36,7 @@ class Claimer {
           std::function<std::optional<HostId>()> host, JobSink sink, Log& log);
   ~Claimer();
 
-  void wake();                                        // something new may be due
+  void wake();  // something new may be due
   // These are not held any more; of the claims in `unwritten` some deliveries stay claimed until their lease is over.
   void let_go(const std::vector<Finished>& settled, const std::vector<ClaimToken>& unwritten = {});
   void stop();  // no claim begins after this returns; jobs of the last one have been handed on
@@ -47,9 +47,10 @@ class Claimer {
     DeliveryId delivery;
   };
 
-  struct Backlog {  // which routes had more than was claimed of them: not asked for again at once
+  struct Backlog {  // which routes surely had more than was claimed of them: not asked for again at once
     DueRoutes due;
     Clock::Monotonic asked_at, fresh_until;
+    bool claimed = false;  // since it was asked, as much as was wanted of each of them
   };
 
   void run(std::stop_token stop);

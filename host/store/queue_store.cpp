@@ -6,8 +6,8 @@
 namespace waybill {
 namespace {
 
-// A walk over the distinct routes of the partial index: one probe per route, however long its backlog is; what is claimed, at most
-// what is in flight, is passed over.
+// A walk over the distinct routes of the partial index: one probe per route, however long its backlog is; what is claimed, at
+// most what is in flight, is passed over.
 constexpr Statement kDueRoutes{"due_routes", R"(
   WITH RECURSIVE first AS (
     (SELECT route_id, due_at FROM ready WHERE shard = $1 AND queued AND status = 'due' ORDER BY route_id, due_at, delivery_id LIMIT 1)
@@ -33,7 +33,8 @@ constexpr Statement kClaim{"claim", R"(
   known AS (
     INSERT INTO claims (shard, token, host_id, lease_until, deliveries)
     SELECT $1::smallint, $2::bigint, $3::integer, now() + $4::bigint * interval '1 millisecond', array_agg(delivery_id)
-    FROM claimed HAVING count(*) > 0),
+    FROM claimed HAVING count(*) > 0
+    ON CONFLICT (shard, token) DO UPDATE SET lease_until = excluded.lease_until, deliveries = claims.deliveries || excluded.deliveries),
   forgotten AS (DELETE FROM claims WHERE shard = $1 AND token = ANY ($9::bigint[]))
   SELECT micros(now()), c.delivery_id, c.submission_id, c.org_id, c.route_id, micros(c.due_at), c.attempt_count, c.lease_lost, c.maybe_sent,
          c.action_order, micros(s.created_at), s.kind, s.client_ref,
@@ -82,9 +83,9 @@ class PgQueueStore final : public QueueStore {
       after.add(share.after.micros);
       after_id.add(share.after_id.value);
     }
-    auto rows = link_.run(kClaim, {std::to_string(shard), std::to_string(token.value), std::to_string(host.value),
-                                   std::to_string(lease.count()), route.take(), most.take(), after.take(), after_id.take(),
-                                   tokens(done)});
+    auto rows = link_.run(
+        kClaim, {std::to_string(shard), std::to_string(token.value), std::to_string(host.value), std::to_string(lease.count()),
+                 route.take(), most.take(), after.take(), after_id.take(), tokens(done)});
     if (!rows) return tl::unexpected(rows.error());
     Claimed claimed;
     claimed.rows.reserve(rows->size());

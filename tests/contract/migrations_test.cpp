@@ -35,6 +35,41 @@ TEST_F(Migrating, AnEmptyDatabaseGetsEveryMigrationAndASecondRunNothing) {
   EXPECT_EQ(sql.number("SELECT count(*) FROM waybill.schema_migrations"), static_cast<std::int64_t>(migrations().size()));
 }
 
+// A database of a host that was stopped in the middle of its work, before claims had a list and intents' ends a place of their
+// own.
+TEST_F(Migrating, WhatWasUnderWayBeforeTheLeanRoadGoesOnAfterIt) {  // M17 M18
+  sql.execute(
+      "CREATE SCHEMA waybill; SET search_path TO waybill;"
+      " CREATE TABLE schema_migrations (version integer PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL DEFAULT "
+      "now())");
+  for (const auto& migration : migrations()) {
+    if (migration.version > 7) break;
+    sql.execute(std::string(migration.sql));
+    sql.execute("INSERT INTO schema_migrations (version, name) VALUES (" + std::to_string(migration.version) + ", '" +
+                std::string(migration.name) + "')");
+  }
+  sql.execute(
+      "INSERT INTO submissions (shard, id, org_id, kind, client_ref, pipeline, target, state, reason, payload_hash, created_at, "
+      "completed_at)"
+      " VALUES (0, 1024, 1, 'intent', 'open', 'intent', 'sms', 'pending', NULL, '', now(), NULL),"
+      " (0, 2048, 1, 'intent', 'ended', 'intent', 'sms', 'exhausted', 'max_attempts', '', now(), now());"
+      "INSERT INTO deliveries (shard, id, org_id, submission_id, action_order, action_type, route_id, status, ended_at)"
+      " VALUES (0, 3072, 1, 1024, 1, 'sms', 1, 'due', NULL), (0, 4096, 1, 2048, 1, 'sms', 1, 'exhausted', now());"
+      "INSERT INTO ready (shard, delivery_id, org_id, submission_id, action_order, route_id, due_at, status, claim_token, "
+      "claimed_by,"
+      " claimed_at, lease_until) VALUES (0, 3072, 1, 1024, 1, 1, now(), 'claimed', 5, 7, now(), now() + interval '1 minute')");
+  const auto applied = migrate(address);
+  ASSERT_TRUE(applied) << applied.error().what;
+  EXPECT_EQ(
+      sql.text(
+          "SELECT string_agg(client_ref || ':' || state || ':' || coalesce(reason, 'none') || ':' || (completed_at IS NULL), ' '"
+          " ORDER BY id) FROM submission_states"),
+      "open:pending:none:true ended:exhausted:max_attempts:false");
+  EXPECT_EQ(sql.text("SELECT claim_token || ' ' || delivery_id FROM claimed"), "5 3072");
+  sql.execute("UPDATE deliveries SET status = 'accepted', ended_at = now() WHERE id = 3072");
+  EXPECT_EQ(sql.text("SELECT state FROM submission_states WHERE client_ref = 'open'"), "accepted");
+}
+
 TEST_F(Migrating, SeveralHostsThatStartAtOnceApplyEachMigrationOnce) {  // M18
   std::vector<Result<std::vector<std::string>>> done(4, fail(Error::Kind::bug, "not run"));
   {

@@ -8,22 +8,25 @@ namespace {
 
 class DatabaseRoles : public RolesWorld {
  protected:
-  std::vector<std::string> tables() {  // partitions apart
-    return list(
-        "SELECT relname FROM pg_class WHERE relnamespace = 'waybill'::regnamespace AND relkind IN ('r', 'p')"
-        " AND NOT relispartition ORDER BY 1");
+  std::vector<std::string> tables() { return relations("relkind IN ('r', 'p')"); }
+  std::vector<std::string> relations(const std::string& kind) {  // partitions apart
+    return list("SELECT relname FROM pg_class WHERE relnamespace = 'waybill'::regnamespace AND " + kind +
+                " AND NOT relispartition ORDER BY 1");
   }
   std::int64_t seen(const char* role, const std::string& table) { return as(role).number("SELECT count(*) FROM " + table); }
 };
 
 // F14
 TEST_F(DatabaseRoles, EveryTableHasARuleAndEveryTableThatShowsASubmissionIsHiddenWithIt) {
-  EXPECT_EQ(tables(), list("SELECT table_name FROM access_rules ORDER BY 1"))
+  EXPECT_EQ(relations("relkind IN ('r', 'p', 'v')"), list("SELECT table_name FROM access_rules ORDER BY 1"))
       << "a migration that makes a table adds its row to access_rules";
-  EXPECT_EQ(
-      list("SELECT DISTINCT table_name FROM information_schema.columns WHERE table_schema = 'waybill' AND column_name IN"
-           " ('submission_id', 'delivery_id', 'client_ref') AND table_name IN (SELECT table_name FROM access_rules) ORDER BY 1"),
-      list("SELECT table_name FROM access_rules WHERE seen_with IS NOT NULL ORDER BY 1"));
+  EXPECT_EQ(list("SELECT DISTINCT table_name FROM information_schema.columns WHERE table_schema = 'waybill' AND column_name IN"
+                 " ('submission_id', 'delivery_id', 'client_ref') AND table_name IN (SELECT table_name FROM access_rules)"
+                 " AND table_name NOT IN (SELECT viewname FROM pg_views WHERE schemaname = 'waybill') ORDER BY 1"),
+            list("SELECT table_name FROM access_rules WHERE seen_with IS NOT NULL ORDER BY 1"));
+  EXPECT_EQ(relations("relkind = 'v' AND NOT coalesce('security_invoker=true' = ANY (reloptions), false)"),
+            std::vector<std::string>{})
+      << "a view shows what its tables show to whoever asks";
   EXPECT_EQ(list("SELECT table_name FROM access_rules WHERE reader IS NULL"), std::vector<std::string>{});
   for (const char* role : {kHost, kAnalyst})
     for (const auto& table : tables())
@@ -122,7 +125,8 @@ TEST_F(DatabaseRoles, TheApplicationPaysNothingForRowLevelSecurity) {
   for (const std::string statement :
        {"UPDATE ready SET status = 'claimed' WHERE shard = 0 AND ctid = ANY (ARRAY(SELECT ctid FROM ready WHERE shard = 0 AND "
         "route_id = 1"
-        " AND status = 'due' AND due_at <= now() ORDER BY due_at, delivery_id LIMIT 9 FOR UPDATE SKIP LOCKED)) RETURNING "
+        " AND queued AND status = 'due' AND due_at <= now() ORDER BY due_at, delivery_id LIMIT 9 FOR UPDATE SKIP LOCKED)) "
+        "RETURNING "
         "delivery_id",
         "SELECT s.client_ref, p.body FROM ready r JOIN submissions s ON s.shard = 0 AND s.id = r.submission_id"
         " JOIN payloads p ON p.shard = 0 AND p.submission_id = s.id WHERE r.shard = 0 AND r.delivery_id = 1124",

@@ -142,7 +142,7 @@ TEST_F(UpkeepContract, AClaimIsLostWhenItsLeaseRanOutOrItsHostIsGone) {  // M17 
   auto lost = upkeep->lost_claims(0, {}, 100);
   ASSERT_EQ(lost->claims.size(), 1u);
   EXPECT_EQ(lost->claims[0].host, HostId{12345});
-  sql.execute("UPDATE ready SET lease_until = now() - interval '1 second' WHERE claim_token = 1");
+  sql.execute("UPDATE claims SET lease_until = now() - interval '1 second' WHERE token = 1");
   EXPECT_EQ(upkeep->lost_claims(0, {}, 100)->claims.size(), 2u);
 }
 

@@ -331,5 +331,74 @@ TEST_F(Claiming, AfterStopNothingMoreIsClaimedAndTheLastBatchWasHandedOn) {
   EXPECT_EQ(jobs().size(), store->count(Status::claimed));
 }
 
+// ---- the list of claims ----
+
+TEST_F(Claiming, AClaimIsForgottenWithTheNextOneOnceAllOfItIsSettled) {  // M18
+  settings.batch = 2;
+  limits.in_flight = 4;
+  add_work = [this] { add(route("sms.primary"), 6); };
+  start();
+  ASSERT_TRUE(has(4));
+  const auto first = jobs();
+  EXPECT_EQ(store->claims(), (std::set{first[0].token, first[2].token}));
+  settle({first[0], first[2], first[3]});
+  ASSERT_TRUE(eventually([&] { return store->count(Status::claimed) == 6; }));
+  ASSERT_TRUE(looked_again());
+  EXPECT_TRUE(store->claims().contains(first[0].token)) << "one of it is out";
+  EXPECT_FALSE(store->claims().contains(first[2].token));
+}
+
+TEST_F(Claiming, AnIdleHostForgetsWhatIsDone) {
+  add_work = [this] { add(route("sms.primary"), 3); };
+  start();
+  ASSERT_TRUE(has(3));
+  settle(jobs());
+  EXPECT_TRUE(eventually([&] {
+    clock.pass(Seconds(1));
+    claimer->wake();
+    return store->claims().empty();
+  }));
+}
+
+TEST_F(Claiming, AClaimOfWhichSomethingCouldNotBeWrittenIsKept) {  // M17 M18
+  add_work = [this] { add(route("sms.primary"), 2); };
+  start();
+  ASSERT_TRUE(has(2));
+  std::vector<Finished> finished;
+  for (auto& job : jobs()) finished.push_back({.job = std::move(job)});
+  claimer->let_go(finished, {finished[0].job.token});
+  clock.pass(Seconds(5));
+  ASSERT_TRUE(looked_again());
+  EXPECT_EQ(store->claims(), std::set{finished[0].job.token}) << "its lease is what ends it";
+}
+
+TEST_F(Claiming, WhoHasABacklogIsNotAskedForAgainAtOnce) {
+  settings.batch = 10;
+  limits.in_flight = limits.per_target = limits.per_org = limits.per_host_name = 10'000;
+  add_work = [this] { add(route("sms.primary"), 500); };
+  start();
+  ASSERT_TRUE(has(500));
+  EXPECT_GE(store->calls("claim"), 50u);
+  EXPECT_LE(store->calls("due_routes"), 2u) << "at the begin, and when there was no more";
+}
+
+TEST_F(Claiming, WhatIsNewElsewhereIsSeenWhileABacklogLasts) {  // M16
+  settings.batch = 1;
+  limits.in_flight = 2;
+  add_work = [this] { add(route("sms.primary"), 1000); };
+  start();
+  ASSERT_TRUE(has(2));
+  store->add(route("sms.other"), "new");
+  std::size_t settled = 0;
+  EXPECT_TRUE(eventually([&] {
+    clock.pass(Millis(20));
+    const auto all = jobs();
+    settle({all.begin() + static_cast<std::ptrdiff_t>(settled), all.end()});
+    settled = all.size();
+    return std::any_of(all.begin(), all.end(), [](const Job& job) { return job.contract->target == "sms.other"; });
+  }));
+  EXPECT_LT(settled, 500u);
+}
+
 }  // namespace
 }  // namespace waybill

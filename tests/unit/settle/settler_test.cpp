@@ -31,6 +31,7 @@ class Settling : public ::testing::Test {
           const std::lock_guard lock(mutex_);
           written_ += written.batch.size();
           moved_.insert(moved_.end(), written.moved.begin(), written.moved.end());
+          unwritten_.insert(unwritten_.end(), written.unwritten.begin(), written.unwritten.end());
         },
         log, metrics);
   }
@@ -64,6 +65,10 @@ class Settling : public ::testing::Test {
     const std::lock_guard lock(mutex_);
     return moved_.size();
   }
+  std::vector<ClaimToken> unwritten() {
+    const std::lock_guard lock(mutex_);
+    return unwritten_;
+  }
   bool metrics_say(const std::string& line) { return metrics.text().find(line) != std::string::npos; }
   bool each_settled_once() {
     for (const auto& d : store.deliveries())
@@ -85,6 +90,7 @@ class Settling : public ::testing::Test {
   std::mutex mutex_;
   std::size_t written_ = 0;
   std::vector<SubmissionId> moved_;
+  std::vector<ClaimToken> unwritten_;
 };
 
 TEST_F(Settling, WritesABatchWithOneCallForEachShard) {  // M6
@@ -149,12 +155,15 @@ TEST_F(Settling, ACommitWhoseAnswerWasLostIsNotWrittenTwice) {  // M12
 
 TEST_F(Settling, OnePoisonedSettlementDoesNotBlockTheOthers) {
   auto jobs = claimed(50);
+  const auto poisoned =
+      std::find_if(jobs.begin(), jobs.end(), [](const auto& one) { return one.job.idempotency_key == "ref-7"; })->job.token;
   store.poison("ref-7");
   start();
   settler->take(std::move(jobs));
   ASSERT_TRUE(eventually([&] { return written() == 50; }));
   EXPECT_EQ(store.count(Status::accepted), 49u);
   EXPECT_EQ(store.count(Status::claimed), 1u) << "its lease brings it back";
+  EXPECT_EQ(unwritten(), std::vector{poisoned}) << "its claim is not over";
   EXPECT_EQ(log.count("settle.refused_by_database"), 1u);
   EXPECT_TRUE(metrics_say("submission_intents_total{status=\"accepted\"} 49"));
   EXPECT_EQ(log.count("settle.stale"), 0u);

@@ -11,9 +11,10 @@ namespace {
 
 constexpr std::size_t kMostCachedRoutes = 100'000;
 constexpr auto kMarkLife = std::chrono::seconds(1);  // how long rows that were committed out of order may be overlooked
-// Who has a backlog is asked again after so long, or after so many times what asking took: what is new elsewhere waits no longer.
+// Asking passes over what is claimed, so it takes its time when much is in flight. While all the routes of the last answer have a
+// backlog, it is asked again after so long, or so many times what asking took; when something new came in, sooner.
 constexpr auto kBacklogLife = std::chrono::milliseconds(50);
-constexpr int kBacklogShare = 20;
+constexpr int kBacklogShare = 20, kNewsShare = 10;
 constexpr auto kForget = std::chrono::seconds(1);       // how long an idle host keeps what is done with
 constexpr auto kGather = std::chrono::milliseconds(3);  // a few freed places are worth waiting for more
 
@@ -97,7 +98,8 @@ std::chrono::microseconds Claimer::round(Shard shard, HostId host) {
     return settings_.poll;
   }
   const auto asked_at = clock_.now();
-  auto due = due_routes(shard);
+  std::chrono::microseconds pause = settings_.poll;
+  auto due = due_routes(shard, pause);
   if (!due) {
     log_.warn("claim.database_unavailable", {{"error", due.error().what}});
     return settings_.poll;
@@ -106,7 +108,6 @@ std::chrono::microseconds Claimer::round(Shard shard, HostId host) {
     marks_.clear();
     marks_since_ = asked_at;
   }
-  std::chrono::microseconds pause = settings_.poll;
   std::vector<Window::Demand> demands;
   for (const auto& [route, first_due] : due->routes) {
     const RouteFacts* facts = facts_of(route);
@@ -154,35 +155,41 @@ std::chrono::microseconds Claimer::round(Shard shard, HostId host) {
     ++taken[row.route];
     marks_[{shard, row.route}] = {row.due, row.delivery};  // rows come in order
   }
-  std::unordered_set<RouteId> full;
+  std::unordered_set<RouteId> dry;
   for (const auto& [route, count] : shares) {
-    if (taken[route] == count)
-      full.insert(route);
-    else
-      marks_.erase({shard, route});  // no backlog behind the mark
+    if (taken[route] == count) continue;
+    dry.insert(route);
+    marks_.erase({shard, route});  // no backlog behind the mark
   }
-  if (!full.empty()) pause = std::chrono::microseconds(0);
   Backlog& backlog = backlogs_[shard];
-  std::erase_if(backlog.due.routes, [&](const DueRoute& one) { return !full.contains(one.route); });
+  // One that is not dry has more; and if the answer was old, there may be others.
+  if (dry.size() < shares.size() || backlog.claimed) pause = std::chrono::microseconds(0);
+  std::erase_if(backlog.due.routes, [&](const DueRoute& one) { return dry.contains(one.route); });
   backlog.claimed = true;
   hand_on(std::move(*claimed), token, asked_at);
   return pause;
 }
 
-// The database's answer, or its last one while the routes in it have more than was claimed of them.
-Result<DueRoutes> Claimer::due_routes(Shard shard) {
+// The database's answer, or its last one while the routes in it have more than was claimed of them; then that is good for at most
+// `good_for`.
+Result<DueRoutes> Claimer::due_routes(Shard shard, std::chrono::microseconds& good_for) {
   Backlog& backlog = backlogs_[shard];
   const auto now = clock_.now();
-  if (backlog.claimed && !backlog.due.routes.empty() && now < backlog.fresh_until) {
+  const auto until = news_at_ > backlog.asked_at ? backlog.news_until : backlog.fresh_until;
+  if (backlog.claimed && !backlog.due.routes.empty() && now < until) {
     DueRoutes due = backlog.due;
     due.now = due.now + std::chrono::duration_cast<Micros>(now - backlog.asked_at);
+    good_for = std::min(good_for, std::chrono::ceil<std::chrono::microseconds>(until - now));
     return due;
   }
   auto due = store_.due_routes(shard);
   if (!due) return due;
-  backlog = {*due, now, {}, false};
   const auto answered = clock_.now();
-  backlog.fresh_until = answered + std::max<Clock::Monotonic::duration>(kBacklogLife, kBacklogShare * (answered - now));
+  const Clock::Monotonic::duration took = answered - now;
+  backlog = {.due = *due,
+             .asked_at = now,
+             .news_until = answered + kNewsShare * took,
+             .fresh_until = answered + std::max<Clock::Monotonic::duration>(kBacklogLife, kBacklogShare * took)};
   return due;
 }
 
@@ -260,6 +267,7 @@ void Claimer::sleep(std::stop_token stop, std::chrono::microseconds most) {
   if (!woken_ && freed_ == 0) changed_.wait_for(lock, stop, most, [&] { return woken_ || freed_ > 0; });
   if (!woken_ && freed_ > 0 && freed_ < enough)
     changed_.wait_for(lock, stop, kGather, [&] { return woken_ || freed_ >= enough; });
+  if (woken_) news_at_ = clock_.now();
   woken_ = false;
   freed_ = 0;
 }

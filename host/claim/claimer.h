@@ -49,13 +49,13 @@ class Claimer {
 
   struct Backlog {  // which routes surely had more than was claimed of them: not asked for again at once
     DueRoutes due;
-    Clock::Monotonic asked_at, fresh_until;
+    Clock::Monotonic asked_at, news_until, fresh_until;  // how long the answer does when something new came, and when nothing did
     bool claimed = false;  // since it was asked, as much as was wanted of each of them
   };
 
   void run(std::stop_token stop);
   std::chrono::microseconds round(Shard shard, HostId host);  // how long to sleep after it
-  Result<DueRoutes> due_routes(Shard shard);
+  Result<DueRoutes> due_routes(Shard shard, std::chrono::microseconds& good_for);
   Result<void> give_back_lost();
   void forget_done();
   const RouteFacts* facts_of(RouteId route);
@@ -82,7 +82,7 @@ class Claimer {
   std::vector<Lost> lost_;  // claims whose answer never came
   std::int64_t batches_ = 0;
   std::map<Shard, Backlog> backlogs_;
-  Clock::Monotonic forgot_at_;
+  Clock::Monotonic forgot_at_, news_at_;  // when wake() was seen last
 
   std::mutex mutex_;  // for all below
   std::condition_variable_any changed_;

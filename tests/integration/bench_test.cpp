@@ -16,6 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 constexpr std::chrono::minutes kEnough{8};
+constexpr auto kRest = "rest\nrest\n";  // of each of their two databases
 
 // Scripts in the place of peers and limits, which write down what they were asked for.
 class FakeHarness {
@@ -36,8 +37,8 @@ class FakeHarness {
   const fs::path& folder() const { return folder_.path(); }
   std::string log() const { return (folder_.path() / "log").string(); }
   std::string asked() const { return read_file(log()); }
-  // Only root sets the harness up.
-  static std::string set_up() { return ::geteuid() == 0 ? "up\n" : ""; }
+  // What comes before all measures. Only root sets the harness up.
+  static std::string set_up() { return std::string(::geteuid() == 0 ? "up\n" : "") + kRest; }
 
  private:
   static std::string answer() { return R"(echo '{"unit":"jobs/s","runs":[1000],"p99":[7]}')"; }
@@ -104,9 +105,8 @@ TEST_F(TheBench, MeasuresEverythingAtASmallSize) {
 TEST_F(TheBench, RunsPeersAndLimitsInTurn) {
   rounds = 2;
   ASSERT_EQ(run({"drain", "--count", "100", "latency", "--count", "2", "--against", "peers,limits"}), 0) << said();
-  const std::string drain =
-      "peer graphile webhook\npeer pgboss webhook\nlimit e2e\nrest\nrest\n";  // of each of their two databases
-  const std::string latency = "peer graphile latency\npeer pgboss latency\nrest\nrest\n";
+  const std::string drain = std::string("peer graphile webhook\npeer pgboss webhook\nlimit e2e\n") + kRest;
+  const std::string latency = std::string("peer graphile latency\npeer pgboss latency\n") + kRest;
   EXPECT_EQ(harness.asked(), FakeHarness::set_up() + drain + drain + latency + latency);
   for (const auto* rival : {"graphile-worker", "pg-boss", "hot_path_sketch", "limit"})
     EXPECT_GT(figures_of("drain")["ratios"][rival], 0) << rival;

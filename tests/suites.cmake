@@ -33,6 +33,8 @@ foreach(source IN LISTS integration_sources)
 endforeach()
 target_link_libraries(integration_mail_servers PRIVATE waybill_senders)  # the plugin and the services, without the program
 add_dependencies(integration_mail_servers email_raw)
+target_compile_definitions(integration_bench PRIVATE WAYBILL_BENCH_PROGRAM="${CMAKE_BINARY_DIR}/bench/waybill_bench")
+add_dependencies(integration_bench waybill_bench)
 target_include_directories(integration_hostile_forms PRIVATE ${CMAKE_SOURCE_DIR}/plugins)  # the texts that the plugins meet too
 
 # The store contract: every function of the stores against a real PostgreSQL, in one program. It needs no host.

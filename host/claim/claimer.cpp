@@ -155,16 +155,20 @@ std::chrono::microseconds Claimer::round(Shard shard, HostId host) {
     ++taken[row.route];
     marks_[{shard, row.route}] = {row.due, row.delivery};  // rows come in order
   }
-  std::unordered_set<RouteId> dry;
+  std::unordered_set<RouteId> going_on;
+  for (const auto& demand : demands) going_on.insert(demand.route);
+  bool any_full = false;
   for (const auto& [route, count] : shares) {
-    if (taken[route] == count) continue;
-    dry.insert(route);
+    if (taken[route] == count) {
+      any_full = true;
+      continue;
+    }
+    going_on.erase(route);
     marks_.erase({shard, route});  // no backlog behind the mark
   }
   Backlog& backlog = backlogs_[shard];
-  // One that is not dry has more; and if the answer was old, there may be others.
-  if (dry.size() < shares.size() || backlog.claimed) pause = std::chrono::microseconds(0);
-  std::erase_if(backlog.due.routes, [&](const DueRoute& one) { return dry.contains(one.route); });
+  if (any_full || backlog.claimed) pause = std::chrono::microseconds(0);  // the answer was old: there may be others
+  std::erase_if(backlog.due.routes, [&](const DueRoute& one) { return !going_on.contains(one.route); });
   backlog.claimed = true;
   hand_on(std::move(*claimed), token, asked_at);
   return pause;

@@ -1,7 +1,6 @@
 // waybill_bench: the speed of the real program, beside what others and the machine can do.
 #include <sys/resource.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <stdexcept>

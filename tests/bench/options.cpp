@@ -2,7 +2,7 @@
 #include "bench/options.h"
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
+#include <map>
 
 namespace waybill::bench {
 namespace {

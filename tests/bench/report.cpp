@@ -30,8 +30,8 @@ void Report::add(Figures figures) {
   }
   for (const auto& one : figures.against) {
     print_runs("  " + one.name, one.runs, one.unit);
-    const auto ratio = figures.ratio(one.name);
-    std::printf(ratio ? "; ratio %s\n" : "\n", shown(ratio.value_or(0)).c_str());
+    if (const auto ratio = figures.ratio(one.name)) std::printf("; ratio %s", shown(*ratio).c_str());
+    std::printf("\n");
   }
   for (const auto& [name, value] : figures.details) std::printf("  %-34s %9s\n", name.c_str(), shown(value).c_str());
   std::fflush(stdout);

@@ -46,6 +46,7 @@ Rivals::Rivals(Harness harness, const Asked& asked) : harness_(std::move(harness
   if (!asked_.any()) return;
   if (harness_.is_there()) {
     harness_.set_up();
+    harness_.rest();  // after whatever was measured there before
   } else {
     tell("no scripts that measure peers and limits in " + harness_.folder().string() + " (--harness): measuring without");
     asked_ = {};

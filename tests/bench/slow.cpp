@@ -1,4 +1,7 @@
 // A receiver that takes its time: the speed is how many requests can be open, divided by that time, if nothing else holds it up.
+#include <sys/resource.h>
+
+#include <stdexcept>
 #include <string>
 
 #include "bench/draining.h"
@@ -14,6 +17,15 @@ Settings room_for(std::size_t open) {
           {"limits.per_target", claimed},
           {"limits.per_org", claimed},
           {"limits.per_host_name", std::to_string(open)}};
+}
+
+// The host and the receiver each have a socket for every open request.
+void check_file_limit(std::size_t open) {
+  constexpr std::size_t kBeside = 200;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < open + kBeside)
+    throw std::runtime_error("the limit of open files is " + std::to_string(limit.rlim_cur) + ", which is too low for " +
+                             std::to_string(open) + " open requests: raise it (ulimit -n)");
 }
 
 struct Run {
@@ -33,6 +45,7 @@ Run deliver(const Bench& bench, std::size_t count, std::size_t open, Costs& cost
 
 void measure_slow(const Bench& bench) {
   const auto& sizes = bench.sizes;
+  for (const auto open : {sizes.slow_open, sizes.slow_wide_open}) check_file_limit(open);
   Figures slow{.name = "slow", .unit = "deliveries/s"};
   Figures wide{.name = "slow_wide", .unit = "deliveries/s"};
   Costs slow_costs, wide_costs;

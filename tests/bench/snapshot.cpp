@@ -1,4 +1,6 @@
 // Somebody's long report: while it holds its snapshot, no row that dies can be cleared away.
+#include <stdexcept>
+
 #include "bench/draining.h"
 #include "bench/progress.h"
 #include "support/sql_client.h"

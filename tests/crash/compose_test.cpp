@@ -30,7 +30,7 @@ TEST_F(World, EveryAttemptBringsTheSameBytesHoweverOftenTheHostDies) {
     };
     const auto moment = progress() + static_cast<int>(random() % kLetters);
     EXPECT_TRUE(eventually([&] {
-      return progress() >= moment || sql().number("SELECT count(*) FROM waybill.submissions WHERE completed_at IS NULL") == 0;
+      return progress() >= moment || sql().number("SELECT count(*) FROM waybill.submission_states WHERE completed_at IS NULL") == 0;
     }));
     // The third host that dies of a delivery would end it as worker_lost: what lost two comes to its end first. What is still
     // held by a dead host is one death nearer to that than it says.
@@ -43,9 +43,9 @@ TEST_F(World, EveryAttemptBringsTheSameBytesHoweverOftenTheHostDies) {
     restart_host();
   }
   EXPECT_TRUE(
-      eventually([&] { return sql().number("SELECT count(*) FROM waybill.submissions WHERE completed_at IS NULL") == 0; }));
-  EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.submissions WHERE state <> 'accepted'"), 0)
-      << sql().text("SELECT string_agg(DISTINCT reason, ', ') FROM waybill.submissions");
+      eventually([&] { return sql().number("SELECT count(*) FROM waybill.submission_states WHERE completed_at IS NULL") == 0; }));
+  EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.submission_states WHERE state <> 'accepted'"), 0)
+      << sql().text("SELECT string_agg(DISTINCT reason, ', ') FROM waybill.submission_states");
   std::map<std::string, std::string> letters;
   std::size_t again = 0;
   for (const auto& request : gateway.received()) {

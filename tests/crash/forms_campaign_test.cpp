@@ -56,7 +56,7 @@ class FormCampaign : public FormsUnderFire {
     }
   }
 
-  std::int64_t unfinished() { return sql().number("SELECT count(*) FROM waybill.submissions WHERE completed_at IS NULL"); }
+  std::int64_t unfinished() { return sql().number("SELECT count(*) FROM waybill.submission_states WHERE completed_at IS NULL"); }
 
   // In turn: how much was composed, taken by the relay, attempted, and handed in.
   std::int64_t progress(int round) {

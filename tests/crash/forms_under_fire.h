@@ -70,9 +70,9 @@ class FormsUnderFire : public FormsWorld {
 
   // All that must hold when every submission has ended.
   void expect_all_is_well() {
-    EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.submissions WHERE state <> 'routed'"), 0) << sql().text(
+    EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.submission_states WHERE state <> 'routed'"), 0) << sql().text(
         "SELECT string_agg(s.client_ref || ' ' || s.state || ' ' || d.action_order || ' ' || d.status::text || ' ' || "
-        "coalesce(d.reason, ''), ', ') FROM waybill.submissions s JOIN waybill.deliveries d ON d.submission_id = s.id "
+        "coalesce(d.reason, ''), ', ') FROM waybill.submission_states s JOIN waybill.deliveries d ON d.submission_id = s.id "
         "WHERE s.state <> 'routed'");
     EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.deliveries WHERE status <> 'accepted'"), 0);
     EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.ready"), 0);

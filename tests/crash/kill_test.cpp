@@ -90,7 +90,7 @@ TEST_F(Kill, EveryAcknowledgedIntentEndsAndNoneIsSentMoreOftenThanKillsExplain) 
   }
   enough = true;
   callers.clear();
-  EXPECT_TRUE(eventually([&] { return sql().number("SELECT count(*) FROM waybill.submissions WHERE completed_at IS NULL") == 0; },
+  EXPECT_TRUE(eventually([&] { return sql().number("SELECT count(*) FROM waybill.submission_states WHERE completed_at IS NULL") == 0; },
                          std::chrono::seconds(120)));
   std::sort(takeovers.begin(), takeovers.end());
   std::printf("%zu intents, %d kills, takeover in ms: median %d, most %d\n", acknowledged.size(), rounds,
@@ -102,7 +102,7 @@ TEST_F(Kill, EveryAcknowledgedIntentEndsAndNoneIsSentMoreOftenThanKillsExplain) 
   };
   std::map<std::string, Ended> ended;
   for (const auto& row : sql().rows("SELECT client_ref, target, state, coalesce(reason, ''), extract(epoch FROM created_at), "
-                                    "extract(epoch FROM completed_at) FROM waybill.submissions WHERE completed_at IS NOT NULL"))
+                                    "extract(epoch FROM completed_at) FROM waybill.submission_states WHERE completed_at IS NOT NULL"))
     ended[*row[0]] = {*row[1], *row[2], *row[3], std::stod(*row[4]), std::stod(*row[5])};
   const auto sent = gateway.counts();
   std::size_t more_than_once = 0;

@@ -32,7 +32,7 @@ class Alerts : public World {
   }
 
   std::int64_t messages(const std::string& state = "%") {
-    return sql().number("SELECT count(*) FROM waybill.submissions WHERE kind = 'alert' AND state LIKE '" + state + "'");
+    return sql().number("SELECT count(*) FROM waybill.submission_states WHERE kind = 'alert' AND state LIKE '" + state + "'");
   }
   std::int64_t untold() { return sql().number("SELECT count(*) FROM waybill.alerts WHERE told < count"); }
   // All that was ever handed in for the alert target.

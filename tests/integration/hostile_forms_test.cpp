@@ -61,7 +61,7 @@ class HostileForms : public FormsWorld {
 
   void wait_for_all() {
     EXPECT_TRUE(
-        eventually([&] { return sql().number("SELECT count(*) FROM waybill.submissions WHERE completed_at IS NULL") == 0; },
+        eventually([&] { return sql().number("SELECT count(*) FROM waybill.submission_states WHERE completed_at IS NULL") == 0; },
                    std::chrono::seconds(300)));
   }
 

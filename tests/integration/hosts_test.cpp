@@ -18,7 +18,7 @@ using Words = std::vector<std::string>;
 class Hosts : public World {
  protected:
   std::int64_t newest_host() { return sql().number("SELECT max(host_id) FROM waybill.hosts"); }
-  bool all_ended() { return sql().number("SELECT count(*) FROM waybill.submissions WHERE completed_at IS NULL") == 0; }
+  bool all_ended() { return sql().number("SELECT count(*) FROM waybill.submission_states WHERE completed_at IS NULL") == 0; }
 };
 
 // M12
@@ -64,7 +64,7 @@ TEST_F(Hosts, TwoHostsShareADatabaseAndNoIntentRunsTwice) {
     EXPECT_EQ(post_intent(through, sms_intent("shared-" + std::to_string(i), "sms.attempts")).status, 200);
   }
   EXPECT_TRUE(eventually([&] { return all_ended(); }));
-  EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.submissions WHERE state = 'accepted'"), kIntents);
+  EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.submission_states WHERE state = 'accepted'"), kIntents);
   const auto counts = gateway.counts();
   EXPECT_EQ(counts.size(), static_cast<std::size_t>(kIntents));
   for (const auto& [reference, count] : counts) EXPECT_EQ(count, 1u) << reference;
@@ -117,7 +117,7 @@ TEST_F(Hosts, TerminationFinishesWhatIsInFlight) {
   ASSERT_TRUE(eventually([&] { return client().get("/readyz").status == 503; }));  // it drains, and says so
   gateway.release();
   EXPECT_EQ(host().wait(), 0);
-  EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.submissions WHERE state = 'accepted'"), 10);
+  EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.submission_states WHERE state = 'accepted'"), 10);
   EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.attempts WHERE outcome = 'accepted'"), 10);
   EXPECT_EQ(gateway.count(), 10u);
 }
@@ -180,9 +180,9 @@ TEST_F(Hosts, ADatabaseRestartUnderLoadLosesNoAcknowledgedIntent) {
   load.clear();
   SqlClient fresh(setup.database_url);
   EXPECT_TRUE(
-      eventually([&] { return fresh.number("SELECT count(*) FROM waybill.submissions WHERE completed_at IS NULL") == 0; }));
+      eventually([&] { return fresh.number("SELECT count(*) FROM waybill.submission_states WHERE completed_at IS NULL") == 0; }));
   std::set<std::string> accepted;
-  for (const auto& row : fresh.rows("SELECT client_ref FROM waybill.submissions WHERE state = 'accepted'"))
+  for (const auto& row : fresh.rows("SELECT client_ref FROM waybill.submission_states WHERE state = 'accepted'"))
     accepted.insert(*row[0]);
   for (const auto& id : acknowledged) EXPECT_TRUE(accepted.contains(id)) << id;
   EXPECT_TRUE(host().running());

@@ -50,7 +50,7 @@ class Backlog final : public QueueStore {
       if (taken_[route] < rows.size()) due.routes.push_back({route, rows[taken_[route]].due});
     return due;
   }
-  Result<Claimed> claim(Shard, HostId, ClaimToken, Millis, std::span<const RouteShare> shares) override {
+  Result<Claimed> claim(Shard, HostId, ClaimToken, Millis, std::span<const RouteShare> shares, const DoneClaims&) override {
     Claimed claimed{.now = kNow, .rows = {}};
     for (const auto& share : shares) {
       auto& rows = rows_[share.route];
@@ -59,6 +59,7 @@ class Backlog final : public QueueStore {
     }
     return claimed;
   }
+  Result<void> forget(Shard, const DoneClaims&) override { return {}; }
   Result<void> give_back(Shard, HostId, ClaimToken) override { return fail(Error::Kind::bug, "no answer was lost"); }
   Result<RouteContract> contract(RouteId route) override {
     auto contract = testing::contract_of(Policy::deadline);

@@ -15,8 +15,8 @@ constexpr auto kMarkLife = std::chrono::seconds(1);  // how long rows that were 
 // backlog, it is asked again after so long, or so many times what asking took; when something new came in, sooner.
 constexpr auto kBacklogLife = std::chrono::milliseconds(50);
 constexpr int kBacklogShare = 20, kNewsShare = 10;
-constexpr auto kForget = std::chrono::seconds(1);       // how long an idle host keeps what is done with
-constexpr auto kGather = std::chrono::milliseconds(3);  // a few freed places are worth waiting for more
+constexpr auto kForget = std::chrono::seconds(1);        // how long an idle host keeps what is done with
+constexpr auto kGather = std::chrono::milliseconds(10);  // a few freed places are worth waiting for more
 
 std::string host_name_of(const std::string& url) {
   const auto scheme = url.find("://");

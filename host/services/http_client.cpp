@@ -14,6 +14,9 @@ namespace {
 
 constexpr std::size_t kPooledTransfers = 4096;
 constexpr std::size_t kRememberedHosts = 4096;
+// For each request curl walks over all connections that its multi handle has to that host, so many requests go to several
+// handles. The first ones are filled first: their connections are the ones that are kept in use.
+constexpr std::size_t kOpenInMulti = 32;
 
 }  // namespace
 
@@ -26,7 +29,8 @@ struct HttpClient::Engine {
     std::unique_ptr<HttpTransfer> transfer;  // null once it is given up
     Done done;
     Host* host = nullptr;
-    bool running = false;  // curl has the handle
+    std::size_t multi = 0;  // which one has the handle
+    bool running = false;
     EventLoop::TimerId queue_timer = 0;
   };
   struct GivenUp {
@@ -35,26 +39,47 @@ struct HttpClient::Engine {
   };
 
   Engine(EventLoop& event_loop, const Clock& time, std::shared_ptr<const Secrets> names, HttpClientSettings limits)
-      : loop(event_loop),
-        clock(time),
-        secrets(std::move(names)),
-        settings(std::move(limits)),
-        multi(loop, settings.kept_connections, [this](void* easy, int code) {
-          multi.remove(easy);
-          ended(static_cast<HttpTransfer*>(CurlEasy::owner_of(easy))->id, code);
-        }) {}
+      : loop(event_loop), clock(time), secrets(std::move(names)), settings(std::move(limits)) {}
 
   ~Engine() {
     loop.cancel(given_up_timer);
     for (auto& [id, open] : requests) {
       loop.cancel(open.queue_timer);
-      if (open.running) multi.remove(open.transfer->easy());
+      if (open.running) remove(open);
     }
+  }
+
+  struct Multi {
+    std::size_t open = 0;
+    std::unique_ptr<CurlMulti> curl;
+  };
+
+  bool add(Open& request) {
+    auto& at = request.multi;
+    while (free_multi < multis.size() && multis[free_multi].open >= kOpenInMulti) ++free_multi;
+    at = free_multi;
+    if (at == multis.size()) {
+      const auto kept = at == 0 ? settings.kept_connections : std::min(kOpenInMulti, settings.kept_connections);
+      const auto ended_one = [this](void* easy, int code) {
+        ended(static_cast<HttpTransfer*>(CurlEasy::owner_of(easy))->id, code);
+      };
+      multis.push_back({0, std::make_unique<CurlMulti>(loop, kept, ended_one)});
+    }
+    if (!multis[at].curl->add(request.transfer->easy())) return false;
+    ++multis[at].open;
+    return true;
+  }
+
+  void remove(Open& request) {
+    --multis[request.multi].open;
+    free_multi = std::min(free_multi, request.multi);
+    multis[request.multi].curl->remove(request.transfer->easy());
   }
 
   void ended(std::uint64_t id, int code) {
     auto node = requests.extract(id);
     auto& open = node.mapped();
+    remove(open);
     auto response = open.transfer->finish(code, clock.unix_seconds());
     recycle(std::move(open.transfer));
     leave(*open.host);
@@ -78,7 +103,7 @@ struct HttpClient::Engine {
     const auto left = std::chrono::ceil<Millis>(request.deadline - clock.now());
     if (left <= Millis::zero()) return give_up(id, open, NetError::timeout, "no time was left to begin");
     open.transfer->limit_time(request.timeout > Millis::zero() ? std::min(request.timeout, left) : left);
-    if (!multi.add(open.transfer->easy())) return give_up(id, open, NetError::refused, "the request could not begin");
+    if (!add(open)) return give_up(id, open, NetError::refused, "the request could not begin");
     ++open.host->open;
     open.running = true;
   }
@@ -91,7 +116,7 @@ struct HttpClient::Engine {
     loop.cancel(std::exchange(open.queue_timer, 0));
     if (open.running) {
       response.reach = open.transfer->reach();
-      multi.remove(open.transfer->easy());
+      remove(open);
     }
     recycle(std::move(open.transfer));
     given_up.push_back({id, std::move(response)});
@@ -123,7 +148,8 @@ struct HttpClient::Engine {
   const Clock& clock;
   std::shared_ptr<const Secrets> secrets;
   HttpClientSettings settings;
-  CurlMulti multi;
+  std::vector<Multi> multis;
+  std::size_t free_multi = 0;  // none before it has room
   EventLoop::TimerId given_up_timer = 0;
   std::uint64_t last_id = 0;
   std::unordered_map<std::uint64_t, Open> requests;

@@ -9,6 +9,7 @@ namespace waybill {
 namespace {
 
 constexpr std::size_t kKeptCapacity = 64 << 10;
+constexpr std::size_t kExpectedBytes = 512 << 10;  // curl asks before it sends a body of more than 1 MiB
 
 }  // namespace
 
@@ -69,13 +70,16 @@ void HttpTransfer::set_constant_options(const std::string& user_agent) {
 Result<void> HttpTransfer::prepare(HttpRequest request, const Secrets& secrets) {
   request_ = std::move(request);
   if (auto fault = fault_in_method(request_.method)) return fail(Error::Kind::invalid, std::move(*fault));
-  auto endpoint = endpoint_of(request_.url);
-  if (!endpoint) return tl::unexpected(std::move(endpoint.error()));
-  endpoint_ = std::move(*endpoint);
+  if (request_.url != endpoint_url_) {
+    auto endpoint = endpoint_of(request_.url);
+    if (!endpoint) return tl::unexpected(std::move(endpoint.error()));
+    endpoint_ = std::move(*endpoint);
+    endpoint_url_ = request_.url;
+  }
   if (request_.max_response_bytes == 0) request_.max_response_bytes = kDefaultResponseBytes;
   request_.max_response_bytes = std::min(request_.max_response_bytes, kMostResponseBytes);
 
-  // Without these, curl would add headers of its own.
+  // Without "Expect:" and "Content-Type:", curl would add headers of its own.
   bool typed = request_.body.empty();
   for (const auto& [name, value] : request_.headers) {
     auto line = header_line(name, value, secrets);
@@ -88,7 +92,7 @@ Result<void> HttpTransfer::prepare(HttpRequest request, const Secrets& secrets) 
     if (!line) return tl::unexpected(std::move(line.error()));
     header_lines_.push_back(std::move(*line));
   }
-  header_lines_.emplace_back("Expect:");
+  if (request_.body.size() > kExpectedBytes) header_lines_.emplace_back("Expect:");
   if (!typed) header_lines_.emplace_back("Content-Type:");
   header_list_.resize(header_lines_.size());
   for (std::size_t i = 0; i < header_lines_.size(); ++i)
@@ -96,7 +100,7 @@ Result<void> HttpTransfer::prepare(HttpRequest request, const Secrets& secrets) 
 
   const auto set = [this](CURLoption option, auto value) { curl_easy_setopt(easy(), option, value); };
   set(CURLOPT_URL, request_.url.c_str());
-  set(CURLOPT_HTTPHEADER, header_list_.data());
+  set(CURLOPT_HTTPHEADER, header_list_.empty() ? nullptr : header_list_.data());
   const auto& method = request_.method;
   const bool with_body = !request_.body.empty() || method == "POST" || method == "PUT" || method == "PATCH";
   if (with_body) {
@@ -178,7 +182,6 @@ void HttpTransfer::clear() {
   curl_easy_setopt(easy(), CURLOPT_HTTPHEADER, nullptr);
   curl_easy_setopt(easy(), CURLOPT_POSTFIELDS, nullptr);
   request_ = {};
-  endpoint_.clear();
   header_lines_.clear();
   header_list_.clear();
   response_ = {};

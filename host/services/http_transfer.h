@@ -42,7 +42,7 @@ class HttpTransfer {
 
   CurlEasy easy_;
   HttpRequest request_;
-  std::string endpoint_;
+  std::string endpoint_, endpoint_url_;  // of the URL that was parsed last: most requests of a handle go to the same one
   std::vector<std::string> header_lines_;
   std::vector<curl_slist> header_list_;
   HttpResponse response_;

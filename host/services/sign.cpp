@@ -15,22 +15,27 @@ struct FreeContext {
 };
 using Context = std::unique_ptr<EVP_MAC_CTX, FreeContext>;
 
-EVP_MAC* hmac() {
-  static EVP_MAC* const algorithm = EVP_MAC_fetch(nullptr, "HMAC", nullptr);  // looking it up costs more than a signature
-  return algorithm;
+// One for each thread: making it and looking up the algorithms costs more than a signature.
+EVP_MAC_CTX* hmac_sha256() {
+  static EVP_MAC* const algorithm = EVP_MAC_fetch(nullptr, "HMAC", nullptr);
+  thread_local const Context context(EVP_MAC_CTX_new(algorithm));
+  thread_local const bool is_set = [] {
+    char digest[] = "SHA256";
+    const OSSL_PARAM params[] = {OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest, 0), OSSL_PARAM_construct_end()};
+    return context && EVP_MAC_CTX_set_params(context.get(), params) == 1;
+  }();
+  return is_set ? context.get() : nullptr;
 }
 
 Mac compute(const Secret& key, std::span<const std::string_view> parts) {
-  char digest[] = "SHA256";
-  const OSSL_PARAM params[] = {OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest, 0), OSSL_PARAM_construct_end()};
-  const Context context(EVP_MAC_CTX_new(hmac()));
+  EVP_MAC_CTX* const context = hmac_sha256();
   const auto* bytes = reinterpret_cast<const unsigned char*>(key.expose().data());
   Mac mac{};
   std::size_t size = 0;
-  bool good = context && EVP_MAC_init(context.get(), bytes, key.expose().size(), params) == 1;
+  bool good = context != nullptr && EVP_MAC_init(context, bytes, key.expose().size(), nullptr) == 1;
   for (const auto part : parts)
-    good = good && EVP_MAC_update(context.get(), reinterpret_cast<const unsigned char*>(part.data()), part.size()) == 1;
-  good = good && EVP_MAC_final(context.get(), mac.data(), &size, mac.size()) == 1 && size == mac.size();
+    good = good && EVP_MAC_update(context, reinterpret_cast<const unsigned char*>(part.data()), part.size()) == 1;
+  good = good && EVP_MAC_final(context, mac.data(), &size, mac.size()) == 1 && size == mac.size();
   if (!good) throw std::bad_alloc();  // nothing else can fail here; a signature must never be guessed
   return mac;
 }

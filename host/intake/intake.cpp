@@ -10,6 +10,7 @@ namespace {
 constexpr std::size_t kMostCachedRoutes = 10'000;
 
 constexpr std::size_t kLeastShare = 100;  // what waits is split among the threads, but not into less than this
+constexpr Millis kHelpAfter{10};          // that a thread has been at one group
 
 bool same_content(const NewSubmission& a, const NewSubmission& b) {
   return a.target == b.target && a.payload_hash == b.payload_hash;
@@ -88,27 +89,49 @@ void Intake::submit(std::vector<HandedIn> batch) {
   all.reserve(batch.size());
   for (auto& handed_in : batch) all.push_back(waiting_for(std::move(handed_in)));
   std::size_t taken = 0;
+  bool crowded = false;
   {
     std::lock_guard lock(mutex_);
     for (; taken < all.size() && waiting_.size() < settings_.most_waiting; ++taken) waiting_.push_back(std::move(all[taken]));
+    crowded = waiting_.size() > kLeastShare;
   }
   if (taken > kLeastShare)
     changed_.notify_all();
   else if (taken > 0)
     changed_.notify_one();
+  if (crowded) crowded_.notify_all();
   for (; taken < all.size(); ++taken)
     all[taken].answer(fail(Error::Kind::unavailable, "too many submissions are waiting to be stored"));
 }
 
 void Intake::run(std::stop_token stop, IntakeStore& store) {
   RouteCache routes;
-  while (!stop.stop_requested())
-    if (auto group = take_group(stop); !group.empty()) carry_in(stop, store, routes, std::move(group));
+  for (;;) {
+    auto group = take_group(stop);
+    if (group.empty()) return;
+    carry_in(stop, store, routes, std::move(group));
+    std::lock_guard lock(mutex_);
+    --writing_;
+  }
+}
+
+// A statement costs as much as ten of its rows. So while a thread writes, a few that wait are left to it: it takes them all when
+// it is through. It is helped when there are many, or when it does not get through.
+bool Intake::is_to_help(std::unique_lock<std::mutex>& lock, std::stop_token stop) {
+  const auto before = taken_;
+  const bool crowded = crowded_.wait_for(lock, stop, kHelpAfter, [&] { return waiting_.size() > kLeastShare; });
+  return crowded || taken_ == before;
 }
 
 std::vector<Intake::Waiting> Intake::take_group(std::stop_token stop) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, stop, [&] { return !waiting_.empty(); });
+  do {
+    changed_.wait(lock, stop, [&] { return !waiting_.empty(); });
+    if (stop.stop_requested()) return {};
+  } while (writing_ > 0 && !is_to_help(lock, stop));
+  if (stop.stop_requested()) return {};
+  ++writing_;
+  ++taken_;
   const auto share = std::max((waiting_.size() + stores_.size() - 1) / stores_.size(), kLeastShare);
   const auto most = std::min({share, settings_.most_in_group, waiting_.size()});
   std::vector<Waiting> group;

@@ -71,6 +71,7 @@ class Intake {
   Waiting waiting_for(HandedIn handed_in) const;
   void run(std::stop_token stop, IntakeStore& store);
   std::vector<Waiting> take_group(std::stop_token stop);
+  bool is_to_help(std::unique_lock<std::mutex>& lock, std::stop_token stop);
   void carry_in(std::stop_token stop, IntakeStore& store, RouteCache& routes, std::vector<Waiting> group);
   Result<void> find_routes(IntakeStore& store, RouteCache& routes, std::vector<Waiting>& group);
   Result<void> submit_shard(IntakeStore& store, Shard shard, std::vector<Waiting> group);
@@ -85,7 +86,10 @@ class Intake {
   std::vector<std::unique_ptr<IntakeStore>> stores_;
   std::mutex mutex_;  // for all below
   std::condition_variable_any changed_;
+  std::condition_variable_any crowded_;  // more wait than one thread should take
   std::deque<Waiting> waiting_;
+  std::size_t writing_ = 0;            // threads that have a group in their hands
+  std::uint64_t taken_ = 0;            // groups so far
   std::vector<std::jthread> threads_;  // last: they use all above
 };
 

@@ -150,6 +150,18 @@ TEST_F(TakingIn, ABatchKeepsAllThreadsBusy) {
   EXPECT_EQ(store.deliveries().size(), 400u);
 }
 
+TEST_F(TakingIn, AThreadThatDoesNotGetThroughHoldsUpNobody) {
+  start(2);
+  store.hold();
+  auto stuck = submit("order-1");
+  ASSERT_TRUE(eventually([&] { return store.calls("submit") == 1; }));
+  auto other = submit("order-2");
+  EXPECT_TRUE(eventually([&] { return store.calls("submit") == 2; })) << "the other thread took it";
+  store.let_go();
+  EXPECT_TRUE(answer(stuck));
+  EXPECT_TRUE(answer(other));
+}
+
 TEST_F(TakingIn, OfABatchBeyondTheLimitTheRestIsRefusedAtOnce) {
   settings.most_waiting = 30;
   start();

@@ -2,6 +2,7 @@
 #include "api/form_json.h"
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "api/json_answer.h"
 #include "api/json_envelope.h"
@@ -100,8 +101,8 @@ Sha256 FormRequest::hash() const {
 }
 
 Result<FormRequest> read_form_request(std::string_view body) {
-  static const JsonObject::Fields kFields{"submissionId", "formId", "fields", "attachments", "retentionExpiresAt", "finalize"};
-  const auto object = JsonObject::parse(body, kFields);
+  const auto object =
+      JsonObject::parse(body, {"submissionId", "formId", "fields", "attachments", "retentionExpiresAt", "finalize"});
   if (!object) return tl::unexpected(object.error());
   FormRequest request;
   for (const auto& [field, text] : {std::pair{"submissionId", &request.submission_id}, std::pair{"formId", &request.form_id}}) {

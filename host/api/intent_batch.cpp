@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "api/json_text.h"
+
 namespace waybill {
 namespace {
 

@@ -50,17 +50,23 @@ class Intents {
     batch->answers.resize(intents->size());
     batch->left = intents->size();
     batch->reply = std::move(reply);
+    std::vector<Intake::HandedIn> known;  // their targets are
+    known.reserve(intents->size());
     for (std::size_t i = 0; i < intents->size(); ++i) {
       auto& intent = (*intents)[i];
-      const Reply answered = [batch, i](Response answer) {
+      Reply answered = [batch, i](Response answer) {
         batch->answers[i] = std::move(answer);
         if (--batch->left == 0) batch->reply(json_response(200, batch_json(batch->answers)));
       };
-      if (intent)
-        hand_in(registry, request.principal.org, std::move(*intent), teller(began, Millis{0}, answered));
-      else
+      if (!intent)
         answered(invalid_request(intent.error().what));
+      else if (const Contract* contract = registry->find(intent->target))
+        known.push_back(handed_in(registry, *contract, request.principal.org, std::move(*intent),
+                                  teller(began, Millis{0}, std::move(answered))));
+      else
+        ask_for_known(request.principal.org, std::move(*intent), teller(began, Millis{0}, std::move(answered)));
     }
+    parts_.intake.submit(std::move(known));
   }
 
   void get(Request request, Reply reply) const {
@@ -82,14 +88,19 @@ class Intents {
   }
 
  private:
-  using Told = std::function<void(Result<Submitted>)>;
+  using Told = Intake::Answer;
 
   void hand_in(const std::shared_ptr<const Registry>& registry, OrgId org, IntentRequest intent, Told told) const {
     const Contract* contract = registry->find(intent.target);
     if (!contract) return ask_for_known(org, std::move(intent), std::move(told));
-    parts_.intake.submit(
-        {org, std::move(intent.intent_id), std::shared_ptr<const Contract>(registry, contract), std::move(intent.payload)},
-        [told = std::move(told)](Result<Submitted> answer) { told(std::move(answer)); });
+    auto [item, answer] = handed_in(registry, *contract, org, std::move(intent), std::move(told));
+    parts_.intake.submit(std::move(item), std::move(answer));
+  }
+
+  static Intake::HandedIn handed_in(const std::shared_ptr<const Registry>& registry, const Contract& contract, OrgId org,
+                                    IntentRequest intent, Told told) {
+    return {{org, std::move(intent.intent_id), std::shared_ptr<const Contract>(registry, &contract), std::move(intent.payload)},
+            std::move(told)};
   }
 
   // Replies to a submission once it is known what became of it.

@@ -1,11 +1,21 @@
 // Shared pieces of answers.
 #include "api/json_answer.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 namespace waybill {
 
 std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+void append_string(std::string& json, std::string_view text) {
+  const bool plain = std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\'; });
+  if (plain)
+    json.append(1, '"').append(text).append(1, '"');
+  else
+    json += dump(Json(text));
+}
+
 Json time_or_null(const std::optional<Timestamp>& time) { return time ? Json(format_rfc3339(*time)) : Json(nullptr); }
 Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 

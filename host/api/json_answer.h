@@ -4,6 +4,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/problem.h"
@@ -14,6 +15,8 @@ namespace waybill {
 using Json = nlohmann::ordered_json;
 
 std::string dump(const Json& json);  // on one line; what is no UTF-8 is replaced
+// `text` as a JSON string, as dump() would write it, at the end of `json`. Plain ASCII costs next to nothing.
+void append_string(std::string& json, std::string_view text);
 Json time_or_null(const std::optional<Timestamp>& time);
 Json text_or_null(const std::string& text);
 Json json_or_null(const std::string& text);                            // null also for what is no JSON

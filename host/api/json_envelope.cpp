@@ -29,8 +29,7 @@ Result<std::string> read_reference(const JsonObject& object, std::string_view fi
 }
 
 Result<IntentRequest> read_intent(std::string_view body) {
-  static const JsonObject::Fields kFields{"intentId", "submissionTarget", "payload"};
-  const auto object = JsonObject::parse(body, kFields);
+  const auto object = JsonObject::parse(body, {"intentId", "submissionTarget", "payload"});
   if (!object) return tl::unexpected(object.error());
   auto id = read_reference(*object, "intentId");
   if (!id) return tl::unexpected(id.error());

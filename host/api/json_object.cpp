@@ -1,52 +1,43 @@
-// Strict reading with nlohmann's SAX parser; values are cut out of the text as they stand.
+// Strict reading. Text is checked with simdjson, which is quick, and only where that does not take it with nlohmann's SAX parser,
+// which says what is wrong and where. Values are cut out of the text as they stand.
 #include "api/json_object.h"
 
+#include <simdjson.h>
+
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
+
+#include "api/json_text.h"
 
 namespace waybill {
 namespace {
 
-bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+// Takes only what the other parser takes as well. Some good texts are not taken: numbers of more than 64 bits, a byte order mark,
+// the last of the levels that are allowed.
+class QuickCheck {
+ public:
+  explicit QuickCheck(std::size_t bytes) : usable_(parser_.allocate(bytes, kMostJsonLevels) == simdjson::SUCCESS) {}
+  bool takes(std::string_view text) { return usable_ && parser_.parse(text.data(), text.size()).error() == simdjson::SUCCESS; }
 
-}  // namespace
+ private:
+  simdjson::dom::parser parser_;
+  bool usable_;
+};
 
-std::size_t skip_space(std::string_view text, std::size_t at) {
-  while (at < text.size() && is_space(text[at])) ++at;
-  return at;
+bool is_surely_good(std::string_view text) {
+  constexpr std::size_t kKept = 64 << 10;  // bytes; a parser holds some fourteen times as much
+  if (text.size() > kKept) return QuickCheck(text.size()).takes(text);
+  thread_local QuickCheck check(kKept);
+  return check.takes(text);
 }
 
-std::size_t end_of_value(std::string_view text, std::size_t at) {
-  int depth = 0;
-  bool quoted = false;
-  for (; at < text.size(); ++at) {
-    const char c = text[at];
-    if (quoted) {
-      if (c == '\\') ++at;
-      if (c == '"') quoted = false;
-    } else if (c == '"') {
-      quoted = true;
-    } else if (c == '{' || c == '[') {
-      ++depth;
-    } else if (c == '}' || c == ']') {
-      if (depth == 0) break;
-      --depth;
-    } else if (depth == 0 && (c == ',' || is_space(c))) {
-      break;
-    }
-  }
-  return at;
-}
-
-namespace {
-
-// Checks the whole text and remembers what the top-level members are. Only strings are kept.
+// Checks the whole text, and names what is wrong with it.
 class TopLevel final : public nlohmann::json_sax<nlohmann::json> {
  public:
-  explicit TopLevel(const std::set<std::string, std::less<>>& known) : known_(known) {}
+  explicit TopLevel(JsonObject::Fields known) : known_(known) {}
 
   std::string fault;
-  std::map<std::string, std::string, std::less<>> strings;
-  std::set<std::string, std::less<>> others;  // members that are no strings
 
   bool null() override { return value("null"); }
   bool boolean(bool) override { return value("a boolean"); }
@@ -54,20 +45,15 @@ class TopLevel final : public nlohmann::json_sax<nlohmann::json> {
   bool number_unsigned(number_unsigned_t) override { return value("a number"); }
   bool number_float(number_float_t, const string_t&) override { return value("a number"); }
   bool binary(binary_t&) override { return value("binary"); }
-  bool string(string_t& text) override {
-    if (depth_ == 1) strings.emplace(key_, text);
-    return depth_ > 0 || refuse("the body must be a JSON object, not a string");
-  }
-  bool start_object(std::size_t) override { return (depth_ != 1 || value("an object")) && deeper(); }
-  bool start_array(std::size_t) override { return (depth_ > 1 || value("an array")) && deeper(); }
+  bool string(string_t&) override { return value("a string"); }
+  bool start_object(std::size_t) override { return deeper(); }
+  bool start_array(std::size_t) override { return value("an array") && deeper(); }
   bool end_object() override { return --depth_, true; }
   bool end_array() override { return --depth_, true; }
   bool key(string_t& name) override {
     if (depth_ != 1) return true;
-    if (!known_.contains(name)) return refuse("unknown field \"" + shortened(name) + "\"");
-    if (!seen_.insert(name).second) return refuse("field \"" + name + "\" is given twice");
-    key_ = name;
-    return true;
+    if (std::find(known_.begin(), known_.end(), name) == known_.end()) return refuse("unknown field \"" + shortened(name) + "\"");
+    return seen_.insert(name).second || refuse("field \"" + name + "\" is given twice");
   }
   bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception& e) override {
     if (fault.empty()) fault = "malformed JSON at byte " + std::to_string(position) + reason_of(e.what());
@@ -91,59 +77,78 @@ class TopLevel final : public nlohmann::json_sax<nlohmann::json> {
     fault = std::move(why);
     return false;
   }
-  bool value(std::string_view kind) {
-    if (depth_ == 0) return refuse("the body must be a JSON object, not " + std::string(kind));
-    if (depth_ == 1) others.insert(key_);
-    return true;
-  }
+  bool value(std::string_view kind) { return depth_ > 0 || refuse("the body must be a JSON object, not " + std::string(kind)); }
   bool deeper() {
     return ++depth_ <= kMostJsonLevels || refuse("JSON is nested more than " + std::to_string(kMostJsonLevels) + " levels deep");
   }
 
-  const std::set<std::string, std::less<>>& known_;
+  JsonObject::Fields known_;
   std::set<std::string> seen_;
-  std::string key_;
   std::size_t depth_ = 0;
 };
 
-// The bytes of a top-level member's value, in a text known to be a good JSON object that has it.
-std::string_view raw_member(std::string_view text, std::string_view name) {
-  std::size_t at = skip_space(text, text.find('{') + 1);
-  while (at < text.size() && text[at] != '}') {
-    std::size_t close = at + 1;  // of the name, which may hold colons and escapes
-    for (; text[close] != '"'; ++close)
-      if (text[close] == '\\') ++close;
-    const auto literal = text.substr(at, close + 1 - at);
-    const std::size_t value = skip_space(text, skip_space(text, close + 1) + 1);
-    const std::size_t end = end_of_value(text, value);
-    if (nlohmann::json::parse(literal) == name) return text.substr(value, end - value);
-    at = skip_space(text, end);
-    if (at < text.size() && text[at] == ',') at = skip_space(text, at + 1);
-  }
-  return {};
+// The text of a string literal.
+std::string unquoted(std::string_view literal) {
+  if (literal.find('\\') == std::string_view::npos) return std::string(literal.substr(1, literal.size() - 2));
+  return nlohmann::json::parse(literal).get<std::string>();
+}
+
+// The one of `known` that a literal stands for; empty when it is none.
+std::string_view known_name(std::string_view literal, JsonObject::Fields known) {
+  const std::string text = unquoted(literal);
+  const auto found = std::find(known.begin(), known.end(), text);
+  return found == known.end() ? std::string_view{} : *found;
 }
 
 }  // namespace
 
-Result<JsonObject> JsonObject::parse(std::string_view text, const Fields& known) {
+Result<JsonObject> JsonObject::parse(std::string_view text, Fields known) {
+  if (auto object = parse_quickly(text, known)) return std::move(*object);
+  return parse_thoroughly(text, known);
+}
+
+std::optional<JsonObject> JsonObject::parse_quickly(std::string_view text, Fields known) {
+  const auto first = skip_space(text, 0);
+  if (first == text.size() || text[first] != '{' || !is_surely_good(text)) return std::nullopt;
+  return cut(text, known);
+}
+
+Result<JsonObject> JsonObject::parse_thoroughly(std::string_view text, Fields known) {
   TopLevel top(known);
   if (!nlohmann::json::sax_parse(text, &top)) return fail(Error::Kind::invalid, top.fault);
+  auto object = cut(text, known);
+  if (!object) return fail(Error::Kind::bug, "a good JSON object could not be cut into its members");
+  return std::move(*object);
+}
+
+// The members of a good JSON object; none if one is unknown or given twice.
+std::optional<JsonObject> JsonObject::cut(std::string_view text, Fields known) {
   JsonObject object;
-  object.text_ = text;
-  object.strings_ = std::move(top.strings);
-  object.others_ = std::move(top.others);
+  object.members_.reserve(known.size());
+  std::size_t at = skip_space(text, text.find('{') + 1);
+  while (at < text.size() && text[at] != '}') {
+    const std::size_t close = end_of_string(text, at);
+    const auto name = known_name(text.substr(at, close - at), known);
+    if (name.empty() || object.has(name)) return std::nullopt;
+    const std::size_t value = skip_space(text, skip_space(text, close) + 1);
+    const std::size_t end = end_of_value(text, value);
+    object.members_.push_back({name, text.substr(value, end - value)});
+    at = skip_space(text, end);
+    if (at < text.size() && text[at] == ',') at = skip_space(text, at + 1);
+  }
   return object;
 }
 
-bool JsonObject::has(std::string_view name) const { return strings_.contains(name) || others_.contains(name); }
-
 Result<std::string> JsonObject::string(std::string_view name) const {
-  if (others_.contains(name)) return fail(Error::Kind::invalid, std::string(name) + " must be a string");
-  const auto found = strings_.find(name);
-  if (found == strings_.end()) return fail(Error::Kind::invalid, std::string(name) + " is missing");
-  return found->second;
+  const auto value = raw(name);
+  if (value.empty()) return fail(Error::Kind::invalid, std::string(name) + " is missing");
+  if (value.front() != '"') return fail(Error::Kind::invalid, std::string(name) + " must be a string");
+  return unquoted(value);
 }
 
-std::string_view JsonObject::raw(std::string_view name) const { return has(name) ? raw_member(text_, name) : std::string_view{}; }
+std::string_view JsonObject::raw(std::string_view name) const {
+  const auto found = std::find_if(members_.begin(), members_.end(), [&](const Member& m) { return m.name == name; });
+  return found == members_.end() ? std::string_view{} : found->value;
+}
 
 }  // namespace waybill

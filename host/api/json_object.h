@@ -1,10 +1,11 @@
 // One JSON object, read strictly: what is unknown, doubled or malformed at its top is refused by name.
 #pragma once
 
-#include <map>
-#include <set>
+#include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/error.h"
 
@@ -12,25 +13,30 @@ namespace waybill {
 
 inline constexpr std::size_t kMostJsonLevels = 64;
 
-// Walking over JSON text that is good, or will be found out later: from `at` past blanks, and past the value that begins there.
-std::size_t skip_space(std::string_view text, std::size_t at);
-std::size_t end_of_value(std::string_view text, std::size_t at);
-
 class JsonObject {
  public:
-  using Fields = std::set<std::string, std::less<>>;
+  using Fields = std::initializer_list<std::string_view>;  // literals: they outlive every object
 
   // Error::invalid with a message for the client. `text` must outlive the object.
-  static Result<JsonObject> parse(std::string_view text, const Fields& known);
+  static Result<JsonObject> parse(std::string_view text, Fields known);
 
-  bool has(std::string_view name) const;
+  // The two ways of parse(). The quick one takes no text that the thorough one refuses, and sees the same in it; none: ask the
+  // thorough one, which knows what is wrong, if anything is.
+  static std::optional<JsonObject> parse_quickly(std::string_view text, Fields known);
+  static Result<JsonObject> parse_thoroughly(std::string_view text, Fields known);
+
+  bool has(std::string_view name) const { return !raw(name).empty(); }
   Result<std::string> string(std::string_view name) const;  // Error::invalid when it is missing or another kind of value
   std::string_view raw(std::string_view name) const;        // the very bytes of a value; empty when it is missing
 
  private:
-  std::string_view text_;
-  std::map<std::string, std::string, std::less<>> strings_;
-  std::set<std::string, std::less<>> others_;  // members that are no strings
+  struct Member {
+    std::string_view name;
+    std::string_view value;
+  };
+  static std::optional<JsonObject> cut(std::string_view text, Fields known);
+
+  std::vector<Member> members_;
 };
 
 }  // namespace waybill

@@ -1,6 +1,7 @@
 // Grouping, and telling apart what is new, what is the same again, and what contradicts.
 #include "intake/intake.h"
 
+#include <algorithm>
 #include <unordered_map>
 
 namespace waybill {
@@ -8,14 +9,42 @@ namespace {
 
 constexpr std::size_t kMostCachedRoutes = 10'000;
 
-std::string key_of(const NewSubmission& item) {
-  std::string key = std::to_string(item.org.value);
-  key.append(1, '\0').append(item.kind).append(1, '\0').append(item.client_ref);
-  return key;
-}
+constexpr std::size_t kLeastShare = 100;  // what waits is split among the threads, but not into less than this
+constexpr Millis kHelpAfter{10};          // that a thread has been at one group
 
 bool same_content(const NewSubmission& a, const NewSubmission& b) {
   return a.target == b.target && a.payload_hash == b.payload_hash;
+}
+
+struct KeyHash {
+  std::size_t operator()(const NewSubmission* item) const { return std::hash<std::string_view>{}(item->client_ref); }
+};
+struct SameKey {
+  bool operator()(const NewSubmission* a, const NewSubmission* b) const {
+    return a->client_ref == b->client_ref && a->org == b->org && a->kind == b->kind;
+  }
+};
+
+// Of a group: one of each key leads, the others follow it and share its answer.
+struct Leaders {
+  std::vector<std::size_t> places;                           // into the group
+  std::vector<std::pair<std::size_t, std::size_t>> follows;  // into the group, into places
+};
+
+template <class Group>
+Leaders leaders_of(const Group& group) {
+  Leaders leaders;
+  leaders.places.reserve(group.size());
+  std::unordered_map<const NewSubmission*, std::size_t, KeyHash, SameKey> leader_of;
+  leader_of.reserve(group.size());
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    const auto [at, first] = leader_of.emplace(&group[i].item, leaders.places.size());
+    if (first)
+      leaders.places.push_back(i);
+    else
+      leaders.follows.emplace_back(i, at->second);
+  }
+  return leaders;
 }
 
 }  // namespace
@@ -32,7 +61,8 @@ Intake::~Intake() {
   for (auto& left : waiting_) left.answer(fail(Error::Kind::unavailable, "the host is stopping"));
 }
 
-void Intake::submit(NewIntent intent, Answer answer) {
+Intake::Waiting Intake::waiting_for(HandedIn handed_in) const {
+  auto& intent = handed_in.intent;
   Waiting waiting{.item = {.org = intent.org,
                            .kind = "intent",
                            .pipeline = "intent",
@@ -42,52 +72,93 @@ void Intake::submit(NewIntent intent, Answer answer) {
                            .action_type = intent.contract->action_type,
                            .payload = std::move(intent.payload)},
                   .contract = std::move(intent.contract),
-                  .answer = std::move(answer),
+                  .answer = std::move(handed_in.answer),
                   .since = clock_.now()};
   waiting.item.payload_hash = sha256(waiting.item.payload);
+  return waiting;
+}
+
+void Intake::submit(NewIntent intent, Answer answer) {
+  std::vector<HandedIn> one;
+  one.push_back({std::move(intent), std::move(answer)});
+  submit(std::move(one));
+}
+
+void Intake::submit(std::vector<HandedIn> batch) {
+  std::vector<Waiting> all;
+  all.reserve(batch.size());
+  for (auto& handed_in : batch) all.push_back(waiting_for(std::move(handed_in)));
+  std::size_t taken = 0;
+  bool crowded = false;
   {
     std::lock_guard lock(mutex_);
-    if (waiting_.size() < settings_.most_waiting) {
-      waiting_.push_back(std::move(waiting));
-      changed_.notify_one();
-      return;
-    }
+    for (; taken < all.size() && waiting_.size() < settings_.most_waiting; ++taken) waiting_.push_back(std::move(all[taken]));
+    crowded = waiting_.size() > kLeastShare;
   }
-  waiting.answer(fail(Error::Kind::unavailable, "too many submissions are waiting to be stored"));
+  if (taken > kLeastShare)
+    changed_.notify_all();
+  else if (taken > 0)
+    changed_.notify_one();
+  if (crowded) crowded_.notify_all();
+  for (; taken < all.size(); ++taken)
+    all[taken].answer(fail(Error::Kind::unavailable, "too many submissions are waiting to be stored"));
 }
 
 void Intake::run(std::stop_token stop, IntakeStore& store) {
   RouteCache routes;
-  while (!stop.stop_requested())
-    if (auto group = take_group(stop); !group.empty()) carry_in(stop, store, routes, std::move(group));
+  for (;;) {
+    auto group = take_group(stop);
+    if (group.empty()) return;
+    carry_in(stop, store, routes, std::move(group));
+    std::lock_guard lock(mutex_);
+    --writing_;
+  }
+}
+
+// A statement costs as much as ten of its rows. So while a thread writes, a few that wait are left to it: it takes them all when
+// it is through. It is helped when there are many, or when it does not get through.
+bool Intake::is_to_help(std::unique_lock<std::mutex>& lock, std::stop_token stop) {
+  const auto before = taken_;
+  const bool crowded = crowded_.wait_for(lock, stop, kHelpAfter, [&] { return waiting_.size() > kLeastShare; });
+  return crowded || taken_ == before;
 }
 
 std::vector<Intake::Waiting> Intake::take_group(std::stop_token stop) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, stop, [&] { return !waiting_.empty(); });
+  do {
+    changed_.wait(lock, stop, [&] { return !waiting_.empty(); });
+    if (stop.stop_requested()) return {};
+  } while (writing_ > 0 && !is_to_help(lock, stop));
+  if (stop.stop_requested()) return {};
+  ++writing_;
+  ++taken_;
+  const auto share = std::max((waiting_.size() + stores_.size() - 1) / stores_.size(), kLeastShare);
+  const auto most = std::min({share, settings_.most_in_group, waiting_.size()});
   std::vector<Waiting> group;
-  while (!waiting_.empty() && group.size() < settings_.most_in_group) {
+  group.reserve(most);
+  for (std::size_t bytes = 0; group.size() < most; waiting_.pop_front()) {
+    bytes += waiting_.front().item.payload.size();
+    if (bytes > settings_.most_bytes_in_group && !group.empty()) break;
     group.push_back(std::move(waiting_.front()));
-    waiting_.pop_front();
   }
   return group;
 }
 
 void Intake::carry_in(std::stop_token stop, IntakeStore& store, RouteCache& routes, std::vector<Waiting> group) {
-  auto failed = find_routes(store, routes, group);
-  if (failed) {
+  auto stored = find_routes(store, routes, group);
+  if (!stored) {
+    put_back(std::move(group));
+  } else if (settings_.shards == 1) {
+    stored = submit_shard(store, Shard{0}, std::move(group));
+  } else {
     std::map<Shard, std::vector<Waiting>> by_shard;
     for (auto& waiting : group)
       by_shard[shard_for(waiting.item.org, waiting.item.client_ref, settings_.shards)].push_back(std::move(waiting));
-    for (auto& [shard, part] : by_shard) {
-      const auto stored = submit_shard(store, shard, std::move(part));
-      if (!stored) failed = stored;
-    }
-  } else {
-    put_back(std::move(group));
+    for (auto& [shard, part] : by_shard)
+      if (auto done = submit_shard(store, shard, std::move(part)); !done) stored = std::move(done);
   }
-  if (failed) return;
-  log_.warn("intake.database_unavailable", {{"error", failed.error().what}});
+  if (stored) return;
+  log_.warn("intake.database_unavailable", {{"error", stored.error().what}});
   std::unique_lock lock(mutex_);  // not a busy loop while the database is away
   changed_.wait_for(lock, stop, Millis{100}, [] { return false; });
 }
@@ -114,53 +185,27 @@ Result<void> Intake::find_routes(IntakeStore& store, RouteCache& routes, std::ve
 }
 
 Result<void> Intake::submit_shard(IntakeStore& store, Shard shard, std::vector<Waiting> group) {
-  // One of each key leads; the others follow it and share its answer.
-  std::unordered_map<std::string, std::size_t> leader_of;
-  std::vector<std::size_t> leaders;                          // into group
-  std::vector<std::pair<std::size_t, std::size_t>> follows;  // into group, into leaders
-  for (std::size_t i = 0; i < group.size(); ++i) {
-    const auto [at, first] = leader_of.emplace(key_of(group[i].item), leaders.size());
-    if (first)
-      leaders.push_back(i);
-    else
-      follows.emplace_back(i, at->second);
-  }
-  std::vector<NewSubmission> items;
-  items.reserve(leaders.size());
-  for (const std::size_t i : leaders) items.push_back(group[i].item);
-
+  const auto leaders = leaders_of(group);
+  std::vector<NewSubmission> items;  // lent to the store, without a copy
+  items.reserve(leaders.places.size());
+  for (const std::size_t i : leaders.places) items.push_back(std::move(group[i].item));
   auto answers = store.submit(shard, items);
-  if (!answers && answers.error().kind == Error::Kind::bug && group.size() > 1) {
-    // One of them cannot be stored. The others must not suffer for it: each on its own.
-    Result<void> stored;
-    std::vector<Waiting> left;
-    for (auto& waiting : group) {
-      if (!stored) {
-        left.push_back(std::move(waiting));
-        continue;
-      }
-      std::vector<Waiting> alone;
-      alone.push_back(std::move(waiting));
-      stored = submit_shard(store, shard, std::move(alone));
-    }
-    put_back(std::move(left));
-    return stored;
-  }
   if (!answers) {
-    if (answers.error().kind != Error::Kind::bug) {
-      const auto error = answers.error();
-      put_back(std::move(group));
-      return tl::unexpected(error);
+    for (std::size_t n = 0; n < items.size(); ++n) group[leaders.places[n]].item = std::move(items[n]);
+    if (answers.error().kind == Error::Kind::bug && group.size() > 1) return submit_one_by_one(store, shard, std::move(group));
+    if (answers.error().kind == Error::Kind::bug) {
+      refuse(group.front(), answers.error());
+      return {};
     }
-    refuse(group.front(), answers.error());
-    return {};
+    put_back(std::move(group));
+    return tl::unexpected(answers.error());
   }
 
   bool any_new = false;
   for (const auto& answer : *answers) any_new |= answer.how == Submitted::How::created;
   if (any_new) on_new_();
   std::vector<Waiting> again;
-  for (const auto& [i, leader] : follows) {
+  for (const auto& [i, leader] : leaders.follows) {
     Submitted answer = (*answers)[leader];
     const bool same = same_content(group[i].item, items[leader]);
     if (answer.how == Submitted::How::conflict && !same) {  // it contradicts its leader, but perhaps not what is stored
@@ -171,9 +216,26 @@ Result<void> Intake::submit_shard(IntakeStore& store, Shard shard, std::vector<W
     if (!same) answer.how = Submitted::How::conflict;
     group[i].answer(std::move(answer));
   }
-  for (std::size_t n = 0; n < leaders.size(); ++n) group[leaders[n]].answer(std::move((*answers)[n]));
+  for (std::size_t n = 0; n < items.size(); ++n) group[leaders.places[n]].answer(std::move((*answers)[n]));
   put_back(std::move(again));
   return {};
+}
+
+// One of them cannot be stored, and the others must not suffer for it.
+Result<void> Intake::submit_one_by_one(IntakeStore& store, Shard shard, std::vector<Waiting> group) {
+  Result<void> stored;
+  std::vector<Waiting> left;
+  for (auto& waiting : group) {
+    if (!stored) {
+      left.push_back(std::move(waiting));
+      continue;
+    }
+    std::vector<Waiting> alone;
+    alone.push_back(std::move(waiting));
+    stored = submit_shard(store, shard, std::move(alone));
+  }
+  put_back(std::move(left));
+  return stored;
 }
 
 void Intake::refuse(const Waiting& waiting, const Error& error) {
@@ -182,6 +244,7 @@ void Intake::refuse(const Waiting& waiting, const Error& error) {
 }
 
 void Intake::put_back(std::vector<Waiting> group) {
+  if (group.empty()) return;
   std::vector<Waiting> too_late;
   {
     std::lock_guard lock(mutex_);

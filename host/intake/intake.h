@@ -21,8 +21,9 @@ namespace waybill {
 struct IntakeSettings {
   int shards = 1;
   std::size_t most_in_group = 500;
-  std::size_t most_waiting = 20'000;  // beyond it a submission is refused at once
-  Millis patience{5'000};             // how long a submission may wait for a database that is away
+  std::size_t most_bytes_in_group = 16 << 20;  // of payloads; one that has more is a group of its own
+  std::size_t most_waiting = 20'000;           // beyond it a submission is refused at once
+  Millis patience{5'000};                      // how long a submission may wait for a database that is away
 };
 
 // An intent as it was handed in, with the contract that its target has at this moment.
@@ -47,6 +48,13 @@ class Intake {
 
   void submit(NewIntent intent, Answer answer);
 
+  struct HandedIn {
+    NewIntent intent;
+    Answer answer;
+  };
+  // The same for each of many, handed over at once.
+  void submit(std::vector<HandedIn> batch);
+
  private:
   struct Waiting {
     NewSubmission item;
@@ -60,11 +68,14 @@ class Intake {
   };
   using RouteCache = std::map<std::pair<OrgId, const Contract*>, Route>;
 
+  Waiting waiting_for(HandedIn handed_in) const;
   void run(std::stop_token stop, IntakeStore& store);
   std::vector<Waiting> take_group(std::stop_token stop);
+  bool is_to_help(std::unique_lock<std::mutex>& lock, std::stop_token stop);
   void carry_in(std::stop_token stop, IntakeStore& store, RouteCache& routes, std::vector<Waiting> group);
   Result<void> find_routes(IntakeStore& store, RouteCache& routes, std::vector<Waiting>& group);
   Result<void> submit_shard(IntakeStore& store, Shard shard, std::vector<Waiting> group);
+  Result<void> submit_one_by_one(IntakeStore& store, Shard shard, std::vector<Waiting> group);
   void refuse(const Waiting& waiting, const Error& error);  // the database cannot store it, now or ever
   void put_back(std::vector<Waiting> group);
 
@@ -75,7 +86,10 @@ class Intake {
   std::vector<std::unique_ptr<IntakeStore>> stores_;
   std::mutex mutex_;  // for all below
   std::condition_variable_any changed_;
+  std::condition_variable_any crowded_;  // more wait than one thread should take
   std::deque<Waiting> waiting_;
+  std::size_t writing_ = 0;            // threads that have a group in their hands
+  std::uint64_t taken_ = 0;            // groups so far
   std::vector<std::jthread> threads_;  // last: they use all above
 };
 

@@ -1,4 +1,6 @@
 // Submissions on their way in: one statement, one commit, for a whole group.
+#include <map>
+#include <tuple>
 #include <unordered_map>
 
 #include "store/pg_stores.h"
@@ -8,26 +10,32 @@
 namespace waybill {
 namespace {
 
+// $2 to $7 say what items have in common, once for each sort of them: mostly there is one. $8 to $11 have an element for each
+// item, and $12 and $13 the payloads and hashes of all, one behind the other: cutting bytes is cheaper than reading an array of
+// long texts. What was made is looked up in a hashed subplan (IS TRUE keeps it one), as joins are nested loops here, see
+// Connection::open().
 constexpr Statement kSubmit{"submit", R"(
   WITH item AS MATERIALIZED (
     SELECT *, nextval('object_ids') * 1024 + $1::smallint AS submission_id, nextval('object_ids') * 1024 + $1::smallint AS delivery_id
-    FROM unnest($2::int[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::int[], $9::text[], $10::bytea[])
-      AS t(org_id, kind, pipeline, client_ref, target, action_type, route_id, payload, payload_hash)),
+    FROM unnest($8::int[], $9::text[], $10::int[], $11::int[]) WITH ORDINALITY AS t(sort, client_ref, first_byte, bytes, place)),
   made AS (
     INSERT INTO submissions (shard, id, org_id, kind, client_ref, pipeline, target, state, payload_hash, created_at)
-    SELECT $1::smallint, submission_id, org_id, kind, client_ref, pipeline, target, 'as_delivery', payload_hash, now() FROM item
-    ON CONFLICT DO NOTHING RETURNING id),
-  fresh AS MATERIALIZED (SELECT item.* FROM item WHERE submission_id IN (SELECT id FROM made)),
+    SELECT $1::smallint, submission_id, ($2::int[])[sort], ($3::text[])[sort], client_ref, ($4::text[])[sort], ($5::text[])[sort],
+           'as_delivery', substring($13::bytea, (place * 32 - 31)::int, 32), now()
+    FROM item
+    ON CONFLICT (shard, org_id, kind, client_ref) DO NOTHING RETURNING id),
+  fresh AS MATERIALIZED (SELECT * FROM item WHERE (submission_id IN (SELECT id FROM made)) IS TRUE),
   body AS (
     INSERT INTO payloads (shard, submission_id, org_id, body)
-    SELECT $1::smallint, submission_id, org_id, convert_to(payload, 'UTF8') FROM fresh),
+    SELECT $1::smallint, submission_id, ($2::int[])[sort], substring((SELECT convert_to($12::text, 'UTF8')), first_byte, bytes)
+    FROM fresh),
   delivery AS (
     INSERT INTO deliveries (shard, id, org_id, submission_id, action_order, action_type, route_id, status)
-    SELECT $1::smallint, delivery_id, org_id, submission_id, 1, action_type, route_id, 'due' FROM fresh),
+    SELECT $1::smallint, delivery_id, ($2::int[])[sort], submission_id, 1, ($6::text[])[sort], ($7::int[])[sort], 'due' FROM fresh),
   queued AS (
     INSERT INTO ready (shard, delivery_id, org_id, submission_id, action_order, route_id, due_at, status)
-    SELECT $1::smallint, delivery_id, org_id, submission_id, 1, route_id, now(), 'due' FROM fresh)
-  SELECT submission_id, org_id, kind, client_ref, micros(now()) FROM fresh)"};
+    SELECT $1::smallint, delivery_id, ($2::int[])[sort], submission_id, 1, ($7::int[])[sort], now(), 'due' FROM fresh)
+  SELECT place, submission_id, (SELECT micros(now())) FROM fresh)"};
 
 constexpr Statement kExisting{"existing", R"(
   SELECT s.id, s.org_id, s.client_ref, s.target, s.state, coalesce(s.reason, ''), micros(s.created_at), micros(s.completed_at),
@@ -35,11 +43,66 @@ constexpr Statement kExisting{"existing", R"(
   FROM unnest($2::int[], $3::text[], $4::text[]) AS t(org_id, kind, client_ref)
   JOIN submission_states s ON s.shard = $1 AND s.org_id = t.org_id AND s.kind = t.kind AND s.client_ref = t.client_ref)"};
 
-std::string key_of(std::int64_t org, std::string_view kind, std::string_view client_ref) {
-  std::string key = std::to_string(org);
+std::string key_of(OrgId org, std::string_view kind, std::string_view client_ref) {
+  std::string key = std::to_string(org.value);
   key.append(1, '\0').append(kind).append(1, '\0').append(client_ref);
   return key;
 }
+
+// A group of items as the parameters of kSubmit.
+class Group {
+ public:
+  explicit Group(std::span<const NewSubmission> items) {
+    std::size_t bytes = 0;
+    for (const auto& item : items) bytes += item.payload.size() + 1;
+    payloads_.reserve(bytes);
+    hashes_.reserve(2 + 64 * items.size());
+    for (const auto& item : items) add(item);
+  }
+
+  Parameters take(Shard shard) {
+    Parameters all;
+    all.reserve(13);
+    all.emplace_back(std::to_string(shard));
+    for (auto* array : {&org_, &kind_, &pipeline_, &target_, &action_type_, &route_, &sort_, &client_ref_, &first_byte_, &bytes_})
+      all.emplace_back(array->take());
+    all.emplace_back(std::move(payloads_));
+    all.emplace_back(std::move(hashes_));
+    return all;
+  }
+
+ private:
+  using Sort = std::tuple<std::int64_t, std::int64_t, std::string_view, std::string_view, std::string_view, std::string_view>;
+
+  void add(const NewSubmission& item) {
+    sort_.add(sort_of(item));
+    client_ref_.add(item.client_ref);
+    first_byte_.add(static_cast<std::int64_t>(payloads_.size() + 1));
+    bytes_.add(static_cast<std::int64_t>(item.payload.size()));
+    payloads_.append(item.payload).append(1, '\n');  // so that no half a character meets its other half in the next payload
+    hashes_ += to_hex(as_view(item.payload_hash));
+  }
+
+  // Counted from 1.
+  std::int64_t sort_of(const NewSubmission& item) {
+    const auto number = static_cast<std::int64_t>(sorts_.size() + 1);
+    const auto [at, is_new] = sorts_.try_emplace(
+        Sort{item.org.value, item.route.value, item.kind, item.pipeline, item.target, item.action_type}, number);
+    if (!is_new) return at->second;
+    org_.add(item.org.value);
+    kind_.add(item.kind);
+    pipeline_.add(item.pipeline);
+    target_.add(item.target);
+    action_type_.add(item.action_type);
+    route_.add(item.route.value);
+    return number;
+  }
+
+  std::map<Sort, std::int64_t> sorts_;
+  ArrayText org_, kind_, pipeline_, target_, action_type_, route_;  // an element for each sort
+  ArrayText sort_, client_ref_, first_byte_, bytes_;                // an element for each item
+  std::string payloads_, hashes_ = "\\x";
+};
 
 class PgIntakeStore final : public IntakeStore {
  public:
@@ -50,62 +113,45 @@ class PgIntakeStore final : public IntakeStore {
   }
 
   Result<std::vector<Submitted>> submit(Shard shard, std::span<const NewSubmission> items) override {
-    auto fresh = insert(shard, items);
+    for (const auto& item : items)  // it would end the payloads of the group
+      if (item.payload.find('\0') != std::string::npos) return fail(Error::Kind::bug, "a payload holds a NUL byte");
+    auto fresh = link_.run(kSubmit, Group(items).take(shard));
     if (!fresh) return tl::unexpected(fresh.error());
     std::vector<Submitted> answers(items.size());
-    std::unordered_map<std::string, std::size_t> place;
-    for (std::size_t i = 0; i < items.size(); ++i)
-      place.emplace(key_of(items[i].org.value, items[i].kind, items[i].client_ref), i);
     for (std::size_t row = 0; row < fresh->size(); ++row) {
-      const auto at = place.find(key_of(fresh->number(row, 1), fresh->text(row, 2), fresh->text(row, 3)));
-      const NewSubmission& item = items[at->second];
-      answers[at->second] = {Submitted::How::created,
-                             {.id = {fresh->number(row, 0)},
-                              .org = item.org,
-                              .client_ref = item.client_ref,
-                              .target = item.target,
-                              .state = item.state,
-                              .created = fresh->time(row, 4)}};
-      place.erase(at);
+      const auto i = static_cast<std::size_t>(fresh->number(row, 0) - 1);
+      const NewSubmission& item = items[i];
+      answers[i] = {Submitted::How::created,
+                    {.id = {fresh->number(row, 1)},
+                     .org = item.org,
+                     .client_ref = item.client_ref,
+                     .target = item.target,
+                     .state = item.state,
+                     .created = fresh->time(row, 2)}};
     }
-    if (!place.empty())
-      if (auto read = compare_with_existing(shard, items, place, answers); !read) return tl::unexpected(read.error());
+    if (fresh->size() < items.size())
+      if (auto read = compare_with_existing(shard, items, answers); !read) return tl::unexpected(read.error());
     return answers;
   }
 
  private:
-  Result<Rows> insert(Shard shard, std::span<const NewSubmission> items) {
-    ArrayText org, kind, pipeline, client_ref, target, action_type, route, payload, hash;
-    for (const auto& item : items) {
-      org.add(item.org.value);
-      kind.add(item.kind);
-      pipeline.add(item.pipeline);
-      client_ref.add(item.client_ref);
-      target.add(item.target);
-      action_type.add(item.action_type);
-      route.add(item.route.value);
-      payload.add(item.payload);
-      hash.add(bytea(as_view(item.payload_hash)));
-    }
-    return link_.run(kSubmit, {std::to_string(shard), org.take(), kind.take(), pipeline.take(), client_ref.take(),
-                               target.take(), action_type.take(), route.take(), payload.take(), hash.take()});
-  }
-
   // What was not inserted is there already: the same submission again, or another one under its key.
-  Result<void> compare_with_existing(Shard shard, std::span<const NewSubmission> items,
-                                     const std::unordered_map<std::string, std::size_t>& place, std::vector<Submitted>& answers) {
+  Result<void> compare_with_existing(Shard shard, std::span<const NewSubmission> items, std::vector<Submitted>& answers) {
+    std::unordered_map<std::string, std::size_t> places;
     ArrayText org, kind, client_ref;
-    for (const auto& [key, i] : place) {
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      if (answers[i].view.id != SubmissionId{}) continue;
+      places.emplace(key_of(items[i].org, items[i].kind, items[i].client_ref), i);
       org.add(items[i].org.value);
       kind.add(items[i].kind);
       client_ref.add(items[i].client_ref);
     }
     auto rows = link_.run(kExisting, {std::to_string(shard), org.take(), kind.take(), client_ref.take()});
     if (!rows) return tl::unexpected(rows.error());
-    if (rows->size() != place.size()) return fail(Error::Kind::unavailable, "a submission neither was inserted nor is there");
+    if (rows->size() != places.size()) return fail(Error::Kind::unavailable, "a submission neither was inserted nor is there");
     for (std::size_t row = 0; row < rows->size(); ++row) {
       SubmissionView view = read_submission(*rows, row);
-      const std::size_t i = place.at(key_of(view.org.value, rows->text(row, 8), view.client_ref));
+      const std::size_t i = places.at(key_of(view.org, rows->text(row, 8), view.client_ref));
       const bool same = view.target == items[i].target && rows->text(row, 9) == to_hex(as_view(items[i].payload_hash));
       answers[i] = {same ? Submitted::How::existing : Submitted::How::conflict, std::move(view)};
     }

@@ -154,6 +154,51 @@ TEST_F(IntakeContract, WhatTheDatabaseRefusesIsABugAndStoresNothing) {
   EXPECT_EQ(submit({item("good")})[0].how, How::created) << "the session is good for more";
 }
 
+TEST_F(IntakeContract, AGroupKeepsWhatIsEachItemsOwn) {  // M2 M10
+  sql.execute("INSERT INTO organisations (name) VALUES ('other')");
+  const OrgId other{sql.number("SELECT org_id FROM organisations WHERE name = 'other'")};
+  std::vector<NewSubmission> items;
+  for (const std::string payload : {"{\"n\":1}", "", "\"Zoë 😀\"", "\"\\n\\\\\"", "[\n]", "{\"n\":22}"})
+    for (const auto org : {kDefaultOrg, other})
+      for (const auto* target : {"sms.primary", "sms.secondary"})
+        items.push_back(item("ref-" + std::to_string(items.size()), payload, target, org));
+  submit({items[3], items[10]});  // so that a group has gaps
+  const auto answers = submit(items);
+  ASSERT_EQ(answers.size(), items.size());
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const auto& wanted = items[i];
+    EXPECT_EQ(answers[i].how, i == 3 || i == 10 ? How::existing : How::created) << i;
+    EXPECT_EQ(answers[i].view.client_ref, wanted.client_ref);
+    const auto where = " WHERE s.id = " + std::to_string(answers[i].view.id.value);
+    EXPECT_EQ(sql.text("SELECT s.org_id || ' ' || s.client_ref || ' ' || s.target || ' ' || encode(s.payload_hash, 'hex') "
+                       "FROM submissions s" +
+                       where),
+              std::to_string(wanted.org.value) + " " + wanted.client_ref + " " + wanted.target + " " +
+                  to_hex(as_view(wanted.payload_hash)));
+    EXPECT_EQ(
+        sql.text("SELECT convert_from(p.body, 'UTF8') FROM submissions s JOIN payloads p ON p.submission_id = s.id" + where),
+        wanted.payload);
+    EXPECT_EQ(sql.text("SELECT d.route_id || ' ' || r.route_id || ' ' || d.org_id || ' ' || r.org_id FROM submissions s "
+                       "JOIN deliveries d ON d.submission_id = s.id JOIN ready r ON r.delivery_id = d.id" +
+                       where),
+              std::to_string(wanted.route.value) + " " + std::to_string(wanted.route.value) + " " +
+                  std::to_string(wanted.org.value) + " " + std::to_string(wanted.org.value));
+  }
+  EXPECT_EQ(sql.number("SELECT count(*) FROM payloads"), static_cast<std::int64_t>(items.size()));
+}
+
+TEST_F(IntakeContract, NoPayloadReachesIntoTheNext) {
+  auto first = item("a"), second = item("b");
+  first.payload = "\"\xc3";  // the halves of one character
+  second.payload = "\xa9\"";
+  EXPECT_FALSE(intake->submit(0, std::vector<NewSubmission>{first, second}));
+  first.payload = std::string("\"\0\"", 3);
+  const auto with_nul = intake->submit(0, std::vector<NewSubmission>{first, item("b")});
+  ASSERT_FALSE(with_nul);
+  EXPECT_EQ(with_nul.error().kind, Error::Kind::bug);
+  EXPECT_EQ(sql.number("SELECT count(*) FROM submissions"), 0);
+}
+
 TEST_F(IntakeContract, IdsCarryTheirShard) {
   const auto answers = submit({item("a"), item("b")}, 3);
   for (const auto& answer : answers) EXPECT_EQ(shard_of(answer.view.id), 3);

@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/json_answer.h"
+
 namespace waybill {
 namespace {
 
@@ -81,6 +83,19 @@ TEST(FailureResponse, OnlyWhatMayPassIsUnavailable) {  // M4
     EXPECT_EQ(json::parse(ours.body)["error"]["code"], "internal_error");
     EXPECT_EQ(ours.body.find("secret"), std::string::npos);
   }
+}
+
+TEST(IntentJson, WritesStringsAsTheLibraryDoes) {  // M1
+  for (int byte = 0; byte < 256; ++byte)
+    for (const auto& text : {std::string(1, static_cast<char>(byte)), "a" + std::string(1, static_cast<char>(byte)) + "b"}) {
+      std::string written = "[";
+      append_string(written, text);
+      EXPECT_EQ(written, "[" + dump(Json(text))) << byte;
+    }
+  std::string written;
+  append_string(written, "Zoë 😀 \"quoted\"");
+  append_string(written, "");
+  EXPECT_EQ(written, R"("Zoë 😀 \"quoted\"""")");
 }
 
 }  // namespace

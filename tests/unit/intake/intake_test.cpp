@@ -44,11 +44,28 @@ class TakingIn : public ::testing::Test {
   }
 
   Answered submit(const std::string& id, const std::string& payload = "{}", std::shared_ptr<const Contract> contract = nullptr) {
+    auto [handed_in, future] = prepare(id, payload, contract ? contract : primary);
+    intake->submit(std::move(handed_in.intent), std::move(handed_in.answer));
+    return std::move(future);
+  }
+  // Named prefix0, prefix1, ...
+  std::vector<Answered> submit_batch(const std::string& prefix, int count) {
+    std::vector<Intake::HandedIn> batch;
+    std::vector<Answered> futures;
+    for (int i = 0; i < count; ++i) {
+      auto [handed_in, future] = prepare(prefix + std::to_string(i), "{}", primary);
+      batch.push_back(std::move(handed_in));
+      futures.push_back(std::move(future));
+    }
+    intake->submit(std::move(batch));
+    return futures;
+  }
+  static std::pair<Intake::HandedIn, Answered> prepare(const std::string& id, const std::string& payload,
+                                                       std::shared_ptr<const Contract> contract) {
     auto promise = std::make_shared<std::promise<Result<Submitted>>>();
-    auto future = promise->get_future();
-    intake->submit({kDefaultOrg, id, contract ? contract : primary, payload},
-                   [promise](Result<Submitted> result) { promise->set_value(std::move(result)); });
-    return future;
+    Intake::HandedIn handed_in{{kDefaultOrg, id, std::move(contract), payload},
+                               [promise](Result<Submitted> result) { promise->set_value(std::move(result)); }};
+    return {std::move(handed_in), promise->get_future()};
   }
   static Result<Submitted> answer(Answered& future) {
     if (future.wait_for(kBound) != std::future_status::ready) return fail(Error::Kind::bug, "no answer came");
@@ -105,6 +122,54 @@ TEST_F(TakingIn, AGroupHasALimit) {
   for (auto& future : answers) EXPECT_TRUE(answer(future));
   const auto sizes = store.batches("submit");
   EXPECT_LE(*std::max_element(sizes.begin(), sizes.end()), 10u);
+}
+
+TEST_F(TakingIn, AGroupHasALimitOfBytesAndALargePayloadIsAGroupOfItsOwn) {
+  settings.most_bytes_in_group = 1000;
+  start();
+  occupy();
+  std::vector<Answered> answers;
+  for (int i = 0; answers.size() < 20; ++i) {
+    const auto id = "order-" + std::to_string(i);
+    if (shard_for(kDefaultOrg, id, settings.shards) == 0)  // so that a group is one call
+      answers.push_back(submit(id, std::string(answers.size() == 10 ? 5000 : 300, '1')));
+  }
+  release();
+  for (auto& future : answers) EXPECT_TRUE(answer(future));
+  EXPECT_EQ(store.batches("submit"), (std::vector<std::size_t>{1, 3, 3, 3, 1, 1, 3, 3, 3}))
+      << "the occupier, ten by threes, the large one, nine by threes";
+}
+
+TEST_F(TakingIn, ABatchKeepsAllThreadsBusy) {
+  start(2);
+  store.hold();
+  auto answers = submit_batch("order-", 400);
+  EXPECT_TRUE(eventually([&] { return store.calls("submit") == 2; })) << "a call of each thread";
+  store.let_go();
+  for (auto& future : answers) EXPECT_EQ(answer(future).value().how, How::created);
+  EXPECT_EQ(store.deliveries().size(), 400u);
+}
+
+TEST_F(TakingIn, AThreadThatDoesNotGetThroughHoldsUpNobody) {
+  start(2);
+  store.hold();
+  auto stuck = submit("order-1");
+  ASSERT_TRUE(eventually([&] { return store.calls("submit") == 1; }));
+  auto other = submit("order-2");
+  EXPECT_TRUE(eventually([&] { return store.calls("submit") == 2; })) << "the other thread took it";
+  store.let_go();
+  EXPECT_TRUE(answer(stuck));
+  EXPECT_TRUE(answer(other));
+}
+
+TEST_F(TakingIn, OfABatchBeyondTheLimitTheRestIsRefusedAtOnce) {
+  settings.most_waiting = 30;
+  start();
+  occupy();
+  auto answers = submit_batch("order-", 50);
+  for (std::size_t i = 30; i < 50; ++i) EXPECT_EQ(answer(answers[i]).error().kind, Error::Kind::unavailable);
+  release();
+  for (std::size_t i = 0; i < 30; ++i) EXPECT_EQ(answer(answers[i]).value().how, How::created);
 }
 
 TEST_F(TakingIn, OfAHundredIdenticalOneCreatesAndAllGetTheSameAnswer) {  // M2
@@ -184,10 +249,12 @@ TEST_F(TakingIn, OnlyWhatIsNewWakesTheClaimer) {
 TEST_F(TakingIn, ADatabaseThatIsAwayIsWaitedFor) {  // M12
   store.go_away();
   start();
-  auto future = submit("order-1");
+  auto future = submit("order-1", "{\"n\":1}");
   ASSERT_TRUE(eventually([&] { return log.count("intake.database_unavailable") >= 2; }));
   store.come_back();
   EXPECT_EQ(answer(future).value().how, How::created);
+  EXPECT_EQ(store.deliveries().at(0).row.client_ref, "order-1");
+  EXPECT_EQ(store.deliveries().at(0).row.payload, "{\"n\":1}");
 }
 
 TEST_F(TakingIn, ACommitWhoseAnswerWasLostIsFoundAgain) {  // M2 M12

@@ -102,7 +102,7 @@ TEST(TheLayers, KeepEachHeavyLibraryInItsOwnFolderAndOutOfHeaders) {
   const std::vector<Rule> rules{{"pqxx/", {"store"}},       {"libpq-fe.h", {"store"}},      {"curl/", {"services"}},
                                 {"boost/dll", {"senders"}}, {"boost/beast", {"api"}},       {"boost/asio", {"api"}},
                                 {"spdlog/", {"telemetry"}}, {"prometheus/", {"telemetry"}}, {"yaml-cpp/", {"config"}},
-                                {"CLI/", {"cli"}},          {"valijson/", {"senders"}}};
+                                {"CLI/", {"cli"}},          {"valijson/", {"senders"}},     {"simdjson", {"api"}}};
   std::set<std::string> met;
   for (const auto& file : files_below("host", {".h", ".cpp"}))
     for (const auto& included : includes_of(file)) {

@@ -45,6 +45,13 @@ void Claimer::wake() {
   changed_.notify_all();
 }
 
+void Claimer::wake(Shard shard, const std::set<RouteId>& routes) {
+  std::lock_guard lock(mutex_);
+  news_[shard].insert(routes.begin(), routes.end());
+  woken_ = true;
+  changed_.notify_all();
+}
+
 void Claimer::let_go(const std::vector<Finished>& settled, const std::vector<ClaimToken>& unwritten) {
   std::unordered_map<RouteId, std::size_t> counts;
   std::unordered_map<ClaimToken, std::size_t> of_claim;
@@ -174,16 +181,28 @@ std::chrono::microseconds Claimer::round(Shard shard, HostId host) {
   return pause;
 }
 
-// The database's answer, or its last one while the routes in it have more than was claimed of them; then that is good for at most
-// `good_for`.
+// The database's answer, or its last one while the routes in it have more than was claimed of them, or what was told just now;
+// these are good for at most `good_for`.
 Result<DueRoutes> Claimer::due_routes(Shard shard, std::chrono::microseconds& good_for) {
+  std::set<RouteId> news;
+  {
+    std::lock_guard lock(mutex_);
+    news.swap(news_[shard]);
+  }
   Backlog& backlog = backlogs_[shard];
   const auto now = clock_.now();
+  const auto since_asked = [&] { return std::chrono::duration_cast<Micros>(now - backlog.asked_at); };
   const auto until = news_at_ > backlog.asked_at ? backlog.news_until : backlog.fresh_until;
   if (backlog.claimed && !backlog.due.routes.empty() && now < until) {
     DueRoutes due = backlog.due;
-    due.now = due.now + std::chrono::duration_cast<Micros>(now - backlog.asked_at);
+    due.now = due.now + since_asked();
     good_for = std::min(good_for, std::chrono::ceil<std::chrono::microseconds>(until - now));
+    return due;
+  }
+  if (!news.empty() && now - backlog.asked_at < settings_.poll) {  // what rests is known well enough
+    DueRoutes due{.now = backlog.due.now + since_asked(), .routes = {}, .rests = backlog.due.rests};
+    for (const auto route : news) due.routes.push_back({route, due.now});
+    good_for = std::chrono::microseconds(0);  // the database is asked next
     return due;
   }
   auto due = store_.due_routes(shard);

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <unordered_map>
@@ -36,7 +37,8 @@ class Claimer {
           std::function<std::optional<HostId>()> host, JobSink sink, Log& log);
   ~Claimer();
 
-  void wake();  // something new may be due
+  void wake();                                              // something new may be due
+  void wake(Shard shard, const std::set<RouteId>& routes);  // something of these is: it is claimed without asking first
   // These are not held any more; of the claims in `unwritten` some deliveries stay claimed until their lease is over.
   void let_go(const std::vector<Finished>& settled, const std::vector<ClaimToken>& unwritten = {});
   void stop();  // no claim begins after this returns; jobs of the last one have been handed on
@@ -50,7 +52,7 @@ class Claimer {
   struct Backlog {  // which routes surely had more than was claimed of them: not asked for again at once
     DueRoutes due;
     Clock::Monotonic asked_at, news_until, fresh_until;  // how long the answer does when something new came, and when nothing did
-    bool claimed = false;  // since it was asked, as much as was wanted of each of them
+    bool claimed = false;                                // since it was asked, as much as was wanted of each of them
   };
 
   void run(std::stop_token stop);
@@ -87,6 +89,7 @@ class Claimer {
   std::mutex mutex_;  // for all below
   std::condition_variable_any changed_;
   bool woken_ = false;
+  std::map<Shard, std::set<RouteId>> news_;
   std::size_t freed_ = 0;
   struct OpenClaim {
     Shard shard;

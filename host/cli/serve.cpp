@@ -116,7 +116,11 @@ class Host {
             [this] { return may_claim_ ? upkeep_.host() : std::nullopt; },
             [this](std::vector<Job> jobs) { claimed(std::move(jobs)); }, log),
         intake_(
-            intake_stores(address), clock_, {.shards = shards}, [this] { wake(); }, log),
+            intake_stores(address), clock_, {.shards = shards},
+            [this](Shard shard, const std::set<RouteId>& routes) {
+              if (may_claim_) claimer_.wake(shard, routes);
+            },
+            log),
         tokens_(pool_, clock_) {
     // What the targets need is made before the first claim; what no target names stays out of this process's way.
     for (const auto& target : registry_.current()->targets()) static_cast<void>(executor_.state(target.action_type));
@@ -200,7 +204,8 @@ class Host {
   }
 
   std::vector<Chore> chores() {
-    std::vector<Chore> all{queue_numbers(*upkeep_store_, metrics_), lost_claims(*upkeep_store_, log_), partitions(*upkeep_store_)};
+    std::vector<Chore> all{queue_numbers(*upkeep_store_, metrics_), lost_claims(*upkeep_store_, log_),
+                           partitions(*upkeep_store_)};
     for (auto& chore : teller_.chores()) all.push_back(std::move(chore));
     all.push_back(form_sweep(*upkeep_form_store_, shards_, [this] { wake(); }));
     all.push_back(form_retention(*upkeep_form_store_, shards_, log_));

@@ -49,8 +49,8 @@ Leaders leaders_of(const Group& group) {
 
 }  // namespace
 
-Intake::Intake(std::vector<std::unique_ptr<IntakeStore>> stores, const Clock& clock, IntakeSettings settings,
-               std::function<void()> on_new, Log& log)
+Intake::Intake(std::vector<std::unique_ptr<IntakeStore>> stores, const Clock& clock, IntakeSettings settings, OnNew on_new,
+               Log& log)
     : clock_(clock), settings_(settings), on_new_(std::move(on_new)), log_(log), stores_(std::move(stores)) {
   for (auto& store : stores_) threads_.emplace_back([this, &store = *store](std::stop_token stop) { run(stop, store); });
 }
@@ -201,9 +201,10 @@ Result<void> Intake::submit_shard(IntakeStore& store, Shard shard, std::vector<W
     return tl::unexpected(answers.error());
   }
 
-  bool any_new = false;
-  for (const auto& answer : *answers) any_new |= answer.how == Submitted::How::created;
-  if (any_new) on_new_();
+  std::set<RouteId> fresh;
+  for (std::size_t n = 0; n < answers->size(); ++n)
+    if ((*answers)[n].how == Submitted::How::created) fresh.insert(items[n].route);
+  if (!fresh.empty()) on_new_(shard, fresh);
   std::vector<Waiting> again;
   for (const auto& [i, leader] : leaders.follows) {
     Submitted answer = (*answers)[leader];

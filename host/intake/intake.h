@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -41,9 +42,9 @@ class Intake {
   // the same submission handed in again finds out.
   using Answer = std::function<void(Result<Submitted>)>;
 
-  // One thread per store. `on_new` is called after each commit that stored something.
-  Intake(std::vector<std::unique_ptr<IntakeStore>> stores, const Clock& clock, IntakeSettings settings,
-         std::function<void()> on_new, Log& log);
+  // One thread per store. `on_new` is called after each commit that stored something, with what it was stored for.
+  using OnNew = std::function<void(Shard shard, const std::set<RouteId>& routes)>;
+  Intake(std::vector<std::unique_ptr<IntakeStore>> stores, const Clock& clock, IntakeSettings settings, OnNew on_new, Log& log);
   ~Intake();
 
   void submit(NewIntent intent, Answer answer);
@@ -81,7 +82,7 @@ class Intake {
 
   const Clock& clock_;
   const IntakeSettings settings_;
-  const std::function<void()> on_new_;
+  const OnNew on_new_;
   Log& log_;
   std::vector<std::unique_ptr<IntakeStore>> stores_;
   std::mutex mutex_;  // for all below

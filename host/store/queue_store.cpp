@@ -15,7 +15,9 @@ constexpr Statement kDueRoutes{"due_routes", R"(
     SELECT next.route_id, next.due_at FROM first, LATERAL (
       SELECT route_id, due_at FROM ready WHERE shard = $1 AND queued AND status = 'due' AND route_id > first.route_id
       ORDER BY route_id, due_at, delivery_id LIMIT 1) next)
-  SELECT micros(now()), route_id, micros(due_at) FROM (SELECT 1) one LEFT JOIN first ON true)"};
+  SELECT micros(now()), route_id, micros(due_at), NULL, NULL, NULL, NULL FROM (SELECT 1) one LEFT JOIN first ON true
+  UNION ALL
+  SELECT NULL, NULL, NULL, org_id, target, micros(until), reason FROM target_rests WHERE until > now())"};
 
 // Each route gives up to its share, oldest first. The array keeps the plan from becoming a join over the whole table.
 constexpr Statement kClaim{"claim", R"(
@@ -53,7 +55,6 @@ constexpr Statement kGiveBack{"give_back", R"(
   FROM known, unnest(known.deliveries) AS one(id)
   WHERE r.shard = $1 AND r.delivery_id = one.id AND r.status = 'claimed' AND r.claim_token = $3)"};
 constexpr Statement kForget{"forget_claims", "DELETE FROM claims WHERE shard = $1 AND token = ANY ($2::bigint[])"};
-constexpr Statement kRests{"rests", "SELECT org_id, target, micros(until), reason FROM target_rests WHERE until > now()"};
 constexpr Statement kContract{"contract", "SELECT org_id, contract FROM contract_snapshots WHERE route_id = $1"};
 
 class PgQueueStore final : public QueueStore {
@@ -63,14 +64,13 @@ class PgQueueStore final : public QueueStore {
   Result<DueRoutes> due_routes(Shard shard) override {
     auto rows = link_.run(kDueRoutes, {std::to_string(shard)});
     if (!rows) return tl::unexpected(rows.error());
-    auto rests = link_.run(kRests);
-    if (!rests) return tl::unexpected(rests.error());
     DueRoutes due{.now = rows->time(0, 0), .routes = {}, .rests = {}};
-    for (std::size_t row = 0; row < rests->size(); ++row)
-      due.rests.push_back(
-          {{rests->number(row, 0)}, std::string(rests->text(row, 1)), rests->time(row, 2), std::string(rests->text(row, 3))});
-    for (std::size_t row = 0; row < rows->size(); ++row)
+    for (std::size_t row = 0; row < rows->size(); ++row) {
       if (!rows->is_null(row, 1)) due.routes.push_back({{rows->number(row, 1)}, rows->time(row, 2)});
+      if (!rows->is_null(row, 3))
+        due.rests.push_back(
+            {{rows->number(row, 3)}, std::string(rows->text(row, 4)), rows->time(row, 5), std::string(rows->text(row, 6))});
+    }
     return due;
   }
 

@@ -108,6 +108,11 @@ std::vector<FailedAttempts> FakeStore::failures() const {
   return failures_;
 }
 
+std::vector<std::string> FakeStore::order_of_calls() const {
+  const std::lock_guard lock(mutex_);
+  return order_of_calls_;
+}
+
 std::set<ClaimToken> FakeStore::claims() const {
   const std::lock_guard lock(mutex_);
   return claims_;
@@ -168,6 +173,7 @@ SubmissionView FakeStore::view_of(const Delivery& d) {
 
 Result<void> FakeStore::begin(const std::string& name) {
   ++calls_[name];
+  order_of_calls_.push_back(name);
   if (away_) return away();
   return {};
 }

@@ -52,8 +52,9 @@ class FakeStore final : public QueueStore, public SettleStore {
   std::vector<Rest> rests() const;
   std::vector<FailedAttempts> failures() const;  // as they were added
   std::size_t count(Status status) const;
-  std::set<ClaimToken> claims() const;  // that took something and are not forgotten
-  std::size_t calls(const std::string& name) const;                 // named like the functions below
+  std::set<ClaimToken> claims() const;               // that took something and are not forgotten
+  std::size_t calls(const std::string& name) const;  // named like the functions below
+  std::vector<std::string> order_of_calls() const;
   std::vector<std::size_t> batches(const std::string& name) const;  // sizes of the calls that were carried out
 
   // ---- as the database ----
@@ -93,6 +94,7 @@ class FakeStore final : public QueueStore, public SettleStore {
   std::vector<FailedAttempts> failures_;
   std::set<ClaimToken> claims_;  // that are known
   std::map<std::string, std::size_t> calls_;
+  std::vector<std::string> order_of_calls_;
   std::map<std::string, std::vector<std::size_t>> batches_;
 };
 

@@ -400,5 +400,49 @@ TEST_F(Claiming, WhatIsNewElsewhereIsSeenWhileABacklogLasts) {  // M16
   EXPECT_LT(settled, 500u);
 }
 
+// ---- what the intake tells ----
+
+TEST_F(Claiming, WhatTheIntakeTellsIsClaimedBeforeTheDatabaseIsAskedAndThenItIs) {
+  start();
+  ASSERT_TRUE(looked_again());
+  const auto primary = route("sms.primary"), other = route("sms.other");
+  const auto before = store->order_of_calls().size();
+  add(other, 1, "not-told-");
+  add(primary, 1, "told-");
+  claimer->wake(0, {primary});
+  ASSERT_TRUE(has(2)) << "what was not told is found by the question that follows";
+  const auto calls = store->order_of_calls();
+  const std::vector<std::string> since(calls.begin() + static_cast<std::ptrdiff_t>(before), calls.end());
+  const auto first_claim = std::find(since.begin(), since.end(), "claim");
+  EXPECT_EQ(std::count(since.begin(), first_claim, "due_routes"), 0);
+  EXPECT_EQ(jobs()[0].contract->target, "sms.primary");
+}
+
+TEST_F(Claiming, ATargetThatRestsIsPassedOverAlsoWhenTheIntakeTellsOfIt) {
+  RouteId primary;
+  add_work = [&] {
+    primary = route("sms.primary");
+    ASSERT_TRUE(store->rest(std::vector<Rest>{{kDefaultOrg, "sms.primary", store->now() + Seconds(60), "outage"}}));
+  };
+  start();
+  ASSERT_TRUE(looked_again());
+  add(primary, 1);
+  claimer->wake(0, {primary});
+  ASSERT_TRUE(looked_again());
+  EXPECT_TRUE(jobs().empty());
+}
+
+TEST_F(Claiming, WhatIsToldLongAfterTheLastQuestionIsAskedFor) {
+  start();
+  ASSERT_TRUE(looked_again());
+  clock.pass(settings.poll);  // what rests may be another now
+  const auto primary = route("sms.primary");
+  add(primary, 1);
+  const auto before = store->order_of_calls().size();
+  claimer->wake(0, {primary});
+  ASSERT_TRUE(has(1));
+  EXPECT_EQ(store->order_of_calls().at(before), "due_routes");
+}
+
 }  // namespace
 }  // namespace waybill

@@ -29,7 +29,12 @@ class TakingIn : public ::testing::Test {
     std::vector<std::unique_ptr<IntakeStore>> stores;
     for (int i = 0; i < threads; ++i) stores.push_back(store.intake());
     intake = std::make_unique<Intake>(
-        std::move(stores), clock, settings, [this] { ++woken; }, log);
+        std::move(stores), clock, settings,
+        [this](Shard, const std::set<RouteId>& routes) {
+          EXPECT_FALSE(routes.empty());
+          ++woken;
+        },
+        log);
   }
 
   // Keeps the intake's thread busy with one submission, so that all that follows waits and becomes one group.

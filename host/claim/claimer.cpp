@@ -133,11 +133,22 @@ std::chrono::microseconds Claimer::round(Shard shard, HostId host) {
   const auto shares = window_.shares(demands, settings_.batch);
   if (shares.empty()) return pause;
 
+  std::unordered_set<RouteId> only_expired;  // these end, whether their target rests or not
+  for (const auto& demand : demands)
+    if (demand.only_expired) only_expired.insert(demand.route);
   std::vector<RouteShare> wanted;
   for (const auto& [route, count] : shares) {
-    const auto mark = marks_.find({shard, route});
-    wanted.push_back(mark == marks_.end() ? RouteShare{route, count, {}, {}}
-                                          : RouteShare{route, count, mark->second.due, mark->second.delivery});
+    RouteShare share{.route = route, .count = count, .after = {}, .after_id = {}};
+    if (const auto mark = marks_.find({shard, route}); mark != marks_.end()) {
+      share.after = mark->second.due;
+      share.after_id = mark->second.delivery;
+    }
+    if (!only_expired.contains(route)) {
+      const RouteFacts& facts = facts_.at(route);
+      share.org = facts.org;
+      share.unless_rests = facts.contract->rest_key();
+    }
+    wanted.push_back(std::move(share));
   }
   const ClaimToken token{host.value << 32 | ++batches_};
   DoneClaims done;
@@ -199,7 +210,7 @@ Result<DueRoutes> Claimer::due_routes(Shard shard, std::chrono::microseconds& go
     good_for = std::min(good_for, std::chrono::ceil<std::chrono::microseconds>(until - now));
     return due;
   }
-  if (!news.empty() && now - backlog.asked_at < settings_.poll) {  // what rests is known well enough
+  if (!news.empty() && now - backlog.asked_at < settings_.poll) {  // what began to rest since, the claim passes over
     DueRoutes due{.now = backlog.due.now + since_asked(), .routes = {}, .rests = backlog.due.rests};
     for (const auto route : news) due.routes.push_back({route, due.now});
     good_for = std::chrono::microseconds(0);  // the database is asked next

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kMostCachedRoutes = 10'000;
 
-constexpr std::size_t kLeastShare = 100;  // what waits is split among the threads, but not into less than this
+constexpr std::size_t kLeastShare = 100;  // what waits is split among the idle threads, but not into less than this
 constexpr Millis kHelpAfter{10};          // that a thread has been at one group
 
 bool same_content(const NewSubmission& a, const NewSubmission& b) {
@@ -130,9 +130,10 @@ std::vector<Intake::Waiting> Intake::take_group(std::stop_token stop) {
     if (stop.stop_requested()) return {};
   } while (writing_ > 0 && !is_to_help(lock, stop));
   if (stop.stop_requested()) return {};
+  const auto idle = stores_.size() - writing_;  // this one, and others that will come for the rest
   ++writing_;
   ++taken_;
-  const auto share = std::max((waiting_.size() + stores_.size() - 1) / stores_.size(), kLeastShare);
+  const auto share = std::max((waiting_.size() + idle - 1) / idle, kLeastShare);
   const auto most = std::min({share, settings_.most_in_group, waiting_.size()});
   std::vector<Waiting> group;
   group.reserve(most);

@@ -25,10 +25,13 @@ constexpr Statement kClaim{"claim", R"(
     UPDATE ready SET status = 'claimed', claim_token = $2, claimed_by = $3, claimed_at = now(),
                      lease_until = now() + $4::bigint * interval '1 millisecond'
     WHERE shard = $1 AND ctid = ANY (ARRAY(
-      SELECT taken.place FROM unnest($5::int[], $6::int[], $7::bigint[], $8::bigint[]) AS share(route_id, most, after_due, after_id),
+      SELECT taken.place
+      FROM unnest($5::int[], $6::int[], $7::bigint[], $8::bigint[], $10::int[], $11::text[])
+        AS share(route_id, most, after_due, after_id, org_id, unless_rests),
       LATERAL (SELECT ctid AS place FROM ready
                WHERE shard = $1 AND route_id = share.route_id AND queued AND status = 'due' AND due_at <= now()
                  AND (due_at, delivery_id) > (at_micros(share.after_due), share.after_id)
+                 AND NOT EXISTS (SELECT FROM target_rests t WHERE t.org_id = share.org_id AND t.target = share.unless_rests AND t.until > now())
                ORDER BY due_at, delivery_id LIMIT share.most FOR UPDATE SKIP LOCKED) taken))
     RETURNING delivery_id, submission_id, org_id, route_id, due_at, attempt_count, lease_lost, maybe_sent, action_order, composed, progress,
               edited),
@@ -76,16 +79,18 @@ class PgQueueStore final : public QueueStore {
 
   Result<Claimed> claim(Shard shard, HostId host, ClaimToken token, Millis lease, std::span<const RouteShare> shares,
                         const DoneClaims& done) override {
-    ArrayText route, most, after, after_id;
+    ArrayText route, most, after, after_id, org, unless_rests;
     for (const auto& share : shares) {
       route.add(share.route.value);
       most.add(static_cast<std::int64_t>(share.count));
       after.add(share.after.micros);
       after_id.add(share.after_id.value);
+      org.add(share.org.value);
+      unless_rests.add(share.unless_rests);
     }
     auto rows = link_.run(
         kClaim, {std::to_string(shard), std::to_string(token.value), std::to_string(host.value), std::to_string(lease.count()),
-                 route.take(), most.take(), after.take(), after_id.take(), tokens(done)});
+                 route.take(), most.take(), after.take(), after_id.take(), tokens(done), org.take(), unless_rests.take()});
     if (!rows) return tl::unexpected(rows.error());
     Claimed claimed;
     claimed.rows.reserve(rows->size());

@@ -84,6 +84,8 @@ struct RouteShare {
   std::size_t count;  // take at most so many
   Timestamp after;    // take only what lies behind this place in the order of (due, delivery)
   DeliveryId after_id;
+  OrgId org{};               // nothing is taken while this organisation's
+  std::string unless_rests;  // target of this name rests; empty: whatever rests
 };
 
 // Claims whose deliveries are all settled.

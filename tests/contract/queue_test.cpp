@@ -78,6 +78,24 @@ TEST_F(QueueContract, EachRouteGivesUpToItsOwnShare) {
   EXPECT_EQ(taken, (std::map<std::int64_t, int>{{route("sms.a").value, 2}, {route("sms.b").value, 4}}));
 }
 
+TEST_F(QueueContract, WhatBeganToRestSinceItWasAskedForIsNotTaken) {  // M16
+  submit_many(2, "a-", "sms.a");
+  submit_many(2, "b-", "sms.b");
+  const OrgId another{2};
+  ASSERT_TRUE(settle->rest(std::vector<Rest>{{kDefaultOrg, "sms.a", Timestamp{} + std::chrono::hours(24 * 365 * 100), "outage"},
+                                             {kDefaultOrg, "sms.b", Timestamp{} + Seconds(1), "over"}}));
+  const auto taken = [&](const std::string& target, OrgId org, const std::string& unless, ClaimToken token) {
+    const auto claimed =
+        queue->claim(0, {1}, token, Millis(1000), std::vector<RouteShare>{{route(target), 1, {}, {}, org, unless}}, {});
+    EXPECT_TRUE(claimed) << claimed.error().what;
+    return claimed->rows.size();
+  };
+  EXPECT_EQ(taken("sms.a", kDefaultOrg, "sms.a", {1}), 0u);
+  EXPECT_EQ(taken("sms.a", another, "sms.a", {2}), 1u) << "it is another organisation's target that rests";
+  EXPECT_EQ(taken("sms.a", kDefaultOrg, "", {3}), 1u) << "what must end is taken all the same";
+  EXPECT_EQ(taken("sms.b", kDefaultOrg, "sms.b", {4}), 1u) << "its rest is over";
+}
+
 TEST_F(QueueContract, AShareBeginsBehindItsMark) {
   submit_many(6);
   spread_due_times();

@@ -248,6 +248,8 @@ Result<Claimed> FakeStore::claim(Shard shard, HostId host, ClaimToken token, Mil
   if (auto there = begin("claim"); !there) return tl::unexpected(there.error());
   Claimed claimed{.now = now_, .rows = {}};
   for (const auto& share : shares) {
+    const auto rest = rests_.find({share.org.value, share.unless_rests});
+    if (rest != rests_.end() && rest->second.until > now_) continue;
     std::vector<Delivery*> takable;
     for (auto& [id, d] : deliveries_)
       if (shard_of(id) == shard && d.status == Status::due && d.row.route == share.route && d.row.due <= now_ &&

@@ -14,9 +14,11 @@ class Backlog {
  public:
   explicit Backlog(const std::string& database_url);
 
-  void hold_target();     // nothing is claimed for the target from now on: it rests
-  void release_target();  // the host sees it at its next look
-  // Adds intents of `body_bytes` each: the rows that the intake would have made. One intent must have ended before.
+  void set_shards(int shards);  // before anything came in, and before a host that shall know of it
+  void hold_target();           // nothing is claimed for the target from now on: it rests
+  void release_target();        // the host sees it at its next look
+  // Adds intents of `body_bytes` each: the rows that the intake would have made, but shared out to the shards in turn. One intent
+  // must have ended before.
   void add(std::size_t count, std::size_t body_bytes);
   // Adds intents that were accepted at their first attempt, with all the rows that a host would have left of them.
   void add_finished(std::size_t count, std::size_t body_bytes);
@@ -24,7 +26,11 @@ class Backlog {
   std::uint64_t waiting();  // deliveries that have not ended
   bool empty();             // everything that came in has ended and is on record
   std::uint64_t submissions();
-  std::uint64_t accepted();  // deliveries, by their attempts
+  std::uint64_t accepted();       // deliveries, by their attempts
+  std::uint64_t wal_bytes();      // that the server has written since it was made
+  std::uint64_t sessions();       // that hosts have open
+  std::uint64_t shards_used();    // by deliveries
+  std::uint64_t hosts_at_work();  // that have put a delivery's end on record
   // Throws unless everything that has ended was accepted at its first attempt, with one attempt row and one audit row each, and
   // there are `expected` of them.
   void check_each_once(std::uint64_t expected);

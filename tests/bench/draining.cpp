@@ -1,4 +1,4 @@
-// The target rests while a backlog is made; the release is followed by one more intent, which wakes the host.
+// The target rests while a backlog is made; the release is followed by one more intent at each host, which wakes it.
 #include "bench/draining.h"
 
 #include <algorithm>
@@ -19,19 +19,16 @@ constexpr std::chrono::milliseconds kLookAtReceiver{2}, kLookAtHost{10};
 
 }  // namespace
 
-Draining::Draining(const Bench& bench, const std::string& database_url, const Serving& serving, Receiver* receiver)
-    : bench_(bench),
-      receiver_(receiver),
-      seen_before_(receiver ? receiver->requests() : 0),
-      host_(bench.program, database_url, serving),
-      backlog_(database_url) {
+Draining::Draining(const Bench& bench, const std::string& database_url, const Serving& serving, Receiver* receiver, int hosts)
+    : bench_(bench), receiver_(receiver), seen_before_(receiver ? receiver->requests() : 0), backlog_(database_url) {
+  for (int i = 0; i < hosts; ++i) hosts_.emplace_back(bench.program, database_url, serving);
   if (backlog_.submissions() > 0) {  // it was left resting
     recorded_before_ = backlog_.accepted();
     expected_ = backlog_.waiting();
     return;
   }
-  submit("first", "/v1/intents?waitSeconds=20");  // makes the target's route
-  if (!wait_for(expected_, kNoProgress)) throw std::runtime_error("a single intent did not end:\n" + host_.log_end());
+  submit(hosts_.front(), "first", "/v1/intents?waitSeconds=20");  // makes the target's route
+  if (!wait_for(expected_, kNoProgress)) throw std::runtime_error("a single intent did not end:\n" + log_ends());
   backlog_.hold_target();
 }
 
@@ -47,33 +44,35 @@ void Draining::fill_finished(std::size_t count, std::size_t body_bytes) {
 
 Draining::Result Draining::run(const Until& until) {
   Result result;
-  const auto recorded = backlog_.accepted(), wanted = delivered() + until.deliveries;
-  result.resident_before_mb = resident_mb(host_.pid());
-  const double host_cpu = cpu_seconds(host_.pid()), postgres_cpu = cpu_seconds_of_tree(bench_.postgres.pid());
+  const auto recorded = backlog_.accepted(), wanted = delivered() + until.deliveries, wal = backlog_.wal_bytes();
+  for (const auto& host : hosts_) result.resident_before_mb = std::max(result.resident_before_mb, resident_mb(host.pid()));
+  const double hosts = host_cpu(), postgres_cpu = cpu_seconds_of_tree(bench_.postgres.pid());
   const double receiver_cpu = receiver_ ? receiver_->cpu_seconds() : 0;
 
   const auto from = Clock::now();
   backlog_.release_target();
-  submit("wake", "/v1/intents");
+  for (const auto& host : hosts_) submit(host, "wake", "/v1/intents");
   const bool arrived = wait_for(std::min(wanted, expected_), until.most);
   result.drained = arrived && wanted >= expected_;
   const auto on_record = [&] {  // to count them is slow, to see that none is left is not
     return result.drained ? backlog_.empty() : backlog_.accepted() - recorded >= until.deliveries;
   };
   if (arrived && !wait_until(on_record, kNoProgress))
-    throw std::runtime_error("what was delivered has not been put on record in a minute:\n" + host_.log_end());
+    throw std::runtime_error("what was delivered has not been put on record in a minute:\n" + log_ends());
   result.seconds = std::chrono::duration<double>(Clock::now() - from).count();
-  result.host_cpu = cpu_seconds(host_.pid()) - host_cpu;
+  result.host_cpu = host_cpu() - hosts;
   result.postgres_cpu = cpu_seconds_of_tree(bench_.postgres.pid()) - postgres_cpu;
   result.receiver_cpu = receiver_ ? receiver_->cpu_seconds() - receiver_cpu : 0;
+  result.wal_bytes = backlog_.wal_bytes() - wal;
   result.deliveries = backlog_.accepted() - recorded;
-  result.resident_peak_mb = peak_resident_mb(host_.pid());
+  result.sessions = backlog_.sessions();
+  for (const auto& host : hosts_) result.resident_peak_mb = std::max(result.resident_peak_mb, peak_resident_mb(host.pid()));
   backlog_.hold_target();
   return result;
 }
 
 void Draining::check() {
-  host_.stop();
+  for (auto& host : hosts_) host.stop();
   const auto done = expected_ - backlog_.waiting();
   if (receiver_) {
     if (const auto requests = receiver_->requests() - seen_before_; requests != done)
@@ -84,12 +83,29 @@ void Draining::check() {
   backlog_.check_each_once(recorded_before_ + done);
 }
 
-std::uint64_t Draining::delivered() { return receiver_ ? receiver_->requests() - seen_before_ : host_.accepted(); }
+std::uint64_t Draining::delivered() {
+  if (receiver_) return receiver_->requests() - seen_before_;
+  std::uint64_t all = 0;
+  for (auto& host : hosts_) all += host.accepted();
+  return all;
+}
 
-void Draining::submit(const char* id, const char* path) {
-  const auto name = std::string(id) + "-" + std::to_string(host_.pid()) + "-" + std::to_string(expected_);
+double Draining::host_cpu() const {
+  double all = 0;
+  for (const auto& host : hosts_) all += cpu_seconds(host.pid());
+  return all;
+}
+
+std::string Draining::log_ends() const {
+  std::string all;
+  for (const auto& host : hosts_) all += host.log_end();
+  return all;
+}
+
+void Draining::submit(const Host& host, const char* id, const char* path) {
+  const auto name = std::string(id) + "-" + std::to_string(host.pid()) + "-" + std::to_string(expected_);
   ++expected_;
-  const auto answer = testing::HttpClient(host_.port())
+  const auto answer = testing::HttpClient(host.port())
                           .request("POST", path, intent(name, bench_.sizes.body_bytes), {{"Content-Type", "application/json"}});
   if (answer.status / 100 != 2)
     throw std::runtime_error("an intent was refused: " + std::to_string(answer.status) + " " + answer.body);
@@ -104,8 +120,8 @@ bool Draining::wait_for(std::uint64_t wanted, std::chrono::milliseconds most) {
       progress = seen;
       progress_at = now;
     }
-    if (now - progress_at > kNoProgress) throw std::runtime_error("nothing has been delivered for a minute:\n" + host_.log_end());
-    host_.check_running();
+    if (now - progress_at > kNoProgress) throw std::runtime_error("nothing has been delivered for a minute:\n" + log_ends());
+    for (const auto& host : hosts_) host.check_running();
     return progress >= wanted;
   };
   return wait_until(arrived, most, receiver_ ? kLookAtReceiver : kLookAtHost);
@@ -126,6 +142,7 @@ void Costs::add(const Draining::Result& result) {
   host_.push_back(each(result.host_cpu));
   postgres_.push_back(each(result.postgres_cpu));
   receiver_.push_back(each(result.receiver_cpu));
+  wal_.push_back(static_cast<double>(result.wal_bytes) / static_cast<double>(result.deliveries));
   resident_.push_back(result.resident_peak_mb);
 }
 
@@ -133,6 +150,7 @@ void Costs::describe(Figures& figures) const {
   figures.detail("host, CPU us each", median(host_));
   figures.detail("PostgreSQL, CPU us each", median(postgres_));
   if (median(receiver_) > 0) figures.detail("receiver, CPU us each", median(receiver_));
+  figures.detail("WAL bytes each", median(wal_));
   figures.detail("host, resident MB at most", median(resident_));
 }
 

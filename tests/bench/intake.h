@@ -9,14 +9,14 @@
 
 namespace waybill::bench {
 
-// CPU time of each intent by who used it, over several runs.
+// What each intent cost: CPU time by who used it, and WAL. Over several runs.
 class IntakeCosts {
  public:
-  void add(double host_us, double postgres_us);
+  void add(double host_us, double postgres_us, double wal_bytes);
   void describe(Figures& figures) const;
 
  private:
-  std::vector<double> host_, postgres_;
+  std::vector<double> host_, postgres_, wal_;
 };
 
 // Durable intents/s of a load whose requests hand in `each` intents, on a fresh database. Throws unless as many are stored as

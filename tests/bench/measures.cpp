@@ -14,6 +14,7 @@ std::span<const Measure> measures() {
       {"growth", "The speed with 1 M deliveries pending, and beside 1 M finished ones, against 10 k", &measure_growth},
       {"snapshot", "Drain while another session holds an old snapshot", &measure_snapshot},
       {"memory", "The host's memory while it works on a backlog of 1 M", &measure_memory},
+      {"hosts", "Drain with 1, 2 and 4 hosts on one database, and with 4 shards; not in `all`", &measure_hosts, false},
   };
   return kAll;
 }

@@ -28,6 +28,7 @@ struct Sizes {
   std::size_t snapshot = 100'000;
   std::size_t memory = 1'000'000, memory_small = 10'000;
   int memory_seconds = 20;
+  std::size_t hosts = 50'000, hosts_noop = 100'000;
 
   bool operator==(const Sizes&) const = default;
 };
@@ -50,11 +51,13 @@ void measure_slow(const Bench& bench);      // deliveries/s to a receiver that t
 void measure_growth(const Bench& bench);    // deliveries/s with much that waits, and with much that is done
 void measure_snapshot(const Bench& bench);  // deliveries/s while somebody holds an old snapshot
 void measure_memory(const Bench& bench);    // the host's memory while it works on a long backlog
+void measure_hosts(const Bench& bench);     // deliveries/s of several hosts on one database
 
 struct Measure {
   const char* name;
   const char* help;
   void (*run)(const Bench& bench);
+  bool in_all = true;  // else it must be named
 };
 std::span<const Measure> measures();  // in the order in which they are run
 

@@ -48,6 +48,8 @@ void add_drains(const std::map<std::string, CLI::App*>& of, Sizes& sizes) {
   count(*of.at("snapshot"), "--count", sizes.snapshot, "Deliveries in the backlog");
   count(*of.at("memory"), "--count", sizes.memory, "Deliveries in the backlog");
   number(*of.at("memory"), "--seconds", sizes.memory_seconds, "When to stop watching", 3600);
+  count(*of.at("hosts"), "--count", sizes.hosts, "Deliveries in the backlog");
+  count(*of.at("hosts"), "--noop-count", sizes.hosts_noop, "The same where nothing is sent");
 }
 
 void add_growth(CLI::App& growth, Sizes& sizes) {
@@ -84,7 +86,7 @@ std::optional<Options> parse_options(int argc, char** argv, int& exit_code) {
   add_common(app, options);
   std::map<std::string, CLI::App*> of;
   for (const auto& measure : measures()) of[measure.name] = app.add_subcommand(measure.name, measure.help);
-  const auto* all = app.add_subcommand("all", "All of these");
+  const auto* all = app.add_subcommand("all", "All of these but hosts");
   add_drains(of, options.sizes);
   add_growth(*of.at("growth"), options.sizes);
   add_intakes(of, options.sizes);
@@ -95,7 +97,7 @@ std::optional<Options> parse_options(int argc, char** argv, int& exit_code) {
     return std::nullopt;
   }
   for (const auto& measure : measures())
-    if (all->parsed() || of.at(measure.name)->parsed()) options.measures.insert(measure.name);
+    if ((all->parsed() && measure.in_all) || of.at(measure.name)->parsed()) options.measures.insert(measure.name);
   return options;
 }
 

@@ -92,6 +92,8 @@ TEST_F(Kill, EveryAcknowledgedIntentEndsAndNoneIsSentMoreOftenThanKillsExplain) 
   callers.clear();
   EXPECT_TRUE(eventually([&] { return sql().number("SELECT count(*) FROM waybill.submission_states WHERE completed_at IS NULL") == 0; },
                          std::chrono::seconds(120)));
+  EXPECT_TRUE(eventually([&] { return sql().number("SELECT count(*) FROM waybill.claims") == 0; }))
+      << "every claim is forgotten, by its host or by those who took over";
   std::sort(takeovers.begin(), takeovers.end());
   std::printf("%zu intents, %d kills, takeover in ms: median %d, most %d\n", acknowledged.size(), rounds,
               takeovers[takeovers.size() / 2], takeovers.back());

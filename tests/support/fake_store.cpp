@@ -108,6 +108,11 @@ std::vector<FailedAttempts> FakeStore::failures() const {
   return failures_;
 }
 
+void FakeStore::hide(RouteId route) {
+  const std::lock_guard lock(mutex_);
+  hidden_.insert(route);
+}
+
 std::vector<std::string> FakeStore::order_of_calls() const {
   const std::lock_guard lock(mutex_);
   return order_of_calls_;
@@ -231,7 +236,7 @@ Result<DueRoutes> FakeStore::due_routes(Shard shard) {
   if (auto there = begin("due_routes"); !there) return tl::unexpected(there.error());
   std::map<RouteId, Timestamp> first;
   for (const auto& [id, d] : deliveries_) {
-    if (shard_of(id) != shard || d.status != Status::due) continue;
+    if (shard_of(id) != shard || d.status != Status::due || hidden_.contains(d.row.route)) continue;
     const auto [at, fresh] = first.emplace(d.row.route, d.row.due);
     if (!fresh) at->second = std::min(at->second, d.row.due);
   }

@@ -42,7 +42,8 @@ class FakeStore final : public QueueStore, public SettleStore {
   void lose_answers(int count);                // so many writing calls are carried out, but answered with Error::unavailable
   void poison(const std::string& client_ref);  // whatever writes this submission, or its delivery, is Error::bug
   void poison_route(const std::string& target);
-  void hold();  // submit() waits until let_go()
+  void hide(RouteId route);  // due_routes() does not tell of it
+  void hold();               // submit() waits until let_go()
   void let_go();
 
   // ---- what the test sees ----
@@ -87,6 +88,7 @@ class FakeStore final : public QueueStore, public SettleStore {
   bool away_ = false, held_ = false;
   int answers_to_lose_ = 0;
   std::set<std::string> poison_, poison_routes_;
+  std::set<RouteId> hidden_;
   std::map<RouteId, RouteContract> routes_;
   std::map<DeliveryId, Delivery> deliveries_;
   std::map<Key, DeliveryId> by_key_;

@@ -115,24 +115,46 @@ std::chrono::microseconds Claimer::round(Shard shard, HostId host) {
     marks_.clear();
     marks_since_ = asked_at;
   }
-  std::vector<Window::Demand> demands;
-  for (const auto& [route, first_due] : due->routes) {
-    const RouteFacts* facts = facts_of(route);
-    if (!facts) continue;
-    Timestamp from = first_due;
-    for (const auto& rest : due->rests)
-      if (rest.org == facts->org && rest.target == facts->contract->rest_key()) from = std::max(from, rest.until);
-    const bool runs = window_.can_run(facts->contract->action_type);
-    if (from <= due->now && runs)
-      demands.push_back({route, facts, false});
-    else if (is_expired(*facts->contract, first_due, due->now))  // due no earlier than created, so its time is surely over
-      demands.push_back({route, facts, true});
-    else if (from > due->now)
-      pause = std::min(pause, from - due->now + std::chrono::milliseconds(1));
-  }
+  const auto demands = demands_of(*due, pause);
   const auto shares = window_.shares(demands, settings_.batch);
   if (shares.empty()) return pause;
 
+  const ClaimToken token{host.value << 32 | ++batches_};
+  const auto done = done_claims(shard);
+  auto claimed = store_.claim(shard, host, token, settings_.lease, wanted(shard, demands, shares), done);
+  if (!claimed) {
+    lost_.push_back({shard, host, token});  // it may have been carried out all the same
+    log_.warn("claim.database_unavailable", {{"error", claimed.error().what}});
+    return settings_.poll;
+  }
+  keep_track(shard, token, claimed->rows.size(), done.size());
+  const bool answer_was_old = backlogs_[shard].claimed;
+  const bool any_full = find_backlog(shard, demands, shares, claimed->rows);
+  hand_on(std::move(*claimed), token, asked_at);
+  return any_full || answer_was_old ? std::chrono::microseconds(0) : pause;  // there is more, or may be elsewhere
+}
+
+// What may be claimed now of what is due; `pause` is cut to when more may be.
+std::vector<Window::Demand> Claimer::demands_of(const DueRoutes& due, std::chrono::microseconds& pause) {
+  std::vector<Window::Demand> demands;
+  for (const auto& [route, first_due] : due.routes) {
+    const RouteFacts* facts = facts_of(route);
+    if (!facts) continue;
+    Timestamp from = first_due;
+    for (const auto& rest : due.rests)
+      if (rest.org == facts->org && rest.target == facts->contract->rest_key()) from = std::max(from, rest.until);
+    const bool runs = window_.can_run(facts->contract->action_type);
+    if (from <= due.now && runs)
+      demands.push_back({route, facts, false});
+    else if (is_expired(*facts->contract, first_due, due.now))  // due no earlier than created, so its time is surely over
+      demands.push_back({route, facts, true});
+    else if (from > due.now)
+      pause = std::min(pause, from - due.now + std::chrono::milliseconds(1));
+  }
+  return demands;
+}
+
+std::vector<RouteShare> Claimer::wanted(Shard shard, const std::vector<Window::Demand>& demands, const Shares& shares) const {
   std::unordered_set<RouteId> only_expired;  // these end, whether their target rests or not
   for (const auto& demand : demands)
     if (demand.only_expired) only_expired.insert(demand.route);
@@ -150,26 +172,27 @@ std::chrono::microseconds Claimer::round(Shard shard, HostId host) {
     }
     wanted.push_back(std::move(share));
   }
-  const ClaimToken token{host.value << 32 | ++batches_};
-  DoneClaims done;
-  {
-    std::lock_guard lock(mutex_);
-    done = done_claims_[shard];
-  }
-  auto claimed = store_.claim(shard, host, token, settings_.lease, wanted, done);
-  if (!claimed) {
-    lost_.push_back({shard, host, token});  // it may have been carried out all the same
-    log_.warn("claim.database_unavailable", {{"error", claimed.error().what}});
-    return settings_.poll;
-  }
-  {
-    std::lock_guard lock(mutex_);
-    auto& all = done_claims_[shard];
-    all.erase(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(done.size()));  // others may have come behind them
-    if (!claimed->rows.empty()) open_claims_[token] = {shard, claimed->rows.size(), false};
-  }
+  return wanted;
+}
+
+DoneClaims Claimer::done_claims(Shard shard) {
+  std::lock_guard lock(mutex_);
+  return done_claims_[shard];
+}
+
+// A claim of so many rows was carried out, and the first `forgotten` of those that were done are forgotten.
+void Claimer::keep_track(Shard shard, ClaimToken token, std::size_t rows, std::size_t forgotten) {
+  std::lock_guard lock(mutex_);
+  auto& done = done_claims_[shard];
+  done.erase(done.begin(), done.begin() + static_cast<std::ptrdiff_t>(forgotten));  // others may have come behind them
+  if (rows > 0) open_claims_[token] = {shard, rows, false};
+}
+
+// Whether a route gave all that was wanted of it. Those that gave less have no backlog behind their mark.
+bool Claimer::find_backlog(Shard shard, const std::vector<Window::Demand>& demands, const Shares& shares,
+                           const std::vector<ClaimedRow>& rows) {
   std::unordered_map<RouteId, std::size_t> taken;
-  for (const auto& row : claimed->rows) {
+  for (const auto& row : rows) {
     ++taken[row.route];
     marks_[{shard, row.route}] = {row.due, row.delivery};  // rows come in order
   }
@@ -182,14 +205,12 @@ std::chrono::microseconds Claimer::round(Shard shard, HostId host) {
       continue;
     }
     going_on.erase(route);
-    marks_.erase({shard, route});  // no backlog behind the mark
+    marks_.erase({shard, route});
   }
   Backlog& backlog = backlogs_[shard];
-  if (any_full || backlog.claimed) pause = std::chrono::microseconds(0);  // the answer was old: there may be others
   std::erase_if(backlog.due.routes, [&](const DueRoute& one) { return !going_on.contains(one.route); });
   backlog.claimed = true;
-  hand_on(std::move(*claimed), token, asked_at);
-  return pause;
+  return any_full;
 }
 
 // The database's answer, or its last one while the routes in it have more than was claimed of them, or what was told just now;

@@ -55,9 +55,17 @@ class Claimer {
     bool claimed = false;                                // since it was asked, as much as was wanted of each of them
   };
 
+  using Shares = std::vector<std::pair<RouteId, std::size_t>>;
+
   void run(std::stop_token stop);
   std::chrono::microseconds round(Shard shard, HostId host);  // how long to sleep after it
   Result<DueRoutes> due_routes(Shard shard, std::chrono::microseconds& good_for);
+  std::vector<Window::Demand> demands_of(const DueRoutes& due, std::chrono::microseconds& pause);
+  std::vector<RouteShare> wanted(Shard shard, const std::vector<Window::Demand>& demands, const Shares& shares) const;
+  DoneClaims done_claims(Shard shard);
+  void keep_track(Shard shard, ClaimToken token, std::size_t rows, std::size_t forgotten);
+  bool find_backlog(Shard shard, const std::vector<Window::Demand>& demands, const Shares& shares,
+                    const std::vector<ClaimedRow>& rows);
   Result<void> give_back_lost();
   void forget_done();
   const RouteFacts* facts_of(RouteId route);

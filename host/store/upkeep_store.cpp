@@ -11,19 +11,19 @@ constexpr Statement kBury{"bury", R"(
   WITH gone AS (DELETE FROM hosts WHERE host_id = $1)
   SELECT pg_advisory_unlock(hashtext('waybill:' || current_schema()), $1))"};
 
-#define WAYBILL_LOST_COLUMNS                                                                                             \
-  "micros(now()), r.delivery_id, r.claim_token, r.org_id, r.route_id, r.claimed_by, micros(r.claimed_at), "              \
-  "micros(s.created_at), "                                                                                               \
-  "r.attempt_count, r.lease_lost, s.kind, s.client_ref FROM claims c CROSS JOIN LATERAL unnest(c.deliveries) AS one(id) " \
-  "JOIN ready r ON r.shard = c.shard AND r.delivery_id = one.id AND r.claim_token = c.token AND r.status = 'claimed' " \
-  "JOIN submissions s ON s.shard = r.shard AND s.id = r.submission_id WHERE c.shard = $1 AND "
+#define WAYBILL_LOST_CLAIMS                                                                                        \
+  "SELECT micros(now()), r.delivery_id, r.claim_token, r.org_id, r.route_id, r.claimed_by, micros(r.claimed_at), " \
+  "micros(s.created_at), r.attempt_count, r.lease_lost, s.kind, s.client_ref "                                     \
+  "FROM claimed r JOIN submissions s ON s.shard = r.shard AND s.id = r.submission_id WHERE r.shard = $1 AND "
 // Also claims of hosts that are buried already: a claim can commit after its host has died.
-#define WAYBILL_CLAIM_IS_LOST "(c.lease_until < now() OR NOT EXISTS (SELECT FROM hosts h WHERE h.host_id = c.host_id))"
-constexpr Statement kLostByHost{"lost_by_host", "SELECT " WAYBILL_LOST_COLUMNS "c.host_id = $2 LIMIT $3"};
-constexpr Statement kLostByLease{"lost_by_lease", "SELECT " WAYBILL_LOST_COLUMNS WAYBILL_CLAIM_IS_LOST " LIMIT $2"};
-constexpr Statement kForgetLost{"forget_lost_claims", "DELETE FROM claims c WHERE c.shard = $1 AND " WAYBILL_CLAIM_IS_LOST R"(
-    AND NOT EXISTS (SELECT FROM unnest(c.deliveries) AS one(id)
-                    JOIN ready r ON r.shard = c.shard AND r.delivery_id = one.id AND r.claim_token = c.token))"};
+#define WAYBILL_IS_LOST(ends, host) "(" ends " < now() OR NOT EXISTS (SELECT FROM hosts h WHERE h.host_id = " host "))"
+constexpr Statement kLostByHost{"lost_by_host", WAYBILL_LOST_CLAIMS "r.host_id = $2 LIMIT $3"};
+constexpr Statement kLostByLease{"lost_by_lease", WAYBILL_LOST_CLAIMS WAYBILL_IS_LOST("r.claim_ends", "r.host_id") " LIMIT $2"};
+constexpr Statement kForgetLost{
+    "forget_lost_claims",
+    "DELETE FROM claims c WHERE c.shard = $1 AND " WAYBILL_IS_LOST(
+        "c.lease_until",
+        "c.host_id") " AND NOT EXISTS (SELECT FROM claimed r WHERE r.shard = c.shard AND r.claim_token = c.token)"};
 constexpr Statement kFindLost{"find_lost_claims", R"(
   WITH found AS (
     INSERT INTO claims (shard, token, host_id, lease_until, deliveries)

@@ -13,10 +13,6 @@ namespace {
 constexpr std::size_t kChunk = 50'000;
 
 constexpr auto kPending = R"(
-  made AS (
-    INSERT INTO submissions (shard, id, org_id, kind, client_ref, pipeline, target, state, payload_hash, created_at)
-    SELECT shard, submission_id, 1, 'intent', client_ref, 'intent', target, 'as_delivery', sha256(body), now() FROM item),
-  payload AS (INSERT INTO payloads (shard, submission_id, org_id, body) SELECT shard, submission_id, 1, body FROM item),
   delivery AS (
     INSERT INTO deliveries (shard, id, org_id, submission_id, action_order, action_type, route_id, status)
     SELECT shard, delivery_id, 1, submission_id, 1, action_type, route_id, 'due' FROM item)
@@ -25,10 +21,6 @@ constexpr auto kPending = R"(
 
 // What is the same in all of them is taken from the rows of an intent that a host has settled.
 constexpr auto kFinished = R"(
-  made AS (
-    INSERT INTO submissions (shard, id, org_id, kind, client_ref, pipeline, target, state, payload_hash, created_at)
-    SELECT shard, submission_id, 1, 'intent', client_ref, 'intent', target, 'as_delivery', sha256(body), now() FROM item),
-  payload AS (INSERT INTO payloads (shard, submission_id, org_id, body) SELECT shard, submission_id, 1, body FROM item),
   delivery AS (
     INSERT INTO deliveries (shard, id, org_id, submission_id, action_order, action_type, route_id, status, attempt_count, ended_at)
     SELECT shard, delivery_id, 1, submission_id, 1, action_type, route_id, 'accepted', 1, now() FROM item),
@@ -40,7 +32,7 @@ constexpr auto kFinished = R"(
   SELECT item.shard, item.submission_id, now(), 1, item.delivery_id, l.action, l.from_state, l.to_state, l.trigger, l.actor, l.actor_type, l.metadata
   FROM item, (SELECT * FROM audit_log WHERE to_state = 'accepted' LIMIT 1) l)";
 
-// `rows` with the new intents as `item`. One intent must be there: it has made the target's route.
+// New intents as `item`, and `rows` of them. One intent must be there: it has made the target's route.
 std::string insert(std::uint64_t first, std::size_t count, std::size_t body_bytes, const char* rows) {
   const std::string padding = std::to_string(body_bytes > 40 ? body_bytes - 40 : 0);
   return R"(
@@ -52,8 +44,12 @@ std::string insert(std::uint64_t first, std::size_t count, std::size_t body_byte
     FROM (SELECT n, (n % shards)::smallint AS shard FROM installation, generate_series()" +
          std::to_string(first) + "::bigint, " + std::to_string(first + count - 1) + R"() n) numbered,
          (SELECT target, action_type, route_id FROM submissions s JOIN deliveries d ON d.shard = s.shard AND d.submission_id = s.id
-          LIMIT 1) r),)" +
-         rows;
+          LIMIT 1) r),
+  made AS (
+    INSERT INTO submissions (shard, id, org_id, kind, client_ref, pipeline, target, state, payload_hash, created_at)
+    SELECT shard, submission_id, 1, 'intent', client_ref, 'intent', target, 'as_delivery', sha256(body), now() FROM item),
+  payload AS (INSERT INTO payloads (shard, submission_id, org_id, body) SELECT shard, submission_id, 1, body FROM item),
+)" + rows;
 }
 
 }  // namespace

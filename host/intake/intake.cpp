@@ -69,7 +69,6 @@ Intake::Waiting Intake::waiting_for(HandedIn handed_in) const {
                            .state = "pending",
                            .client_ref = std::move(intent.intent_id),
                            .target = intent.contract->target,
-                           .action_type = intent.contract->action_type,
                            .payload = std::move(intent.payload)},
                   .contract = std::move(intent.contract),
                   .answer = std::move(handed_in.answer),

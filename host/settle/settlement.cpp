@@ -69,6 +69,7 @@ SubmissionMove intent_move(Status end) {
 Settlement settlement_of(const Finished& finished, const RetryTiming& timing, double random, const std::string& actor) {
   const Job& job = finished.job;
   Settlement s{.delivery = job.delivery,
+               .submission = job.submission,
                .token = job.token,
                .status = Status::due,
                .due = finished.finished_at,
@@ -76,6 +77,7 @@ Settlement settlement_of(const Finished& finished, const RetryTiming& timing, do
                .lease_lost = job.lease_lost,
                .maybe_sent = job.maybe_sent_before,
                .actor = actor,
+               .action_type = job.contract->action_type,
                .of_form = job.contract->is_of_form()};
   switch (finished.how) {
     case Finished::How::composed:  // the artefact apart, it is given back
@@ -119,6 +121,7 @@ Settlement settlement_of(const LostClaim& lost, const Contract& contract, Timest
                .maybe_sent = true,
                .trigger = std::string(to_string(Event::lease_lost)),
                .actor = actor,
+               .action_type = contract.action_type,
                .of_form = contract.is_of_form()};
   s.attempt =
       AttemptRecord{.number = lost.attempt_count + 1,

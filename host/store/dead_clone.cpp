@@ -11,12 +11,13 @@ namespace {
 // Kind, pipeline and target are the old one's. Nothing if the reference is taken.
 constexpr Statement kClone{"clone_submission", R"(
   WITH made AS (
-    INSERT INTO submissions (shard, id, org_id, kind, client_ref, pipeline, target, state, payload_hash, created_at)
-    SELECT $1, nextval('object_ids') * 1024 + $1::smallint, $2, kind, $3, pipeline, target, $4, $5, now()
+    INSERT INTO submissions (shard, id, org_id, kind, client_ref, pipeline, target, state, payload_hash, created_at, body)
+    SELECT $1, nextval('object_ids') * 1024 + $1::smallint, $2, kind, $3, pipeline, target, $4::text, $5, now(),
+           CASE WHEN $4::text = 'as_delivery' THEN convert_to($8, 'UTF8') END
     FROM submissions WHERE shard = $6 AND id = $7
     ON CONFLICT DO NOTHING RETURNING id),
   body AS (
-    INSERT INTO payloads (shard, submission_id, org_id, body) SELECT $1, id, $2, convert_to($8, 'UTF8') FROM made),
+    INSERT INTO payloads (shard, submission_id, org_id, body) SELECT $1, id, $2, convert_to($8, 'UTF8') FROM made WHERE $4::text <> 'as_delivery'),
   action AS MATERIALIZED (
     SELECT t.*, made.id AS submission, nextval('object_ids') * 1024 + $1::smallint AS delivery
     FROM made, unnest($9::smallint[], $10::text[], $11::int[]) AS t(place, type, route)),
@@ -24,8 +25,8 @@ constexpr Statement kClone{"clone_submission", R"(
     INSERT INTO deliveries (shard, id, org_id, submission_id, action_order, action_type, route_id, status)
     SELECT $1, delivery, $2, submission, place, type, route, $12::delivery_status FROM action),
   queued AS (
-    INSERT INTO ready (shard, delivery_id, org_id, submission_id, action_order, route_id, due_at, status)
-    SELECT $1, delivery, $2, submission, place, route, now(), $12::delivery_status FROM action)
+    INSERT INTO ready (shard, delivery_id, org_id, submission_id, action_order, route_id, due_at, status, queued)
+    SELECT $1, delivery, $2, submission, place, route, now(), $12::delivery_status, $12 = 'due' FROM action)
   SELECT id FROM made)"};
 
 // It is kept no longer than the old one. The objects are the same, so are the scanner's words about them.

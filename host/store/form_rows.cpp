@@ -51,7 +51,7 @@ constexpr Statement kActions{"form_actions_standing", R"(
   ORDER BY d.submission_id, d.action_order, d.replay DESC)"};
 
 constexpr Statement kOpen{"open_actions", R"(
-  UPDATE ready SET status = 'due', due_at = now()
+  UPDATE ready SET status = 'due', queued = true, due_at = now()
   WHERE shard = $1 AND delivery_id = ANY ($2::bigint[]) AND status = 'waiting' RETURNING delivery_id)"};
 
 // An action's end is told by its host's reckoning of the database's clock, which may run ahead a little: the submission's is no

@@ -27,8 +27,8 @@ constexpr Statement kSubmit{"submit_form", R"(
     INSERT INTO deliveries (shard, id, org_id, submission_id, action_order, action_type, route_id, status)
     SELECT $1, delivery, $2, submission, place, type, route, 'waiting' FROM action),
   queued AS (
-    INSERT INTO ready (shard, delivery_id, org_id, submission_id, action_order, route_id, due_at, status)
-    SELECT $1, delivery, $2, submission, place, route, now(), 'waiting' FROM action)
+    INSERT INTO ready (shard, delivery_id, org_id, submission_id, action_order, route_id, due_at, status, queued)
+    SELECT $1, delivery, $2, submission, place, route, now(), 'waiting', false FROM action)
   SELECT id, micros(now()) FROM made)"};
 
 constexpr Statement kAttach{"attach", R"(

@@ -10,31 +10,25 @@
 namespace waybill {
 namespace {
 
-// $2 to $7 say what items have in common, once for each sort of them: mostly there is one. $8 to $11 have an element for each
-// item, and $12 and $13 the payloads and hashes of all, one behind the other: cutting bytes is cheaper than reading an array of
+// $2 to $6 say what items have in common, once for each sort of them: mostly there is one. $7 to $10 have an element for each
+// item, and $11 and $12 the payloads and hashes of all, one behind the other: cutting bytes is cheaper than reading an array of
 // long texts. What was made is looked up in a hashed subplan (IS TRUE keeps it one), as joins are nested loops here, see
 // Connection::open().
 constexpr Statement kSubmit{"submit", R"(
   WITH item AS MATERIALIZED (
-    SELECT *, nextval('object_ids') * 1024 + $1::smallint AS submission_id, nextval('object_ids') * 1024 + $1::smallint AS delivery_id
-    FROM unnest($8::int[], $9::text[], $10::int[], $11::int[]) WITH ORDINALITY AS t(sort, client_ref, first_byte, bytes, place)),
+    SELECT *, nextval('object_ids') * 1024 + $1::smallint AS submission_id
+    FROM unnest($7::int[], $8::text[], $9::int[], $10::int[]) WITH ORDINALITY AS t(sort, client_ref, first_byte, bytes, place)),
   made AS (
-    INSERT INTO submissions (shard, id, org_id, kind, client_ref, pipeline, target, state, payload_hash, created_at)
+    INSERT INTO submissions (shard, id, org_id, kind, client_ref, pipeline, target, state, payload_hash, created_at, body)
     SELECT $1::smallint, submission_id, ($2::int[])[sort], ($3::text[])[sort], client_ref, ($4::text[])[sort], ($5::text[])[sort],
-           'as_delivery', substring($13::bytea, (place * 32 - 31)::int, 32), now()
+           'as_delivery', substring($12::bytea, (place * 32 - 31)::int, 32), now(),
+           substring((SELECT convert_to($11::text, 'UTF8')), first_byte, bytes)
     FROM item
     ON CONFLICT (shard, org_id, kind, client_ref) DO NOTHING RETURNING id),
   fresh AS MATERIALIZED (SELECT * FROM item WHERE (submission_id IN (SELECT id FROM made)) IS TRUE),
-  body AS (
-    INSERT INTO payloads (shard, submission_id, org_id, body)
-    SELECT $1::smallint, submission_id, ($2::int[])[sort], substring((SELECT convert_to($12::text, 'UTF8')), first_byte, bytes)
-    FROM fresh),
-  delivery AS (
-    INSERT INTO deliveries (shard, id, org_id, submission_id, action_order, action_type, route_id, status)
-    SELECT $1::smallint, delivery_id, ($2::int[])[sort], submission_id, 1, ($6::text[])[sort], ($7::int[])[sort], 'due' FROM fresh),
   queued AS (
     INSERT INTO ready (shard, delivery_id, org_id, submission_id, action_order, route_id, due_at, status)
-    SELECT $1::smallint, delivery_id, ($2::int[])[sort], submission_id, 1, ($7::int[])[sort], now(), 'due' FROM fresh)
+    SELECT $1::smallint, submission_id, ($2::int[])[sort], submission_id, 1, ($6::int[])[sort], now(), 'due' FROM fresh)
   SELECT place, submission_id, (SELECT micros(now())) FROM fresh)"};
 
 constexpr Statement kExisting{"existing", R"(
@@ -62,9 +56,9 @@ class Group {
 
   Parameters take(Shard shard) {
     Parameters all;
-    all.reserve(13);
+    all.reserve(12);
     all.emplace_back(std::to_string(shard));
-    for (auto* array : {&org_, &kind_, &pipeline_, &target_, &action_type_, &route_, &sort_, &client_ref_, &first_byte_, &bytes_})
+    for (auto* array : {&org_, &kind_, &pipeline_, &target_, &route_, &sort_, &client_ref_, &first_byte_, &bytes_})
       all.emplace_back(array->take());
     all.emplace_back(std::move(payloads_));
     all.emplace_back(std::move(hashes_));
@@ -72,7 +66,7 @@ class Group {
   }
 
  private:
-  using Sort = std::tuple<std::int64_t, std::int64_t, std::string_view, std::string_view, std::string_view, std::string_view>;
+  using Sort = std::tuple<std::int64_t, std::int64_t, std::string_view, std::string_view, std::string_view>;
 
   void add(const NewSubmission& item) {
     sort_.add(sort_of(item));
@@ -86,21 +80,20 @@ class Group {
   // Counted from 1.
   std::int64_t sort_of(const NewSubmission& item) {
     const auto number = static_cast<std::int64_t>(sorts_.size() + 1);
-    const auto [at, is_new] = sorts_.try_emplace(
-        Sort{item.org.value, item.route.value, item.kind, item.pipeline, item.target, item.action_type}, number);
+    const auto [at, is_new] =
+        sorts_.try_emplace(Sort{item.org.value, item.route.value, item.kind, item.pipeline, item.target}, number);
     if (!is_new) return at->second;
     org_.add(item.org.value);
     kind_.add(item.kind);
     pipeline_.add(item.pipeline);
     target_.add(item.target);
-    action_type_.add(item.action_type);
     route_.add(item.route.value);
     return number;
   }
 
   std::map<Sort, std::int64_t> sorts_;
-  ArrayText org_, kind_, pipeline_, target_, action_type_, route_;  // an element for each sort
-  ArrayText sort_, client_ref_, first_byte_, bytes_;                // an element for each item
+  ArrayText org_, kind_, pipeline_, target_, route_;  // an element for each sort
+  ArrayText sort_, client_ref_, first_byte_, bytes_;  // an element for each item
   std::string payloads_, hashes_ = "\\x";
 };
 

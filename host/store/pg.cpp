@@ -2,6 +2,7 @@
 #include "store/pg.h"
 
 #include <charconv>
+#include <chrono>
 #include <pqxx/pqxx>
 #include <set>
 
@@ -129,6 +130,10 @@ ArrayText& ArrayText::add_null() {
 }
 std::string ArrayText::take() { return std::move(text_ += '}'); }
 
+// A plan that was made while a table was next to empty reads all of it for each row that it looks for, and a table can be filled
+// faster than the server notices by itself. So plans are made anew, once a second where there is work.
+constexpr auto kPlanLife = std::chrono::seconds(1);
+
 struct Connection::Session {
   explicit Session(const std::string& options) : connection(options), sync_watch(connection) {
 #if PQXX_VERSION_MAJOR < 7
@@ -138,6 +143,7 @@ struct Connection::Session {
   pqxx::connection connection;
   SyncWatch sync_watch;  // after the connection: it must go first
   std::set<std::string_view> prepared;
+  std::chrono::steady_clock::time_point planned_at = std::chrono::steady_clock::now();
 
   template <class Work>
   Result<Rows> guarded(std::string_view what, Work work) {
@@ -167,12 +173,12 @@ bool Connection::is_open() const { return session_->connection.is_open(); }
 Result<Connection> Connection::open(const DatabaseAddress& address, std::string_view purpose) {
   try {
     Connection opened(std::make_unique<Session>(with_defaults(address.url, purpose)));
-    // Plans must not depend on what the tables held when the first one was made: planned once, and every join a probe of an index.
-    auto set = opened.script(
-        "SET search_path TO " + quoted_identifier(address.schema) +
-        "; SET TimeZone TO 'UTC'; SET jit TO off; SET plan_cache_mode TO force_generic_plan; SET enable_seqscan TO off; SET enable_hashjoin TO off;"
-        " SET enable_mergejoin TO off;"
-        " SET client_min_messages TO warning; SET client_encoding TO 'UTF8'");
+    // One plan serves whatever the parameters are, and its joins are probes of indexes. See kPlanLife.
+    auto set = opened.script("SET search_path TO " + quoted_identifier(address.schema) +
+                             "; SET TimeZone TO 'UTC'; SET jit TO off; SET plan_cache_mode TO force_generic_plan; SET "
+                             "enable_seqscan TO off; SET enable_hashjoin TO off;"
+                             " SET enable_mergejoin TO off;"
+                             " SET client_min_messages TO warning; SET client_encoding TO 'UTF8'");
     if (!set) return tl::unexpected(set.error());
     return opened;
   } catch (const std::exception& e) {
@@ -184,6 +190,10 @@ Result<Rows> Connection::run(const Statement& statement, const Parameters& param
   return session_->guarded(statement.name, [&] {
     if (session_->prepared.insert(statement.name).second) session_->connection.prepare(statement.name, statement.sql);
     pqxx::nontransaction work(session_->connection);
+    if (const auto now = std::chrono::steady_clock::now(); now - session_->planned_at > kPlanLife) {
+      work.exec("DISCARD PLANS");
+      session_->planned_at = now;
+    }
     Rows rows;
     rows.held_->result = execute(work, statement.name, parameters);
     return rows;

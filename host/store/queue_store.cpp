@@ -41,16 +41,16 @@ constexpr Statement kClaim{"claim", R"(
     FROM claimed HAVING count(*) > 0
     ON CONFLICT (shard, token) DO UPDATE SET lease_until = excluded.lease_until, deliveries = claims.deliveries || excluded.deliveries),
   forgotten AS (DELETE FROM claims WHERE shard = $1 AND token = ANY ($9::bigint[]))
-  SELECT micros(now()), c.delivery_id, c.submission_id, c.org_id, c.route_id, micros(c.due_at), c.attempt_count, c.lease_lost, c.maybe_sent,
+  SELECT (SELECT micros(now())), c.delivery_id, c.submission_id, c.org_id, c.route_id, micros(c.due_at), c.attempt_count, c.lease_lost, c.maybe_sent,
          c.action_order, micros(s.created_at), s.kind, s.client_ref,
          convert_from(CASE WHEN c.edited THEN (SELECT body FROM edited_payloads WHERE shard = $1 AND delivery_id = c.delivery_id)
-                      ELSE p.body END, 'UTF8'),
+                           WHEN s.body IS NULL THEN (SELECT body FROM payloads WHERE shard = $1 AND submission_id = c.submission_id)
+                           ELSE s.body END, 'UTF8'),
          CASE WHEN c.composed THEN (SELECT media_type FROM artifacts WHERE shard = $1 AND delivery_id = c.delivery_id) END,
          CASE WHEN c.composed THEN (SELECT encode(body, 'hex') FROM artifacts WHERE shard = $1 AND delivery_id = c.delivery_id) END,
          coalesce(c.progress, '')
   FROM claimed c
-  JOIN submissions s ON s.shard = $1 AND s.id = c.submission_id
-  JOIN payloads p ON p.shard = $1 AND p.submission_id = c.submission_id)"};
+  JOIN submissions s ON s.shard = $1 AND s.id = c.submission_id)"};
 
 constexpr Statement kGiveBack{"give_back", R"(
   WITH known AS (DELETE FROM claims WHERE shard = $1 AND host_id = $2 AND token = $3 RETURNING deliveries)

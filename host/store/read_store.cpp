@@ -20,7 +20,7 @@ constexpr Statement kCompare{"compare_submission", "SELECT " WAYBILL_SUBMISSION_
 constexpr Statement kHistory{"history", "SELECT " WAYBILL_SUBMISSION_COLUMNS R"(,
          a.number, micros(a.started_at), micros(a.finished_at), a.outcome, coalesce(a.reason, ''), coalesce(a.error, '')
   FROM submission_states s
-  LEFT JOIN deliveries d ON d.shard = s.shard AND d.org_id = s.org_id AND d.submission_id = s.id
+  LEFT JOIN all_deliveries d ON d.shard = s.shard AND d.org_id = s.org_id AND d.submission_id = s.id
   LEFT JOIN attempts a ON a.shard = s.shard AND a.delivery_id = d.id
   WHERE s.shard = $1 AND s.org_id = $2 AND s.kind = $3 AND s.client_ref = $4
   ORDER BY d.action_order, a.number)"};
@@ -32,7 +32,7 @@ constexpr Statement kStandings{"standings", R"(
          (SELECT count(*) FROM claimed c WHERE c.shard = $1 AND c.org_id = $2),
          (SELECT count(*) FROM hosts), r.action_order, s.contract
   FROM (SELECT 1) one
-  LEFT JOIN (deliveries d JOIN ready r ON r.shard = d.shard AND r.delivery_id = d.id JOIN contract_snapshots s ON s.route_id = r.route_id)
+  LEFT JOIN (all_deliveries d JOIN ready r ON r.shard = d.shard AND r.delivery_id = d.id JOIN contract_snapshots s ON s.route_id = r.route_id)
     ON d.shard = $1 AND d.org_id = $2 AND d.submission_id = $3
   LEFT JOIN hosts h ON h.host_id = r.claimed_by
   ORDER BY d.action_order, d.replay)"};
@@ -43,7 +43,7 @@ constexpr Statement kDeliveries{"deliveries_of", R"(
   SELECT d.id, d.submission_id, d.action_order, d.status, d.attempt_count, coalesce(d.provider_ref, ''), micros(s.created_at), d.route_id,
          c.contract
   FROM submissions s
-  JOIN deliveries d ON d.shard = s.shard AND d.org_id = s.org_id AND d.submission_id = s.id
+  JOIN all_deliveries d ON d.shard = s.shard AND d.org_id = s.org_id AND d.submission_id = s.id
   JOIN contract_snapshots c ON c.route_id = d.route_id
   WHERE s.shard = $1 AND s.org_id = $2 AND s.kind = $3 AND s.client_ref = $4
   ORDER BY d.action_order)"};
@@ -54,7 +54,7 @@ constexpr Statement kMoved{"moved", R"(
   SELECT s.id FROM unnest($1::smallint[], $2::bigint[]) AS t(shard, id)
   JOIN submission_states s ON s.shard = t.shard AND s.id = t.id
   WHERE s.completed_at IS NOT NULL OR EXISTS (
-    SELECT FROM deliveries d JOIN attempts a ON a.shard = d.shard AND a.delivery_id = d.id
+    SELECT FROM all_deliveries d JOIN attempts a ON a.shard = d.shard AND a.delivery_id = d.id
     WHERE d.shard = s.shard AND d.org_id = s.org_id AND d.submission_id = s.id))"};
 
 Result<Standing> read_standing(const Rows& rows, std::size_t row, OrgId org, const Rows& rests) {

@@ -15,18 +15,18 @@ constexpr Statement kSettle{"settle", R"(
     SELECT * FROM unnest($2::bigint[], $3::bigint[], $4::delivery_status[], $5::bigint[], $6::int[], $7::smallint[], $8::boolean[], $9::text[],
                          $10::jsonb[], $11::bigint[], $12::int[], $13::bigint[], $14::bigint[], $15::text[], $16::text[], $17::text[], $18::int[],
                          $19::text[], $20::text[], $21::text[], $22::text[], $23::text[], $24::text[],
-                         $25::jsonb[], $26::text[])
+                         $25::jsonb[], $26::text[], $27::text[])
       AS t(delivery, token, status, due, attempts, losses, doubt, reason, result, ended, number, started, finished, outcome, outcome_reason,
-           error, code, provider_ref, state, from_state, action, trigger, actor, metadata, progress)),
+           error, code, provider_ref, state, from_state, action, trigger, actor, metadata, progress, type)),
   gone AS (
     DELETE FROM ready r USING fact f WHERE r.shard = $1 AND r.delivery_id = f.delivery AND r.claim_token = f.token AND f.status <> 'due'
-    RETURNING f.*, r.org_id, r.submission_id, r.progress::jsonb AS left_behind),
+    RETURNING f.*, r.org_id, r.submission_id, r.action_order, r.route_id, r.progress::jsonb AS left_behind),
   again AS (
     UPDATE ready r SET status = 'due', due_at = at_micros(f.due), attempt_count = f.attempts, lease_lost = f.losses, maybe_sent = f.doubt,
                        progress = coalesce(f.progress, r.progress),
                        claim_token = NULL, claimed_by = NULL, claimed_at = NULL, lease_until = NULL
     FROM fact f WHERE r.shard = $1 AND r.delivery_id = f.delivery AND r.claim_token = f.token AND f.status = 'due'
-    RETURNING f.*, r.org_id, r.submission_id, NULL::jsonb),
+    RETURNING f.*, r.org_id, r.submission_id, r.action_order, r.route_id, NULL::jsonb),
   found AS MATERIALIZED (SELECT * FROM gone UNION ALL SELECT * FROM again),
   attempt AS (
     INSERT INTO attempts (shard, delivery_id, number, org_id, started_at, finished_at, outcome, reason, error, code, provider_ref)
@@ -35,7 +35,13 @@ constexpr Statement kSettle{"settle", R"(
   delivery AS (
     UPDATE deliveries d SET status = e.status, attempt_count = e.attempts, reason = e.reason, result = coalesce(e.result, e.left_behind), provider_ref = e.provider_ref,
                             ended_at = at_micros(e.ended)
-    FROM gone e WHERE d.shard = $1 AND d.id = e.delivery),
+    FROM gone e WHERE d.shard = $1 AND d.id = e.delivery AND e.delivery <> e.submission_id),
+  only_delivery AS (
+    INSERT INTO deliveries (shard, id, org_id, submission_id, action_order, action_type, route_id, status, attempt_count, reason, result,
+                            provider_ref, ended_at)
+    SELECT $1::smallint, delivery, org_id, submission_id, action_order, type, route_id, status, attempts, reason, coalesce(result, left_behind),
+           provider_ref, at_micros(ended)
+    FROM gone WHERE delivery = submission_id),
   audit AS (
     INSERT INTO audit_log (shard, submission_id, created_at, org_id, delivery_id, action, from_state, to_state, trigger, actor, actor_type, metadata)
     SELECT $1::smallint, submission_id, at_micros(ended), org_id, delivery, action, from_state, state, trigger, actor, 'worker', metadata
@@ -49,13 +55,15 @@ constexpr Statement kSettleAlike{"settle_alike", R"(
       AS f(delivery, token, started, ended, code, provider_ref)
     WHERE r.shard = $1 AND r.delivery_id = f.delivery AND r.claim_token = f.token
     RETURNING f.delivery, at_micros(f.started) AS started, at_micros(f.ended) AS ended, f.code, f.provider_ref, r.org_id, r.submission_id,
-              r.progress),
+              r.action_order, r.route_id, r.progress),
   attempt AS (
     INSERT INTO attempts (shard, delivery_id, number, org_id, started_at, finished_at, outcome, code, provider_ref)
     SELECT $1::smallint, delivery, $8, org_id, started, ended, $9, code, provider_ref FROM gone),
   delivery AS (
-    UPDATE deliveries d SET status = $10, attempt_count = $8, result = e.progress::jsonb, provider_ref = e.provider_ref, ended_at = e.ended
-    FROM gone e WHERE d.shard = $1 AND d.id = e.delivery),
+    INSERT INTO deliveries (shard, id, org_id, submission_id, action_order, action_type, route_id, status, attempt_count, result, provider_ref,
+                            ended_at)
+    SELECT $1::smallint, delivery, org_id, submission_id, action_order, $17, route_id, $10, $8, progress::jsonb, provider_ref, ended
+    FROM gone),
   audit AS (
     INSERT INTO audit_log (shard, submission_id, created_at, org_id, delivery_id, action, from_state, to_state, trigger, actor, actor_type, metadata)
     SELECT $1::smallint, submission_id, ended, org_id, delivery, $11, $12, $13, $14, $15, 'worker', $16::jsonb FROM gone)
@@ -112,6 +120,7 @@ class Columns {
     add_text(actor_, s.actor);
     add_text(metadata_, s.metadata);
     add_text(progress_, s.progress);
+    action_type_.add(s.action_type);
   }
 
   Parameters take() {
@@ -140,7 +149,8 @@ class Columns {
             trigger_.take(),
             actor_.take(),
             metadata_.take(),
-            progress_.take()};
+            progress_.take(),
+            action_type_.take()};
   }
 
  private:
@@ -165,22 +175,23 @@ class Columns {
   std::string shard_;
   ArrayText delivery_, token_, status_, due_, attempts_, losses_, doubt_, reason_, result_, ended_;
   ArrayText number_, started_, finished_, outcome_, outcome_reason_, error_, code_, provider_ref_;
-  ArrayText state_, from_state_, action_, trigger_, actor_, metadata_, progress_;
+  ArrayText state_, from_state_, action_, trigger_, actor_, metadata_, progress_, action_type_;
 };
 
-// What most ends have in common: the first attempt was taken. They differ in when, and in what the receiver said.
+// What most ends have in common: they are intents', and the attempt was the first. They differ in when, and in what the receiver
+// said.
 class LikeEnds {
  public:
   static bool may_hold(const Settlement& s) {
-    return s.status != Status::due && !s.of_form && !s.dead_letter && !s.action.empty() && s.reason.empty() && s.result.empty() &&
-           s.attempt && s.attempt->number == s.attempt_count && s.attempt->finished == s.ended && s.attempt->reason.empty() &&
-           s.attempt->error.empty();
+    return s.status != Status::due && s.delivery.value == s.submission.value && !s.of_form && !s.dead_letter &&
+           !s.action.empty() && s.reason.empty() && s.result.empty() && s.attempt && s.attempt->number == s.attempt_count &&
+           s.attempt->finished == s.ended && s.attempt->reason.empty() && s.attempt->error.empty();
   }
   bool takes(const Settlement& s) const {
     const Settlement& f = *first_;
     return s.status == f.status && s.attempt_count == f.attempt_count && s.attempt->outcome == f.attempt->outcome &&
            s.action == f.action && s.from_state == f.from_state && s.submission_state == f.submission_state &&
-           s.trigger == f.trigger && s.actor == f.actor && s.metadata == f.metadata;
+           s.trigger == f.trigger && s.actor == f.actor && s.metadata == f.metadata && s.action_type == f.action_type;
   }
 
   explicit LikeEnds(const Settlement& first) : first_(&first) {}
@@ -213,7 +224,8 @@ class LikeEnds {
             f.submission_state,
             f.trigger,
             f.actor,
-            f.metadata};
+            f.metadata,
+            f.action_type};
   }
 
  private:

@@ -35,7 +35,6 @@ struct NewSubmission {
   std::string state;     // that pipeline's first state; from then on it is the delivery's
   std::string client_ref;
   std::string target;
-  std::string action_type;
   RouteId route;
   std::string payload;  // valid UTF-8
   Sha256 payload_hash;
@@ -148,6 +147,7 @@ struct AttemptRecord {
 // What becomes of one claimed delivery. Carried out only if the claim token still holds.
 struct Settlement {
   DeliveryId delivery;
+  SubmissionId submission{};  // where it is known
   ClaimToken token;
   Status status;                // Status::due or an end
   Timestamp due;                // when status is due
@@ -165,6 +165,7 @@ struct Settlement {
   std::string trigger;           // audit: why, such as "accept" or "lease_lost"
   std::string actor;             // audit: who, such as the host's name
   std::string metadata;          // audit: a JSON object
+  std::string action_type;       // what sent it
   bool of_form = false;          // its submission and its audit follow from all of the submission's actions
   bool dead_letter = false;      // kept for people to look at
 };

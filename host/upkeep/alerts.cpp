@@ -82,7 +82,6 @@ Result<void> Teller::hand_in(const Telling& telling, const Contract& target) {
                      .state = "pending",
                      .client_ref = telling.reference,
                      .target = target.target,
-                     .action_type = target.action_type,
                      .route = *route,
                      .payload = payload_of(text_of(telling)),
                      .payload_hash = {}};

@@ -13,23 +13,20 @@ namespace {
 constexpr std::size_t kChunk = 50'000;
 
 constexpr auto kPending = R"(
-  delivery AS (
-    INSERT INTO deliveries (shard, id, org_id, submission_id, action_order, action_type, route_id, status)
-    SELECT shard, delivery_id, 1, submission_id, 1, action_type, route_id, 'due' FROM item)
   INSERT INTO ready (shard, delivery_id, org_id, submission_id, action_order, route_id, due_at, status)
-  SELECT shard, delivery_id, 1, submission_id, 1, route_id, now(), 'due' FROM item)";
+  SELECT shard, id, 1, id, 1, route_id, now(), 'due' FROM item)";
 
 // What is the same in all of them is taken from the rows of an intent that a host has settled.
-constexpr auto kFinished = R"(
+constexpr auto kFinished = R"(,
   delivery AS (
     INSERT INTO deliveries (shard, id, org_id, submission_id, action_order, action_type, route_id, status, attempt_count, ended_at)
-    SELECT shard, delivery_id, 1, submission_id, 1, action_type, route_id, 'accepted', 1, now() FROM item),
+    SELECT shard, id, 1, id, 1, action_type, route_id, 'accepted', 1, now() FROM item),
   attempt AS (
     INSERT INTO attempts (shard, delivery_id, number, org_id, started_at, finished_at, outcome, code)
-    SELECT item.shard, item.delivery_id, 1, 1, now(), now(), a.outcome, a.code FROM item, (SELECT * FROM attempts LIMIT 1) a)
+    SELECT item.shard, item.id, 1, 1, now(), now(), a.outcome, a.code FROM item, (SELECT * FROM attempts LIMIT 1) a)
   INSERT INTO audit_log (shard, submission_id, created_at, org_id, delivery_id, action, from_state, to_state, trigger, actor, actor_type,
                          metadata)
-  SELECT item.shard, item.submission_id, now(), 1, item.delivery_id, l.action, l.from_state, l.to_state, l.trigger, l.actor, l.actor_type, l.metadata
+  SELECT item.shard, item.id, now(), 1, item.id, l.action, l.from_state, l.to_state, l.trigger, l.actor, l.actor_type, l.metadata
   FROM item, (SELECT * FROM audit_log WHERE to_state = 'accepted' LIMIT 1) l)";
 
 // New intents as `item`, and `rows` of them. One intent must be there: it has made the target's route.
@@ -37,19 +34,18 @@ std::string insert(std::uint64_t first, std::size_t count, std::size_t body_byte
   const std::string padding = std::to_string(body_bytes > 40 ? body_bytes - 40 : 0);
   return R"(
   WITH item AS MATERIALIZED (
-    SELECT shard, nextval('object_ids') * 1024 + shard AS submission_id, nextval('object_ids') * 1024 + shard AS delivery_id,
+    SELECT shard, nextval('object_ids') * 1024 + shard AS id,
            'backlog-' || n AS client_ref, r.target, r.action_type, r.route_id,
            convert_to('{"number":' || lpad(n::text, 12) || ',"text":"' || repeat('x', )" +
          padding + R"() || '"}', 'UTF8') AS body
     FROM (SELECT n, (n % shards)::smallint AS shard FROM installation, generate_series()" +
          std::to_string(first) + "::bigint, " + std::to_string(first + count - 1) + R"() n) numbered,
-         (SELECT target, action_type, route_id FROM submissions s JOIN deliveries d ON d.shard = s.shard AND d.submission_id = s.id
+         (SELECT target, action_type, route_id FROM submissions s JOIN all_deliveries d ON d.shard = s.shard AND d.submission_id = s.id
           LIMIT 1) r),
   made AS (
-    INSERT INTO submissions (shard, id, org_id, kind, client_ref, pipeline, target, state, payload_hash, created_at)
-    SELECT shard, submission_id, 1, 'intent', client_ref, 'intent', target, 'as_delivery', sha256(body), now() FROM item),
-  payload AS (INSERT INTO payloads (shard, submission_id, org_id, body) SELECT shard, submission_id, 1, body FROM item),
-)" + rows;
+    INSERT INTO submissions (shard, id, org_id, kind, client_ref, pipeline, target, state, payload_hash, created_at, body)
+    SELECT shard, id, 1, 'intent', client_ref, 'intent', target, 'as_delivery', sha256(body), now(), body FROM item))" +
+         rows;
 }
 
 }  // namespace

@@ -75,6 +75,27 @@ TEST_F(Connections, AServerThatIsAwayIsUnavailableUntilItIsBack) {
   EXPECT_EQ((*back)[0].how, Submitted::How::existing) << "what was acknowledged is there";
 }
 
+// A plan for an empty table reads all of it for each row that it looks for.
+TEST_F(Connections, PlansFollowTablesThatAreFilled) {
+  auto connection = Connection::open(owner, "test");
+  ASSERT_TRUE(connection) << connection.error().what;
+  sql.execute("VACUUM ANALYZE ready");
+  constexpr Statement kProbe{"probe", R"(
+    SELECT r.delivery_id FROM unnest($1::bigint[]) AS t(id) JOIN ready r ON r.shard = 0 AND r.delivery_id = t.id)"};
+  const auto probes_by_key = [&] {
+    const auto found = connection->run(kProbe, {"{1}"});
+    EXPECT_TRUE(found) << found.error().what;
+    const auto plan = connection->script("EXPLAIN (FORMAT JSON) EXECUTE probe('{1}')");
+    return plan && plan->text(0, 0).find("(delivery_id = t.id)") != std::string_view::npos &&
+           plan->text(0, 0).find("Join Filter") == std::string_view::npos;
+  };
+  ASSERT_FALSE(probes_by_key());
+  sql.execute(
+      "INSERT INTO ready (shard, action_order, org_id, delivery_id, submission_id, due_at, route_id, status)"
+      " SELECT 0, 1, 1, n, n, now(), 1, 'due' FROM generate_series(1, 10000) n");
+  EXPECT_TRUE(eventually(probes_by_key));
+}
+
 TEST_F(Connections, ASchemaThatIsNotThereIsABugOfOursAndNoCrash) {
   const auto found = make_read_store({url, "elsewhere"}, 1)->find(kDefaultOrg, "intent", "a");
   ASSERT_FALSE(found);

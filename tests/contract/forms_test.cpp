@@ -390,9 +390,11 @@ TEST_F(FormContract, TheSweepSeesMoreThanAPage) {
         "INSERT INTO deliveries SELECT shard, id + n * 1048576, org_id, submission_id + n * 1048576, action_order, action_type, "
         "route_id, status "
         "FROM deliveries, generate_series(1, 1099) n",
-        "INSERT INTO ready (shard, action_order, org_id, delivery_id, submission_id, due_at, route_id, status) SELECT shard, "
+        "INSERT INTO ready (shard, action_order, org_id, delivery_id, submission_id, due_at, route_id, status, queued) SELECT "
+        "shard, "
         "action_order, org_id, "
-        "delivery_id + n * 1048576, submission_id + n * 1048576, due_at, route_id, status FROM ready, generate_series(1, 1099) "
+        "delivery_id + n * 1048576, submission_id + n * 1048576, due_at, route_id, status, queued FROM ready, generate_series(1, "
+        "1099) "
         "n"})
     sql.execute(copy);
   sql.execute("UPDATE ready SET attempt_count = 1 WHERE action_order = 1");

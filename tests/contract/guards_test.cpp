@@ -7,20 +7,23 @@ namespace {
 
 class Guards : public StoreWorld {};
 
+bool is_queued(Status status) { return status == Status::due || status == Status::claimed; }
+
 TEST_F(Guards, TheQueueAllowsExactlyTheMovesOfTheStateMachine) {  // M6
   for (const Status from : kStatuses) {
     const std::string insert =
-        "INSERT INTO ready (shard, action_order, org_id, delivery_id, submission_id, due_at, route_id, status) VALUES "
+        "INSERT INTO ready (shard, action_order, org_id, delivery_id, submission_id, due_at, route_id, status, queued) VALUES "
         "(0, 1, 1, 1024, 1024, now(), 1, '" +
-        std::string(to_string(from)) + "')";
+        std::string(to_string(from)) + "', " + (is_queued(from) ? "true)" : "false)");
     EXPECT_EQ(refused(insert), is_end(from)) << to_string(from) << ": what has ended is not in the queue";
     if (is_end(from)) continue;
     sql.execute("DELETE FROM ready");
     for (const Status to : kStatuses) {
       sql.execute(insert);
       const bool good = from == to || (allowed(from, to) && !is_end(to));
-      EXPECT_EQ(refused("UPDATE ready SET status = '" + std::string(to_string(to)) + "'"), !good)
-          << to_string(from) << " to " << to_string(to);
+      const std::string update = "UPDATE ready SET status = '" + std::string(to_string(to)) + "', queued = ";
+      EXPECT_TRUE(refused(update + (is_queued(to) ? "false" : "true"))) << "queued is what is due or claimed";
+      EXPECT_EQ(refused(update + (is_queued(to) ? "true" : "false")), !good) << to_string(from) << " to " << to_string(to);
       sql.execute("DELETE FROM ready");
     }
   }
@@ -48,6 +51,11 @@ TEST_F(Guards, ASubmissionThatHasEndedNeverChangesItsState) {  // M6
   for (const char* change : {"state = 'accepted'", "state = 'pending'", "completed_at = now()", "reason = 'none'"})
     EXPECT_TRUE(refused("UPDATE submissions SET " + std::string(change))) << change;
   EXPECT_EQ(sql.text("SELECT state || ' ' || reason FROM submission_states"), "exhausted max_attempts");
+}
+
+TEST_F(Guards, WhatWasHandedInDoesNotChange) {  // M2
+  submit({item("a")});
+  for (const char* body : {"'x'", "NULL"}) EXPECT_TRUE(refused("UPDATE submissions SET body = " + std::string(body))) << body;
 }
 
 TEST_F(Guards, AttemptsAndAuditAreAppendOnly) {  // M11

@@ -22,18 +22,16 @@ TEST_F(IntakeContract, ANewSubmissionIsWrittenWholeAndAtOnceDue) {  // M2 M6
   EXPECT_EQ(answers[0].view.org, kDefaultOrg);
   EXPECT_FALSE(answers[0].view.completed);
   EXPECT_EQ(sql.number("SELECT micros(created_at) FROM submissions"), answers[0].view.created.micros);
-  EXPECT_EQ(sql.text("SELECT convert_from(body, 'UTF8') FROM payloads"), payload);
+  EXPECT_EQ(sql.text("SELECT convert_from(body, 'UTF8') FROM submissions"), payload);
   EXPECT_EQ(sql.text("SELECT encode(payload_hash, 'hex') FROM submissions"), to_hex(as_view(sha256(payload))));
   EXPECT_EQ(sql.text("SELECT d.status || ' ' || r.status || ' ' || r.attempt_count || ' ' || r.lease_lost || ' ' || r.maybe_sent "
-                     "FROM deliveries d "
+                     "FROM all_deliveries d "
                      "JOIN ready r ON r.delivery_id = d.id"),
             "due due 0 0 false");
   EXPECT_EQ(sql.number("SELECT count(*) FROM ready WHERE due_at <= now()"), 1);
-  EXPECT_EQ(
-      sql.number(
-          "SELECT count(DISTINCT xmin::text) FROM (SELECT xmin FROM submissions UNION ALL SELECT xmin FROM payloads UNION ALL "
-          "SELECT xmin FROM deliveries UNION ALL SELECT xmin FROM ready) x"),
-      1)
+  EXPECT_EQ(sql.number("SELECT count(DISTINCT xmin::text) FROM (SELECT xmin FROM submissions UNION ALL "
+                       "SELECT xmin FROM ready) x"),
+            1)
       << "one transaction";
 }
 
@@ -175,16 +173,14 @@ TEST_F(IntakeContract, AGroupKeepsWhatIsEachItemsOwn) {  // M2 M10
                        where),
               std::to_string(wanted.org.value) + " " + wanted.client_ref + " " + wanted.target + " " +
                   to_hex(as_view(wanted.payload_hash)));
-    EXPECT_EQ(
-        sql.text("SELECT convert_from(p.body, 'UTF8') FROM submissions s JOIN payloads p ON p.submission_id = s.id" + where),
-        wanted.payload);
+    EXPECT_EQ(sql.text("SELECT convert_from(s.body, 'UTF8') FROM submissions s" + where), wanted.payload);
     EXPECT_EQ(sql.text("SELECT d.route_id || ' ' || r.route_id || ' ' || d.org_id || ' ' || r.org_id FROM submissions s "
-                       "JOIN deliveries d ON d.submission_id = s.id JOIN ready r ON r.delivery_id = d.id" +
+                       "JOIN all_deliveries d ON d.submission_id = s.id JOIN ready r ON r.delivery_id = d.id" +
                        where),
               std::to_string(wanted.route.value) + " " + std::to_string(wanted.route.value) + " " +
                   std::to_string(wanted.org.value) + " " + std::to_string(wanted.org.value));
   }
-  EXPECT_EQ(sql.number("SELECT count(*) FROM payloads"), static_cast<std::int64_t>(items.size()));
+  EXPECT_EQ(sql.number("SELECT count(*) FROM submissions"), static_cast<std::int64_t>(items.size()));
 }
 
 TEST_F(IntakeContract, NoPayloadReachesIntoTheNext) {

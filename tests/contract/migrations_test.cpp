@@ -5,6 +5,7 @@
 
 #include <thread>
 
+#include "store/pg_stores.h"
 #include "support/postgres_cluster.h"
 #include "support/sql_client.h"
 
@@ -55,6 +56,7 @@ TEST_F(Migrating, WhatWasUnderWayBeforeTheLeanRoadGoesOnAfterIt) {  // M17 M18
       " (0, 2048, 1, 'intent', 'ended', 'intent', 'sms', 'exhausted', 'max_attempts', '', now(), now());"
       "INSERT INTO deliveries (shard, id, org_id, submission_id, action_order, action_type, route_id, status, ended_at)"
       " VALUES (0, 3072, 1, 1024, 1, 'sms', 1, 'due', NULL), (0, 4096, 1, 2048, 1, 'sms', 1, 'exhausted', now());"
+      "INSERT INTO payloads VALUES (0, 1024, 1, '{\"text\":\"old\"}');"
       "INSERT INTO ready (shard, delivery_id, org_id, submission_id, action_order, route_id, due_at, status, claim_token, "
       "claimed_by,"
       " claimed_at, lease_until) VALUES (0, 3072, 1, 1024, 1, 1, now(), 'claimed', 5, 7, now(), now() + interval '1 minute')");
@@ -66,7 +68,29 @@ TEST_F(Migrating, WhatWasUnderWayBeforeTheLeanRoadGoesOnAfterIt) {  // M17 M18
           " ORDER BY id) FROM submission_states"),
       "open:pending:none:true ended:exhausted:max_attempts:false");
   EXPECT_EQ(sql.text("SELECT claim_token || ' ' || delivery_id FROM claimed"), "5 3072");
-  sql.execute("UPDATE deliveries SET status = 'accepted', ended_at = now() WHERE id = 3072");
+  auto queue = make_queue_store(address);
+  ASSERT_TRUE(queue->give_back(0, {7}, {5}));
+  const auto claimed = queue->claim(0, {8}, {6}, Millis{60'000}, std::vector<RouteShare>{{.route = {1}, .count = 9}}, {});
+  ASSERT_TRUE(claimed) << claimed.error().what;
+  ASSERT_EQ(claimed->rows.size(), 1u);
+  EXPECT_EQ(claimed->rows[0].payload, R"({"text":"old"})") << "bodies of before stay where they are";
+  const auto settled = make_settle_store(address)->settle(
+      0, std::vector<Settlement>{
+             {.delivery = {3072},
+              .submission = {1024},
+              .token = {6},
+              .status = Status::accepted,
+              .attempt_count = 1,
+              .ended = claimed->now,
+              .attempt = AttemptRecord{.number = 1, .started = claimed->now, .finished = claimed->now, .outcome = "accepted"},
+              .action = "intent_accepted",
+              .trigger = "accept",
+              .actor = "box:1",
+              .action_type = "sms"}});
+  ASSERT_TRUE(settled) << settled.error().what;
+  EXPECT_EQ(settled->held.size(), 1u);
+  EXPECT_EQ(sql.text("SELECT string_agg(id || ' ' || status, ', ' ORDER BY id) FROM deliveries"),
+            "3072 accepted, 4096 exhausted");
   EXPECT_EQ(sql.text("SELECT state FROM submission_states WHERE client_ref = 'open'"), "accepted");
 }
 

@@ -98,6 +98,32 @@ TEST_F(ReadContract, ExplainSaysWhereAnUnfinishedDeliveryStands) {  // M18
   EXPECT_EQ((*told)->history.attempts.size(), 1u);
 }
 
+// An intent's delivery has no row in `deliveries` before its end.
+TEST_F(ReadContract, AllDeliveriesHasEachOnceFromTheBeginningToTheEnd) {  // M3
+  submit_many(2);
+  const auto all = [&] {
+    return sql.text("SELECT string_agg(s.client_ref || ' ' || d.action_type || ' ' || d.status || ' ' || (d.route_id = " +
+                    std::to_string(route().value) +
+                    ") || ' ' || d.action_order || ' ' || d.attempt_count, ', ' ORDER BY s.client_ref) FROM all_deliveries d"
+                    " JOIN submissions s ON s.shard = d.shard AND s.id = d.submission_id AND s.org_id = d.org_id");
+  };
+  EXPECT_EQ(all(), "ref-0 sms due true 1 0, ref-1 sms due true 1 0");
+  const auto rows = claim(route(), 2).rows;
+  const auto ends = [&](const char* ref) {
+    return *std::find_if(rows.begin(), rows.end(), [&](const auto& row) { return row.client_ref == ref; });
+  };
+  settled({ending(ends("ref-0"), {1}, Status::accepted)});
+  auto letter = ending(ends("ref-1"), {1}, Status::exhausted, "max_attempts");
+  letter.dead_letter = true;
+  settled({letter});
+  EXPECT_EQ(all(), "ref-0 sms accepted true 1 1, ref-1 sms exhausted true 1 1");
+  EXPECT_EQ(sql.text("SELECT action_type || ' ' || client_ref FROM dead_letters"), "sms ref-1");
+  const auto read = reader->deliveries(kDefaultOrg, "intent", "ref-0");
+  ASSERT_TRUE(read) << read.error().what;
+  ASSERT_EQ(read->size(), 1u);
+  EXPECT_EQ(read->front().status, Status::accepted);
+}
+
 TEST_F(ReadContract, MovedNamesWhatHasEndedOrHasAnAttempt) {  // M5
   submit_many(4);
   const auto rows = claim(route(), 3).rows;

@@ -52,6 +52,18 @@ TEST_F(DatabaseRoles, TheReaderSeesNothingOfAPurgedSubmissionAndTheApplicationAl
   EXPECT_EQ(seen(kAnalyst, "audit_log"), 1) << "what is about no submission stays";
 }
 
+// F14: an intent's delivery has no row of its own before its end
+TEST_F(DatabaseRoles, TheReaderSeesTheAttemptsOfAnUnfinishedIntent) {
+  as(kHost).execute(
+      "INSERT INTO attempts (shard, delivery_id, number, org_id, started_at, outcome) VALUES (0, 4096, 1, 1, now(), 'error')");
+  const std::string seen = "SELECT count(*) FROM attempts WHERE delivery_id = 4096";
+  EXPECT_EQ(as(kAnalyst).text(seen), "0");
+  as(kHost).execute(
+      "INSERT INTO submissions (shard, id, org_id, kind, client_ref, pipeline, target, state, payload_hash, created_at) VALUES"
+      " (0, 4096, 1, 'intent', 'i-1', 'intent', 'sms', 'as_delivery', '\\x00', now())");
+  EXPECT_EQ(as(kAnalyst).text(seen), "1");
+}
+
 // F14: neither by a partition's name, nor by a function that tells what it is given
 TEST_F(DatabaseRoles, TheReaderFindsNoWayAroundThat) {
   for (const auto& partition : list("SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent IN ('attempts'::regclass,"
@@ -129,7 +141,7 @@ TEST_F(DatabaseRoles, TheApplicationPaysNothingForRowLevelSecurity) {
         "RETURNING "
         "delivery_id",
         "SELECT s.client_ref, p.body FROM ready r JOIN submissions s ON s.shard = 0 AND s.id = r.submission_id"
-        " JOIN payloads p ON p.shard = 0 AND p.submission_id = s.id WHERE r.shard = 0 AND r.delivery_id = 1124",
+        " JOIN bodies p ON p.shard = 0 AND p.submission_id = s.id WHERE r.shard = 0 AND r.delivery_id = 1124",
         "UPDATE submissions SET state = 'routed' WHERE shard = 0 AND org_id = 1 AND kind = 'form' AND client_ref = 'x'",
         "INSERT INTO audit_log (shard, submission_id, created_at, org_id, action, trigger, actor, actor_type)"
         " SELECT 0, submission_id, now(), 1, 'x', 'x', 'x', 'admin' FROM ready WHERE shard = 0"}) {

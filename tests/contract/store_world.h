@@ -51,7 +51,6 @@ class StoreWorld : public ::testing::Test {
             .state = "pending",
             .client_ref = client_ref,
             .target = target,
-            .action_type = "sms",
             .route = route(target, org),
             .payload = payload,
             .payload_hash = sha256(payload)};
@@ -80,6 +79,7 @@ class StoreWorld : public ::testing::Test {
   static Settlement ending(const ClaimedRow& row, ClaimToken token, Status status, const std::string& reason = {}) {
     const std::string word(to_string(status));
     return {.delivery = row.delivery,
+            .submission = row.submission,
             .token = token,
             .status = status,
             .attempt_count = row.attempt_count + 1,
@@ -100,7 +100,8 @@ class StoreWorld : public ::testing::Test {
             .action = "intent_" + word,
             .trigger = "accept",
             .actor = "box:1",
-            .metadata = R"({"attempts":1})"};
+            .metadata = R"({"attempts":1})",
+            .action_type = "sms"};
   }
 
   static Settlement retrying(const ClaimedRow& row, ClaimToken token, Timestamp due) {

@@ -38,7 +38,7 @@ class Alerts : public World {
   // All that was ever handed in for the alert target.
   std::string all_texts() {
     return sql().text(
-        "SELECT coalesce(string_agg(convert_from(p.body, 'UTF8'), ' '), '') FROM waybill.payloads p "
+        "SELECT coalesce(string_agg(convert_from(p.body, 'UTF8'), ' '), '') FROM waybill.bodies p "
         "JOIN waybill.submissions s ON s.id = p.submission_id WHERE s.kind = 'alert'");
   }
   std::string text_at_slack(std::size_t which) {

@@ -102,7 +102,7 @@ TEST(DatabasePages, TheSettingsTheyNameAreThoseOfTheTables) {
       {"| `ready` | vacuum after 5,000 dead rows, however large it is; no pauses |", "ready", "autovacuum_vacuum_cost_delay=0"},
       {"| `ready` | `fillfactor` 45 |", "ready", "fillfactor=45"},
       {"| `claims` | vacuum after 1,000 dead rows, no pauses |", "claims", "autovacuum_vacuum_threshold=1000"},
-      {"| `deliveries` | `fillfactor` 50 |", "deliveries", "fillfactor=50"},
+      {"| `deliveries` | `fillfactor` 90 |", "deliveries", "fillfactor=90"},
       {"| `submissions` | `fillfactor` 90 |", "submissions", "fillfactor=90"},
   };
   const auto page = text_of(source_folder() / kPages[0]);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "claim/jobs.h"
 #include "core/decide.h"
 
 namespace waybill {
@@ -18,18 +19,14 @@ constexpr int kBacklogShare = 20, kNewsShare = 10;
 constexpr auto kForget = std::chrono::seconds(1);        // how long an idle host keeps what is done with
 constexpr auto kGather = std::chrono::milliseconds(10);  // a few freed places are worth waiting for more
 
-std::string host_name_of(const std::string& url) {
-  const auto scheme = url.find("://");
-  const auto start = scheme == std::string::npos ? 0 : scheme + 3;
-  return url.substr(start, url.find_first_of("/?#", start) - start);
-}
-
 }  // namespace
 
-Claimer::Claimer(QueueStore& store, Window& window, const Clock& clock, ClaimerSettings settings,
-                 std::function<std::optional<HostId>()> host, JobSink sink, Log& log)
+Claimer::Claimer(QueueStore& store, Window& window, ClaimBook& book, FirstClaims& first_claims, const Clock& clock,
+                 ClaimerSettings settings, std::function<std::optional<HostId>()> host, JobSink sink, Log& log)
     : store_(store),
       window_(window),
+      book_(book),
+      first_claims_(first_claims),
       clock_(clock),
       settings_(settings),
       host_(std::move(host)),
@@ -46,6 +43,7 @@ void Claimer::wake() {
 }
 
 void Claimer::wake(Shard shard, const std::set<RouteId>& routes) {
+  first_claims_.waits(shard, routes);
   std::lock_guard lock(mutex_);
   news_[shard].insert(routes.begin(), routes.end());
   woken_ = true;
@@ -54,21 +52,10 @@ void Claimer::wake(Shard shard, const std::set<RouteId>& routes) {
 
 void Claimer::let_go(const std::vector<Finished>& settled, const std::vector<ClaimToken>& unwritten) {
   std::unordered_map<RouteId, std::size_t> counts;
-  std::unordered_map<ClaimToken, std::size_t> of_claim;
-  for (const auto& one : settled) {
-    ++counts[one.job.route];
-    ++of_claim[one.job.token];
-  }
+  for (const auto& one : settled) ++counts[one.job.route];
   for (const auto& [route, count] : counts) window_.let_go(route, count);
+  book_.settled(settled, unwritten);
   std::lock_guard lock(mutex_);
-  for (const auto token : unwritten)
-    if (const auto open = open_claims_.find(token); open != open_claims_.end()) open->second.stays = true;
-  for (const auto& [token, count] : of_claim) {
-    const auto open = open_claims_.find(token);
-    if (open == open_claims_.end() || (open->second.left -= std::min(open->second.left, count)) > 0) continue;
-    if (!open->second.stays) done_claims_[open->second.shard].push_back(token);
-    open_claims_.erase(open);
-  }
   freed_ += settled.size();
   changed_.notify_all();
 }
@@ -86,9 +73,9 @@ void Claimer::run(std::stop_token stop) {
       const int first = next;
       for (int i = 0; i < settings_.shards && !stop.stop_requested(); ++i) {
         const auto shard = static_cast<Shard>((first + host->value + i) % settings_.shards);
-        const auto claims_before = batches_;
+        const auto claims_before = claims_;
         pause = std::min(pause, round(shard, *host));
-        if (batches_ != claims_before) next = (first + i + 1) % settings_.shards;
+        if (claims_ != claims_before) next = (first + i + 1) % settings_.shards;
       }
     }
     if (pause.count() > 0) forget_done();
@@ -116,21 +103,26 @@ std::chrono::microseconds Claimer::round(Shard shard, HostId host) {
     marks_since_ = asked_at;
   }
   const auto demands = demands_of(*due, pause);
+  auto claiming = first_claims_.claiming();
   const auto shares = window_.shares(demands, settings_.batch);
   if (shares.empty()) return pause;
 
-  const ClaimToken token{host.value << 32 | ++batches_};
-  const auto done = done_claims(shard);
+  const ClaimToken token = book_.next(host);
+  ++claims_;
+  const auto done = book_.done(shard);
   auto claimed = store_.claim(shard, host, token, settings_.lease, wanted(shard, demands, shares), done);
   if (!claimed) {
-    lost_.push_back({shard, host, token});  // it may have been carried out all the same
+    book_.lost({shard, host, token});
     log_.warn("claim.database_unavailable", {{"error", claimed.error().what}});
     return settings_.poll;
   }
-  keep_track(shard, token, claimed->rows.size(), done.size());
+  for (const auto& row : claimed->rows) window_.hold(row.route, facts_.at(row.route), 1);
+  claiming.unlock();
+  book_.opened(shard, token, claimed->rows.size(), done.size());
   const bool answer_was_old = backlogs_[shard].claimed;
   const bool any_full = find_backlog(shard, demands, shares, claimed->rows);
-  hand_on(std::move(*claimed), token, asked_at);
+  auto jobs = jobs_of(std::move(*claimed), token, asked_at, [&](RouteId route) -> const RouteFacts& { return facts_.at(route); });
+  if (!jobs.empty()) sink_(std::move(jobs));
   return any_full || answer_was_old ? std::chrono::microseconds(0) : pause;  // there is more, or may be elsewhere
 }
 
@@ -175,19 +167,6 @@ std::vector<RouteShare> Claimer::wanted(Shard shard, const std::vector<Window::D
   return wanted;
 }
 
-DoneClaims Claimer::done_claims(Shard shard) {
-  std::lock_guard lock(mutex_);
-  return done_claims_[shard];
-}
-
-// A claim of so many rows was carried out, and the first `forgotten` of those that were done are forgotten.
-void Claimer::keep_track(Shard shard, ClaimToken token, std::size_t rows, std::size_t forgotten) {
-  std::lock_guard lock(mutex_);
-  auto& done = done_claims_[shard];
-  done.erase(done.begin(), done.begin() + static_cast<std::ptrdiff_t>(forgotten));  // others may have come behind them
-  if (rows > 0) open_claims_[token] = {shard, rows, false};
-}
-
 // Whether a route gave all that was wanted of it. Those that gave less have no backlog behind their mark.
 bool Claimer::find_backlog(Shard shard, const std::vector<Window::Demand>& demands, const Shares& shares,
                            const std::vector<ClaimedRow>& rows) {
@@ -199,14 +178,17 @@ bool Claimer::find_backlog(Shard shard, const std::vector<Window::Demand>& deman
   std::unordered_set<RouteId> going_on;
   for (const auto& demand : demands) going_on.insert(demand.route);
   bool any_full = false;
+  std::set<RouteId> empty;
   for (const auto& [route, count] : shares) {
     if (taken[route] == count) {
       any_full = true;
       continue;
     }
+    empty.insert(route);
     going_on.erase(route);
     marks_.erase({shard, route});
   }
+  first_claims_.waits_no_more(shard, empty);
   Backlog& backlog = backlogs_[shard];
   std::erase_if(backlog.due.routes, [&](const DueRoute& one) { return !going_on.contains(one.route); });
   backlog.claimed = true;
@@ -239,6 +221,7 @@ Result<DueRoutes> Claimer::due_routes(Shard shard, std::chrono::microseconds& go
   }
   auto due = store_.due_routes(shard);
   if (!due) return due;
+  first_claims_.saw(shard, *due);
   const auto answered = clock_.now();
   const Clock::Monotonic::duration took = answered - now;
   backlog = {.due = *due,
@@ -252,24 +235,14 @@ void Claimer::forget_done() {
   const auto now = clock_.now();
   if (now - forgot_at_ < kForget) return;
   forgot_at_ = now;
-  std::map<Shard, DoneClaims> all;
-  {
-    std::lock_guard lock(mutex_);
-    all.swap(done_claims_);
-  }
-  for (const auto& [shard, done] : all) {
-    if (done.empty()) continue;
-    if (const auto forgotten = store_.forget(shard, done); forgotten) continue;
-    std::lock_guard lock(mutex_);
-    done_claims_[shard].insert(done_claims_[shard].end(), done.begin(), done.end());
-  }
+  for (const auto& [shard, done] : book_.take_done())
+    if (!done.empty() && !store_.forget(shard, done)) book_.put_back_done(shard, done);
 }
 
 Result<void> Claimer::give_back_lost() {
-  while (!lost_.empty()) {
-    const Lost& last = lost_.back();
-    if (const auto done = store_.give_back(last.shard, last.host, last.token); !done) return done;
-    lost_.pop_back();
+  while (const auto lost = book_.any_lost()) {
+    if (const auto done = store_.give_back(lost->shard, lost->host, lost->token); !done) return done;
+    book_.given_back(lost->token);
   }
   return {};
 }
@@ -284,36 +257,6 @@ const RouteFacts* Claimer::facts_of(RouteId route) {
   RouteFacts facts{contract->org, std::make_shared<const Contract>(std::move(contract->contract)), {}};
   facts.host_name = host_name_of(facts.contract->url);
   return &facts_.emplace(route, std::move(facts)).first->second;
-}
-
-void Claimer::hand_on(Claimed claimed, ClaimToken token, Clock::Monotonic asked_at) {
-  std::vector<Job> jobs;
-  jobs.reserve(claimed.rows.size());
-  for (auto& row : claimed.rows) {
-    const RouteFacts& facts = facts_.at(row.route);
-    window_.hold(row.route, facts, 1);
-    auto context = context_of(row.org, row.kind, row.client_ref, *facts.contract, row.created, row.payload);
-    jobs.push_back({.delivery = row.delivery,
-                    .submission = row.submission,
-                    .org = row.org,
-                    .route = row.route,
-                    .token = token,
-                    .attempt = row.attempt_count + 1,
-                    .lease_lost = row.lease_lost,
-                    .maybe_sent_before = row.maybe_sent,
-                    .created = row.created,
-                    .claimed_at = claimed.now,
-                    .claimed_mono = asked_at,
-                    .contract = facts.contract,
-                    .kind = row.kind,
-                    .idempotency_key = idempotency_key(row.org, row.kind, row.client_ref, row.action_order),
-                    .payload = std::move(row.payload),
-                    .context = std::move(context),
-                    .artifact = std::move(row.artifact),
-                    .provider_ref = {},
-                    .progress = std::move(row.progress)});
-  }
-  if (!jobs.empty()) sink_(std::move(jobs));
 }
 
 void Claimer::sleep(std::stop_token stop, std::chrono::microseconds most) {

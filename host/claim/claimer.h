@@ -13,6 +13,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "claim/claim_book.h"
+#include "claim/first_claims.h"
 #include "claim/window.h"
 #include "config/config.h"
 #include "core/clock.h"
@@ -33,8 +35,8 @@ struct ClaimerSettings {
 class Claimer {
  public:
   // `host` tells the id to claim with, or none while this host must not claim (no presence, or draining).
-  Claimer(QueueStore& store, Window& window, const Clock& clock, ClaimerSettings settings,
-          std::function<std::optional<HostId>()> host, JobSink sink, Log& log);
+  Claimer(QueueStore& store, Window& window, ClaimBook& book, FirstClaims& first_claims, const Clock& clock,
+          ClaimerSettings settings, std::function<std::optional<HostId>()> host, JobSink sink, Log& log);
   ~Claimer();
 
   void wake();                                              // something new may be due
@@ -62,18 +64,17 @@ class Claimer {
   Result<DueRoutes> due_routes(Shard shard, std::chrono::microseconds& good_for);
   std::vector<Window::Demand> demands_of(const DueRoutes& due, std::chrono::microseconds& pause);
   std::vector<RouteShare> wanted(Shard shard, const std::vector<Window::Demand>& demands, const Shares& shares) const;
-  DoneClaims done_claims(Shard shard);
-  void keep_track(Shard shard, ClaimToken token, std::size_t rows, std::size_t forgotten);
   bool find_backlog(Shard shard, const std::vector<Window::Demand>& demands, const Shares& shares,
                     const std::vector<ClaimedRow>& rows);
   Result<void> give_back_lost();
   void forget_done();
   const RouteFacts* facts_of(RouteId route);
-  void hand_on(Claimed claimed, ClaimToken token, Clock::Monotonic asked_at);
   void sleep(std::stop_token stop, std::chrono::microseconds most);
 
   QueueStore& store_;
   Window& window_;
+  ClaimBook& book_;
+  FirstClaims& first_claims_;
   const Clock& clock_;
   const ClaimerSettings settings_;
   const std::function<std::optional<HostId>()> host_;
@@ -84,13 +85,7 @@ class Claimer {
   std::unordered_map<RouteId, RouteFacts> facts_;
   std::map<std::pair<Shard, RouteId>, Mark> marks_;
   Clock::Monotonic marks_since_;
-  struct Lost {
-    Shard shard;
-    HostId host;
-    ClaimToken token;
-  };
-  std::vector<Lost> lost_;  // claims whose answer never came
-  std::int64_t batches_ = 0;
+  std::int64_t claims_ = 0;
   std::map<Shard, Backlog> backlogs_;
   Clock::Monotonic forgot_at_, news_at_;  // when wake() was seen last
 
@@ -99,13 +94,6 @@ class Claimer {
   bool woken_ = false;
   std::map<Shard, std::set<RouteId>> news_;
   std::size_t freed_ = 0;
-  struct OpenClaim {
-    Shard shard;
-    std::size_t left;  // deliveries of it that are not settled
-    bool stays;        // not all of it could be written: its lease will tell
-  };
-  std::unordered_map<ClaimToken, OpenClaim> open_claims_;
-  std::map<Shard, DoneClaims> done_claims_;
   std::jthread thread_;  // last: it uses all above
 };
 

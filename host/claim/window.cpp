@@ -2,7 +2,6 @@
 #include "claim/window.h"
 
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <queue>
 
@@ -63,14 +62,13 @@ std::vector<std::pair<RouteId, std::size_t>> Window::shares(const std::vector<De
   std::priority_queue<Turn, std::vector<Turn>, std::greater<>> turns;  // who has least is next
   for (const auto& demand : demands) {
     const RouteFacts& facts = *demand.facts;
-    const std::string& type = facts.contract->action_type;
-    const std::size_t ahead = facts.contract->policy == Policy::one_shot ? 1 : kAhead;
     const auto held = routes_.find(demand.route);
     turns.emplace(held == routes_.end() ? 0 : held->second.count, wants.size());
-    wants.push_back({&demand,
-                     {used(targets, targets_, target_key(facts)), used(orgs, orgs_, facts.org),
-                      used(host_names, host_names_, facts.host_name), used(action_types, action_types_, type)},
-                     {limits_.per_target, limits_.per_org, limits_.per_host_name * ahead, concurrency_(type)}});
+    wants.push_back(
+        {&demand,
+         {used(targets, targets_, target_key(facts)), used(orgs, orgs_, facts.org),
+          used(host_names, host_names_, facts.host_name), used(action_types, action_types_, facts.contract->action_type)},
+         limits_of(facts)});
   }
   for (std::size_t free = std::min(most, left(limits_.in_flight, held_)); free > 0 && !turns.empty();) {
     const auto [has, place] = turns.top();
@@ -88,8 +86,41 @@ std::vector<std::pair<RouteId, std::size_t>> Window::shares(const std::vector<De
   return given;
 }
 
+// Of the target, the organisation, the host name, the action type.
+std::array<std::size_t, 4> Window::limits_of(const RouteFacts& facts) const {
+  const std::size_t ahead = facts.contract->policy == Policy::one_shot ? 1 : kAhead;
+  return {limits_.per_target, limits_.per_org, limits_.per_host_name * ahead, concurrency_(facts.contract->action_type)};
+}
+
+bool Window::hold_all(const std::vector<Wish>& wishes) {
+  std::lock_guard lock(mutex_);
+  for (auto wish = wishes.begin(); wish != wishes.end(); ++wish) {
+    const RouteFacts& facts = *wish->facts;
+    const auto limits = limits_of(facts);
+    const std::array used{get(targets_, target_key(facts)), get(orgs_, facts.org), get(host_names_, facts.host_name),
+                          get(action_types_, facts.contract->action_type)};
+    bool fits = held_ + wish->count <= limits_.in_flight;
+    for (std::size_t i = 0; i < used.size(); ++i) fits = fits && used[i] + wish->count <= limits[i];
+    if (!fits) {
+      for (auto held = wishes.begin(); held != wish; ++held) let_go_locked(held->route, held->count);
+      return false;
+    }
+    hold_locked(wish->route, facts, wish->count);
+  }
+  return true;
+}
+
 void Window::hold(RouteId route, const RouteFacts& facts, std::size_t count) {
   std::lock_guard lock(mutex_);
+  hold_locked(route, facts, count);
+}
+
+void Window::let_go(RouteId route, std::size_t count) {
+  std::lock_guard lock(mutex_);
+  let_go_locked(route, count);
+}
+
+void Window::hold_locked(RouteId route, const RouteFacts& facts, std::size_t count) {
   Held& held = routes_[route];
   if (held.count == 0) held = {target_key(facts), facts.host_name, facts.contract->action_type, facts.org, 0};
   held.count += count;
@@ -100,8 +131,7 @@ void Window::hold(RouteId route, const RouteFacts& facts, std::size_t count) {
   action_types_[held.action_type] += count;
 }
 
-void Window::let_go(RouteId route, std::size_t count) {
-  std::lock_guard lock(mutex_);
+void Window::let_go_locked(RouteId route, std::size_t count) {
   const auto at = routes_.find(route);
   if (at == routes_.end()) return;
   Held& held = at->second;

@@ -1,6 +1,7 @@
 // How much of whose work this host may hold: the limits, what is held now, and fair shares of what is free.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <map>
 #include <memory>
@@ -37,6 +38,14 @@ class Window {
   // what falls free goes to those who wait, not to those who have much. Routes that get nothing are left out.
   std::vector<std::pair<RouteId, std::size_t>> shares(const std::vector<Demand>& demands, std::size_t most) const;
 
+  struct Wish {
+    RouteId route;
+    const RouteFacts* facts;
+    std::size_t count;
+  };
+  // Holds all of it, if that is within every limit that concerns it; else nothing.
+  bool hold_all(const std::vector<Wish>& wishes);
+
   bool can_run(const std::string& action_type) const { return concurrency_(action_type) > 0; }
   void hold(RouteId route, const RouteFacts& facts, std::size_t count);
   void let_go(RouteId route, std::size_t count);
@@ -49,6 +58,10 @@ class Window {
     std::size_t count = 0;
   };
   using Counts = std::unordered_map<std::string, std::size_t>;
+
+  std::array<std::size_t, 4> limits_of(const RouteFacts& facts) const;
+  void hold_locked(RouteId route, const RouteFacts& facts, std::size_t count);
+  void let_go_locked(RouteId route, std::size_t count);
 
   const Limits limits_;
   const std::function<std::size_t(const std::string&)> concurrency_;

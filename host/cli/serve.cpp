@@ -110,17 +110,29 @@ class Host {
         upkeep_(
             presence_, *upkeep_store_, *upkeep_queue_store_, *upkeep_settle_store_, chores(), clock_,
             {.shards = shards, .actor = name_, .takeover = config.timeouts.takeover}, [this] { wake(); }, log, metrics_),
+        first_claims_(
+            window_, claim_book_, clock_, {.lease = config.timeouts.lease, .fresh = 2 * config.timeouts.poll},
+            [this] { return may_claim_ ? upkeep_.host() : std::nullopt; },
+            [this](std::vector<Job> jobs) { claimed(std::move(jobs)); }),
         claimer_(
-            *queue_store_, window_, clock_,
+            *queue_store_, window_, claim_book_, first_claims_, clock_,
             {.shards = shards, .batch = config.limits.claim_batch, .lease = config.timeouts.lease, .poll = config.timeouts.poll},
             [this] { return may_claim_ ? upkeep_.host() : std::nullopt; },
             [this](std::vector<Job> jobs) { claimed(std::move(jobs)); }, log),
-        intake_(
-            intake_stores(address), clock_, {.shards = shards},
-            [this](Shard shard, const std::set<RouteId>& routes) {
-              if (may_claim_) claimer_.wake(shard, routes);
-            },
-            log),
+        intake_(intake_stores(address), clock_, {.shards = shards},
+                {.claim = [this](Shard shard, const std::vector<Newcomers>& all) { return first_claims_.ask(shard, all); },
+                 .claimed = [this](Shard shard, const FirstClaim& claim,
+                                   Claimed rows) { first_claims_.carried_out(shard, claim, std::move(rows)); },
+                 .lost =
+                     [this](Shard shard, const FirstClaim& claim) {
+                       first_claims_.lost(shard, claim);
+                       wake();
+                     },
+                 .is_due =
+                     [this](Shard shard, const std::set<RouteId>& routes) {
+                       if (may_claim_) claimer_.wake(shard, routes);
+                     }},
+                log),
         tokens_(pool_, clock_) {
     // What the targets need is made before the first claim; what no target names stays out of this process's way.
     for (const auto& target : registry_.current()->targets()) static_cast<void>(executor_.state(target.action_type));
@@ -167,6 +179,7 @@ class Host {
   bool drain() {
     draining_ = true;
     log_.info("host.draining", {{"in_flight", executor_.in_flight()}});
+    first_claims_.stop();
     claimer_.stop();
     const bool clean = executor_.stop(config_.timeouts.drain);
     settler_.stop(Millis{5000});
@@ -278,6 +291,8 @@ class Host {
   Presence presence_;
   Teller teller_;
   Upkeep upkeep_;
+  ClaimBook claim_book_;
+  FirstClaims first_claims_;
   Claimer claimer_;
   Intake intake_;
   TokenCheck tokens_;

@@ -42,6 +42,14 @@ struct Job {
   std::string progress;              // JSON that an earlier transient outcome left for the next attempt
 };
 
+// Intents that come in and would be claimed as they are stored.
+struct Newcomers {
+  OrgId org;
+  RouteId route;
+  std::shared_ptr<const Contract> contract;
+  std::size_t count;
+};
+
 // What a plugin is told of a submission beside its payload. `client_ref` may be any text without control characters.
 // Of a form's submission its payload, a JSON object that is not empty, is part of it.
 std::string context_of(OrgId org, std::string_view kind, std::string_view client_ref, const Contract& contract, Timestamp created,

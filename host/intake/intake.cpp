@@ -47,11 +47,56 @@ Leaders leaders_of(const Group& group) {
   return leaders;
 }
 
+template <class Group>
+std::vector<Newcomers> newcomers_of(const Group& group, const std::vector<std::size_t>& places,
+                                    const std::vector<NewSubmission>& items) {
+  std::vector<Newcomers> all;
+  std::unordered_map<RouteId, std::size_t> place_of;
+  for (std::size_t n = 0; n < items.size(); ++n) {
+    const auto [at, is_first] = place_of.emplace(items[n].route, all.size());
+    if (is_first) all.push_back({items[n].org, items[n].route, group[places[n]].contract, 0});
+    ++all[at->second].count;
+  }
+  return all;
+}
+
+std::set<RouteId> due_of(const std::vector<NewSubmission>& items, const std::vector<Submitted>& answers) {
+  std::set<RouteId> due;
+  for (std::size_t n = 0; n < answers.size(); ++n)
+    if (answers[n].how == Submitted::How::created && !answers[n].claimed) due.insert(items[n].route);
+  return due;
+}
+
+// Takes the payloads along.
+Claimed claimed_of(std::vector<NewSubmission>& items, const std::vector<Submitted>& answers) {
+  Claimed claimed;
+  for (std::size_t n = 0; n < answers.size(); ++n) {
+    const auto& [how, view, is_claimed] = answers[n];
+    if (!is_claimed) continue;
+    claimed.now = view.created;
+    claimed.rows.push_back({.delivery = {view.id.value},
+                            .submission = view.id,
+                            .org = view.org,
+                            .route = items[n].route,
+                            .due = view.created,
+                            .attempt_count = 0,
+                            .lease_lost = 0,
+                            .maybe_sent = false,
+                            .action_order = 1,
+                            .created = view.created,
+                            .kind = items[n].kind,
+                            .client_ref = view.client_ref,
+                            .payload = std::move(items[n].payload),
+                            .artifact = {},
+                            .progress = {}});
+  }
+  return claimed;
+}
+
 }  // namespace
 
-Intake::Intake(std::vector<std::unique_ptr<IntakeStore>> stores, const Clock& clock, IntakeSettings settings, OnNew on_new,
-               Log& log)
-    : clock_(clock), settings_(settings), on_new_(std::move(on_new)), log_(log), stores_(std::move(stores)) {
+Intake::Intake(std::vector<std::unique_ptr<IntakeStore>> stores, const Clock& clock, IntakeSettings settings, Next next, Log& log)
+    : clock_(clock), settings_(settings), next_(std::move(next)), log_(log), stores_(std::move(stores)) {
   for (auto& store : stores_) threads_.emplace_back([this, &store = *store](std::stop_token stop) { run(stop, store); });
 }
 
@@ -69,6 +114,7 @@ Intake::Waiting Intake::waiting_for(HandedIn handed_in) const {
                            .state = "pending",
                            .client_ref = std::move(intent.intent_id),
                            .target = intent.contract->target,
+                           .rest_key = intent.contract->rest_key(),
                            .payload = std::move(intent.payload)},
                   .contract = std::move(intent.contract),
                   .answer = std::move(handed_in.answer),
@@ -189,8 +235,10 @@ Result<void> Intake::submit_shard(IntakeStore& store, Shard shard, std::vector<W
   std::vector<NewSubmission> items;  // lent to the store, without a copy
   items.reserve(leaders.places.size());
   for (const std::size_t i : leaders.places) items.push_back(std::move(group[i].item));
-  auto answers = store.submit(shard, items);
+  const auto claim = next_.claim(shard, newcomers_of(group, leaders.places, items));
+  auto answers = store.submit(shard, items, claim);
   if (!answers) {
+    if (claim) next_.lost(shard, *claim);
     for (std::size_t n = 0; n < items.size(); ++n) group[leaders.places[n]].item = std::move(items[n]);
     if (answers.error().kind == Error::Kind::bug && group.size() > 1) return submit_one_by_one(store, shard, std::move(group));
     if (answers.error().kind == Error::Kind::bug) {
@@ -201,10 +249,8 @@ Result<void> Intake::submit_shard(IntakeStore& store, Shard shard, std::vector<W
     return tl::unexpected(answers.error());
   }
 
-  std::set<RouteId> fresh;
-  for (std::size_t n = 0; n < answers->size(); ++n)
-    if ((*answers)[n].how == Submitted::How::created) fresh.insert(items[n].route);
-  if (!fresh.empty()) on_new_(shard, fresh);
+  if (const auto due = due_of(items, *answers); !due.empty()) next_.is_due(shard, due);
+  auto claimed = claimed_of(items, *answers);
   std::vector<Waiting> again;
   for (const auto& [i, leader] : leaders.follows) {
     Submitted answer = (*answers)[leader];
@@ -218,6 +264,7 @@ Result<void> Intake::submit_shard(IntakeStore& store, Shard shard, std::vector<W
     group[i].answer(std::move(answer));
   }
   for (std::size_t n = 0; n < items.size(); ++n) group[leaders.places[n]].answer(std::move((*answers)[n]));
+  if (claim) next_.claimed(shard, *claim, std::move(claimed));  // whatever a plugin makes of it, it is acknowledged
   put_back(std::move(again));
   return {};
 }

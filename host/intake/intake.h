@@ -14,6 +14,7 @@
 
 #include "core/clock.h"
 #include "core/contract.h"
+#include "core/job.h"
 #include "store/store.h"
 #include "telemetry/log.h"
 
@@ -42,9 +43,17 @@ class Intake {
   // the same submission handed in again finds out.
   using Answer = std::function<void(Result<Submitted>)>;
 
-  // One thread per store. `on_new` is called after each commit that stored something, with what it was stored for.
-  using OnNew = std::function<void(Shard shard, const std::set<RouteId>& routes)>;
-  Intake(std::vector<std::unique_ptr<IntakeStore>> stores, const Clock& clock, IntakeSettings settings, OnNew on_new, Log& log);
+  // Who goes on with what is stored. Called from threads of the intake.
+  struct Next {
+    // A claim for what is about to be stored, so that it is claimed in the same commit; or none. Followed by `claimed` or `lost`.
+    std::function<std::optional<FirstClaim>(Shard shard, const std::vector<Newcomers>& all)> claim;
+    std::function<void(Shard shard, const FirstClaim& claim, Claimed rows)> claimed;  // after the commit
+    std::function<void(Shard shard, const FirstClaim& claim)> lost;  // the commit was not seen; it may have taken place
+    // After each commit that stored something unclaimed, with what it was stored for.
+    std::function<void(Shard shard, const std::set<RouteId>& routes)> is_due;
+  };
+  // One thread per store.
+  Intake(std::vector<std::unique_ptr<IntakeStore>> stores, const Clock& clock, IntakeSettings settings, Next next, Log& log);
   ~Intake();
 
   void submit(NewIntent intent, Answer answer);
@@ -82,7 +91,7 @@ class Intake {
 
   const Clock& clock_;
   const IntakeSettings settings_;
-  const OnNew on_new_;
+  const Next next_;
   Log& log_;
   std::vector<std::unique_ptr<IntakeStore>> stores_;
   std::mutex mutex_;  // for all below

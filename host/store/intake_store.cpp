@@ -12,8 +12,8 @@ namespace {
 
 // $2 to $6 say what items have in common, once for each sort of them: mostly there is one. $7 to $10 have an element for each
 // item, and $11 and $12 the payloads and hashes of all, one behind the other: cutting bytes is cheaper than reading an array of
-// long texts. What was made is looked up in a hashed subplan (IS TRUE keeps it one), as joins are nested loops here, see
-// Connection::open().
+// long texts. $13 to $15 are the claim, if there is one, and $16 for each sort what must not rest then. What was made is looked
+// up in a hashed subplan (IS TRUE keeps it one), as joins are nested loops here, see Connection::open().
 constexpr Statement kSubmit{"submit", R"(
   WITH item AS MATERIALIZED (
     SELECT *, nextval('object_ids') * 1024 + $1::smallint AS submission_id
@@ -26,10 +26,22 @@ constexpr Statement kSubmit{"submit", R"(
     FROM item
     ON CONFLICT (shard, org_id, kind, client_ref) DO NOTHING RETURNING id),
   fresh AS MATERIALIZED (SELECT * FROM item WHERE (submission_id IN (SELECT id FROM made)) IS TRUE),
+  claim AS MATERIALIZED (
+    SELECT $13::bigint AS token, $14::int AS host, now() AS at, now() + $15::bigint * interval '1 millisecond' AS ends
+    WHERE $13::bigint IS NOT NULL AND NOT EXISTS (
+      SELECT FROM unnest($2::int[], $16::text[]) AS sort(org_id, rest_key), target_rests t
+      WHERE t.org_id = sort.org_id AND t.target = sort.rest_key AND t.until > now())),
   queued AS (
-    INSERT INTO ready (shard, delivery_id, org_id, submission_id, action_order, route_id, due_at, status)
-    SELECT $1::smallint, submission_id, ($2::int[])[sort], submission_id, 1, ($6::int[])[sort], now(), 'due' FROM fresh)
-  SELECT place, submission_id, (SELECT micros(now())) FROM fresh)"};
+    INSERT INTO ready (shard, delivery_id, org_id, submission_id, action_order, route_id, due_at, status, claim_token, claimed_by, claimed_at,
+                       lease_until)
+    SELECT $1::smallint, submission_id, ($2::int[])[sort], submission_id, 1, ($6::int[])[sort], now(),
+           CASE WHEN (SELECT token FROM claim) IS NULL THEN 'due'::delivery_status ELSE 'claimed'::delivery_status END,
+           (SELECT token FROM claim), (SELECT host FROM claim), (SELECT at FROM claim), (SELECT ends FROM claim)
+    FROM fresh),
+  known AS (
+    INSERT INTO claims (shard, token, host_id, lease_until, deliveries)
+    SELECT $1::smallint, token, host, ends, ARRAY(SELECT submission_id FROM fresh) FROM claim WHERE EXISTS (SELECT FROM fresh))
+  SELECT place, submission_id, (SELECT micros(now())), (SELECT token FROM claim) IS NOT NULL FROM fresh)"};
 
 constexpr Statement kExisting{"existing", R"(
   SELECT s.id, s.org_id, s.client_ref, s.target, s.state, coalesce(s.reason, ''), micros(s.created_at), micros(s.completed_at),
@@ -54,14 +66,19 @@ class Group {
     for (const auto& item : items) add(item);
   }
 
-  Parameters take(Shard shard) {
+  Parameters take(Shard shard, const std::optional<FirstClaim>& claim) {
     Parameters all;
-    all.reserve(12);
+    all.reserve(16);
     all.emplace_back(std::to_string(shard));
     for (auto* array : {&org_, &kind_, &pipeline_, &target_, &route_, &sort_, &client_ref_, &first_byte_, &bytes_})
       all.emplace_back(array->take());
     all.emplace_back(std::move(payloads_));
     all.emplace_back(std::move(hashes_));
+    if (claim)
+      for (const auto value : {claim->token.value, claim->host.value, std::int64_t{claim->lease.count()}})
+        all.emplace_back(std::to_string(value));
+    all.resize(15);
+    all.emplace_back(rest_key_.take());
     return all;
   }
 
@@ -87,13 +104,14 @@ class Group {
     kind_.add(item.kind);
     pipeline_.add(item.pipeline);
     target_.add(item.target);
+    rest_key_.add(item.rest_key);
     route_.add(item.route.value);
     return number;
   }
 
   std::map<Sort, std::int64_t> sorts_;
-  ArrayText org_, kind_, pipeline_, target_, route_;  // an element for each sort
-  ArrayText sort_, client_ref_, first_byte_, bytes_;  // an element for each item
+  ArrayText org_, kind_, pipeline_, target_, rest_key_, route_;  // an element for each sort
+  ArrayText sort_, client_ref_, first_byte_, bytes_;             // an element for each item
   std::string payloads_, hashes_ = "\\x";
 };
 
@@ -105,10 +123,11 @@ class PgIntakeStore final : public IntakeStore {
     return link_.use([&](Connection& connection) { return route_of(connection, org, contract); });
   }
 
-  Result<std::vector<Submitted>> submit(Shard shard, std::span<const NewSubmission> items) override {
+  Result<std::vector<Submitted>> submit(Shard shard, std::span<const NewSubmission> items,
+                                        const std::optional<FirstClaim>& claim) override {
     for (const auto& item : items)  // it would end the payloads of the group
       if (item.payload.find('\0') != std::string::npos) return fail(Error::Kind::bug, "a payload holds a NUL byte");
-    auto fresh = link_.run(kSubmit, Group(items).take(shard));
+    auto fresh = link_.run(kSubmit, Group(items).take(shard, claim));
     if (!fresh) return tl::unexpected(fresh.error());
     std::vector<Submitted> answers(items.size());
     for (std::size_t row = 0; row < fresh->size(); ++row) {
@@ -120,7 +139,8 @@ class PgIntakeStore final : public IntakeStore {
                      .client_ref = item.client_ref,
                      .target = item.target,
                      .state = item.state,
-                     .created = fresh->time(row, 2)}};
+                     .created = fresh->time(row, 2)},
+                    fresh->flag(row, 3)};
     }
     if (fresh->size() < items.size())
       if (auto read = compare_with_existing(shard, items, answers); !read) return tl::unexpected(read.error());

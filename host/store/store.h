@@ -35,6 +35,7 @@ struct NewSubmission {
   std::string state;     // that pipeline's first state; from then on it is the delivery's
   std::string client_ref;
   std::string target;
+  std::string rest_key;  // what rests when its target does
   RouteId route;
   std::string payload;  // valid UTF-8
   Sha256 payload_hash;
@@ -54,6 +55,14 @@ struct SubmissionView {
 struct Submitted {
   enum class How : std::uint8_t { created, existing, conflict } how;
   SubmissionView view;
+  bool claimed = false;  // by the claim that came along
+};
+
+// With what newly stored intents are claimed in the same commit.
+struct FirstClaim {
+  HostId host;
+  ClaimToken token;
+  Millis lease;
 };
 
 class IntakeStore {
@@ -62,8 +71,10 @@ class IntakeStore {
   // The route of a contract in an organisation, made if it is new.
   virtual Result<RouteId> route(OrgId org, const Contract& contract) = 0;
   // All in one commit. No two items may share (org, kind, client_ref). Answers in the order of the items. Calling it again
-  // after Error::unavailable is safe.
-  virtual Result<std::vector<Submitted>> submit(Shard shard, std::span<const NewSubmission> items) = 0;
+  // after Error::unavailable is safe. With `claim` those that are new are claimed by it, all of them, or none if any of their
+  // targets rests.
+  virtual Result<std::vector<Submitted>> submit(Shard shard, std::span<const NewSubmission> items,
+                                                const std::optional<FirstClaim>& claim) = 0;
 };
 
 // ---- claim ----

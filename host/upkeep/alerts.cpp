@@ -82,11 +82,12 @@ Result<void> Teller::hand_in(const Telling& telling, const Contract& target) {
                      .state = "pending",
                      .client_ref = telling.reference,
                      .target = target.target,
+                     .rest_key = target.rest_key(),
                      .route = *route,
                      .payload = payload_of(text_of(telling)),
                      .payload_hash = {}};
   item.payload_hash = sha256(item.payload);
-  const auto answers = intake_.submit(shard_for(item.org, item.client_ref, settings_.shards), {&item, 1});
+  const auto answers = intake_.submit(shard_for(item.org, item.client_ref, settings_.shards), {&item, 1}, std::nullopt);
   if (!answers) return tl::unexpected(answers.error());
   if (answers->front().how == Submitted::How::created) wake_();
   return {};

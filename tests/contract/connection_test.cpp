@@ -37,7 +37,7 @@ TEST_F(Connections, AWritingStoreSaysUnavailableOnceAndThenWorks) {
   const std::vector<NewSubmission> items{item("a")};
   const std::vector<Settlement> nothing;
   const std::vector<RouteShare> shares{{route(), 1, {}, {}}};
-  expect_recovery([&] { return intake->submit(0, items); });
+  expect_recovery([&] { return intake->submit(0, items, std::nullopt); });
   expect_recovery([&] { return queue->due_routes(0); });
   expect_recovery([&] { return queue->claim(0, {1}, {1}, Millis(1000), shares, {}); });
   expect_recovery([&] { return settle->settle(0, nothing); });
@@ -60,8 +60,8 @@ TEST_F(Connections, AServerThatIsAwayIsUnavailableUntilItIsBack) {
   const std::vector<NewSubmission> items{item("a")};
   submit(items);
   ::waybill::testing::cluster().stop();
-  const auto away = intake->submit(0, items);
-  const auto also_away = intake->submit(0, items);
+  const auto away = intake->submit(0, items, std::nullopt);
+  const auto also_away = intake->submit(0, items, std::nullopt);
   const auto not_read = reader->find(kDefaultOrg, "intent", "a");
   ::waybill::testing::cluster().start();
   for (const auto* kind : {&away, &also_away}) {
@@ -70,7 +70,7 @@ TEST_F(Connections, AServerThatIsAwayIsUnavailableUntilItIsBack) {
   }
   ASSERT_FALSE(not_read);
   EXPECT_EQ(not_read.error().kind, Error::Kind::unavailable);
-  const auto back = intake->submit(0, items);
+  const auto back = intake->submit(0, items, std::nullopt);
   ASSERT_TRUE(back) << back.error().what;
   EXPECT_EQ((*back)[0].how, Submitted::How::existing) << "what was acknowledged is there";
 }

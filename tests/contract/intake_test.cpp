@@ -89,7 +89,7 @@ TEST_F(IntakeContract, SessionsThatSubmitTheSameAtOnceAgreeOnOne) {  // M2 M18
         const auto own = make_intake_store(address);
         for (int round = 0; round < kRounds; ++round) {
           auto items = rounds[round];
-          const auto answers = own->submit(0, items);
+          const auto answers = own->submit(0, items, std::nullopt);
           if (!answers) {
             ++failed;
             continue;
@@ -145,7 +145,7 @@ TEST_F(IntakeContract, WhatTheDatabaseRefusesIsABugAndStoresNothing) {
   auto bad = item("bad");
   bad.payload = "\xff\xfe";  // no UTF-8
   const std::vector<NewSubmission> group{item("good"), bad};
-  const auto answers = intake->submit(0, group);
+  const auto answers = intake->submit(0, group, std::nullopt);
   ASSERT_FALSE(answers);
   EXPECT_EQ(answers.error().kind, Error::Kind::bug);
   EXPECT_EQ(sql.number("SELECT count(*) FROM submissions"), 0);
@@ -187,9 +187,9 @@ TEST_F(IntakeContract, NoPayloadReachesIntoTheNext) {
   auto first = item("a"), second = item("b");
   first.payload = "\"\xc3";  // the halves of one character
   second.payload = "\xa9\"";
-  EXPECT_FALSE(intake->submit(0, std::vector<NewSubmission>{first, second}));
+  EXPECT_FALSE(intake->submit(0, std::vector<NewSubmission>{first, second}, std::nullopt));
   first.payload = std::string("\"\0\"", 3);
-  const auto with_nul = intake->submit(0, std::vector<NewSubmission>{first, item("b")});
+  const auto with_nul = intake->submit(0, std::vector<NewSubmission>{first, item("b")}, std::nullopt);
   ASSERT_FALSE(with_nul);
   EXPECT_EQ(with_nul.error().kind, Error::Kind::bug);
   EXPECT_EQ(sql.number("SELECT count(*) FROM submissions"), 0);
@@ -199,6 +199,41 @@ TEST_F(IntakeContract, IdsCarryTheirShard) {
   const auto answers = submit({item("a"), item("b")}, 3);
   for (const auto& answer : answers) EXPECT_EQ(shard_of(answer.view.id), 3);
   EXPECT_EQ(sql.number("SELECT count(*) FROM ready WHERE shard = 3 AND delivery_id % 1024 = 3"), 2);
+}
+
+TEST_F(IntakeContract, NewOnesAreClaimedInTheCommitThatStoresThem) {  // M2 M18
+  submit({item("old")});
+  const auto before = sql.text("SELECT now()");
+  const std::vector<NewSubmission> items{item("a", R"({"n":1})"), item("old"), item("b", "{}", "sms.other")};
+  const auto answers = intake->submit(0, items, FirstClaim{{7}, {99}, Millis(60'000)});
+  ASSERT_TRUE(answers) << answers.error().what;
+  EXPECT_TRUE((*answers)[0].claimed);
+  EXPECT_FALSE((*answers)[1].claimed);
+  EXPECT_TRUE((*answers)[2].claimed);
+  EXPECT_EQ(
+      sql.text("SELECT string_agg(s.client_ref || ' ' || r.status || ' ' || coalesce(r.claim_token::text, 'none'), ', ' ORDER BY "
+               "s.client_ref) FROM ready r JOIN submissions s ON s.id = r.submission_id"),
+      "a claimed 99, b claimed 99, old due none");
+  EXPECT_EQ(
+      sql.text("SELECT string_agg(s.client_ref, ' ' ORDER BY s.client_ref) FROM claimed c JOIN submissions s ON s.id = "
+               "c.submission_id WHERE c.host_id = 7 AND c.claim_ends = c.lease_until AND c.claimed_by = 7 AND c.claimed_at = "
+               "s.created_at AND c.claim_ends = s.created_at + interval '1 minute'"),
+      "a b");
+  EXPECT_EQ(claim(route(), 9).rows.size(), 1u) << "the old one only";
+  ASSERT_TRUE(queue->give_back(0, {7}, {99}));
+  EXPECT_EQ(claim(route(), 9, {2}).rows.at(0).payload, R"({"n":1})");
+}
+
+TEST_F(IntakeContract, NothingIsClaimedWhileATargetAmongThemRests) {  // M8
+  const std::vector<NewSubmission> items{item("a"), item("b", "{}", "sms.other")};
+  const std::vector<Rest> rests{
+      {kDefaultOrg, "sms.other", Timestamp{sql.number("SELECT micros(now() + interval '1 hour')")}, "outage"}};
+  ASSERT_TRUE(settle->rest(rests));
+  const auto answers = intake->submit(0, items, FirstClaim{{7}, {99}, Millis(60'000)});
+  ASSERT_TRUE(answers) << answers.error().what;
+  for (const auto& answer : *answers) EXPECT_EQ(std::pair(answer.how, answer.claimed), std::pair(How::created, false));
+  EXPECT_EQ(sql.number("SELECT count(*) FROM ready WHERE status = 'due' AND claim_token IS NULL AND lease_until IS NULL"), 2);
+  EXPECT_EQ(sql.number("SELECT count(*) FROM claims"), 0);
 }
 
 }  // namespace

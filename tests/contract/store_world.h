@@ -51,13 +51,14 @@ class StoreWorld : public ::testing::Test {
             .state = "pending",
             .client_ref = client_ref,
             .target = target,
+            .rest_key = target,
             .route = route(target, org),
             .payload = payload,
             .payload_hash = sha256(payload)};
   }
 
   std::vector<Submitted> submit(const std::vector<NewSubmission>& items, Shard shard = 0) {
-    auto answers = intake->submit(shard, items);
+    auto answers = intake->submit(shard, items, std::nullopt);
     EXPECT_TRUE(answers) << answers.error().what;
     return answers.value_or(std::vector<Submitted>{});
   }

@@ -132,8 +132,10 @@ class Road {
         executor_(
             senders_, clock_, {}, [this](std::vector<Finished> finished) { settler_.take(std::move(finished)); }, log_, metrics_),
         window_({}, [this](const std::string& type) { return executor_.concurrency(type); }),
+        first_claims_(
+            window_, claim_book_, clock_, {}, [] { return std::nullopt; }, nullptr),
         claimer_(
-            backlog_, window_, clock_, {.batch = kBatch, .poll = std::chrono::hours(1)},
+            backlog_, window_, claim_book_, first_claims_, clock_, {.batch = kBatch, .poll = std::chrono::hours(1)},
             [this] { return open_ ? std::optional(HostId{1}) : std::nullopt; },
             [this](std::vector<Job> jobs) { claimed(std::move(jobs)); }, log_) {}
   ~Road() {
@@ -180,6 +182,8 @@ class Road {
   Settler settler_;
   Executor executor_;
   Window window_;
+  ClaimBook claim_book_;
+  FirstClaims first_claims_;
   Claimer claimer_;
 };
 

@@ -394,5 +394,21 @@ TEST_F(Intents, AWebhookIsSignedWithTheSecretItsTargetNames) {
   EXPECT_EQ(host().log().find(base64(key)), std::string::npos);
 }
 
+// M2 M18: stored and claimed in one commit, if nothing older waits and the claimer is not at work just then
+TEST_F(Intents, OneThatCanStartIsClaimedAsItIsStored) {
+  gateway.by_default(Reply::accept_when_released());
+  int number = 0;
+  EXPECT_TRUE(eventually([&] {
+    const auto id = "at-once-" + std::to_string(++number);
+    EXPECT_EQ(post_intent(client(), sms_intent(id, "sms.deadline")).status, 200);
+    EXPECT_TRUE(gateway.wait_for_count(id, 1));
+    return sql().number(
+               "SELECT count(*) FROM waybill.ready r JOIN waybill.submissions s ON s.shard = r.shard AND s.id = r.submission_id"
+               " JOIN waybill.claims c ON c.shard = r.shard AND c.token = r.claim_token WHERE r.claimed_at = s.created_at") > 0;
+  }));
+  gateway.release();
+  for (; number > 0; --number) EXPECT_EQ(wait_for_end(client(), "at-once-" + std::to_string(number))["status"], "accepted");
+}
+
 }  // namespace
 }  // namespace waybill::testing

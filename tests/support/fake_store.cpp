@@ -10,8 +10,9 @@ class Session final : public IntakeStore {
  public:
   explicit Session(FakeStore& world) : world_(world) {}
   Result<RouteId> route(OrgId org, const Contract& contract) override { return world_.route(org, contract); }
-  Result<std::vector<Submitted>> submit(Shard shard, std::span<const NewSubmission> items) override {
-    return world_.submit(shard, items);
+  Result<std::vector<Submitted>> submit(Shard shard, std::span<const NewSubmission> items,
+                                        const std::optional<FirstClaim>& claim) override {
+    return world_.submit(shard, items, claim);
   }
 
  private:
@@ -143,9 +144,8 @@ std::vector<std::size_t> FakeStore::batches(const std::string& name) const {
 
 FakeStore::Delivery& FakeStore::make(Shard shard, OrgId org, const std::string& kind, const std::string& client_ref,
                                      RouteId route, Timestamp due) {
-  const auto id = [&] { return ++last_id_ << kShardBits | shard; };
-  const SubmissionId submission{id()};
-  const DeliveryId delivery{id()};
+  const SubmissionId submission{++last_id_ << kShardBits | shard};
+  const DeliveryId delivery{submission.value};
   Delivery& made = deliveries_[delivery];
   made.row = {.delivery = delivery,
               .submission = submission,
@@ -200,7 +200,8 @@ Result<RouteId> FakeStore::route(OrgId org, const Contract& contract) {
   return id;
 }
 
-Result<std::vector<Submitted>> FakeStore::submit(Shard shard, std::span<const NewSubmission> items) {
+Result<std::vector<Submitted>> FakeStore::submit(Shard shard, std::span<const NewSubmission> items,
+                                                 const std::optional<FirstClaim>& claim) {
   std::unique_lock lock(mutex_);
   auto there = begin("submit");
   changed_.wait(lock, [&] { return !held_; });
@@ -212,6 +213,10 @@ Result<std::vector<Submitted>> FakeStore::submit(Shard shard, std::span<const Ne
     if (!routes_.contains(item.route)) return broken("no such route");
     if (poison_.contains(item.client_ref)) return broken("this submission cannot be stored");
   }
+  const bool claims = claim && std::none_of(items.begin(), items.end(), [&](const auto& item) {
+                        const auto rest = rests_.find({item.org.value, item.rest_key});
+                        return rest != rests_.end() && rest->second.until > now_;
+                      });
   std::vector<Submitted> answers;
   for (const auto& item : items) {
     const auto known = by_key_.find({item.org.value, item.kind, item.client_ref});
@@ -219,7 +224,13 @@ Result<std::vector<Submitted>> FakeStore::submit(Shard shard, std::span<const Ne
       Delivery& made = make(shard, item.org, item.kind, item.client_ref, item.route, now_);
       made.row.payload = item.payload;
       made.payload_hash = item.payload_hash;
-      answers.push_back({Submitted::How::created, view_of(made)});
+      answers.push_back({Submitted::How::created, view_of(made), claims});
+      if (claims) {
+        made.status = Status::claimed;
+        made.token = claim->token;
+        made.host = claim->host;
+        claims_.insert(claim->token);
+      }
       continue;
     }
     const Delivery& stored = deliveries_.at(known->second);

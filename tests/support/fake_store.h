@@ -60,7 +60,8 @@ class FakeStore final : public QueueStore, public SettleStore {
 
   // ---- as the database ----
   Result<RouteId> route(OrgId org, const Contract& contract);
-  Result<std::vector<Submitted>> submit(Shard shard, std::span<const NewSubmission> items);
+  Result<std::vector<Submitted>> submit(Shard shard, std::span<const NewSubmission> items,
+                                        const std::optional<FirstClaim>& claim);
   Result<DueRoutes> due_routes(Shard shard) override;
   Result<Claimed> claim(Shard shard, HostId host, ClaimToken token, Millis lease, std::span<const RouteShare> shares,
                         const DoneClaims& done) override;

@@ -26,17 +26,20 @@ class Claiming : public ::testing::Test {
     window =
         std::make_unique<Window>(limits, [this](const std::string& type) { return type == "missing" ? 0 : concurrency.load(); });
     add_work();
+    const auto take = [this](std::vector<Job> jobs) {
+      const std::lock_guard lock(mutex_);
+      for (auto& job : jobs) jobs_.push_back(std::move(job));
+    };
+    first_claims = std::make_unique<FirstClaims>(
+        *window, book, clock, FirstClaimSettings{}, [this] { return host == 0 ? std::nullopt : std::optional(HostId{host}); },
+        take);
     claimer = std::make_unique<Claimer>(
-        *store, *window, clock, settings,
+        *store, *window, book, *first_claims, clock, settings,
         [this]() -> std::optional<HostId> {
           ++asked_;
           return host == 0 ? std::nullopt : std::optional(HostId{host});
         },
-        [this](std::vector<Job> jobs) {
-          const std::lock_guard lock(mutex_);
-          for (auto& job : jobs) jobs_.push_back(std::move(job));
-        },
-        log);
+        take, log);
   }
   RouteId route(const std::string& target, Policy policy = Policy::max_attempts, const std::string& type = "sms",
                 OrgId org = kDefaultOrg) {
@@ -81,6 +84,8 @@ class Claiming : public ::testing::Test {
   ManualClock clock;
   KeptLog log;
   std::unique_ptr<Window> window;
+  ClaimBook book;
+  std::unique_ptr<FirstClaims> first_claims;
   std::unique_ptr<Claimer> claimer;
 
  private:
@@ -440,6 +445,25 @@ TEST_F(Claiming, WhatIsToldLongAfterTheLastQuestionIsAskedFor) {
   claimer->wake(0, {primary});
   ASSERT_TRUE(has(1));
   EXPECT_EQ(store->order_of_calls().at(before), "due_routes");
+}
+
+TEST_F(Claiming, AFirstClaimThatNobodySawIsGivenBackAndTakenAgain) {  // M12 M17
+  start();
+  ASSERT_TRUE(looked_again());
+  const auto contract = std::make_shared<const Contract>(
+      Contract{.target = "sms.primary", .action_type = "sms", .url = "http://h/", .destination = "{}"});
+  const RouteId to = store->add_route(kDefaultOrg, *contract);
+  const auto claim = first_claims->ask(0, {{kDefaultOrg, to, contract, 1}});
+  ASSERT_TRUE(claim) << "the claimer has told how the queue stands";
+  const std::vector<NewSubmission> items{
+      {.org = kDefaultOrg, .kind = "intent", .client_ref = "a", .target = "sms.primary", .route = to}};
+  ASSERT_TRUE(store->intake()->submit(0, items, *claim));
+  first_claims->lost(0, *claim);
+  claimer->wake();
+  ASSERT_TRUE(has(1));
+  EXPECT_EQ(store->calls("give_back"), 1u);
+  EXPECT_NE(jobs()[0].token, claim->token);
+  EXPECT_EQ(jobs()[0].attempt, 1u) << "nothing counts";
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ struct Parts {
   ReadPool pool{{}};
   FormPool forms{{}};
   Waiters waiters{pool, clock};
-  Intake intake{{}, clock, {}, [](Shard, const std::set<RouteId>&) {}, log};
+  Intake intake{{}, clock, {}, {}, log};
 
   std::vector<Route> routes() {
     return all_routes({.intents = {intake, registry, pool, waiters, clock, log, metrics},

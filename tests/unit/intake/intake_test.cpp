@@ -28,13 +28,28 @@ class TakingIn : public ::testing::Test {
   void start(int threads = 1) {
     std::vector<std::unique_ptr<IntakeStore>> stores;
     for (int i = 0; i < threads; ++i) stores.push_back(store.intake());
-    intake = std::make_unique<Intake>(
-        std::move(stores), clock, settings,
-        [this](Shard, const std::set<RouteId>& routes) {
-          EXPECT_FALSE(routes.empty());
-          ++woken;
-        },
-        log);
+    Intake::Next next{.claim = [this](Shard, const std::vector<Newcomers>& all) -> std::optional<FirstClaim> {
+                        const std::lock_guard lock(mutex_);
+                        for (const auto& one : all) asked_.push_back(one);
+                        if (!claims) return std::nullopt;
+                        return FirstClaim{{1}, {++tokens_}, Millis(60'000)};
+                      },
+                      .claimed =
+                          [this](Shard, const FirstClaim& claim, Claimed rows) {
+                            const std::lock_guard lock(mutex_);
+                            claimed_.emplace_back(claim.token, std::move(rows));
+                          },
+                      .lost =
+                          [this](Shard, const FirstClaim& claim) {
+                            const std::lock_guard lock(mutex_);
+                            lost_.push_back(claim.token);
+                          },
+                      .is_due =
+                          [this](Shard, const std::set<RouteId>& routes) {
+                            EXPECT_FALSE(routes.empty());
+                            ++woken;
+                          }};
+    intake = std::make_unique<Intake>(std::move(stores), clock, settings, std::move(next), log);
   }
 
   // Keeps the intake's thread busy with one submission, so that all that follows waits and becomes one group.
@@ -87,9 +102,28 @@ class TakingIn : public ::testing::Test {
   KeptLog log;
   IntakeSettings settings{.shards = 4};
   std::atomic<int> woken{0};
+  std::atomic<bool> claims{false};  // what is stored may be claimed
   std::unique_ptr<Intake> intake;
 
+  std::vector<std::pair<ClaimToken, Claimed>> claimed() {
+    const std::lock_guard lock(mutex_);
+    return claimed_;
+  }
+  std::vector<ClaimToken> lost() {
+    const std::lock_guard lock(mutex_);
+    return lost_;
+  }
+  std::vector<Newcomers> asked() {
+    const std::lock_guard lock(mutex_);
+    return asked_;
+  }
+
  private:
+  std::mutex mutex_;
+  std::int64_t tokens_ = 0;
+  std::vector<Newcomers> asked_;
+  std::vector<std::pair<ClaimToken, Claimed>> claimed_;
+  std::vector<ClaimToken> lost_;
   Answered occupied_;
 };
 
@@ -341,6 +375,83 @@ TEST_F(TakingIn, StoppingAnswersEverybody) {
     ASSERT_EQ(future.wait_for(std::chrono::seconds(0)), std::future_status::ready);
     EXPECT_EQ(future.get().error().kind, Error::Kind::unavailable);
   }
+}
+
+TEST_F(TakingIn, WhatMayStartIsClaimedInTheCommitThatStoresIt) {  // M2 M18
+  claims = true;
+  start();
+  occupy();
+  auto first = submit("order-1", R"({"n":1})"), second = submit("order-2", "{}", contract_of("sms.other"));
+  release();
+  for (auto* future : {&first, &second}) ASSERT_TRUE(answer(*future));
+  intake.reset();  // what follows the answers has been done
+  std::size_t rows = 0;
+  for (const auto& [token, group] : claimed()) {
+    EXPECT_EQ(group.now, store.now());
+    for (const auto& row : group.rows) {
+      const auto stored = store.delivery(row.delivery);
+      EXPECT_EQ(stored.status, Status::claimed);
+      EXPECT_EQ(stored.token, token);
+      EXPECT_EQ(row.submission, stored.row.submission);
+      EXPECT_EQ(row.route, stored.row.route);
+      EXPECT_EQ(row.client_ref, stored.row.client_ref);
+      EXPECT_EQ(row.payload, stored.row.payload);
+      EXPECT_EQ(row.kind, "intent");
+      EXPECT_EQ(row.created, stored.row.created);
+      EXPECT_EQ(row.due, stored.row.due);
+      EXPECT_EQ(row.action_order, 1);
+      ++rows;
+    }
+  }
+  EXPECT_EQ(rows, 3u) << "the occupier, and two";
+  EXPECT_EQ(store.calls("claim"), 0u);
+  EXPECT_EQ(woken, 0);
+  std::map<std::string, std::size_t> wanted;
+  for (const auto& one : asked()) wanted[one.contract->target] += one.count;
+  EXPECT_EQ(wanted, (std::map<std::string, std::size_t>{{"sms.other", 1}, {"sms.primary", 2}}));
+}
+
+TEST_F(TakingIn, WhatWasThereAlreadyIsNotClaimedAgain) {  // M2
+  claims = true;
+  start();
+  auto first = submit("order-1");
+  ASSERT_TRUE(answer(first));
+  auto again = submit("order-1");
+  ASSERT_TRUE(answer(again));
+  intake.reset();
+  ASSERT_EQ(claimed().size(), 2u) << "each claim is answered for";
+  EXPECT_EQ(claimed()[0].second.rows.size(), 1u);
+  EXPECT_TRUE(claimed()[1].second.rows.empty());
+  EXPECT_EQ(woken, 0);
+}
+
+TEST_F(TakingIn, WhatRestsIsDueAndNotClaimed) {  // M8
+  claims = true;
+  const std::vector<Rest> rests{{kDefaultOrg, "sms.primary", store.now() + Seconds(60), "outage"}};
+  ASSERT_TRUE(store.rest(rests));
+  start();
+  auto future = submit("order-1");
+  ASSERT_TRUE(answer(future));
+  intake.reset();
+  ASSERT_EQ(claimed().size(), 1u);
+  EXPECT_TRUE(claimed()[0].second.rows.empty());
+  EXPECT_EQ(store.count(Status::due), 1u);
+  EXPECT_EQ(woken, 1);
+}
+
+TEST_F(TakingIn, AClaimWhoseCommitWasNotSeenIsTold) {  // M12
+  claims = true;
+  store.lose_answers(1);
+  start();
+  auto future = submit("order-1");
+  const auto submitted = answer(future);
+  ASSERT_TRUE(submitted) << submitted.error().what;
+  EXPECT_EQ(submitted->how, How::existing);
+  intake.reset();
+  EXPECT_EQ(lost(), std::vector<ClaimToken>{{1}});
+  ASSERT_EQ(claimed().size(), 1u) << "of the second try";
+  EXPECT_TRUE(claimed()[0].second.rows.empty());
+  EXPECT_EQ(store.count(Status::claimed), 1u) << "whoever claimed it gives it back";
 }
 
 }  // namespace

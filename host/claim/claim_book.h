@@ -1,0 +1,54 @@
+// What this host has claimed: the tokens it gave, which claims are open, which are done with, which may have been carried out
+// unseen.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "core/job.h"
+#include "store/store.h"
+
+namespace waybill {
+
+// Safe from any thread.
+class ClaimBook {
+ public:
+  ClaimToken next(HostId host) { return {host.value << 32 | ++claims_}; }
+
+  // A claim of so many rows was carried out, and the first `forgotten` of the shard's claims that were done are forgotten.
+  void opened(Shard shard, ClaimToken token, std::size_t rows, std::size_t forgotten = 0);
+  // Of the claims in `unwritten` some deliveries stay claimed until their lease is over.
+  void settled(const std::vector<Finished>& batch, const std::vector<ClaimToken>& unwritten);
+  DoneClaims done(Shard shard) const;  // to be forgotten in the database
+  std::map<Shard, DoneClaims> take_done();
+  void put_back_done(Shard shard, const DoneClaims& done);
+
+  struct Lost {
+    Shard shard;
+    HostId host;
+    ClaimToken token;
+  };
+  void lost(Lost claim);  // its answer never came: it may have been carried out all the same
+  std::optional<Lost> any_lost() const;
+  void given_back(ClaimToken token);
+
+ private:
+  struct Open {
+    Shard shard;
+    std::size_t left;  // deliveries of it that are not settled
+    bool stays;        // not all of it could be written: its lease will tell
+  };
+
+  std::atomic<std::int64_t> claims_ = 0;
+  mutable std::mutex mutex_;  // for all below
+  std::unordered_map<ClaimToken, Open> open_;
+  std::map<Shard, DoneClaims> done_;
+  std::vector<Lost> lost_;
+};
+
+}  // namespace waybill

@@ -1,0 +1,44 @@
+// What an attempt needs, put together from the row and its route.
+#include "claim/jobs.h"
+
+#include "core/idempotency.h"
+
+namespace waybill {
+
+std::string host_name_of(const std::string& url) {
+  const auto scheme = url.find("://");
+  const auto start = scheme == std::string::npos ? 0 : scheme + 3;
+  return url.substr(start, url.find_first_of("/?#", start) - start);
+}
+
+std::vector<Job> jobs_of(Claimed claimed, ClaimToken token, Clock::Monotonic asked_at,
+                         const std::function<const RouteFacts&(RouteId)>& facts_of) {
+  std::vector<Job> jobs;
+  jobs.reserve(claimed.rows.size());
+  for (auto& row : claimed.rows) {
+    const RouteFacts& facts = facts_of(row.route);
+    auto context = context_of(row.org, row.kind, row.client_ref, *facts.contract, row.created, row.payload);
+    jobs.push_back({.delivery = row.delivery,
+                    .submission = row.submission,
+                    .org = row.org,
+                    .route = row.route,
+                    .token = token,
+                    .attempt = row.attempt_count + 1,
+                    .lease_lost = row.lease_lost,
+                    .maybe_sent_before = row.maybe_sent,
+                    .created = row.created,
+                    .claimed_at = claimed.now,
+                    .claimed_mono = asked_at,
+                    .contract = facts.contract,
+                    .kind = row.kind,
+                    .idempotency_key = idempotency_key(row.org, row.kind, row.client_ref, row.action_order),
+                    .payload = std::move(row.payload),
+                    .context = std::move(context),
+                    .artifact = std::move(row.artifact),
+                    .provider_ref = {},
+                    .progress = std::move(row.progress)});
+  }
+  return jobs;
+}
+
+}  // namespace waybill

@@ -1,0 +1,184 @@
+// Newcomers that can start are claimed as they are stored; nobody is overtaken and no limit is passed.  M2 M12 M18
+#include "claim/first_claims.h"
+
+#include <gtest/gtest.h>
+
+#include <future>
+
+#include "support/eventually.h"
+#include "support/stage_tools.h"
+
+namespace waybill {
+namespace {
+
+using testing::ManualClock;
+
+class ClaimingFirst : public ::testing::Test {
+ protected:
+  static std::shared_ptr<const Contract> contract_of(const std::string& target, const std::string& type = "sms") {
+    return std::make_shared<const Contract>(
+        Contract{.target = target, .action_type = type, .url = "https://" + target + ".example.org/", .destination = "{}"});
+  }
+  static std::vector<Newcomers> newcomers(std::size_t count, RouteId route = {1}, const std::string& type = "sms") {
+    return {{kDefaultOrg, route, contract_of("sms." + std::to_string(route.value), type), count}};
+  }
+  static Claimed rows(std::size_t count, RouteId route = {1}) {
+    Claimed claimed{.now = {1'000'000}, .rows = {}};
+    for (std::size_t i = 0; i < count; ++i)
+      claimed.rows.push_back({.delivery = {static_cast<std::int64_t>(i) + 1},
+                              .submission = {static_cast<std::int64_t>(i) + 1},
+                              .org = kDefaultOrg,
+                              .route = route,
+                              .due = {1'000'000},
+                              .attempt_count = 0,
+                              .lease_lost = 0,
+                              .maybe_sent = false,
+                              .action_order = 1,
+                              .created = {1'000'000},
+                              .kind = "intent",
+                              .client_ref = "ref-" + std::to_string(i),
+                              .payload = "{}",
+                              .artifact = {},
+                              .progress = {}});
+    return claimed;
+  }
+  void saw(const std::vector<DueRoute>& routes = {}) { first.saw(0, {.now = {1'000'000}, .routes = routes, .rests = {}}); }
+  bool may(std::size_t count = 1, RouteId route = {1}) {
+    const auto claim = first.ask(0, newcomers(count, route));
+    if (claim) first.carried_out(0, *claim, {});
+    return claim.has_value();
+  }
+
+  Limits limits{.in_flight = 100, .per_target = 10, .per_org = 15, .per_host_name = 10};
+  std::int64_t host = 1;
+  ManualClock clock;
+  Window window{limits, [](const std::string& type) { return type == "missing" ? 0u : 1000u; }};
+  ClaimBook book;
+  std::vector<Job> jobs;
+  FirstClaims first{window,
+                    book,
+                    clock,
+                    {.lease = Millis(30'000), .fresh = Millis(1'000)},
+                    [this] { return host == 0 ? std::nullopt : std::optional(HostId{host}); },
+                    [this](std::vector<Job> more) {
+                      for (auto& job : more) jobs.push_back(std::move(job));
+                    }};
+};
+
+TEST_F(ClaimingFirst, NewcomersStartAtOnceWhenNothingOlderWaits) {  // M2 M18
+  saw();
+  const auto asked_at = clock.now();
+  const auto claim = first.ask(0, newcomers(2));
+  ASSERT_TRUE(claim);
+  EXPECT_EQ(claim->host, HostId{1});
+  EXPECT_EQ(claim->lease, Millis(30'000));
+  EXPECT_EQ(window.held(), 2u) << "before they are stored: nobody else may take their places";
+  clock.pass(Millis(5));
+  first.carried_out(0, *claim, rows(2));
+  EXPECT_EQ(window.held(), 2u);
+  ASSERT_EQ(jobs.size(), 2u);
+  EXPECT_EQ(jobs[1].token, claim->token);
+  EXPECT_EQ(jobs[1].attempt, 1u);
+  EXPECT_EQ(jobs[1].contract->target, "sms.1");
+  EXPECT_EQ(jobs[1].claimed_mono, asked_at);
+  EXPECT_EQ(jobs[1].claimed_at, Timestamp{1'000'000});
+  std::vector<Finished> finished;
+  for (const auto& job : jobs) finished.push_back({.job = job});
+  EXPECT_TRUE(book.done(0).empty());
+  book.settled(finished, {});
+  EXPECT_EQ(book.done(0), DoneClaims{claim->token});
+}
+
+TEST_F(ClaimingFirst, NobodyWhoWaitsIsOvertaken) {
+  saw({{{1}, {1'000'000}}, {{2}, {1'000'001}}});
+  EXPECT_FALSE(may(1, {1})) << "something of its target is due";
+  EXPECT_TRUE(may(1, {2})) << "that is for later";
+  EXPECT_TRUE(may(1, {3}));
+  first.waits(0, {{3}});
+  EXPECT_FALSE(may(1, {3}));
+  first.waits_no_more(0, {{1}});
+  EXPECT_TRUE(may(1, {1}));
+  auto mixed = newcomers(1, {1});
+  mixed.push_back(newcomers(1, {3}).front());
+  EXPECT_FALSE(first.ask(0, mixed)) << "all or none";
+  saw();
+  EXPECT_TRUE(may(1, {3}));
+}
+
+TEST_F(ClaimingFirst, WithoutAFreshLookAtTheQueueNothingIsKnown) {
+  EXPECT_FALSE(may());
+  saw();
+  EXPECT_FALSE(first.ask(1, newcomers(1))) << "another shard";
+  clock.pass(Millis(1'000));
+  EXPECT_TRUE(may());
+  clock.pass(Millis(1));
+  EXPECT_FALSE(may());
+}
+
+TEST_F(ClaimingFirst, NoLimitIsPassedAndNothingIsHeldForThoseWhoMustWait) {  // M18
+  saw();
+  EXPECT_FALSE(may(11)) << "per_target";
+  EXPECT_TRUE(may(10));
+  auto both = newcomers(8, {1});
+  both.push_back(newcomers(8, {2}).front());
+  EXPECT_FALSE(first.ask(0, both)) << "per_org";
+  EXPECT_FALSE(first.ask(0, newcomers(1, {1}, "missing")));
+  EXPECT_EQ(window.held(), 0u);
+}
+
+TEST_F(ClaimingFirst, PlacesOfThoseThatWereThereAlreadyAreFree) {
+  saw();
+  const auto claim = first.ask(0, newcomers(3));
+  ASSERT_TRUE(claim);
+  first.carried_out(0, *claim, rows(1));
+  EXPECT_EQ(window.held(), 1u);
+  EXPECT_EQ(jobs.size(), 1u);
+}
+
+TEST_F(ClaimingFirst, AClaimThatNobodySawIsToBeGivenBack) {  // M12
+  saw();
+  const auto claim = first.ask(0, newcomers(3));
+  ASSERT_TRUE(claim);
+  first.lost(0, *claim);
+  EXPECT_EQ(window.held(), 0u);
+  ASSERT_TRUE(book.any_lost());
+  EXPECT_EQ(book.any_lost()->token, claim->token);
+  EXPECT_EQ(book.any_lost()->host, HostId{1});
+  book.given_back(claim->token);
+  EXPECT_FALSE(book.any_lost());
+}
+
+TEST_F(ClaimingFirst, WhileTheClaimerReckonsNobodyElseTakes) {
+  saw();
+  {
+    const auto claiming = first.claiming();
+    auto other = std::async(std::launch::async, [&] { return may(); });
+    EXPECT_FALSE(other.get());
+  }
+  EXPECT_TRUE(may());
+}
+
+TEST_F(ClaimingFirst, AHostThatMustNotClaimDoesNot) {  // M18
+  saw();
+  host = 0;
+  EXPECT_FALSE(may());
+}
+
+TEST_F(ClaimingFirst, AStopWaitsForWhatIsUnderWayAndLetsNothingBegin) {
+  saw();
+  const auto claim = first.ask(0, newcomers(1));
+  ASSERT_TRUE(claim);
+  std::atomic<bool> stopped{false};
+  std::jthread stopping([&] {
+    first.stop();
+    stopped = true;
+  });
+  ASSERT_TRUE(testing::eventually([&] { return !may(); }));
+  EXPECT_FALSE(stopped);
+  first.carried_out(0, *claim, rows(1));
+  stopping.join();
+  EXPECT_EQ(jobs.size(), 1u);
+}
+
+}  // namespace
+}  // namespace waybill

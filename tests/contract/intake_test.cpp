@@ -219,6 +219,7 @@ TEST_F(IntakeContract, NewOnesAreClaimedInTheCommitThatStoresThem) {  // M2 M18
                "c.submission_id WHERE c.host_id = 7 AND c.claim_ends = c.lease_until AND c.claimed_by = 7 AND c.claimed_at = "
                "s.created_at AND c.claim_ends = s.created_at + interval '1 minute'"),
       "a b");
+  EXPECT_EQ(sql.number("SELECT cardinality(deliveries) FROM claims WHERE token = 99"), 2);
   EXPECT_EQ(claim(route(), 9).rows.size(), 1u) << "the old one only";
   ASSERT_TRUE(queue->give_back(0, {7}, {99}));
   EXPECT_EQ(claim(route(), 9, {2}).rows.at(0).payload, R"({"n":1})");

@@ -9,11 +9,11 @@
 #include "bench/usage.h"
 
 namespace waybill::bench {
-namespace {
 
-constexpr int kLargestBody = 64 << 20;  // bytes: a batch is one body
-
-}  // namespace
+Settings room_for_batches() {
+  constexpr int kLargestBody = 64 << 20;  // bytes
+  return {{"limits.body_bytes", std::to_string(kLargestBody)}};
+}
 
 void IntakeCosts::add(double host_us, double postgres_us, double wal_bytes) {
   host_.push_back(host_us);
@@ -31,8 +31,7 @@ double take_in(const Bench& bench, int connections, const Load& load, const Load
                IntakeCosts& costs) {
   const Receiver receiver;
   const auto database = bench.postgres.create_database();
-  const Host host(bench.program, database.url(),
-                  {.port = receiver.port(), .settings = {{"limits.body_bytes", std::to_string(kLargestBody)}}});
+  const Host host(bench.program, database.url(), {.port = receiver.port(), .settings = room_for_batches()});
   Backlog backlog(database.url());
   backlog.hold_target();
   const double host_cpu = cpu_seconds(host.pid()), postgres_cpu = cpu_seconds_of_tree(bench.postgres.pid());

@@ -19,6 +19,8 @@ class IntakeCosts {
   std::vector<double> host_, postgres_, wal_;
 };
 
+Settings room_for_batches();  // a batch is one body
+
 // Durable intents/s of a load whose requests hand in `each` intents, on a fresh database. Throws unless as many are stored as
 // were acknowledged.
 double take_in(const Bench& bench, int connections, const Load& load, const LoadEnd& end, std::uint64_t each, IntakeCosts& costs);

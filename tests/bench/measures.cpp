@@ -9,6 +9,7 @@ std::span<const Measure> measures() {
       {"noop", "The same with a plugin that accepts at once and sends nothing", &measure_noop},
       {"ingest", "POST /v1/intents, one intent each, durable when answered, and pgbench's commits", &measure_ingest},
       {"bulk", "POST /v1/intents:batch, durable when answered", &measure_bulk},
+      {"burst", "Batches into an empty database while a host works them off", &measure_burst},
       {"latency", "From POST to the first byte at the gateway, idle system, one at a time", &measure_latency},
       {"slow", "Deliveries/s to a receiver that takes a second, with 4,000 and with 15,000 open requests", &measure_slow},
       {"growth", "The speed with 1 M deliveries pending, and beside 1 M finished ones, against 10 k", &measure_growth},

@@ -20,6 +20,7 @@ struct Sizes {
   int ingest_connections = 32, ingest_seconds = 5;
   std::size_t bulk = 100'000, bulk_batch = 1000;
   int bulk_clients = 4;
+  std::size_t burst = 50'000, burst_batch = 1000;
   std::size_t latency = 200;
   std::size_t slow = 40'000, slow_open = 4000, slow_wide = 90'000, slow_wide_open = 15'000;
   int slow_ms = 1000;
@@ -46,6 +47,7 @@ void measure_drain(const Bench& bench);     // deliveries/s from a backlog, and 
 void measure_noop(const Bench& bench);      // the same when nothing is sent
 void measure_ingest(const Bench& bench);    // single durable intents/s, and pgbench's commits
 void measure_bulk(const Bench& bench);      // durable intents/s in batches
+void measure_burst(const Bench& bench);     // the same, until the last is on record
 void measure_latency(const Bench& bench);   // ms from the submission to the gateway, idle
 void measure_slow(const Bench& bench);      // deliveries/s to a receiver that takes its time
 void measure_growth(const Bench& bench);    // deliveries/s with much that waits, and with much that is done

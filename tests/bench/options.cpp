@@ -66,6 +66,8 @@ void add_intakes(const std::map<std::string, CLI::App*>& of, Sizes& sizes) {
   count(*of.at("bulk"), "--count", sizes.bulk, "Intents in a round");
   number(*of.at("bulk"), "--batch", sizes.bulk_batch, "Intents in a batch", std::size_t{10'000});
   number(*of.at("bulk"), "--clients", sizes.bulk_clients, "Clients of the second figure", 90);
+  count(*of.at("burst"), "--count", sizes.burst, "Intents in a round");
+  number(*of.at("burst"), "--batch", sizes.burst_batch, "Intents in a batch", std::size_t{10'000});
   count(*of.at("latency"), "--count", sizes.latency, "Intents in a round");
 }
 

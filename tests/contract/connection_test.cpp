@@ -4,7 +4,7 @@
 
 #if defined(__SANITIZE_ADDRESS__)
 // libpqxx 6.4 loses the result of the statement during which it finds its session dead: 2 KB for each lost session.
-extern "C" const char* __lsan_default_suppressions() { return "leak:pqxx::connection_base::"; }
+extern "C" const char* __lsan_default_suppressions() { return "leak:pqxx::connection_base::\nleak:libpqxx-6.4.so\n"; }
 #endif
 
 namespace waybill::testing {

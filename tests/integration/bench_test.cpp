@@ -77,14 +77,18 @@ class TheBench : public ::testing::Test {
 };
 
 TEST_F(TheBench, MeasuresEverythingAtASmallSize) {
-  ASSERT_EQ(run({"drain",     "--count", "300",     "noop",         "--count",    "300",         "ingest",
-                 "--seconds", "1",       "bulk",    "--count",      "200",        "--batch",     "50",
-                 "--clients", "2",       "latency", "--count",      "5",          "slow",        "--count",
-                 "60",        "--open",  "30",      "--wide-count", "120",        "--wide-open", "60",
-                 "--delay",   "20",      "growth",  "--small",      "100",        "--backlogs",  "2",
-                 "--pending", "500",     "--timed", "100",          "--finished", "500",         "snapshot",
-                 "--count",   "300",     "memory",  "--count",      "300",        "--seconds",   "5",
-                 "hosts",     "--count", "300",     "--noop-count", "300"}),
+  ASSERT_EQ(run({"drain",     "--count",     "300",          "noop",       "--count",
+                 "300",       "ingest",      "--seconds",    "1",          "bulk",
+                 "--count",   "200",         "--batch",      "50",         "--clients",
+                 "2",         "burst",       "--count",      "200",        "--batch",
+                 "50",        "latency",     "--count",      "5",          "slow",
+                 "--count",   "60",          "--open",       "30",         "--wide-count",
+                 "120",       "--wide-open", "60",           "--delay",    "20",
+                 "growth",    "--small",     "100",          "--backlogs", "2",
+                 "--pending", "500",         "--timed",      "100",        "--finished",
+                 "500",       "snapshot",    "--count",      "300",        "memory",
+                 "--count",   "300",         "--seconds",    "5",          "hosts",
+                 "--count",   "300",         "--noop-count", "300"}),
             0)
       << said();
   std::set<std::string> names;
@@ -94,17 +98,29 @@ TEST_F(TheBench, MeasuresEverythingAtASmallSize) {
     EXPECT_GT(one["median"], 0) << one["name"];
     EXPECT_EQ(one["runs"].size(), 1u) << one["name"];
   }
-  EXPECT_EQ(names, (std::set<std::string>{"drain",          "noop",
-                                          "ingest",         "bulk",
-                                          "latency",        "latency_p99",
-                                          "answer",         "slow",
-                                          "slow_wide",      "growth",
-                                          "growth_pending", "growth_finished",
-                                          "snapshot",       "memory",
-                                          "hosts",          "hosts_2",
-                                          "hosts_4",        "hosts_4_sharded",
-                                          "hosts_noop",     "hosts_noop_2",
-                                          "hosts_noop_4",   "hosts_noop_4_sharded"}));
+  EXPECT_EQ(names, (std::set<std::string>{"drain",
+                                          "noop",
+                                          "ingest",
+                                          "bulk",
+                                          "burst",
+                                          "latency",
+                                          "latency_p99",
+                                          "answer",
+                                          "slow",
+                                          "slow_wide",
+                                          "growth",
+                                          "growth_pending",
+                                          "growth_finished",
+                                          "snapshot",
+                                          "memory",
+                                          "hosts",
+                                          "hosts_2",
+                                          "hosts_4",
+                                          "hosts_4_sharded",
+                                          "hosts_noop",
+                                          "hosts_noop_2",
+                                          "hosts_noop_4",
+                                          "hosts_noop_4_sharded"}));
   EXPECT_GT(figures_of("drain")["ratios"]["limit"], 0);
   EXPECT_GT(figures_of("growth_finished")["ratios"]["growth"], 0);
   EXPECT_GT(figures_of("hosts_4_sharded")["ratios"]["hosts_4"], 0);

@@ -6,7 +6,7 @@ find_package(CURL 7.88 REQUIRED)
 find_package(OpenSSL 3 REQUIRED)
 find_package(spdlog REQUIRED)
 find_package(nlohmann_json 3.11 REQUIRED)
-find_package(simdjson 3 REQUIRED)
+find_package(simdjson REQUIRED)  # its package file takes no other minor version for compatible
 find_package(yaml-cpp REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(prometheus-cpp REQUIRED)

@@ -59,7 +59,8 @@ TEST_F(Batch, ManyCallersOfTheSameBatchMakeItOnce) {
     callers.emplace_back([&, port = host().port()] {
       const auto answer = HttpClient(port).request("POST", "/v1/intents:batch", body);
       EXPECT_EQ(answer.status, 200);
-      for (const auto& result : answer.json().at("results")) EXPECT_EQ(result.at("status"), 200) << result;
+      const auto said = answer.json();  // outlives the loop over a part of it
+      for (const auto& result : said.at("results")) EXPECT_EQ(result.at("status"), 200) << result;
     });
   callers.clear();
   EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.submissions"), 200);

@@ -24,7 +24,7 @@ INSERT INTO claims
   SELECT shard, claim_token, claimed_by, max(lease_until), array_agg(delivery_id) FROM ready WHERE status = 'claimed'
   GROUP BY shard, claim_token, claimed_by;
 CREATE VIEW claimed WITH (security_invoker = true) AS
-  SELECT r.*, c.host_id, c.lease_until AS claim_ends FROM claims c CROSS JOIN LATERAL unnest(c.deliveries) AS one(delivery_id)
+  SELECT r.* FROM claims c CROSS JOIN LATERAL unnest(c.deliveries) AS one(delivery_id)
   JOIN ready r ON r.shard = c.shard AND r.delivery_id = one.delivery_id AND r.claim_token = c.token AND r.status = 'claimed';
 
 -- ---- ends ----

@@ -50,5 +50,9 @@ ALTER TABLE ready DROP CONSTRAINT ready_status_check;
 ALTER TABLE ready ADD CHECK (status = 'claimed' AND queued OR status = 'due' AND queued OR status IN ('waiting', 'open') AND NOT queued);
 -- A claim's list lives for milliseconds: not worth compressing.
 ALTER TABLE claims ALTER COLUMN deliveries SET STORAGE EXTERNAL;
+-- Whose claim it is, and until when, comes along.
+CREATE OR REPLACE VIEW claimed WITH (security_invoker = true) AS
+  SELECT r.*, c.host_id, c.lease_until AS claim_ends FROM claims c CROSS JOIN LATERAL unnest(c.deliveries) AS one(delivery_id)
+  JOIN ready r ON r.shard = c.shard AND r.delivery_id = one.delivery_id AND r.claim_token = c.token AND r.status = 'claimed';
 
 INSERT INTO access_rules VALUES ('bodies', 'SELECT', 'SELECT', NULL), ('all_deliveries', 'SELECT', 'SELECT', NULL);

@@ -1,7 +1,6 @@
 // Who is due: takes unfinished deliveries out of the queue, as many as can start, and hands them on.
 #pragma once
 
-#include <atomic>
 #include <condition_variable>
 #include <functional>
 #include <map>

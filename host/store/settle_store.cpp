@@ -178,8 +178,8 @@ class Columns {
   ArrayText state_, from_state_, action_, trigger_, actor_, metadata_, progress_, action_type_;
 };
 
-// What most ends have in common: they are intents', and the attempt was the first. They differ in when, and in what the receiver
-// said.
+// What most ends have in common: they are intents', and their last attempt went without a word to be told. They differ in when,
+// and in what the receiver said.
 class LikeEnds {
  public:
   static bool may_hold(const Settlement& s) {

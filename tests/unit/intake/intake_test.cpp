@@ -68,6 +68,15 @@ class TakingIn : public ::testing::Test {
     intake->submit(std::move(handed_in.intent), std::move(handed_in.answer));
     return std::move(future);
   }
+  // The commit's answer is lost on the way, and the second try finds what it stored.
+  void submit_and_lose_the_answer() {
+    store.lose_answers(1);
+    start();
+    auto future = submit("order-1");
+    const auto submitted = answer(future);
+    ASSERT_TRUE(submitted) << submitted.error().what;
+    EXPECT_EQ(submitted->how, How::existing);
+  }
   // Named prefix0, prefix1, ...
   std::vector<Answered> submit_batch(const std::string& prefix, int count) {
     std::vector<Intake::HandedIn> batch;
@@ -297,12 +306,7 @@ TEST_F(TakingIn, ADatabaseThatIsAwayIsWaitedFor) {  // M12
 }
 
 TEST_F(TakingIn, ACommitWhoseAnswerWasLostIsFoundAgain) {  // M2 M12
-  store.lose_answers(1);
-  start();
-  auto future = submit("order-1");
-  const auto submitted = answer(future);
-  ASSERT_TRUE(submitted) << submitted.error().what;
-  EXPECT_EQ(submitted->how, How::existing);
+  submit_and_lose_the_answer();
   EXPECT_EQ(store.deliveries().size(), 1u);
 }
 
@@ -441,12 +445,7 @@ TEST_F(TakingIn, WhatRestsIsDueAndNotClaimed) {  // M8
 
 TEST_F(TakingIn, AClaimWhoseCommitWasNotSeenIsTold) {  // M12
   claims = true;
-  store.lose_answers(1);
-  start();
-  auto future = submit("order-1");
-  const auto submitted = answer(future);
-  ASSERT_TRUE(submitted) << submitted.error().what;
-  EXPECT_EQ(submitted->how, How::existing);
+  submit_and_lose_the_answer();
   intake.reset();
   EXPECT_EQ(lost(), std::vector<ClaimToken>{{1}});
   ASSERT_EQ(claimed().size(), 1u) << "of the second try";

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "api/http.h"
-#include "store/store.h"
+#include "store/read_store.h"
 
 namespace waybill {
 

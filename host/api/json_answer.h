@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/problem.h"
-#include "store/store.h"
+#include "store/read_store.h"
 
 namespace waybill {
 

@@ -4,7 +4,8 @@
 #include <memory>
 
 #include "api/session_pool.h"
-#include "store/store.h"
+#include "store/read_store.h"
+#include "store/token_store.h"
 
 namespace waybill {
 

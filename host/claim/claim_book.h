@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/job.h"
-#include "store/store.h"
+#include "store/queue_store.h"
 
 namespace waybill {
 

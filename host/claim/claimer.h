@@ -18,7 +18,7 @@
 #include "config/config.h"
 #include "core/clock.h"
 #include "core/job.h"
-#include "store/store.h"
+#include "store/queue_store.h"
 #include "telemetry/log.h"
 
 namespace waybill {

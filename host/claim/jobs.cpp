@@ -25,6 +25,7 @@ std::vector<Job> jobs_of(Claimed claimed, ClaimToken token, Clock::Monotonic ask
                     .token = token,
                     .attempt = row.attempt_count + 1,
                     .lease_lost = row.lease_lost,
+                    .uncounted = row.uncounted,
                     .maybe_sent_before = row.maybe_sent,
                     .created = row.created,
                     .claimed_at = claimed.now,

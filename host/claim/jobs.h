@@ -7,7 +7,7 @@
 #include "claim/window.h"
 #include "core/clock.h"
 #include "core/job.h"
-#include "store/store.h"
+#include "store/queue_store.h"
 
 namespace waybill {
 

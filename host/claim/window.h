@@ -13,7 +13,6 @@
 #include "config/config.h"
 #include "core/contract.h"
 #include "core/id.h"
-#include "store/store.h"
 
 namespace waybill {
 

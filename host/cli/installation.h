@@ -11,7 +11,7 @@
 #include "senders/catalogue.h"
 #include "store/embedded_postgres.h"
 #include "store/pg.h"
-#include "store/store.h"
+#include "store/read_store.h"
 #include "telemetry/log.h"
 
 namespace waybill {

@@ -6,7 +6,7 @@
 
 #include "api/http.h"
 #include "api/read_pool.h"
-#include "store/store.h"
+#include "store/read_store.h"
 
 namespace waybill {
 

@@ -28,6 +28,7 @@ struct Job {
   ClaimToken token;
   std::uint32_t attempt = 1;     // the number of this attempt: attempt_count + 1
   std::uint32_t lease_lost = 0;  // hosts that died with this delivery so far
+  std::uint32_t uncounted = 0;   // earlier attempts that do not count against the contract
   bool maybe_sent_before = false;
   Timestamp created;              // of the submission, database clock
   Timestamp claimed_at;           // database clock, read in the claim

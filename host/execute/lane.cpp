@@ -17,6 +17,7 @@ Job receipt(const Job& job) {
           .token = job.token,
           .attempt = job.attempt,
           .lease_lost = job.lease_lost,
+          .uncounted = job.uncounted,
           .maybe_sent_before = job.maybe_sent_before,
           .created = job.created,
           .claimed_at = job.claimed_at,

@@ -81,6 +81,7 @@ Claimed claimed_of(std::vector<NewSubmission>& items, const std::vector<Submitte
                             .due = view.created,
                             .attempt_count = 0,
                             .lease_lost = 0,
+                            .uncounted = 0,
                             .maybe_sent = false,
                             .action_order = 1,
                             .created = view.created,

@@ -15,7 +15,8 @@
 #include "core/clock.h"
 #include "core/contract.h"
 #include "core/job.h"
-#include "store/store.h"
+#include "store/intake_store.h"
+#include "store/queue_store.h"
 #include "telemetry/log.h"
 
 namespace waybill {

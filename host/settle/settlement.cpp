@@ -75,6 +75,7 @@ Settlement settlement_of(const Finished& finished, const RetryTiming& timing, do
                .due = finished.finished_at,
                .attempt_count = job.attempt - 1,
                .lease_lost = job.lease_lost,
+               .uncounted = job.uncounted,
                .maybe_sent = job.maybe_sent_before,
                .actor = actor,
                .action_type = job.contract->action_type,
@@ -90,7 +91,7 @@ Settlement settlement_of(const Finished& finished, const RetryTiming& timing, do
       s.trigger = to_string(Event::exhaust);
       break;
     case Finished::How::attempted: {
-      const Progress progress{.attempts = job.attempt - job.lease_lost,
+      const Progress progress{.attempts = job.attempt - job.uncounted,
                               .lease_lost = job.lease_lost,
                               .maybe_sent_before = job.maybe_sent_before,
                               .created = job.created,
@@ -118,6 +119,7 @@ Settlement settlement_of(const LostClaim& lost, const Contract& contract, Timest
                .status = Status::due,
                .attempt_count = lost.attempt_count + 1,
                .lease_lost = losses,
+               .uncounted = lost.uncounted + 1,
                .maybe_sent = true,
                .trigger = std::string(to_string(Event::lease_lost)),
                .actor = actor,
@@ -131,8 +133,9 @@ Settlement settlement_of(const LostClaim& lost, const Contract& contract, Timest
                     .reason = {},
                     .error = "host " + std::to_string(lost.host.value) + " was lost during this attempt; nobody saw its end",
                     .code = 0,
-                    .provider_ref = {}};
-  apply(decide_lost(contract, {.attempts = s.attempt_count - losses,
+                    .provider_ref = {},
+                    .counts = false};
+  apply(decide_lost(contract, {.attempts = s.attempt_count - s.uncounted,
                                .lease_lost = losses,
                                .maybe_sent_before = true,
                                .created = lost.created,

@@ -13,7 +13,7 @@
 #include "core/clock.h"
 #include "core/job.h"
 #include "core/retry_timing.h"
-#include "store/store.h"
+#include "store/settle_store.h"
 #include "telemetry/log.h"
 #include "telemetry/metrics.h"
 
@@ -31,8 +31,8 @@ struct SettlerSettings {
 // take() is safe from any thread. The database may be away: batches are kept and tried until it is back.
 class Settler {
  public:
-  // What was written, in the order of the batch; `moved` are the submissions whose attempt ended, `unwritten` the claims of what could
-  // not be written and stays claimed.
+  // What was written, in the order of the batch; `moved` are the submissions whose attempt ended, `unwritten` the claims of what
+  // could not be written and stays claimed.
   struct Written {
     const std::vector<Finished>& batch;
     std::vector<SubmissionId> moved;

@@ -9,7 +9,7 @@
 
 #include "core/contract.h"
 #include "store/pg.h"
-#include "store/store.h"
+#include "store/read_store.h"
 
 namespace waybill {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "store/pg.h"
-#include "store/store.h"
+#include "store/settle_store.h"
 
 namespace waybill {
 

@@ -8,8 +8,9 @@
 #include <vector>
 
 #include "core/form.h"
+#include "store/intake_store.h"
 #include "store/pg.h"
-#include "store/store.h"
+#include "store/read_store.h"
 
 namespace waybill {
 

@@ -2,8 +2,13 @@
 #pragma once
 
 #include "store/alerts.h"
+#include "store/intake_store.h"
 #include "store/pg.h"
-#include "store/store.h"
+#include "store/queue_store.h"
+#include "store/read_store.h"
+#include "store/settle_store.h"
+#include "store/token_store.h"
+#include "store/upkeep_store.h"
 
 namespace waybill {
 

@@ -34,7 +34,7 @@ constexpr Statement kClaim{"claim", R"(
                  AND NOT EXISTS (SELECT FROM target_rests t WHERE t.org_id = share.org_id AND t.target = share.unless_rests AND t.until > now())
                ORDER BY due_at, delivery_id LIMIT share.most FOR UPDATE SKIP LOCKED) taken))
     RETURNING delivery_id, submission_id, org_id, route_id, due_at, attempt_count, lease_lost, maybe_sent, action_order, composed, progress,
-              edited),
+              edited, uncounted),
   known AS (
     INSERT INTO claims (shard, token, host_id, lease_until, deliveries)
     SELECT $1::smallint, $2::bigint, $3::integer, now() + $4::bigint * interval '1 millisecond', array_agg(delivery_id)
@@ -48,7 +48,7 @@ constexpr Statement kClaim{"claim", R"(
                            ELSE s.body END, 'UTF8'),
          CASE WHEN c.composed THEN (SELECT media_type FROM artifacts WHERE shard = $1 AND delivery_id = c.delivery_id) END,
          CASE WHEN c.composed THEN (SELECT encode(body, 'hex') FROM artifacts WHERE shard = $1 AND delivery_id = c.delivery_id) END,
-         coalesce(c.progress, '')
+         coalesce(c.progress, ''), c.uncounted
   FROM claimed c
   JOIN submissions s ON s.shard = $1 AND s.id = c.submission_id)"};
 
@@ -103,6 +103,7 @@ class PgQueueStore final : public QueueStore {
                               .due = rows->time(row, 5),
                               .attempt_count = static_cast<std::uint32_t>(rows->number(row, 6)),
                               .lease_lost = static_cast<std::uint32_t>(rows->number(row, 7)),
+                              .uncounted = static_cast<std::uint32_t>(rows->number(row, 17)),
                               .maybe_sent = rows->flag(row, 8),
                               .action_order = static_cast<int>(rows->number(row, 9)),
                               .created = rows->time(row, 10),

@@ -5,7 +5,7 @@
 
 #include "core/idempotency.h"
 #include "store/pg.h"
-#include "store/store.h"
+#include "store/read_store.h"
 
 namespace waybill {
 

@@ -15,22 +15,23 @@ constexpr Statement kSettle{"settle", R"(
     SELECT * FROM unnest($2::bigint[], $3::bigint[], $4::delivery_status[], $5::bigint[], $6::int[], $7::smallint[], $8::boolean[], $9::text[],
                          $10::jsonb[], $11::bigint[], $12::int[], $13::bigint[], $14::bigint[], $15::text[], $16::text[], $17::text[], $18::int[],
                          $19::text[], $20::text[], $21::text[], $22::text[], $23::text[], $24::text[],
-                         $25::jsonb[], $26::text[], $27::text[])
+                         $25::jsonb[], $26::text[], $27::text[], $28::int[], $29::boolean[])
       AS t(delivery, token, status, due, attempts, losses, doubt, reason, result, ended, number, started, finished, outcome, outcome_reason,
-           error, code, provider_ref, state, from_state, action, trigger, actor, metadata, progress, type)),
+           error, code, provider_ref, state, from_state, action, trigger, actor, metadata, progress, type, uncounted, counts)),
   gone AS (
     DELETE FROM ready r USING fact f WHERE r.shard = $1 AND r.delivery_id = f.delivery AND r.claim_token = f.token AND f.status <> 'due'
     RETURNING f.*, r.org_id, r.submission_id, r.action_order, r.route_id, r.progress::jsonb AS left_behind),
   again AS (
-    UPDATE ready r SET status = 'due', due_at = at_micros(f.due), attempt_count = f.attempts, lease_lost = f.losses, maybe_sent = f.doubt,
+    UPDATE ready r SET status = 'due', due_at = at_micros(f.due), attempt_count = f.attempts, lease_lost = f.losses, uncounted = f.uncounted, maybe_sent = f.doubt,
                        progress = coalesce(f.progress, r.progress),
                        claim_token = NULL, claimed_by = NULL, claimed_at = NULL, lease_until = NULL
     FROM fact f WHERE r.shard = $1 AND r.delivery_id = f.delivery AND r.claim_token = f.token AND f.status = 'due'
     RETURNING f.*, r.org_id, r.submission_id, r.action_order, r.route_id, NULL::jsonb),
   found AS MATERIALIZED (SELECT * FROM gone UNION ALL SELECT * FROM again),
   attempt AS (
-    INSERT INTO attempts (shard, delivery_id, number, org_id, started_at, finished_at, outcome, reason, error, code, provider_ref)
-    SELECT $1::smallint, delivery, number, org_id, at_micros(started), at_micros(finished), outcome, outcome_reason, error, code, provider_ref
+    INSERT INTO attempts (shard, delivery_id, number, org_id, started_at, finished_at, outcome, reason, error, code, provider_ref, counts)
+    SELECT $1::smallint, delivery, number, org_id, at_micros(started), at_micros(finished), outcome, outcome_reason, error, code, provider_ref,
+           counts
     FROM found WHERE number IS NOT NULL),
   delivery AS (
     UPDATE deliveries d SET status = e.status, attempt_count = e.attempts, reason = e.reason, result = coalesce(e.result, e.left_behind), provider_ref = e.provider_ref,
@@ -121,6 +122,8 @@ class Columns {
     add_text(metadata_, s.metadata);
     add_text(progress_, s.progress);
     action_type_.add(s.action_type);
+    uncounted_.add(s.uncounted);
+    counts_.add_flag(!s.attempt || s.attempt->counts);
   }
 
   Parameters take() {
@@ -150,7 +153,9 @@ class Columns {
             actor_.take(),
             metadata_.take(),
             progress_.take(),
-            action_type_.take()};
+            action_type_.take(),
+            uncounted_.take(),
+            counts_.take()};
   }
 
  private:
@@ -175,7 +180,7 @@ class Columns {
   std::string shard_;
   ArrayText delivery_, token_, status_, due_, attempts_, losses_, doubt_, reason_, result_, ended_;
   ArrayText number_, started_, finished_, outcome_, outcome_reason_, error_, code_, provider_ref_;
-  ArrayText state_, from_state_, action_, trigger_, actor_, metadata_, progress_, action_type_;
+  ArrayText state_, from_state_, action_, trigger_, actor_, metadata_, progress_, action_type_, uncounted_, counts_;
 };
 
 // What most ends have in common: they are intents', and their last attempt went without a word to be told. They differ in when,
@@ -184,8 +189,9 @@ class LikeEnds {
  public:
   static bool may_hold(const Settlement& s) {
     return s.status != Status::due && s.delivery.value == s.submission.value && !s.of_form && !s.dead_letter &&
-           !s.action.empty() && s.reason.empty() && s.result.empty() && s.attempt && s.attempt->number == s.attempt_count &&
-           s.attempt->finished == s.ended && s.attempt->reason.empty() && s.attempt->error.empty();
+           !s.action.empty() && s.reason.empty() && s.result.empty() && s.attempt && s.attempt->counts &&
+           s.attempt->number == s.attempt_count && s.attempt->finished == s.ended && s.attempt->reason.empty() &&
+           s.attempt->error.empty();
   }
   bool takes(const Settlement& s) const {
     const Settlement& f = *first_;

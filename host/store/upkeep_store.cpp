@@ -13,7 +13,7 @@ constexpr Statement kBury{"bury", R"(
 
 #define WAYBILL_LOST_CLAIMS                                                                                        \
   "SELECT micros(now()), r.delivery_id, r.claim_token, r.org_id, r.route_id, r.claimed_by, micros(r.claimed_at), " \
-  "micros(s.created_at), r.attempt_count, r.lease_lost, s.kind, s.client_ref "                                     \
+  "micros(s.created_at), r.attempt_count, r.lease_lost, s.kind, s.client_ref, r.uncounted "                        \
   "FROM claimed r JOIN submissions s ON s.shard = r.shard AND s.id = r.submission_id WHERE r.shard = $1 AND "
 // Also claims of hosts that are buried already: a claim can commit after its host has died.
 #define WAYBILL_IS_LOST(ends, host) "(" ends " < now() OR NOT EXISTS (SELECT FROM hosts h WHERE h.host_id = " host "))"
@@ -77,7 +77,8 @@ class PgUpkeepStore final : public UpkeepStore {
                              .claimed_at = rows->time(row, 6),
                              .created = rows->time(row, 7),
                              .attempt_count = static_cast<std::uint32_t>(rows->number(row, 8)),
-                             .lease_lost = static_cast<std::uint32_t>(rows->number(row, 9))});
+                             .lease_lost = static_cast<std::uint32_t>(rows->number(row, 9)),
+                             .uncounted = static_cast<std::uint32_t>(rows->number(row, 12))});
     }
     return lost;
   }

@@ -8,7 +8,7 @@
 
 #include "core/contract.h"
 #include "store/alerts.h"
-#include "store/store.h"
+#include "store/intake_store.h"
 #include "telemetry/log.h"
 #include "telemetry/metrics.h"
 #include "upkeep/chores.h"

@@ -7,7 +7,7 @@
 #include "core/error.h"
 #include "core/time.h"
 #include "store/forms.h"
-#include "store/store.h"
+#include "store/upkeep_store.h"
 #include "telemetry/log.h"
 #include "telemetry/metrics.h"
 

@@ -11,7 +11,9 @@
 #include <tuple>
 #include <vector>
 
-#include "store/store.h"
+#include "store/intake_store.h"
+#include "store/queue_store.h"
+#include "store/settle_store.h"
 
 namespace waybill::testing {
 

@@ -131,6 +131,7 @@ TEST(Settlement, TheAttemptIsWrittenAsItWas) {  // M3 M11
 TEST(Settlement, LostAttemptsHaveNumbersButDoNotCount) {             // M11 M17
   auto finished = finished_with(failed(), Policy::max_attempts, 4);  // numbers 1 to 3 are taken, two of them lost
   finished.job.lease_lost = 2;
+  finished.job.uncounted = 2;
   auto s = settled(finished);
   EXPECT_EQ(s.status, Status::due) << "the second attempt that counts, of three";
   EXPECT_EQ(s.attempt_count, 4u);

@@ -1,0 +1,95 @@
+// What people and callers ask. An object holds a session of its own: one thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/contract.h"
+#include "core/error.h"
+#include "core/id.h"
+#include "core/status.h"
+#include "core/time.h"
+#include "store/intake_store.h"
+#include "store/rest.h"
+
+namespace waybill {
+
+struct AttemptView {
+  std::uint32_t number;
+  Timestamp started;
+  std::optional<Timestamp> finished;
+  std::string outcome;
+  std::string reason;
+  std::string error;
+};
+
+struct HistoryView {
+  SubmissionView submission;
+  std::vector<AttemptView> attempts;
+};
+
+// Where an unfinished delivery stands.
+struct Standing {
+  DeliveryId delivery;
+  RouteId route;
+  std::string target;
+  int action_order;
+  std::string action_type;
+  Status status;
+  Timestamp due;
+  std::uint32_t attempt_count;
+  std::uint32_t lease_lost;
+  std::string claimed_by;  // name of the host
+  std::optional<Timestamp> lease_until;
+  std::uint64_t claimed_of_target = 0;  // deliveries of this route in the hands of hosts now
+  std::uint64_t claimed_of_org = 0;
+  std::optional<Rest> rest;
+};
+struct Explanation {
+  HistoryView history;
+  Timestamp now;
+  std::vector<Standing> standings;  // empty when all is done
+  std::uint64_t hosts = 0;          // that are registered, alive or only just dead
+};
+
+struct HostView {
+  HostId id;
+  std::string name;  // "<machine>:<pid>"
+};
+
+// A delivery that has been written at intake, with its contract.
+struct DeliveryView {
+  DeliveryId delivery;
+  SubmissionId submission;
+  int action_order;
+  Status status;  // waiting, open, due or claimed: as it began; else its end
+  std::uint32_t attempts;
+  std::string provider_ref;
+  Timestamp created;  // of the submission
+  RouteId route;
+  Contract contract;
+};
+
+class ReadStore {
+ public:
+  virtual ~ReadStore() = default;
+  // none: there is no such submission
+  virtual Result<std::optional<SubmissionView>> find(OrgId org, std::string_view kind, std::string_view client_ref) = 0;
+  // The same, compared with what is handed in again: `existing` or `conflict`.
+  virtual Result<std::optional<Submitted>> compare(OrgId org, std::string_view kind, std::string_view client_ref,
+                                                   const std::string& target, const Sha256& payload_hash) = 0;
+  virtual Result<std::optional<HistoryView>> history(OrgId org, std::string_view kind, std::string_view client_ref) = 0;
+  virtual Result<std::optional<Explanation>> explain(OrgId org, std::string_view kind, std::string_view client_ref) = 0;
+  // In order of action; empty when there is no such submission.
+  virtual Result<std::vector<DeliveryView>> deliveries(OrgId org, std::string_view kind, std::string_view client_ref) = 0;
+  // Of these submissions, those that have ended or have at least one finished attempt.
+  virtual Result<std::vector<SubmissionId>> moved(std::span<const SubmissionId> ids) = 0;
+  virtual Result<std::vector<HostView>> hosts() = 0;
+  virtual Result<std::optional<OrgId>> organisation(const std::string& name) = 0;
+};
+
+}  // namespace waybill

@@ -1,0 +1,94 @@
+// What settling asks of the database. An object holds a session of its own: one thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+#include "core/id.h"
+#include "core/outcome.h"
+#include "core/status.h"
+#include "core/time.h"
+#include "store/rest.h"
+
+namespace waybill {
+
+struct AttemptRecord {
+  std::uint32_t number;
+  Timestamp started;
+  std::optional<Timestamp> finished;
+  std::string outcome;  // accepted, rejected, deferred, error, unknown
+  std::string reason;
+  std::string error;
+  std::int32_t code = 0;
+  std::string provider_ref;
+  bool counts = true;  // against the contract's attempts
+};
+
+// What becomes of one claimed delivery. Carried out only if the claim token still holds.
+struct Settlement {
+  DeliveryId delivery;
+  SubmissionId submission{};  // where it is known
+  ClaimToken token;
+  Status status;                // Status::due or an end
+  Timestamp due;                // when status is due
+  std::uint32_t attempt_count;  // from now on
+  std::uint32_t lease_lost;     // from now on
+  std::uint32_t uncounted = 0;  // from now on: of attempt_count, those that do not count against the contract
+  bool maybe_sent;              // from now on
+  std::string reason;           // of the end
+  std::string result;           // of the end: JSON, or empty
+  std::string progress;         // when status is due: JSON for the next attempt; empty keeps what there is
+  Timestamp ended;              // when status is an end
+  std::optional<AttemptRecord> attempt;
+  std::string submission_state;  // the submission's new and final state; empty: it does not move
+  std::string from_state;        // for the audit
+  std::string action;            // audit: what happened, such as "intent_accepted"
+  std::string trigger;           // audit: why, such as "accept" or "lease_lost"
+  std::string actor;             // audit: who, such as the host's name
+  std::string metadata;          // audit: a JSON object
+  std::string action_type;       // what sent it
+  bool of_form = false;          // its submission and its audit follow from all of the submission's actions
+  bool dead_letter = false;      // kept for people to look at
+};
+
+// What a settlement was carried out to.
+struct Settled {
+  std::vector<DeliveryId> held;          // their claims still held; the others were stale, and nothing of theirs was written
+  std::vector<std::string> form_states;  // the last states of the form submissions that ended with it
+};
+
+// What a plugin made of a claimed delivery before its first send.
+struct Composed {
+  DeliveryId delivery;
+  ClaimToken token;
+  Artifact artifact;
+};
+
+// Attempts of one kind that ended as error, to be told in the digest of their period.
+struct FailedAttempts {
+  OrgId org;
+  std::string action_type;
+  std::string target;
+  std::string reason;
+  std::uint64_t count;
+};
+
+class SettleStore {
+ public:
+  virtual ~SettleStore() = default;
+  // One transaction.
+  virtual Result<Settled> settle(Shard shard, std::span<const Settlement> batch) = 0;
+  // One transaction: the artefacts are durable, and their deliveries due again at the place in the queue that they had. Answers
+  // which claims still held.
+  virtual Result<std::vector<DeliveryId>> keep(Shard shard, std::span<const Composed> batch) = 0;
+  // A longer rest wins over a shorter one.
+  virtual Result<void> rest(std::span<const Rest> rests) = 0;
+  // Added to the counts of the period that it is now; periods are `period` long and aligned to the clock. In one order by all.
+  virtual Result<void> add_failures(std::span<const FailedAttempts> failures, Millis period) = 0;
+};
+
+}  // namespace waybill

@@ -1,0 +1,28 @@
+// API tokens. An object holds a session of its own: one thread at a time.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "core/error.h"
+#include "core/id.h"
+#include "core/idempotency.h"
+
+namespace waybill {
+
+struct TokenView {
+  OrgId org;
+  std::string name;
+  std::string role;
+};
+
+class TokenStore {
+ public:
+  virtual ~TokenStore() = default;
+  virtual Result<std::optional<TokenView>> find(const Sha256& hash) = 0;
+  // Error::conflict when a live token of that name exists, Error::not_found when the organisation does not.
+  virtual Result<void> create(const std::string& org, const std::string& name, const std::string& role, const Sha256& hash) = 0;
+  virtual Result<bool> revoke(const std::string& org, const std::string& name) = 0;
+};
+
+}  // namespace waybill

@@ -1,32 +1,29 @@
-// The claim's rounds: what is due, what may start, take it, sleep until something changes.
+// The rounds of the claimer's thread.
 #include "claim/claimer.h"
 
 #include <algorithm>
-#include <unordered_set>
+#include <set>
+#include <unordered_map>
+#include <utility>
 
 #include "claim/jobs.h"
-#include "core/decide.h"
 
 namespace waybill {
 namespace {
 
-constexpr std::size_t kMostCachedRoutes = 100'000;
-constexpr auto kMarkLife = std::chrono::seconds(1);  // how long rows that were committed out of order may be overlooked
-// Asking passes over what is claimed, so it takes its time when much is in flight. While all the routes of the last answer have a
-// backlog, it is asked again after so long, or so many times what asking took; when something new came in, sooner.
-constexpr auto kBacklogLife = std::chrono::milliseconds(50);
-constexpr int kBacklogShare = 20, kNewsShare = 10;
-constexpr auto kForget = std::chrono::seconds(1);        // how long an idle host keeps what is done with
+constexpr int kLookShare = 20;                           // a look may take one part in so many of the time
+constexpr auto kForget = std::chrono::seconds(1);        // how long an idle host keeps claims that are done
 constexpr auto kGather = std::chrono::milliseconds(10);  // a few freed places are worth waiting for more
+constexpr auto kSkip = std::chrono::seconds(60);         // for a route whose contract cannot be read
+constexpr auto kProbeDenied = std::chrono::seconds(1);   // another host's probe is under way
 
 }  // namespace
 
-Claimer::Claimer(QueueStore& store, Window& window, ClaimBook& book, FirstClaims& first_claims, const Clock& clock,
-                 ClaimerSettings settings, std::function<std::optional<HostId>()> host, JobSink sink, Log& log)
+Claimer::Claimer(QueueStore& store, Planner& planner, ClaimLedger& ledger, const Clock& clock, ClaimerSettings settings,
+                 std::function<std::optional<HostId>()> host, JobSink sink, Log& log)
     : store_(store),
-      window_(window),
-      book_(book),
-      first_claims_(first_claims),
+      planner_(planner),
+      ledger_(ledger),
       clock_(clock),
       settings_(settings),
       host_(std::move(host)),
@@ -37,25 +34,39 @@ Claimer::Claimer(QueueStore& store, Window& window, ClaimBook& book, FirstClaims
 Claimer::~Claimer() { stop(); }
 
 void Claimer::wake() {
-  std::lock_guard lock(mutex_);
+  const std::lock_guard lock(mutex_);
+  woken_ = walk_now_ = true;
+  changed_.notify_all();
+}
+
+void Claimer::wake(Shard shard, const std::vector<Newcomers>& routes) {
+  planner_.wake(shard, routes, clock_.now());
+  const std::lock_guard lock(mutex_);
   woken_ = true;
   changed_.notify_all();
 }
 
-void Claimer::wake(Shard shard, const std::set<RouteId>& routes) {
-  first_claims_.waits(shard, routes);
-  std::lock_guard lock(mutex_);
-  news_[shard].insert(routes.begin(), routes.end());
-  woken_ = true;
-  changed_.notify_all();
-}
-
-void Claimer::let_go(const std::vector<Finished>& settled, const std::vector<ClaimToken>& unwritten) {
-  std::unordered_map<RouteId, std::size_t> counts;
-  for (const auto& one : settled) ++counts[one.job.route];
-  for (const auto& [route, count] : counts) window_.let_go(route, count);
-  book_.settled(settled, unwritten);
-  std::lock_guard lock(mutex_);
+void Claimer::release(const std::vector<Finished>& settled, const std::vector<ClaimToken>& unwritten) {
+  const auto now = clock_.now();
+  struct Places {
+    std::size_t count = 0, bytes = 0;
+    bool due_again = false, recovered = false;
+  };
+  std::map<std::pair<Shard, RouteId>, Places> all;
+  for (const auto& one : settled) {
+    Places& places = all[{shard_of(one.job.delivery), one.job.route}];
+    ++places.count;
+    places.bytes += one.job.withheld ? 0 : one.job.body_bytes;
+    places.due_again |= one.how == Finished::How::composed || one.how == Finished::How::unattempted;
+    places.recovered |= one.job.probe && one.outcome && one.outcome->scope != Scope::whole_target;
+  }
+  for (const auto& [key, places] : all) {
+    planner_.release(key.first, key.second, places.count, places.bytes);
+    if (places.due_again) planner_.wake(key.first, key.second, now);
+    if (places.recovered) planner_.recovered(key.first, key.second, now);
+  }
+  ledger_.settled(settled, unwritten);
+  const std::lock_guard lock(mutex_);
   freed_ += settled.size();
   changed_.notify_all();
 }
@@ -66,206 +77,171 @@ void Claimer::stop() {
 }
 
 void Claimer::run(std::stop_token stop) {
-  int next = 0;  // the shard that a round begins with: behind the last one that was claimed from; hosts differ in it
   while (!stop.stop_requested()) {
-    std::chrono::microseconds pause = settings_.poll;
+    again_ = false;
+    Clock::Monotonic::duration most = settings_.poll;
     if (const auto host = host_()) {
-      const int first = next;
-      for (int i = 0; i < settings_.shards && !stop.stop_requested(); ++i) {
-        const auto shard = static_cast<Shard>((first + host->value + i) % settings_.shards);
-        const auto claims_before = claims_;
-        pause = std::min(pause, round(shard, *host));
-        if (claims_ != claims_before) next = (first + i + 1) % settings_.shards;
-      }
+      const auto done = round(*host);
+      if (!done) log_.warn("claim.database_unavailable", {{"error", done.error().what}});
+      if (done && again_) continue;
+      if (done) most = until_next_look();
     }
-    if (pause.count() > 0) forget_done();
-    sleep(stop, pause);
+    forget_done();
+    sleep(stop, most);
   }
-  // What a lost claim may have taken must not wait for its lease: other hosts are there.
-  if (const auto done = give_back_lost(); !done) log_.warn("claim.not_given_back", {{"error", done.error().what}});
+  // What an unconfirmed claim may have taken must not wait for its lease: other hosts are there.
+  if (const auto done = confirm(); !done) log_.warn("claim.not_given_back", {{"error", done.error().what}});
 }
 
-std::chrono::microseconds Claimer::round(Shard shard, HostId host) {
-  if (facts_.size() > kMostCachedRoutes) facts_.clear();
-  if (const auto done = give_back_lost(); !done) {
-    log_.warn("claim.database_unavailable", {{"error", done.error().what}});
-    return settings_.poll;
+Result<void> Claimer::round(HostId host) {
+  if (auto done = confirm(); !done) return done;
+  if (auto done = look(); !done) return done;
+  auto plan = planner_.plan(settings_.batch, clock_.now());
+  Result<void> failed;
+  for (auto& [shard, shares] : plan.shares) {
+    auto done = failed ? begin_probes(host, shard, shares) : failed;
+    if (done) done = claim(host, shard, shares, plan.bytes);
+    if (done) continue;
+    for (const auto& share : shares) planner_.claimed(shard, share, {}, clock_.now());
+    failed = std::move(done);
   }
-  const auto asked_at = clock_.now();
-  std::chrono::microseconds pause = settings_.poll;
-  auto due = due_routes(shard, pause);
-  if (!due) {
-    log_.warn("claim.database_unavailable", {{"error", due.error().what}});
-    return settings_.poll;
-  }
-  if (asked_at - marks_since_ > kMarkLife) {
-    marks_.clear();
-    marks_since_ = asked_at;
-  }
-  const auto demands = demands_of(*due, pause);
-  auto claiming = first_claims_.claiming();
-  const auto shares = window_.shares(demands, settings_.batch);
-  if (shares.empty()) return pause;
-
-  const ClaimToken token = book_.next(host);
-  ++claims_;
-  const auto done = book_.done(shard);
-  auto claimed = store_.claim(shard, host, token, settings_.lease, wanted(shard, demands, shares), done);
-  if (!claimed) {
-    book_.lost({shard, host, token});
-    log_.warn("claim.database_unavailable", {{"error", claimed.error().what}});
-    return settings_.poll;
-  }
-  for (const auto& row : claimed->rows) window_.hold(row.route, facts_.at(row.route), 1);
-  claiming.unlock();
-  book_.opened(shard, token, claimed->rows.size(), done.size());
-  const bool answer_was_old = backlogs_[shard].claimed;
-  const bool any_full = find_backlog(shard, demands, shares, claimed->rows);
-  auto jobs = jobs_of(std::move(*claimed), token, asked_at, [&](RouteId route) -> const RouteFacts& { return facts_.at(route); });
-  if (!jobs.empty()) sink_(std::move(jobs));
-  return any_full || answer_was_old ? std::chrono::microseconds(0) : pause;  // there is more, or may be elsewhere
+  if (!failed) return failed;
+  return learn(plan.unknown);
 }
 
-// What may be claimed now of what is due; `pause` is cut to when more may be.
-std::vector<Window::Demand> Claimer::demands_of(const DueRoutes& due, std::chrono::microseconds& pause) {
-  std::vector<Window::Demand> demands;
-  for (const auto& [route, first_due] : due.routes) {
-    const RouteFacts* facts = facts_of(route);
-    if (!facts) continue;
-    Timestamp from = first_due;
-    for (const auto& rest : due.rests)
-      if (rest.org == facts->org && rest.target == facts->contract->rest_key()) from = std::max(from, rest.until);
-    const bool runs = window_.can_run(facts->contract->action_type);
-    if (from <= due.now && runs)
-      demands.push_back({route, facts, false});
-    else if (is_expired(*facts->contract, first_due, due.now))  // due no earlier than created, so its time is surely over
-      demands.push_back({route, facts, true});
-    else if (from > due.now)
-      pause = std::min(pause, from - due.now + std::chrono::milliseconds(1));
+// A claim whose answer was lost is undone before anything else is claimed.
+Result<void> Claimer::confirm() {
+  while (const auto claim = ledger_.any_unconfirmed()) {
+    if (auto done = store_.give_back(claim->shard, claim->host, claim->token); !done) return done;
+    ledger_.given_back(claim->token);
+    for (auto& [shard, walk] : walks_) walk.due = {};
   }
-  return demands;
+  return {};
 }
 
-std::vector<RouteShare> Claimer::wanted(Shard shard, const std::vector<Window::Demand>& demands, const Shares& shares) const {
-  std::unordered_set<RouteId> only_expired;  // these end, whether their target rests or not
-  for (const auto& demand : demands)
-    if (demand.only_expired) only_expired.insert(demand.route);
-  std::vector<RouteShare> wanted;
-  for (const auto& [route, count] : shares) {
-    RouteShare share{.route = route, .count = count, .after = {}, .after_id = {}};
-    if (const auto mark = marks_.find({shard, route}); mark != marks_.end()) {
-      share.after = mark->second.due;
-      share.after_id = mark->second.delivery;
-    }
-    if (!only_expired.contains(route)) {
-      const RouteFacts& facts = facts_.at(route);
-      share.org = facts.org;
-      share.unless_rests = facts.contract->rest_key();
-    }
-    wanted.push_back(std::move(share));
-  }
-  return wanted;
+void Claimer::Look::done(Clock::Monotonic begun, Clock::Monotonic ended, Millis poll) {
+  due = ended + std::max<Clock::Monotonic::duration>(poll, kLookShare * (ended - begun));
 }
 
-// Whether a route gave all that was wanted of it. Those that gave less have no backlog behind their mark.
-bool Claimer::find_backlog(Shard shard, const std::vector<Window::Demand>& demands, const Shares& shares,
-                           const std::vector<ClaimedRow>& rows) {
-  std::unordered_map<RouteId, std::size_t> taken;
-  for (const auto& row : rows) {
-    ++taken[row.route];
-    marks_[{shard, row.route}] = {row.due, row.delivery};  // rows come in order
-  }
-  std::unordered_set<RouteId> going_on;
-  for (const auto& demand : demands) going_on.insert(demand.route);
-  bool any_full = false;
-  std::set<RouteId> empty;
-  for (const auto& [route, count] : shares) {
-    if (taken[route] == count) {
-      any_full = true;
-      continue;
-    }
-    empty.insert(route);
-    going_on.erase(route);
-    marks_.erase({shard, route});
-  }
-  first_claims_.waits_no_more(shard, empty);
-  Backlog& backlog = backlogs_[shard];
-  std::erase_if(backlog.due.routes, [&](const DueRoute& one) { return !going_on.contains(one.route); });
-  backlog.claimed = true;
-  return any_full;
-}
-
-// The database's answer, or its last one while the routes in it have more than was claimed of them, or what was told just now;
-// these are good for at most `good_for`.
-Result<DueRoutes> Claimer::due_routes(Shard shard, std::chrono::microseconds& good_for) {
-  std::set<RouteId> news;
+Result<void> Claimer::look() {
+  bool walk_now = false;
   {
-    std::lock_guard lock(mutex_);
-    news.swap(news_[shard]);
+    const std::lock_guard lock(mutex_);
+    walk_now = std::exchange(walk_now_, false);
   }
-  Backlog& backlog = backlogs_[shard];
+  if (const auto begun = clock_.now(); walk_now || begun >= rests_.due) {
+    const auto rests = store_.rests();
+    if (!rests) return tl::unexpected(rests.error());
+    rests_.done(begun, clock_.now(), settings_.poll);
+    planner_.observe(*rests, clock_.now());
+  }
+  for (int i = 0; i < settings_.shards; ++i) {
+    const auto shard = static_cast<Shard>(i);
+    Look& walk = walks_[shard];
+    const auto begun = clock_.now();
+    if (!walk_now && begun < walk.due) continue;
+    const auto mark = planner_.mark();
+    const auto due = store_.due_routes(shard);
+    if (!due) return tl::unexpected(due.error());
+    const auto ended = clock_.now();
+    walk.done(begun, ended, settings_.poll);
+    planner_.observe(shard, *due, mark, ended, walk.due + settings_.poll + (ended - begun));
+  }
+  return {};
+}
+
+Result<void> Claimer::learn(const std::vector<RouteId>& routes) {
+  if (routes.empty()) return {};
+  auto contracts = store_.contracts(routes);
   const auto now = clock_.now();
-  const auto since_asked = [&] { return std::chrono::duration_cast<Micros>(now - backlog.asked_at); };
-  const auto until = news_at_ > backlog.asked_at ? backlog.news_until : backlog.fresh_until;
-  if (backlog.claimed && !backlog.due.routes.empty() && now < until) {
-    DueRoutes due = backlog.due;
-    due.now = due.now + since_asked();
-    good_for = std::min(good_for, std::chrono::ceil<std::chrono::microseconds>(until - now));
-    return due;
+  if (!contracts) {  // they are asked for again
+    for (const auto route : routes) planner_.skip(route, now + settings_.poll);
+    return tl::unexpected(contracts.error());
   }
-  if (!news.empty() && now - backlog.asked_at < settings_.poll) {  // what began to rest since, the claim passes over
-    DueRoutes due{.now = backlog.due.now + since_asked(), .routes = {}, .rests = backlog.due.rests};
-    for (const auto route : news) due.routes.push_back({route, due.now});
-    good_for = std::chrono::microseconds(0);  // the database is asked next
-    return due;
+  again_ = true;
+  for (const auto route : routes) {
+    const auto found = contracts->find(route);
+    if (found != contracts->end()) {
+      planner_.learn(route, facts_of(found->second.org, std::make_shared<const Contract>(std::move(found->second.contract))), now);
+    } else {
+      log_.error("claim.no_contract", {{"route", route.value}});
+      planner_.skip(route, now + kSkip);
+    }
   }
-  auto due = store_.due_routes(shard);
-  if (!due) return due;
-  first_claims_.saw(shard, *due);
-  const auto answered = clock_.now();
-  const Clock::Monotonic::duration took = answered - now;
-  backlog = {.due = *due,
-             .asked_at = now,
-             .news_until = answered + kNewsShare * took,
-             .fresh_until = answered + std::max<Clock::Monotonic::duration>(kBacklogLife, kBacklogShare * took)};
-  return due;
+  return {};
+}
+
+// Of the targets that are half-open, those that this host probes stay among the shares.
+Result<void> Claimer::begin_probes(HostId host, Shard shard, std::vector<RouteShare>& shares) {
+  std::vector<Rest> wanted;
+  for (const auto& share : shares)
+    if (share.probe) wanted.push_back({share.org, share.rest_key, {}, {}});
+  if (wanted.empty()) return {};
+  const auto begun = store_.begin_probes(wanted, host, settings_.probe);
+  if (!begun) return tl::unexpected(begun.error());
+  std::set<std::pair<OrgId, std::string>> ours;
+  for (const auto& one : *begun) ours.emplace(one.org, one.target);
+  std::erase_if(shares, [&](const RouteShare& share) {
+    if (!share.probe || ours.contains({share.org, share.rest_key})) return false;
+    planner_.denied(shard, share, clock_.now() + kProbeDenied);
+    return true;
+  });
+  return {};
+}
+
+Result<void> Claimer::claim(HostId host, Shard shard, const std::vector<RouteShare>& shares, std::size_t& bytes) {
+  if (shares.empty()) return {};
+  const ClaimToken token = ledger_.next(host);
+  const auto done = ledger_.done(shard);
+  const auto asked_at = clock_.now();
+  auto claimed = store_.claim(shard, host, token, settings_.lease, shares, done, bytes);
+  if (!claimed) {
+    ledger_.unconfirmed({shard, host, token});
+    return tl::unexpected(claimed.error());
+  }
+  ledger_.opened(shard, token, claimed->rows.size(), done.size());
+  std::unordered_map<RouteId, std::vector<const ClaimedRow*>> rows_of;
+  std::set<RouteId> probes;
+  for (const auto& row : claimed->rows) {
+    rows_of[row.route].push_back(&row);
+    bytes -= std::min(bytes, row.payload.size());
+  }
+  const auto now = clock_.now();
+  for (const auto& share : shares) {
+    planner_.claimed(shard, share, rows_of[share.route], now);
+    if (share.probe) probes.insert(share.route);
+  }
+  again_ = true;
+  auto jobs = jobs_of(std::move(*claimed), token, asked_at,
+                      [&](RouteId route) -> const RouteFacts& { return planner_.facts(shard, route); });
+  for (auto& job : jobs) job.probe = probes.contains(job.route);
+  if (!jobs.empty()) sink_(std::move(jobs));
+  return {};
 }
 
 void Claimer::forget_done() {
   const auto now = clock_.now();
   if (now - forgot_at_ < kForget) return;
   forgot_at_ = now;
-  for (const auto& [shard, done] : book_.take_done())
-    if (!done.empty() && !store_.forget(shard, done)) book_.put_back_done(shard, done);
+  for (const auto& [shard, done] : ledger_.take_done())
+    if (!done.empty() && !store_.forget(shard, done)) ledger_.put_back_done(shard, done);
 }
 
-Result<void> Claimer::give_back_lost() {
-  while (const auto lost = book_.any_lost()) {
-    if (const auto done = store_.give_back(lost->shard, lost->host, lost->token); !done) return done;
-    book_.given_back(lost->token);
-  }
-  return {};
+// Something may fall due before it.
+Clock::Monotonic::duration Claimer::until_next_look() const {
+  const auto now = clock_.now();
+  auto until = std::min({now + settings_.poll, rests_.due, planner_.next_due()});
+  for (const auto& [shard, walk] : walks_) until = std::min(until, walk.due);
+  return std::max<Clock::Monotonic::duration>(until - now, std::chrono::milliseconds(1));
 }
 
-const RouteFacts* Claimer::facts_of(RouteId route) {
-  if (const auto known = facts_.find(route); known != facts_.end()) return &known->second;
-  auto contract = store_.contract(route);
-  if (!contract) {
-    log_.error("claim.no_contract", {{"route", route.value}, {"error", contract.error().what}});
-    return nullptr;
-  }
-  RouteFacts facts{contract->org, std::make_shared<const Contract>(std::move(contract->contract)), {}};
-  facts.host_name = host_name_of(facts.contract->url);
-  return &facts_.emplace(route, std::move(facts)).first->second;
-}
-
-void Claimer::sleep(std::stop_token stop, std::chrono::microseconds most) {
+// Until somebody wakes it or enough places are free.
+void Claimer::sleep(std::stop_token stop, Clock::Monotonic::duration most) {
   std::unique_lock lock(mutex_);
-  const std::size_t enough = std::max<std::size_t>(1, std::min(settings_.batch, window_.held() + freed_) / 4);
+  const std::size_t enough = std::max<std::size_t>(1, std::min(settings_.batch, planner_.held() + freed_) / 4);
   if (!woken_ && freed_ == 0) changed_.wait_for(lock, stop, most, [&] { return woken_ || freed_ > 0; });
   if (!woken_ && freed_ > 0 && freed_ < enough)
     changed_.wait_for(lock, stop, kGather, [&] { return woken_ || freed_ >= enough; });
-  if (woken_) news_at_ = clock_.now();
   woken_ = false;
   freed_ = 0;
 }

@@ -1,21 +1,16 @@
-// Who is due: takes unfinished deliveries out of the queue, as many as can start, and hands them on.
+// The claimer's thread: walks over the queue now and then, claims what is next, hands it on, sleeps until something changes.
 #pragma once
 
 #include <condition_variable>
 #include <functional>
 #include <map>
-#include <memory>
 #include <mutex>
-#include <set>
-#include <string>
+#include <optional>
 #include <thread>
-#include <unordered_map>
 #include <vector>
 
-#include "claim/claim_book.h"
-#include "claim/first_claims.h"
-#include "claim/window.h"
-#include "config/config.h"
+#include "claim/claim_ledger.h"
+#include "claim/planner.h"
 #include "core/clock.h"
 #include "core/job.h"
 #include "store/queue_store.h"
@@ -27,53 +22,45 @@ struct ClaimerSettings {
   int shards = 1;
   std::size_t batch = 1000;
   Millis lease{60'000};
-  Millis poll{500};
+  Millis poll{500};    // between two walks over the queue, and two looks at outages; longer when they take long
+  Millis probe{12'000};  // how long a probe may take: an attempt and its grace
 };
 
-// Has a thread of its own; the public functions are safe from any thread.
+// A round gives back claims that are unconfirmed, walks over the queue if that is due, and claims what the planner puts next: one
+// statement a shard. The public functions are safe from any thread.
 class Claimer {
  public:
-  // `host` tells the id to claim with, or none while this host must not claim (no presence, or draining).
-  Claimer(QueueStore& store, Window& window, ClaimBook& book, FirstClaims& first_claims, const Clock& clock,
-          ClaimerSettings settings, std::function<std::optional<HostId>()> host, JobSink sink, Log& log);
+  // `host` tells the id to claim with, or none while this host must not claim (not registered, or draining).
+  Claimer(QueueStore& store, Planner& planner, ClaimLedger& ledger, const Clock& clock, ClaimerSettings settings,
+          std::function<std::optional<HostId>()> host, JobSink sink, Log& log);
   ~Claimer();
 
-  void wake();                                              // something new may be due
-  void wake(Shard shard, const std::set<RouteId>& routes);  // something of these is: it is claimed without asking first
-  // These are not held any more; of the claims in `unwritten` some deliveries stay claimed until their lease is over.
-  void let_go(const std::vector<Finished>& settled, const std::vector<ClaimToken>& unwritten = {});
+  void wake();                                                  // something may be due, nobody knows what: walk now
+  void wake(Shard shard, const std::vector<Newcomers>& routes);  // these have work
+  // These hold their places no more; of the claims in `unwritten` some deliveries stay claimed until their lease is over.
+  void release(const std::vector<Finished>& settled, const std::vector<ClaimToken>& unwritten = {});
   void stop();  // no claim begins after this returns; jobs of the last one have been handed on
 
  private:
-  struct Mark {  // the place behind the last claimed row of a route, while its backlog lasts
-    Timestamp due;
-    DeliveryId delivery;
+  struct Look {  // at the database, at a cadence that its own cost bounds
+    Clock::Monotonic due{};
+    void done(Clock::Monotonic begun, Clock::Monotonic ended, Millis poll);
   };
-
-  struct Backlog {  // which routes surely had more than was claimed of them: not asked for again at once
-    DueRoutes due;
-    Clock::Monotonic asked_at, news_until, fresh_until;  // how long the answer does when something new came, and when nothing did
-    bool claimed = false;                                // since it was asked, as much as was wanted of each of them
-  };
-
-  using Shares = std::vector<std::pair<RouteId, std::size_t>>;
 
   void run(std::stop_token stop);
-  std::chrono::microseconds round(Shard shard, HostId host);  // how long to sleep after it
-  Result<DueRoutes> due_routes(Shard shard, std::chrono::microseconds& good_for);
-  std::vector<Window::Demand> demands_of(const DueRoutes& due, std::chrono::microseconds& pause);
-  std::vector<RouteShare> wanted(Shard shard, const std::vector<Window::Demand>& demands, const Shares& shares) const;
-  bool find_backlog(Shard shard, const std::vector<Window::Demand>& demands, const Shares& shares,
-                    const std::vector<ClaimedRow>& rows);
-  Result<void> give_back_lost();
+  Result<void> round(HostId host);
+  Result<void> confirm();
+  Result<void> look();
+  Result<void> learn(const std::vector<RouteId>& routes);
+  Result<void> begin_probes(HostId host, Shard shard, std::vector<RouteShare>& shares);
+  Result<void> claim(HostId host, Shard shard, const std::vector<RouteShare>& shares, std::size_t& bytes);
   void forget_done();
-  const RouteFacts* facts_of(RouteId route);
-  void sleep(std::stop_token stop, std::chrono::microseconds most);
+  Clock::Monotonic::duration until_next_look() const;
+  void sleep(std::stop_token stop, Clock::Monotonic::duration most);
 
   QueueStore& store_;
-  Window& window_;
-  ClaimBook& book_;
-  FirstClaims& first_claims_;
+  Planner& planner_;
+  ClaimLedger& ledger_;
   const Clock& clock_;
   const ClaimerSettings settings_;
   const std::function<std::optional<HostId>()> host_;
@@ -81,17 +68,14 @@ class Claimer {
   Log& log_;
 
   // The thread's own:
-  std::unordered_map<RouteId, RouteFacts> facts_;
-  std::map<std::pair<Shard, RouteId>, Mark> marks_;
-  Clock::Monotonic marks_since_;
-  std::int64_t claims_ = 0;
-  std::map<Shard, Backlog> backlogs_;
-  Clock::Monotonic forgot_at_, news_at_;  // when wake() was seen last
+  std::map<Shard, Look> walks_;
+  Look rests_;
+  Clock::Monotonic forgot_at_{};
+  bool again_ = false;  // the last round claimed something, or learnt of something to claim
 
   std::mutex mutex_;  // for all below
   std::condition_variable_any changed_;
-  bool woken_ = false;
-  std::map<Shard, std::set<RouteId>> news_;
+  bool woken_ = false, walk_now_ = false;
   std::size_t freed_ = 0;
   std::jthread thread_;  // last: it uses all above
 };

@@ -5,12 +5,6 @@
 
 namespace waybill {
 
-std::string host_name_of(const std::string& url) {
-  const auto scheme = url.find("://");
-  const auto start = scheme == std::string::npos ? 0 : scheme + 3;
-  return url.substr(start, url.find_first_of("/?#", start) - start);
-}
-
 std::vector<Job> jobs_of(Claimed claimed, ClaimToken token, Clock::Monotonic asked_at,
                          const std::function<const RouteFacts&(RouteId)>& facts_of) {
   std::vector<Job> jobs;
@@ -34,6 +28,8 @@ std::vector<Job> jobs_of(Claimed claimed, ClaimToken token, Clock::Monotonic ask
                     .kind = row.kind,
                     .idempotency_key = idempotency_key(row.org, row.kind, row.client_ref, row.action_order),
                     .payload = std::move(row.payload),
+                    .body_bytes = row.body_bytes,
+                    .withheld = row.withheld,
                     .context = std::move(context),
                     .artifact = std::move(row.artifact),
                     .provider_ref = {},

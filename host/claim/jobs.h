@@ -4,15 +4,12 @@
 #include <functional>
 #include <vector>
 
-#include "claim/window.h"
+#include "claim/route_facts.h"
 #include "core/clock.h"
 #include "core/job.h"
 #include "store/queue_store.h"
 
 namespace waybill {
-
-// The host of a contract's URL, with its port.
-std::string host_name_of(const std::string& url);
 
 // `asked_at` is this host's time when the claim was asked for.
 std::vector<Job> jobs_of(Claimed claimed, ClaimToken token, Clock::Monotonic asked_at,

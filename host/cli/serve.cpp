@@ -9,6 +9,7 @@
 
 #include "api/server.h"
 #include "api/token_check.h"
+#include "claim/claim_on_insert.h"
 #include "claim/claimer.h"
 #include "cli/commands.h"
 #include "cli/routes.h"
@@ -90,12 +91,12 @@ class Host {
              .target_rest = config.timeouts.target_rest,
              .failure_period = config.alerts.digest_every,
              .batch = config.limits.claim_batch},
-            [this] { return window_.held(); }, [this](const Settler::Written& written) { settled(written); }, log, metrics_),
+            [this] { return planner_.held(); }, [this](const Settler::Written& written) { settled(written); }, log, metrics_),
         executor_(
             factory_, clock_, {.attempt_timeout = config.timeouts.attempt, .grace = config.timeouts.attempt_grace},
             [this](std::vector<Finished> finished) { settler_.take(std::move(finished)); }, log, metrics_),
-        window_(config.limits,
-                [this](const std::string& type) {
+        planner_(config.limits,
+                 [this](const std::string& type) {
                   return executor_.state(type) == Executor::State::ready ? executor_.concurrency(type) : 0;
                 }),
         presence_(address, name_),
@@ -110,26 +111,29 @@ class Host {
         upkeep_(
             presence_, *upkeep_store_, *upkeep_queue_store_, *upkeep_settle_store_, chores(), clock_,
             {.shards = shards, .actor = name_, .takeover = config.timeouts.takeover}, [this] { wake(); }, log, metrics_),
-        first_claims_(
-            window_, claim_book_, clock_, {.lease = config.timeouts.lease, .fresh = 2 * config.timeouts.poll},
-            [this] { return may_claim_ ? upkeep_.host() : std::nullopt; },
+        claim_on_insert_(
+            planner_, claim_ledger_, clock_, config.timeouts.lease, [this] { return may_claim_ ? upkeep_.host() : std::nullopt; },
             [this](std::vector<Job> jobs) { claimed(std::move(jobs)); }),
         claimer_(
-            *queue_store_, window_, claim_book_, first_claims_, clock_,
-            {.shards = shards, .batch = config.limits.claim_batch, .lease = config.timeouts.lease, .poll = config.timeouts.poll},
+            *queue_store_, planner_, claim_ledger_, clock_,
+            {.shards = shards,
+             .batch = config.limits.claim_batch,
+             .lease = config.timeouts.lease,
+             .poll = config.timeouts.poll,
+             .probe = config.timeouts.attempt + config.timeouts.attempt_grace + Millis{1000}},
             [this] { return may_claim_ ? upkeep_.host() : std::nullopt; },
             [this](std::vector<Job> jobs) { claimed(std::move(jobs)); }, log),
         intake_(intake_stores(address), clock_, {.shards = shards},
-                {.claim = [this](Shard shard, const std::vector<Newcomers>& all) { return first_claims_.ask(shard, all); },
+                {.claim = [this](Shard shard, const std::vector<Newcomers>& all) { return claim_on_insert_.ask(shard, all); },
                  .claimed = [this](Shard shard, const FirstClaim& claim,
-                                   Claimed rows) { first_claims_.carried_out(shard, claim, std::move(rows)); },
+                                   Claimed rows) { claim_on_insert_.carried_out(shard, claim, std::move(rows)); },
                  .lost =
                      [this](Shard shard, const FirstClaim& claim) {
-                       first_claims_.lost(shard, claim);
+                       claim_on_insert_.unconfirmed(shard, claim);
                        wake();
                      },
                  .is_due =
-                     [this](Shard shard, const std::set<RouteId>& routes) {
+                     [this](Shard shard, const std::vector<Newcomers>& routes) {
                        if (may_claim_) claimer_.wake(shard, routes);
                      }},
                 log),
@@ -179,7 +183,7 @@ class Host {
   bool drain() {
     draining_ = true;
     log_.info("host.draining", {{"in_flight", executor_.in_flight()}});
-    first_claims_.stop();
+    claim_on_insert_.stop();
     claimer_.stop();
     const bool clean = executor_.stop(config_.timeouts.drain);
     settler_.stop(Millis{5000});
@@ -248,13 +252,13 @@ class Host {
   }
 
   void claimed(std::vector<Job> jobs) {
-    metrics_.in_flight(window_.held());
+    metrics_.in_flight(planner_.held());
     executor_.start(std::move(jobs));
   }
 
   void settled(const Settler::Written& written) {
-    claimer_.let_go(written.batch, written.unwritten);  // nothing settles before the claimer has claimed it
-    metrics_.in_flight(window_.held());
+    claimer_.release(written.batch, written.unwritten);  // nothing settles before the claimer has claimed it
+    metrics_.in_flight(planner_.held());
     waiters_.moved(written.moved);
   }
 
@@ -287,12 +291,12 @@ class Host {
   PluginSenderFactory factory_;
   Settler settler_;
   Executor executor_;
-  Window window_;
+  Planner planner_;
   Presence presence_;
   Teller teller_;
   Upkeep upkeep_;
-  ClaimBook claim_book_;
-  FirstClaims first_claims_;
+  ClaimLedger claim_ledger_;
+  ClaimOnInsert claim_on_insert_;
   Claimer claimer_;
   Intake intake_;
   TokenCheck tokens_;

@@ -47,6 +47,7 @@ struct Limits {
   std::size_t per_host_name = 128;   // open requests to one host name
   std::size_t blocking_workers = 8;  // threads for each action type whose plugin blocks
   std::size_t claim_batch = 1000;
+  std::size_t in_flight_bytes = 64 << 20;  // of the bodies of what is in flight
   std::size_t http_connections = 10000;
   std::size_t body_bytes = 1 << 20;
   std::size_t header_bytes = 16 << 10;

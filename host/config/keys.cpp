@@ -104,6 +104,7 @@ constexpr Key kKeys[] = {
     {"limits.per_org",           "deliveries",    "1024",           count<&Limits::per_org, 1, 1'000'000>},
     {"limits.per_host_name",     "requests",      "128",            count<&Limits::per_host_name, 1, 100'000>},
     {"limits.blocking_workers",  "threads",       "8",              count<&Limits::blocking_workers, 1, 1024>},
+    {"limits.in_flight_bytes",   "bytes",         "67108864",       count<&Limits::in_flight_bytes, 1 << 20, std::size_t{1} << 40>},
     {"limits.claim_batch",       "deliveries",    "1000",           count<&Limits::claim_batch, 1, 100'000>},
     {"limits.http_connections",  "connections",   "10000",          count<&Limits::http_connections, 1, 1'000'000>},
     {"limits.body_bytes",        "bytes",         "1048576",        count<&Limits::body_bytes, 1024, 256 << 20>},

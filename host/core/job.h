@@ -37,6 +37,9 @@ struct Job {
   std::string kind;  // of the submission: "intent", "alert"
   std::string idempotency_key;
   std::string payload;
+  std::size_t body_bytes = 0;        // of the payload, also when it is gone or was withheld
+  bool withheld = false;             // the host had no room for the payload: not to be attempted
+  bool probe = false;                // half-open: it goes first after its target's outage
   std::string context;               // JSON object for the plugin
   std::optional<Artifact> artifact;  // what its plugin composed of it, if it does that and has done so
   std::string provider_ref;          // of an accepted attempt, for questions about it
@@ -49,6 +52,7 @@ struct Newcomers {
   RouteId route;
   std::shared_ptr<const Contract> contract;
   std::size_t count;
+  std::size_t bytes = 0;  // of their payloads together
 };
 
 // What a plugin is told of a submission beside its payload. `client_ref` may be any text without control characters.

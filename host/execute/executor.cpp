@@ -61,7 +61,7 @@ struct Executor::Core {
     auto call = last_call.fetch_add(jobs.size());
     for (auto& job : jobs) {
       const auto time = database_now(job, now);
-      if (stopping) {
+      if (stopping || job.withheld) {
         returned.push_back(back(std::move(job), Finished::How::unattempted, now, std::nullopt));
         continue;
       }

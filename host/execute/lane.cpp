@@ -26,6 +26,8 @@ Job receipt(const Job& job) {
           .kind = job.kind,
           .idempotency_key = job.idempotency_key,
           .payload = {},
+          .body_bytes = job.body_bytes,
+          .probe = job.probe,
           .context = {},
           .artifact = {},
           .provider_ref = {},

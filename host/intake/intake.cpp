@@ -2,6 +2,7 @@
 #include "intake/intake.h"
 
 #include <algorithm>
+#include <set>
 #include <unordered_map>
 
 namespace waybill {
@@ -54,17 +55,23 @@ std::vector<Newcomers> newcomers_of(const Group& group, const std::vector<std::s
   std::unordered_map<RouteId, std::size_t> place_of;
   for (std::size_t n = 0; n < items.size(); ++n) {
     const auto [at, is_first] = place_of.emplace(items[n].route, all.size());
-    if (is_first) all.push_back({items[n].org, items[n].route, group[places[n]].contract, 0});
+    if (is_first) all.push_back({items[n].org, items[n].route, group[places[n]].contract, 0, 0});
     ++all[at->second].count;
+    all[at->second].bytes += items[n].payload.size();
   }
   return all;
 }
 
-std::set<RouteId> due_of(const std::vector<NewSubmission>& items, const std::vector<Submitted>& answers) {
+// Of the newcomers, those that were stored and not claimed.
+std::vector<Newcomers> due_of(const std::vector<Newcomers>& newcomers, const std::vector<NewSubmission>& items,
+                              const std::vector<Submitted>& answers) {
   std::set<RouteId> due;
   for (std::size_t n = 0; n < answers.size(); ++n)
     if (answers[n].how == Submitted::How::created && !answers[n].claimed) due.insert(items[n].route);
-  return due;
+  std::vector<Newcomers> all;
+  for (const auto& one : newcomers)
+    if (due.contains(one.route)) all.push_back(one);
+  return all;
 }
 
 // Takes the payloads along.
@@ -74,6 +81,7 @@ Claimed claimed_of(std::vector<NewSubmission>& items, const std::vector<Submitte
     const auto& [how, view, is_claimed] = answers[n];
     if (!is_claimed) continue;
     claimed.now = view.created;
+    const std::size_t body_bytes = items[n].payload.size();
     claimed.rows.push_back({.delivery = {view.id.value},
                             .submission = view.id,
                             .org = view.org,
@@ -88,6 +96,7 @@ Claimed claimed_of(std::vector<NewSubmission>& items, const std::vector<Submitte
                             .kind = items[n].kind,
                             .client_ref = view.client_ref,
                             .payload = std::move(items[n].payload),
+                            .body_bytes = body_bytes,
                             .artifact = {},
                             .progress = {}});
   }
@@ -236,7 +245,8 @@ Result<void> Intake::submit_shard(IntakeStore& store, Shard shard, std::vector<W
   std::vector<NewSubmission> items;  // lent to the store, without a copy
   items.reserve(leaders.places.size());
   for (const std::size_t i : leaders.places) items.push_back(std::move(group[i].item));
-  const auto claim = next_.claim(shard, newcomers_of(group, leaders.places, items));
+  const auto newcomers = newcomers_of(group, leaders.places, items);
+  const auto claim = next_.claim(shard, newcomers);
   auto answers = store.submit(shard, items, claim);
   if (!answers) {
     if (claim) next_.lost(shard, *claim);
@@ -250,7 +260,7 @@ Result<void> Intake::submit_shard(IntakeStore& store, Shard shard, std::vector<W
     return tl::unexpected(answers.error());
   }
 
-  if (const auto due = due_of(items, *answers); !due.empty()) next_.is_due(shard, due);
+  if (const auto due = due_of(newcomers, items, *answers); !due.empty()) next_.is_due(shard, due);
   auto claimed = claimed_of(items, *answers);
   std::vector<Waiting> again;
   for (const auto& [i, leader] : leaders.follows) {

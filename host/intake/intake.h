@@ -7,7 +7,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -51,7 +50,7 @@ class Intake {
     std::function<void(Shard shard, const FirstClaim& claim, Claimed rows)> claimed;  // after the commit
     std::function<void(Shard shard, const FirstClaim& claim)> lost;  // the commit was not seen; it may have taken place
     // After each commit that stored something unclaimed, with what it was stored for.
-    std::function<void(Shard shard, const std::set<RouteId>& routes)> is_due;
+    std::function<void(Shard shard, const std::vector<Newcomers>& routes)> is_due;
   };
   // One thread per store.
   Intake(std::vector<std::unique_ptr<IntakeStore>> stores, const Clock& clock, IntakeSettings settings, Next next, Log& log);

@@ -30,7 +30,7 @@ constexpr Statement kSubmit{"submit", R"(
     SELECT $13::bigint AS token, $14::int AS host, now() AS at, now() + $15::bigint * interval '1 millisecond' AS ends
     WHERE $13::bigint IS NOT NULL AND NOT EXISTS (
       SELECT FROM unnest($2::int[], $16::text[]) AS sort(org_id, rest_key), target_rests t
-      WHERE t.org_id = sort.org_id AND t.target = sort.rest_key AND t.until > now())),
+      WHERE t.org_id = sort.org_id AND t.target = sort.rest_key)),
   queued AS (
     INSERT INTO ready (shard, delivery_id, org_id, submission_id, action_order, route_id, due_at, status, claim_token, claimed_by, claimed_at,
                        lease_until)

@@ -10,55 +10,77 @@ namespace {
 // most what is in flight, is passed over.
 constexpr Statement kDueRoutes{"due_routes", R"(
   WITH RECURSIVE first AS (
-    (SELECT route_id, due_at FROM ready WHERE shard = $1 AND queued AND status = 'due' ORDER BY route_id, due_at, delivery_id LIMIT 1)
+    (SELECT route_id, org_id, due_at FROM ready WHERE shard = $1 AND queued AND status = 'due'
+     ORDER BY route_id, due_at, delivery_id LIMIT 1)
     UNION ALL
-    SELECT next.route_id, next.due_at FROM first, LATERAL (
-      SELECT route_id, due_at FROM ready WHERE shard = $1 AND queued AND status = 'due' AND route_id > first.route_id
+    SELECT next.* FROM first, LATERAL (
+      SELECT route_id, org_id, due_at FROM ready WHERE shard = $1 AND queued AND status = 'due' AND route_id > first.route_id
       ORDER BY route_id, due_at, delivery_id LIMIT 1) next)
-  SELECT micros(now()), route_id, micros(due_at), NULL, NULL, NULL, NULL FROM (SELECT 1) one LEFT JOIN first ON true
-  UNION ALL
-  SELECT NULL, NULL, NULL, org_id, target, micros(until), reason FROM target_rests WHERE until > now())"};
+  SELECT micros(clock_timestamp()), route_id, org_id, micros(due_at) FROM (SELECT 1) one LEFT JOIN first ON true)"};
+constexpr Statement kRests{"rests", R"(
+  SELECT micros(clock_timestamp()), org_id, target, micros(until), reason FROM (SELECT 1) one LEFT JOIN target_rests ON true)"};
 
-// Each route gives up to its share, oldest first. The array keeps the plan from becoming a join over the whole table.
+// A probe that nobody ended is another host's to make.
+constexpr Statement kBeginProbes{"begin_probes", R"(
+  UPDATE target_rests t SET probe_until = clock_timestamp() + $4::bigint * interval '1 millisecond', probe_host = $3
+  FROM unnest($1::int[], $2::text[]) AS wanted(org_id, target)
+  WHERE t.org_id = wanted.org_id AND t.target = wanted.target AND t.until <= clock_timestamp()
+    AND (t.probe_until IS NULL OR t.probe_until < clock_timestamp())
+  RETURNING t.org_id, t.target, micros(t.until), t.reason)"};
+
+// Each route gives up to its share, oldest first. The array keeps the plan from becoming a join over the whole table. The claim's row in
+// `claims` is inserted, never updated: a token that give_back() has taken away makes the whole statement fail.
 constexpr Statement kClaim{"claim", R"(
   WITH claimed AS (
     UPDATE ready SET status = 'claimed', claim_token = $2, claimed_by = $3, claimed_at = now(),
                      lease_until = now() + $4::bigint * interval '1 millisecond'
     WHERE shard = $1 AND ctid = ANY (ARRAY(
       SELECT taken.place
-      FROM unnest($5::int[], $6::int[], $7::bigint[], $8::bigint[], $10::int[], $11::text[])
-        AS share(route_id, most, after_due, after_id, org_id, unless_rests),
+      FROM unnest($5::int[], $6::int[], $7::bigint[], $8::bigint[], $10::int[], $11::text[], $12::boolean[], $13::bigint[])
+        AS share(route_id, most, after_due, after_id, org_id, rest_key, probe, max_age),
       LATERAL (SELECT ctid AS place FROM ready
                WHERE shard = $1 AND route_id = share.route_id AND queued AND status = 'due' AND due_at <= now()
                  AND (due_at, delivery_id) > (at_micros(share.after_due), share.after_id)
-                 AND NOT EXISTS (SELECT FROM target_rests t WHERE t.org_id = share.org_id AND t.target = share.unless_rests AND t.until > now())
+                 AND NOT EXISTS (SELECT FROM target_rests t WHERE t.org_id = share.org_id AND t.target = share.rest_key AND NOT share.probe)
+                 AND (share.max_age IS NULL OR (SELECT created_at FROM submissions s WHERE s.shard = $1 AND s.id = ready.submission_id)
+                                               <= now() - share.max_age * interval '1 second')
                ORDER BY due_at, delivery_id LIMIT share.most FOR UPDATE SKIP LOCKED) taken))
     RETURNING delivery_id, submission_id, org_id, route_id, due_at, attempt_count, lease_lost, maybe_sent, action_order, composed, progress,
               edited, uncounted),
   known AS (
     INSERT INTO claims (shard, token, host_id, lease_until, deliveries)
     SELECT $1::smallint, $2::bigint, $3::integer, now() + $4::bigint * interval '1 millisecond', array_agg(delivery_id)
-    FROM claimed HAVING count(*) > 0
-    ON CONFLICT (shard, token) DO UPDATE SET lease_until = excluded.lease_until, deliveries = claims.deliveries || excluded.deliveries),
+    FROM claimed HAVING count(*) > 0),
   forgotten AS (DELETE FROM claims WHERE shard = $1 AND token = ANY ($9::bigint[]))
-  SELECT (SELECT micros(now())), c.delivery_id, c.submission_id, c.org_id, c.route_id, micros(c.due_at), c.attempt_count, c.lease_lost, c.maybe_sent,
+  SELECT (SELECT micros(clock_timestamp())), c.delivery_id, c.submission_id, c.org_id, c.route_id, micros(c.due_at), c.attempt_count, c.lease_lost, c.maybe_sent,
          c.action_order, micros(s.created_at), s.kind, s.client_ref,
-         convert_from(CASE WHEN c.edited THEN (SELECT body FROM edited_payloads WHERE shard = $1 AND delivery_id = c.delivery_id)
-                           WHEN s.body IS NULL THEN (SELECT body FROM payloads WHERE shard = $1 AND submission_id = c.submission_id)
-                           ELSE s.body END, 'UTF8'),
+         CASE WHEN sum(octet_length(b.body)) OVER so_far <= $14::bigint OR row_number() OVER so_far = 1 THEN convert_from(b.body, 'UTF8') END,
          CASE WHEN c.composed THEN (SELECT media_type FROM artifacts WHERE shard = $1 AND delivery_id = c.delivery_id) END,
          CASE WHEN c.composed THEN (SELECT encode(body, 'hex') FROM artifacts WHERE shard = $1 AND delivery_id = c.delivery_id) END,
-         coalesce(c.progress, ''), c.uncounted
+         coalesce(c.progress, ''), c.uncounted, octet_length(b.body)
   FROM claimed c
-  JOIN submissions s ON s.shard = $1 AND s.id = c.submission_id)"};
+  JOIN submissions s ON s.shard = $1 AND s.id = c.submission_id
+  CROSS JOIN LATERAL (
+    SELECT CASE WHEN c.edited THEN (SELECT body FROM edited_payloads WHERE shard = $1 AND delivery_id = c.delivery_id)
+                WHEN s.body IS NULL THEN (SELECT body FROM payloads WHERE shard = $1 AND submission_id = c.submission_id)
+                ELSE s.body END AS body OFFSET 0) b
+  WINDOW so_far AS (ROWS UNBOUNDED PRECEDING))"};
 
+// A claim's statement may go on in the server after its session was lost here. The tombstone has its token: either it waits for that
+// statement's end and finds the claim, or that statement finds the tombstone, and fails. It stays as long as a statement may live.
+constexpr Statement kTombstone{"claim_tombstone", R"(
+  INSERT INTO claims (shard, token, host_id, lease_until, deliveries)
+  VALUES ($1, $3, $2, now() + interval '1 hour', '{}') ON CONFLICT (shard, token) DO NOTHING)"};
 constexpr Statement kGiveBack{"give_back", R"(
-  WITH known AS (DELETE FROM claims WHERE shard = $1 AND host_id = $2 AND token = $3 RETURNING deliveries)
+  WITH known AS (
+    UPDATE claims c SET deliveries = '{}', lease_until = now() + interval '1 hour' FROM claims old
+    WHERE c.shard = $1 AND c.token = $2 AND old.shard = c.shard AND old.token = c.token RETURNING old.deliveries)
   UPDATE ready r SET status = 'due', claim_token = NULL, claimed_by = NULL, claimed_at = NULL, lease_until = NULL
   FROM known, unnest(known.deliveries) AS one(id)
-  WHERE r.shard = $1 AND r.delivery_id = one.id AND r.status = 'claimed' AND r.claim_token = $3)"};
+  WHERE r.shard = $1 AND r.delivery_id = one.id AND r.status = 'claimed' AND r.claim_token = $2)"};
 constexpr Statement kForget{"forget_claims", "DELETE FROM claims WHERE shard = $1 AND token = ANY ($2::bigint[])"};
-constexpr Statement kContract{"contract", "SELECT org_id, contract FROM contract_snapshots WHERE route_id = $1"};
+constexpr Statement kContracts{"contracts",
+                               "SELECT route_id, org_id, contract FROM contract_snapshots WHERE route_id = ANY ($1::int[])"};
 
 class PgQueueStore final : public QueueStore {
  public:
@@ -67,30 +89,47 @@ class PgQueueStore final : public QueueStore {
   Result<DueRoutes> due_routes(Shard shard) override {
     auto rows = link_.run(kDueRoutes, {std::to_string(shard)});
     if (!rows) return tl::unexpected(rows.error());
-    DueRoutes due{.now = rows->time(0, 0), .routes = {}, .rests = {}};
-    for (std::size_t row = 0; row < rows->size(); ++row) {
-      if (!rows->is_null(row, 1)) due.routes.push_back({{rows->number(row, 1)}, rows->time(row, 2)});
-      if (!rows->is_null(row, 3))
-        due.rests.push_back(
-            {{rows->number(row, 3)}, std::string(rows->text(row, 4)), rows->time(row, 5), std::string(rows->text(row, 6))});
-    }
+    DueRoutes due{.now = rows->time(0, 0), .routes = {}};
+    for (std::size_t row = 0; row < rows->size(); ++row)
+      if (!rows->is_null(row, 1)) due.routes.push_back({{rows->number(row, 1)}, {rows->number(row, 2)}, rows->time(row, 3)});
     return due;
   }
 
+  Result<Rests> rests() override {
+    auto rows = link_.run(kRests);
+    if (!rows) return tl::unexpected(rows.error());
+    return Rests{rows->time(0, 0), rests_of(*rows, 1)};
+  }
+
+  Result<std::vector<Rest>> begin_probes(std::span<const Rest> targets, HostId host, Millis length) override {
+    ArrayText org, target;
+    for (const auto& one : targets) {
+      org.add(one.org.value);
+      target.add(one.target);
+    }
+    auto rows =
+        link_.run(kBeginProbes, {org.take(), target.take(), std::to_string(host.value), std::to_string(length.count())});
+    if (!rows) return tl::unexpected(rows.error());
+    return rests_of(*rows, 0);
+  }
+
   Result<Claimed> claim(Shard shard, HostId host, ClaimToken token, Millis lease, std::span<const RouteShare> shares,
-                        const DoneClaims& done) override {
-    ArrayText route, most, after, after_id, org, unless_rests;
+                        const DoneClaims& done, std::size_t most_bytes) override {
+    ArrayText route, most, after, after_id, org, rest_key, probe, max_age;
     for (const auto& share : shares) {
       route.add(share.route.value);
       most.add(static_cast<std::int64_t>(share.count));
       after.add(share.after.micros);
       after_id.add(share.after_id.value);
       org.add(share.org.value);
-      unless_rests.add(share.unless_rests);
+      rest_key.add(share.rest_key);
+      probe.add_flag(share.probe);
+      share.max_age ? max_age.add(share.max_age->count()) : max_age.add_null();
     }
     auto rows = link_.run(
         kClaim, {std::to_string(shard), std::to_string(token.value), std::to_string(host.value), std::to_string(lease.count()),
-                 route.take(), most.take(), after.take(), after_id.take(), tokens(done), org.take(), unless_rests.take()});
+                 route.take(), most.take(), after.take(), after_id.take(), tokens(done), org.take(), rest_key.take(),
+                 probe.take(), max_age.take(), std::to_string(most_bytes)});
     if (!rows) return tl::unexpected(rows.error());
     Claimed claimed;
     claimed.rows.reserve(rows->size());
@@ -110,6 +149,8 @@ class PgQueueStore final : public QueueStore {
                               .kind = std::string(rows->text(row, 11)),
                               .client_ref = std::string(rows->text(row, 12)),
                               .payload = std::string(rows->text(row, 13)),
+                              .body_bytes = static_cast<std::size_t>(rows->number(row, 18)),
+                              .withheld = rows->is_null(row, 13),
                               .artifact = artifact(*rows, row),
                               .progress = std::string(rows->text(row, 16))});
     }
@@ -125,21 +166,45 @@ class PgQueueStore final : public QueueStore {
   }
 
   Result<void> give_back(Shard shard, HostId host, ClaimToken token) override {
-    auto done = link_.run(kGiveBack, {std::to_string(shard), std::to_string(host.value), std::to_string(token.value)});
+    const std::string shard_text = std::to_string(shard), token_text = std::to_string(token.value);
+    auto buried = link_.run(kTombstone, {shard_text, std::to_string(host.value), token_text});
+    if (!buried) return tl::unexpected(buried.error());
+    auto done = link_.run(kGiveBack, {shard_text, token_text});
     if (!done) return tl::unexpected(done.error());
     return {};
   }
 
   Result<RouteContract> contract(RouteId route) override {
-    auto rows = link_.run(kContract, {std::to_string(route.value)});
+    auto all = contracts({&route, 1});
+    if (!all) return tl::unexpected(all.error());
+    if (all->empty()) return fail(Error::Kind::bug, "route " + std::to_string(route.value) + " has no contract that can be read");
+    return std::move(all->begin()->second);
+  }
+
+  Result<std::map<RouteId, RouteContract>> contracts(std::span<const RouteId> routes) override {
+    ArrayText ids;
+    for (const auto route : routes) ids.add(route.value);
+    auto rows = link_.run(kContracts, {ids.take()});
     if (!rows) return tl::unexpected(rows.error());
-    if (rows->size() != 1) return fail(Error::Kind::bug, "route " + std::to_string(route.value) + " has no contract");
-    auto contract = contract_from_json(rows->text(0, 1));
-    if (!contract) return tl::unexpected(contract.error());
-    return RouteContract{{rows->number(0, 0)}, std::move(*contract)};
+    std::map<RouteId, RouteContract> all;
+    for (std::size_t row = 0; row < rows->size(); ++row)
+      if (auto contract = contract_from_json(rows->text(row, 2)))
+        all.emplace(RouteId{rows->number(row, 0)}, RouteContract{{rows->number(row, 1)}, std::move(*contract)});
+    return all;
   }
 
  private:
+  static std::vector<Rest> rests_of(const Rows& rows, int first) {
+    std::vector<Rest> all;
+    for (std::size_t row = 0; row < rows.size(); ++row)
+      if (!rows.is_null(row, first))
+        all.push_back({{rows.number(row, first)},
+                       std::string(rows.text(row, first + 1)),
+                       rows.time(row, first + 2),
+                       std::string(rows.text(row, first + 3))});
+    return all;
+  }
+
   static std::string tokens(const DoneClaims& done) {
     ArrayText all;
     for (const auto token : done) all.add(token.value);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -18,12 +19,16 @@ namespace waybill {
 
 struct DueRoute {
   RouteId route;
+  OrgId org;
   Timestamp first_due;
 };
 struct DueRoutes {
   Timestamp now;
   std::vector<DueRoute> routes;  // every route with an unclaimed delivery
-  std::vector<Rest> rests;       // every target that rests now
+};
+struct Rests {
+  Timestamp now;
+  std::vector<Rest> all;  // every target whose outage has not ended; one whose `until` is over is half-open
 };
 
 struct RouteShare {
@@ -31,8 +36,10 @@ struct RouteShare {
   std::size_t count;  // take at most so many
   Timestamp after;    // take only what lies behind this place in the order of (due, delivery)
   DeliveryId after_id;
-  OrgId org{};               // nothing is taken while this organisation's
-  std::string unless_rests;  // target of this name rests; empty: whatever rests
+  OrgId org{};
+  std::string rest_key;            // nothing is taken during an outage of (org, rest_key); empty: whatever is down
+  bool probe = false;              // it is the one that is let through, see begin_probes()
+  std::optional<Seconds> max_age;  // take only what came in so long ago, or longer
 };
 
 // Claims whose deliveries are all settled.
@@ -53,6 +60,8 @@ struct ClaimedRow {
   std::string kind;
   std::string client_ref;
   std::string payload;
+  std::size_t body_bytes = 0;        // of the payload
+  bool withheld = false;             // the payload was left out: it would have passed the claim's limit of bytes
   std::optional<Artifact> artifact;  // once its plugin has composed it
   std::string progress;              // JSON that an earlier attempt left, or empty
 };
@@ -70,14 +79,20 @@ class QueueStore {
  public:
   virtual ~QueueStore() = default;
   virtual Result<DueRoutes> due_routes(Shard shard) = 0;
-  // Committed when it returns. Rows that another host is about to take are passed over. Answers in the order of (due, delivery).
-  // What is known of the claims in `done` is forgotten.
+  virtual Result<Rests> rests() = 0;
+  // Committed when it returns. Rows that another host is about to take are passed over. Answers in the order of (due, delivery), with
+  // payloads of `most_bytes` together, or one that is larger. What is known of the claims in `done` is forgotten.
   virtual Result<Claimed> claim(Shard shard, HostId host, ClaimToken token, Millis lease, std::span<const RouteShare> shares,
-                                const DoneClaims& done) = 0;
+                                const DoneClaims& done, std::size_t most_bytes) = 0;
+  // Of these half-open targets, those whose probe is this host's for so long: one host at a time has it.
+  virtual Result<std::vector<Rest>> begin_probes(std::span<const Rest> targets, HostId host, Millis length) = 0;
   virtual Result<void> forget(Shard shard, const DoneClaims& done) = 0;
-  // Undoes a claim whose answer was lost: what it took, if it was carried out, is due again and nothing counts.
+  // Undoes a claim whose answer was lost: what it took, if it was carried out, is due again and nothing counts; if it was not, it never
+  // will be, however long its statement goes on in the server.
   virtual Result<void> give_back(Shard shard, HostId host, ClaimToken token) = 0;
   virtual Result<RouteContract> contract(RouteId route) = 0;
+  // Those that can be read.
+  virtual Result<std::map<RouteId, RouteContract>> contracts(std::span<const RouteId> routes) = 0;
 };
 
 }  // namespace waybill

@@ -14,6 +14,8 @@ struct Rest {
   std::string target;
   Timestamp until;
   std::string reason;
+
+  bool operator==(const Rest&) const = default;
 };
 
 }  // namespace waybill

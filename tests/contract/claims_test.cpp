@@ -30,7 +30,7 @@ TEST_F(ClaimsContract, AClaimIsKnownWithItCommitsAndForgottenWhenItIsDone) {  //
   EXPECT_EQ(
       sql.number("SELECT micros(c.lease_until) - micros(r.lease_until) FROM claims c, ready r WHERE status = 'claimed' LIMIT 1"),
       0);
-  const auto next = queue->claim(0, {7}, {3}, Millis(60'000), std::vector<RouteShare>{{route(), 9, {}, {}}}, {{2}});
+  const auto next = queue->claim(0, {7}, {3}, Millis(60'000), std::vector<RouteShare>{{route(), 9, {}, {}}}, {{2}}, kAnyBytes);
   ASSERT_TRUE(next) << next.error().what;
   EXPECT_EQ(known(), "3:7:2") << "the next claim forgets those that are done";
   ASSERT_TRUE(queue->forget(0, {{3}, {99}}));

@@ -39,7 +39,7 @@ TEST_F(Connections, AWritingStoreSaysUnavailableOnceAndThenWorks) {
   const std::vector<RouteShare> shares{{route(), 1, {}, {}}};
   expect_recovery([&] { return intake->submit(0, items, std::nullopt); });
   expect_recovery([&] { return queue->due_routes(0); });
-  expect_recovery([&] { return queue->claim(0, {1}, {1}, Millis(1000), shares, {}); });
+  expect_recovery([&] { return queue->claim(0, {1}, {1}, Millis(1000), shares, {}, kAnyBytes); });
   expect_recovery([&] { return settle->settle(0, nothing); });
   expect_recovery([&] { return upkeep->queue_state(); });
   EXPECT_EQ(sql.number("SELECT count(*) FROM submissions"), 1);

@@ -71,7 +71,7 @@ TEST_F(QueueContract, EachRouteGivesUpToItsOwnShare) {
   submit_many(5, "b-", "sms.b");
   submit_many(5, "c-", "sms.c");
   const std::vector<RouteShare> shares{{route("sms.a"), 2, {}, {}}, {route("sms.b"), 4, {}, {}}};
-  const auto claimed = queue->claim(0, {1}, {1}, Millis(1000), shares, {});
+  const auto claimed = queue->claim(0, {1}, {1}, Millis(1000), shares, {}, kAnyBytes);
   ASSERT_TRUE(claimed) << claimed.error().what;
   std::map<std::int64_t, int> taken;
   for (const auto& row : claimed->rows) ++taken[row.route.value];
@@ -86,7 +86,7 @@ TEST_F(QueueContract, WhatBeganToRestSinceItWasAskedForIsNotTaken) {  // M16
                                              {kDefaultOrg, "sms.b", Timestamp{} + Seconds(1), "over"}}));
   const auto taken = [&](const std::string& target, OrgId org, const std::string& unless, ClaimToken token) {
     const auto claimed =
-        queue->claim(0, {1}, token, Millis(1000), std::vector<RouteShare>{{route(target), 1, {}, {}, org, unless}}, {});
+        queue->claim(0, {1}, token, Millis(1000), std::vector<RouteShare>{{route(target), 1, {}, {}, org, unless}}, {}, kAnyBytes);
     EXPECT_TRUE(claimed) << claimed.error().what;
     return claimed->rows.size();
   };
@@ -102,7 +102,7 @@ TEST_F(QueueContract, AShareBeginsBehindItsMark) {
   const auto first = claim(route(), 2);
   const auto& last = first.rows.back();
   settled({retrying(first.rows[0], {1}, first.rows[0].due)});  // due again, but before the mark
-  const auto behind = queue->claim(0, {1}, {2}, Millis(1000), std::vector<RouteShare>{{route(), 2, last.due, last.delivery}}, {});
+  const auto behind = queue->claim(0, {1}, {2}, Millis(1000), std::vector<RouteShare>{{route(), 2, last.due, last.delivery}}, {}, kAnyBytes);
   ASSERT_TRUE(behind);
   EXPECT_EQ(references(*behind), (std::vector<std::string>{"ref-2", "ref-3"}));
   EXPECT_EQ(references(claim(route(), 10)), (std::vector<std::string>{"ref-0", "ref-4", "ref-5"}));
@@ -115,7 +115,7 @@ TEST_F(QueueContract, AmongRowsOfOneMomentTheMarkGoesByDelivery) {
   Timestamp due{};
   DeliveryId id{};
   for (int i = 0; i < 3; ++i) {
-    const auto claimed = queue->claim(0, {1}, {i + 1}, Millis(1000), std::vector<RouteShare>{{route(), 2, due, id}}, {});
+    const auto claimed = queue->claim(0, {1}, {i + 1}, Millis(1000), std::vector<RouteShare>{{route(), 2, due, id}}, {}, kAnyBytes);
     ASSERT_EQ(claimed->rows.size(), 2u);
     for (const auto& row : claimed->rows) taken.insert(row.client_ref);
     due = claimed->rows.back().due;
@@ -147,7 +147,7 @@ TEST_F(QueueContract, HostsThatClaimAtOnceNeverTakeTheSame) {  // M18
         const auto own = make_queue_store(address);
         for (int round = 1, empty = 0; empty < 3; ++round) {
           const auto claimed =
-              own->claim(0, {host + 1}, {host * 1000 + round}, Millis(60'000), std::vector<RouteShare>{{of, 7, {}, {}}}, {});
+              own->claim(0, {host + 1}, {host * 1000 + round}, Millis(60'000), std::vector<RouteShare>{{of, 7, {}, {}}}, {}, kAnyBytes);
           if (!claimed || claimed->rows.empty()) {
             ++empty;
             continue;

@@ -201,7 +201,7 @@ TEST_F(SettleContract, TextOfAnyKindIsWrittenAsItIs) {
 
 TEST_F(SettleContract, ALongerRestWinsOverAShorterOne) {
   const Timestamp now = queue->due_routes(0)->now;
-  const auto rests_now = [&] { return queue->due_routes(0)->rests; };
+  const auto rests_now = [&] { return queue->rests()->all; };
   EXPECT_TRUE(rests_now().empty());
   ASSERT_TRUE(settle->rest(
       std::vector<Rest>{{kDefaultOrg, "sms.a", now + Seconds(600), "first"}, {kDefaultOrg, "sms.b", now + Seconds(600), "b"}}));
@@ -216,7 +216,7 @@ TEST_F(SettleContract, ALongerRestWinsOverAShorterOne) {
 TEST_F(SettleContract, ARestThatIsOverIsNotToldAnyMore) {
   const Timestamp now = queue->due_routes(0)->now;
   ASSERT_TRUE(settle->rest(std::vector<Rest>{{kDefaultOrg, "sms.a", now - Seconds(1), "over"}}));
-  EXPECT_TRUE(queue->due_routes(0)->rests.empty());
+  EXPECT_TRUE(queue->rests()->all.empty());
 }
 
 TEST_F(SettleContract, ProgressIsKeptUntilAnAttemptLeavesAnother) {  // F7

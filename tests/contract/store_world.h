@@ -15,6 +15,8 @@
 
 namespace waybill::testing {
 
+inline constexpr std::size_t kAnyBytes = std::size_t{1} << 40;
+
 class StoreWorld : public ::testing::Test {
  protected:
   void SetUp() override {

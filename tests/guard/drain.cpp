@@ -1,4 +1,4 @@
-// A backlog of a thousand deliveries on its way through claimer, window, executor, lanes and settler, between stores in memory
+// A backlog of a thousand deliveries on its way through claimer, planner, executor, lanes and settler, between stores in memory
 // and a sender that accepts at once.
 #include <array>
 #include <atomic>
@@ -45,12 +45,12 @@ class Backlog final : public QueueStore {
   }
 
   Result<DueRoutes> due_routes(Shard) override {
-    DueRoutes due{.now = kNow, .routes = {}, .rests = {}};
+    DueRoutes due{.now = kNow, .routes = {}};
     for (const auto& [route, rows] : rows_)
-      if (taken_[route] < rows.size()) due.routes.push_back({route, rows[taken_[route]].due});
+      if (taken_[route] < rows.size()) due.routes.push_back({route, kDefaultOrg, rows[taken_[route]].due});
     return due;
   }
-  Result<Claimed> claim(Shard, HostId, ClaimToken, Millis, std::span<const RouteShare> shares, const DoneClaims&) override {
+  Result<Claimed> claim(Shard, HostId, ClaimToken, Millis, std::span<const RouteShare> shares, const DoneClaims&, std::size_t) override {
     Claimed claimed{.now = kNow, .rows = {}};
     for (const auto& share : shares) {
       auto& rows = rows_[share.route];
@@ -59,12 +59,21 @@ class Backlog final : public QueueStore {
     }
     return claimed;
   }
+  Result<Rests> rests() override { return Rests{kNow, {}}; }
+  Result<std::vector<Rest>> begin_probes(std::span<const Rest>, HostId, Millis) override {
+    return fail(Error::Kind::bug, "nothing is down");
+  }
   Result<void> forget(Shard, const DoneClaims&) override { return {}; }
   Result<void> give_back(Shard, HostId, ClaimToken) override { return fail(Error::Kind::bug, "no answer was lost"); }
   Result<RouteContract> contract(RouteId route) override {
     auto contract = testing::contract_of(Policy::deadline);
     contract.target = "orders." + std::to_string(route.value);
     return RouteContract{kDefaultOrg, std::move(contract)};
+  }
+  Result<std::map<RouteId, RouteContract>> contracts(std::span<const RouteId> routes) override {
+    std::map<RouteId, RouteContract> all;
+    for (const auto route : routes) all.emplace(route, *contract(route));
+    return all;
   }
 
  private:
@@ -128,14 +137,12 @@ class Road {
   Road()
       : settler_(
             ledger_, clock_, {.actor = "box:4711", .retry = {{"default", {}}}, .batch = kBatch},
-            [this] { return window_.held(); }, [this](const Settler::Written& written) { settled(written); }, log_, metrics_),
+            [this] { return planner_.held(); }, [this](const Settler::Written& written) { settled(written); }, log_, metrics_),
         executor_(
             senders_, clock_, {}, [this](std::vector<Finished> finished) { settler_.take(std::move(finished)); }, log_, metrics_),
-        window_({}, [this](const std::string& type) { return executor_.concurrency(type); }),
-        first_claims_(
-            window_, claim_book_, clock_, {}, [] { return std::nullopt; }, nullptr),
+        planner_({}, [this](const std::string& type) { return executor_.concurrency(type); }),
         claimer_(
-            backlog_, window_, claim_book_, first_claims_, clock_, {.batch = kBatch, .poll = std::chrono::hours(1)},
+            backlog_, planner_, claim_ledger_, clock_, {.batch = kBatch, .poll = std::chrono::hours(1)},
             [this] { return open_ ? std::optional(HostId{1}) : std::nullopt; },
             [this](std::vector<Job> jobs) { claimed(std::move(jobs)); }, log_) {}
   ~Road() {
@@ -158,7 +165,7 @@ class Road {
     await_settled(claimed_);
   }
   void settled(const Settler::Written& written) {
-    claimer_.let_go(written.batch);
+    claimer_.release(written.batch);
     const std::lock_guard lock(mutex_);
     settled_ += written.batch.size();
     changed_.notify_all();
@@ -181,9 +188,8 @@ class Road {
   std::size_t settled_ = 0;  // guarded by mutex_
   Settler settler_;
   Executor executor_;
-  Window window_;
-  ClaimBook claim_book_;
-  FirstClaims first_claims_;
+  Planner planner_;
+  ClaimLedger claim_ledger_;
   Claimer claimer_;
 };
 

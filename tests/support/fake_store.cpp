@@ -97,7 +97,7 @@ std::vector<FakeStore::Delivery> FakeStore::deliveries() const {
   return all;
 }
 
-std::vector<Rest> FakeStore::rests() const {
+std::vector<Rest> FakeStore::all_rests() const {
   const std::lock_guard lock(mutex_);
   std::vector<Rest> all;
   for (const auto& [key, rest] : rests_) all.push_back(rest);
@@ -107,6 +107,16 @@ std::vector<Rest> FakeStore::rests() const {
 std::vector<FailedAttempts> FakeStore::failures() const {
   const std::lock_guard lock(mutex_);
   return failures_;
+}
+
+void FakeStore::end_rest(OrgId org, const std::string& target) {
+  const std::lock_guard lock(mutex_);
+  rests_.erase({org.value, target});
+}
+
+void FakeStore::fail_probes(bool denied) {
+  const std::lock_guard lock(mutex_);
+  probes_denied_ = denied;
 }
 
 void FakeStore::hide(RouteId route) {
@@ -215,7 +225,7 @@ Result<std::vector<Submitted>> FakeStore::submit(Shard shard, std::span<const Ne
   }
   const bool claims = claim && std::none_of(items.begin(), items.end(), [&](const auto& item) {
                         const auto rest = rests_.find({item.org.value, item.rest_key});
-                        return rest != rests_.end() && rest->second.until > now_;
+                        return rest != rests_.end();
                       });
   std::vector<Submitted> answers;
   for (const auto& item : items) {
@@ -251,24 +261,42 @@ Result<DueRoutes> FakeStore::due_routes(Shard shard) {
     const auto [at, fresh] = first.emplace(d.row.route, d.row.due);
     if (!fresh) at->second = std::min(at->second, d.row.due);
   }
-  DueRoutes due{.now = now_, .routes = {}, .rests = {}};
-  for (const auto& [route, when] : first) due.routes.push_back({route, when});
-  for (const auto& [key, rest] : rests_)
-    if (rest.until > now_) due.rests.push_back(rest);
+  DueRoutes due{.now = now_, .routes = {}};
+  for (const auto& [route, when] : first) due.routes.push_back({route, routes_.at(route).org, when});
   return due;
 }
 
+Result<Rests> FakeStore::rests() {
+  const std::lock_guard lock(mutex_);
+  if (auto there = begin("rests"); !there) return tl::unexpected(there.error());
+  Rests all{.now = now_, .all = {}};
+  for (const auto& [key, rest] : rests_) all.all.push_back(rest);
+  return all;
+}
+
+Result<std::vector<Rest>> FakeStore::begin_probes(std::span<const Rest> targets, HostId, Millis) {
+  const std::lock_guard lock(mutex_);
+  if (auto there = begin("begin_probes"); !there) return tl::unexpected(there.error());
+  std::vector<Rest> begun;
+  for (const auto& target : targets) {
+    const auto rest = rests_.find({target.org.value, target.target});
+    if (!probes_denied_ && rest != rests_.end() && rest->second.until <= now_) begun.push_back(rest->second);
+  }
+  return begun;
+}
+
 Result<Claimed> FakeStore::claim(Shard shard, HostId host, ClaimToken token, Millis, std::span<const RouteShare> shares,
-                                 const DoneClaims& done) {
+                                 const DoneClaims& done, std::size_t most_bytes) {
   const std::lock_guard lock(mutex_);
   if (auto there = begin("claim"); !there) return tl::unexpected(there.error());
   Claimed claimed{.now = now_, .rows = {}};
+  std::size_t bytes = 0;
   for (const auto& share : shares) {
-    const auto rest = rests_.find({share.org.value, share.unless_rests});
-    if (rest != rests_.end() && rest->second.until > now_) continue;
+    if (rests_.contains({share.org.value, share.rest_key}) && !share.probe) continue;
     std::vector<Delivery*> takable;
     for (auto& [id, d] : deliveries_)
       if (shard_of(id) == shard && d.status == Status::due && d.row.route == share.route && d.row.due <= now_ &&
+          (!share.max_age || d.row.created + *share.max_age <= now_) &&
           std::tie(d.row.due, d.row.delivery) > std::tie(share.after, share.after_id))
         takable.push_back(&d);
     std::sort(takable.begin(), takable.end(), [](const auto* a, const auto* b) {
@@ -280,6 +308,11 @@ Result<Claimed> FakeStore::claim(Shard shard, HostId host, ClaimToken token, Mil
       d->token = token;
       d->host = host;
       claimed.rows.push_back(d->row);
+      ClaimedRow& row = claimed.rows.back();
+      row.body_bytes = row.payload.size();
+      bytes += row.body_bytes;
+      row.withheld = bytes > most_bytes && claimed.rows.size() > 1;
+      if (row.withheld) row.payload.clear();
     }
   }
   std::sort(claimed.rows.begin(), claimed.rows.end(),
@@ -315,6 +348,16 @@ Result<RouteContract> FakeStore::contract(RouteId route) {
   const auto known = routes_.find(route);
   if (known == routes_.end() || poison_routes_.contains(known->second.contract.target)) return broken("no contract");
   return known->second;
+}
+
+Result<std::map<RouteId, RouteContract>> FakeStore::contracts(std::span<const RouteId> routes) {
+  const std::lock_guard lock(mutex_);
+  if (auto there = begin("contracts"); !there) return tl::unexpected(there.error());
+  std::map<RouteId, RouteContract> all;
+  for (const auto route : routes)
+    if (const auto known = routes_.find(route); known != routes_.end() && !poison_routes_.contains(known->second.contract.target))
+      all.insert(*known);
+  return all;
 }
 
 Result<Settled> FakeStore::settle(Shard shard, std::span<const Settlement> batch) {

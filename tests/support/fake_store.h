@@ -52,7 +52,9 @@ class FakeStore final : public QueueStore, public SettleStore {
   Timestamp now() const;
   Delivery delivery(DeliveryId id) const;
   std::vector<Delivery> deliveries() const;
-  std::vector<Rest> rests() const;
+  std::vector<Rest> all_rests() const;
+  void end_rest(OrgId org, const std::string& target);
+  void fail_probes(bool denied);  // another host has them
   std::vector<FailedAttempts> failures() const;  // as they were added
   std::size_t count(Status status) const;
   std::set<ClaimToken> claims() const;               // that took something and are not forgotten
@@ -66,10 +68,13 @@ class FakeStore final : public QueueStore, public SettleStore {
                                         const std::optional<FirstClaim>& claim);
   Result<DueRoutes> due_routes(Shard shard) override;
   Result<Claimed> claim(Shard shard, HostId host, ClaimToken token, Millis lease, std::span<const RouteShare> shares,
-                        const DoneClaims& done) override;
+                        const DoneClaims& done, std::size_t most_bytes) override;
+  Result<Rests> rests() override;
+  Result<std::vector<Rest>> begin_probes(std::span<const Rest> targets, HostId host, Millis length) override;
   Result<void> forget(Shard shard, const DoneClaims& done) override;
   Result<void> give_back(Shard shard, HostId host, ClaimToken token) override;
   Result<RouteContract> contract(RouteId route) override;
+  Result<std::map<RouteId, RouteContract>> contracts(std::span<const RouteId> routes) override;
   Result<Settled> settle(Shard shard, std::span<const Settlement> batch) override;
   Result<std::vector<DeliveryId>> keep(Shard shard, std::span<const Composed> batch) override;
   Result<void> rest(std::span<const Rest> rests) override;
@@ -88,7 +93,7 @@ class FakeStore final : public QueueStore, public SettleStore {
   std::condition_variable changed_;
   Timestamp now_{1'700'000'000'000'000};
   std::int64_t last_id_ = 0;
-  bool away_ = false, held_ = false;
+  bool away_ = false, held_ = false, probes_denied_ = false;
   int answers_to_lose_ = 0;
   std::set<std::string> poison_, poison_routes_;
   std::set<RouteId> hidden_;

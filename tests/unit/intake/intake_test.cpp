@@ -45,7 +45,7 @@ class TakingIn : public ::testing::Test {
                             lost_.push_back(claim.token);
                           },
                       .is_due =
-                          [this](Shard, const std::set<RouteId>& routes) {
+                          [this](Shard, const std::vector<Newcomers>& routes) {
                             EXPECT_FALSE(routes.empty());
                             ++woken;
                           }};

@@ -192,7 +192,7 @@ TEST_F(Settling, AnOutageOfTheWholeTargetIsWrittenAsARest) {
   start();
   settler->take(std::move(jobs));
   ASSERT_TRUE(eventually([&] { return written() == 2; }));
-  const auto rests = store.rests();
+  const auto rests = store.all_rests();
   ASSERT_EQ(rests.size(), 1u);
   EXPECT_EQ(rests[0].org, kDefaultOrg);
   EXPECT_EQ(rests[0].target, "sms.primary");
@@ -209,8 +209,8 @@ TEST_F(Settling, AnOutageWithoutATimeRestsAsLongAsTheOperatorSays) {
   start();
   settler->take(std::move(jobs));
   ASSERT_TRUE(eventually([&] { return written() == 1; }));
-  ASSERT_EQ(store.rests().size(), 1u);
-  EXPECT_EQ(store.rests()[0].until, finished_at + Seconds(30));
+  ASSERT_EQ(store.all_rests().size(), 1u);
+  EXPECT_EQ(store.all_rests()[0].until, finished_at + Seconds(30));
 }
 
 TEST_F(Settling, AFailureOfOneDeliveryRestsNothing) {
@@ -218,7 +218,7 @@ TEST_F(Settling, AFailureOfOneDeliveryRestsNothing) {
   start();
   settler->take(std::move(jobs));
   ASSERT_TRUE(eventually([&] { return written() == 1; }));
-  EXPECT_TRUE(store.rests().empty());
+  EXPECT_TRUE(store.all_rests().empty());
 }
 
 TEST_F(Settling, EachActionTypeHasItsOwnRetryTiming) {  // M9

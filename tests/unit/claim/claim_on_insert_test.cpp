@@ -1,9 +1,7 @@
 // Newcomers that can start are claimed as they are stored; nobody is overtaken and no limit is passed.  M2 M12 M18
-#include "claim/first_claims.h"
+#include "claim/claim_on_insert.h"
 
 #include <gtest/gtest.h>
-
-#include <future>
 
 #include "support/eventually.h"
 #include "support/stage_tools.h"
@@ -42,7 +40,9 @@ class ClaimingFirst : public ::testing::Test {
                               .progress = {}});
     return claimed;
   }
-  void saw(const std::vector<DueRoute>& routes = {}) { first.saw(0, {.now = {1'000'000}, .routes = routes, .rests = {}}); }
+  void saw(const std::vector<DueRoute>& routes = {}) {
+    planner.observe(0, {.now = {1'000'000}, .routes = routes}, planner.mark(), clock.now(), clock.now() + Millis(1'000));
+  }
   bool may(std::size_t count = 1, RouteId route = {1}) {
     const auto claim = first.ask(0, newcomers(count, route));
     if (claim) first.carried_out(0, *claim, {});
@@ -52,17 +52,13 @@ class ClaimingFirst : public ::testing::Test {
   Limits limits{.in_flight = 100, .per_target = 10, .per_org = 15, .per_host_name = 10};
   std::int64_t host = 1;
   ManualClock clock;
-  Window window{limits, [](const std::string& type) { return type == "missing" ? 0u : 1000u; }};
-  ClaimBook book;
+  Planner planner{limits, [](const std::string& type) { return type == "missing" ? 0u : 1000u; }};
+  ClaimLedger ledger;
   std::vector<Job> jobs;
-  FirstClaims first{window,
-                    book,
-                    clock,
-                    {.lease = Millis(30'000), .fresh = Millis(1'000)},
-                    [this] { return host == 0 ? std::nullopt : std::optional(HostId{host}); },
-                    [this](std::vector<Job> more) {
-                      for (auto& job : more) jobs.push_back(std::move(job));
-                    }};
+  ClaimOnInsert first{planner, ledger, clock, Millis(30'000), [this] { return host == 0 ? std::nullopt : std::optional(HostId{host}); },
+                      [this](std::vector<Job> more) {
+                        for (auto& job : more) jobs.push_back(std::move(job));
+                      }};
 };
 
 TEST_F(ClaimingFirst, NewcomersStartAtOnceWhenNothingOlderWaits) {  // M2 M18
@@ -72,10 +68,10 @@ TEST_F(ClaimingFirst, NewcomersStartAtOnceWhenNothingOlderWaits) {  // M2 M18
   ASSERT_TRUE(claim);
   EXPECT_EQ(claim->host, HostId{1});
   EXPECT_EQ(claim->lease, Millis(30'000));
-  EXPECT_EQ(window.held(), 2u) << "before they are stored: nobody else may take their places";
+  EXPECT_EQ(planner.held(), 2u) << "before they are stored: nobody else may take their places";
   clock.pass(Millis(5));
   first.carried_out(0, *claim, rows(2));
-  EXPECT_EQ(window.held(), 2u);
+  EXPECT_EQ(planner.held(), 2u);
   ASSERT_EQ(jobs.size(), 2u);
   EXPECT_EQ(jobs[1].token, claim->token);
   EXPECT_EQ(jobs[1].attempt, 1u);
@@ -84,20 +80,18 @@ TEST_F(ClaimingFirst, NewcomersStartAtOnceWhenNothingOlderWaits) {  // M2 M18
   EXPECT_EQ(jobs[1].claimed_at, Timestamp{1'000'000});
   std::vector<Finished> finished;
   for (const auto& job : jobs) finished.push_back({.job = job});
-  EXPECT_TRUE(book.done(0).empty());
-  book.settled(finished, {});
-  EXPECT_EQ(book.done(0), DoneClaims{claim->token});
+  EXPECT_TRUE(ledger.done(0).empty());
+  ledger.settled(finished, {});
+  EXPECT_EQ(ledger.done(0), DoneClaims{claim->token});
 }
 
 TEST_F(ClaimingFirst, NobodyWhoWaitsIsOvertaken) {
-  saw({{{1}, {1'000'000}}, {{2}, {1'000'001}}});
-  EXPECT_FALSE(may(1, {1})) << "something of its target is due";
+  saw({{{2}, kDefaultOrg, {1'000'001}}});
   EXPECT_TRUE(may(1, {2})) << "that is for later";
   EXPECT_TRUE(may(1, {3}));
-  first.waits(0, {{3}});
-  EXPECT_FALSE(may(1, {3}));
-  first.waits_no_more(0, {{1}});
-  EXPECT_TRUE(may(1, {1}));
+  planner.wake(0, newcomers(1, {3}), clock.now());
+  EXPECT_FALSE(may(1, {3})) << "something of its target is due";
+  EXPECT_FALSE(may(1, {1})) << "whoever is ready goes first";
   auto mixed = newcomers(1, {1});
   mixed.push_back(newcomers(1, {3}).front());
   EXPECT_FALSE(first.ask(0, mixed)) << "all or none";
@@ -123,7 +117,7 @@ TEST_F(ClaimingFirst, NoLimitIsPassedAndNothingIsHeldForThoseWhoMustWait) {  // 
   both.push_back(newcomers(8, {2}).front());
   EXPECT_FALSE(first.ask(0, both)) << "per_org";
   EXPECT_FALSE(first.ask(0, newcomers(1, {1}, "missing")));
-  EXPECT_EQ(window.held(), 0u);
+  EXPECT_EQ(planner.held(), 0u);
 }
 
 TEST_F(ClaimingFirst, PlacesOfThoseThatWereThereAlreadyAreFree) {
@@ -131,7 +125,7 @@ TEST_F(ClaimingFirst, PlacesOfThoseThatWereThereAlreadyAreFree) {
   const auto claim = first.ask(0, newcomers(3));
   ASSERT_TRUE(claim);
   first.carried_out(0, *claim, rows(1));
-  EXPECT_EQ(window.held(), 1u);
+  EXPECT_EQ(planner.held(), 1u);
   EXPECT_EQ(jobs.size(), 1u);
 }
 
@@ -139,23 +133,29 @@ TEST_F(ClaimingFirst, AClaimThatNobodySawIsToBeGivenBack) {  // M12
   saw();
   const auto claim = first.ask(0, newcomers(3));
   ASSERT_TRUE(claim);
-  first.lost(0, *claim);
-  EXPECT_EQ(window.held(), 0u);
-  ASSERT_TRUE(book.any_lost());
-  EXPECT_EQ(book.any_lost()->token, claim->token);
-  EXPECT_EQ(book.any_lost()->host, HostId{1});
-  book.given_back(claim->token);
-  EXPECT_FALSE(book.any_lost());
+  first.unconfirmed(0, *claim);
+  EXPECT_EQ(planner.held(), 0u);
+  ASSERT_TRUE(ledger.any_unconfirmed());
+  EXPECT_EQ(ledger.any_unconfirmed()->token, claim->token);
+  EXPECT_EQ(ledger.any_unconfirmed()->host, HostId{1});
+  ledger.given_back(claim->token);
+  EXPECT_FALSE(ledger.any_unconfirmed());
 }
 
-TEST_F(ClaimingFirst, WhileTheClaimerReckonsNobodyElseTakes) {
+TEST_F(ClaimingFirst, WhileATargetIsDownItsNewcomersWait) {  // E14
   saw();
-  {
-    const auto claiming = first.claiming();
-    auto other = std::async(std::launch::async, [&] { return may(); });
-    EXPECT_FALSE(other.get());
-  }
-  EXPECT_TRUE(may());
+  planner.observe(Rests{{1'000'000}, {{kDefaultOrg, "sms.1", {2'000'000}, "down"}}}, clock.now());
+  EXPECT_FALSE(may(1, {1}));
+  EXPECT_TRUE(may(1, {2}));
+  clock.pass(Seconds(1));
+  EXPECT_FALSE(may(1, {1})) << "half-open: its oldest goes first";
+}
+
+TEST_F(ClaimingFirst, NoTwoClaimsOfAnyHostsHaveOneToken) {  // E8
+  ClaimLedger other;
+  const auto low = ledger.next({1}), high = other.next({2});
+  EXPECT_GT(high.value - low.value, std::int64_t{1} << 37) << "a host that claims a thousand times a second for four years";
+  EXPECT_GT(ledger.next({(1 << 25) - 1}).value, 0) << "also the last host's tokens are numbers above none";
 }
 
 TEST_F(ClaimingFirst, AHostThatMustNotClaimDoesNot) {  // M18

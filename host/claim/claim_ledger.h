@@ -1,5 +1,4 @@
-// What this host has claimed: the tokens it gave, which claims are open, which are done with, which may have been carried out
-// unseen.
+// The ledger of this host's claims: the tokens it gave out, which claims are open, which are done, which are unconfirmed.
 #pragma once
 
 #include <atomic>
@@ -16,9 +15,12 @@
 namespace waybill {
 
 // Safe from any thread.
-class ClaimBook {
+class ClaimLedger {
  public:
-  ClaimToken next(HostId host) { return {host.value << 32 | ++claims_}; }
+  // Of all hosts' claims no two have the same token: a host makes fewer than 2^38 in its life (a thousand a second for eight years),
+  // and fewer than 2^25 hosts ever register.
+  static constexpr int kClaimBits = 38;
+  ClaimToken next(HostId host) { return {host.value << kClaimBits | ++claims_}; }
 
   // A claim of so many rows was carried out, and the first `forgotten` of the shard's claims that were done are forgotten.
   void opened(Shard shard, ClaimToken token, std::size_t rows, std::size_t forgotten = 0);
@@ -28,13 +30,13 @@ class ClaimBook {
   std::map<Shard, DoneClaims> take_done();
   void put_back_done(Shard shard, const DoneClaims& done);
 
-  struct Lost {
+  struct Unconfirmed {
     Shard shard;
     HostId host;
     ClaimToken token;
   };
-  void lost(Lost claim);  // its answer never came: it may have been carried out all the same
-  std::optional<Lost> any_lost() const;
+  void unconfirmed(Unconfirmed claim);  // its answer never came: it may have been carried out all the same, or still may be
+  std::optional<Unconfirmed> any_unconfirmed() const;
   void given_back(ClaimToken token);
 
  private:
@@ -48,7 +50,7 @@ class ClaimBook {
   mutable std::mutex mutex_;  // for all below
   std::unordered_map<ClaimToken, Open> open_;
   std::map<Shard, DoneClaims> done_;
-  std::vector<Lost> lost_;
+  std::vector<Unconfirmed> unconfirmed_;
 };
 
 }  // namespace waybill

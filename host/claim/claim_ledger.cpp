@@ -1,18 +1,18 @@
 // Keeping count of each claim's deliveries until the last is settled.
-#include "claim/claim_book.h"
+#include "claim/claim_ledger.h"
 
 #include <algorithm>
 
 namespace waybill {
 
-void ClaimBook::opened(Shard shard, ClaimToken token, std::size_t rows, std::size_t forgotten) {
+void ClaimLedger::opened(Shard shard, ClaimToken token, std::size_t rows, std::size_t forgotten) {
   const std::lock_guard lock(mutex_);
   auto& done = done_[shard];
   done.erase(done.begin(), done.begin() + static_cast<std::ptrdiff_t>(forgotten));  // others may have come behind them
   if (rows > 0) open_[token] = {shard, rows, false};
 }
 
-void ClaimBook::settled(const std::vector<Finished>& batch, const std::vector<ClaimToken>& unwritten) {
+void ClaimLedger::settled(const std::vector<Finished>& batch, const std::vector<ClaimToken>& unwritten) {
   std::unordered_map<ClaimToken, std::size_t> of_claim;
   for (const auto& one : batch) ++of_claim[one.job.token];
   const std::lock_guard lock(mutex_);
@@ -26,37 +26,37 @@ void ClaimBook::settled(const std::vector<Finished>& batch, const std::vector<Cl
   }
 }
 
-DoneClaims ClaimBook::done(Shard shard) const {
+DoneClaims ClaimLedger::done(Shard shard) const {
   const std::lock_guard lock(mutex_);
   const auto done = done_.find(shard);
   return done == done_.end() ? DoneClaims{} : done->second;
 }
 
-std::map<Shard, DoneClaims> ClaimBook::take_done() {
+std::map<Shard, DoneClaims> ClaimLedger::take_done() {
   std::map<Shard, DoneClaims> all;
   const std::lock_guard lock(mutex_);
   all.swap(done_);
   return all;
 }
 
-void ClaimBook::put_back_done(Shard shard, const DoneClaims& done) {
+void ClaimLedger::put_back_done(Shard shard, const DoneClaims& done) {
   const std::lock_guard lock(mutex_);
   done_[shard].insert(done_[shard].end(), done.begin(), done.end());
 }
 
-void ClaimBook::lost(Lost claim) {
+void ClaimLedger::unconfirmed(Unconfirmed claim) {
   const std::lock_guard lock(mutex_);
-  lost_.push_back(claim);
+  unconfirmed_.push_back(claim);
 }
 
-std::optional<ClaimBook::Lost> ClaimBook::any_lost() const {
+std::optional<ClaimLedger::Unconfirmed> ClaimLedger::any_unconfirmed() const {
   const std::lock_guard lock(mutex_);
-  return lost_.empty() ? std::nullopt : std::optional(lost_.back());
+  return unconfirmed_.empty() ? std::nullopt : std::optional(unconfirmed_.back());
 }
 
-void ClaimBook::given_back(ClaimToken token) {
+void ClaimLedger::given_back(ClaimToken token) {
   const std::lock_guard lock(mutex_);
-  std::erase_if(lost_, [&](const Lost& claim) { return claim.token == token; });
+  std::erase_if(unconfirmed_, [&](const Unconfirmed& claim) { return claim.token == token; });
 }
 
 }  // namespace waybill

@@ -17,8 +17,8 @@ namespace waybill {
 // Safe from any thread.
 class ClaimLedger {
  public:
-  // Of all hosts' claims no two have the same token: a host makes fewer than 2^38 in its life (a thousand a second for eight years),
-  // and fewer than 2^25 hosts ever register.
+  // Of all hosts' claims no two have the same token: a host makes fewer than 2^38 in its life (a thousand a second for eight
+  // years), and fewer than 2^25 hosts ever register.
   static constexpr int kClaimBits = 38;
   ClaimToken next(HostId host) { return {host.value << kClaimBits | ++claims_}; }
 

@@ -162,7 +162,8 @@ Result<void> Claimer::learn(const std::vector<RouteId>& routes) {
   for (const auto route : routes) {
     const auto found = contracts->find(route);
     if (found != contracts->end()) {
-      planner_.learn(route, facts_of(found->second.org, std::make_shared<const Contract>(std::move(found->second.contract))), now);
+      planner_.learn(route, facts_of(found->second.org, std::make_shared<const Contract>(std::move(found->second.contract))),
+                     now);
     } else {
       log_.error("claim.no_contract", {{"route", route.value}});
       planner_.skip(route, now + kSkip);

@@ -22,7 +22,7 @@ struct ClaimerSettings {
   int shards = 1;
   std::size_t batch = 1000;
   Millis lease{60'000};
-  Millis poll{500};    // between two walks over the queue, and two looks at outages; longer when they take long
+  Millis poll{500};      // between two walks over the queue, and two looks at outages; longer when they take long
   Millis probe{12'000};  // how long a probe may take: an attempt and its grace
 };
 
@@ -35,7 +35,7 @@ class Claimer {
           std::function<std::optional<HostId>()> host, JobSink sink, Log& log);
   ~Claimer();
 
-  void wake();                                                  // something may be due, nobody knows what: walk now
+  void wake();                                                   // something may be due, nobody knows what: walk now
   void wake(Shard shard, const std::vector<Newcomers>& routes);  // these have work
   // These hold their places no more; of the claims in `unwritten` some deliveries stay claimed until their lease is over.
   void release(const std::vector<Finished>& settled, const std::vector<ClaimToken>& unwritten = {});

@@ -9,14 +9,15 @@
 namespace waybill {
 namespace {
 
-// Work that may be tried once is claimed only when it can start at once: if its host dies, a claim that waits in memory counts as sent.
-// Other work is claimed ahead, so that a connection that falls free finds its next request waiting.
+// Work that may be tried once is claimed only when it can start at once: if its host dies, a claim that waits in memory counts as
+// sent. Other work is claimed ahead, so that a connection that falls free finds its next request waiting.
 constexpr std::size_t kAhead = 2;
 constexpr std::size_t kMaxExpired = 100;  // deliveries past their deadline that a share asks for
 constexpr std::size_t kMaxUnknown = 1000;
 constexpr std::size_t kMaxIdleFacts = 4096;
-constexpr std::size_t kRampStart = 4;                       // places of a target that has just recovered
-constexpr auto kCursorLife = std::chrono::seconds(1);       // how long a row that was committed out of order may be overlooked
+constexpr std::size_t kRampStart = 4;                          // places of a target that has just recovered
+constexpr auto kCursorLife = std::chrono::seconds(1);          // how long a row that was committed out of order may be overlooked
+constexpr auto kClockSlack = std::chrono::milliseconds(100);   // more than that is a step of the database's clock
 constexpr std::size_t kFirstBodyBytes = std::size_t{1} << 14;  // assumed of a route before its first body is seen
 
 std::size_t left(std::size_t limit, std::size_t used) { return limit > used ? limit - used : 0; }
@@ -90,8 +91,7 @@ std::vector<std::pair<Shard, Planner::Route*>> Planner::routes_of(RouteId id) {
 std::shared_ptr<const RouteFacts> Planner::known(const Newcomers& newcomers) {
   auto& facts = facts_[newcomers.route];
   if (!facts)
-    facts = std::make_shared<const RouteFacts>(
-        facts_of(newcomers.org, std::make_shared<const Contract>(*newcomers.contract)));
+    facts = std::make_shared<const RouteFacts>(facts_of(newcomers.org, std::make_shared<const Contract>(*newcomers.contract)));
   return facts;
 }
 
@@ -266,7 +266,8 @@ bool Planner::admit(Shard shard, const std::vector<Newcomers>& all, Moment now) 
   for (const auto& one : all) {
     Route& route = route_of(shard, one.route, one.org);
     if (!route.facts) give_facts(route, known(one));
-    action_types_.at(one.contract->action_type).limit = concurrency_(one.contract->action_type);
+    const std::string& type = route.facts->contract->action_type;
+    action_types_.at(type).limit = concurrency_(type);
     const bool older_waits = route.due && *route.due <= now;
     if (older_waits || route.outage->rest || !fits(route, one)) {
       for (std::size_t i = 0; i < taken.size(); ++i) {
@@ -318,10 +319,12 @@ void Planner::observe(const Rests& rests, Moment now) {
   for (const auto& rest : rests.all) {
     Outage& outage = outages_[{rest.org, rest.target}];
     down.insert(&outage);
-    if (outage.rest == rest) continue;
+    const auto until = now + std::chrono::duration_cast<Moment::duration>(rest.until - rests.now);
+    const bool is_known = outage.rest == rest && std::chrono::abs(until - outage.until) < kClockSlack;
+    if (is_known) continue;
     outage.rest = rest;
     outage.limiter.limit = 1;  // once it is half-open
-    outage.until = now + std::chrono::duration_cast<Moment::duration>(rest.until - rests.now);
+    outage.until = until;
     for (Route* route : outage.routes) {
       take_out(*route);
       put(*route, now);

@@ -1,4 +1,5 @@
-// Which routes may have work, who is next, and how much of it this host may hold. Pure: it has no thread, clock or database of its own.
+// Which routes may have work, who is next, and how much of it this host may hold. Pure: it has no thread, clock or database of
+// its own.
 #pragma once
 
 #include <array>
@@ -32,9 +33,9 @@ struct ClaimPlan {
   std::size_t bytes = 0;         // of bodies that all the claims together may bring
 };
 
-// Places go one by one to the organisation that holds least, within it to the target that holds least, among equals to the route that
-// was served longest ago (max-min fairness). A route that a limit stops waits at that limit, and costs nothing until a place falls free.
-// Safe from any thread; every call is short.
+// Places go one by one to the organisation that holds least, within it to the target that holds least, among equals to the route
+// that was served longest ago (max-min fairness). A route that a limit stops waits at that limit, and costs nothing until a place
+// falls free. Safe from any thread; every call is short.
 class Planner {
  public:
   using Moment = Clock::Monotonic;
@@ -89,7 +90,7 @@ class Planner {
   // What fails and recovers together: a target, or a sender with all its forms.
   struct Outage {
     Limiter limiter{kNoLimit};  // of one while it is half-open, growing while it ramps up
-    std::optional<Rest> rest;  // none: it is up
+    std::optional<Rest> rest;   // none: it is up
     Moment until{};
     std::set<Route*> routes;
   };

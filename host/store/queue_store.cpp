@@ -28,8 +28,8 @@ constexpr Statement kBeginProbes{"begin_probes", R"(
     AND (t.probe_until IS NULL OR t.probe_until < clock_timestamp())
   RETURNING t.org_id, t.target, micros(t.until), t.reason)"};
 
-// Each route gives up to its share, oldest first. The array keeps the plan from becoming a join over the whole table. The claim's row in
-// `claims` is inserted, never updated: a token that give_back() has taken away makes the whole statement fail.
+// Each route gives up to its share, oldest first. The array keeps the plan from becoming a join over the whole table. The claim's
+// row in `claims` is inserted, never updated: a token that give_back() has taken away makes the whole statement fail.
 constexpr Statement kClaim{"claim", R"(
   WITH claimed AS (
     UPDATE ready SET status = 'claimed', claim_token = $2, claimed_by = $3, claimed_at = now(),
@@ -66,15 +66,16 @@ constexpr Statement kClaim{"claim", R"(
                 ELSE s.body END AS body OFFSET 0) b
   WINDOW so_far AS (ROWS UNBOUNDED PRECEDING))"};
 
-// A claim's statement may go on in the server after its session was lost here. The tombstone has its token: either it waits for that
-// statement's end and finds the claim, or that statement finds the tombstone, and fails. It stays as long as a statement may live.
+// A claim's statement may go on in the server after its session was lost here. The tombstone has its token: either it waits for
+// that statement's end and finds the claim, or that statement finds the tombstone, and fails. It stays as long as a statement may
+// live.
 constexpr Statement kTombstone{"claim_tombstone", R"(
   INSERT INTO claims (shard, token, host_id, lease_until, deliveries)
   VALUES ($1, $3, $2, now() + interval '1 hour', '{}') ON CONFLICT (shard, token) DO NOTHING)"};
 constexpr Statement kGiveBack{"give_back", R"(
   WITH known AS (
     UPDATE claims c SET deliveries = '{}', lease_until = now() + interval '1 hour' FROM claims old
-    WHERE c.shard = $1 AND c.token = $2 AND old.shard = c.shard AND old.token = c.token RETURNING old.deliveries)
+    WHERE c.shard = $1 AND c.token = $2 AND c.host_id = $3 AND old.shard = c.shard AND old.token = c.token RETURNING old.deliveries)
   UPDATE ready r SET status = 'due', claim_token = NULL, claimed_by = NULL, claimed_at = NULL, lease_until = NULL
   FROM known, unnest(known.deliveries) AS one(id)
   WHERE r.shard = $1 AND r.delivery_id = one.id AND r.status = 'claimed' AND r.claim_token = $2)"};
@@ -107,8 +108,7 @@ class PgQueueStore final : public QueueStore {
       org.add(one.org.value);
       target.add(one.target);
     }
-    auto rows =
-        link_.run(kBeginProbes, {org.take(), target.take(), std::to_string(host.value), std::to_string(length.count())});
+    auto rows = link_.run(kBeginProbes, {org.take(), target.take(), std::to_string(host.value), std::to_string(length.count())});
     if (!rows) return tl::unexpected(rows.error());
     return rests_of(*rows, 0);
   }
@@ -126,10 +126,10 @@ class PgQueueStore final : public QueueStore {
       probe.add_flag(share.probe);
       share.max_age ? max_age.add(share.max_age->count()) : max_age.add_null();
     }
-    auto rows = link_.run(
-        kClaim, {std::to_string(shard), std::to_string(token.value), std::to_string(host.value), std::to_string(lease.count()),
-                 route.take(), most.take(), after.take(), after_id.take(), tokens(done), org.take(), rest_key.take(),
-                 probe.take(), max_age.take(), std::to_string(most_bytes)});
+    auto rows =
+        link_.run(kClaim, {std::to_string(shard), std::to_string(token.value), std::to_string(host.value),
+                           std::to_string(lease.count()), route.take(), most.take(), after.take(), after_id.take(), tokens(done),
+                           org.take(), rest_key.take(), probe.take(), max_age.take(), std::to_string(most_bytes)});
     if (!rows) return tl::unexpected(rows.error());
     Claimed claimed;
     claimed.rows.reserve(rows->size());
@@ -167,9 +167,10 @@ class PgQueueStore final : public QueueStore {
 
   Result<void> give_back(Shard shard, HostId host, ClaimToken token) override {
     const std::string shard_text = std::to_string(shard), token_text = std::to_string(token.value);
-    auto buried = link_.run(kTombstone, {shard_text, std::to_string(host.value), token_text});
+    const std::string host_text = std::to_string(host.value);
+    auto buried = link_.run(kTombstone, {shard_text, host_text, token_text});
     if (!buried) return tl::unexpected(buried.error());
-    auto done = link_.run(kGiveBack, {shard_text, token_text});
+    auto done = link_.run(kGiveBack, {shard_text, token_text, host_text});
     if (!done) return tl::unexpected(done.error());
     return {};
   }

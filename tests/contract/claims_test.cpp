@@ -1,6 +1,9 @@
 // Who has what: the list of claims that takes the place of an index on the queue.  M17 M18
+#include <thread>
+
 #include "contract/store_world.h"
 #include "core/clock.h"
+#include "support/eventually.h"
 
 namespace waybill::testing {
 namespace {
@@ -52,11 +55,80 @@ TEST_F(ClaimsContract, GivingBackUndoesOneClaimWhole) {  // M17 M18
   claim(route(), 2, {1}, {7});
   claim(route(), 2, {2}, {7});
   ASSERT_TRUE(queue->give_back(0, {7}, {1}));
-  EXPECT_EQ(known(), "2:7:2");
+  EXPECT_EQ(known(), "1:7:0 2:7:2") << "its tombstone stays: the claim's statement may still be on its way";
   EXPECT_EQ(sql.text("SELECT string_agg(status || ':' || coalesce(claim_token, 0), ' ' ORDER BY status, claim_token) FROM ready"),
             "due:0 due:0 claimed:2 claimed:2");
   ASSERT_TRUE(queue->give_back(0, {7}, {1})) << "again, as when the first answer was lost";
   EXPECT_EQ(claimed_now(), 2);
+}
+
+// The session of a claim can be lost while its statement goes on in the server.
+class LateClaims : public ClaimsContract {
+ protected:
+  // Every claim that took something waits in `when` its row in `claims` is written, until let_go().
+  void hold_claims(const std::string& when) {
+    sql.execute(
+        "CREATE FUNCTION wait_for_test() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF cardinality(NEW.deliveries) > 0 THEN"
+        " PERFORM pg_advisory_xact_lock(4711); END IF; RETURN NEW; END $$");
+    sql.execute("CREATE TRIGGER held " + when + " INSERT ON claims FOR EACH ROW EXECUTE FUNCTION wait_for_test()");
+    sql.execute("SELECT pg_advisory_lock(4711)");
+  }
+  void let_go() { sql.execute("SELECT pg_advisory_unlock(4711)"); }
+  std::int64_t waiting_statements() {
+    return sql.number("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'");
+  }
+  std::string ready_now() {
+    return sql.text("SELECT string_agg(status || ':' || coalesce(claim_token, 0), ' ' ORDER BY delivery_id) FROM ready");
+  }
+};
+
+TEST_F(LateClaims, AClaimThatWasGivenBackBeforeItWroteItsRowNeverTakesPlace) {  // E3
+  submit_many(2);
+  const auto of = route();
+  hold_claims("BEFORE");
+  Result<Claimed> late;
+  std::jthread claiming([&] {
+    late = make_queue_store(address)->claim(0, {7}, {1}, Millis(60'000), std::vector<RouteShare>{{of, 9, {}, {}}}, {}, kAnyBytes);
+  });
+  ASSERT_TRUE(eventually([&] { return waiting_statements() == 1; }));
+  ASSERT_TRUE(queue->give_back(0, {7}, {1}));
+  let_go();
+  claiming.join();
+  EXPECT_FALSE(late) << "it would have been nobody's";
+  EXPECT_EQ(ready_now(), "due:0 due:0");
+  EXPECT_EQ(claim(of, 9, {2}, {7}).rows.size(), 2u);
+}
+
+TEST_F(LateClaims, GivingBackWaitsForAClaimThatIsAboutToCommit) {  // E3
+  submit_many(2);
+  const auto of = route();
+  hold_claims("AFTER");
+  std::jthread claiming([&] {
+    const auto late =
+        make_queue_store(address)->claim(0, {7}, {1}, Millis(60'000), std::vector<RouteShare>{{of, 9, {}, {}}}, {}, kAnyBytes);
+    EXPECT_TRUE(late);
+  });
+  ASSERT_TRUE(eventually([&] { return waiting_statements() == 1; }));
+  std::jthread giving_back([&] { EXPECT_TRUE(make_queue_store(address)->give_back(0, {7}, {1})); });
+  ASSERT_TRUE(eventually([&] { return waiting_statements() == 2; }));
+  let_go();
+  claiming.join();
+  giving_back.join();
+  EXPECT_EQ(ready_now(), "due:0 due:0");
+}
+
+TEST_F(LateClaims, AnIntakesClaimThatWasGivenBackStoresNothing) {  // E3
+  const std::vector<NewSubmission> items{item("a")};
+  hold_claims("BEFORE");
+  std::jthread submitting([&] {
+    EXPECT_FALSE(make_intake_store(address)->submit(0, items, FirstClaim{{7}, {1}, Millis(60'000)}));
+  });
+  ASSERT_TRUE(eventually([&] { return waiting_statements() == 1; }));
+  ASSERT_TRUE(queue->give_back(0, {7}, {1}));
+  let_go();
+  submitting.join();
+  EXPECT_EQ(sql.number("SELECT count(*) FROM submissions"), 0) << "it was not acknowledged, and is handed in again";
+  EXPECT_TRUE(intake->submit(0, items, FirstClaim{{7}, {2}, Millis(60'000)}));
 }
 
 TEST_F(ClaimsContract, ALostClaimStaysKnownUntilNoneOfItIsClaimed) {  // M17 M18

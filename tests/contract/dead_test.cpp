@@ -54,7 +54,7 @@ class DeadLetters : public StoreWorld {
     auto due = queue->due_routes(0);
     EXPECT_TRUE(due);
     std::vector<ClaimedRow> rows;
-    for (const auto& [route, first] : due->routes)
+    for (const auto& [route, org, first] : due->routes)
       for (auto& row : claim(route, 1000).rows) rows.push_back(std::move(row));
     return rows;
   }

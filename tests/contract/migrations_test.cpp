@@ -70,7 +70,8 @@ TEST_F(Migrating, WhatWasUnderWayBeforeTheLeanRoadGoesOnAfterIt) {  // M17 M18
   EXPECT_EQ(sql.text("SELECT claim_token || ' ' || delivery_id FROM claimed"), "5 3072");
   auto queue = make_queue_store(address);
   ASSERT_TRUE(queue->give_back(0, {7}, {5}));
-  const auto claimed = queue->claim(0, {8}, {6}, Millis{60'000}, std::vector<RouteShare>{{.route = {1}, .count = 9}}, {}, kAnyBytes);
+  const auto claimed =
+      queue->claim(0, {8}, {6}, Millis{60'000}, std::vector<RouteShare>{{.route = {1}, .count = 9}}, {}, std::size_t{1} << 30);
   ASSERT_TRUE(claimed) << claimed.error().what;
   ASSERT_EQ(claimed->rows.size(), 1u);
   EXPECT_EQ(claimed->rows[0].payload, R"({"text":"old"})") << "bodies of before stay where they are";

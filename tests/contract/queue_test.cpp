@@ -53,7 +53,8 @@ TEST_F(QueueContract, AClaimedRowTellsAllThatAnAttemptNeeds) {  // M10 M11
   EXPECT_GE(claimed.now, made.created);
   EXPECT_EQ(sql.text("SELECT status || ' ' || claim_token || ' ' || claimed_by FROM ready"), "claimed 42 7");
   EXPECT_EQ(sql.number("SELECT micros(lease_until) - micros(claimed_at) FROM ready"), 60'000'000);
-  EXPECT_EQ(sql.number("SELECT micros(claimed_at) FROM ready"), claimed.now.micros);
+  EXPECT_LE(sql.number("SELECT micros(claimed_at) FROM ready"), claimed.now.micros);
+  EXPECT_EQ(row.body_bytes, payload.size());
 }
 
 TEST_F(QueueContract, WhatIsNotDueYetIsNotTaken) {  // M12
@@ -84,16 +85,58 @@ TEST_F(QueueContract, WhatBeganToRestSinceItWasAskedForIsNotTaken) {  // M16
   const OrgId another{2};
   ASSERT_TRUE(settle->rest(std::vector<Rest>{{kDefaultOrg, "sms.a", Timestamp{} + std::chrono::hours(24 * 365 * 100), "outage"},
                                              {kDefaultOrg, "sms.b", Timestamp{} + Seconds(1), "over"}}));
-  const auto taken = [&](const std::string& target, OrgId org, const std::string& unless, ClaimToken token) {
-    const auto claimed =
-        queue->claim(0, {1}, token, Millis(1000), std::vector<RouteShare>{{route(target), 1, {}, {}, org, unless}}, {}, kAnyBytes);
+  const auto taken = [&](const std::string& target, OrgId org, const std::string& unless, ClaimToken token, bool probe = false) {
+    const std::vector<RouteShare> shares{{route(target), 1, {}, {}, org, unless, probe}};
+    const auto claimed = queue->claim(0, {1}, token, Millis(1000), shares, {}, kAnyBytes);
     EXPECT_TRUE(claimed) << claimed.error().what;
     return claimed->rows.size();
   };
   EXPECT_EQ(taken("sms.a", kDefaultOrg, "sms.a", {1}), 0u);
   EXPECT_EQ(taken("sms.a", another, "sms.a", {2}), 1u) << "it is another organisation's target that rests";
   EXPECT_EQ(taken("sms.a", kDefaultOrg, "", {3}), 1u) << "what must end is taken all the same";
-  EXPECT_EQ(taken("sms.b", kDefaultOrg, "sms.b", {4}), 1u) << "its rest is over";
+  EXPECT_EQ(taken("sms.b", kDefaultOrg, "sms.b", {4}), 0u) << "half-open: only a probe goes";
+  EXPECT_EQ(taken("sms.b", kDefaultOrg, "sms.b", {5}, true), 1u);
+}
+
+TEST_F(QueueContract, AHalfOpenTargetHasOneProbeWhateverTheNumberOfHosts) {  // E14
+  const Rest open{kDefaultOrg, "sms.a", Timestamp{} + Seconds(1), "outage"};
+  const Rest down{kDefaultOrg, "sms.b", Timestamp{} + std::chrono::hours(24 * 365 * 100), "outage"};
+  ASSERT_TRUE(settle->rest(std::vector{open, down}));
+  const auto begin = [&](HostId host, Millis length) {
+    const auto begun = queue->begin_probes(std::vector{open, down}, host, length);
+    EXPECT_TRUE(begun) << begun.error().what;
+    std::string names;
+    for (const auto& one : *begun) names += one.target + " ";
+    return names;
+  };
+  EXPECT_EQ(begin({1}, Millis(0)), "sms.a ");
+  EXPECT_EQ(begin({2}, Millis(3'600'000)), "sms.a ") << "the first one's time was over";
+  EXPECT_EQ(begin({1}, Millis(3'600'000)), "");
+}
+
+TEST_F(QueueContract, OnlyWhatCameInLongAgoIsTakenWhenThatIsAskedFor) {  // E8
+  submit_many(3);
+  sql.execute("UPDATE submissions SET created_at = now() - interval '2 minutes' WHERE client_ref = 'ref-1'");
+  const std::vector<RouteShare> shares{{.route = route(), .count = 9, .max_age = Seconds(60)}};
+  const auto claimed = queue->claim(0, {1}, {1}, Millis(1000), shares, {}, kAnyBytes);
+  ASSERT_TRUE(claimed) << claimed.error().what;
+  EXPECT_EQ(references(*claimed), (std::vector<std::string>{"ref-1"})) << "the others might be sent";
+}
+
+TEST_F(QueueContract, AClaimBringsBodiesUpToItsLimitAndTellsOfTheOthers) {  // E12
+  submit({item("a", std::string(600, '1')), item("b", std::string(600, '2')), item("c", std::string(5000, '3'))});
+  const std::vector<RouteShare> shares{{.route = route(), .count = 9}};
+  const auto claimed = queue->claim(0, {1}, {1}, Millis(1000), shares, {}, 1000);
+  ASSERT_TRUE(claimed) << claimed.error().what;
+  ASSERT_EQ(claimed->rows.size(), 3u);
+  std::size_t brought = 0;
+  for (const auto& row : claimed->rows) {
+    brought += row.payload.size();
+    EXPECT_EQ(row.withheld, row.payload.empty());
+    EXPECT_EQ(row.body_bytes, row.client_ref == "c" ? 5000u : 600u);
+  }
+  EXPECT_LE(brought, 5000u) << "one, whatever its size";
+  EXPECT_GE(brought, 600u);
 }
 
 TEST_F(QueueContract, AShareBeginsBehindItsMark) {
@@ -102,7 +145,8 @@ TEST_F(QueueContract, AShareBeginsBehindItsMark) {
   const auto first = claim(route(), 2);
   const auto& last = first.rows.back();
   settled({retrying(first.rows[0], {1}, first.rows[0].due)});  // due again, but before the mark
-  const auto behind = queue->claim(0, {1}, {2}, Millis(1000), std::vector<RouteShare>{{route(), 2, last.due, last.delivery}}, {}, kAnyBytes);
+  const auto behind =
+      queue->claim(0, {1}, {2}, Millis(1000), std::vector<RouteShare>{{route(), 2, last.due, last.delivery}}, {}, kAnyBytes);
   ASSERT_TRUE(behind);
   EXPECT_EQ(references(*behind), (std::vector<std::string>{"ref-2", "ref-3"}));
   EXPECT_EQ(references(claim(route(), 10)), (std::vector<std::string>{"ref-0", "ref-4", "ref-5"}));
@@ -115,7 +159,8 @@ TEST_F(QueueContract, AmongRowsOfOneMomentTheMarkGoesByDelivery) {
   Timestamp due{};
   DeliveryId id{};
   for (int i = 0; i < 3; ++i) {
-    const auto claimed = queue->claim(0, {1}, {i + 1}, Millis(1000), std::vector<RouteShare>{{route(), 2, due, id}}, {}, kAnyBytes);
+    const auto claimed =
+        queue->claim(0, {1}, {i + 1}, Millis(1000), std::vector<RouteShare>{{route(), 2, due, id}}, {}, kAnyBytes);
     ASSERT_EQ(claimed->rows.size(), 2u);
     for (const auto& row : claimed->rows) taken.insert(row.client_ref);
     due = claimed->rows.back().due;
@@ -146,8 +191,8 @@ TEST_F(QueueContract, HostsThatClaimAtOnceNeverTakeTheSame) {  // M18
       hosts.emplace_back([&, host] {
         const auto own = make_queue_store(address);
         for (int round = 1, empty = 0; empty < 3; ++round) {
-          const auto claimed =
-              own->claim(0, {host + 1}, {host * 1000 + round}, Millis(60'000), std::vector<RouteShare>{{of, 7, {}, {}}}, {}, kAnyBytes);
+          const auto claimed = own->claim(0, {host + 1}, {host * 1000 + round}, Millis(60'000),
+                                          std::vector<RouteShare>{{of, 7, {}, {}}}, {}, kAnyBytes);
           if (!claimed || claimed->rows.empty()) {
             ++empty;
             continue;

@@ -74,7 +74,8 @@ class StoreWorld : public ::testing::Test {
   }
 
   Claimed claim(RouteId of, std::size_t count, ClaimToken token = {1}, HostId host = {1}, Shard shard = 0) {
-    auto claimed = queue->claim(shard, host, token, Millis(60'000), std::vector<RouteShare>{{of, count, {}, {}}}, {});
+    EXPECT_TRUE(queue->forget(shard, {token}));  // a token is one claim's; tests that use it again forget the earlier one
+    auto claimed = queue->claim(shard, host, token, Millis(60'000), std::vector<RouteShare>{{of, count, {}, {}}}, {}, kAnyBytes);
     EXPECT_TRUE(claimed) << claimed.error().what;
     return claimed.value_or(Claimed{});
   }

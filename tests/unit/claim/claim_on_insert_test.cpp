@@ -55,7 +55,11 @@ class ClaimingFirst : public ::testing::Test {
   Planner planner{limits, [](const std::string& type) { return type == "missing" ? 0u : 1000u; }};
   ClaimLedger ledger;
   std::vector<Job> jobs;
-  ClaimOnInsert first{planner, ledger, clock, Millis(30'000), [this] { return host == 0 ? std::nullopt : std::optional(HostId{host}); },
+  ClaimOnInsert first{planner,
+                      ledger,
+                      clock,
+                      Millis(30'000),
+                      [this] { return host == 0 ? std::nullopt : std::optional(HostId{host}); },
                       [this](std::vector<Job> more) {
                         for (auto& job : more) jobs.push_back(std::move(job));
                       }};
@@ -116,7 +120,7 @@ TEST_F(ClaimingFirst, NoLimitIsPassedAndNothingIsHeldForThoseWhoMustWait) {  // 
   auto both = newcomers(8, {1});
   both.push_back(newcomers(8, {2}).front());
   EXPECT_FALSE(first.ask(0, both)) << "per_org";
-  EXPECT_FALSE(first.ask(0, newcomers(1, {1}, "missing")));
+  EXPECT_FALSE(first.ask(0, newcomers(1, {9}, "missing")));
   EXPECT_EQ(planner.held(), 0u);
 }
 

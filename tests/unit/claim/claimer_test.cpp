@@ -189,6 +189,9 @@ TEST_F(Claiming, ATargetThatRestsIsPassedOverUntilItHasRested) {
   for (const auto& job : jobs()) EXPECT_NE(job.route, RouteId{1});
   store->pass(std::chrono::hours(2));
   claimer->wake();
+  EXPECT_TRUE(has(5)) << "half-open: one goes first";
+  store->end_rest(kDefaultOrg, "resting");
+  claimer->wake();
   EXPECT_TRUE(has(7));
 }
 
@@ -402,6 +405,7 @@ TEST_F(Claiming, WhoHasABacklogIsNotAskedForAgainAtOnce) {
 
 TEST_F(Claiming, WhatIsNewElsewhereIsSeenWhileABacklogLasts) {  // M16
   settings.batch = 1;
+  settings.poll = Millis(500);
   limits.in_flight = 2;
   add_work = [this] { add(route("sms.primary"), 1000); };
   start();
@@ -422,7 +426,7 @@ TEST_F(Claiming, WhatIsNewElsewhereIsSeenWhileABacklogLasts) {  // M16
 
 TEST_F(Claiming, WhatTheIntakeTellsIsClaimedWithoutAWalk) {
   start();
-  ASSERT_TRUE(looked_again());
+  ASSERT_TRUE(eventually([&] { return store->calls("due_routes") == 1; }));  // at the begin; the next one is an hour away
   const auto primary = route("sms.primary");
   store->hide(primary);  // so that no walk finds it
   add(primary, 1, "told-");
@@ -476,12 +480,12 @@ TEST_F(Claiming, WhatAnotherHostProbesIsLeftToIt) {  // E14
 }
 
 TEST_F(Claiming, WhatItsHostHasNoRoomForComesWithoutItsBodyAndIsNotAttempted) {  // E12
-  limits.in_flight_bytes = 1000;
+  limits.in_flight_bytes = 40'000;
   RouteId primary;
   add_work = [&] { primary = route("sms.primary"); };
   start();
   ASSERT_TRUE(looked_again());
-  const std::vector<NewSubmission> items{big(primary, "a", 600), big(primary, "b", 600)};
+  const std::vector<NewSubmission> items{big(primary, "a", 30'000), big(primary, "b", 30'000)};
   ASSERT_TRUE(store->intake()->submit(0, items, std::nullopt));
   claimer->wake();
   ASSERT_TRUE(has(2));

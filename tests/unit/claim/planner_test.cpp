@@ -97,7 +97,9 @@ TEST_F(Planning, AHostNameHasItsLimitAcrossTargetsAndOrganisations) {
   auto& w = world({.in_flight = 1000, .per_target = 1000, .per_org = 1000, .per_host_name = 10});
   const auto a = w.route("a", {.host_name = "gw"}), b = w.route("b", {.org = {2}, .host_name = "gw"}), c = w.route("c");
   w.due({a, b, c});
-  EXPECT_EQ(w.claim(), (Taken{{a, 10}, {b, 10}, {c, 20}})) << "twice the open requests: the next one waits ready";
+  const auto taken = w.claim();
+  EXPECT_EQ(taken.at(a) + taken.at(b), 20u) << "twice the open requests: the next one waits ready";
+  EXPECT_EQ(taken.at(c), 20u);
 }
 
 TEST_F(Planning, AOneShotIsNotClaimedAhead) {  // M17
@@ -111,8 +113,8 @@ TEST_F(Planning, AOneShotIsNotClaimedAhead) {  // M17
   w.release(patient, 5);
   EXPECT_EQ(w.claim(), (Taken{{patient, 5}})) << "whoever waits for the lower limit does not stop the other";
   w.release(patient, 10);
-  w.release(once, 5);
-  EXPECT_EQ(w.claim().at(once), 5u);
+  w.release(once, 10);
+  EXPECT_EQ(w.claim(), (Taken{{once, 5}, {patient, 15}}));
 }
 
 TEST_F(Planning, AnActionTypeHasTheConcurrencyOfItsSenders) {
@@ -295,6 +297,7 @@ TEST_F(Planning, ARouteIsLearntOnceBeforeItIsPlanned) {  // E10
   w.learn({a});
   w.planner().skip(b, w.clock.now() + Seconds(60));
   EXPECT_EQ(w.claim(), (Taken{{a, 100}}));
+  w.release(a, 100);
   w.clock.pass(Seconds(60));
   EXPECT_EQ(w.planner().plan(1000, w.clock.now()).unknown, (std::vector{b})) << "and then asked for again";
 }
@@ -351,7 +354,7 @@ TEST_F(Planning, AProbeThatIsAnotherHostsWaits) {  // E14
 }
 
 TEST_F(Planning, WhatCannotStartButIsOverItsDeadlineIsAskedForAlone) {  // M7 E8
-  auto& w = world();
+  auto& w = world({.in_flight = 1000, .per_target = 1000, .per_org = 1000, .per_host_name = 1000});
   w.concurrency = {{"gone", 0}};
   const auto missing = w.route("a", {.type = "gone", .policy = Policy::deadline});
   const auto down = w.route("b", {.policy = Policy::deadline});

@@ -39,13 +39,13 @@ class PlannerWorld {
   RouteId route(const std::string& target, Spec spec) {
     const RouteId id{static_cast<std::int64_t>(contracts_.size()) + 1};
     const auto host_name = spec.host_name.empty() ? "host" + std::to_string(id.value) : spec.host_name;
-    contracts_[id] = {spec.org, std::make_shared<const Contract>(Contract{
-                                    .target = target,
-                                    .action_type = spec.type,
-                                    .url = "https://" + host_name + "/",
-                                    .destination = "{}",
-                                    .policy = spec.policy,
-                                    .max_acceptance = spec.policy == Policy::deadline ? Seconds(60) : Seconds(0)})};
+    contracts_[id] = {spec.org, std::make_shared<const Contract>(
+                                    Contract{.target = target,
+                                             .action_type = spec.type,
+                                             .url = "https://" + host_name + "/",
+                                             .destination = "{}",
+                                             .policy = spec.policy,
+                                             .max_acceptance = spec.policy == Policy::deadline ? Seconds(60) : Seconds(0)})};
     return id;
   }
   Newcomers newcomers(RouteId id, std::size_t count = 1, std::size_t bytes = 0) {
@@ -62,8 +62,7 @@ class PlannerWorld {
     planner().observe(0, due, planner().mark(), clock.now(), clock.now() + Millis(1000));
   }
   void learn(const std::vector<RouteId>& routes) {
-    for (const auto id : routes)
-      planner().learn(id, facts_of(contracts_.at(id).first, contracts_.at(id).second), clock.now());
+    for (const auto id : routes) planner().learn(id, facts_of(contracts_.at(id).first, contracts_.at(id).second), clock.now());
   }
   // One plan, carried out: each share gets `rows` of what it asks for, or all.
   std::map<RouteId, std::size_t> claim(std::size_t most = 1000, std::optional<std::size_t> rows = {}) {

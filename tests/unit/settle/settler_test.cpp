@@ -43,7 +43,8 @@ class Settling : public ::testing::Test {
     std::vector<Finished> all;
     for (Shard shard = 0; shard < 4; ++shard) {
       const ClaimToken token{++last_token_};
-      const auto rows = store.claim(shard, {1}, token, Millis(0), std::vector<RouteShare>{{route, count, {}, {}}}, {});
+      const auto rows =
+          store.claim(shard, {1}, token, Millis(0), std::vector<RouteShare>{{route, count, {}, {}}}, {}, std::size_t{1} << 30);
       for (const auto& row : rows->rows) {
         auto finished = testing::finished_with(outcome);
         finished.job.delivery = row.delivery;

@@ -411,7 +411,7 @@ TEST_F(FormContract, WhatIsNotKeptAnyMoreIsErasedAndTheAuditStays) {
   forms->scan(kDefaultOrg, "routed-1", Scan::clean, "clam");
   for (int i = 0; i < 3; ++i) end_next(i == 1 ? Status::rejected : Status::accepted, "no_such_person");
   sql.execute("UPDATE deliveries SET result = '{\"accepted\":[\"a@example.org\"]}'");
-  EXPECT_EQ(forms->purge(0, 100), 2u);
+  EXPECT_EQ(forms->purge(0, 100)->count, 2u);
   EXPECT_EQ(state("routed"), "purged");
   EXPECT_EQ(state("received"), "purged");
   EXPECT_EQ(state("kept"), "received");
@@ -422,7 +422,7 @@ TEST_F(FormContract, WhatIsNotKeptAnyMoreIsErasedAndTheAuditStays) {
   for (const auto& d : view("routed").deliveries) EXPECT_EQ(d.result, "");
   EXPECT_EQ(audit("routed"),
             (Words{"letter_success", "letter_failure", "letter_success", "submission_route_failed", "submission_purged"}));
-  EXPECT_EQ(forms->purge(0, 100), 0u);
+  EXPECT_EQ(forms->purge(0, 100)->count, 0u);
   const auto again = forms->finalize(kDefaultOrg, "received");
   ASSERT_FALSE(again);
   EXPECT_EQ(again.error().kind, Error::Kind::conflict);
@@ -434,11 +434,11 @@ TEST_F(FormContract, WhatIsOverdueInProcessingFailsOnceNoHostHoldsIt) {
   wanted.kept_until = Timestamp{1'000'000};
   handed_in(wanted);
   const auto rows = claim_due();
-  EXPECT_EQ(forms->purge(0, 100), 0u) << "a host holds an action of it";
+  EXPECT_EQ(forms->purge(0, 100)->count, 0u) << "a host holds an action of it";
   EXPECT_EQ(state("a"), "processing");
   EXPECT_EQ(statuses("a"), (Words{"claimed", "cancelled", "cancelled"})) << "the others do not begin any more";
   settle_all({again(rows[0])});
-  EXPECT_EQ(forms->purge(0, 100), 1u);
+  EXPECT_EQ(forms->purge(0, 100)->count, 1u);
   EXPECT_EQ(audit("a"), (Words{"submission_route_failed", "submission_purged"}));
 }
 

@@ -132,7 +132,8 @@ Result<SchemaOwner> become_owner(Connection& connection, const std::string& sche
   return owner;
 }
 
-Result<std::vector<std::string>> migrate(const DatabaseAddress& address, const TellWait& tell) {
+Result<std::vector<std::string>> migrate(const DatabaseAddress& address, const TellWait& tell,
+                                         const std::vector<Migration>& all) {
   auto connection = Connection::open(address, "migrate");
   if (!connection) return tl::unexpected(connection.error());
   const auto before = schema_owner(*connection, address.schema);
@@ -145,7 +146,7 @@ Result<std::vector<std::string>> migrate(const DatabaseAddress& address, const T
   }
   const auto state = schema_state(*connection);
   if (!state) return tl::unexpected(state.error());
-  std::vector<Migration> pending = migrations();
+  std::vector<Migration> pending = all;
   std::erase_if(pending, [&](const Migration& m) { return m.version <= state->database; });
   std::vector<std::string> applied;
   if (pending.empty()) return applied;

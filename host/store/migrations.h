@@ -26,6 +26,7 @@ Result<SchemaOwner> become_owner(Connection& connection, const std::string& sche
 // its owner, and a migration that living hosts cannot run beside; it names them. Roles that were set up have their rights on what
 // is new at once. A lock that others hold is tried again until it is free; `tell` hears whom it waits for. Answers the names of
 // what it applied.
-Result<std::vector<std::string>> migrate(const DatabaseAddress& address, const TellWait& tell = {});
+Result<std::vector<std::string>> migrate(const DatabaseAddress& address, const TellWait& tell = {},
+                                         const std::vector<Migration>& all = migrations());
 
 }  // namespace waybill

@@ -43,8 +43,11 @@ class RollingUpgrade : public World {
     if (!all_rounds()) return "the program of before takes minutes to build: set WAYBILL_TEST_ALL=1";
     TempFolder folder;
     const auto out = folder.path() / "out", err = folder.path() / "err";
-    Process script(
-        {.arguments = {WAYBILL_SOURCE_FOLDER "/tests/support/old_version.sh", WAYBILL_SOURCE_FOLDER}, .out = out, .err = err});
+    const char* chosen = std::getenv("WAYBILL_OLD_COMMIT");
+    Process script({.arguments = {WAYBILL_SOURCE_FOLDER "/tests/support/old_version.sh", WAYBILL_SOURCE_FOLDER},
+                    .environment = {{"WAYBILL_OLD_COMMIT", chosen == nullptr ? "" : chosen}},
+                    .out = out,
+                    .err = err});
     const auto code = script.wait(std::chrono::minutes(25));
     if (code == 77) return read_file(err);
     EXPECT_EQ(code, 0) << read_file(err);
@@ -94,6 +97,9 @@ TEST_F(RollingUpgrade, FromTheVersionBeforeLosesNothingAndSendsNothingTwice) {
   ASSERT_FALSE(HasFailure());
   std::printf("from %s, which is to be %s\n", old.commit.c_str(), old.may_run_beside ? "beside" : "refused");
   gateway.by_default(Reply::late(std::chrono::milliseconds(20)));
+  setup.plugins = {"sms"};
+  setup.registry = registry_of({target("sms.patient", "sms", gateway.url(), "deadline", 600, {"invalid_request"}),
+                                target("sms.once", "sms", gateway.url(), "one_shot", 0, {"invalid_request"})});
   {
     const InThePast past(old);
     places[0].start(setup, sql());

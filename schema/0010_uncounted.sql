@@ -1,3 +1,4 @@
+-- Runs beside: none
 -- Which attempts count. Attempts that nobody saw the end of, and attempts that a target's outage ended, are on record under their own
 -- numbers, but do not use up a contract's attempts.
 

@@ -69,7 +69,7 @@ int migrate_database(const GlobalOptions& options) {
   Log log = quiet_log();
   const auto database = open_database(*config, log);
   if (!database) return failed(database.error().what);
-  const auto applied = migrate(database->owner);
+  const auto applied = migrate(database->owner, tell_wait);
   if (!applied) return failed(applied.error().what);
   for (const auto& name : *applied) print_line("applied " + name);
   if (applied->empty()) print_line("nothing to do: the schema is up to date");

@@ -25,6 +25,11 @@ int failed(const std::string& what) {
   return 1;
 }
 
+void tell_wait(const std::string& who) {
+  std::fprintf(stderr, "waybill: waiting for a lock, and trying again without holding up others: in the way is %s\n",
+               who.c_str());
+}
+
 std::optional<Config> configuration(const GlobalOptions& options) {
   std::filesystem::path file = options.config;
   if (file.empty())
@@ -62,9 +67,16 @@ Result<Database> open_database(const Config& config, Log& log) {
   return database;
 }
 
+Result<void> check_schema(const Database& database) {
+  const auto state = schema_state(database.address);
+  if (!state) return tl::unexpected(state.error());
+  return refuse_unfit(*state);
+}
+
 Result<Reading> open_reading(const Config& config, const std::string& org, Log& log) {
   auto database = open_database(config, log);
   if (!database) return tl::unexpected(database.error());
+  if (const auto fits = check_schema(*database); !fits) return tl::unexpected(fits.error());
   const auto shards = read_shards(database->address);
   if (!shards) return tl::unexpected(shards.error());
   auto store = make_read_store(database->address, *shards);
@@ -76,16 +88,17 @@ Result<Reading> open_reading(const Config& config, const std::string& org, Log& 
 
 Result<void> ready_schema(const Config& config, const Database& database, Log& log) {
   if (config.database.migrate) {
-    const auto applied = migrate(database.owner);
+    const auto applied = migrate(database.owner, [&](const std::string& who) {
+      log.warn("database.migration_waits", {{"for", who}});
+    });
     if (!applied) return tl::unexpected(applied.error());
     for (const auto& migration : *applied) log.info("database.migrated", {{"migration", migration}});
   }
   const auto state = schema_state(database.address);
   if (!state) return tl::unexpected(state.error());
-  if (state->database >= state->program) return {};
+  if (!state->is_too_old() || !config.database.migrate) return refuse_unfit(*state);
   const std::string versions = "the database schema is at version " + std::to_string(state->database) + ", this program needs " +
                                std::to_string(state->program);
-  if (!config.database.migrate) return fail(Error::Kind::invalid, versions + ": run `waybill migrate`");
   return fail(Error::Kind::invalid,
               "seen through database.url " + versions +
                   "; through database.owner_url it is there. Run `waybill roles`, make the role of "

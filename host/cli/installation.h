@@ -25,6 +25,8 @@ struct GlobalOptions {
 void print(const Problems& problems);
 // Prints "waybill: <what>" on standard error and returns the exit code 1.
 int failed(const std::string& what);
+// Prints on standard error whom a change of the schema waits for.
+void tell_wait(const std::string& who);
 
 // The configuration, or none after printing what is wrong with it.
 std::optional<Config> configuration(const GlobalOptions& options);
@@ -40,7 +42,10 @@ struct Database {
 };
 Result<Database> open_database(const Config& config, Log& log);
 
-// A database to read from, as one organisation.
+// An error unless this program may use the schema as it is.
+Result<void> check_schema(const Database& database);
+
+// A database to read from, or to act on, as one organisation; its schema is checked.
 struct Reading {
   Database database;
   std::unique_ptr<ReadStore> store;

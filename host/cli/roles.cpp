@@ -35,7 +35,7 @@ int give_roles(const GlobalOptions& options, const std::string& application, con
   const auto database = open_database(*config, log);
   if (!database) return failed(database.error().what);
   const auto named = [](const std::string& name) { return name.empty() ? std::nullopt : std::optional(name); };
-  const auto done = set_up_roles(database->owner, named(application), named(reader));
+  const auto done = set_up_roles(database->owner, named(application), named(reader), tell_wait);
   if (!done) return failed(done.error().what);
   if (options.json)
     print_json({{"owner", done->owner},

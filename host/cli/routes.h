@@ -16,6 +16,7 @@ struct Surfaces {
   FormParts forms;
   Reload reload;
   std::function<std::string()> not_ready;
+  std::function<std::string()> closed;  // why nothing is taken in or told any more, beside health and numbers; "" while it is
 };
 
 std::vector<Route> all_routes(Surfaces surfaces);

@@ -110,9 +110,13 @@ class Host {
             log, metrics_),
         upkeep_(
             presence_, *upkeep_store_, *upkeep_queue_store_, *upkeep_settle_store_, chores(), clock_,
-            {.shards = shards, .actor = name_, .takeover = config.timeouts.takeover}, [this] { wake(); }, log, metrics_),
+            {.shards = shards,
+             .actor = name_,
+             .takeover = config.timeouts.takeover,
+             .outdated = [this](const std::string& why) { outdated(why); }},
+            [this] { wake(); }, log, metrics_),
         claim_on_insert_(
-            planner_, claim_ledger_, clock_, config.timeouts.lease, [this] { return may_claim_ ? upkeep_.host() : std::nullopt; },
+            planner_, claim_ledger_, clock_, config.timeouts.lease, [this] { return may_claim() ? upkeep_.host() : std::nullopt; },
             [this](std::vector<Job> jobs) { claimed(std::move(jobs)); }),
         claimer_(
             *queue_store_, planner_, claim_ledger_, clock_,
@@ -121,7 +125,7 @@ class Host {
              .lease = config.timeouts.lease,
              .poll = config.timeouts.poll,
              .probe = config.timeouts.attempt + config.timeouts.attempt_grace + Millis{1000}},
-            [this] { return may_claim_ ? upkeep_.host() : std::nullopt; },
+            [this] { return may_claim() ? upkeep_.host() : std::nullopt; },
             [this](std::vector<Job> jobs) { claimed(std::move(jobs)); }, log),
         intake_(intake_stores(address), clock_, {.shards = shards},
                 {.claim = [this](Shard shard, const std::vector<Newcomers>& all) { return claim_on_insert_.ask(shard, all); },
@@ -134,7 +138,7 @@ class Host {
                      },
                  .is_due =
                      [this](Shard shard, const std::vector<Newcomers>& routes) {
-                       if (may_claim_) claimer_.wake(shard, routes);
+                       if (may_claim()) claimer_.wake(shard, routes);
                      }},
                 log),
         tokens_(pool_, clock_) {
@@ -153,7 +157,8 @@ class Host {
                                   [this](FormStore& store, const std::string& actor) {
                                     return reload(store, {actor, "admin", "reload"});
                                   },
-                              .not_ready = [this] { return not_ready(); }});
+                              .not_ready = [this] { return not_ready(); },
+                              .closed = [this] { return why_outdated(); }});
     Authenticate authenticate;
     if (!config_.auth_none)
       authenticate = [this](const Request& request, std::function<void(Admission)> answer) {
@@ -178,6 +183,9 @@ class Host {
   void reload() {
     form_pool_.ask([this](FormSession& session) { static_cast<void>(reload(*session.forms, {name_, "system", "reload"})); });
   }
+
+  // Why this program may not use the database any more; "" while it may.
+  std::string why_outdated() const { return outdated_ ? why_outdated_ : ""; }
 
   // SIGTERM: claims nothing more, finishes what is out, gives back the rest. False when a plugin holds on to a thread.
   bool drain() {
@@ -248,7 +256,7 @@ class Host {
   }
 
   void wake() {
-    if (may_claim_) claimer_.wake();
+    if (may_claim()) claimer_.wake();
   }
 
   void claimed(std::vector<Job> jobs) {
@@ -262,7 +270,17 @@ class Host {
     waiters_.moved(written.moved);
   }
 
+  bool may_claim() const { return may_claim_ && !outdated_; }
+
+  // The schema is newer than this program may use: from now on it claims and takes in nothing, and it ends as if it was told to.
+  void outdated(const std::string& why) {
+    why_outdated_ = why;
+    outdated_ = true;
+    kill(getpid(), SIGTERM);
+  }
+
   std::string not_ready() const {
+    if (outdated_) return why_outdated_;
     if (draining_) return "the host is draining";
     return upkeep_.is_up() ? "" : "the database is not available";
   }
@@ -275,6 +293,8 @@ class Host {
   SystemClock clock_;
   Metrics metrics_;
   std::atomic<bool> may_claim_{false}, draining_{false};
+  std::string why_outdated_;  // written once, before:
+  std::atomic<bool> outdated_{false};
   LiveRegistry registry_;
   std::mutex reloading_;
   ReadPool pool_;
@@ -352,13 +372,15 @@ int serve(const GlobalOptions& options) {
     sigwait(&signals, &signal);
     if (signal == SIGHUP) host->reload();
   }
-  if (host->drain()) return 0;
+  const bool clean = host->drain();
+  const int code = host->why_outdated().empty() ? 0 : failed("stopped: " + host->why_outdated());
+  if (clean) return code;
   // A plugin never came back from a call: its thread cannot be ended, so neither can this process in the ordinary way.
   log.error("host.abandoned_threads", {{"remedy", "see plugin_misbehaved above"}});
   log.flush();
   database->server.reset();
   static_cast<void>(host.release());
-  std::_Exit(0);
+  std::_Exit(code);
 }
 
 }  // namespace waybill

@@ -2,6 +2,7 @@
 #include "store/form_loading.h"
 #include "store/form_rows.h"
 #include "store/forms.h"
+#include "store/purge_order.h"
 #include "store/read_rows.h"
 #include "store/routes.h"
 
@@ -86,8 +87,10 @@ constexpr Statement kStuck{"forms_in_processing", R"(
     AND (processing_since, submission_id) > (at_micros($3), $4)
   ORDER BY processing_since, submission_id LIMIT $5)"};
 constexpr Statement kExpired{"expired_forms", R"(
-  SELECT submission_id FROM form_submissions WHERE shard = $1 AND purged_at IS NULL AND retention_expires_at <= now()
-  ORDER BY retention_expires_at LIMIT $2)"};
+  SELECT submission_id, micros(retention_expires_at) FROM form_submissions
+  WHERE shard = $1 AND purged_at IS NULL AND retention_expires_at <= now()
+    AND retention_expires_at >= at_micros($3) AND (retention_expires_at, submission_id) > (at_micros($3), $4)
+  ORDER BY retention_expires_at, submission_id LIMIT $2)"};
 // What was handed in, and what was made of it, goes; what happened stays.
 constexpr Statement kPurge{"purge_form", R"(
   WITH moved AS (
@@ -117,7 +120,8 @@ constexpr Statement kOverdue{"overdue_form", R"(
 
 class PgFormStore final : public FormStore {
  public:
-  PgFormStore(const DatabaseAddress& address, int shards, Millis kept) : link_(address, "forms"), shards_(shards), kept_(kept) {}
+  PgFormStore(const DatabaseAddress& address, int shards, Millis kept, Millis purge_again)
+      : link_(address, "forms"), shards_(shards), kept_(kept), purge_order_(purge_again) {}
 
   Result<Submitted> submit(const NewFormSubmission& submission) override {
     return link_.transact([&](Connection& connection) { return submit_in(connection, submission); });
@@ -166,15 +170,32 @@ class PgFormStore final : public FormStore {
     }
   }
 
-  Result<std::size_t> purge(Shard shard, std::size_t most) override {
-    auto expired = link_.run(kExpired, {std::to_string(shard), std::to_string(most)});
+  Result<Purged> purge(Shard shard, std::size_t most) override {
+    const auto behind = purge_order_.behind(shard);
+    auto expired = link_.run(kExpired, {std::to_string(shard), std::to_string(most), std::to_string(behind.expires.micros),
+                                        std::to_string(behind.id.value)});
     if (!expired) return tl::unexpected(expired.error());
-    std::size_t purged = 0;
+    Purged purged;
     for (std::size_t row = 0; row < expired->size(); ++row) {
       const SubmissionId id{expired->number(row, 0)};
+      purge_order_.went_on(shard, {expired->time(row, 1), id});  // also when the database goes away meanwhile
+      if (purge_order_.is_to_wait(id)) continue;
       auto done = link_.transact([&](Connection& connection) { return purge_in(connection, id); });
-      if (!done) return tl::unexpected(done.error());
-      purged += *done ? 1 : 0;
+      if (!done && done.error().kind == Error::Kind::unavailable) {
+        if (purged.count == 0 && purged.failures.empty()) return tl::unexpected(done.error());
+        return purged;  // the next call meets the same trouble, or goes on behind it
+      }
+      if (!done) {
+        purge_order_.failed(id);
+        purged.failures.push_back({id, done.error().what});
+        continue;
+      }
+      purge_order_.done(id);
+      purged.count += *done ? 1 : 0;
+    }
+    if (expired->size() < most) {
+      purge_order_.begin_again(shard);
+      purge_order_.forget_settled();
     }
     return purged;
   }
@@ -361,12 +382,13 @@ class PgFormStore final : public FormStore {
   Link link_;
   int shards_;
   Millis kept_;
+  PurgeOrder purge_order_;
 };
 
 }  // namespace
 
-std::unique_ptr<FormStore> make_form_store(const DatabaseAddress& address, int shards, Millis kept) {
-  return std::make_unique<PgFormStore>(address, shards, kept);
+std::unique_ptr<FormStore> make_form_store(const DatabaseAddress& address, int shards, Millis kept, Millis purge_again) {
+  return std::make_unique<PgFormStore>(address, shards, kept, purge_again);
 }
 
 }  // namespace waybill

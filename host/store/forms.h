@@ -87,6 +87,15 @@ struct FormView {
   std::vector<AuditView> audit;              // in order of time
 };
 
+struct PurgeFailure {
+  SubmissionId submission;
+  std::string error;
+};
+struct Purged {
+  std::size_t count = 0;
+  std::vector<PurgeFailure> failures;
+};
+
 // Who has the forms loaded, and why.
 struct LoadActor {
   std::string name;
@@ -117,11 +126,16 @@ class FormStore {
 
   // Submissions in processing for longer than `age` are looked at again: whatever their actions allow happens. How many moved.
   virtual Result<std::size_t> sweep(Shard shard, Seconds age) = 0;
-  // Erases what is not kept any more: payloads, fields, recipients, attachments. How many submissions.
-  virtual Result<std::size_t> purge(Shard shard, std::size_t most) = 0;
+  // Erases what is not kept any more: payloads, fields, recipients, attachments. Looks at no more than `most` submissions; the
+  // next call goes on behind them, and after the last from the first again. One that the database refuses to erase stops no
+  // other; it is left alone for `kPurgeAgain`, longer each time.
+  virtual Result<Purged> purge(Shard shard, std::size_t most) = 0;
 };
 
+inline constexpr Millis kPurgeAgain{60'000};  // doubled with each failure of a submission, up to an hour
+
 // `kept` is how long a submission is kept that says nothing of it.
-std::unique_ptr<FormStore> make_form_store(const DatabaseAddress& address, int shards, Millis kept);
+std::unique_ptr<FormStore> make_form_store(const DatabaseAddress& address, int shards, Millis kept,
+                                           Millis purge_again = kPurgeAgain);
 
 }  // namespace waybill

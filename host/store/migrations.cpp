@@ -1,19 +1,10 @@
 // Applying migrations under a lock.
 #include "store/migrations.h"
 
-#include <charconv>
-
-#include "core/embedded_file.h"
+#include <algorithm>
 
 namespace waybill {
-std::span<const EmbeddedFile> schema_files();
-
 namespace {
-
-// False also for a role that may not read it.
-constexpr Statement kHasTable{"has_migrations_table",
-                              "SELECT coalesce(has_table_privilege(to_regclass('schema_migrations'), 'SELECT'), false)"};
-constexpr Statement kVersion{"schema_version", "SELECT coalesce(max(version), 0) FROM schema_migrations"};
 
 constexpr Statement kHasSchema{"has_schema", "SELECT 1 FROM pg_namespace WHERE nspname = $1"};
 // Whose the tables are, or will be, and whether this session may act for that role. Members of the owner make tables in its name.
@@ -28,30 +19,32 @@ constexpr Statement kOwner{"schema_owner", R"(
               ELSE has_database_privilege(current_database(), 'CREATE') END
   FROM holder)"};
 
-constexpr int kBringsAccess = 6;  // the migration that brings apply_access()
+constexpr Statement kHasHosts{"has_hosts", "SELECT to_regclass('hosts') IS NOT NULL"};
+constexpr Statement kHasRunsBeside{
+    "has_runs_beside", "SELECT 1 FROM pg_attribute WHERE attrelid = 'schema_migrations'::regclass AND attname = 'runs_beside'"};
+// Hosts that must not run on, given the lock on `hosts`: the dead of them are forgotten (whoever has no row is buried: what it
+// held is taken back), the living are told. Databases of before have no column `knows`.
+constexpr Statement kForgetOlder{"forget_older_hosts", R"(
+  WITH older AS MATERIALIZED (
+    SELECT host_id FROM hosts h WHERE coalesce((to_jsonb(h) ->> 'knows')::integer, 9) < $1)
+  DELETE FROM hosts h USING older o
+  WHERE h.host_id = o.host_id AND pg_try_advisory_xact_lock(hashtext('waybill:' || current_schema()), o.host_id))"};
+constexpr Statement kOlder{"older_hosts", R"(
+  SELECT string_agg(name || ' (version ' || coalesce(to_jsonb(h) ->> 'knows', '9 or older') || ')', ', ' ORDER BY host_id)
+  FROM hosts h WHERE coalesce((to_jsonb(h) ->> 'knows')::integer, 9) < $1)"};
 
-Result<int> version_of(Connection& connection) {
-  auto there = connection.run(kHasTable);
-  if (!there) return tl::unexpected(there.error());
-  if (!there->flag(0, 0)) return 0;
-  auto rows = connection.run(kVersion);
+constexpr int kBringsAccess = 6;     // the migration that brings apply_access()
+constexpr int kBringsVersions = 14;  // the migration that has hosts checked as they register
+
+Result<void> done(const Result<Rows>& rows) {
   if (!rows) return tl::unexpected(rows.error());
-  return static_cast<int>(rows->number(0, 0));
-}
-
-int newest() { return migrations().back().version; }
-
-Result<void> refuse_newer(int version, const std::string& schema) {
-  if (version <= newest()) return {};
-  return fail(Error::Kind::invalid, "schema \"" + schema + "\" is at version " + std::to_string(version) +
-                                        ", this program knows " + std::to_string(newest()) + ": run a newer waybill");
+  return {};
 }
 
 // One at a time; held until the session ends.
 Result<void> lock(Connection& connection, const std::string& schema) {
-  auto locked = connection.script("SELECT pg_advisory_lock(hashtext(" + quoted_literal("waybill-migrate:" + schema) + "))");
-  if (!locked) return tl::unexpected(locked.error());
-  return {};
+  return done(connection.script("SET lock_timeout = 0; SET statement_timeout = 0; SELECT pg_advisory_lock(hashtext(" +
+                                quoted_literal("waybill-migrate:" + schema) + "))"));
 }
 
 Result<void> make_schema(Connection& connection, const std::string& schema) {
@@ -68,35 +61,63 @@ std::string no_right(const SchemaOwner& owner, const std::string& schema, int ve
   const std::string state = version == 0
                                 ? "schema \"" + schema + "\" is not there, or hidden from this role, and " + role + "make it"
                                 : "the database schema is at version " + std::to_string(version) + ", this program needs " +
-                                      std::to_string(newest()) + ", and " + role + "change it";
+                                      std::to_string(program_version()) + ", and " + role + "change it";
   return state + ": run `waybill migrate` with database.owner_url set (docs/operations/roles.md)";
 }
 
+// What is known of each migration that was applied.
+Result<void> keep_books(Connection& connection, const DatabaseAddress& address, const TellWait& tell) {
+  auto made = connection.script(
+      "CREATE TABLE IF NOT EXISTS schema_migrations (version integer PRIMARY KEY, name text NOT NULL,"
+      " applied_at timestamptz NOT NULL DEFAULT now(), runs_beside integer)");
+  if (!made) return tl::unexpected(made.error());
+  const auto has = connection.run(kHasRunsBeside);
+  if (!has) return tl::unexpected(has.error());
+  if (has->size() == 1) return {};
+  return with_short_locks(
+      connection, address,
+      [&] { return done(connection.script("ALTER TABLE schema_migrations ADD COLUMN runs_beside integer")); }, tell);
+}
+
+// No host that knows less than `needed` lives, and none registers until this transaction ends.
+Result<void> clear_the_way(Connection& connection, int needed) {
+  const auto has = connection.run(kHasHosts);
+  if (!has) return tl::unexpected(has.error());
+  if (!has->flag(0, 0)) return {};
+  if (auto locked = connection.script("LOCK TABLE hosts IN SHARE ROW EXCLUSIVE MODE"); !locked)
+    return tl::unexpected(locked.error());
+  const std::string version = std::to_string(needed);
+  if (auto forgotten = connection.run(kForgetOlder, {version}); !forgotten) return tl::unexpected(forgotten.error());
+  const auto older = connection.run(kOlder, {version});
+  if (!older) return tl::unexpected(older.error());
+  if (older->is_null(0, 0)) return {};
+  return fail(Error::Kind::invalid, "hosts of an older version live, and none may that knows less than version " + version +
+                                        ": " + std::string(older->text(0, 0)) +
+                                        ". Stop them (SIGTERM; they finish what is out), then run `waybill migrate` again "
+                                        "(docs/operations/upgrading.md)");
+}
+
+Result<void> apply(Connection& connection, const Migration& m, int needed_before) {
+  // Who knows less than that cannot register: the database refuses it.
+  if (m.runs_beside > needed_before)
+    if (auto clear = clear_the_way(connection, m.runs_beside); !clear) return clear;
+  return done(connection.script(std::string(m.sql) + "\n;INSERT INTO schema_migrations (version, name, runs_beside) VALUES (" +
+                                std::to_string(m.version) + ", " + quoted_literal(m.name) + ", " + std::to_string(m.runs_beside) +
+                                ")" + (m.version >= kBringsAccess ? "; SELECT apply_access()" : "")));
+}
+
+// Before anything is changed: all that is pending must be possible. From here on the database itself refuses hosts that are too
+// old.
+Result<void> prepare(Connection& connection, const std::vector<Migration>& pending, int database) {
+  int needed = 0;
+  for (const auto& m : pending) needed = std::max(needed, m.runs_beside);
+  if (auto clear = clear_the_way(connection, needed); !clear) return clear;
+  const auto versions = std::find_if(pending.begin(), pending.end(), [](const auto& m) { return m.version == kBringsVersions; });
+  if (database < kBringsAccess || versions == pending.end()) return {};
+  return done(connection.script(std::string(versions->sql)));
+}
+
 }  // namespace
-
-std::vector<Migration> migrations() {
-  std::vector<Migration> list;
-  for (const auto& file : schema_files()) {  // named NUMBER_words.sql, and so sorted
-    const auto name = file.path.substr(0, file.path.rfind('.'));
-    int version = 0;
-    std::from_chars(name.data(), name.data() + name.size(), version);
-    list.push_back({version, name, file.text});
-  }
-  return list;
-}
-
-Result<SchemaState> schema_state(const DatabaseAddress& address) {
-  auto connection = Connection::open(address, "schema");
-  if (!connection) return tl::unexpected(connection.error());
-  return schema_state(*connection, address.schema);
-}
-
-Result<SchemaState> schema_state(Connection& connection, const std::string& schema) {
-  auto version = version_of(connection);
-  if (!version) return tl::unexpected(version.error());
-  if (auto good = refuse_newer(*version, schema); !good) return tl::unexpected(good.error());
-  return SchemaState{*version, newest()};
-}
 
 Result<SchemaOwner> schema_owner(Connection& connection, const std::string& schema) {
   auto rows = connection.run(kOwner, {schema});
@@ -111,7 +132,8 @@ Result<SchemaOwner> become_owner(Connection& connection, const std::string& sche
   return owner;
 }
 
-Result<std::vector<std::string>> migrate(const DatabaseAddress& address) {
+Result<std::vector<std::string>> migrate(const DatabaseAddress& address, const TellWait& tell,
+                                         const std::vector<Migration>& all) {
   auto connection = Connection::open(address, "migrate");
   if (!connection) return tl::unexpected(connection.error());
   const auto before = schema_owner(*connection, address.schema);
@@ -121,22 +143,24 @@ Result<std::vector<std::string>> migrate(const DatabaseAddress& address) {
     if (auto locked = lock(*connection, address.schema); !locked) return tl::unexpected(locked.error());
     if (auto made = make_schema(*connection, address.schema); !made) return tl::unexpected(made.error());
     if (auto owner = become_owner(*connection, address.schema); !owner) return tl::unexpected(owner.error());
-    if (auto made =
-            connection->script("CREATE TABLE IF NOT EXISTS schema_migrations (version integer PRIMARY KEY, name text NOT NULL,"
-                               " applied_at timestamptz NOT NULL DEFAULT now())");
-        !made)
-      return tl::unexpected(made.error());
   }
-  const auto state = schema_state(*connection, address.schema);
+  const auto state = schema_state(*connection);
   if (!state) return tl::unexpected(state.error());
+  std::vector<Migration> pending = all;
+  std::erase_if(pending, [&](const Migration& m) { return m.version <= state->database; });
   std::vector<std::string> applied;
-  for (const Migration& m : migrations()) {
-    if (m.version <= state->database) continue;
-    if (!before->may_act) return fail(Error::Kind::invalid, no_right(*before, address.schema, state->database));
-    auto done = connection->script(std::string(m.sql) + "\n;INSERT INTO schema_migrations (version, name) VALUES (" +
-                                   std::to_string(m.version) + ", " + quoted_literal(m.name) + ")" +
-                                   (m.version >= kBringsAccess ? "; SELECT apply_access()" : ""));
-    if (!done) return fail(done.error().kind, "migration " + std::string(m.name) + ": " + done.error().what);
+  if (pending.empty()) return applied;
+  if (!before->may_act) return fail(Error::Kind::invalid, no_right(*before, address.schema, state->database));
+  if (auto kept = keep_books(*connection, address, tell); !kept) return tl::unexpected(kept.error());
+  const auto prepared = with_short_locks(
+      *connection, address, [&] { return prepare(*connection, pending, state->database); }, tell);
+  if (!prepared) return tl::unexpected(prepared.error());
+  int needed = state->needs;
+  for (const Migration& m : pending) {
+    const auto there = with_short_locks(
+        *connection, address, [&] { return apply(*connection, m, needed); }, tell);
+    if (!there) return fail(there.error().kind, "migration " + std::string(m.name) + ": " + there.error().what);
+    needed = std::max(needed, m.runs_beside);
     applied.emplace_back(m.name);
   }
   return applied;

@@ -48,7 +48,7 @@ std::string creation(const std::vector<std::string>& names) {
 }  // namespace
 
 Result<RolesDone> set_up_roles(const DatabaseAddress& address, const std::optional<std::string>& application,
-                               const std::optional<std::string>& reader) {
+                               const std::optional<std::string>& reader, const TellWait& tell) {
   auto connection = Connection::open(address, "roles");
   if (!connection) return tl::unexpected(connection.error());
   const auto owner = become_owner(*connection, address.schema);
@@ -56,7 +56,7 @@ Result<RolesDone> set_up_roles(const DatabaseAddress& address, const std::option
   if (!owner->may_act)
     return fail(Error::Kind::invalid, "role \"" + owner->session + "\" is not a member of the tables' owner, \"" + owner->name +
                                           "\": set database.owner_url to the address of one that is");
-  const auto state = schema_state(*connection, address.schema);
+  const auto state = schema_state(*connection);
   if (!state) return tl::unexpected(state.error());
   if (state->database < state->program)
     return fail(Error::Kind::invalid, "the schema is not there or not up to date: run `waybill migrate` first");
@@ -74,9 +74,16 @@ Result<RolesDone> set_up_roles(const DatabaseAddress& address, const std::option
               "\" may not create roles: let an administrator of the database run this, then try again: " + creation(*absent));
   }
   // Roles are made as who connected; the tables are their owner's.
-  auto done = connection->script("RESET ROLE; " + creation(*absent) + "SET ROLE " + quoted_identifier(owner->name) +
-                                 "; SELECT grant_access(" + quoted_literal(roles->application) + ", " +
-                                 quoted_literal(roles->reader) + ")");
+  const std::string sql = "RESET ROLE; " + creation(*absent) + "SET ROLE " + quoted_identifier(owner->name) +
+                          "; SELECT grant_access(" + quoted_literal(roles->application) + ", " + quoted_literal(roles->reader) +
+                          ")";
+  const auto done = with_short_locks(
+      *connection, address,
+      [&]() -> Result<void> {
+        if (auto ran = connection->script(sql); !ran) return tl::unexpected(ran.error());
+        return {};
+      },
+      tell);
   if (!done) return tl::unexpected(done.error());
   return RolesDone{*roles, owner->name, std::move(*absent)};
 }

@@ -43,7 +43,7 @@ constexpr Statement kOldestDue{"oldest_due", R"(
       SELECT shard, route_id, due_at FROM ready WHERE queued AND status = 'due' AND (shard, route_id) > (first.shard, first.route_id)
       ORDER BY shard, route_id, due_at, delivery_id LIMIT 1) next)
   SELECT micros(now()) - micros(min(due_at)) FROM first HAVING min(due_at) <= now())"};
-constexpr Statement kMakePartitions{"make_partitions", "SELECT make_partitions(2)"};
+constexpr Statement kMakePartitions{"make_partitions", "SELECT postponed FROM make_partitions_now(2)"};
 
 class PgUpkeepStore final : public UpkeepStore {
  public:
@@ -103,7 +103,12 @@ class PgUpkeepStore final : public UpkeepStore {
     return state;
   }
 
-  Result<void> make_partitions() override { return done(link_.run(kMakePartitions)); }
+  Result<void> make_partitions() override {
+    const auto rows = link_.run(kMakePartitions);
+    if (!rows) return tl::unexpected(rows.error());
+    if (!rows->is_null(0, 0)) return fail(Error::Kind::unavailable, std::string(rows->text(0, 0)));
+    return {};
+  }
 
  private:
   static Result<void> done(const Result<Rows>& rows) {

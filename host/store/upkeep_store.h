@@ -50,6 +50,8 @@ class UpkeepStore {
   // Whatever is claimed past its lease and not known as such is known again. A look through the whole queue: to be done seldom.
   virtual Result<std::uint64_t> find_lost_claims() = 0;
   virtual Result<QueueState> queue_state() = 0;
+  // Of this month and the two after it. Waits for nobody: who is in the way is named in an Error::unavailable, and what is
+  // missing comes with a later call.
   virtual Result<void> make_partitions() = 0;
 };
 

@@ -48,7 +48,11 @@ Chore form_retention(FormStore& store, int shards, Log& log) {
             for (int shard = 0; shard < shards; ++shard) {
               const auto purged = store.purge(static_cast<Shard>(shard), kMostAtOnce);
               if (!purged) return tl::unexpected(purged.error());
-              if (*purged > 0) log.info("forms.purged", {{"submissions", *purged}});
+              if (purged->count > 0) log.info("forms.purged", {{"submissions", purged->count}});
+              for (const auto& failure : purged->failures)
+                log.error("forms.not_purged", {{"submission", failure.submission.value},
+                                               {"error", failure.error},
+                                               {"remedy", "it is tried again later; what it holds is kept until then"}});
             }
             return {};
           }};

@@ -55,6 +55,7 @@ bool Upkeep::pause(std::stop_token stop, Millis length) {
 void Upkeep::keep_presence(std::stop_token stop) {
   do {
     const auto id = presence_.keep();
+    look_at_schema();
     const std::int64_t before = host_.exchange(id ? id->value : 0);
     metrics_.database_up(id.has_value());
     if (!id && before != 0) log_.error("database.lost", {{"error", id.error().what}});
@@ -67,8 +68,16 @@ void Upkeep::keep_presence(std::stop_token stop) {
   host_ = 0;
 }
 
+void Upkeep::look_at_schema() {
+  const auto fits = refuse_too_new(presence_.schema());
+  if (fits || outdated_.exchange(true)) return;
+  log_.error("host.outdated", {{"problem", fits.error().what}});
+  if (settings_.outdated) settings_.outdated(fits.error().what);
+}
+
 void Upkeep::sweep(std::stop_token stop) {
   do {
+    if (outdated_) continue;
     const auto self = host();
     const auto now = clock_.now();
     if (!self) {

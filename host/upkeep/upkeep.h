@@ -24,6 +24,9 @@ struct UpkeepSettings {
   int shards = 1;
   std::string actor;
   Millis takeover{250};
+  // Told once, by the presence's thread, when the schema has become newer than this program may use. Nothing is swept from then
+  // on; the presence is kept, so that what is out can be settled.
+  std::function<void(const std::string& why)> outdated{};
 };
 
 // Two threads of its own. host() and is_up() are safe from any thread.
@@ -40,6 +43,7 @@ class Upkeep {
 
  private:
   void keep_presence(std::stop_token stop);
+  void look_at_schema();
   void sweep(std::stop_token stop);
   Result<void> sweep_once(HostId self);
   Result<std::size_t> take_back(std::optional<HostId> dead);
@@ -71,6 +75,7 @@ class Upkeep {
   bool was_up_ = false;
 
   std::atomic<std::int64_t> host_{0};  // 0: none
+  std::atomic<bool> outdated_{false};
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::jthread presence_thread_, sweep_thread_;  // last: they use all above

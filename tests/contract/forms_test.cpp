@@ -411,7 +411,7 @@ TEST_F(FormContract, WhatIsNotKeptAnyMoreIsErasedAndTheAuditStays) {
   forms->scan(kDefaultOrg, "routed-1", Scan::clean, "clam");
   for (int i = 0; i < 3; ++i) end_next(i == 1 ? Status::rejected : Status::accepted, "no_such_person");
   sql.execute("UPDATE deliveries SET result = '{\"accepted\":[\"a@example.org\"]}'");
-  EXPECT_EQ(forms->purge(0, 100), 2u);
+  EXPECT_EQ(forms->purge(0, 100)->count, 2u);
   EXPECT_EQ(state("routed"), "purged");
   EXPECT_EQ(state("received"), "purged");
   EXPECT_EQ(state("kept"), "received");
@@ -422,10 +422,60 @@ TEST_F(FormContract, WhatIsNotKeptAnyMoreIsErasedAndTheAuditStays) {
   for (const auto& d : view("routed").deliveries) EXPECT_EQ(d.result, "");
   EXPECT_EQ(audit("routed"),
             (Words{"letter_success", "letter_failure", "letter_success", "submission_route_failed", "submission_purged"}));
-  EXPECT_EQ(forms->purge(0, 100), 0u);
+  EXPECT_EQ(forms->purge(0, 100)->count, 0u);
   const auto again = forms->finalize(kDefaultOrg, "received");
   ASSERT_FALSE(again);
   EXPECT_EQ(again.error().kind, Error::Kind::conflict);
+}
+
+// E8
+TEST_F(FormContract, OneThatCannotBePurgedStopsNoOtherAndIsTriedAgainLater) {
+  for (int i = 0; i < 5; ++i) {
+    auto wanted = submission("s" + std::to_string(i), {}, false);
+    wanted.kept_until = Timestamp{1'000'000 + i};
+    handed_in(wanted);
+  }
+  sql.execute(
+      "CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'broken row'; END $$;"
+      "CREATE TRIGGER fails BEFORE UPDATE ON submissions FOR EACH ROW WHEN (OLD.client_ref = 's0') EXECUTE FUNCTION fail()");
+  const auto first = forms->purge(0, 100);
+  ASSERT_TRUE(first) << first.error().what;
+  EXPECT_EQ(first->count, 4u) << "those behind it";
+  ASSERT_EQ(first->failures.size(), 1u);
+  EXPECT_EQ(first->failures[0].submission, view("s0").submission.id);
+  EXPECT_NE(first->failures[0].error.find("broken row"), std::string::npos) << first->failures[0].error;
+  const auto soon = forms->purge(0, 100);
+  ASSERT_TRUE(soon) << soon.error().what;
+  EXPECT_EQ(soon->count + soon->failures.size(), 0u) << "not over and over";
+  sql.execute("DROP TRIGGER fails ON submissions");
+  const auto impatient = make_form_store(address, 1, Seconds(86'400), Millis(0));
+  EXPECT_EQ(impatient->purge(0, 100)->count, 1u) << "nothing is lost of it";
+  EXPECT_EQ(state("s0"), "purged");
+}
+
+// E8: however many fail at the front, the others have their turn
+TEST_F(FormContract, ThoseThatCannotBePurgedStarveNobody) {
+  for (int i = 0; i < 6; ++i) {
+    auto wanted = submission("s" + std::to_string(i), {}, false);
+    wanted.kept_until = Timestamp{1'000'000};
+    handed_in(wanted);
+  }
+  sql.execute(
+      "CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'broken row'; END $$;"
+      "CREATE TRIGGER fails BEFORE UPDATE ON submissions FOR EACH ROW WHEN (OLD.client_ref < 's4') EXECUTE FUNCTION fail()");
+  const auto impatient = make_form_store(address, 1, Seconds(86'400), Millis(0));
+  std::size_t purged = 0, failed = 0;
+  for (int call = 0; call < 3; ++call) {
+    const auto done = impatient->purge(0, 2);
+    ASSERT_TRUE(done) << done.error().what;
+    purged += done->count;
+    failed += done->failures.size();
+  }
+  EXPECT_EQ(purged, 2u);
+  EXPECT_EQ(failed, 4u);
+  sql.execute("DROP TRIGGER fails ON submissions");
+  for (int call = 0; call < 3; ++call) purged += impatient->purge(0, 2)->count;
+  EXPECT_EQ(purged, 6u) << "after the last the first ones come again";
 }
 
 // F1
@@ -434,11 +484,11 @@ TEST_F(FormContract, WhatIsOverdueInProcessingFailsOnceNoHostHoldsIt) {
   wanted.kept_until = Timestamp{1'000'000};
   handed_in(wanted);
   const auto rows = claim_due();
-  EXPECT_EQ(forms->purge(0, 100), 0u) << "a host holds an action of it";
+  EXPECT_EQ(forms->purge(0, 100)->count, 0u) << "a host holds an action of it";
   EXPECT_EQ(state("a"), "processing");
   EXPECT_EQ(statuses("a"), (Words{"claimed", "cancelled", "cancelled"})) << "the others do not begin any more";
   settle_all({again(rows[0])});
-  EXPECT_EQ(forms->purge(0, 100), 1u);
+  EXPECT_EQ(forms->purge(0, 100)->count, 1u);
   EXPECT_EQ(audit("a"), (Words{"submission_route_failed", "submission_purged"}));
 }
 

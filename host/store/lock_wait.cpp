@@ -1,0 +1,86 @@
+// Trying again, and asking a second session who is in the way.
+#include "store/lock_wait.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+namespace waybill {
+namespace {
+
+constexpr auto kPause = std::chrono::seconds(1);
+constexpr auto kLook = std::chrono::milliseconds(50);
+constexpr auto kTellEvery = std::chrono::seconds(5);
+constexpr const char* kBegin = "BEGIN; SET LOCAL lock_timeout = '500ms'; SET LOCAL statement_timeout = 0";
+
+constexpr Statement kPid{"backend_pid", "SELECT pg_backend_pid()"};
+constexpr Statement kInTheWay{"who_blocks", R"(
+  SELECT string_agg(format('process %s (%s%s)', pid, coalesce(nullif(application_name, ''), 'unnamed'),
+                           coalesce(', in a transaction since ' || to_char(xact_start, 'HH24:MI:SS UTC'), '')), ', ')
+  FROM pg_stat_activity WHERE pid = ANY (pg_blocking_pids($1)))"};
+
+bool is_lock_timeout(const Error& error) { return error.what.find("[55P03]") != std::string::npos; }
+
+// While this lives, a session of its own looks at who blocks the backend `pid`.
+class BlockerWatch {
+ public:
+  BlockerWatch(const DatabaseAddress& address, std::string pid)
+      : thread_([this, address, pid = std::move(pid)](std::stop_token stop) { watch(stop, address, pid); }) {}
+
+  std::string blockers() {
+    const std::lock_guard lock(mutex_);
+    return blockers_;
+  }
+
+ private:
+  void watch(std::stop_token stop, const DatabaseAddress& address, const std::string& pid) {
+    auto connection = Connection::open(address, "lock-watch");
+    while (connection && !stop.stop_requested()) {
+      const auto rows = connection->run(kInTheWay, {pid});
+      if (!rows) return;
+      std::unique_lock lock(mutex_);
+      if (!rows->is_null(0, 0)) blockers_ = rows->text(0, 0);
+      changed_.wait_for(lock, stop, kLook, [] { return false; });
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::string blockers_;
+  std::jthread thread_;  // last: it uses all above
+};
+
+Result<void> in_transaction(Connection& connection, const std::function<Result<void>()>& work) {
+  auto begun = connection.script(kBegin);
+  if (!begun) return tl::unexpected(begun.error());
+  auto done = work();
+  const auto ended = connection.script(done ? "COMMIT" : "ROLLBACK");
+  if (done && !ended) return tl::unexpected(ended.error());
+  return done;
+}
+
+}  // namespace
+
+Result<void> with_short_locks(Connection& connection, const DatabaseAddress& address, const std::function<Result<void>()>& work,
+                              const TellWait& tell) {
+  auto done = in_transaction(connection, work);
+  if (done || !is_lock_timeout(done.error())) return done;
+  const auto pid = connection.run(kPid);
+  if (!pid) return tl::unexpected(pid.error());
+  auto next_word = std::chrono::steady_clock::now();
+  while (!done && is_lock_timeout(done.error())) {
+    BlockerWatch watch(address, std::string(pid->text(0, 0)));
+    done = in_transaction(connection, work);
+    if (done || !is_lock_timeout(done.error())) return done;
+    const auto now = std::chrono::steady_clock::now();
+    if (const auto who = watch.blockers(); tell && !who.empty() && now >= next_word) {
+      tell(who);
+      next_word = now + kTellEvery;
+    }
+    std::this_thread::sleep_for(kPause);
+  }
+  return done;
+}
+
+}  // namespace waybill

@@ -1,0 +1,122 @@
+// A running host and a schema that is newer than it may use; commands on a schema that does not fit.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <atomic>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "support/world.h"
+
+namespace waybill::testing {
+namespace {
+
+class Upgrade : public World {
+ protected:
+  // As if a program of the future had changed the schema in a way that none of today may run beside.
+  void become_too_new() {
+    sql().execute("INSERT INTO waybill.schema_migrations (version, name, runs_beside) VALUES (9999, '9999_later', 9999)");
+  }
+  void go_back() { sql().execute("DELETE FROM waybill.schema_migrations WHERE version = 9999"); }
+  std::int64_t count(const std::string& what) { return sql().number("SELECT count(*) FROM waybill." + what); }
+};
+
+// E2
+TEST_F(Upgrade, AHostThatSeesANewerSchemaStopsAtOnceFinishesWhatIsOutAndLosesNothing) {
+  setup.more = "timeouts: {attempt: 60s, drain: 60s, lease: 180s}\nlimits: {in_flight: 10}\n";
+  gateway.by_default(Reply::accept_when_released());
+  std::mutex mutex;
+  std::set<std::string> acknowledged;
+  std::atomic<bool> refused{false};
+  client();
+  std::jthread load([&] {
+    HttpClient own(host().port());
+    for (int i = 0; !refused && i < 100'000; ++i) {
+      const auto id = "u-" + std::to_string(i);
+      const auto answer = own.try_request("POST", "/v1/intents", sms_intent(id, "sms.patient").dump());
+      if (!answer || answer->status != 200) {
+        refused = true;
+        return;
+      }
+      const std::lock_guard lock(mutex);
+      acknowledged.insert(id);
+    }
+  });
+  const AtEnd stop([&] { refused = true; });
+  ASSERT_TRUE(gateway.wait_for([&] { return gateway.count() == 10; }));
+  ASSERT_TRUE(eventually([&] { return count("ready WHERE status = 'due'") > 10; }));
+  become_too_new();
+  ASSERT_TRUE(eventually([&] { return refused.load(); }));
+  HttpClient other(host().port());
+  const auto ready = other.get("/readyz"),
+             posted = other.request("POST", "/v1/intents", sms_intent("late", "sms.patient").dump());
+  EXPECT_EQ(ready.status, 503);
+  EXPECT_NE(ready.body.find("9999"), std::string::npos) << ready.body;
+  EXPECT_EQ(posted.status, 503) << posted.body;
+  EXPECT_EQ(other.get("/healthz").status, 200);
+  EXPECT_TRUE(host().running()) << "it waits for what is out";
+  EXPECT_EQ(count("hosts"), 1) << "and nobody takes that from it";
+  gateway.by_default(Reply::accept());
+  gateway.release();
+  EXPECT_EQ(host().wait(), 1);
+  EXPECT_NE(host().log().find("host.outdated"), std::string::npos);
+  EXPECT_NE(host().log().find("newer waybill"), std::string::npos);
+  EXPECT_EQ(gateway.count(), 10u) << "nothing was begun";
+  EXPECT_EQ(count("submission_states WHERE state = 'accepted'"), 10);
+  EXPECT_EQ(count("ready WHERE status = 'claimed'"), 0);
+  EXPECT_EQ(count("hosts"), 0);
+  EXPECT_EQ(installation().command({"serve"}).exit_code, 1) << "nor does it start";
+
+  go_back();
+  load = {};
+  restart_host();
+  ASSERT_TRUE(eventually([&] { return count("submission_states WHERE completed_at IS NULL") == 0; }));
+  for (const auto& id : acknowledged) EXPECT_EQ(gateway.count(id), 1u) << id;
+  EXPECT_EQ(count("submission_states WHERE state = 'accepted'"), static_cast<std::int64_t>(gateway.counts().size()));
+}
+
+// E2
+TEST_F(Upgrade, AHostGoesOnBesideANewerSchemaThatSaysItMay) {
+  client();
+  sql().execute(
+      "INSERT INTO waybill.schema_migrations (version, name, runs_beside)"
+      " SELECT 9999, '9999_later', max(version) FROM waybill.schema_migrations");
+  for (int i = 0; i < 20; ++i) post_intent(client(), sms_intent("b-" + std::to_string(i), "sms.deadline"), 30);
+  EXPECT_EQ(count("submission_states WHERE state = 'accepted'"), 20);
+  EXPECT_EQ(installation().command({"explain", "b-1"}).exit_code, 0);
+  host().terminate();
+  restart_host();
+  EXPECT_EQ(post_intent(client(), sms_intent("after", "sms.deadline"), 30).status, 200);
+}
+
+// E2
+TEST_F(Upgrade, NoCommandActsOnASchemaThatIsTooNewOrTooOld) {
+  ASSERT_EQ(installation().command({"migrate"}).exit_code, 0);
+  const std::vector<std::vector<std::string>> commands{{"token", "create", "--name", "shop"},
+                                                       {"token", "revoke", "shop"},
+                                                       {"roles"},
+                                                       {"reload"},
+                                                       {"explain", "x"},
+                                                       {"dead", "list"},
+                                                       {"dead", "show", "1"},
+                                                       {"dead", "edit", "1", "--destination", "x"},
+                                                       {"dead", "replay", "--all"},
+                                                       {"dead", "clone", "1", "other"}};
+  const auto all_refuse = [&](const std::string& word) {
+    for (const auto& command : commands) {
+      const auto result = installation().command(command, {{"WAYBILL_DATABASE_MIGRATE", "false"}});
+      EXPECT_EQ(result.exit_code, 1) << command[0];
+      EXPECT_NE(result.err.find(word), std::string::npos) << command[0] << " " << command[1] << ": " << result.err;
+    }
+  };
+  become_too_new();
+  all_refuse("newer waybill");
+  go_back();
+  sql().execute("DELETE FROM waybill.schema_migrations WHERE version = (SELECT max(version) FROM waybill.schema_migrations)");
+  all_refuse("waybill migrate");
+  EXPECT_EQ(count("api_tokens"), 0);
+}
+
+}  // namespace
+}  // namespace waybill::testing

@@ -54,8 +54,8 @@ class Faults::Active {
       case Kind::cut:
         about_host();
         detail_ += planned_.what.empty() ? "" : ", " + planned_.what;
-        cut_backends_live_ = planned_.random % 2 == 0;
-        network().cut(planned_.what, cut_backends_live_ ? DatabaseProxy::Backend::lives : DatabaseProxy::Backend::ends);
+        detail_ += planned_.random % 2 == 0 ? ", backends live on" : "";
+        network().cut(planned_.what, planned_.random % 2 == 0 ? DatabaseProxy::Backend::lives : DatabaseProxy::Backend::ends);
         return;
       case Kind::half_open:
         about_host();
@@ -83,6 +83,7 @@ class Faults::Active {
         detail_ = planned_.what + " s";
         return world_.step_clock(std::chrono::seconds(std::stoi(planned_.what)));
       case Kind::crash:
+      case Kind::failed_start:
       case Kind::pause:
         return;
     }
@@ -149,7 +150,6 @@ class Faults::Active {
   const double begin_;
   std::string detail_;
   std::unique_ptr<SqlClient> locker_;
-  bool cut_backends_live_ = false;
 };
 
 Faults::Faults(RoundWorld& world, std::vector<Planned> planned) : world_(world), planned_(std::move(planned)) {}

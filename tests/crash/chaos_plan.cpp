@@ -45,6 +45,7 @@ class Planner {
         break;
       case Kind::cut:
         planned.what = any_of(kSessions);
+        planned.length = between(0, 500);  // then backends that were left alive end as well
         break;
       case Kind::half_open: {
         static constexpr const char* kWays[] = {"stalled, then open", "stalled, then cut", "mute, then open", "mute, then cut"};
@@ -79,6 +80,7 @@ class Planner {
       }
       case Kind::poison:
       case Kind::crash:
+      case Kind::failed_start:
       case Kind::pause:
         break;
     }

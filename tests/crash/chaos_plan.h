@@ -12,8 +12,8 @@ namespace waybill::testing::chaos {
 using Millis = std::chrono::milliseconds;
 
 // What the campaign's hosts are configured with.
-inline constexpr Millis kAttempt{1000}, kLease{3000};
-inline constexpr Terms kTerms{.attempt = 1.0, .lease = 3.0};
+inline constexpr Millis kAttempt{2000}, kLease{4000};
+inline constexpr Terms kTerms{.attempt = 2.0, .lease = 4.0};
 
 struct Planned {
   Kind kind{};

@@ -54,7 +54,12 @@ class Chaos : public ::testing::Test {
     const auto records = world.records();
     const auto complaints = verdict(records, faults, kTerms);
     std::string kinds;
-    for (const auto& fault : faults) kinds += " " + std::string(to_string(fault.kind));
+    for (const auto& fault : faults) {
+      char length[32];
+      std::snprintf(length, sizeof length, " %.1fs", fault.end - fault.begin);
+      kinds += " " + std::string(to_string(fault.kind)) + (fault.end - fault.begin < 0.05 ? "" : length) + ",";
+    }
+    if (!kinds.empty()) kinds.pop_back();
     std::size_t sends = 0;
     for (const auto& record : records) sends += record.sends.size();
     std::printf("seed %u: %zu intents, %zu sends, faults for %.1f s, settled %.1f s later:%s%s\n", seed, records.size(), sends,

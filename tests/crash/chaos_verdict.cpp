@@ -9,6 +9,7 @@ namespace {
 
 constexpr double kEdge = 0.25;          // clocks and queues between an event and when it is seen
 constexpr double kJoins = 0.5;          // two faults with less than this between them are one spell without a report
+constexpr double kStart = 5;            // that a start may take
 constexpr double kClockRounding = 0.3;  // of an end's time as the database has it
 
 bool overlaps(const Fault& fault, double from, double to) { return fault.begin <= to + kEdge && fault.end >= from - kEdge; }
@@ -164,8 +165,8 @@ std::string seconds(double value) {
 
 std::string_view to_string(Kind kind) {
   constexpr std::string_view kNames[] = {
-      "kill",    "stop",   "cut",           "half_open",  "lock",  "lock_timeout", "statement_timeout", "cancel", "terminate",
-      "restart", "poison", "clock_forward", "clock_back", "crash", "pause"};
+      "kill",      "stop",    "cut",    "half_open",     "lock",       "lock_timeout", "statement_timeout", "cancel",
+      "terminate", "restart", "poison", "clock_forward", "clock_back", "crash",        "failed_start",      "pause"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -195,6 +196,12 @@ std::vector<Complaint> verdict(const std::vector<Record>& records, const std::ve
   const bool has_poison = std::any_of(records.begin(), records.end(), [](const Record& r) { return r.poison && r.known; });
   for (const auto& fault : faults)
     if (fault.kind == Kind::crash && !has_poison) found.push_back({"", "crash", "a host ended by itself: " + fault.detail});
+  for (const auto& fault : faults) {
+    const bool in_trouble = std::any_of(faults.begin(), faults.end(), [&](const Fault& other) {
+      return other.kind < Kind::crash && overlaps(other, fault.begin - kStart, fault.end);
+    });
+    if (fault.kind == Kind::failed_start && !in_trouble) found.push_back({"", "failed_start", fault.detail});
+  }
   Judge judge(faults, terms, found);
   for (const auto& record : records) judge.look_at(record);
   return found;

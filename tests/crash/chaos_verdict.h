@@ -28,8 +28,9 @@ enum class Kind {
   clock_forward,      // the database's wall clock is stepped
   clock_back,
   // Not planned: they are seen.
-  crash,  // a host ended by itself
-  pause   // the machine did not let the test run
+  crash,         // a host ended by itself
+  failed_start,  // a host gave up before it was up, and is started again
+  pause          // the machine did not let the test run
 };
 inline constexpr int kPlannedKinds = static_cast<int>(Kind::clock_back) + 1;
 std::string_view to_string(Kind kind);

@@ -206,6 +206,8 @@ TEST(ChaosVerdict, FindsAHostThatEndedByItself) {
   poison.poison = true;
   poison.sends.clear();
   EXPECT_EQ(rules(poison, {{Kind::crash, 1, 1}}), Rules{});
+  EXPECT_EQ(rules(healthy(), {{Kind::failed_start, 1, 1}}), Rules{"failed_start"});
+  EXPECT_EQ(rules(healthy(), {{Kind::restart, 0.5, 0.9}, {Kind::failed_start, 1, 1}}), Rules{}) << "without its database";
 }
 
 // What a seed means does not depend on the machine; and twenty rounds in a row meet every kind of fault.

@@ -13,10 +13,13 @@
 namespace waybill::testing::chaos {
 namespace {
 
-constexpr int kCallers = 3;
-constexpr std::size_t kMostAhead = 60;      // acknowledged and not yet at the gateway: load, but no flood
-constexpr unsigned kRefusesOneOf = 20;      // first attempts
-constexpr std::chrono::seconds kAnswer{2};  // that a client waits for, before it turns to the other host
+using namespace std::chrono_literals;
+
+constexpr int kCallers = 6;
+constexpr std::size_t kMostAhead = 120;  // acknowledged and not yet at the gateway: load, but no flood
+constexpr unsigned kRefusesOneOf = 20;   // first attempts
+constexpr std::chrono::milliseconds kTakes[] = {5ms, 20ms, 80ms, 250ms};  // the gateway, for one request
+constexpr std::chrono::seconds kAnswer{1};  // that a client waits for, before it turns to the other host
 constexpr std::chrono::milliseconds kTick{20}, kLate{500};
 constexpr std::size_t kLogShown = 3000;
 constexpr auto kPoisonType = "crashes_on_marked_payload";
@@ -110,7 +113,6 @@ RoundWorld::RoundWorld(Server& server, unsigned seed)
     setup.database_url = networks_[i]->url();
     hosts_[i] = std::make_unique<SupervisedHost>(setup);
   }
-  gateway_.by_default(Reply::late(std::chrono::milliseconds(20)));
 }
 
 RoundWorld::~RoundWorld() {
@@ -149,9 +151,12 @@ void RoundWorld::start() {
 
 void RoundWorld::look_after() {
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
+    const bool was_up = hosts_[i]->port() != 0;
     const auto code = hosts_[i]->look();
     if (!code) continue;
-    add({Kind::crash, now(), now(), "host " + std::to_string(i) + ", exit code " + std::to_string(*code)});
+    const bool by_signal = *code > 128;
+    add({was_up || by_signal ? Kind::crash : Kind::failed_start, now(), now(),
+         "host " + std::to_string(i) + ", exit code " + std::to_string(*code)});
     hosts_[i]->start();
   }
 }
@@ -170,7 +175,7 @@ void RoundWorld::watch_time(const std::stop_token& stop) {
 
 void RoundWorld::load(int caller) {
   std::minstd_rand random(seed_ * kCallers + static_cast<unsigned>(caller) + 1);
-  for (int i = 0; !enough_; ++i) {
+  for (int i = 0; !enough_ || poison_wanted_ > 0; ++i) {
     const auto name = std::to_string(seed_) + "-" + std::to_string(caller) + "-" + std::to_string(i);
     int wanted = poison_wanted_;
     if (wanted > 0 && poison_wanted_.compare_exchange_strong(wanted, wanted - 1)) {
@@ -190,7 +195,11 @@ void RoundWorld::hand_in(const Target& target, const std::string& id, bool poiso
   if (record.promise == Promise::deadline) record.deadline = target.limit;
   if (record.promise == Promise::max_attempts) record.max_attempts = target.limit;
   const bool refused = !poison && target.type == "sms" && random() % kRefusesOneOf == 0;
-  if (refused) gateway_.script(id, {Reply::reject("provider_failure"), Reply::late(std::chrono::milliseconds(20))});
+  const auto accepted = Reply::late(kTakes[random() % std::size(kTakes)]);
+  if (refused)
+    gateway_.script(id, {Reply::reject("provider_failure"), accepted});
+  else
+    gateway_.script(id, {accepted});
   {
     const std::lock_guard lock(mutex_);
     scripted_refusals_[id] = refused ? 1 : 0;
@@ -249,12 +258,13 @@ void RoundWorld::step_clock(std::chrono::milliseconds by) {
 }
 
 double RoundWorld::of_database(double epoch) const {
-  for (std::size_t i = 0; i < steps_.size(); ++i) {  // the clock that can have shown this
-    const double at = epoch - begin_epoch_ - steps_[i].offset;
-    const double until = i + 1 < steps_.size() ? steps_[i + 1].at : 1e9;
-    if (at < until + 0.1) return at;
+  constexpr double kNear = 0.1;
+  for (std::size_t i = steps_.size(); i > 0; --i) {  // the latest clock that can have shown this
+    const double at = epoch - begin_epoch_ - steps_[i - 1].offset;
+    const double until = i < steps_.size() ? steps_[i].at : now();
+    if (at >= steps_[i - 1].at - kNear && at <= until + kNear) return at;
   }
-  return 0;
+  return now();
 }
 
 void RoundWorld::add(Fault fault) {

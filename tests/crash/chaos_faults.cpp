@@ -12,6 +12,7 @@ namespace waybill::testing::chaos {
 namespace {
 
 using Flow = DatabaseProxy::Flow;
+constexpr std::chrono::milliseconds kUntilSomebodyWaits{300};
 
 std::string lock_statement(const std::string& what) {
   if (what == "rows") return "SELECT count(*) FROM (SELECT FROM waybill.ready FOR UPDATE) held";
@@ -54,20 +55,22 @@ class Faults::Active {
       case Kind::cut:
         about_host();
         detail_ += planned_.what.empty() ? "" : ", " + planned_.what;
-        detail_ += planned_.random % 2 == 0 ? ", backends live on" : "";
-        network().cut(planned_.what, planned_.random % 2 == 0 ? DatabaseProxy::Backend::lives : DatabaseProxy::Backend::ends);
+        if (planned_.random % 2 == 0) return cut_behind_lock();
+        network().cut(planned_.what, DatabaseProxy::Backend::ends);
         return;
       case Kind::half_open:
         about_host();
         detail_ += ", " + planned_.what;
         return network().set(planned_.what.starts_with("mute") ? Flow::mute : Flow::stalled);
       case Kind::lock:
-        return take_lock();
+        detail_ = planned_.what;
+        return take_lock(planned_.what);
       case Kind::lock_timeout:
       case Kind::statement_timeout:
         set_timeout("30ms");
+        detail_ += ", " + planned_.what;
         signal_sessions("pg_terminate_backend", 1);  // a setting is for new sessions
-        return take_lock();
+        return take_lock(planned_.what);
       case Kind::cancel:
         return signal_sessions("pg_cancel_backend", 2);
       case Kind::terminate:
@@ -97,6 +100,7 @@ class Faults::Active {
       case Kind::stop:
         return host().signal(SIGCONT);
       case Kind::cut:
+        locker_.reset();
         network().end_backends();
         return;
       case Kind::half_open:
@@ -122,13 +126,22 @@ class Faults::Active {
   SupervisedHost& host() { return world_.host(planned_.host); }
   DatabaseProxy& network() { return world_.network(planned_.host); }
 
+  // The clients are cut off while their backends wait, and the backends go on when the lock is gone: they commit for nobody.
+  void cut_behind_lock() {
+    detail_ += ", backends live on behind a lock";
+    take_lock("claims");
+    const auto waiting =
+        "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = '" + world_.database() + "'";
+    eventually([&] { return world_.sql().number(waiting) > 0; }, kUntilSomebodyWaits);
+    network().cut(planned_.what, DatabaseProxy::Backend::lives);
+  }
+
   // Held until its session ends.
-  void take_lock() {
-    detail_ += (detail_.empty() ? "" : ", ") + planned_.what;
+  void take_lock(const std::string& what) {
     locker_ = std::make_unique<SqlClient>(world_.sql_url());
     locker_->execute("SET lock_timeout = '500ms'");
     locker_->execute("BEGIN");
-    locker_->execute(lock_statement(planned_.what));
+    locker_->execute(lock_statement(what));
   }
 
   void set_timeout(const std::string& value) {

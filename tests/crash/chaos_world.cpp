@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 constexpr int kCallers = 6;
 constexpr std::size_t kMostAhead = 120;  // acknowledged and not yet at the gateway: load, but no flood
 constexpr unsigned kRefusesOneOf = 20;   // first attempts
-constexpr std::chrono::milliseconds kTakes[] = {5ms, 20ms, 80ms, 250ms};  // the gateway, for one request
+constexpr std::chrono::milliseconds kTakes[] = {5ms, 20ms, 80ms, 600ms};  // the gateway, for one request
 constexpr std::chrono::seconds kAnswer{1};  // that a client waits for, before it turns to the other host
 constexpr std::chrono::milliseconds kTick{20}, kLate{500};
 constexpr std::size_t kLogShown = 3000;

@@ -136,9 +136,9 @@ void measure_many(const Bench& bench) {
       Crowd many(bench, sizes.many_targets);
       many.fill();
       speed.runs.push_back(many.drain());
-      many.check();
       start.push_back(many.seconds_to_start());
-      resident.push_back(many.resident_mb());
+      resident.push_back(many.resident_mb());  // while there is a process to ask
+      many.check();
     }
     Crowd crowd(bench, sizes.many_targets);
     const auto quiet = crowd.newcomers("quiet", kWarmUp, [] { return false; });

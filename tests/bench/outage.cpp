@@ -69,20 +69,22 @@ Outcome live_through(const Bench& bench) {
     if (!wait_until([&] { return backlog.empty(); }, kAtMost))
       throw std::runtime_error(std::to_string(backlog.waiting()) + " deliveries still wait:\n" + host.log_end());
   };
-  const auto answer = testing::HttpClient(host.port())
-                          .request("POST", "/v1/intents?waitSeconds=20", intent("first", sizes.body_bytes),
-                                   {{"Content-Type", "application/json"}});
-  if (answer.status / 100 != 2) throw std::runtime_error("an intent was refused: " + answer.body);
+  const auto hand_in = [&](const char* id, const char* path) {
+    const auto answer = testing::HttpClient(host.port())
+                            .request("POST", path, intent(id, sizes.body_bytes), {{"Content-Type", "application/json"}});
+    if (answer.status / 100 != 2) throw std::runtime_error("an intent was refused: " + answer.body);
+  };
+  hand_in("first", "/v1/intents?waitSeconds=20");
   wait_for_end();
 
   // What the full speed is: the same work, all there at once, to a receiver that is there.
-  const auto before = Clock::now();
-  constexpr std::chrono::seconds kLead{2};
-  backlog.add_for_later(sizes.outage, sizes.body_bytes, kLead + std::chrono::milliseconds(sizes.outage / 2));
-  const auto due = before + kLead + std::chrono::milliseconds(sizes.outage / 2);
-  wait_until([&] { return Clock::now() >= due; }, kAtMost);
+  backlog.hold_target();
+  backlog.add(sizes.outage, sizes.body_bytes);
+  const auto from = Clock::now();
+  backlog.release_target();
+  hand_in("wake", "/v1/intents");
   wait_for_end();
-  const double full = static_cast<double>(sizes.outage) / seconds(Clock::now() - due);
+  const double full = static_cast<double>(sizes.outage) / seconds(Clock::now() - from);
 
   receiver.reset();
   const auto away = Clock::now();
@@ -99,7 +101,7 @@ Outcome live_through(const Bench& bench) {
   if (!wait_until(all_done, kAtMost, kTick)) wait_for_end();
   const double took = seconds(Clock::now() - back);
   wait_for_end();
-  backlog.check_all_accepted(2 * sizes.outage + 1);
+  backlog.check_all_accepted(2 * sizes.outage + 2);
   const double at_full_speed = static_cast<double>(sizes.outage) / full;
   return {.back = speed.back().value_or(took),
           .lost = std::max(0.0, took - at_full_speed),

@@ -26,7 +26,7 @@ struct LocatedJson {
 };
 
 inline constexpr std::size_t kDeepestJson = 64;
-inline constexpr std::size_t kLargestJson = 16 << 20;
+inline constexpr std::size_t kLargestJson = 64 << 20;  // a registry of 100,000 targets has half of that
 
 // Refuses what is no JSON, a key that stands twice in its object, a byte order mark, more than kDeepestJson levels and more than
 // kLargestJson bytes. Problems name `file`.

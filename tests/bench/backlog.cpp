@@ -73,6 +73,47 @@ void Backlog::add(std::size_t count, std::size_t body_bytes) { insert_in_chunks(
 
 void Backlog::add_finished(std::size_t count, std::size_t body_bytes) { insert_in_chunks(count, body_bytes, kFinished); }
 
+void Backlog::copy_route(std::size_t count) {
+  sql_.execute(std::string(R"(
+    INSERT INTO contract_snapshots (org_id, hash, contract)
+    SELECT org_id, sha256(convert_to(copy, 'UTF8')), copy
+    FROM contract_snapshots, generate_series(1, )") +
+               std::to_string(count) + R"() n,
+         LATERAL (SELECT replace(contract, '"target":"bench"', '"target":"bench-' || n || '"') AS copy) c
+    WHERE contract::json ->> 'target' = 'bench')");
+}
+
+void Backlog::add_for_later(std::size_t count, std::size_t body_bytes, std::chrono::milliseconds lead) {
+  const auto first = submissions() + 1;
+  const auto due = "timestamptz '" + sql_.text("SELECT now() + interval '" + std::to_string(lead.count()) + " ms'") + "'";
+  const auto padding = std::to_string(body_bytes > 40 ? body_bytes - 40 : 0);
+  sql_.execute(R"(
+    CREATE TEMP TABLE bench_routes AS
+    SELECT (row_number() OVER (ORDER BY route_id) - 1)::bigint AS place, route_id, contract::json ->> 'target' AS target
+    FROM contract_snapshots WHERE contract::json ->> 'target' LIKE 'bench%')");
+  sql_.execute("CREATE UNIQUE INDEX ON bench_routes (place)");
+  sql_.execute("ANALYZE bench_routes");
+  for (std::size_t done = 0; done < count; done += std::min(kChunk, count - done)) {
+    check_interrupted();
+    const auto from = std::to_string(first + done), to = std::to_string(first + done + std::min(kChunk, count - done) - 1);
+    sql_.execute(R"(
+      WITH item AS MATERIALIZED (
+        SELECT 0::smallint AS shard, nextval('object_ids') * 1024 AS id, 'backlog-' || n AS client_ref, r.target, r.route_id,
+               convert_to('{"number":' || lpad(n::text, 12) || ',"text":"' || repeat('x', )" +
+                 padding + R"() || '"}', 'UTF8') AS body
+        FROM generate_series()" +
+                 from + "::bigint, " + to + R"() n JOIN bench_routes r ON r.place = n % (SELECT count(*) FROM bench_routes)),
+      made AS (
+        INSERT INTO submissions (shard, id, org_id, kind, client_ref, pipeline, target, state, payload_hash, created_at, body)
+        SELECT shard, id, 1, 'intent', client_ref, 'intent', target, 'as_delivery', sha256(body), now(), body FROM item)
+      INSERT INTO ready (shard, delivery_id, org_id, submission_id, action_order, route_id, due_at, status)
+      SELECT shard, id, 1, id, 1, route_id, )" +
+                 due + ", 'due' FROM item");
+  }
+  sql_.execute("DROP TABLE bench_routes");
+  tidy();
+}
+
 void Backlog::tidy() {
   sql_.execute("VACUUM (ANALYZE)");
   sql_.execute("CHECKPOINT");
@@ -103,6 +144,18 @@ std::uint64_t Backlog::shards_used() {
 
 std::uint64_t Backlog::hosts_at_work() {
   return static_cast<std::uint64_t>(sql_.number("SELECT count(DISTINCT actor) FROM audit_log WHERE to_state = 'accepted'"));
+}
+
+void Backlog::check_all_accepted(std::uint64_t expected) {
+  const auto seen = sql_.number("SELECT count(*) FROM submission_states WHERE state = 'accepted' AND completed_at IS NOT NULL");
+  if (static_cast<std::uint64_t>(seen) != expected)
+    throw std::runtime_error("the record is wrong: " + std::to_string(seen) + " submissions accepted, " +
+                             std::to_string(expected) + " expected");
+}
+
+std::uint64_t Backlog::failed_attempts(bool counted) {
+  return static_cast<std::uint64_t>(sql_.number(std::string("SELECT count(*) FROM attempts WHERE outcome <> 'accepted' AND ") +
+                                                (counted ? "counts" : "NOT counts")));
 }
 
 void Backlog::check_each_once(std::uint64_t expected) {

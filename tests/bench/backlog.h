@@ -1,6 +1,7 @@
 // Work that waits in the database, work that is long done, and the proof that what was done was done once.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -20,6 +21,10 @@ class Backlog {
   // Adds intents of `body_bytes` each: the rows that the intake would have made, but shared out to the shards in turn. One intent
   // must have ended before.
   void add(std::size_t count, std::size_t body_bytes);
+  // More routes like the one that is there, for the targets bench-1, bench-2, ...
+  void copy_route(std::size_t count);
+  // Adds intents over all of the bench's routes in turn. All become due when `lead` is over.
+  void add_for_later(std::size_t count, std::size_t body_bytes, std::chrono::milliseconds lead);
   // Adds intents that were accepted at their first attempt, with all the rows that a host would have left of them.
   void add_finished(std::size_t count, std::size_t body_bytes);
   void tidy();  // VACUUM, ANALYZE and a checkpoint: nothing is left for autovacuum to do in the middle of a measurement
@@ -34,6 +39,8 @@ class Backlog {
   // Throws unless everything that has ended was accepted at its first attempt, with one attempt row and one audit row each, and
   // there are `expected` of them.
   void check_each_once(std::uint64_t expected);
+  void check_all_accepted(std::uint64_t expected);  // the same, at whatever attempt
+  std::uint64_t failed_attempts(bool counted);      // on record, that count against their delivery, or do not
 
  private:
   void insert_in_chunks(std::size_t count, std::size_t body_bytes, const char* rows);

@@ -15,7 +15,7 @@
 namespace waybill::bench {
 namespace {
 
-constexpr std::chrono::seconds kStart{60};
+constexpr std::chrono::minutes kStart{5};  // with a registry of 100,000 targets
 constexpr std::size_t kLogShown = 4000;
 constexpr auto kSecret = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=";  // no secret: it signs for a receiver on loopback
 
@@ -25,15 +25,20 @@ std::string variable_of(const std::string& key) {
   return name;
 }
 
+nlohmann::json target(const std::string& name, const std::string& type, std::uint16_t port) {
+  nlohmann::json target{
+      {"submissionTarget", name}, {"gatewayType", type}, {"gatewayUrl", "http://127.0.0.1:" + std::to_string(port) + "/hook"},
+      {"policy", "max_attempts"}, {"maxAttempts", 5},    {"terminalOutcomes", {"gone"}}};
+  if (type == "webhook") target["destination"] = {{"secret", "bench"}};
+  return target;
+}
+
 std::string registry(const Serving& serving) {
-  nlohmann::json target{{"submissionTarget", kTarget},
-                        {"gatewayType", serving.type},
-                        {"gatewayUrl", "http://127.0.0.1:" + std::to_string(serving.port) + "/hook"},
-                        {"policy", "max_attempts"},
-                        {"maxAttempts", 5},
-                        {"terminalOutcomes", {"gone"}}};
-  if (serving.type == "webhook") target["destination"] = {{"secret", "bench"}};
-  return nlohmann::json{{"targets", {target}}}.dump(2) + "\n";
+  auto targets = nlohmann::json::array({target(kTarget, serving.type, serving.port)});
+  for (std::size_t i = 1; i < serving.targets; ++i)
+    targets.push_back(target(kTarget + ("-" + std::to_string(i)), serving.type, serving.port));
+  if (serving.newcomer_port != 0) targets.push_back(target(kNewcomer, serving.type, serving.newcomer_port));
+  return nlohmann::json{{"targets", std::move(targets)}}.dump(1) + "\n";
 }
 
 }  // namespace

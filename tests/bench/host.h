@@ -14,6 +14,7 @@
 namespace waybill::bench {
 
 inline constexpr auto kTarget = "bench";
+inline constexpr auto kNewcomer = "newcomer";
 
 using Settings = std::map<std::string, std::string>;  // configuration keys and their values
 
@@ -24,11 +25,13 @@ struct HostProgram {
   Settings settings;                    // the operator's word: above all others
 };
 
-// What one host serves.
+// What one host serves. `type` and `port` are of all its targets, but for the newcomer's port.
 struct Serving {
-  std::string type = "webhook";  // action type of its one target: webhook, signed with one secret, or noop
-  std::uint16_t port = 9;        // of the receiver; noop calls nobody
-  Settings settings = {};        // of this measure, above default_settings()
+  std::string type = "webhook";     // action type: webhook, signed with one secret, or noop
+  std::uint16_t port = 9;           // of the receiver; noop calls nobody
+  Settings settings = {};           // of this measure, above default_settings()
+  std::size_t targets = 1;          // bench, and then bench-1, bench-2, ... beside it, all at that port
+  std::uint16_t newcomer_port = 0;  // of one more target, with a receiver of its own; 0: there is none
 };
 
 // Up and ready when made; stopped at the end. One thread at a time; made by a thread that lives longer.

@@ -122,8 +122,8 @@ Load batches_of_intents(std::uint64_t size, std::size_t body_bytes) {
   return {"/v1/intents:batch", body, good};
 }
 
-std::string intent(const std::string& id, std::size_t body_bytes) {
-  return R"({"intentId":")" + id + R"(","submissionTarget":")" + kTarget + R"(","payload":{"text":")" +
+std::string intent(const std::string& id, std::size_t body_bytes, const char* target) {
+  return R"({"intentId":")" + id + R"(","submissionTarget":")" + target + R"(","payload":{"text":")" +
          std::string(body_bytes, 'x') + R"("}})";
 }
 

@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "bench/host.h"
+
 namespace waybill::bench {
 
 struct Load {
@@ -33,6 +35,6 @@ LoadResult run_load(std::uint16_t port, int connections, const Load& load, const
 Load single_intents(std::size_t body_bytes);
 Load batches_of_intents(std::uint64_t size, std::size_t body_bytes);  // each item must be taken
 
-std::string intent(const std::string& id, std::size_t body_bytes);  // as JSON
+std::string intent(const std::string& id, std::size_t body_bytes, const char* target = kTarget);  // as JSON
 
 }  // namespace waybill::bench

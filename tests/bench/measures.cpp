@@ -14,7 +14,10 @@ std::span<const Measure> measures() {
       {"slow", "Deliveries/s to a receiver that takes a second, with 4,000 and with 15,000 open requests", &measure_slow},
       {"growth", "The speed with 1 M deliveries pending, and beside 1 M finished ones, against 10 k", &measure_growth},
       {"snapshot", "Drain while another session holds an old snapshot", &measure_snapshot},
-      {"memory", "The host's memory while it works on a backlog of 1 M", &measure_memory},
+      {"memory", "The host's memory while it works on a backlog of 1 M, and on bodies of 1 MiB for a slow receiver",
+       &measure_memory},
+      {"many", "Drain over 100,000 targets against one, and the first byte of a newcomer beside them", &measure_many},
+      {"outage", "The receiver is away for a minute: attempts used up, and the time until the speed is back", &measure_outage},
       {"hosts", "Drain with 1, 2 and 4 hosts on one database, and with 4 shards; not in `all`", &measure_hosts, false},
   };
   return kAll;

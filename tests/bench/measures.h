@@ -29,6 +29,11 @@ struct Sizes {
   std::size_t snapshot = 100'000;
   std::size_t memory = 1'000'000, memory_small = 10'000;
   int memory_seconds = 20;
+  std::size_t memory_large = 3000, memory_large_bytes = 1'000'000;  // bodies as large as the intake takes them
+  int memory_large_ms = 2000;                                       // that the receiver takes
+  std::size_t many = 100'000, many_targets = 100'000, many_newcomers = 200;
+  std::size_t outage = 10'000;
+  int outage_seconds = 60;
   std::size_t hosts = 50'000, hosts_noop = 100'000;
 
   bool operator==(const Sizes&) const = default;
@@ -53,6 +58,8 @@ void measure_slow(const Bench& bench);      // deliveries/s to a receiver that t
 void measure_growth(const Bench& bench);    // deliveries/s with much that waits, and with much that is done
 void measure_snapshot(const Bench& bench);  // deliveries/s while somebody holds an old snapshot
 void measure_memory(const Bench& bench);    // the host's memory while it works on a long backlog
+void measure_many(const Bench& bench);      // deliveries/s over very many targets, and a newcomer's latency beside them
+void measure_outage(const Bench& bench);    // s until the speed is back after the receiver was away
 void measure_hosts(const Bench& bench);     // deliveries/s of several hosts on one database
 
 struct Measure {

@@ -15,6 +15,24 @@ Draining::Result drain_for_a_while(const Bench& bench, std::size_t backlog) {
   return result;
 }
 
+// Large bodies wait for a receiver that is slow: the host holds as many as it may, and no more.
+void measure_large(const Bench& bench) {
+  const auto& sizes = bench.sizes;
+  tell("memory: " + std::to_string(sizes.memory_large) + " bodies of " + std::to_string(sizes.memory_large_bytes) + " bytes");
+  Receiver receiver(std::chrono::milliseconds(sizes.memory_large_ms));
+  const auto database = bench.postgres.create_database();
+  Draining draining(bench, database.url(), {.port = receiver.port()}, &receiver);
+  draining.fill(sizes.memory_large, sizes.memory_large_bytes);
+  const auto result = draining.run({.most = std::chrono::seconds(sizes.memory_seconds)});
+  draining.check();
+  Figures figures{.name = "memory_large", .unit = "MB resident at most, large bodies", .runs = {result.resident_peak_mb}};
+  figures.detail("before the first claim, MB", result.resident_before_mb);
+  figures.detail("bytes of a body", static_cast<double>(sizes.memory_large_bytes));
+  figures.detail("open at once, at most", static_cast<double>(receiver.most_open()));
+  figures.detail("deliveries/s", result.rate());
+  bench.report.add(std::move(figures));
+}
+
 }  // namespace
 
 void measure_memory(const Bench& bench) {
@@ -30,6 +48,7 @@ void measure_memory(const Bench& bench) {
   figures.detail("time for it, s", result.seconds);
   figures.detail("deliveries/s", result.rate());
   bench.report.add(std::move(figures));
+  measure_large(bench);
 }
 
 }  // namespace waybill::bench

@@ -48,6 +48,14 @@ void add_drains(const std::map<std::string, CLI::App*>& of, Sizes& sizes) {
   count(*of.at("snapshot"), "--count", sizes.snapshot, "Deliveries in the backlog");
   count(*of.at("memory"), "--count", sizes.memory, "Deliveries in the backlog");
   number(*of.at("memory"), "--seconds", sizes.memory_seconds, "When to stop watching", 3600);
+  count(*of.at("memory"), "--large-count", sizes.memory_large, "Deliveries with large bodies");
+  number(*of.at("memory"), "--large-bytes", sizes.memory_large_bytes, "Bytes of such a body, about", std::size_t{8} << 20);
+  number(*of.at("memory"), "--large-delay", sizes.memory_large_ms, "ms that their receiver takes", 8000);
+  count(*of.at("many"), "--count", sizes.many, "Deliveries in the backlog");
+  number(*of.at("many"), "--targets", sizes.many_targets, "Targets", std::size_t{1'000'000});
+  number(*of.at("many"), "--newcomers", sizes.many_newcomers, "Newcomers timed", std::size_t{100'000});
+  count(*of.at("outage"), "--count", sizes.outage, "Deliveries that wait");
+  number(*of.at("outage"), "--seconds", sizes.outage_seconds, "How long the receiver is away", 86'400);
   count(*of.at("hosts"), "--count", sizes.hosts, "Deliveries in the backlog");
   count(*of.at("hosts"), "--noop-count", sizes.hosts_noop, "The same where nothing is sent");
 }

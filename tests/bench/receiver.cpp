@@ -38,11 +38,14 @@ void watch(int epoll, int fd) {
 
 }  // namespace
 
-Receiver::Receiver(std::chrono::milliseconds delay) : delay_(delay) {
+Receiver::Receiver(std::chrono::milliseconds delay, std::uint16_t port) : delay_(delay) {
   listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  const int on = 1;
+  ::setsockopt(listener_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);  // connections of a former receiver may linger there
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(port);
   socklen_t size = sizeof address;
   if (listener_ < 0 || ::bind(listener_, reinterpret_cast<const sockaddr*>(&address), size) != 0 ||
       ::listen(listener_, 16384) != 0 || ::getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size) != 0)

@@ -18,7 +18,8 @@ using SteadyTime = std::chrono::steady_clock::time_point;
 // Public functions are safe from any thread.
 class Receiver {
  public:
-  explicit Receiver(std::chrono::milliseconds delay = {});  // from the last byte of a request to its answer
+  // `delay` is from the last byte of a request to its answer. On this port, or on any that is free.
+  explicit Receiver(std::chrono::milliseconds delay = {}, std::uint16_t port = 0);
   ~Receiver();
 
   std::uint16_t port() const { return port_; }

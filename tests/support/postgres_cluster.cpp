@@ -59,7 +59,8 @@ fs::path postgres_programs() {
   throw std::runtime_error("no PostgreSQL server programs found");
 }
 
-PostgresCluster::PostgresCluster() : programs_(postgres_programs()) {
+PostgresCluster::PostgresCluster(std::map<std::string, std::string> environment)
+    : programs_(postgres_programs()), environment_(std::move(environment)) {
   const auto user = database_user();
   if (user && ::chown(folder_.path().c_str(), user->first, user->second) != 0) throw std::runtime_error("chown failed");
   const auto made = run({.arguments = {programs_ / "initdb", "-D", folder_.path() / "data", "-U", "postgres", "-A", "trust", "-E",
@@ -79,6 +80,7 @@ void PostgresCluster::start() {
   server_ = std::make_unique<Process>(
       Command{.arguments = {programs_ / "postgres", "-D", folder_.path() / "data", "-k", folder_.path(), "-c",
                             "listen_addresses=", "-c", "max_connections=300", "-c", "log_min_messages=warning"},
+              .environment = environment_,
               .folder = "/",
               .err = log,
               .user = database_user(),

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -18,7 +19,8 @@ class PostgresCluster {
     immediate  // as after a crash: the next start recovers from the log
   };
 
-  PostgresCluster();
+  // `environment` is the server's, on top of this process's own.
+  explicit PostgresCluster(std::map<std::string, std::string> environment = {});
   ~PostgresCluster();
 
   std::string create_database();  // fresh and empty; returns its URL, as a superuser
@@ -33,6 +35,7 @@ class PostgresCluster {
 
   TempFolder folder_;
   std::filesystem::path programs_;
+  std::map<std::string, std::string> environment_;
   std::unique_ptr<Process> server_;
   int databases_ = 0;
 };

@@ -38,8 +38,8 @@ TEST_F(RegistryFolder, WithAFolderInPlaceOfTheFileIsRefused) {
 }
 
 TEST_F(RegistryFolder, WithTooLargeAFileIsRefused) {
-  std::ofstream(folder_ / "targets.json") << std::string((16 << 20) + 1, ' ');
-  EXPECT_EQ(problems(), (folder_ / "targets.json").string() + ": larger than 16 MiB\n");
+  std::ofstream(folder_ / "targets.json") << std::string((64 << 20) + 1, ' ');
+  EXPECT_EQ(problems(), (folder_ / "targets.json").string() + ": larger than 64 MiB\n");
 }
 
 TEST_F(RegistryFolder, NamesTheFileOfAProblem) {

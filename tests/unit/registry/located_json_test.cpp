@@ -90,7 +90,7 @@ TEST(LocatedJson, DepthIsLimited) {
 TEST(LocatedJson, SizeIsLimited) {
   const auto blanks = std::string(kLargestJson - 2, ' ');
   parsed("{}" + blanks);
-  EXPECT_EQ(refusal("{} " + blanks), "f: larger than 16 MiB\n");
+  EXPECT_EQ(refusal("{} " + blanks), "f: larger than 64 MiB\n");
 }
 
 TEST(FieldPath, QuotesWhatIsNoPlainWord) {

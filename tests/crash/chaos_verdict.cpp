@@ -1,0 +1,229 @@
+// The rules, each a function that says nothing when it holds.
+#include "crash/chaos_verdict.h"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace waybill::testing::chaos {
+namespace {
+
+constexpr double kEdge = 0.25;          // clocks and queues between an event and when it is seen
+constexpr double kJoins = 0.5;          // two faults with less than this between them are one spell without a report
+constexpr double kStart = 5;            // that a start may take
+constexpr double kClockRounding = 0.3;  // of an end's time as the database has it
+
+bool overlaps(const Fault& fault, double from, double to) { return fault.begin <= to + kEdge && fault.end >= from - kEdge; }
+
+bool ends_host(Kind kind) { return kind == Kind::kill || kind == Kind::crash; }
+
+// While these last, a host cannot say what it has done.
+bool keeps_silent(Kind kind) {
+  switch (kind) {
+    case Kind::stop:
+    case Kind::half_open:
+    case Kind::lock:
+    case Kind::lock_timeout:
+    case Kind::statement_timeout:
+    case Kind::restart:
+    case Kind::pause:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// An attempt may have begun before the fault: its lease, or its own time, is partly over then.
+bool is_long(const Fault& fault, const Terms& terms) {
+  const double length = fault.end - fault.begin;
+  const bool stands_still = fault.kind == Kind::stop || fault.kind == Kind::pause;
+  return length >=
+         (stands_still ? std::min(terms.attempt, terms.lease - terms.attempt) - kEdge : terms.lease - terms.attempt - kEdge);
+}
+
+// Each rule appends what it finds.
+class Judge {
+ public:
+  Judge(const std::vector<Fault>& faults, const Terms& terms, std::vector<Complaint>& found)
+      : faults_(faults), terms_(terms), found_(found) {}
+
+  void look_at(const Record& record) {
+    record_ = &record;
+    if (!record.handed_in) {
+      if (!record.sends.empty() || record.known) complain("unexpected", "nobody handed it in");
+      return;
+    }
+    if (record.acknowledged && !record.known) complain("lost", "acknowledged, and the database does not know it");
+    if (!record.known && !record.sends.empty()) complain("unexpected", "sent, and the database does not know it");
+    if (!record.known) return;
+    check_waiting();
+    check_sends();
+    check_attempts();
+    if (record.end) check_end();
+  }
+
+ private:
+  void complain(std::string rule, std::string what) { found_.push_back({record_->id, std::move(rule), std::move(what)}); }
+
+  double from() const { return *record_->handed_in; }
+  double to() const {
+    double last = record_->end ? record_->end->at : from() + 1e9;
+    for (const double send : record_->sends) last = std::max(last, send);
+    return last;
+  }
+  int explained() const { return resends_explained(faults_, from(), to(), terms_); }
+  bool any(Kind kind) const {
+    return std::any_of(faults_.begin(), faults_.end(),
+                       [&](const Fault& f) { return f.kind == kind && overlaps(f, from(), to()); });
+  }
+
+  void check_waiting() {
+    if (record_->held_by_dead) complain("held_by_dead", "it is claimed by a host that does not live");
+    if (record_->acknowledged && !record_->end && record_->waits_for.empty())
+      complain("unended", "acknowledged, without an end, and nothing says what it waits for");
+  }
+
+  void check_sends() {
+    const auto sends = static_cast<int>(record_->sends.size());
+    if (record_->promise == Promise::one_shot) {
+      if (sends > 1) complain("one_shot_twice", std::to_string(sends) + " sends");
+      return;
+    }
+    const int most = 1 + record_->refusals + explained();
+    if (sends > most)
+      complain("resent", std::to_string(sends) + " sends, and the faults of its time explain " + std::to_string(most));
+  }
+
+  void check_attempts() {
+    for (std::size_t i = 0; i < record_->attempts.size(); ++i)
+      if (record_->attempts[i].number != static_cast<int>(i) + 1) {
+        complain("numbers",
+                 "attempt " + std::to_string(record_->attempts[i].number) + " stands in place " + std::to_string(i + 1));
+        break;
+      }
+    if (record_->end && record_->attempt_count != static_cast<int>(record_->attempts.size()))
+      complain("numbers", std::to_string(record_->attempt_count) + " attempts by its row, " +
+                              std::to_string(record_->attempts.size()) + " on record");
+    if (record_->end && record_->sends.size() > record_->attempts.size())
+      complain("unrecorded", std::to_string(record_->sends.size()) + " sends, " + std::to_string(record_->attempts.size()) +
+                                 " attempts on record");
+  }
+
+  void check_end() {
+    const End& end = *record_->end;
+    const auto lines =
+        std::count_if(record_->audit.begin(), record_->audit.end(), [&](const auto& a) { return a.to == end.state; });
+    if (lines != 1) complain("audit", std::to_string(lines) + " lines of the audit say that it is " + end.state);
+    if (record_->poison) {
+      if (end.state != "exhausted" || end.reason != "worker_lost")
+        complain("poison", "it kills its host and ended " + end.state + " " + end.reason);
+    } else if (end.state == "accepted") {
+      const auto accepted = static_cast<int>(record_->sends.size()) - record_->refusals;
+      if (accepted < 1) complain("accepted_by_nobody", "the gateway never accepted it");
+    } else if (end.state == "exhausted") {
+      check_exhausted();
+    } else {
+      complain("ended", "nothing explains " + end.state + " " + end.reason);
+    }
+  }
+
+  void check_exhausted() {
+    const std::string& reason = record_->end->reason;
+    if (reason == "worker_lost") return complain("worker_lost", "it is healthy");
+    if (reason == "one_shot" && record_->promise == Promise::one_shot) {
+      if (record_->refusals > 0 || explained() > 0) return;
+      return complain(record_->sends.empty() ? "exhausted_unsent" : "exhausted_sent",
+                      "one_shot, " + std::to_string(record_->sends.size()) + " sends, and no fault of its time explains it");
+    }
+    if (reason == "max_attempts" && record_->promise == Promise::max_attempts) {
+      if (record_->refusals + explained() < record_->max_attempts)
+        complain("used_up", "the gateway refused it " + std::to_string(record_->refusals) + " times");
+      return;
+    }
+    if (reason == "deadline_exceeded" && record_->promise == Promise::deadline) {
+      if (any(Kind::clock_forward)) return;
+      const double lasted = record_->end->at - from();
+      if (lasted < record_->deadline - kClockRounding)
+        complain("expired_early", "after " + std::to_string(lasted) + " s of " + std::to_string(record_->deadline));
+      return;
+    }
+    complain("ended", "nothing explains exhausted " + reason);
+  }
+
+  const std::vector<Fault>& faults_;
+  const Terms& terms_;
+  std::vector<Complaint>& found_;
+  const Record* record_ = nullptr;
+};
+
+std::string seconds(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3f", value);
+  return text;
+}
+
+}  // namespace
+
+std::string_view to_string(Kind kind) {
+  constexpr std::string_view kNames[] = {
+      "kill",      "stop",    "cut",    "half_open",     "lock",       "lock_timeout", "statement_timeout", "cancel",
+      "terminate", "restart", "poison", "clock_forward", "clock_back", "crash",        "failed_start",      "pause"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+int resends_explained(const std::vector<Fault>& faults, double from, double to, const Terms& terms) {
+  int explained = 0;
+  std::vector<Fault> silent;
+  for (const auto& fault : faults) {
+    if (ends_host(fault.kind) && overlaps(fault, from, to)) ++explained;
+    if (keeps_silent(fault.kind)) silent.push_back(fault);
+  }
+  std::sort(silent.begin(), silent.end(), [](const Fault& a, const Fault& b) { return a.begin < b.begin; });
+  for (std::size_t at = 0; at < silent.size();) {
+    Fault spell = silent[at];  // short ones in a row are as good as a long one
+    int long_ones = 0;
+    for (; at < silent.size() && silent[at].begin <= spell.end + kJoins; ++at) {
+      spell.end = std::max(spell.end, silent[at].end);
+      long_ones += is_long(silent[at], terms) && overlaps(silent[at], from, to);
+    }
+    spell.kind = Kind::lock;
+    if (overlaps(spell, from, to)) explained += std::max<int>(long_ones, is_long(spell, terms));
+  }
+  return explained;
+}
+
+std::vector<Complaint> verdict(const std::vector<Record>& records, const std::vector<Fault>& faults, const Terms& terms) {
+  std::vector<Complaint> found;
+  const bool has_poison = std::any_of(records.begin(), records.end(), [](const Record& r) { return r.poison && r.known; });
+  for (const auto& fault : faults)
+    if (fault.kind == Kind::crash && !has_poison) found.push_back({"", "crash", "a host ended by itself: " + fault.detail});
+  for (const auto& fault : faults) {
+    const bool in_trouble = std::any_of(faults.begin(), faults.end(), [&](const Fault& other) {
+      return other.kind < Kind::crash && overlaps(other, fault.begin - kStart, fault.end);
+    });
+    if (fault.kind == Kind::failed_start && !in_trouble) found.push_back({"", "failed_start", fault.detail});
+  }
+  Judge judge(faults, terms, found);
+  for (const auto& record : records) judge.look_at(record);
+  return found;
+}
+
+std::string describe(const Fault& fault) {
+  return seconds(fault.begin) + " to " + seconds(fault.end) + " s: " + std::string(to_string(fault.kind)) +
+         (fault.detail.empty() ? "" : " (" + fault.detail + ")");
+}
+
+std::string describe(const Record& record) {
+  std::string text = record.id + " for " + record.target + (record.poison ? ", poison" : "");
+  text += record.handed_in ? "\n    handed in at " + seconds(*record.handed_in) : "\n    never handed in";
+  text += record.acknowledged ? ", acknowledged at " + seconds(*record.acknowledged) : ", never acknowledged";
+  for (const double send : record.sends) text += "\n    at the gateway at " + seconds(send);
+  if (record.refusals > 0) text += "\n    of these refused: " + std::to_string(record.refusals);
+  for (const auto& one : record.attempts)
+    text += "\n    attempt " + std::to_string(one.number) + ": " + one.outcome + (one.counts ? "" : ", does not count") +
+            (one.why.empty() ? "" : ", " + one.why);
+  for (const auto& line : record.audit) text += "\n    audit: " + line.action + " " + line.from + " -> " + line.to;
+  if (record.end) return text + "\n    ended at " + seconds(record.end->at) + ": " + record.end->state + " " + record.end->reason;
+  return text + (record.known ? "\n    no end; waits for: " + record.waits_for : "\n    not in the database");
+}
+
+}  // namespace waybill::testing::chaos

@@ -1,0 +1,101 @@
+// What must hold when a round of the chaos campaign is over, as a pure function of what was seen: it can be tested by records
+// that are false.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace waybill::testing::chaos {
+
+// All times are seconds from the beginning of the round, by the test's monotonic clock.
+
+enum class Kind {
+  kill,               // kill -9 of a host, and a new start
+  stop,               // SIGSTOP of a host, then SIGCONT
+  cut,                // its connections to the database are reset
+  half_open,          // they stay open and nothing passes
+  lock,               // another session holds a lock
+  lock_timeout,       // the database has a tiny lock_timeout, beside a lock
+  statement_timeout,  // the same with statement_timeout
+  cancel,             // statements are cancelled by an administrator
+  terminate,          // sessions are ended by an administrator
+  restart,            // the server is restarted
+  poison,             // a delivery is handed in that takes its host down
+  clock_forward,      // the database's wall clock is stepped
+  clock_back,
+  // Not planned: they are seen.
+  crash,         // a host ended by itself
+  failed_start,  // a host gave up before it was up, and is started again
+  pause          // the machine did not let the test run
+};
+inline constexpr int kPlannedKinds = static_cast<int>(Kind::clock_back) + 1;
+std::string_view to_string(Kind kind);
+
+struct Fault {
+  Kind kind{};
+  double begin = 0, end = 0;
+  std::string detail;
+};
+
+enum class Promise { one_shot, max_attempts, deadline };
+
+struct Attempt {
+  int number = 0;
+  std::string outcome;  // unknown: nobody saw its end
+  bool counts = true;
+  std::string why;
+};
+
+struct AuditLine {
+  std::string action, from, to;
+};
+
+struct End {
+  std::string state, reason;
+  double at = 0;
+};
+
+// All that is known of one intent.
+struct Record {
+  std::string id, target;
+  Promise promise = Promise::max_attempts;
+  int max_attempts = 0;  // of that promise
+  double deadline = 0;   // of that promise, seconds
+  bool poison = false;
+  std::optional<double> handed_in;     // the first request began; none: nobody handed it in
+  std::optional<double> acknowledged;  // a host answered that it has it
+  std::vector<double> sends;           // requests that reached the gateway
+  int refusals = 0;                    // of these the gateway answered with a failure that may be tried again
+  bool known = false;                  // it is in the database
+  std::optional<End> end;
+  std::string waits_for;      // the stated reason why it has no end yet; "" if there is none
+  bool held_by_dead = false;  // it is claimed by a host that does not live
+  int attempt_count = 0;
+  std::vector<Attempt> attempts;  // by number
+  std::vector<AuditLine> audit;
+};
+
+struct Terms {
+  double attempt = 0;  // how long an attempt may take
+  double lease = 0;
+};
+
+// How many more sends than one the faults between two moments explain. A host that dies, or cannot report for as long as its
+// lease lasts, leaves attempts whose end nobody saw; nothing else does.
+int resends_explained(const std::vector<Fault>& faults, double from, double to, const Terms& terms);
+
+struct Complaint {
+  std::string id;    // "" of the whole
+  std::string rule;  // one word
+  std::string what;
+};
+std::vector<Complaint> verdict(const std::vector<Record>& records, const std::vector<Fault>& faults, const Terms& terms);
+
+std::string describe(const Record& record);  // its history, over several lines
+std::string describe(const Fault& fault);
+
+}  // namespace waybill::testing::chaos

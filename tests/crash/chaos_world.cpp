@@ -1,0 +1,334 @@
+// The registry, the clients, the supervisor, and what the database says in the end.
+#include "crash/chaos_world.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "crash/chaos_plan.h"
+#include "support/world.h"
+
+namespace waybill::testing::chaos {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr int kCallers = 6;
+constexpr std::size_t kMostAhead = 120;  // acknowledged and not yet at the gateway: load, but no flood
+constexpr unsigned kRefusesOneOf = 20;   // first attempts
+constexpr std::chrono::milliseconds kTakes[] = {5ms, 20ms, 80ms, 600ms};  // the gateway, for one request
+constexpr std::chrono::seconds kAnswer{1};  // that a client waits for, before it turns to the other host
+constexpr std::chrono::milliseconds kTick{20}, kLate{500};
+constexpr std::size_t kLogShown = 3000;
+constexpr auto kPoisonType = "crashes_on_marked_payload";
+
+double epoch_now() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
+double number(const std::optional<std::string>& text) { return text ? std::stod(*text) : 0; }
+
+// The database's own settings, which a round changes, are not for the test.
+std::string undisturbed(const std::string& url) { return url + "&options=-c%20lock_timeout%3D0%20-c%20statement_timeout%3D0"; }
+
+std::string name_of(const std::string& url) {
+  const auto from = url.find("@/") + 2;
+  return url.substr(from, url.find('?') - from);
+}
+
+}  // namespace
+
+// ---- a host ----
+
+SupervisedHost::SupervisedHost(const HostSetup& setup) : installation_(setup) {
+  installation_.add_plugin(std::filesystem::path(WAYBILL_BAD_PLUGINS) / (std::string(kPoisonType) + ".so"));
+}
+
+void SupervisedHost::start() {
+  const auto log = installation_.folder() / "log";
+  std::filesystem::remove(installation_.folder() / "port");
+  port_ = 0;
+  held_down_ = false;
+  process_ = std::make_unique<Process>(
+      Command{.arguments = {waybill_program().string(), "serve", "--config", installation_.config().string()},
+              .folder = installation_.folder(),
+              .out = log,
+              .err = log});
+}
+
+void SupervisedHost::kill() {
+  held_down_ = true;
+  port_ = 0;
+  process_->signal(SIGKILL);
+  process_->wait();
+}
+
+std::optional<int> SupervisedHost::look() {
+  if (held_down_) return std::nullopt;
+  if (!process_->running()) {
+    port_ = 0;
+    return process_->wait();
+  }
+  if (port_ == 0) port_ = static_cast<std::uint16_t>(std::atoi(read_file(installation_.folder() / "port").c_str()));
+  return std::nullopt;
+}
+
+std::string SupervisedHost::log_end() const {
+  const auto text = read_file(installation_.folder() / "log");
+  return text.substr(text.size() > kLogShown ? text.size() - kLogShown : 0);
+}
+
+// ---- the world ----
+
+const std::vector<RoundWorld::Target>& RoundWorld::targets() {
+  static const std::vector<Target> all{
+      {"sms.once", "sms", "one_shot", 0},
+      {"sms.once-too", "sms", "one_shot", 0},
+      {"sms.attempts", "sms", "max_attempts", 3},
+      {"sms.attempts-too", "sms", "max_attempts", 3},
+      {"sms.patient", "sms", "deadline", 600},
+      {"sms.brief", "sms", "deadline", 8},
+      {"poisonable", kPoisonType, "max_attempts", 3},
+  };
+  return all;
+}
+
+RoundWorld::RoundWorld(Server& server, unsigned seed)
+    : server_(server),
+      seed_(seed),
+      url_(server.cluster.create_database()),
+      database_(name_of(url_)),
+      begin_(std::chrono::steady_clock::now()),
+      begin_epoch_(epoch_now()) {
+  steps_.push_back({0, std::chrono::duration<double>(server_.clock.offset()).count()});
+  HostSetup setup;
+  std::vector<nlohmann::json> registry;
+  for (const auto& one : targets())
+    registry.push_back(target(one.name, one.type, gateway_.url(), one.policy, one.limit,
+                              {one.type == "sms" ? "invalid_recipient" : "invalid_request"}));
+  setup.registry = registry_of(registry);
+  setup.more = "timeouts: {attempt: " + std::to_string(kAttempt.count()) +
+               "ms, attempt_grace: 100ms, lease: " + std::to_string(kLease.count()) + "ms, target_rest: 300ms}\n";
+  for (std::size_t i = 0; i < hosts_.size(); ++i) {
+    networks_[i] = std::make_unique<DatabaseProxy>(url_);
+    setup.database_url = networks_[i]->url();
+    hosts_[i] = std::make_unique<SupervisedHost>(setup);
+  }
+}
+
+RoundWorld::~RoundWorld() {
+  enough_ = true;
+  callers_.clear();
+  metronome_ = {};
+  hosts_ = {};
+  networks_ = {};
+  try {
+    const auto from = url_.find("@/") + 2;
+    auto other = url_;
+    SqlClient(other.replace(from, database_.size(), "postgres")).execute("DROP DATABASE " + database_ + " WITH (FORCE)");
+  } catch (const std::exception& e) {
+    ADD_FAILURE() << "the round's database stays: " << e.what();
+  }
+}
+
+double RoundWorld::now() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count(); }
+
+std::string RoundWorld::sql_url() const { return undisturbed(url_); }
+
+void RoundWorld::start() {
+  for (auto& host : hosts_) {
+    host->start();
+    const bool up = eventually([&] {
+      if (host->look()) return true;
+      if (host->port() == 0) return false;
+      const auto ready = HttpClient(host->port(), kAnswer).try_request("GET", "/readyz");
+      return ready && ready->status == 200;
+    });
+    if (!up || host->port() == 0) throw std::runtime_error("a host did not come up:\n" + host->log_end());
+  }
+  metronome_ = std::jthread([this](const std::stop_token& stop) { watch_time(stop); });
+  for (int i = 0; i < kCallers; ++i) callers_.emplace_back([this, i] { load(i); });
+}
+
+void RoundWorld::look_after() {
+  for (std::size_t i = 0; i < hosts_.size(); ++i) {
+    const bool was_up = hosts_[i]->port() != 0;
+    const auto code = hosts_[i]->look();
+    if (!code) continue;
+    const bool by_signal = *code > 128;
+    add({was_up || by_signal ? Kind::crash : Kind::failed_start, now(), now(),
+         "host " + std::to_string(i) + ", exit code " + std::to_string(*code)});
+    hosts_[i]->start();
+  }
+}
+
+// A thread that is woken far too late tells that everything else had to wait as well.
+void RoundWorld::watch_time(const std::stop_token& stop) {
+  auto last = std::chrono::steady_clock::now();
+  while (!stop.stop_requested()) {
+    std::this_thread::sleep_for(kTick);
+    const auto woken = std::chrono::steady_clock::now();
+    if (woken - last > kTick + kLate)
+      add({Kind::pause, std::chrono::duration<double>(last - begin_).count(), now(), "the machine's"});
+    last = woken;
+  }
+}
+
+void RoundWorld::load(int caller) {
+  std::minstd_rand random(seed_ * kCallers + static_cast<unsigned>(caller) + 1);
+  for (int i = 0; !enough_ || poison_wanted_ > 0; ++i) {
+    const auto name = std::to_string(seed_) + "-" + std::to_string(caller) + "-" + std::to_string(i);
+    int wanted = poison_wanted_;
+    if (wanted > 0 && poison_wanted_.compare_exchange_strong(wanted, wanted - 1)) {
+      hand_in(targets().back(), "poison-" + name, true, random);
+    } else {
+      hand_in(targets()[random() % targets().size()], "chaos-" + name, false, random);
+    }
+    eventually([&] { return enough_ || acknowledged_ < gateway_.count() + kMostAhead; });
+  }
+}
+
+void RoundWorld::hand_in(const Target& target, const std::string& id, bool poison, std::minstd_rand& random) {
+  Record record{.id = id, .target = target.name, .poison = poison, .handed_in = now()};
+  record.promise = target.policy == "one_shot"   ? Promise::one_shot
+                   : target.policy == "deadline" ? Promise::deadline
+                                                 : Promise::max_attempts;
+  if (record.promise == Promise::deadline) record.deadline = target.limit;
+  if (record.promise == Promise::max_attempts) record.max_attempts = target.limit;
+  const bool refused = !poison && target.type == "sms" && random() % kRefusesOneOf == 0;
+  const auto accepted = Reply::late(kTakes[random() % std::size(kTakes)]);
+  if (refused)
+    gateway_.script(id, {Reply::reject("provider_failure"), accepted});
+  else
+    gateway_.script(id, {accepted});
+  {
+    const std::lock_guard lock(mutex_);
+    scripted_refusals_[id] = refused ? 1 : 0;
+    handed_in_[id] = record;
+  }
+  auto body = sms_intent(id, target.name);
+  if (poison) body["payload"]["poison"] = true;
+  const auto text = body.dump();
+  auto at = random() % hosts_.size();
+  std::string last = "no answer";
+  const bool taken = eventually([&] {
+    at = (at + 1) % hosts_.size();
+    const auto port = hosts_[at]->port();
+    if (port == 0) return false;
+    const auto response = HttpClient(port, kAnswer).try_request("POST", "/v1/intents", text);
+    if (response) last = std::to_string(response->status) + " " + response->body;
+    return response && response->status / 100 == 2;
+  });
+  if (!taken) {
+    ADD_FAILURE() << "nobody took " << id << ": " << last;
+    return;
+  }
+  ++acknowledged_;
+  const std::lock_guard lock(mutex_);
+  handed_in_[id].acknowledged = now();
+}
+
+void RoundWorld::stop_load() {
+  enough_ = true;
+  std::atomic<bool> done{false};
+  std::jthread waits([&] {
+    callers_.clear();
+    done = true;
+  });
+  while (!done) {  // they need hosts that live; each gives up by itself in the end
+    look_after();
+    eventually([&] { return done.load(); }, std::chrono::milliseconds(20));
+  }
+}
+
+bool RoundWorld::settle() {
+  return eventually([&] {
+    look_after();
+    try {
+      return sql().number("SELECT count(*) FROM waybill.submission_states WHERE completed_at IS NULL") == 0;
+    } catch (const std::exception&) {
+      return false;
+    }
+  });
+}
+
+void RoundWorld::step_clock(std::chrono::milliseconds by) {
+  server_.clock.step(by);
+  const std::lock_guard lock(mutex_);
+  steps_.push_back({now(), std::chrono::duration<double>(server_.clock.offset()).count()});
+}
+
+double RoundWorld::of_database(double epoch) const {
+  constexpr double kNear = 0.1;
+  for (std::size_t i = steps_.size(); i > 0; --i) {  // the latest clock that can have shown this
+    const double at = epoch - begin_epoch_ - steps_[i - 1].offset;
+    const double until = i < steps_.size() ? steps_[i].at : now();
+    if (at >= steps_[i - 1].at - kNear && at <= until + kNear) return at;
+  }
+  return now();
+}
+
+void RoundWorld::add(Fault fault) {
+  const std::lock_guard lock(mutex_);
+  faults_.push_back(std::move(fault));
+}
+
+std::vector<Fault> RoundWorld::faults() const {
+  const std::lock_guard lock(mutex_);
+  return faults_;
+}
+
+std::vector<Record> RoundWorld::records() {
+  const std::lock_guard lock(mutex_);
+  auto all = handed_in_;
+  const auto of = [&](const std::string& id) -> Record& {
+    auto& record = all[id];
+    record.id = id;
+    return record;
+  };
+  for (const auto& request : gateway_.received())
+    of(request.reference).sends.push_back(std::chrono::duration<double>(request.at - begin_).count());
+  for (auto& [id, record] : all)
+    if (!record.sends.empty() && scripted_refusals_.contains(id)) record.refusals = scripted_refusals_.at(id);
+
+  auto database = sql();
+  for (const auto& row : database.rows("SELECT client_ref, target, completed_at IS NOT NULL, state, reason, "
+                                       "extract(epoch FROM completed_at) FROM waybill.submission_states")) {
+    auto& record = of(*row[0]);
+    record.known = true;
+    record.target = *row[1];
+    if (row[2] == "t") record.end = End{*row[3], row[4].value_or(""), of_database(number(row[5]))};
+  }
+  for (const auto& row : database.rows(
+           "SELECT s.client_ref, r.attempt_count, CASE WHEN r.status = 'claimed' THEN '' WHEN c.until > now() THEN "
+           "'the target cools down until ' || c.until WHEN r.due_at > now() THEN 'its next attempt at ' || r.due_at ELSE '' "
+           "END, r.status = 'claimed' AND NOT EXISTS (SELECT FROM waybill.hosts h WHERE h.host_id = r.claimed_by) "
+           "FROM waybill.ready r JOIN waybill.submissions s ON s.id = r.submission_id "
+           "LEFT JOIN waybill.target_rests c ON c.org_id = s.org_id AND c.target = s.target")) {
+    auto& record = of(*row[0]);
+    record.attempt_count = std::stoi(*row[1]);
+    record.waits_for = *row[2];
+    record.held_by_dead = row[3] == "t";
+  }
+  for (const auto& row : database.rows("SELECT s.client_ref, d.attempt_count FROM waybill.deliveries d "
+                                       "JOIN waybill.submissions s ON s.id = d.submission_id WHERE d.ended_at IS NOT NULL"))
+    of(*row[0]).attempt_count = std::stoi(*row[1]);
+  for (const auto& row : database.rows(  // an intent's delivery has its submission's id
+           "SELECT s.client_ref, a.number, a.outcome, a.counts, concat_ws(', ', a.reason, a.error) FROM waybill.attempts a "
+           "JOIN waybill.submissions s ON s.id = a.delivery_id ORDER BY s.id, a.number"))
+    of(*row[0]).attempts.push_back({std::stoi(*row[1]), *row[2], row[3] == "t", row[4].value_or("")});
+  for (const auto& row : database.rows("SELECT s.client_ref, l.action, coalesce(l.from_state, ''), coalesce(l.to_state, '') FROM "
+                                       "waybill.audit_log l JOIN waybill.submissions s ON s.id = l.submission_id ORDER BY l.id"))
+    of(*row[0]).audit.push_back({*row[1], *row[2], *row[3]});
+
+  std::vector<Record> records;
+  for (auto& [id, record] : all) records.push_back(std::move(record));
+  return records;
+}
+
+std::string RoundWorld::logs() const {
+  std::string all;
+  for (std::size_t i = 0; i < hosts_.size(); ++i) all += "---- log of host " + std::to_string(i) + "\n" + hosts_[i]->log_end();
+  return all;
+}
+
+}  // namespace waybill::testing::chaos

@@ -1,0 +1,116 @@
+// One round's world: a database on the campaign's own server, two supervised hosts behind a network each, a gateway, and clients
+// that repeat each intent until it is acknowledged.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "crash/chaos_verdict.h"
+#include "support/daemon.h"
+#include "support/database_proxy.h"
+#include "support/fake_gateway.h"
+#include "support/postgres_cluster.h"
+#include "support/sql_client.h"
+#include "support/stepped_clock.h"
+
+namespace waybill::testing::chaos {
+
+// The server that all rounds share. Its clock only goes forward from round to round.
+struct Server {
+  SteppedClock clock;
+  PostgresCluster cluster{clock.environment()};
+};
+
+// A host that is started again when it ends, as an init system would. Its functions belong to one thread, but for port().
+class SupervisedHost {
+ public:
+  explicit SupervisedHost(const HostSetup& setup);
+
+  void start();  // does not wait until it is up
+  void kill();   // until it is started again
+  void signal(int number) { process_->signal(number); }
+  bool is_held_down() const { return held_down_; }
+  std::optional<int> look();                    // reads its port; the exit code if it has ended by itself since
+  std::uint16_t port() const { return port_; }  // 0 while it has none
+  std::string log_end() const;
+
+ private:
+  Installation installation_;
+  std::unique_ptr<Process> process_;
+  std::atomic<std::uint16_t> port_{0};
+  bool held_down_ = false;
+};
+
+class RoundWorld {
+ public:
+  RoundWorld(Server& server, unsigned seed);
+  ~RoundWorld();  // drops the database
+
+  double now() const;  // seconds since the round began
+  std::string sql_url() const;
+  SqlClient sql() const {
+    return SqlClient(sql_url());
+  }  // a fresh session past the proxies, without the database's timeouts; fails while the server is away
+  const std::string& database() const { return database_; }
+  Server& server() { return server_; }
+  SupervisedHost& host(int at) { return *hosts_[static_cast<std::size_t>(at)]; }
+  DatabaseProxy& network(int at) { return *networks_[static_cast<std::size_t>(at)]; }
+  std::size_t delivered() const { return gateway_.count(); }
+
+  void start();       // hosts and load; false expectations fail the test
+  void look_after();  // starts what has ended, and writes that down as a fault
+  void add_poison() { ++poison_wanted_; }
+  void stop_load();  // returns when what was begun is acknowledged
+  bool settle();     // waits until all has ended; false if it does not
+  void step_clock(std::chrono::milliseconds by);
+
+  void add(Fault fault);
+  std::vector<Fault> faults() const;
+  std::vector<Record> records();
+  std::string logs() const;
+
+ private:
+  struct Target {
+    std::string name, type, policy;
+    int limit;
+  };
+  static const std::vector<Target>& targets();
+  void load(int number);
+  void hand_in(const Target& target, const std::string& id, bool poison, std::minstd_rand& random);
+  void watch_time(const std::stop_token& stop);
+  double of_database(double epoch) const;  // a time of the database as one of the round
+
+  Server& server_;
+  const unsigned seed_;
+  const std::string url_, database_;
+  const std::chrono::steady_clock::time_point begin_;
+  const double begin_epoch_;
+  FakeGateway gateway_;
+  std::array<std::unique_ptr<DatabaseProxy>, 2> networks_;
+  std::array<std::unique_ptr<SupervisedHost>, 2> hosts_;
+  struct Step {
+    double at;      // of the round
+    double offset;  // of the database's clock from then on, in seconds
+  };
+  std::vector<Step> steps_;
+  std::atomic<bool> enough_{false};
+  std::atomic<int> poison_wanted_{0};
+  std::atomic<std::size_t> acknowledged_{0};
+  mutable std::mutex mutex_;
+  std::map<std::string, Record> handed_in_;
+  std::map<std::string, int> scripted_refusals_;
+  std::vector<Fault> faults_;
+  std::vector<std::jthread> callers_;
+  std::jthread metronome_;
+};
+
+}  // namespace waybill::testing::chaos

@@ -44,7 +44,6 @@ constexpr Statement kClaim{"claim", R"(
   SELECT (SELECT micros(now())), c.delivery_id, c.submission_id, c.org_id, c.route_id, micros(c.due_at), c.attempt_count, c.lease_lost, c.maybe_sent,
          c.action_order, micros(s.created_at), s.kind, s.client_ref,
          convert_from(CASE WHEN c.edited THEN (SELECT body FROM edited_payloads WHERE shard = $1 AND delivery_id = c.delivery_id)
-                           WHEN s.body IS NULL THEN (SELECT body FROM payloads WHERE shard = $1 AND submission_id = c.submission_id)
                            ELSE s.body END, 'UTF8'),
          CASE WHEN c.composed THEN (SELECT media_type FROM artifacts WHERE shard = $1 AND delivery_id = c.delivery_id) END,
          CASE WHEN c.composed THEN (SELECT encode(body, 'hex') FROM artifacts WHERE shard = $1 AND delivery_id = c.delivery_id) END,

@@ -16,7 +16,7 @@ struct SettleColumn {
   enum class Part : std::uint8_t {
     shared,  // sent once for all settlements of a batch that agree in every shared column
     item,    // sent for each settlement
-    rare     // sent for each settlement, but left out when none of the batch has it
+    rare     // sent for each settlement, as an empty array when none of the batch has it
   };
   enum Table : std::uint8_t { kNone = 0, kReady = 1, kAttempts = 2, kDeliveries = 4, kAudit = 8 };
 

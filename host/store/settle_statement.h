@@ -15,9 +15,9 @@ class SettleBatch {
  public:
   explicit SettleBatch(std::span<const Settlement> batch);
 
-  // Which statement takes the parameters: one that names each shared value, or one that looks it up for each settlement.
+  // The text that fits what is to be sent.
   const Statement& statement() const;
-  Parameters take(Shard shard);
+  Parameters take(Shard shard) const;
 
   // The columns of its answer, a row for each settlement whose claim held.
   static constexpr int kDelivery = 0, kToken = 1, kSubmission = 2;

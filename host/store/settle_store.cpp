@@ -42,7 +42,6 @@ class PgSettleStore final : public SettleStore {
   explicit PgSettleStore(const DatabaseAddress& address) : link_(address, "settle") {}
 
   Result<Settled> settle(Shard shard, std::span<const Settlement> batch) override {
-    if (batch.empty()) return Settled{};
     SettleBatch form(batch);
     const Statement& statement = form.statement();
     const Parameters parameters = form.take(shard);

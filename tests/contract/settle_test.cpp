@@ -174,7 +174,7 @@ TEST_F(SettleContract, AStaleEndAmongThoseThatAreAlikeIsLeftOut) {  // M18
                      ending(rows[2], {1}, Status::accepted)}),
             (std::vector<DeliveryId>{rows[0].delivery, rows[2].delivery}));
   EXPECT_EQ(sql.number("SELECT count(*) FROM attempts"), 2);
-  EXPECT_EQ(sql.number("SELECT count(*) FROM all_deliveries WHERE ended_at IS NULL"), 1);
+  EXPECT_EQ(sql.number("SELECT count(*) FROM ready"), 1);
 }
 
 TEST_F(SettleContract, ABatchOfManySortsDoesToEachItsOwn) {  // M6 M11

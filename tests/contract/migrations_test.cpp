@@ -178,6 +178,7 @@ TEST_F(Migrating, FormsUnderWayGoOnWithOneRowForEachDelivery) {  // M17 M18
                  .number = row.attempt_count + 1, .started = claimed->now, .finished = claimed->now, .outcome = "accepted"},
          .trigger = "accept",
          .actor = "box:1",
+         .metadata = "{}",
          .action_type = row.kind == "form" ? "letter" : "sms",
          .of_form = row.kind == "form"});
   }

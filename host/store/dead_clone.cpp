@@ -12,21 +12,13 @@ namespace {
 constexpr Statement kClone{"clone_submission", R"(
   WITH made AS (
     INSERT INTO submissions (shard, id, org_id, kind, client_ref, pipeline, target, state, payload_hash, created_at, body)
-    SELECT $1, nextval('object_ids') * 1024 + $1::smallint, $2, kind, $3, pipeline, target, $4::text, $5, now(),
-           CASE WHEN $4::text = 'as_delivery' THEN convert_to($8, 'UTF8') END
+    SELECT $1, nextval('object_ids') * 1024 + $1::smallint, $2, kind, $3, pipeline, target, $4, $5, now(), convert_to($8, 'UTF8')
     FROM submissions WHERE shard = $6 AND id = $7
     ON CONFLICT DO NOTHING RETURNING id),
-  body AS (
-    INSERT INTO payloads (shard, submission_id, org_id, body) SELECT $1, id, $2, convert_to($8, 'UTF8') FROM made WHERE $4::text <> 'as_delivery'),
-  action AS MATERIALIZED (
-    SELECT t.*, made.id AS submission, nextval('object_ids') * 1024 + $1::smallint AS delivery
-    FROM made, unnest($9::smallint[], $10::text[], $11::int[]) AS t(place, type, route)),
-  delivery AS (
-    INSERT INTO deliveries (shard, id, org_id, submission_id, action_order, action_type, route_id, status)
-    SELECT $1, delivery, $2, submission, place, type, route, $12::delivery_status FROM action),
   queued AS (
     INSERT INTO ready (shard, delivery_id, org_id, submission_id, action_order, route_id, due_at, status, queued)
-    SELECT $1, delivery, $2, submission, place, route, now(), $12::delivery_status, $12 = 'due' FROM action)
+    SELECT $1, nextval('object_ids') * 1024 + $1::smallint, $2, made.id, t.place, t.route, now(), $11::delivery_status, $11 = 'due'
+    FROM made, unnest($9::smallint[], $10::int[]) AS t(place, route))
   SELECT id FROM made)"};
 
 // It is kept no longer than the old one. The objects are the same, so are the scanner's words about them.
@@ -56,12 +48,11 @@ std::string refusal_of(const LetterStanding& s) {
 
 Result<SubmissionId> hand_in(Connection& connection, const CloneOrder& order, const LetterStanding& old) {
   const bool form = old.letter.kind == "form";
-  ArrayText place, type, route;
+  ArrayText place, route;
   for (const auto& action : order.actions) {
     auto id = route_of(connection, order.org, action.contract);
     if (!id) return tl::unexpected(id.error());
     place.add(static_cast<std::int64_t>(action.order));
-    type.add(action.contract.action_type);
     route.add(id->value);
   }
   const std::string org = std::to_string(order.org.value), shard = std::to_string(order.shard),
@@ -69,7 +60,7 @@ Result<SubmissionId> hand_in(Connection& connection, const CloneOrder& order, co
                     old_id = std::to_string(old.letter.submission.value);
   auto made = connection.run(
       kClone, {shard, org, order.reference, std::string(form ? "received" : "as_delivery"), bytea(as_view(sha256(old.payload))),
-               old_shard, old_id, old.payload, place.take(), type.take(), route.take(), std::string(form ? "waiting" : "due")});
+               old_shard, old_id, old.payload, place.take(), route.take(), std::string(form ? "waiting" : "due")});
   if (!made) return tl::unexpected(made.error());
   if (made->size() == 0) return fail(Error::Kind::conflict, "reference \"" + order.reference + "\" is taken");
   const SubmissionId id{made->number(0, 0)};

@@ -25,7 +25,7 @@ constexpr Statement kReplay{"replay_dead", R"(
            at_micros($4::bigint + (t.place - 1) * $5::bigint) AS due
     FROM unnest($1::smallint[], $2::bigint[], $3::int[]) WITH ORDINALITY AS t(shard, letter, route, place)),
   more AS MATERIALIZED (
-    SELECT f.*, l.org_id, l.submission_id, l.action_order, l.action_type, l.reason, s.state, d.result::text AS progress,
+    SELECT f.*, l.org_id, l.submission_id, l.action_order, l.reason, s.state, d.result::text AS progress,
            coalesce(l.payload, e.body) AS body,
            (SELECT max(o.replay) + 1 FROM deliveries o WHERE o.shard = f.shard AND o.org_id = l.org_id
               AND o.submission_id = l.submission_id AND o.action_order = l.action_order) AS replay
@@ -34,12 +34,9 @@ constexpr Statement kReplay{"replay_dead", R"(
     JOIN submission_states s ON s.shard = f.shard AND s.id = l.submission_id
     JOIN deliveries d ON d.shard = f.shard AND d.id = f.letter
     LEFT JOIN edited_payloads e ON e.shard = f.shard AND e.delivery_id = f.letter),
-  delivery AS (
-    INSERT INTO deliveries (shard, id, org_id, submission_id, action_order, action_type, route_id, status, replay)
-    SELECT shard, delivery, org_id, submission_id, action_order, action_type, route, 'due', replay FROM more),
   queued AS (
-    INSERT INTO ready (shard, delivery_id, org_id, submission_id, action_order, route_id, due_at, status, maybe_sent, progress, edited)
-    SELECT shard, delivery, org_id, submission_id, action_order, route, due, 'due', true, progress, body IS NOT NULL FROM more),
+    INSERT INTO ready (shard, delivery_id, org_id, submission_id, action_order, replay, route_id, due_at, status, maybe_sent, progress, edited)
+    SELECT shard, delivery, org_id, submission_id, action_order, replay, route, due, 'due', true, progress, body IS NOT NULL FROM more),
   body AS (
     INSERT INTO edited_payloads (shard, delivery_id, org_id, body)
     SELECT shard, delivery, org_id, body FROM more WHERE body IS NOT NULL),

@@ -27,8 +27,8 @@ constexpr Statement kSelect{"dead_to_be_replayed",
 constexpr Statement kStandings{"dead_standings", "SELECT " WAYBILL_LETTER R"(,
          s.state, CASE WHEN $4 THEN coalesce(convert_from(coalesce(l.payload, e.body, b.body), 'UTF8'), '') ELSE '' END,
          d.route_id, c.contract, l.destination, CASE WHEN $4 THEN coalesce(d.result::text, '') ELSE '' END,
-         EXISTS (SELECT FROM deliveries o JOIN ready r ON r.shard = o.shard AND r.delivery_id = o.id
-                 WHERE o.shard = l.shard AND o.org_id = l.org_id AND o.submission_id = l.submission_id AND o.action_order = l.action_order),
+         EXISTS (SELECT FROM ready r WHERE r.shard = l.shard AND r.org_id = l.org_id AND r.submission_id = l.submission_id
+                   AND r.action_order = l.action_order AND r.delivery_id <> r.submission_id),
          EXISTS (SELECT FROM attachments a WHERE a.shard = l.shard AND a.submission_id = l.submission_id AND a.scan = 'infected'),
          NOT EXISTS (SELECT FROM attachments a WHERE a.shard = l.shard AND a.submission_id = l.submission_id AND a.scan <> 'clean'),
          b.body IS NOT NULL
@@ -37,7 +37,7 @@ constexpr Statement kStandings{"dead_standings", "SELECT " WAYBILL_LETTER R"(,
   JOIN submission_states s ON s.shard = l.shard AND s.id = l.submission_id
   JOIN deliveries d ON d.shard = l.shard AND d.id = l.id
   JOIN contract_snapshots c ON c.route_id = d.route_id
-  LEFT JOIN bodies b ON b.shard = l.shard AND b.submission_id = l.submission_id
+  JOIN submissions b ON b.shard = l.shard AND b.id = l.submission_id
   LEFT JOIN edited_payloads e ON e.shard = l.shard AND e.delivery_id = l.id
   ORDER BY t.place)"};
 

@@ -43,12 +43,14 @@ constexpr Statement kLockProcessing{"lock_processing", R"(
   WHERE shard = $1 AND id = ANY ($2::bigint[]) AND pipeline = 'form' AND state = 'processing' ORDER BY id FOR UPDATE)"};
 
 constexpr Statement kActions{"form_actions_standing", R"(
-  SELECT DISTINCT ON (d.submission_id, d.action_order) d.submission_id, d.action_order, d.id, coalesce(r.status, d.status),
-         coalesce(r.attempt_count, d.attempt_count), micros(coalesce(r.due_at, d.ended_at))
-  FROM unnest($2::int[], $3::bigint[]) AS t(org_id, id)
-  JOIN deliveries d ON d.shard = $1 AND d.org_id = t.org_id AND d.submission_id = t.id
-  LEFT JOIN ready r ON r.shard = $1 AND r.delivery_id = d.id
-  ORDER BY d.submission_id, d.action_order, d.replay DESC)"};
+  SELECT DISTINCT ON (t.id, d.action_order) t.id, d.action_order, d.id, d.status, d.attempt_count, micros(d.at)
+  FROM unnest($2::int[], $3::bigint[]) AS t(org_id, id), LATERAL (
+    SELECT action_order, replay, delivery_id AS id, status, attempt_count, due_at AS at FROM ready
+    WHERE shard = $1 AND org_id = t.org_id AND submission_id = t.id AND delivery_id <> submission_id
+    UNION ALL
+    SELECT action_order, replay, id, status, attempt_count, ended_at FROM deliveries
+    WHERE shard = $1 AND org_id = t.org_id AND submission_id = t.id) d
+  ORDER BY t.id, d.action_order, d.replay DESC)"};
 
 constexpr Statement kOpen{"open_actions", R"(
   UPDATE ready SET status = 'due', queued = true, due_at = now()
@@ -97,15 +99,17 @@ constexpr Statement kInfected{"infected_form", R"(
 
 constexpr Statement kCancel{"cancel_open", R"(
   WITH gone AS (
-    DELETE FROM ready r USING deliveries d
-    WHERE d.shard = $1 AND d.org_id = (SELECT org_id FROM submissions WHERE shard = $1 AND id = $2) AND d.submission_id = $2
-      AND r.shard = $1 AND r.delivery_id = d.id AND r.status IN ('waiting', 'due')
-    RETURNING r.delivery_id, r.attempt_count)
-  UPDATE deliveries d SET status = 'cancelled', attempt_count = g.attempt_count, ended_at = now()
-  FROM gone g WHERE d.shard = $1 AND d.id = g.delivery_id)"};
+    DELETE FROM ready r USING contract_snapshots c
+    WHERE r.shard = $1 AND r.org_id = (SELECT org_id FROM submissions WHERE shard = $1 AND id = $2) AND r.submission_id = $2
+      AND r.delivery_id <> r.submission_id AND r.status IN ('waiting', 'due') AND c.route_id = r.route_id
+    RETURNING r.*, c.contract::jsonb ->> 'actionType' AS action_type)
+  INSERT INTO deliveries (shard, id, org_id, submission_id, action_order, replay, action_type, route_id, status, attempt_count, ended_at)
+  SELECT shard, delivery_id, org_id, submission_id, action_order, replay, action_type, route_id, 'cancelled', attempt_count, now()
+  FROM gone)"};
 constexpr Statement kHeld{"held_of", R"(
-  SELECT count(r.*) FROM submissions s JOIN deliveries d ON d.shard = s.shard AND d.org_id = s.org_id AND d.submission_id = s.id
-  JOIN ready r ON r.shard = d.shard AND r.delivery_id = d.id WHERE s.shard = $1 AND s.id = $2)"};
+  SELECT count(*) FROM submissions s JOIN ready r ON r.shard = $1 AND r.org_id = s.org_id AND r.submission_id = s.id
+    AND r.delivery_id <> r.submission_id
+  WHERE s.shard = $1 AND s.id = $2)"};
 
 Result<void> follow_ends(Connection& connection, const std::string& shard, std::span<const SettledRow> rows,
                          std::vector<Parameters>& alerts) {

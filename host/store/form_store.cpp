@@ -14,22 +14,15 @@ constexpr Statement kNow{"now", "SELECT micros(now())"};
 // All of a submission at once; nothing if its key is taken.
 constexpr Statement kSubmit{"submit_form", R"(
   WITH made AS (
-    INSERT INTO submissions (shard, id, org_id, kind, client_ref, pipeline, target, state, payload_hash, created_at)
-    VALUES ($1, nextval('object_ids') * 1024 + $1::smallint, $2, 'form', $3, 'form', $4, 'received', $5, now())
+    INSERT INTO submissions (shard, id, org_id, kind, client_ref, pipeline, target, state, payload_hash, created_at, body)
+    VALUES ($1, nextval('object_ids') * 1024 + $1::smallint, $2, 'form', $3, 'form', $4, 'received', $5, now(), convert_to($6, 'UTF8'))
     ON CONFLICT DO NOTHING RETURNING id),
-  body AS (
-    INSERT INTO payloads (shard, submission_id, org_id, body) SELECT $1, id, $2, convert_to($6, 'UTF8') FROM made),
   more AS (
     INSERT INTO form_submissions (shard, submission_id, org_id, retention_expires_at) SELECT $1, id, $2, at_micros($7) FROM made),
-  action AS MATERIALIZED (
-    SELECT t.*, made.id AS submission, nextval('object_ids') * 1024 + $1::smallint AS delivery
-    FROM made, unnest($8::smallint[], $9::text[], $10::int[]) AS t(place, type, route)),
-  delivery AS (
-    INSERT INTO deliveries (shard, id, org_id, submission_id, action_order, action_type, route_id, status)
-    SELECT $1, delivery, $2, submission, place, type, route, 'waiting' FROM action),
   queued AS (
     INSERT INTO ready (shard, delivery_id, org_id, submission_id, action_order, route_id, due_at, status, queued)
-    SELECT $1, delivery, $2, submission, place, route, now(), 'waiting', false FROM action)
+    SELECT $1, nextval('object_ids') * 1024 + $1::smallint, $2, made.id, t.place, t.route, now(), 'waiting', false
+    FROM made, unnest($8::smallint[], $9::int[]) AS t(place, route))
   SELECT id, micros(now()) FROM made)"};
 
 constexpr Statement kAttach{"attach", R"(
@@ -66,12 +59,18 @@ constexpr Statement kAttachments{"attachments_of", R"(
   SELECT attachment_id, name, content_type, size, scan, micros(scanned_at) FROM attachments
   WHERE shard = $1 AND submission_id = $2 ORDER BY position)"};
 constexpr Statement kDeliveries{"form_deliveries_of", R"(
-  SELECT d.id, d.action_order, d.replay, d.action_type, coalesce(r.status, d.status), coalesce(d.reason, ''),
-         coalesce(r.attempt_count, d.attempt_count), coalesce(d.provider_ref, ''), coalesce(d.result::text, r.progress, ''), micros(r.due_at),
-         micros(d.ended_at), coalesce(w.status_field, ''), coalesce(w.ref_field, '')
-  FROM deliveries d LEFT JOIN ready r ON r.shard = d.shard AND r.delivery_id = d.id
+  SELECT d.id, d.action_order, d.replay, d.action_type, d.status, coalesce(d.reason, ''), d.attempt_count, coalesce(d.provider_ref, ''),
+         coalesce(d.result, ''), micros(d.due_at), micros(d.ended_at), coalesce(w.status_field, ''), coalesce(w.ref_field, '')
+  FROM (
+    SELECT r.delivery_id AS id, r.action_order, r.replay, c.contract::jsonb ->> 'actionType' AS action_type, r.status, NULL AS reason,
+           r.attempt_count, NULL AS provider_ref, r.progress AS result, r.due_at, NULL::timestamptz AS ended_at
+    FROM ready r JOIN contract_snapshots c ON c.route_id = r.route_id
+    WHERE r.shard = $1 AND r.org_id = $2 AND r.submission_id = $3 AND r.delivery_id <> r.submission_id
+    UNION ALL
+    SELECT id, action_order, replay, action_type, status, reason, attempt_count, provider_ref, result::text, NULL, ended_at
+    FROM deliveries WHERE shard = $1 AND org_id = $2 AND submission_id = $3) d
   LEFT JOIN action_words w ON w.action_type = d.action_type
-  WHERE d.shard = $1 AND d.org_id = $2 AND d.submission_id = $3 ORDER BY d.action_order, d.replay)"};
+  ORDER BY d.action_order, d.replay)"};
 constexpr Statement kAudit{"audit_of", R"(
   SELECT a.action, coalesce(a.from_state, ''), coalesce(a.to_state, ''), a.trigger, a.actor, a.actor_type, coalesce(a.metadata::text, ''),
          micros(a.created_at), coalesce(e.field, ''), coalesce(e.before, ''), coalesce(e.after, '')
@@ -94,11 +93,10 @@ constexpr Statement kExpired{"expired_forms", R"(
 // What was handed in, and what was made of it, goes; what happened stays.
 constexpr Statement kPurge{"purge_form", R"(
   WITH moved AS (
-    UPDATE submissions SET state = 'purged', completed_at = coalesce(completed_at, now())
+    UPDATE submissions SET state = 'purged', body = NULL, completed_at = coalesce(completed_at, now())
     WHERE shard = $1 AND id = $2 AND state IN ('received', 'routed', 'failed') RETURNING id, org_id),
   done AS (
     UPDATE form_submissions f SET purged_at = now(), processing_since = NULL FROM moved m WHERE f.shard = $1 AND f.submission_id = m.id),
-  body AS (DELETE FROM payloads p USING moved m WHERE p.shard = $1 AND p.submission_id = m.id),
   stored AS (DELETE FROM attachments a USING moved m WHERE a.shard = $1 AND a.submission_id = m.id),
   edit AS (DELETE FROM dead_letter_edits e USING moved m WHERE e.shard = $1 AND e.submission_id = m.id),
   dead AS (DELETE FROM dead_letters l USING moved m WHERE l.shard = $1 AND l.submission_id = m.id),
@@ -214,18 +212,17 @@ class PgFormStore final : public FormStore {
     auto now = connection.run(kNow);
     if (!now) return tl::unexpected(now.error());
     const Timestamp kept_until = submission.kept_until.value_or(now->time(0, 0) + kept_);
-    ArrayText order, type, route;
+    ArrayText order, route;
     for (std::size_t i = 0; i < submission.actions.size(); ++i) {
       auto id = route_of(connection, submission.org, submission.contracts[i]);
       if (!id) return tl::unexpected(id.error());
       order.add(static_cast<std::int64_t>(submission.actions[i].order));
-      type.add(submission.actions[i].action_type);
       route.add(id->value);
     }
     auto made = connection.run(
         kSubmit, {std::to_string(shard), std::to_string(submission.org.value), submission.client_ref, submission.form_id,
                   bytea(as_view(submission.hash)), form_payload(submission.fields, submission.attachments_json, kept_until),
-                  std::to_string(kept_until.micros), order.take(), type.take(), route.take()});
+                  std::to_string(kept_until.micros), order.take(), route.take()});
     if (!made) return tl::unexpected(made.error());
     if (made->size() == 0) return known(connection, shard, submission);
     Submitted answer{Submitted::How::created,

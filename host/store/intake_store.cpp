@@ -1,5 +1,7 @@
 // Submissions on their way in: one statement, one commit, for a whole group.
+#include <algorithm>
 #include <map>
+#include <numeric>
 #include <tuple>
 #include <unordered_map>
 
@@ -13,17 +15,20 @@ namespace {
 // $2 to $6 say what items have in common, once for each sort of them: mostly there is one. $7 to $10 have an element for each
 // item, and $11 and $12 the payloads and hashes of all, one behind the other: cutting bytes is cheaper than reading an array of
 // long texts. $13 to $15 are the claim, if there is one, and $16 for each sort what must not rest then. What was made is looked
-// up in a hashed subplan (IS TRUE keeps it one), as joins are nested loops here, see Connection::open().
+// up in a hashed subplan (IS TRUE keeps it one), as joins are nested loops here, see Connection::open(). Ids follow the order of
+// arrival, which is the order of sending. Rows are inserted in the order of their keys ($17): two hosts that are given the same
+// ones wait for each other at one place only.
 constexpr Statement kSubmit{"submit", R"(
   WITH item AS MATERIALIZED (
     SELECT *, nextval('object_ids') * 1024 + $1::smallint AS submission_id
-    FROM unnest($7::int[], $8::text[], $9::int[], $10::int[]) WITH ORDINALITY AS t(sort, client_ref, first_byte, bytes, place)),
+    FROM unnest($7::int[], $8::text[], $9::int[], $10::int[], $17::int[]) WITH ORDINALITY
+      AS t(sort, client_ref, first_byte, bytes, turn, place)),
   made AS (
     INSERT INTO submissions (shard, id, org_id, kind, client_ref, pipeline, target, state, payload_hash, created_at, body)
     SELECT $1::smallint, submission_id, ($2::int[])[sort], ($3::text[])[sort], client_ref, ($4::text[])[sort], ($5::text[])[sort],
            'as_delivery', substring($12::bytea, (place * 32 - 31)::int, 32), now(),
            substring((SELECT convert_to($11::text, 'UTF8')), first_byte, bytes)
-    FROM item
+    FROM (SELECT * FROM item ORDER BY turn) item
     ON CONFLICT (shard, org_id, kind, client_ref) DO NOTHING RETURNING id),
   fresh AS MATERIALIZED (SELECT * FROM item WHERE (submission_id IN (SELECT id FROM made)) IS TRUE),
   claim AS MATERIALIZED (
@@ -64,11 +69,12 @@ class Group {
     payloads_.reserve(bytes);
     hashes_.reserve(2 + 64 * items.size());
     for (const auto& item : items) add(item);
+    add_turns(items);
   }
 
   Parameters take(Shard shard, const std::optional<FirstClaim>& claim) {
     Parameters all;
-    all.reserve(16);
+    all.reserve(17);
     all.emplace_back(std::to_string(shard));
     for (auto* array : {&org_, &kind_, &pipeline_, &target_, &route_, &sort_, &client_ref_, &first_byte_, &bytes_})
       all.emplace_back(array->take());
@@ -79,6 +85,7 @@ class Group {
         all.emplace_back(std::to_string(value));
     all.resize(15);
     all.emplace_back(rest_key_.take());
+    all.emplace_back(turn_.take());
     return all;
   }
 
@@ -92,6 +99,17 @@ class Group {
     bytes_.add(static_cast<std::int64_t>(item.payload.size()));
     payloads_.append(item.payload).append(1, '\n');  // so that no half a character meets its other half in the next payload
     hashes_ += to_hex(as_view(item.payload_hash));
+  }
+
+  // The place of each among the keys in their order.
+  void add_turns(std::span<const NewSubmission> items) {
+    std::vector<std::size_t> by_key(items.size());
+    std::iota(by_key.begin(), by_key.end(), std::size_t{0});
+    const auto key = [&](std::size_t i) { return std::tie(items[i].org, items[i].kind, items[i].client_ref); };
+    std::sort(by_key.begin(), by_key.end(), [&](std::size_t a, std::size_t b) { return key(a) < key(b); });
+    std::vector<std::int64_t> turns(items.size());
+    for (std::size_t turn = 0; turn < by_key.size(); ++turn) turns[by_key[turn]] = static_cast<std::int64_t>(turn);
+    for (const auto turn : turns) turn_.add(turn);
   }
 
   // Counted from 1.
@@ -111,7 +129,7 @@ class Group {
 
   std::map<Sort, std::int64_t> sorts_;
   ArrayText org_, kind_, pipeline_, target_, rest_key_, route_;  // an element for each sort
-  ArrayText sort_, client_ref_, first_byte_, bytes_;             // an element for each item
+  ArrayText sort_, client_ref_, first_byte_, bytes_, turn_;      // an element for each item
   std::string payloads_, hashes_ = "\\x";
 };
 

@@ -62,7 +62,6 @@ constexpr Statement kClaim{"claim", R"(
   JOIN submissions s ON s.shard = $1 AND s.id = c.submission_id
   CROSS JOIN LATERAL (
     SELECT CASE WHEN c.edited THEN (SELECT body FROM edited_payloads WHERE shard = $1 AND delivery_id = c.delivery_id)
-                WHEN s.body IS NULL THEN (SELECT body FROM payloads WHERE shard = $1 AND submission_id = c.submission_id)
                 ELSE s.body END AS body OFFSET 0) b
   WINDOW so_far AS (ROWS UNBOUNDED PRECEDING))"};
 

@@ -16,34 +16,45 @@ constexpr Statement kCompare{"compare_submission", "SELECT " WAYBILL_SUBMISSION_
                                                    ", s.target = $5 AND s.payload_hash = $6 FROM submission_states s"
                                                    " WHERE s.shard = $1 AND s.org_id = $2 AND s.kind = $3 AND s.client_ref = $4"};
 
+// Of one submission: its rows of `ready`, and its deliveries wherever they are. An only delivery has its submission's id.
+#define WAYBILL_UNFINISHED(columns, shard_is, org, submission)                                                                \
+  "SELECT " columns " FROM ready WHERE shard = " shard_is " AND delivery_id = " submission " AND submission_id = " submission \
+  " UNION ALL SELECT " columns " FROM ready WHERE shard = " shard_is " AND org_id = " org " AND submission_id = " submission  \
+  " AND delivery_id <> submission_id"
+#define WAYBILL_DELIVERIES(of_ready, of_ended) \
+  "LATERAL (" WAYBILL_UNFINISHED(              \
+      of_ready, "s.shard", "s.org_id",         \
+      "s.id") " UNION ALL SELECT " of_ended    \
+              " FROM deliveries WHERE shard = s.shard AND org_id = s.org_id AND submission_id = s.id) d"
+
 // One statement, so that the state and the attempts are of one moment.
 constexpr Statement kHistory{"history", "SELECT " WAYBILL_SUBMISSION_COLUMNS R"(,
          a.number, micros(a.started_at), micros(a.finished_at), a.outcome, coalesce(a.reason, ''), coalesce(a.error, '')
-  FROM submission_states s
-  LEFT JOIN all_deliveries d ON d.shard = s.shard AND d.org_id = s.org_id AND d.submission_id = s.id
+  FROM submission_states s LEFT JOIN )" WAYBILL_DELIVERIES("delivery_id AS id, action_order", "id, action_order") R"( ON true
   LEFT JOIN attempts a ON a.shard = s.shard AND a.delivery_id = d.id
   WHERE s.shard = $1 AND s.org_id = $2 AND s.kind = $3 AND s.client_ref = $4
   ORDER BY d.action_order, a.number)"};
 
 constexpr Statement kStandings{"standings", R"(
-  SELECT micros(now()), r.delivery_id, r.route_id, d.action_type, r.status, micros(r.due_at), r.attempt_count, r.lease_lost,
+  SELECT micros(now()), r.delivery_id, r.route_id, s.contract::jsonb ->> 'actionType', r.status, micros(r.due_at), r.attempt_count, r.lease_lost,
          coalesce(h.name, ''), micros(r.lease_until),
          (SELECT count(*) FROM claimed c WHERE c.shard = $1 AND c.route_id = r.route_id),
          (SELECT count(*) FROM claimed c WHERE c.shard = $1 AND c.org_id = $2),
          (SELECT count(*) FROM hosts), r.action_order, s.contract
   FROM (SELECT 1) one
-  LEFT JOIN (all_deliveries d JOIN ready r ON r.shard = d.shard AND r.delivery_id = d.id JOIN contract_snapshots s ON s.route_id = r.route_id)
-    ON d.shard = $1 AND d.org_id = $2 AND d.submission_id = $3
+  LEFT JOIN ()" WAYBILL_UNFINISHED("*", "$1", "$2", "$3") R"() r ON true
+  LEFT JOIN contract_snapshots s ON s.route_id = r.route_id
   LEFT JOIN hosts h ON h.host_id = r.claimed_by
-  ORDER BY d.action_order, d.replay)"};
+  ORDER BY r.action_order, r.replay)"};
 constexpr Statement kRestsOf{"rests_of", R"(
   SELECT target, micros(until), reason FROM target_rests WHERE org_id = $1 AND until > now())"};
 
-constexpr Statement kDeliveries{"deliveries_of", R"(
-  SELECT d.id, d.submission_id, d.action_order, d.status, d.attempt_count, coalesce(d.provider_ref, ''), micros(s.created_at), d.route_id,
-         c.contract
-  FROM submissions s
-  JOIN all_deliveries d ON d.shard = s.shard AND d.org_id = s.org_id AND d.submission_id = s.id
+constexpr Statement kDeliveries{"deliveries_of",
+                                R"(
+  SELECT d.id, s.id, d.action_order, d.status, d.attempt_count, coalesce(d.provider_ref, ''), micros(s.created_at), d.route_id, c.contract
+  FROM submissions s, )" WAYBILL_DELIVERIES(
+                                    "delivery_id AS id, action_order, status, attempt_count, NULL AS provider_ref, route_id",
+                                    "id, action_order, status, attempt_count, provider_ref, route_id") R"(
   JOIN contract_snapshots c ON c.route_id = d.route_id
   WHERE s.shard = $1 AND s.org_id = $2 AND s.kind = $3 AND s.client_ref = $4
   ORDER BY d.action_order)"};
@@ -54,8 +65,8 @@ constexpr Statement kMoved{"moved", R"(
   SELECT s.id FROM unnest($1::smallint[], $2::bigint[]) AS t(shard, id)
   JOIN submission_states s ON s.shard = t.shard AND s.id = t.id
   WHERE s.completed_at IS NOT NULL OR EXISTS (
-    SELECT FROM all_deliveries d JOIN attempts a ON a.shard = d.shard AND a.delivery_id = d.id
-    WHERE d.shard = s.shard AND d.org_id = s.org_id AND d.submission_id = s.id))"};
+    SELECT FROM )" WAYBILL_DELIVERIES("delivery_id AS id",
+                                      "id") R"( JOIN attempts a ON a.shard = s.shard AND a.delivery_id = d.id))"};
 
 Result<Standing> read_standing(const Rows& rows, std::size_t row, OrgId org, const Rows& rests) {
   const auto contract = contract_from_json(rows.text(row, 14));

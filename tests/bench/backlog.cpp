@@ -40,7 +40,9 @@ std::string insert(std::uint64_t first, std::size_t count, std::size_t body_byte
          padding + R"() || '"}', 'UTF8') AS body
     FROM (SELECT n, (n % shards)::smallint AS shard FROM installation, generate_series()" +
          std::to_string(first) + "::bigint, " + std::to_string(first + count - 1) + R"() n) numbered,
-         (SELECT target, action_type, route_id FROM submissions s JOIN all_deliveries d ON d.shard = s.shard AND d.submission_id = s.id
+         (SELECT target, action_type, route_id FROM submissions s JOIN (
+            SELECT shard, submission_id, action_type, route_id FROM deliveries UNION ALL
+            SELECT shard, submission_id, contract::jsonb ->> 'actionType', route_id FROM ready JOIN contract_snapshots USING (route_id)) d ON d.shard = s.shard AND d.submission_id = s.id
           LIMIT 1) r),
   made AS (
     INSERT INTO submissions (shard, id, org_id, kind, client_ref, pipeline, target, state, payload_hash, created_at, body)

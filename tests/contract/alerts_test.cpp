@@ -319,7 +319,8 @@ TEST_F(TellerStory, AnIncidentBecomesASubmissionToTheAlertTarget) {  // F13
   ASSERT_TRUE(one.tell());
   EXPECT_EQ(messages(), 1);
   EXPECT_EQ(sql.text("SELECT pipeline || ' ' || state || ' ' || target FROM submission_states"), "intent pending ops");
-  EXPECT_NE(sql.text("SELECT convert_from(body, 'UTF8')::json ->> 'text' FROM bodies").find("what happened"), std::string::npos);
+  EXPECT_NE(sql.text("SELECT convert_from(body, 'UTF8')::json ->> 'text' FROM submissions").find("what happened"),
+            std::string::npos);
   EXPECT_EQ(sql.number("SELECT count(*) FROM ready"), 1);
   EXPECT_EQ(woken, 1);
   EXPECT_EQ(log.count("alert"), 1u);

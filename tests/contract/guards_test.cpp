@@ -30,18 +30,24 @@ TEST_F(Guards, TheQueueAllowsExactlyTheMovesOfTheStateMachine) {  // M6
 }
 
 TEST_F(Guards, ADeliveryThatHasEndedNeverChangesItsStatus) {  // M6
-  for (const Status from : kStatuses)
+  for (const Status from : kStatuses) {
+    sql.execute("DELETE FROM deliveries");
+    const auto insert = [&](const char* ended) {
+      return "INSERT INTO deliveries (shard, id, org_id, submission_id, action_order, action_type, route_id, status, ended_at) "
+             "VALUES"
+             " (0, 1024, 1, 1024, 1, 'sms', 1, '" +
+             std::string(to_string(from)) + "', " + ended + ")";
+    };
+    EXPECT_TRUE(refused(insert("NULL"))) << to_string(from);
+    EXPECT_EQ(refused(insert("now()")), !is_end(from)) << "only ends are on record: " << to_string(from);
+    if (!is_end(from)) continue;
     for (const Status to : kStatuses) {
       if (from == to) continue;
-      sql.execute("DELETE FROM deliveries");
-      sql.execute(
-          "INSERT INTO deliveries (shard, id, org_id, submission_id, action_order, action_type, route_id, status, ended_at) "
-          "VALUES (0, 1024, 1, "
-          "1024, 1, 'sms', 1, '" +
-          std::string(to_string(from)) + "', " + (is_end(from) ? "now()" : "NULL") + ")");
-      const auto update = "UPDATE deliveries SET status = '" + std::string(to_string(to)) + "'";
-      EXPECT_EQ(refused(update), is_end(from)) << to_string(from) << " to " << to_string(to);
+      EXPECT_TRUE(refused("UPDATE deliveries SET status = '" + std::string(to_string(to)) + "'"))
+          << to_string(from) << " to " << to_string(to);
     }
+    EXPECT_TRUE(refused("UPDATE deliveries SET ended_at = ended_at + interval '1 second'"));
+  }
 }
 
 TEST_F(Guards, ASubmissionThatHasEndedNeverChangesItsState) {  // M6
@@ -56,6 +62,12 @@ TEST_F(Guards, ASubmissionThatHasEndedNeverChangesItsState) {  // M6
 TEST_F(Guards, WhatWasHandedInDoesNotChange) {  // M2
   submit({item("a")});
   for (const char* body : {"'x'", "NULL"}) EXPECT_TRUE(refused("UPDATE submissions SET body = " + std::string(body))) << body;
+  sql.execute(
+      "INSERT INTO submissions (shard, id, org_id, kind, client_ref, pipeline, target, state, payload_hash, created_at, body)"
+      " VALUES (0, 1048576, 1, 'form', 'f', 'form', 'contact', 'routed', '', now(), '{}')");
+  for (const char* change : {"body = 'x'", "body = NULL", "state = 'purged', body = 'x'"})
+    EXPECT_TRUE(refused("UPDATE submissions SET " + std::string(change) + " WHERE id = 1048576")) << change;
+  EXPECT_FALSE(refused("UPDATE submissions SET state = 'purged', body = NULL WHERE id = 1048576")) << "erased with its last move";
 }
 
 TEST_F(Guards, AttemptsAndAuditAreAppendOnly) {  // M11

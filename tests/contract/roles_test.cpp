@@ -37,7 +37,7 @@ TEST_F(DatabaseRoles, EveryTableHasARuleAndEveryTableThatShowsASubmissionIsHidde
 // F14
 TEST_F(DatabaseRoles, TheReaderSeesNothingOfAPurgedSubmissionAndTheApplicationAll) {
   const auto showing = list("SELECT table_name FROM access_rules WHERE seen_with IS NOT NULL");
-  ASSERT_GE(showing.size(), 12u);
+  ASSERT_GE(showing.size(), 11u);
   for (const auto& table : showing) {
     const auto all = seen(kHost, table);
     EXPECT_GE(all, 2) << table << ": the world has a row of each submission";
@@ -59,8 +59,11 @@ TEST_F(DatabaseRoles, TheReaderSeesTheAttemptsOfAnUnfinishedIntent) {
   const std::string seen = "SELECT count(*) FROM attempts WHERE delivery_id = 4096";
   EXPECT_EQ(as(kAnalyst).text(seen), "0");
   as(kHost).execute(
-      "INSERT INTO submissions (shard, id, org_id, kind, client_ref, pipeline, target, state, payload_hash, created_at) VALUES"
-      " (0, 4096, 1, 'intent', 'i-1', 'intent', 'sms', 'as_delivery', '\\x00', now())");
+      "INSERT INTO submissions (shard, id, org_id, kind, client_ref, pipeline, target, state, payload_hash, created_at, body) "
+      "VALUES"
+      " (0, 4096, 1, 'intent', 'i-1', 'intent', 'sms', 'as_delivery', '\\x00', now(), '{}');"
+      "INSERT INTO ready (shard, delivery_id, org_id, submission_id, action_order, route_id, due_at, status) VALUES"
+      " (0, 4096, 1, 4096, 1, 1, now(), 'due')");
   EXPECT_EQ(as(kAnalyst).text(seen), "1");
 }
 
@@ -117,7 +120,7 @@ TEST_F(DatabaseRoles, TheApplicationChangesNoSchemaNoRightsAndNoStateByATrick) {
                                 "SELECT setval('object_ids', 1)",
                                 "DELETE FROM submissions",
                                 "DELETE FROM deliveries",
-                                "UPDATE payloads SET body = 'x'",
+                                "UPDATE deliveries SET status = 'accepted'",
                                 "UPDATE api_tokens SET hash = 'x'",
                                 "SET session_replication_role = replica",
                                 "SET ROLE waybill_owner",
@@ -140,8 +143,8 @@ TEST_F(DatabaseRoles, TheApplicationPaysNothingForRowLevelSecurity) {
         " AND queued AND status = 'due' AND due_at <= now() ORDER BY due_at, delivery_id LIMIT 9 FOR UPDATE SKIP LOCKED)) "
         "RETURNING "
         "delivery_id",
-        "SELECT s.client_ref, p.body FROM ready r JOIN submissions s ON s.shard = 0 AND s.id = r.submission_id"
-        " JOIN bodies p ON p.shard = 0 AND p.submission_id = s.id WHERE r.shard = 0 AND r.delivery_id = 1124",
+        "SELECT s.client_ref, s.body FROM ready r JOIN submissions s ON s.shard = 0 AND s.id = r.submission_id WHERE r.shard = 0 "
+        "AND r.delivery_id = 1124",
         "UPDATE submissions SET state = 'routed' WHERE shard = 0 AND org_id = 1 AND kind = 'form' AND client_ref = 'x'",
         "INSERT INTO audit_log (shard, submission_id, created_at, org_id, action, trigger, actor, actor_type)"
         " SELECT 0, submission_id, now(), 1, 'x', 'x', 'x', 'admin' FROM ready WHERE shard = 0"}) {

@@ -75,30 +75,32 @@ class RolesWorld : public ::testing::Test {
     return all;
   }
 
-  // A submission in this state with one row of everything that shows it; its delivery's id is one shard unit higher.
+  // A submission in this state with one row of everything that shows it; a delivery that has ended, and one that has not.
   void write_submission(int id, const std::string& state) {
-    const std::string s = std::to_string(id), d = std::to_string(id + 100), ref = "'ref-" + s + "'";
+    const std::string s = std::to_string(id), d = std::to_string(id + 100), u = std::to_string(id + 200), ref = "'ref-" + s + "'";
     for (const std::string& insert :
-         {"submissions (shard, id, org_id, kind, client_ref, pipeline, target, state, payload_hash, created_at) VALUES (0, " + s +
-              ", 1, 'form', " + ref + ", 'form', 'contact', '" + state + "', '\\x00', now())",
-          "payloads VALUES (0, " + s + ", 1, '{}')",
+         {"submissions (shard, id, org_id, kind, client_ref, pipeline, target, state, payload_hash, created_at, body) VALUES "
+          "(0, " +
+              s + ", 1, 'form', " + ref + ", 'form', 'contact', '" + state + "', '\\x00', now(), '{}')",
           "form_submissions (shard, submission_id, org_id, retention_expires_at) VALUES (0, " + s + ", 1, now())",
           "attachments (org_id, attachment_id, shard, submission_id, position, name, content_type, size, object_uri) VALUES "
           "(1, " +
               ref + ", 0, " + s + ", 0, 'cv.pdf', 'application/pdf', 1, 'gs://b/o')",
-          "deliveries (shard, id, org_id, submission_id, action_order, action_type, route_id, status) VALUES (0, " + d + ", 1, " +
-              s + ", 1, 'sms', 1, 'due')",
-          "ready (shard, delivery_id, org_id, submission_id, action_order, route_id, due_at, status) VALUES (0, " + d + ", 1, " +
-              s + ", 1, 1, now(), 'due')",
+          "deliveries (shard, id, org_id, submission_id, action_order, action_type, route_id, status, ended_at) VALUES (0, " + d +
+              ", 1, " + s + ", 1, 'sms', 1, 'exhausted', now())",
+          "ready (shard, delivery_id, org_id, submission_id, action_order, route_id, due_at, status) VALUES (0, " + u + ", 1, " +
+              s + ", 2, 1, now(), 'due')",
           "artifacts (shard, delivery_id, org_id, media_type, body) VALUES (0, " + d + ", 1, 'text/plain', 'x')",
-          "edited_payloads VALUES (0, " + d + ", 1, '{}')",
+          "artifacts (shard, delivery_id, org_id, media_type, body) VALUES (0, " + u + ", 1, 'text/plain', 'x')",
+          "edited_payloads VALUES (0, " + d + ", 1, '{}'), (0, " + u + ", 1, '{}')",
           "dead_letters (shard, id, org_id, submission_id, kind, client_ref, target, action_order, action_type, reason, died_at)"
           " VALUES (0, " +
               d + ", 1, " + s + ", 'form', " + ref + ", 'contact', 1, 'sms', 'max_attempts', now())",
           "dead_letter_edits (shard, dead_letter_id, submission_id, org_id, actor, field, before, after) VALUES (0, " + d + ", " +
               s + ", 1, 'ann', 'fields', '{}', '{}')",
           "attempts (shard, delivery_id, number, org_id, started_at, outcome) VALUES (0, " + d + ", 1, 1, now(), 'error'), (0, " +
-              d + ", 2, 1, '2001-01-01', 'error')",  // this month's partition, and the default one
+              d + ", 2, 1, '2001-01-01', 'error'), (0, " + u +
+              ", 1, 1, now(), 'error')",  // this month's partition, and the default one
           "audit_log (shard, submission_id, created_at, org_id, action, trigger, actor, actor_type) VALUES (0, " + s +
               ", now(), 1, 'routed', 'accept', 'box:1', 'worker'), (0, " + s +
               ", '2001-01-01', 1, 'received', 'submit', 'box:1', 'worker')"})

@@ -134,8 +134,8 @@ TEST_F(SettleContract, AMixedBatchDoesToEachItsOwn) {  // M6
   EXPECT_EQ(sql.number("SELECT count(*) FROM audit_log"), 3);
 }
 
-// Ends that are like the first of their batch go by a statement of their own.
-TEST_F(SettleContract, WhichStatementWritesAnEndIsNotToBeSeen) {  // M6 M11 M18
+// Settlements that share their words go by another text than those that do not.
+TEST_F(SettleContract, InWhichCompanyAnEndIsWrittenIsNotToBeSeen) {  // M6 M11 M18
   submit_many(4);
   sql.execute("UPDATE ready SET progress = '{\"some\": 1}'");
   auto rows = claim(route(), 4).rows;
@@ -150,7 +150,8 @@ TEST_F(SettleContract, WhichStatementWritesAnEndIsNotToBeSeen) {  // M6 M11 M18
     end.metadata = R"({"attempts": 1, "leaseLost": 1})";
     return end;
   };
-  EXPECT_EQ(settled({plain(0), other(1)}).size(), 2u);
+  EXPECT_EQ(settled({plain(0)}).size(), 1u);
+  EXPECT_EQ(settled({other(1)}).size(), 1u);
   EXPECT_EQ(settled({other(2), plain(3)}).size(), 2u);
   const auto written = [&](std::size_t i) {
     const auto id = std::to_string(rows[i].delivery.value), submission = std::to_string(rows[i].submission.value);
@@ -173,7 +174,64 @@ TEST_F(SettleContract, AStaleEndAmongThoseThatAreAlikeIsLeftOut) {  // M18
                      ending(rows[2], {1}, Status::accepted)}),
             (std::vector<DeliveryId>{rows[0].delivery, rows[2].delivery}));
   EXPECT_EQ(sql.number("SELECT count(*) FROM attempts"), 2);
-  EXPECT_EQ(sql.number("SELECT count(*) FROM all_deliveries WHERE ended_at IS NULL"), 1);
+  EXPECT_EQ(sql.number("SELECT count(*) FROM ready"), 1);
+}
+
+TEST_F(SettleContract, ABatchOfManySortsDoesToEachItsOwn) {  // M6 M11
+  constexpr std::size_t kCount = 100;                        // more than are compared with each other
+  submit_many(kCount);
+  const auto rows = claim(route(), kCount).rows;
+  std::vector<Settlement> batch;
+  for (std::size_t i = 0; i < kCount; ++i) {
+    const std::string number = std::to_string(i);
+    batch.push_back(i % 3 == 0 ? retrying(rows[i], {1}, rows[i].created + Seconds(static_cast<int>(i)))
+                               : ending(rows[i], {1}, Status::rejected, "reason_" + number));
+    batch.back().attempt->error = i % 2 == 0 ? "error " + number : "";
+    batch.back().attempt->provider_ref = rows[i].client_ref;
+    if (i % 3 == 1) batch.back().result = "{\"n\":" + number + "}";
+    if (i % 3 == 0) batch.back().progress = "{\"left\":" + number + "}";
+  }
+  EXPECT_EQ(settled(batch).size(), kCount);
+  for (std::size_t i = 0; i < kCount; ++i) {
+    const std::string number = std::to_string(i), id = std::to_string(rows[i].delivery.value);
+    EXPECT_EQ(sql.text("SELECT provider_ref || ' ' || coalesce(error, 'none') || ' ' || coalesce(reason, 'none') FROM attempts"
+                       " WHERE delivery_id = " +
+                       id),
+              rows[i].client_ref + (i % 2 == 0 ? " error " + number : " none") + (i % 3 == 0 ? " none" : " reason_" + number));
+    if (i % 3 == 0)
+      EXPECT_EQ(sql.text("SELECT micros(due_at) || ' ' || progress FROM ready WHERE delivery_id = " + id),
+                std::to_string(batch[i].due.micros) + " {\"left\":" + number + "}");
+    else
+      EXPECT_EQ(sql.text("SELECT reason || ' ' || coalesce(result ->> 'n', 'none') FROM deliveries WHERE id = " + id),
+                "reason_" + number + (i % 3 == 1 ? " " + number : " none"));
+  }
+}
+
+TEST_F(SettleContract, AnAttemptThatDoesNotCountIsOnRecordAsThat) {  // E14
+  const auto row = claimed_one();
+  auto retry = retrying(row, {1}, row.due);
+  retry.uncounted = 1;
+  retry.attempt->counts = false;
+  settled({retry});
+  EXPECT_EQ(sql.text("SELECT r.attempt_count || ' ' || r.uncounted || ' ' || a.counts FROM ready r, attempts a"), "1 1 false");
+  const auto again = claim(route(), 1, {2}).rows.at(0);
+  EXPECT_EQ(again.uncounted, 1u);
+  settled({ending(again, {2}, Status::accepted)});
+  EXPECT_EQ(sql.text("SELECT string_agg(number || ' ' || counts, ', ' ORDER BY number) FROM attempts"), "1 false, 2 true");
+}
+
+TEST_F(SettleContract, ABatchWithTwoTokensOfOneDeliveryCarriesOutTheOneThatHolds) {  // E8 M18
+  for (const bool stale_first : {true, false}) {
+    const auto row = claimed_one(stale_first ? "order-1" : "order-2", {stale_first ? 1 : 2});
+    auto good = ending(row, {stale_first ? 1 : 2}, Status::exhausted, "worker_lost");
+    good.dead_letter = true;
+    auto stale = good;
+    stale.token = {9};
+    EXPECT_EQ(settled(stale_first ? std::vector{stale, good} : std::vector{good, stale}), std::vector{row.delivery});
+  }
+  EXPECT_EQ(sql.number("SELECT count(*) FROM dead_letters"), 2);
+  EXPECT_EQ(sql.number("SELECT count(*) FROM attempts"), 2);
+  EXPECT_EQ(sql.number("SELECT count(*) FROM audit_log"), 2);
 }
 
 TEST_F(SettleContract, ABatchWithOneThatCannotBeWrittenWritesNothing) {

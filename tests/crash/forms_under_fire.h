@@ -55,9 +55,9 @@ class FormsUnderFire : public FormsWorld {
   // Holds on to what is recorded as accepted now: nothing more of it may come.
   void look() {
     const auto rows = sql().rows(
-        "SELECT s.client_ref, address FROM waybill.submissions s JOIN waybill.deliveries d ON d.submission_id = s.id "
-        "LEFT JOIN waybill.ready r ON r.delivery_id = d.id, "
-        "jsonb_array_elements_text(coalesce(d.result::jsonb, r.progress::jsonb) -> 'accepted') address "
+        "SELECT s.client_ref, address FROM waybill.submissions s JOIN (SELECT submission_id, result FROM waybill.deliveries "
+        "UNION ALL SELECT submission_id, progress::jsonb FROM waybill.ready) d ON d.submission_id = s.id, "
+        "jsonb_array_elements_text(d.result -> 'accepted') address "
         "UNION ALL SELECT s.client_ref, 'ticket' FROM waybill.submissions s JOIN waybill.deliveries d ON d.submission_id = s.id "
         "WHERE d.status = 'accepted' AND d.action_type = 'happyfox_template'");
     const auto times = receipts();

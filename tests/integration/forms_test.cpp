@@ -269,7 +269,7 @@ TEST_F(Forms, WhatIsNotKeptAnyMoreIsErased) {
   ASSERT_TRUE(eventually([&] { return (purged = submission_of("s-1")).at("status") == "purged"; })) << purged;
   EXPECT_EQ(audit(purged), (Words{"email_sent", "email_sent", "submission_routed", "submission_purged"}));
   for (const auto& delivery : purged.at("deliveries")) EXPECT_EQ(delivery.at("result"), nullptr);
-  EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.payloads"), 1);
+  EXPECT_EQ(sql().number("SELECT count(body) FROM waybill.submissions"), 1);
   EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.artifacts"), 1);
   EXPECT_EQ(finalize("s-1").status, 409);
   EXPECT_EQ(submission_of("s-2").at("status"), "routed");

@@ -47,7 +47,7 @@ TEST_F(Idempotency, AHundredIdenticalPostsAtOnceMakeOneRowAndAHundredIdenticalAn
   EXPECT_EQ(by_status(responses), (std::map<int, int>{{200, kCallers}}));
   for (const auto& response : responses) EXPECT_EQ(response.body, responses[0].body);
   EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.submissions"), 1);
-  EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.all_deliveries"), 1);
+  EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.ready"), 1);
   gateway.release();
   EXPECT_EQ(wait_for_end(client(), "same")["status"], "accepted");
   EXPECT_EQ(gateway.count("same"), 1u);

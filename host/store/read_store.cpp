@@ -18,7 +18,7 @@ constexpr Statement kCompare{"compare_submission", "SELECT " WAYBILL_SUBMISSION_
 
 // One statement, so that the state and the attempts are of one moment.
 constexpr Statement kHistory{"history", "SELECT " WAYBILL_SUBMISSION_COLUMNS R"(,
-         a.number, micros(a.started_at), micros(a.finished_at), a.outcome, coalesce(a.reason, ''), coalesce(a.error, '')
+         a.number, micros(a.started_at), micros(a.finished_at), a.outcome, coalesce(a.reason, ''), coalesce(a.error, ''), a.counts
   FROM submission_states s
   LEFT JOIN all_deliveries d ON d.shard = s.shard AND d.org_id = s.org_id AND d.submission_id = s.id
   LEFT JOIN attempts a ON a.shard = s.shard AND a.delivery_id = d.id
@@ -37,7 +37,7 @@ constexpr Statement kStandings{"standings", R"(
   LEFT JOIN hosts h ON h.host_id = r.claimed_by
   ORDER BY d.action_order, d.replay)"};
 constexpr Statement kRestsOf{"rests_of", R"(
-  SELECT target, micros(until), reason FROM target_rests WHERE org_id = $1 AND until > now())"};
+  SELECT target, micros(until), reason, micros(since) FROM target_rests WHERE org_id = $1 AND until > now())"};
 
 constexpr Statement kDeliveries{"deliveries_of", R"(
   SELECT d.id, d.submission_id, d.action_order, d.status, d.attempt_count, coalesce(d.provider_ref, ''), micros(s.created_at), d.route_id,
@@ -76,7 +76,7 @@ Result<Standing> read_standing(const Rows& rows, std::size_t row, OrgId org, con
                     .rest = {}};
   for (std::size_t rest = 0; rest < rests.size(); ++rest)
     if (rests.text(rest, 0) == contract->rest_key())
-      standing.rest = Rest{org, contract->rest_key(), rests.time(rest, 1), text_of(rests, rest, 2)};
+      standing.rest = Rest{org, contract->rest_key(), rests.time(rest, 1), text_of(rests, rest, 2), rests.time(rest, 3)};
   return standing;
 }
 

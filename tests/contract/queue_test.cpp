@@ -82,8 +82,8 @@ TEST_F(QueueContract, WhatBeganToRestSinceItWasAskedForIsNotTaken) {  // M16
   submit_many(2, "a-", "sms.a");
   submit_many(2, "b-", "sms.b");
   const OrgId another{2};
-  ASSERT_TRUE(settle->rest(std::vector<Rest>{{kDefaultOrg, "sms.a", Timestamp{} + std::chrono::hours(24 * 365 * 100), "outage"},
-                                             {kDefaultOrg, "sms.b", Timestamp{} + Seconds(1), "over"}}));
+  rest({{kDefaultOrg, "sms.a", Timestamp{} + std::chrono::hours(24 * 365 * 100), "outage"},
+        {kDefaultOrg, "sms.b", Timestamp{} + Seconds(1), "over"}});
   const auto taken = [&](const std::string& target, OrgId org, const std::string& unless, ClaimToken token) {
     const auto claimed =
         queue->claim(0, {1}, token, Millis(1000), std::vector<RouteShare>{{route(target), 1, {}, {}, org, unless}}, {});

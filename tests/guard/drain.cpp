@@ -89,7 +89,10 @@ class Ledger final : public SettleStore {
   Result<std::vector<DeliveryId>> keep(Shard, std::span<const Composed>) override {
     return fail(Error::Kind::bug, "nothing is composed here");
   }
-  Result<void> rest(std::span<const Rest>) override { return fail(Error::Kind::bug, "nothing rests here"); }
+  Result<std::vector<Rest>> blame(std::span<const Blame>, Millis) override {
+    return fail(Error::Kind::bug, "nothing rests here");
+  }
+  Result<std::vector<Rest>> clear(std::span<const Cleared>) override { return fail(Error::Kind::bug, "nothing rests here"); }
   Result<void> add_failures(std::span<const FailedAttempts>, Millis) override {
     return fail(Error::Kind::bug, "nothing fails here");
   }

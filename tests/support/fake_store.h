@@ -39,7 +39,8 @@ class FakeStore final : public QueueStore, public SettleStore {
   RouteId add_route(OrgId org, Contract contract);
   DeliveryId add(RouteId route, const std::string& client_ref, Micros due_in = Micros(0));
   void pass(Micros length);
-  void go_away();  // from now on every call is Error::unavailable
+  Result<void> rest(std::span<const Rest> rests);  // these targets rest, from now on
+  void go_away();                                  // from now on every call is Error::unavailable
   void come_back();
   void lose_answers(int count);                // so many writing calls are carried out, but answered with Error::unavailable
   void poison(const std::string& client_ref);  // whatever writes this submission, or its delivery, is Error::bug
@@ -72,7 +73,8 @@ class FakeStore final : public QueueStore, public SettleStore {
   Result<RouteContract> contract(RouteId route) override;
   Result<Settled> settle(Shard shard, std::span<const Settlement> batch) override;
   Result<std::vector<DeliveryId>> keep(Shard shard, std::span<const Composed> batch) override;
-  Result<void> rest(std::span<const Rest> rests) override;
+  Result<std::vector<Rest>> blame(std::span<const Blame> blames, Millis most) override;
+  Result<std::vector<Rest>> clear(std::span<const Cleared> cleared) override;
   Result<void> add_failures(std::span<const FailedAttempts> failures, Millis period) override;
 
  private:

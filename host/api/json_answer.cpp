@@ -36,7 +36,8 @@ Json attempts_json(const std::vector<AttemptView>& attempts) {
                     {"finishedAt", time_or_null(a.finished)},
                     {"outcomeStatus", a.outcome},
                     {"outcomeReason", text_or_null(a.reason)},
-                    {"error", text_or_null(a.error)}});
+                    {"error", text_or_null(a.error)},
+                    {"counts", a.counts}});
   return list;
 }
 

@@ -129,11 +129,11 @@ Result<void> Claimer::look() {
     const std::lock_guard lock(mutex_);
     walk_now = std::exchange(walk_now_, false);
   }
-  if (const auto begun = clock_.now(); walk_now || begun >= rests_.due) {
-    const auto rests = store_.rests();
-    if (!rests) return tl::unexpected(rests.error());
-    rests_.done(begun, clock_.now(), settings_.poll);
-    planner_.observe(*rests, clock_.now());
+  if (const auto begun = clock_.now(); walk_now || begun >= cooldowns_.due) {
+    const auto cooldowns = store_.cooldowns();
+    if (!cooldowns) return tl::unexpected(cooldowns.error());
+    cooldowns_.done(begun, clock_.now(), settings_.poll);
+    planner_.observe(*cooldowns, clock_.now());
   }
   for (int i = 0; i < settings_.shards; ++i) {
     const auto shard = static_cast<Shard>(i);
@@ -231,7 +231,7 @@ void Claimer::forget_done() {
 // Something may fall due before it.
 Clock::Monotonic::duration Claimer::until_next_look() const {
   const auto now = clock_.now();
-  auto until = std::min({now + settings_.poll, rests_.due, planner_.next_due()});
+  auto until = std::min({now + settings_.poll, cooldowns_.due, planner_.next_due()});
   for (const auto& [shard, walk] : walks_) until = std::min(until, walk.due);
   return std::max<Clock::Monotonic::duration>(until - now, std::chrono::milliseconds(1));
 }

@@ -69,7 +69,7 @@ class Claimer {
 
   // The thread's own:
   std::map<Shard, Look> walks_;
-  Look rests_;
+  Look cooldowns_;
   Clock::Monotonic forgot_at_{};
   bool again_ = false;  // the last round claimed something, or learnt of something to claim
 

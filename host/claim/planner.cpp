@@ -313,13 +313,13 @@ void Planner::observe(Shard shard, const DueRoutes& due, std::uint64_t mark, Mom
   drop_idle(shard);
 }
 
-void Planner::observe(const Rests& rests, Moment now) {
+void Planner::observe(const Cooldowns& cooldowns, Moment now) {
   const std::lock_guard lock(mutex_);
   std::set<Outage*> down;
-  for (const auto& rest : rests.all) {
+  for (const auto& rest : cooldowns.all) {
     Outage& outage = outages_[{rest.org, rest.target}];
     down.insert(&outage);
-    const auto until = now + std::chrono::duration_cast<Moment::duration>(rest.until - rests.now);
+    const auto until = now + std::chrono::duration_cast<Moment::duration>(rest.until - cooldowns.now);
     const bool is_known = outage.rest == rest && std::chrono::abs(until - outage.until) < kClockSlack;
     if (is_known) continue;
     outage.rest = rest;

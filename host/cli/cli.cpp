@@ -146,6 +146,11 @@ int run_command_line(int argc, char** argv) {
       [&] { return list_failures(options, name, since); }, true);
   failures->add_option("target", name, "The target's name")->required();
   failures->add_option("--since", since, "How far back, as in 24h")->capture_default_str();
+  CLI::App* outages = app.add_subcommand("target", "Targets of this installation")->require_subcommand(1)->fallthrough();
+  CLI::App* resume = command(outages, "resume", "End a target's outage: what waits for it goes out again",
+                             [&] { return resume_target(options, org, name); });
+  resume->add_option("target", name, "The target's name, or sender:TYPE for the sender of forms")->required();
+  resume->add_option("--org", org, "Its organisation")->capture_default_str();
   CLI::App* token = app.add_subcommand("token", "API tokens")->require_subcommand(1)->fallthrough();
   CLI::App* creation = command(
       token, "create", "Make a token and print it, this once", [&] { return create_token(options, org, name, role); }, true);

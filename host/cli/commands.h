@@ -18,6 +18,8 @@ int create_token(const GlobalOptions& options, const std::string& org, const std
 int revoke_token(const GlobalOptions& options, const std::string& org, const std::string& name);
 int explain(const GlobalOptions& options, const std::string& org, const std::string& id);
 int reload(const GlobalOptions& options);
+// Ends the outage of a target, or of a sender with all its forms ("sender:email_raw").
+int resume_target(const GlobalOptions& options, const std::string& org, const std::string& target);
 int probe_target(const GlobalOptions& options, const std::string& target);
 int ask_status(const GlobalOptions& options, const std::string& org, const std::string& intent_id);
 int list_failures(const GlobalOptions& options, const std::string& target, const std::string& since);

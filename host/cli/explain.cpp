@@ -37,7 +37,7 @@ Why why_unfinished(const Explanation& e, const Standing& s, const Config& config
   if (s.rest)
     return {"target_rests", (s.rest->target == s.target ? "target " : "") + s.rest->target + " rests until " +
                                 format_rfc3339(s.rest->until) + " (" + seconds(s.rest->until - e.now) +
-                                " from now): " + s.rest->reason};
+                                " from now): " + s.rest->reason + "; its outage began at " + format_rfc3339(s.rest->since)};
   if (s.due > e.now)
     return {"waiting",
             "waiting for its due time: " + next + " at " + format_rfc3339(s.due) + " (" + seconds(s.due - e.now) + " from now)"};
@@ -66,8 +66,8 @@ void print_text(const Explanation& e, const Why& reason) {
   std::printf("%s: %s\n  target   %s\n  created  %s\n  why      %s\n", intent.client_ref.c_str(), intent.state.c_str(),
               intent.target.c_str(), format_rfc3339(intent.created).c_str(), reason.text.c_str());
   for (const auto& a : e.history.attempts)
-    std::printf("  attempt %u  %s  %s %s%s\n", a.number, format_rfc3339(a.started).c_str(), a.outcome.c_str(), a.reason.c_str(),
-                a.error.c_str());
+    std::printf("  attempt %u  %s  %s %s%s%s\n", a.number, format_rfc3339(a.started).c_str(), a.outcome.c_str(), a.reason.c_str(),
+                a.error.c_str(), a.counts ? "" : " (does not count)");
 }
 
 Json json_of(const Explanation& e, const Why& reason) {

@@ -89,6 +89,7 @@ class Host {
             {.actor = name_,
              .retry = config.retry,
              .target_rest = config.timeouts.target_rest,
+             .outage = config.timeouts.outage,
              .failure_period = config.alerts.digest_every,
              .batch = config.limits.claim_batch},
             [this] { return planner_.held(); }, [this](const Settler::Written& written) { settled(written); }, log, metrics_),
@@ -229,8 +230,8 @@ class Host {
   }
 
   std::vector<Chore> chores() {
-    std::vector<Chore> all{queue_numbers(*upkeep_store_, metrics_), lost_claims(*upkeep_store_, log_),
-                           partitions(*upkeep_store_)};
+    std::vector<Chore> all{queue_numbers(*upkeep_store_, metrics_), lost_claims(*upkeep_store_, log_), partitions(*upkeep_store_),
+                           old_outages(*upkeep_store_, config_.timeouts.outage, log_)};
     for (auto& chore : teller_.chores()) all.push_back(std::move(chore));
     all.push_back(form_sweep(*upkeep_form_store_, shards_, [this] { wake(); }));
     all.push_back(form_retention(*upkeep_form_store_, shards_, log_));

@@ -55,15 +55,16 @@ struct Limits {
 };
 
 struct Timeouts {
-  Millis attempt{10'000};       // one attempt
-  Millis attempt_grace{1'000};  // after that, how long a silent plugin may take to give up
-  Millis request_read{10'000};  // an HTTP client must have sent its request by then
-  Millis idle{75'000};          // a kept-alive connection without a request
-  Millis drain{20'000};         // SIGTERM: how long work in flight may take
-  Millis lease{60'000};         // a claim that nobody settled for so long is taken back; longer than attempt + grace
-  Millis poll{500};             // the longest time between two looks for due work
-  Millis takeover{250};         // between two looks for dead hosts
-  Millis target_rest{30'000};   // how long a target rests after an outage that named no time itself
+  Millis attempt{10'000};                 // one attempt
+  Millis attempt_grace{1'000};            // after that, how long a silent plugin may take to give up
+  Millis request_read{10'000};            // an HTTP client must have sent its request by then
+  Millis idle{75'000};                    // a kept-alive connection without a request
+  Millis drain{20'000};                   // SIGTERM: how long work in flight may take
+  Millis lease{60'000};                   // a claim that nobody settled for so long is taken back; longer than attempt + grace
+  Millis poll{500};                       // the longest time between two looks for due work
+  Millis takeover{250};                   // between two looks for dead hosts
+  Millis target_rest{30'000};             // the longest cooldown of a target in an outage that named no time itself; 0: none
+  Millis outage{std::chrono::hours(24)};  // while a target's outage is shorter, attempts do not count
   bool operator==(const Timeouts&) const = default;
 };
 
@@ -88,8 +89,8 @@ struct Config {
   std::string link_key;                            // name of the secret that signs links to stored objects; "" for none
   Millis kept_forms{std::chrono::hours{90 * 24}};  // how long a form's submission is kept that says nothing of it
   Alerts alerts;
-  std::size_t replay_rate = 10;                    // dead letters replayed a second, of each organisation
-  std::map<std::string, RetryTiming> retry{{"default", {}}};  // "default" is always there
+  std::size_t replay_rate = 10;                                  // dead letters replayed a second, of each organisation
+  std::map<std::string, RetryTiming> retry = default_timings();  // "default" is always there
   Limits limits;
   Timeouts timeouts;
   std::string log_level = "info";

@@ -118,6 +118,7 @@ constexpr Key kKeys[] = {
     {"timeouts.poll",            "duration",      "500ms",          duration<&Timeouts::poll, 10, kHour>},
     {"timeouts.takeover",        "duration",      "250ms",          duration<&Timeouts::takeover, 10, kHour>},
     {"timeouts.target_rest",     "duration",      "30s",            duration<&Timeouts::target_rest, 0, kDay>},
+    {"timeouts.outage",          "duration",      "24h",            duration<&Timeouts::outage, 0, 30 * kDay>},
     {"log.level",                "word",          "info",           read_log_level},
     {"log.format",               "word",          "auto",           read_log_format},
 };

@@ -77,8 +77,8 @@ std::string history_fragment(const HistoryView& history) {
   if (history.attempts.empty()) html += "<tr><td colspan=\"6\">No attempt yet.</td></tr>\n";
   for (const auto& a : history.attempts)
     html += "<tr>" + cell(std::to_string(a.number)) + cell(format_rfc3339(a.started)) +
-            cell(a.finished ? format_rfc3339(*a.finished) : "not seen") + cell(a.outcome) + cell(a.reason) + cell(a.error) +
-            "</tr>\n";
+            cell(a.finished ? format_rfc3339(*a.finished) : "not seen") +
+            cell(a.counts ? a.outcome : a.outcome + " (does not count)") + cell(a.reason) + cell(a.error) + "</tr>\n";
   return html + "</tbody>\n</table>\n</section>\n";
 }
 

@@ -2,6 +2,7 @@
 #include "core/contract.h"
 
 #include <algorithm>
+#include <charconv>
 #include <nlohmann/json.hpp>
 
 namespace waybill {
@@ -37,6 +38,27 @@ std::optional<Timestamp> Contract::deadline(Timestamp created) const {
   return created + max_acceptance;
 }
 
+std::optional<Rate> rate_from(std::string_view text) {
+  const auto slash = text.find('/');
+  if (slash == std::string_view::npos || text.size() != slash + 2 || text.front() == '0') return std::nullopt;
+  Rate rate;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + slash, rate.count);
+  if (error != std::errc{} || end != text.data() + slash || rate.count == 0 || rate.count > kMaxRateCount) return std::nullopt;
+  switch (text.back()) {
+    case 's':
+      rate.per = Seconds(1);
+      return rate;
+    case 'm':
+      rate.per = std::chrono::minutes(1);
+      return rate;
+    case 'h':
+      rate.per = std::chrono::hours(1);
+      return rate;
+    default:
+      return std::nullopt;
+  }
+}
+
 std::string to_json(const Contract& c) {
   nlohmann::json j{{"target", c.target},
                    {"actionType", c.action_type},
@@ -48,6 +70,7 @@ std::string to_json(const Contract& c) {
   if (c.policy == Policy::deadline) j["maxAcceptanceSeconds"] = c.max_acceptance.count();
   if (c.policy == Policy::max_attempts) j["maxAttempts"] = c.max_attempts;
   if (c.is_of_form()) j["form"] = {{"id", c.form_id}, {"name", c.form_name}};
+  if (c.rate) j["rate"] = {{"count", c.rate->count}, {"perMs", c.rate->per.count()}};
   return j.dump();
 }
 
@@ -57,6 +80,8 @@ Result<Contract> contract_from_json(std::string_view text) {
     const auto policy = policy_from(j.at("policy").get<std::string>());
     if (!policy) return fail(Error::Kind::bug, "a stored contract has an unknown policy");
     const auto form = j.value("form", nlohmann::json::object());
+    std::optional<Rate> rate;
+    if (const auto at = j.find("rate"); at != j.end()) rate = Rate{at->at("count"), Millis(at->at("perMs").get<std::int64_t>())};
     return Contract{.target = j.at("target"),
                     .action_type = j.at("actionType"),
                     .url = j.at("url"),
@@ -67,7 +92,8 @@ Result<Contract> contract_from_json(std::string_view text) {
                     .terminal_outcomes = j.at("terminalOutcomes"),
                     .duplicate_reasons = j.at("duplicateReasons"),
                     .form_id = form.value("id", ""),
-                    .form_name = form.value("name", "")};
+                    .form_name = form.value("name", ""),
+                    .rate = rate};
   } catch (const nlohmann::json::exception& e) {
     return fail(Error::Kind::bug, std::string("a stored contract cannot be read: ") + e.what());
   }

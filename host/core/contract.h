@@ -17,6 +17,17 @@ enum class Policy : std::uint8_t { deadline, max_attempts, one_shot };
 std::string_view to_string(Policy policy);
 std::optional<Policy> policy_from(std::string_view word);
 
+// At most `count` sends in any `per`.
+struct Rate {
+  std::uint32_t count = 0;
+  Millis per{};
+
+  bool operator==(const Rate&) const = default;
+};
+inline constexpr std::uint32_t kMaxRateCount = 100'000;
+// "10/s", "600/m", "5000/h": a count from 1 to kMaxRateCount, and a second, a minute or an hour.
+std::optional<Rate> rate_from(std::string_view text);
+
 struct Contract {
   std::string target;       // the registry's name
   std::string action_type;  // selects the sender plugin
@@ -29,6 +40,7 @@ struct Contract {
   std::vector<std::string> duplicate_reasons;  // the action type's reasons that say "I have this already"
   std::string form_id;                         // of a form's action; else empty, as is the name
   std::string form_name;
+  std::optional<Rate> rate{};  // all hosts together
 
   bool operator==(const Contract&) const = default;
   bool is_terminal(std::string_view reason) const;

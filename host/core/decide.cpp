@@ -1,26 +1,38 @@
 // What follows from an attempt: the contract's rules, in one place.
 #include "core/decide.h"
 
+#include <algorithm>
+
 namespace waybill {
 namespace {
 
 using Kind = Decision::Kind;
 
+bool is_the_outages_fault(const Outcome& outcome, const Progress& progress) {
+  if (!blames_target(outcome) || !progress.outage) return false;
+  const Micros length = std::max(progress.now - progress.outage->since, Micros(0));
+  return length < progress.outage->uncounted_for &&
+         progress.uncounted < kMaxUncounted + static_cast<std::uint64_t>(std::chrono::duration_cast<Seconds>(length).count());
+}
+
+// During a cooldown its end, else after the usual wait. Never sooner than the receiver asked.
+Timestamp next_try(const Outcome& outcome, const Progress& progress, const RetryTiming& timing, double random) {
+  if (!blames_target(outcome) || !progress.outage || progress.outage->until <= progress.now)
+    return progress.now + wait_after(timing, progress.attempts, outcome.retry_after, random);
+  const Millis asked = std::clamp(outcome.retry_after.value_or(Millis(0)), Millis(0), kMaxRetryAfter);
+  return std::max(progress.outage->until, progress.now + asked);
+}
+
 Decision retry_or_exhaust(const Outcome& outcome, const Contract& contract, const Progress& progress, const RetryTiming& timing,
                           double random) {
-  switch (contract.policy) {
-    case Policy::one_shot:
-      return {Kind::exhaust, "one_shot"};
-    case Policy::max_attempts:
-      if (progress.attempts >= contract.max_attempts) return {Kind::exhaust, "max_attempts"};
-      break;
-    case Policy::deadline:
-      break;
-  }
-  const Timestamp due = progress.now + wait_after(timing, progress.attempts, outcome.retry_after, random);
+  if (contract.policy == Policy::one_shot) return {Kind::exhaust, "one_shot"};
+  const bool counts = !is_the_outages_fault(outcome, progress);
+  if (contract.policy == Policy::max_attempts && counts && progress.attempts >= contract.max_attempts)
+    return {Kind::exhaust, "max_attempts"};
+  const Timestamp due = next_try(outcome, progress, timing, random);
   if (const auto deadline = contract.deadline(progress.created); deadline && due >= *deadline)
-    return {Kind::exhaust, "deadline_exceeded"};
-  return {Kind::retry, {}, due};
+    return {Kind::exhaust, "deadline_exceeded", {}, counts};
+  return {Kind::retry, {}, due, counts};
 }
 
 }  // namespace
@@ -66,6 +78,12 @@ bool is_expired(const Contract& contract, Timestamp created, Timestamp now) {
   const auto deadline = contract.deadline(created);
   return deadline && now >= *deadline;
 }
+
+bool blames_target(const Outcome& outcome) {
+  return outcome.scope == Scope::whole_target && outcome.verdict != Verdict::accepted;
+}
+
+bool clears_target(const Outcome& outcome) { return !blames_target(outcome) && outcome.reach != Reach::not_sent; }
 
 bool leaves_doubt(const Outcome& outcome) { return outcome.verdict == Verdict::transient && outcome.reach != Reach::not_sent; }
 

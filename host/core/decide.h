@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "core/contract.h"
@@ -13,12 +14,16 @@
 namespace waybill {
 
 inline constexpr std::uint32_t kMostLeasesLost = 3;
+// So many attempts of one delivery, and one more for each second of an outage, go uncounted. An outage cannot take more: beyond
+// that it is this delivery that makes its target refuse.
+inline constexpr std::uint32_t kMaxUncounted = 1000;
 
 struct Decision {
   enum class Kind : std::uint8_t { accept, reject, exhaust, retry, defer, dead_letter };
   Kind kind;
   std::string reason;    // reject, exhaust, defer, dead_letter
   Timestamp retry_at{};  // retry
+  bool counts = true;    // the attempt, against the contract's attempts
 
   bool operator==(const Decision&) const = default;
 };
@@ -26,13 +31,22 @@ struct Decision {
 // The event that a decision is for the delivery's state machine.
 Event event_of(Decision::Kind kind);
 
+// The outage of a delivery's target, when the attempt's outcome blames the target.
+struct Outage {
+  Timestamp since;
+  Timestamp until;         // the cooldown's end: nothing is sent before
+  Millis uncounted_for{};  // while the outage is shorter than this, attempts do not count
+};
+
 // What is known of a delivery when one of its attempts has ended.
 struct Progress {
-  std::uint32_t attempts = 0;    // attempts that count, this one included
+  std::uint32_t attempts = 0;    // attempts that count, this one as well
   std::uint32_t lease_lost = 0;  // hosts that died with it, this one included
   bool maybe_sent_before = false;
   Timestamp created;
   Timestamp now;
+  std::uint32_t uncounted = 0;  // earlier attempts that do not count
+  std::optional<Outage> outage{};
 };
 
 // An attempt ended with an outcome. `random` is uniform in [0, 1).
@@ -44,6 +58,12 @@ Decision decide_lost(const Contract& contract, const Progress& progress);
 
 // True when the contract's time is over before an attempt has begun: it must not be sent any more.
 bool is_expired(const Contract& contract, Timestamp created, Timestamp now);
+
+// True when the outcome says that nothing would get through to the target now, whichever delivery it was.
+bool blames_target(const Outcome& outcome);
+
+// True when the target was there, whatever it made of the delivery: its outage, if there was one, is over.
+bool clears_target(const Outcome& outcome);
 
 // True when the outcome leaves open whether the receiver has it: then a later "duplicate" is evidence of acceptance.
 bool leaves_doubt(const Outcome& outcome);

@@ -37,13 +37,14 @@ struct Job {
   std::string kind;  // of the submission: "intent", "alert"
   std::string idempotency_key;
   std::string payload;
-  std::size_t body_bytes = 0;        // of the payload, also when it is gone or was withheld
-  bool withheld = false;             // the host had no room for the payload: not to be attempted
-  bool probe = false;                // half-open: it goes first after its target's outage
-  std::string context;               // JSON object for the plugin
-  std::optional<Artifact> artifact;  // what its plugin composed of it, if it does that and has done so
-  std::string provider_ref;          // of an accepted attempt, for questions about it
-  std::string progress;              // JSON that an earlier transient outcome left for the next attempt
+  std::size_t body_bytes = 0;               // of the payload, also when it is gone or was withheld
+  bool withheld = false;                    // the host had no room for the payload: not to be attempted
+  std::string context;                      // JSON object for the plugin
+  std::optional<Artifact> artifact;         // what its plugin composed of it, if it does that and has done so
+  std::string provider_ref;                 // of an accepted attempt, for questions about it
+  std::string progress;                     // JSON that an earlier transient outcome left for the next attempt
+  bool probe = false;                       // half-open: it goes first after its target's cooldown
+  std::optional<Timestamp> outage_since{};  // of its target, if the target was in an outage when this was claimed
 };
 
 // Intents that come in and would be claimed as they are stored.

@@ -10,6 +10,8 @@
 
 namespace waybill {
 
+inline constexpr Millis kMaxRetryAfter = std::chrono::hours(24);  // a receiver that asks for more is asked again after this
+
 struct RetryTiming {
   enum class Kind : std::uint8_t { fixed, exponential };
   Kind kind = Kind::fixed;
@@ -22,11 +24,15 @@ struct RetryTiming {
   bool operator==(const RetryTiming&) const = default;
 };
 
+// The timings that hold where the operator says nothing: "default", and slower ones for mail. A relay that is away, or one that
+// takes mail from strangers at their second try only, needs an hour: five attempts span 73 to 89 minutes.
+std::map<std::string, RetryTiming> default_timings();
+
 // The timing of an action type: its own, or "default", which must be there.
 const RetryTiming& timing_for(const std::map<std::string, RetryTiming>& timings, const std::string& action_type);
 
 // The wait after `attempts` attempts (>= 1). `random` is uniform in [0, 1). A receiver's retry_after lifts the wait, never
-// shortens it, and is itself capped at one day.
+// shortens it, and is itself capped at kMaxRetryAfter.
 Millis wait_after(const RetryTiming& timing, std::uint32_t attempts, std::optional<Millis> retry_after, double random);
 
 }  // namespace waybill

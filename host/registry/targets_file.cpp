@@ -16,8 +16,9 @@ namespace {
 using Kind = LocatedJson::Kind;
 
 constexpr std::array<std::string_view, 2> kFileFields{"targets", "$schema"};
-constexpr std::array<std::string_view, 8> kTargetFields{"submissionTarget",     "gatewayType", "gatewayUrl",       "policy",
-                                                        "maxAcceptanceSeconds", "maxAttempts", "terminalOutcomes", "destination"};
+constexpr std::array<std::string_view, 9> kTargetFields{"submissionTarget", "gatewayType",          "gatewayUrl",
+                                                        "policy",           "maxAcceptanceSeconds", "maxAttempts",
+                                                        "terminalOutcomes", "destination",          "rate"};
 
 std::string list_of_policies() {
   return list_of(std::array{to_string(Policy::deadline), to_string(Policy::max_attempts), to_string(Policy::one_shot)});
@@ -71,6 +72,7 @@ class TargetReader {
   void read_outcomes(Contract& contract) const;
   void check_outcome(const LocatedJson& outcome, std::size_t index, Contract& contract) const;
   void read_destination(Contract& contract) const;
+  void read_rate(Contract& contract) const;
 
   const LocatedJson& target_;
   std::string path_;
@@ -107,6 +109,7 @@ Contract TargetReader::read() {
   read_policy(contract);
   read_outcomes(contract);
   read_destination(contract);
+  read_rate(contract);
   return contract;
 }
 
@@ -223,6 +226,15 @@ void TargetReader::read_destination(Contract& contract) const {
     else
       report(kField, problem.message, &target_, problem.field);
   }
+}
+
+void TargetReader::read_rate(Contract& contract) const {
+  const auto* rate = target_.find("rate");
+  if (!rate) return;
+  if (rate->text()) contract.rate = rate_from(*rate->text());
+  if (!contract.rate)
+    report("rate", "must be a count from 1 to " + std::to_string(kMaxRateCount) +
+                       " and a second, a minute or an hour: \"10/s\", \"600/m\" or \"5000/h\"");
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // Turning decisions into rows.
 #include "settle/settlement.h"
 
+#include "core/json_string.h"
+
 namespace waybill {
 namespace {
 
@@ -52,10 +54,9 @@ void apply(const Decision& decision, const Contract& contract, Timestamp now, Se
     s.action = move.action;
     s.dead_letter = decision.kind == Decision::Kind::dead_letter;
   }
-  // Reasons are words that need no quoting: ours, or declared by a plugin as [a-z0-9_]+.
   s.metadata = "{\"attempts\":" + std::to_string(s.attempt_count);
   if (s.lease_lost > 0) s.metadata += ",\"leaseLost\":" + std::to_string(s.lease_lost);
-  if (!s.reason.empty()) s.metadata += ",\"reason\":\"" + s.reason + "\"";
+  if (!s.reason.empty()) s.metadata += ",\"reason\":" + json_string(s.reason);
   s.metadata += "}";
 }
 
@@ -66,7 +67,8 @@ SubmissionMove intent_move(Status end) {
   return {"pending", to, "intent_" + to};
 }
 
-Settlement settlement_of(const Finished& finished, const RetryTiming& timing, double random, const std::string& actor) {
+Settlement settlement_of(const Finished& finished, const RetryTiming& timing, double random, const std::string& actor,
+                         const std::optional<Outage>& outage) {
   const Job& job = finished.job;
   Settlement s{.delivery = job.delivery,
                .submission = job.submission,
@@ -95,11 +97,15 @@ Settlement settlement_of(const Finished& finished, const RetryTiming& timing, do
                               .lease_lost = job.lease_lost,
                               .maybe_sent_before = job.maybe_sent_before,
                               .created = job.created,
-                              .now = finished.finished_at};
+                              .now = finished.finished_at,
+                              .uncounted = job.uncounted,
+                              .outage = outage};
       const Decision decision = decide(*finished.outcome, *job.contract, progress, timing, random);
       s.attempt_count = job.attempt;
       s.maybe_sent = job.maybe_sent_before || leaves_doubt(*finished.outcome);
       s.attempt = record_of(finished);
+      s.attempt->counts = decision.counts;
+      if (!decision.counts) ++s.uncounted;
       apply(decision, *job.contract, finished.finished_at, s);
       if (s.status == Status::due)
         s.progress = finished.outcome->result;

@@ -16,8 +16,10 @@ struct SubmissionMove {
 };
 SubmissionMove intent_move(Status end);
 
-// The settlement of a job that came back. `random` is uniform in [0, 1).
-Settlement settlement_of(const Finished& finished, const RetryTiming& timing, double random, const std::string& actor);
+// The settlement of a job that came back. `random` is uniform in [0, 1). `outage` of its target, if its outcome blames the
+// target.
+Settlement settlement_of(const Finished& finished, const RetryTiming& timing, double random, const std::string& actor,
+                         const std::optional<Outage>& outage = {});
 
 // The settlement of a claim whose host is gone. `host` names the dead one.
 Settlement settlement_of(const LostClaim& lost, const Contract& contract, Timestamp now, const std::string& actor);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -72,6 +73,7 @@ bool Settler::give_up(std::stop_token stop) {
 }
 
 void Settler::write(std::stop_token stop, const std::vector<Finished>& batch) {
+  write_outages(stop, batch);  // before anything of these targets is due again
   // What was composed goes by a statement of its own.
   std::map<std::pair<Shard, bool>, std::vector<const Finished*>> parts;
   for (const auto& finished : batch)
@@ -86,7 +88,6 @@ void Settler::write(std::stop_token stop, const std::vector<Finished>& batch) {
       break;
     }
   }
-  write_rests(batch);
   write_failures(batch);
   Written written{batch, {}, std::exchange(unwritten_, {})};
   for (const auto& finished : batch)
@@ -115,10 +116,12 @@ bool Settler::write_shard(Shard shard, const std::vector<const Finished*>& part,
     log_.warn("settle.database_unavailable", {{"error", held.error().what}, {"deliveries", part.size()}});
     return false;
   }
-  const std::unordered_set<DeliveryId> written(held->held.begin(), held->held.end());
+  std::unordered_map<DeliveryId, ClaimToken> written;
+  for (std::size_t i = 0; i < held->held.size(); ++i) written[held->held[i]] = held->tokens.at(i);
   for (const auto& state : held->form_states) metrics_.submission(state);
   for (std::size_t i = 0; i < part.size(); ++i) {
-    if (again || written.contains(part[i]->job.delivery)) {
+    const auto claim = written.find(part[i]->job.delivery);
+    if (again || (claim != written.end() && claim->second == part[i]->job.token)) {
       if (!settlements.empty()) count(*part[i], settlements[i]);
     } else {
       metrics_.claim_lost("stale_settle");
@@ -137,30 +140,86 @@ Result<Settled> Settler::write_once(Shard shard, const std::vector<const Finishe
       composed.push_back({finished->job.delivery, finished->job.token, *finished->outcome->artifact});
     auto held = store_.keep(shard, composed);
     if (!held) return tl::unexpected(held.error());
-    return Settled{std::move(*held), {}};
+    const std::unordered_set<DeliveryId> kept(held->begin(), held->end());
+    Settled settled;
+    for (const auto& one : composed)
+      if (kept.contains(one.delivery)) {
+        settled.held.push_back(one.delivery);
+        settled.tokens.push_back(one.token);
+      }
+    return settled;
   }
   std::uniform_real_distribution<double> uniform(0.0, 1.0);
   settlements.reserve(part.size());
   for (const Finished* finished : part)
-    settlements.push_back(settlement_of(*finished, timing_of(*finished), uniform(random_), settings_.actor));
+    settlements.push_back(
+        settlement_of(*finished, timing_of(*finished), uniform(random_), settings_.actor, outage_of(*finished)));
   return store_.settle(shard, settlements);
 }
 
-void Settler::write_rests(const std::vector<Finished>& batch) {
-  std::vector<Rest> rests;
-  for (const auto& finished : batch) {
-    if (!finished.outcome || finished.outcome->scope != Scope::whole_target) continue;
-    const Millis length = finished.outcome->retry_after.value_or(settings_.target_rest);
-    rests.push_back(
-        {finished.job.org, finished.job.contract->rest_key(), finished.finished_at + length, finished.outcome->reason});
+void Settler::write_outages(std::stop_token stop, const std::vector<Finished>& batch) {
+  outages_.clear();
+  for (const auto write : {&Settler::write_cleared, &Settler::write_blames}) {
+    for (auto written = (this->*write)(batch); !written; written = (this->*write)(batch)) {
+      log_.warn("settle.outages_not_written", {{"error", written.error().what}});
+      if (written.error().kind == Error::Kind::bug || give_up(stop)) break;
+    }
   }
-  if (rests.empty()) return;
-  for (const auto& rest : rests)
-    log_.warn("target.rests", {{"target", rest.target}, {"until", format_rfc3339(rest.until)}, {"reason", rest.reason}});
-  if (const auto written = store_.rest(rests); !written) log_.warn("settle.rest_not_written", {{"error", written.error().what}});
 }
 
-// Best effort, like the rests: a digest that is short of a few failures does less harm than a settlement that waits for it.
+// What the attempts of targets in an outage tell of it.
+Result<void> Settler::write_cleared(const std::vector<Finished>& batch) {
+  std::map<std::tuple<OrgId, std::string, std::int64_t>, bool> is_over;
+  for (const auto& finished : batch) {
+    if (!finished.job.outage_since) continue;
+    const bool got_through = finished.how == Finished::How::attempted && clears_target(*finished.outcome);
+    const bool blames = finished.how == Finished::How::attempted && blames_target(*finished.outcome);
+    if (got_through || (finished.job.probe && !blames))
+      is_over[{finished.job.org, finished.job.contract->rest_key(), finished.job.outage_since->micros}] |= got_through;
+  }
+  if (is_over.empty()) return {};
+  std::vector<Cleared> cleared;
+  for (const auto& [key, over] : is_over) {
+    const auto& [org, target, since] = key;
+    cleared.push_back({org, target, Timestamp{since}, over});
+  }
+  const auto ended = store_.clear(cleared);
+  if (!ended) return tl::unexpected(ended.error());
+  for (const auto& outage : *ended)
+    log_.info("target.recovered",
+              {{"target", outage.target}, {"since", format_rfc3339(outage.since)}, {"reason", outage.reason}});
+  return {};
+}
+
+Result<void> Settler::write_blames(const std::vector<Finished>& batch) {
+  std::vector<Blame> blames;
+  for (const auto& finished : batch)
+    if (finished.how == Finished::How::attempted && blames_target(*finished.outcome))
+      blames.push_back({finished.job.org, finished.job.contract->rest_key(), finished.finished_at,
+                        std::clamp(finished.outcome->retry_after.value_or(Millis(0)), Millis(0), kMaxRetryAfter),
+                        finished.outcome->reason});
+  if (blames.empty()) return {};
+  const auto outages = store_.blame(blames, settings_.target_rest);
+  if (!outages) return tl::unexpected(outages.error());
+  for (const auto& outage : *outages) {
+    outages_[{outage.org, outage.target}] = outage;
+    const bool is_new = std::any_of(blames.begin(), blames.end(), [&](const Blame& blame) {
+      return blame.org == outage.org && blame.target == outage.target && blame.at == outage.since;
+    });
+    if (is_new)
+      log_.warn("target.rests", {{"target", outage.target}, {"until", format_rfc3339(outage.until)}, {"reason", outage.reason}});
+  }
+  return {};
+}
+
+std::optional<Outage> Settler::outage_of(const Finished& finished) const {
+  if (finished.how != Finished::How::attempted || !blames_target(*finished.outcome)) return std::nullopt;
+  const auto known = outages_.find({finished.job.org, finished.job.contract->rest_key()});
+  if (known != outages_.end()) return Outage{known->second.since, known->second.until, settings_.outage};
+  return Outage{finished.job.outage_since.value_or(finished.finished_at), finished.finished_at, settings_.outage};
+}
+
+// Best effort: a digest that is short of a few failures does less harm than a settlement that waits for it.
 void Settler::write_failures(const std::vector<Finished>& batch) {
   std::map<std::tuple<OrgId, std::string_view, std::string_view, std::string_view>, std::uint64_t> counts;
   for (const auto& finished : batch)

@@ -5,12 +5,14 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <random>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "core/clock.h"
+#include "core/decide.h"
 #include "core/job.h"
 #include "core/retry_timing.h"
 #include "store/settle_store.h"
@@ -22,8 +24,9 @@ namespace waybill {
 struct SettlerSettings {
   std::string actor;                         // the host's name, for the audit
   std::map<std::string, RetryTiming> retry;  // by action type; "default" is always there
-  Millis target_rest{30'000};
-  Millis failure_period{3'600'000};  // failures are added up over each
+  Millis target_rest{30'000};                // the longest cooldown; 0: none, but what receivers ask for
+  Millis outage{std::chrono::hours(24)};     // while a target's outage is shorter, attempts do not count
+  Millis failure_period{3'600'000};          // failures are added up over each
   std::size_t batch = 1000;
   Millis gather{5};  // how long a small batch waits for more
 };
@@ -54,7 +57,10 @@ class Settler {
   void write(std::stop_token stop, const std::vector<Finished>& batch);
   bool write_shard(Shard shard, const std::vector<const Finished*>& part, bool again);
   Result<Settled> write_once(Shard shard, const std::vector<const Finished*>& part, std::vector<Settlement>& settlements);
-  void write_rests(const std::vector<Finished>& batch);
+  void write_outages(std::stop_token stop, const std::vector<Finished>& batch);
+  Result<void> write_cleared(const std::vector<Finished>& batch);
+  Result<void> write_blames(const std::vector<Finished>& batch);
+  std::optional<Outage> outage_of(const Finished& finished) const;
   void write_failures(const std::vector<Finished>& batch);
   void count(const Finished& finished, const Settlement& settlement);
   const RetryTiming& timing_of(const Finished& finished) const;
@@ -68,7 +74,8 @@ class Settler {
   Metrics& metrics_;
   // The thread's own:
   std::mt19937_64 random_{std::random_device{}()};
-  std::vector<ClaimToken> unwritten_;  // of the batch that is being written
+  std::vector<ClaimToken> unwritten_;                      // of the batch that is being written
+  std::map<std::pair<OrgId, std::string>, Rest> outages_;  // of the targets that it blames
 
   std::mutex mutex_;  // for all below
   std::condition_variable_any changed_;

@@ -10,7 +10,7 @@ namespace {
 constexpr const char* kReadOnly = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
 constexpr Statement kAttempts{"dead_attempts", R"(
-  SELECT number, micros(started_at), micros(finished_at), outcome, coalesce(reason, ''), coalesce(error, '')
+  SELECT number, micros(started_at), micros(finished_at), outcome, coalesce(reason, ''), coalesce(error, ''), counts
   FROM attempts WHERE shard = $1 AND delivery_id = $2 ORDER BY number)"};
 constexpr Statement kEdits{"dead_edits", R"(
   SELECT id, micros(edited_at), actor, field, before, after FROM dead_letter_edits

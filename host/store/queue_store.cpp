@@ -17,8 +17,8 @@ constexpr Statement kDueRoutes{"due_routes", R"(
       SELECT route_id, org_id, due_at FROM ready WHERE shard = $1 AND queued AND status = 'due' AND route_id > first.route_id
       ORDER BY route_id, due_at, delivery_id LIMIT 1) next)
   SELECT micros(clock_timestamp()), route_id, org_id, micros(due_at) FROM (SELECT 1) one LEFT JOIN first ON true)"};
-constexpr Statement kRests{"rests", R"(
-  SELECT micros(clock_timestamp()), org_id, target, micros(until), reason FROM (SELECT 1) one LEFT JOIN target_rests ON true)"};
+constexpr Statement kCooldowns{"cooldowns", R"(
+  SELECT micros(clock_timestamp()), org_id, target, micros(until), reason, micros(since) FROM (SELECT 1) one LEFT JOIN target_rests ON true)"};
 
 // A probe that nobody ended is another host's to make.
 constexpr Statement kBeginProbes{"begin_probes", R"(
@@ -26,7 +26,7 @@ constexpr Statement kBeginProbes{"begin_probes", R"(
   FROM unnest($1::int[], $2::text[]) AS wanted(org_id, target)
   WHERE t.org_id = wanted.org_id AND t.target = wanted.target AND t.until <= clock_timestamp()
     AND (t.probe_until IS NULL OR t.probe_until < clock_timestamp())
-  RETURNING t.org_id, t.target, micros(t.until), t.reason)"};
+  RETURNING t.org_id, t.target, micros(t.until), t.reason, micros(t.since))"};
 
 // Each route gives up to its share, oldest first. The array keeps the plan from becoming a join over the whole table. The claim's
 // row in `claims` is inserted, never updated: a token that give_back() has taken away makes the whole statement fail.
@@ -95,10 +95,10 @@ class PgQueueStore final : public QueueStore {
     return due;
   }
 
-  Result<Rests> rests() override {
-    auto rows = link_.run(kRests);
+  Result<Cooldowns> cooldowns() override {
+    auto rows = link_.run(kCooldowns);
     if (!rows) return tl::unexpected(rows.error());
-    return Rests{rows->time(0, 0), rests_of(*rows, 1)};
+    return Cooldowns{rows->time(0, 0), rests_of(*rows, 1)};
   }
 
   Result<std::vector<Rest>> begin_probes(std::span<const Rest> targets, HostId host, Millis length) override {
@@ -201,7 +201,8 @@ class PgQueueStore final : public QueueStore {
         all.push_back({{rows.number(row, first)},
                        std::string(rows.text(row, first + 1)),
                        rows.time(row, first + 2),
-                       std::string(rows.text(row, first + 3))});
+                       std::string(rows.text(row, first + 3)),
+                       rows.time(row, first + 4)});
     return all;
   }
 

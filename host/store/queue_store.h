@@ -26,7 +26,7 @@ struct DueRoutes {
   Timestamp now;
   std::vector<DueRoute> routes;  // every route with an unclaimed delivery
 };
-struct Rests {
+struct Cooldowns {
   Timestamp now;
   std::vector<Rest> all;  // every target whose outage has not ended; one whose `until` is over is half-open
 };
@@ -79,7 +79,7 @@ class QueueStore {
  public:
   virtual ~QueueStore() = default;
   virtual Result<DueRoutes> due_routes(Shard shard) = 0;
-  virtual Result<Rests> rests() = 0;
+  virtual Result<Cooldowns> cooldowns() = 0;
   // Committed when it returns. Rows that another host is about to take are passed over. Answers in the order of (due, delivery), with
   // payloads of `most_bytes` together, or one that is larger. What is known of the claims in `done` is forgotten.
   virtual Result<Claimed> claim(Shard shard, HostId host, ClaimToken token, Millis lease, std::span<const RouteShare> shares,

@@ -22,14 +22,15 @@ inline std::optional<Timestamp> time_of(const Rows& rows, std::size_t row, int c
   return rows.is_null(row, column) ? std::nullopt : std::optional(rows.time(row, column));
 }
 
-// Six columns from `first` on: number, started, finished, outcome, reason, error.
+// Seven columns from `first` on: number, started, finished, outcome, reason, error, counts.
 inline AttemptView read_attempt(const Rows& rows, std::size_t row, int first) {
   return {.number = static_cast<std::uint32_t>(rows.number(row, first)),
           .started = rows.time(row, first + 1),
           .finished = time_of(rows, row, first + 2),
           .outcome = text_of(rows, row, first + 3),
           .reason = text_of(rows, row, first + 4),
-          .error = text_of(rows, row, first + 5)};
+          .error = text_of(rows, row, first + 5),
+          .counts = rows.flag(row, first + 6)};
 }
 
 // Columns 0 to 7: id, org_id, client_ref, target, state, reason, created, completed.

@@ -29,7 +29,7 @@ constexpr Statement kCompare{"compare_submission", "SELECT " WAYBILL_SUBMISSION_
 
 // One statement, so that the state and the attempts are of one moment.
 constexpr Statement kHistory{"history", "SELECT " WAYBILL_SUBMISSION_COLUMNS R"(,
-         a.number, micros(a.started_at), micros(a.finished_at), a.outcome, coalesce(a.reason, ''), coalesce(a.error, '')
+         a.number, micros(a.started_at), micros(a.finished_at), a.outcome, coalesce(a.reason, ''), coalesce(a.error, ''), a.counts
   FROM submission_states s LEFT JOIN )" WAYBILL_DELIVERIES("delivery_id AS id, action_order", "id, action_order") R"( ON true
   LEFT JOIN attempts a ON a.shard = s.shard AND a.delivery_id = d.id
   WHERE s.shard = $1 AND s.org_id = $2 AND s.kind = $3 AND s.client_ref = $4
@@ -47,7 +47,7 @@ constexpr Statement kStandings{"standings", R"(
   LEFT JOIN hosts h ON h.host_id = r.claimed_by
   ORDER BY r.action_order, r.replay)"};
 constexpr Statement kRestsOf{"rests_of", R"(
-  SELECT target, micros(until), reason FROM target_rests WHERE org_id = $1 AND until > now())"};
+  SELECT target, micros(until), reason, micros(since) FROM target_rests WHERE org_id = $1 AND until > now())"};
 
 constexpr Statement kDeliveries{"deliveries_of",
                                 R"(
@@ -87,7 +87,7 @@ Result<Standing> read_standing(const Rows& rows, std::size_t row, OrgId org, con
                     .rest = {}};
   for (std::size_t rest = 0; rest < rests.size(); ++rest)
     if (rests.text(rest, 0) == contract->rest_key())
-      standing.rest = Rest{org, contract->rest_key(), rests.time(rest, 1), text_of(rests, rest, 2)};
+      standing.rest = Rest{org, contract->rest_key(), rests.time(rest, 1), text_of(rests, rest, 2), rests.time(rest, 3)};
   return standing;
 }
 

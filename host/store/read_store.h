@@ -25,6 +25,7 @@ struct AttemptView {
   std::string outcome;
   std::string reason;
   std::string error;
+  bool counts = true;  // against the contract's attempts
 };
 
 struct HistoryView {

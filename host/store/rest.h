@@ -8,12 +8,14 @@
 
 namespace waybill {
 
-// A target that rests after an outage: nothing of it is claimed until then, by any host.
+// A target in an outage, and its cooldown: nothing of it is claimed until then, by any host. A cooldown that is over leaves the
+// outage as it is, until an attempt gets through.
 struct Rest {
   OrgId org;
   std::string target;
   Timestamp until;
   std::string reason;
+  Timestamp since{};  // when the outage began
 
   bool operator==(const Rest&) const = default;
 };

@@ -23,12 +23,28 @@ constexpr Statement kKeep{"keep", R"(
     FROM made m WHERE r.shard = $1 AND r.ctid = m.place)
   SELECT delivery FROM made)"};
 
-constexpr Statement kRest{"rest", R"(
-  INSERT INTO target_rests (org_id, target, until, reason)
-  SELECT org_id, target, at_micros(max(until)), min(reason)
-  FROM unnest($1::int[], $2::text[], $3::bigint[], $4::text[]) AS t(org_id, target, until, reason) GROUP BY org_id, target
-  ON CONFLICT (org_id, target) DO UPDATE SET until = greatest(target_rests.until, excluded.until),
-    reason = CASE WHEN excluded.until > target_rests.until THEN excluded.reason ELSE target_rests.reason END)"};
+// An outage's cooldowns grow with it. All write in one order, so that none waits for another in a circle.
+constexpr Statement kBlame{"blame_targets", R"(
+  INSERT INTO target_rests AS r (org_id, target, since, until, reason)
+  SELECT org_id, target, at_micros(min(blamed)), at_micros(max(blamed + greatest(asked, least($7::bigint, $6::bigint)))),
+         (array_agg(reason ORDER BY blamed DESC, reason))[1]
+  FROM unnest($1::int[], $2::text[], $3::bigint[], $4::bigint[], $5::text[]) AS t(org_id, target, blamed, asked, reason)
+  GROUP BY org_id, target ORDER BY org_id, target
+  ON CONFLICT (org_id, target) DO UPDATE SET
+    since = least(r.since, excluded.since),
+    until = greatest(r.until, excluded.until, excluded.since + least(greatest((excluded.since - r.since) / $8::integer,
+                     $7::bigint * interval '1 microsecond'), $6::bigint * interval '1 microsecond')),
+    reason = CASE WHEN excluded.since >= r.since THEN excluded.reason ELSE r.reason END, probe_until = NULL, probe_host = NULL
+  RETURNING org_id, target, micros(until), reason, micros(since))"};
+
+constexpr Statement kEndOutages{"end_outages", R"(
+  DELETE FROM target_rests r USING unnest($1::int[], $2::text[], $3::bigint[]) AS t(org_id, target, since)
+  WHERE r.org_id = t.org_id AND r.target = t.target AND r.since = at_micros(t.since)
+  RETURNING r.org_id, r.target, micros(r.until), r.reason, micros(r.since))"};
+constexpr Statement kEndProbes{"end_probes", R"(
+  UPDATE target_rests r SET probe_until = NULL, probe_host = NULL
+  FROM unnest($1::int[], $2::text[], $3::bigint[]) AS t(org_id, target, since)
+  WHERE r.org_id = t.org_id AND r.target = t.target AND r.since = at_micros(t.since))"};
 
 constexpr Statement kAddFailures{"add_failures", R"(
   INSERT INTO provider_failures AS f (org_id, since, until, action_type, target, reason, count)
@@ -62,17 +78,37 @@ class PgSettleStore final : public SettleStore {
     return deliveries(link_.run(kKeep, {std::to_string(shard), delivery.take(), token.take(), type.take(), body.take()}));
   }
 
-  Result<void> rest(std::span<const Rest> rests) override {
-    ArrayText org, target, until, reason;
-    for (const auto& one : rests) {
+  Result<std::vector<Rest>> blame(std::span<const Blame> blames, Millis most) override {
+    ArrayText org, target, at, asked, reason;
+    for (const auto& one : blames) {
       org.add(one.org.value);
       target.add(one.target);
-      until.add(one.until.micros);
+      at.add(one.at.micros);
+      asked.add(Micros(one.asked).count());
       reason.add(one.reason);
     }
-    auto rows = link_.run(kRest, {org.take(), target.take(), until.take(), reason.take()});
-    if (!rows) return tl::unexpected(rows.error());
-    return {};
+    return rests(link_.run(
+        kBlame, {org.take(), target.take(), at.take(), asked.take(), reason.take(), std::to_string(Micros(most).count()),
+                 std::to_string(Micros(kMinCooldown).count()), std::to_string(kCooldownShare)}));
+  }
+
+  Result<std::vector<Rest>> clear(std::span<const Cleared> cleared) override {
+    const auto known = [&](bool is_over) -> Parameters {
+      ArrayText org, target, since;
+      for (const auto& one : cleared) {
+        if (one.is_over != is_over) continue;
+        org.add(one.org.value);
+        target.add(one.target);
+        since.add(one.since.micros);
+      }
+      return {org.take(), target.take(), since.take()};
+    };
+    const auto over =
+        static_cast<std::size_t>(std::count_if(cleared.begin(), cleared.end(), [](const auto& c) { return c.is_over; }));
+    if (over < cleared.size())
+      if (auto done = link_.run(kEndProbes, known(false)); !done) return tl::unexpected(done.error());
+    if (over == 0) return std::vector<Rest>{};
+    return rests(link_.run(kEndOutages, known(true)));
   }
 
   Result<void> add_failures(std::span<const FailedAttempts> failures, Millis period) override {
@@ -106,6 +142,7 @@ class PgSettleStore final : public SettleStore {
       const auto found = submission_of.find({settlement.delivery, settlement.token});
       if (found == submission_of.end()) continue;
       settled.held.push_back(settlement.delivery);
+      settled.tokens.push_back(settlement.token);
       held.push_back({&settlement, found->second});
       submission_of.erase(found);
     }
@@ -115,10 +152,24 @@ class PgSettleStore final : public SettleStore {
     return settled;
   }
 
+  static Result<std::vector<Rest>> rests(const Result<Rows>& rows) {
+    if (!rows) return tl::unexpected(rows.error());
+    std::vector<Rest> all;
+    for (std::size_t row = 0; row < rows->size(); ++row)
+      all.push_back({{rows->number(row, 0)},
+                     std::string(rows->text(row, 1)),
+                     rows->time(row, 2),
+                     std::string(rows->text(row, 3)),
+                     rows->time(row, 4)});
+    return all;
+  }
+
   static Result<Settled> held_by(const Result<Rows>& rows) {
     auto held = deliveries(rows);
     if (!held) return tl::unexpected(held.error());
-    return Settled{std::move(*held), {}};
+    Settled settled{std::move(*held), {}, {}};
+    for (std::size_t row = 0; row < rows->size(); ++row) settled.tokens.push_back({rows->number(row, SettleBatch::kToken)});
+    return settled;
   }
 
   static Result<std::vector<DeliveryId>> deliveries(const Result<Rows>& rows) {

@@ -58,6 +58,7 @@ struct Settlement {
 // What a settlement was carried out to.
 struct Settled {
   std::vector<DeliveryId> held;          // their claims still held; the others were stale, and nothing of theirs was written
+  std::vector<ClaimToken> tokens;        // by which claim each was: a batch may hold an older, stale claim of the same delivery
   std::vector<std::string> form_states;  // the last states of the form submissions that ended with it
 };
 
@@ -77,6 +78,27 @@ struct FailedAttempts {
   std::uint64_t count;
 };
 
+// An attempt that blamed its target.
+struct Blame {
+  OrgId org;
+  std::string target;  // what rests together: see Contract::rest_key
+  Timestamp at;
+  Millis asked{};  // the least cooldown, as the receiver asked
+  std::string reason;
+};
+
+// An attempt of a target in an outage that got through, or never set out.
+struct Cleared {
+  OrgId org;
+  std::string target;
+  Timestamp since;       // of the outage that was known when the attempt was claimed
+  bool is_over = false;  // it got through; else another probe may go
+};
+
+// How long a cooldown is: a share of the outage's length so far, within these bounds.
+inline constexpr Millis kMinCooldown = Seconds(1);
+inline constexpr int kCooldownShare = 30;
+
 class SettleStore {
  public:
   virtual ~SettleStore() = default;
@@ -85,8 +107,11 @@ class SettleStore {
   // One transaction: the artefacts are durable, and their deliveries due again at the place in the queue that they had. Answers
   // which claims still held.
   virtual Result<std::vector<DeliveryId>> keep(Shard shard, std::span<const Composed> batch) = 0;
-  // A longer rest wins over a shorter one.
-  virtual Result<void> rest(std::span<const Rest> rests) = 0;
+  // The targets cool down, for `most` at most unless the receiver asks for more. An outage goes on from its beginning, and a
+  // cooldown is never cut short, whoever else writes at the same time. Answers the outages as they are now. May be repeated.
+  virtual Result<std::vector<Rest>> blame(std::span<const Blame> blames, Millis most) = 0;
+  // Ends these outages, or their probes. Another outage of the same target, a later one, is left alone. Answers those that ended.
+  virtual Result<std::vector<Rest>> clear(std::span<const Cleared> cleared) = 0;
   // Added to the counts of the period that it is now; periods are `period` long and aligned to the clock. In one order by all.
   virtual Result<void> add_failures(std::span<const FailedAttempts> failures, Millis period) = 0;
 };

@@ -43,6 +43,19 @@ constexpr Statement kOldestDue{"oldest_due", R"(
       SELECT shard, route_id, due_at FROM ready WHERE queued AND status = 'due' AND (shard, route_id) > (first.shard, first.route_id)
       ORDER BY shard, route_id, due_at, delivery_id LIMIT 1) next)
   SELECT micros(now()) - micros(min(due_at)) FROM first HAVING min(due_at) <= now())"};
+constexpr Statement kForgetOutages{"forget_outages", R"(
+  WITH gone AS (DELETE FROM target_rests WHERE until < now() - $1::bigint * interval '1 millisecond' RETURNING 1)
+  SELECT count(*) FROM gone)"};
+constexpr Statement kEndOutage{"end_outage", R"(
+  WITH gone AS (DELETE FROM target_rests WHERE org_id = $1 AND target = $2 RETURNING until),
+  routes AS (
+    SELECT route_id FROM (SELECT route_id, contract::jsonb AS c FROM contract_snapshots WHERE org_id = $1) s
+    WHERE CASE WHEN c ? 'form' THEN 'sender:' || (c ->> 'actionType') ELSE c ->> 'target' END = $2),
+  moved AS (
+    UPDATE ready SET due_at = now()
+    WHERE route_id = ANY (ARRAY(SELECT route_id FROM routes)) AND status = 'due' AND uncounted > 0 AND due_at > now()
+      AND due_at <= (SELECT until FROM gone))
+  SELECT count(*) FROM gone)"};
 constexpr Statement kMakePartitions{"make_partitions", "SELECT postponed FROM make_partitions_now(2)"};
 
 class PgUpkeepStore final : public UpkeepStore {
@@ -101,6 +114,18 @@ class PgUpkeepStore final : public UpkeepStore {
       state.by_status[std::string(counts->text(row, 0))] = static_cast<std::uint64_t>(counts->number(row, 1));
     if (oldest->size() == 1) state.oldest_due = Micros{oldest->number(0, 0)};
     return state;
+  }
+
+  Result<std::uint64_t> forget_outages(Millis over_for) override {
+    auto gone = link_.run(kForgetOutages, {std::to_string(over_for.count())});
+    if (!gone) return tl::unexpected(gone.error());
+    return static_cast<std::uint64_t>(gone->number(0, 0));
+  }
+
+  Result<bool> end_outage(OrgId org, const std::string& rest_key) override {
+    auto gone = link_.run(kEndOutage, {std::to_string(org.value), rest_key});
+    if (!gone) return tl::unexpected(gone.error());
+    return gone->number(0, 0) > 0;
   }
 
   Result<void> make_partitions() override {

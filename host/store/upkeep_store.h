@@ -53,6 +53,10 @@ class UpkeepStore {
   // Of this month and the two after it. Waits for nobody: who is in the way is named in an Error::unavailable, and what is
   // missing comes with a later call.
   virtual Result<void> make_partitions() = 0;
+  // Forgets the outages whose last cooldown has been over for so long. Answers how many.
+  virtual Result<std::uint64_t> forget_outages(Millis over_for) = 0;
+  // Ends the outage of what rests under this key: what waits for its cooldown's end is due now. False: there is none.
+  virtual Result<bool> end_outage(OrgId org, const std::string& rest_key) = 0;
 };
 
 }  // namespace waybill

@@ -1,6 +1,8 @@
 // The chores that every host has.
 #include "upkeep/chores.h"
 
+#include <algorithm>
+
 #include "core/form_pipeline.h"
 
 namespace waybill {
@@ -29,6 +31,15 @@ Chore lost_claims(UpkeepStore& store, Log& log) {
 
 Chore partitions(UpkeepStore& store) {
   return {"partitions", std::chrono::hours(1), [&store] { return store.make_partitions(); }};
+}
+
+Chore old_outages(UpkeepStore& store, Millis outage, Log& log) {
+  return {"old_outages", std::chrono::minutes(10), [&store, outage, &log]() -> Result<void> {
+            const auto forgotten = store.forget_outages(std::max<Millis>(outage, std::chrono::hours(24)));
+            if (!forgotten) return tl::unexpected(forgotten.error());
+            if (*forgotten > 0) log.info("outages.forgotten", {{"targets", *forgotten}});
+            return {};
+          }};
 }
 
 Chore form_sweep(FormStore& store, int shards, std::function<void()> wake) {

@@ -25,6 +25,8 @@ Chore queue_numbers(UpkeepStore& store, Metrics& metrics);
 Chore partitions(UpkeepStore& store);
 // Claims that are taken back by their leases are found by a list of claims. Should one ever be missing there, this finds it.
 Chore lost_claims(UpkeepStore& store, Log& log);
+// Outages that nothing has been heard of for long are forgotten: their targets are in use no more.
+Chore old_outages(UpkeepStore& store, Millis outage, Log& log);
 // Submissions of forms that are in processing for longer than an action's turn go on if they can.
 Chore form_sweep(FormStore& store, int shards, std::function<void()> wake);
 // What is not kept any more is erased.

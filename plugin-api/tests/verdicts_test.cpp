@@ -27,9 +27,9 @@ constexpr Row kRows[] = {
     {410, WB_REJECTED, WB_THIS_JOB, "refused"},
     {422, WB_REJECTED, WB_THIS_JOB, "refused"},
     {425, WB_TRANSIENT, WB_THIS_JOB, "try_later"},
-    {429, WB_TRANSIENT, WB_THIS_JOB, "try_later"},
+    {429, WB_TRANSIENT, WB_WHOLE_TARGET, "try_later"},
     {500, WB_TRANSIENT, WB_THIS_JOB, "server_error"},
-    {503, WB_TRANSIENT, WB_THIS_JOB, "server_error"},
+    {503, WB_TRANSIENT, WB_WHOLE_TARGET, "server_error"},
     {600, WB_TRANSIENT, WB_THIS_JOB, "invalid_answer"},
 };
 

@@ -38,13 +38,15 @@ inline std::chrono::milliseconds timeout_from(std::string_view settings) {
 }
 
 inline Outcome network_failure(const Response& response) {
-  return Outcome::transient(word_for(response.error)).reach(response.reach).detail(one_line(response.error_text));
+  auto outcome = Outcome::transient(word_for(response.error)).reach(response.reach).detail(one_line(response.error_text));
+  if (plugin::out_of_reach(response.error, response.reach)) outcome.scope(Scope::whole_target);
+  return outcome;
 }
 
 // An answer that decides nothing, with all that it may say about the next attempt.
 inline Outcome undecided(const Response& response, std::string_view reason, std::string detail) {
   auto outcome = Outcome::transient(reason).reach(response.reach).code(response.status);
-  if (response.status == 401 || response.status == 403) outcome.scope(Scope::whole_target);
+  if (plugin::blames_target(response.status)) outcome.scope(Scope::whole_target);
   return outcome.retry_after(response.retry_after).detail(std::move(detail));
 }
 

@@ -44,8 +44,11 @@ inline Outcome judge_mail(const SmtpReply& reply, Tally tally, const std::vector
                           const std::vector<Mailbox>& recipients) {
   const int code = reply.code;
   const bool login_missing = reply.stage == SmtpStage::auth && reply.error == plugin::NetError::broken && code == 0;
-  if (reply.error != plugin::NetError::none && !login_missing)
-    return Outcome::transient(word_for(reply.error)).reach(reply.reach).detail(one_line(reply.error_text));
+  if (reply.error != plugin::NetError::none && !login_missing) {
+    auto outcome = Outcome::transient(word_for(reply.error)).reach(reply.reach).detail(one_line(reply.error_text));
+    if (plugin::out_of_reach(reply.error, reply.reach)) outcome.scope(Scope::whole_target);
+    return outcome;
+  }
 
   const bool taken = reply.taken();
   if (reply.stage >= SmtpStage::rcpt)
@@ -59,10 +62,10 @@ inline Outcome judge_mail(const SmtpReply& reply, Tally tally, const std::vector
   switch (reply.stage) {
     case SmtpStage::auth:
       if (for_good || login_missing) return told(Outcome::transient("relay_login_refused")).scope(Scope::whole_target);
-      break;
+      return told(Outcome::transient("try_later")).scope(Scope::whole_target);
     case SmtpStage::connect:
       if (for_good) return told(Outcome::transient("relay_refused")).scope(Scope::whole_target);
-      break;
+      return told(Outcome::transient("try_later")).scope(Scope::whole_target);
     case SmtpStage::mail:
       if (code == 530) return told(Outcome::transient("relay_login_refused")).scope(Scope::whole_target);  // "log in first"
       if (code == 552) return told(Outcome::rejected("invalid_message"));                                  // its size

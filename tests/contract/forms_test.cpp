@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "core/pipeline.h"
+#include "settle/settlement.h"
 #include "store_world.h"
 
 namespace waybill::testing {
@@ -534,6 +535,40 @@ TEST_F(FormContract, ALoadThatFailsChangesNothing) {
   EXPECT_EQ(sql.text("SELECT name FROM forms"), "Contact us");
   EXPECT_EQ(sql.number("SELECT count(*) FROM form_actions"), 3);
   EXPECT_EQ(sql.number("SELECT count(*) FROM audit_log"), 1);
+}
+
+// E8: of a deferred action the reason is its plugin's own text
+TEST_F(FormContract, AReasonOfAnyTextIsWrittenAsItIs) {
+  const std::string reason = "say \"no\", \\ {a: 'b'} Zoë \t\x01\x1f";
+  handed_in(submission("s-1", {}, true));
+  const auto row = claim_due().at(0);
+  Finished finished{.job = {.delivery = row.delivery,
+                            .submission = row.submission,
+                            .org = row.org,
+                            .route = row.route,
+                            .token = {1},
+                            .attempt = 1,
+                            .created = row.created,
+                            .contract = std::make_shared<const Contract>(contracts[0]),
+                            .kind = row.kind},
+                    .outcome = Outcome{.verdict = Verdict::deferred, .reason = reason},
+                    .started_at = row.created,
+                    .finished_at = row.created};
+  EXPECT_EQ(settle_all({settlement_of(finished, {}, 0.5, "box:1")}).held.size(), 1u);
+  EXPECT_EQ(sql.text("SELECT reason FROM deliveries WHERE status = 'deferred'"), reason);
+}
+
+// E8: a batch may hold two claims of one delivery, of which one is stale
+TEST_F(FormContract, AStaleEndInOneBatchWithTheTrueOneLeavesNoTrace) {
+  handed_in(submission("s-1", {}, true));
+  const auto stale = claim_due({1}).at(0);
+  settle_all({again(stale)});
+  const auto row = claim_due({2}).at(0);
+  const auto settled = settle_all({end(stale, Status::rejected, "invalid_request", {1}), end(row, Status::accepted, {}, {2})});
+  EXPECT_EQ(settled.held, std::vector<DeliveryId>{row.delivery});
+  EXPECT_EQ(settled.tokens, std::vector<ClaimToken>{ClaimToken{2}});
+  EXPECT_EQ(sql.number("SELECT count(*) FROM dead_letters"), 0);
+  EXPECT_EQ(statuses("s-1")[0], "accepted");
 }
 
 }  // namespace

@@ -226,7 +226,7 @@ TEST_F(IntakeContract, NothingIsClaimedWhileATargetAmongThemRests) {  // M8
   const std::vector<NewSubmission> items{item("a"), item("b", "{}", "sms.other")};
   const std::vector<Rest> rests{
       {kDefaultOrg, "sms.other", Timestamp{sql.number("SELECT micros(now() + interval '1 hour')")}, "outage"}};
-  ASSERT_TRUE(settle->rest(rests));
+  rest(rests);
   const auto answers = intake->submit(0, items, FirstClaim{{7}, {99}, Millis(60'000)});
   ASSERT_TRUE(answers) << answers.error().what;
   for (const auto& answer : *answers) EXPECT_EQ(std::pair(answer.how, answer.claimed), std::pair(How::created, false));

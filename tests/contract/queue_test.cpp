@@ -83,8 +83,8 @@ TEST_F(QueueContract, WhatBeganToRestSinceItWasAskedForIsNotTaken) {  // M16
   submit_many(2, "a-", "sms.a");
   submit_many(2, "b-", "sms.b");
   const OrgId another{2};
-  ASSERT_TRUE(settle->rest(std::vector<Rest>{{kDefaultOrg, "sms.a", Timestamp{} + std::chrono::hours(24 * 365 * 100), "outage"},
-                                             {kDefaultOrg, "sms.b", Timestamp{} + Seconds(1), "over"}}));
+  rest({{kDefaultOrg, "sms.a", Timestamp{} + std::chrono::hours(24 * 365 * 100), "outage"},
+        {kDefaultOrg, "sms.b", Timestamp{} + Seconds(1), "over"}});
   const auto taken = [&](const std::string& target, OrgId org, const std::string& unless, ClaimToken token, bool probe = false) {
     const std::vector<RouteShare> shares{{route(target), 1, {}, {}, org, unless, probe}};
     const auto claimed = queue->claim(0, {1}, token, Millis(1000), shares, {}, kAnyBytes);
@@ -101,7 +101,7 @@ TEST_F(QueueContract, WhatBeganToRestSinceItWasAskedForIsNotTaken) {  // M16
 TEST_F(QueueContract, AHalfOpenTargetHasOneProbeWhateverTheNumberOfHosts) {  // E14
   const Rest open{kDefaultOrg, "sms.a", Timestamp{} + Seconds(1), "outage"};
   const Rest down{kDefaultOrg, "sms.b", Timestamp{} + std::chrono::hours(24 * 365 * 100), "outage"};
-  ASSERT_TRUE(settle->rest(std::vector{open, down}));
+  rest({open, down});
   const auto begin = [&](HostId host, Millis length) {
     const auto begun = queue->begin_probes(std::vector{open, down}, host, length);
     EXPECT_TRUE(begun) << begun.error().what;

@@ -79,7 +79,7 @@ TEST_F(ReadContract, ExplainSaysWhereAnUnfinishedDeliveryStands) {  // M18
   EXPECT_EQ((*told)->standings[0].claimed_by, "");
   EXPECT_FALSE((*told)->standings[0].rest);
   const auto rows = claim(route(), 3, {1}, host).rows;
-  ASSERT_TRUE(settle->rest(std::vector<Rest>{{kDefaultOrg, "sms.primary", (*told)->now + Seconds(600), "http_429"}}));
+  rest({{kDefaultOrg, "sms.primary", (*told)->now + Seconds(600), "http_429"}});
   told = reader->explain(kDefaultOrg, "intent", "ref-0");
   const auto& standing = (*told)->standings.at(0);
   EXPECT_EQ(standing.status, Status::claimed);

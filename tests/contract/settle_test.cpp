@@ -257,24 +257,10 @@ TEST_F(SettleContract, TextOfAnyKindIsWrittenAsItIs) {
   EXPECT_EQ(sql.text("SELECT provider_ref FROM attempts"), "NULL");
 }
 
-TEST_F(SettleContract, ALongerRestWinsOverAShorterOne) {
-  const Timestamp now = queue->due_routes(0)->now;
-  const auto rests_now = [&] { return queue->rests()->all; };
-  EXPECT_TRUE(rests_now().empty());
-  ASSERT_TRUE(settle->rest(
-      std::vector<Rest>{{kDefaultOrg, "sms.a", now + Seconds(600), "first"}, {kDefaultOrg, "sms.b", now + Seconds(600), "b"}}));
-  ASSERT_TRUE(settle->rest(std::vector<Rest>{{kDefaultOrg, "sms.a", now + Seconds(300), "shorter"}}));
-  ASSERT_EQ(rests_now().size(), 2u);
-  for (const auto& rest : rests_now()) EXPECT_EQ(rest.until, now + Seconds(600)) << rest.target;
-  ASSERT_TRUE(settle->rest(
-      std::vector<Rest>{{kDefaultOrg, "sms.a", now + Seconds(700), "one"}, {kDefaultOrg, "sms.a", now + Seconds(900), "two"}}));
-  for (const auto& rest : rests_now()) EXPECT_EQ(rest.until, rest.target == "sms.a" ? now + Seconds(900) : now + Seconds(600));
-}
-
 TEST_F(SettleContract, ARestThatIsOverIsToldUntilItsTargetAnswersAgain) {  // E14
   const Timestamp now = queue->due_routes(0)->now;
-  ASSERT_TRUE(settle->rest(std::vector<Rest>{{kDefaultOrg, "sms.a", now - Seconds(1), "over"}}));
-  EXPECT_EQ(queue->rests()->all.size(), 1u) << "it is half-open";
+  rest({{kDefaultOrg, "sms.a", now - Seconds(1), "over"}});
+  EXPECT_EQ(queue->cooldowns()->all.size(), 1u) << "it is half-open";
 }
 
 TEST_F(SettleContract, ProgressIsKeptUntilAnAttemptLeavesAnother) {  // F7
@@ -322,6 +308,23 @@ TEST_F(SettleContract, AnArtefactStaysThroughRetriesAndCannotBeChanged) {  // H4
   settled({retrying(row, {2}, row.created)});
   EXPECT_EQ(claim(route(), 1, {3}).rows.at(0).artifact, (Artifact{"text/plain", "first"}));
   EXPECT_TRUE(refused("UPDATE artifacts SET body = 'second'"));
+}
+
+TEST_F(SettleContract, ABatchWithTwoTokensOfOneDeliveryKeepsThemApart) {  // E8
+  const auto stale = claimed_one("order-1", {1});
+  settled({retrying(stale, {1}, stale.due)});
+  const auto row = claim(route(), 1, {2}).rows.at(0);
+  auto of_no_avail = ending(stale, {1}, Status::rejected, "invalid_request");
+  auto end = ending(row, {2}, Status::accepted);
+  auto alike_but_stale = ending(stale, {1}, Status::accepted);
+  for (const auto& batch : {std::vector{of_no_avail, alike_but_stale, retrying(stale, {1}, stale.due)}}) {
+    EXPECT_TRUE(settled(batch).empty());
+    EXPECT_EQ(sql.text("SELECT status || ' ' || claim_token FROM ready"), "claimed 2");
+  }
+  EXPECT_EQ(settled({of_no_avail, end, alike_but_stale}), std::vector<DeliveryId>{row.delivery});
+  EXPECT_EQ(sql.text("SELECT state FROM submission_states"), "accepted");
+  EXPECT_EQ(sql.text("SELECT string_agg(number || ' ' || outcome, ', ' ORDER BY number) FROM attempts"), "1 error, 2 accepted");
+  EXPECT_EQ(sql.number("SELECT count(*) FROM audit_log"), 1);
 }
 
 }  // namespace

@@ -123,6 +123,13 @@ class StoreWorld : public ::testing::Test {
     return held.value_or(Settled{}).held;
   }
 
+  // These targets rest, in an outage that began now.
+  void rest(const std::vector<Rest>& rests) {
+    for (const auto& one : rests)
+      sql.execute("INSERT INTO target_rests (org_id, target, until, reason) VALUES (" + std::to_string(one.org.value) + ", '" +
+                  one.target + "', at_micros(" + std::to_string(one.until.micros) + "), '" + one.reason + "')");
+  }
+
   bool refused(const std::string& statement) {
     try {
       sql.execute(statement);

@@ -44,7 +44,8 @@ void write_installation(const fs::path& folder, const fs::path& sample, const De
              "listen: 127.0.0.1:0\nport_file: ./port\nauth: none\ndatabase: { embedded: ./pg }\nregistry: ./registry\nplugins: " +
                  built_plugin("sms").parent_path().string() + "\nsenders:\n  email_template: { relay: \"" + services.relay +
                  "\", from: \"Forms <forms@example.org>\" }\nsecrets:\n  orders: { env: WAYBILL_SECRET_ORDERS }\n" +
-                 "  links: { file: ./links.json }\nlinks: { key: links }\nretry: { default: { kind: fixed, delay: 1s } }\n");
+                 "  links: { file: ./links.json }\nlinks: { key: links }\nretry: { default: { kind: fixed, delay: 1s }, "
+                 "email_raw: { kind: fixed, delay: 1s } }\n");
 }
 
 DemoHost::DemoHost(const fs::path& folder) : folder_(folder) {

@@ -59,7 +59,7 @@ class Backlog final : public QueueStore {
     }
     return claimed;
   }
-  Result<Rests> rests() override { return Rests{kNow, {}}; }
+  Result<Cooldowns> cooldowns() override { return Cooldowns{kNow, {}}; }
   Result<std::vector<Rest>> begin_probes(std::span<const Rest>, HostId, Millis) override {
     return fail(Error::Kind::bug, "nothing is down");
   }
@@ -98,7 +98,10 @@ class Ledger final : public SettleStore {
   Result<std::vector<DeliveryId>> keep(Shard, std::span<const Composed>) override {
     return fail(Error::Kind::bug, "nothing is composed here");
   }
-  Result<void> rest(std::span<const Rest>) override { return fail(Error::Kind::bug, "nothing rests here"); }
+  Result<std::vector<Rest>> blame(std::span<const Blame>, Millis) override {
+    return fail(Error::Kind::bug, "nothing rests here");
+  }
+  Result<std::vector<Rest>> clear(std::span<const Cleared>) override { return fail(Error::Kind::bug, "nothing rests here"); }
   Result<void> add_failures(std::span<const FailedAttempts>, Millis) override {
     return fail(Error::Kind::bug, "nothing fails here");
   }

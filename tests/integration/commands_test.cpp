@@ -186,7 +186,7 @@ TEST_F(Commands, ExplainSaysThatThePluginIsMissing) {
 
 // M3
 TEST_F(Commands, ExplainSaysThatTheTargetRests) {
-  gateway.by_default(Reply::http_error(401));  // our credentials are refused: every other delivery would fare the same
+  gateway.by_default(Reply::too_many_requests(600));  // every other delivery would fare the same
   post_intent(client(), intent("first", "hook.attempts", {{"n", 1}}), 30);
   post_intent(client(), intent("second", "hook.attempts", {{"n", 2}}));
   EXPECT_EQ(explain("second")["code"], "target_rests");

@@ -364,7 +364,7 @@ TEST_F(Intents, APayloadThatLacksWhatTheProtocolNeedsIsRejectedWithoutACall) {
 // M16: the reference is the idempotency key, in every attempt
 TEST_F(Intents, ARetryKeepsTheIdempotencyKey) {
   const std::string id = "needs a key of another form \xc3\xa9";  // not fit for a header as it is
-  gateway.by_default(Reply::http_error(503));
+  gateway.by_default(Reply::http_error(500));
   settled(sms_intent(id, "sms.attempts"));
   const auto counts = gateway.counts();
   ASSERT_EQ(counts.size(), 1u);

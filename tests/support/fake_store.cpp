@@ -97,7 +97,7 @@ std::vector<FakeStore::Delivery> FakeStore::deliveries() const {
   return all;
 }
 
-std::vector<Rest> FakeStore::all_rests() const {
+std::vector<Rest> FakeStore::rests() const {
   const std::lock_guard lock(mutex_);
   std::vector<Rest> all;
   for (const auto& [key, rest] : rests_) all.push_back(rest);
@@ -266,10 +266,10 @@ Result<DueRoutes> FakeStore::due_routes(Shard shard) {
   return due;
 }
 
-Result<Rests> FakeStore::rests() {
+Result<Cooldowns> FakeStore::cooldowns() {
   const std::lock_guard lock(mutex_);
-  if (auto there = begin("rests"); !there) return tl::unexpected(there.error());
-  Rests all{.now = now_, .all = {}};
+  if (auto there = begin("cooldowns"); !there) return tl::unexpected(there.error());
+  Cooldowns all{.now = now_, .all = {}};
   for (const auto& [key, rest] : rests_) all.all.push_back(rest);
   return all;
 }
@@ -369,7 +369,7 @@ Result<Settled> FakeStore::settle(Shard shard, std::span<const Settlement> batch
     if (poison_.contains(at->second.row.client_ref)) return broken("this settlement cannot be written");
     if (!allowed(Status::claimed, s.status)) return broken("not a move of a claimed delivery");
   }
-  std::vector<DeliveryId> held;
+  Settled settled;
   for (const auto& s : batch) {
     Delivery& d = deliveries_.at(s.delivery);
     if (d.status != Status::claimed || d.token != s.token) continue;
@@ -383,11 +383,12 @@ Result<Settled> FakeStore::settle(Shard shard, std::span<const Settlement> batch
     if (!s.submission_state.empty()) d.state = s.submission_state;
     d.reason = s.reason;
     d.settled.push_back(s);
-    held.push_back(s.delivery);
+    settled.held.push_back(s.delivery);
+    settled.tokens.push_back(s.token);
   }
   batches_["settle"].push_back(batch.size());
   if (answer_is_lost()) return away();
-  return Settled{std::move(held), {}};
+  return settled;
 }
 
 Result<std::vector<DeliveryId>> FakeStore::keep(Shard shard, std::span<const Composed> batch) {
@@ -414,13 +415,44 @@ Result<std::vector<DeliveryId>> FakeStore::keep(Shard shard, std::span<const Com
 
 Result<void> FakeStore::rest(std::span<const Rest> rests) {
   const std::lock_guard lock(mutex_);
-  if (auto there = begin("rest"); !there) return there;
-  for (const auto& rest : rests) {
-    const auto [at, fresh] = rests_.emplace(std::pair(rest.org.value, rest.target), rest);
-    if (!fresh && rest.until > at->second.until) at->second = rest;
-  }
-  batches_["rest"].push_back(rests.size());
+  for (const auto& rest : rests) rests_[{rest.org.value, rest.target}] = rest;
   return {};
+}
+
+Result<std::vector<Rest>> FakeStore::blame(std::span<const Blame> blames, Millis most) {
+  const std::lock_guard lock(mutex_);
+  if (auto there = begin("blame"); !there) return tl::unexpected(there.error());
+  std::map<std::pair<std::int64_t, std::string>, Rest> now;
+  for (const auto& blame : blames) {
+    const std::pair key(blame.org.value, blame.target);
+    Rest& rest = rests_.try_emplace(key, Rest{blame.org, blame.target, blame.at, blame.reason, blame.at}).first->second;
+    rest.since = std::min(rest.since, blame.at);
+    const Millis grown = std::chrono::duration_cast<Millis>(blame.at - rest.since) / kCooldownShare;
+    const Millis own = std::min(std::max(grown, kMinCooldown), most);
+    rest.until = std::max(rest.until, blame.at + std::max(own, blame.asked));
+    rest.reason = blame.reason;
+    now[key] = rest;
+  }
+  batches_["blame"].push_back(blames.size());
+  if (answer_is_lost()) return away();
+  std::vector<Rest> all;
+  for (const auto& [key, rest] : now) all.push_back(rest);
+  return all;
+}
+
+Result<std::vector<Rest>> FakeStore::clear(std::span<const Cleared> cleared) {
+  const std::lock_guard lock(mutex_);
+  if (auto there = begin("clear"); !there) return tl::unexpected(there.error());
+  std::vector<Rest> ended;
+  for (const auto& one : cleared) {
+    const auto at = rests_.find({one.org.value, one.target});
+    if (!one.is_over || at == rests_.end() || at->second.since != one.since) continue;
+    ended.push_back(at->second);
+    rests_.erase(at);
+  }
+  batches_["clear"].push_back(cleared.size());
+  if (answer_is_lost()) return away();
+  return ended;
 }
 
 Result<void> FakeStore::add_failures(std::span<const FailedAttempts> failures, Millis) {

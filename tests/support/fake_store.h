@@ -39,7 +39,8 @@ class FakeStore final : public QueueStore, public SettleStore {
   RouteId add_route(OrgId org, Contract contract);
   DeliveryId add(RouteId route, const std::string& client_ref, Micros due_in = Micros(0));
   void pass(Micros length);
-  void go_away();  // from now on every call is Error::unavailable
+  Result<void> rest(std::span<const Rest> rests);  // these targets rest, from now on
+  void go_away();                                  // from now on every call is Error::unavailable
   void come_back();
   void lose_answers(int count);                // so many writing calls are carried out, but answered with Error::unavailable
   void poison(const std::string& client_ref);  // whatever writes this submission, or its delivery, is Error::bug
@@ -52,7 +53,7 @@ class FakeStore final : public QueueStore, public SettleStore {
   Timestamp now() const;
   Delivery delivery(DeliveryId id) const;
   std::vector<Delivery> deliveries() const;
-  std::vector<Rest> all_rests() const;
+  std::vector<Rest> rests() const;
   void end_rest(OrgId org, const std::string& target);
   void fail_probes(bool denied);  // another host has them
   std::vector<FailedAttempts> failures() const;  // as they were added
@@ -69,7 +70,7 @@ class FakeStore final : public QueueStore, public SettleStore {
   Result<DueRoutes> due_routes(Shard shard) override;
   Result<Claimed> claim(Shard shard, HostId host, ClaimToken token, Millis lease, std::span<const RouteShare> shares,
                         const DoneClaims& done, std::size_t most_bytes) override;
-  Result<Rests> rests() override;
+  Result<Cooldowns> cooldowns() override;
   Result<std::vector<Rest>> begin_probes(std::span<const Rest> targets, HostId host, Millis length) override;
   Result<void> forget(Shard shard, const DoneClaims& done) override;
   Result<void> give_back(Shard shard, HostId host, ClaimToken token) override;
@@ -77,7 +78,8 @@ class FakeStore final : public QueueStore, public SettleStore {
   Result<std::map<RouteId, RouteContract>> contracts(std::span<const RouteId> routes) override;
   Result<Settled> settle(Shard shard, std::span<const Settlement> batch) override;
   Result<std::vector<DeliveryId>> keep(Shard shard, std::span<const Composed> batch) override;
-  Result<void> rest(std::span<const Rest> rests) override;
+  Result<std::vector<Rest>> blame(std::span<const Blame> blames, Millis most) override;
+  Result<std::vector<Rest>> clear(std::span<const Cleared> cleared) override;
   Result<void> add_failures(std::span<const FailedAttempts> failures, Millis period) override;
 
  private:

@@ -62,7 +62,7 @@ TEST_F(MyDestinationTest, ABusyReceiverIsTriedAgainWhenItSays) {
     answer.retry_after_ms = 7'000;
     const auto outcome = attempt_with(answer);
     EXPECT_EQ(outcome.verdict, WB_TRANSIENT) << outcome;
-    EXPECT_EQ(outcome.scope, WB_THIS_JOB) << outcome;
+    EXPECT_EQ(outcome.scope, status == 429 || status == 503 ? WB_WHOLE_TARGET : WB_THIS_JOB) << outcome;
     EXPECT_EQ(outcome.retry_after_ms, 7'000) << outcome;
   }
 }

@@ -52,9 +52,9 @@ struct SmtpRow {
 
 TEST_F(Mail, EachRefusalMeansWhatItsStageSays) {  // F10
   constexpr SmtpRow kRows[] = {
-      {WB_SMTP_CONNECT, 421, WB_TRANSIENT, "try_later"},
+      {WB_SMTP_CONNECT, 421, WB_TRANSIENT, "try_later", WB_WHOLE_TARGET},
       {WB_SMTP_CONNECT, 554, WB_TRANSIENT, "relay_refused", WB_WHOLE_TARGET},
-      {WB_SMTP_AUTH, 454, WB_TRANSIENT, "try_later"},
+      {WB_SMTP_AUTH, 454, WB_TRANSIENT, "try_later", WB_WHOLE_TARGET},
       {WB_SMTP_AUTH, 535, WB_TRANSIENT, "relay_login_refused", WB_WHOLE_TARGET},
       {WB_SMTP_MAIL, 451, WB_TRANSIENT, "try_later"},
       {WB_SMTP_MAIL, 421, WB_TRANSIENT, "try_later"},
@@ -94,6 +94,7 @@ TEST_F(Mail, NetworkErrorsAreTransientWithTheHostsReach) {  // F10
     EXPECT_EQ(o.verdict, WB_TRANSIENT) << o;
     EXPECT_EQ(o.reason, row.reason) << o;
     EXPECT_EQ(o.reach, row.reach) << o;
+    EXPECT_EQ(o.scope, row.scope) << o;
     EXPECT_EQ(o.detail, "what the host saw");
   }
 }

@@ -11,14 +11,15 @@ struct NetworkRow {
   wb_net_error error;
   wb_reach reach;
   const char* reason;
+  wb_scope scope = WB_THIS_JOB;
 };
 
 inline constexpr NetworkRow kNetworkRows[] = {
     {WB_NET_REFUSED, WB_NOT_SENT, "refused_by_host"},
-    {WB_NET_RESOLVE, WB_NOT_SENT, "resolve_failed"},
-    {WB_NET_CONNECT, WB_NOT_SENT, "connect_failed"},
-    {WB_NET_TLS, WB_NOT_SENT, "tls_failed"},
-    {WB_NET_TIMEOUT, WB_NOT_SENT, "timeout"},
+    {WB_NET_RESOLVE, WB_NOT_SENT, "resolve_failed", WB_WHOLE_TARGET},  // E14
+    {WB_NET_CONNECT, WB_NOT_SENT, "connect_failed", WB_WHOLE_TARGET},
+    {WB_NET_TLS, WB_NOT_SENT, "tls_failed", WB_WHOLE_TARGET},
+    {WB_NET_TIMEOUT, WB_NOT_SENT, "timeout", WB_WHOLE_TARGET},
     {WB_NET_TIMEOUT, WB_MAYBE_SENT, "timeout"},
     {WB_NET_BROKEN, WB_MAYBE_SENT, "connection_broken"},
     {WB_NET_BROKEN, WB_ANSWERED, "connection_broken"},
@@ -34,7 +35,7 @@ inline void expect_network_errors_are_transient(testkit::FakeHost& host, testkit
     EXPECT_EQ(o.verdict, WB_TRANSIENT) << o;
     EXPECT_EQ(o.reason, row.reason) << o;
     EXPECT_EQ(o.reach, row.reach) << o;
-    EXPECT_EQ(o.scope, WB_THIS_JOB) << o;
+    EXPECT_EQ(o.scope, row.scope) << o;
     EXPECT_EQ(o.code, 0) << o;
     EXPECT_EQ(o.retry_after_ms, -1) << o;
     EXPECT_EQ(o.detail, "what the host saw");

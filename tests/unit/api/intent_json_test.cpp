@@ -45,7 +45,7 @@ TEST(IntentJson, EachEndHasItsOwnField) {  // M1
 TEST(IntentJson, TheHistoryHasEveryFieldOfEveryAttempt) {  // M3
   const HistoryView history{.submission = view("accepted"),
                             .attempts = {{1, {1'000'000}, Timestamp{2'000'000}, "error", "", "http_503: busy"},
-                                         {2, {3'000'000}, std::nullopt, "unknown", "", "host 9 was lost"},
+                                         {2, {3'000'000}, std::nullopt, "unknown", "", "host 9 was lost", false},
                                          {3, {4'000'000}, Timestamp{5'000'000}, "accepted", "", ""}}};
   const auto said = json::parse(history_json(history));
   EXPECT_EQ(said["intent"], json::parse(intent_json(history.submission)));
@@ -55,7 +55,9 @@ TEST(IntentJson, TheHistoryHasEveryFieldOfEveryAttempt) {  // M3
                                        {"finishedAt", "1970-01-01T00:00:02.000000Z"},
                                        {"outcomeStatus", "error"},
                                        {"outcomeReason", nullptr},
-                                       {"error", "http_503: busy"}}));
+                                       {"error", "http_503: busy"},
+                                       {"counts", true}}));
+  EXPECT_EQ(said["attempts"][1]["counts"], false);  // E14
   EXPECT_TRUE(said["attempts"][1]["finishedAt"].is_null());
   EXPECT_EQ(said["attempts"][2]["attemptNumber"], 3);
   EXPECT_TRUE(said["attempts"][2]["error"].is_null());

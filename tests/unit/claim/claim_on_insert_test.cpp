@@ -148,7 +148,7 @@ TEST_F(ClaimingFirst, AClaimThatNobodySawIsToBeGivenBack) {  // M12
 
 TEST_F(ClaimingFirst, WhileATargetIsDownItsNewcomersWait) {  // E14
   saw();
-  planner.observe(Rests{{1'000'000}, {{kDefaultOrg, "sms.1", {2'000'000}, "down"}}}, clock.now());
+  planner.observe(Cooldowns{{1'000'000}, {{kDefaultOrg, "sms.1", {2'000'000}, "down"}}}, clock.now());
   EXPECT_FALSE(may(1, {1}));
   EXPECT_TRUE(may(1, {2}));
   clock.pass(Seconds(1));

@@ -93,9 +93,9 @@ class PlannerWorld {
   }
   void release(RouteId id, std::size_t count) { planner().release(0, id, count, count * body_bytes); }
   void outage(const std::string& target, Micros length) {
-    planner().observe(Rests{kNow, {{kDefaultOrg, target, kNow + length, "down"}}}, clock.now());
+    planner().observe(Cooldowns{kNow, {{kDefaultOrg, target, kNow + length, "down"}}}, clock.now());
   }
-  void outages_end() { planner().observe(Rests{kNow, {}}, clock.now()); }
+  void outages_end() { planner().observe(Cooldowns{kNow, {}}, clock.now()); }
 
   static constexpr Timestamp kNow{1'000'000'000};
   std::size_t body_bytes = 100;

@@ -40,6 +40,26 @@ TEST(Contract, IsStoredWithSortedKeysSoThatTheSameContractHasTheSameHash) {  // 
       R"("terminalOutcomes":[],"url":"http://h/"})");
 }
 
+TEST(Contract, ARateIsPartOfItAndItsAbsenceChangesNothing) {  // E14
+  auto contract = full(Policy::one_shot);
+  const auto without = to_json(contract);
+  EXPECT_EQ(without.find("rate"), std::string::npos);
+  contract.rate = Rate{600, std::chrono::minutes(1)};
+  EXPECT_NE(to_json(contract), without);
+  const auto back = contract_from_json(to_json(contract));
+  ASSERT_TRUE(back) << back.error().what;
+  EXPECT_EQ(*back, contract);
+}
+
+TEST(Contract, ARateIsACountAndASecondAMinuteOrAnHour) {  // E14
+  EXPECT_EQ(rate_from("10/s"), (Rate{10, Seconds(1)}));
+  EXPECT_EQ(rate_from("1/m"), (Rate{1, Seconds(60)}));
+  EXPECT_EQ(rate_from("100000/h"), (Rate{100'000, Seconds(3600)}));
+  for (const auto* bad : {"", "/", "/s", "10", "10/", "10/d", "10/ss", "0/s", "010/s", "-1/s", "+1/s", " 1/s", "1 /s", "1.5/s",
+                          "100001/s", "99999999999/s", "ten/s", "10/S"})
+    EXPECT_FALSE(rate_from(bad)) << bad;
+}
+
 TEST(Contract, EachDifferenceShowsInTheStoredForm) {  // M10
   const auto base = full(Policy::deadline);
   std::vector<Contract> others(8, base);

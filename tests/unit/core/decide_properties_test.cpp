@@ -1,4 +1,4 @@
-// What holds for decide() whatever comes: no sequence of outcomes leads around the contract.  M6 M7 M17
+// What holds for decide() whatever comes: no sequence of outcomes leads around the contract.  M6 M7 M17 E14
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -37,6 +37,7 @@ Contract any_contract() { return any_contract(*rc::gen::element(Policy::deadline
 Outcome any_outcome() {
   Outcome outcome{.verdict = *rc::gen::element(Verdict::accepted, Verdict::rejected, Verdict::transient, Verdict::deferred),
                   .reach = *rc::gen::element(Reach::not_sent, Reach::maybe_sent, Reach::answered),
+                  .scope = *rc::gen::element(Scope::this_job, Scope::whole_target),
                   .reason = *rc::gen::elementOf(kReasons)};
   if (*rc::gen::arbitrary<bool>()) outcome.retry_after = Millis(*rc::gen::inRange<std::int64_t>(0, 200'000));
   return outcome;
@@ -52,13 +53,28 @@ RetryTiming any_timing() {
           .jitter_high = low + *rc::gen::inRange(0, 100) / 10.0};
 }
 
+constexpr Millis kUncountedFor = std::chrono::hours(24);
+
+std::optional<Outage> any_outage(Timestamp now) {
+  if (!*rc::gen::arbitrary<bool>()) return std::nullopt;
+  return Outage{now - Millis(*rc::gen::inRange<std::int64_t>(0, 200'000'000)),
+                now + Millis(*rc::gen::inRange<std::int64_t>(-1000, 100'000)), kUncountedFor};
+}
+
+Outcome blaming() {
+  return {.verdict = Verdict::transient, .reach = Reach::answered, .scope = Scope::whole_target, .reason = "try_later"};
+}
+
 Progress any_progress() {
   const Timestamp created{*rc::gen::inRange<std::int64_t>(0, 2'000'000'000'000'000)};
+  const Timestamp now = created + Millis(*rc::gen::inRange<std::int64_t>(0, 2'000'000));
   return {.attempts = *rc::gen::inRange(1u, 20u),
           .lease_lost = *rc::gen::inRange(0u, 5u),
           .maybe_sent_before = *rc::gen::arbitrary<bool>(),
           .created = created,
-          .now = created + Millis(*rc::gen::inRange<std::int64_t>(0, 2'000'000))};
+          .now = now,
+          .uncounted = *rc::gen::inRange(0u, 2000u),
+          .outage = any_outage(now)};
 }
 
 RC_GTEST_PROP(DecideProperties, ARetryIsNeverAtOrAfterTheDeadline, ()) {  // M7
@@ -107,7 +123,8 @@ RC_GTEST_PROP(DecideProperties, EveryEndHasAReasonAndARetryHasNone, ()) {  // M6
 struct Life {
   std::uint32_t sent = 0;  // calls of a sender, seen and lost ones
   std::uint32_t lost = 0;
-  std::uint32_t seen = 0;
+  std::uint32_t seen = 0;       // that count
+  std::uint32_t uncounted = 0;  // an outage's
   bool ended = false;
   Timestamp last_start{};
 };
@@ -128,7 +145,9 @@ Life lived(const Contract& contract, const RetryTiming& timing, bool hosts_die) 
       decision = decide_lost(contract, {life.seen, ++life.lost, true, created, now});
     } else {
       const auto outcome = any_outcome();
-      decision = decide(outcome, contract, {++life.seen, life.lost, doubt, created, now}, timing, any_random());
+      decision = decide(outcome, contract, {life.seen + 1, life.lost, doubt, created, now, life.uncounted, any_outage(now)},
+                        timing, any_random());
+      ++(decision.counts ? life.seen : life.uncounted);
       doubt = doubt || leaves_doubt(outcome);
     }
     life.ended = decision.kind != Kind::retry;
@@ -142,7 +161,49 @@ RC_GTEST_PROP(DecideProperties, AttemptsNeverExceedMaxAttempts, ()) {  // M6
   const auto life = lived(contract, any_timing(), true);
   RC_ASSERT(life.seen <= contract.max_attempts);
   RC_ASSERT(life.lost <= kMostLeasesLost);
-  RC_ASSERT(life.ended);
+  RC_ASSERT(life.ended || life.uncounted > 0);
+}
+
+RC_GTEST_PROP(DecideProperties, AnOutageUsesUpNoAttempts, ()) {  // E14
+  const auto contract = any_contract(Policy::max_attempts);
+  auto progress = any_progress();
+  progress.attempts = *rc::gen::inRange(1u, contract.max_attempts + 1);
+  const Millis length(*rc::gen::inRange<std::int64_t>(0, kUncountedFor.count()));
+  progress.uncounted = *rc::gen::inRange(0u, kMaxUncounted);
+  progress.outage = Outage{progress.now - length, progress.now + Seconds(1), kUncountedFor};
+  const auto decision = decide(blaming(), contract, progress, any_timing(), any_random());
+  RC_ASSERT(decision.kind == Kind::retry);
+  RC_ASSERT(!decision.counts);
+}
+
+RC_GTEST_PROP(DecideProperties, AnOutageThatLastsTooLongOrADeliveryThatIsItsCauseEndsAtLast, ()) {  // E14
+  const auto contract = any_contract(Policy::max_attempts);
+  auto progress = any_progress();
+  progress.attempts = contract.max_attempts;
+  const bool is_long = *rc::gen::arbitrary<bool>();
+  progress.uncounted = is_long ? 0 : kMaxUncounted + 60;
+  progress.outage = Outage{progress.now - (is_long ? kUncountedFor : Seconds(60)), progress.now + Seconds(1), kUncountedFor};
+  RC_ASSERT(decide(blaming(), contract, progress, any_timing(), any_random()) == (Decision{Kind::exhaust, "max_attempts"}));
+}
+
+RC_GTEST_PROP(DecideProperties, OnlyWhatBlamesTheTargetGoesUncounted, ()) {  // E14
+  const auto outcome = any_outcome();
+  const auto progress = any_progress();
+  const auto contract = any_contract();
+  const auto decision = decide(outcome, contract, progress, any_timing(), any_random());
+  if (decision.counts) return;
+  RC_ASSERT(blames_target(outcome) && progress.outage && contract.policy != Policy::one_shot);
+  RC_ASSERT(decision.kind == Kind::retry || decision.reason == "deadline_exceeded");
+}
+
+RC_GTEST_PROP(DecideProperties, ARetryWaitsForTheCooldownAndForWhatTheReceiverAsked, ()) {  // E14
+  auto outcome = any_outcome();
+  outcome.scope = Scope::whole_target;
+  const auto progress = any_progress();
+  const auto decision = decide(outcome, any_contract(), progress, any_timing(), any_random());
+  if (decision.kind != Kind::retry) return;
+  RC_ASSERT(decision.retry_at >= progress.now + outcome.retry_after.value_or(Millis(0)));
+  if (blames_target(outcome) && progress.outage) RC_ASSERT(decision.retry_at >= progress.outage->until);
 }
 
 RC_GTEST_PROP(DecideProperties, AOneShotIsNeverSentTwice, ()) {  // M17

@@ -57,5 +57,19 @@ TEST(RetryTiming, ARetryAfterNeverShortensTheWait) {  // M9
   EXPECT_EQ(wait_after({}, 1, Millis(4'999), 0), Seconds(5));
 }
 
+TEST(RetryTiming, MailsFiveAttemptsSpanMoreThanAnHour) {  // E14
+  const auto timings = default_timings();
+  for (const auto* type : {"email_raw", "email_template"}) {
+    Millis least{0}, most{0};
+    for (std::uint32_t attempts = 1; attempts < 5; ++attempts) {
+      least += wait_after(timing_for(timings, type), attempts, {}, 0.0);
+      most += wait_after(timing_for(timings, type), attempts, {}, 1.0);
+    }
+    EXPECT_GT(least, std::chrono::minutes(60)) << type;
+    EXPECT_LT(most, std::chrono::minutes(90)) << type;
+  }
+  EXPECT_EQ(wait_after(timing_for(timings, "sms"), 4, {}, 0.5), Seconds(5));
+}
+
 }  // namespace
 }  // namespace waybill

@@ -147,6 +147,9 @@ TEST(TargetsSchema, RefusesWhatTheLoaderRefuses) {
       {"empty outcome", R"({"terminalOutcomes": [""]})"},
       {"outcome twice", R"({"terminalOutcomes": ["invalid_request", "invalid_request"]})"},
       {"accepted", R"({"terminalOutcomes": ["accepted"]})"},
+      {"rate of none", R"({"rate": "0/s"})"},
+      {"rate a day", R"({"rate": "10/d"})"},
+      {"rate too high", R"({"rate": "100001/s"})"},
       {"destination as text", R"({"destination": "orders"})"},
       {"url in destination", R"({"destination": {"url": "http://x"}})"}};
   FileSchema schema("targets.schema.json");

@@ -63,6 +63,10 @@ constexpr auto kUrlShape = "must be an http or https URL with a host, such as ht
 INSTANTIATE_TEST_SUITE_P(
     Rules, BrokenTarget,
     ::testing::Values(
+        Broken{"RateNumber", "rate", R"("rate": 10)", 9, "targets[0].rate", "must be a count"},  // E14
+        Broken{"RateWord", "rate", R"("rate": "fast")", 9, "targets[0].rate", "\"10/s\""},
+        Broken{"RateZero", "rate", R"("rate": "0/s")", 9, "targets[0].rate", "from 1 to 100000"},
+        Broken{"RateUnit", "rate", R"("rate": "10/d")", 9, "targets[0].rate", "a second, a minute or an hour"},
         Broken{"UnknownField", "x", R"("maxAtempts": 3)", 9, "targets[0].maxAtempts",
                "unknown field (known here: submissionTarget, "},
         Broken{"OddField", "x", R"("a b": 3)", 9, "targets[0][\"a b\"]", "unknown field"},
@@ -212,6 +216,15 @@ TEST(Targets, KeepWhatTheFileSays) {
                           .terminal_outcomes = {"invalid_request"},
                           .duplicate_reasons = {"duplicate_reference"}};
   EXPECT_EQ(targets->front(), expected);
+}
+
+TEST(Targets, MayHaveARate) {  // E14
+  const auto with = read_targets(file_with("rate", R"("rate": "600/m")"), "r/targets.json", FakeActionTypes{});
+  ASSERT_TRUE(with) << joined(with.error());
+  EXPECT_EQ(with->at(0).rate, (Rate{600, std::chrono::minutes(1)}));
+  const auto without = read_targets(file_with("", ""), "r/targets.json", FakeActionTypes{});
+  ASSERT_TRUE(without) << joined(without.error());
+  EXPECT_FALSE(without->at(0).rate);
 }
 
 TEST(Targets, HandTheirFurtherFieldsToThePluginBesideTheUrl) {

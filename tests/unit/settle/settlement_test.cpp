@@ -143,6 +143,52 @@ TEST(Settlement, LostAttemptsHaveNumbersButDoNotCount) {             // M11 M17
   EXPECT_EQ(s.attempt_count, 5u);
 }
 
+TEST(Settlement, AnAttemptThatAnOutageEndedIsOnRecordAndDoesNotCount) {  // E14
+  auto outage = failed();
+  outage.scope = Scope::whole_target;
+  auto finished = finished_with(outage, Policy::max_attempts, 4);  // numbers 1 to 3 are taken, one of them did not count
+  finished.job.uncounted = 1;
+  const auto until = finished.finished_at + Seconds(9);
+  const auto settled_in = [&](Millis length) {
+    return settlement_of(finished, {}, 0.5, "box:1", Outage{finished.finished_at - length, until, Seconds(60)});
+  };
+  auto s = settled_in(Seconds(59));
+  EXPECT_EQ(s.status, Status::due);
+  EXPECT_EQ(s.due, until) << "not the usual wait";
+  EXPECT_EQ(s.attempt_count, 4u);
+  EXPECT_EQ(s.uncounted, 2u);
+  EXPECT_EQ(s.attempt->number, 4u);
+  EXPECT_FALSE(s.attempt->counts);
+  s = settled_in(Seconds(60));
+  EXPECT_EQ(s.status, Status::exhausted) << "an outage that does not end is wrong credentials: the third that counts, of three";
+  EXPECT_EQ(s.reason, "max_attempts");
+  EXPECT_EQ(s.uncounted, 1u);
+  EXPECT_TRUE(s.attempt->counts);
+}
+
+TEST(Settlement, AnOutageNeitherRepeatsAOneShotNorPutsOffADeadline) {  // E14
+  auto outage = failed();
+  outage.scope = Scope::whole_target;
+  const auto settled_by = [&](Policy policy, Millis cooldown) {
+    const auto finished = finished_with(outage, policy);
+    return settlement_of(finished, {}, 0.5, "box:1",
+                         Outage{finished.finished_at, finished.finished_at + cooldown, std::chrono::hours(24)});
+  };
+  EXPECT_EQ(settled_by(Policy::one_shot, Seconds(1)).reason, "one_shot");
+  EXPECT_EQ(settled_by(Policy::deadline, Seconds(58)).status, Status::due) << "a second and a half have passed";
+  EXPECT_EQ(settled_by(Policy::deadline, Seconds(59)).reason, "deadline_exceeded");
+}
+
+TEST(Settlement, AReasonOfAnyTextIsQuotedInTheAudit) {  // E8
+  auto finished = finished_with(Outcome{.verdict = Verdict::deferred, .reason = "say \"no\" \\ {\t\x01"});
+  Contract contract = *finished.job.contract;
+  contract.form_id = "contact";
+  finished.job.contract = std::make_shared<const Contract>(contract);
+  const auto s = settled(finished);
+  EXPECT_EQ(s.status, Status::deferred);
+  EXPECT_EQ(s.metadata, R"({"attempts":1,"reason":"say \"no\" \\ {\t\u0001"})");
+}
+
 TEST(Settlement, DoubtIsRememberedUntilTheEnd) {  // M17
   EXPECT_FALSE(settled(finished_with(failed(Reach::not_sent))).maybe_sent);
   EXPECT_TRUE(settled(finished_with(failed(Reach::maybe_sent))).maybe_sent);

@@ -184,34 +184,170 @@ TEST_F(Settling, StaleClaimsAreDroppedAndCounted) {  // M18
   EXPECT_EQ(log.count("settle.stale"), 3u);
 }
 
-TEST_F(Settling, AnOutageOfTheWholeTargetIsWrittenAsARest) {
+TEST_F(Settling, AStaleClaimOfTheSameDeliveryInOneBatchIsDroppedAndCountsForNothing) {  // E8 M18
+  auto jobs = claimed(1);
+  auto stale = jobs[0];
+  stale.job.token = {999};
+  stale.outcome = testing::rejected("invalid_request");
+  jobs.insert(jobs.begin(), stale);
+  start();
+  settler->take(std::move(jobs));
+  ASSERT_TRUE(eventually([&] { return written() == 2; }));
+  EXPECT_EQ(store.count(Status::accepted), 1u);
+  EXPECT_EQ(log.count("settle.stale"), 1u);
+  EXPECT_TRUE(metrics_say("submission_intents_total{status=\"accepted\"} 1"));
+  EXPECT_TRUE(metrics_say("submission_intents_total{status=\"rejected\"} 0")) << metrics.text();
+}
+
+Outcome blaming() {
   auto outage = failed();
   outage.scope = Scope::whole_target;
-  auto jobs = claimed(2, outage);
+  return outage;
+}
+
+TEST_F(Settling, AnOutageOfTheWholeTargetIsWrittenAsARest) {  // E14
+  auto jobs = claimed(2, blaming());
   jobs[1].outcome->retry_after = Seconds(600);
   const auto finished_at = jobs[0].finished_at;
   start();
   settler->take(std::move(jobs));
   ASSERT_TRUE(eventually([&] { return written() == 2; }));
-  const auto rests = store.all_rests();
+  const auto rests = store.rests();
   ASSERT_EQ(rests.size(), 1u);
   EXPECT_EQ(rests[0].org, kDefaultOrg);
   EXPECT_EQ(rests[0].target, "sms.primary");
+  EXPECT_EQ(rests[0].since, finished_at);
   EXPECT_EQ(rests[0].until, finished_at + Seconds(600));
   EXPECT_EQ(rests[0].reason, "http_503");
   EXPECT_EQ(store.count(Status::due), 2u);
+  for (const auto& d : store.deliveries())
+    EXPECT_EQ(d.row.due, finished_at + Seconds(600)) << "the cooldown's end, not the usual wait";
 }
 
-TEST_F(Settling, AnOutageWithoutATimeRestsAsLongAsTheOperatorSays) {
-  auto outage = failed();
-  outage.scope = Scope::whole_target;
-  auto jobs = claimed(1, outage);
-  const auto finished_at = jobs[0].finished_at;
+TEST_F(Settling, ACooldownIsWrittenBeforeAnythingOfItsTargetIsDueAgain) {  // E14
+  auto jobs = claimed(3, blaming());
+  start();
+  settler->take(std::move(jobs));
+  ASSERT_TRUE(eventually([&] { return written() == 3; }));
+  const auto calls = store.order_of_calls();
+  const auto at = [&](const char* name) { return std::find(calls.begin(), calls.end(), name) - calls.begin(); };
+  EXPECT_LT(at("blame"), at("settle"));
+  EXPECT_EQ(store.calls("blame"), 1u) << "one for all of the batch";
+}
+
+TEST_F(Settling, CooldownsGrowWithTheOutageUpToWhatTheOperatorSays) {  // E14
+  settings.target_rest = Seconds(30);
+  const auto begin = testing::finished_with(blaming()).finished_at;
+  start();
+  const std::pair<Seconds, Seconds> rows[] = {
+      {Seconds(0), Seconds(1)}, {Seconds(60), Seconds(2)}, {Seconds(600), Seconds(20)}, {Seconds(3600), Seconds(30)}};
+  std::size_t done = 0;
+  for (const auto& [after, cooldown] : rows) {
+    auto jobs = claimed(1, blaming(), "after-" + std::to_string(after.count()) + "-");
+    jobs[0].finished_at = begin + after;
+    settler->take(std::move(jobs));
+    ++done;
+    ASSERT_TRUE(eventually([&] { return written() == done; }));
+    ASSERT_EQ(store.rests().size(), 1u);
+    EXPECT_EQ(store.rests()[0].since, begin);
+    EXPECT_EQ(store.rests()[0].until, begin + after + cooldown) << after.count();
+  }
+  EXPECT_EQ(log.count("target.rests"), 1u) << "an outage is told once";
+}
+
+TEST_F(Settling, AnOutageUsesUpNobodysAttemptsUntilItHasLastedTooLong) {  // E14
+  settings.outage = std::chrono::hours(24);
+  const auto last = [&](Millis length, const std::string& prefix) {
+    auto jobs = claimed(1, blaming(), prefix);
+    jobs[0].job.attempt = 9;  // of three that count
+    jobs[0].job.uncounted = 6;
+    jobs[0].job.outage_since = jobs[0].finished_at - length;
+    EXPECT_TRUE(
+        store.rest(std::vector<Rest>{{kDefaultOrg, "sms.primary", jobs[0].finished_at, "http_503", *jobs[0].job.outage_since}}));
+    return jobs;
+  };
+  start();
+  settler->take(last(std::chrono::hours(23), "short-"));
+  ASSERT_TRUE(eventually([&] { return written() == 1; }));
+  EXPECT_EQ(store.count(Status::due), 1u);
+  EXPECT_EQ(store.deliveries()[0].settled.at(0).uncounted, 7u);
+  settler->take(last(std::chrono::hours(24), "long-"));
+  ASSERT_TRUE(eventually([&] { return written() == 2; }));
+  EXPECT_EQ(store.count(Status::exhausted), 1u);
+}
+
+TEST_F(Settling, TheFirstAttemptThatGetsThroughEndsTheOutageThatItKnewOf) {  // E14
+  struct Case {
+    const char* name;
+    Outcome outcome;
+    bool ends;
+  };
+  auto invalid = testing::rejected("invalid_request");
+  invalid.reach = Reach::not_sent;
+  const Case cases[] = {{"accepted", accepted(), true},
+                        {"rejected", testing::rejected("invalid_request"), true},
+                        {"a failure of its own", failed(), true},
+                        {"late", failed(Reach::maybe_sent), true},
+                        {"never sent", failed(Reach::not_sent), false},
+                        {"refused by its plugin", invalid, false},
+                        {"blaming", blaming(), false}};
+  start();
+  std::size_t done = 0;
+  for (const auto& [name, outcome, ends] : cases) {
+    auto jobs = claimed(1, outcome, name);
+    const auto since = jobs[0].finished_at - Seconds(10);
+    ASSERT_TRUE(store.rest(std::vector<Rest>{{kDefaultOrg, "sms.primary", jobs[0].finished_at, "http_503", since}}));
+    jobs[0].job.outage_since = since;
+    jobs[0].job.probe = true;
+    settler->take(std::move(jobs));
+    ++done;
+    ASSERT_TRUE(eventually([&] { return written() == done; }));
+    EXPECT_EQ(store.rests().empty(), ends) << name;
+  }
+  EXPECT_EQ(log.count("target.recovered"), 4u);
+}
+
+TEST_F(Settling, AnOldAnswerEndsNoNewOutage) {  // E14
+  auto jobs = claimed(2);
+  ASSERT_TRUE(store.rest(std::vector<Rest>{{kDefaultOrg, "sms.primary", jobs[0].finished_at, "http_503", jobs[0].finished_at}}));
+  jobs[0].job.outage_since = jobs[0].finished_at - Seconds(10);  // of the one before; the other was claimed before there was any
+  start();
+  settler->take(std::move(jobs));
+  ASSERT_TRUE(eventually([&] { return written() == 2; }));
+  EXPECT_EQ(store.rests().size(), 1u);
+}
+
+TEST_F(Settling, AProbeThatNeverSetOutGivesItsPlaceToAnother) {  // E14
+  auto jobs = claimed(1);
+  jobs[0].how = Finished::How::unattempted;
+  jobs[0].outcome.reset();
+  jobs[0].job.probe = true;
+  jobs[0].job.outage_since = testing::kCreated;
   start();
   settler->take(std::move(jobs));
   ASSERT_TRUE(eventually([&] { return written() == 1; }));
-  ASSERT_EQ(store.all_rests().size(), 1u);
-  EXPECT_EQ(store.all_rests()[0].until, finished_at + Seconds(30));
+  EXPECT_EQ(store.calls("clear"), 1u);
+}
+
+TEST_F(Settling, WithoutAnOutageNothingIsAskedOfIt) {  // E14
+  auto jobs = claimed(50);
+  start();
+  settler->take(std::move(jobs));
+  ASSERT_TRUE(eventually([&] { return written() == 50; }));
+  EXPECT_EQ(store.calls("clear") + store.calls("blame"), 0u);
+}
+
+TEST_F(Settling, ACooldownIsNotLostWithTheDatabase) {  // E14
+  auto jobs = claimed(2, blaming());
+  store.go_away();
+  start();
+  settler->take(std::move(jobs));
+  ASSERT_TRUE(eventually([&] { return log.count("settle.outages_not_written") >= 2; }));
+  EXPECT_EQ(store.calls("settle"), 0u) << "nothing is due before its target cools down";
+  store.come_back();
+  ASSERT_TRUE(eventually([&] { return written() == 2; }));
+  EXPECT_EQ(store.rests().size(), 1u);
+  EXPECT_EQ(store.count(Status::due), 2u);
 }
 
 TEST_F(Settling, AFailureOfOneDeliveryRestsNothing) {
@@ -219,7 +355,7 @@ TEST_F(Settling, AFailureOfOneDeliveryRestsNothing) {
   start();
   settler->take(std::move(jobs));
   ASSERT_TRUE(eventually([&] { return written() == 1; }));
-  EXPECT_TRUE(store.all_rests().empty());
+  EXPECT_TRUE(store.rests().empty());
 }
 
 TEST_F(Settling, EachActionTypeHasItsOwnRetryTiming) {  // M9

@@ -27,19 +27,32 @@ inline std::string_view word_for(NetError error) {
   return "connection_broken";
 }
 
-// No answer: transient, with the reach that the host worked out. 2xx: accepted. 401, 403: transient, and the target rests until
-// somebody mends the credentials. Other 4xx but 408, 425 and 429: rejected as `refused`, which the action must declare. The rest,
-// redirects included: transient, not sooner than the receiver asks.
+// True when nothing could be sent: there was no connection to send it on.
+inline bool out_of_reach(NetError error, Reach reach) {
+  return reach == Reach::not_sent && error != NetError::none && error != NetError::refused && error != NetError::cancelled;
+}
+
+// The answers that no other delivery would fare better with: bad credentials, too many requests, out of service.
+inline bool blames_target(int status) { return status == 401 || status == 403 || status == 429 || status == 503; }
+
+// No answer: transient, with the reach that the host worked out; without a connection the whole target rests. 2xx: accepted. 401,
+// 403, 429, 503: transient, and the whole target rests until it is asked again, not sooner than it says. Other 4xx but 408 and
+// 425: rejected as `refused`, which the action must declare. The rest, redirects included: transient, not sooner than the
+// receiver asks.
 inline Outcome judge(const Response& response, std::string_view refused) {
   if (response.error != NetError::none)
-    return Outcome::transient(word_for(response.error)).reach(response.reach).detail(std::string(response.error_text));
+    return Outcome::transient(word_for(response.error))
+        .reach(response.reach)
+        .scope(out_of_reach(response.error, response.reach) ? Scope::whole_target : Scope::this_job)
+        .detail(std::string(response.error_text));
   const int status = response.status;
   const auto said = [&](Outcome outcome) {
     outcome.reach(response.reach).code(status);
+    if (blames_target(status)) outcome.scope(Scope::whole_target);
     return status / 100 == 2 ? outcome : outcome.retry_after(response.retry_after).detail("status " + std::to_string(status));
   };
   if (status / 100 == 2) return said(Outcome::accepted());
-  if (status == 401 || status == 403) return said(Outcome::transient("unauthorized")).scope(Scope::whole_target);
+  if (status == 401 || status == 403) return said(Outcome::transient("unauthorized"));
   if (status == 408 || status == 425 || status == 429) return said(Outcome::transient("try_later"));
   if (status / 100 == 4) return said(Outcome::rejected(refused));
   return said(Outcome::transient(status / 100 == 5 ? "server_error" : "invalid_answer"));

@@ -1,0 +1,95 @@
+// A receiver that is away, refuses our credentials or has too much to do, seen from outside: an outage is not the delivery's
+// fault.  E14
+#include <gtest/gtest.h>
+
+#include "support/world.h"
+
+namespace waybill::testing {
+namespace {
+
+using nlohmann::json;
+
+class Outages : public World {
+ protected:
+  static constexpr int kDeliveries = 26;
+
+  Outages() {
+    setup.registry = registry_of({target("sms.four", "sms", gateway.url(), "max_attempts", 4, {"invalid_request"}),
+                                  target("sms.once", "sms", gateway.url(), "one_shot", 0, {"invalid_request"}),
+                                  target("sms.brief", "sms", gateway.url(), "deadline", 2, {"invalid_request"})});
+  }
+
+  static std::string id(int i) { return "order-" + std::to_string(i); }
+  std::int64_t attempts_per_delivery() {
+    return sql().number("SELECT coalesce(max(n), 0) FROM (SELECT count(*) n FROM waybill.attempts GROUP BY delivery_id) a");
+  }
+  std::int64_t counting() { return sql().number("SELECT count(*) FROM waybill.attempts WHERE counts"); }
+
+  // The receiver is back after one delivery has had more attempts than its contract allows.
+  void outlasts(const Reply& reply) {
+    gateway.by_default(reply);
+    for (int i = 0; i < kDeliveries; ++i) ASSERT_EQ(post_intent(client(), sms_intent(id(i), "sms.four")).status, 200);
+    ASSERT_TRUE(eventually([&] { return attempts_per_delivery() > 4; }));
+    EXPECT_EQ(counting(), 0);
+    EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.deliveries"), 0) << "nothing has ended";
+    EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.target_rests"), 1);
+    gateway.by_default(Reply::accept());
+    for (int i = 0; i < kDeliveries; ++i) EXPECT_EQ(wait_for_end(client(), id(i))["status"], "accepted") << i;
+    for (int i = 0; i < kDeliveries; ++i) {
+      const auto attempts = history_of(client(), id(i))["attempts"];
+      for (const auto& attempt : attempts) EXPECT_EQ(attempt["counts"], attempt["outcomeStatus"] == "accepted") << attempt;
+      EXPECT_EQ(gateway.count(id(i)), attempts.size());
+    }
+  }
+};
+
+TEST_F(Outages, TooManyRequestsUseUpNobodysAttempts) { outlasts(Reply::http_error(429)); }
+TEST_F(Outages, RefusedCredentialsUseUpNobodysAttempts) { outlasts(Reply::http_error(401)); }
+
+TEST_F(Outages, AnOutageThatLastsTooLongUsesThemUpAfterAll) {
+  setup.more = "timeouts: {outage: 100ms}\n";
+  gateway.by_default(Reply::http_error(401));
+  post_intent(client(), sms_intent("wrong", "sms.four"));
+  const auto end = wait_for_end(client(), "wrong");
+  EXPECT_EQ(word(end, "status"), "exhausted");
+  EXPECT_EQ(word(end, "exhaustedReason"), "max_attempts");
+  EXPECT_EQ(counting(), 4);
+}
+
+TEST_F(Outages, AOneShotIsStillOneAttemptAndADeadlineStillEndsOnTime) {
+  gateway.by_default(Reply::http_error(503));
+  post_intent(client(), sms_intent("once", "sms.once"));
+  post_intent(client(), sms_intent("brief", "sms.brief"));
+  EXPECT_EQ(word(wait_for_end(client(), "once"), "exhaustedReason"), "one_shot");
+  const auto end = wait_for_end(client(), "brief");
+  EXPECT_EQ(word(end, "exhaustedReason"), "deadline_exceeded");
+  EXPECT_EQ(gateway.count("once"), 1u);
+}
+
+TEST_F(Outages, NothingIsSentBeforeTheReceiverSaid) {
+  gateway.by_default(Reply::too_many_requests(600));
+  post_intent(client(), sms_intent("first", "sms.four"), 30);
+  post_intent(client(), sms_intent("second", "sms.four"));
+  EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.target_rests WHERE until > now() + interval '500 seconds'"), 1);
+  EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.ready WHERE due_at > now() + interval '500 seconds' AND uncounted = 1"), 1)
+      << "the first is due when the target may be asked again";
+  const auto explained = installation().command({"explain", "second", "--json"});
+  EXPECT_EQ(json::parse(explained.out)["code"], "target_rests");
+  EXPECT_EQ(gateway.count(), 1u);
+}
+
+TEST_F(Outages, AnOperatorEndsAnOutageThatHeKnowsToBeOver) {
+  gateway.by_default(Reply::too_many_requests(600));
+  post_intent(client(), sms_intent("first", "sms.four"), 30);
+  post_intent(client(), sms_intent("second", "sms.four"));
+  gateway.by_default(Reply::accept());
+  const auto resumed = installation().command({"target", "resume", "sms.four"});
+  EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
+  EXPECT_EQ(wait_for_end(client(), "first")["status"], "accepted") << "it had to wait for the cooldown's end";
+  EXPECT_EQ(wait_for_end(client(), "second")["status"], "accepted");
+  EXPECT_EQ(installation().command({"target", "resume", "sms.four"}).exit_code, 1) << "there is no outage any more";
+  EXPECT_EQ(installation().command({"target", "resume", "sms.fuor"}).exit_code, 1);
+}
+
+}  // namespace
+}  // namespace waybill::testing

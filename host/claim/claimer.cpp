@@ -111,6 +111,7 @@ std::chrono::microseconds Claimer::round(Shard shard, HostId host) {
   ++claims_;
   const auto done = book_.done(shard);
   auto claimed = store_.claim(shard, host, token, settings_.lease, wanted(shard, demands, shares), done);
+  const auto answered_at = clock_.now();
   if (!claimed) {
     book_.lost({shard, host, token});
     log_.warn("claim.database_unavailable", {{"error", claimed.error().what}});
@@ -121,7 +122,8 @@ std::chrono::microseconds Claimer::round(Shard shard, HostId host) {
   book_.opened(shard, token, claimed->rows.size(), done.size());
   const bool answer_was_old = backlogs_[shard].claimed;
   const bool any_full = find_backlog(shard, demands, shares, claimed->rows);
-  auto jobs = jobs_of(std::move(*claimed), token, asked_at, [&](RouteId route) -> const RouteFacts& { return facts_.at(route); });
+  auto jobs = jobs_of(std::move(*claimed), token, {asked_at, answered_at, settings_.lease},
+                      [&](RouteId route) -> const RouteFacts& { return facts_.at(route); });
   if (!jobs.empty()) sink_(std::move(jobs));
   return any_full || answer_was_old ? std::chrono::microseconds(0) : pause;  // there is more, or may be elsewhere
 }

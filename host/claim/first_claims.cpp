@@ -42,7 +42,7 @@ void FirstClaims::carried_out(Shard shard, const FirstClaim& claim, Claimed clai
   const Asked asked = take(claim.token);
   let_go(asked, claimed.rows);
   book_.opened(shard, claim.token, claimed.rows.size());
-  auto jobs = jobs_of(std::move(claimed), claim.token, asked.at,
+  auto jobs = jobs_of(std::move(claimed), claim.token, {asked.at, clock_.now(), claim.lease},
                       [&](RouteId route) -> const RouteFacts& { return asked.facts.at(route); });
   if (!jobs.empty()) sink_(std::move(jobs));
   end(claim.token);

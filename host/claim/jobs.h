@@ -14,8 +14,13 @@ namespace waybill {
 // The host of a contract's URL, with its port.
 std::string host_name_of(const std::string& url);
 
-// `asked_at` is this host's time when the claim was asked for.
-std::vector<Job> jobs_of(Claimed claimed, ClaimToken token, Clock::Monotonic asked_at,
+// This host's clock before the claim was sent and when its answer was there.
+struct ClaimTimes {
+  Clock::Monotonic asked, answered;
+  Millis lease;
+};
+
+std::vector<Job> jobs_of(Claimed claimed, ClaimToken token, const ClaimTimes& times,
                          const std::function<const RouteFacts&(RouteId)>& facts_of);
 
 }  // namespace waybill

@@ -71,9 +71,9 @@ std::set<RouteId> due_of(const std::vector<NewSubmission>& items, const std::vec
 Claimed claimed_of(std::vector<NewSubmission>& items, const std::vector<Submitted>& answers) {
   Claimed claimed;
   for (std::size_t n = 0; n < answers.size(); ++n) {
-    const auto& [how, view, is_claimed] = answers[n];
+    const auto& [how, view, is_claimed, stored] = answers[n];
     if (!is_claimed) continue;
-    claimed.now = view.created;
+    claimed.now = stored;
     claimed.rows.push_back({.delivery = {view.id.value},
                             .submission = view.id,
                             .org = view.org,

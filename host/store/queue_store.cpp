@@ -41,7 +41,7 @@ constexpr Statement kClaim{"claim", R"(
     FROM claimed HAVING count(*) > 0
     ON CONFLICT (shard, token) DO UPDATE SET lease_until = excluded.lease_until, deliveries = claims.deliveries || excluded.deliveries),
   forgotten AS (DELETE FROM claims WHERE shard = $1 AND token = ANY ($9::bigint[]))
-  SELECT (SELECT micros(now())), c.delivery_id, c.submission_id, c.org_id, c.route_id, micros(c.due_at), c.attempt_count, c.lease_lost, c.maybe_sent,
+  SELECT (SELECT micros(clock_timestamp())), c.delivery_id, c.submission_id, c.org_id, c.route_id, micros(c.due_at), c.attempt_count, c.lease_lost, c.maybe_sent,
          c.action_order, micros(s.created_at), s.kind, s.client_ref,
          convert_from(CASE WHEN c.edited THEN (SELECT body FROM edited_payloads WHERE shard = $1 AND delivery_id = c.delivery_id)
                            WHEN s.body IS NULL THEN (SELECT body FROM payloads WHERE shard = $1 AND submission_id = c.submission_id)

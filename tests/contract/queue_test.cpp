@@ -53,7 +53,7 @@ TEST_F(QueueContract, AClaimedRowTellsAllThatAnAttemptNeeds) {  // M10 M11
   EXPECT_GE(claimed.now, made.created);
   EXPECT_EQ(sql.text("SELECT status || ' ' || claim_token || ' ' || claimed_by FROM ready"), "claimed 42 7");
   EXPECT_EQ(sql.number("SELECT micros(lease_until) - micros(claimed_at) FROM ready"), 60'000'000);
-  EXPECT_EQ(sql.number("SELECT micros(claimed_at) FROM ready"), claimed.now.micros);
+  EXPECT_LE(sql.number("SELECT micros(claimed_at) FROM ready"), claimed.now.micros);
 }
 
 TEST_F(QueueContract, WhatIsNotDueYetIsNotTaken) {  // M12

@@ -26,6 +26,13 @@ void ClaimBook::settled(const std::vector<Finished>& batch, const std::vector<Cl
   }
 }
 
+std::map<Shard, std::vector<ClaimToken>> ClaimBook::open() const {
+  std::map<Shard, std::vector<ClaimToken>> all;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [token, claim] : open_) all[claim.shard].push_back(token);
+  return all;
+}
+
 DoneClaims ClaimBook::done(Shard shard) const {
   const std::lock_guard lock(mutex_);
   const auto done = done_.find(shard);

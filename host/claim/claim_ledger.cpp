@@ -26,6 +26,13 @@ void ClaimLedger::settled(const std::vector<Finished>& batch, const std::vector<
   }
 }
 
+std::map<Shard, std::vector<ClaimToken>> ClaimLedger::open() const {
+  std::map<Shard, std::vector<ClaimToken>> all;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [token, claim] : open_) all[claim.shard].push_back(token);
+  return all;
+}
+
 DoneClaims ClaimLedger::done(Shard shard) const {
   const std::lock_guard lock(mutex_);
   const auto done = done_.find(shard);

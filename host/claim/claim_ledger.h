@@ -26,7 +26,8 @@ class ClaimLedger {
   void opened(Shard shard, ClaimToken token, std::size_t rows, std::size_t forgotten = 0);
   // Of the claims in `unwritten` some deliveries stay claimed until their lease is over.
   void settled(const std::vector<Finished>& batch, const std::vector<ClaimToken>& unwritten);
-  DoneClaims done(Shard shard) const;  // to be forgotten in the database
+  std::map<Shard, std::vector<ClaimToken>> open() const;  // not all of their deliveries are settled
+  DoneClaims done(Shard shard) const;                     // to be forgotten in the database
   std::map<Shard, DoneClaims> take_done();
   void put_back_done(Shard shard, const DoneClaims& done);
 

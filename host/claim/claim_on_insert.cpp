@@ -26,7 +26,7 @@ void ClaimOnInsert::carried_out(Shard shard, const FirstClaim& claim, Claimed cl
   const Asked asked = take(claim.token);
   release(shard, asked, claimed.rows);
   ledger_.opened(shard, claim.token, claimed.rows.size());
-  auto jobs = jobs_of(std::move(claimed), claim.token, asked.at,
+  auto jobs = jobs_of(std::move(claimed), claim.token, {asked.at, clock_.now(), claim.lease},
                       [&](RouteId route) -> const RouteFacts& { return planner_.facts(shard, route); });
   if (!jobs.empty()) sink_(std::move(jobs));
   end(claim.token);

@@ -196,6 +196,7 @@ Result<void> Claimer::claim(HostId host, Shard shard, const std::vector<RouteSha
   const auto done = ledger_.done(shard);
   const auto asked_at = clock_.now();
   auto claimed = store_.claim(shard, host, token, settings_.lease, shares, done, bytes);
+  const auto now = clock_.now();
   if (!claimed) {
     ledger_.unconfirmed({shard, host, token});
     return tl::unexpected(claimed.error());
@@ -207,13 +208,12 @@ Result<void> Claimer::claim(HostId host, Shard shard, const std::vector<RouteSha
     rows_of[row.route].push_back(&row);
     bytes -= std::min(bytes, row.payload.size());
   }
-  const auto now = clock_.now();
   for (const auto& share : shares) {
     planner_.claimed(shard, share, rows_of[share.route], now);
     if (share.probe) probes.insert(share.route);
   }
   again_ = true;
-  auto jobs = jobs_of(std::move(*claimed), token, asked_at,
+  auto jobs = jobs_of(std::move(*claimed), token, {asked_at, now, settings_.lease},
                       [&](RouteId route) -> const RouteFacts& { return planner_.facts(shard, route); });
   for (auto& job : jobs) job.probe = probes.contains(job.route);
   if (!jobs.empty()) sink_(std::move(jobs));

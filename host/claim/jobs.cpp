@@ -5,7 +5,7 @@
 
 namespace waybill {
 
-std::vector<Job> jobs_of(Claimed claimed, ClaimToken token, Clock::Monotonic asked_at,
+std::vector<Job> jobs_of(Claimed claimed, ClaimToken token, const ClaimTimes& times,
                          const std::function<const RouteFacts&(RouteId)>& facts_of) {
   std::vector<Job> jobs;
   jobs.reserve(claimed.rows.size());
@@ -23,7 +23,8 @@ std::vector<Job> jobs_of(Claimed claimed, ClaimToken token, Clock::Monotonic ask
                     .maybe_sent_before = row.maybe_sent,
                     .created = row.created,
                     .claimed_at = claimed.now,
-                    .claimed_mono = asked_at,
+                    .claimed_mono = times.answered,
+                    .begin_before = times.asked + times.lease,
                     .contract = facts.contract,
                     .kind = row.kind,
                     .idempotency_key = idempotency_key(row.org, row.kind, row.client_ref, row.action_order),

@@ -11,8 +11,13 @@
 
 namespace waybill {
 
-// `asked_at` is this host's time when the claim was asked for.
-std::vector<Job> jobs_of(Claimed claimed, ClaimToken token, Clock::Monotonic asked_at,
+// This host's clock before the claim was sent and when its answer was there.
+struct ClaimTimes {
+  Clock::Monotonic asked, answered;
+  Millis lease;
+};
+
+std::vector<Job> jobs_of(Claimed claimed, ClaimToken token, const ClaimTimes& times,
                          const std::function<const RouteFacts&(RouteId)>& facts_of);
 
 }  // namespace waybill

@@ -11,8 +11,8 @@ namespace waybill {
 namespace {
 
 struct Why {
-  // done, waiting, claimed, target_rests, plugin_missing, capped, no_host, due; of a form's submission also not_finalized,
-  // waiting_for_scans, running, and of its actions waiting_for_turn
+  // done, waiting, claimed, host_dead, target_rests, plugin_missing, capped, no_host, due; of a form's submission also
+  // not_finalized, waiting_for_scans, running, and of its actions waiting_for_turn
   std::string code;
   std::string text;
 };
@@ -23,9 +23,14 @@ std::string seconds(Micros length) {
   return text;
 }
 
-Why why_unfinished(const Explanation& e, const Standing& s, const Config& config, const Catalogue& catalogue) {
+Why why_it_waits(const Explanation& e, const Standing& s, const Config& config, const Catalogue& catalogue) {
   const std::string next = "attempt " + std::to_string(s.attempt_count + 1);
   if (s.status == Status::waiting) return {"waiting_for_turn", "its turn comes when the action before it has been attempted"};
+  if (s.status == Status::claimed && !s.claimer_lives)
+    return {"host_dead", next + " was under way on host " + (s.claimed_by.empty() ? "(gone)" : s.claimed_by) +
+                             ", which is dead; " +
+                             (e.hosts > 0 ? "another host takes it back within about a second"
+                                          : "no host is running: the first one that starts takes it back")};
   if (s.status == Status::claimed)
     return {"claimed", next + " is under way on host " + (s.claimed_by.empty() ? "(gone)" : s.claimed_by) +
                            (s.lease_until ? ", which has it until " + format_rfc3339(*s.lease_until) : "")};
@@ -50,6 +55,12 @@ Why why_unfinished(const Explanation& e, const Standing& s, const Config& config
                           " deliveries under way on every host (limits.per_org)"};
   return {"due",
           "due since " + format_rfc3339(s.due) + " (" + seconds(e.now - s.due) + "); a host takes it as soon as it has room"};
+}
+
+Why why_unfinished(const Explanation& e, const Standing& s, const Config& config, const Catalogue& catalogue) {
+  Why why = why_it_waits(e, s, config, catalogue);
+  if (e.hosts == 0 && why.code != "no_host" && why.code != "host_dead") why.text += "; no host is running";
+  return why;
 }
 
 Why why(const Explanation& e, const Config& config, const Catalogue& catalogue) {

@@ -76,9 +76,10 @@ class Host {
         settle_store_(make_settle_store(address)),
         queue_store_(make_queue_store(address)),
         upkeep_store_(make_upkeep_store(address)),
-        upkeep_settle_store_(make_settle_store(address)),
+        rescue_store_(make_rescue_store(address)),
+        rescue_settle_store_(make_settle_store(address)),
         upkeep_form_store_(make_form_store(address, shards, config.kept_forms)),
-        upkeep_queue_store_(make_queue_store(address)),
+        rescue_queue_store_(make_queue_store(address)),
         alert_store_(make_alert_store(address)),
         alert_intake_store_(make_intake_store(address)),
         factory_(*contents.catalogue, config, std::make_shared<const Secrets>(std::move(secrets)),
@@ -109,13 +110,13 @@ class Host {
              .digest_every = config.alerts.digest_every},
             [this] { return alert_target(); }, [this](const std::string& type) { return hindrance(type); }, [this] { wake(); },
             log, metrics_),
-        upkeep_(
-            presence_, *upkeep_store_, *upkeep_queue_store_, *upkeep_settle_store_, chores(), clock_,
-            {.shards = shards,
-             .actor = name_,
-             .takeover = config.timeouts.takeover,
-             .outdated = [this](const std::string& why) { outdated(why); }},
-            [this] { wake(); }, log, metrics_),
+        upkeep_(presence_, *rescue_store_, *rescue_queue_store_, *rescue_settle_store_, periodic_tasks(), clock_,
+                {.shards = shards, .actor = name_, .takeover = config.timeouts.takeover, .lease = config.timeouts.lease},
+                {.wake = [this] { wake(); },
+                 .rescued = [this] { executor_.withdraw(); },
+                 .open_claims = [this] { return claim_ledger_.open(); },
+                 .outdated = [this](const std::string& why) { outdated(why); }},
+                log, metrics_),
         claim_on_insert_(
             planner_, claim_ledger_, clock_, config.timeouts.lease, [this] { return may_claim() ? upkeep_.host() : std::nullopt; },
             [this](std::vector<Job> jobs) { claimed(std::move(jobs)); }),
@@ -229,10 +230,12 @@ class Host {
     return {{}, {}, registry->targets().size(), registry->forms().size(), std::move(*loaded)};
   }
 
-  std::vector<Chore> chores() {
-    std::vector<Chore> all{queue_numbers(*upkeep_store_, metrics_), lost_claims(*upkeep_store_, log_), partitions(*upkeep_store_),
-                           old_outages(*upkeep_store_, config_.timeouts.outage, log_)};
-    for (auto& chore : teller_.chores()) all.push_back(std::move(chore));
+  std::vector<PeriodicTask> periodic_tasks() {
+    std::vector<PeriodicTask> all{queue_numbers(*upkeep_store_, metrics_),
+                                  lost_claims(
+                                      *upkeep_store_, [this] { upkeep_.look_at_claims(); }, log_),
+                                  partitions(*upkeep_store_), old_outages(*upkeep_store_, config_.timeouts.outage, log_)};
+    for (auto& task : teller_.tasks()) all.push_back(std::move(task));
     all.push_back(form_sweep(*upkeep_form_store_, shards_, [this] { wake(); }));
     all.push_back(form_retention(*upkeep_form_store_, shards_, log_));
     return all;
@@ -304,9 +307,10 @@ class Host {
   std::unique_ptr<SettleStore> settle_store_;
   std::unique_ptr<QueueStore> queue_store_;
   std::unique_ptr<UpkeepStore> upkeep_store_;
-  std::unique_ptr<SettleStore> upkeep_settle_store_;
+  std::unique_ptr<RescueStore> rescue_store_;
+  std::unique_ptr<SettleStore> rescue_settle_store_;
   std::unique_ptr<FormStore> upkeep_form_store_;
-  std::unique_ptr<QueueStore> upkeep_queue_store_;
+  std::unique_ptr<QueueStore> rescue_queue_store_;
   std::unique_ptr<AlertStore> alert_store_;
   std::unique_ptr<IntakeStore> alert_intake_store_;
   PluginSenderFactory factory_;
@@ -315,8 +319,8 @@ class Host {
   Planner planner_;
   Presence presence_;
   Teller teller_;
-  Upkeep upkeep_;
   ClaimLedger claim_ledger_;
+  Upkeep upkeep_;
   ClaimOnInsert claim_on_insert_;
   Claimer claimer_;
   Intake intake_;

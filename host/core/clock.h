@@ -1,6 +1,8 @@
 // The seam for time that passes in this process; tests turn it by hand.
 #pragma once
 
+#include <time.h>
+
 #include <chrono>
 #include <cstdint>
 
@@ -17,7 +19,12 @@ class Clock {
 
 class SystemClock final : public Clock {
  public:
-  Monotonic now() const override { return std::chrono::steady_clock::now(); }
+  // CLOCK_BOOTTIME: it goes on while the machine sleeps, as leases and deadlines do. Never compare it with steady_clock's times.
+  Monotonic now() const override {
+    timespec time{};
+    clock_gettime(CLOCK_BOOTTIME, &time);
+    return Monotonic(std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec));
+  }
   std::int64_t unix_seconds() const override {
     return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
   }

@@ -31,8 +31,10 @@ struct Job {
   std::uint32_t uncounted = 0;   // earlier attempts that do not count against the contract
   bool maybe_sent_before = false;
   Timestamp created;              // of the submission, database clock
-  Timestamp claimed_at;           // database clock, read in the claim
-  Clock::Monotonic claimed_mono;  // this host's clock at the same moment, as nearly as can be told
+  Timestamp claimed_at;           // database clock, read at the end of the claim
+  Clock::Monotonic claimed_mono;  // this host's clock when the claim's answer was there
+  // From then on another host may have it: the claim's lease, counted from before the claim was asked for.
+  Clock::Monotonic begin_before = Clock::Monotonic::max();
   std::shared_ptr<const Contract> contract;
   std::string kind;  // of the submission: "intent", "alert"
   std::string idempotency_key;
@@ -61,7 +63,8 @@ struct Newcomers {
 std::string context_of(OrgId org, std::string_view kind, std::string_view client_ref, const Contract& contract, Timestamp created,
                        std::string_view payload);
 
-// The database's time now, reckoned from the claim.
+// The database's time now, reckoned from the claim. It is behind by the time that the claim's answer travelled, never ahead:
+// nothing expires early, and nothing is begun later than so long after its deadline.
 inline Timestamp database_now(const Job& job, Clock::Monotonic now) {
   return job.claimed_at + std::chrono::duration_cast<Micros>(now - job.claimed_mono);
 }

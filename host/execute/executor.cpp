@@ -69,9 +69,15 @@ struct Executor::Core {
         returned.push_back(back(std::move(job), Finished::How::expired, now, std::nullopt));
         continue;
       }
+      if (now >= job.begin_before) {
+        returned.push_back(back(std::move(job), Finished::How::unattempted, now, std::nullopt));
+        continue;
+      }
       auto deadline = settings.attempt_timeout;
       if (const auto end = job.contract->deadline(job.created))
         deadline = std::min(deadline, std::max(Millis{1}, std::chrono::duration_cast<Millis>(*end - time)));
+      if (job.begin_before != Clock::Monotonic::max())  // so that nothing of it waits anywhere, and is sent, past the lease
+        deadline = std::min(deadline, std::max(Millis{1}, std::chrono::duration_cast<Millis>(job.begin_before - now)));
       earliest = std::min<Clock::Monotonic>(earliest, now + deadline);
       auto shared = std::make_shared<const Job>(std::move(job));
       if (batch == nullptr || batch_type != shared->contract->action_type) {
@@ -197,6 +203,10 @@ Executor::State Executor::state(std::string_view action_type) const {
 std::size_t Executor::concurrency(std::string_view action_type) const { return core_->group_of(action_type).concurrency(); }
 
 std::size_t Executor::in_flight() const { return core_->outlet->in_flight(); }
+
+void Executor::withdraw() {
+  for (auto* group : core_->all_groups()) group->withdraw_all();
+}
 
 bool Executor::stop(Millis grace) { return core_->stop(grace); }
 

@@ -28,9 +28,10 @@ class Executor {
   Executor(SenderFactory& factory, const Clock& clock, ExecutorSettings settings, FinishedSink sink, Log& log, Metrics& metrics);
   ~Executor();  // stops with no grace if nobody has
 
-  // Takes jobs over. One whose contract is over comes back `expired`; one whose action type cannot run comes back
-  // `unattempted`. The rest is attempted, each with a deadline of min(attempt_timeout, what its contract leaves), and comes back
-  // without its payload and context, which are in the database.
+  // Takes jobs over. One whose contract is over comes back `expired`; one whose lease is over, or whose action type cannot run,
+  // comes back `unattempted`, now or when its turn would come. The rest is attempted, each with a deadline of
+  // min(attempt_timeout, what its contract and its lease leave), and comes back without its payload and context, which are in the
+  // database.
   void start(std::vector<Job> jobs);
 
   enum class State { ready, missing, stuck };  // missing: no plugin, or it could not be created; stuck: switched off
@@ -38,6 +39,9 @@ class Executor {
   // How many calls of this action type may be open at one time (a blocking plugin has as many as it has threads).
   std::size_t concurrency(std::string_view action_type) const;
   std::size_t in_flight() const;
+
+  // Another host has taken this host's claims over: whatever has not begun comes back `unattempted`.
+  void withdraw();
 
   // Waits until nothing is in flight, at most `grace`; what is left then is cancelled, and decided as transient, maybe sent.
   // True when no thread is left inside a plugin, so that the process may end in the ordinary way.

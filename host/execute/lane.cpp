@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/decide.h"
+
 namespace waybill {
 namespace {
 
@@ -22,6 +24,7 @@ Job receipt(const Job& job) {
           .created = job.created,
           .claimed_at = job.claimed_at,
           .claimed_mono = job.claimed_mono,
+          .begin_before = job.begin_before,
           .contract = job.contract,
           .kind = job.kind,
           .idempotency_key = job.idempotency_key,
@@ -91,14 +94,17 @@ bool Lane::complete(CallId call, Outcome outcome) {
   return false;
 }
 
+void Lane::not_begun(CallId call) { give_back(call, kRestAfterWithdrawal); }
+
 void Lane::give_back(CallId call, std::optional<Millis> not_before) {
   const std::lock_guard lock(mutex_);
   const auto node = open_.extract(call.value);
   if (!node) return;
   const auto& open = node.mapped();
   const auto now = database_now(*open.job, outlet_->now());
+  const bool expired = is_expired(*open.job->contract, open.job->created, now);
   finished_.push_back({.job = receipt(*open.job),
-                       .how = Finished::How::unattempted,
+                       .how = expired ? Finished::How::expired : Finished::How::unattempted,
                        .outcome = {},
                        .started_at = now,
                        .finished_at = now,
@@ -186,6 +192,12 @@ void Lane::cancel_all() {
     else
       sender_->cancel(call);
   }
+  flush();
+}
+
+void Lane::withdraw_all() {
+  for (const auto call : open_calls())
+    if (sender_->withdraw(call)) give_back(call, std::nullopt);
   flush();
 }
 

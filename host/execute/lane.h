@@ -37,6 +37,7 @@ class Lane final : public Completions {
   std::size_t open() const;
 
   bool complete(CallId call, Outcome outcome) override;
+  void not_begun(CallId call) override;
   void flush() override;
 
   struct Look {
@@ -48,6 +49,7 @@ class Lane final : public Completions {
   // Ends all open calls: those not begun come back unattempted, the rest transient, maybe sent, with this reason.
   void decide_all(std::string_view reason);
   void cancel_all();
+  void withdraw_all();  // those not begun come back unattempted; the rest goes on
   // After this nothing of the lane reports anything any more.
   void close();
   bool join(Millis within) { return sender_->join(within); }

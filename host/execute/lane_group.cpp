@@ -106,6 +106,10 @@ void LaneGroup::cancel_all() {
   for (const auto& lane : lanes()) lane->cancel_all();
 }
 
+void LaneGroup::withdraw_all() {
+  for (const auto& lane : lanes()) lane->withdraw_all();
+}
+
 void LaneGroup::decide_all(std::string_view reason) {
   for (const auto& lane : lanes()) lane->decide_all(reason);
 }

@@ -26,6 +26,7 @@ class LaneGroup {
 
   Clock::Monotonic look();
   void cancel_all();
+  void withdraw_all();
   void decide_all(std::string_view reason);
   // Ends all lanes, and what is still open in them; true when no thread is left inside the plugin. Lanes that hang are leaked.
   bool join(Millis within);

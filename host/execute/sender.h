@@ -25,6 +25,8 @@ class Completions {
  public:
   virtual ~Completions() = default;
   virtual bool complete(CallId call, Outcome outcome) = 0;
+  // The strand reached the attempt too late to begin it. The call has ended; nothing was sent.
+  virtual void not_begun(CallId call) = 0;
   // Hands on what was completed. A sender calls it at the end of each turn of its strand, and after a completion elsewhere.
   virtual void flush() = 0;
 };
@@ -33,7 +35,8 @@ class Completions {
 class Sender {
  public:
   virtual ~Sender() = default;  // [strand's owner] after join(); destroys the plugin's sender
-  // [any thread] Begin attempts, in order, on the strand.
+  // [any thread] Begin attempts, in order, on the strand. One that is reached past its deadline, or when its job may be another
+  // host's already (Job::begin_before), is not begun.
   struct Attempt {
     CallId call;
     std::shared_ptr<const Job> job;  // kept until the call has ended and the strand has left the plugin

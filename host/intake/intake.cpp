@@ -78,9 +78,9 @@ std::vector<Newcomers> due_of(const std::vector<Newcomers>& newcomers, const std
 Claimed claimed_of(std::vector<NewSubmission>& items, const std::vector<Submitted>& answers) {
   Claimed claimed;
   for (std::size_t n = 0; n < answers.size(); ++n) {
-    const auto& [how, view, is_claimed] = answers[n];
+    const auto& [how, view, is_claimed, stored] = answers[n];
     if (!is_claimed) continue;
-    claimed.now = view.created;
+    claimed.now = stored;
     const std::size_t body_bytes = items[n].payload.size();
     claimed.rows.push_back({.delivery = {view.id.value},
                             .submission = view.id,

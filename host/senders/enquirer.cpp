@@ -27,6 +27,7 @@ class Answer final : public Completions {
     came_.notify_all();
     return true;
   }
+  void not_begun(CallId) override {}  // a question has no lease
   void flush() override {}
 
   std::optional<Outcome> wait(Millis at_most) {

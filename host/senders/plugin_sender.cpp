@@ -166,7 +166,12 @@ void PluginSender::work() {
     auto queued = std::move(inbox_.front());
     inbox_.pop_front();
     lock.unlock();
-    begin(std::move(queued));
+    if (is_too_late(queued)) {
+      parts_.completions.not_begun(queued.attempt.call);
+      ++completed_;
+    } else {
+      begin(std::move(queued));
+    }
     if (completed_ >= kFlushAt) {
       completed_ = 0;
       parts_.completions.flush();
@@ -202,6 +207,13 @@ bool PluginSender::take_commands() {
     enter(call.value, [&] { vt_->cancel(self_, wb_call{call.value}); });
   }
   return closing;
+}
+
+// This process, or its machine, may have been stopped since the attempt was queued.
+bool PluginSender::is_too_late(const Queued& queued) const {
+  if (queued.asked != Asked::send) return false;
+  const auto now = parts_.clock.now();
+  return now >= queued.deadline || now >= queued.attempt.job->begin_before;
 }
 
 void PluginSender::begin(Queued queued) {

@@ -107,6 +107,7 @@ class PluginSender final : public Sender {
   void schedule();  // with mutex_ held
   void work();
   bool take_commands();
+  bool is_too_late(const Queued& queued) const;
   void begin(Queued queued);
   // In plugin_questions.cpp: calls that are not of send.
   struct Query {

@@ -5,8 +5,8 @@
 
 #include "core/decide.h"
 #include "core/job.h"
+#include "store/rescue_store.h"
 #include "store/settle_store.h"
-#include "store/upkeep_store.h"
 
 namespace waybill {
 

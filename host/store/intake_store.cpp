@@ -46,7 +46,8 @@ constexpr Statement kSubmit{"submit", R"(
   known AS (
     INSERT INTO claims (shard, token, host_id, lease_until, deliveries)
     SELECT $1::smallint, token, host, ends, ARRAY(SELECT submission_id FROM fresh) FROM claim WHERE EXISTS (SELECT FROM fresh))
-  SELECT place, submission_id, (SELECT micros(now())), (SELECT token FROM claim) IS NOT NULL FROM fresh)"};
+  SELECT place, submission_id, (SELECT micros(now())), (SELECT token FROM claim) IS NOT NULL, (SELECT micros(clock_timestamp()))
+  FROM fresh)"};
 
 constexpr Statement kExisting{"existing", R"(
   SELECT s.id, s.org_id, s.client_ref, s.target, s.state, coalesce(s.reason, ''), micros(s.created_at), micros(s.completed_at),
@@ -158,7 +159,8 @@ class PgIntakeStore final : public IntakeStore {
                      .target = item.target,
                      .state = item.state,
                      .created = fresh->time(row, 2)},
-                    fresh->flag(row, 3)};
+                    fresh->flag(row, 3),
+                    fresh->time(row, 4)};
     }
     if (fresh->size() < items.size())
       if (auto read = compare_with_existing(shard, items, answers); !read) return tl::unexpected(read.error());

@@ -43,6 +43,7 @@ struct Submitted {
   enum class How : std::uint8_t { created, existing, conflict } how;
   SubmissionView view;
   bool claimed = false;  // by the claim that came along
+  Timestamp stored{};    // of what was created: the database's clock at the end of it, where `view.created` is from its beginning
 };
 
 // With what newly stored intents are claimed in the same commit.

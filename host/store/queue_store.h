@@ -66,7 +66,7 @@ struct ClaimedRow {
   std::string progress;              // JSON that an earlier attempt left, or empty
 };
 struct Claimed {
-  Timestamp now;
+  Timestamp now;  // at the end of the claim: whatever it waited for is over
   std::vector<ClaimedRow> rows;
 };
 

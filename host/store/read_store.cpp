@@ -1,4 +1,5 @@
 // Reading submissions, their attempts, and where they stand.
+#include "store/host_lock.h"
 #include "store/pg_stores.h"
 #include "store/read_rows.h"
 
@@ -40,8 +41,9 @@ constexpr Statement kStandings{"standings", R"(
          coalesce(h.name, ''), micros(r.lease_until),
          (SELECT count(*) FROM claimed c WHERE c.shard = $1 AND c.route_id = r.route_id),
          (SELECT count(*) FROM claimed c WHERE c.shard = $1 AND c.org_id = $2),
-         (SELECT count(*) FROM hosts), r.action_order, s.contract
-  FROM (SELECT 1) one
+         (SELECT count(*) FROM hosts WHERE host_id = ANY (living.ids)), r.action_order, s.contract,
+         coalesce(r.claimed_by = ANY (living.ids), false)
+  FROM (SELECT ARRAY(SELECT l.objid::bigint::int FROM )" WAYBILL_HOST_LOCK_ROWS R"() AS ids OFFSET 0) living
   LEFT JOIN ()" WAYBILL_UNFINISHED("*", "$1", "$2", "$3") R"() r ON true
   LEFT JOIN contract_snapshots s ON s.route_id = r.route_id
   LEFT JOIN hosts h ON h.host_id = r.claimed_by
@@ -81,6 +83,7 @@ Result<Standing> read_standing(const Rows& rows, std::size_t row, OrgId org, con
                     .attempt_count = static_cast<std::uint32_t>(rows.number(row, 6)),
                     .lease_lost = static_cast<std::uint32_t>(rows.number(row, 7)),
                     .claimed_by = text_of(rows, row, 8),
+                    .claimer_lives = rows.flag(row, 15),
                     .lease_until = time_of(rows, row, 9),
                     .claimed_of_target = static_cast<std::uint64_t>(rows.number(row, 10)),
                     .claimed_of_org = static_cast<std::uint64_t>(rows.number(row, 11)),

@@ -44,7 +44,8 @@ struct Standing {
   Timestamp due;
   std::uint32_t attempt_count;
   std::uint32_t lease_lost;
-  std::string claimed_by;  // name of the host
+  std::string claimed_by;      // name of the host; empty when it is not registered any more
+  bool claimer_lives = false;  // it holds its advisory lock
   std::optional<Timestamp> lease_until;
   std::uint64_t claimed_of_target = 0;  // deliveries of this route in the hands of hosts now
   std::uint64_t claimed_of_org = 0;
@@ -54,7 +55,7 @@ struct Explanation {
   HistoryView history;
   Timestamp now;
   std::vector<Standing> standings;  // empty when all is done
-  std::uint64_t hosts = 0;          // that are registered, alive or only just dead
+  std::uint64_t hosts = 0;          // that live: they hold their advisory locks
 };
 
 struct HostView {

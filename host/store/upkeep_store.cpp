@@ -1,38 +1,30 @@
-// What upkeep asks: who is dead, what they left, how the queue stands.
+// What periodic tasks ask: how the queue stands, whether a claim was forgotten.
+#include <algorithm>
+#include <cmath>
+
 #include "store/pg_stores.h"
 
 namespace waybill {
 namespace {
 
-constexpr Statement kDeadHosts{
-    "dead_hosts",
-    "SELECT host_id FROM hosts WHERE host_id <> $1 AND pg_try_advisory_lock(hashtext('waybill:' || current_schema()), host_id)"};
-constexpr Statement kBury{"bury", R"(
-  WITH gone AS (DELETE FROM hosts WHERE host_id = $1)
-  SELECT pg_advisory_unlock(hashtext('waybill:' || current_schema()), $1))"};
-
-#define WAYBILL_LOST_CLAIMS                                                                                        \
-  "SELECT micros(now()), r.delivery_id, r.claim_token, r.org_id, r.route_id, r.claimed_by, micros(r.claimed_at), " \
-  "micros(s.created_at), r.attempt_count, r.lease_lost, s.kind, s.client_ref, r.uncounted "                        \
-  "FROM claimed r JOIN submissions s ON s.shard = r.shard AND s.id = r.submission_id WHERE r.shard = $1 AND "
-// Also claims of hosts that are buried already: a claim can commit after its host has died.
-#define WAYBILL_IS_LOST(ends, host) "(" ends " < now() OR NOT EXISTS (SELECT FROM hosts h WHERE h.host_id = " host "))"
-constexpr Statement kLostByHost{"lost_by_host", WAYBILL_LOST_CLAIMS "r.host_id = $2 LIMIT $3"};
-constexpr Statement kLostByLease{"lost_by_lease", WAYBILL_LOST_CLAIMS WAYBILL_IS_LOST("r.claim_ends", "r.host_id") " LIMIT $2"};
-constexpr Statement kForgetLost{
-    "forget_lost_claims",
-    "DELETE FROM claims c WHERE c.shard = $1 AND " WAYBILL_IS_LOST(
-        "c.lease_until",
-        "c.host_id") " AND NOT EXISTS (SELECT FROM claimed r WHERE r.shard = c.shard AND r.claim_token = c.token)"};
+// A claim and its row in `claims` are one commit: a claimed row without one, in one snapshot, was forgotten.
 constexpr Statement kFindLost{"find_lost_claims", R"(
   WITH found AS (
     INSERT INTO claims (shard, token, host_id, lease_until, deliveries)
-    SELECT shard, claim_token, min(claimed_by), min(lease_until), array_agg(delivery_id) FROM ready
-    WHERE status = 'claimed' AND lease_until < now() - interval '1 second' GROUP BY shard, claim_token
+    SELECT shard, claim_token, min(claimed_by), min(lease_until), array_agg(delivery_id) FROM ready r
+    WHERE status = 'claimed' AND NOT EXISTS (SELECT FROM claims c WHERE c.shard = r.shard AND c.token = r.claim_token)
+    GROUP BY shard, claim_token
     ON CONFLICT DO NOTHING RETURNING cardinality(deliveries) AS rows)
   SELECT coalesce(sum(rows), 0) FROM found)"};
 
+constexpr double kMaxPages = 8'192;  // of 8 KiB: so many are read in some 50 ms
+constexpr double kSamplePages = 1'024;
+constexpr Statement kQueuePages{"queue_pages", "SELECT pg_relation_size('ready') / current_setting('block_size')::int"};
 constexpr Statement kQueueState{"queue_state", "SELECT status, count(*) FROM ready GROUP BY status"};
+constexpr Statement kQueueSample{"queue_sample",
+                                 "SELECT status, count(*) FROM ready TABLESAMPLE SYSTEM ($1::real) GROUP BY status"};
+constexpr Statement kQueued{"queued", "SELECT count(*) FROM (SELECT FROM ready WHERE queued LIMIT $1::bigint) AS counted"};
+constexpr Statement kClaimedNow{"claimed_now", "SELECT count(*) FROM claimed"};
 // One probe per shard and route would be exact; the oldest of the queue's front is what an operator watches, and costs one scan
 // of the index's distinct routes.
 constexpr Statement kOldestDue{"oldest_due", R"(
@@ -60,43 +52,7 @@ constexpr Statement kMakePartitions{"make_partitions", "SELECT postponed FROM ma
 
 class PgUpkeepStore final : public UpkeepStore {
  public:
-  explicit PgUpkeepStore(const DatabaseAddress& address) : link_(address, "upkeep") {}
-
-  Result<std::vector<HostId>> dead_hosts(HostId self) override {
-    auto rows = link_.run(kDeadHosts, {std::to_string(self.value)});
-    if (!rows) return tl::unexpected(rows.error());
-    std::vector<HostId> dead(rows->size());
-    for (std::size_t row = 0; row < dead.size(); ++row) dead[row] = {rows->number(row, 0)};
-    return dead;
-  }
-
-  Result<void> bury(HostId host) override { return done(link_.run(kBury, {std::to_string(host.value)})); }
-
-  Result<LostClaims> lost_claims(Shard shard, std::optional<HostId> host, std::size_t most) override {
-    const std::string shard_text = std::to_string(shard), most_text = std::to_string(most);
-    auto rows = host ? link_.run(kLostByHost, {shard_text, std::to_string(host->value), most_text})
-                     : link_.run(kLostByLease, {shard_text, most_text});
-    if (!rows) return tl::unexpected(rows.error());
-    LostClaims lost;
-    for (std::size_t row = 0; row < rows->size(); ++row) {
-      lost.now = rows->time(row, 0);
-      lost.claims.push_back({.delivery = {rows->number(row, 1)},
-                             .token = {rows->number(row, 2)},
-                             .org = {rows->number(row, 3)},
-                             .route = {rows->number(row, 4)},
-                             .host = {rows->number(row, 5)},
-                             .kind = std::string(rows->text(row, 10)),
-                             .client_ref = std::string(rows->text(row, 11)),
-                             .claimed_at = rows->time(row, 6),
-                             .created = rows->time(row, 7),
-                             .attempt_count = static_cast<std::uint32_t>(rows->number(row, 8)),
-                             .lease_lost = static_cast<std::uint32_t>(rows->number(row, 9)),
-                             .uncounted = static_cast<std::uint32_t>(rows->number(row, 12))});
-    }
-    return lost;
-  }
-
-  Result<void> forget_lost_claims(Shard shard) override { return done(link_.run(kForgetLost, {std::to_string(shard)})); }
+  explicit PgUpkeepStore(const DatabaseAddress& address) : link_(address, "tasks") {}
 
   Result<std::uint64_t> find_lost_claims() override {
     auto found = link_.run(kFindLost);
@@ -105,13 +61,14 @@ class PgUpkeepStore final : public UpkeepStore {
   }
 
   Result<QueueState> queue_state() override {
-    auto counts = link_.run(kQueueState);
+    auto pages = link_.run(kQueuePages);
+    if (!pages) return tl::unexpected(pages.error());
+    const auto size = static_cast<double>(pages->number(0, 0));
+    auto counts = size <= kMaxPages ? counted(kQueueState, {}, 1.0) : estimated(size);
     if (!counts) return tl::unexpected(counts.error());
     auto oldest = link_.run(kOldestDue);
     if (!oldest) return tl::unexpected(oldest.error());
-    QueueState state;
-    for (std::size_t row = 0; row < counts->size(); ++row)
-      state.by_status[std::string(counts->text(row, 0))] = static_cast<std::uint64_t>(counts->number(row, 1));
+    QueueState state{.by_status = std::move(*counts), .oldest_due = {}};
     if (oldest->size() == 1) state.oldest_due = Micros{oldest->number(0, 0)};
     return state;
   }
@@ -136,6 +93,34 @@ class PgUpkeepStore final : public UpkeepStore {
   }
 
  private:
+  using Counts = std::map<std::string, std::uint64_t>;
+
+  Result<Counts> counted(const Statement& statement, const Parameters& parameters, double times) {
+    auto rows = link_.run(statement, parameters);
+    if (!rows) return tl::unexpected(rows.error());
+    Counts counts;
+    for (std::size_t row = 0; row < rows->size(); ++row)
+      counts[std::string(rows->text(row, 0))] =
+          static_cast<std::uint64_t>(std::llround(static_cast<double>(rows->number(row, 1)) * times));
+    return counts;
+  }
+
+  Result<Counts> estimated(double pages) {
+    auto counts = counted(kQueueSample, {std::to_string(100.0 * kSamplePages / pages)}, pages / kSamplePages);
+    if (!counts) return counts;
+    auto claimed = link_.run(kClaimedNow);
+    if (!claimed) return tl::unexpected(claimed.error());
+    auto queued = link_.run(kQueued, {std::to_string(kMaxCounted + 1)});
+    if (!queued) return tl::unexpected(queued.error());
+    const auto in_hands = static_cast<std::uint64_t>(claimed->number(0, 0));
+    const auto all = static_cast<std::uint64_t>(queued->number(0, 0));
+    auto& due = (*counts)["due"];
+    const auto exact = all - std::min(all, in_hands);
+    due = all <= kMaxCounted ? exact : std::max(due, exact);
+    (*counts)["claimed"] = in_hands;
+    return counts;
+  }
+
   static Result<void> done(const Result<Rows>& rows) {
     if (!rows) return tl::unexpected(rows.error());
     return {};

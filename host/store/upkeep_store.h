@@ -1,36 +1,19 @@
-// Presence of hosts, and what dead ones left behind. An object holds a session of its own: one thread at a time.
+// What periodic tasks ask of the whole queue. These statements may take long; nobody's takeover waits for them. An object holds a
+// session of its own: one thread at a time.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "core/error.h"
-#include "core/id.h"
 #include "core/time.h"
 
 namespace waybill {
 
-struct LostClaim {
-  DeliveryId delivery;
-  ClaimToken token;
-  OrgId org;
-  RouteId route;
-  HostId host;
-  std::string kind;  // of the submission
-  std::string client_ref;
-  Timestamp claimed_at;
-  Timestamp created;  // of the submission
-  std::uint32_t attempt_count;
-  std::uint32_t lease_lost;
-  std::uint32_t uncounted;
-};
-struct LostClaims {
-  Timestamp now;
-  std::vector<LostClaim> claims;
-};
+// Up to this many deliveries are counted one by one; beyond it the number is an estimate.
+inline constexpr std::uint64_t kMaxCounted = 100'000;
 
 struct QueueState {
   std::map<std::string, std::uint64_t> by_status;
@@ -40,15 +23,10 @@ struct QueueState {
 class UpkeepStore {
  public:
   virtual ~UpkeepStore() = default;
-  // Hosts whose advisory lock is free, so they are gone. The lock is then held by this session until bury().
-  virtual Result<std::vector<HostId>> dead_hosts(HostId self) = 0;
-  virtual Result<void> bury(HostId host) = 0;
-  // Claims of that host, or, without one, claims of anybody whose lease has run out.
-  virtual Result<LostClaims> lost_claims(Shard shard, std::optional<HostId> host, std::size_t most) = 0;
-  // Forgets claims whose host is gone or whose lease has run out, once none of their deliveries is claimed any more.
-  virtual Result<void> forget_lost_claims(Shard shard) = 0;
-  // Whatever is claimed past its lease and not known as such is known again. A look through the whole queue: to be done seldom.
+  // Whatever is claimed and missing in `claims` is known again. A look through the whole queue: to be done seldom.
   virtual Result<std::uint64_t> find_lost_claims() = 0;
+  // Costs about the same however long the queue is. Exact for a queue of up to 64 MiB; beyond it `claimed` is exact, `due` is
+  // exact up to kMaxCounted, and the rest is estimated from a sample.
   virtual Result<QueueState> queue_state() = 0;
   // Of this month and the two after it. Waits for nobody: who is in the way is named in an Error::unavailable, and what is
   // missing comes with a later call.

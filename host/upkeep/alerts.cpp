@@ -35,7 +35,7 @@ Teller::Teller(AlertStore& alerts, IntakeStore& intake, TellerSettings settings,
       log_(log),
       metrics_(metrics) {}
 
-std::vector<Chore> Teller::chores() {
+std::vector<PeriodicTask> Teller::tasks() {
   return {{"alerts", kTellEvery, [this] { return tell(); }},
           {"stuck_rows", std::min(kStuckEvery, settings_.stuck), [this] { return look_for_stuck(); }},
           {"failure_digest", std::min(kDigestEvery, settings_.digest_every), [this] { return digest_failures(); }}};

@@ -11,7 +11,7 @@
 #include "store/intake_store.h"
 #include "telemetry/log.h"
 #include "telemetry/metrics.h"
-#include "upkeep/chores.h"
+#include "upkeep/periodic_tasks.h"
 
 namespace waybill {
 
@@ -22,7 +22,7 @@ struct TellerSettings {
   Millis digest_every{60 * 60'000};
 };
 
-// One thread at a time: upkeep's, through chores(). Any number of hosts may do the same; each message is told once.
+// One thread at a time: the task runner's, through tasks(). Any number of hosts may do the same; each message is told once.
 class Teller {
  public:
   // `target` answers the alert target's contract as it is now; none: incidents are recorded, logged and counted, not sent.
@@ -31,7 +31,7 @@ class Teller {
          std::function<std::string(const std::string& action_type)> hindrance, std::function<void()> wake, Log& log,
          Metrics& metrics);
 
-  std::vector<Chore> chores();
+  std::vector<PeriodicTask> tasks();
   Result<void> tell();
   Result<void> look_for_stuck();
   Result<void> digest_failures();

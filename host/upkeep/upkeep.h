@@ -1,22 +1,13 @@
-// What keeps the road open: this host's presence, taking over from dead hosts, and chores.
+// What keeps the road open: liveness, rescue and periodic tasks, each on a thread of its own, so that none waits for another.
 #pragma once
 
-#include <atomic>
-#include <condition_variable>
-#include <functional>
-#include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
-#include <unordered_map>
 #include <vector>
 
-#include "core/clock.h"
-#include "core/contract.h"
-#include "store/pg_stores.h"
-#include "telemetry/log.h"
-#include "telemetry/metrics.h"
-#include "upkeep/chores.h"
+#include "upkeep/liveness.h"
+#include "upkeep/rescuer.h"
+#include "upkeep/task_runner.h"
 
 namespace waybill {
 
@@ -24,61 +15,35 @@ struct UpkeepSettings {
   int shards = 1;
   std::string actor;
   Millis takeover{250};
-  // Told once, by the presence's thread, when the schema has become newer than this program may use. Nothing is swept from then
-  // on; the presence is kept, so that what is out can be settled.
-  std::function<void(const std::string& why)> outdated{};
+  Millis lease{60'000};
 };
 
-// Two threads of its own. host() and is_up() are safe from any thread.
+struct UpkeepHooks {
+  std::function<void()> wake;               // there may be something to claim
+  std::function<void()> rescued;            // see LivenessHooks
+  std::function<OpenClaims()> open_claims;  // see LivenessHooks
+  std::function<void(const std::string& why)> outdated{};  // see LivenessHooks
+};
+
+// Safe from any thread.
 class Upkeep {
  public:
-  // `wake` is called when rows were put back into the queue. The stores beside the presence are the sweeping thread's.
-  Upkeep(Presence& presence, UpkeepStore& store, QueueStore& queue, SettleStore& settle, std::vector<Chore> chores,
-         const Clock& clock, UpkeepSettings settings, std::function<void()> wake, Log& log, Metrics& metrics);
-  ~Upkeep();
+  // The stores beside the presence are the rescuer's.
+  Upkeep(Presence& presence, RescueStore& rescue, QueueStore& queue, SettleStore& settle, std::vector<PeriodicTask> tasks,
+         const Clock& clock, const UpkeepSettings& settings, const UpkeepHooks& hooks, Log& log, Metrics& metrics);
 
-  std::optional<HostId> host() const;  // none while this host has no presence
+  std::optional<HostId> host() const { return liveness_.host(); }  // none while this host has no presence
   bool is_up() const { return host().has_value(); }
+  // After a failover rows may be back that were settled: finds claims that are missing in the list, and looks at all that are
+  // there.
+  void look_everywhere();
+  void look_at_claims() { rescuer_.look_everywhere(); }  // without looking for those that are missing in the list
   void stop();
 
  private:
-  void keep_presence(std::stop_token stop);
-  void look_at_schema();
-  void sweep(std::stop_token stop);
-  Result<void> sweep_once(HostId self);
-  Result<std::size_t> take_back(std::optional<HostId> dead);
-  // Answers which claims still held.
-  Result<std::vector<DeliveryId>> write(Shard shard, const std::vector<Settlement>& settlements);
-  void tell_end(const LostClaim& claim, const Settlement& settlement);
-  void do_chores();
-  Result<const RouteContract*> contract_of(RouteId route);
-  bool pause(std::stop_token stop, Millis length);
-
-  Presence& presence_;
-  UpkeepStore& store_;
-  QueueStore& queue_;
-  SettleStore& settle_;
-  const Clock& clock_;
-  const UpkeepSettings settings_;
-  const std::function<void()> wake_;
-  Log& log_;
-  Metrics& metrics_;
-
-  // The sweeping thread's own:
-  std::unordered_map<RouteId, RouteContract> contracts_;
-  struct DueChore {
-    Chore chore;
-    Clock::Monotonic due{};
-  };
-  std::vector<DueChore> chores_;
-  Clock::Monotonic not_before_{};
-  bool was_up_ = false;
-
-  std::atomic<std::int64_t> host_{0};  // 0: none
-  std::atomic<bool> outdated_{false};
-  std::mutex mutex_;
-  std::condition_variable_any changed_;
-  std::jthread presence_thread_, sweep_thread_;  // last: they use all above
+  Liveness liveness_;
+  Rescuer rescuer_;
+  TaskRunner tasks_;
 };
 
 }  // namespace waybill

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "contract/store_world.h"
+#include "support/eventually.h"
 
 namespace waybill::testing {
 namespace {
@@ -84,6 +85,7 @@ TEST_F(ReadContract, ExplainSaysWhereAnUnfinishedDeliveryStands) {  // M18
   const auto& standing = (*told)->standings.at(0);
   EXPECT_EQ(standing.status, Status::claimed);
   EXPECT_EQ(standing.claimed_by, "box:1");
+  EXPECT_TRUE(standing.claimer_lives);
   EXPECT_TRUE(standing.lease_until);
   EXPECT_EQ(standing.claimed_of_target, 3u);
   EXPECT_EQ(standing.claimed_of_org, 3u);
@@ -96,6 +98,18 @@ TEST_F(ReadContract, ExplainSaysWhereAnUnfinishedDeliveryStands) {  // M18
   EXPECT_TRUE((*told)->standings.empty());
   EXPECT_EQ((*told)->hosts, 1u);
   EXPECT_EQ((*told)->history.attempts.size(), 1u);
+}
+
+TEST_F(ReadContract, ExplainAsksTheLocksWhetherAHostLives) {  // E15
+  auto presence = std::make_unique<Presence>(address, "box:1");
+  submit_many(1);
+  claim(route(), 1, {1}, *presence->keep());
+  presence.reset();  // its session ends; its row stays
+  EXPECT_TRUE(eventually([&] { return reader->explain(kDefaultOrg, "intent", "ref-0").value()->hosts == 0; }));
+  const auto told = reader->explain(kDefaultOrg, "intent", "ref-0");
+  EXPECT_EQ((*told)->standings.at(0).claimed_by, "box:1");
+  EXPECT_FALSE((*told)->standings.at(0).claimer_lives);
+  EXPECT_EQ(reader->hosts()->size(), 1u);
 }
 
 TEST_F(ReadContract, ADeliveryIsInTheQueueUntilItsEndAndOnRecordFromThenOn) {  // M3

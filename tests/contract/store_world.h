@@ -147,6 +147,7 @@ class StoreWorld : public ::testing::Test {
   std::unique_ptr<IntakeStore> intake = make_intake_store(address);
   std::unique_ptr<QueueStore> queue = make_queue_store(address);
   std::unique_ptr<SettleStore> settle = make_settle_store(address);
+  std::unique_ptr<RescueStore> rescue = make_rescue_store(address);
   std::unique_ptr<UpkeepStore> upkeep = make_upkeep_store(address);
   std::unique_ptr<AlertStore> alerts = make_alert_store(address);
   std::unique_ptr<ReadStore> reader = make_read_store(address, 1);

@@ -1,150 +1,15 @@
-// Hosts that live, hosts that die, and what they leave behind.  M12 M17 M18
+// The queue's numbers, and the three threads that keep a host going.  M12 M14 M18
 #include "upkeep/upkeep.h"
 
-#include <algorithm>
+#include <future>
 
-#include "contract/store_world.h"
-#include "support/eventually.h"
+#include "contract/hosts_world.h"
 #include "support/stage_tools.h"
 
 namespace waybill::testing {
 namespace {
 
-class UpkeepContract : public StoreWorld {
- protected:
-  // Ends the session that holds a host's advisory lock, as its machine's death would.
-  void kill(HostId host) {
-    const auto of =
-        " FROM pg_locks WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = "
-        "current_database()) "
-        "AND objid = " +
-        std::to_string(host.value);
-    sql.rows("SELECT pg_terminate_backend(pid)" + of);
-    ASSERT_TRUE(eventually([&] { return sql.number("SELECT count(*)" + of) == 0; }));
-  }
-  std::vector<HostId> dead(HostId self) { return upkeep->dead_hosts(self).value_or(std::vector<HostId>{{-1}}); }
-};
-
-TEST_F(UpkeepContract, ALivingHostIsNotDead) {  // M18
-  Presence first(address, "box:1"), second(address, "box:2");
-  const auto a = first.keep(), b = second.keep();
-  ASSERT_TRUE(a) << a.error().what;
-  ASSERT_TRUE(b);
-  EXPECT_NE(*a, *b);
-  EXPECT_EQ(*first.keep(), *a) << "it keeps its id";
-  EXPECT_TRUE(dead(*a).empty());
-  const auto hosts = reader->hosts();
-  ASSERT_EQ(hosts->size(), 2u);
-  EXPECT_EQ((*hosts)[0].id, *a);
-  EXPECT_EQ((*hosts)[0].name, "box:1");
-}
-
-TEST_F(UpkeepContract, ADeadHostIsFoundByOneOnlyUntilItIsBuried) {  // M18
-  Presence first(address, "box:1"), second(address, "box:2");
-  const HostId a = *first.keep(), b = *second.keep();
-  kill(a);
-  EXPECT_EQ(dead(b), std::vector<HostId>{a});
-  const auto another = make_upkeep_store(address);
-  EXPECT_TRUE(another->dead_hosts(b)->empty()) << "it is looked after already";
-  ASSERT_TRUE(upkeep->bury(a));
-  EXPECT_TRUE(dead(b).empty());
-  EXPECT_TRUE(another->dead_hosts(b)->empty());
-  EXPECT_EQ(reader->hosts()->size(), 1u);
-}
-
-TEST_F(UpkeepContract, AHostThatDiesWhileItBuriesLeavesTheDeadToOthers) {  // M18
-  Presence first(address, "box:1"), second(address, "box:2");
-  const HostId a = *first.keep(), b = *second.keep();
-  kill(a);
-  EXPECT_EQ(dead(b), std::vector<HostId>{a});
-  upkeep.reset();
-  const auto another = make_upkeep_store(address);
-  EXPECT_TRUE(eventually([&] { return *another->dead_hosts(b) == std::vector<HostId>{a}; }));
-}
-
-TEST_F(UpkeepContract, AHostThatLostItsSessionIsWhoItWasUnlessItWasBuried) {  // M18
-  Presence first(address, "box:1"), second(address, "box:2");
-  const HostId a = *first.keep(), b = *second.keep();
-  kill(a);
-  std::optional<HostId> back;
-  ASSERT_TRUE(eventually([&] {
-    if (const auto id = first.keep()) back = *id;
-    return back.has_value();
-  }));
-  EXPECT_EQ(*back, a);
-  EXPECT_TRUE(dead(b).empty());
-  kill(a);
-  EXPECT_EQ(dead(b), std::vector<HostId>{a});
-  ASSERT_TRUE(upkeep->bury(a));
-  ASSERT_TRUE(eventually([&] {
-    if (const auto id = first.keep()) back = *id;
-    return *back != a;
-  }));
-  EXPECT_EQ(reader->hosts()->size(), 2u);
-  EXPECT_TRUE(dead(b).empty());
-}
-
-TEST_F(UpkeepContract, AHostWhoseLockASweeperHoldsComesBackUnderAnotherName) {  // M18
-  Presence first(address, "box:1"), second(address, "box:2");
-  const HostId a = *first.keep(), b = *second.keep();
-  kill(a);
-  EXPECT_EQ(dead(b), std::vector<HostId>{a});
-  std::optional<HostId> back;
-  ASSERT_TRUE(eventually([&] {
-    if (const auto id = first.keep()) back = *id;
-    return back.has_value();
-  }));
-  EXPECT_NE(*back, a);
-}
-
-TEST_F(UpkeepContract, AnOrderlyEndLeavesNobodyToBury) {
-  Presence first(address, "box:1"), second(address, "box:2");
-  first.keep();
-  const HostId b = *second.keep();
-  first.leave();
-  EXPECT_TRUE(dead(b).empty());
-  EXPECT_EQ(reader->hosts()->size(), 1u);
-}
-
-TEST_F(UpkeepContract, TheClaimsOfAHostAreFoundByItsId) {  // M17 M18
-  submit_many(5);
-  claim(route(), 2, {11}, {7});
-  const auto mine = claim(route(), 1, {12}, {8});
-  sql.execute("UPDATE ready SET attempt_count = 3, lease_lost = 1 WHERE claimed_by = 8");
-  const auto lost = upkeep->lost_claims(0, HostId{8}, 100);
-  ASSERT_TRUE(lost) << lost.error().what;
-  ASSERT_EQ(lost->claims.size(), 1u);
-  const auto& one = lost->claims[0];
-  EXPECT_EQ(one.delivery, mine.rows[0].delivery);
-  EXPECT_EQ(one.token, ClaimToken{12});
-  EXPECT_EQ(one.org, kDefaultOrg);
-  EXPECT_EQ(one.route, route());
-  EXPECT_EQ(one.host, HostId{8});
-  EXPECT_LE(one.claimed_at, mine.now);
-  EXPECT_EQ(one.created, mine.rows[0].created);
-  EXPECT_EQ(one.kind, "intent");
-  EXPECT_EQ(one.client_ref, "ref-2");
-  EXPECT_EQ(one.attempt_count, 3u);
-  EXPECT_EQ(one.lease_lost, 1u);
-  EXPECT_GE(lost->now, mine.now);
-  EXPECT_EQ(upkeep->lost_claims(0, HostId{7}, 100)->claims.size(), 2u);
-  EXPECT_EQ(upkeep->lost_claims(0, HostId{7}, 1)->claims.size(), 1u) << "at most so many";
-  EXPECT_TRUE(upkeep->lost_claims(1, HostId{7}, 100)->claims.empty()) << "of that shard only";
-}
-
-TEST_F(UpkeepContract, AClaimIsLostWhenItsLeaseRanOutOrItsHostIsGone) {  // M17 M18
-  Presence presence(address, "box:1");
-  const HostId alive = *presence.keep();
-  submit_many(3);
-  claim(route(), 1, {1}, alive);
-  EXPECT_TRUE(upkeep->lost_claims(0, {}, 100)->claims.empty());
-  claim(route(), 1, {2}, {12345});  // committed after that host was buried
-  auto lost = upkeep->lost_claims(0, {}, 100);
-  ASSERT_EQ(lost->claims.size(), 1u);
-  EXPECT_EQ(lost->claims[0].host, HostId{12345});
-  sql.execute("UPDATE claims SET lease_until = now() - interval '1 second' WHERE token = 1");
-  EXPECT_EQ(upkeep->lost_claims(0, {}, 100)->claims.size(), 2u);
-}
+using UpkeepContract = HostsWorld;
 
 TEST_F(UpkeepContract, TheQueuesNumbersAreByStatusAndTheOldestDueIsAnAge) {  // M14
   auto state = upkeep->queue_state();
@@ -162,6 +27,31 @@ TEST_F(UpkeepContract, TheQueuesNumbersAreByStatusAndTheOldestDueIsAnAge) {  // 
   EXPECT_LT(*state->oldest_due, Seconds(90) + std::chrono::minutes(30));
   sql.execute("UPDATE ready SET due_at = now() + interval '1 hour'");
   EXPECT_FALSE(upkeep->queue_state()->oldest_due) << "what is due later has no age";
+}
+
+// Rows are made without the claim's road, so that there can be many.
+TEST_F(UpkeepContract, ALongQueueIsCountedInBoundedTime) {  // E13
+  const auto make = [&](std::int64_t from, std::int64_t count, const std::string& status) {
+    sql.execute(
+        "INSERT INTO ready (shard, action_order, org_id, delivery_id, submission_id, due_at, route_id, status, queued) SELECT 0, "
+        "1, 1, " +
+        std::to_string(from) + " + n, 0, now(), " + std::to_string(route().value) + ", '" + status + "', '" + status +
+        "' = 'due' FROM generate_series(1, " + std::to_string(count) + ") n");
+  };
+  make(0, 350'000, "due");
+  make(1'000'000, 50'000, "waiting");
+  ASSERT_GT(sql.number("SELECT pg_relation_size('ready')"), 64 << 20) << "more than is counted one by one";
+  auto state = upkeep->queue_state();
+  ASSERT_TRUE(state) << state.error().what;
+  EXPECT_GT(state->by_status["due"], 200'000u);
+  EXPECT_LT(state->by_status["due"], 500'000u);
+  EXPECT_LT(state->by_status["waiting"], 100'000u);
+  EXPECT_EQ(state->by_status["claimed"], 0u);
+  sql.execute("DELETE FROM ready WHERE delivery_id NOT IN (1, 2, 3)");  // the table stays as large as it was
+  claim(route(), 1);
+  state = upkeep->queue_state();
+  EXPECT_EQ(state->by_status["due"], 2u) << "few are counted exactly, however large the table";
+  EXPECT_EQ(state->by_status["claimed"], 1u);
 }
 
 TEST_F(UpkeepContract, PartitionsAreMadeOnceAndTakeTheRows) {
@@ -183,12 +73,12 @@ TEST_F(UpkeepContract, PartitionsAreMadeOnceAndTakeTheRows) {
 
 // ---- the stories of Upkeep itself ----
 
-class UpkeepStory : public UpkeepContract {
+class UpkeepStory : public HostsWorld {
  protected:
   void start() {
     running = std::make_unique<Upkeep>(
-        presence, *upkeep, *queue, *settle, chores, clock, UpkeepSettings{.shards = 1, .actor = "box:1", .takeover = Millis(5)},
-        [this] { ++woken; }, log, metrics);
+        presence, *rescue, *queue, *settle, tasks, clock, UpkeepSettings{.shards = 1, .actor = "box:1", .takeover = Millis(5)},
+        UpkeepHooks{.wake = [] {}, .rescued = [] {}, .open_claims = [] { return OpenClaims{}; }}, log, metrics);
   }
   bool metrics_say(const std::string& line) { return metrics.text().find(line) != std::string::npos; }
 
@@ -196,86 +86,74 @@ class UpkeepStory : public UpkeepContract {
   KeptLog log;
   Metrics metrics;
   Presence presence{address, "box:1"};
-  std::vector<Chore> chores;
-  std::atomic<int> woken{0};
+  std::vector<PeriodicTask> tasks;
   std::unique_ptr<Upkeep> running;
 };
 
-TEST_F(UpkeepStory, TakesBackWhatADeadHostHeldAndBuriesIt) {  // M17 M18
+// A count over ten million rows, or a lock that a partition waits for.
+TEST_F(UpkeepStory, NoTakeoverWaitsForAPeriodicTask) {  // E5 E13
   Presence other(address, "box:2");
   const HostId doomed = *other.keep();
-  submit({item("retried", "{}", "sms.primary")});
-  submit({item("once", "{}", "sms.once")});
-  auto once_contract = contract_of("sms.once", Policy::one_shot);
-  const auto once_route = intake->route(kDefaultOrg, once_contract);
-  sql.execute("UPDATE ready SET route_id = " + std::to_string(once_route->value) +
-              " WHERE submission_id = (SELECT id FROM submissions WHERE client_ref = 'once')");
+  submit({item("left")});
   claim(route(), 1, {1}, doomed);
-  claim(*once_route, 1, {2}, doomed);
+  std::atomic<bool> waiting{false};
+  std::promise<void> over;
+  tasks = {{"counting", Millis(1), [&, until = over.get_future().share()]() -> Result<void> {
+              waiting = true;
+              until.wait();
+              return {};
+            }}};
   start();
-  ASSERT_TRUE(eventually([&] { return running->is_up(); }));
-  EXPECT_EQ(sql.number("SELECT count(*) FROM ready WHERE status = 'claimed'"), 2) << "its host lives";
+  const AtEnd go_on([&] { over.set_value(); });
+  ASSERT_TRUE(eventually([&] { return waiting.load(); }));
   kill(doomed);
-  ASSERT_TRUE(eventually([&] { return log.count("host.died") == 1; }));
-  EXPECT_EQ(sql.text("SELECT status || ' ' || attempt_count || ' ' || lease_lost || ' ' || maybe_sent FROM ready"),
-            "due 1 1 true");
-  EXPECT_EQ(sql.text("SELECT state || ' ' || reason FROM submission_states WHERE client_ref = 'once'"), "exhausted one_shot");
-  EXPECT_EQ(sql.number("SELECT count(*) FROM attempts WHERE outcome = 'unknown' AND finished_at IS NULL"), 2);
-  EXPECT_EQ(sql.number("SELECT count(*) FROM hosts"), 1);
-  EXPECT_TRUE(metrics_say("submission_claims_lost_total{why=\"host_died\"} 2"));
-  EXPECT_GT(woken, 0);
+  EXPECT_TRUE(eventually([&] { return log.count("host.died") == 1; }));
+  EXPECT_EQ(sql.number("SELECT count(*) FROM claimed"), 0);
 }
 
-TEST_F(UpkeepStory, TheThirdLossOfADeliveryIsADeadLetter) {  // M17
-  submit({item("poison")});
+TEST_F(UpkeepStory, LookingEverywhereFindsClaimsThatAreMissingInTheList) {  // M18 E11
+  submit({item("forgotten")});
   claim(route(), 1, {1}, {12345});
-  sql.execute("UPDATE ready SET attempt_count = 2, lease_lost = 2");
+  sql.execute("DELETE FROM claims");
+  tasks = {lost_claims(
+      *upkeep, [this] { running->look_at_claims(); }, log)};
+  tasks[0].every = std::chrono::hours(1);
   start();
-  ASSERT_TRUE(eventually([&] { return log.count("dead_letter") == 1; }));
-  ASSERT_TRUE(eventually([&] { return sql.number("SELECT count(*) FROM ready") == 0; }));
-  EXPECT_EQ(sql.text("SELECT state || ' ' || reason FROM submission_states"), "exhausted worker_lost");
-  EXPECT_EQ(sql.text("SELECT trigger || ' ' || (metadata ->> 'leaseLost') FROM audit_log"), "lease_lost 3");
+  ASSERT_TRUE(eventually([&] { return sql.number("SELECT count(*) FROM ready WHERE status = 'claimed'") == 0; }))
+      << "at the start";
+  claim(route(), 1, {2}, {12345});
+  sql.execute("DELETE FROM claims");
+  running->look_everywhere();
+  EXPECT_TRUE(eventually([&] { return log.count("claim.was_forgotten") == 2; }));
+  EXPECT_TRUE(eventually([&] { return sql.number("SELECT count(*) FROM ready WHERE status = 'claimed'") == 0; }));
 }
 
-TEST_F(UpkeepStory, AnAlertThatIsLostWithItsHostsRaisesNone) {  // F13
-  submit({item("told-nobody")});
-  sql.execute("UPDATE submissions SET kind = 'alert'");
-  claim(route(), 1, {1}, {12345});
-  sql.execute("UPDATE ready SET attempt_count = 2, lease_lost = 2");
-  start();
-  ASSERT_TRUE(eventually([&] { return log.count("alert.not_delivered") == 1; }));
-  EXPECT_TRUE(metrics_say("submission_alerts_not_delivered_total 1"));
-  EXPECT_EQ(log.count("dead_letter"), 0u);
-  running->stop();
-  EXPECT_EQ(sql.number("SELECT count(*) FROM alerts"), 0);
-}
-
-TEST_F(UpkeepStory, AChoreThatFailsStopsNoOtherAndIsTriedAgain) {
+TEST_F(UpkeepStory, ATaskThatFailsStopsNoOtherAndIsTriedAgain) {
   std::atomic<int> failing{0}, others{0};
-  chores = {{"failing", Millis(1), [&]() -> Result<void> { return ++failing, fail(Error::Kind::bug, "on purpose"); }},
-            {"other", Millis(1), [&]() -> Result<void> { return ++others, Result<void>{}; }}};
+  tasks = {{"failing", Millis(1), [&]() -> Result<void> { return ++failing, fail(Error::Kind::bug, "on purpose"); }},
+           {"other", Millis(1), [&]() -> Result<void> { return ++others, Result<void>{}; }}};
   start();
   EXPECT_TRUE(eventually([&] { return failing > 2 && others > 2; }));
   running->stop();
   EXPECT_EQ(log.count("upkeep.failed"), static_cast<std::size_t>(failing));
 }
 
-TEST_F(UpkeepStory, AChoreIsNotDoneBeforeItIsDue) {
+TEST_F(UpkeepStory, ATaskIsNotDoneBeforeItIsDue) {
   std::atomic<int> rare{0}, often{0};
-  chores = {{"rare", std::chrono::hours(1), [&]() -> Result<void> { return ++rare, Result<void>{}; }},
-            {"often", Millis(1), [&]() -> Result<void> { return ++often, Result<void>{}; }}};
+  tasks = {{"rare", std::chrono::hours(1), [&]() -> Result<void> { return ++rare, Result<void>{}; }},
+           {"often", Millis(1), [&]() -> Result<void> { return ++often, Result<void>{}; }}};
   start();
   EXPECT_TRUE(eventually([&] { return often > 5; }));
-  running->stop();  // the chores use what goes with this test
+  running->stop();  // the tasks use what goes with this test
   EXPECT_EQ(rare, 1);
 }
 
 TEST_F(UpkeepStory, HasNoHostIdWithoutADatabase) {  // M18
   Presence nowhere({"postgresql://nobody@/nowhere?host=/nonexistent", "waybill"}, "box:9");
   {
-    Upkeep blind(
-        nowhere, *upkeep, *queue, *settle, std::vector<Chore>{}, clock, {.shards = 1, .actor = "box:9", .takeover = Millis(1)},
-        [] {}, log, metrics);
+    Upkeep blind(nowhere, *rescue, *queue, *settle, std::vector<PeriodicTask>{}, clock,
+                 {.shards = 1, .actor = "box:9", .takeover = Millis(1)},
+                 {.wake = [] {}, .rescued = [] {}, .open_claims = [] { return OpenClaims{}; }}, log, metrics);
     EXPECT_FALSE(blind.host());
     EXPECT_FALSE(blind.is_up());
   }

@@ -150,6 +150,25 @@ TEST_F(Commands, ExplainSaysWhichHostHasAnIntentInHand) {
   gateway.release();
 }
 
+// E15
+TEST_F(Commands, ExplainSaysThatTheOnlyHostIsDeadAndWhatHappensNext) {
+  setup.more = "limits: {per_target: 1}\n";
+  gateway.by_default(Reply::hang());
+  post_intent(client(), sms_intent("held", "sms.patient"));
+  ASSERT_TRUE(gateway.wait_for_count("held", 1));
+  post_intent(client(), sms_intent("behind", "sms.patient"));
+  EXPECT_EQ(explain("held")["code"], "claimed");
+  host().kill_hard();
+  EXPECT_TRUE(eventually([&] { return explain("held")["code"] == "host_dead"; })) << explain("held");
+  for (const auto* what : {"dead", "no host is running", "the first one that starts takes it back"})
+    EXPECT_NE(explained("held").find(what), std::string::npos) << explained("held");
+  EXPECT_EQ(explain("behind")["code"], "no_host") << explain("behind");
+  gateway.by_default(Reply::accept());
+  restart_host();
+  EXPECT_EQ(wait_for_end(client(), "held")["status"], "accepted");
+  EXPECT_EQ(wait_for_end(client(), "behind")["status"], "accepted");
+}
+
 // M3
 TEST_F(Commands, ExplainSaysThatItsTargetIsAtItsLimit) {
   setup.more = "limits: {per_target: 1}\n";

@@ -108,6 +108,58 @@ TEST_F(Hosts, ALivingHostIsNotTakenFor) {
   EXPECT_EQ(attempt_words(client(), "long"), Words{"accepted"});
 }
 
+// E7
+TEST_F(Hosts, AHostThatLosesItsLivenessSessionAloneGoesOnAsItself) {
+  client();
+  const Installation second_place(setup);
+  Daemon second(second_place);
+  gateway.by_default(Reply::accept_when_released());
+  for (int i = 0; i < 20; ++i) post_intent(client(), sms_intent("held-" + std::to_string(i), "sms.patient"));
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(gateway.wait_for_count("held-" + std::to_string(i), 1));
+  const std::string hosts = "SELECT string_agg(host_id::text, ' ' ORDER BY host_id) FROM waybill.hosts",
+                    before = sql().text(hosts);
+  const std::string sessions =
+      " FROM pg_stat_activity a JOIN pg_locks l USING (pid) WHERE a.datname = current_database() AND l.locktype = 'advisory' AND "
+      "l.granted"
+      " AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()) AND l.objid IN (SELECT host_id FROM "
+      "waybill.hosts)"
+      " AND a.backend_start > ";
+  for (int round = 0; round < 8; ++round) {
+    const auto since = "'" + sql().text("SELECT clock_timestamp()") + "'";
+    sql().rows("SELECT pg_terminate_backend(a.pid)" + sessions + "'-infinity'");
+    ASSERT_TRUE(eventually([&] { return sql().number("SELECT count(*)" + sessions + since) == 2; })) << "round " << round;
+  }
+  gateway.release();
+  for (int i = 0; i < 20; ++i) {
+    const auto id = "held-" + std::to_string(i);
+    EXPECT_EQ(wait_for_end(client(), id)["status"], "accepted");
+    EXPECT_EQ(gateway.count(id), 1u) << id;
+    EXPECT_EQ(attempt_words(client(), id), Words{"accepted"});
+  }
+  EXPECT_EQ(sql().text(hosts), before) << "nobody was rescued, nobody has another id";
+}
+
+// E7: one request is out, the other waits for its place in the same host's memory
+TEST_F(Hosts, AHostThatWasStoppedPastItsLeaseSendsNothingThatItHadNotBegun) {
+  setup.more = "timeouts: {attempt: 8s, attempt_grace: 100ms, lease: 10s}\nlimits: {per_host_name: 1}\n";
+  gateway.script("out", {Reply::hang(), Reply::accept()});
+  post_intent(client(), sms_intent("out", "sms.patient"));
+  ASSERT_TRUE(gateway.wait_for_count("out", 1));
+  post_intent(client(), sms_intent("waits", "sms.patient"));
+  ASSERT_TRUE(eventually([&] { return sql().number("SELECT count(*) FROM waybill.ready WHERE status = 'claimed'") == 2; }));
+  host().signal(SIGSTOP);
+  const Installation second_place(setup);
+  Daemon second(second_place);
+  auto second_client = second.client();
+  EXPECT_EQ(wait_for_end(second_client, "waits")["status"], "accepted");
+  EXPECT_EQ(wait_for_end(second_client, "out")["status"], "accepted");
+  host().signal(SIGCONT);
+  EXPECT_TRUE(eventually([&] { return metric(client(), "submission_in_flight") == 0; }));
+  EXPECT_EQ(gateway.count("waits"), 1u);
+  EXPECT_EQ(gateway.count("out"), 2u);
+  EXPECT_GE(metric(second_client, "submission_claims_lost_total{why=\"lease_expired\"}"), 1);
+}
+
 // M12
 TEST_F(Hosts, TerminationFinishesWhatIsInFlight) {
   gateway.by_default(Reply::accept_when_released());

@@ -234,7 +234,7 @@ Result<std::vector<Submitted>> FakeStore::submit(Shard shard, std::span<const Ne
       Delivery& made = make(shard, item.org, item.kind, item.client_ref, item.route, now_);
       made.row.payload = item.payload;
       made.payload_hash = item.payload_hash;
-      answers.push_back({Submitted::How::created, view_of(made), claims});
+      answers.push_back({Submitted::How::created, view_of(made), claims, now_});
       if (claims) {
         made.status = Status::claimed;
         made.token = claim->token;

@@ -80,7 +80,8 @@ TEST_F(ClaimingFirst, NewcomersStartAtOnceWhenNothingOlderWaits) {  // M2 M18
   EXPECT_EQ(jobs[1].token, claim->token);
   EXPECT_EQ(jobs[1].attempt, 1u);
   EXPECT_EQ(jobs[1].contract->target, "sms.1");
-  EXPECT_EQ(jobs[1].claimed_mono, asked_at);
+  EXPECT_EQ(jobs[1].claimed_mono, asked_at + Millis(5)) << "reckoned from when the answer was there";      // E6
+  EXPECT_EQ(jobs[1].begin_before, asked_at + Millis(30'000)) << "the lease is counted from the question";  // E7
   EXPECT_EQ(jobs[1].claimed_at, Timestamp{1'000'000});
   std::vector<Finished> finished;
   for (const auto& job : jobs) finished.push_back({.job = job});

@@ -181,6 +181,46 @@ TEST_F(Execution, AnAttemptNeverGetsMoreTimeThanItsContractLeaves) {
   EXPECT_GT(deadline, Millis(0));
 }
 
+TEST_F(Execution, AJobWhoseLeaseIsOverIsNotSent) {  // E7
+  make();
+  auto late = job();
+  late.begin_before = clock.now() - Millis(1);
+  start(std::move(late));
+  const auto back = finished(1);
+  EXPECT_EQ(back[0].how, Finished::How::unattempted);
+  EXPECT_FALSE(back[0].outcome);
+}
+
+TEST_F(Execution, AnAttemptNeverGetsMoreTimeThanItsLeaseLeaves) {  // E7
+  make();
+  auto short_of_time = job();
+  short_of_time.begin_before = clock.now() + Seconds(30);
+  start(std::move(short_of_time));
+  const auto begun = stage.next();
+  EXPECT_LE(begun.deadline, Seconds(30));
+  EXPECT_TRUE(begun.completions->complete(begun.call, kAccepted));
+  begun.completions->flush();
+  EXPECT_EQ(finished(1)[0].how, Finished::How::attempted);
+}
+
+TEST_F(Execution, WhatHasNotBegunCanBeWithdrawnAndTheRestGoesOn) {  // E7
+  make();
+  start(job());
+  const auto begun = stage.next();
+  stage.hold = true;
+  start(job());
+  start(job());
+  executor->withdraw();
+  const auto back = finished(2);
+  for (const auto& one : back) {
+    EXPECT_EQ(one.how, Finished::How::unattempted);
+    EXPECT_FALSE(one.not_before);
+  }
+  EXPECT_TRUE(begun.completions->complete(begun.call, kAccepted));
+  begun.completions->flush();
+  EXPECT_EQ(finished(3)[2].how, Finished::How::attempted);
+}
+
 TEST_F(Execution, WithoutASenderJobsComeBackUnattemptedToRest) {
   stage.refusals = 1'000'000;
   make();

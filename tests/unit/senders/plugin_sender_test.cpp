@@ -61,6 +61,33 @@ TEST(PluginSender, ABlockingActionTypeHasAThreadForEachWorker) {
   for (int id = 1; id <= 50; ++id) EXPECT_EQ(world.wait(id).outcome->verdict, Verdict::accepted);
 }
 
+// The host was stopped, or its machine slept, between its claim and the call of the plugin: another host may have it by now.
+TEST(PluginSender, NothingIsBegunPastItsLease) {  // E7
+  PluginWorld world{{"good"}};
+  auto late = world.job("good_blocking", "x");
+  late.begin_before = world.clock.now() + Seconds(30);
+  world.clock.away = Seconds(31);
+  const auto finished = world.run(std::move(late));
+  EXPECT_EQ(finished.how, Finished::How::unattempted);
+  EXPECT_FALSE(finished.outcome);
+  auto in_time = world.job("good_blocking", "x");
+  in_time.begin_before = world.clock.now() + Seconds(55);
+  EXPECT_EQ(world.run(std::move(in_time)).how, Finished::How::attempted);
+}
+
+TEST(PluginSender, NothingIsBegunPastItsContractsDeadline) {  // E7
+  PluginWorld world{{"good"}};
+  auto late = world.job("good_blocking", "x");
+  auto contract = *late.contract;
+  contract.policy = Policy::deadline;
+  contract.max_acceptance = Seconds(30);
+  late.contract = std::make_shared<const Contract>(contract);
+  world.clock.away = Seconds(31);
+  const auto finished = world.run(std::move(late));
+  EXPECT_EQ(finished.how, Finished::How::expired);
+  EXPECT_FALSE(finished.outcome);
+}
+
 TEST(PluginSender, ARequestThatHangsTimesOutBeforeTheHostMustDecide) {
   ScriptedServer gateway([](Connection& connection) { connection.hang(); });
   PluginWorld world{{"good"}, {.attempt_timeout = Millis(1000), .grace = Millis(30'000), .stuck_after = Millis(30'000)}};

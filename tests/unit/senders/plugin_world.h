@@ -1,9 +1,11 @@
 // An executor with real plugins, from folder to outcome, and everything it reported.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <map>
 #include <mutex>
+#include <thread>
 
 #include "execute/executor.h"
 #include "senders/sender_factory.h"
@@ -38,6 +40,20 @@ class RecordingLog final : public Log {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<std::string> lines_;
+};
+
+// The system's clock; of a host that was stopped for `away` after its jobs were handed over by the thread that made this.
+class HostClock final : public Clock {
+ public:
+  Monotonic now() const override {
+    return real_.now() + (std::this_thread::get_id() == home_ ? Monotonic::duration(0) : away.load());
+  }
+  std::int64_t unix_seconds() const override { return real_.unix_seconds(); }
+  std::atomic<Monotonic::duration> away{Monotonic::duration(0)};
+
+ private:
+  const SystemClock real_;
+  const std::thread::id home_ = std::this_thread::get_id();
 };
 
 class PluginWorld {
@@ -100,7 +116,7 @@ class PluginWorld {
 
   RecordingLog log;
   Metrics metrics;
-  SystemClock clock;
+  HostClock clock;
   Config config;
   std::shared_ptr<const GcsLinks> links;
   std::shared_ptr<const Secrets> secrets;

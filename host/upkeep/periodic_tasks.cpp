@@ -1,5 +1,5 @@
-// The chores that every host has.
-#include "upkeep/chores.h"
+// The periodic tasks that every host has.
+#include "upkeep/periodic_tasks.h"
 
 #include <algorithm>
 
@@ -7,7 +7,7 @@
 
 namespace waybill {
 
-Chore queue_numbers(UpkeepStore& store, Metrics& metrics) {
+PeriodicTask queue_numbers(UpkeepStore& store, Metrics& metrics) {
   return {"queue_numbers", Seconds(5), [&store, &metrics]() -> Result<void> {
             const auto state = store.queue_state();
             if (!state) return tl::unexpected(state.error());
@@ -20,20 +20,23 @@ Chore queue_numbers(UpkeepStore& store, Metrics& metrics) {
           }};
 }
 
-Chore lost_claims(UpkeepStore& store, Log& log) {
-  return {"lost_claims", std::chrono::minutes(5), [&store, &log]() -> Result<void> {
-            const auto found = store.find_lost_claims();
-            if (!found) return tl::unexpected(found.error());
-            if (*found > 0) log.error("claim.was_forgotten", {{"deliveries", *found}, {"remedy", "they are taken back now"}});
+PeriodicTask lost_claims(UpkeepStore& store, std::function<void()> found, Log& log) {
+  return {kLostClaims, std::chrono::minutes(5), [&store, found = std::move(found), &log]() -> Result<void> {
+            const auto count = store.find_lost_claims();
+            if (!count) return tl::unexpected(count.error());
+            if (*count == 0) return {};
+            log.error("claim.was_forgotten",
+                      {{"deliveries", *count}, {"remedy", "they are taken back when nobody renews their lease"}});
+            found();
             return {};
           }};
 }
 
-Chore partitions(UpkeepStore& store) {
+PeriodicTask partitions(UpkeepStore& store) {
   return {"partitions", std::chrono::hours(1), [&store] { return store.make_partitions(); }};
 }
 
-Chore old_outages(UpkeepStore& store, Millis outage, Log& log) {
+PeriodicTask old_outages(UpkeepStore& store, Millis outage, Log& log) {
   return {"old_outages", std::chrono::minutes(10), [&store, outage, &log]() -> Result<void> {
             const auto forgotten = store.forget_outages(std::max<Millis>(outage, std::chrono::hours(24)));
             if (!forgotten) return tl::unexpected(forgotten.error());
@@ -42,7 +45,7 @@ Chore old_outages(UpkeepStore& store, Millis outage, Log& log) {
           }};
 }
 
-Chore form_sweep(FormStore& store, int shards, std::function<void()> wake) {
+PeriodicTask form_sweep(FormStore& store, int shards, std::function<void()> wake) {
   return {"form_sweep", Seconds(5), [&store, shards, wake = std::move(wake)]() -> Result<void> {
             for (int shard = 0; shard < shards; ++shard) {
               const auto moved = store.sweep(static_cast<Shard>(shard), kTurn);
@@ -53,7 +56,7 @@ Chore form_sweep(FormStore& store, int shards, std::function<void()> wake) {
           }};
 }
 
-Chore form_retention(FormStore& store, int shards, Log& log) {
+PeriodicTask form_retention(FormStore& store, int shards, Log& log) {
   return {"form_retention", Seconds(5), [&store, shards, &log]() -> Result<void> {
             constexpr std::size_t kMostAtOnce = 200;
             for (int shard = 0; shard < shards; ++shard) {

@@ -1,0 +1,36 @@
+// What a host does again and again beside liveness and rescue.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "core/error.h"
+#include "core/time.h"
+#include "store/forms.h"
+#include "store/upkeep_store.h"
+#include "telemetry/log.h"
+#include "telemetry/metrics.h"
+
+namespace waybill {
+
+// Run by the task runner's thread alone, so the stores that it uses need no lock; no other thread uses them. It is due again
+// `every` after its end, later if it took long.
+struct PeriodicTask {
+  std::string name;  // for the log
+  Millis every;
+  std::function<Result<void>()> run;
+};
+
+PeriodicTask queue_numbers(UpkeepStore& store, Metrics& metrics);
+PeriodicTask partitions(UpkeepStore& store);
+// Rescue finds claims by a list of claims. Should one ever be missing there, this finds it, and calls `found`.
+inline constexpr char kLostClaims[] = "lost_claims";
+PeriodicTask lost_claims(UpkeepStore& store, std::function<void()> found, Log& log);
+// Outages that nothing has been heard of for long are forgotten: their targets are in use no more.
+PeriodicTask old_outages(UpkeepStore& store, Millis outage, Log& log);
+// Submissions of forms that are in processing for longer than an action's turn go on if they can.
+PeriodicTask form_sweep(FormStore& store, int shards, std::function<void()> wake);
+// What is not kept any more is erased.
+PeriodicTask form_retention(FormStore& store, int shards, Log& log);
+
+}  // namespace waybill

@@ -71,6 +71,7 @@ PostgresCluster::PostgresCluster() : programs_(postgres_programs()) {
 }
 
 PostgresCluster::~PostgresCluster() {
+  if (server_) thaw();
   if (server_) stop(Stop::immediate);
 }
 
@@ -96,6 +97,16 @@ void PostgresCluster::stop(Stop how) {
 void PostgresCluster::restart(Stop how) {
   stop(how);
   start();
+}
+
+void PostgresCluster::freeze() { signal_all(SIGSTOP); }
+void PostgresCluster::thaw() { signal_all(SIGCONT); }
+
+void PostgresCluster::signal_all(int number) {
+  server_->signal(number);  // it makes no more children then
+  std::istringstream children(
+      read_file("/proc/" + std::to_string(server_->pid()) + "/task/" + std::to_string(server_->pid()) + "/children"));
+  for (pid_t child = 0; children >> child;) ::kill(child, number);
 }
 
 std::string PostgresCluster::create_database() {

@@ -15,6 +15,8 @@ std::vector<Route> all_routes(Surfaces surfaces) {
        {form_routes(surfaces.forms), dead_routes(surfaces.forms), admin_routes(surfaces.forms.pool, std::move(surfaces.reload)),
         console_routes(surfaces.intents.pool), system_routes(surfaces.intents.metrics, std::move(surfaces.not_ready))})
     std::move(surface.begin(), surface.end(), std::back_inserter(routes));
+  for (auto& route : routes)
+    if (route.least_role >= Role::admin) route.extra_time = [](const Request&) { return kOperatorsTime; };
   return routes;
 }
 

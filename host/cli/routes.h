@@ -18,6 +18,8 @@ struct Surfaces {
   std::function<std::string()> not_ready;
 };
 
+inline constexpr Millis kOperatorsTime{60'000};  // beyond timeouts.answer, for what only operators ask
+
 std::vector<Route> all_routes(Surfaces surfaces);
 
 }  // namespace waybill

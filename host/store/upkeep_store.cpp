@@ -27,8 +27,9 @@ constexpr Statement kForgetLost{
 constexpr Statement kFindLost{"find_lost_claims", R"(
   WITH found AS (
     INSERT INTO claims (shard, token, host_id, lease_until, deliveries)
-    SELECT shard, claim_token, min(claimed_by), min(lease_until), array_agg(delivery_id) FROM ready
-    WHERE status = 'claimed' AND lease_until < now() - interval '1 second' GROUP BY shard, claim_token
+    SELECT shard, claim_token, min(claimed_by), now() - interval '1 second', array_agg(delivery_id) FROM ready r
+    WHERE status = 'claimed' AND NOT EXISTS (SELECT FROM claims c WHERE c.shard = r.shard AND c.token = r.claim_token)
+    GROUP BY shard, claim_token
     ON CONFLICT DO NOTHING RETURNING cardinality(deliveries) AS rows)
   SELECT coalesce(sum(rows), 0) FROM found)"};
 

@@ -47,7 +47,8 @@ class UpkeepStore {
   virtual Result<LostClaims> lost_claims(Shard shard, std::optional<HostId> host, std::size_t most) = 0;
   // Forgets claims whose host is gone or whose lease has run out, once none of their deliveries is claimed any more.
   virtual Result<void> forget_lost_claims(Shard shard) = 0;
-  // Whatever is claimed past its lease and not known as such is known again. A look through the whole queue: to be done seldom.
+  // Registers claims that are missing from `claims`, as expired: their host was through with them, and the database has forgotten
+  // that since (an asynchronous failover). Answers how many deliveries. A full scan of the queue.
   virtual Result<std::uint64_t> find_lost_claims() = 0;
   virtual Result<QueueState> queue_state() = 0;
   virtual Result<void> make_partitions() = 0;

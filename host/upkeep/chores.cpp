@@ -1,6 +1,9 @@
 // The chores that every host has.
 #include "upkeep/chores.h"
 
+#include <algorithm>
+#include <memory>
+
 #include "core/form_pipeline.h"
 
 namespace waybill {
@@ -18,12 +21,36 @@ Chore queue_numbers(UpkeepStore& store, Metrics& metrics) {
           }};
 }
 
-Chore lost_claims(UpkeepStore& store, Log& log) {
-  return {"lost_claims", std::chrono::minutes(5), [&store, &log]() -> Result<void> {
+namespace {
+// Hosts forget what they were through with a few seconds after they are back, with each of their sessions.
+constexpr auto kWhile = std::chrono::minutes(1);
+constexpr auto kPause = std::chrono::seconds(2);
+constexpr int kShare = 10;  // of the time, for looking
+struct LookingAgain {
+  std::uint64_t sessions = 1;
+  Clock::Monotonic until{}, next{};
+};
+}  // namespace
+
+Chore lost_claims(UpkeepStore& store, Log& log, const Clock& clock, std::function<std::uint64_t()> sessions) {
+  const auto state = std::make_shared<LookingAgain>();
+  return {"lost_claims", std::chrono::minutes(5),
+          [&store, &log, &clock, state]() -> Result<void> {
+            const auto begin = clock.now();
             const auto found = store.find_lost_claims();
             if (!found) return tl::unexpected(found.error());
+            state->next = clock.now() + std::max<Clock::Monotonic::duration>(kPause, kShare * (clock.now() - begin));
             if (*found > 0) log.error("claim.was_forgotten", {{"deliveries", *found}, {"remedy", "they are taken back now"}});
             return {};
+          },
+          [&clock, state, sessions = std::move(sessions)] {
+            const auto now = clock.now();
+            if (const auto count = sessions(); count > state->sessions) {
+              state->sessions = count;
+              state->until = now + kWhile;
+              state->next = now;
+            }
+            return now < state->until && now >= state->next;
           }};
 }
 

@@ -138,7 +138,7 @@ Result<std::size_t> Upkeep::take_back(std::optional<HostId> dead) {
   return all;
 }
 
-Result<std::vector<DeliveryId>> Upkeep::write(Shard shard, const std::vector<Settlement>& settlements) {
+Result<std::vector<DeliveryId>> Upkeep::write(Shard shard, const std::vector<Settlement>& settlements, bool is_minimal) {
   if (settlements.empty()) return std::vector<DeliveryId>{};
   auto settled = settle_.settle(shard, settlements);
   if (settled) {
@@ -146,6 +146,7 @@ Result<std::vector<DeliveryId>> Upkeep::write(Shard shard, const std::vector<Set
     return std::move(settled->held);
   }
   if (settled.error().kind == Error::Kind::unavailable) return tl::unexpected(settled.error());
+  if (settlements.size() == 1 && !is_minimal) return write(shard, {minimal(settlements.front())}, true);
   if (settlements.size() == 1) {
     log_.error("upkeep.refused_by_database", {{"delivery", settlements.front().delivery.value}, {"error", settled.error().what}});
     return std::vector<DeliveryId>{};
@@ -180,7 +181,7 @@ void Upkeep::tell_end(const LostClaim& claim, const Settlement& settlement) {
 void Upkeep::do_chores() {
   for (auto& [chore, due] : chores_) {
     const auto begin = clock_.now();
-    if (begin < due) continue;
+    if (begin < due && !(chore.is_wanted && chore.is_wanted())) continue;
     const auto done = chore.run();
     const auto end = clock_.now();
     if (done) {

@@ -44,7 +44,7 @@ class Upkeep {
   Result<void> sweep_once(HostId self);
   Result<std::size_t> take_back(std::optional<HostId> dead);
   // Answers which claims still held.
-  Result<std::vector<DeliveryId>> write(Shard shard, const std::vector<Settlement>& settlements);
+  Result<std::vector<DeliveryId>> write(Shard shard, const std::vector<Settlement>& settlements, bool is_minimal = false);
   void tell_end(const LostClaim& claim, const Settlement& settlement);
   void do_chores();
   Result<const RouteContract*> contract_of(RouteId route);

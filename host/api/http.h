@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/id.h"
+#include "core/time.h"
 
 namespace waybill {
 
@@ -57,6 +58,8 @@ struct Route {
   std::string path;  // "/v1/intents/{id}"; a {name} takes one path segment
   Role least_role = Role::member;
   RouteFunction handle;
+  // How much longer than timeouts.answer the answer to this request may take; null: no longer.
+  std::function<Millis(const Request&)> extra_time = {};
 };
 
 // Who sends a request: somebody, nobody that we know (401), or a Response when that cannot be told now. Answers once, from any

@@ -160,7 +160,8 @@ class Intents {
 
 std::vector<Route> intent_routes(IntentParts parts) {
   const Intents intents(parts);
-  return {{"POST", "/v1/intents", Role::member, [intents](Request q, Reply r) { intents.post(std::move(q), std::move(r)); }},
+  return {{"POST", "/v1/intents", Role::member, [intents](Request q, Reply r) { intents.post(std::move(q), std::move(r)); },
+           [](const Request& request) { return wait_of(request).value_or(Millis{0}); }},
           {"POST", "/v1/intents:batch", Role::member,
            [intents](Request q, Reply r) { intents.post_batch(std::move(q), std::move(r)); }},
           {"GET", "/v1/intents/{id}", Role::member, [intents](Request q, Reply r) { intents.get(std::move(q), std::move(r)); }},

@@ -25,6 +25,12 @@ bool has_bearer(std::string_view authorization) {
   return authorization.size() > kScheme.size() && boost::beast::iequals(authorization.substr(0, kScheme.size()), kScheme);
 }
 
+Response too_late() {
+  auto response = error_response(503, "unavailable", "there was no answer in time; nothing was acknowledged, try again");
+  response.headers.emplace_back("Retry-After", "1");
+  return response;
+}
+
 Response unauthorized() {
   auto response = error_response(401, "unauthorized", "a valid bearer token is required");
   response.headers.emplace_back("WWW-Authenticate", "Bearer");
@@ -123,13 +129,14 @@ asio::awaitable<bool> Connection::exchange() {
 
 asio::awaitable<std::optional<Response>> Connection::answer(const Route& route, Request request) {
   std::optional<Mailbox::Answer> answer;
+  auto until = std::chrono::steady_clock::now() + serving_.timeouts.answer;
   try {
     if (!serving_.authenticate) {
       request.principal = {.org = kDefaultOrg, .role = Role::owner, .name = {}};
     } else if (route.least_role != Role::none) {
       if (!has_bearer(request.authorization)) co_return unauthorized();
       serving_.authenticate(request, mailbox_->expect_principal());
-      answer = co_await next_answer();
+      answer = co_await next_answer(until);
       if (!answer) co_return std::nullopt;
       if (auto* failed = std::get_if<Response>(&*answer)) co_return std::move(*failed);
       auto& principal = std::get<std::optional<Principal>>(*answer);
@@ -137,6 +144,7 @@ asio::awaitable<std::optional<Response>> Connection::answer(const Route& route, 
       if (principal->role < route.least_role) co_return error_response(403, "forbidden", "the token's role does not allow this");
       request.principal = std::move(*principal);
     }
+    if (route.extra_time) until += route.extra_time(request);
     route.handle(std::move(request), mailbox_->expect_response());
   } catch (const std::exception& error) {
     serving_.log.error("http_route_failed", {{"route", route.path}, {"error", error.what()}});
@@ -145,18 +153,22 @@ asio::awaitable<std::optional<Response>> Connection::answer(const Route& route, 
     serving_.log.error("http_route_failed", {{"route", route.path}, {"error", "not a std::exception"}});
     co_return error_response(500, "internal_error", "the request failed");
   }
-  answer = co_await next_answer();
+  answer = co_await next_answer(until);
   if (!answer) co_return std::nullopt;
   co_return std::move(std::get<Response>(*answer));
 }
 
-// None when the connection was aborted meanwhile.
-asio::awaitable<std::optional<Mailbox::Answer>> Connection::next_answer() {
+// None when the connection was aborted meanwhile; 503 when nobody has answered by then, whatever hangs.
+asio::awaitable<std::optional<Mailbox::Answer>> Connection::next_answer(Time until) {
   allow_forever();
   for (;;) {
     if (auto answer = mailbox_->take()) co_return answer;
     if (aborted_) co_return std::nullopt;
-    answered_.expires_at(Time::max());
+    if (std::chrono::steady_clock::now() >= until) {
+      mailbox_->close();
+      co_return too_late();
+    }
+    answered_.expires_at(until);
     co_await answered_.async_wait(kWait);
   }
 }

@@ -66,7 +66,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool skip_empty_lines();
 
   boost::asio::awaitable<std::optional<Response>> answer(const Route& route, Request request);
-  boost::asio::awaitable<std::optional<Mailbox::Answer>> next_answer();
+  boost::asio::awaitable<std::optional<Mailbox::Answer>> next_answer(Time until);
   boost::asio::awaitable<bool> send(const Response& response, bool to_head_request, bool keep_alive, bool http_1_0);
   boost::asio::awaitable<bool> write(std::string_view head, std::string_view body);
   boost::asio::awaitable<void> linger();

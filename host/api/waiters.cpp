@@ -98,13 +98,13 @@ void Waiters::look() {
       if (ids.size() < kMostAtOnce) ids.push_back(id);
     looking_ = true;
   }
-  pool_.ask([this, ids = std::move(ids)](ReadPool::Session& session) {
-    const auto answer = session.reader->moved(ids);
-    {
-      std::lock_guard lock(mutex_);
-      looking_ = false;
-    }
-    if (answer) moved(*answer);
+  // However the question ends, also unasked, the next one may follow.
+  const std::shared_ptr<void> asked(nullptr, [this](void*) {
+    const std::lock_guard lock(mutex_);
+    looking_ = false;
+  });
+  pool_.ask([this, ids = std::move(ids), asked](ReadPool::Session& session) {
+    if (const auto answer = session.reader->moved(ids)) moved(*answer);
   });
 }
 

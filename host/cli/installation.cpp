@@ -11,6 +11,7 @@
 #include "services/secrets.h"
 #include "store/migrations.h"
 #include "store/pg_stores.h"
+#include "store/session_watch.h"
 
 extern char** environ;
 
@@ -55,13 +56,18 @@ Log make_log(const Config& config) {
 Log quiet_log() { return Log(Log::Level::warn, isatty(2) ? Log::Format::pretty : Log::Format::json); }
 
 Result<Database> open_database(const Config& config, Log& log) {
-  Database database{.server = nullptr, .address = {config.database.url, config.database.schema}, .owner = {}};
+  Database database{.server = nullptr,
+                    .watch = nullptr,
+                    .address = {config.database.url, config.database.schema, config.database.timeouts},
+                    .owner = {}};
   if (config.database.url.empty()) {
     auto server = EmbeddedPostgres::start(config.database.embedded, log);
     if (!server) return tl::unexpected(server.error());
     database.server = std::move(*server);
     database.address.url = database.server->url();
   }
+  database.watch = std::make_shared<SessionWatch>();
+  database.address.watch = database.watch;
   database.owner = database.address;
   if (!config.database.owner_url.empty()) database.owner.url = config.database.owner_url;
   return database;

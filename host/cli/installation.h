@@ -37,6 +37,7 @@ Log quiet_log();                     // for the other commands: only what went w
 // The database, with its private server running while this lives.
 struct Database {
   std::unique_ptr<EmbeddedPostgres> server;  // null when the database is somebody else's
+  std::shared_ptr<SessionWatch> watch;       // of all sessions with it
   DatabaseAddress address;
   DatabaseAddress owner;  // as whom the schema is changed; the same unless database.owner_url is set
 };

@@ -24,6 +24,8 @@ std::vector<Route> all_routes(Surfaces surfaces) {
   for (auto surface : {form_routes(surfaces.forms), dead_routes(surfaces.forms),
                        admin_routes(surfaces.forms.pool, std::move(surfaces.reload)), console_routes(surfaces.intents.pool)})
     std::move(surface.begin(), surface.end(), std::back_inserter(routes));
+  for (auto& route : routes)
+    if (route.least_role >= Role::admin) route.extra_time = [](const Request&) { return kOperatorsTime; };
   if (surfaces.closed)
     for (auto& route : routes) route.handle = unless(surfaces.closed, std::move(route.handle));
   for (auto& route : system_routes(surfaces.intents.metrics, std::move(surfaces.not_ready))) routes.push_back(std::move(route));

@@ -19,6 +19,8 @@ struct Surfaces {
   std::function<std::string()> closed;  // why nothing is taken in or told any more, beside health and numbers; "" while it is
 };
 
+inline constexpr Millis kOperatorsTime{60'000};  // beyond timeouts.answer, for what only operators ask
+
 std::vector<Route> all_routes(Surfaces surfaces);
 
 }  // namespace waybill

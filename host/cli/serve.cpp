@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <thread>
 
 #include "api/server.h"
 #include "api/token_check.h"
@@ -16,7 +17,9 @@
 #include "execute/executor.h"
 #include "senders/sender_factory.h"
 #include "settle/settler.h"
+#include "store/database_check.h"
 #include "store/pg_stores.h"
+#include "store/session_watch.h"
 #include "upkeep/alerts.h"
 #include "upkeep/upkeep.h"
 
@@ -26,6 +29,9 @@ namespace {
 constexpr int kIntakeLanes = 2;
 constexpr int kReaders = 3;
 constexpr int kFormSessions = 3;
+constexpr auto kStale = std::chrono::seconds(3);        // the age of a sign of life from which on the host is not ready
+constexpr auto kLastWrites = std::chrono::seconds(5);   // of a drain, after the time of the work
+constexpr auto kLastResort = std::chrono::seconds(20);  // after both, for connections that are being opened
 
 std::string host_name() {
   char machine[256] = "";
@@ -70,8 +76,9 @@ class Host {
         name_(host_name()),
         shards_(shards),
         registry_(std::move(registry)),
-        pool_(sessions(address, shards)),
-        form_pool_(form_sessions(address, shards, config)),
+        watch_(*address.watch),
+        pool_(sessions(address, shards), config.timeouts.answer),
+        form_pool_(form_sessions(address, shards, config), config.timeouts.answer + kOperatorsTime),
         waiters_(pool_, clock_),
         settle_store_(make_settle_store(address)),
         queue_store_(make_queue_store(address)),
@@ -129,7 +136,7 @@ class Host {
              .probe = config.timeouts.attempt + config.timeouts.attempt_grace + Millis{1000}},
             [this] { return may_claim() ? upkeep_.host() : std::nullopt; },
             [this](std::vector<Job> jobs) { claimed(std::move(jobs)); }, log),
-        intake_(intake_stores(address), clock_, {.shards = shards},
+        intake_(intake_stores(address), clock_, {.shards = shards, .patience = config.timeouts.answer},
                 {.claim = [this](Shard shard, const std::vector<Newcomers>& all) { return claim_on_insert_.ask(shard, all); },
                  .claimed = [this](Shard shard, const FirstClaim& claim,
                                    Claimed rows) { claim_on_insert_.carried_out(shard, claim, std::move(rows)); },
@@ -189,14 +196,20 @@ class Host {
   // Why this program may not use the database any more; "" while it may.
   std::string why_outdated() const { return outdated_ ? why_outdated_ : ""; }
 
-  // SIGTERM: claims nothing more, finishes what is out, gives back the rest. False when a plugin holds on to a thread.
+  // SIGTERM: claims nothing more, finishes what is out, gives back the rest. False when a plugin holds on to a thread. No
+  // statement outlives the work's time by more than kLastWrites, so a database that hangs does not hold this up.
   bool drain() {
     draining_ = true;
+    const auto end = clock_.now() + config_.timeouts.drain;
+    watch_.stop_at(end + kLastWrites);
+    const auto left = [this](Clock::Monotonic until) {
+      return std::clamp(std::chrono::ceil<Millis>(until - clock_.now()), Millis{0}, Millis{3'600'000});
+    };
     log_.info("host.draining", {{"in_flight", executor_.in_flight()}});
     claim_on_insert_.stop();
     claimer_.stop();
-    const bool clean = executor_.stop(config_.timeouts.drain);
-    settler_.stop(Millis{5000});
+    const bool clean = executor_.stop(left(end));
+    settler_.stop(std::min(left(end + kLastWrites), Millis{5000}));
     waiters_.stop();
     if (server_) server_->stop(Millis{5000});
     pool_.stop();  // its questions use what goes before it
@@ -231,10 +244,12 @@ class Host {
   }
 
   std::vector<PeriodicTask> periodic_tasks() {
-    std::vector<PeriodicTask> all{queue_numbers(*upkeep_store_, metrics_),
-                                  lost_claims(
-                                      *upkeep_store_, [this] { upkeep_.look_at_claims(); }, log_),
-                                  partitions(*upkeep_store_), old_outages(*upkeep_store_, config_.timeouts.outage, log_)};
+    std::vector<PeriodicTask> all{
+        queue_numbers(*upkeep_store_, metrics_),
+        lost_claims(
+            *upkeep_store_, [this] { upkeep_.look_at_claims(); }, [this] { return watch_.health("presence").sessions; }, clock_,
+            log_),
+        partitions(*upkeep_store_), old_outages(*upkeep_store_, config_.timeouts.outage, log_)};
     for (auto& task : teller_.tasks()) all.push_back(std::move(task));
     all.push_back(form_sweep(*upkeep_form_store_, shards_, [this] { wake(); }));
     all.push_back(form_retention(*upkeep_form_store_, shards_, log_));
@@ -286,7 +301,11 @@ class Host {
   std::string not_ready() const {
     if (outdated_) return why_outdated_;
     if (draining_) return "the host is draining";
-    return upkeep_.is_up() ? "" : "the database is not available";
+    const auto health = watch_.health("presence");
+    if (!health.refusal.empty()) return "the database is of no use: " + health.refusal;
+    if (!upkeep_.is_up()) return "the database is not available";
+    const auto age = std::chrono::duration_cast<Seconds>(std::chrono::steady_clock::now() - health.good_at);
+    return age < kStale + config_.timeouts.takeover ? "" : "the database has not answered for " + std::to_string(age.count()) + " s";
   }
 
   const Config& config_;
@@ -301,6 +320,7 @@ class Host {
   std::atomic<bool> outdated_{false};
   LiveRegistry registry_;
   std::mutex reloading_;
+  SessionWatch& watch_;
   ReadPool pool_;
   FormPool form_pool_;
   Waiters waiters_;
@@ -348,7 +368,11 @@ int serve(const GlobalOptions& options) {
   }
   auto database = open_database(*config, log);
   if (!database) return failed(database.error().what);
+  const auto remarks = check_server(database->address);
+  if (!remarks) return failed(remarks.error().what);
+  for (const auto& remark : *remarks) log.warn("database.remark", {{"remark", remark}});
   if (const auto ready = ready_schema(*config, *database, log); !ready) return failed(ready.error().what);
+  if (const auto allowed = check_rights(database->address); !allowed) return failed(allowed.error().what);
   const auto shards = read_shards(database->address);
   if (!shards) return failed(shards.error().what);
   const auto loaded = make_form_store(database->address, *shards, config->kept_forms)
@@ -377,9 +401,22 @@ int serve(const GlobalOptions& options) {
     sigwait(&signals, &signal);
     if (signal == SIGHUP) host->reload();
   }
+  std::jthread last_resort([&](std::stop_token stop) {
+    std::mutex mutex;
+    std::condition_variable_any never;
+    std::unique_lock lock(mutex);
+    never.wait_for(lock, stop, config->timeouts.drain + kLastWrites + kLastResort, [] { return false; });
+    if (stop.stop_requested()) return;
+    log.error("host.drain_hangs", {{"remedy", "other hosts take over what it had; see what the database does"}});
+    log.flush();
+    std::_Exit(1);
+  });
   const bool clean = host->drain();
   const int code = host->why_outdated().empty() ? 0 : failed("stopped: " + host->why_outdated());
-  if (clean) return code;
+  if (clean) {
+    host.reset();
+    return code;
+  }
   // A plugin never came back from a call: its thread cannot be ended, so neither can this process in the ordinary way.
   log.error("host.abandoned_threads", {{"remedy", "see plugin_misbehaved above"}});
   log.flush();

@@ -23,12 +23,25 @@ struct ListenAddress {
   bool is_loopback() const;  // localhost, 127.0.0.0/8 or ::1
 };
 
+// The server ends a statement that takes longer than its kind may. 0 is not possible: nothing is to wait for ever.
+struct DatabaseTimeouts {
+  Millis intake{5'000};    // storing a group of submissions; a form's surface
+  Millis read{5'000};      // an answer to a GET; a token
+  Millis claim{15'000};    // a claim, or a look for due work
+  Millis settle{15'000};   // a batch of ends
+  Millis upkeep{120'000};  // a periodic task: counts, partitions, purges, alerts
+  Millis liveness{2'000};  // the sign of life of this host
+  Millis lock{3'000};      // of each of these, waiting for a lock
+  bool operator==(const DatabaseTimeouts&) const = default;
+};
+
 struct DatabaseConfig {
   std::string url;                 // an existing server (libpq URI or keyword string), or
   std::filesystem::path embedded;  // a private PostgreSQL in this folder; exactly one of the two is set
   std::string schema = "waybill";
   bool migrate = true;    // apply missing migrations at start
   std::string owner_url;  // as whom the schema is changed; "" for the same as url
+  DatabaseTimeouts timeouts;
   bool operator==(const DatabaseConfig&) const = default;
 };
 
@@ -58,6 +71,7 @@ struct Timeouts {
   Millis attempt{10'000};                 // one attempt
   Millis attempt_grace{1'000};            // after that, how long a silent plugin may take to give up
   Millis request_read{10'000};            // an HTTP client must have sent its request by then
+  Millis answer{5'000};                   // a request is answered by then, with 503 if need be; longer where it waits on purpose
   Millis idle{75'000};                    // a kept-alive connection without a request
   Millis drain{20'000};                   // SIGTERM: how long work in flight may take
   Millis lease{60'000};                   // a claim that nobody settled for so long is taken back; longer than attempt + grace

@@ -64,6 +64,10 @@ template <auto Field, Millis::rep least, Millis::rep most>
 void duration(const Value& value, Name, Config& config) {
   value.duration(config.timeouts.*Field, Millis{least}, Millis{most});
 }
+template <auto Field>
+void database_time(const Value& value, Name, Config& config) {
+  value.duration(config.database.timeouts.*Field, Millis{100}, Millis{3'600'000});
+}
 template <auto Field, Millis::rep least, Millis::rep most>
 void alert_time(const Value& value, Name, Config& config) {
   value.duration(config.alerts.*Field, Millis{least}, Millis{most});
@@ -86,6 +90,13 @@ constexpr Key kKeys[] = {
     {"database.embedded",        "path",          "",               read_embedded},
     {"database.schema",          "name",          "waybill",        read_schema},
     {"database.migrate",         "true or false", "true",           read_migrate},
+    {"database.liveness_timeout", "duration",      "2s",             database_time<&DatabaseTimeouts::liveness>},
+    {"database.intake_timeout",  "duration",      "5s",             database_time<&DatabaseTimeouts::intake>},
+    {"database.read_timeout",    "duration",      "5s",             database_time<&DatabaseTimeouts::read>},
+    {"database.claim_timeout",   "duration",      "15s",            database_time<&DatabaseTimeouts::claim>},
+    {"database.settle_timeout",  "duration",      "15s",            database_time<&DatabaseTimeouts::settle>},
+    {"database.upkeep_timeout",  "duration",      "2m",             database_time<&DatabaseTimeouts::upkeep>},
+    {"database.lock_timeout",    "duration",      "3s",             database_time<&DatabaseTimeouts::lock>},
     {"registry",                 "path",          "./registry",     path<&Config::registry>},
     {"plugins",                  "path",          "./plugins",      path<&Config::plugins>},
     {"port_file",                "path",          "",               path<&Config::port_file>},
@@ -112,6 +123,7 @@ constexpr Key kKeys[] = {
     {"timeouts.attempt",         "duration",      "10s",            duration<&Timeouts::attempt, 10, kHour>},
     {"timeouts.attempt_grace",   "duration",      "1s",             duration<&Timeouts::attempt_grace, 10, kHour>},
     {"timeouts.request_read",    "duration",      "10s",            duration<&Timeouts::request_read, 100, kHour>},
+    {"timeouts.answer",          "duration",      "5s",             duration<&Timeouts::answer, 100, kHour>},
     {"timeouts.idle",            "duration",      "75s",            duration<&Timeouts::idle, 100, kHour>},
     {"timeouts.drain",           "duration",      "20s",            duration<&Timeouts::drain, 0, kHour>},
     {"timeouts.lease",           "duration",      "60s",            duration<&Timeouts::lease, 1000, kDay>},

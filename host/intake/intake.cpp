@@ -162,9 +162,11 @@ void Intake::submit(std::vector<HandedIn> batch) {
 void Intake::run(std::stop_token stop, IntakeStore& store) {
   RouteCache routes;
   for (;;) {
-    auto group = take_group(stop);
-    if (group.empty()) return;
-    carry_in(stop, store, routes, std::move(group));
+    std::vector<Waiting> too_late;
+    auto group = take_group(stop, too_late);
+    if (group.empty() && too_late.empty()) return;
+    refuse(std::move(too_late));
+    if (!group.empty()) carry_in(stop, store, routes, std::move(group));
     std::lock_guard lock(mutex_);
     --writing_;
   }
@@ -178,7 +180,8 @@ bool Intake::is_to_help(std::unique_lock<std::mutex>& lock, std::stop_token stop
   return crowded || taken_ == before;
 }
 
-std::vector<Intake::Waiting> Intake::take_group(std::stop_token stop) {
+// What has waited too long is not stored any more: nobody waits for its answer.
+std::vector<Intake::Waiting> Intake::take_group(std::stop_token stop, std::vector<Waiting>& too_late) {
   std::unique_lock lock(mutex_);
   do {
     changed_.wait(lock, stop, [&] { return !waiting_.empty(); });
@@ -192,7 +195,12 @@ std::vector<Intake::Waiting> Intake::take_group(std::stop_token stop) {
   const auto most = std::min({share, settings_.most_in_group, waiting_.size()});
   std::vector<Waiting> group;
   group.reserve(most);
-  for (std::size_t bytes = 0; group.size() < most; waiting_.pop_front()) {
+  const auto oldest = clock_.now() - settings_.patience;
+  for (std::size_t bytes = 0; group.size() < most && !waiting_.empty(); waiting_.pop_front()) {
+    if (waiting_.front().since <= oldest) {
+      too_late.push_back(std::move(waiting_.front()));
+      continue;
+    }
     bytes += waiting_.front().item.payload.size();
     if (bytes > settings_.most_bytes_in_group && !group.empty()) break;
     group.push_back(std::move(waiting_.front()));
@@ -314,7 +322,11 @@ void Intake::put_back(std::vector<Waiting> group) {
         too_late.push_back(std::move(*at));
     }
   }
-  for (auto& waiting : too_late) waiting.answer(fail(Error::Kind::unavailable, "the database is away"));
+  refuse(std::move(too_late));
+}
+
+void Intake::refuse(std::vector<Waiting> too_late) {
+  for (auto& waiting : too_late) waiting.answer(fail(Error::Kind::unavailable, "the database is away, or too slow"));
 }
 
 }  // namespace waybill

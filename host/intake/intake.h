@@ -25,7 +25,7 @@ struct IntakeSettings {
   std::size_t most_in_group = 500;
   std::size_t most_bytes_in_group = 16 << 20;  // of payloads; one that has more is a group of its own
   std::size_t most_waiting = 20'000;           // beyond it a submission is refused at once
-  Millis patience{5'000};                      // how long a submission may wait for a database that is away
+  Millis patience{5'000};                      // how long a submission may wait, for a database that is away or for its turn
 };
 
 // An intent as it was handed in, with the contract that its target has at this moment.
@@ -80,13 +80,14 @@ class Intake {
 
   Waiting waiting_for(HandedIn handed_in) const;
   void run(std::stop_token stop, IntakeStore& store);
-  std::vector<Waiting> take_group(std::stop_token stop);
+  std::vector<Waiting> take_group(std::stop_token stop, std::vector<Waiting>& too_late);
   bool is_to_help(std::unique_lock<std::mutex>& lock, std::stop_token stop);
   void carry_in(std::stop_token stop, IntakeStore& store, RouteCache& routes, std::vector<Waiting> group);
   Result<void> find_routes(IntakeStore& store, RouteCache& routes, std::vector<Waiting>& group);
   Result<void> submit_shard(IntakeStore& store, Shard shard, std::vector<Waiting> group);
   Result<void> submit_one_by_one(IntakeStore& store, Shard shard, std::vector<Waiting> group);
   void refuse(const Waiting& waiting, const Error& error);  // the database cannot store it, now or ever
+  static void refuse(std::vector<Waiting> too_late);
   void put_back(std::vector<Waiting> group);
 
   const Clock& clock_;

@@ -150,4 +150,15 @@ Settlement settlement_of(const LostClaim& lost, const Contract& contract, Timest
   return s;
 }
 
+Settlement minimal(Settlement refused) {
+  refused.result.clear();
+  refused.progress.clear();
+  refused.metadata.clear();
+  if (refused.attempt) {
+    refused.attempt->error = "what was told of this attempt could not be stored; the host's log has it";
+    refused.attempt->provider_ref.clear();
+  }
+  return refused;
+}
+
 }  // namespace waybill

@@ -24,4 +24,7 @@ Settlement settlement_of(const Finished& finished, const RetryTiming& timing, do
 // The settlement of a claim whose host is gone. `host` names the dead one.
 Settlement settlement_of(const LostClaim& lost, const Contract& contract, Timestamp now, const std::string& actor);
 
+// Of a settlement that the database refuses: what has to be on record, without anything that a plugin or a receiver worded.
+Settlement minimal(Settlement refused);
+
 }  // namespace waybill

@@ -97,13 +97,21 @@ void Settler::write(std::stop_token stop, const std::vector<Finished>& batch) {
 }
 
 // `again`: an earlier call's answer was lost, so what is not held any more may be our own writing.
-bool Settler::write_shard(Shard shard, const std::vector<const Finished*>& part, bool again) {
+bool Settler::write_shard(Shard shard, const std::vector<const Finished*>& part, bool again, Detail detail) {
   std::vector<Settlement> settlements;
-  auto held = write_once(shard, part, settlements);
+  auto held = write_once(shard, part, detail, settlements);
   if (!held && held.error().kind == Error::Kind::bug && part.size() > 1) {  // one of them cannot be written: each on its own
     bool all = true;
-    for (const Finished* one : part) all &= write_shard(shard, {one}, again);
+    for (const Finished* one : part) all &= write_shard(shard, {one}, again, detail);
     return all;
+  }
+  if (!held && held.error().kind == Error::Kind::bug && detail == Detail::all &&
+      part.front()->how != Finished::How::composed) {  // its end is worth more than what was said about it
+    const auto& outcome = part.front()->outcome;
+    log_.error("settle.detail_refused", {{"delivery", part.front()->job.delivery.value},
+                                         {"error", held.error().what},
+                                         {"detail", outcome ? outcome->detail : std::string()}});
+    return write_shard(shard, part, again, Detail::least);
   }
   if (!held && held.error().kind == Error::Kind::bug) {
     log_.error("settle.refused_by_database", {{"delivery", part.front()->job.delivery.value},
@@ -132,7 +140,8 @@ bool Settler::write_shard(Shard shard, const std::vector<const Finished*>& part,
 }
 
 // `part` is all composed, or not at all.
-Result<Settled> Settler::write_once(Shard shard, const std::vector<const Finished*>& part, std::vector<Settlement>& settlements) {
+Result<Settled> Settler::write_once(Shard shard, const std::vector<const Finished*>& part, Detail detail,
+                                    std::vector<Settlement>& settlements) {
   if (part.front()->how == Finished::How::composed) {
     std::vector<Composed> composed;
     composed.reserve(part.size());
@@ -151,9 +160,11 @@ Result<Settled> Settler::write_once(Shard shard, const std::vector<const Finishe
   }
   std::uniform_real_distribution<double> uniform(0.0, 1.0);
   settlements.reserve(part.size());
-  for (const Finished* finished : part)
+  for (const Finished* finished : part) {
     settlements.push_back(
         settlement_of(*finished, timing_of(*finished), uniform(random_), settings_.actor, outage_of(*finished)));
+    if (detail == Detail::least) settlements.back() = minimal(std::move(settlements.back()));
+  }
   return store_.settle(shard, settlements);
 }
 

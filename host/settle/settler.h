@@ -55,8 +55,10 @@ class Settler {
   std::vector<Finished> take_batch(std::stop_token stop);
   bool give_up(std::stop_token stop);
   void write(std::stop_token stop, const std::vector<Finished>& batch);
-  bool write_shard(Shard shard, const std::vector<const Finished*>& part, bool again);
-  Result<Settled> write_once(Shard shard, const std::vector<const Finished*>& part, std::vector<Settlement>& settlements);
+  enum class Detail { all, least };
+  bool write_shard(Shard shard, const std::vector<const Finished*>& part, bool again, Detail detail = Detail::all);
+  Result<Settled> write_once(Shard shard, const std::vector<const Finished*>& part, Detail detail,
+                             std::vector<Settlement>& settlements);
   void write_outages(std::stop_token stop, const std::vector<Finished>& batch);
   Result<void> write_cleared(const std::vector<Finished>& batch);
   Result<void> write_blames(const std::vector<Finished>& batch);

@@ -6,6 +6,10 @@
 #include <pqxx/pqxx>
 #include <set>
 
+#include "store/session_limits.h"
+#include "store/session_watch.h"
+#include "store/sqlstate.h"
+
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"  // libpqxx 7 deprecates what 6 and 7 share
 
 namespace waybill {
@@ -41,11 +45,37 @@ std::string with_defaults(const std::string& url, std::string_view purpose) {
   return all;
 }
 
-// Whether trying again on a fresh connection may help.
-bool may_pass(std::string_view sqlstate) {
-  const auto group = sqlstate.substr(0, 2);
-  return group == "08" || group == "40" || group == "53" || group == "57" || group == "58" || sqlstate == "25006";
+// libpqxx 6 forgets that of one kind.
+std::string sqlstate_of(const pqxx::sql_error& error) {
+  if (error.sqlstate().empty() && dynamic_cast<const pqxx::insufficient_privilege*>(&error)) return "42501";
+  return error.sqlstate();
 }
+
+std::string milliseconds(Millis length) { return "'" + std::to_string(length.count()) + "ms'"; }
+
+// What a session is set to at its beginning. The last statement asks whether the server only reads.
+//
+// One plan serves whatever the parameters are, and its joins are probes of indexes. See kPlanLife. Without statistics, as a table
+// that was just filled has none, the planner thinks that next to nothing of it is due: what is off here is what it would do then.
+//
+// What is acknowledged is on disk, whatever else the server is for: a commit that does not wait for its own disk is made to.
+// Those that wait for more, or only for that (local), are as they were set.
+std::string beginning(const std::string& schema, const SessionLimits& limits) {
+  return "SET search_path TO " + quoted_identifier(schema) +
+         "; SET TimeZone TO 'UTC'; SET jit TO off; SET plan_cache_mode TO force_generic_plan; SET enable_seqscan TO off;"
+         " SET enable_hashjoin TO off; SET enable_mergejoin TO off; SET enable_bitmapscan TO off; SET enable_material TO off;"
+         " SET client_min_messages TO warning; SET client_encoding TO 'UTF8'; SET statement_timeout TO " +
+         milliseconds(limits.statement) + "; SET lock_timeout TO " + milliseconds(limits.lock) +
+         // A transaction whose client was cut off while nothing ran must not keep its locks.
+         "; SET idle_in_transaction_session_timeout TO " + milliseconds(limits.statement) +
+         "; SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off';"
+         " SELECT pg_is_in_recovery(), current_setting('transaction_read_only') = 'on'";
+}
+
+constexpr auto kStandby =
+    "the server is a standby and only reads: name all servers in database.url and add target_session_attrs=read-write";
+constexpr auto kReadOnly =
+    "the server takes no writes from this role: default_transaction_read_only is on for the server, the database or the role";
 
 pqxx::result execute(pqxx::nontransaction& work, const char* name, const Parameters& parameters) {
 #if PQXX_VERSION_MAJOR >= 7
@@ -141,12 +171,32 @@ struct Connection::Session {
 #endif
   }
   pqxx::connection connection;
-  SyncWatch sync_watch;  // after the connection: it must go first
+  SyncWatch sync_watch;                      // after the connection: it must go first
+  std::optional<SessionWatch::Place> place;  // the same
+  SessionLimits limits;
+  bool is_worn = false;  // a new session may do better
+  bool was_cut = false;
   std::set<std::string_view> prepared;
   std::chrono::steady_clock::time_point planned_at = std::chrono::steady_clock::now();
 
   template <class Work>
   Result<Rows> guarded(std::string_view what, Work work) {
+    if (!place) return tried(what, work);
+    const auto until = limits.statement.count() == 0
+                           ? SessionWatch::Time::max()
+                           : std::chrono::steady_clock::now() + limits.statement + SessionLimits::kServersLead;
+    if (!place->begin(until)) return fail(Error::Kind::unavailable, std::string(what) + ": the host is stopping");
+    auto rows = tried(what, work);
+    if (!place->end(rows.has_value())) return rows;
+    is_worn = was_cut = true;
+    if (rows) return rows;  // its answer came as its time was over
+    return fail(Error::Kind::unavailable,
+                std::string(what) + ": no answer from the database in its time; the connection was ended");
+  }
+
+ private:
+  template <class Work>
+  Result<Rows> tried(std::string_view what, Work work) {
     try {
       Rows rows = work();
       if (sync_watch.take())
@@ -155,11 +205,15 @@ struct Connection::Session {
     } catch (const pqxx::broken_connection& e) {
       return fail(Error::Kind::unavailable, std::string(what) + ": the database connection is lost: " + e.what());
     } catch (const pqxx::sql_error& e) {
-      const bool temporary = may_pass(e.sqlstate()) || !connection.is_open();
-      return fail(temporary ? Error::Kind::unavailable : Error::Kind::bug,
-                  std::string(what) + ": " + e.what() + " [" + e.sqlstate() + "]");
-    } catch (const std::exception& e) {
+      const auto sqlstate = sqlstate_of(e);
+      const auto remedy = remedy_for(sqlstate);
+      is_worn |= remedy == Remedy::new_session;
+      return fail(remedy == Remedy::none && connection.is_open() ? Error::Kind::bug : Error::Kind::unavailable,
+                  std::string(what) + ": " + e.what() + " [" + sqlstate + "]");
+    } catch (const std::logic_error& e) {
       return fail(connection.is_open() ? Error::Kind::bug : Error::Kind::unavailable, std::string(what) + ": " + e.what());
+    } catch (const std::exception& e) {  // the server gave no reason, or (libpqxx 6) it was a deadlock
+      return fail(Error::Kind::unavailable, std::string(what) + ": " + e.what());
     }
   }
 };
@@ -168,20 +222,26 @@ Connection::Connection(std::unique_ptr<Session> session) : session_(std::move(se
 Connection::~Connection() = default;
 Connection::Connection(Connection&&) noexcept = default;
 Connection& Connection::operator=(Connection&&) noexcept = default;
-bool Connection::is_open() const { return session_->connection.is_open(); }
+bool Connection::is_open() const {
+  return session_->connection.is_open() && !session_->is_worn && !(session_->place && session_->place->is_cut());
+}
+bool Connection::was_cut() const { return session_->was_cut; }
 
 Result<Connection> Connection::open(const DatabaseAddress& address, std::string_view purpose) {
+  const auto& watch = address.watch;
+  if (watch && watch->is_over()) return fail(Error::Kind::unavailable, "the host is stopping");
   try {
     Connection opened(std::make_unique<Session>(with_defaults(address.url, purpose)));
-    // One plan serves whatever the parameters are, and its joins are probes of indexes. See kPlanLife. Without statistics, as a
-    // table that was just filled has none, the planner thinks that next to nothing of it is due: what is off here is what it
-    // would do then.
-    auto set = opened.script(
-        "SET search_path TO " + quoted_identifier(address.schema) +
-        "; SET TimeZone TO 'UTC'; SET jit TO off; SET plan_cache_mode TO force_generic_plan; SET enable_seqscan TO off;"
-        " SET enable_hashjoin TO off; SET enable_mergejoin TO off; SET enable_bitmapscan TO off; SET enable_material TO off;"
-        " SET client_min_messages TO warning; SET client_encoding TO 'UTF8'");
-    if (!set) return tl::unexpected(set.error());
+    Session& session = *opened.session_;
+    session.limits = limits_of(purpose, address.timeouts);
+    if (watch) session.place.emplace(watch, std::string(purpose), session.connection.sock());
+    const auto begun = opened.script(beginning(address.schema, session.limits));
+    if (!begun) return tl::unexpected(begun.error());
+    if (session.limits.writes && begun->flag(0, 1)) {
+      const auto* why = begun->flag(0, 0) ? kStandby : kReadOnly;
+      if (watch) watch->refused(std::string(purpose), why);
+      return fail(Error::Kind::unavailable, why);
+    }
     return opened;
   } catch (const std::exception& e) {
     return fail(Error::Kind::unavailable, std::string("cannot connect to the database: ") + e.what());
@@ -190,7 +250,10 @@ Result<Connection> Connection::open(const DatabaseAddress& address, std::string_
 
 Result<Rows> Connection::run(const Statement& statement, const Parameters& parameters) {
   return session_->guarded(statement.name, [&] {
-    if (session_->prepared.insert(statement.name).second) session_->connection.prepare(statement.name, statement.sql);
+    if (!session_->prepared.contains(statement.name)) {
+      session_->connection.prepare(statement.name, statement.sql);
+      session_->prepared.insert(statement.name);
+    }
     pqxx::nontransaction work(session_->connection);
     if (const auto now = std::chrono::steady_clock::now(); now - session_->planned_at > kPlanLife) {
       work.exec("DISCARD PLANS");
@@ -212,24 +275,32 @@ Result<Rows> Connection::script(const std::string& sql) {
 }
 
 Result<void> Link::open() {
-  if (connection_ && !connection_->is_open()) connection_.reset();
+  if (connection_) let_go_if_lost();
   if (connection_) return {};
+  was_cut_ = false;
   auto opened = Connection::open(address_, purpose_);
   if (!opened) return tl::unexpected(opened.error());
   connection_ = std::move(*opened);
   return {};
 }
 
+void Link::let_go_if_lost() {
+  if (connection_->is_open()) return;
+  was_cut_ = connection_->was_cut();
+  connection_.reset();
+}
+
 Result<Rows> Link::run(const Statement& statement, const Parameters& parameters) {
   if (auto opened = open(); !opened) return tl::unexpected(opened.error());
   auto rows = connection_->run(statement, parameters);
-  if (!rows && !connection_->is_open()) connection_.reset();
+  let_go_if_lost();
   return rows;
 }
 
 Result<Rows> Link::read(const Statement& statement, const Parameters& parameters) {
   auto rows = run(statement, parameters);
-  return !rows && rows.error().kind == Error::Kind::unavailable && !connection_ ? run(statement, parameters) : std::move(rows);
+  const bool is_lost = !rows && rows.error().kind == Error::Kind::unavailable && !connection_ && !was_cut_;
+  return is_lost ? run(statement, parameters) : std::move(rows);
 }
 
 }  // namespace waybill

@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "config/config.h"
 #include "core/error.h"
 #include "core/time.h"
 
@@ -61,15 +62,20 @@ std::string quoted_literal(std::string_view text);
 
 using Parameters = std::vector<std::optional<std::string>>;
 
+class SessionWatch;
+
 struct DatabaseAddress {
   std::string url;  // libpq URI or keyword string
   std::string schema;
+  DatabaseTimeouts timeouts{};            // kept by the server
+  std::shared_ptr<SessionWatch> watch{};  // keeps them when the server does not; null: nobody does
 };
 
 // One session. Not safe for several threads at once. After Error::unavailable the session may be gone: ask is_open().
 class Connection {
  public:
-  // `purpose` shows in pg_stat_activity. Opening a schema that does not exist is fine until a statement needs it.
+  // `purpose` shows in pg_stat_activity and says how long statements may take (session_limits.h). Opening a schema that does not
+  // exist is fine until a statement needs it; a server that only reads is refused if the purpose is to write.
   static Result<Connection> open(const DatabaseAddress& address, std::string_view purpose);
   ~Connection();
   Connection(Connection&&) noexcept;
@@ -79,7 +85,8 @@ class Connection {
   Result<Rows> run(const Statement& statement, const Parameters& parameters = {});
   // One or more statements in one transaction.
   Result<Rows> script(const std::string& sql);
-  bool is_open() const;
+  bool is_open() const;  // false also when a new session may do better
+  bool was_cut() const;  // by the watch, as a statement had had its time
 
  private:
   struct Session;
@@ -99,7 +106,7 @@ class Link {
   std::invoke_result_t<Work, Connection&> use(Work work) {
     if (auto opened = open(); !opened) return tl::unexpected(opened.error());
     auto answer = work(*connection_);
-    if (!connection_->is_open()) connection_.reset();
+    let_go_if_lost();
     return answer;
   }
   // Several statements in one transaction: an error of `work` undoes all.
@@ -110,17 +117,22 @@ class Link {
     auto begun = connection_->script(begin);
     auto answer = begun ? work(*connection_) : std::invoke_result_t<Work, Connection&>(tl::unexpected(begun.error()));
     const auto ended = connection_->script(answer ? "COMMIT" : "ROLLBACK");
-    if (!ended || !connection_->is_open()) connection_.reset();
+    if (!ended)
+      connection_.reset();
+    else
+      let_go_if_lost();
     if (answer && !ended) return tl::unexpected(ended.error());
     return answer;
   }
 
  private:
   Result<void> open();
+  void let_go_if_lost();
 
   DatabaseAddress address_;
   std::string purpose_;
   std::optional<Connection> connection_;
+  bool was_cut_ = false;  // how the last session was lost
 };
 
 }  // namespace waybill

@@ -20,7 +20,9 @@ constexpr Statement kBury{"bury", R"(
 constexpr Statement kLetGo{"let_go", "SELECT pg_advisory_unlock(" WAYBILL_HOST_LOCK("$1::int") ")"};
 
 constexpr Statement kClaims{"claims_seen", R"(
-  SELECT shard, token, host_id, micros(lease_until), NOT EXISTS (SELECT FROM hosts h WHERE h.host_id = c.host_id) FROM claims c)"};
+  SELECT shard, token, host_id, micros(lease_until),
+         lease_until = timestamptz 'epoch' OR NOT EXISTS (SELECT FROM hosts h WHERE h.host_id = c.host_id)
+  FROM claims c)"};
 
 #define WAYBILL_LOST_CLAIMS                                                                                        \
   "SELECT micros(now()), r.delivery_id, r.claim_token, r.org_id, r.route_id, r.claimed_by, micros(r.claimed_at), " \

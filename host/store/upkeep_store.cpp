@@ -11,7 +11,7 @@ namespace {
 constexpr Statement kFindLost{"find_lost_claims", R"(
   WITH found AS (
     INSERT INTO claims (shard, token, host_id, lease_until, deliveries)
-    SELECT shard, claim_token, min(claimed_by), min(lease_until), array_agg(delivery_id) FROM ready r
+    SELECT shard, claim_token, min(claimed_by), timestamptz 'epoch', array_agg(delivery_id) FROM ready r
     WHERE status = 'claimed' AND NOT EXISTS (SELECT FROM claims c WHERE c.shard = r.shard AND c.token = r.claim_token)
     GROUP BY shard, claim_token
     ON CONFLICT DO NOTHING RETURNING cardinality(deliveries) AS rows)

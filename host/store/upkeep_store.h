@@ -23,7 +23,8 @@ struct QueueState {
 class UpkeepStore {
  public:
   virtual ~UpkeepStore() = default;
-  // Whatever is claimed and missing in `claims` is known again. A look through the whole queue: to be done seldom.
+  // Registers claims that are missing from `claims` as nobody's: their host was through with them, and the database has forgotten
+  // that since (an asynchronous failover). Answers how many deliveries. A full scan of the queue.
   virtual Result<std::uint64_t> find_lost_claims() = 0;
   // Costs about the same however long the queue is. Exact for a queue of up to 64 MiB; beyond it `claimed` is exact, `due` is
   // exact up to kMaxCounted, and the rest is estimated from a sample.

@@ -2,6 +2,7 @@
 #include "upkeep/periodic_tasks.h"
 
 #include <algorithm>
+#include <memory>
 
 #include "core/form_pipeline.h"
 
@@ -20,15 +21,39 @@ PeriodicTask queue_numbers(UpkeepStore& store, Metrics& metrics) {
           }};
 }
 
-PeriodicTask lost_claims(UpkeepStore& store, std::function<void()> found, Log& log) {
-  return {kLostClaims, std::chrono::minutes(5), [&store, found = std::move(found), &log]() -> Result<void> {
+namespace {
+// Hosts forget what they were through with a few seconds after they are back, with each of their sessions.
+constexpr auto kWhile = std::chrono::minutes(1);
+constexpr auto kPause = std::chrono::seconds(2);
+constexpr int kShare = 10;  // of the time, for looking
+struct LookingAgain {
+  std::uint64_t sessions = 1;
+  Clock::Monotonic until{}, next{};
+};
+}  // namespace
+
+PeriodicTask lost_claims(UpkeepStore& store, std::function<void()> found, std::function<std::uint64_t()> sessions,
+                         const Clock& clock, Log& log) {
+  const auto state = std::make_shared<LookingAgain>();
+  return {kLostClaims, std::chrono::minutes(5),
+          [&store, found = std::move(found), &log, &clock, state]() -> Result<void> {
+            const auto begin = clock.now();
             const auto count = store.find_lost_claims();
             if (!count) return tl::unexpected(count.error());
+            state->next = clock.now() + std::max<Clock::Monotonic::duration>(kPause, kShare * (clock.now() - begin));
             if (*count == 0) return {};
-            log.error("claim.was_forgotten",
-                      {{"deliveries", *count}, {"remedy", "they are taken back when nobody renews their lease"}});
+            log.error("claim.was_forgotten", {{"deliveries", *count}, {"remedy", "they are taken back now"}});
             found();
             return {};
+          },
+          [&clock, state, sessions = std::move(sessions)] {
+            const auto now = clock.now();
+            if (const auto count = sessions(); count > state->sessions) {
+              state->sessions = count;
+              state->until = now + kWhile;
+              state->next = now;
+            }
+            return now < state->until && now >= state->next;
           }};
 }
 

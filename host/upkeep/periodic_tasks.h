@@ -1,9 +1,11 @@
 // What a host does again and again beside liveness and rescue.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 
+#include "core/clock.h"
 #include "core/error.h"
 #include "core/time.h"
 #include "store/forms.h"
@@ -19,13 +21,17 @@ struct PeriodicTask {
   std::string name;  // for the log
   Millis every;
   std::function<Result<void>()> run;
+  std::function<bool()> is_wanted = {};  // sooner than that; null for never
 };
 
 PeriodicTask queue_numbers(UpkeepStore& store, Metrics& metrics);
 PeriodicTask partitions(UpkeepStore& store);
-// Rescue finds claims by a list of claims. Should one ever be missing there, this finds it, and calls `found`.
+// Rescue finds claims by a list of claims. What is missing there is found by this, which then calls `found`: now and then, and for a
+// minute after a session was replaced, as that may be on another server, which may lack what was committed last. `sessions` counts
+// the liveness sessions that were opened so far.
 inline constexpr char kLostClaims[] = "lost_claims";
-PeriodicTask lost_claims(UpkeepStore& store, std::function<void()> found, Log& log);
+PeriodicTask lost_claims(UpkeepStore& store, std::function<void()> found, std::function<std::uint64_t()> sessions,
+                         const Clock& clock, Log& log);
 // Outages that nothing has been heard of for long are forgotten: their targets are in use no more.
 PeriodicTask old_outages(UpkeepStore& store, Millis outage, Log& log);
 // Submissions of forms that are in processing for longer than an action's turn go on if they can.

@@ -144,7 +144,7 @@ Result<std::size_t> Rescuer::take_back(Shard shard, const FindLost& find) {
   }
 }
 
-Result<std::vector<DeliveryId>> Rescuer::write(Shard shard, const std::vector<Settlement>& settlements) {
+Result<std::vector<DeliveryId>> Rescuer::write(Shard shard, const std::vector<Settlement>& settlements, bool is_minimal) {
   if (settlements.empty()) return std::vector<DeliveryId>{};
   auto settled = settle_.settle(shard, settlements);
   if (settled) {
@@ -152,6 +152,7 @@ Result<std::vector<DeliveryId>> Rescuer::write(Shard shard, const std::vector<Se
     return std::move(settled->held);
   }
   if (settled.error().kind == Error::Kind::unavailable) return tl::unexpected(settled.error());
+  if (settlements.size() == 1 && !is_minimal) return write(shard, {minimal(settlements.front())}, true);
   if (settlements.size() == 1) {
     log_.error("rescue.refused_by_database", {{"delivery", settlements.front().delivery.value}, {"error", settled.error().what}});
     return std::vector<DeliveryId>{};

@@ -48,7 +48,7 @@ class Rescuer {
   using FindLost = std::function<Result<LostClaims>(Shard)>;
   Result<std::size_t> take_back(Shard shard, const FindLost& find);
   // Answers which claims still held.
-  Result<std::vector<DeliveryId>> write(Shard shard, const std::vector<Settlement>& settlements);
+  Result<std::vector<DeliveryId>> write(Shard shard, const std::vector<Settlement>& settlements, bool is_minimal = false);
   void tell_end(const LostClaim& claim, const Settlement& settlement);
   Result<const RouteContract*> contract_of(RouteId route);
 

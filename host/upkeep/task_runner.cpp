@@ -43,7 +43,8 @@ void TaskRunner::run_due(std::stop_token stop) {
   for (auto& [task, due] : tasks_) {
     if (stop.stop_requested()) return;
     const auto begin = clock_.now();
-    if (begin < due && !hurried.contains(task.name)) continue;
+    const bool is_wanted = task.is_wanted && task.is_wanted();
+    if (begin < due && !is_wanted && !hurried.contains(task.name)) continue;
     const auto done = task.run();
     const auto end = clock_.now();
     if (done) {

@@ -143,7 +143,7 @@ TEST_F(ClaimsContract, ALostClaimStaysKnownUntilNoneOfItIsClaimed) {  // M17 M18
   EXPECT_EQ(known(), "");
 }
 
-TEST_F(ClaimsContract, AClaimThatIsMissingFromTheListIsFound) {  // M17 M18 E7
+TEST_F(ClaimsContract, AClaimThatIsMissingFromTheListIsFound) {  // M17 M18 E7 E11
   submit_many(5);
   claim(route(), 2, {1}, {7});
   claim(route(), 2, {2}, {8});

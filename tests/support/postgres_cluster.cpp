@@ -72,6 +72,7 @@ PostgresCluster::PostgresCluster(std::map<std::string, std::string> environment)
 }
 
 PostgresCluster::~PostgresCluster() {
+  if (server_) thaw();
   if (server_) stop(Stop::immediate);
 }
 
@@ -98,6 +99,16 @@ void PostgresCluster::stop(Stop how) {
 void PostgresCluster::restart(Stop how) {
   stop(how);
   start();
+}
+
+void PostgresCluster::freeze() { signal_all(SIGSTOP); }
+void PostgresCluster::thaw() { signal_all(SIGCONT); }
+
+void PostgresCluster::signal_all(int number) {
+  server_->signal(number);  // it makes no more children then
+  std::istringstream children(
+      read_file("/proc/" + std::to_string(server_->pid()) + "/task/" + std::to_string(server_->pid()) + "/children"));
+  for (pid_t child = 0; children >> child;) ::kill(child, number);
 }
 
 std::string PostgresCluster::create_database() {

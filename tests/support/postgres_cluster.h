@@ -29,9 +29,15 @@ class PostgresCluster {
   void start();
   void stop(Stop how = Stop::fast);
   void restart(Stop how = Stop::fast);
+  // SIGSTOP to the server and all its processes: they hang with their sockets open. thaw() lets them go on.
+  void freeze();
+  void thaw();
+
+  std::string url(const std::string& database) const;
+  const std::filesystem::path& folder() const { return folder_.path(); }  // of its socket, and of data/
 
  private:
-  std::string url(const std::string& database) const;
+  void signal_all(int number);
 
   TempFolder folder_;
   std::filesystem::path programs_;

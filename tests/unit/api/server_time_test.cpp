@@ -53,6 +53,18 @@ TEST_F(HttpServerInTime, SteadyTricklingDoesNotExtendTheTime) {
   drip.join();
 }
 
+// E11
+TEST_F(HttpServerInTime, ARequestThatNobodyAnswersIs503AndTheConnectionGoesOn) {
+  config_.timeouts.answer = Millis(100);
+  start();
+  auto peer = client();
+  const auto answer = peer.exchange(kHeld);
+  EXPECT_EQ(answer.status, 503);
+  EXPECT_EQ(answer.code(), "unavailable");
+  if (const auto late = held_.take()) late({.body = "late", .headers = {}});
+  EXPECT_EQ(peer.exchange(kHello).status, 200);
+}
+
 TEST_F(HttpServerInTime, IdleConnectionsAreClosedWithoutAWord) {
   config_.timeouts.idle = Millis(150);
   start();

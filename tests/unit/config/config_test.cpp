@@ -16,6 +16,13 @@ database:
   owner_url: host=db user=waybill_owner
   schema: dispatch
   migrate: false
+  intake_timeout: 1s
+  read_timeout: 2s
+  claim_timeout: 3s
+  settle_timeout: 4s
+  upkeep_timeout: 5s
+  liveness_timeout: 6s
+  lock_timeout: 7s
 registry: ./forms-and-targets
 plugins: /usr/lib/waybill
 port_file: ./var/port
@@ -30,7 +37,7 @@ retry:
   webhook: { kind: exponential, delay: 30s, factor: 3, jitter: [0.5, 1.5], max_delay: 2h }
 limits: { in_flight: 1, per_target: 2, per_org: 3, per_host_name: 4, blocking_workers: 5,
           claim_batch: 6, http_connections: 7, body_bytes: 2048, header_bytes: 4096 }
-timeouts: { attempt: 11s, attempt_grace: 900ms, request_read: 12s, idle: 1m,
+timeouts: { attempt: 11s, attempt_grace: 900ms, request_read: 12s, answer: 9s, idle: 1m,
             drain: 0s, lease: 2h, poll: 50ms, takeover: 60ms, target_rest: 1d, outage: 2d }
 log: { level: debug, format: json }
 )";
@@ -48,13 +55,18 @@ TEST(Configuration, ReadsEveryKeyOfTheFile) {
   EXPECT_EQ(config.listen, (ListenAddress{"127.0.0.1", 8080}));
   EXPECT_FALSE(config.auth_none);
   EXPECT_EQ(config.database,
-            (DatabaseConfig{"postgresql://waybill@localhost/waybill", "", "dispatch", false, "host=db user=waybill_owner"}));
+            (DatabaseConfig{"postgresql://waybill@localhost/waybill",
+                            "",
+                            "dispatch",
+                            false,
+                            "host=db user=waybill_owner",
+                            {Seconds(1), Seconds(2), Seconds(3), Seconds(4), Seconds(5), Seconds(6), Seconds(7)}}));
   EXPECT_EQ(config.registry, file.folder() / "forms-and-targets");
   EXPECT_EQ(config.plugins, "/usr/lib/waybill");
   EXPECT_EQ(config.port_file, file.folder() / "var/port");
   EXPECT_EQ(config.limits, (Limits{1, 2, 3, 4, 5, 6, 7, 2048, 4096}));
-  EXPECT_EQ(config.timeouts, (Timeouts{Millis{11000}, Millis{900}, Millis{12000}, Millis{60000}, Millis{0}, Millis{7200000},
-                                       Millis{50}, Millis{60}, Millis{86400000}, Millis{172800000}}));
+  EXPECT_EQ(config.timeouts, (Timeouts{Millis{11000}, Millis{900}, Millis{12000}, Millis{9000}, Millis{60000}, Millis{0},
+                                       Millis{7200000}, Millis{50}, Millis{60}, Millis{86400000}, Millis{172800000}}));
   EXPECT_EQ(config.log_level, "debug");
   EXPECT_EQ(config.log_format, "json");
 }

@@ -322,6 +322,21 @@ TEST_F(TakingIn, NobodyWaitsLongerThanTheIntakesPatience) {  // M12
   EXPECT_EQ(submitted.error().kind, Error::Kind::unavailable);
 }
 
+// E11
+TEST_F(TakingIn, WhatHasWaitedTooLongForItsTurnIsNotStoredAnyMore) {
+  start();
+  occupy();
+  auto future = submit("order-1");
+  clock.pass(settings.patience);
+  release();
+  const auto submitted = answer(future);
+  ASSERT_FALSE(submitted);
+  EXPECT_EQ(submitted.error().kind, Error::Kind::unavailable);
+  auto next = submit("order-2");
+  EXPECT_TRUE(answer(next));
+  for (const auto& delivery : store.deliveries()) EXPECT_NE(delivery.row.client_ref, "order-1");
+}
+
 TEST_F(TakingIn, OneThatCannotBeStoredDoesNotHarmTheOthers) {
   store.poison("order-7");
   start();

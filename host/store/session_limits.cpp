@@ -1,0 +1,42 @@
+// The table of purposes.
+#include "store/session_limits.h"
+
+namespace waybill {
+namespace {
+
+struct Row {
+  std::string_view purpose;
+  Millis DatabaseTimeouts::*statement;  // null: for ever
+  bool writes;
+};
+
+constexpr Row kRows[] = {
+    {"presence", &DatabaseTimeouts::liveness, true},
+    {"intake", &DatabaseTimeouts::intake, true},
+    {"forms", &DatabaseTimeouts::intake, true},
+    {"read", &DatabaseTimeouts::read, false},
+    {"tokens", &DatabaseTimeouts::read, false},
+    {"check", &DatabaseTimeouts::read, true},
+    {"shards", &DatabaseTimeouts::read, false},
+    {"claim", &DatabaseTimeouts::claim, true},
+    {"settle", &DatabaseTimeouts::settle, true},
+    {"upkeep", &DatabaseTimeouts::upkeep, true},
+    {"alerts", &DatabaseTimeouts::upkeep, true},
+    {"dead", &DatabaseTimeouts::upkeep, false},
+    {"schema", nullptr, false},  // from here on: one at a time, and somebody watches
+    {"migrate", nullptr, true},
+    {"roles", nullptr, true},
+};
+
+}  // namespace
+
+SessionLimits limits_of(std::string_view purpose, const DatabaseTimeouts& timeouts) {
+  for (const auto& row : kRows) {
+    if (row.purpose != purpose) continue;
+    if (!row.statement) return {.statement = Millis{0}, .lock = Millis{0}, .writes = row.writes};
+    return {.statement = timeouts.*row.statement, .lock = timeouts.lock, .writes = row.writes};
+  }
+  return {.statement = timeouts.upkeep, .lock = timeouts.lock, .writes = false};
+}
+
+}  // namespace waybill

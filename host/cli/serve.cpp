@@ -9,8 +9,11 @@
 
 #include "api/server.h"
 #include "api/token_check.h"
+#include "breadcrumbs/start_gate.h"
 #include "claim/claimer.h"
 #include "cli/commands.h"
+#include "cli/host_parts.h"
+#include "cli/quarantine.h"
 #include "cli/routes.h"
 #include "execute/executor.h"
 #include "senders/sender_factory.h"
@@ -25,12 +28,6 @@ namespace {
 constexpr int kIntakeLanes = 2;
 constexpr int kReaders = 3;
 constexpr int kFormSessions = 3;
-
-std::string host_name() {
-  char machine[256] = "";
-  gethostname(machine, sizeof machine - 1);
-  return std::string(machine) + ":" + std::to_string(getpid());
-}
 
 void raise_file_limit() {
   rlimit limit{};
@@ -62,12 +59,17 @@ std::vector<FormSession> form_sessions(const DatabaseAddress& address, int shard
 class Host {
  public:
   Host(const Config& config, const Contents& contents, Registry registry, Secrets secrets, std::shared_ptr<const GcsLinks> links,
-       const DatabaseAddress& address, int shards, Log& log)
+       const DatabaseAddress& address, int shards, std::unique_ptr<BreadcrumbFolder> folder, Log& log)
       : config_(config),
         contents_(contents),
         log_(log),
         name_(host_name()),
         shards_(shards),
+        folder_(std::move(folder)),
+        crashes_(folder_ ? std::make_unique<Crashes>(*folder_, clock_, log, metrics_) : nullptr),
+        breadcrumbs_(begin_trail()),
+        gate_(folder_.get(), breadcrumbs_,
+              [this](const std::string& type) { return plugin_file(config_, *contents_.catalogue, type); }),
         registry_(std::move(registry)),
         pool_(sessions(address, shards)),
         form_pool_(form_sessions(address, shards, config)),
@@ -80,9 +82,11 @@ class Host {
         upkeep_queue_store_(make_queue_store(address)),
         alert_store_(make_alert_store(address)),
         alert_intake_store_(make_intake_store(address)),
+        suspect_store_(make_suspect_store(address)),
+        quarantine_(config.file, *suspect_store_, clock_, log),
         factory_(*contents.catalogue, config, std::make_shared<const Secrets>(std::move(secrets)),
                  {.templates = [this] { return templates_of(registry_.current()); }, .links = std::move(links)}, clock_, log,
-                 metrics_),
+                 metrics_, breadcrumbs_),
         settler_(
             *settle_store_, clock_,
             {.actor = name_,
@@ -96,7 +100,7 @@ class Host {
             [this](std::vector<Finished> finished) { settler_.take(std::move(finished)); }, log, metrics_),
         window_(config.limits,
                 [this](const std::string& type) {
-                  return executor_.state(type) == Executor::State::ready ? executor_.concurrency(type) : 0;
+                  return gate_.is_open(type) && executor_.state(type) == Executor::State::ready ? executor_.concurrency(type) : 0;
                 }),
         presence_(address, name_),
         teller_(
@@ -109,7 +113,8 @@ class Host {
             log, metrics_),
         upkeep_(
             presence_, *upkeep_store_, *upkeep_queue_store_, *upkeep_settle_store_, chores(), clock_,
-            {.shards = shards, .actor = name_, .takeover = config.timeouts.takeover}, [this] { wake(); }, log, metrics_),
+            {.shards = shards, .actor = name_, .takeover = config.timeouts.takeover, .crashes = crashes_.get()},
+            [this] { wake(); }, log, metrics_),
         first_claims_(
             window_, claim_book_, clock_, {.lease = config.timeouts.lease, .fresh = 2 * config.timeouts.poll},
             [this] { return may_claim_ ? upkeep_.host() : std::nullopt; },
@@ -135,9 +140,20 @@ class Host {
                 log),
         tokens_(pool_, clock_) {
     // What the targets need is made before the first claim; what no target names stays out of this process's way.
-    for (const auto& target : registry_.current()->targets()) static_cast<void>(executor_.state(target.action_type));
+    std::vector<std::string> types;
+    for (const auto& target : registry_.current()->targets()) types.push_back(target.action_type);
     for (const auto& form : registry_.current()->forms())
-      for (const auto& action : form.actions) static_cast<void>(executor_.state(action.action_type));
+      for (const auto& action : form.actions) types.push_back(action.action_type);
+    if (folder_ && folder_->is_careful()) {
+      log_.error("host.careful_start", {{"why", "hosts died here outside of any delivery, three within a minute"},
+                                        {"effect", "action types begin one by one, to find the one that does it"}});
+      gate_.begin_one_by_one(types, clock_.now());
+    }
+    for (const auto& type : types)
+      if (gate_.is_open(type)) static_cast<void>(executor_.state(type));
+    if (crashes_)
+      if (const auto told = crashes_->report(*make_suspect_store(address)); !told)
+        log_.warn("upkeep.failed", {{"chore", "crashes"}, {"error", told.error().what}});
     may_claim_ = true;
     wake();
   }
@@ -188,6 +204,7 @@ class Host {
     pool_.stop();  // its questions use what goes before it
     form_pool_.stop();
     upkeep_.stop();
+    if (breadcrumbs_) breadcrumbs_->remove();
     log_.info("host.stopped", {{"name", name_}});
     return clean;
   }
@@ -222,6 +239,12 @@ class Host {
     for (auto& chore : teller_.chores()) all.push_back(std::move(chore));
     all.push_back(form_sweep(*upkeep_form_store_, shards_, [this] { wake(); }));
     all.push_back(form_retention(*upkeep_form_store_, shards_, log_));
+    if (crashes_) all.push_back(crashes_->chore(*suspect_store_));
+    all.push_back(quarantine_.chore());
+    all.push_back({"start_gate", Millis{500}, [this]() -> Result<void> {
+                     if (gate_.look(clock_.now())) wake();
+                     return {};
+                   }});
     return all;
   }
 
@@ -231,7 +254,22 @@ class Host {
     return target ? std::optional(*target) : std::nullopt;
   }
 
+  // The dead of this machine are read of before this host leaves a trail itself.
+  std::shared_ptr<BreadcrumbFile> begin_trail() {
+    if (!folder_) return nullptr;
+    crashes_->look();
+    auto begun = folder_->begin(BreadcrumbFile::Of::host);
+    if (begun) {
+      (*begun)->note_fatal_signals();
+      return std::move(*begun);
+    }
+    log_.warn("breadcrumbs.off",
+              {{"error", begun.error().what}, {"effect", "a delivery that brings this host down is not known as such"}});
+    return nullptr;
+  }
+
   std::string hindrance(const std::string& action_type) const {
+    if (auto closed = gate_.hindrance(action_type); !closed.empty()) return closed;
     switch (executor_.state(action_type)) {
       case Executor::State::missing:
         return "no plugin for action type " + action_type + " is running here";
@@ -271,6 +309,10 @@ class Host {
   SystemClock clock_;
   Metrics metrics_;
   std::atomic<bool> may_claim_{false}, draining_{false};
+  const std::unique_ptr<BreadcrumbFolder> folder_;  // null: no trail is left
+  const std::unique_ptr<Crashes> crashes_;
+  const std::shared_ptr<BreadcrumbFile> breadcrumbs_;
+  StartGate gate_;
   LiveRegistry registry_;
   std::mutex reloading_;
   ReadPool pool_;
@@ -284,6 +326,8 @@ class Host {
   std::unique_ptr<QueueStore> upkeep_queue_store_;
   std::unique_ptr<AlertStore> alert_store_;
   std::unique_ptr<IntakeStore> alert_intake_store_;
+  std::unique_ptr<SuspectStore> suspect_store_;
+  QuarantineProcess quarantine_;
   PluginSenderFactory factory_;
   Settler settler_;
   Executor executor_;
@@ -338,8 +382,12 @@ int serve(const GlobalOptions& options) {
   const SystemClock clock;
   auto links = make_links(config->link_key, *secrets, clock);
   if (!links) return failed("links.key: " + links.error().what);
+  auto folder = BreadcrumbFolder::open(breadcrumb_place(*config));
+  if (!folder)
+    log.warn("breadcrumbs.off",
+             {{"error", folder.error().what}, {"effect", "a delivery that brings this host down is not known as such"}});
   auto host = std::make_unique<Host>(*config, contents, std::move(*contents.registry), std::move(*secrets), std::move(*links),
-                                     database->address, *shards, log);
+                                     database->address, *shards, folder ? std::move(*folder) : nullptr, log);
   if (const auto listening = host->listen(); !listening) {
     static_cast<void>(host->drain());
     return failed(listening.error().what);

@@ -23,7 +23,7 @@ constexpr Statement kHistory{"history", "SELECT " WAYBILL_SUBMISSION_COLUMNS R"(
   LEFT JOIN all_deliveries d ON d.shard = s.shard AND d.org_id = s.org_id AND d.submission_id = s.id
   LEFT JOIN attempts a ON a.shard = s.shard AND a.delivery_id = d.id
   WHERE s.shard = $1 AND s.org_id = $2 AND s.kind = $3 AND s.client_ref = $4
-  ORDER BY d.action_order, a.number)"};
+  ORDER BY d.action_order, d.replay, a.number)"};
 
 constexpr Statement kStandings{"standings", R"(
   SELECT micros(now()), r.delivery_id, r.route_id, d.action_type, r.status, micros(r.due_at), r.attempt_count, r.lease_lost,

@@ -22,7 +22,7 @@ constexpr Statement kSettle{"settle", R"(
     DELETE FROM ready r USING fact f WHERE r.shard = $1 AND r.delivery_id = f.delivery AND r.claim_token = f.token AND f.status <> 'due'
     RETURNING f.*, r.org_id, r.submission_id, r.action_order, r.route_id, r.progress::jsonb AS left_behind),
   again AS (
-    UPDATE ready r SET status = 'due', due_at = at_micros(f.due), attempt_count = f.attempts, lease_lost = f.losses, uncounted = f.uncounted, maybe_sent = f.doubt,
+    UPDATE ready r SET status = 'due', due_at = at_micros(f.due), attempt_count = f.attempts, lease_lost = f.losses, queued = f.losses = 0, uncounted = f.uncounted, maybe_sent = f.doubt,
                        progress = coalesce(f.progress, r.progress),
                        claim_token = NULL, claimed_by = NULL, claimed_at = NULL, lease_until = NULL
     FROM fact f WHERE r.shard = $1 AND r.delivery_id = f.delivery AND r.claim_token = f.token AND f.status = 'due'

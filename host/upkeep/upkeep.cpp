@@ -87,6 +87,7 @@ void Upkeep::sweep(std::stop_token stop) {
 Result<void> Upkeep::sweep_once(HostId self) {
   const auto dead = store_.dead_hosts(self);
   if (!dead) return tl::unexpected(dead.error());
+  if (settings_.crashes != nullptr && !dead->empty()) settings_.crashes->look();
   for (const HostId host : *dead) {
     const auto count = take_back(host);
     if (!count) return tl::unexpected(count.error());
@@ -117,7 +118,7 @@ Result<std::size_t> Upkeep::take_back(std::optional<HostId> dead) {
       for (const auto& claim : lost->claims) {
         const auto contract = contract_of(claim.route);
         if (contract) {
-          settlements.push_back(settlement_of(claim, (*contract)->contract, lost->now, settings_.actor));
+          settlements.push_back(settlement_of(claim, (*contract)->contract, lost->now, settings_.actor, blame_of(claim)));
           claims.push_back(&claim);
         } else if (contract.error().kind == Error::Kind::unavailable) {
           return tl::unexpected(contract.error());
@@ -129,7 +130,7 @@ Result<std::size_t> Upkeep::take_back(std::optional<HostId> dead) {
       if (!written) return tl::unexpected(written.error());
       const std::unordered_set<DeliveryId> held(written->begin(), written->end());
       for (std::size_t at = 0; at < claims.size(); ++at)
-        if (held.contains(claims[at]->delivery)) tell_end(*claims[at], settlements[at]);
+        if (held.contains(claims[at]->delivery)) tell_lost(*claims[at], settlements[at]);
       all += held.size();
       if (!held.empty()) wake_();
       if (lost->claims.size() < kMostAtOnce || held.empty()) break;
@@ -158,6 +159,15 @@ Result<std::vector<DeliveryId>> Upkeep::write(Shard shard, const std::vector<Set
     all.insert(all.end(), written->begin(), written->end());
   }
   return all;
+}
+
+Blame Upkeep::blame_of(const LostClaim& claim) const {
+  return settings_.crashes != nullptr ? settings_.crashes->blame(claim) : Blame::none;
+}
+
+void Upkeep::tell_lost(const LostClaim& claim, const Settlement& settlement) {
+  if (settings_.crashes != nullptr) settings_.crashes->written(claim, contracts_.at(claim.route).contract.target);
+  tell_end(claim, settlement);
 }
 
 void Upkeep::tell_end(const LostClaim& claim, const Settlement& settlement) {

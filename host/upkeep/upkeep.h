@@ -17,6 +17,7 @@
 #include "telemetry/log.h"
 #include "telemetry/metrics.h"
 #include "upkeep/chores.h"
+#include "upkeep/crashes.h"
 
 namespace waybill {
 
@@ -24,6 +25,7 @@ struct UpkeepSettings {
   int shards = 1;
   std::string actor;
   Millis takeover{250};
+  Crashes* crashes = nullptr;  // who is to blame for deaths; null: nobody ever is
 };
 
 // Two threads of its own. host() and is_up() are safe from any thread.
@@ -45,6 +47,8 @@ class Upkeep {
   Result<std::size_t> take_back(std::optional<HostId> dead);
   // Answers which claims still held.
   Result<std::vector<DeliveryId>> write(Shard shard, const std::vector<Settlement>& settlements);
+  Blame blame_of(const LostClaim& claim) const;
+  void tell_lost(const LostClaim& claim, const Settlement& settlement);
   void tell_end(const LostClaim& claim, const Settlement& settlement);
   void do_chores();
   Result<const RouteContract*> contract_of(RouteId route);

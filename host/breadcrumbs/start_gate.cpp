@@ -5,7 +5,7 @@
 
 namespace waybill {
 
-StartGate::StartGate(const BreadcrumbFolder* folder, std::shared_ptr<BreadcrumbFile> file,
+StartGate::StartGate(BreadcrumbFolder* folder, std::shared_ptr<BreadcrumbFile> file,
                      std::function<std::filesystem::path(const std::string&)> plugin_file)
     : folder_(folder), file_(std::move(file)), plugin_file_(std::move(plugin_file)) {
   look({});
@@ -56,9 +56,12 @@ std::string StartGate::hindrance(const std::string& action_type) const {
 
 bool StartGate::look(Clock::Monotonic now) {
   std::set<std::string> off;
-  if (folder_ != nullptr)
-    for (const auto& type : folder_->off())
-      if (folder_->is_off(type, plugin_file_(type))) off.insert(type);
+  for (const auto& type : folder_ != nullptr ? folder_->off() : std::vector<std::string>{}) {
+    if (folder_->is_off(type, plugin_file_(type)))
+      off.insert(type);
+    else
+      folder_->switch_on(type);  // its plugin was replaced
+  }
   const std::lock_guard lock(mutex_);
   bool opened = std::any_of(off_.begin(), off_.end(), [&](const std::string& type) { return !off.contains(type); });
   off_ = std::move(off);

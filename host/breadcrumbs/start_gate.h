@@ -22,7 +22,7 @@ inline constexpr std::chrono::seconds kTrial{3};  // how long each action type r
 class StartGate {
  public:
   // Without a folder everything is open. `plugin_file` answers where an action type's plugin lies.
-  StartGate(const BreadcrumbFolder* folder, std::shared_ptr<BreadcrumbFile> file,
+  StartGate(BreadcrumbFolder* folder, std::shared_ptr<BreadcrumbFile> file,
             std::function<std::filesystem::path(const std::string& action_type)> plugin_file);
 
   // These begin one by one, and all others after them.
@@ -37,7 +37,7 @@ class StartGate {
  private:
   void put_on_trial(Clock::Monotonic now);  // with mutex_ held
 
-  const BreadcrumbFolder* const folder_;
+  BreadcrumbFolder* const folder_;
   const std::shared_ptr<BreadcrumbFile> file_;
   const std::function<std::filesystem::path(const std::string&)> plugin_file_;
   std::atomic<bool> all_open_{true};

@@ -31,7 +31,7 @@ using IsOver = std::function<bool(Millis)>;  // waits at most so long for being 
 class Quarantine {
  public:
   Quarantine(const Config& config, const Contents& contents, Secrets secrets, std::shared_ptr<const GcsLinks> links,
-             std::shared_ptr<const Registry> registry, const DatabaseAddress& address, int shards, const BreadcrumbFolder* folder,
+             std::shared_ptr<const Registry> registry, const DatabaseAddress& address, int shards, BreadcrumbFolder* folder,
              std::shared_ptr<BreadcrumbFile> breadcrumbs, Log& log)
       : config_(config),
         catalogue_(*contents.catalogue),

@@ -140,17 +140,12 @@ class Host {
                 log),
         tokens_(pool_, clock_) {
     // What the targets need is made before the first claim; what no target names stays out of this process's way.
-    std::vector<std::string> types;
-    for (const auto& target : registry_.current()->targets()) types.push_back(target.action_type);
-    for (const auto& form : registry_.current()->forms())
-      for (const auto& action : form.actions) types.push_back(action.action_type);
     if (folder_ && folder_->is_careful()) {
       log_.error("host.careful_start", {{"why", "hosts died here outside of any delivery, three within a minute"},
                                         {"effect", "action types begin one by one, to find the one that does it"}});
-      gate_.begin_one_by_one(types, clock_.now());
+      gate_.begin_one_by_one(needed_types(), clock_.now());
     }
-    for (const auto& type : types)
-      if (gate_.is_open(type)) static_cast<void>(executor_.state(type));
+    make_senders();
     if (crashes_)
       if (const auto told = crashes_->report(*make_suspect_store(address)); !told)
         log_.warn("upkeep.failed", {{"chore", "crashes"}, {"error", told.error().what}});
@@ -242,10 +237,26 @@ class Host {
     if (crashes_) all.push_back(crashes_->chore(*suspect_store_));
     all.push_back(quarantine_.chore());
     all.push_back({"start_gate", Millis{500}, [this]() -> Result<void> {
-                     if (gate_.look(clock_.now())) wake();
+                     if (!gate_.look(clock_.now())) return {};
+                     make_senders();
+                     wake();
                      return {};
                    }});
     return all;
+  }
+
+  std::vector<std::string> needed_types() const {
+    std::vector<std::string> types;
+    const auto registry = registry_.current();
+    for (const auto& target : registry->targets()) types.push_back(target.action_type);
+    for (const auto& form : registry->forms())
+      for (const auto& action : form.actions) types.push_back(action.action_type);
+    return types;
+  }
+
+  void make_senders() {
+    for (const auto& type : needed_types())
+      if (gate_.is_open(type)) static_cast<void>(executor_.state(type));
   }
 
   std::optional<Contract> alert_target() const {

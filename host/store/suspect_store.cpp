@@ -50,6 +50,7 @@ constexpr Statement kAccuse{"accuse", R"(
     UPDATE ready r SET lease_lost = least(f.lease_lost + 1, $6::int - 1), queued = false, due_at = now() + $7::bigint * interval '1 millisecond'
     FROM found f WHERE r.shard = $1 AND r.delivery_id = $2 AND f.status = 'due' AND f.attempt_count >= $3 RETURNING 1)
   SELECT CASE WHEN EXISTS (SELECT FROM accused) THEN 1 WHEN EXISTS (SELECT FROM found) THEN 0 ELSE 2 END)"};
+constexpr Statement kRemind{"remind_alert", "SELECT remind_alert($1, $2, $3, $4, $5::bigint * interval '1 millisecond')"};
 constexpr Statement kRaise{"raise_alert", "SELECT raise_alert($1, $2, $3, $4)"};
 
 class PgSuspectStore final : public SuspectStore {
@@ -102,6 +103,13 @@ class PgSuspectStore final : public SuspectStore {
     if (!rows) return tl::unexpected(rows.error());
     const auto answer = rows->number(0, 0);
     return answer == 1 ? Accused::yes : answer == 0 ? Accused::too_early : Accused::too_late;
+  }
+
+  Result<void> remind(OrgId org, const std::string& kind, const std::string& about, const std::string& words,
+                      Millis apart) override {
+    auto rows = link_.run(kRemind, {std::to_string(org.value), kind, about, words, std::to_string(apart.count())});
+    if (!rows) return tl::unexpected(rows.error());
+    return {};
   }
 
   Result<void> raise_alert(OrgId org, const std::string& kind, const std::string& about, const std::string& words) override {

@@ -38,6 +38,9 @@ class SuspectStore {
   enum class Accused { yes, too_early, too_late };
   virtual Result<Accused> accuse(const Lost& lost, Millis apart) = 0;
 
+  // Of a condition that lasts: it counts once in `apart`.
+  virtual Result<void> remind(OrgId org, const std::string& kind, const std::string& about, const std::string& words,
+                              Millis apart) = 0;
   virtual Result<void> raise_alert(OrgId org, const std::string& kind, const std::string& about, const std::string& words) = 0;
 };
 

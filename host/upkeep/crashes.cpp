@@ -9,6 +9,8 @@ namespace {
 
 constexpr Millis kLookEvery{1'000};
 constexpr std::chrono::minutes kForgotten{10};
+constexpr std::chrono::seconds kRemindEvery{10};
+constexpr std::chrono::hours kRemindApart{1};
 
 std::string culprit(const Death::Inside& inside) {
   return "plugin " + inside.plugin + " (action type " + inside.action_type + ")";
@@ -40,12 +42,6 @@ void Crashes::read(const Death& death) {
   log_.error("action_type_switched_off", {{"action_type", death.switched_off},
                                           {"why", "hosts died in it"},
                                           {"remedy", "waybill plugin switch-on " + death.switched_off}});
-  alerts_.push_back(
-      {kDefaultOrg, "plugin_switched_off", death.switched_off,
-       "action type " + death.switched_off +
-           " is switched off on this machine: hosts died when it began, or in it without a delivery. Its deliveries wait. "
-           "Replace its plugin and restart, or run: waybill plugin switch-on " +
-           death.switched_off});
 }
 
 void Crashes::tell(const Death::Inside& inside, OrgId org, const std::string& of) {
@@ -91,7 +87,26 @@ Chore Crashes::chore(SuspectStore& store) {
 Result<void> Crashes::report(SuspectStore& store) {
   look();
   if (auto accused = accuse(store); !accused) return accused;
+  if (auto reminded = remind(store); !reminded) return reminded;
   return raise(store);
+}
+
+// As long as an action type is switched off, whoever switched it off and died.
+Result<void> Crashes::remind(SuspectStore& store) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (clock_.now() < remind_at_) return {};
+  }
+  for (const auto& type : folder_.off()) {
+    const std::string words = "action type " + type +
+                              " is switched off on this machine: hosts died when it began, or in it without a delivery. Its "
+                              "deliveries wait. Replace its plugin and restart, or run: waybill plugin switch-on " +
+                              type;
+    if (auto reminded = store.remind(kDefaultOrg, "plugin_switched_off", type, words, kRemindApart); !reminded) return reminded;
+  }
+  const std::lock_guard lock(mutex_);
+  remind_at_ = clock_.now() + kRemindEvery;
+  return {};
 }
 
 Result<void> Crashes::raise(SuspectStore& store) {

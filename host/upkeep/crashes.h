@@ -46,6 +46,7 @@ class Crashes {
   std::map<DeliveryId, Named>::iterator find(const LostClaim& lost);  // with mutex_ held
   void read(const Death& death);
   void tell(const Death::Inside& inside, OrgId org, const std::string& of);
+  Result<void> remind(SuspectStore& store);
   Result<void> raise(SuspectStore& store);
   Result<void> accuse(SuspectStore& store);
 
@@ -56,6 +57,7 @@ class Crashes {
   mutable std::mutex mutex_;  // for all below
   std::map<DeliveryId, Named> named_;
   std::vector<Alert> alerts_;
+  Clock::Monotonic remind_at_{};
 };
 
 }  // namespace waybill

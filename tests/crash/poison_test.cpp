@@ -47,6 +47,8 @@ class Poison : public World {
                "SELECT string_agg(state || ' ' || coalesce(reason, ''), ', ') FROM waybill.submission_states WHERE state <> "
                "'accepted'");
     for (int i = 0; i < kHealthy; ++i) EXPECT_GE(gateway.count(healthy(i)), 1u) << i;
+    EXPECT_EQ(sql().number("SELECT count(DISTINCT delivery_id) FROM waybill.attempts WHERE error LIKE '%inside the plugin%'"), 1)
+        << "a death is charged to the poison alone";
   }
   void expect_an_alert_that_names_it(const std::string& id) {
     const auto delivery = sql().text(

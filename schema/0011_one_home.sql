@@ -1,3 +1,5 @@
+-- Runs beside: none
+--
 -- One home of a delivery, whatever its kind: a row of `ready` while it is unfinished, a row of `deliveries` from its end on. One place
 -- of a body: its submission's row.
 --

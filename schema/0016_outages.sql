@@ -1,3 +1,5 @@
+-- Runs beside: none
+--
 -- A target in an outage has one probe at a time: after its cooldown one delivery goes first, and the others wait for what becomes of it.
 -- A row is there for as long as the outage lasts, also while its cooldown is over. It goes with the first attempt that gets through.
 

@@ -203,19 +203,23 @@ Result<void> Claimer::claim(HostId host, Shard shard, const std::vector<RouteSha
   }
   ledger_.opened(shard, token, claimed->rows.size(), done.size());
   std::unordered_map<RouteId, std::vector<const ClaimedRow*>> rows_of;
-  std::set<RouteId> probes;
+  std::map<RouteId, std::optional<Timestamp>> probes;
   for (const auto& row : claimed->rows) {
     rows_of[row.route].push_back(&row);
     bytes -= std::min(bytes, row.payload.size());
   }
   for (const auto& share : shares) {
     planner_.claimed(shard, share, rows_of[share.route], now);
-    if (share.probe) probes.insert(share.route);
+    if (share.probe) probes.emplace(share.route, share.outage_since);
   }
   again_ = true;
   auto jobs = jobs_of(std::move(*claimed), token, {asked_at, now, settings_.lease},
                       [&](RouteId route) -> const RouteFacts& { return planner_.facts(shard, route); });
-  for (auto& job : jobs) job.probe = probes.contains(job.route);
+  for (auto& job : jobs) {
+    const auto probe = probes.find(job.route);
+    job.probe = probe != probes.end();
+    if (job.probe) job.outage_since = probe->second;
+  }
   if (!jobs.empty()) sink_(std::move(jobs));
   return {};
 }

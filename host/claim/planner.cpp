@@ -481,6 +481,7 @@ RouteShare Planner::share_of(Route& route, Moment now) {
   } else {
     share.rest_key = facts.contract->rest_key();
     share.probe = route.outage->rest.has_value();
+    if (share.probe) share.outage_since = route.outage->rest->since;
   }
   return share;
 }

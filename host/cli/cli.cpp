@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/dead.h"
 #include "cli/new_plugin.h"
+#include "cli/quarantine.h"
 
 #ifndef WAYBILL_VERSION
 #error "the build gives WAYBILL_VERSION"
@@ -82,6 +83,10 @@ int run_command_line(int argc, char** argv) {
   std::string org = "default", name, role = "member", id, since = "24h", folder = ".";
 
   command(&app, "serve", "Run the daemon", [&] { return serve(options); });
+  pid_t parent = 0;
+  CLI::App* alone = command(&app, "quarantine", "Try suspects; hosts start it", [&] { return quarantine(options, parent); });
+  alone->add_option("--parent", parent, "The process that it ends with");
+  alone->group("");  // not for people
   command(
       &app, "check", "Check configuration, plugins and registry; names file, line and field", [&] { return check(options); },
       true);
@@ -107,6 +112,10 @@ int run_command_line(int argc, char** argv) {
   CLI::App* plugin = app.add_subcommand("plugin", "Plugins of this installation")->require_subcommand(1)->fallthrough();
   command(
       plugin, "list", "List what is loaded, and what is refused and why", [&] { return list_plugins(options); }, true);
+  CLI::App* switched =
+      command(plugin, "switch-on", "Let an action type run again that was switched off on this machine after hosts died in it",
+              [&] { return switch_on(options, name); });
+  switched->add_option("type", name, "The action type")->required();
   CLI::App* scaffold =
       command(plugin, "new", "Write a small, whole plugin to begin with", [&] { return new_plugin(name, folder); });
   scaffold->add_option("name", name, "Its action type: [a-z][a-z0-9_]*")->required();

@@ -10,6 +10,7 @@
 
 #include "api/json_answer.h"
 #include "api/token_check.h"
+#include "cli/host_parts.h"
 #include "cli/json_output.h"
 #include "core/idempotency.h"
 #include "store/migrations.h"
@@ -98,6 +99,17 @@ int list_plugins(const GlobalOptions& options) {
     if (catalogue->loaded().empty() && catalogue->refused().empty()) print_line("no plugins in " + config->plugins.string());
   }
   return catalogue->refused().empty() ? 0 : 1;
+}
+
+int switch_on(const GlobalOptions& options, const std::string& action_type) {
+  const auto config = configuration(options);
+  if (!config) return 1;
+  const auto folder = BreadcrumbFolder::open(breadcrumb_place(*config));
+  if (!folder) return failed(folder.error().what);
+  if (!(*folder)->switch_on(action_type))
+    return failed("action type " + action_type + " is not switched off on this machine (" + (*folder)->path().string() + ")");
+  print_line("switched on; running hosts take its work again within a second");
+  return 0;
 }
 
 int create_token(const GlobalOptions& options, const std::string& org, const std::string& name, const std::string& role) {

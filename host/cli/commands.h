@@ -13,6 +13,8 @@ int check(const GlobalOptions& options);
 int migrate_database(const GlobalOptions& options);
 // "": the name that was set up before, else the standard one.
 int give_roles(const GlobalOptions& options, const std::string& application, const std::string& reader);
+// `waybill plugin switch-on TYPE`: one that was switched off on this machine may run again.
+int switch_on(const GlobalOptions& options, const std::string& action_type);
 int list_plugins(const GlobalOptions& options);
 int create_token(const GlobalOptions& options, const std::string& org, const std::string& name, const std::string& role);
 int revoke_token(const GlobalOptions& options, const std::string& org, const std::string& name);

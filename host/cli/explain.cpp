@@ -2,8 +2,11 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "breadcrumbs/start_gate.h"
 #include "cli/commands.h"
+#include "cli/host_parts.h"
 #include "cli/json_output.h"
+#include "core/decide.h"
 #include "store/forms.h"
 #include "store/pg_stores.h"
 
@@ -11,8 +14,8 @@ namespace waybill {
 namespace {
 
 struct Why {
-  // done, waiting, claimed, host_dead, target_rests, plugin_missing, capped, no_host, due; of a form's submission also
-  // not_finalized, waiting_for_scans, running, and of its actions waiting_for_turn
+  // done, waiting, claimed, host_dead, target_rests, plugin_missing, switched_off, suspect, capped, no_host, due; of a form's
+  // submission also not_finalized, waiting_for_scans, running, and of its actions waiting_for_turn
   std::string code;
   std::string text;
 };
@@ -21,6 +24,14 @@ std::string seconds(Micros length) {
   char text[32];
   std::snprintf(text, sizeof text, "%.1f s", std::chrono::duration<double>(length).count());
   return text;
+}
+
+// Why this machine's hosts do not run it; "" if they do.
+std::string closed(const Config& config, const Catalogue& catalogue, const std::string& action_type) {
+  const auto folder = BreadcrumbFolder::open(breadcrumb_place(config));
+  if (!folder) return {};  // another user's
+  return StartGate(folder->get(), nullptr, [&](const std::string& type) { return plugin_file(config, catalogue, type); })
+      .hindrance(action_type);
 }
 
 Why why_it_waits(const Explanation& e, const Standing& s, const Config& config, const Catalogue& catalogue) {
@@ -39,10 +50,15 @@ Why why_it_waits(const Explanation& e, const Standing& s, const Config& config, 
     for (const auto& refused : catalogue.refused()) text += "; " + refused.file + " is refused: " + refused.reason;
     return {"plugin_missing", text};
   }
+  if (const auto why = closed(config, catalogue, s.action_type); !why.empty()) return {"switched_off", why};
   if (s.rest)
     return {"target_rests", (s.rest->target == s.target ? "target " : "") + s.rest->target + " rests until " +
                                 format_rfc3339(s.rest->until) + " (" + seconds(s.rest->until - e.now) +
                                 " from now): " + s.rest->reason + "; its outage began at " + format_rfc3339(s.rest->since)};
+  if (s.lease_lost > 0)
+    return {"suspect", next + " is made alone, by a process of its own, at " + format_rfc3339(std::max(s.due, e.now)) +
+                           " or later: hosts died inside its plugin with it (" + std::to_string(s.lease_lost) + " of " +
+                           std::to_string(kMostLeasesLost) + ")"};
   if (s.due > e.now)
     return {"waiting",
             "waiting for its due time: " + next + " at " + format_rfc3339(s.due) + " (" + seconds(s.due - e.now) + " from now)"};

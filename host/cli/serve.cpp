@@ -10,9 +10,12 @@
 
 #include "api/server.h"
 #include "api/token_check.h"
+#include "breadcrumbs/start_gate.h"
 #include "claim/claim_on_insert.h"
 #include "claim/claimer.h"
 #include "cli/commands.h"
+#include "cli/host_parts.h"
+#include "cli/quarantine.h"
 #include "cli/routes.h"
 #include "execute/executor.h"
 #include "senders/sender_factory.h"
@@ -32,12 +35,6 @@ constexpr int kFormSessions = 3;
 constexpr auto kStale = std::chrono::seconds(3);        // the age of a sign of life from which on the host is not ready
 constexpr auto kLastWrites = std::chrono::seconds(5);   // of a drain, after the time of the work
 constexpr auto kLastResort = std::chrono::seconds(20);  // after both, for connections that are being opened
-
-std::string host_name() {
-  char machine[256] = "";
-  gethostname(machine, sizeof machine - 1);
-  return std::string(machine) + ":" + std::to_string(getpid());
-}
 
 void raise_file_limit() {
   rlimit limit{};
@@ -69,12 +66,17 @@ std::vector<FormSession> form_sessions(const DatabaseAddress& address, int shard
 class Host {
  public:
   Host(const Config& config, const Contents& contents, Registry registry, Secrets secrets, std::shared_ptr<const GcsLinks> links,
-       const DatabaseAddress& address, int shards, Log& log)
+       const DatabaseAddress& address, int shards, std::unique_ptr<BreadcrumbFolder> folder, Log& log)
       : config_(config),
         contents_(contents),
         log_(log),
         name_(host_name()),
         shards_(shards),
+        folder_(std::move(folder)),
+        crashes_(folder_ ? std::make_unique<Crashes>(*folder_, clock_, log, metrics_) : nullptr),
+        breadcrumbs_(begin_trail()),
+        gate_(folder_.get(), breadcrumbs_,
+              [this](const std::string& type) { return plugin_file(config_, *contents_.catalogue, type); }),
         registry_(std::move(registry)),
         watch_(*address.watch),
         pool_(sessions(address, shards), config.timeouts.answer),
@@ -89,9 +91,11 @@ class Host {
         rescue_queue_store_(make_queue_store(address)),
         alert_store_(make_alert_store(address)),
         alert_intake_store_(make_intake_store(address)),
+        suspect_store_(make_suspect_store(address)),
+        quarantine_(config.file, *suspect_store_, clock_, log),
         factory_(*contents.catalogue, config, std::make_shared<const Secrets>(std::move(secrets)),
                  {.templates = [this] { return templates_of(registry_.current()); }, .links = std::move(links)}, clock_, log,
-                 metrics_),
+                 metrics_, breadcrumbs_),
         settler_(
             *settle_store_, clock_,
             {.actor = name_,
@@ -106,7 +110,7 @@ class Host {
             [this](std::vector<Finished> finished) { settler_.take(std::move(finished)); }, log, metrics_),
         planner_(config.limits,
                  [this](const std::string& type) {
-                  return executor_.state(type) == Executor::State::ready ? executor_.concurrency(type) : 0;
+                  return gate_.is_open(type) && executor_.state(type) == Executor::State::ready ? executor_.concurrency(type) : 0;
                 }),
         presence_(address, name_),
         teller_(
@@ -118,7 +122,11 @@ class Host {
             [this] { return alert_target(); }, [this](const std::string& type) { return hindrance(type); }, [this] { wake(); },
             log, metrics_),
         upkeep_(presence_, *rescue_store_, *rescue_queue_store_, *rescue_settle_store_, periodic_tasks(), clock_,
-                {.shards = shards, .actor = name_, .takeover = config.timeouts.takeover, .lease = config.timeouts.lease},
+                {.shards = shards,
+                 .actor = name_,
+                 .takeover = config.timeouts.takeover,
+                 .lease = config.timeouts.lease,
+                 .crashes = crashes_.get()},
                 {.wake = [this] { wake(); },
                  .rescued = [this] { executor_.withdraw(); },
                  .open_claims = [this] { return claim_ledger_.open(); },
@@ -152,9 +160,15 @@ class Host {
                 log),
         tokens_(pool_, clock_) {
     // What the targets need is made before the first claim; what no target names stays out of this process's way.
-    for (const auto& target : registry_.current()->targets()) static_cast<void>(executor_.state(target.action_type));
-    for (const auto& form : registry_.current()->forms())
-      for (const auto& action : form.actions) static_cast<void>(executor_.state(action.action_type));
+    if (folder_ && folder_->is_careful()) {
+      log_.error("host.careful_start", {{"why", "hosts died here outside of any delivery, three within a minute"},
+                                        {"effect", "action types begin one by one, to find the one that does it"}});
+      gate_.begin_one_by_one(needed_types(), clock_.now());
+    }
+    make_senders();
+    if (crashes_)
+      if (const auto told = crashes_->report(*make_suspect_store(address)); !told)
+        log_.warn("upkeep.failed", {{"task", "crashes"}, {"error", told.error().what}});
     may_claim_ = true;
     wake();
   }
@@ -215,6 +229,7 @@ class Host {
     pool_.stop();  // its questions use what goes before it
     form_pool_.stop();
     upkeep_.stop();
+    if (breadcrumbs_) breadcrumbs_->remove();
     log_.info("host.stopped", {{"name", name_}});
     return clean;
   }
@@ -253,7 +268,29 @@ class Host {
     for (auto& task : teller_.tasks()) all.push_back(std::move(task));
     all.push_back(form_sweep(*upkeep_form_store_, shards_, [this] { wake(); }));
     all.push_back(form_retention(*upkeep_form_store_, shards_, log_));
+    if (crashes_) all.push_back(crashes_->task(*suspect_store_));
+    all.push_back(quarantine_.task());
+    all.push_back({"start_gate", Millis{500}, [this]() -> Result<void> {
+                     if (!gate_.look(clock_.now())) return {};
+                     make_senders();
+                     wake();
+                     return {};
+                   }});
     return all;
+  }
+
+  std::vector<std::string> needed_types() const {
+    std::vector<std::string> types;
+    const auto registry = registry_.current();
+    for (const auto& target : registry->targets()) types.push_back(target.action_type);
+    for (const auto& form : registry->forms())
+      for (const auto& action : form.actions) types.push_back(action.action_type);
+    return types;
+  }
+
+  void make_senders() {
+    for (const auto& type : needed_types())
+      if (gate_.is_open(type)) static_cast<void>(executor_.state(type));
   }
 
   std::optional<Contract> alert_target() const {
@@ -262,7 +299,22 @@ class Host {
     return target ? std::optional(*target) : std::nullopt;
   }
 
+  // The dead of this machine are read of before this host leaves a trail itself.
+  std::shared_ptr<BreadcrumbFile> begin_trail() {
+    if (!folder_) return nullptr;
+    crashes_->look();
+    auto begun = folder_->begin(BreadcrumbFile::Of::host);
+    if (begun) {
+      (*begun)->note_fatal_signals();
+      return std::move(*begun);
+    }
+    log_.warn("breadcrumbs.off",
+              {{"error", begun.error().what}, {"effect", "a delivery that brings this host down is not known as such"}});
+    return nullptr;
+  }
+
   std::string hindrance(const std::string& action_type) const {
+    if (auto closed = gate_.hindrance(action_type); !closed.empty()) return closed;
     switch (executor_.state(action_type)) {
       case Executor::State::missing:
         return "no plugin for action type " + action_type + " is running here";
@@ -318,6 +370,10 @@ class Host {
   std::atomic<bool> may_claim_{false}, draining_{false};
   std::string why_outdated_;  // written once, before:
   std::atomic<bool> outdated_{false};
+  const std::unique_ptr<BreadcrumbFolder> folder_;  // null: no trail is left
+  const std::unique_ptr<Crashes> crashes_;
+  const std::shared_ptr<BreadcrumbFile> breadcrumbs_;
+  StartGate gate_;
   LiveRegistry registry_;
   std::mutex reloading_;
   SessionWatch& watch_;
@@ -333,6 +389,8 @@ class Host {
   std::unique_ptr<QueueStore> rescue_queue_store_;
   std::unique_ptr<AlertStore> alert_store_;
   std::unique_ptr<IntakeStore> alert_intake_store_;
+  std::unique_ptr<SuspectStore> suspect_store_;
+  QuarantineProcess quarantine_;
   PluginSenderFactory factory_;
   Settler settler_;
   Executor executor_;
@@ -391,8 +449,12 @@ int serve(const GlobalOptions& options) {
   const SystemClock clock;
   auto links = make_links(config->link_key, *secrets, clock);
   if (!links) return failed("links.key: " + links.error().what);
+  auto folder = BreadcrumbFolder::open(breadcrumb_place(*config));
+  if (!folder)
+    log.warn("breadcrumbs.off",
+             {{"error", folder.error().what}, {"effect", "a delivery that brings this host down is not known as such"}});
   auto host = std::make_unique<Host>(*config, contents, std::move(*contents.registry), std::move(*secrets), std::move(*links),
-                                     database->address, *shards, log);
+                                     database->address, *shards, folder ? std::move(*folder) : nullptr, log);
   if (const auto listening = host->listen(); !listening) {
     static_cast<void>(host->drain());
     return failed(listening.error().what);

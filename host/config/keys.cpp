@@ -100,6 +100,7 @@ constexpr Key kKeys[] = {
     {"registry",                 "path",          "./registry",     path<&Config::registry>},
     {"plugins",                  "path",          "./plugins",      path<&Config::plugins>},
     {"port_file",                "path",          "",               path<&Config::port_file>},
+    {"breadcrumbs",              "path",          "",               path<&Config::breadcrumbs>},
     {"senders.<action type>",    "mapping",       "{}",             read_sender},
     {"secrets.<name>",           "reference",     "",               read_secret},
     {"links.key",                "name",          "",               read_link_key},

@@ -71,6 +71,12 @@ struct Catalogue::Contents {
   std::vector<RefusedPlugin> refused;
 
   void add(const std::string& file, Descriptor descriptor);
+  const LoadedPlugin* plugin_of(std::string_view type) const {
+    const auto owner = std::find_if(loaded.begin(), loaded.end(), [&](const LoadedPlugin& plugin) {
+      return std::find(plugin.action_types.begin(), plugin.action_types.end(), type) != plugin.action_types.end();
+    });
+    return owner == loaded.end() ? nullptr : &*owner;
+  }
   const LoadedAction* find(std::string_view name) const {
     const auto found = actions.find(name);
     return found == actions.end() ? nullptr : &found->second;
@@ -79,10 +85,8 @@ struct Catalogue::Contents {
 
 void Catalogue::Contents::add(const std::string& file, Descriptor descriptor) {
   for (const auto& action : descriptor.actions) {
-    if (!actions.contains(action.type.name)) continue;
-    const auto owner = std::find_if(loaded.begin(), loaded.end(), [&](const LoadedPlugin& plugin) {
-      return std::find(plugin.action_types.begin(), plugin.action_types.end(), action.type.name) != plugin.action_types.end();
-    });
+    const auto* owner = plugin_of(action.type.name);
+    if (owner == nullptr) continue;
     refused.push_back(
         {file, "its action type " + action.type.name + " belongs to " + owner->file + " already", "remove one of the two"});
     return;
@@ -138,6 +142,8 @@ std::vector<std::string> Catalogue::names() const {
 
 const std::vector<LoadedPlugin>& Catalogue::loaded() const { return contents_->loaded; }
 const std::vector<RefusedPlugin>& Catalogue::refused() const { return contents_->refused; }
+
+const LoadedPlugin* Catalogue::plugin_of(std::string_view action_type) const { return contents_->plugin_of(action_type); }
 
 const wb_action* Catalogue::action(std::string_view name) const {
   const auto* found = contents_->find(name);

@@ -42,6 +42,8 @@ class Catalogue final : public ActionTypes {
 
   const std::vector<LoadedPlugin>& loaded() const;
   const std::vector<RefusedPlugin>& refused() const;
+  // The plugin of an action type, null if there is none.
+  const LoadedPlugin* plugin_of(std::string_view action_type) const;
   // The C descriptor of an action type, null if there is none. Lives as long as the process.
   const wb_action* action(std::string_view name) const;
 

@@ -76,7 +76,9 @@ std::uint64_t PluginSender::submit(wb_call id, const wb_smtp_message* asked, wb_
 
 void PluginSender::deliver_mail(std::uint64_t id, std::uint64_t submission, const SmtpReply& reply, wb_smtp_done done,
                                 void* user) {
-  if (const auto found = calls_.find(id); found != calls_.end()) std::erase(found->second.submissions, submission);
+  const auto found = calls_.find(id);
+  const Job* job = found != calls_.end() ? found->second.job.get() : nullptr;
+  if (job != nullptr) std::erase(found->second.submissions, submission);
   std::vector<wb_smtp_recipient> recipients;
   for (const auto& [code, text] : reply.recipients) recipients.push_back({code, 0, borrow(text)});
   const wb_smtp_reply view{.size = sizeof(wb_smtp_reply),
@@ -88,7 +90,7 @@ void PluginSender::deliver_mail(std::uint64_t id, std::uint64_t submission, cons
                            .recipients = recipients.data(),
                            .recipient_count = recipients.size(),
                            .error_text = borrow(reply.error_text)};
-  enter(id, [&] { done(user, &view); });
+  enter(id, job, [&] { done(user, &view); });
 }
 
 void PluginSender::abort_submission(std::uint64_t submission) {

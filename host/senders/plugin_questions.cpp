@@ -19,7 +19,7 @@ constexpr std::int64_t kLastSecond = 253'402'300'799;  // of the year 9999
 template <class Table>
 const Table* PluginSender::ability(const char* id) {
   const void* table = nullptr;
-  enter(0, [&] { table = vt_->get_extension(self_, borrow(id)); });
+  enter(0, nullptr, [&] { table = vt_->get_extension(self_, borrow(id)); });
   return static_cast<const Table*>(table);
 }
 
@@ -40,7 +40,7 @@ void PluginSender::ask(Asked what, Attempt attempt, std::shared_ptr<FailurePage>
 
 void PluginSender::enter_plugin(std::uint64_t id, Asked asked, Call& call) {
   const wb_call raw{id};
-  if (asked == Asked::send) return enter(id, [&] { vt_->send(self_, raw, &call.view); });
+  if (asked == Asked::send) return enter(id, call.job.get(), [&] { vt_->send(self_, raw, &call.view); });
   {
     const std::lock_guard lock(mutex_);
     questions_.emplace(id, asked);
@@ -65,7 +65,7 @@ void PluginSender::enter_plugin(std::uint64_t id, Asked asked, Call& call) {
         begin = [&, table] { table->list(self_, raw, &call.view, query_of(id, *call.page)); };
       break;
   }
-  if (begin) return enter(id, begin);
+  if (begin) return enter(id, call.job.get(), begin);
   if (parts_.completions.complete({id},
                                   {.verdict = Verdict::deferred, .reach = Reach::not_sent, .reason = std::string(kNotOffered)}))
     ++completed_;

@@ -24,6 +24,7 @@ Outcome plugin_error() {
 
 PluginSender::PluginSender(SenderParts parts)
     : parts_(std::move(parts)),
+      crumb_(parts_.breadcrumbs ? parts_.breadcrumbs->line(parts_.type.name, parts_.plugin) : Breadcrumb()),
       http_(loop_, parts_.clock, parts_.secrets, parts_.http),
       mail_(loop_, parts_.clock, parts_.secrets, {.allow = parts_.http.allow}),
       face_{HostFace::make(), this} {
@@ -39,12 +40,14 @@ struct PluginSender::Creation {
 
   void run() {
     auto& made = *sender;
+    made.crumb_.enter({});
     try {
       made.self_ =
           made.parts_.action.create(&made.face_.host, borrow(made.parts_.settings), &made.vt_, &Reported::report, &reported);
     } catch (...) {
       threw = true;
     }
+    made.crumb_.leave();
     over.set_value();
   }
 };
@@ -148,6 +151,7 @@ std::optional<Clock::Monotonic> PluginSender::inside_plugin_since() const {
 
 void PluginSender::left(std::uint64_t call, bool threw) {
   inside_since_.store(0, std::memory_order_relaxed);
+  crumb_.leave();
   if (threw) {
     misbehaved("threw", call);
     const auto found = calls_.find(call);
@@ -204,7 +208,7 @@ bool PluginSender::take_commands() {
   for (const auto call : to_cancel) {
     const auto found = calls_.find(call.value);
     if (found == calls_.end() || found->second.ended) continue;
-    enter(call.value, [&] { vt_->cancel(self_, wb_call{call.value}); });
+    enter(call.value, found->second.job.get(), [&] { vt_->cancel(self_, wb_call{call.value}); });
   }
   return closing;
 }
@@ -266,7 +270,7 @@ void PluginSender::end_turn() {
   if (!closing_ || destroyed_ || !calls_.empty() || !inbox_.empty() || http_.open() != 0 || mail_.open() != 0) return;
   destroyed_ = true;
   loop_.post([this] {
-    enter(0, [&] { vt_->destroy(self_); });
+    enter(0, nullptr, [&] { vt_->destroy(self_); });
     loop_.stop();
   });
 }

@@ -13,6 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "breadcrumbs/breadcrumb_file.h"
 #include "core/action_types.h"
 #include "execute/misbehaviour.h"
 #include "execute/sender.h"
@@ -29,6 +30,8 @@ namespace waybill {
 
 struct SenderParts {
   const ActionType& type;
+  std::string plugin;                           // its id
+  std::shared_ptr<BreadcrumbFile> breadcrumbs;  // null: this process leaves no trail
   const wb_action& action;
   std::string settings;  // JSON object
   HttpClientSettings http;
@@ -125,10 +128,11 @@ class PluginSender final : public Sender {
   FailurePage* open_page(const Query& query);
   static void take_failure(void* query, const wb_failure* failure) noexcept;
   static void take_next_page(void* query, wb_str page) noexcept;
-  // Every entry into the plugin goes through here.
+  // Every entry into the plugin goes through here. `job`: on whose behalf; null for nobody's.
   template <class Entry>
-  void enter(std::uint64_t call, Entry entry) {
+  void enter(std::uint64_t call, const Job* job, Entry entry) {
     bool threw = false;
+    crumb_.enter(job != nullptr ? Trail{job->delivery, job->attempt, job->uncounted, job->lease_lost} : Trail{});
     inside_since_.store(parts_.clock.now().time_since_epoch().count(), std::memory_order_relaxed);
     try {
       entry();
@@ -146,6 +150,7 @@ class PluginSender final : public Sender {
   void end_turn();
 
   const SenderParts parts_;
+  Breadcrumb crumb_;
   EventLoop loop_;
   HttpClient http_;
   SmtpClient mail_;

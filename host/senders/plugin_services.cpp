@@ -86,7 +86,9 @@ std::uint64_t PluginSender::fetch(wb_call id, const wb_http_request* asked, wb_h
 }
 
 void PluginSender::deliver(std::uint64_t id, std::uint64_t fetch, HttpResponse response, wb_http_done done, void* user) {
-  if (const auto found = calls_.find(id); found != calls_.end()) std::erase(found->second.fetches, fetch);
+  const auto found = calls_.find(id);
+  const Job* job = found != calls_.end() ? found->second.job.get() : nullptr;
+  if (job != nullptr) std::erase(found->second.fetches, fetch);
   header_views_.clear();
   for (auto& [name, value] : response.headers) {
     if (!is_valid_utf8(name) || !is_valid_utf8(value)) {
@@ -105,7 +107,7 @@ void PluginSender::deliver(std::uint64_t id, std::uint64_t fetch, HttpResponse r
                               .header_count = header_views_.size(),
                               .body = borrow(response.body),
                               .error_text = borrow(response.error_text)};
-  enter(id, [&] { done(user, &view); });
+  enter(id, job, [&] { done(user, &view); });
 }
 
 void PluginSender::abort_fetch(std::uint64_t fetch) {
@@ -134,8 +136,10 @@ std::uint64_t PluginSender::start_timer(wb_call id, std::int64_t delay_ms, void 
 void PluginSender::fire(std::uint64_t id) {
   const auto node = timers_.extract(id);
   const auto& timer = node.mapped();
-  if (const auto found = calls_.find(timer.call); found != calls_.end()) std::erase(found->second.timers, id);
-  enter(timer.call, [&] { timer.fire(timer.user); });
+  const auto found = calls_.find(timer.call);
+  const Job* job = found != calls_.end() ? found->second.job.get() : nullptr;
+  if (job != nullptr) std::erase(found->second.timers, id);
+  enter(timer.call, job, [&] { timer.fire(timer.user); });
 }
 
 void PluginSender::cancel_timer(std::uint64_t id) {

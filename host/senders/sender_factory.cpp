@@ -6,7 +6,8 @@
 namespace waybill {
 
 PluginSenderFactory::PluginSenderFactory(const Catalogue& catalogue, const Config& config, std::shared_ptr<const Secrets> secrets,
-                                         TextServices texts, const Clock& clock, Log& log, Metrics& metrics)
+                                         TextServices texts, const Clock& clock, Log& log, Metrics& metrics,
+                                         std::shared_ptr<BreadcrumbFile> breadcrumbs)
     : catalogue_(catalogue),
       settings_(config.senders),
       limits_(config.limits),
@@ -14,7 +15,8 @@ PluginSenderFactory::PluginSenderFactory(const Catalogue& catalogue, const Confi
       texts_(std::move(texts)),
       clock_(clock),
       log_(log),
-      misbehaviour_(std::make_shared<Misbehaviour>(log, metrics)) {}
+      misbehaviour_(std::make_shared<Misbehaviour>(log, metrics)),
+      breadcrumbs_(std::move(breadcrumbs)) {}
 
 Result<std::unique_ptr<Sender>> PluginSenderFactory::make(const std::string& action_type, Completions& completions) {
   return make_plugin_sender(action_type, completions);
@@ -36,6 +38,8 @@ Result<std::unique_ptr<PluginSender>> PluginSenderFactory::make_plugin_sender(co
   HttpClientSettings http{
       .per_host_name = limits_.per_host_name, .kept_connections = limits_.in_flight, .user_agent = "waybill", .allow = {}};
   auto sender = PluginSender::create({.type = *type,
+                                      .plugin = catalogue_.plugin_of(action_type)->id,
+                                      .breadcrumbs = breadcrumbs_,
                                       .action = *catalogue_.action(action_type),
                                       .settings = settings,
                                       .http = std::move(http),

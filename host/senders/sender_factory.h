@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 
+#include "breadcrumbs/breadcrumb_file.h"
 #include "config/config.h"
 #include "execute/misbehaviour.h"
 #include "execute/sender.h"
@@ -22,7 +23,8 @@ class PluginSender;
 class PluginSenderFactory final : public SenderFactory {
  public:
   PluginSenderFactory(const Catalogue& catalogue, const Config& config, std::shared_ptr<const Secrets> secrets,
-                      TextServices texts, const Clock& clock, Log& log, Metrics& metrics);
+                      TextServices texts, const Clock& clock, Log& log, Metrics& metrics,
+                      std::shared_ptr<BreadcrumbFile> breadcrumbs = nullptr);
 
   Result<std::unique_ptr<Sender>> make(const std::string& action_type, Completions& completions) override;
   Result<std::unique_ptr<PluginSender>> make_plugin_sender(const std::string& action_type, Completions& completions);
@@ -38,6 +40,7 @@ class PluginSenderFactory final : public SenderFactory {
   const Clock& clock_;
   Log& log_;
   const std::shared_ptr<Misbehaviour> misbehaviour_;
+  const std::shared_ptr<BreadcrumbFile> breadcrumbs_;  // null: none are left
   std::mutex mutex_;
   std::set<std::string> hanging_;  // action types whose create never came back; guarded by mutex_
 };

@@ -94,7 +94,6 @@ Settlement settlement_of(const Finished& finished, const RetryTiming& timing, do
       break;
     case Finished::How::attempted: {
       const Progress progress{.attempts = job.attempt - job.uncounted,
-                              .lease_lost = job.lease_lost,
                               .maybe_sent_before = job.maybe_sent_before,
                               .created = job.created,
                               .now = finished.finished_at,
@@ -102,6 +101,7 @@ Settlement settlement_of(const Finished& finished, const RetryTiming& timing, do
                               .outage = outage};
       const Decision decision = decide(*finished.outcome, *job.contract, progress, timing, random);
       s.attempt_count = job.attempt;
+      s.lease_lost = 0;  // whatever it died with, it has lived through an attempt
       s.maybe_sent = job.maybe_sent_before || leaves_doubt(*finished.outcome);
       s.attempt = record_of(finished);
       s.attempt->counts = decision.counts;
@@ -118,8 +118,10 @@ Settlement settlement_of(const Finished& finished, const RetryTiming& timing, do
   return s;
 }
 
-Settlement settlement_of(const LostClaim& lost, const Contract& contract, Timestamp now, const std::string& actor) {
-  const std::uint32_t losses = lost.lease_lost + 1;
+Millis suspect_delay(std::uint32_t losses) { return losses < 2 ? Millis{1'000} : Millis{4'000}; }
+
+Settlement settlement_of(const LostClaim& lost, const Contract& contract, Timestamp now, const std::string& actor, Blame blame) {
+  const std::uint32_t losses = lost.lease_lost + (blame == Blame::suspect ? 1 : 0);
   Settlement s{.delivery = lost.delivery,
                .token = lost.token,
                .status = Status::due,
@@ -131,22 +133,24 @@ Settlement settlement_of(const LostClaim& lost, const Contract& contract, Timest
                .actor = actor,
                .action_type = contract.action_type,
                .of_form = contract.is_of_form()};
-  s.attempt =
-      AttemptRecord{.number = lost.attempt_count + 1,
-                    .started = lost.claimed_at,
-                    .finished = std::nullopt,
-                    .outcome = "unknown",
-                    .reason = {},
-                    .error = "host " + std::to_string(lost.host.value) + " was lost during this attempt; nobody saw its end",
-                    .code = 0,
-                    .provider_ref = {},
-                    .counts = false};
+  s.attempt = AttemptRecord{
+      .number = lost.attempt_count + 1,
+      .started = lost.claimed_at,
+      .finished = std::nullopt,
+      .outcome = "unknown",
+      .reason = {},
+      .error = "host " + std::to_string(lost.host.value) + " was lost " +
+               (blame == Blame::suspect ? "inside the plugin of this attempt" : "during this attempt; nobody saw its end"),
+      .code = 0,
+      .provider_ref = {},
+      .counts = false};
   apply(decide_lost(contract, {.attempts = s.attempt_count - s.uncounted,
                                .lease_lost = losses,
                                .maybe_sent_before = true,
                                .created = lost.created,
                                .now = now}),
         contract, now, s);
+  if (s.status == Status::due && blame == Blame::suspect) s.due = now + suspect_delay(losses);
   return s;
 }
 

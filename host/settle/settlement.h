@@ -21,8 +21,14 @@ SubmissionMove intent_move(Status end);
 Settlement settlement_of(const Finished& finished, const RetryTiming& timing, double random, const std::string& actor,
                          const std::optional<Outage>& outage = {});
 
-// The settlement of a claim whose host is gone. `host` names the dead one.
-Settlement settlement_of(const LostClaim& lost, const Contract& contract, Timestamp now, const std::string& actor);
+// Whether a plugin was inside of a delivery when its host died: then the death counts against it, and it is tried alone after
+// others.
+enum class Blame : std::uint8_t { none, suspect };
+// The settlement of a claim whose host is gone.
+Settlement settlement_of(const LostClaim& lost, const Contract& contract, Timestamp now, const std::string& actor, Blame blame);
+
+// How long a suspect waits after so many deaths.
+Millis suspect_delay(std::uint32_t losses);
 
 // Of a settlement that the database refuses: what has to be on record, without anything that a plugin or a receiver worded.
 Settlement minimal(Settlement refused);

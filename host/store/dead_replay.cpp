@@ -8,6 +8,8 @@
 namespace waybill {
 namespace {
 
+constexpr std::uint32_t kReplayAttempts = 5;
+
 // The first of $2 turns, $3 microseconds apart and as far from the latest one given before. Whoever takes turns holds the row
 // until its transaction ends, so that nobody is given the same ones.
 constexpr Statement kTurns{"replay_turns", R"(
@@ -25,7 +27,7 @@ constexpr Statement kReplay{"replay_dead", R"(
            at_micros($4::bigint + (t.place - 1) * $5::bigint) AS due
     FROM unnest($1::smallint[], $2::bigint[], $3::int[]) WITH ORDINALITY AS t(shard, letter, route, place)),
   more AS MATERIALIZED (
-    SELECT f.*, l.org_id, l.submission_id, l.action_order, l.reason, s.state, d.result::text AS progress,
+    SELECT f.*, l.org_id, l.submission_id, l.action_order, l.reason, l.kind, s.state, d.result::text AS progress,
            coalesce(l.payload, e.body) AS body,
            (SELECT max(o.replay) + 1 FROM deliveries o WHERE o.shard = f.shard AND o.org_id = l.org_id
               AND o.submission_id = l.submission_id AND o.action_order = l.action_order) AS replay
@@ -52,19 +54,36 @@ constexpr Statement kReplay{"replay_dead", R"(
   audit AS (
     INSERT INTO audit_log (shard, submission_id, created_at, org_id, delivery_id, action, from_state, to_state, trigger, actor, actor_type,
                            metadata)
-    SELECT shard, submission_id, clock_timestamp(), org_id, delivery, 'dead_letter_replayed', state, 'processing', 'replay', $6, 'admin',
+    SELECT shard, submission_id, clock_timestamp(), org_id, delivery, 'dead_letter_replayed', state,
+           CASE kind WHEN 'form' THEN 'processing' ELSE 'pending' END, 'replay', $6, 'admin',
            jsonb_build_object('deadLetterId', letter::text, 'actionOrder', action_order, 'reason', reason, 'replay', replay)
     FROM more)
   SELECT delivery, micros(due) FROM more ORDER BY place)"};
 
 std::string refusal_of(const LetterStanding& s) {
-  if (s.letter.kind != "form") return "an " + s.letter.kind + "'s end is final: clone it under a new reference";
+  const bool intent = s.letter.kind == "intent";
+  if (s.letter.kind != "form" && !intent) return "a submission of kind " + s.letter.kind + " cannot be replayed";
   if (s.letter.replayed) return "it was replayed already, by " + s.letter.replayed_by;
   if (s.state == "purged" || !s.kept) return "its submission is purged: what it held is not kept any more";
   if (s.unfinished) return "another delivery of the same action has not ended yet";
   if (s.infected) return "an attachment of its submission was found infected";
-  if (s.state != "failed" && s.state != "processing") return "its submission is " + s.state;
+  const bool may_move = intent ? s.state == "exhausted" : s.state == "failed" || s.state == "processing";
+  if (!may_move) return "its submission is " + s.state;
   return {};
+}
+
+// An intent whose contract is a deadline has seen it pass by the time that somebody looks: its replay gets attempts instead, as
+// many as a form's action has.
+std::optional<Contract> renewed(const LetterStanding& s) {
+  Contract contract = s.contract;
+  if (contract.policy == Policy::deadline) {
+    contract.policy = Policy::max_attempts;
+    contract.max_attempts = kReplayAttempts;
+    contract.max_acceptance = {};
+  } else if (!s.letter.destination_edited) {
+    return std::nullopt;
+  }
+  return contract;
 }
 
 struct Chosen {
@@ -100,8 +119,8 @@ Result<void> carry_out(Connection& connection, const ReplayOrder& order, const s
   ArrayText shard, letter, route;
   for (const auto& [item, standing] : chosen) {
     RouteId taken = standing->route;
-    if (standing->letter.destination_edited) {
-      auto made = route_of(connection, order.org, standing->contract);
+    if (const auto contract = renewed(*standing)) {
+      auto made = route_of(connection, order.org, *contract);
       if (!made) return tl::unexpected(made.error());
       taken = *made;
     }

@@ -22,7 +22,7 @@ constexpr Statement kList{"dead_letters", "SELECT " WAYBILL_LETTER WAYBILL_FILTE
                                           " AND ($9::bigint IS NULL OR (l.died_at, l.id) < (at_micros($9), $10::bigint))"
                                           " ORDER BY l.died_at DESC, l.id DESC LIMIT $11"};
 constexpr Statement kSelect{"dead_to_be_replayed",
-                            "SELECT l.id" WAYBILL_FILTER " ORDER BY l.kind <> 'form', l.died_at, l.id LIMIT $9"};
+                            "SELECT l.id" WAYBILL_FILTER " ORDER BY l.kind NOT IN ('form', 'intent'), l.died_at, l.id LIMIT $9"};
 
 constexpr Statement kStandings{"dead_standings", "SELECT " WAYBILL_LETTER R"(,
          s.state, CASE WHEN $4 THEN coalesce(convert_from(coalesce(l.payload, e.body, b.body), 'UTF8'), '') ELSE '' END,

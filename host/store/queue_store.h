@@ -38,6 +38,7 @@ struct RouteShare {
   DeliveryId after_id;
   OrgId org{};
   std::string rest_key;            // nothing is taken during an outage of (org, rest_key); empty: whatever is down
+  std::optional<Timestamp> outage_since{};  // of the outage that a probe is for
   bool probe = false;              // it is the one that is let through, see begin_probes()
   std::optional<Seconds> max_age;  // take only what came in so long ago, or longer
 };

@@ -34,7 +34,7 @@ constexpr Statement kHistory{"history", "SELECT " WAYBILL_SUBMISSION_COLUMNS R"(
   FROM submission_states s LEFT JOIN )" WAYBILL_DELIVERIES("delivery_id AS id, action_order", "id, action_order") R"( ON true
   LEFT JOIN attempts a ON a.shard = s.shard AND a.delivery_id = d.id
   WHERE s.shard = $1 AND s.org_id = $2 AND s.kind = $3 AND s.client_ref = $4
-  ORDER BY d.action_order, a.number)"};
+  ORDER BY d.action_order, d.replay, a.number)"};
 
 constexpr Statement kStandings{"standings", R"(
   SELECT micros(now()), r.delivery_id, r.route_id, s.contract::jsonb ->> 'actionType', r.status, micros(r.due_at), r.attempt_count, r.lease_lost,

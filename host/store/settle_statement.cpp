@@ -67,7 +67,7 @@ constexpr std::string_view kSettle = R"(
     RETURNING f.delivery, f.token{kept}, at_micros(coalesce(f.ended, f.finished)) AS ended_at, coalesce(f.result, r.progress::jsonb) AS result,
               r.org_id, r.submission_id, r.action_order, r.replay, r.route_id),
   again AS (
-    UPDATE ready r SET status = 'due'{ready}, progress = coalesce(f.progress, r.progress),
+    UPDATE ready r SET status = 'due'{ready}, queued = {=lease_lost} = 0, progress = coalesce(f.progress, r.progress),
                        claim_token = NULL, claimed_by = NULL, claimed_at = NULL, lease_until = NULL
     FROM {items}
     WHERE r.shard = $1 AND r.delivery_id = f.delivery AND r.claim_token = f.token AND {=status} = 'due'

@@ -36,7 +36,7 @@ struct Settlement {
   Status status;                // Status::due or an end
   Timestamp due;                // when status is due
   std::uint32_t attempt_count;  // from now on
-  std::uint32_t lease_lost;     // from now on
+  std::uint32_t lease_lost;     // from now on; more than 0: a suspect, which is tried alone
   std::uint32_t uncounted = 0;  // from now on: of attempt_count, those that do not count against the contract
   bool maybe_sent;              // from now on
   std::string reason;           // of the end

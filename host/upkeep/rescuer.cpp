@@ -81,6 +81,7 @@ Result<void> Rescuer::look_at_hosts(HostId self) {
 }
 
 Result<void> Rescuer::rescue(const SeenHost& host) {
+  if (settings_.crashes != nullptr) settings_.crashes->look();
   std::size_t count = 0;
   for (int i = 0; i < settings_.shards; ++i) {
     const auto shard = static_cast<Shard>(i);
@@ -125,7 +126,7 @@ Result<std::size_t> Rescuer::take_back(Shard shard, const FindLost& find) {
     for (const auto& claim : lost->claims) {
       const auto contract = contract_of(claim.route);
       if (contract) {
-        settlements.push_back(settlement_of(claim, (*contract)->contract, lost->now, settings_.actor));
+        settlements.push_back(settlement_of(claim, (*contract)->contract, lost->now, settings_.actor, blame_of(claim)));
         claims.push_back(&claim);
       } else if (contract.error().kind == Error::Kind::unavailable) {
         return tl::unexpected(contract.error());
@@ -137,7 +138,7 @@ Result<std::size_t> Rescuer::take_back(Shard shard, const FindLost& find) {
     if (!written) return tl::unexpected(written.error());
     const std::unordered_set<DeliveryId> held(written->begin(), written->end());
     for (std::size_t at = 0; at < claims.size(); ++at)
-      if (held.contains(claims[at]->delivery)) tell_end(*claims[at], settlements[at]);
+      if (held.contains(claims[at]->delivery)) tell_lost(*claims[at], settlements[at]);
     all += held.size();
     if (!held.empty()) wake_();
     if (lost->claims.size() < kMaxAtOnce || held.empty()) return all;
@@ -165,6 +166,15 @@ Result<std::vector<DeliveryId>> Rescuer::write(Shard shard, const std::vector<Se
     all.insert(all.end(), written->begin(), written->end());
   }
   return all;
+}
+
+Blame Rescuer::blame_of(const LostClaim& claim) const {
+  return settings_.crashes != nullptr ? settings_.crashes->blame(claim) : Blame::none;
+}
+
+void Rescuer::tell_lost(const LostClaim& claim, const Settlement& settlement) {
+  if (settings_.crashes != nullptr) settings_.crashes->written(claim, contracts_.at(claim.route).contract.target);
+  tell_end(claim, settlement);
 }
 
 void Rescuer::tell_end(const LostClaim& claim, const Settlement& settlement) {

@@ -15,6 +15,7 @@
 #include "store/pg_stores.h"
 #include "telemetry/log.h"
 #include "telemetry/metrics.h"
+#include "upkeep/crashes.h"
 #include "upkeep/watch.h"
 
 namespace waybill {
@@ -24,6 +25,7 @@ struct RescuerSettings {
   std::string actor;
   Millis every{250};
   Millis lease{60'000};
+  Crashes* crashes = nullptr;  // who is to blame for deaths; null: nobody ever is
 };
 
 // A thread of its own, which does nothing else, with stores that nobody else uses.
@@ -49,6 +51,8 @@ class Rescuer {
   Result<std::size_t> take_back(Shard shard, const FindLost& find);
   // Answers which claims still held.
   Result<std::vector<DeliveryId>> write(Shard shard, const std::vector<Settlement>& settlements, bool is_minimal = false);
+  Blame blame_of(const LostClaim& claim) const;
+  void tell_lost(const LostClaim& claim, const Settlement& settlement);
   void tell_end(const LostClaim& claim, const Settlement& settlement);
   Result<const RouteContract*> contract_of(RouteId route);
 

@@ -16,6 +16,7 @@ struct UpkeepSettings {
   std::string actor;
   Millis takeover{250};
   Millis lease{60'000};
+  Crashes* crashes = nullptr;  // who is to blame for deaths; null: nobody ever is
 };
 
 struct UpkeepHooks {

@@ -75,6 +75,13 @@ class DeadLetters : public StoreWorld {
     kill_all();
     return newest();
   }
+  DeliveryId lost_intent(const std::string& reference) {
+    submit({item(reference, R"({"to":"+49"})")});
+    auto s = ending(claim_all().at(0), {1}, Status::exhausted, "worker_lost");
+    s.dead_letter = true;
+    EXPECT_EQ(settled({s}).size(), 1u);
+    return newest();
+  }
   DeliveryId newest() { return {sql.number("SELECT id FROM dead_letters ORDER BY died_at DESC, id DESC LIMIT 1")}; }
   Replays replay(const DeadFilter& filter, bool dry_run = false) {
     auto done = dead->replay(kDefaultOrg, filter, "ada", dry_run);
@@ -395,20 +402,86 @@ TEST_F(DeadLetters, ACloneIsANewSubmissionWithTheSamePayloadAndAttachments) {
   EXPECT_EQ(dead->clone(kDefaultOrg, {1024}, "f-9", actions, "ada").error().kind, Error::Kind::not_found);
 }
 
-TEST_F(DeadLetters, AnIntentsLetterIsNotReplayedButCloned) {
-  submit({item("i-1", R"({"to":"+49"})")});
-  auto rows = claim_all();
-  auto s = ending(rows.at(0), {1}, Status::exhausted, "worker_lost");
-  s.dead_letter = true;
-  ASSERT_EQ(settled({s}).size(), 1u);
-  EXPECT_NE(refusal(newest()).find("clone it"), std::string::npos) << refusal(newest());
-  EXPECT_FALSE(dead->edit(kDefaultOrg, newest(), {.fields = "{}", .destination = {}}, "ada"));
-  const auto cloned = dead->clone(kDefaultOrg, newest(), "i-2", {{1, contract_of("sms.primary")}}, "ada");
+TEST_F(DeadLetters, AnIntentsLetterIsNotEditedButCloned) {
+  const auto id = lost_intent("i-1");
+  EXPECT_FALSE(dead->edit(kDefaultOrg, id, {.fields = "{}", .destination = {}}, "ada"));
+  const auto cloned = dead->clone(kDefaultOrg, id, "i-2", {{1, contract_of("sms.primary")}}, "ada");
   ASSERT_TRUE(cloned) << cloned.error().what;
   EXPECT_EQ(cloned->state, "pending");
-  rows = claim_all();
+  const auto rows = claim_all();
   ASSERT_EQ(rows.size(), 1u);
   EXPECT_EQ(rows[0].client_ref + rows[0].payload + rows[0].kind, R"(i-2{"to":"+49"}intent)");
+}
+
+// E1: its replay is a delivery of its own under the same key, and the intent ends as that does
+TEST_F(DeadLetters, AnIntentThatHostsDiedOverIsReplayedUnderItsOwnKey) {
+  const auto id = lost_intent("i-1");
+  const auto state = [&] {
+    return sql.text("SELECT state || coalesce(' ' || reason, '') FROM submission_states WHERE client_ref = 'i-1'");
+  };
+  ASSERT_EQ(state(), "exhausted worker_lost");
+  const auto before = sql.text("SELECT completed_at FROM submission_states");
+  EXPECT_EQ(replay({.reason = "worker_lost"}, true).count, 1u);
+  const auto done = replay({.reason = "worker_lost"});
+  ASSERT_EQ(done.count, 1u) << done.items.front().refused;
+  EXPECT_NE(done.items[0].replay, id);
+  EXPECT_EQ(state(), "exhausted worker_lost") << "what the client has seen stays until the replay has ended";
+  EXPECT_NE(refusal(id).find("replayed already"), std::string::npos) << refusal(id);
+  sql.execute("UPDATE ready SET due_at = now()");
+  const auto rows = claim_all();
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0].delivery, done.items[0].replay);
+  EXPECT_EQ(rows[0].client_ref + rows[0].payload + rows[0].kind, R"(i-1{"to":"+49"}intent)");
+  EXPECT_TRUE(rows[0].maybe_sent) << "the receiver may have it: a duplicate counts as accepted";
+  auto end = ending(rows[0], {1}, Status::accepted);
+  end.ended = rows[0].created + Seconds(9);
+  ASSERT_EQ(settled({end}).size(), 1u);
+  EXPECT_EQ(state(), "accepted");
+  EXPECT_NE(sql.text("SELECT completed_at FROM submission_states"), before);
+  EXPECT_EQ(
+      sql.text(
+          "SELECT string_agg(from_state || '>' || to_state, ' ' ORDER BY id) FROM audit_log WHERE action <> 'intent_exhausted'"),
+      "exhausted>pending pending>accepted");
+  const auto history = reader->history(kDefaultOrg, "intent", "i-1");
+  ASSERT_TRUE(history && *history);
+  ASSERT_EQ((*history)->attempts.size(), 2u);
+  EXPECT_EQ((*history)->attempts[1].outcome, "accepted");
+}
+
+// E1
+TEST_F(DeadLetters, AReplayOfAnIntentThatEndsBadlyIsItsEndAndMayDieAgain) {
+  const auto id = lost_intent("i-1");
+  ASSERT_EQ(replay(one(id)).count, 1u);
+  sql.execute("UPDATE ready SET due_at = now()");
+  auto s = ending(claim_all().at(0), {1}, Status::exhausted, "worker_lost");
+  s.dead_letter = true;
+  ASSERT_EQ(settled({s}).size(), 1u);
+  EXPECT_EQ(listed({}).size(), 1u) << "the replay's own";
+  ASSERT_EQ(replay(one(newest())).count, 1u);
+  sql.execute("UPDATE ready SET due_at = now()");
+  ASSERT_EQ(settled({ending(claim_all().at(0), {1}, Status::rejected, "invalid_request")}).size(), 1u);
+  EXPECT_EQ(sql.text("SELECT state || ' ' || reason FROM submission_states"), "rejected invalid_request");
+  EXPECT_EQ(sql.number("SELECT max(replay) FROM deliveries"), 2);
+}
+
+// E1: by the time that somebody looks, its deadline has passed
+TEST_F(DeadLetters, AReplayOfAnIntentWithADeadlineGetsAttemptsInstead) {
+  Contract contract = contract_of("sms.brief", Policy::deadline);
+  contract.max_acceptance = Seconds(2);
+  auto brief = item("i-1", "{}", "sms.brief");
+  brief.route = *intake->route(kDefaultOrg, contract);
+  submit({brief});
+  auto s = ending(claim_all().at(0), {1}, Status::exhausted, "worker_lost");
+  s.dead_letter = true;
+  ASSERT_EQ(settled({s}).size(), 1u);
+  ASSERT_EQ(replay(one(newest())).count, 1u);
+  sql.execute("UPDATE ready SET due_at = now()");
+  const auto row = claim_all().at(0);
+  const auto renewed = queue->contract(row.route);
+  ASSERT_TRUE(renewed);
+  EXPECT_EQ(renewed->contract.policy, Policy::max_attempts);
+  EXPECT_EQ(renewed->contract.max_attempts, 5u);
+  EXPECT_EQ(renewed->contract.target, "sms.brief");
 }
 
 }  // namespace

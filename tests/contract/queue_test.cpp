@@ -34,7 +34,7 @@ TEST_F(QueueContract, TheClaimTakesTheOldestFirstUpToItsShare) {
 TEST_F(QueueContract, AClaimedRowTellsAllThatAnAttemptNeeds) {  // M10 M11
   const std::string payload = "{\"text\":\"Zoë\\n\"}";
   const auto made = submit({item("order-1", payload)})[0].view;
-  sql.execute("UPDATE ready SET attempt_count = 4, lease_lost = 2, maybe_sent = true");
+  sql.execute("UPDATE ready SET attempt_count = 4, uncounted = 2, maybe_sent = true");
   const auto claimed = claim(route(), 1, {42}, {7});
   ASSERT_EQ(claimed.rows.size(), 1u);
   const auto& row = claimed.rows[0];
@@ -42,7 +42,8 @@ TEST_F(QueueContract, AClaimedRowTellsAllThatAnAttemptNeeds) {  // M10 M11
   EXPECT_EQ(row.org, kDefaultOrg);
   EXPECT_EQ(row.route, route());
   EXPECT_EQ(row.attempt_count, 4u);
-  EXPECT_EQ(row.lease_lost, 2u);
+  EXPECT_EQ(row.uncounted, 2u);
+  EXPECT_EQ(row.lease_lost, 0u);
   EXPECT_TRUE(row.maybe_sent);
   EXPECT_EQ(row.action_order, 1);
   EXPECT_EQ(row.created, made.created);

@@ -78,7 +78,7 @@ class FormCampaign : public FormsUnderFire {
     std::string living = "0";
     for (std::size_t i = 0; i < hosts; ++i) living += "," + std::to_string(places[i].host_id);
     return sql().number(
-               "SELECT count(*) FROM waybill.ready WHERE attempt_count - lease_lost >= 3 OR lease_lost + "
+               "SELECT count(*) FROM waybill.ready WHERE attempt_count - uncounted >= 3 OR lease_lost + "
                "(claimed_by IS NOT NULL AND claimed_by NOT IN (" +
                living + "))::int >= 2") == 0;
   }

@@ -52,8 +52,8 @@ Installation::Installation(const HostSetup& setup) {
       setup.embedded.empty() ? "  url: \"" + setup.database_url + "\"\n" : "  embedded: " + setup.embedded.string() + "\n";
   const auto owner = setup.owner_url.empty() ? "" : "  owner_url: \"" + setup.owner_url + "\"\n";
   write_file(config(), "listen: \"" + setup.listen + "\"\nport_file: ./port\nauth: " + setup.auth + "\ndatabase:\n" + database +
-                           owner + "registry: ./registry\nplugins: ./plugins\nlog: {level: debug, format: json}\n" +
-                           retry_of(setup) + setup.more);
+                           owner + "registry: ./registry\nplugins: ./plugins\nbreadcrumbs: " + setup.breadcrumbs +
+                           "\nlog: {level: debug, format: json}\n" + retry_of(setup) + setup.more);
 }
 
 void Installation::write_form(const std::string& file, const std::string& text) const {

@@ -28,7 +28,7 @@ std::string_view meaning(Status status) {
     case Status::rejected:
       return "the receiver refused, for a reason that the contract lists as terminal";
     case Status::exhausted:
-      return "the contract's policy ended without either, or three hosts died with it (`worker_lost`)";
+      return "the contract's policy ended without either, or three hosts died inside its plugin (`worker_lost`)";
     case Status::deferred:
       return "nothing to send for now, by the operator's choice";
     case Status::cancelled:

@@ -135,7 +135,7 @@ TEST(Settlement, LostAttemptsHaveNumbersButDoNotCount) {             // M11 M17
   auto s = settled(finished);
   EXPECT_EQ(s.status, Status::due) << "the second attempt that counts, of three";
   EXPECT_EQ(s.attempt_count, 4u);
-  EXPECT_EQ(s.lease_lost, 2u);
+  EXPECT_EQ(s.lease_lost, 0u) << "it has lived through an attempt";  // E1
   finished.job.attempt = 5;
   s = settled(finished);
   EXPECT_EQ(s.status, Status::exhausted);
@@ -252,12 +252,12 @@ LostClaim lost_claim(std::uint32_t attempt_count, std::uint32_t lease_lost) {
 
 TEST(LostSettlement, IsDueAgainAtOnceWithAnAttemptWhoseEndNobodySaw) {  // M17
   const Timestamp now = kCreated + Seconds(2);
-  const auto s = settlement_of(lost_claim(1, 0), contract_of(Policy::max_attempts), now, "box:2");
+  const auto s = settlement_of(lost_claim(1, 0), contract_of(Policy::max_attempts), now, "box:2", Blame::none);
   EXPECT_EQ(s.token, ClaimToken{77});
   EXPECT_EQ(s.status, Status::due);
   EXPECT_EQ(s.due, now);
   EXPECT_EQ(s.attempt_count, 2u);
-  EXPECT_EQ(s.lease_lost, 1u);
+  EXPECT_EQ(s.lease_lost, 0u);
   EXPECT_TRUE(s.maybe_sent);
   EXPECT_EQ(s.trigger, "lease_lost");
   EXPECT_EQ(s.actor, "box:2");
@@ -271,7 +271,7 @@ TEST(LostSettlement, IsDueAgainAtOnceWithAnAttemptWhoseEndNobodySaw) {  // M17
 }
 
 TEST(LostSettlement, AOneShotEndsAndIsNeverSentAgain) {  // M17
-  const auto s = settlement_of(lost_claim(0, 0), contract_of(Policy::one_shot), kCreated + Seconds(2), "box:2");
+  const auto s = settlement_of(lost_claim(0, 0), contract_of(Policy::one_shot), kCreated + Seconds(2), "box:2", Blame::suspect);
   EXPECT_EQ(s.status, Status::exhausted);
   EXPECT_EQ(s.reason, "one_shot");
   EXPECT_EQ(s.ended, kCreated + Seconds(2));
@@ -282,9 +282,12 @@ TEST(LostSettlement, AOneShotEndsAndIsNeverSentAgain) {  // M17
 }
 
 TEST(LostSettlement, TheThirdLossIsADeadLetter) {  // M17
-  EXPECT_EQ(settlement_of(lost_claim(1, 1), contract_of(Policy::max_attempts), kCreated + Seconds(2), "box:2").status,
-            Status::due);
-  const auto s = settlement_of(lost_claim(2, 2), contract_of(Policy::max_attempts), kCreated + Seconds(2), "box:2");
+  const auto lost = [](std::uint32_t losses, Blame blame) {
+    return settlement_of(lost_claim(losses, losses), contract_of(Policy::max_attempts), kCreated + Seconds(2), "box:2", blame);
+  };
+  EXPECT_EQ(lost(1, Blame::suspect).status, Status::due);
+  EXPECT_EQ(lost(2, Blame::none).status, Status::due) << "this one was not its doing";
+  const auto s = lost(2, Blame::suspect);
   EXPECT_EQ(s.status, Status::exhausted);
   EXPECT_EQ(s.reason, "worker_lost");
   EXPECT_EQ(s.lease_lost, 3u);
@@ -292,8 +295,23 @@ TEST(LostSettlement, TheThirdLossIsADeadLetter) {  // M17
   EXPECT_EQ(s.attempt_count, 3u);
 }
 
+// E1
+TEST(LostSettlement, OnlyWhatItIsToBlameForCountsAgainstADeliveryAndItWaitsForTheOthers) {
+  const Timestamp now = kCreated + Seconds(2);
+  const auto lost = [&](std::uint32_t losses, Blame blame) {
+    return settlement_of(lost_claim(4, losses), contract_of(Policy::max_attempts), now, "box:2", blame);
+  };
+  EXPECT_EQ(lost(0, Blame::none).lease_lost, 0u);
+  EXPECT_EQ(lost(0, Blame::none).due, now);
+  EXPECT_EQ(lost(1, Blame::none).lease_lost, 1u) << "a suspect stays one";
+  EXPECT_EQ(lost(0, Blame::suspect).lease_lost, 1u);
+  EXPECT_GT(lost(0, Blame::suspect).due, now);
+  EXPECT_GT(lost(1, Blame::suspect).due, lost(0, Blame::suspect).due);
+  for (const auto blame : {Blame::none, Blame::suspect}) EXPECT_EQ(lost(0, blame).uncounted, 1u);
+}
+
 TEST(LostSettlement, PastItsDeadlineItIsExhausted) {  // M7 M17
-  const auto s = settlement_of(lost_claim(0, 0), contract_of(Policy::deadline), kCreated + Seconds(60), "box:2");
+  const auto s = settlement_of(lost_claim(0, 0), contract_of(Policy::deadline), kCreated + Seconds(60), "box:2", Blame::none);
   EXPECT_EQ(s.status, Status::exhausted);
   EXPECT_EQ(s.reason, "deadline_exceeded");
 }

@@ -1,0 +1,52 @@
+// Which action types may run on this host: all but those that are switched off; after deaths without a culprit they begin one by
+// one.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "breadcrumbs/breadcrumb_folder.h"
+#include "core/clock.h"
+
+namespace waybill {
+
+inline constexpr std::chrono::seconds kTrial{3};  // how long each action type runs before the next one begins
+
+// Safe from any thread.
+class StartGate {
+ public:
+  // Without a folder everything is open. `plugin_file` answers where an action type's plugin lies.
+  StartGate(BreadcrumbFolder* folder, std::shared_ptr<BreadcrumbFile> file,
+            std::function<std::filesystem::path(const std::string& action_type)> plugin_file);
+
+  // These begin one by one, and all others after them.
+  void begin_one_by_one(std::vector<std::string> action_types, Clock::Monotonic now);
+  bool is_open(const std::string& action_type) const;
+  // Why it is not open, and what to do; "" if it is.
+  std::string hindrance(const std::string& action_type) const;
+  // To be called about once a second: what was switched off or on since, and whose turn it is. True if something may run that
+  // could not before.
+  bool look(Clock::Monotonic now);
+
+ private:
+  void put_on_trial(Clock::Monotonic now);  // with mutex_ held
+
+  BreadcrumbFolder* const folder_;
+  const std::shared_ptr<BreadcrumbFile> file_;
+  const std::function<std::filesystem::path(const std::string&)> plugin_file_;
+  std::atomic<bool> all_open_{true};
+  mutable std::mutex mutex_;  // for all below
+  std::set<std::string> off_;
+  std::set<std::string> begun_;
+  std::vector<std::string> waiting_;  // the next one last
+  bool one_by_one_ = false;
+  Clock::Monotonic next_at_{};
+};
+
+}  // namespace waybill

@@ -1,0 +1,27 @@
+// Names and places.
+#include "cli/host_parts.h"
+
+#include <unistd.h>
+
+namespace waybill {
+
+std::string host_name() {
+  char machine[256] = "";
+  gethostname(machine, sizeof machine - 1);
+  return std::string(machine) + ":" + std::to_string(getpid());
+}
+
+BreadcrumbFolder::Place breadcrumb_place(const Config& config) {
+  const auto& database = config.database;
+  return {.base = config.breadcrumbs,
+          .embedded = database.embedded,
+          .installation =
+              (database.url.empty() ? database.embedded.lexically_normal().string() : database.url) + "\n" + database.schema};
+}
+
+std::filesystem::path plugin_file(const Config& config, const Catalogue& catalogue, const std::string& action_type) {
+  const auto* plugin = catalogue.plugin_of(action_type);
+  return plugin == nullptr ? std::filesystem::path() : config.plugins / plugin->file;
+}
+
+}  // namespace waybill

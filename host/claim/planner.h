@@ -48,7 +48,7 @@ class Planner {
   std::uint64_t mark() const;
   // Until `fresh_until` nothing of the shard that is not known here counts as waiting.
   void observe(Shard shard, const DueRoutes& due, std::uint64_t mark, Moment now, Moment fresh_until);
-  void observe(const Cooldowns& cooldowns, Moment now);                              // all outages that there are
+  void observe(const Cooldowns& cooldowns, Moment now);                      // all outages that there are
   void wake(Shard shard, const std::vector<Newcomers>& routes, Moment now);  // they have work
   void wake(Shard shard, RouteId route, Moment now);
   void learn(RouteId route, RouteFacts facts, Moment now);

@@ -10,6 +10,7 @@
 #include <cstdlib>
 
 #include "breadcrumbs/start_gate.h"
+#include "claim/claim_ledger.h"
 #include "claim/jobs.h"
 #include "cli/host_parts.h"
 #include "execute/executor.h"
@@ -78,9 +79,10 @@ class Quarantine {
   bool try_one(HostId host, const IsOver& is_over) {
     for (int i = 0; i < shards_; ++i) {
       const auto shard = static_cast<Shard>(i);
-      const ClaimToken token{host.value << 32 | ++claims_};
+      const ClaimToken token = tokens_.next(host);
       const auto asked_at = clock_.now();
       auto claimed = suspects_->claim(shard, host, token, config_.timeouts.lease);
+      const auto answered_at = clock_.now();
       if (!claimed) {
         static_cast<void>(queue_store_->give_back(shard, host, token));
         return false;
@@ -93,7 +95,8 @@ class Quarantine {
         return false;
       }
       const RouteFacts facts{contract->org, std::make_shared<const Contract>(std::move(contract->contract)), {}};
-      auto jobs = jobs_of(std::move(*claimed), token, asked_at, [&](RouteId) -> const RouteFacts& { return facts; });
+      auto jobs = jobs_of(std::move(*claimed), token, {asked_at, answered_at, config_.timeouts.lease},
+                          [&](RouteId) -> const RouteFacts& { return facts; });
       try_alone(std::move(jobs.front()), is_over);
       return true;
     }
@@ -150,7 +153,7 @@ class Quarantine {
   const std::shared_ptr<BreadcrumbFile> breadcrumbs_;
   Breadcrumb crumb_;
   StartGate gate_;
-  std::int64_t claims_ = 0;
+  ClaimLedger tokens_;
   std::mutex mutex_;
   std::condition_variable settled_;
   bool done_ = false;  // guarded by mutex_

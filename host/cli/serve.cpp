@@ -110,8 +110,9 @@ class Host {
             [this](std::vector<Finished> finished) { settler_.take(std::move(finished)); }, log, metrics_),
         planner_(config.limits,
                  [this](const std::string& type) {
-                  return gate_.is_open(type) && executor_.state(type) == Executor::State::ready ? executor_.concurrency(type) : 0;
-                }),
+                   return gate_.is_open(type) && executor_.state(type) == Executor::State::ready ? executor_.concurrency(type)
+                                                                                                 : 0;
+                 }),
         presence_(address, name_),
         teller_(
             *alert_store_, *alert_intake_store_,
@@ -133,7 +134,8 @@ class Host {
                  .outdated = [this](const std::string& why) { outdated(why); }},
                 log, metrics_),
         claim_on_insert_(
-            planner_, claim_ledger_, clock_, config.timeouts.lease, [this] { return may_claim() ? upkeep_.host() : std::nullopt; },
+            planner_, claim_ledger_, clock_, config.timeouts.lease,
+            [this] { return may_claim() ? upkeep_.host() : std::nullopt; },
             [this](std::vector<Job> jobs) { claimed(std::move(jobs)); }),
         claimer_(
             *queue_store_, planner_, claim_ledger_, clock_,
@@ -259,12 +261,11 @@ class Host {
   }
 
   std::vector<PeriodicTask> periodic_tasks() {
-    std::vector<PeriodicTask> all{
-        queue_numbers(*upkeep_store_, metrics_),
-        lost_claims(
-            *upkeep_store_, [this] { upkeep_.look_at_claims(); }, [this] { return watch_.health("presence").sessions; }, clock_,
-            log_),
-        partitions(*upkeep_store_), old_outages(*upkeep_store_, config_.timeouts.outage, log_)};
+    std::vector<PeriodicTask> all{queue_numbers(*upkeep_store_, metrics_),
+                                  lost_claims(
+                                      *upkeep_store_, [this] { upkeep_.look_at_claims(); },
+                                      [this] { return watch_.health("presence").sessions; }, clock_, log_),
+                                  partitions(*upkeep_store_), old_outages(*upkeep_store_, config_.timeouts.outage, log_)};
     for (auto& task : teller_.tasks()) all.push_back(std::move(task));
     all.push_back(form_sweep(*upkeep_form_store_, shards_, [this] { wake(); }));
     all.push_back(form_retention(*upkeep_form_store_, shards_, log_));
@@ -357,7 +358,8 @@ class Host {
     if (!health.refusal.empty()) return "the database is of no use: " + health.refusal;
     if (!upkeep_.is_up()) return "the database is not available";
     const auto age = std::chrono::duration_cast<Seconds>(std::chrono::steady_clock::now() - health.good_at);
-    return age < kStale + config_.timeouts.takeover ? "" : "the database has not answered for " + std::to_string(age.count()) + " s";
+    return age < kStale + config_.timeouts.takeover ? ""
+                                                    : "the database has not answered for " + std::to_string(age.count()) + " s";
   }
 
   const Config& config_;

@@ -98,7 +98,7 @@ struct Config {
   DatabaseConfig database;
   std::filesystem::path registry = "./registry";
   std::filesystem::path plugins = "./plugins";
-  std::filesystem::path breadcrumbs;  // what a dead host was inside of; "" for the default place
+  std::filesystem::path breadcrumbs;                            // what a dead host was inside of; "" for the default place
   std::map<std::string, std::string> senders;                   // action type -> JSON object of its settings
   std::map<std::string, std::vector<SecretReference>> secrets;  // newest first; two during a rotation
   std::string link_key;                            // name of the secret that signs links to stored objects; "" for none

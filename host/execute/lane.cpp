@@ -30,11 +30,12 @@ Job receipt(const Job& job) {
           .idempotency_key = job.idempotency_key,
           .payload = {},
           .body_bytes = job.body_bytes,
-          .probe = job.probe,
           .context = {},
           .artifact = {},
           .provider_ref = {},
-          .progress = {}};
+          .progress = {},
+          .probe = job.probe,
+          .outage_since = job.outage_since};
 }
 
 Outcome unknown_outcome(std::string_view reason, std::string detail) {

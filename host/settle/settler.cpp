@@ -203,7 +203,7 @@ Result<void> Settler::write_cleared(const std::vector<Finished>& batch) {
 }
 
 Result<void> Settler::write_blames(const std::vector<Finished>& batch) {
-  std::vector<Blame> blames;
+  std::vector<BlamedTarget> blames;
   for (const auto& finished : batch)
     if (finished.how == Finished::How::attempted && blames_target(*finished.outcome))
       blames.push_back({finished.job.org, finished.job.contract->rest_key(), finished.finished_at,
@@ -214,7 +214,7 @@ Result<void> Settler::write_blames(const std::vector<Finished>& batch) {
   if (!outages) return tl::unexpected(outages.error());
   for (const auto& outage : *outages) {
     outages_[{outage.org, outage.target}] = outage;
-    const bool is_new = std::any_of(blames.begin(), blames.end(), [&](const Blame& blame) {
+    const bool is_new = std::any_of(blames.begin(), blames.end(), [&](const BlamedTarget& blame) {
       return blame.org == outage.org && blame.target == outage.target && blame.at == outage.since;
     });
     if (is_new)

@@ -37,10 +37,10 @@ struct RouteShare {
   Timestamp after;    // take only what lies behind this place in the order of (due, delivery)
   DeliveryId after_id;
   OrgId org{};
-  std::string rest_key;            // nothing is taken during an outage of (org, rest_key); empty: whatever is down
+  std::string rest_key;                     // nothing is taken during an outage of (org, rest_key); empty: whatever is down
   std::optional<Timestamp> outage_since{};  // of the outage that a probe is for
-  bool probe = false;              // it is the one that is let through, see begin_probes()
-  std::optional<Seconds> max_age;  // take only what came in so long ago, or longer
+  bool probe = false;                       // it is the one that is let through, see begin_probes()
+  std::optional<Seconds> max_age;           // take only what came in so long ago, or longer
 };
 
 // Claims whose deliveries are all settled.
@@ -81,15 +81,15 @@ class QueueStore {
   virtual ~QueueStore() = default;
   virtual Result<DueRoutes> due_routes(Shard shard) = 0;
   virtual Result<Cooldowns> cooldowns() = 0;
-  // Committed when it returns. Rows that another host is about to take are passed over. Answers in the order of (due, delivery), with
-  // payloads of `most_bytes` together, or one that is larger. What is known of the claims in `done` is forgotten.
+  // Committed when it returns. Rows that another host is about to take are passed over. Answers in the order of (due, delivery),
+  // with payloads of `most_bytes` together, or one that is larger. What is known of the claims in `done` is forgotten.
   virtual Result<Claimed> claim(Shard shard, HostId host, ClaimToken token, Millis lease, std::span<const RouteShare> shares,
                                 const DoneClaims& done, std::size_t most_bytes) = 0;
   // Of these half-open targets, those whose probe is this host's for so long: one host at a time has it.
   virtual Result<std::vector<Rest>> begin_probes(std::span<const Rest> targets, HostId host, Millis length) = 0;
   virtual Result<void> forget(Shard shard, const DoneClaims& done) = 0;
-  // Undoes a claim whose answer was lost: what it took, if it was carried out, is due again and nothing counts; if it was not, it never
-  // will be, however long its statement goes on in the server.
+  // Undoes a claim whose answer was lost: what it took, if it was carried out, is due again and nothing counts; if it was not, it
+  // never will be, however long its statement goes on in the server.
   virtual Result<void> give_back(Shard shard, HostId host, ClaimToken token) = 0;
   virtual Result<RouteContract> contract(RouteId route) = 0;
   // Those that can be read.

@@ -78,7 +78,7 @@ class PgSettleStore final : public SettleStore {
     return deliveries(link_.run(kKeep, {std::to_string(shard), delivery.take(), token.take(), type.take(), body.take()}));
   }
 
-  Result<std::vector<Rest>> blame(std::span<const Blame> blames, Millis most) override {
+  Result<std::vector<Rest>> blame(std::span<const BlamedTarget> blames, Millis most) override {
     ArrayText org, target, at, asked, reason;
     for (const auto& one : blames) {
       org.add(one.org.value);

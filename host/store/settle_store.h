@@ -79,7 +79,7 @@ struct FailedAttempts {
 };
 
 // An attempt that blamed its target.
-struct Blame {
+struct BlamedTarget {
   OrgId org;
   std::string target;  // what rests together: see Contract::rest_key
   Timestamp at;
@@ -109,7 +109,7 @@ class SettleStore {
   virtual Result<std::vector<DeliveryId>> keep(Shard shard, std::span<const Composed> batch) = 0;
   // The targets cool down, for `most` at most unless the receiver asks for more. An outage goes on from its beginning, and a
   // cooldown is never cut short, whoever else writes at the same time. Answers the outages as they are now. May be repeated.
-  virtual Result<std::vector<Rest>> blame(std::span<const Blame> blames, Millis most) = 0;
+  virtual Result<std::vector<Rest>> blame(std::span<const BlamedTarget> blames, Millis most) = 0;
   // Ends these outages, or their probes. Another outage of the same target, a later one, is left alone. Answers those that ended.
   virtual Result<std::vector<Rest>> clear(std::span<const Cleared> cleared) = 0;
   // Added to the counts of the period that it is now; periods are `period` long and aligned to the clock. In one order by all.

@@ -45,7 +45,7 @@ class Liveness {
 
   std::optional<HostId> host() const;  // none while this host has no presence
   bool is_outdated() const { return outdated_; }
-  void stop();                         // an orderly end: it is not registered any more
+  void stop();  // an orderly end: it is not registered any more
 
  private:
   void run(std::stop_token stop);

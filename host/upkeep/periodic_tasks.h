@@ -26,9 +26,9 @@ struct PeriodicTask {
 
 PeriodicTask queue_numbers(UpkeepStore& store, Metrics& metrics);
 PeriodicTask partitions(UpkeepStore& store);
-// Rescue finds claims by a list of claims. What is missing there is found by this, which then calls `found`: now and then, and for a
-// minute after a session was replaced, as that may be on another server, which may lack what was committed last. `sessions` counts
-// the liveness sessions that were opened so far.
+// Rescue finds claims by a list of claims. What is missing there is found by this, which then calls `found`: now and then, and
+// for a minute after a session was replaced, as that may be on another server, which may lack what was committed last. `sessions`
+// counts the liveness sessions that were opened so far.
 inline constexpr char kLostClaims[] = "lost_claims";
 PeriodicTask lost_claims(UpkeepStore& store, std::function<void()> found, std::function<std::uint64_t()> sessions,
                          const Clock& clock, Log& log);

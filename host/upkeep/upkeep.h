@@ -20,9 +20,9 @@ struct UpkeepSettings {
 };
 
 struct UpkeepHooks {
-  std::function<void()> wake;               // there may be something to claim
-  std::function<void()> rescued;            // see LivenessHooks
-  std::function<OpenClaims()> open_claims;  // see LivenessHooks
+  std::function<void()> wake;                              // there may be something to claim
+  std::function<void()> rescued;                           // see LivenessHooks
+  std::function<OpenClaims()> open_claims;                 // see LivenessHooks
   std::function<void(const std::string& why)> outdated{};  // see LivenessHooks
 };
 

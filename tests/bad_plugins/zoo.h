@@ -194,8 +194,8 @@ inline const std::vector<Creature> kZoo{
 };
 
 // Beside the zoo in this folder: plugins for tests of the host, good ones and such with a fault per target or action type.
-inline const std::vector<std::string> kOthers{"bad_create", "brittle", "composer", "crashes_on_marked_payload",
-                                              "good",       "hangs",   "mailer",   "naughty",
+inline const std::vector<std::string> kOthers{"bad_create", "brittle",     "composer",  "crashes_on_marked_payload",
+                                              "good",       "hangs",       "mailer",    "naughty",
                                               "picky",      "second_good", "time_bomb", "writer"};
 
 }  // namespace waybill::testing

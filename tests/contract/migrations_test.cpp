@@ -160,8 +160,8 @@ TEST_F(Migrating, FormsUnderWayGoOnWithOneRowForEachDelivery) {  // M17 M18
     ASSERT_EQ(read->size(), 1u) << ref;
     EXPECT_EQ(read->front().status, Status::due) << ref;
   }
-  const auto claimed =
-      make_queue_store(address)->claim(0, {8}, {6}, Millis{60'000}, std::vector<RouteShare>{{.route = {1}, .count = 9}}, {});
+  const auto claimed = make_queue_store(address)->claim(
+      0, {8}, {6}, Millis{60'000}, std::vector<RouteShare>{{.route = {1}, .count = 9}}, {}, std::size_t{1} << 30);
   ASSERT_TRUE(claimed) << claimed.error().what;
   std::map<std::int64_t, std::string> payloads;
   std::vector<Settlement> ends;

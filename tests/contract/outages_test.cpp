@@ -14,7 +14,7 @@ class OutageContract : public StoreWorld {
  protected:
   Rest blame(Timestamp at, Millis asked = Millis(0), const std::string& reason = "try_later",
              const std::string& target = "sms.a") {
-    const auto now = settle->blame(std::vector<Blame>{{kDefaultOrg, target, at, asked, reason}}, kMost);
+    const auto now = settle->blame(std::vector<BlamedTarget>{{kDefaultOrg, target, at, asked, reason}}, kMost);
     EXPECT_TRUE(now) << now.error().what;
     return now ? now->at(0) : Rest{};
   }
@@ -49,10 +49,10 @@ TEST_F(OutageContract, WhatTheReceiverAsksIsKeptToAlsoWhenItIsLonger) {
 }
 
 TEST_F(OutageContract, OneBatchIsOneOutageForEachTarget) {
-  const auto now = settle->blame(std::vector<Blame>{{kDefaultOrg, "sms.b", begin + Seconds(2), {}, "b"},
-                                                    {kDefaultOrg, "sms.a", begin + Millis(3), Seconds(9), "first"},
-                                                    {kDefaultOrg, "sms.a", begin, {}, "second"},
-                                                    {kDefaultOrg, "sms.a", begin + Millis(7), {}, "last"}},
+  const auto now = settle->blame(std::vector<BlamedTarget>{{kDefaultOrg, "sms.b", begin + Seconds(2), {}, "b"},
+                                                           {kDefaultOrg, "sms.a", begin + Millis(3), Seconds(9), "first"},
+                                                           {kDefaultOrg, "sms.a", begin, {}, "second"},
+                                                           {kDefaultOrg, "sms.a", begin + Millis(7), {}, "last"}},
                                  kMost);
   ASSERT_TRUE(now) << now.error().what;
   ASSERT_EQ(now->size(), 2u);
@@ -71,7 +71,7 @@ TEST_F(OutageContract, AnAnswerThatComesLateMakesNeitherTheOutageNorItsCooldownS
 }
 
 TEST_F(OutageContract, ANoCooldownIsNone) {
-  const auto now = settle->blame(std::vector<Blame>{{kDefaultOrg, "sms.a", begin, {}, "x"}}, Millis(0));
+  const auto now = settle->blame(std::vector<BlamedTarget>{{kDefaultOrg, "sms.a", begin, {}, "x"}}, Millis(0));
   ASSERT_TRUE(now) << now.error().what;
   EXPECT_EQ(now->at(0).until, begin);
 }
@@ -86,8 +86,8 @@ TEST_F(OutageContract, ManyHostsBlameAtOnceAndItIsOneOutage) {
       ready.arrive_and_wait();
       for (int round = 0; round < kRounds; ++round) {
         const auto at = begin + Millis(host + kHosts * round);
-        std::vector<Blame> blames{{kDefaultOrg, "sms.a", at, Seconds(round), "x"},
-                                  {kDefaultOrg, "sms.b", at, Seconds(round), "x"}};
+        std::vector<BlamedTarget> blames{{kDefaultOrg, "sms.a", at, Seconds(round), "x"},
+                                         {kDefaultOrg, "sms.b", at, Seconds(round), "x"}};
         if (host % 2 == 1) std::swap(blames[0], blames[1]);
         const auto now = own->blame(blames, kMost);
         EXPECT_TRUE(now) << now.error().what;

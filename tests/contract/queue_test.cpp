@@ -87,7 +87,7 @@ TEST_F(QueueContract, WhatBeganToRestSinceItWasAskedForIsNotTaken) {  // M16
   rest({{kDefaultOrg, "sms.a", Timestamp{} + std::chrono::hours(24 * 365 * 100), "outage"},
         {kDefaultOrg, "sms.b", Timestamp{} + Seconds(1), "over"}});
   const auto taken = [&](const std::string& target, OrgId org, const std::string& unless, ClaimToken token, bool probe = false) {
-    const std::vector<RouteShare> shares{{route(target), 1, {}, {}, org, unless, probe}};
+    const std::vector<RouteShare> shares{{.route = route(target), .count = 1, .org = org, .rest_key = unless, .probe = probe}};
     const auto claimed = queue->claim(0, {1}, token, Millis(1000), shares, {}, kAnyBytes);
     EXPECT_TRUE(claimed) << claimed.error().what;
     return claimed->rows.size();

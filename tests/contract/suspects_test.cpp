@@ -62,7 +62,7 @@ TEST_F(Suspects, HostsDoNotSeeOneAndTheQuarantineDoes) {
   EXPECT_EQ(one.created, row.created);
   EXPECT_GE(claimed.now, row.created);
   EXPECT_TRUE(claim_suspect({10}).rows.empty());
-  EXPECT_EQ(upkeep->lost_claims(0, HostId{7}, 10)->claims.size(), 1u) << "found again when the quarantine dies";
+  EXPECT_EQ(rescue->lost_claims(0, HostId{7}, 10)->claims.size(), 1u) << "found again when the quarantine dies";
   ASSERT_TRUE(queue->give_back(0, {7}, {9}));
   EXPECT_EQ(standing(), "due false 1 1");
   EXPECT_EQ(claim_suspect({11}).rows.size(), 1u);
@@ -105,7 +105,7 @@ TEST_F(Suspects, AreTriedOneByOneTheOldestFirstAndNotBeforeTheyAreDue) {
 TEST_F(Suspects, WaitWhileTheirTargetRests) {
   make_suspect();
   const Timestamp until{sql.number("SELECT micros(now() + interval '1 hour')")};
-  ASSERT_TRUE(settle->rest(std::vector<Rest>{{kDefaultOrg, "sms.primary", until, "timeout"}}));
+  rest({{kDefaultOrg, "sms.primary", until, "timeout"}});
   EXPECT_TRUE(claim_suspect().rows.empty());
 }
 
@@ -204,8 +204,9 @@ class CrashStory : public Suspects {
   }
   void start() {
     running = std::make_unique<Upkeep>(
-        presence, *upkeep, *queue, *settle, std::vector<Chore>{crashes.chore(*suspects)}, clock,
-        UpkeepSettings{.shards = 1, .actor = "box:1", .takeover = Millis(5), .crashes = &crashes}, [] {}, log, metrics);
+        presence, *rescue, *queue, *settle, std::vector<PeriodicTask>{crashes.task(*suspects)}, clock,
+        UpkeepSettings{.shards = 1, .actor = "box:1", .takeover = Millis(5), .crashes = &crashes},
+        UpkeepHooks{.wake = [] {}, .rescued = [] {}, .open_claims = [] { return OpenClaims{}; }}, log, metrics);
   }
   std::string standing_of(const std::string& ref) {
     return sql.text(

@@ -287,7 +287,7 @@ TEST_F(Partitions, WaitForAReaderAndNoSettlementWaitsForThem) {
   std::atomic<std::size_t> ends{0};
   std::jthread settling([&] {
     const auto own = make_settle_store(address);
-    const auto claimed = queue->claim(0, {1}, {1}, Millis(60'000), std::vector<RouteShare>{{route(), 40, {}, {}}}, {});
+    const auto claimed = queue->claim(0, {1}, {1}, Millis(60'000), std::vector<RouteShare>{{route(), 40, {}, {}}}, {}, kAnyBytes);
     for (const auto& row : claimed->rows) {
       const auto done = own->settle(0, std::vector<Settlement>{ending(row, {1}, Status::accepted)});
       if (done) ends += done->held.size();

@@ -50,7 +50,8 @@ class Backlog final : public QueueStore {
       if (taken_[route] < rows.size()) due.routes.push_back({route, kDefaultOrg, rows[taken_[route]].due});
     return due;
   }
-  Result<Claimed> claim(Shard, HostId, ClaimToken, Millis, std::span<const RouteShare> shares, const DoneClaims&, std::size_t) override {
+  Result<Claimed> claim(Shard, HostId, ClaimToken, Millis, std::span<const RouteShare> shares, const DoneClaims&,
+                        std::size_t) override {
     Claimed claimed{.now = kNow, .rows = {}};
     for (const auto& share : shares) {
       auto& rows = rows_[share.route];
@@ -98,7 +99,7 @@ class Ledger final : public SettleStore {
   Result<std::vector<DeliveryId>> keep(Shard, std::span<const Composed>) override {
     return fail(Error::Kind::bug, "nothing is composed here");
   }
-  Result<std::vector<Rest>> blame(std::span<const Blame>, Millis) override {
+  Result<std::vector<Rest>> blame(std::span<const BlamedTarget>, Millis) override {
     return fail(Error::Kind::bug, "nothing rests here");
   }
   Result<std::vector<Rest>> clear(std::span<const Cleared>) override { return fail(Error::Kind::bug, "nothing rests here"); }

@@ -419,7 +419,7 @@ Result<void> FakeStore::rest(std::span<const Rest> rests) {
   return {};
 }
 
-Result<std::vector<Rest>> FakeStore::blame(std::span<const Blame> blames, Millis most) {
+Result<std::vector<Rest>> FakeStore::blame(std::span<const BlamedTarget> blames, Millis most) {
   const std::lock_guard lock(mutex_);
   if (auto there = begin("blame"); !there) return tl::unexpected(there.error());
   std::map<std::pair<std::int64_t, std::string>, Rest> now;

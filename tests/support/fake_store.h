@@ -55,7 +55,7 @@ class FakeStore final : public QueueStore, public SettleStore {
   std::vector<Delivery> deliveries() const;
   std::vector<Rest> rests() const;
   void end_rest(OrgId org, const std::string& target);
-  void fail_probes(bool denied);  // another host has them
+  void fail_probes(bool denied);                 // another host has them
   std::vector<FailedAttempts> failures() const;  // as they were added
   std::size_t count(Status status) const;
   std::set<ClaimToken> claims() const;               // that took something and are not forgotten
@@ -78,7 +78,7 @@ class FakeStore final : public QueueStore, public SettleStore {
   Result<std::map<RouteId, RouteContract>> contracts(std::span<const RouteId> routes) override;
   Result<Settled> settle(Shard shard, std::span<const Settlement> batch) override;
   Result<std::vector<DeliveryId>> keep(Shard shard, std::span<const Composed> batch) override;
-  Result<std::vector<Rest>> blame(std::span<const Blame> blames, Millis most) override;
+  Result<std::vector<Rest>> blame(std::span<const BlamedTarget> blames, Millis most) override;
   Result<std::vector<Rest>> clear(std::span<const Cleared> cleared) override;
   Result<void> add_failures(std::span<const FailedAttempts> failures, Millis period) override;
 

@@ -85,6 +85,7 @@ constexpr Statement kStuck{"forms_in_processing", R"(
   WHERE shard = $1 AND processing_since < now() - $2::bigint * interval '1 second'
     AND (processing_since, submission_id) > (at_micros($3), $4)
   ORDER BY processing_since, submission_id LIMIT $5)"};
+constexpr Statement kAlive{"forms_alive", "SELECT 1"};
 constexpr Statement kExpired{"expired_forms", R"(
   SELECT submission_id, micros(retention_expires_at) FROM form_submissions
   WHERE shard = $1 AND purged_at IS NULL AND retention_expires_at <= now()
@@ -179,7 +180,7 @@ class PgFormStore final : public FormStore {
       purge_order_.went_on(shard, {expired->time(row, 1), id});  // also when the database goes away meanwhile
       if (purge_order_.is_to_wait(id)) continue;
       auto done = link_.transact([&](Connection& connection) { return purge_in(connection, id); });
-      if (!done && done.error().kind == Error::Kind::unavailable) {
+      if (!done && done.error().kind == Error::Kind::unavailable && !link_.run(kAlive)) {
         if (purged.count == 0 && purged.failures.empty()) return tl::unexpected(done.error());
         return purged;  // the next call meets the same trouble, or goes on behind it
       }

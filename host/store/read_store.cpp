@@ -31,7 +31,7 @@ constexpr Statement kCompare{"compare_submission", "SELECT " WAYBILL_SUBMISSION_
 // One statement, so that the state and the attempts are of one moment.
 constexpr Statement kHistory{"history", "SELECT " WAYBILL_SUBMISSION_COLUMNS R"(,
          a.number, micros(a.started_at), micros(a.finished_at), a.outcome, coalesce(a.reason, ''), coalesce(a.error, ''), a.counts
-  FROM submission_states s LEFT JOIN )" WAYBILL_DELIVERIES("delivery_id AS id, action_order", "id, action_order") R"( ON true
+  FROM submission_states s LEFT JOIN )" WAYBILL_DELIVERIES("delivery_id AS id, action_order, replay", "id, action_order, replay") R"( ON true
   LEFT JOIN attempts a ON a.shard = s.shard AND a.delivery_id = d.id
   WHERE s.shard = $1 AND s.org_id = $2 AND s.kind = $3 AND s.client_ref = $4
   ORDER BY d.action_order, d.replay, a.number)"};

@@ -35,7 +35,7 @@ TEST_F(UpkeepContract, ALongQueueIsCountedInBoundedTime) {  // E13
     sql.execute(
         "INSERT INTO ready (shard, action_order, org_id, delivery_id, submission_id, due_at, route_id, status, queued) SELECT 0, "
         "1, 1, " +
-        std::to_string(from) + " + n, 0, now(), " + std::to_string(route().value) + ", '" + status + "', '" + status +
+        std::to_string(from) + " + n, " + std::to_string(from) + " + n, now(), " + std::to_string(route().value) + ", '" + status + "', '" + status +
         "' = 'due' FROM generate_series(1, " + std::to_string(count) + ") n");
   };
   make(0, 350'000, "due");

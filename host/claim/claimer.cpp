@@ -100,6 +100,7 @@ Result<void> Claimer::round(HostId host) {
   Result<void> failed;
   for (auto& [shard, shares] : plan.shares) {
     auto done = failed ? begin_probes(host, shard, shares) : failed;
+    if (done) done = take_permits(shard, shares);
     if (done) done = claim(host, shard, shares, plan.bytes);
     if (done) continue;
     for (const auto& share : shares) planner_.claimed(shard, share, {}, clock_.now());
@@ -188,6 +189,26 @@ Result<void> Claimer::begin_probes(HostId host, Shard shard, std::vector<RouteSh
     return true;
   });
   return {};
+}
+
+// Of targets with a rate, as much as may start now stays among the shares.
+Result<void> Claimer::take_permits(Shard shard, std::vector<RouteShare>& shares) {
+  Result<void> failed;
+  std::erase_if(shares, [&](RouteShare& share) {
+    if (!share.rate || !failed) return false;
+    const auto permits = store_.take_permits(share.org, share.target, *share.rate, share.count);
+    if (!permits) {
+      failed = tl::unexpected(permits.error());
+      return false;
+    }
+    if (permits->granted > 0) {
+      planner_.trim(shard, share, permits->granted);
+      return false;
+    }
+    planner_.denied(shard, share, clock_.now() + permits->wait);
+    return true;
+  });
+  return failed;
 }
 
 Result<void> Claimer::claim(HostId host, Shard shard, const std::vector<RouteShare>& shares, std::size_t& bytes) {

@@ -53,6 +53,7 @@ class Claimer {
   Result<void> look();
   Result<void> learn(const std::vector<RouteId>& routes);
   Result<void> begin_probes(HostId host, Shard shard, std::vector<RouteShare>& shares);
+  Result<void> take_permits(Shard shard, std::vector<RouteShare>& shares);
   Result<void> claim(HostId host, Shard shard, const std::vector<RouteShare>& shares, std::size_t& bytes);
   void forget_done();
   Clock::Monotonic::duration until_next_look() const;

@@ -269,7 +269,7 @@ bool Planner::admit(Shard shard, const std::vector<Newcomers>& all, Moment now) 
     const std::string& type = route.facts->contract->action_type;
     action_types_.at(type).limit = concurrency_(type);
     const bool older_waits = route.due && *route.due <= now;
-    if (older_waits || route.outage->rest || !fits(route, one)) {
+    if (older_waits || route.outage->rest || one.contract->rate || !fits(route, one)) {
       for (std::size_t i = 0; i < taken.size(); ++i) {
         free_places(*taken[i], all[i].count);
         bytes_ -= all[i].bytes;
@@ -480,6 +480,8 @@ RouteShare Planner::share_of(Route& route, Moment now) {
     share.max_age = facts.contract->max_acceptance;
   } else {
     share.rest_key = facts.contract->rest_key();
+    share.target = facts.contract->target;
+    share.rate = facts.contract->rate;
     share.probe = route.outage->rest.has_value();
     if (share.probe) share.outage_since = route.outage->rest->since;
   }
@@ -511,6 +513,13 @@ void Planner::claimed(Shard shard, const RouteShare& share, std::span<const Clai
     if (is_empty) route.due.reset();  // else it is asked once more, from the beginning
   }
   put(route, now);
+}
+
+void Planner::trim(Shard shard, RouteShare& share, std::size_t count) {
+  const std::lock_guard lock(mutex_);
+  Route& route = routes_.at({shard, share.route});
+  free_places(route, share.count - count);
+  share.count = count;
 }
 
 void Planner::denied(Shard shard, const RouteShare& share, Moment until) {

@@ -59,6 +59,7 @@ class Planner {
   ClaimPlan plan(std::size_t most, Moment now);
   // What became of a share: its rows in the order of (due, delivery), fewer than asked for if the route had no more.
   void claimed(Shard shard, const RouteShare& share, std::span<const ClaimedRow* const> rows, Moment now);
+  void trim(Shard shard, RouteShare& share, std::size_t count);     // it is to ask for fewer
   void denied(Shard shard, const RouteShare& share, Moment until);  // it was not asked for, and will not be before then
   const RouteFacts& facts(Shard shard, RouteId route) const;        // of a route that has places
 

@@ -6,6 +6,11 @@
 
 namespace waybill {
 
+namespace {
+constexpr char kMailPrefix[] = "email_";
+constexpr char kMail[] = "email_*";  // no action type can be called so
+}  // namespace
+
 std::map<std::string, RetryTiming> default_timings() {
   const RetryTiming mail{.kind = RetryTiming::Kind::exponential,
                          .delay = std::chrono::minutes(1),
@@ -13,12 +18,13 @@ std::map<std::string, RetryTiming> default_timings() {
                          .max_delay = std::chrono::minutes(60),
                          .jitter_low = 0.9,
                          .jitter_high = 1.1};
-  return {{"default", {}}, {"email_raw", mail}, {"email_template", mail}};
+  return {{"default", {}}, {kMail, mail}};
 }
 
 const RetryTiming& timing_for(const std::map<std::string, RetryTiming>& timings, const std::string& action_type) {
-  const auto own = timings.find(action_type);
-  return own != timings.end() ? own->second : timings.at("default");
+  if (const auto own = timings.find(action_type); own != timings.end()) return own->second;
+  if (const auto mail = timings.find(kMail); mail != timings.end() && action_type.starts_with(kMailPrefix)) return mail->second;
+  return timings.at("default");
 }
 
 Millis wait_after(const RetryTiming& timing, std::uint32_t attempts, std::optional<Millis> retry_after, double random) {

@@ -8,8 +8,6 @@
 namespace waybill {
 namespace {
 
-constexpr std::size_t kMostCachedRoutes = 10'000;
-
 constexpr std::size_t kLeastShare = 100;  // what waits is split among the idle threads, but not into less than this
 constexpr Millis kHelpAfter{10};          // that a thread has been at one group
 
@@ -147,7 +145,14 @@ void Intake::submit(std::vector<HandedIn> batch) {
   bool crowded = false;
   {
     std::lock_guard lock(mutex_);
-    for (; taken < all.size() && waiting_.size() < settings_.most_waiting; ++taken) waiting_.push_back(std::move(all[taken]));
+    const auto has_room = [&](const Waiting& one) {
+      return waiting_.empty() || (waiting_.size() < settings_.most_waiting &&
+                                  bytes_waiting_ + one.item.payload.size() <= settings_.most_bytes_waiting);
+    };
+    for (; taken < all.size() && has_room(all[taken]); ++taken) {
+      bytes_waiting_ += all[taken].item.payload.size();
+      waiting_.push_back(std::move(all[taken]));
+    }
     crowded = waiting_.size() > kLeastShare;
   }
   if (taken > kLeastShare)
@@ -197,12 +202,15 @@ std::vector<Intake::Waiting> Intake::take_group(std::stop_token stop, std::vecto
   group.reserve(most);
   const auto oldest = clock_.now() - settings_.patience;
   for (std::size_t bytes = 0; group.size() < most && !waiting_.empty(); waiting_.pop_front()) {
+    const std::size_t size = waiting_.front().item.payload.size();
     if (waiting_.front().since <= oldest) {
+      bytes_waiting_ -= size;
       too_late.push_back(std::move(waiting_.front()));
       continue;
     }
-    bytes += waiting_.front().item.payload.size();
+    bytes += size;
     if (bytes > settings_.most_bytes_in_group && !group.empty()) break;
+    bytes_waiting_ -= size;
     group.push_back(std::move(waiting_.front()));
   }
   return group;
@@ -227,12 +235,24 @@ void Intake::carry_in(std::stop_token stop, IntakeStore& store, RouteCache& rout
   changed_.wait_for(lock, stop, Millis{100}, [] { return false; });
 }
 
+std::optional<RouteId> Intake::RouteCache::find(OrgId org, const std::shared_ptr<const Contract>& contract) const {
+  const auto at = entries_.find({org, contract.get()});
+  if (at == entries_.end() || at->second.contract.expired()) return std::nullopt;
+  return at->second.route;
+}
+
+void Intake::RouteCache::add(OrgId org, const std::shared_ptr<const Contract>& contract, RouteId route) {
+  if (entries_.size() >= prune_at_) {
+    std::erase_if(entries_, [](const auto& one) { return one.second.contract.expired(); });
+    prune_at_ = std::max(prune_at_, 2 * entries_.size());
+  }
+  entries_.insert_or_assign({org, contract.get()}, Entry{contract, route});
+}
+
 Result<void> Intake::find_routes(IntakeStore& store, RouteCache& routes, std::vector<Waiting>& group) {
-  if (routes.size() > kMostCachedRoutes) routes.clear();
   for (auto at = group.begin(); at != group.end();) {
-    const auto key = std::pair(at->item.org, at->contract.get());
-    auto known = routes.find(key);
-    if (known == routes.end()) {
+    auto known = routes.find(at->item.org, at->contract);
+    if (!known) {
       auto route = store.route(at->item.org, *at->contract);
       if (!route && route.error().kind != Error::Kind::bug) return tl::unexpected(route.error());
       if (!route) {  // this contract cannot be stored; the others must not suffer for it
@@ -240,9 +260,10 @@ Result<void> Intake::find_routes(IntakeStore& store, RouteCache& routes, std::ve
         at = group.erase(at);
         continue;
       }
-      known = routes.emplace(key, Route{at->contract, *route}).first;
+      known = *route;
+      routes.add(at->item.org, at->contract, *route);
     }
-    at->item.route = known->second.id;
+    at->item.route = *known;
     ++at;
   }
   return {};
@@ -316,10 +337,12 @@ void Intake::put_back(std::vector<Waiting> group) {
   {
     std::lock_guard lock(mutex_);
     for (auto at = group.rbegin(); at != group.rend(); ++at) {
-      if (clock_.now() - at->since < settings_.patience)
+      if (clock_.now() - at->since < settings_.patience) {
+        bytes_waiting_ += at->item.payload.size();
         waiting_.push_front(std::move(*at));
-      else
+      } else {
         too_late.push_back(std::move(*at));
+      }
     }
   }
   refuse(std::move(too_late));

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -24,7 +25,8 @@ struct IntakeSettings {
   int shards = 1;
   std::size_t most_in_group = 500;
   std::size_t most_bytes_in_group = 16 << 20;  // of payloads; one that has more is a group of its own
-  std::size_t most_waiting = 20'000;           // beyond it a submission is refused at once
+  std::size_t most_waiting = 20'000;           // beyond it a submission is refused at once,
+  std::size_t most_bytes_waiting = 64 << 20;   // and beyond this of payloads, whatever their number
   Millis patience{5'000};                      // how long a submission may wait, for a database that is away or for its turn
 };
 
@@ -72,11 +74,21 @@ class Intake {
     Answer answer;
     Clock::Monotonic since;
   };
-  struct Route {
-    std::shared_ptr<const Contract> contract;  // keeps the key's pointer from being used again
-    RouteId id;
+  // Which route a contract of the registry is. It keeps no contract, and so no registry, alive: entries of those that are gone are
+  // dropped as others come.
+  class RouteCache {
+   public:
+    std::optional<RouteId> find(OrgId org, const std::shared_ptr<const Contract>& contract) const;
+    void add(OrgId org, const std::shared_ptr<const Contract>& contract, RouteId route);
+
+   private:
+    struct Entry {
+      std::weak_ptr<const Contract> contract;  // expired: its address may be another contract's by now
+      RouteId route;
+    };
+    std::map<std::pair<OrgId, const Contract*>, Entry> entries_;
+    std::size_t prune_at_ = 1000;
   };
-  using RouteCache = std::map<std::pair<OrgId, const Contract*>, Route>;
 
   Waiting waiting_for(HandedIn handed_in) const;
   void run(std::stop_token stop, IntakeStore& store);
@@ -99,6 +111,7 @@ class Intake {
   std::condition_variable_any changed_;
   std::condition_variable_any crowded_;  // more wait than one thread should take
   std::deque<Waiting> waiting_;
+  std::size_t bytes_waiting_ = 0;      // of their payloads
   std::size_t writing_ = 0;            // threads that have a group in their hands
   std::uint64_t taken_ = 0;            // groups so far
   std::vector<std::jthread> threads_;  // last: they use all above

@@ -28,6 +28,11 @@ constexpr Statement kBeginProbes{"begin_probes", R"(
     AND (t.probe_until IS NULL OR t.probe_until < clock_timestamp())
   RETURNING t.org_id, t.target, micros(t.until), t.reason, micros(t.since))"};
 
+// After a pause a target may get what its rate allows in a tenth of a second at once, one at least.
+constexpr Statement kTakePermits{"take_permits", R"(
+  SELECT granted, wait FROM take_permits($1, $2, $3::integer, $5::bigint * interval '1 microsecond' / $4::integer,
+                                         greatest(1, ($4::bigint * 100000 / $5::bigint)::integer)))"};
+
 // Each route gives up to its share, oldest first. The array keeps the plan from becoming a join over the whole table. The claim's
 // row in `claims` is inserted, never updated: a token that give_back() has taken away makes the whole statement fail.
 constexpr Statement kClaim{"claim", R"(
@@ -110,6 +115,13 @@ class PgQueueStore final : public QueueStore {
     auto rows = link_.run(kBeginProbes, {org.take(), target.take(), std::to_string(host.value), std::to_string(length.count())});
     if (!rows) return tl::unexpected(rows.error());
     return rests_of(*rows, 0);
+  }
+
+  Result<Permits> take_permits(OrgId org, const std::string& target, const Rate& rate, std::size_t wanted) override {
+    auto rows = link_.run(kTakePermits, {std::to_string(org.value), target, std::to_string(wanted), std::to_string(rate.count),
+                                         std::to_string(Micros(rate.per).count())});
+    if (!rows) return tl::unexpected(rows.error());
+    return Permits{static_cast<std::size_t>(rows->number(0, 0)), Micros{rows->number(0, 1)}};
   }
 
   Result<Claimed> claim(Shard shard, HostId host, ClaimToken token, Millis lease, std::span<const RouteShare> shares,

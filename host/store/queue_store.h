@@ -40,7 +40,14 @@ struct RouteShare {
   std::string rest_key;                     // nothing is taken during an outage of (org, rest_key); empty: whatever is down
   std::optional<Timestamp> outage_since{};  // of the outage that a probe is for
   bool probe = false;                       // it is the one that is let through, see begin_probes()
+  std::string target = {};                  // of the contract
+  std::optional<Rate> rate = {};            // its deliveries need permits, see take_permits()
   std::optional<Seconds> max_age;           // take only what came in so long ago, or longer
+};
+
+struct Permits {
+  std::size_t granted = 0;
+  Micros wait{};  // until the next one
 };
 
 // Claims whose deliveries are all settled.
@@ -87,6 +94,8 @@ class QueueStore {
                                 const DoneClaims& done, std::size_t most_bytes) = 0;
   // Of these half-open targets, those whose probe is this host's for so long: one host at a time has it.
   virtual Result<std::vector<Rest>> begin_probes(std::span<const Rest> targets, HostId host, Millis length) = 0;
+  // Permits to start deliveries of a target with a rate, counted for all hosts together.
+  virtual Result<Permits> take_permits(OrgId org, const std::string& target, const Rate& rate, std::size_t wanted) = 0;
   virtual Result<void> forget(Shard shard, const DoneClaims& done) = 0;
   // Undoes a claim whose answer was lost: what it took, if it was carried out, is due again and nothing counts; if it was not, it
   // never will be, however long its statement goes on in the server.

@@ -68,7 +68,9 @@ TEST(Verdicts, WithoutAnAnswerTheHostsReachCounts) {
       EXPECT_EQ(raw.verdict, WB_TRANSIENT) << reason;
       EXPECT_EQ(view(raw.reason), reason);
       EXPECT_EQ(raw.reach, static_cast<wb_reach>(reach)) << reason;
-      EXPECT_EQ(raw.scope, WB_THIS_JOB) << reason;
+      const bool is_outage = reach == Reach::not_sent && error != NetError::refused && error != NetError::cancelled;
+      EXPECT_EQ(raw.scope, is_outage ? WB_WHOLE_TARGET : WB_THIS_JOB)
+          << reason << ": whoever cannot be reached, nobody can reach";
       EXPECT_EQ(view(raw.detail), "as the host saw it");
     }
 }

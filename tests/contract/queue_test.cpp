@@ -115,6 +115,25 @@ TEST_F(QueueContract, AHalfOpenTargetHasOneProbeWhateverTheNumberOfHosts) {  // 
   EXPECT_EQ(begin({1}, Millis(3'600'000)), "");
 }
 
+TEST_F(QueueContract, ARateIsKeptByAllHostsTogether) {  // E14
+  const Rate hourly{60, std::chrono::hours(1)};
+  const auto take = [&](QueueStore& store, std::size_t wanted) {
+    const auto permits = store.take_permits(kDefaultOrg, "sms.a", hourly, wanted);
+    EXPECT_TRUE(permits) << permits.error().what;
+    return *permits;
+  };
+  const auto another = make_queue_store(address);
+  const auto first = take(*queue, 5);
+  EXPECT_EQ(first.granted, 1u) << "sixty an hour are one a minute, not five at once";
+  EXPECT_GT(first.wait, Seconds(50));
+  EXPECT_EQ(take(*another, 5).granted, 0u) << "its minute is not over";
+  sql.execute("UPDATE target_rates SET next_at = next_at - interval '1 minute'");
+  EXPECT_EQ(take(*another, 5).granted, 1u);
+  EXPECT_EQ(take(*queue, 5).granted, 0u);
+  const auto burst = queue->take_permits(kDefaultOrg, "sms.b", {1000, Millis(1000)}, 500);
+  EXPECT_EQ(burst->granted, 100u) << "a tenth of a second's worth after a pause";
+}
+
 TEST_F(QueueContract, OnlyWhatCameInLongAgoIsTakenWhenThatIsAskedFor) {  // E8
   submit_many(3);
   sql.execute("UPDATE submissions SET created_at = now() - interval '2 minutes' WHERE client_ref = 'ref-1'");

@@ -64,6 +64,9 @@ class Backlog final : public QueueStore {
   Result<std::vector<Rest>> begin_probes(std::span<const Rest>, HostId, Millis) override {
     return fail(Error::Kind::bug, "nothing is down");
   }
+  Result<Permits> take_permits(OrgId, const std::string&, const Rate&, std::size_t) override {
+    return fail(Error::Kind::bug, "nothing has a rate");
+  }
   Result<void> forget(Shard, const DoneClaims&) override { return {}; }
   Result<void> give_back(Shard, HostId, ClaimToken) override { return fail(Error::Kind::bug, "no answer was lost"); }
   Result<RouteContract> contract(RouteId route) override {

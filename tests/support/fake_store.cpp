@@ -114,6 +114,19 @@ void FakeStore::end_rest(OrgId org, const std::string& target) {
   rests_.erase({org.value, target});
 }
 
+void FakeStore::permit(std::size_t count) {
+  const std::lock_guard lock(mutex_);
+  permits_ = count;
+}
+
+Result<Permits> FakeStore::take_permits(OrgId, const std::string&, const Rate&, std::size_t wanted) {
+  const std::lock_guard lock(mutex_);
+  if (auto there = begin("take_permits"); !there) return tl::unexpected(there.error());
+  const std::size_t granted = std::min(wanted, permits_);
+  permits_ -= granted;
+  return Permits{granted, Seconds(1)};
+}
+
 void FakeStore::fail_probes(bool denied) {
   const std::lock_guard lock(mutex_);
   probes_denied_ = denied;

@@ -55,6 +55,7 @@ class FakeStore final : public QueueStore, public SettleStore {
   std::vector<Delivery> deliveries() const;
   std::vector<Rest> rests() const;
   void end_rest(OrgId org, const std::string& target);
+  void permit(std::size_t count);  // to all targets with a rate together, from now on
   void fail_probes(bool denied);                 // another host has them
   std::vector<FailedAttempts> failures() const;  // as they were added
   std::size_t count(Status status) const;
@@ -74,6 +75,7 @@ class FakeStore final : public QueueStore, public SettleStore {
   Result<std::vector<Rest>> begin_probes(std::span<const Rest> targets, HostId host, Millis length) override;
   Result<void> forget(Shard shard, const DoneClaims& done) override;
   Result<void> give_back(Shard shard, HostId host, ClaimToken token) override;
+  Result<Permits> take_permits(OrgId org, const std::string& target, const Rate& rate, std::size_t wanted) override;
   Result<RouteContract> contract(RouteId route) override;
   Result<std::map<RouteId, RouteContract>> contracts(std::span<const RouteId> routes) override;
   Result<Settled> settle(Shard shard, std::span<const Settlement> batch) override;
@@ -97,6 +99,7 @@ class FakeStore final : public QueueStore, public SettleStore {
   std::int64_t last_id_ = 0;
   bool away_ = false, held_ = false, probes_denied_ = false;
   int answers_to_lose_ = 0;
+  std::size_t permits_ = 0;
   std::set<std::string> poison_, poison_routes_;
   std::set<RouteId> hidden_;
   std::map<RouteId, RouteContract> routes_;

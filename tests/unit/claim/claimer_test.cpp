@@ -479,6 +479,32 @@ TEST_F(Claiming, WhatAnotherHostProbesIsLeftToIt) {  // E14
   EXPECT_EQ(jobs()[0].contract->target, "sms.other");
 }
 
+TEST_F(Claiming, ATargetWithARateGetsWhatItsPermitsAllow) {  // E14
+  RouteId rated;
+  add_work = [&] {
+    rated = store->add_route(kDefaultOrg, {.target = "slow",
+                                           .action_type = "sms",
+                                           .url = "http://h/",
+                                           .destination = "{}",
+                                           .policy = Policy::max_attempts,
+                                           .max_attempts = 3,
+                                           .rate = Rate{10, Millis(1000)}});
+    add(rated, 10);
+    add(route("sms.other"), 5, "other-");
+    store->permit(3);
+  };
+  start();
+  ASSERT_TRUE(has(8));
+  ASSERT_TRUE(looked_again());
+  EXPECT_EQ(jobs().size(), 8u) << "three of the one, all of the other";
+  EXPECT_EQ(planner->held(), 8u);
+  EXPECT_FALSE(claim_on_insert->ask(0, told(rated))) << "newcomers need permits too";
+  store->permit(2);
+  clock.pass(Seconds(1));
+  claimer->wake();
+  EXPECT_TRUE(has(10));
+}
+
 TEST_F(Claiming, WhatItsHostHasNoRoomForComesWithoutItsBodyAndIsNotAttempted) {  // E12
   limits.in_flight_bytes = 40'000;
   RouteId primary;

@@ -36,7 +36,7 @@ retry:
   default: { kind: fixed, delay: 7s }
   webhook: { kind: exponential, delay: 30s, factor: 3, jitter: [0.5, 1.5], max_delay: 2h }
 limits: { in_flight: 1, per_target: 2, per_org: 3, per_host_name: 4, blocking_workers: 5,
-          claim_batch: 6, http_connections: 7, body_bytes: 2048, header_bytes: 4096 }
+          claim_batch: 6, in_flight_bytes: 1048577, http_connections: 7, body_bytes: 2048, header_bytes: 4096 }
 timeouts: { attempt: 11s, attempt_grace: 900ms, request_read: 12s, answer: 9s, idle: 1m,
             drain: 0s, lease: 2h, poll: 50ms, takeover: 60ms, target_rest: 1d, outage: 2d }
 log: { level: debug, format: json }
@@ -64,7 +64,7 @@ TEST(Configuration, ReadsEveryKeyOfTheFile) {
   EXPECT_EQ(config.registry, file.folder() / "forms-and-targets");
   EXPECT_EQ(config.plugins, "/usr/lib/waybill");
   EXPECT_EQ(config.port_file, file.folder() / "var/port");
-  EXPECT_EQ(config.limits, (Limits{1, 2, 3, 4, 5, 6, 7, 2048, 4096}));
+  EXPECT_EQ(config.limits, (Limits{1, 2, 3, 4, 5, 6, 1048577, 7, 2048, 4096}));
   EXPECT_EQ(config.timeouts, (Timeouts{Millis{11000}, Millis{900}, Millis{12000}, Millis{9000}, Millis{60000}, Millis{0},
                                        Millis{7200000}, Millis{50}, Millis{60}, Millis{86400000}, Millis{172800000}}));
   EXPECT_EQ(config.log_level, "debug");
@@ -204,11 +204,11 @@ TEST(Configuration, MailKeepsItsSlowRetryUnlessItIsNamed) {  // E14
   const std::string head = "database: { url: host=db }\nretry:\n  default: { kind: fixed, delay: 7s }\n";
   const auto slow = loaded(WrittenFile(head));
   EXPECT_EQ(slow.retry_for("sms").delay, Seconds(7));
-  EXPECT_EQ(slow.retry_for("email_raw"), default_timings().at("email_raw"));
+  EXPECT_EQ(slow.retry_for("email_raw"), timing_for(default_timings(), "email_raw"));
   EXPECT_EQ(slow.retry_for("email_template").kind, RetryTiming::Kind::exponential);
   const auto named = loaded(WrittenFile(head + "  email_raw: { kind: fixed, delay: 1m }\n"));
   EXPECT_EQ(named.retry_for("email_raw").delay, std::chrono::minutes(1));
-  EXPECT_EQ(named.retry_for("email_template"), default_timings().at("email_template"));
+  EXPECT_EQ(named.retry_for("email_template"), timing_for(default_timings(), "email_template"));
 }
 
 }  // namespace

@@ -126,6 +126,10 @@ class TakingIn : public ::testing::Test {
     const std::lock_guard lock(mutex_);
     return asked_;
   }
+  void forget_asked() {
+    const std::lock_guard lock(mutex_);
+    asked_.clear();
+  }
 
  private:
   std::mutex mutex_;
@@ -466,6 +470,32 @@ TEST_F(TakingIn, AClaimWhoseCommitWasNotSeenIsTold) {  // M12
   ASSERT_EQ(claimed().size(), 1u) << "of the second try";
   EXPECT_TRUE(claimed()[0].second.rows.empty());
   EXPECT_EQ(store.count(Status::claimed), 1u) << "whoever claimed it gives it back";
+}
+
+TEST_F(TakingIn, WhatWaitsIsBoundedInBytesToo) {  // E12
+  settings.most_bytes_waiting = 1000;
+  start();
+  occupy();
+  auto fits = submit("fits", std::string(900, '1'));
+  auto refused = submit("refused", std::string(200, '2'));
+  EXPECT_FALSE(answer(refused)) << "at once, while the database is busy";
+  release();
+  EXPECT_TRUE(answer(fits));
+  auto again = submit("refused", std::string(200, '2'));
+  EXPECT_TRUE(answer(again)) << "there is room again";
+}
+
+TEST_F(TakingIn, ARegistryThatWasReplacedIsNotKept) {  // E10 E12
+  start();
+  std::weak_ptr<const Contract> old;
+  {
+    auto contract = std::make_shared<const Contract>(*primary);
+    old = contract;
+    auto taken = submit("a", "{}", std::move(contract));
+    ASSERT_TRUE(answer(taken));
+  }
+  forget_asked();
+  EXPECT_TRUE(eventually([&] { return old.expired(); }));
 }
 
 }  // namespace

@@ -242,7 +242,7 @@ drill_receiver() {
   mode away
   hand_in a "$id"
   must "tried, and tried again" received_at_least "asked $id" 2
-  must "waybill explain says: waiting for its due time" prints '"code": "waiting"' explain "$id" --json
+  must "waybill explain says: its target rests" prints '"code": "target_rests"' explain "$id" --json
   says a "/v1/intents/$id" '"status":"pending"' >>"$log" || wrong "the intent should be pending"
   mode take
   must "the receiver is back, and has it" accepted a "$id"
@@ -364,7 +364,7 @@ drill_restore() {
   query "$(<"$work/roles.sql")" >>"$log" 2>&1 || wrong "the roles could not be made"
   "$tools/pg_restore" -d "$(address_of "$embedded")" --no-owner --no-privileges --exit-on-error --single-transaction "$work/backup" \
     >>"$log" 2>&1 || wrong "pg_restore failed"
-  query "INSERT INTO \"$schema\".target_rests VALUES (1, 'drill.hook', now() + interval '1 hour', 'held after the restore')" >>"$log" 2>&1 ||
+  query "INSERT INTO \"$schema\".target_rests VALUES (1, 'drill.hook', now() + interval '1 hour', 'held after the restore') ON CONFLICT (org_id, target) DO UPDATE SET until = excluded.until, reason = excluded.reason" >>"$log" 2>&1 ||
     wrong "the target could not be held"
   stop_embedded "$embedded" fast || wrong "the new database does not stop"
   start_host r

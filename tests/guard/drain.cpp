@@ -93,8 +93,10 @@ class Ledger final : public SettleStore {
   Result<Settled> settle(Shard, std::span<const Settlement> batch) override {
     Settled settled;
     settled.held.reserve(batch.size());
+    settled.tokens.reserve(batch.size());
     for (const auto& settlement : batch) {
       settled.held.push_back(settlement.delivery);
+      settled.tokens.push_back(settlement.token);
       if (settlement.status == Status::accepted) ++accepted;
     }
     return settled;

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <random>
 #include <thread>
 
 #include "unit/claim/planner_world.h"
@@ -190,6 +192,61 @@ TEST_F(Planning, MoreRoutesThanPlacesAreServedInTurn) {  // E9
     }
   ASSERT_EQ(served.size(), 8u) << "nobody starves";
   for (const auto& [id, count] : served) EXPECT_EQ(count, 10u) << id.value;
+}
+
+// Nobody could get more without somebody losing who has no more: in each round, of those who got something nobody holds two more
+// than somebody who had room left.
+TEST(PlanningProperty, IsMaxMinFairByOrganisationAndByTarget) {  // E9
+  for (unsigned seed = 1; seed <= 300; ++seed) {
+    std::minstd_rand random(seed);
+    const auto any = [&](unsigned least, unsigned most) { return least + random() % (most - least + 1); };
+    const Limits limits{.in_flight = any(1, 60), .per_target = any(1, 20), .per_org = any(1, 40), .per_host_name = 1000};
+    PlannerWorld w(limits);
+    std::map<OrgId, std::vector<RouteId>> routes;
+    const auto orgs = any(1, 4);
+    for (unsigned org = 1; org <= orgs; ++org)
+      for (unsigned targets = any(1, 6), i = 0; i < targets; ++i)
+        routes[{org}].push_back(w.route("t" + std::to_string(i), {.org = {org}}));
+    Taken held;
+    const auto of_org = [&](OrgId org) {
+      std::size_t all = 0;
+      for (const auto id : routes.at(org)) all += held[id];
+      return all;
+    };
+    const auto has_room = [&](OrgId org) {
+      return of_org(org) < limits.per_org &&
+             std::any_of(routes.at(org).begin(), routes.at(org).end(), [&](RouteId id) { return held[id] < limits.per_target; });
+    };
+    for (const auto& [org, all] : routes) w.due(all);
+    for (int round = 0; round < 5; ++round) {
+      const auto taken = w.claim();
+      for (const auto& [id, count] : taken) held[id] += count;
+      std::size_t all = 0;
+      bool anybody = false;
+      for (const auto& [org, mine] : routes) {
+        all += of_org(org);
+        anybody = anybody || has_room(org);
+      }
+      ASSERT_LE(all, limits.in_flight) << "seed " << seed;
+      ASSERT_TRUE(all == limits.in_flight || !anybody) << "seed " << seed << ": a place was left";
+      for (const auto& [org, mine] : routes) {
+        ASSERT_LE(of_org(org), limits.per_org) << "seed " << seed;
+        const bool got = std::any_of(mine.begin(), mine.end(), [&](RouteId id) { return taken.contains(id); });
+        for (const auto& [other, theirs] : routes)
+          ASSERT_FALSE(got && has_room(other) && of_org(org) > of_org(other) + 1)
+              << "seed " << seed << ", organisation " << org.value;
+        for (const auto id : mine)
+          for (const auto sibling : mine)
+            ASSERT_FALSE(taken.contains(id) && held[sibling] < limits.per_target && held[id] > held[sibling] + 1)
+                << "seed " << seed << ", route " << id.value;
+      }
+      for (auto& [id, count] : held) {
+        const std::size_t back = random() % (count + 1);
+        w.release(id, back);
+        count -= back;
+      }
+    }
+  }
 }
 
 TEST_F(Planning, AnOrganisationWithManyTargetsDoesNotCrowdOutOneWithFew) {  // E9

@@ -11,6 +11,15 @@ std::string host_name() {
   return std::string(machine) + ":" + std::to_string(getpid());
 }
 
+sigset_t block_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, signal);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  ::signal(SIGPIPE, SIG_IGN);
+  return signals;
+}
+
 BreadcrumbFolder::Place breadcrumb_place(const Config& config) {
   const auto& database = config.database;
   return {.base = config.breadcrumbs,

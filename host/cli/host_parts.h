@@ -1,6 +1,8 @@
 // What a host and the quarantine that it starts have in common.
 #pragma once
 
+#include <signal.h>
+
 #include <filesystem>
 #include <string>
 
@@ -11,6 +13,8 @@
 namespace waybill {
 
 std::string host_name();  // machine:pid
+// SIGTERM, SIGINT and SIGHUP, for who waits for them; to be called before any thread starts. SIGPIPE is ignored.
+sigset_t block_signals();
 BreadcrumbFolder::Place breadcrumb_place(const Config& config);
 std::filesystem::path plugin_file(const Config& config, const Catalogue& catalogue, const std::string& action_type);
 

@@ -169,11 +169,7 @@ class Quarantine {
 }  // namespace
 
 int quarantine(const GlobalOptions& options, pid_t parent) {
-  sigset_t signals;  // blocked before any thread starts, so that only sigtimedwait sees them
-  sigemptyset(&signals);
-  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, signal);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  signal(SIGPIPE, SIG_IGN);
+  const sigset_t signals = block_signals();
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (parent != 0 && getppid() != parent) return 0;
 

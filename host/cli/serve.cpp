@@ -1,5 +1,4 @@
 // `waybill serve`: builds the graph top-down, connects the stages of the road, runs it until told to stop.
-#include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -442,12 +441,7 @@ int serve(const GlobalOptions& options) {
   if (!secrets) return failed("a secret has gone since it was checked");
 
   raise_file_limit();
-  sigset_t signals;  // blocked before any thread starts, so that only sigwait sees them
-  sigemptyset(&signals);
-  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, signal);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  signal(SIGPIPE, SIG_IGN);
-
+  const sigset_t signals = block_signals();
   const SystemClock clock;
   auto links = make_links(config->link_key, *secrets, clock);
   if (!links) return failed("links.key: " + links.error().what);

@@ -29,8 +29,8 @@ constexpr Statement kReplay{"replay_dead", R"(
   more AS MATERIALIZED (
     SELECT f.*, l.org_id, l.submission_id, l.action_order, l.reason, l.kind, s.state, d.result::text AS progress,
            coalesce(l.payload, e.body) AS body,
-           (SELECT max(o.replay) + 1 FROM deliveries o WHERE o.shard = f.shard AND o.org_id = l.org_id
-              AND o.submission_id = l.submission_id AND o.action_order = l.action_order) AS replay
+           (SELECT coalesce(max(o.replay), 0) + 1 FROM deliveries o WHERE o.shard = f.shard AND o.org_id = l.org_id
+              AND o.submission_id = l.submission_id AND o.id <> o.submission_id AND o.action_order = l.action_order) AS replay
     FROM fact f
     JOIN dead_letters l ON l.shard = f.shard AND l.id = f.letter
     JOIN submission_states s ON s.shard = f.shard AND s.id = l.submission_id

@@ -49,7 +49,7 @@ constexpr Statement kActions{"form_actions_standing", R"(
     WHERE shard = $1 AND org_id = t.org_id AND submission_id = t.id AND delivery_id <> submission_id
     UNION ALL
     SELECT action_order, replay, id, status, attempt_count, ended_at FROM deliveries
-    WHERE shard = $1 AND org_id = t.org_id AND submission_id = t.id) d
+    WHERE shard = $1 AND org_id = t.org_id AND submission_id = t.id AND id <> submission_id) d
   ORDER BY t.id, d.action_order, d.replay DESC)"};
 
 constexpr Statement kOpen{"open_actions", R"(
@@ -63,7 +63,7 @@ constexpr Statement kEnd{"end_forms", R"(
   moved AS (
     UPDATE submissions s SET state = f.state, reason = CASE WHEN f.state = 'failed' THEN 'action_failed' END,
       completed_at = greatest(clock_timestamp(), (SELECT max(d.ended_at) FROM deliveries d WHERE d.shard = s.shard AND d.org_id = s.org_id
-                                                                                           AND d.submission_id = s.id))
+                                                                                           AND d.submission_id = s.id AND d.id <> d.submission_id))
     FROM fact f WHERE s.shard = $1 AND s.id = f.id AND s.state = 'processing' RETURNING s.id, s.org_id, s.state, s.completed_at),
   rest AS (
     UPDATE form_submissions f SET processing_since = NULL FROM moved m WHERE f.shard = $1 AND f.submission_id = m.id)

@@ -68,7 +68,7 @@ constexpr Statement kDeliveries{"form_deliveries_of", R"(
     WHERE r.shard = $1 AND r.org_id = $2 AND r.submission_id = $3 AND r.delivery_id <> r.submission_id
     UNION ALL
     SELECT id, action_order, replay, action_type, status, reason, attempt_count, provider_ref, result::text, NULL, ended_at
-    FROM deliveries WHERE shard = $1 AND org_id = $2 AND submission_id = $3) d
+    FROM deliveries WHERE shard = $1 AND org_id = $2 AND submission_id = $3 AND id <> submission_id) d
   LEFT JOIN action_words w ON w.action_type = d.action_type
   ORDER BY d.action_order, d.replay)"};
 constexpr Statement kAudit{"audit_of", R"(
@@ -102,7 +102,8 @@ constexpr Statement kPurge{"purge_form", R"(
   edit AS (DELETE FROM dead_letter_edits e USING moved m WHERE e.shard = $1 AND e.submission_id = m.id),
   dead AS (DELETE FROM dead_letters l USING moved m WHERE l.shard = $1 AND l.submission_id = m.id),
   sent AS (
-    UPDATE deliveries d SET result = NULL FROM moved m WHERE d.shard = $1 AND d.org_id = m.org_id AND d.submission_id = m.id RETURNING d.id),
+    UPDATE deliveries d SET result = NULL FROM moved m WHERE d.shard = $1 AND d.org_id = m.org_id AND d.submission_id = m.id
+                                                     AND d.id <> d.submission_id RETURNING d.id),
   mail AS (DELETE FROM artifacts a USING sent s WHERE a.shard = $1 AND a.delivery_id = s.id),
   changed AS (DELETE FROM edited_payloads e USING sent s WHERE e.shard = $1 AND e.delivery_id = s.id),
   audit AS (

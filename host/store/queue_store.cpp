@@ -1,6 +1,8 @@
 // The queue: which routes have work, and taking it.
 #include <algorithm>
+#include <unordered_map>
 
+#include "store/claimed_rows.h"
 #include "store/pg_stores.h"
 
 namespace waybill {
@@ -33,8 +35,11 @@ constexpr Statement kTakePermits{"take_permits", R"(
   SELECT granted, wait FROM take_permits($1, $2, $3::integer, $5::bigint * interval '1 microsecond' / $4::integer,
                                          greatest(1, ($4::bigint * 100000 / $5::bigint)::integer)))"};
 
+#define WAYBILL_BODY \
+  "CASE WHEN c.edited THEN (SELECT body FROM edited_payloads WHERE shard = $1 AND delivery_id = c.delivery_id) ELSE s.body END"
 // Each route gives up to its share, oldest first. The array keeps the plan from becoming a join over the whole table. The claim's
-// row in `claims` is inserted, never updated: a token that give_back() has taken away makes the whole statement fail.
+// row in `claims` is inserted, never updated: a token that give_back() has taken away makes the whole statement fail. A body that
+// is larger than $14 does not come along: see kBodies.
 constexpr Statement kClaim{"claim", R"(
   WITH claimed AS (
     UPDATE ready SET status = 'claimed', claim_token = $2, claimed_by = $3, claimed_at = now(),
@@ -59,16 +64,16 @@ constexpr Statement kClaim{"claim", R"(
   forgotten AS (DELETE FROM claims WHERE shard = $1 AND token = ANY ($9::bigint[]))
   SELECT (SELECT micros(clock_timestamp())), c.delivery_id, c.submission_id, c.org_id, c.route_id, micros(c.due_at), c.attempt_count, c.lease_lost, c.maybe_sent,
          c.action_order, micros(s.created_at), s.kind, s.client_ref,
-         CASE WHEN sum(octet_length(b.body)) OVER so_far <= $14::bigint OR row_number() OVER so_far = 1 THEN convert_from(b.body, 'UTF8') END,
+         CASE WHEN octet_length()" WAYBILL_BODY R"() <= $14::bigint THEN convert_from()" WAYBILL_BODY R"(, 'UTF8') END,
          CASE WHEN c.composed THEN (SELECT media_type FROM artifacts WHERE shard = $1 AND delivery_id = c.delivery_id) END,
          CASE WHEN c.composed THEN (SELECT encode(body, 'hex') FROM artifacts WHERE shard = $1 AND delivery_id = c.delivery_id) END,
-         coalesce(c.progress, ''), c.uncounted, octet_length(b.body)
+         coalesce(c.progress, ''), c.uncounted, octet_length()" WAYBILL_BODY R"()
   FROM claimed c
-  JOIN submissions s ON s.shard = $1 AND s.id = c.submission_id
-  CROSS JOIN LATERAL (
-    SELECT CASE WHEN c.edited THEN (SELECT body FROM edited_payloads WHERE shard = $1 AND delivery_id = c.delivery_id)
-                ELSE s.body END AS body OFFSET 0) b
-  WINDOW so_far AS (ROWS UNBOUNDED PRECEDING))"};
+  JOIN submissions s ON s.shard = $1 AND s.id = c.submission_id)"};
+constexpr Statement kBodies{"claimed_bodies", R"(
+  SELECT c.delivery_id, convert_from()" WAYBILL_BODY R"(, 'UTF8')
+  FROM ready c JOIN submissions s ON s.shard = $1 AND s.id = c.submission_id
+  WHERE c.shard = $1 AND c.delivery_id = ANY ($2::bigint[]))"};
 
 // A claim's statement may go on in the server after its session was lost here. The tombstone has its token: either it waits for
 // that statement's end and finds the claim, or that statement finds the tombstone, and fails. It stays as long as a statement may
@@ -137,36 +142,23 @@ class PgQueueStore final : public QueueStore {
       probe.add_flag(share.probe);
       share.max_age ? max_age.add(share.max_age->count()) : max_age.add_null();
     }
+    std::size_t wanted = 0;
+    for (const auto& share : shares) wanted += share.count;
+    const auto part = most_bytes / std::max<std::size_t>(wanted, 1);
     auto rows =
         link_.run(kClaim, {std::to_string(shard), std::to_string(token.value), std::to_string(host.value),
                            std::to_string(lease.count()), route.take(), most.take(), after.take(), after_id.take(), tokens(done),
-                           org.take(), rest_key.take(), probe.take(), max_age.take(), std::to_string(most_bytes)});
+                           org.take(), rest_key.take(), probe.take(), max_age.take(), std::to_string(part)});
     if (!rows) return tl::unexpected(rows.error());
     Claimed claimed;
     claimed.rows.reserve(rows->size());
     for (std::size_t row = 0; row < rows->size(); ++row) {
       claimed.now = rows->time(row, 0);
-      claimed.rows.push_back({.delivery = {rows->number(row, 1)},
-                              .submission = {rows->number(row, 2)},
-                              .org = {rows->number(row, 3)},
-                              .route = {rows->number(row, 4)},
-                              .due = rows->time(row, 5),
-                              .attempt_count = static_cast<std::uint32_t>(rows->number(row, 6)),
-                              .lease_lost = static_cast<std::uint32_t>(rows->number(row, 7)),
-                              .uncounted = static_cast<std::uint32_t>(rows->number(row, 17)),
-                              .maybe_sent = rows->flag(row, 8),
-                              .action_order = static_cast<int>(rows->number(row, 9)),
-                              .created = rows->time(row, 10),
-                              .kind = std::string(rows->text(row, 11)),
-                              .client_ref = std::string(rows->text(row, 12)),
-                              .payload = std::string(rows->text(row, 13)),
-                              .body_bytes = static_cast<std::size_t>(rows->number(row, 18)),
-                              .withheld = rows->is_null(row, 13),
-                              .artifact = artifact(*rows, row),
-                              .progress = std::string(rows->text(row, 16))});
+      claimed.rows.push_back(read_claimed(*rows, row));
     }
     std::sort(claimed.rows.begin(), claimed.rows.end(),
               [](const auto& a, const auto& b) { return std::pair(a.due, a.delivery) < std::pair(b.due, b.delivery); });
+    add_large_bodies(shard, claimed.rows, most_bytes);
     return claimed;
   }
 
@@ -218,15 +210,33 @@ class PgQueueStore final : public QueueStore {
     return all;
   }
 
+  // Most bodies are small and come with the claim; those that are larger than their part come after it, as far as there is room.
+  // Without its body a row is given back, so nothing is lost when they do not come.
+  void add_large_bodies(Shard shard, std::vector<ClaimedRow>& rows, std::size_t most_bytes) {
+    std::size_t bytes = 0;
+    for (const auto& row : rows) bytes += row.payload.size();
+    std::unordered_map<DeliveryId, ClaimedRow*> large;
+    ArrayText ids;
+    for (auto& row : rows) {
+      if (!row.withheld || (bytes > 0 && bytes + row.body_bytes > most_bytes)) continue;
+      bytes += row.body_bytes;
+      large.emplace(row.delivery, &row);
+      ids.add(row.delivery.value);
+    }
+    if (large.empty()) return;
+    const auto bodies = link_.run(kBodies, {std::to_string(shard), ids.take()});
+    if (!bodies) return;
+    for (std::size_t row = 0; row < bodies->size(); ++row) {
+      ClaimedRow& claimed = *large.at({bodies->number(row, 0)});
+      claimed.payload = bodies->text(row, 1);
+      claimed.withheld = false;
+    }
+  }
+
   static std::string tokens(const DoneClaims& done) {
     ArrayText all;
     for (const auto token : done) all.add(token.value);
     return all.take();
-  }
-
-  static std::optional<Artifact> artifact(const Rows& rows, std::size_t row) {
-    if (rows.is_null(row, 14)) return std::nullopt;
-    return Artifact{std::string(rows.text(row, 14)), from_hex(rows.text(row, 15))};
   }
 
   Link link_;

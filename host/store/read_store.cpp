@@ -18,20 +18,21 @@ constexpr Statement kCompare{"compare_submission", "SELECT " WAYBILL_SUBMISSION_
                                                    " WHERE s.shard = $1 AND s.org_id = $2 AND s.kind = $3 AND s.client_ref = $4"};
 
 // Of one submission: its rows of `ready`, and its deliveries wherever they are. An only delivery has its submission's id.
-#define WAYBILL_UNFINISHED(columns, shard_is, org, submission)                                                                \
-  "SELECT " columns " FROM ready WHERE shard = " shard_is " AND delivery_id = " submission " AND submission_id = " submission \
-  " UNION ALL SELECT " columns " FROM ready WHERE shard = " shard_is " AND org_id = " org " AND submission_id = " submission  \
-  " AND delivery_id <> submission_id"
-#define WAYBILL_DELIVERIES(of_ready, of_ended) \
-  "LATERAL (" WAYBILL_UNFINISHED(              \
-      of_ready, "s.shard", "s.org_id",         \
-      "s.id") " UNION ALL SELECT " of_ended    \
-              " FROM deliveries WHERE shard = s.shard AND org_id = s.org_id AND submission_id = s.id) d"
+#define WAYBILL_ROWS_OF(table, id, columns, shard_is, org, submission)                                                           \
+  "SELECT " columns " FROM " table " WHERE shard = " shard_is " AND " id " = " submission " AND submission_id = " submission     \
+  " UNION ALL SELECT " columns " FROM " table " WHERE shard = " shard_is " AND org_id = " org " AND submission_id = " submission \
+  " AND " id " <> submission_id"
+#define WAYBILL_UNFINISHED(columns, shard_is, org, submission) \
+  WAYBILL_ROWS_OF("ready", "delivery_id", columns, shard_is, org, submission)
+#define WAYBILL_DELIVERIES(of_ready, of_ended)                                                           \
+  "LATERAL (" WAYBILL_UNFINISHED(of_ready, "s.shard", "s.org_id", "s.id") " UNION ALL " WAYBILL_ROWS_OF( \
+      "deliveries", "id", of_ended, "s.shard", "s.org_id", "s.id") ") d"
 
 // One statement, so that the state and the attempts are of one moment.
 constexpr Statement kHistory{"history", "SELECT " WAYBILL_SUBMISSION_COLUMNS R"(,
          a.number, micros(a.started_at), micros(a.finished_at), a.outcome, coalesce(a.reason, ''), coalesce(a.error, ''), a.counts
-  FROM submission_states s LEFT JOIN )" WAYBILL_DELIVERIES("delivery_id AS id, action_order, replay", "id, action_order, replay") R"( ON true
+  FROM submission_states s LEFT JOIN )" WAYBILL_DELIVERIES("delivery_id AS id, action_order, replay",
+                                                           "id, action_order, replay") R"( ON true
   LEFT JOIN attempts a ON a.shard = s.shard AND a.delivery_id = d.id
   WHERE s.shard = $1 AND s.org_id = $2 AND s.kind = $3 AND s.client_ref = $4
   ORDER BY d.action_order, d.replay, a.number)"};

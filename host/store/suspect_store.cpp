@@ -1,6 +1,6 @@
 // Suspects on PostgreSQL: an index of them alone, and an advisory lock.
 #include "core/decide.h"
-#include "store/read_rows.h"
+#include "store/claimed_rows.h"
 #include "store/suspects.h"
 
 namespace waybill {
@@ -35,7 +35,7 @@ constexpr Statement kClaim{"claim_suspect", R"(
   SELECT micros(clock_timestamp()), c.delivery_id, c.submission_id, c.org_id, c.route_id, micros(c.due_at), c.attempt_count, c.lease_lost, c.maybe_sent,
          c.action_order, micros(s.created_at), s.kind, s.client_ref,
          convert_from(CASE WHEN c.edited THEN e.body ELSE s.body END, 'UTF8'), a.media_type, encode(a.body, 'hex'), coalesce(c.progress, ''),
-         c.uncounted
+         c.uncounted, octet_length(s.body)
   FROM claimed c
   JOIN submissions s ON s.shard = $1 AND s.id = c.submission_id
   LEFT JOIN edited_payloads e ON c.edited AND e.shard = $1 AND e.delivery_id = c.delivery_id
@@ -73,24 +73,7 @@ class PgSuspectStore final : public SuspectStore {
     Claimed claimed{};
     for (std::size_t row = 0; row < rows->size(); ++row) {
       claimed.now = rows->time(row, 0);
-      claimed.rows.push_back({.delivery = {rows->number(row, 1)},
-                              .submission = {rows->number(row, 2)},
-                              .org = {rows->number(row, 3)},
-                              .route = {rows->number(row, 4)},
-                              .due = rows->time(row, 5),
-                              .attempt_count = static_cast<std::uint32_t>(rows->number(row, 6)),
-                              .lease_lost = static_cast<std::uint32_t>(rows->number(row, 7)),
-                              .uncounted = static_cast<std::uint32_t>(rows->number(row, 17)),
-                              .maybe_sent = rows->flag(row, 8),
-                              .action_order = static_cast<int>(rows->number(row, 9)),
-                              .created = rows->time(row, 10),
-                              .kind = text_of(*rows, row, 11),
-                              .client_ref = text_of(*rows, row, 12),
-                              .payload = text_of(*rows, row, 13),
-                              .artifact = {},
-                              .progress = text_of(*rows, row, 16)});
-      if (!rows->is_null(row, 14))
-        claimed.rows.back().artifact = Artifact{text_of(*rows, row, 14), from_hex(rows->text(row, 15))};
+      claimed.rows.push_back(read_claimed(*rows, row));
     }
     return claimed;
   }

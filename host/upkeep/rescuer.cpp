@@ -18,7 +18,7 @@ constexpr auto kAfterOutage = std::chrono::seconds(3);
 constexpr auto kAfterDeath = std::chrono::seconds(1);  // a dead host's last claim may commit after its death
 }  // namespace
 
-Rescuer::Rescuer(RescueStore& store, QueueStore& queue, SettleStore& settle, const Clock& clock, RescuerSettings settings,
+Rescuer::Rescuer(RescueStore& store, QueueStore& queue, SettleStore& settle, const Clock& clock, UpkeepSettings settings,
                  std::function<std::optional<HostId>()> self, std::function<void()> wake, Log& log, Metrics& metrics)
     : store_(store),
       queue_(queue),
@@ -42,7 +42,7 @@ void Rescuer::run(std::stop_token stop) {
   while (!stop.stop_requested()) {
     look();
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, stop, settings_.every, [] { return false; });
+    changed_.wait_for(lock, stop, settings_.takeover, [] { return false; });
   }
 }
 

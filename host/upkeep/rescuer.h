@@ -20,10 +20,10 @@
 
 namespace waybill {
 
-struct RescuerSettings {
+struct UpkeepSettings {
   int shards = 1;
   std::string actor;
-  Millis every{250};
+  Millis takeover{250};  // from one look to the next
   Millis lease{60'000};
   Crashes* crashes = nullptr;  // who is to blame for deaths; null: nobody ever is
 };
@@ -33,7 +33,7 @@ class Rescuer {
  public:
   // `self` tells this host's id, or none while it has no presence: then it rescues nobody. `wake` is called when rows were put
   // back into the queue.
-  Rescuer(RescueStore& store, QueueStore& queue, SettleStore& settle, const Clock& clock, RescuerSettings settings,
+  Rescuer(RescueStore& store, QueueStore& queue, SettleStore& settle, const Clock& clock, UpkeepSettings settings,
           std::function<std::optional<HostId>()> self, std::function<void()> wake, Log& log, Metrics& metrics);
   ~Rescuer() { stop(); }
 
@@ -60,7 +60,7 @@ class Rescuer {
   QueueStore& queue_;
   SettleStore& settle_;
   const Clock& clock_;
-  const RescuerSettings settings_;
+  const UpkeepSettings settings_;
   const std::function<std::optional<HostId>()> self_;
   const std::function<void()> wake_;
   Log& log_;

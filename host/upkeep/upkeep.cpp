@@ -8,8 +8,8 @@ Upkeep::Upkeep(Presence& presence, RescueStore& rescue, QueueStore& queue, Settl
     : liveness_(presence, clock, {settings.actor, settings.takeover, settings.lease},
                 {hooks.wake, hooks.rescued, hooks.open_claims, hooks.outdated}, log, metrics),
       rescuer_(
-          rescue, queue, settle, clock, {settings.shards, settings.actor, settings.takeover, settings.lease, settings.crashes},
-          [this] { return liveness_.is_outdated() ? std::nullopt : liveness_.host(); }, hooks.wake, log, metrics),
+          rescue, queue, settle, clock, settings, [this] { return liveness_.is_outdated() ? std::nullopt : liveness_.host(); },
+          hooks.wake, log, metrics),
       tasks_(
           std::move(tasks), clock, settings.takeover, [this] { return is_up() && !liveness_.is_outdated(); }, log) {}
 

@@ -11,14 +11,6 @@
 
 namespace waybill {
 
-struct UpkeepSettings {
-  int shards = 1;
-  std::string actor;
-  Millis takeover{250};
-  Millis lease{60'000};
-  Crashes* crashes = nullptr;  // who is to blame for deaths; null: nobody ever is
-};
-
 struct UpkeepHooks {
   std::function<void()> wake;                              // there may be something to claim
   std::function<void()> rescued;                           // see LivenessHooks

@@ -159,6 +159,22 @@ TEST_F(QueueContract, AClaimBringsBodiesUpToItsLimitAndTellsOfTheOthers) {  // E
   EXPECT_GE(brought, 600u);
 }
 
+TEST_F(QueueContract, ALargeBodyAmongSmallOnesComesAsFarAsThereIsRoom) {  // E12
+  submit({item("ref-0", std::string(600, '1')), item("ref-1", std::string(5000, '2')), item("ref-2", std::string(5000, '3')),
+          item("ref-3", std::string(600, '4'))});
+  spread_due_times();
+  const std::vector<RouteShare> shares{{.route = route(), .count = 4}};
+  const auto claimed = queue->claim(0, {1}, {1}, Millis(1000), shares, {}, 7000);
+  ASSERT_TRUE(claimed) << claimed.error().what;
+  ASSERT_EQ(references(*claimed), (std::vector<std::string>{"ref-0", "ref-1", "ref-2", "ref-3"}));
+  EXPECT_EQ(claimed->rows[0].payload, std::string(600, '1'));
+  EXPECT_EQ(claimed->rows[1].payload, std::string(5000, '2')) << "larger than a fourth of the room, which has place for it";
+  EXPECT_TRUE(claimed->rows[2].withheld);
+  EXPECT_TRUE(claimed->rows[2].payload.empty());
+  EXPECT_EQ(claimed->rows[2].body_bytes, 5000u);
+  EXPECT_EQ(claimed->rows[3].payload, std::string(600, '4'));
+}
+
 TEST_F(QueueContract, AShareBeginsBehindItsMark) {
   submit_many(6);
   spread_due_times();

@@ -122,7 +122,7 @@ class Rescue : public HostsWorld {
   void start() {
     self = *presence.keep();
     running = std::make_unique<Rescuer>(
-        counted, *queue, *settle, clock, RescuerSettings{.shards = 1, .actor = "box:1", .every = Millis(5), .lease = kLease},
+        counted, *queue, *settle, clock, UpkeepSettings{.shards = 1, .actor = "box:1", .takeover = Millis(5), .lease = kLease},
         [this] { return std::optional(self); }, [this] { ++woken; }, log, metrics);
   }
   void look_a_few_times() {

@@ -78,14 +78,14 @@ PostgresCluster::~PostgresCluster() {
 
 void PostgresCluster::start() {
   const auto log = folder_.path() / "log";
-  server_ = std::make_unique<Process>(
-      Command{.arguments = {programs_ / "postgres", "-D", folder_.path() / "data", "-k", folder_.path(), "-c",
-                            "listen_addresses=", "-c", "max_connections=300", "-c", "log_min_messages=warning"},
-              .environment = environment_,
-              .folder = "/",
-              .err = log,
-              .user = database_user(),
-              .signal_if_orphaned = SIGQUIT});
+  server_ = std::make_unique<Process>(Command{
+      .arguments = {programs_ / "postgres", "-D", folder_.path() / "data", "-k", folder_.path(), "-c", "listen_addresses=", "-c",
+                    "max_connections=300", "-c", "log_min_messages=warning", "-c", "fsync=off"},
+      .environment = environment_,
+      .folder = "/",
+      .err = log,
+      .user = database_user(),
+      .signal_if_orphaned = SIGQUIT});
   const bool up = eventually([&] { return !server_->running() || SqlClient::can_connect(url("postgres")); });
   if (!up || !server_->running()) throw std::runtime_error("postgres did not start: " + read_file(log));
 }
@@ -111,9 +111,10 @@ void PostgresCluster::signal_all(int number) {
   for (pid_t child = 0; children >> child;) ::kill(child, number);
 }
 
-std::string PostgresCluster::create_database() {
+std::string PostgresCluster::create_database(const std::string& like) {
   const auto name = "waybill_" + std::to_string(++databases_);
-  SqlClient(url("postgres")).execute("CREATE DATABASE " + name);
+  const auto from = like.empty() ? "template1" : like.substr(like.find('@') + 2, like.find('?') - like.find('@') - 2);
+  SqlClient(url("postgres")).execute("CREATE DATABASE " + name + " TEMPLATE " + from);
   return url(name);
 }
 

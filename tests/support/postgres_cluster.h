@@ -23,7 +23,8 @@ class PostgresCluster {
   explicit PostgresCluster(std::map<std::string, std::string> environment = {});
   ~PostgresCluster();
 
-  std::string create_database();  // fresh and empty; returns its URL, as a superuser
+  // Fresh and empty, or a copy of the database at `like`, to which nobody is connected; returns its URL, as a superuser.
+  std::string create_database(const std::string& like = {});
   void create_role(const std::string& name,
                    const std::string& attributes = "LOGIN");  // unless it is there: roles are the cluster's
   void start();

@@ -59,7 +59,7 @@ TEST_F(Connections, AReadingStoreDoesNotShowIt) {
 TEST_F(Connections, AServerThatIsAwayIsUnavailableUntilItIsBack) {
   const std::vector<NewSubmission> items{item("a")};
   submit(items);
-  ::waybill::testing::cluster().stop();
+  ::waybill::testing::cluster().stop(PostgresCluster::Stop::immediate);
   const auto away = intake->submit(0, items, std::nullopt);
   const auto also_away = intake->submit(0, items, std::nullopt);
   const auto not_read = reader->find(kDefaultOrg, "intent", "a");

@@ -72,7 +72,7 @@ TEST_F(Auth, TokensAreKeptHashedAndNeverLogged) {
 // M1, M14: nobody can be known then, so nobody is turned away as unknown
 TEST_F(Auth, WithoutTheDatabaseTheAnswerIsUnavailable) {
   host();
-  cluster().stop();
+  cluster().stop(PostgresCluster::Stop::immediate);
   client().authorize("wb_some_token_or_other");
   EXPECT_EQ(client().get("/v1/intents/a").status, 503);
   cluster().start();

@@ -30,7 +30,7 @@ TEST_F(Observability, HealthAndReadinessAnswer200) {
 // M14, M12
 TEST_F(Observability, WithoutTheDatabaseTheHostIsHealthyButNotReadyAndComesBackByItself) {
   post_intent(client(), sms_intent("before", "sms.deadline"), 30);
-  cluster().stop();
+  cluster().stop(PostgresCluster::Stop::immediate);
   EXPECT_TRUE(eventually([&] { return client().get("/readyz").status == 503; }));
   EXPECT_EQ(client().get("/healthz").status, 200);
   const auto refused = post_intent(client(), sms_intent("during", "sms.deadline"));

@@ -17,8 +17,8 @@ auto& shared(Map& map, const typename Map::key_type& key) {
 }
 
 template <class Map>
-void drop_unused(Map& map) {
-  std::erase_if(map, [](const auto& one) { return one.second.use_count() == 1; });
+void drop_unused(Map& map, const typename Map::key_type& key) {
+  if (const auto at = map.find(key); at->second.use_count() == 1) map.erase(at);
 }
 
 // With its port.
@@ -55,7 +55,7 @@ KnownRoute& Places::get(Shard shard, RouteId id, OrgId org) {
 
 KnownRoute& Places::get(Shard shard, const Newcomers& newest) {
   KnownRoute& route = get(shard, newest.route, newest.org);
-  if (!knows(route)) learn(route.id, *newest.contract);
+  if (!route.contract) learn(route.id, *newest.contract);
   knows(route);
   return route;
 }
@@ -92,14 +92,27 @@ void Places::drop_idle(Shard shard, const std::function<void(KnownRoute&)>& look
   auto& routes = shards_[shard];
   for (auto at = routes.begin(); at != routes.end();) {
     look(at->second);
-    at = at->second.is_idle() ? routes.erase(at) : std::next(at);
+    if (!at->second.is_idle()) {
+      ++at;
+      continue;
+    }
+    const OrgId org = at->second.org->id;
+    const auto contract = at->second.contract;
+    at = routes.erase(at);
+    if (contract) {
+      drop_unused(targets_, {org, contract->target});
+      drop_unused_breaker(org, contract->rest_key());
+      drop_unused(host_names_, host_name_of(contract->url));
+      drop_unused(action_types_, contract->action_type);
+    }
+    drop_unused(orgs_, org);
   }
-  drop_unused(targets_);
-  drop_unused(orgs_);
-  drop_unused(host_names_);
-  drop_unused(action_types_);
-  std::erase_if(breakers_, [](const auto& one) { return one.second.use_count() == 1 && !one.second->rest; });
-  if (contracts_.size() > kMaxIdleContracts) drop_unused(contracts_);
+  if (contracts_.size() > kMaxIdleContracts)
+    std::erase_if(contracts_, [](const auto& one) { return one.second.use_count() == 1; });
+}
+
+void Places::drop_unused_breaker(OrgId org, const std::string& rest_key) {
+  if (const auto at = breakers_.find({org, rest_key}); at->second.use_count() == 1 && !at->second->rest) breakers_.erase(at);
 }
 
 // ---- queues ----

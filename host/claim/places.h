@@ -24,7 +24,7 @@ namespace waybill {
 struct KnownRoute;
 struct Target;
 
-// So many places there are, so many are taken, and these routes wait for one.
+// So many places there are, so many are used, and these routes wait for one.
 struct Limiter {
   std::size_t limit = std::numeric_limits<std::size_t>::max(), used = 0;
   std::map<OrgId, Ranked<KnownRoute>> waiting;
@@ -66,6 +66,7 @@ struct HostName {
   Limiter open, claimed_ahead;
 };
 
+// A route that may have work or has places.
 struct KnownRoute {
   Shard shard;
   RouteId id;
@@ -106,6 +107,7 @@ class Places {
   bool knows(KnownRoute& route);                                                            // its contract
   std::shared_ptr<const Contract> contract(RouteId id) const { return contracts_.at(id); }  // that was learnt
   Breaker& breaker(OrgId org, const std::string& rest_key);
+  void drop_unused_breaker(OrgId org, const std::string& rest_key);
   void drop_idle(Shard shard, const std::function<void(KnownRoute&)>& look);  // after a look at each
 
   void move(KnownRoute& route, Ranked<KnownRoute>& queue, Rank rank);

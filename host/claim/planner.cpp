@@ -80,10 +80,12 @@ void Planner::observe(const Cooldowns& cooldowns, Moment now) {
   for (Breaker* breaker : over) recover(*breaker);
 }
 
+// It begins with a few places, and release() adds one for each delivery that comes back.
 void Planner::recover(Breaker& breaker) {
-  breaker.rest.reset();
+  const Rest rest = *std::exchange(breaker.rest, {});
   breaker.standing.leave();
   places_.set_limit(breaker.limiter, breaker.limiter.used + kRampStart);
+  places_.drop_unused_breaker(rest.org, rest.target);
 }
 
 void Planner::wake(Shard shard, const std::vector<Newcomers>& routes, Moment now) {

@@ -2,13 +2,12 @@
 #include "claim/claim_ledger.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace waybill {
 
-void ClaimLedger::opened(Shard shard, ClaimToken token, std::size_t rows, std::size_t forgotten) {
+void ClaimLedger::opened(Shard shard, ClaimToken token, std::size_t rows) {
   const std::lock_guard lock(mutex_);
-  auto& done = done_[shard];
-  done.erase(done.begin(), done.begin() + static_cast<std::ptrdiff_t>(forgotten));  // others may have come behind them
   if (rows > 0) open_[token] = {shard, rows, false};
 }
 
@@ -33,17 +32,9 @@ std::map<Shard, std::vector<ClaimToken>> ClaimLedger::open() const {
   return all;
 }
 
-DoneClaims ClaimLedger::done(Shard shard) const {
+DoneClaims ClaimLedger::take_done(Shard shard) {
   const std::lock_guard lock(mutex_);
-  const auto done = done_.find(shard);
-  return done == done_.end() ? DoneClaims{} : done->second;
-}
-
-std::map<Shard, DoneClaims> ClaimLedger::take_done() {
-  std::map<Shard, DoneClaims> all;
-  const std::lock_guard lock(mutex_);
-  all.swap(done_);
-  return all;
+  return std::exchange(done_[shard], {});
 }
 
 void ClaimLedger::put_back_done(Shard shard, const DoneClaims& done) {

@@ -22,13 +22,11 @@ class ClaimLedger {
   static constexpr int kClaimBits = 38;
   ClaimToken next(HostId host) { return {host.value << kClaimBits | ++claims_}; }
 
-  // A claim of so many rows was carried out, and the first `forgotten` of the shard's claims that were done are forgotten.
-  void opened(Shard shard, ClaimToken token, std::size_t rows, std::size_t forgotten = 0);
+  void opened(Shard shard, ClaimToken token, std::size_t rows);  // a claim of so many rows was carried out
   // Of the claims in `unwritten` some deliveries stay claimed until their lease is over.
   void settled(const std::vector<Finished>& batch, const std::vector<ClaimToken>& unwritten);
   std::map<Shard, std::vector<ClaimToken>> open() const;  // not all of their deliveries are settled
-  DoneClaims done(Shard shard) const;                     // to be forgotten in the database
-  std::map<Shard, DoneClaims> take_done();
+  DoneClaims take_done(Shard shard);                      // to be forgotten in the database
   void put_back_done(Shard shard, const DoneClaims& done);
 
   struct Unconfirmed {

@@ -1,7 +1,7 @@
 // Places are taken before newcomers are stored, and what was stored is handed on.
 #include "claim/claim_on_insert.h"
 
-#include <map>
+#include <unordered_map>
 
 #include "claim/jobs.h"
 
@@ -17,59 +17,41 @@ std::optional<FirstClaim> ClaimOnInsert::ask(Shard shard, const std::vector<Newc
   if (!host) return std::nullopt;
   const std::lock_guard lock(mutex_);
   if (stopped_ || !planner_.admit(shard, all, now)) return std::nullopt;
-  const FirstClaim claim{*host, ledger_.next(*host), lease_};
-  under_way_.emplace(claim.token, Asked{now, all});
-  return claim;
+  ++under_way_;
+  return FirstClaim{*host, ledger_.next(*host), lease_, now};
 }
 
-void ClaimOnInsert::carried_out(Shard shard, const FirstClaim& claim, Claimed claimed) {
-  const Asked asked = take(claim.token);
-  release(shard, asked, claimed.rows);
+void ClaimOnInsert::carried_out(Shard shard, const FirstClaim& claim, std::vector<Newcomers> all, Claimed claimed) {
+  std::unordered_map<RouteId, Newcomers*> not_stored;
+  for (auto& one : all) not_stored.emplace(one.route, &one);
+  for (const auto& row : claimed.rows) {
+    --not_stored.at(row.route)->count;
+    not_stored.at(row.route)->bytes -= bytes_of(row);
+  }
+  planner_.give_back(shard, all);
   ledger_.opened(shard, claim.token, claimed.rows.size());
-  auto jobs = jobs_of(std::move(claimed), claim.token, {asked.at, clock_.now(), claim.lease},
-                      [&](RouteId route) -> const RouteFacts& { return planner_.facts(shard, route); });
+  auto jobs = jobs_of(std::move(claimed), claim.token, {claim.asked_at, clock_.now(), claim.lease},
+                      [&](RouteId route) { return planner_.contract(route); });
   if (!jobs.empty()) sink_(std::move(jobs));
-  end(claim.token);
+  end();
 }
 
-void ClaimOnInsert::unconfirmed(Shard shard, const FirstClaim& claim) {
-  release(shard, take(claim.token), {});
+void ClaimOnInsert::unconfirmed(Shard shard, const FirstClaim& claim, const std::vector<Newcomers>& all) {
+  planner_.give_back(shard, all);
   ledger_.unconfirmed({shard, claim.host, claim.token});
-  end(claim.token);
+  end();
 }
 
 void ClaimOnInsert::stop() {
   std::unique_lock lock(mutex_);
   stopped_ = true;
-  ended_.wait(lock, [&] { return under_way_.empty(); });
+  ended_.wait(lock, [&] { return under_way_ == 0; });
 }
 
-// Its entry stays until end(), so that stop() waits for it.
-ClaimOnInsert::Asked ClaimOnInsert::take(ClaimToken token) {
+void ClaimOnInsert::end() {
   const std::lock_guard lock(mutex_);
-  return std::move(under_way_.at(token));
-}
-
-void ClaimOnInsert::end(ClaimToken token) {
-  const std::lock_guard lock(mutex_);
-  under_way_.erase(token);
+  --under_way_;
   ended_.notify_all();
-}
-
-// The places of newcomers that were not claimed.
-void ClaimOnInsert::release(Shard shard, const Asked& asked, const std::vector<ClaimedRow>& but) {
-  std::map<RouteId, std::pair<std::size_t, std::size_t>> left;  // deliveries, bytes
-  for (const auto& one : asked.all) {
-    left[one.route].first += one.count;
-    left[one.route].second += one.bytes;
-  }
-  for (const auto& row : but) {
-    auto& [count, bytes] = left[row.route];
-    --count;
-    bytes -= row.body_bytes;
-  }
-  for (const auto& [route, places] : left)
-    if (places.first > 0) planner_.release(shard, route, places.first, places.second);
 }
 
 }  // namespace waybill

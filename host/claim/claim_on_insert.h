@@ -5,7 +5,6 @@
 #include <functional>
 #include <mutex>
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
 #include "claim/claim_ledger.h"
@@ -23,21 +22,17 @@ class ClaimOnInsert {
   ClaimOnInsert(Planner& planner, ClaimLedger& ledger, const Clock& clock, Millis lease,
                 std::function<std::optional<HostId>()> host, JobSink sink);
 
-  // A claim for all of these, or none. Each is followed by one of the two below.
+  // A claim for all of these, or none. Each is followed by one of the two below, with the same newcomers.
   std::optional<FirstClaim> ask(Shard shard, const std::vector<Newcomers>& all);
-  void carried_out(Shard shard, const FirstClaim& claim, Claimed claimed);  // fewer than were asked for, if some were not new
-  void unconfirmed(Shard shard, const FirstClaim& claim);                   // nobody knows whether it was carried out
+  // Fewer than were asked for, if some were not new.
+  void carried_out(Shard shard, const FirstClaim& claim, std::vector<Newcomers> all, Claimed claimed);
+  // Nobody knows whether it was carried out.
+  void unconfirmed(Shard shard, const FirstClaim& claim, const std::vector<Newcomers>& all);
 
   void stop();  // no claim begins after this returns; jobs of the last one have been handed on
 
  private:
-  struct Asked {
-    Clock::Monotonic at;
-    std::vector<Newcomers> all;
-  };
-  Asked take(ClaimToken token);
-  void release(Shard shard, const Asked& asked, const std::vector<ClaimedRow>& but);
-  void end(ClaimToken token);
+  void end();
 
   Planner& planner_;
   ClaimLedger& ledger_;
@@ -48,7 +43,7 @@ class ClaimOnInsert {
   std::mutex mutex_;  // for all below
   std::condition_variable ended_;
   bool stopped_ = false;
-  std::unordered_map<ClaimToken, Asked> under_way_;
+  std::size_t under_way_ = 0;
 };
 
 }  // namespace waybill

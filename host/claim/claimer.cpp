@@ -1,4 +1,12 @@
 // The rounds of the claimer's thread.
+//
+// A round begins with the claims whose answers were lost: they are given back. Then, if it is time, it looks at the outages and
+// walks over each shard's queue, and tells the planner what is due. The planner answers with a plan: of which routes to take how
+// much, and which routes it does not know yet. For each shard the round leaves out targets that another host probes, and of
+// targets with a rate what has no permit. One statement claims what is left; it also forgets claims that are done. The planner is
+// told what came, and the rows go on as jobs. A shard's failure ends the round: what was planned is due again a moment later. At
+// last the contracts of unknown routes are read, for the next round. If something was claimed or learnt, the next round begins at
+// once. If not, the thread sleeps until it is woken, a place falls free, or something falls due.
 #include "claim/claimer.h"
 
 #include <algorithm>
@@ -47,24 +55,7 @@ void Claimer::wake(Shard shard, const std::vector<Newcomers>& routes) {
 }
 
 void Claimer::release(const std::vector<Finished>& settled, const std::vector<ClaimToken>& unwritten) {
-  const auto now = clock_.now();
-  struct Places {
-    std::size_t count = 0, bytes = 0;
-    bool due_again = false, recovered = false;
-  };
-  std::map<std::pair<Shard, RouteId>, Places> all;
-  for (const auto& one : settled) {
-    Places& places = all[{shard_of(one.job.delivery), one.job.route}];
-    ++places.count;
-    places.bytes += one.job.withheld ? 0 : one.job.body_bytes;
-    places.due_again |= one.how == Finished::How::composed || one.how == Finished::How::unattempted;
-    places.recovered |= one.job.probe && one.outcome && one.outcome->scope != Scope::whole_target;
-  }
-  for (const auto& [key, places] : all) {
-    planner_.release(key.first, key.second, places.count, places.bytes);
-    if (places.due_again) planner_.wake(key.first, key.second, now);
-    if (places.recovered) planner_.recovered(key.first, key.second, now);
-  }
+  planner_.release(settled, clock_.now());
   ledger_.settled(settled, unwritten);
   const std::lock_guard lock(mutex_);
   freed_ += settled.size();
@@ -84,7 +75,7 @@ void Claimer::run(std::stop_token stop) {
       const auto done = round(*host);
       if (!done) log_.warn("claim.database_unavailable", {{"error", done.error().what}});
       if (done && again_) continue;
-      if (done) most = until_next_look();
+      if (done) most = until_next_round();
     }
     forget_done();
     sleep(stop, most);
@@ -97,16 +88,15 @@ Result<void> Claimer::round(HostId host) {
   if (auto done = confirm(); !done) return done;
   if (auto done = look(); !done) return done;
   auto plan = planner_.plan(settings_.batch, clock_.now());
-  Result<void> failed;
+  Result<void> done;
   for (auto& [shard, shares] : plan.shares) {
-    auto done = failed ? begin_probes(host, shard, shares) : failed;
+    if (done) done = begin_probes(host, shard, shares);
     if (done) done = take_permits(shard, shares);
     if (done) done = claim(host, shard, shares, plan.bytes);
     if (done) continue;
-    for (const auto& share : shares) planner_.claimed(shard, share, {}, clock_.now());
-    failed = std::move(done);
+    for (const auto& share : shares) planner_.denied(shard, share, clock_.now() + settings_.poll);
   }
-  if (!failed) return failed;
+  if (!done) return done;
   return learn(plan.unknown);
 }
 
@@ -141,33 +131,27 @@ Result<void> Claimer::look() {
     Look& walk = walks_[shard];
     const auto begun = clock_.now();
     if (!walk_now && begun < walk.due) continue;
-    const auto mark = planner_.mark();
+    const auto revision = planner_.revision();
     const auto due = store_.due_routes(shard);
     if (!due) return tl::unexpected(due.error());
     const auto ended = clock_.now();
     walk.done(begun, ended, settings_.poll);
-    planner_.observe(shard, *due, mark, ended, walk.due + settings_.poll + (ended - begun));
+    planner_.observe(shard, *due, revision, ended, walk.due + settings_.poll + (ended - begun));
   }
   return {};
 }
 
 Result<void> Claimer::learn(const std::vector<RouteId>& routes) {
   if (routes.empty()) return {};
-  auto contracts = store_.contracts(routes);
-  const auto now = clock_.now();
-  if (!contracts) {  // they are asked for again
-    for (const auto route : routes) planner_.skip(route, now + settings_.poll);
-    return tl::unexpected(contracts.error());
-  }
+  const auto contracts = store_.contracts(routes);
+  if (!contracts) return tl::unexpected(contracts.error());
   again_ = true;
   for (const auto route : routes) {
-    const auto found = contracts->find(route);
-    if (found != contracts->end()) {
-      planner_.learn(route, facts_of(found->second.org, std::make_shared<const Contract>(std::move(found->second.contract))),
-                     now);
+    if (const auto found = contracts->find(route); found != contracts->end()) {
+      planner_.learn(route, found->second.contract);
     } else {
       log_.error("claim.no_contract", {{"route", route.value}});
-      planner_.skip(route, now + kSkip);
+      planner_.skip(route, clock_.now() + kSkip);
     }
   }
   return {};
@@ -183,64 +167,63 @@ Result<void> Claimer::begin_probes(HostId host, Shard shard, std::vector<RouteSh
   if (!begun) return tl::unexpected(begun.error());
   std::set<std::pair<OrgId, std::string>> ours;
   for (const auto& one : *begun) ours.emplace(one.org, one.target);
-  std::erase_if(shares, [&](const RouteShare& share) {
-    if (!share.probe || ours.contains({share.org, share.rest_key})) return false;
-    planner_.denied(shard, share, clock_.now() + kProbeDenied);
-    return true;
-  });
+  std::vector<RouteShare> kept;
+  for (auto& share : shares) {
+    if (!share.probe || ours.contains({share.org, share.rest_key}))
+      kept.push_back(std::move(share));
+    else
+      planner_.denied(shard, share, clock_.now() + kProbeDenied);
+  }
+  shares = std::move(kept);
   return {};
 }
 
 // Of targets with a rate, as much as may start now stays among the shares.
 Result<void> Claimer::take_permits(Shard shard, std::vector<RouteShare>& shares) {
-  Result<void> failed;
-  std::erase_if(shares, [&](RouteShare& share) {
-    if (!share.rate || !failed) return false;
-    const auto permits = store_.take_permits(share.org, share.target, *share.rate, share.count);
-    if (!permits) {
-      failed = tl::unexpected(permits.error());
-      return false;
+  if (std::none_of(shares.begin(), shares.end(), [](const RouteShare& share) { return share.rate.has_value(); })) return {};
+  Result<void> done;
+  std::vector<RouteShare> kept;
+  for (auto& share : shares) {
+    if (share.rate && done) {
+      const auto permits = store_.take_permits(share.org, share.target, *share.rate, share.count);
+      if (!permits) {
+        done = tl::unexpected(permits.error());
+      } else if (permits->granted == 0) {
+        planner_.denied(shard, share, clock_.now() + permits->wait);
+        continue;
+      } else {
+        planner_.trim(shard, share, permits->granted);
+      }
     }
-    if (permits->granted > 0) {
-      planner_.trim(shard, share, permits->granted);
-      return false;
-    }
-    planner_.denied(shard, share, clock_.now() + permits->wait);
-    return true;
-  });
-  return failed;
+    kept.push_back(std::move(share));
+  }
+  shares = std::move(kept);
+  return done;
 }
 
 Result<void> Claimer::claim(HostId host, Shard shard, const std::vector<RouteShare>& shares, std::size_t& bytes) {
   if (shares.empty()) return {};
   const ClaimToken token = ledger_.next(host);
-  const auto done = ledger_.done(shard);
+  const auto done = ledger_.take_done(shard);
   const auto asked_at = clock_.now();
   auto claimed = store_.claim(shard, host, token, settings_.lease, shares, done, bytes);
   const auto now = clock_.now();
   if (!claimed) {
+    ledger_.put_back_done(shard, done);
     ledger_.unconfirmed({shard, host, token});
     return tl::unexpected(claimed.error());
   }
-  ledger_.opened(shard, token, claimed->rows.size(), done.size());
+  ledger_.opened(shard, token, claimed->rows.size());
   std::unordered_map<RouteId, std::vector<const ClaimedRow*>> rows_of;
-  std::map<RouteId, std::optional<Timestamp>> probes;
   for (const auto& row : claimed->rows) {
     rows_of[row.route].push_back(&row);
-    bytes -= std::min(bytes, row.payload.size());
+    bytes -= std::min(bytes, bytes_of(row));
   }
-  for (const auto& share : shares) {
-    planner_.claimed(shard, share, rows_of[share.route], now);
-    if (share.probe) probes.emplace(share.route, share.outage_since);
-  }
+  for (const auto& share : shares) planner_.claimed(shard, share, rows_of[share.route], now);
   again_ = true;
-  auto jobs = jobs_of(std::move(*claimed), token, {asked_at, now, settings_.lease},
-                      [&](RouteId route) -> const RouteFacts& { return planner_.facts(shard, route); });
-  for (auto& job : jobs) {
-    const auto probe = probes.find(job.route);
-    job.probe = probe != probes.end();
-    if (job.probe) job.outage_since = probe->second;
-  }
+  auto jobs = jobs_of(
+      std::move(*claimed), token, {asked_at, now, settings_.lease}, [&](RouteId route) { return planner_.contract(route); },
+      shares);
   if (!jobs.empty()) sink_(std::move(jobs));
   return {};
 }
@@ -249,19 +232,22 @@ void Claimer::forget_done() {
   const auto now = clock_.now();
   if (now - forgot_at_ < kForget) return;
   forgot_at_ = now;
-  for (const auto& [shard, done] : ledger_.take_done())
-    if (!done.empty() && !store_.forget(shard, done)) ledger_.put_back_done(shard, done);
+  for (int i = 0; i < settings_.shards; ++i) {
+    const auto shard = static_cast<Shard>(i);
+    if (const auto done = ledger_.take_done(shard); !done.empty() && !store_.forget(shard, done))
+      ledger_.put_back_done(shard, done);
+  }
 }
 
-// Something may fall due before it.
-Clock::Monotonic::duration Claimer::until_next_look() const {
+Clock::Monotonic::duration Claimer::until_next_round() const {
   const auto now = clock_.now();
   auto until = std::min({now + settings_.poll, cooldowns_.due, planner_.next_due()});
   for (const auto& [shard, walk] : walks_) until = std::min(until, walk.due);
   return std::max<Clock::Monotonic::duration>(until - now, std::chrono::milliseconds(1));
 }
 
-// Until somebody wakes it or enough places are free.
+// Until somebody wakes it or places are free: a quarter of a batch, or of what is in flight, so that a claim is worth its
+// statement and the others are still busy when it comes; fewer after a short while.
 void Claimer::sleep(std::stop_token stop, Clock::Monotonic::duration most) {
   std::unique_lock lock(mutex_);
   const std::size_t enough = std::max<std::size_t>(1, std::min(settings_.batch, planner_.held() + freed_) / 4);

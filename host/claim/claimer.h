@@ -26,8 +26,7 @@ struct ClaimerSettings {
   Millis probe{12'000};  // how long a probe may take: an attempt and its grace
 };
 
-// A round gives back claims that are unconfirmed, walks over the queue if that is due, and claims what the planner puts next: one
-// statement a shard. The public functions are safe from any thread.
+// What a round does, claimer.cpp tells. The public functions are safe from any thread.
 class Claimer {
  public:
   // `host` tells the id to claim with, or none while this host must not claim (not registered, or draining).
@@ -56,7 +55,7 @@ class Claimer {
   Result<void> take_permits(Shard shard, std::vector<RouteShare>& shares);
   Result<void> claim(HostId host, Shard shard, const std::vector<RouteShare>& shares, std::size_t& bytes);
   void forget_done();
-  Clock::Monotonic::duration until_next_look() const;
+  Clock::Monotonic::duration until_next_round() const;
   void sleep(std::stop_token stop, Clock::Monotonic::duration most);
 
   QueueStore& store_;

@@ -1,17 +1,24 @@
 // What an attempt needs, put together from the row and its route.
 #include "claim/jobs.h"
 
+#include <unordered_map>
+
 #include "core/idempotency.h"
 
 namespace waybill {
 
 std::vector<Job> jobs_of(Claimed claimed, ClaimToken token, const ClaimTimes& times,
-                         const std::function<const RouteFacts&(RouteId)>& facts_of) {
+                         const std::function<std::shared_ptr<const Contract>(RouteId)>& contract_of,
+                         std::span<const RouteShare> shares) {
+  std::unordered_map<RouteId, std::optional<Timestamp>> probes;  // since when their targets are in an outage
+  for (const auto& share : shares)
+    if (share.probe) probes.emplace(share.route, share.outage_since);
   std::vector<Job> jobs;
   jobs.reserve(claimed.rows.size());
   for (auto& row : claimed.rows) {
-    const RouteFacts& facts = facts_of(row.route);
-    auto context = context_of(row.org, row.kind, row.client_ref, *facts.contract, row.created, row.payload);
+    auto contract = contract_of(row.route);
+    auto context = context_of(row.org, row.kind, row.client_ref, *contract, row.created, row.payload);
+    const auto probe = probes.find(row.route);
     jobs.push_back({.delivery = row.delivery,
                     .submission = row.submission,
                     .org = row.org,
@@ -25,7 +32,7 @@ std::vector<Job> jobs_of(Claimed claimed, ClaimToken token, const ClaimTimes& ti
                     .claimed_at = claimed.now,
                     .claimed_mono = times.answered,
                     .begin_before = times.asked + times.lease,
-                    .contract = facts.contract,
+                    .contract = std::move(contract),
                     .kind = row.kind,
                     .idempotency_key = idempotency_key(row.org, row.kind, row.client_ref, row.action_order),
                     .payload = std::move(row.payload),
@@ -34,7 +41,9 @@ std::vector<Job> jobs_of(Claimed claimed, ClaimToken token, const ClaimTimes& ti
                     .context = std::move(context),
                     .artifact = std::move(row.artifact),
                     .provider_ref = {},
-                    .progress = std::move(row.progress)});
+                    .progress = std::move(row.progress),
+                    .probe = probe != probes.end(),
+                    .outage_since = probe != probes.end() ? probe->second : std::nullopt});
   }
   return jobs;
 }

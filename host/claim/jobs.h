@@ -2,9 +2,10 @@
 #pragma once
 
 #include <functional>
+#include <memory>
+#include <span>
 #include <vector>
 
-#include "claim/route_facts.h"
 #include "core/clock.h"
 #include "core/job.h"
 #include "store/queue_store.h"
@@ -17,7 +18,15 @@ struct ClaimTimes {
   Millis lease;
 };
 
+// `shares` tells which of them are probes.
 std::vector<Job> jobs_of(Claimed claimed, ClaimToken token, const ClaimTimes& times,
-                         const std::function<const RouteFacts&(RouteId)>& facts_of);
+                         const std::function<std::shared_ptr<const Contract>(RouteId)>& contract_of,
+                         std::span<const RouteShare> shares = {});
+
+// What a claimed row, or its job, takes of the host's room for bodies.
+template <class RowOrJob>
+std::size_t bytes_of(const RowOrJob& one) {
+  return one.withheld ? 0 : one.body_bytes;
+}
 
 }  // namespace waybill

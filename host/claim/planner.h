@@ -1,39 +1,35 @@
 // Which routes may have work, who is next, and how much of it this host may hold. Pure: it has no thread, clock or database of
 // its own.
+//
+// A place is room for one delivery from its claim to its settlement. A share is what a claim may take of one route. A walk asks
+// the database for all routes with work. A revision numbers the news of routes: what came after a walk began is newer than its
+// answer. A cursor is the last row that was claimed of a route: the next claim looks behind it. A route is ready, or waits for a
+// place at a limiter, or is due later. A target is half-open when its cooldown is over and a probe has not got through yet.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <set>
 #include <span>
 #include <string>
-#include <tuple>
-#include <unordered_map>
-#include <utility>
 #include <vector>
 
-#include "claim/route_facts.h"
-#include "config/config.h"
-#include "core/clock.h"
-#include "core/id.h"
-#include "core/job.h"
+#include "claim/places.h"
 #include "store/queue_store.h"
 
 namespace waybill {
 
-// What to claim: a share for each route, by shard. Its places are taken; each share is followed by one claimed().
+// What to claim: shares, by shard. Their places are taken; each share is followed by one claimed() or denied().
 struct ClaimPlan {
   std::map<Shard, std::vector<RouteShare>> shares;
-  std::vector<RouteId> unknown;  // these cannot be planned before learn() or skip()
+  std::vector<RouteId> unknown;  // they may have work, and nothing of them is planned before learn()
   std::size_t bytes = 0;         // of bodies that all the claims together may bring
 };
 
-// Places go one by one to the organisation that holds least, within it to the target that holds least, among equals to the route
+// Places go one by one to the organisation that holds least, within it to the target that holds least, among equals to the one
 // that was served longest ago (max-min fairness). A route that a limit stops waits at that limit, and costs nothing until a place
 // falls free. Safe from any thread; every call is short.
 class Planner {
@@ -44,14 +40,12 @@ class Planner {
   Planner(const Limits& limits, std::function<std::size_t(const std::string& action_type)> concurrency);
 
   // ---- from when a route may have work ----
-  // The answer to a walk over the queue that began when mark() gave `mark`. What was learnt of a route since then stays.
-  std::uint64_t mark() const;
-  // Until `fresh_until` nothing of the shard that is not known here counts as waiting.
-  void observe(Shard shard, const DueRoutes& due, std::uint64_t mark, Moment now, Moment fresh_until);
+  std::uint64_t revision() const;
+  // The answer to a walk that began at `revision`. It is the whole truth about the shard until `fresh_until`: see admit().
+  void observe(Shard shard, const DueRoutes& due, std::uint64_t revision, Moment now, Moment fresh_until);
   void observe(const Cooldowns& cooldowns, Moment now);                      // all outages that there are
   void wake(Shard shard, const std::vector<Newcomers>& routes, Moment now);  // they have work
-  void wake(Shard shard, RouteId route, Moment now);
-  void learn(RouteId route, RouteFacts facts, Moment now);
+  void learn(RouteId route, const Contract& contract);
   void skip(RouteId route, Moment until);  // its contract cannot be read: not before then
   Moment next_due() const;                 // when something may start that cannot start now
 
@@ -60,115 +54,38 @@ class Planner {
   // What became of a share: its rows in the order of (due, delivery), fewer than asked for if the route had no more.
   void claimed(Shard shard, const RouteShare& share, std::span<const ClaimedRow* const> rows, Moment now);
   void trim(Shard shard, RouteShare& share, std::size_t count);     // it is to ask for fewer
-  void denied(Shard shard, const RouteShare& share, Moment until);  // it was not asked for, and will not be before then
-  const RouteFacts& facts(Shard shard, RouteId route) const;        // of a route that has places
+  void denied(Shard shard, const RouteShare& share, Moment until);  // it brought nothing, and is not asked for before then
+  std::shared_ptr<const Contract> contract(RouteId route) const;    // of a route that has places
 
   // ---- places ----
-  // Takes places for all of these if nothing older of theirs waits and every limit allows it, else none.
+  // Takes places for all of these if nobody is ready, nothing older of their routes waits and every limit allows it, else none.
   bool admit(Shard shard, const std::vector<Newcomers>& all, Moment now);
-  void release(Shard shard, RouteId route, std::size_t count, std::size_t bytes);
-  void recovered(Shard shard, RouteId route, Moment now);  // its target answers again
+  void give_back(Shard shard, std::span<const Newcomers> admitted);  // that were not stored
+  void release(const std::vector<Finished>& settled, Moment now);
   std::size_t held() const;
 
  private:
-  static constexpr std::size_t kNoLimit = std::size_t{1} << 62;
-  struct Route;
-  using Key = std::tuple<std::int64_t, std::int64_t, Shard, RouteId>;
-  using Queue = std::map<Key, Route*>;
-  struct Limiter {
-    std::size_t limit = 0;
-    std::size_t used = 0;
-    std::map<OrgId, Queue> waiting;
-    OrgId turn{};  // of the organisation that waits: whose route may try next
-  };
-  struct Org {
-    OrgId id;
-    std::int64_t held = 0, served = 0;
-    Queue ready;
-    std::size_t routes = 0;
-  };
-  using OrgKey = std::tuple<std::int64_t, std::int64_t, OrgId>;
-  // What fails and recovers together: a target, or a sender with all its forms.
-  struct Outage {
-    Limiter limiter{kNoLimit};  // of one while it is half-open, growing while it ramps up
-    std::optional<Rest> rest;   // none: it is up
-    Moment until{};
-    std::set<Route*> routes;
-  };
-  struct Target {
-    Limiter limiter;
-    std::set<Route*> routes;
-  };
-  struct HostName {
-    std::array<Limiter, 2> limiters;  // [1]: for work that is claimed ahead of its connection
-    std::size_t routes = 0;
-  };
-  struct Route {
-    Shard shard;
-    RouteId id;
-    Org* org;
-    std::shared_ptr<const RouteFacts> facts;  // none: not learnt yet
-    Target* target = nullptr;
-    Outage* outage = nullptr;
-    std::array<Limiter*, 4> checked{};  // each must have a place
-    std::array<Limiter*, 5> counted{};  // and these count it
-    std::optional<Moment> due;          // it may have work from then on; none: it has none
-    Timestamp after{};                  // cursor: behind the last claimed row
-    DeliveryId after_id{};
-    Moment cursor_since{};
-    std::size_t held = 0, granted = 0;
-    std::size_t body_bytes = 0;  // of a large body among its latest
-    std::uint64_t changed = 0;   // the mark of its latest wake
-    std::uint64_t planned = 0;   // the mark of its latest share
-    bool expires = false;        // it cannot start, and some of it may be past its deadline
-    Queue* place = nullptr;
-    Key key{};
-    std::int64_t served = 0;
-  };
   struct Planning;
 
-  Route& route_of(Shard shard, RouteId id, OrgId org);
-  void give_facts(Route& route, std::shared_ptr<const RouteFacts> facts);
-  std::shared_ptr<const RouteFacts> known(const Newcomers& newcomers);
-  std::vector<std::pair<Shard, Route*>> routes_of(RouteId id);
-  void set_due(Route& route, Moment now);
-  void put(Route& route, Moment now);
-  void put_ready(Route& route);
-  void put_in(Route& route, Queue& place, std::int64_t first);
-  void take_out(Route& route);
-  void take_places(Route& route, std::size_t count);
-  void free_places(Route& route, std::size_t count);
-  void requeue(Route& route);
-  void requeue(Org& org, OrgKey before);
-  static OrgKey key_of(const Org& org) { return {org.held, org.served, org.id}; }
-  void reopen(Limiter& limiter);
-  Limiter* full(const Route& route) const;
-  bool fits(const Route& route, const Newcomers& newcomers) const;
-  void refresh_action_types();
+  void put(KnownRoute& route, Moment now);
+  void set_due(KnownRoute& route, Moment now);
+  void postpone(KnownRoute& route, Moment until);
+  void recover(Breaker& breaker);
+  void undo(Shard shard, std::span<const Newcomers> admitted);
+  void plan_what_falls_due(Moment now);
   void plan_expired(Planning& planning);
-  void grant(Route& route, Planning& planning);
-  static RouteShare share_of(Route& route, Moment now);
-  void end(Outage& outage, Moment now);
-  void drop_idle(Shard shard);
+  void plan_next(Org& org, Planning& planning);
+  static RouteShare share_of(KnownRoute& route, Moment now);
 
   const Limits limits_;
-  const std::function<std::size_t(const std::string&)> concurrency_;
   mutable std::mutex mutex_;  // for all below
-  std::uint64_t mark_ = 0;
-  std::int64_t served_ = 0;
-  std::size_t held_ = 0, bytes_ = 0;
-  std::map<std::pair<Shard, RouteId>, Route> routes_;
-  std::map<RouteId, std::shared_ptr<const RouteFacts>> facts_;
-  std::map<OrgId, Org> orgs_;
-  std::map<OrgKey, Org*> ready_orgs_;  // that have a ready route
-  std::map<std::pair<OrgId, std::string>, Target> targets_;
-  std::map<std::pair<OrgId, std::string>, Outage> outages_;
-  std::unordered_map<std::string, HostName> host_names_;
-  std::unordered_map<std::string, Limiter> action_types_;
-  Queue later_;               // by the moment from which they may have work
-  std::set<Route*> expired_;  // to be asked for what is past its deadline
-  std::set<Limiter*> freed_;  // a place fell free while somebody waited
+  std::uint64_t revision_ = 0, served_ = 0;
+  Ranked<KnownRoute> later_;       // by the moment from which they may have work
+  Ranked<KnownRoute> unknown_;     // due, without a contract
+  Ranked<Breaker> down_;           // by the end of their cooldowns, half-open ones last
+  std::set<KnownRoute*> expired_;  // to be asked for what is past its deadline
   std::map<Shard, Moment> fresh_until_;
+  Places places_;
 };
 
 }  // namespace waybill

@@ -94,9 +94,9 @@ class Quarantine {
         static_cast<void>(queue_store_->give_back(shard, host, token));
         return false;
       }
-      const RouteFacts facts{contract->org, std::make_shared<const Contract>(std::move(contract->contract)), {}};
-      auto jobs = jobs_of(std::move(*claimed), token, {asked_at, answered_at, config_.timeouts.lease},
-                          [&](RouteId) -> const RouteFacts& { return facts; });
+      const auto of_route = std::make_shared<const Contract>(std::move(contract->contract));
+      auto jobs =
+          jobs_of(std::move(*claimed), token, {asked_at, answered_at, config_.timeouts.lease}, [&](RouteId) { return of_route; });
       try_alone(std::move(jobs.front()), is_over);
       return true;
     }

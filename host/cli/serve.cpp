@@ -147,11 +147,11 @@ class Host {
             [this](std::vector<Job> jobs) { claimed(std::move(jobs)); }, log),
         intake_(intake_stores(address), clock_, {.shards = shards, .patience = config.timeouts.answer},
                 {.claim = [this](Shard shard, const std::vector<Newcomers>& all) { return claim_on_insert_.ask(shard, all); },
-                 .claimed = [this](Shard shard, const FirstClaim& claim,
-                                   Claimed rows) { claim_on_insert_.carried_out(shard, claim, std::move(rows)); },
+                 .claimed = [this](Shard shard, const FirstClaim& claim, std::vector<Newcomers> all,
+                                   Claimed rows) { claim_on_insert_.carried_out(shard, claim, std::move(all), std::move(rows)); },
                  .lost =
-                     [this](Shard shard, const FirstClaim& claim) {
-                       claim_on_insert_.unconfirmed(shard, claim);
+                     [this](Shard shard, const FirstClaim& claim, const std::vector<Newcomers>& all) {
+                       claim_on_insert_.unconfirmed(shard, claim, all);
                        wake();
                      },
                  .is_due =

@@ -274,11 +274,11 @@ Result<void> Intake::submit_shard(IntakeStore& store, Shard shard, std::vector<W
   std::vector<NewSubmission> items;  // lent to the store, without a copy
   items.reserve(leaders.places.size());
   for (const std::size_t i : leaders.places) items.push_back(std::move(group[i].item));
-  const auto newcomers = newcomers_of(group, leaders.places, items);
+  auto newcomers = newcomers_of(group, leaders.places, items);
   const auto claim = next_.claim(shard, newcomers);
   auto answers = store.submit(shard, items, claim);
   if (!answers) {
-    if (claim) next_.lost(shard, *claim);
+    if (claim) next_.lost(shard, *claim, newcomers);
     for (std::size_t n = 0; n < items.size(); ++n) group[leaders.places[n]].item = std::move(items[n]);
     if (answers.error().kind == Error::Kind::bug && group.size() > 1) return submit_one_by_one(store, shard, std::move(group));
     if (answers.error().kind == Error::Kind::bug) {
@@ -304,7 +304,8 @@ Result<void> Intake::submit_shard(IntakeStore& store, Shard shard, std::vector<W
     group[i].answer(std::move(answer));
   }
   for (std::size_t n = 0; n < items.size(); ++n) group[leaders.places[n]].answer(std::move((*answers)[n]));
-  if (claim) next_.claimed(shard, *claim, std::move(claimed));  // whatever a plugin makes of it, it is acknowledged
+  if (claim)  // whatever a plugin makes of it, it is acknowledged
+    next_.claimed(shard, *claim, std::move(newcomers), std::move(claimed));
   put_back(std::move(again));
   return {};
 }

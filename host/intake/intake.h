@@ -49,8 +49,9 @@ class Intake {
   struct Next {
     // A claim for what is about to be stored, so that it is claimed in the same commit; or none. Followed by `claimed` or `lost`.
     std::function<std::optional<FirstClaim>(Shard shard, const std::vector<Newcomers>& all)> claim;
-    std::function<void(Shard shard, const FirstClaim& claim, Claimed rows)> claimed;  // after the commit
-    std::function<void(Shard shard, const FirstClaim& claim)> lost;  // the commit was not seen; it may have taken place
+    // With the same newcomers: after the commit; the commit was not seen, it may have taken place.
+    std::function<void(Shard shard, const FirstClaim& claim, std::vector<Newcomers> all, Claimed rows)> claimed;
+    std::function<void(Shard shard, const FirstClaim& claim, const std::vector<Newcomers>& all)> lost;
     // After each commit that stored something unclaimed, with what it was stored for.
     std::function<void(Shard shard, const std::vector<Newcomers>& routes)> is_due;
   };
@@ -74,8 +75,8 @@ class Intake {
     Answer answer;
     Clock::Monotonic since;
   };
-  // Which route a contract of the registry is. It keeps no contract, and so no registry, alive: entries of those that are gone are
-  // dropped as others come.
+  // Which route a contract of the registry is. It keeps no contract, and so no registry, alive: entries of those that are gone
+  // are dropped as others come.
   class RouteCache {
    public:
     std::optional<RouteId> find(OrgId org, const std::shared_ptr<const Contract>& contract) const;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/clock.h"
 #include "core/contract.h"
 #include "core/error.h"
 #include "core/id.h"
@@ -51,6 +52,7 @@ struct FirstClaim {
   HostId host;
   ClaimToken token;
   Millis lease;
+  Clock::Monotonic asked_at{};  // from then on the lease counts
 };
 
 class IntakeStore {

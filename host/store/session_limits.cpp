@@ -20,7 +20,9 @@ constexpr Row kRows[] = {
     {"shards", &DatabaseTimeouts::read, false},
     {"claim", &DatabaseTimeouts::claim, true},
     {"settle", &DatabaseTimeouts::settle, true},
-    {"upkeep", &DatabaseTimeouts::upkeep, true},
+    {"tasks", &DatabaseTimeouts::upkeep, true},
+    {"rescue", &DatabaseTimeouts::upkeep, true},
+    {"suspects", &DatabaseTimeouts::upkeep, true},
     {"alerts", &DatabaseTimeouts::upkeep, true},
     {"dead", &DatabaseTimeouts::upkeep, false},
     {"schema", nullptr, false},  // from here on: one at a time, and somebody watches

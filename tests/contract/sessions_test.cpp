@@ -80,7 +80,7 @@ TEST_F(Deadlines, EachPurposeHasItsOwnWithTheServerAndMigrationsHaveNone) {
   EXPECT_EQ(of("presence"), std::pair(std::int64_t{2000}, std::int64_t{3000}));
   EXPECT_EQ(of("intake"), std::pair(std::int64_t{5000}, std::int64_t{3000}));
   EXPECT_EQ(of("settle"), std::pair(std::int64_t{15000}, std::int64_t{3000}));
-  EXPECT_EQ(of("upkeep"), std::pair(std::int64_t{120000}, std::int64_t{3000}));
+  EXPECT_EQ(of("tasks"), std::pair(std::int64_t{120000}, std::int64_t{3000}));
   EXPECT_EQ(of("migrate"), std::pair(std::int64_t{0}, std::int64_t{0}));
 }
 
@@ -146,7 +146,7 @@ TEST_F(Deadlines, WhenTheSignOfLifeIsCutTheOthersConnectAnewAndWaitNoLonger) {
   patient.timeouts = {.settle = std::chrono::hours(1), .upkeep = std::chrono::hours(1), .liveness = Millis(100)};
   Presence presence(patient, "box:1");
   ASSERT_TRUE(presence.keep());
-  auto idle = Connection::open(patient, "upkeep"), busy = Connection::open(patient, "settle");
+  auto idle = Connection::open(patient, "tasks"), busy = Connection::open(patient, "settle");
   ASSERT_TRUE(idle && busy);
   proxy.set(Flow::stalled);
   Result<Rows> done = Rows();

@@ -54,6 +54,16 @@ void FakeStore::come_back() {
   away_ = false;
 }
 
+void FakeStore::fail_once(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  failing_.insert(name);
+}
+
+void FakeStore::during_walk(std::function<void()> hook) {
+  const std::lock_guard lock(mutex_);
+  during_walk_ = std::move(hook);
+}
+
 void FakeStore::lose_answers(int count) {
   const std::lock_guard lock(mutex_);
   answers_to_lose_ = count;
@@ -202,7 +212,7 @@ SubmissionView FakeStore::view_of(const Delivery& d) {
 Result<void> FakeStore::begin(const std::string& name) {
   ++calls_[name];
   order_of_calls_.push_back(name);
-  if (away_) return away();
+  if (away_ || failing_.erase(name) > 0) return away();
   return {};
 }
 
@@ -268,6 +278,7 @@ Result<std::vector<Submitted>> FakeStore::submit(Shard shard, std::span<const Ne
 Result<DueRoutes> FakeStore::due_routes(Shard shard) {
   const std::lock_guard lock(mutex_);
   if (auto there = begin("due_routes"); !there) return tl::unexpected(there.error());
+  during_walk_();
   std::map<RouteId, Timestamp> first;
   for (const auto& [id, d] : deliveries_) {
     if (shard_of(id) != shard || d.status != Status::due || hidden_.contains(d.row.route)) continue;

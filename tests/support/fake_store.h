@@ -3,6 +3,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -42,6 +43,8 @@ class FakeStore final : public QueueStore, public SettleStore {
   Result<void> rest(std::span<const Rest> rests);  // these targets rest, from now on
   void go_away();                                  // from now on every call is Error::unavailable
   void come_back();
+  void fail_once(const std::string& name);  // the next call of that name is Error::unavailable
+  void during_walk(std::function<void()> hook);
   void lose_answers(int count);                // so many writing calls are carried out, but answered with Error::unavailable
   void poison(const std::string& client_ref);  // whatever writes this submission, or its delivery, is Error::bug
   void poison_route(const std::string& target);
@@ -55,7 +58,7 @@ class FakeStore final : public QueueStore, public SettleStore {
   std::vector<Delivery> deliveries() const;
   std::vector<Rest> rests() const;
   void end_rest(OrgId org, const std::string& target);
-  void permit(std::size_t count);  // to all targets with a rate together, from now on
+  void permit(std::size_t count);                // to all targets with a rate together, from now on
   void fail_probes(bool denied);                 // another host has them
   std::vector<FailedAttempts> failures() const;  // as they were added
   std::size_t count(Status status) const;
@@ -100,7 +103,8 @@ class FakeStore final : public QueueStore, public SettleStore {
   bool away_ = false, held_ = false, probes_denied_ = false;
   int answers_to_lose_ = 0;
   std::size_t permits_ = 0;
-  std::set<std::string> poison_, poison_routes_;
+  std::set<std::string> poison_, poison_routes_, failing_;
+  std::function<void()> during_walk_ = [] {};
   std::set<RouteId> hidden_;
   std::map<RouteId, RouteContract> routes_;
   std::map<DeliveryId, Delivery> deliveries_;

@@ -41,11 +41,12 @@ class ClaimingFirst : public ::testing::Test {
     return claimed;
   }
   void saw(const std::vector<DueRoute>& routes = {}) {
-    planner.observe(0, {.now = {1'000'000}, .routes = routes}, planner.mark(), clock.now(), clock.now() + Millis(1'000));
+    planner.observe(0, {.now = {1'000'000}, .routes = routes}, planner.revision(), clock.now(), clock.now() + Millis(1'000));
   }
   bool may(std::size_t count = 1, RouteId route = {1}) {
-    const auto claim = first.ask(0, newcomers(count, route));
-    if (claim) first.carried_out(0, *claim, {});
+    const auto all = newcomers(count, route);
+    const auto claim = first.ask(0, all);
+    if (claim) first.carried_out(0, *claim, all, {});
     return claim.has_value();
   }
 
@@ -74,7 +75,7 @@ TEST_F(ClaimingFirst, NewcomersStartAtOnceWhenNothingOlderWaits) {  // M2 M18
   EXPECT_EQ(claim->lease, Millis(30'000));
   EXPECT_EQ(planner.held(), 2u) << "before they are stored: nobody else may take their places";
   clock.pass(Millis(5));
-  first.carried_out(0, *claim, rows(2));
+  first.carried_out(0, *claim, newcomers(2), rows(2));
   EXPECT_EQ(planner.held(), 2u);
   ASSERT_EQ(jobs.size(), 2u);
   EXPECT_EQ(jobs[1].token, claim->token);
@@ -85,9 +86,9 @@ TEST_F(ClaimingFirst, NewcomersStartAtOnceWhenNothingOlderWaits) {  // M2 M18
   EXPECT_EQ(jobs[1].claimed_at, Timestamp{1'000'000});
   std::vector<Finished> finished;
   for (const auto& job : jobs) finished.push_back({.job = job});
-  EXPECT_TRUE(ledger.done(0).empty());
+  EXPECT_TRUE(ledger.take_done(0).empty());
   ledger.settled(finished, {});
-  EXPECT_EQ(ledger.done(0), DoneClaims{claim->token});
+  EXPECT_EQ(ledger.take_done(0), DoneClaims{claim->token});
 }
 
 TEST_F(ClaimingFirst, NobodyWhoWaitsIsOvertaken) {
@@ -129,7 +130,7 @@ TEST_F(ClaimingFirst, PlacesOfThoseThatWereThereAlreadyAreFree) {
   saw();
   const auto claim = first.ask(0, newcomers(3));
   ASSERT_TRUE(claim);
-  first.carried_out(0, *claim, rows(1));
+  first.carried_out(0, *claim, newcomers(3), rows(1));
   EXPECT_EQ(planner.held(), 1u);
   EXPECT_EQ(jobs.size(), 1u);
 }
@@ -138,7 +139,7 @@ TEST_F(ClaimingFirst, AClaimThatNobodySawIsToBeGivenBack) {  // M12
   saw();
   const auto claim = first.ask(0, newcomers(3));
   ASSERT_TRUE(claim);
-  first.unconfirmed(0, *claim);
+  first.unconfirmed(0, *claim, newcomers(3));
   EXPECT_EQ(planner.held(), 0u);
   ASSERT_TRUE(ledger.any_unconfirmed());
   EXPECT_EQ(ledger.any_unconfirmed()->token, claim->token);
@@ -180,7 +181,7 @@ TEST_F(ClaimingFirst, AStopWaitsForWhatIsUnderWayAndLetsNothingBegin) {
   });
   ASSERT_TRUE(testing::eventually([&] { return !may(); }));
   EXPECT_FALSE(stopped);
-  first.carried_out(0, *claim, rows(1));
+  first.carried_out(0, *claim, newcomers(1), rows(1));
   stopping.join();
   EXPECT_EQ(jobs.size(), 1u);
 }

@@ -465,6 +465,19 @@ TEST_F(Claiming, AfterAnOutageOneGoesFirstAndItsAnswerLetsTheOthersGo) {  // E14
   ASSERT_TRUE(has(5)) << "nobody woke it";
 }
 
+TEST_F(Claiming, AProbeThatProvesNothingLetsNobodyGo) {  // E14
+  add_work = [&] {
+    add(route("sms.primary"), 20);
+    ASSERT_TRUE(store->rest(std::vector<Rest>{{kDefaultOrg, "sms.primary", store->now(), "outage"}}));
+  };
+  start();
+  ASSERT_TRUE(has(1));
+  claimer->release({{.job = jobs()[0], .outcome = Outcome{.verdict = Verdict::transient, .reach = Reach::not_sent}}});
+  ASSERT_TRUE(has(2)) << "the next probe";
+  ASSERT_TRUE(looked_again());
+  EXPECT_EQ(jobs().size(), 2u);
+}
+
 TEST_F(Claiming, WhatAnotherHostProbesIsLeftToIt) {  // E14
   add_work = [&] {
     add(route("sms.primary"), 2);
@@ -505,6 +518,30 @@ TEST_F(Claiming, ATargetWithARateGetsWhatItsPermitsAllow) {  // E14
   EXPECT_TRUE(has(10));
 }
 
+TEST_F(Claiming, AfterAFailureNoWalkIsNeededToTryAgain) {  // E10
+  settings.poll = Millis(1);
+  add_work = [&] {
+    const auto rated = store->add_route(kDefaultOrg, {.target = "slow",
+                                                      .action_type = "sms",
+                                                      .url = "http://h/",
+                                                      .destination = "{}",
+                                                      .policy = Policy::max_attempts,
+                                                      .max_attempts = 3,
+                                                      .rate = Rate{10, Millis(1000)}});
+    add(rated, 3);
+    store->permit(3);
+    store->fail_once("take_permits");
+    store->during_walk([this] { clock.pass(Seconds(1)); });  // so the next one is twenty seconds away
+  };
+  start();
+  EXPECT_TRUE(eventually([&] {
+    clock.pass(Millis(1));
+    return jobs().size() == 3;
+  }));
+  EXPECT_EQ(log.count("claim.database_unavailable"), 1u);
+  EXPECT_EQ(store->calls("due_routes"), 1u);
+}
+
 TEST_F(Claiming, WhatItsHostHasNoRoomForComesWithoutItsBodyAndIsNotAttempted) {  // E12
   limits.in_flight_bytes = 40'000;
   RouteId primary;
@@ -526,12 +563,13 @@ TEST_F(Claiming, AFirstClaimThatNobodySawIsGivenBackAndTakenAgain) {  // M12 M17
   const auto contract = std::make_shared<const Contract>(
       Contract{.target = "sms.primary", .action_type = "sms", .url = "http://h/", .destination = "{}"});
   const RouteId to = store->add_route(kDefaultOrg, *contract);
-  const auto claim = claim_on_insert->ask(0, {{kDefaultOrg, to, contract, 1}});
+  const std::vector<Newcomers> all{{kDefaultOrg, to, contract, 1}};
+  const auto claim = claim_on_insert->ask(0, all);
   ASSERT_TRUE(claim) << "the claimer has told how the queue stands";
   const std::vector<NewSubmission> items{
       {.org = kDefaultOrg, .kind = "intent", .client_ref = "a", .target = "sms.primary", .route = to}};
   ASSERT_TRUE(store->intake()->submit(0, items, *claim));
-  claim_on_insert->unconfirmed(0, *claim);
+  claim_on_insert->unconfirmed(0, *claim, all);
   claimer->wake();
   ASSERT_TRUE(has(1));
   EXPECT_EQ(store->calls("give_back"), 1u);

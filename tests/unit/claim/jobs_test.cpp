@@ -26,13 +26,11 @@ RC_GTEST_PROP(Jobs, NothingExpiresEarlyAndNothingIsBegunLaterThanTheAnswerTravel
   auto contract = std::make_shared<Contract>();
   contract->policy = Policy::deadline;
   contract->max_acceptance = Seconds(*rc::gen::inRange(1, 120));
-  const RouteFacts facts{kDefaultOrg, contract, "gateway"};
   Claimed claimed{.now = read, .rows = {}};
   ClaimedRow row{};
   row.created = read - any_wait();
   claimed.rows.push_back(row);
-  const auto jobs =
-      jobs_of(std::move(claimed), {1}, {asked, answered, Millis(60'000)}, [&](RouteId) -> const RouteFacts& { return facts; });
+  const auto jobs = jobs_of(std::move(claimed), {1}, {asked, answered, Millis(60'000)}, [&](RouteId) { return contract; });
   RC_ASSERT(jobs.size() == 1u);
   const Job& job = jobs[0];
   const Timestamp reckoned = database_now(job, now);

@@ -147,6 +147,39 @@ TEST_F(Planning, BodiesAreBoundedInBytesButOneMayAlwaysGo) {  // E12
   EXPECT_GE(w.claim_of(a), 1u);
 }
 
+TEST_F(Planning, WhoWaitsForBytesDoesNotStopThoseThatHoldFewer) {  // E9 E12
+  auto& w = world({.in_flight = 100, .per_target = 1000, .per_org = 1000, .per_host_name = 1000, .in_flight_bytes = 1 << 20});
+  const auto large = w.route("large"), small = w.route("small", {.org = {2}});
+  w.bodies = {{large, 300'000}, {small, 1'000}};
+  w.due({large});
+  EXPECT_EQ(w.claim_of(large, 3), 3u);
+  w.due({small});
+  std::size_t of_small = 0;
+  for (int i = 0; i < 10; ++i) of_small += w.claim(2)[small];
+  EXPECT_EQ(of_small, 20u) << "also when it holds more places than the one that waits";
+}
+
+TEST_F(Planning, WhoWaitsForBytesGetsItsTurnWhenBytesFallFree) {  // E9 E12
+  auto& w = world({.in_flight = 2000, .per_target = 2000, .per_org = 2000, .per_host_name = 2000, .in_flight_bytes = 1 << 20});
+  const auto large = w.route("large"), small = w.route("small", {.org = {2}});
+  w.bodies = {{large, 300'000}, {small, 1'000}};
+  w.due({large});
+  EXPECT_EQ(w.claim(2, 1), (Taken{{large, 1}})) << "it has no more, and its bodies are known to be large";
+  w.release(large, 1);
+  w.due({small});
+  while (!w.claim().empty()) continue;
+  const auto full = w.planner().held();
+  ASSERT_GT(full, 900u);
+  w.due({large});
+  std::size_t back = 0;
+  for (bool has_turn = false; !has_turn; ++back) {
+    ASSERT_LT(back, full) << "those with small bodies take all that falls free";
+    w.release(small, 1);
+    has_turn = w.claim().contains(large);
+  }
+  EXPECT_GT(back, 200u);
+}
+
 TEST_F(Planning, ReleasingMoreThanIsHeldDoesNoHarm) {
   auto& w = world();
   const auto a = w.route("a");
@@ -168,7 +201,7 @@ TEST_F(Planning, IsSafeFromSeveralThreads) {
       threads.emplace_back([&] {
         for (int n = 0; n < 300; ++n) {
           if (w.planner().admit(0, {w.newcomers(a)}, w.clock.now())) w.release(a, 1);
-          w.planner().wake(0, a, w.clock.now());
+          w.due({a});
         }
       });
     for (int n = 0; n < 300; ++n)
@@ -312,9 +345,9 @@ TEST_F(Planning, WhatIsToldWhileAClaimOrAWalkIsUnderWayIsNotLost) {
   w.due({a});
   w.carry_out(plan, 0);
   EXPECT_EQ(w.claim_of(a, 10), 10u);
-  const auto mark = w.planner().mark();
+  const auto revision = w.planner().revision();
   w.due({a});
-  w.planner().observe(0, {.now = PlannerWorld::kNow, .routes = {}}, mark, w.clock.now(), w.clock.now());
+  w.planner().observe(0, {.now = PlannerWorld::kNow, .routes = {}}, revision, w.clock.now(), w.clock.now());
   EXPECT_EQ(w.claim_of(a, 10), 10u) << "the walk began before it was told";
 }
 
@@ -376,10 +409,10 @@ TEST_F(Planning, WhileATargetIsDownNothingOfItIsPlannedAndThenAProbeGoesFirst) {
   ASSERT_EQ(probes.size(), 1u) << "half-open: one, of all its routes";
   EXPECT_EQ(probes[0].count, 1u);
   w.carry_out(plan);
-  w.planner().recovered(0, probes[0].route, w.clock.now());
+  w.release(probes[0].route, 1, {.verdict = Verdict::accepted}, true);
   w.release(up, 100);
   const auto after = w.claim();
-  EXPECT_EQ(after.at(down) + after.at(also_down), 4u) << "then a few more, the one that is out apart";
+  EXPECT_EQ(after.at(down) + after.at(also_down), 4u) << "then a few";
 }
 
 TEST_F(Planning, AfterAnOutageATargetRampsUp) {  // E14
@@ -395,6 +428,36 @@ TEST_F(Planning, AfterAnOutageATargetRampsUp) {  // E14
   }
   EXPECT_EQ(std::vector(steps.begin(), steps.begin() + 4), (std::vector<std::size_t>{4, 8, 16, 32}));
   EXPECT_EQ(steps.back(), 500u) << "its ordinary limit again";
+}
+
+TEST_F(Planning, ARampGrowsOnlyWithWhatComesBack) {  // E14
+  auto& w = world();
+  const auto a = w.route("a");
+  w.due({a});
+  w.outage("a", Seconds(1));
+  w.outages_end();
+  for (int i = 0; i < 3; ++i) {
+    w.claim(1000, 0);  // another host was faster
+    w.due({a});
+  }
+  const auto plan = w.planner().plan(1000, w.clock.now());
+  w.planner().denied(0, plan.shares.at(0).at(0), w.clock.now());
+  EXPECT_EQ(w.claim_of(a), 4u);
+}
+
+TEST_F(Planning, ARampIsForgottenWithTheLastOfItsWork) {  // E14
+  auto& w = world();
+  const auto a = w.route("a");
+  for (const bool looks_at_outages : {false, true}) {
+    w.due({a});
+    w.outage("a", Seconds(1));
+    w.outages_end();
+    w.walk({});
+    if (looks_at_outages) w.outages_end();
+    w.due({a});
+    EXPECT_EQ(w.claim_of(a), 100u);
+    w.release(a, 100);
+  }
 }
 
 TEST_F(Planning, AProbeThatIsAnotherHostsWaits) {  // E14
@@ -426,6 +489,19 @@ TEST_F(Planning, WhatCannotStartButIsOverItsDeadlineIsAskedForAlone) {  // M7 E8
     EXPECT_EQ(share.max_age, Seconds(60)) << "only what surely is";
     EXPECT_LE(share.count, 100u);
   }
+}
+
+TEST_F(Planning, WhatIsOverItsDeadlineIsDueNowOnlyIfAPlaceIsFree) {  // E8
+  auto& w = world({.in_flight = 10, .per_target = 1000, .per_org = 1000, .per_host_name = 1000});
+  w.concurrency = {{"gone", 0}};
+  const auto a = w.route("a"), missing = w.route("b", {.type = "gone", .policy = Policy::deadline});
+  w.learn({missing});
+  w.due({a});
+  EXPECT_EQ(w.claim_of(a), 10u);
+  w.walk({a, missing}, Seconds(61));
+  EXPECT_EQ(w.planner().next_due(), Planner::Moment::max());
+  w.release(a, 1);
+  EXPECT_LE(w.planner().next_due(), w.clock.now());
 }
 
 }  // namespace

@@ -59,10 +59,10 @@ class PlannerWorld {
   void walk(const std::vector<RouteId>& routes, Micros since = Micros{0}) {
     DueRoutes due{.now = {kNow.micros}, .routes = {}};
     for (const auto id : routes) due.routes.push_back({id, contracts_.at(id).first, kNow - since});
-    planner().observe(0, due, planner().mark(), clock.now(), clock.now() + Millis(1000));
+    planner().observe(0, due, planner().revision(), clock.now(), clock.now() + Millis(1000));
   }
   void learn(const std::vector<RouteId>& routes) {
-    for (const auto id : routes) planner().learn(id, facts_of(contracts_.at(id).first, contracts_.at(id).second), clock.now());
+    for (const auto id : routes) planner().learn(id, *contracts_.at(id).second);
   }
   // One plan, carried out: each share gets `rows` of what it asks for, or all.
   std::map<RouteId, std::size_t> claim(std::size_t most = 1000, std::optional<std::size_t> rows = {}) {
@@ -73,13 +73,14 @@ class PlannerWorld {
     for (const auto& [shard, shares] : plan.shares)
       for (const auto& share : shares) {
         std::vector<ClaimedRow> claimed(std::min(rows.value_or(share.count), share.count));
+        const std::size_t size = bytes_of_one(share.route);
         std::vector<const ClaimedRow*> told;
         for (auto& row : claimed) {
           row.delivery = {++delivery_};
           row.route = share.route;
           row.due = {delivery_};
-          row.body_bytes = body_bytes;
-          row.payload = std::string(body_bytes, 'x');
+          row.body_bytes = size;
+          row.payload = std::string(size, 'x');
           told.push_back(&row);
         }
         planner().claimed(shard, share, told, clock.now());
@@ -91,7 +92,11 @@ class PlannerWorld {
     const auto taken = claim(most);
     return taken.contains(id) ? taken.at(id) : 0;
   }
-  void release(RouteId id, std::size_t count) { planner().release(0, id, count, count * body_bytes); }
+  // So many attempts of it are through.
+  void release(RouteId id, std::size_t count, Outcome outcome = {}, bool probe = false) {
+    const Job job{.route = id, .body_bytes = bytes_of_one(id), .probe = probe};
+    planner().release(std::vector<Finished>(count, {.job = job, .outcome = outcome}), clock.now());
+  }
   void outage(const std::string& target, Micros length) {
     planner().observe(Cooldowns{kNow, {{kDefaultOrg, target, kNow + length, "down"}}}, clock.now());
   }
@@ -99,8 +104,11 @@ class PlannerWorld {
 
   static constexpr Timestamp kNow{1'000'000'000};
   std::size_t body_bytes = 100;
+  std::map<RouteId, std::size_t> bodies;  // of routes that have others
 
  private:
+  std::size_t bytes_of_one(RouteId id) const { return bodies.contains(id) ? bodies.at(id) : body_bytes; }
+
   Limits limits_;
   std::map<RouteId, std::pair<OrgId, std::shared_ptr<const Contract>>> contracts_;
   std::unique_ptr<Planner> planner_;

@@ -35,12 +35,12 @@ class TakingIn : public ::testing::Test {
                         return FirstClaim{{1}, {++tokens_}, Millis(60'000)};
                       },
                       .claimed =
-                          [this](Shard, const FirstClaim& claim, Claimed rows) {
+                          [this](Shard, const FirstClaim& claim, const std::vector<Newcomers>&, Claimed rows) {
                             const std::lock_guard lock(mutex_);
                             claimed_.emplace_back(claim.token, std::move(rows));
                           },
                       .lost =
-                          [this](Shard, const FirstClaim& claim) {
+                          [this](Shard, const FirstClaim& claim, const std::vector<Newcomers>&) {
                             const std::lock_guard lock(mutex_);
                             lost_.push_back(claim.token);
                           },

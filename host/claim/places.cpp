@@ -1,0 +1,217 @@
+// Taking places and giving them back keeps all queues in order.
+#include "claim/places.h"
+
+#include <algorithm>
+
+namespace waybill {
+namespace {
+
+constexpr std::size_t kAhead = 2;  // so many times the open requests to a host name may be claimed
+constexpr std::size_t kMaxIdleContracts = 4096;
+
+template <class Map>
+auto& shared(Map& map, const typename Map::key_type& key) {
+  auto& one = map[key];
+  if (!one) one = std::make_shared<typename Map::mapped_type::element_type>();
+  return one;
+}
+
+template <class Map>
+void drop_unused(Map& map, const typename Map::key_type& key) {
+  if (const auto at = map.find(key); at->second.use_count() == 1) map.erase(at);
+}
+
+// With its port.
+std::string host_name_of(const std::string& url) {
+  const auto scheme = url.find("://");
+  const auto start = scheme == std::string::npos ? 0 : scheme + 3;
+  return url.substr(start, url.find_first_of("/?#", start) - start);
+}
+
+}  // namespace
+
+Places::Places(const Limits& limits, std::function<std::size_t(const std::string&)> concurrency)
+    : limits_(limits), concurrency_(std::move(concurrency)) {}
+
+// ---- routes ----
+
+KnownRoute* Places::find(Shard shard, RouteId id) {
+  auto& routes = shards_[shard];
+  const auto at = routes.find(id);
+  return at == routes.end() ? nullptr : &at->second;
+}
+
+KnownRoute& Places::get(Shard shard, RouteId id, OrgId org) {
+  const auto [at, is_new] = shards_[shard].try_emplace(id);
+  KnownRoute& route = at->second;
+  if (!is_new) return route;
+  route.shard = shard;
+  route.id = id;
+  route.org = shared(orgs_, org);
+  route.org->id = org;
+  knows(route);
+  return route;
+}
+
+KnownRoute& Places::get(Shard shard, const Newcomers& newest) {
+  KnownRoute& route = get(shard, newest.route, newest.org);
+  if (!route.contract) learn(route.id, *newest.contract);
+  knows(route);
+  return route;
+}
+
+// The contract is copied: a newcomers' one keeps a whole registry.
+void Places::learn(RouteId id, const Contract& contract) {
+  if (auto& known = contracts_[id]; !known) known = std::make_shared<const Contract>(contract);
+}
+
+bool Places::knows(KnownRoute& route) {
+  if (route.contract) return true;
+  const auto known = contracts_.find(route.id);
+  if (known == contracts_.end()) return false;
+  route.contract = known->second;
+  const Contract& contract = *route.contract;
+  route.target = shared(targets_, {route.org->id, contract.target});
+  route.target->org = route.org.get();
+  route.target->limiter.limit = limits_.per_target;
+  route.breaker = shared(breakers_, {route.org->id, contract.rest_key()});
+  route.host_name = shared(host_names_, host_name_of(contract.url));
+  auto& [open, claimed_ahead] = *route.host_name;
+  open.limit = limits_.per_host_name;
+  claimed_ahead.limit = limits_.per_host_name * kAhead;
+  route.action_type = shared(action_types_, contract.action_type);
+  route.action_type->limit = concurrency_(contract.action_type);
+  route.limiters = {&route.target->limiter, &claimed_ahead, route.action_type.get(), &route.breaker->limiter, &open};
+  if (contract.policy == Policy::one_shot) std::swap(route.limiters[1], route.limiters[4]);
+  return true;
+}
+
+Breaker& Places::breaker(OrgId org, const std::string& rest_key) { return *shared(breakers_, {org, rest_key}); }
+
+void Places::drop_idle(Shard shard, const std::function<void(KnownRoute&)>& look) {
+  auto& routes = shards_[shard];
+  for (auto at = routes.begin(); at != routes.end();) {
+    look(at->second);
+    if (!at->second.is_idle()) {
+      ++at;
+      continue;
+    }
+    const OrgId org = at->second.org->id;
+    const auto contract = at->second.contract;
+    at = routes.erase(at);
+    if (contract) {
+      drop_unused(targets_, {org, contract->target});
+      drop_unused_breaker(org, contract->rest_key());
+      drop_unused(host_names_, host_name_of(contract->url));
+      drop_unused(action_types_, contract->action_type);
+    }
+    drop_unused(orgs_, org);
+  }
+  if (contracts_.size() > kMaxIdleContracts)
+    std::erase_if(contracts_, [](const auto& one) { return one.second.use_count() == 1; });
+}
+
+void Places::drop_unused_breaker(OrgId org, const std::string& rest_key) {
+  if (const auto at = breakers_.find({org, rest_key}); at->second.use_count() == 1 && !at->second->rest) breakers_.erase(at);
+}
+
+// ---- queues ----
+
+void Places::move(KnownRoute& route, Ranked<KnownRoute>& queue, Rank at) {
+  queue.put(route, at);
+  if (route.target) rank(*route.target);
+}
+
+void Places::leave(KnownRoute& route) {
+  route.standing.leave();
+  if (route.target) rank(*route.target);
+}
+
+// Called whenever its places or its routes change.
+void Places::rank(Target& target) {
+  target.ready.empty() ? target.standing.leave() : target.org->ready.put(target, {target.limiter.used, target.served});
+  rank(*target.org);
+}
+
+// As many routes as there are places may try again, of each organisation in turn.
+void Places::reopen(Limiter& limiter) {
+  auto& waiting = limiter.waiting;
+  for (std::size_t let_in = 0; limiter.used + let_in < limiter.limit && !waiting.empty();) {
+    auto at = waiting.upper_bound(limiter.turn);
+    if (at == waiting.end()) at = waiting.begin();
+    limiter.turn = at->first;
+    if (at->second.empty()) {
+      waiting.erase(at);
+    } else {
+      make_ready(at->second.first());
+      ++let_in;
+    }
+  }
+  if (waiting.empty() || limiter.is_full()) limiter.standing.leave();
+}
+
+void Places::reopen_freed() {
+  for (auto at = freed_.begin(); at != freed_.end();) reopen(*(at++)->second);
+}
+
+// Whoever was let in before may have gone to wait at another limiter, and left the place to others.
+Org* Places::next() {
+  if (ready_.empty()) reopen_freed();
+  return ready_.empty() ? nullptr : &ready_.first();
+}
+
+// ---- places ----
+
+void Places::take(KnownRoute& route, std::size_t count, std::size_t bytes) {
+  bytes_ += bytes;
+  route.org->bytes += bytes;
+  held_ += count;
+  route.org->held += count;
+  route.held += count;
+  for (Limiter* limiter : route.limiters) limiter->used += count;
+  rank(*route.target);
+}
+
+void Places::give_back(KnownRoute& route, std::size_t count, std::size_t bytes) {
+  bytes = std::min(bytes, route.org->bytes);
+  bytes_ -= bytes;
+  route.org->bytes -= bytes;
+  count = std::min(count, route.held);
+  held_ -= count;
+  route.org->held -= count;
+  route.held -= count;
+  if (count == 0) return;
+  for (Limiter* limiter : route.limiters) {
+    limiter->used -= count;
+    if (!limiter->waiting.empty()) freed_.put(*limiter, {});
+  }
+  rank(*route.target);
+}
+
+void Places::set_limit(Limiter& limiter, std::size_t limit) {
+  limiter.limit = limit;
+  if (!limiter.waiting.empty()) freed_.put(limiter, {});
+}
+
+void Places::refresh_action_types() {
+  for (auto& [type, limiter] : action_types_) set_limit(*limiter, concurrency_(type));
+  reopen_freed();
+}
+
+Limiter* Places::full(const KnownRoute& route) {
+  for (Limiter* limiter : route.checked())
+    if (limiter->is_full()) return limiter;
+  return nullptr;
+}
+
+bool Places::fits(const KnownRoute& route, const Newcomers& newcomers) {
+  set_limit(*route.action_type, concurrency_(route.contract->action_type));
+  const std::size_t count = newcomers.count;
+  const auto checked = route.checked();
+  return std::all_of(checked.begin(), checked.end(),
+                     [&](const Limiter* one) { return one->used + count <= one->limit && one->waiting.empty(); }) &&
+         held_ + count <= limits_.in_flight && route.org->held + count <= limits_.per_org &&
+         (bytes_ == 0 || bytes_ + newcomers.bytes <= limits_.in_flight_bytes);
+}
+
+}  // namespace waybill

@@ -1,0 +1,64 @@
+// A queue in the order of rank, whose members know where they stand.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <utility>
+
+namespace waybill {
+
+// The lower one goes first; of equals, the one that came first.
+using Rank = std::pair<std::uint64_t, std::uint64_t>;
+
+// A member has a `standing`: its place in one queue at a time, which it leaves when it is destroyed.
+template <class Member>
+class Ranked {
+  using Entries = std::multimap<Rank, Member*>;
+
+ public:
+  class Standing {
+   public:
+    Standing() = default;
+    Standing(const Standing&) = delete;
+    ~Standing() { leave(); }
+    const Ranked* queue() const { return queue_; }
+    void leave() {
+      if (queue_ != nullptr) queue_->entries_.erase(at_);
+      queue_ = nullptr;
+    }
+
+   private:
+    friend Ranked;
+    Ranked* queue_ = nullptr;
+    typename Entries::iterator at_;
+  };
+
+  Ranked() = default;
+  Ranked(const Ranked&) = delete;
+  ~Ranked() {
+    for (const auto& [rank, member] : entries_) member->standing.queue_ = nullptr;
+  }
+  bool empty() const { return entries_.empty(); }
+  Member& first() const { return *entries_.begin()->second; }
+  Rank first_rank() const { return entries_.begin()->first; }
+  auto begin() const { return entries_.begin(); }  // of (rank, member)
+  auto end() const { return entries_.end(); }
+
+  // Wherever it stood before.
+  void put(Member& member, Rank rank) {
+    Standing& standing = member.standing;
+    if (standing.queue_ == nullptr) {
+      standing.at_ = entries_.emplace(rank, &member);
+    } else if (standing.queue_ != this || standing.at_->first != rank) {
+      auto node = standing.queue_->entries_.extract(standing.at_);
+      node.key() = rank;
+      standing.at_ = entries_.insert(std::move(node));
+    }
+    standing.queue_ = this;
+  }
+
+ private:
+  Entries entries_;
+};
+
+}  // namespace waybill

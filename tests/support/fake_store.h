@@ -44,6 +44,8 @@ class FakeStore final : public QueueStore, public SettleStore {
   void come_back();
   void lose_answers(int count);                // so many writing calls are carried out, but answered with Error::unavailable
   void poison(const std::string& client_ref);  // whatever writes this submission, or its delivery, is Error::bug
+  void lock(const std::string& client_ref);    // whatever writes its delivery waits in vain for the lock
+  void unlock();                               // all of them
   void poison_route(const std::string& target);
   void hide(RouteId route);  // due_routes() does not tell of it
   void hold();               // submit() waits until let_go()
@@ -55,7 +57,7 @@ class FakeStore final : public QueueStore, public SettleStore {
   std::vector<Delivery> deliveries() const;
   std::vector<Rest> rests() const;
   void end_rest(OrgId org, const std::string& target);
-  void permit(std::size_t count);  // to all targets with a rate together, from now on
+  void permit(std::size_t count);                // to all targets with a rate together, from now on
   void fail_probes(bool denied);                 // another host has them
   std::vector<FailedAttempts> failures() const;  // as they were added
   std::size_t count(Status status) const;
@@ -80,6 +82,7 @@ class FakeStore final : public QueueStore, public SettleStore {
   Result<std::map<RouteId, RouteContract>> contracts(std::span<const RouteId> routes) override;
   Result<Settled> settle(Shard shard, std::span<const Settlement> batch) override;
   Result<std::vector<DeliveryId>> keep(Shard shard, std::span<const Composed> batch) override;
+  Result<std::vector<DeliveryId>> locked(Shard shard, std::span<const DeliveryId> deliveries) override;
   Result<std::vector<Rest>> blame(std::span<const BlamedTarget> blames, Millis most) override;
   Result<std::vector<Rest>> clear(std::span<const Cleared> cleared) override;
   Result<void> add_failures(std::span<const FailedAttempts> failures, Millis period) override;
@@ -100,7 +103,7 @@ class FakeStore final : public QueueStore, public SettleStore {
   bool away_ = false, held_ = false, probes_denied_ = false;
   int answers_to_lose_ = 0;
   std::size_t permits_ = 0;
-  std::set<std::string> poison_, poison_routes_;
+  std::set<std::string> poison_, poison_routes_, locked_;
   std::set<RouteId> hidden_;
   std::map<RouteId, RouteContract> routes_;
   std::map<DeliveryId, Delivery> deliveries_;

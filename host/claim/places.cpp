@@ -204,6 +204,13 @@ Limiter* Places::full(const KnownRoute& route) {
   return nullptr;
 }
 
+std::size_t Places::room(const KnownRoute& route) const {
+  if (ready_.size() > 1 || route.org->ready.size() > 1 || route.target->ready.size() > 1) return 1;
+  std::size_t room = limits_.per_org - route.org->held;
+  for (const Limiter* limiter : route.checked()) room = std::min(room, limiter->limit - limiter->used);
+  return room;
+}
+
 bool Places::fits(const KnownRoute& route, const Newcomers& newcomers) {
   set_limit(*route.action_type, concurrency_(route.contract->action_type));
   const std::size_t count = newcomers.count;

@@ -116,6 +116,8 @@ class Places {
   void wait(KnownRoute& route, Limiter& limiter) { move(route, limiter.waiting[route.org->id], {route.served, 0}); }
   bool is_anybody_ready() const { return !ready_.empty(); }
   Org* next();  // the organisation that holds least, if any is ready
+  // How many places it could take, if nobody else is ready for one; else 1.
+  std::size_t room(const KnownRoute& route) const;
   void rank(Org& org) { org.ready.empty() ? org.standing.leave() : ready_.put(org, {org.held, org.served}); }
 
   void take(KnownRoute& route, std::size_t count, std::size_t bytes);

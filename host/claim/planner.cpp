@@ -194,13 +194,17 @@ void Planner::plan_next(Org& org, Planning& planning) {
     planning.short_of_bytes.push_back(&org);
     return org.standing.leave();
   }
-  if (route.granted++ == 0) planning.granted.push_back(&route);
-  --planning.free;
-  planning.bytes -= std::min(planning.bytes, route.body_bytes);
+  std::size_t count = 1;
+  if (planning.short_of_bytes.empty())
+    count = std::min({planning.free, places_.room(route), std::max<std::size_t>(1, planning.bytes / route.body_bytes)});
+  if (route.granted == 0) planning.granted.push_back(&route);
+  route.granted += count;
+  planning.free -= count;
+  planning.bytes -= std::min(planning.bytes, count * route.body_bytes);
   route.planned = revision_;
   org.served = route.target->served = route.served = ++served_;
   places_.make_ready(route);  // behind the others
-  places_.take(route, 1, 0);
+  places_.take(route, count, 0);
 }
 
 RouteShare Planner::share_of(KnownRoute& route, Moment now) {

@@ -39,6 +39,7 @@ class Ranked {
     for (const auto& [rank, member] : entries_) member->standing.queue_ = nullptr;
   }
   bool empty() const { return entries_.empty(); }
+  std::size_t size() const { return entries_.size(); }
   Member& first() const { return *entries_.begin()->second; }
   Rank first_rank() const { return entries_.begin()->first; }
   auto begin() const { return entries_.begin(); }  // of (rank, member)

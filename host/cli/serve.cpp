@@ -266,7 +266,8 @@ class Host {
                                       [this] { return watch_.health("presence").sessions; }, clock_, log_),
                                   partitions(*upkeep_store_), old_outages(*upkeep_store_, config_.timeouts.outage, log_)};
     for (auto& task : teller_.tasks()) all.push_back(std::move(task));
-    all.push_back(form_sweep(*upkeep_form_store_, shards_, [this] { wake(); }));
+    all.push_back(form_sweep(
+        *upkeep_form_store_, shards_, [this] { wake(); }, log_));
     all.push_back(form_retention(*upkeep_form_store_, shards_, log_));
     if (crashes_) all.push_back(crashes_->task(*suspect_store_));
     all.push_back(quarantine_.task());

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "settle/settlement.h"
+#include "store/sqlstate.h"
 
 namespace waybill {
 
@@ -20,6 +21,7 @@ Settler::Settler(SettleStore& store, const Clock& clock, SettlerSettings setting
       written_(std::move(written)),
       log_(log),
       metrics_(metrics),
+      aside_(store, log),
       thread_([this](std::stop_token stop) { run(stop); }) {}
 
 Settler::~Settler() { stop(Millis{0}); }
@@ -44,16 +46,27 @@ void Settler::stop(Millis patience) {
 
 void Settler::run(std::stop_token stop) {
   for (;;) {
-    const auto batch = take_batch(stop);
-    if (batch.empty()) return;
-    write(stop, batch);
+    auto batch = take_batch(stop);
+    if (!batch.empty()) {
+      write_outages(stop, batch);  // before anything of these targets is due again
+      write(stop, std::move(batch));
+    } else if (aside_.empty()) {
+      return;
+    } else if (stop.stop_requested() && give_up(stop)) {
+      return let_go_of_aside();
+    }
+    if (!aside_.empty() && Aside::Clock::now() >= aside_.next_look()) write_aside(stop);
   }
 }
 
+// Nothing when it is time to stop, or to look at what waits aside.
 std::vector<Finished> Settler::take_batch(std::stop_token stop) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, stop, [&] { return !waiting_.empty(); });
-  const auto enough = [&] { return waiting_.size() >= settings_.batch / 2 || waiting_.size() >= all_out_(); };
+  const auto is_any = [&] { return !waiting_.empty(); };
+  const bool is_there =
+      aside_.empty() ? changed_.wait(lock, stop, is_any) : changed_.wait_until(lock, stop, aside_.next_look(), is_any);
+  if (!is_there) return {};
+  const auto enough = [&] { return waiting_.size() >= settings_.batch / 2 || waiting_.size() + aside_.size() >= all_out_(); };
   changed_.wait_for(lock, stop, settings_.gather, enough);
   std::vector<Finished> batch;
   if (waiting_.size() <= settings_.batch) {
@@ -66,29 +79,31 @@ std::vector<Finished> Settler::take_batch(std::stop_token stop) {
   return batch;
 }
 
+// After a pause. False while there is hope.
 bool Settler::give_up(std::stop_token stop) {
+  constexpr Millis kPause{100};
   std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, stop, Millis{100}, [] { return false; });
+  if (!stop.stop_requested())
+    changed_.wait_for(lock, stop, kPause, [] { return false; });
+  else if (clock_.now() < patient_until_)
+    changed_.wait_for(lock, kPause);  // a stop that was requested ends at once whatever waits for it
   return stop.stop_requested() && clock_.now() >= patient_until_;
 }
 
-void Settler::write(std::stop_token stop, const std::vector<Finished>& batch) {
-  write_outages(stop, batch);  // before anything of these targets is due again
+// `again`: see write_shard().
+void Settler::write(std::stop_token stop, std::vector<Finished> batch, bool again) {
   // What was composed goes by a statement of its own.
-  std::map<std::pair<Shard, bool>, std::vector<const Finished*>> parts;
+  std::map<std::pair<Shard, bool>, Part> parts;
   for (const auto& finished : batch)
     parts[{shard_of(finished.job.delivery), finished.how == Finished::How::composed}].push_back(&finished);
-  for (const auto& [key, part] : parts) {
-    const Shard shard = key.first;
-    for (bool again = false; !write_shard(shard, part, again); again = true) {
-      if (!give_up(stop)) continue;
-      log_.error("settle.given_up",
-                 {{"deliveries", part.size()}, {"remedy", "their leases run out and another host takes them over"}});
-      for (const Finished* finished : part) unwritten_.push_back(finished->job.token);
-      break;
-    }
-  }
+  for (auto& [key, part] : parts) write_part(stop, key.first, std::move(part), again);
+  if (!locked_.empty()) set_aside(batch);
+  if (batch.empty()) return;
   write_failures(batch);
+  tell(batch);
+}
+
+void Settler::tell(const std::vector<Finished>& batch) {
   Written written{batch, {}, std::exchange(unwritten_, {})};
   for (const auto& finished : batch)
     if (finished.how != Finished::How::unattempted && finished.how != Finished::How::composed)
@@ -96,16 +111,41 @@ void Settler::write(std::stop_token stop, const std::vector<Finished>& batch) {
   written_(written);
 }
 
-// `again`: an earlier call's answer was lost, so what is not held any more may be our own writing.
-bool Settler::write_shard(Shard shard, const std::vector<const Finished*>& part, bool again, Detail detail) {
+void Settler::write_part(std::stop_token stop, Shard shard, Part part, bool again) {
+  if (aside_.expects_more()) take_locked(shard, part, again);
+  while (!part.empty()) {
+    const auto written = write_shard(shard, part, again);
+    if (written) return;
+    const bool is_locked = is_lock_timeout(written.error());
+    if (is_locked && take_locked(shard, part, again)) continue;  // the others at once
+    again |= !is_locked;
+    log_.warn("settle.database_unavailable", {{"error", written.error().what}, {"deliveries", part.size()}});
+    if (!give_up(stop)) continue;
+    log_.error("settle.given_up",
+               {{"deliveries", part.size()}, {"remedy", "their leases run out and another host takes them over"}});
+    for (const Finished* finished : part) unwritten_.push_back(finished->job.token);
+    return;
+  }
+}
+
+// Writes `part`, and takes out of it what needs no further call. `again`: an earlier call's answer was lost, so what is not held
+// any more may be our own writing.
+Result<void> Settler::write_shard(Shard shard, Part& part, bool again, Detail detail) {
   std::vector<Settlement> settlements;
   auto held = write_once(shard, part, detail, settlements);
-  if (!held && held.error().kind == Error::Kind::bug && part.size() > 1) {  // one of them cannot be written: each on its own
-    bool all = true;
-    for (const Finished* one : part) all &= write_shard(shard, {one}, again, detail);
-    return all;
+  if (!held && held.error().kind != Error::Kind::bug) return tl::unexpected(held.error());
+  if (!held && part.size() > 1) {  // one of them cannot be written: each on its own
+    for (auto next = part.begin(); next != part.end(); ++next) {
+      Part one{*next};
+      if (auto done = write_shard(shard, one, again, detail); !done) {
+        part.erase(part.begin(), next);
+        return done;
+      }
+    }
+    part.clear();
+    return {};
   }
-  if (!held && held.error().kind == Error::Kind::bug && detail == Detail::all &&
+  if (!held && detail == Detail::all &&
       part.front()->how != Finished::How::composed) {  // its end is worth more than what was said about it
     const auto& outcome = part.front()->outcome;
     log_.error("settle.detail_refused", {{"delivery", part.front()->job.delivery.value},
@@ -113,16 +153,13 @@ bool Settler::write_shard(Shard shard, const std::vector<const Finished*>& part,
                                          {"detail", outcome ? outcome->detail : std::string()}});
     return write_shard(shard, part, again, Detail::least);
   }
-  if (!held && held.error().kind == Error::Kind::bug) {
+  if (!held) {
     log_.error("settle.refused_by_database", {{"delivery", part.front()->job.delivery.value},
                                               {"error", held.error().what},
                                               {"remedy", "its lease runs out and it is tried again"}});
     unwritten_.push_back(part.front()->job.token);
-    return true;
-  }
-  if (!held) {
-    log_.warn("settle.database_unavailable", {{"error", held.error().what}, {"deliveries", part.size()}});
-    return false;
+    part.clear();
+    return {};
   }
   std::unordered_map<DeliveryId, ClaimToken> written;
   for (std::size_t i = 0; i < held->held.size(); ++i) written[held->held[i]] = held->tokens.at(i);
@@ -136,12 +173,12 @@ bool Settler::write_shard(Shard shard, const std::vector<const Finished*>& part,
       log_.warn("settle.stale", {{"delivery", part[i]->job.delivery.value}, {"reference", part[i]->job.idempotency_key}});
     }
   }
-  return true;
+  part.clear();
+  return {};
 }
 
 // `part` is all composed, or not at all.
-Result<Settled> Settler::write_once(Shard shard, const std::vector<const Finished*>& part, Detail detail,
-                                    std::vector<Settlement>& settlements) {
+Result<Settled> Settler::write_once(Shard shard, const Part& part, Detail detail, std::vector<Settlement>& settlements) {
   if (part.front()->how == Finished::How::composed) {
     std::vector<Composed> composed;
     composed.reserve(part.size());
@@ -166,6 +203,63 @@ Result<Settled> Settler::write_once(Shard shard, const std::vector<const Finishe
     if (detail == Detail::least) settlements.back() = minimal(std::move(settlements.back()));
   }
   return store_.settle(shard, settlements);
+}
+
+// Out of `part` into locked_; false when none is locked.
+bool Settler::take_locked(Shard shard, Part& part, bool again) {
+  std::vector<DeliveryId> wanted;
+  wanted.reserve(part.size());
+  for (const Finished* finished : part) wanted.push_back(finished->job.delivery);
+  const auto locked = aside_.locked(shard, wanted);
+  return std::erase_if(part, [&](const Finished* finished) {
+           return locked.contains(finished->job.delivery) && locked_.emplace(finished, again).second;
+         }) > 0;
+}
+
+// What is in locked_ out of `batch`.
+void Settler::set_aside(std::vector<Finished>& batch) {
+  std::vector<Finished> others;
+  std::vector<Aside::Item> locked;
+  for (auto& finished : batch) {
+    const auto at = locked_.find(&finished);
+    if (at == locked_.end()) {
+      others.push_back(std::move(finished));
+      continue;
+    }
+    const auto outage = outages_.find({finished.job.org, finished.job.contract->rest_key()});
+    locked.push_back({std::move(finished), outage == outages_.end() ? std::nullopt : std::optional(outage->second), at->second});
+  }
+  locked_.clear();
+  batch = std::move(others);
+  aside_.add(std::move(locked));
+}
+
+void Settler::write_aside(std::stop_token stop) {
+  std::map<bool, std::vector<Aside::Item>> free;
+  for (auto& item : aside_.take_free()) free[item.again].push_back(std::move(item));
+  for (auto& [again, items] : free) {
+    for (std::size_t begin = 0; begin < items.size(); begin += settings_.batch) {
+      std::vector<Finished> batch;
+      outages_.clear();
+      for (std::size_t i = begin; i < std::min(begin + settings_.batch, items.size()); ++i) {
+        const auto& job = items[i].finished.job;
+        if (items[i].outage) outages_[{job.org, job.contract->rest_key()}] = *items[i].outage;
+        batch.push_back(std::move(items[i].finished));
+      }
+      write(stop, std::move(batch), again);
+    }
+  }
+}
+
+void Settler::let_go_of_aside() {
+  std::vector<Finished> batch;
+  for (auto& item : aside_.take_all()) {
+    unwritten_.push_back(item.finished.job.token);
+    batch.push_back(std::move(item.finished));
+  }
+  log_.error("settle.given_up",
+             {{"deliveries", batch.size()}, {"remedy", "their leases run out and another host takes them over"}});
+  tell(batch);
 }
 
 void Settler::write_outages(std::stop_token stop, const std::vector<Finished>& batch) {

@@ -9,12 +9,14 @@
 #include <random>
 #include <string>
 #include <thread>
+#include <unordered_map>
 #include <vector>
 
 #include "core/clock.h"
 #include "core/decide.h"
 #include "core/job.h"
 #include "core/retry_timing.h"
+#include "settle/aside.h"
 #include "store/settle_store.h"
 #include "telemetry/log.h"
 #include "telemetry/metrics.h"
@@ -31,11 +33,12 @@ struct SettlerSettings {
   Millis gather{5};  // how long a small batch waits for more
 };
 
-// take() is safe from any thread. The database may be away: batches are kept and tried until it is back.
+// take() is safe from any thread. The database may be away: batches are kept and tried until it is back. What somebody holds
+// locked waits aside until it is free, and keeps nothing else waiting.
 class Settler {
  public:
   // What was written, in the order of the batch; `moved` are the submissions whose attempt ended, `unwritten` the claims of what
-  // could not be written and stays claimed.
+  // could not be written and stays claimed. What waits aside is told once it is written.
   struct Written {
     const std::vector<Finished>& batch;
     std::vector<SubmissionId> moved;
@@ -54,11 +57,17 @@ class Settler {
   void run(std::stop_token stop);
   std::vector<Finished> take_batch(std::stop_token stop);
   bool give_up(std::stop_token stop);
-  void write(std::stop_token stop, const std::vector<Finished>& batch);
+  using Part = std::vector<const Finished*>;  // of a batch
+  void write(std::stop_token stop, std::vector<Finished> batch, bool again = false);
+  void write_part(std::stop_token stop, Shard shard, Part part, bool again);
   enum class Detail { all, least };
-  bool write_shard(Shard shard, const std::vector<const Finished*>& part, bool again, Detail detail = Detail::all);
-  Result<Settled> write_once(Shard shard, const std::vector<const Finished*>& part, Detail detail,
-                             std::vector<Settlement>& settlements);
+  Result<void> write_shard(Shard shard, Part& part, bool again, Detail detail = Detail::all);
+  Result<Settled> write_once(Shard shard, const Part& part, Detail detail, std::vector<Settlement>& settlements);
+  bool take_locked(Shard shard, Part& part, bool again);
+  void set_aside(std::vector<Finished>& batch);
+  void write_aside(std::stop_token stop);
+  void let_go_of_aside();
+  void tell(const std::vector<Finished>& batch);
   void write_outages(std::stop_token stop, const std::vector<Finished>& batch);
   Result<void> write_cleared(const std::vector<Finished>& batch);
   Result<void> write_blames(const std::vector<Finished>& batch);
@@ -77,7 +86,9 @@ class Settler {
   // The thread's own:
   std::mt19937_64 random_{std::random_device{}()};
   std::vector<ClaimToken> unwritten_;                      // of the batch that is being written
+  std::unordered_map<const Finished*, bool> locked_;       // of the batch: these wait; see write_shard() for the flag
   std::map<std::pair<OrgId, std::string>, Rest> outages_;  // of the targets that it blames
+  Aside aside_;
 
   std::mutex mutex_;  // for all below
   std::condition_variable_any changed_;

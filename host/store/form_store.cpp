@@ -120,8 +120,8 @@ constexpr Statement kOverdue{"overdue_form", R"(
 
 class PgFormStore final : public FormStore {
  public:
-  PgFormStore(const DatabaseAddress& address, int shards, Millis kept, Millis purge_again)
-      : link_(address, "forms"), shards_(shards), kept_(kept), purge_order_(purge_again) {}
+  PgFormStore(const DatabaseAddress& address, int shards, Millis kept, Millis try_again)
+      : link_(address, "forms"), shards_(shards), kept_(kept), purge_order_(try_again), not_swept_(try_again) {}
 
   Result<Submitted> submit(const NewFormSubmission& submission) override {
     return link_.transact([&](Connection& connection) { return submit_in(connection, submission); });
@@ -148,9 +148,9 @@ class PgFormStore final : public FormStore {
                           "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
   }
 
-  Result<std::size_t> sweep(Shard shard, Seconds age) override {
-    constexpr std::size_t kPage = 500;
-    std::size_t moved = 0;
+  Result<Swept> sweep(Shard shard, Seconds age) override {
+    constexpr std::size_t kPage = 500, kMaxFailures = 20;
+    Swept swept;
     Timestamp after;
     SubmissionId after_id;
     for (;;) {
@@ -161,13 +161,14 @@ class PgFormStore final : public FormStore {
       for (std::size_t row = 0; row < page->size(); ++row) {
         after_id = {page->number(row, 0)};
         after = page->time(row, 1);
-        submissions.push_back(after_id);
+        if (!not_swept_.is_to_wait(after_id)) submissions.push_back(after_id);
       }
-      auto done = link_.transact([&](Connection& connection) { return advance(connection, shard, submissions); });
-      if (!done) return tl::unexpected(done.error());
-      moved += done->moved;
-      if (page->size() < kPage) return moved;
+      if (auto done = advance_each(shard, submissions, kMaxFailures, swept); !done) return tl::unexpected(done.error());
+      if (swept.failures.size() >= kMaxFailures) return swept;  // each may have waited long for a lock
+      if (page->size() < kPage) break;
     }
+    not_swept_.forget_settled();
+    return swept;
   }
 
   Result<Purged> purge(Shard shard, std::size_t most) override {
@@ -205,6 +206,33 @@ class PgFormStore final : public FormStore {
   }
 
  private:
+  // All at once, or each on its own when they cannot be.
+  Result<void> advance_each(Shard shard, const std::vector<SubmissionId>& submissions, std::size_t max_failures, Swept& swept) {
+    const auto move = [&](const std::vector<SubmissionId>& some) {
+      return link_.transact([&](Connection& connection) { return advance(connection, shard, some); });
+    };
+    if (submissions.empty()) return {};
+    auto all = move(submissions);
+    if (all) {
+      swept.moved += all->moved;
+      for (const auto id : submissions) not_swept_.done(id);
+      return {};
+    }
+    for (const auto id : submissions) {
+      auto done = move({id});
+      if (done) {
+        swept.moved += done->moved;
+        not_swept_.done(id);
+        continue;
+      }
+      if (done.error().kind == Error::Kind::unavailable && !link_.run(kAlive)) return tl::unexpected(done.error());
+      not_swept_.failed(id);
+      swept.failures.push_back({id, done.error().what});
+      if (swept.failures.size() >= max_failures) return {};
+    }
+    return {};
+  }
+
   std::string shard_text(OrgId org, const std::string& client_ref) const {
     return std::to_string(shard_for(org, client_ref, shards_));
   }
@@ -382,12 +410,13 @@ class PgFormStore final : public FormStore {
   int shards_;
   Millis kept_;
   PurgeOrder purge_order_;
+  FailedForms not_swept_;
 };
 
 }  // namespace
 
-std::unique_ptr<FormStore> make_form_store(const DatabaseAddress& address, int shards, Millis kept, Millis purge_again) {
-  return std::make_unique<PgFormStore>(address, shards, kept, purge_again);
+std::unique_ptr<FormStore> make_form_store(const DatabaseAddress& address, int shards, Millis kept, Millis try_again) {
+  return std::make_unique<PgFormStore>(address, shards, kept, try_again);
 }
 
 }  // namespace waybill

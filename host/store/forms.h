@@ -87,13 +87,17 @@ struct FormView {
   std::vector<AuditView> audit;              // in order of time
 };
 
-struct PurgeFailure {
+struct FormFailure {
   SubmissionId submission;
   std::string error;
 };
 struct Purged {
   std::size_t count = 0;
-  std::vector<PurgeFailure> failures;
+  std::vector<FormFailure> failures;
+};
+struct Swept {
+  std::size_t moved = 0;
+  std::vector<FormFailure> failures;
 };
 
 // Who has the forms loaded, and why.
@@ -124,18 +128,19 @@ class FormStore {
   // The registry's forms as they are now, in one transaction, with one row in the audit.
   virtual Result<LoadedForms> load(std::span<const Form> forms, const LoadActor& actor) = 0;
 
-  // Submissions in processing for longer than `age` are looked at again: whatever their actions allow happens. How many moved.
-  virtual Result<std::size_t> sweep(Shard shard, Seconds age) = 0;
+  // Submissions in processing for longer than `age` are looked at again: whatever their actions allow happens. One that the
+  // database refuses stops no other; it is left alone for `kTryFormAgain`, longer each time. After a few of those a call ends.
+  virtual Result<Swept> sweep(Shard shard, Seconds age) = 0;
   // Erases what is not kept any more: payloads, fields, recipients, attachments. Looks at no more than `most` submissions; the
   // next call goes on behind them, and after the last from the first again. One that the database refuses to erase stops no
-  // other; it is left alone for `kPurgeAgain`, longer each time.
+  // other; it is left alone for `kTryFormAgain`, longer each time.
   virtual Result<Purged> purge(Shard shard, std::size_t most) = 0;
 };
 
-inline constexpr Millis kPurgeAgain{60'000};  // doubled with each failure of a submission, up to an hour
+inline constexpr Millis kTryFormAgain{60'000};  // doubled with each failure of a submission, up to an hour
 
 // `kept` is how long a submission is kept that says nothing of it.
 std::unique_ptr<FormStore> make_form_store(const DatabaseAddress& address, int shards, Millis kept,
-                                           Millis purge_again = kPurgeAgain);
+                                           Millis try_again = kTryFormAgain);
 
 }  // namespace waybill

@@ -6,6 +6,8 @@
 #include <mutex>
 #include <thread>
 
+#include "store/sqlstate.h"
+
 namespace waybill {
 namespace {
 
@@ -19,8 +21,6 @@ constexpr Statement kInTheWay{"who_blocks", R"(
   SELECT string_agg(format('process %s (%s%s)', pid, coalesce(nullif(application_name, ''), 'unnamed'),
                            coalesce(', in a transaction since ' || to_char(xact_start, 'HH24:MI:SS UTC'), '')), ', ')
   FROM pg_stat_activity WHERE pid = ANY (pg_blocking_pids($1)))"};
-
-bool is_lock_timeout(const Error& error) { return error.what.find("[55P03]") != std::string::npos; }
 
 // While this lives, a session of its own looks at who blocks the backend `pid`.
 class BlockerWatch {

@@ -1,6 +1,7 @@
-// In which order submissions are purged, so that one that cannot be is neither in the way of others nor tried all the time.
+// Submissions that the database refuses to purge or to move on are neither in the way of others nor tried all the time.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <unordered_map>
 
@@ -9,10 +10,41 @@
 
 namespace waybill {
 
-// One thread at a time.
-class PurgeOrder {
+// Which of them are left alone for now. One thread at a time.
+class FailedForms {
  public:
-  explicit PurgeOrder(Millis again) : again_(again) {}
+  explicit FailedForms(Millis again) : again_(again) {}
+
+  bool is_to_wait(SubmissionId id) const {
+    const auto at = failed_.find(id);
+    return at != failed_.end() && std::chrono::steady_clock::now() < at->second.not_before;
+  }
+  void failed(SubmissionId id) {
+    auto& one = failed_[id];
+    one.pause = one.pause == Millis{0} ? again_ : std::min<Millis>(2 * one.pause, kMaxPause);
+    one.not_before = std::chrono::steady_clock::now() + one.pause;
+  }
+  void done(SubmissionId id) { failed_.erase(id); }
+  void forget_settled() {  // failures that were never seen again: somebody else has dealt with them
+    const auto now = std::chrono::steady_clock::now();
+    std::erase_if(failed_, [&](const auto& one) { return one.second.not_before + kMaxPause < now; });
+  }
+
+ private:
+  static constexpr Millis kMaxPause{std::chrono::hours(1)};
+  struct Failed {
+    Millis pause{0};
+    std::chrono::steady_clock::time_point not_before;
+  };
+
+  const Millis again_;
+  std::unordered_map<SubmissionId, Failed> failed_;
+};
+
+// In which order submissions are purged. One thread at a time.
+class PurgeOrder : public FailedForms {
+ public:
+  using FailedForms::FailedForms;
 
   struct Place {
     Timestamp expires{};
@@ -26,31 +58,8 @@ class PurgeOrder {
   void went_on(Shard shard, Place last) { places_[shard] = last; }
   void begin_again(Shard shard) { places_.erase(shard); }
 
-  bool is_to_wait(SubmissionId id) const {
-    const auto at = failed_.find(id);
-    return at != failed_.end() && std::chrono::steady_clock::now() < at->second.not_before;
-  }
-  void failed(SubmissionId id) {
-    auto& one = failed_[id];
-    one.pause = one.pause == Millis{0} ? again_ : std::min<Millis>(2 * one.pause, kMaxPause);
-    one.not_before = std::chrono::steady_clock::now() + one.pause;
-  }
-  void done(SubmissionId id) { failed_.erase(id); }
-  void forget_settled() {  // failures that were never seen again: somebody else has purged them
-    const auto now = std::chrono::steady_clock::now();
-    std::erase_if(failed_, [&](const auto& one) { return one.second.not_before + kMaxPause < now; });
-  }
-
  private:
-  static constexpr Millis kMaxPause{std::chrono::hours(1)};
-  struct Failed {
-    Millis pause{0};
-    std::chrono::steady_clock::time_point not_before;
-  };
-
-  const Millis again_;
   std::unordered_map<Shard, Place> places_;
-  std::unordered_map<SubmissionId, Failed> failed_;
 };
 
 }  // namespace waybill

@@ -23,6 +23,21 @@ constexpr Statement kKeep{"keep", R"(
     FROM made m WHERE r.shard = $1 AND r.ctid = m.place)
   SELECT delivery FROM made)"};
 
+// What is there and cannot be locked at once is locked by somebody else. What a form's settlement locks beside its own row is its
+// submission; an intent's delivery has its submission's number, and locks nothing of it.
+constexpr Statement kLocked{"locked_deliveries", R"(
+  WITH free AS MATERIALIZED (
+    SELECT delivery_id FROM ready WHERE shard = $1 AND delivery_id = ANY ($2::bigint[]) FOR UPDATE SKIP LOCKED),
+  free_form AS MATERIALIZED (
+    SELECT id FROM submissions
+    WHERE shard = $1 AND id = ANY (ARRAY(SELECT submission_id FROM ready WHERE shard = $1 AND delivery_id = ANY ($2::bigint[])
+                                                                           AND delivery_id <> submission_id))
+    FOR UPDATE SKIP LOCKED)
+  SELECT delivery_id FROM ready
+  WHERE shard = $1 AND delivery_id = ANY ($2::bigint[])
+    AND (delivery_id NOT IN (SELECT delivery_id FROM free)
+         OR (delivery_id <> submission_id AND submission_id NOT IN (SELECT id FROM free_form))))"};
+
 // An outage's cooldowns grow with it. All write in one order, so that none waits for another in a circle.
 constexpr Statement kBlame{"blame_targets", R"(
   INSERT INTO target_rests AS r (org_id, target, since, until, reason)
@@ -76,6 +91,12 @@ class PgSettleStore final : public SettleStore {
       body.add(bytea(one.artifact.bytes));
     }
     return deliveries(link_.run(kKeep, {std::to_string(shard), delivery.take(), token.take(), type.take(), body.take()}));
+  }
+
+  Result<std::vector<DeliveryId>> locked(Shard shard, std::span<const DeliveryId> wanted) override {
+    ArrayText ids;
+    for (const auto id : wanted) ids.add(id.value);
+    return deliveries(link_.run(kLocked, {std::to_string(shard), ids.take()}));
   }
 
   Result<std::vector<Rest>> blame(std::span<const BlamedTarget> blames, Millis most) override {

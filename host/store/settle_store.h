@@ -107,6 +107,9 @@ class SettleStore {
   // One transaction: the artefacts are durable, and their deliveries due again at the place in the queue that they had. Answers
   // which claims still held.
   virtual Result<std::vector<DeliveryId>> keep(Shard shard, std::span<const Composed> batch) = 0;
+  // Those of these that settle() and keep() would have to wait for: another session holds their row of the queue locked, or their
+  // form's submission. Waits for no row itself.
+  virtual Result<std::vector<DeliveryId>> locked(Shard shard, std::span<const DeliveryId> deliveries) = 0;
   // The targets cool down, for `most` at most unless the receiver asks for more. An outage goes on from its beginning, and a
   // cooldown is never cut short, whoever else writes at the same time. Answers the outages as they are now. May be repeated.
   virtual Result<std::vector<Rest>> blame(std::span<const BlamedTarget> blames, Millis most) = 0;

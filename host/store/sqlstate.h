@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "core/error.h"
+
 namespace waybill {
 
 enum class Remedy : std::uint8_t {
@@ -14,5 +16,8 @@ enum class Remedy : std::uint8_t {
 
 // Of an SQLSTATE of five characters; "" when the server gave none.
 Remedy remedy_for(std::string_view sqlstate);
+
+// True when the statement was refused because a lock was not to be had in time: nothing of it was carried out.
+bool is_lock_timeout(const Error& error);
 
 }  // namespace waybill

@@ -70,12 +70,16 @@ PeriodicTask old_outages(UpkeepStore& store, Millis outage, Log& log) {
           }};
 }
 
-PeriodicTask form_sweep(FormStore& store, int shards, std::function<void()> wake) {
-  return {"form_sweep", Seconds(5), [&store, shards, wake = std::move(wake)]() -> Result<void> {
+PeriodicTask form_sweep(FormStore& store, int shards, std::function<void()> wake, Log& log) {
+  return {"form_sweep", Seconds(5), [&store, shards, wake = std::move(wake), &log]() -> Result<void> {
             for (int shard = 0; shard < shards; ++shard) {
-              const auto moved = store.sweep(static_cast<Shard>(shard), kTurn);
-              if (!moved) return tl::unexpected(moved.error());
-              if (*moved > 0) wake();
+              const auto swept = store.sweep(static_cast<Shard>(shard), kTurn);
+              if (!swept) return tl::unexpected(swept.error());
+              if (swept->moved > 0) wake();
+              for (const auto& failure : swept->failures)
+                log.error("forms.not_swept", {{"submission", failure.submission.value},
+                                              {"error", failure.error},
+                                              {"remedy", "it is tried again later, and stands still until then"}});
             }
             return {};
           }};

@@ -35,7 +35,7 @@ PeriodicTask lost_claims(UpkeepStore& store, std::function<void()> found, std::f
 // Outages that nothing has been heard of for long are forgotten: their targets are in use no more.
 PeriodicTask old_outages(UpkeepStore& store, Millis outage, Log& log);
 // Submissions of forms that are in processing for longer than an action's turn go on if they can.
-PeriodicTask form_sweep(FormStore& store, int shards, std::function<void()> wake);
+PeriodicTask form_sweep(FormStore& store, int shards, std::function<void()> wake, Log& log);
 // What is not kept any more is erased.
 PeriodicTask form_retention(FormStore& store, int shards, Log& log);
 

@@ -9,6 +9,8 @@
 #include "core/pipeline.h"
 #include "settle/settlement.h"
 #include "store_world.h"
+#include "support/stage_tools.h"
+#include "upkeep/periodic_tasks.h"
 
 namespace waybill::testing {
 namespace {
@@ -370,13 +372,13 @@ TEST_F(FormContract, TheSweepMovesWhatIsStuckAndNothingElse) {
   sql.execute(
       "UPDATE ready r SET attempt_count = 1 FROM submissions s WHERE s.id = submission_id AND client_ref = 'lost turn' AND "
       "action_order = 1");
-  EXPECT_EQ(forms->sweep(0, Seconds(3600)), 0u) << "they are not old enough";
-  EXPECT_EQ(forms->sweep(0, Seconds(0)), 2u);
+  EXPECT_EQ(forms->sweep(0, Seconds(3600))->moved, 0u) << "they are not old enough";
+  EXPECT_EQ(forms->sweep(0, Seconds(0))->moved, 2u);
   EXPECT_EQ(state("lost end"), "routed");
   EXPECT_EQ(statuses("lost turn"), (Words{"due", "due", "waiting"}));
   EXPECT_EQ(statuses("at work"), (Words{"due", "waiting", "waiting"}));
   EXPECT_EQ(state("not ready"), "received");
-  EXPECT_EQ(forms->sweep(0, Seconds(0)), 0u);
+  EXPECT_EQ(forms->sweep(0, Seconds(0))->moved, 0u);
   EXPECT_EQ(audit("lost end"), (Words{"submission_routed"})) << "no row for the sweep itself";
 }
 
@@ -398,7 +400,75 @@ TEST_F(FormContract, TheSweepSeesMoreThanAPage) {
         "n"})
     sql.execute(copy);
   sql.execute("UPDATE ready SET attempt_count = 1 WHERE action_order = 1");
-  EXPECT_EQ(forms->sweep(0, Seconds(0)), 1100u);
+  EXPECT_EQ(forms->sweep(0, Seconds(0))->moved, 1100u);
+}
+
+// E8
+TEST_F(FormContract, OneThatTheSweepCannotMoveStopsNoOtherAndIsTriedAgainLater) {
+  for (const char* ref : {"s0", "s1", "s2"}) handed_in(submission(ref, {}, true));
+  sql.execute("UPDATE ready SET attempt_count = 1 WHERE action_order = 1");  // as if what follows from it had been lost
+  sql.execute(
+      "CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'broken row'; END $$;"
+      "CREATE TRIGGER fails BEFORE UPDATE ON ready FOR EACH ROW WHEN (OLD.submission_id = " +
+      std::to_string(view("s0").submission.id.value) + ") EXECUTE FUNCTION fail()");
+  KeptLog log;
+  int wakes = 0;
+  const auto task = form_sweep(
+      *forms, 1, [&] { ++wakes; }, log);
+  sql.execute("UPDATE form_submissions SET processing_since = now() - interval '1 day'");
+  const auto first = task.run();
+  ASSERT_TRUE(first) << first.error().what;
+  EXPECT_EQ(wakes, 1);
+  EXPECT_EQ(log.count("forms.not_swept"), 1u);
+  EXPECT_EQ(statuses("s0"), (Words{"due", "waiting", "waiting"}));
+  for (const char* ref : {"s1", "s2"}) EXPECT_EQ(statuses(ref), (Words{"due", "due", "waiting"})) << ref;
+  ASSERT_TRUE(task.run());
+  EXPECT_EQ(log.count("forms.not_swept"), 1u) << "not over and over";
+  sql.execute("DROP TRIGGER fails ON ready");
+  const auto impatient = make_form_store(address, 1, Seconds(86'400), Millis(0));
+  EXPECT_EQ(impatient->sweep(0, Seconds(0))->moved, 1u) << "nothing is lost of it";
+  EXPECT_EQ(statuses("s0"), (Words{"due", "due", "waiting"}));
+}
+
+// E8
+TEST_F(FormContract, ThoseThatTheSweepCannotMoveStarveNobody) {
+  for (int i = 0; i < 30; ++i) handed_in(submission("s" + std::to_string(i), {}, true));
+  sql.execute("UPDATE ready SET attempt_count = 1 WHERE action_order = 1");
+  sql.execute(
+      "CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'broken row'; END $$;"
+      "CREATE TRIGGER fails BEFORE UPDATE ON ready FOR EACH ROW WHEN (OLD.submission_id <> " +
+      std::to_string(view("s29").submission.id.value) + ") EXECUTE FUNCTION fail()");
+  std::size_t moved = 0, failed = 0;
+  for (int call = 0; call < 2; ++call) {
+    const auto swept = forms->sweep(0, Seconds(0));
+    ASSERT_TRUE(swept) << swept.error().what;
+    moved += swept->moved;
+    failed += swept->failures.size();
+  }
+  EXPECT_EQ(moved, 1u);
+  EXPECT_EQ(failed, 29u);
+}
+
+// E4 E8
+TEST_F(FormContract, ALockedSubmissionKeepsNeitherTheSweepNorTheSettlementsOfOthersWaiting) {
+  for (const char* ref : {"held", "free"}) handed_in(submission(ref, {}, true));
+  const auto rows = claim_due();
+  ASSERT_EQ(rows.size(), 2u);
+  SqlClient person(url);
+  person.execute("BEGIN");
+  person.execute("SELECT FROM waybill.submissions WHERE client_ref = 'held' FOR UPDATE");
+  std::vector<DeliveryId> all, locked;
+  for (const auto& row : rows) {
+    all.push_back(row.delivery);
+    if (row.client_ref == "held") locked.push_back(row.delivery);
+  }
+  EXPECT_EQ(settle->locked(0, all).value(), locked);
+  auto hasty = address;
+  hasty.timeouts.lock = Millis(100);
+  const auto swept = make_form_store(hasty, 1, Seconds(86'400))->sweep(0, Seconds(0));
+  ASSERT_TRUE(swept) << swept.error().what;
+  ASSERT_EQ(swept->failures.size(), 1u);
+  EXPECT_NE(swept->failures[0].error.find("55P03"), std::string::npos) << swept->failures[0].error;
 }
 
 // F1 F4

@@ -234,6 +234,28 @@ TEST_F(SettleContract, ABatchWithTwoTokensOfOneDeliveryCarriesOutTheOneThatHolds
   EXPECT_EQ(sql.number("SELECT count(*) FROM audit_log"), 2);
 }
 
+TEST_F(SettleContract, WhatIsLockedIsToldWithoutWaitingForIt) {  // E4
+  submit_many(3);
+  const auto rows = claim(route(), 3).rows;
+  std::vector<DeliveryId> all{{1'048'576}};  // not there: nobody has to wait for it
+  for (const auto& row : rows) all.push_back(row.delivery);
+  EXPECT_EQ(settle->locked(0, all).value(), std::vector<DeliveryId>{});
+  SqlClient person(url);
+  for (const char* how :
+       {"SELECT FROM waybill.ready WHERE delivery_id = $ FOR UPDATE", "SELECT FROM waybill.ready WHERE delivery_id = $ FOR SHARE",
+        "UPDATE waybill.ready SET progress = '{}' WHERE delivery_id = $"}) {
+    std::string statement = how;
+    statement.replace(statement.find('$'), 1, std::to_string(rows[1].delivery.value));
+    person.execute("BEGIN");
+    person.execute(statement);
+    EXPECT_EQ(settle->locked(0, all).value(), std::vector{rows[1].delivery}) << how;
+    person.execute("ROLLBACK");
+  }
+  person.execute("BEGIN; SELECT FROM waybill.submissions FOR UPDATE");
+  EXPECT_EQ(settle->locked(0, all).value(), std::vector<DeliveryId>{}) << "an intent's settlement has no use for it";
+  EXPECT_EQ(settled({ending(rows[0], {1}, Status::accepted)}).size(), 1u);
+}
+
 TEST_F(SettleContract, ABatchWithOneThatCannotBeWrittenWritesNothing) {
   submit_many(2);
   const auto rows = claim(route(), 2).rows;

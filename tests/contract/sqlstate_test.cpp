@@ -248,6 +248,50 @@ TEST_F(KeptSettlements, WaitForALock) {
   EXPECT_EQ(state(), "a rejected, b rejected");
 }
 
+// E4: somebody's open transaction holds one row; it stalled all settlements of the host
+TEST_F(KeptSettlements, AreNotHeldUpByARowThatSomebodyHoldsLocked) {
+  std::vector<Finished> batch;
+  for (const char* reference : {"a", "b", "c"}) batch.push_back(finished(reference));
+  const auto held = std::to_string(batch[1].job.delivery.value);
+  SqlClient locker(url);
+  locker.execute("BEGIN");
+  locker.execute("SELECT FROM waybill.ready WHERE delivery_id = " + held + " FOR UPDATE");
+  start(hasty);
+  settler->take(std::move(batch));
+  ASSERT_TRUE(eventually([&] { return all == 2; }));
+  EXPECT_EQ(state(), "a rejected, b pending, c rejected");
+  std::vector<Finished> next;
+  next.push_back(finished("d"));
+  settler->take(std::move(next));
+  ASSERT_TRUE(eventually([&] { return all == 3; }));
+  EXPECT_EQ(state(), "a rejected, b pending, c rejected, d rejected");
+  locker.execute("COMMIT");
+  ASSERT_TRUE(eventually([&] { return all == 4; }));
+  EXPECT_EQ(unwritten, 0u);
+  EXPECT_EQ(state(), "a rejected, b rejected, c rejected, d rejected");
+  EXPECT_EQ(sql.number("SELECT count(*) FROM attempts WHERE delivery_id = " + held), 1);
+  EXPECT_EQ(sql.number("SELECT count(*) FROM attempts"), 4);
+  EXPECT_EQ(sql.number("SELECT count(*) FROM audit_log"), 4);
+}
+
+// E4
+TEST_F(KeptSettlements, LeaveWhatStaysLockedToItsLease) {
+  std::vector<Finished> batch;
+  batch.push_back(finished("a"));
+  batch.push_back(finished("b"));
+  SqlClient locker(url);
+  locker.execute("BEGIN");
+  locker.execute("SELECT FROM waybill.ready WHERE delivery_id = " + std::to_string(batch[0].job.delivery.value) + " FOR UPDATE");
+  start(hasty);
+  settler->take(std::move(batch));
+  ASSERT_TRUE(eventually([&] { return all == 1; }));
+  settler->stop(Millis(0));
+  EXPECT_EQ(all, 2u);
+  EXPECT_EQ(unwritten, 1u);
+  EXPECT_EQ(state(), "a pending, b rejected");
+  EXPECT_EQ(sql.number("SELECT count(*) FROM ready WHERE status = 'claimed'"), 1);
+}
+
 // E4
 TEST_F(KeptSettlements, WaitForARightThatIsMissing) {
   std::vector<Finished> batch;

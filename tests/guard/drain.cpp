@@ -104,6 +104,9 @@ class Ledger final : public SettleStore {
   Result<std::vector<DeliveryId>> keep(Shard, std::span<const Composed>) override {
     return fail(Error::Kind::bug, "nothing is composed here");
   }
+  Result<std::vector<DeliveryId>> locked(Shard, std::span<const DeliveryId>) override {
+    return fail(Error::Kind::bug, "nothing is locked here");
+  }
   Result<std::vector<Rest>> blame(std::span<const BlamedTarget>, Millis) override {
     return fail(Error::Kind::bug, "nothing rests here");
   }

@@ -108,6 +108,35 @@ TEST_F(Hosts, ALivingHostIsNotTakenFor) {
   EXPECT_EQ(attempt_words(client(), "long"), Words{"accepted"});
 }
 
+// E4
+TEST_F(Hosts, ARowThatSomebodyHoldsLockedPastItsLeaseIsSettledOnceAndKeepsNoOtherWaiting) {
+  setup.more = "timeouts: {attempt: 3s, attempt_grace: 100ms, lease: 5s}\n";
+  gateway.script("held", {Reply::accept_when_released()});
+  post_intent(client(), sms_intent("held", "sms.patient"));
+  ASSERT_TRUE(gateway.wait_for_count("held", 1));
+  const std::string end_of_lease =
+      "SELECT waybill.micros(c.lease_until) FROM waybill.claims c JOIN waybill.ready r ON r.shard = c.shard AND c.token = "
+      "r.claim_token";
+  SqlClient person(setup.database_url);
+  person.execute("BEGIN");
+  person.execute("SELECT FROM waybill.ready FOR UPDATE");
+  gateway.release();
+  for (int i = 0; i < 20; ++i) {
+    const auto id = "other-" + std::to_string(i);
+    post_intent(client(), sms_intent(id, "sms.attempts"));
+    EXPECT_EQ(wait_for_end(client(), id)["status"], "accepted");
+  }
+  EXPECT_EQ(get_intent(client(), "held")["status"], "pending");
+  const auto before = sql().number(end_of_lease);
+  ASSERT_TRUE(eventually([&] { return sql().number(end_of_lease) > before + 2 * 5'000'000; })) << "its host still has it";
+  EXPECT_EQ(get_intent(client(), "held")["status"], "pending");
+  person.execute("COMMIT");
+  EXPECT_EQ(wait_for_end(client(), "held")["status"], "accepted");
+  EXPECT_EQ(gateway.count("held"), 1u);
+  EXPECT_EQ(attempt_words(client(), "held"), Words{"accepted"});
+  EXPECT_EQ(metric(client(), "submission_claims_lost_total{why=\"lease_expired\"}"), 0);
+}
+
 // E7
 TEST_F(Hosts, AHostThatLosesItsLivenessSessionAloneGoesOnAsItself) {
   setup.more = "timeouts: {takeover: 1s}\n";  // a slow machine has time to connect anew between two looks

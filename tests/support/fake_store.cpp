@@ -20,6 +20,7 @@ class Session final : public IntakeStore {
 };
 
 tl::unexpected<Error> away() { return fail(Error::Kind::unavailable, "the fake database is away"); }
+tl::unexpected<Error> lock_timeout() { return fail(Error::Kind::unavailable, "canceling statement due to lock timeout [55P03]"); }
 tl::unexpected<Error> broken(const std::string& why) { return fail(Error::Kind::bug, why); }
 
 }  // namespace
@@ -72,6 +73,16 @@ void FakeStore::lose_answers(int count) {
 void FakeStore::poison(const std::string& client_ref) {
   const std::lock_guard lock(mutex_);
   poison_.insert(client_ref);
+}
+
+void FakeStore::lock(const std::string& client_ref) {
+  const std::lock_guard lock(mutex_);
+  locked_.insert(client_ref);
+}
+
+void FakeStore::unlock() {
+  const std::lock_guard lock(mutex_);
+  locked_.clear();
 }
 
 void FakeStore::poison_route(const std::string& target) {
@@ -392,6 +403,7 @@ Result<Settled> FakeStore::settle(Shard shard, std::span<const Settlement> batch
     if (shard_of(s.delivery) != shard || at == deliveries_.end()) return broken("no such delivery in this shard");
     if (poison_.contains(at->second.row.client_ref)) return broken("this settlement cannot be written");
     if (!allowed(Status::claimed, s.status)) return broken("not a move of a claimed delivery");
+    if (locked_.contains(at->second.row.client_ref)) return lock_timeout();
   }
   Settled settled;
   for (const auto& s : batch) {
@@ -422,6 +434,7 @@ Result<std::vector<DeliveryId>> FakeStore::keep(Shard shard, std::span<const Com
     const auto at = deliveries_.find(one.delivery);
     if (shard_of(one.delivery) != shard || at == deliveries_.end()) return broken("no such delivery in this shard");
     if (poison_.contains(at->second.row.client_ref)) return broken("this artefact cannot be written");
+    if (locked_.contains(at->second.row.client_ref)) return lock_timeout();
   }
   std::vector<DeliveryId> held;
   for (const auto& one : batch) {
@@ -435,6 +448,15 @@ Result<std::vector<DeliveryId>> FakeStore::keep(Shard shard, std::span<const Com
   batches_["keep"].push_back(batch.size());
   if (answer_is_lost()) return away();
   return held;
+}
+
+Result<std::vector<DeliveryId>> FakeStore::locked(Shard, std::span<const DeliveryId> deliveries) {
+  const std::lock_guard lock(mutex_);
+  if (auto there = begin("locked"); !there) return tl::unexpected(there.error());
+  std::vector<DeliveryId> all;
+  for (const auto id : deliveries)
+    if (locked_.contains(deliveries_.at(id).row.client_ref)) all.push_back(id);
+  return all;
 }
 
 Result<void> FakeStore::rest(std::span<const Rest> rests) {

@@ -47,6 +47,8 @@ class FakeStore final : public QueueStore, public SettleStore {
   void during_walk(std::function<void()> hook);
   void lose_answers(int count);                // so many writing calls are carried out, but answered with Error::unavailable
   void poison(const std::string& client_ref);  // whatever writes this submission, or its delivery, is Error::bug
+  void lock(const std::string& client_ref);    // whatever writes its delivery waits in vain for the lock
+  void unlock();                               // all of them
   void poison_route(const std::string& target);
   void hide(RouteId route);  // due_routes() does not tell of it
   void hold();               // submit() waits until let_go()
@@ -83,6 +85,7 @@ class FakeStore final : public QueueStore, public SettleStore {
   Result<std::map<RouteId, RouteContract>> contracts(std::span<const RouteId> routes) override;
   Result<Settled> settle(Shard shard, std::span<const Settlement> batch) override;
   Result<std::vector<DeliveryId>> keep(Shard shard, std::span<const Composed> batch) override;
+  Result<std::vector<DeliveryId>> locked(Shard shard, std::span<const DeliveryId> deliveries) override;
   Result<std::vector<Rest>> blame(std::span<const BlamedTarget> blames, Millis most) override;
   Result<std::vector<Rest>> clear(std::span<const Cleared> cleared) override;
   Result<void> add_failures(std::span<const FailedAttempts> failures, Millis period) override;
@@ -103,7 +106,7 @@ class FakeStore final : public QueueStore, public SettleStore {
   bool away_ = false, held_ = false, probes_denied_ = false;
   int answers_to_lose_ = 0;
   std::size_t permits_ = 0;
-  std::set<std::string> poison_, poison_routes_, failing_;
+  std::set<std::string> poison_, poison_routes_, failing_, locked_;
   std::function<void()> during_walk_ = [] {};
   std::set<RouteId> hidden_;
   std::map<RouteId, RouteContract> routes_;

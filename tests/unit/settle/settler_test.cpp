@@ -423,6 +423,120 @@ TEST_F(Settling, StoppingIsPatientWithADatabaseThatComesBack) {  // M12
   EXPECT_EQ(log.count("settle.given_up"), 0u);
 }
 
+TEST_F(Settling, ALockedRowKeepsNoOtherWaitingAndIsWrittenWhenItIsFree) {  // E4
+  auto jobs = claimed(50);
+  store.lock("ref-7");
+  start();
+  settler->take(std::move(jobs));
+  ASSERT_TRUE(eventually([&] { return written() == 49; }));
+  EXPECT_EQ(store.count(Status::accepted), 49u);
+  EXPECT_EQ(moved(), 49u) << "whoever waits for the other waits on";
+  EXPECT_EQ(log.count("settle.locked"), 1u);
+  EXPECT_EQ(log.count("settle.unlocked"), 0u);
+  store.unlock();
+  ASSERT_TRUE(eventually([&] { return written() == 50; })) << "also when nothing else comes in";
+  EXPECT_EQ(store.count(Status::accepted), 50u);
+  EXPECT_TRUE(each_settled_once());
+  EXPECT_TRUE(unwritten().empty());
+  EXPECT_TRUE(metrics_say("submission_intents_total{status=\"accepted\"} 50"));
+  EXPECT_EQ(log.count("settle.unlocked"), 1u);
+  EXPECT_EQ(log.count("settle.stale"), 0u);
+}
+
+TEST_F(Settling, WhatIsLockedIsAskedForAndCostsNoLockTimeoutEachTime) {  // E4
+  auto first = claimed(5, accepted(), "a-"), second = claimed(5, accepted(), "b-"), third = claimed(5, accepted(), "c-");
+  const auto timeouts = [&] { return store.calls("settle") - store.batches("settle").size(); };
+  for (const char* ref : {"a-1", "b-1", "b-2"}) store.lock(ref);
+  start();
+  settler->take(std::move(first));
+  ASSERT_TRUE(eventually([&] { return written() == 4; }));
+  EXPECT_EQ(timeouts(), 1u);
+  settler->take(std::move(second));
+  ASSERT_TRUE(eventually([&] { return written() == 7; }));
+  EXPECT_EQ(timeouts(), 1u) << "where one is locked more may be";
+  const auto asked = store.calls("locked");
+  ASSERT_TRUE(eventually([&] { return store.calls("locked") > asked + 2; }));
+  EXPECT_EQ(timeouts(), 1u) << "asking is not trying";
+  settler->take(std::move(third));
+  ASSERT_TRUE(eventually([&] { return written() == 12; }));
+  store.unlock();
+  ASSERT_TRUE(eventually([&] { return written() == 15; }));
+  EXPECT_TRUE(each_settled_once());
+  EXPECT_EQ(log.count("settle.locked"), 1u) << "once, however many follow";
+}
+
+TEST_F(Settling, WithoutALockNothingIsAskedAboutLocks) {  // E4
+  auto jobs = claimed(50);
+  start();
+  settler->take(std::move(jobs));
+  ASSERT_TRUE(eventually([&] { return written() == 50; }));
+  EXPECT_EQ(store.calls("locked"), 0u);
+}
+
+TEST_F(Settling, LockedAndPoisonedInOneBatchGoTheirOwnWaysAndNothingIsCountedTwice) {  // E4
+  auto jobs = claimed(40);
+  store.poison("ref-3");
+  store.lock("ref-7");
+  store.lock("ref-20");
+  start();
+  settler->take(std::move(jobs));
+  ASSERT_TRUE(eventually([&] { return written() == 38; }));
+  EXPECT_EQ(store.count(Status::accepted), 37u);
+  EXPECT_EQ(unwritten().size(), 1u);
+  store.unlock();
+  ASSERT_TRUE(eventually([&] { return written() == 40; }));
+  EXPECT_EQ(store.count(Status::accepted), 39u);
+  EXPECT_TRUE(metrics_say("submission_intents_total{status=\"accepted\"} 39")) << metrics.text();
+  EXPECT_TRUE(metrics_say("submission_attempt_seconds_count{action_type=\"sms\"} 39")) << metrics.text();
+}
+
+TEST_F(Settling, WhatIsLockedKeepsTheOutageThatItWasPartOf) {  // E4 E14
+  auto jobs = claimed(2, blaming());
+  jobs[1].outcome->retry_after = Seconds(600);
+  store.lock("ref-0");
+  start();
+  settler->take(std::move(jobs));
+  ASSERT_TRUE(eventually([&] { return written() == 1; }));
+  settler->take(claimed(1, accepted(), "other-"));
+  ASSERT_TRUE(eventually([&] { return written() == 2; }));
+  store.unlock();
+  ASSERT_TRUE(eventually([&] { return written() == 3; }));
+  EXPECT_EQ(store.calls("blame"), 1u) << "it blames its target once";
+  EXPECT_EQ(store.count(Status::due), 2u);
+  for (const auto& d : store.deliveries()) EXPECT_TRUE(d.status == Status::accepted || d.row.due == store.rests().at(0).until);
+}
+
+TEST_F(Settling, StoppingIsPatientWithALock) {  // E4 M12
+  auto jobs = claimed(5);
+  store.lock("ref-2");
+  start();
+  settler->take(std::move(jobs));
+  ASSERT_TRUE(eventually([&] { return written() == 4; }));
+  std::jthread repair([&] {
+    const auto before = store.calls("locked");
+    EXPECT_TRUE(eventually([&] { return store.calls("locked") > before + 1; }));
+    store.unlock();
+  });
+  settler->stop(Seconds(5));  // by a clock that stands still: as long as it takes
+  EXPECT_EQ(store.count(Status::accepted), 5u);
+  EXPECT_EQ(log.count("settle.given_up"), 0u);
+}
+
+TEST_F(Settling, StoppingGivesUpOnWhatStaysLocked) {  // E4 M12
+  auto jobs = claimed(5);
+  const auto locked =
+      std::find_if(jobs.begin(), jobs.end(), [](const auto& one) { return one.job.idempotency_key == "ref-2"; })->job.token;
+  store.lock("ref-2");
+  start();
+  settler->take(std::move(jobs));
+  ASSERT_TRUE(eventually([&] { return written() == 4; }));
+  settler->stop(Millis(0));
+  EXPECT_EQ(log.count("settle.given_up"), 1u);
+  EXPECT_EQ(written(), 5u) << "it is let go of";
+  EXPECT_EQ(unwritten(), std::vector{locked}) << "its claim is not over";
+  EXPECT_EQ(store.count(Status::claimed), 1u);
+}
+
 Outcome composed(const std::string& bytes) {
   auto outcome = accepted();
   outcome.artifact = Artifact{"text/plain", bytes};
@@ -465,6 +579,18 @@ TEST_F(Settling, AnArtefactWhoseWritingFailedIsWrittenAgain) {  // M12
   ASSERT_TRUE(eventually([&] { return written() == 1; }));
   EXPECT_EQ(store.count(Status::due), 1u);
   EXPECT_GE(store.calls("keep"), 2u);
+}
+
+TEST_F(Settling, AnArtefactWhoseRowIsLockedKeepsNoOtherWaiting) {  // E4
+  auto batch = claimed(3, composed("letter"));
+  for (auto& one : batch) one.how = Finished::How::composed;
+  store.lock("ref-1");
+  start();
+  settler->take(std::move(batch));
+  ASSERT_TRUE(eventually([&] { return written() == 2; }));
+  store.unlock();
+  ASSERT_TRUE(eventually([&] { return written() == 3; }));
+  EXPECT_EQ(store.count(Status::due), 3u);
 }
 
 TEST_F(Settling, FailuresAreAddedUpForTheDigestByTargetAndReason) {  // F13

@@ -7,6 +7,7 @@
 #include "core/idempotency.h"
 #include "core/job.h"
 #include "settle/settlement.h"
+#include "store/sqlstate.h"
 
 namespace waybill {
 namespace {
@@ -152,6 +153,7 @@ Result<std::vector<DeliveryId>> Rescuer::write(Shard shard, const std::vector<Se
     for (const auto& state : settled->form_states) metrics_.submission(state);
     return std::move(settled->held);
   }
+  if (is_lock_timeout(settled.error())) return write_free(shard, settlements, settled.error());
   if (settled.error().kind == Error::Kind::unavailable) return tl::unexpected(settled.error());
   if (settlements.size() == 1 && !is_minimal) return write(shard, {minimal(settlements.front())}, true);
   if (settlements.size() == 1) {
@@ -166,6 +168,21 @@ Result<std::vector<DeliveryId>> Rescuer::write(Shard shard, const std::vector<Se
     all.insert(all.end(), written->begin(), written->end());
   }
   return all;
+}
+
+// What somebody holds locked stays claimed, and is found by the looks at all claims.
+Result<std::vector<DeliveryId>> Rescuer::write_free(Shard shard, const std::vector<Settlement>& settlements, const Error& why) {
+  std::vector<DeliveryId> wanted;
+  for (const auto& one : settlements) wanted.push_back(one.delivery);
+  const auto locked = settle_.locked(shard, wanted);
+  if (!locked) return tl::unexpected(locked.error());
+  if (locked->empty()) return tl::unexpected(why);  // the lock is on something else
+  const std::unordered_set<DeliveryId> left(locked->begin(), locked->end());
+  std::vector<Settlement> free;
+  for (const auto& one : settlements)
+    if (!left.contains(one.delivery)) free.push_back(one);
+  log_.warn("rescue.locked", {{"deliveries", left.size()}, {"remedy", "end the transaction that holds their rows locked"}});
+  return write(shard, free);
 }
 
 Blame Rescuer::blame_of(const LostClaim& claim) const {

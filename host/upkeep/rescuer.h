@@ -51,6 +51,7 @@ class Rescuer {
   Result<std::size_t> take_back(Shard shard, const FindLost& find);
   // Answers which claims still held.
   Result<std::vector<DeliveryId>> write(Shard shard, const std::vector<Settlement>& settlements, bool is_minimal = false);
+  Result<std::vector<DeliveryId>> write_free(Shard shard, const std::vector<Settlement>& settlements, const Error& why);
   Blame blame_of(const LostClaim& claim) const;
   void tell_lost(const LostClaim& claim, const Settlement& settlement);
   void tell_end(const LostClaim& claim, const Settlement& settlement);

@@ -255,6 +255,29 @@ TEST_F(Rescue, AClaimThatCommitsAfterItsHostWasRescuedIsTakenBack) {  // M17 M18
 }
 
 // Under an old snapshot every look at `claims` reads all that was claimed since.
+TEST_F(Rescue, ARowThatSomebodyHoldsLockedKeepsNoOtherOfItsHost) {  // E4 E5
+  Presence other(address, "box:2");
+  const HostId doomed = *other.keep();
+  submit_many(3);
+  const auto taken = claim(route(), 3, {1}, doomed);
+  SqlClient locker(url);
+  locker.execute("BEGIN");
+  locker.execute("SELECT FROM waybill.ready WHERE delivery_id = " + std::to_string(taken.rows[1].delivery.value) + " FOR UPDATE");
+  start();
+  kill(doomed);
+  look_a_few_times();
+  clock.pass(Millis(500));
+  ASSERT_TRUE(eventually([&] { return log.count("host.died") == 1; }));
+  EXPECT_EQ(log.count("rescue.locked"), 1u);
+  EXPECT_EQ(claimed(), 1) << "the locked one";
+  locker.execute("ROLLBACK");
+  const auto is_back = [&] {
+    look_at_claims();
+    return claimed() == 0;
+  };
+  EXPECT_TRUE(eventually(is_back));
+}
+
 TEST_F(Rescue, AnIdleLookReadsNoClaims) {  // E13
   Presence other(address, "box:2");
   static_cast<void>(other.keep());

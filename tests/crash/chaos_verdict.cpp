@@ -10,6 +10,7 @@ namespace {
 constexpr double kEdge = 0.25;          // clocks and queues between an event and when it is seen
 constexpr double kJoins = 0.5;          // two faults with less than this between them are one spell without a report
 constexpr double kStart = 5;            // that a start may take
+constexpr double kTakenForDead = 0.5;   // a host that is without a session for so long
 constexpr double kClockRounding = 0.3;  // of an end's time as the database has it
 
 bool overlaps(const Fault& fault, double from, double to) { return fault.begin <= to + kEdge && fault.end >= from - kEdge; }
@@ -38,6 +39,15 @@ bool is_long(const Fault& fault, const Terms& terms) {
   const bool stands_still = fault.kind == Kind::stop || fault.kind == Kind::pause;
   return length >=
          (stands_still ? std::min(terms.attempt, terms.lease - terms.attempt) - kEdge : terms.lease - terms.attempt - kEdge);
+}
+
+// Its sessions were ended, and it could open no other: to the database it is as one that died.
+bool is_shut_out(const Fault& fault, const std::vector<Fault>& faults) {
+  if (fault.kind != Kind::half_open || fault.end - fault.begin < kTakenForDead - kEdge) return false;
+  return std::any_of(faults.begin(), faults.end(), [&](const Fault& other) {
+    const bool ends_sessions = other.kind == Kind::terminate || other.kind == Kind::cut || other.kind == Kind::restart;
+    return ends_sessions && other.end >= fault.begin - kJoins && other.begin <= fault.end;
+  });
 }
 
 // Each rule appends what it finds.
@@ -174,8 +184,8 @@ int resends_explained(const std::vector<Fault>& faults, double from, double to, 
   int explained = 0;
   std::vector<Fault> silent;
   for (const auto& fault : faults) {
-    if (ends_host(fault.kind) && overlaps(fault, from, to)) ++explained;
-    if (keeps_silent(fault.kind)) silent.push_back(fault);
+    if ((ends_host(fault.kind) || is_shut_out(fault, faults)) && overlaps(fault, from, to)) ++explained;
+    if (keeps_silent(fault.kind) && !is_shut_out(fault, faults)) silent.push_back(fault);
   }
   std::sort(silent.begin(), silent.end(), [](const Fault& a, const Fault& b) { return a.begin < b.begin; });
   for (std::size_t at = 0; at < silent.size();) {

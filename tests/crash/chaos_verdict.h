@@ -85,7 +85,8 @@ struct Terms {
 };
 
 // How many more sends than one the faults between two moments explain. A host that dies, or cannot report for as long as its
-// lease lasts, leaves attempts whose end nobody saw; nothing else does.
+// lease lasts, or whose sessions were ended and which cannot open another, leaves attempts whose end nobody saw; nothing else
+// does.
 int resends_explained(const std::vector<Fault>& faults, double from, double to, const Terms& terms);
 
 struct Complaint {

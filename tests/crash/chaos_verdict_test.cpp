@@ -100,6 +100,9 @@ TEST(ChaosVerdict, FindsSendsThatNoFaultExplains) {
   EXPECT_EQ(rules(twice, {{Kind::half_open, 10.5, 14}}), Rules{});
   EXPECT_EQ(rules(twice, {{Kind::half_open, 10.5, 11}}), Rules{"resent"}) << "shorter than the lease";
   EXPECT_EQ(rules(twice, {{Kind::half_open, 9, 10}, {Kind::lock, 10.2, 11}}), Rules{}) << "one after the other";
+  EXPECT_EQ(rules(twice, {{Kind::terminate, 10.1, 10.2}, {Kind::half_open, 10.3, 11}}), Rules{}) << "taken for dead";
+  EXPECT_EQ(rules(twice, {{Kind::terminate, 10.1, 10.2}, {Kind::half_open, 10.3, 10.5}}), Rules{"resent"})
+      << "too short for that";
   for (const auto kind : {Kind::cut, Kind::lock, Kind::lock_timeout, Kind::statement_timeout, Kind::cancel, Kind::terminate,
                           Kind::restart, Kind::poison, Kind::clock_forward, Kind::clock_back})
     EXPECT_EQ(rules(twice, {{kind, 10.5, 10.9}}), Rules{"resent"}) << to_string(kind);

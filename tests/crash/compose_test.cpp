@@ -30,7 +30,8 @@ TEST_F(World, EveryAttemptBringsTheSameBytesHoweverOftenTheHostDies) {
     };
     const auto moment = progress() + static_cast<int>(random() % kLetters);
     EXPECT_TRUE(eventually([&] {
-      return progress() >= moment || sql().number("SELECT count(*) FROM waybill.submission_states WHERE completed_at IS NULL") == 0;
+      return progress() >= moment ||
+             sql().number("SELECT count(*) FROM waybill.submission_states WHERE completed_at IS NULL") == 0;
     }));
     // The third host that dies of a delivery would end it as worker_lost: what lost two comes to its end first. What is still
     // held by a dead host is one death nearer to that than it says.

@@ -90,8 +90,9 @@ TEST_F(Kill, EveryAcknowledgedIntentEndsAndNoneIsSentMoreOftenThanKillsExplain) 
   }
   enough = true;
   callers.clear();
-  EXPECT_TRUE(eventually([&] { return sql().number("SELECT count(*) FROM waybill.submission_states WHERE completed_at IS NULL") == 0; },
-                         std::chrono::seconds(120)));
+  EXPECT_TRUE(
+      eventually([&] { return sql().number("SELECT count(*) FROM waybill.submission_states WHERE completed_at IS NULL") == 0; },
+                 std::chrono::seconds(120)));
   EXPECT_TRUE(eventually([&] { return sql().number("SELECT count(*) FROM waybill.claims") == 0; }))
       << "every claim is forgotten, by its host or by those who took over";
   std::sort(takeovers.begin(), takeovers.end());
@@ -103,8 +104,9 @@ TEST_F(Kill, EveryAcknowledgedIntentEndsAndNoneIsSentMoreOftenThanKillsExplain) 
     double created, completed;
   };
   std::map<std::string, Ended> ended;
-  for (const auto& row : sql().rows("SELECT client_ref, target, state, coalesce(reason, ''), extract(epoch FROM created_at), "
-                                    "extract(epoch FROM completed_at) FROM waybill.submission_states WHERE completed_at IS NOT NULL"))
+  for (const auto& row :
+       sql().rows("SELECT client_ref, target, state, coalesce(reason, ''), extract(epoch FROM created_at), "
+                  "extract(epoch FROM completed_at) FROM waybill.submission_states WHERE completed_at IS NOT NULL"))
     ended[*row[0]] = {*row[1], *row[2], *row[3], std::stod(*row[4]), std::stod(*row[5])};
   const auto sent = gateway.counts();
   std::size_t more_than_once = 0;

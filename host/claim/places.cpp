@@ -6,8 +6,8 @@
 namespace waybill {
 namespace {
 
-constexpr std::size_t kAhead = 2;  // so many times the open requests to a host name may be claimed
-constexpr std::size_t kMaxIdleContracts = 4096;
+constexpr std::size_t kAhead = 2;       // so many times the open requests to a host name may be claimed
+constexpr std::size_t kMaxIdle = 4096;  // contracts, and host names, that no route needs
 
 template <class Map>
 auto& shared(Map& map, const typename Map::key_type& key) {
@@ -21,6 +21,11 @@ void drop_unused(Map& map, const typename Map::key_type& key) {
   if (const auto at = map.find(key); at->second.use_count() == 1) map.erase(at);
 }
 
+template <class Map>
+void drop_idle_ones(Map& map) {
+  if (map.size() > kMaxIdle) std::erase_if(map, [](const auto& one) { return one.second.use_count() == 1; });
+}
+
 // With its port.
 std::string host_name_of(const std::string& url) {
   const auto scheme = url.find("://");
@@ -30,8 +35,8 @@ std::string host_name_of(const std::string& url) {
 
 }  // namespace
 
-Places::Places(const Limits& limits, std::function<std::size_t(const std::string&)> concurrency)
-    : limits_(limits), concurrency_(std::move(concurrency)) {}
+Places::Places(const Limits& limits, std::function<std::size_t(const std::string&)> concurrency, Millis quick)
+    : limits_(limits), concurrency_(std::move(concurrency)), quick_(quick) {}
 
 // ---- routes ----
 
@@ -77,8 +82,7 @@ bool Places::knows(KnownRoute& route) {
   route.breaker = shared(breakers_, {route.org->id, contract.rest_key()});
   route.host_name = shared(host_names_, host_name_of(contract.url));
   auto& [open, claimed_ahead] = *route.host_name;
-  open.limit = limits_.per_host_name;
-  claimed_ahead.limit = limits_.per_host_name * kAhead;
+  if (open.limit != limits_.per_host_name) open.limit = claimed_ahead.limit = limits_.per_host_name;  // it is new
   route.action_type = shared(action_types_, contract.action_type);
   route.action_type->limit = concurrency_(contract.action_type);
   route.limiters = {&route.target->limiter, &claimed_ahead, route.action_type.get(), &route.breaker->limiter, &open};
@@ -102,13 +106,12 @@ void Places::drop_idle(Shard shard, const std::function<void(KnownRoute&)>& look
     if (contract) {
       drop_unused(targets_, {org, contract->target});
       drop_unused_breaker(org, contract->rest_key());
-      drop_unused(host_names_, host_name_of(contract->url));
       drop_unused(action_types_, contract->action_type);
     }
     drop_unused(orgs_, org);
   }
-  if (contracts_.size() > kMaxIdleContracts)
-    std::erase_if(contracts_, [](const auto& one) { return one.second.use_count() == 1; });
+  drop_idle_ones(contracts_);
+  drop_idle_ones(host_names_);
 }
 
 void Places::drop_unused_breaker(OrgId org, const std::string& rest_key) {
@@ -196,6 +199,11 @@ void Places::set_limit(Limiter& limiter, std::size_t limit) {
 void Places::refresh_action_types() {
   for (auto& [type, limiter] : action_types_) set_limit(*limiter, concurrency_(type));
   reopen_freed();
+}
+
+void Places::answered(KnownRoute& route, Micros took) {
+  const auto limit = limits_.per_host_name * (took <= quick_ ? kAhead : 1);
+  if (auto& limiter = route.host_name->claimed_ahead; limiter.limit != limit) set_limit(limiter, limit);
 }
 
 Limiter* Places::full(const KnownRoute& route) {

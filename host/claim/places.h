@@ -60,8 +60,9 @@ struct Breaker {
   Ranked<Breaker>::Standing standing;  // among those that are down
 };
 
-// Work is claimed ahead, so that a connection that falls free finds its next request waiting. Work that may be tried once is not:
-// a claim that waits in memory counts as sent if its host dies.
+// Work is claimed ahead, so that a connection that falls free finds its next request waiting, but only where answers come
+// quickly: what waits for a connection uses up the time of its attempt. Work that may be tried once is not claimed ahead: a claim
+// that waits in memory counts as sent if its host dies.
 struct HostName {
   Limiter open, claimed_ahead;
 };
@@ -98,7 +99,7 @@ struct KnownRoute {
 // One thread at a time. A route that is neither due nor has places is dropped, and what it shares with the last that uses it.
 class Places {
  public:
-  Places(const Limits& limits, std::function<std::size_t(const std::string& action_type)> concurrency);
+  Places(const Limits& limits, std::function<std::size_t(const std::string& action_type)> concurrency, Millis quick);
 
   KnownRoute* find(Shard shard, RouteId id);
   KnownRoute& get(Shard shard, RouteId id, OrgId org);  // made if it is new
@@ -123,6 +124,7 @@ class Places {
   void take(KnownRoute& route, std::size_t count, std::size_t bytes);
   void give_back(KnownRoute& route, std::size_t count, std::size_t bytes);
   void set_limit(Limiter& limiter, std::size_t limit);
+  void answered(KnownRoute& route, Micros took);  // one of its attempts
   void refresh_action_types();
   static Limiter* full(const KnownRoute& route);
   bool fits(const KnownRoute& route, const Newcomers& newcomers);
@@ -137,6 +139,7 @@ class Places {
 
   const Limits limits_;
   const std::function<std::size_t(const std::string&)> concurrency_;
+  const Micros quick_;
   std::size_t held_ = 0, bytes_ = 0;
   Ranked<Org> ready_;      // by what they hold, then by when they were served
   Ranked<Limiter> freed_;  // a place fell free while somebody waited

@@ -31,8 +31,8 @@ struct Planner::Planning {
   std::size_t bytes_below = std::numeric_limits<std::size_t>::max();
 };
 
-Planner::Planner(const Limits& limits, std::function<std::size_t(const std::string&)> concurrency)
-    : limits_(limits), places_(limits, std::move(concurrency)) {}
+Planner::Planner(const Limits& limits, std::function<std::size_t(const std::string&)> concurrency, Millis quick)
+    : limits_(limits), places_(limits, std::move(concurrency), quick) {}
 
 // ---- from when a route may have work ----
 
@@ -304,6 +304,7 @@ void Planner::release(const std::vector<Finished>& settled, Moment now) {
     KnownRoute* route = places_.find(shard_of(one.job.delivery), one.job.route);
     if (route == nullptr || !route->contract) continue;
     places_.give_back(*route, 1, bytes_of(one.job));
+    if (one.how == Finished::How::attempted) places_.answered(*route, one.finished_at - one.started_at);
     Breaker& breaker = *route->breaker;
     if (breaker.rest && one.job.probe && one.outcome && clears_target(*one.outcome))
       recover(breaker);

@@ -36,8 +36,10 @@ class Planner {
  public:
   using Moment = Clock::Monotonic;
 
-  // `concurrency` tells how many calls of an action type may be open, 0 if none can run.
-  Planner(const Limits& limits, std::function<std::size_t(const std::string& action_type)> concurrency);
+  // `concurrency` tells how many calls of an action type may be open, 0 if none can run. Work is claimed ahead of its connections
+  // where attempts take no longer than `quick`.
+  Planner(const Limits& limits, std::function<std::size_t(const std::string& action_type)> concurrency,
+          Millis quick = Millis(2'500));
 
   // ---- from when a route may have work ----
   std::uint64_t revision() const;

@@ -111,7 +111,8 @@ class Host {
                  [this](const std::string& type) {
                    return gate_.is_open(type) && executor_.state(type) == Executor::State::ready ? executor_.concurrency(type)
                                                                                                  : 0;
-                 }),
+                 },
+                 config.timeouts.attempt / 4),
         presence_(address, name_),
         teller_(
             *alert_store_, *alert_intake_store_,

@@ -177,6 +177,7 @@ TEST_F(Hosts, AHostThatLosesItsLivenessSessionAloneGoesOnAsItself) {
 // E7: one request is out, the other waits for its place in the same host's memory
 TEST_F(Hosts, AHostThatWasStoppedPastItsLeaseSendsNothingThatItHadNotBegun) {
   setup.more = "timeouts: {attempt: 8s, attempt_grace: 100ms, lease: 10s}\nlimits: {per_host_name: 1}\n";
+  post_intent(client(), sms_intent("quick", "sms.patient"), 30);  // work is claimed ahead where answers are quick
   gateway.script("out", {Reply::hang(), Reply::accept()});
   post_intent(client(), sms_intent("out", "sms.patient"));
   ASSERT_TRUE(gateway.wait_for_count("out", 1));
@@ -193,6 +194,21 @@ TEST_F(Hosts, AHostThatWasStoppedPastItsLeaseSendsNothingThatItHadNotBegun) {
   EXPECT_EQ(gateway.count("waits"), 1u);
   EXPECT_EQ(gateway.count("out"), 2u);
   EXPECT_GE(metric(second_client, "submission_claims_lost_total{why=\"lease_expired\"}"), 1);
+}
+
+// E9: what waited for a connection would have less time for its attempt
+TEST_F(Hosts, ABurstToASlowReceiverIsSentOnceEach) {
+  setup.more = "timeouts: {attempt: 6s}\nlimits: {per_host_name: 4}\n";
+  gateway.by_default(Reply::accept_when_released());
+  for (int i = 0; i < 8; ++i) post_intent(client(), sms_intent("burst-" + std::to_string(i), "sms.patient"));
+  ASSERT_TRUE(eventually([&] { return gateway.count() == 4; }));
+  EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.ready WHERE status = 'claimed'"), 4) << "the others wait in the database";
+  gateway.release();
+  for (int i = 0; i < 8; ++i) {
+    const auto id = "burst-" + std::to_string(i);
+    EXPECT_EQ(wait_for_end(client(), id)["status"], "accepted");
+    EXPECT_EQ(gateway.count(id), 1u) << id;
+  }
 }
 
 // M12

@@ -244,6 +244,7 @@ TEST_F(Claiming, WhatIsDueAgainBeforeTheMarkIsNotForgotten) {
 
 TEST_F(Claiming, EveryShardIsServed) {
   settings.shards = 4;
+  limits.per_host_name = 1000;
   add_work = [this] { add(route("sms.primary"), 200); };
   start();
   ASSERT_TRUE(has(200));

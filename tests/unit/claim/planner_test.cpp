@@ -100,8 +100,26 @@ TEST_F(Planning, AHostNameHasItsLimitAcrossTargetsAndOrganisations) {
   const auto a = w.route("a", {.host_name = "gw"}), b = w.route("b", {.org = {2}, .host_name = "gw"}), c = w.route("c");
   w.due({a, b, c});
   const auto taken = w.claim();
-  EXPECT_EQ(taken.at(a) + taken.at(b), 20u) << "twice the open requests: the next one waits ready";
-  EXPECT_EQ(taken.at(c), 20u);
+  EXPECT_EQ(taken.at(a) + taken.at(b), 10u);
+  EXPECT_EQ(taken.at(c), 10u);
+  w.release(a, 1);
+  w.release(c, 1);
+  const auto more = w.claim();
+  EXPECT_EQ(more.at(a) + more.at(b), 11u) << "twice the open requests: the next one waits ready";
+  EXPECT_EQ(more.at(c), 11u);
+}
+
+TEST_F(Planning, NothingIsClaimedAheadWhereAnswersAreSlow) {  // E9
+  auto& w = world({.in_flight = 1000, .per_target = 1000, .per_org = 1000, .per_host_name = 10});
+  const auto a = w.route("a");
+  w.due({a});
+  EXPECT_EQ(w.claim_of(a), 10u) << "nobody knows yet how quick it is";
+  w.release_after(a, 10, Seconds(4));
+  EXPECT_EQ(w.claim_of(a), 10u) << "what waits for a connection uses up its attempt's time";
+  w.release_after(a, 1, Millis(100));
+  EXPECT_EQ(w.claim_of(a), 11u);
+  w.release_after(a, 11, Seconds(4));
+  EXPECT_EQ(w.claim_of(a), 1u);
 }
 
 TEST_F(Planning, AOneShotIsNotClaimedAhead) {  // M17
@@ -109,6 +127,8 @@ TEST_F(Planning, AOneShotIsNotClaimedAhead) {  // M17
   const auto once = w.route("a", {.host_name = "gw", .policy = Policy::one_shot});
   w.due({once});
   EXPECT_EQ(w.claim_of(once), 10u) << "only what can start at once";
+  w.release(once, 1);
+  EXPECT_EQ(w.claim_of(once), 1u);
   const auto patient = w.route("b", {.host_name = "gw", .policy = Policy::deadline});
   w.due({patient});
   EXPECT_EQ(w.claim_of(patient), 10u) << "twenty in all";

@@ -74,10 +74,9 @@ void Claimer::run(std::stop_token stop) {
     if (const auto host = host_()) {
       const auto done = round(*host);
       if (!done) log_.warn("claim.database_unavailable", {{"error", done.error().what}});
-      if (done && again_) continue;
-      if (done) most = until_next_round();
+      if (done) most = again_ ? Clock::Monotonic::duration{} : until_next_round();
     }
-    forget_done();
+    if (!again_) forget_done();
     sleep(stop, most);
   }
   // What an unconfirmed claim may have taken must not wait for its lease: other hosts are there.

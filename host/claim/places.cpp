@@ -212,6 +212,10 @@ Limiter* Places::full(const KnownRoute& route) {
   return nullptr;
 }
 
+bool Places::is_next(const KnownRoute& route) const {
+  return ready_.empty() || (route.target->limiter.used == 0 && route.org->held <= ready_.first().held);
+}
+
 std::size_t Places::room(const KnownRoute& route) const {
   if (ready_.size() > 1 || route.org->ready.size() > 1 || route.target->ready.size() > 1) return 1;
   std::size_t room = limits_.per_org - route.org->held;

@@ -96,6 +96,9 @@ struct KnownRoute {
   bool is_idle() const { return !due && held == 0; }
 };
 
+// A host of so many places keeps a few for targets that have none: their first delivery need not wait until a place falls free.
+inline constexpr std::size_t kWithReserve = 1024;
+
 // One thread at a time. A route that is neither due nor has places is dropped, and what it shares with the last that uses it.
 class Places {
  public:
@@ -115,7 +118,8 @@ class Places {
   void leave(KnownRoute& route);  // whichever queue it is in
   void make_ready(KnownRoute& route) { move(route, route.target->ready, {route.served, 0}); }
   void wait(KnownRoute& route, Limiter& limiter) { move(route, limiter.waiting[route.org->id], {route.served, 0}); }
-  bool is_anybody_ready() const { return !ready_.empty(); }
+  // Nobody else who is ready would get a place before it: its target has none, and its organisation no more than others.
+  bool is_next(const KnownRoute& route) const;
   Org* next();  // the organisation that holds least, if any is ready
   // How many places it could take, if nobody else is ready for one; else 1.
   std::size_t room(const KnownRoute& route) const;
@@ -129,10 +133,12 @@ class Places {
   static Limiter* full(const KnownRoute& route);
   bool fits(const KnownRoute& route, const Newcomers& newcomers);
   std::size_t held() const { return held_; }
-  std::size_t free() const { return limits_.in_flight - held_; }
+  // Without those that are kept for newcomers.
+  std::size_t free() const { return limits_.in_flight - std::min(limits_.in_flight, held_ + reserve()); }
   std::size_t free_bytes() const { return limits_.in_flight_bytes - std::min(limits_.in_flight_bytes, bytes_); }
 
  private:
+  std::size_t reserve() const { return limits_.in_flight >= kWithReserve ? limits_.in_flight / 32 : 0; }
   void rank(Target& target);
   void reopen(Limiter& limiter);
   void reopen_freed();

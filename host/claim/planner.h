@@ -60,7 +60,7 @@ class Planner {
   std::shared_ptr<const Contract> contract(RouteId route) const;    // of a route that has places
 
   // ---- places ----
-  // Takes places for all of these if nobody is ready, nothing older of their routes waits and every limit allows it, else none.
+  // Takes places for all of these if they are next, nothing older of their routes waits and every limit allows it, else none.
   bool admit(Shard shard, const std::vector<Newcomers>& all, Moment now);
   void give_back(Shard shard, std::span<const Newcomers> admitted);  // that were not stored
   void release(const std::vector<Finished>& settled, Moment now);

@@ -97,12 +97,27 @@ TEST_F(ClaimingFirst, NobodyWhoWaitsIsOvertaken) {
   EXPECT_TRUE(may(1, {3}));
   planner.wake(0, newcomers(1, {3}), clock.now());
   EXPECT_FALSE(may(1, {3})) << "something of its target is due";
-  EXPECT_FALSE(may(1, {1})) << "whoever is ready goes first";
+  EXPECT_TRUE(may(1, {1})) << "its target has no place yet";
+  ASSERT_TRUE(first.ask(0, newcomers(1, {1})));
+  EXPECT_FALSE(may(1, {1})) << "it has one: whoever is ready goes first";
   auto mixed = newcomers(1, {1});
   mixed.push_back(newcomers(1, {3}).front());
   EXPECT_FALSE(first.ask(0, mixed)) << "all or none";
   saw();
   EXPECT_TRUE(may(1, {3}));
+}
+
+TEST_F(ClaimingFirst, AHostThatIsFullKeepsAFewPlacesForTargetsThatHaveNone) {  // E9
+  Limits wide{.in_flight = 1024, .per_target = 5000, .per_org = 5000, .per_host_name = 5000};
+  Planner full{wide, [](const std::string&) { return 5000u; }};
+  full.observe(0, {.now = {1'000'000}, .routes = {}}, full.revision(), clock.now(), clock.now() + Seconds(1));
+  full.wake(0, newcomers(1, {1}), clock.now());
+  EXPECT_EQ(full.plan(5000, clock.now()).shares.at(0).front().count, 992u) << "one in 32 is kept";
+  EXPECT_TRUE(full.plan(5000, clock.now()).shares.empty());
+  EXPECT_FALSE(full.admit(0, newcomers(1, {1}), clock.now())) << "not for those that have places";
+  EXPECT_TRUE(full.admit(0, newcomers(1, {2}), clock.now()));
+  EXPECT_FALSE(full.admit(0, newcomers(32, {3}), clock.now())) << "never more than limits.in_flight";
+  EXPECT_TRUE(full.admit(0, newcomers(31, {3}), clock.now()));
 }
 
 TEST_F(ClaimingFirst, WithoutAFreshLookAtTheQueueNothingIsKnown) {

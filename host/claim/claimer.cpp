@@ -6,7 +6,8 @@
 // targets with a rate what has no permit. One statement claims what is left; it also forgets claims that are done. The planner is
 // told what came, and the rows go on as jobs. A shard's failure ends the round: what was planned is due again a moment later. At
 // last the contracts of unknown routes are read, for the next round. If something was claimed or learnt, the next round begins at
-// once. If not, the thread sleeps until it is woken, a place falls free, or something falls due.
+// once; if not, when the thread is woken, a place falls free, or something falls due. Where only a few places have fallen free it
+// waits a moment for more.
 #include "claim/claimer.h"
 
 #include <algorithm>

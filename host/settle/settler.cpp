@@ -121,10 +121,7 @@ void Settler::write_part(std::stop_token stop, Shard shard, Part part, bool agai
     again |= !is_locked;
     log_.warn("settle.database_unavailable", {{"error", written.error().what}, {"deliveries", part.size()}});
     if (!give_up(stop)) continue;
-    log_.error("settle.given_up",
-               {{"deliveries", part.size()}, {"remedy", "their leases run out and another host takes them over"}});
-    for (const Finished* finished : part) unwritten_.push_back(finished->job.token);
-    return;
+    return leave_to_lease(part);
   }
 }
 
@@ -253,13 +250,17 @@ void Settler::write_aside(std::stop_token stop) {
 
 void Settler::let_go_of_aside() {
   std::vector<Finished> batch;
-  for (auto& item : aside_.take_all()) {
-    unwritten_.push_back(item.finished.job.token);
-    batch.push_back(std::move(item.finished));
-  }
-  log_.error("settle.given_up",
-             {{"deliveries", batch.size()}, {"remedy", "their leases run out and another host takes them over"}});
+  for (auto& item : aside_.take_all()) batch.push_back(std::move(item.finished));
+  Part all;
+  for (const auto& finished : batch) all.push_back(&finished);
+  leave_to_lease(all);
   tell(batch);
+}
+
+void Settler::leave_to_lease(const Part& part) {
+  log_.error("settle.given_up",
+             {{"deliveries", part.size()}, {"remedy", "their leases run out and another host takes them over"}});
+  for (const Finished* finished : part) unwritten_.push_back(finished->job.token);
 }
 
 void Settler::write_outages(std::stop_token stop, const std::vector<Finished>& batch) {

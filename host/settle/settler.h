@@ -67,6 +67,7 @@ class Settler {
   void set_aside(std::vector<Finished>& batch);
   void write_aside(std::stop_token stop);
   void let_go_of_aside();
+  void leave_to_lease(const Part& part);
   void tell(const std::vector<Finished>& batch);
   void write_outages(std::stop_token stop, const std::vector<Finished>& batch);
   Result<void> write_cleared(const std::vector<Finished>& batch);

@@ -35,6 +35,7 @@ constexpr Statement kTakePermits{"take_permits", R"(
   SELECT granted, wait FROM take_permits($1, $2, $3::integer, $5::bigint * interval '1 microsecond' / $4::integer,
                                          greatest(1, ($4::bigint * 100000 / $5::bigint)::integer)))"};
 
+// What is sent of a delivery c of a submission s: its operator may have edited it.
 #define WAYBILL_BODY \
   "CASE WHEN c.edited THEN (SELECT body FROM edited_payloads WHERE shard = $1 AND delivery_id = c.delivery_id) ELSE s.body END"
 // Each route gives up to its share, oldest first. The array keeps the plan from becoming a join over the whole table. The claim's

@@ -40,6 +40,6 @@ Remedy remedy_for(std::string_view sqlstate) {
   return Remedy::wait;
 }
 
-bool is_lock_timeout(const Error& error) { return error.what.find("[55P03]") != std::string::npos; }
+bool is_lock_timeout(const Error& error) { return error.what.ends_with("[55P03]"); }
 
 }  // namespace waybill

@@ -7,7 +7,6 @@
 #include "core/idempotency.h"
 #include "core/job.h"
 #include "settle/settlement.h"
-#include "store/sqlstate.h"
 
 namespace waybill {
 namespace {
@@ -122,9 +121,12 @@ Result<std::size_t> Rescuer::take_back(Shard shard, const FindLost& find) {
   for (std::size_t all = 0;;) {
     const auto lost = find(shard);
     if (!lost) return tl::unexpected(lost.error());
+    const auto locked = locked_of(shard, lost->claims);
+    if (!locked) return tl::unexpected(locked.error());
     std::vector<Settlement> settlements;
     std::vector<const LostClaim*> claims;
     for (const auto& claim : lost->claims) {
+      if (locked->contains(claim.delivery)) continue;
       const auto contract = contract_of(claim.route);
       if (contract) {
         settlements.push_back(settlement_of(claim, (*contract)->contract, lost->now, settings_.actor, blame_of(claim)));
@@ -146,6 +148,18 @@ Result<std::size_t> Rescuer::take_back(Shard shard, const FindLost& find) {
   }
 }
 
+// What somebody holds locked stays claimed, and is found by the looks at all claims: nothing else waits for it.
+Result<std::unordered_set<DeliveryId>> Rescuer::locked_of(Shard shard, std::span<const LostClaim> claims) {
+  std::vector<DeliveryId> deliveries;
+  for (const auto& claim : claims) deliveries.push_back(claim.delivery);
+  if (deliveries.empty()) return std::unordered_set<DeliveryId>{};
+  const auto locked = settle_.locked(shard, deliveries);
+  if (!locked) return tl::unexpected(locked.error());
+  if (!locked->empty())
+    log_.warn("rescue.locked", {{"deliveries", locked->size()}, {"remedy", "end the transaction that holds their rows locked"}});
+  return std::unordered_set<DeliveryId>(locked->begin(), locked->end());
+}
+
 Result<std::vector<DeliveryId>> Rescuer::write(Shard shard, const std::vector<Settlement>& settlements, bool is_minimal) {
   if (settlements.empty()) return std::vector<DeliveryId>{};
   auto settled = settle_.settle(shard, settlements);
@@ -153,7 +167,6 @@ Result<std::vector<DeliveryId>> Rescuer::write(Shard shard, const std::vector<Se
     for (const auto& state : settled->form_states) metrics_.submission(state);
     return std::move(settled->held);
   }
-  if (is_lock_timeout(settled.error())) return write_free(shard, settlements, settled.error());
   if (settled.error().kind == Error::Kind::unavailable) return tl::unexpected(settled.error());
   if (settlements.size() == 1 && !is_minimal) return write(shard, {minimal(settlements.front())}, true);
   if (settlements.size() == 1) {
@@ -168,21 +181,6 @@ Result<std::vector<DeliveryId>> Rescuer::write(Shard shard, const std::vector<Se
     all.insert(all.end(), written->begin(), written->end());
   }
   return all;
-}
-
-// What somebody holds locked stays claimed, and is found by the looks at all claims.
-Result<std::vector<DeliveryId>> Rescuer::write_free(Shard shard, const std::vector<Settlement>& settlements, const Error& why) {
-  std::vector<DeliveryId> wanted;
-  for (const auto& one : settlements) wanted.push_back(one.delivery);
-  const auto locked = settle_.locked(shard, wanted);
-  if (!locked) return tl::unexpected(locked.error());
-  if (locked->empty()) return tl::unexpected(why);  // the lock is on something else
-  const std::unordered_set<DeliveryId> left(locked->begin(), locked->end());
-  std::vector<Settlement> free;
-  for (const auto& one : settlements)
-    if (!left.contains(one.delivery)) free.push_back(one);
-  log_.warn("rescue.locked", {{"deliveries", left.size()}, {"remedy", "end the transaction that holds their rows locked"}});
-  return write(shard, free);
 }
 
 Blame Rescuer::blame_of(const LostClaim& claim) const {

@@ -6,9 +6,11 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "core/clock.h"
@@ -49,9 +51,9 @@ class Rescuer {
   Result<void> look_at_claims();
   using FindLost = std::function<Result<LostClaims>(Shard)>;
   Result<std::size_t> take_back(Shard shard, const FindLost& find);
+  Result<std::unordered_set<DeliveryId>> locked_of(Shard shard, std::span<const LostClaim> claims);
   // Answers which claims still held.
   Result<std::vector<DeliveryId>> write(Shard shard, const std::vector<Settlement>& settlements, bool is_minimal = false);
-  Result<std::vector<DeliveryId>> write_free(Shard shard, const std::vector<Settlement>& settlements, const Error& why);
   Blame blame_of(const LostClaim& claim) const;
   void tell_lost(const LostClaim& claim, const Settlement& settlement);
   void tell_end(const LostClaim& claim, const Settlement& settlement);

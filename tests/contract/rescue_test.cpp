@@ -260,9 +260,7 @@ TEST_F(Rescue, ARowThatSomebodyHoldsLockedKeepsNoOtherOfItsHost) {  // E4 E5
   const HostId doomed = *other.keep();
   submit_many(3);
   const auto taken = claim(route(), 3, {1}, doomed);
-  SqlClient locker(url);
-  locker.execute("BEGIN");
-  locker.execute("SELECT FROM waybill.ready WHERE delivery_id = " + std::to_string(taken.rows[1].delivery.value) + " FOR UPDATE");
+  RowLock lock(url, taken.rows[1].delivery);
   start();
   kill(doomed);
   look_a_few_times();
@@ -270,7 +268,7 @@ TEST_F(Rescue, ARowThatSomebodyHoldsLockedKeepsNoOtherOfItsHost) {  // E4 E5
   ASSERT_TRUE(eventually([&] { return log.count("host.died") == 1; }));
   EXPECT_EQ(log.count("rescue.locked"), 1u);
   EXPECT_EQ(claimed(), 1) << "the locked one";
-  locker.execute("ROLLBACK");
+  lock.release();
   const auto is_back = [&] {
     look_at_claims();
     return claimed() == 0;

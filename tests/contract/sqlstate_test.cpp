@@ -253,9 +253,7 @@ TEST_F(KeptSettlements, AreNotHeldUpByARowThatSomebodyHoldsLocked) {
   std::vector<Finished> batch;
   for (const char* reference : {"a", "b", "c"}) batch.push_back(finished(reference));
   const auto held = std::to_string(batch[1].job.delivery.value);
-  SqlClient locker(url);
-  locker.execute("BEGIN");
-  locker.execute("SELECT FROM waybill.ready WHERE delivery_id = " + held + " FOR UPDATE");
+  RowLock lock(url, batch[1].job.delivery);
   start(hasty);
   settler->take(std::move(batch));
   ASSERT_TRUE(eventually([&] { return all == 2; }));
@@ -265,7 +263,7 @@ TEST_F(KeptSettlements, AreNotHeldUpByARowThatSomebodyHoldsLocked) {
   settler->take(std::move(next));
   ASSERT_TRUE(eventually([&] { return all == 3; }));
   EXPECT_EQ(state(), "a rejected, b pending, c rejected, d rejected");
-  locker.execute("COMMIT");
+  lock.release();
   ASSERT_TRUE(eventually([&] { return all == 4; }));
   EXPECT_EQ(unwritten, 0u);
   EXPECT_EQ(state(), "a rejected, b rejected, c rejected, d rejected");
@@ -279,9 +277,7 @@ TEST_F(KeptSettlements, LeaveWhatStaysLockedToItsLease) {
   std::vector<Finished> batch;
   batch.push_back(finished("a"));
   batch.push_back(finished("b"));
-  SqlClient locker(url);
-  locker.execute("BEGIN");
-  locker.execute("SELECT FROM waybill.ready WHERE delivery_id = " + std::to_string(batch[0].job.delivery.value) + " FOR UPDATE");
+  const RowLock lock(url, batch[0].job.delivery);
   start(hasty);
   settler->take(std::move(batch));
   ASSERT_TRUE(eventually([&] { return all == 1; }));

@@ -34,6 +34,19 @@ inline std::string migrated_database() {
   return cluster().create_database(original);
 }
 
+// A person's open transaction that holds one delivery's row.
+class RowLock {
+ public:
+  RowLock(const std::string& url, DeliveryId delivery) : sql_(url) {
+    sql_.execute("BEGIN");
+    sql_.execute("SELECT FROM waybill.ready WHERE delivery_id = " + std::to_string(delivery.value) + " FOR UPDATE");
+  }
+  void release() { sql_.execute("COMMIT"); }
+
+ private:
+  SqlClient sql_;
+};
+
 class StoreWorld : public ::testing::Test {
  protected:
   void SetUp() override { sql.execute("SET search_path TO waybill"); }

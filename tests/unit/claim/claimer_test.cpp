@@ -41,6 +41,15 @@ class Claiming : public ::testing::Test {
         },
         take, log);
   }
+  RouteId rated_route() {
+    return store->add_route(kDefaultOrg, {.target = "slow",
+                                          .action_type = "sms",
+                                          .url = "http://h/",
+                                          .destination = "{}",
+                                          .policy = Policy::max_attempts,
+                                          .max_attempts = 3,
+                                          .rate = Rate{10, Millis(1000)}});
+  }
   RouteId route(const std::string& target, Policy policy = Policy::max_attempts, const std::string& type = "sms",
                 OrgId org = kDefaultOrg) {
     return store->add_route(org, {.target = target,
@@ -496,13 +505,7 @@ TEST_F(Claiming, WhatAnotherHostProbesIsLeftToIt) {  // E14
 TEST_F(Claiming, ATargetWithARateGetsWhatItsPermitsAllow) {  // E14
   RouteId rated;
   add_work = [&] {
-    rated = store->add_route(kDefaultOrg, {.target = "slow",
-                                           .action_type = "sms",
-                                           .url = "http://h/",
-                                           .destination = "{}",
-                                           .policy = Policy::max_attempts,
-                                           .max_attempts = 3,
-                                           .rate = Rate{10, Millis(1000)}});
+    rated = rated_route();
     add(rated, 10);
     add(route("sms.other"), 5, "other-");
     store->permit(3);
@@ -522,13 +525,7 @@ TEST_F(Claiming, ATargetWithARateGetsWhatItsPermitsAllow) {  // E14
 TEST_F(Claiming, AfterAFailureNoWalkIsNeededToTryAgain) {  // E10
   settings.poll = Millis(1);
   add_work = [&] {
-    const auto rated = store->add_route(kDefaultOrg, {.target = "slow",
-                                                      .action_type = "sms",
-                                                      .url = "http://h/",
-                                                      .destination = "{}",
-                                                      .policy = Policy::max_attempts,
-                                                      .max_attempts = 3,
-                                                      .rate = Rate{10, Millis(1000)}});
+    const auto rated = rated_route();
     add(rated, 3);
     store->permit(3);
     store->fail_once("take_permits");

@@ -32,6 +32,7 @@ void ClaimOnInsert::carried_out(Shard shard, const FirstClaim& claim, std::vecto
   ledger_.opened(shard, claim.token, claimed.rows.size());
   auto jobs = jobs_of(std::move(claimed), claim.token, {claim.asked_at, clock_.now(), claim.lease},
                       [&](RouteId route) { return planner_.contract(route); });
+  for (auto& job : jobs) job.claimed_on_insert = true;
   if (!jobs.empty()) sink_(std::move(jobs));
   end();
 }

@@ -212,8 +212,10 @@ Limiter* Places::full(const KnownRoute& route) {
   return nullptr;
 }
 
-bool Places::is_next(const KnownRoute& route) const {
-  return ready_.empty() || (route.target->limiter.used == 0 && route.org->held <= ready_.first().held);
+bool Places::is_next(const KnownRoute& route, bool others_wait) const {
+  if (ready_.empty() && !others_wait) return true;
+  if (route.target->limiter.used >= (has_reserve() ? kNextToNone : 1)) return false;
+  return ready_.empty() || route.org->held <= ready_.first().held;
 }
 
 std::size_t Places::room(const KnownRoute& route) const {

@@ -96,8 +96,9 @@ struct KnownRoute {
   bool is_idle() const { return !due && held == 0; }
 };
 
-// A host of so many places keeps a few for targets that have none: their first delivery need not wait until a place falls free.
+// A host of so many places keeps a few for targets that have next to none: their deliveries need not wait until a place falls free.
 inline constexpr std::size_t kWithReserve = 1024;
+inline constexpr std::size_t kNextToNone = 4;  // fewer places than that; in a small host, none
 
 // One thread at a time. A route that is neither due nor has places is dropped, and what it shares with the last that uses it.
 class Places {
@@ -118,8 +119,9 @@ class Places {
   void leave(KnownRoute& route);  // whichever queue it is in
   void make_ready(KnownRoute& route) { move(route, route.target->ready, {route.served, 0}); }
   void wait(KnownRoute& route, Limiter& limiter) { move(route, limiter.waiting[route.org->id], {route.served, 0}); }
-  // Nobody else who is ready would get a place before it: its target has none, and its organisation no more than others.
-  bool is_next(const KnownRoute& route) const;
+  // Nobody else who is ready, or `others_wait`, should get a place before it: its target has next to none, and its organisation no
+  // more than others.
+  bool is_next(const KnownRoute& route, bool others_wait) const;
   Org* next();  // the organisation that holds least, if any is ready
   // How many places it could take, if nobody else is ready for one; else 1.
   std::size_t room(const KnownRoute& route) const;
@@ -138,7 +140,8 @@ class Places {
   std::size_t free_bytes() const { return limits_.in_flight_bytes - std::min(limits_.in_flight_bytes, bytes_); }
 
  private:
-  std::size_t reserve() const { return limits_.in_flight >= kWithReserve ? limits_.in_flight / 32 : 0; }
+  bool has_reserve() const { return limits_.in_flight >= kWithReserve; }
+  std::size_t reserve() const { return has_reserve() ? limits_.in_flight / 32 : 0; }
   void rank(Target& target);
   void reopen(Limiter& limiter);
   void reopen_freed();

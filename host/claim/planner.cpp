@@ -276,12 +276,11 @@ bool Planner::admit(Shard shard, const std::vector<Newcomers>& all, Moment now) 
   const std::lock_guard lock(mutex_);
   const auto fresh = fresh_until_.find(shard);
   if (fresh == fresh_until_.end() || now > fresh->second) return false;
-  if (!unknown_.empty()) return false;
   for (std::size_t i = 0; i < all.size(); ++i) {
     KnownRoute& route = places_.get(shard, all[i]);
     const bool older_waits = route.due && *route.due <= now;
     const bool is_stopped = route.breaker->rest || route.contract->rate;
-    if (older_waits || is_stopped || !places_.is_next(route) || !places_.fits(route, all[i])) {
+    if (older_waits || is_stopped || !places_.is_next(route, !unknown_.empty()) || !places_.fits(route, all[i])) {
       undo(shard, std::span(all).first(i));
       return false;
     }

@@ -46,6 +46,7 @@ struct Job {
   std::string provider_ref;                 // of an accepted attempt, for questions about it
   std::string progress;                     // JSON that an earlier transient outcome left for the next attempt
   bool probe = false;                       // half-open: it goes first after its target's cooldown
+  bool claimed_on_insert = false;           // in the commit that stored it
   std::optional<Timestamp> outage_since{};  // of its target, if the target was in an outage when this was claimed
 };
 

@@ -34,7 +34,7 @@ void PluginSender::ask(Asked what, Attempt attempt, std::shared_ptr<FailurePage>
   const auto deadline = parts_.clock.now() + attempt.deadline;
   const std::lock_guard lock(mutex_);
   asks_ = true;
-  inbox_.push_back({std::move(attempt), deadline, what, std::move(page)});
+  inbox_.push({std::move(attempt), deadline, what, std::move(page)}, true);
   schedule();
 }
 

@@ -107,18 +107,15 @@ void PluginSender::send(std::vector<Attempt> attempts) {
   const std::lock_guard lock(mutex_);
   for (auto& attempt : attempts) {
     const auto deadline = now + attempt.deadline;
-    inbox_.push_back({std::move(attempt), deadline, Asked::send, nullptr});
+    const bool claimed_on_insert = attempt.job->claimed_on_insert;
+    inbox_.push({std::move(attempt), deadline, Asked::send, nullptr}, claimed_on_insert);
   }
   schedule();
 }
 
 bool PluginSender::withdraw(CallId call) {
   const std::lock_guard lock(mutex_);
-  const auto found =
-      std::find_if(inbox_.begin(), inbox_.end(), [&](const Queued& queued) { return queued.attempt.call == call; });
-  if (found == inbox_.end()) return false;
-  inbox_.erase(found);
-  return true;
+  return inbox_.remove([&](const Queued& queued) { return queued.attempt.call == call; });
 }
 
 void PluginSender::cancel(CallId call) {
@@ -167,8 +164,7 @@ void PluginSender::work() {
     if (parts_.type.blocking && !calls_.empty()) break;  // end_turn() schedules the next
     std::unique_lock lock(mutex_);
     if (inbox_.empty()) break;
-    auto queued = std::move(inbox_.front());
-    inbox_.pop_front();
+    auto queued = inbox_.pop();
     lock.unlock();
     if (is_too_late(queued)) {
       parts_.completions.not_begun(queued.attempt.call);
@@ -198,7 +194,7 @@ bool PluginSender::take_commands() {
     to_cancel.swap(to_cancel_);
     for (const auto call : ended_outside_) {
       ended_.push_back(call.value);
-      std::erase_if(inbox_, [&](const Queued& queued) { return queued.attempt.call == call; });
+      inbox_.remove([&](const Queued& queued) { return queued.attempt.call == call; });
     }
     ended_outside_.clear();
   }

@@ -18,6 +18,7 @@
 #include "execute/misbehaviour.h"
 #include "execute/sender.h"
 #include "senders/failure_page.h"
+#include "senders/inbox.h"
 #include "senders/outcome_check.h"
 #include "senders/text_services.h"
 #include "services/event_loop.h"
@@ -163,7 +164,7 @@ class PluginSender final : public Sender {
   std::atomic<std::thread::id> strand_{};
 
   std::mutex mutex_;
-  std::deque<Queued> inbox_;                            // guarded by mutex_
+  Inbox<Queued> inbox_;                                 // guarded by mutex_
   std::vector<CallId> to_cancel_;                       // guarded by mutex_
   std::vector<CallId> ended_outside_;                   // guarded by mutex_
   std::unordered_map<std::uint64_t, Asked> questions_;  // guarded by mutex_; open calls that are not of send

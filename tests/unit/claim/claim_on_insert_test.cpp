@@ -115,9 +115,18 @@ TEST_F(ClaimingFirst, AHostThatIsFullKeepsAFewPlacesForTargetsThatHaveNone) {  /
   EXPECT_EQ(full.plan(5000, clock.now()).shares.at(0).front().count, 992u) << "one in 32 is kept";
   EXPECT_TRUE(full.plan(5000, clock.now()).shares.empty());
   EXPECT_FALSE(full.admit(0, newcomers(1, {1}), clock.now())) << "not for those that have places";
-  EXPECT_TRUE(full.admit(0, newcomers(1, {2}), clock.now()));
-  EXPECT_FALSE(full.admit(0, newcomers(32, {3}), clock.now())) << "never more than limits.in_flight";
-  EXPECT_TRUE(full.admit(0, newcomers(31, {3}), clock.now()));
+  for (std::size_t held = 0; held < kNextToNone; ++held) EXPECT_TRUE(full.admit(0, newcomers(1, {2}), clock.now())) << held;
+  EXPECT_FALSE(full.admit(0, newcomers(1, {2}), clock.now())) << "it has a few by now: whoever is ready goes first";
+  EXPECT_FALSE(full.admit(0, newcomers(29, {3}), clock.now())) << "never more than limits.in_flight";
+  EXPECT_TRUE(full.admit(0, newcomers(28, {3}), clock.now()));
+}
+
+TEST_F(ClaimingFirst, RoutesThatAreStillToBeLearntCountAsReady) {  // E9
+  saw({{{7}, kDefaultOrg, {1'000'000}}});
+  ASSERT_EQ(planner.plan(0, clock.now()).unknown, (std::vector{RouteId{7}}));
+  ASSERT_TRUE(first.ask(0, newcomers(1, {1}))) << "its target has no place yet";
+  EXPECT_FALSE(may(1, {1})) << "it has one: what is not known yet may have none";
+  EXPECT_TRUE(may(1, {2}));
 }
 
 TEST_F(ClaimingFirst, WithoutAFreshLookAtTheQueueNothingIsKnown) {

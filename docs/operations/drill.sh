@@ -433,7 +433,7 @@ if $confirmed; then
   waybill migrate >>"$log" 2>&1 || { cat "$log" >&2; refuse "the database cannot be used"; }
 fi
 if $confirmed && [ -z "$embedded" ]; then
-  [ "$(query "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'waybill-presence'")" = 0 ] ||
+  [ "$(query "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'waybill-liveness'")" = 0 ] ||
     refuse "a host of this installation runs: stop it first"
   [ "$(query "SELECT count(*) FROM \"$schema\".ready")" = 0 ] || refuse "this database has deliveries that have not ended; they would be sent"
 fi

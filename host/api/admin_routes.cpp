@@ -9,7 +9,7 @@
 namespace waybill {
 namespace {
 
-Response answer(const Reloaded& reloaded) {
+Response answer(const ReloadResult& reloaded) {
   if (reloaded.error) return failure_response(*reloaded.error);
   Json json;
   if (reloaded.problems.empty()) {

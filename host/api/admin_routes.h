@@ -10,14 +10,14 @@
 namespace waybill {
 
 // What came of reading the registry again. With problems or an error nothing has changed.
-struct Reloaded {
+struct ReloadResult {
   Problems problems;
   std::optional<Error> error;
   std::size_t targets = 0;
   std::size_t forms = 0;
   LoadedForms changes;
 };
-using Reload = std::function<Reloaded(FormStore& store, const std::string& actor)>;
+using Reload = std::function<ReloadResult(FormStore& store, const std::string& actor)>;
 
 std::vector<Route> admin_routes(FormPool& pool, Reload reload);
 

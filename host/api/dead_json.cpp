@@ -3,12 +3,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/integer.h"
 #include "api/json_answer.h"
 #include "api/json_envelope.h"
-#include "api/whole_number.h"
 #include "core/form.h"
 #include "core/utf8.h"
-#include "registry/registry_words.h"
+#include "registry/registry_text.h"
 
 namespace waybill {
 namespace {
@@ -64,7 +64,7 @@ Json letter_json(const DeadLetter& letter) {
           {"replayId", letter.replayed ? id_json(letter.replay) : Json(nullptr)}};
 }
 
-Json edit_json(const DeadEdit& edit) {
+Json edit_json(const EditRecord& edit) {
   return {{"editId", std::to_string(edit.id)},
           {"editedAt", format_rfc3339(edit.edited)},
           {"actor", edit.actor},
@@ -116,8 +116,8 @@ Result<DeadQuery> read_dead_query(const Request& request) {
   }
   if (const auto text = given("limit")) {
     query.most = whole_number<std::size_t>(*text).value_or(0);
-    if (query.most < 1 || query.most > kMostListed)
-      return invalid("limit must be a whole number from 1 to " + std::to_string(kMostListed));
+    if (query.most < 1 || query.most > kMaxListed)
+      return invalid("limit must be a whole number from 1 to " + std::to_string(kMaxListed));
   }
   if (const auto text = given("cursor")) {
     query.after = cursor_of(*text);
@@ -126,27 +126,27 @@ Result<DeadQuery> read_dead_query(const Request& request) {
   return query;
 }
 
-std::string mending_fault(const Mending& mending) {
-  if (!mending.fields && !mending.destination) return "fields or destination is missing: nothing is to be changed";
-  if (mending.fields && !Json::parse(*mending.fields, nullptr, false).is_object()) return "fields must be a JSON object";
-  const auto& text = mending.destination;
-  if (text && (text->empty() || text->size() > kLongestText || has_control_character(*text) || !is_clean_utf8(*text)))
-    return "destination must be 1 to " + std::to_string(kLongestText) + " bytes of UTF-8 without control characters";
+std::string mending_fault(const DeadLetterEdit& edit) {
+  if (!edit.fields && !edit.destination) return "fields or destination is missing: nothing is to be changed";
+  if (edit.fields && !Json::parse(*edit.fields, nullptr, false).is_object()) return "fields must be a JSON object";
+  const auto& text = edit.destination;
+  if (text && (text->empty() || text->size() > kMaxTextLength || has_control_character(*text) || !is_clean_utf8(*text)))
+    return "destination must be 1 to " + std::to_string(kMaxTextLength) + " bytes of UTF-8 without control characters";
   return {};
 }
 
-Result<Mending> read_mending(std::string_view body) {
+Result<DeadLetterEdit> read_mending(std::string_view body) {
   const auto object = JsonObject::parse(body, {"fields", "destination"});
   if (!object) return tl::unexpected(object.error());
-  Mending mending;
-  if (object->has("fields")) mending.fields = std::string(object->raw("fields"));
+  DeadLetterEdit edit;
+  if (object->has("fields")) edit.fields = std::string(object->raw("fields"));
   if (object->has("destination")) {
     auto text = object->string("destination");
     if (!text) return tl::unexpected(text.error());
-    mending.destination = std::move(*text);
+    edit.destination = std::move(*text);
   }
-  if (auto fault = mending_fault(mending); !fault.empty()) return invalid(fault);
-  return mending;
+  if (auto fault = mending_fault(edit); !fault.empty()) return invalid(fault);
+  return edit;
 }
 
 Result<bool> read_dry_run(std::string_view body) {
@@ -211,7 +211,7 @@ std::string replays_json(const Replays& replays, bool dry_run) {
   return dump({{"dryRun", dry_run}, {"count", replays.count}, {"more", replays.more}, {"items", std::move(items)}});
 }
 
-std::string cloned_json(const Cloned& cloned) {
+std::string cloned_json(const CloneResult& cloned) {
   return dump({{cloned.kind == "form" ? "submissionId" : "intentId", cloned.reference}, {"status", cloned.state}});
 }
 

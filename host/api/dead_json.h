@@ -10,7 +10,7 @@
 
 namespace waybill {
 
-inline constexpr std::size_t kMostListed = 1000;
+inline constexpr std::size_t kMaxListed = 1000;
 inline constexpr std::size_t kUsuallyListed = 100;
 
 struct DeadQuery {
@@ -25,13 +25,13 @@ struct ReplayRequest {
 
 // All of them: Error::invalid with a message that names the field.
 Result<DeadQuery> read_dead_query(const Request& request);
-Result<Mending> read_mending(std::string_view body);
+Result<DeadLetterEdit> read_mending(std::string_view body);
 Result<bool> read_dry_run(std::string_view body);               // of one letter; an empty body is an empty object
 Result<ReplayRequest> read_bulk_replay(std::string_view body);  // of many: at least one filter
 Result<std::string> read_new_reference(std::string_view body);
 
 // Why this is no edit, or "" if it is one.
-std::string mending_fault(const Mending& mending);
+std::string mending_fault(const DeadLetterEdit& edit);
 
 // The id of a letter in a path, a query or an argument; none when it cannot be one.
 std::optional<DeliveryId> letter_id(std::string_view text);
@@ -39,6 +39,6 @@ std::optional<DeliveryId> letter_id(std::string_view text);
 std::string dead_page_json(const DeadPage& page);
 std::string dead_letter_json(const DeadLetterView& view);
 std::string replays_json(const Replays& replays, bool dry_run);
-std::string cloned_json(const Cloned& cloned);
+std::string cloned_json(const CloneResult& cloned);
 
 }  // namespace waybill

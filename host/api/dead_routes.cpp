@@ -1,8 +1,8 @@
 // Handling of dead letters, from the parsed request to the reply.
 #include "api/dead_routes.h"
 
-#include "api/dead_desk.h"
 #include "api/dead_json.h"
+#include "api/dead_letter_service.h"
 #include "api/intent_json.h"
 
 namespace waybill {
@@ -10,11 +10,11 @@ namespace {
 
 Response missing(const std::string& id) { return error_response(404, "not_found", "there is no dead letter " + id); }
 
-DeskCall call_of(const Request& request, DeliveryId id) { return {request.principal.org, id, request.principal.actor()}; }
+ServiceCall call_of(const Request& request, DeliveryId id) { return {request.principal.org, id, request.principal.actor()}; }
 
-class DeadDesk {
+class DeadLetterService {
  public:
-  explicit DeadDesk(FormParts parts) : parts_(std::move(parts)) {}
+  explicit DeadLetterService(FormParts parts) : parts_(std::move(parts)) {}
 
   void list(Request request, Reply reply) const {
     auto query = read_dead_query(request);
@@ -28,25 +28,24 @@ class DeadDesk {
 
   void show(Request request, Reply reply) const {
     with_letter(std::move(request), std::move(reply),
-                [this](DeadStore& store, const DeskCall& call) { return shown(store, call); });
+                [this](DeadStore& store, const ServiceCall& call) { return shown(store, call); });
   }
 
   void edit(Request request, Reply reply) const {
-    auto mending = read_mending(request.body);
-    if (!mending) return reply(invalid_request(mending.error().what));
-    with_letter(std::move(request), std::move(reply),
-                [this, mending = std::move(*mending)](DeadStore& store, const DeskCall& call) {
-                  const auto mended = mend_letter(store, parts_.types, call, mending);
-                  if (!mended) return failed(mended.error());
-                  parts_.log.info("dead_letter.edited", {{"id", call.id.value}, {"actor", call.actor}});
-                  return shown(store, call);
-                });
+    auto edit = read_mending(request.body);
+    if (!edit) return reply(invalid_request(edit.error().what));
+    with_letter(std::move(request), std::move(reply), [this, edit = std::move(*edit)](DeadStore& store, const ServiceCall& call) {
+      const auto mended = mend_letter(store, parts_.types, call, edit);
+      if (!mended) return failed(mended.error());
+      parts_.log.info("dead_letter.edited", {{"id", call.id.value}, {"actor", call.actor}});
+      return shown(store, call);
+    });
   }
 
   void replay(Request request, Reply reply) const {
     const auto dry_run = read_dry_run(request.body);
     if (!dry_run) return reply(invalid_request(dry_run.error().what));
-    with_letter(std::move(request), std::move(reply), [this, dry_run = *dry_run](DeadStore& store, const DeskCall& call) {
+    with_letter(std::move(request), std::move(reply), [this, dry_run = *dry_run](DeadStore& store, const ServiceCall& call) {
       DeadFilter filter;
       filter.ids = {call.id};
       filter.replayed = true;
@@ -73,7 +72,7 @@ class DeadDesk {
     auto reference = read_new_reference(request.body);
     if (!reference) return reply(invalid_request(reference.error().what));
     with_letter(std::move(request), std::move(reply),
-                [this, reference = std::move(*reference)](DeadStore& store, const DeskCall& call) {
+                [this, reference = std::move(*reference)](DeadStore& store, const ServiceCall& call) {
                   const auto cloned = clone_letter(store, *parts_.registry.current(), parts_.types, call, reference);
                   if (!cloned) return failed(cloned.error());
                   parts_.log.info("dead_letter.cloned", {{"id", call.id.value}, {"reference", reference}, {"actor", call.actor}});
@@ -83,7 +82,7 @@ class DeadDesk {
   }
 
  private:
-  using Act = std::function<Response(DeadStore&, const DeskCall&)>;
+  using Act = std::function<Response(DeadStore&, const ServiceCall&)>;
 
   void with_letter(Request request, Reply reply, Act act) const {
     const std::string& text = request.parameters.at("id");
@@ -94,7 +93,7 @@ class DeadDesk {
     });
   }
 
-  Response shown(DeadStore& store, const DeskCall& call) const {
+  Response shown(DeadStore& store, const ServiceCall& call) const {
     const auto view = store.show(call.org, call.id);
     if (!view) return failed(view.error());
     return *view ? json_response(200, dead_letter_json(**view)) : missing(std::to_string(call.id.value));
@@ -122,17 +121,17 @@ class DeadDesk {
 }  // namespace
 
 std::vector<Route> dead_routes(FormParts parts) {
-  const auto desk = std::make_shared<const DeadDesk>(std::move(parts));
-  const auto route = [&](const char* method, const char* path, void (DeadDesk::*handle)(Request, Reply) const) {
+  const auto desk = std::make_shared<const DeadLetterService>(std::move(parts));
+  const auto route = [&](const char* method, const char* path, void (DeadLetterService::*handle)(Request, Reply) const) {
     return Route{method, path, Role::admin,
                  [desk, handle](Request request, Reply reply) { (*desk.*handle)(std::move(request), std::move(reply)); }};
   };
-  return {route("GET", "/v1/dead", &DeadDesk::list),
-          route("GET", "/v1/dead/{id}", &DeadDesk::show),
-          route("PATCH", "/v1/dead/{id}", &DeadDesk::edit),
-          route("POST", "/v1/dead/{id}/replay", &DeadDesk::replay),
-          route("POST", "/v1/dead/{id}/clone", &DeadDesk::clone),
-          route("POST", "/v1/dead/replay", &DeadDesk::replay_many)};
+  return {route("GET", "/v1/dead", &DeadLetterService::list),
+          route("GET", "/v1/dead/{id}", &DeadLetterService::show),
+          route("PATCH", "/v1/dead/{id}", &DeadLetterService::edit),
+          route("POST", "/v1/dead/{id}/replay", &DeadLetterService::replay),
+          route("POST", "/v1/dead/{id}/clone", &DeadLetterService::clone),
+          route("POST", "/v1/dead/replay", &DeadLetterService::replay_many)};
 }
 
 }  // namespace waybill

@@ -46,8 +46,8 @@ std::string read_attachment(const Json& json, NewAttachment& out) {
 Result<std::vector<NewAttachment>> read_attachments(std::string_view raw) {
   const auto json = Json::parse(raw, nullptr, false);
   if (!json.is_array()) return fail(Error::Kind::invalid, "attachments must be an array");
-  if (json.size() > kMostAttachments)
-    return fail(Error::Kind::invalid, "attachments must not be more than " + std::to_string(kMostAttachments));
+  if (json.size() > kMaxAttachments)
+    return fail(Error::Kind::invalid, "attachments must not be more than " + std::to_string(kMaxAttachments));
   std::vector<NewAttachment> attachments(json.size());
   std::set<std::string> ids;
   for (std::size_t i = 0; i < json.size(); ++i) {

@@ -9,7 +9,7 @@
 
 namespace waybill {
 
-inline constexpr std::size_t kMostAttachments = 100;
+inline constexpr std::size_t kMaxAttachments = 100;
 
 struct FormRequest {
   std::string submission_id;

@@ -75,16 +75,16 @@ class Forms {
     return submitted(session.forms->submit(submission));
   }
 
-  Response submitted(const Result<Submitted>& answer) const {
+  Response submitted(const Result<SubmitResult>& answer) const {
     if (!answer && answer.error().kind == Error::Kind::conflict)
       return error_response(409, "idempotency_conflict", answer.error().what);
     if (!answer) return failed(answer.error());
-    if (answer->how == Submitted::How::conflict)
+    if (answer->how == SubmitResult::How::conflict)
       return error_response(409, "idempotency_conflict",
                             "submissionId \"" + answer->view.client_ref + "\" was handed in before with another form or content");
-    if (answer->how == Submitted::How::created) parts_.metrics.submission("received");
+    if (answer->how == SubmitResult::How::created) parts_.metrics.submission("received");
     parts_.wake();
-    return json_response(answer->how == Submitted::How::created ? 201 : 200,
+    return json_response(answer->how == SubmitResult::How::created ? 201 : 200,
                          form_state_json({answer->view.client_ref, answer->view.state}));
   }
 

@@ -47,9 +47,9 @@ Result<std::vector<Result<IntentRequest>>> read_batch(std::string_view body) {
   auto items = body.starts_with('[') ? items_of_array(body) : Result<std::vector<std::string_view>>(items_of_lines(body));
   if (!items) return tl::unexpected(items.error());
   if (items->empty()) return fail(Error::Kind::invalid, "the batch is empty: give an array of intents, or one in each line");
-  if (items->size() > kMostIntentsInBatch)
-    return fail(Error::Kind::invalid, "a batch holds at most " + std::to_string(kMostIntentsInBatch) + " intents, not " +
-                                          std::to_string(items->size()));
+  if (items->size() > kMaxIntentsInBatch)
+    return fail(Error::Kind::invalid,
+                "a batch holds at most " + std::to_string(kMaxIntentsInBatch) + " intents, not " + std::to_string(items->size()));
   std::vector<Result<IntentRequest>> intents;
   intents.reserve(items->size());
   for (std::size_t i = 0; i < items->size(); ++i) {

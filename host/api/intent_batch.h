@@ -10,7 +10,7 @@
 
 namespace waybill {
 
-inline constexpr std::size_t kMostIntentsInBatch = 10'000;
+inline constexpr std::size_t kMaxIntentsInBatch = 10'000;
 
 // The items in their order; one that is no good intent has its own Error::invalid. Error::invalid for the whole when it is no
 // JSON, or too many: then nothing of it may be stored.

@@ -3,22 +3,22 @@
 
 #include <atomic>
 
+#include "api/integer.h"
 #include "api/intent_batch.h"
 #include "api/intent_json.h"
 #include "api/json_envelope.h"
-#include "api/whole_number.h"
 
 namespace waybill {
 namespace {
 
-constexpr int kLongestWaitSeconds = 60;
+constexpr int kMaxWaitSeconds = 60;
 
 Result<Millis> wait_of(const Request& request) {
   const auto text = request.query_value("waitSeconds");
   if (!text) return Millis{0};
   const int seconds = whole_number<int>(*text).value_or(-1);
-  if (seconds < 0 || seconds > kLongestWaitSeconds)
-    return fail(Error::Kind::invalid, "waitSeconds must be a whole number from 0 to " + std::to_string(kLongestWaitSeconds));
+  if (seconds < 0 || seconds > kMaxWaitSeconds)
+    return fail(Error::Kind::invalid, "waitSeconds must be a whole number from 0 to " + std::to_string(kMaxWaitSeconds));
   return Millis{seconds * 1000};
 }
 
@@ -32,7 +32,8 @@ class Intents {
     if (!wait) return reply(invalid_request(wait.error().what));
     auto intent = read_intent(request.body);
     if (!intent) return reply(invalid_request(intent.error().what));
-    hand_in(parts_.registry.current(), request.principal.org, std::move(*intent), teller(began, *wait, std::move(reply)));
+    hand_in(parts_.registry.current(), request.principal.org, std::move(*intent),
+            submit_callback(began, *wait, std::move(reply)));
   }
 
   // Each item by itself: its answer is what a request of its own would have got.
@@ -50,7 +51,7 @@ class Intents {
     batch->answers.resize(intents->size());
     batch->left = intents->size();
     batch->reply = std::move(reply);
-    std::vector<Intake::HandedIn> known;  // their targets are
+    std::vector<Intake::PendingIntent> known;  // their targets are
     known.reserve(intents->size());
     for (std::size_t i = 0; i < intents->size(); ++i) {
       auto& intent = (*intents)[i];
@@ -62,9 +63,9 @@ class Intents {
         answered(invalid_request(intent.error().what));
       else if (const Contract* contract = registry->find(intent->target))
         known.push_back(handed_in(registry, *contract, request.principal.org, std::move(*intent),
-                                  teller(began, Millis{0}, std::move(answered))));
+                                  submit_callback(began, Millis{0}, std::move(answered))));
       else
-        ask_for_known(request.principal.org, std::move(*intent), teller(began, Millis{0}, std::move(answered)));
+        ask_for_known(request.principal.org, std::move(*intent), submit_callback(began, Millis{0}, std::move(answered)));
     }
     parts_.intake.submit(std::move(known));
   }
@@ -88,31 +89,31 @@ class Intents {
   }
 
  private:
-  using Told = Intake::Answer;
+  using SubmitCallback = Intake::Answer;
 
-  void hand_in(const std::shared_ptr<const Registry>& registry, OrgId org, IntentRequest intent, Told told) const {
+  void hand_in(const std::shared_ptr<const Registry>& registry, OrgId org, IntentRequest intent, SubmitCallback callback) const {
     const Contract* contract = registry->find(intent.target);
-    if (!contract) return ask_for_known(org, std::move(intent), std::move(told));
-    auto [item, answer] = handed_in(registry, *contract, org, std::move(intent), std::move(told));
+    if (!contract) return ask_for_known(org, std::move(intent), std::move(callback));
+    auto [item, answer] = handed_in(registry, *contract, org, std::move(intent), std::move(callback));
     parts_.intake.submit(std::move(item), std::move(answer));
   }
 
-  static Intake::HandedIn handed_in(const std::shared_ptr<const Registry>& registry, const Contract& contract, OrgId org,
-                                    IntentRequest intent, Told told) {
+  static Intake::PendingIntent handed_in(const std::shared_ptr<const Registry>& registry, const Contract& contract, OrgId org,
+                                         IntentRequest intent, SubmitCallback callback) {
     return {{org, std::move(intent.intent_id), std::shared_ptr<const Contract>(registry, &contract), std::move(intent.payload)},
-            std::move(told)};
+            std::move(callback)};
   }
 
   // Replies to a submission once it is known what became of it.
-  Told teller(Clock::Monotonic began, Millis wait, Reply reply) const {
-    return [parts = parts_, began, wait, reply = std::move(reply)](Result<Submitted> answer) {
+  SubmitCallback submit_callback(Clock::Monotonic began, Millis wait, Reply reply) const {
+    return [parts = parts_, began, wait, reply = std::move(reply)](Result<SubmitResult> answer) {
       if (!answer && answer.error().kind == Error::Kind::invalid) return reply(invalid_request(answer.error().what));
       if (!answer) return reply(logged_failure(parts, "intent.not_stored", answer.error()));
-      if (answer->how == Submitted::How::conflict)
+      if (answer->how == SubmitResult::How::conflict)
         return reply(error_response(
             409, "idempotency_conflict",
             "intentId \"" + answer->view.client_ref + "\" was handed in before with another submissionTarget or payload"));
-      if (answer->how == Submitted::How::created) parts.metrics.submission("pending");
+      if (answer->how == SubmitResult::How::created) parts.metrics.submission("pending");
       parts.metrics.acceptance(parts.clock.now() - began);
       if (wait.count() == 0 || answer->view.completed) return reply(json_response(200, intent_json(answer->view)));
       parts.waiters.add(answer->view.id, wait, [parts, view = answer->view, reply] { answer_now(parts, view, reply); });
@@ -120,12 +121,12 @@ class Intents {
   }
 
   // The target is not in the registry, or not any more: an intent that came in before is still itself.
-  void ask_for_known(OrgId org, IntentRequest intent, Told told) const {
-    parts_.pool.ask([org, intent = std::move(intent), told = std::move(told)](ReadPool::Session& session) {
+  void ask_for_known(OrgId org, IntentRequest intent, SubmitCallback callback) const {
+    parts_.pool.ask([org, intent = std::move(intent), callback = std::move(callback)](ReadPool::Session& session) {
       auto found = session.reader->compare(org, "intent", intent.intent_id, intent.target, sha256(intent.payload));
-      if (!found) return told(tl::unexpected(found.error()));
-      if (*found) return told(std::move(**found));
-      told(fail(Error::Kind::invalid, "unknown submissionTarget \"" + intent.target + "\""));
+      if (!found) return callback(tl::unexpected(found.error()));
+      if (*found) return callback(std::move(**found));
+      callback(fail(Error::Kind::invalid, "unknown submissionTarget \"" + intent.target + "\""));
     });
   }
 

@@ -14,8 +14,8 @@ bool has_ascii_control(std::string_view text) {
 std::string reference_fault(std::string_view field, std::string_view reference) {
   const std::string name(field);
   if (reference.empty()) return name + " must not be empty";
-  if (reference.size() > kLongestReference)
-    return name + " must not be longer than " + std::to_string(kLongestReference) + " bytes";
+  if (reference.size() > kMaxReferenceLength)
+    return name + " must not be longer than " + std::to_string(kMaxReferenceLength) + " bytes";
   if (!is_clean_utf8(reference)) return name + " must be valid UTF-8 without NUL";
   if (has_ascii_control(reference)) return name + " must not hold control characters";
   return {};

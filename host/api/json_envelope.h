@@ -9,7 +9,7 @@
 
 namespace waybill {
 
-inline constexpr std::size_t kLongestReference = 255;  // bytes
+inline constexpr std::size_t kMaxReferenceLength = 255;  // bytes
 
 struct IntentRequest {
   std::string intent_id;

@@ -17,7 +17,7 @@ namespace {
 // the last of the levels that are allowed.
 class QuickCheck {
  public:
-  explicit QuickCheck(std::size_t bytes) : usable_(parser_.allocate(bytes, kMostJsonLevels) == simdjson::SUCCESS) {}
+  explicit QuickCheck(std::size_t bytes) : usable_(parser_.allocate(bytes, kMaxJsonLevels) == simdjson::SUCCESS) {}
   bool takes(std::string_view text) { return usable_ && parser_.parse(text.data(), text.size()).error() == simdjson::SUCCESS; }
 
  private:
@@ -79,7 +79,7 @@ class TopLevel final : public nlohmann::json_sax<nlohmann::json> {
   }
   bool value(std::string_view kind) { return depth_ > 0 || refuse("the body must be a JSON object, not " + std::string(kind)); }
   bool deeper() {
-    return ++depth_ <= kMostJsonLevels || refuse("JSON is nested more than " + std::to_string(kMostJsonLevels) + " levels deep");
+    return ++depth_ <= kMaxJsonLevels || refuse("JSON is nested more than " + std::to_string(kMaxJsonLevels) + " levels deep");
   }
 
   JsonObject::Fields known_;

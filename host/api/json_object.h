@@ -11,7 +11,7 @@
 
 namespace waybill {
 
-inline constexpr std::size_t kMostJsonLevels = 64;
+inline constexpr std::size_t kMaxJsonLevels = 64;
 
 class JsonObject {
  public:

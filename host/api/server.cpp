@@ -27,7 +27,7 @@ using asio::ip::tcp;
 using boost::system::error_code;
 
 constexpr int kBacklog = 4096;
-constexpr std::size_t kMostTurnedAway = 64;  // at one time with an answer; the others are just closed
+constexpr std::size_t kMaxTurnedAway = 64;  // at one time with an answer; the others are just closed
 constexpr Millis kAcceptPause{100};
 constexpr Seconds kAcceptLogPause{5};
 
@@ -137,7 +137,7 @@ class BeastServer final : public Server {
         loop.context.run();
         return;
       } catch (const std::exception& error) {
-        serving_.log.error("http_loop_failed", {{"error", error.what()}});
+        serving_.log.error("http.loop_failed", {{"error", error.what()}});
       }
     }
   }
@@ -156,7 +156,7 @@ class BeastServer final : public Server {
       if (error == asio::error::connection_aborted) continue;
       if (const auto now = std::chrono::steady_clock::now(); now - last_logged > kAcceptLogPause) {
         last_logged = now;
-        serving_.log.warn("http_accept_failed", {{"error", error.message()}});
+        serving_.log.warn("http.accept_failed", {{"error", error.message()}});
       }
       accept_pause_->expires_after(kAcceptPause);  // out of descriptors or memory: trying at once would only spin
       co_await accept_pause_->async_wait(asio::as_tuple(asio::use_awaitable));
@@ -169,7 +169,7 @@ class BeastServer final : public Server {
   void admit(Loop& loop, tcp::socket socket) {
     if (served_ < serving_.limits.http_connections) {
       launch(loop, std::move(socket), served_, &Connection::serve);
-    } else if (turned_away_ < kMostTurnedAway) {
+    } else if (turned_away_ < kMaxTurnedAway) {
       launch(loop, std::move(socket), turned_away_, &Connection::turn_away);
     }
   }
@@ -188,7 +188,7 @@ class BeastServer final : public Server {
     try {
       co_await ((*connection).*life)();
     } catch (const std::exception& error) {
-      serving_.log.error("http_connection_failed", {{"error", error.what()}});
+      serving_.log.error("http.connection_failed", {{"error", error.what()}});
       connection->abort();
     }
     loop.connections.erase(connection.get());

@@ -19,7 +19,7 @@ constexpr std::size_t kDrainBytes = 4 << 20;
 constexpr Millis kDrainTime{2'000};
 constexpr std::size_t kWritePiece = 64 << 10;  // a client takes this much within the time of a request, or is let go
 
-// The token of "Bearer <token>"; the authenticator reads it itself, so only its presence counts here.
+// The token of "Bearer <token>"; the authenticator reads it itself, so only its liveness counts here.
 bool has_bearer(std::string_view authorization) {
   constexpr std::string_view kScheme = "Bearer ";
   return authorization.size() > kScheme.size() && boost::beast::iequals(authorization.substr(0, kScheme.size()), kScheme);
@@ -43,7 +43,7 @@ Connection::Connection(Socket socket, Serving& serving)
     : serving_(serving),
       socket_(std::move(socket)),
       buffer_(serving.limits.header_bytes + (64 << 10)),
-      mailbox_(std::make_shared<Mailbox>([this] {  // runs only while serve() waits, so `this` is there
+      response_queue_(std::make_shared<ResponseQueue>([this] {  // runs only while serve() waits, so `this` is there
         asio::post(socket_.get_executor(), [self = shared_from_this()] { self->answered_.cancel(); });
       })),
       answered_(socket_.get_executor()) {
@@ -80,7 +80,7 @@ void Connection::abort() {
 asio::awaitable<void> Connection::serve() {
   while (co_await exchange()) {
   }
-  mailbox_->close();
+  response_queue_->close();
   ErrorCode ignored;
   socket_.close(ignored);
 }
@@ -94,7 +94,7 @@ asio::awaitable<void> Connection::turn_away() {
 }
 
 asio::awaitable<bool> Connection::exchange() {
-  const Received received = co_await receive();
+  const ReceiveResult received = co_await receive();
   if (received.gone) co_return false;
   if (received.refusal) {
     serving_.metrics.http_request("unmatched", received.refusal->status);
@@ -128,14 +128,14 @@ asio::awaitable<bool> Connection::exchange() {
 }
 
 asio::awaitable<std::optional<Response>> Connection::answer(const Route& route, Request request) {
-  std::optional<Mailbox::Answer> answer;
+  std::optional<ResponseQueue::Answer> answer;
   auto until = std::chrono::steady_clock::now() + serving_.timeouts.answer;
   try {
     if (!serving_.authenticate) {
       request.principal = {.org = kDefaultOrg, .role = Role::owner, .name = {}};
     } else if (route.least_role != Role::none) {
       if (!has_bearer(request.authorization)) co_return unauthorized();
-      serving_.authenticate(request, mailbox_->expect_principal());
+      serving_.authenticate(request, response_queue_->expect_principal());
       answer = co_await next_answer(until);
       if (!answer) co_return std::nullopt;
       if (auto* failed = std::get_if<Response>(&*answer)) co_return std::move(*failed);
@@ -145,12 +145,12 @@ asio::awaitable<std::optional<Response>> Connection::answer(const Route& route, 
       request.principal = std::move(*principal);
     }
     if (route.extra_time) until += route.extra_time(request);
-    route.handle(std::move(request), mailbox_->expect_response());
+    route.handle(std::move(request), response_queue_->expect_response());
   } catch (const std::exception& error) {
-    serving_.log.error("http_route_failed", {{"route", route.path}, {"error", error.what()}});
+    serving_.log.error("http.route_failed", {{"route", route.path}, {"error", error.what()}});
     co_return error_response(500, "internal_error", "the request failed; the log says why");
   } catch (...) {
-    serving_.log.error("http_route_failed", {{"route", route.path}, {"error", "not a std::exception"}});
+    serving_.log.error("http.route_failed", {{"route", route.path}, {"error", "not a std::exception"}});
     co_return error_response(500, "internal_error", "the request failed");
   }
   answer = co_await next_answer(until);
@@ -159,13 +159,13 @@ asio::awaitable<std::optional<Response>> Connection::answer(const Route& route, 
 }
 
 // None when the connection was aborted meanwhile; 503 when nobody has answered by then, whatever hangs.
-asio::awaitable<std::optional<Mailbox::Answer>> Connection::next_answer(Time until) {
+asio::awaitable<std::optional<ResponseQueue::Answer>> Connection::next_answer(Time until) {
   allow_forever();
   for (;;) {
-    if (auto answer = mailbox_->take()) co_return answer;
+    if (auto answer = response_queue_->take()) co_return answer;
     if (aborted_) co_return std::nullopt;
     if (std::chrono::steady_clock::now() >= until) {
-      mailbox_->close();
+      response_queue_->close();
       co_return too_late();
     }
     answered_.expires_at(until);

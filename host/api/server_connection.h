@@ -15,8 +15,8 @@
 #include <optional>
 
 #include "api/http.h"
+#include "api/response_queue.h"
 #include "api/router.h"
-#include "api/server_mailbox.h"
 #include "config/config.h"
 #include "telemetry/log.h"
 #include "telemetry/metrics.h"
@@ -53,12 +53,12 @@ class Connection : public std::enable_shared_from_this<Connection> {
   using Parser = boost::beast::http::request_parser<boost::beast::http::string_body>;
   using ErrorCode = boost::system::error_code;
 
-  struct Received {
+  struct ReceiveResult {
     bool gone = false;                // nothing more will come, and nobody waits for an answer
     std::optional<Response> refusal;  // an answer to what is no request
   };
   boost::asio::awaitable<bool> exchange();  // one request and its answer; false when the connection is to be closed
-  boost::asio::awaitable<Received> receive();
+  boost::asio::awaitable<ReceiveResult> receive();
   boost::asio::awaitable<ErrorCode> read_more(std::size_t size);
   std::optional<Response> parse();
   std::optional<Response> check_head();
@@ -66,7 +66,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool skip_empty_lines();
 
   boost::asio::awaitable<std::optional<Response>> answer(const Route& route, Request request);
-  boost::asio::awaitable<std::optional<Mailbox::Answer>> next_answer(Time until);
+  boost::asio::awaitable<std::optional<ResponseQueue::Answer>> next_answer(Time until);
   boost::asio::awaitable<bool> send(const Response& response, bool to_head_request, bool keep_alive, bool http_1_0);
   boost::asio::awaitable<bool> write(std::string_view head, std::string_view body);
   boost::asio::awaitable<void> linger();
@@ -82,7 +82,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool head_done_ = false;
   std::string authorization_;  // from the head, so that no trailer can replace them
   std::string content_type_;
-  std::shared_ptr<Mailbox> mailbox_;
+  std::shared_ptr<ResponseQueue> response_queue_;
   boost::asio::steady_timer answered_;
   Time deadline_ = Time::max();
   bool expired_ = false;  // the deadline ended the last operation

@@ -32,9 +32,9 @@ bool is_other_version(std::string_view text) {
 
 }  // namespace
 
-asio::awaitable<Connection::Received> Connection::receive() {
+asio::awaitable<Connection::ReceiveResult> Connection::receive() {
   bool begun = buffer_.size() > 0;
-  if (!begun && serving_.stopping) co_return Received{.gone = true, .refusal = {}};
+  if (!begun && serving_.stopping) co_return ReceiveResult{.gone = true, .refusal = {}};
   idle_ = !begun;
   allow(begun ? serving_.timeouts.request_read : serving_.timeouts.idle);
   parser_.emplace();
@@ -45,23 +45,25 @@ asio::awaitable<Connection::Received> Connection::receive() {
   bool continued = false;
 
   for (;;) {
-    if (auto refusal = parse()) co_return Received{.gone = false, .refusal = std::move(refusal)};
+    if (auto refusal = parse()) co_return ReceiveResult{.gone = false, .refusal = std::move(refusal)};
     if (parser_->is_done()) {
       allow_forever();
-      co_return Received{};
+      co_return ReceiveResult{};
     }
     if (head_done_ && !continued) {
       continued = true;
       const auto expect = parser_->get()[http::field::expect];
       if (!expect.empty() && buffer_.size() == 0 && !co_await write("HTTP/1.1 100 Continue\r\n\r\n", {}))
-        co_return Received{.gone = true, .refusal = {}};
+        co_return ReceiveResult{.gone = true, .refusal = {}};
     }
     const bool full = buffer_.size() == buffer_.max_size();
     if (full)
-      co_return Received{.gone = false, .refusal = head_done_ ? invalid("a chunk's header is too long") : headers_too_large()};
+      co_return ReceiveResult{.gone = false,
+                              .refusal = head_done_ ? invalid("a chunk's header is too long") : headers_too_large()};
     if (co_await read_more(head_done_ ? kBodyRead : kHeadRead)) {
-      if (!expired_ || !begun) co_return Received{.gone = true, .refusal = {}};
-      co_return Received{.gone = false, .refusal = error_response(408, "request_timeout", "the request did not arrive in time")};
+      if (!expired_ || !begun) co_return ReceiveResult{.gone = true, .refusal = {}};
+      co_return ReceiveResult{.gone = false,
+                              .refusal = error_response(408, "request_timeout", "the request did not arrive in time")};
     }
     if (!begun) {
       begun = true;

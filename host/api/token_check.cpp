@@ -12,7 +12,7 @@
 namespace waybill {
 namespace {
 constexpr auto kRemember = std::chrono::seconds(2);
-constexpr std::size_t kMostRemembered = 10'000;
+constexpr std::size_t kMaxRemembered = 10'000;
 }  // namespace
 
 std::string make_token() {
@@ -62,7 +62,7 @@ void TokenCheck::operator()(const Request& request, std::function<void(Admission
     const Principal principal{(*found)->org, role_from((*found)->role).value_or(Role::none), (*found)->name};
     {
       std::lock_guard lock(mutex_);
-      if (known_.size() >= kMostRemembered) known_.clear();
+      if (known_.size() >= kMaxRemembered) known_.clear();
       known_[key] = {principal, clock_.now() + kRemember};
     }
     answer(principal);

@@ -24,14 +24,14 @@ class TokenCheck {
   void operator()(const Request& request, std::function<void(Admission)> answer);
 
  private:
-  struct Known {
+  struct CacheEntry {
     Principal principal;
     Clock::Monotonic until;
   };
   ReadPool& pool_;
   const Clock& clock_;
   std::mutex mutex_;
-  std::unordered_map<std::string, Known> known_;  // by hash
+  std::unordered_map<std::string, CacheEntry> known_;  // by hash
 };
 
 }  // namespace waybill

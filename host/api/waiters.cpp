@@ -4,7 +4,7 @@
 namespace waybill {
 namespace {
 constexpr Millis kPoll{200};
-constexpr std::size_t kMostAtOnce = 1000;
+constexpr std::size_t kMaxAtOnce = 1000;
 }  // namespace
 
 Waiters::Waiters(ReadPool& pool, const Clock& clock)
@@ -95,7 +95,7 @@ void Waiters::look() {
     std::lock_guard lock(mutex_);
     if (looking_ || by_deadline_.empty()) return;
     for (const auto& [id, at] : by_submission_)
-      if (ids.size() < kMostAtOnce) ids.push_back(id);
+      if (ids.size() < kMaxAtOnce) ids.push_back(id);
     looking_ = true;
   }
   // However the question ends, also unasked, the next one may follow.

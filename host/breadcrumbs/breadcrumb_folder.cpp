@@ -151,7 +151,7 @@ void BreadcrumbFolder::judge(Death& death) const {
   const std::string type = death.inside.empty() ? "-" : death.inside.front().action_type;
   deaths.push_back({now_ms(), type});
   const auto of_type =
-      std::count_if(deaths.begin(), deaths.end(), [&](const Unexplained& one) { return one.action_type == type; });
+      std::count_if(deaths.begin(), deaths.end(), [&](const UnexplainedDeath& one) { return one.action_type == type; });
   if (type == "-" || type == death.newest)
     death.switched_off = death.newest;
   else if (static_cast<std::size_t>(of_type) >= kMaxUnexplainedDeaths)
@@ -164,16 +164,16 @@ void BreadcrumbFolder::judge(Death& death) const {
   write_unexplained(deaths);
 }
 
-std::vector<BreadcrumbFolder::Unexplained> BreadcrumbFolder::unexplained() const {
-  std::vector<Unexplained> recent;
+std::vector<BreadcrumbFolder::UnexplainedDeath> BreadcrumbFolder::unexplained() const {
+  std::vector<UnexplainedDeath> recent;
   std::ifstream in(path_ / "deaths");
   const auto since = now_ms() - std::chrono::milliseconds(kUnexplainedWithin).count();
-  for (Unexplained one; in >> one.at_ms >> one.action_type;)
+  for (UnexplainedDeath one; in >> one.at_ms >> one.action_type;)
     if (one.at_ms >= since) recent.push_back(one);
   return recent;
 }
 
-void BreadcrumbFolder::write_unexplained(const std::vector<Unexplained>& deaths) const {
+void BreadcrumbFolder::write_unexplained(const std::vector<UnexplainedDeath>& deaths) const {
   const auto fresh = path_ / "deaths.new";
   {
     std::ofstream out(fresh);

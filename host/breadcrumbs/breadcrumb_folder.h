@@ -50,12 +50,12 @@ class BreadcrumbFolder {
  private:
   class Lock;
   explicit BreadcrumbFolder(std::filesystem::path path) : path_(std::move(path)) {}
-  struct Unexplained {
+  struct UnexplainedDeath {
     std::int64_t at_ms;
     std::string action_type;  // "-": nobody was inside
   };
-  std::vector<Unexplained> unexplained() const;
-  void write_unexplained(const std::vector<Unexplained>& deaths) const;
+  std::vector<UnexplainedDeath> unexplained() const;
+  void write_unexplained(const std::vector<UnexplainedDeath>& deaths) const;
   void read_dead(const std::filesystem::path& file, bool is_news, std::vector<Death>& deaths);
   void judge(Death& death) const;
   void switch_off(const std::string& action_type) const;

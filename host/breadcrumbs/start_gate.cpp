@@ -41,7 +41,7 @@ bool StartGate::is_open(const std::string& action_type) const {
   return !off_.contains(action_type) && (!one_by_one_ || begun_.contains(action_type));
 }
 
-std::string StartGate::hindrance(const std::string& action_type) const {
+std::string StartGate::blocked_reason(const std::string& action_type) const {
   if (all_open_) return {};
   const std::lock_guard lock(mutex_);
   if (off_.contains(action_type))

@@ -29,7 +29,7 @@ class StartGate {
   void begin_one_by_one(std::vector<std::string> action_types, Clock::Monotonic now);
   bool is_open(const std::string& action_type) const;
   // Why it is not open, and what to do; "" if it is.
-  std::string hindrance(const std::string& action_type) const;
+  std::string blocked_reason(const std::string& action_type) const;
   // To be called about once a second: what was switched off or on since, and whose turn it is. True if something may run that
   // could not before.
   bool look(Clock::Monotonic now);

@@ -42,19 +42,19 @@ void ClaimLedger::put_back_done(Shard shard, const DoneClaims& done) {
   done_[shard].insert(done_[shard].end(), done.begin(), done.end());
 }
 
-void ClaimLedger::unconfirmed(Unconfirmed claim) {
+void ClaimLedger::unconfirmed(UnconfirmedClaim claim) {
   const std::lock_guard lock(mutex_);
   unconfirmed_.push_back(claim);
 }
 
-std::optional<ClaimLedger::Unconfirmed> ClaimLedger::any_unconfirmed() const {
+std::optional<ClaimLedger::UnconfirmedClaim> ClaimLedger::any_unconfirmed() const {
   const std::lock_guard lock(mutex_);
   return unconfirmed_.empty() ? std::nullopt : std::optional(unconfirmed_.back());
 }
 
 void ClaimLedger::given_back(ClaimToken token) {
   const std::lock_guard lock(mutex_);
-  std::erase_if(unconfirmed_, [&](const Unconfirmed& claim) { return claim.token == token; });
+  std::erase_if(unconfirmed_, [&](const UnconfirmedClaim& claim) { return claim.token == token; });
 }
 
 }  // namespace waybill

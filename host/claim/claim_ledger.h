@@ -29,13 +29,13 @@ class ClaimLedger {
   DoneClaims take_done(Shard shard);                      // to be forgotten in the database
   void put_back_done(Shard shard, const DoneClaims& done);
 
-  struct Unconfirmed {
+  struct UnconfirmedClaim {
     Shard shard;
     HostId host;
     ClaimToken token;
   };
-  void unconfirmed(Unconfirmed claim);  // its answer never came: it may have been carried out all the same, or still may be
-  std::optional<Unconfirmed> any_unconfirmed() const;
+  void unconfirmed(UnconfirmedClaim claim);  // its answer never came: it may have been carried out all the same, or still may be
+  std::optional<UnconfirmedClaim> any_unconfirmed() const;
   void given_back(ClaimToken token);
 
  private:
@@ -49,7 +49,7 @@ class ClaimLedger {
   mutable std::mutex mutex_;  // for all below
   std::unordered_map<ClaimToken, Open> open_;
   std::map<Shard, DoneClaims> done_;
-  std::vector<Unconfirmed> unconfirmed_;
+  std::vector<UnconfirmedClaim> unconfirmed_;
 };
 
 }  // namespace waybill

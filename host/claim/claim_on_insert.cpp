@@ -11,18 +11,18 @@ ClaimOnInsert::ClaimOnInsert(Planner& planner, ClaimLedger& ledger, const Clock&
                              std::function<std::optional<HostId>()> host, JobSink sink)
     : planner_(planner), ledger_(ledger), clock_(clock), lease_(lease), host_(std::move(host)), sink_(std::move(sink)) {}
 
-std::optional<FirstClaim> ClaimOnInsert::ask(Shard shard, const std::vector<Newcomers>& all) {
+std::optional<InsertClaim> ClaimOnInsert::ask(Shard shard, const std::vector<InsertGroup>& all) {
   const auto host = host_();
   const auto now = clock_.now();
   if (!host) return std::nullopt;
   const std::lock_guard lock(mutex_);
   if (stopped_ || !planner_.admit(shard, all, now)) return std::nullopt;
   ++under_way_;
-  return FirstClaim{*host, ledger_.next(*host), lease_, now};
+  return InsertClaim{*host, ledger_.next(*host), lease_, now};
 }
 
-void ClaimOnInsert::carried_out(Shard shard, const FirstClaim& claim, std::vector<Newcomers> all, Claimed claimed) {
-  std::unordered_map<RouteId, Newcomers*> not_stored;
+void ClaimOnInsert::carried_out(Shard shard, const InsertClaim& claim, std::vector<InsertGroup> all, ClaimResult claimed) {
+  std::unordered_map<RouteId, InsertGroup*> not_stored;
   for (auto& one : all) not_stored.emplace(one.route, &one);
   for (const auto& row : claimed.rows) {
     --not_stored.at(row.route)->count;
@@ -37,7 +37,7 @@ void ClaimOnInsert::carried_out(Shard shard, const FirstClaim& claim, std::vecto
   end();
 }
 
-void ClaimOnInsert::unconfirmed(Shard shard, const FirstClaim& claim, const std::vector<Newcomers>& all) {
+void ClaimOnInsert::unconfirmed(Shard shard, const InsertClaim& claim, const std::vector<InsertGroup>& all) {
   planner_.give_back(shard, all);
   ledger_.unconfirmed({shard, claim.host, claim.token});
   end();

@@ -23,11 +23,11 @@ class ClaimOnInsert {
                 std::function<std::optional<HostId>()> host, JobSink sink);
 
   // A claim for all of these, or none. Each is followed by one of the two below, with the same newcomers.
-  std::optional<FirstClaim> ask(Shard shard, const std::vector<Newcomers>& all);
+  std::optional<InsertClaim> ask(Shard shard, const std::vector<InsertGroup>& all);
   // Fewer than were asked for, if some were not new.
-  void carried_out(Shard shard, const FirstClaim& claim, std::vector<Newcomers> all, Claimed claimed);
+  void carried_out(Shard shard, const InsertClaim& claim, std::vector<InsertGroup> all, ClaimResult claimed);
   // Nobody knows whether it was carried out.
-  void unconfirmed(Shard shard, const FirstClaim& claim, const std::vector<Newcomers>& all);
+  void unconfirmed(Shard shard, const InsertClaim& claim, const std::vector<InsertGroup>& all);
 
   void stop();  // no claim begins after this returns; jobs of the last one have been handed on
 

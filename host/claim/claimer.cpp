@@ -48,7 +48,7 @@ void Claimer::wake() {
   changed_.notify_all();
 }
 
-void Claimer::wake(Shard shard, const std::vector<Newcomers>& routes) {
+void Claimer::wake(Shard shard, const std::vector<InsertGroup>& routes) {
   planner_.wake(shard, routes, clock_.now());
   const std::lock_guard lock(mutex_);
   woken_ = true;
@@ -159,9 +159,9 @@ Result<void> Claimer::learn(const std::vector<RouteId>& routes) {
 
 // Of the targets that are half-open, those that this host probes stay among the shares.
 Result<void> Claimer::begin_probes(HostId host, Shard shard, std::vector<RouteShare>& shares) {
-  std::vector<Rest> wanted;
+  std::vector<Cooldown> wanted;
   for (const auto& share : shares)
-    if (share.probe) wanted.push_back({share.org, share.rest_key, {}, {}});
+    if (share.probe) wanted.push_back({share.org, share.cooldown_key, {}, {}});
   if (wanted.empty()) return {};
   const auto begun = store_.begin_probes(wanted, host, settings_.probe);
   if (!begun) return tl::unexpected(begun.error());
@@ -169,7 +169,7 @@ Result<void> Claimer::begin_probes(HostId host, Shard shard, std::vector<RouteSh
   for (const auto& one : *begun) ours.emplace(one.org, one.target);
   std::vector<RouteShare> kept;
   for (auto& share : shares) {
-    if (!share.probe || ours.contains({share.org, share.rest_key}))
+    if (!share.probe || ours.contains({share.org, share.cooldown_key}))
       kept.push_back(std::move(share));
     else
       planner_.denied(shard, share, clock_.now() + kProbeDenied);

@@ -34,8 +34,8 @@ class Claimer {
           std::function<std::optional<HostId>()> host, JobSink sink, Log& log);
   ~Claimer();
 
-  void wake();                                                   // something may be due, nobody knows what: walk now
-  void wake(Shard shard, const std::vector<Newcomers>& routes);  // these have work
+  void wake();                                                     // something may be due, nobody knows what: walk now
+  void wake(Shard shard, const std::vector<InsertGroup>& routes);  // these have work
   // These hold their places no more; of the claims in `unwritten` some deliveries stay claimed until their lease is over.
   void release(const std::vector<Finished>& settled, const std::vector<ClaimToken>& unwritten = {});
   void stop();  // no claim begins after this returns; jobs of the last one have been handed on

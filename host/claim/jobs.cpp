@@ -7,7 +7,7 @@
 
 namespace waybill {
 
-std::vector<Job> jobs_of(Claimed claimed, ClaimToken token, const ClaimTimes& times,
+std::vector<Job> jobs_of(ClaimResult claimed, ClaimToken token, const ClaimTimes& times,
                          const std::function<std::shared_ptr<const Contract>(RouteId)>& contract_of,
                          std::span<const RouteShare> shares) {
   std::unordered_map<RouteId, std::optional<Timestamp>> probes;  // since when their targets are in an outage

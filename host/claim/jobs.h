@@ -19,7 +19,7 @@ struct ClaimTimes {
 };
 
 // `shares` tells which of them are probes.
-std::vector<Job> jobs_of(Claimed claimed, ClaimToken token, const ClaimTimes& times,
+std::vector<Job> jobs_of(ClaimResult claimed, ClaimToken token, const ClaimTimes& times,
                          const std::function<std::shared_ptr<const Contract>(RouteId)>& contract_of,
                          std::span<const RouteShare> shares = {});
 

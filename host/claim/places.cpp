@@ -58,7 +58,7 @@ KnownRoute& Places::get(Shard shard, RouteId id, OrgId org) {
   return route;
 }
 
-KnownRoute& Places::get(Shard shard, const Newcomers& newest) {
+KnownRoute& Places::get(Shard shard, const InsertGroup& newest) {
   KnownRoute& route = get(shard, newest.route, newest.org);
   if (!route.contract) learn(route.id, *newest.contract);
   knows(route);
@@ -79,7 +79,7 @@ bool Places::knows(KnownRoute& route) {
   route.target = shared(targets_, {route.org->id, contract.target});
   route.target->org = route.org.get();
   route.target->limiter.limit = limits_.per_target;
-  route.breaker = shared(breakers_, {route.org->id, contract.rest_key()});
+  route.breaker = shared(breakers_, {route.org->id, contract.cooldown_key()});
   route.host_name = shared(host_names_, host_name_of(contract.url));
   auto& [open, claimed_ahead] = *route.host_name;
   if (open.limit != limits_.per_host_name) open.limit = claimed_ahead.limit = limits_.per_host_name;  // it is new
@@ -90,7 +90,7 @@ bool Places::knows(KnownRoute& route) {
   return true;
 }
 
-Breaker& Places::breaker(OrgId org, const std::string& rest_key) { return *shared(breakers_, {org, rest_key}); }
+Breaker& Places::breaker(OrgId org, const std::string& cooldown_key) { return *shared(breakers_, {org, cooldown_key}); }
 
 void Places::drop_idle(Shard shard, const std::function<void(KnownRoute&)>& look) {
   auto& routes = shards_[shard];
@@ -105,7 +105,7 @@ void Places::drop_idle(Shard shard, const std::function<void(KnownRoute&)>& look
     at = routes.erase(at);
     if (contract) {
       drop_unused(targets_, {org, contract->target});
-      drop_unused_breaker(org, contract->rest_key());
+      drop_unused_breaker(org, contract->cooldown_key());
       drop_unused(action_types_, contract->action_type);
     }
     drop_unused(orgs_, org);
@@ -114,8 +114,9 @@ void Places::drop_idle(Shard shard, const std::function<void(KnownRoute&)>& look
   drop_idle_ones(host_names_);
 }
 
-void Places::drop_unused_breaker(OrgId org, const std::string& rest_key) {
-  if (const auto at = breakers_.find({org, rest_key}); at->second.use_count() == 1 && !at->second->rest) breakers_.erase(at);
+void Places::drop_unused_breaker(OrgId org, const std::string& cooldown_key) {
+  if (const auto at = breakers_.find({org, cooldown_key}); at->second.use_count() == 1 && !at->second->cooldown)
+    breakers_.erase(at);
 }
 
 // ---- queues ----
@@ -126,13 +127,13 @@ void Places::move(KnownRoute& route, Ranked<KnownRoute>& queue, Rank at) {
 }
 
 void Places::leave(KnownRoute& route) {
-  route.standing.leave();
+  route.position.leave();
   if (route.target) rank(*route.target);
 }
 
 // Called whenever its places or its routes change.
 void Places::rank(Target& target) {
-  target.ready.empty() ? target.standing.leave() : target.org->ready.put(target, {target.limiter.used, target.served});
+  target.ready.empty() ? target.position.leave() : target.org->ready.put(target, {target.limiter.used, target.served});
   rank(*target.org);
 }
 
@@ -150,7 +151,7 @@ void Places::reopen(Limiter& limiter) {
       ++let_in;
     }
   }
-  if (waiting.empty() || limiter.is_full()) limiter.standing.leave();
+  if (waiting.empty() || limiter.is_full()) limiter.position.leave();
 }
 
 void Places::reopen_freed() {
@@ -225,7 +226,7 @@ std::size_t Places::room(const KnownRoute& route) const {
   return room;
 }
 
-bool Places::fits(const KnownRoute& route, const Newcomers& newcomers) {
+bool Places::fits(const KnownRoute& route, const InsertGroup& newcomers) {
   set_limit(*route.action_type, concurrency_(route.contract->action_type));
   const std::size_t count = newcomers.count;
   const auto checked = route.checked();

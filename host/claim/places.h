@@ -17,7 +17,7 @@
 #include "config/config.h"
 #include "core/clock.h"
 #include "core/job.h"
-#include "store/rest.h"
+#include "store/cooldown.h"
 
 namespace waybill {
 
@@ -29,7 +29,7 @@ struct Limiter {
   std::size_t limit = std::numeric_limits<std::size_t>::max(), used = 0;
   std::map<OrgId, Ranked<KnownRoute>> waiting;
   OrgId turn{};                        // of the organisation that was let in last
-  Ranked<Limiter>::Standing standing;  // among those with a free place that somebody waits for
+  Ranked<Limiter>::Position position;  // among those with a free place that somebody waits for
 
   bool is_full() const { return used >= limit; }
 };
@@ -39,7 +39,7 @@ struct Org {
   std::size_t held = 0, bytes = 0;
   std::uint64_t served = 0;
   Ranked<Target> ready;
-  Ranked<Org>::Standing standing;
+  Ranked<Org>::Position position;
 };
 
 struct Target {
@@ -47,17 +47,17 @@ struct Target {
   Limiter limiter;
   std::uint64_t served = 0;
   Ranked<KnownRoute> ready;
-  Ranked<Target>::Standing standing;
+  Ranked<Target>::Position position;
 };
 
 // What fails and recovers together: a target, or a sender with all its forms. Its limit is 0 during a cooldown and 1 while it is
 // half-open; when it has recovered, the limit grows from a few until it is none.
 struct Breaker {
   Limiter limiter;
-  std::optional<Rest> rest;  // none: it is up
+  std::optional<Cooldown> cooldown;  // none: it is up
   Clock::Monotonic until{};
-  std::uint64_t told = 0;              // the revision that told of `rest` last
-  Ranked<Breaker>::Standing standing;  // among those that are down
+  std::uint64_t told = 0;              // the revision that told of `cooldown` last
+  Ranked<Breaker>::Position position;  // among those that are down
 };
 
 // Work is claimed ahead, so that a connection that falls free finds its next request waiting, but only where answers come
@@ -90,13 +90,14 @@ struct KnownRoute {
   std::uint64_t planned = 0;                      // the revision at its latest share
   std::uint64_t served = 0;
   bool expires = false;  // it cannot start, and its share is of what is past its deadline
-  Ranked<KnownRoute>::Standing standing;
+  Ranked<KnownRoute>::Position position;
 
   std::span<Limiter* const> checked() const { return std::span(limiters).first(4); }
   bool is_idle() const { return !due && held == 0; }
 };
 
-// A host of so many places keeps a few for targets that have next to none: their deliveries need not wait until a place falls free.
+// A host of so many places keeps a few for targets that have next to none: their deliveries need not wait until a place falls
+// free.
 inline constexpr std::size_t kWithReserve = 1024;
 inline constexpr std::size_t kNextToNone = 4;  // fewer places than that; in a small host, none
 
@@ -107,25 +108,25 @@ class Places {
 
   KnownRoute* find(Shard shard, RouteId id);
   KnownRoute& get(Shard shard, RouteId id, OrgId org);  // made if it is new
-  KnownRoute& get(Shard shard, const Newcomers& newest);
+  KnownRoute& get(Shard shard, const InsertGroup& newest);
   void learn(RouteId id, const Contract& contract);
   bool knows(KnownRoute& route);                                                            // its contract
   std::shared_ptr<const Contract> contract(RouteId id) const { return contracts_.at(id); }  // that was learnt
-  Breaker& breaker(OrgId org, const std::string& rest_key);
-  void drop_unused_breaker(OrgId org, const std::string& rest_key);
+  Breaker& breaker(OrgId org, const std::string& cooldown_key);
+  void drop_unused_breaker(OrgId org, const std::string& cooldown_key);
   void drop_idle(Shard shard, const std::function<void(KnownRoute&)>& look);  // after a look at each
 
   void move(KnownRoute& route, Ranked<KnownRoute>& queue, Rank rank);
   void leave(KnownRoute& route);  // whichever queue it is in
   void make_ready(KnownRoute& route) { move(route, route.target->ready, {route.served, 0}); }
   void wait(KnownRoute& route, Limiter& limiter) { move(route, limiter.waiting[route.org->id], {route.served, 0}); }
-  // Nobody else who is ready, or `others_wait`, should get a place before it: its target has next to none, and its organisation no
-  // more than others.
+  // Nobody else who is ready, or `others_wait`, should get a place before it: its target has next to none, and its organisation
+  // no more than others.
   bool is_next(const KnownRoute& route, bool others_wait) const;
   Org* next();  // the organisation that holds least, if any is ready
   // How many places it could take, if nobody else is ready for one; else 1.
   std::size_t room(const KnownRoute& route) const;
-  void rank(Org& org) { org.ready.empty() ? org.standing.leave() : ready_.put(org, {org.held, org.served}); }
+  void rank(Org& org) { org.ready.empty() ? org.position.leave() : ready_.put(org, {org.held, org.served}); }
 
   void take(KnownRoute& route, std::size_t count, std::size_t bytes);
   void give_back(KnownRoute& route, std::size_t count, std::size_t bytes);
@@ -133,7 +134,7 @@ class Places {
   void answered(KnownRoute& route, Micros took);  // one of its attempts
   void refresh_action_types();
   static Limiter* full(const KnownRoute& route);
-  bool fits(const KnownRoute& route, const Newcomers& newcomers);
+  bool fits(const KnownRoute& route, const InsertGroup& newcomers);
   std::size_t held() const { return held_; }
   // Without those that are kept for newcomers.
   std::size_t free() const { return limits_.in_flight - std::min(limits_.in_flight, held_ + reserve()); }

@@ -51,7 +51,7 @@ void Planner::observe(Shard shard, const DueRoutes& due, std::uint64_t revision,
     if (route.told <= revision || !route.due || from < *route.due) route.due = from;
     route.told = revision_;
     put(route, now);
-    const bool is_stopped = route.contract && (route.standing.queue() == &later_ || Places::full(route) != nullptr);
+    const bool is_stopped = route.contract && (route.position.queue() == &later_ || Places::full(route) != nullptr);
     if (is_stopped && is_expired(*route.contract, one.first_due, due.now)) expired_.insert(&route);
   }
   places_.drop_idle(shard, [&](KnownRoute& route) {
@@ -64,12 +64,12 @@ void Planner::observe(Shard shard, const DueRoutes& due, std::uint64_t revision,
 void Planner::observe(const Cooldowns& cooldowns, Moment now) {
   const std::lock_guard lock(mutex_);
   ++revision_;
-  for (const auto& rest : cooldowns.all) {
-    Breaker& breaker = places_.breaker(rest.org, rest.target);
-    const auto until = now + std::chrono::duration_cast<Moment::duration>(rest.until - cooldowns.now);
+  for (const auto& cooldown : cooldowns.all) {
+    Breaker& breaker = places_.breaker(cooldown.org, cooldown.target);
+    const auto until = now + std::chrono::duration_cast<Moment::duration>(cooldown.until - cooldowns.now);
     breaker.told = revision_;
-    if (breaker.rest == rest && std::chrono::abs(until - breaker.until) < kClockSlack) continue;
-    breaker.rest = rest;
+    if (breaker.cooldown == cooldown && std::chrono::abs(until - breaker.until) < kClockSlack) continue;
+    breaker.cooldown = cooldown;
     breaker.until = until;
     places_.set_limit(breaker.limiter, 0);
     down_.put(breaker, rank_of(until));
@@ -82,13 +82,13 @@ void Planner::observe(const Cooldowns& cooldowns, Moment now) {
 
 // It begins with a few places, and release() adds one for each delivery that comes back.
 void Planner::recover(Breaker& breaker) {
-  const Rest rest = *std::exchange(breaker.rest, {});
-  breaker.standing.leave();
+  const Cooldown cooldown = *std::exchange(breaker.cooldown, {});
+  breaker.position.leave();
   places_.set_limit(breaker.limiter, breaker.limiter.used + kRampStart);
-  places_.drop_unused_breaker(rest.org, rest.target);
+  places_.drop_unused_breaker(cooldown.org, cooldown.target);
 }
 
-void Planner::wake(Shard shard, const std::vector<Newcomers>& routes, Moment now) {
+void Planner::wake(Shard shard, const std::vector<InsertGroup>& routes, Moment now) {
   const std::lock_guard lock(mutex_);
   for (const auto& one : routes) set_due(places_.get(shard, one), now);
 }
@@ -117,7 +117,7 @@ void Planner::postpone(KnownRoute& route, Moment until) {
 
 // Where it belongs by what is known of it. One that waits for a place goes on waiting.
 void Planner::put(KnownRoute& route, Moment now) {
-  const auto* queue = route.standing.queue();
+  const auto* queue = route.position.queue();
   if (!route.due)
     places_.leave(route);
   else if (*route.due > now)
@@ -192,7 +192,7 @@ void Planner::plan_next(Org& org, Planning& planning) {
   if (!has_bytes || org.bytes >= planning.bytes_below) {
     planning.bytes_below = std::min(planning.bytes_below, org.bytes);
     planning.short_of_bytes.push_back(&org);
-    return org.standing.leave();
+    return org.position.leave();
   }
   std::size_t count = 1;
   if (planning.short_of_bytes.empty())
@@ -217,11 +217,11 @@ RouteShare Planner::share_of(KnownRoute& route, Moment now) {
   }
   share.after = route.cursor.due;
   share.after_id = route.cursor.id;
-  share.rest_key = contract.rest_key();
+  share.cooldown_key = contract.cooldown_key();
   share.target = contract.target;
   share.rate = contract.rate;
-  share.probe = route.breaker->rest.has_value();
-  if (share.probe) share.outage_since = route.breaker->rest->since;
+  share.probe = route.breaker->cooldown.has_value();
+  if (share.probe) share.outage_since = route.breaker->cooldown->since;
   return share;
 }
 
@@ -272,14 +272,14 @@ std::shared_ptr<const Contract> Planner::contract(RouteId route) const {
 
 // ---- places ----
 
-bool Planner::admit(Shard shard, const std::vector<Newcomers>& all, Moment now) {
+bool Planner::admit(Shard shard, const std::vector<InsertGroup>& all, Moment now) {
   const std::lock_guard lock(mutex_);
   const auto fresh = fresh_until_.find(shard);
   if (fresh == fresh_until_.end() || now > fresh->second) return false;
   for (std::size_t i = 0; i < all.size(); ++i) {
     KnownRoute& route = places_.get(shard, all[i]);
     const bool older_waits = route.due && *route.due <= now;
-    const bool is_stopped = route.breaker->rest || route.contract->rate;
+    const bool is_stopped = route.breaker->cooldown || route.contract->rate;
     if (older_waits || is_stopped || !places_.is_next(route, !unknown_.empty()) || !places_.fits(route, all[i])) {
       undo(shard, std::span(all).first(i));
       return false;
@@ -289,11 +289,11 @@ bool Planner::admit(Shard shard, const std::vector<Newcomers>& all, Moment now) 
   return true;
 }
 
-void Planner::undo(Shard shard, std::span<const Newcomers> admitted) {
+void Planner::undo(Shard shard, std::span<const InsertGroup> admitted) {
   for (const auto& one : admitted) places_.give_back(*places_.find(shard, one.route), one.count, one.bytes);
 }
 
-void Planner::give_back(Shard shard, std::span<const Newcomers> admitted) {
+void Planner::give_back(Shard shard, std::span<const InsertGroup> admitted) {
   const std::lock_guard lock(mutex_);
   undo(shard, admitted);
 }
@@ -306,9 +306,9 @@ void Planner::release(const std::vector<Finished>& settled, Moment now) {
     places_.give_back(*route, 1, bytes_of(one.job));
     if (one.how == Finished::How::attempted) places_.answered(*route, one.finished_at - one.started_at);
     Breaker& breaker = *route->breaker;
-    if (breaker.rest && one.job.probe && one.outcome && clears_target(*one.outcome))
+    if (breaker.cooldown && one.job.probe && one.outcome && clears_target(*one.outcome))
       recover(breaker);
-    else if (!breaker.rest && one.how == Finished::How::attempted && breaker.limiter.limit < limits_.in_flight)
+    else if (!breaker.cooldown && one.how == Finished::How::attempted && breaker.limiter.limit < limits_.in_flight)
       places_.set_limit(breaker.limiter, breaker.limiter.limit + 1);
     if (one.how == Finished::How::composed || one.how == Finished::How::unattempted) set_due(*route, now);
   }

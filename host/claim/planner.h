@@ -45,8 +45,8 @@ class Planner {
   std::uint64_t revision() const;
   // The answer to a walk that began at `revision`. It is the whole truth about the shard until `fresh_until`: see admit().
   void observe(Shard shard, const DueRoutes& due, std::uint64_t revision, Moment now, Moment fresh_until);
-  void observe(const Cooldowns& cooldowns, Moment now);                      // all outages that there are
-  void wake(Shard shard, const std::vector<Newcomers>& routes, Moment now);  // they have work
+  void observe(const Cooldowns& cooldowns, Moment now);                        // all outages that there are
+  void wake(Shard shard, const std::vector<InsertGroup>& routes, Moment now);  // they have work
   void learn(RouteId route, const Contract& contract);
   void skip(RouteId route, Moment until);  // its contract cannot be read: not before then
   Moment next_due() const;                 // when something may start that cannot start now
@@ -61,8 +61,8 @@ class Planner {
 
   // ---- places ----
   // Takes places for all of these if they are next, nothing older of their routes waits and every limit allows it, else none.
-  bool admit(Shard shard, const std::vector<Newcomers>& all, Moment now);
-  void give_back(Shard shard, std::span<const Newcomers> admitted);  // that were not stored
+  bool admit(Shard shard, const std::vector<InsertGroup>& all, Moment now);
+  void give_back(Shard shard, std::span<const InsertGroup> admitted);  // that were not stored
   void release(const std::vector<Finished>& settled, Moment now);
   std::size_t held() const;
 
@@ -73,7 +73,7 @@ class Planner {
   void set_due(KnownRoute& route, Moment now);
   void postpone(KnownRoute& route, Moment until);
   void recover(Breaker& breaker);
-  void undo(Shard shard, std::span<const Newcomers> admitted);
+  void undo(Shard shard, std::span<const InsertGroup> admitted);
   void plan_what_falls_due(Moment now);
   void plan_expired(Planning& planning);
   void plan_next(Org& org, Planning& planning);

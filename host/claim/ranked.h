@@ -10,17 +10,17 @@ namespace waybill {
 // The lower one goes first; of equals, the one that came first.
 using Rank = std::pair<std::uint64_t, std::uint64_t>;
 
-// A member has a `standing`: its place in one queue at a time, which it leaves when it is destroyed.
+// A member has a `position`: its place in one queue at a time, which it leaves when it is destroyed.
 template <class Member>
 class Ranked {
   using Entries = std::multimap<Rank, Member*>;
 
  public:
-  class Standing {
+  class Position {
    public:
-    Standing() = default;
-    Standing(const Standing&) = delete;
-    ~Standing() { leave(); }
+    Position() = default;
+    Position(const Position&) = delete;
+    ~Position() { leave(); }
     const Ranked* queue() const { return queue_; }
     void leave() {
       if (queue_ != nullptr) queue_->entries_.erase(at_);
@@ -36,7 +36,7 @@ class Ranked {
   Ranked() = default;
   Ranked(const Ranked&) = delete;
   ~Ranked() {
-    for (const auto& [rank, member] : entries_) member->standing.queue_ = nullptr;
+    for (const auto& [rank, member] : entries_) member->position.queue_ = nullptr;
   }
   bool empty() const { return entries_.empty(); }
   std::size_t size() const { return entries_.size(); }
@@ -47,15 +47,15 @@ class Ranked {
 
   // Wherever it stood before.
   void put(Member& member, Rank rank) {
-    Standing& standing = member.standing;
-    if (standing.queue_ == nullptr) {
-      standing.at_ = entries_.emplace(rank, &member);
-    } else if (standing.queue_ != this || standing.at_->first != rank) {
-      auto node = standing.queue_->entries_.extract(standing.at_);
+    Position& position = member.position;
+    if (position.queue_ == nullptr) {
+      position.at_ = entries_.emplace(rank, &member);
+    } else if (position.queue_ != this || position.at_->first != rank) {
+      auto node = position.queue_->entries_.extract(position.at_);
       node.key() = rank;
-      standing.at_ = entries_.insert(std::move(node));
+      position.at_ = entries_.insert(std::move(node));
     }
-    standing.queue_ = this;
+    position.queue_ = this;
   }
 
  private:

@@ -44,23 +44,24 @@ bool is_waybill(pid_t pid) {
 int check(const GlobalOptions& options) {
   const auto config = configuration(options);
   if (!config) return 1;
-  const Contents contents = load_contents(*config);
+  const LoadedInstallation installation = load_installation(*config);
   Problems refused;
-  for (const auto& plugin : contents.catalogue->refused())
+  for (const auto& plugin : installation.catalogue->refused())
     refused.push_back(
         {(config->plugins / plugin.file).string(), 0, {}, "refused: " + plugin.reason + " (" + plugin.remedy + ")"});
-  const bool good = contents.problems.empty() && refused.empty();
+  const bool good = installation.problems.empty() && refused.empty();
   if (options.json) {
     Problems all = refused;
-    all.insert(all.end(), contents.problems.begin(), contents.problems.end());
+    all.insert(all.end(), installation.problems.begin(), installation.problems.end());
     print_json({{"good", good}, {"problems", problems_json(all)}});
     return good ? 0 : 1;
   }
   print(refused);
-  print(contents.problems);
+  print(installation.problems);
+  print(config->warnings);
   if (!good) return 1;
-  std::printf("good: %zu plugin(s), %zu target(s), %zu form(s)\n", contents.catalogue->loaded().size(),
-              contents.registry->targets().size(), contents.registry->forms().size());
+  std::printf("good: %zu plugin(s), %zu target(s), %zu form(s)\n", installation.catalogue->loaded().size(),
+              installation.registry->targets().size(), installation.registry->forms().size());
   return 0;
 }
 
@@ -150,7 +151,7 @@ int resume_target(const GlobalOptions& options, const std::string& org, const st
   const auto id = make_read_store(database->address, 1)->organisation(org);
   if (!id) return failed(id.error().what);
   if (!*id) return failed("there is no organisation \"" + org + "\"");
-  const auto ended = make_upkeep_store(database->address)->end_outage(**id, target);
+  const auto ended = make_maintenance_store(database->address)->end_outage(**id, target);
   if (!ended) return failed(ended.error().what);
   if (!*ended) return failed("organisation \"" + org + "\" has no target \"" + target + "\" in an outage");
   print_line("the outage is over: what waited for its end goes out now");
@@ -160,9 +161,9 @@ int resume_target(const GlobalOptions& options, const std::string& org, const st
 int reload(const GlobalOptions& options) {
   const auto config = configuration(options);
   if (!config) return 1;
-  const Contents contents = load_contents(*config);
-  if (!contents.problems.empty()) {
-    print(contents.problems);
+  const LoadedInstallation installation = load_installation(*config);
+  if (!installation.problems.empty()) {
+    print(installation.problems);
     return failed("not reloaded: running hosts keep the registry they have");
   }
   Log log = quiet_log();

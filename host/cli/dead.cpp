@@ -11,8 +11,8 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "api/dead_desk.h"
 #include "api/dead_json.h"
+#include "api/dead_letter_service.h"
 #include "api/json_envelope.h"
 #include "cli/json_output.h"
 #include "store/pg_stores.h"
@@ -21,7 +21,7 @@ namespace waybill {
 namespace {
 
 // What acting on letters begins with.
-struct Desk {
+struct Service {
   const Config& config;
   OrgId org;
   DeadStore& store;
@@ -33,7 +33,7 @@ std::string user_name() {
   return user != nullptr ? user->pw_name : "user " + std::to_string(geteuid());
 }
 
-int at_desk(const GlobalOptions& options, const DeadOptions& dead, const std::function<int(const Desk&)>& act) {
+int at_desk(const GlobalOptions& options, const DeadOptions& dead, const std::function<int(const Service&)>& act) {
   const auto config = configuration(options);
   if (!config) return 1;
   Log log = quiet_log();
@@ -125,7 +125,7 @@ void print_view(const DeadLetterView& view) {
                " -> " + edit["after"].dump());
 }
 
-int print_letter(const GlobalOptions& options, const Desk& desk, DeliveryId id) {
+int print_letter(const GlobalOptions& options, const Service& desk, DeliveryId id) {
   const auto view = desk.store.show(desk.org, id);
   if (!view) return failed(view.error().what);
   if (!*view) return failed(no_such_letter(id));
@@ -137,10 +137,11 @@ int print_letter(const GlobalOptions& options, const Desk& desk, DeliveryId id) 
 }
 
 // Of the commands on one letter.
-int with_letter(const GlobalOptions& options, const DeadOptions& dead, const std::function<int(const Desk&, DeliveryId)>& act) {
+int with_letter(const GlobalOptions& options, const DeadOptions& dead,
+                const std::function<int(const Service&, DeliveryId)>& act) {
   const auto id = read_id(dead.id);
   if (!id) return failed(id.error().what);
-  return at_desk(options, dead, [&](const Desk& desk) { return act(desk, *id); });
+  return at_desk(options, dead, [&](const Service& desk) { return act(desk, *id); });
 }
 
 void print_replays(const Replays& replays, bool dry_run) {
@@ -163,7 +164,7 @@ void print_replays(const Replays& replays, bool dry_run) {
 int list_dead(const GlobalOptions& options, const DeadOptions& dead) {
   const auto filter = filter_of(dead);
   if (!filter) return failed(filter.error().what);
-  return at_desk(options, dead, [&](const Desk& desk) {
+  return at_desk(options, dead, [&](const Service& desk) {
     const auto page = desk.store.list(desk.org, *filter, dead.limit, {});
     if (!page) return failed(page.error().what);
     if (options.json) {
@@ -184,21 +185,21 @@ int list_dead(const GlobalOptions& options, const DeadOptions& dead) {
 }
 
 int show_dead(const GlobalOptions& options, const DeadOptions& dead) {
-  return with_letter(options, dead, [&](const Desk& desk, DeliveryId id) { return print_letter(options, desk, id); });
+  return with_letter(options, dead, [&](const Service& desk, DeliveryId id) { return print_letter(options, desk, id); });
 }
 
 int edit_dead(const GlobalOptions& options, const DeadOptions& dead) {
-  Mending mending;
+  DeadLetterEdit edit;
   if (!dead.fields.empty()) {
     auto text = read_whole(dead.fields);
     if (!text) return failed("--fields: " + text.error().what);
-    mending.fields = std::move(*text);
+    edit.fields = std::move(*text);
   }
-  if (!dead.destination.empty()) mending.destination = dead.destination;
-  if (const auto fault = mending_fault(mending); !fault.empty()) return failed(fault);
-  return with_letter(options, dead, [&](const Desk& desk, DeliveryId id) {
+  if (!dead.destination.empty()) edit.destination = dead.destination;
+  if (const auto fault = mending_fault(edit); !fault.empty()) return failed(fault);
+  return with_letter(options, dead, [&](const Service& desk, DeliveryId id) {
     const auto catalogue = Catalogue::load(desk.config.plugins);
-    const auto mended = mend_letter(desk.store, *catalogue, {desk.org, id, desk.actor}, mending);
+    const auto mended = mend_letter(desk.store, *catalogue, {desk.org, id, desk.actor}, edit);
     return mended ? print_letter(options, desk, id) : failed(mended.error().what);
   });
 }
@@ -209,7 +210,7 @@ int replay_dead(const GlobalOptions& options, const DeadOptions& dead) {
   if (!filter->any() && !dead.all)
     return failed("say which letters: an id, --reference, --form, --reason, --before, --after, or --all");
   if (filter->any() && dead.all) return failed("--all means every letter: give no filter beside it");
-  return at_desk(options, dead, [&](const Desk& desk) {
+  return at_desk(options, dead, [&](const Service& desk) {
     const auto replays = desk.store.replay(desk.org, *filter, desk.actor, dead.dry_run);
     if (!replays) return failed(replays.error().what);
     if (options.json)
@@ -222,8 +223,8 @@ int replay_dead(const GlobalOptions& options, const DeadOptions& dead) {
 
 int clone_dead(const GlobalOptions& options, const DeadOptions& dead) {
   if (const auto fault = reference_fault("the new reference", dead.new_reference); !fault.empty()) return failed(fault);
-  return with_letter(options, dead, [&](const Desk& desk, DeliveryId id) {
-    const Contents contents = load_contents(desk.config, Absent::tolerate);
+  return with_letter(options, dead, [&](const Service& desk, DeliveryId id) {
+    const LoadedInstallation contents = load_installation(desk.config, MissingPluginPolicy::tolerate);
     if (!contents.registry) {
       print(contents.problems);
       return failed("the registry cannot be read");

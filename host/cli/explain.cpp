@@ -13,7 +13,7 @@
 namespace waybill {
 namespace {
 
-struct Why {
+struct BlockedReason {
   // done, waiting, claimed, host_dead, target_rests, plugin_missing, switched_off, suspect, capped, no_host, due; of a form's
   // submission also not_finalized, waiting_for_scans, running, and of its actions waiting_for_turn
   std::string code;
@@ -26,15 +26,15 @@ std::string seconds(Micros length) {
   return text;
 }
 
-// Why this machine's hosts do not run it; "" if they do.
+// BlockedReason this machine's hosts do not run it; "" if they do.
 std::string closed(const Config& config, const Catalogue& catalogue, const std::string& action_type) {
   const auto folder = BreadcrumbFolder::open(breadcrumb_place(config));
   if (!folder) return {};  // another user's
   return StartGate(folder->get(), nullptr, [&](const std::string& type) { return plugin_file(config, catalogue, type); })
-      .hindrance(action_type);
+      .blocked_reason(action_type);
 }
 
-Why why_it_waits(const Explanation& e, const Standing& s, const Config& config, const Catalogue& catalogue) {
+BlockedReason why_it_waits(const Explanation& e, const QueuePosition& s, const Config& config, const Catalogue& catalogue) {
   const std::string next = "attempt " + std::to_string(s.attempt_count + 1);
   if (s.status == Status::waiting) return {"waiting_for_turn", "its turn comes when the action before it has been attempted"};
   if (s.status == Status::claimed && !s.claimer_lives)
@@ -51,14 +51,14 @@ Why why_it_waits(const Explanation& e, const Standing& s, const Config& config, 
     return {"plugin_missing", text};
   }
   if (const auto why = closed(config, catalogue, s.action_type); !why.empty()) return {"switched_off", why};
-  if (s.rest)
-    return {"target_rests", (s.rest->target == s.target ? "target " : "") + s.rest->target + " rests until " +
-                                format_rfc3339(s.rest->until) + " (" + seconds(s.rest->until - e.now) +
-                                " from now): " + s.rest->reason + "; its outage began at " + format_rfc3339(s.rest->since)};
+  if (s.cooldown)
+    return {"target_rests", (s.cooldown->target == s.target ? "target " : "") + s.cooldown->target + " cools down until " +
+                                format_rfc3339(s.cooldown->until) + " (" + seconds(s.cooldown->until - e.now) + " from now): " +
+                                s.cooldown->reason + "; its outage began at " + format_rfc3339(s.cooldown->since)};
   if (s.lease_lost > 0)
     return {"suspect", next + " is made alone, by a process of its own, at " + format_rfc3339(std::max(s.due, e.now)) +
                            " or later: hosts died inside its plugin with it (" + std::to_string(s.lease_lost) + " of " +
-                           std::to_string(kMostLeasesLost) + ")"};
+                           std::to_string(kMaxLeasesLost) + ")"};
   if (s.due > e.now)
     return {"waiting",
             "waiting for its due time: " + next + " at " + format_rfc3339(s.due) + " (" + seconds(s.due - e.now) + " from now)"};
@@ -73,13 +73,13 @@ Why why_it_waits(const Explanation& e, const Standing& s, const Config& config, 
           "due since " + format_rfc3339(s.due) + " (" + seconds(e.now - s.due) + "); a host takes it as soon as it has room"};
 }
 
-Why why_unfinished(const Explanation& e, const Standing& s, const Config& config, const Catalogue& catalogue) {
-  Why why = why_it_waits(e, s, config, catalogue);
+BlockedReason why_unfinished(const Explanation& e, const QueuePosition& s, const Config& config, const Catalogue& catalogue) {
+  BlockedReason why = why_it_waits(e, s, config, catalogue);
   if (e.hosts == 0 && why.code != "no_host" && why.code != "host_dead") why.text += "; no host is running";
   return why;
 }
 
-Why why(const Explanation& e, const Config& config, const Catalogue& catalogue) {
+BlockedReason why(const Explanation& e, const Config& config, const Catalogue& catalogue) {
   const SubmissionView& intent = e.history.submission;
   if (e.standings.empty())
     return {"done", intent.state + (intent.reason.empty() ? "" : " (" + intent.reason + ")") + " at " +
@@ -88,7 +88,7 @@ Why why(const Explanation& e, const Config& config, const Catalogue& catalogue) 
   return why_unfinished(e, e.standings.front(), config, catalogue);
 }
 
-void print_text(const Explanation& e, const Why& reason) {
+void print_text(const Explanation& e, const BlockedReason& reason) {
   const SubmissionView& intent = e.history.submission;
   std::printf("%s: %s\n  target   %s\n  created  %s\n  why      %s\n", intent.client_ref.c_str(), intent.state.c_str(),
               intent.target.c_str(), format_rfc3339(intent.created).c_str(), reason.text.c_str());
@@ -97,7 +97,7 @@ void print_text(const Explanation& e, const Why& reason) {
                 a.error.c_str(), a.counts ? "" : " (does not count)");
 }
 
-Json json_of(const Explanation& e, const Why& reason) {
+Json json_of(const Explanation& e, const BlockedReason& reason) {
   const SubmissionView& intent = e.history.submission;
   Json json{{"intentId", intent.client_ref},
             {"status", intent.state},
@@ -111,7 +111,7 @@ Json json_of(const Explanation& e, const Why& reason) {
 
 // ---- submissions of forms ----
 
-Why why_form(const FormView& view) {
+BlockedReason why_form(const FormView& view) {
   const SubmissionView& s = view.submission;
   if (s.state == "received" && !view.finalized) return {"not_finalized", "waiting to be finalized"};
   if (s.state == "received") {
@@ -126,15 +126,16 @@ Why why_form(const FormView& view) {
                       (s.reason == "action_failed" ? "; see waybill dead list --reference " + s.client_ref : "")};
 }
 
-void print_form(const GlobalOptions& options, const FormView& view, const std::vector<std::pair<Standing, Why>>& actions) {
+void print_form(const GlobalOptions& options, const FormView& view,
+                const std::vector<std::pair<QueuePosition, BlockedReason>>& actions) {
   const SubmissionView& s = view.submission;
-  const Why reason = why_form(view);
+  const BlockedReason reason = why_form(view);
   if (options.json) {
     Json list = Json::array();
-    for (const auto& [standing, why] : actions)
-      list.push_back({{"actionOrder", standing.action_order},
-                      {"actionType", standing.action_type},
-                      {"attempts", standing.attempt_count},
+    for (const auto& [position, why] : actions)
+      list.push_back({{"actionOrder", position.action_order},
+                      {"actionType", position.action_type},
+                      {"attempts", position.attempt_count},
                       {"code", why.code},
                       {"why", why.text}});
     return print_json({{"submissionId", s.client_ref},
@@ -146,8 +147,8 @@ void print_form(const GlobalOptions& options, const FormView& view, const std::v
   }
   std::printf("%s: %s\n  form     %s\n  created  %s\n  why      %s\n", s.client_ref.c_str(), s.state.c_str(), s.target.c_str(),
               format_rfc3339(s.created).c_str(), reason.text.c_str());
-  for (const auto& [standing, why] : actions)
-    std::printf("  action %d (%s)  %s\n", standing.action_order, standing.action_type.c_str(), why.text.c_str());
+  for (const auto& [position, why] : actions)
+    std::printf("  action %d (%s)  %s\n", position.action_order, position.action_type.c_str(), why.text.c_str());
 }
 
 // The exit code; none when there is no such submission.
@@ -160,11 +161,11 @@ std::optional<int> explain_form(const GlobalOptions& options, const Config& conf
   if (!*view) return std::nullopt;
   const auto found = reading.store->explain(reading.org, "form", id);
   if (!found) return failed(found.error().what);
-  std::vector<std::pair<Standing, Why>> actions;
+  std::vector<std::pair<QueuePosition, BlockedReason>> actions;
   const auto catalogue = Catalogue::load(config.plugins);
   if (*found && (*view)->submission.state == "processing")
-    for (const auto& standing : (*found)->standings)
-      actions.emplace_back(standing, why_unfinished(**found, standing, config, *catalogue));
+    for (const auto& position : (*found)->standings)
+      actions.emplace_back(position, why_unfinished(**found, position, config, *catalogue));
   print_form(options, **view, actions);
   return 0;
 }
@@ -184,7 +185,7 @@ int explain(const GlobalOptions& options, const std::string& org, const std::str
     return code ? *code : failed("organisation \"" + org + "\" has neither an intent nor a submission \"" + id + "\"");
   }
   const auto catalogue = Catalogue::load(config->plugins);
-  const Why reason = why(**found, *config, *catalogue);
+  const BlockedReason reason = why(**found, *config, *catalogue);
   if (options.json)
     print_json(json_of(**found, reason));
   else

@@ -146,9 +146,10 @@ Problems alert_target_problems(const Config& config, const Registry& registry) {
 
 }  // namespace
 
-Contents load_contents(const Config& config, Absent absent) {
-  Contents contents{.catalogue = Catalogue::load(config.plugins), .registry = std::nullopt, .problems = {}, .absent = {}};
-  Problems& absences = absent == Absent::tolerate ? contents.absent : contents.problems;
+LoadedInstallation load_installation(const Config& config, MissingPluginPolicy absent) {
+  LoadedInstallation contents{
+      .catalogue = Catalogue::load(config.plugins), .registry = std::nullopt, .problems = {}, .absent = {}};
+  Problems& absences = absent == MissingPluginPolicy::tolerate ? contents.absent : contents.problems;
   for (const auto& [type, settings] : config.senders) {
     if (!contents.catalogue->find(type)) {
       absences.push_back({config.file.string(), 0, "senders." + type, "no loaded plugin has this action type"});
@@ -164,7 +165,8 @@ Contents load_contents(const Config& config, Absent absent) {
     report(secrets.error());
   else if (const auto links = make_links(config.link_key, *secrets, SystemClock{}); !links)
     report({{config.file.string(), 0, "links.key", links.error().what}});
-  auto registry = load_registry(config.registry, *contents.catalogue, absent == Absent::tolerate ? &contents.absent : nullptr);
+  auto registry =
+      load_registry(config.registry, *contents.catalogue, absent == MissingPluginPolicy::tolerate ? &contents.absent : nullptr);
   if (registry) {
     report(alert_target_problems(config, *registry));
     const auto unset = unset_sender_problems(config, *contents.catalogue, *registry);

@@ -59,14 +59,14 @@ Result<void> ready_schema(const Config& config, const Database& database, Log& l
 
 // Everything about plugins and registry that can be wrong without a database, in order of loading. A start tolerates what needs
 // a plugin that is not there: one refused plugin must not stop the others' work.
-enum class Absent { refuse, tolerate };
-struct Contents {
+enum class MissingPluginPolicy { refuse, tolerate };
+struct LoadedInstallation {
   std::unique_ptr<Catalogue> catalogue;
   std::optional<Registry> registry;  // none when there are problems with it
   Problems problems;
   Problems absent;  // when tolerated: what names an action type that no loaded plugin has
 };
-Contents load_contents(const Config& config, Absent absent = Absent::refuse);
+LoadedInstallation load_installation(const Config& config, MissingPluginPolicy absent = MissingPluginPolicy::refuse);
 
 // What the configuration and a registry ask of each other: the alert target, and settings for every sender that is named.
 Problems check_registry(const Config& config, const ActionTypes& types, const Registry& registry);

@@ -19,13 +19,13 @@ std::span<const EmbeddedFile> plugin_template();
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::size_t kLongestName = 64;
+constexpr std::size_t kMaxNameLength = 64;
 constexpr std::array<std::string_view, 10> kNamesOfCMake{"all",        "clean",   "edit_cache",     "help",          "install",
                                                          "preinstall", "package", "package_source", "rebuild_cache", "test"};
 
 Result<void> check_name(const std::string& name) {
   const bool word =
-      !name.empty() && name.size() <= kLongestName && name[0] >= 'a' && name[0] <= 'z' &&
+      !name.empty() && name.size() <= kMaxNameLength && name[0] >= 'a' && name[0] <= 'z' &&
       std::all_of(name.begin(), name.end(), [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; });
   if (!word)
     return fail(Error::Kind::invalid, "\"" + name +
@@ -88,18 +88,18 @@ Result<std::vector<std::string>> write_files(const fs::path& folder, const std::
 }
 
 // A folder beside the new one, gone with all that is left in it.
-class Workplace {
+class PluginFolder {
  public:
-  explicit Workplace(const fs::path& parent) {
+  explicit PluginFolder(const fs::path& parent) {
     std::string pattern = (parent / ".waybill-plugin-XXXXXX").string();
     if (::mkdtemp(pattern.data()) != nullptr) path_ = pattern;
   }
-  ~Workplace() {
+  ~PluginFolder() {
     std::error_code ignored;
     if (!path_.empty()) fs::remove_all(path_, ignored);
   }
-  Workplace(const Workplace&) = delete;
-  Workplace& operator=(const Workplace&) = delete;
+  PluginFolder(const PluginFolder&) = delete;
+  PluginFolder& operator=(const PluginFolder&) = delete;
   const fs::path& path() const { return path_; }  // "" if there is none: see errno
 
  private:
@@ -120,7 +120,7 @@ Result<NewPlugin> write_new_plugin(const std::string& name, const fs::path& pare
   if (auto good = check_name(name); !good) return tl::unexpected(good.error());
   const fs::path folder = parent / name;
   if (auto good = check_place(parent, folder); !good) return tl::unexpected(good.error());
-  const Workplace workplace(parent);
+  const PluginFolder workplace(parent);
   if (workplace.path().empty()) return unwritable(folder, std::generic_category().message(errno));
   auto files = write_files(workplace.path() / name, name);
   if (!files) return tl::unexpected(files.error());

@@ -7,7 +7,7 @@
 #include "cli/json_output.h"
 #include "config/value.h"
 #include "core/idempotency.h"
-#include "senders/enquirer.h"
+#include "senders/destination_queries.h"
 #include "senders/sender_factory.h"
 #include "store/pg_stores.h"
 
@@ -23,22 +23,22 @@ std::string words_of(const Outcome& outcome) {
 }
 
 // Everything that asking needs, from configuration to plugins.
-struct Asking {
+struct ProviderOptions {
   Config config;
   Log log = quiet_log();
-  Contents contents;
+  LoadedInstallation contents;
   SystemClock clock;
   Metrics metrics;
   std::unique_ptr<PluginSenderFactory> factory;
-  std::unique_ptr<Enquirer> enquirer;
+  std::unique_ptr<DestinationQueries> destination_queries;
 };
 
-std::unique_ptr<Asking> begin(const GlobalOptions& options) {
+std::unique_ptr<ProviderOptions> begin(const GlobalOptions& options) {
   auto config = configuration(options);
   if (!config) return nullptr;
-  auto asking = std::make_unique<Asking>();
+  auto asking = std::make_unique<ProviderOptions>();
   asking->config = std::move(*config);
-  asking->contents = load_contents(asking->config, Absent::tolerate);
+  asking->contents = load_installation(asking->config, MissingPluginPolicy::tolerate);
   auto secrets = Secrets::resolve(asking->config.secrets);
   if (!asking->contents.problems.empty() || !secrets) {
     print(asking->contents.problems);
@@ -54,11 +54,11 @@ std::unique_ptr<Asking> begin(const GlobalOptions& options) {
   asking->factory = std::make_unique<PluginSenderFactory>(*asking->contents.catalogue, asking->config,
                                                           std::make_shared<const Secrets>(std::move(*secrets)), texts,
                                                           asking->clock, asking->log, asking->metrics);
-  asking->enquirer = std::make_unique<Enquirer>(*asking->factory, asking->config.timeouts.attempt);
+  asking->destination_queries = std::make_unique<DestinationQueries>(*asking->factory, asking->config.timeouts.attempt);
   return asking;
 }
 
-const Contract* target_of(const Asking& asking, const std::string& name) {
+const Contract* target_of(const ProviderOptions& asking, const std::string& name) {
   const auto* target = asking.contents.registry->find(name);
   if (target == nullptr) failed("the registry has no target \"" + name + "\"");
   return target;
@@ -84,7 +84,7 @@ int probe_target(const GlobalOptions& options, const std::string& target) {
   if (!asking) return 1;
   const auto* contract = target_of(*asking, target);
   if (contract == nullptr) return 1;
-  const auto outcome = asking->enquirer->probe(*contract);
+  const auto outcome = asking->destination_queries->probe(*contract);
   if (!outcome) return failed(outcome.error().what);
   const bool good = outcome->verdict == Verdict::accepted;
   return print_outcome(options, target, "target", good ? "reachable" : "not reachable", *outcome, good);
@@ -117,7 +117,7 @@ int ask_status(const GlobalOptions& options, const std::string& org, const std::
           .artifact = {},
           .provider_ref = delivery.provider_ref,
           .progress = {}};
-  const auto outcome = asking->enquirer->status(std::move(job));
+  const auto outcome = asking->destination_queries->status(std::move(job));
   if (!outcome) return failed(outcome.error().what);
   const auto* word = outcome->verdict == Verdict::accepted   ? "arrived"
                      : outcome->verdict == Verdict::rejected ? "failed"
@@ -135,7 +135,7 @@ int list_failures(const GlobalOptions& options, const std::string& target, const
   const auto* contract = target_of(*asking, target);
   if (contract == nullptr) return 1;
   const auto from = asking->clock.unix_seconds() - std::chrono::duration_cast<Seconds>(*back).count();
-  const auto failures = asking->enquirer->failures(*contract, from);
+  const auto failures = asking->destination_queries->failures(*contract, from);
   if (!failures) return failed(failures.error().what);
   const bool whole = failures->outcome.verdict == Verdict::accepted;
   if (options.json) {

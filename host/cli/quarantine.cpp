@@ -31,7 +31,7 @@ using IsOver = std::function<bool(Millis)>;  // waits at most so long for being 
 // Claims one suspect, sees it settled, claims the next.
 class Quarantine {
  public:
-  Quarantine(const Config& config, const Contents& contents, Secrets secrets, std::shared_ptr<const GcsLinks> links,
+  Quarantine(const Config& config, const LoadedInstallation& contents, Secrets secrets, std::shared_ptr<const GcsLinks> links,
              std::shared_ptr<const Registry> registry, const DatabaseAddress& address, int shards, BreadcrumbFolder* folder,
              std::shared_ptr<BreadcrumbFile> breadcrumbs, Log& log)
       : config_(config),
@@ -49,17 +49,17 @@ class Quarantine {
                  clock_, log, metrics_, breadcrumbs_),
         settler_(
             *settle_store_, clock_,
-            {.actor = host_name(), .retry = config.retry, .target_rest = config.timeouts.target_rest, .gather = Millis{0}},
-            [] { return std::size_t{1}; }, [this](const Settler::Written&) { settled(); }, log, metrics_),
+            {.actor = host_name(), .retry = config.retry, .cooldown = config.timeouts.cooldown, .gather = Millis{0}},
+            [] { return std::size_t{1}; }, [this](const Settler::WriteResult&) { settled(); }, log, metrics_),
         executor_(
             factory_, clock_, {.attempt_timeout = config.timeouts.attempt, .grace = config.timeouts.attempt_grace},
             [this](std::vector<Finished> finished) { settler_.take(std::move(finished)); }, log, metrics_),
-        presence_(address, host_name()) {}
+        liveness_(address, host_name()) {}
 
   // Until there is no suspect any more, or `is_over` says so. False when a plugin holds on to a thread.
   bool run(const IsOver& is_over) {
     while (!is_over(Millis{0})) {
-      const auto host = presence_.keep();
+      const auto host = liveness_.keep();
       if (!host) break;
       const auto leads = suspects_->lead();
       if (!leads || !*leads) break;
@@ -71,7 +71,7 @@ class Quarantine {
     const bool clean = executor_.stop(config_.timeouts.drain);
     settler_.stop(kPatience);
     crumb_.leave();
-    presence_.leave();
+    liveness_.leave();
     return clean;
   }
 
@@ -129,7 +129,7 @@ class Quarantine {
     }
     while (!wait_settled()) {
       if (is_over(Millis{0})) return;
-      static_cast<void>(presence_.keep());
+      static_cast<void>(liveness_.keep());
     }
     crumb_.leave();
   }
@@ -163,7 +163,7 @@ class Quarantine {
   PluginSenderFactory factory_;
   Settler settler_;
   Executor executor_;
-  Presence presence_;
+  HostLiveness liveness_;
 };
 
 }  // namespace
@@ -176,7 +176,7 @@ int quarantine(const GlobalOptions& options, pid_t parent) {
   const auto config = configuration(options);
   if (!config) return 1;
   Log log = make_log(*config);
-  Contents contents = load_contents(*config, Absent::tolerate);
+  LoadedInstallation contents = load_installation(*config, MissingPluginPolicy::tolerate);
   if (!contents.registry) return failed("the registry cannot be read");
   const auto database = open_database(*config, log);
   if (!database) return failed(database.error().what);

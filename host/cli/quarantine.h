@@ -7,8 +7,8 @@
 
 #include "cli/installation.h"
 #include "core/clock.h"
+#include "maintenance/periodic_tasks.h"
 #include "store/suspects.h"
-#include "upkeep/periodic_tasks.h"
 
 namespace waybill {
 

@@ -1,4 +1,4 @@
-// `waybill serve`: builds the graph top-down, connects the stages of the road, runs it until told to stop.
+// `waybill serve`: builds the graph top-down, connects the stages of the pipeline, runs it until told to stop.
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -17,18 +17,18 @@
 #include "cli/quarantine.h"
 #include "cli/routes.h"
 #include "execute/executor.h"
+#include "maintenance/alerts.h"
+#include "maintenance/maintenance.h"
 #include "senders/sender_factory.h"
 #include "settle/settler.h"
 #include "store/database_check.h"
 #include "store/pg_stores.h"
 #include "store/session_watch.h"
-#include "upkeep/alerts.h"
-#include "upkeep/upkeep.h"
 
 namespace waybill {
 namespace {
 
-constexpr int kIntakeLanes = 2;
+constexpr int kIntakeWorkers = 2;
 constexpr int kReaders = 3;
 constexpr int kFormSessions = 3;
 constexpr auto kStale = std::chrono::seconds(3);        // the age of a sign of life from which on the host is not ready
@@ -44,7 +44,7 @@ void raise_file_limit() {
 
 std::vector<std::unique_ptr<IntakeStore>> intake_stores(const DatabaseAddress& address) {
   std::vector<std::unique_ptr<IntakeStore>> stores;
-  for (int i = 0; i < kIntakeLanes; ++i) stores.push_back(make_intake_store(address));
+  for (int i = 0; i < kIntakeWorkers; ++i) stores.push_back(make_intake_store(address));
   return stores;
 }
 
@@ -64,10 +64,11 @@ std::vector<FormSession> form_sessions(const DatabaseAddress& address, int shard
 // The running host. Members are in the order of construction; what uses others comes after them.
 class Host {
  public:
-  Host(const Config& config, const Contents& contents, Registry registry, Secrets secrets, std::shared_ptr<const GcsLinks> links,
-       const DatabaseAddress& address, int shards, std::unique_ptr<BreadcrumbFolder> folder, Log& log)
+  Host(const Config& config, const LoadedInstallation& installation, Registry registry, Secrets secrets,
+       std::shared_ptr<const GcsLinks> links, const DatabaseAddress& address, int shards,
+       std::unique_ptr<BreadcrumbFolder> folder, Log& log)
       : config_(config),
-        contents_(contents),
+        installation_(installation),
         log_(log),
         name_(host_name()),
         shards_(shards),
@@ -75,7 +76,7 @@ class Host {
         crashes_(folder_ ? std::make_unique<Crashes>(*folder_, clock_, log, metrics_) : nullptr),
         breadcrumbs_(begin_trail()),
         gate_(folder_.get(), breadcrumbs_,
-              [this](const std::string& type) { return plugin_file(config_, *contents_.catalogue, type); }),
+              [this](const std::string& type) { return plugin_file(config_, *installation_.catalogue, type); }),
         registry_(std::move(registry)),
         watch_(*address.watch),
         pool_(sessions(address, shards), config.timeouts.answer),
@@ -83,59 +84,59 @@ class Host {
         waiters_(pool_, clock_),
         settle_store_(make_settle_store(address)),
         queue_store_(make_queue_store(address)),
-        upkeep_store_(make_upkeep_store(address)),
+        maintenance_store_(make_maintenance_store(address)),
         rescue_store_(make_rescue_store(address)),
         rescue_settle_store_(make_settle_store(address)),
-        upkeep_form_store_(make_form_store(address, shards, config.kept_forms)),
+        maintenance_form_store_(make_form_store(address, shards, config.kept_forms)),
         rescue_queue_store_(make_queue_store(address)),
         alert_store_(make_alert_store(address)),
         alert_intake_store_(make_intake_store(address)),
         suspect_store_(make_suspect_store(address)),
         quarantine_(config.file, *suspect_store_, clock_, log),
-        factory_(*contents.catalogue, config, std::make_shared<const Secrets>(std::move(secrets)),
+        factory_(*installation.catalogue, config, std::make_shared<const Secrets>(std::move(secrets)),
                  {.templates = [this] { return templates_of(registry_.current()); }, .links = std::move(links)}, clock_, log,
                  metrics_, breadcrumbs_),
         settler_(
             *settle_store_, clock_,
             {.actor = name_,
              .retry = config.retry,
-             .target_rest = config.timeouts.target_rest,
+             .cooldown = config.timeouts.cooldown,
              .outage = config.timeouts.outage,
              .failure_period = config.alerts.digest_every,
              .batch = config.limits.claim_batch},
-            [this] { return planner_.held(); }, [this](const Settler::Written& written) { settled(written); }, log, metrics_),
+            [this] { return planner_.held(); }, [this](const Settler::WriteResult& written) { settled(written); }, log, metrics_),
         executor_(
             factory_, clock_, {.attempt_timeout = config.timeouts.attempt, .grace = config.timeouts.attempt_grace},
             [this](std::vector<Finished> finished) { settler_.take(std::move(finished)); }, log, metrics_),
-        planner_(config.limits,
-                 [this](const std::string& type) {
-                   return gate_.is_open(type) && executor_.state(type) == Executor::State::ready ? executor_.concurrency(type)
-                                                                                                 : 0;
-                 },
-                 config.timeouts.attempt / 4),
-        presence_(address, name_),
-        teller_(
+        planner_(
+            config.limits,
+            [this](const std::string& type) {
+              return gate_.is_open(type) && executor_.state(type) == Executor::State::ready ? executor_.concurrency(type) : 0;
+            },
+            config.timeouts.attempt / 4),
+        liveness_(address, name_),
+        notifier_(
             *alert_store_, *alert_intake_store_,
             {.shards = shards,
              .quiet = config.alerts.quiet,
              .stuck = config.alerts.stuck,
              .digest_every = config.alerts.digest_every},
-            [this] { return alert_target(); }, [this](const std::string& type) { return hindrance(type); }, [this] { wake(); },
-            log, metrics_),
-        upkeep_(presence_, *rescue_store_, *rescue_queue_store_, *rescue_settle_store_, periodic_tasks(), clock_,
-                {.shards = shards,
-                 .actor = name_,
-                 .takeover = config.timeouts.takeover,
-                 .lease = config.timeouts.lease,
-                 .crashes = crashes_.get()},
-                {.wake = [this] { wake(); },
-                 .rescued = [this] { executor_.withdraw(); },
-                 .open_claims = [this] { return claim_ledger_.open(); },
-                 .outdated = [this](const std::string& why) { outdated(why); }},
-                log, metrics_),
+            [this] { return alert_target(); }, [this](const std::string& type) { return blocked_reason(type); },
+            [this] { wake(); }, log, metrics_),
+        maintenance_(liveness_, *rescue_store_, *rescue_queue_store_, *rescue_settle_store_, periodic_tasks(), clock_,
+                     {.shards = shards,
+                      .actor = name_,
+                      .takeover = config.timeouts.takeover,
+                      .lease = config.timeouts.lease,
+                      .crashes = crashes_.get()},
+                     {.wake = [this] { wake(); },
+                      .rescued = [this] { executor_.withdraw(); },
+                      .open_claims = [this] { return claim_ledger_.open(); },
+                      .outdated = [this](const std::string& why) { outdated(why); }},
+                     log, metrics_),
         claim_on_insert_(
             planner_, claim_ledger_, clock_, config.timeouts.lease,
-            [this] { return may_claim() ? upkeep_.host() : std::nullopt; },
+            [this] { return may_claim() ? maintenance_.host() : std::nullopt; },
             [this](std::vector<Job> jobs) { claimed(std::move(jobs)); }),
         claimer_(
             *queue_store_, planner_, claim_ledger_, clock_,
@@ -144,22 +145,23 @@ class Host {
              .lease = config.timeouts.lease,
              .poll = config.timeouts.poll,
              .probe = config.timeouts.attempt + config.timeouts.attempt_grace + Millis{1000}},
-            [this] { return may_claim() ? upkeep_.host() : std::nullopt; },
+            [this] { return may_claim() ? maintenance_.host() : std::nullopt; },
             [this](std::vector<Job> jobs) { claimed(std::move(jobs)); }, log),
-        intake_(intake_stores(address), clock_, {.shards = shards, .patience = config.timeouts.answer},
-                {.claim = [this](Shard shard, const std::vector<Newcomers>& all) { return claim_on_insert_.ask(shard, all); },
-                 .claimed = [this](Shard shard, const FirstClaim& claim, std::vector<Newcomers> all,
-                                   Claimed rows) { claim_on_insert_.carried_out(shard, claim, std::move(all), std::move(rows)); },
-                 .lost =
-                     [this](Shard shard, const FirstClaim& claim, const std::vector<Newcomers>& all) {
-                       claim_on_insert_.unconfirmed(shard, claim, all);
-                       wake();
-                     },
-                 .is_due =
-                     [this](Shard shard, const std::vector<Newcomers>& routes) {
-                       if (may_claim()) claimer_.wake(shard, routes);
-                     }},
-                log),
+        intake_(
+            intake_stores(address), clock_, {.shards = shards, .patience = config.timeouts.answer},
+            {.claim = [this](Shard shard, const std::vector<InsertGroup>& all) { return claim_on_insert_.ask(shard, all); },
+             .claimed = [this](Shard shard, const InsertClaim& claim, std::vector<InsertGroup> all,
+                               ClaimResult rows) { claim_on_insert_.carried_out(shard, claim, std::move(all), std::move(rows)); },
+             .lost =
+                 [this](Shard shard, const InsertClaim& claim, const std::vector<InsertGroup>& all) {
+                   claim_on_insert_.unconfirmed(shard, claim, all);
+                   wake();
+                 },
+             .is_due =
+                 [this](Shard shard, const std::vector<InsertGroup>& routes) {
+                   if (may_claim()) claimer_.wake(shard, routes);
+                 }},
+            log),
         tokens_(pool_, clock_) {
     // What the targets need is made before the first claim; what no target names stays out of this process's way.
     if (folder_ && folder_->is_careful()) {
@@ -170,14 +172,14 @@ class Host {
     make_senders();
     if (crashes_)
       if (const auto told = crashes_->report(*make_suspect_store(address)); !told)
-        log_.warn("upkeep.failed", {{"task", "crashes"}, {"error", told.error().what}});
+        log_.warn("maintenance.failed", {{"task", "crashes"}, {"error", told.error().what}});
     may_claim_ = true;
     wake();
   }
 
   Result<void> listen() {
     auto routes = all_routes({.intents = {intake_, registry_, pool_, waiters_, clock_, log_, metrics_},
-                              .forms = {registry_, *contents_.catalogue, form_pool_, [this] { wake(); }, log_, metrics_},
+                              .forms = {registry_, *installation_.catalogue, form_pool_, [this] { wake(); }, log_, metrics_},
                               .reload =
                                   [this](FormStore& store, const std::string& actor) {
                                     return reload(store, {actor, "admin", "reload"});
@@ -230,7 +232,7 @@ class Host {
     if (server_) server_->stop(Millis{5000});
     pool_.stop();  // its questions use what goes before it
     form_pool_.stop();
-    upkeep_.stop();
+    maintenance_.stop();
     if (breadcrumbs_) breadcrumbs_->remove();
     log_.info("host.stopped", {{"name", name_}});
     return clean;
@@ -238,11 +240,11 @@ class Host {
 
  private:
   // The registry as it is on disk now, or the one that was.
-  Reloaded reload(FormStore& store, const LoadActor& actor) {
+  ReloadResult reload(FormStore& store, const LoadActor& actor) {
     const std::lock_guard lock(reloading_);
-    auto next = load_registry(config_.registry, *contents_.catalogue);
+    auto next = load_registry(config_.registry, *installation_.catalogue);
     if (next)
-      if (auto problems = check_registry(config_, *contents_.catalogue, *next); !problems.empty())
+      if (auto problems = check_registry(config_, *installation_.catalogue, *next); !problems.empty())
         next = tl::unexpected(std::move(problems));
     if (!next) {
       for (const auto& problem : next.error()) log_.error("registry.refused", {{"problem", to_string(problem)}});
@@ -261,15 +263,16 @@ class Host {
   }
 
   std::vector<PeriodicTask> periodic_tasks() {
-    std::vector<PeriodicTask> all{queue_numbers(*upkeep_store_, metrics_),
-                                  lost_claims(
-                                      *upkeep_store_, [this] { upkeep_.look_at_claims(); },
-                                      [this] { return watch_.health("presence").sessions; }, clock_, log_),
-                                  partitions(*upkeep_store_), old_outages(*upkeep_store_, config_.timeouts.outage, log_)};
-    for (auto& task : teller_.tasks()) all.push_back(std::move(task));
+    std::vector<PeriodicTask> all{queue_numbers(*maintenance_store_, metrics_),
+                                  orphaned_claims(
+                                      *maintenance_store_, [this] { maintenance_.look_at_claims(); },
+                                      [this] { return watch_.health("liveness").sessions; }, clock_, log_),
+                                  partitions(*maintenance_store_),
+                                  old_outages(*maintenance_store_, config_.timeouts.outage, log_)};
+    for (auto& task : notifier_.tasks()) all.push_back(std::move(task));
     all.push_back(form_sweep(
-        *upkeep_form_store_, shards_, [this] { wake(); }, log_));
-    all.push_back(form_retention(*upkeep_form_store_, shards_, log_));
+        *maintenance_form_store_, shards_, [this] { wake(); }, log_));
+    all.push_back(form_retention(*maintenance_form_store_, shards_, log_));
     if (crashes_) all.push_back(crashes_->task(*suspect_store_));
     all.push_back(quarantine_.task());
     all.push_back({"start_gate", Millis{500}, [this]() -> Result<void> {
@@ -315,8 +318,8 @@ class Host {
     return nullptr;
   }
 
-  std::string hindrance(const std::string& action_type) const {
-    if (auto closed = gate_.hindrance(action_type); !closed.empty()) return closed;
+  std::string blocked_reason(const std::string& action_type) const {
+    if (auto closed = gate_.blocked_reason(action_type); !closed.empty()) return closed;
     switch (executor_.state(action_type)) {
       case Executor::State::missing:
         return "no plugin for action type " + action_type + " is running here";
@@ -337,7 +340,7 @@ class Host {
     executor_.start(std::move(jobs));
   }
 
-  void settled(const Settler::Written& written) {
+  void settled(const Settler::WriteResult& written) {
     claimer_.release(written.batch, written.unwritten);  // nothing settles before the claimer has claimed it
     metrics_.in_flight(planner_.held());
     waiters_.moved(written.moved);
@@ -355,16 +358,16 @@ class Host {
   std::string not_ready() const {
     if (outdated_) return why_outdated_;
     if (draining_) return "the host is draining";
-    const auto health = watch_.health("presence");
+    const auto health = watch_.health("liveness");
     if (!health.refusal.empty()) return "the database is of no use: " + health.refusal;
-    if (!upkeep_.is_up()) return "the database is not available";
+    if (!maintenance_.is_up()) return "the database is not available";
     const auto age = std::chrono::duration_cast<Seconds>(std::chrono::steady_clock::now() - health.good_at);
     return age < kStale + config_.timeouts.takeover ? ""
                                                     : "the database has not answered for " + std::to_string(age.count()) + " s";
   }
 
   const Config& config_;
-  const Contents& contents_;
+  const LoadedInstallation& installation_;
   Log& log_;
   const std::string name_;
   const int shards_;
@@ -385,10 +388,10 @@ class Host {
   Waiters waiters_;
   std::unique_ptr<SettleStore> settle_store_;
   std::unique_ptr<QueueStore> queue_store_;
-  std::unique_ptr<UpkeepStore> upkeep_store_;
+  std::unique_ptr<MaintenanceStore> maintenance_store_;
   std::unique_ptr<RescueStore> rescue_store_;
   std::unique_ptr<SettleStore> rescue_settle_store_;
-  std::unique_ptr<FormStore> upkeep_form_store_;
+  std::unique_ptr<FormStore> maintenance_form_store_;
   std::unique_ptr<QueueStore> rescue_queue_store_;
   std::unique_ptr<AlertStore> alert_store_;
   std::unique_ptr<IntakeStore> alert_intake_store_;
@@ -398,10 +401,10 @@ class Host {
   Settler settler_;
   Executor executor_;
   Planner planner_;
-  Presence presence_;
-  Teller teller_;
+  HostLiveness liveness_;
+  AlertNotifier notifier_;
   ClaimLedger claim_ledger_;
-  Upkeep upkeep_;
+  Maintenance maintenance_;
   ClaimOnInsert claim_on_insert_;
   Claimer claimer_;
   Intake intake_;
@@ -415,16 +418,17 @@ int serve(const GlobalOptions& options) {
   const auto config = configuration(options);
   if (!config) return 1;
   Log log = make_log(*config);
-  Contents contents = load_contents(*config, Absent::tolerate);
-  for (const auto& plugin : contents.catalogue->refused())
+  for (const auto& warning : config->warnings) log.warn("config.deprecated", {{"warning", to_string(warning)}});
+  LoadedInstallation installation = load_installation(*config, MissingPluginPolicy::tolerate);
+  for (const auto& plugin : installation.catalogue->refused())
     log.error("plugin.refused", {{"file", plugin.file}, {"reason", plugin.reason}, {"remedy", plugin.remedy}});
-  for (const auto& plugin : contents.catalogue->loaded())
+  for (const auto& plugin : installation.catalogue->loaded())
     log.info("plugin.loaded", {{"file", plugin.file}, {"id", plugin.id}, {"version", plugin.version}});
-  for (const auto& problem : contents.absent)
+  for (const auto& problem : installation.absent)
     log.error("plugin.missing",
               {{"problem", to_string(problem)}, {"effect", "its submissions are taken and wait until that is mended"}});
-  if (!contents.problems.empty()) {
-    print(contents.problems);
+  if (!installation.problems.empty()) {
+    print(installation.problems);
     return failed("not started: see the problems above");
   }
   auto database = open_database(*config, log);
@@ -437,7 +441,7 @@ int serve(const GlobalOptions& options) {
   const auto shards = read_shards(database->address);
   if (!shards) return failed(shards.error().what);
   const auto loaded = make_form_store(database->address, *shards, config->kept_forms)
-                          ->load(contents.registry->forms(), {host_name(), "system", "start"});
+                          ->load(installation.registry->forms(), {host_name(), "system", "start"});
   if (!loaded) return failed(loaded.error().what);
   auto secrets = Secrets::resolve(config->secrets);
   if (!secrets) return failed("a secret has gone since it was checked");
@@ -451,8 +455,8 @@ int serve(const GlobalOptions& options) {
   if (!folder)
     log.warn("breadcrumbs.off",
              {{"error", folder.error().what}, {"effect", "a delivery that brings this host down is not known as such"}});
-  auto host = std::make_unique<Host>(*config, contents, std::move(*contents.registry), std::move(*secrets), std::move(*links),
-                                     database->address, *shards, folder ? std::move(*folder) : nullptr, log);
+  auto host = std::make_unique<Host>(*config, installation, std::move(*installation.registry), std::move(*secrets),
+                                     std::move(*links), database->address, *shards, folder ? std::move(*folder) : nullptr, log);
   if (const auto listening = host->listen(); !listening) {
     static_cast<void>(host->drain());
     return failed(listening.error().what);
@@ -478,7 +482,7 @@ int serve(const GlobalOptions& options) {
     return code;
   }
   // A plugin never came back from a call: its thread cannot be ended, so neither can this process in the ordinary way.
-  log.error("host.abandoned_threads", {{"remedy", "see plugin_misbehaved above"}});
+  log.error("host.abandoned_threads", {{"remedy", "see plugin.violation above"}});
   log.flush();
   database->server.reset();
   static_cast<void>(host.release());

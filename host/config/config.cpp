@@ -21,7 +21,7 @@ using config::Key;
 using config::Node;
 using config::Value;
 
-constexpr std::uintmax_t kLargestFile = 1 << 20;
+constexpr std::uintmax_t kMaxFileBytes = 1 << 20;
 constexpr std::string_view kPrefix = "WAYBILL_";
 constexpr std::array<std::string_view, 3> kForeignPrefixes{"WAYBILL_TEST_", "WAYBILL_BENCH_", "WAYBILL_SECRET_"};
 
@@ -30,7 +30,7 @@ tl::expected<std::string, std::string> read_text(const std::filesystem::path& fi
   const auto status = std::filesystem::status(file, error);
   if (error) return tl::unexpected("cannot be read: " + error.message());
   if (!std::filesystem::is_regular_file(status)) return tl::unexpected(std::string("cannot be read: not a file"));
-  if (std::filesystem::file_size(file, error) > kLargestFile || error)
+  if (std::filesystem::file_size(file, error) > kMaxFileBytes || error)
     return tl::unexpected(std::string("cannot be read: larger than 1 MiB"));
   std::ifstream in(file, std::ios::binary);
   if (!in) return tl::unexpected("cannot be read: " + std::generic_category().message(errno));
@@ -64,6 +64,14 @@ const Key* find_named(std::string_view section) {
   return nullptr;
 }
 
+// The path of the key that replaced the one that has this name, if there is one.
+template <class NameOf>
+std::optional<std::string> new_path(std::string_view old_name, NameOf name_of) {
+  for (const auto& key : config::deprecated_keys())
+    if (name_of(key.path) == old_name) return std::string(key.now);
+  return std::nullopt;
+}
+
 bool is_section(std::string_view name) {
   return std::any_of(config::keys().begin(), config::keys().end(), [&](const Key& key) { return key.section() == name; });
 }
@@ -90,6 +98,7 @@ class Loading {
   void read_variable(const std::string& name, const std::string& text);
   std::string named_entry(const Key& key, const std::string& variable) const;
   void read(const Key& key, const Value& value, const std::string& path, Problem place);
+  void warn_of_old_name(Problem place, const std::string& new_name);
   void report(const std::string& path, std::string message);
   bool has_problem(std::string_view path) const;
 
@@ -102,8 +111,18 @@ class Loading {
 };
 
 void Loading::read(const Key& key, const Value& value, const std::string& path, Problem place) {
+  if (const auto set = places_.find(path);
+      set != places_.end() && set->second.file == place.file && set->second.field != place.field) {
+    place.message = "is the same key as " + set->second.field + ", which is set as well: keep one of the two";
+    return problems_.push_back(std::move(place));
+  }
   key.read(value, path.substr(path.find('.') + 1), config_);
   places_[path] = std::move(place);
+}
+
+void Loading::warn_of_old_name(Problem place, const std::string& new_name) {
+  place.message = "is deprecated: it is called " + new_name + " now";
+  config_.warnings.push_back(std::move(place));
 }
 
 bool Loading::read_file() {
@@ -144,10 +163,13 @@ void Loading::read_section(const Node& section) {
         {name_, section.line, section.key, "must be a mapping (keys here: " + list_of_keys(section.key) + ")"});
   for (const auto& node : section.children) {
     const auto path = config::join_path(section.key, node.key);
+    const Problem place{name_, node.line, path, ""};
+    const auto now = new_path(path, [](std::string_view name) { return name; });
+    if (now) warn_of_old_name(place, *now);
     const auto* key = find_named(section.key);
-    if (!key) key = find_key(path);
+    if (!key) key = find_key(now.value_or(path));
     if (key)
-      read(*key, Value(node, name_, path, folder_, problems_), path, {name_, node.line, path, ""});
+      read(*key, Value(node, name_, path, folder_, problems_), now.value_or(path), place);
     else
       problems_.push_back({name_, node.line, path, "unknown key (known here: " + list_of_keys(section.key) + ")"});
   }
@@ -183,9 +205,11 @@ std::string Loading::named_entry(const Key& key, const std::string& variable) co
 
 void Loading::read_variable(const std::string& name, const std::string& text) {
   const auto place = Problem{"", 0, name, ""};
+  const auto now = new_path(name, config::environment_name_of);
+  if (now) warn_of_old_name(place, config::environment_name_of(*now));
   for (const auto& key : config::keys()) {
     if (!key.is_named()) {
-      if (key.environment_name() != name) continue;
+      if (now ? key.path != *now : key.environment_name() != name) continue;
       const Node node{.kind = Node::Kind::scalar, .line = 0, .key = {}, .text = text, .plain = true, .children = {}};
       return read(key, Value(node, "", name, working_directory_, problems_), std::string(key.path), place);
     }

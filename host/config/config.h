@@ -25,13 +25,13 @@ struct ListenAddress {
 
 // The server ends a statement that takes longer than its kind may. 0 is not possible: nothing is to wait for ever.
 struct DatabaseTimeouts {
-  Millis intake{5'000};    // storing a group of submissions; a form's surface
-  Millis read{5'000};      // an answer to a GET; a token
-  Millis claim{15'000};    // a claim, or a look for due work
-  Millis settle{15'000};   // a batch of ends
-  Millis upkeep{120'000};  // a periodic task: counts, partitions, purges, alerts
-  Millis liveness{2'000};  // the sign of life of this host
-  Millis lock{3'000};      // of each of these, waiting for a lock
+  Millis intake{5'000};         // storing a group of submissions; a form's surface
+  Millis read{5'000};           // an answer to a GET; a token
+  Millis claim{15'000};         // a claim, or a look for due work
+  Millis settle{15'000};        // a batch of ends
+  Millis maintenance{120'000};  // a periodic task: counts, partitions, purges, alerts
+  Millis liveness{2'000};       // the sign of life of this host
+  Millis lock{3'000};           // of each of these, waiting for a lock
   bool operator==(const DatabaseTimeouts&) const = default;
 };
 
@@ -77,7 +77,7 @@ struct Timeouts {
   Millis lease{60'000};                   // a claim that nobody settled for so long is taken back; longer than attempt + grace
   Millis poll{500};                       // the longest time between two looks for due work
   Millis takeover{250};                   // between two looks for dead hosts
-  Millis target_rest{30'000};             // the longest cooldown of a target in an outage that named no time itself; 0: none
+  Millis cooldown{30'000};                // the longest cooldown of a target in an outage that named no time itself; 0: none
   Millis outage{std::chrono::hours(24)};  // while a target's outage is shorter, attempts do not count
   bool operator==(const Timeouts&) const = default;
 };
@@ -110,6 +110,7 @@ struct Config {
   Timeouts timeouts;
   std::string log_level = "info";
   std::string log_format = "auto";  // auto, json, pretty
+  Problems warnings;                // old names of keys that were used
 
   bool operator==(const Config&) const = default;
   const RetryTiming& retry_for(const std::string& action_type) const;

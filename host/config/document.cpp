@@ -12,10 +12,10 @@
 namespace waybill::config {
 namespace {
 
-constexpr std::size_t kDeepest = 32;
+constexpr std::size_t kMaxDepth = 32;
 constexpr auto kBadKey = "a key must be a word (is a bracket before it left open?)";
 
-struct Refused {
+struct Refusal {
   int line;
   std::string message;
 };
@@ -34,22 +34,22 @@ class TreeBuilder final : public YAML::EventHandler {
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark& mark, YAML::anchor_t) override { add({.kind = Node::Kind::empty, .line = line_of(mark)}); }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
-    throw Refused{line_of(mark), "aliases (*name) are not allowed"};
+    throw Refusal{line_of(mark), "aliases (*name) are not allowed"};
   }
 
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t, const std::string& value) override {
-    if (names_own_type(tag, "str")) throw Refused{line_of(mark), "tags (!name) are not allowed"};
+    if (names_own_type(tag, "str")) throw Refusal{line_of(mark), "tags (!name) are not allowed"};
     add({.kind = Node::Kind::scalar, .line = line_of(mark), .text = value, .plain = tag.empty() || tag == "?"});
   }
 
   void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t, YAML::EmitterStyle::value) override {
-    if (names_own_type(tag, "seq")) throw Refused{line_of(mark), "tags (!name) are not allowed"};
+    if (names_own_type(tag, "seq")) throw Refusal{line_of(mark), "tags (!name) are not allowed"};
     open({.kind = Node::Kind::list, .line = line_of(mark)});
   }
   void OnSequenceEnd() override { close(); }
 
   void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t, YAML::EmitterStyle::value) override {
-    if (names_own_type(tag, "map")) throw Refused{line_of(mark), "tags (!name) are not allowed"};
+    if (names_own_type(tag, "map")) throw Refusal{line_of(mark), "tags (!name) are not allowed"};
     open({.kind = Node::Kind::map, .line = line_of(mark)});
   }
   void OnMapEnd() override { close(); }
@@ -63,8 +63,8 @@ class TreeBuilder final : public YAML::EventHandler {
   };
 
   void open(Node node) {
-    if (open_.size() >= kDeepest) throw Refused{node.line, "nested deeper than " + std::to_string(kDeepest) + " levels"};
-    if (!open_.empty() && open_.back().node.kind == Node::Kind::map && !open_.back().has_key) throw Refused{node.line, kBadKey};
+    if (open_.size() >= kMaxDepth) throw Refusal{node.line, "nested deeper than " + std::to_string(kMaxDepth) + " levels"};
+    if (!open_.empty() && open_.back().node.kind == Node::Kind::map && !open_.back().has_key) throw Refusal{node.line, kBadKey};
     open_.push_back({.node = std::move(node)});
   }
 
@@ -82,7 +82,7 @@ class TreeBuilder final : public YAML::EventHandler {
     auto& parent = open_.back();
     if (parent.node.kind == Node::Kind::map) {
       if (!parent.has_key) {
-        if (node.kind != Node::Kind::scalar || node.text.empty()) throw Refused{node.line, kBadKey};
+        if (node.kind != Node::Kind::scalar || node.text.empty()) throw Refusal{node.line, kBadKey};
         parent.has_key = true;
         parent.key = std::move(node.text);
         parent.key_line = node.line;
@@ -152,9 +152,9 @@ tl::expected<Node, Problems> parse_document(const std::string& text, const std::
     YAML::Parser parser(in);
     if (parser.HandleNextDocument(builder)) {
       TreeBuilder second;
-      if (parser.HandleNextDocument(second)) throw Refused{second.root.line, "a second document is not allowed"};
+      if (parser.HandleNextDocument(second)) throw Refusal{second.root.line, "a second document is not allowed"};
     }
-  } catch (const Refused& refused) {
+  } catch (const Refusal& refused) {
     return tl::unexpected(Problems{{file, refused.line, "", refused.message}});
   } catch (const YAML::Exception& error) {
     return tl::unexpected(Problems{{file, error.mark.is_null() ? 0 : line_of(error.mark), "", "not valid YAML: " + error.msg}});

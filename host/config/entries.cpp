@@ -110,12 +110,12 @@ void read_sender(const Value& value, const std::string& action_type, Config& con
 }
 
 void read_secret(const Value& value, const std::string& secret, Config& config) {
-  constexpr std::size_t kMost = 5;
+  constexpr std::size_t kMax = 5;
   if (secret.size() > 64 || !consists_of(secret, {kLower, kUpper, kDigits, "_.-"}))
     return value.fail("is no name of a secret: letters, digits, _ . and -, 64 at most");
   std::vector<SecretReference> references;
   if (value.node().kind == Node::Kind::list) {
-    if (value.node().children.empty() || value.node().children.size() > kMost)
+    if (value.node().children.empty() || value.node().children.size() > kMax)
       return value.fail("must list one to five references, the newest first");
     for (std::size_t i = 0; i < value.node().children.size(); ++i) {
       auto reference = read_reference(value.element(i));

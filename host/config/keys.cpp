@@ -95,7 +95,7 @@ constexpr Key kKeys[] = {
     {"database.read_timeout",    "duration",      "5s",             database_time<&DatabaseTimeouts::read>},
     {"database.claim_timeout",   "duration",      "15s",            database_time<&DatabaseTimeouts::claim>},
     {"database.settle_timeout",  "duration",      "15s",            database_time<&DatabaseTimeouts::settle>},
-    {"database.upkeep_timeout",  "duration",      "2m",             database_time<&DatabaseTimeouts::upkeep>},
+    {"database.maintenance_timeout",  "duration",      "2m",             database_time<&DatabaseTimeouts::maintenance>},
     {"database.lock_timeout",    "duration",      "3s",             database_time<&DatabaseTimeouts::lock>},
     {"registry",                 "path",          "./registry",     path<&Config::registry>},
     {"plugins",                  "path",          "./plugins",      path<&Config::plugins>},
@@ -130,12 +130,17 @@ constexpr Key kKeys[] = {
     {"timeouts.lease",           "duration",      "60s",            duration<&Timeouts::lease, 1000, kDay>},
     {"timeouts.poll",            "duration",      "500ms",          duration<&Timeouts::poll, 10, kHour>},
     {"timeouts.takeover",        "duration",      "250ms",          duration<&Timeouts::takeover, 10, kHour>},
-    {"timeouts.target_rest",     "duration",      "30s",            duration<&Timeouts::target_rest, 0, kDay>},
+    {"timeouts.cooldown",        "duration",      "30s",            duration<&Timeouts::cooldown, 0, kDay>},
     {"timeouts.outage",          "duration",      "24h",            duration<&Timeouts::outage, 0, 30 * kDay>},
     {"log.level",                "word",          "info",           read_log_level},
     {"log.format",               "word",          "auto",           read_log_format},
 };
 // clang-format on
+
+constexpr DeprecatedKey kDeprecatedKeys[] = {
+    {"database.upkeep_timeout", "database.maintenance_timeout"},
+    {"timeouts.target_rest", "timeouts.cooldown"},
+};
 
 }  // namespace
 
@@ -164,5 +169,7 @@ std::string Key::environment_name() const {
 }
 
 std::span<const Key> keys() { return kKeys; }
+
+std::span<const DeprecatedKey> deprecated_keys() { return kDeprecatedKeys; }
 
 }  // namespace waybill::config

@@ -23,6 +23,12 @@ struct Key {
 
 std::span<const Key> keys();
 
+// A key that was renamed. The old name still works, with a warning.
+struct DeprecatedKey {
+  std::string_view path, now;
+};
+std::span<const DeprecatedKey> deprecated_keys();
+
 // What an entry of `retry` and a reference of `secrets` may hold.
 inline constexpr std::string_view kRetryFields[] = {"kind", "delay", "factor", "max_delay", "jitter"};
 inline constexpr std::string_view kSecretFields[] = {"env", "file"};

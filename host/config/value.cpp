@@ -31,7 +31,7 @@ std::string format_number(double value) {
 
 // What the operator wrote, cut to a length that suits a message.
 std::string shown(const Node& node) {
-  constexpr std::size_t kMost = 60;
+  constexpr std::size_t kMax = 60;
   switch (node.kind) {
     case Node::Kind::empty:
       return "empty";
@@ -42,7 +42,7 @@ std::string shown(const Node& node) {
     case Node::Kind::scalar:
       break;
   }
-  if (node.text.size() > kMost) return "a text of " + std::to_string(node.text.size()) + " bytes";
+  if (node.text.size() > kMax) return "a text of " + std::to_string(node.text.size()) + " bytes";
   Node quoted = node;
   quoted.plain = false;
   return to_json(quoted);

@@ -69,7 +69,7 @@ Decision decide(const Outcome& outcome, const Contract& contract, const Progress
 
 Decision decide_lost(const Contract& contract, const Progress& progress) {
   if (contract.policy == Policy::one_shot) return {Kind::exhaust, "one_shot"};
-  if (progress.lease_lost >= kMostLeasesLost) return {Kind::dead_letter, "worker_lost"};
+  if (progress.lease_lost >= kMaxLeasesLost) return {Kind::dead_letter, "worker_lost"};
   if (is_expired(contract, progress.created, progress.now)) return {Kind::exhaust, "deadline_exceeded"};
   return {Kind::retry, {}, progress.now};
 }

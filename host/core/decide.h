@@ -13,7 +13,7 @@
 
 namespace waybill {
 
-inline constexpr std::uint32_t kMostLeasesLost = 3;
+inline constexpr std::uint32_t kMaxLeasesLost = 3;
 // So many attempts of one delivery, and one more for each second of an outage, go uncounted. An outage cannot take more: beyond
 // that it is this delivery that makes its target refuse.
 inline constexpr std::uint32_t kMaxUncounted = 1000;

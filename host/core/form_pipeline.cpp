@@ -8,7 +8,7 @@ Readiness readiness_of(bool finalized, const ScanCounts& scans) {
   return finalized && scans.clean == scans.attachments ? Readiness::run : Readiness::wait;
 }
 
-FormStep next_step(std::span<const ActionStanding> actions, Timestamp now) {
+FormStep next_step(std::span<const ActionState> actions, Timestamp now) {
   bool all_ended = true, all_done = true;
   for (const auto& action : actions) {
     if (action.status == Status::waiting) return {action.delivery, {}};

@@ -26,7 +26,7 @@ enum class Readiness : std::uint8_t {
 Readiness readiness_of(bool finalized, const ScanCounts& scans);
 
 // How far one action has come: the newest delivery of it.
-struct ActionStanding {
+struct ActionState {
   int order = 0;
   DeliveryId delivery;
   Status status = Status::waiting;
@@ -45,6 +45,6 @@ struct FormStep {
 
 // Of a submission in state `processing`; `actions` are in their order. Routed only if every action that was not deferred was
 // accepted.
-FormStep next_step(std::span<const ActionStanding> actions, Timestamp now);
+FormStep next_step(std::span<const ActionState> actions, Timestamp now);
 
 }  // namespace waybill

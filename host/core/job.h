@@ -1,4 +1,4 @@
-// What travels along the road claim -> execute -> settle: a claimed delivery, and what became of its attempt.
+// What travels along the pipeline claim -> execute -> settle: a claimed delivery, and what became of its attempt.
 #pragma once
 
 #include <functional>
@@ -51,7 +51,7 @@ struct Job {
 };
 
 // Intents that come in and would be claimed as they are stored.
-struct Newcomers {
+struct InsertGroup {
   OrgId org;
   RouteId route;
   std::shared_ptr<const Contract> contract;

@@ -15,10 +15,10 @@
 
 namespace waybill {
 
-inline constexpr std::size_t kLongestTemplate = 1 << 20;       // bytes
-inline constexpr std::size_t kLongestRendering = 1 << 20;      // bytes
-inline constexpr std::size_t kMostRenderingSteps = 2'000'000;  // tags met and contexts asked: under a second
-inline constexpr std::size_t kDeepestSection = 64;
+inline constexpr std::size_t kMaxTemplateLength = 1 << 20;    // bytes
+inline constexpr std::size_t kMaxRenderingLength = 1 << 20;   // bytes
+inline constexpr std::size_t kMaxRenderingSteps = 2'000'000;  // tags met and contexts asked: under a second
+inline constexpr std::size_t kMaxSectionDepth = 64;
 
 // Immutable; rendering is safe from any thread.
 class Mustache {

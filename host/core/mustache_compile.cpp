@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "core/utf8.h"
 #include "core/mustache.h"
+#include "core/utf8.h"
 
 namespace waybill {
 namespace {
@@ -122,8 +122,8 @@ class Compiler {
         return end_section(position, content);
       case '#':
       case '^':
-        if (open_sections_.size() == kDeepestSection)
-          return refuse(position, "sections are nested more than " + std::to_string(kDeepestSection) + " levels deep");
+        if (open_sections_.size() == kMaxSectionDepth)
+          return refuse(position, "sections are nested more than " + std::to_string(kMaxSectionDepth) + " levels deep");
         open_sections_.push_back({nodes.size(), position, content});
         nodes.push_back({sign == '#' ? Kind::section : Kind::inverted, "", std::move(*name)});
         return;
@@ -184,7 +184,7 @@ class Compiler {
 }  // namespace
 
 tl::expected<Mustache, Problem> Mustache::compile(std::string_view source) {
-  if (source.size() > kLongestTemplate) return tl::unexpected(Problem{"", 0, "", "longer than 1 MiB"});
+  if (source.size() > kMaxTemplateLength) return tl::unexpected(Problem{"", 0, "", "longer than 1 MiB"});
   if (!is_clean_utf8(source)) return tl::unexpected(Problem{"", 0, "", "not UTF-8, or with NUL bytes"});
   Compiler compiler(source);
   compiler.run();

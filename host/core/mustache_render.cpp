@@ -49,7 +49,7 @@ class Renderer {
         if (!run_section(at, node)) return false;
         at = node.end - 1;
       }
-      if (out.size() > kLongestRendering) return refuse("what comes of it is longer than 1 MiB");
+      if (out.size() > kMaxRenderingLength) return refuse("what comes of it is longer than 1 MiB");
     }
     return true;
   }
@@ -60,7 +60,7 @@ class Renderer {
     return false;
   }
 
-  bool step() { return ++steps_ <= kMostRenderingSteps || refuse("it takes too many steps with this data"); }
+  bool step() { return ++steps_ <= kMaxRenderingSteps || refuse("it takes too many steps with this data"); }
 
   void write(const Node& node) {
     const auto* const value = find(node.name);

@@ -47,8 +47,8 @@ class Reader final : public nlohmann::json_sax<nlohmann::json> {
   }
   bool open(Kind kind) {
     if (open_.empty() && kind != Kind::object) return refuse("no JSON object");
-    if (open_.size() == kDeepestTemplateData)
-      return refuse("nested more than " + std::to_string(kDeepestTemplateData) + " levels deep");
+    if (open_.size() == kMaxTemplateDataDepth)
+      return refuse("nested more than " + std::to_string(kMaxTemplateDataDepth) + " levels deep");
     open_.push_back(place(kind));
     return true;
   }

@@ -12,7 +12,7 @@
 
 namespace waybill {
 
-inline constexpr std::size_t kDeepestTemplateData = 64;
+inline constexpr std::size_t kMaxTemplateDataDepth = 64;
 
 struct TemplateData {
   enum class Kind { null, boolean, number, text, array, object };
@@ -26,7 +26,7 @@ struct TemplateData {
   bool is_truthy() const;
 };
 
-// A JSON object of at most kDeepestTemplateData levels; else Error::invalid. Of a key that stands twice the last one holds.
+// A JSON object of at most kMaxTemplateDataDepth levels; else Error::invalid. Of a key that stands twice the last one holds.
 Result<TemplateData> parse_template_data(std::string_view json);
 
 // As it is rendered: a text as it is, null as nothing, everything else as JSON writes it.

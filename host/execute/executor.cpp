@@ -7,14 +7,14 @@
 #include <thread>
 
 #include "core/decide.h"
-#include "execute/lane_group.h"
+#include "execute/sender_pool.h"
 
 namespace waybill {
 namespace {
 
 constexpr Millis kRestWithoutSender{60'000};
-constexpr Millis kLeastJoin{200};
-constexpr Millis kShortestLook{5};  // many deadlines close to each other are looked at together
+constexpr Millis kMinJoin{200};
+constexpr Millis kMinWatchInterval{5};  // many deadlines close to each other are looked at together
 
 Finished back(Job job, Finished::How how, Clock::Monotonic now, std::optional<Millis> not_before) {
   const auto time = database_now(job, now);
@@ -29,33 +29,34 @@ struct Executor::Core {
         clock(time),
         settings(limits),
         log(events),
-        outlet(std::make_shared<Outlet>(std::move(sink), time, events, metrics)),
+        completions(std::make_shared<CompletionQueue>(std::move(sink), time, events, metrics)),
         watcher([this](const std::stop_token& stop) { watch(stop); }) {}
 
-  LaneGroup& group_of(std::string_view action_type) {
+  SenderPool& group_of(std::string_view action_type) {
     const std::lock_guard lock(mutex);
     auto found = groups.find(action_type);
     if (found == groups.end()) {
-      const LaneLimits limits{settings.attempt_timeout, settings.grace, settings.stuck_after};
-      auto group = std::make_unique<LaneGroup>(std::string(action_type), factory, limits, settings.most_abandoned, outlet, log);
+      const WorkerLimits limits{settings.attempt_timeout, settings.grace, settings.stuck_after};
+      auto group =
+          std::make_unique<SenderPool>(std::string(action_type), factory, limits, settings.max_abandoned, completions, log);
       found = groups.emplace(std::string(action_type), std::move(group)).first;
     }
     return *found->second;  // groups stay until the end
   }
 
-  std::vector<LaneGroup*> all_groups() {
+  std::vector<SenderPool*> all_groups() {
     const std::lock_guard lock(mutex);
-    std::vector<LaneGroup*> all;
+    std::vector<SenderPool*> all;
     for (const auto& [name, group] : groups) all.push_back(group.get());
     return all;
   }
 
   void start(std::vector<Job> jobs) {
     const auto now = clock.now();
-    outlet->took(jobs.size());
+    completions->took(jobs.size());
     std::vector<Finished> returned;
-    std::map<std::string_view, std::vector<Lane::Start>> batches;
-    std::vector<Lane::Start>* batch = nullptr;
+    std::map<std::string_view, std::vector<SenderWorker::Start>> batches;
+    std::vector<SenderWorker::Start>* batch = nullptr;
     std::string_view batch_type;
     auto earliest = Clock::Monotonic::max();
     auto call = last_call.fetch_add(jobs.size());
@@ -98,7 +99,7 @@ struct Executor::Core {
     std::unique_lock lock(watch_mutex);
     if (watch_ended) {
       lock.unlock();
-      if (!returned.empty()) outlet->hand_on(std::move(returned));
+      if (!returned.empty()) completions->hand_on(std::move(returned));
       return;
     }
     const bool urgent = !returned.empty() || earliest < next_look;
@@ -123,11 +124,11 @@ struct Executor::Core {
       const bool look = clock.now() >= next_look;
       if (look) next_look = Clock::Monotonic::max();
       lock.unlock();
-      if (!returned.empty()) outlet->hand_on(std::move(returned));
+      if (!returned.empty()) completions->hand_on(std::move(returned));
       auto next = Clock::Monotonic::max();
       if (look)
         for (auto* group : all_groups()) next = std::min(next, group->look());
-      if (next != Clock::Monotonic::max()) next = std::max<Clock::Monotonic>(next, clock.now() + kShortestLook);
+      if (next != Clock::Monotonic::max()) next = std::max<Clock::Monotonic>(next, clock.now() + kMinWatchInterval);
       lock.lock();
       next_look = std::min(next_look, next);
     }
@@ -135,9 +136,9 @@ struct Executor::Core {
 
   bool stop(Millis grace) {
     stopping = true;
-    if (!outlet->wait_empty(grace)) {
+    if (!completions->wait_empty(grace)) {
       for (auto* group : all_groups()) group->cancel_all();
-      outlet->wait_empty(settings.grace);
+      completions->wait_empty(settings.grace);
       for (auto* group : all_groups()) group->decide_all("host_stopped");
     }
     watcher.request_stop();
@@ -148,13 +149,13 @@ struct Executor::Core {
       returned.swap(waiting);
       watch_ended = true;
     }
-    if (!returned.empty()) outlet->hand_on(std::move(returned));
+    if (!returned.empty()) completions->hand_on(std::move(returned));
     bool clean = true;
     const auto until = std::chrono::steady_clock::now() + settings.grace;
     for (auto* group : all_groups()) {
       // One that hangs uses up the time; the others need next to none.
       const auto left = std::chrono::ceil<Millis>(until - std::chrono::steady_clock::now());
-      clean = group->join(std::max(left, kLeastJoin)) && clean;
+      clean = group->join(std::max(left, kMinJoin)) && clean;
     }
     return clean;
   }
@@ -163,11 +164,11 @@ struct Executor::Core {
   const Clock& clock;
   const ExecutorSettings settings;
   Log& log;
-  const std::shared_ptr<Outlet> outlet;
+  const std::shared_ptr<CompletionQueue> completions;
   std::atomic<std::uint64_t> last_call{0};
   std::atomic<bool> stopping{false};
   std::mutex mutex;
-  std::map<std::string, std::unique_ptr<LaneGroup>, std::less<>> groups;  // guarded by mutex
+  std::map<std::string, std::unique_ptr<SenderPool>, std::less<>> groups;  // guarded by mutex
   std::mutex watch_mutex;
   std::condition_variable_any watch_changed;
   Clock::Monotonic next_look = Clock::Monotonic::max();  // guarded by watch_mutex
@@ -190,11 +191,11 @@ void Executor::start(std::vector<Job> jobs) {
 
 Executor::State Executor::state(std::string_view action_type) const {
   switch (core_->group_of(action_type).state()) {
-    case LaneGroup::State::ready:
+    case SenderPool::State::ready:
       return State::ready;
-    case LaneGroup::State::missing:
+    case SenderPool::State::missing:
       return State::missing;
-    case LaneGroup::State::stuck:
+    case SenderPool::State::stuck:
       break;
   }
   return State::stuck;
@@ -202,7 +203,7 @@ Executor::State Executor::state(std::string_view action_type) const {
 
 std::size_t Executor::concurrency(std::string_view action_type) const { return core_->group_of(action_type).concurrency(); }
 
-std::size_t Executor::in_flight() const { return core_->outlet->in_flight(); }
+std::size_t Executor::in_flight() const { return core_->completions->in_flight(); }
 
 void Executor::withdraw() {
   for (auto* group : core_->all_groups()) group->withdraw_all();

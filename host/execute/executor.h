@@ -17,9 +17,9 @@ namespace waybill {
 
 struct ExecutorSettings {
   Millis attempt_timeout{10'000};
-  Millis grace{1'000};             // for a plugin that stays silent past its deadline
-  Millis stuck_after{5'000};       // a sender inside one call of the plugin for so long, and past deadline + grace, is given up
-  std::size_t most_abandoned = 3;  // senders of one action type given up before the action type is switched off
+  Millis grace{1'000};            // for a plugin that stays silent past its deadline
+  Millis stuck_after{5'000};      // a sender inside one call of the plugin for so long, and past deadline + grace, is given up
+  std::size_t max_abandoned = 3;  // senders of one action type given up before the action type is switched off
 };
 
 // Safe from any thread. Finished jobs go to the sink in batches, from threads of this.

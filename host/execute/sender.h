@@ -59,8 +59,8 @@ class SenderFactory {
   virtual ~SenderFactory() = default;
   // A new sender of this action type; an error when no plugin has it or its create refused.
   virtual Result<std::unique_ptr<Sender>> make(const std::string& action_type, Completions& completions) = 0;
-  virtual std::size_t lanes(std::string_view action_type) const = 0;  // senders to make: 1, or a blocking plugin's threads
-  virtual std::size_t calls_per_lane(std::string_view action_type) const = 0;  // 1 for a blocking plugin
+  virtual std::size_t workers(std::string_view action_type) const = 0;  // senders to make: 1, or a blocking plugin's threads
+  virtual std::size_t calls_per_worker(std::string_view action_type) const = 0;  // 1 for a blocking plugin
 };
 
 }  // namespace waybill

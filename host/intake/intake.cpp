@@ -8,8 +8,8 @@
 namespace waybill {
 namespace {
 
-constexpr std::size_t kLeastShare = 100;  // what waits is split among the idle threads, but not into less than this
-constexpr Millis kHelpAfter{10};          // that a thread has been at one group
+constexpr std::size_t kMinShare = 100;  // what waits is split among the idle threads, but not into less than this
+constexpr Millis kHelpAfter{10};        // that a thread has been at one group
 
 bool same_content(const NewSubmission& a, const NewSubmission& b) {
   return a.target == b.target && a.payload_hash == b.payload_hash;
@@ -47,9 +47,9 @@ Leaders leaders_of(const Group& group) {
 }
 
 template <class Group>
-std::vector<Newcomers> newcomers_of(const Group& group, const std::vector<std::size_t>& places,
-                                    const std::vector<NewSubmission>& items) {
-  std::vector<Newcomers> all;
+std::vector<InsertGroup> newcomers_of(const Group& group, const std::vector<std::size_t>& places,
+                                      const std::vector<NewSubmission>& items) {
+  std::vector<InsertGroup> all;
   std::unordered_map<RouteId, std::size_t> place_of;
   for (std::size_t n = 0; n < items.size(); ++n) {
     const auto [at, is_first] = place_of.emplace(items[n].route, all.size());
@@ -61,20 +61,20 @@ std::vector<Newcomers> newcomers_of(const Group& group, const std::vector<std::s
 }
 
 // Of the newcomers, those that were stored and not claimed.
-std::vector<Newcomers> due_of(const std::vector<Newcomers>& newcomers, const std::vector<NewSubmission>& items,
-                              const std::vector<Submitted>& answers) {
+std::vector<InsertGroup> due_of(const std::vector<InsertGroup>& newcomers, const std::vector<NewSubmission>& items,
+                                const std::vector<SubmitResult>& answers) {
   std::set<RouteId> due;
   for (std::size_t n = 0; n < answers.size(); ++n)
-    if (answers[n].how == Submitted::How::created && !answers[n].claimed) due.insert(items[n].route);
-  std::vector<Newcomers> all;
+    if (answers[n].how == SubmitResult::How::created && !answers[n].claimed) due.insert(items[n].route);
+  std::vector<InsertGroup> all;
   for (const auto& one : newcomers)
     if (due.contains(one.route)) all.push_back(one);
   return all;
 }
 
 // Takes the payloads along.
-Claimed claimed_of(std::vector<NewSubmission>& items, const std::vector<Submitted>& answers) {
-  Claimed claimed;
+ClaimResult claimed_of(std::vector<NewSubmission>& items, const std::vector<SubmitResult>& answers) {
+  ClaimResult claimed;
   for (std::size_t n = 0; n < answers.size(); ++n) {
     const auto& [how, view, is_claimed, stored] = answers[n];
     if (!is_claimed) continue;
@@ -114,7 +114,7 @@ Intake::~Intake() {
   for (auto& left : waiting_) left.answer(fail(Error::Kind::unavailable, "the host is stopping"));
 }
 
-Intake::Waiting Intake::waiting_for(HandedIn handed_in) const {
+Intake::Waiting Intake::waiting_for(PendingIntent handed_in) const {
   auto& intent = handed_in.intent;
   Waiting waiting{.item = {.org = intent.org,
                            .kind = "intent",
@@ -122,7 +122,7 @@ Intake::Waiting Intake::waiting_for(HandedIn handed_in) const {
                            .state = "pending",
                            .client_ref = std::move(intent.intent_id),
                            .target = intent.contract->target,
-                           .rest_key = intent.contract->rest_key(),
+                           .cooldown_key = intent.contract->cooldown_key(),
                            .payload = std::move(intent.payload)},
                   .contract = std::move(intent.contract),
                   .answer = std::move(handed_in.answer),
@@ -132,12 +132,12 @@ Intake::Waiting Intake::waiting_for(HandedIn handed_in) const {
 }
 
 void Intake::submit(NewIntent intent, Answer answer) {
-  std::vector<HandedIn> one;
+  std::vector<PendingIntent> one;
   one.push_back({std::move(intent), std::move(answer)});
   submit(std::move(one));
 }
 
-void Intake::submit(std::vector<HandedIn> batch) {
+void Intake::submit(std::vector<PendingIntent> batch) {
   std::vector<Waiting> all;
   all.reserve(batch.size());
   for (auto& handed_in : batch) all.push_back(waiting_for(std::move(handed_in)));
@@ -153,9 +153,9 @@ void Intake::submit(std::vector<HandedIn> batch) {
       bytes_waiting_ += all[taken].item.payload.size();
       waiting_.push_back(std::move(all[taken]));
     }
-    crowded = waiting_.size() > kLeastShare;
+    crowded = waiting_.size() > kMinShare;
   }
-  if (taken > kLeastShare)
+  if (taken > kMinShare)
     changed_.notify_all();
   else if (taken > 0)
     changed_.notify_one();
@@ -181,7 +181,7 @@ void Intake::run(std::stop_token stop, IntakeStore& store) {
 // it is through. It is helped when there are many, or when it does not get through.
 bool Intake::is_to_help(std::unique_lock<std::mutex>& lock, std::stop_token stop) {
   const auto before = taken_;
-  const bool crowded = crowded_.wait_for(lock, stop, kHelpAfter, [&] { return waiting_.size() > kLeastShare; });
+  const bool crowded = crowded_.wait_for(lock, stop, kHelpAfter, [&] { return waiting_.size() > kMinShare; });
   return crowded || taken_ == before;
 }
 
@@ -196,7 +196,7 @@ std::vector<Intake::Waiting> Intake::take_group(std::stop_token stop, std::vecto
   const auto idle = stores_.size() - writing_;  // this one, and others that will come for the rest
   ++writing_;
   ++taken_;
-  const auto share = std::max((waiting_.size() + idle - 1) / idle, kLeastShare);
+  const auto share = std::max((waiting_.size() + idle - 1) / idle, kMinShare);
   const auto most = std::min({share, settings_.most_in_group, waiting_.size()});
   std::vector<Waiting> group;
   group.reserve(most);
@@ -293,14 +293,14 @@ Result<void> Intake::submit_shard(IntakeStore& store, Shard shard, std::vector<W
   auto claimed = claimed_of(items, *answers);
   std::vector<Waiting> again;
   for (const auto& [i, leader] : leaders.follows) {
-    Submitted answer = (*answers)[leader];
+    SubmitResult answer = (*answers)[leader];
     const bool same = same_content(group[i].item, items[leader]);
-    if (answer.how == Submitted::How::conflict && !same) {  // it contradicts its leader, but perhaps not what is stored
+    if (answer.how == SubmitResult::How::conflict && !same) {  // it contradicts its leader, but perhaps not what is stored
       again.push_back(std::move(group[i]));
       continue;
     }
-    if (answer.how == Submitted::How::created) answer.how = Submitted::How::existing;
-    if (!same) answer.how = Submitted::How::conflict;
+    if (answer.how == SubmitResult::How::created) answer.how = SubmitResult::How::existing;
+    if (!same) answer.how = SubmitResult::How::conflict;
     group[i].answer(std::move(answer));
   }
   for (std::size_t n = 0; n < items.size(); ++n) group[leaders.places[n]].answer(std::move((*answers)[n]));

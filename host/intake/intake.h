@@ -43,17 +43,17 @@ class Intake {
  public:
   // Exactly one answer, from a thread of the intake. Error::unavailable: nothing is acknowledged, though it may be stored;
   // the same submission handed in again finds out.
-  using Answer = std::function<void(Result<Submitted>)>;
+  using Answer = std::function<void(Result<SubmitResult>)>;
 
   // Who goes on with what is stored. Called from threads of the intake.
   struct Next {
     // A claim for what is about to be stored, so that it is claimed in the same commit; or none. Followed by `claimed` or `lost`.
-    std::function<std::optional<FirstClaim>(Shard shard, const std::vector<Newcomers>& all)> claim;
+    std::function<std::optional<InsertClaim>(Shard shard, const std::vector<InsertGroup>& all)> claim;
     // With the same newcomers: after the commit; the commit was not seen, it may have taken place.
-    std::function<void(Shard shard, const FirstClaim& claim, std::vector<Newcomers> all, Claimed rows)> claimed;
-    std::function<void(Shard shard, const FirstClaim& claim, const std::vector<Newcomers>& all)> lost;
+    std::function<void(Shard shard, const InsertClaim& claim, std::vector<InsertGroup> all, ClaimResult rows)> claimed;
+    std::function<void(Shard shard, const InsertClaim& claim, const std::vector<InsertGroup>& all)> lost;
     // After each commit that stored something unclaimed, with what it was stored for.
-    std::function<void(Shard shard, const std::vector<Newcomers>& routes)> is_due;
+    std::function<void(Shard shard, const std::vector<InsertGroup>& routes)> is_due;
   };
   // One thread per store.
   Intake(std::vector<std::unique_ptr<IntakeStore>> stores, const Clock& clock, IntakeSettings settings, Next next, Log& log);
@@ -61,12 +61,12 @@ class Intake {
 
   void submit(NewIntent intent, Answer answer);
 
-  struct HandedIn {
+  struct PendingIntent {
     NewIntent intent;
     Answer answer;
   };
   // The same for each of many, handed over at once.
-  void submit(std::vector<HandedIn> batch);
+  void submit(std::vector<PendingIntent> batch);
 
  private:
   struct Waiting {
@@ -91,7 +91,7 @@ class Intake {
     std::size_t prune_at_ = 1000;
   };
 
-  Waiting waiting_for(HandedIn handed_in) const;
+  Waiting waiting_for(PendingIntent handed_in) const;
   void run(std::stop_token stop, IntakeStore& store);
   std::vector<Waiting> take_group(std::stop_token stop, std::vector<Waiting>& too_late);
   bool is_to_help(std::unique_lock<std::mutex>& lock, std::stop_token stop);

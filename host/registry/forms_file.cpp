@@ -8,8 +8,8 @@
 #include <optional>
 
 #include "config/document.h"
-#include "registry/located_json.h"
-#include "registry/registry_words.h"
+#include "registry/json_reader.h"
+#include "registry/registry_text.h"
 
 namespace waybill {
 namespace {
@@ -19,8 +19,8 @@ using config::Node;
 constexpr std::array<std::string_view, 3> kFormFields{"form_id", "name", "actions"};
 constexpr std::array<std::string_view, 6> kActionFields{"action_order", "action_type",       "template_id",
                                                         "destination",  "happyfox_category", "subject_template"};
-constexpr std::size_t kMostActions = 100;
-constexpr int kMostOrder = 1000;
+constexpr std::size_t kMaxActions = 100;
+constexpr int kMaxOrder = 1000;
 
 class FormReader {
  public:
@@ -64,8 +64,8 @@ std::string FormReader::text_of(const Node& map, std::string_view field, const s
     report(*node, where, "must be a text");
   else if (node->text.empty())
     report(*node, where, "must not be empty");
-  else if (node->text.size() > kLongestText)
-    report(*node, where, "must not be longer than " + std::to_string(kLongestText) + " bytes");
+  else if (node->text.size() > kMaxTextLength)
+    report(*node, where, "must not be longer than " + std::to_string(kMaxTextLength) + " bytes");
   else if (has_control_character(node->text))
     report(*node, where, "must not hold control characters");
   else
@@ -82,15 +82,15 @@ Form FormReader::read(const Node& document) {
   refuse_unknown(document, "", kFormFields);
   form.id = text_of(document, "form_id", "", true);
   if (!form.id.empty() && !is_id(form.id, "."))
-    report(*document.find("form_id"), "form_id", "must be letters, digits, _, - and ., at most " + std::to_string(kLongestId));
+    report(*document.find("form_id"), "form_id", "must be letters, digits, _, - and ., at most " + std::to_string(kMaxIdLength));
   form.name = text_of(document, "name", "", true);
   const auto* actions = document.find("actions");
   if (actions == nullptr || actions->kind != Node::Kind::list || actions->children.empty()) {
     report(actions ? *actions : document, "actions", "must be a list of at least one action");
     return form;
   }
-  if (actions->children.size() > kMostActions)
-    report(*actions, "actions", "must not hold more than " + std::to_string(kMostActions));
+  if (actions->children.size() > kMaxActions)
+    report(*actions, "actions", "must not hold more than " + std::to_string(kMaxActions));
   for (std::size_t i = 0; i < actions->children.size(); ++i)
     form.actions.push_back(read_action(actions->children[i], "actions[" + std::to_string(i) + "]"));
   check_orders(*actions, form);
@@ -123,8 +123,8 @@ int FormReader::read_order(const Node& node, const std::string& path) {
   int value = 0;
   if (order != nullptr && order->kind == Node::Kind::scalar && order->plain)
     std::from_chars(order->text.data(), order->text.data() + order->text.size(), value);
-  if (value >= 1 && value <= kMostOrder && std::to_string(value) == order->text) return value;
-  report(order ? *order : node, path + ".action_order", "must be a whole number from 1 to " + std::to_string(kMostOrder));
+  if (value >= 1 && value <= kMaxOrder && std::to_string(value) == order->text) return value;
+  report(order ? *order : node, path + ".action_order", "must be a whole number from 1 to " + std::to_string(kMaxOrder));
   return 0;
 }
 

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <system_error>
 
-#include "registry/located_json.h"
+#include "registry/json_reader.h"
 
 namespace waybill {
 
@@ -18,7 +18,7 @@ tl::expected<std::string, std::string> read_text(const std::filesystem::path& fi
   std::ifstream in(file, std::ios::binary);
   if (!in) return tl::unexpected("cannot be read: " + std::generic_category().message(errno));
   std::string text;  // one byte more than allowed is enough to be refused
-  for (char chunk[1 << 16]; text.size() <= kLargestJson && (in.read(chunk, sizeof chunk), in.gcount() > 0);)
+  for (char chunk[1 << 16]; text.size() <= kMaxJsonBytes && (in.read(chunk, sizeof chunk), in.gcount() > 0);)
     text.append(chunk, static_cast<std::size_t>(in.gcount()));
   if (in.bad()) return tl::unexpected("cannot be read: " + std::generic_category().message(errno));
   return text;

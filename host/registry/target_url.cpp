@@ -8,7 +8,7 @@
 namespace waybill {
 namespace {
 
-constexpr std::size_t kLongest = 2048;
+constexpr std::size_t kMaxLength = 2048;
 
 // Names as DNS has them: whatever else a URL may spell as a host, two libraries may read as two different hosts.
 bool is_plain_name(std::string_view host) {
@@ -21,7 +21,7 @@ bool is_plain_name(std::string_view host) {
 
 std::optional<std::string> url_problem(std::string_view text) {
   constexpr auto kShape = "must be an http or https URL with a host, such as http://localhost:8080";
-  if (text.size() > kLongest) return "is longer than " + std::to_string(kLongest) + " bytes";
+  if (text.size() > kMaxLength) return "is longer than " + std::to_string(kMaxLength) + " bytes";
   const auto parsed = boost::urls::parse_uri(boost::core::string_view(text.data(), text.size()));
   if (parsed.has_error()) return kShape;
   const boost::urls::url_view url = *parsed;

@@ -6,14 +6,14 @@
 #include <map>
 #include <optional>
 
-#include "registry/located_json.h"
-#include "registry/registry_words.h"
+#include "registry/json_reader.h"
+#include "registry/registry_text.h"
 #include "registry/target_url.h"
 
 namespace waybill {
 namespace {
 
-using Kind = LocatedJson::Kind;
+using Kind = JsonReader::Kind;
 
 constexpr std::array<std::string_view, 2> kFileFields{"targets", "$schema"};
 constexpr std::array<std::string_view, 9> kTargetFields{"submissionTarget", "gatewayType",          "gatewayUrl",
@@ -27,13 +27,13 @@ std::string list_of_policies() {
 bool is_blank(std::string_view text) { return text.find_first_not_of(' ') == std::string_view::npos; }
 
 // The deepest value on a plugin's path into a JSON object, such as headers.X-A or recipients[1].
-const LocatedJson& nearest(const LocatedJson& from, std::string_view path) {
-  const LocatedJson* at = &from;
+const JsonReader& nearest(const JsonReader& from, std::string_view path) {
+  const JsonReader* at = &from;
   while (!path.empty()) {
     const auto end = std::min(path.find_first_of(".[", 1), path.size());
     auto step = path.substr(0, end);
     path.remove_prefix(end);
-    const LocatedJson* next = nullptr;
+    const JsonReader* next = nullptr;
     if (step.front() == '[') {
       const auto index = step.substr(1, step.find(']') - 1);
       for (std::size_t i = 0; i < at->children.size() && at->kind == Kind::array; ++i)
@@ -51,7 +51,7 @@ const LocatedJson& nearest(const LocatedJson& from, std::string_view path) {
 // Reads one target; made for that.
 class TargetReader {
  public:
-  TargetReader(const LocatedJson& target, std::string path, const std::string& file, const ActionTypes& types, Problems& problems,
+  TargetReader(const JsonReader& target, std::string path, const std::string& file, const ActionTypes& types, Problems& problems,
                Problems* absent)
       : target_(target), path_(std::move(path)), file_(file), types_(types), problems_(problems), absent_(absent) {
     const auto* name = target_.find("submissionTarget");
@@ -60,7 +60,7 @@ class TargetReader {
 
   Contract read();
   // Reports a problem with one of the fields, or with a path inside it.
-  void report(std::string_view field, std::string message, const LocatedJson* at = nullptr, std::string_view inside = {}) const;
+  void report(std::string_view field, std::string message, const JsonReader* at = nullptr, std::string_view inside = {}) const;
 
  private:
   const std::string* required_text(std::string_view field, std::string_view what) const;
@@ -70,11 +70,11 @@ class TargetReader {
   void read_policy(Contract& contract) const;
   std::optional<std::int64_t> read_bound(std::string_view field, Policy owner, Policy chosen, std::int64_t most) const;
   void read_outcomes(Contract& contract) const;
-  void check_outcome(const LocatedJson& outcome, std::size_t index, Contract& contract) const;
+  void check_outcome(const JsonReader& outcome, std::size_t index, Contract& contract) const;
   void read_destination(Contract& contract) const;
   void read_rate(Contract& contract) const;
 
-  const LocatedJson& target_;
+  const JsonReader& target_;
   std::string path_;
   const std::string& file_;
   const ActionTypes& types_;
@@ -84,7 +84,7 @@ class TargetReader {
   const ActionType* type_ = nullptr;  // null when it is not known
 };
 
-void TargetReader::report(std::string_view field, std::string message, const LocatedJson* at, std::string_view inside) const {
+void TargetReader::report(std::string_view field, std::string message, const JsonReader* at, std::string_view inside) const {
   if (!at) at = target_.find(field);
   auto path = field.empty() ? path_ : field_path(path_, field);
   if (!inside.empty()) path.append(inside.front() == '[' ? "" : ".").append(inside);
@@ -117,8 +117,8 @@ void TargetReader::read_name(Contract& contract) const {
   const auto* name = required_text("submissionTarget", "the target's name");
   if (!name) return;
   if (is_blank(*name)) return report("submissionTarget", "must not be empty");
-  if (name->size() > kLongestTargetName)
-    return report("submissionTarget", "must not be longer than " + std::to_string(kLongestTargetName) + " bytes");
+  if (name->size() > kMaxTargetNameLength)
+    return report("submissionTarget", "must not be longer than " + std::to_string(kMaxTargetNameLength) + " bytes");
   if (has_control_character(*name)) return report("submissionTarget", "must not hold control characters");
   contract.target = *name;
 }
@@ -154,8 +154,8 @@ void TargetReader::read_policy(Contract& contract) const {
   const auto policy = policy_from(*word);
   if (!policy) return report("policy", "unknown policy " + in_quotes(*word) + " (one of " + list_of_policies() + ")");
   contract.policy = *policy;
-  const auto seconds = read_bound("maxAcceptanceSeconds", Policy::deadline, *policy, kMostAcceptanceSeconds);
-  const auto attempts = read_bound("maxAttempts", Policy::max_attempts, *policy, kMostAttempts);
+  const auto seconds = read_bound("maxAcceptanceSeconds", Policy::deadline, *policy, kMaxAcceptanceSeconds);
+  const auto attempts = read_bound("maxAttempts", Policy::max_attempts, *policy, kMaxAttempts);
   contract.max_acceptance = Seconds{seconds.value_or(0)};
   contract.max_attempts = static_cast<std::uint32_t>(attempts.value_or(0));
 }
@@ -186,7 +186,7 @@ void TargetReader::read_outcomes(Contract& contract) const {
   for (std::size_t i = 0; i < outcomes->children.size(); ++i) check_outcome(outcomes->children[i], i, contract);
 }
 
-void TargetReader::check_outcome(const LocatedJson& outcome, std::size_t index, Contract& contract) const {
+void TargetReader::check_outcome(const JsonReader& outcome, std::size_t index, Contract& contract) const {
   const auto refuse = [&](std::string message) {
     report("terminalOutcomes", std::move(message), &outcome, "[" + std::to_string(index) + "]");
   };
@@ -208,7 +208,7 @@ void TargetReader::check_outcome(const LocatedJson& outcome, std::size_t index, 
 void TargetReader::read_destination(Contract& contract) const {
   constexpr auto kField = "destination";
   const auto* given = target_.find(kField);
-  LocatedJson whole{.kind = Kind::object};
+  JsonReader whole{.kind = Kind::object};
   if (given) {
     if (given->kind != Kind::object) return report(kField, "must be an object with further fields for the plugin");
     if (const auto* url = given->find("url")) return report(kField, "must not hold a url: gatewayUrl is it", url, "url");

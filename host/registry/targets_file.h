@@ -11,9 +11,9 @@
 
 namespace waybill {
 
-inline constexpr std::size_t kLongestTargetName = 200;
-inline constexpr std::int64_t kMostAcceptanceSeconds = 31'536'000;  // a year
-inline constexpr std::int64_t kMostAttempts = 1000;
+inline constexpr std::size_t kMaxTargetNameLength = 200;
+inline constexpr std::int64_t kMaxAcceptanceSeconds = 31'536'000;  // a year
+inline constexpr std::int64_t kMaxAttempts = 1000;
 
 // Problems name `file`. All are found, as far as the text is JSON. `absent` as for load_registry.
 tl::expected<std::vector<Contract>, Problems> read_targets(std::string_view text, const std::string& file,

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "registry/registry_file.h"
-#include "registry/registry_words.h"
+#include "registry/registry_text.h"
 
 namespace waybill {
 namespace {
@@ -39,7 +39,7 @@ tl::expected<Templates, Problems> load_templates(const fs::path& folder) {
     if (part == nullptr || !is_id(id)) {
       problems.push_back({file.string(), 0, "",
                           "must be named ID.subject, ID.txt or ID.html, with an ID of letters, digits, _ and -, at most " +
-                              std::to_string(kLongestId)});
+                              std::to_string(kMaxIdLength)});
       continue;
     }
     auto text = read_text(file);

@@ -12,9 +12,9 @@
 namespace waybill {
 namespace {
 
-constexpr std::size_t kMostLogFields = 32;
-constexpr std::size_t kMostLogText = 1000;
-constexpr std::size_t kMostSignedParts = 64;
+constexpr std::size_t kMaxLogFields = 32;
+constexpr std::size_t kMaxLogText = 1000;
+constexpr std::size_t kMaxSignedParts = 64;
 
 Log::Level level_of(std::int32_t level) {
   switch (level) {
@@ -72,14 +72,14 @@ void HostFace::log(const wb_host* host, wb_call call, std::int32_t level, wb_str
                    std::size_t count) noexcept {
   try {
     const auto& parts = sender_of(host).parts();
-    count = fields == nullptr ? 0 : std::min(count, kMostLogFields);
+    count = fields == nullptr ? 0 : std::min(count, kMaxLogFields);
     std::vector<std::string> keys;  // a Field only borrows its key
     keys.reserve(count);
-    std::vector<Field> out{{"action_type", parts.type.name}, {"text", clean_text(view_of(text), kMostLogText)}};
+    std::vector<Field> out{{"action_type", parts.type.name}, {"text", clean_text(view_of(text), kMaxLogText)}};
     if (call.id != 0) out.emplace_back("call", call.id);
     for (std::size_t i = 0; i < count; ++i) {
       keys.push_back("plugin_" + clean_text(view_of(fields[i].key), 64));
-      out.emplace_back(keys.back(), clean_text(view_of(fields[i].value), kMostLogText));
+      out.emplace_back(keys.back(), clean_text(view_of(fields[i].value), kMaxLogText));
     }
     parts.log.write(level_of(level), "plugin", out);
   } catch (...) {  // a log line lost for want of memory
@@ -118,7 +118,7 @@ void HostFace::cancel(const wb_host* host, std::uint64_t timer) noexcept { sende
 std::int32_t HostFace::hmac_sha256(const wb_host* host, wb_str name, const wb_str* parts, std::size_t count,
                                    void (*sink)(void*, const std::uint8_t*, std::size_t), void* user) noexcept {
   try {
-    if (sink == nullptr || (parts == nullptr && count != 0) || count > kMostSignedParts) return WB_SIGN_UNKNOWN_SECRET;
+    if (sink == nullptr || (parts == nullptr && count != 0) || count > kMaxSignedParts) return WB_SIGN_UNKNOWN_SECRET;
     std::vector<std::string_view> views;
     views.reserve(count);
     for (std::size_t i = 0; i < count; ++i) views.push_back(view_of(parts[i]));

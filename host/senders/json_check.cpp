@@ -34,11 +34,11 @@ std::string path_of(const std::vector<std::string>& context) {
     if (step.size() >= 2 && step.starts_with("\"") && step.ends_with("\"")) step = step.substr(1, step.size() - 2);
     append_step(path, step);
   }
-  return clean_text(path, kMostMessageBytes);
+  return clean_text(path, kMaxMessageBytes);
 }
 
 Problem problem(std::string field, std::string_view message) {
-  return {"", 0, std::move(field), clean_text(message, kMostMessageBytes)};
+  return {"", 0, std::move(field), clean_text(message, kMaxMessageBytes)};
 }
 
 // "A part of it does not match" says nothing once the part itself was told.
@@ -77,7 +77,7 @@ Result<JsonCheck> JsonCheck::compile(std::string_view schema) {
     valijson::SchemaParser parser(valijson::SchemaParser::kDraft7);
     parser.populateSchema(Adapter(json), compiled->schema);
   } catch (const std::exception& error) {
-    return fail(Error::Kind::invalid, clean_text(error.what(), kMostMessageBytes));
+    return fail(Error::Kind::invalid, clean_text(error.what(), kMaxMessageBytes));
   }
   return JsonCheck(std::move(compiled));
 }
@@ -94,7 +94,7 @@ Problems JsonCheck::check(const std::string& text) const {
     if (validator.validate(compiled_->schema, Adapter(json), &results)) return {};
     Problems problems;
     for (const auto& error : results)
-      if (!is_echo(error.description) && problems.size() < kMostProblems)
+      if (!is_echo(error.description) && problems.size() < kMaxProblems)
         problems.push_back(problem(path_of(error.context), error.description));
     if (problems.empty()) problems.push_back(problem("", "does not match the schema"));
     return problems;
@@ -122,7 +122,7 @@ std::string dotted_path(std::string_view json_pointer) {
     json_pointer.remove_prefix(end);
   }
   path.append(json_pointer);  // not a pointer: kept as it is
-  return clean_text(path, kMostMessageBytes);
+  return clean_text(path, kMaxMessageBytes);
 }
 
 }  // namespace waybill

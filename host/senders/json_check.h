@@ -10,8 +10,8 @@
 
 namespace waybill {
 
-inline constexpr std::size_t kMostProblems = 20;
-inline constexpr std::size_t kMostMessageBytes = 300;
+inline constexpr std::size_t kMaxProblems = 20;
+inline constexpr std::size_t kMaxMessageBytes = 300;
 
 // Safe from any thread.
 class JsonCheck {
@@ -24,7 +24,7 @@ class JsonCheck {
   JsonCheck& operator=(JsonCheck&&) noexcept;
   ~JsonCheck();
 
-  // At most kMostProblems; `field` is a path such as "headers.X-A" or "recipients[2]".
+  // At most kMaxProblems; `field` is a path such as "headers.X-A" or "recipients[2]".
   Problems check(const std::string& json) const;
 
  private:

@@ -12,13 +12,13 @@
 namespace waybill {
 namespace {
 
-constexpr std::size_t kMostReason = 64;
-constexpr std::size_t kMostDetail = 1000;
-constexpr std::size_t kMostProviderRef = 255;
-constexpr std::size_t kMostResult = 64 << 10;
-constexpr int kDeepestResult = 64;
-constexpr std::size_t kMostArtifactType = 255;
-constexpr Millis kLongestRest{24LL * 3600 * 1000};
+constexpr std::size_t kMaxReason = 64;
+constexpr std::size_t kMaxDetail = 1000;
+constexpr std::size_t kMaxProviderRef = 255;
+constexpr std::size_t kMaxResult = 64 << 10;
+constexpr int kMaxResultDepth = 64;
+constexpr std::size_t kMaxArtifactType = 255;
+constexpr Millis kMaxCooldown{24LL * 3600 * 1000};
 
 Verdict verdict_of(wb_verdict value) {
   switch (value) {
@@ -46,10 +46,10 @@ Reach reach_of(wb_reach value) {
 
 // The result as the database will take it: valid, not too deep, without U+0000.
 std::optional<std::string> checked_result(std::string_view text) {
-  if (text.size() > kMostResult) return std::nullopt;
+  if (text.size() > kMaxResult) return std::nullopt;
   bool too_deep = false;
   const auto watch_depth = [&](int depth, nlohmann::json::parse_event_t, nlohmann::json&) {
-    too_deep = too_deep || depth > kDeepestResult;
+    too_deep = too_deep || depth > kMaxResultDepth;
     return !too_deep;
   };
   const auto json = nlohmann::json::parse(text, watch_depth, false);
@@ -59,9 +59,9 @@ std::optional<std::string> checked_result(std::string_view text) {
   return out;
 }
 
-void check_artifact(const wb_outcome& said, Asked asked, CheckedOutcome& checked) {
+void check_artifact(const wb_outcome& said, CallKind asked, CheckedOutcome& checked) {
   const auto bytes = WB_HAS(&said, artifact) ? view_of(said.artifact) : std::string_view{};
-  if (asked != Asked::compose) {
+  if (asked != CallKind::compose) {
     if (!bytes.empty()) checked.fault = "unasked_artifact";
     return;
   }
@@ -73,13 +73,13 @@ void check_artifact(const wb_outcome& said, Asked asked, CheckedOutcome& checked
     outcome.reason = checked.fault;
     return;
   }
-  auto type = clean_text(view_of(said.artifact_type), kMostArtifactType);
+  auto type = clean_text(view_of(said.artifact_type), kMaxArtifactType);
   outcome.artifact = Artifact{type.empty() ? "application/octet-stream" : std::move(type), std::string(bytes)};
 }
 
 }  // namespace
 
-CheckedOutcome check_outcome(const wb_outcome* said, const ActionType& type, Asked asked) {
+CheckedOutcome check_outcome(const wb_outcome* said, const ActionType& type, CallKind asked) {
   if (said == nullptr || !WB_HAS(said, result)) {
     return {{.reason = "invalid_outcome", .detail = "the plugin completed the call without a usable outcome"}, "invalid_outcome"};
   }
@@ -89,10 +89,10 @@ CheckedOutcome check_outcome(const wb_outcome* said, const ActionType& type, Ask
   outcome.reach = reach_of(said->reach);
   outcome.scope = said->scope == WB_WHOLE_TARGET ? Scope::whole_target : Scope::this_job;
   outcome.code = said->code;
-  if (said->retry_after_ms >= 0) outcome.retry_after = std::min(kLongestRest, Millis(said->retry_after_ms));
-  outcome.reason = clean_text(view_of(said->reason), kMostReason);
-  outcome.detail = clean_text(view_of(said->detail), kMostDetail);
-  outcome.provider_ref = clean_text(view_of(said->provider_ref), kMostProviderRef);
+  if (said->retry_after_ms >= 0) outcome.retry_after = std::min(kMaxCooldown, Millis(said->retry_after_ms));
+  outcome.reason = clean_text(view_of(said->reason), kMaxReason);
+  outcome.detail = clean_text(view_of(said->detail), kMaxDetail);
+  outcome.provider_ref = clean_text(view_of(said->provider_ref), kMaxProviderRef);
   if (said->verdict < WB_ACCEPTED || said->verdict > WB_DEFERRED) checked.fault = "invalid_verdict";
 
   if (const auto result = view_of(said->result); !result.empty()) {
@@ -106,7 +106,7 @@ CheckedOutcome check_outcome(const wb_outcome* said, const ActionType& type, Ask
   if (outcome.verdict == Verdict::rejected && std::none_of(type.reasons.begin(), type.reasons.end(), declared)) {
     checked.fault = "undeclared_reason";
     outcome.verdict = Verdict::transient;
-    outcome.detail = clean_text("rejected with the undeclared reason \"" + outcome.reason + "\" " + outcome.detail, kMostDetail);
+    outcome.detail = clean_text("rejected with the undeclared reason \"" + outcome.reason + "\" " + outcome.detail, kMaxDetail);
     outcome.reason = "undeclared_reason";
   }
   return checked;

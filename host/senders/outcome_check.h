@@ -17,9 +17,9 @@ struct CheckedOutcome {
 };
 
 // What the call was for: an accepted compose must bring an artefact, and nothing else may.
-enum class Asked : std::uint8_t { send, compose, status, probe, failures };
+enum class CallKind : std::uint8_t { send, compose, status, probe, failures };
 
 // Never fails: what is unusable becomes transient. Pure.
-CheckedOutcome check_outcome(const wb_outcome* said, const ActionType& type, Asked asked = Asked::send);
+CheckedOutcome check_outcome(const wb_outcome* said, const ActionType& type, CallKind asked = CallKind::send);
 
 }  // namespace waybill

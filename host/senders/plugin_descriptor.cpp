@@ -12,17 +12,17 @@
 namespace waybill {
 namespace {
 
-constexpr std::size_t kMostActions = 64;
-constexpr std::size_t kMostReasons = 256;
-constexpr std::size_t kMostNameBytes = 64;
-constexpr std::size_t kMostSchemaBytes = 1 << 20;
+constexpr std::size_t kMaxActions = 64;
+constexpr std::size_t kMaxReasons = 256;
+constexpr std::size_t kMaxNameBytes = 64;
+constexpr std::size_t kMaxSchemaBytes = 1 << 20;
 
 tl::unexpected<Error> refuse(const std::string& what, const std::string& remedy) {
   return fail(Error::Kind::invalid, what + "\n" + remedy);
 }
 
 bool is_word(std::string_view text) {
-  return !text.empty() && text.size() <= kMostNameBytes && std::all_of(text.begin(), text.end(), [](char c) {
+  return !text.empty() && text.size() <= kMaxNameBytes && std::all_of(text.begin(), text.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
   });
 }
@@ -33,10 +33,10 @@ bool is_line(std::string_view text, std::size_t most) {
   return text.size() <= most && is_valid_utf8(text) && clean_text(text, most) == text;
 }
 
-std::string quoted(std::string_view text) { return "\"" + clean_text(text, kMostNameBytes) + "\""; }
+std::string quoted(std::string_view text) { return "\"" + clean_text(text, kMaxNameBytes) + "\""; }
 
 Result<std::vector<Reason>> check_reasons(const wb_action& action, const std::string& type) {
-  if (action.reason_count > kMostReasons || (action.reasons == nullptr && action.reason_count != 0))
+  if (action.reason_count > kMaxReasons || (action.reasons == nullptr && action.reason_count != 0))
     return refuse("action type " + type + " has no usable list of reasons",
                   "let reasons point to reason_count entries, at most 256");
   std::vector<Reason> reasons;
@@ -56,7 +56,7 @@ Result<std::vector<Reason>> check_reasons(const wb_action& action, const std::st
 
 Result<JsonCheck> check_schema(const wb_str& text, const std::string& type, const std::string& which) {
   const auto schema = view_of(text);
-  if (schema.size() > kMostSchemaBytes)
+  if (schema.size() > kMaxSchemaBytes)
     return refuse("action type " + type + ": its " + which + " schema is longer than 1 MiB", "shorten it");
   auto compiled = JsonCheck::compile(schema);
   if (!compiled)
@@ -98,7 +98,7 @@ Result<Descriptor> check_descriptor(const wb_plugin* plugin) {
   if (id.empty() || !is_line(id, 255)) return refuse("its id is empty or malformed", "give it an id of at most 255 bytes");
   if (!is_line(view_of(plugin->version), 255))
     return refuse("its version is malformed", "give it a version of at most 255 bytes");
-  if (plugin->action_count == 0 || plugin->action_count > kMostActions || plugin->actions == nullptr)
+  if (plugin->action_count == 0 || plugin->action_count > kMaxActions || plugin->actions == nullptr)
     return refuse("it has no usable list of actions", "let actions point to action_count entries, 1 to 64");
   Descriptor descriptor{std::string(id), std::string(view_of(plugin->version)), plugin->abi_minor, {}};
   std::set<std::string> types;
@@ -112,21 +112,21 @@ Result<Descriptor> check_descriptor(const wb_plugin* plugin) {
   return descriptor;
 }
 
-void Reported::report(void* self, wb_str path, wb_str message) noexcept {
+void ReportedProblems::report(void* self, wb_str path, wb_str message) noexcept {
   try {
-    auto& problems = static_cast<Reported*>(self)->problems;
-    if (problems.size() >= kMostProblems) return;
-    const auto where = clean_text(view_of(path), kMostMessageBytes);
-    problems.push_back({"", 0, dotted_path(where), clean_text(view_of(message), kMostMessageBytes)});
+    auto& problems = static_cast<ReportedProblems*>(self)->problems;
+    if (problems.size() >= kMaxProblems) return;
+    const auto where = clean_text(view_of(path), kMaxMessageBytes);
+    problems.push_back({"", 0, dotted_path(where), clean_text(view_of(message), kMaxMessageBytes)});
   } catch (...) {  // out of memory: the number that the plugin returns still tells that something is wrong
   }
 }
 
 Problems ask_plugin(std::int32_t (*validate)(wb_str, wb_report, void*), const std::string& json) {
   if (validate == nullptr) return {};
-  Reported reported;
+  ReportedProblems reported;
   try {
-    const auto count = validate(borrow(json), &Reported::report, &reported);
+    const auto count = validate(borrow(json), &ReportedProblems::report, &reported);
     if (count != 0 && reported.problems.empty())
       reported.problems.push_back({"", 0, "", "refused by the plugin, which does not say why"});
   } catch (...) {

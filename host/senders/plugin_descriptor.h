@@ -35,7 +35,7 @@ Result<Descriptor> check_descriptor(const wb_plugin* plugin);
 Problems ask_plugin(std::int32_t (*validate)(wb_str, void (*)(void*, wb_str, wb_str), void*), const std::string& json);
 
 // Collects what a plugin reports: bounded and clean. The user pointer of report().
-struct Reported {
+struct ReportedProblems {
   Problems problems;
   static void report(void* self, wb_str path, wb_str message) noexcept;
 };

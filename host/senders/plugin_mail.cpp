@@ -12,7 +12,7 @@ static_assert(static_cast<int>(SmtpStage::none) == WB_SMTP_NONE && static_cast<i
               static_cast<int>(SmtpStage::auth) == WB_SMTP_AUTH && static_cast<int>(SmtpStage::mail) == WB_SMTP_MAIL &&
               static_cast<int>(SmtpStage::rcpt) == WB_SMTP_RCPT && static_cast<int>(SmtpStage::data) == WB_SMTP_DATA);
 
-constexpr std::size_t kMostNameBytes = 512;
+constexpr std::size_t kMaxNameBytes = 512;
 
 // The message as the client takes it; what is too large is refused before it is copied. The rules of SMTP are the client's.
 Result<SmtpMessage> message_of(const wb_smtp_message* asked) {
@@ -20,7 +20,7 @@ Result<SmtpMessage> message_of(const wb_smtp_message* asked) {
   if (asked == nullptr || !WB_HAS(asked, data)) return refuse("there is no message, or one shorter than the ABI's first");
   if (asked->tls < WB_TLS_IF_OFFERED || asked->tls > WB_TLS_NEVER) return refuse("the message asks for an unknown kind of TLS");
   if (asked->recipients == nullptr || asked->recipient_count == 0) return refuse("the message has no recipient");
-  if (asked->recipient_count > kMostRecipients) return refuse("the message has more than 1,000 recipients");
+  if (asked->recipient_count > kMaxRecipients) return refuse("the message has more than 1,000 recipients");
   SmtpMessage message;
   message.tls = static_cast<Tls>(asked->tls);
   message.timeout = Millis(asked->timeout_ms);
@@ -30,14 +30,14 @@ Result<SmtpMessage> message_of(const wb_smtp_message* asked) {
     fits = fits && text.size() <= most;
     return fits ? std::string(text) : std::string();
   };
-  message.relay = copy(asked->relay, kMostUrlBytes);
-  message.user = copy(asked->user, kMostUserBytes);
-  message.password = copy(asked->password, kMostNameBytes);
-  message.from = copy(asked->from, kMostAddressBytes);
+  message.relay = copy(asked->relay, kMaxUrlBytes);
+  message.user = copy(asked->user, kMaxUserBytes);
+  message.password = copy(asked->password, kMaxNameBytes);
+  message.from = copy(asked->from, kMaxAddressBytes);
   for (std::size_t i = 0; i < asked->recipient_count; ++i)
-    message.recipients.push_back(copy(asked->recipients[i], kMostAddressBytes));
+    message.recipients.push_back(copy(asked->recipients[i], kMaxAddressBytes));
   if (!fits) return refuse("the relay, a name or an address is too long");
-  message.data = copy(asked->data, kMostMailBytes);
+  message.data = copy(asked->data, kMaxMailBytes);
   if (!fits) return refuse("the message is longer than 64 MiB");
   return message;
 }
@@ -46,14 +46,14 @@ Result<SmtpMessage> message_of(const wb_smtp_message* asked) {
 
 std::uint64_t PluginSender::submit(wb_call id, const wb_smtp_message* asked, wb_smtp_done done, void* user) try {
   if (!on_strand() || done == nullptr) {
-    misbehaved(done == nullptr ? "submit_without_done" : "submit_off_strand", id.id);
+    record_violation(done == nullptr ? "submit_without_done" : "submit_off_strand", id.id);
     return 0;
   }
   const auto found = calls_.find(id.id);
   const bool open = found != calls_.end() && !found->second.ended;
   auto message = message_of(asked);
   if (!open || !message) {
-    if (!open) misbehaved("submit_without_call", id.id);
+    if (!open) record_violation("submit_without_call", id.id);
     const auto error = open ? NetError::refused : NetError::cancelled;
     auto why = open ? message.error().what : std::string("its call has ended");
     // The client refuses the empty message, and so tells in its own time that this one was not sent.
@@ -94,7 +94,7 @@ void PluginSender::deliver_mail(std::uint64_t id, std::uint64_t submission, cons
 }
 
 void PluginSender::abort_submission(std::uint64_t submission) {
-  if (!on_strand()) return misbehaved("abort_off_strand", 0);
+  if (!on_strand()) return record_violation("abort_off_strand", 0);
   try {
     mail_.cancel(submission);
   } catch (...) {  // out of memory: the submission ends by itself

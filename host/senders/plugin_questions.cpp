@@ -7,10 +7,10 @@
 namespace waybill {
 namespace {
 
-constexpr std::size_t kMostFailures = 10'000;  // of one page
-constexpr std::size_t kMostWord = 255;
-constexpr std::size_t kMostLine = 1000;
-constexpr std::size_t kMostPageName = 4096;
+constexpr std::size_t kMaxFailures = 10'000;  // of one page
+constexpr std::size_t kMaxWord = 255;
+constexpr std::size_t kMaxLine = 1000;
+constexpr std::size_t kMaxPageName = 4096;
 constexpr std::int64_t kLastSecond = 253'402'300'799;  // of the year 9999
 
 }  // namespace
@@ -30,7 +30,7 @@ void PluginSender::find_compose() {
   asks_ = true;
 }
 
-void PluginSender::ask(Asked what, Attempt attempt, std::shared_ptr<FailurePage> page) {
+void PluginSender::ask(CallKind what, Attempt attempt, std::shared_ptr<FailurePage> page) {
   const auto deadline = parts_.clock.now() + attempt.deadline;
   const std::lock_guard lock(mutex_);
   asks_ = true;
@@ -38,29 +38,29 @@ void PluginSender::ask(Asked what, Attempt attempt, std::shared_ptr<FailurePage>
   schedule();
 }
 
-void PluginSender::enter_plugin(std::uint64_t id, Asked asked, Call& call) {
+void PluginSender::enter_plugin(std::uint64_t id, CallKind asked, Call& call) {
   const wb_call raw{id};
-  if (asked == Asked::send) return enter(id, call.job.get(), [&] { vt_->send(self_, raw, &call.view); });
+  if (asked == CallKind::send) return enter(id, call.job.get(), [&] { vt_->send(self_, raw, &call.view); });
   {
     const std::lock_guard lock(mutex_);
     questions_.emplace(id, asked);
   }
   std::function<void()> begin;
   switch (asked) {
-    case Asked::send:
+    case CallKind::send:
       break;
-    case Asked::compose:
+    case CallKind::compose:
       begin = [&] { compose_->compose(self_, raw, &call.view); };
       break;
-    case Asked::status:
+    case CallKind::status:
       if (const auto* table = ability<wb_status>(WB_STATUS_EXTENSION); table != nullptr && table->status != nullptr)
         begin = [&, table] { table->status(self_, raw, &call.view); };
       break;
-    case Asked::probe:
+    case CallKind::probe:
       if (const auto* table = ability<wb_probe>(WB_PROBE_EXTENSION); table != nullptr && table->probe != nullptr)
         begin = [&, table] { table->probe(self_, raw, &call.view); };
       break;
-    case Asked::failures:
+    case CallKind::failures:
       if (const auto* table = ability<wb_failures>(WB_FAILURES_EXTENSION); table != nullptr && table->list != nullptr)
         begin = [&, table] { table->list(self_, raw, &call.view, query_of(id, *call.page)); };
       break;
@@ -71,11 +71,11 @@ void PluginSender::enter_plugin(std::uint64_t id, Asked asked, Call& call) {
     ++completed_;
 }
 
-Asked PluginSender::asked_of(std::uint64_t call) {
-  if (!asks_) return Asked::send;
+CallKind PluginSender::kind_of(std::uint64_t call) {
+  if (!asks_) return CallKind::send;
   const std::lock_guard lock(mutex_);
   const auto found = questions_.find(call);
-  return found == questions_.end() ? Asked::send : found->second;
+  return found == questions_.end() ? CallKind::send : found->second;
 }
 
 void PluginSender::forget_question(std::uint64_t call) {
@@ -98,7 +98,7 @@ const wb_failure_query* PluginSender::query_of(std::uint64_t call, const Failure
 FailurePage* PluginSender::open_page(const Query& query) {
   const auto found = on_strand() ? calls_.find(query.call) : calls_.end();
   if (found != calls_.end() && !found->second.ended) return found->second.page.get();
-  misbehaved(on_strand() ? "failure_after_end" : "failure_off_strand", query.call);
+  record_violation(on_strand() ? "failure_after_end" : "failure_off_strand", query.call);
   return nullptr;
 }
 
@@ -106,19 +106,19 @@ void PluginSender::take_failure(void* user, const wb_failure* failure) noexcept 
   const auto& query = *static_cast<const Query*>(user);
   auto* page = query.sender->open_page(query);
   if (page == nullptr) return;
-  if (failure == nullptr || !WB_HAS(failure, detail)) return query.sender->misbehaved("invalid_failure", query.call);
-  if (page->failures.size() >= kMostFailures) return query.sender->misbehaved("too_many_failures", query.call);
+  if (failure == nullptr || !WB_HAS(failure, detail)) return query.sender->record_violation("invalid_failure", query.call);
+  if (page->failures.size() >= kMaxFailures) return query.sender->record_violation("too_many_failures", query.call);
   page->failures.push_back({.failed_at = {std::clamp<std::int64_t>(failure->failed_at, 0, kLastSecond) * 1'000'000},
-                            .provider_ref = clean_text(view_of(failure->provider_ref), kMostWord),
-                            .idempotency_key = clean_text(view_of(failure->idempotency_key), kMostWord),
-                            .reason = clean_text(view_of(failure->reason), kMostWord),
-                            .detail = clean_text(view_of(failure->detail), kMostLine)});
+                            .provider_ref = clean_text(view_of(failure->provider_ref), kMaxWord),
+                            .idempotency_key = clean_text(view_of(failure->idempotency_key), kMaxWord),
+                            .reason = clean_text(view_of(failure->reason), kMaxWord),
+                            .detail = clean_text(view_of(failure->detail), kMaxLine)});
 } catch (...) {  // out of memory: the page is short, and the next one finds the rest
 }
 
 void PluginSender::take_next_page(void* user, wb_str name) noexcept try {
   const auto& query = *static_cast<const Query*>(user);
-  if (auto* page = query.sender->open_page(query)) page->next_page = std::string(view_of(name).substr(0, kMostPageName));
+  if (auto* page = query.sender->open_page(query)) page->next_page = std::string(view_of(name).substr(0, kMaxPageName));
 } catch (...) {
 }
 

@@ -34,7 +34,7 @@ PluginSender::PluginSender(SenderParts parts)
 // One call of a plugin's create, on a thread of its own: if it hangs, that thread keeps all that it can reach.
 struct PluginSender::Creation {
   std::unique_ptr<PluginSender> sender;
-  Reported reported;
+  ReportedProblems reported;
   bool threw = false;
   std::promise<void> over;
 
@@ -42,8 +42,8 @@ struct PluginSender::Creation {
     auto& made = *sender;
     made.crumb_.enter({});
     try {
-      made.self_ =
-          made.parts_.action.create(&made.face_.host, borrow(made.parts_.settings), &made.vt_, &Reported::report, &reported);
+      made.self_ = made.parts_.action.create(&made.face_.host, borrow(made.parts_.settings), &made.vt_, &ReportedProblems::report,
+                                             &reported);
     } catch (...) {
       threw = true;
     }
@@ -108,14 +108,14 @@ void PluginSender::send(std::vector<Attempt> attempts) {
   for (auto& attempt : attempts) {
     const auto deadline = now + attempt.deadline;
     const bool claimed_on_insert = attempt.job->claimed_on_insert;
-    inbox_.push({std::move(attempt), deadline, Asked::send, nullptr}, claimed_on_insert);
+    inbox_.push({std::move(attempt), deadline, CallKind::send, nullptr}, claimed_on_insert);
   }
   schedule();
 }
 
 bool PluginSender::withdraw(CallId call) {
   const std::lock_guard lock(mutex_);
-  return inbox_.remove([&](const Queued& queued) { return queued.attempt.call == call; });
+  return inbox_.remove([&](const QueuedAttempt& queued) { return queued.attempt.call == call; });
 }
 
 void PluginSender::cancel(CallId call) {
@@ -150,7 +150,7 @@ void PluginSender::left(std::uint64_t call, bool threw) {
   inside_since_.store(0, std::memory_order_relaxed);
   crumb_.leave();
   if (threw) {
-    misbehaved("threw", call);
+    record_violation("threw", call);
     const auto found = calls_.find(call);
     if (found != calls_.end() && !found->second.ended && parts_.completions.complete({call}, plugin_error())) ++completed_;
   }
@@ -194,7 +194,7 @@ bool PluginSender::take_commands() {
     to_cancel.swap(to_cancel_);
     for (const auto call : ended_outside_) {
       ended_.push_back(call.value);
-      inbox_.remove([&](const Queued& queued) { return queued.attempt.call == call; });
+      inbox_.remove([&](const QueuedAttempt& queued) { return queued.attempt.call == call; });
     }
     ended_outside_.clear();
   }
@@ -210,13 +210,13 @@ bool PluginSender::take_commands() {
 }
 
 // This process, or its machine, may have been stopped since the attempt was queued.
-bool PluginSender::is_too_late(const Queued& queued) const {
-  if (queued.asked != Asked::send) return false;
+bool PluginSender::is_too_late(const QueuedAttempt& queued) const {
+  if (queued.asked != CallKind::send) return false;
   const auto now = parts_.clock.now();
   return now >= queued.deadline || now >= queued.attempt.job->begin_before;
 }
 
-void PluginSender::begin(Queued queued) {
+void PluginSender::begin(QueuedAttempt queued) {
   const auto id = queued.attempt.call.value;
   auto& call = calls_[id];
   call.job = std::move(queued.attempt.job);
@@ -239,8 +239,8 @@ void PluginSender::begin(Queued queued) {
                .artifact = borrow(job.artifact ? std::string_view(job.artifact->bytes) : std::string_view{}),
                .provider_ref = borrow(job.provider_ref),
                .progress = borrow(job.progress)};
-  const bool composes = queued.asked == Asked::send && compose_ != nullptr && !job.artifact;
-  enter_plugin(id, composes ? Asked::compose : queued.asked, call);
+  const bool composes = queued.asked == CallKind::send && compose_ != nullptr && !job.artifact;
+  enter_plugin(id, composes ? CallKind::compose : queued.asked, call);
 }
 
 // Calls that have ended, now that the strand is outside the plugin: their fetches and mail are cancelled (the plugin is still
@@ -272,10 +272,10 @@ void PluginSender::end_turn() {
 }
 
 std::int32_t PluginSender::complete(wb_call call, const wb_outcome* said) {
-  auto checked = check_outcome(said, parts_.type, asked_of(call.id));
+  auto checked = check_outcome(said, parts_.type, kind_of(call.id));
   const auto detail = checked.fault == "undeclared_reason" ? checked.outcome.detail : std::string();
   const bool known = parts_.completions.complete({call.id}, std::move(checked.outcome));
-  if (known && !checked.fault.empty()) misbehaved(checked.fault, call.id, detail);
+  if (known && !checked.fault.empty()) record_violation(checked.fault, call.id, detail);
   if (on_strand())
     ++completed_;
   else
@@ -283,8 +283,8 @@ std::int32_t PluginSender::complete(wb_call call, const wb_outcome* said) {
   return known ? 0 : 1;
 }
 
-void PluginSender::misbehaved(std::string_view how, std::uint64_t call, std::string_view detail) {
-  parts_.misbehaviour->record(parts_.type.name, how, call, detail);
+void PluginSender::record_violation(std::string_view how, std::uint64_t call, std::string_view detail) {
+  parts_.violations->record(parts_.type.name, how, call, detail);
 }
 
 }  // namespace waybill

@@ -15,7 +15,7 @@
 
 #include "breadcrumbs/breadcrumb_file.h"
 #include "core/action_types.h"
-#include "execute/misbehaviour.h"
+#include "execute/plugin_violations.h"
 #include "execute/sender.h"
 #include "senders/failure_page.h"
 #include "senders/inbox.h"
@@ -38,7 +38,7 @@ struct SenderParts {
   HttpClientSettings http;
   std::shared_ptr<const Secrets> secrets;
   TextServices texts;
-  std::shared_ptr<Misbehaviour> misbehaviour;
+  std::shared_ptr<PluginViolations> violations;
   const Clock& clock;
   Log& log;
   Completions& completions;
@@ -52,9 +52,9 @@ class PluginSender final : public Sender {
   ~PluginSender() override;
 
   void send(std::vector<Attempt> attempts) override;  // a sender that composes is asked to, where the job has no artefact
-  // [any thread] A question about a destination, beside the road. Ends deferred, with the reason kNotOffered, if the plugin has
-  // no such ability. `page` is for failures.
-  void ask(Asked what, Attempt attempt, std::shared_ptr<FailurePage> page = nullptr);
+  // [any thread] A question about a destination, beside the pipeline. Ends deferred, with the reason kNotOffered, if the plugin
+  // has no such ability. `page` is for failures.
+  void ask(CallKind what, Attempt attempt, std::shared_ptr<FailurePage> page = nullptr);
   static constexpr std::string_view kNotOffered = "not_offered";
 
   bool withdraw(CallId call) override;
@@ -72,13 +72,13 @@ class PluginSender final : public Sender {
   void abort_submission(std::uint64_t submission);
   std::uint64_t start_timer(wb_call call, std::int64_t delay_ms, void (*fire)(void*), void* user);
   void cancel_timer(std::uint64_t timer);
-  void misbehaved(std::string_view how, std::uint64_t call, std::string_view detail = {});
+  void record_violation(std::string_view how, std::uint64_t call, std::string_view detail = {});
 
  private:
-  struct Queued {
+  struct QueuedAttempt {
     Attempt attempt;
     Clock::Monotonic deadline;
-    Asked asked = Asked::send;
+    CallKind asked = CallKind::send;
     std::shared_ptr<FailurePage> page;
   };
   struct Call {
@@ -111,8 +111,8 @@ class PluginSender final : public Sender {
   void schedule();  // with mutex_ held
   void work();
   bool take_commands();
-  bool is_too_late(const Queued& queued) const;
-  void begin(Queued queued);
+  bool is_too_late(const QueuedAttempt& queued) const;
+  void begin(QueuedAttempt queued);
   // In plugin_questions.cpp: calls that are not of send.
   struct Query {
     PluginSender* sender;
@@ -120,10 +120,10 @@ class PluginSender final : public Sender {
     wb_failure_query view;
   };
   void find_compose();
-  void enter_plugin(std::uint64_t id, Asked asked, Call& call);
+  void enter_plugin(std::uint64_t id, CallKind asked, Call& call);
   template <class Table>
   const Table* ability(const char* id);
-  Asked asked_of(std::uint64_t call);
+  CallKind kind_of(std::uint64_t call);
   void forget_question(std::uint64_t call);
   const wb_failure_query* query_of(std::uint64_t call, const FailurePage& page);
   FailurePage* open_page(const Query& query);
@@ -164,13 +164,13 @@ class PluginSender final : public Sender {
   std::atomic<std::thread::id> strand_{};
 
   std::mutex mutex_;
-  Inbox<Queued> inbox_;                                 // guarded by mutex_
-  std::vector<CallId> to_cancel_;                       // guarded by mutex_
-  std::vector<CallId> ended_outside_;                   // guarded by mutex_
-  std::unordered_map<std::uint64_t, Asked> questions_;  // guarded by mutex_; open calls that are not of send
-  bool scheduled_ = false;                              // guarded by mutex_
-  bool closing_ = false;                                // guarded by mutex_
-  bool finished_ = false;                               // guarded by mutex_
+  Inbox<QueuedAttempt> inbox_;                             // guarded by mutex_
+  std::vector<CallId> to_cancel_;                          // guarded by mutex_
+  std::vector<CallId> ended_outside_;                      // guarded by mutex_
+  std::unordered_map<std::uint64_t, CallKind> questions_;  // guarded by mutex_; open calls that are not of send
+  bool scheduled_ = false;                                 // guarded by mutex_
+  bool closing_ = false;                                   // guarded by mutex_
+  bool finished_ = false;                                  // guarded by mutex_
   std::condition_variable finish_;
 
   std::unordered_map<std::uint64_t, Call> calls_;

@@ -9,8 +9,8 @@
 namespace waybill {
 namespace {
 
-constexpr std::size_t kMostHeaders = 256;
-constexpr std::size_t kMostBodyBytes = 64 << 20;
+constexpr std::size_t kMaxHeaders = 256;
+constexpr std::size_t kMaxBodyBytes = 64 << 20;
 
 static_assert(static_cast<int>(NetError::refused) == WB_NET_REFUSED && static_cast<int>(NetError::resolve) == WB_NET_RESOLVE &&
               static_cast<int>(NetError::connect) == WB_NET_CONNECT && static_cast<int>(NetError::tls) == WB_NET_TLS &&
@@ -29,8 +29,8 @@ HttpRequest request_of(const wb_http_request* asked) {
   const auto url = view_of(asked->url);
   const auto method = view_of(asked->method);
   const auto body = view_of(asked->body);
-  const bool bad_headers = asked->header_count > kMostHeaders || (asked->headers == nullptr && asked->header_count != 0);
-  if (bad_headers || url.size() > kMostUrlBytes || method.size() > 16 || body.size() > kMostBodyBytes) return unusable();
+  const bool bad_headers = asked->header_count > kMaxHeaders || (asked->headers == nullptr && asked->header_count != 0);
+  if (bad_headers || url.size() > kMaxUrlBytes || method.size() > 16 || body.size() > kMaxBodyBytes) return unusable();
   HttpRequest request{.method = std::string(method),
                       .url = std::string(url),
                       .headers = {},
@@ -45,7 +45,7 @@ HttpRequest request_of(const wb_http_request* asked) {
   for (std::size_t i = 0; i < asked->header_count; ++i) {
     const auto name = view_of(asked->headers[i].name);
     const auto value = view_of(asked->headers[i].value);
-    if (name.size() > kMostUrlBytes || value.size() > kMostBodyBytes) return unusable();
+    if (name.size() > kMaxUrlBytes || value.size() > kMaxBodyBytes) return unusable();
     request.headers.emplace_back(name, value);
   }
   return request;
@@ -61,12 +61,12 @@ Clock::Monotonic PluginSender::deadline_of_services(const Call& call) const {
 
 std::uint64_t PluginSender::fetch(wb_call id, const wb_http_request* asked, wb_http_done done, void* user) try {
   if (!on_strand() || done == nullptr) {
-    misbehaved(done == nullptr ? "fetch_without_done" : "fetch_off_strand", id.id);
+    record_violation(done == nullptr ? "fetch_without_done" : "fetch_off_strand", id.id);
     return 0;
   }
   const auto found = calls_.find(id.id);
   if (found == calls_.end() || found->second.ended) {
-    misbehaved("fetch_without_call", id.id);
+    record_violation("fetch_without_call", id.id);
     return http_.fetch(unusable(), [this, done, user](std::uint64_t, HttpResponse response) {
       response.error = NetError::cancelled;
       deliver(0, 0, std::move(response), done, user);
@@ -111,7 +111,7 @@ void PluginSender::deliver(std::uint64_t id, std::uint64_t fetch, HttpResponse r
 }
 
 void PluginSender::abort_fetch(std::uint64_t fetch) {
-  if (!on_strand()) return misbehaved("abort_off_strand", 0);
+  if (!on_strand()) return record_violation("abort_off_strand", 0);
   try {
     http_.cancel(fetch);
   } catch (...) {  // out of memory: the request ends by itself
@@ -121,7 +121,7 @@ void PluginSender::abort_fetch(std::uint64_t fetch) {
 std::uint64_t PluginSender::start_timer(wb_call id, std::int64_t delay_ms, void (*fire_plugin)(void*), void* user) try {
   const auto found = on_strand() ? calls_.find(id.id) : calls_.end();
   if (found == calls_.end() || found->second.ended || fire_plugin == nullptr) {
-    misbehaved(on_strand() ? "timer_without_call" : "timer_off_strand", id.id);
+    record_violation(on_strand() ? "timer_without_call" : "timer_off_strand", id.id);
     return 0;
   }
   const auto timer = ++last_timer_;
@@ -143,7 +143,7 @@ void PluginSender::fire(std::uint64_t id) {
 }
 
 void PluginSender::cancel_timer(std::uint64_t id) {
-  if (!on_strand()) return misbehaved("timer_off_strand", 0);
+  if (!on_strand()) return record_violation("timer_off_strand", 0);
   const auto node = timers_.extract(id);
   if (!node) return;
   loop_.cancel(node.mapped().loop_timer);

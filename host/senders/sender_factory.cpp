@@ -15,7 +15,7 @@ PluginSenderFactory::PluginSenderFactory(const Catalogue& catalogue, const Confi
       texts_(std::move(texts)),
       clock_(clock),
       log_(log),
-      misbehaviour_(std::make_shared<Misbehaviour>(log, metrics)),
+      violations_(std::make_shared<PluginViolations>(log, metrics)),
       breadcrumbs_(std::move(breadcrumbs)) {}
 
 Result<std::unique_ptr<Sender>> PluginSenderFactory::make(const std::string& action_type, Completions& completions) {
@@ -45,25 +45,25 @@ Result<std::unique_ptr<PluginSender>> PluginSenderFactory::make_plugin_sender(co
                                       .http = std::move(http),
                                       .secrets = secrets_,
                                       .texts = texts_,
-                                      .misbehaviour = misbehaviour_,
+                                      .violations = violations_,
                                       .clock = clock_,
                                       .log = log_,
                                       .completions = completions});
   if (!sender && sender.error().kind == Error::Kind::unavailable) {
     const std::lock_guard lock(mutex_);
     hanging_.insert(action_type);
-    misbehaviour_->record(action_type, "hangs_in_create", 0);
+    violations_->record(action_type, "hangs_in_create", 0);
   }
   return sender;
 }
 
-std::size_t PluginSenderFactory::lanes(std::string_view action_type) const {
+std::size_t PluginSenderFactory::workers(std::string_view action_type) const {
   const auto* type = catalogue_.find(action_type);
   if (type == nullptr) return 0;
   return type->blocking ? limits_.blocking_workers : 1;
 }
 
-std::size_t PluginSenderFactory::calls_per_lane(std::string_view action_type) const {
+std::size_t PluginSenderFactory::calls_per_worker(std::string_view action_type) const {
   const auto* type = catalogue_.find(action_type);
   return type != nullptr && !type->blocking ? limits_.in_flight : 1;
 }

@@ -9,7 +9,7 @@
 
 #include "breadcrumbs/breadcrumb_file.h"
 #include "config/config.h"
-#include "execute/misbehaviour.h"
+#include "execute/plugin_violations.h"
 #include "execute/sender.h"
 #include "senders/catalogue.h"
 #include "senders/text_services.h"
@@ -28,8 +28,8 @@ class PluginSenderFactory final : public SenderFactory {
 
   Result<std::unique_ptr<Sender>> make(const std::string& action_type, Completions& completions) override;
   Result<std::unique_ptr<PluginSender>> make_plugin_sender(const std::string& action_type, Completions& completions);
-  std::size_t lanes(std::string_view action_type) const override;  // 0 when no plugin has it
-  std::size_t calls_per_lane(std::string_view action_type) const override;
+  std::size_t workers(std::string_view action_type) const override;  // 0 when no plugin has it
+  std::size_t calls_per_worker(std::string_view action_type) const override;
 
  private:
   const Catalogue& catalogue_;
@@ -39,7 +39,7 @@ class PluginSenderFactory final : public SenderFactory {
   const TextServices texts_;
   const Clock& clock_;
   Log& log_;
-  const std::shared_ptr<Misbehaviour> misbehaviour_;
+  const std::shared_ptr<PluginViolations> violations_;
   const std::shared_ptr<BreadcrumbFile> breadcrumbs_;  // null: none are left
   std::mutex mutex_;
   std::set<std::string> hanging_;  // action types whose create never came back; guarded by mutex_

@@ -12,7 +12,7 @@
 
 namespace waybill {
 
-// Asked about each address before a connection is opened; none allows all.
+// CallKind about each address before a connection is opened; none allows all.
 using AddressGuard = std::function<bool(const sockaddr&)>;
 
 class CurlEasy {

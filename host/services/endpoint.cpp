@@ -29,7 +29,7 @@ tl::unexpected<Error> refuse(std::string why) { return fail(Error::Kind::invalid
 }  // namespace
 
 Result<Endpoint> parse_endpoint(std::string_view url, const std::array<std::string_view, 2>& schemes) {
-  if (url.size() > kMostUrlBytes) return refuse("is longer than 8 KiB");
+  if (url.size() > kMaxUrlBytes) return refuse("is longer than 8 KiB");
   const auto bad = [](char c) { return static_cast<unsigned char>(c) <= 0x20 || c == 0x7f; };
   if (std::any_of(url.begin(), url.end(), bad)) return refuse("contains a space or a control character");
   if (url.find("://") == std::string_view::npos)

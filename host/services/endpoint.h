@@ -10,7 +10,7 @@
 
 namespace waybill {
 
-inline constexpr std::size_t kMostUrlBytes = 8 << 10;
+inline constexpr std::size_t kMaxUrlBytes = 8 << 10;
 
 struct Endpoint {
   std::string scheme;     // lower case

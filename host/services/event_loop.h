@@ -40,7 +40,7 @@ class EventLoop {
   void at_turn_end(Task task) { turn_end_ = std::move(task); }
 
  private:
-  struct Watched {
+  struct Watch {
     std::uint32_t generation = 0;  // tells a late event of a closed fd from one of its successor
     std::uint32_t events = 0;      // 0: not watched
     Watcher watcher;
@@ -60,7 +60,7 @@ class EventLoop {
   std::map<TimerKey, Task> timers_;
   std::unordered_map<TimerId, Time> timer_times_;
   TimerId last_timer_ = 0;
-  std::vector<Watched> watched_;  // by fd
+  std::vector<Watch> watched_;  // by fd
   Task turn_end_;
 };
 

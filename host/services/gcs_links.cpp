@@ -11,7 +11,7 @@ namespace waybill {
 namespace {
 
 constexpr std::string_view kScheme = "gs://";
-constexpr std::size_t kLongestKey = 1024;
+constexpr std::size_t kMaxKeyLength = 1024;
 
 tl::unexpected<Error> refuse(const std::string& why) { return fail(Error::Kind::invalid, "object URI: " + why); }
 
@@ -51,7 +51,7 @@ Result<GcsObject> parse_gcs_uri(std::string_view uri) {
   if (!is_bucket(bucket)) return refuse("names no bucket behind gs://");
   if (slash == std::string_view::npos || slash + 1 == uri.size()) return refuse("has no key behind the bucket");
   const auto key = uri.substr(slash + 1);
-  if (key.size() > kLongestKey) return refuse("its key is longer than 1024 bytes");
+  if (key.size() > kMaxKeyLength) return refuse("its key is longer than 1024 bytes");
   if (!is_clean_utf8(key) || key.find_first_of("\r\n") != std::string_view::npos)
     return refuse("its key is not UTF-8 without NUL, CR and LF");
   for (const auto segment : split(key, '/'))
@@ -66,7 +66,7 @@ GcsLinks::GcsLinks(GcsKey key, GcsEndpoint endpoint, const Clock& clock)
     : key_(std::move(key)), endpoint_(std::move(endpoint)), clock_(clock) {}
 
 Result<std::string> GcsLinks::link(std::string_view object_uri, Seconds lifetime) const {
-  if (lifetime < Seconds{1} || lifetime > kLongestLink)
+  if (lifetime < Seconds{1} || lifetime > kMaxLinkLength)
     return fail(Error::Kind::invalid, "a link lives for 1 second to 7 days, not " + std::to_string(lifetime.count()) + " s");
   auto object = parse_gcs_uri(object_uri);
   if (!object) return tl::unexpected(object.error());

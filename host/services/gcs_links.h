@@ -13,7 +13,7 @@
 
 namespace waybill {
 
-inline constexpr Seconds kLongestLink{7 * 24 * 3600};  // Google takes no more
+inline constexpr Seconds kMaxLinkLength{7 * 24 * 3600};  // Google takes no more
 
 struct GcsObject {
   std::string bucket;
@@ -31,7 +31,7 @@ class GcsLinks {
   GcsLinks(GcsKey key, const Clock& clock);  // at the endpoint of the key's universe
   GcsLinks(GcsKey key, GcsEndpoint endpoint, const Clock& clock);
 
-  // A URL that lets whoever has it GET the object, from now for `lifetime` (1 s to kLongestLink).
+  // A URL that lets whoever has it GET the object, from now for `lifetime` (1 s to kMaxLinkLength).
   Result<std::string> link(std::string_view object_uri, Seconds lifetime) const;
 
  private:

@@ -33,7 +33,7 @@ struct HttpClient::Engine {
     bool running = false;
     EventLoop::TimerId queue_timer = 0;
   };
-  struct GivenUp {
+  struct EarlyEnd {
     std::uint64_t id;
     HttpResponse response;
   };
@@ -153,7 +153,7 @@ struct HttpClient::Engine {
   EventLoop::TimerId given_up_timer = 0;
   std::uint64_t last_id = 0;
   std::unordered_map<std::uint64_t, Open> requests;
-  std::vector<GivenUp> given_up;
+  std::vector<EarlyEnd> given_up;
   std::unordered_map<std::string, Host> hosts;  // nodes do not move
   std::vector<std::unique_ptr<HttpTransfer>> pool;
 };

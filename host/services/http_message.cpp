@@ -11,9 +11,9 @@
 namespace waybill {
 namespace {
 
-constexpr std::size_t kMostHeaderBytes = 16 << 10;
+constexpr std::size_t kMaxHeaderBytes = 16 << 10;
 constexpr std::string_view kSecretOpens = "{secret:";
-constexpr Millis kLongestRest{24LL * 3600 * 1000};
+constexpr Millis kMaxCooldown{24LL * 3600 * 1000};
 
 // What describes the connection or frames the message belongs to the host alone.
 constexpr std::array<std::string_view, 11> kHostOnly{
@@ -77,7 +77,7 @@ Result<std::string> header_line(std::string_view name, std::string_view value, c
   const auto low = lower(name);
   if (std::find(kHostOnly.begin(), kHostOnly.end(), low) != kHostOnly.end())
     return refuse("the header " + low + " is the host's alone");
-  if (value.size() > kMostHeaderBytes) return refuse("the header " + low + " is longer than 16 KiB");
+  if (value.size() > kMaxHeaderBytes) return refuse("the header " + low + " is longer than 16 KiB");
   std::string filled;
   filled.reserve(value.size());
   for (auto rest = value;;) {
@@ -104,12 +104,12 @@ std::optional<Millis> parse_retry_after(std::string_view value, std::int64_t uni
   if (std::all_of(value.begin(), value.end(), [](char c) { return c >= '0' && c <= '9'; })) {
     std::int64_t seconds = 0;
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), seconds);
-    if (error != std::errc{}) return kLongestRest;  // more digits than fit: as long as we wait at all
-    return std::min(kLongestRest, Millis(std::min<std::int64_t>(seconds, 1'000'000) * 1000));
+    if (error != std::errc{}) return kMaxCooldown;  // more digits than fit: as long as we wait at all
+    return std::min(kMaxCooldown, Millis(std::min<std::int64_t>(seconds, 1'000'000) * 1000));
   }
   const auto date = static_cast<std::int64_t>(curl_getdate(std::string(value).c_str(), nullptr));
   if (date < 0) return std::nullopt;
-  return std::clamp(Millis(std::clamp<std::int64_t>(date - unix_now, 0, 1'000'000) * 1000), Millis{0}, kLongestRest);
+  return std::clamp(Millis(std::clamp<std::int64_t>(date - unix_now, 0, 1'000'000) * 1000), Millis{0}, kMaxCooldown);
 }
 
 }  // namespace waybill

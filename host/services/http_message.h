@@ -44,8 +44,8 @@ struct HttpResponse {
 };
 
 inline constexpr std::size_t kDefaultResponseBytes = 4096;
-inline constexpr std::size_t kMostResponseBytes = 16 << 20;
-inline constexpr std::size_t kMostResponseHeaderBytes = 32 << 10;
+inline constexpr std::size_t kMaxResponseBytes = 16 << 20;
+inline constexpr std::size_t kMaxResponseHeaderBytes = 32 << 10;
 
 // The host and port that a good URL names, for limits and messages ("example.org:443"); else why it is refused.
 Result<std::string> endpoint_of(std::string_view url);

@@ -77,7 +77,7 @@ Result<void> HttpTransfer::prepare(HttpRequest request, const Secrets& secrets) 
     endpoint_url_ = request_.url;
   }
   if (request_.max_response_bytes == 0) request_.max_response_bytes = kDefaultResponseBytes;
-  request_.max_response_bytes = std::min(request_.max_response_bytes, kMostResponseBytes);
+  request_.max_response_bytes = std::min(request_.max_response_bytes, kMaxResponseBytes);
 
   // Without "Expect:" and "Content-Type:", curl would add headers of its own.
   bool typed = request_.body.empty();
@@ -123,7 +123,7 @@ void HttpTransfer::limit_time(Millis timeout) {
 
 bool HttpTransfer::take_header(std::string_view line) {
   header_bytes_ += line.size();
-  if (header_bytes_ > kMostResponseHeaderBytes) {
+  if (header_bytes_ > kMaxResponseHeaderBytes) {
     headers_too_long_ = true;
     return false;
   }

@@ -12,7 +12,7 @@ namespace waybill {
 namespace {
 
 constexpr std::string_view kEncoded = "whsec_";
-constexpr std::size_t kLongest = 64 << 10;
+constexpr std::size_t kMaxLength = 64 << 10;
 
 std::optional<std::string> decode_base64(std::string_view text) {
   if (text.empty() || text.size() % 4 != 0) return std::nullopt;
@@ -50,7 +50,7 @@ tl::expected<Secret, std::string> read(const SecretReference& reference) {
     if (value.ends_with('\r')) value.pop_back();
     if (value.empty()) return tl::unexpected("file " + reference.name + " is empty");
   }
-  if (value.size() > kLongest) return tl::unexpected(reference.name + " is longer than 64 KiB");
+  if (value.size() > kMaxLength) return tl::unexpected(reference.name + " is longer than 64 KiB");
   Secret secret(std::move(value));
   if (!signing_key(secret)) return tl::unexpected(reference.name + " begins with whsec_ but the rest is not base64");
   return secret;

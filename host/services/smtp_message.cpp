@@ -15,7 +15,7 @@ bool is_word(std::string_view text, std::string_view word) {
 
 std::optional<std::string> fault_in_address(std::string_view address) {
   if (address.empty()) return "is empty";
-  if (address.size() > kMostAddressBytes) return "is longer than 320 bytes";
+  if (address.size() > kMaxAddressBytes) return "is longer than 320 bytes";
   const auto bad = [](char c) { return static_cast<unsigned char>(c) <= 0x20 || c == 0x7f || c == '<' || c == '>'; };
   if (std::any_of(address.begin(), address.end(), bad)) return "contains a space, a control character or an angle bracket";
   const auto at = address.rfind('@');
@@ -41,7 +41,7 @@ void SmtpOffers::take_line(std::string_view line) {
 
 std::optional<std::string> fault_in(const SmtpMessage& message) {
   if (message.recipients.empty()) return "the message has no recipient";
-  if (message.recipients.size() > kMostRecipients) return "the message has more than 1,000 recipients";
+  if (message.recipients.size() > kMaxRecipients) return "the message has more than 1,000 recipients";
   if (!message.from.empty())
     if (const auto fault = fault_in_address(message.from)) return "the sender's address " + *fault;
   for (std::size_t i = 0; i < message.recipients.size(); ++i)
@@ -49,10 +49,10 @@ std::optional<std::string> fault_in(const SmtpMessage& message) {
       return "the address of recipient " + std::to_string(i + 1) + " " + *fault;
   if (message.user.empty() != message.password.empty()) return "a user and a password's name go together";
   const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
-  if (message.user.size() > kMostUserBytes || std::any_of(message.user.begin(), message.user.end(), is_control))
+  if (message.user.size() > kMaxUserBytes || std::any_of(message.user.begin(), message.user.end(), is_control))
     return "the user is longer than 512 bytes or contains a control character";
   if (message.data.empty()) return "the message is empty";
-  if (message.data.size() > kMostMailBytes) return "the message is longer than 64 MiB";
+  if (message.data.size() > kMaxMailBytes) return "the message is longer than 64 MiB";
   if (has_bare_line_end(message.data)) return "the message has a CR or LF that is not part of a CRLF";
   return std::nullopt;
 }

@@ -53,10 +53,10 @@ struct SmtpOffers {
   void take_line(std::string_view keyword_and_more);
 };
 
-inline constexpr std::size_t kMostMailBytes = 64 << 20;
-inline constexpr std::size_t kMostRecipients = 1000;
-inline constexpr std::size_t kMostAddressBytes = 320;
-inline constexpr std::size_t kMostUserBytes = 512;
+inline constexpr std::size_t kMaxMailBytes = 64 << 20;
+inline constexpr std::size_t kMaxRecipients = 1000;
+inline constexpr std::size_t kMaxAddressBytes = 320;
+inline constexpr std::size_t kMaxUserBytes = 512;
 
 // Why a message must not be sent; never with what it says.
 std::optional<std::string> fault_in(const SmtpMessage& message);

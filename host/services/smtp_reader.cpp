@@ -36,7 +36,7 @@ std::optional<SmtpAnswer> SmtpReader::next() {
   while (!broken_ && !whole) {
     const auto end = rest_.find('\n', begin);
     const auto length = (end == std::string::npos ? rest_.size() : end + 1) - begin;
-    if (size_ + length > kMostReplyBytes) broken_ = true;
+    if (size_ + length > kMaxReplyBytes) broken_ = true;
     if (broken_ || end == std::string::npos) break;
     size_ += length;
     whole = take_line(std::string_view(rest_).substr(begin, length));
@@ -46,7 +46,7 @@ std::optional<SmtpAnswer> SmtpReader::next() {
   if (broken_ || !whole) return std::nullopt;
   size_ = 0;
   auto reply = std::exchange(reply_, {});
-  reply.text = clean_text(reply.text, kMostReplyText);
+  reply.text = clean_text(reply.text, kMaxReplyText);
   return reply;
 }
 
@@ -65,7 +65,7 @@ bool SmtpReader::take_line(std::string_view line) {
   if (const auto enhanced = enhanced_code(reply_.text); !enhanced.empty() && text.starts_with(enhanced))
     text.remove_prefix(enhanced.size());
   if (!reply_.text.empty() && !text.empty()) reply_.text += ' ';
-  if (reply_.text.size() < kMostReplyText + 4) reply_.text += text;
+  if (reply_.text.size() < kMaxReplyText + 4) reply_.text += text;
   return follows == ' ';
 }
 

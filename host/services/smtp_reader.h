@@ -10,8 +10,8 @@
 
 namespace waybill {
 
-inline constexpr std::size_t kMostReplyBytes = 64 << 10;  // as it was sent; more is no reply
-inline constexpr std::size_t kMostReplyText = 1000;       // of it that is kept
+inline constexpr std::size_t kMaxReplyBytes = 64 << 10;  // as it was sent; more is no reply
+inline constexpr std::size_t kMaxReplyText = 1000;       // of it that is kept
 
 class SmtpReader {
  public:

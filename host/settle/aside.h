@@ -18,8 +18,8 @@ class Aside {
   using Clock = std::chrono::steady_clock;
   struct Item {
     Finished finished;
-    std::optional<Rest> outage;  // of its target, as it was when the job came back
-    bool again;                  // an earlier call's answer was lost, so it may be written already
+    std::optional<Cooldown> outage;  // of its target, as it was when the job came back
+    bool again;                      // an earlier call's answer was lost, so it may be written already
   };
 
   Aside(SettleStore& store, Log& log) : store_(store), log_(log) {}

@@ -120,7 +120,8 @@ Settlement settlement_of(const Finished& finished, const RetryTiming& timing, do
 
 Millis suspect_delay(std::uint32_t losses) { return losses < 2 ? Millis{1'000} : Millis{4'000}; }
 
-Settlement settlement_of(const LostClaim& lost, const Contract& contract, Timestamp now, const std::string& actor, Blame blame) {
+Settlement settlement_of(const OrphanedClaim& lost, const Contract& contract, Timestamp now, const std::string& actor,
+                         Blame blame) {
   const std::uint32_t losses = lost.lease_lost + (blame == Blame::suspect ? 1 : 0);
   Settlement s{.delivery = lost.delivery,
                .token = lost.token,

@@ -25,7 +25,8 @@ Settlement settlement_of(const Finished& finished, const RetryTiming& timing, do
 // others.
 enum class Blame : std::uint8_t { none, suspect };
 // The settlement of a claim whose host is gone.
-Settlement settlement_of(const LostClaim& lost, const Contract& contract, Timestamp now, const std::string& actor, Blame blame);
+Settlement settlement_of(const OrphanedClaim& lost, const Contract& contract, Timestamp now, const std::string& actor,
+                         Blame blame);
 
 // How long a suspect waits after so many deaths.
 Millis suspect_delay(std::uint32_t losses);

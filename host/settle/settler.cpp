@@ -13,7 +13,7 @@
 namespace waybill {
 
 Settler::Settler(SettleStore& store, const Clock& clock, SettlerSettings settings, std::function<std::size_t()> all_out,
-                 std::function<void(const Written&)> written, Log& log, Metrics& metrics)
+                 std::function<void(const WriteResult&)> written, Log& log, Metrics& metrics)
     : store_(store),
       clock_(clock),
       settings_(std::move(settings)),
@@ -104,7 +104,7 @@ void Settler::write(std::stop_token stop, std::vector<Finished> batch, bool agai
 }
 
 void Settler::tell(const std::vector<Finished>& batch) {
-  Written written{batch, {}, std::exchange(unwritten_, {})};
+  WriteResult written{batch, {}, std::exchange(unwritten_, {})};
   for (const auto& finished : batch)
     if (finished.how != Finished::How::unattempted && finished.how != Finished::How::composed)
       written.moved.push_back(finished.job.submission);
@@ -175,16 +175,16 @@ Result<void> Settler::write_shard(Shard shard, Part& part, bool again, Detail de
 }
 
 // `part` is all composed, or not at all.
-Result<Settled> Settler::write_once(Shard shard, const Part& part, Detail detail, std::vector<Settlement>& settlements) {
+Result<SettleResult> Settler::write_once(Shard shard, const Part& part, Detail detail, std::vector<Settlement>& settlements) {
   if (part.front()->how == Finished::How::composed) {
-    std::vector<Composed> composed;
+    std::vector<ComposeRow> composed;
     composed.reserve(part.size());
     for (const Finished* finished : part)
       composed.push_back({finished->job.delivery, finished->job.token, *finished->outcome->artifact});
-    auto held = store_.keep(shard, composed);
+    auto held = store_.save_artifacts(shard, composed);
     if (!held) return tl::unexpected(held.error());
     const std::unordered_set<DeliveryId> kept(held->begin(), held->end());
-    Settled settled;
+    SettleResult settled;
     for (const auto& one : composed)
       if (kept.contains(one.delivery)) {
         settled.held.push_back(one.delivery);
@@ -223,7 +223,7 @@ void Settler::set_aside(std::vector<Finished>& batch) {
       others.push_back(std::move(finished));
       continue;
     }
-    const auto outage = outages_.find({finished.job.org, finished.job.contract->rest_key()});
+    const auto outage = outages_.find({finished.job.org, finished.job.contract->cooldown_key()});
     locked.push_back({std::move(finished), outage == outages_.end() ? std::nullopt : std::optional(outage->second), at->second});
   }
   locked_.clear();
@@ -240,7 +240,7 @@ void Settler::write_aside(std::stop_token stop) {
       outages_.clear();
       for (std::size_t i = begin; i < std::min(begin + settings_.batch, items.size()); ++i) {
         const auto& job = items[i].finished.job;
-        if (items[i].outage) outages_[{job.org, job.contract->rest_key()}] = *items[i].outage;
+        if (items[i].outage) outages_[{job.org, job.contract->cooldown_key()}] = *items[i].outage;
         batch.push_back(std::move(items[i].finished));
       }
       write(stop, std::move(batch), again);
@@ -281,10 +281,10 @@ Result<void> Settler::write_cleared(const std::vector<Finished>& batch) {
     const bool got_through = finished.how == Finished::How::attempted && clears_target(*finished.outcome);
     const bool blames = finished.how == Finished::How::attempted && blames_target(*finished.outcome);
     if (got_through || (finished.job.probe && !blames))
-      is_over[{finished.job.org, finished.job.contract->rest_key(), finished.job.outage_since->micros}] |= got_through;
+      is_over[{finished.job.org, finished.job.contract->cooldown_key(), finished.job.outage_since->micros}] |= got_through;
   }
   if (is_over.empty()) return {};
-  std::vector<Cleared> cleared;
+  std::vector<ClearedCooldown> cleared;
   for (const auto& [key, over] : is_over) {
     const auto& [org, target, since] = key;
     cleared.push_back({org, target, Timestamp{since}, over});
@@ -301,11 +301,11 @@ Result<void> Settler::write_blames(const std::vector<Finished>& batch) {
   std::vector<BlamedTarget> blames;
   for (const auto& finished : batch)
     if (finished.how == Finished::How::attempted && blames_target(*finished.outcome))
-      blames.push_back({finished.job.org, finished.job.contract->rest_key(), finished.finished_at,
+      blames.push_back({finished.job.org, finished.job.contract->cooldown_key(), finished.finished_at,
                         std::clamp(finished.outcome->retry_after.value_or(Millis(0)), Millis(0), kMaxRetryAfter),
                         finished.outcome->reason});
   if (blames.empty()) return {};
-  const auto outages = store_.blame(blames, settings_.target_rest);
+  const auto outages = store_.blame(blames, settings_.cooldown);
   if (!outages) return tl::unexpected(outages.error());
   for (const auto& outage : *outages) {
     outages_[{outage.org, outage.target}] = outage;
@@ -313,14 +313,15 @@ Result<void> Settler::write_blames(const std::vector<Finished>& batch) {
       return blame.org == outage.org && blame.target == outage.target && blame.at == outage.since;
     });
     if (is_new)
-      log_.warn("target.rests", {{"target", outage.target}, {"until", format_rfc3339(outage.until)}, {"reason", outage.reason}});
+      log_.warn("target.cooldown",
+                {{"target", outage.target}, {"until", format_rfc3339(outage.until)}, {"reason", outage.reason}});
   }
   return {};
 }
 
 std::optional<Outage> Settler::outage_of(const Finished& finished) const {
   if (finished.how != Finished::How::attempted || !blames_target(*finished.outcome)) return std::nullopt;
-  const auto known = outages_.find({finished.job.org, finished.job.contract->rest_key()});
+  const auto known = outages_.find({finished.job.org, finished.job.contract->cooldown_key()});
   if (known != outages_.end()) return Outage{known->second.since, known->second.until, settings_.outage};
   return Outage{finished.job.outage_since.value_or(finished.finished_at), finished.finished_at, settings_.outage};
 }
@@ -348,10 +349,10 @@ void Settler::count(const Finished& finished, const Settlement& settlement) {
     metrics_.attempt(type, settlement.attempt->outcome,
                      std::chrono::duration_cast<Metrics::Duration>(finished.finished_at - finished.started_at));
   if (settlement.dead_letter)
-    log_.error("dead_letter", {{"delivery", settlement.delivery.value},
-                               {"reference", finished.job.idempotency_key},
-                               {"target", finished.job.contract->target},
-                               {"reason", settlement.reason}});
+    log_.error("dead_letter.created", {{"delivery", settlement.delivery.value},
+                                       {"reference", finished.job.idempotency_key},
+                                       {"target", finished.job.contract->target},
+                                       {"reason", settlement.reason}});
   if (settlement.submission_state.empty()) return;
   if (finished.job.kind == kAlertKind) {  // told in the log and the metrics only: never an alert about an alert
     if (settlement.status == Status::accepted) return;

@@ -26,7 +26,7 @@ namespace waybill {
 struct SettlerSettings {
   std::string actor;                         // the host's name, for the audit
   std::map<std::string, RetryTiming> retry;  // by action type; "default" is always there
-  Millis target_rest{30'000};                // the longest cooldown; 0: none, but what receivers ask for
+  Millis cooldown{30'000};                   // the longest cooldown; 0: none, but what receivers ask for
   Millis outage{std::chrono::hours(24)};     // while a target's outage is shorter, attempts do not count
   Millis failure_period{3'600'000};          // failures are added up over each
   std::size_t batch = 1000;
@@ -39,14 +39,14 @@ class Settler {
  public:
   // What was written, in the order of the batch; `moved` are the submissions whose attempt ended, `unwritten` the claims of what
   // could not be written and stays claimed. What waits aside is told once it is written.
-  struct Written {
+  struct WriteResult {
     const std::vector<Finished>& batch;
     std::vector<SubmissionId> moved;
     std::vector<ClaimToken> unwritten;
   };
   // `all_out` tells how many jobs are out now, these included: when all of them are here, there is nothing to wait for.
   Settler(SettleStore& store, const Clock& clock, SettlerSettings settings, std::function<std::size_t()> all_out,
-          std::function<void(const Written&)> written, Log& log, Metrics& metrics);
+          std::function<void(const WriteResult&)> written, Log& log, Metrics& metrics);
   ~Settler();
 
   void take(std::vector<Finished> finished);
@@ -62,7 +62,7 @@ class Settler {
   void write_part(std::stop_token stop, Shard shard, Part part, bool again);
   enum class Detail { all, least };
   Result<void> write_shard(Shard shard, Part& part, bool again, Detail detail = Detail::all);
-  Result<Settled> write_once(Shard shard, const Part& part, Detail detail, std::vector<Settlement>& settlements);
+  Result<SettleResult> write_once(Shard shard, const Part& part, Detail detail, std::vector<Settlement>& settlements);
   bool take_locked(Shard shard, Part& part, bool again);
   void set_aside(std::vector<Finished>& batch);
   void write_aside(std::stop_token stop);
@@ -81,14 +81,14 @@ class Settler {
   const Clock& clock_;
   const SettlerSettings settings_;
   const std::function<std::size_t()> all_out_;
-  const std::function<void(const Written&)> written_;
+  const std::function<void(const WriteResult&)> written_;
   Log& log_;
   Metrics& metrics_;
   // The thread's own:
   std::mt19937_64 random_{std::random_device{}()};
-  std::vector<ClaimToken> unwritten_;                      // of the batch that is being written
-  std::unordered_map<const Finished*, bool> locked_;       // of the batch: these wait; see write_shard() for the flag
-  std::map<std::pair<OrgId, std::string>, Rest> outages_;  // of the targets that it blames
+  std::vector<ClaimToken> unwritten_;                          // of the batch that is being written
+  std::unordered_map<const Finished*, bool> locked_;           // of the batch: these wait; see write_shard() for the flag
+  std::map<std::pair<OrgId, std::string>, Cooldown> outages_;  // of the targets that it blames
   Aside aside_;
 
   std::mutex mutex_;  // for all below

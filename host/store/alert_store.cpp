@@ -125,13 +125,13 @@ class PgAlertStore final : public AlertStore {
     return counts;
   }
 
-  Result<std::vector<Telling>> tellings(const TellingRules& rules) override {
+  Result<std::vector<Notification>> notifications(const NotificationRules& rules) override {
     const auto reserved = link_.run(kReserve, {std::to_string(rules.quiet.count()), std::to_string(rules.most_messages),
                                                std::to_string(rules.between_summaries.count())});
     if (!reserved) return tl::unexpected(reserved.error());
     const auto rows = link_.run(kReserved);
     if (!rows) return tl::unexpected(rows.error());
-    std::vector<Telling> all;
+    std::vector<Notification> all;
     for (std::size_t row = 0; row < rows->size(); ++row) {
       if (all.empty() || all.back().reference != rows->text(row, 0)) all.push_back({std::string(rows->text(row, 0)), {}});
       all.back().incidents.push_back({.org = {rows->number(row, 1)},
@@ -155,7 +155,7 @@ class PgAlertStore final : public AlertStore {
 
   Result<std::vector<Stuck>> stuck(Millis longer_than) override {
     const std::string length = std::to_string(longer_than.count());
-    const auto deliveries = link_.run(kStuckDeliveries, {length, std::to_string(kMostStuckCounted + 1)});
+    const auto deliveries = link_.run(kStuckDeliveries, {length, std::to_string(kMaxStuckCounted + 1)});
     if (!deliveries) return tl::unexpected(deliveries.error());
     const auto forms = link_.run(kStuckForms, {length});
     if (!forms) return tl::unexpected(forms.error());

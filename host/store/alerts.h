@@ -1,4 +1,4 @@
-// What is asked of the database about alerts: incidents and their tellings, what is stuck, and failures until they are told.
+// What is asked of the database about alerts: incidents and their notifications, what is stuck, and failures until they are told.
 #pragma once
 
 #include <cstdint>
@@ -23,13 +23,13 @@ struct Incident {
 };
 
 // One message to be told, about one incident or a summary of many.
-struct Telling {
+struct Notification {
   std::string reference;
   std::vector<Incident> incidents;
 };
 
 // When an incident is told again, and how many messages may go out.
-struct TellingRules {
+struct NotificationRules {
   Millis quiet;               // between two messages about one incident
   std::size_t most_messages;  // in one quiet time; beyond it, incidents are summed up
   Millis between_summaries;
@@ -43,10 +43,10 @@ struct Stuck {
   std::string action_type;  // of deliveries
   std::string reference;    // of the oldest
   Timestamp now, since;
-  std::uint64_t count = 0;      // at most kMostStuckCounted + 1
+  std::uint64_t count = 0;      // at most kMaxStuckCounted + 1
   std::uint64_t in_flight = 0;  // deliveries of the same target
 };
-inline constexpr std::uint64_t kMostStuckCounted = 1000;
+inline constexpr std::uint64_t kMaxStuckCounted = 1000;
 
 struct ProviderFailure {
   OrgId org;
@@ -66,8 +66,8 @@ class AlertStore {
   // Occurrences by kind since the last call of any host.
   virtual Result<std::map<std::string, std::uint64_t>> count_new() = 0;
   // Reserves what is due to be told, and answers all that is reserved, also what another host has not come round to.
-  virtual Result<std::vector<Telling>> tellings(const TellingRules& rules) = 0;
-  // True for the one caller that ends this telling.
+  virtual Result<std::vector<Notification>> notifications(const NotificationRules& rules) = 0;
+  // True for the one caller that ends this notification.
   virtual Result<bool> told(const std::string& reference) = 0;
   // Incidents with nothing new for so long: the next of their kind is a new one.
   virtual Result<void> close(Millis after) = 0;

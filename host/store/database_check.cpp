@@ -28,7 +28,7 @@ constexpr Statement kMissingRights{"missing_rights", R"(
     WHERE relnamespace = current_schema()::regnamespace
       AND CASE WHEN relkind = 'S' THEN NOT has_sequence_privilege(oid, 'USAGE') ELSE false END)
   SELECT current_user, what FROM missing ORDER BY what)"};
-constexpr std::size_t kMostNamed = 5;
+constexpr std::size_t kMaxNamed = 5;
 
 Result<bool> is_shared(Connection& one, Connection& other) {
   std::string first;
@@ -76,9 +76,9 @@ Result<void> check_rights(const DatabaseAddress& address) {
   if (!missing) return tl::unexpected(missing.error());
   if (missing->size() == 0) return {};
   std::string named;
-  for (std::size_t row = 0; row < std::min(missing->size(), kMostNamed); ++row)
+  for (std::size_t row = 0; row < std::min(missing->size(), kMaxNamed); ++row)
     named.append(row == 0 ? "" : ", ").append(missing->text(row, 1));
-  if (missing->size() > kMostNamed) named += " and " + std::to_string(missing->size() - kMostNamed) + " more";
+  if (missing->size() > kMaxNamed) named += " and " + std::to_string(missing->size() - kMaxNamed) + " more";
   return fail(Error::Kind::invalid,
               "role \"" + std::string(missing->text(0, 0)) + "\" lacks rights in schema \"" + address.schema + "\": " + named +
                   ". Run `waybill roles`, and make this role a member of the application role (docs/operations/roles.md)");

@@ -13,7 +13,7 @@
 
 namespace waybill {
 
-inline constexpr std::size_t kMostReplays = 10'000;  // in one call
+inline constexpr std::size_t kMaxReplays = 10'000;  // in one call
 
 // Which letters; what is left out allows any.
 struct DeadFilter {
@@ -54,7 +54,7 @@ struct DeadPage {
   std::optional<DeadCursor> next;   // none: that was all
 };
 
-struct DeadEdit {
+struct EditRecord {
   std::int64_t id = 0;
   Timestamp edited;
   std::string actor;
@@ -70,10 +70,10 @@ struct DeadLetterView {
   std::string destination;  // JSON, as it would be replayed
   std::string result;       // JSON that the last attempt left, or empty
   std::vector<AttemptView> attempts;
-  std::vector<DeadEdit> edits;  // in order of time
+  std::vector<EditRecord> edits;  // in order of time
 };
 
-struct Mending {
+struct DeadLetterEdit {
   std::optional<std::string> fields;       // a JSON object, instead of the form's fields
   std::optional<std::string> destination;  // instead of the action's text of that name
 };
@@ -95,7 +95,7 @@ struct CloneAction {
   int order = 1;
   Contract contract;
 };
-struct Cloned {
+struct CloneResult {
   std::string reference;
   std::string kind;
   std::string state;
@@ -108,12 +108,12 @@ class DeadStore {
   // All of one moment. None: there is no such letter.
   virtual Result<std::optional<DeadLetterView>> show(OrgId org, DeliveryId id) = 0;
   // The caller has had the plugin check a new destination. Error::not_found; Error::conflict when it cannot be edited any more.
-  virtual Result<void> edit(OrgId org, DeliveryId id, const Mending& mending, const std::string& actor) = 0;
+  virtual Result<void> edit(OrgId org, DeliveryId id, const DeadLetterEdit& edit, const std::string& actor) = 0;
   // One transaction; oldest first, each at its turn. A dry run writes nothing.
   virtual Result<Replays> replay(OrgId org, const DeadFilter& filter, const std::string& actor, bool dry_run) = 0;
   // Error::not_found; Error::conflict when the reference is taken or the submission must not be sent.
-  virtual Result<Cloned> clone(OrgId org, DeliveryId id, const std::string& reference, const std::vector<CloneAction>& actions,
-                               const std::string& actor) = 0;
+  virtual Result<CloneResult> clone(OrgId org, DeliveryId id, const std::string& reference,
+                                    const std::vector<CloneAction>& actions, const std::string& actor) = 0;
 };
 
 // Why an admin can do nothing with a letter that is not there.

@@ -38,7 +38,7 @@ constexpr Statement kAudit{"audit_clone", R"(
   VALUES ($1, $2, clock_timestamp(), $3, $4, 'dead_letter_cloned', 'clone', $5, 'admin',
           jsonb_build_object('deadLetterId', $4::bigint::text, 'reference', $6::text)))"};
 
-std::string refusal_of(const LetterStanding& s) {
+std::string refusal_of(const DeadLetterState& s) {
   const auto& kind = s.letter.kind;
   if (kind != "form" && kind != "intent") return "a submission of kind " + kind + " cannot be cloned";
   if (!s.kept) return "its submission is purged: what it held is not kept any more";
@@ -46,7 +46,7 @@ std::string refusal_of(const LetterStanding& s) {
   return {};
 }
 
-Result<SubmissionId> hand_in(Connection& connection, const CloneOrder& order, const LetterStanding& old) {
+Result<SubmissionId> hand_in(Connection& connection, const CloneOrder& order, const DeadLetterState& old) {
   const bool form = old.letter.kind == "form";
   ArrayText place, route;
   for (const auto& action : order.actions) {
@@ -74,16 +74,16 @@ Result<SubmissionId> hand_in(Connection& connection, const CloneOrder& order, co
 
 }  // namespace
 
-Result<Cloned> clone_in(Connection& connection, const CloneOrder& order) {
+Result<CloneResult> clone_in(Connection& connection, const CloneOrder& order) {
   if (auto locked = lock_submissions_of(connection, order.org, {order.id}); !locked) return tl::unexpected(locked.error());
   auto standings = standings_of(connection, order.org, {order.id}, Payloads::read);
   if (!standings) return tl::unexpected(standings.error());
   if (standings->empty()) return fail(Error::Kind::not_found, no_such_letter(order.id));
-  const LetterStanding& old = standings->front();
+  const DeadLetterState& old = standings->front();
   if (auto refused = refusal_of(old); !refused.empty()) return fail(Error::Kind::conflict, refused);
   auto id = hand_in(connection, order, old);
   if (!id) return tl::unexpected(id.error());
-  Cloned cloned{order.reference, old.letter.kind, "pending"};
+  CloneResult cloned{order.reference, old.letter.kind, "pending"};
   if (old.letter.kind == "form") {
     auto begun = begin_if_ready(connection, *id, order.actor);
     if (!begun) return tl::unexpected(begun.error());

@@ -60,7 +60,7 @@ constexpr Statement kReplay{"replay_dead", R"(
     FROM more)
   SELECT delivery, micros(due) FROM more ORDER BY place)"};
 
-std::string refusal_of(const LetterStanding& s) {
+std::string refusal_of(const DeadLetterState& s) {
   const bool intent = s.letter.kind == "intent";
   if (s.letter.kind != "form" && !intent) return "a submission of kind " + s.letter.kind + " cannot be replayed";
   if (s.letter.replayed) return "it was replayed already, by " + s.letter.replayed_by;
@@ -74,7 +74,7 @@ std::string refusal_of(const LetterStanding& s) {
 
 // An intent whose contract is a deadline has seen it pass by the time that somebody looks: its replay gets attempts instead, as
 // many as a form's action has.
-std::optional<Contract> renewed(const LetterStanding& s) {
+std::optional<Contract> renewed(const DeadLetterState& s) {
   Contract contract = s.contract;
   if (contract.policy == Policy::deadline) {
     contract.policy = Policy::max_attempts;
@@ -86,13 +86,14 @@ std::optional<Contract> renewed(const LetterStanding& s) {
   return contract;
 }
 
-struct Chosen {
+struct Selection {
   std::size_t item;  // its place in Replays::items
-  const LetterStanding* standing;
+  const DeadLetterState* standing;
 };
 
 // With ids, letters that are not there are told as well, and in the order of the ids.
-Replays judged(const std::vector<DeliveryId>& ids, const std::vector<LetterStanding>& standings, std::vector<Chosen>& chosen) {
+Replays judged(const std::vector<DeliveryId>& ids, const std::vector<DeadLetterState>& standings,
+               std::vector<Selection>& chosen) {
   Replays replays;
   std::set<std::pair<SubmissionId, int>> taken;
   std::size_t next = 0;
@@ -101,7 +102,7 @@ Replays judged(const std::vector<DeliveryId>& ids, const std::vector<LetterStand
       replays.items.push_back({.letter = {.id = id}, .refused = no_such_letter(id)});
       continue;
     }
-    const LetterStanding& standing = standings[next++];
+    const DeadLetterState& standing = standings[next++];
     ReplayItem item{.letter = standing.letter, .refused = refusal_of(standing)};
     if (item.refused.empty() && !taken.emplace(standing.letter.submission, standing.letter.action_order).second)
       item.refused = "another letter of the same action comes before it";
@@ -112,7 +113,7 @@ Replays judged(const std::vector<DeliveryId>& ids, const std::vector<LetterStand
   return replays;
 }
 
-Result<void> carry_out(Connection& connection, const ReplayOrder& order, const std::vector<Chosen>& chosen, Replays& replays) {
+Result<void> carry_out(Connection& connection, const ReplayOrder& order, const std::vector<Selection>& chosen, Replays& replays) {
   const std::string gap = std::to_string((1'000'000 + order.rate - 1) / order.rate);
   auto first = connection.run(kTurns, {std::to_string(order.org.value), std::to_string(chosen.size()), gap});
   if (!first) return tl::unexpected(first.error());
@@ -144,17 +145,17 @@ Result<Replays> replay_in(Connection& connection, const ReplayOrder& order) {
   bool more = false;
   std::vector<DeliveryId> ids = order.filter.ids;
   if (ids.empty()) {
-    auto found = to_be_replayed(connection, order.org, order.filter, kMostReplays + 1);
+    auto found = to_be_replayed(connection, order.org, order.filter, kMaxReplays + 1);
     if (!found) return tl::unexpected(found.error());
     ids = std::move(*found);
-    more = ids.size() > kMostReplays;
+    more = ids.size() > kMaxReplays;
     if (more) ids.pop_back();
   }
   if (!order.dry_run)
     if (auto locked = lock_submissions_of(connection, order.org, ids); !locked) return tl::unexpected(locked.error());
   auto standings = standings_of(connection, order.org, ids, Payloads::leave);
   if (!standings) return tl::unexpected(standings.error());
-  std::vector<Chosen> chosen;
+  std::vector<Selection> chosen;
   Replays replays = judged(ids, *standings, chosen);
   replays.more = more;
   if (order.dry_run || chosen.empty()) return replays;

@@ -118,13 +118,13 @@ Result<std::vector<DeliveryId>> to_be_replayed(Connection& connection, OrgId org
   return ids;
 }
 
-Result<std::vector<LetterStanding>> standings_of(Connection& connection, OrgId org, const std::vector<DeliveryId>& ids,
-                                                 Payloads payloads) {
+Result<std::vector<DeadLetterState>> standings_of(Connection& connection, OrgId org, const std::vector<DeliveryId>& ids,
+                                                  Payloads payloads) {
   Parameters parameters = keys_of(org, ids);
   parameters.emplace_back(payloads == Payloads::read ? "true" : "false");
   auto rows = connection.run(kStandings, parameters);
   if (!rows) return tl::unexpected(rows.error());
-  std::vector<LetterStanding> standings;
+  std::vector<DeadLetterState> standings;
   for (std::size_t row = 0; row < rows->size(); ++row) {
     auto contract = contract_from_json(rows->text(row, 17));
     if (!contract) return tl::unexpected(contract.error());

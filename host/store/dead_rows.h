@@ -9,7 +9,7 @@
 namespace waybill {
 
 // A letter with all that acting on it needs to know.
-struct LetterStanding {
+struct DeadLetterState {
   DeadLetter letter;
   std::string state;        // of the submission
   bool kept = false;        // its payload is still there
@@ -23,8 +23,8 @@ struct LetterStanding {
 };
 // Those of the letters that are there, in the order of `ids`. Thousands of payloads would not fit.
 enum class Payloads { leave, read };
-Result<std::vector<LetterStanding>> standings_of(Connection& connection, OrgId org, const std::vector<DeliveryId>& ids,
-                                                 Payloads payloads);
+Result<std::vector<DeadLetterState>> standings_of(Connection& connection, OrgId org, const std::vector<DeliveryId>& ids,
+                                                  Payloads payloads);
 // Locks the rows of their submissions, in order of id.
 Result<void> lock_submissions_of(Connection& connection, OrgId org, const std::vector<DeliveryId>& ids);
 
@@ -51,6 +51,6 @@ struct CloneOrder {
   const std::vector<CloneAction>& actions;
   const std::string& actor;
 };
-Result<Cloned> clone_in(Connection& connection, const CloneOrder& order);
+Result<CloneResult> clone_in(Connection& connection, const CloneOrder& order);
 
 }  // namespace waybill

@@ -1,4 +1,4 @@
-// Dead letters on PostgreSQL: looking at them and mending them; replays and clones are next door.
+// Dead letters on PostgreSQL: looking at them and edit them; replays and clones are next door.
 #include "core/form.h"
 #include "core/idempotency.h"
 #include "store/dead_rows.h"
@@ -38,30 +38,30 @@ struct Change {
 
 std::string hash_of(const std::string& text) { return to_hex(as_view(sha256(text))); }
 
-std::string refusal_of(const LetterStanding& s) {
+std::string refusal_of(const DeadLetterState& s) {
   if (s.letter.kind != "form") return "only letters of forms can be edited; this is an " + s.letter.kind + "'s";
   if (s.letter.replayed) return "it was replayed already, by " + s.letter.replayed_by;
   if (s.state == "purged" || !s.kept) return "its submission is purged: what it held is not kept any more";
   return {};
 }
 
-Result<std::vector<Change>> changes_of(const LetterStanding& letter, const Mending& mending) {
+Result<std::vector<Change>> changes_of(const DeadLetterState& letter, const DeadLetterEdit& edit) {
   std::vector<Change> changes;
-  if (mending.fields) {
+  if (edit.fields) {
     auto before = fields_of(letter.payload);
     if (!before) return tl::unexpected(before.error());
-    auto whole = with_fields(letter.payload, *mending.fields);
+    auto whole = with_fields(letter.payload, *edit.fields);
     if (!whole) return tl::unexpected(whole.error());
     auto after = fields_of(*whole);
     if (!after) return tl::unexpected(after.error());
     changes.push_back({"fields", std::move(*before), std::move(*after), std::move(*whole)});
   }
-  if (mending.destination) {
+  if (edit.destination) {
     auto before = destination_of(letter.contract.destination);
     if (!before) return tl::unexpected(before.error());
-    auto whole = with_destination(letter.contract.destination, *mending.destination);
+    auto whole = with_destination(letter.contract.destination, *edit.destination);
     if (!whole) return tl::unexpected(whole.error());
-    changes.push_back({"destination", std::move(*before), *mending.destination, std::move(*whole)});
+    changes.push_back({"destination", std::move(*before), *edit.destination, std::move(*whole)});
   }
   std::erase_if(changes, [](const Change& change) { return change.before == change.after; });
   return changes;
@@ -86,8 +86,8 @@ class PgDeadStore final : public DeadStore {
     return link_.transact([&](Connection& connection) { return show_in(connection, org, id); }, kReadOnly);
   }
 
-  Result<void> edit(OrgId org, DeliveryId id, const Mending& mending, const std::string& actor) override {
-    return link_.transact([&](Connection& connection) { return edit_in(connection, org, id, mending, actor); });
+  Result<void> edit(OrgId org, DeliveryId id, const DeadLetterEdit& edit, const std::string& actor) override {
+    return link_.transact([&](Connection& connection) { return edit_in(connection, org, id, edit, actor); });
   }
 
   Result<Replays> replay(OrgId org, const DeadFilter& filter, const std::string& actor, bool dry_run) override {
@@ -98,8 +98,8 @@ class PgDeadStore final : public DeadStore {
         dry_run ? kReadOnly : "BEGIN");
   }
 
-  Result<Cloned> clone(OrgId org, DeliveryId id, const std::string& reference, const std::vector<CloneAction>& actions,
-                       const std::string& actor) override {
+  Result<CloneResult> clone(OrgId org, DeliveryId id, const std::string& reference, const std::vector<CloneAction>& actions,
+                            const std::string& actor) override {
     return link_.transact([&](Connection& connection) {
       return clone_in(connection, {.org = org,
                                    .id = id,
@@ -115,7 +115,7 @@ class PgDeadStore final : public DeadStore {
     auto standings = standings_of(connection, org, {id}, Payloads::read);
     if (!standings) return tl::unexpected(standings.error());
     if (standings->empty()) return std::optional<DeadLetterView>{};
-    LetterStanding& standing = standings->front();
+    DeadLetterState& standing = standings->front();
     DeadLetterView view{.letter = std::move(standing.letter),
                         .state = std::move(standing.state),
                         .payload = std::move(standing.payload),
@@ -139,15 +139,15 @@ class PgDeadStore final : public DeadStore {
     return view;
   }
 
-  static Result<void> edit_in(Connection& connection, OrgId org, DeliveryId id, const Mending& mending,
+  static Result<void> edit_in(Connection& connection, OrgId org, DeliveryId id, const DeadLetterEdit& edit,
                               const std::string& actor) {
     if (auto locked = lock_submissions_of(connection, org, {id}); !locked) return tl::unexpected(locked.error());
     auto standings = standings_of(connection, org, {id}, Payloads::read);
     if (!standings) return tl::unexpected(standings.error());
     if (standings->empty()) return fail(Error::Kind::not_found, no_such_letter(id));
-    const LetterStanding& standing = standings->front();
+    const DeadLetterState& standing = standings->front();
     if (auto refused = refusal_of(standing); !refused.empty()) return fail(Error::Kind::conflict, refused);
-    auto changes = changes_of(standing, mending);
+    auto changes = changes_of(standing, edit);
     if (!changes) return tl::unexpected(changes.error());
     for (const auto& change : *changes) {
       auto edited =

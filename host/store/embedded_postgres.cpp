@@ -21,7 +21,7 @@ namespace waybill {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::size_t kLongestSocketFolder = 80;  // a socket's whole path has room for 107 bytes
+constexpr std::size_t kMaxSocketFolderLength = 80;  // a socket's whole path has room for 107 bytes
 
 // Who runs the server: we ourselves, or, if we are root, user postgres, because PostgreSQL refuses to run as root.
 struct ServerUser {
@@ -114,7 +114,7 @@ Result<void> make_folder(const fs::path& folder, const ServerUser& user) {
 
 // Unix socket paths are short: a deep folder gets its sockets in /tmp, in a folder of its own named after it.
 Result<fs::path> socket_folder(const fs::path& folder, const ServerUser& user) {
-  if (folder.string().size() <= kLongestSocketFolder) return folder;
+  if (folder.string().size() <= kMaxSocketFolderLength) return folder;
   const fs::path place = "/tmp/waybill-" + std::to_string(std::hash<std::string>{}(folder.string()));
   if (mkdir(place.c_str(), 0700) == 0 && user.other && chown(place.c_str(), user.uid, user.gid) != 0)
     return fail(Error::Kind::invalid, "database.embedded: cannot give " + place.string() + " to user postgres");

@@ -111,7 +111,7 @@ constexpr Statement kHeld{"held_of", R"(
     AND r.delivery_id <> r.submission_id
   WHERE s.shard = $1 AND s.id = $2)"};
 
-Result<void> follow_ends(Connection& connection, const std::string& shard, std::span<const SettledRow> rows,
+Result<void> follow_ends(Connection& connection, const std::string& shard, std::span<const SettlementRow> rows,
                          std::vector<Parameters>& alerts) {
   ArrayText delivery, status, reason, ended, trigger, actor, metadata, dead;
   bool any = false;
@@ -149,7 +149,7 @@ Status status_of(const Rows& rows, std::size_t row, int column) {
 
 }  // namespace
 
-Result<std::vector<std::string>> follow_up(Connection& connection, Shard shard, std::span<const SettledRow> rows) {
+Result<std::vector<std::string>> follow_up(Connection& connection, Shard shard, std::span<const SettlementRow> rows) {
   std::vector<Parameters> alerts;
   if (auto done = follow_ends(connection, std::to_string(shard), rows, alerts); !done) return tl::unexpected(done.error());
   std::vector<SubmissionId> forms;
@@ -162,14 +162,14 @@ Result<std::vector<std::string>> follow_up(Connection& connection, Shard shard, 
   return std::move(advanced->ended);
 }
 
-Result<Advanced> advance(Connection& connection, Shard shard, const std::vector<SubmissionId>& submissions) {
-  if (submissions.empty()) return Advanced{};
+Result<FormAdvance> advance(Connection& connection, Shard shard, const std::vector<SubmissionId>& submissions) {
+  if (submissions.empty()) return FormAdvance{};
   const std::string shard_text = std::to_string(shard);
   ArrayText wanted;
   for (const auto id : submissions) wanted.add(id.value);
   auto locked = connection.run(kLockProcessing, {shard_text, wanted.take()});
   if (!locked) return tl::unexpected(locked.error());
-  if (locked->size() == 0) return Advanced{};
+  if (locked->size() == 0) return FormAdvance{};
   ArrayText org, id;
   for (std::size_t row = 0; row < locked->size(); ++row) {
     id.add(locked->number(row, 0));
@@ -179,12 +179,12 @@ Result<Advanced> advance(Connection& connection, Shard shard, const std::vector<
   if (!rows) return tl::unexpected(rows.error());
   const Timestamp now = locked->time(0, 2);
 
-  Advanced advanced;
+  FormAdvance advanced;
   ArrayText open, end, state;
   bool any_open = false, any_end = false;
   for (std::size_t row = 0; row < rows->size();) {
     const std::int64_t submission = rows->number(row, 0);
-    std::vector<ActionStanding> actions;
+    std::vector<ActionState> actions;
     for (; row < rows->size() && rows->number(row, 0) == submission; ++row)
       actions.push_back({.order = static_cast<int>(rows->number(row, 1)),
                          .delivery = {rows->number(row, 2)},

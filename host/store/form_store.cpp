@@ -123,7 +123,7 @@ class PgFormStore final : public FormStore {
   PgFormStore(const DatabaseAddress& address, int shards, Millis kept, Millis try_again)
       : link_(address, "forms"), shards_(shards), kept_(kept), purge_order_(try_again), not_swept_(try_again) {}
 
-  Result<Submitted> submit(const NewFormSubmission& submission) override {
+  Result<SubmitResult> submit(const NewFormSubmission& submission) override {
     return link_.transact([&](Connection& connection) { return submit_in(connection, submission); });
   }
 
@@ -148,9 +148,9 @@ class PgFormStore final : public FormStore {
                           "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
   }
 
-  Result<Swept> sweep(Shard shard, Seconds age) override {
+  Result<SweepResult> sweep(Shard shard, Seconds age) override {
     constexpr std::size_t kPage = 500, kMaxFailures = 20;
-    Swept swept;
+    SweepResult swept;
     Timestamp after;
     SubmissionId after_id;
     for (;;) {
@@ -171,12 +171,12 @@ class PgFormStore final : public FormStore {
     return swept;
   }
 
-  Result<Purged> purge(Shard shard, std::size_t most) override {
+  Result<PurgeResult> purge(Shard shard, std::size_t most) override {
     const auto behind = purge_order_.behind(shard);
     auto expired = link_.run(kExpired, {std::to_string(shard), std::to_string(most), std::to_string(behind.expires.micros),
                                         std::to_string(behind.id.value)});
     if (!expired) return tl::unexpected(expired.error());
-    Purged purged;
+    PurgeResult purged;
     for (std::size_t row = 0; row < expired->size(); ++row) {
       const SubmissionId id{expired->number(row, 0)};
       purge_order_.went_on(shard, {expired->time(row, 1), id});  // also when the database goes away meanwhile
@@ -207,7 +207,8 @@ class PgFormStore final : public FormStore {
 
  private:
   // All at once, or each on its own when they cannot be.
-  Result<void> advance_each(Shard shard, const std::vector<SubmissionId>& submissions, std::size_t max_failures, Swept& swept) {
+  Result<void> advance_each(Shard shard, const std::vector<SubmissionId>& submissions, std::size_t max_failures,
+                            SweepResult& swept) {
     const auto move = [&](const std::vector<SubmissionId>& some) {
       return link_.transact([&](Connection& connection) { return advance(connection, shard, some); });
     };
@@ -237,7 +238,7 @@ class PgFormStore final : public FormStore {
     return std::to_string(shard_for(org, client_ref, shards_));
   }
 
-  Result<Submitted> submit_in(Connection& connection, const NewFormSubmission& submission) {
+  Result<SubmitResult> submit_in(Connection& connection, const NewFormSubmission& submission) {
     const Shard shard = shard_for(submission.org, submission.client_ref, shards_);
     auto now = connection.run(kNow);
     if (!now) return tl::unexpected(now.error());
@@ -255,32 +256,32 @@ class PgFormStore final : public FormStore {
                   std::to_string(kept_until.micros), order.take(), route.take()});
     if (!made) return tl::unexpected(made.error());
     if (made->size() == 0) return known(connection, shard, submission);
-    Submitted answer{Submitted::How::created,
-                     {.id = {made->number(0, 0)},
-                      .org = submission.org,
-                      .client_ref = submission.client_ref,
-                      .target = submission.form_id,
-                      .state = "received",
-                      .created = made->time(0, 1)}};
+    SubmitResult answer{SubmitResult::How::created,
+                        {.id = {made->number(0, 0)},
+                         .org = submission.org,
+                         .client_ref = submission.client_ref,
+                         .target = submission.form_id,
+                         .state = "received",
+                         .created = made->time(0, 1)}};
     if (auto attached = attach(connection, answer.view.id, submission); !attached) return tl::unexpected(attached.error());
     return finalized_if_wanted(connection, submission, std::move(answer));
   }
 
   // The key is taken: the same submission again, or another one.
-  Result<Submitted> known(Connection& connection, Shard shard, const NewFormSubmission& submission) {
+  Result<SubmitResult> known(Connection& connection, Shard shard, const NewFormSubmission& submission) {
     auto found = connection.run(kFind, {std::to_string(shard), std::to_string(submission.org.value), submission.client_ref,
                                         bytea(as_view(submission.hash))});
     if (!found) return tl::unexpected(found.error());
     if (found->size() == 0) return fail(Error::Kind::unavailable, "a submission neither was inserted nor is there");
-    Submitted answer{Submitted::How::existing, read_submission(*found, 0)};
+    SubmitResult answer{SubmitResult::How::existing, read_submission(*found, 0)};
     if (answer.view.target != submission.form_id || !found->flag(0, 8)) {
-      answer.how = Submitted::How::conflict;
+      answer.how = SubmitResult::How::conflict;
       return answer;
     }
     return finalized_if_wanted(connection, submission, std::move(answer));
   }
 
-  Result<Submitted> finalized_if_wanted(Connection& connection, const NewFormSubmission& submission, Submitted answer) {
+  Result<SubmitResult> finalized_if_wanted(Connection& connection, const NewFormSubmission& submission, SubmitResult answer) {
     if (!submission.finalize || answer.view.state != "received") return answer;
     auto locked = connection.run(kLockById, {std::to_string(shard_of(answer.view.id)), std::to_string(answer.view.id.value)});
     if (!locked) return tl::unexpected(locked.error());

@@ -1,4 +1,4 @@
-// What the form surface and its upkeep ask of the database. Each object holds a session of its own: one thread at a time.
+// What the form surface and its maintenance ask of the database. Each object holds a session of its own: one thread at a time.
 #pragma once
 
 #include <memory>
@@ -91,11 +91,11 @@ struct FormFailure {
   SubmissionId submission;
   std::string error;
 };
-struct Purged {
+struct PurgeResult {
   std::size_t count = 0;
   std::vector<FormFailure> failures;
 };
-struct Swept {
+struct SweepResult {
   std::size_t moved = 0;
   std::vector<FormFailure> failures;
 };
@@ -116,7 +116,7 @@ class FormStore {
  public:
   virtual ~FormStore() = default;
   // Durable when it returns. Safe to repeat. Error::conflict when an attachment's id belongs to another submission.
-  virtual Result<Submitted> submit(const NewFormSubmission& submission) = 0;
+  virtual Result<SubmitResult> submit(const NewFormSubmission& submission) = 0;
   // None: there is no such submission. Error::conflict when it is purged.
   virtual Result<std::optional<FormState>> finalize(OrgId org, const std::string& client_ref) = 0;
   // None: there is no such attachment. Error::conflict when it was found infected before.
@@ -130,11 +130,11 @@ class FormStore {
 
   // Submissions in processing for longer than `age` are looked at again: whatever their actions allow happens. One that the
   // database refuses stops no other; it is left alone for `kTryFormAgain`, longer each time. After a few of those a call ends.
-  virtual Result<Swept> sweep(Shard shard, Seconds age) = 0;
+  virtual Result<SweepResult> sweep(Shard shard, Seconds age) = 0;
   // Erases what is not kept any more: payloads, fields, recipients, attachments. Looks at no more than `most` submissions; the
   // next call goes on behind them, and after the last from the first again. One that the database refuses to erase stops no
   // other; it is left alone for `kTryFormAgain`, longer each time.
-  virtual Result<Purged> purge(Shard shard, std::size_t most) = 0;
+  virtual Result<PurgeResult> purge(Shard shard, std::size_t most) = 0;
 };
 
 inline constexpr Millis kTryFormAgain{60'000};  // doubled with each failure of a submission, up to an hour

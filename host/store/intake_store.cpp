@@ -34,8 +34,8 @@ constexpr Statement kSubmit{"submit", R"(
   claim AS MATERIALIZED (
     SELECT $13::bigint AS token, $14::int AS host, now() AS at, now() + $15::bigint * interval '1 millisecond' AS ends
     WHERE $13::bigint IS NOT NULL AND NOT EXISTS (
-      SELECT FROM unnest($2::int[], $16::text[]) AS sort(org_id, rest_key), target_rests t
-      WHERE t.org_id = sort.org_id AND t.target = sort.rest_key)),
+      SELECT FROM unnest($2::int[], $16::text[]) AS sort(org_id, cooldown_key), target_rests t
+      WHERE t.org_id = sort.org_id AND t.target = sort.cooldown_key)),
   queued AS (
     INSERT INTO ready (shard, delivery_id, org_id, submission_id, action_order, route_id, due_at, status, claim_token, claimed_by, claimed_at,
                        lease_until)
@@ -73,7 +73,7 @@ class Group {
     add_turns(items);
   }
 
-  Parameters take(Shard shard, const std::optional<FirstClaim>& claim) {
+  Parameters take(Shard shard, const std::optional<InsertClaim>& claim) {
     Parameters all;
     all.reserve(17);
     all.emplace_back(std::to_string(shard));
@@ -123,7 +123,7 @@ class Group {
     kind_.add(item.kind);
     pipeline_.add(item.pipeline);
     target_.add(item.target);
-    rest_key_.add(item.rest_key);
+    rest_key_.add(item.cooldown_key);
     route_.add(item.route.value);
     return number;
   }
@@ -142,17 +142,17 @@ class PgIntakeStore final : public IntakeStore {
     return link_.use([&](Connection& connection) { return route_of(connection, org, contract); });
   }
 
-  Result<std::vector<Submitted>> submit(Shard shard, std::span<const NewSubmission> items,
-                                        const std::optional<FirstClaim>& claim) override {
+  Result<std::vector<SubmitResult>> submit(Shard shard, std::span<const NewSubmission> items,
+                                           const std::optional<InsertClaim>& claim) override {
     for (const auto& item : items)  // it would end the payloads of the group
       if (item.payload.find('\0') != std::string::npos) return fail(Error::Kind::bug, "a payload holds a NUL byte");
     auto fresh = link_.run(kSubmit, Group(items).take(shard, claim));
     if (!fresh) return tl::unexpected(fresh.error());
-    std::vector<Submitted> answers(items.size());
+    std::vector<SubmitResult> answers(items.size());
     for (std::size_t row = 0; row < fresh->size(); ++row) {
       const auto i = static_cast<std::size_t>(fresh->number(row, 0) - 1);
       const NewSubmission& item = items[i];
-      answers[i] = {Submitted::How::created,
+      answers[i] = {SubmitResult::How::created,
                     {.id = {fresh->number(row, 1)},
                      .org = item.org,
                      .client_ref = item.client_ref,
@@ -169,7 +169,7 @@ class PgIntakeStore final : public IntakeStore {
 
  private:
   // What was not inserted is there already: the same submission again, or another one under its key.
-  Result<void> compare_with_existing(Shard shard, std::span<const NewSubmission> items, std::vector<Submitted>& answers) {
+  Result<void> compare_with_existing(Shard shard, std::span<const NewSubmission> items, std::vector<SubmitResult>& answers) {
     std::unordered_map<std::string, std::size_t> places;
     ArrayText org, kind, client_ref;
     for (std::size_t i = 0; i < items.size(); ++i) {
@@ -186,7 +186,7 @@ class PgIntakeStore final : public IntakeStore {
       SubmissionView view = read_submission(*rows, row);
       const std::size_t i = places.at(key_of(view.org, rows->text(row, 8), view.client_ref));
       const bool same = view.target == items[i].target && rows->text(row, 9) == to_hex(as_view(items[i].payload_hash));
-      answers[i] = {same ? Submitted::How::existing : Submitted::How::conflict, std::move(view)};
+      answers[i] = {same ? SubmitResult::How::existing : SubmitResult::How::conflict, std::move(view)};
     }
     return {};
   }

@@ -23,7 +23,7 @@ struct NewSubmission {
   std::string state;     // that pipeline's first state; from then on it is the delivery's
   std::string client_ref;
   std::string target;
-  std::string rest_key;  // what rests when its target does
+  std::string cooldown_key;  // what cooldowns when its target does
   RouteId route;
   std::string payload;  // valid UTF-8
   Sha256 payload_hash;
@@ -40,7 +40,7 @@ struct SubmissionView {
   std::optional<Timestamp> completed;
 };
 
-struct Submitted {
+struct SubmitResult {
   enum class How : std::uint8_t { created, existing, conflict } how;
   SubmissionView view;
   bool claimed = false;  // by the claim that came along
@@ -48,7 +48,7 @@ struct Submitted {
 };
 
 // With what newly stored intents are claimed in the same commit.
-struct FirstClaim {
+struct InsertClaim {
   HostId host;
   ClaimToken token;
   Millis lease;
@@ -62,9 +62,9 @@ class IntakeStore {
   virtual Result<RouteId> route(OrgId org, const Contract& contract) = 0;
   // All in one commit. No two items may share (org, kind, client_ref). Answers in the order of the items. Calling it again
   // after Error::unavailable is safe. With `claim` those that are new are claimed by it, all of them, or none if any of their
-  // targets rests.
-  virtual Result<std::vector<Submitted>> submit(Shard shard, std::span<const NewSubmission> items,
-                                                const std::optional<FirstClaim>& claim) = 0;
+  // targets cooldowns.
+  virtual Result<std::vector<SubmitResult>> submit(Shard shard, std::span<const NewSubmission> items,
+                                                   const std::optional<InsertClaim>& claim) = 0;
 };
 
 }  // namespace waybill

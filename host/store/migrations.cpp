@@ -22,8 +22,8 @@ constexpr Statement kOwner{"schema_owner", R"(
 constexpr Statement kHasHosts{"has_hosts", "SELECT to_regclass('hosts') IS NOT NULL"};
 constexpr Statement kHasRunsBeside{
     "has_runs_beside", "SELECT 1 FROM pg_attribute WHERE attrelid = 'schema_migrations'::regclass AND attname = 'runs_beside'"};
-// Hosts that must not run on, given the lock on `hosts`: the dead of them are forgotten (whoever has no row is buried: what it
-// held is taken back), the living are told. Databases of before have no column `knows`.
+// Hosts that must not run on, given the lock on `hosts`: the dead of them are forgotten (whoever has no row is unregistered: what
+// it held is taken back), the living are told. Databases of before have no column `knows`.
 constexpr Statement kForgetOlder{"forget_older_hosts", R"(
   WITH older AS MATERIALIZED (
     SELECT host_id FROM hosts h WHERE coalesce((to_jsonb(h) ->> 'knows')::integer, 9) < $1)

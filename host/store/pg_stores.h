@@ -3,6 +3,7 @@
 
 #include "store/alerts.h"
 #include "store/intake_store.h"
+#include "store/maintenance_store.h"
 #include "store/pg.h"
 #include "store/queue_store.h"
 #include "store/read_store.h"
@@ -10,7 +11,6 @@
 #include "store/schema_version.h"
 #include "store/settle_store.h"
 #include "store/token_store.h"
-#include "store/upkeep_store.h"
 
 namespace waybill {
 
@@ -18,7 +18,7 @@ std::unique_ptr<IntakeStore> make_intake_store(const DatabaseAddress& address);
 std::unique_ptr<QueueStore> make_queue_store(const DatabaseAddress& address);
 std::unique_ptr<SettleStore> make_settle_store(const DatabaseAddress& address);
 std::unique_ptr<RescueStore> make_rescue_store(const DatabaseAddress& address);
-std::unique_ptr<UpkeepStore> make_upkeep_store(const DatabaseAddress& address);
+std::unique_ptr<MaintenanceStore> make_maintenance_store(const DatabaseAddress& address);
 std::unique_ptr<ReadStore> make_read_store(const DatabaseAddress& address, int shards);
 std::unique_ptr<AlertStore> make_alert_store(const DatabaseAddress& address);
 std::unique_ptr<TokenStore> make_token_store(const DatabaseAddress& address);
@@ -27,10 +27,10 @@ std::unique_ptr<TokenStore> make_token_store(const DatabaseAddress& address);
 Result<int> read_shards(const DatabaseAddress& address);
 
 // A living host: its row in `hosts` and the session whose advisory lock says that it lives. One thread at a time.
-class Presence {
+class HostLiveness {
  public:
   // `knows`: the schema version of the program.
-  Presence(DatabaseAddress address, std::string name, int knows = program_version());
+  HostLiveness(DatabaseAddress address, std::string name, int knows = program_version());
   // Makes sure that the session lives and the host is registered. After a loss it is the same host again, unless another one
   // rescued it meanwhile: then it has a new id. The id to claim with.
   Result<HostId> keep();

@@ -48,11 +48,11 @@ constexpr Statement kClaim{"claim", R"(
     WHERE shard = $1 AND ctid = ANY (ARRAY(
       SELECT taken.place
       FROM unnest($5::int[], $6::int[], $7::bigint[], $8::bigint[], $10::int[], $11::text[], $12::boolean[], $13::bigint[])
-        AS share(route_id, most, after_due, after_id, org_id, rest_key, probe, max_age),
+        AS share(route_id, most, after_due, after_id, org_id, cooldown_key, probe, max_age),
       LATERAL (SELECT ctid AS place FROM ready
                WHERE shard = $1 AND route_id = share.route_id AND queued AND status = 'due' AND due_at <= now()
                  AND (due_at, delivery_id) > (at_micros(share.after_due), share.after_id)
-                 AND NOT EXISTS (SELECT FROM target_rests t WHERE t.org_id = share.org_id AND t.target = share.rest_key AND NOT share.probe)
+                 AND NOT EXISTS (SELECT FROM target_rests t WHERE t.org_id = share.org_id AND t.target = share.cooldown_key AND NOT share.probe)
                  AND (share.max_age IS NULL OR (SELECT created_at FROM submissions s WHERE s.shard = $1 AND s.id = ready.submission_id)
                                                <= now() - share.max_age * interval '1 second')
                ORDER BY due_at, delivery_id LIMIT share.most FOR UPDATE SKIP LOCKED) taken))
@@ -112,7 +112,7 @@ class PgQueueStore final : public QueueStore {
     return Cooldowns{rows->time(0, 0), rests_of(*rows, 1)};
   }
 
-  Result<std::vector<Rest>> begin_probes(std::span<const Rest> targets, HostId host, Millis length) override {
+  Result<std::vector<Cooldown>> begin_probes(std::span<const Cooldown> targets, HostId host, Millis length) override {
     ArrayText org, target;
     for (const auto& one : targets) {
       org.add(one.org.value);
@@ -130,16 +130,16 @@ class PgQueueStore final : public QueueStore {
     return Permits{static_cast<std::size_t>(rows->number(0, 0)), Micros{rows->number(0, 1)}};
   }
 
-  Result<Claimed> claim(Shard shard, HostId host, ClaimToken token, Millis lease, std::span<const RouteShare> shares,
-                        const DoneClaims& done, std::size_t most_bytes) override {
-    ArrayText route, most, after, after_id, org, rest_key, probe, max_age;
+  Result<ClaimResult> claim(Shard shard, HostId host, ClaimToken token, Millis lease, std::span<const RouteShare> shares,
+                            const DoneClaims& done, std::size_t most_bytes) override {
+    ArrayText route, most, after, after_id, org, cooldown_key, probe, max_age;
     for (const auto& share : shares) {
       route.add(share.route.value);
       most.add(static_cast<std::int64_t>(share.count));
       after.add(share.after.micros);
       after_id.add(share.after_id.value);
       org.add(share.org.value);
-      rest_key.add(share.rest_key);
+      cooldown_key.add(share.cooldown_key);
       probe.add_flag(share.probe);
       share.max_age ? max_age.add(share.max_age->count()) : max_age.add_null();
     }
@@ -149,9 +149,9 @@ class PgQueueStore final : public QueueStore {
     auto rows =
         link_.run(kClaim, {std::to_string(shard), std::to_string(token.value), std::to_string(host.value),
                            std::to_string(lease.count()), route.take(), most.take(), after.take(), after_id.take(), tokens(done),
-                           org.take(), rest_key.take(), probe.take(), max_age.take(), std::to_string(part)});
+                           org.take(), cooldown_key.take(), probe.take(), max_age.take(), std::to_string(part)});
     if (!rows) return tl::unexpected(rows.error());
-    Claimed claimed;
+    ClaimResult claimed;
     claimed.rows.reserve(rows->size());
     for (std::size_t row = 0; row < rows->size(); ++row) {
       claimed.now = rows->time(row, 0);
@@ -172,8 +172,8 @@ class PgQueueStore final : public QueueStore {
   Result<void> give_back(Shard shard, HostId host, ClaimToken token) override {
     const std::string shard_text = std::to_string(shard), token_text = std::to_string(token.value);
     const std::string host_text = std::to_string(host.value);
-    auto buried = link_.run(kTombstone, {shard_text, host_text, token_text});
-    if (!buried) return tl::unexpected(buried.error());
+    auto unregistered = link_.run(kTombstone, {shard_text, host_text, token_text});
+    if (!unregistered) return tl::unexpected(unregistered.error());
     auto done = link_.run(kGiveBack, {shard_text, token_text, host_text});
     if (!done) return tl::unexpected(done.error());
     return {};
@@ -199,8 +199,8 @@ class PgQueueStore final : public QueueStore {
   }
 
  private:
-  static std::vector<Rest> rests_of(const Rows& rows, int first) {
-    std::vector<Rest> all;
+  static std::vector<Cooldown> rests_of(const Rows& rows, int first) {
+    std::vector<Cooldown> all;
     for (std::size_t row = 0; row < rows.size(); ++row)
       if (!rows.is_null(row, first))
         all.push_back({{rows.number(row, first)},

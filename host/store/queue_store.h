@@ -13,7 +13,7 @@
 #include "core/id.h"
 #include "core/outcome.h"
 #include "core/time.h"
-#include "store/rest.h"
+#include "store/cooldown.h"
 
 namespace waybill {
 
@@ -28,7 +28,7 @@ struct DueRoutes {
 };
 struct Cooldowns {
   Timestamp now;
-  std::vector<Rest> all;  // every target whose outage has not ended; one whose `until` is over is half-open
+  std::vector<Cooldown> all;  // every target whose outage has not ended; one whose `until` is over is half-open
 };
 
 struct RouteShare {
@@ -37,7 +37,7 @@ struct RouteShare {
   Timestamp after;    // take only what lies behind this place in the order of (due, delivery)
   DeliveryId after_id;
   OrgId org{};
-  std::string rest_key;                     // nothing is taken during an outage of (org, rest_key); empty: whatever is down
+  std::string cooldown_key;                 // nothing is taken during an outage of (org, cooldown_key); empty: whatever is down
   std::optional<Timestamp> outage_since{};  // of the outage that a probe is for
   bool probe = false;                       // it is the one that is let through, see begin_probes()
   std::string target = {};                  // of the contract
@@ -73,7 +73,7 @@ struct ClaimedRow {
   std::optional<Artifact> artifact;  // once its plugin has composed it
   std::string progress;              // JSON that an earlier attempt left, or empty
 };
-struct Claimed {
+struct ClaimResult {
   Timestamp now;  // at the end of the claim: whatever it waited for is over
   std::vector<ClaimedRow> rows;
 };
@@ -90,10 +90,10 @@ class QueueStore {
   virtual Result<Cooldowns> cooldowns() = 0;
   // Committed when it returns. Rows that another host is about to take are passed over. Answers in the order of (due, delivery),
   // with payloads of `most_bytes` together, or one that is larger. What is known of the claims in `done` is forgotten.
-  virtual Result<Claimed> claim(Shard shard, HostId host, ClaimToken token, Millis lease, std::span<const RouteShare> shares,
-                                const DoneClaims& done, std::size_t most_bytes) = 0;
+  virtual Result<ClaimResult> claim(Shard shard, HostId host, ClaimToken token, Millis lease, std::span<const RouteShare> shares,
+                                    const DoneClaims& done, std::size_t most_bytes) = 0;
   // Of these half-open targets, those whose probe is this host's for so long: one host at a time has it.
-  virtual Result<std::vector<Rest>> begin_probes(std::span<const Rest> targets, HostId host, Millis length) = 0;
+  virtual Result<std::vector<Cooldown>> begin_probes(std::span<const Cooldown> targets, HostId host, Millis length) = 0;
   // Permits to start deliveries of a target with a rate, counted for all hosts together.
   virtual Result<Permits> take_permits(OrgId org, const std::string& target, const Rate& rate, std::size_t wanted) = 0;
   virtual Result<void> forget(Shard shard, const DoneClaims& done) = 0;

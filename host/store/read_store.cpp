@@ -49,7 +49,7 @@ constexpr Statement kStandings{"standings", R"(
   LEFT JOIN contract_snapshots s ON s.route_id = r.route_id
   LEFT JOIN hosts h ON h.host_id = r.claimed_by
   ORDER BY r.action_order, r.replay)"};
-constexpr Statement kRestsOf{"rests_of", R"(
+constexpr Statement kCooldownsOf{"rests_of", R"(
   SELECT target, micros(until), reason, micros(since) FROM target_rests WHERE org_id = $1 AND until > now())"};
 
 constexpr Statement kDeliveries{"deliveries_of",
@@ -71,28 +71,29 @@ constexpr Statement kMoved{"moved", R"(
     SELECT FROM )" WAYBILL_DELIVERIES("delivery_id AS id",
                                       "id") R"( JOIN attempts a ON a.shard = s.shard AND a.delivery_id = d.id))"};
 
-Result<Standing> read_standing(const Rows& rows, std::size_t row, OrgId org, const Rows& rests) {
+Result<QueuePosition> read_position(const Rows& rows, std::size_t row, OrgId org, const Rows& cooldowns) {
   const auto contract = contract_from_json(rows.text(row, 14));
   if (!contract) return tl::unexpected(contract.error());
-  Standing standing{.delivery = {rows.number(row, 1)},
-                    .route = {rows.number(row, 2)},
-                    .target = contract->target,
-                    .action_order = static_cast<int>(rows.number(row, 13)),
-                    .action_type = text_of(rows, row, 3),
-                    .status = status_from(rows.text(row, 4)).value_or(Status::due),
-                    .due = rows.time(row, 5),
-                    .attempt_count = static_cast<std::uint32_t>(rows.number(row, 6)),
-                    .lease_lost = static_cast<std::uint32_t>(rows.number(row, 7)),
-                    .claimed_by = text_of(rows, row, 8),
-                    .claimer_lives = rows.flag(row, 15),
-                    .lease_until = time_of(rows, row, 9),
-                    .claimed_of_target = static_cast<std::uint64_t>(rows.number(row, 10)),
-                    .claimed_of_org = static_cast<std::uint64_t>(rows.number(row, 11)),
-                    .rest = {}};
-  for (std::size_t rest = 0; rest < rests.size(); ++rest)
-    if (rests.text(rest, 0) == contract->rest_key())
-      standing.rest = Rest{org, contract->rest_key(), rests.time(rest, 1), text_of(rests, rest, 2), rests.time(rest, 3)};
-  return standing;
+  QueuePosition position{.delivery = {rows.number(row, 1)},
+                         .route = {rows.number(row, 2)},
+                         .target = contract->target,
+                         .action_order = static_cast<int>(rows.number(row, 13)),
+                         .action_type = text_of(rows, row, 3),
+                         .status = status_from(rows.text(row, 4)).value_or(Status::due),
+                         .due = rows.time(row, 5),
+                         .attempt_count = static_cast<std::uint32_t>(rows.number(row, 6)),
+                         .lease_lost = static_cast<std::uint32_t>(rows.number(row, 7)),
+                         .claimed_by = text_of(rows, row, 8),
+                         .claimer_lives = rows.flag(row, 15),
+                         .lease_until = time_of(rows, row, 9),
+                         .claimed_of_target = static_cast<std::uint64_t>(rows.number(row, 10)),
+                         .claimed_of_org = static_cast<std::uint64_t>(rows.number(row, 11)),
+                         .cooldown = {}};
+  for (std::size_t i = 0; i < cooldowns.size(); ++i)
+    if (cooldowns.text(i, 0) == contract->cooldown_key())
+      position.cooldown =
+          Cooldown{org, contract->cooldown_key(), cooldowns.time(i, 1), text_of(cooldowns, i, 2), cooldowns.time(i, 3)};
+  return position;
 }
 
 class PgReadStore final : public ReadStore {
@@ -106,15 +107,15 @@ class PgReadStore final : public ReadStore {
     return read_submission(*rows, 0);
   }
 
-  Result<std::optional<Submitted>> compare(OrgId org, std::string_view kind, std::string_view client_ref,
-                                           const std::string& target, const Sha256& payload_hash) override {
+  Result<std::optional<SubmitResult>> compare(OrgId org, std::string_view kind, std::string_view client_ref,
+                                              const std::string& target, const Sha256& payload_hash) override {
     Parameters parameters = key(org, kind, client_ref);
     parameters.emplace_back(target);
     parameters.emplace_back(bytea(as_view(payload_hash)));
     auto rows = link_.read(kCompare, parameters);
     if (!rows) return tl::unexpected(rows.error());
     if (rows->size() == 0) return std::nullopt;
-    return Submitted{rows->flag(0, 8) ? Submitted::How::existing : Submitted::How::conflict, read_submission(*rows, 0)};
+    return SubmitResult{rows->flag(0, 8) ? SubmitResult::How::existing : SubmitResult::How::conflict, read_submission(*rows, 0)};
   }
 
   Result<std::optional<HistoryView>> history(OrgId org, std::string_view kind, std::string_view client_ref) override {
@@ -137,17 +138,17 @@ class PgReadStore final : public ReadStore {
     auto rows = link_.read(
         kStandings, {std::to_string(shard_of(submission.id)), std::to_string(org.value), std::to_string(submission.id.value)});
     if (!rows) return tl::unexpected(rows.error());
-    auto rests = link_.read(kRestsOf, {std::to_string(org.value)});
-    if (!rests) return tl::unexpected(rests.error());
+    auto cooldowns = link_.read(kCooldownsOf, {std::to_string(org.value)});
+    if (!cooldowns) return tl::unexpected(cooldowns.error());
     Explanation explanation{.history = std::move(**known),
                             .now = rows->time(0, 0),
                             .standings = {},
                             .hosts = static_cast<std::uint64_t>(rows->number(0, 12))};
     for (std::size_t row = 0; row < rows->size(); ++row) {
       if (rows->is_null(row, 1)) continue;
-      auto standing = read_standing(*rows, row, org, *rests);
-      if (!standing) return tl::unexpected(standing.error());
-      explanation.standings.push_back(std::move(*standing));
+      auto position = read_position(*rows, row, org, *cooldowns);
+      if (!position) return tl::unexpected(position.error());
+      explanation.standings.push_back(std::move(*position));
     }
     return explanation;
   }

@@ -13,8 +13,8 @@
 #include "core/id.h"
 #include "core/status.h"
 #include "core/time.h"
+#include "store/cooldown.h"
 #include "store/intake_store.h"
-#include "store/rest.h"
 
 namespace waybill {
 
@@ -34,7 +34,7 @@ struct HistoryView {
 };
 
 // Where an unfinished delivery stands.
-struct Standing {
+struct QueuePosition {
   DeliveryId delivery;
   RouteId route;
   std::string target;
@@ -49,13 +49,13 @@ struct Standing {
   std::optional<Timestamp> lease_until;
   std::uint64_t claimed_of_target = 0;  // deliveries of this route in the hands of hosts now
   std::uint64_t claimed_of_org = 0;
-  std::optional<Rest> rest;
+  std::optional<Cooldown> cooldown;
 };
 struct Explanation {
   HistoryView history;
   Timestamp now;
-  std::vector<Standing> standings;  // empty when all is done
-  std::uint64_t hosts = 0;          // that live: they hold their advisory locks
+  std::vector<QueuePosition> standings;  // empty when all is done
+  std::uint64_t hosts = 0;               // that live: they hold their advisory locks
 };
 
 struct HostView {
@@ -82,8 +82,8 @@ class ReadStore {
   // none: there is no such submission
   virtual Result<std::optional<SubmissionView>> find(OrgId org, std::string_view kind, std::string_view client_ref) = 0;
   // The same, compared with what is handed in again: `existing` or `conflict`.
-  virtual Result<std::optional<Submitted>> compare(OrgId org, std::string_view kind, std::string_view client_ref,
-                                                   const std::string& target, const Sha256& payload_hash) = 0;
+  virtual Result<std::optional<SubmitResult>> compare(OrgId org, std::string_view kind, std::string_view client_ref,
+                                                      const std::string& target, const Sha256& payload_hash) = 0;
   virtual Result<std::optional<HistoryView>> history(OrgId org, std::string_view kind, std::string_view client_ref) = 0;
   virtual Result<std::optional<Explanation>> explain(OrgId org, std::string_view kind, std::string_view client_ref) = 0;
   // In order of action; empty when there is no such submission.

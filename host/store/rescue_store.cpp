@@ -14,10 +14,10 @@ constexpr Statement kHosts{"hosts_seen", R"(
 constexpr Statement kTakeOver{"take_over", R"(
   SELECT EXISTS (SELECT FROM hosts WHERE host_id = $1 AND xmin::text = $2)
   FROM (SELECT pg_try_advisory_lock()" WAYBILL_HOST_LOCK("$1::int") R"() AS taken OFFSET 0) lock WHERE taken)"};
-constexpr Statement kBury{"bury", R"(
+constexpr Statement kUnregister{"unregister", R"(
   WITH gone AS (DELETE FROM hosts WHERE host_id = $1::int)
   SELECT pg_advisory_unlock()" WAYBILL_HOST_LOCK("$1::int") ")"};
-constexpr Statement kLetGo{"let_go", "SELECT pg_advisory_unlock(" WAYBILL_HOST_LOCK("$1::int") ")"};
+constexpr Statement kUnlock{"unlock", "SELECT pg_advisory_unlock(" WAYBILL_HOST_LOCK("$1::int") ")"};
 
 constexpr Statement kClaims{"claims_seen", R"(
   SELECT shard, token, host_id, micros(lease_until),
@@ -46,31 +46,31 @@ class PgRescueStore final : public RescueStore {
  public:
   explicit PgRescueStore(const DatabaseAddress& address) : link_(address, "rescue") {}
 
-  Result<std::vector<SeenHost>> hosts(HostId self) override {
+  Result<std::vector<HostObservation>> hosts(HostId self) override {
     auto rows = link_.run(kHosts, {std::to_string(self.value)});
     if (!rows) return tl::unexpected(rows.error());
-    std::vector<SeenHost> all;
+    std::vector<HostObservation> all;
     for (std::size_t row = 0; row < rows->size(); ++row)
       all.push_back({{rows->number(row, 0)}, rows->number(row, 1), rows->flag(row, 2)});
     return all;
   }
 
-  Result<bool> take_over(const SeenHost& host) override {
+  Result<bool> take_over(const HostObservation& host) override {
     auto rows = link_.run(kTakeOver, {std::to_string(host.id.value), std::to_string(host.version)});
     if (!rows) return tl::unexpected(rows.error());
     if (rows->size() == 0) return false;
     if (rows->flag(0, 0)) return true;
-    if (auto done = let_go(host.id); !done) return tl::unexpected(done.error());
+    if (auto done = unlock(host.id); !done) return tl::unexpected(done.error());
     return false;
   }
 
-  Result<void> bury(HostId host) override { return done(link_.run(kBury, {std::to_string(host.value)})); }
-  Result<void> let_go(HostId host) override { return done(link_.run(kLetGo, {std::to_string(host.value)})); }
+  Result<void> unregister(HostId host) override { return done(link_.run(kUnregister, {std::to_string(host.value)})); }
+  Result<void> unlock(HostId host) override { return done(link_.run(kUnlock, {std::to_string(host.value)})); }
 
-  Result<std::vector<SeenClaim>> claims() override {
+  Result<std::vector<ClaimObservation>> claims() override {
     auto rows = link_.run(kClaims);
     if (!rows) return tl::unexpected(rows.error());
-    std::vector<SeenClaim> all;
+    std::vector<ClaimObservation> all;
     for (std::size_t row = 0; row < rows->size(); ++row)
       all.push_back({.shard = static_cast<Shard>(rows->number(row, 0)),
                      .token = {rows->number(row, 1)},
@@ -80,12 +80,12 @@ class PgRescueStore final : public RescueStore {
     return all;
   }
 
-  Result<LostClaims> lost_claims(Shard shard, HostId host, std::size_t most) override {
+  Result<OrphanedClaims> orphaned_claims(Shard shard, HostId host, std::size_t most) override {
     return lost(link_.run(kLostByHost, {std::to_string(shard), std::to_string(host.value), std::to_string(most)}));
   }
 
-  Result<LostClaims> lost_claims(Shard shard, std::span<const UnchangedClaim> claims, std::size_t most) override {
-    Seen seen(claims);
+  Result<OrphanedClaims> orphaned_claims(Shard shard, std::span<const UnchangedClaim> claims, std::size_t most) override {
+    Observation seen(claims);
     return lost(link_.run(kLostByClaim, {std::to_string(shard), seen.token.take(), seen.lease_until.take(), seen.length.take(),
                                          std::to_string(most)}));
   }
@@ -95,7 +95,7 @@ class PgRescueStore final : public RescueStore {
   }
 
   Result<void> forget_claims(Shard shard, std::span<const UnchangedClaim> claims) override {
-    Seen seen(claims);
+    Observation seen(claims);
     return done(link_.run(kForgetSeen, {std::to_string(shard), seen.token.take(), seen.lease_until.take()}));
   }
 
@@ -105,8 +105,8 @@ class PgRescueStore final : public RescueStore {
     return {};
   }
 
-  struct Seen {
-    explicit Seen(std::span<const UnchangedClaim> claims) {
+  struct Observation {
+    explicit Observation(std::span<const UnchangedClaim> claims) {
       for (const auto& [claim, unchanged] : claims) {
         token.add(claim.token.value);
         lease_until.add(claim.lease_until.micros);
@@ -116,9 +116,9 @@ class PgRescueStore final : public RescueStore {
     ArrayText token, lease_until, length;
   };
 
-  static Result<LostClaims> lost(const Result<Rows>& rows) {
+  static Result<OrphanedClaims> lost(const Result<Rows>& rows) {
     if (!rows) return tl::unexpected(rows.error());
-    LostClaims lost;
+    OrphanedClaims lost;
     for (std::size_t row = 0; row < rows->size(); ++row) {
       lost.now = rows->time(row, 0);
       lost.claims.push_back({.delivery = {rows->number(row, 1)},

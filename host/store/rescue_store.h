@@ -15,14 +15,14 @@
 namespace waybill {
 
 // A host as one look found it.
-struct SeenHost {
+struct HostObservation {
   HostId id;
   std::int64_t version;  // of its row: a host that comes back writes it anew
   bool lives;            // somebody else holds its advisory lock
 };
 
 // A claim as one look found it.
-struct SeenClaim {
+struct ClaimObservation {
   Shard shard;
   ClaimToken token;
   HostId host;
@@ -32,11 +32,11 @@ struct SeenClaim {
 
 // A claim that a rescuer has seen unchanged for so long, by its own clock.
 struct UnchangedClaim {
-  SeenClaim claim;
+  ClaimObservation claim;
   Micros length;
 };
 
-struct LostClaim {
+struct OrphanedClaim {
   DeliveryId delivery;
   ClaimToken token;
   OrgId org;
@@ -50,28 +50,28 @@ struct LostClaim {
   std::uint32_t lease_lost;
   std::uint32_t uncounted;
 };
-struct LostClaims {
+struct OrphanedClaims {
   Timestamp now;
-  std::vector<LostClaim> claims;
+  std::vector<OrphanedClaim> claims;
 };
 
 class RescueStore {
  public:
   virtual ~RescueStore() = default;
   // Every registered host but `self`. Takes no lock.
-  virtual Result<std::vector<SeenHost>> hosts(HostId self) = 0;
+  virtual Result<std::vector<HostObservation>> hosts(HostId self) = 0;
   // Takes the advisory lock of a host that is as it was seen. False: it came back, or another host rescues it. The lock is this
-  // session's until bury() or let_go().
-  virtual Result<bool> take_over(const SeenHost& host) = 0;
-  virtual Result<void> bury(HostId host) = 0;  // it is not registered any more
-  virtual Result<void> let_go(HostId host) = 0;
+  // session's until unregister() or unlock().
+  virtual Result<bool> take_over(const HostObservation& host) = 0;
+  virtual Result<void> unregister(HostId host) = 0;  // it is not registered any more
+  virtual Result<void> unlock(HostId host) = 0;
 
   // Every claim that is known. Reads all of `claims`: done a few times in a lease, not at each look.
-  virtual Result<std::vector<SeenClaim>> claims() = 0;
+  virtual Result<std::vector<ClaimObservation>> claims() = 0;
   // What is still claimed of a dead host.
-  virtual Result<LostClaims> lost_claims(Shard shard, HostId host, std::size_t most) = 0;
+  virtual Result<OrphanedClaims> orphaned_claims(Shard shard, HostId host, std::size_t most) = 0;
   // What is still claimed by these claims of one shard, as far as they are still unchanged and have been for their whole lease.
-  virtual Result<LostClaims> lost_claims(Shard shard, std::span<const UnchangedClaim> claims, std::size_t most) = 0;
+  virtual Result<OrphanedClaims> orphaned_claims(Shard shard, std::span<const UnchangedClaim> claims, std::size_t most) = 0;
   // Forgets claims once none of their deliveries is claimed any more: a dead host's, or these.
   virtual Result<void> forget_claims(Shard shard, HostId host) = 0;
   virtual Result<void> forget_claims(Shard shard, std::span<const UnchangedClaim> claims) = 0;

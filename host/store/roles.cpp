@@ -6,7 +6,7 @@
 namespace waybill {
 namespace {
 
-constexpr std::size_t kLongestName = 63;  // PostgreSQL cuts longer ones
+constexpr std::size_t kMaxNameLength = 63;  // PostgreSQL cuts longer ones
 
 constexpr Statement kRemembered{
     "roles_remembered",
@@ -23,7 +23,7 @@ Result<Roles> wanted_roles(Connection& connection, const std::optional<std::stri
   if (!rows) return tl::unexpected(rows.error());
   Roles roles{application.value_or(std::string(rows->text(0, 0))), reader.value_or(std::string(rows->text(0, 1)))};
   for (const auto& name : {roles.application, roles.reader})
-    if (name.empty() || name.size() > kLongestName || name.starts_with("pg_"))
+    if (name.empty() || name.size() > kMaxNameLength || name.starts_with("pg_"))
       return fail(Error::Kind::invalid, "\"" + name + "\" is no name for a role: 1 to 63 bytes, not pg_...");
   auto problem = connection.run(kProblem, {roles.application, roles.reader});
   if (!problem) return tl::unexpected(problem.error());

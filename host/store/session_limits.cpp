@@ -11,7 +11,7 @@ struct Row {
 };
 
 constexpr Row kRows[] = {
-    {"presence", &DatabaseTimeouts::liveness, true},
+    {"liveness", &DatabaseTimeouts::liveness, true},
     {"intake", &DatabaseTimeouts::intake, true},
     {"forms", &DatabaseTimeouts::intake, true},
     {"read", &DatabaseTimeouts::read, false},
@@ -20,11 +20,11 @@ constexpr Row kRows[] = {
     {"shards", &DatabaseTimeouts::read, false},
     {"claim", &DatabaseTimeouts::claim, true},
     {"settle", &DatabaseTimeouts::settle, true},
-    {"tasks", &DatabaseTimeouts::upkeep, true},
-    {"rescue", &DatabaseTimeouts::upkeep, true},
-    {"suspects", &DatabaseTimeouts::upkeep, true},
-    {"alerts", &DatabaseTimeouts::upkeep, true},
-    {"dead", &DatabaseTimeouts::upkeep, false},
+    {"tasks", &DatabaseTimeouts::maintenance, true},
+    {"rescue", &DatabaseTimeouts::maintenance, true},
+    {"suspects", &DatabaseTimeouts::maintenance, true},
+    {"alerts", &DatabaseTimeouts::maintenance, true},
+    {"dead", &DatabaseTimeouts::maintenance, false},
     {"schema", nullptr, false},  // from here on: one at a time, and somebody watches
     {"migrate", nullptr, true},
     {"roles", nullptr, true},
@@ -38,7 +38,7 @@ SessionLimits limits_of(std::string_view purpose, const DatabaseTimeouts& timeou
     if (!row.statement) return {.statement = Millis{0}, .lock = Millis{0}, .writes = row.writes};
     return {.statement = timeouts.*row.statement, .lock = timeouts.lock, .writes = row.writes};
   }
-  return {.statement = timeouts.upkeep, .lock = timeouts.lock, .writes = false};
+  return {.statement = timeouts.maintenance, .lock = timeouts.lock, .writes = false};
 }
 
 }  // namespace waybill

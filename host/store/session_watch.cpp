@@ -89,7 +89,7 @@ SessionWatch::Place::Place(std::shared_ptr<SessionWatch> watch, const std::strin
   ++health.sessions;
   entry_ = watch_->entries_.insert(
       watch_->entries_.end(),
-      Entry{.socket = ::fcntl(socket, F_DUPFD_CLOEXEC, 0), .leads = purpose == "presence", .health = &health});
+      Entry{.socket = ::fcntl(socket, F_DUPFD_CLOEXEC, 0), .leads = purpose == "liveness", .health = &health});
 }
 
 SessionWatch::Place::~Place() {

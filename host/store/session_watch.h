@@ -16,7 +16,7 @@ namespace waybill {
 
 // One for all sessions of a process, with one thread. Safe from any thread.
 //
-// When the sign of life (purpose "presence") has to be cut off, its server is taken to hang: all sessions that do nothing are
+// When the sign of life (purpose "liveness") has to be cut off, its server is taken to hang: all sessions that do nothing are
 // ended as well, so that they connect anew, and what runs is held to the time that the sign of life had.
 class SessionWatch {
  public:

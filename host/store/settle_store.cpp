@@ -72,7 +72,7 @@ class PgSettleStore final : public SettleStore {
  public:
   explicit PgSettleStore(const DatabaseAddress& address) : link_(address, "settle") {}
 
-  Result<Settled> settle(Shard shard, std::span<const Settlement> batch) override {
+  Result<SettleResult> settle(Shard shard, std::span<const Settlement> batch) override {
     SettleBatch form(batch);
     const Statement& statement = form.statement();
     const Parameters parameters = form.take(shard);
@@ -82,7 +82,7 @@ class PgSettleStore final : public SettleStore {
         [&](Connection& connection) { return settle_with_more(connection, shard, batch, statement, parameters); });
   }
 
-  Result<std::vector<DeliveryId>> keep(Shard shard, std::span<const Composed> batch) override {
+  Result<std::vector<DeliveryId>> save_artifacts(Shard shard, std::span<const ComposeRow> batch) override {
     ArrayText delivery, token, type, body;
     for (const auto& one : batch) {
       delivery.add(one.delivery.value);
@@ -99,7 +99,7 @@ class PgSettleStore final : public SettleStore {
     return deliveries(link_.run(kLocked, {std::to_string(shard), ids.take()}));
   }
 
-  Result<std::vector<Rest>> blame(std::span<const BlamedTarget> blames, Millis most) override {
+  Result<std::vector<Cooldown>> blame(std::span<const BlamedTarget> blames, Millis most) override {
     ArrayText org, target, at, asked, reason;
     for (const auto& one : blames) {
       org.add(one.org.value);
@@ -108,12 +108,12 @@ class PgSettleStore final : public SettleStore {
       asked.add(Micros(one.asked).count());
       reason.add(one.reason);
     }
-    return rests(link_.run(
+    return cooldowns(link_.run(
         kBlame, {org.take(), target.take(), at.take(), asked.take(), reason.take(), std::to_string(Micros(most).count()),
                  std::to_string(Micros(kMinCooldown).count()), std::to_string(kCooldownShare)}));
   }
 
-  Result<std::vector<Rest>> clear(std::span<const Cleared> cleared) override {
+  Result<std::vector<Cooldown>> clear(std::span<const ClearedCooldown> cleared) override {
     const auto known = [&](bool is_over) -> Parameters {
       ArrayText org, target, since;
       for (const auto& one : cleared) {
@@ -128,8 +128,8 @@ class PgSettleStore final : public SettleStore {
         static_cast<std::size_t>(std::count_if(cleared.begin(), cleared.end(), [](const auto& c) { return c.is_over; }));
     if (over < cleared.size())
       if (auto done = link_.run(kEndProbes, known(false)); !done) return tl::unexpected(done.error());
-    if (over == 0) return std::vector<Rest>{};
-    return rests(link_.run(kEndOutages, known(true)));
+    if (over == 0) return std::vector<Cooldown>{};
+    return cooldowns(link_.run(kEndOutages, known(true)));
   }
 
   Result<void> add_failures(std::span<const FailedAttempts> failures, Millis period) override {
@@ -149,16 +149,16 @@ class PgSettleStore final : public SettleStore {
 
  private:
   // What concerns more than the settled rows goes into the same transaction.
-  static Result<Settled> settle_with_more(Connection& connection, Shard shard, std::span<const Settlement> batch,
-                                          const Statement& statement, const Parameters& parameters) {
+  static Result<SettleResult> settle_with_more(Connection& connection, Shard shard, std::span<const Settlement> batch,
+                                               const Statement& statement, const Parameters& parameters) {
     auto rows = connection.run(statement, parameters);
     if (!rows) return tl::unexpected(rows.error());
     std::map<std::pair<DeliveryId, ClaimToken>, SubmissionId> submission_of;
     for (std::size_t row = 0; row < rows->size(); ++row)
       submission_of[{{rows->number(row, SettleBatch::kDelivery)}, {rows->number(row, SettleBatch::kToken)}}] = {
           rows->number(row, SettleBatch::kSubmission)};
-    Settled settled;
-    std::vector<SettledRow> held;
+    SettleResult settled;
+    std::vector<SettlementRow> held;
     for (const auto& settlement : batch) {
       const auto found = submission_of.find({settlement.delivery, settlement.token});
       if (found == submission_of.end()) continue;
@@ -173,9 +173,9 @@ class PgSettleStore final : public SettleStore {
     return settled;
   }
 
-  static Result<std::vector<Rest>> rests(const Result<Rows>& rows) {
+  static Result<std::vector<Cooldown>> cooldowns(const Result<Rows>& rows) {
     if (!rows) return tl::unexpected(rows.error());
-    std::vector<Rest> all;
+    std::vector<Cooldown> all;
     for (std::size_t row = 0; row < rows->size(); ++row)
       all.push_back({{rows->number(row, 0)},
                      std::string(rows->text(row, 1)),
@@ -185,10 +185,10 @@ class PgSettleStore final : public SettleStore {
     return all;
   }
 
-  static Result<Settled> held_by(const Result<Rows>& rows) {
+  static Result<SettleResult> held_by(const Result<Rows>& rows) {
     auto held = deliveries(rows);
     if (!held) return tl::unexpected(held.error());
-    Settled settled{std::move(*held), {}, {}};
+    SettleResult settled{std::move(*held), {}, {}};
     for (std::size_t row = 0; row < rows->size(); ++row) settled.tokens.push_back({rows->number(row, SettleBatch::kToken)});
     return settled;
   }

@@ -12,7 +12,7 @@
 #include "core/outcome.h"
 #include "core/status.h"
 #include "core/time.h"
-#include "store/rest.h"
+#include "store/cooldown.h"
 
 namespace waybill {
 
@@ -56,14 +56,14 @@ struct Settlement {
 };
 
 // What a settlement was carried out to.
-struct Settled {
+struct SettleResult {
   std::vector<DeliveryId> held;          // their claims still held; the others were stale, and nothing of theirs was written
   std::vector<ClaimToken> tokens;        // by which claim each was: a batch may hold an older, stale claim of the same delivery
   std::vector<std::string> form_states;  // the last states of the form submissions that ended with it
 };
 
 // What a plugin made of a claimed delivery before its first send.
-struct Composed {
+struct ComposeRow {
   DeliveryId delivery;
   ClaimToken token;
   Artifact artifact;
@@ -81,14 +81,14 @@ struct FailedAttempts {
 // An attempt that blamed its target.
 struct BlamedTarget {
   OrgId org;
-  std::string target;  // what rests together: see Contract::rest_key
+  std::string target;  // what cooldowns together: see Contract::cooldown_key
   Timestamp at;
   Millis asked{};  // the least cooldown, as the receiver asked
   std::string reason;
 };
 
 // An attempt of a target in an outage that got through, or never set out.
-struct Cleared {
+struct ClearedCooldown {
   OrgId org;
   std::string target;
   Timestamp since;       // of the outage that was known when the attempt was claimed
@@ -103,18 +103,18 @@ class SettleStore {
  public:
   virtual ~SettleStore() = default;
   // One transaction.
-  virtual Result<Settled> settle(Shard shard, std::span<const Settlement> batch) = 0;
+  virtual Result<SettleResult> settle(Shard shard, std::span<const Settlement> batch) = 0;
   // One transaction: the artefacts are durable, and their deliveries due again at the place in the queue that they had. Answers
   // which claims still held.
-  virtual Result<std::vector<DeliveryId>> keep(Shard shard, std::span<const Composed> batch) = 0;
+  virtual Result<std::vector<DeliveryId>> save_artifacts(Shard shard, std::span<const ComposeRow> batch) = 0;
   // Those of these that settle() and keep() would have to wait for: another session holds their row of the queue locked, or their
   // form's submission. Waits for no row itself.
   virtual Result<std::vector<DeliveryId>> locked(Shard shard, std::span<const DeliveryId> deliveries) = 0;
   // The targets cool down, for `most` at most unless the receiver asks for more. An outage goes on from its beginning, and a
   // cooldown is never cut short, whoever else writes at the same time. Answers the outages as they are now. May be repeated.
-  virtual Result<std::vector<Rest>> blame(std::span<const BlamedTarget> blames, Millis most) = 0;
+  virtual Result<std::vector<Cooldown>> blame(std::span<const BlamedTarget> blames, Millis most) = 0;
   // Ends these outages, or their probes. Another outage of the same target, a later one, is left alone. Answers those that ended.
-  virtual Result<std::vector<Rest>> clear(std::span<const Cleared> cleared) = 0;
+  virtual Result<std::vector<Cooldown>> clear(std::span<const ClearedCooldown> cleared) = 0;
   // Added to the counts of the period that it is now; periods are `period` long and aligned to the clock. In one order by all.
   virtual Result<void> add_failures(std::span<const FailedAttempts> failures, Millis period) = 0;
 };

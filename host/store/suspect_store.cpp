@@ -66,11 +66,11 @@ class PgSuspectStore final : public SuspectStore {
     return Micros{rows->number(0, 0)};
   }
 
-  Result<Claimed> claim(Shard shard, HostId host, ClaimToken token, Millis lease) override {
+  Result<ClaimResult> claim(Shard shard, HostId host, ClaimToken token, Millis lease) override {
     auto rows = link_.run(
         kClaim, {std::to_string(shard), std::to_string(token.value), std::to_string(host.value), std::to_string(lease.count())});
     if (!rows) return tl::unexpected(rows.error());
-    Claimed claimed{};
+    ClaimResult claimed{};
     for (std::size_t row = 0; row < rows->size(); ++row) {
       claimed.now = rows->time(row, 0);
       claimed.rows.push_back(read_claimed(*rows, row));
@@ -81,7 +81,7 @@ class PgSuspectStore final : public SuspectStore {
   Result<Accused> accuse(const Lost& lost, Millis apart) override {
     auto rows = link_.run(kAccuse, {std::to_string(shard_of(lost.delivery)), std::to_string(lost.delivery.value),
                                     std::to_string(lost.attempt), std::to_string(lost.counted), std::to_string(lost.losses),
-                                    std::to_string(kMostLeasesLost), std::to_string(apart.count())});
+                                    std::to_string(kMaxLeasesLost), std::to_string(apart.count())});
     if (!rows) return tl::unexpected(rows.error());
     const auto answer = rows->number(0, 0);
     return answer == 1 ? Accused::yes : answer == 0 ? Accused::too_early : Accused::too_late;

@@ -25,7 +25,7 @@ class SuspectStore {
   virtual Result<std::optional<Micros>> next_due() = 0;
   // The one that has waited longest, if any is due. Committed when it returns; a claim whose answer is lost is undone by
   // QueueStore::give_back.
-  virtual Result<Claimed> claim(Shard shard, HostId host, ClaimToken token, Millis lease) = 0;
+  virtual Result<ClaimResult> claim(Shard shard, HostId host, ClaimToken token, Millis lease) = 0;
 
   // A delivery was inside a plugin in an attempt whose host died, and its claim was taken back, perhaps by somebody who did not
   // know of that. Nothing happens if the death was counted already, or if an attempt that counts has ended since.

@@ -85,8 +85,8 @@ struct Metrics::Registry {
   Children<Counter> alerts{counters("submission_alerts_total", "Occurrences that alerts were raised for."), {"kind"}};
   Counter& alerts_not_delivered =
       counters("submission_alerts_not_delivered_total", "Messages that never reached the alert target.").Add({});
-  Children<Counter> misbehaviour{counters("submission_plugin_misbehaviour_total", "What plugins did against the rules."),
-                                 {"action_type", "how"}};
+  Children<Counter> violations{counters("submission_plugin_misbehaviour_total", "What plugins did against the rules."),
+                               {"action_type", "how"}};
   Children<Counter> http_requests{counters("submission_http_requests_total", "Requests answered."), {"route", "status"}};
   Children<Gauge> queue_depth{gauges("submission_queue_depth", "Unfinished deliveries by status."), {"status"}};
   Gauge& oldest_due_age = gauges("submission_oldest_due_age_seconds", "How long the oldest due delivery has waited.").Add({});
@@ -139,8 +139,8 @@ void Metrics::alert(std::string_view kind, std::uint64_t count) {
 }
 void Metrics::alert_not_delivered() { registry_->alerts_not_delivered.Increment(); }
 
-void Metrics::plugin_misbehaved(std::string_view action_type, std::string_view how) {
-  registry_->misbehaviour.at(action_type, how).Increment();
+void Metrics::plugin_violation(std::string_view action_type, std::string_view how) {
+  registry_->violations.at(action_type, how).Increment();
 }
 
 void Metrics::http_request(std::string_view route, int status) {

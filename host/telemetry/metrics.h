@@ -24,12 +24,12 @@ class Metrics {
                   std::uint64_t count = 1);                // host_died, lease_expired, stale_settle: submission_claims_lost_total
   void alert(std::string_view kind, std::uint64_t count);  // occurrences that were raised: submission_alerts_total{kind}
   void alert_not_delivered();  // messages to the alert target that ended otherwise: submission_alerts_not_delivered_total
-  void plugin_misbehaved(std::string_view action_type, std::string_view how);  // submission_plugin_misbehaviour_total
-  void http_request(std::string_view route, int status);                       // submission_http_requests_total
-  void queue_depth(std::string_view status, std::uint64_t count);              // submission_queue_depth{status}
-  void oldest_due_age(double seconds);                                         // submission_oldest_due_age_seconds
-  void in_flight(std::uint64_t count);                                         // submission_in_flight
-  void database_up(bool up);                                                   // submission_database_up
+  void plugin_violation(std::string_view action_type, std::string_view how);  // submission_plugin_misbehaviour_total
+  void http_request(std::string_view route, int status);                      // submission_http_requests_total
+  void queue_depth(std::string_view status, std::uint64_t count);             // submission_queue_depth{status}
+  void oldest_due_age(double seconds);                                        // submission_oldest_due_age_seconds
+  void in_flight(std::uint64_t count);                                        // submission_in_flight
+  void database_up(bool up);                                                  // submission_database_up
 
   std::string text() const;  // Prometheus exposition format
 

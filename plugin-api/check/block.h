@@ -1,4 +1,4 @@
-// Memory that is lent to a plugin, in one of three tempers.
+// Memory that is lent to a plugin, in one of three memory modes.
 #pragma once
 
 #include <waybill/plugin.h>
@@ -9,7 +9,7 @@
 namespace waybill::conformance {
 
 enum class Memory {
-  forgiving,  // with room behind it, and there until the stage goes: one breach shall not show as another
+  forgiving,  // with room behind it, and there until the host goes: one breach shall not show as another
   vanishing,  // gone, with its addresses, when its time is over
   guarded     // vanishing; read-only, and whoever reads past its end dies
 };

@@ -9,9 +9,9 @@
 #include <span>
 #include <vector>
 
+#include "check_host.h"
 #include "findings.h"
 #include "samples.h"
-#include "stage.h"
 #include "waybill/conformance.h"
 
 namespace waybill::conformance {

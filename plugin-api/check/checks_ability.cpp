@@ -1,6 +1,6 @@
 // Checks of the extensions that a sender offers, each as a whole: their calls keep the rules of a send's.
 #include "check.h"
-#include "judge.h"
+#include "outcome_rules.h"
 #include "rehearsal.h"
 
 namespace waybill::conformance {
@@ -16,7 +16,7 @@ std::string fault_of(const Subject& subject, const Call& call) {
                      fault_in_result(said)})
     if (!fault.empty()) return fault;
   if (said.verdict != WB_ACCEPTED && said.reason.length == 0) return "an outcome that is not accepted has no reason";
-  const bool composed = call.asked == Asked::compose && said.verdict == WB_ACCEPTED;
+  const bool composed = call.asked == CallKind::compose && said.verdict == WB_ACCEPTED;
   if (!composed) return said.artifact.length == 0 ? "" : "an artefact that nobody asked for";
   if (said.artifact.length == 0) return "accepted without an artefact";
   if (said.artifact.length > WB_MOST_ARTIFACT_BYTES)
@@ -24,22 +24,23 @@ std::string fault_of(const Subject& subject, const Call& call) {
   return said.artifact_type.length == 0 ? "an artefact without its media type" : "";
 }
 
-void find_faults(Subject& subject, const Stage& stage, std::uint64_t call, const std::string& during) {
-  if (const auto fault = fault_of(subject, stage.call(call)); !fault.empty()) subject.findings.found(fault, during);
-  for (const auto& [kind, words] : stage.breaches())
-    if (kind == Breach::late_report || kind == Breach::malformed || kind == Breach::threw) subject.findings.found(words, during);
-  for (const auto& text : stage.logged())
+void find_faults(Subject& subject, const CheckHost& host, std::uint64_t call, const std::string& during) {
+  if (const auto fault = fault_of(subject, host.call(call)); !fault.empty()) subject.findings.found(fault, during);
+  for (const auto& [kind, words] : host.breaches())
+    if (kind == Violation::late_report || kind == Violation::malformed || kind == Violation::threw)
+      subject.findings.found(words, during);
+  for (const auto& text : host.logged())
     if (!is_utf8(text)) subject.findings.found("a failure or a log event is not UTF-8", during);
 }
 
-void ask(Subject& subject, Asked asked) {
-  const auto stage = stage_for(subject);
-  if (!stage) return;
-  if (!stage->can(asked)) return subject.findings.skipped("it does not offer this");
+void ask(Subject& subject, CallKind asked) {
+  const auto host = stage_for(subject);
+  if (!host) return;
+  if (!host->can(asked)) return subject.findings.skipped("it does not offer this");
   Job job{.destination = subject.sample.destination, .payload = subject.sample.payload, .context = subject.sample.context};
-  if (asked != Asked::compose) job.payload.clear();
-  if (asked == Asked::status) job.provider_ref = "ref-1";
-  const std::pair<const char*, Stage::Script> scripts[] = {
+  if (asked != CallKind::compose) job.payload.clear();
+  if (asked == CallKind::status) job.provider_ref = "ref-1";
+  const std::pair<const char*, CheckHost::Script> scripts[] = {
       {"a good answer", happy(subject, asked)},
       {"status 404", happy_until(subject, 0, http_answer(404))},
       {"status 503", happy_until(subject, 0, http_answer(503))},
@@ -53,22 +54,22 @@ void ask(Subject& subject, Asked asked) {
     own->run();
     find_faults(subject, *own, call, during);
     const bool good = during == scripts[0].first;
-    if (good && asked == Asked::compose && own->call(call).end == End::completed &&
+    if (good && asked == CallKind::compose && own->call(call).end == End::completed &&
         own->call(call).outcome.verdict != WB_ACCEPTED)
       subject.findings.found("it made nothing of the sample payload: " + end_of(own->call(call)) +
                              "; is there a better one for --samples?");
   }
-  stage->script(happy_until(subject, 0, silence()));
-  const auto call = stage->begin(asked, job);
-  stage->cancel(call);
-  stage->run_for(kSoonMs);
-  if (stage->call(call).end == End::open) subject.findings.found("the call stayed open after cancel", "cancelled");
+  host->script(happy_until(subject, 0, silence()));
+  const auto call = host->begin(asked, job);
+  host->cancel(call);
+  host->run_for(kSoonMs);
+  if (host->call(call).end == End::open) subject.findings.found("the call stayed open after cancel", "cancelled");
 }
 
-void compose(Subject& subject) { ask(subject, Asked::compose); }
-void status(Subject& subject) { ask(subject, Asked::status); }
-void probe(Subject& subject) { ask(subject, Asked::probe); }
-void failures(Subject& subject) { ask(subject, Asked::failures); }
+void compose(Subject& subject) { ask(subject, CallKind::compose); }
+void status(Subject& subject) { ask(subject, CallKind::status); }
+void probe(Subject& subject) { ask(subject, CallKind::probe); }
+void failures(Subject& subject) { ask(subject, CallKind::failures); }
 
 constexpr const char* kRemedy = "complete it exactly once on every way out, as a call of send";
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "check.h"
-#include "judge.h"
+#include "outcome_rules.h"
 #include "rehearsal.h"
 
 namespace waybill::conformance {
@@ -36,16 +36,16 @@ void accepts(Subject& subject) {
 void completes(Subject& subject) {
   rehearse_all(subject, [](Subject& one, const Rehearsal& run) {
     if (run.call.end == End::open) tell(one, run, "the call was not completed by its deadline");
-    for (const auto& [kind, words] : run.stage->breaches())
-      if (kind == Breach::restless) tell(one, run, words);
+    for (const auto& [kind, words] : run.host->breaches())
+      if (kind == Violation::runaway) tell(one, run, words);
   });
 }
 
 void completes_once(Subject& subject) {
   rehearse_all(subject, [](Subject& one, const Rehearsal& run) {
     if (run.call.completions > 1) tell(one, run, "the call " + symptom(run.call));
-    for (const auto& [kind, words] : run.stage->breaches())
-      if (kind == Breach::unknown_call) tell(one, run, words);
+    for (const auto& [kind, words] : run.host->breaches())
+      if (kind == Violation::unknown_call) tell(one, run, words);
   });
 }
 
@@ -69,7 +69,7 @@ void reasons_declared(Subject& subject) {
 void words(Subject& subject) {
   rehearse_all(subject, [](Subject& one, const Rehearsal& run) {
     tell(one, run, fault_in_words(run.call.outcome));
-    for (const auto& text : run.stage->logged())
+    for (const auto& text : run.host->logged())
       if (!is_utf8(text)) tell(one, run, "a log event is not UTF-8");
   });
 }
@@ -101,8 +101,8 @@ void reach(Subject& subject) {
 void secrets(Subject& subject) {
   const auto first = rehearse(subject);
   if (!first) return;
-  const auto& requests = first->stage->sent();
-  const auto names_secret = [](const Sent& sent) {
+  const auto& requests = first->host->sent();
+  const auto names_secret = [](const SentRequest& sent) {
     return std::any_of(sent.filled_headers.begin(), sent.filled_headers.end(),
                        [](const auto& header) { return holds_secret(header.second); });
   };
@@ -111,13 +111,13 @@ void secrets(Subject& subject) {
   for (const auto& [name, answer] : echoing_answers())
     for (std::size_t nth = 0; nth < first->needed; ++nth) {
       auto run = Rehearsal{stage_for(subject), {}, name, first->needed};
-      const auto job = sample_job(subject, *run.stage);
+      const auto job = sample_job(subject, *run.host);
       if (!job) return;
-      run.stage->script(happy_until(subject, nth, answer));
-      const auto call = run.stage->begin(Asked::send, *job);
-      run.stage->run();
-      tell(subject, run, secret_in(run.stage->call(call).outcome));
-      for (const auto& text : run.stage->logged())
+      run.host->script(happy_until(subject, nth, answer));
+      const auto call = run.host->begin(CallKind::send, *job);
+      run.host->run();
+      tell(subject, run, secret_in(run.host->call(call).outcome));
+      for (const auto& text : run.host->logged())
         if (holds_secret(text)) tell(subject, run, "a log event holds a secret that the receiver had repeated");
     }
 }
@@ -127,21 +127,21 @@ void refused_fetch(Subject& subject) {
   if (!first) return;
   if (first->needed == 0) return subject.findings.skipped("the sample asks nothing of the host's services");
   for (std::size_t nth = 0; nth < first->needed; ++nth) {
-    auto stage = stage_for(subject);
-    const auto job = sample_job(subject, *stage);
+    auto host = stage_for(subject);
+    const auto job = sample_job(subject, *host);
     if (!job) return;
-    stage->script(happy_until(subject, nth, broken(WB_NET_REFUSED, WB_NOT_SENT)));
-    const auto call = stage->begin(Asked::send, *job);
-    stage->run();
-    const auto how = symptom(stage->call(call));
+    host->script(happy_until(subject, nth, broken(WB_NET_REFUSED, WB_NOT_SENT)));
+    const auto call = host->begin(CallKind::send, *job);
+    host->run();
+    const auto how = symptom(host->call(call));
     if (!how.empty() && how != symptom(first->call)) subject.findings.found("the host refused a request, and the call " + how);
   }
 }
 
 void requests(Subject& subject) {
   rehearse_all(subject, [](Subject& one, const Rehearsal& run) {
-    for (const auto& [kind, words] : run.stage->breaches())
-      if (kind == Breach::malformed) tell(one, run, words);
+    for (const auto& [kind, words] : run.host->breaches())
+      if (kind == Violation::malformed) tell(one, run, words);
   });
 }
 

@@ -9,7 +9,7 @@ namespace waybill::conformance {
 namespace {
 
 constexpr std::int64_t kSoonMs = 1000;  // of the host's clock, for the end of a cancelled call
-constexpr int kMostSteps = 20;
+constexpr int kMaxSteps = 20;
 constexpr int kCalls = 200;
 
 void payloads(Subject& subject) {
@@ -18,33 +18,33 @@ void payloads(Subject& subject) {
   auto texts = hostile_texts(subject.sample.payload);
   texts.emplace_back("one megabyte", std::string(1 << 20, 'x'));
   for (const auto& [what, payload] : texts) {
-    auto stage = stage_for(subject);
-    auto job = sample_job(subject, *stage);
+    auto host = stage_for(subject);
+    auto job = sample_job(subject, *host);
     if (!job) return;
     job->payload = payload;
     subject.findings.doing("send of a payload that is " + what);
-    const auto call = stage->begin(Asked::send, *job);
-    stage->run();
-    const auto how = symptom(stage->call(call));
+    const auto call = host->begin(CallKind::send, *job);
+    host->run();
+    const auto how = symptom(host->call(call));
     if (!how.empty() && how != symptom(first->call)) subject.findings.found("the call " + how, "a payload that is " + what);
   }
 }
 
 // Cancels after `steps` of a delivery under `answer`; false if it had ended by then.
 bool cancel_after(Subject& subject, int steps, const Named& script, const Call& uncancelled, bool& tried) {
-  auto stage = stage_for(subject);
-  if (!stage) return false;
-  const auto job = sample_job(subject, *stage);
+  auto host = stage_for(subject);
+  if (!host) return false;
+  const auto job = sample_job(subject, *host);
   if (!job) return false;
-  stage->script(happy_until(subject, 0, script.answer));
-  const auto id = stage->begin(Asked::send, *job);
+  host->script(happy_until(subject, 0, script.answer));
+  const auto id = host->begin(CallKind::send, *job);
   for (int i = 0; i < steps; ++i)
-    if (stage->call(id).end != End::open || !stage->step()) return false;
-  if (stage->call(id).end != End::open) return false;
+    if (host->call(id).end != End::open || !host->step()) return false;
+  if (host->call(id).end != End::open) return false;
   tried = true;
-  stage->cancel(id);
-  stage->run_for(kSoonMs);
-  const auto call = stage->call(id);
+  host->cancel(id);
+  host->run_for(kSoonMs);
+  const auto call = host->call(id);
   const auto during = "cancelled after " + std::to_string(steps) + " step(s), " + script.name;
   if (call.end == End::open) subject.findings.found("the call stayed open after cancel", during);
   if (call.end == End::threw && uncancelled.end != End::threw) subject.findings.found("the call " + symptom(call), during);
@@ -60,7 +60,7 @@ void cancel(Subject& subject) {
   for (const auto& script :
        {Named{"no answer", silence()}, Named{"accepted", std::move(accepted)}, Named{"status 503", http_answer(503)}}) {
     if (!symptom(first->call).empty() && !script.answer.never) continue;  // broken without a cancel
-    for (int steps = 0; steps < kMostSteps && cancel_after(subject, steps, script, first->call, tried); ++steps) {
+    for (int steps = 0; steps < kMaxSteps && cancel_after(subject, steps, script, first->call, tried); ++steps) {
     }
   }
   if (!tried) subject.findings.skipped("no call was ever open outside of send, so none could be cancelled");
@@ -71,24 +71,24 @@ void given_up(Subject& subject) {
   if (!first) return;
   bool tried = false;
   for (const bool cancelled : {true, false})
-    for (int steps = 0; steps < kMostSteps; ++steps) {
-      auto stage = stage_for(subject, {.job = Memory::vanishing, .text = Memory::vanishing});
-      if (!stage) return;
-      const auto job = sample_job(subject, *stage);
+    for (int steps = 0; steps < kMaxSteps; ++steps) {
+      auto host = stage_for(subject, {.job = Memory::vanishing, .text = Memory::vanishing});
+      if (!host) return;
+      const auto job = sample_job(subject, *host);
       if (!job) return;
-      stage->script([](std::uint64_t, std::size_t) { return silence(); });
-      const auto id = stage->begin(Asked::send, *job);
+      host->script([](std::uint64_t, std::size_t) { return silence(); });
+      const auto id = host->begin(CallKind::send, *job);
       bool going = true;
-      for (int i = 0; i < steps && going; ++i) going = stage->call(id).end == End::open && stage->step();
-      if (cancelled && going) stage->cancel(id);
-      if (!going || stage->call(id).end != End::open) break;
+      for (int i = 0; i < steps && going; ++i) going = host->call(id).end == End::open && host->step();
+      if (cancelled && going) host->cancel(id);
+      if (!going || host->call(id).end != End::open) break;
       tried = true;
-      stage->give_up(id);  // its job is gone from here on
-      stage->run();
-      stage->script(happy(subject));
-      const auto next = stage->begin(Asked::send, *job);
-      stage->run();
-      const auto how = symptom(stage->call(next));
+      host->give_up(id);  // its job is gone from here on
+      host->run();
+      host->script(happy(subject));
+      const auto next = host->begin(CallKind::send, *job);
+      host->run();
+      const auto how = symptom(host->call(next));
       if (!how.empty() && how != symptom(first->call))
         subject.findings.found("after a call that the host gave up, the next one " + how);
     }
@@ -105,19 +105,20 @@ void compare(Subject& subject, const Call& call, const Call& alone, const char* 
 }
 
 std::optional<Call> alone_with(Subject& subject, const Answer& answer) {
-  auto stage = stage_for(subject);
-  if (!stage) return std::nullopt;
-  const auto job = sample_job(subject, *stage);
+  auto host = stage_for(subject);
+  if (!host) return std::nullopt;
+  const auto job = sample_job(subject, *host);
   if (!job) return std::nullopt;
-  stage->script(happy_until(subject, 0, answer));
-  const auto id = stage->begin(Asked::send, *job);
-  stage->run();
-  return stage->call(id);
+  host->script(happy_until(subject, 0, answer));
+  const auto id = host->begin(CallKind::send, *job);
+  host->run();
+  return host->call(id);
 }
 
 // No request of one delivery holds what belongs to another.
-void find_strangers(Subject& subject, const Stage& stage, std::uint64_t call, const std::string& foreign_key, const char* where) {
-  for (const auto& sent : stage.sent()) {
+void find_strangers(Subject& subject, const CheckHost& host, std::uint64_t call, const std::string& foreign_key,
+                    const char* where) {
+  for (const auto& sent : host.sent()) {
     if (sent.call != call) continue;
     bool strange = sent.url.find(foreign_key) != std::string::npos || sent.body.find(foreign_key) != std::string::npos;
     for (const auto& header : sent.headers) strange = strange || header.second.find(foreign_key) != std::string::npos;
@@ -139,8 +140,8 @@ void two_senders(Subject& subject) {
   first->key = "key-of-the-first-sender";
   second->key = "key-of-the-second-sender";
   other->script(happy_until(subject, 0, kUnavailable));
-  const auto a = one->begin(Asked::send, *first);
-  const auto b = other->begin(Asked::send, *second);
+  const auto a = one->begin(CallKind::send, *first);
+  const auto b = other->begin(CallKind::send, *second);
   for (bool more = true; more;) {
     const bool in_one = one->step(), in_other = other->step();
     more = in_one || in_other;
@@ -149,9 +150,9 @@ void two_senders(Subject& subject) {
   compare(subject, other->call(b), *failed, kWhere);
   find_strangers(subject, *one, a, second->key, kWhere);
   find_strangers(subject, *other, b, first->key, kWhere);
-  for (const auto* const stage : {one.get(), other.get()})
-    for (const auto& [kind, words] : stage->breaches())
-      if (kind == Breach::unknown_call && symptom(accepted->call).empty()) subject.findings.found(words, kWhere);
+  for (const auto* const host : {one.get(), other.get()})
+    for (const auto& [kind, words] : host->breaches())
+      if (kind == Violation::unknown_call && symptom(accepted->call).empty()) subject.findings.found(words, kWhere);
 }
 
 void many_calls(Subject& subject) {
@@ -160,24 +161,24 @@ void many_calls(Subject& subject) {
   const auto accepted = rehearse(subject);
   if (!accepted) return;
   const auto failed = alone_with(subject, kUnavailable);
-  const auto stage = stage_for(subject, {.backwards = true});
-  if (!failed || !stage) return;
-  const auto job = sample_job(subject, *stage);
+  const auto host = stage_for(subject, {.backwards = true});
+  if (!failed || !host) return;
+  const auto job = sample_job(subject, *host);
   if (!job) return;
   const auto before = happy(subject);
   const auto odd = [](std::uint64_t call) { return call % 2 == 1; };
-  stage->script([&](std::uint64_t call, std::size_t nth) { return odd(call) ? kUnavailable : before(call, nth); });
+  host->script([&](std::uint64_t call, std::size_t nth) { return odd(call) ? kUnavailable : before(call, nth); });
   std::vector<std::uint64_t> calls;
   for (int i = 0; i < kCalls; ++i) {
     auto mine = *job;
     mine.key = "key-" + std::to_string(1000 + i);
-    calls.push_back(stage->begin(Asked::send, mine));
+    calls.push_back(host->begin(CallKind::send, mine));
   }
-  stage->run();
+  host->run();
   for (int i = 0; i < kCalls; ++i) {
     const auto id = calls[static_cast<std::size_t>(i)];
-    compare(subject, stage->call(id), odd(id) ? *failed : accepted->call, kWhere);
-    find_strangers(subject, *stage, id, "key-" + std::to_string(1000 + (i + 1) % kCalls), kWhere);
+    compare(subject, host->call(id), odd(id) ? *failed : accepted->call, kWhere);
+    find_strangers(subject, *host, id, "key-" + std::to_string(1000 + (i + 1) % kCalls), kWhere);
   }
 }
 

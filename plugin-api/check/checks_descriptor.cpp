@@ -8,12 +8,12 @@
 namespace waybill::conformance {
 namespace {
 
-constexpr std::size_t kMostActions = 64;
-constexpr std::size_t kMostReasons = 256;
-constexpr std::size_t kMostNameBytes = 64;
+constexpr std::size_t kMaxActions = 64;
+constexpr std::size_t kMaxReasons = 256;
+constexpr std::size_t kMaxNameBytes = 64;
 
 bool is_word(std::string_view text) {
-  return !text.empty() && text.size() <= kMostNameBytes && std::all_of(text.begin(), text.end(), [](char c) {
+  return !text.empty() && text.size() <= kMaxNameBytes && std::all_of(text.begin(), text.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
   });
 }
@@ -21,7 +21,7 @@ bool is_word(std::string_view text) {
 // Those of a descriptor that can be walked; the others are the business of `descriptor`.
 std::vector<const wb_action*> whole_actions(const wb_plugin* plugin) {
   std::vector<const wb_action*> actions;
-  if (!WB_HAS(plugin, actions) || plugin->actions == nullptr || plugin->action_count > kMostActions) return actions;
+  if (!WB_HAS(plugin, actions) || plugin->actions == nullptr || plugin->action_count > kMaxActions) return actions;
   for (std::size_t i = 0; i < plugin->action_count; ++i)
     if (const auto* const action = plugin->actions[i]; action != nullptr && WB_HAS(action, create)) actions.push_back(action);
   return actions;
@@ -37,7 +37,7 @@ void descriptor(Subject& subject) {
     if (text.ptr == nullptr || text.len == 0 || text.len > 255)
       findings.found(std::string("its ") + what + " is empty or too long");
   }
-  if (plugin.action_count == 0 || plugin.action_count > kMostActions || plugin.actions == nullptr)
+  if (plugin.action_count == 0 || plugin.action_count > kMaxActions || plugin.actions == nullptr)
     return findings.found("it has no usable list of actions: 1 to 64 are allowed");
   for (std::size_t i = 0; i < plugin.action_count; ++i) {
     const auto* const action = plugin.actions[i];
@@ -75,7 +75,7 @@ void action_types(Subject& subject) {
 void reasons(Subject& subject) {
   auto& findings = subject.findings;
   for (const auto* const action : whole_actions(subject.plugin)) {
-    if (action->reason_count > kMostReasons || (action->reasons == nullptr && action->reason_count != 0)) {
+    if (action->reason_count > kMaxReasons || (action->reasons == nullptr && action->reason_count != 0)) {
       findings.found(named(*action) + "has no usable list of reasons");
       continue;
     }

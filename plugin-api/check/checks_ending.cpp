@@ -10,24 +10,24 @@ constexpr int kWarmUp = 20;
 constexpr int kRounds = 60;
 constexpr int kBatches = 3;
 
-void find_noise(Subject& subject, Stage& stage, const char* during) {
-  stage.destroy();
-  for (const auto& [kind, words] : stage.breaches())
-    if (kind == Breach::in_destroy) subject.findings.found(words, during);
+void find_noise(Subject& subject, CheckHost& host, const char* during) {
+  host.destroy();
+  for (const auto& [kind, words] : host.breaches())
+    if (kind == Violation::in_destroy) subject.findings.found(words, during);
 }
 
 // A sender's whole life: made, a delivery accepted, one without answer and cancelled, gone.
 bool live(Subject& subject) {
-  const auto stage = stage_for(subject);
-  if (!stage) return false;
-  const auto job = sample_job(subject, *stage);
+  const auto host = stage_for(subject);
+  if (!host) return false;
+  const auto job = sample_job(subject, *host);
   if (!job) return false;
-  stage->begin(Asked::send, *job);
-  stage->run();
-  stage->script([](std::uint64_t, std::size_t) { return silence(); });
-  stage->cancel(stage->begin(Asked::send, *job));
-  stage->run();
-  stage->destroy();
+  host->begin(CallKind::send, *job);
+  host->run();
+  host->script([](std::uint64_t, std::size_t) { return silence(); });
+  host->cancel(host->begin(CallKind::send, *job));
+  host->run();
+  host->destroy();
   return true;
 }
 
@@ -35,12 +35,12 @@ void destroy(Subject& subject) {
   if (const auto unused = stage_for(subject)) find_noise(subject, *unused, "never used");
   const auto used = rehearse(subject);
   if (!used) return;
-  find_noise(subject, *used->stage, "after a delivery");
+  find_noise(subject, *used->host, "after a delivery");
   const auto given_up = stage_for(subject);
   const auto job = sample_job(subject, *given_up);
   if (!job) return;
   given_up->script([](std::uint64_t, std::size_t) { return silence(); });
-  given_up->begin(Asked::send, *job);
+  given_up->begin(CallKind::send, *job);
   find_noise(subject, *given_up, "after a delivery that the host gave up");
 }
 

@@ -38,20 +38,20 @@ void arguments(Subject& subject) {
   std::vector<Named> scripts = echoing_answers();
   scripts.push_back({"no answer", silence()});
   for (const auto& [name, answer] : scripts) {
-    const auto stage = stage_for(subject, guarded);
-    const auto job = sample_job(subject, *stage);
+    const auto host = stage_for(subject, guarded);
+    const auto job = sample_job(subject, *host);
     if (!job) return;
-    stage->script(happy_until(subject, 0, answer));
-    stage->begin(Asked::send, *job);
-    stage->run();
+    host->script(happy_until(subject, 0, answer));
+    host->begin(CallKind::send, *job);
+    host->run();
   }
 }
 
 void compare(Subject& subject, const Rehearsal& here, const Shape& shape, const std::string& where) {
-  Stage stage(*subject.action, subject.findings, shape);
-  if (!stage.create(subject.sample.settings)) {
-    if (!stage.create_threw())
-      subject.findings.found("create makes no sender" + (stage.refusal().empty() ? "" : ": " + stage.refusal().front()), where);
+  CheckHost host(*subject.action, subject.findings, shape);
+  if (!host.create(subject.sample.settings)) {
+    if (!host.create_threw())
+      subject.findings.found("create makes no sender" + (host.refusal().empty() ? "" : ": " + host.refusal().front()), where);
     return;
   }
   const auto there = rehearse(subject, shape);
@@ -64,7 +64,7 @@ void compare(Subject& subject, const Rehearsal& here, const Shape& shape, const 
     const auto job = sample_job(subject, *other);
     if (!job) return;
     other->script(happy_until(subject, 0, http_answer(status)));
-    other->begin(Asked::send, *job);
+    other->begin(CallKind::send, *job);
     other->run();
   }
 }
@@ -109,7 +109,7 @@ void clock_check(Subject& subject) {
   if (tells_machine_time(given)) return subject.findings.skipped("the sample itself holds the time of today");
   const auto run = rehearse(subject, {.unix_seconds = kFarFuture});
   if (!run) return;
-  for (const auto& sent : run->stage->sent()) {
+  for (const auto& sent : run->host->sent()) {
     for (const auto& [name, value] : sent.headers)
       if (tells_machine_time(value)) subject.findings.found("the header " + name + " tells the machine's time, not the host's");
     if (tells_machine_time(sent.body) || tells_machine_time(sent.url))
@@ -120,22 +120,22 @@ void clock_check(Subject& subject) {
 // What kept the strand in one delivery that is accepted and one that is cancelled; none if skipped.
 std::optional<std::vector<std::string>> slow_functions(Subject& subject) {
   std::vector<std::string> slow;
-  const auto take = [&](const Stage& stage) {
-    for (const auto& [kind, words] : stage.breaches())
-      if (kind == Breach::slow) slow.push_back(words);
+  const auto take = [&](const CheckHost& host) {
+    for (const auto& [kind, words] : host.breaches())
+      if (kind == Violation::slow) slow.push_back(words);
   };
   const auto run = rehearse(subject, {.timed = true});
   if (!run) return std::nullopt;
-  take(*run->stage);
-  const auto stage = stage_for(subject, {.timed = true});
-  if (!stage) return std::nullopt;
-  const auto job = sample_job(subject, *stage);
+  take(*run->host);
+  const auto host = stage_for(subject, {.timed = true});
+  if (!host) return std::nullopt;
+  const auto job = sample_job(subject, *host);
   if (!job) return std::nullopt;
-  stage->script([](std::uint64_t, std::size_t) { return silence(); });
-  stage->cancel(stage->begin(Asked::send, *job));
-  stage->run();
-  stage->destroy();
-  take(*stage);
+  host->script([](std::uint64_t, std::size_t) { return silence(); });
+  host->cancel(host->begin(CallKind::send, *job));
+  host->run();
+  host->destroy();
+  take(*host);
   return slow;
 }
 
@@ -153,8 +153,8 @@ void prompt(Subject& subject) {
 
 void strand(Subject& subject) {
   rehearse_all(subject, [](Subject& one, const Rehearsal& run) {
-    for (const auto& [kind, words] : run.stage->breaches())
-      if (kind == Breach::off_strand) one.findings.found(words, run.during);
+    for (const auto& [kind, words] : run.host->breaches())
+      if (kind == Violation::off_strand) one.findings.found(words, run.during);
   });
 }
 

@@ -11,18 +11,18 @@ namespace {
 
 constexpr const char* kExtensions[] = {WB_COMPOSE_EXTENSION, WB_STATUS_EXTENSION, WB_PROBE_EXTENSION, WB_FAILURES_EXTENSION};
 
-void find_breaches(Subject& subject, const Stage& stage, Breach kind, std::string_view during = {}) {
-  for (const auto& [what, words] : stage.breaches())
+void find_breaches(Subject& subject, const CheckHost& host, Violation kind, std::string_view during = {}) {
+  for (const auto& [what, words] : host.breaches())
     if (what == kind) subject.findings.found(words, during);
 }
 
 void create_is_quiet(Subject& subject) {
-  Stage stage(*subject.action, subject.findings);
+  CheckHost host(*subject.action, subject.findings);
   subject.findings.doing("create");
   const Quiet quiet;
-  stage.create(subject.sample.settings);
+  host.create(subject.sample.settings);
   if (const auto noise = quiet.noise(subject.blocking()); !noise.empty()) subject.findings.found("create " + noise);
-  find_breaches(subject, stage, Breach::in_create);
+  find_breaches(subject, host, Violation::in_create);
 }
 
 constexpr const char* kWrongSettings[] = {"",    "{", "[]", "null", "{\"no_such_setting\":true}", "{\"timeout_ms\":\"soon\"}",
@@ -30,62 +30,62 @@ constexpr const char* kWrongSettings[] = {"",    "{", "[]", "null", "{\"no_such_
 
 void create_refuses(Subject& subject) {
   for (const auto* const settings : kWrongSettings) {
-    Stage stage(*subject.action, subject.findings);
-    if (stage.create(settings) || stage.made_sender() || stage.create_threw()) continue;
-    if (stage.refusal().empty() || stage.refusal().front().empty())
+    CheckHost host(*subject.action, subject.findings);
+    if (host.create(settings) || host.made_sender() || host.create_threw()) continue;
+    if (host.refusal().empty() || host.refusal().front().empty())
       subject.findings.found("create returned null without telling why", std::string("given the settings ") + settings);
   }
 }
 
 void sender_table(Subject& subject) {
-  Stage stage(*subject.action, subject.findings);
-  stage.create(subject.sample.settings);
-  if (stage.made_sender() && !stage.has_whole_table())
+  CheckHost host(*subject.action, subject.findings);
+  host.create(subject.sample.settings);
+  if (host.made_sender() && !host.has_whole_table())
     subject.findings.found("create made a sender without all of send, cancel, get_extension and destroy");
 }
 
 void unknown_extension(Subject& subject) {
-  const auto stage = stage_for(subject);
-  if (!stage) return;
+  const auto host = stage_for(subject);
+  if (!host) return;
   for (const auto* const id : {"", "waybill.nothing/1", "waybill.compose/9", "compose", "waybill.compose/1 ", "\xff"})
-    if (stage->extension(id) != nullptr)
+    if (host->extension(id) != nullptr)
       subject.findings.found(std::string("get_extension knows an extension \"") + id + "\", which does not exist");
 }
 
 void extension_tables(Subject& subject) {
-  const auto stage = stage_for(subject);
-  if (!stage) return;
+  const auto host = stage_for(subject);
+  if (!host) return;
   for (const auto* const id : kExtensions) {
-    const void* const table = stage->extension(id);
+    const void* const table = host->extension(id);
     if (table == nullptr) continue;
     if (*static_cast<void* const*>(table) == nullptr)
       subject.findings.found(std::string(id) + " is a table without its function");
-    if (stage->extension(id) != table) subject.findings.found(std::string(id) + " is another table when it is asked for again");
+    if (host->extension(id) != table) subject.findings.found(std::string(id) + " is another table when it is asked for again");
   }
 }
 
 void exceptions(Subject& subject) {
   const auto create_with = [&](const std::string& settings) {
-    Stage stage(*subject.action, subject.findings);
-    const bool usable = stage.create(settings);
-    find_breaches(subject, stage, Breach::threw);
+    CheckHost host(*subject.action, subject.findings);
+    const bool usable = host.create(settings);
+    find_breaches(subject, host, Violation::threw);
     return usable;
   };
   for (const auto* const settings : kWrongSettings) create_with(settings);
   if (!create_with(subject.sample.settings)) return;
   if (!sample_is_good(subject))
     return subject.findings.skipped("the sample is refused (see the check samples); create was tried");
-  rehearse_all(subject, [](Subject& one, const Rehearsal& run) { find_breaches(one, *run.stage, Breach::threw, run.during); });
+  rehearse_all(subject, [](Subject& one, const Rehearsal& run) { find_breaches(one, *run.host, Violation::threw, run.during); });
   auto cancelled = rehearse(subject);
   if (!cancelled) return;
-  auto& stage = *cancelled->stage;
-  const auto job = sample_job(subject, stage);
+  auto& host = *cancelled->host;
+  const auto job = sample_job(subject, host);
   if (!job) return;
-  stage.script([](std::uint64_t, std::size_t) { return silence(); });
-  stage.cancel(stage.begin(Asked::send, *job));
-  stage.run();
-  stage.destroy();
-  find_breaches(subject, stage, Breach::threw, "cancelled");
+  host.script([](std::uint64_t, std::size_t) { return silence(); });
+  host.cancel(host.begin(CallKind::send, *job));
+  host.run();
+  host.destroy();
+  find_breaches(subject, host, Violation::threw, "cancelled");
 }
 
 constexpr Check kChecks[] = {

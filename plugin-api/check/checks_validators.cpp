@@ -11,20 +11,20 @@ namespace {
 
 using Validate = std::int32_t (*)(wb_str, wb_report, void*);
 
-struct Said {
+struct Reply {
   std::int32_t returned = 0;
   std::vector<std::pair<std::string, std::string>> reports;
   std::string threw;
-  bool operator==(const Said& other) const {
+  bool operator==(const Reply& other) const {
     return returned == other.returned && reports == other.reports && threw == other.threw;
   }
 };
 
-Said ask(Validate validate, const std::string& json) {
-  Said said;
+Reply ask(Validate validate, const std::string& json) {
+  Reply said;
   const Block text(Memory::forgiving, json);
   const auto take = [](void* user, wb_str path, wb_str message) {
-    static_cast<Said*>(user)->reports.emplace_back(text_of(path).kept, text_of(message).kept);
+    static_cast<Reply*>(user)->reports.emplace_back(text_of(path).kept, text_of(message).kept);
   };
   try {
     said.returned = validate(text.str(), take, &said);
@@ -122,9 +122,9 @@ void samples(Subject& subject) {
   const auto list = refusals(subject);
   for (const auto& refusal : list) subject.findings.found(refusal);
   if (!list.empty()) return;
-  Stage stage(*subject.action, subject.findings);
-  if (stage.create(subject.sample.settings) || stage.made_sender() || stage.create_threw()) return;
-  subject.findings.found("create refused the sample settings" + (stage.refusal().empty() ? "" : ": " + stage.refusal().front()));
+  CheckHost host(*subject.action, subject.findings);
+  if (host.create(subject.sample.settings) || host.made_sender() || host.create_threw()) return;
+  subject.findings.found("create refused the sample settings" + (host.refusal().empty() ? "" : ": " + host.refusal().front()));
 }
 
 constexpr Check kChecks[] = {

@@ -5,8 +5,8 @@
 #include <set>
 
 #include "check.h"
+#include "isolated_check.h"
 #include "library.h"
-#include "trial.h"
 
 namespace waybill::conformance {
 namespace {
@@ -37,8 +37,8 @@ void carry_out(const Check& check, Subject& subject, const std::string& action_t
 }
 
 // The action types that can be tried, read in a process of its own; or why there are none.
-Trial action_types_of(const Order& order) {
-  std::vector<Trial> trials(1);
+IsolatedCheck action_types_of(const Order& order) {
+  std::vector<IsolatedCheck> trials(1);
   trials[0].body = [&](Findings& findings) {
     findings.doing("the library was loaded");
     const auto entry = open_library(order.file);
@@ -53,14 +53,15 @@ Trial action_types_of(const Order& order) {
   return std::move(trials[0]);
 }
 
-struct Planned {
+struct PlannedCheck {
   const Check* check;
   std::string action_type;
 };
 
-std::vector<Planned> plan(const Order& order, const std::vector<Check>& checks, const std::vector<std::string>& action_types) {
+std::vector<PlannedCheck> plan(const Order& order, const std::vector<Check>& checks,
+                               const std::vector<std::string>& action_types) {
   const std::set<std::string> only(order.only.begin(), order.only.end());
-  std::vector<Planned> planned;
+  std::vector<PlannedCheck> planned;
   for (const auto& check : checks) {
     if (!only.empty() && only.count(check.name) == 0) continue;
     const bool once = check.needs == Needs::file || check.needs == Needs::plugin || action_types.empty();
@@ -81,7 +82,7 @@ std::string fault_in(const Order& order) {
   return {};
 }
 
-Finding finding_of(const Planned& planned, Trial trial) {
+Finding finding_of(const PlannedCheck& planned, IsolatedCheck trial) {
   Finding finding{planned.check->name, planned.action_type, Result::ok, {}, {}};
   if (!trial.found.empty()) {
     finding.result = Result::failed;
@@ -139,7 +140,7 @@ tl::expected<Report, std::string> check_plugin(const Order& asked) {
   }
   const auto checks = all_checks();
   const auto planned = plan(order, checks, types.action_types);
-  std::vector<Trial> trials(planned.size());
+  std::vector<IsolatedCheck> trials(planned.size());
   for (std::size_t i = 0; i < planned.size(); ++i)
     trials[i].body = [&order, &samples, &one = planned[i]](Findings& findings) {
       Subject subject{order.file, order.schemas, findings};

@@ -10,14 +10,14 @@
 namespace waybill::conformance {
 namespace {
 
-constexpr std::size_t kMostTold = 6;
-constexpr std::size_t kMostBytes = 400;
+constexpr std::size_t kMaxTold = 6;
+constexpr std::size_t kMaxBytes = 400;
 
 }  // namespace
 
 void Findings::tell(const char* key, std::string_view value) {
   using Json = nlohmann::json;
-  std::string text(value.substr(0, kMostBytes));
+  std::string text(value.substr(0, kMaxBytes));
   std::replace_if(
       text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
   const auto line = Json{{key, text}}.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
@@ -30,8 +30,8 @@ void Findings::tell(const char* key, std::string_view value) {
 
 void Findings::found(const std::string& what, std::string_view during) {
   const std::lock_guard lock(mutex_);
-  if (told_.size() > kMostTold || !told_.insert(what).second) return;
-  if (told_.size() > kMostTold) return tell(kFoundKey, "and more");
+  if (told_.size() > kMaxTold || !told_.insert(what).second) return;
+  if (told_.size() > kMaxTold) return tell(kFoundKey, "and more");
   tell(kFoundKey, during.empty() ? what : std::string(during) + ": " + what);
 }
 
@@ -40,7 +40,7 @@ void Findings::action_type(std::string_view type) { tell(kTypeKey, type); }
 void Findings::done() { tell(kDoneKey, ""); }
 
 void Findings::doing(std::string_view what) {
-  what = what.substr(0, kMostDoing);
+  what = what.substr(0, kMaxDoing);
   std::memcpy(doing_, what.data(), what.size());
   doing_[what.size()] = '\0';
 }

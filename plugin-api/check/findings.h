@@ -8,7 +8,7 @@
 
 namespace waybill::conformance {
 
-inline constexpr std::size_t kMostDoing = 240;  // bytes
+inline constexpr std::size_t kMaxDoing = 240;  // bytes
 
 // What is said in order: lines of JSON on a pipe, each with one of these as its key.
 inline constexpr const char* kFoundKey = "found";
@@ -19,7 +19,7 @@ inline constexpr const char* kDoneKey = "done";
 // [any]
 class Findings {
  public:
-  // `doing` is memory shared with the waiting process, kMostDoing + 1 bytes: written without a system call, because some checks
+  // `doing` is memory shared with the waiting process, kMaxDoing + 1 bytes: written without a system call, because some checks
   // count those.
   Findings(int pipe, char* doing) : pipe_(pipe), doing_(doing) {}
 

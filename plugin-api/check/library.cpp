@@ -9,7 +9,7 @@
 namespace waybill::conformance {
 namespace {
 
-constexpr std::size_t kMostActions = 64;
+constexpr std::size_t kMaxActions = 64;
 
 }  // namespace
 
@@ -39,7 +39,7 @@ tl::expected<const wb_plugin*, std::string> descriptor_of(wb_plugin_entry entry)
 }
 
 tl::expected<std::vector<const wb_action*>, std::string> usable_actions(const wb_plugin* plugin) {
-  if (!WB_HAS(plugin, actions) || plugin->actions == nullptr || plugin->action_count == 0 || plugin->action_count > kMostActions)
+  if (!WB_HAS(plugin, actions) || plugin->actions == nullptr || plugin->action_count == 0 || plugin->action_count > kMaxActions)
     return tl::unexpected(std::string("its descriptor cannot be used (see the check descriptor)"));
   if (plugin->needs_minor > WB_ABI_MINOR) return tl::unexpected(std::string("it needs a newer host (see the check version)"));
   std::vector<const wb_action*> actions;

@@ -1,4 +1,4 @@
-// What a stage writes down, taken from what the plugin said.
+// What a host writes down, taken from what the plugin said.
 #include "records.h"
 
 #include <algorithm>
@@ -6,18 +6,18 @@
 namespace waybill::conformance {
 namespace {
 
-constexpr std::size_t kMostKept = 64 << 10;
+constexpr std::size_t kMaxKept = 64 << 10;
 
 }  // namespace
 
-std::string_view word_for(Asked asked) {
+std::string_view word_for(CallKind asked) {
   static constexpr std::string_view kWords[] = {"send", "compose", "status", "probe", "failures"};
   return kWords[static_cast<std::size_t>(asked)];
 }
 
 Text text_of(wb_str text) {
   if (text.ptr == nullptr) return {{}, text.len};
-  return {std::string(text.ptr, std::min(text.len, kMostKept)), text.len};
+  return {std::string(text.ptr, std::min(text.len, kMaxKept)), text.len};
 }
 
 Outcome outcome_of(const wb_outcome* said) {

@@ -1,4 +1,4 @@
-// What a stage writes down of a sender: its calls and how they ended, what it asked of the network, the rules it broke on the
+// What a host writes down of a sender: its calls and how they ended, what it asked of the network, the rules it broke on the
 // way.
 #pragma once
 
@@ -12,8 +12,8 @@
 
 namespace waybill::conformance {
 
-enum class Asked { send, compose, status, probe, failures };  // what a call is for
-std::string_view word_for(Asked asked);
+enum class CallKind { send, compose, status, probe, failures };  // what a call is for
+std::string_view word_for(CallKind asked);
 
 // Words of a plugin: what is kept of them, and how long they were.
 struct Text {
@@ -38,7 +38,7 @@ enum class End { open, completed, threw, given_up };  // how a call ended first
 
 struct Call {
   std::uint64_t id = 0;
-  Asked asked = Asked::send;
+  CallKind asked = CallKind::send;
   End end = End::open;
   Outcome outcome;                    // of a completed one
   std::size_t completions = 0;        // how often it was completed
@@ -50,7 +50,7 @@ struct Call {
 };
 
 // One request or mail as the plugin asked for it.
-struct Sent {
+struct SentRequest {
   std::uint64_t call = 0;
   bool mail = false;
   std::string method, url, body;                                    // of a mail: relay, message
@@ -58,7 +58,7 @@ struct Sent {
   std::vector<std::pair<std::string, std::string>> filled_headers;  // as they leave
 };
 
-enum class Breach {
+enum class Violation {
   threw,
   completed_again,
   unknown_call,  // completed a call that is none of this sender's
@@ -67,7 +67,7 @@ enum class Breach {
   in_create,
   in_destroy,
   slow,
-  restless,
+  runaway,
   late_report  // a failure, or a next page, after the end of its call
 };
 

@@ -1,4 +1,4 @@
-// A stage with a sender on it, the sample job, and runs of it.
+// A host with a sender on it, the sample job, and runs of it.
 #include "rehearsal.h"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace waybill::conformance {
 namespace {
 
-constexpr std::size_t kMostRequests = 4;           // of one delivery, each of which gets every answer
+constexpr std::size_t kMaxRequests = 4;            // of one delivery, each of which gets every answer
 constexpr std::int64_t kBlockingDeadlineMs = 300;  // of real time, which a blocking sender may use up
 
 Answer nth_of(const std::vector<Answer>* answers, std::size_t nth) {
@@ -18,36 +18,36 @@ Answer nth_of(const std::vector<Answer>* answers, std::size_t nth) {
 
 }  // namespace
 
-std::unique_ptr<Stage> stage_for(Subject& subject, Shape shape) {
-  auto stage = std::make_unique<Stage>(*subject.action, subject.findings, shape);
-  stage->script(happy(subject));
-  if (stage->create(subject.sample.settings)) return stage;
-  subject.findings.skipped(stage->create_threw()  ? "create threw an exception (see the check exceptions)"
-                           : stage->made_sender() ? "the sender has no whole table (see the check sender_table)"
-                                                  : "create made no sender (see the check samples)");
+std::unique_ptr<CheckHost> stage_for(Subject& subject, Shape shape) {
+  auto host = std::make_unique<CheckHost>(*subject.action, subject.findings, shape);
+  host->script(happy(subject));
+  if (host->create(subject.sample.settings)) return host;
+  subject.findings.skipped(host->create_threw()  ? "create threw an exception (see the check exceptions)"
+                           : host->made_sender() ? "the sender has no whole table (see the check sender_table)"
+                                                 : "create made no sender (see the check samples)");
   return nullptr;
 }
 
-Stage::Script happy(const Subject& subject, Asked asked) {
-  const bool sends = asked == Asked::send || asked == Asked::compose;
+CheckHost::Script happy(const Subject& subject, CallKind asked) {
+  const bool sends = asked == CallKind::send || asked == CallKind::compose;
   const auto found = subject.sample.answers.find(sends ? "accepted" : std::string(word_for(asked)));
   const auto* const answers = found == subject.sample.answers.end() ? nullptr : &found->second;
   return [answers](std::uint64_t, std::size_t nth) { return nth_of(answers, nth); };
 }
 
-Stage::Script happy_until(const Subject& subject, std::size_t from, const Answer& answer) {
+CheckHost::Script happy_until(const Subject& subject, std::size_t from, const Answer& answer) {
   return [before = happy(subject), from, answer](std::uint64_t call, std::size_t nth) {
     return nth < from ? before(call, nth) : answer;
   };
 }
 
-std::optional<Job> sample_job(Subject& subject, Stage& stage) {
+std::optional<Job> sample_job(Subject& subject, CheckHost& host) {
   Job job{.destination = subject.sample.destination, .payload = subject.sample.payload, .context = subject.sample.context};
   if (subject.blocking()) job.deadline_ms = kBlockingDeadlineMs;
-  if (subject.plugin->abi_minor == 0 || !stage.can(Asked::compose)) return job;
-  const auto call = stage.begin(Asked::compose, job);
-  stage.run();
-  const auto& said = stage.call(call).outcome;
+  if (subject.plugin->abi_minor == 0 || !host.can(CallKind::compose)) return job;
+  const auto call = host.begin(CallKind::compose, job);
+  host.run();
+  const auto& said = host.call(call).outcome;
   if (said.verdict != WB_ACCEPTED || said.artifact.length == 0) {
     subject.findings.skipped("compose made nothing of the sample (see the check compose)");
     return std::nullopt;
@@ -67,12 +67,12 @@ std::string end_of(const Call& call) { return call.end == End::completed ? words
 
 std::optional<Rehearsal> rehearse(Subject& subject, Shape shape) {
   Rehearsal run{stage_for(subject, shape), {}, "an answer that means accepted", 0};
-  if (!run.stage) return std::nullopt;
-  const auto job = sample_job(subject, *run.stage);
+  if (!run.host) return std::nullopt;
+  const auto job = sample_job(subject, *run.host);
   if (!job) return std::nullopt;
-  const auto call = run.stage->begin(Asked::send, *job);
-  run.stage->run();
-  run.call = run.stage->call(call);
+  const auto call = run.host->begin(CallKind::send, *job);
+  run.host->run();
+  run.call = run.host->call(call);
   run.needed = run.call.exchanges;
   return run;
 }
@@ -86,19 +86,19 @@ bool rehearse_all(Subject& subject, const std::function<void(Subject&, const Reh
         "the sample asks nothing of the host's services, so no answer can be scripted; one delivery was looked at");
     return true;
   }
-  auto sent = first->stage->sent();
-  std::erase_if(sent, [&](const Sent& one) { return one.call != first->call.id; });
-  for (std::size_t nth = 0; nth < std::min(first->needed, kMostRequests); ++nth)
+  auto sent = first->host->sent();
+  std::erase_if(sent, [&](const SentRequest& one) { return one.call != first->call.id; });
+  for (std::size_t nth = 0; nth < std::min(first->needed, kMaxRequests); ++nth)
     for (const auto& [name, answer] : nth < sent.size() && sent[nth].mail ? mail_answers() : http_answers()) {
       Rehearsal run{
           stage_for(subject), {}, first->needed == 1 ? name : name + " to request " + std::to_string(nth + 1), first->needed};
-      if (!run.stage) return false;
-      const auto job = sample_job(subject, *run.stage);
+      if (!run.host) return false;
+      const auto job = sample_job(subject, *run.host);
       if (!job) return false;
-      run.stage->script(happy_until(subject, nth, answer));
-      const auto call = run.stage->begin(Asked::send, *job);
-      run.stage->run();
-      run.call = run.stage->call(call);
+      run.host->script(happy_until(subject, nth, answer));
+      const auto call = run.host->begin(CallKind::send, *job);
+      run.host->run();
+      run.call = run.host->call(call);
       look(subject, run);
     }
   return true;

@@ -1,4 +1,4 @@
-// What many checks begin with: a stage with a sender on it, the sample job, and a run of it under a given answer.
+// What many checks begin with: a host with a sender on it, the sample job, and a run of it under a given answer.
 #pragma once
 
 #include "check.h"
@@ -6,25 +6,25 @@
 namespace waybill::conformance {
 
 // None after telling why the check is skipped.
-std::unique_ptr<Stage> stage_for(Subject& subject, Shape shape = {});
+std::unique_ptr<CheckHost> stage_for(Subject& subject, Shape shape = {});
 
 // The answers that mean success, as the sample gives them for this kind of call.
-Stage::Script happy(const Subject& subject, Asked asked = Asked::send);
+CheckHost::Script happy(const Subject& subject, CallKind asked = CallKind::send);
 // The same, but from the nth request on always this.
-Stage::Script happy_until(const Subject& subject, std::size_t nth, const Answer& answer);
+CheckHost::Script happy_until(const Subject& subject, std::size_t nth, const Answer& answer);
 
 // The sample job. For a sender that composes this asks it to, and none is returned, after telling why the check is skipped, if
 // nothing came of that.
-std::optional<Job> sample_job(Subject& subject, Stage& stage);
+std::optional<Job> sample_job(Subject& subject, CheckHost& host);
 
 // "" if the call was completed exactly once; else how not, as the end of "the call ...".
 std::string symptom(const Call& call);
 // "" for what a host would know of the end as well: the verdict, its reason and the symptom in words.
 std::string end_of(const Call& call);
 
-// One delivery of the sample under this script, on a stage of its own.
+// One delivery of the sample under this script, on a host of its own.
 struct Rehearsal {
-  std::unique_ptr<Stage> stage;
+  std::unique_ptr<CheckHost> host;
   Call call;
   std::string during;      // which answer
   std::size_t needed = 0;  // how many requests an accepted delivery makes

@@ -71,8 +71,8 @@ Outcome outcome_of(const wb_outcome* said) {
   return o;
 }
 
-void check_artifact(const World& world, Asked asked, const Outcome& o) {
-  if (asked != Asked::compose || o.verdict != WB_ACCEPTED) {
+void check_artifact(const World& world, CallKind asked, const Outcome& o) {
+  if (asked != CallKind::compose || o.verdict != WB_ACCEPTED) {
     if (!o.artifact.empty()) world.breach() << "an artefact in an outcome that is not of an accepted compose: " << o;
   } else if (o.artifact.empty()) {
     world.breach() << "an accepted compose without an artefact: " << o;
@@ -142,7 +142,7 @@ void World::check_words(std::string_view where, std::string_view words, bool one
         breach() << where << " gives the secret \"" << name << "\" away";
 }
 
-std::uint64_t World::open_call(const wb_sender* sender, const wb_action* action, Asked asked, const Job& job) {
+std::uint64_t World::open_call(const wb_sender* sender, const wb_action* action, CallKind asked, const Job& job) {
   const auto number = next_number++;
   calls.emplace(number, OpenCall{sender, action, asked, std::make_unique<JobBytes>(job), now_ms + job.deadline_ms});
   const std::lock_guard lock(mutex_);

@@ -30,12 +30,12 @@ const Table* FakeSender::ability(const char* id) {
   return table;
 }
 
-CallId FakeSender::begin(Asked what, const Job& given, std::int64_t since, std::string_view page) {
-  const auto* compose = what == Asked::compose ? ability<wb_compose>(WB_COMPOSE_EXTENSION) : nullptr;
-  const auto* status = what == Asked::status ? ability<wb_status>(WB_STATUS_EXTENSION) : nullptr;
-  const auto* probe = what == Asked::probe ? ability<wb_probe>(WB_PROBE_EXTENSION) : nullptr;
-  const auto* failures = what == Asked::failures ? ability<wb_failures>(WB_FAILURES_EXTENSION) : nullptr;
-  if (what != Asked::send && !compose && !status && !probe && !failures) return CallId{0};
+CallId FakeSender::begin(CallKind what, const Job& given, std::int64_t since, std::string_view page) {
+  const auto* compose = what == CallKind::compose ? ability<wb_compose>(WB_COMPOSE_EXTENSION) : nullptr;
+  const auto* status = what == CallKind::status ? ability<wb_status>(WB_STATUS_EXTENSION) : nullptr;
+  const auto* probe = what == CallKind::probe ? ability<wb_probe>(WB_PROBE_EXTENSION) : nullptr;
+  const auto* failures = what == CallKind::failures ? ability<wb_failures>(WB_FAILURES_EXTENSION) : nullptr;
+  if (what != CallKind::send && !compose && !status && !probe && !failures) return CallId{0};
   Job job = given;
   if (probe || failures) job.payload.clear(), job.artifact_type.clear(), job.artifact.clear();  // about the destination alone
   const auto number = world_.open_call(sender_, action_, what, job);
@@ -45,7 +45,7 @@ CallId FakeSender::begin(Asked what, const Job& given, std::int64_t since, std::
   if (status) status->status(sender_, call, raw);
   if (probe) probe->probe(sender_, call, raw);
   if (failures) failures->list(sender_, call, raw, world_.open_query(number, since, page));
-  if (what == Asked::send) table_->send(sender_, call, raw);
+  if (what == CallKind::send) table_->send(sender_, call, raw);
   return CallId{number};
 }
 
@@ -62,11 +62,11 @@ Outcome FakeSender::end_of(CallId call) {
   return {};
 }
 
-Outcome FakeSender::run(Asked what, const Job& job) { return end_of(begin(what, job)); }
+Outcome FakeSender::run(CallKind what, const Job& job) { return end_of(begin(what, job)); }
 
-Outcome FakeSender::compose(const Job& job) { return run(Asked::compose, job); }
-Outcome FakeSender::status(const Job& job) { return run(Asked::status, job); }
-Outcome FakeSender::probe(const Job& job) { return run(Asked::probe, job); }
+Outcome FakeSender::compose(const Job& job) { return run(CallKind::compose, job); }
+Outcome FakeSender::status(const Job& job) { return run(CallKind::status, job); }
+Outcome FakeSender::probe(const Job& job) { return run(CallKind::probe, job); }
 
 Outcome FakeSender::attempt(const Job& given) {
   Job job = given;
@@ -76,7 +76,7 @@ Outcome FakeSender::attempt(const Job& given) {
     job.artifact_type = std::move(made.artifact_type);
     job.artifact = std::move(made.artifact);
   }
-  auto end = run(Asked::send, job);
+  auto end = run(CallKind::send, job);
   end.artifact_type = std::move(job.artifact_type);
   end.artifact = std::move(job.artifact);
   return end;
@@ -96,11 +96,11 @@ std::vector<Outcome> FakeSender::deliver(Job job, std::uint32_t attempts) {
 }
 
 FailureList FakeSender::failures(const Job& job, std::int64_t since) {
-  constexpr int kMostPages = 1000;
+  constexpr int kMaxPages = 1000;
   FailureList list;
   std::string page;
-  for (int i = 0; i < kMostPages; ++i) {
-    const auto call = begin(Asked::failures, job, since, page);
+  for (int i = 0; i < kMaxPages; ++i) {
+    const auto call = begin(CallKind::failures, job, since, page);
     list.outcomes.push_back(end_of(call));
     if (call == CallId{0}) return list;
     const auto& query = world_.queries.back();
@@ -108,7 +108,7 @@ FailureList FakeSender::failures(const Job& job, std::int64_t since) {
     if (list.outcomes.back().verdict != WB_ACCEPTED || !query.next_page || query.next_page->empty()) return list;
     page = *query.next_page;
   }
-  world_.breach() << "the list of failures has no end: " << kMostPages << " pages";
+  world_.breach() << "the list of failures has no end: " << kMaxPages << " pages";
   return list;
 }
 

@@ -31,10 +31,10 @@ std::int32_t render_text(const wb_host* host, wb_str words, wb_str data, wb_temp
 
 std::int32_t sign(const wb_host* host, wb_str object, std::int64_t ttl, void (*sink)(void*, wb_str), void* user) {
   constexpr std::string_view kScheme = "gs://";
-  constexpr std::int64_t kLongest = 7 * 24 * 3600;
+  constexpr std::int64_t kMaxLength = 7 * 24 * 3600;
   if (!world_of(host).link_key) return WB_LINK_UNAVAILABLE;
   const auto uri = view(object);
-  if (uri.substr(0, kScheme.size()) != kScheme || ttl < 1 || ttl > kLongest) return WB_LINK_INVALID;
+  if (uri.substr(0, kScheme.size()) != kScheme || ttl < 1 || ttl > kMaxLength) return WB_LINK_INVALID;
   const Bytes url("https://signed.test/" + std::string(uri.substr(kScheme.size())) + "?ttl=" + std::to_string(ttl));
   sink(user, url.str());
   return WB_LINK_OK;

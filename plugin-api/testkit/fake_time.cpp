@@ -39,8 +39,8 @@ std::uint64_t World::after(wb_call call, std::int64_t delay_ms, void (*fire)(voi
 }
 
 void World::run_until(std::int64_t time_ms) {
-  constexpr int kMostSteps = 1'000'000;
-  for (int step = 0; step < kMostSteps; ++step) {
+  constexpr int kMaxSteps = 1'000'000;
+  for (int step = 0; step < kMaxSteps; ++step) {
     take_arrivals();
     const auto exchange = earliest(exchanges);
     const auto timer = earliest(timers);
@@ -58,7 +58,7 @@ void World::run_until(std::int64_t time_ms) {
       return;
     }
   }
-  breach() << "still not idle after " << kMostSteps << " steps: does a timer start itself again with no delay?";
+  breach() << "still not idle after " << kMaxSteps << " steps: does a timer start itself again with no delay?";
 }
 
 void FakeHost::set_unix_seconds(std::int64_t seconds) { world_->unix_at_zero_ms = seconds * 1000 - world_->now_ms; }

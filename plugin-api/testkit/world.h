@@ -17,14 +17,14 @@
 namespace waybill::testkit {
 
 // One breach of the rules, told when it has been written whole.
-class Breach {
+class Violation {
  public:
-  explicit Breach(const Breaches& breaches) : breaches_(breaches) {}
-  Breach(const Breach&) = delete;
-  Breach& operator=(const Breach&) = delete;
-  ~Breach() { breaches_(words_.str()); }
+  explicit Violation(const Breaches& breaches) : breaches_(breaches) {}
+  Violation(const Violation&) = delete;
+  Violation& operator=(const Violation&) = delete;
+  ~Violation() { breaches_(words_.str()); }
   template <class T>
-  Breach& operator<<(const T& words) {
+  Violation& operator<<(const T& words) {
     words_ << words;
     return *this;
   }
@@ -44,10 +44,10 @@ class World {
  public:
   World(const wb_plugin* descriptor, Breaches breaches);
 
-  Breach breach() const { return Breach(breaches_); }
+  Violation breach() const { return Violation(breaches_); }
 
   // calls (fake_host.cpp)
-  std::uint64_t open_call(const wb_sender* sender, const wb_action* action, Asked asked, const Job& job);
+  std::uint64_t open_call(const wb_sender* sender, const wb_action* action, CallKind asked, const Job& job);
   const wb_job* job_of(std::uint64_t call) const { return calls.at(call).job->raw(); }
   bool is_open(std::uint64_t call) const { return calls.count(call) != 0; }
   std::int32_t complete(wb_call call, const wb_outcome* outcome);  // [any]
@@ -83,7 +83,7 @@ class World {
   struct OpenCall {
     const wb_sender* sender;
     const wb_action* action;
-    Asked asked;
+    CallKind asked;
     std::unique_ptr<JobBytes> job;
     std::int64_t deadline_at;
   };

@@ -150,7 +150,7 @@ TEST_F(Abilities, AProbeHasADestinationAndNoPayload) {
 TEST_F(Abilities, ACallOfAnyOfThemCanBeCancelled) {
   puppet_.probe = [](wb_call, const wb_job*) {};
   puppet_.cancel = [this](wb_call call) { puppet_.complete(call.id, outcome(WB_TRANSIENT, "cancelled")); };
-  const auto call = sender_->begin(Asked::probe, {});
+  const auto call = sender_->begin(CallKind::probe, {});
   EXPECT_FALSE(host_.outcome(call));
   sender_->cancel(call);
   EXPECT_EQ(host_.outcome(call)->reason, "cancelled");

@@ -11,7 +11,7 @@ namespace waybill::plugins {
 using Json = nlohmann::json;
 
 // Writing and copying JSON recurse, so depth is bounded before parsing.
-inline constexpr int kDeepestJson = 64;
+inline constexpr int kMaxJsonDepth = 64;
 
 inline bool nests_too_deep(std::string_view bytes) {
   int depth = 0;
@@ -24,7 +24,7 @@ inline bool nests_too_deep(std::string_view bytes) {
     } else if (c == '"') {
       in_string = true;
     } else if (c == '{' || c == '[') {
-      if (++depth > kDeepestJson) return true;
+      if (++depth > kMaxJsonDepth) return true;
     } else if (c == '}' || c == ']') {
       --depth;
     }
@@ -35,7 +35,7 @@ inline bool nests_too_deep(std::string_view bytes) {
 // A JSON object in valid UTF-8; otherwise none, and `problem` ends the sentence "the payload ...".
 inline std::optional<Json> parse_object(std::string_view bytes, std::string& problem) {
   if (nests_too_deep(bytes)) {
-    problem = "nests deeper than " + std::to_string(kDeepestJson) + " levels";
+    problem = "nests deeper than " + std::to_string(kMaxJsonDepth) + " levels";
     return std::nullopt;
   }
   auto json = Json::parse(bytes.begin(), bytes.end(), nullptr, false);

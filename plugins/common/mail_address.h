@@ -16,8 +16,8 @@ struct Mailbox {
   std::string domain() const { return address.substr(address.rfind('@') + 1); }
 };
 
-inline constexpr std::size_t kMostRecipients = 100;
-inline constexpr std::size_t kLongestName = 100;
+inline constexpr std::size_t kMaxRecipients = 100;
+inline constexpr std::size_t kMaxNameLength = 100;
 
 // One "name@domain" or "Name <name@domain>"; otherwise none, and `problem` is a sentence.
 inline std::optional<Mailbox> parse_mailbox(std::string_view text, std::string& problem) {
@@ -34,7 +34,7 @@ inline std::optional<Mailbox> parse_mailbox(std::string_view text, std::string& 
     out.address = text.substr(open + 1, text.size() - open - 2);
     detail::read_name(detail::trimmed(text.substr(0, open)), out.name, fault);
   }
-  if (out.name.size() > kLongestName) fault = "its name has more than 100 bytes";
+  if (out.name.size() > kMaxNameLength) fault = "its name has more than 100 bytes";
   if (fault.empty()) fault = detail::fault_in_address(out.address);
   if (fault.empty()) return out;
   problem = text.empty() ? "an address is missing" : '"' + one_line(text) + "\" is no address: " + fault;
@@ -55,7 +55,7 @@ inline std::optional<std::vector<Mailbox>> parse_mailboxes(std::string_view list
     if (!one) return std::nullopt;
     const auto same = [&](const Mailbox& other) { return same_name(other.address, one->address); };
     if (std::none_of(out.begin(), out.end(), same)) out.push_back(std::move(*one));
-    if (out.size() > kMostRecipients) return problem = "there are more than 100 recipients", std::nullopt;
+    if (out.size() > kMaxRecipients) return problem = "there are more than 100 recipients", std::nullopt;
     begin = end + 1;
   }
   return out;

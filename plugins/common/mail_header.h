@@ -10,10 +10,10 @@ inline constexpr std::size_t kMailLine = 76;  // the longest line with an encode
 
 // `text` in UTF-8 as encoded words, none of which splits a character. Each fits behind a header's name of up to 12 letters.
 inline std::vector<std::string> encoded_words(std::string_view text) {
-  constexpr std::size_t kMost = 36;  // bytes in a word: 48 letters, and 12 around them
+  constexpr std::size_t kMax = 36;  // bytes in a word: 48 letters, and 12 around them
   std::vector<std::string> words;
   while (!text.empty()) {
-    auto size = std::min(kMost, text.size());
+    auto size = std::min(kMax, text.size());
     while (size < text.size() && size > 1 && (static_cast<unsigned char>(text[size]) & 0xc0) == 0x80) --size;
     words.push_back("=?UTF-8?B?" + base64(text.substr(0, size)) + "?=");
     text.remove_prefix(size);

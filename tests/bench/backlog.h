@@ -16,7 +16,7 @@ class Backlog {
   explicit Backlog(const std::string& database_url);
 
   void set_shards(int shards);  // before anything came in, and before a host that shall know of it
-  void hold_target();           // nothing is claimed for the target from now on: it rests
+  void hold_target();           // nothing is claimed for the target from now on: it cooldowns
   void release_target();        // the host sees it at its next look
   // Adds intents of `body_bytes` each: the rows that the intake would have made, but shared out to the shards in turn. One intent
   // must have ended before.

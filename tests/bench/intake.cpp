@@ -11,8 +11,8 @@
 namespace waybill::bench {
 
 Settings room_for_batches() {
-  constexpr int kLargestBody = 64 << 20;  // bytes
-  return {{"limits.body_bytes", std::to_string(kLargestBody)}};
+  constexpr int kMaxBodyBytes = 64 << 20;  // bytes
+  return {{"limits.body_bytes", std::to_string(kMaxBodyBytes)}};
 }
 
 void IntakeCosts::add(double host_us, double postgres_us, double wal_bytes) {

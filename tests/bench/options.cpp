@@ -8,7 +8,7 @@ namespace waybill::bench {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr std::size_t kMost = 100'000'000;
+constexpr std::size_t kMax = 100'000'000;
 
 // A build has this program in bench/, beside waybill and plugins/.
 fs::path build_folder() { return fs::read_symlink("/proc/self/exe").parent_path().parent_path(); }
@@ -18,7 +18,7 @@ void number(CLI::App& app, const char* name, Number& value, const char* help, Nu
   app.add_option(name, value, help)->check(CLI::Range(Number{1}, most))->capture_default_str();
 }
 
-void count(CLI::App& app, const char* name, std::size_t& value, const char* help) { number(app, name, value, help, kMost); }
+void count(CLI::App& app, const char* name, std::size_t& value, const char* help) { number(app, name, value, help, kMax); }
 
 void add_common(CLI::App& app, Options& options) {
   number(app, "--rounds", options.rounds, "Rounds of each measure, in turn with what it is compared with", 100);
@@ -53,7 +53,7 @@ void add_drains(const std::map<std::string, CLI::App*>& of, Sizes& sizes) {
   number(*of.at("memory"), "--large-delay", sizes.memory_large_ms, "ms that their receiver takes", 8000);
   count(*of.at("many"), "--count", sizes.many, "Deliveries in the backlog");
   number(*of.at("many"), "--targets", sizes.many_targets, "Targets", std::size_t{1'000'000});
-  number(*of.at("many"), "--newcomers", sizes.many_newcomers, "Newcomers timed", std::size_t{100'000});
+  number(*of.at("many"), "--newcomers", sizes.many_newcomers, "InsertGroup timed", std::size_t{100'000});
   count(*of.at("outage"), "--count", sizes.outage, "Deliveries that wait");
   number(*of.at("outage"), "--seconds", sizes.outage_seconds, "How long the receiver is away", 86'400);
   count(*of.at("hosts"), "--count", sizes.hosts, "Deliveries in the backlog");

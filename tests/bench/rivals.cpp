@@ -8,11 +8,11 @@
 namespace waybill::bench {
 namespace {
 
-constexpr auto kPeer = &Rivals::Asked::peers, kLimit = &Rivals::Asked::limits, kBullmq = &Rivals::Asked::bullmq;
+constexpr auto kPeer = &Rivals::CallKind::peers, kLimit = &Rivals::CallKind::limits, kBullmq = &Rivals::CallKind::bullmq;
 
 struct Rival {
   std::string_view measure, name;
-  bool Rivals::Asked::*kind;
+  bool Rivals::CallKind::*kind;
   const char *script, *argument, *test;  // a limit has no test of its own
 };
 constexpr Rival kRivals[] = {
@@ -42,7 +42,7 @@ constexpr Rival kRivals[] = {
 
 }  // namespace
 
-Rivals::Rivals(Harness harness, const Asked& asked) : harness_(std::move(harness)), asked_(asked) {
+Rivals::Rivals(Harness harness, const CallKind& asked) : harness_(std::move(harness)), asked_(asked) {
   if (!asked_.any()) return;
   if (harness_.is_there()) {
     harness_.set_up();
@@ -67,8 +67,8 @@ std::vector<RivalRun> Rivals::run(std::string_view measure) const {
   return runs;
 }
 
-Rivals::Asked parse_asked(const std::vector<std::string>& words) {
-  Rivals::Asked asked;
+Rivals::CallKind parse_asked(const std::vector<std::string>& words) {
+  Rivals::CallKind asked;
   for (const auto& word : words) {
     if (word == "peers")
       asked.peers = true;

@@ -20,24 +20,24 @@ struct RivalRun {
 // One thread at a time.
 class Rivals {
  public:
-  struct Asked {
+  struct CallKind {
     bool peers = false, limits = false, bullmq = false;
     bool any() const { return peers || limits || bullmq; }
   };
 
   // Nobody, unless asked for. Sets the harness up; if it is not there, says so and goes on without.
-  Rivals(Harness harness, const Asked& asked);
+  Rivals(Harness harness, const CallKind& asked);
 
   // One run of each that knows this measure. No host of ours may run, and no database be there that autovacuum could see to.
   std::vector<RivalRun> run(std::string_view measure) const;
 
  private:
   const Harness harness_;
-  Asked asked_;
+  CallKind asked_;
 };
 
 // "peers,limits": throws on any other word.
-Rivals::Asked parse_asked(const std::vector<std::string>& words);
+Rivals::CallKind parse_asked(const std::vector<std::string>& words);
 
 void compare(Figures& figures, const std::vector<RivalRun>& runs);
 

@@ -1,11 +1,11 @@
 // Incidents from being raised to being told and closed, by any number of hosts; what is stuck; what the digest is made of.  F13
-#include "upkeep/alerts.h"
+#include "maintenance/alerts.h"
 
 #include <set>
 #include <thread>
 
 #include "contract/store_world.h"
-#include "support/stage_tools.h"
+#include "support/call_builders.h"
 
 namespace waybill::testing {
 namespace {
@@ -17,14 +17,14 @@ class AlertContract : public StoreWorld {
   void raise(const std::string& about, const std::string& words = "words") {
     sql.rows("SELECT raise_alert(1, 'dead_letter', '" + about + "', '" + words + "')");
   }
-  std::vector<Telling> tellings(AlertStore& by) {
-    auto all = by.tellings({.quiet = kQuiet, .most_messages = 20, .between_summaries = std::chrono::minutes(1)});
+  std::vector<Notification> notifications(AlertStore& by) {
+    auto all = by.notifications({.quiet = kQuiet, .most_messages = 20, .between_summaries = std::chrono::minutes(1)});
     EXPECT_TRUE(all) << all.error().what;
-    return all.value_or(std::vector<Telling>{});
+    return all.value_or(std::vector<Notification>{});
   }
-  std::vector<Telling> tellings() { return tellings(*alerts); }
+  std::vector<Notification> notifications() { return notifications(*alerts); }
   void tell_all() {
-    for (const auto& telling : tellings()) EXPECT_TRUE(alerts->told(telling.reference).value_or(false));
+    for (const auto& telling : notifications()) EXPECT_TRUE(alerts->told(telling.reference).value_or(false));
   }
   void pass(const std::string& interval) {
     sql.execute("UPDATE alerts SET first_at = first_at - interval '" + interval + "', last_at = last_at - interval '" + interval +
@@ -48,7 +48,7 @@ class AlertContract : public StoreWorld {
 TEST_F(AlertContract, AnIncidentIsToldWithItsCountAndItsLatestWords) {  // F13
   raise("target:a", "first");
   raise("target:a", "second");
-  const auto all = tellings();
+  const auto all = notifications();
   ASSERT_EQ(all.size(), 1u);
   ASSERT_EQ(all[0].incidents.size(), 1u);
   const auto& one = all[0].incidents[0];
@@ -59,21 +59,21 @@ TEST_F(AlertContract, AnIncidentIsToldWithItsCountAndItsLatestWords) {  // F13
   EXPECT_LE(one.first, one.last);
   EXPECT_TRUE(alerts->told(all[0].reference).value_or(false));
   EXPECT_FALSE(alerts->told(all[0].reference).value_or(true)) << "only one caller is the one that told it";
-  EXPECT_TRUE(tellings().empty());
+  EXPECT_TRUE(notifications().empty());
 }
 
 TEST_F(AlertContract, ATellingThatWasLeftHalfDoneIsFinishedAsItWas) {  // F13
   raise("target:a");
-  const auto begun = tellings();
+  const auto begun = notifications();
   raise("target:a");
   const auto other = make_alert_store(address);
-  const auto again = tellings(*other);
+  const auto again = notifications(*other);
   ASSERT_EQ(again.size(), 1u);
   EXPECT_EQ(again[0].reference, begun[0].reference);
   EXPECT_EQ(again[0].incidents[0].count, 1u) << "the count of that message does not change any more";
   EXPECT_TRUE(other->told(again[0].reference).value_or(false));
   pass("16 minutes");
-  const auto next = tellings();
+  const auto next = notifications();
   ASSERT_EQ(next.size(), 1u);
   EXPECT_NE(next[0].reference, begun[0].reference);
   EXPECT_EQ(next[0].incidents[0].count, 2u);
@@ -83,16 +83,16 @@ TEST_F(AlertContract, AnIncidentThatGoesOnIsQuietForAWhile) {  // F13
   raise("target:a");
   tell_all();
   raise("target:a");
-  EXPECT_TRUE(tellings().empty());
+  EXPECT_TRUE(notifications().empty());
   pass("14 minutes");
-  EXPECT_TRUE(tellings().empty());
+  EXPECT_TRUE(notifications().empty());
   pass("2 minutes");
-  EXPECT_EQ(tellings().size(), 1u);
+  EXPECT_EQ(notifications().size(), 1u);
 }
 
 TEST_F(AlertContract, AnIncidentIsClosedWhenNothingNewComesAndTheNextIsNew) {  // F13
   raise("target:a");
-  const auto first = tellings();
+  const auto first = notifications();
   ASSERT_TRUE(alerts->close(Millis(0)));
   EXPECT_EQ(sql.number("SELECT count(*) FROM alerts"), 1) << "it is being told";
   ASSERT_TRUE(alerts->told(first[0].reference).value_or(false));
@@ -103,7 +103,7 @@ TEST_F(AlertContract, AnIncidentIsClosedWhenNothingNewComesAndTheNextIsNew) {  /
   ASSERT_TRUE(alerts->close(std::chrono::hours(1)));
   EXPECT_EQ(sql.number("SELECT count(*) FROM alerts"), 0);
   raise("target:a");
-  const auto second = tellings();
+  const auto second = notifications();
   ASSERT_EQ(second.size(), 1u) << "told at once";
   EXPECT_EQ(second[0].incidents[0].count, 1u);
   EXPECT_NE(second[0].reference, first[0].reference);
@@ -116,44 +116,44 @@ TEST_F(AlertContract, WhatIsNewIsNeverClosed) {  // F13
   pass("61 minutes");
   sql.execute("UPDATE alerts SET count = count + 1, counted = count + 1");
   ASSERT_TRUE(alerts->close(std::chrono::hours(1)));
-  EXPECT_EQ(tellings().size(), 1u);
+  EXPECT_EQ(notifications().size(), 1u);
 }
 
 TEST_F(AlertContract, ManyIncidentsAtOnceAreOneMessage) {  // F13
   for (int i = 0; i < 25; ++i) raise("target:" + std::to_string(i));
-  const auto all = tellings();
+  const auto all = notifications();
   ASSERT_EQ(all.size(), 1u);
   EXPECT_EQ(all[0].incidents.size(), 25u);
   EXPECT_TRUE(alerts->told(all[0].reference).value_or(false));
   raise("target:late");
-  EXPECT_EQ(tellings().size(), 1u) << "twenty and fewer go one by one";
+  EXPECT_EQ(notifications().size(), 1u) << "twenty and fewer go one by one";
 }
 
 TEST_F(AlertContract, AFloodThatComesInDropsIsSummedUpAsWell) {  // F13
   for (int i = 0; i < 20; ++i) raise("target:" + std::to_string(i));
-  EXPECT_EQ(tellings().size(), 20u);
+  EXPECT_EQ(notifications().size(), 20u);
   tell_all();
   raise("target:20");
   raise("target:21");
-  const auto first = tellings();
+  const auto first = notifications();
   ASSERT_EQ(first.size(), 1u) << "twenty messages in one quiet time are enough";
   EXPECT_EQ(first[0].incidents.size(), 2u);
   tell_all();
   raise("target:22");
-  EXPECT_TRUE(tellings().empty()) << "a summary has just gone out";
+  EXPECT_TRUE(notifications().empty()) << "a summary has just gone out";
   pass("2 minutes");
-  EXPECT_EQ(tellings().size(), 1u);
+  EXPECT_EQ(notifications().size(), 1u);
 }
 
 TEST_F(AlertContract, HostsThatReserveAtTheSameTimeAgreeOnTheMessages) {  // F13
   for (int i = 0; i < 30; ++i) raise("target:" + std::to_string(i));
-  std::vector<std::vector<Telling>> seen(4);
+  std::vector<std::vector<Notification>> seen(4);
   {
     std::vector<std::jthread> hosts;
     for (auto& mine : seen)
       hosts.emplace_back([&mine, this] {
         const auto store = make_alert_store(address);
-        while (mine.empty()) mine = tellings(*store);  // the turn may be another host's, and its commit to come
+        while (mine.empty()) mine = notifications(*store);  // the turn may be another host's, and its commit to come
       });
   }
   for (const auto& mine : seen) {
@@ -298,8 +298,8 @@ TEST_F(AlertContract, AFailureThatComesLateIsKeptForTheNextDigest) {  // F13
 
 class TellerStory : public AlertContract {
  protected:
-  Teller teller(const char* target = "ops") {
-    return Teller(
+  AlertNotifier teller(const char* target = "ops") {
+    return AlertNotifier(
         *alerts, *intake, {.quiet = kQuiet, .stuck = std::chrono::minutes(15), .digest_every = std::chrono::hours(1)},
         [target]() { return target ? std::optional(contract_of(target)) : std::nullopt; },
         [](const std::string& type) { return "no plugin for " + type; }, [this] { ++woken; }, log, metrics);

@@ -16,7 +16,7 @@ class ClaimsContract : public StoreWorld {
         "claims");
   }
   std::int64_t claimed_now() { return sql.number("SELECT count(*) FROM claimed"); }
-  std::size_t lost(HostId host) { return rescue->lost_claims(0, host, 100)->claims.size(); }
+  std::size_t lost(HostId host) { return rescue->orphaned_claims(0, host, 100)->claims.size(); }
   void forget_lost(HostId host) {
     const auto done = rescue->forget_claims(0, host);
     ASSERT_TRUE(done) << done.error().what;
@@ -65,7 +65,7 @@ TEST_F(ClaimsContract, GivingBackUndoesOneClaimWhole) {  // M17 M18
 // The session of a claim can be lost while its statement goes on in the server.
 class LateClaims : public ClaimsContract {
  protected:
-  // Every claim that took something waits in `when` its row in `claims` is written, until let_go().
+  // Every claim that took something waits in `when` its row in `claims` is written, until unlock().
   void hold_claims(const std::string& when) {
     sql.execute(
         "CREATE FUNCTION wait_for_test() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF cardinality(NEW.deliveries) > 0 THEN"
@@ -73,7 +73,7 @@ class LateClaims : public ClaimsContract {
     sql.execute("CREATE TRIGGER held " + when + " INSERT ON claims FOR EACH ROW EXECUTE FUNCTION wait_for_test()");
     sql.execute("SELECT pg_advisory_lock(4711)");
   }
-  void let_go() { sql.execute("SELECT pg_advisory_unlock(4711)"); }
+  void unlock() { sql.execute("SELECT pg_advisory_unlock(4711)"); }
   std::int64_t waiting_statements() {
     return sql.number("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'");
   }
@@ -86,13 +86,13 @@ TEST_F(LateClaims, AClaimThatWasGivenBackBeforeItWroteItsRowNeverTakesPlace) {  
   submit_many(2);
   const auto of = route();
   hold_claims("BEFORE");
-  Result<Claimed> late;
+  Result<ClaimResult> late;
   std::jthread claiming([&] {
     late = make_queue_store(address)->claim(0, {7}, {1}, Millis(60'000), std::vector<RouteShare>{{of, 9, {}, {}}}, {}, kAnyBytes);
   });
   ASSERT_TRUE(eventually([&] { return waiting_statements() == 1; }));
   ASSERT_TRUE(queue->give_back(0, {7}, {1}));
-  let_go();
+  unlock();
   claiming.join();
   EXPECT_FALSE(late) << "it would have been nobody's";
   EXPECT_EQ(ready_now(), "due:0 due:0");
@@ -111,7 +111,7 @@ TEST_F(LateClaims, GivingBackWaitsForAClaimThatIsAboutToCommit) {  // E3
   ASSERT_TRUE(eventually([&] { return waiting_statements() == 1; }));
   std::jthread giving_back([&] { EXPECT_TRUE(make_queue_store(address)->give_back(0, {7}, {1})); });
   ASSERT_TRUE(eventually([&] { return waiting_statements() == 2; }));
-  let_go();
+  unlock();
   claiming.join();
   giving_back.join();
   EXPECT_EQ(ready_now(), "due:0 due:0");
@@ -121,14 +121,14 @@ TEST_F(LateClaims, AnIntakesClaimThatWasGivenBackStoresNothing) {  // E3
   const std::vector<NewSubmission> items{item("a")};
   hold_claims("BEFORE");
   std::jthread submitting([&] {
-    EXPECT_FALSE(make_intake_store(address)->submit(0, items, FirstClaim{{7}, {1}, Millis(60'000)}));
+    EXPECT_FALSE(make_intake_store(address)->submit(0, items, InsertClaim{{7}, {1}, Millis(60'000)}));
   });
   ASSERT_TRUE(eventually([&] { return waiting_statements() == 1; }));
   ASSERT_TRUE(queue->give_back(0, {7}, {1}));
-  let_go();
+  unlock();
   submitting.join();
   EXPECT_EQ(sql.number("SELECT count(*) FROM submissions"), 0) << "it was not acknowledged, and is handed in again";
-  EXPECT_TRUE(intake->submit(0, items, FirstClaim{{7}, {2}, Millis(60'000)}));
+  EXPECT_TRUE(intake->submit(0, items, InsertClaim{{7}, {2}, Millis(60'000)}));
 }
 
 TEST_F(ClaimsContract, ALostClaimStaysKnownUntilNoneOfItIsClaimed) {  // M17 M18
@@ -147,12 +147,12 @@ TEST_F(ClaimsContract, AClaimThatIsMissingFromTheListIsFound) {  // M17 M18 E7 E
   submit_many(5);
   claim(route(), 2, {1}, {7});
   claim(route(), 2, {2}, {8});
-  EXPECT_EQ(*upkeep->find_lost_claims(), 0u);
+  EXPECT_EQ(*maintenance->find_lost_claims(), 0u);
   sql.execute("DELETE FROM claims WHERE token = 2");
-  EXPECT_EQ(*upkeep->find_lost_claims(), 2u) << "whatever the clock says of their leases";
+  EXPECT_EQ(*maintenance->find_lost_claims(), 2u) << "whatever the clock says of their leases";
   EXPECT_EQ(known(), "1:7:2 2:8:2");
   EXPECT_EQ(lost({8}), 2u);
-  EXPECT_EQ(*upkeep->find_lost_claims(), 0u) << "found once";
+  EXPECT_EQ(*maintenance->find_lost_claims(), 0u) << "found once";
 }
 
 // A change of a column that an index has, or goes by, would write every index of the row anew with each claim.

@@ -17,33 +17,33 @@ class ClockContract : public StoreWorld {
     blocker.execute("LOCK TABLE waybill." + table + " IN ACCESS EXCLUSIVE MODE");
     auto done = std::async(std::launch::async, work);
     EXPECT_TRUE(eventually([&] { return sql.number("SELECT count(*) FROM pg_locks WHERE NOT granted") > 0; }));
-    const Timestamp let_go{blocker.number("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint")};
+    const Timestamp unlock{blocker.number("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint")};
     blocker.execute("ROLLBACK");
     done.get();
-    return let_go;
+    return unlock;
   }
 };
 
 TEST_F(ClockContract, AClaimTellsTheTimeAfterWhatItWaitedFor) {  // E6
   submit_many(2);
   claim(route(), 1, {1});  // its statement is prepared
-  Claimed claimed;
-  const auto let_go = behind_a_lock("target_rests", [&] { claimed = claim(route(), 1, {2}); });
+  ClaimResult claimed;
+  const auto unlock = behind_a_lock("target_rests", [&] { claimed = claim(route(), 1, {2}); });
   ASSERT_EQ(claimed.rows.size(), 1u);
-  EXPECT_GE(claimed.now, let_go);
+  EXPECT_GE(claimed.now, unlock);
 }
 
 TEST_F(ClockContract, AFirstClaimTellsTheTimeAfterWhatItWaitedFor) {  // E6
-  const FirstClaim claim{{1}, {1}, Millis(60'000)};
+  const InsertClaim claim{{1}, {1}, Millis(60'000)};
   ASSERT_TRUE(intake->submit(0, std::vector<NewSubmission>{item("a")}, claim));
   const std::vector<NewSubmission> second{item("b")};
-  Result<std::vector<Submitted>> answers;
-  const auto let_go = behind_a_lock("target_rests", [&] {
-    answers = intake->submit(0, second, FirstClaim{{1}, {2}, Millis(60'000)});
+  Result<std::vector<SubmitResult>> answers;
+  const auto unlock = behind_a_lock("target_rests", [&] {
+    answers = intake->submit(0, second, InsertClaim{{1}, {2}, Millis(60'000)});
   });
   ASSERT_TRUE(answers) << answers.error().what;
   EXPECT_TRUE(answers->at(0).claimed);
-  EXPECT_GE(answers->at(0).stored, let_go);
+  EXPECT_GE(answers->at(0).stored, unlock);
   EXPECT_EQ(answers->at(0).view.created.micros, sql.number("SELECT micros(created_at) FROM submissions WHERE client_ref = 'b'"));
 }
 

@@ -41,7 +41,7 @@ TEST_F(Connections, AWritingStoreSaysUnavailableOnceAndThenWorks) {
   expect_recovery([&] { return queue->due_routes(0); });
   expect_recovery([&] { return queue->claim(0, {1}, {1}, Millis(1000), shares, {}, kAnyBytes); });
   expect_recovery([&] { return settle->settle(0, nothing); });
-  expect_recovery([&] { return upkeep->queue_state(); });
+  expect_recovery([&] { return maintenance->queue_state(); });
   EXPECT_EQ(sql.number("SELECT count(*) FROM submissions"), 1);
 }
 
@@ -72,7 +72,7 @@ TEST_F(Connections, AServerThatIsAwayIsUnavailableUntilItIsBack) {
   EXPECT_EQ(not_read.error().kind, Error::Kind::unavailable);
   const auto back = intake->submit(0, items, std::nullopt);
   ASSERT_TRUE(back) << back.error().what;
-  EXPECT_EQ((*back)[0].how, Submitted::How::existing) << "what was acknowledged is there";
+  EXPECT_EQ((*back)[0].how, SubmitResult::How::existing) << "what was acknowledged is there";
 }
 
 // A plan for an empty table reads all of it for each row that it looks for.

@@ -350,7 +350,7 @@ TEST_F(DeadLetters, APurgeErasesThemWithTheirEditsAndLeavesHashesInTheAudit) {
   replay(one(id));
   kill_all();
   sql.execute("UPDATE form_submissions SET retention_expires_at = now() - interval '1 second'");
-  ASSERT_EQ(forms->purge(0, 10).value_or(Purged{}).count, 1u);
+  ASSERT_EQ(forms->purge(0, 10).value_or(PurgeResult{}).count, 1u);
   EXPECT_TRUE(listed({.replayed = true}).empty());
   for (const auto* table : {"dead_letters", "dead_letter_edits", "edited_payloads"})
     EXPECT_EQ(sql.number(std::string("SELECT count(*) FROM ") + table), 0) << table;

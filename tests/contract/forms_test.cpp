@@ -7,10 +7,10 @@
 #include <thread>
 
 #include "core/pipeline.h"
+#include "maintenance/periodic_tasks.h"
 #include "settle/settlement.h"
 #include "store_world.h"
-#include "support/stage_tools.h"
-#include "upkeep/periodic_tasks.h"
+#include "support/call_builders.h"
 
 namespace waybill::testing {
 namespace {
@@ -44,10 +44,10 @@ class FormContract : public StoreWorld {
     return made;
   }
 
-  Submitted handed_in(const NewFormSubmission& wanted) {
+  SubmitResult handed_in(const NewFormSubmission& wanted) {
     auto answer = forms->submit(wanted);
     EXPECT_TRUE(answer) << answer.error().what;
-    return answer.value_or(Submitted{});
+    return answer.value_or(SubmitResult{});
   }
 
   FormView view(const std::string& ref) {
@@ -92,16 +92,16 @@ class FormContract : public StoreWorld {
     s.of_form = true;
     return s;
   }
-  Settled settle_all(const std::vector<Settlement>& batch) {
+  SettleResult settle_all(const std::vector<Settlement>& batch) {
     auto settled = settle->settle(0, batch);
     EXPECT_TRUE(settled) << settled.error().what;
-    return settled.value_or(Settled{});
+    return settled.value_or(SettleResult{});
   }
   // Ends the one action that is due.
-  Settled end_next(Status status, const std::string& reason = {}) {
+  SettleResult end_next(Status status, const std::string& reason = {}) {
     const auto rows = claim_due();
     EXPECT_EQ(rows.size(), 1u);
-    return rows.empty() ? Settled{} : settle_all({end(rows[0], status, reason)});
+    return rows.empty() ? SettleResult{} : settle_all({end(rows[0], status, reason)});
   }
 
   using Words = std::vector<std::string>;
@@ -131,14 +131,14 @@ TEST_F(FormContract, TheDatabaseAllowsTheMovesOfTheTableAndNoOthers) {
 
 // F4
 TEST_F(FormContract, TheSameSubmissionAgainIsTheExistingOneAndAnotherOneAConflict) {
-  EXPECT_EQ(handed_in(submission("a", {"a-1"})).how, Submitted::How::created);
-  EXPECT_EQ(handed_in(submission("a", {"a-1"})).how, Submitted::How::existing);
+  EXPECT_EQ(handed_in(submission("a", {"a-1"})).how, SubmitResult::How::created);
+  EXPECT_EQ(handed_in(submission("a", {"a-1"})).how, SubmitResult::How::existing);
   auto other = submission("a", {"a-1"});
   other.hash = sha256("other");
-  EXPECT_EQ(handed_in(other).how, Submitted::How::conflict);
+  EXPECT_EQ(handed_in(other).how, SubmitResult::How::conflict);
   other = submission("a", {"a-1"});
   other.form_id = "other";
-  EXPECT_EQ(handed_in(other).how, Submitted::How::conflict);
+  EXPECT_EQ(handed_in(other).how, SubmitResult::How::conflict);
   EXPECT_EQ(sql.number("SELECT count(*) FROM submissions"), 1);
   EXPECT_EQ(sql.number("SELECT count(*) FROM attachments"), 1);
   EXPECT_EQ(sql.number("SELECT count(*) FROM ready WHERE status = 'waiting'"), 3);
@@ -153,7 +153,7 @@ TEST_F(FormContract, ManyCallersOfOneSubmissionMakeItOnce) {
       const auto store = make_form_store(address, 1, Seconds(60));
       const auto answer = store->submit(submission("a", {"a-1", "a-2"}, true));
       ASSERT_TRUE(answer) << answer.error().what;
-      (answer->how == Submitted::How::created ? created : existing) += 1;
+      (answer->how == SubmitResult::How::created ? created : existing) += 1;
     });
   callers.clear();
   EXPECT_EQ(created, 1);
@@ -169,7 +169,7 @@ TEST_F(FormContract, AnAttachmentBelongsToOneSubmission) {
   EXPECT_EQ(taken.error().kind, Error::Kind::conflict);
   EXPECT_NE(taken.error().what.find("\"a-1\""), std::string::npos);
   EXPECT_EQ(sql.number("SELECT count(*) FROM submissions"), 1) << "nothing is half done";
-  EXPECT_EQ(handed_in(submission("b", {"b-1"})).how, Submitted::How::created) << "the session is good for more";
+  EXPECT_EQ(handed_in(submission("b", {"b-1"})).how, SubmitResult::How::created) << "the session is good for more";
 }
 
 // F3

@@ -24,23 +24,23 @@ class HostsWorld : public StoreWorld {
     ASSERT_TRUE(eventually([&] { return sql.number("SELECT count(*)" + holders_of(host)) == 0; }));
   }
   // Until a lost session was noticed and replaced.
-  HostId kept(Presence& presence) {
+  HostId kept(HostLiveness& liveness) {
     std::optional<HostId> id;
     EXPECT_TRUE(eventually([&] {
-      const auto kept = presence.keep();
+      const auto kept = liveness.keep();
       if (kept) id = *kept;
       return kept.has_value();
     }));
     return id.value_or(HostId{});
   }
-  static std::vector<SeenHost> seen(RescueStore& by, HostId self) {
+  static std::vector<HostObservation> seen(RescueStore& by, HostId self) {
     const auto hosts = by.hosts(self);
     EXPECT_TRUE(hosts) << hosts.error().what;
-    return hosts.value_or(std::vector<SeenHost>{});
+    return hosts.value_or(std::vector<HostObservation>{});
   }
-  std::vector<SeenHost> dead(HostId self) {
+  std::vector<HostObservation> dead(HostId self) {
     auto hosts = seen(*rescue, self);
-    std::erase_if(hosts, [](const SeenHost& host) { return host.lives; });
+    std::erase_if(hosts, [](const HostObservation& host) { return host.lives; });
     return hosts;
   }
 };

@@ -8,7 +8,7 @@
 namespace waybill::testing {
 namespace {
 
-using How = Submitted::How;
+using How = SubmitResult::How;
 
 class IntakeContract : public StoreWorld {};
 
@@ -202,7 +202,7 @@ TEST_F(IntakeContract, NewOnesAreClaimedInTheCommitThatStoresThem) {  // M2 M18
   submit({item("old")});
   const auto before = sql.text("SELECT now()");
   const std::vector<NewSubmission> items{item("a", R"({"n":1})"), item("old"), item("b", "{}", "sms.other")};
-  const auto answers = intake->submit(0, items, FirstClaim{{7}, {99}, Millis(60'000)});
+  const auto answers = intake->submit(0, items, InsertClaim{{7}, {99}, Millis(60'000)});
   ASSERT_TRUE(answers) << answers.error().what;
   EXPECT_TRUE((*answers)[0].claimed);
   EXPECT_FALSE((*answers)[1].claimed);
@@ -224,10 +224,10 @@ TEST_F(IntakeContract, NewOnesAreClaimedInTheCommitThatStoresThem) {  // M2 M18
 
 TEST_F(IntakeContract, NothingIsClaimedWhileATargetAmongThemRests) {  // M8
   const std::vector<NewSubmission> items{item("a"), item("b", "{}", "sms.other")};
-  const std::vector<Rest> rests{
+  const std::vector<Cooldown> rests{
       {kDefaultOrg, "sms.other", Timestamp{sql.number("SELECT micros(now() + interval '1 hour')")}, "outage"}};
   rest(rests);
-  const auto answers = intake->submit(0, items, FirstClaim{{7}, {99}, Millis(60'000)});
+  const auto answers = intake->submit(0, items, InsertClaim{{7}, {99}, Millis(60'000)});
   ASSERT_TRUE(answers) << answers.error().what;
   for (const auto& answer : *answers) EXPECT_EQ(std::pair(answer.how, answer.claimed), std::pair(How::created, false));
   EXPECT_EQ(sql.number("SELECT count(*) FROM ready WHERE status = 'due' AND claim_token IS NULL AND lease_until IS NULL"), 2);
@@ -244,7 +244,7 @@ TEST_F(IntakeContract, TheSameKeysInReverseOrderOnTwoHostsDoNotDeadlock) {  // E
   const auto waiting = [&](std::int64_t count) {
     return eventually([&] { return sql.number("SELECT count(DISTINCT pid) FROM pg_locks WHERE NOT granted") == count; });
   };
-  Result<std::vector<Submitted>> first = fail(Error::Kind::bug, "not run"), second = first;
+  Result<std::vector<SubmitResult>> first = fail(Error::Kind::bug, "not run"), second = first;
   std::vector<std::jthread> hosts;
   hosts.emplace_back([&] { first = make_intake_store(address)->submit(0, group, std::nullopt); });
   EXPECT_TRUE(waiting(1));

@@ -8,20 +8,20 @@
 namespace waybill::testing {
 namespace {
 
-constexpr Millis kMost = Seconds(30);
+constexpr Millis kMax = Seconds(30);
 
 class OutageContract : public StoreWorld {
  protected:
-  Rest blame(Timestamp at, Millis asked = Millis(0), const std::string& reason = "try_later",
-             const std::string& target = "sms.a") {
-    const auto now = settle->blame(std::vector<BlamedTarget>{{kDefaultOrg, target, at, asked, reason}}, kMost);
+  Cooldown blame(Timestamp at, Millis asked = Millis(0), const std::string& reason = "try_later",
+                 const std::string& target = "sms.a") {
+    const auto now = settle->blame(std::vector<BlamedTarget>{{kDefaultOrg, target, at, asked, reason}}, kMax);
     EXPECT_TRUE(now) << now.error().what;
-    return now ? now->at(0) : Rest{};
+    return now ? now->at(0) : Cooldown{};
   }
-  std::vector<Rest> clear(Timestamp since, bool is_over = true, const std::string& target = "sms.a") {
-    const auto ended = settle->clear(std::vector<Cleared>{{kDefaultOrg, target, since, is_over}});
+  std::vector<Cooldown> clear(Timestamp since, bool is_over = true, const std::string& target = "sms.a") {
+    const auto ended = settle->clear(std::vector<ClearedCooldown>{{kDefaultOrg, target, since, is_over}});
     EXPECT_TRUE(ended) << ended.error().what;
-    return ended.value_or(std::vector<Rest>{});
+    return ended.value_or(std::vector<Cooldown>{});
   }
   std::int64_t rows() { return sql.number("SELECT count(*) FROM target_rests"); }
 
@@ -53,7 +53,7 @@ TEST_F(OutageContract, OneBatchIsOneOutageForEachTarget) {
                                                            {kDefaultOrg, "sms.a", begin + Millis(3), Seconds(9), "first"},
                                                            {kDefaultOrg, "sms.a", begin, {}, "second"},
                                                            {kDefaultOrg, "sms.a", begin + Millis(7), {}, "last"}},
-                                 kMost);
+                                 kMax);
   ASSERT_TRUE(now) << now.error().what;
   ASSERT_EQ(now->size(), 2u);
   const auto& a = now->at(now->at(0).target == "sms.a" ? 0 : 1);
@@ -89,9 +89,9 @@ TEST_F(OutageContract, ManyHostsBlameAtOnceAndItIsOneOutage) {
         std::vector<BlamedTarget> blames{{kDefaultOrg, "sms.a", at, Seconds(round), "x"},
                                          {kDefaultOrg, "sms.b", at, Seconds(round), "x"}};
         if (host % 2 == 1) std::swap(blames[0], blames[1]);
-        const auto now = own->blame(blames, kMost);
+        const auto now = own->blame(blames, kMax);
         EXPECT_TRUE(now) << now.error().what;
-        for (const auto& outage : now.value_or(std::vector<Rest>{})) EXPECT_GE(outage.until, at + Seconds(round));
+        for (const auto& outage : now.value_or(std::vector<Cooldown>{})) EXPECT_GE(outage.until, at + Seconds(round));
       }
     });
   hosts.clear();
@@ -135,7 +135,7 @@ TEST_F(OutageContract, WhatNobodyHasHeardOfForLongIsForgotten) {  // E10
   blame(now - std::chrono::hours(30), Millis(0), "x", "old");
   blame(now - std::chrono::hours(30), std::chrono::hours(24), "x", "asked");
   blame(now, Millis(0), "x", "young");
-  const auto forgotten = upkeep->forget_outages(std::chrono::hours(24));
+  const auto forgotten = maintenance->forget_outages(std::chrono::hours(24));
   ASSERT_TRUE(forgotten) << forgotten.error().what;
   EXPECT_EQ(*forgotten, 1u);
   EXPECT_EQ(sql.text("SELECT string_agg(target, ' ' ORDER BY target) FROM target_rests"), "asked young");
@@ -154,13 +154,13 @@ TEST_F(OutageContract, AnOperatorEndsAnOutageAndWhatWaitedForItIsDue) {
     return retry;
   };
   settled({waiting(rows_of_a[0], {1}, 1), waiting(rows_of_a[1], {1}, 0), waiting(row_of_b, {2}, 1)});
-  const auto ended = upkeep->end_outage(kDefaultOrg, "sms.a");
+  const auto ended = maintenance->end_outage(kDefaultOrg, "sms.a");
   ASSERT_TRUE(ended) << ended.error().what;
   EXPECT_TRUE(*ended);
   EXPECT_EQ(rows(), 0);
   EXPECT_EQ(sql.number("SELECT delivery_id FROM ready WHERE status = 'due' AND due_at <= now()"), rows_of_a[0].delivery.value)
       << "neither what waits for a reason of its own, nor another target's";
-  EXPECT_FALSE(*upkeep->end_outage(kDefaultOrg, "sms.a"));
+  EXPECT_FALSE(*maintenance->end_outage(kDefaultOrg, "sms.a"));
 }
 
 TEST_F(OutageContract, WhatDoesNotCountIsOnRecord) {

@@ -10,7 +10,7 @@ namespace {
 
 class QueueContract : public StoreWorld {
  protected:
-  static std::vector<std::string> references(const Claimed& claimed) {
+  static std::vector<std::string> references(const ClaimResult& claimed) {
     std::vector<std::string> all;
     for (const auto& row : claimed.rows) all.push_back(row.client_ref);
     return all;
@@ -87,7 +87,8 @@ TEST_F(QueueContract, WhatBeganToRestSinceItWasAskedForIsNotTaken) {  // M16
   rest({{kDefaultOrg, "sms.a", Timestamp{} + std::chrono::hours(24 * 365 * 100), "outage"},
         {kDefaultOrg, "sms.b", Timestamp{} + Seconds(1), "over"}});
   const auto taken = [&](const std::string& target, OrgId org, const std::string& unless, ClaimToken token, bool probe = false) {
-    const std::vector<RouteShare> shares{{.route = route(target), .count = 1, .org = org, .rest_key = unless, .probe = probe}};
+    const std::vector<RouteShare> shares{
+        {.route = route(target), .count = 1, .org = org, .cooldown_key = unless, .probe = probe}};
     const auto claimed = queue->claim(0, {1}, token, Millis(1000), shares, {}, kAnyBytes);
     EXPECT_TRUE(claimed) << claimed.error().what;
     return claimed->rows.size();
@@ -100,8 +101,8 @@ TEST_F(QueueContract, WhatBeganToRestSinceItWasAskedForIsNotTaken) {  // M16
 }
 
 TEST_F(QueueContract, AHalfOpenTargetHasOneProbeWhateverTheNumberOfHosts) {  // E14
-  const Rest open{kDefaultOrg, "sms.a", Timestamp{} + Seconds(1), "outage"};
-  const Rest down{kDefaultOrg, "sms.b", Timestamp{} + std::chrono::hours(24 * 365 * 100), "outage"};
+  const Cooldown open{kDefaultOrg, "sms.a", Timestamp{} + Seconds(1), "outage"};
+  const Cooldown down{kDefaultOrg, "sms.b", Timestamp{} + std::chrono::hours(24 * 365 * 100), "outage"};
   rest({open, down});
   const auto begin = [&](HostId host, Millis length) {
     const auto begun = queue->begin_probes(std::vector{open, down}, host, length);

@@ -67,8 +67,8 @@ TEST_F(ReadContract, HistoryHasTheAttemptsInOrder) {  // M3 M11
 
 TEST_F(ReadContract, ExplainSaysWhereAnUnfinishedDeliveryStands) {  // M18
   EXPECT_FALSE(reader->explain(kDefaultOrg, "intent", "a")->has_value());
-  Presence presence(address, "box:1");
-  const HostId host = *presence.keep();
+  HostLiveness liveness(address, "box:1");
+  const HostId host = *liveness.keep();
   submit_many(3);
   auto told = reader->explain(kDefaultOrg, "intent", "ref-0");
   ASSERT_TRUE(told && *told) << told.error().what;
@@ -78,19 +78,19 @@ TEST_F(ReadContract, ExplainSaysWhereAnUnfinishedDeliveryStands) {  // M18
   EXPECT_EQ((*told)->standings[0].target, "sms.primary");
   EXPECT_EQ((*told)->standings[0].action_type, "sms");
   EXPECT_EQ((*told)->standings[0].claimed_by, "");
-  EXPECT_FALSE((*told)->standings[0].rest);
+  EXPECT_FALSE((*told)->standings[0].cooldown);
   const auto rows = claim(route(), 3, {1}, host).rows;
   rest({{kDefaultOrg, "sms.primary", (*told)->now + Seconds(600), "http_429"}});
   told = reader->explain(kDefaultOrg, "intent", "ref-0");
-  const auto& standing = (*told)->standings.at(0);
-  EXPECT_EQ(standing.status, Status::claimed);
-  EXPECT_EQ(standing.claimed_by, "box:1");
-  EXPECT_TRUE(standing.claimer_lives);
-  EXPECT_TRUE(standing.lease_until);
-  EXPECT_EQ(standing.claimed_of_target, 3u);
-  EXPECT_EQ(standing.claimed_of_org, 3u);
-  ASSERT_TRUE(standing.rest);
-  EXPECT_EQ(standing.rest->reason, "http_429");
+  const auto& position = (*told)->standings.at(0);
+  EXPECT_EQ(position.status, Status::claimed);
+  EXPECT_EQ(position.claimed_by, "box:1");
+  EXPECT_TRUE(position.claimer_lives);
+  EXPECT_TRUE(position.lease_until);
+  EXPECT_EQ(position.claimed_of_target, 3u);
+  EXPECT_EQ(position.claimed_of_org, 3u);
+  ASSERT_TRUE(position.cooldown);
+  EXPECT_EQ(position.cooldown->reason, "http_429");
   std::vector<Settlement> ends;
   for (const auto& row : rows) ends.push_back(ending(row, {1}, Status::accepted));
   settled(ends);
@@ -101,10 +101,10 @@ TEST_F(ReadContract, ExplainSaysWhereAnUnfinishedDeliveryStands) {  // M18
 }
 
 TEST_F(ReadContract, ExplainAsksTheLocksWhetherAHostLives) {  // E15
-  auto presence = std::make_unique<Presence>(address, "box:1");
+  auto liveness = std::make_unique<HostLiveness>(address, "box:1");
   submit_many(1);
-  claim(route(), 1, {1}, *presence->keep());
-  presence.reset();  // its session ends; its row stays
+  claim(route(), 1, {1}, *liveness->keep());
+  liveness.reset();  // its session ends; its row stays
   EXPECT_TRUE(eventually([&] { return reader->explain(kDefaultOrg, "intent", "ref-0").value()->hosts == 0; }));
   const auto told = reader->explain(kDefaultOrg, "intent", "ref-0");
   EXPECT_EQ((*told)->standings.at(0).claimed_by, "box:1");

@@ -1,8 +1,8 @@
 // What dead hosts left behind is taken back, and nothing that a living host holds.  M17 M18
 #include "contract/hosts_world.h"
-#include "support/stage_tools.h"
-#include "upkeep/liveness.h"
-#include "upkeep/rescuer.h"
+#include "maintenance/liveness.h"
+#include "maintenance/rescuer.h"
+#include "support/call_builders.h"
 
 namespace waybill::testing {
 namespace {
@@ -19,7 +19,7 @@ class RescueContract : public HostsWorld {
     return all;
   }
   std::size_t lost(const std::vector<UnchangedClaim>& claims) {
-    const auto lost = rescue->lost_claims(0, claims, 100);
+    const auto lost = rescue->orphaned_claims(0, claims, 100);
     EXPECT_TRUE(lost) << lost.error().what;
     return lost->claims.size();
   }
@@ -30,7 +30,7 @@ TEST_F(RescueContract, TheClaimsOfAHostAreFoundByItsId) {  // M17 M18
   claim(route(), 2, {11}, {7});
   const auto mine = claim(route(), 1, {12}, {8});
   sql.execute("UPDATE ready SET attempt_count = 3, lease_lost = 1, queued = false WHERE claimed_by = 8");
-  const auto lost = rescue->lost_claims(0, HostId{8}, 100);
+  const auto lost = rescue->orphaned_claims(0, HostId{8}, 100);
   ASSERT_TRUE(lost) << lost.error().what;
   ASSERT_EQ(lost->claims.size(), 1u);
   const auto& one = lost->claims[0];
@@ -46,14 +46,14 @@ TEST_F(RescueContract, TheClaimsOfAHostAreFoundByItsId) {  // M17 M18
   EXPECT_EQ(one.attempt_count, 3u);
   EXPECT_EQ(one.lease_lost, 1u);
   EXPECT_GE(lost->now, one.claimed_at);
-  EXPECT_EQ(rescue->lost_claims(0, HostId{7}, 100)->claims.size(), 2u);
-  EXPECT_EQ(rescue->lost_claims(0, HostId{7}, 1)->claims.size(), 1u) << "at most so many";
-  EXPECT_TRUE(rescue->lost_claims(1, HostId{7}, 100)->claims.empty()) << "of that shard only";
+  EXPECT_EQ(rescue->orphaned_claims(0, HostId{7}, 100)->claims.size(), 2u);
+  EXPECT_EQ(rescue->orphaned_claims(0, HostId{7}, 1)->claims.size(), 1u) << "at most so many";
+  EXPECT_TRUE(rescue->orphaned_claims(1, HostId{7}, 100)->claims.empty()) << "of that shard only";
 }
 
 TEST_F(RescueContract, AClaimIsSeenWithItsLeaseAndWithoutItsHost) {  // M18
-  Presence presence(address, "box:1");
-  const HostId alive = *presence.keep();
+  HostLiveness liveness(address, "box:1");
+  const HostId alive = *liveness.keep();
   submit_many(3);
   claim(route(), 1, {1}, alive);
   claim(route(), 2, {2}, {12345});  // committed after that host was rescued
@@ -64,19 +64,19 @@ TEST_F(RescueContract, AClaimIsSeenWithItsLeaseAndWithoutItsHost) {  // M18
   EXPECT_EQ(mine.host, alive);
   EXPECT_FALSE(mine.orphaned);
   EXPECT_TRUE(late.orphaned);
-  ASSERT_TRUE(presence.renew(0, std::vector<ClaimToken>{{1}}, Millis(90'000)));
+  ASSERT_TRUE(liveness.renew(0, std::vector<ClaimToken>{{1}}, Millis(90'000)));
   for (const auto& again : all_claims()) EXPECT_NE(again.claim.lease_until, mine.lease_until) << "a renewal shows";
 }
 
 TEST_F(RescueContract, AClaimIsLostOnlyAsItWasSeenAndAfterItsOwnLease) {  // E7
-  Presence presence(address, "box:1");
-  const HostId alive = *presence.keep();
+  HostLiveness liveness(address, "box:1");
+  const HostId alive = *liveness.keep();
   submit_many(3);
   claim(route(), 3, {1}, alive);  // for a minute
   EXPECT_EQ(lost(all_claims(Seconds(59))), 0u) << "another host's shorter lease is no reason";
   EXPECT_EQ(lost(all_claims(Seconds(60))), 3u);
   const auto seen = all_claims(Seconds(60));
-  ASSERT_TRUE(presence.renew(0, std::vector<ClaimToken>{{1}}, kLease));
+  ASSERT_TRUE(liveness.renew(0, std::vector<ClaimToken>{{1}}, kLease));
   EXPECT_EQ(lost(seen), 0u) << "renewed since";
   ASSERT_TRUE(rescue->forget_claims(0, all_claims()));
   EXPECT_EQ(all_claims().size(), 1u) << "something of it is still claimed";
@@ -96,16 +96,16 @@ TEST_F(RescueContract, AClaimIsLostOnlyAsItWasSeenAndAfterItsOwnLease) {  // E7
 class CountedStore final : public RescueStore {
  public:
   explicit CountedStore(RescueStore& store) : store_(store) {}
-  Result<std::vector<SeenHost>> hosts(HostId self) override { return ++looks, store_.hosts(self); }
-  Result<bool> take_over(const SeenHost& host) override { return ++others, store_.take_over(host); }
-  Result<void> bury(HostId host) override { return ++others, store_.bury(host); }
-  Result<void> let_go(HostId host) override { return ++others, store_.let_go(host); }
-  Result<std::vector<SeenClaim>> claims() override { return ++claim_looks, store_.claims(); }
-  Result<LostClaims> lost_claims(Shard shard, HostId host, std::size_t most) override {
-    return ++others, store_.lost_claims(shard, host, most);
+  Result<std::vector<HostObservation>> hosts(HostId self) override { return ++looks, store_.hosts(self); }
+  Result<bool> take_over(const HostObservation& host) override { return ++others, store_.take_over(host); }
+  Result<void> unregister(HostId host) override { return ++others, store_.unregister(host); }
+  Result<void> unlock(HostId host) override { return ++others, store_.unlock(host); }
+  Result<std::vector<ClaimObservation>> claims() override { return ++claim_looks, store_.claims(); }
+  Result<OrphanedClaims> orphaned_claims(Shard shard, HostId host, std::size_t most) override {
+    return ++others, store_.orphaned_claims(shard, host, most);
   }
-  Result<LostClaims> lost_claims(Shard shard, std::span<const UnchangedClaim> claims, std::size_t most) override {
-    return ++others, store_.lost_claims(shard, claims, most);
+  Result<OrphanedClaims> orphaned_claims(Shard shard, std::span<const UnchangedClaim> claims, std::size_t most) override {
+    return ++others, store_.orphaned_claims(shard, claims, most);
   }
   Result<void> forget_claims(Shard shard, HostId host) override { return ++others, store_.forget_claims(shard, host); }
   Result<void> forget_claims(Shard shard, std::span<const UnchangedClaim> claims) override {
@@ -120,9 +120,10 @@ class CountedStore final : public RescueStore {
 class Rescue : public HostsWorld {
  protected:
   void start() {
-    self = *presence.keep();
+    self = *liveness.keep();
     running = std::make_unique<Rescuer>(
-        counted, *queue, *settle, clock, UpkeepSettings{.shards = 1, .actor = "box:1", .takeover = Millis(5), .lease = kLease},
+        counted, *queue, *settle, clock,
+        MaintenanceSettings{.shards = 1, .actor = "box:1", .takeover = Millis(5), .lease = kLease},
         [this] { return std::optional(self); }, [this] { ++woken; }, log, metrics);
   }
   void look_a_few_times() {
@@ -143,14 +144,14 @@ class Rescue : public HostsWorld {
   KeptLog log;
   Metrics metrics;
   CountedStore counted{*rescue};
-  Presence presence{address, "box:1"};
+  HostLiveness liveness{address, "box:1"};
   HostId self;
   std::atomic<int> woken{0};
   std::unique_ptr<Rescuer> running;
 };
 
 TEST_F(Rescue, TakesBackWhatADeadHostHeld) {  // M17 M18
-  Presence other(address, "box:2");
+  HostLiveness other(address, "box:2");
   const HostId doomed = *other.keep();
   submit({item("retried", "{}", "sms.primary")});
   submit({item("once", "{}", "sms.once")});
@@ -181,7 +182,7 @@ TEST_F(Rescue, TakesBackWhatADeadHostHeld) {  // M17 M18
 
 // Its session alone was lost: it comes back as itself, and nobody has taken anything.
 TEST_F(Rescue, AHostThatIsBackBeforeTheSecondLookIsLeftAlone) {  // E7
-  Presence other(address, "box:2");
+  HostLiveness other(address, "box:2");
   const HostId flapping = *other.keep();
   submit({item("kept")});
   claim(route(), 1, {1}, flapping);
@@ -199,7 +200,7 @@ TEST_F(Rescue, AHostThatIsBackBeforeTheSecondLookIsLeftAlone) {  // E7
 
 // `seconds` is what the database's clock was set forward by since the claim; the claim's times are moved instead.
 TEST_F(Rescue, AStepOfTheDatabasesClockTakesNothingBackFromALivingHost) {  // E7
-  Presence other(address, "box:2");
+  HostLiveness other(address, "box:2");
   const HostId alive = *other.keep();
   submit_many(4);
   std::int64_t token = 0;
@@ -219,7 +220,7 @@ TEST_F(Rescue, AStepOfTheDatabasesClockTakesNothingBackFromALivingHost) {  // E7
 }
 
 TEST_F(Rescue, WhatALivingHostRenewsIsItsOwnForAsLongAsItHoldsIt) {  // E7
-  Presence other(address, "box:2");
+  HostLiveness other(address, "box:2");
   const HostId alive = *other.keep();
   submit_many(3);
   const auto rows = claim(route(), 2, {1}, alive).rows;
@@ -235,7 +236,7 @@ TEST_F(Rescue, WhatALivingHostRenewsIsItsOwnForAsLongAsItHoldsIt) {  // E7
 
 // The database stood still for minutes: nobody could renew anything.
 TEST_F(Rescue, ATimeInWhichNobodyLookedDoesNotCount) {  // E7
-  Presence other(address, "box:2");
+  HostLiveness other(address, "box:2");
   submit({item("kept")});
   claim(route(), 1, {1}, *other.keep());
   start();
@@ -256,7 +257,7 @@ TEST_F(Rescue, AClaimThatCommitsAfterItsHostWasRescuedIsTakenBack) {  // M17 M18
 
 // Under an old snapshot every look at `claims` reads all that was claimed since.
 TEST_F(Rescue, ARowThatSomebodyHoldsLockedKeepsNoOtherOfItsHost) {  // E4 E5
-  Presence other(address, "box:2");
+  HostLiveness other(address, "box:2");
   const HostId doomed = *other.keep();
   submit_many(3);
   const auto taken = claim(route(), 3, {1}, doomed);
@@ -277,7 +278,7 @@ TEST_F(Rescue, ARowThatSomebodyHoldsLockedKeepsNoOtherOfItsHost) {  // E4 E5
 }
 
 TEST_F(Rescue, AnIdleLookReadsNoClaims) {  // E13
-  Presence other(address, "box:2");
+  HostLiveness other(address, "box:2");
   static_cast<void>(other.keep());
   start();
   look_a_few_times();
@@ -297,7 +298,7 @@ TEST_F(Rescue, AnIdleLookReadsNoClaims) {  // E13
 class LivenessStory : public HostsWorld {
  protected:
   void start() {
-    running = std::make_unique<Liveness>(presence, clock, LivenessSettings{.name = "box:1", .every = Millis(5), .lease = kLease},
+    running = std::make_unique<Liveness>(liveness, clock, LivenessSettings{.name = "box:1", .every = Millis(5), .lease = kLease},
                                          LivenessHooks{.present = [this] { ++present; },
                                                        .rescued = [this] { ++rescued; },
                                                        .open_claims =
@@ -317,7 +318,7 @@ class LivenessStory : public HostsWorld {
   ManualClock clock;
   KeptLog log;
   Metrics metrics;
-  Presence presence{address, "box:1"};
+  HostLiveness liveness{address, "box:1"};
   std::atomic<int> present{0}, rescued{0}, asked{0};
   std::unique_ptr<Liveness> running;
 };

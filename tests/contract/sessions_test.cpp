@@ -77,7 +77,7 @@ TEST_F(Deadlines, EachPurposeHasItsOwnWithTheServerAndMigrationsHaveNone) {
     EXPECT_TRUE(session) << session.error().what;
     return std::pair(settings(*session, "statement_timeout"), settings(*session, "lock_timeout"));
   };
-  EXPECT_EQ(of("presence"), std::pair(std::int64_t{2000}, std::int64_t{3000}));
+  EXPECT_EQ(of("liveness"), std::pair(std::int64_t{2000}, std::int64_t{3000}));
   EXPECT_EQ(of("intake"), std::pair(std::int64_t{5000}, std::int64_t{3000}));
   EXPECT_EQ(of("settle"), std::pair(std::int64_t{15000}, std::int64_t{3000}));
   EXPECT_EQ(of("tasks"), std::pair(std::int64_t{120000}, std::int64_t{3000}));
@@ -128,30 +128,30 @@ TEST_F(Deadlines, WhenAHostStopsNothingOutlivesTheEnd) {
 
 // E11
 TEST_F(Deadlines, TheWatchKnowsHowASessionDoes) {
-  EXPECT_EQ(watch->health("presence").good_at, SessionWatch::Time{});
-  Presence presence(through, "box:1");
-  ASSERT_TRUE(presence.keep());
-  const auto first = watch->health("presence");
+  EXPECT_EQ(watch->health("liveness").good_at, SessionWatch::Time{});
+  HostLiveness liveness(through, "box:1");
+  ASSERT_TRUE(liveness.keep());
+  const auto first = watch->health("liveness");
   EXPECT_EQ(first.sessions, 1u);
   EXPECT_GT(first.good_at, SessionWatch::Time{});
   proxy.cut();
-  ASSERT_TRUE(eventually([&] { return presence.keep().has_value(); }));
-  EXPECT_EQ(watch->health("presence").sessions, 2u);
-  EXPECT_GT(watch->health("presence").good_at, first.good_at);
+  ASSERT_TRUE(eventually([&] { return liveness.keep().has_value(); }));
+  EXPECT_EQ(watch->health("liveness").sessions, 2u);
+  EXPECT_GT(watch->health("liveness").good_at, first.good_at);
 }
 
 // E11: whoever shares a server with it hangs as well
 TEST_F(Deadlines, WhenTheSignOfLifeIsCutTheOthersConnectAnewAndWaitNoLonger) {
   auto patient = through;
-  patient.timeouts = {.settle = std::chrono::hours(1), .upkeep = std::chrono::hours(1), .liveness = Millis(100)};
-  Presence presence(patient, "box:1");
-  ASSERT_TRUE(presence.keep());
+  patient.timeouts = {.settle = std::chrono::hours(1), .maintenance = std::chrono::hours(1), .liveness = Millis(100)};
+  HostLiveness liveness(patient, "box:1");
+  ASSERT_TRUE(liveness.keep());
   auto idle = Connection::open(patient, "tasks"), busy = Connection::open(patient, "settle");
   ASSERT_TRUE(idle && busy);
   proxy.set(Flow::stalled);
   Result<Rows> done = Rows();
   std::thread runs([&] { done = busy->script("SELECT 1"); });
-  ASSERT_TRUE(eventually([&] { return !idle->is_open() || !presence.keep(); }));
+  ASSERT_TRUE(eventually([&] { return !idle->is_open() || !liveness.keep(); }));
   runs.join();
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().kind, Error::Kind::unavailable);
@@ -163,11 +163,11 @@ TEST_F(Deadlines, WhenTheSignOfLifeIsCutTheOthersConnectAnewAndWaitNoLonger) {
 TEST_F(Deadlines, AServerThatOnlyReadsIsRefusedByWhoWrites) {
   sql.execute("ALTER ROLE waybill_host SET default_transaction_read_only = on");
   const AtEnd undo([&] { sql.execute("ALTER ROLE waybill_host RESET default_transaction_read_only"); });
-  const auto refused = Connection::open(through, "presence");
+  const auto refused = Connection::open(through, "liveness");
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind, Error::Kind::unavailable);
   EXPECT_NE(refused.error().what.find("default_transaction_read_only"), std::string::npos) << refused.error().what;
-  EXPECT_NE(watch->health("presence").refusal.find("takes no writes"), std::string::npos);
+  EXPECT_NE(watch->health("liveness").refusal.find("takes no writes"), std::string::npos);
   EXPECT_TRUE(Connection::open(through, "read"));
 }
 

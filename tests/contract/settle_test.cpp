@@ -303,7 +303,7 @@ TEST_F(SettleContract, AnArtefactIsDurableBeforeItsDeliveryIsDueAgain) {  // H4
   const auto row = claimed_one();
   const std::string bytes("letter\0\xff\n1", 10);
   EXPECT_FALSE(row.artifact);
-  EXPECT_EQ(settle->keep(0, std::vector<Composed>{{row.delivery, {1}, {"text/plain", bytes}}}).value(),
+  EXPECT_EQ(settle->save_artifacts(0, std::vector<ComposeRow>{{row.delivery, {1}, {"text/plain", bytes}}}).value(),
             std::vector<DeliveryId>{row.delivery});
   EXPECT_EQ(sql.number("SELECT count(DISTINCT x::text) FROM (SELECT xmin FROM ready UNION ALL SELECT xmin FROM artifacts) t(x)"),
             1)
@@ -318,14 +318,14 @@ TEST_F(SettleContract, AnArtefactIsDurableBeforeItsDeliveryIsDueAgain) {  // H4
 
 TEST_F(SettleContract, AnArtefactOfAStaleClaimIsNotKept) {  // H4 M18
   const auto row = claimed_one();
-  EXPECT_TRUE(settle->keep(0, std::vector<Composed>{{row.delivery, {99}, {"text/plain", "late"}}})->empty());
+  EXPECT_TRUE(settle->save_artifacts(0, std::vector<ComposeRow>{{row.delivery, {99}, {"text/plain", "late"}}})->empty());
   EXPECT_EQ(sql.number("SELECT count(*) FROM artifacts"), 0);
   EXPECT_EQ(sql.text("SELECT status FROM ready"), "claimed");
 }
 
 TEST_F(SettleContract, AnArtefactStaysThroughRetriesAndCannotBeChanged) {  // H4 M11
   auto row = claimed_one();
-  ASSERT_TRUE(settle->keep(0, std::vector<Composed>{{row.delivery, {1}, {"text/plain", "first"}}}));
+  ASSERT_TRUE(settle->save_artifacts(0, std::vector<ComposeRow>{{row.delivery, {1}, {"text/plain", "first"}}}));
   row = claim(route(), 1, {2}).rows.at(0);
   settled({retrying(row, {2}, row.created)});
   EXPECT_EQ(claim(route(), 1, {3}).rows.at(0).artifact, (Artifact{"text/plain", "first"}));

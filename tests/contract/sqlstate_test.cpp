@@ -93,7 +93,7 @@ TEST_F(Sqlstates, AStatementThatDoesNotGetItsLockIsTriedAgain) {
 // E4
 TEST_F(Sqlstates, AStatementThatTakesTooLongOrIsCancelledIsTriedAgain) {
   auto quick = hasty;
-  quick.timeouts.upkeep = Millis(100);
+  quick.timeouts.maintenance = Millis(100);
   auto session = connect(quick);
   expect_waited_for(session, "SELECT pg_sleep(3600)", "57014");
   auto cancelled = connect(address);
@@ -209,7 +209,7 @@ class KeptSettlements : public Sqlstates {
     store = make_settle_store(to);
     settler = std::make_unique<Settler>(
         *store, clock, SettlerSettings{.actor = "box:1", .retry = {{"default", {}}}}, [] { return 0; },
-        [this](const Settler::Written& written) {
+        [this](const Settler::WriteResult& written) {
           unwritten += written.unwritten.size();
           all += written.batch.size();
         },

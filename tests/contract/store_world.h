@@ -75,16 +75,16 @@ class StoreWorld : public ::testing::Test {
             .state = "pending",
             .client_ref = client_ref,
             .target = target,
-            .rest_key = target,
+            .cooldown_key = target,
             .route = route(target, org),
             .payload = payload,
             .payload_hash = sha256(payload)};
   }
 
-  std::vector<Submitted> submit(const std::vector<NewSubmission>& items, Shard shard = 0) {
+  std::vector<SubmitResult> submit(const std::vector<NewSubmission>& items, Shard shard = 0) {
     auto answers = intake->submit(shard, items, std::nullopt);
     EXPECT_TRUE(answers) << answers.error().what;
-    return answers.value_or(std::vector<Submitted>{});
+    return answers.value_or(std::vector<SubmitResult>{});
   }
 
   // `count` new submissions named prefix0, prefix1, ... with due times in that order, all in the past.
@@ -95,11 +95,11 @@ class StoreWorld : public ::testing::Test {
     submit(items);
   }
 
-  Claimed claim(RouteId of, std::size_t count, ClaimToken token = {1}, HostId host = {1}, Shard shard = 0) {
+  ClaimResult claim(RouteId of, std::size_t count, ClaimToken token = {1}, HostId host = {1}, Shard shard = 0) {
     EXPECT_TRUE(queue->forget(shard, {token}));  // a token is one claim's; tests that use it again forget the earlier one
     auto claimed = queue->claim(shard, host, token, Millis(60'000), std::vector<RouteShare>{{of, count, {}, {}}}, {}, kAnyBytes);
     EXPECT_TRUE(claimed) << claimed.error().what;
-    return claimed.value_or(Claimed{});
+    return claimed.value_or(ClaimResult{});
   }
 
   static Settlement ending(const ClaimedRow& row, ClaimToken token, Status status, const std::string& reason = {}) {
@@ -142,12 +142,12 @@ class StoreWorld : public ::testing::Test {
   std::vector<DeliveryId> settled(const std::vector<Settlement>& batch, Shard shard = 0) {
     auto held = settle->settle(shard, batch);
     EXPECT_TRUE(held) << held.error().what;
-    return held.value_or(Settled{}).held;
+    return held.value_or(SettleResult{}).held;
   }
 
   // These targets rest, in an outage that began now.
-  void rest(const std::vector<Rest>& rests) {
-    for (const auto& one : rests)
+  void rest(const std::vector<Cooldown>& cooldowns) {
+    for (const auto& one : cooldowns)
       sql.execute("INSERT INTO target_rests (org_id, target, until, reason) VALUES (" + std::to_string(one.org.value) + ", '" +
                   one.target + "', at_micros(" + std::to_string(one.until.micros) + "), '" + one.reason + "')");
   }
@@ -170,7 +170,7 @@ class StoreWorld : public ::testing::Test {
   std::unique_ptr<QueueStore> queue = make_queue_store(address);
   std::unique_ptr<SettleStore> settle = make_settle_store(address);
   std::unique_ptr<RescueStore> rescue = make_rescue_store(address);
-  std::unique_ptr<UpkeepStore> upkeep = make_upkeep_store(address);
+  std::unique_ptr<MaintenanceStore> maintenance = make_maintenance_store(address);
   std::unique_ptr<AlertStore> alerts = make_alert_store(address);
   std::unique_ptr<ReadStore> reader = make_read_store(address, 1);
   std::unique_ptr<TokenStore> tokens = make_token_store(address);

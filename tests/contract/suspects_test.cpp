@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 #include "contract/store_world.h"
+#include "maintenance/maintenance.h"
+#include "support/call_builders.h"
 #include "support/eventually.h"
-#include "support/stage_tools.h"
 #include "support/temp_folder.h"
-#include "upkeep/upkeep.h"
 
 namespace waybill::testing {
 namespace {
@@ -32,10 +32,10 @@ class Suspects : public StoreWorld {
     EXPECT_EQ(settled({lost(rows.at(0), {1}, losses, rows.at(0).due)}).size(), 1u);
     return rows.at(0);
   }
-  Claimed claim_suspect(ClaimToken token = {9}) {
+  ClaimResult claim_suspect(ClaimToken token = {9}) {
     auto claimed = suspects->claim(0, {7}, token, Millis(60'000));
     EXPECT_TRUE(claimed) << claimed.error().what;
-    return claimed.value_or(Claimed{});
+    return claimed.value_or(ClaimResult{});
   }
   std::string standing() {
     return sql.text("SELECT status || ' ' || queued || ' ' || lease_lost || ' ' || attempt_count FROM ready");
@@ -62,7 +62,7 @@ TEST_F(Suspects, HostsDoNotSeeOneAndTheQuarantineDoes) {
   EXPECT_EQ(one.created, row.created);
   EXPECT_GE(claimed.now, row.created);
   EXPECT_TRUE(claim_suspect({10}).rows.empty());
-  EXPECT_EQ(rescue->lost_claims(0, HostId{7}, 10)->claims.size(), 1u) << "found again when the quarantine dies";
+  EXPECT_EQ(rescue->orphaned_claims(0, HostId{7}, 10)->claims.size(), 1u) << "found again when the quarantine dies";
   ASSERT_TRUE(queue->give_back(0, {7}, {9}));
   EXPECT_EQ(standing(), "due false 1 1");
   EXPECT_EQ(claim_suspect({11}).rows.size(), 1u);
@@ -184,7 +184,7 @@ TEST_F(Suspects, AnAlertIsRaised) {
             "plugin_crash:sms words, plugin_switched_off:sms words");
 }
 
-// ---- upkeep with trails ----
+// ---- maintenance with trails ----
 
 class CrashStory : public Suspects {
  protected:
@@ -203,10 +203,10 @@ class CrashStory : public Suspects {
     ASSERT_TRUE(WIFSIGNALED(status));
   }
   void start() {
-    running = std::make_unique<Upkeep>(
-        presence, *rescue, *queue, *settle, std::vector<PeriodicTask>{crashes.task(*suspects)}, clock,
-        UpkeepSettings{.shards = 1, .actor = "box:1", .takeover = Millis(5), .crashes = &crashes},
-        UpkeepHooks{.wake = [] {}, .rescued = [] {}, .open_claims = [] { return OpenClaims{}; }}, log, metrics);
+    running = std::make_unique<Maintenance>(
+        liveness, *rescue, *queue, *settle, std::vector<PeriodicTask>{crashes.task(*suspects)}, clock,
+        MaintenanceSettings{.shards = 1, .actor = "box:1", .takeover = Millis(5), .crashes = &crashes},
+        MaintenanceHooks{.wake = [] {}, .rescued = [] {}, .open_claims = [] { return OpenClaims{}; }}, log, metrics);
   }
   std::string standing_of(const std::string& ref) {
     return sql.text(
@@ -222,8 +222,8 @@ class CrashStory : public Suspects {
   std::unique_ptr<BreadcrumbFolder> folder =
       std::move(*BreadcrumbFolder::open({.base = place.path() / "crumbs", .embedded = {}, .installation = "db"}));
   Crashes crashes{*folder, clock, log, metrics};
-  Presence presence{address, "box:1"};
-  std::unique_ptr<Upkeep> running;
+  HostLiveness liveness{address, "box:1"};
+  std::unique_ptr<Maintenance> running;
 };
 
 TEST_F(CrashStory, OnlyWhatThePluginWasInsideOfIsChargedAndNamedEverywhere) {

@@ -127,7 +127,7 @@ TEST_F(Versions, AMigrationIsRefusedWhileHostsOfVersionNineLiveAndNothingIsChang
 TEST_F(Versions, WhatMayRunBesideAMigrationIsOnRecordAndGoesOn) {
   make_newest();
   EXPECT_EQ(sql.number("SELECT count(*) FROM schema_migrations WHERE version >= 10 AND runs_beside IS NULL"), 0);
-  Presence host(address, "box:1");
+  HostLiveness host(address, "box:1");
   ASSERT_TRUE(host.keep());
   EXPECT_EQ(sql.number("SELECT knows FROM hosts"), program_version());
   const auto done = migrate_to(
@@ -137,7 +137,7 @@ TEST_F(Versions, WhatMayRunBesideAMigrationIsOnRecordAndGoesOn) {
   ASSERT_TRUE(host.keep());
   EXPECT_EQ(host.schema().database, 9000);
   EXPECT_FALSE(host.schema().is_too_new());
-  Presence another(address, "box:2");
+  HostLiveness another(address, "box:2");
   EXPECT_TRUE(another.keep()) << "it may even start beside it";
   const auto again = migrate(address);
   ASSERT_TRUE(again) << again.error().what;
@@ -148,7 +148,7 @@ TEST_F(Versions, WhatMayRunBesideAMigrationIsOnRecordAndGoesOn) {
 // E2
 TEST_F(Versions, AMigrationThatNoOlderHostMayRunBesideIsRefusedWhileOneLives) {
   make_newest();
-  Presence host(address, "box:1");
+  HostLiveness host(address, "box:1");
   const auto id = host.keep();
   ASSERT_TRUE(id);
   const auto refused = migrate_to(9000, "CREATE TABLE later (n integer)", 9000);
@@ -180,7 +180,7 @@ TEST_F(Versions, AHostThatRegistersWhileAMigrationRunsComesTooLate) {
     return sql.number(kBarrier + std::string("true AND mode = 'ShareRowExclusiveLock' AND EXISTS (SELECT FROM pg_stat_activity a "
                                              "WHERE a.pid = pg_locks.pid AND wait_event = 'PgSleep')")) == 1;
   }));
-  Presence late(address, "late:1");
+  HostLiveness late(address, "late:1");
   auto registered = std::async(std::launch::async, [&] { return late.keep(); });
   ASSERT_TRUE(eventually([&] { return sql.number(kBarrier + std::string("false")) == 1; })) << "it stands before the barrier";
   EXPECT_EQ(registered.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
@@ -198,7 +198,7 @@ TEST_F(Versions, AHostThatRegistersWhileAMigrationRunsComesTooLate) {
 // E2
 TEST_F(Versions, AHostOnASchemaThatBecameTooNewKeepsItsPresence) {
   make_newest();
-  Presence host(address, "box:1");
+  HostLiveness host(address, "box:1");
   const auto id = host.keep();
   ASSERT_TRUE(id);
   EXPECT_FALSE(host.schema().is_too_new());
@@ -230,7 +230,7 @@ TEST_F(Versions, AMigrationBehindALongReaderHoldsUpNobodyAndSaysWhomItWaitsFor) 
                                .state = "pending",
                                .client_ref = "r" + std::to_string(stored),
                                .target = "sms",
-                               .rest_key = "sms",
+                               .cooldown_key = "sms",
                                .route = *route,
                                .payload = "{}",
                                .payload_hash = sha256("{}")};
@@ -272,7 +272,7 @@ TEST_F(Partitions, WaitForAReaderAndNoSettlementWaitsForThem) {
   std::string postponed;
   std::atomic<int> tries{0};
   std::jthread maker([&](std::stop_token stop) {
-    const auto own = make_upkeep_store(address);
+    const auto own = make_maintenance_store(address);
     for (bool made = false; !made && !stop.stop_requested(); ++tries) {
       const auto done = own->make_partitions();
       made = done.has_value();

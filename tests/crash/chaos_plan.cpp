@@ -32,7 +32,7 @@ class Planner {
   }
 
   Planned one(Kind kind) {
-    static constexpr const char* kSessions[] = {"", "", "waybill-presence", "waybill-claim", "waybill-settle", "waybill-intake"};
+    static constexpr const char* kSessions[] = {"", "", "waybill-liveness", "waybill-claim", "waybill-settle", "waybill-intake"};
     static constexpr const char* kTables[] = {"ready", "attempts", "claims", "submissions", "rows"};
     Planned planned{.kind = kind, .host = upto(2), .after_sends = 5 + upto(40), .at_latest = between(150, 500)};
     planned.random = static_cast<unsigned>(random_());

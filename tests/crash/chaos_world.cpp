@@ -16,8 +16,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr int kCallers = 6;
-constexpr std::size_t kMostAhead = 120;  // acknowledged and not yet at the gateway: load, but no flood
-constexpr unsigned kRefusesOneOf = 20;   // first attempts
+constexpr std::size_t kMaxAhead = 120;  // acknowledged and not yet at the gateway: load, but no flood
+constexpr unsigned kRefusesOneOf = 20;  // first attempts
 constexpr std::chrono::milliseconds kTakes[] = {5ms, 20ms, 80ms, 600ms};  // the gateway, for one request
 constexpr std::chrono::seconds kAnswer{1};  // that a client waits for, before it turns to the other host
 constexpr std::chrono::milliseconds kTick{20}, kLate{500};
@@ -107,7 +107,7 @@ RoundWorld::RoundWorld(Server& server, unsigned seed)
                               {one.type == "sms" ? "invalid_recipient" : "invalid_request"}));
   setup.registry = registry_of(registry);
   setup.more = "timeouts: {attempt: " + std::to_string(kAttempt.count()) +
-               "ms, attempt_grace: 100ms, lease: " + std::to_string(kLease.count()) + "ms, target_rest: 300ms}\n";
+               "ms, attempt_grace: 100ms, lease: " + std::to_string(kLease.count()) + "ms, cooldown: 300ms}\n";
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
     networks_[i] = std::make_unique<DatabaseProxy>(url_);
     setup.database_url = networks_[i]->url();
@@ -183,7 +183,7 @@ void RoundWorld::load(int caller) {
     } else {
       hand_in(targets()[random() % targets().size()], "chaos-" + name, false, random);
     }
-    eventually([&] { return enough_ || acknowledged_ < gateway_.count() + kMostAhead; });
+    eventually([&] { return enough_ || acknowledged_ < gateway_.count() + kMaxAhead; });
   }
 }
 

@@ -18,7 +18,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::array kTargets{"sms.once", "sms.attempts", "sms.patient"};
-constexpr std::size_t kMostAhead = 400;  // acknowledged and not yet sent: load, but no flood
+constexpr std::size_t kMaxAhead = 400;  // acknowledged and not yet sent: load, but no flood
 
 double now_in_seconds() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
 
@@ -46,7 +46,7 @@ class Kill : public World {
         const std::lock_guard lock(mutex);
         acknowledged.push_back(id);
       }
-      eventually([&] { return enough || acknowledged_count() < gateway.count() + kMostAhead; });
+      eventually([&] { return enough || acknowledged_count() < gateway.count() + kMaxAhead; });
     }
   }
 

@@ -201,14 +201,13 @@ TEST_F(TimeBomb, ShowsItselfWhenActionTypesBeginOneByOneAndIsSwitchedOff) {
   add(installation(), "time_bomb");
   const auto log = installation().folder() / "log-of-all";
   int starts = 0;
-  while (read_file(log).find("action_type_switched_off") == std::string::npos && ++starts <= 12) {
+  while (read_file(log).find("plugin.switched_off") == std::string::npos && ++starts <= 12) {
     Process serve(Command{.arguments = {waybill_program().string(), "serve", "--config", installation().config().string()},
                           .folder = installation().folder(),
                           .out = log,
                           .err = log});
-    ASSERT_TRUE(eventually([&] {
-      return !serve.running() || read_file(log).find("action_type_switched_off") != std::string::npos;
-    })) << read_file(log);
+    ASSERT_TRUE(eventually([&] { return !serve.running() || read_file(log).find("plugin.switched_off") != std::string::npos; }))
+        << read_file(log);
   }
   EXPECT_GE(starts, 4) << "three deaths before a careful start";
   EXPECT_NE(read_file(log).find("host.careful_start"), std::string::npos);

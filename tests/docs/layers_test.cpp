@@ -40,7 +40,7 @@ std::vector<std::string> includes_of(const std::filesystem::path& file) {
   return names;
 }
 
-// H4: a stage of the road knows only the stages it is allowed to know
+// H4: a stage of the pipeline knows only the stages it is allowed to know
 TEST(TheLayers, EveryIncludeInTheHostIsAllowed) {
   const auto layers = stated_layers();
   ASSERT_GT(layers.size(), 10u);

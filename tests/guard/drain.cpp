@@ -1,4 +1,4 @@
-// A backlog of a thousand deliveries on its way through claimer, planner, executor, lanes and settler, between stores in memory
+// A backlog of a thousand deliveries on its way through claimer, planner, executor, workers and settler, between stores in memory
 // and a sender that accepts at once.
 #include <array>
 #include <atomic>
@@ -8,7 +8,7 @@
 #include "guard/counted.h"
 #include "guard/scenarios.h"
 #include "settle/settler.h"
-#include "support/stage_tools.h"
+#include "support/call_builders.h"
 #include "unit/settle/jobs.h"
 
 namespace waybill::guard {
@@ -50,9 +50,9 @@ class Backlog final : public QueueStore {
       if (taken_[route] < rows.size()) due.routes.push_back({route, kDefaultOrg, rows[taken_[route]].due});
     return due;
   }
-  Result<Claimed> claim(Shard, HostId, ClaimToken, Millis, std::span<const RouteShare> shares, const DoneClaims&,
-                        std::size_t) override {
-    Claimed claimed{.now = kNow, .rows = {}};
+  Result<ClaimResult> claim(Shard, HostId, ClaimToken, Millis, std::span<const RouteShare> shares, const DoneClaims&,
+                            std::size_t) override {
+    ClaimResult claimed{.now = kNow, .rows = {}};
     for (const auto& share : shares) {
       auto& rows = rows_[share.route];
       std::size_t& taken = taken_[share.route];
@@ -61,7 +61,7 @@ class Backlog final : public QueueStore {
     return claimed;
   }
   Result<Cooldowns> cooldowns() override { return Cooldowns{kNow, {}}; }
-  Result<std::vector<Rest>> begin_probes(std::span<const Rest>, HostId, Millis) override {
+  Result<std::vector<Cooldown>> begin_probes(std::span<const Cooldown>, HostId, Millis) override {
     return fail(Error::Kind::bug, "nothing is down");
   }
   Result<Permits> take_permits(OrgId, const std::string&, const Rate&, std::size_t) override {
@@ -90,8 +90,8 @@ class Ledger final : public SettleStore {
  public:
   std::atomic<std::size_t> accepted{0};
 
-  Result<Settled> settle(Shard, std::span<const Settlement> batch) override {
-    Settled settled;
+  Result<SettleResult> settle(Shard, std::span<const Settlement> batch) override {
+    SettleResult settled;
     settled.held.reserve(batch.size());
     settled.tokens.reserve(batch.size());
     for (const auto& settlement : batch) {
@@ -101,16 +101,18 @@ class Ledger final : public SettleStore {
     }
     return settled;
   }
-  Result<std::vector<DeliveryId>> keep(Shard, std::span<const Composed>) override {
+  Result<std::vector<DeliveryId>> save_artifacts(Shard, std::span<const ComposeRow>) override {
     return fail(Error::Kind::bug, "nothing is composed here");
   }
   Result<std::vector<DeliveryId>> locked(Shard, std::span<const DeliveryId>) override {
     return fail(Error::Kind::bug, "nothing is locked here");
   }
-  Result<std::vector<Rest>> blame(std::span<const BlamedTarget>, Millis) override {
+  Result<std::vector<Cooldown>> blame(std::span<const BlamedTarget>, Millis) override {
     return fail(Error::Kind::bug, "nothing rests here");
   }
-  Result<std::vector<Rest>> clear(std::span<const Cleared>) override { return fail(Error::Kind::bug, "nothing rests here"); }
+  Result<std::vector<Cooldown>> clear(std::span<const ClearedCooldown>) override {
+    return fail(Error::Kind::bug, "nothing rests here");
+  }
   Result<void> add_failures(std::span<const FailedAttempts>, Millis) override {
     return fail(Error::Kind::bug, "nothing fails here");
   }
@@ -138,18 +140,19 @@ class AcceptingSenders final : public SenderFactory {
   Result<std::unique_ptr<Sender>> make(const std::string&, Completions& completions) override {
     return std::make_unique<AcceptingSender>(completions);
   }
-  std::size_t lanes(std::string_view) const override { return 1; }
-  std::size_t calls_per_lane(std::string_view) const override { return kDeliveries; }
+  std::size_t workers(std::string_view) const override { return 1; }
+  std::size_t calls_per_worker(std::string_view) const override { return kDeliveries; }
 };
 
-// The road as `waybill serve` connects it, but for one rule: nothing is claimed before the last batch has been settled, so that
-// each run has the same batches however its threads are scheduled.
-class Road {
+// The pipeline as `waybill serve` connects it, but for one rule: nothing is claimed before the last batch has been settled, so
+// that each run has the same batches however its threads are scheduled.
+class HotPath {
  public:
-  Road()
+  HotPath()
       : settler_(
             ledger_, clock_, {.actor = "box:4711", .retry = {{"default", {}}}, .batch = kBatch},
-            [this] { return planner_.held(); }, [this](const Settler::Written& written) { settled(written); }, log_, metrics_),
+            [this] { return planner_.held(); }, [this](const Settler::WriteResult& written) { settled(written); }, log_,
+            metrics_),
         executor_(
             senders_, clock_, {}, [this](std::vector<Finished> finished) { settler_.take(std::move(finished)); }, log_, metrics_),
         planner_({}, [this](const std::string& type) { return executor_.concurrency(type); }),
@@ -157,7 +160,7 @@ class Road {
             backlog_, planner_, claim_ledger_, clock_, {.batch = kBatch, .poll = std::chrono::hours(1)},
             [this] { return open_ ? std::optional(HostId{1}) : std::nullopt; },
             [this](std::vector<Job> jobs) { claimed(std::move(jobs)); }, log_) {}
-  ~Road() {
+  ~HotPath() {
     claimer_.stop();
     executor_.stop(Millis(1000));
     settler_.stop(Millis(1000));
@@ -176,7 +179,7 @@ class Road {
     executor_.start(std::move(jobs));
     await_settled(claimed_);
   }
-  void settled(const Settler::Written& written) {
+  void settled(const Settler::WriteResult& written) {
     claimer_.release(written.batch);
     const std::lock_guard lock(mutex_);
     settled_ += written.batch.size();
@@ -206,10 +209,10 @@ class Road {
 };
 
 void drain_1000() {
-  Road().drain();  // what is done once in a process
-  Road road;
-  counted([&] { road.drain(); });
-  require(road.accepted() == kDeliveries, std::to_string(road.accepted()) + " acceptances, and a thousand were meant");
+  HotPath().drain();  // what is done once in a process
+  HotPath pipeline;
+  counted([&] { pipeline.drain(); });
+  require(pipeline.accepted() == kDeliveries, std::to_string(pipeline.accepted()) + " acceptances, and a thousand were meant");
 }
 
 constexpr std::array kScenarios{Scenario{"drain_1000", drain_1000}};

@@ -39,7 +39,7 @@ class Checking(unittest.TestCase):
             guard.check(None, "gcc-12", {"gcc-12": {}}, "decide")
 
 
-class Telling(unittest.TestCase):
+class Notification(unittest.TestCase):
     def test_old_and_new_stand_side_by_side(self):
         lines = [line.split() for line in guard.table({"decide": 1000, "gone": 5}, {"decide": 1100, "fresh": 7})]
         self.assertEqual(lines[1:], [["decide", "1,000", "1,100", "1.100"], ["fresh", "-", "7", "-"], ["gone", "5", "-", "-"]])

@@ -12,7 +12,7 @@
 
 #include "api/server_connection.h"
 #include "guard/counted.h"
-#include "support/stage_tools.h"
+#include "support/call_builders.h"
 
 namespace waybill::guard {
 namespace {

@@ -156,7 +156,7 @@ TEST_F(Alerts, WithoutAnAlertTargetIncidentsAreLoggedAndCounted) {
   EXPECT_EQ(messages(), 0);
 }
 
-// F13: each step of a telling is a commit of its own; the host dies while it waits for one of them.
+// F13: each step of a notification is a commit of its own; the host dies while it waits for one of them.
 class KilledWhileTelling : public Alerts, public ::testing::WithParamInterface<const char*> {};
 
 TEST_P(KilledWhileTelling, TheNextHostTellsItAndNobodyTwice) {
@@ -179,7 +179,8 @@ TEST_P(KilledWhileTelling, TheNextHostTellsItAndNobodyTwice) {
   gate.rows("SELECT pg_advisory_unlock(4711)");
   raise("target:a", "more has happened since");
   restart_host();
-  ASSERT_TRUE(eventually([&] { return sql().text("SELECT told || ' ' || (telling IS NULL) FROM waybill.alerts") == "1 true"; }));
+  ASSERT_TRUE(
+      eventually([&] { return sql().text("SELECT told || ' ' || (notification IS NULL) FROM waybill.alerts") == "1 true"; }));
   ASSERT_TRUE(eventually([&] { return messages("accepted") == 1; }));
   EXPECT_EQ(messages(), 1);
   EXPECT_EQ(slack.counts().size(), 1u);

@@ -17,7 +17,7 @@ class Dead : public World {
     setup.retry = "{kind: fixed, delay: 10ms}";
     setup.more =
         "senders:\n  email_raw: {relay: \"smtp://127.0.0.1:1\", from: \"forms@example.org\"}\n"
-        "timeouts: {target_rest: 0ms, outage: 0ms, poll: 20ms}\ndead: {replay_rate: 100}\n";
+        "timeouts: {cooldown: 0ms, outage: 0ms, poll: 20ms}\ndead: {replay_rate: 100}\n";
     gateway.by_default(Reply::http_error(503));
   }
   static std::string form(const std::string& id, const std::string& type, const std::string& destination) {

@@ -95,7 +95,7 @@ TEST(OperationsPages, EveryCommandThatTheyNameExistsWithItsOptions) {
       EXPECT_EQ(commands.fault(command), "") << page << ": " << command;
     }
   EXPECT_GT(seen, 40u);
-  EXPECT_NE(commands.fault("waybill dead bury 7"), "");
+  EXPECT_NE(commands.fault("waybill dead unregister 7"), "");
   EXPECT_NE(commands.fault("waybill explain f-1 --fast"), "");
 }
 

@@ -1,4 +1,4 @@
-// The host with the rights of the application role: the whole road, and what it says when a right is missing.
+// The host with the rights of the application role: the whole pipeline, and what it says when a right is missing.
 #include <gtest/gtest.h>
 
 #include "support/world.h"

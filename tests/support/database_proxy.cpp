@@ -16,8 +16,8 @@
 namespace waybill::testing {
 namespace {
 
-constexpr std::size_t kMostHeld = 1 << 20;  // in one direction; then the sender has to wait, as on a real network
-constexpr int kRetry = 20;                  // ms between two looks for a server that takes no connection now
+constexpr std::size_t kMaxHeld = 1 << 20;  // in one direction; then the sender has to wait, as on a real network
+constexpr int kRetry = 20;                 // ms between two looks for a server that takes no connection now
 
 void without_delay(int fd) {
   const int on = 1;
@@ -253,12 +253,12 @@ void DatabaseProxy::wait_and_move() {
       pollfd client{-1, 0, 0}, server{-1, 0, 0};
       if (flow != Flow::stalled && !is_orphan && !session.client_ended) {
         client = {session.client.fd(), 0, 0};
-        if (session.to_server.size() < kMostHeld) client.events |= POLLIN;
+        if (session.to_server.size() < kMaxHeld) client.events |= POLLIN;
         if (flow == Flow::open && !session.to_client.empty()) client.events |= POLLOUT;
       }
       if ((flow != Flow::stalled || is_orphan) && session.server.is_open() && !session.server_ended) {
         server = {session.server.fd(), 0, 0};
-        if ((flow == Flow::open || is_orphan) && session.to_client.size() < kMostHeld) server.events |= POLLIN;
+        if ((flow == Flow::open || is_orphan) && session.to_client.size() < kMaxHeld) server.events |= POLLIN;
         if (!session.to_server.empty()) server.events |= POLLOUT;
         if (server.events == 0) server.fd = -1;  // mute: that the server ended is kept back as well
       }

@@ -16,7 +16,7 @@ namespace waybill::testing {
 // Listens on a port of 127.0.0.1 and connects to the server's unix socket. Safe from any thread; what was asked for holds when a
 // call returns.
 //
-// `of` chooses sessions by a text of their startup message, such as "waybill-presence" (their application_name) or a role;
+// `of` chooses sessions by a text of their startup message, such as "waybill-liveness" (their application_name) or a role;
 // "" is all of them.
 class DatabaseProxy {
  public:

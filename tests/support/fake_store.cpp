@@ -10,8 +10,8 @@ class Session final : public IntakeStore {
  public:
   explicit Session(FakeStore& world) : world_(world) {}
   Result<RouteId> route(OrgId org, const Contract& contract) override { return world_.route(org, contract); }
-  Result<std::vector<Submitted>> submit(Shard shard, std::span<const NewSubmission> items,
-                                        const std::optional<FirstClaim>& claim) override {
+  Result<std::vector<SubmitResult>> submit(Shard shard, std::span<const NewSubmission> items,
+                                           const std::optional<InsertClaim>& claim) override {
     return world_.submit(shard, items, claim);
   }
 
@@ -80,7 +80,7 @@ void FakeStore::lock(const std::string& client_ref) {
   locked_.insert(client_ref);
 }
 
-void FakeStore::unlock() {
+void FakeStore::unlock_rows() {
   const std::lock_guard lock(mutex_);
   locked_.clear();
 }
@@ -90,12 +90,12 @@ void FakeStore::poison_route(const std::string& target) {
   poison_routes_.insert(target);
 }
 
-void FakeStore::hold() {
+void FakeStore::block_submit() {
   const std::lock_guard lock(mutex_);
   held_ = true;
 }
 
-void FakeStore::let_go() {
+void FakeStore::unblock_submit() {
   const std::lock_guard lock(mutex_);
   held_ = false;
   changed_.notify_all();
@@ -118,10 +118,10 @@ std::vector<FakeStore::Delivery> FakeStore::deliveries() const {
   return all;
 }
 
-std::vector<Rest> FakeStore::rests() const {
+std::vector<Cooldown> FakeStore::cooling() const {
   const std::lock_guard lock(mutex_);
-  std::vector<Rest> all;
-  for (const auto& [key, rest] : rests_) all.push_back(rest);
+  std::vector<Cooldown> all;
+  for (const auto& [key, rest] : cooldowns_) all.push_back(rest);
   return all;
 }
 
@@ -132,7 +132,7 @@ std::vector<FailedAttempts> FakeStore::failures() const {
 
 void FakeStore::end_rest(OrgId org, const std::string& target) {
   const std::lock_guard lock(mutex_);
-  rests_.erase({org.value, target});
+  cooldowns_.erase({org.value, target});
 }
 
 void FakeStore::permit(std::size_t count) {
@@ -244,8 +244,8 @@ Result<RouteId> FakeStore::route(OrgId org, const Contract& contract) {
   return id;
 }
 
-Result<std::vector<Submitted>> FakeStore::submit(Shard shard, std::span<const NewSubmission> items,
-                                                 const std::optional<FirstClaim>& claim) {
+Result<std::vector<SubmitResult>> FakeStore::submit(Shard shard, std::span<const NewSubmission> items,
+                                                    const std::optional<InsertClaim>& claim) {
   std::unique_lock lock(mutex_);
   auto there = begin("submit");
   changed_.wait(lock, [&] { return !held_; });
@@ -258,17 +258,17 @@ Result<std::vector<Submitted>> FakeStore::submit(Shard shard, std::span<const Ne
     if (poison_.contains(item.client_ref)) return broken("this submission cannot be stored");
   }
   const bool claims = claim && std::none_of(items.begin(), items.end(), [&](const auto& item) {
-                        const auto rest = rests_.find({item.org.value, item.rest_key});
-                        return rest != rests_.end();
+                        const auto rest = cooldowns_.find({item.org.value, item.cooldown_key});
+                        return rest != cooldowns_.end();
                       });
-  std::vector<Submitted> answers;
+  std::vector<SubmitResult> answers;
   for (const auto& item : items) {
     const auto known = by_key_.find({item.org.value, item.kind, item.client_ref});
     if (known == by_key_.end()) {
       Delivery& made = make(shard, item.org, item.kind, item.client_ref, item.route, now_);
       made.row.payload = item.payload;
       made.payload_hash = item.payload_hash;
-      answers.push_back({Submitted::How::created, view_of(made), claims, now_});
+      answers.push_back({SubmitResult::How::created, view_of(made), claims, now_});
       if (claims) {
         made.status = Status::claimed;
         made.token = claim->token;
@@ -279,7 +279,7 @@ Result<std::vector<Submitted>> FakeStore::submit(Shard shard, std::span<const Ne
     }
     const Delivery& stored = deliveries_.at(known->second);
     const bool same = stored.target == item.target && stored.payload_hash == item.payload_hash;
-    answers.push_back({same ? Submitted::How::existing : Submitted::How::conflict, view_of(stored)});
+    answers.push_back({same ? SubmitResult::How::existing : SubmitResult::How::conflict, view_of(stored)});
   }
   batches_["submit"].push_back(items.size());
   if (answer_is_lost()) return away();
@@ -305,29 +305,29 @@ Result<Cooldowns> FakeStore::cooldowns() {
   const std::lock_guard lock(mutex_);
   if (auto there = begin("cooldowns"); !there) return tl::unexpected(there.error());
   Cooldowns all{.now = now_, .all = {}};
-  for (const auto& [key, rest] : rests_) all.all.push_back(rest);
+  for (const auto& [key, rest] : cooldowns_) all.all.push_back(rest);
   return all;
 }
 
-Result<std::vector<Rest>> FakeStore::begin_probes(std::span<const Rest> targets, HostId, Millis) {
+Result<std::vector<Cooldown>> FakeStore::begin_probes(std::span<const Cooldown> targets, HostId, Millis) {
   const std::lock_guard lock(mutex_);
   if (auto there = begin("begin_probes"); !there) return tl::unexpected(there.error());
-  std::vector<Rest> begun;
+  std::vector<Cooldown> begun;
   for (const auto& target : targets) {
-    const auto rest = rests_.find({target.org.value, target.target});
-    if (!probes_denied_ && rest != rests_.end() && rest->second.until <= now_) begun.push_back(rest->second);
+    const auto rest = cooldowns_.find({target.org.value, target.target});
+    if (!probes_denied_ && rest != cooldowns_.end() && rest->second.until <= now_) begun.push_back(rest->second);
   }
   return begun;
 }
 
-Result<Claimed> FakeStore::claim(Shard shard, HostId host, ClaimToken token, Millis, std::span<const RouteShare> shares,
-                                 const DoneClaims& done, std::size_t most_bytes) {
+Result<ClaimResult> FakeStore::claim(Shard shard, HostId host, ClaimToken token, Millis, std::span<const RouteShare> shares,
+                                     const DoneClaims& done, std::size_t most_bytes) {
   const std::lock_guard lock(mutex_);
   if (auto there = begin("claim"); !there) return tl::unexpected(there.error());
-  Claimed claimed{.now = now_, .rows = {}};
+  ClaimResult claimed{.now = now_, .rows = {}};
   std::size_t bytes = 0;
   for (const auto& share : shares) {
-    if (rests_.contains({share.org.value, share.rest_key}) && !share.probe) continue;
+    if (cooldowns_.contains({share.org.value, share.cooldown_key}) && !share.probe) continue;
     std::vector<Delivery*> takable;
     for (auto& [id, d] : deliveries_)
       if (shard_of(id) == shard && d.status == Status::due && d.row.route == share.route && d.row.due <= now_ &&
@@ -395,7 +395,7 @@ Result<std::map<RouteId, RouteContract>> FakeStore::contracts(std::span<const Ro
   return all;
 }
 
-Result<Settled> FakeStore::settle(Shard shard, std::span<const Settlement> batch) {
+Result<SettleResult> FakeStore::settle(Shard shard, std::span<const Settlement> batch) {
   const std::lock_guard lock(mutex_);
   if (auto there = begin("settle"); !there) return tl::unexpected(there.error());
   for (const auto& s : batch) {
@@ -405,7 +405,7 @@ Result<Settled> FakeStore::settle(Shard shard, std::span<const Settlement> batch
     if (!allowed(Status::claimed, s.status)) return broken("not a move of a claimed delivery");
     if (locked_.contains(at->second.row.client_ref)) return lock_timeout();
   }
-  Settled settled;
+  SettleResult settled;
   for (const auto& s : batch) {
     Delivery& d = deliveries_.at(s.delivery);
     if (d.status != Status::claimed || d.token != s.token) continue;
@@ -427,7 +427,7 @@ Result<Settled> FakeStore::settle(Shard shard, std::span<const Settlement> batch
   return settled;
 }
 
-Result<std::vector<DeliveryId>> FakeStore::keep(Shard shard, std::span<const Composed> batch) {
+Result<std::vector<DeliveryId>> FakeStore::save_artifacts(Shard shard, std::span<const ComposeRow> batch) {
   const std::lock_guard lock(mutex_);
   if (auto there = begin("keep"); !there) return tl::unexpected(there.error());
   for (const auto& one : batch) {
@@ -459,42 +459,43 @@ Result<std::vector<DeliveryId>> FakeStore::locked(Shard, std::span<const Deliver
   return all;
 }
 
-Result<void> FakeStore::rest(std::span<const Rest> rests) {
+Result<void> FakeStore::cool_down(std::span<const Cooldown> cooldowns) {
   const std::lock_guard lock(mutex_);
-  for (const auto& rest : rests) rests_[{rest.org.value, rest.target}] = rest;
+  for (const auto& cooldown : cooldowns) cooldowns_[{cooldown.org.value, cooldown.target}] = cooldown;
   return {};
 }
 
-Result<std::vector<Rest>> FakeStore::blame(std::span<const BlamedTarget> blames, Millis most) {
+Result<std::vector<Cooldown>> FakeStore::blame(std::span<const BlamedTarget> blames, Millis most) {
   const std::lock_guard lock(mutex_);
   if (auto there = begin("blame"); !there) return tl::unexpected(there.error());
-  std::map<std::pair<std::int64_t, std::string>, Rest> now;
+  std::map<std::pair<std::int64_t, std::string>, Cooldown> now;
   for (const auto& blame : blames) {
     const std::pair key(blame.org.value, blame.target);
-    Rest& rest = rests_.try_emplace(key, Rest{blame.org, blame.target, blame.at, blame.reason, blame.at}).first->second;
-    rest.since = std::min(rest.since, blame.at);
-    const Millis grown = std::chrono::duration_cast<Millis>(blame.at - rest.since) / kCooldownShare;
+    Cooldown& cooldown =
+        cooldowns_.try_emplace(key, Cooldown{blame.org, blame.target, blame.at, blame.reason, blame.at}).first->second;
+    cooldown.since = std::min(cooldown.since, blame.at);
+    const Millis grown = std::chrono::duration_cast<Millis>(blame.at - cooldown.since) / kCooldownShare;
     const Millis own = std::min(std::max(grown, kMinCooldown), most);
-    rest.until = std::max(rest.until, blame.at + std::max(own, blame.asked));
-    rest.reason = blame.reason;
-    now[key] = rest;
+    cooldown.until = std::max(cooldown.until, blame.at + std::max(own, blame.asked));
+    cooldown.reason = blame.reason;
+    now[key] = cooldown;
   }
   batches_["blame"].push_back(blames.size());
   if (answer_is_lost()) return away();
-  std::vector<Rest> all;
-  for (const auto& [key, rest] : now) all.push_back(rest);
+  std::vector<Cooldown> all;
+  for (const auto& [key, cooldown] : now) all.push_back(cooldown);
   return all;
 }
 
-Result<std::vector<Rest>> FakeStore::clear(std::span<const Cleared> cleared) {
+Result<std::vector<Cooldown>> FakeStore::clear(std::span<const ClearedCooldown> cleared) {
   const std::lock_guard lock(mutex_);
   if (auto there = begin("clear"); !there) return tl::unexpected(there.error());
-  std::vector<Rest> ended;
+  std::vector<Cooldown> ended;
   for (const auto& one : cleared) {
-    const auto at = rests_.find({one.org.value, one.target});
-    if (!one.is_over || at == rests_.end() || at->second.since != one.since) continue;
+    const auto at = cooldowns_.find({one.org.value, one.target});
+    if (!one.is_over || at == cooldowns_.end() || at->second.since != one.since) continue;
     ended.push_back(at->second);
-    rests_.erase(at);
+    cooldowns_.erase(at);
   }
   batches_["clear"].push_back(cleared.size());
   if (answer_is_lost()) return away();

@@ -1,5 +1,5 @@
-// A small world in memory that answers as the database would: stories about single stages of the road run on it. What holds for
-// the real stores, tests/contract proves on PostgreSQL.
+// A small world in memory that answers as the database would: stories about single stages of the pipeline run on it. What holds
+// for the real stores, tests/contract proves on PostgreSQL.
 #pragma once
 
 #include <condition_variable>
@@ -40,25 +40,25 @@ class FakeStore final : public QueueStore, public SettleStore {
   RouteId add_route(OrgId org, Contract contract);
   DeliveryId add(RouteId route, const std::string& client_ref, Micros due_in = Micros(0));
   void pass(Micros length);
-  Result<void> rest(std::span<const Rest> rests);  // these targets rest, from now on
-  void go_away();                                  // from now on every call is Error::unavailable
+  Result<void> cool_down(std::span<const Cooldown> cooldowns);  // these targets rest, from now on
+  void go_away();                                               // from now on every call is Error::unavailable
   void come_back();
   void fail_once(const std::string& name);  // the next call of that name is Error::unavailable
   void during_walk(std::function<void()> hook);
   void lose_answers(int count);                // so many writing calls are carried out, but answered with Error::unavailable
   void poison(const std::string& client_ref);  // whatever writes this submission, or its delivery, is Error::bug
   void lock(const std::string& client_ref);    // whatever writes its delivery waits in vain for the lock
-  void unlock();                               // all of them
+  void unlock_rows();                          // all of them
   void poison_route(const std::string& target);
   void hide(RouteId route);  // due_routes() does not tell of it
-  void hold();               // submit() waits until let_go()
-  void let_go();
+  void block_submit();       // until unblock_submit()
+  void unblock_submit();
 
   // ---- what the test sees ----
   Timestamp now() const;
   Delivery delivery(DeliveryId id) const;
   std::vector<Delivery> deliveries() const;
-  std::vector<Rest> rests() const;
+  std::vector<Cooldown> cooling() const;
   void end_rest(OrgId org, const std::string& target);
   void permit(std::size_t count);                // to all targets with a rate together, from now on
   void fail_probes(bool denied);                 // another host has them
@@ -71,23 +71,23 @@ class FakeStore final : public QueueStore, public SettleStore {
 
   // ---- as the database ----
   Result<RouteId> route(OrgId org, const Contract& contract);
-  Result<std::vector<Submitted>> submit(Shard shard, std::span<const NewSubmission> items,
-                                        const std::optional<FirstClaim>& claim);
+  Result<std::vector<SubmitResult>> submit(Shard shard, std::span<const NewSubmission> items,
+                                           const std::optional<InsertClaim>& claim);
   Result<DueRoutes> due_routes(Shard shard) override;
-  Result<Claimed> claim(Shard shard, HostId host, ClaimToken token, Millis lease, std::span<const RouteShare> shares,
-                        const DoneClaims& done, std::size_t most_bytes) override;
+  Result<ClaimResult> claim(Shard shard, HostId host, ClaimToken token, Millis lease, std::span<const RouteShare> shares,
+                            const DoneClaims& done, std::size_t most_bytes) override;
   Result<Cooldowns> cooldowns() override;
-  Result<std::vector<Rest>> begin_probes(std::span<const Rest> targets, HostId host, Millis length) override;
+  Result<std::vector<Cooldown>> begin_probes(std::span<const Cooldown> targets, HostId host, Millis length) override;
   Result<void> forget(Shard shard, const DoneClaims& done) override;
   Result<void> give_back(Shard shard, HostId host, ClaimToken token) override;
   Result<Permits> take_permits(OrgId org, const std::string& target, const Rate& rate, std::size_t wanted) override;
   Result<RouteContract> contract(RouteId route) override;
   Result<std::map<RouteId, RouteContract>> contracts(std::span<const RouteId> routes) override;
-  Result<Settled> settle(Shard shard, std::span<const Settlement> batch) override;
-  Result<std::vector<DeliveryId>> keep(Shard shard, std::span<const Composed> batch) override;
+  Result<SettleResult> settle(Shard shard, std::span<const Settlement> batch) override;
+  Result<std::vector<DeliveryId>> save_artifacts(Shard shard, std::span<const ComposeRow> batch) override;
   Result<std::vector<DeliveryId>> locked(Shard shard, std::span<const DeliveryId> deliveries) override;
-  Result<std::vector<Rest>> blame(std::span<const BlamedTarget> blames, Millis most) override;
-  Result<std::vector<Rest>> clear(std::span<const Cleared> cleared) override;
+  Result<std::vector<Cooldown>> blame(std::span<const BlamedTarget> blames, Millis most) override;
+  Result<std::vector<Cooldown>> clear(std::span<const ClearedCooldown> cleared) override;
   Result<void> add_failures(std::span<const FailedAttempts> failures, Millis period) override;
 
  private:
@@ -112,7 +112,7 @@ class FakeStore final : public QueueStore, public SettleStore {
   std::map<RouteId, RouteContract> routes_;
   std::map<DeliveryId, Delivery> deliveries_;
   std::map<Key, DeliveryId> by_key_;
-  std::map<std::pair<std::int64_t, std::string>, Rest> rests_;
+  std::map<std::pair<std::int64_t, std::string>, Cooldown> cooldowns_;
   std::vector<FailedAttempts> failures_;
   std::set<ClaimToken> claims_;  // that are known
   std::map<std::string, std::size_t> calls_;

@@ -25,8 +25,8 @@ namespace {
 using namespace waybill::plugin;
 using Steady = std::chrono::steady_clock;
 
-constexpr std::size_t kLongestPayload = 100'000;
-constexpr std::size_t kLongestAnswer = 1'000;
+constexpr std::size_t kMaxPayloadLength = 100'000;
+constexpr std::size_t kMaxAnswerLength = 1'000;
 
 struct Address {
   std::string host;
@@ -83,7 +83,7 @@ class Connection {
   // The line without its end; none if it did not come whole, or is too long.
   std::optional<std::string> read_line() {
     std::string line;
-    while (line.size() <= kLongestAnswer) {
+    while (line.size() <= kMaxAnswerLength) {
       pollfd wanted{fd_, POLLIN, 0};
       const auto wait = std::max(left(), std::chrono::milliseconds(0));
       if (::poll(&wanted, 1, static_cast<int>(std::min<std::int64_t>(wait.count(), 3'600'000))) <= 0) return std::nullopt;
@@ -166,7 +166,7 @@ class Line final : public Sender {
     const auto payload = job.payload();
     const auto address = address_in(job.destination());
     if (!address) throw std::runtime_error("the destination is not http://HOST:PORT");  // was never checked
-    if (payload.size() > kLongestPayload || payload.find_first_of("\r\n") != std::string_view::npos) {
+    if (payload.size() > kMaxPayloadLength || payload.find_first_of("\r\n") != std::string_view::npos) {
       call.complete(Outcome::rejected("invalid_request").reach(Reach::not_sent).detail("the payload must be one line"));
       return;
     }

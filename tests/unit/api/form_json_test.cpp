@@ -59,7 +59,7 @@ TEST(FormRequests, NameWhatIsWrongByItsPlace) {  // F4
   json no_fields = good();
   no_fields.erase("fields");
   json many = json::array();
-  for (std::size_t i = 0; i <= kMostAttachments; ++i) many.push_back(kAttachment);
+  for (std::size_t i = 0; i <= kMaxAttachments; ++i) many.push_back(kAttachment);
   const std::vector<std::pair<std::string, std::string>> cases{
       {"[]", "the body must be a JSON object, not an array"},
       {with("submissionId", 7).dump(), "submissionId must be a string"},

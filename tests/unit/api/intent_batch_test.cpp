@@ -60,7 +60,7 @@ TEST(IntentBatch, WhatIsNoJsonRefusesTheWhole) {
 TEST(IntentBatch, HasBounds) {
   for (const char* empty : {"", " \n ", "[]", "[ ]"}) EXPECT_TRUE(fault_of(empty).starts_with("the batch is empty")) << empty;
   std::string many = "[" + item("a");
-  for (std::size_t i = 0; i < kMostIntentsInBatch; ++i) many += ",0";
+  for (std::size_t i = 0; i < kMaxIntentsInBatch; ++i) many += ",0";
   EXPECT_EQ(fault_of(many + "]"), "a batch holds at most 10000 intents, not 10001");
 }
 

@@ -140,8 +140,8 @@ TEST(JsonEnvelope, DeepNestingIsRefusedBeforeItHurts) {  // M4
   const auto nested = [](std::size_t levels) {
     return R"({"intentId":"a","submissionTarget":"t","payload":)" + std::string(levels, '[') + std::string(levels, ']') + "}";
   };
-  EXPECT_EQ(payload_of(nested(kMostJsonLevels - 1)).size(), 2 * (kMostJsonLevels - 1));
-  EXPECT_EQ(fault_of(nested(kMostJsonLevels)), "JSON is nested more than 64 levels deep");
+  EXPECT_EQ(payload_of(nested(kMaxJsonLevels - 1)).size(), 2 * (kMaxJsonLevels - 1));
+  EXPECT_EQ(fault_of(nested(kMaxJsonLevels)), "JSON is nested more than 64 levels deep");
   EXPECT_EQ(fault_of(nested(500'000)), "JSON is nested more than 64 levels deep");
 }
 

@@ -51,7 +51,7 @@ TEST(JsonObject, TakesOrdinaryTextTheQuickWay) {
   EXPECT_TRUE(expect_agreement(R"({"pay\u006coad":"}{\""})"));
   EXPECT_TRUE(expect_agreement("{}"));
   EXPECT_TRUE(expect_agreement(with_payload('"' + std::string(300'000, 'x') + '"'))) << "longer than a parser is kept for";
-  EXPECT_TRUE(expect_agreement(with_payload(nested(kMostJsonLevels - 2, "1"))));
+  EXPECT_TRUE(expect_agreement(with_payload(nested(kMaxJsonLevels - 2, "1"))));
 }
 
 TEST(JsonObject, LooksTwiceAtWhatTheParsersMayTakeDifferently) {
@@ -85,10 +85,10 @@ TEST(JsonObject, LooksTwiceAtWhatTheParsersMayTakeDifferently) {
                                           R"({"a" 1})",
                                           R"({"a":1,})",
                                           R"({"a":1,"a":2})",
-                                          nested(kMostJsonLevels - 1, ""),
-                                          nested(kMostJsonLevels - 1, "1"),
-                                          nested(kMostJsonLevels, ""),
-                                          nested(kMostJsonLevels, "1")};
+                                          nested(kMaxJsonLevels - 1, ""),
+                                          nested(kMaxJsonLevels - 1, "1"),
+                                          nested(kMaxJsonLevels, ""),
+                                          nested(kMaxJsonLevels, "1")};
   for (const auto& payload : payloads) expect_agreement(with_payload(payload));
   const std::string good = with_payload("1");
   for (const auto& text : {"\xef\xbb\xbf" + good, good + '\0', good + '\0' + "x", good + good, good + "x", "[" + good + "]",

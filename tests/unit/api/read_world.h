@@ -49,8 +49,8 @@ class WorldReader final : public ReadStore {
  public:
   explicit WorldReader(ReadWorld& world) : world_(world) {}
   Result<std::optional<SubmissionView>> find(OrgId, std::string_view, std::string_view) override { return std::nullopt; }
-  Result<std::optional<Submitted>> compare(OrgId, std::string_view, std::string_view, const std::string&,
-                                           const Sha256&) override {
+  Result<std::optional<SubmitResult>> compare(OrgId, std::string_view, std::string_view, const std::string&,
+                                              const Sha256&) override {
     return std::nullopt;
   }
   Result<std::optional<HistoryView>> history(OrgId, std::string_view, std::string_view) override { return std::nullopt; }

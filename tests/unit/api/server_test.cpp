@@ -253,7 +253,7 @@ TEST_F(HttpServer, ThrowingRoutesAnswerAndAreLogged) {  // M4 H5
     EXPECT_EQ(answer.code(), "internal_error");
     EXPECT_EQ(answer.body.find("secret detail"), std::string::npos);
   }
-  EXPECT_TRUE(log_.wait_for("http_route_failed"));
+  EXPECT_TRUE(log_.wait_for("http.route_failed"));
   EXPECT_EQ(peer.exchange(get("/hello")).status, 200);
 }
 

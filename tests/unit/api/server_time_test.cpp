@@ -189,7 +189,7 @@ TEST_F(HttpServerInTime, WithoutFreeDescriptorsAcceptingPausesAndGoesOn) {
   address.sin_port = htons(server_->port());
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   const int connected = ::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address);
-  const bool noticed = log_.wait_for("http_accept_failed");
+  const bool noticed = log_.wait_for("http.accept_failed");
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
   ::close(fd);
   EXPECT_EQ(connected, 0);

@@ -6,8 +6,8 @@
 #include <future>
 #include <set>
 
+#include "support/call_builders.h"
 #include "support/eventually.h"
-#include "support/stage_tools.h"
 #include "unit/api/read_world.h"
 
 namespace waybill {

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
+#include "support/call_builders.h"
 #include "support/eventually.h"
-#include "support/stage_tools.h"
 #include "unit/api/read_world.h"
 
 namespace waybill {

@@ -248,8 +248,8 @@ TEST_F(Breadcrumbs, TheGateIsOpenToAllUnlessOneIsSwitchedOff) {
   EXPECT_FALSE(gate.look({}));
   EXPECT_FALSE(gate.is_open("sms"));
   EXPECT_TRUE(gate.is_open("push"));
-  EXPECT_NE(gate.hindrance("sms").find("waybill plugin switch-on sms"), std::string::npos) << gate.hindrance("sms");
-  EXPECT_EQ(gate.hindrance("push"), "");
+  EXPECT_NE(gate.blocked_reason("sms").find("waybill plugin switch-on sms"), std::string::npos) << gate.blocked_reason("sms");
+  EXPECT_EQ(gate.blocked_reason("push"), "");
   folder->switch_on("sms");
   EXPECT_TRUE(gate.look({})) << "something may run that could not before";
   EXPECT_TRUE(gate.is_open("sms"));
@@ -269,7 +269,7 @@ TEST_F(Breadcrumbs, AfterACarefulStartActionTypesBeginOneByOneEachNamedWhileItIs
     return all;
   };
   EXPECT_EQ(open_ones(), "email");
-  EXPECT_NE(gate.hindrance("sms"), "");
+  EXPECT_NE(gate.blocked_reason("sms"), "");
   EXPECT_FALSE(gate.look(now + kTrial - std::chrono::milliseconds(1)));
   EXPECT_EQ(open_ones(), "email");
   EXPECT_TRUE(gate.look(now += kTrial));

@@ -1,10 +1,10 @@
-// Newcomers that can start are claimed as they are stored; nobody is overtaken and no limit is passed.  M2 M12 M18
+// InsertGroup that can start are claimed as they are stored; nobody is overtaken and no limit is passed.  M2 M12 M18
 #include "claim/claim_on_insert.h"
 
 #include <gtest/gtest.h>
 
+#include "support/call_builders.h"
 #include "support/eventually.h"
-#include "support/stage_tools.h"
 
 namespace waybill {
 namespace {
@@ -17,11 +17,11 @@ class ClaimingFirst : public ::testing::Test {
     return std::make_shared<const Contract>(
         Contract{.target = target, .action_type = type, .url = "https://" + target + ".example.org/", .destination = "{}"});
   }
-  static std::vector<Newcomers> newcomers(std::size_t count, RouteId route = {1}, const std::string& type = "sms") {
+  static std::vector<InsertGroup> newcomers(std::size_t count, RouteId route = {1}, const std::string& type = "sms") {
     return {{kDefaultOrg, route, contract_of("sms." + std::to_string(route.value), type), count}};
   }
-  static Claimed rows(std::size_t count, RouteId route = {1}) {
-    Claimed claimed{.now = {1'000'000}, .rows = {}};
+  static ClaimResult rows(std::size_t count, RouteId route = {1}) {
+    ClaimResult claimed{.now = {1'000'000}, .rows = {}};
     for (std::size_t i = 0; i < count; ++i)
       claimed.rows.push_back({.delivery = {static_cast<std::int64_t>(i) + 1},
                               .submission = {static_cast<std::int64_t>(i) + 1},

@@ -7,9 +7,9 @@
 
 #include "claim/claim_on_insert.h"
 #include "core/idempotency.h"
+#include "support/call_builders.h"
 #include "support/eventually.h"
 #include "support/fake_store.h"
-#include "support/stage_tools.h"
 
 namespace waybill {
 namespace {
@@ -60,7 +60,7 @@ class Claiming : public ::testing::Test {
                                   .max_acceptance = policy == Policy::deadline ? Seconds(60) : Seconds(0),
                                   .max_attempts = 3});
   }
-  std::vector<Newcomers> told(RouteId to) {
+  std::vector<InsertGroup> told(RouteId to) {
     const auto known = store->contract(to);
     return {{known->org, to, std::make_shared<const Contract>(known->contract), 1}};
   }
@@ -189,7 +189,8 @@ TEST_F(Claiming, ATargetThatRestsIsPassedOverUntilItHasRested) {
     add(route("working"), 3, "working-");
     store->add_route({2}, {.target = "resting", .action_type = "sms", .url = "http://h", .destination = "{}"});
     add({3}, 1, "other-");
-    EXPECT_TRUE(store->rest(std::vector<Rest>{{kDefaultOrg, "resting", store->now() + std::chrono::hours(2), "http_429"}}));
+    EXPECT_TRUE(
+        store->cool_down(std::vector<Cooldown>{{kDefaultOrg, "resting", store->now() + std::chrono::hours(2), "http_429"}}));
   };
   start();
   ASSERT_TRUE(has(4));
@@ -448,7 +449,7 @@ TEST_F(Claiming, ATargetThatIsDownIsPassedOverAlsoWhenTheIntakeTellsOfIt) {  // 
   RouteId primary;
   add_work = [&] {
     primary = route("sms.primary");
-    ASSERT_TRUE(store->rest(std::vector<Rest>{{kDefaultOrg, "sms.primary", store->now() + Seconds(60), "outage"}}));
+    ASSERT_TRUE(store->cool_down(std::vector<Cooldown>{{kDefaultOrg, "sms.primary", store->now() + Seconds(60), "outage"}}));
   };
   start();
   ASSERT_TRUE(looked_again());
@@ -463,7 +464,7 @@ TEST_F(Claiming, AfterAnOutageOneGoesFirstAndItsAnswerLetsTheOthersGo) {  // E14
   add_work = [&] {
     primary = route("sms.primary");
     add(primary, 20);
-    ASSERT_TRUE(store->rest(std::vector<Rest>{{kDefaultOrg, "sms.primary", store->now(), "outage"}}));
+    ASSERT_TRUE(store->cool_down(std::vector<Cooldown>{{kDefaultOrg, "sms.primary", store->now(), "outage"}}));
   };
   start();
   ASSERT_TRUE(has(1));
@@ -478,7 +479,7 @@ TEST_F(Claiming, AfterAnOutageOneGoesFirstAndItsAnswerLetsTheOthersGo) {  // E14
 TEST_F(Claiming, AProbeThatProvesNothingLetsNobodyGo) {  // E14
   add_work = [&] {
     add(route("sms.primary"), 20);
-    ASSERT_TRUE(store->rest(std::vector<Rest>{{kDefaultOrg, "sms.primary", store->now(), "outage"}}));
+    ASSERT_TRUE(store->cool_down(std::vector<Cooldown>{{kDefaultOrg, "sms.primary", store->now(), "outage"}}));
   };
   start();
   ASSERT_TRUE(has(1));
@@ -493,7 +494,7 @@ TEST_F(Claiming, WhatAnotherHostProbesIsLeftToIt) {  // E14
     add(route("sms.primary"), 2);
     add(route("sms.other"), 1);
     store->fail_probes(true);
-    ASSERT_TRUE(store->rest(std::vector<Rest>{{kDefaultOrg, "sms.primary", store->now(), "outage"}}));
+    ASSERT_TRUE(store->cool_down(std::vector<Cooldown>{{kDefaultOrg, "sms.primary", store->now(), "outage"}}));
   };
   start();
   ASSERT_TRUE(has(1));
@@ -561,7 +562,7 @@ TEST_F(Claiming, AFirstClaimThatNobodySawIsGivenBackAndTakenAgain) {  // M12 M17
   const auto contract = std::make_shared<const Contract>(
       Contract{.target = "sms.primary", .action_type = "sms", .url = "http://h/", .destination = "{}"});
   const RouteId to = store->add_route(kDefaultOrg, *contract);
-  const std::vector<Newcomers> all{{kDefaultOrg, to, contract, 1}};
+  const std::vector<InsertGroup> all{{kDefaultOrg, to, contract, 1}};
   const auto claim = claim_on_insert->ask(0, all);
   ASSERT_TRUE(claim) << "the claimer has told how the queue stands";
   const std::vector<NewSubmission> items{

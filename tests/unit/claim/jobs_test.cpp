@@ -26,7 +26,7 @@ RC_GTEST_PROP(Jobs, NothingExpiresEarlyAndNothingIsBegunLaterThanTheAnswerTravel
   auto contract = std::make_shared<Contract>();
   contract->policy = Policy::deadline;
   contract->max_acceptance = Seconds(*rc::gen::inRange(1, 120));
-  Claimed claimed{.now = read, .rows = {}};
+  ClaimResult claimed{.now = read, .rows = {}};
   ClaimedRow row{};
   row.created = read - any_wait();
   claimed.rows.push_back(row);

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "claim/planner.h"
-#include "support/stage_tools.h"
+#include "support/call_builders.h"
 
 namespace waybill::testing {
 
@@ -48,7 +48,7 @@ class PlannerWorld {
                                              .max_acceptance = spec.policy == Policy::deadline ? Seconds(60) : Seconds(0)})};
     return id;
   }
-  Newcomers newcomers(RouteId id, std::size_t count = 1, std::size_t bytes = 0) {
+  InsertGroup newcomers(RouteId id, std::size_t count = 1, std::size_t bytes = 0) {
     return {contracts_.at(id).first, id, contracts_.at(id).second, count, bytes};
   }
   // These have a backlog that does not end.

@@ -39,7 +39,7 @@ struct Parts {
   std::vector<Route> routes() {
     return all_routes({.intents = {intake, registry, pool, waiters, clock, log, metrics},
                        .forms = {registry, types, forms, [] {}, log, metrics},
-                       .reload = [](FormStore&, const std::string&) { return Reloaded{}; },
+                       .reload = [](FormStore&, const std::string&) { return ReloadResult{}; },
                        .not_ready = [] { return std::string(); }});
   }
 };

@@ -20,7 +20,7 @@ database:
   read_timeout: 2s
   claim_timeout: 3s
   settle_timeout: 4s
-  upkeep_timeout: 5s
+  maintenance_timeout: 5s
   liveness_timeout: 6s
   lock_timeout: 7s
 registry: ./forms-and-targets
@@ -38,7 +38,7 @@ retry:
 limits: { in_flight: 1, per_target: 2, per_org: 3, per_host_name: 4, blocking_workers: 5,
           claim_batch: 6, in_flight_bytes: 1048577, http_connections: 7, body_bytes: 2048, header_bytes: 4096 }
 timeouts: { attempt: 11s, attempt_grace: 900ms, request_read: 12s, answer: 9s, idle: 1m,
-            drain: 0s, lease: 2h, poll: 50ms, takeover: 60ms, target_rest: 1d, outage: 2d }
+            drain: 0s, lease: 2h, poll: 50ms, takeover: 60ms, cooldown: 1d, outage: 2d }
 log: { level: debug, format: json }
 )";
 

@@ -160,7 +160,7 @@ RC_GTEST_PROP(DecideProperties, AttemptsNeverExceedMaxAttempts, ()) {  // M6
   const auto contract = any_contract(Policy::max_attempts);
   const auto life = lived(contract, any_timing(), true);
   RC_ASSERT(life.seen <= contract.max_attempts);
-  RC_ASSERT(life.lost <= kMostLeasesLost);
+  RC_ASSERT(life.lost <= kMaxLeasesLost);
   RC_ASSERT(life.ended || life.uncounted > 0);
 }
 
@@ -216,7 +216,7 @@ RC_GTEST_PROP(DecideProperties, NoAttemptBeginsAtOrAfterTheDeadline, ()) {  // M
   const auto contract = any_contract(Policy::deadline);
   const auto life = lived(contract, any_timing(), true);
   RC_ASSERT(life.last_start < *contract.deadline({1'000'000'000}));
-  RC_ASSERT(life.lost <= kMostLeasesLost);
+  RC_ASSERT(life.lost <= kMaxLeasesLost);
 }
 
 RC_GTEST_PROP(RetryTimingProperties, AWaitStaysWithinItsBounds, ()) {  // M9

@@ -14,7 +14,7 @@ namespace {
 
 constexpr Timestamp kNow{1'000'000'000};
 
-ActionStanding action(int order, Status status, std::uint32_t attempts = 0, Timestamp due = kNow) {
+ActionState action(int order, Status status, std::uint32_t attempts = 0, Timestamp due = kNow) {
   return {.order = order, .delivery = {order}, .status = status, .attempts = attempts, .due = due};
 }
 FormStep opens(int order) { return {DeliveryId{order}, {}}; }
@@ -63,7 +63,7 @@ TEST(FormSteps, EndsWhenTheLastActionHas) {  // F6 F9
 
 // F6: whatever becomes of each action, all get their turn in order, and the end says whether all were done.
 RC_GTEST_PROP(FormSteps, EveryActionGetsItsTurnInOrderAndThenItEnds, ()) {
-  std::vector<ActionStanding> actions;
+  std::vector<ActionState> actions;
   const int count = *rc::gen::inRange(1, 8);
   for (int i = 1; i <= count; ++i) actions.push_back(action(i * 10, Status::waiting));
   std::vector<std::int64_t> opened;

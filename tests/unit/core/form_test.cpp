@@ -25,8 +25,8 @@ TEST(FormContract, NamesItsFormAndSurvivesTheDatabase) {  // F6
 }
 
 TEST(FormContract, RestsWithItsSenderAndATargetByItself) {  // F9
-  EXPECT_EQ(contract().rest_key(), "sender:letter");
-  EXPECT_EQ((Contract{.target = "sms.primary", .action_type = "sms"}.rest_key()), "sms.primary");
+  EXPECT_EQ(contract().cooldown_key(), "sender:letter");
+  EXPECT_EQ((Contract{.target = "sms.primary", .action_type = "sms"}.cooldown_key()), "sms.primary");
 }
 
 TEST(FormContext, HoldsTheFormTheTimesAndAllThatWasHandedIn) {  // F8

@@ -168,7 +168,7 @@ TEST(Mustache, WhatIsWrongIsSaidWithItsLine) {
   });
   EXPECT_EQ(render("{{/a" + repeated("é", 40) + "}}", "{}"),
             "line 1: section \"a" + repeated("é", 30) + "...\" is closed and was never opened");
-  EXPECT_EQ(render(std::string(kLongestTemplate + 1, 'x'), "{}"), "longer than 1 MiB");
+  EXPECT_EQ(render(std::string(kMaxTemplateLength + 1, 'x'), "{}"), "longer than 1 MiB");
 }
 
 TEST(Mustache, SectionsAndDataAreNestedOnlySoDeep) {
@@ -182,7 +182,7 @@ TEST(Mustache, SectionsAndDataAreNestedOnlySoDeep) {
 
 TEST(Mustache, TheOutputIsAtMostAMebibyte) {
   const auto kib = R"({"x":")" + std::string(1024, 'k') + R"(","l":[)" + repeated("1,", 1023) + "1]}";
-  EXPECT_EQ(render("{{#l}}{{x}}{{/l}}", kib).size(), kLongestRendering);
+  EXPECT_EQ(render("{{#l}}{{x}}{{/l}}", kib).size(), kMaxRenderingLength);
   EXPECT_EQ(render("{{#l}}{{x}}{{/l}}!", kib), "fault: what comes of it is longer than 1 MiB");
   EXPECT_EQ(render("{{#l}}{{#l}}{{#l}}{{x}}{{/l}}{{/l}}{{/l}}", kib), "fault: what comes of it is longer than 1 MiB");
 }

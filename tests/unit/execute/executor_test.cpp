@@ -24,7 +24,7 @@ class Execution : public ::testing::Test {
   static constexpr ExecutorSettings kPatient{
       .attempt_timeout = Millis(60'000), .grace = Millis(20), .stuck_after = Millis(60'000)};
   static constexpr ExecutorSettings kHasty{
-      .attempt_timeout = Millis(10), .grace = Millis(10), .stuck_after = Millis(10), .most_abandoned = 2};
+      .attempt_timeout = Millis(10), .grace = Millis(10), .stuck_after = Millis(10), .max_abandoned = 2};
 
   void make(ExecutorSettings settings = kPatient) {
     executor = std::make_unique<Executor>(
@@ -238,7 +238,7 @@ TEST_F(Execution, CallsAreSpreadOverTheLanes) {
   EXPECT_EQ(executor->concurrency("type"), 40u);
   start_many(8);
   std::vector<int> per_lane(4);
-  for (int i = 0; i < 8; ++i) ++per_lane.at(stage.next().lane);
+  for (int i = 0; i < 8; ++i) ++per_lane.at(stage.next().worker);
   EXPECT_EQ(per_lane, std::vector<int>(4, 2));
 }
 

@@ -20,12 +20,12 @@ class Stage final : public SenderFactory {
     std::shared_ptr<const Job> job;
     Millis deadline;
     Completions* completions;
-    std::size_t lane;
+    std::size_t worker;
   };
 
   Result<std::unique_ptr<Sender>> make(const std::string& action_type, Completions& completions) override;
-  std::size_t lanes(std::string_view) const override { return lane_count; }
-  std::size_t calls_per_lane(std::string_view) const override { return 10; }
+  std::size_t workers(std::string_view) const override { return lane_count; }
+  std::size_t calls_per_worker(std::string_view) const override { return 10; }
 
   // The next attempt that a sender took.
   Begun next() {
@@ -65,8 +65,8 @@ class Stage final : public SenderFactory {
 
 class ScriptedSender final : public Sender {
  public:
-  ScriptedSender(Stage& stage, Completions& completions, std::size_t lane)
-      : stage_(stage), completions_(completions), lane_(lane) {}
+  ScriptedSender(Stage& stage, Completions& completions, std::size_t worker)
+      : stage_(stage), completions_(completions), lane_(worker) {}
   void send(std::vector<Attempt> attempts) override {
     const std::lock_guard lock(stage_.mutex_);
     for (auto& attempt : attempts) {

@@ -6,46 +6,46 @@
 #include <algorithm>
 #include <future>
 
+#include "support/call_builders.h"
 #include "support/eventually.h"
 #include "support/fake_store.h"
-#include "support/stage_tools.h"
 
 namespace waybill {
 namespace {
 
-using How = Submitted::How;
+using How = SubmitResult::How;
 using testing::eventually;
 using testing::FakeStore;
 using testing::kBound;
 using testing::KeptLog;
 using testing::ManualClock;
-using Answered = std::future<Result<Submitted>>;
+using Answered = std::future<Result<SubmitResult>>;
 
 class TakingIn : public ::testing::Test {
  protected:
-  ~TakingIn() override { store.let_go(); }
+  ~TakingIn() override { store.unblock_submit(); }
 
   void start(int threads = 1) {
     std::vector<std::unique_ptr<IntakeStore>> stores;
     for (int i = 0; i < threads; ++i) stores.push_back(store.intake());
-    Intake::Next next{.claim = [this](Shard, const std::vector<Newcomers>& all) -> std::optional<FirstClaim> {
+    Intake::Next next{.claim = [this](Shard, const std::vector<InsertGroup>& all) -> std::optional<InsertClaim> {
                         const std::lock_guard lock(mutex_);
                         for (const auto& one : all) asked_.push_back(one);
                         if (!claims) return std::nullopt;
-                        return FirstClaim{{1}, {++tokens_}, Millis(60'000)};
+                        return InsertClaim{{1}, {++tokens_}, Millis(60'000)};
                       },
                       .claimed =
-                          [this](Shard, const FirstClaim& claim, const std::vector<Newcomers>&, Claimed rows) {
+                          [this](Shard, const InsertClaim& claim, const std::vector<InsertGroup>&, ClaimResult rows) {
                             const std::lock_guard lock(mutex_);
                             claimed_.emplace_back(claim.token, std::move(rows));
                           },
                       .lost =
-                          [this](Shard, const FirstClaim& claim, const std::vector<Newcomers>&) {
+                          [this](Shard, const InsertClaim& claim, const std::vector<InsertGroup>&) {
                             const std::lock_guard lock(mutex_);
                             lost_.push_back(claim.token);
                           },
                       .is_due =
-                          [this](Shard, const std::vector<Newcomers>& routes) {
+                          [this](Shard, const std::vector<InsertGroup>& routes) {
                             EXPECT_FALSE(routes.empty());
                             ++woken;
                           }};
@@ -54,12 +54,12 @@ class TakingIn : public ::testing::Test {
 
   // Keeps the intake's thread busy with one submission, so that all that follows waits and becomes one group.
   void occupy() {
-    store.hold();
+    store.block_submit();
     occupied_ = submit("occupier");
     ASSERT_TRUE(eventually([&] { return store.calls("submit") > 0; }));
   }
   void release() {
-    store.let_go();
+    store.unblock_submit();
     ASSERT_TRUE(answer(occupied_));
   }
 
@@ -79,7 +79,7 @@ class TakingIn : public ::testing::Test {
   }
   // Named prefix0, prefix1, ...
   std::vector<Answered> submit_batch(const std::string& prefix, int count) {
-    std::vector<Intake::HandedIn> batch;
+    std::vector<Intake::PendingIntent> batch;
     std::vector<Answered> futures;
     for (int i = 0; i < count; ++i) {
       auto [handed_in, future] = prepare(prefix + std::to_string(i), "{}", primary);
@@ -89,14 +89,14 @@ class TakingIn : public ::testing::Test {
     intake->submit(std::move(batch));
     return futures;
   }
-  static std::pair<Intake::HandedIn, Answered> prepare(const std::string& id, const std::string& payload,
-                                                       std::shared_ptr<const Contract> contract) {
-    auto promise = std::make_shared<std::promise<Result<Submitted>>>();
-    Intake::HandedIn handed_in{{kDefaultOrg, id, std::move(contract), payload},
-                               [promise](Result<Submitted> result) { promise->set_value(std::move(result)); }};
+  static std::pair<Intake::PendingIntent, Answered> prepare(const std::string& id, const std::string& payload,
+                                                            std::shared_ptr<const Contract> contract) {
+    auto promise = std::make_shared<std::promise<Result<SubmitResult>>>();
+    Intake::PendingIntent handed_in{{kDefaultOrg, id, std::move(contract), payload},
+                                    [promise](Result<SubmitResult> result) { promise->set_value(std::move(result)); }};
     return {std::move(handed_in), promise->get_future()};
   }
-  static Result<Submitted> answer(Answered& future) {
+  static Result<SubmitResult> answer(Answered& future) {
     if (future.wait_for(kBound) != std::future_status::ready) return fail(Error::Kind::bug, "no answer came");
     return future.get();
   }
@@ -114,7 +114,7 @@ class TakingIn : public ::testing::Test {
   std::atomic<bool> claims{false};  // what is stored may be claimed
   std::unique_ptr<Intake> intake;
 
-  std::vector<std::pair<ClaimToken, Claimed>> claimed() {
+  std::vector<std::pair<ClaimToken, ClaimResult>> claimed() {
     const std::lock_guard lock(mutex_);
     return claimed_;
   }
@@ -122,7 +122,7 @@ class TakingIn : public ::testing::Test {
     const std::lock_guard lock(mutex_);
     return lost_;
   }
-  std::vector<Newcomers> asked() {
+  std::vector<InsertGroup> asked() {
     const std::lock_guard lock(mutex_);
     return asked_;
   }
@@ -134,8 +134,8 @@ class TakingIn : public ::testing::Test {
  private:
   std::mutex mutex_;
   std::int64_t tokens_ = 0;
-  std::vector<Newcomers> asked_;
-  std::vector<std::pair<ClaimToken, Claimed>> claimed_;
+  std::vector<InsertGroup> asked_;
+  std::vector<std::pair<ClaimToken, ClaimResult>> claimed_;
   std::vector<ClaimToken> lost_;
   Answered occupied_;
 };
@@ -194,22 +194,22 @@ TEST_F(TakingIn, AGroupHasALimitOfBytesAndALargePayloadIsAGroupOfItsOwn) {
 
 TEST_F(TakingIn, ABatchKeepsAllThreadsBusy) {
   start(2);
-  store.hold();
+  store.block_submit();
   auto answers = submit_batch("order-", 400);
   EXPECT_TRUE(eventually([&] { return store.calls("submit") == 2; })) << "a call of each thread";
-  store.let_go();
+  store.unblock_submit();
   for (auto& future : answers) EXPECT_EQ(answer(future).value().how, How::created);
   EXPECT_EQ(store.deliveries().size(), 400u);
 }
 
 TEST_F(TakingIn, AThreadThatDoesNotGetThroughHoldsUpNobody) {
   start(2);
-  store.hold();
+  store.block_submit();
   auto stuck = submit("order-1");
   ASSERT_TRUE(eventually([&] { return store.calls("submit") == 1; }));
   auto other = submit("order-2");
   EXPECT_TRUE(eventually([&] { return store.calls("submit") == 2; })) << "the other thread took it";
-  store.let_go();
+  store.unblock_submit();
   EXPECT_TRUE(answer(stuck));
   EXPECT_TRUE(answer(other));
 }
@@ -450,8 +450,8 @@ TEST_F(TakingIn, WhatWasThereAlreadyIsNotClaimedAgain) {  // M2
 
 TEST_F(TakingIn, WhatRestsIsDueAndNotClaimed) {  // M8
   claims = true;
-  const std::vector<Rest> rests{{kDefaultOrg, "sms.primary", store.now() + Seconds(60), "outage"}};
-  ASSERT_TRUE(store.rest(rests));
+  const std::vector<Cooldown> rests{{kDefaultOrg, "sms.primary", store.now() + Seconds(60), "outage"}};
+  ASSERT_TRUE(store.cool_down(rests));
   start();
   auto future = submit("order-1");
   ASSERT_TRUE(answer(future));

@@ -11,7 +11,7 @@
 
 #include "config/document.h"
 #include "registry/forms_file.h"
-#include "registry/located_json.h"
+#include "registry/json_reader.h"
 #include "registry/registry.h"
 #include "registry/targets_file.h"
 #include "unit/registry/fake_action_types.h"

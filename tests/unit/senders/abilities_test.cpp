@@ -1,8 +1,8 @@
 // The optional abilities of plugins: what is composed comes back to be stored before anything is sent, and questions are
-// answered beside the road.  H1 H4 H5
+// answered beside the pipeline.  H1 H4 H5
 #include <gtest/gtest.h>
 
-#include "senders/enquirer.h"
+#include "senders/destination_queries.h"
 #include "senders/sender_factory.h"
 #include "unit/senders/plugin_world.h"
 
@@ -27,7 +27,7 @@ class Abilities : public ::testing::Test {
   bool was_noted(const std::string& how) { return world.log.wait_for("how=" + how); }
 
   PluginWorld world{{"composer", "good"}};
-  Enquirer enquirer{*world.factory, Millis(60'000)};
+  DestinationQueries destination_queries{*world.factory, Millis(60'000)};
 };
 
 TEST_F(Abilities, AComposedJobComesBackUnsentWithItsArtefact) {
@@ -87,31 +87,31 @@ TEST_F(Abilities, AnArtefactOfSendIsIgnoredAndNoted) {
 }
 
 TEST_F(Abilities, StatusTellsArrivedFailedAndUnderWay) {
-  EXPECT_EQ(enquirer.status(accepted("arrived"))->verdict, Verdict::accepted);
-  const auto lost = enquirer.status(accepted("lost"));
+  EXPECT_EQ(destination_queries.status(accepted("arrived"))->verdict, Verdict::accepted);
+  const auto lost = destination_queries.status(accepted("lost"));
   EXPECT_EQ(lost->verdict, Verdict::rejected);
   EXPECT_EQ(lost->reason, "invalid_request");
-  EXPECT_EQ(enquirer.status(accepted("travelling"))->verdict, Verdict::deferred);
+  EXPECT_EQ(destination_queries.status(accepted("travelling"))->verdict, Verdict::deferred);
 }
 
 TEST_F(Abilities, AnAnswerThatNeverComesIsAnError) {
-  Enquirer impatient(*world.factory, Millis(20));
+  DestinationQueries impatient(*world.factory, Millis(20));
   const auto silent = impatient.status(accepted("silent"));
   ASSERT_FALSE(silent);
   EXPECT_EQ(silent.error().kind, Error::Kind::unavailable);
 }
 
 TEST_F(Abilities, WhatAPluginDoesNotOfferIsSaid) {
-  const auto hollow = enquirer.probe(target("good"));
+  const auto hollow = destination_queries.probe(target("good"));
   ASSERT_FALSE(hollow);
   EXPECT_EQ(hollow.error().kind, Error::Kind::not_found);
   EXPECT_NE(hollow.error().what.find("does not offer \"probe\""), std::string::npos) << hollow.error().what;
-  EXPECT_FALSE(enquirer.probe(*world.job("good", "any").contract));
-  EXPECT_FALSE(enquirer.probe(*world.job("nobody", "any").contract));
+  EXPECT_FALSE(destination_queries.probe(*world.job("good", "any").contract));
+  EXPECT_FALSE(destination_queries.probe(*world.job("nobody", "any").contract));
 }
 
 TEST_F(Abilities, FailuresComePageByPageAndClean) {
-  const auto failures = enquirer.failures(target("good"), 1'700'000'000);
+  const auto failures = destination_queries.failures(target("good"), 1'700'000'000);
   ASSERT_TRUE(failures) << failures.error().what;
   EXPECT_EQ(failures->outcome.verdict, Verdict::accepted);
   ASSERT_EQ(failures->list.size(), 4u);
@@ -124,7 +124,7 @@ TEST_F(Abilities, FailuresComePageByPageAndClean) {
 }
 
 TEST_F(Abilities, WhatIsReportedAfterTheEndIsNoted) {
-  const auto failures = enquirer.failures(target("late"), 0);
+  const auto failures = destination_queries.failures(target("late"), 0);
   ASSERT_TRUE(failures);
   EXPECT_TRUE(was_noted("failure_after_end"));
 }

@@ -81,7 +81,7 @@ TEST(OutcomeCheck, OneOfAnOlderMinorIsSoundAndHasNoArtefact) {  // H1
   const auto checked = check_outcome(&outcome, type());
   EXPECT_EQ(checked.outcome.verdict, Verdict::accepted);
   EXPECT_EQ(checked.fault, "");
-  EXPECT_EQ(check_outcome(&outcome, type(), Asked::compose).fault, "no_artifact");
+  EXPECT_EQ(check_outcome(&outcome, type(), CallKind::compose).fault, "no_artifact");
 }
 
 TEST(OutcomeCheck, TextsAreCutAndCleaned) {

@@ -148,7 +148,7 @@ TEST_F(Http, EndlessHeadersBreakOff) {
   const auto response = fetch(request(server.url()));
   EXPECT_EQ(response.error, NetError::broken);
   EXPECT_EQ(response.reach, Reach::answered);
-  EXPECT_LE(response.body.size(), kMostResponseHeaderBytes);
+  EXPECT_LE(response.body.size(), kMaxResponseHeaderBytes);
 }
 
 TEST_F(Http, NobodyListeningMeansNotSent) {

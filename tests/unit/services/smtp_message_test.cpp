@@ -26,7 +26,7 @@ TEST(SmtpMessageRules, AGoodOneHasNoFault) {
 }
 
 TEST(SmtpMessageRules, AnAddressCannotSmuggleACommand) {
-  const auto longest = std::string(kMostAddressBytes - 2, 'x') + "@y";
+  const auto longest = std::string(kMaxAddressBytes - 2, 'x') + "@y";
   for (const std::string& address :
        {std::string("a@b>\r\nRCPT TO:<c@d"), std::string("a@b\rc"), std::string("a@b\nc"), std::string("a@b c"),
         std::string("<a@b"), std::string("a>@b"), std::string("a@b\0", 4), std::string("a@b\x7F"), std::string("\ta@b"),
@@ -60,7 +60,7 @@ TEST(SmtpMessageRules, EveryLineEndIsACrlf) {
 
 TEST(SmtpMessageRules, ThereAreLimits) {
   auto message = good();
-  message.recipients.assign(kMostRecipients, "b@example.org");
+  message.recipients.assign(kMaxRecipients, "b@example.org");
   EXPECT_FALSE(fault_in(message));
   message.recipients.emplace_back("b@example.org");
   EXPECT_TRUE(fault_in(message));
@@ -68,7 +68,7 @@ TEST(SmtpMessageRules, ThereAreLimits) {
   EXPECT_TRUE(fault_in(message));
 
   message = good();
-  message.data.assign(kMostMailBytes, 'x');
+  message.data.assign(kMaxMailBytes, 'x');
   EXPECT_FALSE(fault_in(message));
   message.data += 'x';
   EXPECT_TRUE(fault_in(message));
@@ -82,7 +82,7 @@ TEST(SmtpMessageRules, AUserHasAPasswordAndNoControlCharacters) {
   EXPECT_TRUE(fault_in(message));
   message.password = "key";
   EXPECT_FALSE(fault_in(message));
-  for (const std::string& user : {std::string("m\re"), std::string("m\0e", 3), std::string(kMostUserBytes + 1, 'x')}) {
+  for (const std::string& user : {std::string("m\re"), std::string("m\0e", 3), std::string(kMaxUserBytes + 1, 'x')}) {
     message.user = user;
     EXPECT_TRUE(fault_in(message));
   }

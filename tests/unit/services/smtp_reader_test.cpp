@@ -55,11 +55,11 @@ TEST(SmtpReader, TextThatIsNotCleanIsCleanedAndCut) {
   const auto reply = only("550 \xFF\x01 m\xC3\xBCll\r\n");
   EXPECT_EQ(reply.text, "\xEF\xBF\xBD  m\xC3\xBCll");
   const auto longest = only("550 " + std::string(20'000, 'x') + "\r\n");
-  EXPECT_EQ(longest.text, std::string(kMostReplyText, 'x'));
+  EXPECT_EQ(longest.text, std::string(kMaxReplyText, 'x'));
   std::string lines;
   for (int i = 0; i < 999; ++i) lines += "250-\xC3\xBC\xC3\xBC\xC3\xBC\r\n";
   const auto many = only(lines + "250 end\r\n");
-  EXPECT_LE(many.text.size(), kMostReplyText);
+  EXPECT_LE(many.text.size(), kMaxReplyText);
   EXPECT_TRUE(is_valid_utf8(many.text));
 }
 
@@ -75,7 +75,7 @@ TEST(SmtpReader, WhatIsNoReplyBreaksIt) {
 
 TEST(SmtpReader, AReplyWithoutEndBreaksIt) {
   SmtpReader line;
-  line.feed(std::string(kMostReplyBytes, '2'));
+  line.feed(std::string(kMaxReplyBytes, '2'));
   EXPECT_FALSE(line.next());
   EXPECT_FALSE(line.broken());
   line.feed("2");

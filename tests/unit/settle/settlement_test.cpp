@@ -238,7 +238,7 @@ TEST(Settlement, WhatExpiredBeforeItWasSentIsExhaustedWithoutAnAttempt) {  // M7
   EXPECT_FALSE(s.attempt);
 }
 
-LostClaim lost_claim(std::uint32_t attempt_count, std::uint32_t lease_lost) {
+OrphanedClaim lost_claim(std::uint32_t attempt_count, std::uint32_t lease_lost) {
   return {.delivery = {2 << kShardBits},
           .token = {77},
           .org = kDefaultOrg,

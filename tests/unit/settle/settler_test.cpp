@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <atomic>
 
+#include "support/call_builders.h"
 #include "support/eventually.h"
 #include "support/fake_store.h"
-#include "support/stage_tools.h"
 #include "unit/settle/jobs.h"
 
 namespace waybill {
@@ -27,7 +27,7 @@ class Settling : public ::testing::Test {
   void start() {
     settler = std::make_unique<Settler>(
         store, clock, settings, [this] { return all_out.load(); },
-        [this](const Settler::Written& written) {
+        [this](const Settler::WriteResult& written) {
           const std::lock_guard lock(mutex_);
           written_ += written.batch.size();
           moved_.insert(moved_.end(), written.moved.begin(), written.moved.end());
@@ -82,7 +82,7 @@ class Settling : public ::testing::Test {
   KeptLog log;
   Metrics metrics;
   SettlerSettings settings{
-      .actor = "box:1", .retry = {{"default", {}}}, .target_rest = Seconds(30), .batch = 1000, .gather = Millis(1)};
+      .actor = "box:1", .retry = {{"default", {}}}, .cooldown = Seconds(30), .batch = 1000, .gather = Millis(1)};
   std::atomic<std::size_t> all_out{0};  // 0: nothing else is out, so there is nothing to wait for
   std::unique_ptr<Settler> settler;
 
@@ -212,13 +212,13 @@ TEST_F(Settling, AnOutageOfTheWholeTargetIsWrittenAsARest) {  // E14
   start();
   settler->take(std::move(jobs));
   ASSERT_TRUE(eventually([&] { return written() == 2; }));
-  const auto rests = store.rests();
-  ASSERT_EQ(rests.size(), 1u);
-  EXPECT_EQ(rests[0].org, kDefaultOrg);
-  EXPECT_EQ(rests[0].target, "sms.primary");
-  EXPECT_EQ(rests[0].since, finished_at);
-  EXPECT_EQ(rests[0].until, finished_at + Seconds(600));
-  EXPECT_EQ(rests[0].reason, "http_503");
+  const auto cooldowns = store.cooling();
+  ASSERT_EQ(cooldowns.size(), 1u);
+  EXPECT_EQ(cooldowns[0].org, kDefaultOrg);
+  EXPECT_EQ(cooldowns[0].target, "sms.primary");
+  EXPECT_EQ(cooldowns[0].since, finished_at);
+  EXPECT_EQ(cooldowns[0].until, finished_at + Seconds(600));
+  EXPECT_EQ(cooldowns[0].reason, "http_503");
   EXPECT_EQ(store.count(Status::due), 2u);
   for (const auto& d : store.deliveries())
     EXPECT_EQ(d.row.due, finished_at + Seconds(600)) << "the cooldown's end, not the usual wait";
@@ -236,7 +236,7 @@ TEST_F(Settling, ACooldownIsWrittenBeforeAnythingOfItsTargetIsDueAgain) {  // E1
 }
 
 TEST_F(Settling, CooldownsGrowWithTheOutageUpToWhatTheOperatorSays) {  // E14
-  settings.target_rest = Seconds(30);
+  settings.cooldown = Seconds(30);
   const auto begin = testing::finished_with(blaming()).finished_at;
   start();
   const std::pair<Seconds, Seconds> rows[] = {
@@ -248,11 +248,11 @@ TEST_F(Settling, CooldownsGrowWithTheOutageUpToWhatTheOperatorSays) {  // E14
     settler->take(std::move(jobs));
     ++done;
     ASSERT_TRUE(eventually([&] { return written() == done; }));
-    ASSERT_EQ(store.rests().size(), 1u);
-    EXPECT_EQ(store.rests()[0].since, begin);
-    EXPECT_EQ(store.rests()[0].until, begin + after + cooldown) << after.count();
+    ASSERT_EQ(store.cooling().size(), 1u);
+    EXPECT_EQ(store.cooling()[0].since, begin);
+    EXPECT_EQ(store.cooling()[0].until, begin + after + cooldown) << after.count();
   }
-  EXPECT_EQ(log.count("target.rests"), 1u) << "an outage is told once";
+  EXPECT_EQ(log.count("target.cooldown"), 1u) << "an outage is told once";
 }
 
 TEST_F(Settling, AnOutageUsesUpNobodysAttemptsUntilItHasLastedTooLong) {  // E14
@@ -262,8 +262,8 @@ TEST_F(Settling, AnOutageUsesUpNobodysAttemptsUntilItHasLastedTooLong) {  // E14
     jobs[0].job.attempt = 9;  // of three that count
     jobs[0].job.uncounted = 6;
     jobs[0].job.outage_since = jobs[0].finished_at - length;
-    EXPECT_TRUE(
-        store.rest(std::vector<Rest>{{kDefaultOrg, "sms.primary", jobs[0].finished_at, "http_503", *jobs[0].job.outage_since}}));
+    EXPECT_TRUE(store.cool_down(
+        std::vector<Cooldown>{{kDefaultOrg, "sms.primary", jobs[0].finished_at, "http_503", *jobs[0].job.outage_since}}));
     return jobs;
   };
   start();
@@ -296,25 +296,26 @@ TEST_F(Settling, TheFirstAttemptThatGetsThroughEndsTheOutageThatItKnewOf) {  // 
   for (const auto& [name, outcome, ends] : cases) {
     auto jobs = claimed(1, outcome, name);
     const auto since = jobs[0].finished_at - Seconds(10);
-    ASSERT_TRUE(store.rest(std::vector<Rest>{{kDefaultOrg, "sms.primary", jobs[0].finished_at, "http_503", since}}));
+    ASSERT_TRUE(store.cool_down(std::vector<Cooldown>{{kDefaultOrg, "sms.primary", jobs[0].finished_at, "http_503", since}}));
     jobs[0].job.outage_since = since;
     jobs[0].job.probe = true;
     settler->take(std::move(jobs));
     ++done;
     ASSERT_TRUE(eventually([&] { return written() == done; }));
-    EXPECT_EQ(store.rests().empty(), ends) << name;
+    EXPECT_EQ(store.cooling().empty(), ends) << name;
   }
   EXPECT_EQ(log.count("target.recovered"), 4u);
 }
 
 TEST_F(Settling, AnOldAnswerEndsNoNewOutage) {  // E14
   auto jobs = claimed(2);
-  ASSERT_TRUE(store.rest(std::vector<Rest>{{kDefaultOrg, "sms.primary", jobs[0].finished_at, "http_503", jobs[0].finished_at}}));
+  ASSERT_TRUE(
+      store.cool_down(std::vector<Cooldown>{{kDefaultOrg, "sms.primary", jobs[0].finished_at, "http_503", jobs[0].finished_at}}));
   jobs[0].job.outage_since = jobs[0].finished_at - Seconds(10);  // of the one before; the other was claimed before there was any
   start();
   settler->take(std::move(jobs));
   ASSERT_TRUE(eventually([&] { return written() == 2; }));
-  EXPECT_EQ(store.rests().size(), 1u);
+  EXPECT_EQ(store.cooling().size(), 1u);
 }
 
 TEST_F(Settling, AProbeThatNeverSetOutGivesItsPlaceToAnother) {  // E14
@@ -346,7 +347,7 @@ TEST_F(Settling, ACooldownIsNotLostWithTheDatabase) {  // E14
   EXPECT_EQ(store.calls("settle"), 0u) << "nothing is due before its target cools down";
   store.come_back();
   ASSERT_TRUE(eventually([&] { return written() == 2; }));
-  EXPECT_EQ(store.rests().size(), 1u);
+  EXPECT_EQ(store.cooling().size(), 1u);
   EXPECT_EQ(store.count(Status::due), 2u);
 }
 
@@ -355,7 +356,7 @@ TEST_F(Settling, AFailureOfOneDeliveryRestsNothing) {
   start();
   settler->take(std::move(jobs));
   ASSERT_TRUE(eventually([&] { return written() == 1; }));
-  EXPECT_TRUE(store.rests().empty());
+  EXPECT_TRUE(store.cooling().empty());
 }
 
 TEST_F(Settling, EachActionTypeHasItsOwnRetryTiming) {  // M9
@@ -433,7 +434,7 @@ TEST_F(Settling, ALockedRowKeepsNoOtherWaitingAndIsWrittenWhenItIsFree) {  // E4
   EXPECT_EQ(moved(), 49u) << "whoever waits for the other waits on";
   EXPECT_EQ(log.count("settle.locked"), 1u);
   EXPECT_EQ(log.count("settle.unlocked"), 0u);
-  store.unlock();
+  store.unlock_rows();
   ASSERT_TRUE(eventually([&] { return written() == 50; })) << "also when nothing else comes in";
   EXPECT_EQ(store.count(Status::accepted), 50u);
   EXPECT_TRUE(each_settled_once());
@@ -459,7 +460,7 @@ TEST_F(Settling, WhatIsLockedIsAskedForAndCostsNoLockTimeoutEachTime) {  // E4
   EXPECT_EQ(timeouts(), 1u) << "asking is not trying";
   settler->take(std::move(third));
   ASSERT_TRUE(eventually([&] { return written() == 12; }));
-  store.unlock();
+  store.unlock_rows();
   ASSERT_TRUE(eventually([&] { return written() == 15; }));
   EXPECT_TRUE(each_settled_once());
   EXPECT_EQ(log.count("settle.locked"), 1u) << "once, however many follow";
@@ -483,7 +484,7 @@ TEST_F(Settling, LockedAndPoisonedInOneBatchGoTheirOwnWaysAndNothingIsCountedTwi
   ASSERT_TRUE(eventually([&] { return written() == 38; }));
   EXPECT_EQ(store.count(Status::accepted), 37u);
   EXPECT_EQ(unwritten().size(), 1u);
-  store.unlock();
+  store.unlock_rows();
   ASSERT_TRUE(eventually([&] { return written() == 40; }));
   EXPECT_EQ(store.count(Status::accepted), 39u);
   EXPECT_TRUE(metrics_say("submission_intents_total{status=\"accepted\"} 39")) << metrics.text();
@@ -499,11 +500,11 @@ TEST_F(Settling, WhatIsLockedKeepsTheOutageThatItWasPartOf) {  // E4 E14
   ASSERT_TRUE(eventually([&] { return written() == 1; }));
   settler->take(claimed(1, accepted(), "other-"));
   ASSERT_TRUE(eventually([&] { return written() == 2; }));
-  store.unlock();
+  store.unlock_rows();
   ASSERT_TRUE(eventually([&] { return written() == 3; }));
   EXPECT_EQ(store.calls("blame"), 1u) << "it blames its target once";
   EXPECT_EQ(store.count(Status::due), 2u);
-  for (const auto& d : store.deliveries()) EXPECT_TRUE(d.status == Status::accepted || d.row.due == store.rests().at(0).until);
+  for (const auto& d : store.deliveries()) EXPECT_TRUE(d.status == Status::accepted || d.row.due == store.cooling().at(0).until);
 }
 
 TEST_F(Settling, StoppingIsPatientWithALock) {  // E4 M12
@@ -515,7 +516,7 @@ TEST_F(Settling, StoppingIsPatientWithALock) {  // E4 M12
   std::jthread repair([&] {
     const auto before = store.calls("locked");
     EXPECT_TRUE(eventually([&] { return store.calls("locked") > before + 1; }));
-    store.unlock();
+    store.unlock_rows();
   });
   settler->stop(Seconds(5));  // by a clock that stands still: as long as it takes
   EXPECT_EQ(store.count(Status::accepted), 5u);
@@ -588,7 +589,7 @@ TEST_F(Settling, AnArtefactWhoseRowIsLockedKeepsNoOtherWaiting) {  // E4
   start();
   settler->take(std::move(batch));
   ASSERT_TRUE(eventually([&] { return written() == 2; }));
-  store.unlock();
+  store.unlock_rows();
   ASSERT_TRUE(eventually([&] { return written() == 3; }));
   EXPECT_EQ(store.count(Status::due), 3u);
 }

@@ -9,7 +9,7 @@ namespace {
 TEST(SessionLimitsOf, WhatUpkeepDoesTakesItsTimeAndWrites) {
   const DatabaseTimeouts timeouts;
   for (const auto* purpose : {"tasks", "rescue", "suspects", "alerts"}) {
-    EXPECT_EQ(limits_of(purpose, timeouts).statement, timeouts.upkeep) << purpose;
+    EXPECT_EQ(limits_of(purpose, timeouts).statement, timeouts.maintenance) << purpose;
     EXPECT_TRUE(limits_of(purpose, timeouts).writes) << purpose << ": it is of no use on a standby";
   }
   EXPECT_FALSE(limits_of("read", timeouts).writes);

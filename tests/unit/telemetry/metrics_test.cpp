@@ -34,7 +34,7 @@ TEST(Metrics, EveryNameBeginsWithSubmission) {  // M14
   metrics.submission("pending");
   metrics.attempt("sms", "accepted", milliseconds(3));
   metrics.end_to_end("sms", milliseconds(3));
-  metrics.plugin_misbehaved("sms", "late");
+  metrics.plugin_violation("sms", "late");
   metrics.http_request("/healthz", 200);
   std::istringstream lines(metrics.text());
   for (std::string line; std::getline(lines, line);) {
@@ -53,7 +53,7 @@ TEST(Metrics, WhatIsToldIsShown) {  // M14
   metrics.claim_lost("stale_settle", 5);
   metrics.alert("stuck", 3);
   metrics.alert_not_delivered();
-  metrics.plugin_misbehaved("sms", "completed_twice");
+  metrics.plugin_violation("sms", "completed_twice");
   metrics.http_request("/v1/intents/{id}", 404);
   metrics.queue_depth("due", 12);
   metrics.oldest_due_age(1.5);

@@ -132,7 +132,7 @@ TEST_F(Parcel, AListThatCannotBeReadIsNoList) {
 }
 
 TEST_F(Parcel, EveryQuestionCanBeCancelled) {
-  for (const auto asked : {Asked::send, Asked::status, Asked::probe, Asked::failures}) {
+  for (const auto asked : {CallKind::send, CallKind::status, CallKind::probe, CallKind::failures}) {
     host_.answer(Answer::silence());
     const auto call = sender_->begin(asked, job("p-7"));
     sender_->cancel(call);

@@ -12,7 +12,7 @@
 namespace waybill::testkit {
 
 enum class CallId : std::uint64_t {};
-enum class Asked { send, compose, status, probe, failures };  // what a call is for
+enum class CallKind { send, compose, status, probe, failures };  // what a call is for
 
 struct Job {
   std::string destination = "{}";

@@ -1,0 +1,210 @@
+// One sender and the table of its open calls: each call leaves the table once, and with that its job comes back once.
+#include "execute/sender_worker.h"
+
+#include <algorithm>
+
+#include "core/decide.h"
+
+namespace waybill {
+namespace {
+
+constexpr Millis kRestAfterWithdrawal{1000};
+
+// A job as it goes on to be settled: what was sent is in the database and need not travel back.
+Job receipt(const Job& job) {
+  return {.delivery = job.delivery,
+          .submission = job.submission,
+          .org = job.org,
+          .route = job.route,
+          .token = job.token,
+          .attempt = job.attempt,
+          .lease_lost = job.lease_lost,
+          .uncounted = job.uncounted,
+          .maybe_sent_before = job.maybe_sent_before,
+          .created = job.created,
+          .claimed_at = job.claimed_at,
+          .claimed_mono = job.claimed_mono,
+          .begin_before = job.begin_before,
+          .contract = job.contract,
+          .kind = job.kind,
+          .idempotency_key = job.idempotency_key,
+          .payload = {},
+          .body_bytes = job.body_bytes,
+          .context = {},
+          .artifact = {},
+          .provider_ref = {},
+          .progress = {},
+          .probe = job.probe,
+          .outage_since = job.outage_since};
+}
+
+Outcome unknown_outcome(std::string_view reason, std::string detail) {
+  return {.verdict = Verdict::transient, .reach = Reach::maybe_sent, .reason = std::string(reason), .detail = std::move(detail)};
+}
+
+}  // namespace
+
+SenderWorker::SenderWorker(std::string action_type, WorkerLimits limits, std::shared_ptr<CompletionQueue> completions)
+    : action_type_(std::move(action_type)), limits_(limits), completions_(std::move(completions)) {}
+
+void SenderWorker::attach(std::unique_ptr<Sender> sender) { sender_ = std::move(sender); }
+
+void SenderWorker::start(std::vector<Start> batch) {
+  const auto now = completions_->now();
+  std::vector<Sender::Attempt> attempts;
+  attempts.reserve(batch.size());
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto& start : batch) {
+      open_.emplace(start.call.value, Open{start.job, now, now + start.deadline});
+      attempts.push_back({start.call, std::move(start.job), start.deadline});
+    }
+  }
+  sender_->send(std::move(attempts));
+}
+
+std::size_t SenderWorker::open() const {
+  const std::lock_guard lock(mutex_);
+  return open_.size();
+}
+
+void SenderWorker::keep(const Open& open, Outcome outcome) {
+  finished_.push_back({.job = receipt(*open.job),
+                       .how = outcome.artifact ? Finished::How::composed : Finished::How::attempted,
+                       .outcome = std::move(outcome),
+                       .started_at = database_now(*open.job, open.started),
+                       .finished_at = database_now(*open.job, completions_->now()),
+                       .not_before = {}});
+}
+
+bool SenderWorker::end(CallId call, Outcome outcome) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto node = open_.extract(call.value);
+    if (!node) return false;
+    keep(node.mapped(), std::move(outcome));
+  }
+  sender_->ended(call);
+  return true;
+}
+
+bool SenderWorker::complete(CallId call, Outcome outcome) {
+  if (end(call, std::move(outcome))) return true;
+  const std::lock_guard lock(mutex_);
+  if (!closed_) completions_->violations.record(action_type_, "completed_twice_or_late", call.value);
+  return false;
+}
+
+void SenderWorker::not_begun(CallId call) { give_back(call, kRestAfterWithdrawal); }
+
+void SenderWorker::give_back(CallId call, std::optional<Millis> not_before) {
+  const std::lock_guard lock(mutex_);
+  const auto node = open_.extract(call.value);
+  if (!node) return;
+  const auto& open = node.mapped();
+  const auto now = database_now(*open.job, completions_->now());
+  const bool expired = is_expired(*open.job->contract, open.job->created, now);
+  finished_.push_back({.job = receipt(*open.job),
+                       .how = expired ? Finished::How::expired : Finished::How::unattempted,
+                       .outcome = {},
+                       .started_at = now,
+                       .finished_at = now,
+                       .not_before = not_before});
+}
+
+void SenderWorker::flush() {
+  std::vector<Finished> batch;
+  {
+    const std::lock_guard lock(mutex_);
+    if (finished_.empty()) return;
+    batch.swap(finished_);
+    finished_.reserve(std::min<std::size_t>(batch.size(), 256));
+  }
+  completions_->hand_on(std::move(batch));
+}
+
+SenderWorker::Look SenderWorker::look() {
+  const auto now = completions_->now();
+  Look look;
+  std::vector<CallId> late;
+  std::vector<CallId> silent;
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto& [id, open] : open_) {
+      if (!open.decide_at && now >= open.deadline) {
+        late.push_back({id});
+        open.decide_at = now + limits_.grace;  // counted from here, so that a late look does not eat the grace
+      } else if (open.decide_at && now >= *open.decide_at) {
+        silent.push_back({id});
+        continue;
+      }
+      look.next = std::min(look.next, open.decide_at.value_or(open.deadline));
+    }
+    if (!open_.empty()) look.next = std::min(look.next, now + limits_.stuck_after);
+  }
+  for (const auto call : late) {
+    if (sender_->withdraw(call))
+      give_back(call, kRestAfterWithdrawal);  // the strand was busy for all of its time
+    else
+      sender_->cancel(call);
+  }
+  if (!silent.empty()) last_silence_ = now;
+  const auto inside = sender_->inside_plugin_since();
+  if (inside && now - *inside > limits_.stuck_after) {
+    const bool in_hand_is_over = last_silence_ >= *inside;
+    look.stuck = in_hand_is_over || now - *inside > limits_.attempt_timeout + limits_.grace;
+    look.next = std::min(look.next, *inside + limits_.attempt_timeout + limits_.grace);
+  } else if (inside && last_silence_ >= *inside) {
+    look.next = std::min(look.next, *inside + limits_.stuck_after);
+  }
+  if (!look.stuck) {
+    for (const auto call : silent) {
+      if (end(call, unknown_outcome("plugin_silent", "the plugin did not complete the call before its deadline")))
+        completions_->violations.record(action_type_, "silent", call.value);
+    }
+  }
+  flush();
+  return look;
+}
+
+std::vector<CallId> SenderWorker::open_calls() const {
+  std::vector<CallId> calls;
+  const std::lock_guard lock(mutex_);
+  calls.reserve(open_.size());
+  for (const auto& [id, open] : open_) calls.push_back({id});
+  std::sort(calls.begin(), calls.end());
+  return calls;
+}
+
+void SenderWorker::decide_all(std::string_view reason) {
+  for (const auto call : open_calls()) {
+    if (sender_->withdraw(call))
+      give_back(call, std::nullopt);
+    else
+      end(call, unknown_outcome(reason, "the host ended the call"));
+  }
+  flush();
+}
+
+void SenderWorker::cancel_all() {
+  for (const auto call : open_calls()) {
+    if (sender_->withdraw(call))
+      give_back(call, std::nullopt);
+    else
+      sender_->cancel(call);
+  }
+  flush();
+}
+
+void SenderWorker::withdraw_all() {
+  for (const auto call : open_calls())
+    if (sender_->withdraw(call)) give_back(call, std::nullopt);
+  flush();
+}
+
+void SenderWorker::close() {
+  const std::lock_guard lock(mutex_);
+  closed_ = true;
+}
+
+}  // namespace waybill

@@ -1,0 +1,120 @@
+// The words of alerts.
+#include "maintenance/alert_text.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace waybill {
+namespace {
+
+constexpr std::size_t kMaxListed = 20;
+constexpr std::size_t kMaxLineLength = 300;
+constexpr std::size_t kMaxWordsLength = 6000;
+constexpr char kRunbook[] = "docs/operations/runbook.md";
+
+std::string clipped(const std::string& text, std::size_t most) {
+  if (text.size() <= most) return text;
+  std::size_t end = most;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;  // never within a character
+  return text.substr(0, end) + "...";
+}
+
+std::string first_line(const std::string& text) { return clipped(text.substr(0, text.find('\n')), kMaxLineLength); }
+
+// "2026-01-31 09:30 UTC"
+std::string minute(Timestamp t) {
+  std::string text = format_rfc3339(t).substr(0, 16);
+  text[10] = ' ';
+  return text + " UTC";
+}
+
+std::string length(Micros d) {
+  const auto minutes = std::chrono::duration_cast<std::chrono::minutes>(d).count();
+  if (minutes >= 120) return std::to_string(minutes / 60) + " h";
+  if (minutes >= 2) return std::to_string(minutes) + " min";
+  return std::to_string(std::chrono::duration_cast<Seconds>(d).count()) + " s";
+}
+
+std::string times(std::uint64_t count) { return count == 1 ? "once" : std::to_string(count) + " times"; }
+
+std::string place_of(const Incident& incident) {
+  return incident.name + (incident.org == kDefaultOrg ? "" : " of organisation " + std::to_string(incident.org.value));
+}
+
+std::string text_of_one(const Incident& incident) {
+  std::string text = incident.kind + ": " + clipped(incident.words, kMaxWordsLength) + "\n";
+  if (incident.count > 1)
+    text += times(incident.count) + " since " + minute(incident.first) + ", the latest at " + minute(incident.last) + "\n";
+  return text + "What to do: " + kRunbook + "#" + incident.kind + " (incident " + place_of(incident) + ")";
+}
+
+std::string text_of_many(const std::vector<Incident>& incidents) {
+  std::string text = std::to_string(incidents.size()) + " incidents at once. What to do: " + kRunbook;
+  for (std::size_t i = 0; i < std::min(incidents.size(), kMaxListed); ++i) {
+    const Incident& one = incidents[i];
+    text += "\n- " + place_of(one) + ", " + times(one.count) + " since " + minute(one.first) + ": " + first_line(one.words);
+  }
+  if (incidents.size() > kMaxListed) text += "\n... and " + std::to_string(incidents.size() - kMaxListed) + " more";
+  return text;
+}
+
+std::string row(const std::string& count, const std::string& action_type, const std::string& target, const std::string& reason) {
+  const auto padded = [](std::string text, std::size_t width) {
+    text.resize(std::max(text.size(), width), ' ');
+    return text;
+  };
+  return "\n" + clipped(padded(count, 8) + padded(action_type, 16) + padded(target, 24) + reason, kMaxLineLength);
+}
+
+}  // namespace
+
+std::string text_of(const Notification& notification) {
+  return notification.incidents.size() == 1 ? text_of_one(notification.incidents.front()) : text_of_many(notification.incidents);
+}
+
+std::string payload_of(const std::string& text) {
+  std::string plain;
+  for (const char c : text) {
+    if (c == '&')
+      plain += "&amp;";
+    else if (c == '<')
+      plain += "&lt;";
+    else if (c == '>')
+      plain += "&gt;";
+    else
+      plain += c;
+  }
+  return nlohmann::json{{"text", plain}}.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string words_of(const Stuck& stuck, const std::string& blocked_reason) {
+  const std::string count =
+      stuck.count > kMaxStuckCounted ? "more than " + std::to_string(kMaxStuckCounted) : std::to_string(stuck.count);
+  const std::string oldest = "the oldest is \"" + stuck.reference + "\", for " + length(stuck.now - stuck.since) + " now";
+  if (stuck.what == Stuck::What::form)
+    return "submissions of form " + stuck.about + " are processing without coming to an end: " + count + "; " + oldest;
+  std::string words = "deliveries to " + stuck.about + " are due and not taken: " + count + "; " + oldest + "; ";
+  if (!blocked_reason.empty()) return words + blocked_reason;
+  if (stuck.in_flight > 0)
+    return words + std::to_string(stuck.in_flight) + " are in flight: its receiver is slow, or limits.per_target is low";
+  return words + "nothing that this host knows of is in their way";
+}
+
+std::string words_of(std::span<const ProviderFailure> failures) {
+  std::uint64_t all = 0;
+  std::vector<const ProviderFailure*> by_count;
+  for (const auto& one : failures) {
+    all += one.count;
+    by_count.push_back(&one);
+  }
+  std::stable_sort(by_count.begin(), by_count.end(), [](const auto* a, const auto* b) { return a->count > b->count; });
+  std::string words = (all == 1 ? "one attempt" : std::to_string(all) + " attempts") + " failed between " +
+                      minute(failures.front().since) + " and " + minute(failures.front().until);
+  words += row("count", "action type", "target", "reason");
+  for (std::size_t i = 0; i < std::min(by_count.size(), kMaxListed); ++i)
+    words += row(std::to_string(by_count[i]->count), by_count[i]->action_type, by_count[i]->target, by_count[i]->reason);
+  if (by_count.size() > kMaxListed) words += "\n... and " + std::to_string(by_count.size() - kMaxListed) + " further kinds";
+  return words;
+}
+
+}  // namespace waybill

@@ -1,0 +1,54 @@
+// Tells incidents to the alert target, through the same engine as everything else, and looks for those that nobody raises.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/contract.h"
+#include "maintenance/periodic_tasks.h"
+#include "store/alerts.h"
+#include "store/intake_store.h"
+#include "telemetry/log.h"
+#include "telemetry/metrics.h"
+
+namespace waybill {
+
+struct AlertNotifierSettings {
+  int shards = 1;
+  Millis quiet{15 * 60'000};
+  Millis stuck{15 * 60'000};
+  Millis digest_every{60 * 60'000};
+};
+
+// One thread at a time: the task runner's, through tasks(). Any number of hosts may do the same; each message is told once.
+class AlertNotifier {
+ public:
+  // `target` answers the alert target's contract as it is now; none: incidents are recorded, logged and counted, not sent.
+  // `blocked_reason` answers why this host cannot run an action type, or "". `wake` is called when there is something to be sent.
+  AlertNotifier(AlertStore& alerts, IntakeStore& intake, AlertNotifierSettings settings,
+                std::function<std::optional<Contract>()> target,
+                std::function<std::string(const std::string& action_type)> blocked_reason, std::function<void()> wake, Log& log,
+                Metrics& metrics);
+
+  std::vector<PeriodicTask> tasks();
+  Result<void> tell();
+  Result<void> look_for_stuck();
+  Result<void> digest_failures();
+
+ private:
+  Result<void> tell(const Notification& notification);
+  Result<void> hand_in(const Notification& notification, const Contract& target);
+
+  AlertStore& alerts_;
+  IntakeStore& intake_;
+  const AlertNotifierSettings settings_;
+  const std::function<std::optional<Contract>()> target_;
+  const std::function<std::string(const std::string&)> hindrance_;
+  const std::function<void()> wake_;
+  Log& log_;
+  Metrics& metrics_;
+};
+
+}  // namespace waybill

@@ -1,0 +1,28 @@
+// The three threads of maintenance, put together.
+#include "maintenance/maintenance.h"
+
+namespace waybill {
+
+Maintenance::Maintenance(HostLiveness& liveness, RescueStore& rescue, QueueStore& queue, SettleStore& settle,
+                         std::vector<PeriodicTask> tasks, const Clock& clock, const MaintenanceSettings& settings,
+                         const MaintenanceHooks& hooks, Log& log, Metrics& metrics)
+    : liveness_(liveness, clock, {settings.actor, settings.takeover, settings.lease},
+                {hooks.wake, hooks.rescued, hooks.open_claims, hooks.outdated}, log, metrics),
+      rescuer_(
+          rescue, queue, settle, clock, settings, [this] { return liveness_.is_outdated() ? std::nullopt : liveness_.host(); },
+          hooks.wake, log, metrics),
+      tasks_(
+          std::move(tasks), clock, settings.takeover, [this] { return is_up() && !liveness_.is_outdated(); }, log) {}
+
+void Maintenance::look_everywhere() {
+  tasks_.hurry(kLostClaims);
+  rescuer_.look_everywhere();
+}
+
+void Maintenance::stop() {
+  tasks_.stop();
+  rescuer_.stop();
+  liveness_.stop();
+}
+
+}  // namespace waybill

@@ -1,0 +1,219 @@
+// The rescuer's looks: which hosts died, which claims were left alone.
+#include "maintenance/rescuer.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "core/idempotency.h"
+#include "core/job.h"
+#include "settle/settlement.h"
+
+namespace waybill {
+namespace {
+constexpr std::size_t kMaxAtOnce = 1000;
+constexpr Millis kBetweenLooks{500};  // a host without its lock at two looks so far apart, and not in between, is dead
+constexpr int kClaimLooksInALease = 8;
+// After the database was away every host comes back at its own pace: only who stays away is dead.
+constexpr auto kAfterOutage = std::chrono::seconds(3);
+constexpr auto kAfterDeath = std::chrono::seconds(1);  // a dead host's last claim may commit after its death
+}  // namespace
+
+Rescuer::Rescuer(RescueStore& store, QueueStore& queue, SettleStore& settle, const Clock& clock, MaintenanceSettings settings,
+                 std::function<std::optional<HostId>()> self, std::function<void()> wake, Log& log, Metrics& metrics)
+    : store_(store),
+      queue_(queue),
+      settle_(settle),
+      clock_(clock),
+      settings_(std::move(settings)),
+      self_(std::move(self)),
+      wake_(std::move(wake)),
+      log_(log),
+      metrics_(metrics),
+      hosts_(kBetweenLooks),
+      claims_(settings_.lease, settings_.lease / kClaimLooksInALease),
+      thread_([this](std::stop_token stop) { run(stop); }) {}
+
+void Rescuer::stop() {
+  thread_.request_stop();
+  if (thread_.joinable()) thread_.join();
+}
+
+void Rescuer::run(std::stop_token stop) {
+  while (!stop.stop_requested()) {
+    look();
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, stop, settings_.takeover, [] { return false; });
+  }
+}
+
+void Rescuer::look() {
+  const auto self = self_();
+  const auto now = clock_.now();
+  if (!self) {
+    if (was_up_) not_before_ = now + kAfterOutage;
+    hosts_.forget();
+    return;
+  }
+  was_up_ = true;
+  if (now < not_before_) return;
+  auto done = look_at_hosts(*self);
+  if (done && (everywhere_.exchange(false) || clock_.now() >= claims_due_)) done = look_at_claims();
+  if (done) return;
+  log_.warn("rescue.failed", {{"error", done.error().what}});
+  hosts_.forget();
+  not_before_ = clock_.now() + kAfterOutage;
+}
+
+Result<void> Rescuer::look_at_hosts(HostId self) {
+  const auto asked = clock_.now();
+  const auto seen = store_.hosts(self);
+  if (!seen) return tl::unexpected(seen.error());
+  for (const auto& host : hosts_.dead(asked, clock_.now(), *seen)) {
+    const auto taken = store_.take_over(host);
+    if (!taken) return tl::unexpected(taken.error());
+    if (!*taken) continue;  // it is back, or somebody else rescues it
+    auto done = rescue(host);
+    if (done) continue;
+    static_cast<void>(store_.unlock(host.id));  // if it fails the session is gone, and the lock with it
+    return done;
+  }
+  return {};
+}
+
+Result<void> Rescuer::rescue(const HostObservation& host) {
+  if (settings_.crashes != nullptr) settings_.crashes->look();
+  std::size_t count = 0;
+  for (int i = 0; i < settings_.shards; ++i) {
+    const auto shard = static_cast<Shard>(i);
+    const auto taken = take_back(shard, [&](Shard of) { return store_.orphaned_claims(of, host.id, kMaxAtOnce); });
+    if (!taken) return tl::unexpected(taken.error());
+    count += *taken;
+    if (const auto forgotten = store_.forget_claims(shard, host.id); !forgotten) return forgotten;
+  }
+  if (const auto unregistered = store_.unregister(host.id); !unregistered) return unregistered;
+  log_.warn("host.died", {{"host", host.id.value}, {"claims_taken_back", count}});
+  metrics_.claim_lost("host_died", count);
+  claims_due_ = std::min<Clock::Monotonic>(claims_due_, clock_.now() + kAfterDeath);
+  return {};
+}
+
+Result<void> Rescuer::look_at_claims() {
+  const auto seen = store_.claims();
+  if (!seen) return tl::unexpected(seen.error());
+  const auto now = clock_.now();
+  claims_due_ = now + settings_.lease / kClaimLooksInALease;
+  std::map<Shard, std::vector<UnchangedClaim>> overdue;
+  for (const auto& claim : claims_.overdue(now, *seen)) overdue[claim.claim.shard].push_back(claim);
+  std::size_t count = 0;
+  for (const auto& [shard, claims] : overdue) {
+    const auto taken = take_back(shard, [&](Shard of) { return store_.orphaned_claims(of, claims, kMaxAtOnce); });
+    if (!taken) return tl::unexpected(taken.error());
+    count += *taken;
+    if (const auto forgotten = store_.forget_claims(shard, claims); !forgotten) return forgotten;
+  }
+  if (count == 0) return {};
+  log_.warn("lease.expired", {{"claims_taken_back", count}});
+  metrics_.claim_lost("lease_expired", count);
+  return {};
+}
+
+Result<std::size_t> Rescuer::take_back(Shard shard, const FindLost& find) {
+  for (std::size_t all = 0;;) {
+    const auto lost = find(shard);
+    if (!lost) return tl::unexpected(lost.error());
+    const auto locked = locked_of(shard, lost->claims);
+    if (!locked) return tl::unexpected(locked.error());
+    std::vector<Settlement> settlements;
+    std::vector<const OrphanedClaim*> claims;
+    for (const auto& claim : lost->claims) {
+      if (locked->contains(claim.delivery)) continue;
+      const auto contract = contract_of(claim.route);
+      if (contract) {
+        settlements.push_back(settlement_of(claim, (*contract)->contract, lost->now, settings_.actor, blame_of(claim)));
+        claims.push_back(&claim);
+      } else if (contract.error().kind == Error::Kind::unavailable) {
+        return tl::unexpected(contract.error());
+      } else {  // it stays where it is; the others go on
+        log_.error("rescue.no_contract", {{"delivery", claim.delivery.value}, {"error", contract.error().what}});
+      }
+    }
+    const auto written = write(shard, settlements);
+    if (!written) return tl::unexpected(written.error());
+    const std::unordered_set<DeliveryId> held(written->begin(), written->end());
+    for (std::size_t at = 0; at < claims.size(); ++at)
+      if (held.contains(claims[at]->delivery)) tell_lost(*claims[at], settlements[at]);
+    all += held.size();
+    if (!held.empty()) wake_();
+    if (lost->claims.size() < kMaxAtOnce || held.empty()) return all;
+  }
+}
+
+// What somebody holds locked stays claimed, and is found by the looks at all claims: nothing else waits for it.
+Result<std::unordered_set<DeliveryId>> Rescuer::locked_of(Shard shard, std::span<const OrphanedClaim> claims) {
+  std::vector<DeliveryId> deliveries;
+  for (const auto& claim : claims) deliveries.push_back(claim.delivery);
+  if (deliveries.empty()) return std::unordered_set<DeliveryId>{};
+  const auto locked = settle_.locked(shard, deliveries);
+  if (!locked) return tl::unexpected(locked.error());
+  if (!locked->empty())
+    log_.warn("rescue.locked", {{"deliveries", locked->size()}, {"remedy", "end the transaction that holds their rows locked"}});
+  return std::unordered_set<DeliveryId>(locked->begin(), locked->end());
+}
+
+Result<std::vector<DeliveryId>> Rescuer::write(Shard shard, const std::vector<Settlement>& settlements, bool is_minimal) {
+  if (settlements.empty()) return std::vector<DeliveryId>{};
+  auto settled = settle_.settle(shard, settlements);
+  if (settled) {
+    for (const auto& state : settled->form_states) metrics_.submission(state);
+    return std::move(settled->held);
+  }
+  if (settled.error().kind == Error::Kind::unavailable) return tl::unexpected(settled.error());
+  if (settlements.size() == 1 && !is_minimal) return write(shard, {minimal(settlements.front())}, true);
+  if (settlements.size() == 1) {
+    log_.error("rescue.refused_by_database", {{"delivery", settlements.front().delivery.value}, {"error", settled.error().what}});
+    return std::vector<DeliveryId>{};
+  }
+  std::vector<DeliveryId> all;  // one of them cannot be written: each on its own
+  for (const auto& one : settlements) {
+    const auto written = write(shard, {one});
+    if (!written && all.empty()) return written;
+    if (!written) break;  // what was written is told; the rest is found again
+    all.insert(all.end(), written->begin(), written->end());
+  }
+  return all;
+}
+
+Blame Rescuer::blame_of(const OrphanedClaim& claim) const {
+  return settings_.crashes != nullptr ? settings_.crashes->blame(claim) : Blame::none;
+}
+
+void Rescuer::tell_lost(const OrphanedClaim& claim, const Settlement& settlement) {
+  if (settings_.crashes != nullptr) settings_.crashes->written(claim, contracts_.at(claim.route).contract.target);
+  tell_end(claim, settlement);
+}
+
+void Rescuer::tell_end(const OrphanedClaim& claim, const Settlement& settlement) {
+  const std::string& target = contracts_.at(claim.route).contract.target;
+  if (claim.kind == kAlertKind &&
+      !settlement.submission_state.empty()) {  // told in the log and the metrics only: never an alert about an alert
+    metrics_.alert_not_delivered();
+    log_.error("alert.not_delivered", {{"reference", idempotency_key(claim.org, claim.kind, claim.client_ref, 1)},
+                                       {"target", target},
+                                       {"state", settlement.submission_state},
+                                       {"reason", settlement.reason}});
+    return;
+  }
+  if (!settlement.submission_state.empty()) metrics_.submission(settlement.submission_state);
+  if (!settlement.dead_letter) return;
+  log_.error("dead_letter.created",
+             {{"delivery", settlement.delivery.value}, {"reason", settlement.reason}, {"hosts_lost", settlement.lease_lost}});
+}
+
+Result<const RouteContract*> Rescuer::contract_of(RouteId route) {
+  if (const auto known = contracts_.find(route); known != contracts_.end()) return &known->second;
+  auto contract = queue_.contract(route);
+  if (!contract) return tl::unexpected(contract.error());
+  return &contracts_.emplace(route, std::move(*contract)).first->second;
+}
+
+}  // namespace waybill

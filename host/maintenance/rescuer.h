@@ -1,0 +1,85 @@
+// Takes back what dead hosts held, and claims that nobody looks after.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "core/clock.h"
+#include "maintenance/crashes.h"
+#include "maintenance/watch.h"
+#include "store/pg_stores.h"
+#include "telemetry/log.h"
+#include "telemetry/metrics.h"
+
+namespace waybill {
+
+struct MaintenanceSettings {
+  int shards = 1;
+  std::string actor;
+  Millis takeover{250};  // from one look to the next
+  Millis lease{60'000};
+  Crashes* crashes = nullptr;  // who is to blame for deaths; null: nobody ever is
+};
+
+// A thread of its own, which does nothing else, with stores that nobody else uses.
+class Rescuer {
+ public:
+  // `self` tells this host's id, or none while it has no liveness: then it rescues nobody. `wake` is called when rows were put
+  // back into the queue.
+  Rescuer(RescueStore& store, QueueStore& queue, SettleStore& settle, const Clock& clock, MaintenanceSettings settings,
+          std::function<std::optional<HostId>()> self, std::function<void()> wake, Log& log, Metrics& metrics);
+  ~Rescuer() { stop(); }
+
+  // [any thread] All claims are looked at with the next look, not when it is their time.
+  void look_everywhere() { everywhere_ = true; }
+  void stop();
+
+ private:
+  void run(std::stop_token stop);
+  void look();
+  Result<void> look_at_hosts(HostId self);
+  Result<void> rescue(const HostObservation& host);
+  Result<void> look_at_claims();
+  using FindLost = std::function<Result<OrphanedClaims>(Shard)>;
+  Result<std::size_t> take_back(Shard shard, const FindLost& find);
+  Result<std::unordered_set<DeliveryId>> locked_of(Shard shard, std::span<const OrphanedClaim> claims);
+  // Answers which claims still held.
+  Result<std::vector<DeliveryId>> write(Shard shard, const std::vector<Settlement>& settlements, bool is_minimal = false);
+  Blame blame_of(const OrphanedClaim& claim) const;
+  void tell_lost(const OrphanedClaim& claim, const Settlement& settlement);
+  void tell_end(const OrphanedClaim& claim, const Settlement& settlement);
+  Result<const RouteContract*> contract_of(RouteId route);
+
+  RescueStore& store_;
+  QueueStore& queue_;
+  SettleStore& settle_;
+  const Clock& clock_;
+  const MaintenanceSettings settings_;
+  const std::function<std::optional<HostId>()> self_;
+  const std::function<void()> wake_;
+  Log& log_;
+  Metrics& metrics_;
+
+  // The thread's own:
+  HostWatch hosts_;
+  ClaimWatch claims_;
+  std::unordered_map<RouteId, RouteContract> contracts_;
+  Clock::Monotonic not_before_{}, claims_due_{};
+  bool was_up_ = false;
+
+  std::atomic<bool> everywhere_{false};
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::jthread thread_;  // last: it uses all above
+};
+
+}  // namespace waybill

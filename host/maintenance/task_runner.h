@@ -1,0 +1,48 @@
+// Runs the periodic tasks, so that whatever one of them waits for, nobody's takeover waits with it.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/clock.h"
+#include "maintenance/periodic_tasks.h"
+#include "telemetry/log.h"
+
+namespace waybill {
+
+// A thread of its own.
+class TaskRunner {
+ public:
+  // Looks `every` so often for what is due, while `is_up`.
+  TaskRunner(std::vector<PeriodicTask> tasks, const Clock& clock, Millis every, std::function<bool()> is_up, Log& log);
+  ~TaskRunner() { stop(); }
+
+  void hurry(const std::string& name);  // [any thread] the task of this name is due now
+  void stop();
+
+ private:
+  void run(std::stop_token stop);
+  void run_due(std::stop_token stop);
+
+  const Clock& clock_;
+  const Millis every_;
+  const std::function<bool()> is_up_;
+  Log& log_;
+  struct Due {
+    PeriodicTask task;
+    Clock::Monotonic at{};
+  };
+  std::vector<Due> tasks_;  // the thread's own
+
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::set<std::string> hurried_;  // guarded by mutex_
+  std::jthread thread_;            // last: it uses all above
+};
+
+}  // namespace waybill

@@ -1,0 +1,111 @@
+// How a host shows that it lives: a session that holds the advisory lock of its id. The lock goes with the session, whatever
+// ends it, and whoever gets it then knows.
+#include "store/host_lock.h"
+#include "store/pg_stores.h"
+
+namespace waybill {
+namespace {
+// Nothing here waits for long behind a lock: a host that waits cannot say that it lives.
+constexpr Statement kSession{"host_session", "SELECT pg_backend_pid(), set_config('lock_timeout', '250ms', false)"};
+constexpr Statement kNewId{"new_host_id",
+                           "SELECT nextval(pg_get_serial_sequence(quote_ident(current_schema()) || '.hosts', 'host_id'))"};
+constexpr Statement kLock{"host_lock", "SELECT pg_try_advisory_lock(" WAYBILL_HOST_LOCK("$1::int") ")"};
+constexpr Statement kRegister{"host_register",
+                              "INSERT INTO hosts (host_id, name, knows) OVERRIDING SYSTEM VALUE VALUES ($1, $2, $3)"};
+constexpr Statement kStillThere{"host_there", "SELECT 1 FROM hosts WHERE host_id = $1"};
+// A new version of the row: who saw the lock free before knows that it was taken since.
+constexpr Statement kComeBack{"host_back", R"(
+  WITH gone AS (DELETE FROM hosts WHERE host_id = $1 RETURNING *)
+  INSERT INTO hosts OVERRIDING SYSTEM VALUE SELECT * FROM gone RETURNING 1)"};
+constexpr Statement kEndSession{"host_end_session", "SELECT pg_terminate_backend(l.pid) FROM " WAYBILL_HOST_LOCK_ROWS
+                                                    " AND l.objid = $1::int::oid AND l.pid = $2::int"};
+constexpr Statement kLeave{"host_leave", "DELETE FROM hosts WHERE host_id = $1"};
+constexpr Statement kRenew{"renew_leases", R"(
+  UPDATE claims SET lease_until = now() + $3::bigint * interval '1 millisecond'
+  WHERE shard = $1 AND ctid = ANY (ARRAY(
+    SELECT ctid FROM claims WHERE shard = $1 AND token = ANY ($2::bigint[]) FOR UPDATE SKIP LOCKED)))"};
+constexpr Statement kShards{"shards", "SELECT shards FROM installation"};
+}  // namespace
+
+HostLiveness::HostLiveness(DatabaseAddress address, std::string name, int knows)
+    : address_(std::move(address)), name_(std::move(name)), knows_(knows) {}
+
+// What cannot be read of the schema now is read the next time.
+void HostLiveness::look(Connection& connection) {
+  if (const auto seen = look_at_schema(connection, knows_)) schema_ = *seen;
+}
+
+Result<HostId> HostLiveness::keep() {
+  if (connection_) {
+    look(*connection_);
+    const auto there = connection_->run(kStillThere, {std::to_string(id_.value)});
+    if (connection_->is_open() && (!there || there->size() == 1)) return id_;  // an error: the session has the lock all the same
+    connection_.reset();
+  }
+  auto opened = Connection::open(address_, "liveness");
+  if (!opened) return tl::unexpected(opened.error());
+  look(*opened);
+  auto session = opened->run(kSession);
+  if (!session) return tl::unexpected(session.error());
+  if (id_.value != 0) {
+    const auto back = come_back(*opened);
+    if (!back) return tl::unexpected(back.error());
+    if (*back) {
+      session_ = session->text(0, 0);
+      connection_ = std::move(*opened);
+      return id_;
+    }
+  }
+  if (auto fits = refuse_too_new(schema_); !fits) return tl::unexpected(fits.error());
+  auto fresh = opened->run(kNewId);
+  if (!fresh) return tl::unexpected(fresh.error());
+  const std::string id(fresh->text(0, 0));
+  // The lock comes before the row: a row without a lock would look like a dead host.
+  if (auto locked = opened->run(kLock, {id}); !locked || !locked->flag(0, 0))
+    return fail(Error::Kind::unavailable, locked ? "the advisory lock of a new host id is taken" : locked.error().what);
+  if (auto made = opened->run(kRegister, {id, name_, std::to_string(knows_)}); !made) return tl::unexpected(made.error());
+  id_ = {fresh->number(0, 0)};
+  session_ = session->text(0, 0);
+  connection_ = std::move(*opened);
+  return id_;
+}
+
+// The last session was lost. Whether this is still the host that it was: nobody has rescued it.
+Result<bool> HostLiveness::come_back(Connection& session) {
+  const std::string id = std::to_string(id_.value);
+  auto locked = session.run(kLock, {id});
+  if (!locked) return tl::unexpected(locked.error());
+  if (!locked->flag(0, 0)) {
+    auto old = session.run(kEndSession, {id, session_});
+    if (!old) return tl::unexpected(old.error());
+    if (old->size() > 0) return fail(Error::Kind::unavailable, "the server is ending the last session of this host");
+    return false;  // a rescuer has the lock
+  }
+  auto there = session.run(kComeBack, {id});
+  if (!there) return tl::unexpected(there.error());
+  return there->size() == 1;
+}
+
+Result<void> HostLiveness::renew(Shard shard, std::span<const ClaimToken> claims, Millis lease) {
+  if (!connection_) return fail(Error::Kind::unavailable, "this host is not present");
+  ArrayText tokens;
+  for (const auto token : claims) tokens.add(token.value);
+  auto done = connection_->run(kRenew, {std::to_string(shard), tokens.take(), std::to_string(lease.count())});
+  if (!done) return tl::unexpected(done.error());
+  return {};
+}
+
+void HostLiveness::leave() {
+  if (!connection_) return;
+  static_cast<void>(connection_->run(kLeave, {std::to_string(id_.value)}));  // if it fails, others rescue what is left
+  connection_.reset();
+}
+
+Result<int> read_shards(const DatabaseAddress& address) {
+  Link link(address, "shards");
+  auto rows = link.run(kShards);
+  if (!rows) return tl::unexpected(rows.error());
+  return static_cast<int>(rows->number(0, 0));
+}
+
+}  // namespace waybill

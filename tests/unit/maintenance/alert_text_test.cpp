@@ -1,0 +1,110 @@
+// What alerts say, and that nothing in them means more than it says.  F13
+#include "maintenance/alert_text.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace waybill {
+namespace {
+
+constexpr Timestamp kNoon{1'769'860'800'000'000};  // 2026-01-31 12:00 UTC
+
+Incident incident(std::uint64_t count = 1, const std::string& words = "a host was lost") {
+  return {.org = kDefaultOrg,
+          .name = "dead_letter:target:sms.primary",
+          .kind = "dead_letter",
+          .words = words,
+          .count = count,
+          .first = kNoon,
+          .last = kNoon + std::chrono::minutes(25)};
+}
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+TEST(AlertText, SaysWhatHappenedHowOftenSinceWhenAndWhereToLook) {  // F13
+  EXPECT_EQ(text_of({"ref", {incident(3)}}),
+            "dead_letter: a host was lost\n3 times since 2026-01-31 12:00 UTC, the latest at 2026-01-31 12:25 UTC\n"
+            "What to do: docs/operations/runbook.md#dead_letter (incident dead_letter:target:sms.primary)");
+}
+
+TEST(AlertText, OfOneOccurrenceThereIsNothingToCount) {  // F13
+  EXPECT_FALSE(has(text_of({"ref", {incident(1)}}), "times"));
+}
+
+TEST(AlertText, NamesAnOrganisationOtherThanTheDefaultOne) {  // F13
+  auto other = incident();
+  other.org = {7};
+  EXPECT_TRUE(has(text_of({"ref", {other}}), "of organisation 7"));
+}
+
+TEST(AlertText, OfManyIncidentsEachHasALineAndTheRestIsANumber) {  // F13
+  const Notification notification{"ref", std::vector<Incident>(27, incident(2, "first line\nsecond line"))};
+  const auto text = text_of(notification);
+  EXPECT_TRUE(text.starts_with("27 incidents at once.")) << text;
+  EXPECT_TRUE(has(text, "\n- dead_letter:target:sms.primary, 2 times since 2026-01-31 12:00 UTC: first line\n")) << text;
+  EXPECT_FALSE(has(text, "second line"));
+  EXPECT_TRUE(text.ends_with("\n... and 7 more")) << text;
+}
+
+TEST(AlertText, IsBoundedAndCutBetweenCharacters) {  // F13
+  std::string words;
+  for (int i = 0; i < 10'000; ++i) words += "\xE2\x82\xAC";
+  const auto text = text_of({"ref", {incident(1, words)}});
+  EXPECT_LT(text.size(), 7000u);
+  EXPECT_FALSE(has(nlohmann::json::parse(payload_of(text)).at("text"), "\xEF\xBF\xBD"));
+}
+
+TEST(AlertText, IsAJsonObjectInWhichNothingHasAMeaningForSlack) {  // F13
+  const auto payload = nlohmann::json::parse(payload_of("\"<!channel>\" & <https://evil.example|ok>\n\x01 \xFF"));
+  EXPECT_EQ(payload.size(), 1u);
+  EXPECT_EQ(payload.at("text"), "\"&lt;!channel&gt;\" &amp; &lt;https://evil.example|ok&gt;\n\x01 \xEF\xBF\xBD");
+}
+
+TEST(AlertText, OfStuckDeliveriesSaysWhyIfThatIsKnown) {  // F13
+  Stuck stuck{.what = Stuck::What::deliveries,
+              .org = kDefaultOrg,
+              .about = "sms.primary",
+              .action_type = "sms",
+              .reference = "order-1",
+              .now = kNoon,
+              .since = kNoon - std::chrono::minutes(20),
+              .count = 7};
+  EXPECT_EQ(
+      words_of(stuck, "no plugin is running"),
+      "deliveries to sms.primary are due and not taken: 7; the oldest is \"order-1\", for 20 min now; no plugin is running");
+  EXPECT_TRUE(has(words_of(stuck, ""), "nothing that this host knows of"));
+  stuck.in_flight = 256;
+  EXPECT_TRUE(has(words_of(stuck, ""), "256 are in flight"));
+  stuck.count = kMaxStuckCounted + 1;
+  EXPECT_TRUE(has(words_of(stuck, ""), "more than 1000"));
+}
+
+TEST(AlertText, OfAStuckFormNamesItAndTheOldest) {  // F13
+  const Stuck stuck{.what = Stuck::What::form,
+                    .org = kDefaultOrg,
+                    .about = "contact",
+                    .action_type = {},
+                    .reference = "s-1",
+                    .now = kNoon,
+                    .since = kNoon - std::chrono::hours(5),
+                    .count = 2};
+  EXPECT_EQ(words_of(stuck, ""),
+            "submissions of form contact are processing without coming to an end: 2; the oldest is \"s-1\", for 5 h now");
+}
+
+TEST(AlertText, OfFailuresIsATableWithTheMostFrequentFirst) {  // F13
+  std::vector<ProviderFailure> failures{
+      {kDefaultOrg, kNoon, kNoon + std::chrono::hours(1), "sms", "sms.primary", "timeout", 2},
+      {kDefaultOrg, kNoon, kNoon + std::chrono::hours(1), "webhook", "orders", "server_error", 40}};
+  EXPECT_EQ(words_of(failures),
+            "42 attempts failed between 2026-01-31 12:00 UTC and 2026-01-31 13:00 UTC\n"
+            "count   action type     target                  reason\n"
+            "40      webhook         orders                  server_error\n"
+            "2       sms             sms.primary             timeout");
+  failures.resize(30, failures[0]);
+  EXPECT_TRUE(words_of(failures).ends_with("\n... and 10 further kinds"));
+}
+
+}  // namespace
+}  // namespace waybill

@@ -1,8 +1,8 @@
 # waybill_embed(TARGET NAME FOLDER [PATTERN]): compiles the files of FOLDER (those matching PATTERN, default all, subfolders too) into
-# TARGET, where `#include "core/embedded_file.h"` and the declaration `std::span<const EmbeddedFile> NAME();` give them, sorted by path.
+# TARGET, where `#include "base/embedded_file.h"` and the declaration `std::span<const EmbeddedFile> NAME();` give them, sorted by path.
 # The build runs this same file as a script to write the source.
 if(CMAKE_SCRIPT_MODE_FILE)
-  set(text "// Made by the build.\n#include \"core/embedded_file.h\"\n\nnamespace waybill {\nnamespace {\n")
+  set(text "// Made by the build.\n#include \"base/embedded_file.h\"\n\nnamespace waybill {\nnamespace {\n")
   string(APPEND text "constexpr EmbeddedFile kFiles[] = {\n")
   file(GLOB_RECURSE files LIST_DIRECTORIES OFF RELATIVE ${FOLDER} ${FOLDER}/${PATTERN})
   list(SORT files)

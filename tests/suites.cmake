@@ -13,7 +13,7 @@ target_compile_options(stepped_clock_preload PRIVATE -fno-sanitize=all)
 target_link_options(stepped_clock_preload PRIVATE -fno-sanitize=all)
 add_dependencies(waybill_test_support stepped_clock_preload)
 target_compile_definitions(waybill_test_support PRIVATE WAYBILL_STEPPED_CLOCK="$<TARGET_FILE:stepped_clock_preload>")
-target_link_libraries(waybill_test_support PUBLIC waybill_core nlohmann_json::nlohmann_json GTest::gtest Threads::Threads
+target_link_libraries(waybill_test_support PUBLIC waybill_domain waybill_templates nlohmann_json::nlohmann_json GTest::gtest Threads::Threads
   PRIVATE PkgConfig::PQXX OpenSSL::Crypto waybill_settings)
 
 # waybill_suite(KIND NAME SOURCE TIMEOUT): the program KIND_NAME and its test KIND.NAME

@@ -6,8 +6,8 @@
 #include "api/integer.h"
 #include "api/json_answer.h"
 #include "api/json_envelope.h"
-#include "core/form.h"
-#include "core/utf8.h"
+#include "base/utf8.h"
+#include "domain/form.h"
 #include "registry/registry_text.h"
 
 namespace waybill {

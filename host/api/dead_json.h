@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-#include "api/http.h"
-#include "core/error.h"
+#include "base/error.h"
+#include "http/http.h"
 #include "store/dead.h"
 
 namespace waybill {

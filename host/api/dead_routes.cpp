@@ -2,8 +2,8 @@
 #include "api/dead_routes.h"
 
 #include "api/dead_json.h"
-#include "api/dead_letter_service.h"
 #include "api/intent_json.h"
+#include "dead_letters/dead_letter_service.h"
 
 namespace waybill {
 namespace {

@@ -4,8 +4,8 @@
 #include <functional>
 #include <vector>
 
-#include "api/http.h"
 #include "api/session_pool.h"
+#include "http/http.h"
 #include "registry/registry.h"
 #include "store/dead.h"
 #include "store/forms.h"

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "api/http.h"
 #include "api/json_envelope.h"
+#include "http/http.h"
 
 namespace waybill {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "api/http.h"
+#include "http/http.h"
 #include "store/read_store.h"
 
 namespace waybill {

@@ -3,10 +3,10 @@
 
 #include <vector>
 
-#include "api/http.h"
 #include "api/read_pool.h"
 #include "api/waiters.h"
-#include "core/clock.h"
+#include "base/clock.h"
+#include "http/http.h"
 #include "intake/intake.h"
 #include "registry/registry.h"
 #include "telemetry/log.h"

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/problem.h"
+#include "base/problem.h"
 #include "store/read_store.h"
 
 namespace waybill {

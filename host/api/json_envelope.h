@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "api/json_object.h"
-#include "core/error.h"
+#include "base/error.h"
 
 namespace waybill {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/error.h"
+#include "base/error.h"
 
 namespace waybill {
 

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/time.h"
+#include "base/time.h"
 
 namespace waybill {
 
@@ -21,12 +21,15 @@ class SessionPool {
   using Session = S;
   using Question = std::function<void(Session&)>;
 
-  // One thread for each session. A question that has waited for `patience` is dropped: nobody waits for its answer any more.
+  // A question that has waited for `patience` is dropped: nobody waits for its answer any more.
   explicit SessionPool(std::vector<Session> sessions, Millis patience = std::chrono::hours{24})
-      : sessions_(std::move(sessions)), patience_(patience) {
+      : sessions_(std::move(sessions)), patience_(patience) {}
+  ~SessionPool() { stop(); }
+
+  // One thread for each session. Questions that came before wait for it.
+  void start() {
     for (auto& session : sessions_) threads_.emplace_back([this, &session](std::stop_token stop) { run(stop, session); });
   }
-  ~SessionPool() { stop(); }
 
   void ask(Question question) {
     std::lock_guard lock(mutex_);

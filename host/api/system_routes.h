@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "api/http.h"
+#include "http/http.h"
 #include "telemetry/metrics.h"
 
 namespace waybill {

@@ -7,7 +7,7 @@
 #include <stdexcept>
 
 #include "api/intent_json.h"
-#include "core/idempotency.h"
+#include "domain/idempotency.h"
 
 namespace waybill {
 namespace {

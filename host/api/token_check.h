@@ -7,9 +7,9 @@
 #include <string>
 #include <unordered_map>
 
-#include "api/http.h"
 #include "api/read_pool.h"
-#include "core/clock.h"
+#include "base/clock.h"
+#include "http/http.h"
 
 namespace waybill {
 

@@ -7,8 +7,11 @@ constexpr Millis kPoll{200};
 constexpr std::size_t kMaxAtOnce = 1000;
 }  // namespace
 
-Waiters::Waiters(ReadPool& pool, const Clock& clock)
-    : pool_(pool), clock_(clock), thread_([this](std::stop_token stop) { run(stop); }) {}
+Waiters::Waiters(ReadPool& pool, const Clock& clock) : pool_(pool), clock_(clock) {}
+
+void Waiters::start() {
+  thread_ = std::jthread([this](std::stop_token stop) { run(stop); });
+}
 
 Waiters::~Waiters() { stop(); }
 

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "api/read_pool.h"
-#include "core/clock.h"
-#include "core/id.h"
-#include "core/time.h"
+#include "base/clock.h"
+#include "base/id.h"
+#include "base/time.h"
 
 namespace waybill {
 
@@ -22,6 +22,7 @@ class Waiters {
   Waiters(ReadPool& pool, const Clock& clock);
   ~Waiters();
 
+  void start();
   // Calls `done` once: when the submission has ended or an attempt of it has, or after `most`.
   void add(SubmissionId submission, Millis most, std::function<void()> done);
   void moved(const std::vector<SubmissionId>& submissions);

@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/error.h"
-#include "core/id.h"
+#include "base/error.h"
+#include "base/id.h"
 
 namespace waybill {
 

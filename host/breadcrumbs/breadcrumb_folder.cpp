@@ -12,7 +12,7 @@
 #include <cstring>
 #include <fstream>
 
-#include "core/idempotency.h"
+#include "domain/idempotency.h"
 
 namespace waybill {
 namespace fs = std::filesystem;

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "breadcrumbs/breadcrumb_folder.h"
-#include "core/clock.h"
 
 namespace waybill {
 

@@ -7,10 +7,10 @@
 #include <optional>
 #include <vector>
 
-#include "claim/claim_ledger.h"
-#include "claim/planner.h"
-#include "core/clock.h"
-#include "core/job.h"
+#include "base/clock.h"
+#include "domain/job.h"
+#include "limits/claim_ledger.h"
+#include "limits/planner.h"
 #include "store/intake_store.h"
 
 namespace waybill {

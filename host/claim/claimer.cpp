@@ -28,39 +28,22 @@ constexpr auto kProbeDenied = std::chrono::seconds(1);   // another host's probe
 
 }  // namespace
 
-Claimer::Claimer(QueueStore& store, Planner& planner, ClaimLedger& ledger, const Clock& clock, ClaimerSettings settings,
-                 std::function<std::optional<HostId>()> host, JobSink sink, Log& log)
+Claimer::Claimer(QueueStore& store, Planner& planner, ClaimLedger& ledger, WorkSignal& signal, const Clock& clock,
+                 ClaimerSettings settings, std::function<std::optional<HostId>()> host, JobSink sink, Log& log)
     : store_(store),
       planner_(planner),
       ledger_(ledger),
+      signal_(signal),
       clock_(clock),
       settings_(settings),
       host_(std::move(host)),
       sink_(std::move(sink)),
-      log_(log),
-      thread_([this](std::stop_token stop) { run(stop); }) {}
+      log_(log) {}
 
 Claimer::~Claimer() { stop(); }
 
-void Claimer::wake() {
-  const std::lock_guard lock(mutex_);
-  woken_ = walk_now_ = true;
-  changed_.notify_all();
-}
-
-void Claimer::wake(Shard shard, const std::vector<InsertGroup>& routes) {
-  planner_.wake(shard, routes, clock_.now());
-  const std::lock_guard lock(mutex_);
-  woken_ = true;
-  changed_.notify_all();
-}
-
-void Claimer::release(const std::vector<Finished>& settled, const std::vector<ClaimToken>& unwritten) {
-  planner_.release(settled, clock_.now());
-  ledger_.settled(settled, unwritten);
-  const std::lock_guard lock(mutex_);
-  freed_ += settled.size();
-  changed_.notify_all();
+void Claimer::start() {
+  thread_ = std::jthread([this](std::stop_token stop) { run(stop); });
 }
 
 void Claimer::stop() {
@@ -78,7 +61,7 @@ void Claimer::run(std::stop_token stop) {
       if (done) most = again_ ? Clock::Monotonic::duration{} : until_next_round();
     }
     if (!again_) forget_done();
-    sleep(stop, most);
+    signal_.wait(stop, most, kGather, settings_.batch, planner_.held());
   }
   // What an unconfirmed claim may have taken must not wait for its lease: other hosts are there.
   if (const auto done = confirm(); !done) log_.warn("claim.not_given_back", {{"error", done.error().what}});
@@ -115,11 +98,7 @@ void Claimer::Look::done(Clock::Monotonic begun, Clock::Monotonic ended, Millis 
 }
 
 Result<void> Claimer::look() {
-  bool walk_now = false;
-  {
-    const std::lock_guard lock(mutex_);
-    walk_now = std::exchange(walk_now_, false);
-  }
+  const bool walk_now = signal_.take_walk();
   if (const auto begun = clock_.now(); walk_now || begun >= cooldowns_.due) {
     const auto cooldowns = store_.cooldowns();
     if (!cooldowns) return tl::unexpected(cooldowns.error());
@@ -244,18 +223,6 @@ Clock::Monotonic::duration Claimer::until_next_round() const {
   auto until = std::min({now + settings_.poll, cooldowns_.due, planner_.next_due()});
   for (const auto& [shard, walk] : walks_) until = std::min(until, walk.due);
   return std::max<Clock::Monotonic::duration>(until - now, std::chrono::milliseconds(1));
-}
-
-// Until somebody wakes it or places are free: a quarter of a batch, or of what is in flight, so that a claim is worth its
-// statement and the others are still busy when it comes; fewer after a short while.
-void Claimer::sleep(std::stop_token stop, Clock::Monotonic::duration most) {
-  std::unique_lock lock(mutex_);
-  const std::size_t enough = std::max<std::size_t>(1, std::min(settings_.batch, planner_.held() + freed_) / 4);
-  if (!woken_ && freed_ == 0) changed_.wait_for(lock, stop, most, [&] { return woken_ || freed_ > 0; });
-  if (!woken_ && freed_ > 0 && freed_ < enough)
-    changed_.wait_for(lock, stop, kGather, [&] { return woken_ || freed_ >= enough; });
-  woken_ = false;
-  freed_ = 0;
 }
 
 }  // namespace waybill

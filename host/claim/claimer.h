@@ -9,10 +9,11 @@
 #include <thread>
 #include <vector>
 
-#include "claim/claim_ledger.h"
-#include "claim/planner.h"
-#include "core/clock.h"
-#include "core/job.h"
+#include "base/clock.h"
+#include "domain/job.h"
+#include "limits/claim_ledger.h"
+#include "limits/planner.h"
+#include "limits/work_signal.h"
 #include "store/queue_store.h"
 #include "telemetry/log.h"
 
@@ -30,14 +31,11 @@ struct ClaimerSettings {
 class Claimer {
  public:
   // `host` tells the id to claim with, or none while this host must not claim (not registered, or draining).
-  Claimer(QueueStore& store, Planner& planner, ClaimLedger& ledger, const Clock& clock, ClaimerSettings settings,
-          std::function<std::optional<HostId>()> host, JobSink sink, Log& log);
+  Claimer(QueueStore& store, Planner& planner, ClaimLedger& ledger, WorkSignal& signal, const Clock& clock,
+          ClaimerSettings settings, std::function<std::optional<HostId>()> host, JobSink sink, Log& log);
   ~Claimer();
 
-  void wake();                                                     // something may be due, nobody knows what: walk now
-  void wake(Shard shard, const std::vector<InsertGroup>& routes);  // these have work
-  // These hold their places no more; of the claims in `unwritten` some deliveries stay claimed until their lease is over.
-  void release(const std::vector<Finished>& settled, const std::vector<ClaimToken>& unwritten = {});
+  void start();
   void stop();  // no claim begins after this returns; jobs of the last one have been handed on
 
  private:
@@ -56,11 +54,11 @@ class Claimer {
   Result<void> claim(HostId host, Shard shard, const std::vector<RouteShare>& shares, std::size_t& bytes);
   void forget_done();
   Clock::Monotonic::duration until_next_round() const;
-  void sleep(std::stop_token stop, Clock::Monotonic::duration most);
 
   QueueStore& store_;
   Planner& planner_;
   ClaimLedger& ledger_;
+  WorkSignal& signal_;
   const Clock& clock_;
   const ClaimerSettings settings_;
   const std::function<std::optional<HostId>()> host_;
@@ -73,10 +71,6 @@ class Claimer {
   Clock::Monotonic forgot_at_{};
   bool again_ = false;  // the last round claimed something, or learnt of something to claim
 
-  std::mutex mutex_;  // for all below
-  std::condition_variable_any changed_;
-  bool woken_ = false, walk_now_ = false;
-  std::size_t freed_ = 0;
   std::jthread thread_;  // last: it uses all above
 };
 

@@ -3,7 +3,7 @@
 
 #include <unordered_map>
 
-#include "core/idempotency.h"
+#include "domain/idempotency.h"
 
 namespace waybill {
 

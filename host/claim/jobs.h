@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "core/clock.h"
-#include "core/job.h"
+#include "base/clock.h"
+#include "domain/job.h"
 #include "store/queue_store.h"
 
 namespace waybill {
@@ -22,11 +22,5 @@ struct ClaimTimes {
 std::vector<Job> jobs_of(ClaimResult claimed, ClaimToken token, const ClaimTimes& times,
                          const std::function<std::shared_ptr<const Contract>(RouteId)>& contract_of,
                          std::span<const RouteShare> shares = {});
-
-// What a claimed row, or its job, takes of the host's room for bodies.
-template <class RowOrJob>
-std::size_t bytes_of(const RowOrJob& one) {
-  return one.withheld ? 0 : one.body_bytes;
-}
 
 }  // namespace waybill

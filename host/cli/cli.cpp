@@ -4,10 +4,10 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 
+#include "app/quarantine.h"
 #include "cli/commands.h"
 #include "cli/dead.h"
 #include "cli/new_plugin.h"
-#include "cli/quarantine.h"
 
 #ifndef WAYBILL_VERSION
 #error "the build gives WAYBILL_VERSION"

@@ -10,9 +10,9 @@
 
 #include "api/json_answer.h"
 #include "api/token_check.h"
-#include "cli/host_parts.h"
+#include "app/host_identity.h"
 #include "cli/json_output.h"
-#include "core/idempotency.h"
+#include "domain/idempotency.h"
 #include "store/migrations.h"
 #include "store/pg_stores.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/installation.h"
+#include "app/installation.h"
 
 namespace waybill {
 

@@ -12,9 +12,9 @@
 #include <nlohmann/json.hpp>
 
 #include "api/dead_json.h"
-#include "api/dead_letter_service.h"
 #include "api/json_envelope.h"
 #include "cli/json_output.h"
+#include "dead_letters/dead_letter_service.h"
 #include "store/pg_stores.h"
 
 namespace waybill {

@@ -2,11 +2,11 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "app/host_identity.h"
 #include "breadcrumbs/start_gate.h"
 #include "cli/commands.h"
-#include "cli/host_parts.h"
 #include "cli/json_output.h"
-#include "core/decide.h"
+#include "domain/decide.h"
 #include "store/forms.h"
 #include "store/pg_stores.h"
 

@@ -10,8 +10,8 @@
 #include <fstream>
 #include <system_error>
 
-#include "cli/installation.h"
-#include "core/embedded_file.h"
+#include "app/installation.h"
+#include "base/embedded_file.h"
 
 namespace waybill {
 std::span<const EmbeddedFile> plugin_template();

@@ -6,7 +6,7 @@
 #include "cli/commands.h"
 #include "cli/json_output.h"
 #include "config/value.h"
-#include "core/idempotency.h"
+#include "domain/idempotency.h"
 #include "senders/destination_queries.h"
 #include "senders/sender_factory.h"
 #include "store/pg_stores.h"

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "core/error.h"
-#include "core/problem.h"
-#include "core/retry_timing.h"
-#include "core/time.h"
+#include "base/error.h"
+#include "base/problem.h"
+#include "base/time.h"
+#include "domain/retry_timing.h"
 
 namespace waybill {
 

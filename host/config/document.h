@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/error.h"
-#include "core/problem.h"
+#include "base/error.h"
+#include "base/problem.h"
 
 namespace waybill::config {
 

@@ -9,9 +9,9 @@
 #include <string>
 #include <string_view>
 
+#include "base/problem.h"
+#include "base/time.h"
 #include "config/document.h"
-#include "core/problem.h"
-#include "core/time.h"
 
 namespace waybill::config {
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "api/http.h"
 #include "api/read_pool.h"
+#include "http/http.h"
 #include "store/read_store.h"
 
 namespace waybill {

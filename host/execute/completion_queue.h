@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/clock.h"
-#include "core/job.h"
+#include "base/clock.h"
+#include "domain/job.h"
 #include "execute/plugin_violations.h"
 
 namespace waybill {
@@ -16,8 +16,9 @@ namespace waybill {
 // Safe from any thread. Shared by the workers, because an abandoned worker may outlive the executor.
 class CompletionQueue {
  public:
-  CompletionQueue(FinishedSink sink, const Clock& clock, Log& log, Metrics& metrics)
-      : violations(log, metrics), clock_(clock), sink_(std::move(sink)) {}
+  CompletionQueue(const Clock& clock, Log& log, Metrics& metrics) : violations(log, metrics), clock_(clock) {}
+
+  void connect(FinishedSink sink) { sink_ = std::move(sink); }  // once, before the first job
 
   void took(std::size_t count) { in_flight_ += count; }
   void hand_on(std::vector<Finished> batch) {

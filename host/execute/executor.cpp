@@ -6,7 +6,7 @@
 #include <map>
 #include <thread>
 
-#include "core/decide.h"
+#include "domain/decide.h"
 #include "execute/sender_pool.h"
 
 namespace waybill {
@@ -24,13 +24,17 @@ Finished back(Job job, Finished::How how, Clock::Monotonic now, std::optional<Mi
 }  // namespace
 
 struct Executor::Core {
-  Core(SenderFactory& senders, const Clock& time, ExecutorSettings limits, FinishedSink sink, Log& events, Metrics& metrics)
+  Core(SenderFactory& senders, const Clock& time, ExecutorSettings limits, Log& events, Metrics& metrics)
       : factory(senders),
         clock(time),
         settings(limits),
         log(events),
-        completions(std::make_shared<CompletionQueue>(std::move(sink), time, events, metrics)),
-        watcher([this](const std::stop_token& stop) { watch(stop); }) {}
+        completions(std::make_shared<CompletionQueue>(time, events, metrics)) {}
+
+  void start(FinishedSink sink) {
+    completions->connect(std::move(sink));
+    watcher = std::jthread([this](const std::stop_token& stop) { watch(stop); });
+  }
 
   SenderPool& group_of(std::string_view action_type) {
     const std::lock_guard lock(mutex);
@@ -51,7 +55,7 @@ struct Executor::Core {
     return all;
   }
 
-  void start(std::vector<Job> jobs) {
+  void execute(std::vector<Job> jobs) {
     const auto now = clock.now();
     completions->took(jobs.size());
     std::vector<Finished> returned;
@@ -177,16 +181,17 @@ struct Executor::Core {
   std::jthread watcher;                                  // last: it uses all of the above
 };
 
-Executor::Executor(SenderFactory& factory, const Clock& clock, ExecutorSettings settings, FinishedSink sink, Log& log,
-                   Metrics& metrics)
-    : core_(std::make_unique<Core>(factory, clock, settings, std::move(sink), log, metrics)) {}
+Executor::Executor(SenderFactory& factory, const Clock& clock, ExecutorSettings settings, Log& log, Metrics& metrics)
+    : core_(std::make_unique<Core>(factory, clock, settings, log, metrics)) {}
 
 Executor::~Executor() {
   if (!core_->stopping) core_->stop(Millis{0});
 }
 
-void Executor::start(std::vector<Job> jobs) {
-  if (!jobs.empty()) core_->start(std::move(jobs));
+void Executor::start(FinishedSink sink) { core_->start(std::move(sink)); }
+
+void Executor::execute(std::vector<Job> jobs) {
+  if (!jobs.empty()) core_->execute(std::move(jobs));
 }
 
 Executor::State Executor::state(std::string_view action_type) const {

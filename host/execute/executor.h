@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/clock.h"
-#include "core/job.h"
+#include "base/clock.h"
+#include "domain/job.h"
 #include "execute/sender.h"
 #include "telemetry/log.h"
 #include "telemetry/metrics.h"
@@ -25,14 +25,16 @@ struct ExecutorSettings {
 // Safe from any thread. Finished jobs go to the sink in batches, from threads of this.
 class Executor {
  public:
-  Executor(SenderFactory& factory, const Clock& clock, ExecutorSettings settings, FinishedSink sink, Log& log, Metrics& metrics);
+  Executor(SenderFactory& factory, const Clock& clock, ExecutorSettings settings, Log& log, Metrics& metrics);
   ~Executor();  // stops with no grace if nobody has
+
+  void start(FinishedSink sink);  // once, before the first job
 
   // Takes jobs over. One whose contract is over comes back `expired`; one whose lease is over, or whose action type cannot run,
   // comes back `unattempted`, now or when its turn would come. The rest is attempted, each with a deadline of
   // min(attempt_timeout, what its contract and its lease leave), and comes back without its payload and context, which are in the
   // database.
-  void start(std::vector<Job> jobs);
+  void execute(std::vector<Job> jobs);
 
   enum class State { ready, missing, stuck };  // missing: no plugin, or it could not be created; stuck: switched off
   State state(std::string_view action_type) const;

@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "core/error.h"
-#include "core/job.h"
-#include "core/outcome.h"
+#include "base/error.h"
+#include "domain/job.h"
+#include "domain/outcome.h"
 
 namespace waybill {
 

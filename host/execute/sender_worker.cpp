@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/decide.h"
+#include "domain/decide.h"
 
 namespace waybill {
 namespace {

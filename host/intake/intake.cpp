@@ -104,7 +104,9 @@ ClaimResult claimed_of(std::vector<NewSubmission>& items, const std::vector<Subm
 }  // namespace
 
 Intake::Intake(std::vector<std::unique_ptr<IntakeStore>> stores, const Clock& clock, IntakeSettings settings, Next next, Log& log)
-    : clock_(clock), settings_(settings), next_(std::move(next)), log_(log), stores_(std::move(stores)) {
+    : clock_(clock), settings_(settings), next_(std::move(next)), log_(log), stores_(std::move(stores)) {}
+
+void Intake::start() {
   for (auto& store : stores_) threads_.emplace_back([this, &store = *store](std::stop_token stop) { run(stop, store); });
 }
 

@@ -12,9 +12,9 @@
 #include <thread>
 #include <vector>
 
-#include "core/clock.h"
-#include "core/contract.h"
-#include "core/job.h"
+#include "base/clock.h"
+#include "domain/contract.h"
+#include "domain/job.h"
 #include "store/intake_store.h"
 #include "store/queue_store.h"
 #include "telemetry/log.h"
@@ -59,6 +59,7 @@ class Intake {
   Intake(std::vector<std::unique_ptr<IntakeStore>> stores, const Clock& clock, IntakeSettings settings, Next next, Log& log);
   ~Intake();
 
+  void start();
   void submit(NewIntent intent, Answer answer);
 
   struct PendingIntent {

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "core/idempotency.h"
-#include "core/job.h"
+#include "domain/idempotency.h"
+#include "domain/job.h"
 #include "maintenance/alert_text.h"
 
 namespace waybill {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/contract.h"
+#include "domain/contract.h"
 #include "maintenance/periodic_tasks.h"
 #include "store/alerts.h"
 #include "store/intake_store.h"

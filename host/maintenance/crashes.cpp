@@ -1,8 +1,8 @@
 // From trails to blame, log, metric and alert.
 #include "maintenance/crashes.h"
 
-#include "core/decide.h"
-#include "core/job.h"
+#include "domain/decide.h"
+#include "domain/job.h"
 
 namespace waybill {
 namespace {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "breadcrumbs/breadcrumb_folder.h"
-#include "core/clock.h"
 #include "maintenance/periodic_tasks.h"
 #include "settle/settlement.h"
 #include "store/suspects.h"

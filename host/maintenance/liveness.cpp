@@ -15,8 +15,11 @@ Liveness::Liveness(HostLiveness& liveness, const Clock& clock, LivenessSettings 
       hooks_(std::move(hooks)),
       log_(log),
       metrics_(metrics),
-      renew_at_(clock.now() + settings_.lease / kRenewalsInALease),
-      thread_([this](std::stop_token stop) { run(stop); }) {}
+      renew_at_(clock.now() + settings_.lease / kRenewalsInALease) {}
+
+void Liveness::start() {
+  thread_ = std::jthread([this](std::stop_token stop) { run(stop); });
+}
 
 std::optional<HostId> Liveness::host() const {
   const std::int64_t id = host_.load();

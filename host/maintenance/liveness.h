@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/clock.h"
+#include "base/clock.h"
 #include "store/pg_stores.h"
 #include "telemetry/log.h"
 #include "telemetry/metrics.h"
@@ -44,6 +44,7 @@ class Liveness {
            Metrics& metrics);
   ~Liveness() { stop(); }
 
+  void start();
   std::optional<HostId> host() const;  // none while this host has no liveness
   bool is_outdated() const { return outdated_; }
   void stop();  // an orderly end: it is not registered any more

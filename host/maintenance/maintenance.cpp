@@ -14,6 +14,12 @@ Maintenance::Maintenance(HostLiveness& liveness, RescueStore& rescue, QueueStore
       tasks_(
           std::move(tasks), clock, settings.takeover, [this] { return is_up() && !liveness_.is_outdated(); }, log) {}
 
+void Maintenance::start() {
+  liveness_.start();
+  rescuer_.start();
+  tasks_.start();
+}
+
 void Maintenance::look_everywhere() {
   tasks_.hurry(kLostClaims);
   rescuer_.look_everywhere();

@@ -26,6 +26,7 @@ class Maintenance {
               std::vector<PeriodicTask> tasks, const Clock& clock, const MaintenanceSettings& settings,
               const MaintenanceHooks& hooks, Log& log, Metrics& metrics);
 
+  void start();
   std::optional<HostId> host() const { return liveness_.host(); }  // none while this host has no liveness
   bool is_up() const { return host().has_value(); }
   // After a failover rows may be back that were settled: finds claims that are missing in the list, and looks at all that are

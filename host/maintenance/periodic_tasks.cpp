@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "core/form_pipeline.h"
+#include "domain/form_pipeline.h"
 
 namespace waybill {
 

@@ -5,9 +5,9 @@
 #include <functional>
 #include <string>
 
-#include "core/clock.h"
-#include "core/error.h"
-#include "core/time.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/time.h"
 #include "store/forms.h"
 #include "store/maintenance_store.h"
 #include "telemetry/log.h"

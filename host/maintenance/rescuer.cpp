@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "core/idempotency.h"
-#include "core/job.h"
+#include "domain/idempotency.h"
+#include "domain/job.h"
 #include "settle/settlement.h"
 
 namespace waybill {
@@ -30,8 +30,11 @@ Rescuer::Rescuer(RescueStore& store, QueueStore& queue, SettleStore& settle, con
       log_(log),
       metrics_(metrics),
       hosts_(kBetweenLooks),
-      claims_(settings_.lease, settings_.lease / kClaimLooksInALease),
-      thread_([this](std::stop_token stop) { run(stop); }) {}
+      claims_(settings_.lease, settings_.lease / kClaimLooksInALease) {}
+
+void Rescuer::start() {
+  thread_ = std::jthread([this](std::stop_token stop) { run(stop); });
+}
 
 void Rescuer::stop() {
   thread_.request_stop();

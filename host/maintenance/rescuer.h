@@ -13,7 +13,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "core/clock.h"
+#include "base/clock.h"
 #include "maintenance/crashes.h"
 #include "maintenance/watch.h"
 #include "store/pg_stores.h"
@@ -39,6 +39,7 @@ class Rescuer {
           std::function<std::optional<HostId>()> self, std::function<void()> wake, Log& log, Metrics& metrics);
   ~Rescuer() { stop(); }
 
+  void start();
   // [any thread] All claims are looked at with the next look, not when it is their time.
   void look_everywhere() { everywhere_ = true; }
   void stop();

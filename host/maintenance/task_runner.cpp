@@ -12,6 +12,9 @@ constexpr auto kAfterFailure = std::chrono::seconds(3);
 TaskRunner::TaskRunner(std::vector<PeriodicTask> tasks, const Clock& clock, Millis every, std::function<bool()> is_up, Log& log)
     : clock_(clock), every_(every), is_up_(std::move(is_up)), log_(log) {
   for (auto& task : tasks) tasks_.push_back({std::move(task)});
+}
+
+void TaskRunner::start() {
   thread_ = std::jthread([this](std::stop_token stop) { run(stop); });
 }
 

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/clock.h"
+#include "base/clock.h"
 #include "maintenance/periodic_tasks.h"
 #include "telemetry/log.h"
 
@@ -22,6 +22,7 @@ class TaskRunner {
   TaskRunner(std::vector<PeriodicTask> tasks, const Clock& clock, Millis every, std::function<bool()> is_up, Log& log);
   ~TaskRunner() { stop(); }
 
+  void start();
   void hurry(const std::string& name);  // [any thread] the task of this name is due now
   void stop();
 

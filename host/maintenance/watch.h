@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/clock.h"
+#include "base/clock.h"
 #include "store/rescue_store.h"
 
 namespace waybill {

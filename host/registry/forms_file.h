@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
-#include "core/error.h"
-#include "core/form.h"
-#include "core/problem.h"
+#include "base/error.h"
+#include "base/problem.h"
+#include "domain/form.h"
 
 namespace waybill {
 

@@ -8,8 +8,8 @@
 #include <variant>
 #include <vector>
 
-#include "core/error.h"
-#include "core/problem.h"
+#include "base/error.h"
+#include "base/problem.h"
 
 namespace waybill {
 

@@ -8,11 +8,11 @@
 #include <string_view>
 #include <vector>
 
-#include "core/action_types.h"
-#include "core/contract.h"
-#include "core/form.h"
-#include "core/problem.h"
-#include "core/templates.h"
+#include "base/problem.h"
+#include "domain/action_types.h"
+#include "domain/contract.h"
+#include "domain/form.h"
+#include "templates/templates.h"
 
 namespace waybill {
 

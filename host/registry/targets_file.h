@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
-#include "core/action_types.h"
-#include "core/contract.h"
-#include "core/problem.h"
+#include "base/problem.h"
+#include "domain/action_types.h"
+#include "domain/contract.h"
 
 namespace waybill {
 

@@ -3,9 +3,9 @@
 
 #include <filesystem>
 
-#include "core/error.h"
-#include "core/problem.h"
-#include "core/templates.h"
+#include "base/error.h"
+#include "base/problem.h"
+#include "templates/templates.h"
 
 namespace waybill {
 

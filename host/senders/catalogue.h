@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/action_types.h"
+#include "domain/action_types.h"
 #include "telemetry/log.h"
 
 struct wb_action;

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "core/error.h"
-#include "core/job.h"
+#include "base/error.h"
+#include "domain/job.h"
 #include "senders/failure_page.h"
 
 namespace waybill {

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string>
 
-#include "core/action_types.h"
-#include "core/outcome.h"
+#include "domain/action_types.h"
+#include "domain/outcome.h"
 
 struct wb_outcome;
 

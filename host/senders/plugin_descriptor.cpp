@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <set>
 
-#include "core/utf8.h"
+#include "base/utf8.h"
 #include "senders/plugin_text.h"
 
 namespace waybill {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "core/action_types.h"
-#include "core/error.h"
+#include "base/error.h"
+#include "domain/action_types.h"
 #include "senders/json_check.h"
 
 struct wb_action;

@@ -3,7 +3,7 @@
 
 #include <waybill/plugin.h>
 
-#include "core/outcome.h"
+#include "domain/outcome.h"
 
 namespace waybill {
 

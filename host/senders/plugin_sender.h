@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "breadcrumbs/breadcrumb_file.h"
-#include "core/action_types.h"
+#include "domain/action_types.h"
 #include "execute/plugin_violations.h"
 #include "execute/sender.h"
 #include "senders/failure_page.h"

@@ -1,7 +1,7 @@
 // What a sender's strand does for its plugin between calls: HTTP requests and timers, each belonging to an open call.
 #include <algorithm>
 
-#include "core/utf8.h"
+#include "base/utf8.h"
 #include "senders/plugin_reach.h"
 #include "senders/plugin_sender.h"
 #include "senders/plugin_text.h"

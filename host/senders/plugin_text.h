@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "core/utf8.h"
+#include "base/utf8.h"
 
 struct wb_str;
 

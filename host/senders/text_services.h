@@ -4,8 +4,8 @@
 #include <functional>
 #include <memory>
 
-#include "core/templates.h"
 #include "services/gcs_links.h"
+#include "templates/templates.h"
 
 namespace waybill {
 

@@ -5,7 +5,7 @@
 
 #include <new>
 
-#include "core/utf8.h"
+#include "base/utf8.h"
 
 namespace waybill {
 

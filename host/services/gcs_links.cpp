@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/utf8.h"
+#include "base/utf8.h"
 #include "services/secrets.h"
 
 namespace waybill {

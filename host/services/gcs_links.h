@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
-#include "core/clock.h"
-#include "core/error.h"
-#include "core/time.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/time.h"
 #include "services/gcs_key.h"
 #include "services/gcs_url.h"
 

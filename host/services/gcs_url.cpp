@@ -7,7 +7,7 @@
 #include <ctime>
 #include <map>
 
-#include "core/idempotency.h"
+#include "domain/idempotency.h"
 
 namespace waybill {
 namespace {

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/error.h"
-#include "core/time.h"
+#include "base/error.h"
+#include "base/time.h"
 #include "services/gcs_key.h"
 
 namespace waybill {

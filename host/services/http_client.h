@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "core/clock.h"
+#include "base/clock.h"
 #include "services/event_loop.h"
 #include "services/http_message.h"
 

@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "core/clock.h"
-#include "core/error.h"
-#include "core/outcome.h"
-#include "core/time.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/time.h"
+#include "domain/outcome.h"
 #include "services/endpoint.h"
 #include "services/net_error.h"
 #include "services/secrets.h"

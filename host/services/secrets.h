@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/problem.h"
+#include "base/secret.h"
 #include "config/config.h"
-#include "core/problem.h"
-#include "core/secret.h"
 
 namespace waybill {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/secret.h"
+#include "base/secret.h"
 #include "services/curl_easy.h"
 #include "services/curl_multi.h"
 #include "services/smtp_conversation.h"

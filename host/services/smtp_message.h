@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "core/clock.h"
-#include "core/outcome.h"
-#include "core/time.h"
+#include "base/clock.h"
+#include "base/time.h"
+#include "domain/outcome.h"
 #include "services/net_error.h"
 
 namespace waybill {

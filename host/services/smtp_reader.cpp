@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/utf8.h"
+#include "base/utf8.h"
 
 namespace waybill {
 namespace {

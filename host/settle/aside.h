@@ -6,7 +6,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "core/job.h"
+#include "domain/job.h"
 #include "store/settle_store.h"
 #include "telemetry/log.h"
 

@@ -1,7 +1,7 @@
 // Turning decisions into rows.
 #include "settle/settlement.h"
 
-#include "core/json_string.h"
+#include "base/json_string.h"
 
 namespace waybill {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "core/decide.h"
-#include "core/job.h"
+#include "domain/decide.h"
+#include "domain/job.h"
 #include "store/rescue_store.h"
 #include "store/settle_store.h"
 

@@ -21,10 +21,13 @@ Settler::Settler(SettleStore& store, const Clock& clock, SettlerSettings setting
       written_(std::move(written)),
       log_(log),
       metrics_(metrics),
-      aside_(store, log),
-      thread_([this](std::stop_token stop) { run(stop); }) {}
+      aside_(store, log) {}
 
 Settler::~Settler() { stop(Millis{0}); }
+
+void Settler::start() {
+  thread_ = std::jthread([this](std::stop_token stop) { run(stop); });
+}
 
 void Settler::take(std::vector<Finished> finished) {
   std::lock_guard lock(mutex_);

@@ -12,10 +12,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/clock.h"
-#include "core/decide.h"
-#include "core/job.h"
-#include "core/retry_timing.h"
+#include "base/clock.h"
+#include "domain/decide.h"
+#include "domain/job.h"
+#include "domain/retry_timing.h"
 #include "settle/aside.h"
 #include "store/settle_store.h"
 #include "telemetry/log.h"
@@ -49,6 +49,7 @@ class Settler {
           std::function<void(const WriteResult&)> written, Log& log, Metrics& metrics);
   ~Settler();
 
+  void start();
   void take(std::vector<Finished> finished);
   // Writes what is there and ends the thread; gives up on a database that stays away for `patience`.
   void stop(Millis patience);

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "core/error.h"
-#include "core/id.h"
-#include "core/time.h"
+#include "base/error.h"
+#include "base/id.h"
+#include "base/time.h"
 
 namespace waybill {
 

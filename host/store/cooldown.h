@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "core/id.h"
-#include "core/time.h"
+#include "base/id.h"
+#include "base/time.h"
 
 namespace waybill {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/contract.h"
+#include "domain/contract.h"
 #include "store/pg.h"
 #include "store/read_store.h"
 

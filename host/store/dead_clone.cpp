@@ -1,5 +1,5 @@
 // Handing in the submission of a dead letter anew, under another reference.
-#include "core/idempotency.h"
+#include "domain/idempotency.h"
 #include "store/dead_rows.h"
 #include "store/form_rows.h"
 #include "store/read_rows.h"

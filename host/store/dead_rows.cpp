@@ -1,7 +1,7 @@
 // Finding dead letters, and what is to be known before acting on one.
 #include "store/dead_rows.h"
 
-#include "core/form.h"
+#include "domain/form.h"
 #include "store/read_rows.h"
 
 namespace waybill {

@@ -1,6 +1,6 @@
 // Dead letters on PostgreSQL: looking at them and edit them; replays and clones are next door.
-#include "core/form.h"
-#include "core/idempotency.h"
+#include "domain/form.h"
+#include "domain/idempotency.h"
 #include "store/dead_rows.h"
 #include "store/read_rows.h"
 

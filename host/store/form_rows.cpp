@@ -1,9 +1,9 @@
-// Moving submissions of forms: rows in, a pure decision of core/form_pipeline, rows out.
+// Moving submissions of forms: rows in, a pure decision of domain/form_pipeline, rows out.
 #include "store/form_rows.h"
 
 #include <algorithm>
 
-#include "core/form_pipeline.h"
+#include "domain/form_pipeline.h"
 #include "store/read_rows.h"
 
 namespace waybill {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/form.h"
+#include "domain/form.h"
 #include "store/intake_store.h"
 #include "store/pg.h"
 #include "store/read_store.h"

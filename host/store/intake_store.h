@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "core/clock.h"
-#include "core/contract.h"
-#include "core/error.h"
-#include "core/id.h"
-#include "core/idempotency.h"
-#include "core/time.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/id.h"
+#include "base/time.h"
+#include "domain/contract.h"
+#include "domain/idempotency.h"
 
 namespace waybill {
 

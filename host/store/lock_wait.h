@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "core/error.h"
+#include "base/error.h"
 #include "store/pg.h"
 
 namespace waybill {

@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
-#include "core/error.h"
-#include "core/time.h"
+#include "base/error.h"
+#include "base/time.h"
 
 namespace waybill {
 

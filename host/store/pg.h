@@ -10,9 +10,9 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/error.h"
+#include "base/time.h"
 #include "config/config.h"
-#include "core/error.h"
-#include "core/time.h"
 
 namespace waybill {
 

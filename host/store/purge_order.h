@@ -5,8 +5,8 @@
 #include <chrono>
 #include <unordered_map>
 
-#include "core/id.h"
-#include "core/time.h"
+#include "base/id.h"
+#include "base/time.h"
 
 namespace waybill {
 

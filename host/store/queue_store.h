@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "core/contract.h"
-#include "core/error.h"
-#include "core/id.h"
-#include "core/outcome.h"
-#include "core/time.h"
+#include "base/error.h"
+#include "base/id.h"
+#include "base/time.h"
+#include "domain/contract.h"
+#include "domain/outcome.h"
 #include "store/cooldown.h"
 
 namespace waybill {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "core/idempotency.h"
+#include "domain/idempotency.h"
 #include "store/pg.h"
 #include "store/read_store.h"
 

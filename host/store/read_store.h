@@ -8,11 +8,11 @@
 #include <string_view>
 #include <vector>
 
-#include "core/contract.h"
-#include "core/error.h"
-#include "core/id.h"
-#include "core/status.h"
-#include "core/time.h"
+#include "base/error.h"
+#include "base/id.h"
+#include "base/time.h"
+#include "domain/contract.h"
+#include "domain/status.h"
 #include "store/cooldown.h"
 #include "store/intake_store.h"
 

@@ -1,8 +1,8 @@
 // The route of a contract in an organisation, found or made.
 #pragma once
 
-#include "core/contract.h"
-#include "core/id.h"
+#include "base/id.h"
+#include "domain/contract.h"
 #include "store/pg.h"
 
 namespace waybill {

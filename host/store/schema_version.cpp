@@ -3,7 +3,7 @@
 
 #include <charconv>
 
-#include "core/embedded_file.h"
+#include "base/embedded_file.h"
 
 namespace waybill {
 std::span<const EmbeddedFile> schema_files();

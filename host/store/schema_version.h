@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/error.h"
+#include "base/error.h"
 #include "store/pg.h"
 
 namespace waybill {

@@ -3,8 +3,8 @@
 
 #include <string_view>
 
+#include "base/time.h"
 #include "config/config.h"
-#include "core/time.h"
 
 namespace waybill {
 

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "core/error.h"
-#include "core/id.h"
-#include "core/outcome.h"
-#include "core/status.h"
-#include "core/time.h"
+#include "base/error.h"
+#include "base/id.h"
+#include "base/time.h"
+#include "domain/outcome.h"
+#include "domain/status.h"
 #include "store/cooldown.h"
 
 namespace waybill {

@@ -1,5 +1,5 @@
 // Suspects on PostgreSQL: an index of them alone, and an advisory lock.
-#include "core/decide.h"
+#include "domain/decide.h"
 #include "store/claimed_rows.h"
 #include "store/suspects.h"
 

@@ -6,9 +6,9 @@
 #include <optional>
 #include <string>
 
-#include "core/error.h"
-#include "core/id.h"
-#include "core/time.h"
+#include "base/error.h"
+#include "base/id.h"
+#include "base/time.h"
 #include "store/pg.h"
 #include "store/queue_store.h"
 

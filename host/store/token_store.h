@@ -4,9 +4,9 @@
 #include <optional>
 #include <string>
 
-#include "core/error.h"
-#include "core/id.h"
-#include "core/idempotency.h"
+#include "base/error.h"
+#include "base/id.h"
+#include "domain/idempotency.h"
 
 namespace waybill {
 

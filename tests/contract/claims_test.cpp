@@ -1,8 +1,8 @@
 // Who has what: the list of claims that takes the place of an index on the queue.  M17 M18
 #include <thread>
 
+#include "base/clock.h"
 #include "contract/store_world.h"
-#include "core/clock.h"
 #include "support/eventually.h"
 
 namespace waybill::testing {

@@ -6,7 +6,7 @@
 #include <set>
 #include <thread>
 
-#include "core/pipeline.h"
+#include "domain/pipeline.h"
 #include "maintenance/periodic_tasks.h"
 #include "settle/settlement.h"
 #include "store_world.h"

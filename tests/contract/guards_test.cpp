@@ -1,6 +1,6 @@
 // What the program's own tables forbid, the database refuses as well.  M6 M11
 #include "contract/store_world.h"
-#include "unit/core/state_machine.h"
+#include "unit/domain/state_machine.h"
 
 namespace waybill::testing {
 namespace {

@@ -80,6 +80,7 @@ class UpkeepStory : public HostsWorld {
         liveness, *rescue, *queue, *settle, tasks, clock,
         MaintenanceSettings{.shards = 1, .actor = "box:1", .takeover = Millis(5)},
         MaintenanceHooks{.wake = [] {}, .rescued = [] {}, .open_claims = [] { return OpenClaims{}; }}, log, metrics);
+    running->start();
   }
   bool metrics_say(const std::string& line) { return metrics.text().find(line) != std::string::npos; }
 
@@ -155,6 +156,7 @@ TEST_F(UpkeepStory, HasNoHostIdWithoutADatabase) {  // M18
     Maintenance blind(nowhere, *rescue, *queue, *settle, std::vector<PeriodicTask>{}, clock,
                       {.shards = 1, .actor = "box:9", .takeover = Millis(1)},
                       {.wake = [] {}, .rescued = [] {}, .open_claims = [] { return OpenClaims{}; }}, log, metrics);
+    blind.start();
     EXPECT_FALSE(blind.host());
     EXPECT_FALSE(blind.is_up());
   }

@@ -125,6 +125,7 @@ class Rescue : public HostsWorld {
         counted, *queue, *settle, clock,
         MaintenanceSettings{.shards = 1, .actor = "box:1", .takeover = Millis(5), .lease = kLease},
         [this] { return std::optional(self); }, [this] { ++woken; }, log, metrics);
+    running->start();
   }
   void look_a_few_times() {
     const int before = counted.looks;
@@ -307,6 +308,7 @@ class LivenessStory : public HostsWorld {
                                                              return OpenClaims{{0, {{1}, {2}}}};
                                                            }},
                                          log, metrics);
+    running->start();
     ASSERT_TRUE(eventually([&] { return running->host().has_value(); }));
   }
   void next_renewal() {

@@ -214,6 +214,7 @@ class KeptSettlements : public Sqlstates {
           all += written.batch.size();
         },
         log, metrics);
+    settler->start();
   }
   std::string state() {
     return sql.text("SELECT string_agg(client_ref || ' ' || state, ', ' ORDER BY client_ref) FROM submission_states");

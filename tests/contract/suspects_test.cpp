@@ -207,6 +207,7 @@ class CrashStory : public Suspects {
         liveness, *rescue, *queue, *settle, std::vector<PeriodicTask>{crashes.task(*suspects)}, clock,
         MaintenanceSettings{.shards = 1, .actor = "box:1", .takeover = Millis(5), .crashes = &crashes},
         MaintenanceHooks{.wake = [] {}, .rescued = [] {}, .open_claims = [] { return OpenClaims{}; }}, log, metrics);
+    running->start();
   }
   std::string standing_of(const std::string& ref) {
     return sql.text(

@@ -57,6 +57,16 @@ TEST(TheLayers, EveryIncludeInTheHostIsAllowed) {
   }
 }
 
+// An edge that nothing uses would let the next include in unseen.
+TEST(TheLayers, HaveNoEdgeThatNothingUses) {
+  Layers used;
+  for (const auto& file : files_below("host", {".h", ".cpp"}))
+    for (const auto& included : includes_of(file)) used[layer_of(file)].insert(included.substr(0, included.find('/')));
+  for (const auto& [layer, allowed] : stated_layers())
+    for (const auto& other : allowed)
+      EXPECT_TRUE(used[layer].contains(other)) << "host/LAYERS lets " << layer << " include " << other << ", and nothing does";
+}
+
 TEST(TheLayers, AreTheOnesThatCMakeLinks) {
   Layers linked;
   const auto text = text_of(source_folder() / "host/CMakeLists.txt");
@@ -100,7 +110,7 @@ TEST(TheLayers, KeepEachHeavyLibraryInItsOwnFolderAndOutOfHeaders) {
     std::set<std::string> folders;
   };
   const std::vector<Rule> rules{{"pqxx/", {"store"}},       {"libpq-fe.h", {"store"}},      {"curl/", {"services"}},
-                                {"boost/dll", {"senders"}}, {"boost/beast", {"api"}},       {"boost/asio", {"api"}},
+                                {"boost/dll", {"senders"}}, {"boost/beast", {"http"}},      {"boost/asio", {"http"}},
                                 {"spdlog/", {"telemetry"}}, {"prometheus/", {"telemetry"}}, {"yaml-cpp/", {"config"}},
                                 {"CLI/", {"cli"}},          {"valijson/", {"senders"}},     {"simdjson", {"api"}}};
   std::set<std::string> met;

@@ -1,8 +1,8 @@
 // What is made of a claimed row before its job goes on: the contract, the idempotency key, what the plugin is told.
 #include <array>
 
-#include "core/idempotency.h"
-#include "core/job.h"
+#include "domain/idempotency.h"
+#include "domain/job.h"
 #include "guard/counted.h"
 #include "guard/scenarios.h"
 #include "unit/settle/jobs.h"

@@ -1,7 +1,7 @@
 // What is done with an attempt that came back: the decision, the wait, the rows of the settlement and their columns.
 #include <array>
 
-#include "core/decide.h"
+#include "domain/decide.h"
 #include "guard/counted.h"
 #include "guard/scenarios.h"
 #include "settle/settlement.h"

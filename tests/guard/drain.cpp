@@ -149,17 +149,20 @@ class AcceptingSenders final : public SenderFactory {
 class HotPath {
  public:
   HotPath()
-      : settler_(
+      : executor_(senders_, clock_, {}, log_, metrics_),
+        planner_({}, [this](const std::string& type) { return executor_.concurrency(type); }),
+        settler_(
             ledger_, clock_, {.actor = "box:4711", .retry = {{"default", {}}}, .batch = kBatch},
             [this] { return planner_.held(); }, [this](const Settler::WriteResult& written) { settled(written); }, log_,
             metrics_),
-        executor_(
-            senders_, clock_, {}, [this](std::vector<Finished> finished) { settler_.take(std::move(finished)); }, log_, metrics_),
-        planner_({}, [this](const std::string& type) { return executor_.concurrency(type); }),
         claimer_(
-            backlog_, planner_, claim_ledger_, clock_, {.batch = kBatch, .poll = std::chrono::hours(1)},
+            backlog_, planner_, claim_ledger_, signal_, clock_, {.batch = kBatch, .poll = std::chrono::hours(1)},
             [this] { return open_ ? std::optional(HostId{1}) : std::nullopt; },
-            [this](std::vector<Job> jobs) { claimed(std::move(jobs)); }, log_) {}
+            [this](std::vector<Job> jobs) { claimed(std::move(jobs)); }, log_) {
+    settler_.start();
+    executor_.start([this](std::vector<Finished> finished) { settler_.take(std::move(finished)); });
+    claimer_.start();
+  }
   ~HotPath() {
     claimer_.stop();
     executor_.stop(Millis(1000));
@@ -168,7 +171,7 @@ class HotPath {
 
   void drain() {
     open_ = true;
-    claimer_.wake();
+    signal_.walk();
     await_settled(kDeliveries);
   }
   std::size_t accepted() const { return ledger_.accepted; }
@@ -176,11 +179,13 @@ class HotPath {
  private:
   void claimed(std::vector<Job> jobs) {
     claimed_ += jobs.size();
-    executor_.start(std::move(jobs));
+    executor_.execute(std::move(jobs));
     await_settled(claimed_);
   }
   void settled(const Settler::WriteResult& written) {
-    claimer_.release(written.batch);
+    planner_.release(written.batch, clock_.now());
+    claim_ledger_.settled(written.batch, {});
+    signal_.free(written.batch.size());
     const std::lock_guard lock(mutex_);
     settled_ += written.batch.size();
     changed_.notify_all();
@@ -201,10 +206,11 @@ class HotPath {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::size_t settled_ = 0;  // guarded by mutex_
-  Settler settler_;
   Executor executor_;
   Planner planner_;
   ClaimLedger claim_ledger_;
+  WorkSignal signal_;
+  Settler settler_;
   Claimer claimer_;
 };
 

@@ -10,8 +10,8 @@
 #include <boost/asio/read.hpp>
 #include <boost/asio/write.hpp>
 
-#include "api/server_connection.h"
 #include "guard/counted.h"
+#include "http/server_connection.h"
 #include "support/call_builders.h"
 
 namespace waybill::guard {

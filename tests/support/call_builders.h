@@ -6,7 +6,7 @@
 #include <mutex>
 #include <string>
 
-#include "core/clock.h"
+#include "base/clock.h"
 #include "telemetry/log.h"
 
 namespace waybill::testing {

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "core/idempotency.h"
+#include "domain/idempotency.h"
 
 namespace waybill::testing {
 

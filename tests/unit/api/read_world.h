@@ -7,7 +7,7 @@
 #include <set>
 
 #include "api/read_pool.h"
-#include "core/idempotency.h"
+#include "domain/idempotency.h"
 
 namespace waybill::testing {
 

@@ -18,6 +18,7 @@ TEST(SessionPools, AQuestionThatNobodyWaitsForAnyMoreIsDropped) {
   const auto dropped = std::make_shared<int>(0);
   {
     SessionPool<int> pool({1}, Millis(50));
+    pool.start();
     pool.ask([&](int&) { go_on.get_future().wait(); });
     pool.ask([&asked, dropped](int&) { ++asked; });
     ASSERT_TRUE(testing::eventually(

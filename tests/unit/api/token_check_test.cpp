@@ -43,6 +43,7 @@ class Admitting : public ::testing::Test {
   ReadWorld world;
   ReadPool pool{world.sessions(1)};
   TokenCheck check{pool, clock};
+  void SetUp() override { pool.start(); }
 };
 
 TEST_F(Admitting, AKnownTokenBringsItsOrganisationAndRole) {

@@ -31,6 +31,10 @@ class Waiting : public ::testing::Test {
   ReadWorld world;
   ReadPool pool{world.sessions(2)};
   std::optional<Waiters> waiters{std::in_place, pool, clock};
+  void SetUp() override {
+    pool.start();
+    waiters->start();
+  }
   std::atomic<int> a{0}, b{0}, c{0};
 };
 
@@ -122,6 +126,8 @@ TEST(WaitersAndTheirPool, StopInThisOrderTellEverybodyAndAskNothingOfWhatIsGone)
   for (int round = 0; round < 100; ++round) {
     ReadPool pool(world.sessions(1));
     std::optional<Waiters> waiters(std::in_place, pool, clock);
+    pool.start();
+    waiters->start();
     world.move({round});
     for (int i = 0; i < 20; ++i) waiters->add({round + i % 2}, Seconds(10), [&] { ++told; });
     waiters->stop();

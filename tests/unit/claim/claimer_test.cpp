@@ -6,7 +6,7 @@
 #include <set>
 
 #include "claim/claim_on_insert.h"
-#include "core/idempotency.h"
+#include "domain/idempotency.h"
 #include "support/call_builders.h"
 #include "support/eventually.h"
 #include "support/fake_store.h"
@@ -34,12 +34,22 @@ class Claiming : public ::testing::Test {
     claim_on_insert = std::make_unique<ClaimOnInsert>(
         *planner, ledger, clock, settings.lease, [this] { return host == 0 ? std::nullopt : std::optional(HostId{host}); }, take);
     claimer = std::make_unique<Claimer>(
-        *store, *planner, ledger, clock, settings,
+        *store, *planner, ledger, signal, clock, settings,
         [this]() -> std::optional<HostId> {
           ++asked_;
           return host == 0 ? std::nullopt : std::optional(HostId{host});
         },
         take, log);
+    claimer->start();
+  }
+  void wake(const std::vector<InsertGroup>& groups) {
+    planner->wake(0, groups, clock.now());
+    signal.wake();
+  }
+  void release(const std::vector<Finished>& finished, const std::vector<ClaimToken>& unwritten = {}) {
+    planner->release(finished, clock.now());
+    ledger.settled(finished, unwritten);
+    signal.free(finished.size());
   }
   RouteId rated_route() {
     return store->add_route(kDefaultOrg, {.target = "slow",
@@ -86,14 +96,14 @@ class Claiming : public ::testing::Test {
   bool looked_again() {
     const auto before = asked_.load();
     return eventually([&] {
-      claimer->wake();
+      signal.walk();
       return asked_ >= before + 2;
     });
   }
   void settle(std::vector<Job> done) {
     std::vector<Finished> finished;
     for (auto& job : done) finished.push_back({.job = std::move(job)});
-    claimer->release(finished);
+    release(finished);
   }
 
   ClaimerSettings settings{.shards = 1, .batch = 1000, .lease = Millis(60'000), .poll = std::chrono::hours(1)};
@@ -107,6 +117,7 @@ class Claiming : public ::testing::Test {
   std::unique_ptr<Planner> planner;
   ClaimLedger ledger;
   std::unique_ptr<ClaimOnInsert> claim_on_insert;
+  WorkSignal signal;
   std::unique_ptr<Claimer> claimer;
 
  private:
@@ -155,7 +166,7 @@ TEST_F(Claiming, TheIdIsAskedForAnewEachTime) {  // M18
   ASSERT_TRUE(has(1));
   host = 2;
   add({1}, 1, "second-");
-  claimer->wake();
+  signal.walk();
   ASSERT_TRUE(has(2));
   std::set<std::int64_t> hosts;
   for (const auto& d : store->deliveries()) hosts.insert(d.host.value);
@@ -169,7 +180,7 @@ TEST_F(Claiming, NothingIsTakenBeforeItIsDue) {  // M12
   ASSERT_TRUE(looked_again());
   EXPECT_EQ(store->calls("claim"), 0u);
   store->pass(std::chrono::hours(5));
-  claimer->wake();
+  signal.walk();
   EXPECT_TRUE(has(1));
 }
 
@@ -198,10 +209,10 @@ TEST_F(Claiming, ATargetThatRestsIsPassedOverUntilItHasRested) {
   EXPECT_EQ(jobs().size(), 4u) << "the other targets' work, and that of another organisation's target of the same name";
   for (const auto& job : jobs()) EXPECT_NE(job.route, RouteId{1});
   store->pass(std::chrono::hours(2));
-  claimer->wake();
+  signal.walk();
   EXPECT_TRUE(has(5)) << "half-open: one goes first";
   store->end_rest(kDefaultOrg, "resting");
-  claimer->wake();
+  signal.walk();
   EXPECT_TRUE(has(7));
 }
 
@@ -342,7 +353,7 @@ TEST_F(Claiming, WhatCannotRunWaitsUntilItsTimeIsOverAndThenEnds) {  // M7
   ASSERT_TRUE(looked_again());
   EXPECT_TRUE(jobs().empty());
   store->pass(Seconds(60));
-  claimer->wake();
+  signal.walk();
   ASSERT_TRUE(has(1));
   ASSERT_TRUE(looked_again());
   ASSERT_EQ(jobs().size(), 1u);
@@ -358,7 +369,7 @@ TEST_F(Claiming, AfterStopNothingMoreIsClaimedAndTheLastBatchWasHandedOn) {
   EXPECT_EQ(jobs().size(), store->count(Status::claimed));
   const auto calls = store->calls("claim");
   settle(jobs());
-  claimer->wake();
+  signal.walk();
   EXPECT_EQ(store->calls("claim"), calls);
   EXPECT_EQ(jobs().size(), store->count(Status::claimed));
 }
@@ -387,7 +398,7 @@ TEST_F(Claiming, AnIdleHostForgetsWhatIsDone) {
   settle(jobs());
   EXPECT_TRUE(eventually([&] {
     clock.pass(Seconds(1));
-    claimer->wake();
+    signal.walk();
     return store->claims().empty();
   }));
 }
@@ -398,7 +409,7 @@ TEST_F(Claiming, AClaimOfWhichSomethingCouldNotBeWrittenIsKept) {  // M17 M18
   ASSERT_TRUE(has(2));
   std::vector<Finished> finished;
   for (auto& job : jobs()) finished.push_back({.job = std::move(job)});
-  claimer->release(finished, {finished[0].job.token});
+  release(finished, {finished[0].job.token});
   clock.pass(Seconds(5));
   ASSERT_TRUE(looked_again());
   EXPECT_EQ(store->claims(), std::set{finished[0].job.token}) << "its lease is what ends it";
@@ -441,7 +452,7 @@ TEST_F(Claiming, WhatTheIntakeTellsIsClaimedWithoutAWalk) {
   const auto primary = route("sms.primary");
   store->hide(primary);  // so that no walk finds it
   add(primary, 1, "told-");
-  claimer->wake(0, told(primary));
+  wake(told(primary));
   ASSERT_TRUE(has(1));
 }
 
@@ -454,7 +465,7 @@ TEST_F(Claiming, ATargetThatIsDownIsPassedOverAlsoWhenTheIntakeTellsOfIt) {  // 
   start();
   ASSERT_TRUE(looked_again());
   add(primary, 1);
-  claimer->wake(0, told(primary));
+  wake(told(primary));
   ASSERT_TRUE(looked_again());
   EXPECT_TRUE(jobs().empty());
 }
@@ -472,7 +483,7 @@ TEST_F(Claiming, AfterAnOutageOneGoesFirstAndItsAnswerLetsTheOthersGo) {  // E14
   ASSERT_EQ(jobs().size(), 1u);
   EXPECT_TRUE(jobs()[0].probe);
   store->end_rest(kDefaultOrg, "sms.primary");  // as the settlement of what was accepted does
-  claimer->release({{.job = jobs()[0], .outcome = Outcome{.verdict = Verdict::accepted}}});
+  release({{.job = jobs()[0], .outcome = Outcome{.verdict = Verdict::accepted}}});
   ASSERT_TRUE(has(5)) << "nobody woke it";
 }
 
@@ -483,7 +494,7 @@ TEST_F(Claiming, AProbeThatProvesNothingLetsNobodyGo) {  // E14
   };
   start();
   ASSERT_TRUE(has(1));
-  claimer->release({{.job = jobs()[0], .outcome = Outcome{.verdict = Verdict::transient, .reach = Reach::not_sent}}});
+  release({{.job = jobs()[0], .outcome = Outcome{.verdict = Verdict::transient, .reach = Reach::not_sent}}});
   ASSERT_TRUE(has(2)) << "the next probe";
   ASSERT_TRUE(looked_again());
   EXPECT_EQ(jobs().size(), 2u);
@@ -519,7 +530,7 @@ TEST_F(Claiming, ATargetWithARateGetsWhatItsPermitsAllow) {  // E14
   EXPECT_FALSE(claim_on_insert->ask(0, told(rated))) << "newcomers need permits too";
   store->permit(2);
   clock.pass(Seconds(1));
-  claimer->wake();
+  signal.walk();
   EXPECT_TRUE(has(10));
 }
 
@@ -549,7 +560,7 @@ TEST_F(Claiming, WhatItsHostHasNoRoomForComesWithoutItsBodyAndIsNotAttempted) { 
   ASSERT_TRUE(looked_again());
   const std::vector<NewSubmission> items{big(primary, "a", 30'000), big(primary, "b", 30'000)};
   ASSERT_TRUE(store->intake()->submit(0, items, std::nullopt));
-  claimer->wake();
+  signal.walk();
   ASSERT_TRUE(has(2));
   EXPECT_FALSE(jobs()[0].withheld);
   EXPECT_TRUE(jobs()[1].withheld);
@@ -569,7 +580,7 @@ TEST_F(Claiming, AFirstClaimThatNobodySawIsGivenBackAndTakenAgain) {  // M12 M17
       {.org = kDefaultOrg, .kind = "intent", .client_ref = "a", .target = "sms.primary", .route = to}};
   ASSERT_TRUE(store->intake()->submit(0, items, *claim));
   claim_on_insert->unconfirmed(0, *claim, all);
-  claimer->wake();
+  signal.walk();
   ASSERT_TRUE(has(1));
   EXPECT_EQ(store->calls("give_back"), 1u);
   EXPECT_NE(jobs()[0].token, claim->token);

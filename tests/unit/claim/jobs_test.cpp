@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "core/decide.h"
+#include "domain/decide.h"
 
 namespace waybill {
 namespace {

@@ -27,15 +27,13 @@ class Execution : public ::testing::Test {
       .attempt_timeout = Millis(10), .grace = Millis(10), .stuck_after = Millis(10), .max_abandoned = 2};
 
   void make(ExecutorSettings settings = kPatient) {
-    executor = std::make_unique<Executor>(
-        stage, clock, settings,
-        [this](std::vector<Finished> batch) {
-          const std::lock_guard lock(mutex_);
-          ++batches_;
-          for (auto& one : batch) finished_.push_back(std::move(one));
-          changed_.notify_all();
-        },
-        log, metrics);
+    executor = std::make_unique<Executor>(stage, clock, settings, log, metrics);
+    executor->start([this](std::vector<Finished> batch) {
+      const std::lock_guard lock(mutex_);
+      ++batches_;
+      for (auto& one : batch) finished_.push_back(std::move(one));
+      changed_.notify_all();
+    });
   }
   Job job() { return job(contract_of(Policy::one_shot)); }
   Job job(std::shared_ptr<const Contract> contract) {
@@ -58,12 +56,12 @@ class Execution : public ::testing::Test {
   void start(Job one) {
     std::vector<Job> jobs;
     jobs.push_back(std::move(one));
-    executor->start(std::move(jobs));
+    executor->execute(std::move(jobs));
   }
   void start_many(int count) {
     std::vector<Job> jobs;
     for (int i = 0; i < count; ++i) jobs.push_back(job());
-    executor->start(std::move(jobs));
+    executor->execute(std::move(jobs));
   }
   // Waits until `count` jobs came back in all, and returns them in order.
   std::vector<Finished> finished(std::size_t count) {

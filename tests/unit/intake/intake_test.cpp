@@ -50,6 +50,7 @@ class TakingIn : public ::testing::Test {
                             ++woken;
                           }};
     intake = std::make_unique<Intake>(std::move(stores), clock, settings, std::move(next), log);
+    intake->start();
   }
 
   // Keeps the intake's thread busy with one submission, so that all that follows waits and becomes one group.

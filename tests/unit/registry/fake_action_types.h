@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/action_types.h"
+#include "domain/action_types.h"
 
 namespace waybill::testing {
 

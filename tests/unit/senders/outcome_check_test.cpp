@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <waybill/plugin.h>
 
-#include "core/utf8.h"
+#include "base/utf8.h"
 #include "senders/plugin_text.h"
 
 namespace waybill {

@@ -73,7 +73,7 @@ TEST_F(PluginMail, ManyJobsShareAFewKeptConnections) {
   std::vector<Job> jobs;
   constexpr std::int64_t kJobs = 500;
   for (std::int64_t i = 0; i < kJobs; ++i) jobs.push_back(job("good", relay.url()));
-  world.executor->start(std::move(jobs));
+  world.executor->execute(std::move(jobs));
   for (std::int64_t id = 1; id <= kJobs; ++id) ASSERT_EQ(world.wait(id).outcome->verdict, Verdict::accepted);
   EXPECT_EQ(relay.messages().size(), static_cast<std::size_t>(kJobs));
   EXPECT_LT(relay.connections(), 40);

@@ -45,7 +45,7 @@ TEST(PluginSender, ManyJobsShareKeptConnectionsAndEachComesBackOnce) {
   std::vector<Job> jobs;
   constexpr std::int64_t kJobs = 2000;
   for (std::int64_t i = 0; i < kJobs; ++i) jobs.push_back(world.job("good", "target", gateway.url()));
-  world.executor->start(std::move(jobs));
+  world.executor->execute(std::move(jobs));
   for (std::int64_t id = 1; id <= kJobs; ++id) ASSERT_EQ(world.wait(id).outcome->verdict, Verdict::accepted);
   EXPECT_LE(gateway.connections(), static_cast<int>(world.config.limits.per_host_name));
   EXPECT_TRUE(world.executor->stop(Millis(10'000)));

@@ -173,7 +173,7 @@ TEST_F(Hanging, JobsQueuedBehindAHangingOneWereNeverSentAndComeBackUnattempted) 
     std::vector<Job> jobs;
     jobs.push_back(world.job("hangs", "x"));
     for (int i = 0; i < 5; ++i) jobs.push_back(world.job("hangs", "good"));
-    world.executor->start(std::move(jobs));
+    world.executor->execute(std::move(jobs));
     EXPECT_EQ(world.wait(1).outcome->reason, "plugin_stuck");
     for (int id = 2; id <= 6; ++id) EXPECT_EQ(world.wait(id).how, Finished::How::unattempted) << id;
   });

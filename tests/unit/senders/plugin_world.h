@@ -73,8 +73,8 @@ class PluginWorld {
     config.senders = std::move(settings_by_type);
     factory = std::make_unique<PluginSenderFactory>(*catalogue, config, secrets,
                                                     TextServices{[this] { return templates; }, links}, clock, log, metrics);
-    executor = std::make_unique<Executor>(
-        *factory, clock, settings, [this](std::vector<Finished> batch) { take(std::move(batch)); }, log, metrics);
+    executor = std::make_unique<Executor>(*factory, clock, settings, log, metrics);
+    executor->start([this](std::vector<Finished> batch) { take(std::move(batch)); });
   }
 
   Job job(const std::string& type, const std::string& target, const std::string& url = "http://127.0.0.1:1/") {
@@ -94,7 +94,7 @@ class PluginWorld {
   void start(Job made) {
     std::vector<Job> jobs;
     jobs.push_back(std::move(made));
-    executor->start(std::move(jobs));
+    executor->execute(std::move(jobs));
   }
   // What became of one job, which must come back.
   Finished run(Job made) {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/utf8.h"
+#include "base/utf8.h"
 
 namespace waybill {
 namespace {

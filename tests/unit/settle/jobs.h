@@ -1,7 +1,7 @@
 // Jobs that came back, as the stories of settling need them.
 #pragma once
 
-#include "core/job.h"
+#include "domain/job.h"
 
 namespace waybill::testing {
 

@@ -34,6 +34,7 @@ class Settling : public ::testing::Test {
           unwritten_.insert(unwritten_.end(), written.unwritten.begin(), written.unwritten.end());
         },
         log, metrics);
+    settler->start();
   }
 
   // Puts deliveries into the world and claims them, as a claimer would.

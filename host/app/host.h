@@ -1,0 +1,111 @@
+// The running host: all its parts, in the order in which they are constructed. A part refers only to parts above it.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "api/token_check.h"
+#include "app/quarantine.h"
+#include "app/registry_loader.h"
+#include "app/routes.h"
+#include "app/stores.h"
+#include "breadcrumbs/breadcrumb_folder.h"
+#include "breadcrumbs/start_gate.h"
+#include "claim/claim_on_insert.h"
+#include "claim/claimer.h"
+#include "execute/executor.h"
+#include "http/server.h"
+#include "intake/intake.h"
+#include "limits/work_signal.h"
+#include "maintenance/alerts.h"
+#include "maintenance/crashes.h"
+#include "maintenance/maintenance.h"
+#include "senders/sender_factory.h"
+#include "settle/settler.h"
+#include "store/session_watch.h"
+
+namespace waybill {
+
+// What a host is made of that others have loaded. The references must outlive it.
+struct HostParts {
+  const Config& config;
+  const LoadedInstallation& installation;
+  Registry registry;
+  Secrets secrets;
+  std::shared_ptr<const GcsLinks> links;
+  const DatabaseAddress& address;
+  int shards;
+  std::unique_ptr<BreadcrumbFolder> folder;  // null: no breadcrumbs are left
+  Log& log;
+};
+
+// Constructed, then started, then drained; no thread of it runs before start().
+class Host {
+ public:
+  explicit Host(HostParts parts);
+
+  Result<void> start();              // an error: it cannot listen; drain() it
+  void reload();                     // the registry, in the background
+  std::string why_outdated() const;  // why this program may not use the database any more; "" while it may
+  // Claims nothing more, finishes what is in flight, gives back the rest. False when a plugin holds on to a thread.
+  bool drain();
+  // How long drain() may take at most, without connections that are being opened.
+  Millis max_drain() const;
+
+ private:
+  std::shared_ptr<BreadcrumbFile> begin_breadcrumbs();
+  std::vector<PeriodicTask> periodic_tasks();
+  Result<void> listen();
+  void make_senders();
+  std::string blocked_reason(const std::string& action_type) const;
+  std::size_t concurrency(const std::string& action_type) const;
+  void execute(std::vector<Job> jobs);
+  std::optional<HostId> claiming_host() const;  // none while it must not claim
+  void outdated(const std::string& why);
+  std::string not_ready() const;
+
+  const Config& config_;
+  const LoadedInstallation& installation_;
+  Log& log_;
+  const std::string name_;
+  const int shards_;
+  SystemClock clock_;
+  Metrics metrics_;
+  std::atomic<bool> draining_{false};
+  std::string why_outdated_;  // written once, before:
+  std::atomic<bool> outdated_{false};
+
+  const std::unique_ptr<BreadcrumbFolder> folder_;
+  const std::unique_ptr<Crashes> crashes_;
+  const std::shared_ptr<BreadcrumbFile> breadcrumbs_;
+  StartGate gate_;
+  RegistryLoader registry_;
+
+  SessionWatch& watch_;
+  Stores stores_;
+  ReadPool pool_;
+  FormPool form_pool_;
+  Waiters waiters_;
+  TokenCheck tokens_;
+
+  PluginSenderFactory factory_;
+  Executor executor_;
+  Planner planner_;
+  ClaimLedger ledger_;
+  WorkSignal signal_;
+  Settler settler_;
+
+  HostLiveness liveness_;
+  AlertNotifier notifier_;
+  QuarantineProcess quarantine_;
+  Maintenance maintenance_;
+
+  ClaimOnInsert claim_on_insert_;
+  Claimer claimer_;
+  Intake intake_;
+  std::unique_ptr<Server> server_;
+};
+
+}  // namespace waybill

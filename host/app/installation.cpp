@@ -1,0 +1,187 @@
+// Loading an installation.
+#include "app/installation.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <set>
+
+#include "services/gcs_links.h"
+#include "services/secrets.h"
+#include "store/migrations.h"
+#include "store/pg_stores.h"
+#include "store/session_watch.h"
+
+extern char** environ;
+
+namespace waybill {
+
+void print(const Problems& problems) {
+  for (const auto& problem : problems) std::fprintf(stderr, "%s\n", to_string(problem).c_str());
+}
+
+int failed(const std::string& what) {
+  std::fprintf(stderr, "waybill: %s\n", what.c_str());
+  return 1;
+}
+
+void tell_wait(const std::string& who) {
+  std::fprintf(stderr, "waybill: waiting for a lock, and trying again without holding up others: in the way is %s\n",
+               who.c_str());
+}
+
+std::optional<Config> configuration(const GlobalOptions& options) {
+  std::filesystem::path file = options.config;
+  if (file.empty())
+    if (const char* named = std::getenv("WAYBILL_CONFIG")) file = named;
+  if (file.empty() && std::filesystem::exists("waybill.yaml")) file = "waybill.yaml";
+  std::vector<std::string> environment;
+  for (char** entry = environ; *entry; ++entry) environment.emplace_back(*entry);
+  auto config = load_config(file, environment);
+  if (config) return std::move(*config);
+  print(config.error());
+  return std::nullopt;
+}
+
+Log make_log(const Config& config) {
+  const auto level = config.log_level == "debug"   ? Log::Level::debug
+                     : config.log_level == "warn"  ? Log::Level::warn
+                     : config.log_level == "error" ? Log::Level::error
+                                                   : Log::Level::info;
+  const bool pretty = config.log_format == "pretty" || (config.log_format == "auto" && isatty(2));
+  return Log(level, pretty ? Log::Format::pretty : Log::Format::json);
+}
+
+Log quiet_log() { return Log(Log::Level::warn, isatty(2) ? Log::Format::pretty : Log::Format::json); }
+
+Result<Database> open_database(const Config& config, Log& log) {
+  Database database{.server = nullptr,
+                    .watch = nullptr,
+                    .address = {config.database.url, config.database.schema, config.database.timeouts},
+                    .owner = {}};
+  if (config.database.url.empty()) {
+    auto server = EmbeddedPostgres::start(config.database.embedded, log);
+    if (!server) return tl::unexpected(server.error());
+    database.server = std::move(*server);
+    database.address.url = database.server->url();
+  }
+  database.watch = std::make_shared<SessionWatch>();
+  database.address.watch = database.watch;
+  database.owner = database.address;
+  if (!config.database.owner_url.empty()) database.owner.url = config.database.owner_url;
+  return database;
+}
+
+Result<void> check_schema(const Database& database) {
+  const auto state = schema_state(database.address);
+  if (!state) return tl::unexpected(state.error());
+  return refuse_unfit(*state);
+}
+
+Result<Reading> open_reading(const Config& config, const std::string& org, Log& log) {
+  auto database = open_database(config, log);
+  if (!database) return tl::unexpected(database.error());
+  if (const auto fits = check_schema(*database); !fits) return tl::unexpected(fits.error());
+  const auto shards = read_shards(database->address);
+  if (!shards) return tl::unexpected(shards.error());
+  auto store = make_read_store(database->address, *shards);
+  const auto id = store->organisation(org);
+  if (!id) return tl::unexpected(id.error());
+  if (!*id) return fail(Error::Kind::not_found, "there is no organisation \"" + org + "\"");
+  return Reading{std::move(*database), std::move(store), **id};
+}
+
+Result<void> ready_schema(const Config& config, const Database& database, Log& log) {
+  if (config.database.migrate) {
+    const auto applied = migrate(database.owner, [&](const std::string& who) {
+      log.warn("database.migration_waits", {{"for", who}});
+    });
+    if (!applied) return tl::unexpected(applied.error());
+    for (const auto& migration : *applied) log.info("database.migrated", {{"migration", migration}});
+  }
+  const auto state = schema_state(database.address);
+  if (!state) return tl::unexpected(state.error());
+  if (!state->is_too_old() || !config.database.migrate) return refuse_unfit(*state);
+  const std::string versions = "the database schema is at version " + std::to_string(state->database) + ", this program needs " +
+                               std::to_string(state->program);
+  return fail(Error::Kind::invalid,
+              "seen through database.url " + versions +
+                  "; through database.owner_url it is there. Run `waybill roles`, make the role of "
+                  "database.url a member of the application role, and see that both name the same database");
+}
+
+namespace {
+
+Problems settings_problems(const Config& config, const ActionTypes& types, const std::string& type, const std::string& settings) {
+  Problems problems = types.check_settings(type, settings);
+  for (auto& problem : problems) {
+    problem.file = config.file.string();
+    problem.field = "senders." + type + (problem.field.empty() ? "" : "." + problem.field);
+  }
+  return problems;
+}
+
+// Of the action types that the registry names and `senders` does not.
+Problems unset_sender_problems(const Config& config, const ActionTypes& types, const Registry& registry) {
+  std::set<std::string> named;
+  for (const auto& target : registry.targets()) named.insert(target.action_type);
+  for (const auto& form : registry.forms())
+    for (const auto& action : form.actions) named.insert(action.action_type);
+  Problems problems;
+  for (const auto& type : named) {
+    if (config.senders.contains(type) || !types.find(type)) continue;
+    for (auto& problem : settings_problems(config, types, type, "{}")) problems.push_back(std::move(problem));
+  }
+  return problems;
+}
+
+Problems alert_target_problems(const Config& config, const Registry& registry) {
+  if (config.alerts.target.empty() || registry.find(config.alerts.target)) return {};
+  std::string known;
+  for (const auto& target : registry.targets()) known += (known.empty() ? "" : ", ") + target.target;
+  return {{config.file.string(), 0, "alerts.target",
+           "the registry has no target \"" + config.alerts.target + "\" (targets: " + (known.empty() ? "none" : known) + ")"}};
+}
+
+}  // namespace
+
+LoadedInstallation load_installation(const Config& config, MissingPluginPolicy absent) {
+  LoadedInstallation contents{
+      .catalogue = Catalogue::load(config.plugins), .registry = std::nullopt, .problems = {}, .absent = {}};
+  Problems& absences = absent == MissingPluginPolicy::tolerate ? contents.absent : contents.problems;
+  for (const auto& [type, settings] : config.senders) {
+    if (!contents.catalogue->find(type)) {
+      absences.push_back({config.file.string(), 0, "senders." + type, "no loaded plugin has this action type"});
+      continue;
+    }
+    const auto problems = settings_problems(config, *contents.catalogue, type, settings);
+    contents.problems.insert(contents.problems.end(), problems.begin(), problems.end());
+  }
+  const auto report = [&](const Problems& problems) {
+    contents.problems.insert(contents.problems.end(), problems.begin(), problems.end());
+  };
+  if (const auto secrets = Secrets::resolve(config.secrets); !secrets)
+    report(secrets.error());
+  else if (const auto links = make_links(config.link_key, *secrets, SystemClock{}); !links)
+    report({{config.file.string(), 0, "links.key", links.error().what}});
+  auto registry =
+      load_registry(config.registry, *contents.catalogue, absent == MissingPluginPolicy::tolerate ? &contents.absent : nullptr);
+  if (registry) {
+    report(alert_target_problems(config, *registry));
+    const auto unset = unset_sender_problems(config, *contents.catalogue, *registry);
+    absences.insert(absences.end(), unset.begin(), unset.end());
+    contents.registry = std::move(*registry);
+  } else {
+    report(registry.error());
+  }
+  return contents;
+}
+
+Problems check_registry(const Config& config, const ActionTypes& types, const Registry& registry) {
+  Problems problems = alert_target_problems(config, registry);
+  for (auto& problem : unset_sender_problems(config, types, registry)) problems.push_back(std::move(problem));
+  return problems;
+}
+
+}  // namespace waybill

@@ -1,0 +1,40 @@
+// The process of its own that suspects are tried in, one at a time; and starting it from a host.
+#pragma once
+
+#include <sys/types.h>
+
+#include <filesystem>
+
+#include "app/installation.h"
+#include "base/clock.h"
+#include "maintenance/periodic_tasks.h"
+#include "store/suspects.h"
+
+namespace waybill {
+
+// `waybill quarantine`: tries all suspects that are there and ends; or at once, if another process does so already. It ends with
+// the process that started it, too.
+int quarantine(const GlobalOptions& options, pid_t parent);
+
+// One thread at a time: the task runner's, through task(), and whoever destroys it then.
+class QuarantineProcess {
+ public:
+  QuarantineProcess(std::filesystem::path config, SuspectStore& store, const Clock& clock, Log& log)
+      : config_(std::move(config)), store_(store), clock_(clock), log_(log) {}
+  ~QuarantineProcess();  // ends it: what it holds is given back or finished
+
+  // Starts it whenever a suspect is due and nobody tries suspects.
+  PeriodicTask task();
+
+ private:
+  bool is_running();
+  Result<void> start();
+
+  const std::filesystem::path config_;
+  SuspectStore& store_;
+  const Clock& clock_;
+  Log& log_;
+  pid_t pid_ = 0;
+};
+
+}  // namespace waybill

@@ -1,0 +1,35 @@
+// The registry that is in force, and loading the one on disk in its place.
+#pragma once
+
+#include <mutex>
+
+#include "api/admin_routes.h"
+#include "app/installation.h"
+#include "registry/registry.h"
+#include "store/forms.h"
+
+namespace waybill {
+
+// Safe from any thread.
+class RegistryLoader {
+ public:
+  RegistryLoader(const Config& config, const Catalogue& catalogue, Registry registry, Log& log)
+      : config_(config), catalogue_(catalogue), live_(std::move(registry)), log_(log) {}
+
+  LiveRegistry& live() { return live_; }
+  std::shared_ptr<const Registry> current() const { return live_.current(); }
+  // Puts the registry on disk in force once its forms are stored. With problems, or an error of the store, the old one stays.
+  ReloadResult reload(FormStore& store, const LoadActor& actor);
+
+  std::vector<std::string> action_types() const;  // that its targets and forms name
+  std::optional<Contract> alert_target() const;
+
+ private:
+  const Config& config_;
+  const Catalogue& catalogue_;
+  LiveRegistry live_;
+  Log& log_;
+  std::mutex reloading_;
+};
+
+}  // namespace waybill

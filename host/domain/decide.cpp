@@ -1,0 +1,90 @@
+// What follows from an attempt: the contract's rules, in one place.
+#include "domain/decide.h"
+
+#include <algorithm>
+
+namespace waybill {
+namespace {
+
+using Kind = Decision::Kind;
+
+bool is_the_outages_fault(const Outcome& outcome, const Progress& progress) {
+  if (!blames_target(outcome) || !progress.outage) return false;
+  const Micros length = std::max(progress.now - progress.outage->since, Micros(0));
+  return length < progress.outage->uncounted_for &&
+         progress.uncounted < kMaxUncounted + static_cast<std::uint64_t>(std::chrono::duration_cast<Seconds>(length).count());
+}
+
+// During a cooldown its end, else after the usual wait. Never sooner than the receiver asked.
+Timestamp next_try(const Outcome& outcome, const Progress& progress, const RetryTiming& timing, double random) {
+  if (!blames_target(outcome) || !progress.outage || progress.outage->until <= progress.now)
+    return progress.now + wait_after(timing, progress.attempts, outcome.retry_after, random);
+  const Millis asked = std::clamp(outcome.retry_after.value_or(Millis(0)), Millis(0), kMaxRetryAfter);
+  return std::max(progress.outage->until, progress.now + asked);
+}
+
+Decision retry_or_exhaust(const Outcome& outcome, const Contract& contract, const Progress& progress, const RetryTiming& timing,
+                          double random) {
+  if (contract.policy == Policy::one_shot) return {Kind::exhaust, "one_shot"};
+  const bool counts = !is_the_outages_fault(outcome, progress);
+  if (contract.policy == Policy::max_attempts && counts && progress.attempts >= contract.max_attempts)
+    return {Kind::exhaust, "max_attempts"};
+  const Timestamp due = next_try(outcome, progress, timing, random);
+  if (const auto deadline = contract.deadline(progress.created); deadline && due >= *deadline)
+    return {Kind::exhaust, "deadline_exceeded", {}, counts};
+  return {Kind::retry, {}, due, counts};
+}
+
+}  // namespace
+
+Event event_of(Decision::Kind kind) {
+  switch (kind) {
+    case Kind::accept:
+      return Event::accept;
+    case Kind::reject:
+      return Event::reject;
+    case Kind::exhaust:
+      return Event::exhaust;
+    case Kind::dead_letter:
+      return Event::exhaust;
+    case Kind::defer:
+      return Event::defer;
+    case Kind::retry:
+      return Event::retry;
+  }
+  return Event::retry;
+}
+
+Decision decide(const Outcome& outcome, const Contract& contract, const Progress& progress, const RetryTiming& timing,
+                double random) {
+  const bool had_it = outcome.verdict == Verdict::rejected && contract.is_duplicate(outcome.reason) && progress.maybe_sent_before;
+  if (outcome.verdict == Verdict::accepted || had_it) {
+    if (is_expired(contract, progress.created, progress.now)) return {Kind::exhaust, "deadline_exceeded"};
+    return {Kind::accept, {}};
+  }
+  if (outcome.verdict == Verdict::deferred && contract.is_of_form()) return {Kind::defer, outcome.reason};
+  if (outcome.verdict == Verdict::rejected && contract.is_terminal(outcome.reason)) return {Kind::reject, outcome.reason};
+  return retry_or_exhaust(outcome, contract, progress, timing, random);
+}
+
+Decision decide_lost(const Contract& contract, const Progress& progress) {
+  if (contract.policy == Policy::one_shot) return {Kind::exhaust, "one_shot"};
+  if (progress.lease_lost >= kMaxLeasesLost) return {Kind::dead_letter, "worker_lost"};
+  if (is_expired(contract, progress.created, progress.now)) return {Kind::exhaust, "deadline_exceeded"};
+  return {Kind::retry, {}, progress.now};
+}
+
+bool is_expired(const Contract& contract, Timestamp created, Timestamp now) {
+  const auto deadline = contract.deadline(created);
+  return deadline && now >= *deadline;
+}
+
+bool blames_target(const Outcome& outcome) {
+  return outcome.scope == Scope::whole_target && outcome.verdict != Verdict::accepted;
+}
+
+bool clears_target(const Outcome& outcome) { return !blames_target(outcome) && outcome.reach != Reach::not_sent; }
+
+bool leaves_doubt(const Outcome& outcome) { return outcome.verdict == Verdict::transient && outcome.reach != Reach::not_sent; }
+
+}  // namespace waybill

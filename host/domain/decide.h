@@ -1,0 +1,71 @@
+// The one function that decides what follows from an attempt. Pure: no I/O, no clock, no randomness of its own.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/time.h"
+#include "domain/contract.h"
+#include "domain/outcome.h"
+#include "domain/retry_timing.h"
+#include "domain/status.h"
+
+namespace waybill {
+
+inline constexpr std::uint32_t kMaxLeasesLost = 3;
+// So many attempts of one delivery, and one more for each second of an outage, go uncounted. An outage cannot take more: beyond
+// that it is this delivery that makes its target refuse.
+inline constexpr std::uint32_t kMaxUncounted = 1000;
+
+struct Decision {
+  enum class Kind : std::uint8_t { accept, reject, exhaust, retry, defer, dead_letter };
+  Kind kind;
+  std::string reason;    // reject, exhaust, defer, dead_letter
+  Timestamp retry_at{};  // retry
+  bool counts = true;    // the attempt, against the contract's attempts
+
+  bool operator==(const Decision&) const = default;
+};
+
+// The event that a decision is for the delivery's state machine.
+Event event_of(Decision::Kind kind);
+
+// The outage of a delivery's target, when the attempt's outcome blames the target.
+struct Outage {
+  Timestamp since;
+  Timestamp until;         // the cooldown's end: nothing is sent before
+  Millis uncounted_for{};  // while the outage is shorter than this, attempts do not count
+};
+
+// What is known of a delivery when one of its attempts has ended.
+struct Progress {
+  std::uint32_t attempts = 0;    // attempts that count, this one as well
+  std::uint32_t lease_lost = 0;  // hosts that died with it, this one included
+  bool maybe_sent_before = false;
+  Timestamp created;
+  Timestamp now;
+  std::uint32_t uncounted = 0;  // earlier attempts that do not count
+  std::optional<Outage> outage{};
+};
+
+// An attempt ended with an outcome. `random` is uniform in [0, 1).
+Decision decide(const Outcome& outcome, const Contract& contract, const Progress& progress, const RetryTiming& timing,
+                double random);
+
+// The host that held the delivery died: nobody saw the attempt's end.
+Decision decide_lost(const Contract& contract, const Progress& progress);
+
+// True when the contract's time is over before an attempt has begun: it must not be sent any more.
+bool is_expired(const Contract& contract, Timestamp created, Timestamp now);
+
+// True when the outcome says that nothing would get through to the target now, whichever delivery it was.
+bool blames_target(const Outcome& outcome);
+
+// True when the target was there, whatever it made of the delivery: its outage, if there was one, is over.
+bool clears_target(const Outcome& outcome);
+
+// True when the outcome leaves open whether the receiver has it: then a later "duplicate" is evidence of acceptance.
+bool leaves_doubt(const Outcome& outcome);
+
+}  // namespace waybill

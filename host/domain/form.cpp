@@ -1,0 +1,67 @@
+// From a form's action to what the engine runs.
+#include "domain/form.h"
+
+#include <nlohmann/json.hpp>
+
+namespace waybill {
+
+std::string destination_json(const FormAction& action) {
+  nlohmann::json destination{{"destination", action.destination}};
+  if (!action.template_id.empty()) destination["template_id"] = action.template_id;
+  if (!action.subject_template.empty()) destination["subject_template"] = action.subject_template;
+  if (!action.happyfox_category.empty()) destination["happyfox_category"] = action.happyfox_category;
+  return destination.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string form_payload(std::string_view fields, std::string_view attachments, Timestamp kept_until) {
+  return "{\"fields\":" + std::string(fields) + ",\"attachments\":" + std::string(attachments) + ",\"retentionExpiresAt\":\"" +
+         format_rfc3339(kept_until) + "\"}";
+}
+
+Result<std::string> with_fields(std::string_view payload, std::string_view fields) {
+  auto json = nlohmann::ordered_json::parse(payload, nullptr, false);
+  auto fresh = nlohmann::ordered_json::parse(fields, nullptr, false);
+  if (!json.is_object() || fresh.is_discarded()) return fail(Error::Kind::bug, "a stored payload cannot be read");
+  json["fields"] = std::move(fresh);
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+Result<std::string> fields_of(std::string_view payload) {
+  const auto json = nlohmann::ordered_json::parse(payload, nullptr, false);
+  if (!json.is_object() || !json.contains("fields")) return fail(Error::Kind::bug, "a stored payload cannot be read");
+  return json["fields"].dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+Result<std::string> destination_of(std::string_view json) {
+  const auto destination = nlohmann::json::parse(json, nullptr, false);
+  if (!destination.is_object()) return fail(Error::Kind::bug, "a stored destination cannot be read");
+  const auto found = destination.find("destination");
+  if (found == destination.end() || !found->is_string()) return fail(Error::Kind::bug, "a stored destination has no text");
+  return found->get<std::string>();
+}
+
+Result<std::string> with_destination(std::string_view json, std::string_view destination) {
+  auto fresh = nlohmann::json::parse(json, nullptr, false);
+  if (!fresh.is_object()) return fail(Error::Kind::bug, "a stored destination cannot be read");
+  fresh["destination"] = destination;
+  return fresh.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+Contract contract_of(const Form& form, const FormAction& action, const ActionType* type) {
+  Contract contract{.target = form.id + "/" + std::to_string(action.order),
+                    .action_type = action.action_type,
+                    .url = {},
+                    .destination = destination_json(action),
+                    .policy = Policy::max_attempts,
+                    .max_attempts = kFormAttempts,
+                    .form_id = form.id,
+                    .form_name = form.name};
+  if (type == nullptr) return contract;
+  for (const auto& reason : type->reasons) {
+    if (reason.permanent) contract.terminal_outcomes.push_back(reason.name);
+    if (reason.duplicate) contract.duplicate_reasons.push_back(reason.name);
+  }
+  return contract;
+}
+
+}  // namespace waybill

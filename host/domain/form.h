@@ -1,0 +1,53 @@
+// A web form as its file describes it: which actions a submission of it runs, in which order.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "base/time.h"
+#include "domain/action_types.h"
+#include "domain/contract.h"
+
+namespace waybill {
+
+struct FormAction {
+  int order = 0;            // 1 and up, unique in its form
+  std::string action_type;  // selects the sender plugin
+  std::string destination;  // for the plugin: recipients, a queue, ...
+  std::string template_id;  // the rest may be empty
+  std::string subject_template;
+  std::string happyfox_category;
+
+  bool operator==(const FormAction&) const = default;
+};
+
+struct Form {
+  std::string id;
+  std::string name;
+  std::vector<FormAction> actions;  // in their order
+
+  bool operator==(const Form&) const = default;
+};
+
+// A submission's payload: what plugins get of it. `fields` and `attachments` are JSON as handed in.
+std::string form_payload(std::string_view fields, std::string_view attachments, Timestamp kept_until);
+// The same payload with other fields (JSON). Error::bug when it is none.
+Result<std::string> with_fields(std::string_view payload, std::string_view fields);
+Result<std::string> fields_of(std::string_view payload);
+
+// The text `destination` in what an action's plugin is handed, and the same with another one. Error::bug when it is none.
+Result<std::string> destination_of(std::string_view json);
+Result<std::string> with_destination(std::string_view json, std::string_view destination);
+
+inline constexpr std::uint32_t kFormAttempts = 5;  // of each action, then it is a dead letter
+
+// What the plugin is handed as the destination of this action: a JSON object of those fields that are set, sorted by name.
+std::string destination_json(const FormAction& action);
+
+// The contract of an action: kFormAttempts attempts; every reason that its plugin calls permanent ends it. `type` is null while
+// no plugin has the action type: then no rejection is final.
+Contract contract_of(const Form& form, const FormAction& action, const ActionType* type);
+
+}  // namespace waybill

@@ -1,0 +1,50 @@
+// What a form's submission does next: the one predicate of readiness, and the order of its actions. Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "base/id.h"
+#include "base/time.h"
+#include "domain/status.h"
+
+namespace waybill {
+
+struct ScanCounts {
+  std::size_t attachments = 0;
+  std::size_t clean = 0;
+  std::size_t infected = 0;
+};
+
+enum class Readiness : std::uint8_t {
+  wait,     // not finalized, or a scan is pending
+  run,      // its actions may run
+  infected  // nothing of it is ever sent
+};
+Readiness readiness_of(bool finalized, const ScanCounts& scans);
+
+// How far one action has come: the newest delivery of it.
+struct ActionState {
+  int order = 0;
+  DeliveryId delivery;
+  Status status = Status::waiting;
+  std::uint32_t attempts = 0;  // that have ended
+  Timestamp due;               // while it is unfinished
+};
+
+// An action waits until each one before it has been attempted once, or could not be: it has been due for so long.
+inline constexpr Seconds kTurn{10};
+
+struct FormStep {
+  std::optional<DeliveryId> open;  // this action's turn has come
+  std::string_view end;            // "routed" or "failed" when no action is left, else empty
+  bool operator==(const FormStep&) const = default;
+};
+
+// Of a submission in state `processing`; `actions` are in their order. Routed only if every action that was not deferred was
+// accepted.
+FormStep next_step(std::span<const ActionState> actions, Timestamp now);
+
+}  // namespace waybill

@@ -1,0 +1,98 @@
+// What travels along the pipeline claim -> execute -> settle: a claimed delivery, and what became of its attempt.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/id.h"
+#include "base/time.h"
+#include "domain/contract.h"
+#include "domain/outcome.h"
+
+namespace waybill {
+
+// The kind of a submission that tells an incident. It raises no alert itself, however it ends.
+inline constexpr std::string_view kAlertKind = "alert";
+
+// A claimed delivery, to be attempted now. Immutable once claimed.
+struct Job {
+  DeliveryId delivery;
+  SubmissionId submission;
+  OrgId org;
+  RouteId route;
+  ClaimToken token;
+  std::uint32_t attempt = 1;     // the number of this attempt: attempt_count + 1
+  std::uint32_t lease_lost = 0;  // hosts that died with this delivery so far
+  std::uint32_t uncounted = 0;   // earlier attempts that do not count against the contract
+  bool maybe_sent_before = false;
+  Timestamp created;              // of the submission, database clock
+  Timestamp claimed_at;           // database clock, read at the end of the claim
+  Clock::Monotonic claimed_mono;  // this host's clock when the claim's answer was there
+  // From then on another host may have it: the claim's lease, counted from before the claim was asked for.
+  Clock::Monotonic begin_before = Clock::Monotonic::max();
+  std::shared_ptr<const Contract> contract;
+  std::string kind;  // of the submission: "intent", "alert"
+  std::string idempotency_key;
+  std::string payload;
+  std::size_t body_bytes = 0;               // of the payload, also when it is gone or was withheld
+  bool withheld = false;                    // the host had no room for the payload: not to be attempted
+  std::string context;                      // JSON object for the plugin
+  std::optional<Artifact> artifact;         // what its plugin composed of it, if it does that and has done so
+  std::string provider_ref;                 // of an accepted attempt, for questions about it
+  std::string progress;                     // JSON that an earlier transient outcome left for the next attempt
+  bool probe = false;                       // half-open: it goes first after its target's cooldown
+  bool claimed_on_insert = false;           // in the commit that stored it
+  std::optional<Timestamp> outage_since{};  // of its target, if the target was in an outage when this was claimed
+};
+
+// What a claimed row, or its job, takes of the host's room for bodies.
+template <class RowOrJob>
+std::size_t bytes_of(const RowOrJob& one) {
+  return one.withheld ? 0 : one.body_bytes;
+}
+
+// Intents that come in and would be claimed as they are stored.
+struct InsertGroup {
+  OrgId org;
+  RouteId route;
+  std::shared_ptr<const Contract> contract;
+  std::size_t count;
+  std::size_t bytes = 0;  // of their payloads together
+};
+
+// What a plugin is told of a submission beside its payload. `client_ref` may be any text without control characters.
+// Of a form's submission its payload, a JSON object that is not empty, is part of it.
+std::string context_of(OrgId org, std::string_view kind, std::string_view client_ref, const Contract& contract, Timestamp created,
+                       std::string_view payload);
+
+// The database's time now, reckoned from the claim. It is behind by the time that the claim's answer travelled, never ahead:
+// nothing expires early, and nothing is begun later than so long after its deadline.
+inline Timestamp database_now(const Job& job, Clock::Monotonic now) {
+  return job.claimed_at + std::chrono::duration_cast<Micros>(now - job.claimed_mono);
+}
+
+// A job that is done with, for now.
+struct Finished {
+  enum class How : std::uint8_t {
+    attempted,   // the sender was called; `outcome` is set
+    composed,    // nothing was sent and nothing counts: `outcome` has an artefact that must be durable before anything is sent
+    expired,     // the contract's time was over before the sender could be called
+    unattempted  // given back: nothing was sent and nothing counts
+  };
+  Job job;  // attempted ones come back without payload and context
+  How how = How::attempted;
+  std::optional<Outcome> outcome;
+  Timestamp started_at;              // attempted: the call of the sender, database clock
+  Timestamp finished_at;             // database clock
+  std::optional<Millis> not_before;  // unattempted: rest this long before it may be claimed again
+};
+
+using JobSink = std::function<void(std::vector<Job>)>;
+using FinishedSink = std::function<void(std::vector<Finished>)>;
+
+}  // namespace waybill

@@ -1,0 +1,43 @@
+// What a sender says of one attempt, after the host has checked it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/time.h"
+
+namespace waybill {
+
+enum class Verdict : std::uint8_t { accepted, rejected, transient, deferred };
+enum class Reach : std::uint8_t { not_sent, maybe_sent, answered };
+enum class Scope : std::uint8_t { this_job, whole_target };
+
+// Bytes that a plugin made once of a delivery, to be sent in every attempt.
+struct Artifact {
+  std::string type;  // media type
+  std::string bytes;
+
+  bool operator==(const Artifact&) const = default;
+};
+
+struct Outcome {
+  Verdict verdict = Verdict::transient;
+  Reach reach = Reach::maybe_sent;
+  Scope scope = Scope::this_job;
+  std::int32_t code = 0;              // the protocol's own status
+  std::optional<Millis> retry_after;  // the least time until a retry, as the receiver asked
+  std::string reason;                 // a declared reason for `rejected`, else a short word
+  std::string detail;                 // one line for people
+  std::string provider_ref;
+  std::string result;                // JSON for the next stage
+  std::optional<Artifact> artifact;  // of an accepted compose: nothing has been sent yet
+
+  bool operator==(const Outcome&) const = default;
+};
+
+std::string_view to_string(Verdict verdict);
+std::string_view to_string(Reach reach);
+
+}  // namespace waybill

@@ -1,0 +1,70 @@
+// What a route sees of HTTP: plain values in, one reply out. Beast is behind server.h.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/id.h"
+#include "base/time.h"
+
+namespace waybill {
+
+enum class Role : std::uint8_t { none, member, admin, owner };  // `none` as a requirement: open to everybody
+
+struct Principal {
+  OrgId org = kDefaultOrg;
+  Role role = Role::none;
+  std::string name;  // of the token; without tokens nobody has one
+  std::string actor() const { return name.empty() ? "nobody" : name; }
+};
+
+struct Request {
+  std::string method;                                          // "POST"
+  std::string path;                                            // decoded, without the query
+  std::string query;                                           // as sent, without the '?'
+  std::map<std::string, std::string, std::less<>> parameters;  // from the route's {names}, percent-decoded
+  std::string content_type;
+  std::string authorization;  // the header's value
+  std::string body;
+  Principal principal;
+
+  // The decoded value of a query parameter; none if absent.
+  std::optional<std::string> query_value(std::string_view name) const;
+};
+
+struct Response {
+  int status = 200;
+  std::string content_type = "application/json";
+  std::string body;
+  std::vector<std::pair<std::string, std::string>> headers;  // further ones
+};
+
+// {"error":{"code":code,"message":message}}
+Response error_response(int status, std::string_view code, std::string_view message);
+Response invalid_request(std::string_view message);  // 400
+Response json_response(int status, std::string body);
+
+// Answers one request, once, from any thread, now or later.
+using Reply = std::function<void(Response)>;
+using RouteFunction = std::function<void(Request, Reply)>;
+
+struct Route {
+  std::string method;
+  std::string path;  // "/v1/intents/{id}"; a {name} takes one path segment
+  Role least_role = Role::member;
+  RouteFunction handle;
+  // How much longer than timeouts.answer the answer to this request may take; null: no longer.
+  std::function<Millis(const Request&)> extra_time = {};
+};
+
+// Who sends a request: somebody, nobody that we know (401), or a Response when that cannot be told now. Answers once, from any
+// thread, now or later.
+using Admission = std::variant<Response, std::optional<Principal>>;
+using Authenticate = std::function<void(const Request&, std::function<void(Admission)>)>;
+
+}  // namespace waybill

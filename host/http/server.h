@@ -1,0 +1,31 @@
+// The HTTP/1.1 server: limits, timeouts, routing, authentication, keep-alive. Boost.Beast stays inside server.cpp.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "config/config.h"
+#include "http/http.h"
+#include "telemetry/log.h"
+#include "telemetry/metrics.h"
+
+namespace waybill {
+
+class Server {
+ public:
+  // Listens at once; requests are answered after start(). `authenticate` is null when auth is none: everybody is an owner of
+  // the default organisation.
+  static Result<std::unique_ptr<Server>> listen(const Config& config, std::vector<Route> routes, Authenticate authenticate,
+                                                Log& log, Metrics& metrics);
+  virtual ~Server() = default;
+  virtual std::uint16_t port() const = 0;
+  virtual void start() = 0;
+  // No new connections; idle ones are closed, requests under way are answered (with "Connection: close") or given up after
+  // `grace`. Returns when all is over.
+  virtual void stop(Millis grace) = 0;
+};
+
+}  // namespace waybill

@@ -1,0 +1,239 @@
+// Taking places and giving them back keeps all queues in order.
+#include "limits/places.h"
+
+#include <algorithm>
+
+namespace waybill {
+namespace {
+
+constexpr std::size_t kAhead = 2;       // so many times the open requests to a host name may be claimed
+constexpr std::size_t kMaxIdle = 4096;  // contracts, and host names, that no route needs
+
+template <class Map>
+auto& shared(Map& map, const typename Map::key_type& key) {
+  auto& one = map[key];
+  if (!one) one = std::make_shared<typename Map::mapped_type::element_type>();
+  return one;
+}
+
+template <class Map>
+void drop_unused(Map& map, const typename Map::key_type& key) {
+  if (const auto at = map.find(key); at->second.use_count() == 1) map.erase(at);
+}
+
+template <class Map>
+void drop_idle_ones(Map& map) {
+  if (map.size() > kMaxIdle) std::erase_if(map, [](const auto& one) { return one.second.use_count() == 1; });
+}
+
+// With its port.
+std::string host_name_of(const std::string& url) {
+  const auto scheme = url.find("://");
+  const auto start = scheme == std::string::npos ? 0 : scheme + 3;
+  return url.substr(start, url.find_first_of("/?#", start) - start);
+}
+
+}  // namespace
+
+Places::Places(const Limits& limits, std::function<std::size_t(const std::string&)> concurrency, Millis quick)
+    : limits_(limits), concurrency_(std::move(concurrency)), quick_(quick) {}
+
+// ---- routes ----
+
+KnownRoute* Places::find(Shard shard, RouteId id) {
+  auto& routes = shards_[shard];
+  const auto at = routes.find(id);
+  return at == routes.end() ? nullptr : &at->second;
+}
+
+KnownRoute& Places::get(Shard shard, RouteId id, OrgId org) {
+  const auto [at, is_new] = shards_[shard].try_emplace(id);
+  KnownRoute& route = at->second;
+  if (!is_new) return route;
+  route.shard = shard;
+  route.id = id;
+  route.org = shared(orgs_, org);
+  route.org->id = org;
+  knows(route);
+  return route;
+}
+
+KnownRoute& Places::get(Shard shard, const InsertGroup& newest) {
+  KnownRoute& route = get(shard, newest.route, newest.org);
+  if (!route.contract) learn(route.id, *newest.contract);
+  knows(route);
+  return route;
+}
+
+// The contract is copied: a newcomers' one keeps a whole registry.
+void Places::learn(RouteId id, const Contract& contract) {
+  if (auto& known = contracts_[id]; !known) known = std::make_shared<const Contract>(contract);
+}
+
+bool Places::knows(KnownRoute& route) {
+  if (route.contract) return true;
+  const auto known = contracts_.find(route.id);
+  if (known == contracts_.end()) return false;
+  route.contract = known->second;
+  const Contract& contract = *route.contract;
+  route.target = shared(targets_, {route.org->id, contract.target});
+  route.target->org = route.org.get();
+  route.target->limiter.limit = limits_.per_target;
+  route.breaker = shared(breakers_, {route.org->id, contract.cooldown_key()});
+  route.host_name = shared(host_names_, host_name_of(contract.url));
+  auto& [open, claimed_ahead] = *route.host_name;
+  if (open.limit != limits_.per_host_name) open.limit = claimed_ahead.limit = limits_.per_host_name;  // it is new
+  route.action_type = shared(action_types_, contract.action_type);
+  route.action_type->limit = concurrency_(contract.action_type);
+  route.limiters = {&route.target->limiter, &claimed_ahead, route.action_type.get(), &route.breaker->limiter, &open};
+  if (contract.policy == Policy::one_shot) std::swap(route.limiters[1], route.limiters[4]);
+  return true;
+}
+
+Breaker& Places::breaker(OrgId org, const std::string& cooldown_key) { return *shared(breakers_, {org, cooldown_key}); }
+
+void Places::drop_idle(Shard shard, const std::function<void(KnownRoute&)>& look) {
+  auto& routes = shards_[shard];
+  for (auto at = routes.begin(); at != routes.end();) {
+    look(at->second);
+    if (!at->second.is_idle()) {
+      ++at;
+      continue;
+    }
+    const OrgId org = at->second.org->id;
+    const auto contract = at->second.contract;
+    at = routes.erase(at);
+    if (contract) {
+      drop_unused(targets_, {org, contract->target});
+      drop_unused_breaker(org, contract->cooldown_key());
+      drop_unused(action_types_, contract->action_type);
+    }
+    drop_unused(orgs_, org);
+  }
+  drop_idle_ones(contracts_);
+  drop_idle_ones(host_names_);
+}
+
+void Places::drop_unused_breaker(OrgId org, const std::string& cooldown_key) {
+  if (const auto at = breakers_.find({org, cooldown_key}); at->second.use_count() == 1 && !at->second->cooldown)
+    breakers_.erase(at);
+}
+
+// ---- queues ----
+
+void Places::move(KnownRoute& route, Ranked<KnownRoute>& queue, Rank at) {
+  queue.put(route, at);
+  if (route.target) rank(*route.target);
+}
+
+void Places::leave(KnownRoute& route) {
+  route.position.leave();
+  if (route.target) rank(*route.target);
+}
+
+// Called whenever its places or its routes change.
+void Places::rank(Target& target) {
+  target.ready.empty() ? target.position.leave() : target.org->ready.put(target, {target.limiter.used, target.served});
+  rank(*target.org);
+}
+
+// As many routes as there are places may try again, of each organisation in turn.
+void Places::reopen(Limiter& limiter) {
+  auto& waiting = limiter.waiting;
+  for (std::size_t let_in = 0; limiter.used + let_in < limiter.limit && !waiting.empty();) {
+    auto at = waiting.upper_bound(limiter.turn);
+    if (at == waiting.end()) at = waiting.begin();
+    limiter.turn = at->first;
+    if (at->second.empty()) {
+      waiting.erase(at);
+    } else {
+      make_ready(at->second.first());
+      ++let_in;
+    }
+  }
+  if (waiting.empty() || limiter.is_full()) limiter.position.leave();
+}
+
+void Places::reopen_freed() {
+  for (auto at = freed_.begin(); at != freed_.end();) reopen(*(at++)->second);
+}
+
+// Whoever was let in before may have gone to wait at another limiter, and left the place to others.
+Org* Places::next() {
+  if (ready_.empty()) reopen_freed();
+  return ready_.empty() ? nullptr : &ready_.first();
+}
+
+// ---- places ----
+
+void Places::take(KnownRoute& route, std::size_t count, std::size_t bytes) {
+  bytes_ += bytes;
+  route.org->bytes += bytes;
+  held_ += count;
+  route.org->held += count;
+  route.held += count;
+  for (Limiter* limiter : route.limiters) limiter->used += count;
+  rank(*route.target);
+}
+
+void Places::give_back(KnownRoute& route, std::size_t count, std::size_t bytes) {
+  bytes = std::min(bytes, route.org->bytes);
+  bytes_ -= bytes;
+  route.org->bytes -= bytes;
+  count = std::min(count, route.held);
+  held_ -= count;
+  route.org->held -= count;
+  route.held -= count;
+  if (count == 0) return;
+  for (Limiter* limiter : route.limiters) {
+    limiter->used -= count;
+    if (!limiter->waiting.empty()) freed_.put(*limiter, {});
+  }
+  rank(*route.target);
+}
+
+void Places::set_limit(Limiter& limiter, std::size_t limit) {
+  limiter.limit = limit;
+  if (!limiter.waiting.empty()) freed_.put(limiter, {});
+}
+
+void Places::refresh_action_types() {
+  for (auto& [type, limiter] : action_types_) set_limit(*limiter, concurrency_(type));
+  reopen_freed();
+}
+
+void Places::answered(KnownRoute& route, Micros took) {
+  const auto limit = limits_.per_host_name * (took <= quick_ ? kAhead : 1);
+  if (auto& limiter = route.host_name->claimed_ahead; limiter.limit != limit) set_limit(limiter, limit);
+}
+
+Limiter* Places::full(const KnownRoute& route) {
+  for (Limiter* limiter : route.checked())
+    if (limiter->is_full()) return limiter;
+  return nullptr;
+}
+
+bool Places::is_next(const KnownRoute& route, bool others_wait) const {
+  if (ready_.empty() && !others_wait) return true;
+  if (route.target->limiter.used >= (has_reserve() ? kNextToNone : 1)) return false;
+  return ready_.empty() || route.org->held <= ready_.first().held;
+}
+
+std::size_t Places::room(const KnownRoute& route) const {
+  if (ready_.size() > 1 || route.org->ready.size() > 1 || route.target->ready.size() > 1) return 1;
+  std::size_t room = limits_.per_org - route.org->held;
+  for (const Limiter* limiter : route.checked()) room = std::min(room, limiter->limit - limiter->used);
+  return room;
+}
+
+bool Places::fits(const KnownRoute& route, const InsertGroup& newcomers) {
+  set_limit(*route.action_type, concurrency_(route.contract->action_type));
+  const std::size_t count = newcomers.count;
+  const auto checked = route.checked();
+  return std::all_of(checked.begin(), checked.end(),
+                     [&](const Limiter* one) { return one->used + count <= one->limit && one->waiting.empty(); }) &&
+         held_ + count <= limits_.in_flight && route.org->held + count <= limits_.per_org &&
+         (bytes_ == 0 || bytes_ + newcomers.bytes <= limits_.in_flight_bytes);
+}
+
+}  // namespace waybill

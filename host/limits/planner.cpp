@@ -1,0 +1,321 @@
+// What is told of routes decides when they are ready; of those that are ready, places are given to who holds least.
+#include "limits/planner.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "domain/decide.h"
+
+namespace waybill {
+namespace {
+
+constexpr std::size_t kMaxExpired = 100;  // deliveries past their deadline that a share asks for
+constexpr std::size_t kMaxUnknown = 1000;
+constexpr std::size_t kRampStart = 4;                         // places of a target that has just recovered
+constexpr auto kCursorLife = std::chrono::seconds(1);         // how long a row that was committed out of order may be overlooked
+constexpr auto kClockSlack = std::chrono::milliseconds(100);  // more than that is a step of the database's clock
+
+Rank rank_of(Clock::Monotonic moment) { return {static_cast<std::uint64_t>(moment.time_since_epoch().count()), 0}; }
+Clock::Monotonic moment_of(Rank rank) { return Clock::Monotonic(Clock::Monotonic::duration(rank.first)); }
+
+}  // namespace
+
+// What one plan() works on.
+struct Planner::Planning {
+  std::size_t free, bytes;  // that are left
+  ClaimPlan plan{};
+  std::vector<KnownRoute*> granted{};
+  // While an organisation waits for bytes, only those that hold fewer than it get any: so it gets them when they fall free.
+  std::vector<Org*> short_of_bytes{};
+  std::size_t bytes_below = std::numeric_limits<std::size_t>::max();
+};
+
+Planner::Planner(const Limits& limits, std::function<std::size_t(const std::string&)> concurrency, Millis quick)
+    : limits_(limits), places_(limits, std::move(concurrency), quick) {}
+
+// ---- from when a route may have work ----
+
+std::uint64_t Planner::revision() const {
+  const std::lock_guard lock(mutex_);
+  return revision_;
+}
+
+void Planner::observe(Shard shard, const DueRoutes& due, std::uint64_t revision, Moment now, Moment fresh_until) {
+  const std::lock_guard lock(mutex_);
+  fresh_until_[shard] = fresh_until;
+  ++revision_;
+  for (const auto& one : due.routes) {
+    KnownRoute& route = places_.get(shard, one.route, one.org);
+    const auto from = now + std::chrono::duration_cast<Moment::duration>(one.first_due - due.now);
+    if (route.told <= revision || !route.due || from < *route.due) route.due = from;
+    route.told = revision_;
+    put(route, now);
+    const bool is_stopped = route.contract && (route.position.queue() == &later_ || Places::full(route) != nullptr);
+    if (is_stopped && is_expired(*route.contract, one.first_due, due.now)) expired_.insert(&route);
+  }
+  places_.drop_idle(shard, [&](KnownRoute& route) {
+    if (route.told <= revision) route.due.reset();
+    if (!route.due) places_.leave(route);
+    if (route.is_idle()) expired_.erase(&route);
+  });
+}
+
+void Planner::observe(const Cooldowns& cooldowns, Moment now) {
+  const std::lock_guard lock(mutex_);
+  ++revision_;
+  for (const auto& cooldown : cooldowns.all) {
+    Breaker& breaker = places_.breaker(cooldown.org, cooldown.target);
+    const auto until = now + std::chrono::duration_cast<Moment::duration>(cooldown.until - cooldowns.now);
+    breaker.told = revision_;
+    if (breaker.cooldown == cooldown && std::chrono::abs(until - breaker.until) < kClockSlack) continue;
+    breaker.cooldown = cooldown;
+    breaker.until = until;
+    places_.set_limit(breaker.limiter, 0);
+    down_.put(breaker, rank_of(until));
+  }
+  std::vector<Breaker*> over;
+  for (const auto& [rank, breaker] : down_)
+    if (breaker->told != revision_) over.push_back(breaker);
+  for (Breaker* breaker : over) recover(*breaker);
+}
+
+// It begins with a few places, and release() adds one for each delivery that comes back.
+void Planner::recover(Breaker& breaker) {
+  const Cooldown cooldown = *std::exchange(breaker.cooldown, {});
+  breaker.position.leave();
+  places_.set_limit(breaker.limiter, breaker.limiter.used + kRampStart);
+  places_.drop_unused_breaker(cooldown.org, cooldown.target);
+}
+
+void Planner::wake(Shard shard, const std::vector<InsertGroup>& routes, Moment now) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& one : routes) set_due(places_.get(shard, one), now);
+}
+
+void Planner::learn(RouteId id, const Contract& contract) {
+  const std::lock_guard lock(mutex_);
+  places_.learn(id, contract);
+}
+
+void Planner::skip(RouteId id, Moment until) {
+  const std::lock_guard lock(mutex_);
+  for (auto at = unknown_.begin(); at != unknown_.end();)
+    if (KnownRoute& route = *(at++)->second; route.id == id) postpone(route, until);
+}
+
+void Planner::set_due(KnownRoute& route, Moment now) {
+  route.told = ++revision_;
+  if (!route.due || now < *route.due) route.due = now;
+  put(route, now);
+}
+
+void Planner::postpone(KnownRoute& route, Moment until) {
+  route.due = until;
+  places_.move(route, later_, rank_of(until));
+}
+
+// Where it belongs by what is known of it. One that waits for a place goes on waiting.
+void Planner::put(KnownRoute& route, Moment now) {
+  const auto* queue = route.position.queue();
+  if (!route.due)
+    places_.leave(route);
+  else if (*route.due > now)
+    postpone(route, *route.due);
+  else if (!route.contract)
+    unknown_.put(route, {});
+  else if (queue == nullptr || queue == &later_ || queue == &unknown_)
+    places_.make_ready(route);
+}
+
+Planner::Moment Planner::next_due() const {
+  const std::lock_guard lock(mutex_);
+  if (!expired_.empty() && places_.free() > 0) return {};
+  Moment next = Moment::max();
+  if (!later_.empty()) next = moment_of(later_.first_rank());
+  if (!down_.empty()) next = std::min(next, moment_of(down_.first_rank()));
+  return next;
+}
+
+// ---- who is next ----
+
+ClaimPlan Planner::plan(std::size_t most, Moment now) {
+  const std::lock_guard lock(mutex_);
+  Planning planning{std::min(most, places_.free()), places_.free_bytes()};
+  planning.plan.bytes = planning.bytes;
+  plan_what_falls_due(now);
+  plan_expired(planning);
+  for (auto at = unknown_.begin(); at != unknown_.end() && planning.plan.unknown.size() < kMaxUnknown;)
+    if (KnownRoute& route = *(at++)->second; places_.knows(route))
+      put(route, now);
+    else
+      planning.plan.unknown.push_back(route.id);
+  while (planning.free > 0 && planning.bytes_below > 0) {
+    Org* org = places_.next();
+    if (org == nullptr || org->held >= limits_.per_org) break;  // it holds least: if it is full, all are
+    plan_next(*org, planning);
+  }
+  for (Org* org : planning.short_of_bytes) places_.rank(*org);
+  for (KnownRoute* route : planning.granted) planning.plan.shares[route->shard].push_back(share_of(*route, now));
+  return std::move(planning.plan);
+}
+
+void Planner::plan_what_falls_due(Moment now) {
+  while (!later_.empty() && later_.first_rank() <= rank_of(now)) put(later_.first(), now);
+  while (!down_.empty() && down_.first_rank() <= rank_of(now)) {
+    Breaker& half_open = down_.first();
+    places_.set_limit(half_open.limiter, 1);
+    down_.put(half_open, rank_of(Moment::max()));
+  }
+  places_.refresh_action_types();
+}
+
+// What cannot start must end all the same when its time is over.
+void Planner::plan_expired(Planning& planning) {
+  while (planning.free > 0 && !expired_.empty()) {
+    KnownRoute& route = **expired_.begin();
+    expired_.erase(expired_.begin());
+    places_.leave(route);
+    route.expires = true;
+    route.granted = std::min(kMaxExpired, planning.free);
+    planning.free -= route.granted;
+    places_.take(route, route.granted, 0);
+    planning.granted.push_back(&route);
+  }
+}
+
+// A place for the route that is next in the organisation, or the reason why it gets none.
+void Planner::plan_next(Org& org, Planning& planning) {
+  KnownRoute& route = org.ready.first().ready.first();
+  if (Limiter* limiter = Places::full(route)) return places_.wait(route, *limiter);
+  const bool has_bytes = route.body_bytes <= planning.bytes || places_.held() == 0;  // one may always go
+  if (!has_bytes || org.bytes >= planning.bytes_below) {
+    planning.bytes_below = std::min(planning.bytes_below, org.bytes);
+    planning.short_of_bytes.push_back(&org);
+    return org.position.leave();
+  }
+  std::size_t count = 1;
+  if (planning.short_of_bytes.empty())
+    count = std::min({planning.free, places_.room(route), std::max<std::size_t>(1, planning.bytes / route.body_bytes)});
+  if (route.granted == 0) planning.granted.push_back(&route);
+  route.granted += count;
+  planning.free -= count;
+  planning.bytes -= std::min(planning.bytes, count * route.body_bytes);
+  route.planned = revision_;
+  org.served = route.target->served = route.served = ++served_;
+  places_.make_ready(route);  // behind the others
+  places_.take(route, count, 0);
+}
+
+RouteShare Planner::share_of(KnownRoute& route, Moment now) {
+  if (now - route.cursor.since > kCursorLife) route.cursor = {};
+  const Contract& contract = *route.contract;
+  RouteShare share{.route = route.id, .count = route.granted, .after = {}, .after_id = {}, .org = route.org->id};
+  if (route.expires) {
+    share.max_age = contract.max_acceptance;
+    return share;
+  }
+  share.after = route.cursor.due;
+  share.after_id = route.cursor.id;
+  share.cooldown_key = contract.cooldown_key();
+  share.target = contract.target;
+  share.rate = contract.rate;
+  share.probe = route.breaker->cooldown.has_value();
+  if (share.probe) share.outage_since = route.breaker->cooldown->since;
+  return share;
+}
+
+void Planner::claimed(Shard shard, const RouteShare& share, std::span<const ClaimedRow* const> rows, Moment now) {
+  const std::lock_guard lock(mutex_);
+  KnownRoute& route = *places_.find(shard, share.route);
+  route.granted = 0;
+  places_.give_back(route, share.count - rows.size(), 0);
+  std::size_t bytes = 0, largest = 0;
+  for (const ClaimedRow* row : rows) {
+    bytes += bytes_of(*row);
+    largest = std::max(largest, row->body_bytes);
+  }
+  places_.take(route, 0, bytes);
+  if (!rows.empty()) route.body_bytes = std::max(largest, route.body_bytes - route.body_bytes / 8);
+  const bool had_all = rows.size() == share.count;
+  const bool began = share.after_id == DeliveryId{};
+  if (std::exchange(route.expires, false)) {
+    if (had_all) expired_.insert(&route);
+  } else if (had_all) {
+    route.cursor = {rows.back()->due, rows.back()->delivery, began ? now : route.cursor.since};
+  } else {
+    if (began && route.told <= route.planned) route.due.reset();  // else it is asked once more, from the beginning
+    route.cursor = {};
+  }
+  put(route, now);
+}
+
+void Planner::trim(Shard shard, RouteShare& share, std::size_t count) {
+  const std::lock_guard lock(mutex_);
+  places_.give_back(*places_.find(shard, share.route), share.count - count, 0);
+  share.count = count;
+}
+
+void Planner::denied(Shard shard, const RouteShare& share, Moment until) {
+  const std::lock_guard lock(mutex_);
+  KnownRoute& route = *places_.find(shard, share.route);
+  route.granted = 0;
+  route.expires = false;
+  places_.give_back(route, share.count, 0);
+  postpone(route, until);
+}
+
+std::shared_ptr<const Contract> Planner::contract(RouteId route) const {
+  const std::lock_guard lock(mutex_);
+  return places_.contract(route);
+}
+
+// ---- places ----
+
+bool Planner::admit(Shard shard, const std::vector<InsertGroup>& all, Moment now) {
+  const std::lock_guard lock(mutex_);
+  const auto fresh = fresh_until_.find(shard);
+  if (fresh == fresh_until_.end() || now > fresh->second) return false;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    KnownRoute& route = places_.get(shard, all[i]);
+    const bool older_waits = route.due && *route.due <= now;
+    const bool is_stopped = route.breaker->cooldown || route.contract->rate;
+    if (older_waits || is_stopped || !places_.is_next(route, !unknown_.empty()) || !places_.fits(route, all[i])) {
+      undo(shard, std::span(all).first(i));
+      return false;
+    }
+    places_.take(route, all[i].count, all[i].bytes);
+  }
+  return true;
+}
+
+void Planner::undo(Shard shard, std::span<const InsertGroup> admitted) {
+  for (const auto& one : admitted) places_.give_back(*places_.find(shard, one.route), one.count, one.bytes);
+}
+
+void Planner::give_back(Shard shard, std::span<const InsertGroup> admitted) {
+  const std::lock_guard lock(mutex_);
+  undo(shard, admitted);
+}
+
+void Planner::release(const std::vector<Finished>& settled, Moment now) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& one : settled) {
+    KnownRoute* route = places_.find(shard_of(one.job.delivery), one.job.route);
+    if (route == nullptr || !route->contract) continue;
+    places_.give_back(*route, 1, bytes_of(one.job));
+    if (one.how == Finished::How::attempted) places_.answered(*route, one.finished_at - one.started_at);
+    Breaker& breaker = *route->breaker;
+    if (breaker.cooldown && one.job.probe && one.outcome && clears_target(*one.outcome))
+      recover(breaker);
+    else if (!breaker.cooldown && one.how == Finished::How::attempted && breaker.limiter.limit < limits_.in_flight)
+      places_.set_limit(breaker.limiter, breaker.limiter.limit + 1);
+    if (one.how == Finished::How::composed || one.how == Finished::How::unattempted) set_due(*route, now);
+  }
+}
+
+std::size_t Planner::held() const {
+  const std::lock_guard lock(mutex_);
+  return places_.held();
+}
+
+}  // namespace waybill

@@ -1,0 +1,144 @@
+// docs/state-machine.md is printed from the tables of moves: this test holds the page against them.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "domain/pipeline.h"
+#include "unit/domain/state_machine.h"
+
+namespace waybill {
+namespace {
+
+constexpr const char* kUpdate = "WAYBILL_TEST_UPDATE_DOCS";
+
+std::string_view meaning(Status status) {
+  switch (status) {
+    case Status::waiting:
+      return "not its turn yet, or its attachments are not ready";
+    case Status::open:
+      return "still gathering events (the debounce window)";
+    case Status::due:
+      return "to be attempted from its due time on";
+    case Status::claimed:
+      return "in the hands of one host, until its lease runs out";
+    case Status::accepted:
+      return "the receiver took responsibility";
+    case Status::rejected:
+      return "the receiver refused, for a reason that the contract lists as terminal";
+    case Status::exhausted:
+      return "the contract's policy ended without either, or three hosts died inside its plugin (`worker_lost`)";
+    case Status::deferred:
+      return "nothing to send for now, by the operator's choice";
+    case Status::cancelled:
+      return "given up before an attempt";
+  }
+  return "";
+}
+
+std::string_view meaning(Event event) {
+  switch (event) {
+    case Event::ready:
+      return "its turn has come";
+    case Event::claim:
+      return "a host takes it, to attempt it now";
+    case Event::release:
+      return "the host gives it back unattempted";
+    case Event::retry:
+      return "the attempt brought no end, and the contract allows another";
+    case Event::lease_lost:
+      return "the host that held it is gone";
+    case Event::accept:
+      return "the receiver accepted, in time";
+    case Event::reject:
+      return "the receiver rejected with a terminal reason";
+    case Event::exhaust:
+      return "the contract allows no further attempt";
+    case Event::defer:
+      return "the sender has nothing to do for now";
+    case Event::cancel:
+      return "whoever owns it takes it back";
+  }
+  return "";
+}
+
+std::string_view meaning(const PipelineMove& move) {
+  struct Meaning {
+    PipelineMove move;
+    std::string_view words;
+  };
+  static constexpr Meaning kMeanings[] = {
+      {{"intent", "pending", "accepted"}, "its delivery was accepted"},
+      {{"intent", "pending", "rejected"}, "its delivery was rejected"},
+      {{"intent", "pending", "exhausted"}, "its delivery was exhausted"},
+      {{"form", "received", "processing"}, "it is finalized and every attachment is clean: its actions run"},
+      {{"form", "received", "failed"}, "an attachment is infected: nothing of it is sent"},
+      {{"form", "received", "purged"}, "it was never finalized, or a scan never came, and it is kept no longer"},
+      {{"form", "processing", "routed"}, "every action was accepted or deferred"},
+      {{"form", "processing", "failed"},
+       "every action has ended, one of them neither accepted nor deferred; or it is kept no longer"},
+      {{"form", "failed", "processing"}, "a dead letter of it is replayed"},
+      {{"form", "routed", "purged"}, "it is kept no longer: what it held is erased"},
+      {{"form", "failed", "purged"}, "the same"},
+  };
+  for (const auto& one : kMeanings)
+    if (one.move == move) return one.words;
+  return "";
+}
+
+void write_deliveries(std::ostream& text) {
+  text << "```mermaid\nstateDiagram-v2\n";
+  for (const auto& t : kTransitions)
+    text << "  " << to_string(t.from) << " --> " << to_string(t.to) << ": " << to_string(t.on) << "\n";
+  for (const Status status : kStatuses)
+    if (is_end(status)) text << "  " << to_string(status) << " --> [*]\n";
+  text << "```\n\n| from | event | to | when |\n| --- | --- | --- | --- |\n";
+  for (const auto& t : kTransitions)
+    text << "| " << to_string(t.from) << " | " << to_string(t.on) << " | " << to_string(t.to) << " | " << meaning(t.on) << " |\n";
+  text << "\n| status | end | meaning |\n| --- | --- | --- |\n";
+  for (const Status status : kStatuses)
+    text << "| " << to_string(status) << " | " << (is_end(status) ? "yes" : "") << " | " << meaning(status) << " |\n";
+}
+
+void write_submissions(std::ostream& text) {
+  text << "\n## The states of a submission\n\n"
+          "Made from `kPipelineMoves` in `host/domain/pipeline.h`. An intent has one delivery, a form's submission one for each\n"
+          "action (and for each replay); it moves by what becomes of them.\n\n"
+          "```mermaid\nstateDiagram-v2\n";
+  for (const auto& m : kPipelineMoves)
+    if (m.pipeline == "form") text << "  " << m.from << " --> " << m.to << "\n";
+  text << "```\n\n| pipeline | from | to | when |\n| --- | --- | --- | --- |\n";
+  for (const auto& m : kPipelineMoves)
+    text << "| " << m.pipeline << " | " << m.from << " | " << m.to << " | " << meaning(m) << " |\n";
+}
+
+std::string page() {
+  std::ostringstream text;
+  text << "# The life of a delivery\n\n"
+          "Made from `kTransitions` in `host/domain/status.h`; do not edit. A test compares this page with the tables, and with\n"
+          "`"
+       << kUpdate << "=1` in its environment writes it anew (`" << kUpdate
+       << "=1 build/dev/tests/unit_core`).\n"
+          "Nothing but these moves changes a status. The database refuses every other move as well.\n\n";
+  write_deliveries(text);
+  write_submissions(text);
+  return text.str();
+}
+
+TEST(StateMachinePage, SaysWhatEachMoveOfASubmissionMeans) {  // F1
+  for (const auto& move : kPipelineMoves) EXPECT_NE(meaning(move), "") << move.pipeline << ": " << move.from << " -> " << move.to;
+}
+
+TEST(StateMachinePage, SaysWhatTheTablesOfMovesSay) {  // M6 F1
+  const std::string file = WAYBILL_SOURCE_DIR "/docs/state-machine.md";
+  if (const char* update = std::getenv(kUpdate); update != nullptr && std::string_view(update) == "1")
+    std::ofstream(file) << page();
+  std::ostringstream found;
+  found << std::ifstream(file).rdbuf();
+  EXPECT_EQ(found.str(), page()) << "docs/state-machine.md does not say what the tables of moves say. Run this test with "
+                                 << kUpdate << "=1 to write it anew.";
+}
+
+}  // namespace
+}  // namespace waybill

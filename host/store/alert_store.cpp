@@ -1,103 +1,20 @@
 // Incidents from being raised to being told and closed; what is stuck; failures until their digest.
 #include "store/pg_stores.h"
+#include "store/sql/alerts.h"
 
 namespace waybill {
 namespace {
 
-constexpr Statement kRemind{"remind_alert", "SELECT remind_alert($1, $2, $3, $4, $5::bigint * interval '1 millisecond')"};
-
-constexpr Statement kCountNew{"count_new_alerts", R"(
-  WITH new AS MATERIALIZED (
-    SELECT org_id, incident, count, counted FROM alerts WHERE count > counted FOR UPDATE SKIP LOCKED),
-  done AS (
-    UPDATE alerts a SET counted = n.count FROM new n WHERE a.org_id = n.org_id AND a.incident = n.incident
-    RETURNING a.kind, n.count - n.counted AS more)
-  SELECT kind, sum(more) FROM done GROUP BY kind)"};
-
-// One host at a time reserves, so that the cap holds for all of them together. FOR UPDATE looks at the newest version of each
-// row: what another host reserved a moment ago is passed over.
-constexpr Statement kReserve{"reserve_alerts", R"(
-  WITH turn AS MATERIALIZED (
-    SELECT pg_try_advisory_xact_lock(hashtext('waybill-alerts:' || current_schema())) AS mine),
-  due AS MATERIALIZED (
-    SELECT a.org_id, a.incident, a.count,
-           a.org_id || ':' || a.incident || ':' || micros(a.first_at) || ':' || a.told AS key
-    FROM alerts a
-    WHERE (SELECT mine FROM turn) AND a.telling IS NULL AND a.count > a.told
-      AND (a.told_at IS NULL OR a.told_at <= now() - $1::bigint * interval '1 millisecond')
-    FOR UPDATE SKIP LOCKED),
-  recent AS MATERIALIZED (
-    SELECT count(*) FILTER (WHERE NOT summed) AS messages,
-           coalesce(bool_or(summed AND (telling IS NOT NULL OR told_at > now() - $3::bigint * interval '1 millisecond')), false) AS summary
-    FROM alerts WHERE telling IS NOT NULL OR told_at > now() - $1::bigint * interval '1 millisecond'),
-  flood AS MATERIALIZED (
-    SELECT (SELECT messages FROM recent) + count(*) > $2 AS is_on,
-           'alerts-' || left(encode(sha256(convert_to(coalesce(string_agg(key, ' ' ORDER BY key), ''), 'UTF8')), 'hex'), 32) AS reference
-    FROM due)
-  UPDATE alerts a
-  SET telling_count = d.count, summed = f.is_on,
-      telling = CASE WHEN f.is_on THEN f.reference
-                     ELSE 'alert-' || left(encode(sha256(convert_to(d.key, 'UTF8')), 'hex'), 32) END
-  FROM due d, flood f
-  WHERE a.org_id = d.org_id AND a.incident = d.incident AND NOT (f.is_on AND (SELECT summary FROM recent)))"};
-
-constexpr Statement kReserved{"reserved_alerts", R"(
-  SELECT telling, org_id, incident, kind, message, telling_count, micros(first_at), micros(last_at)
-  FROM alerts WHERE telling IS NOT NULL ORDER BY telling, last_at DESC, org_id, incident)"};
-constexpr Statement kTold{"alert_told", R"(
-  WITH done AS (
-    UPDATE alerts SET told = telling_count, told_at = now(), telling = NULL, telling_count = NULL WHERE telling = $1 RETURNING 1)
-  SELECT count(*) FROM done)"};
-constexpr Statement kClose{"close_alerts", R"(
-  DELETE FROM alerts
-  WHERE telling IS NULL AND told = count AND counted = count
-    AND greatest(last_at, told_at) < now() - $1::bigint * interval '1 millisecond')"};
-
-// A walk over the distinct routes of the partial index, one probe per route; only of a route whose first row is late are further
-// rows looked at.
-constexpr Statement kStuckDeliveries{"stuck_deliveries", R"(
-  WITH RECURSIVE first AS (
-    (SELECT shard, route_id, due_at FROM ready WHERE queued AND status = 'due' ORDER BY shard, route_id, due_at, delivery_id LIMIT 1)
-    UNION ALL
-    SELECT next.* FROM first, LATERAL (
-      SELECT shard, route_id, due_at FROM ready WHERE queued AND status = 'due' AND (shard, route_id) > (first.shard, first.route_id)
-      ORDER BY shard, route_id, due_at, delivery_id LIMIT 1) next),
-  late AS MATERIALIZED (
-    SELECT f.shard, f.route_id, c.org_id, c.contract::jsonb AS contract
-    FROM first f JOIN contract_snapshots c ON c.route_id = f.route_id
-    WHERE f.due_at < now() - $1::bigint * interval '1 millisecond')
-  SELECT l.org_id, l.contract ->> 'target', l.contract ->> 'actionType', oldest.client_ref, micros(now()), micros(oldest.due_at),
-         (SELECT count(*) FROM (
-            SELECT FROM ready r JOIN submissions s ON s.shard = r.shard AND s.id = r.submission_id
-            WHERE r.shard = l.shard AND r.route_id = l.route_id AND r.queued AND r.status = 'due' AND s.kind <> 'alert'
-              AND r.due_at < now() - $1::bigint * interval '1 millisecond' LIMIT $2) AS counted),
-         (SELECT count(*) FROM claimed r WHERE r.shard = l.shard AND r.route_id = l.route_id)
-  FROM late l, LATERAL (
-    SELECT r.due_at, s.client_ref FROM ready r JOIN submissions s ON s.shard = r.shard AND s.id = r.submission_id
-    WHERE r.shard = l.shard AND r.route_id = l.route_id AND r.queued AND r.status = 'due' AND s.kind <> 'alert'
-      AND r.due_at < now() - $1::bigint * interval '1 millisecond'
-    ORDER BY r.due_at, r.delivery_id LIMIT 1) oldest
-  WHERE NOT EXISTS (SELECT FROM target_rests t WHERE t.org_id = l.org_id AND t.until > now()
-                      AND t.target = CASE WHEN l.contract -> 'form' IS NULL THEN l.contract ->> 'target' ELSE 'sender:' || (l.contract ->> 'actionType') END))"};
-constexpr Statement kStuckForms{"stuck_forms", R"(
-  SELECT s.org_id, s.target, (array_agg(s.client_ref ORDER BY f.processing_since, s.id))[1], micros(now()), micros(min(f.processing_since)),
-         count(*)
-  FROM form_submissions f JOIN submissions s ON s.shard = f.shard AND s.id = f.submission_id
-  WHERE f.processing_since < now() - $1::bigint * interval '1 millisecond'
-  GROUP BY s.org_id, s.target)"};
-
-// A period is left alone for a moment: what was settled at its very end may not be committed yet.
-constexpr Statement kFinishedFailures{"finished_failures", R"(
-  SELECT org_id, micros(since), micros(until), action_type, target, reason, count FROM provider_failures
-  WHERE until <= now() - interval '2 seconds' ORDER BY org_id, until, count DESC, action_type, target, reason)"};
-constexpr Statement kDigest{"digest_failures", R"(
-  WITH gone AS (
-    DELETE FROM provider_failures p
-    USING unnest($2::bigint[], $3::text[], $4::text[], $5::text[], $6::bigint[]) AS t(until, action_type, target, reason, count)
-    WHERE p.org_id = $1 AND p.until = at_micros(t.until) AND p.action_type = t.action_type AND p.target = t.target
-      AND p.reason = t.reason AND p.count = t.count
-    RETURNING 1)
-  SELECT raise_alert($1, 'provider_failures', $7, $8) WHERE EXISTS (SELECT FROM gone))"};
+constexpr Statement kRemind = sql::remind_alert;
+constexpr Statement kCountNew = sql::count_new_alerts;
+constexpr Statement kReserve = sql::reserve_alerts;
+constexpr Statement kReserved = sql::reserved_alerts;
+constexpr Statement kTold = sql::alert_told;
+constexpr Statement kClose = sql::close_alerts;
+constexpr Statement kStuckDeliveries = sql::stuck_deliveries;
+constexpr Statement kStuckForms = sql::stuck_forms;
+constexpr Statement kFinishedFailures = sql::finished_failures;
+constexpr Statement kDigest = sql::digest_failures;
 
 Result<void> done(const Result<Rows>& rows) {
   if (!rows) return tl::unexpected(rows.error());

@@ -3,31 +3,17 @@
 
 #include <algorithm>
 
+#include "store/sql/database_check.h"
+
 namespace waybill {
 namespace {
 
 // In the simple protocol, which every pooler passes on.
 constexpr auto kWho = "SELECT pg_backend_pid()";
-// The first is what a session has that sets nothing itself: ours does, see Connection::open().
-constexpr auto kDurability =
-    "SELECT (SELECT reset_val FROM pg_settings WHERE name = 'synchronous_commit'), current_setting('fsync')";
 constexpr int kLooks = 3;  // of either session: a pooler has another server session for it sooner or later
 
-constexpr Statement kMissingRights{"missing_rights", R"(
-  WITH wanted AS (
-    SELECT to_regclass(quote_ident(table_name)) AS place, table_name, one AS what
-    FROM access_rules, regexp_split_to_table(application, ',\s*(?![^(]*\))') AS one),
-  missing AS (
-    SELECT what || ' on ' || table_name AS what FROM wanted
-    WHERE NOT CASE WHEN what LIKE '%(%' THEN (
-            SELECT bool_and(has_column_privilege(place, trim(name), split_part(what, ' (', 1)))
-            FROM regexp_split_to_table(substring(what FROM '\((.*)\)'), ',') AS name)
-          ELSE has_table_privilege(place, what) END
-    UNION ALL
-    SELECT 'USAGE on sequence ' || relname FROM pg_class
-    WHERE relnamespace = current_schema()::regnamespace
-      AND CASE WHEN relkind = 'S' THEN NOT has_sequence_privilege(oid, 'USAGE') ELSE false END)
-  SELECT current_user, what FROM missing ORDER BY what)"};
+constexpr Statement kDurability = sql::durability;
+constexpr Statement kMissingRights = sql::missing_rights;
 constexpr std::size_t kMaxNamed = 5;
 
 Result<bool> is_shared(Connection& one, Connection& other) {
@@ -57,7 +43,7 @@ Result<std::vector<std::string>> check_server(const DatabaseAddress& address) {
         Error::Kind::invalid,
         "database.url leads to a pooler that shares server sessions between transactions: hosts need sessions of their own. "
         "Connect to the server itself, or through a pool with pool_mode = session");
-  const auto durability = one->script(kDurability);
+  const auto durability = one->script(kDurability.sql);
   if (!durability) return tl::unexpected(durability.error());
   std::vector<std::string> remarks;
   if (durability->text(0, 0) == "off")

@@ -4,39 +4,14 @@
 #include "store/form_rows.h"
 #include "store/read_rows.h"
 #include "store/routes.h"
+#include "store/sql/dead_letters.h"
 
 namespace waybill {
 namespace {
 
-// Kind, pipeline and target are the old one's. Nothing if the reference is taken.
-constexpr Statement kClone{"clone_submission", R"(
-  WITH made AS (
-    INSERT INTO submissions (shard, id, org_id, kind, client_ref, pipeline, target, state, payload_hash, created_at, body)
-    SELECT $1, nextval('object_ids') * 1024 + $1::smallint, $2, kind, $3, pipeline, target, $4, $5, now(), convert_to($8, 'UTF8')
-    FROM submissions WHERE shard = $6 AND id = $7
-    ON CONFLICT DO NOTHING RETURNING id),
-  queued AS (
-    INSERT INTO ready (shard, delivery_id, org_id, submission_id, action_order, route_id, due_at, status, queued)
-    SELECT $1, nextval('object_ids') * 1024 + $1::smallint, $2, made.id, t.place, t.route, now(), $11::delivery_status, $11 = 'due'
-    FROM made, unnest($9::smallint[], $10::int[]) AS t(place, route))
-  SELECT id FROM made)"};
-
-// It is kept no longer than the old one. The objects are the same, so are the scanner's words about them.
-constexpr Statement kCloneForm{"clone_form_submission", R"(
-  WITH form AS (
-    INSERT INTO form_submissions (shard, submission_id, org_id, finalized_at, retention_expires_at)
-    SELECT $1, $2, org_id, now(), retention_expires_at FROM form_submissions WHERE shard = $4 AND submission_id = $5),
-  attached AS (
-    INSERT INTO attachments (org_id, attachment_id, shard, submission_id, position, name, content_type, size, object_uri, scan, scanned_at)
-    SELECT org_id, attachment_id || '~' || $3::text, $1, $2, position, name, content_type, size, object_uri, scan, scanned_at
-    FROM attachments WHERE shard = $4 AND submission_id = $5
-    ON CONFLICT DO NOTHING RETURNING 1)
-  SELECT (SELECT count(*) FROM attached) = (SELECT count(*) FROM attachments WHERE shard = $4 AND submission_id = $5))"};
-
-constexpr Statement kAudit{"audit_clone", R"(
-  INSERT INTO audit_log (shard, submission_id, created_at, org_id, delivery_id, action, trigger, actor, actor_type, metadata)
-  VALUES ($1, $2, clock_timestamp(), $3, $4, 'dead_letter_cloned', 'clone', $5, 'admin',
-          jsonb_build_object('deadLetterId', $4::bigint::text, 'reference', $6::text)))"};
+constexpr Statement kClone = sql::clone_submission;
+constexpr Statement kCloneForm = sql::clone_form_submission;
+constexpr Statement kAudit = sql::audit_clone;
 
 std::string refusal_of(const DeadLetterState& s) {
   const auto& kind = s.letter.kind;

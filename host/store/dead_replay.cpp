@@ -4,61 +4,15 @@
 #include "store/dead_rows.h"
 #include "store/read_rows.h"
 #include "store/routes.h"
+#include "store/sql/dead_letters.h"
 
 namespace waybill {
 namespace {
 
 constexpr std::uint32_t kReplayAttempts = 5;
 
-// The first of $2 turns, $3 microseconds apart and as far from the latest one given before. Whoever takes turns holds the row
-// until its transaction ends, so that nobody is given the same ones.
-constexpr Statement kTurns{"replay_turns", R"(
-  INSERT INTO replay_turns AS t (org_id, last_at)
-  VALUES ($1, clock_timestamp() + ($2::bigint - 1) * $3::bigint * interval '1 microsecond')
-  ON CONFLICT (org_id) DO UPDATE SET last_at = greatest(t.last_at + $3::bigint * interval '1 microsecond', clock_timestamp())
-                                               + ($2::bigint - 1) * $3::bigint * interval '1 microsecond'
-  RETURNING micros(last_at) - ($2::bigint - 1) * $3::bigint)"};
-
-// Each becomes a delivery of its own. Attempts before it may have been sent, so its plugin searches before it sends; what they
-// left behind goes along, so that whoever has it already does not get it again.
-constexpr Statement kReplay{"replay_dead", R"(
-  WITH fact AS MATERIALIZED (
-    SELECT t.*, nextval('object_ids') * 1024 + t.shard AS delivery,
-           at_micros($4::bigint + (t.place - 1) * $5::bigint) AS due
-    FROM unnest($1::smallint[], $2::bigint[], $3::int[]) WITH ORDINALITY AS t(shard, letter, route, place)),
-  more AS MATERIALIZED (
-    SELECT f.*, l.org_id, l.submission_id, l.action_order, l.reason, l.kind, s.state, d.result::text AS progress,
-           coalesce(l.payload, e.body) AS body,
-           (SELECT coalesce(max(o.replay), 0) + 1 FROM deliveries o WHERE o.shard = f.shard AND o.org_id = l.org_id
-              AND o.submission_id = l.submission_id AND o.id <> o.submission_id AND o.action_order = l.action_order) AS replay
-    FROM fact f
-    JOIN dead_letters l ON l.shard = f.shard AND l.id = f.letter
-    JOIN submission_states s ON s.shard = f.shard AND s.id = l.submission_id
-    JOIN deliveries d ON d.shard = f.shard AND d.id = f.letter
-    LEFT JOIN edited_payloads e ON e.shard = f.shard AND e.delivery_id = f.letter),
-  queued AS (
-    INSERT INTO ready (shard, delivery_id, org_id, submission_id, action_order, replay, route_id, due_at, status, maybe_sent, progress, edited)
-    SELECT shard, delivery, org_id, submission_id, action_order, replay, route, due, 'due', true, progress, body IS NOT NULL FROM more),
-  body AS (
-    INSERT INTO edited_payloads (shard, delivery_id, org_id, body)
-    SELECT shard, delivery, org_id, body FROM more WHERE body IS NOT NULL),
-  moved AS (
-    UPDATE submissions s SET state = 'processing', reason = NULL, completed_at = NULL
-    FROM (SELECT DISTINCT shard, submission_id FROM more) m
-    WHERE s.shard = m.shard AND s.id = m.submission_id AND s.state = 'failed' RETURNING s.shard, s.id),
-  begun AS (
-    UPDATE form_submissions f SET processing_since = now() FROM moved m WHERE f.shard = m.shard AND f.submission_id = m.id),
-  marked AS (
-    UPDATE dead_letters l SET replayed_at = now(), replayed_by = $6, replay_delivery = m.delivery
-    FROM more m WHERE l.shard = m.shard AND l.id = m.letter),
-  audit AS (
-    INSERT INTO audit_log (shard, submission_id, created_at, org_id, delivery_id, action, from_state, to_state, trigger, actor, actor_type,
-                           metadata)
-    SELECT shard, submission_id, clock_timestamp(), org_id, delivery, 'dead_letter_replayed', state,
-           CASE kind WHEN 'form' THEN 'processing' ELSE 'pending' END, 'replay', $6, 'admin',
-           jsonb_build_object('deadLetterId', letter::text, 'actionOrder', action_order, 'reason', reason, 'replay', replay)
-    FROM more)
-  SELECT delivery, micros(due) FROM more ORDER BY place)"};
+constexpr Statement kTurns = sql::replay_turns;
+constexpr Statement kReplay = sql::replay_dead;
 
 std::string refusal_of(const DeadLetterState& s) {
   const bool intent = s.letter.kind == "intent";

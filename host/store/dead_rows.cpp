@@ -3,48 +3,15 @@
 
 #include "domain/form.h"
 #include "store/read_rows.h"
+#include "store/sql/dead_letters.h"
 
 namespace waybill {
 namespace {
 
-#define WAYBILL_LETTER                                                                                                  \
-  "l.id, l.submission_id, l.kind, l.client_ref, l.target, l.action_order, l.action_type, l.reason, micros(l.died_at), " \
-  "l.payload IS NOT NULL, l.destination IS NOT NULL, micros(l.replayed_at), coalesce(l.replayed_by, ''), "              \
-  "coalesce(l.replay_delivery, 0)"
-// $1 organisation, $2 reference, $3 target, $4 reason, $5 before, $6 after, $7 ids, $8 replayed ones as well; null allows any.
-#define WAYBILL_FILTER                                                                                            \
-  " FROM dead_letters l WHERE l.org_id = $1 AND ($2::text IS NULL OR l.client_ref = $2)"                          \
-  " AND ($3::text IS NULL OR l.target = $3) AND ($4::text IS NULL OR l.reason = $4)"                              \
-  " AND ($5::bigint IS NULL OR l.died_at < at_micros($5)) AND ($6::bigint IS NULL OR l.died_at >= at_micros($6))" \
-  " AND ($7::bigint[] IS NULL OR l.id = ANY ($7)) AND ($8 OR l.replayed_at IS NULL)"
-
-constexpr Statement kList{"dead_letters", "SELECT " WAYBILL_LETTER WAYBILL_FILTER
-                                          " AND ($9::bigint IS NULL OR (l.died_at, l.id) < (at_micros($9), $10::bigint))"
-                                          " ORDER BY l.died_at DESC, l.id DESC LIMIT $11"};
-constexpr Statement kSelect{"dead_to_be_replayed",
-                            "SELECT l.id" WAYBILL_FILTER " ORDER BY l.kind NOT IN ('form', 'intent'), l.died_at, l.id LIMIT $9"};
-
-constexpr Statement kStandings{"dead_standings", "SELECT " WAYBILL_LETTER R"(,
-         s.state, CASE WHEN $4 THEN coalesce(convert_from(coalesce(l.payload, e.body, b.body), 'UTF8'), '') ELSE '' END,
-         d.route_id, c.contract, l.destination, CASE WHEN $4 THEN coalesce(d.result::text, '') ELSE '' END,
-         EXISTS (SELECT FROM ready r WHERE r.shard = l.shard AND r.org_id = l.org_id AND r.submission_id = l.submission_id
-                   AND r.action_order = l.action_order AND r.delivery_id <> r.submission_id),
-         EXISTS (SELECT FROM attachments a WHERE a.shard = l.shard AND a.submission_id = l.submission_id AND a.scan = 'infected'),
-         NOT EXISTS (SELECT FROM attachments a WHERE a.shard = l.shard AND a.submission_id = l.submission_id AND a.scan <> 'clean'),
-         b.body IS NOT NULL
-  FROM unnest($2::smallint[], $3::bigint[]) WITH ORDINALITY AS t(shard, id, place)
-  JOIN dead_letters l ON l.shard = t.shard AND l.id = t.id AND l.org_id = $1
-  JOIN submission_states s ON s.shard = l.shard AND s.id = l.submission_id
-  JOIN deliveries d ON d.shard = l.shard AND d.id = l.id
-  JOIN contract_snapshots c ON c.route_id = d.route_id
-  JOIN submissions b ON b.shard = l.shard AND b.id = l.submission_id
-  LEFT JOIN edited_payloads e ON e.shard = l.shard AND e.delivery_id = l.id
-  ORDER BY t.place)"};
-
-constexpr Statement kLock{"lock_submissions_of_dead", R"(
-  SELECT s.id FROM unnest($2::smallint[], $3::bigint[]) AS t(shard, id)
-  JOIN dead_letters l ON l.shard = t.shard AND l.id = t.id AND l.org_id = $1
-  JOIN submissions s ON s.shard = l.shard AND s.id = l.submission_id ORDER BY s.id FOR UPDATE OF s)"};
+constexpr Statement kList = sql::dead_letters;
+constexpr Statement kSelect = sql::dead_to_be_replayed;
+constexpr Statement kStandings = sql::dead_standings;
+constexpr Statement kLock = sql::lock_submissions_of_dead;
 
 DeadLetter read_letter(const Rows& rows, std::size_t row) {
   return {.id = {rows.number(row, 0)},

@@ -3,32 +3,16 @@
 #include "domain/idempotency.h"
 #include "store/dead_rows.h"
 #include "store/read_rows.h"
+#include "store/sql/dead_letters.h"
 
 namespace waybill {
 namespace {
 
 constexpr const char* kReadOnly = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
-constexpr Statement kAttempts{"dead_attempts", R"(
-  SELECT number, micros(started_at), micros(finished_at), outcome, coalesce(reason, ''), coalesce(error, ''), counts
-  FROM attempts WHERE shard = $1 AND delivery_id = $2 ORDER BY number)"};
-constexpr Statement kEdits{"dead_edits", R"(
-  SELECT id, micros(edited_at), actor, field, before, after FROM dead_letter_edits
-  WHERE shard = $1 AND submission_id = $2 AND dead_letter_id = $3 ORDER BY id)"};
-
-// The audit is never changed, and what a submission held must go one day: so it names the edit and knows what it was by hash.
-constexpr Statement kEdit{"edit_dead", R"(
-  WITH edit AS (
-    INSERT INTO dead_letter_edits (shard, dead_letter_id, submission_id, org_id, actor, field, before, after)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING id),
-  letter AS (
-    UPDATE dead_letters SET payload = CASE $6::text WHEN 'fields' THEN convert_to($9, 'UTF8') ELSE payload END,
-                            destination = CASE $6::text WHEN 'destination' THEN $9 ELSE destination END
-    WHERE shard = $1 AND id = $2)
-  INSERT INTO audit_log (shard, submission_id, created_at, org_id, delivery_id, action, trigger, actor, actor_type, metadata)
-  SELECT $1, $3, clock_timestamp(), $4, $2, 'dead_letter_edited', 'edit', $5, 'admin',
-         jsonb_build_object('editId', id::text, 'field', $6::text, 'beforeSha256', $10::text, 'afterSha256', $11::text)
-  FROM edit)"};
+constexpr Statement kAttempts = sql::dead_attempts;
+constexpr Statement kEdits = sql::dead_edits;
+constexpr Statement kEdit = sql::edit_dead;
 
 // One thing that an edit changes.
 struct Change {

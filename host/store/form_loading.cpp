@@ -4,32 +4,18 @@
 #include <algorithm>
 
 #include "store/read_rows.h"
+#include "store/sql/form_loading.h"
 
 namespace waybill {
 namespace {
 
-constexpr Statement kLockForms{"lock_forms", "SELECT pg_advisory_xact_lock(hashtext('waybill-forms:' || current_schema()))"};
-// A form's content in one line, the same for what is stored and for what is to be.
-constexpr Statement kStored{"stored_forms", R"(
-  SELECT f.form_id, f.name, coalesce(string_agg(jsonb_build_array(a.action_order, a.action_type, a.destination, coalesce(a.template_id, ''),
-         coalesce(a.subject_template, ''), coalesce(a.happyfox_category, ''))::text, ',' ORDER BY a.action_order), '')
-  FROM forms f LEFT JOIN form_actions a ON a.form_id = f.form_id GROUP BY f.form_id, f.name)"};
-constexpr Statement kWanted{"wanted_form", R"(
-  SELECT coalesce(string_agg(jsonb_build_array(t.place, t.type, t.destination, t.template, t.subject, t.category)::text, ',' ORDER BY t.place), '')
-  FROM unnest($1::smallint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) AS t(place, type, destination, template, subject, category))"};
-constexpr Statement kRemove{"remove_form", "DELETE FROM forms WHERE form_id = $1"};
-constexpr Statement kStore{"store_form", R"(
-  WITH gone AS (DELETE FROM form_actions WHERE form_id = $1),
-  form AS (INSERT INTO forms (form_id, name) VALUES ($1, $2) ON CONFLICT (form_id) DO UPDATE SET name = excluded.name, loaded_at = now())
-  SELECT 1)"};
-constexpr Statement kStoreActions{"store_form_actions", R"(
-  INSERT INTO form_actions (form_id, action_order, action_type, destination, template_id, subject_template, happyfox_category)
-  SELECT $1, t.place, t.type, t.destination, nullif(t.template, ''), nullif(t.subject, ''), nullif(t.category, '')
-  FROM unnest($2::smallint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) AS t(place, type, destination, template, subject, category))"};
-constexpr Statement kAuditLoad{"audit_load", R"(
-  INSERT INTO audit_log (shard, submission_id, created_at, org_id, action, trigger, actor, actor_type, metadata)
-  VALUES (0, 0, now(), 1, 'admin_reload_yaml', $1, $2, $3,
-          jsonb_build_object('added', $4::text[], 'changed', $5::text[], 'removed', $6::text[])))"};
+constexpr Statement kLockForms = sql::lock_forms;
+constexpr Statement kStored = sql::stored_forms;
+constexpr Statement kWanted = sql::wanted_form;
+constexpr Statement kRemove = sql::remove_form;
+constexpr Statement kStore = sql::store_form;
+constexpr Statement kStoreActions = sql::store_form_actions;
+constexpr Statement kAuditLoad = sql::audit_load;
 
 Parameters actions_of(const Form& form) {
   ArrayText order, type, destination, template_id, subject, category;

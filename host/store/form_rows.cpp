@@ -5,111 +5,22 @@
 
 #include "domain/form_pipeline.h"
 #include "store/read_rows.h"
+#include "store/sql/form_rows.h"
 
 namespace waybill {
 namespace {
 
-// The audit of ends, and who died. An alert about an alert is not raised. A host's reckoning of the database's clock may run
-// ahead a little, so an end is told no later than now: then one action's comes before the next one's.
-constexpr Statement kFollowEnds{"follow_ends", R"(
-  WITH fact AS MATERIALIZED (
-    SELECT t.*, d.org_id, d.submission_id, d.action_order, d.action_type, s.kind, s.client_ref, s.target, s.pipeline
-    FROM unnest($2::bigint[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::text[], $8::jsonb[], $9::boolean[])
-      AS t(delivery, status, reason, ended, trigger, actor, metadata, dead)
-    JOIN deliveries d ON d.shard = $1 AND d.id = t.delivery
-    JOIN submissions s ON s.shard = $1 AND s.id = d.submission_id),
-  audit AS (
-    INSERT INTO audit_log (shard, submission_id, created_at, org_id, delivery_id, action, from_state, to_state, trigger, actor, actor_type,
-                           metadata)
-    SELECT $1::smallint, f.submission_id, least(at_micros(f.ended), clock_timestamp()), f.org_id, f.delivery,
-           CASE WHEN f.status = 'accepted' THEN coalesce(w.done, f.action_type || '_success')
-                ELSE coalesce(w.failed, f.action_type || '_failure') END,
-           'claimed', f.status, f.trigger, f.actor, 'worker', f.metadata
-    FROM fact f LEFT JOIN action_words w ON w.action_type = f.action_type
-    WHERE f.pipeline = 'form' AND f.status <> 'deferred'),
-  dead AS (
-    INSERT INTO dead_letters (shard, id, org_id, submission_id, kind, client_ref, target, action_order, action_type, reason, died_at)
-    SELECT $1::smallint, delivery, org_id, submission_id, kind, client_ref, target, action_order, action_type, reason, at_micros(ended)
-    FROM fact WHERE dead AND kind <> 'alert'
-    RETURNING org_id, kind, client_ref, target, action_order, action_type, reason)
-  SELECT org_id, target || '/' || action_order || ':' || reason,
-         kind || ' ' || client_ref || ': ' || target || ', action ' || action_order || ' (' || action_type || ') ended as ' || reason
-  FROM dead ORDER BY 1, 2)"};
-constexpr Statement kRaise{"raise_dead_letters", R"(
-  SELECT raise_alert(t.org, 'dead_letter', t.about, t.words) FROM unnest($1::int[], $2::text[], $3::text[]) AS t(org, about, words))"};
-
-constexpr Statement kLockProcessing{"lock_processing", R"(
-  SELECT id, org_id, micros(now()) FROM submissions
-  WHERE shard = $1 AND id = ANY ($2::bigint[]) AND pipeline = 'form' AND state = 'processing' ORDER BY id FOR UPDATE)"};
-
-constexpr Statement kActions{"form_actions_standing", R"(
-  SELECT DISTINCT ON (t.id, d.action_order) t.id, d.action_order, d.id, d.status, d.attempt_count, micros(d.at)
-  FROM unnest($2::int[], $3::bigint[]) AS t(org_id, id), LATERAL (
-    SELECT action_order, replay, delivery_id AS id, status, attempt_count, due_at AS at FROM ready
-    WHERE shard = $1 AND org_id = t.org_id AND submission_id = t.id AND delivery_id <> submission_id
-    UNION ALL
-    SELECT action_order, replay, id, status, attempt_count, ended_at FROM deliveries
-    WHERE shard = $1 AND org_id = t.org_id AND submission_id = t.id AND id <> submission_id) d
-  ORDER BY t.id, d.action_order, d.replay DESC)"};
-
-constexpr Statement kOpen{"open_actions", R"(
-  UPDATE ready SET status = 'due', queued = true, due_at = now()
-  WHERE shard = $1 AND delivery_id = ANY ($2::bigint[]) AND status = 'waiting' RETURNING delivery_id)"};
-
-// An action's end is told by its host's reckoning of the database's clock, which may run ahead a little: the submission's is no
-// earlier.
-constexpr Statement kEnd{"end_forms", R"(
-  WITH fact AS MATERIALIZED (SELECT * FROM unnest($2::bigint[], $3::text[]) AS t(id, state)),
-  moved AS (
-    UPDATE submissions s SET state = f.state, reason = CASE WHEN f.state = 'failed' THEN 'action_failed' END,
-      completed_at = greatest(clock_timestamp(), (SELECT max(d.ended_at) FROM deliveries d WHERE d.shard = s.shard AND d.org_id = s.org_id
-                                                                                           AND d.submission_id = s.id AND d.id <> d.submission_id))
-    FROM fact f WHERE s.shard = $1 AND s.id = f.id AND s.state = 'processing' RETURNING s.id, s.org_id, s.state, s.completed_at),
-  rest AS (
-    UPDATE form_submissions f SET processing_since = NULL FROM moved m WHERE f.shard = $1 AND f.submission_id = m.id)
-  INSERT INTO audit_log (shard, submission_id, created_at, org_id, action, from_state, to_state, trigger, actor, actor_type)
-  SELECT $1::smallint, id, completed_at, org_id, CASE state WHEN 'routed' THEN 'submission_routed' ELSE 'submission_route_failed' END,
-         'processing', state, 'all_actions_ended', 'waybill', 'system'
-  FROM moved RETURNING to_state)"};
-
-constexpr Statement kScans{"scans_of", R"(
-  SELECT f.finalized_at IS NOT NULL, count(a.*), count(*) FILTER (WHERE a.scan = 'clean'), count(*) FILTER (WHERE a.scan = 'infected'), f.org_id
-  FROM form_submissions f LEFT JOIN attachments a ON a.shard = f.shard AND a.submission_id = f.submission_id
-  WHERE f.shard = $1 AND f.submission_id = $2 GROUP BY f.finalized_at, f.org_id)"};
-
-// The claim of a submission: whoever moves it out of `received` has it, and nobody else.
-constexpr Statement kBegin{"begin_form", R"(
-  WITH moved AS (
-    UPDATE submissions SET state = 'processing' WHERE shard = $1 AND id = $2 AND state = 'received' RETURNING id)
-  UPDATE form_submissions f SET processing_since = now() FROM moved m
-  WHERE f.shard = $1 AND f.submission_id = m.id RETURNING f.submission_id)"};
-
-constexpr Statement kInfected{"infected_form", R"(
-  WITH moved AS (
-    UPDATE submissions SET state = 'failed', reason = 'infected_attachment', completed_at = now()
-    WHERE shard = $1 AND id = $2 AND state = 'received' RETURNING id, org_id, client_ref, target),
-  audit AS (
-    INSERT INTO audit_log (shard, submission_id, created_at, org_id, action, from_state, to_state, trigger, actor, actor_type, metadata)
-    SELECT $1::smallint, id, now(), org_id, 'submission_route_failed', 'received', 'failed', 'scan_result', $3, 'system',
-           '{"reason":"infected_attachment"}'::jsonb
-    FROM moved)
-  SELECT raise_alert(org_id, 'infected_attachment', target, 'form submission ' || client_ref || ' of ' || target ||
-                     ' has an infected attachment; nothing of it was sent')
-  FROM moved)"};
-
-constexpr Statement kCancel{"cancel_open", R"(
-  WITH gone AS (
-    DELETE FROM ready r USING contract_snapshots c
-    WHERE r.shard = $1 AND r.org_id = (SELECT org_id FROM submissions WHERE shard = $1 AND id = $2) AND r.submission_id = $2
-      AND r.delivery_id <> r.submission_id AND r.status IN ('waiting', 'due') AND c.route_id = r.route_id
-    RETURNING r.*, c.contract::jsonb ->> 'actionType' AS action_type)
-  INSERT INTO deliveries (shard, id, org_id, submission_id, action_order, replay, action_type, route_id, status, attempt_count, ended_at)
-  SELECT shard, delivery_id, org_id, submission_id, action_order, replay, action_type, route_id, 'cancelled', attempt_count, now()
-  FROM gone)"};
-constexpr Statement kHeld{"held_of", R"(
-  SELECT count(*) FROM submissions s JOIN ready r ON r.shard = $1 AND r.org_id = s.org_id AND r.submission_id = s.id
-    AND r.delivery_id <> r.submission_id
-  WHERE s.shard = $1 AND s.id = $2)"};
+constexpr Statement kFollowEnds = sql::follow_ends;
+constexpr Statement kRaise = sql::raise_dead_letters;
+constexpr Statement kLockProcessing = sql::lock_processing;
+constexpr Statement kActions = sql::form_actions_standing;
+constexpr Statement kOpen = sql::open_actions;
+constexpr Statement kEnd = sql::end_forms;
+constexpr Statement kScans = sql::scans_of;
+constexpr Statement kBegin = sql::begin_form;
+constexpr Statement kInfected = sql::infected_form;
+constexpr Statement kCancel = sql::cancel_open;
+constexpr Statement kHeld = sql::held_of;
 
 Result<void> follow_ends(Connection& connection, const std::string& shard, std::span<const SettlementRow> rows,
                          std::vector<Parameters>& alerts) {

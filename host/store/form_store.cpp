@@ -5,118 +5,29 @@
 #include "store/purge_order.h"
 #include "store/read_rows.h"
 #include "store/routes.h"
+#include "store/sql/forms.h"
 
 namespace waybill {
 namespace {
 
-constexpr Statement kNow{"now", "SELECT micros(now())"};
-
-// All of a submission at once; nothing if its key is taken.
-constexpr Statement kSubmit{"submit_form", R"(
-  WITH made AS (
-    INSERT INTO submissions (shard, id, org_id, kind, client_ref, pipeline, target, state, payload_hash, created_at, body)
-    VALUES ($1, nextval('object_ids') * 1024 + $1::smallint, $2, 'form', $3, 'form', $4, 'received', $5, now(), convert_to($6, 'UTF8'))
-    ON CONFLICT DO NOTHING RETURNING id),
-  more AS (
-    INSERT INTO form_submissions (shard, submission_id, org_id, retention_expires_at) SELECT $1, id, $2, at_micros($7) FROM made),
-  queued AS (
-    INSERT INTO ready (shard, delivery_id, org_id, submission_id, action_order, route_id, due_at, status, queued)
-    SELECT $1, nextval('object_ids') * 1024 + $1::smallint, $2, made.id, t.place, t.route, now(), 'waiting', false
-    FROM made, unnest($8::smallint[], $9::int[]) AS t(place, route))
-  SELECT id, micros(now()) FROM made)"};
-
-constexpr Statement kAttach{"attach", R"(
-  INSERT INTO attachments (org_id, attachment_id, shard, submission_id, position, name, content_type, size, object_uri)
-  SELECT $1, t.id, $2, $3, t.place, t.name, t.type, t.size, t.uri
-  FROM unnest($4::text[], $5::text[], $6::text[], $7::bigint[], $8::text[]) WITH ORDINALITY AS t(id, name, type, size, uri, place)
-  ON CONFLICT DO NOTHING RETURNING attachment_id)"};
-
-constexpr Statement kFind{"find_form_submission", R"(
-  SELECT s.id, s.org_id, s.client_ref, s.target, s.state, coalesce(s.reason, ''), micros(s.created_at), micros(s.completed_at),
-         s.payload_hash = $4, micros(f.finalized_at), micros(f.retention_expires_at)
-  FROM submissions s JOIN form_submissions f ON f.shard = s.shard AND f.submission_id = s.id
-  WHERE s.shard = $1 AND s.org_id = $2 AND s.kind = 'form' AND s.client_ref = $3)"};
-constexpr Statement kLock{"lock_form_submission", R"(
-  SELECT id, state, client_ref FROM submissions WHERE shard = $1 AND org_id = $2 AND kind = 'form' AND client_ref = $3 FOR UPDATE)"};
-constexpr Statement kLockById{"lock_form_submission_by_id",
-                              "SELECT id, state, client_ref FROM submissions WHERE shard = $1 AND id = $2 FOR UPDATE"};
-
-constexpr Statement kFinalize{
-    "finalize",
-    "UPDATE form_submissions SET finalized_at = coalesce(finalized_at, now()) WHERE shard = $1 AND submission_id = $2"};
-
-constexpr Statement kFindAttachment{"find_attachment",
-                                    "SELECT shard, submission_id FROM attachments WHERE org_id = $1 AND attachment_id = $2"};
-constexpr Statement kScan{"scan_result", R"(
-  UPDATE attachments SET scan = $3, scanned_at = coalesce(CASE WHEN scan = $3 THEN scanned_at END, now())
-  WHERE org_id = $1 AND attachment_id = $2 AND (scan <> 'infected' OR $3 = 'infected') RETURNING scan)"};
-constexpr Statement kTooLate{"infected_too_late", R"(
-  SELECT raise_alert(org_id, 'infected_attachment', target || ':late', 'form submission ' || client_ref || ' of ' || target ||
-                     ' has an attachment that was found infected when its actions were under way or done')
-  FROM submissions WHERE shard = $1 AND id = $2)"};
-
-constexpr Statement kAttachments{"attachments_of", R"(
-  SELECT attachment_id, name, content_type, size, scan, micros(scanned_at) FROM attachments
-  WHERE shard = $1 AND submission_id = $2 ORDER BY position)"};
-constexpr Statement kDeliveries{"form_deliveries_of", R"(
-  SELECT d.id, d.action_order, d.replay, d.action_type, d.status, coalesce(d.reason, ''), d.attempt_count, coalesce(d.provider_ref, ''),
-         coalesce(d.result, ''), micros(d.due_at), micros(d.ended_at), coalesce(w.status_field, ''), coalesce(w.ref_field, '')
-  FROM (
-    SELECT r.delivery_id AS id, r.action_order, r.replay, c.contract::jsonb ->> 'actionType' AS action_type, r.status, NULL AS reason,
-           r.attempt_count, NULL AS provider_ref, r.progress AS result, r.due_at, NULL::timestamptz AS ended_at
-    FROM ready r JOIN contract_snapshots c ON c.route_id = r.route_id
-    WHERE r.shard = $1 AND r.org_id = $2 AND r.submission_id = $3 AND r.delivery_id <> r.submission_id
-    UNION ALL
-    SELECT id, action_order, replay, action_type, status, reason, attempt_count, provider_ref, result::text, NULL, ended_at
-    FROM deliveries WHERE shard = $1 AND org_id = $2 AND submission_id = $3 AND id <> submission_id) d
-  LEFT JOIN action_words w ON w.action_type = d.action_type
-  ORDER BY d.action_order, d.replay)"};
-constexpr Statement kAudit{"audit_of", R"(
-  SELECT a.action, coalesce(a.from_state, ''), coalesce(a.to_state, ''), a.trigger, a.actor, a.actor_type, coalesce(a.metadata::text, ''),
-         micros(a.created_at), coalesce(e.field, ''), coalesce(e.before, ''), coalesce(e.after, '')
-  FROM audit_log a
-  LEFT JOIN dead_letter_edits e ON e.shard = a.shard AND e.submission_id = a.submission_id
-    AND a.action = 'dead_letter_edited' AND e.id::text = a.metadata ->> 'editId'
-  WHERE a.shard = $1 AND a.submission_id = $2 ORDER BY a.created_at, a.id)"};
-
-// Sweeping and purging.
-constexpr Statement kStuck{"forms_in_processing", R"(
-  SELECT submission_id, micros(processing_since) FROM form_submissions
-  WHERE shard = $1 AND processing_since < now() - $2::bigint * interval '1 second'
-    AND (processing_since, submission_id) > (at_micros($3), $4)
-  ORDER BY processing_since, submission_id LIMIT $5)"};
-constexpr Statement kAlive{"forms_alive", "SELECT 1"};
-constexpr Statement kExpired{"expired_forms", R"(
-  SELECT submission_id, micros(retention_expires_at) FROM form_submissions
-  WHERE shard = $1 AND purged_at IS NULL AND retention_expires_at <= now()
-    AND retention_expires_at >= at_micros($3) AND (retention_expires_at, submission_id) > (at_micros($3), $4)
-  ORDER BY retention_expires_at, submission_id LIMIT $2)"};
-// What was handed in, and what was made of it, goes; what happened stays.
-constexpr Statement kPurge{"purge_form", R"(
-  WITH moved AS (
-    UPDATE submissions SET state = 'purged', body = NULL, completed_at = coalesce(completed_at, now())
-    WHERE shard = $1 AND id = $2 AND state IN ('received', 'routed', 'failed') RETURNING id, org_id),
-  done AS (
-    UPDATE form_submissions f SET purged_at = now(), processing_since = NULL FROM moved m WHERE f.shard = $1 AND f.submission_id = m.id),
-  stored AS (DELETE FROM attachments a USING moved m WHERE a.shard = $1 AND a.submission_id = m.id),
-  edit AS (DELETE FROM dead_letter_edits e USING moved m WHERE e.shard = $1 AND e.submission_id = m.id),
-  dead AS (DELETE FROM dead_letters l USING moved m WHERE l.shard = $1 AND l.submission_id = m.id),
-  sent AS (
-    UPDATE deliveries d SET result = NULL FROM moved m WHERE d.shard = $1 AND d.org_id = m.org_id AND d.submission_id = m.id
-                                                     AND d.id <> d.submission_id RETURNING d.id),
-  mail AS (DELETE FROM artifacts a USING sent s WHERE a.shard = $1 AND a.delivery_id = s.id),
-  changed AS (DELETE FROM edited_payloads e USING sent s WHERE e.shard = $1 AND e.delivery_id = s.id),
-  audit AS (
-    INSERT INTO audit_log (shard, submission_id, created_at, org_id, action, from_state, to_state, trigger, actor, actor_type)
-    SELECT $1, id, now(), org_id, 'submission_purged', $3, 'purged', 'retention', 'waybill', 'system' FROM moved)
-  SELECT id FROM moved)"};
-constexpr Statement kOverdue{"overdue_form", R"(
-  WITH moved AS (
-    UPDATE submissions SET state = 'failed', reason = 'retention_expired', completed_at = now()
-    WHERE shard = $1 AND id = $2 AND state = 'processing' RETURNING id, org_id),
-  rest AS (UPDATE form_submissions f SET processing_since = NULL FROM moved m WHERE f.shard = $1 AND f.submission_id = m.id)
-  INSERT INTO audit_log (shard, submission_id, created_at, org_id, action, from_state, to_state, trigger, actor, actor_type)
-  SELECT $1, id, now(), org_id, 'submission_route_failed', 'processing', 'failed', 'retention', 'waybill', 'system' FROM moved)"};
+constexpr Statement kNow = sql::now;
+constexpr Statement kSubmit = sql::submit_form;
+constexpr Statement kAttach = sql::attach;
+constexpr Statement kFind = sql::find_form_submission;
+constexpr Statement kLock = sql::lock_form_submission;
+constexpr Statement kLockById = sql::lock_form_submission_by_id;
+constexpr Statement kFinalize = sql::finalize;
+constexpr Statement kFindAttachment = sql::find_attachment;
+constexpr Statement kScan = sql::scan_result;
+constexpr Statement kTooLate = sql::infected_too_late;
+constexpr Statement kAttachments = sql::attachments_of;
+constexpr Statement kDeliveries = sql::form_deliveries_of;
+constexpr Statement kAudit = sql::audit_of;
+constexpr Statement kStuck = sql::forms_in_processing;
+constexpr Statement kAlive = sql::forms_alive;
+constexpr Statement kExpired = sql::expired_forms;
+constexpr Statement kPurge = sql::purge_form;
+constexpr Statement kOverdue = sql::overdue_form;
 
 class PgFormStore final : public FormStore {
  public:

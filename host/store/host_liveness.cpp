@@ -1,30 +1,23 @@
 // How a host shows that it lives: a session that holds the advisory lock of its id. The lock goes with the session, whatever
 // ends it, and whoever gets it then knows.
-#include "store/host_lock.h"
+#include "store/sql/host_liveness.h"
+
 #include "store/pg_stores.h"
 
 namespace waybill {
 namespace {
-// Nothing here waits for long behind a lock: a host that waits cannot say that it lives.
-constexpr Statement kSession{"host_session", "SELECT pg_backend_pid(), set_config('lock_timeout', '250ms', false)"};
-constexpr Statement kNewId{"new_host_id",
-                           "SELECT nextval(pg_get_serial_sequence(quote_ident(current_schema()) || '.hosts', 'host_id'))"};
-constexpr Statement kLock{"host_lock", "SELECT pg_try_advisory_lock(" WAYBILL_HOST_LOCK("$1::int") ")"};
-constexpr Statement kRegister{"host_register",
-                              "INSERT INTO hosts (host_id, name, knows) OVERRIDING SYSTEM VALUE VALUES ($1, $2, $3)"};
-constexpr Statement kStillThere{"host_there", "SELECT 1 FROM hosts WHERE host_id = $1"};
-// A new version of the row: who saw the lock free before knows that it was taken since.
-constexpr Statement kComeBack{"host_back", R"(
-  WITH gone AS (DELETE FROM hosts WHERE host_id = $1 RETURNING *)
-  INSERT INTO hosts OVERRIDING SYSTEM VALUE SELECT * FROM gone RETURNING 1)"};
-constexpr Statement kEndSession{"host_end_session", "SELECT pg_terminate_backend(l.pid) FROM " WAYBILL_HOST_LOCK_ROWS
-                                                    " AND l.objid = $1::int::oid AND l.pid = $2::int"};
-constexpr Statement kLeave{"host_leave", "DELETE FROM hosts WHERE host_id = $1"};
-constexpr Statement kRenew{"renew_leases", R"(
-  UPDATE claims SET lease_until = now() + $3::bigint * interval '1 millisecond'
-  WHERE shard = $1 AND ctid = ANY (ARRAY(
-    SELECT ctid FROM claims WHERE shard = $1 AND token = ANY ($2::bigint[]) FOR UPDATE SKIP LOCKED)))"};
-constexpr Statement kShards{"shards", "SELECT shards FROM installation"};
+
+constexpr Statement kSession = sql::host_session;
+constexpr Statement kNewId = sql::new_host_id;
+constexpr Statement kLock = sql::host_lock;
+constexpr Statement kRegister = sql::host_register;
+constexpr Statement kStillThere = sql::host_there;
+constexpr Statement kComeBack = sql::host_back;
+constexpr Statement kEndSession = sql::host_end_session;
+constexpr Statement kLeave = sql::host_leave;
+constexpr Statement kRenew = sql::renew_leases;
+constexpr Statement kShards = sql::shards;
+
 }  // namespace
 
 HostLiveness::HostLiveness(DatabaseAddress address, std::string name, int knows)

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <thread>
 
+#include "store/sql/lock_wait.h"
 #include "store/sqlstate.h"
 
 namespace waybill {
@@ -16,11 +17,8 @@ constexpr auto kLook = std::chrono::milliseconds(50);
 constexpr auto kTellEvery = std::chrono::seconds(5);
 constexpr const char* kBegin = "BEGIN; SET LOCAL lock_timeout = '500ms'; SET LOCAL statement_timeout = 0";
 
-constexpr Statement kPid{"backend_pid", "SELECT pg_backend_pid()"};
-constexpr Statement kInTheWay{"who_blocks", R"(
-  SELECT string_agg(format('process %s (%s%s)', pid, coalesce(nullif(application_name, ''), 'unnamed'),
-                           coalesce(', in a transaction since ' || to_char(xact_start, 'HH24:MI:SS UTC'), '')), ', ')
-  FROM pg_stat_activity WHERE pid = ANY (pg_blocking_pids($1)))"};
+constexpr Statement kPid = sql::backend_pid;
+constexpr Statement kInTheWay = sql::who_blocks;
 
 // While this lives, a session of its own looks at who blocks the backend `pid`.
 class BlockerWatch {

@@ -3,52 +3,24 @@
 #include <cmath>
 
 #include "store/pg_stores.h"
+#include "store/sql/maintenance.h"
 
 namespace waybill {
 namespace {
 
-// A claim and its row in `claims` are one commit: a claimed row without one, in one snapshot, was forgotten.
-constexpr Statement kFindLost{"find_lost_claims", R"(
-  WITH found AS (
-    INSERT INTO claims (shard, token, host_id, lease_until, deliveries)
-    SELECT shard, claim_token, min(claimed_by), timestamptz 'epoch', array_agg(delivery_id) FROM ready r
-    WHERE status = 'claimed' AND NOT EXISTS (SELECT FROM claims c WHERE c.shard = r.shard AND c.token = r.claim_token)
-    GROUP BY shard, claim_token
-    ON CONFLICT DO NOTHING RETURNING cardinality(deliveries) AS rows)
-  SELECT coalesce(sum(rows), 0) FROM found)"};
+constexpr Statement kFindLost = sql::find_lost_claims;
 
 constexpr double kMaxPages = 8'192;  // of 8 KiB: so many are read in some 50 ms
 constexpr double kSamplePages = 1'024;
-constexpr Statement kQueuePages{"queue_pages", "SELECT pg_relation_size('ready') / current_setting('block_size')::int"};
-constexpr Statement kQueueState{"queue_state", "SELECT status, count(*) FROM ready GROUP BY status"};
-constexpr Statement kQueueSample{"queue_sample",
-                                 "SELECT status, count(*) FROM ready TABLESAMPLE SYSTEM ($1::real) GROUP BY status"};
-constexpr Statement kQueued{"queued", "SELECT count(*) FROM (SELECT FROM ready WHERE queued LIMIT $1::bigint) AS counted"};
-constexpr Statement kClaimedNow{"claimed_now", "SELECT count(*) FROM claimed"};
-// One probe per shard and route would be exact; the oldest of the queue's front is what an operator watches, and costs one scan
-// of the index's distinct routes.
-constexpr Statement kOldestDue{"oldest_due", R"(
-  WITH RECURSIVE first AS (
-    (SELECT shard, route_id, due_at FROM ready WHERE queued AND status = 'due' ORDER BY shard, route_id, due_at, delivery_id LIMIT 1)
-    UNION ALL
-    SELECT next.* FROM first, LATERAL (
-      SELECT shard, route_id, due_at FROM ready WHERE queued AND status = 'due' AND (shard, route_id) > (first.shard, first.route_id)
-      ORDER BY shard, route_id, due_at, delivery_id LIMIT 1) next)
-  SELECT micros(now()) - micros(min(due_at)) FROM first HAVING min(due_at) <= now())"};
-constexpr Statement kForgetOutages{"forget_outages", R"(
-  WITH gone AS (DELETE FROM target_rests WHERE until < now() - $1::bigint * interval '1 millisecond' RETURNING 1)
-  SELECT count(*) FROM gone)"};
-constexpr Statement kEndOutage{"end_outage", R"(
-  WITH gone AS (DELETE FROM target_rests WHERE org_id = $1 AND target = $2 RETURNING until),
-  routes AS (
-    SELECT route_id FROM (SELECT route_id, contract::jsonb AS c FROM contract_snapshots WHERE org_id = $1) s
-    WHERE CASE WHEN c ? 'form' THEN 'sender:' || (c ->> 'actionType') ELSE c ->> 'target' END = $2),
-  moved AS (
-    UPDATE ready SET due_at = now()
-    WHERE route_id = ANY (ARRAY(SELECT route_id FROM routes)) AND status = 'due' AND uncounted > 0 AND due_at > now()
-      AND due_at <= (SELECT until FROM gone))
-  SELECT count(*) FROM gone)"};
-constexpr Statement kMakePartitions{"make_partitions", "SELECT postponed FROM make_partitions_now(2)"};
+constexpr Statement kQueuePages = sql::queue_pages;
+constexpr Statement kQueueState = sql::queue_state;
+constexpr Statement kQueueSample = sql::queue_sample;
+constexpr Statement kQueued = sql::queued;
+constexpr Statement kClaimedNow = sql::claimed_now;
+constexpr Statement kOldestDue = sql::oldest_due;
+constexpr Statement kForgetOutages = sql::forget_outages;
+constexpr Statement kEndOutage = sql::end_outage;
+constexpr Statement kMakePartitions = sql::make_partitions;
 
 class PgMaintenanceStore final : public MaintenanceStore {
  public:

@@ -3,35 +3,17 @@
 
 #include <algorithm>
 
+#include "store/sql/migrations.h"
+
 namespace waybill {
 namespace {
 
-constexpr Statement kHasSchema{"has_schema", "SELECT 1 FROM pg_namespace WHERE nspname = $1"};
-// Whose the tables are, or will be, and whether this session may act for that role. Members of the owner make tables in its name.
-constexpr Statement kOwner{"schema_owner", R"(
-  WITH schema AS (SELECT oid, nspowner FROM pg_namespace WHERE nspname = $1),
-  holder AS (
-    SELECT coalesce((SELECT relowner FROM pg_class WHERE relname = 'schema_migrations' AND relnamespace = (SELECT oid FROM schema)),
-                    (SELECT nspowner FROM schema WHERE pg_has_role(nspowner, 'MEMBER') AND pg_get_userbyid(nspowner) !~ '^pg_')) AS role)
-  SELECT current_user, coalesce(pg_get_userbyid(role), current_user),
-         CASE WHEN role IS NOT NULL THEN pg_has_role(role, 'MEMBER')
-              WHEN EXISTS (SELECT FROM schema) THEN has_schema_privilege((SELECT oid FROM schema), 'CREATE')
-              ELSE has_database_privilege(current_database(), 'CREATE') END
-  FROM holder)"};
-
-constexpr Statement kHasHosts{"has_hosts", "SELECT to_regclass('hosts') IS NOT NULL"};
-constexpr Statement kHasRunsBeside{
-    "has_runs_beside", "SELECT 1 FROM pg_attribute WHERE attrelid = 'schema_migrations'::regclass AND attname = 'runs_beside'"};
-// Hosts that must not run on, given the lock on `hosts`: the dead of them are forgotten (whoever has no row is unregistered: what
-// it held is taken back), the living are told. Databases of before have no column `knows`.
-constexpr Statement kForgetOlder{"forget_older_hosts", R"(
-  WITH older AS MATERIALIZED (
-    SELECT host_id FROM hosts h WHERE coalesce((to_jsonb(h) ->> 'knows')::integer, 9) < $1)
-  DELETE FROM hosts h USING older o
-  WHERE h.host_id = o.host_id AND pg_try_advisory_xact_lock(hashtext('waybill:' || current_schema()), o.host_id))"};
-constexpr Statement kOlder{"older_hosts", R"(
-  SELECT string_agg(name || ' (version ' || coalesce(to_jsonb(h) ->> 'knows', '9 or older') || ')', ', ' ORDER BY host_id)
-  FROM hosts h WHERE coalesce((to_jsonb(h) ->> 'knows')::integer, 9) < $1)"};
+constexpr Statement kHasSchema = sql::has_schema;
+constexpr Statement kOwner = sql::schema_owner;
+constexpr Statement kHasHosts = sql::has_hosts;
+constexpr Statement kHasRunsBeside = sql::has_runs_beside;
+constexpr Statement kForgetOlder = sql::forget_older_hosts;
+constexpr Statement kOlder = sql::older_hosts;
 
 constexpr int kBringsAccess = 6;     // the migration that brings apply_access()
 constexpr int kBringsVersions = 14;  // the migration that has hosts checked as they register

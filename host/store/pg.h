@@ -13,14 +13,9 @@
 #include "base/error.h"
 #include "base/time.h"
 #include "config/config.h"
+#include "store/statement.h"
 
 namespace waybill {
-
-// A named statement; prepared once per connection.
-struct Statement {
-  const char* name;
-  const char* sql;
-};
 
 class Rows {
  public:

@@ -4,94 +4,21 @@
 
 #include "store/claimed_rows.h"
 #include "store/pg_stores.h"
+#include "store/sql/claim.h"
 
 namespace waybill {
 namespace {
 
-// A walk over the distinct routes of the partial index: one probe per route, however long its backlog is; what is claimed, at
-// most what is in flight, is passed over.
-constexpr Statement kDueRoutes{"due_routes", R"(
-  WITH RECURSIVE first AS (
-    (SELECT route_id, org_id, due_at FROM ready WHERE shard = $1 AND queued AND status = 'due'
-     ORDER BY route_id, due_at, delivery_id LIMIT 1)
-    UNION ALL
-    SELECT next.* FROM first, LATERAL (
-      SELECT route_id, org_id, due_at FROM ready WHERE shard = $1 AND queued AND status = 'due' AND route_id > first.route_id
-      ORDER BY route_id, due_at, delivery_id LIMIT 1) next)
-  SELECT micros(clock_timestamp()), route_id, org_id, micros(due_at) FROM (SELECT 1) one LEFT JOIN first ON true)"};
-constexpr Statement kCooldowns{"cooldowns", R"(
-  SELECT micros(clock_timestamp()), org_id, target, micros(until), reason, micros(since) FROM (SELECT 1) one LEFT JOIN target_rests ON true)"};
-
-// A probe that nobody ended is another host's to make.
-constexpr Statement kBeginProbes{"begin_probes", R"(
-  UPDATE target_rests t SET probe_until = clock_timestamp() + $4::bigint * interval '1 millisecond', probe_host = $3
-  FROM unnest($1::int[], $2::text[]) AS wanted(org_id, target)
-  WHERE t.org_id = wanted.org_id AND t.target = wanted.target AND t.until <= clock_timestamp()
-    AND (t.probe_until IS NULL OR t.probe_until < clock_timestamp())
-  RETURNING t.org_id, t.target, micros(t.until), t.reason, micros(t.since))"};
-
-// After a pause a target may get what its rate allows in a tenth of a second at once, one at least.
-constexpr Statement kTakePermits{"take_permits", R"(
-  SELECT granted, wait FROM take_permits($1, $2, $3::integer, $5::bigint * interval '1 microsecond' / $4::integer,
-                                         greatest(1, ($4::bigint * 100000 / $5::bigint)::integer)))"};
-
-// What is sent of a delivery c of a submission s: its operator may have edited it.
-#define WAYBILL_BODY \
-  "CASE WHEN c.edited THEN (SELECT body FROM edited_payloads WHERE shard = $1 AND delivery_id = c.delivery_id) ELSE s.body END"
-// Each route gives up to its share, oldest first. The array keeps the plan from becoming a join over the whole table. The claim's
-// row in `claims` is inserted, never updated: a token that give_back() has taken away makes the whole statement fail. A body that
-// is larger than $14 does not come along: see kBodies.
-constexpr Statement kClaim{"claim", R"(
-  WITH claimed AS (
-    UPDATE ready SET status = 'claimed', claim_token = $2, claimed_by = $3, claimed_at = now(),
-                     lease_until = now() + $4::bigint * interval '1 millisecond'
-    WHERE shard = $1 AND ctid = ANY (ARRAY(
-      SELECT taken.place
-      FROM unnest($5::int[], $6::int[], $7::bigint[], $8::bigint[], $10::int[], $11::text[], $12::boolean[], $13::bigint[])
-        AS share(route_id, most, after_due, after_id, org_id, cooldown_key, probe, max_age),
-      LATERAL (SELECT ctid AS place FROM ready
-               WHERE shard = $1 AND route_id = share.route_id AND queued AND status = 'due' AND due_at <= now()
-                 AND (due_at, delivery_id) > (at_micros(share.after_due), share.after_id)
-                 AND NOT EXISTS (SELECT FROM target_rests t WHERE t.org_id = share.org_id AND t.target = share.cooldown_key AND NOT share.probe)
-                 AND (share.max_age IS NULL OR (SELECT created_at FROM submissions s WHERE s.shard = $1 AND s.id = ready.submission_id)
-                                               <= now() - share.max_age * interval '1 second')
-               ORDER BY due_at, delivery_id LIMIT share.most FOR UPDATE SKIP LOCKED) taken))
-    RETURNING delivery_id, submission_id, org_id, route_id, due_at, attempt_count, lease_lost, maybe_sent, action_order, composed, progress,
-              edited, uncounted),
-  known AS (
-    INSERT INTO claims (shard, token, host_id, lease_until, deliveries)
-    SELECT $1::smallint, $2::bigint, $3::integer, now() + $4::bigint * interval '1 millisecond', array_agg(delivery_id)
-    FROM claimed HAVING count(*) > 0),
-  forgotten AS (DELETE FROM claims WHERE shard = $1 AND token = ANY ($9::bigint[]))
-  SELECT (SELECT micros(clock_timestamp())), c.delivery_id, c.submission_id, c.org_id, c.route_id, micros(c.due_at), c.attempt_count, c.lease_lost, c.maybe_sent,
-         c.action_order, micros(s.created_at), s.kind, s.client_ref,
-         CASE WHEN octet_length()" WAYBILL_BODY R"() <= $14::bigint THEN convert_from()" WAYBILL_BODY R"(, 'UTF8') END,
-         CASE WHEN c.composed THEN (SELECT media_type FROM artifacts WHERE shard = $1 AND delivery_id = c.delivery_id) END,
-         CASE WHEN c.composed THEN (SELECT encode(body, 'hex') FROM artifacts WHERE shard = $1 AND delivery_id = c.delivery_id) END,
-         coalesce(c.progress, ''), c.uncounted, octet_length()" WAYBILL_BODY R"()
-  FROM claimed c
-  JOIN submissions s ON s.shard = $1 AND s.id = c.submission_id)"};
-constexpr Statement kBodies{"claimed_bodies", R"(
-  SELECT c.delivery_id, convert_from()" WAYBILL_BODY R"(, 'UTF8')
-  FROM ready c JOIN submissions s ON s.shard = $1 AND s.id = c.submission_id
-  WHERE c.shard = $1 AND c.delivery_id = ANY ($2::bigint[]))"};
-
-// A claim's statement may go on in the server after its session was lost here. The tombstone has its token: either it waits for
-// that statement's end and finds the claim, or that statement finds the tombstone, and fails. It stays as long as a statement may
-// live.
-constexpr Statement kTombstone{"claim_tombstone", R"(
-  INSERT INTO claims (shard, token, host_id, lease_until, deliveries)
-  VALUES ($1, $3, $2, now() + interval '1 hour', '{}') ON CONFLICT (shard, token) DO NOTHING)"};
-constexpr Statement kGiveBack{"give_back", R"(
-  WITH known AS (
-    UPDATE claims c SET deliveries = '{}', lease_until = now() + interval '1 hour' FROM claims old
-    WHERE c.shard = $1 AND c.token = $2 AND c.host_id = $3 AND old.shard = c.shard AND old.token = c.token RETURNING old.deliveries)
-  UPDATE ready r SET status = 'due', claim_token = NULL, claimed_by = NULL, claimed_at = NULL, lease_until = NULL
-  FROM known, unnest(known.deliveries) AS one(id)
-  WHERE r.shard = $1 AND r.delivery_id = one.id AND r.status = 'claimed' AND r.claim_token = $2)"};
-constexpr Statement kForget{"forget_claims", "DELETE FROM claims WHERE shard = $1 AND token = ANY ($2::bigint[])"};
-constexpr Statement kContracts{"contracts",
-                               "SELECT route_id, org_id, contract FROM contract_snapshots WHERE route_id = ANY ($1::int[])"};
+constexpr Statement kDueRoutes = sql::due_routes;
+constexpr Statement kCooldowns = sql::cooldowns;
+constexpr Statement kBeginProbes = sql::begin_probes;
+constexpr Statement kTakePermits = sql::take_permits;
+constexpr Statement kClaim = sql::claim;
+constexpr Statement kBodies = sql::claimed_bodies;
+constexpr Statement kTombstone = sql::claim_tombstone;
+constexpr Statement kGiveBack = sql::give_back;
+constexpr Statement kForget = sql::forget_claims;
+constexpr Statement kContracts = sql::contracts;
 
 class PgQueueStore final : public QueueStore {
  public:

@@ -1,75 +1,20 @@
 // Reading submissions, their attempts, and where they stand.
-#include "store/host_lock.h"
 #include "store/pg_stores.h"
 #include "store/read_rows.h"
+#include "store/sql/read.h"
 
 namespace waybill {
 namespace {
 
-#define WAYBILL_SUBMISSION_COLUMNS \
-  "s.id, s.org_id, s.client_ref, s.target, s.state, coalesce(s.reason, ''), micros(s.created_at), micros(s.completed_at)"
-
-constexpr Statement kFind{"find_submission",
-                          "SELECT " WAYBILL_SUBMISSION_COLUMNS
-                          " FROM submission_states s WHERE s.shard = $1 AND s.org_id = $2 AND s.kind = $3 AND s.client_ref = $4"};
-
-constexpr Statement kCompare{"compare_submission", "SELECT " WAYBILL_SUBMISSION_COLUMNS
-                                                   ", s.target = $5 AND s.payload_hash = $6 FROM submission_states s"
-                                                   " WHERE s.shard = $1 AND s.org_id = $2 AND s.kind = $3 AND s.client_ref = $4"};
-
-// Of one submission: its rows of `ready`, and its deliveries wherever they are. An only delivery has its submission's id.
-#define WAYBILL_ROWS_OF(table, id, columns, shard_is, org, submission)                                                           \
-  "SELECT " columns " FROM " table " WHERE shard = " shard_is " AND " id " = " submission " AND submission_id = " submission     \
-  " UNION ALL SELECT " columns " FROM " table " WHERE shard = " shard_is " AND org_id = " org " AND submission_id = " submission \
-  " AND " id " <> submission_id"
-#define WAYBILL_UNFINISHED(columns, shard_is, org, submission) \
-  WAYBILL_ROWS_OF("ready", "delivery_id", columns, shard_is, org, submission)
-#define WAYBILL_DELIVERIES(of_ready, of_ended)                                                           \
-  "LATERAL (" WAYBILL_UNFINISHED(of_ready, "s.shard", "s.org_id", "s.id") " UNION ALL " WAYBILL_ROWS_OF( \
-      "deliveries", "id", of_ended, "s.shard", "s.org_id", "s.id") ") d"
-
-// One statement, so that the state and the attempts are of one moment.
-constexpr Statement kHistory{"history", "SELECT " WAYBILL_SUBMISSION_COLUMNS R"(,
-         a.number, micros(a.started_at), micros(a.finished_at), a.outcome, coalesce(a.reason, ''), coalesce(a.error, ''), a.counts
-  FROM submission_states s LEFT JOIN )" WAYBILL_DELIVERIES("delivery_id AS id, action_order, replay",
-                                                           "id, action_order, replay") R"( ON true
-  LEFT JOIN attempts a ON a.shard = s.shard AND a.delivery_id = d.id
-  WHERE s.shard = $1 AND s.org_id = $2 AND s.kind = $3 AND s.client_ref = $4
-  ORDER BY d.action_order, d.replay, a.number)"};
-
-constexpr Statement kStandings{"standings", R"(
-  SELECT micros(now()), r.delivery_id, r.route_id, s.contract::jsonb ->> 'actionType', r.status, micros(r.due_at), r.attempt_count, r.lease_lost,
-         coalesce(h.name, ''), micros(r.lease_until),
-         (SELECT count(*) FROM claimed c WHERE c.shard = $1 AND c.route_id = r.route_id),
-         (SELECT count(*) FROM claimed c WHERE c.shard = $1 AND c.org_id = $2),
-         (SELECT count(*) FROM hosts WHERE host_id = ANY (living.ids)), r.action_order, s.contract,
-         coalesce(r.claimed_by = ANY (living.ids), false)
-  FROM (SELECT ARRAY(SELECT l.objid::bigint::int FROM )" WAYBILL_HOST_LOCK_ROWS R"() AS ids OFFSET 0) living
-  LEFT JOIN ()" WAYBILL_UNFINISHED("*", "$1", "$2", "$3") R"() r ON true
-  LEFT JOIN contract_snapshots s ON s.route_id = r.route_id
-  LEFT JOIN hosts h ON h.host_id = r.claimed_by
-  ORDER BY r.action_order, r.replay)"};
-constexpr Statement kCooldownsOf{"rests_of", R"(
-  SELECT target, micros(until), reason, micros(since) FROM target_rests WHERE org_id = $1 AND until > now())"};
-
-constexpr Statement kDeliveries{"deliveries_of",
-                                R"(
-  SELECT d.id, s.id, d.action_order, d.status, d.attempt_count, coalesce(d.provider_ref, ''), micros(s.created_at), d.route_id, c.contract
-  FROM submissions s, )" WAYBILL_DELIVERIES(
-                                    "delivery_id AS id, action_order, status, attempt_count, NULL AS provider_ref, route_id",
-                                    "id, action_order, status, attempt_count, provider_ref, route_id") R"(
-  JOIN contract_snapshots c ON c.route_id = d.route_id
-  WHERE s.shard = $1 AND s.org_id = $2 AND s.kind = $3 AND s.client_ref = $4
-  ORDER BY d.action_order)"};
-
-constexpr Statement kHosts{"hosts", "SELECT host_id, name FROM hosts ORDER BY host_id"};
-constexpr Statement kOrganisation{"organisation", "SELECT org_id FROM organisations WHERE name = $1"};
-constexpr Statement kMoved{"moved", R"(
-  SELECT s.id FROM unnest($1::smallint[], $2::bigint[]) AS t(shard, id)
-  JOIN submission_states s ON s.shard = t.shard AND s.id = t.id
-  WHERE s.completed_at IS NOT NULL OR EXISTS (
-    SELECT FROM )" WAYBILL_DELIVERIES("delivery_id AS id",
-                                      "id") R"( JOIN attempts a ON a.shard = s.shard AND a.delivery_id = d.id))"};
+constexpr Statement kFind = sql::find_submission;
+constexpr Statement kCompare = sql::compare_submission;
+constexpr Statement kHistory = sql::history;
+constexpr Statement kStandings = sql::standings;
+constexpr Statement kCooldownsOf = sql::rests_of;
+constexpr Statement kDeliveries = sql::deliveries_of;
+constexpr Statement kHosts = sql::hosts;
+constexpr Statement kOrganisation = sql::organisation;
+constexpr Statement kMoved = sql::moved;
 
 Result<QueuePosition> read_position(const Rows& rows, std::size_t row, OrgId org, const Rows& cooldowns) {
   const auto contract = contract_from_json(rows.text(row, 14));

@@ -1,46 +1,19 @@
 // Who is dead, what they left, and forgetting it.
-#include "store/host_lock.h"
 #include "store/pg_stores.h"
+#include "store/sql/rescue.h"
 
 namespace waybill {
 namespace {
 
-// The locks are read once, and not at all when this host is the only one. The session's own locks are those of hosts that it
-// rescues.
-constexpr Statement kHosts{"hosts_seen", R"(
-  SELECT h.host_id, h.xmin::text,
-         h.host_id = ANY (ARRAY(SELECT l.objid::bigint::int FROM )" WAYBILL_HOST_LOCK_ROWS R"( AND l.pid <> pg_backend_pid()))
-  FROM hosts h WHERE h.host_id <> $1)"};
-constexpr Statement kTakeOver{"take_over", R"(
-  SELECT EXISTS (SELECT FROM hosts WHERE host_id = $1 AND xmin::text = $2)
-  FROM (SELECT pg_try_advisory_lock()" WAYBILL_HOST_LOCK("$1::int") R"() AS taken OFFSET 0) lock WHERE taken)"};
-constexpr Statement kUnregister{"unregister", R"(
-  WITH gone AS (DELETE FROM hosts WHERE host_id = $1::int)
-  SELECT pg_advisory_unlock()" WAYBILL_HOST_LOCK("$1::int") ")"};
-constexpr Statement kUnlock{"unlock", "SELECT pg_advisory_unlock(" WAYBILL_HOST_LOCK("$1::int") ")"};
-
-constexpr Statement kClaims{"claims_seen", R"(
-  SELECT shard, token, host_id, micros(lease_until),
-         lease_until = timestamptz 'epoch' OR NOT EXISTS (SELECT FROM hosts h WHERE h.host_id = c.host_id)
-  FROM claims c)"};
-
-#define WAYBILL_LOST_CLAIMS                                                                                        \
-  "SELECT micros(now()), r.delivery_id, r.claim_token, r.org_id, r.route_id, r.claimed_by, micros(r.claimed_at), " \
-  "micros(s.created_at), r.attempt_count, r.lease_lost, s.kind, s.client_ref, r.uncounted "                        \
-  "FROM claimed r JOIN submissions s ON s.shard = r.shard AND s.id = r.submission_id WHERE r.shard = $1 AND "
-constexpr Statement kLostByHost{"lost_by_host", WAYBILL_LOST_CLAIMS "r.host_id = $2 LIMIT $3"};
-// The lease is what its host gave it, not this host's setting. Both its ends are of one clock, so their distance is its length.
-constexpr Statement kLostByClaim{"lost_by_claim", WAYBILL_LOST_CLAIMS R"(
-  EXISTS (SELECT FROM unnest($2::bigint[], $3::bigint[], $4::bigint[]) AS seen(token, lease_until, length)
-          WHERE seen.token = r.claim_token AND seen.lease_until = micros(r.claim_ends)
-            AND seen.length >= micros(r.lease_until) - micros(r.claimed_at)) LIMIT $5)"};
-#define WAYBILL_NOTHING_CLAIMED "NOT EXISTS (SELECT FROM claimed r WHERE r.shard = c.shard AND r.claim_token = c.token)"
-constexpr Statement kForgetHost{
-    "forget_claims_of_host",
-    "DELETE FROM claims c WHERE c.shard = $1 AND c.host_id = $2 AND cardinality(c.deliveries) > 0 AND " WAYBILL_NOTHING_CLAIMED};
-constexpr Statement kForgetSeen{"forget_claims_seen", R"(
-  DELETE FROM claims c USING unnest($2::bigint[], $3::bigint[]) AS seen(token, lease_until)
-  WHERE c.shard = $1 AND c.token = seen.token AND micros(c.lease_until) = seen.lease_until AND )" WAYBILL_NOTHING_CLAIMED};
+constexpr Statement kHosts = sql::hosts_seen;
+constexpr Statement kTakeOver = sql::take_over;
+constexpr Statement kUnregister = sql::unregister;
+constexpr Statement kUnlock = sql::unlock;
+constexpr Statement kClaims = sql::claims_seen;
+constexpr Statement kLostByHost = sql::lost_by_host;
+constexpr Statement kLostByClaim = sql::lost_by_claim;
+constexpr Statement kForgetHost = sql::forget_claims_of_host;
+constexpr Statement kForgetSeen = sql::forget_claims_seen;
 
 class PgRescueStore final : public RescueStore {
  public:

@@ -2,20 +2,17 @@
 #include "store/roles.h"
 
 #include "store/migrations.h"
+#include "store/sql/roles.h"
 
 namespace waybill {
 namespace {
 
 constexpr std::size_t kMaxNameLength = 63;  // PostgreSQL cuts longer ones
 
-constexpr Statement kRemembered{
-    "roles_remembered",
-    "SELECT coalesce(application_role, 'waybill_app'), coalesce(reader_role, 'waybill_reader') FROM installation"};
-constexpr Statement kProblem{"roles_problem", "SELECT coalesce(access_problem($1, $2), '')"};
-constexpr Statement kMissing{
-    "roles_missing",
-    "SELECT wanted FROM unnest($1::text[]) wanted WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = wanted)"};
-constexpr Statement kMayCreate{"may_create_roles", "SELECT rolsuper OR rolcreaterole FROM pg_roles WHERE rolname = session_user"};
+constexpr Statement kRemembered = sql::roles_remembered;
+constexpr Statement kProblem = sql::roles_problem;
+constexpr Statement kMissing = sql::roles_missing;
+constexpr Statement kMayCreate = sql::may_create_roles;
 
 Result<Roles> wanted_roles(Connection& connection, const std::optional<std::string>& application,
                            const std::optional<std::string>& reader) {

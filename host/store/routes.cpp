@@ -2,13 +2,13 @@
 #include "store/routes.h"
 
 #include "store/read_rows.h"
+#include "store/sql/routes.h"
 
 namespace waybill {
 namespace {
 
-constexpr Statement kFindRoute{"find_route", "SELECT route_id FROM contract_snapshots WHERE org_id = $1 AND hash = $2"};
-constexpr Statement kMakeRoute{
-    "make_route", "INSERT INTO contract_snapshots (org_id, hash, contract) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING"};
+constexpr Statement kFindRoute = sql::find_route;
+constexpr Statement kMakeRoute = sql::make_route;
 
 }  // namespace
 

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "base/embedded_file.h"
+#include "store/sql/migrations.h"
 
 namespace waybill {
 std::span<const EmbeddedFile> schema_files();
@@ -13,13 +14,8 @@ namespace {
 constexpr int kMaxHeadLines = 5;
 constexpr std::string_view kRunsBeside = "-- Runs beside: ";
 
-// False also for a role that may not read it.
-constexpr Statement kHasTable{"has_migrations_table",
-                              "SELECT coalesce(has_table_privilege(to_regclass('schema_migrations'), 'SELECT'), false)"};
-// Databases of before have no column `runs_beside`.
-constexpr Statement kVersion{"schema_version", R"(
-  SELECT coalesce(max(version), 0), coalesce(max(coalesce((to_jsonb(m) ->> 'runs_beside')::integer, version)), 0)
-  FROM schema_migrations m)"};
+constexpr Statement kHasTable = sql::has_migrations_table;
+constexpr Statement kVersion = sql::schema_version;
 
 int number_in(std::string_view text) {
   int number = 0;

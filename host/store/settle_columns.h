@@ -1,5 +1,5 @@
-// What a settlement writes, listed once, column by column. The statement, its types and its parameters follow from kSettleColumns
-// at compile time (settle_statement.h): a new column is a line here.
+// What a settlement writes, listed once, column by column. The statement, its types and its parameters follow from the list
+// in settle_statement.cpp at compile time: a new column is a line there.
 #pragma once
 
 #include <cstdint>

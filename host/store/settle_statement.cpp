@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "store/sql/settle.h"
+
 namespace waybill {
 namespace {
 
@@ -56,33 +58,6 @@ constexpr SettleColumn kColumns[] = {
     column<[](S s) { return Text(s.actor); }>(shared, "text", "actor", kAudit),
     column<[](S s) { return Text(s.metadata); }>(shared, "jsonb", "metadata", kAudit),
 };
-
-// What stands in braces follows from kColumns: {items} the settlements as rows; {=x} the shared value x; {kept} what the tables
-// get of a settlement; {x} and {x=} the names and values of table x's columns. A row that has the token is claimed by it. Joins
-// go by the primary key (see Connection::open), however long the queue is.
-constexpr std::string_view kSettle = R"(
-  WITH gone AS (
-    DELETE FROM ready r USING {items}
-    WHERE r.shard = $1 AND r.delivery_id = f.delivery AND r.claim_token = f.token AND {=status} <> 'due'
-    RETURNING f.delivery, f.token{kept}, at_micros(coalesce(f.ended, f.finished)) AS ended_at, coalesce(f.result, r.progress::jsonb) AS result,
-              r.org_id, r.submission_id, r.action_order, r.replay, r.route_id),
-  again AS (
-    UPDATE ready r SET status = 'due'{ready}, queued = {=lease_lost} = 0, progress = coalesce(f.progress, r.progress),
-                       claim_token = NULL, claimed_by = NULL, claimed_at = NULL, lease_until = NULL
-    FROM {items}
-    WHERE r.shard = $1 AND r.delivery_id = f.delivery AND r.claim_token = f.token AND {=status} = 'due'
-    RETURNING f.delivery, f.token{kept}, r.org_id, r.submission_id),
-  attempt AS (
-    INSERT INTO attempts (shard, delivery_id, org_id{attempts})
-    SELECT $1::smallint, delivery, org_id{attempts=}
-    FROM (SELECT delivery, org_id{found} FROM gone UNION ALL SELECT delivery, org_id{found} FROM again) found WHERE {=number} IS NOT NULL),
-  delivery AS (
-    INSERT INTO deliveries (shard, id, org_id, submission_id, action_order, replay, route_id, result, ended_at{deliveries})
-    SELECT $1::smallint, delivery, org_id, submission_id, action_order, replay, route_id, result, ended_at{deliveries=} FROM gone),
-  audit AS (
-    INSERT INTO audit_log (shard, submission_id, created_at, org_id, delivery_id, actor_type{audit})
-    SELECT $1::smallint, submission_id, ended_at, org_id, delivery, 'worker'{audit=} FROM gone WHERE {=action} IS NOT NULL)
-  SELECT delivery, token, submission_id FROM gone UNION ALL SELECT delivery, token, submission_id FROM again)";
 
 // How a shared value is told: by a parameter of its own, or by an array that has it for each sort of settlement. Most batches are
 // of one sort, and a parameter costs PostgreSQL next to nothing: the look in an array, for each column, makes a row a tenth
@@ -228,7 +203,7 @@ constexpr void add_changes(Builder& sql, unsigned table, Sorts sorts) {
 }
 
 constexpr void expand(Builder& sql, Sorts sorts) {
-  std::string_view rest = kSettle;
+  std::string_view rest = sql::settle;
   for (;;) {
     const auto open = rest.find('{');
     sql.add(rest.substr(0, open));

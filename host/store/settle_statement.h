@@ -1,4 +1,5 @@
-// The statement that settles a batch, put together at compile time from its columns, and a batch as its parameters.
+// The statement that settles a batch, made at compile time of its columns and the template in sql/settle.sql, and a batch as its
+// parameters.
 #pragma once
 
 #include <array>

@@ -6,67 +6,17 @@
 #include "store/pg_stores.h"
 #include "store/read_rows.h"
 #include "store/settle_statement.h"
+#include "store/sql/settle.h"
 
 namespace waybill {
 namespace {
 
-constexpr Statement kKeep{"keep", R"(
-  WITH made AS MATERIALIZED (
-    SELECT f.*, r.place, r.org_id
-    FROM unnest($2::bigint[], $3::bigint[], $4::text[], $5::bytea[]) AS f(delivery, token, media_type, body),
-    LATERAL (SELECT ctid AS place, org_id FROM ready WHERE shard = $1 AND delivery_id = f.delivery AND claim_token = f.token FOR UPDATE) r),
-  kept AS (
-    INSERT INTO artifacts (shard, delivery_id, org_id, media_type, body)
-    SELECT $1::smallint, delivery, org_id, media_type, body FROM made),
-  again AS (
-    UPDATE ready r SET status = 'due', composed = true, claim_token = NULL, claimed_by = NULL, claimed_at = NULL, lease_until = NULL
-    FROM made m WHERE r.shard = $1 AND r.ctid = m.place)
-  SELECT delivery FROM made)"};
-
-// What is there and cannot be locked at once is locked by somebody else. What a form's settlement locks beside its own row is its
-// submission; an intent's delivery has its submission's number, and locks nothing of it.
-constexpr Statement kLocked{"locked_deliveries", R"(
-  WITH free AS MATERIALIZED (
-    SELECT delivery_id FROM ready WHERE shard = $1 AND delivery_id = ANY ($2::bigint[]) FOR UPDATE SKIP LOCKED),
-  free_form AS MATERIALIZED (
-    SELECT id FROM submissions
-    WHERE shard = $1 AND id = ANY (ARRAY(SELECT submission_id FROM ready WHERE shard = $1 AND delivery_id = ANY ($2::bigint[])
-                                                                           AND delivery_id <> submission_id))
-    FOR UPDATE SKIP LOCKED)
-  SELECT delivery_id FROM ready
-  WHERE shard = $1 AND delivery_id = ANY ($2::bigint[])
-    AND (delivery_id NOT IN (SELECT delivery_id FROM free)
-         OR (delivery_id <> submission_id AND submission_id NOT IN (SELECT id FROM free_form))))"};
-
-// An outage's cooldowns grow with it. All write in one order, so that none waits for another in a circle.
-constexpr Statement kBlame{"blame_targets", R"(
-  INSERT INTO target_rests AS r (org_id, target, since, until, reason)
-  SELECT org_id, target, at_micros(min(blamed)), at_micros(max(blamed + greatest(asked, least($7::bigint, $6::bigint)))),
-         (array_agg(reason ORDER BY blamed DESC, reason))[1]
-  FROM unnest($1::int[], $2::text[], $3::bigint[], $4::bigint[], $5::text[]) AS t(org_id, target, blamed, asked, reason)
-  GROUP BY org_id, target ORDER BY org_id, target
-  ON CONFLICT (org_id, target) DO UPDATE SET
-    since = least(r.since, excluded.since),
-    until = greatest(r.until, excluded.until, excluded.since + least(greatest((excluded.since - r.since) / $8::integer,
-                     $7::bigint * interval '1 microsecond'), $6::bigint * interval '1 microsecond')),
-    reason = CASE WHEN excluded.since >= r.since THEN excluded.reason ELSE r.reason END, probe_until = NULL, probe_host = NULL
-  RETURNING org_id, target, micros(until), reason, micros(since))"};
-
-constexpr Statement kEndOutages{"end_outages", R"(
-  DELETE FROM target_rests r USING unnest($1::int[], $2::text[], $3::bigint[]) AS t(org_id, target, since)
-  WHERE r.org_id = t.org_id AND r.target = t.target AND r.since = at_micros(t.since)
-  RETURNING r.org_id, r.target, micros(r.until), r.reason, micros(r.since))"};
-constexpr Statement kEndProbes{"end_probes", R"(
-  UPDATE target_rests r SET probe_until = NULL, probe_host = NULL
-  FROM unnest($1::int[], $2::text[], $3::bigint[]) AS t(org_id, target, since)
-  WHERE r.org_id = t.org_id AND r.target = t.target AND r.since = at_micros(t.since))"};
-
-constexpr Statement kAddFailures{"add_failures", R"(
-  INSERT INTO provider_failures AS f (org_id, since, until, action_type, target, reason, count)
-  SELECT org_id, at_micros(begins), at_micros(begins + $6::bigint), action_type, target, reason, count
-  FROM unnest($1::int[], $2::text[], $3::text[], $4::text[], $5::bigint[]) AS t(org_id, action_type, target, reason, count),
-       (SELECT micros(now()) / $6::bigint * $6::bigint AS begins) period
-  ON CONFLICT (org_id, until, action_type, target, reason) DO UPDATE SET count = f.count + excluded.count)"};
+constexpr Statement kKeep = sql::keep;
+constexpr Statement kLocked = sql::locked_deliveries;
+constexpr Statement kBlame = sql::blame_targets;
+constexpr Statement kEndOutages = sql::end_outages;
+constexpr Statement kEndProbes = sql::end_probes;
+constexpr Statement kAddFailures = sql::add_failures;
 
 class PgSettleStore final : public SettleStore {
  public:

@@ -1,56 +1,20 @@
 // Suspects on PostgreSQL: an index of them alone, and an advisory lock.
 #include "domain/decide.h"
 #include "store/claimed_rows.h"
+#include "store/sql/alerts.h"
+#include "store/sql/suspects.h"
 #include "store/suspects.h"
 
 namespace waybill {
 namespace {
 
-#define WAYBILL_QUARANTINE_LOCK "hashtext('waybill-quarantine:' || current_schema()), 0"
-// The lock is tried only where there is something to do, and is let go with the statement.
-constexpr Statement kIsWanted{"suspects_wanted", R"(
-  SELECT CASE WHEN EXISTS (SELECT FROM ready WHERE lease_lost > 0 AND status = 'due' AND due_at <= now())
-         THEN pg_try_advisory_xact_lock()" WAYBILL_QUARANTINE_LOCK R"() ELSE false END)"};
-// A session that has the lock gets it again.
-constexpr Statement kLead{"suspects_lead", "SELECT pg_try_advisory_lock(" WAYBILL_QUARANTINE_LOCK ")"};
-constexpr Statement kNextDue{"suspects_next_due", R"(
-  SELECT greatest(0, micros(min(due_at)) - micros(now())) FROM ready WHERE lease_lost > 0 AND status = 'due' HAVING count(*) > 0)"};
-// As hosts claim, but one row, and of suspects. Those whose target rests wait on.
-constexpr Statement kClaim{"claim_suspect", R"(
-  WITH claimed AS (
-    UPDATE ready SET status = 'claimed', claim_token = $2, claimed_by = $3, claimed_at = now(),
-                     lease_until = now() + $4::bigint * interval '1 millisecond'
-    WHERE shard = $1 AND ctid = ANY (ARRAY(
-      SELECT r.ctid FROM ready r JOIN contract_snapshots c ON c.route_id = r.route_id
-      WHERE r.shard = $1 AND r.lease_lost > 0 AND r.status = 'due' AND r.due_at <= now()
-        AND NOT EXISTS (SELECT FROM target_rests t WHERE t.org_id = r.org_id AND t.until > now()
-                          AND t.target IN (c.contract::jsonb ->> 'target', 'sender:' || (c.contract::jsonb ->> 'actionType')))
-      ORDER BY r.due_at, r.delivery_id LIMIT 1 FOR UPDATE OF r SKIP LOCKED))
-    RETURNING delivery_id, submission_id, org_id, route_id, due_at, attempt_count, lease_lost, maybe_sent, action_order, composed, progress,
-              edited, uncounted),
-  known AS (
-    INSERT INTO claims (shard, token, host_id, lease_until, deliveries)
-    SELECT $1::smallint, $2::bigint, $3::integer, now() + $4::bigint * interval '1 millisecond', array_agg(delivery_id)
-    FROM claimed HAVING count(*) > 0)
-  SELECT micros(clock_timestamp()), c.delivery_id, c.submission_id, c.org_id, c.route_id, micros(c.due_at), c.attempt_count, c.lease_lost, c.maybe_sent,
-         c.action_order, micros(s.created_at), s.kind, s.client_ref,
-         convert_from(CASE WHEN c.edited THEN e.body ELSE s.body END, 'UTF8'), a.media_type, encode(a.body, 'hex'), coalesce(c.progress, ''),
-         c.uncounted, octet_length(CASE WHEN c.edited THEN e.body ELSE s.body END)
-  FROM claimed c
-  JOIN submissions s ON s.shard = $1 AND s.id = c.submission_id
-  LEFT JOIN edited_payloads e ON c.edited AND e.shard = $1 AND e.delivery_id = c.delivery_id
-  LEFT JOIN artifacts a ON c.composed AND a.shard = $1 AND a.delivery_id = c.delivery_id)"};
-// One death fewer than it takes: the last one is counted where the delivery can end, when it was tried alone.
-constexpr Statement kAccuse{"accuse", R"(
-  WITH found AS (
-    SELECT status, attempt_count, lease_lost FROM ready
-    WHERE shard = $1 AND delivery_id = $2 AND attempt_count - uncounted = $4 AND lease_lost = $5 FOR UPDATE),
-  accused AS (
-    UPDATE ready r SET lease_lost = least(f.lease_lost + 1, $6::int - 1), queued = false, due_at = now() + $7::bigint * interval '1 millisecond'
-    FROM found f WHERE r.shard = $1 AND r.delivery_id = $2 AND f.status = 'due' AND f.attempt_count >= $3 RETURNING 1)
-  SELECT CASE WHEN EXISTS (SELECT FROM accused) THEN 1 WHEN EXISTS (SELECT FROM found) THEN 0 ELSE 2 END)"};
-constexpr Statement kRemind{"remind_alert", "SELECT remind_alert($1, $2, $3, $4, $5::bigint * interval '1 millisecond')"};
-constexpr Statement kRaise{"raise_alert", "SELECT raise_alert($1, $2, $3, $4)"};
+constexpr Statement kIsWanted = sql::suspects_wanted;
+constexpr Statement kLead = sql::suspects_lead;
+constexpr Statement kNextDue = sql::suspects_next_due;
+constexpr Statement kClaim = sql::claim_suspect;
+constexpr Statement kAccuse = sql::accuse;
+constexpr Statement kRemind = sql::remind_alert;
+constexpr Statement kRaise = sql::raise_alert;
 
 class PgSuspectStore final : public SuspectStore {
  public:

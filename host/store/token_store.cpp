@@ -1,18 +1,15 @@
 // API tokens: only their hashes are kept.
 #include "store/pg_stores.h"
 #include "store/read_rows.h"
+#include "store/sql/tokens.h"
 
 namespace waybill {
 namespace {
 
-constexpr Statement kFindToken{"find_token", "SELECT org_id, name, role FROM api_tokens WHERE hash = $1 AND revoked_at IS NULL"};
-constexpr Statement kFindOrg{"find_org", "SELECT org_id FROM organisations WHERE name = $1"};
-constexpr Statement kCreateToken{
-    "create_token",
-    "INSERT INTO api_tokens (org_id, name, role, hash) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING RETURNING token_id"};
-constexpr Statement kRevokeToken{"revoke_token",
-                                 "UPDATE api_tokens SET revoked_at = now() WHERE revoked_at IS NULL AND name = $2 AND org_id = "
-                                 "(SELECT org_id FROM organisations WHERE name = $1) RETURNING token_id"};
+constexpr Statement kFindToken = sql::find_token;
+constexpr Statement kFindOrg = sql::find_org;
+constexpr Statement kCreateToken = sql::create_token;
+constexpr Statement kRevokeToken = sql::revoke_token;
 
 class PgTokenStore final : public TokenStore {
  public:

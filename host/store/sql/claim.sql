@@ -1,0 +1,121 @@
+-- The queue: which routes have work, and claiming it. Used by queue_store.cpp.
+
+-- name: due_routes
+-- Lists a shard's routes that have queued work, each with its earliest due time, after the server's clock. It walks the
+-- distinct routes of the partial index with one probe per route, however long a backlog is. It skips claimed rows, of which
+-- there are at most as many as are in flight. One row with nulls says that nothing is queued.
+-- $1 shard
+WITH RECURSIVE first AS (
+  (SELECT route_id, org_id, due_at FROM ready WHERE shard = $1 AND queued AND status = 'due'
+   ORDER BY route_id, due_at, delivery_id LIMIT 1)
+  UNION ALL
+  SELECT next.* FROM first, LATERAL (
+    SELECT route_id, org_id, due_at FROM ready WHERE shard = $1 AND queued AND status = 'due' AND route_id > first.route_id
+    ORDER BY route_id, due_at, delivery_id LIMIT 1) next)
+SELECT micros(clock_timestamp()), route_id, org_id, micros(due_at) FROM (SELECT 1) one LEFT JOIN first ON true;
+
+-- name: cooldowns
+-- Lists every target's cooldown, after the server's clock. One row with nulls says that there is none.
+SELECT micros(clock_timestamp()), org_id, target, micros(until), reason, micros(since)
+FROM (SELECT 1) one LEFT JOIN target_rests ON true;
+
+-- name: begin_probes
+-- Takes the right to probe targets whose cooldown is over, and answers the cooldowns whose probe is this host's. A probe that
+-- nobody ended in its time passes to the next host that asks.
+-- $1 organisations, $2 targets: one element each per target; $3 host, $4 milliseconds that a probe may take
+UPDATE target_rests t SET probe_until = clock_timestamp() + $4::bigint * interval '1 millisecond', probe_host = $3
+FROM unnest($1::int[], $2::text[]) AS wanted(org_id, target)
+WHERE t.org_id = wanted.org_id AND t.target = wanted.target AND t.until <= clock_timestamp()
+  AND (t.probe_until IS NULL OR t.probe_until < clock_timestamp())
+RETURNING t.org_id, t.target, micros(t.until), t.reason, micros(t.since);
+
+-- name: take_permits
+-- Takes permits of a rate-limited target: how many were granted, and the microseconds until the next one. After a pause a
+-- target may get what its rate allows in a tenth of a second at once, but at least one.
+-- $1 organisation, $2 target, $3 permits wanted, $4 deliveries per period, $5 the period in microseconds
+SELECT granted, wait FROM take_permits($1, $2, $3::integer, $5::bigint * interval '1 microsecond' / $4::integer,
+                                       greatest(1, ($4::bigint * 100000 / $5::bigint)::integer));
+
+-- name: claim
+-- Claims due rows of several routes. Each route gives up to its share, oldest first. The array of row addresses keeps the plan
+-- from becoming a join over the whole table. The claim's row in `claims` is inserted, never updated: if give_back already
+-- stored a tombstone under this token, the whole statement fails. A body larger than $14 does not come along; claimed_bodies
+-- fetches it. A body that an operator edited stands in edited_payloads.
+-- $1 shard, $2 claim token, $3 host, $4 lease in milliseconds
+-- Per route: $5 route, $6 rows at most, $7 and $8 due time (microseconds) and delivery behind which the claim begins, $10
+-- organisation, $11 the key of its cooldown, $12 whether this is a probe (which ignores the cooldown), $13 null, or the age in
+-- seconds that a submission must have at least
+-- $9 tokens of finished claims, whose rows in `claims` are deleted on the way; $14 bytes that a body may have
+WITH claimed AS (
+  UPDATE ready SET status = 'claimed', claim_token = $2, claimed_by = $3, claimed_at = now(),
+                   lease_until = now() + $4::bigint * interval '1 millisecond'
+  WHERE shard = $1 AND ctid = ANY (ARRAY(
+    SELECT taken.place
+    FROM unnest($5::int[], $6::int[], $7::bigint[], $8::bigint[], $10::int[], $11::text[], $12::boolean[], $13::bigint[])
+      AS share(route_id, most, after_due, after_id, org_id, cooldown_key, probe, max_age),
+    LATERAL (SELECT ctid AS place FROM ready
+             WHERE shard = $1 AND route_id = share.route_id AND queued AND status = 'due' AND due_at <= now()
+               AND (due_at, delivery_id) > (at_micros(share.after_due), share.after_id)
+               AND NOT EXISTS (SELECT FROM target_rests t
+                               WHERE t.org_id = share.org_id AND t.target = share.cooldown_key AND NOT share.probe)
+               AND (share.max_age IS NULL OR (SELECT created_at FROM submissions s WHERE s.shard = $1 AND s.id = ready.submission_id)
+                                             <= now() - share.max_age * interval '1 second')
+             ORDER BY due_at, delivery_id LIMIT share.most FOR UPDATE SKIP LOCKED) taken))
+  RETURNING delivery_id, submission_id, org_id, route_id, due_at, attempt_count, lease_lost, maybe_sent, action_order, composed,
+            progress, edited, uncounted),
+known AS (
+  INSERT INTO claims (shard, token, host_id, lease_until, deliveries)
+  SELECT $1::smallint, $2::bigint, $3::integer, now() + $4::bigint * interval '1 millisecond', array_agg(delivery_id)
+  FROM claimed HAVING count(*) > 0),
+forgotten AS (DELETE FROM claims WHERE shard = $1 AND token = ANY ($9::bigint[]))
+SELECT (SELECT micros(clock_timestamp())), c.delivery_id, c.submission_id, c.org_id, c.route_id, micros(c.due_at), c.attempt_count,
+       c.lease_lost, c.maybe_sent, c.action_order, micros(s.created_at), s.kind, s.client_ref,
+       CASE WHEN octet_length(CASE WHEN c.edited THEN (SELECT body FROM edited_payloads WHERE shard = $1 AND delivery_id = c.delivery_id)
+                                   ELSE s.body END) <= $14::bigint
+            THEN convert_from(CASE WHEN c.edited THEN (SELECT body FROM edited_payloads WHERE shard = $1 AND delivery_id = c.delivery_id)
+                                   ELSE s.body END, 'UTF8') END,
+       CASE WHEN c.composed THEN (SELECT media_type FROM artifacts WHERE shard = $1 AND delivery_id = c.delivery_id) END,
+       CASE WHEN c.composed THEN (SELECT encode(body, 'hex') FROM artifacts WHERE shard = $1 AND delivery_id = c.delivery_id) END,
+       coalesce(c.progress, ''), c.uncounted,
+       octet_length(CASE WHEN c.edited THEN (SELECT body FROM edited_payloads WHERE shard = $1 AND delivery_id = c.delivery_id)
+                         ELSE s.body END)
+FROM claimed c
+JOIN submissions s ON s.shard = $1 AND s.id = c.submission_id;
+
+-- name: claimed_bodies
+-- Reads the bodies that were too large for the claim's answer.
+-- $1 shard, $2 deliveries
+SELECT c.delivery_id,
+       convert_from(CASE WHEN c.edited THEN (SELECT body FROM edited_payloads WHERE shard = $1 AND delivery_id = c.delivery_id)
+                         ELSE s.body END, 'UTF8')
+FROM ready c JOIN submissions s ON s.shard = $1 AND s.id = c.submission_id
+WHERE c.shard = $1 AND c.delivery_id = ANY ($2::bigint[]);
+
+-- name: claim_tombstone
+-- Stores a tombstone under the token of a claim whose answer was lost. The claim's statement may still run in the server.
+-- Either this insert waits for its end and finds its row, or that statement finds the tombstone and fails. The tombstone stays
+-- for longer than a statement may run.
+-- $1 shard, $2 host, $3 claim token
+INSERT INTO claims (shard, token, host_id, lease_until, deliveries)
+VALUES ($1, $3, $2, now() + interval '1 hour', '{}') ON CONFLICT (shard, token) DO NOTHING;
+
+-- name: give_back
+-- Makes all rows of a claim due again and leaves a tombstone in its place. Runs after claim_tombstone. Rows that have moved on
+-- under another token are left alone.
+-- $1 shard, $2 claim token, $3 host
+WITH known AS (
+  UPDATE claims c SET deliveries = '{}', lease_until = now() + interval '1 hour' FROM claims old
+  WHERE c.shard = $1 AND c.token = $2 AND c.host_id = $3 AND old.shard = c.shard AND old.token = c.token RETURNING old.deliveries)
+UPDATE ready r SET status = 'due', claim_token = NULL, claimed_by = NULL, claimed_at = NULL, lease_until = NULL
+FROM known, unnest(known.deliveries) AS one(id)
+WHERE r.shard = $1 AND r.delivery_id = one.id AND r.status = 'claimed' AND r.claim_token = $2;
+
+-- name: forget_claims
+-- Deletes the rows of finished claims.
+-- $1 shard, $2 claim tokens
+DELETE FROM claims WHERE shard = $1 AND token = ANY ($2::bigint[]);
+
+-- name: contracts
+-- Reads the contracts of routes.
+-- $1 routes
+SELECT route_id, org_id, contract FROM contract_snapshots WHERE route_id = ANY ($1::int[]);

@@ -1,0 +1,23 @@
+-- What a host asks of its server before it uses it. Used by database_check.cpp.
+
+-- name: durability
+-- Whether commits are durable: what a session has that sets nothing itself (ours does, see Connection::open), and the server's
+-- fsync. Runs in the simple protocol, which every pooler passes on.
+SELECT (SELECT reset_val FROM pg_settings WHERE name = 'synchronous_commit'), current_setting('fsync');
+
+-- name: missing_rights
+-- Lists the rights that the session's role lacks on tables, columns and sequences.
+WITH wanted AS (
+  SELECT to_regclass(quote_ident(table_name)) AS place, table_name, one AS what
+  FROM access_rules, regexp_split_to_table(application, ',\s*(?![^(]*\))') AS one),
+missing AS (
+  SELECT what || ' on ' || table_name AS what FROM wanted
+  WHERE NOT CASE WHEN what LIKE '%(%' THEN (
+          SELECT bool_and(has_column_privilege(place, trim(name), split_part(what, ' (', 1)))
+          FROM regexp_split_to_table(substring(what FROM '\((.*)\)'), ',') AS name)
+        ELSE has_table_privilege(place, what) END
+  UNION ALL
+  SELECT 'USAGE on sequence ' || relname FROM pg_class
+  WHERE relnamespace = current_schema()::regnamespace
+    AND CASE WHEN relkind = 'S' THEN NOT has_sequence_privilege(oid, 'USAGE') ELSE false END)
+SELECT current_user, what FROM missing ORDER BY what;

@@ -1,0 +1,53 @@
+-- Migrating, and comparing the schema's version with the program's. Used by migrations.cpp and schema_version.cpp.
+
+-- name: has_schema
+-- Whether the schema exists.
+-- $1 schema
+SELECT 1 FROM pg_namespace WHERE nspname = $1;
+
+-- name: schema_owner
+-- Answers the session's role, the role that owns the tables or will own them, and whether the session may act for it. Members
+-- of the owner make tables in its name.
+-- $1 schema
+WITH schema AS (SELECT oid, nspowner FROM pg_namespace WHERE nspname = $1),
+holder AS (
+  SELECT coalesce((SELECT relowner FROM pg_class WHERE relname = 'schema_migrations' AND relnamespace = (SELECT oid FROM schema)),
+                  (SELECT nspowner FROM schema WHERE pg_has_role(nspowner, 'MEMBER') AND pg_get_userbyid(nspowner) !~ '^pg_')) AS role)
+SELECT current_user, coalesce(pg_get_userbyid(role), current_user),
+       CASE WHEN role IS NOT NULL THEN pg_has_role(role, 'MEMBER')
+            WHEN EXISTS (SELECT FROM schema) THEN has_schema_privilege((SELECT oid FROM schema), 'CREATE')
+            ELSE has_database_privilege(current_database(), 'CREATE') END
+FROM holder;
+
+-- name: has_hosts
+-- Whether there is a table of hosts.
+SELECT to_regclass('hosts') IS NOT NULL;
+
+-- name: has_runs_beside
+-- Whether schema_migrations has the column `runs_beside`; databases of before 14 do not.
+SELECT 1 FROM pg_attribute WHERE attrelid = 'schema_migrations'::regclass AND attname = 'runs_beside';
+
+-- name: forget_older_hosts
+-- Unregisters dead hosts that know less than a migration asks for; what they hold is rescued. Runs under the lock on `hosts`.
+-- Databases of before 14 have no column `knows`.
+-- $1 version that hosts must know
+WITH older AS MATERIALIZED (
+  SELECT host_id FROM hosts h WHERE coalesce((to_jsonb(h) ->> 'knows')::integer, 9) < $1)
+DELETE FROM hosts h USING older o
+WHERE h.host_id = o.host_id AND pg_try_advisory_xact_lock(hashtext('waybill:' || current_schema()), o.host_id);
+
+-- name: older_hosts
+-- Names the hosts that know less than a migration asks for; null if there are none.
+-- $1 version that hosts must know
+SELECT string_agg(name || ' (version ' || coalesce(to_jsonb(h) ->> 'knows', '9 or older') || ')', ', ' ORDER BY host_id)
+FROM hosts h WHERE coalesce((to_jsonb(h) ->> 'knows')::integer, 9) < $1;
+
+-- name: has_migrations_table
+-- Whether there is a table of migrations that this role may read.
+SELECT coalesce(has_table_privilege(to_regclass('schema_migrations'), 'SELECT'), false);
+
+-- name: schema_version
+-- Answers the schema's version, and the oldest version that a host must know. Databases of before 14 have no column
+-- `runs_beside`.
+SELECT coalesce(max(version), 0), coalesce(max(coalesce((to_jsonb(m) ->> 'runs_beside')::integer, version)), 0)
+FROM schema_migrations m;

@@ -1,0 +1,119 @@
+-- Reading submissions, their attempts and their places in the queue. Used by read_store.cpp.
+
+-- name: find_submission
+-- Reads a submission.
+-- $1 shard, $2 organisation, $3 kind, $4 client reference
+SELECT s.id, s.org_id, s.client_ref, s.target, s.state, coalesce(s.reason, ''), micros(s.created_at), micros(s.completed_at)
+FROM submission_states s
+WHERE s.shard = $1 AND s.org_id = $2 AND s.kind = $3 AND s.client_ref = $4;
+
+-- name: compare_submission
+-- Reads a submission, and whether its target and payload are the same as those given.
+-- $1 shard, $2 organisation, $3 kind, $4 client reference, $5 target, $6 SHA-256 of the payload
+SELECT s.id, s.org_id, s.client_ref, s.target, s.state, coalesce(s.reason, ''), micros(s.created_at), micros(s.completed_at),
+       s.target = $5 AND s.payload_hash = $6
+FROM submission_states s
+WHERE s.shard = $1 AND s.org_id = $2 AND s.kind = $3 AND s.client_ref = $4;
+
+-- name: history
+-- Reads a submission with all its attempts: one statement, so that state and attempts are of one moment. An intent's only
+-- delivery has its submission's id; other deliveries are found by their submission. Unfinished ones are in `ready`, ended ones
+-- in `deliveries`.
+-- $1 shard, $2 organisation, $3 kind, $4 client reference
+SELECT s.id, s.org_id, s.client_ref, s.target, s.state, coalesce(s.reason, ''), micros(s.created_at), micros(s.completed_at),
+       a.number, micros(a.started_at), micros(a.finished_at), a.outcome, coalesce(a.reason, ''), coalesce(a.error, ''), a.counts
+FROM submission_states s
+LEFT JOIN LATERAL (
+  SELECT delivery_id AS id, action_order, replay FROM ready
+  WHERE shard = s.shard AND delivery_id = s.id AND submission_id = s.id
+  UNION ALL
+  SELECT delivery_id AS id, action_order, replay FROM ready
+  WHERE shard = s.shard AND org_id = s.org_id AND submission_id = s.id AND delivery_id <> submission_id
+  UNION ALL
+  SELECT id, action_order, replay FROM deliveries
+  WHERE shard = s.shard AND id = s.id AND submission_id = s.id
+  UNION ALL
+  SELECT id, action_order, replay FROM deliveries
+  WHERE shard = s.shard AND org_id = s.org_id AND submission_id = s.id AND id <> submission_id) d ON true
+LEFT JOIN attempts a ON a.shard = s.shard AND a.delivery_id = d.id
+WHERE s.shard = $1 AND s.org_id = $2 AND s.kind = $3 AND s.client_ref = $4
+ORDER BY d.action_order, d.replay, a.number;
+
+-- name: standings
+-- Reads where a submission's unfinished deliveries stand in the queue, and what else is in flight for their target and
+-- organisation. One row with nulls says that all have ended. A host lives if it holds its advisory lock (see rescue.sql).
+-- $1 shard, $2 organisation, $3 submission
+SELECT micros(now()), r.delivery_id, r.route_id, s.contract::jsonb ->> 'actionType', r.status, micros(r.due_at),
+       r.attempt_count, r.lease_lost, coalesce(h.name, ''), micros(r.lease_until),
+       (SELECT count(*) FROM claimed c WHERE c.shard = $1 AND c.route_id = r.route_id),
+       (SELECT count(*) FROM claimed c WHERE c.shard = $1 AND c.org_id = $2),
+       (SELECT count(*) FROM hosts WHERE host_id = ANY (living.ids)), r.action_order, s.contract,
+       coalesce(r.claimed_by = ANY (living.ids), false)
+FROM (SELECT ARRAY(
+        SELECT l.objid::bigint::int FROM pg_locks l
+        WHERE l.locktype = 'advisory' AND l.objsubid = 2 AND l.granted AND l.classid = hashtext('waybill:' || current_schema())::oid
+          AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())) AS ids OFFSET 0) living
+LEFT JOIN (
+  SELECT * FROM ready
+  WHERE shard = $1 AND delivery_id = $3 AND submission_id = $3
+  UNION ALL
+  SELECT * FROM ready
+  WHERE shard = $1 AND org_id = $2 AND submission_id = $3 AND delivery_id <> submission_id) r ON true
+LEFT JOIN contract_snapshots s ON s.route_id = r.route_id
+LEFT JOIN hosts h ON h.host_id = r.claimed_by
+ORDER BY r.action_order, r.replay;
+
+-- name: rests_of
+-- Lists an organisation's targets that cool down now.
+-- $1 organisation
+SELECT target, micros(until), reason, micros(since) FROM target_rests WHERE org_id = $1 AND until > now();
+
+-- name: deliveries_of
+-- Reads a submission's deliveries, unfinished and ended (see `history`), with their contracts.
+-- $1 shard, $2 organisation, $3 kind, $4 client reference
+SELECT d.id, s.id, d.action_order, d.status, d.attempt_count, coalesce(d.provider_ref, ''), micros(s.created_at), d.route_id,
+       c.contract
+FROM submissions s, LATERAL (
+  SELECT delivery_id AS id, action_order, status, attempt_count, NULL AS provider_ref, route_id FROM ready
+  WHERE shard = s.shard AND delivery_id = s.id AND submission_id = s.id
+  UNION ALL
+  SELECT delivery_id AS id, action_order, status, attempt_count, NULL AS provider_ref, route_id FROM ready
+  WHERE shard = s.shard AND org_id = s.org_id AND submission_id = s.id AND delivery_id <> submission_id
+  UNION ALL
+  SELECT id, action_order, status, attempt_count, provider_ref, route_id FROM deliveries
+  WHERE shard = s.shard AND id = s.id AND submission_id = s.id
+  UNION ALL
+  SELECT id, action_order, status, attempt_count, provider_ref, route_id FROM deliveries
+  WHERE shard = s.shard AND org_id = s.org_id AND submission_id = s.id AND id <> submission_id) d
+JOIN contract_snapshots c ON c.route_id = d.route_id
+WHERE s.shard = $1 AND s.org_id = $2 AND s.kind = $3 AND s.client_ref = $4
+ORDER BY d.action_order;
+
+-- name: hosts
+-- Lists the registered hosts.
+SELECT host_id, name FROM hosts ORDER BY host_id;
+
+-- name: organisation
+-- Finds an organisation by its name.
+-- $1 name
+SELECT org_id FROM organisations WHERE name = $1;
+
+-- name: moved
+-- Finds submissions that have ended or been attempted.
+-- Per submission: $1 shard, $2 id
+SELECT s.id FROM unnest($1::smallint[], $2::bigint[]) AS t(shard, id)
+JOIN submission_states s ON s.shard = t.shard AND s.id = t.id
+WHERE s.completed_at IS NOT NULL OR EXISTS (
+  SELECT FROM LATERAL (
+    SELECT delivery_id AS id FROM ready
+    WHERE shard = s.shard AND delivery_id = s.id AND submission_id = s.id
+    UNION ALL
+    SELECT delivery_id AS id FROM ready
+    WHERE shard = s.shard AND org_id = s.org_id AND submission_id = s.id AND delivery_id <> submission_id
+    UNION ALL
+    SELECT id FROM deliveries
+    WHERE shard = s.shard AND id = s.id AND submission_id = s.id
+    UNION ALL
+    SELECT id FROM deliveries
+    WHERE shard = s.shard AND org_id = s.org_id AND submission_id = s.id AND id <> submission_id) d
+  JOIN attempts a ON a.shard = s.shard AND a.delivery_id = d.id);

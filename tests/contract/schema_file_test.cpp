@@ -1,0 +1,57 @@
+// docs/schema.sql is the schema that the migrations make.
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
+#include "contract/store_world.h"
+
+namespace waybill::testing {
+namespace {
+
+std::string text_of(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  EXPECT_TRUE(in.is_open()) << path;
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+constexpr auto kHead =
+    "-- The schema as it is now, to be read: `./dev schema` makes this file from the catalogue. The reasons stand in "
+    "schema/*.sql, migration\n"
+    "-- by migration. Left out are partitions by month, which make_partitions() makes, and grants and policies, which follow "
+    "from the rows of\n"
+    "-- access_rules by apply_access().\n";
+
+// What belongs to one table stands together, with a blank line before it.
+std::string schema_text(SqlClient& sql) {
+  std::string text = kHead, last;
+  for (const auto& row : sql.rows(text_of(std::string(WAYBILL_SOURCE_FOLDER) + "/tests/contract/schema_text.sql"))) {
+    const std::string set = row.at(0).value() + row.at(1).value_or("");
+    if (set != last || !row.at(1)) text += '\n';
+    last = set;
+    text += row.at(2).value() + '\n';
+  }
+  return text;
+}
+
+class SchemaFile : public StoreWorld {
+ protected:
+  const std::string path = std::string(WAYBILL_SOURCE_FOLDER) + "/docs/schema.sql";
+};
+
+TEST_F(SchemaFile, IsWhatTheMigrationsMake) {
+  const auto text = schema_text(sql);
+  ASSERT_NE(text.find("CREATE TABLE ready ("), std::string::npos) << text;
+  if (std::getenv("WAYBILL_WRITE_SCHEMA")) std::ofstream(path, std::ios::binary) << text;  // ./dev schema
+  EXPECT_EQ(text_of(path), text) << "run ./dev schema and commit docs/schema.sql with the migration";
+}
+
+TEST_F(SchemaFile, IsTheSameInAnyMonth) {
+  const auto before = schema_text(sql);
+  const auto partitions = sql.number("SELECT count(*) FROM pg_inherits");
+  sql.execute("SELECT make_partitions(40)");
+  ASSERT_GT(sql.number("SELECT count(*) FROM pg_inherits"), partitions);
+  EXPECT_EQ(schema_text(sql), before);
+}
+
+}  // namespace
+}  // namespace waybill::testing

@@ -1,0 +1,87 @@
+// Statements and migrations are files that people read: what they say about themselves is held here.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <regex>
+#include <set>
+
+#include "docs/source_tree.h"
+
+namespace waybill::testing {
+namespace {
+
+struct Section {
+  std::string comment, sql;
+};
+
+// By name, from every file of host/store/sql.
+std::map<std::string, Section> sections() {
+  std::map<std::string, Section> all;
+  for (const auto& file : files_below("host/store/sql", {".sql"})) {
+    Section* section = nullptr;
+    for (const auto& line : lines_of(source_folder() / file)) {
+      static const std::regex kBegin("-- (name|template): ([a-z0-9_]+)");
+      std::smatch found;
+      if (std::regex_match(line, found, kBegin)) {
+        section = &all[found[2]];
+        EXPECT_TRUE(section->sql.empty()) << file << ": " << found[2] << " is there twice";
+      } else if (section) {
+        (line.starts_with("--") ? section->comment : section->sql) += line + "\n";
+      }
+    }
+  }
+  return all;
+}
+
+std::set<int> parameters_in(const std::string& text) {
+  std::set<int> numbers;
+  static const std::regex kParameter(R"(\$(\d+)( to \$(\d+))?)");
+  for (auto it = std::sregex_iterator(text.begin(), text.end(), kParameter); it != std::sregex_iterator(); ++it) {
+    const int first = std::stoi((*it)[1]), last = (*it)[3].matched ? std::stoi((*it)[3]) : first;
+    for (int number = first; number <= last; ++number) numbers.insert(number);
+  }
+  return numbers;
+}
+
+TEST(TheStatements, SayWhatTheyDoAndWhatTheirParametersAre) {
+  const auto all = sections();
+  ASSERT_GT(all.size(), 100u);
+  for (const auto& [name, section] : all) {
+    EXPECT_TRUE(section.comment.starts_with("-- ") && !section.comment.starts_with("-- $"))
+        << name << " does not say what it does";
+    if (name == "settle") continue;  // its parameters follow from the columns
+    EXPECT_EQ(parameters_in(section.comment), parameters_in(section.sql)) << name;
+  }
+}
+
+// A host lives if its session holds the lock: every statement must mean the same lock by it, and none another program's.
+TEST(TheStatements, AllMeanTheSameLockOfAHost) {
+  static const std::regex kSpace(R"(\s+)");
+  static const std::string kRows =
+      "FROM pg_locks l WHERE l.locktype = 'advisory' AND l.objsubid = 2 AND l.granted AND l.classid = hashtext('waybill:' || "
+      "current_schema())::oid AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+  int looks = 0;
+  for (const auto& [name, section] : sections()) {
+    if (section.sql.find("pg_locks") == std::string::npos) continue;
+    ++looks;
+    EXPECT_NE(std::regex_replace(section.sql, kSpace, " ").find(kRows), std::string::npos) << name;
+  }
+  EXPECT_GE(looks, 3);
+  for (const auto* name : {"host_lock", "take_over", "unregister", "unlock", "forget_older_hosts"})
+    EXPECT_NE(sections().at(name).sql.find("lock(hashtext('waybill:' || current_schema()), "), std::string::npos) << name;
+}
+
+// CONTRIBUTING.md: whoever reads the migration must see the function that it leaves behind.
+TEST(TheMigrations, ReplaceAFunctionByItsWholeText) {
+  constexpr int kLastThatPatched = 18;
+  int seen = 0;
+  for (const auto& file : files_below("schema", {".sql"})) {
+    ++seen;
+    if (std::stoi(file.filename().string()) <= kLastThatPatched) continue;
+    EXPECT_EQ(text_of(source_folder() / file).find("pg_get_functiondef"), std::string::npos) << file;
+  }
+  EXPECT_GT(seen, 10);
+}
+
+}  // namespace
+}  // namespace waybill::testing

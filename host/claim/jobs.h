@@ -1,4 +1,4 @@
-// From claimed rows to jobs.
+// Turns claimed rows into jobs.
 #pragma once
 
 #include <functional>
@@ -12,18 +12,18 @@
 
 namespace waybill {
 
-// This host's clock before the claim was sent and when its answer was there.
+// This host's clock before the claim was sent and after its answer came.
 struct ClaimTimes {
   Clock::Monotonic asked, answered;
   Millis lease;
 };
 
-// `shares` tells which of them are probes.
+// `shares` says which routes are probes.
 std::vector<Job> jobs_of(ClaimResult claimed, ClaimToken token, const ClaimTimes& times,
                          const std::function<std::shared_ptr<const Contract>(RouteId)>& contract_of,
                          std::span<const RouteShare> shares = {});
 
-// What a claimed row, or its job, takes of the host's room for bodies.
+// The bytes of a claimed row or job that count against limits.in_flight_bytes.
 template <class RowOrJob>
 std::size_t bytes_of(const RowOrJob& one) {
   return one.withheld ? 0 : one.body_bytes;

@@ -10,8 +10,8 @@
 
 namespace waybill {
 
-// A host is dead when it had no lock at two looks `between` apart. A session that is lost and reopened within that time is no
-// death.
+// A host is dead when it had no lock and an unchanged row at two looks `between` apart. A session that is lost and reopened
+// within that time is no death.
 class HostWatch {
  public:
   explicit HostWatch(Millis between) : between_(between) {}

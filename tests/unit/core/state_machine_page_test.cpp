@@ -103,7 +103,8 @@ void write_deliveries(std::ostream& text) {
 
 void write_submissions(std::ostream& text) {
   text << "\n## The states of a submission\n\n"
-          "Generated from `kPipelineMoves` in `host/core/pipeline.h`. An intent has one delivery; a form's submission has one for\n"
+          "Generated from `kPipelineMoves` in `host/core/pipeline.h`. An intent has one delivery; a form's submission has one "
+          "for\n"
           "each action and each replay. Their ends move the submission.\n\n"
           "```mermaid\nstateDiagram-v2\n";
   for (const auto& m : kPipelineMoves)

@@ -10,7 +10,7 @@ Without DRILL all of them, in this order:
   receiver  the receiver is away for a while
   database  the database is stopped and started
   registry  a bad registry is refused, and the old one stays in use
-  letter    a dead letter is found, mended and replayed
+  letter    a dead letter is found, edited and replayed
   restore   a backup is restored into another installation
 
   --program FILE   the waybill to drill (default: the one installed beside this script, else the one on the PATH)
@@ -230,7 +230,7 @@ drill_host() {
       wrong "the attempt of $id that nobody saw the end of is not on record"
     received_at_least "asked $id" 2 || wrong "the receiver was not asked again under the key $id"
   done
-  say "the attempts that nobody saw the end of are on record as unknown; the receiver was told the same key again"
+  say "the attempts whose end nobody saw are recorded as unknown; the receiver got the same key again"
   grep -q host.died "$work/b.log" || wrong "host b should have noticed (host.died)"
   stop_host b
 }
@@ -242,7 +242,7 @@ drill_receiver() {
   mode away
   hand_in a "$id"
   must "tried, and tried again" received_at_least "asked $id" 2
-  must "waybill explain says: its target rests" prints '"code": "target_rests"' explain "$id" --json
+  must "waybill explain says: its target cools down" prints '"code": "target_rests"' explain "$id" --json
   says a "/v1/intents/$id" '"status":"pending"' >>"$log" || wrong "the intent should be pending"
   mode take
   must "the receiver is back, and has it" accepted a "$id"
@@ -295,7 +295,7 @@ drill_registry() {
   sed -e '/"targets": \[/r '<(sed -n '/^    {/,/^    }/p' "$work/good.json" | sed 's/drill.hook/drill.other/; $s/$/,/') "$work/good.json" \
     >"$work/registry/targets.json"
   waybill reload >>"$log" 2>&1 || wrong "a good registry should be taken"
-  must "mended and with one target more it is taken" answers 200 a /v1/intents "$(intent "$run-registry-2" drill.other)"
+  must "the corrected registry with one more target is taken" answers 200 a /v1/intents "$(intent "$run-registry-2" drill.other)"
   must "the new target works" accepted a "$run-registry-2"
   cp "$work/good.json" "$work/registry/targets.json"
   stop_host a
@@ -307,7 +307,7 @@ submission() { # ID FORM FINALIZE
 letter_of() { waybill dead list --reference "$1" --json | grep -oE '"id": "?[0-9]+' | grep -oE '[0-9]+' | head -n 1; }
 
 drill_letter() {
-  echo "== letter: a dead letter is found, mended and replayed"
+  echo "== letter: a dead letter is found, edited and replayed"
   local id=$run-letter letter
   start_host a
   mode take
@@ -320,7 +320,7 @@ drill_letter() {
   prints nobody@drill.example dead show "$letter" >>"$log" || wrong "waybill dead show should show the address"
   waybill dead edit "$letter" --destination desk@drill.example >>"$log" 2>&1 || wrong "waybill dead edit failed"
   waybill dead replay "$letter" >>"$log" 2>&1 || wrong "waybill dead replay failed"
-  say "dead letter $letter: found, shown, mended, replayed"
+  say "dead letter $letter: found, shown, edited, replayed"
   must "the mail has arrived, and the submission is routed" says a "/v1/submissions/$id" '"status":"routed"'
   grep -q '^mail .* desk@drill.example$' "$work/received" || wrong "no mail for desk@drill.example came"
   stop_host a
@@ -369,9 +369,9 @@ drill_restore() {
   stop_embedded "$embedded" fast || wrong "the new database does not stop"
   start_host r
   must "what had ended before the backup is there" accepted r "$done"
-  must "the target was held before the first host started: it rests, and nothing is sent" prints '"code": "target_rests"' explain "$pending" --json
-  received_is "took $pending" 1 || wrong "sent, though its target rests"
-  query "UPDATE \"$schema\".target_rests SET until = now()" >>"$log" 2>&1 || wrong "the target could not be let go"
+  must "the target was held before the first host started: it cools down, and nothing is sent" prints '"code": "target_rests"' explain "$pending" --json
+  received_is "took $pending" 1 || wrong "sent, though its target cools down"
+  query "UPDATE \"$schema\".target_rests SET until = now()" >>"$log" 2>&1 || wrong "the target could not be released"
   must "what was pending in the backup was sent again" accepted r "$pending"
   received_is "took $pending" 2 || wrong "the receiver should have it twice, under one key"
   received_is "took $done" 1 || wrong "what had ended should not be sent again"

@@ -1,5 +1,5 @@
-// The trail that a running host leaves in a small mapped file: which delivery each strand is inside a plugin with. It survives
-// the process, not the machine.
+// The breadcrumbs of a running host, in a small mapped file: the delivery that each strand is inside a plugin with. The file
+// survives the process, not a crash of the machine.
 #pragma once
 
 #include <atomic>
@@ -17,16 +17,16 @@
 
 namespace waybill {
 
-inline constexpr std::size_t kMaxBreadcrumbs = 1024;  // strands of one host that can be named; further ones leave no trail
+inline constexpr std::size_t kMaxBreadcrumbs = 1024;  // strands of one host; further ones leave no breadcrumb
 
-// An attempt as its trail names it. Delivery 0: on nobody's behalf, as a plugin's create is.
+// An attempt as a breadcrumb records it. Delivery 0: for no delivery, such as a plugin's create.
 struct Trail {
   DeliveryId delivery;
   std::uint32_t attempt = 0;
-  std::uint32_t uncounted = 0;  // earlier ones that did not count
-  std::uint32_t losses = 0;     // deaths that counted against the delivery before
+  std::uint32_t uncounted = 0;  // earlier attempts that did not count
+  std::uint32_t losses = 0;     // deaths charged to the delivery before
   bool operator==(const Trail&) const = default;
-  // Attempts before it whose end was seen and counted: as long as this stays, the delivery has not lived through another one.
+  // Earlier attempts that counted. While this is unchanged, no attempt of the delivery has completed since.
   std::uint32_t counted() const { return attempt - 1 - uncounted; }
 };
 
@@ -37,7 +37,7 @@ class Breadcrumb {
  public:
   struct Line;  // in the mapped file
 
-  Breadcrumb() = default;  // leaves no trail
+  Breadcrumb() = default;  // records nothing
   Breadcrumb(Breadcrumb&&) noexcept = default;
   Breadcrumb& operator=(Breadcrumb&&) = delete;
   ~Breadcrumb();
@@ -53,7 +53,7 @@ class Breadcrumb {
   Line* line_ = nullptr;
 };
 
-// What somebody who finds the file of a dead host reads in it.
+// What the file of a dead host says.
 struct Death {
   struct Inside {
     Trail trail;
@@ -61,31 +61,30 @@ struct Death {
     bool operator==(const Inside&) const = default;
   };
   std::int64_t pid = 0;
-  bool is_news = false;   // nobody has read it before
-  int signal = 0;         // that ended it; -1: it called exit; 0: nothing that it could note, as when it was killed from outside
-  bool same_boot = true;  // false: the machine went down, which is no plugin's fault
-  bool quarantine = false;  // it tried suspects
+  bool is_news = false;     // read for the first time
+  int signal = 0;           // the fatal signal; -1: it called exit; 0: unknown, such as a kill from outside
+  bool same_boot = true;    // false: the machine went down, which is no plugin's fault
+  bool quarantine = false;  // the process was the quarantine
   std::vector<Inside> inside;
   std::string newest;        // the action type on trial: started last, one by one; or ""
-  std::string switched_off;  // the action type that this death had switched off; or ""
+  std::string switched_off;  // the action type switched off because of this death; or ""
 };
 
-// The writer's side. Safe from any thread; each Breadcrumb belongs to one.
+// The writing side. Safe from any thread; each Breadcrumb belongs to one.
 class BreadcrumbFile : public std::enable_shared_from_this<BreadcrumbFile> {
  public:
   enum class Of { host, quarantine };
-  // The caller holds the folder's lock, so that nobody takes the file for a dead host's before it is locked.
+  // The caller holds the folder's lock, so that no process takes the file for a dead host's before it is locked.
   static Result<std::shared_ptr<BreadcrumbFile>> create(const std::filesystem::path& folder, Of whose);
   ~BreadcrumbFile();
   BreadcrumbFile(const BreadcrumbFile&) = delete;
   BreadcrumbFile& operator=(const BreadcrumbFile&) = delete;
 
   Breadcrumb line(std::string_view action_type, std::string_view plugin);
-  void on_trial(std::string_view action_type);  // the action type that began last, one by one; "" when all have
-  // From now on fatal signals and calls of exit are noted here, in one file of the process; what was set up for them before goes
-  // on.
+  void on_trial(std::string_view action_type);  // the action type that started last, one by one; "" when all have started
+  // Records fatal signals and calls of exit from now on, in one file per process; earlier handlers still run.
   void note_fatal_signals();
-  // An orderly end: there is nothing to be found.
+  // For an orderly end: deletes the file.
   void remove();
 
   const std::filesystem::path& path() const { return path_; }
@@ -104,7 +103,7 @@ class BreadcrumbFile : public std::enable_shared_from_this<BreadcrumbFile> {
   std::vector<bool> taken_;  // guarded by mutex_
 };
 
-// What the file of a process that is dead says; none if it is no such file. Locked by the caller.
+// Reads the file of a dead process; none if it is not such a file. The caller has locked it.
 std::optional<Death> read_breadcrumbs(int descriptor);
 
 }  // namespace waybill

@@ -1,5 +1,5 @@
-// The folder that the hosts of one installation on one machine share: their trails, deaths without a culprit, and the action
-// types that were switched off for them.
+// The folder that the hosts of one installation on one machine share: their breadcrumbs, unexplained deaths, and the action types
+// that were switched off.
 #pragma once
 
 #include <chrono>
@@ -15,15 +15,15 @@
 
 namespace waybill {
 
-inline constexpr std::size_t kMaxUnexplainedDeaths = 3;  // so many within the time below, and the next start is a careful one
+inline constexpr std::size_t kMaxUnexplainedDeaths = 3;  // within the time below; then the next start is careful
 inline constexpr std::chrono::seconds kUnexplainedWithin{60};
 
 // Safe from any thread and any number of processes.
 class BreadcrumbFolder {
  public:
-  // `base` as configured; "" for the default place: $STATE_DIRECTORY, else beside the embedded database, else /var/lib/waybill
-  // for root, else the user's state folder, else one of the user's own in /tmp. Made with mode 0700 where it is missing; refused
-  // where somebody else owns it or may write to it. `installation` names the database, so that others have other folders.
+  // `base` as configured; "" for the default: $STATE_DIRECTORY, else next to the embedded database, else /var/lib/waybill for
+  // root, else the user's state folder, else the user's own folder in /tmp. Created with mode 0700; refused if another user owns
+  // it or may write to it. `installation` identifies the database, so that each has its own folder.
   struct Place {
     std::filesystem::path base;
     std::filesystem::path embedded;  // the embedded database's folder, or ""
@@ -34,14 +34,13 @@ class BreadcrumbFolder {
   const std::filesystem::path& path() const { return path_; }
   Result<std::shared_ptr<BreadcrumbFile>> begin(BreadcrumbFile::Of whose);
 
-  // Hosts that have died since the last call, of this or of another process. Whoever reads of one first counts it, if it was
-  // a crash that names nobody, and has an action type switched off: one that was on trial, or inside of which on nobody's behalf
-  // three hosts died in a minute.
+  // Deaths since the last call by any process. The first reader of a crash outside of any delivery counts it. It switches an
+  // action type off if that type was on trial, or if three hosts died within a minute inside it, outside of any delivery.
   std::vector<Death> new_deaths();
-  // True after three deaths within a minute that name nobody.
+  // True after three unexplained deaths within a minute.
   bool is_careful() const;
 
-  // True if it is switched off, and its plugin file is the one of then.
+  // True if it is switched off and its plugin file has not changed since.
   bool is_off(const std::string& action_type, const std::filesystem::path& plugin) const;
   // False: it was not switched off.
   bool switch_on(const std::string& action_type);
@@ -52,7 +51,7 @@ class BreadcrumbFolder {
   explicit BreadcrumbFolder(std::filesystem::path path) : path_(std::move(path)) {}
   struct UnexplainedDeath {
     std::int64_t at_ms;
-    std::string action_type;  // "-": nobody was inside
+    std::string action_type;  // "-": inside no plugin
   };
   std::vector<UnexplainedDeath> unexplained() const;
   void write_unexplained(const std::vector<UnexplainedDeath>& deaths) const;
@@ -63,7 +62,7 @@ class BreadcrumbFolder {
 
   const std::filesystem::path path_;
   std::mutex mutex_;
-  std::set<std::string> read_;  // guarded by mutex_; files of the dead that were answered
+  std::set<std::string> read_;  // guarded by mutex_; files whose deaths were returned
 };
 
 }  // namespace waybill

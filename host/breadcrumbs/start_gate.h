@@ -1,5 +1,4 @@
-// Which action types may run on this host: all but those that are switched off; after deaths without a culprit they begin one by
-// one.
+// Decides which action types may run on this host: all that are not switched off. After unexplained deaths they start one by one.
 #pragma once
 
 #include <atomic>
@@ -16,22 +15,22 @@
 
 namespace waybill {
 
-inline constexpr std::chrono::seconds kTrial{3};  // how long each action type runs before the next one begins
+inline constexpr std::chrono::seconds kTrial{3};  // how long each action type runs before the next one starts
 
 // Safe from any thread.
 class StartGate {
  public:
-  // Without a folder everything is open. `plugin_file` answers where an action type's plugin lies.
+  // Without a folder everything is open. `plugin_file` returns the path of an action type's plugin.
   StartGate(BreadcrumbFolder* folder, std::shared_ptr<BreadcrumbFile> file,
             std::function<std::filesystem::path(const std::string& action_type)> plugin_file);
 
-  // These begin one by one, and all others after them.
+  // These start one by one, and all others after them.
   void begin_one_by_one(std::vector<std::string> action_types, Clock::Monotonic now);
   bool is_open(const std::string& action_type) const;
-  // Why it is not open, and what to do; "" if it is.
+  // Why it is not open, and what to do; "" if it is open.
   std::string blocked_reason(const std::string& action_type) const;
-  // To be called about once a second: what was switched off or on since, and whose turn it is. True if something may run that
-  // could not before.
+  // Call about once a second. Checks what was switched off or on, and which type may start next. True if an action type became
+  // open.
   bool look(Clock::Monotonic now);
 
  private:
@@ -44,7 +43,7 @@ class StartGate {
   mutable std::mutex mutex_;  // for all below
   std::set<std::string> off_;
   std::set<std::string> begun_;
-  std::vector<std::string> waiting_;  // the next one last
+  std::vector<std::string> waiting_;  // next at the back
   bool one_by_one_ = false;
   Clock::Monotonic next_at_{};
 };

@@ -1,4 +1,4 @@
-// Claims what comes in as it is stored, in the same commit, if it can start at once and nothing older of its target waits.
+// Claims new deliveries in the commit that stores them, if they can start at once and nothing older of their target waits.
 #pragma once
 
 #include <condition_variable>
@@ -18,18 +18,18 @@ namespace waybill {
 // Safe from any thread.
 class ClaimOnInsert {
  public:
-  // `host` tells the id to claim with, or none while this host must not claim.
+  // `host` returns the id to claim with, or none while this host must not claim.
   ClaimOnInsert(Planner& planner, ClaimLedger& ledger, const Clock& clock, Millis lease,
                 std::function<std::optional<HostId>()> host, JobSink sink);
 
-  // A claim for all of these, or none. Each is followed by one of the two below, with the same newcomers.
+  // A claim for all of these, or none. Follow each claim by one call of the next two functions, with the same groups.
   std::optional<InsertClaim> ask(Shard shard, const std::vector<InsertGroup>& all);
-  // Fewer than were asked for, if some were not new.
+  // The insert was committed. `claimed` has fewer rows than requested if some submissions were not new.
   void carried_out(Shard shard, const InsertClaim& claim, std::vector<InsertGroup> all, ClaimResult claimed);
-  // Nobody knows whether it was carried out.
+  // The commit's answer never came.
   void unconfirmed(Shard shard, const InsertClaim& claim, const std::vector<InsertGroup>& all);
 
-  void stop();  // no claim begins after this returns; jobs of the last one have been handed on
+  void stop();  // after this returns no claim begins, and all claimed jobs have been handed on
 
  private:
   void end();

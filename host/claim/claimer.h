@@ -1,4 +1,4 @@
-// The claimer's thread: walks over the queue now and then, claims what is next, hands it on, sleeps until something changes.
+// The claimer's thread: searches the queue now and then, claims what is next, hands it on, and sleeps until something changes.
 #pragma once
 
 #include <condition_variable>
@@ -23,23 +23,23 @@ struct ClaimerSettings {
   int shards = 1;
   std::size_t batch = 1000;
   Millis lease{60'000};
-  Millis poll{500};      // between two walks over the queue, and two looks at outages; longer when they take long
+  Millis poll{500};      // between two walks over the queue, and two reads of outages; longer if these take long
   Millis probe{12'000};  // how long a probe may take: an attempt and its grace
 };
 
-// What a round does, claimer.cpp tells. The public functions are safe from any thread.
+// claimer.cpp describes a round. The public functions are safe from any thread.
 class Claimer {
  public:
-  // `host` tells the id to claim with, or none while this host must not claim (not registered, or draining).
+  // `host` returns the id to claim with, or none while this host must not claim (not registered, or draining).
   Claimer(QueueStore& store, Planner& planner, ClaimLedger& ledger, WorkSignal& signal, const Clock& clock,
           ClaimerSettings settings, std::function<std::optional<HostId>()> host, JobSink sink, Log& log);
   ~Claimer();
 
   void start();
-  void stop();  // no claim begins after this returns; jobs of the last one have been handed on
+  void stop();  // after this returns no claim begins, and all claimed jobs have been handed on
 
  private:
-  struct Look {  // at the database, at a cadence that its own cost bounds
+  struct Look {  // a periodic read of the database; its cost bounds its frequency
     Clock::Monotonic due{};
     void done(Clock::Monotonic begun, Clock::Monotonic ended, Millis poll);
   };
@@ -69,7 +69,7 @@ class Claimer {
   std::map<Shard, Look> walks_;
   Look cooldowns_;
   Clock::Monotonic forgot_at_{};
-  bool again_ = false;  // the last round claimed something, or learnt of something to claim
+  bool again_ = false;  // the last round claimed something, or learnt of work
 
   std::jthread thread_;  // last: it uses all above
 };

@@ -1,4 +1,4 @@
-// From claimed rows to jobs.
+// Turns claimed rows into jobs.
 #pragma once
 
 #include <functional>
@@ -12,13 +12,13 @@
 
 namespace waybill {
 
-// This host's clock before the claim was sent and when its answer was there.
+// This host's clock before the claim was sent and after its answer came.
 struct ClaimTimes {
   Clock::Monotonic asked, answered;
   Millis lease;
 };
 
-// `shares` tells which of them are probes.
+// `shares` says which routes are probes.
 std::vector<Job> jobs_of(ClaimResult claimed, ClaimToken token, const ClaimTimes& times,
                          const std::function<std::shared_ptr<const Contract>(RouteId)>& contract_of,
                          std::span<const RouteShare> shares = {});

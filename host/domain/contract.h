@@ -46,7 +46,7 @@ struct Contract {
   bool is_terminal(std::string_view reason) const;
   bool is_duplicate(std::string_view reason) const;
   bool is_of_form() const { return !form_id.empty(); }
-  // What cooldowns together after an outage: a target, or a sender with all its forms, which share a relay or an account.
+  // What cools down together in an outage: a target, or a sender with all its forms, which share a relay or an account.
   std::string cooldown_key() const { return is_of_form() ? "sender:" + action_type : target; }
   // The moment from which acceptance no longer counts; none without policy deadline.
   std::optional<Timestamp> deadline(Timestamp created) const;

@@ -1,4 +1,4 @@
-// What travels along the pipeline claim -> execute -> settle: a claimed delivery, and what became of its attempt.
+// What travels along the pipeline claim -> execute -> settle: a claimed delivery, and the result of its attempt.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@
 
 namespace waybill {
 
-// The kind of a submission that tells an incident. It raises no alert itself, however it ends.
+// The kind of a notification's submission. It raises no alert itself, however it ends.
 inline constexpr std::string_view kAlertKind = "alert";
 
 // A claimed delivery, to be attempted now. Immutable once claimed.
@@ -89,7 +89,7 @@ struct Finished {
   std::optional<Outcome> outcome;
   Timestamp started_at;              // attempted: the call of the sender, database clock
   Timestamp finished_at;             // database clock
-  std::optional<Millis> not_before;  // unattempted: rest this long before it may be claimed again
+  std::optional<Millis> not_before;  // unattempted: not claimable again for this long
 };
 
 using JobSink = std::function<void(std::vector<Job>)>;

@@ -1,4 +1,4 @@
-// Where finished jobs leave the executor, with the count of those that have not yet.
+// Where finished jobs leave the executor; counts those still in flight.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,7 @@
 
 namespace waybill {
 
-// Safe from any thread. Shared by the workers, because an abandoned worker may outlive the executor.
+// Safe from any thread. The workers share ownership, because an abandoned worker may outlive the executor.
 class CompletionQueue {
  public:
   CompletionQueue(const Clock& clock, Log& log, Metrics& metrics) : violations(log, metrics), clock_(clock) {}

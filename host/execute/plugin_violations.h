@@ -1,4 +1,4 @@
-// What plugins do against the rules: counted each time, logged less and less often, so that a bad plugin cannot flood the log.
+// Plugin violations: counts each, and logs them ever less often, so that a bad plugin cannot flood the log.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ class PluginViolations {
  public:
   PluginViolations(Log& log, Metrics& metrics) : log_(log), metrics_(metrics) {}
 
-  // `how` is a word such as "completed_twice_or_late". Logged on the 1st, 2nd, 4th, 8th, ... time per action type and word.
+  // `how`: a word such as "completed_twice_or_late". Logs the 1st, 2nd, 4th, 8th, ... occurrence per action type and word.
   void record(std::string_view action_type, std::string_view how, std::uint64_t call, std::string_view detail = {});
 
  private:

@@ -1,4 +1,4 @@
-// The workers of one action type: made when first needed, given up when they hang, switched off when too many did.
+// The workers of one action type: created on demand, abandoned when they hang, switched off after too many of those.
 #pragma once
 
 #include <atomic>
@@ -18,18 +18,17 @@ class SenderPool {
              std::shared_ptr<CompletionQueue> completions, Log& log);
 
   enum class State { ready, missing, stuck };
-  State state();  // makes missing workers
+  State state();  // creates missing workers
   std::size_t concurrency() const { return worker_count_ * calls_per_worker_; }
 
-  // Hands each job to the worker with the fewest open calls. False, and nothing taken, when the action type cannot run.
+  // Hands each job to the worker with the fewest open calls. False, without taking any, if the action type cannot run.
   bool start(std::vector<SenderWorker::Start>& batch);
 
   Clock::Monotonic look();
   void cancel_all();
   void withdraw_all();
   void decide_all(std::string_view reason);
-  // Ends all workers, and what is still open in them; true when no thread is left inside the plugin. Workers that hang are
-  // leaked.
+  // Ends all workers and their open calls; true if no thread is left inside the plugin. Leaks workers that hang.
   bool join(Millis within);
 
  private:

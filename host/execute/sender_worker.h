@@ -1,4 +1,4 @@
-// One sender and the table of its open calls: each call leaves the table once, and with that its job comes back once.
+// One sender and the table of its open calls. Each call leaves the table once, so each job comes back once.
 #pragma once
 
 #include <memory>
@@ -24,10 +24,10 @@ class SenderWorker final : public Completions {
  public:
   SenderWorker(std::string action_type, WorkerLimits limits, std::shared_ptr<CompletionQueue> completions);
 
-  // Once, before anything else.
+  // Call once, first.
   void attach(std::unique_ptr<Sender> sender);
 
-  // One call for each attempt, numbers `first` and up. Jobs whose contract leaves less than the attempt's timeout come with that.
+  // `deadline`: the attempt's timeout, or what the job's contract leaves, if less.
   struct Start {
     CallId call;
     std::shared_ptr<const Job> job;
@@ -44,13 +44,13 @@ class SenderWorker final : public Completions {
     bool stuck = false;                               // the strand hangs inside the plugin
     Clock::Monotonic next = Clock::Monotonic::max();  // when to look again
   };
-  // Cancels calls at their deadline and decides those that are silent after the grace.
+  // Cancels calls at their deadline; decides those still silent after the grace.
   Look look();
-  // Ends all open calls: those not begun come back unattempted, the rest transient, maybe sent, with this reason.
+  // Ends all open calls: those not begun come back unattempted, the others as transient, maybe sent, with this reason.
   void decide_all(std::string_view reason);
   void cancel_all();
-  void withdraw_all();  // those not begun come back unattempted; the rest goes on
-  // After this nothing of the worker reports anything any more.
+  void withdraw_all();  // calls not begun come back unattempted; the others go on
+  // After this the worker reports nothing.
   void close();
   bool join(Millis within) { return sender_->join(within); }
 
@@ -59,7 +59,7 @@ class SenderWorker final : public Completions {
     std::shared_ptr<const Job> job;
     Clock::Monotonic started;
     Clock::Monotonic deadline;
-    std::optional<Clock::Monotonic> decide_at;  // once it is past its deadline and cancelled
+    std::optional<Clock::Monotonic> decide_at;  // set when the call is cancelled at its deadline
   };
   using Table = std::unordered_map<std::uint64_t, Open>;
   bool end(CallId call, Outcome outcome);
@@ -75,7 +75,7 @@ class SenderWorker final : public Completions {
   Table open_;                       // guarded by mutex_
   std::vector<Finished> finished_;   // guarded by mutex_
   bool closed_ = false;              // guarded by mutex_
-  Clock::Monotonic last_silence_{};  // the watching thread's: when a call was last decided for its silence
+  Clock::Monotonic last_silence_{};  // used by the watching thread: when it last decided a silent call
 };
 
 }  // namespace waybill

@@ -1,4 +1,4 @@
-// Submissions on their way in: concurrent requests are grouped, and each is answered after its group's commit.
+// Stores submissions: groups concurrent requests into one insert, and answers each after its group's commit.
 #pragma once
 
 #include <condition_variable>
@@ -24,10 +24,10 @@ namespace waybill {
 struct IntakeSettings {
   int shards = 1;
   std::size_t most_in_group = 500;
-  std::size_t most_bytes_in_group = 16 << 20;  // of payloads; one that has more is a group of its own
-  std::size_t most_waiting = 20'000;           // beyond it a submission is refused at once,
-  std::size_t most_bytes_waiting = 64 << 20;   // and beyond this of payloads, whatever their number
-  Millis patience{5'000};                      // how long a submission may wait, for a database that is away or for its turn
+  std::size_t most_bytes_in_group = 16 << 20;  // of payloads; a larger one is a group of its own
+  std::size_t most_waiting = 20'000;           // more are refused at once
+  std::size_t most_bytes_waiting = 64 << 20;   // of payloads; more are refused at once
+  Millis patience{5'000};                      // how long a submission may wait, for its turn or for the database
 };
 
 // An intent as it was handed in, with the contract that its target has at this moment.
@@ -41,18 +41,18 @@ struct NewIntent {
 // Safe from any thread.
 class Intake {
  public:
-  // Exactly one answer, from a thread of the intake. Error::unavailable: nothing is acknowledged, though it may be stored;
-  // the same submission handed in again finds out.
+  // Called exactly once, on a thread of the intake. Error::unavailable: not acknowledged, though it may have been stored; submit
+  // the same again to find out.
   using Answer = std::function<void(Result<SubmitResult>)>;
 
-  // Who goes on with what is stored. Called from threads of the intake.
+  // What happens with stored deliveries. Called on threads of the intake.
   struct Next {
-    // A claim for what is about to be stored, so that it is claimed in the same commit; or none. Followed by `claimed` or `lost`.
+    // Asks for a claim on insert. If there is one, it is followed by `claimed` or `lost`, with the same groups.
     std::function<std::optional<InsertClaim>(Shard shard, const std::vector<InsertGroup>& all)> claim;
-    // With the same newcomers: after the commit; the commit was not seen, it may have taken place.
+    // After the commit, and after a commit whose answer was lost: it may have taken place.
     std::function<void(Shard shard, const InsertClaim& claim, std::vector<InsertGroup> all, ClaimResult rows)> claimed;
     std::function<void(Shard shard, const InsertClaim& claim, const std::vector<InsertGroup>& all)> lost;
-    // After each commit that stored something unclaimed, with what it was stored for.
+    // After each commit that stored unclaimed deliveries, with their routes.
     std::function<void(Shard shard, const std::vector<InsertGroup>& routes)> is_due;
   };
   // One thread per store.
@@ -66,7 +66,7 @@ class Intake {
     NewIntent intent;
     Answer answer;
   };
-  // The same for each of many, handed over at once.
+  // The same for many at once.
   void submit(std::vector<PendingIntent> batch);
 
  private:
@@ -76,8 +76,8 @@ class Intake {
     Answer answer;
     Clock::Monotonic since;
   };
-  // Which route a contract of the registry is. It keeps no contract, and so no registry, alive: entries of those that are gone
-  // are dropped as others come.
+  // The route of each contract of the registry. Keeps no contract alive, and so no registry; entries of expired contracts are
+  // dropped as new ones are added.
   class RouteCache {
    public:
     std::optional<RouteId> find(OrgId org, const std::shared_ptr<const Contract>& contract) const;
@@ -85,7 +85,7 @@ class Intake {
 
    private:
     struct Entry {
-      std::weak_ptr<const Contract> contract;  // expired: its address may be another contract's by now
+      std::weak_ptr<const Contract> contract;  // if expired, its address may belong to another contract
       RouteId route;
     };
     std::map<std::pair<OrgId, const Contract*>, Entry> entries_;
@@ -100,7 +100,7 @@ class Intake {
   Result<void> find_routes(IntakeStore& store, RouteCache& routes, std::vector<Waiting>& group);
   Result<void> submit_shard(IntakeStore& store, Shard shard, std::vector<Waiting> group);
   Result<void> submit_one_by_one(IntakeStore& store, Shard shard, std::vector<Waiting> group);
-  void refuse(const Waiting& waiting, const Error& error);  // the database cannot store it, now or ever
+  void refuse(const Waiting& waiting, const Error& error);  // the database cannot store it, now or at all
   static void refuse(std::vector<Waiting> too_late);
   void put_back(std::vector<Waiting> group);
 
@@ -111,10 +111,10 @@ class Intake {
   std::vector<std::unique_ptr<IntakeStore>> stores_;
   std::mutex mutex_;  // for all below
   std::condition_variable_any changed_;
-  std::condition_variable_any crowded_;  // more wait than one thread should take
+  std::condition_variable_any crowded_;  // more are waiting than one thread should take
   std::deque<Waiting> waiting_;
   std::size_t bytes_waiting_ = 0;      // of their payloads
-  std::size_t writing_ = 0;            // threads that have a group in their hands
+  std::size_t writing_ = 0;            // threads that are writing a group
   std::uint64_t taken_ = 0;            // groups so far
   std::vector<std::jthread> threads_;  // last: they use all above
 };

@@ -1,4 +1,4 @@
-// The ledger of this host's claims: the tokens it gave out, which claims are open, which are done, which are unconfirmed.
+// The claims of this host by fencing token: open (with unsettled deliveries), done, or unconfirmed.
 #pragma once
 
 #include <atomic>
@@ -17,16 +17,16 @@ namespace waybill {
 // Safe from any thread.
 class ClaimLedger {
  public:
-  // Of all hosts' claims no two have the same token: a host makes fewer than 2^38 in its life (a thousand a second for eight
-  // years), and fewer than 2^25 hosts ever register.
+  // Tokens are unique over all hosts: a host makes fewer than 2^38 claims in its life (a thousand a second for eight years), and
+  // fewer than 2^25 hosts ever register.
   static constexpr int kClaimBits = 38;
   ClaimToken next(HostId host) { return {host.value << kClaimBits | ++claims_}; }
 
-  void opened(Shard shard, ClaimToken token, std::size_t rows);  // a claim of so many rows was carried out
-  // Of the claims in `unwritten` some deliveries stay claimed until their lease is over.
+  void opened(Shard shard, ClaimToken token, std::size_t rows);  // this claim took `rows` deliveries
+  // Claims in `unwritten` have deliveries that could not be written and stay claimed until their lease ends.
   void settled(const std::vector<Finished>& batch, const std::vector<ClaimToken>& unwritten);
-  std::map<Shard, std::vector<ClaimToken>> open() const;  // not all of their deliveries are settled
-  DoneClaims take_done(Shard shard);                      // to be forgotten in the database
+  std::map<Shard, std::vector<ClaimToken>> open() const;  // claims with unsettled deliveries
+  DoneClaims take_done(Shard shard);                      // to be deleted from the table claims
   void put_back_done(Shard shard, const DoneClaims& done);
 
   struct UnconfirmedClaim {
@@ -34,15 +34,15 @@ class ClaimLedger {
     HostId host;
     ClaimToken token;
   };
-  void unconfirmed(UnconfirmedClaim claim);  // its answer never came: it may have been carried out all the same, or still may be
+  void unconfirmed(UnconfirmedClaim claim);  // its answer never came: it may have committed, or may still commit
   std::optional<UnconfirmedClaim> any_unconfirmed() const;
   void given_back(ClaimToken token);
 
  private:
   struct Open {
     Shard shard;
-    std::size_t left;  // deliveries of it that are not settled
-    bool stays;        // not all of it could be written: its lease will tell
+    std::size_t left;  // unsettled deliveries
+    bool stays;        // some could not be written: the claim stays until its lease ends
   };
 
   std::atomic<std::int64_t> claims_ = 0;

@@ -1,4 +1,4 @@
-// The places of this host: which routes hold how many, what limits them, who is ready for one and who waits for one.
+// The concurrency limiters of this host: how many places each route holds, what limits it, which routes are ready or waiting.
 #pragma once
 
 #include <algorithm>
@@ -24,12 +24,12 @@ namespace waybill {
 struct KnownRoute;
 struct Target;
 
-// So many places there are, so many are used, and these routes wait for one.
+// `limit` places, of which `used` are taken, and the routes that wait for one.
 struct Limiter {
   std::size_t limit = std::numeric_limits<std::size_t>::max(), used = 0;
   std::map<OrgId, Ranked<KnownRoute>> waiting;
-  OrgId turn{};                        // of the organisation that was let in last
-  Ranked<Limiter>::Position position;  // among those with a free place that somebody waits for
+  OrgId turn{};                        // the organisation that got the last place
+  Ranked<Limiter>::Position position;  // among limiters with both a free place and a waiting route
 
   bool is_full() const { return used >= limit; }
 };
@@ -50,19 +50,19 @@ struct Target {
   Ranked<Target>::Position position;
 };
 
-// What fails and recovers together: a target, or a sender with all its forms. Its limit is 0 during a cooldown and 1 while it is
-// half-open; when it has recovered, the limit grows from a few until it is none.
+// The circuit breaker of what fails and recovers together: a target, or a sender with all its forms. Its limit is 0 during a
+// cooldown and 1 while half-open; after the recovery it grows from a few until it is gone.
 struct Breaker {
   Limiter limiter;
   std::optional<Cooldown> cooldown;  // none: it is up
   Clock::Monotonic until{};
-  std::uint64_t told = 0;              // the revision that told of `cooldown` last
+  std::uint64_t told = 0;              // the revision of the last news of `cooldown`
   Ranked<Breaker>::Position position;  // among those that are down
 };
 
-// Work is claimed ahead, so that a connection that falls free finds its next request waiting, but only where answers come
-// quickly: what waits for a connection uses up the time of its attempt. Work that may be tried once is not claimed ahead: a claim
-// that waits in memory counts as sent if its host dies.
+// Work is claimed ahead, so that a freed connection finds its next request waiting. Only where answers come quickly, because
+// waiting for a connection uses up the attempt's time. `one_shot`s are never claimed ahead: a claim that waits in memory counts
+// as sent if its host dies.
 struct HostName {
   Limiter open, claimed_ahead;
 };
@@ -72,71 +72,71 @@ struct KnownRoute {
   Shard shard;
   RouteId id;
   std::shared_ptr<Org> org;
-  std::shared_ptr<const Contract> contract;  // none, like the next five: it is to be learnt
+  std::shared_ptr<const Contract> contract;  // null, like the next five, until learn()
   std::shared_ptr<Target> target;
   std::shared_ptr<Breaker> breaker;
   std::shared_ptr<HostName> host_name;
   std::shared_ptr<Limiter> action_type;
-  std::array<Limiter*, 5> limiters{};   // all count it, and all but the last must have a place for it
-  std::optional<Clock::Monotonic> due;  // it may have work from then on; none: it has none
+  std::array<Limiter*, 5> limiters{};   // all count it; all but the last must have a place
+  std::optional<Clock::Monotonic> due;  // it may have work from then on; none: no work
   struct Cursor {
     Timestamp due{};
     DeliveryId id{};
     Clock::Monotonic since{};
   } cursor;
   std::size_t held = 0, granted = 0;
-  std::size_t body_bytes = std::size_t{1} << 14;  // of a large body among its latest
-  std::uint64_t told = 0;                         // the revision that told of its work last
+  std::size_t body_bytes = std::size_t{1} << 14;  // a large one among its recent bodies
+  std::uint64_t told = 0;                         // the revision of the last news of its work
   std::uint64_t planned = 0;                      // the revision at its latest share
   std::uint64_t served = 0;
-  bool expires = false;  // it cannot start, and its share is of what is past its deadline
+  bool expires = false;  // it cannot start; its share is for deliveries past their deadline
   Ranked<KnownRoute>::Position position;
 
   std::span<Limiter* const> checked() const { return std::span(limiters).first(4); }
   bool is_idle() const { return !due && held == 0; }
 };
 
-// A host of so many places keeps a few for targets that have next to none: their deliveries need not wait until a place falls
-// free.
+// A host with at least this many places reserves a few for targets that hold almost none, so that their deliveries need not wait
+// for a released place.
 inline constexpr std::size_t kWithReserve = 1024;
-inline constexpr std::size_t kNextToNone = 4;  // fewer places than that; in a small host, none
+inline constexpr std::size_t kNextToNone = 4;  // a target with fewer places holds almost none; in a small host, none at all
 
-// One thread at a time. A route that is neither due nor has places is dropped, and what it shares with the last that uses it.
+// One thread at a time. Drops a route that neither is due nor holds places; shared parts go with their last route.
 class Places {
  public:
   Places(const Limits& limits, std::function<std::size_t(const std::string& action_type)> concurrency, Millis quick);
 
   KnownRoute* find(Shard shard, RouteId id);
-  KnownRoute& get(Shard shard, RouteId id, OrgId org);  // made if it is new
+  KnownRoute& get(Shard shard, RouteId id, OrgId org);  // creates it if new
   KnownRoute& get(Shard shard, const InsertGroup& newest);
   void learn(RouteId id, const Contract& contract);
-  bool knows(KnownRoute& route);                                                            // its contract
-  std::shared_ptr<const Contract> contract(RouteId id) const { return contracts_.at(id); }  // that was learnt
+  bool knows(KnownRoute& route);                                                            // its contract has been learnt
+  std::shared_ptr<const Contract> contract(RouteId id) const { return contracts_.at(id); }  // of a learnt route
   Breaker& breaker(OrgId org, const std::string& cooldown_key);
   void drop_unused_breaker(OrgId org, const std::string& cooldown_key);
-  void drop_idle(Shard shard, const std::function<void(KnownRoute&)>& look);  // after a look at each
+  void drop_idle(Shard shard, const std::function<void(KnownRoute&)>& look);  // calls `look` for each first
 
   void move(KnownRoute& route, Ranked<KnownRoute>& queue, Rank rank);
-  void leave(KnownRoute& route);  // whichever queue it is in
+  void leave(KnownRoute& route);  // its present queue, if any
   void make_ready(KnownRoute& route) { move(route, route.target->ready, {route.served, 0}); }
   void wait(KnownRoute& route, Limiter& limiter) { move(route, limiter.waiting[route.org->id], {route.served, 0}); }
-  // Nobody else who is ready, or `others_wait`, should get a place before it: its target has next to none, and its organisation
+  // No other ready route should get a place before it, even if `others_wait`: its target holds almost none, and its organisation
   // no more than others.
   bool is_next(const KnownRoute& route, bool others_wait) const;
   Org* next();  // the organisation that holds least, if any is ready
-  // How many places it could take, if nobody else is ready for one; else 1.
+  // How many places it may take: all that fit if no other route is ready, else 1.
   std::size_t room(const KnownRoute& route) const;
   void rank(Org& org) { org.ready.empty() ? org.position.leave() : ready_.put(org, {org.held, org.served}); }
 
   void take(KnownRoute& route, std::size_t count, std::size_t bytes);
   void give_back(KnownRoute& route, std::size_t count, std::size_t bytes);
   void set_limit(Limiter& limiter, std::size_t limit);
-  void answered(KnownRoute& route, Micros took);  // one of its attempts
+  void answered(KnownRoute& route, Micros took);  // the duration of one of its attempts
   void refresh_action_types();
   static Limiter* full(const KnownRoute& route);
   bool fits(const KnownRoute& route, const InsertGroup& newcomers);
   std::size_t held() const { return held_; }
-  // Without those that are kept for newcomers.
+  // Without the reserved ones.
   std::size_t free() const { return limits_.in_flight - std::min(limits_.in_flight, held_ + reserve()); }
   std::size_t free_bytes() const { return limits_.in_flight_bytes - std::min(limits_.in_flight_bytes, bytes_); }
 
@@ -151,8 +151,8 @@ class Places {
   const std::function<std::size_t(const std::string&)> concurrency_;
   const Micros quick_;
   std::size_t held_ = 0, bytes_ = 0;
-  Ranked<Org> ready_;      // by what they hold, then by when they were served
-  Ranked<Limiter> freed_;  // a place fell free while somebody waited
+  Ranked<Org> ready_;      // by places held, then by when they were served
+  Ranked<Limiter> freed_;  // a place was released while a route waited
   std::unordered_map<OrgId, std::shared_ptr<Org>> orgs_;
   std::map<std::pair<OrgId, std::string>, std::shared_ptr<Target>> targets_;
   std::map<std::pair<OrgId, std::string>, std::shared_ptr<Breaker>> breakers_;

@@ -1,10 +1,9 @@
-// Which routes may have work, who is next, and how much of it this host may hold. Pure: it has no thread, clock or database of
-// its own.
+// Decides which routes to claim next and how many deliveries of each. Pure: it has no thread, clock or database of its own.
 //
-// A place is room for one delivery from its claim to its settlement. A share is what a claim may take of one route. A walk asks
-// the database for all routes with work. A revision numbers the news of routes: what came after a walk began is newer than its
-// answer. A cursor is the last row that was claimed of a route: the next claim looks behind it. A route is ready, or waits for a
-// place at a limiter, or is due later. A target is half-open when its cooldown is over and a probe has not got through yet.
+// Place: room for one delivery from its claim to its settlement. Share: how many rows a claim may take of one route. Walk: a
+// query for all routes with work. Revision: numbers the wake-ups, so that those after the start of a walk overrule its answer.
+// Cursor: the last row claimed of a route; the next claim starts behind it. A route is ready, or waits for a place at a limiter,
+// or is due later. A target is half-open when its cooldown has ended and no probe has got through yet.
 #pragma once
 
 #include <cstdint>
@@ -22,47 +21,48 @@
 
 namespace waybill {
 
-// What to claim: shares, by shard. Their places are taken; each share is followed by one claimed() or denied().
+// What to claim. The places of all shares are taken; follow each share by one call of claimed() or denied().
 struct ClaimPlan {
   std::map<Shard, std::vector<RouteShare>> shares;
-  std::vector<RouteId> unknown;  // they may have work, and nothing of them is planned before learn()
-  std::size_t bytes = 0;         // of bodies that all the claims together may bring
+  std::vector<RouteId> unknown;  // may have work, but need learn() before they are planned
+  std::size_t bytes = 0;         // of bodies that all these claims together may return
 };
 
-// Places go one by one to the organisation that holds least, within it to the target that holds least, among equals to the one
-// that was served longest ago (max-min fairness). A route that a limit stops waits at that limit, and costs nothing until a place
-// falls free. Safe from any thread; every call is short.
+// Allocates places one by one: to the organisation that holds least, in it to the target that holds least, among equals to the
+// one served longest ago (max-min fairness). A route stopped by a limit waits there and costs nothing until a place is released.
+// Safe from any thread; every call is short.
 class Planner {
  public:
   using Moment = Clock::Monotonic;
 
-  // `concurrency` tells how many calls of an action type may be open, 0 if none can run. Work is claimed ahead of its connections
-  // where attempts take no longer than `quick`.
+  // `concurrency` returns how many calls of an action type may be open, 0 if it cannot run. Work is claimed ahead of its
+  // connections where attempts take at most `quick`.
   Planner(const Limits& limits, std::function<std::size_t(const std::string& action_type)> concurrency,
           Millis quick = Millis(2'500));
 
   // ---- from when a route may have work ----
   std::uint64_t revision() const;
-  // The answer to a walk that began at `revision`. It is the whole truth about the shard until `fresh_until`: see admit().
+  // The answer to a walk that began at `revision`. Complete for the shard until `fresh_until`: see admit().
   void observe(Shard shard, const DueRoutes& due, std::uint64_t revision, Moment now, Moment fresh_until);
-  void observe(const Cooldowns& cooldowns, Moment now);                        // all outages that there are
-  void wake(Shard shard, const std::vector<InsertGroup>& routes, Moment now);  // they have work
+  void observe(const Cooldowns& cooldowns, Moment now);                        // all present outages
+  void wake(Shard shard, const std::vector<InsertGroup>& routes, Moment now);  // these have work
   void learn(RouteId route, const Contract& contract);
-  void skip(RouteId route, Moment until);  // its contract cannot be read: not before then
-  Moment next_due() const;                 // when something may start that cannot start now
+  void skip(RouteId route, Moment until);  // its contract cannot be read: not before `until`
+  Moment next_due() const;                 // the next time at which waiting work may start
 
   // ---- who is next ----
   ClaimPlan plan(std::size_t most, Moment now);
-  // What became of a share: its rows in the order of (due, delivery), fewer than asked for if the route had no more.
+  // The rows of a share, in the order of (due, delivery). Fewer than requested means that the route had no more.
   void claimed(Shard shard, const RouteShare& share, std::span<const ClaimedRow* const> rows, Moment now);
-  void trim(Shard shard, RouteShare& share, std::size_t count);     // it is to ask for fewer
-  void denied(Shard shard, const RouteShare& share, Moment until);  // it brought nothing, and is not asked for before then
+  void trim(Shard shard, RouteShare& share, std::size_t count);     // request only `count`
+  void denied(Shard shard, const RouteShare& share, Moment until);  // it returned nothing; do not ask again before `until`
   std::shared_ptr<const Contract> contract(RouteId route) const;    // of a route that has places
 
   // ---- places ----
-  // Takes places for all of these if they are next, nothing older of their routes waits and every limit allows it, else none.
+  // Takes places for all of these if they are next, nothing older of their routes waits, and every limit allows it. Else for
+  // none.
   bool admit(Shard shard, const std::vector<InsertGroup>& all, Moment now);
-  void give_back(Shard shard, std::span<const InsertGroup> admitted);  // that were not stored
+  void give_back(Shard shard, std::span<const InsertGroup> admitted);  // admitted but not stored
   void release(const std::vector<Finished>& settled, Moment now);
   std::size_t held() const;
 
@@ -82,10 +82,10 @@ class Planner {
   const Limits limits_;
   mutable std::mutex mutex_;  // for all below
   std::uint64_t revision_ = 0, served_ = 0;
-  Ranked<KnownRoute> later_;       // by the moment from which they may have work
+  Ranked<KnownRoute> later_;       // by the time from which they may have work
   Ranked<KnownRoute> unknown_;     // due, without a contract
   Ranked<Breaker> down_;           // by the end of their cooldowns, half-open ones last
-  std::set<KnownRoute*> expired_;  // to be asked for what is past its deadline
+  std::set<KnownRoute*> expired_;  // may have deliveries past their deadline
   std::map<Shard, Moment> fresh_until_;
   Places places_;
 };

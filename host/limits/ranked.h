@@ -1,4 +1,4 @@
-// A queue in the order of rank, whose members know where they stand.
+// A priority queue whose members know their position, so that each can move or leave in O(log n).
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,10 @@
 
 namespace waybill {
 
-// The lower one goes first; of equals, the one that came first.
+// Lower ranks go first; equal ranks in order of arrival.
 using Rank = std::pair<std::uint64_t, std::uint64_t>;
 
-// A member has a `position`: its place in one queue at a time, which it leaves when it is destroyed.
+// A Member has a field `position`: it is in at most one queue, and leaves it when it is destroyed.
 template <class Member>
 class Ranked {
   using Entries = std::multimap<Rank, Member*>;
@@ -45,7 +45,7 @@ class Ranked {
   auto begin() const { return entries_.begin(); }  // of (rank, member)
   auto end() const { return entries_.end(); }
 
-  // Wherever it stood before.
+  // Inserts the member, or moves it from its present queue and rank.
   void put(Member& member, Rank rank) {
     Position& position = member.position;
     if (position.queue_ == nullptr) {

@@ -1,4 +1,4 @@
-// What alerts say. Pure functions.
+// The texts of alerts. Pure functions.
 #pragma once
 
 #include <span>
@@ -8,14 +8,14 @@
 
 namespace waybill {
 
-// "stuck: ..." with how often since when, and where the runbook speaks of it; of many incidents, a line each.
+// "stuck: ..." with count, first time and the runbook's section; for many incidents one line each.
 std::string text_of(const Notification& notification);
-// A Slack-compatible webhook's body: {"text": ...}. What has a meaning there (<!channel>, links) is written so that it has none.
+// The body of a Slack-compatible webhook: {"text": ...}. Slack's markup (<!channel>, links) is escaped.
 std::string payload_of(const std::string& text);
 
-// `blocked_reason`: why this host does not take them, "" if it is not known.
+// `blocked_reason`: why this host does not run the action type, "" if it does or the reason is unknown.
 std::string words_of(const Stuck& stuck, const std::string& blocked_reason);
-// A small table, the most frequent first; all of one organisation and period, at least one.
+// A small table, most frequent first. `failures` is not empty and of one organisation and period.
 std::string words_of(std::span<const ProviderFailure> failures);
 
 }  // namespace waybill

@@ -1,4 +1,4 @@
-// Tells incidents to the alert target, through the same engine as everything else, and looks for those that nobody raises.
+// Sends notifications of incidents to the alert target, as submissions, and raises those incidents that need a search.
 #pragma once
 
 #include <functional>
@@ -22,11 +22,11 @@ struct AlertNotifierSettings {
   Millis digest_every{60 * 60'000};
 };
 
-// One thread at a time: the task runner's, through tasks(). Any number of hosts may do the same; each message is told once.
+// One thread at a time: the task runner's, through tasks(). Any number of hosts may run it; each notification is sent once.
 class AlertNotifier {
  public:
-  // `target` answers the alert target's contract as it is now; none: incidents are recorded, logged and counted, not sent.
-  // `blocked_reason` answers why this host cannot run an action type, or "". `wake` is called when there is something to be sent.
+  // `target` returns the present contract of the alert target; none: incidents are recorded, logged and counted, not sent.
+  // `blocked_reason` returns why this host cannot run an action type, or "". `wake` is called when a notification is due.
   AlertNotifier(AlertStore& alerts, IntakeStore& intake, AlertNotifierSettings settings,
                 std::function<std::optional<Contract>()> target,
                 std::function<std::string(const std::string& action_type)> blocked_reason, std::function<void()> wake, Log& log,

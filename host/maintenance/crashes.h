@@ -1,4 +1,4 @@
-// Which plugin and which delivery brought a host down, from the trails of hosts that died on this machine.
+// Finds the plugin and the delivery that crashed a host, from the breadcrumbs of hosts that died on this machine.
 #pragma once
 
 #include <map>
@@ -16,21 +16,20 @@
 
 namespace waybill {
 
-// Safe from any thread. A death is counted once against a delivery, whoever reads of it and however often: the number of the lost
-// attempt sees to that.
+// Safe from any thread. The number of the lost attempt ensures that a death is charged once, however often it is read.
 class Crashes {
  public:
   Crashes(BreadcrumbFolder& folder, const Clock& clock, Log& log, Metrics& metrics);
 
-  // Reads of deaths since the last look.
+  // Reads the deaths since the last call.
   void look();
-  // Whether a death that look() has seen is this claim's doing.
+  // Whether a death seen by look() happened inside this delivery.
   Blame blame(const OrphanedClaim& lost);
-  // The claim was taken back so.
+  // The claim was taken back with this blame.
   void written(const OrphanedClaim& lost, const std::string& target);
 
-  // Looks, accuses deliveries whose claims were taken back by somebody who did not see the trail, and raises alerts. Once before
-  // a host's first claim, then as a periodic task.
+  // Calls look(), charges deliveries that a rescuer without access to the breadcrumbs took back, and raises alerts. Runs once
+  // before a host's first claim, then as a periodic task.
   Result<void> report(SuspectStore& store);
   PeriodicTask task(SuspectStore& store);
 

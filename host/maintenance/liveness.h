@@ -1,4 +1,4 @@
-// This host's life: the session that shows it, the id that it has, and the leases of what it holds.
+// Keeps this host alive in the database: its liveness session, its id, and the leases of its claims.
 #pragma once
 
 #include <atomic>
@@ -29,15 +29,14 @@ struct LivenessSettings {
 };
 
 struct LivenessHooks {
-  std::function<void()> present;            // this host has an id and had none, or another: it may claim
-  std::function<void()> rescued;            // another host took over what this one held; it goes on under a new id
-  std::function<OpenClaims()> open_claims;  // what this host still holds
-  // Told once, when the schema has become newer than this program may use. The liveness is kept, so that what is out can be
-  // settled.
+  std::function<void()> present;            // this host got an id, or another one: it may claim
+  std::function<void()> rescued;            // another host took over its claims; it continues under a new id
+  std::function<OpenClaims()> open_claims;  // the claims that it still holds
+  // Called once, when the schema has become too new for this program. Liveness continues, so that work in flight can be settled.
   std::function<void(const std::string& why)> outdated{};
 };
 
-// A thread of its own, which does nothing else. host() is safe from any thread.
+// Has its own thread, which does nothing else. host() is safe from any thread.
 class Liveness {
  public:
   Liveness(HostLiveness& liveness, const Clock& clock, LivenessSettings settings, LivenessHooks hooks, Log& log,
@@ -45,9 +44,9 @@ class Liveness {
   ~Liveness() { stop(); }
 
   void start();
-  std::optional<HostId> host() const;  // none while this host has no liveness
+  std::optional<HostId> host() const;  // none while this host holds no liveness lock
   bool is_outdated() const { return outdated_; }
-  void stop();  // an orderly end: it is not registered any more
+  void stop();  // orderly: unregisters the host
 
  private:
   void run(std::stop_token stop);
@@ -63,9 +62,9 @@ class Liveness {
   Metrics& metrics_;
 
   // The thread's own:
-  HostId last_;  // the id that it had last
+  HostId last_;  // the latest id
   Clock::Monotonic renew_at_;
-  std::set<std::pair<Shard, ClaimToken>> held_;  // when leases were looked at last
+  std::set<std::pair<Shard, ClaimToken>> held_;  // at the last renewal
 
   std::atomic<std::int64_t> host_{0};  // 0: none
   std::atomic<bool> outdated_{false};

@@ -1,4 +1,4 @@
-// What keeps the pipeline open: liveness, rescue and periodic tasks, each on a thread of its own, so that none waits for another.
+// Liveness, rescue and periodic tasks, each on a thread of its own, so that none waits for another.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 namespace waybill {
 
 struct MaintenanceHooks {
-  std::function<void()> wake;                              // there may be something to claim
+  std::function<void()> wake;                              // there may be due work
   std::function<void()> rescued;                           // see LivenessHooks
   std::function<OpenClaims()> open_claims;                 // see LivenessHooks
   std::function<void(const std::string& why)> outdated{};  // see LivenessHooks
@@ -21,18 +21,17 @@ struct MaintenanceHooks {
 // Safe from any thread.
 class Maintenance {
  public:
-  // The stores beside the liveness are the rescuer's.
+  // All stores except `liveness` belong to the rescuer.
   Maintenance(HostLiveness& liveness, RescueStore& rescue, QueueStore& queue, SettleStore& settle,
               std::vector<PeriodicTask> tasks, const Clock& clock, const MaintenanceSettings& settings,
               const MaintenanceHooks& hooks, Log& log, Metrics& metrics);
 
   void start();
-  std::optional<HostId> host() const { return liveness_.host(); }  // none while this host has no liveness
+  std::optional<HostId> host() const { return liveness_.host(); }  // none while this host holds no liveness lock
   bool is_up() const { return host().has_value(); }
-  // After a failover rows may be back that were settled: finds claims that are missing in the list, and looks at all that are
-  // there.
+  // For after a failover, when settled rows may be back: re-registers claims missing from `claims`, and examines all claims now.
   void look_everywhere();
-  void look_at_claims() { rescuer_.look_everywhere(); }  // without looking for those that are missing in the list
+  void look_at_claims() { rescuer_.look_everywhere(); }  // without the search for missing ones
   void stop();
 
  private:

@@ -1,4 +1,4 @@
-// What a host does again and again beside liveness and rescue.
+// The periodic tasks of a host, apart from liveness and rescue.
 #pragma once
 
 #include <cstdint>
@@ -15,28 +15,27 @@
 
 namespace waybill {
 
-// Run by the task runner's thread alone, so the stores that it uses need no lock; no other thread uses them. It is due again
-// `every` after its end, later if it took long.
+// Runs on the task runner's thread only, so its stores need no lock. Due again `every` after its end, later if it took long.
 struct PeriodicTask {
   std::string name;  // for the log
   Millis every;
   std::function<Result<void>()> run;
-  std::function<bool()> is_wanted = {};  // sooner than that; null for never
+  std::function<bool()> is_wanted = {};  // run sooner; null: never
 };
 
 PeriodicTask queue_numbers(MaintenanceStore& store, Metrics& metrics);
 PeriodicTask partitions(MaintenanceStore& store);
-// Rescue finds claims by a list of claims. What is missing there is found by this, which then calls `found`: now and then, and
-// for a minute after a session was replaced, as that may be on another server, which may lack what was committed last. `sessions`
-// counts the liveness sessions that were opened so far.
+// Re-registers claims that are missing from the table `claims`, which rescue relies on, then calls `found`. Runs now and then,
+// and more often for a minute after a session was replaced: the new server may lack the last commits of the old one. `sessions`
+// returns the number of liveness sessions opened so far.
 inline constexpr char kLostClaims[] = "orphaned_claims";
 PeriodicTask orphaned_claims(MaintenanceStore& store, std::function<void()> found, std::function<std::uint64_t()> sessions,
                              const Clock& clock, Log& log);
-// Outages that nothing has been heard of for long are forgotten: their targets are in use no more.
+// Deletes outages without news for long: their targets are no longer in use.
 PeriodicTask old_outages(MaintenanceStore& store, Millis outage, Log& log);
-// Submissions of forms that are in processing for longer than an action's turn go on if they can.
+// Advances forms' submissions that have been processing for longer than an action's turn, if they can go on.
 PeriodicTask form_sweep(FormStore& store, int shards, std::function<void()> wake, Log& log);
-// What is not kept any more is erased.
+// Purges forms' submissions whose retention has expired.
 PeriodicTask form_retention(FormStore& store, int shards, Log& log);
 
 }  // namespace waybill

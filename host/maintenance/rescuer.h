@@ -1,4 +1,4 @@
-// Takes back what dead hosts held, and claims that nobody looks after.
+// Puts back the work of dead hosts, and claims whose lease was not renewed.
 #pragma once
 
 #include <atomic>
@@ -25,22 +25,22 @@ namespace waybill {
 struct MaintenanceSettings {
   int shards = 1;
   std::string actor;
-  Millis takeover{250};  // from one look to the next
+  Millis takeover{250};  // between two looks
   Millis lease{60'000};
-  Crashes* crashes = nullptr;  // who is to blame for deaths; null: nobody ever is
+  Crashes* crashes = nullptr;  // finds the delivery to blame for a death; null: none is ever blamed
 };
 
-// A thread of its own, which does nothing else, with stores that nobody else uses.
+// Has its own thread and stores, which nothing else uses.
 class Rescuer {
  public:
-  // `self` tells this host's id, or none while it has no liveness: then it rescues nobody. `wake` is called when rows were put
-  // back into the queue.
+  // `self` returns this host's id, or none while it holds no liveness lock: then it rescues nothing. `wake` is called when rows
+  // were put back into the queue.
   Rescuer(RescueStore& store, QueueStore& queue, SettleStore& settle, const Clock& clock, MaintenanceSettings settings,
           std::function<std::optional<HostId>()> self, std::function<void()> wake, Log& log, Metrics& metrics);
   ~Rescuer() { stop(); }
 
   void start();
-  // [any thread] All claims are looked at with the next look, not when it is their time.
+  // [any thread] The next look examines all claims, not only those whose time has come.
   void look_everywhere() { everywhere_ = true; }
   void stop();
 
@@ -53,7 +53,7 @@ class Rescuer {
   using FindLost = std::function<Result<OrphanedClaims>(Shard)>;
   Result<std::size_t> take_back(Shard shard, const FindLost& find);
   Result<std::unordered_set<DeliveryId>> locked_of(Shard shard, std::span<const OrphanedClaim> claims);
-  // Answers which claims still held.
+  // Returns the deliveries that still had their token.
   Result<std::vector<DeliveryId>> write(Shard shard, const std::vector<Settlement>& settlements, bool is_minimal = false);
   Blame blame_of(const OrphanedClaim& claim) const;
   void tell_lost(const OrphanedClaim& claim, const Settlement& settlement);

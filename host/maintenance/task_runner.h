@@ -1,4 +1,4 @@
-// Runs the periodic tasks, so that whatever one of them waits for, nobody's takeover waits with it.
+// Runs the periodic tasks on a thread of their own, so that rescue never waits for one.
 #pragma once
 
 #include <condition_variable>
@@ -15,15 +15,15 @@
 
 namespace waybill {
 
-// A thread of its own.
+// Has its own thread.
 class TaskRunner {
  public:
-  // Looks `every` so often for what is due, while `is_up`.
+  // Checks every `every` which tasks are due, while `is_up`.
   TaskRunner(std::vector<PeriodicTask> tasks, const Clock& clock, Millis every, std::function<bool()> is_up, Log& log);
   ~TaskRunner() { stop(); }
 
   void start();
-  void hurry(const std::string& name);  // [any thread] the task of this name is due now
+  void hurry(const std::string& name);  // [any thread] makes the task of this name due now
   void stop();
 
  private:

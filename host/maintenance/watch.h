@@ -1,4 +1,4 @@
-// What a rescuer remembers from one look to the next. Pure: times come from outside, and are this process's own.
+// Decides which hosts are dead and which claims are overdue. Pure: times come from outside, by this process's monotonic clock.
 #pragma once
 
 #include <map>
@@ -10,14 +10,14 @@
 
 namespace waybill {
 
-// Which hosts stayed without their lock from one look to another, and so are dead. A session that is lost and opened again within
-// that time is no death.
+// A host is dead when it had no lock and an unchanged row at two looks `between` apart. A session that is lost and reopened
+// within that time is no death.
 class HostWatch {
  public:
   explicit HostWatch(Millis between) : between_(between) {}
-  // `asked` and `answered` are the times around the look.
+  // `asked` and `answered`: the times before and after the look.
   std::vector<HostObservation> dead(Clock::Monotonic asked, Clock::Monotonic answered, const std::vector<HostObservation>& seen);
-  void forget() { gone_.clear(); }  // the next look is a first one
+  void forget() { gone_.clear(); }  // start over with the next look
 
  private:
   struct DeadHost {
@@ -28,13 +28,13 @@ class HostWatch {
   std::map<HostId, DeadHost> gone_;
 };
 
-// Which claims stayed as they are for how long. A step of the database's clock changes nothing here; a renewed lease begins anew.
+// Measures how long each claim has stayed unchanged. A step of the database's clock has no effect; a renewed lease starts over.
 class ClaimWatch {
  public:
-  // `every`: how often it looks. A longer time between two looks does not count in full: then this process or the database stood
-  // still, and those who hold the claims may have stood still with it.
+  // `every`: the interval of looks. A longer gap between two looks does not count in full: this process or the database was
+  // stopped, and the holders of the claims may have been stopped too.
   ClaimWatch(Micros lease, Micros every) : lease_(lease), every_(every) {}
-  // Claims that nobody renewed for the whole lease, and those without a host.
+  // Claims not renewed for a whole lease, and those without a host.
   std::vector<UnchangedClaim> overdue(Clock::Monotonic now, const std::vector<ClaimObservation>& seen);
 
  private:

@@ -1,4 +1,4 @@
-// The plugins of one folder: loaded, handshaken, their settings checked, or refused by name. Boost.DLL is behind this.
+// The plugins of one folder: loaded and checked, or refused by name. Hides Boost.DLL.
 #pragma once
 
 #include <filesystem>
@@ -31,7 +31,7 @@ struct RefusedPlugin {
 
 class Catalogue final : public ActionTypes {
  public:
-  // Loads every *.so of `folder`, in order of name. Never fails as a whole: what cannot be used is in refused().
+  // Loads every *.so of `folder`, in order of name. Never fails as a whole: unusable plugins are in refused().
   static std::unique_ptr<Catalogue> load(const std::filesystem::path& folder);
   ~Catalogue() override;
 

@@ -1,4 +1,4 @@
-// Questions that people ask of a destination through its plugin: can it be reached, what became of a delivery, what has failed.
+// Queries to a destination through its plugin: can it be reached, what happened to a delivery, what has failed.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +14,17 @@ namespace waybill {
 class PluginSenderFactory;
 enum class CallKind : std::uint8_t;
 
-// One question at a time, on a sender of its own, beside the pipeline: nothing is claimed, settled or written. Errors: not_found
-// when no plugin has the action type or the plugin does not offer this, unavailable when it stays silent, else what its create
-// said.
+// One query at a time, on a sender of its own; claims, settles and writes nothing. Errors: not_found if no plugin has the action
+// type or the plugin does not support the query, unavailable if it stays silent, else the error of its create.
 class DestinationQueries {
  public:
   DestinationQueries(PluginSenderFactory& factory, Millis timeout) : factory_(factory), timeout_(timeout) {}
 
   // accepted: it can be reached.
   Result<Outcome> probe(const Contract& destination);
-  // Of an accepted delivery. accepted: it arrived; rejected: it failed; deferred: under way; transient: it could not be asked.
+  // For an accepted delivery. accepted: it arrived; rejected: it failed; deferred: under way; transient: no usable answer.
   Result<Outcome> status(Job delivery);
-  // Since a time in seconds since 1970, all pages. An outcome that is not accepted ends the list early.
+  // All pages since a time, in seconds since 1970. An outcome other than accepted ends the list early.
   struct Failures {
     std::vector<FailurePage::Failure> list;
     Outcome outcome;  // of the last page

@@ -1,4 +1,4 @@
-// The attempts that wait for a sender's strand.
+// The queue of attempts that wait for a sender's strand.
 #pragma once
 
 #include <algorithm>
@@ -7,8 +7,8 @@
 
 namespace waybill {
 
-// An attempt whose delivery was claimed on insert has nothing of its target before it, while a claim of a backlog may bring a
-// thousand at once. So the two kinds wait in queues of their own, and go in turn as long as both wait.
+// A claim of a backlog may bring a thousand attempts at once, and a delivery claimed on insert should not wait for them. So each
+// kind has its own queue, and the two alternate while both have attempts.
 template <class Queued>
 class Inbox {
  public:
@@ -16,7 +16,7 @@ class Inbox {
 
   void push(Queued queued, bool claimed_on_insert) { (claimed_on_insert ? newest_ : backlog_).push_back(std::move(queued)); }
 
-  // Of one that is not empty.
+  // Requires that the inbox is not empty.
   Queued pop() {
     was_newest_ = !newest_.empty() && (!was_newest_ || backlog_.empty());
     auto& queue = was_newest_ ? newest_ : backlog_;
@@ -25,7 +25,7 @@ class Inbox {
     return next;
   }
 
-  // Removes the first one that matches, if there is one.
+  // Removes the first attempt that matches, if any.
   template <class Predicate>
   bool remove(Predicate matches) {
     for (auto* queue : {&newest_, &backlog_}) {

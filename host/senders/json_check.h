@@ -1,4 +1,4 @@
-// A JSON Schema (draft 7) that was compiled once and checks texts. valijson is behind this.
+// A compiled JSON Schema (draft 7) that checks texts. Hides valijson.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,7 @@ class JsonCheck {
  public:
   // An empty schema allows every object.
   static Result<JsonCheck> compile(std::string_view schema);
-  // Only the empty object is good.
+  // Allows only the empty object.
   static JsonCheck nothing();
   JsonCheck(JsonCheck&&) noexcept;
   JsonCheck& operator=(JsonCheck&&) noexcept;

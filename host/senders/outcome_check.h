@@ -1,4 +1,4 @@
-// Turns what a plugin says of an attempt into an outcome that the host can trust in form.
+// Turns a plugin's outcome into a well-formed Outcome.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@ namespace waybill {
 
 struct CheckedOutcome {
   Outcome outcome;
-  std::string fault;  // a word when something was against the rules, such as "undeclared_reason"; else empty
+  std::string fault;  // the violated rule, such as "undeclared_reason"; else empty
 };
 
-// What the call was for: an accepted compose must bring an artefact, and nothing else may.
+// The kind of call: an accepted compose must have an artifact, and no other call may.
 enum class CallKind : std::uint8_t { send, compose, status, probe, failures };
 
-// Never fails: what is unusable becomes transient. Pure.
+// Never fails: an unusable outcome becomes transient. Pure.
 CheckedOutcome check_outcome(const wb_outcome* said, const ActionType& type, CallKind asked = CallKind::send);
 
 }  // namespace waybill

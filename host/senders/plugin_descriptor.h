@@ -1,4 +1,4 @@
-// What a plugin says of itself, checked before any of it is used.
+// A plugin's descriptor, checked before any of it is used.
 #pragma once
 
 #include <string>
@@ -28,13 +28,13 @@ struct Descriptor {
   std::vector<LoadedAction> actions;
 };
 
-// An error says what is wrong, and after a line break what would fix it.
+// An error names the problem and, after a line break, the remedy.
 Result<Descriptor> check_descriptor(const wb_plugin* plugin);
 
 // Runs one of the plugin's validate functions over a JSON object; null means nothing to check.
 Problems ask_plugin(std::int32_t (*validate)(wb_str, void (*)(void*, wb_str, wb_str), void*), const std::string& json);
 
-// Collects what a plugin reports: bounded and clean. The user pointer of report().
+// Collects a plugin's reports, bounded and cleaned; the user pointer of report().
 struct ReportedProblems {
   Problems problems;
   static void report(void* self, wb_str path, wb_str message) noexcept;

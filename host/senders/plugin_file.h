@@ -1,4 +1,4 @@
-// Who may have written a plugin: its file and its folder must belong to root or to us, and nobody else may write to them.
+// The permissions of a plugin: its file and folder must belong to root or to our user, and no other user may write to them.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// How far a request got, in the words of plugin.h.
+// Converts Reach to plugin.h's wb_reach.
 #pragma once
 
 #include <waybill/plugin.h>

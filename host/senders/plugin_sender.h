@@ -1,4 +1,4 @@
-// A plugin's sender with its strand: one thread on which the plugin is entered, with HTTP, mail and timers of its own.
+// A plugin's sender with its strand: the one thread that enters the plugin, with its own HTTP, mail and timers.
 #pragma once
 
 #include <waybill/plugin.h>
@@ -32,7 +32,7 @@ namespace waybill {
 struct SenderParts {
   const ActionType& type;
   std::string plugin;                           // its id
-  std::shared_ptr<BreadcrumbFile> breadcrumbs;  // null: this process leaves no trail
+  std::shared_ptr<BreadcrumbFile> breadcrumbs;  // null: this process writes none
   const wb_action& action;
   std::string settings;  // JSON object
   HttpClientSettings http;
@@ -44,16 +44,16 @@ struct SenderParts {
   Completions& completions;
 };
 
-// Safe from any thread where execute/sender.h says so; the rest belongs to the strand.
+// Safe from any thread where execute/sender.h says so; everything else runs on the strand.
 class PluginSender final : public Sender {
  public:
-  // An error when the plugin's create refuses; Error::unavailable when it hangs: then asking again costs another thread.
+  // An error if the plugin's create refuses; Error::unavailable if it hangs, and then another call costs another thread.
   static Result<std::unique_ptr<PluginSender>> create(SenderParts parts);
   ~PluginSender() override;
 
-  void send(std::vector<Attempt> attempts) override;  // a sender that composes is asked to, where the job has no artefact
-  // [any thread] A question about a destination, beside the pipeline. Ends deferred, with the reason kNotOffered, if the plugin
-  // has no such ability. `page` is for failures.
+  void send(std::vector<Attempt> attempts) override;  // composes first, if the plugin does and the job has no artifact
+  // [any thread] A query to a destination, apart from the pipeline. Ends as deferred with reason kNotOffered if the plugin lacks
+  // the ability. `page` is for failures.
   void ask(CallKind what, Attempt attempt, std::shared_ptr<FailurePage> page = nullptr);
   static constexpr std::string_view kNotOffered = "not_offered";
 
@@ -113,7 +113,7 @@ class PluginSender final : public Sender {
   bool take_commands();
   bool is_too_late(const QueuedAttempt& queued) const;
   void begin(QueuedAttempt queued);
-  // In plugin_questions.cpp: calls that are not of send.
+  // In plugin_questions.cpp: all calls except send.
   struct Query {
     PluginSender* sender;
     std::uint64_t call;
@@ -129,7 +129,7 @@ class PluginSender final : public Sender {
   FailurePage* open_page(const Query& query);
   static void take_failure(void* query, const wb_failure* failure) noexcept;
   static void take_next_page(void* query, wb_str page) noexcept;
-  // Every entry into the plugin goes through here. `job`: on whose behalf; null for nobody's.
+  // Every entry into the plugin goes through here. `job`: the delivery it is for; null: none.
   template <class Entry>
   void enter(std::uint64_t call, const Job* job, Entry entry) {
     bool threw = false;
@@ -159,7 +159,7 @@ class PluginSender final : public Sender {
   wb_sender* self_ = nullptr;
   const wb_sender_vt* vt_ = nullptr;
   const wb_compose* compose_ = nullptr;
-  std::atomic<bool> asks_{false};  // false as long as all calls are of send
+  std::atomic<bool> asks_{false};  // false while all calls are sends
   std::atomic<Clock::Monotonic::rep> inside_since_{0};
   std::atomic<std::thread::id> strand_{};
 
@@ -167,7 +167,7 @@ class PluginSender final : public Sender {
   Inbox<QueuedAttempt> inbox_;                             // guarded by mutex_
   std::vector<CallId> to_cancel_;                          // guarded by mutex_
   std::vector<CallId> ended_outside_;                      // guarded by mutex_
-  std::unordered_map<std::uint64_t, CallKind> questions_;  // guarded by mutex_; open calls that are not of send
+  std::unordered_map<std::uint64_t, CallKind> questions_;  // guarded by mutex_; open calls other than send
   bool scheduled_ = false;                                 // guarded by mutex_
   bool closing_ = false;                                   // guarded by mutex_
   bool finished_ = false;                                  // guarded by mutex_
@@ -177,7 +177,7 @@ class PluginSender final : public Sender {
   std::unordered_map<std::uint64_t, Timer> timers_;
   std::vector<std::uint64_t> ended_;
   std::vector<wb_header> header_views_;
-  std::deque<Query> queries_;  // kept to the end: a plugin may come back to one late
+  std::deque<Query> queries_;  // kept until the end: a plugin may use one late
   std::uint64_t last_timer_ = 0;
   std::size_t completed_ = 0;  // on the strand since the last flush
   bool destroyed_ = false;

@@ -28,7 +28,7 @@ class PluginSenderFactory final : public SenderFactory {
 
   Result<std::unique_ptr<Sender>> make(const std::string& action_type, Completions& completions) override;
   Result<std::unique_ptr<PluginSender>> make_plugin_sender(const std::string& action_type, Completions& completions);
-  std::size_t workers(std::string_view action_type) const override;  // 0 when no plugin has it
+  std::size_t workers(std::string_view action_type) const override;  // 0 if no plugin has it
   std::size_t calls_per_worker(std::string_view action_type) const override;
 
  private:
@@ -40,9 +40,9 @@ class PluginSenderFactory final : public SenderFactory {
   const Clock& clock_;
   Log& log_;
   const std::shared_ptr<PluginViolations> violations_;
-  const std::shared_ptr<BreadcrumbFile> breadcrumbs_;  // null: none are left
+  const std::shared_ptr<BreadcrumbFile> breadcrumbs_;  // null: none are written
   std::mutex mutex_;
-  std::set<std::string> hanging_;  // action types whose create never came back; guarded by mutex_
+  std::set<std::string> hanging_;  // action types whose create never returned; guarded by mutex_
 };
 
 }  // namespace waybill

@@ -1,4 +1,4 @@
-// What senders of texts are offered beside the network: the registry's templates, and links to stored objects.
+// Services for texts: the registry's templates, and links to stored objects.
 #pragma once
 
 #include <functional>
@@ -10,8 +10,8 @@
 namespace waybill {
 
 struct TextServices {
-  std::function<std::shared_ptr<const Templates>()> templates;  // [any thread] those in use now
-  std::shared_ptr<const GcsLinks> links;                        // null: there is no key to sign with
+  std::function<std::shared_ptr<const Templates>()> templates;  // [any thread] the present ones
+  std::shared_ptr<const GcsLinks> links;                        // null: no key to sign with
 };
 
 }  // namespace waybill

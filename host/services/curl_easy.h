@@ -12,7 +12,7 @@
 
 namespace waybill {
 
-// CallKind about each address before a connection is opened; none allows all.
+// Called with each address before a connection is opened; none allows all.
 using AddressGuard = std::function<bool(const sockaddr&)>;
 
 class CurlEasy {

@@ -1,4 +1,4 @@
-// What came back from senders is decided and written, a batch at a time, by one thread.
+// Decides and writes what finished jobs lead to: one thread, one transaction per batch.
 #pragma once
 
 #include <condition_variable>
@@ -26,32 +26,33 @@ namespace waybill {
 struct SettlerSettings {
   std::string actor;                         // the host's name, for the audit
   std::map<std::string, RetryTiming> retry;  // by action type; "default" is always there
-  Millis cooldown{30'000};                   // the longest cooldown; 0: none, but what receivers ask for
+  Millis cooldown{30'000};                   // the longest cooldown; 0: only what receivers ask for
   Millis outage{std::chrono::hours(24)};     // while a target's outage is shorter, attempts do not count
-  Millis failure_period{3'600'000};          // failures are added up over each
+  Millis failure_period{3'600'000};          // the period over which failures are summed up
   std::size_t batch = 1000;
   Millis gather{5};  // how long a small batch waits for more
 };
 
-// take() is safe from any thread. The database may be away: batches are kept and tried until it is back. What somebody holds
-// locked waits aside until it is free, and keeps nothing else waiting.
+// take() is safe from any thread. While the database is away, batches are kept and retried. Jobs whose rows are locked are set
+// aside until the rows are free and delay no others.
 class Settler {
  public:
-  // What was written, in the order of the batch; `moved` are the submissions whose attempt ended, `unwritten` the claims of what
-  // could not be written and stays claimed. What waits aside is told once it is written.
+  // A written batch, in order. `moved`: submissions whose attempt ended. `unwritten`: claims with deliveries that could not be
+  // written and stay claimed. Jobs set aside are reported once they are written.
   struct WriteResult {
     const std::vector<Finished>& batch;
     std::vector<SubmissionId> moved;
     std::vector<ClaimToken> unwritten;
   };
-  // `all_out` tells how many jobs are out now, these included: when all of them are here, there is nothing to wait for.
+  // `all_out` returns how many jobs are out, including those taken here: when all of them are here, a batch need not wait for
+  // more.
   Settler(SettleStore& store, const Clock& clock, SettlerSettings settings, std::function<std::size_t()> all_out,
           std::function<void(const WriteResult&)> written, Log& log, Metrics& metrics);
   ~Settler();
 
   void start();
   void take(std::vector<Finished> finished);
-  // Writes what is there and ends the thread; gives up on a database that stays away for `patience`.
+  // Writes what is left and ends the thread; gives up if the database stays away for `patience`.
   void stop(Millis patience);
 
  private:
@@ -87,9 +88,9 @@ class Settler {
   Metrics& metrics_;
   // The thread's own:
   std::mt19937_64 random_{std::random_device{}()};
-  std::vector<ClaimToken> unwritten_;                          // of the batch that is being written
-  std::unordered_map<const Finished*, bool> locked_;           // of the batch: these wait; see write_shard() for the flag
-  std::map<std::pair<OrgId, std::string>, Cooldown> outages_;  // of the targets that it blames
+  std::vector<ClaimToken> unwritten_;                 // of the batch that is being written
+  std::unordered_map<const Finished*, bool> locked_;  // jobs of the batch with locked rows; see write_shard() for the flag
+  std::map<std::pair<OrgId, std::string>, Cooldown> outages_;  // of the targets that the batch blames
   Aside aside_;
 
   std::mutex mutex_;  // for all below

@@ -1,4 +1,4 @@
-// What is asked of the database about alerts: incidents and their notifications, what is stuck, and failures until they are told.
+// The alert queries: incidents and their notifications, stuck work, and failures until their digest.
 #pragma once
 
 #include <cstdint>
@@ -22,20 +22,20 @@ struct Incident {
   Timestamp first, last;
 };
 
-// One message to be told, about one incident or a summary of many.
+// One notification, about one incident or a summary of many.
 struct Notification {
   std::string reference;
   std::vector<Incident> incidents;
 };
 
-// When an incident is told again, and how many messages may go out.
+// When an incident is repeated, and how many notifications may be sent.
 struct NotificationRules {
-  Millis quiet;               // between two messages about one incident
-  std::size_t most_messages;  // in one quiet time; beyond it, incidents are summed up
+  Millis quiet;               // between two notifications of one incident
+  std::size_t most_messages;  // in one quiet time; further incidents are summarised
   Millis between_summaries;
 };
 
-// Work that is due and that nobody takes.
+// Work that has been due, or processing, for too long.
 struct Stuck {
   enum class What : std::uint8_t { deliveries, form } what;
   OrgId org;
@@ -55,27 +55,27 @@ struct ProviderFailure {
   std::uint64_t count = 0;
 };
 
-// A session of its own: one thread at a time.
+// Each object has its own session; one thread at a time.
 class AlertStore {
  public:
   virtual ~AlertStore() = default;
-  // Raises an alert of a condition that lasts: it counts once in `apart`. What happens once is raised by raise_alert(), in the
-  // transaction of what it is about.
+  // Raises an alert for a lasting condition, counted once in `apart`. Single events are raised by raise_alert(), in the
+  // transaction of the event.
   virtual Result<void> remind(OrgId org, const std::string& kind, const std::string& about, const std::string& words,
                               Millis apart) = 0;
-  // Occurrences by kind since the last call of any host.
+  // Occurrences by kind since the last call by any host.
   virtual Result<std::map<std::string, std::uint64_t>> count_new() = 0;
-  // Reserves what is due to be told, and answers all that is reserved, also what another host has not come round to.
+  // Reserves the notifications that are due, and returns all reserved ones, including those another host did not finish.
   virtual Result<std::vector<Notification>> notifications(const NotificationRules& rules) = 0;
-  // True for the one caller that ends this notification.
+  // Marks a notification as sent. True for exactly one caller.
   virtual Result<bool> told(const std::string& reference) = 0;
-  // Incidents with nothing new for so long: the next of their kind is a new one.
+  // Closes incidents without a new occurrence for `after`; the next occurrence is a new incident.
   virtual Result<void> close(Millis after) = 0;
-  // Due or processing for longer than this, alerts' own deliveries and resting targets apart.
+  // Due or processing for longer than this, except notifications and targets that cool down.
   virtual Result<std::vector<Stuck>> stuck(Millis longer_than) = 0;
-  // Of periods that are over, ordered by organisation and period.
+  // Those of finished periods, ordered by organisation and period.
   virtual Result<std::vector<ProviderFailure>> finished_failures() = 0;
-  // In one commit, these (of one organisation) are gone and the alert is raised. Nothing happens if they have gone already.
+  // In one commit deletes these failures (of one organisation) and raises the alert. Does nothing if they are deleted already.
   virtual Result<void> digest(std::span<const ProviderFailure> failures, const std::string& about, const std::string& words) = 0;
 };
 

@@ -1,4 +1,4 @@
-// What a claim answers with, row by row.
+// Reads the rows that a claim returns.
 #pragma once
 
 #include "store/queue_store.h"
@@ -8,7 +8,7 @@ namespace waybill {
 
 // Columns 0 to 18: now, delivery_id, submission_id, org_id, route_id, due, attempt_count, lease_lost, maybe_sent, action_order,
 // created, kind, client_ref, body, media type and hexadecimal body of an artifact, progress, uncounted, the body's size. The body
-// is null where the answer had no room for it.
+// is null if it would have exceeded the claim's limit of bytes.
 inline ClaimedRow read_claimed(const Rows& rows, std::size_t row) {
   ClaimedRow claimed{.delivery = {rows.number(row, 1)},
                      .submission = {rows.number(row, 2)},

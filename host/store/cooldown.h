@@ -1,4 +1,4 @@
-// A target that cooldowns, as intake, claim and settlement know it.
+// A target's outage and cooldown, as intake, claim and settlement see it.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace waybill {
 
-// A target in an outage, and its cooldown: nothing of it is claimed until then, by any host. A cooldown that is over leaves the
-// outage as it is, until an attempt gets through.
+// Until `until` no host claims anything of the target. The end of a cooldown does not end the outage; an attempt that gets
+// through does.
 struct Cooldown {
   OrgId org;
   std::string target;

@@ -1,4 +1,4 @@
-// What must be so before a host works with a database, and cannot be seen from a single statement's success.
+// Checks at the start that a host can work with a database.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace waybill {
 
-// A server that takes writes, through sessions that are ours alone: what a pooler shares between transactions has neither locks
-// nor prepared statements. Error::invalid or Error::unavailable, with what to do. Else what an operator should know, in words.
+// Requires a writable server and sessions of our own: sessions that a pooler shares between transactions keep neither locks nor
+// prepared statements. Error::invalid or Error::unavailable say what to do. Else returns remarks for the operator.
 Result<std::vector<std::string>> check_server(const DatabaseAddress& address);
 
-// That the role may do all that hosts do. Error::invalid names the rights that it lacks.
+// Checks the rights that hosts need. Error::invalid names those that are missing.
 Result<void> check_rights(const DatabaseAddress& address);
 
 }  // namespace waybill

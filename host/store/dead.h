@@ -1,5 +1,4 @@
-// What people ask of dead letters: find them, look at one, mend it, send it again, hand its submission in anew. Each object holds
-// a session of its own: one thread at a time.
+// Dead letters: list, show, edit, replay, clone. Each object has its own session; one thread at a time.
 #pragma once
 
 #include <memory>
@@ -15,7 +14,7 @@ namespace waybill {
 
 inline constexpr std::size_t kMaxReplays = 10'000;  // in one call
 
-// Which letters; what is left out allows any.
+// Selects letters; an empty field matches all.
 struct DeadFilter {
   std::string reference;  // of the submission
   std::string form_id;    // or the target of an intent
@@ -23,7 +22,7 @@ struct DeadFilter {
   std::optional<Timestamp> after;   // died then or later
   std::optional<Timestamp> before;  // died earlier
   std::vector<DeliveryId> ids;
-  bool replayed = false;  // also those that were replayed
+  bool replayed = false;  // include replayed ones
 
   bool any() const { return !(reference.empty() && form_id.empty() && reason.empty() && !after && !before && ids.empty()); }
 };
@@ -42,7 +41,7 @@ struct DeadLetter {
   bool destination_edited = false;
   std::optional<Timestamp> replayed;
   std::string replayed_by;
-  DeliveryId replay;  // the delivery that it was replayed as
+  DeliveryId replay;  // the delivery of its replay
 };
 
 struct DeadCursor {
@@ -51,7 +50,7 @@ struct DeadCursor {
 };
 struct DeadPage {
   std::vector<DeadLetter> letters;  // newest first
-  std::optional<DeadCursor> next;   // none: that was all
+  std::optional<DeadCursor> next;   // none: this is the last page
 };
 
 struct EditRecord {
@@ -68,7 +67,7 @@ struct DeadLetterView {
   std::string state;        // of the submission
   std::string payload;      // as it would be replayed
   std::string destination;  // JSON, as it would be replayed
-  std::string result;       // JSON that the last attempt left, or empty
+  std::string result;       // the last attempt's JSON, or empty
   std::vector<AttemptView> attempts;
   std::vector<EditRecord> edits;  // in order of time
 };
@@ -79,18 +78,18 @@ struct DeadLetterEdit {
 };
 
 struct ReplayItem {
-  DeadLetter letter;  // with an id alone when there is no such letter
+  DeadLetter letter;  // only the id is set if there is no such letter
   std::string refused;
-  DeliveryId replay;  // when it was carried out
+  DeliveryId replay;  // if it was replayed
   Timestamp due;
 };
 struct Replays {
-  std::size_t count = 0;  // that were replayed, or would be
+  std::size_t count = 0;  // replayed, or to be replayed
   bool more = false;      // more letters match than one call takes
   std::vector<ReplayItem> items;
 };
 
-// An action that a clone runs, with the contract that it has now.
+// An action of a clone, with its present contract.
 struct CloneAction {
   int order = 1;
   Contract contract;
@@ -105,21 +104,21 @@ class DeadStore {
  public:
   virtual ~DeadStore() = default;
   virtual Result<DeadPage> list(OrgId org, const DeadFilter& filter, std::size_t most, std::optional<DeadCursor> after) = 0;
-  // All of one moment. None: there is no such letter.
+  // One consistent moment. None: no such letter.
   virtual Result<std::optional<DeadLetterView>> show(OrgId org, DeliveryId id) = 0;
-  // The caller has had the plugin check a new destination. Error::not_found; Error::conflict when it cannot be edited any more.
+  // The caller must have let the plugin check a new destination. Error::not_found; Error::conflict if it can no longer be edited.
   virtual Result<void> edit(OrgId org, DeliveryId id, const DeadLetterEdit& edit, const std::string& actor) = 0;
-  // One transaction; oldest first, each at its turn. A dry run writes nothing.
+  // One transaction; oldest first, spaced by the rate. A dry run writes nothing.
   virtual Result<Replays> replay(OrgId org, const DeadFilter& filter, const std::string& actor, bool dry_run) = 0;
-  // Error::not_found; Error::conflict when the reference is taken or the submission must not be sent.
+  // Error::not_found; Error::conflict if the reference is taken or the submission must not be sent.
   virtual Result<CloneResult> clone(OrgId org, DeliveryId id, const std::string& reference,
                                     const std::vector<CloneAction>& actions, const std::string& actor) = 0;
 };
 
-// Why an admin can do nothing with a letter that is not there.
+// The message for a letter that does not exist.
 std::string no_such_letter(DeliveryId id);
 
-// `rate` is how many replays a second each organisation's receivers get at most.
+// `rate`: the most replays per second and organisation.
 std::unique_ptr<DeadStore> make_dead_store(const DatabaseAddress& address, int shards, std::size_t rate);
 
 }  // namespace waybill

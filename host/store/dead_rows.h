@@ -1,4 +1,4 @@
-// Parts of the transactions on dead letters; each is called inside one.
+// Parts of the transactions on dead letters; call each inside a transaction.
 #pragma once
 
 #include <string>
@@ -8,20 +8,20 @@
 
 namespace waybill {
 
-// A letter with all that acting on it needs to know.
+// A letter with everything that its operations need.
 struct DeadLetterState {
   DeadLetter letter;
   std::string state;        // of the submission
   bool kept = false;        // its payload is still there
-  std::string payload;      // as edited last, if it was asked for
+  std::string payload;      // as edited last, with Payloads::read
   Contract contract;        // of the delivery that died, with the destination as edited last
   RouteId route;            // of the delivery that died
-  std::string result;       // JSON, or empty; if the payload was asked for
-  bool unfinished = false;  // the same action has a delivery that has not ended
+  std::string result;       // JSON, or empty; with Payloads::read
+  bool unfinished = false;  // the same action has an unfinished delivery
   bool infected = false;    // an attachment was found infected
   bool clean = false;       // every attachment was found clean
 };
-// Those of the letters that are there, in the order of `ids`. Thousands of payloads would not fit.
+// The existing letters, in the order of `ids`. Do not read thousands of payloads at once.
 enum class Payloads { leave, read };
 Result<std::vector<DeadLetterState>> standings_of(Connection& connection, OrgId org, const std::vector<DeliveryId>& ids,
                                                   Payloads payloads);
@@ -31,7 +31,7 @@ Result<void> lock_submissions_of(Connection& connection, OrgId org, const std::v
 // Newest first.
 Result<std::vector<DeadLetter>> letters_of(Connection& connection, OrgId org, const DeadFilter& filter, std::size_t most,
                                            std::optional<DeadCursor> after);
-// Oldest first; those whose kind can be replayed come before the others.
+// Oldest first; kinds that can be replayed come before others.
 Result<std::vector<DeliveryId>> to_be_replayed(Connection& connection, OrgId org, const DeadFilter& filter, std::size_t most);
 
 struct ReplayOrder {

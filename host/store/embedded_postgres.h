@@ -1,4 +1,4 @@
-// A private PostgreSQL in a folder: made, started and stopped by the host; shared by all processes that name the folder.
+// A private PostgreSQL in a folder: created, started and stopped by the host; shared by all processes that use the folder.
 #pragma once
 
 #include <filesystem>
@@ -11,8 +11,8 @@
 
 namespace waybill {
 
-// While any process holds one of these the server runs; the last to let go stops it. A server that outlived a killed host is
-// used as it is. Durable as PostgreSQL is shipped (fsync on), unix socket only. Run by root, the server runs as user postgres.
+// The server runs while any process holds such an object; the last one stops it. A server that outlived a killed host is used as
+// it is. Durable (fsync on), unix socket only. Started by root, the server runs as user postgres.
 class EmbeddedPostgres {
  public:
   static Result<std::unique_ptr<EmbeddedPostgres>> start(const std::filesystem::path& folder, Log& log);
@@ -21,7 +21,7 @@ class EmbeddedPostgres {
   const std::string& url() const { return url_; }
 
  private:
-  // An flock on a file; gone with the process, however it ends.
+  // An flock on a file; released when the process ends, however it ends.
   class Lock {
    public:
     static Result<Lock> take(const std::filesystem::path& file, int kind);

@@ -1,4 +1,4 @@
-// Loading the registry's forms, inside a transaction.
+// Loads the registry's forms; call it inside a transaction.
 #pragma once
 
 #include <span>

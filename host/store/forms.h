@@ -1,4 +1,4 @@
-// What the form surface and its maintenance ask of the database. Each object holds a session of its own: one thread at a time.
+// Queries of the form surface and its maintenance. Each object has its own session; one thread at a time.
 #pragma once
 
 #include <memory>
@@ -22,7 +22,7 @@ struct NewAttachment {
   std::string object_uri;
 };
 
-// A submission of a form as it was handed in, with the contracts that the form's actions have at this moment.
+// A form's submission as handed in, with the present contracts of the form's actions.
 struct NewFormSubmission {
   OrgId org;
   std::string client_ref;
@@ -53,7 +53,7 @@ struct AttachmentView {
   std::optional<Timestamp> scanned;
 };
 
-// One delivery of an action; a replay is another one.
+// One delivery of an action; each replay is one more.
 struct FormDeliveryView {
   DeliveryId delivery;
   int action_order = 0;
@@ -66,7 +66,7 @@ struct FormDeliveryView {
   std::string result;            // JSON, or empty
   std::optional<Timestamp> due;  // while it is unfinished
   std::optional<Timestamp> ended;
-  std::string status_field;  // how the surface calls this type's status and reference, if it does
+  std::string status_field;  // the surface's own names for this type's status and reference, if any
   std::string ref_field;
 };
 
@@ -74,7 +74,7 @@ struct AuditView {
   std::string action, from_state, to_state, trigger, actor, actor_type;
   std::string metadata;  // JSON, or empty
   Timestamp created;
-  // Of the edit of a dead letter, while it is kept: `fields` as JSON, or `destination` as text.
+  // For the edit of a dead letter, until the purge: `fields` as JSON, or `destination` as text.
   std::string edited_field, before, after;
 };
 
@@ -115,31 +115,31 @@ struct LoadedForms {
 class FormStore {
  public:
   virtual ~FormStore() = default;
-  // Durable when it returns. Safe to repeat. Error::conflict when an attachment's id belongs to another submission.
+  // Durable when it returns. Safe to repeat. Error::conflict if an attachment's id belongs to another submission.
   virtual Result<SubmitResult> submit(const NewFormSubmission& submission) = 0;
-  // None: there is no such submission. Error::conflict when it is purged.
+  // None: no such submission. Error::conflict if it is purged.
   virtual Result<std::optional<FormState>> finalize(OrgId org, const std::string& client_ref) = 0;
-  // None: there is no such attachment. Error::conflict when it was found infected before.
+  // None: no such attachment. Error::conflict if it was found infected before.
   virtual Result<std::optional<FormState>> scan(OrgId org, const std::string& attachment, Scan result,
                                                 const std::string& actor) = 0;
-  // All of one moment.
+  // One consistent moment.
   virtual Result<std::optional<FormView>> find(OrgId org, const std::string& client_ref) = 0;
 
-  // The registry's forms as they are now, in one transaction, with one row in the audit.
+  // Stores the registry's present forms in one transaction, with one audit row.
   virtual Result<LoadedForms> load(std::span<const Form> forms, const LoadActor& actor) = 0;
 
-  // Submissions in processing for longer than `age` are looked at again: whatever their actions allow happens. One that the
-  // database refuses stops no other; it is left alone for `kTryFormAgain`, longer each time. After a few of those a call ends.
+  // Advances submissions that have been processing for longer than `age`, as far as their actions allow. One that the database
+  // refuses stops no other; it is retried after `kTryFormAgain`, later each time. After a few of those the call ends.
   virtual Result<SweepResult> sweep(Shard shard, Seconds age) = 0;
-  // Erases what is not kept any more: payloads, fields, recipients, attachments. Looks at no more than `most` submissions; the
-  // next call goes on behind them, and after the last from the first again. One that the database refuses to erase stops no
-  // other; it is left alone for `kTryFormAgain`, longer each time.
+  // Purges expired submissions: payloads, fields, recipients, attachments. Examines at most `most` submissions; the next call
+  // goes on after them, and after the last starts over. One that the database refuses stops no other; it is retried after
+  // `kTryFormAgain`, later each time.
   virtual Result<PurgeResult> purge(Shard shard, std::size_t most) = 0;
 };
 
 inline constexpr Millis kTryFormAgain{60'000};  // doubled with each failure of a submission, up to an hour
 
-// `kept` is how long a submission is kept that says nothing of it.
+// `kept`: the retention of submissions that name none.
 std::unique_ptr<FormStore> make_form_store(const DatabaseAddress& address, int shards, Millis kept,
                                            Millis try_again = kTryFormAgain);
 

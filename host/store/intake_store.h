@@ -1,4 +1,4 @@
-// What the intake asks of the database. An object holds a session of its own: one thread at a time.
+// The intake's statements. Each object has its own session; one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,10 @@ struct NewSubmission {
   OrgId org;
   std::string kind;      // "intent"
   std::string pipeline;  // the state machine that drives it
-  std::string state;     // that pipeline's first state; from then on it is the delivery's
+  std::string state;     // that pipeline's first state; afterwards it is the delivery's
   std::string client_ref;
   std::string target;
-  std::string cooldown_key;  // what cooldowns when its target does
+  std::string cooldown_key;  // see Contract::cooldown_key()
   RouteId route;
   std::string payload;  // valid UTF-8
   Sha256 payload_hash;
@@ -43,26 +43,25 @@ struct SubmissionView {
 struct SubmitResult {
   enum class How : std::uint8_t { created, existing, conflict } how;
   SubmissionView view;
-  bool claimed = false;  // by the claim that came along
-  Timestamp stored{};    // of what was created: the database's clock at the end of it, where `view.created` is from its beginning
+  bool claimed = false;  // by the claim on insert
+  Timestamp stored{};    // if created: the database's clock at the end of the insert (`view.created` is from its start)
 };
 
-// With what newly stored intents are claimed in the same commit.
+// The claim under which new intents are stored.
 struct InsertClaim {
   HostId host;
   ClaimToken token;
   Millis lease;
-  Clock::Monotonic asked_at{};  // from then on the lease counts
+  Clock::Monotonic asked_at{};  // the lease counts from then on
 };
 
 class IntakeStore {
  public:
   virtual ~IntakeStore() = default;
-  // The route of a contract in an organisation, made if it is new.
+  // The route of a contract in an organisation; creates it if new.
   virtual Result<RouteId> route(OrgId org, const Contract& contract) = 0;
-  // All in one commit. No two items may share (org, kind, client_ref). Answers in the order of the items. Calling it again
-  // after Error::unavailable is safe. With `claim` those that are new are claimed by it, all of them, or none if any of their
-  // targets cooldowns.
+  // One commit. No two items may share (org, kind, client_ref). Returns results in the order of the items. Safe to repeat after
+  // Error::unavailable. With `claim`, all new items are claimed, or none if any of their targets cools down.
   virtual Result<std::vector<SubmitResult>> submit(Shard shard, std::span<const NewSubmission> items,
                                                    const std::optional<InsertClaim>& claim) = 0;
 };

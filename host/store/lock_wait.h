@@ -1,4 +1,4 @@
-// Strong locks on a database that is in use: never waited for so long that others' work queues up behind them.
+// Takes strong locks on a database in use, without letting other work queue up behind them for long.
 #pragma once
 
 #include <functional>
@@ -9,11 +9,11 @@
 
 namespace waybill {
 
-// Hears, every few seconds, whom a lock waits for.
+// Called every few seconds with the sessions that a lock waits for.
 using TellWait = std::function<void(const std::string&)>;
 
-// Does `work` in one transaction on `connection`. A lock that is not free within half a second undoes it all and lets those pass
-// that queue behind it; a second later `work` is done again, until it gets through. Any other error ends it.
+// Runs `work` in one transaction on `connection`. If a lock is not free within half a second, rolls back, lets the sessions
+// behind it pass, and runs `work` again a second later, until it succeeds. Any other error ends it.
 Result<void> with_short_locks(Connection& connection, const DatabaseAddress& address, const std::function<Result<void>()>& work,
                               const TellWait& tell);
 

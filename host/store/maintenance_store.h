@@ -1,5 +1,5 @@
-// What periodic tasks ask of the whole queue. These statements may take long; nobody's takeover waits for them. An object holds a
-// session of its own: one thread at a time.
+// Statements of the periodic tasks, over the whole queue. They may take long; rescue does not wait for them. Each object has its
+// own session; one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -23,18 +23,18 @@ struct QueueState {
 class MaintenanceStore {
  public:
   virtual ~MaintenanceStore() = default;
-  // Registers claims that are missing from `claims` as nobody's: their host was through with them, and the database has forgotten
-  // that since (an asynchronous failover). Answers how many deliveries. A full scan of the queue.
+  // Re-registers, without a host, claims that are missing from `claims`: their host had settled them, and an asynchronous
+  // failover lost that. Returns the number of deliveries. A full scan of the queue; run rarely.
   virtual Result<std::uint64_t> find_lost_claims() = 0;
-  // Costs about the same however long the queue is. Exact for a queue of up to 64 MiB; beyond it `claimed` is exact, `due` is
-  // exact up to kMaxCounted, and the rest is estimated from a sample.
+  // Its cost hardly depends on the length of the queue. Exact for a queue of up to 64 MiB. Beyond that `claimed` is exact, `due`
+  // is exact up to kMaxCounted, and the rest is estimated from a sample.
   virtual Result<QueueState> queue_state() = 0;
-  // Of this month and the two after it. Waits for nobody: who is in the way is named in an Error::unavailable, and what is
-  // missing comes with a later call.
+  // Creates the partitions of this month and the next two. Does not wait for locks: Error::unavailable names the blocking
+  // session, and a later call creates the rest.
   virtual Result<void> make_partitions() = 0;
-  // Forgets the outages whose last cooldown has been over for so long. Answers how many.
+  // Deletes outages whose last cooldown ended longer ago than `over_for`. Returns how many.
   virtual Result<std::uint64_t> forget_outages(Millis over_for) = 0;
-  // Ends the outage of what cooldowns under this key: what waits for its cooldown's end is due now. False: there is none.
+  // Ends the outage with this key; deliveries that wait for its end become due now. False: there is none.
   virtual Result<bool> end_outage(OrgId org, const std::string& cooldown_key) = 0;
 };
 

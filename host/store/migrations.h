@@ -1,4 +1,4 @@
-// Applying migrations: the files of schema/, embedded, in order, forward only.
+// Applies migrations: the embedded files of schema/, in order, forward only.
 #pragma once
 
 #include <string>
@@ -11,21 +11,21 @@
 
 namespace waybill {
 
-// Whose the schema's tables are, or will be once it is there.
+// The owner of the schema's tables, or their future owner if it does not exist yet.
 struct SchemaOwner {
   std::string session;  // the role that is connected
   std::string name;
-  bool may_act = false;  // the session is that role, a member of it, or may make what is not there
+  bool may_act = false;  // the session is that role, a member of it, or may create the schema
 };
 Result<SchemaOwner> schema_owner(Connection& connection, const std::string& schema);
-// The same; and from here on the session acts as that role, if it may, so that what a member makes belongs to the owner.
+// The same, and the session acts as that role from now on, if it may, so that what a member creates belongs to the owner.
 Result<SchemaOwner> become_owner(Connection& connection, const std::string& schema);
 
-// Applies what is missing; each migration in a transaction of its own. Safe to run from several processes at once. Refuses
-// (Error::invalid) a database that is newer than this program may use, one that lacks something when the session may not act as
-// its owner, and a migration that living hosts cannot run beside; it names them. Roles that were set up have their rights on what
-// is new at once. A lock that others hold is tried again until it is free; `tell` hears whom it waits for. Answers the names of
-// what it applied.
+// Applies missing migrations, each in a transaction of its own. Safe to run from several processes at once. Refuses
+// (Error::invalid) a database too new for this program, one that needs migrations if the session may not act as its owner, and a
+// migration that living hosts cannot run beside; it names them. Roles that were set up get their rights on new tables in the same
+// transaction. Retries locks until they are free; `tell` is called with the sessions that it waits for. Returns the names of the
+// applied migrations.
 Result<std::vector<std::string>> migrate(const DatabaseAddress& address, const TellWait& tell = {},
                                          const std::vector<Migration>& all = migrations());
 

@@ -1,5 +1,5 @@
-// A thin skin over libpqxx: prepared statements in, text rows out, failures as values. Only store/ includes this, only pg.cpp
-// includes libpqxx, and what differs between libpqxx 6 and 7 is there.
+// A thin layer over libpqxx: prepared statements in, text rows out, failures as values. Only store/ includes it. Only pg.cpp
+// includes libpqxx, and handles the differences between libpqxx 6 and 7.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ class Rows {
 
   std::size_t size() const;
   bool is_null(std::size_t row, int column) const;
-  std::string_view text(std::size_t row, int column) const;  // borrowed from this
+  std::string_view text(std::size_t row, int column) const;  // valid while the Rows live
   std::int64_t number(std::size_t row, int column) const;
   bool flag(std::size_t row, int column) const;
   Timestamp time(std::size_t row, int column) const { return {number(row, column)}; }  // a column made with micros()
@@ -37,7 +37,7 @@ class Rows {
   std::unique_ptr<Held> held_;
 };
 
-// The text form of a PostgreSQL array, grown element by element.
+// Builds the text form of a PostgreSQL array.
 class ArrayText {
  public:
   ArrayText& add(std::int64_t value);
@@ -51,7 +51,7 @@ class ArrayText {
   std::string text_ = "{";
 };
 
-// A name, or a text, as SQL text, quoted.
+// A name or a text, quoted for SQL.
 std::string quoted_identifier(std::string_view name);
 std::string quoted_literal(std::string_view text);
 
@@ -62,26 +62,26 @@ class SessionWatch;
 struct DatabaseAddress {
   std::string url;  // libpq URI or keyword string
   std::string schema;
-  DatabaseTimeouts timeouts{};            // kept by the server
-  std::shared_ptr<SessionWatch> watch{};  // keeps them when the server does not; null: nobody does
+  DatabaseTimeouts timeouts{};            // enforced by the server
+  std::shared_ptr<SessionWatch> watch{};  // enforces them when the server hangs; null: none
 };
 
-// One session. Not safe for several threads at once. After Error::unavailable the session may be gone: ask is_open().
+// One session; one thread at a time. After Error::unavailable the session may be gone: check is_open().
 class Connection {
  public:
-  // `purpose` shows in pg_stat_activity and says how long statements may take (session_limits.h). Opening a schema that does not
-  // exist is fine until a statement needs it; a server that only reads is refused if the purpose is to write.
+  // `purpose` appears in pg_stat_activity and selects the statement timeouts (session_limits.h). The schema need not exist before
+  // a statement uses it. A read-only server is refused if the purpose is to write.
   static Result<Connection> open(const DatabaseAddress& address, std::string_view purpose);
   ~Connection();
   Connection(Connection&&) noexcept;
   Connection& operator=(Connection&&) noexcept;
 
-  // One statement, committed when this returns. Error::unavailable: it may or may not have been carried out.
+  // Runs one statement, committed when it returns. Error::unavailable: it may or may not have been carried out.
   Result<Rows> run(const Statement& statement, const Parameters& parameters = {});
   // One or more statements in one transaction.
   Result<Rows> script(const std::string& sql);
-  bool is_open() const;  // false also when a new session may do better
-  bool was_cut() const;  // by the watch, as a statement had had its time
+  bool is_open() const;  // also false if only a new session can succeed
+  bool was_cut() const;  // the watch cut it, because a statement took too long
 
  private:
   struct Session;
@@ -89,14 +89,14 @@ class Connection {
   std::unique_ptr<Session> session_;
 };
 
-// A connection that is opened when it is needed and again after it was lost.
+// A connection that opens on demand and reopens after a loss.
 class Link {
  public:
   Link(DatabaseAddress address, std::string purpose) : address_(std::move(address)), purpose_(std::move(purpose)) {}
   Result<Rows> run(const Statement& statement, const Parameters& parameters = {});
-  // For statements that only read: a session that turns out to be dead is replaced at once.
+  // For read-only statements: replaces a dead session and runs the statement again at once.
   Result<Rows> read(const Statement& statement, const Parameters& parameters = {});
-  // Several statements, each committed by itself; `work` takes the Connection& and answers a Result.
+  // Several statements, each committed by itself; `work` takes a Connection& and returns a Result.
   template <class Work>
   std::invoke_result_t<Work, Connection&> use(Work work) {
     if (auto opened = open(); !opened) return tl::unexpected(opened.error());
@@ -104,7 +104,7 @@ class Link {
     let_go_if_lost();
     return answer;
   }
-  // Several statements in one transaction: an error of `work` undoes all.
+  // Several statements in one transaction: an error from `work` rolls back.
   // Error::unavailable may also mean that the commit's answer was lost.
   template <class Work>
   std::invoke_result_t<Work, Connection&> transact(Work work, const char* begin = "BEGIN") {

@@ -1,4 +1,4 @@
-// The stores on PostgreSQL.
+// Creates the stores on PostgreSQL.
 #pragma once
 
 #include "store/alerts.h"
@@ -23,24 +23,23 @@ std::unique_ptr<ReadStore> make_read_store(const DatabaseAddress& address, int s
 std::unique_ptr<AlertStore> make_alert_store(const DatabaseAddress& address);
 std::unique_ptr<TokenStore> make_token_store(const DatabaseAddress& address);
 
-// How many shards this database was created with.
+// The number of shards of this database.
 Result<int> read_shards(const DatabaseAddress& address);
 
-// A living host: its row in `hosts` and the session whose advisory lock says that it lives. One thread at a time.
+// The liveness of this host: its row in `hosts` and the session with its advisory lock. One thread at a time.
 class HostLiveness {
  public:
   // `knows`: the schema version of the program.
   HostLiveness(DatabaseAddress address, std::string name, int knows = program_version());
-  // Makes sure that the session lives and the host is registered. After a loss it is the same host again, unless another one
-  // rescued it meanwhile: then it has a new id. The id to claim with.
+  // Ensures that the session is alive and the host is registered. After a loss it is the same host again; if another host rescued
+  // it meanwhile, it gets a new id. Returns the id to claim with.
   Result<HostId> keep();
-  // As keep() saw it last, also when that failed. Of a schema that is too new, a host that is there already is told; none
+  // As keep() saw it last, even if it failed. With a schema that is too new a registered host learns of it here, and no host
   // registers.
   const SchemaState& schema() const { return schema_; }
-  // Gives claims of this host a new lease from now on. Those that another session is just writing, or that are gone, are left
-  // alone.
+  // Renews the lease of claims of this host from now. Skips claims that another session is writing, and those that are gone.
   Result<void> renew(Shard shard, std::span<const ClaimToken> claims, Millis lease);
-  // An orderly end: nothing is claimed any more.
+  // Unregisters the host; requires that nothing is claimed.
   void leave();
 
  private:

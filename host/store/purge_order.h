@@ -1,4 +1,4 @@
-// Submissions that the database refuses to purge or to move on are neither in the way of others nor tried all the time.
+// Keeps submissions that the database refuses to purge or advance from blocking others, and from being retried constantly.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace waybill {
 
-// Which of them are left alone for now. One thread at a time.
+// The failed submissions and their growing waits. One thread at a time.
 class FailedForms {
  public:
   explicit FailedForms(Millis again) : again_(again) {}
@@ -25,7 +25,7 @@ class FailedForms {
     one.not_before = std::chrono::steady_clock::now() + one.pause;
   }
   void done(SubmissionId id) { failed_.erase(id); }
-  void forget_settled() {  // failures that were never seen again: somebody else has dealt with them
+  void forget_settled() {  // drops failures that did not recur: another host has dealt with them
     const auto now = std::chrono::steady_clock::now();
     std::erase_if(failed_, [&](const auto& one) { return one.second.not_before + kMaxPause < now; });
   }
@@ -41,7 +41,7 @@ class FailedForms {
   std::unordered_map<SubmissionId, Failed> failed_;
 };
 
-// In which order submissions are purged. One thread at a time.
+// The order in which submissions are purged. One thread at a time.
 class PurgeOrder : public FailedForms {
  public:
   using FailedForms::FailedForms;
@@ -50,7 +50,7 @@ class PurgeOrder : public FailedForms {
     Timestamp expires{};
     SubmissionId id{};
   };
-  // Behind which the shard's next look begins.
+  // The shard's next search begins after this place.
   Place behind(Shard shard) const {
     const auto at = places_.find(shard);
     return at == places_.end() ? Place{} : at->second;

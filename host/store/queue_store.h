@@ -1,4 +1,4 @@
-// What claiming asks of the database. An object holds a session of its own: one thread at a time.
+// The claim statements. Each object has its own session; one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -28,21 +28,21 @@ struct DueRoutes {
 };
 struct Cooldowns {
   Timestamp now;
-  std::vector<Cooldown> all;  // every target whose outage has not ended; one whose `until` is over is half-open
+  std::vector<Cooldown> all;  // every target in an outage; half-open once `until` has passed
 };
 
 struct RouteShare {
   RouteId route;
-  std::size_t count;  // take at most so many
-  Timestamp after;    // take only what lies behind this place in the order of (due, delivery)
+  std::size_t count;  // the most to take
+  Timestamp after;    // take only rows after this place in the order of (due, delivery)
   DeliveryId after_id;
   OrgId org{};
-  std::string cooldown_key;                 // nothing is taken during an outage of (org, cooldown_key); empty: whatever is down
-  std::optional<Timestamp> outage_since{};  // of the outage that a probe is for
-  bool probe = false;                       // it is the one that is let through, see begin_probes()
-  std::string target = {};                  // of the contract
+  std::string cooldown_key;                 // skip the route while (org, cooldown_key) is in an outage; empty: ignore outages
+  std::optional<Timestamp> outage_since{};  // the outage that a probe is for
+  bool probe = false;                       // the one delivery that is let through, see begin_probes()
+  std::string target = {};                  // the contract's
   std::optional<Rate> rate = {};            // its deliveries need permits, see take_permits()
-  std::optional<Seconds> max_age;           // take only what came in so long ago, or longer
+  std::optional<Seconds> max_age;           // take only submissions at least this old
 };
 
 struct Permits {
@@ -69,12 +69,12 @@ struct ClaimedRow {
   std::string client_ref;
   std::string payload;
   std::size_t body_bytes = 0;        // of the payload
-  bool withheld = false;             // the payload was left out: it would have passed the claim's limit of bytes
+  bool withheld = false;             // payload left out: it would have exceeded the claim's limit of bytes
   std::optional<Artifact> artifact;  // once its plugin has composed it
   std::string progress;              // JSON that an earlier attempt left, or empty
 };
 struct ClaimResult {
-  Timestamp now;  // at the end of the claim: whatever it waited for is over
+  Timestamp now;  // at the end of the claim, after its waits for locks
   std::vector<ClaimedRow> rows;
 };
 
@@ -88,20 +88,20 @@ class QueueStore {
   virtual ~QueueStore() = default;
   virtual Result<DueRoutes> due_routes(Shard shard) = 0;
   virtual Result<Cooldowns> cooldowns() = 0;
-  // Committed when it returns. Rows that another host is about to take are passed over. Answers in the order of (due, delivery),
-  // with payloads of `most_bytes` together, or one that is larger. What is known of the claims in `done` is forgotten.
+  // Committed when it returns. Skips rows that another host is taking. Returns rows in the order of (due, delivery), with
+  // payloads of up to `most_bytes` together, or one larger payload. Deletes the claims in `done`.
   virtual Result<ClaimResult> claim(Shard shard, HostId host, ClaimToken token, Millis lease, std::span<const RouteShare> shares,
                                     const DoneClaims& done, std::size_t most_bytes) = 0;
-  // Of these half-open targets, those whose probe is this host's for so long: one host at a time has it.
+  // Reserves the probes of half-open targets for this host, for `length`; one host at a time has a probe. Returns those it got.
   virtual Result<std::vector<Cooldown>> begin_probes(std::span<const Cooldown> targets, HostId host, Millis length) = 0;
-  // Permits to start deliveries of a target with a rate, counted for all hosts together.
+  // Takes permits to start deliveries of a target with a rate, shared by all hosts.
   virtual Result<Permits> take_permits(OrgId org, const std::string& target, const Rate& rate, std::size_t wanted) = 0;
   virtual Result<void> forget(Shard shard, const DoneClaims& done) = 0;
-  // Undoes a claim whose answer was lost: what it took, if it was carried out, is due again and nothing counts; if it was not, it
-  // never will be, however long its statement goes on in the server.
+  // Undoes an unconfirmed claim. If it was carried out, its deliveries are due again and nothing counts. If not, it never will
+  // be, however long its statement still runs in the server.
   virtual Result<void> give_back(Shard shard, HostId host, ClaimToken token) = 0;
   virtual Result<RouteContract> contract(RouteId route) = 0;
-  // Those that can be read.
+  // Leaves out routes whose contract cannot be read.
   virtual Result<std::map<RouteId, RouteContract>> contracts(std::span<const RouteId> routes) = 0;
 };
 

@@ -1,4 +1,4 @@
-// Small pieces that several stores share: rows into values, values into parameters.
+// Helpers that several stores share: rows into values, values into parameters.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What people and callers ask. An object holds a session of its own: one thread at a time.
+// Queries of clients and operators. Each object has its own session; one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ struct HistoryView {
   std::vector<AttemptView> attempts;
 };
 
-// Where an unfinished delivery stands.
+// The state of an unfinished delivery.
 struct QueuePosition {
   DeliveryId delivery;
   RouteId route;
@@ -44,18 +44,18 @@ struct QueuePosition {
   Timestamp due;
   std::uint32_t attempt_count;
   std::uint32_t lease_lost;
-  std::string claimed_by;      // name of the host; empty when it is not registered any more
+  std::string claimed_by;      // name of the host; empty if it is no longer registered
   bool claimer_lives = false;  // it holds its advisory lock
   std::optional<Timestamp> lease_until;
-  std::uint64_t claimed_of_target = 0;  // deliveries of this route in the hands of hosts now
+  std::uint64_t claimed_of_target = 0;  // deliveries of this route claimed now, by all hosts
   std::uint64_t claimed_of_org = 0;
   std::optional<Cooldown> cooldown;
 };
 struct Explanation {
   HistoryView history;
   Timestamp now;
-  std::vector<QueuePosition> standings;  // empty when all is done
-  std::uint64_t hosts = 0;               // that live: they hold their advisory locks
+  std::vector<QueuePosition> standings;  // empty if all have ended
+  std::uint64_t hosts = 0;               // alive: holding their advisory locks
 };
 
 struct HostView {
@@ -63,12 +63,12 @@ struct HostView {
   std::string name;  // "<machine>:<pid>"
 };
 
-// A delivery that has been written at intake, with its contract.
+// A delivery with its contract.
 struct DeliveryView {
   DeliveryId delivery;
   SubmissionId submission;
   int action_order;
-  Status status;  // waiting, open, due or claimed: as it began; else its end
+  Status status;  // waiting, open, due or claimed: its first status; else its end
   std::uint32_t attempts;
   std::string provider_ref;
   Timestamp created;  // of the submission
@@ -79,14 +79,14 @@ struct DeliveryView {
 class ReadStore {
  public:
   virtual ~ReadStore() = default;
-  // none: there is no such submission
+  // None: no such submission.
   virtual Result<std::optional<SubmissionView>> find(OrgId org, std::string_view kind, std::string_view client_ref) = 0;
-  // The same, compared with what is handed in again: `existing` or `conflict`.
+  // The same, compared with a repeated submission: `existing` or `conflict`.
   virtual Result<std::optional<SubmitResult>> compare(OrgId org, std::string_view kind, std::string_view client_ref,
                                                       const std::string& target, const Sha256& payload_hash) = 0;
   virtual Result<std::optional<HistoryView>> history(OrgId org, std::string_view kind, std::string_view client_ref) = 0;
   virtual Result<std::optional<Explanation>> explain(OrgId org, std::string_view kind, std::string_view client_ref) = 0;
-  // In order of action; empty when there is no such submission.
+  // In order of action; empty if there is no such submission.
   virtual Result<std::vector<DeliveryView>> deliveries(OrgId org, std::string_view kind, std::string_view client_ref) = 0;
   // Of these submissions, those that have ended or have at least one finished attempt.
   virtual Result<std::vector<SubmissionId>> moved(std::span<const SubmissionId> ids) = 0;

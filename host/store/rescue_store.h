@@ -1,5 +1,4 @@
-// What rescue asks of the database: which hosts live, what the dead left behind. An object holds a session of its own: one thread
-// at a time.
+// The rescue statements: which hosts are alive, and what dead ones held. Each object has its own session; one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -14,23 +13,23 @@
 
 namespace waybill {
 
-// A host as one look found it.
+// A host as seen by one look.
 struct HostObservation {
   HostId id;
-  std::int64_t version;  // of its row: a host that comes back writes it anew
-  bool lives;            // somebody else holds its advisory lock
+  std::int64_t version;  // of its row, which a host rewrites when it comes back
+  bool lives;            // its advisory lock is held
 };
 
-// A claim as one look found it.
+// A claim as seen by one look.
 struct ClaimObservation {
   Shard shard;
   ClaimToken token;
   HostId host;
   Timestamp lease_until;  // each renewal changes it
-  bool orphaned;          // its host is not registered any more: a claim can commit after its host was rescued
+  bool orphaned;          // its host is no longer registered: a claim can commit after its host was rescued
 };
 
-// A claim that a rescuer has seen unchanged for so long, by its own clock.
+// A claim that a rescuer has seen unchanged for `length`, by its own clock.
 struct UnchangedClaim {
   ClaimObservation claim;
   Micros length;
@@ -58,21 +57,21 @@ struct OrphanedClaims {
 class RescueStore {
  public:
   virtual ~RescueStore() = default;
-  // Every registered host but `self`. Takes no lock.
+  // Every registered host except `self`. Takes no lock.
   virtual Result<std::vector<HostObservation>> hosts(HostId self) = 0;
-  // Takes the advisory lock of a host that is as it was seen. False: it came back, or another host rescues it. The lock is this
-  // session's until unregister() or unlock().
+  // Takes the advisory lock of a host that has not changed since the look. False: it came back, or another host rescues it. This
+  // session holds the lock until unregister() or unlock().
   virtual Result<bool> take_over(const HostObservation& host) = 0;
-  virtual Result<void> unregister(HostId host) = 0;  // it is not registered any more
+  virtual Result<void> unregister(HostId host) = 0;
   virtual Result<void> unlock(HostId host) = 0;
 
-  // Every claim that is known. Reads all of `claims`: done a few times in a lease, not at each look.
+  // Every claim in `claims`. Reads the whole table: call it a few times per lease, not at each look.
   virtual Result<std::vector<ClaimObservation>> claims() = 0;
-  // What is still claimed of a dead host.
+  // The deliveries that a dead host still has claimed.
   virtual Result<OrphanedClaims> orphaned_claims(Shard shard, HostId host, std::size_t most) = 0;
-  // What is still claimed by these claims of one shard, as far as they are still unchanged and have been for their whole lease.
+  // The deliveries still claimed by these claims of one shard, for claims that stayed unchanged for their whole lease.
   virtual Result<OrphanedClaims> orphaned_claims(Shard shard, std::span<const UnchangedClaim> claims, std::size_t most) = 0;
-  // Forgets claims once none of their deliveries is claimed any more: a dead host's, or these.
+  // Deletes claims without claimed deliveries: a dead host's, or these.
   virtual Result<void> forget_claims(Shard shard, HostId host) = 0;
   virtual Result<void> forget_claims(Shard shard, std::span<const UnchangedClaim> claims) = 0;
 };

@@ -1,4 +1,4 @@
-// The database roles of an installation: one for the host, one that only reads; schema/0006_roles.sql says what each may do.
+// The database roles of an installation: the application role and the reader; schema/0006_roles.sql has their rights.
 #pragma once
 
 #include <optional>
@@ -18,14 +18,14 @@ struct Roles {
 
 struct RolesDone {
   Roles roles;
-  std::string owner;                 // whose the tables are
-  std::vector<std::string> created;  // roles that were not there
+  std::string owner;                 // of the tables
+  std::vector<std::string> created;  // roles that did not exist
 };
 
-// Makes the roles that are missing, as roles nobody can log in with, and gives both exactly their rights; once more changes
-// nothing. A name left out is the one set up before, else waybill_app and waybill_reader. `owner` must be the address of the
-// tables' owner, or of a member of it. Error::invalid, with what to do, when the schema is not up to date, a role cannot be made,
-// or does not fit. Locks that others hold are tried again until they are free; `tell` hears whom it waits for.
+// Creates missing roles, without login, and gives both exactly their rights; idempotent. A missing name is the one set up before,
+// else waybill_app or waybill_reader. `owner` is the address of the tables' owner or of a member of it. Error::invalid says what
+// to do if the schema is not up to date, or a role cannot be created or is unsuitable. Retries locks until they are free; `tell`
+// is called with the sessions that it waits for.
 Result<RolesDone> set_up_roles(const DatabaseAddress& owner, const std::optional<std::string>& application,
                                const std::optional<std::string>& reader, const TellWait& tell = {});
 

@@ -1,4 +1,4 @@
-// The route of a contract in an organisation, found or made.
+// Finds or creates the route of a contract in an organisation.
 #pragma once
 
 #include "base/id.h"

@@ -1,4 +1,4 @@
-// How long the statements of a session may take, by what the session is for.
+// The statement timeouts of a session, by its purpose.
 #pragma once
 
 #include <string_view>
@@ -9,11 +9,11 @@
 namespace waybill {
 
 struct SessionLimits {
-  Millis statement{0};  // 0: for ever
+  Millis statement{0};  // 0: unlimited
   Millis lock{0};
-  bool writes = true;  // so it is of no use on a standby
+  bool writes = true;  // so it needs a writable server
 
-  // The server ends a statement that takes too long. This much later we end the connection of one that it did not end.
+  // The server ends a statement that takes too long. If it does not, the host closes the connection this much later.
   static constexpr Millis kServersLead{2'000};
 };
 

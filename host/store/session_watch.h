@@ -1,5 +1,5 @@
-// A deadline for every statement, kept from outside: libpq waits for an answer for as long as the connection seems to live, and
-// that of a server that hangs seems to live for ever.
+// Enforces a deadline for every statement from outside. libpq waits as long as the connection seems alive, and the connection to
+// a hanging server seems alive for ever.
 #pragma once
 
 #include <chrono>
@@ -16,23 +16,23 @@ namespace waybill {
 
 // One for all sessions of a process, with one thread. Safe from any thread.
 //
-// When the sign of life (purpose "liveness") has to be cut off, its server is taken to hang: all sessions that do nothing are
-// ended as well, so that they connect anew, and what runs is held to the time that the sign of life had.
+// If the liveness session (purpose "liveness") must be cut, the server is assumed to hang. Then all idle sessions are closed too,
+// so that they reconnect, and running statements get the time limit of the liveness session.
 class SessionWatch {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  // How the sessions of one purpose do.
+  // The state of the sessions of one purpose.
   struct Health {
-    Time good_at{};              // when a statement last succeeded; {} for never
+    Time good_at{};              // when a statement last succeeded; {}: never
     std::uint64_t sessions = 0;  // opened so far
-    std::string refusal;         // why the server is of no use, in words for everybody; "" after a success
+    std::string refusal;         // why the server is unusable, safe to show to anybody; "" after a success
   };
 
   SessionWatch();
   ~SessionWatch();
 
-  // No statement goes on past `last`, and none begins after it.
+  // No statement runs past `last`, and none begins after it.
   void stop_at(Time last);
   bool is_over() const;
   Health health(const std::string& purpose) const;
@@ -42,12 +42,12 @@ class SessionWatch {
 
  private:
   struct Entry {
-    int socket;      // a duplicate, so that its number is ours until the place goes
-    bool leads;      // it is the sign of life
+    int socket;      // a duplicate, so that its number stays ours
+    bool leads;      // it is the liveness session
     Health* health;  // of its purpose
     bool runs = false;
     bool is_cut = false;
-    Time began{}, until = Time::max();  // of what runs
+    Time began{}, until = Time::max();  // of the running statement
   };
   using Entries = std::list<Entry>;
   void run(const std::stop_token& stop);
@@ -60,11 +60,11 @@ class SessionWatch {
   std::map<std::string, Health> health_;  // by purpose; entries point into it
   Time last_ = Time::max();
   Time wakes_at_ = Time::max();
-  bool is_news_ = false;  // for the thread: something ends sooner than it wakes
+  bool is_news_ = false;  // for the thread: a deadline is before its wake-up
   std::jthread thread_;   // last: it uses all above
 };
 
-// A session's place on the watch, for as long as the session has its socket. One thread at a time.
+// A session's registration with the watch, while the session has its socket. One thread at a time.
 class SessionWatch::Place {
  public:
   Place(std::shared_ptr<SessionWatch> watch, const std::string& purpose, int socket);
@@ -72,9 +72,9 @@ class SessionWatch::Place {
   Place(const Place&) = delete;
   Place& operator=(const Place&) = delete;
 
-  // A statement begins; its connection is shut down at `until`. False: none may begin any more.
+  // A statement begins; its connection is shut down at `until`. False: no statement may begin any more.
   bool begin(Time until);
-  // It has ended. True if its connection was shut down.
+  // The statement has ended. True if its connection was shut down.
   bool end(bool well);
   bool is_cut() const;
 

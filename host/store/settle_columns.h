@@ -1,5 +1,5 @@
-// What a settlement writes, listed once, column by column. The statement, its types and its parameters follow from the list
-// in settle_statement.cpp at compile time: a new column is a line there.
+// The columns that a settlement writes, listed once. The statement, its types and its parameters are derived from kSettleColumns
+// at compile time (settle_statement.h): a new column is one more line.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct SettleColumn {
   enum class Part : std::uint8_t {
     shared,  // sent once for all settlements of a batch that agree in every shared column
     item,    // sent for each settlement
-    rare     // sent for each settlement, as an empty array when none of the batch has it
+    rare     // sent for each settlement; an empty array if none of the batch has it
   };
   enum Table : std::uint8_t { kNone = 0, kReady = 1, kAttempts = 2, kDeliveries = 4, kAudit = 8 };
 
@@ -35,7 +35,7 @@ struct SettleColumn {
 
 namespace settling {
 
-// A getter answers one of these. Empty text is NULL.
+// The result types of getters. Empty text is NULL.
 using Number = std::optional<std::int64_t>;
 using Flag = bool;
 using Text = std::string_view;

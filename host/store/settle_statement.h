@@ -1,5 +1,4 @@
-// The statement that settles a batch, made at compile time of its columns and the template in sql/settle.sql, and a batch as its
-// parameters.
+// The statement that settles a batch, assembled at compile time from its columns, and a batch as its parameters.
 #pragma once
 
 #include <array>
@@ -11,16 +10,16 @@
 
 namespace waybill {
 
-// The settlements of one shard, in the form that the statement takes.
+// The settlements of one shard as parameters of the statement.
 class SettleBatch {
  public:
   explicit SettleBatch(std::span<const Settlement> batch);
 
-  // The text that fits what is to be sent.
+  // The variant that fits this batch.
   const Statement& statement() const;
   Parameters take(Shard shard) const;
 
-  // The columns of its answer, a row for each settlement whose claim held.
+  // The columns of the result: one row for each settlement whose token was still valid.
   static constexpr int kDelivery = 0, kToken = 1, kSubmission = 2;
 
  private:

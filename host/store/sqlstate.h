@@ -1,4 +1,4 @@
-// What an error of PostgreSQL means for whoever met it. docs/operations/database-errors.md is the same table in words.
+// Maps an error of PostgreSQL to a remedy. docs/operations/database-errors.md has the same table for operators.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +9,15 @@
 namespace waybill {
 
 enum class Remedy : std::uint8_t {
-  none,         // the same can never succeed: it is the data, or a statement of ours
+  none,         // the same can never succeed: bad data, or a bug of ours
   wait,         // the same may succeed in a moment
-  new_session,  // the same may succeed, but not in this session
+  new_session,  // the same may succeed in a new session
 };
 
-// Of an SQLSTATE of five characters; "" when the server gave none.
+// `sqlstate` has five characters, or none if the server gave none.
 Remedy remedy_for(std::string_view sqlstate);
 
-// True when the statement was refused because a lock was not to be had in time: nothing of it was carried out.
+// True if the statement failed because a lock was not free in time: nothing of it was carried out.
 bool is_lock_timeout(const Error& error);
 
 }  // namespace waybill

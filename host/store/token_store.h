@@ -1,4 +1,4 @@
-// API tokens. An object holds a session of its own: one thread at a time.
+// API tokens. Each object has its own session; one thread at a time.
 #pragma once
 
 #include <optional>
@@ -20,7 +20,7 @@ class TokenStore {
  public:
   virtual ~TokenStore() = default;
   virtual Result<std::optional<TokenView>> find(const Sha256& hash) = 0;
-  // Error::conflict when a live token of that name exists, Error::not_found when the organisation does not.
+  // Error::conflict if a valid token of that name exists, Error::not_found if the organisation does not.
   virtual Result<void> create(const std::string& org, const std::string& name, const std::string& role, const Sha256& hash) = 0;
   virtual Result<bool> revoke(const std::string& org, const std::string& name) = 0;
 };

@@ -16,23 +16,23 @@ constexpr const char* kUpdate = "WAYBILL_TEST_UPDATE_DOCS";
 std::string_view meaning(Status status) {
   switch (status) {
     case Status::waiting:
-      return "not its turn yet, or its attachments are not ready";
+      return "waits for its turn, or for its attachments";
     case Status::open:
-      return "still gathering events (the debounce window)";
+      return "still collecting events (the debounce window)";
     case Status::due:
-      return "to be attempted from its due time on";
+      return "may be attempted from its due time on";
     case Status::claimed:
-      return "in the hands of one host, until its lease runs out";
+      return "held by one host until its lease ends";
     case Status::accepted:
-      return "the receiver took responsibility";
+      return "the destination took responsibility";
     case Status::rejected:
-      return "the receiver refused, for a reason that the contract lists as terminal";
+      return "the destination refused, for a reason that the contract lists as terminal";
     case Status::exhausted:
-      return "the contract's policy ended without either, or three hosts died inside its plugin (`worker_lost`)";
+      return "the contract's policy ended it without either, or three hosts died inside its plugin (`worker_lost`)";
     case Status::deferred:
-      return "nothing to send for now, by the operator's choice";
+      return "nothing to send for now, by the operator's choice (forms only)";
     case Status::cancelled:
-      return "given up before an attempt";
+      return "cancelled before an attempt";
   }
   return "";
 }
@@ -42,23 +42,23 @@ std::string_view meaning(Event event) {
     case Event::ready:
       return "its turn has come";
     case Event::claim:
-      return "a host takes it, to attempt it now";
+      return "a host takes it to attempt it now";
     case Event::release:
-      return "the host gives it back unattempted";
+      return "the host gives it back without an attempt";
     case Event::retry:
-      return "the attempt brought no end, and the contract allows another";
+      return "the attempt did not end it, and the contract allows another";
     case Event::lease_lost:
-      return "the host that held it is gone";
+      return "the host that held it is gone, or its lease ended";
     case Event::accept:
-      return "the receiver accepted, in time";
+      return "the destination accepted in time";
     case Event::reject:
-      return "the receiver rejected with a terminal reason";
+      return "the destination rejected with a terminal reason";
     case Event::exhaust:
       return "the contract allows no further attempt";
     case Event::defer:
-      return "the sender has nothing to do for now";
+      return "the plugin has nothing to do for now";
     case Event::cancel:
-      return "whoever owns it takes it back";
+      return "its owner cancels it";
   }
   return "";
 }
@@ -72,14 +72,14 @@ std::string_view meaning(const PipelineMove& move) {
       {{"intent", "pending", "accepted"}, "its delivery was accepted"},
       {{"intent", "pending", "rejected"}, "its delivery was rejected"},
       {{"intent", "pending", "exhausted"}, "its delivery was exhausted"},
-      {{"form", "received", "processing"}, "it is finalized and every attachment is clean: its actions run"},
+      {{"form", "received", "processing"}, "it is finalized and every attachment is clean: its actions start"},
       {{"form", "received", "failed"}, "an attachment is infected: nothing of it is sent"},
-      {{"form", "received", "purged"}, "it was never finalized, or a scan never came, and it is kept no longer"},
+      {{"form", "received", "purged"}, "it was never finalized, or a scan never came, and its retention expired"},
       {{"form", "processing", "routed"}, "every action was accepted or deferred"},
       {{"form", "processing", "failed"},
-       "every action has ended, one of them neither accepted nor deferred; or it is kept no longer"},
+       "every action has ended, one of them neither accepted nor deferred; or its retention expired"},
       {{"form", "failed", "processing"}, "a dead letter of it is replayed"},
-      {{"form", "routed", "purged"}, "it is kept no longer: what it held is erased"},
+      {{"form", "routed", "purged"}, "its retention expired: its contents are erased"},
       {{"form", "failed", "purged"}, "the same"},
   };
   for (const auto& one : kMeanings)
@@ -103,8 +103,9 @@ void write_deliveries(std::ostream& text) {
 
 void write_submissions(std::ostream& text) {
   text << "\n## The states of a submission\n\n"
-          "Made from `kPipelineMoves` in `host/domain/pipeline.h`. An intent has one delivery, a form's submission one for each\n"
-          "action (and for each replay); it moves by what becomes of them.\n\n"
+          "Generated from `kPipelineMoves` in `host/domain/pipeline.h`. An intent has one delivery; a form's submission has one "
+          "for\n"
+          "each action and each replay. Their ends move the submission.\n\n"
           "```mermaid\nstateDiagram-v2\n";
   for (const auto& m : kPipelineMoves)
     if (m.pipeline == "form") text << "  " << m.from << " --> " << m.to << "\n";
@@ -116,11 +117,11 @@ void write_submissions(std::ostream& text) {
 std::string page() {
   std::ostringstream text;
   text << "# The life of a delivery\n\n"
-          "Made from `kTransitions` in `host/domain/status.h`; do not edit. A test compares this page with the tables, and with\n"
+          "Generated from `kTransitions` in `host/domain/status.h`; do not edit. A test compares this page with the tables. With\n"
           "`"
-       << kUpdate << "=1` in its environment writes it anew (`" << kUpdate
-       << "=1 build/dev/tests/unit_core`).\n"
-          "Nothing but these moves changes a status. The database refuses every other move as well.\n\n";
+       << kUpdate << "=1` in its environment it rewrites the page (`" << kUpdate
+       << "=1 build/dev/tests/unit_domain`).\n"
+          "Only these moves change a status. The database refuses every other move as well.\n\n";
   write_deliveries(text);
   write_submissions(text);
   return text.str();

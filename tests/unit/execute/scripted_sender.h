@@ -41,6 +41,10 @@ class Stage final : public SenderFactory {
     return changed_.wait_for(lock, std::chrono::seconds(60),
                              [&] { return std::find(cancelled_.begin(), cancelled_.end(), call) != cancelled_.end(); });
   }
+  bool was_cancelled(CallId call) {
+    const std::lock_guard lock(mutex_);
+    return std::find(cancelled_.begin(), cancelled_.end(), call) != cancelled_.end();
+  }
   std::size_t ended() {
     const std::lock_guard lock(mutex_);
     return ended_;

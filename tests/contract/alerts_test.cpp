@@ -323,7 +323,7 @@ TEST_F(TellerStory, AnIncidentBecomesASubmissionToTheAlertTarget) {  // F13
             std::string::npos);
   EXPECT_EQ(sql.number("SELECT count(*) FROM ready"), 1);
   EXPECT_EQ(woken, 1);
-  EXPECT_EQ(log.count("alert"), 1u);
+  EXPECT_EQ(log.count("alert.raised"), 1u);
   EXPECT_TRUE(metrics_say("submission_alerts_total{kind=\"dead_letter\"} 1"));
 }
 
@@ -344,7 +344,7 @@ TEST_F(TellerStory, WithoutAnAlertTargetIncidentsAreLoggedAndCounted) {  // F13
   ASSERT_TRUE(one.tell());
   ASSERT_TRUE(one.tell());
   EXPECT_EQ(messages(), 0);
-  EXPECT_EQ(log.count("alert"), 1u);
+  EXPECT_EQ(log.count("alert.raised"), 1u);
   EXPECT_EQ(woken, 0);
   EXPECT_TRUE(metrics_say("submission_alerts_total{kind=\"dead_letter\"} 1"));
 }

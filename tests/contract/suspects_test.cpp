@@ -252,7 +252,7 @@ TEST_F(CrashStory, TheThirdDeathIsADeadLetter) {
   die_inside({row.delivery, 3, 2, 2});
   crashes.look();
   start();
-  ASSERT_TRUE(eventually([&] { return log.count("dead_letter") == 1; }));
+  ASSERT_TRUE(eventually([&] { return log.count("dead_letter.created") == 1; }));
   ASSERT_TRUE(eventually([&] { return sql.number("SELECT count(*) FROM dead_letters WHERE reason = 'worker_lost'") == 1; }));
   EXPECT_EQ(sql.text("SELECT state || ' ' || reason FROM submission_states"), "exhausted worker_lost");
   EXPECT_EQ(sql.text("SELECT trigger || ' ' || (metadata ->> 'leaseLost') FROM audit_log"), "lease_lost 3");
@@ -268,7 +268,7 @@ TEST_F(CrashStory, AnAlertThatIsLostWithItsHostsRaisesNone) {  // F13
   start();
   ASSERT_TRUE(eventually([&] { return log.count("alert.not_delivered") == 1; }));
   EXPECT_NE(metrics.text().find("submission_alerts_not_delivered_total 1"), std::string::npos);
-  EXPECT_EQ(log.count("dead_letter"), 0u);
+  EXPECT_EQ(log.count("dead_letter.created"), 0u);
   running->stop();
   EXPECT_EQ(sql.number("SELECT count(*) FROM alerts"), 0);
 }

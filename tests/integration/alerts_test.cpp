@@ -151,7 +151,7 @@ TEST_F(Alerts, WithoutAnAlertTargetIncidentsAreLoggedAndCounted) {
   setup.more = "";
   host();
   raise("target:a");
-  EXPECT_TRUE(host().wait_for_log("\"event\":\"alert\""));
+  EXPECT_TRUE(host().wait_for_log("\"event\":\"alert.raised\""));
   EXPECT_EQ(metric(client(), "submission_alerts_total{kind=\"dead_letter\"}"), 1);
   EXPECT_EQ(messages(), 0);
 }

@@ -9,8 +9,14 @@
 #include <mutex>
 
 #include "execute/sender.h"
+#include "telemetry/log.h"
 
 namespace waybill::testing {
+
+class SilentLog final : public Log {
+ public:
+  void write(Level, std::string_view, std::span<const Field>) override {}
+};
 
 // What all scripted senders of one test share.
 class Stage final : public SenderFactory {

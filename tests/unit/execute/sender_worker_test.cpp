@@ -9,12 +9,8 @@
 namespace waybill {
 namespace {
 
+using testing::SilentLog;
 using testing::Stage;
-
-class SilentLog final : public Log {
- public:
-  void write(Level, std::string_view, std::span<const Field>) override {}
-};
 
 class Worker : public ::testing::Test {
  protected:

@@ -58,7 +58,7 @@ def mutants_of(folder, pattern="*"):
 
 
 def apply(tree, mutant, *options):
-    done = subprocess.run(["git", "apply", *options, str(mutant.patch)], cwd=tree, capture_output=True, text=True)
+    done = subprocess.run(["git", "apply", "-C1", *options, str(mutant.patch)], cwd=tree, capture_output=True, text=True)
     if done.returncode != 0:
         raise Fault(f"{mutant.name}: the patch does not apply; the code has moved on, so write it anew: {done.stderr.strip()}")
 
@@ -170,8 +170,14 @@ def run_all(mutants, jobs):
 
 
 def check(folder, tree):
+    faults = []
     for mutant in mutants_of(folder):
-        apply(tree, mutant, "--check")
+        try:
+            apply(tree, mutant, "--check")
+        except Fault as fault:
+            faults.append(str(fault))
+    if faults:
+        raise Fault("\n".join(faults))
 
 
 def main(arguments):

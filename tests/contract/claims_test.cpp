@@ -62,6 +62,17 @@ TEST_F(ClaimsContract, GivingBackUndoesOneClaimWhole) {  // M17 M18
   EXPECT_EQ(claimed_now(), 2);
 }
 
+TEST_F(ClaimsContract, GivingBackLeavesAloneWhatALaterClaimHas) {  // M17 M18
+  submit_many(2);
+  const auto first = claim(route(), 2, {1}, {7}).rows;
+  settled({retrying(first[0], {1}, first[0].due)});
+  ASSERT_EQ(claim(route(), 2, {2}, {8}).rows.size(), 1u) << "the one that is due again";
+  ASSERT_TRUE(queue->give_back(0, {7}, {1}));
+  EXPECT_EQ(sql.text("SELECT string_agg(status || ':' || coalesce(claim_token, 0), ' ' ORDER BY delivery_id) FROM ready"),
+            "claimed:2 due:0")
+      << "host 8 is sending it";
+}
+
 // The session of a claim can be lost while its statement goes on in the server.
 class LateClaims : public ClaimsContract {
  protected:

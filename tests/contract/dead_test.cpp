@@ -157,6 +157,44 @@ TEST_F(DeadLetters, AreFoundByReferenceFormReasonTimeAndIdNewestFirst) {
   EXPECT_TRUE(dead->list({2}, {}, 100, {})->letters.empty()) << "of another organisation";
 }
 
+// F10: an id is a number that anybody can guess
+TEST_F(DeadLetters, AnAdminOfAnotherOrganisationNeitherSeesNorTouchesOne) {
+  const OrgId stranger{2};
+  const auto id = died("f-1");
+  const auto before = all_rows();
+  const auto view = dead->show(stranger, id);
+  ASSERT_TRUE(view) << view.error().what;
+  EXPECT_FALSE(*view);
+  for (const bool dry_run : {true, false}) {
+    const auto replays = dead->replay(stranger, one(id), "eve", dry_run);
+    ASSERT_TRUE(replays) << replays.error().what;
+    EXPECT_EQ(replays->count, 0u);
+    ASSERT_EQ(replays->items.size(), 1u);
+    EXPECT_EQ(replays->items[0].refused, no_such_letter(id));
+    EXPECT_EQ(replays->items[0].letter.reference, "") << "nothing of it is shown";
+  }
+  const auto edited = dead->edit(stranger, id, {.fields = {}, .destination = "eve@example.org"}, "eve");
+  ASSERT_FALSE(edited);
+  EXPECT_EQ(edited.error().kind, Error::Kind::not_found);
+  const auto cloned = dead->clone(stranger, id, "f-2", {{1, contract_of_action(action(1))}}, "eve");
+  ASSERT_FALSE(cloned);
+  EXPECT_EQ(cloned.error().kind, Error::Kind::not_found);
+  EXPECT_EQ(all_rows(), before);
+  EXPECT_EQ(sql.number("SELECT count(*) FROM dead_letter_edits"), 0);
+}
+
+// F10: a lock would be held up by, and would hold up, the organisation that the submission belongs to
+TEST_F(DeadLetters, AnAdminOfAnotherOrganisationLocksNoSubmission) {
+  const auto id = died("f-1");
+  SqlClient owner_at_work(url);
+  owner_at_work.execute("BEGIN");
+  owner_at_work.execute("SELECT FROM waybill.submissions FOR UPDATE");
+  const auto replays = dead->replay({2}, one(id), "eve", false);
+  ASSERT_TRUE(replays) << "it waited for another organisation's row: " << replays.error().what;
+  EXPECT_EQ(replays->items.at(0).refused, no_such_letter(id));
+  owner_at_work.execute("ROLLBACK");
+}
+
 // F7
 TEST_F(DeadLetters, AReplayIsADeliveryOfItsOwnThatKnowsWhatHappenedBefore) {
   const auto id = died("f-1");

@@ -122,7 +122,8 @@ TEST_F(FormContract, TheDatabaseAllowsTheMovesOfTheTableAndNoOthers) {
   for (const char* to : {"processing", "failed", "processing", "routed", "purged"}) {
     for (const char* other : {"received", "processing", "routed", "failed", "purged", "accepted"})
       if (other != from && !may_move("form", from, other)) {
-        EXPECT_TRUE(refused("UPDATE submissions SET state = '" + std::string(other) + "'")) << from << " to " << other;
+        EXPECT_TRUE(refused("UPDATE submissions SET state = '" + std::string(other) + "'", "cannot move from " + from))
+            << from << " to " << other;
       }
     sql.execute("UPDATE submissions SET state = '" + std::string(to) + "'");
     from = to;
@@ -349,11 +350,12 @@ TEST_F(FormContract, WhatAnAttemptGotDoneStaysWhenTheEndSaysNothingOfIt) {
   partly.progress = R"({"accepted":["a@example.org"]})";
   settle_all({partly});
   EXPECT_EQ(view("a").deliveries[0].result, R"({"accepted":["a@example.org"]})");
-  for (const auto& row : claim_due())
-    if (row.action_order == 1) {
-      EXPECT_EQ(row.progress, partly.progress);
-      settle_all({end(row, Status::exhausted, "max_attempts")});
-    }
+  rows = claim_due();
+  const auto again_claimed = std::find_if(rows.begin(), rows.end(), [](const auto& row) { return row.action_order == 1; });
+  ASSERT_NE(again_claimed, rows.end());
+  EXPECT_EQ(again_claimed->progress, partly.progress);
+  ASSERT_EQ(settle_all({end(*again_claimed, Status::exhausted, "max_attempts")}).held.size(), 1u);
+  EXPECT_EQ(statuses("a")[0], "exhausted");
   EXPECT_EQ(nlohmann::json::parse(view("a").deliveries[0].result)["accepted"][0], "a@example.org");
 }
 

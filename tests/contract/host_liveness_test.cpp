@@ -6,6 +6,7 @@
 #include <set>
 
 #include "contract/hosts_world.h"
+#include "store/host_lock.h"
 
 namespace waybill::testing {
 namespace {
@@ -152,6 +153,18 @@ TEST_F(PresenceContract, ARenewalChangesTheLeaseAndWaitsForNobody) {  // E7
   ASSERT_TRUE(first.renew(0, std::vector<ClaimToken>{{1}, {2}, {99}}, Millis(60'000)));
   EXPECT_EQ(sql.text("SELECT string_agg(token::text, ' ' ORDER BY token) FROM claims WHERE lease_until > now()"), "1 2");
   blocker.execute("ROLLBACK");
+}
+
+// A row without a lock is what a dead host leaves: others would rescue this one while it begins.
+TEST_F(PresenceContract, AHostHasItsLockBeforeItsRowCanBeSeen) {  // M18
+  HostLiveness first(address, "box:1"), second(address, "box:2");
+  const HostId a = *first.keep();
+  sql.execute("SELECT pg_advisory_lock(" WAYBILL_HOST_LOCK("") + std::to_string(a.value + 1) + ")");
+  const auto refused = second.keep();
+  ASSERT_FALSE(refused) << "the id is " << refused->value << ", not the one whose lock is taken";
+  EXPECT_NE(refused.error().what.find("is taken"), std::string::npos) << refused.error().what;
+  EXPECT_EQ(sql.number("SELECT count(*) FROM hosts"), 1) << "a row of a host that has no lock";
+  EXPECT_TRUE(second.keep()) << "the next id is free";
 }
 
 TEST_F(PresenceContract, AnOrderlyEndLeavesNobodyToRescue) {

@@ -112,6 +112,15 @@ TEST_F(ReadContract, ExplainAsksTheLocksWhetherAHostLives) {  // E15
   EXPECT_EQ(reader->hosts()->size(), 1u);
 }
 
+TEST_F(ReadContract, ExplainShowsNoCooldownOfAnotherOrganisationsTargetOfTheSameName) {  // M18 E15
+  submit_many(1);
+  const auto now = reader->explain(kDefaultOrg, "intent", "ref-0").value()->now;
+  rest({{{2}, "sms.primary", now + Seconds(600), "of a stranger"}});
+  const auto told = reader->explain(kDefaultOrg, "intent", "ref-0");
+  ASSERT_TRUE(told && *told);
+  EXPECT_FALSE((*told)->standings.at(0).cooldown) << (*told)->standings[0].cooldown->reason;
+}
+
 TEST_F(ReadContract, ADeliveryIsInTheQueueUntilItsEndAndOnRecordFromThenOn) {  // M3
   submit_many(2);
   const auto homes = [&] {

@@ -329,7 +329,7 @@ TEST_F(SettleContract, AnArtefactStaysThroughRetriesAndCannotBeChanged) {  // H4
   row = claim(route(), 1, {2}).rows.at(0);
   settled({retrying(row, {2}, row.created)});
   EXPECT_EQ(claim(route(), 1, {3}).rows.at(0).artifact, (Artifact{"text/plain", "first"}));
-  EXPECT_TRUE(refused("UPDATE artifacts SET body = 'second'"));
+  EXPECT_TRUE(refused("UPDATE artifacts SET body = 'second'", "UPDATE on artifacts is not allowed"));
 }
 
 TEST_F(SettleContract, ABatchWithTwoTokensOfOneDeliveryKeepsThemApart) {  // E8

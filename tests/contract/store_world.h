@@ -152,13 +152,12 @@ class StoreWorld : public ::testing::Test {
                   one.target + "', at_micros(" + std::to_string(one.until.micros) + "), '" + one.reason + "')");
   }
 
-  bool refused(const std::string& statement) {
-    try {
-      sql.execute(statement);
-      return false;
-    } catch (const std::exception&) {
-      return true;
-    }
+  // True when the database refuses the statement with these words; another refusal fails the test.
+  bool refused(const std::string& statement, std::string_view words) {
+    const auto said = sql.refusal(statement);
+    if (said.empty()) return false;
+    EXPECT_NE(said.find(words), std::string::npos) << statement << "\nis refused for another reason: " << said;
+    return true;
   }
 
   const std::string url = migrated_database();

@@ -158,9 +158,9 @@ TEST_F(Suspects, AnAccusationAloneEndsNothing) {
 
 TEST_F(Suspects, TheQueueRefusesOneThatHostsCouldClaim) {
   make_suspect();
-  EXPECT_TRUE(refused("UPDATE ready SET queued = true"));
-  EXPECT_TRUE(refused("UPDATE ready SET lease_lost = 0"));
-  EXPECT_TRUE(refused("UPDATE ready SET status = 'waiting'"));
+  EXPECT_TRUE(refused("UPDATE ready SET queued = true", "\"ready_check\""));
+  EXPECT_TRUE(refused("UPDATE ready SET lease_lost = 0", "\"ready_check\""));
+  EXPECT_TRUE(refused("UPDATE ready SET status = 'waiting'", "\"ready_check\""));
 }
 
 // What is claimed must stay on its page, suspects or not: no index may have what a claim changes.

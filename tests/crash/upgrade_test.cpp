@@ -93,7 +93,10 @@ class RollingUpgrade : public World {
 // E2
 TEST_F(RollingUpgrade, FromTheVersionBeforeLosesNothingAndSendsNothingTwice) {
   OldVersion old;
-  if (const auto why = build(old); !why.empty()) GTEST_SKIP() << why;
+  if (const auto why = build(old); !why.empty()) {
+    ASSERT_FALSE(all_rounds() && must_run()) << why;
+    GTEST_SKIP() << why;
+  }
   ASSERT_FALSE(HasFailure());
   std::printf("from %s, which is to be %s\n", old.commit.c_str(), old.may_run_beside ? "beside" : "refused");
   gateway.by_default(Reply::late(std::chrono::milliseconds(20)));

@@ -151,7 +151,7 @@ TEST_F(Alerts, WithoutAnAlertTargetIncidentsAreLoggedAndCounted) {
   setup.more = "";
   host();
   raise("target:a");
-  EXPECT_TRUE(host().wait_for_log("\"event\":\"alert\""));
+  EXPECT_TRUE(host().wait_for_log("\"event\":\"alert.raised\""));
   EXPECT_EQ(metric(client(), "submission_alerts_total{kind=\"dead_letter\"}"), 1);
   EXPECT_EQ(messages(), 0);
 }
@@ -179,8 +179,7 @@ TEST_P(KilledWhileTelling, TheNextHostTellsItAndNobodyTwice) {
   gate.rows("SELECT pg_advisory_unlock(4711)");
   raise("target:a", "more has happened since");
   restart_host();
-  ASSERT_TRUE(
-      eventually([&] { return sql().text("SELECT told || ' ' || (notification IS NULL) FROM waybill.alerts") == "1 true"; }));
+  ASSERT_TRUE(eventually([&] { return sql().text("SELECT told || ' ' || (telling IS NULL) FROM waybill.alerts") == "1 true"; }));
   ASSERT_TRUE(eventually([&] { return messages("accepted") == 1; }));
   EXPECT_EQ(messages(), 1);
   EXPECT_EQ(slack.counts().size(), 1u);

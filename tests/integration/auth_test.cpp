@@ -64,8 +64,9 @@ TEST_F(Auth, TokensAreKeptHashedAndNeverLogged) {
   const auto token = create_token("shop");
   client().authorize(token);
   EXPECT_EQ(client().get("/v1/intents/a").status, 404);
-  for (const auto& row : sql().rows("SELECT t::text FROM waybill.api_tokens t"))
-    EXPECT_EQ(row[0]->find(token), std::string::npos);
+  const auto kept = sql().rows("SELECT t::text FROM waybill.api_tokens t");
+  EXPECT_FALSE(kept.empty());
+  for (const auto& row : kept) EXPECT_EQ(row[0]->find(token), std::string::npos);
   EXPECT_EQ(host().log().find(token), std::string::npos);
 }
 

@@ -4,6 +4,7 @@
 
 #include <functional>
 
+#include "support/forms_world.h"
 #include "support/world.h"
 
 namespace waybill::testing {
@@ -166,6 +167,26 @@ TEST_F(RegistryFile, ABadOneIsRefusedWholeAndTheOldStays) {
   ASSERT_TRUE(host().wait_for_log("sometimes"));  // the refusal names what is wrong
   EXPECT_EQ(post_intent(client(), sms_intent("a", "sms.new")).status, 400);
   EXPECT_EQ(post_intent(client(), sms_intent("b", "sms.deadline")).status, 200);
+}
+
+// M13, F3: forms that the host knows and the database does not could be handed in, and never run
+TEST_F(RegistryFile, OneWhoseFormsCannotBeStoredIsNotSwappedIn) {
+  setup.plugins.emplace_back("email_raw");
+  setup.more = "senders: {email_raw: {relay: \"smtp://127.0.0.1:9\", from: \"Forms <forms@example.org>\"}}\n";
+  client();
+  sql().execute("ALTER TABLE waybill.forms ADD CONSTRAINT no_forms_now CHECK (false) NOT VALID");
+  installation().write_registry(registry_of({target("sms.new", "sms", gateway.url(), "one_shot", 0, {"invalid_request"})}));
+  installation().write_form("contact.yaml", form_file("contact", {form_action(1, "email_raw", "desk@x.test")}));
+  host().signal(SIGHUP);
+  ASSERT_TRUE(host().wait_for_log("registry.not_stored"));
+  EXPECT_EQ(post_intent(client(), sms_intent("new", "sms.new")).status, 400);
+  EXPECT_EQ(post_intent(client(), sms_intent("old", "sms.deadline")).status, 200);
+  const json handed_in{{"submissionId", "s-1"}, {"formId", "contact"}, {"fields", json::object()}};
+  EXPECT_EQ(client().request("POST", "/v1/submissions", handed_in.dump()).status, 400);
+  sql().execute("ALTER TABLE waybill.forms DROP CONSTRAINT no_forms_now");
+  host().signal(SIGHUP);
+  ASSERT_TRUE(host().wait_for_log("registry.reloaded"));
+  EXPECT_EQ(post_intent(client(), sms_intent("new", "sms.new")).status, 200);
 }
 
 // M13

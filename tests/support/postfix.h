@@ -18,7 +18,8 @@ namespace waybill::testing {
 // 550, every other with 554. One thread at a time.
 class Postfix {
  public:
-  // Why this user can have none; none if it can. A test that gets a reason skips itself and tells it.
+  // Why this user can have none; none if it can. A test that gets a reason skips itself and tells it. With must_run() there is no
+  // reason to skip: the constructor throws it.
   static std::optional<std::string> impossible();
 
   explicit Postfix(std::vector<std::string> mailboxes);  // addresses in lower case

@@ -44,4 +44,13 @@ std::int64_t SqlClient::number(const std::string& sql) { return std::stoll(text(
 
 void SqlClient::execute(const std::string& sql) { rows(sql); }
 
+std::string SqlClient::refusal(const std::string& sql) {
+  try {
+    rows(sql);
+  } catch (const pqxx::sql_error& error) {
+    return error.what();
+  }
+  return {};
+}
+
 }  // namespace waybill::testing

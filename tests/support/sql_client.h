@@ -22,6 +22,8 @@ class SqlClient {
   std::string text(const std::string& sql);     // the one value of the one row
   std::int64_t number(const std::string& sql);  // the same as a number
   void execute(const std::string& sql);         // outside a transaction
+  // The server's words when it refuses the statement; "" when it carries it out. Any other failure throws.
+  std::string refusal(const std::string& sql);
 
  private:
   struct Connection;

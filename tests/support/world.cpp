@@ -8,6 +8,14 @@
 #include <stdexcept>
 
 namespace waybill::testing {
+namespace {
+
+bool is_set(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value != nullptr && std::string(value) == "1";
+}
+
+}  // namespace
 
 using nlohmann::json;
 
@@ -92,16 +100,16 @@ double seconds_of(const std::string& timestamp) {
 
 double seconds_of(const json& object, const char* field) { return seconds_of(object.at(field).get<std::string>()); }
 
-double metric(HttpClient& client, const std::string& name_and_labels) {
+double metric(HttpClient& client, const std::string& name_and_labels, std::optional<double> if_absent) {
   const auto text = "\n" + client.get("/metrics").body;
   const auto at = text.find("\n" + name_and_labels + " ");
-  return at == std::string::npos ? 0 : std::atof(text.c_str() + at + name_and_labels.size() + 2);
+  if (at != std::string::npos) return std::atof(text.c_str() + at + name_and_labels.size() + 2);
+  if (!if_absent) throw std::runtime_error("there is no metric " + name_and_labels);
+  return *if_absent;
 }
 
-bool all_rounds() {
-  const char* value = std::getenv("WAYBILL_TEST_ALL");
-  return value != nullptr && std::string(value) == "1";
-}
+bool all_rounds() { return is_set("WAYBILL_TEST_ALL"); }
+bool must_run() { return is_set("WAYBILL_TEST_MUST_RUN"); }
 
 World::World() {
   setup.database_url = cluster().create_database();

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,11 +35,14 @@ std::string word(const nlohmann::json& object, const char* field);
 double seconds_of(const std::string& timestamp);
 double seconds_of(const nlohmann::json& object, const char* field);
 
-// The value of a metric whose line begins with this name and labels; 0 if there is none.
-double metric(HttpClient& client, const std::string& name_and_labels);
+// The value of the metric with this name and these labels. Without such a line: `if_absent`, and without that it throws, so that
+// a misspelt name never passes for 0.
+double metric(HttpClient& client, const std::string& name_and_labels, std::optional<double> if_absent = std::nullopt);
 
 // True with WAYBILL_TEST_ALL=1 in the environment: more rounds, more load.
 bool all_rounds();
+// True with WAYBILL_TEST_MUST_RUN=1 in the environment, as in CI: a test that this machine cannot run fails instead of skipping.
+bool must_run();
 
 // One host, started with the first use of `client()` or `host()`. Targets of the standard registry:
 //   sms.deadline (30 s)  sms.attempts (3)  sms.once  sms.patient (deadline 600 s)  sms.brief (deadline 2 s)

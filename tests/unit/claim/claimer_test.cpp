@@ -374,6 +374,19 @@ TEST_F(Claiming, AfterStopNothingMoreIsClaimedAndTheLastBatchWasHandedOn) {
   EXPECT_EQ(jobs().size(), store->count(Status::claimed));
 }
 
+TEST_F(Claiming, AStopGivesBackAClaimWhoseAnswerWasLost) {  // M17 M18
+  add_work = [this] {
+    add(route("sms.primary"), 3);
+    store->lose_answers(1);
+  };
+  start();
+  ASSERT_TRUE(eventually([&] { return log.count("claim.database_unavailable") == 1; })) << "the next round is an hour away";
+  EXPECT_EQ(store->count(Status::claimed), 3u);
+  claimer->stop();
+  EXPECT_EQ(store->count(Status::due), 3u) << "other hosts would wait for the lease";
+  EXPECT_TRUE(jobs().empty());
+}
+
 // ---- the list of claims ----
 
 TEST_F(Claiming, AClaimIsForgottenWithTheNextOneOnceAllOfItIsSettled) {  // M18

@@ -6,6 +6,8 @@
 #include <limits>
 
 #include "domain/decide.h"
+#include "domain/action_types.h"
+#include "domain/form.h"
 
 namespace waybill {
 namespace {
@@ -32,7 +34,24 @@ Contract any_contract(Policy policy) {
           .duplicate_reasons = some_of(kReasons)};
 }
 
-Contract any_contract() { return any_contract(*rc::gen::element(Policy::deadline, Policy::max_attempts, Policy::one_shot)); }
+// As an action of a form has it, whatever the reasons of its action type are.
+Contract any_contract_of_form() {
+  ActionType type{.name = "letter", .reasons = {}};
+  for (const auto& name : kReasons)
+    type.reasons.push_back({.name = name, .permanent = *rc::gen::arbitrary<bool>(), .duplicate = *rc::gen::arbitrary<bool>()});
+  const FormAction action{.order = 1,
+                          .action_type = type.name,
+                          .destination = "desk@example.org",
+                          .template_id = {},
+                          .subject_template = {},
+                          .happyfox_category = {}};
+  return contract_of(Form{.id = "contact", .name = "Contact", .actions = {action}}, action, &type);
+}
+
+Contract any_contract() {
+  if (*rc::gen::inRange(0, 4) == 0) return any_contract_of_form();
+  return any_contract(*rc::gen::element(Policy::deadline, Policy::max_attempts, Policy::one_shot));
+}
 
 Outcome any_outcome() {
   Outcome outcome{.verdict = *rc::gen::element(Verdict::accepted, Verdict::rejected, Verdict::transient, Verdict::deferred),
@@ -119,6 +138,19 @@ RC_GTEST_PROP(DecideProperties, EveryEndHasAReasonAndARetryHasNone, ()) {  // M6
   if (decision.kind == Kind::accept || decision.kind == Kind::retry) RC_ASSERT(decision.reason.empty());
 }
 
+RC_GTEST_PROP(DecideProperties, ADeferralEndsAnActionOfAFormAndCountsAsAnAttemptOfAnIntent, ()) {  // F5
+  auto outcome = any_outcome();
+  const bool defers = *rc::gen::arbitrary<bool>();
+  outcome.verdict = defers ? Verdict::deferred : *rc::gen::element(Verdict::accepted, Verdict::rejected, Verdict::transient);
+  const auto of_form = any_contract_of_form();
+  const auto decision = decide(outcome, of_form, any_progress(), any_timing(), any_random());
+  RC_ASSERT((decision.kind == Kind::defer) == defers);
+  if (defers) RC_ASSERT(decision.reason == outcome.reason);
+  const auto of_intent = decide(outcome, any_contract(Policy::max_attempts), any_progress(), any_timing(), any_random());
+  RC_ASSERT(of_intent.kind != Kind::defer);
+  if (defers) RC_ASSERT(of_intent.kind == Kind::retry || of_intent.kind == Kind::exhaust);
+}
+
 // A delivery's whole life under random outcomes and random deaths of hosts.
 struct Life {
   std::uint32_t sent = 0;  // calls of a sender, seen and lost ones
@@ -160,6 +192,13 @@ RC_GTEST_PROP(DecideProperties, AttemptsNeverExceedMaxAttempts, ()) {  // M6
   const auto contract = any_contract(Policy::max_attempts);
   const auto life = lived(contract, any_timing(), true);
   RC_ASSERT(life.seen <= contract.max_attempts);
+  RC_ASSERT(life.lost <= kMaxLeasesLost);
+  RC_ASSERT(life.ended || life.uncounted > 0);
+}
+
+RC_GTEST_PROP(DecideProperties, AnActionOfAFormIsAttemptedFiveTimesAtMost, ()) {  // F6
+  const auto life = lived(any_contract_of_form(), any_timing(), true);
+  RC_ASSERT(life.seen <= kFormAttempts);
   RC_ASSERT(life.lost <= kMaxLeasesLost);
   RC_ASSERT(life.ended || life.uncounted > 0);
 }

@@ -10,12 +10,8 @@
 namespace waybill {
 namespace {
 
+using testing::SilentLog;
 using testing::Stage;
-
-class SilentLog final : public Log {
- public:
-  void write(Level, std::string_view, std::span<const Field>) override {}
-};
 
 const Outcome kAccepted{.verdict = Verdict::accepted, .reach = Reach::answered};
 

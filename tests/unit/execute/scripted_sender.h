@@ -9,8 +9,14 @@
 #include <mutex>
 
 #include "execute/sender.h"
+#include "telemetry/log.h"
 
 namespace waybill::testing {
+
+class SilentLog final : public Log {
+ public:
+  void write(Level, std::string_view, std::span<const Field>) override {}
+};
 
 // What all scripted senders of one test share.
 class Stage final : public SenderFactory {
@@ -40,6 +46,10 @@ class Stage final : public SenderFactory {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, std::chrono::seconds(60),
                              [&] { return std::find(cancelled_.begin(), cancelled_.end(), call) != cancelled_.end(); });
+  }
+  bool was_cancelled(CallId call) {
+    const std::lock_guard lock(mutex_);
+    return std::find(cancelled_.begin(), cancelled_.end(), call) != cancelled_.end();
   }
   std::size_t ended() {
     const std::lock_guard lock(mutex_);

@@ -127,6 +127,20 @@ TEST_F(Http, OfAHugeBodyOnlyTheFirstBytesAreReadAndTheAnswerStillCounts) {
   EXPECT_EQ(response.body, std::string(kDefaultResponseBytes, 'x'));
 }
 
+TEST_F(Http, NoRequestGetsMoreOfABodyThanTheMost) {
+  ScriptedServer server([](Connection& connection) {
+    connection.receive();
+    connection.send("HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n");
+    while (connection.send(std::string(1 << 20, 'x'))) {
+    }
+  });
+  auto get = request(server.url());
+  get.max_response_bytes = 2 * kMaxResponseBytes;
+  const auto response = fetch(get);
+  EXPECT_TRUE(response.truncated);
+  EXPECT_EQ(response.body.size(), std::size_t{16} << 20);
+}
+
 TEST_F(Http, ABodyOfJustTheLimitIsWhole) {
   ScriptedServer server([](Connection& connection) {
     while (!connection.receive().empty()) connection.answer(200, std::string(100, 'y'));

@@ -183,7 +183,8 @@ class BeastServer final : public Server {
     asio::co_spawn(loop.context, live(loop, std::move(connection), count, life), asio::detached);
   }
 
-  asio::awaitable<void> live(Loop& loop, std::shared_ptr<ServerConnection> connection, std::atomic<std::size_t>& count, Life life) {
+  asio::awaitable<void> live(Loop& loop, std::shared_ptr<ServerConnection> connection, std::atomic<std::size_t>& count,
+                             Life life) {
     loop.connections.insert(connection.get());
     try {
       co_await ((*connection).*life)();

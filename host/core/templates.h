@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "core/error.h"
-#include "core/problem.h"
 #include "core/mustache.h"
+#include "core/problem.h"
 
 namespace waybill {
 

@@ -1,6 +1,7 @@
 # Language level, warnings, sanitizers and compiler cache, as one INTERFACE target that every target of ours links.
 option(WAYBILL_TESTS "Build the tests" ON)
 option(WAYBILL_BENCH "Build what measures: the benchmark, and the guard of instruction counts" OFF)
+option(WAYBILL_FUZZ "Build the fuzz targets, with clang" OFF)
 option(WAYBILL_COVERAGE "Instrument for gcov" OFF)
 option(WAYBILL_WERROR "Treat warnings as errors" ON)
 set(WAYBILL_SANITIZE "" CACHE STRING "Sanitizers, as -fsanitize= takes them")
@@ -10,6 +11,9 @@ if(NOT CMAKE_BUILD_TYPE)
 endif()
 set(CMAKE_CXX_FLAGS_DEV "-O1 -g1" CACHE STRING "" FORCE)  # quick to build and quick enough to run
 set(CMAKE_C_FLAGS_DEV "-O1 -g1" CACHE STRING "" FORCE)
+set(CMAKE_CXX_FLAGS_ODR "-O0 -flto=2 -Werror=odr" CACHE STRING "" FORCE)  # nothing of it is run
+set(CMAKE_C_FLAGS_ODR "-O0 -flto=2" CACHE STRING "" FORCE)
+set(CMAKE_EXE_LINKER_FLAGS_ODR "-O0 -flto=2 -Werror=odr" CACHE STRING "" FORCE)
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
@@ -42,6 +46,9 @@ if(WAYBILL_SANITIZE)
   if(WAYBILL_SANITIZE MATCHES "thread" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     add_compile_options(-Wno-tsan)  # g++ warns of Asio's fences, which stand beside locks that the sanitizer understands
   endif()
+endif()
+if(WAYBILL_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
 # waybill_without_vptr(TARGET): UBSan looks at an object's type with the help of a pipe, which fails where a test has used up
 # all descriptors.

@@ -76,7 +76,9 @@ std::optional<Timestamp> parse_rfc3339(std::string_view text) {
   }
   const auto offset = offset_of(zone);
   if (!offset) return std::nullopt;
-  return Timestamp{(seconds - *offset) * 1'000'000};
+  constexpr std::int64_t kEnd = 253'402'300'800;  // year 10000: what the offset moves there has no RFC 3339 form in UTC
+  const auto utc_seconds = seconds - *offset;
+  return utc_seconds >= 0 && utc_seconds < kEnd ? std::optional(Timestamp{utc_seconds * 1'000'000}) : std::nullopt;
 }
 
 }  // namespace waybill

@@ -26,7 +26,7 @@ struct Timestamp {
 
 // "2026-01-31T09:30:00.123456Z"
 std::string format_rfc3339(Timestamp t);
-// Any RFC 3339 time from 1970 on, fractions cut off; none if it is no such time.
+// Any RFC 3339 time from 1970 to 9999 in UTC, fractions cut off; none if it is no such time.
 std::optional<Timestamp> parse_rfc3339(std::string_view text);
 
 }  // namespace waybill

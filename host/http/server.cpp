@@ -38,7 +38,7 @@ struct Loop {
   asio::executor_work_guard<asio::io_context::executor_type> work{context.get_executor()};
   asio::steady_timer ticker{context};
   Millis period;
-  std::unordered_set<Connection*> connections;
+  std::unordered_set<ServerConnection*> connections;
   std::thread thread;
 
   void tick() {
@@ -119,9 +119,9 @@ class BeastServer final : public Server {
       acceptor_->close(ignored);
       accept_pause_->cancel();
     });
-    on_every_connection(&Connection::close_if_idle);
+    on_every_connection(&ServerConnection::close_if_idle);
     if (!wait_for_end(grace)) {
-      on_every_connection(&Connection::abort);
+      on_every_connection(&ServerConnection::abort);
       wait_for_end(Millis::max());
     }
     for (auto& loop : loops_) {
@@ -168,22 +168,23 @@ class BeastServer final : public Server {
 
   void admit(Loop& loop, tcp::socket socket) {
     if (served_ < serving_.limits.http_connections) {
-      launch(loop, std::move(socket), served_, &Connection::serve);
+      launch(loop, std::move(socket), served_, &ServerConnection::serve);
     } else if (turned_away_ < kMaxTurnedAway) {
-      launch(loop, std::move(socket), turned_away_, &Connection::turn_away);
+      launch(loop, std::move(socket), turned_away_, &ServerConnection::turn_away);
     }
   }
 
-  using Life = asio::awaitable<void> (Connection::*)();
+  using Life = asio::awaitable<void> (ServerConnection::*)();
 
   void launch(Loop& loop, tcp::socket socket, std::atomic<std::size_t>& count, Life life) {
-    auto connection = std::make_shared<Connection>(std::move(socket), serving_);
+    auto connection = std::make_shared<ServerConnection>(std::move(socket), serving_);
     ++count;
     ++running_;
     asio::co_spawn(loop.context, live(loop, std::move(connection), count, life), asio::detached);
   }
 
-  asio::awaitable<void> live(Loop& loop, std::shared_ptr<Connection> connection, std::atomic<std::size_t>& count, Life life) {
+  asio::awaitable<void> live(Loop& loop, std::shared_ptr<ServerConnection> connection, std::atomic<std::size_t>& count,
+                             Life life) {
     loop.connections.insert(connection.get());
     try {
       co_await ((*connection).*life)();
@@ -211,7 +212,7 @@ class BeastServer final : public Server {
     return true;
   }
 
-  void on_every_connection(void (Connection::*action)()) {
+  void on_every_connection(void (ServerConnection::*action)()) {
     for (auto& loop : loops_)
       asio::post(loop->context, [&loop = *loop, action] {
         for (auto* connection : loop.connections) (connection->*action)();

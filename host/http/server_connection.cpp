@@ -39,7 +39,7 @@ Response unauthorized() {
 
 }  // namespace
 
-Connection::Connection(Socket socket, Serving& serving)
+ServerConnection::ServerConnection(Socket socket, Serving& serving)
     : serving_(serving),
       socket_(std::move(socket)),
       buffer_(serving.limits.header_bytes + (64 << 10)),
@@ -52,12 +52,12 @@ Connection::Connection(Socket socket, Serving& serving)
   socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
 }
 
-void Connection::allow(Millis time) {
+void ServerConnection::allow(Millis time) {
   deadline_ = std::chrono::steady_clock::now() + time;
   expired_ = false;
 }
 
-void Connection::keep_deadline(Time now) {
+void ServerConnection::keep_deadline(Time now) {
   if (now < deadline_) return;
   allow_forever();
   expired_ = true;
@@ -65,19 +65,19 @@ void Connection::keep_deadline(Time now) {
   socket_.cancel(ignored);
 }
 
-void Connection::close_if_idle() {
+void ServerConnection::close_if_idle() {
   ErrorCode ignored;
   if (idle_) socket_.close(ignored);
 }
 
-void Connection::abort() {
+void ServerConnection::abort() {
   ErrorCode ignored;
   aborted_ = true;
   socket_.close(ignored);
   answered_.cancel();
 }
 
-asio::awaitable<void> Connection::serve() {
+asio::awaitable<void> ServerConnection::serve() {
   while (co_await exchange()) {
   }
   response_queue_->close();
@@ -85,7 +85,7 @@ asio::awaitable<void> Connection::serve() {
   socket_.close(ignored);
 }
 
-asio::awaitable<void> Connection::turn_away() {
+asio::awaitable<void> ServerConnection::turn_away() {
   auto response = error_response(503, "too_many_connections", "the server has as many connections as it may; try again");
   response.headers.emplace_back("Retry-After", "1");
   if (co_await send(response, false, false, false)) co_await linger();
@@ -93,7 +93,7 @@ asio::awaitable<void> Connection::turn_away() {
   socket_.close(ignored);
 }
 
-asio::awaitable<bool> Connection::exchange() {
+asio::awaitable<bool> ServerConnection::exchange() {
   const ReceiveResult received = co_await receive();
   if (received.gone) co_return false;
   if (received.refusal) {
@@ -127,7 +127,7 @@ asio::awaitable<bool> Connection::exchange() {
   co_return keep_alive;
 }
 
-asio::awaitable<std::optional<Response>> Connection::answer(const Route& route, Request request) {
+asio::awaitable<std::optional<Response>> ServerConnection::answer(const Route& route, Request request) {
   std::optional<ResponseQueue::Answer> answer;
   auto until = std::chrono::steady_clock::now() + serving_.timeouts.answer;
   try {
@@ -159,7 +159,7 @@ asio::awaitable<std::optional<Response>> Connection::answer(const Route& route, 
 }
 
 // None when the connection was aborted meanwhile; 503 when nobody has answered by then, whatever hangs.
-asio::awaitable<std::optional<ResponseQueue::Answer>> Connection::next_answer(Time until) {
+asio::awaitable<std::optional<ResponseQueue::Answer>> ServerConnection::next_answer(Time until) {
   allow_forever();
   for (;;) {
     if (auto answer = response_queue_->take()) co_return answer;
@@ -173,12 +173,12 @@ asio::awaitable<std::optional<ResponseQueue::Answer>> Connection::next_answer(Ti
   }
 }
 
-asio::awaitable<bool> Connection::send(const Response& response, bool to_head_request, bool keep_alive, bool http_1_0) {
+asio::awaitable<bool> ServerConnection::send(const Response& response, bool to_head_request, bool keep_alive, bool http_1_0) {
   const auto head = response_head(response, to_head_request, keep_alive, http_1_0);
   co_return co_await write(head.bytes, head.with_body ? std::string_view(response.body) : std::string_view{});
 }
 
-asio::awaitable<bool> Connection::write(std::string_view head, std::string_view body) {
+asio::awaitable<bool> ServerConnection::write(std::string_view head, std::string_view body) {
   ErrorCode error;
   const std::array<asio::const_buffer, 2> whole{asio::buffer(head), asio::buffer(body)};
   std::size_t done = socket_.write_some(whole, error);  // most answers fit into the socket's buffer at once
@@ -202,7 +202,7 @@ asio::awaitable<bool> Connection::write(std::string_view head, std::string_view 
 
 // Says that no more will come, and takes in what is still under way: closing over unread bytes would reset the connection
 // before the client has read its answer.
-asio::awaitable<void> Connection::linger() {
+asio::awaitable<void> ServerConnection::linger() {
   ErrorCode ignored;
   socket_.shutdown(Socket::shutdown_send, ignored);
   allow(std::min(kDrainTime, serving_.timeouts.request_read));

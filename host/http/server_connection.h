@@ -35,12 +35,12 @@ struct Serving {
 };
 
 // Belongs to the one thread of its event loop.
-class Connection : public std::enable_shared_from_this<Connection> {
+class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
  public:
   using Socket = boost::asio::ip::tcp::socket;
   using Time = std::chrono::steady_clock::time_point;
 
-  Connection(Socket socket, Serving& serving);
+  ServerConnection(Socket socket, Serving& serving);
 
   boost::asio::awaitable<void> serve();      // until either side is through
   boost::asio::awaitable<void> turn_away();  // one connection too many: 503

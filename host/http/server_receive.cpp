@@ -32,7 +32,7 @@ bool is_other_version(std::string_view text) {
 
 }  // namespace
 
-asio::awaitable<Connection::ReceiveResult> Connection::receive() {
+asio::awaitable<ServerConnection::ReceiveResult> ServerConnection::receive() {
   bool begun = buffer_.size() > 0;
   if (!begun && serving_.stopping) co_return ReceiveResult{.gone = true, .refusal = {}};
   idle_ = !begun;
@@ -73,7 +73,7 @@ asio::awaitable<Connection::ReceiveResult> Connection::receive() {
   }
 }
 
-asio::awaitable<Connection::ErrorCode> Connection::read_more(std::size_t size) {
+asio::awaitable<ServerConnection::ErrorCode> ServerConnection::read_more(std::size_t size) {
   size = std::min(size, buffer_.max_size() - buffer_.size());
   const auto [error, read] = co_await socket_.async_read_some(buffer_.prepare(size), kWait);
   buffer_.commit(read);
@@ -81,7 +81,7 @@ asio::awaitable<Connection::ErrorCode> Connection::read_more(std::size_t size) {
 }
 
 // Takes in what the buffer holds of this request, and no more.
-std::optional<Response> Connection::parse() {
+std::optional<Response> ServerConnection::parse() {
   if (head_bytes_ == 0 && !skip_empty_lines()) return std::nullopt;
   while (buffer_.size() > 0 && !parser_->is_done()) {
     const bool in_head = !parser_->is_header_done();
@@ -103,13 +103,13 @@ std::optional<Response> Connection::parse() {
 }
 
 // RFC 9112, 2.2: an empty line before the request line is passed over. False while it is not known to be one.
-bool Connection::skip_empty_lines() {
+bool ServerConnection::skip_empty_lines() {
   const auto bytes = [&] { return std::string_view(static_cast<const char*>(buffer_.data().data()), buffer_.size()); };
   while (bytes().starts_with("\r\n")) buffer_.consume(2);
   return bytes() != "\r";
 }
 
-std::optional<Response> Connection::check_head() {
+std::optional<Response> ServerConnection::check_head() {
   const auto& head = parser_->get();
   const auto count = [&](http::field name) { return head.count(name); };
   if (count(http::field::transfer_encoding) > 0) {  // anything but the plain form may mean another length to somebody else
@@ -132,7 +132,7 @@ std::optional<Response> Connection::check_head() {
   return std::nullopt;
 }
 
-std::optional<Response> Connection::refusal_of(ErrorCode error) const {
+std::optional<Response> ServerConnection::refusal_of(ErrorCode error) const {
   if (error == http::error::header_limit) return headers_too_large();
   if (error == http::error::body_limit) return error_response(413, "body_too_large", "the request's body is too large");
   const auto text = boost::beast::buffers_to_string(buffer_.data());

@@ -42,9 +42,9 @@ Parameters parameters_of(OrgId org, const DeadFilter& filter) {
     ids = list.take();
   }
   return {std::to_string(org.value),
-          text_or_null(filter.reference),
-          text_or_null(filter.form_id),
-          text_or_null(filter.reason),
+          null_if_empty(filter.reference),
+          null_if_empty(filter.form_id),
+          null_if_empty(filter.reason),
           micros_or_null(filter.before),
           micros_or_null(filter.after),
           ids,

@@ -13,7 +13,7 @@ namespace waybill {
 inline std::string bytea(std::string_view bytes) { return "\\x" + to_hex(bytes); }
 
 // Empty text is stored as null.
-inline std::optional<std::string> text_or_null(const std::string& text) {
+inline std::optional<std::string> null_if_empty(const std::string& text) {
   return text.empty() ? std::nullopt : std::optional<std::string>(text);
 }
 

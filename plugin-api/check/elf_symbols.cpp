@@ -9,6 +9,7 @@
 #include <iterator>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 namespace waybill::conformance {
 namespace {
@@ -47,11 +48,14 @@ tl::expected<std::vector<std::string>, std::string> exported_symbols(const std::
   const auto header = at<Elf64_Ehdr>(bytes, 0);
   if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0) return broken("it is no ELF file");
   if (header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_type != ET_DYN) return broken("it is no 64-bit shared library");
+  if (header->e_shnum > 0 && header->e_shentsize != sizeof(Elf64_Shdr)) return broken("its table of sections is malformed");
   std::vector<std::string> names;
+  bool found = false;
   for (std::uint64_t i = 0; i < header->e_shnum; ++i) {
     const auto section = at<Elf64_Shdr>(bytes, header->e_shoff + i * header->e_shentsize);
     if (!section) return broken("its table of sections is cut off");
     if (section->sh_type != SHT_DYNSYM) continue;
+    if (std::exchange(found, true)) return broken("it has more than one table of symbols");  // of which a loader takes one
     const auto strings = at<Elf64_Shdr>(bytes, header->e_shoff + std::uint64_t{section->sh_link} * header->e_shentsize);
     if (!strings || section->sh_entsize != sizeof(Elf64_Sym)) return broken("its table of symbols is malformed");
     for (std::uint64_t offset = 0; offset + sizeof(Elf64_Sym) <= section->sh_size; offset += sizeof(Elf64_Sym)) {

@@ -30,8 +30,8 @@ TEST_F(Batch, EveryIntentOfItIsTakenAndEnds) {
     EXPECT_EQ(results[i].at("status"), 200);
     EXPECT_EQ(results[i].at("intent").at("intentId"), "b-" + std::to_string(i));
   }
-  EXPECT_TRUE(
-      eventually([&] { return sql().number("SELECT count(*) FROM waybill.submission_states WHERE state = 'accepted'") == 1000; }));
+  EXPECT_TRUE(eventually(
+      [&] { return sql().number("SELECT count(*) FROM waybill.submission_states WHERE state = 'accepted'") == 1000; }));
   EXPECT_EQ(gateway.count(), 1000u);
 }
 

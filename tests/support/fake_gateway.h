@@ -55,7 +55,8 @@ struct Received {
   std::string path;
   std::string head;
   std::string body;
-  std::string reference;  // referenceId of the body, else the header webhook-id or Idempotency-Key, else the path of a GET, without its query
+  std::string reference;  // referenceId of the body, else the header webhook-id or Idempotency-Key, else the path of a GET,
+                          // without its query
 };
 
 // Safe from any thread. A thread for each connection.

@@ -64,6 +64,15 @@ TEST(ParseRfc3339, RefusesAllElse) {  // F4
     EXPECT_EQ(parse_rfc3339(text), std::nullopt) << text;
 }
 
+// Found by tests/fuzz/rfc3339.cpp: what was read could not be written as RFC 3339 again.
+TEST(ParseRfc3339, AnOffsetLeavesTheYearsFrom1970To9999) {  // F4
+  EXPECT_EQ(parse_rfc3339("1970-01-01T01:00:00+01:00"), Timestamp{0});
+  EXPECT_EQ(parse_rfc3339("1970-01-01T00:00:00+00:01"), std::nullopt);
+  EXPECT_EQ(parse_rfc3339("9999-12-31T23:59:59Z"), (Timestamp{253'402'300'799'000'000}));
+  EXPECT_EQ(parse_rfc3339("9999-12-31T23:59:59-00:01"), std::nullopt);
+  EXPECT_EQ(parse_rfc3339("9999-12-31T23:59:60Z"), std::nullopt);
+}
+
 TEST(ToString, AProblemNamesItsFileLineAndField) {  // M13
   EXPECT_EQ(to_string(Problem{"registry/targets.json", 12, "targets[2].policy", "unknown policy"}),
             "registry/targets.json:12: targets[2].policy: unknown policy");

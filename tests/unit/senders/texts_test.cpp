@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 #include <waybill/plugin.h>
 
-#include "unit/senders/plugin_world.h"
 #include "support/service_account.h"
+#include "unit/senders/plugin_world.h"
 
 namespace waybill {
 namespace {

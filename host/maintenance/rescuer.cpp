@@ -109,7 +109,8 @@ Result<void> Rescuer::look_at_claims() {
   for (const auto& claim : claims_.overdue(now, *seen)) overdue[claim.claim.shard].push_back(claim);
   std::size_t count = 0;
   for (const auto& [shard, claims] : overdue) {
-    const auto taken = take_back(shard, [&](Shard of) { return store_.orphaned_claims(of, claims, kMaxAtOnce); });
+    const auto taken =
+        take_back(shard, [this, &held = claims](Shard of) { return store_.orphaned_claims(of, held, kMaxAtOnce); });
     if (!taken) return tl::unexpected(taken.error());
     count += *taken;
     if (const auto forgotten = store_.forget_claims(shard, claims); !forgotten) return forgotten;

@@ -13,7 +13,7 @@ namespace waybill {
 namespace {
 
 constexpr std::chrono::seconds kGoodbye{2};
-constexpr long kNoLimitOfCurls = 24 * 3600;  // seconds: deadlines are the client's
+constexpr long kNoLimitOfCurls = 86'400;  // seconds, a day: deadlines are the client's
 constexpr int kPiecesPerTurn = 16;
 constexpr std::int32_t kLoggedIn = 235;
 constexpr const char* kNoSmtp = "what the relay sent is not SMTP";

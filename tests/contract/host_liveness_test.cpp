@@ -6,7 +6,6 @@
 #include <set>
 
 #include "contract/hosts_world.h"
-#include "store/host_lock.h"
 
 namespace waybill::testing {
 namespace {
@@ -159,7 +158,7 @@ TEST_F(PresenceContract, ARenewalChangesTheLeaseAndWaitsForNobody) {  // E7
 TEST_F(PresenceContract, AHostHasItsLockBeforeItsRowCanBeSeen) {  // M18
   HostLiveness first(address, "box:1"), second(address, "box:2");
   const HostId a = *first.keep();
-  sql.execute("SELECT pg_advisory_lock(" WAYBILL_HOST_LOCK("") + std::to_string(a.value + 1) + ")");
+  sql.execute("SELECT pg_advisory_lock(hashtext('waybill:' || current_schema()), " + std::to_string(a.value + 1) + ")");
   const auto refused = second.keep();
   ASSERT_FALSE(refused) << "the id is " << refused->value << ", not the one whose lock is taken";
   EXPECT_NE(refused.error().what.find("is taken"), std::string::npos) << refused.error().what;

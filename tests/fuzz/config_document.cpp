@@ -1,8 +1,8 @@
 // YAML as a tree: as JSON it is JSON, and JSON is YAML of the same meaning.
 #include <nlohmann/json.hpp>
 
+#include "base/utf8.h"
 #include "config/document.h"
-#include "core/utf8.h"
 #include "fuzz/fuzz.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -1,8 +1,8 @@
 // The request line's target and the query: percent-encoding and the choice of a route.
+#include "base/utf8.h"
+#include "fuzz/fuzz.h"
 #include "http/router.h"
 #include "http/server_url.h"
-#include "core/utf8.h"
-#include "fuzz/fuzz.h"
 
 namespace waybill::fuzz {
 namespace {

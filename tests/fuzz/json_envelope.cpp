@@ -3,7 +3,7 @@
 
 #include "api/form_json.h"
 #include "base/json_string.h"
-#include "core/utf8.h"
+#include "base/utf8.h"
 #include "fuzz/fuzz.h"
 
 namespace waybill::fuzz {

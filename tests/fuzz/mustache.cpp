@@ -1,7 +1,7 @@
 // Templates and their data: compiled and rendered within the limits, the same each time, and always UTF-8.
 #include "templates/mustache.h"
 
-#include "core/utf8.h"
+#include "base/utf8.h"
 #include "fuzz/fuzz.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -1,7 +1,7 @@
 // A relay's replies: the same whatever pieces they come in, within bounds, and clean text.
 #include "services/smtp_reader.h"
 
-#include "core/utf8.h"
+#include "base/utf8.h"
 #include "fuzz/fuzz.h"
 
 namespace waybill::fuzz {

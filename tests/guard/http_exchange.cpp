@@ -74,7 +74,7 @@ int exchange_over_http(const std::string& body) {
       .timeouts = {},
       .log = log,
       .metrics = metrics};
-  const auto connection = std::make_shared<Connection>(std::move(accepted), serving);
+  const auto connection = std::make_shared<ServerConnection>(std::move(accepted), serving);
   asio::co_spawn(context, connection->serve(), asio::detached);
   counted([&] { context.run(); });
   return good_answers(client);

@@ -22,6 +22,11 @@ class Worker : public ::testing::Test {
     completions->took(1);
     return {{id}, std::make_shared<const Job>(std::move(job)), Millis(60'000)};
   }
+  void SetUp() override {
+    completions->connect([this](std::vector<Finished> batch) {
+      for (auto& one : batch) finished.push_back(std::move(one));
+    });
+  }
   // The first call begins, the second does not.
   template <class WorkerOrPool>
   void start_one_and_hold_one(WorkerOrPool& target) {
@@ -45,11 +50,7 @@ class Worker : public ::testing::Test {
   Metrics metrics;
   SystemClock clock;
   std::vector<Finished> finished;
-  std::shared_ptr<CompletionQueue> completions = std::make_shared<CompletionQueue>(
-      [this](std::vector<Finished> batch) {
-        for (auto& one : batch) finished.push_back(std::move(one));
-      },
-      clock, log, metrics);
+  std::shared_ptr<CompletionQueue> completions = std::make_shared<CompletionQueue>(clock, log, metrics);
   const WorkerLimits limits{Millis(60'000), Millis(60'000), Millis(60'000)};
   Stage::Begun begun;
 };

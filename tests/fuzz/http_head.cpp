@@ -7,8 +7,8 @@
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 
-#include "http/server_connection.h"
 #include "fuzz/fuzz.h"
+#include "http/server_connection.h"
 
 namespace waybill::fuzz {
 namespace {

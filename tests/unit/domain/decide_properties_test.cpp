@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "domain/decide.h"
 #include "domain/action_types.h"
+#include "domain/decide.h"
 #include "domain/form.h"
 
 namespace waybill {

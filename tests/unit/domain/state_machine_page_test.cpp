@@ -116,12 +116,13 @@ void write_submissions(std::ostream& text) {
 
 std::string page() {
   std::ostringstream text;
-  text << "# The life of a delivery\n\n"
-          "Generated from `kTransitions` in `host/domain/status.h`; do not edit. A test compares this page with the tables. With\n"
-          "`"
-       << kUpdate << "=1` in its environment it rewrites the page (`" << kUpdate
-       << "=1 build/dev/tests/unit_domain`).\n"
-          "Only these moves change a status. The database refuses every other move as well.\n\n";
+  text
+      << "# The life of a delivery\n\n"
+         "Generated from `kTransitions` in `host/domain/status.h`; do not edit. A test compares this page with the tables. With\n"
+         "`"
+      << kUpdate << "=1` in its environment it rewrites the page (`" << kUpdate
+      << "=1 build/dev/tests/unit_domain`).\n"
+         "Only these moves change a status. The database refuses every other move as well.\n\n";
   write_deliveries(text);
   write_submissions(text);
   return text.str();

@@ -53,7 +53,7 @@ void add_drains(const std::map<std::string, CLI::App*>& of, Sizes& sizes) {
   number(*of.at("memory"), "--large-delay", sizes.memory_large_ms, "ms that their receiver takes", 8000);
   count(*of.at("many"), "--count", sizes.many, "Deliveries in the backlog");
   number(*of.at("many"), "--targets", sizes.many_targets, "Targets", std::size_t{1'000'000});
-  number(*of.at("many"), "--newcomers", sizes.many_newcomers, "InsertGroup timed", std::size_t{100'000});
+  number(*of.at("many"), "--newcomers", sizes.many_newcomers, "Newcomers timed", std::size_t{100'000});
   count(*of.at("outage"), "--count", sizes.outage, "Deliveries that wait");
   number(*of.at("outage"), "--seconds", sizes.outage_seconds, "How long the receiver is away", 86'400);
   count(*of.at("hosts"), "--count", sizes.hosts, "Deliveries in the backlog");

@@ -14,6 +14,8 @@ Admission admission(std::string header) {
   static testing::ReadWorld world;
   static const SystemClock clock;
   static ReadPool pool(world.sessions(1));
+  static const bool started = (pool.start(), true);
+  static_cast<void>(started);
   static TokenCheck check(pool, clock);
   static const bool known = (world.allow(kToken, {{7}, "ci", "admin"}), true);
   static_cast<void>(known);

@@ -78,7 +78,7 @@ class HostileForms : public FormsWorld {
       EXPECT_EQ(parsed[i].defects, Words{});
       Words names;
       for (const auto& [name, value] : parsed[i].headers) names.push_back(name);
-      EXPECT_EQ(names, (Words{"From", "To", "Subject", "Date", "Message-ID", "Auto-SubmitResult", "X-Submission", "MIME-Version",
+      EXPECT_EQ(names, (Words{"From", "To", "Subject", "Date", "Message-ID", "Auto-Submitted", "X-Submission", "MIME-Version",
                               "Content-Type"}));
       EXPECT_EQ(parsed[i].from, "forms@x.test");
       EXPECT_EQ(parsed[i].to, received[i].recipients);

@@ -120,6 +120,29 @@ TEST(Configuration, LeavesDefaultsWhereAFileSaysNothing) {
   EXPECT_EQ(config.registry, file.folder() / "registry");
 }
 
+TEST(Configuration, AnOldNameOfAKeyStillWorksWithAWarning) {
+  const WrittenFile file("database: { url: postgresql://h/d, upkeep_timeout: 7s }\n");
+  const auto config = loaded(file, {"WAYBILL_TIMEOUTS_TARGET_REST=9s"});
+  EXPECT_EQ(config.database.timeouts.maintenance, Millis(7'000));
+  EXPECT_EQ(config.timeouts.cooldown, Millis(9'000));
+  ASSERT_EQ(config.warnings.size(), 2u);
+  EXPECT_EQ(config.warnings[0].line, 1);
+  EXPECT_EQ(config.warnings[0].field, "database.upkeep_timeout");
+  EXPECT_EQ(config.warnings[0].message, "is deprecated: it is called database.maintenance_timeout now");
+  EXPECT_EQ(config.warnings[1].message, "is deprecated: it is called WAYBILL_TIMEOUTS_COOLDOWN now");
+}
+
+TEST(Configuration, AnOldNameBesideTheNewOneIsRefused) {
+  const WrittenFile file("database: { url: postgresql://h/d }\ntimeouts:\n  cooldown: 1s\n  target_rest: 2s\n");
+  const auto config = load_config(file.path(), {});
+  ASSERT_FALSE(config);
+  EXPECT_NE(joined(config.error()).find("4: timeouts.target_rest: is the same key as timeouts.cooldown, which is set as well"),
+            std::string::npos)
+      << joined(config.error());
+  const WrittenFile overridden("database: { url: postgresql://h/d }\ntimeouts: { target_rest: 2s }\n");
+  EXPECT_EQ(loaded(overridden, {"WAYBILL_TIMEOUTS_COOLDOWN=3s"}).timeouts.cooldown, Millis(3'000)) << "the environment wins";
+}
+
 TEST(Configuration, LetsTheEnvironmentOverrideTheFile) {
   const WrittenFile file(kExample);
   const auto config =

@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "app/host_identity.h"
+#include "limits/release.h"
 
 namespace waybill {
 namespace {
@@ -62,9 +63,7 @@ Host::Host(HostParts parts)
       settler_(
           *stores_.settle, clock_, settler_settings(config_, name_), [this] { return planner_.held(); },
           [this](const Settler::WriteResult& written) {
-            planner_.release(written.batch, clock_.now());
-            ledger_.settled(written.batch, written.unwritten);
-            signal_.free(written.batch.size());
+            release(planner_, ledger_, signal_, written.batch, written.unwritten, clock_.now());
             metrics_.in_flight(planner_.held());
             waiters_.moved(written.moved);
           },

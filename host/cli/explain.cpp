@@ -26,7 +26,7 @@ std::string seconds(Micros length) {
   return text;
 }
 
-// BlockedReason this machine's hosts do not run it; "" if they do.
+// Why this machine's hosts do not run it; "" if they do.
 std::string closed(const Config& config, const Catalogue& catalogue, const std::string& action_type) {
   const auto folder = BreadcrumbFolder::open(breadcrumb_place(config));
   if (!folder) return {};  // another user's

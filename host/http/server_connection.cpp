@@ -19,7 +19,7 @@ constexpr std::size_t kDrainBytes = 4 << 20;
 constexpr Millis kDrainTime{2'000};
 constexpr std::size_t kWritePiece = 64 << 10;  // a client takes this much within the time of a request, or is let go
 
-// The token of "Bearer <token>"; the authenticator reads it itself, so only its liveness counts here.
+// The token of "Bearer <token>"; the authenticator reads it itself, so only its presence counts here.
 bool has_bearer(std::string_view authorization) {
   constexpr std::string_view kScheme = "Bearer ";
   return authorization.size() > kScheme.size() && boost::beast::iequals(authorization.substr(0, kScheme.size()), kScheme);

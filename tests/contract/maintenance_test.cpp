@@ -29,7 +29,7 @@ TEST_F(UpkeepContract, TheQueuesNumbersAreByStatusAndTheOldestDueIsAnAge) {  // 
   EXPECT_FALSE(maintenance->queue_state()->oldest_due) << "what is due later has no age";
 }
 
-// Rows are made without the claim's pipeline, so that there can be many.
+// Rows are made by SQL, not claimed, so that there can be many.
 TEST_F(UpkeepContract, ALongQueueIsCountedInBoundedTime) {  // E13
   const auto make = [&](std::int64_t from, std::int64_t count, const std::string& status) {
     sql.execute(

@@ -10,19 +10,23 @@ namespace {
 
 constexpr auto kToken = "wbt_known";
 
+struct Door {
+  Door() {
+    world.allow(kToken, {{7}, "ci", "admin"});
+    pool.start();
+  }
+  testing::ReadWorld world;
+  const SystemClock clock;
+  ReadPool pool{world.sessions(1)};
+  TokenCheck check{pool, clock};
+};
+
 Admission admission(std::string header) {
-  static testing::ReadWorld world;
-  static const SystemClock clock;
-  static ReadPool pool(world.sessions(1));
-  static const bool started = (pool.start(), true);
-  static_cast<void>(started);
-  static TokenCheck check(pool, clock);
-  static const bool known = (world.allow(kToken, {{7}, "ci", "admin"}), true);
-  static_cast<void>(known);
+  static Door door;
   std::promise<Admission> answer;
   Request request;
   request.authorization = std::move(header);
-  check(request, [&](Admission given) { answer.set_value(std::move(given)); });
+  door.check(request, [&](Admission given) { answer.set_value(std::move(given)); });
   return answer.get_future().get();
 }
 

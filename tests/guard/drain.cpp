@@ -7,6 +7,7 @@
 #include "execute/executor.h"
 #include "guard/counted.h"
 #include "guard/scenarios.h"
+#include "limits/release.h"
 #include "settle/settler.h"
 #include "support/call_builders.h"
 #include "unit/settle/jobs.h"
@@ -183,9 +184,7 @@ class HotPath {
     await_settled(claimed_);
   }
   void settled(const Settler::WriteResult& written) {
-    planner_.release(written.batch, clock_.now());
-    claim_ledger_.settled(written.batch, {});
-    signal_.free(written.batch.size());
+    release(planner_, claim_ledger_, signal_, written.batch, written.unwritten, clock_.now());
     const std::lock_guard lock(mutex_);
     settled_ += written.batch.size();
     changed_.notify_all();

@@ -1,4 +1,4 @@
-// InsertGroup that can start are claimed as they are stored; nobody is overtaken and no limit is passed.  M2 M12 M18
+// Newcomers that can start are claimed as they are stored; nobody is overtaken and no limit is passed.  M2 M12 M18
 #include "claim/claim_on_insert.h"
 
 #include <gtest/gtest.h>

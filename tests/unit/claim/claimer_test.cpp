@@ -7,6 +7,7 @@
 
 #include "claim/claim_on_insert.h"
 #include "domain/idempotency.h"
+#include "limits/release.h"
 #include "support/call_builders.h"
 #include "support/eventually.h"
 #include "support/fake_store.h"
@@ -47,9 +48,7 @@ class Claiming : public ::testing::Test {
     signal.wake();
   }
   void release(const std::vector<Finished>& finished, const std::vector<ClaimToken>& unwritten = {}) {
-    planner->release(finished, clock.now());
-    ledger.settled(finished, unwritten);
-    signal.free(finished.size());
+    waybill::release(*planner, ledger, signal, finished, unwritten, clock.now());
   }
   RouteId rated_route() {
     return store->add_route(kDefaultOrg, {.target = "slow",

@@ -15,8 +15,10 @@ std::vector<Job> jobs_of(ClaimResult claimed, ClaimToken token, const ClaimTimes
     if (share.probe) probes.emplace(share.route, share.outage_since);
   std::vector<Job> jobs;
   jobs.reserve(claimed.rows.size());
+  RouteId last{};  // most rows are of the route of the row before
+  std::shared_ptr<const Contract> contract;
   for (auto& row : claimed.rows) {
-    auto contract = contract_of(row.route);
+    if (!contract || row.route != last) contract = contract_of(last = row.route);
     auto context = context_of(row.org, row.kind, row.client_ref, *contract, row.created, row.payload);
     const auto probe = probes.find(row.route);
     jobs.push_back({.delivery = row.delivery,
@@ -32,7 +34,7 @@ std::vector<Job> jobs_of(ClaimResult claimed, ClaimToken token, const ClaimTimes
                     .claimed_at = claimed.now,
                     .claimed_mono = times.answered,
                     .begin_before = times.asked + times.lease,
-                    .contract = std::move(contract),
+                    .contract = contract,
                     .kind = row.kind,
                     .idempotency_key = idempotency_key(row.org, row.kind, row.client_ref, row.action_order),
                     .payload = std::move(row.payload),

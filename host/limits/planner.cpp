@@ -299,18 +299,34 @@ void Planner::give_back(Shard shard, std::span<const InsertGroup> admitted) {
 
 void Planner::release(const std::vector<Finished>& settled, Moment now) {
   const std::lock_guard lock(mutex_);
+  for (auto first = settled.begin(); first != settled.end();) {
+    const auto is_of_another = [shard = shard_of(first->job.delivery), id = first->job.route](const Finished& one) {
+      return one.job.route != id || shard_of(one.job.delivery) != shard;
+    };
+    const auto last = std::find_if(first, settled.end(), is_of_another);
+    KnownRoute* route = places_.find(shard_of(first->job.delivery), first->job.route);
+    if (route != nullptr && route->contract) release(*route, {first, last}, now);
+    first = last;
+  }
+}
+
+// The places of all of these are given back at once, but for a breaker that is open: its ramp begins at what is in use then.
+void Planner::release(KnownRoute& route, std::span<const Finished> settled, Moment now) {
+  Breaker& breaker = *route.breaker;
+  std::size_t count = 0, bytes = 0;
+  const auto give_back = [&] { places_.give_back(route, std::exchange(count, 0), std::exchange(bytes, 0)); };
   for (const auto& one : settled) {
-    KnownRoute* route = places_.find(shard_of(one.job.delivery), one.job.route);
-    if (route == nullptr || !route->contract) continue;
-    places_.give_back(*route, 1, bytes_of(one.job));
-    if (one.how == Finished::How::attempted) places_.answered(*route, one.finished_at - one.started_at);
-    Breaker& breaker = *route->breaker;
+    ++count;
+    bytes += bytes_of(one.job);
+    if (breaker.cooldown) give_back();
+    if (one.how == Finished::How::attempted) places_.answered(route, one.finished_at - one.started_at);
     if (breaker.cooldown && one.job.probe && one.outcome && clears_target(*one.outcome))
       recover(breaker);
     else if (!breaker.cooldown && one.how == Finished::How::attempted && breaker.limiter.limit < limits_.in_flight)
       places_.set_limit(breaker.limiter, breaker.limiter.limit + 1);
-    if (one.how == Finished::How::composed || one.how == Finished::How::unattempted) set_due(*route, now);
+    if (one.how == Finished::How::composed || one.how == Finished::How::unattempted) set_due(route, now);
   }
+  give_back();
 }
 
 std::size_t Planner::held() const {

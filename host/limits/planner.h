@@ -73,6 +73,7 @@ class Planner {
   void set_due(KnownRoute& route, Moment now);
   void postpone(KnownRoute& route, Moment until);
   void recover(Breaker& breaker);
+  void release(KnownRoute& route, std::span<const Finished> settled, Moment now);
   void undo(Shard shard, std::span<const InsertGroup> admitted);
   void plan_what_falls_due(Moment now);
   void plan_expired(Planning& planning);

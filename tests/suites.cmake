@@ -5,7 +5,8 @@ add_library(waybill_test_support STATIC ${support_sources})
 target_include_directories(waybill_test_support PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
 target_compile_definitions(waybill_test_support PRIVATE
   WAYBILL_TEST_PROGRAM="$<TARGET_FILE:waybill>" WAYBILL_TEST_PLUGINS="${CMAKE_BINARY_DIR}/plugins"
-  WAYBILL_TEST_EXAMPLES="${CMAKE_BINARY_DIR}/plugins-examples" WAYBILL_TEST_SCRIPTS="${CMAKE_CURRENT_SOURCE_DIR}/support")
+  WAYBILL_TEST_EXAMPLES="${CMAKE_BINARY_DIR}/plugins-examples" WAYBILL_TEST_SCRIPTS="${CMAKE_CURRENT_SOURCE_DIR}/support"
+  WAYBILL_TEST_REGISTRY="${CMAKE_SOURCE_DIR}/registry")
 # Preloaded into a server: never with a sanitizer, which would have to come first.
 add_library(stepped_clock_preload MODULE support/stepped_clock_preload.c)
 set_target_properties(stepped_clock_preload PROPERTIES PREFIX "" C_VISIBILITY_PRESET default)
@@ -23,7 +24,7 @@ function(waybill_suite kind name source timeout)
   target_compile_definitions(${kind}_${name} PRIVATE WAYBILL_BAD_PLUGINS="${CMAKE_BINARY_DIR}/tests/bad_plugins"
     WAYBILL_SOURCE_FOLDER="${CMAKE_SOURCE_DIR}")
   add_dependencies(${kind}_${name} waybill)
-  foreach(needed IN ITEMS sms push webhook email_template email_raw happyfox_template letter line parcel waybill_bad_plugins)
+  foreach(needed IN ITEMS sms push webhook email_template email_raw happyfox_template govuk_notify ses letter line parcel waybill_bad_plugins)
     if(TARGET ${needed})
       add_dependencies(${kind}_${name} ${needed})
     endif()
@@ -41,6 +42,8 @@ foreach(source IN LISTS integration_sources)
 endforeach()
 target_link_libraries(integration_mail_servers PRIVATE waybill_senders)  # the plugin and the services, without the program
 add_dependencies(integration_mail_servers email_raw)
+target_link_libraries(integration_egress PRIVATE waybill_senders)
+target_link_libraries(integration_foreign_ids PRIVATE yaml-cpp::yaml-cpp)
 target_compile_definitions(integration_bench PRIVATE WAYBILL_BENCH_PROGRAM="${CMAKE_BINARY_DIR}/bench/waybill_bench")
 add_dependencies(integration_bench waybill_bench)
 target_include_directories(integration_hostile_forms PRIVATE ${CMAKE_SOURCE_DIR}/plugins)  # the texts that the plugins meet too

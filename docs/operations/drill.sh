@@ -339,8 +339,11 @@ drill_restore() {
   must "one is waiting for its receiver" received_at_least "asked $pending" 1
   answers 201 a /v1/submissions "$(submission "$form" drill-desk false)" >>"$log" || wrong "the submission was not taken"
   "$tools/pg_dump" -Fc -n "$schema" -f "$work/backup" "${address:-$(address_of "$embedded")}" >>"$log" 2>&1 || wrong "pg_dump failed"
-  query "SELECT format('CREATE ROLE %I NOLOGIN;', role)
-    FROM \"$schema\".installation, unnest(ARRAY[application_role, reader_role]) role WHERE role IS NOT NULL" >"$work/roles.sql"
+  # Policies name roles: those are there before the dump comes in.
+  query "SELECT format('DO %L;', format('BEGIN CREATE ROLE %I NOLOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END', role))
+    FROM \"$schema\".installation, pg_class c,
+         unnest(ARRAY[application_role, reader_role, tenant_role, pg_get_userbyid(c.relowner)]) role
+    WHERE c.oid = '\"$schema\".installation'::regclass AND role IS NOT NULL" >"$work/roles.sql"
   say "and the submission of a form is not finalized yet: backup (pg_dump)"
   mode take
   must "after the backup: the waiting intent has been accepted" accepted a "$pending"

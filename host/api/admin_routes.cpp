@@ -3,13 +3,13 @@
 
 #include <nlohmann/json.hpp>
 
-#include "api/intent_json.h"
+#include "api/error_reply.h"
 #include "api/json_answer.h"
 
 namespace waybill {
 namespace {
 
-Response answer(const ReloadResult& reloaded) {
+http::Response answer(const ReloadResult& reloaded) {
   if (reloaded.error) return failure_response(*reloaded.error);
   Json json;
   if (reloaded.problems.empty()) {
@@ -23,17 +23,22 @@ Response answer(const ReloadResult& reloaded) {
                      {"message", "the registry has mistakes; the one that was in use stays in use"},
                      {"problems", problems_json(reloaded.problems)}};
   }
-  return json_response(reloaded.problems.empty() ? 200 : 422, dump(json));
+  return http::json_response(reloaded.problems.empty() ? 200 : 422, dump(json));
 }
 
 }  // namespace
 
-std::vector<Route> admin_routes(FormPool& pool, Reload reload) {
-  return {{"POST", "/v1/admin/reload", Role::admin, [&pool, reload = std::move(reload)](Request request, Reply reply) {
-             pool.ask([reload, actor = request.principal.actor(), reply = std::move(reply)](FormSession& session) {
-               reply(answer(reload(*session.forms, actor)));
-             });
-           }}};
+std::vector<http::Route> admin_routes(FormPool& pool, Reload reload) {
+  return {{.method = "POST",
+           .path = "/v1/admin/reload",
+           .least_role = http::Role::admin,
+           .handle =
+               [&pool, reload = std::move(reload)](http::Request request, http::Reply reply) {
+                 pool.ask([reload, actor = request.principal.actor(), reply = std::move(reply)](FormSession& session) {
+                   reply(answer(reload(*session.forms, actor)));
+                 });
+               },
+           .of_installation = true}};
 }
 
 }  // namespace waybill

@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "api/form_routes.h"
+#include "api/form_pool.h"
+#include "base/problem.h"
+#include "http/http.h"
 
 namespace waybill {
 
@@ -15,10 +17,10 @@ struct ReloadResult {
   std::optional<Error> error;
   std::size_t targets = 0;
   std::size_t forms = 0;
-  LoadedForms changes;
+  FormChanges changes;
 };
 using Reload = std::function<ReloadResult(FormStore& store, const std::string& actor)>;
 
-std::vector<Route> admin_routes(FormPool& pool, Reload reload);
+std::vector<http::Route> admin_routes(FormPool& pool, Reload reload);
 
 }  // namespace waybill

@@ -3,12 +3,12 @@
 
 #include <nlohmann/json.hpp>
 
-#include "api/integer.h"
 #include "api/json_answer.h"
 #include "api/json_envelope.h"
+#include "api/query.h"
+#include "base/names.h"
 #include "base/utf8.h"
 #include "domain/form.h"
-#include "registry/registry_text.h"
 
 namespace waybill {
 namespace {
@@ -20,9 +20,9 @@ tl::unexpected<Error> invalid(const std::string& message) { return fail(Error::K
 // One of a filter's texts into its place.
 Result<void> set_field(DeadFilter& filter, std::string_view field, const std::string& text) {
   if (field == "before" || field == "after") {
-    const auto time = parse_rfc3339(text);
-    if (!time) return invalid(std::string(field) + " must be an RFC 3339 time, such as 2026-12-31T00:00:00Z");
-    (field == "before" ? filter.before : filter.after) = time;
+    const auto time = read_time(field, text);
+    TRY(time);
+    (field == "before" ? filter.before : filter.after) = *time;
   } else if (auto fault = reference_fault(field, text); !fault.empty()) {
     return invalid(fault);
   } else {
@@ -32,20 +32,6 @@ Result<void> set_field(DeadFilter& filter, std::string_view field, const std::st
 }
 constexpr const char* kFilterFields[] = {"reference", "formId", "reason", "before", "after"};
 
-Result<bool> read_flag(const JsonObject& object, const std::string& field) {
-  const auto raw = object.raw(field);
-  if (!raw.empty() && raw != "true" && raw != "false") return invalid(field + " must be true or false");
-  return raw == "true";
-}
-
-std::optional<DeadCursor> cursor_of(std::string_view text) {
-  const auto dot = text.find('.');
-  if (dot == std::string_view::npos) return std::nullopt;
-  const auto died = whole_number<std::int64_t>(text.substr(0, dot));
-  const auto id = letter_id(text.substr(dot + 1));
-  return died && id ? std::optional(DeadCursor{{*died}, *id}) : std::nullopt;
-}
-
 Json letter_json(const DeadLetter& letter) {
   Json edited = Json::array();
   if (letter.fields_edited) edited.push_back("fields");
@@ -53,7 +39,10 @@ Json letter_json(const DeadLetter& letter) {
   return {{"id", id_json(letter.id)},
           {"kind", letter.kind},
           {"reference", letter.reference},
-          {letter.kind == "form" ? "formId" : "submissionTarget", letter.target},
+          {letter.kind == "form"       ? "formId"
+           : letter.kind == "pipeline" ? "pipeline"
+                                       : "submissionTarget",
+           letter.target},
           {"actionOrder", letter.action_order},
           {"actionType", letter.action_type},
           {"reason", letter.reason},
@@ -91,42 +80,32 @@ Json item_json(const ReplayItem& item, bool dry_run) {
 
 }  // namespace
 
-std::optional<DeliveryId> letter_id(std::string_view text) {
-  const auto number = whole_number<std::int64_t>(text);
-  return number && *number > 0 ? std::optional(DeliveryId{*number}) : std::nullopt;
-}
-
-Result<DeadQuery> read_dead_query(const Request& request) {
+Result<DeadQuery> read_dead_query(const http::Request& request) {
   DeadQuery query;
-  const auto given = [&](std::string_view field) {  // `reference=` says as little as no reference
-    const auto text = request.query_value(field);
-    return text && !text->empty() ? text : std::nullopt;
-  };
   for (const auto* field : kFilterFields)
-    if (const auto text = given(field))
-      if (auto set = set_field(query.filter, field, *text); !set) return tl::unexpected(set.error());
-  if (const auto text = given("id")) {
-    const auto id = letter_id(*text);
+    if (const auto text = given(request, field)) TRY(set_field(query.filter, field, *text));
+  if (const auto text = given(request, "id")) {
+    const auto id = delivery_id(*text);
     if (!id) return invalid("id must be the number of a dead letter");
     query.filter.ids = {*id};
   }
-  if (const auto text = given("replayed")) {
+  if (const auto text = given(request, "replayed")) {
     if (*text != "true" && *text != "false") return invalid("replayed must be true or false");
     query.filter.replayed = *text == "true";
   }
-  if (const auto text = given("limit")) {
-    query.most = whole_number<std::size_t>(*text).value_or(0);
-    if (query.most < 1 || query.most > kMaxListed)
-      return invalid("limit must be a whole number from 1 to " + std::to_string(kMaxListed));
+  if (const auto text = given(request, "limit")) {
+    const auto limit = read_limit(*text, kMaxListed);
+    TRY(limit);
+    query.most = *limit;
   }
-  if (const auto text = given("cursor")) {
-    query.after = cursor_of(*text);
+  if (const auto text = given(request, "cursor")) {
+    query.after = delivery_cursor(*text);
     if (!query.after) return invalid("cursor must be the \"next\" of an answer");
   }
   return query;
 }
 
-std::string mending_fault(const DeadLetterEdit& edit) {
+std::string edit_fault(const DeadLetterEdit& edit) {
   if (!edit.fields && !edit.destination) return "fields or destination is missing: nothing is to be changed";
   if (edit.fields && !Json::parse(*edit.fields, nullptr, false).is_object()) return "fields must be a JSON object";
   const auto& text = edit.destination;
@@ -135,47 +114,47 @@ std::string mending_fault(const DeadLetterEdit& edit) {
   return {};
 }
 
-Result<DeadLetterEdit> read_mending(std::string_view body) {
+Result<DeadLetterEdit> read_edit(std::string_view body) {
   const auto object = JsonObject::parse(body, {"fields", "destination"});
-  if (!object) return tl::unexpected(object.error());
+  TRY(object);
   DeadLetterEdit edit;
   if (object->has("fields")) edit.fields = std::string(object->raw("fields"));
   if (object->has("destination")) {
     auto text = object->string("destination");
-    if (!text) return tl::unexpected(text.error());
+    TRY(text);
     edit.destination = std::move(*text);
   }
-  if (auto fault = mending_fault(edit); !fault.empty()) return invalid(fault);
+  if (auto fault = edit_fault(edit); !fault.empty()) return invalid(fault);
   return edit;
 }
 
 Result<bool> read_dry_run(std::string_view body) {
   const auto object = JsonObject::parse(body.empty() ? "{}" : body, {"dryRun"});
-  if (!object) return tl::unexpected(object.error());
+  TRY(object);
   return read_flag(*object, "dryRun");
 }
 
 Result<ReplayRequest> read_bulk_replay(std::string_view body) {
   const auto object = JsonObject::parse(body, {"reference", "formId", "reason", "before", "after", "dryRun"});
-  if (!object) return tl::unexpected(object.error());
+  TRY(object);
   ReplayRequest request;
   for (const auto* field : kFilterFields) {
     if (!object->has(field)) continue;
     auto text = object->string(field);
-    if (!text) return tl::unexpected(text.error());
-    if (auto set = set_field(request.filter, field, *text); !set) return tl::unexpected(set.error());
+    TRY(text);
+    TRY(set_field(request.filter, field, *text));
   }
   if (!request.filter.any())
     return invalid("at least one of reference, formId, reason, before and after is needed: say which letters are meant");
   auto dry_run = read_flag(*object, "dryRun");
-  if (!dry_run) return tl::unexpected(dry_run.error());
+  TRY(dry_run);
   request.dry_run = *dry_run;
   return request;
 }
 
 Result<std::string> read_new_reference(std::string_view body) {
   const auto object = JsonObject::parse(body, {"submissionId", "reference"});
-  if (!object) return tl::unexpected(object.error());
+  TRY(object);
   if (object->has("submissionId") && object->has("reference"))
     return invalid("submissionId and reference are the same: give one");
   return read_reference(*object, object->has("reference") ? "reference" : "submissionId");
@@ -185,7 +164,7 @@ std::string dead_page_json(const DeadPage& page) {
   Json letters = Json::array();
   for (const auto& letter : page.letters) letters.push_back(letter_json(letter));
   Json next = nullptr;
-  if (page.next) next = std::to_string(page.next->died.micros) + "." + std::to_string(page.next->id.value);
+  if (page.next) next = cursor_text(*page.next);
   return dump({{"deadLetters", std::move(letters)}, {"next", std::move(next)}});
 }
 

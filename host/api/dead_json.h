@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "http/http.h"
-#include "store/dead.h"
+#include "store/dead_store.h"
 
 namespace waybill {
 
@@ -16,7 +16,7 @@ inline constexpr std::size_t kUsuallyListed = 100;
 struct DeadQuery {
   DeadFilter filter;
   std::size_t most = kUsuallyListed;
-  std::optional<DeadCursor> after;
+  std::optional<DeliveryCursor> after;
 };
 struct ReplayRequest {
   DeadFilter filter;
@@ -24,17 +24,14 @@ struct ReplayRequest {
 };
 
 // All of them: Error::invalid with a message that names the field.
-Result<DeadQuery> read_dead_query(const Request& request);
-Result<DeadLetterEdit> read_mending(std::string_view body);
+Result<DeadQuery> read_dead_query(const http::Request& request);
+Result<DeadLetterEdit> read_edit(std::string_view body);
 Result<bool> read_dry_run(std::string_view body);               // of one letter; an empty body is an empty object
 Result<ReplayRequest> read_bulk_replay(std::string_view body);  // of many: at least one filter
 Result<std::string> read_new_reference(std::string_view body);
 
 // Why this is no edit, or "" if it is one.
-std::string mending_fault(const DeadLetterEdit& edit);
-
-// The id of a letter in a path, a query or an argument; none when it cannot be one.
-std::optional<DeliveryId> letter_id(std::string_view text);
+std::string edit_fault(const DeadLetterEdit& edit);
 
 std::string dead_page_json(const DeadPage& page);
 std::string dead_letter_json(const DeadLetterView& view);

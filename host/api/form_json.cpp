@@ -6,6 +6,7 @@
 
 #include "api/json_answer.h"
 #include "api/json_envelope.h"
+#include "api/query.h"
 
 namespace waybill {
 namespace {
@@ -63,16 +64,8 @@ Result<std::vector<NewAttachment>> read_attachments(std::string_view raw) {
 std::string_view routing_word(Status status) { return is_end(status) ? to_string(status) : "pending"; }
 
 Json delivery_json(const FormDeliveryView& d) {
-  Json json{{"actionOrder", d.action_order},
-            {"actionType", d.action_type},
-            {"status", to_string(d.status)},
-            {"reason", text_or_null(d.reason)},
-            {"attempts", d.attempts}};
-  if (d.replay > 0) json["replay"] = d.replay;
-  if (!d.provider_ref.empty()) json["providerRef"] = d.provider_ref;
-  json["result"] = json_or_null(d.result);
-  if (d.due && (d.status == Status::due || d.status == Status::claimed)) json["nextAttemptAt"] = format_rfc3339(*d.due);
-  json["endedAt"] = time_or_null(d.ended);
+  Json json{{"actionOrder", d.action_order}};
+  append_delivery(json, d);
   return json;
 }
 
@@ -93,21 +86,14 @@ Json audit_json(const AuditView& a) {
 
 }  // namespace
 
-Sha256 FormRequest::hash() const {
-  std::string all = form_id;
-  all.append(1, '\0').append(fields).append(1, '\0').append(attachments_json).append(1, '\0');
-  if (kept_until) all += std::to_string(kept_until->micros);
-  return sha256(all);
-}
-
-Result<FormRequest> read_form_request(std::string_view body) {
+Result<NewForm> read_form_request(std::string_view body) {
   const auto object =
       JsonObject::parse(body, {"submissionId", "formId", "fields", "attachments", "retentionExpiresAt", "finalize"});
-  if (!object) return tl::unexpected(object.error());
-  FormRequest request;
+  TRY(object);
+  NewForm request;
   for (const auto& [field, text] : {std::pair{"submissionId", &request.submission_id}, std::pair{"formId", &request.form_id}}) {
     auto reference = read_reference(*object, field);
-    if (!reference) return tl::unexpected(reference.error());
+    TRY(reference);
     *text = std::move(*reference);
   }
   request.fields = object->raw("fields");
@@ -115,27 +101,26 @@ Result<FormRequest> read_form_request(std::string_view body) {
   if (request.fields.front() != '{') return fail(Error::Kind::invalid, "fields must be an object");
   request.attachments_json = object->has("attachments") ? std::string(object->raw("attachments")) : "[]";
   auto attachments = read_attachments(request.attachments_json);
-  if (!attachments) return tl::unexpected(attachments.error());
+  TRY(attachments);
   request.attachments = std::move(*attachments);
   if (object->has("retentionExpiresAt")) {
     auto text = object->string("retentionExpiresAt");
-    if (!text) return tl::unexpected(text.error());
-    request.kept_until = parse_rfc3339(*text);
-    if (!request.kept_until)
-      return fail(Error::Kind::invalid, "retentionExpiresAt must be an RFC 3339 time, such as 2026-12-31T00:00:00Z");
+    TRY(text);
+    const auto kept_until = read_time("retentionExpiresAt", *text);
+    TRY(kept_until);
+    request.kept_until = *kept_until;
   }
-  const auto finalize = object->raw("finalize");
-  if (!finalize.empty() && finalize != "true" && finalize != "false")
-    return fail(Error::Kind::invalid, "finalize must be true or false");
-  request.finalize = finalize == "true";
+  const auto finalize = read_flag(*object, "finalize");
+  TRY(finalize);
+  request.finalize = *finalize;
   return request;
 }
 
 Result<Scan> read_scan_result(std::string_view body) {
   const auto object = JsonObject::parse(body, {"clamavStatus"});
-  if (!object) return tl::unexpected(object.error());
+  TRY(object);
   auto word = object->string("clamavStatus");
-  if (!word) return tl::unexpected(word.error());
+  TRY(word);
   if (*word == "clean") return Scan::clean;
   if (*word == "infected") return Scan::infected;
   return fail(Error::Kind::invalid, "clamavStatus must be clean or infected");

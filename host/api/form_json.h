@@ -5,26 +5,15 @@
 #include <string_view>
 #include <vector>
 
-#include "store/forms.h"
+#include "intake/form_intake.h"
 
 namespace waybill {
 
 inline constexpr std::size_t kMaxAttachments = 100;
 
-struct FormRequest {
-  std::string submission_id;
-  std::string form_id;
-  std::string fields;            // the very bytes of the object
-  std::string attachments_json;  // of the array; "[]" if there was none
-  std::vector<NewAttachment> attachments;
-  std::optional<Timestamp> kept_until;
-  bool finalize = false;
-  // Of all that makes it the same submission: form, fields, attachments, retention.
-  Sha256 hash() const;
-};
-
-// Error::invalid with a message for the client, which names the field.
-Result<FormRequest> read_form_request(std::string_view body);
+// All that the body says; its organisation and form are the caller's to set. Error::invalid with a message for the client, which
+// names the field.
+Result<NewForm> read_form_request(std::string_view body);
 Result<Scan> read_scan_result(std::string_view body);
 
 // {"submissionId", "status"}

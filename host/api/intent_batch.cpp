@@ -45,7 +45,7 @@ std::vector<std::string_view> items_of_lines(std::string_view body) {
 Result<std::vector<Result<IntentRequest>>> read_batch(std::string_view body) {
   body.remove_prefix(skip_space(body, 0));
   auto items = body.starts_with('[') ? items_of_array(body) : Result<std::vector<std::string_view>>(items_of_lines(body));
-  if (!items) return tl::unexpected(items.error());
+  TRY(items);
   if (items->empty()) return fail(Error::Kind::invalid, "the batch is empty: give an array of intents, or one in each line");
   if (items->size() > kMaxIntentsInBatch)
     return fail(Error::Kind::invalid,
@@ -60,10 +60,10 @@ Result<std::vector<Result<IntentRequest>>> read_batch(std::string_view body) {
   return intents;
 }
 
-std::string batch_json(const std::vector<Response>& answers) {
+std::string batch_json(const std::vector<http::Response>& answers) {
   std::string json = "{\"results\":[";
   for (std::size_t i = 0; i < answers.size(); ++i) {
-    const Response& answer = answers[i];
+    const http::Response& answer = answers[i];
     json += (i == 0 ? "{\"status\":" : ",{\"status\":") + std::to_string(answer.status) + ",";
     // An error's body is {"error":{...}} already.
     json += answer.status == 200 ? "\"intent\":" + answer.body + "}" : answer.body.substr(1);

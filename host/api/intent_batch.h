@@ -17,6 +17,6 @@ inline constexpr std::size_t kMaxIntentsInBatch = 10'000;
 Result<std::vector<Result<IntentRequest>>> read_batch(std::string_view body);
 
 // {"results": [{"status": 200, "intent": {...}} | {"status": 409, "error": {...}}, ...]}, in the order of the items.
-std::string batch_json(const std::vector<Response>& answers);
+std::string batch_json(const std::vector<http::Response>& answers);
 
 }  // namespace waybill

@@ -10,7 +10,7 @@ namespace {
 
 void append_member(std::string& json, std::string_view name, std::string_view text) {
   json.append(json.size() == 1 ? "\"" : ",\"").append(name).append("\":");
-  append_string(json, text);
+  append_json_string(json, text);
 }
 
 }  // namespace
@@ -31,14 +31,6 @@ std::string intent_json(const SubmissionView& view) {
 
 std::string history_json(const HistoryView& history) {
   return "{\"intent\":" + intent_json(history.submission) + ",\"attempts\":" + dump(attempts_json(history.attempts)) + "}";
-}
-
-Response failure_response(const Error& error) {
-  if (error.kind != Error::Kind::unavailable)
-    return error_response(500, "internal_error", "an unexpected failure; the log has the details");
-  Response response = error_response(503, "unavailable", "the database is not available; nothing was acknowledged, try again");
-  response.headers.emplace_back("Retry-After", "1");
-  return response;
 }
 
 }  // namespace waybill

@@ -3,6 +3,7 @@
 
 #include <atomic>
 
+#include "api/error_reply.h"
 #include "api/integer.h"
 #include "api/intent_batch.h"
 #include "api/intent_json.h"
@@ -12,8 +13,11 @@ namespace waybill {
 namespace {
 
 constexpr int kMaxWaitSeconds = 60;
+constexpr std::string_view kNotRead = "intent.not_read";
+constexpr SubmitWords kWords{
+    .reference = "intentId", .content = "submissionTarget or payload", .not_stored = "intent.not_stored"};
 
-Result<Millis> wait_of(const Request& request) {
+Result<Millis> wait_of(const http::Request& request) {
   const auto text = request.query_value("waitSeconds");
   if (!text) return Millis{0};
   const int seconds = whole_number<int>(*text).value_or(-1);
@@ -26,26 +30,26 @@ class Intents {
  public:
   explicit Intents(IntentParts parts) : parts_(parts) {}
 
-  void post(Request request, Reply reply) const {
+  void post(http::Request request, http::Reply reply) const {
     const auto began = parts_.clock.now();
     const auto wait = wait_of(request);
-    if (!wait) return reply(invalid_request(wait.error().what));
+    if (!wait) return reply(http::invalid_request(wait.error().what));
     auto intent = read_intent(request.body);
-    if (!intent) return reply(invalid_request(intent.error().what));
+    if (!intent) return reply(http::invalid_request(intent.error().what));
     hand_in(parts_.registry.current(), request.principal.org, std::move(*intent),
             submit_callback(began, *wait, std::move(reply)));
   }
 
   // Each item by itself: its answer is what a request of its own would have got.
-  void post_batch(Request request, Reply reply) const {
+  void post_batch(http::Request request, http::Reply reply) const {
     const auto began = parts_.clock.now();
     auto intents = read_batch(request.body);
-    if (!intents) return reply(invalid_request(intents.error().what));
+    if (!intents) return reply(http::invalid_request(intents.error().what));
     const auto registry = parts_.registry.current();
     struct Batch {
-      std::vector<Response> answers;
+      std::vector<http::Response> answers;
       std::atomic<std::size_t> left;
-      Reply reply;
+      http::Reply reply;
     };
     const auto batch = std::make_shared<Batch>();
     batch->answers.resize(intents->size());
@@ -55,12 +59,12 @@ class Intents {
     known.reserve(intents->size());
     for (std::size_t i = 0; i < intents->size(); ++i) {
       auto& intent = (*intents)[i];
-      Reply answered = [batch, i](Response answer) {
+      http::Reply answered = [batch, i](http::Response answer) {
         batch->answers[i] = std::move(answer);
-        if (--batch->left == 0) batch->reply(json_response(200, batch_json(batch->answers)));
+        if (--batch->left == 0) batch->reply(http::json_response(200, batch_json(batch->answers)));
       };
       if (!intent)
-        answered(invalid_request(intent.error().what));
+        answered(http::invalid_request(intent.error().what));
       else if (const Contract* contract = registry->find(intent->target))
         known.push_back(handed_in(registry, *contract, request.principal.org, std::move(*intent),
                                   submit_callback(began, Millis{0}, std::move(answered))));
@@ -70,20 +74,20 @@ class Intents {
     parts_.intake.submit(std::move(known));
   }
 
-  void get(Request request, Reply reply) const {
+  void get(http::Request request, http::Reply reply) const {
     ask(std::move(request), std::move(reply),
         [](ReadStore& reader, OrgId org, const std::string& id) -> Result<std::optional<std::string>> {
           auto found = reader.find(org, "intent", id);
-          if (!found) return tl::unexpected(found.error());
+          TRY(found);
           return *found ? std::optional(intent_json(**found)) : std::nullopt;
         });
   }
 
-  void history(Request request, Reply reply) const {
+  void history(http::Request request, http::Reply reply) const {
     ask(std::move(request), std::move(reply),
         [](ReadStore& reader, OrgId org, const std::string& id) -> Result<std::optional<std::string>> {
           auto found = reader.history(org, "intent", id);
-          if (!found) return tl::unexpected(found.error());
+          TRY(found);
           return *found ? std::optional(history_json(**found)) : std::nullopt;
         });
   }
@@ -105,17 +109,12 @@ class Intents {
   }
 
   // Replies to a submission once it is known what became of it.
-  SubmitCallback submit_callback(Clock::Monotonic began, Millis wait, Reply reply) const {
+  SubmitCallback submit_callback(Clock::Monotonic began, Millis wait, http::Reply reply) const {
     return [parts = parts_, began, wait, reply = std::move(reply)](Result<SubmitResult> answer) {
-      if (!answer && answer.error().kind == Error::Kind::invalid) return reply(invalid_request(answer.error().what));
-      if (!answer) return reply(logged_failure(parts, "intent.not_stored", answer.error()));
-      if (answer->how == SubmitResult::How::conflict)
-        return reply(error_response(
-            409, "idempotency_conflict",
-            "intentId \"" + answer->view.client_ref + "\" was handed in before with another submissionTarget or payload"));
+      if (auto refusal = submit_refusal(answer, kWords, parts.log)) return reply(std::move(*refusal));
       if (answer->how == SubmitResult::How::created) parts.metrics.submission("pending");
       parts.metrics.acceptance(parts.clock.now() - began);
-      if (wait.count() == 0 || answer->view.completed) return reply(json_response(200, intent_json(answer->view)));
+      if (wait.count() == 0 || answer->view.completed) return reply(http::json_response(200, intent_json(answer->view)));
       parts.waiters.add(answer->view.id, wait, [parts, view = answer->view, reply] { answer_now(parts, view, reply); });
     };
   }
@@ -131,27 +130,23 @@ class Intents {
   }
 
   template <class Find>
-  void ask(Request request, Reply reply, Find find) const {
+  void ask(http::Request request, http::Reply reply, Find find) const {
     parts_.pool.ask([parts = parts_, request = std::move(request), reply = std::move(reply), find](ReadPool::Session& session) {
       const std::string& id = request.parameters.at("id");
       const auto answer = find(*session.reader, request.principal.org, id);
-      if (!answer) return reply(logged_failure(parts, "intent.not_read", answer.error()));
-      reply(*answer ? json_response(200, **answer) : error_response(404, "not_found", "there is no intent \"" + id + "\""));
+      if (!answer) return reply(error_reply(answer.error(), parts.log, kNotRead));
+      reply(*answer ? http::json_response(200, **answer)
+                    : http::error_response(404, "not_found", "there is no intent \"" + id + "\""));
     });
   }
 
   // After a wait: the intent as it is now.
-  static void answer_now(const IntentParts& parts, const SubmissionView& view, const Reply& reply) {
+  static void answer_now(const IntentParts& parts, const SubmissionView& view, const http::Reply& reply) {
     parts.pool.ask([parts, view, reply](ReadPool::Session& session) {
       const auto found = session.reader->find(view.org, "intent", view.client_ref);
-      if (!found) return reply(logged_failure(parts, "intent.not_read", found.error()));
-      reply(json_response(200, intent_json(*found ? **found : view)));
+      if (!found) return reply(error_reply(found.error(), parts.log, kNotRead));
+      reply(http::json_response(200, intent_json(*found ? **found : view)));
     });
-  }
-
-  static Response logged_failure(const IntentParts& parts, std::string_view event, const Error& error) {
-    parts.log.error(event, {{"error", error.what}});
-    return failure_response(error);
   }
 
   IntentParts parts_;
@@ -159,15 +154,17 @@ class Intents {
 
 }  // namespace
 
-std::vector<Route> intent_routes(IntentParts parts) {
+std::vector<http::Route> intent_routes(IntentParts parts) {
   const Intents intents(parts);
-  return {{"POST", "/v1/intents", Role::member, [intents](Request q, Reply r) { intents.post(std::move(q), std::move(r)); },
-           [](const Request& request) { return wait_of(request).value_or(Millis{0}); }},
-          {"POST", "/v1/intents:batch", Role::member,
-           [intents](Request q, Reply r) { intents.post_batch(std::move(q), std::move(r)); }},
-          {"GET", "/v1/intents/{id}", Role::member, [intents](Request q, Reply r) { intents.get(std::move(q), std::move(r)); }},
-          {"GET", "/v1/intents/{id}/history", Role::member,
-           [intents](Request q, Reply r) { intents.history(std::move(q), std::move(r)); }}};
+  return {{"POST", "/v1/intents", http::Role::member,
+           [intents](http::Request q, http::Reply r) { intents.post(std::move(q), std::move(r)); },
+           [](const http::Request& request) { return wait_of(request).value_or(Millis{0}); }},
+          {"POST", "/v1/intents:batch", http::Role::member,
+           [intents](http::Request q, http::Reply r) { intents.post_batch(std::move(q), std::move(r)); }},
+          {"GET", "/v1/intents/{id}", http::Role::member,
+           [intents](http::Request q, http::Reply r) { intents.get(std::move(q), std::move(r)); }},
+          {"GET", "/v1/intents/{id}/history", http::Role::member,
+           [intents](http::Request q, http::Reply r) { intents.history(std::move(q), std::move(r)); }}};
 }
 
 }  // namespace waybill

@@ -25,6 +25,6 @@ struct IntentParts {
 };
 
 // The parts must outlive every request.
-std::vector<Route> intent_routes(IntentParts parts);
+std::vector<http::Route> intent_routes(IntentParts parts);
 
 }  // namespace waybill

@@ -1,20 +1,9 @@
 // Shared pieces of answers.
 #include "api/json_answer.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 namespace waybill {
-
-std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
-
-void append_string(std::string& json, std::string_view text) {
-  const bool plain = std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\'; });
-  if (plain)
-    json.append(1, '"').append(text).append(1, '"');
-  else
-    json += dump(Json(text));
-}
 
 Json time_or_null(const std::optional<Timestamp>& time) { return time ? Json(format_rfc3339(*time)) : Json(nullptr); }
 Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
@@ -28,9 +17,21 @@ Json edited_json(const std::string& field, const std::string& value) {
   return field == "fields" ? json_or_null(value) : Json(value);
 }
 
+void append_delivery(Json& json, const ActionDeliveryView& d) {
+  json["actionType"] = d.action_type;
+  json["status"] = to_string(d.status);
+  json["reason"] = text_or_null(d.reason);
+  json["attempts"] = d.attempts;
+  if (d.replay > 0) json["replay"] = d.replay;
+  if (!d.provider_ref.empty()) json["providerRef"] = d.provider_ref;
+  json["result"] = json_or_null(d.result);
+  if (d.due && (d.status == Status::due || d.status == Status::claimed)) json["nextAttemptAt"] = format_rfc3339(*d.due);
+  json["endedAt"] = time_or_null(d.ended);
+}
+
 Json attempts_json(const std::vector<AttemptView>& attempts) {
   Json list = Json::array();
-  for (const auto& a : attempts)
+  for (const auto& a : attempts) {
     list.push_back({{"attemptNumber", a.number},
                     {"startedAt", format_rfc3339(a.started)},
                     {"finishedAt", time_or_null(a.finished)},
@@ -38,6 +39,8 @@ Json attempts_json(const std::vector<AttemptView>& attempts) {
                     {"outcomeReason", text_or_null(a.reason)},
                     {"error", text_or_null(a.error)},
                     {"counts", a.counts}});
+    if (!a.answer.empty()) list.back()["answer"] = json_or_null(a.answer);
+  }
   return list;
 }
 

@@ -21,6 +21,13 @@ std::string reference_fault(std::string_view field, std::string_view reference) 
   return {};
 }
 
+Result<bool> read_flag(const JsonObject& object, std::string_view field) {
+  const auto raw = object.raw(field);
+  if (!raw.empty() && raw != "true" && raw != "false")
+    return fail(Error::Kind::invalid, std::string(field) + " must be true or false");
+  return raw == "true";
+}
+
 Result<std::string> read_reference(const JsonObject& object, std::string_view field) {
   auto text = object.string(field);
   if (!text) return text;
@@ -30,11 +37,11 @@ Result<std::string> read_reference(const JsonObject& object, std::string_view fi
 
 Result<IntentRequest> read_intent(std::string_view body) {
   const auto object = JsonObject::parse(body, {"intentId", "submissionTarget", "payload"});
-  if (!object) return tl::unexpected(object.error());
+  TRY(object);
   auto id = read_reference(*object, "intentId");
-  if (!id) return tl::unexpected(id.error());
+  TRY(id);
   auto target = read_reference(*object, "submissionTarget");
-  if (!target) return tl::unexpected(target.error());
+  TRY(target);
   return IntentRequest{std::move(*id), std::move(*target), std::string(object->raw("payload"))};
 }
 

@@ -24,6 +24,8 @@ bool has_ascii_control(std::string_view text);  // C0 or DEL
 
 // Why a client reference cannot be one, or "" if it can: 1 to 255 bytes of UTF-8 without control characters.
 std::string reference_fault(std::string_view field, std::string_view reference);
+// A member that must be true or false; false if it is missing.
+Result<bool> read_flag(const JsonObject& object, std::string_view field);
 // A member that must be a client reference.
 Result<std::string> read_reference(const JsonObject& object, std::string_view field);
 

@@ -63,8 +63,10 @@ class TopLevel final : public nlohmann::json_sax<nlohmann::json> {
  private:
   static std::string shortened(const std::string& name) { return name.size() <= 64 ? name : name.substr(0, 64) + "..."; }
 
-  // The library's message without its own prefix: "[json.exception.parse_error.101] parse error at line 1, column 9: ...".
+  // The library's message without its own prefix: "[json.exception.parse_error.101] parse error at line 1, column 9: ...", and
+  // without what it repeats of the text.
   static std::string reason_of(std::string_view message) {
+    message = message.substr(0, message.find("; last read"));
     const auto at = message.find(": ");
     std::string reason = at == std::string_view::npos ? "" : ": " + std::string(message.substr(at + 2));
     if (reason.size() > 200) reason = reason.substr(0, 200) + "...";

@@ -11,6 +11,6 @@
 namespace waybill {
 
 // `not_ready` tells why this host cannot take submissions now, or "" if it can.
-std::vector<Route> system_routes(const Metrics& metrics, std::function<std::string()> not_ready);
+std::vector<http::Route> system_routes(const Metrics& metrics, std::function<std::string()> not_ready);
 
 }  // namespace waybill

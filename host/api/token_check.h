@@ -15,17 +15,17 @@ namespace waybill {
 
 // A new token: "wbt_" and 43 characters of base64url from 32 random bytes.
 std::string make_token();
-std::optional<Role> role_from(std::string_view word);
+std::optional<http::Role> role_from(std::string_view word);
 
-// Safe from any thread. A revoked token is refused within two seconds.
+// Safe from any thread. A revoked token is refused within two seconds, and so is one of a disabled organisation (403).
 class TokenCheck {
  public:
   TokenCheck(ReadPool& pool, const Clock& clock) : pool_(pool), clock_(clock) {}
-  void operator()(const Request& request, std::function<void(Admission)> answer);
+  void operator()(const http::Request& request, std::function<void(http::Admission)> answer);
 
  private:
   struct CacheEntry {
-    Principal principal;
+    http::Principal principal;
     Clock::Monotonic until;
   };
   ReadPool& pool_;

@@ -47,14 +47,14 @@ void Waiters::add(SubmissionId submission, Millis most, std::function<void()> do
 }
 
 void Waiters::moved(const std::vector<SubmissionId>& submissions) {
-  std::vector<std::function<void()>> told;
+  std::vector<std::function<void()>> ready;
   {
     std::lock_guard lock(mutex_);
     if (by_submission_.empty()) return;
     for (const auto submission : submissions)
-      for (auto& done : take(submission)) told.push_back(std::move(done));
+      for (auto& done : take(submission)) ready.push_back(std::move(done));
   }
-  for (auto& done : told) done();
+  for (auto& done : ready) done();
 }
 
 std::vector<std::function<void()>> Waiters::take(SubmissionId submission) {

@@ -1,4 +1,5 @@
-// Requests that wait for a submission to move: told at once by this host's settler, found by a poll when another host moved it.
+// Requests that wait for a submission to move: answered at once by this host's settler, found by a poll when another host moved
+// it.
 #pragma once
 
 #include <condition_variable>

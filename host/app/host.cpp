@@ -8,12 +8,16 @@
 #include <fstream>
 
 #include "app/host_identity.h"
+#include "egress/tenant_url.h"
 #include "limits/release.h"
+#include "maintenance/archive_task.h"
+#include "maintenance/monitor.h"
 
 namespace waybill {
 namespace {
 
-constexpr auto kStale = std::chrono::seconds(3);       // the age of a sign of life from which on the host is not ready
+constexpr auto kStale = std::chrono::seconds(3);  // the age of a sign of life from which on the host is not ready
+constexpr auto kNoKey = "there are channels with secrets, and notify.key names no master key";
 constexpr auto kLastWrites = std::chrono::seconds(5);  // of a drain, after the time of the work
 
 SettlerSettings settler_settings(const Config& config, const std::string& name) {
@@ -22,6 +26,7 @@ SettlerSettings settler_settings(const Config& config, const std::string& name) 
           .cooldown = config.timeouts.cooldown,
           .outage = config.timeouts.outage,
           .failure_period = config.alerts.digest_every,
+          .channel_patience = config.notify.disable_after,
           .batch = config.limits.claim_batch};
 }
 
@@ -47,10 +52,13 @@ Host::Host(HostParts parts)
       gate_(folder_.get(), breadcrumbs_,
             [this](const std::string& type) { return plugin_file(config_, *installation_.catalogue, type); }),
       registry_(config_, *installation_.catalogue, std::move(parts.registry), log_),
+      vault_(vault_of(parts.secrets, config_.notify.key)),
       watch_(*parts.address.watch),
-      stores_(parts.address, shards_, config_),
+      stores_(parts.address, shards_, config_, vault_),
       pool_(read_sessions(parts.address, shards_), config_.timeouts.answer),
       form_pool_(form_sessions(parts.address, shards_, config_), config_.timeouts.answer + kOperatorsTime),
+      notify_pool_(notify_sessions(parts.address, shards_, notify_settings(config_, vault_)),
+                   config_.timeouts.answer + kOperatorsTime),
       waiters_(pool_, clock_),
       tokens_(pool_, clock_),
       factory_(*installation_.catalogue, config_, std::make_shared<const Secrets>(std::move(parts.secrets)),
@@ -78,6 +86,7 @@ Host::Host(HostParts parts)
           [this] { return registry_.alert_target(); }, [this](const std::string& type) { return blocked_reason(type); },
           [this] { signal_.walk(); }, log_, metrics_),
       quarantine_(config_.file, *stores_.suspects, clock_, log_),
+      failure_checks_(config_, *stores_.failure_checks, clock_, log_),
       maintenance_(liveness_, *stores_.rescue, *stores_.rescue_queue, *stores_.rescue_settle, periodic_tasks(), clock_,
                    {.shards = shards_,
                     .actor = name_,
@@ -100,7 +109,7 @@ Host::Host(HostParts parts)
           {.claim = [this](Shard shard, const std::vector<InsertGroup>& all) { return claim_on_insert_.ask(shard, all); },
            .claimed = [this](Shard shard, const InsertClaim& claim, std::vector<InsertGroup> all,
                              ClaimResult rows) { claim_on_insert_.carried_out(shard, claim, std::move(all), std::move(rows)); },
-           .lost =
+           .unconfirmed =
                [this](Shard shard, const InsertClaim& claim, const std::vector<InsertGroup>& all) {
                  claim_on_insert_.unconfirmed(shard, claim, all);
                  signal_.walk();
@@ -110,7 +119,9 @@ Host::Host(HostParts parts)
                  planner_.wake(shard, routes, clock_.now());
                  signal_.wake();
                }},
-          log_) {}
+          log_),
+      form_intake_(*installation_.catalogue, [this] { signal_.walk(); }),
+      pipeline_intake_([this] { signal_.walk(); }) {}
 
 Result<void> Host::start() {
   if (folder_ && folder_->is_careful()) {
@@ -120,10 +131,13 @@ Result<void> Host::start() {
   }
   pool_.start();
   form_pool_.start();
+  notify_pool_.start();
   waiters_.start();
   settler_.start();
   executor_.start([this](std::vector<Finished> finished) { settler_.take(std::move(finished)); });
   make_senders();
+  if (const auto checked = check_keys(); !checked)
+    log_.warn("maintenance.failed", {{"task", "keys"}, {"error", checked.error().what}});
   if (crashes_)
     if (const auto reported = crashes_->report(*stores_.suspects); !reported)
       log_.warn("maintenance.failed", {{"task", "crashes"}, {"error", reported.error().what}});
@@ -134,20 +148,33 @@ Result<void> Host::start() {
 }
 
 Result<void> Host::listen() {
-  auto routes =
-      all_routes({.intents = {intake_, registry_.live(), pool_, waiters_, clock_, log_, metrics_},
-                  .forms = {registry_.live(), *installation_.catalogue, form_pool_, [this] { signal_.walk(); }, log_, metrics_},
-                  .reload =
-                      [this](FormStore& store, const std::string& actor) {
-                        return registry_.reload(store, {actor, "admin", "reload"});
-                      },
-                  .not_ready = [this] { return not_ready(); },
-                  .closed = [this] { return why_outdated(); }});
-  Authenticate authenticate;
+  auto routes = all_routes({.intents = {intake_, registry_.live(), pool_, waiters_, clock_, log_, metrics_},
+                            .forms = {form_intake_, registry_.live(), form_pool_, log_, metrics_},
+                            .pipelines = {pipeline_intake_, registry_.live(), form_pool_, log_, metrics_},
+                            .dead = {registry_.live(), *installation_.catalogue, form_pool_, [this] { signal_.walk(); }, log_},
+                            .notify = {.pool = notify_pool_,
+                                       .waiters = waiters_,
+                                       .types = *installation_.catalogue,
+                                       .check_url = [policy = std::make_shared<const EgressPolicy>(config_.egress)](
+                                                        const std::string& url) { return check_tenant_url(url, *policy); },
+                                       .has_key = vault_->has_key(),
+                                       .per_org = config_.limits.per_org_channels,
+                                       .per_channel = config_.limits.per_channel,
+                                       .is_due = [this] { signal_.walk(); },
+                                       .log = log_},
+                            .reload =
+                                [this](FormStore& store, const std::string& actor) {
+                                  return registry_.reload(store, {actor, "admin", "reload"});
+                                },
+                            .not_ready = [this] { return not_ready(); },
+                            .closed = [this] { return why_outdated(); }});
+  http::Authenticate authenticate;
   if (!config_.auth_none)
-    authenticate = [this](const Request& request, std::function<void(Admission)> answer) { tokens_(request, std::move(answer)); };
-  auto server = Server::listen(config_, std::move(routes), std::move(authenticate), log_, metrics_);
-  if (!server) return tl::unexpected(server.error());
+    authenticate = [this](const http::Request& request, std::function<void(http::Admission)> answer) {
+      tokens_(request, std::move(answer));
+    };
+  auto server = http::Server::listen(config_, std::move(routes), std::move(authenticate), log_, metrics_);
+  TRY(server);
   server_ = std::move(*server);
   server_->start();
   if (!config_.port_file.empty()) {  // renamed into place, so that nobody reads half a number
@@ -186,6 +213,7 @@ bool Host::drain() {
   if (server_) server_->stop(Millis{5000});
   pool_.stop();
   form_pool_.stop();
+  notify_pool_.stop();
   maintenance_.stop();
   if (breadcrumbs_) breadcrumbs_->remove();
   log_.info("host.stopped", {{"name", name_}});
@@ -208,7 +236,7 @@ std::shared_ptr<BreadcrumbFile> Host::begin_breadcrumbs() {
 
 std::vector<PeriodicTask> Host::periodic_tasks() {
   std::vector<PeriodicTask> all{queue_numbers(*stores_.maintenance, metrics_),
-                                orphaned_claims(
+                                unregistered_claims(
                                     *stores_.maintenance, [this] { maintenance_.look_at_claims(); },
                                     [this] { return watch_.health("liveness").sessions; }, clock_, log_),
                                 partitions(*stores_.maintenance),
@@ -217,8 +245,23 @@ std::vector<PeriodicTask> Host::periodic_tasks() {
   all.push_back(form_sweep(
       *stores_.maintenance_forms, shards_, [this] { signal_.walk(); }, log_));
   all.push_back(form_retention(*stores_.maintenance_forms, shards_, log_));
+  all.push_back(pipeline_sweep(
+      *stores_.maintenance_pipelines, shards_, [this] { signal_.walk(); }, log_));
+  all.push_back(pipeline_rates(
+      *stores_.maintenance_pipelines, [this] { return registry_.current()->pipelines(); }, metrics_));
+  all.push_back({"keys", Seconds{60}, [this] { return check_keys(); }});
+  all.push_back(orphaned_events(*stores_.maintenance_notify, config_.notify.orphan_scan, log_));
+  all.push_back(old_secrets(*stores_.maintenance_notify));
+  all.push_back(retention(*stores_.maintenance, shards_,
+                          {{kIntentKind, config_.kept_intents}, {kNotificationKind, config_.kept_notifications}}, log_));
+  if (config_.monitor_interval > Millis{0}) all.push_back(monitor(*stores_.monitor, config_.monitor_interval, log_, metrics_));
+  all.push_back(archive_task(*stores_.archive, shards_,
+                             {.ages = {.ended = config_.archive.completed_after, .blocked = config_.archive.failed_after},
+                              .delete_after = config_.archive.delete_after},
+                             log_));
   if (crashes_) all.push_back(crashes_->task(*stores_.suspects));
   all.push_back(quarantine_.task());
+  all.push_back(failure_checks_.task());
   all.push_back({"start_gate", Millis{500}, [this]() -> Result<void> {
                    if (!gate_.look(clock_.now())) return {};
                    make_senders();
@@ -257,7 +300,20 @@ void Host::execute(std::vector<Job> jobs) {
   executor_.execute(std::move(jobs));
 }
 
-std::optional<HostId> Host::claiming_host() const { return outdated_ ? std::nullopt : maintenance_.host(); }
+// A host that cannot open what organisations stored sends nothing: it was given the wrong key.
+Result<void> Host::check_keys() {
+  const auto masters = stores_.maintenance_notify->master_keys();
+  TRY(masters);
+  const bool is_locked = !vault_->fits(*masters);
+  if (is_locked && !is_locked_)
+    log_.error("keys.wrong", {{"why", why_locked()}, {"remedy", "give notify.key the master key that sealed them"}});
+  is_locked_ = is_locked;
+  return {};
+}
+
+const char* Host::why_locked() const { return vault_->has_key() ? kWrongMasterKey : kNoKey; }
+
+std::optional<HostId> Host::claiming_host() const { return outdated_ || is_locked_ ? std::nullopt : maintenance_.host(); }
 
 // The schema is newer than this program may use: from now on it claims and takes in nothing, and it drains.
 void Host::outdated(const std::string& why) {
@@ -271,6 +327,7 @@ std::string Host::why_outdated() const { return outdated_ ? why_outdated_ : ""; 
 std::string Host::not_ready() const {
   if (outdated_) return why_outdated_;
   if (draining_) return "the host is draining";
+  if (is_locked_) return why_locked();
   const auto health = watch_.health("liveness");
   if (!health.refusal.empty()) return "the database is of no use: " + health.refusal;
   if (!maintenance_.is_up()) return "the database is not available";

@@ -7,9 +7,10 @@
 #include <vector>
 
 #include "api/token_check.h"
+#include "app/failure_check_process.h"
+#include "app/http_routes.h"
 #include "app/quarantine.h"
 #include "app/registry_loader.h"
-#include "app/routes.h"
 #include "app/stores.h"
 #include "breadcrumbs/breadcrumb_folder.h"
 #include "breadcrumbs/start_gate.h"
@@ -17,7 +18,9 @@
 #include "claim/claimer.h"
 #include "execute/executor.h"
 #include "http/server.h"
+#include "intake/form_intake.h"
 #include "intake/intake.h"
+#include "intake/pipeline_intake.h"
 #include "limits/work_signal.h"
 #include "maintenance/alerts.h"
 #include "maintenance/crashes.h"
@@ -25,6 +28,7 @@
 #include "senders/sender_factory.h"
 #include "settle/settler.h"
 #include "store/session_watch.h"
+#include "vault/vault.h"
 
 namespace waybill {
 
@@ -64,6 +68,8 @@ class Host {
   void execute(std::vector<Job> jobs);
   std::optional<HostId> claiming_host() const;  // none while it must not claim
   void outdated(const std::string& why);
+  Result<void> check_keys();
+  const char* why_locked() const;
   std::string not_ready() const;
 
   const Config& config_;
@@ -83,10 +89,14 @@ class Host {
   StartGate gate_;
   RegistryLoader registry_;
 
+  const std::shared_ptr<const Vault> vault_;
+  std::atomic<bool> is_locked_{false};  // no master key of this host opens what organisations stored
+
   SessionWatch& watch_;
   Stores stores_;
   ReadPool pool_;
   FormPool form_pool_;
+  NotifyPool notify_pool_;
   Waiters waiters_;
   TokenCheck tokens_;
 
@@ -100,12 +110,15 @@ class Host {
   HostLiveness liveness_;
   AlertNotifier notifier_;
   QuarantineProcess quarantine_;
+  FailureCheckProcess failure_checks_;
   Maintenance maintenance_;
 
   ClaimOnInsert claim_on_insert_;
   Claimer claimer_;
   Intake intake_;
-  std::unique_ptr<Server> server_;
+  FormIntake form_intake_;
+  PipelineIntake pipeline_intake_;
+  std::unique_ptr<http::Server> server_;
 };
 
 }  // namespace waybill

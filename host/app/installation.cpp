@@ -26,7 +26,7 @@ int failed(const std::string& what) {
   return 1;
 }
 
-void tell_wait(const std::string& who) {
+void report_wait(const std::string& who) {
   std::fprintf(stderr, "waybill: waiting for a lock, and trying again without holding up others: in the way is %s\n",
                who.c_str());
 }
@@ -62,7 +62,7 @@ Result<Database> open_database(const Config& config, Log& log) {
                     .owner = {}};
   if (config.database.url.empty()) {
     auto server = EmbeddedPostgres::start(config.database.embedded, log);
-    if (!server) return tl::unexpected(server.error());
+    TRY(server);
     database.server = std::move(*server);
     database.address.url = database.server->url();
   }
@@ -75,19 +75,19 @@ Result<Database> open_database(const Config& config, Log& log) {
 
 Result<void> check_schema(const Database& database) {
   const auto state = schema_state(database.address);
-  if (!state) return tl::unexpected(state.error());
+  TRY(state);
   return refuse_unfit(*state);
 }
 
 Result<Reading> open_reading(const Config& config, const std::string& org, Log& log) {
   auto database = open_database(config, log);
-  if (!database) return tl::unexpected(database.error());
-  if (const auto fits = check_schema(*database); !fits) return tl::unexpected(fits.error());
+  TRY(database);
+  TRY(check_schema(*database));
   const auto shards = read_shards(database->address);
-  if (!shards) return tl::unexpected(shards.error());
+  TRY(shards);
   auto store = make_read_store(database->address, *shards);
   const auto id = store->organisation(org);
-  if (!id) return tl::unexpected(id.error());
+  TRY(id);
   if (!*id) return fail(Error::Kind::not_found, "there is no organisation \"" + org + "\"");
   return Reading{std::move(*database), std::move(store), **id};
 }
@@ -97,11 +97,11 @@ Result<void> ready_schema(const Config& config, const Database& database, Log& l
     const auto applied = migrate(database.owner, [&](const std::string& who) {
       log.warn("database.migration_waits", {{"for", who}});
     });
-    if (!applied) return tl::unexpected(applied.error());
+    TRY(applied);
     for (const auto& migration : *applied) log.info("database.migrated", {{"migration", migration}});
   }
   const auto state = schema_state(database.address);
-  if (!state) return tl::unexpected(state.error());
+  TRY(state);
   if (!state->is_too_old() || !config.database.migrate) return refuse_unfit(*state);
   const std::string versions = "the database schema is at version " + std::to_string(state->database) + ", this program needs " +
                                std::to_string(state->program);
@@ -136,12 +136,31 @@ Problems unset_sender_problems(const Config& config, const ActionTypes& types, c
   return problems;
 }
 
-Problems alert_target_problems(const Config& config, const Registry& registry) {
-  if (config.alerts.target.empty() || registry.find(config.alerts.target)) return {};
+// The targets of the registry that the configuration names, and that are not there.
+Problems named_target_problems(const Config& config, const Registry& registry) {
   std::string known;
   for (const auto& target : registry.targets()) known += (known.empty() ? "" : ", ") + target.target;
-  return {{config.file.string(), 0, "alerts.target",
-           "the registry has no target \"" + config.alerts.target + "\" (targets: " + (known.empty() ? "none" : known) + ")"}};
+  Problems problems;
+  const auto look = [&](const char* field, const std::string& name) {
+    if (name.empty() || registry.find(name)) return;
+    problems.push_back({config.file.string(), 0, field,
+                        "the registry has no target \"" + name + "\" (targets: " + (known.empty() ? "none" : known) + ")"});
+  };
+  look("alerts.target", config.alerts.target);
+  for (const auto& name : config.failure_check.targets) look("failure_check.targets", name);
+  return problems;
+}
+
+// "" if the master keys are good, or none is named.
+std::string master_key_fault(const Secrets& secrets, const std::string& name) {
+  if (name.empty()) return {};
+  const auto* keys = secrets.find(name);
+  if (keys == nullptr) return "there is no secret of this name under secrets";
+  for (const auto& key : *keys)
+    if (key.expose().size() < kMinMasterKeyBytes)
+      return "a master key has at least " + std::to_string(kMinMasterKeyBytes) +
+             " bytes: head -c 48 /dev/urandom | base64 makes one";
+  return {};
 }
 
 }  // namespace
@@ -165,10 +184,12 @@ LoadedInstallation load_installation(const Config& config, MissingPluginPolicy a
     report(secrets.error());
   else if (const auto links = make_links(config.link_key, *secrets, SystemClock{}); !links)
     report({{config.file.string(), 0, "links.key", links.error().what}});
+  else if (auto fault = master_key_fault(*secrets, config.notify.key); !fault.empty())
+    report({{config.file.string(), 0, "notify.key", std::move(fault)}});
   auto registry =
       load_registry(config.registry, *contents.catalogue, absent == MissingPluginPolicy::tolerate ? &contents.absent : nullptr);
   if (registry) {
-    report(alert_target_problems(config, *registry));
+    report(named_target_problems(config, *registry));
     const auto unset = unset_sender_problems(config, *contents.catalogue, *registry);
     absences.insert(absences.end(), unset.begin(), unset.end());
     contents.registry = std::move(*registry);
@@ -179,7 +200,7 @@ LoadedInstallation load_installation(const Config& config, MissingPluginPolicy a
 }
 
 Problems check_registry(const Config& config, const ActionTypes& types, const Registry& registry) {
-  Problems problems = alert_target_problems(config, registry);
+  Problems problems = named_target_problems(config, registry);
   for (auto& problem : unset_sender_problems(config, types, registry)) problems.push_back(std::move(problem));
   return problems;
 }

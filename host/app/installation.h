@@ -26,7 +26,7 @@ void print(const Problems& problems);
 // Prints "waybill: <what>" on standard error and returns the exit code 1.
 int failed(const std::string& what);
 // Prints on standard error whom a change of the schema waits for.
-void tell_wait(const std::string& who);
+void report_wait(const std::string& who);
 
 // The configuration, or none after printing what is wrong with it.
 std::optional<Config> configuration(const GlobalOptions& options);
@@ -68,7 +68,8 @@ struct LoadedInstallation {
 };
 LoadedInstallation load_installation(const Config& config, MissingPluginPolicy absent = MissingPluginPolicy::refuse);
 
-// What the configuration and a registry ask of each other: the alert target, and settings for every sender that is named.
+// What the configuration and a registry ask of each other: the targets that it names, and settings for every sender that is
+// named.
 Problems check_registry(const Config& config, const ActionTypes& types, const Registry& registry);
 
 }  // namespace waybill

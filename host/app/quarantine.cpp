@@ -16,6 +16,7 @@
 #include "limits/claim_ledger.h"
 #include "senders/sender_factory.h"
 #include "settle/settler.h"
+#include "store/host_liveness.h"
 #include "store/migrations.h"
 #include "store/pg_stores.h"
 
@@ -41,7 +42,7 @@ class Quarantine {
         breadcrumbs_(std::move(breadcrumbs)),
         crumb_(breadcrumbs_ ? breadcrumbs_->line("", "") : Breadcrumb()),
         gate_(folder, nullptr, [this](const std::string& type) { return plugin_file(config_, catalogue_, type); }),
-        settle_store_(make_settle_store(address)),
+        settle_store_(make_settle_store(address, shards)),
         queue_store_(make_queue_store(address)),
         suspects_(make_suspect_store(address)),
         factory_(catalogue_, config, std::make_shared<const Secrets>(std::move(secrets)),

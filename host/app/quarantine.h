@@ -5,10 +5,11 @@
 
 #include <filesystem>
 
+#include "app/child_process.h"
 #include "app/installation.h"
 #include "base/clock.h"
 #include "maintenance/periodic_tasks.h"
-#include "store/suspects.h"
+#include "store/suspect_store.h"
 
 namespace waybill {
 
@@ -20,21 +21,17 @@ int quarantine(const GlobalOptions& options, pid_t parent);
 class QuarantineProcess {
  public:
   QuarantineProcess(std::filesystem::path config, SuspectStore& store, const Clock& clock, Log& log)
-      : config_(std::move(config)), store_(store), clock_(clock), log_(log) {}
-  ~QuarantineProcess();  // ends it: what it holds is given back or finished
+      : config_(std::move(config)),
+        store_(store),
+        process_({"quarantine.started", "quarantine.failed", "quarantine.died"}, clock, log) {}
 
   // Starts it whenever a suspect is due and nobody tries suspects.
   PeriodicTask task();
 
  private:
-  bool is_running();
-  Result<void> start();
-
   const std::filesystem::path config_;
   SuspectStore& store_;
-  const Clock& clock_;
-  Log& log_;
-  pid_t pid_ = 0;
+  ChildProcess process_;  // ended with this: what it holds is given back or finished
 };
 
 }  // namespace waybill

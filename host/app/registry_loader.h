@@ -6,7 +6,7 @@
 #include "api/admin_routes.h"
 #include "app/installation.h"
 #include "registry/registry.h"
-#include "store/forms.h"
+#include "store/form_store.h"
 
 namespace waybill {
 

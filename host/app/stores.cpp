@@ -6,19 +6,25 @@ namespace {
 constexpr int kIntakeWorkers = 2;
 constexpr int kReaders = 3;
 constexpr int kFormSessions = 3;
+constexpr int kNotifySessions = 3;
 }  // namespace
 
-Stores::Stores(const DatabaseAddress& address, int shards, const Config& config)
-    : settle(make_settle_store(address)),
-      rescue_settle(make_settle_store(address)),
-      queue(make_queue_store(address)),
+Stores::Stores(const DatabaseAddress& address, int shards, const Config& config, std::shared_ptr<const Vault> vault)
+    : settle(make_settle_store(address, shards)),
+      rescue_settle(make_settle_store(address, shards)),
+      queue(make_queue_store(address, vault->names())),
       rescue_queue(make_queue_store(address)),
       maintenance(make_maintenance_store(address)),
       rescue(make_rescue_store(address)),
       maintenance_forms(make_form_store(address, shards, config.kept_forms)),
+      maintenance_pipelines(make_pipeline_store(address, shards)),
       alerts(make_alert_store(address)),
       alert_intake(make_intake_store(address)),
-      suspects(make_suspect_store(address)) {}
+      suspects(make_suspect_store(address)),
+      maintenance_notify(make_notify_store(address, shards, notify_settings(config, std::move(vault)))),
+      failure_checks(make_failure_check_store(address, failure_check_lease(config))),
+      archive(make_archive_store(address)),
+      monitor(make_monitor_store(address, shards)) {}
 
 std::vector<std::unique_ptr<IntakeStore>> intake_stores(const DatabaseAddress& address) {
   std::vector<std::unique_ptr<IntakeStore>> stores;
@@ -32,10 +38,29 @@ std::vector<ReadPool::Session> read_sessions(const DatabaseAddress& address, int
   return all;
 }
 
+Millis failure_check_lease(const Config& config) { return config.timeouts.lease + std::chrono::seconds(10); }
+
+NotifyStoreSettings notify_settings(const Config& config, std::shared_ptr<const Vault> vault) {
+  return {.vault = std::move(vault),
+          .debounce = config.notify.debounce,
+          .attempts = static_cast<std::uint32_t>(config.notify.attempts),
+          .max_bytes = config.limits.body_bytes,
+          .replay_rate = config.replay_rate,
+          .secret_grace = config.notify.secret_grace};
+}
+
+std::vector<NotifyPool::Session> notify_sessions(const DatabaseAddress& address, int shards,
+                                                 const NotifyStoreSettings& settings) {
+  std::vector<NotifyPool::Session> all;
+  for (int i = 0; i < kNotifySessions; ++i) all.push_back(make_notify_store(address, shards, settings));
+  return all;
+}
+
 std::vector<FormSession> form_sessions(const DatabaseAddress& address, int shards, const Config& config) {
   std::vector<FormSession> all;
   for (int i = 0; i < kFormSessions; ++i)
-    all.push_back({make_form_store(address, shards, config.kept_forms), make_dead_store(address, shards, config.replay_rate)});
+    all.push_back({make_form_store(address, shards, config.kept_forms), make_dead_store(address, shards, config.replay_rate),
+                   make_org_store(address), make_pipeline_store(address, shards)});
   return all;
 }
 

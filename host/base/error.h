@@ -3,6 +3,7 @@
 
 #include <string>
 #include <tl/expected.hpp>
+#include <utility>
 
 namespace waybill {
 
@@ -11,6 +12,7 @@ struct Error {
     not_found,
     conflict,     // somebody else was first, or the request contradicts what is stored
     unavailable,  // a part that we need is away; the same call may succeed later
+    locked,       // no key that this host has opens what is stored
     invalid,      // the input is wrong; `what` names the place
     bug
   };
@@ -26,3 +28,9 @@ inline tl::unexpected<Error> fail(Error::Kind kind, std::string what) {
 }
 
 }  // namespace waybill
+
+// Returns from the function that it stands in if `result`, a tl::expected, is an error: with that error.
+#define TRY(result)                                                                                               \
+  do {                                                                                                            \
+    if (auto&& tried_ = (result); !tried_) return tl::unexpected(std::forward<decltype(tried_)>(tried_).error()); \
+  } while (false)

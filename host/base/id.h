@@ -4,6 +4,7 @@
 #include <compare>
 #include <cstdint>
 #include <functional>
+#include <string_view>
 
 namespace waybill {
 
@@ -20,8 +21,9 @@ using RouteId = Id<struct RouteTag>;  // one resolved contract of one organisati
 using HostId = Id<struct HostTag>;
 using ClaimToken = Id<struct ClaimTag>;
 
-// The organisation of every surface that has none in its path.
+// The organisation that is always there. Its owners operate the installation.
 inline constexpr OrgId kDefaultOrg{1};
+inline constexpr std::string_view kDefaultOrgName = "default";
 
 // A submission lives in one shard whole. Ids carry their shard in the low bits, so a lookup by id can name it.
 using Shard = std::int16_t;

@@ -83,9 +83,9 @@ class BreadcrumbFolder::Lock {
 
 Result<std::unique_ptr<BreadcrumbFolder>> BreadcrumbFolder::open(const Place& place) {
   const fs::path base = place.base.empty() ? default_base(place.embedded) : place.base;
-  if (auto made = own_folder(base); !made) return tl::unexpected(made.error());
+  TRY(own_folder(base));
   const fs::path folder = base / to_hex(as_view(sha256(place.installation))).substr(0, 16);
-  if (auto made = own_folder(folder); !made) return tl::unexpected(made.error());
+  TRY(own_folder(folder));
   return std::unique_ptr<BreadcrumbFolder>(new BreadcrumbFolder(folder));
 }
 

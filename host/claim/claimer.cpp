@@ -2,12 +2,12 @@
 //
 // A round begins with the claims whose answers were lost: they are given back. Then, if it is time, it looks at the outages and
 // walks over each shard's queue, and tells the planner what is due. The planner answers with a plan: of which routes to take how
-// much, and which routes it does not know yet. For each shard the round leaves out targets that another host probes, and of
-// targets with a rate what has no permit. One statement claims what is left; it also forgets claims that are done. The planner is
-// told what came, and the rows go on as jobs. A shard's failure ends the round: what was planned is due again a moment later. At
-// last the contracts of unknown routes are read, for the next round. If something was claimed or learnt, the next round begins at
-// once; if not, when the thread is woken, a place falls free, or something falls due. Where only a few places have fallen free it
-// waits a moment for more.
+// much, and which routes it does not know yet. For each shard the round leaves out channels of organisations that another host
+// serves, targets that another host probes, and of targets with a rate what has no permit. One statement claims what is left; it
+// also forgets claims that are done. The planner is told what came, and the rows go on as jobs. A shard's failure ends the round:
+// what was planned is due again a moment later. At last the contracts of unknown routes are read, for the next round. If
+// something was claimed or learnt, the next round begins at once; if not, when the thread is woken, a place falls free, or
+// something falls due. Where only a few places have fallen free it waits a moment for more.
 #include "claim/claimer.h"
 
 #include <algorithm>
@@ -20,11 +20,14 @@
 namespace waybill {
 namespace {
 
-constexpr int kLookShare = 20;                           // a look may take one part in so many of the time
-constexpr auto kForget = std::chrono::seconds(1);        // how long an idle host keeps claims that are done
-constexpr auto kGather = std::chrono::milliseconds(10);  // a few freed places are worth waiting for more
-constexpr auto kSkip = std::chrono::seconds(60);         // for a route whose contract cannot be read
-constexpr auto kProbeDenied = std::chrono::seconds(1);   // another host's probe is under way
+constexpr int kLookShare = 20;                              // a look may take one part in so many of the time
+constexpr auto kForget = std::chrono::seconds(1);           // how long an idle host keeps claims that are done
+constexpr auto kGather = std::chrono::milliseconds(10);     // a few freed places are worth waiting for more
+constexpr auto kSkip = std::chrono::seconds(60);            // for a route whose contract cannot be read
+constexpr auto kWeights = std::chrono::milliseconds(1000);  // between two looks at the weights of organisations
+constexpr auto kServedElsewhere = std::chrono::seconds(1);  // until an organisation's channels are asked for again
+constexpr auto kChannelsIdle = std::chrono::seconds(1);     // then another host may serve them
+constexpr auto kProbeDenied = std::chrono::seconds(1);      // another host's probe is under way
 
 }  // namespace
 
@@ -68,17 +71,19 @@ void Claimer::run(std::stop_token stop) {
 }
 
 Result<void> Claimer::round(HostId host) {
-  if (auto done = confirm(); !done) return done;
-  if (auto done = look(); !done) return done;
+  TRY(confirm());
+  TRY(look());
   auto plan = planner_.plan(settings_.batch, clock_.now());
   Result<void> done;
   for (auto& [shard, shares] : plan.shares) {
+    if (done) serve_channels(host, shard, shares);
     if (done) done = begin_probes(host, shard, shares);
     if (done) done = take_permits(shard, shares);
     if (done) done = claim(host, shard, shares, plan.bytes);
     if (done) continue;
     for (const auto& share : shares) planner_.denied(shard, share, clock_.now() + settings_.poll);
   }
+  leave_channels(host);
   if (!done) return done;
   return learn(plan.unknown);
 }
@@ -86,7 +91,7 @@ Result<void> Claimer::round(HostId host) {
 // A claim whose answer was lost is undone before anything else is claimed.
 Result<void> Claimer::confirm() {
   while (const auto claim = ledger_.any_unconfirmed()) {
-    if (auto done = store_.give_back(claim->shard, claim->host, claim->token); !done) return done;
+    TRY(store_.give_back(claim->shard, claim->host, claim->token));
     ledger_.given_back(claim->token);
     for (auto& [shard, walk] : walks_) walk.due = {};
   }
@@ -101,9 +106,14 @@ Result<void> Claimer::look() {
   const bool walk_now = signal_.take_walk();
   if (const auto begun = clock_.now(); walk_now || begun >= cooldowns_.due) {
     const auto cooldowns = store_.cooldowns();
-    if (!cooldowns) return tl::unexpected(cooldowns.error());
+    TRY(cooldowns);
     cooldowns_.done(begun, clock_.now(), settings_.poll);
     planner_.observe(*cooldowns, clock_.now());
+  }
+  if (const auto begun = clock_.now(); begun >= weights_.due) {
+    auto weights = store_.weights();
+    weights_.done(begun, clock_.now(), kWeights);
+    if (weights) planner_.observe(std::move(*weights));  // else they stay as they were
   }
   for (int i = 0; i < settings_.shards; ++i) {
     const auto shard = static_cast<Shard>(i);
@@ -112,7 +122,7 @@ Result<void> Claimer::look() {
     if (!walk_now && begun < walk.due) continue;
     const auto revision = planner_.revision();
     const auto due = store_.due_routes(shard);
-    if (!due) return tl::unexpected(due.error());
+    TRY(due);
     const auto ended = clock_.now();
     walk.done(begun, ended, settings_.poll);
     planner_.observe(shard, *due, revision, ended, walk.due + settings_.poll + (ended - begun));
@@ -123,7 +133,7 @@ Result<void> Claimer::look() {
 Result<void> Claimer::learn(const std::vector<RouteId>& routes) {
   if (routes.empty()) return {};
   const auto contracts = store_.contracts(routes);
-  if (!contracts) return tl::unexpected(contracts.error());
+  TRY(contracts);
   again_ = true;
   for (const auto route : routes) {
     if (const auto found = contracts->find(route); found != contracts->end()) {
@@ -136,6 +146,55 @@ Result<void> Claimer::learn(const std::vector<RouteId>& routes) {
   return {};
 }
 
+// Of channels, those of organisations that this host serves stay among the shares. The limits of an organisation's channels are
+// this host's own, and hold for all hosts because one serves them at a time. What stands in the way here is nothing to intents.
+void Claimer::serve_channels(HostId host, Shard shard, std::vector<RouteShare>& shares) {
+  std::vector<const RouteShare*> wanted;
+  for (const auto& share : shares)
+    if (!share.channel.empty()) wanted.push_back(&share);
+  if (wanted.empty()) return;
+  const auto served = store_.serve_channels(host, wanted);
+  std::unordered_map<RouteId, std::optional<Rate>> rates;
+  if (served)
+    for (const auto& one : *served) rates.emplace(one.route, one.rate);
+  const auto now = clock_.now();
+  if (channels_.host != host) channels_ = {.host = host, .used = {}, .left_at = now};
+  if (!served) {
+    log_.warn("claim.channels_unavailable", {{"error", served.error().what}});
+    for (const auto* share : wanted) channels_.used[share->org] = now;  // the answer may be lost, and they are this host's
+  }
+  std::vector<RouteShare> kept;
+  for (auto& share : shares) {
+    if (!share.channel.empty()) {
+      const auto rate = rates.find(share.route);
+      if (rate == rates.end()) {
+        planner_.denied(shard, share, now + kServedElsewhere);
+        continue;
+      }
+      share.rate = rate->second;
+      channels_.used[share.org] = now;
+    }
+    kept.push_back(std::move(share));
+  }
+  shares = std::move(kept);
+}
+
+// What has been idle for a while may be another host's. What cannot be told now is told later.
+void Claimer::leave_channels(HostId host) {
+  const auto now = clock_.now();
+  if (channels_.host != host || now - channels_.left_at < kChannelsIdle) return;
+  channels_.left_at = now;
+  std::vector<OrgId> idle;
+  for (auto& [org, used] : channels_.used) {
+    if (planner_.held_of_channels(org) > 0)
+      used = now;
+    else if (now - used >= kChannelsIdle)
+      idle.push_back(org);
+  }
+  if (idle.empty() || !store_.leave_channels(host, idle)) return;
+  for (const auto org : idle) channels_.used.erase(org);
+}
+
 // Of the targets that are half-open, those that this host probes stay among the shares.
 Result<void> Claimer::begin_probes(HostId host, Shard shard, std::vector<RouteShare>& shares) {
   std::vector<Cooldown> wanted;
@@ -143,7 +202,7 @@ Result<void> Claimer::begin_probes(HostId host, Shard shard, std::vector<RouteSh
     if (share.probe) wanted.push_back({share.org, share.cooldown_key, {}, {}});
   if (wanted.empty()) return {};
   const auto begun = store_.begin_probes(wanted, host, settings_.probe);
-  if (!begun) return tl::unexpected(begun.error());
+  TRY(begun);
   std::set<std::pair<OrgId, std::string>> ours;
   for (const auto& one : *begun) ours.emplace(one.org, one.target);
   std::vector<RouteShare> kept;

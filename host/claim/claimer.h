@@ -49,6 +49,8 @@ class Claimer {
   Result<void> confirm();
   Result<void> look();
   Result<void> learn(const std::vector<RouteId>& routes);
+  void serve_channels(HostId host, Shard shard, std::vector<RouteShare>& shares);
+  void leave_channels(HostId host);
   Result<void> begin_probes(HostId host, Shard shard, std::vector<RouteShare>& shares);
   Result<void> take_permits(Shard shard, std::vector<RouteShare>& shares);
   Result<void> claim(HostId host, Shard shard, const std::vector<RouteShare>& shares, std::size_t& bytes);
@@ -67,7 +69,12 @@ class Claimer {
 
   // The thread's own:
   std::map<Shard, Look> walks_;
-  Look cooldowns_;
+  Look cooldowns_, weights_;
+  struct Channels {
+    HostId host;                             // whose organisations these are
+    std::map<OrgId, Clock::Monotonic> used;  // since when each has not been needed
+    Clock::Monotonic left_at{};
+  } channels_;
   Clock::Monotonic forgot_at_{};
   bool again_ = false;  // the last round claimed something, or learnt of work
 

@@ -20,6 +20,7 @@ std::vector<Job> jobs_of(ClaimResult claimed, ClaimToken token, const ClaimTimes
   for (auto& row : claimed.rows) {
     if (!contract || row.route != last) contract = contract_of(last = row.route);
     auto context = context_of(row.org, row.kind, row.client_ref, *contract, row.created, row.payload);
+    auto key = idempotency_key(row.org, row.kind, row.client_ref, row.action_order);
     const auto probe = probes.find(row.route);
     jobs.push_back({.delivery = row.delivery,
                     .submission = row.submission,
@@ -35,8 +36,11 @@ std::vector<Job> jobs_of(ClaimResult claimed, ClaimToken token, const ClaimTimes
                     .claimed_mono = times.answered,
                     .begin_before = times.asked + times.lease,
                     .contract = contract,
+                    .channel = std::move(row.channel),
                     .kind = row.kind,
-                    .idempotency_key = idempotency_key(row.org, row.kind, row.client_ref, row.action_order),
+                    .client_ref = std::move(row.client_ref),
+                    .action_order = row.action_order,
+                    .idempotency_key = std::move(key),
                     .payload = std::move(row.payload),
                     .body_bytes = row.body_bytes,
                     .withheld = row.withheld,

@@ -18,8 +18,8 @@ using conformance::Result;
 
 constexpr int kCalledWrongly = 2;
 
-// The schemas are judged by what will judge them when the plugin is installed.
-conformance::SchemaJudge schema_judge() {
+// Validates the schemas with the code that will validate them when the plugin is installed.
+conformance::SchemaValidator schema_validator() {
   return {.fault =
               [](std::string_view schema) {
                 const auto compiled = JsonCheck::compile(schema);
@@ -91,7 +91,7 @@ int check_plugin_file(const PluginCheckOptions& options) {
                                                  .samples = options.samples,
                                                  .only = options.only,
                                                  .time_limit = std::chrono::milliseconds(std::llround(options.time_limit * 1000)),
-                                                 .schemas = schema_judge()});
+                                                 .schemas = schema_validator()});
   if (!report) {
     failed(report.error());
     return kCalledWrongly;

@@ -5,9 +5,14 @@
 #include <functional>
 
 #include "app/quarantine.h"
+#include "cli/archive.h"
 #include "cli/commands.h"
 #include "cli/dead.h"
+#include "cli/drain.h"
+#include "cli/failures.h"
 #include "cli/new_plugin.h"
+#include "cli/orgs.h"
+#include "cli/pipelines.h"
 
 #ifndef WAYBILL_VERSION
 #error "the build gives WAYBILL_VERSION"
@@ -61,6 +66,40 @@ void add_dead_commands(CLI::App& app, const AddCommand& command, const GlobalOpt
   add_actor(clone);
 }
 
+void add_failure_commands(CLI::App& app, const AddCommand& command, const GlobalOptions& options, FailureOptions& failures) {
+  CLI::App* group = app.add_subcommand("failures", "Messages that providers accepted and then did not deliver")
+                        ->require_subcommand(1)
+                        ->fallthrough();
+  CLI::App* check = command(
+      group, "check", "Read the providers' lists now, store a digest, raise an alert if there is something new",
+      [&] { return check_failures(options, failures); }, true);
+  check->add_option("target", failures.targets, "Only these targets (default: failure_check.targets)");
+  check->add_flag("--due", failures.is_due, "Only what the schedule asks for")->group("");  // for hosts
+  check->add_option("--parent", failures.parent, "The process that it ends with")->group("");
+  CLI::App* list = command(
+      group, "list", "List the digests, or the failures of one", [&] { return list_digests(options, failures); }, true);
+  list->add_option("--org", failures.org, "Whose")->capture_default_str();
+  list->add_option("--digest", failures.digest, "The number of one digest: list its failures");
+  list->add_option("--limit", failures.limit, "How many at most")->check(CLI::Range(1, 100'000))->capture_default_str();
+}
+
+void add_archive_commands(CLI::App& app, const AddCommand& command, const GlobalOptions& options, ArchiveOptions& archive) {
+  CLI::App* group = app.add_subcommand("archive", "Pipelines' submissions that ended, or failed and were left, long ago")
+                        ->require_subcommand(1)
+                        ->fallthrough();
+  CLI::App* list = command(
+      group, "list", "List them, the newest first", [&] { return list_archive(options, archive); }, true);
+  list->add_option("--pipeline", archive.pipeline, "Only of this pipeline");
+  list->add_option("--state", archive.state, "Only in this state");
+  list->add_option("--reference", archive.reference, "Only with this reference");
+  list->add_option("--limit", archive.limit, "How many at most")->check(CLI::Range(1, 100'000))->capture_default_str();
+  CLI::App* show = command(
+      group, "show", "Show one with its payload, deliveries, answers and audit, as JSON",
+      [&] { return show_archived(options, archive); }, true);
+  show->add_option("id", archive.submission, "The submissionId")->required();
+  for (CLI::App* sub : {list, show}) sub->add_option("--org", archive.org, "Their organisation")->capture_default_str();
+}
+
 }  // namespace
 
 int run_command_line(int argc, char** argv) {
@@ -80,7 +119,7 @@ int run_command_line(int argc, char** argv) {
     sub->callback([&chosen, run = std::move(run)] { chosen = run; });
     return sub;
   };
-  std::string org = "default", name, role = "member", id, since = "24h", folder = ".";
+  std::string org = "default", name, weight, role = "member", id, since = "24h", folder = ".";
 
   command(&app, "serve", "Run the daemon", [&] { return serve(options); });
   pid_t parent = 0;
@@ -91,23 +130,47 @@ int run_command_line(int argc, char** argv) {
       &app, "check", "Check configuration, plugins and registry; names file, line and field", [&] { return check(options); },
       true);
   command(&app, "migrate", "Bring the database's schema up to this program's version", [&] { return migrate_database(options); });
-  std::string application, reader;
+  std::string application, reader, tenant;
   CLI::App* roles = command(
-      &app, "roles", "Set up the database's roles: one for the host, one that only reads; run as the tables' owner",
-      [&] { return give_roles(options, application, reader); }, true);
+      &app, "roles",
+      "Set up the database's roles: for the host, for what it does for one organisation, and for reading; run as the tables' "
+      "owner",
+      [&] { return give_roles(options, application, reader, tenant); }, true);
   roles->add_option("--app", application, "The host's role (default: as set up before, else waybill_app)");
   roles->add_option("--reader", reader, "The role that only reads (default: as set up before, else waybill_reader)");
+  roles->add_option("--tenant", tenant,
+                    "As whom the host works for one organisation (default: as set up before, else waybill_tenant)");
+  CLI::App* keys =
+      app.add_subcommand("keys", "The keys that channels' secrets are sealed with")->require_subcommand(1)->fallthrough();
+  command(
+      keys, "rewrap", "Seal all data keys with the newest master key; hosts may run meanwhile, and it may be run again",
+      [&] { return rewrap_keys(options); }, true);
   command(&app, "reload", "Check the registry, then make the running hosts of this machine take it up",
           [&] { return reload(options); });
 
   CLI::App* explanation = command(
-      &app, "explain", "Tell why an intent or a form's submission is where it is", [&] { return explain(options, org, id); },
-      true);
-  explanation->add_option("id", id, "The intentId or submissionId")->required();
+      &app, "explain", "Tell why an intent, a form's submission or a delivery to a channel is where it is",
+      [&] { return explain(options, org, id); }, true);
+  explanation->add_option("id", id, "The intentId, the submissionId, or the number of a delivery to a channel")->required();
   explanation->add_option("--org", org, "Its organisation")->capture_default_str();
 
   DeadOptions dead;
   add_dead_commands(app, command, options, dead);
+  DrainOptions drain;
+  CLI::App* draining = command(
+      &app, "drain", "Take over the jobs of pg-boss that were never started; may be run again",
+      [&] { return drain_pgboss(options, drain); }, true);
+  draining->add_option("--from-pgboss", drain.schema, "The schema of pg-boss")->required();
+  draining->add_option("--from-url", drain.from, "Its database, if it is another one than database.url");
+  draining->add_option("--map", drain.maps,
+                       "QUEUE=TARGET: what becomes of the jobs of a queue (default: the target of the same name)");
+  draining->add_option("--org", drain.org, "The organisation that they are handed in for")->capture_default_str();
+  draining->add_option("--batch", drain.batch, "Jobs in one transaction")->check(CLI::Range(1, 10'000))->capture_default_str();
+  draining->add_flag("--dry-run", drain.dry_run, "Only tell what is there, and what would become of it");
+  ArchiveOptions archive;
+  add_archive_commands(app, command, options, archive);
+  FailureOptions failing;
+  add_failure_commands(app, command, options, failing);
 
   CLI::App* plugin = app.add_subcommand("plugin", "Plugins of this installation")->require_subcommand(1)->fallthrough();
   command(
@@ -160,10 +223,34 @@ int run_command_line(int argc, char** argv) {
                              [&] { return resume_target(options, org, name); });
   resume->add_option("target", name, "The target's name, or sender:TYPE for the sender of forms")->required();
   resume->add_option("--org", org, "Its organisation")->capture_default_str();
+  CLI::App* pipelines =
+      app.add_subcommand("pipeline", "Pipelines of the registry, and Waybill's own")->require_subcommand(1)->fallthrough();
+  command(
+      pipelines, "list", "List them", [&] { return list_pipelines(options); }, true);
+  CLI::App* diagram = command(
+      pipelines, "show", "Print one's diagram (Mermaid)", [&] { return show_pipeline(options, name); }, true);
+  diagram->add_option("name", name, "The pipeline's name")->required();
+  CLI::App* orgs = app.add_subcommand("org", "Organisations that share this installation")->require_subcommand(1)->fallthrough();
+  command(
+      orgs, "list", "List them", [&] { return list_orgs(options); }, true);
+  const auto add_org_command = [&](const char* what, const char* help, int (*run)(const GlobalOptions&, const std::string&)) {
+    CLI::App* sub = command(
+        orgs, what, help, [&options, &name, run] { return run(options, name); }, true);
+    sub->add_option("name", name, "Its name")->required();
+  };
+  add_org_command("create", "Make one; `waybill token create --org NAME` then makes its tokens", create_org);
+  add_org_command("show", "Show one", show_org);
+  CLI::App* weighing = command(
+      orgs, "weight", "Give one more than its share where several want more than there is",
+      [&] { return weigh_org(options, name, weight); }, true);
+  weighing->add_option("name", name, "Its name")->required();
+  weighing->add_option("weight", weight, "From 1, which all have at first, to 1000")->required();
+  add_org_command("disable", "Refuse its tokens; what it has handed in is still delivered", disable_org);
+  add_org_command("enable", "Accept the tokens of a disabled one again", enable_org);
   CLI::App* token = app.add_subcommand("token", "API tokens")->require_subcommand(1)->fallthrough();
   CLI::App* creation = command(
       token, "create", "Make a token and print it, this once", [&] { return create_token(options, org, name, role); }, true);
-  creation->add_option("--name", name, "What it is for")->required();
+  creation->add_option("name,--name", name, "What it is for")->required();
   creation->add_option("--role", role, "What it may do")
       ->check(CLI::IsMember({"member", "admin", "owner"}))
       ->capture_default_str();

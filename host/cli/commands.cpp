@@ -23,7 +23,7 @@ namespace {
 Result<Database> ready_database(const Config& config, Log& log) {
   auto database = open_database(config, log);
   if (!database) return database;
-  if (const auto ready = ready_schema(config, *database, log); !ready) return tl::unexpected(ready.error());
+  TRY(ready_schema(config, *database, log));
   return database;
 }
 
@@ -60,8 +60,9 @@ int check(const GlobalOptions& options) {
   print(installation.problems);
   print(config->warnings);
   if (!good) return 1;
-  std::printf("good: %zu plugin(s), %zu target(s), %zu form(s)\n", installation.catalogue->loaded().size(),
-              installation.registry->targets().size(), installation.registry->forms().size());
+  std::printf("good: %zu plugin(s), %zu target(s), %zu form(s), %zu pipeline(s)\n", installation.catalogue->loaded().size(),
+              installation.registry->targets().size(), installation.registry->forms().size(),
+              installation.registry->pipelines().size());
   return 0;
 }
 
@@ -71,7 +72,7 @@ int migrate_database(const GlobalOptions& options) {
   Log log = quiet_log();
   const auto database = open_database(*config, log);
   if (!database) return failed(database.error().what);
-  const auto applied = migrate(database->owner, tell_wait);
+  const auto applied = migrate(database->owner, report_wait);
   if (!applied) return failed(applied.error().what);
   for (const auto& name : *applied) print_line("applied " + name);
   if (applied->empty()) print_line("nothing to do: the schema is up to date");
@@ -171,7 +172,7 @@ int reload(const GlobalOptions& options) {
   if (!database) return failed(database.error().what);
   const auto hosts = make_read_store(database->address, 1)->hosts();
   if (!hosts) return failed(hosts.error().what);
-  int told = 0;
+  int notified = 0;
   for (const auto& host : *hosts) {
     const auto colon = host.name.rfind(':');
     if (colon == std::string::npos || host.name.substr(0, colon) != this_machine()) {
@@ -182,9 +183,9 @@ int reload(const GlobalOptions& options) {
     if (pid <= 1 || !is_waybill(pid)) continue;
     if (kill(pid, SIGHUP) != 0) return failed("cannot signal host " + host.name);
     print_line("told host " + host.name + "; its log says registry.reloaded or registry.refused");
-    ++told;
+    ++notified;
   }
-  return told > 0 ? 0 : failed("no host of this installation is running on this machine");
+  return notified > 0 ? 0 : failed("no host of this installation is running on this machine");
 }
 
 }  // namespace waybill

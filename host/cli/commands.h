@@ -12,13 +12,16 @@ int serve(const GlobalOptions& options);
 int check(const GlobalOptions& options);
 int migrate_database(const GlobalOptions& options);
 // "": the name that was set up before, else the standard one.
-int give_roles(const GlobalOptions& options, const std::string& application, const std::string& reader);
+int give_roles(const GlobalOptions& options, const std::string& application, const std::string& reader,
+               const std::string& tenant);
 // `waybill plugin switch-on TYPE`: one that was switched off on this machine may run again.
 int switch_on(const GlobalOptions& options, const std::string& action_type);
 int list_plugins(const GlobalOptions& options);
 int create_token(const GlobalOptions& options, const std::string& org, const std::string& name, const std::string& role);
 int revoke_token(const GlobalOptions& options, const std::string& org, const std::string& name);
 int explain(const GlobalOptions& options, const std::string& org, const std::string& id);
+// `waybill keys rewrap`
+int rewrap_keys(const GlobalOptions& options);
 int reload(const GlobalOptions& options);
 // Ends the outage of a target, or of a sender with all its forms ("sender:email_raw").
 int resume_target(const GlobalOptions& options, const std::string& org, const std::string& target);

@@ -13,6 +13,8 @@
 
 #include "api/dead_json.h"
 #include "api/json_envelope.h"
+#include "api/query.h"
+#include "base/json_writer.h"
 #include "cli/json_output.h"
 #include "dead_letters/dead_letter_service.h"
 #include "store/pg_stores.h"
@@ -33,7 +35,7 @@ std::string user_name() {
   return user != nullptr ? user->pw_name : "user " + std::to_string(geteuid());
 }
 
-int at_desk(const GlobalOptions& options, const DeadOptions& dead, const std::function<int(const Service&)>& act) {
+int with_service(const GlobalOptions& options, const DeadOptions& dead, const std::function<int(const Service&)>& act) {
   const auto config = configuration(options);
   if (!config) return 1;
   Log log = quiet_log();
@@ -46,7 +48,7 @@ int at_desk(const GlobalOptions& options, const DeadOptions& dead, const std::fu
 }
 
 Result<DeliveryId> read_id(const std::string& text) {
-  if (const auto id = letter_id(text)) return *id;
+  if (const auto id = delivery_id(text)) return *id;
   return fail(Error::Kind::invalid, "\"" + text + "\" is not the number of a dead letter");
 }
 
@@ -61,7 +63,7 @@ Result<DeadFilter> filter_of(const DeadOptions& dead) {
   }
   for (const auto& text : dead.ids) {
     const auto id = read_id(text);
-    if (!id) return tl::unexpected(id.error());
+    TRY(id);
     filter.ids.push_back(*id);
   }
   return filter;
@@ -111,8 +113,8 @@ void print_view(const DeadLetterView& view) {
                  {"  reference", letter.reference + " (" + view.state + ")"},
                  {"  action", action_of(letter)},
                  {"  died", format_rfc3339(letter.died)},
-                 {"  destination", json["destination"].dump()},
-                 {letter.kind == "form" ? "  fields" : "  payload", json[letter.kind == "form" ? "fields" : "payload"].dump()}});
+                 {"  destination", dump(json["destination"])},
+                 {letter.kind == "form" ? "  fields" : "  payload", dump(json[letter.kind == "form" ? "fields" : "payload"])}});
   if (letter.replayed)
     print_line("  replayed by " + letter.replayed_by + " at " + format_rfc3339(*letter.replayed) + " as " +
                id_text(letter.replay));
@@ -121,12 +123,12 @@ void print_view(const DeadLetterView& view) {
                 a.error.c_str());
   for (const auto& edit : json["edits"])
     print_line("  edit " + edit["editId"].get<std::string>() + "  " + edit["editedAt"].get<std::string>() + "  " +
-               edit["actor"].get<std::string>() + "  " + edit["field"].get<std::string>() + ": " + edit["before"].dump() +
-               " -> " + edit["after"].dump());
+               edit["actor"].get<std::string>() + "  " + edit["field"].get<std::string>() + ": " + dump(edit["before"]) + " -> " +
+               dump(edit["after"]));
 }
 
-int print_letter(const GlobalOptions& options, const Service& desk, DeliveryId id) {
-  const auto view = desk.store.show(desk.org, id);
+int print_letter(const GlobalOptions& options, const Service& service, DeliveryId id) {
+  const auto view = service.store.show(service.org, id);
   if (!view) return failed(view.error().what);
   if (!*view) return failed(no_such_letter(id));
   if (options.json)
@@ -141,7 +143,7 @@ int with_letter(const GlobalOptions& options, const DeadOptions& dead,
                 const std::function<int(const Service&, DeliveryId)>& act) {
   const auto id = read_id(dead.id);
   if (!id) return failed(id.error().what);
-  return at_desk(options, dead, [&](const Service& desk) { return act(desk, *id); });
+  return with_service(options, dead, [&](const Service& service) { return act(service, *id); });
 }
 
 void print_replays(const Replays& replays, bool dry_run) {
@@ -164,8 +166,8 @@ void print_replays(const Replays& replays, bool dry_run) {
 int list_dead(const GlobalOptions& options, const DeadOptions& dead) {
   const auto filter = filter_of(dead);
   if (!filter) return failed(filter.error().what);
-  return at_desk(options, dead, [&](const Service& desk) {
-    const auto page = desk.store.list(desk.org, *filter, dead.limit, {});
+  return with_service(options, dead, [&](const Service& service) {
+    const auto page = service.store.list(service.org, *filter, dead.limit, {});
     if (!page) return failed(page.error().what);
     if (options.json) {
       print_json(Json::parse(dead_page_json(*page)));
@@ -179,13 +181,13 @@ int list_dead(const GlobalOptions& options, const DeadOptions& dead) {
       print_line("no dead letters");
     else
       print_columns(lines);
-    if (page->next) print_line("there are more: give a larger --limit, or --before " + format_rfc3339(page->next->died));
+    if (page->next) print_line("there are more: give a larger --limit, or --before " + format_rfc3339(page->next->at));
     return 0;
   });
 }
 
 int show_dead(const GlobalOptions& options, const DeadOptions& dead) {
-  return with_letter(options, dead, [&](const Service& desk, DeliveryId id) { return print_letter(options, desk, id); });
+  return with_letter(options, dead, [&](const Service& service, DeliveryId id) { return print_letter(options, service, id); });
 }
 
 int edit_dead(const GlobalOptions& options, const DeadOptions& dead) {
@@ -196,11 +198,11 @@ int edit_dead(const GlobalOptions& options, const DeadOptions& dead) {
     edit.fields = std::move(*text);
   }
   if (!dead.destination.empty()) edit.destination = dead.destination;
-  if (const auto fault = mending_fault(edit); !fault.empty()) return failed(fault);
-  return with_letter(options, dead, [&](const Service& desk, DeliveryId id) {
-    const auto catalogue = Catalogue::load(desk.config.plugins);
-    const auto mended = mend_letter(desk.store, *catalogue, {desk.org, id, desk.actor}, edit);
-    return mended ? print_letter(options, desk, id) : failed(mended.error().what);
+  if (const auto fault = edit_fault(edit); !fault.empty()) return failed(fault);
+  return with_letter(options, dead, [&](const Service& service, DeliveryId id) {
+    const auto catalogue = Catalogue::load(service.config.plugins);
+    const auto edited = edit_letter(service.store, *catalogue, {service.org, id, service.actor}, edit);
+    return edited ? print_letter(options, service, id) : failed(edited.error().what);
   });
 }
 
@@ -210,8 +212,8 @@ int replay_dead(const GlobalOptions& options, const DeadOptions& dead) {
   if (!filter->any() && !dead.all)
     return failed("say which letters: an id, --reference, --form, --reason, --before, --after, or --all");
   if (filter->any() && dead.all) return failed("--all means every letter: give no filter beside it");
-  return at_desk(options, dead, [&](const Service& desk) {
-    const auto replays = desk.store.replay(desk.org, *filter, desk.actor, dead.dry_run);
+  return with_service(options, dead, [&](const Service& service) {
+    const auto replays = service.store.replay(service.org, *filter, service.actor, dead.dry_run);
     if (!replays) return failed(replays.error().what);
     if (options.json)
       print_json(Json::parse(replays_json(*replays, dead.dry_run)));
@@ -223,14 +225,14 @@ int replay_dead(const GlobalOptions& options, const DeadOptions& dead) {
 
 int clone_dead(const GlobalOptions& options, const DeadOptions& dead) {
   if (const auto fault = reference_fault("the new reference", dead.new_reference); !fault.empty()) return failed(fault);
-  return with_letter(options, dead, [&](const Service& desk, DeliveryId id) {
-    const LoadedInstallation contents = load_installation(desk.config, MissingPluginPolicy::tolerate);
+  return with_letter(options, dead, [&](const Service& service, DeliveryId id) {
+    const LoadedInstallation contents = load_installation(service.config, MissingPluginPolicy::tolerate);
     if (!contents.registry) {
       print(contents.problems);
       return failed("the registry cannot be read");
     }
-    const auto cloned =
-        clone_letter(desk.store, *contents.registry, *contents.catalogue, {desk.org, id, desk.actor}, dead.new_reference);
+    const auto cloned = clone_letter(service.store, *contents.registry, *contents.catalogue, {service.org, id, service.actor},
+                                     dead.new_reference);
     if (!cloned) return failed(cloned.error().what);
     if (options.json)
       print_json(Json::parse(cloned_json(*cloned)));

@@ -1,13 +1,16 @@
-// `waybill explain`: why an intent or a form's submission is where it is.
+// `waybill explain`: why an intent, a form's submission or a delivery to a channel is where it is.
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "api/notify_explain.h"
+#include "api/query.h"
 #include "app/host_identity.h"
 #include "breadcrumbs/start_gate.h"
 #include "cli/commands.h"
 #include "cli/json_output.h"
 #include "domain/decide.h"
-#include "store/forms.h"
+#include "services/secrets.h"
+#include "store/notify_explain.h"
 #include "store/pg_stores.h"
 
 namespace waybill {
@@ -34,6 +37,12 @@ std::string closed(const Config& config, const Catalogue& catalogue, const std::
       .blocked_reason(action_type);
 }
 
+std::string no_plugin(const Config& config, const Catalogue& catalogue, const std::string& action_type) {
+  std::string text = "no plugin for action type " + action_type + " is loaded from " + config.plugins.string();
+  for (const auto& refused : catalogue.refused()) text += "; " + refused.file + " is refused: " + refused.reason;
+  return text;
+}
+
 BlockedReason why_it_waits(const Explanation& e, const QueuePosition& s, const Config& config, const Catalogue& catalogue) {
   const std::string next = "attempt " + std::to_string(s.attempt_count + 1);
   if (s.status == Status::waiting) return {"waiting_for_turn", "its turn comes when the action before it has been attempted"};
@@ -45,11 +54,7 @@ BlockedReason why_it_waits(const Explanation& e, const QueuePosition& s, const C
   if (s.status == Status::claimed)
     return {"claimed", next + " is under way on host " + (s.claimed_by.empty() ? "(gone)" : s.claimed_by) +
                            (s.lease_until ? ", which has it until " + format_rfc3339(*s.lease_until) : "")};
-  if (!catalogue.find(s.action_type)) {
-    std::string text = "no plugin for action type " + s.action_type + " is loaded from " + config.plugins.string();
-    for (const auto& refused : catalogue.refused()) text += "; " + refused.file + " is refused: " + refused.reason;
-    return {"plugin_missing", text};
-  }
+  if (!catalogue.find(s.action_type)) return {"plugin_missing", no_plugin(config, catalogue, s.action_type)};
   if (const auto why = closed(config, catalogue, s.action_type); !why.empty()) return {"switched_off", why};
   if (s.cooldown)
     return {"target_rests", (s.cooldown->target == s.target ? "target " : "") + s.cooldown->target + " cools down until " +
@@ -81,11 +86,11 @@ BlockedReason why_unfinished(const Explanation& e, const QueuePosition& s, const
 
 BlockedReason why(const Explanation& e, const Config& config, const Catalogue& catalogue) {
   const SubmissionView& intent = e.history.submission;
-  if (e.standings.empty())
+  if (e.positions.empty())
     return {"done", intent.state + (intent.reason.empty() ? "" : " (" + intent.reason + ")") + " at " +
                         format_rfc3339(intent.completed.value_or(intent.created)) + " after " +
                         std::to_string(e.history.attempts.size()) + " attempt(s)"};
-  return why_unfinished(e, e.standings.front(), config, catalogue);
+  return why_unfinished(e, e.positions.front(), config, catalogue);
 }
 
 void print_text(const Explanation& e, const BlockedReason& reason) {
@@ -105,7 +110,7 @@ Json json_of(const Explanation& e, const BlockedReason& reason) {
             {"code", reason.code},
             {"why", reason.text}};
   json["attempts"] = e.history.attempts.size();
-  if (!e.standings.empty()) json["nextAttemptAt"] = format_rfc3339(e.standings.front().due);
+  if (!e.positions.empty()) json["nextAttemptAt"] = format_rfc3339(e.positions.front().due);
   return json;
 }
 
@@ -164,9 +169,101 @@ std::optional<int> explain_form(const GlobalOptions& options, const Config& conf
   std::vector<std::pair<QueuePosition, BlockedReason>> actions;
   const auto catalogue = Catalogue::load(config.plugins);
   if (*found && (*view)->submission.state == "processing")
-    for (const auto& position : (*found)->standings)
+    for (const auto& position : (*found)->positions)
       actions.emplace_back(position, why_unfinished(**found, position, config, *catalogue));
   print_form(options, **view, actions);
+  return 0;
+}
+
+// ---- submissions of pipelines ----
+
+BlockedReason why_pipeline(const PipelineView& view) {
+  const SubmissionView& s = view.submission;
+  if (view.blocked) {
+    for (auto one = view.deliveries.rbegin(); one != view.deliveries.rend(); ++one)
+      if (one->status == Status::rejected || one->status == Status::exhausted)
+        return {"blocked", one->target + " in state " + one->state + " failed for good at " + format_rfc3339(*view.blocked) +
+                               ": " + one->reason + (one->failures.empty() ? "" : "; last: " + one->failures.back().error) +
+                               "; waybill dead show " + std::to_string(one->delivery.value)};
+    return {"blocked", "blocked since " + format_rfc3339(*view.blocked) + "; the alert pipeline_stuck says why"};
+  }
+  if (view.ended) return {"done", s.state + " since " + format_rfc3339(*view.ended)};
+  std::string decisions;
+  for (const auto& one : view.decisions)
+    decisions += (decisions.empty() ? "" : ", ") + one.trigger + " (to " + one.to + ", role " + one.role + ")";
+  const bool runs = std::any_of(view.deliveries.begin(), view.deliveries.end(),
+                                [](const PipelineDeliveryView& one) { return !is_end(one.status); });
+  if (runs) return {"running", "these actions have not ended"};
+  if (!decisions.empty()) return {"waiting_for_people", "waiting for a decision: " + decisions};
+  return {"stuck", "no transition is open"};
+}
+
+// The exit code; none when there is no such submission.
+std::optional<int> explain_pipeline(const GlobalOptions& options, const Config& config, const Reading& reading,
+                                    const std::string& id) {
+  const auto shards = read_shards(reading.database.address);
+  if (!shards) return failed(shards.error().what);
+  const auto view = make_pipeline_store(reading.database.address, *shards)->find(reading.org, id);
+  if (!view) return failed(view.error().what);
+  if (!*view) return std::nullopt;
+  const auto found = reading.store->explain(reading.org, "pipeline", id);
+  if (!found) return failed(found.error().what);
+  const auto catalogue = Catalogue::load(config.plugins);
+  const auto reason = why_pipeline(**view);
+  const SubmissionView& s = (*view)->submission;
+  Json actions = Json::array();
+  if (!options.json)
+    std::printf("%s: %s\n  pipeline %s, version %d\n  created  %s\n  why      %s\n", s.client_ref.c_str(), s.state.c_str(),
+                s.target.c_str(), (*view)->version, format_rfc3339(s.created).c_str(), reason.text.c_str());
+  for (const auto& position : *found ? (*found)->positions : std::vector<QueuePosition>{}) {
+    const auto why = why_unfinished(**found, position, config, *catalogue);
+    if (!options.json) std::printf("  %s (%s)  %s\n", position.target.c_str(), position.action_type.c_str(), why.text.c_str());
+    actions.push_back({{"target", position.target},
+                       {"actionType", position.action_type},
+                       {"attempts", position.attempt_count},
+                       {"code", why.code},
+                       {"why", why.text}});
+  }
+  if (options.json)
+    print_json({{"submissionId", s.client_ref},
+                {"pipeline", s.target},
+                {"status", s.state},
+                {"code", reason.code},
+                {"why", reason.text},
+                {"actions", std::move(actions)}});
+  return 0;
+}
+
+// ---- deliveries to channels ----
+
+// Why nothing is sent to channels of this type here; "": it is.
+std::string not_sent(const Config& config, const std::string& type) {
+  const auto catalogue = Catalogue::load(config.plugins);
+  if (!catalogue->find(type)) return no_plugin(config, *catalogue, type);
+  return closed(config, *catalogue, type);
+}
+
+// The exit code; none when there is no such delivery. Whoever may not read the secrets' files is not told whether one is locked.
+std::optional<int> explain_notification(const GlobalOptions& options, const Config& config, const Reading& reading,
+                                        const std::string& text) {
+  const auto id = delivery_id(text);
+  if (!id) return std::nullopt;
+  const auto secrets = Secrets::resolve(config.secrets);
+  const auto store =
+      make_notify_store(reading.database.address, 1,
+                        {.vault = secrets ? vault_of(*secrets, config.notify.key) : nullptr, .debounce = {}, .secret_grace = {}});
+  const auto standing = store->standing(reading.org, *id);
+  if (!standing && standing.error().kind == Error::Kind::not_found) return std::nullopt;
+  if (!standing) return failed(standing.error().what);
+  const auto reason = why_notification(*standing, {.per_org = config.limits.per_org_channels,
+                                                   .per_channel = config.limits.per_channel,
+                                                   .not_sent = not_sent(config, standing->channel_type),
+                                                   .audience = Audience::installation});
+  if (options.json)
+    std::printf("%s\n", explanation_json(*standing, reason).c_str());
+  else
+    std::printf("%s: %s\n  channel  %s\n  created  %s\n  why      %s\n", text.c_str(), standing->view.status.c_str(),
+                standing->view.channel.c_str(), format_rfc3339(standing->view.created).c_str(), reason.text.c_str());
   return 0;
 }
 
@@ -181,15 +278,20 @@ int explain(const GlobalOptions& options, const std::string& org, const std::str
   const auto found = reading->store->explain(reading->org, "intent", id);
   if (!found) return failed(found.error().what);
   if (!*found) {
-    const auto code = explain_form(options, *config, *reading, id);
-    return code ? *code : failed("organisation \"" + org + "\" has neither an intent nor a submission \"" + id + "\"");
+    auto code = explain_form(options, *config, *reading, id);
+    if (!code) code = explain_pipeline(options, *config, *reading, id);
+    if (!code) code = explain_notification(options, *config, *reading, id);
+    return code ? *code
+                : failed("organisation \"" + org + "\" has neither an intent nor a submission nor a delivery \"" + id + "\"");
   }
   const auto catalogue = Catalogue::load(config->plugins);
   const BlockedReason reason = why(**found, *config, *catalogue);
-  if (options.json)
+  if (options.json) {
     print_json(json_of(**found, reason));
-  else
-    print_text(**found, reason);
+    return 0;
+  }
+  print_text(**found, reason);
+  if (!explain_form(options, *config, *reading, id)) explain_pipeline(options, *config, *reading, id);  // of the same id
   return 0;
 }
 

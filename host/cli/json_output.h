@@ -1,12 +1,11 @@
 // How commands print: lines for people, JSON for programs.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
-namespace waybill {
+#include "base/json_writer.h"
 
-using Json = nlohmann::ordered_json;
+namespace waybill {
 
 void print_line(const std::string& text);
 void print_json(const Json& json);

@@ -117,13 +117,13 @@ std::string prefix_hint() {
 }  // namespace
 
 Result<NewPlugin> write_new_plugin(const std::string& name, const fs::path& parent) {
-  if (auto good = check_name(name); !good) return tl::unexpected(good.error());
+  TRY(check_name(name));
   const fs::path folder = parent / name;
-  if (auto good = check_place(parent, folder); !good) return tl::unexpected(good.error());
+  TRY(check_place(parent, folder));
   const PluginFolder workplace(parent);
   if (workplace.path().empty()) return unwritable(folder, std::generic_category().message(errno));
   auto files = write_files(workplace.path() / name, name);
-  if (!files) return tl::unexpected(files.error());
+  TRY(files);
   std::error_code error;
   fs::rename(workplace.path() / name, folder, error);
   if (error) return unwritable(folder, error.message());

@@ -3,12 +3,11 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "cli/asking.h"
 #include "cli/commands.h"
 #include "cli/json_output.h"
 #include "config/value.h"
 #include "domain/idempotency.h"
-#include "senders/destination_queries.h"
-#include "senders/sender_factory.h"
 #include "store/pg_stores.h"
 
 namespace waybill {
@@ -20,42 +19,6 @@ std::string words_of(const Outcome& outcome) {
   if (outcome.code != 0)
     words += (words.empty() ? "code " : " (code ") + std::to_string(outcome.code) + (words.empty() ? "" : ")");
   return words;
-}
-
-// Everything that asking needs, from configuration to plugins.
-struct ProviderOptions {
-  Config config;
-  Log log = quiet_log();
-  LoadedInstallation contents;
-  SystemClock clock;
-  Metrics metrics;
-  std::unique_ptr<PluginSenderFactory> factory;
-  std::unique_ptr<DestinationQueries> destination_queries;
-};
-
-std::unique_ptr<ProviderOptions> begin(const GlobalOptions& options) {
-  auto config = configuration(options);
-  if (!config) return nullptr;
-  auto asking = std::make_unique<ProviderOptions>();
-  asking->config = std::move(*config);
-  asking->contents = load_installation(asking->config, MissingPluginPolicy::tolerate);
-  auto secrets = Secrets::resolve(asking->config.secrets);
-  if (!asking->contents.problems.empty() || !secrets) {
-    print(asking->contents.problems);
-    return nullptr;
-  }
-  auto links = make_links(asking->config.link_key, *secrets, asking->clock);
-  if (!links) {
-    failed("links.key: " + links.error().what);
-    return nullptr;
-  }
-  const auto registry = std::make_shared<const Registry>(*asking->contents.registry);
-  const TextServices texts{.templates = [registry] { return templates_of(registry); }, .links = std::move(*links)};
-  asking->factory = std::make_unique<PluginSenderFactory>(*asking->contents.catalogue, asking->config,
-                                                          std::make_shared<const Secrets>(std::move(*secrets)), texts,
-                                                          asking->clock, asking->log, asking->metrics);
-  asking->destination_queries = std::make_unique<DestinationQueries>(*asking->factory, asking->config.timeouts.attempt);
-  return asking;
 }
 
 const Contract* target_of(const ProviderOptions& asking, const std::string& name) {
@@ -80,7 +43,7 @@ std::string when(Timestamp time) { return time.micros == 0 ? "-" : format_rfc333
 }  // namespace
 
 int probe_target(const GlobalOptions& options, const std::string& target) {
-  const auto asking = begin(options);
+  const auto asking = begin_asking(options);
   if (!asking) return 1;
   const auto* contract = target_of(*asking, target);
   if (contract == nullptr) return 1;
@@ -91,7 +54,7 @@ int probe_target(const GlobalOptions& options, const std::string& target) {
 }
 
 int ask_status(const GlobalOptions& options, const std::string& org, const std::string& intent_id) {
-  const auto asking = begin(options);
+  const auto asking = begin_asking(options);
   if (!asking) return 1;
   const auto reading = open_reading(asking->config, org, asking->log);
   if (!reading) return failed(reading.error().what);
@@ -130,7 +93,7 @@ int ask_status(const GlobalOptions& options, const std::string& org, const std::
 int list_failures(const GlobalOptions& options, const std::string& target, const std::string& since) {
   const auto back = config::parse_duration(since);
   if (!back) return failed("--since: \"" + since + "\" is no duration such as 24h or 30m");
-  const auto asking = begin(options);
+  const auto asking = begin_asking(options);
   if (!asking) return 1;
   const auto* contract = target_of(*asking, target);
   if (contract == nullptr) return 1;

@@ -11,7 +11,7 @@
 namespace waybill {
 namespace {
 
-void print_text(const RolesDone& done, const std::string& schema) {
+void print_text(const RoleSetup& done, const std::string& schema) {
   const auto line = [&](const std::string& role, const char* what) {
     const bool created = std::find(done.created.begin(), done.created.end(), role) != done.created.end();
     std::printf("%-24s %-8s %s\n", role.c_str(), created ? "created" : "is there", what);
@@ -19,6 +19,7 @@ void print_text(const RolesDone& done, const std::string& schema) {
   line(done.owner, "owns the tables; changes the schema; cannot update or delete attempts and audit");
   line(done.roles.application, "for hosts: reads and writes what they need; attempts and audit: reads and adds");
   line(done.roles.reader, "reads everything but what was purged and the hashes of tokens; writes nothing");
+  line(done.roles.tenant, "as whom hosts work for one organisation: sees and writes its rows only");
   std::printf("\nrights are set in schema %s. What is left to do, where it is not done yet:\n", schema.c_str());
   std::printf("  GRANT %s TO <the role that hosts log in as>;   -- and that role in database.url\n",
               quoted_identifier(done.roles.application).c_str());
@@ -28,19 +29,21 @@ void print_text(const RolesDone& done, const std::string& schema) {
 
 }  // namespace
 
-int give_roles(const GlobalOptions& options, const std::string& application, const std::string& reader) {
+int give_roles(const GlobalOptions& options, const std::string& application, const std::string& reader,
+               const std::string& tenant) {
   const auto config = configuration(options);
   if (!config) return 1;
   Log log = quiet_log();
   const auto database = open_database(*config, log);
   if (!database) return failed(database.error().what);
   const auto named = [](const std::string& name) { return name.empty() ? std::nullopt : std::optional(name); };
-  const auto done = set_up_roles(database->owner, named(application), named(reader), tell_wait);
+  const auto done = set_up_roles(database->owner, named(application), named(reader), report_wait, named(tenant));
   if (!done) return failed(done.error().what);
   if (options.json)
     print_json({{"owner", done->owner},
                 {"application", done->roles.application},
                 {"reader", done->roles.reader},
+                {"tenant", done->roles.tenant},
                 {"created", done->created}});
   else
     print_text(*done, config->database.schema);

@@ -50,6 +50,8 @@ int serve(const GlobalOptions& options) {
   for (const auto& remark : *remarks) log.warn("database.remark", {{"remark", remark}});
   if (const auto ready = ready_schema(*config, *database, log); !ready) return failed(ready.error().what);
   if (const auto allowed = check_rights(database->address); !allowed) return failed(allowed.error().what);
+  if (const auto separate = check_tenants(database->address); !separate)
+    log.warn("database.remark", {{"remark", separate.error().what}});
   const auto shards = read_shards(database->address);
   if (!shards) return failed(shards.error().what);
   const auto loaded = make_form_store(database->address, *shards, config->kept_forms)
@@ -84,11 +86,12 @@ int serve(const GlobalOptions& options) {
     sigwait(&signals, &signal);
     if (signal == SIGHUP) host->reload();
   }
-  std::jthread last_resort([&](std::stop_token stop) {
+  const auto limit = host->max_drain() + kLastResort;  // the thread may begin when the host is gone already
+  std::jthread last_resort([&log, limit](std::stop_token stop) {
     std::mutex mutex;
     std::condition_variable_any never;
     std::unique_lock lock(mutex);
-    never.wait_for(lock, stop, host->max_drain() + kLastResort, [] { return false; });
+    never.wait_for(lock, stop, limit, [] { return false; });
     if (stop.stop_requested()) return;
     log.error("host.drain_hangs", {{"remedy", "other hosts take over what it had; see what the database does"}});
     log.flush();

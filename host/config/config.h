@@ -13,6 +13,7 @@
 #include "base/problem.h"
 #include "base/time.h"
 #include "domain/retry_timing.h"
+#include "egress/egress_policy.h"
 
 namespace waybill {
 
@@ -49,7 +50,8 @@ struct DatabaseConfig {
 struct SecretReference {
   enum class Kind : std::uint8_t { environment, file };
   Kind kind;
-  std::string name;  // variable name or file path
+  std::string name;      // variable name or file path
+  std::size_t last = 0;  // the secret is so many of its last bytes; 0: all
   bool operator==(const SecretReference&) const = default;
 };
 
@@ -57,6 +59,8 @@ struct Limits {
   std::size_t in_flight = 2048;      // deliveries claimed by this host at one time
   std::size_t per_target = 256;      // of these, for one target
   std::size_t per_org = 1024;        // of these, for one organisation
+  std::size_t per_org_channels = 5;  // by all hosts, to the channels of one organisation: notify.per_org
+  std::size_t per_channel = 3;       // of these, to one channel: notify.per_channel
   std::size_t per_host_name = 128;   // open requests to one host name
   std::size_t blocking_workers = 8;  // threads for each action type whose plugin blocks
   std::size_t claim_batch = 1000;
@@ -90,6 +94,31 @@ struct Alerts {
   bool operator==(const Alerts&) const = default;
 };
 
+struct Notify {
+  std::string key;                                   // name of the secret that is the master key; "": no channels can be made
+  Millis debounce{120'000};                          // a window ends so long after its latest event
+  std::size_t attempts = 4;                          // of each delivery to a channel
+  Millis orphan_scan{5 * 60'000};                    // how long an event may be without deliveries
+  Millis secret_grace{std::chrono::hours{24}};       // how long a rotated secret should stay
+  Millis disable_after{std::chrono::hours{5 * 24}};  // a channel that has only failed for so long is disabled
+  bool operator==(const Notify&) const = default;
+};
+
+struct FailureCheckConfig {
+  std::string schedule = "0 9 * * *";  // of cron; "never"
+  std::string time_zone = "UTC";
+  std::vector<std::string> targets;  // of the registry; empty: all whose plugin lists failures
+  bool operator==(const FailureCheckConfig&) const = default;
+};
+
+// 0: never.
+struct ArchiveConfig {
+  Millis failed_after{std::chrono::hours{30 * 24}};     // pipelines' submissions that wait for a replay
+  Millis completed_after{std::chrono::hours{30 * 24}};  // those that have ended
+  Millis delete_after{std::chrono::hours{7 * 24}};      // from the archive
+  bool operator==(const ArchiveConfig&) const = default;
+};
+
 struct Config {
   std::filesystem::path file;  // "" when there was none
   ListenAddress listen;
@@ -101,11 +130,18 @@ struct Config {
   std::filesystem::path breadcrumbs;                            // what a dead host was inside of; "" for the default place
   std::map<std::string, std::string> senders;                   // action type -> JSON object of its settings
   std::map<std::string, std::vector<SecretReference>> secrets;  // newest first; two during a rotation
-  std::string link_key;                            // name of the secret that signs links to stored objects; "" for none
-  Millis kept_forms{std::chrono::hours{90 * 24}};  // how long a form's submission is kept that says nothing of it
+  std::string link_key;                                    // name of the secret that signs links to stored objects; "" for none
+  Millis kept_intents{0};                                  // how long an intent is kept after it was handed in; 0: for ever
+  Millis kept_notifications{std::chrono::hours{90 * 24}};  // the same of deliveries to channels, and their events
+  Millis kept_forms{std::chrono::hours{90 * 24}};          // how long a form's submission is kept that says nothing of it
   Alerts alerts;
+  Notify notify;
+  FailureCheckConfig failure_check;
+  ArchiveConfig archive;
+  Millis monitor_interval{10'000};                               // between two log events of the queue's state; 0: none
   std::size_t replay_rate = 10;                                  // dead letters replayed a second, of each organisation
   std::map<std::string, RetryTiming> retry = default_timings();  // "default" is always there
+  EgressRules egress;
   Limits limits;
   Timeouts timeouts;
   std::string log_level = "info";

@@ -9,6 +9,8 @@
 #include <set>
 #include <sstream>
 
+#include "base/json_writer.h"
+
 namespace waybill::config {
 namespace {
 
@@ -165,6 +167,6 @@ tl::expected<Node, Problems> parse_document(const std::string& text, const std::
   return std::move(builder.root);
 }
 
-std::string to_json(const Node& node) { return value_of(node).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace); }
+std::string to_json(const Node& node) { return dump_sorted(value_of(node)); }
 
 }  // namespace waybill::config

@@ -2,8 +2,11 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
+#include <functional>
 
+#include "base/time_zone.h"
 #include "config/keys.h"
+#include "domain/cron.h"
 
 namespace waybill::config {
 namespace {
@@ -60,26 +63,65 @@ void read_jitter(const Value& value, RetryTiming& timing) {
   timing.jitter_high = high;
 }
 
+// The texts of a list; in one line of text, as a variable is, those between blanks or commas. False if something is wrong.
+bool read_words(const Value& value, std::string_view allowed, std::string_view allowed_element,
+                const std::function<bool(const Value& at, std::string_view text)>& read) {
+  const auto& node = value.node();
+  bool good = true;
+  if (node.kind == Node::Kind::list) {
+    for (std::size_t i = 0; i < node.children.size(); ++i) {
+      const auto element = value.element(i);
+      const auto text = element.text(allowed_element);
+      good = text && read(element, *text) && good;
+    }
+  } else if (node.kind == Node::Kind::scalar) {
+    constexpr std::string_view kBetween = ", \t";
+    for (auto rest = std::string_view(node.text); !rest.empty();) {
+      const auto word = rest.substr(0, rest.find_first_of(kBetween));
+      if (!word.empty()) good = read(value, word) && good;
+      rest.remove_prefix(std::min(word.size() + 1, rest.size()));
+    }
+  } else {
+    value.fail(std::string("must be ").append(allowed));
+    return false;
+  }
+  return good;
+}
+
 std::optional<SecretReference> read_reference(const Value& value) {
   constexpr auto kShape = "{env: NAME} or {file: PATH}";
   const auto& node = value.node();
-  if (node.kind != Node::Kind::map || node.children.size() != 1) {
+  const Node* source = nullptr;
+  const Node* last = nullptr;
+  std::size_t sources = 0;
+  if (node.kind == Node::Kind::map) {
+    for (const auto& field : node.children)
+      if (field.key == "last")
+        last = &field;
+      else
+        source = &field, ++sources;
+  }
+  if (sources != 1) {
     value.fail(std::string("must be a reference, never the secret itself: ") + kShape);
     return std::nullopt;
   }
   if (!only_known_fields(value, kSecretFields)) return std::nullopt;
-  const auto& field = node.children.front();
-  const auto at = value.child(field);
-  if (field.key == "env") {
+  std::size_t bytes = 0;
+  if (last != nullptr) {
+    value.child(*last).count(bytes, 1, 65'536);
+    if (bytes == 0) return std::nullopt;
+  }
+  const auto at = value.child(*source);
+  if (source->key == "env") {
     const auto name = at.text("the name of an environment variable");
-    if (name && is_variable(*name)) return SecretReference{SecretReference::Kind::environment, *name};
+    if (name && is_variable(*name)) return SecretReference{SecretReference::Kind::environment, *name, bytes};
     if (name) at.fail("must be the name of an environment variable: letters, digits and _, not a digit first");
     return std::nullopt;
   }
   std::filesystem::path path;
   if (!at.text("a path")) return std::nullopt;
   at.path(path);
-  return SecretReference{SecretReference::Kind::file, path.string()};
+  return SecretReference{SecretReference::Kind::file, path.string(), bytes};
 }
 
 }  // namespace
@@ -101,6 +143,49 @@ void read_listen(const Value& value, const std::string&, Config& config) {
   const auto port = std::stoul(port_text);
   if (port > 65535) return value.fail("the port must be from 0 to 65535");
   config.listen = {.host = host, .port = static_cast<std::uint16_t>(port)};
+}
+
+void read_egress_allow(const Value& value, const std::string&, Config& config) {
+  constexpr auto kAllowed = "a list of ranges, such as [\"10.1.0.0/16:443\", \"[fd00::1]/128:80\", \"127.0.0.1\"]";
+  std::vector<EgressException> allow;
+  const bool good =
+      read_words(value, kAllowed, "an address, or a range of addresses", [&](const Value& at, std::string_view text) {
+        const auto entry = parse_egress_exception(text);
+        if (entry)
+          allow.push_back(*entry);
+        else
+          at.fail("\"" + std::string(text.substr(0, 80)) +
+                  "\" is no range of addresses: write an address or a network with its prefix (no bit set behind it), and a port "
+                  "if only "
+                  "one is meant, such as 10.1.0.0/16:443 or [fd00::]/8");
+        return entry.has_value();
+      });
+  if (good) config.egress.allow = std::move(allow);
+}
+
+void read_schedule(const Value& value, const std::string&, Config& config) {
+  const auto text = value.text("a schedule of cron in five fields, such as 0 9 * * *, or never");
+  if (!text) return;
+  if (*text != "never")
+    if (const auto schedule = parse_cron(*text); !schedule) return value.fail(schedule.error().what);
+  config.failure_check.schedule = *text;
+}
+
+void read_time_zone(const Value& value, const std::string&, Config& config) {
+  const auto text = value.text("UTC, an offset such as +02:00, or a name such as Europe/London");
+  if (!text) return;
+  if (const auto zone = TimeZone::find(*text); !zone) return value.fail(zone.error().what);
+  config.failure_check.time_zone = *text;
+}
+
+void read_checked_targets(const Value& value, const std::string&, Config& config) {
+  std::vector<std::string> targets;
+  const bool good = read_words(value, "a list of targets, such as [sms.primary, mail.notify]", "the name of a target",
+                               [&](const Value&, std::string_view text) {
+                                 targets.emplace_back(text);
+                                 return true;
+                               });
+  if (good) config.failure_check.targets = std::move(targets);
 }
 
 void read_sender(const Value& value, const std::string& action_type, Config& config) {

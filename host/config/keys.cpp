@@ -43,11 +43,27 @@ void read_kept_forms(const Value& value, Name, Config& config) {
   value.duration(config.kept_forms, std::chrono::minutes{1}, std::chrono::hours{24 * 3650});
 }
 
+template <auto Field>
+void read_kept(const Value& value, Name, Config& config) {
+  value.duration(config.*Field, Millis{0}, std::chrono::hours{24 * 36500});
+}
+
 void read_alert_target(const Value& value, Name, Config& config) {
   if (const auto text = value.text("the name of a target")) config.alerts.target = *text;
 }
 
 void read_replay_rate(const Value& value, Name, Config& config) { value.count(config.replay_rate, 1, 10'000); }
+void read_notify_key(const Value& value, Name, Config& config) {
+  if (const auto text = value.text("the name of a secret")) config.notify.key = *text;
+}
+
+void read_egress_guard(const Value& value, Name, Config& config) {
+  std::string word;
+  value.word(word, {"standard", "strict", "off"});
+  if (word.empty()) return;
+  config.egress.guard = word == "off" ? EgressGuard::off : word == "strict" ? EgressGuard::strict : EgressGuard::standard;
+}
+
 void read_embedded(const Value& value, Name, Config& config) { value.path(config.database.embedded); }
 void read_migrate(const Value& value, Name, Config& config) { value.flag(config.database.migrate); }
 void read_log_level(const Value& value, Name, Config& config) {
@@ -71,6 +87,21 @@ void database_time(const Value& value, Name, Config& config) {
 template <auto Field, Millis::rep least, Millis::rep most>
 void alert_time(const Value& value, Name, Config& config) {
   value.duration(config.alerts.*Field, Millis{least}, Millis{most});
+}
+template <auto Field, Millis::rep least, Millis::rep most>
+void notify_time(const Value& value, Name, Config& config) {
+  value.duration(config.notify.*Field, Millis{least}, Millis{most});
+}
+template <auto Field>
+void archive_time(const Value& value, Name, Config& config) {
+  value.duration(config.archive.*Field, Millis{0}, std::chrono::hours{24 * 36500});
+}
+void read_monitor(const Value& value, Name, Config& config) {
+  value.duration(config.monitor_interval, Millis{0}, std::chrono::hours{24});
+}
+template <auto Field, std::size_t least, std::size_t most>
+void notify_count(const Value& value, Name, Config& config) {
+  value.count(config.notify.*Field, least, most);
 }
 template <auto Field>
 void path(const Value& value, Name, Config& config) {
@@ -105,12 +136,31 @@ constexpr Key kKeys[] = {
     {"secrets.<name>",           "reference",     "",               read_secret},
     {"links.key",                "name",          "",               read_link_key},
     {"retention.forms",          "duration",      "90d",            read_kept_forms},
+    {"retention.intents",        "duration",      "0s",             read_kept<&Config::kept_intents>},
+    {"retention.notifications",  "duration",      "90d",            read_kept<&Config::kept_notifications>},
     {"alerts.target",            "name",          "",               read_alert_target},
     {"alerts.quiet",             "duration",      "15m",            alert_time<&Alerts::quiet, 100, 7 * kDay>},
     {"alerts.stuck",             "duration",      "15m",            alert_time<&Alerts::stuck, 1000, 7 * kDay>},
     {"alerts.digest_every",      "duration",      "1h",             alert_time<&Alerts::digest_every, 1000, 7 * kDay>},
+    {"notify.key",               "name",          "",               read_notify_key},
+    {"notify.debounce",          "duration",      "2m",             notify_time<&Notify::debounce, 0, kDay>},
+    {"notify.attempts",          "attempts",      "4",              notify_count<&Notify::attempts, 1, 1000>},
+    {"notify.per_org",           "deliveries",    "5",              count<&Limits::per_org_channels, 1, 100'000>},
+    {"notify.per_channel",       "deliveries",    "3",              count<&Limits::per_channel, 1, 100'000>},
+    {"notify.orphan_scan",       "duration",      "5m",             notify_time<&Notify::orphan_scan, 100, kDay>},
+    {"notify.secret_grace",      "duration",      "1d",             notify_time<&Notify::secret_grace, 1000, 365 * kDay>},
+    {"notify.disable_after",     "duration",      "5d",             notify_time<&Notify::disable_after, 1000, 365 * kDay>},
+    {"failure_check.schedule",   "cron",          "0 9 * * *",      read_schedule},
+    {"failure_check.time_zone",  "name",          "UTC",            read_time_zone},
+    {"failure_check.targets",    "list",          "",               read_checked_targets},
+    {"archive.failed_after",     "duration",      "30d",            archive_time<&ArchiveConfig::failed_after>},
+    {"archive.completed_after",  "duration",      "30d",            archive_time<&ArchiveConfig::completed_after>},
+    {"archive.delete_after",     "duration",      "7d",             archive_time<&ArchiveConfig::delete_after>},
+    {"monitor.interval",         "duration",      "10s",            read_monitor},
     {"dead.replay_rate",         "a second",      "10",             read_replay_rate},
     {"retry.<action type>",      "mapping",       "",               read_retry},
+    {"egress.allow",             "list",          "",               read_egress_allow},
+    {"egress.guard",             "word",          "standard",       read_egress_guard},
     {"limits.in_flight",         "deliveries",    "2048",           count<&Limits::in_flight, 1, 1'000'000>},
     {"limits.per_target",        "deliveries",    "256",            count<&Limits::per_target, 1, 1'000'000>},
     {"limits.per_org",           "deliveries",    "1024",           count<&Limits::per_org, 1, 1'000'000>},

@@ -31,15 +31,19 @@ std::span<const DeprecatedKey> deprecated_keys();
 
 // What an entry of `retry` and a reference of `secrets` may hold.
 inline constexpr std::string_view kRetryFields[] = {"kind", "delay", "factor", "max_delay", "jitter"};
-inline constexpr std::string_view kSecretFields[] = {"env", "file"};
+inline constexpr std::string_view kSecretFields[] = {"env", "file", "last"};
 
 // "limits.per_target" -> "WAYBILL_LIMITS_PER_TARGET"; every character that a variable's name cannot have becomes "_".
 std::string environment_name_of(std::string_view path);
 
-// Readers of the entries with a name, in entries.cpp.
+// Readers of what is more than one word, in entries.cpp.
 void read_listen(const Value& value, const std::string&, Config& config);
+void read_egress_allow(const Value& value, const std::string&, Config& config);
 void read_sender(const Value& value, const std::string& action_type, Config& config);
 void read_secret(const Value& value, const std::string& secret, Config& config);
+void read_schedule(const Value& value, const std::string&, Config& config);
+void read_time_zone(const Value& value, const std::string&, Config& config);
+void read_checked_targets(const Value& value, const std::string&, Config& config);
 void read_retry(const Value& value, const std::string& action_type, Config& config);
 
 }  // namespace waybill::config

@@ -8,12 +8,6 @@
 namespace waybill::config {
 namespace {
 
-struct Unit {
-  std::string_view name;
-  std::int64_t millis;
-};
-constexpr Unit kUnits[] = {{"d", 86'400'000}, {"h", 3'600'000}, {"m", 60'000}, {"s", 1000}, {"ms", 1}};
-
 template <class Number>
 bool read_all(std::string_view text, Number& into) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), into);
@@ -49,25 +43,6 @@ std::string shown(const Node& node) {
 }
 
 }  // namespace
-
-std::optional<Millis> parse_duration(std::string_view text) {
-  const auto digits = std::min(text.find_first_not_of("0123456789"), text.size());
-  std::int64_t amount = 0;
-  if (digits == 0 || !read_all(text.substr(0, digits), amount)) return std::nullopt;
-  for (const auto& unit : kUnits) {
-    if (unit.name != text.substr(digits)) continue;
-    if (amount > Millis::max().count() / unit.millis) return std::nullopt;
-    return Millis{amount * unit.millis};
-  }
-  return std::nullopt;
-}
-
-std::string format_duration(Millis duration) {
-  for (const auto& unit : kUnits)
-    if (duration.count() != 0 && duration.count() % unit.millis == 0)
-      return std::to_string(duration.count() / unit.millis).append(unit.name);
-  return "0s";
-}
 
 Value Value::child(const Node& node) const { return {node, file_, join_path(field_, node.key), folder_, problems_}; }
 

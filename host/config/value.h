@@ -9,16 +9,15 @@
 #include <string>
 #include <string_view>
 
+#include "base/duration.h"
 #include "base/problem.h"
 #include "base/time.h"
 #include "config/document.h"
 
 namespace waybill::config {
 
-// "250ms", "10s", "5m", "1h", "30d"; anything else is none.
-std::optional<Millis> parse_duration(std::string_view text);
-// The shortest of these forms.
-std::string format_duration(Millis duration);
+using waybill::format_duration;
+using waybill::parse_duration;
 
 // Not thread-safe; lives while one Config is read. Each read leaves its setting as it was if the value is bad, and says so.
 class Value {

@@ -6,7 +6,7 @@
 namespace waybill {
 namespace {
 
-Response page(int status, std::string body) {
+http::Response page(int status, std::string body) {
   return {.status = status,
           .content_type = "text/html; charset=utf-8",
           .body = std::move(body),
@@ -14,7 +14,7 @@ Response page(int status, std::string body) {
                       {"X-Content-Type-Options", "nosniff"}}};
 }
 
-Response message(int status, std::string_view text) {
+http::Response message(int status, std::string_view text) {
   return page(status, "<p class=\"message\" role=\"alert\">" + escape_html(text) + "</p>\n");
 }
 
@@ -24,8 +24,8 @@ std::string term(std::string_view name, std::string_view value) {
 
 std::string cell(std::string_view text) { return "<td>" + escape_html(text) + "</td>"; }
 
-void answer(ReadPool::Session& session, const Request& request, const Reply& reply) {
-  Request form;
+void answer(ReadPool::Session& session, const http::Request& request, const http::Reply& reply) {
+  http::Request form;
   form.query = request.body;  // a form's body is written like a query
   const auto id = form.query_value("intentId");
   if (!id) return reply(message(400, "The form field intentId is missing."));
@@ -82,8 +82,8 @@ std::string history_fragment(const HistoryView& history) {
   return html + "</tbody>\n</table>\n</section>\n";
 }
 
-std::vector<Route> console_routes(ReadPool& pool) {
-  return {{"POST", "/ui/history", Role::member, [&pool](Request request, Reply reply) {
+std::vector<http::Route> console_routes(ReadPool& pool) {
+  return {{"POST", "/ui/history", http::Role::member, [&pool](http::Request request, http::Reply reply) {
              pool.ask([request = std::move(request), reply = std::move(reply)](ReadPool::Session& session) {
                answer(session, request, reply);
              });

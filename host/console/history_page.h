@@ -14,6 +14,6 @@ std::string escape_html(std::string_view text);
 std::string history_fragment(const HistoryView& history);
 
 // POST /ui/history with form field intentId.
-std::vector<Route> console_routes(ReadPool& pool);
+std::vector<http::Route> console_routes(ReadPool& pool);
 
 }  // namespace waybill

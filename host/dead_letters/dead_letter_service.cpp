@@ -8,14 +8,14 @@ namespace {
 
 Result<DeadLetterView> letter_of(DeadStore& store, const ServiceCall& call) {
   auto view = store.show(call.org, call.id);
-  if (!view) return tl::unexpected(view.error());
+  TRY(view);
   if (!*view) return fail(Error::Kind::not_found, no_such_letter(call.id));
   return std::move(**view);
 }
 
 Result<void> check_destination(const ActionTypes& types, const DeadLetterView& view, const std::string& text) {
   const auto json = with_destination(view.destination, text);
-  if (!json) return tl::unexpected(json.error());
+  TRY(json);
   const auto problems = types.check_destination(view.letter.action_type, *json);
   if (problems.empty()) return {};
   const auto& first = problems.front();
@@ -24,19 +24,19 @@ Result<void> check_destination(const ActionTypes& types, const DeadLetterView& v
 
 }  // namespace
 
-Result<void> mend_letter(DeadStore& store, const ActionTypes& types, const ServiceCall& call, const DeadLetterEdit& edit) {
+Result<void> edit_letter(DeadStore& store, const ActionTypes& types, const ServiceCall& call, const DeadLetterEdit& edit) {
   const auto view = letter_of(store, call);
-  if (!view) return tl::unexpected(view.error());
-  if (edit.destination && view->letter.kind == "form")
-    if (auto good = check_destination(types, *view, *edit.destination); !good) return good;
+  TRY(view);
+  if (edit.destination && view->letter.kind == "form") TRY(check_destination(types, *view, *edit.destination));
   return store.edit(call.org, call.id, edit, call.actor);
 }
 
 Result<CloneResult> clone_letter(DeadStore& store, const Registry& registry, const ActionTypes& types, const ServiceCall& call,
                                  const std::string& reference) {
   const auto view = letter_of(store, call);
-  if (!view) return tl::unexpected(view.error());
+  TRY(view);
   const DeadLetter& letter = view->letter;
+  if (letter.kind == "pipeline") return fail(Error::Kind::conflict, "a submission of a pipeline cannot be cloned");
   std::vector<CloneAction> actions;
   if (const Form* form = letter.kind == "form" ? registry.find_form(letter.target) : nullptr) {
     for (const auto& action : form->actions)

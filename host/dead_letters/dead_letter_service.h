@@ -5,7 +5,7 @@
 #include <string>
 
 #include "registry/registry.h"
-#include "store/dead.h"
+#include "store/dead_store.h"
 
 namespace waybill {
 
@@ -17,7 +17,7 @@ struct ServiceCall {
 };
 
 // Error::invalid when the plugin does not accept the destination; else as the store answers.
-Result<void> mend_letter(DeadStore& store, const ActionTypes& types, const ServiceCall& call, const DeadLetterEdit& edit);
+Result<void> edit_letter(DeadStore& store, const ActionTypes& types, const ServiceCall& call, const DeadLetterEdit& edit);
 
 // With all actions that its form has now, or the contract that its target has now. Error::conflict when there is no such form or
 // target any more.

@@ -5,7 +5,40 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "base/json_writer.h"
+
 namespace waybill {
+
+namespace {
+
+using nlohmann::json;
+
+json stage_json(const StageTerms& stage) {
+  json j{{"pipeline", stage.pipeline}, {"state", stage.state}};
+  if (stage.timing)
+    j["timing"] = {{"delayMs", stage.timing->delay.count()},
+                   {"factor", stage.timing->factor},
+                   {"maxDelayMs", stage.timing->max_delay.count()}};
+  if (!stage.attempts_by_reason.empty()) j["attemptsByReason"] = stage.attempts_by_reason;
+  for (const auto& one : stage.needed) j["needed"].push_back({{"at", one.at}, {"type", one.type}});
+  return j;
+}
+
+std::optional<StageTerms> stage_from(const json& contract) {
+  const auto found = contract.find("stage");
+  if (found == contract.end()) return std::nullopt;
+  StageTerms stage{.pipeline = found->at("pipeline"), .state = found->at("state")};
+  if (const auto timing = found->find("timing"); timing != found->end())
+    stage.timing = RetryTiming{.kind = RetryTiming::Kind::exponential,
+                               .delay = Millis(timing->at("delayMs").get<std::int64_t>()),
+                               .factor = timing->at("factor"),
+                               .max_delay = Millis(timing->at("maxDelayMs").get<std::int64_t>())};
+  stage.attempts_by_reason = found->value("attemptsByReason", std::map<std::string, std::uint32_t>{});
+  for (const auto& one : found->value("needed", json::array())) stage.needed.push_back({one.at("at"), one.at("type")});
+  return stage;
+}
+
+}  // namespace
 
 std::string_view to_string(Policy policy) {
   switch (policy) {
@@ -31,6 +64,12 @@ bool Contract::is_terminal(std::string_view reason) const {
 
 bool Contract::is_duplicate(std::string_view reason) const {
   return std::find(duplicate_reasons.begin(), duplicate_reasons.end(), reason) != duplicate_reasons.end();
+}
+
+std::uint32_t Contract::attempts_for(std::string_view reason) const {
+  if (!stage) return max_attempts;
+  const auto found = stage->attempts_by_reason.find(std::string(reason));
+  return found == stage->attempts_by_reason.end() ? max_attempts : found->second;
 }
 
 std::optional<Timestamp> Contract::deadline(Timestamp created) const {
@@ -71,7 +110,9 @@ std::string to_json(const Contract& c) {
   if (c.policy == Policy::max_attempts) j["maxAttempts"] = c.max_attempts;
   if (c.is_of_form()) j["form"] = {{"id", c.form_id}, {"name", c.form_name}};
   if (c.rate) j["rate"] = {{"count", c.rate->count}, {"perMs", c.rate->per.count()}};
-  return j.dump();
+  if (c.is_of_channel()) j["channel"] = c.channel;
+  if (c.stage) j["stage"] = stage_json(*c.stage);
+  return dump_sorted(j);
 }
 
 Result<Contract> contract_from_json(std::string_view text) {
@@ -93,7 +134,9 @@ Result<Contract> contract_from_json(std::string_view text) {
                     .duplicate_reasons = j.at("duplicateReasons"),
                     .form_id = form.value("id", ""),
                     .form_name = form.value("name", ""),
-                    .rate = rate};
+                    .rate = rate,
+                    .stage = stage_from(j),
+                    .channel = j.value("channel", "")};
   } catch (const nlohmann::json::exception& e) {
     return fail(Error::Kind::bug, std::string("a stored contract cannot be read: ") + e.what());
   }

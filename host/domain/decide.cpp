@@ -15,10 +15,12 @@ bool is_the_outages_fault(const Outcome& outcome, const Progress& progress) {
          progress.uncounted < kMaxUncounted + static_cast<std::uint64_t>(std::chrono::duration_cast<Seconds>(length).count());
 }
 
-// During a cooldown its end, else after the usual wait. Never sooner than the receiver asked.
-Timestamp next_try(const Outcome& outcome, const Progress& progress, const RetryTiming& timing, double random) {
-  if (!blames_target(outcome) || !progress.outage || progress.outage->until <= progress.now)
-    return progress.now + wait_after(timing, progress.attempts, outcome.retry_after, random);
+// During a cooldown its end, else after the usual wait; an attempt that counts during a cooldown waits for both. Never sooner
+// than the destination asked.
+Timestamp next_try(const Outcome& outcome, const Progress& progress, const RetryTiming& timing, double random, bool counts) {
+  const auto usual = [&] { return progress.now + wait_after(timing, progress.attempts, outcome.retry_after, random); };
+  if (!blames_target(outcome) || !progress.outage || progress.outage->until <= progress.now) return usual();
+  if (counts) return std::max(progress.outage->until, usual());
   const Millis asked = std::clamp(outcome.retry_after.value_or(Millis(0)), Millis(0), kMaxRetryAfter);
   return std::max(progress.outage->until, progress.now + asked);
 }
@@ -27,9 +29,9 @@ Decision retry_or_exhaust(const Outcome& outcome, const Contract& contract, cons
                           double random) {
   if (contract.policy == Policy::one_shot) return {Kind::exhaust, "one_shot"};
   const bool counts = !is_the_outages_fault(outcome, progress);
-  if (contract.policy == Policy::max_attempts && counts && progress.attempts >= contract.max_attempts)
+  if (contract.policy == Policy::max_attempts && counts && progress.attempts >= contract.attempts_for(outcome.reason))
     return {Kind::exhaust, "max_attempts"};
-  const Timestamp due = next_try(outcome, progress, timing, random);
+  const Timestamp due = next_try(outcome, progress, timing, random, counts);
   if (const auto deadline = contract.deadline(progress.created); deadline && due >= *deadline)
     return {Kind::exhaust, "deadline_exceeded", {}, counts};
   return {Kind::retry, {}, due, counts};
@@ -62,7 +64,8 @@ Decision decide(const Outcome& outcome, const Contract& contract, const Progress
     if (is_expired(contract, progress.created, progress.now)) return {Kind::exhaust, "deadline_exceeded"};
     return {Kind::accept, {}};
   }
-  if (outcome.verdict == Verdict::deferred && contract.is_of_form()) return {Kind::defer, outcome.reason};
+  if (outcome.verdict == Verdict::deferred && (contract.is_of_form() || contract.is_of_stage()))
+    return {Kind::defer, outcome.reason};
   if (outcome.verdict == Verdict::rejected && contract.is_terminal(outcome.reason)) return {Kind::reject, outcome.reason};
   return retry_or_exhaust(outcome, contract, progress, timing, random);
 }

@@ -3,6 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_writer.h"
+
 namespace waybill {
 
 std::string destination_json(const FormAction& action) {
@@ -10,7 +12,7 @@ std::string destination_json(const FormAction& action) {
   if (!action.template_id.empty()) destination["template_id"] = action.template_id;
   if (!action.subject_template.empty()) destination["subject_template"] = action.subject_template;
   if (!action.happyfox_category.empty()) destination["happyfox_category"] = action.happyfox_category;
-  return destination.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return dump_sorted(destination);
 }
 
 std::string form_payload(std::string_view fields, std::string_view attachments, Timestamp kept_until) {
@@ -19,17 +21,17 @@ std::string form_payload(std::string_view fields, std::string_view attachments, 
 }
 
 Result<std::string> with_fields(std::string_view payload, std::string_view fields) {
-  auto json = nlohmann::ordered_json::parse(payload, nullptr, false);
-  auto fresh = nlohmann::ordered_json::parse(fields, nullptr, false);
+  auto json = Json::parse(payload, nullptr, false);
+  auto fresh = Json::parse(fields, nullptr, false);
   if (!json.is_object() || fresh.is_discarded()) return fail(Error::Kind::bug, "a stored payload cannot be read");
   json["fields"] = std::move(fresh);
-  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return dump(json);
 }
 
 Result<std::string> fields_of(std::string_view payload) {
-  const auto json = nlohmann::ordered_json::parse(payload, nullptr, false);
+  const auto json = Json::parse(payload, nullptr, false);
   if (!json.is_object() || !json.contains("fields")) return fail(Error::Kind::bug, "a stored payload cannot be read");
-  return json["fields"].dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return dump(json["fields"]);
 }
 
 Result<std::string> destination_of(std::string_view json) {
@@ -44,7 +46,7 @@ Result<std::string> with_destination(std::string_view json, std::string_view des
   auto fresh = nlohmann::json::parse(json, nullptr, false);
   if (!fresh.is_object()) return fail(Error::Kind::bug, "a stored destination cannot be read");
   fresh["destination"] = destination;
-  return fresh.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return dump_sorted(fresh);
 }
 
 Contract contract_of(const Form& form, const FormAction& action, const ActionType* type) {

@@ -1,25 +1,63 @@
-// The rules of the form pipeline.
+// Asks the form pipeline.
 #include "domain/form_pipeline.h"
 
+#include "domain/builtin_pipelines.h"
+#include "domain/pipeline_step.h"
+
 namespace waybill {
+namespace {
+
+constexpr std::string_view kReceived = "received", kProcessing = "processing", kFailed = "failed";
+
+const Pipeline& form() { return builtin_pipeline("form"); }
+
+std::string submission_text(std::string_view client_ref, std::string_view form_id) {
+  return "form submission " + std::string(client_ref) + " of " + std::string(form_id);
+}
+
+}  // namespace
 
 Readiness readiness_of(bool finalized, const ScanCounts& scans) {
-  if (scans.infected > 0) return Readiness::infected;
-  return finalized && scans.clean == scans.attachments ? Readiness::run : Readiness::wait;
+  Facts facts;
+  facts.set("/form/finalized", finalized ? "true" : "false");
+  facts.set("/attachments/worst", scans.infected > 0                ? "\"infected\""
+                                  : scans.clean < scans.attachments ? "\"pending\""
+                                                                    : "\"clean\"");
+  const auto step = next_step(form(), *form().find(kReceived), {}, facts);
+  if (step.kind != NextStep::Kind::move) return Readiness::wait;
+  return step.transition->to == kProcessing ? Readiness::run : Readiness::infected;
 }
 
 FormStep next_step(std::span<const ActionState> actions, Timestamp now) {
-  bool all_ended = true, all_done = true;
-  for (const auto& action : actions) {
-    if (action.status == Status::waiting) return {action.delivery, {}};
-    const bool had_its_turn =
-        is_end(action.status) || action.attempts > 0 || (action.status == Status::due && now - action.due >= kTurn);
-    if (!had_its_turn) return {};
-    all_ended &= is_end(action.status);
-    all_done &= action.status == Status::accepted || action.status == Status::deferred;
-  }
-  if (!all_ended) return {};
-  return {std::nullopt, all_done ? "routed" : "failed"};
+  std::vector<ActionRun> runs;
+  for (const auto& action : actions)
+    runs.push_back({.action = runs.size(),
+                    .status = action.status == Status::waiting ? std::nullopt : std::optional(action.status),
+                    .was_attempted = action.attempts > 0 || (action.status == Status::due && now - action.due >= kTurn)});
+  const auto step = next_step(form(), *form().find(kProcessing), runs, Facts());
+  if (step.kind == NextStep::Kind::run) return {actions[step.actions.front()].delivery, {}};
+  if (step.kind == NextStep::Kind::move) return {std::nullopt, step.transition->to};
+  return {};
+}
+
+const PipelineTransition& end_of_form(std::string_view state) {
+  return builtin_transition("form", kProcessing, "all_actions_ended", state);
+}
+
+const PipelineTransition& form_infected() { return builtin_transition("form", kReceived, "scan_result", kFailed); }
+const PipelineTransition& form_overdue() { return builtin_transition("form", kProcessing, "retention", kFailed); }
+const PipelineTransition& form_purged(std::string_view state) {
+  return builtin_transition("form", state, "retention", kFormPurged);
+}
+
+InfectedAlert infected_alert(std::string_view client_ref, std::string_view form_id) {
+  return {std::string(form_id), submission_text(client_ref, form_id) + " has an infected attachment; nothing of it was sent"};
+}
+
+InfectedAlert infected_too_late_alert(std::string_view client_ref, std::string_view form_id) {
+  return {std::string(form_id) + ":late",
+          submission_text(client_ref, form_id) +
+              " has an attachment that was found infected when its actions were under way or done"};
 }
 
 }  // namespace waybill

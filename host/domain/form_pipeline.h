@@ -1,13 +1,15 @@
-// What a form's submission does next: the one predicate of readiness, and the order of its actions. Pure.
+// What a form's submission does next: what domain/pipelines/form.json says, asked about attachments and actions. Pure.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "base/id.h"
 #include "base/time.h"
+#include "domain/pipeline.h"
 #include "domain/status.h"
 
 namespace waybill {
@@ -46,5 +48,21 @@ struct FormStep {
 // Of a submission in state `processing`; `actions` are in their order. Routed only if every action that was not deferred was
 // accepted.
 FormStep next_step(std::span<const ActionState> actions, Timestamp now);
+
+// Transitions of the form pipeline, as they are recorded. The end of each action is audited by its settlement.
+const PipelineTransition& end_of_form(std::string_view state);  // all actions have ended
+const PipelineTransition& form_infected();                      // an attachment is infected
+const PipelineTransition& form_overdue();                       // its retention expired while its actions ran
+const PipelineTransition& form_purged(std::string_view state);  // from this state
+inline constexpr std::string_view kFormPurged = "purged";
+
+// An alert about an infected attachment.
+struct InfectedAlert {
+  static constexpr std::string_view kKind = "infected_attachment";
+  std::string about;
+  std::string message;
+};
+InfectedAlert infected_alert(std::string_view client_ref, std::string_view form_id);           // nothing was sent
+InfectedAlert infected_too_late_alert(std::string_view client_ref, std::string_view form_id);  // its actions had begun
 
 }  // namespace waybill

@@ -24,26 +24,6 @@ Sha256 sha256(std::string_view bytes) {
   return hash;
 }
 
-std::string to_hex(std::string_view bytes) {
-  static constexpr char kDigits[] = "0123456789abcdef";
-  std::string text;
-  text.reserve(bytes.size() * 2);
-  for (const char c : bytes) {
-    const auto byte = static_cast<unsigned char>(c);
-    text += kDigits[byte >> 4];
-    text += kDigits[byte & 15];
-  }
-  return text;
-}
-
-std::string from_hex(std::string_view digits) {
-  const auto value = [](char c) { return c >= 'a' ? c - 'a' + 10 : c - '0'; };
-  std::string bytes;
-  bytes.reserve(digits.size() / 2);
-  for (std::size_t i = 0; i + 1 < digits.size(); i += 2) bytes += static_cast<char>(value(digits[i]) << 4 | value(digits[i + 1]));
-  return bytes;
-}
-
 std::string idempotency_key(OrgId org, std::string_view kind, std::string_view client_reference, int action_order) {
   if (org == kDefaultOrg && kind == "intent" && action_order == 1 && is_plain(client_reference))
     return std::string(client_reference);

@@ -6,14 +6,13 @@
 #include <string>
 #include <string_view>
 
+#include "base/hex.h"
 #include "base/id.h"
 
 namespace waybill {
 
 using Sha256 = std::array<std::uint8_t, 32>;
 Sha256 sha256(std::string_view bytes);
-std::string to_hex(std::string_view bytes);
-std::string from_hex(std::string_view digits);  // two lower-case digits a byte, as to_hex writes them
 inline std::string_view as_view(const Sha256& hash) { return {reinterpret_cast<const char*>(hash.data()), hash.size()}; }
 
 // The key that every attempt of a delivery carries (referenceId, webhook-id, Message-ID). It depends on nothing but what the

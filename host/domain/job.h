@@ -11,13 +11,17 @@
 #include "base/clock.h"
 #include "base/id.h"
 #include "base/time.h"
+#include "domain/channel.h"
 #include "domain/contract.h"
 #include "domain/outcome.h"
 
 namespace waybill {
 
+inline constexpr std::string_view kIntentKind = "intent";
 // The kind of a notification's submission. It raises no alert itself, however it ends.
 inline constexpr std::string_view kAlertKind = "alert";
+// The kind of events' submissions that go to an organisation's channel.
+inline constexpr std::string_view kNotificationKind = "notification";
 
 // A claimed delivery, to be attempted now. Immutable once claimed.
 struct Job {
@@ -36,7 +40,10 @@ struct Job {
   // From then on another host may have it: the claim's lease, counted from before the claim was asked for.
   Clock::Monotonic begin_before = Clock::Monotonic::max();
   std::shared_ptr<const Contract> contract;
-  std::string kind;  // of the submission: "intent", "alert"
+  std::shared_ptr<const Channel> channel{};  // of a notification: where it goes, instead of the contract's destination
+  std::string kind;                          // of the submission: "intent", "form", "alert", "notification"
+  std::string client_ref;
+  int action_order = 1;
   std::string idempotency_key;
   std::string payload;
   std::size_t body_bytes = 0;               // of the payload, also when it is gone or was withheld
@@ -80,7 +87,7 @@ inline Timestamp database_now(const Job& job, Clock::Monotonic now) {
 struct Finished {
   enum class How : std::uint8_t {
     attempted,   // the sender was called; `outcome` is set
-    composed,    // nothing was sent and nothing counts: `outcome` has an artefact that must be durable before anything is sent
+    composed,    // nothing was sent and nothing counts: `outcome` has an artifact that must be durable before anything is sent
     expired,     // the contract's time was over before the sender could be called
     unattempted  // given back: nothing was sent and nothing counts
   };

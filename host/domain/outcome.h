@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,8 +32,10 @@ struct Outcome {
   std::string reason;                 // a declared reason for `rejected`, else a short word
   std::string detail;                 // one line for people
   std::string provider_ref;
-  std::string result;                // JSON for the next stage
-  std::optional<Artifact> artifact;  // of an accepted compose: nothing has been sent yet
+  std::string result;                           // JSON for the next stage
+  std::string result_fault{};                   // why there is none, if the plugin gave one that cannot be stored
+  std::shared_ptr<const std::string> answer{};  // JSON: what came back, of an attempt to reach an organisation's channel; or null
+  std::optional<Artifact> artifact;             // of an accepted compose: nothing has been sent yet
 
   bool operator==(const Outcome&) const = default;
 };

@@ -8,7 +8,8 @@ namespace waybill {
 
 namespace {
 constexpr char kMailPrefix[] = "email_";
-constexpr char kMail[] = "email_*";  // no action type can be called so
+constexpr char kMail[] = "email_*";  // no action type can be called so, nor as the next
+constexpr char kChannels[] = "channel:*";
 }  // namespace
 
 std::map<std::string, RetryTiming> default_timings() {
@@ -18,13 +19,25 @@ std::map<std::string, RetryTiming> default_timings() {
                          .max_delay = std::chrono::minutes(60),
                          .jitter_low = 0.9,
                          .jitter_high = 1.1};
-  return {{"default", {}}, {kMail, mail}};
+  const RetryTiming channels{.kind = RetryTiming::Kind::exponential,
+                             .delay = std::chrono::minutes(1),
+                             .factor = 2.0,
+                             .max_delay = std::chrono::minutes(60),
+                             .jitter_low = 0.5,
+                             .jitter_high = 1.5};
+  return {{"default", {}}, {kMail, mail}, {kChannels, channels}};
 }
 
 const RetryTiming& timing_for(const std::map<std::string, RetryTiming>& timings, const std::string& action_type) {
   if (const auto own = timings.find(action_type); own != timings.end()) return own->second;
   if (const auto mail = timings.find(kMail); mail != timings.end() && action_type.starts_with(kMailPrefix)) return mail->second;
   return timings.at("default");
+}
+
+const RetryTiming& channel_timing_for(const std::map<std::string, RetryTiming>& timings, const std::string& action_type) {
+  if (const auto own = timings.find(action_type); own != timings.end()) return own->second;
+  const auto channels = timings.find(kChannels);
+  return channels != timings.end() ? channels->second : timings.at("default");
 }
 
 Millis wait_after(const RetryTiming& timing, std::uint32_t attempts, std::optional<Millis> retry_after, double random) {

@@ -31,6 +31,10 @@ std::map<std::string, RetryTiming> default_timings();
 // The timing of an action type: its own, or "default", which must be there.
 const RetryTiming& timing_for(const std::map<std::string, RetryTiming>& timings, const std::string& action_type);
 
+// The same for a delivery to an organisation's channel. Where the operator names no timing of the action type: 1, 2 and 4 minutes
+// after the first three attempts, each within half as much more or less.
+const RetryTiming& channel_timing_for(const std::map<std::string, RetryTiming>& timings, const std::string& action_type);
+
 // The wait after `attempts` attempts (>= 1). `random` is uniform in [0, 1). A receiver's retry_after lifts the wait, never
 // shortens it, and is itself capped at kMaxRetryAfter.
 Millis wait_after(const RetryTiming& timing, std::uint32_t attempts, std::optional<Millis> retry_after, double random);

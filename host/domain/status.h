@@ -30,12 +30,19 @@ struct Transition {
 
 inline constexpr std::array kTransitions{
     // from                   on                  to
-    Transition{Status::waiting, Event::ready, Status::due},       Transition{Status::waiting, Event::cancel, Status::cancelled},
-    Transition{Status::open, Event::ready, Status::due},          Transition{Status::open, Event::cancel, Status::cancelled},
-    Transition{Status::due, Event::claim, Status::claimed},       Transition{Status::due, Event::cancel, Status::cancelled},
-    Transition{Status::claimed, Event::release, Status::due},     Transition{Status::claimed, Event::retry, Status::due},
-    Transition{Status::claimed, Event::lease_lost, Status::due},  Transition{Status::claimed, Event::accept, Status::accepted},
-    Transition{Status::claimed, Event::reject, Status::rejected}, Transition{Status::claimed, Event::exhaust, Status::exhausted},
+    Transition{Status::waiting, Event::ready, Status::due},
+    Transition{Status::waiting, Event::cancel, Status::cancelled},
+    Transition{Status::open, Event::ready, Status::due},
+    Transition{Status::open, Event::cancel, Status::cancelled},
+    Transition{Status::open, Event::claim, Status::claimed},
+    Transition{Status::due, Event::claim, Status::claimed},
+    Transition{Status::due, Event::cancel, Status::cancelled},
+    Transition{Status::claimed, Event::release, Status::due},
+    Transition{Status::claimed, Event::retry, Status::due},
+    Transition{Status::claimed, Event::lease_lost, Status::due},
+    Transition{Status::claimed, Event::accept, Status::accepted},
+    Transition{Status::claimed, Event::reject, Status::rejected},
+    Transition{Status::claimed, Event::exhaust, Status::exhausted},
     Transition{Status::claimed, Event::defer, Status::deferred},
 };
 

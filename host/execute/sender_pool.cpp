@@ -18,7 +18,7 @@ SenderPool::SenderPool(std::string action_type, SenderFactory& factory, WorkerLi
     : action_type_(std::move(action_type)),
       factory_(factory),
       limits_(limits),
-      most_abandoned_(max_abandoned),
+      max_abandoned_(max_abandoned),
       completions_(std::move(completions)),
       log_(log),
       worker_count_(factory.workers(action_type_)),
@@ -26,7 +26,7 @@ SenderPool::SenderPool(std::string action_type, SenderFactory& factory, WorkerLi
 
 SenderPool::State SenderPool::fill() {
   if (closed_) return State::missing;
-  if (abandoned_.size() >= most_abandoned_) return State::stuck;
+  if (abandoned_.size() >= max_abandoned_) return State::stuck;
   if (workers_.size() == worker_count_ && worker_count_ != 0) return State::ready;
   if (completions_->now() < not_again_before_) return workers_.empty() ? State::missing : State::ready;
   while (workers_.size() < std::max<std::size_t>(worker_count_, 1)) {
@@ -97,7 +97,7 @@ void SenderPool::abandon(const std::shared_ptr<SenderWorker>& worker) {
     count = abandoned_.size();
   }
   completions_->violations.record(action_type_, "stuck", 0);
-  if (count >= most_abandoned_) log_.error("plugin.switched_off", {{"action_type", action_type_}, {"senders_given_up", count}});
+  if (count >= max_abandoned_) log_.error("plugin.switched_off", {{"action_type", action_type_}, {"senders_given_up", count}});
   worker->decide_all("plugin_stuck");
 }
 

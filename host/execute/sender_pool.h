@@ -40,7 +40,7 @@ class SenderPool {
   const std::string action_type_;
   SenderFactory& factory_;
   const WorkerLimits limits_;
-  const std::size_t most_abandoned_;
+  const std::size_t max_abandoned_;
   const std::shared_ptr<CompletionQueue> completions_;
   Log& log_;
   const std::size_t worker_count_;

@@ -8,7 +8,7 @@
 namespace waybill {
 namespace {
 
-constexpr Millis kRestAfterWithdrawal{1000};
+constexpr Millis kWaitAfterWithdrawal{1000};
 
 // A job as it goes on to be settled: what was sent is in the database and need not travel back.
 Job receipt(const Job& job) {
@@ -27,6 +27,8 @@ Job receipt(const Job& job) {
           .begin_before = job.begin_before,
           .contract = job.contract,
           .kind = job.kind,
+          .client_ref = job.client_ref,
+          .action_order = job.action_order,
           .idempotency_key = job.idempotency_key,
           .payload = {},
           .body_bytes = job.body_bytes,
@@ -95,7 +97,7 @@ bool SenderWorker::complete(CallId call, Outcome outcome) {
   return false;
 }
 
-void SenderWorker::not_begun(CallId call) { give_back(call, kRestAfterWithdrawal); }
+void SenderWorker::not_begun(CallId call) { give_back(call, kWaitAfterWithdrawal); }
 
 void SenderWorker::give_back(CallId call, std::optional<Millis> not_before) {
   const std::lock_guard lock(mutex_);
@@ -144,7 +146,7 @@ SenderWorker::Look SenderWorker::look() {
   }
   for (const auto call : late) {
     if (sender_->withdraw(call))
-      give_back(call, kRestAfterWithdrawal);  // the strand was busy for all of its time
+      give_back(call, kWaitAfterWithdrawal);  // the strand was busy for all of its time
     else
       sender_->cancel(call);
   }

@@ -1,4 +1,5 @@
-// One sender and the table of its open calls. Each call leaves the table once, so each job comes back once.
+// One sender and the table of its open calls. Each call leaves the table once, so each job comes back once. The thread that
+// enters the plugin is the sender's own: its strand, see senders/plugin_sender.h.
 #pragma once
 
 #include <memory>

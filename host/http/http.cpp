@@ -3,9 +3,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_writer.h"
 #include "http/server_url.h"
 
-namespace waybill {
+namespace waybill::http {
 
 std::optional<std::string> Request::query_value(std::string_view name) const {
   std::string_view rest = query;
@@ -23,11 +24,11 @@ std::optional<std::string> Request::query_value(std::string_view name) const {
 }
 
 Response error_response(int status, std::string_view code, std::string_view message) {
-  const nlohmann::ordered_json body = {{"error", {{"code", code}, {"message", message}}}};
-  return {.status = status, .body = body.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace), .headers = {}};
+  const Json body = {{"error", {{"code", code}, {"message", message}}}};
+  return {.status = status, .body = dump(body), .headers = {}};
 }
 
 Response invalid_request(std::string_view message) { return error_response(400, "invalid_request", message); }
 Response json_response(int status, std::string body) { return {.status = status, .body = std::move(body)}; }
 
-}  // namespace waybill
+}  // namespace waybill::http

@@ -12,14 +12,17 @@
 #include "base/id.h"
 #include "base/time.h"
 
-namespace waybill {
+namespace waybill::http {
 
-enum class Role : std::uint8_t { none, member, admin, owner };  // `none` as a requirement: open to everybody
+// Ordered: each may do what those before it may. `none` as a requirement: open to everybody. `operator_`: an owner of the
+// organisation `default`, who looks after the installation.
+enum class Role : std::uint8_t { none, member, admin, owner, operator_ };
 
 struct Principal {
   OrgId org = kDefaultOrg;
   Role role = Role::none;
   std::string name;  // of the token; without tokens nobody has one
+  std::string org_name{kDefaultOrgName};
   std::string actor() const { return name.empty() ? "nobody" : name; }
 };
 
@@ -55,11 +58,12 @@ using RouteFunction = std::function<void(Request, Reply)>;
 
 struct Route {
   std::string method;
-  std::string path;  // "/v1/intents/{id}"; a {name} takes one path segment
+  std::string path;  // "/v1/intents/{id}"; a {name} takes one path segment. {org}: the caller's own organisation, see access.h
   Role least_role = Role::member;
   RouteFunction handle;
   // How much longer than timeouts.answer the answer to this request may take; null: no longer.
   std::function<Millis(const Request&)> extra_time = {};
+  bool of_installation = false;  // about all organisations: only for tokens of `default`
 };
 
 // Who sends a request: somebody, nobody that we know (401), or a Response when that cannot be told now. Answers once, from any
@@ -67,4 +71,4 @@ struct Route {
 using Admission = std::variant<Response, std::optional<Principal>>;
 using Authenticate = std::function<void(const Request&, std::function<void(Admission)>)>;
 
-}  // namespace waybill
+}  // namespace waybill::http

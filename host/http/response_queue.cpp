@@ -4,7 +4,7 @@
 #include <atomic>
 #include <utility>
 
-namespace waybill {
+namespace waybill::http {
 
 // Shared by the copies of one reply function; the last one to go answers if nobody has.
 class ResponseQueue::Ticket {
@@ -65,4 +65,4 @@ void ResponseQueue::close() {
   answer_.reset();
 }
 
-}  // namespace waybill
+}  // namespace waybill::http

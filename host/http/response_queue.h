@@ -10,7 +10,7 @@
 
 #include "http/http.h"
 
-namespace waybill {
+namespace waybill::http {
 
 // One per connection. Replies may be called, copied and dropped on any thread, also after the connection and the server are
 // gone; the other functions belong to the connection's thread.
@@ -44,4 +44,4 @@ class ResponseQueue : public std::enable_shared_from_this<ResponseQueue> {
   bool waiting_ = false;
 };
 
-}  // namespace waybill
+}  // namespace waybill::http

@@ -6,7 +6,7 @@
 #include "base/utf8.h"
 #include "http/server_url.h"
 
-namespace waybill {
+namespace waybill::http {
 namespace {
 
 bool is_parameter(std::string_view segment) { return segment.size() > 2 && segment.front() == '{' && segment.back() == '}'; }
@@ -109,4 +109,4 @@ Router::Match Router::find(std::string_view method, std::string_view target) con
   return match;
 }
 
-}  // namespace waybill
+}  // namespace waybill::http

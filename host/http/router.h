@@ -9,7 +9,7 @@
 
 #include "http/http.h"
 
-namespace waybill {
+namespace waybill::http {
 
 class Router {
  public:
@@ -34,4 +34,4 @@ class Router {
   std::vector<Entry> entries_;  // fixed segments before parameters
 };
 
-}  // namespace waybill
+}  // namespace waybill::http

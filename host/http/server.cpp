@@ -19,7 +19,7 @@
 
 #include "http/server_connection.h"
 
-namespace waybill {
+namespace waybill::http {
 namespace asio = boost::asio;
 namespace {
 
@@ -83,7 +83,7 @@ class BeastServer final : public Server {
 
   Result<void> open(const ListenAddress& listen) {
     auto endpoint = resolve(listen);
-    if (!endpoint) return tl::unexpected(endpoint.error());
+    TRY(endpoint);
     error_code error;
     const auto failed = [&] {
       const auto where = listen.host + ":" + std::to_string(listen.port);
@@ -237,8 +237,8 @@ class BeastServer final : public Server {
 Result<std::unique_ptr<Server>> Server::listen(const Config& config, std::vector<Route> routes, Authenticate authenticate,
                                                Log& log, Metrics& metrics) {
   auto server = std::make_unique<BeastServer>(config, std::move(routes), std::move(authenticate), log, metrics);
-  if (auto opened = server->open(config.listen); !opened) return tl::unexpected(opened.error());
+  TRY(server->open(config.listen));
   return server;
 }
 
-}  // namespace waybill
+}  // namespace waybill::http

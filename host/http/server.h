@@ -12,7 +12,7 @@
 #include "telemetry/log.h"
 #include "telemetry/metrics.h"
 
-namespace waybill {
+namespace waybill::http {
 
 class Server {
  public:
@@ -28,4 +28,4 @@ class Server {
   virtual void stop(Millis grace) = 0;
 };
 
-}  // namespace waybill
+}  // namespace waybill::http

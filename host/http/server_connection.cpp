@@ -8,9 +8,10 @@
 #include <boost/asio/write.hpp>
 #include <boost/beast/core/string.hpp>
 
+#include "http/access.h"
 #include "http/server_message.h"
 
-namespace waybill {
+namespace waybill::http {
 namespace asio = boost::asio;
 namespace {
 
@@ -28,12 +29,6 @@ bool has_bearer(std::string_view authorization) {
 Response too_late() {
   auto response = error_response(503, "unavailable", "there was no answer in time; nothing was acknowledged, try again");
   response.headers.emplace_back("Retry-After", "1");
-  return response;
-}
-
-Response unauthorized() {
-  auto response = error_response(401, "unauthorized", "a valid bearer token is required");
-  response.headers.emplace_back("WWW-Authenticate", "Bearer");
   return response;
 }
 
@@ -132,7 +127,8 @@ asio::awaitable<std::optional<Response>> ServerConnection::answer(const Route& r
   auto until = std::chrono::steady_clock::now() + serving_.timeouts.answer;
   try {
     if (!serving_.authenticate) {
-      request.principal = {.org = kDefaultOrg, .role = Role::owner, .name = {}};
+      request.principal = {.org = kDefaultOrg, .role = Role::operator_, .name = {}};
+      if (auto refusal = access_refusal(route, request, request.principal)) co_return std::move(*refusal);
     } else if (route.least_role != Role::none) {
       if (!has_bearer(request.authorization)) co_return unauthorized();
       serving_.authenticate(request, response_queue_->expect_principal());
@@ -140,8 +136,7 @@ asio::awaitable<std::optional<Response>> ServerConnection::answer(const Route& r
       if (!answer) co_return std::nullopt;
       if (auto* failed = std::get_if<Response>(&*answer)) co_return std::move(*failed);
       auto& principal = std::get<std::optional<Principal>>(*answer);
-      if (!principal) co_return unauthorized();
-      if (principal->role < route.least_role) co_return error_response(403, "forbidden", "the token's role does not allow this");
+      if (auto refusal = access_refusal(route, request, principal)) co_return std::move(*refusal);
       request.principal = std::move(*principal);
     }
     if (route.extra_time) until += route.extra_time(request);
@@ -214,4 +209,4 @@ asio::awaitable<void> ServerConnection::linger() {
   }
 }
 
-}  // namespace waybill
+}  // namespace waybill::http

@@ -21,7 +21,7 @@
 #include "telemetry/log.h"
 #include "telemetry/metrics.h"
 
-namespace waybill {
+namespace waybill::http {
 
 // What all connections of a server share.
 struct Serving {
@@ -90,4 +90,4 @@ class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
   bool aborted_ = false;
 };
 
-}  // namespace waybill
+}  // namespace waybill::http

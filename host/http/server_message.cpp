@@ -5,7 +5,7 @@
 #include <boost/beast/http/status.hpp>
 #include <ostream>
 
-namespace waybill {
+namespace waybill::http {
 namespace {
 
 bool is_one_line(std::string_view text) { return text.find_first_of(std::string_view("\r\n\0", 3)) == std::string_view::npos; }
@@ -45,4 +45,4 @@ ResponseHead response_head(const Response& response, bool to_head_request, bool 
   return {std::move(bytes), !bodiless && !to_head_request};
 }
 
-}  // namespace waybill
+}  // namespace waybill::http

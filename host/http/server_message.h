@@ -5,7 +5,7 @@
 
 #include "http/http.h"
 
-namespace waybill {
+namespace waybill::http {
 
 struct ResponseHead {
   std::string bytes;  // status line to empty line
@@ -15,4 +15,4 @@ struct ResponseHead {
 // A response that a route filled in wrongly (an impossible status, a line break in a header) loses the wrong part, nothing more.
 ResponseHead response_head(const Response& response, bool to_head_request, bool keep_alive, bool http_1_0);
 
-}  // namespace waybill
+}  // namespace waybill::http

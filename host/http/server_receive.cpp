@@ -8,7 +8,7 @@
 
 #include "http/server_connection.h"
 
-namespace waybill {
+namespace waybill::http {
 namespace asio = boost::asio;
 namespace http = boost::beast::http;
 namespace {
@@ -141,4 +141,4 @@ std::optional<Response> ServerConnection::refusal_of(ErrorCode error) const {
   return invalid("not HTTP: " + error.message());
 }
 
-}  // namespace waybill
+}  // namespace waybill::http

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace waybill {
+namespace waybill::http {
 namespace {
 
 int hex_digit(char c) {
@@ -35,4 +35,4 @@ std::optional<std::string> percent_decode(std::string_view text, bool plus_is_sp
   return decoded;
 }
 
-}  // namespace waybill
+}  // namespace waybill::http

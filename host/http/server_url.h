@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
-namespace waybill {
+namespace waybill::http {
 
 // None if a percent sign is not followed by two hexadecimal digits.
 std::optional<std::string> percent_decode(std::string_view text, bool plus_is_space);
 
-}  // namespace waybill
+}  // namespace waybill::http

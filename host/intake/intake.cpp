@@ -1,4 +1,4 @@
-// Grouping, and telling apart what is new, what is the same again, and what contradicts.
+// Groups submissions, and distinguishes new ones, repetitions and contradictions.
 #include "intake/intake.h"
 
 #include <algorithm>
@@ -8,8 +8,8 @@
 namespace waybill {
 namespace {
 
-constexpr std::size_t kMinShare = 100;  // what waits is split among the idle threads, but not into less than this
-constexpr Millis kHelpAfter{10};        // that a thread has been at one group
+constexpr std::size_t kMinShare = 100;  // the queue is split among the idle threads, into shares of at least this
+constexpr Millis kHelpAfter{10};        // a second thread helps when the first has been busy with one group for so long
 
 bool same_content(const NewSubmission& a, const NewSubmission& b) {
   return a.target == b.target && a.payload_hash == b.payload_hash;
@@ -24,7 +24,7 @@ struct SameKey {
   }
 };
 
-// Of a group: one of each key leads, the others follow it and share its answer.
+// The first item of each key is its leader and is stored; the others follow it and share its answer.
 struct Leaders {
   std::vector<std::size_t> places;                           // into the group
   std::vector<std::pair<std::size_t, std::size_t>> follows;  // into the group, into places
@@ -60,7 +60,7 @@ std::vector<InsertGroup> newcomers_of(const Group& group, const std::vector<std:
   return all;
 }
 
-// Of the newcomers, those that were stored and not claimed.
+// The groups with items that were stored and not claimed.
 std::vector<InsertGroup> due_of(const std::vector<InsertGroup>& newcomers, const std::vector<NewSubmission>& items,
                                 const std::vector<SubmitResult>& answers) {
   std::set<RouteId> due;
@@ -72,7 +72,7 @@ std::vector<InsertGroup> due_of(const std::vector<InsertGroup>& newcomers, const
   return all;
 }
 
-// Takes the payloads along.
+// The claimed rows. Moves the payloads out of `items`.
 ClaimResult claimed_of(std::vector<NewSubmission>& items, const std::vector<SubmitResult>& answers) {
   ClaimResult claimed;
   for (std::size_t n = 0; n < answers.size(); ++n) {
@@ -116,19 +116,19 @@ Intake::~Intake() {
   for (auto& left : waiting_) left.answer(fail(Error::Kind::unavailable, "the host is stopping"));
 }
 
-Intake::Waiting Intake::waiting_for(PendingIntent handed_in) const {
+Intake::QueueEntry Intake::waiting_for(PendingIntent handed_in) const {
   auto& intent = handed_in.intent;
-  Waiting waiting{.item = {.org = intent.org,
-                           .kind = "intent",
-                           .pipeline = "intent",
-                           .state = "pending",
-                           .client_ref = std::move(intent.intent_id),
-                           .target = intent.contract->target,
-                           .cooldown_key = intent.contract->cooldown_key(),
-                           .payload = std::move(intent.payload)},
-                  .contract = std::move(intent.contract),
-                  .answer = std::move(handed_in.answer),
-                  .since = clock_.now()};
+  QueueEntry waiting{.item = {.org = intent.org,
+                              .kind = "intent",
+                              .pipeline = "intent",
+                              .state = "pending",
+                              .client_ref = std::move(intent.intent_id),
+                              .target = intent.contract->target,
+                              .cooldown_key = intent.contract->cooldown_key(),
+                              .payload = std::move(intent.payload)},
+                     .contract = std::move(intent.contract),
+                     .answer = std::move(handed_in.answer),
+                     .since = clock_.now()};
   waiting.item.payload_hash = sha256(waiting.item.payload);
   return waiting;
 }
@@ -140,16 +140,16 @@ void Intake::submit(NewIntent intent, Answer answer) {
 }
 
 void Intake::submit(std::vector<PendingIntent> batch) {
-  std::vector<Waiting> all;
+  std::vector<QueueEntry> all;
   all.reserve(batch.size());
   for (auto& handed_in : batch) all.push_back(waiting_for(std::move(handed_in)));
   std::size_t taken = 0;
   bool crowded = false;
   {
     std::lock_guard lock(mutex_);
-    const auto has_room = [&](const Waiting& one) {
-      return waiting_.empty() || (waiting_.size() < settings_.most_waiting &&
-                                  bytes_waiting_ + one.item.payload.size() <= settings_.most_bytes_waiting);
+    const auto has_room = [&](const QueueEntry& one) {
+      return waiting_.empty() ||
+             (waiting_.size() < settings_.max_waiting && bytes_waiting_ + one.item.payload.size() <= settings_.max_bytes_waiting);
     };
     for (; taken < all.size() && has_room(all[taken]); ++taken) {
       bytes_waiting_ += all[taken].item.payload.size();
@@ -169,7 +169,7 @@ void Intake::submit(std::vector<PendingIntent> batch) {
 void Intake::run(std::stop_token stop, IntakeStore& store) {
   RouteCache routes;
   for (;;) {
-    std::vector<Waiting> too_late;
+    std::vector<QueueEntry> too_late;
     auto group = take_group(stop, too_late);
     if (group.empty() && too_late.empty()) return;
     refuse(std::move(too_late));
@@ -179,28 +179,28 @@ void Intake::run(std::stop_token stop, IntakeStore& store) {
   }
 }
 
-// A statement costs as much as ten of its rows. So while a thread writes, a few that wait are left to it: it takes them all when
-// it is through. It is helped when there are many, or when it does not get through.
+// A statement costs as much as ten of its rows. So while one thread writes, it is left to take the few that wait afterwards.
+// Another thread helps when many wait, or when the first does not finish.
 bool Intake::is_to_help(std::unique_lock<std::mutex>& lock, std::stop_token stop) {
   const auto before = taken_;
   const bool crowded = crowded_.wait_for(lock, stop, kHelpAfter, [&] { return waiting_.size() > kMinShare; });
   return crowded || taken_ == before;
 }
 
-// What has waited too long is not stored any more: nobody waits for its answer.
-std::vector<Intake::Waiting> Intake::take_group(std::stop_token stop, std::vector<Waiting>& too_late) {
+// Entries that have waited too long are not stored: nobody waits for their answer any more.
+std::vector<Intake::QueueEntry> Intake::take_group(std::stop_token stop, std::vector<QueueEntry>& too_late) {
   std::unique_lock lock(mutex_);
   do {
     changed_.wait(lock, stop, [&] { return !waiting_.empty(); });
     if (stop.stop_requested()) return {};
   } while (writing_ > 0 && !is_to_help(lock, stop));
   if (stop.stop_requested()) return {};
-  const auto idle = stores_.size() - writing_;  // this one, and others that will come for the rest
+  const auto idle = stores_.size() - writing_;  // this thread included
   ++writing_;
   ++taken_;
   const auto share = std::max((waiting_.size() + idle - 1) / idle, kMinShare);
-  const auto most = std::min({share, settings_.most_in_group, waiting_.size()});
-  std::vector<Waiting> group;
+  const auto most = std::min({share, settings_.max_in_group, waiting_.size()});
+  std::vector<QueueEntry> group;
   group.reserve(most);
   const auto oldest = clock_.now() - settings_.patience;
   for (std::size_t bytes = 0; group.size() < most && !waiting_.empty(); waiting_.pop_front()) {
@@ -211,21 +211,21 @@ std::vector<Intake::Waiting> Intake::take_group(std::stop_token stop, std::vecto
       continue;
     }
     bytes += size;
-    if (bytes > settings_.most_bytes_in_group && !group.empty()) break;
+    if (bytes > settings_.max_bytes_in_group && !group.empty()) break;
     bytes_waiting_ -= size;
     group.push_back(std::move(waiting_.front()));
   }
   return group;
 }
 
-void Intake::carry_in(std::stop_token stop, IntakeStore& store, RouteCache& routes, std::vector<Waiting> group) {
+void Intake::carry_in(std::stop_token stop, IntakeStore& store, RouteCache& routes, std::vector<QueueEntry> group) {
   auto stored = find_routes(store, routes, group);
   if (!stored) {
     put_back(std::move(group));
   } else if (settings_.shards == 1) {
     stored = submit_shard(store, Shard{0}, std::move(group));
   } else {
-    std::map<Shard, std::vector<Waiting>> by_shard;
+    std::map<Shard, std::vector<QueueEntry>> by_shard;
     for (auto& waiting : group)
       by_shard[shard_for(waiting.item.org, waiting.item.client_ref, settings_.shards)].push_back(std::move(waiting));
     for (auto& [shard, part] : by_shard)
@@ -233,7 +233,7 @@ void Intake::carry_in(std::stop_token stop, IntakeStore& store, RouteCache& rout
   }
   if (stored) return;
   log_.warn("intake.database_unavailable", {{"error", stored.error().what}});
-  std::unique_lock lock(mutex_);  // not a busy loop while the database is away
+  std::unique_lock lock(mutex_);  // no busy loop while the database is away
   changed_.wait_for(lock, stop, Millis{100}, [] { return false; });
 }
 
@@ -251,13 +251,13 @@ void Intake::RouteCache::add(OrgId org, const std::shared_ptr<const Contract>& c
   entries_.insert_or_assign({org, contract.get()}, Entry{contract, route});
 }
 
-Result<void> Intake::find_routes(IntakeStore& store, RouteCache& routes, std::vector<Waiting>& group) {
+Result<void> Intake::find_routes(IntakeStore& store, RouteCache& routes, std::vector<QueueEntry>& group) {
   for (auto at = group.begin(); at != group.end();) {
     auto known = routes.find(at->item.org, at->contract);
     if (!known) {
       auto route = store.route(at->item.org, *at->contract);
       if (!route && route.error().kind != Error::Kind::bug) return tl::unexpected(route.error());
-      if (!route) {  // this contract cannot be stored; the others must not suffer for it
+      if (!route) {  // only this contract cannot be stored
         refuse(*at, route.error());
         at = group.erase(at);
         continue;
@@ -271,7 +271,7 @@ Result<void> Intake::find_routes(IntakeStore& store, RouteCache& routes, std::ve
   return {};
 }
 
-Result<void> Intake::submit_shard(IntakeStore& store, Shard shard, std::vector<Waiting> group) {
+Result<void> Intake::submit_shard(IntakeStore& store, Shard shard, std::vector<QueueEntry> group) {
   const auto leaders = leaders_of(group);
   std::vector<NewSubmission> items;  // lent to the store, without a copy
   items.reserve(leaders.places.size());
@@ -280,7 +280,7 @@ Result<void> Intake::submit_shard(IntakeStore& store, Shard shard, std::vector<W
   const auto claim = next_.claim(shard, newcomers);
   auto answers = store.submit(shard, items, claim);
   if (!answers) {
-    if (claim) next_.lost(shard, *claim, newcomers);
+    if (claim) next_.unconfirmed(shard, *claim, newcomers);
     for (std::size_t n = 0; n < items.size(); ++n) group[leaders.places[n]].item = std::move(items[n]);
     if (answers.error().kind == Error::Kind::bug && group.size() > 1) return submit_one_by_one(store, shard, std::move(group));
     if (answers.error().kind == Error::Kind::bug) {
@@ -293,11 +293,11 @@ Result<void> Intake::submit_shard(IntakeStore& store, Shard shard, std::vector<W
 
   if (const auto due = due_of(newcomers, items, *answers); !due.empty()) next_.is_due(shard, due);
   auto claimed = claimed_of(items, *answers);
-  std::vector<Waiting> again;
+  std::vector<QueueEntry> again;
   for (const auto& [i, leader] : leaders.follows) {
     SubmitResult answer = (*answers)[leader];
     const bool same = same_content(group[i].item, items[leader]);
-    if (answer.how == SubmitResult::How::conflict && !same) {  // it contradicts its leader, but perhaps not what is stored
+    if (answer.how == SubmitResult::How::conflict && !same) {  // it contradicts its leader, but perhaps not the stored one
       again.push_back(std::move(group[i]));
       continue;
     }
@@ -306,22 +306,22 @@ Result<void> Intake::submit_shard(IntakeStore& store, Shard shard, std::vector<W
     group[i].answer(std::move(answer));
   }
   for (std::size_t n = 0; n < items.size(); ++n) group[leaders.places[n]].answer(std::move((*answers)[n]));
-  if (claim)  // whatever a plugin makes of it, it is acknowledged
+  if (claim)  // after the answers: the submissions are acknowledged whatever happens to them
     next_.claimed(shard, *claim, std::move(newcomers), std::move(claimed));
   put_back(std::move(again));
   return {};
 }
 
-// One of them cannot be stored, and the others must not suffer for it.
-Result<void> Intake::submit_one_by_one(IntakeStore& store, Shard shard, std::vector<Waiting> group) {
+// One of them cannot be stored; the others must be.
+Result<void> Intake::submit_one_by_one(IntakeStore& store, Shard shard, std::vector<QueueEntry> group) {
   Result<void> stored;
-  std::vector<Waiting> left;
+  std::vector<QueueEntry> left;
   for (auto& waiting : group) {
     if (!stored) {
       left.push_back(std::move(waiting));
       continue;
     }
-    std::vector<Waiting> alone;
+    std::vector<QueueEntry> alone;
     alone.push_back(std::move(waiting));
     stored = submit_shard(store, shard, std::move(alone));
   }
@@ -329,14 +329,14 @@ Result<void> Intake::submit_one_by_one(IntakeStore& store, Shard shard, std::vec
   return stored;
 }
 
-void Intake::refuse(const Waiting& waiting, const Error& error) {
+void Intake::refuse(const QueueEntry& waiting, const Error& error) {
   log_.error("intake.refused_by_database", {{"reference", waiting.item.client_ref}, {"error", error.what}});
   waiting.answer(tl::unexpected(error));
 }
 
-void Intake::put_back(std::vector<Waiting> group) {
+void Intake::put_back(std::vector<QueueEntry> group) {
   if (group.empty()) return;
-  std::vector<Waiting> too_late;
+  std::vector<QueueEntry> too_late;
   {
     std::lock_guard lock(mutex_);
     for (auto at = group.rbegin(); at != group.rend(); ++at) {
@@ -351,7 +351,7 @@ void Intake::put_back(std::vector<Waiting> group) {
   refuse(std::move(too_late));
 }
 
-void Intake::refuse(std::vector<Waiting> too_late) {
+void Intake::refuse(std::vector<QueueEntry> too_late) {
   for (auto& waiting : too_late) waiting.answer(fail(Error::Kind::unavailable, "the database is away, or too slow"));
 }
 

@@ -1,4 +1,5 @@
-// Stores submissions: groups concurrent requests into one insert, and answers each after its group's commit.
+// Takes in intents: groups concurrent requests into one insert, and answers each after its group's commit. Forms come in by
+// form_intake.h.
 #pragma once
 
 #include <condition_variable>
@@ -23,11 +24,11 @@ namespace waybill {
 
 struct IntakeSettings {
   int shards = 1;
-  std::size_t most_in_group = 500;
-  std::size_t most_bytes_in_group = 16 << 20;  // of payloads; a larger one is a group of its own
-  std::size_t most_waiting = 20'000;           // more are refused at once
-  std::size_t most_bytes_waiting = 64 << 20;   // of payloads; more are refused at once
-  Millis patience{5'000};                      // how long a submission may wait, for its turn or for the database
+  std::size_t max_in_group = 500;
+  std::size_t max_bytes_in_group = 16 << 20;  // of payloads; a larger one is a group of its own
+  std::size_t max_waiting = 20'000;           // more are refused at once
+  std::size_t max_bytes_waiting = 64 << 20;   // of payloads; more are refused at once
+  Millis patience{5'000};                     // how long a submission may wait, for its turn or for the database
 };
 
 // An intent as it was handed in, with the contract that its target has at this moment.
@@ -47,11 +48,11 @@ class Intake {
 
   // What happens with stored deliveries. Called on threads of the intake.
   struct Next {
-    // Asks for a claim on insert. If there is one, it is followed by `claimed` or `lost`, with the same groups.
+    // Asks for a claim on insert. If there is one, it is followed by `claimed` or `unconfirmed`, with the same groups.
     std::function<std::optional<InsertClaim>(Shard shard, const std::vector<InsertGroup>& all)> claim;
-    // After the commit, and after a commit whose answer was lost: it may have taken place.
+    // Call one of these: after the commit, or after a commit whose answer was lost (it may have taken place).
     std::function<void(Shard shard, const InsertClaim& claim, std::vector<InsertGroup> all, ClaimResult rows)> claimed;
-    std::function<void(Shard shard, const InsertClaim& claim, const std::vector<InsertGroup>& all)> lost;
+    std::function<void(Shard shard, const InsertClaim& claim, const std::vector<InsertGroup>& all)> unconfirmed;
     // After each commit that stored unclaimed deliveries, with their routes.
     std::function<void(Shard shard, const std::vector<InsertGroup>& routes)> is_due;
   };
@@ -70,7 +71,7 @@ class Intake {
   void submit(std::vector<PendingIntent> batch);
 
  private:
-  struct Waiting {
+  struct QueueEntry {
     NewSubmission item;
     std::shared_ptr<const Contract> contract;
     Answer answer;
@@ -92,17 +93,17 @@ class Intake {
     std::size_t prune_at_ = 1000;
   };
 
-  Waiting waiting_for(PendingIntent handed_in) const;
+  QueueEntry waiting_for(PendingIntent handed_in) const;
   void run(std::stop_token stop, IntakeStore& store);
-  std::vector<Waiting> take_group(std::stop_token stop, std::vector<Waiting>& too_late);
+  std::vector<QueueEntry> take_group(std::stop_token stop, std::vector<QueueEntry>& too_late);
   bool is_to_help(std::unique_lock<std::mutex>& lock, std::stop_token stop);
-  void carry_in(std::stop_token stop, IntakeStore& store, RouteCache& routes, std::vector<Waiting> group);
-  Result<void> find_routes(IntakeStore& store, RouteCache& routes, std::vector<Waiting>& group);
-  Result<void> submit_shard(IntakeStore& store, Shard shard, std::vector<Waiting> group);
-  Result<void> submit_one_by_one(IntakeStore& store, Shard shard, std::vector<Waiting> group);
-  void refuse(const Waiting& waiting, const Error& error);  // the database cannot store it, now or at all
-  static void refuse(std::vector<Waiting> too_late);
-  void put_back(std::vector<Waiting> group);
+  void carry_in(std::stop_token stop, IntakeStore& store, RouteCache& routes, std::vector<QueueEntry> group);
+  Result<void> find_routes(IntakeStore& store, RouteCache& routes, std::vector<QueueEntry>& group);
+  Result<void> submit_shard(IntakeStore& store, Shard shard, std::vector<QueueEntry> group);
+  Result<void> submit_one_by_one(IntakeStore& store, Shard shard, std::vector<QueueEntry> group);
+  void refuse(const QueueEntry& waiting, const Error& error);  // the database cannot store it, now or at all
+  static void refuse(std::vector<QueueEntry> too_late);
+  void put_back(std::vector<QueueEntry> group);
 
   const Clock& clock_;
   const IntakeSettings settings_;
@@ -112,7 +113,7 @@ class Intake {
   std::mutex mutex_;  // for all below
   std::condition_variable_any changed_;
   std::condition_variable_any crowded_;  // more are waiting than one thread should take
-  std::deque<Waiting> waiting_;
+  std::deque<QueueEntry> waiting_;
   std::size_t bytes_waiting_ = 0;      // of their payloads
   std::size_t writing_ = 0;            // threads that are writing a group
   std::uint64_t taken_ = 0;            // groups so far

@@ -33,6 +33,9 @@ std::string host_name_of(const std::string& url) {
   return url.substr(start, url.find_first_of("/?#", start) - start);
 }
 
+// No host name has a blank.
+std::string channels_of(OrgId org) { return "channels of " + std::to_string(org.value); }
+
 }  // namespace
 
 Places::Places(const Limits& limits, std::function<std::size_t(const std::string&)> concurrency, Millis quick)
@@ -54,14 +57,15 @@ KnownRoute& Places::get(Shard shard, RouteId id, OrgId org) {
   route.id = id;
   route.org = shared(orgs_, org);
   route.org->id = org;
-  knows(route);
+  route.org->weight = weight_of(org);
+  attach_contract(route);
   return route;
 }
 
 KnownRoute& Places::get(Shard shard, const InsertGroup& newest) {
   KnownRoute& route = get(shard, newest.route, newest.org);
   if (!route.contract) learn(route.id, *newest.contract);
-  knows(route);
+  attach_contract(route);
   return route;
 }
 
@@ -70,7 +74,7 @@ void Places::learn(RouteId id, const Contract& contract) {
   if (auto& known = contracts_[id]; !known) known = std::make_shared<const Contract>(contract);
 }
 
-bool Places::knows(KnownRoute& route) {
+bool Places::attach_contract(KnownRoute& route) {
   if (route.contract) return true;
   const auto known = contracts_.find(route.id);
   if (known == contracts_.end()) return false;
@@ -78,11 +82,13 @@ bool Places::knows(KnownRoute& route) {
   const Contract& contract = *route.contract;
   route.target = shared(targets_, {route.org->id, contract.target});
   route.target->org = route.org.get();
-  route.target->limiter.limit = limits_.per_target;
+  const bool is_of_channel = contract.is_of_channel();
+  route.target->limiter.limit = is_of_channel ? limits_.per_channel : limits_.per_target;
   route.breaker = shared(breakers_, {route.org->id, contract.cooldown_key()});
-  route.host_name = shared(host_names_, host_name_of(contract.url));
+  route.host_name = shared(host_names_, is_of_channel ? channels_of(route.org->id) : host_name_of(contract.url));
   auto& [open, claimed_ahead] = *route.host_name;
-  if (open.limit != limits_.per_host_name) open.limit = claimed_ahead.limit = limits_.per_host_name;  // it is new
+  const std::size_t limit = is_of_channel ? limits_.per_org_channels : limits_.per_host_name;
+  if (open.limit != limit) open.limit = claimed_ahead.limit = limit;  // it is new
   route.action_type = shared(action_types_, contract.action_type);
   route.action_type->limit = concurrency_(contract.action_type);
   route.limiters = {&route.target->limiter, &claimed_ahead, route.action_type.get(), &route.breaker->limiter, &open};
@@ -158,10 +164,30 @@ void Places::reopen_freed() {
   for (auto at = freed_.begin(); at != freed_.end();) reopen(*(at++)->second);
 }
 
+void Places::set_weights(OrgWeights weights) {
+  if (weights == weights_) return;
+  weights_ = std::move(weights);
+  for (const auto& [id, org] : orgs_) {
+    org->weight = weight_of(id);
+    rank(*org);
+  }
+}
+
+std::uint32_t Places::weight_of(OrgId org) const {
+  const auto weight = weights_.find(org);
+  return weight == weights_.end() ? 1 : weight->second;
+}
+
 // Whoever was let in before may have gone to wait at another limiter, and left the place to others.
 Org* Places::next() {
   if (ready_.empty()) reopen_freed();
   return ready_.empty() ? nullptr : &ready_.first();
+}
+
+// Start-time fair queuing: a turn costs the less, the more its organisation weighs. Who had no work meanwhile has saved nothing.
+void Places::served(Org& org) {
+  turn_ = std::max(turn_, org.turn);
+  org.turn = turn_ + kMaxOrgWeight / org.weight;
 }
 
 // ---- places ----
@@ -203,8 +229,14 @@ void Places::refresh_action_types() {
 }
 
 void Places::answered(KnownRoute& route, Micros took) {
+  if (route.contract->is_of_channel()) return;  // the limit of its organisation is never exceeded
   const auto limit = limits_.per_host_name * (took <= quick_ ? kAhead : 1);
   if (auto& limiter = route.host_name->claimed_ahead; limiter.limit != limit) set_limit(limiter, limit);
+}
+
+std::size_t Places::held_of_channels(OrgId org) const {
+  const auto at = host_names_.find(channels_of(org));
+  return at == host_names_.end() ? 0 : at->second->open.used;
 }
 
 Limiter* Places::full(const KnownRoute& route) {
@@ -216,7 +248,7 @@ Limiter* Places::full(const KnownRoute& route) {
 bool Places::is_next(const KnownRoute& route, bool others_wait) const {
   if (ready_.empty() && !others_wait) return true;
   if (route.target->limiter.used >= (has_reserve() ? kNextToNone : 1)) return false;
-  return ready_.empty() || route.org->held <= ready_.first().held;
+  return ready_.empty() || route.org->load() <= ready_.first().load();
 }
 
 std::size_t Places::room(const KnownRoute& route) const {

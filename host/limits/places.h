@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "config/config.h"
 #include "domain/job.h"
+#include "domain/org_weights.h"
 #include "limits/ranked.h"
 #include "store/cooldown.h"
 
@@ -36,8 +37,10 @@ struct Limiter {
 
 struct Org {
   OrgId id;
+  std::uint32_t weight = 1;
   std::size_t held = 0, bytes = 0;
-  std::uint64_t served = 0;
+  std::uint64_t turn = 0;  // when it is next among organisations of the same load: the later, the more it got for its weight
+  std::uint64_t load() const { return held * kMaxOrgWeight / weight; }
   Ranked<Target> ready;
   Ranked<Org>::Position position;
 };
@@ -50,19 +53,21 @@ struct Target {
   Ranked<Target>::Position position;
 };
 
-// The circuit breaker of what fails and recovers together: a target, or a sender with all its forms. Its limit is 0 during a
+// The circuit breaker of what fails and recovers together: a target, or, for forms, an action type. Its limit is 0 during a
 // cooldown and 1 while half-open; after the recovery it grows from a few until it is gone.
 struct Breaker {
   Limiter limiter;
   std::optional<Cooldown> cooldown;  // none: it is up
   Clock::Monotonic until{};
-  std::uint64_t told = 0;              // the revision of the last news of `cooldown`
+  std::uint64_t observed = 0;          // the revision of the last news of `cooldown`
   Ranked<Breaker>::Position position;  // among those that are down
 };
 
-// Work is claimed ahead, so that a freed connection finds its next request waiting. Only where answers come quickly, because
-// waiting for a connection uses up the attempt's time. `one_shot`s are never claimed ahead: a claim that waits in memory counts
-// as sent if its host dies.
+// The limits of one host name and port, which many targets may share. Work is claimed ahead, so that a freed connection finds its
+// next request waiting. Only where answers come quickly, because waiting for a connection uses up the attempt's time. `one_shot`s
+// are never claimed ahead: a claim that waits in memory counts as sent if its host dies. The channels of an organisation count as
+// one host name, because theirs are known only when they are claimed; nothing is claimed ahead for them, and one host serves them
+// all at a time.
 struct HostName {
   Limiter open, claimed_ahead;
 };
@@ -86,7 +91,7 @@ struct KnownRoute {
   } cursor;
   std::size_t held = 0, granted = 0;
   std::size_t body_bytes = std::size_t{1} << 14;  // a large one among its recent bodies
-  std::uint64_t told = 0;                         // the revision of the last news of its work
+  std::uint64_t observed = 0;                     // the revision of the last news of its work
   std::uint64_t planned = 0;                      // the revision at its latest share
   std::uint64_t served = 0;
   bool expires = false;  // it cannot start; its share is for deliveries past their deadline
@@ -110,7 +115,7 @@ class Places {
   KnownRoute& get(Shard shard, RouteId id, OrgId org);  // creates it if new
   KnownRoute& get(Shard shard, const InsertGroup& newest);
   void learn(RouteId id, const Contract& contract);
-  bool knows(KnownRoute& route);                                                            // its contract has been learnt
+  bool attach_contract(KnownRoute& route);  // gives it its limiters; false while its contract is unknown
   std::shared_ptr<const Contract> contract(RouteId id) const { return contracts_.at(id); }  // of a learnt route
   Breaker& breaker(OrgId org, const std::string& cooldown_key);
   void drop_unused_breaker(OrgId org, const std::string& cooldown_key);
@@ -123,10 +128,14 @@ class Places {
   // No other ready route should get a place before it, even if `others_wait`: its target holds almost none, and its organisation
   // no more than others.
   bool is_next(const KnownRoute& route, bool others_wait) const;
-  Org* next();  // the organisation that holds least, if any is ready
+  Org* next();            // the organisation that holds least for its weight, if any is ready
+  void served(Org& org);  // it got a turn
   // How many places it may take: all that fit if no other route is ready, else 1.
   std::size_t room(const KnownRoute& route) const;
-  void rank(Org& org) { org.ready.empty() ? org.position.leave() : ready_.put(org, {org.held, org.served}); }
+  void rank(Org& org) {
+    org.ready.empty() || org.held >= limits_.per_org ? org.position.leave() : ready_.put(org, {org.load(), org.turn});
+  }
+  void set_weights(OrgWeights weights);
 
   void take(KnownRoute& route, std::size_t count, std::size_t bytes);
   void give_back(KnownRoute& route, std::size_t count, std::size_t bytes);
@@ -136,11 +145,13 @@ class Places {
   static Limiter* full(const KnownRoute& route);
   bool fits(const KnownRoute& route, const InsertGroup& newcomers);
   std::size_t held() const { return held_; }
+  std::size_t held_of_channels(OrgId org) const;
   // Without the reserved ones.
   std::size_t free() const { return limits_.in_flight - std::min(limits_.in_flight, held_ + reserve()); }
   std::size_t free_bytes() const { return limits_.in_flight_bytes - std::min(limits_.in_flight_bytes, bytes_); }
 
  private:
+  std::uint32_t weight_of(OrgId org) const;
   bool has_reserve() const { return limits_.in_flight >= kWithReserve; }
   std::size_t reserve() const { return has_reserve() ? limits_.in_flight / 32 : 0; }
   void rank(Target& target);
@@ -151,7 +162,9 @@ class Places {
   const std::function<std::size_t(const std::string&)> concurrency_;
   const Micros quick_;
   std::size_t held_ = 0, bytes_ = 0;
-  Ranked<Org> ready_;      // by places held, then by when they were served
+  std::uint64_t turn_ = 0;  // of the organisation that was served last
+  OrgWeights weights_;
+  Ranked<Org> ready_;      // those with room, by places held for their weight, then by turn
   Ranked<Limiter> freed_;  // a place was released while a route waited
   std::unordered_map<OrgId, std::shared_ptr<Org>> orgs_;
   std::map<std::pair<OrgId, std::string>, std::shared_ptr<Target>> targets_;

@@ -1,4 +1,4 @@
-// What is told of routes decides when they are ready; of those that are ready, places are given to who holds least.
+// What is observed of routes decides when they are ready; of those that are ready, places are given to who holds least.
 #include "limits/planner.h"
 
 #include <algorithm>
@@ -47,14 +47,14 @@ void Planner::observe(Shard shard, const DueRoutes& due, std::uint64_t revision,
   for (const auto& one : due.routes) {
     KnownRoute& route = places_.get(shard, one.route, one.org);
     const auto from = now + std::chrono::duration_cast<Moment::duration>(one.first_due - due.now);
-    if (route.told <= revision || !route.due || from < *route.due) route.due = from;
-    route.told = revision_;
+    if (route.observed <= revision || !route.due || from < *route.due) route.due = from;
+    route.observed = revision_;
     put(route, now);
     const bool is_stopped = route.contract && (route.position.queue() == &later_ || Places::full(route) != nullptr);
     if (is_stopped && is_expired(*route.contract, one.first_due, due.now)) expired_.insert(&route);
   }
   places_.drop_idle(shard, [&](KnownRoute& route) {
-    if (route.told <= revision) route.due.reset();
+    if (route.observed <= revision) route.due.reset();
     if (!route.due) places_.leave(route);
     if (route.is_idle()) expired_.erase(&route);
   });
@@ -66,7 +66,7 @@ void Planner::observe(const Cooldowns& cooldowns, Moment now) {
   for (const auto& cooldown : cooldowns.all) {
     Breaker& breaker = places_.breaker(cooldown.org, cooldown.target);
     const auto until = now + std::chrono::duration_cast<Moment::duration>(cooldown.until - cooldowns.now);
-    breaker.told = revision_;
+    breaker.observed = revision_;
     if (breaker.cooldown == cooldown && std::chrono::abs(until - breaker.until) < kClockSlack) continue;
     breaker.cooldown = cooldown;
     breaker.until = until;
@@ -75,7 +75,7 @@ void Planner::observe(const Cooldowns& cooldowns, Moment now) {
   }
   std::vector<Breaker*> over;
   for (const auto& [rank, breaker] : down_)
-    if (breaker->told != revision_) over.push_back(breaker);
+    if (breaker->observed != revision_) over.push_back(breaker);
   for (Breaker* breaker : over) recover(*breaker);
 }
 
@@ -85,6 +85,11 @@ void Planner::recover(Breaker& breaker) {
   breaker.position.leave();
   places_.set_limit(breaker.limiter, breaker.limiter.used + kRampStart);
   places_.drop_unused_breaker(cooldown.org, cooldown.target);
+}
+
+void Planner::observe(OrgWeights weights) {
+  const std::lock_guard lock(mutex_);
+  places_.set_weights(std::move(weights));
 }
 
 void Planner::wake(Shard shard, const std::vector<InsertGroup>& routes, Moment now) {
@@ -104,7 +109,7 @@ void Planner::skip(RouteId id, Moment until) {
 }
 
 void Planner::set_due(KnownRoute& route, Moment now) {
-  route.told = ++revision_;
+  route.observed = ++revision_;
   if (!route.due || now < *route.due) route.due = now;
   put(route, now);
 }
@@ -145,13 +150,13 @@ ClaimPlan Planner::plan(std::size_t most, Moment now) {
   plan_what_falls_due(now);
   plan_expired(planning);
   for (auto at = unknown_.begin(); at != unknown_.end() && planning.plan.unknown.size() < kMaxUnknown;)
-    if (KnownRoute& route = *(at++)->second; places_.knows(route))
+    if (KnownRoute& route = *(at++)->second; places_.attach_contract(route))
       put(route, now);
     else
       planning.plan.unknown.push_back(route.id);
   while (planning.free > 0 && planning.bytes_below > 0) {
     Org* org = places_.next();
-    if (org == nullptr || org->held >= limits_.per_org) break;  // it holds least: if it is full, all are
+    if (org == nullptr) break;
     plan_next(*org, planning);
   }
   for (Org* org : planning.short_of_bytes) places_.rank(*org);
@@ -201,7 +206,8 @@ void Planner::plan_next(Org& org, Planning& planning) {
   planning.free -= count;
   planning.bytes -= std::min(planning.bytes, count * route.body_bytes);
   route.planned = revision_;
-  org.served = route.target->served = route.served = ++served_;
+  places_.served(org);
+  route.target->served = route.served = ++served_;
   places_.make_ready(route);  // behind the others
   places_.take(route, count, 0);
 }
@@ -211,13 +217,14 @@ RouteShare Planner::share_of(KnownRoute& route, Moment now) {
   const Contract& contract = *route.contract;
   RouteShare share{.route = route.id, .count = route.granted, .after = {}, .after_id = {}, .org = route.org->id};
   if (route.expires) {
-    share.max_age = contract.max_acceptance;
+    share.min_age = contract.max_acceptance;
     return share;
   }
   share.after = route.cursor.due;
   share.after_id = route.cursor.id;
   share.cooldown_key = contract.cooldown_key();
   share.target = contract.target;
+  share.channel = contract.channel;
   share.rate = contract.rate;
   share.probe = route.breaker->cooldown.has_value();
   if (share.probe) share.outage_since = route.breaker->cooldown->since;
@@ -243,7 +250,7 @@ void Planner::claimed(Shard shard, const RouteShare& share, std::span<const Clai
   } else if (had_all) {
     route.cursor = {rows.back()->due, rows.back()->delivery, began ? now : route.cursor.since};
   } else {
-    if (began && route.told <= route.planned) route.due.reset();  // else it is asked once more, from the beginning
+    if (began && route.observed <= route.planned) route.due.reset();  // else it is asked once more, from the beginning
     route.cursor = {};
   }
   put(route, now);
@@ -332,6 +339,11 @@ void Planner::release(KnownRoute& route, std::span<const Finished> settled, Mome
 std::size_t Planner::held() const {
   const std::lock_guard lock(mutex_);
   return places_.held();
+}
+
+std::size_t Planner::held_of_channels(OrgId org) const {
+  const std::lock_guard lock(mutex_);
+  return places_.held_of_channels(org);
 }
 
 }  // namespace waybill

@@ -28,9 +28,9 @@ struct ClaimPlan {
   std::size_t bytes = 0;         // of bodies that all these claims together may return
 };
 
-// Allocates places one by one: to the organisation that holds least, in it to the target that holds least, among equals to the
-// one served longest ago (max-min fairness). A route stopped by a limit waits there and costs nothing until a place is released.
-// Safe from any thread; every call is short.
+// Allocates places one by one: to the organisation that holds least for its weight, in it to the target that holds least, among
+// equals to the one served longest ago (weighted max-min fairness). A route stopped by a limit waits there and costs nothing
+// until a place is released. Safe from any thread; every call is short.
 class Planner {
  public:
   using Moment = Clock::Monotonic;
@@ -44,7 +44,8 @@ class Planner {
   std::uint64_t revision() const;
   // The answer to a walk that began at `revision`. Complete for the shard until `fresh_until`: see admit().
   void observe(Shard shard, const DueRoutes& due, std::uint64_t revision, Moment now, Moment fresh_until);
-  void observe(const Cooldowns& cooldowns, Moment now);                        // all present outages
+  void observe(const Cooldowns& cooldowns, Moment now);  // all present outages
+  void observe(OrgWeights weights);
   void wake(Shard shard, const std::vector<InsertGroup>& routes, Moment now);  // these have work
   void learn(RouteId route, const Contract& contract);
   void skip(RouteId route, Moment until);  // its contract cannot be read: not before `until`
@@ -65,6 +66,7 @@ class Planner {
   void give_back(Shard shard, std::span<const InsertGroup> admitted);  // admitted but not stored
   void release(const std::vector<Finished>& settled, Moment now);
   std::size_t held() const;
+  std::size_t held_of_channels(OrgId org) const;  // to all channels of this organisation
 
  private:
   struct Planning;

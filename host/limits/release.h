@@ -1,6 +1,7 @@
 // The way back: what follows from settlements for the limits of this host.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "limits/claim_ledger.h"
@@ -16,6 +17,9 @@ inline void release(Planner& planner, ClaimLedger& ledger, WorkSignal& signal, c
   planner.release(settled, now);
   ledger.settled(settled, unwritten);
   signal.free(settled.size());
+  const bool goes_on =
+      std::any_of(settled.begin(), settled.end(), [](const Finished& one) { return one.job.contract->is_of_stage(); });
+  if (goes_on) signal.walk();  // the next stage may have a route of its own
 }
 
 }  // namespace waybill

@@ -1,8 +1,11 @@
-// The words of alerts.
+// The message around every alert, and the words about stuck work and failures. The words about a dead letter: alert_of() in
+// settle/settlement.cpp.
 #include "maintenance/alert_text.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+
+#include "base/json_writer.h"
 
 namespace waybill {
 namespace {
@@ -84,19 +87,19 @@ std::string payload_of(const std::string& text) {
     else
       plain += c;
   }
-  return nlohmann::json{{"text", plain}}.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return "{\"text\":" + json_string(plain) + "}";
 }
 
-std::string words_of(const Stuck& stuck, const std::string& blocked_reason) {
+std::string words_of(const StuckWork& stuck, const std::string& blocked_reason) {
   const std::string count =
       stuck.count > kMaxStuckCounted ? "more than " + std::to_string(kMaxStuckCounted) : std::to_string(stuck.count);
   const std::string oldest = "the oldest is \"" + stuck.reference + "\", for " + length(stuck.now - stuck.since) + " now";
-  if (stuck.what == Stuck::What::form)
+  if (stuck.what == StuckWork::What::form)
     return "submissions of form " + stuck.about + " are processing without coming to an end: " + count + "; " + oldest;
   std::string words = "deliveries to " + stuck.about + " are due and not taken: " + count + "; " + oldest + "; ";
   if (!blocked_reason.empty()) return words + blocked_reason;
   if (stuck.in_flight > 0)
-    return words + std::to_string(stuck.in_flight) + " are in flight: its receiver is slow, or limits.per_target is low";
+    return words + std::to_string(stuck.in_flight) + " are in flight: its destination is slow, or limits.per_target is low";
   return words + "nothing that this host knows of is in their way";
 }
 
@@ -114,6 +117,24 @@ std::string words_of(std::span<const ProviderFailure> failures) {
   for (std::size_t i = 0; i < std::min(by_count.size(), kMaxListed); ++i)
     words += row(std::to_string(by_count[i]->count), by_count[i]->action_type, by_count[i]->target, by_count[i]->reason);
   if (by_count.size() > kMaxListed) words += "\n... and " + std::to_string(by_count.size() - kMaxListed) + " further kinds";
+  return words;
+}
+
+std::string words_of(const DigestLine& found, std::span<const DigestFailure> first, std::span<const std::string> problems) {
+  std::string words = found.failures == 1 ? "one message was accepted and then not delivered"
+                                          : std::to_string(found.failures) + " messages were accepted and then not delivered";
+  for (const auto& [status, count] : found.by_status)
+    words += "\n" + clipped(status, kMaxLineLength) + ": " + std::to_string(count);
+  for (const auto& one : first) {
+    const auto& failure = one.failure;
+    std::string line =
+        failure.status + ", " + one.target + ", reference " + (failure.reference.empty() ? "-" : failure.reference);
+    if (!one.submission.empty()) line += ", submission " + one.submission;
+    if (one.submission.empty()) line += ", of no submission that is known here";
+    words += "\n" + clipped(line, kMaxLineLength);
+  }
+  if (found.failures > first.size()) words += "\n... and " + std::to_string(found.failures - first.size()) + " more";
+  for (const auto& problem : problems) words += "\nnot checked: " + clipped(problem, kMaxLineLength);
   return words;
 }
 

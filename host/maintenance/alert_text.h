@@ -1,10 +1,11 @@
-// The texts of alerts. Pure functions.
+// How alerts are worded as notifications. Pure functions. What a dead letter says: settle/settlement.cpp, alert_of().
 #pragma once
 
 #include <span>
 #include <string>
 
-#include "store/alerts.h"
+#include "store/alert_store.h"
+#include "store/failure_check_store.h"
 
 namespace waybill {
 
@@ -14,8 +15,10 @@ std::string text_of(const Notification& notification);
 std::string payload_of(const std::string& text);
 
 // `blocked_reason`: why this host does not run the action type, "" if it does or the reason is unknown.
-std::string words_of(const Stuck& stuck, const std::string& blocked_reason);
+std::string words_of(const StuckWork& stuck, const std::string& blocked_reason);
 // A small table, most frequent first. `failures` is not empty and of one organisation and period.
 std::string words_of(std::span<const ProviderFailure> failures);
+// What a failure check found in one organisation: counts by status, the first of them, and what could not be checked.
+std::string words_of(const DigestLine& found, std::span<const DigestFailure> first, std::span<const std::string> problems);
 
 }  // namespace waybill

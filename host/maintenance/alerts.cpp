@@ -1,4 +1,4 @@
-// Reserve, hand in, mark as told: each step is a commit of its own, and each may be done again by anybody.
+// Reserve, hand in, mark as sent: each step is a commit of its own, and each may be done again by anybody.
 #include "maintenance/alerts.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace waybill {
 namespace {
 
-constexpr Millis kTellEvery{1'000};
+constexpr Millis kNotifyEvery{1'000};
 constexpr Millis kStuckEvery{30'000};
 constexpr Millis kDigestEvery{10'000};
 constexpr std::size_t kMaxMessages = 20;  // in one quiet time; beyond it incidents are summed up
@@ -32,37 +32,36 @@ AlertNotifier::AlertNotifier(AlertStore& alerts, IntakeStore& intake, AlertNotif
       intake_(intake),
       settings_(settings),
       target_(std::move(target)),
-      hindrance_(std::move(blocked_reason)),
+      blocked_reason_(std::move(blocked_reason)),
       wake_(std::move(wake)),
       log_(log),
       metrics_(metrics) {}
 
 std::vector<PeriodicTask> AlertNotifier::tasks() {
-  return {{"alerts", kTellEvery, [this] { return tell(); }},
+  return {{"alerts", kNotifyEvery, [this] { return notify(); }},
           {"stuck_rows", std::min(kStuckEvery, settings_.stuck), [this] { return look_for_stuck(); }},
           {"failure_digest", std::min(kDigestEvery, settings_.digest_every), [this] { return digest_failures(); }}};
 }
 
-Result<void> AlertNotifier::tell() {
+Result<void> AlertNotifier::notify() {
   const auto counts = alerts_.count_new();
-  if (!counts) return tl::unexpected(counts.error());
+  TRY(counts);
   for (const auto& [kind, count] : *counts) metrics_.alert(kind, count);
   const auto notifications = alerts_.notifications({.quiet = settings_.quiet,
                                                     .most_messages = kMaxMessages,
                                                     .between_summaries = std::min(kBetweenSummaries, settings_.quiet)});
-  if (!notifications) return tl::unexpected(notifications.error());
+  TRY(notifications);
   Result<void> all;
-  for (const auto& notification : *notifications) keep_first(all, tell(notification));
+  for (const auto& notification : *notifications) keep_first(all, notify(notification));
   keep_first(all, alerts_.close(kQuietTimesUntilClosed * settings_.quiet));
   return all;
 }
 
-Result<void> AlertNotifier::tell(const Notification& notification) {
+Result<void> AlertNotifier::notify(const Notification& notification) {
   const auto target = target_();
-  if (target)
-    if (auto handed_in = hand_in(notification, *target); !handed_in) return handed_in;
-  const auto mine = alerts_.told(notification.reference);
-  if (!mine) return tl::unexpected(mine.error());
+  if (target) TRY(hand_in(notification, *target));
+  const auto mine = alerts_.mark_sent(notification.reference);
+  TRY(mine);
   if (!*mine) return {};
   for (const auto& incident : notification.incidents)
     log_.warn("alert.raised", {{"incident", incident.name},
@@ -77,7 +76,7 @@ Result<void> AlertNotifier::tell(const Notification& notification) {
 // A conflict is no error: the words have changed since another host handed the same notification in.
 Result<void> AlertNotifier::hand_in(const Notification& notification, const Contract& target) {
   const auto route = intake_.route(kDefaultOrg, target);
-  if (!route) return tl::unexpected(route.error());
+  TRY(route);
   NewSubmission item{.org = kDefaultOrg,
                      .kind = std::string(kAlertKind),
                      .pipeline = "intent",
@@ -90,26 +89,26 @@ Result<void> AlertNotifier::hand_in(const Notification& notification, const Cont
                      .payload_hash = {}};
   item.payload_hash = sha256(item.payload);
   const auto answers = intake_.submit(shard_for(item.org, item.client_ref, settings_.shards), {&item, 1}, std::nullopt);
-  if (!answers) return tl::unexpected(answers.error());
+  TRY(answers);
   if (answers->front().how == SubmitResult::How::created) wake_();
   return {};
 }
 
 Result<void> AlertNotifier::look_for_stuck() {
   const auto found = alerts_.stuck(settings_.stuck);
-  if (!found) return tl::unexpected(found.error());
+  TRY(found);
   Result<void> all;
   for (const auto& stuck : *found) {
-    const bool form = stuck.what == Stuck::What::form;
+    const bool form = stuck.what == StuckWork::What::form;
     keep_first(all, alerts_.remind(stuck.org, "stuck", (form ? "form:" : "target:") + stuck.about,
-                                   words_of(stuck, form ? "" : hindrance_(stuck.action_type)), settings_.quiet));
+                                   words_of(stuck, form ? "" : blocked_reason_(stuck.action_type)), settings_.quiet));
   }
   return all;
 }
 
 Result<void> AlertNotifier::digest_failures() {
   const auto failures = alerts_.finished_failures();
-  if (!failures) return tl::unexpected(failures.error());
+  TRY(failures);
   Result<void> all;
   for (auto begin = failures->begin(); begin != failures->end();) {
     const auto end = std::find_if(begin, failures->end(),

@@ -8,7 +8,7 @@
 
 #include "domain/contract.h"
 #include "maintenance/periodic_tasks.h"
-#include "store/alerts.h"
+#include "store/alert_store.h"
 #include "store/intake_store.h"
 #include "telemetry/log.h"
 #include "telemetry/metrics.h"
@@ -33,19 +33,19 @@ class AlertNotifier {
                 Metrics& metrics);
 
   std::vector<PeriodicTask> tasks();
-  Result<void> tell();
+  Result<void> notify();
   Result<void> look_for_stuck();
   Result<void> digest_failures();
 
  private:
-  Result<void> tell(const Notification& notification);
+  Result<void> notify(const Notification& notification);
   Result<void> hand_in(const Notification& notification, const Contract& target);
 
   AlertStore& alerts_;
   IntakeStore& intake_;
   const AlertNotifierSettings settings_;
   const std::function<std::optional<Contract>()> target_;
-  const std::function<std::string(const std::string&)> hindrance_;
+  const std::function<std::string(const std::string&)> blocked_reason_;
   const std::function<void()> wake_;
   Log& log_;
   Metrics& metrics_;

@@ -33,7 +33,7 @@ void Crashes::read(const Death& death) {
     if (inside.trail.delivery.value != 0)
       named_[inside.trail.delivery] = {inside, clock_.now()};
     else if (death.is_news)
-      tell(inside, kDefaultOrg, "while it worked on no delivery");
+      notify(inside, kDefaultOrg, "while it worked on no delivery");
   }
   if (!death.is_news) return;
   if (death.inside.empty())
@@ -44,7 +44,7 @@ void Crashes::read(const Death& death) {
                                      {"remedy", "waybill plugin switch-on " + death.switched_off}});
 }
 
-void Crashes::tell(const Death::Inside& inside, OrgId org, const std::string& of) {
+void Crashes::notify(const Death::Inside& inside, OrgId org, const std::string& of) {
   metrics_.plugin_violation(inside.action_type, "crashed_host");
   log_.error("plugin.crashed", {{"plugin", inside.plugin},
                                 {"action_type", inside.action_type},
@@ -55,7 +55,7 @@ void Crashes::tell(const Death::Inside& inside, OrgId org, const std::string& of
 }
 
 // Its death may be an earlier one, when this attempt was lost where no trail is seen.
-std::map<DeliveryId, Crashes::NamedDelivery>::iterator Crashes::find(const OrphanedClaim& lost) {
+std::map<DeliveryId, Crashes::NamedDelivery>::iterator Crashes::find(const OrphanedDelivery& lost) {
   const auto found = named_.find(lost.delivery);
   if (found == named_.end()) return found;
   const Trail& trail = found->second.inside.trail;
@@ -64,18 +64,18 @@ std::map<DeliveryId, Crashes::NamedDelivery>::iterator Crashes::find(const Orpha
   return is_it ? found : named_.end();
 }
 
-Blame Crashes::blame(const OrphanedClaim& lost) {
+Blame Crashes::blame(const OrphanedDelivery& lost) {
   const std::lock_guard lock(mutex_);
   return find(lost) != named_.end() ? Blame::suspect : Blame::none;
 }
 
-void Crashes::written(const OrphanedClaim& lost, const std::string& target) {
+void Crashes::written(const OrphanedDelivery& lost, const std::string& target) {
   const std::lock_guard lock(mutex_);
   const auto found = find(lost);
   if (found == named_.end()) return;
   const std::string of = "delivery " + std::to_string(lost.delivery.value) + " (" + lost.kind + " " + lost.client_ref + ") to " +
                          target + ", death " + std::to_string(lost.lease_lost + 1) + " of " + std::to_string(kMaxLeasesLost);
-  tell(found->second.inside, lost.org, of);
+  notify(found->second.inside, lost.org, of);
   if (lost.kind == kAlertKind) alerts_.pop_back();  // never an alert about an alert
   named_.erase(found);
 }
@@ -86,8 +86,8 @@ PeriodicTask Crashes::task(SuspectStore& store) {
 
 Result<void> Crashes::report(SuspectStore& store) {
   look();
-  if (auto accused = accuse(store); !accused) return accused;
-  if (auto reminded = remind(store); !reminded) return reminded;
+  TRY(accuse(store));
+  TRY(remind(store));
   return raise(store);
 }
 
@@ -102,7 +102,7 @@ Result<void> Crashes::remind(SuspectStore& store) {
                               " is switched off on this machine: hosts died when it began, or in it without a delivery. Its "
                               "deliveries wait. Replace its plugin and restart, or run: waybill plugin switch-on " +
                               type;
-    if (auto reminded = store.remind(kDefaultOrg, "plugin_switched_off", type, words, kRemindApart); !reminded) return reminded;
+    TRY(store.remind(kDefaultOrg, "plugin_switched_off", type, words, kRemindApart));
   }
   const std::lock_guard lock(mutex_);
   remind_at_ = clock_.now() + kRemindEvery;
@@ -134,15 +134,15 @@ Result<void> Crashes::accuse(SuspectStore& store) {
   for (const auto& [delivery, named] : all) {
     const Trail& trail = named.inside.trail;
     const auto accused = store.accuse({delivery, trail.attempt, trail.counted(), trail.losses}, suspect_delay(trail.losses + 1));
-    if (!accused) return tl::unexpected(accused.error());
+    TRY(accused);
     const std::lock_guard lock(mutex_);
     const auto found = named_.find(delivery);
     if (found == named_.end() || found->second.inside.trail != trail) continue;
-    if (*accused == SuspectStore::Accused::yes)
-      tell(named.inside, kDefaultOrg,
-           "delivery " + std::to_string(delivery.value) + ", death " + std::to_string(trail.losses + 1) + " of " +
-               std::to_string(kMaxLeasesLost));
-    if (*accused != SuspectStore::Accused::too_early || clock_.now() - named.since > kForgotten) named_.erase(found);
+    if (*accused == SuspectStore::Accusation::yes)
+      notify(named.inside, kDefaultOrg,
+             "delivery " + std::to_string(delivery.value) + ", death " + std::to_string(trail.losses + 1) + " of " +
+                 std::to_string(kMaxLeasesLost));
+    if (*accused != SuspectStore::Accusation::too_early || clock_.now() - named.since > kForgotten) named_.erase(found);
   }
   return {};
 }

@@ -10,7 +10,7 @@
 #include "breadcrumbs/breadcrumb_folder.h"
 #include "maintenance/periodic_tasks.h"
 #include "settle/settlement.h"
-#include "store/suspects.h"
+#include "store/suspect_store.h"
 #include "telemetry/log.h"
 #include "telemetry/metrics.h"
 
@@ -24,9 +24,9 @@ class Crashes {
   // Reads the deaths since the last call.
   void look();
   // Whether a death seen by look() happened inside this delivery.
-  Blame blame(const OrphanedClaim& lost);
+  Blame blame(const OrphanedDelivery& lost);
   // The claim was taken back with this blame.
-  void written(const OrphanedClaim& lost, const std::string& target);
+  void written(const OrphanedDelivery& lost, const std::string& target);
 
   // Calls look(), charges deliveries that a rescuer without access to the breadcrumbs took back, and raises alerts. Runs once
   // before a host's first claim, then as a periodic task.
@@ -42,9 +42,9 @@ class Crashes {
     OrgId org;
     std::string kind, about, words;
   };
-  std::map<DeliveryId, NamedDelivery>::iterator find(const OrphanedClaim& lost);  // with mutex_ held
+  std::map<DeliveryId, NamedDelivery>::iterator find(const OrphanedDelivery& lost);  // with mutex_ held
   void read(const Death& death);
-  void tell(const Death::Inside& inside, OrgId org, const std::string& of);
+  void notify(const Death::Inside& inside, OrgId org, const std::string& of);
   Result<void> remind(SuspectStore& store);
   Result<void> raise(SuspectStore& store);
   Result<void> accuse(SuspectStore& store);

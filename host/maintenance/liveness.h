@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "store/pg_stores.h"
+#include "store/host_liveness.h"
 #include "telemetry/log.h"
 #include "telemetry/metrics.h"
 

@@ -21,7 +21,7 @@ void Maintenance::start() {
 }
 
 void Maintenance::look_everywhere() {
-  tasks_.hurry(kLostClaims);
+  tasks_.hurry(kUnregisteredClaims);
   rescuer_.look_everywhere();
 }
 

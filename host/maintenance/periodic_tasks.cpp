@@ -3,15 +3,17 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 #include "domain/form_pipeline.h"
+#include "domain/job.h"
 
 namespace waybill {
 
 PeriodicTask queue_numbers(MaintenanceStore& store, Metrics& metrics) {
   return {"queue_numbers", Seconds(5), [&store, &metrics]() -> Result<void> {
             const auto state = store.queue_state();
-            if (!state) return tl::unexpected(state.error());
+            TRY(state);
             for (const auto status : {Status::waiting, Status::open, Status::due, Status::claimed}) {
               const auto count = state->by_status.find(std::string(to_string(status)));
               metrics.queue_depth(to_string(status), count == state->by_status.end() ? 0 : count->second);
@@ -32,14 +34,14 @@ struct RepeatedLook {
 };
 }  // namespace
 
-PeriodicTask orphaned_claims(MaintenanceStore& store, std::function<void()> found, std::function<std::uint64_t()> sessions,
-                             const Clock& clock, Log& log) {
+PeriodicTask unregistered_claims(MaintenanceStore& store, std::function<void()> found, std::function<std::uint64_t()> sessions,
+                                 const Clock& clock, Log& log) {
   const auto state = std::make_shared<RepeatedLook>();
-  return {kLostClaims, std::chrono::minutes(5),
+  return {kUnregisteredClaims, std::chrono::minutes(5),
           [&store, found = std::move(found), &log, &clock, state]() -> Result<void> {
             const auto begin = clock.now();
-            const auto count = store.find_lost_claims();
-            if (!count) return tl::unexpected(count.error());
+            const auto count = store.find_unregistered_claims();
+            TRY(count);
             state->next = clock.now() + std::max<Clock::Monotonic::duration>(kPause, kShare * (clock.now() - begin));
             if (*count == 0) return {};
             log.error("claim.was_forgotten", {{"deliveries", *count}, {"remedy", "they are taken back now"}});
@@ -64,7 +66,7 @@ PeriodicTask partitions(MaintenanceStore& store) {
 PeriodicTask old_outages(MaintenanceStore& store, Millis outage, Log& log) {
   return {"old_outages", std::chrono::minutes(10), [&store, outage, &log]() -> Result<void> {
             const auto forgotten = store.forget_outages(std::max<Millis>(outage, std::chrono::hours(24)));
-            if (!forgotten) return tl::unexpected(forgotten.error());
+            TRY(forgotten);
             if (*forgotten > 0) log.info("outages.forgotten", {{"targets", *forgotten}});
             return {};
           }};
@@ -74,7 +76,7 @@ PeriodicTask form_sweep(FormStore& store, int shards, std::function<void()> wake
   return {"form_sweep", Seconds(5), [&store, shards, wake = std::move(wake), &log]() -> Result<void> {
             for (int shard = 0; shard < shards; ++shard) {
               const auto swept = store.sweep(static_cast<Shard>(shard), kTurn);
-              if (!swept) return tl::unexpected(swept.error());
+              TRY(swept);
               if (swept->moved > 0) wake();
               for (const auto& failure : swept->failures)
                 log.error("forms.not_swept", {{"submission", failure.submission.value},
@@ -85,12 +87,48 @@ PeriodicTask form_sweep(FormStore& store, int shards, std::function<void()> wake
           }};
 }
 
+PeriodicTask pipeline_sweep(PipelineStore& store, int shards, std::function<void()> wake, Log& log) {
+  PeriodicTask task{"pipeline_sweep", Seconds(30), [&store, shards, wake = std::move(wake), &log]() -> Result<void> {
+                      constexpr std::size_t kMaxAtOnce = 100;
+                      for (int shard = 0; shard < shards; ++shard) {
+                        const auto moved = store.sweep(static_cast<Shard>(shard), kMaxAtOnce);
+                        TRY(moved);
+                        if (*moved == 0) continue;
+                        log.info("pipelines.unblocked", {{"submissions", *moved}});
+                        wake();
+                      }
+                      return {};
+                    }};
+  task.is_bounded = true;
+  return task;
+}
+
+PeriodicTask pipeline_rates(PipelineStore& store,
+                            std::function<std::vector<std::shared_ptr<const PipelineDefinition>>()> pipelines, Metrics& metrics) {
+  return {"pipeline_rates", Seconds(30), [&store, pipelines = std::move(pipelines), &metrics]() -> Result<void> {
+            for (const auto& definition : pipelines()) {
+              const auto& pipeline = definition->pipeline;
+              std::optional<PipelineShares> shares;  // asked for where they are declared
+              for (const auto& metric : pipeline.metrics) {
+                if (metric.kind != PipelineMetric::Kind::rate) continue;
+                if (!shares) {
+                  auto found = store.shares(pipeline.name, std::nullopt, std::chrono::hours(24));
+                  TRY(found);
+                  shares = std::move(*found);
+                }
+                metrics.declared_rate(metric.name, pipeline.name, shares->share_of(metric.state).value_or(0));
+              }
+            }
+            return {};
+          }};
+}
+
 PeriodicTask form_retention(FormStore& store, int shards, Log& log) {
   return {"form_retention", Seconds(5), [&store, shards, &log]() -> Result<void> {
             constexpr std::size_t kMaxAtOnce = 200;
             for (int shard = 0; shard < shards; ++shard) {
               const auto purged = store.purge(static_cast<Shard>(shard), kMaxAtOnce);
-              if (!purged) return tl::unexpected(purged.error());
+              TRY(purged);
               if (purged->count > 0) log.info("forms.purged", {{"submissions", purged->count}});
               for (const auto& failure : purged->failures)
                 log.error("forms.not_purged", {{"submission", failure.submission.value},
@@ -99,6 +137,74 @@ PeriodicTask form_retention(FormStore& store, int shards, Log& log) {
             }
             return {};
           }};
+}
+
+namespace {
+constexpr auto kBetweenWalks = std::chrono::hours(1);
+}
+
+// Walks the submissions of each shard from the oldest on. What is kept is passed over once in a walk; the next one begins an hour
+// later. Events follow when all walks are over, until there are no more: while many notifications still wait for their turn, it
+// would mean to pass over all their events again for each batch.
+PeriodicTask retention(MaintenanceStore& store, int shards, std::vector<KeptKind> kinds, Log& log) {
+  constexpr std::size_t kBatch = 500;
+  struct Walk {
+    SubmissionId at{};
+    std::chrono::steady_clock::time_point next{};
+  };
+  std::erase_if(kinds, [](const KeptKind& one) { return one.age == Millis{0}; });
+  const auto events = std::find_if(kinds.begin(), kinds.end(), [](const KeptKind& one) { return one.kind == kNotificationKind; });
+  const Millis event_age = events == kinds.end() ? Millis{0} : events->age;
+  return {"retention", Seconds{1},
+          [&store, kinds = std::move(kinds), event_age, walks = std::vector<Walk>(static_cast<std::size_t>(shards)),
+           events_left = false, &log]() mutable -> Result<void> {
+            if (kinds.empty()) return {};
+            std::uint64_t deleted = 0;
+            bool walks_on = false, walk_ended = false;
+            for (std::size_t shard = 0; shard < walks.size(); ++shard) {
+              Walk& walk = walks[shard];
+              if (std::chrono::steady_clock::now() < walk.next) continue;
+              const auto step = store.delete_old(static_cast<Shard>(shard), walk.at, kinds, kBatch);
+              TRY(step);
+              deleted += step->deleted;
+              walk.at = step->is_over ? SubmissionId{} : step->last;
+              if (step->is_over) walk.next = std::chrono::steady_clock::now() + kBetweenWalks;
+              (step->is_over ? walk_ended : walks_on) = true;
+            }
+            events_left = (events_left || walk_ended) && event_age > Millis{0};
+            std::uint64_t old_events = 0;
+            if (events_left && !walks_on) {
+              const auto gone = store.delete_old_events(event_age, kBatch);
+              TRY(gone);
+              old_events = *gone;
+              events_left = old_events == kBatch;
+            }
+            if (deleted + old_events > 0) log.info("retention.deleted", {{"submissions", deleted}, {"events", old_events}});
+            return {};
+          }};
+}
+
+// Half of the age apart, so that none is older than one and a half. What one run leaves follows at once, after the other tasks.
+PeriodicTask orphaned_events(NotifyStore& store, Millis age, Log& log) {
+  const auto next = std::make_shared<std::int64_t>(0);
+  return {.name = "orphaned_events",
+          .every = std::max(age / 2, Millis{50}),
+          .run = [&store, &log, age, next]() -> Result<void> {
+            const auto adopted = store.adopt_orphans(age / 2, std::exchange(*next, 0));
+            TRY(adopted);
+            *next = adopted->next;
+            if (adopted->events > 0) log.info("notify.orphans_adopted", {{"events", adopted->events}});
+            for (const auto& failure : adopted->failures)
+              log.error("notify.orphan_refused",
+                        {{"error", failure}, {"remedy", "it is tried again; mend or delete its row in alert_events"}});
+            return {};
+          },
+          .is_wanted = [next] { return *next != 0; },
+          .is_bounded = true};
+}
+
+PeriodicTask old_secrets(NotifyStore& store) {
+  return {"old_secrets", std::chrono::minutes{10}, [&store] { return store.remind_of_old_secrets(); }};
 }
 
 }  // namespace waybill

@@ -70,10 +70,10 @@ void Rescuer::look() {
 Result<void> Rescuer::look_at_hosts(HostId self) {
   const auto asked = clock_.now();
   const auto seen = store_.hosts(self);
-  if (!seen) return tl::unexpected(seen.error());
+  TRY(seen);
   for (const auto& host : hosts_.dead(asked, clock_.now(), *seen)) {
     const auto taken = store_.take_over(host);
-    if (!taken) return tl::unexpected(taken.error());
+    TRY(taken);
     if (!*taken) continue;  // it is back, or somebody else rescues it
     auto done = rescue(host);
     if (done) continue;
@@ -89,11 +89,11 @@ Result<void> Rescuer::rescue(const HostObservation& host) {
   for (int i = 0; i < settings_.shards; ++i) {
     const auto shard = static_cast<Shard>(i);
     const auto taken = take_back(shard, [&](Shard of) { return store_.orphaned_claims(of, host.id, kMaxAtOnce); });
-    if (!taken) return tl::unexpected(taken.error());
+    TRY(taken);
     count += *taken;
-    if (const auto forgotten = store_.forget_claims(shard, host.id); !forgotten) return forgotten;
+    TRY(store_.forget_claims(shard, host.id));
   }
-  if (const auto unregistered = store_.unregister(host.id); !unregistered) return unregistered;
+  TRY(store_.unregister(host.id));
   log_.warn("host.died", {{"host", host.id.value}, {"claims_taken_back", count}});
   metrics_.claim_lost("host_died", count);
   claims_due_ = std::min<Clock::Monotonic>(claims_due_, clock_.now() + kAfterDeath);
@@ -102,7 +102,7 @@ Result<void> Rescuer::rescue(const HostObservation& host) {
 
 Result<void> Rescuer::look_at_claims() {
   const auto seen = store_.claims();
-  if (!seen) return tl::unexpected(seen.error());
+  TRY(seen);
   const auto now = clock_.now();
   claims_due_ = now + settings_.lease / kClaimLooksInALease;
   std::map<Shard, std::vector<UnchangedClaim>> overdue;
@@ -111,9 +111,9 @@ Result<void> Rescuer::look_at_claims() {
   for (const auto& [shard, claims] : overdue) {
     const auto taken =
         take_back(shard, [this, &held = claims](Shard of) { return store_.orphaned_claims(of, held, kMaxAtOnce); });
-    if (!taken) return tl::unexpected(taken.error());
+    TRY(taken);
     count += *taken;
-    if (const auto forgotten = store_.forget_claims(shard, claims); !forgotten) return forgotten;
+    TRY(store_.forget_claims(shard, claims));
   }
   if (count == 0) return {};
   log_.warn("lease.expired", {{"claims_taken_back", count}});
@@ -121,14 +121,14 @@ Result<void> Rescuer::look_at_claims() {
   return {};
 }
 
-Result<std::size_t> Rescuer::take_back(Shard shard, const FindLost& find) {
+Result<std::size_t> Rescuer::take_back(Shard shard, const FindOrphanedClaims& find) {
   for (std::size_t all = 0;;) {
     const auto lost = find(shard);
-    if (!lost) return tl::unexpected(lost.error());
+    TRY(lost);
     const auto locked = locked_of(shard, lost->claims);
-    if (!locked) return tl::unexpected(locked.error());
+    TRY(locked);
     std::vector<Settlement> settlements;
-    std::vector<const OrphanedClaim*> claims;
+    std::vector<const OrphanedDelivery*> claims;
     for (const auto& claim : lost->claims) {
       if (locked->contains(claim.delivery)) continue;
       const auto contract = contract_of(claim.route);
@@ -142,10 +142,10 @@ Result<std::size_t> Rescuer::take_back(Shard shard, const FindLost& find) {
       }
     }
     const auto written = write(shard, settlements);
-    if (!written) return tl::unexpected(written.error());
+    TRY(written);
     const std::unordered_set<DeliveryId> held(written->begin(), written->end());
     for (std::size_t at = 0; at < claims.size(); ++at)
-      if (held.contains(claims[at]->delivery)) tell_lost(*claims[at], settlements[at]);
+      if (held.contains(claims[at]->delivery)) report_lost(*claims[at], settlements[at]);
     all += held.size();
     if (!held.empty()) wake_();
     if (lost->claims.size() < kMaxAtOnce || held.empty()) return all;
@@ -153,12 +153,12 @@ Result<std::size_t> Rescuer::take_back(Shard shard, const FindLost& find) {
 }
 
 // What somebody holds locked stays claimed, and is found by the looks at all claims: nothing else waits for it.
-Result<std::unordered_set<DeliveryId>> Rescuer::locked_of(Shard shard, std::span<const OrphanedClaim> claims) {
+Result<std::unordered_set<DeliveryId>> Rescuer::locked_of(Shard shard, std::span<const OrphanedDelivery> claims) {
   std::vector<DeliveryId> deliveries;
   for (const auto& claim : claims) deliveries.push_back(claim.delivery);
   if (deliveries.empty()) return std::unordered_set<DeliveryId>{};
   const auto locked = settle_.locked(shard, deliveries);
-  if (!locked) return tl::unexpected(locked.error());
+  TRY(locked);
   if (!locked->empty())
     log_.warn("rescue.locked", {{"deliveries", locked->size()}, {"remedy", "end the transaction that holds their rows locked"}});
   return std::unordered_set<DeliveryId>(locked->begin(), locked->end());
@@ -187,16 +187,16 @@ Result<std::vector<DeliveryId>> Rescuer::write(Shard shard, const std::vector<Se
   return all;
 }
 
-Blame Rescuer::blame_of(const OrphanedClaim& claim) const {
+Blame Rescuer::blame_of(const OrphanedDelivery& claim) const {
   return settings_.crashes != nullptr ? settings_.crashes->blame(claim) : Blame::none;
 }
 
-void Rescuer::tell_lost(const OrphanedClaim& claim, const Settlement& settlement) {
+void Rescuer::report_lost(const OrphanedDelivery& claim, const Settlement& settlement) {
   if (settings_.crashes != nullptr) settings_.crashes->written(claim, contracts_.at(claim.route).contract.target);
-  tell_end(claim, settlement);
+  report_end(claim, settlement);
 }
 
-void Rescuer::tell_end(const OrphanedClaim& claim, const Settlement& settlement) {
+void Rescuer::report_end(const OrphanedDelivery& claim, const Settlement& settlement) {
   const std::string& target = contracts_.at(claim.route).contract.target;
   if (claim.kind == kAlertKind &&
       !settlement.submission_state.empty()) {  // told in the log and the metrics only: never an alert about an alert
@@ -216,7 +216,7 @@ void Rescuer::tell_end(const OrphanedClaim& claim, const Settlement& settlement)
 Result<const RouteContract*> Rescuer::contract_of(RouteId route) {
   if (const auto known = contracts_.find(route); known != contracts_.end()) return &known->second;
   auto contract = queue_.contract(route);
-  if (!contract) return tl::unexpected(contract.error());
+  TRY(contract);
   return &contracts_.emplace(route, std::move(*contract)).first->second;
 }
 

@@ -15,8 +15,10 @@
 
 #include "base/clock.h"
 #include "maintenance/crashes.h"
-#include "maintenance/watch.h"
-#include "store/pg_stores.h"
+#include "maintenance/host_watch.h"
+#include "store/queue_store.h"
+#include "store/rescue_store.h"
+#include "store/settle_store.h"
 #include "telemetry/log.h"
 #include "telemetry/metrics.h"
 
@@ -50,14 +52,14 @@ class Rescuer {
   Result<void> look_at_hosts(HostId self);
   Result<void> rescue(const HostObservation& host);
   Result<void> look_at_claims();
-  using FindLost = std::function<Result<OrphanedClaims>(Shard)>;
-  Result<std::size_t> take_back(Shard shard, const FindLost& find);
-  Result<std::unordered_set<DeliveryId>> locked_of(Shard shard, std::span<const OrphanedClaim> claims);
+  using FindOrphanedClaims = std::function<Result<OrphanedClaims>(Shard)>;
+  Result<std::size_t> take_back(Shard shard, const FindOrphanedClaims& find);
+  Result<std::unordered_set<DeliveryId>> locked_of(Shard shard, std::span<const OrphanedDelivery> claims);
   // Returns the deliveries that still had their token.
   Result<std::vector<DeliveryId>> write(Shard shard, const std::vector<Settlement>& settlements, bool is_minimal = false);
-  Blame blame_of(const OrphanedClaim& claim) const;
-  void tell_lost(const OrphanedClaim& claim, const Settlement& settlement);
-  void tell_end(const OrphanedClaim& claim, const Settlement& settlement);
+  Blame blame_of(const OrphanedDelivery& claim) const;
+  void report_lost(const OrphanedDelivery& claim, const Settlement& settlement);
+  void report_end(const OrphanedDelivery& claim, const Settlement& settlement);
   Result<const RouteContract*> contract_of(RouteId route);
 
   RescueStore& store_;

@@ -51,7 +51,8 @@ void TaskRunner::run_due(std::stop_token stop) {
     const auto done = task.run();
     const auto end = clock_.now();
     if (done) {
-      due = end + std::max<Clock::Monotonic::duration>(task.every, kShare * (end - begin));
+      const auto pause = task.is_bounded ? Clock::Monotonic::duration{} : kShare * (end - begin);
+      due = end + std::max<Clock::Monotonic::duration>(task.every, pause);
     } else {
       log_.warn("maintenance.failed", {{"task", task.name}, {"error", done.error().what}});
       due = end + std::min<Clock::Monotonic::duration>(task.every, kAfterFailure);

@@ -7,9 +7,9 @@
 #include <map>
 #include <optional>
 
+#include "base/json_document.h"
+#include "base/names.h"
 #include "config/document.h"
-#include "registry/json_reader.h"
-#include "registry/registry_text.h"
 
 namespace waybill {
 namespace {
@@ -159,7 +159,7 @@ void FormReader::check_orders(const Node& list, const Form& form) {
 
 tl::expected<Form, Problems> read_form(const std::string& text, const std::string& file, const FormContext& context) {
   const auto document = config::parse_document(text, file);
-  if (!document) return tl::unexpected(document.error());
+  TRY(document);
   FormReader reader(file, context);
   auto form = reader.read(*document);
   if (!reader.problems.empty()) return tl::unexpected(std::move(reader.problems));

@@ -6,14 +6,15 @@
 #include <map>
 
 #include "registry/forms_file.h"
+#include "registry/pipelines_folder.h"
 #include "registry/registry_file.h"
 #include "registry/targets_file.h"
 #include "registry/templates_folder.h"
 
 namespace waybill {
 
-Registry::Registry(std::vector<Contract> targets, std::vector<Form> forms, Templates templates)
-    : targets_(std::move(targets)), forms_(std::move(forms)), templates_(std::move(templates)) {
+Registry::Registry(std::vector<Contract> targets, std::vector<Form> forms, Templates templates, Pipelines pipelines)
+    : targets_(std::move(targets)), forms_(std::move(forms)), templates_(std::move(templates)), pipelines_(std::move(pipelines)) {
   std::sort(targets_.begin(), targets_.end(), [](const Contract& a, const Contract& b) { return a.target < b.target; });
   std::sort(forms_.begin(), forms_.end(), [](const Form& a, const Form& b) { return a.id < b.id; });
 }
@@ -22,6 +23,12 @@ const Form* Registry::find_form(std::string_view id) const {
   const auto at =
       std::lower_bound(forms_.begin(), forms_.end(), id, [](const Form& form, std::string_view name) { return form.id < name; });
   return at != forms_.end() && at->id == id ? &*at : nullptr;
+}
+
+std::shared_ptr<const PipelineDefinition> Registry::find_pipeline(std::string_view name) const {
+  const auto at =
+      std::find_if(pipelines_.begin(), pipelines_.end(), [&](const auto& pipeline) { return pipeline->pipeline.name == name; });
+  return at == pipelines_.end() ? nullptr : *at;
 }
 
 const Contract* Registry::find(std::string_view target) const {
@@ -77,8 +84,14 @@ tl::expected<Registry, Problems> load_registry(const std::filesystem::path& fold
   // Where templates are wrong themselves, a form is not blamed for naming one.
   const auto has_template = [&](const std::string& id) { return !templates || templates->find(id) != nullptr; };
   auto forms = load_forms(folder / "forms", {types, has_template, absent}, problems);
+  Registry registry(targets ? *targets : std::vector<Contract>{});
+  // Where targets are wrong themselves, a pipeline is not blamed for naming one.
+  Registry::Pipelines pipelines;
+  if (targets)
+    pipelines = load_pipelines(
+        folder / "pipelines", [&](const std::string& name) { return registry.find(name); }, problems);
   if (!problems.empty()) return tl::unexpected(std::move(problems));
-  return Registry(std::move(*targets), std::move(forms), std::move(*templates));
+  return Registry(std::move(*targets), std::move(forms), std::move(*templates), std::move(pipelines));
 }
 
 std::shared_ptr<const Templates> templates_of(std::shared_ptr<const Registry> registry) {

@@ -12,29 +12,35 @@
 #include "domain/action_types.h"
 #include "domain/contract.h"
 #include "domain/form.h"
+#include "domain/pipeline_definition.h"
 #include "templates/templates.h"
 
 namespace waybill {
 
 class Registry {
  public:
-  explicit Registry(std::vector<Contract> targets, std::vector<Form> forms = {}, Templates templates = {});
+  using Pipelines = std::vector<std::shared_ptr<const PipelineDefinition>>;  // sorted by name
+  explicit Registry(std::vector<Contract> targets, std::vector<Form> forms = {}, Templates templates = {},
+                    Pipelines pipelines = {});
   // Null if there is no such target. Lives as long as this registry.
   const Contract* find(std::string_view target) const;
   const std::vector<Contract>& targets() const { return targets_; }
   const Form* find_form(std::string_view id) const;  // null if there is none
   const std::vector<Form>& forms() const { return forms_; }
   const Templates& templates() const { return templates_; }
+  std::shared_ptr<const PipelineDefinition> find_pipeline(std::string_view name) const;  // null if there is none
+  const Pipelines& pipelines() const { return pipelines_; }
 
  private:
   std::vector<Contract> targets_;  // sorted by name
   std::vector<Form> forms_;        // sorted by id
   Templates templates_;
+  Pipelines pipelines_;
 };
 
-// Reads and checks `folder`/targets.json, templates/ and forms/*.yaml. All problems are found, not only the first. With `absent`,
-// a target or an action whose action type no loaded plugin has is only told there: it is taken as far as it can be checked
-// without its plugin.
+// Reads and checks `folder`/targets.json, templates/, forms/*.yaml and pipelines/*.json. All problems are found, not only the
+// first. With `absent`, a target or an action whose action type no loaded plugin has is only told there: it is taken as far as it
+// can be checked without its plugin.
 tl::expected<Registry, Problems> load_registry(const std::filesystem::path& folder, const ActionTypes& types,
                                                Problems* absent = nullptr);
 

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <system_error>
 
-#include "registry/json_reader.h"
+#include "base/json_document.h"
 
 namespace waybill {
 

@@ -6,14 +6,14 @@
 #include <map>
 #include <optional>
 
-#include "registry/json_reader.h"
-#include "registry/registry_text.h"
+#include "base/json_document.h"
+#include "base/names.h"
 #include "registry/target_url.h"
 
 namespace waybill {
 namespace {
 
-using Kind = JsonReader::Kind;
+using Kind = JsonNode::Kind;
 
 constexpr std::array<std::string_view, 2> kFileFields{"targets", "$schema"};
 constexpr std::array<std::string_view, 9> kTargetFields{"submissionTarget", "gatewayType",          "gatewayUrl",
@@ -27,13 +27,13 @@ std::string list_of_policies() {
 bool is_blank(std::string_view text) { return text.find_first_not_of(' ') == std::string_view::npos; }
 
 // The deepest value on a plugin's path into a JSON object, such as headers.X-A or recipients[1].
-const JsonReader& nearest(const JsonReader& from, std::string_view path) {
-  const JsonReader* at = &from;
+const JsonNode& nearest(const JsonNode& from, std::string_view path) {
+  const JsonNode* at = &from;
   while (!path.empty()) {
     const auto end = std::min(path.find_first_of(".[", 1), path.size());
     auto step = path.substr(0, end);
     path.remove_prefix(end);
-    const JsonReader* next = nullptr;
+    const JsonNode* next = nullptr;
     if (step.front() == '[') {
       const auto index = step.substr(1, step.find(']') - 1);
       for (std::size_t i = 0; i < at->children.size() && at->kind == Kind::array; ++i)
@@ -51,7 +51,7 @@ const JsonReader& nearest(const JsonReader& from, std::string_view path) {
 // Reads one target; made for that.
 class TargetReader {
  public:
-  TargetReader(const JsonReader& target, std::string path, const std::string& file, const ActionTypes& types, Problems& problems,
+  TargetReader(const JsonNode& target, std::string path, const std::string& file, const ActionTypes& types, Problems& problems,
                Problems* absent)
       : target_(target), path_(std::move(path)), file_(file), types_(types), problems_(problems), absent_(absent) {
     const auto* name = target_.find("submissionTarget");
@@ -60,7 +60,7 @@ class TargetReader {
 
   Contract read();
   // Reports a problem with one of the fields, or with a path inside it.
-  void report(std::string_view field, std::string message, const JsonReader* at = nullptr, std::string_view inside = {}) const;
+  void report(std::string_view field, std::string message, const JsonNode* at = nullptr, std::string_view inside = {}) const;
 
  private:
   const std::string* required_text(std::string_view field, std::string_view what) const;
@@ -70,11 +70,11 @@ class TargetReader {
   void read_policy(Contract& contract) const;
   std::optional<std::int64_t> read_bound(std::string_view field, Policy owner, Policy chosen, std::int64_t most) const;
   void read_outcomes(Contract& contract) const;
-  void check_outcome(const JsonReader& outcome, std::size_t index, Contract& contract) const;
+  void check_outcome(const JsonNode& outcome, std::size_t index, Contract& contract) const;
   void read_destination(Contract& contract) const;
   void read_rate(Contract& contract) const;
 
-  const JsonReader& target_;
+  const JsonNode& target_;
   std::string path_;
   const std::string& file_;
   const ActionTypes& types_;
@@ -84,7 +84,7 @@ class TargetReader {
   const ActionType* type_ = nullptr;  // null when it is not known
 };
 
-void TargetReader::report(std::string_view field, std::string message, const JsonReader* at, std::string_view inside) const {
+void TargetReader::report(std::string_view field, std::string message, const JsonNode* at, std::string_view inside) const {
   if (!at) at = target_.find(field);
   auto path = field.empty() ? path_ : field_path(path_, field);
   if (!inside.empty()) path.append(inside.front() == '[' ? "" : ".").append(inside);
@@ -186,7 +186,7 @@ void TargetReader::read_outcomes(Contract& contract) const {
   for (std::size_t i = 0; i < outcomes->children.size(); ++i) check_outcome(outcomes->children[i], i, contract);
 }
 
-void TargetReader::check_outcome(const JsonReader& outcome, std::size_t index, Contract& contract) const {
+void TargetReader::check_outcome(const JsonNode& outcome, std::size_t index, Contract& contract) const {
   const auto refuse = [&](std::string message) {
     report("terminalOutcomes", std::move(message), &outcome, "[" + std::to_string(index) + "]");
   };
@@ -208,7 +208,7 @@ void TargetReader::check_outcome(const JsonReader& outcome, std::size_t index, C
 void TargetReader::read_destination(Contract& contract) const {
   constexpr auto kField = "destination";
   const auto* given = target_.find(kField);
-  JsonReader whole{.kind = Kind::object};
+  JsonNode whole{.kind = Kind::object};
   if (given) {
     if (given->kind != Kind::object) return report(kField, "must be an object with further fields for the plugin");
     if (const auto* url = given->find("url")) return report(kField, "must not hold a url: gatewayUrl is it", url, "url");
@@ -241,8 +241,8 @@ void TargetReader::read_rate(Contract& contract) const {
 
 tl::expected<std::vector<Contract>, Problems> read_targets(std::string_view text, const std::string& file,
                                                            const ActionTypes& types, Problems* absent) {
-  const auto document = parse_located_json(text, file);
-  if (!document) return tl::unexpected(document.error());
+  const auto document = parse_json(text, file);
+  TRY(document);
   if (document->kind != Kind::object)
     return tl::unexpected(Problems{{file, document->line, "", "must be an object: {\"targets\": [...]}"}});
   Problems problems;

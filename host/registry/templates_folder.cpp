@@ -6,8 +6,8 @@
 #include <map>
 #include <utility>
 
+#include "base/names.h"
 #include "registry/registry_file.h"
-#include "registry/registry_text.h"
 
 namespace waybill {
 namespace {

@@ -68,7 +68,7 @@ Result<Outcome> DestinationQueries::ask(CallKind what, Job job, std::shared_ptr<
   const auto type = job.contract->action_type;
   auto answer = std::make_unique<Answer>();
   auto sender = factory_.make_plugin_sender(type, *answer);
-  if (!sender) return tl::unexpected(sender.error());
+  TRY(sender);
   answer->of(**sender);
   (*sender)->ask(what, {kCall, std::make_shared<const Job>(std::move(job)), timeout_}, std::move(page));
   auto outcome = answer->wait(timeout_);
@@ -94,17 +94,27 @@ Result<Outcome> DestinationQueries::status(Job delivery) { return ask(CallKind::
 
 Result<DestinationQueries::Failures> DestinationQueries::failures(const Contract& destination, std::int64_t since) {
   Failures all;
+  auto outcome = failures(destination, since, [&all](std::vector<FailurePage::Failure> page) -> Result<bool> {
+    std::move(page.begin(), page.end(), std::back_inserter(all.list));
+    return true;
+  });
+  TRY(outcome);
+  all.outcome = std::move(*outcome);
+  return all;
+}
+
+Result<Outcome> DestinationQueries::failures(const Contract& destination, std::int64_t since, const TakePage& take) {
   std::string name;
   for (int i = 0; i < kMaxPages; ++i) {
     const auto page = std::make_shared<FailurePage>();
     page->since = since;
     page->page = std::move(name);
     auto outcome = ask(CallKind::failures, job_of(destination), page);
-    if (!outcome) return tl::unexpected(outcome.error());
-    std::move(page->failures.begin(), page->failures.end(), std::back_inserter(all.list));
-    all.outcome = std::move(*outcome);
+    TRY(outcome);
+    const auto goes_on = take(std::move(page->failures));
+    TRY(goes_on);
     name = std::move(page->next_page);
-    if (all.outcome.verdict != Verdict::accepted || name.empty()) return all;
+    if (outcome->verdict != Verdict::accepted || name.empty() || !*goes_on) return outcome;
   }
   return fail(Error::Kind::unavailable, "the plugin lists more than " + std::to_string(kMaxPages) + " pages");
 }

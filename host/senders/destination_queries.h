@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,9 @@ class DestinationQueries {
     Outcome outcome;  // of the last page
   };
   Result<Failures> failures(const Contract& destination, std::int64_t since);
+  // The same page by page, until `take` says that it is enough. Returns the outcome of the last page.
+  using TakePage = std::function<Result<bool>(std::vector<FailurePage::Failure>)>;
+  Result<Outcome> failures(const Contract& destination, std::int64_t since, const TakePage& take);
 
  private:
   Result<Outcome> ask(CallKind what, Job job, std::shared_ptr<FailurePage> page = nullptr);

@@ -122,8 +122,8 @@ std::int32_t HostFace::hmac_sha256(const wb_host* host, wb_str name, const wb_st
     std::vector<std::string_view> views;
     views.reserve(count);
     for (std::size_t i = 0; i < count; ++i) views.push_back(view_of(parts[i]));
-    const auto tell = [&](const Mac& mac) { sink(user, mac.data(), mac.size()); };
-    return sign_hmac_sha256(*sender_of(host).parts().secrets, view_of(name), views, tell) ? WB_SIGN_OK : WB_SIGN_UNKNOWN_SECRET;
+    const auto answer = [&](const Mac& mac) { sink(user, mac.data(), mac.size()); };
+    return sender_of(host).sign(view_of(name), views, answer) ? WB_SIGN_OK : WB_SIGN_UNKNOWN_SECRET;
   } catch (...) {
     return WB_SIGN_UNKNOWN_SECRET;
   }

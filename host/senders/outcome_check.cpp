@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <tl/expected.hpp>
 
+#include "base/json_writer.h"
 #include "senders/plugin_text.h"
 
 namespace waybill {
@@ -15,7 +17,7 @@ namespace {
 constexpr std::size_t kMaxReason = 64;
 constexpr std::size_t kMaxDetail = 1000;
 constexpr std::size_t kMaxProviderRef = 255;
-constexpr std::size_t kMaxResult = 64 << 10;
+constexpr std::size_t kMaxResult = 1 << 20;
 constexpr int kMaxResultDepth = 64;
 constexpr std::size_t kMaxArtifactType = 255;
 constexpr Millis kMaxCooldown{24LL * 3600 * 1000};
@@ -44,18 +46,19 @@ Reach reach_of(wb_reach value) {
   }
 }
 
-// The result as the database will take it: valid, not too deep, without U+0000.
-std::optional<std::string> checked_result(std::string_view text) {
-  if (text.size() > kMaxResult) return std::nullopt;
+// The result as the database will take it: valid, not too deep, without U+0000. An error says what is wrong with it.
+tl::expected<std::string, std::string> checked_result(std::string_view text) {
+  if (text.size() > kMaxResult) return tl::unexpected(std::string("the result is longer than 1 MiB"));
   bool too_deep = false;
   const auto watch_depth = [&](int depth, nlohmann::json::parse_event_t, nlohmann::json&) {
     too_deep = too_deep || depth > kMaxResultDepth;
     return !too_deep;
   };
   const auto json = nlohmann::json::parse(text, watch_depth, false);
-  if (json.is_discarded() || too_deep) return std::nullopt;
-  auto out = json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  if (out.find("\\u0000") != std::string::npos) return std::nullopt;
+  if (too_deep) return tl::unexpected("the result has more than " + std::to_string(kMaxResultDepth) + " levels");
+  if (json.is_discarded()) return tl::unexpected(std::string("the result is no JSON"));
+  auto out = dump_sorted(json);
+  if (out.find("\\u0000") != std::string::npos) return tl::unexpected(std::string("the result has a NUL character"));
   return out;
 }
 
@@ -96,10 +99,12 @@ CheckedOutcome check_outcome(const wb_outcome* said, const ActionType& type, Cal
   if (said->verdict < WB_ACCEPTED || said->verdict > WB_DEFERRED) checked.fault = "invalid_verdict";
 
   if (const auto result = view_of(said->result); !result.empty()) {
-    if (auto json = checked_result(result))
+    if (auto json = checked_result(result)) {
       outcome.result = std::move(*json);
-    else
+    } else {
       checked.fault = "invalid_result";
+      outcome.result_fault = std::move(json.error());
+    }
   }
   if (outcome.verdict == Verdict::accepted) check_artifact(*said, asked, checked);
   const auto declared = [&](const Reason& reason) { return reason.name == outcome.reason; };

@@ -74,11 +74,11 @@ Result<LoadedAction> check_action(const wb_action* action) {
   const std::string type(name);
   if (action->create == nullptr) return refuse("action type " + type + " has no create function", "set wb_action::create");
   auto reasons = check_reasons(*action, type);
-  if (!reasons) return tl::unexpected(reasons.error());
+  TRY(reasons);
   auto settings = check_schema(action->settings_schema, type, "settings");
-  if (!settings) return tl::unexpected(settings.error());
+  TRY(settings);
   auto destination = check_schema(action->destination_schema, type, "destination");
-  if (!destination) return tl::unexpected(destination.error());
+  TRY(destination);
   return LoadedAction{.type = {type, (action->flags & WB_BLOCKING) != 0, std::move(*reasons)},
                       .action = action,
                       .settings = view_of(action->settings_schema).empty() ? JsonCheck::nothing() : std::move(*settings),
@@ -104,7 +104,7 @@ Result<Descriptor> check_descriptor(const wb_plugin* plugin) {
   std::set<std::string> types;
   for (std::size_t i = 0; i < plugin->action_count; ++i) {
     auto action = check_action(plugin->actions[i]);
-    if (!action) return tl::unexpected(action.error());
+    TRY(action);
     if (!types.insert(action->type.name).second)
       return refuse("it has the action type " + action->type.name + " twice", "name each action type once");
     descriptor.actions.push_back(std::move(*action));

@@ -64,6 +64,7 @@ std::uint64_t PluginSender::submit(wb_call id, const wb_smtp_message* asked, wb_
     });
   }
   message->deadline = deadline_of_services(found->second);
+  message->trust = trust_of(*found->second.job);
   const auto submission =
       mail_.submit(std::move(*message), [this, done, user, call = id.id](std::uint64_t self, const SmtpReply& reply) {
         deliver_mail(call, self, reply, done, user);
@@ -79,6 +80,7 @@ void PluginSender::deliver_mail(std::uint64_t id, std::uint64_t submission, cons
   const auto found = calls_.find(id);
   const Job* job = found != calls_.end() ? found->second.job.get() : nullptr;
   if (job != nullptr) std::erase(found->second.submissions, submission);
+  if (reply.refusal && job != nullptr) note_refusal(found->second, *reply.refusal);
   std::vector<wb_smtp_recipient> recipients;
   for (const auto& [code, text] : reply.recipients) recipients.push_back({code, 0, borrow(text)});
   const wb_smtp_reply view{.size = sizeof(wb_smtp_reply),

@@ -20,13 +20,22 @@ Outcome plugin_error() {
   return {.reason = "plugin_error", .detail = "the plugin threw an exception"};  // transient, maybe sent
 }
 
+// It is about the destination, whose name may have another address tomorrow; a tenant's attempts count all the same. The words
+// are the host's: a plugin might repeat what a tenant must not learn.
+void describe_refusal(Outcome& outcome, Trust trust) {
+  if (outcome.verdict != Verdict::transient || outcome.reach != Reach::not_sent) return;
+  outcome.reason = "address_not_allowed";
+  outcome.detail = "the destination's address is not allowed";
+  outcome.scope = trust == Trust::tenant ? Scope::this_job : Scope::whole_target;
+}
+
 }  // namespace
 
 PluginSender::PluginSender(SenderParts parts)
     : parts_(std::move(parts)),
       crumb_(parts_.breadcrumbs ? parts_.breadcrumbs->line(parts_.type.name, parts_.plugin) : Breadcrumb()),
       http_(loop_, parts_.clock, parts_.secrets, parts_.http),
-      mail_(loop_, parts_.clock, parts_.secrets, {.allow = parts_.http.allow}),
+      mail_(loop_, parts_.clock, parts_.secrets, {.egress = parts_.http.egress, .resolver = parts_.http.resolver}),
       face_{HostFace::make(), this} {
   loop_.at_turn_end([this] { end_turn(); });
 }
@@ -149,6 +158,7 @@ std::optional<Clock::Monotonic> PluginSender::inside_plugin_since() const {
 void PluginSender::left(std::uint64_t call, bool threw) {
   inside_since_.store(0, std::memory_order_relaxed);
   crumb_.leave();
+  inside_ = nullptr;
   if (threw) {
     record_violation("threw", call);
     const auto found = calls_.find(call);
@@ -224,6 +234,13 @@ void PluginSender::begin(QueuedAttempt queued) {
   call.page = std::move(queued.page);
   call.action_id = std::to_string(call.job->delivery.value);
   const auto& job = *call.job;
+  if (auto refused = channel_refusal(job)) {
+    parts_.completions.complete({id}, std::move(*refused));
+    ++completed_;
+    call.ended = true;
+    ended_.push_back(id);
+    return;
+  }
   const auto left = std::chrono::duration_cast<Millis>(call.deadline - parts_.clock.now());
   call.view = {.size = sizeof(wb_job),
                .attempt = job.attempt,
@@ -232,7 +249,7 @@ void PluginSender::begin(QueuedAttempt queued) {
                .action_id = borrow(call.action_id),
                .target = borrow(job.contract->target),
                .idempotency_key = borrow(job.idempotency_key),
-               .destination = borrow(job.contract->destination),
+               .destination = borrow(job.channel ? job.channel->destination : job.contract->destination),
                .payload = borrow(job.payload),
                .context = borrow(job.context.empty() ? std::string_view("{}") : std::string_view(job.context)),
                .artifact_type = borrow(job.artifact ? std::string_view(job.artifact->type) : std::string_view{}),
@@ -240,7 +257,8 @@ void PluginSender::begin(QueuedAttempt queued) {
                .provider_ref = borrow(job.provider_ref),
                .progress = borrow(job.progress)};
   const bool composes = queued.asked == CallKind::send && compose_ != nullptr && !job.artifact;
-  enter_plugin(id, composes ? CallKind::compose : queued.asked, call);
+  if (composes || queued.asked != CallKind::send) return begin_query(id, composes ? CallKind::compose : queued.asked, call);
+  enter(id, call.job.get(), [&] { vt_->send(self_, wb_call{id}, &call.view); });
 }
 
 // Calls that have ended, now that the strand is outside the plugin: their fetches and mail are cancelled (the plugin is still
@@ -274,6 +292,7 @@ void PluginSender::end_turn() {
 std::int32_t PluginSender::complete(wb_call call, const wb_outcome* said) {
   auto checked = check_outcome(said, parts_.type, kind_of(call.id));
   const auto detail = checked.fault == "undeclared_reason" ? checked.outcome.detail : std::string();
+  if (on_strand() && has_notes_) add_what_came_back(call, checked.outcome);
   const bool known = parts_.completions.complete({call.id}, std::move(checked.outcome));
   if (known && !checked.fault.empty()) record_violation(checked.fault, call.id, detail);
   if (on_strand())
@@ -281,6 +300,14 @@ std::int32_t PluginSender::complete(wb_call call, const wb_outcome* said) {
   else
     parts_.completions.flush();
   return known ? 0 : 1;
+}
+
+// What the host saw of the attempt itself.
+void PluginSender::add_what_came_back(wb_call call, Outcome& outcome) {
+  const auto found = calls_.find(call.id);
+  if (found == calls_.end()) return;
+  if (found->second.address_refused) describe_refusal(outcome, trust_of(*found->second.job));
+  if (!found->second.answer.empty()) outcome.answer = std::make_shared<const std::string>(std::move(found->second.answer));
 }
 
 void PluginSender::record_violation(std::string_view how, std::uint64_t call, std::string_view detail) {

@@ -24,8 +24,10 @@
 #include "services/event_loop.h"
 #include "services/http_client.h"
 #include "services/secrets.h"
+#include "services/sign.h"
 #include "services/smtp_client.h"
 #include "telemetry/log.h"
+#include "vault/vault.h"
 
 namespace waybill {
 
@@ -37,6 +39,7 @@ struct SenderParts {
   std::string settings;  // JSON object
   HttpClientSettings http;
   std::shared_ptr<const Secrets> secrets;
+  std::shared_ptr<const Vault> vault;  // opens the secrets of channels
   TextServices texts;
   std::shared_ptr<PluginViolations> violations;
   const Clock& clock;
@@ -72,6 +75,9 @@ class PluginSender final : public Sender {
   void abort_submission(std::uint64_t submission);
   std::uint64_t start_timer(wb_call call, std::int64_t delay_ms, void (*fire)(void*), void* user);
   void cancel_timer(std::uint64_t timer);
+  // [any thread] With the operator's secret of this name; on the strand, inside a channel's delivery, with the channel's own,
+  // whose name is the channel's id. False: no such secret.
+  bool sign(std::string_view name, std::span<const std::string_view> parts, const std::function<void(const Mac&)>& sink) const;
   void record_violation(std::string_view how, std::uint64_t call, std::string_view detail = {});
 
  private:
@@ -90,6 +96,8 @@ class PluginSender final : public Sender {
     std::vector<std::uint64_t> fetches;
     std::vector<std::uint64_t> submissions;
     std::vector<std::uint64_t> timers;
+    bool address_refused = false;
+    std::string answer;  // of a channel's delivery: the latest that came back, as JSON
     bool ended = false;
   };
   struct Timer {
@@ -113,14 +121,17 @@ class PluginSender final : public Sender {
   bool take_commands();
   bool is_too_late(const QueuedAttempt& queued) const;
   void begin(QueuedAttempt queued);
-  // In plugin_questions.cpp: all calls except send.
+  void add_what_came_back(wb_call call, Outcome& outcome);
+  static std::string answer_json(const HttpResponse& response);
+  std::optional<Outcome> channel_refusal(const Job& job) const;
+  // In plugin_queries.cpp: what sends nothing: compose, and queries of a destination.
   struct Query {
     PluginSender* sender;
     std::uint64_t call;
     wb_failure_query view;
   };
   void find_compose();
-  void enter_plugin(std::uint64_t id, CallKind asked, Call& call);
+  void begin_query(std::uint64_t id, CallKind asked, Call& call);
   template <class Table>
   const Table* ability(const char* id);
   CallKind kind_of(std::uint64_t call);
@@ -134,6 +145,7 @@ class PluginSender final : public Sender {
   void enter(std::uint64_t call, const Job* job, Entry entry) {
     bool threw = false;
     crumb_.enter(job != nullptr ? Trail{job->delivery, job->attempt, job->uncounted, job->lease_lost} : Trail{});
+    inside_ = job;
     inside_since_.store(parts_.clock.now().time_since_epoch().count(), std::memory_order_relaxed);
     try {
       entry();
@@ -145,6 +157,8 @@ class PluginSender final : public Sender {
   void left(std::uint64_t call, bool threw);
   void forget_ended();
   void fire(std::uint64_t timer);
+  static Trust trust_of(const Job& job) { return job.contract->is_of_channel() ? Trust::tenant : Trust::registry; }
+  void note_refusal(Call& call, const AddressRefusal& refusal);
   Clock::Monotonic deadline_of_services(const Call& call) const;
   void deliver(std::uint64_t call, std::uint64_t fetch, HttpResponse response, wb_http_done done, void* user);
   void deliver_mail(std::uint64_t call, std::uint64_t submission, const SmtpReply& reply, wb_smtp_done done, void* user);
@@ -160,6 +174,7 @@ class PluginSender final : public Sender {
   const wb_sender_vt* vt_ = nullptr;
   const wb_compose* compose_ = nullptr;
   std::atomic<bool> asks_{false};  // false while all calls are sends
+  const Job* inside_ = nullptr;    // the delivery that the plugin was entered for
   std::atomic<Clock::Monotonic::rep> inside_since_{0};
   std::atomic<std::thread::id> strand_{};
 
@@ -181,6 +196,7 @@ class PluginSender final : public Sender {
   std::uint64_t last_timer_ = 0;
   std::size_t completed_ = 0;  // on the strand since the last flush
   bool destroyed_ = false;
+  bool has_notes_ = false;  // some call had a refused address or an answer that goes on record, once
   std::thread thread_;
 };
 

@@ -42,6 +42,11 @@ HttpRequest request_of(const wb_http_request* asked) {
     request.basic_user = view_of(asked->basic_user);
     request.basic_password = view_of(asked->basic_password);
   }
+  if (WB_HAS(asked, sigv4_secret_key) && (asked->sigv4_key_id.len != 0 || asked->sigv4_secret_key.len != 0))
+    request.sigv4 = SigV4{.region = std::string(view_of(asked->sigv4_region)),
+                          .service = std::string(view_of(asked->sigv4_service)),
+                          .key_id = std::string(view_of(asked->sigv4_key_id)),
+                          .secret_key = std::string(view_of(asked->sigv4_secret_key))};
   for (std::size_t i = 0; i < asked->header_count; ++i) {
     const auto name = view_of(asked->headers[i].name);
     const auto value = view_of(asked->headers[i].value);
@@ -75,6 +80,7 @@ std::uint64_t PluginSender::fetch(wb_call id, const wb_http_request* asked, wb_h
   auto& call = found->second;
   auto request = request_of(asked);
   request.deadline = deadline_of_services(call);
+  request.trust = trust_of(*call.job);
   const auto fetch =
       http_.fetch(std::move(request), [this, done, user, call_id = id.id](std::uint64_t self, HttpResponse response) {
         deliver(call_id, self, std::move(response), done, user);
@@ -89,6 +95,11 @@ void PluginSender::deliver(std::uint64_t id, std::uint64_t fetch, HttpResponse r
   const auto found = calls_.find(id);
   const Job* job = found != calls_.end() ? found->second.job.get() : nullptr;
   if (job != nullptr) std::erase(found->second.fetches, fetch);
+  if (response.refusal && job != nullptr) note_refusal(found->second, *response.refusal);
+  if (job != nullptr && job->contract->is_of_channel()) {
+    found->second.answer = answer_json(response);
+    has_notes_ = true;
+  }
   header_views_.clear();
   for (auto& [name, value] : response.headers) {
     if (!is_valid_utf8(name) || !is_valid_utf8(value)) {
@@ -108,6 +119,19 @@ void PluginSender::deliver(std::uint64_t id, std::uint64_t fetch, HttpResponse r
                               .body = borrow(response.body),
                               .error_text = borrow(response.error_text)};
   enter(id, job, [&] { done(user, &view); });
+}
+
+// The operator learns the address, a tenant does not: complete() makes the outcome's words.
+void PluginSender::note_refusal(Call& call, const AddressRefusal& refusal) {
+  call.address_refused = has_notes_ = true;
+  const bool tenant = trust_of(*call.job) == Trust::tenant;
+  parts_.log.warn("egress.refused", {{"action_type", parts_.type.name},
+                                     {"delivery", call.job->delivery.value},
+                                     {"target", call.job->contract->target},
+                                     {"written_by", tenant ? "tenant" : "registry"},
+                                     {"endpoint", refusal.endpoint},
+                                     {"address", refusal.address},
+                                     {"why", refusal.why}});
 }
 
 void PluginSender::abort_fetch(std::uint64_t fetch) {

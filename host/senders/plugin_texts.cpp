@@ -24,12 +24,12 @@ std::int32_t HostFace::render(const wb_host* host, wb_str template_id, wb_str da
     if (found == nullptr) return WB_TEMPLATE_UNKNOWN;
     const auto rendered = found->render(bounded(data, kMaxDataBytes));
     if (!rendered || part == nullptr) return WB_TEMPLATE_MALFORMED;
-    const auto tell = [&](std::string_view name, const std::optional<std::string>& text) {
+    const auto answer = [&](std::string_view name, const std::optional<std::string>& text) {
       if (text) part(user, borrow(name), borrow(*text));
     };
-    tell("subject", rendered->subject);
-    tell("text", rendered->text);
-    tell("html", rendered->html);
+    answer("subject", rendered->subject);
+    answer("text", rendered->text);
+    answer("html", rendered->html);
     return WB_TEMPLATE_OK;
   } catch (...) {
     return WB_TEMPLATE_MALFORMED;

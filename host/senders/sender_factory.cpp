@@ -11,7 +11,9 @@ PluginSenderFactory::PluginSenderFactory(const Catalogue& catalogue, const Confi
     : catalogue_(catalogue),
       settings_(config.senders),
       limits_(config.limits),
+      egress_(std::make_shared<const EgressPolicy>(config.egress)),
       secrets_(std::move(secrets)),
+      vault_(vault_of(*secrets_, config.notify.key)),
       texts_(std::move(texts)),
       clock_(clock),
       log_(log),
@@ -36,7 +38,7 @@ Result<std::unique_ptr<PluginSender>> PluginSenderFactory::make_plugin_sender(co
   if (const auto problems = catalogue_.check_settings(action_type, settings); !problems.empty())
     return fail(Error::Kind::invalid, "settings of " + action_type + ": " + to_string(problems.front()));
   HttpClientSettings http{
-      .per_host_name = limits_.per_host_name, .kept_connections = limits_.in_flight, .user_agent = "waybill", .allow = {}};
+      .per_host_name = limits_.per_host_name, .kept_connections = limits_.in_flight, .user_agent = "waybill", .egress = egress_};
   auto sender = PluginSender::create({.type = *type,
                                       .plugin = catalogue_.plugin_of(action_type)->id,
                                       .breadcrumbs = breadcrumbs_,
@@ -44,6 +46,7 @@ Result<std::unique_ptr<PluginSender>> PluginSenderFactory::make_plugin_sender(co
                                       .settings = settings,
                                       .http = std::move(http),
                                       .secrets = secrets_,
+                                      .vault = vault_,
                                       .texts = texts_,
                                       .violations = violations_,
                                       .clock = clock_,

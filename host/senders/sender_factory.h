@@ -9,6 +9,7 @@
 
 #include "breadcrumbs/breadcrumb_file.h"
 #include "config/config.h"
+#include "egress/egress_policy.h"
 #include "execute/plugin_violations.h"
 #include "execute/sender.h"
 #include "senders/catalogue.h"
@@ -35,7 +36,9 @@ class PluginSenderFactory final : public SenderFactory {
   const Catalogue& catalogue_;
   const std::map<std::string, std::string> settings_;
   const Limits limits_;
+  const std::shared_ptr<const EgressPolicy> egress_;
   const std::shared_ptr<const Secrets> secrets_;
+  const std::shared_ptr<const Vault> vault_;
   const TextServices texts_;
   const Clock& clock_;
   Log& log_;

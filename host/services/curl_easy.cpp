@@ -4,8 +4,10 @@
 #include <curl/curl.h>
 
 #include <new>
+#include <utility>
 
 #include "base/utf8.h"
+#include "services/endpoint.h"
 
 namespace waybill {
 
@@ -13,10 +15,7 @@ struct CurlEasy::Callbacks {
   static curl_socket_t open_socket(void* self, curlsocktype, curl_sockaddr* address) {
     auto& easy = *static_cast<CurlEasy*>(self);
     try {
-      if (easy.allow_ && !easy.allow_(address->addr)) {
-        easy.address_refused_ = true;
-        return CURL_SOCKET_BAD;
-      }
+      if (!easy.leave_.may_open(address->addr)) return CURL_SOCKET_BAD;
     } catch (...) {
       return CURL_SOCKET_BAD;
     }
@@ -24,8 +23,8 @@ struct CurlEasy::Callbacks {
   }
 };
 
-CurlEasy::CurlEasy(const AddressGuard& allow, void* owner, const char* protocols)
-    : easy_(curl_easy_init()), allow_(allow), error_text_(CURL_ERROR_SIZE) {
+CurlEasy::CurlEasy(const EgressPolicy& policy, void* owner, const char* protocols)
+    : easy_(curl_easy_init()), leave_(policy), error_text_(CURL_ERROR_SIZE) {
   if (easy_ == nullptr) throw std::bad_alloc();
   const auto set = [this](CURLoption option, auto value) { curl_easy_setopt(easy_, option, value); };
   set(CURLOPT_PRIVATE, owner);
@@ -53,8 +52,21 @@ void CurlEasy::check_certificates(bool check) {
   curl_easy_setopt(easy_, CURLOPT_SSL_VERIFYHOST, check ? 2L : 0L);
 }
 
+void CurlEasy::pin_addresses(std::string_view authority) {
+  const auto host = split_authority(authority).host;
+  if (host.starts_with('[') || parse_address(host)) return;  // curl resolves nothing
+  pinned_ = "+";                                             // for as long as curl remembers what it resolved itself
+  pinned_ += authority;
+  for (char between = ':'; const auto& address : leave_.addresses()) {
+    pinned_ += std::exchange(between, ',');
+    pinned_ += address.is_v6 ? '[' + address.text() + ']' : address.text();
+  }
+  pinned_list_.assign(1, {pinned_.data(), nullptr});
+  curl_easy_setopt(easy_, CURLOPT_RESOLVE, pinned_list_.data());
+}
+
 std::string CurlEasy::failure(int code) const {
-  if (address_refused_) return "the address is not allowed";
+  if (leave_.refusal()) return std::string(kAddressNotAllowed);
   const std::string_view text = error_text_.data();
   auto line = clean_text(text.empty() ? curl_easy_strerror(static_cast<CURLcode>(code)) : text, 200);
   while (line.ends_with(' ')) line.pop_back();
@@ -62,7 +74,10 @@ std::string CurlEasy::failure(int code) const {
 }
 
 void CurlEasy::forget() {
-  address_refused_ = false;
+  if (!pinned_.empty()) {
+    curl_easy_setopt(easy_, CURLOPT_RESOLVE, nullptr);
+    pinned_.clear();
+  }
   error_text_.front() = '\0';
 }
 

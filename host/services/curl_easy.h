@@ -1,31 +1,31 @@
 // An easy handle of curl as every protocol here uses it: no proxy, no .netrc, no signals, addresses checked before a connection.
 #pragma once
 
-#include <sys/socket.h>
-
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "services/address_guard.h"
 #include "services/net_error.h"
 
-namespace waybill {
+struct curl_slist;
 
-// Called with each address before a connection is opened; none allows all.
-using AddressGuard = std::function<bool(const sockaddr&)>;
+namespace waybill {
 
 class CurlEasy {
  public:
   // `owner` comes back from owner_of. The protocols are curl's words, separated by commas.
-  CurlEasy(const AddressGuard& allow, void* owner, const char* protocols);
+  CurlEasy(const EgressPolicy& policy, void* owner, const char* protocols);
   ~CurlEasy();
   CurlEasy(const CurlEasy&) = delete;
   CurlEasy& operator=(const CurlEasy&) = delete;
 
   static void* owner_of(void* easy);
   void* get() const { return easy_; }
-  bool address_refused() const { return address_refused_; }
+  ConnectLeave& leave() { return leave_; }  // asked before each connection; to be reset before each transfer
+  const ConnectLeave& leave() const { return leave_; }
+  // Resolves the authority ("example.org:443") to the addresses of the leave, whatever a resolver would say.
+  void pin_addresses(std::string_view authority);
   void check_certificates(bool check);
   // What went wrong, in one line for people; `code` is a CURLcode.
   std::string failure(int code) const;
@@ -35,8 +35,9 @@ class CurlEasy {
   struct Callbacks;
 
   void* easy_;
-  const AddressGuard& allow_;
-  bool address_refused_ = false;
+  ConnectLeave leave_;
+  std::string pinned_;  // "+example.org:443:192.0.2.1,2001:db8::1"
+  std::vector<curl_slist> pinned_list_;
   std::vector<char> error_text_;
 };
 

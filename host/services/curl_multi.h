@@ -1,4 +1,4 @@
-// curl's multi interface, driven by an event loop: its sockets are watched, its timer is set, its ends are told.
+// curl's multi interface, driven by an event loop: its sockets are watched, its timer is set, its ends are reported.
 #pragma once
 
 #include <cstddef>

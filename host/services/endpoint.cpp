@@ -4,6 +4,7 @@
 #include <curl/curl.h>
 
 #include <algorithm>
+#include <charconv>
 #include <memory>
 
 namespace waybill {
@@ -27,6 +28,14 @@ std::string part(CURLU* url, CURLUPart which, unsigned flags = 0) {
 tl::unexpected<Error> refuse(std::string why) { return fail(Error::Kind::invalid, "the URL " + std::move(why)); }
 
 }  // namespace
+
+HostAndPort split_authority(std::string_view authority) {
+  const auto colon = std::min(authority.rfind(':'), authority.size());
+  HostAndPort out{authority.substr(0, colon)};
+  const auto digits = authority.substr(std::min(colon + 1, authority.size()));
+  std::from_chars(digits.data(), digits.data() + digits.size(), out.port);
+  return out;
+}
 
 Result<Endpoint> parse_endpoint(std::string_view url, const std::array<std::string_view, 2>& schemes) {
   if (url.size() > kMaxUrlBytes) return refuse("is longer than 8 KiB");

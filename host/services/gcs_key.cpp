@@ -53,17 +53,17 @@ Result<GcsKey> GcsKey::from_service_account(std::string_view json) {
   const auto account = nlohmann::json::parse(json, nullptr, false);
   if (!account.is_object()) return refuse("not a JSON object");
   auto email = text_field(account, "client_email");
-  if (!email) return tl::unexpected(email.error());
+  TRY(email);
   if (!is_plain(*email, "@.-_+") || std::count(email->begin(), email->end(), '@') != 1)
     return refuse("client_email is no email address");
   auto universe =
       account.contains("universe_domain") ? text_field(account, "universe_domain") : Result<std::string>("googleapis.com");
-  if (!universe) return tl::unexpected(universe.error());
+  TRY(universe);
   if (!is_plain(*universe, ".-")) return refuse("universe_domain is no domain name");
   const auto pem = text_field(account, "private_key");
-  if (!pem) return tl::unexpected(pem.error());
+  TRY(pem);
   auto key = read_key(*pem);
-  if (!key) return tl::unexpected(key.error());
+  TRY(key);
   return GcsKey(std::move(*email), std::move(*universe), std::move(*key));
 }
 

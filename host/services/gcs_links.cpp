@@ -69,7 +69,7 @@ Result<std::string> GcsLinks::link(std::string_view object_uri, Seconds lifetime
   if (lifetime < Seconds{1} || lifetime > kMaxLinkLength)
     return fail(Error::Kind::invalid, "a link lives for 1 second to 7 days, not " + std::to_string(lifetime.count()) + " s");
   auto object = parse_gcs_uri(object_uri);
-  if (!object) return tl::unexpected(object.error());
+  TRY(object);
   return signed_url({.bucket = std::move(object->bucket),
                      .object = std::move(object->key),
                      .endpoint = endpoint_,

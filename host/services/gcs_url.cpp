@@ -140,7 +140,7 @@ std::string string_to_sign(const GcsRequest& request, std::string_view canonical
 
 Result<std::string> signed_url(const GcsRequest& request, const GcsKey& key) {
   const auto signature = key.sign(string_to_sign(request, canonical_request(request, key.email())));
-  if (!signature) return tl::unexpected(signature.error());
+  TRY(signature);
   const auto& port = request.endpoint.port;
   return request.endpoint.scheme + "://" + host(request) + (port.empty() ? "" : ":" + port) + path(request) + "?" +
          query(request, key.email()) + "&X-Goog-Signature=" + to_hex(*signature);

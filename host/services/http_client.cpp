@@ -1,10 +1,12 @@
-// Asynchronous HTTP for plugins: who may begin, who is carried out, who is told.
+// Asynchronous HTTP for plugins: who may begin, who is carried out, who is notified.
 #include "services/http_client.h"
 
+#include <array>
 #include <deque>
 #include <unordered_map>
 #include <vector>
 
+#include "egress/tenant_url.h"
 #include "services/curl_easy.h"
 #include "services/curl_multi.h"
 #include "services/http_transfer.h"
@@ -17,11 +19,13 @@ constexpr std::size_t kRememberedHosts = 4096;
 // For each request curl walks over all connections that its multi handle has to that host, so many requests go to several
 // handles. The first ones are filled first: their connections are the ones that are kept in use.
 constexpr std::size_t kOpenInMulti = 32;
+constexpr std::size_t kMaxOfTenantsToHost = 50;  // open requests of all tenants to one host
 
 }  // namespace
 
 struct HttpClient::Engine {
   struct Host {
+    std::size_t most = 0;
     std::size_t open = 0;
     std::deque<std::uint64_t> waiting;  // an id that is gone from `requests` is skipped
   };
@@ -29,7 +33,7 @@ struct HttpClient::Engine {
     std::unique_ptr<HttpTransfer> transfer;  // null once it is given up
     Done done;
     Host* host = nullptr;
-    std::size_t multi = 0;  // which one has the handle
+    std::size_t multi = 0;  // which one of its trust has the handle
     bool running = false;
     EventLoop::TimerId queue_timer = 0;
   };
@@ -39,7 +43,11 @@ struct HttpClient::Engine {
   };
 
   Engine(EventLoop& event_loop, const Clock& time, std::shared_ptr<const Secrets> names, HttpClientSettings limits)
-      : loop(event_loop), clock(time), secrets(std::move(names)), settings(std::move(limits)) {}
+      : loop(event_loop),
+        clock(time),
+        secrets(std::move(names)),
+        settings(std::move(limits)),
+        guard(loop, settings.egress, settings.resolver) {}
 
   ~Engine() {
     loop.cancel(given_up_timer);
@@ -54,26 +62,35 @@ struct HttpClient::Engine {
     std::unique_ptr<CurlMulti> curl;
   };
 
+  // Connections, and what curl remembers of names, are not shared between the operator's destinations and tenants'.
+  struct Multis {
+    std::vector<Multi> all;
+    std::size_t free = 0;  // none before it has room
+  };
+  Multis& multis_of(const Open& request) { return multis[static_cast<std::size_t>(request.transfer->request().trust)]; }
+
   bool add(Open& request) {
+    auto& [all, free] = multis_of(request);
     auto& at = request.multi;
-    while (free_multi < multis.size() && multis[free_multi].open >= kOpenInMulti) ++free_multi;
-    at = free_multi;
-    if (at == multis.size()) {
+    while (free < all.size() && all[free].open >= kOpenInMulti) ++free;
+    at = free;
+    if (at == all.size()) {
       const auto kept = at == 0 ? settings.kept_connections : std::min(kOpenInMulti, settings.kept_connections);
       const auto ended_one = [this](void* easy, int code) {
         ended(static_cast<HttpTransfer*>(CurlEasy::owner_of(easy))->id, code);
       };
-      multis.push_back({0, std::make_unique<CurlMulti>(loop, kept, ended_one)});
+      all.push_back({0, std::make_unique<CurlMulti>(loop, kept, ended_one)});
     }
-    if (!multis[at].curl->add(request.transfer->easy())) return false;
-    ++multis[at].open;
+    if (!all[at].curl->add(request.transfer->easy())) return false;
+    ++all[at].open;
     return true;
   }
 
   void remove(Open& request) {
-    --multis[request.multi].open;
-    free_multi = std::min(free_multi, request.multi);
-    multis[request.multi].curl->remove(request.transfer->easy());
+    auto& [all, free] = multis_of(request);
+    --all[request.multi].open;
+    free = std::min(free, request.multi);
+    all[request.multi].curl->remove(request.transfer->easy());
   }
 
   void ended(std::uint64_t id, int code) {
@@ -89,7 +106,7 @@ struct HttpClient::Engine {
   // A place is free: the next in line begin.
   void leave(Host& host) {
     --host.open;
-    while (!host.waiting.empty() && host.open < settings.per_host_name) {
+    while (!host.waiting.empty() && host.open < host.most) {
       const auto id = host.waiting.front();
       host.waiting.pop_front();
       const auto found = requests.find(id);
@@ -109,10 +126,11 @@ struct HttpClient::Engine {
   }
 
   // Ends a request before its answer; `done` comes in a later turn of the loop.
-  void give_up(std::uint64_t id, Open& open, NetError error, std::string text) {
+  void give_up(std::uint64_t id, Open& open, NetError error, std::string text, std::optional<AddressRefusal> refusal = {}) {
     HttpResponse response;
     response.error = error;
     response.error_text = std::move(text);
+    response.refusal = std::move(refusal);
     loop.cancel(std::exchange(open.queue_timer, 0));
     if (open.running) {
       response.reach = open.transfer->reach();
@@ -120,11 +138,11 @@ struct HttpClient::Engine {
     }
     recycle(std::move(open.transfer));
     given_up.push_back({id, std::move(response)});
-    if (given_up_timer == 0) given_up_timer = loop.after({}, [this] { tell_given_up(); });
+    if (given_up_timer == 0) given_up_timer = loop.after({}, [this] { report_given_up(); });
     if (std::exchange(open.running, false)) leave(*open.host);
   }
 
-  void tell_given_up() {
+  void report_given_up() {
     given_up_timer = 0;
     for (auto& [id, response] : std::exchange(given_up, {})) {
       auto node = requests.extract(id);
@@ -133,28 +151,77 @@ struct HttpClient::Engine {
   }
 
   void recycle(std::unique_ptr<HttpTransfer> transfer) {
-    if (pool.size() >= kPooledTransfers) return;
+    if (pool.size() >= kPooledTransfers || !transfer->is_reusable()) return;
     transfer->clear();
     pool.push_back(std::move(transfer));
   }
 
-  Host& host_of(const std::string& endpoint) {
+  Host& host_of(const std::string& endpoint, Trust trust) {
+    auto& hosts = hosts_of_trust[static_cast<std::size_t>(trust)];
     if (hosts.size() >= kRememberedHosts)
       std::erase_if(hosts, [](const auto& entry) { return entry.second.open == 0 && entry.second.waiting.empty(); });
-    return hosts[endpoint];
+    const auto most = trust == Trust::tenant ? std::min(kMaxOfTenantsToHost, settings.per_host_name) : settings.per_host_name;
+    auto& host = hosts[endpoint];
+    host.most = most;
+    return host;
+  }
+
+  // A tenant's request waits until its destination was judged.
+  void judge(std::uint64_t id, Open& open) {
+    const auto& request = open.transfer->request();
+    if (!check_tenant_url(request.url, *settings.egress)) return refuse(id, open, guard.refusal_of(open.transfer->endpoint()));
+    await(id, open, request.timeout, "nobody said in time what the host's address is");
+    guard.judge(open.transfer->endpoint(), [this, id](AddressGuard::Judgement judgement) {
+      const auto found = requests.find(id);
+      if (found == requests.end() || !found->second.transfer) return;
+      auto& judged = found->second;
+      loop.cancel(std::exchange(judged.queue_timer, 0));
+      if (judgement.refusal) return refuse(id, judged, std::move(*judgement.refusal));
+      if (judgement.addresses.empty())
+        return give_up(id, judged, NetError::resolve,
+                       judged.transfer->endpoint() + ": nobody could say what the host's address is");
+      judged.transfer->connect_only_to(std::move(judgement.addresses));
+      enter(id, judged);
+    });
+  }
+
+  void refuse(std::uint64_t id, Open& open, AddressRefusal refusal) {
+    auto text = refusal.endpoint + ": " + std::string(kAddressNotAllowed);
+    give_up(id, open, NetError::refused, std::move(text), std::move(refusal));
+  }
+
+  // Begins a request, or puts it in line.
+  void enter(std::uint64_t id, Open& open) {
+    auto& host = host_of(open.transfer->endpoint(), open.transfer->request().trust);
+    open.host = &host;
+    if (host.open < host.most && host.waiting.empty()) return begin(id, open);
+    host.waiting.push_back(id);
+    await(id, open, {}, "the limit of open requests to this host left no time to begin");
+  }
+
+  // Gives the request up with a timeout when it has waited so long (0: no limit), at its deadline at the latest.
+  void await(std::uint64_t id, Open& open, Millis most, const char* why) {
+    auto left = open.transfer->request().deadline - clock.now();
+    if (most > Millis::zero()) left = std::min<Clock::Monotonic::duration>(left, most);
+    open.queue_timer = loop.after(left, [this, id, why] {
+      auto& late = requests.at(id);
+      late.queue_timer = 0;
+      give_up(id, late, NetError::timeout, why);
+    });
   }
 
   EventLoop& loop;
   const Clock& clock;
   std::shared_ptr<const Secrets> secrets;
+  const Secrets no_secrets;  // what a tenant's request may name
   HttpClientSettings settings;
-  std::vector<Multi> multis;
-  std::size_t free_multi = 0;  // none before it has room
+  AddressGuard guard;
+  std::array<Multis, 2> multis;  // by trust
   EventLoop::TimerId given_up_timer = 0;
   std::uint64_t last_id = 0;
   std::unordered_map<std::uint64_t, Open> requests;
   std::vector<EarlyEnd> given_up;
-  std::unordered_map<std::string, Host> hosts;  // nodes do not move
+  std::array<std::unordered_map<std::string, Host>, 2> hosts_of_trust;  // nodes do not move
   std::vector<std::unique_ptr<HttpTransfer>> pool;
 };
 
@@ -170,13 +237,14 @@ std::uint64_t HttpClient::fetch(HttpRequest request, Done done) {
   const auto id = ++engine.last_id;
   std::unique_ptr<HttpTransfer> transfer;
   if (engine.pool.empty()) {
-    transfer = std::make_unique<HttpTransfer>(engine.settings.allow, engine.settings.user_agent);
+    transfer = std::make_unique<HttpTransfer>(*engine.settings.egress, engine.settings.user_agent);
   } else {
     transfer = std::move(engine.pool.back());
     engine.pool.pop_back();
   }
   transfer->id = id;
-  const auto prepared = transfer->prepare(std::move(request), *engine.secrets);
+  const bool tenant = request.trust == Trust::tenant;
+  const auto prepared = transfer->prepare(std::move(request), tenant ? engine.no_secrets : *engine.secrets);
   auto& open = engine.requests[id];
   open.transfer = std::move(transfer);
   open.done = std::move(done);
@@ -184,18 +252,10 @@ std::uint64_t HttpClient::fetch(HttpRequest request, Done done) {
     engine.give_up(id, open, NetError::refused, prepared.error().what);
     return id;
   }
-  auto& host = engine.host_of(open.transfer->endpoint());
-  open.host = &host;
-  if (host.open < engine.settings.per_host_name && host.waiting.empty()) {
-    engine.begin(id, open);
-    return id;
-  }
-  host.waiting.push_back(id);
-  open.queue_timer = engine.loop.after(open.transfer->request().deadline - engine.clock.now(), [&engine, id] {
-    auto& late = engine.requests.at(id);
-    late.queue_timer = 0;
-    engine.give_up(id, late, NetError::timeout, "the limit of open requests to this host left no time to begin");
-  });
+  if (tenant)
+    engine.judge(id, open);
+  else
+    engine.enter(id, open);
   return id;
 }
 

@@ -11,15 +11,14 @@
 #include "services/event_loop.h"
 #include "services/http_message.h"
 
-struct sockaddr;
-
 namespace waybill {
 
 struct HttpClientSettings {
   std::size_t per_host_name = 128;      // open requests to one host and port; more wait in order
   std::size_t kept_connections = 2048;  // idle ones included; beyond it only what a burst to one host has opened
   std::string user_agent = "waybill";
-  std::function<bool(const sockaddr&)> allow;  // asked about each address before a connection is opened; none allows all
+  std::shared_ptr<const EgressPolicy> egress = std::make_shared<const EgressPolicy>();
+  HostLookup::Resolver resolver = &look_up_host;  // of tenants' destinations
 };
 
 // Belongs to the thread of its loop.

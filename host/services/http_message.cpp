@@ -45,7 +45,7 @@ tl::unexpected<Error> refuse(std::string why) { return fail(Error::Kind::invalid
 
 Result<std::string> endpoint_of(std::string_view url) {
   auto endpoint = parse_endpoint(url, {"http", "https"});
-  if (!endpoint) return tl::unexpected(std::move(endpoint.error()));
+  TRY(endpoint);
   return std::move(endpoint->authority);
 }
 
@@ -70,6 +70,18 @@ Result<std::string> basic_line(std::string_view user, std::string_view password,
                                    reinterpret_cast<const unsigned char*>(both.data()), static_cast<int>(both.size()));
   encoded.resize(static_cast<std::size_t>(size));
   return "Authorization: Basic " + encoded;
+}
+
+std::optional<std::string> fault_in_sigv4(const SigV4& sigv4, const Secrets& secrets) {
+  for (const auto* word : {&sigv4.region, &sigv4.service}) {
+    const bool good = !word->empty() && word->size() <= 64 && std::all_of(word->begin(), word->end(), [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
+    });
+    if (!good) return "the AWS signature's region or service is malformed";
+  }
+  for (const auto* name : {&sigv4.key_id, &sigv4.secret_key})
+    if (secrets.find(*name) == nullptr) return "the AWS signature names an unknown secret";
+  return std::nullopt;
 }
 
 Result<std::string> header_line(std::string_view name, std::string_view value, const Secrets& secrets) {

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/time.h"
 #include "domain/outcome.h"
+#include "services/address_guard.h"
 #include "services/endpoint.h"
 #include "services/net_error.h"
 #include "services/secrets.h"
@@ -19,6 +20,11 @@
 namespace waybill {
 
 using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
+
+// AWS Signature Version 4; key and secret are names of secrets.
+struct SigV4 {
+  std::string region, service, key_id, secret_key;
+};
 
 struct HttpRequest {
   std::string method = "GET";
@@ -30,6 +36,8 @@ struct HttpRequest {
   std::size_t max_response_bytes = 0;  // of the body; 0: kDefaultResponseBytes
   std::string basic_user;              // names of secrets; both empty: no Basic authentication
   std::string basic_password;
+  std::optional<SigV4> sigv4;
+  Trust trust = Trust::registry;  // who wrote the URL; a tenant's request is filled in with no secret
 };
 
 struct HttpResponse {
@@ -41,6 +49,10 @@ struct HttpResponse {
   HttpHeaders headers;  // names in lower case
   std::string body;
   std::string error_text;  // one line for people, without secrets
+  std::optional<AddressRefusal> refusal;
+  // Of a tenant's request:
+  std::string address;                 // that was connected to, with its port
+  std::optional<Micros> first_byte{};  // from the request's start to the answer's first byte
 };
 
 inline constexpr std::size_t kDefaultResponseBytes = 4096;
@@ -54,6 +66,8 @@ std::optional<std::string> fault_in_method(std::string_view method);
 Result<std::string> header_line(std::string_view name, std::string_view value, const Secrets& secrets);
 // "Authorization: Basic ..." of two secrets by name; else why the request is refused.
 Result<std::string> basic_line(std::string_view user, std::string_view password, const Secrets& secrets);
+// Why the request must not be signed; none: nothing is wrong.
+std::optional<std::string> fault_in_sigv4(const SigV4& sigv4, const Secrets& secrets);
 // Retry-After as seconds or as an HTTP date; at most a day, none if it is neither.
 std::optional<Millis> parse_retry_after(std::string_view value, std::int64_t unix_now);
 

@@ -37,15 +37,20 @@ struct HttpTransfer::Callbacks {
 
   // curl sends a request again by itself when a kept connection closes unanswered. Whether an attempt is repeated is not its
   // decision: the receiver may have acted on the first, so the second never starts.
-  static int before_request(void* self, char*, char*, int, int) {
+  static int before_request(void* self, char* address, char*, int, int) {
     auto& transfer = *static_cast<HttpTransfer*>(self);
     if (transfer.issued_) return CURL_PREREQFUNC_ABORT;
+    try {
+      if (!transfer.easy_.leave().may_use(address == nullptr ? "" : address)) return CURL_PREREQFUNC_ABORT;
+    } catch (...) {
+      return CURL_PREREQFUNC_ABORT;
+    }
     transfer.issued_ = true;
     return CURL_PREREQFUNC_OK;
   }
 };
 
-HttpTransfer::HttpTransfer(const AddressGuard& allow, const std::string& user_agent) : easy_(allow, this, "http,https") {
+HttpTransfer::HttpTransfer(const EgressPolicy& policy, const std::string& user_agent) : easy_(policy, this, "http,https") {
   set_constant_options(user_agent);
 }
 
@@ -72,10 +77,11 @@ Result<void> HttpTransfer::prepare(HttpRequest request, const Secrets& secrets) 
   if (auto fault = fault_in_method(request_.method)) return fail(Error::Kind::invalid, std::move(*fault));
   if (request_.url != endpoint_url_) {
     auto endpoint = endpoint_of(request_.url);
-    if (!endpoint) return tl::unexpected(std::move(endpoint.error()));
+    TRY(endpoint);
     endpoint_ = std::move(*endpoint);
     endpoint_url_ = request_.url;
   }
+  easy_.leave().reset(request_.trust, endpoint_);
   if (request_.max_response_bytes == 0) request_.max_response_bytes = kDefaultResponseBytes;
   request_.max_response_bytes = std::min(request_.max_response_bytes, kMaxResponseBytes);
 
@@ -83,17 +89,22 @@ Result<void> HttpTransfer::prepare(HttpRequest request, const Secrets& secrets) 
   bool typed = request_.body.empty();
   for (const auto& [name, value] : request_.headers) {
     auto line = header_line(name, value, secrets);
-    if (!line) return tl::unexpected(std::move(line.error()));
+    TRY(line);
     header_lines_.push_back(std::move(*line));
     typed = typed || curl_strequal(name.c_str(), "content-type");
   }
   if (!request_.basic_user.empty() || !request_.basic_password.empty()) {
     auto line = basic_line(request_.basic_user, request_.basic_password, secrets);
-    if (!line) return tl::unexpected(std::move(line.error()));
+    TRY(line);
     header_lines_.push_back(std::move(*line));
   }
-  if (request_.body.size() > kExpectedBytes) header_lines_.emplace_back("Expect:");
-  if (!typed) header_lines_.emplace_back("Content-Type:");
+  if (request_.sigv4) {
+    TRY(sign(secrets));
+    if (!typed) header_lines_.emplace_back("Content-Type: application/octet-stream");
+  } else {
+    if (request_.body.size() > kExpectedBytes) header_lines_.emplace_back("Expect:");
+    if (!typed) header_lines_.emplace_back("Content-Type:");
+  }
   header_list_.resize(header_lines_.size());
   for (std::size_t i = 0; i < header_lines_.size(); ++i)
     header_list_[i] = {header_lines_[i].data(), i + 1 < header_lines_.size() ? &header_list_[i + 1] : nullptr};
@@ -113,6 +124,28 @@ Result<void> HttpTransfer::prepare(HttpRequest request, const Secrets& secrets) 
   set(CURLOPT_NOBODY, method == "HEAD" && !with_body ? 1L : 0L);
   set(CURLOPT_CUSTOMREQUEST, method.c_str());
   return {};
+}
+
+// curl signs every line of the list as it is, also one that stands for a header to leave out or an empty one: so there must be
+// none. Without "Expect:", curl asks before a long body; it is to wait no longer for the answer than it must.
+Result<void> HttpTransfer::sign(const Secrets& secrets) {
+  const auto& sigv4 = *request_.sigv4;
+  if (auto fault = fault_in_sigv4(sigv4, secrets)) return fail(Error::Kind::invalid, std::move(*fault));
+  for (const auto& line : header_lines_)
+    if (line.ends_with(';') && line.find(':') == std::string::npos)
+      return fail(Error::Kind::invalid, "a request with an AWS signature has no empty headers");
+  const auto scope = "aws:amz:" + sigv4.region + ":" + sigv4.service;
+  signed_ = true;
+  const auto set = [this](CURLoption option, auto value) { return curl_easy_setopt(easy(), option, value) == CURLE_OK; };
+  if (set(CURLOPT_AWS_SIGV4, scope.c_str()) && set(CURLOPT_USERNAME, secrets.find(sigv4.key_id)->front().expose().c_str()) &&
+      set(CURLOPT_PASSWORD, secrets.find(sigv4.secret_key)->front().expose().c_str()) && set(CURLOPT_EXPECT_100_TIMEOUT_MS, 1L))
+    return {};
+  return fail(Error::Kind::unavailable, "this libcurl makes no AWS signatures");
+}
+
+void HttpTransfer::connect_only_to(std::vector<IpAddress> addresses) {
+  easy_.leave().allow_only(std::move(addresses));
+  easy_.pin_addresses(endpoint_);
 }
 
 void HttpTransfer::limit_time(Millis timeout) {
@@ -145,7 +178,7 @@ bool HttpTransfer::take_header(std::string_view line) {
 }
 
 NetError HttpTransfer::classify(int code) const {
-  if (easy_.address_refused() && !issued_) return NetError::refused;
+  if (easy_.leave().refusal() && !issued_) return NetError::refused;
   if (code == CURLE_OK || (code == CURLE_WRITE_ERROR && response_.truncated)) return NetError::ok;
   if (issued_) return error_of(code, NetError::broken, NetError::broken);
   return code == CURLE_UNSUPPORTED_PROTOCOL ? NetError::refused : error_of(code, NetError::tls, NetError::connect);
@@ -162,6 +195,21 @@ Reach HttpTransfer::reach() const {
   return status() != 0 ? Reach::answered : Reach::maybe_sent;
 }
 
+void HttpTransfer::describe_connection(HttpResponse& response) const {
+  const char* address = nullptr;
+  long port = 0;
+  curl_off_t micros = 0;
+  curl_easy_getinfo(easy(), CURLINFO_PRIMARY_IP, &address);
+  curl_easy_getinfo(easy(), CURLINFO_PRIMARY_PORT, &port);
+  curl_easy_getinfo(easy(), CURLINFO_STARTTRANSFER_TIME_T, &micros);
+  if (address != nullptr && *address != '\0') {
+    const std::string_view ip = address;
+    response.address =
+        (ip.find(':') == std::string_view::npos ? std::string(ip) : "[" + std::string(ip) + "]") + ":" + std::to_string(port);
+  }
+  if (micros > 0 && response.status != 0) response.first_byte = Micros{micros};
+}
+
 HttpResponse HttpTransfer::finish(int code, std::int64_t unix_now) {
   response_.error = classify(code);
   auto response = std::move(response_);
@@ -172,7 +220,9 @@ HttpResponse HttpTransfer::finish(int code, std::int64_t unix_now) {
     if (headers_too_long_) text = "the answer's headers are longer than 32 KiB";
     if (code == CURLE_ABORTED_BY_CALLBACK) text = "the connection was closed before an answer came";
     response.error_text = endpoint_ + ": " + text;
+    if (response.error == NetError::refused) response.refusal = easy_.leave().refusal();
   }
+  if (request_.trust == Trust::tenant) describe_connection(response);
   for (const auto& [name, value] : response.headers)
     if (name == "retry-after") response.retry_after = parse_retry_after(value, unix_now);
   return response;

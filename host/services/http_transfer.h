@@ -15,15 +15,19 @@ namespace waybill {
 // Belongs to the thread of its event loop.
 class HttpTransfer {
  public:
-  HttpTransfer(const AddressGuard& allow, const std::string& user_agent);
+  HttpTransfer(const EgressPolicy& policy, const std::string& user_agent);
   ~HttpTransfer();
 
   // Takes the request over, or says why it must not be sent. The endpoint is known afterwards.
   Result<void> prepare(HttpRequest request, const Secrets& secrets);
+  // A tenant's request connects to these addresses only.
+  void connect_only_to(std::vector<IpAddress> addresses);
   void limit_time(Millis timeout);
   // What came of it, once curl is done with the handle; `code` is a CURLcode.
   HttpResponse finish(int code, std::int64_t unix_now);
   void clear();  // ready for the next request, without the memory of a huge one
+  // A handle that signed a request holds its credentials, and is not used for another.
+  bool is_reusable() const { return !signed_; }
 
   std::uint64_t id = 0;  // the client's number for the request in hand
 
@@ -31,12 +35,14 @@ class HttpTransfer {
   const HttpRequest& request() const { return request_; }
   const std::string& endpoint() const { return endpoint_; }
   // How far it has got, also for one that is given up.
+  void describe_connection(HttpResponse& response) const;
   Reach reach() const;
   std::int32_t status() const;
 
  private:
   struct Callbacks;
   void set_constant_options(const std::string& user_agent);
+  Result<void> sign(const Secrets& secrets);
   bool take_header(std::string_view line);
   NetError classify(int code) const;
 
@@ -49,6 +55,7 @@ class HttpTransfer {
   std::size_t header_bytes_ = 0;
   bool issued_ = false;  // a connection was ready and the request was about to be written to it
   bool headers_too_long_ = false;
+  bool signed_ = false;
 };
 
 }  // namespace waybill

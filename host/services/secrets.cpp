@@ -51,6 +51,10 @@ tl::expected<Secret, std::string> read(const SecretReference& reference) {
     if (value.empty()) return tl::unexpected("file " + reference.name + " is empty");
   }
   if (value.size() > kMaxLength) return tl::unexpected(reference.name + " is longer than 64 KiB");
+  if (value.size() < reference.last)
+    return tl::unexpected(reference.name + " is shorter than the last " + std::to_string(reference.last) +
+                          " bytes that are wanted");
+  if (reference.last != 0) value.erase(0, value.size() - reference.last);
   Secret secret(std::move(value));
   if (!signing_key(secret)) return tl::unexpected(reference.name + " begins with whsec_ but the rest is not base64");
   return secret;
@@ -58,9 +62,11 @@ tl::expected<Secret, std::string> read(const SecretReference& reference) {
 
 }  // namespace
 
+Secret signing_key_of(const Secret& secret) { return signing_key(secret).value_or(secret); }
+
 Secrets::Secrets(Values values) : values_(std::move(values)) {
   for (const auto& [name, secrets] : values_)
-    for (const auto& secret : secrets) signing_keys_[name].push_back(signing_key(secret).value_or(secret));
+    for (const auto& secret : secrets) signing_keys_[name].push_back(signing_key_of(secret));
 }
 
 tl::expected<Secrets, Problems> Secrets::resolve(const std::map<std::string, std::vector<SecretReference>>& references) {
@@ -88,6 +94,11 @@ const std::vector<Secret>* Secrets::find(std::string_view name) const {
 const std::vector<Secret>* Secrets::signing_keys(std::string_view name) const {
   const auto found = signing_keys_.find(name);
   return found == signing_keys_.end() || found->second.empty() ? nullptr : &found->second;
+}
+
+std::shared_ptr<const Vault> vault_of(const Secrets& secrets, const std::string& key) {
+  const auto* masters = secrets.find(key);
+  return masters == nullptr ? std::make_shared<const Vault>() : std::make_shared<const Vault>(*masters);
 }
 
 }  // namespace waybill

@@ -10,8 +10,12 @@
 #include "base/problem.h"
 #include "base/secret.h"
 #include "config/config.h"
+#include "vault/vault.h"
 
 namespace waybill {
+
+// The key that a secret stands for: the rest of "whsec_..." decoded from base64, else its own bytes.
+Secret signing_key_of(const Secret& secret);
 
 class Secrets {
  public:
@@ -31,5 +35,8 @@ class Secrets {
   Values values_;
   Values signing_keys_;
 };
+
+// With the master keys of notify.key; without any if it names no secret.
+std::shared_ptr<const Vault> vault_of(const Secrets& secrets, const std::string& key);
 
 }  // namespace waybill

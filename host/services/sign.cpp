@@ -46,8 +46,13 @@ bool sign_hmac_sha256(const Secrets& secrets, std::string_view name, std::span<c
                       const std::function<void(const Mac&)>& sink) {
   const auto* keys = secrets.signing_keys(name);
   if (keys == nullptr) return false;
-  for (const auto& key : *keys) sink(compute(key, parts));
+  sign_hmac_sha256(*keys, parts, sink);
   return true;
+}
+
+void sign_hmac_sha256(std::span<const Secret> keys, std::span<const std::string_view> parts,
+                      const std::function<void(const Mac&)>& sink) {
+  for (const auto& key : keys) sink(compute(key, parts));
 }
 
 }  // namespace waybill

@@ -18,4 +18,8 @@ using Mac = std::array<std::uint8_t, 32>;
 bool sign_hmac_sha256(const Secrets& secrets, std::string_view name, std::span<const std::string_view> parts,
                       const std::function<void(const Mac&)>& sink);
 
+// The same with these keys.
+void sign_hmac_sha256(std::span<const Secret> keys, std::span<const std::string_view> parts,
+                      const std::function<void(const Mac&)>& sink);
+
 }  // namespace waybill

@@ -1,4 +1,4 @@
-// Asynchronous SMTP submission for plugins: who may begin, on which connection, who is told.
+// Asynchronous SMTP submission for plugins: who may begin, on which connection, who is notified.
 #include "services/smtp_client.h"
 
 #include <algorithm>
@@ -51,7 +51,11 @@ struct SmtpClient::Engine final : SmtpConnection::Owner {
   };
 
   Engine(EventLoop& event_loop, const Clock& time, std::shared_ptr<const Secrets> names, SmtpClientSettings limits)
-      : loop(event_loop), clock(time), secrets(std::move(names)), settings(std::move(limits)) {}
+      : loop(event_loop),
+        clock(time),
+        secrets(std::move(names)),
+        settings(std::move(limits)),
+        guard(loop, settings.egress, settings.resolver) {}
 
   ~Engine() {
     loop.cancel(timer);
@@ -60,9 +64,10 @@ struct SmtpClient::Engine final : SmtpConnection::Owner {
 
   void begin(std::uint64_t id, Submission& submission) {
     const auto& message = submission.message;
-    const auto endpoint = relay_of(message);
+    auto endpoint = relay_of(message);
     if (!endpoint) return end(id, NetError::refused, endpoint.error().what);
-    const auto* found = message.user.empty() ? nullptr : secrets->find(message.password);
+    const bool tenant = message.trust == Trust::tenant;  // whose message may name no secret
+    const auto* found = message.user.empty() || tenant ? nullptr : secrets->find(message.password);
     if (!message.user.empty() && found == nullptr) return end(id, NetError::refused, "the password names an unknown secret");
     auto left = message.deadline - clock.now();
     if (message.timeout > Millis::zero()) left = std::min<Clock::Monotonic::duration>(left, message.timeout);
@@ -71,7 +76,26 @@ struct SmtpClient::Engine final : SmtpConnection::Owner {
       submissions.at(id).timer = 0;
       end(id, NetError::timeout, "the time was over");
     });
-    auto& relay = relay_for(*endpoint, message, found == nullptr ? nullptr : &found->front());
+    const auto* password = found == nullptr ? nullptr : &found->front();
+    if (!tenant) return enter(id, submission, *endpoint, password, {});
+    guard.judge(endpoint->authority, [this, id, endpoint = *endpoint](AddressGuard::Judgement judgement) {
+      const auto waiting = submissions.find(id);
+      if (waiting == submissions.end() || waiting->second.ended) return;
+      if (judgement.refusal) {
+        SmtpReply reply{.error = NetError::refused, .error_text = endpoint.authority + ": " + std::string(kAddressNotAllowed)};
+        reply.refusal = std::move(judgement.refusal);
+        return end(id, std::move(reply));
+      }
+      if (judgement.addresses.empty())
+        return end(id, NetError::resolve, endpoint.authority + ": nobody could say what the relay's address is");
+      enter(id, waiting->second, endpoint, nullptr, std::move(judgement.addresses));
+    });
+  }
+
+  void enter(std::uint64_t id, Submission& submission, const Endpoint& endpoint, const Secret* password,
+             std::vector<IpAddress> addresses) {
+    auto& relay = relay_for(endpoint, submission.message, password);
+    relay.login.addresses = std::move(addresses);
     submission.relay = &relay;
     relay.waiting.push_back(id);
     serve(relay);
@@ -81,9 +105,11 @@ struct SmtpClient::Engine final : SmtpConnection::Owner {
     if (relays.size() >= kRememberedRelays)
       std::erase_if(relays, [](const auto& entry) { return entry.second.lines.empty() && entry.second.waiting.empty(); });
     const auto tls = static_cast<char>('0' + static_cast<int>(message.tls));
-    const auto key = endpoint.scheme + ' ' + endpoint.authority + ' ' + tls + ' ' + message.password + ' ' + message.user;
+    const auto trust = static_cast<char>('0' + static_cast<int>(message.trust));
+    const auto key = std::string{trust, ' '} + endpoint.scheme + ' ' + endpoint.authority + ' ' + tls + ' ' + message.password +
+                     ' ' + message.user;
     auto& relay = relays[key];
-    relay.login = {endpoint.scheme + "://" + endpoint.authority, message.tls, message.user, password};
+    relay.login = {endpoint.scheme + "://" + endpoint.authority, message.tls, message.user, password, message.trust, {}};
     relay.name = endpoint.authority;
     return relay;
   }
@@ -152,7 +178,12 @@ struct SmtpClient::Engine final : SmtpConnection::Owner {
     const auto id = std::exchange(entry.submission, 0);
     auto& submission = submissions.at(id);
     submission.line = nullptr;
-    end(id, submission.conversation->result());
+    if (line.messages() > 1 && submission.conversation->came_too_late()) {  // the goodbye to an idle connection crossed it
+      submission.conversation.reset();
+      relay.waiting.push_front(id);
+    } else {
+      end(id, submission.conversation->result());
+    }
     if (line.state() == SmtpConnection::State::idle && line.messages() >= settings.messages_per_connection) line.leave();
     if (line.state() == SmtpConnection::State::leaving) {  // its place is free
       std::erase(relay.lines, &line);
@@ -206,10 +237,10 @@ struct SmtpClient::Engine final : SmtpConnection::Owner {
   }
 
   void soon() {
-    if (timer == 0) timer = loop.after({}, [this] { tell(); });
+    if (timer == 0) timer = loop.after({}, [this] { report(); });
   }
 
-  void tell() {
+  void report() {
     timer = 0;
     for (const auto id : std::exchange(ended, {})) {
       auto node = submissions.extract(id);
@@ -223,6 +254,7 @@ struct SmtpClient::Engine final : SmtpConnection::Owner {
   const Clock& clock;
   std::shared_ptr<const Secrets> secrets;
   SmtpClientSettings settings;
+  AddressGuard guard;
   EventLoop::TimerId timer = 0;
   std::uint64_t last_id = 0;
   std::unordered_map<std::uint64_t, Submission> submissions;  // nodes do not move

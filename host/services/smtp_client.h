@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/clock.h"
-#include "services/curl_easy.h"
+#include "services/address_guard.h"
 #include "services/event_loop.h"
 #include "services/secrets.h"
 #include "services/smtp_message.h"
@@ -20,7 +20,8 @@ struct SmtpClientSettings {
   int messages_per_connection = 100;  // then another is opened
   Millis idle{30'000};                // then a connection is left
   std::string ca_file;                // who may sign a relay's certificate; empty: the system's authorities
-  AddressGuard allow;
+  std::shared_ptr<const EgressPolicy> egress = std::make_shared<const EgressPolicy>();
+  HostLookup::Resolver resolver = &look_up_host;  // of tenants' relays
 };
 
 // Belongs to the thread of its loop.

@@ -38,7 +38,7 @@ SmtpConnection::SmtpConnection(EventLoop& loop, const SmtpClientSettings& settin
     : loop_(loop),
       settings_(settings),
       owner_(owner),
-      easy_(settings.allow, this, "smtp,smtps"),
+      easy_(*settings.egress, this, "smtp,smtps"),
       multi_(loop, 1, [this](void*, int code) { connected(code); }) {
   const auto set = [this](CURLoption option, auto value) { curl_easy_setopt(easy_.get(), option, value); };
   set(CURLOPT_CONNECT_ONLY, 1L);
@@ -60,6 +60,12 @@ SmtpConnection::~SmtpConnection() {
 bool SmtpConnection::open(const SmtpLogin& login) {
   const auto set = [this](CURLoption option, auto value) { curl_easy_setopt(easy_.get(), option, value); };
   set(CURLOPT_URL, login.relay.c_str());
+  const auto authority = std::string_view(login.relay).substr(login.relay.find("://") + 3);
+  easy_.leave().reset(login.trust, authority);
+  if (login.trust == Trust::tenant) {
+    easy_.leave().allow_only(login.addresses);
+    easy_.pin_addresses(authority);
+  }
   const auto use = login.tls == Tls::required ? CURLUSESSL_ALL : login.tls == Tls::never ? CURLUSESSL_NONE : CURLUSESSL_TRY;
   set(CURLOPT_USE_SSL, static_cast<long>(use));
   easy_.check_certificates(login.tls == Tls::required || login.relay.starts_with("smtps"));
@@ -117,7 +123,8 @@ void SmtpConnection::connected(int code) {
 
 SmtpReply SmtpConnection::why_not(int code) const {
   SmtpReply reply;
-  reply.error = easy_.address_refused() ? NetError::refused : error_of(code, NetError::tls, NetError::broken);
+  reply.refusal = easy_.leave().refusal();
+  reply.error = reply.refusal ? NetError::refused : error_of(code, NetError::tls, NetError::broken);
   reply.error_text = easy_.failure(code);
   const bool by_relay = code != CURLE_OK && last_.code >= 400;  // the last that was said is a refusal
   if (reader_.broken()) {

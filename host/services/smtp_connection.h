@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/secret.h"
 #include "services/curl_easy.h"
@@ -23,6 +24,8 @@ struct SmtpLogin {
   Tls tls = Tls::if_offered;
   std::string user;  // empty: none
   const Secret* password = nullptr;
+  Trust trust = Trust::registry;
+  std::vector<IpAddress> addresses;  // a tenant's: the only ones to connect to
 };
 
 // Belongs to the thread of its loop.

@@ -145,6 +145,10 @@ void SmtpConversation::lost(NetError error, std::string text) {
   reply_.error_text = std::move(text);
 }
 
+bool SmtpConversation::came_too_late() const {
+  return over_ && step_ == Step::mail && (reply_.answer.code == kClosing || reply_.error == NetError::broken);
+}
+
 Reach SmtpConversation::reach() const {
   if (over_ && reply_.error == NetError::ok) return Reach::answered;
   return end_sent_ ? Reach::maybe_sent : Reach::not_sent;

@@ -23,8 +23,9 @@ class SmtpConversation {
 
   bool over() const { return over_; }
   bool connection_is_clean() const { return clean_; }  // the next message may follow on it
-  Reach reach() const;                                 // also of one that is given up
-  SmtpReply result() const;                            // once it is over; given up, what is known so far
+  bool came_too_late() const;  // it is over because the relay ended the connection before it took the sender
+  Reach reach() const;         // also of one that is given up
+  SmtpReply result() const;    // once it is over; given up, what is known so far
 
  private:
   enum class Step { mail, rcpt, data, body, end };

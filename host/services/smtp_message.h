@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/time.h"
 #include "domain/outcome.h"
+#include "services/address_guard.h"
 #include "services/net_error.h"
 
 namespace waybill {
@@ -28,6 +29,7 @@ struct SmtpMessage {
   std::string data;                     // RFC 5322, every line but the last with its CRLF
   Millis timeout{0};                    // from the submission on; 0: until the deadline
   Clock::Monotonic deadline;            // never later than this
+  Trust trust = Trust::registry;        // who named the relay; a tenant's message has no login
 };
 
 struct SmtpAnswer {
@@ -42,6 +44,7 @@ struct SmtpReply {
   SmtpAnswer answer;                   // the one that decided
   std::vector<SmtpAnswer> recipients;  // in the order of the message's
   std::string error_text;              // one line for people, without secrets
+  std::optional<AddressRefusal> refusal;
 };
 
 // What a relay said it can do, in its reply to EHLO.

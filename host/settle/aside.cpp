@@ -1,4 +1,4 @@
-// Asking now and then who is free.
+// Looks now and then which rows are free again.
 #include "settle/aside.h"
 
 #include <iterator>

@@ -1,7 +1,13 @@
-// Turning decisions into rows.
+// Turns decisions into rows.
 #include "settle/settlement.h"
 
-#include "base/json_string.h"
+#include <map>
+#include <vector>
+
+#include "base/json_writer.h"
+#include "domain/builtin_pipelines.h"
+#include "domain/pipeline_step.h"
+#include "domain/result_check.h"
 
 namespace waybill {
 namespace {
@@ -15,7 +21,8 @@ AttemptRecord record_of(const Finished& finished) {
                        .reason = {},
                        .error = {},
                        .code = outcome.code,
-                       .provider_ref = outcome.provider_ref};
+                       .provider_ref = outcome.provider_ref,
+                       .answer = outcome.answer};
   switch (outcome.verdict) {
     case Verdict::accepted:
       record.outcome = "accepted";
@@ -39,13 +46,35 @@ AttemptRecord record_of(const Finished& finished) {
   return record;
 }
 
-void apply(const Decision& decision, const Contract& contract, Timestamp now, Settlement& s) {
+// What a delivery belongs to, in the words of its alert.
+struct Origin {
+  const std::string& kind;
+  const std::string& client_ref;
+  int action_order;
+};
+
+// docs/operations/runbook.md says what to do about it.
+DeadLetterAlert alert_of(const Origin& origin, const Contract& contract, const std::string& reason) {
+  const std::string& target = contract.is_of_form() ? contract.form_id : contract.target;
+  if (contract.stage)
+    return {contract.stage->pipeline + "/" + contract.stage->state + ":" + reason,
+            "submission " + origin.client_ref + " of pipeline " + contract.stage->pipeline + ": " + contract.target +
+                " in state " + contract.stage->state + " (" + contract.action_type + ") ended as " + reason};
+  const std::string order = std::to_string(origin.action_order);
+  return {target + "/" + order + ":" + reason, origin.kind + " " + origin.client_ref + ": " + target + ", action " + order +
+                                                   " (" + contract.action_type + ") ended as " + reason};
+}
+
+void apply(const Decision& decision, const Contract& contract, const Origin& origin, Timestamp now, Settlement& s) {
   s.status = *next(Status::claimed, event_of(decision.kind));
   s.due = decision.retry_at;
   s.reason = decision.reason;
   if (s.status == Status::due) return;
   s.ended = now;
-  if (contract.is_of_form()) {  // its submission goes on by what has become of all its actions
+  if (contract.is_of_form()) {  // the state of its submission follows from all its actions
+    s.action = action_audit(s.status, contract.action_type);
+    s.dead_letter = s.status == Status::rejected || s.status == Status::exhausted;
+  } else if (contract.is_of_stage()) {  // so does this, and its audit is that of its transitions
     s.dead_letter = s.status == Status::rejected || s.status == Status::exhausted;
   } else {
     const auto move = intent_move(s.status);
@@ -54,6 +83,7 @@ void apply(const Decision& decision, const Contract& contract, Timestamp now, Se
     s.action = move.action;
     s.dead_letter = decision.kind == Decision::Kind::dead_letter;
   }
+  if (s.dead_letter && origin.kind != kAlertKind) s.alert = alert_of(origin, contract, s.reason);
   s.metadata = "{\"attempts\":" + std::to_string(s.attempt_count);
   if (s.lease_lost > 0) s.metadata += ",\"leaseLost\":" + std::to_string(s.lease_lost);
   if (!s.reason.empty()) s.metadata += ",\"reason\":" + json_string(s.reason);
@@ -63,13 +93,33 @@ void apply(const Decision& decision, const Contract& contract, Timestamp now, Se
 }  // namespace
 
 SubmissionMove intent_move(Status end) {
-  const std::string to(to_string(end));
-  return {"pending", to, "intent_" + to};
+  static const auto* moves = [] {  // the same for all intents: worked out once
+    auto* made = new std::map<Status, SubmissionMove>;
+    const auto& intent = builtin_pipeline("intent");
+    const auto& pending = *intent.find(intent.initial);
+    for (const Status status : {Status::accepted, Status::rejected, Status::exhausted}) {
+      Facts facts;
+      facts.set("/stage/status", json_string(to_string(status)));
+      const std::vector<ActionRun> runs{{.status = status}};
+      const auto& move = *next_step(intent, pending, runs, facts).transition;
+      (*made)[status] = {move.from, move.to, move.audit};
+    }
+    return made;
+  }();
+  return moves->at(end);
 }
 
-Settlement settlement_of(const Finished& finished, const RetryTiming& timing, double random, const std::string& actor,
-                         const std::optional<Outage>& outage) {
+std::string action_audit(Status end, std::string_view action_type) {
+  if (end == Status::deferred) return {};
+  return std::string(action_type) + (end == Status::accepted ? "_success" : "_failure");
+}
+
+namespace {
+
+Settlement settlement_as_told(const Finished& finished, const RetryTiming& timing, double random, const std::string& actor,
+                              const std::optional<Outage>& outage) {
   const Job& job = finished.job;
+  const Origin origin{job.kind, job.client_ref, job.action_order};
   Settlement s{.delivery = job.delivery,
                .submission = job.submission,
                .token = job.token,
@@ -81,15 +131,16 @@ Settlement settlement_of(const Finished& finished, const RetryTiming& timing, do
                .maybe_sent = job.maybe_sent_before,
                .actor = actor,
                .action_type = job.contract->action_type,
-               .of_form = job.contract->is_of_form()};
+               .of_form = job.contract->is_of_form(),
+               .of_stage = job.contract->is_of_stage()};
   switch (finished.how) {
-    case Finished::How::composed:  // the artefact apart, it is given back
+    case Finished::How::composed:  // given back; its artifact is stored separately
     case Finished::How::unattempted:
       s.due = finished.finished_at + finished.not_before.value_or(Millis{0});
       s.trigger = to_string(Event::release);
       break;
     case Finished::How::expired:
-      apply({Decision::Kind::exhaust, "deadline_exceeded"}, *job.contract, finished.finished_at, s);
+      apply({Decision::Kind::exhaust, "deadline_exceeded"}, *job.contract, origin, finished.finished_at, s);
       s.trigger = to_string(Event::exhaust);
       break;
     case Finished::How::attempted: {
@@ -101,12 +152,12 @@ Settlement settlement_of(const Finished& finished, const RetryTiming& timing, do
                               .outage = outage};
       const Decision decision = decide(*finished.outcome, *job.contract, progress, timing, random);
       s.attempt_count = job.attempt;
-      s.lease_lost = 0;  // whatever it died with, it has lived through an attempt
+      s.lease_lost = 0;  // it has lived through an attempt
       s.maybe_sent = job.maybe_sent_before || leaves_doubt(*finished.outcome);
       s.attempt = record_of(finished);
       s.attempt->counts = decision.counts;
       if (!decision.counts) ++s.uncounted;
-      apply(decision, *job.contract, finished.finished_at, s);
+      apply(decision, *job.contract, origin, finished.finished_at, s);
       if (s.status == Status::due)
         s.progress = finished.outcome->result;
       else
@@ -118,9 +169,24 @@ Settlement settlement_of(const Finished& finished, const RetryTiming& timing, do
   return s;
 }
 
+}  // namespace
+
+Settlement settlement_of(const Finished& finished, const RetryTiming& timing, double random, const std::string& actor,
+                         const std::optional<Outage>& outage) {
+  const auto& stage = finished.job.contract->stage;
+  const auto fault = stage && finished.outcome ? result_fault(*finished.outcome, *stage) : std::string();
+  if (fault.empty()) return settlement_as_told(finished, timing, random, actor, outage);
+  Finished faulty = finished;
+  faulty.outcome->verdict = Verdict::transient;
+  faulty.outcome->reason = "invalid_result";
+  faulty.outcome->detail = fault;
+  faulty.outcome->result.clear();
+  return settlement_as_told(faulty, timing, random, actor, outage);
+}
+
 Millis suspect_delay(std::uint32_t losses) { return losses < 2 ? Millis{1'000} : Millis{4'000}; }
 
-Settlement settlement_of(const OrphanedClaim& lost, const Contract& contract, Timestamp now, const std::string& actor,
+Settlement settlement_of(const OrphanedDelivery& lost, const Contract& contract, Timestamp now, const std::string& actor,
                          Blame blame) {
   const std::uint32_t losses = lost.lease_lost + (blame == Blame::suspect ? 1 : 0);
   Settlement s{.delivery = lost.delivery,
@@ -133,7 +199,8 @@ Settlement settlement_of(const OrphanedClaim& lost, const Contract& contract, Ti
                .trigger = std::string(to_string(Event::lease_lost)),
                .actor = actor,
                .action_type = contract.action_type,
-               .of_form = contract.is_of_form()};
+               .of_form = contract.is_of_form(),
+               .of_stage = contract.is_of_stage()};
   s.attempt = AttemptRecord{
       .number = lost.attempt_count + 1,
       .started = lost.claimed_at,
@@ -150,18 +217,20 @@ Settlement settlement_of(const OrphanedClaim& lost, const Contract& contract, Ti
                                .maybe_sent_before = true,
                                .created = lost.created,
                                .now = now}),
-        contract, now, s);
+        contract, {lost.kind, lost.client_ref, lost.action_order}, now, s);
   if (s.status == Status::due && blame == Blame::suspect) s.due = now + suspect_delay(losses);
   return s;
 }
 
 Settlement minimal(Settlement refused) {
   refused.result.clear();
+  refused.halts = refused.of_stage;
   refused.progress.clear();
   refused.metadata.clear();
   if (refused.attempt) {
     refused.attempt->error = "what was told of this attempt could not be stored; the host's log has it";
     refused.attempt->provider_ref.clear();
+    refused.attempt->answer.reset();
   }
   return refused;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "domain/decide.h"
 #include "domain/job.h"
@@ -10,11 +11,15 @@
 
 namespace waybill {
 
-// The audit action and the states of the intent pipeline that follow from a delivery's end.
+// The audit action and the states of the intent pipeline that follow from an intent's end.
 struct SubmissionMove {
   std::string from, to, action;
 };
 SubmissionMove intent_move(Status end);
+
+// What the audit calls the end of a form's action: "sms_success", "sms_failure". The table action_words may have another word for
+// an action type; the statement that writes the audit then takes that. Empty for a deferred action: it is not audited.
+std::string action_audit(Status end, std::string_view action_type);
 
 // The settlement of a finished job. `random` is uniform in [0, 1). `outage`: that of its target, if its outcome blames the
 // target.
@@ -25,7 +30,7 @@ Settlement settlement_of(const Finished& finished, const RetryTiming& timing, do
 // others.
 enum class Blame : std::uint8_t { none, suspect };
 // The settlement of a delivery whose host is gone.
-Settlement settlement_of(const OrphanedClaim& lost, const Contract& contract, Timestamp now, const std::string& actor,
+Settlement settlement_of(const OrphanedDelivery& lost, const Contract& contract, Timestamp now, const std::string& actor,
                          Blame blame);
 
 // How long a suspect waits after `losses` deaths.

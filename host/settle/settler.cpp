@@ -1,4 +1,4 @@
-// The settler's thread: gather, decide, write, tell.
+// The settler's thread: gather, decide, write, report.
 #include "settle/settler.h"
 
 #include <algorithm>
@@ -52,17 +52,18 @@ void Settler::run(std::stop_token stop) {
     auto batch = take_batch(stop);
     if (!batch.empty()) {
       write_outages(stop, batch);  // before anything of these targets is due again
+      write_channel_results(batch);
       write(stop, std::move(batch));
     } else if (aside_.empty()) {
       return;
     } else if (stop.stop_requested() && give_up(stop)) {
-      return let_go_of_aside();
+      return abandon_aside();
     }
     if (!aside_.empty() && Aside::Clock::now() >= aside_.next_look()) write_aside(stop);
   }
 }
 
-// Nothing when it is time to stop, or to look at what waits aside.
+// Empty when it is time to stop, or to look at the jobs set aside.
 std::vector<Finished> Settler::take_batch(std::stop_token stop) {
   std::unique_lock lock(mutex_);
   const auto is_any = [&] { return !waiting_.empty(); };
@@ -82,14 +83,14 @@ std::vector<Finished> Settler::take_batch(std::stop_token stop) {
   return batch;
 }
 
-// After a pause. False while there is hope.
+// Pauses before the next try. True when the patience of stop() is used up.
 bool Settler::give_up(std::stop_token stop) {
   constexpr Millis kPause{100};
   std::unique_lock lock(mutex_);
   if (!stop.stop_requested())
     changed_.wait_for(lock, stop, kPause, [] { return false; });
   else if (clock_.now() < patient_until_)
-    changed_.wait_for(lock, kPause);  // a stop that was requested ends at once whatever waits for it
+    changed_.wait_for(lock, kPause);  // waiting for `stop` would return at once
   return stop.stop_requested() && clock_.now() >= patient_until_;
 }
 
@@ -103,10 +104,10 @@ void Settler::write(std::stop_token stop, std::vector<Finished> batch, bool agai
   if (!locked_.empty()) set_aside(batch);
   if (batch.empty()) return;
   write_failures(batch);
-  tell(batch);
+  report(batch);
 }
 
-void Settler::tell(const std::vector<Finished>& batch) {
+void Settler::report(const std::vector<Finished>& batch) {
   WriteResult written{batch, {}, std::exchange(unwritten_, {})};
   for (const auto& finished : batch)
     if (finished.how != Finished::How::unattempted && finished.how != Finished::How::composed)
@@ -128,8 +129,8 @@ void Settler::write_part(std::stop_token stop, Shard shard, Part part, bool agai
   }
 }
 
-// Writes `part`, and takes out of it what needs no further call. `again`: an earlier call's answer was lost, so what is not held
-// any more may be our own writing.
+// Writes `part` and removes from it what needs no further call. `again`: the answer of an earlier call was lost, so a token that
+// is gone may have been used by that call.
 Result<void> Settler::write_shard(Shard shard, Part& part, bool again, Detail detail) {
   std::vector<Settlement> settlements;
   auto held = write_once(shard, part, detail, settlements);
@@ -145,8 +146,15 @@ Result<void> Settler::write_shard(Shard shard, Part& part, bool again, Detail de
     part.clear();
     return {};
   }
-  if (!held && detail == Detail::all &&
-      part.front()->how != Finished::How::composed) {  // its end is worth more than what was said about it
+  if (!held && detail == Detail::all && part.front()->job.contract->is_of_stage()) {  // or what follows from its end
+    log_.error("settle.halted", {{"delivery", part.front()->job.delivery.value},
+                                 {"submission", part.front()->job.client_ref},
+                                 {"error", held.error().what},
+                                 {"remedy", "its submission is blocked; it is tried again twice a minute whether it can go on"}});
+    return write_shard(shard, part, again, Detail::halted);
+  }
+  if (!held && detail != Detail::least &&
+      part.front()->how != Finished::How::composed) {  // its end matters more than the texts about it
     const auto& outcome = part.front()->outcome;
     log_.error("settle.detail_refused", {{"delivery", part.front()->job.delivery.value},
                                          {"error", held.error().what},
@@ -164,6 +172,7 @@ Result<void> Settler::write_shard(Shard shard, Part& part, bool again, Detail de
   std::unordered_map<DeliveryId, ClaimToken> written;
   for (std::size_t i = 0; i < held->held.size(); ++i) written[held->held[i]] = held->tokens.at(i);
   for (const auto& state : held->form_states) metrics_.submission(state);
+  for (const auto& move : held->moves) metrics_.pipeline_moved(move.pipeline, move.to, move.took, move.metrics);
   for (std::size_t i = 0; i < part.size(); ++i) {
     const auto claim = written.find(part[i]->job.delivery);
     if (again || (claim != written.end() && claim->second == part[i]->job.token)) {
@@ -177,7 +186,7 @@ Result<void> Settler::write_shard(Shard shard, Part& part, bool again, Detail de
   return {};
 }
 
-// `part` is all composed, or not at all.
+// Either all jobs of `part` are composed, or none is.
 Result<SettleResult> Settler::write_once(Shard shard, const Part& part, Detail detail, std::vector<Settlement>& settlements) {
   if (part.front()->how == Finished::How::composed) {
     std::vector<ComposeRow> composed;
@@ -185,7 +194,7 @@ Result<SettleResult> Settler::write_once(Shard shard, const Part& part, Detail d
     for (const Finished* finished : part)
       composed.push_back({finished->job.delivery, finished->job.token, *finished->outcome->artifact});
     auto held = store_.save_artifacts(shard, composed);
-    if (!held) return tl::unexpected(held.error());
+    TRY(held);
     const std::unordered_set<DeliveryId> kept(held->begin(), held->end());
     SettleResult settled;
     for (const auto& one : composed)
@@ -200,12 +209,13 @@ Result<SettleResult> Settler::write_once(Shard shard, const Part& part, Detail d
   for (const Finished* finished : part) {
     settlements.push_back(
         settlement_of(*finished, timing_of(*finished), uniform(random_), settings_.actor, outage_of(*finished)));
+    settlements.back().halts = detail == Detail::halted && settlements.back().of_stage;
     if (detail == Detail::least) settlements.back() = minimal(std::move(settlements.back()));
   }
   return store_.settle(shard, settlements);
 }
 
-// Out of `part` into locked_; false when none is locked.
+// Moves jobs with locked rows from `part` to locked_. False if there are none.
 bool Settler::take_locked(Shard shard, Part& part, bool again) {
   std::vector<DeliveryId> wanted;
   wanted.reserve(part.size());
@@ -216,7 +226,7 @@ bool Settler::take_locked(Shard shard, Part& part, bool again) {
          }) > 0;
 }
 
-// What is in locked_ out of `batch`.
+// Moves the jobs of locked_ out of `batch`.
 void Settler::set_aside(std::vector<Finished>& batch) {
   std::vector<Finished> others;
   std::vector<Aside::Item> locked;
@@ -251,13 +261,13 @@ void Settler::write_aside(std::stop_token stop) {
   }
 }
 
-void Settler::let_go_of_aside() {
+void Settler::abandon_aside() {
   std::vector<Finished> batch;
   for (auto& item : aside_.take_all()) batch.push_back(std::move(item.finished));
   Part all;
   for (const auto& finished : batch) all.push_back(&finished);
   leave_to_lease(all);
-  tell(batch);
+  report(batch);
 }
 
 void Settler::leave_to_lease(const Part& part) {
@@ -276,7 +286,7 @@ void Settler::write_outages(std::stop_token stop, const std::vector<Finished>& b
   }
 }
 
-// What the attempts of targets in an outage tell of it.
+// Ends outages of targets that an attempt got through to, and probes that were never sent.
 Result<void> Settler::write_cleared(const std::vector<Finished>& batch) {
   std::map<std::tuple<OrgId, std::string, std::int64_t>, bool> is_over;
   for (const auto& finished : batch) {
@@ -293,7 +303,7 @@ Result<void> Settler::write_cleared(const std::vector<Finished>& batch) {
     cleared.push_back({org, target, Timestamp{since}, over});
   }
   const auto ended = store_.clear(cleared);
-  if (!ended) return tl::unexpected(ended.error());
+  TRY(ended);
   for (const auto& outage : *ended)
     log_.info("target.recovered",
               {{"target", outage.target}, {"since", format_rfc3339(outage.since)}, {"reason", outage.reason}});
@@ -309,7 +319,7 @@ Result<void> Settler::write_blames(const std::vector<Finished>& batch) {
                         finished.outcome->reason});
   if (blames.empty()) return {};
   const auto outages = store_.blame(blames, settings_.cooldown);
-  if (!outages) return tl::unexpected(outages.error());
+  TRY(outages);
   for (const auto& outage : *outages) {
     outages_[{outage.org, outage.target}] = outage;
     const bool is_new = std::any_of(blames.begin(), blames.end(), [&](const BlamedTarget& blame) {
@@ -322,14 +332,37 @@ Result<void> Settler::write_blames(const std::vector<Finished>& batch) {
   return {};
 }
 
+// Best effort, as write_failures() is.
+void Settler::write_channel_results(const std::vector<Finished>& batch) {
+  std::vector<ChannelResult> results;
+  for (const auto& finished : batch) {
+    const Contract& contract = *finished.job.contract;
+    if (finished.how != Finished::How::attempted || !contract.is_of_channel()) continue;
+    const bool is_accepted = finished.outcome->verdict == Verdict::accepted;
+    const bool is_gone = finished.outcome->verdict == Verdict::rejected && finished.outcome->reason == kGone;
+    results.push_back({finished.job.org, contract.channel,
+                       is_accepted ? ChannelResult::How::accepted
+                       : is_gone   ? ChannelResult::How::gone
+                                   : ChannelResult::How::failed});
+  }
+  if (results.empty()) return;
+  const auto disabled = store_.record_channel_results(results, settings_.channel_patience);
+  if (!disabled) return log_.warn("settle.channels_not_written", {{"error", disabled.error().what}});
+  for (const auto& one : *disabled) log_.warn("channel.disabled", {{"channel", one.channel}, {"reason", one.reason}});
+}
+
 std::optional<Outage> Settler::outage_of(const Finished& finished) const {
   if (finished.how != Finished::How::attempted || !blames_target(*finished.outcome)) return std::nullopt;
   const auto known = outages_.find({finished.job.org, finished.job.contract->cooldown_key()});
-  if (known != outages_.end()) return Outage{known->second.since, known->second.until, settings_.outage};
-  return Outage{finished.job.outage_since.value_or(finished.finished_at), finished.finished_at, settings_.outage};
+  // A channel has its attempts, whoever is to blame: an organisation is to see soon that its destination is away.
+  // A pipeline says how often its stages are tried.
+  const Contract& contract = *finished.job.contract;
+  const Millis uncounted_for = contract.is_of_channel() || contract.is_of_stage() ? Millis{0} : settings_.outage;
+  if (known != outages_.end()) return Outage{known->second.since, known->second.until, uncounted_for};
+  return Outage{finished.job.outage_since.value_or(finished.finished_at), finished.finished_at, uncounted_for};
 }
 
-// Best effort: a digest that is short of a few failures does less harm than a settlement that waits for it.
+// Best effort: a digest may miss a few failures; a settlement must not wait for it.
 void Settler::write_failures(const std::vector<Finished>& batch) {
   std::map<std::tuple<OrgId, std::string_view, std::string_view, std::string_view>, std::uint64_t> counts;
   for (const auto& finished : batch)
@@ -357,7 +390,7 @@ void Settler::count(const Finished& finished, const Settlement& settlement) {
                                        {"target", finished.job.contract->target},
                                        {"reason", settlement.reason}});
   if (settlement.submission_state.empty()) return;
-  if (finished.job.kind == kAlertKind) {  // told in the log and the metrics only: never an alert about an alert
+  if (finished.job.kind == kAlertKind) {  // log and metrics only: never an alert about an alert
     if (settlement.status == Status::accepted) return;
     metrics_.alert_not_delivered();
     log_.error("alert.not_delivered", {{"reference", finished.job.idempotency_key},
@@ -371,7 +404,10 @@ void Settler::count(const Finished& finished, const Settlement& settlement) {
 }
 
 const RetryTiming& Settler::timing_of(const Finished& finished) const {
-  return timing_for(settings_.retry, finished.job.contract->action_type);
+  const Contract& contract = *finished.job.contract;
+  if (contract.stage && contract.stage->timing) return *contract.stage->timing;
+  return contract.is_of_channel() ? channel_timing_for(settings_.retry, contract.action_type)
+                                  : timing_for(settings_.retry, contract.action_type);
 }
 
 }  // namespace waybill

@@ -24,11 +24,12 @@
 namespace waybill {
 
 struct SettlerSettings {
-  std::string actor;                         // the host's name, for the audit
-  std::map<std::string, RetryTiming> retry;  // by action type; "default" is always there
-  Millis cooldown{30'000};                   // the longest cooldown; 0: only what receivers ask for
-  Millis outage{std::chrono::hours(24)};     // while a target's outage is shorter, attempts do not count
-  Millis failure_period{3'600'000};          // the period over which failures are summed up
+  std::string actor;                                    // the host's name, for the audit
+  std::map<std::string, RetryTiming> retry;             // by action type; "default" is always there
+  Millis cooldown{30'000};                              // the longest cooldown; 0: only what receivers ask for
+  Millis outage{std::chrono::hours(24)};                // while a target's outage is shorter, attempts do not count
+  Millis failure_period{3'600'000};                     // the period over which failures are summed up
+  Millis channel_patience{std::chrono::hours(5 * 24)};  // a channel that has only failed for so long is disabled
   std::size_t batch = 1000;
   Millis gather{5};  // how long a small batch waits for more
 };
@@ -62,20 +63,22 @@ class Settler {
   using Part = std::vector<const Finished*>;  // of a batch
   void write(std::stop_token stop, std::vector<Finished> batch, bool again = false);
   void write_part(std::stop_token stop, Shard shard, Part part, bool again);
-  enum class Detail { all, least };
+  // halted: the end of a stage is written, and its submission stays where it is. least: without texts that may be refused.
+  enum class Detail { all, halted, least };
   Result<void> write_shard(Shard shard, Part& part, bool again, Detail detail = Detail::all);
   Result<SettleResult> write_once(Shard shard, const Part& part, Detail detail, std::vector<Settlement>& settlements);
   bool take_locked(Shard shard, Part& part, bool again);
   void set_aside(std::vector<Finished>& batch);
   void write_aside(std::stop_token stop);
-  void let_go_of_aside();
+  void abandon_aside();
   void leave_to_lease(const Part& part);
-  void tell(const std::vector<Finished>& batch);
+  void report(const std::vector<Finished>& batch);
   void write_outages(std::stop_token stop, const std::vector<Finished>& batch);
   Result<void> write_cleared(const std::vector<Finished>& batch);
   Result<void> write_blames(const std::vector<Finished>& batch);
   std::optional<Outage> outage_of(const Finished& finished) const;
   void write_failures(const std::vector<Finished>& batch);
+  void write_channel_results(const std::vector<Finished>& batch);
   void count(const Finished& finished, const Settlement& settlement);
   const RetryTiming& timing_of(const Finished& finished) const;
 

@@ -1,4 +1,4 @@
-// Incidents from being raised to being told and closed; what is stuck; failures until their digest.
+// Alerts on PostgreSQL: incidents until they are closed, stuck work, failures until their digest.
 #include "store/pg_stores.h"
 #include "store/sql/alerts.h"
 
@@ -9,7 +9,7 @@ constexpr Statement kRemind = sql::remind_alert;
 constexpr Statement kCountNew = sql::count_new_alerts;
 constexpr Statement kReserve = sql::reserve_alerts;
 constexpr Statement kReserved = sql::reserved_alerts;
-constexpr Statement kTold = sql::alert_told;
+constexpr Statement kMarkSent = sql::mark_notification_sent;
 constexpr Statement kClose = sql::close_alerts;
 constexpr Statement kStuckDeliveries = sql::stuck_deliveries;
 constexpr Statement kStuckForms = sql::stuck_forms;
@@ -17,7 +17,7 @@ constexpr Statement kFinishedFailures = sql::finished_failures;
 constexpr Statement kDigest = sql::digest_failures;
 
 Result<void> done(const Result<Rows>& rows) {
-  if (!rows) return tl::unexpected(rows.error());
+  TRY(rows);
   return {};
 }
 
@@ -36,18 +36,17 @@ class PgAlertStore final : public AlertStore {
 
   Result<std::map<std::string, std::uint64_t>> count_new() override {
     const auto rows = link_.run(kCountNew);
-    if (!rows) return tl::unexpected(rows.error());
+    TRY(rows);
     std::map<std::string, std::uint64_t> counts;
     for (std::size_t row = 0; row < rows->size(); ++row) counts[std::string(rows->text(row, 0))] = count_at(*rows, row, 1);
     return counts;
   }
 
   Result<std::vector<Notification>> notifications(const NotificationRules& rules) override {
-    const auto reserved = link_.run(kReserve, {std::to_string(rules.quiet.count()), std::to_string(rules.most_messages),
-                                               std::to_string(rules.between_summaries.count())});
-    if (!reserved) return tl::unexpected(reserved.error());
+    TRY(link_.run(kReserve, {std::to_string(rules.quiet.count()), std::to_string(rules.most_messages),
+                             std::to_string(rules.between_summaries.count())}));
     const auto rows = link_.run(kReserved);
-    if (!rows) return tl::unexpected(rows.error());
+    TRY(rows);
     std::vector<Notification> all;
     for (std::size_t row = 0; row < rows->size(); ++row) {
       if (all.empty() || all.back().reference != rows->text(row, 0)) all.push_back({std::string(rows->text(row, 0)), {}});
@@ -62,23 +61,23 @@ class PgAlertStore final : public AlertStore {
     return all;
   }
 
-  Result<bool> told(const std::string& reference) override {
-    const auto rows = link_.run(kTold, {reference});
-    if (!rows) return tl::unexpected(rows.error());
+  Result<bool> mark_sent(const std::string& reference) override {
+    const auto rows = link_.run(kMarkSent, {reference});
+    TRY(rows);
     return rows->number(0, 0) > 0;
   }
 
   Result<void> close(Millis after) override { return done(link_.run(kClose, {std::to_string(after.count())})); }
 
-  Result<std::vector<Stuck>> stuck(Millis longer_than) override {
+  Result<std::vector<StuckWork>> stuck(Millis longer_than) override {
     const std::string length = std::to_string(longer_than.count());
     const auto deliveries = link_.run(kStuckDeliveries, {length, std::to_string(kMaxStuckCounted + 1)});
-    if (!deliveries) return tl::unexpected(deliveries.error());
+    TRY(deliveries);
     const auto forms = link_.run(kStuckForms, {length});
-    if (!forms) return tl::unexpected(forms.error());
-    std::vector<Stuck> all;
+    TRY(forms);
+    std::vector<StuckWork> all;
     for (std::size_t row = 0; row < deliveries->size(); ++row)
-      all.push_back({.what = Stuck::What::deliveries,
+      all.push_back({.what = StuckWork::What::deliveries,
                      .org = {deliveries->number(row, 0)},
                      .about = std::string(deliveries->text(row, 1)),
                      .action_type = std::string(deliveries->text(row, 2)),
@@ -88,7 +87,7 @@ class PgAlertStore final : public AlertStore {
                      .count = count_at(*deliveries, row, 6),
                      .in_flight = count_at(*deliveries, row, 7)});
     for (std::size_t row = 0; row < forms->size(); ++row)
-      all.push_back({.what = Stuck::What::form,
+      all.push_back({.what = StuckWork::What::form,
                      .org = {forms->number(row, 0)},
                      .about = std::string(forms->text(row, 1)),
                      .action_type = {},
@@ -101,7 +100,7 @@ class PgAlertStore final : public AlertStore {
 
   Result<std::vector<ProviderFailure>> finished_failures() override {
     const auto rows = link_.run(kFinishedFailures);
-    if (!rows) return tl::unexpected(rows.error());
+    TRY(rows);
     std::vector<ProviderFailure> all;
     for (std::size_t row = 0; row < rows->size(); ++row)
       all.push_back({.org = {rows->number(row, 0)},

@@ -1,14 +1,14 @@
 // Reads the rows that a claim returns.
 #pragma once
 
-#include "store/queue_store.h"
+#include "store/claim_result.h"
 #include "store/read_rows.h"
 
 namespace waybill {
 
 // Columns 0 to 18: now, delivery_id, submission_id, org_id, route_id, due, attempt_count, lease_lost, maybe_sent, action_order,
 // created, kind, client_ref, body, media type and hexadecimal body of an artifact, progress, uncounted, the body's size. The body
-// is null if it would have exceeded the claim's limit of bytes.
+// is null if it would have exceeded the claim's limit of bytes; body and size of a notification are null.
 inline ClaimedRow read_claimed(const Rows& rows, std::size_t row) {
   ClaimedRow claimed{.delivery = {rows.number(row, 1)},
                      .submission = {rows.number(row, 2)},
@@ -24,7 +24,7 @@ inline ClaimedRow read_claimed(const Rows& rows, std::size_t row) {
                      .kind = text_of(rows, row, 11),
                      .client_ref = text_of(rows, row, 12),
                      .payload = text_of(rows, row, 13),
-                     .body_bytes = static_cast<std::size_t>(rows.number(row, 18)),
+                     .body_bytes = rows.is_null(row, 18) ? 0 : static_cast<std::size_t>(rows.number(row, 18)),
                      .withheld = rows.is_null(row, 13),
                      .artifact = {},
                      .progress = text_of(rows, row, 16)};

@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "store/sql/database_check.h"
+#include "store/sql/organisations.h"
+#include "store/tenant_link.h"
 
 namespace waybill {
 namespace {
@@ -14,15 +16,16 @@ constexpr int kLooks = 3;  // of either session: a pooler has another server ses
 
 constexpr Statement kDurability = sql::durability;
 constexpr Statement kMissingRights = sql::missing_rights;
+constexpr Statement kIsShared = sql::is_shared;
 constexpr std::size_t kMaxNamed = 5;
 
 Result<bool> is_shared(Connection& one, Connection& other) {
   std::string first;
   for (int look = 0; look < kLooks; ++look) {
     const auto a = one.script(kWho);
-    if (!a) return tl::unexpected(a.error());
+    TRY(a);
     const auto b = other.script(kWho);
-    if (!b) return tl::unexpected(b.error());
+    TRY(b);
     if (first.empty()) first = a->text(0, 0);
     if (a->text(0, 0) != first || b->text(0, 0) == first) return true;
   }
@@ -33,18 +36,18 @@ Result<bool> is_shared(Connection& one, Connection& other) {
 
 Result<std::vector<std::string>> check_server(const DatabaseAddress& address) {
   auto one = Connection::open(address, "check");
-  if (!one) return tl::unexpected(one.error());
+  TRY(one);
   auto other = Connection::open(address, "check");
-  if (!other) return tl::unexpected(other.error());
+  TRY(other);
   const auto shared = is_shared(*one, *other);
-  if (!shared) return tl::unexpected(shared.error());
+  TRY(shared);
   if (*shared)
     return fail(
         Error::Kind::invalid,
         "database.url leads to a pooler that shares server sessions between transactions: hosts need sessions of their own. "
         "Connect to the server itself, or through a pool with pool_mode = session");
   const auto durability = one->script(kDurability.sql);
-  if (!durability) return tl::unexpected(durability.error());
+  TRY(durability);
   std::vector<std::string> remarks;
   if (durability->text(0, 0) == "off")
     remarks.emplace_back(
@@ -57,9 +60,9 @@ Result<std::vector<std::string>> check_server(const DatabaseAddress& address) {
 
 Result<void> check_rights(const DatabaseAddress& address) {
   auto connection = Connection::open(address, "check");
-  if (!connection) return tl::unexpected(connection.error());
+  TRY(connection);
   const auto missing = connection->run(kMissingRights);
-  if (!missing) return tl::unexpected(missing.error());
+  TRY(missing);
   if (missing->size() == 0) return {};
   std::string named;
   for (std::size_t row = 0; row < std::min(missing->size(), kMaxNamed); ++row)
@@ -68,6 +71,13 @@ Result<void> check_rights(const DatabaseAddress& address) {
   return fail(Error::Kind::invalid,
               "role \"" + std::string(missing->text(0, 0)) + "\" lacks rights in schema \"" + address.schema + "\": " + named +
                   ". Run `waybill roles`, and make this role a member of the application role (docs/operations/roles.md)");
+}
+
+Result<void> check_tenants(const DatabaseAddress& address) {
+  Link link(address, "check");
+  const auto shared = link.run(kIsShared);
+  TRY(shared);
+  return shared->flag(0, 0) ? check_tenant_role(link) : Result<void>{};
 }
 
 }  // namespace waybill

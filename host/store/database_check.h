@@ -16,4 +16,8 @@ Result<std::vector<std::string>> check_server(const DatabaseAddress& address);
 // Checks the rights that hosts need. Error::invalid names those that are missing.
 Result<void> check_rights(const DatabaseAddress& address);
 
+// Several organisations need the tenant role. An error says what to do about it; a host works without, and relies on what each
+// statement says.
+Result<void> check_tenants(const DatabaseAddress& address);
+
 }  // namespace waybill

@@ -1,4 +1,4 @@
-// Handing in the submission of a dead letter anew, under another reference.
+// Clones the submission of a dead letter under another reference.
 #include "domain/idempotency.h"
 #include "store/dead_rows.h"
 #include "store/form_rows.h"
@@ -26,7 +26,7 @@ Result<SubmissionId> hand_in(Connection& connection, const CloneOrder& order, co
   ArrayText place, route;
   for (const auto& action : order.actions) {
     auto id = route_of(connection, order.org, action.contract);
-    if (!id) return tl::unexpected(id.error());
+    TRY(id);
     place.add(static_cast<std::int64_t>(action.order));
     route.add(id->value);
   }
@@ -36,12 +36,12 @@ Result<SubmissionId> hand_in(Connection& connection, const CloneOrder& order, co
   auto made = connection.run(
       kClone, {shard, org, order.reference, std::string(form ? "received" : "as_delivery"), bytea(as_view(sha256(old.payload))),
                old_shard, old_id, old.payload, place.take(), route.take(), std::string(form ? "waiting" : "due")});
-  if (!made) return tl::unexpected(made.error());
+  TRY(made);
   if (made->size() == 0) return fail(Error::Kind::conflict, "reference \"" + order.reference + "\" is taken");
   const SubmissionId id{made->number(0, 0)};
   if (!form) return id;
   auto more = connection.run(kCloneForm, {shard, std::to_string(id.value), order.reference, old_shard, old_id});
-  if (!more) return tl::unexpected(more.error());
+  TRY(more);
   if (!more->flag(0, 0))
     return fail(Error::Kind::conflict, "an attachmentId that ends with \"~" + order.reference + "\" is taken");
   return id;
@@ -50,24 +50,23 @@ Result<SubmissionId> hand_in(Connection& connection, const CloneOrder& order, co
 }  // namespace
 
 Result<CloneResult> clone_in(Connection& connection, const CloneOrder& order) {
-  if (auto locked = lock_submissions_of(connection, order.org, {order.id}); !locked) return tl::unexpected(locked.error());
-  auto standings = standings_of(connection, order.org, {order.id}, Payloads::read);
-  if (!standings) return tl::unexpected(standings.error());
-  if (standings->empty()) return fail(Error::Kind::not_found, no_such_letter(order.id));
-  const DeadLetterState& old = standings->front();
+  TRY(lock_submissions_of(connection, order.org, {order.id}));
+  auto states = states_of(connection, order.org, {order.id}, Payloads::read);
+  TRY(states);
+  if (states->empty()) return fail(Error::Kind::not_found, no_such_letter(order.id));
+  const DeadLetterState& old = states->front();
   if (auto refused = refusal_of(old); !refused.empty()) return fail(Error::Kind::conflict, refused);
   auto id = hand_in(connection, order, old);
-  if (!id) return tl::unexpected(id.error());
+  TRY(id);
   CloneResult cloned{order.reference, old.letter.kind, "pending"};
   if (old.letter.kind == "form") {
     auto begun = begin_if_ready(connection, *id, order.actor);
-    if (!begun) return tl::unexpected(begun.error());
+    TRY(begun);
     cloned.state = std::move(*begun);
   }
-  auto audited = connection.run(
-      kAudit, {std::to_string(shard_of(old.letter.id)), std::to_string(old.letter.submission.value),
-               std::to_string(order.org.value), std::to_string(old.letter.id.value), order.actor, order.reference});
-  if (!audited) return tl::unexpected(audited.error());
+  TRY(connection.run(kAudit,
+                     {std::to_string(shard_of(old.letter.id)), std::to_string(old.letter.submission.value),
+                      std::to_string(order.org.value), std::to_string(old.letter.id.value), order.actor, order.reference}));
   return cloned;
 }
 

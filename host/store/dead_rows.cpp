@@ -1,4 +1,4 @@
-// Finding dead letters, and what is to be known before acting on one.
+// Finds dead letters, and reads what decides whether one may be edited, replayed or cloned.
 #include "store/dead_rows.h"
 
 #include "domain/form.h"
@@ -10,7 +10,7 @@ namespace {
 
 constexpr Statement kList = sql::dead_letters;
 constexpr Statement kSelect = sql::dead_to_be_replayed;
-constexpr Statement kStandings = sql::dead_standings;
+constexpr Statement kStates = sql::dead_letter_states;
 constexpr Statement kLock = sql::lock_submissions_of_dead;
 
 DeadLetter read_letter(const Rows& rows, std::size_t row) {
@@ -63,13 +63,13 @@ Parameters keys_of(OrgId org, const std::vector<DeliveryId>& ids) {
 }  // namespace
 
 Result<std::vector<DeadLetter>> letters_of(Connection& connection, OrgId org, const DeadFilter& filter, std::size_t most,
-                                           std::optional<DeadCursor> after) {
+                                           std::optional<DeliveryCursor> after) {
   Parameters parameters = parameters_of(org, filter);
-  parameters.push_back(after ? std::optional(std::to_string(after->died.micros)) : std::nullopt);
+  parameters.push_back(after ? std::optional(std::to_string(after->at.micros)) : std::nullopt);
   parameters.push_back(after ? std::optional(std::to_string(after->id.value)) : std::nullopt);
   parameters.emplace_back(std::to_string(most));
   auto rows = connection.run(kList, parameters);
-  if (!rows) return tl::unexpected(rows.error());
+  TRY(rows);
   std::vector<DeadLetter> letters;
   for (std::size_t row = 0; row < rows->size(); ++row) letters.push_back(read_letter(*rows, row));
   return letters;
@@ -79,39 +79,40 @@ Result<std::vector<DeliveryId>> to_be_replayed(Connection& connection, OrgId org
   Parameters parameters = parameters_of(org, filter);
   parameters.emplace_back(std::to_string(most));
   auto rows = connection.run(kSelect, parameters);
-  if (!rows) return tl::unexpected(rows.error());
+  TRY(rows);
   std::vector<DeliveryId> ids;
   for (std::size_t row = 0; row < rows->size(); ++row) ids.push_back({rows->number(row, 0)});
   return ids;
 }
 
-Result<std::vector<DeadLetterState>> standings_of(Connection& connection, OrgId org, const std::vector<DeliveryId>& ids,
-                                                  Payloads payloads) {
+Result<std::vector<DeadLetterState>> states_of(Connection& connection, OrgId org, const std::vector<DeliveryId>& ids,
+                                               Payloads payloads) {
   Parameters parameters = keys_of(org, ids);
   parameters.emplace_back(payloads == Payloads::read ? "true" : "false");
-  auto rows = connection.run(kStandings, parameters);
-  if (!rows) return tl::unexpected(rows.error());
-  std::vector<DeadLetterState> standings;
+  auto rows = connection.run(kStates, parameters);
+  TRY(rows);
+  std::vector<DeadLetterState> states;
   for (std::size_t row = 0; row < rows->size(); ++row) {
     auto contract = contract_from_json(rows->text(row, 17));
-    if (!contract) return tl::unexpected(contract.error());
+    TRY(contract);
     if (!rows->is_null(row, 18)) contract->destination = text_of(*rows, row, 18);
-    standings.push_back({.letter = read_letter(*rows, row),
-                         .state = text_of(*rows, row, 14),
-                         .kept = rows->flag(row, 23),
-                         .payload = text_of(*rows, row, 15),
-                         .contract = std::move(*contract),
-                         .route = {rows->number(row, 16)},
-                         .result = text_of(*rows, row, 19),
-                         .unfinished = rows->flag(row, 20),
-                         .infected = rows->flag(row, 21),
-                         .clean = rows->flag(row, 22)});
+    states.push_back({.letter = read_letter(*rows, row),
+                      .state = text_of(*rows, row, 14),
+                      .kept = rows->flag(row, 23),
+                      .payload = text_of(*rows, row, 15),
+                      .contract = std::move(*contract),
+                      .route = {rows->number(row, 16)},
+                      .result = text_of(*rows, row, 19),
+                      .unfinished = rows->flag(row, 20),
+                      .infected = rows->flag(row, 21),
+                      .clean = rows->flag(row, 22),
+                      .present_stage = rows->flag(row, 24)});
   }
-  return standings;
+  return states;
 }
 
 Result<void> lock_submissions_of(Connection& connection, OrgId org, const std::vector<DeliveryId>& ids) {
-  if (auto locked = connection.run(kLock, keys_of(org, ids)); !locked) return tl::unexpected(locked.error());
+  TRY(connection.run(kLock, keys_of(org, ids)));
   return {};
 }
 

@@ -4,33 +4,35 @@
 #include <string>
 #include <vector>
 
-#include "store/dead.h"
+#include "store/dead_store.h"
+#include "store/pg.h"
 
 namespace waybill {
 
 // A letter with everything that its operations need.
 struct DeadLetterState {
   DeadLetter letter;
-  std::string state;        // of the submission
-  bool kept = false;        // its payload is still there
-  std::string payload;      // as edited last, with Payloads::read
-  Contract contract;        // of the delivery that died, with the destination as edited last
-  RouteId route;            // of the delivery that died
-  std::string result;       // JSON, or empty; with Payloads::read
-  bool unfinished = false;  // the same action has an unfinished delivery
-  bool infected = false;    // an attachment was found infected
-  bool clean = false;       // every attachment was found clean
+  std::string state;           // of the submission
+  bool kept = false;           // its payload is still there
+  std::string payload;         // as edited last, with Payloads::read
+  Contract contract;           // of the delivery that died, with the destination as edited last
+  RouteId route;               // of the delivery that died
+  std::string result;          // JSON, or empty; with Payloads::read
+  bool unfinished = false;     // the same action has an unfinished delivery
+  bool infected = false;       // an attachment was found infected
+  bool clean = false;          // every attachment was found clean
+  bool present_stage = false;  // its submission is still in the state that the action belongs to; of a pipeline's
 };
 // The existing letters, in the order of `ids`. Do not read thousands of payloads at once.
 enum class Payloads { leave, read };
-Result<std::vector<DeadLetterState>> standings_of(Connection& connection, OrgId org, const std::vector<DeliveryId>& ids,
-                                                  Payloads payloads);
+Result<std::vector<DeadLetterState>> states_of(Connection& connection, OrgId org, const std::vector<DeliveryId>& ids,
+                                               Payloads payloads);
 // Locks the rows of their submissions, in order of id.
 Result<void> lock_submissions_of(Connection& connection, OrgId org, const std::vector<DeliveryId>& ids);
 
 // Newest first.
 Result<std::vector<DeadLetter>> letters_of(Connection& connection, OrgId org, const DeadFilter& filter, std::size_t most,
-                                           std::optional<DeadCursor> after);
+                                           std::optional<DeliveryCursor> after);
 // Oldest first; kinds that can be replayed come before others.
 Result<std::vector<DeliveryId>> to_be_replayed(Connection& connection, OrgId org, const DeadFilter& filter, std::size_t most);
 

@@ -1,9 +1,11 @@
-// Dead letters on PostgreSQL: looking at them and edit them; replays and clones are next door.
+// Dead letters on PostgreSQL: list, show, edit. Replays and clones: dead_replay.cpp, dead_clone.cpp.
 #include "domain/form.h"
 #include "domain/idempotency.h"
 #include "store/dead_rows.h"
+#include "store/pg_stores.h"
 #include "store/read_rows.h"
 #include "store/sql/dead_letters.h"
+#include "store/tenant_link.h"
 
 namespace waybill {
 namespace {
@@ -23,7 +25,7 @@ struct Change {
 std::string hash_of(const std::string& text) { return to_hex(as_view(sha256(text))); }
 
 std::string refusal_of(const DeadLetterState& s) {
-  if (s.letter.kind != "form") return "only letters of forms can be edited; this is an " + s.letter.kind + "'s";
+  if (s.letter.kind != "form") return "only letters of forms can be edited; this one is of kind " + s.letter.kind;
   if (s.letter.replayed) return "it was replayed already, by " + s.letter.replayed_by;
   if (s.state == "purged" || !s.kept) return "its submission is purged: what it held is not kept any more";
   return {};
@@ -33,18 +35,18 @@ Result<std::vector<Change>> changes_of(const DeadLetterState& letter, const Dead
   std::vector<Change> changes;
   if (edit.fields) {
     auto before = fields_of(letter.payload);
-    if (!before) return tl::unexpected(before.error());
+    TRY(before);
     auto whole = with_fields(letter.payload, *edit.fields);
-    if (!whole) return tl::unexpected(whole.error());
+    TRY(whole);
     auto after = fields_of(*whole);
-    if (!after) return tl::unexpected(after.error());
+    TRY(after);
     changes.push_back({"fields", std::move(*before), std::move(*after), std::move(*whole)});
   }
   if (edit.destination) {
     auto before = destination_of(letter.contract.destination);
-    if (!before) return tl::unexpected(before.error());
+    TRY(before);
     auto whole = with_destination(letter.contract.destination, *edit.destination);
-    if (!whole) return tl::unexpected(whole.error());
+    TRY(whole);
     changes.push_back({"destination", std::move(*before), *edit.destination, std::move(*whole)});
   }
   std::erase_if(changes, [](const Change& change) { return change.before == change.after; });
@@ -56,26 +58,29 @@ class PgDeadStore final : public DeadStore {
   PgDeadStore(const DatabaseAddress& address, int shards, std::size_t rate)
       : link_(address, "dead"), shards_(shards), rate_(rate) {}
 
-  Result<DeadPage> list(OrgId org, const DeadFilter& filter, std::size_t most, std::optional<DeadCursor> after) override {
-    auto letters = link_.use([&](Connection& connection) { return letters_of(connection, org, filter, most + 1, after); });
-    if (!letters) return tl::unexpected(letters.error());
+  Result<DeadPage> list(OrgId org, const DeadFilter& filter, std::size_t most, std::optional<DeliveryCursor> after) override {
+    auto letters = tenant_.transact(
+        org, [&](Connection& connection) { return letters_of(connection, org, filter, most + 1, after); }, kReadOnly);
+    TRY(letters);
     DeadPage page{std::move(*letters), {}};
     if (page.letters.size() <= most) return page;
     page.letters.pop_back();
-    page.next = DeadCursor{page.letters.back().died, page.letters.back().id};
+    page.next = DeliveryCursor{page.letters.back().died, page.letters.back().id};
     return page;
   }
 
   Result<std::optional<DeadLetterView>> show(OrgId org, DeliveryId id) override {
-    return link_.transact([&](Connection& connection) { return show_in(connection, org, id); }, kReadOnly);
+    return tenant_.transact(
+        org, [&](Connection& connection) { return show_in(connection, org, id); }, kReadOnly);
   }
 
   Result<void> edit(OrgId org, DeliveryId id, const DeadLetterEdit& edit, const std::string& actor) override {
-    return link_.transact([&](Connection& connection) { return edit_in(connection, org, id, edit, actor); });
+    return tenant_.transact(org, [&](Connection& connection) { return edit_in(connection, org, id, edit, actor); });
   }
 
   Result<Replays> replay(OrgId org, const DeadFilter& filter, const std::string& actor, bool dry_run) override {
-    return link_.transact(
+    return tenant_.transact(
+        org,
         [&](Connection& connection) {
           return replay_in(connection, {.org = org, .filter = filter, .actor = actor, .dry_run = dry_run, .rate = rate_});
         },
@@ -84,7 +89,7 @@ class PgDeadStore final : public DeadStore {
 
   Result<CloneResult> clone(OrgId org, DeliveryId id, const std::string& reference, const std::vector<CloneAction>& actions,
                             const std::string& actor) override {
-    return link_.transact([&](Connection& connection) {
+    return tenant_.transact(org, [&](Connection& connection) {
       return clone_in(connection, {.org = org,
                                    .id = id,
                                    .reference = reference,
@@ -96,23 +101,23 @@ class PgDeadStore final : public DeadStore {
 
  private:
   static Result<std::optional<DeadLetterView>> show_in(Connection& connection, OrgId org, DeliveryId id) {
-    auto standings = standings_of(connection, org, {id}, Payloads::read);
-    if (!standings) return tl::unexpected(standings.error());
-    if (standings->empty()) return std::optional<DeadLetterView>{};
-    DeadLetterState& standing = standings->front();
-    DeadLetterView view{.letter = std::move(standing.letter),
-                        .state = std::move(standing.state),
-                        .payload = std::move(standing.payload),
-                        .destination = std::move(standing.contract.destination),
-                        .result = std::move(standing.result),
+    auto states = states_of(connection, org, {id}, Payloads::read);
+    TRY(states);
+    if (states->empty()) return std::optional<DeadLetterView>{};
+    DeadLetterState& dead = states->front();
+    DeadLetterView view{.letter = std::move(dead.letter),
+                        .state = std::move(dead.state),
+                        .payload = std::move(dead.payload),
+                        .destination = std::move(dead.contract.destination),
+                        .result = std::move(dead.result),
                         .attempts = {},
                         .edits = {}};
     const std::string shard = std::to_string(shard_of(id)), letter = std::to_string(id.value);
     auto attempts = connection.run(kAttempts, {shard, letter});
-    if (!attempts) return tl::unexpected(attempts.error());
+    TRY(attempts);
     for (std::size_t row = 0; row < attempts->size(); ++row) view.attempts.push_back(read_attempt(*attempts, row, 0));
     auto edits = connection.run(kEdits, {shard, std::to_string(view.letter.submission.value), letter});
-    if (!edits) return tl::unexpected(edits.error());
+    TRY(edits);
     for (std::size_t row = 0; row < edits->size(); ++row)
       view.edits.push_back({.id = edits->number(row, 0),
                             .edited = edits->time(row, 1),
@@ -125,25 +130,24 @@ class PgDeadStore final : public DeadStore {
 
   static Result<void> edit_in(Connection& connection, OrgId org, DeliveryId id, const DeadLetterEdit& edit,
                               const std::string& actor) {
-    if (auto locked = lock_submissions_of(connection, org, {id}); !locked) return tl::unexpected(locked.error());
-    auto standings = standings_of(connection, org, {id}, Payloads::read);
-    if (!standings) return tl::unexpected(standings.error());
-    if (standings->empty()) return fail(Error::Kind::not_found, no_such_letter(id));
-    const DeadLetterState& standing = standings->front();
-    if (auto refused = refusal_of(standing); !refused.empty()) return fail(Error::Kind::conflict, refused);
-    auto changes = changes_of(standing, edit);
-    if (!changes) return tl::unexpected(changes.error());
+    TRY(lock_submissions_of(connection, org, {id}));
+    auto states = states_of(connection, org, {id}, Payloads::read);
+    TRY(states);
+    if (states->empty()) return fail(Error::Kind::not_found, no_such_letter(id));
+    const DeadLetterState& dead = states->front();
+    if (auto refused = refusal_of(dead); !refused.empty()) return fail(Error::Kind::conflict, refused);
+    auto changes = changes_of(dead, edit);
+    TRY(changes);
     for (const auto& change : *changes) {
-      auto edited =
-          connection.run(kEdit, {std::to_string(shard_of(id)), std::to_string(id.value),
-                                 std::to_string(standing.letter.submission.value), std::to_string(org.value), actor, change.field,
-                                 change.before, change.after, change.whole, hash_of(change.before), hash_of(change.after)});
-      if (!edited) return tl::unexpected(edited.error());
+      TRY(connection.run(kEdit, {std::to_string(shard_of(id)), std::to_string(id.value),
+                                 std::to_string(dead.letter.submission.value), std::to_string(org.value), actor, change.field,
+                                 change.before, change.after, change.whole, hash_of(change.before), hash_of(change.after)}));
     }
     return {};
   }
 
   Link link_;
+  TenantLink tenant_{link_, WithoutTenantRole::rely_on_statements};
   int shards_;
   std::size_t rate_;
 };

@@ -164,18 +164,18 @@ Result<std::unique_ptr<EmbeddedPostgres>> EmbeddedPostgres::start(const fs::path
   const fs::path folder = fs::absolute(given).lexically_normal();
   const fs::path data = folder / "data", server_log = folder / "postgresql.log", control_log = folder / "pg_ctl.log";
   const auto user = server_user();
-  if (!user) return tl::unexpected(user.error());
-  if (auto made = make_folder(folder, *user); !made) return tl::unexpected(made.error());
+  TRY(user);
+  TRY(make_folder(folder, *user));
   const auto programs = find_programs(data);
-  if (!programs) return tl::unexpected(programs.error());
+  TRY(programs);
   const auto sockets = socket_folder(folder, *user);
-  if (!sockets) return tl::unexpected(sockets.error());
+  TRY(sockets);
 
   const auto turn = Lock::take(folder / "turn.lock", LOCK_EX);  // starting and stopping: one process at a time
-  if (!turn) return tl::unexpected(turn.error());
+  TRY(turn);
   auto use = Lock::take(folder / "use.lock", LOCK_SH);
-  if (!use) return tl::unexpected(use.error());
-  if (auto made = make_cluster(folder, *programs, *sockets, *user); !made) return tl::unexpected(made.error());
+  TRY(use);
+  TRY(make_cluster(folder, *programs, *sockets, *user));
   if (run(*user, {*programs / "pg_ctl", "status", "-D", data}, "/dev/null") == 0) {
     log.info("database.embedded.reused", {{"folder", folder.string()}});
   } else {

@@ -1,4 +1,4 @@
-// The registry's forms into the database: what is new, what has changed, what is gone.
+// Stores the registry's forms: adds new ones, replaces changed ones, removes the others.
 #include "store/form_loading.h"
 
 #include <algorithm>
@@ -31,9 +31,9 @@ Parameters actions_of(const Form& form) {
 }
 
 Result<void> store_form(Connection& connection, const Form& form, Parameters actions) {
-  if (auto stored = connection.run(kStore, {form.id, form.name}); !stored) return tl::unexpected(stored.error());
+  TRY(connection.run(kStore, {form.id, form.name}));
   actions.insert(actions.begin(), form.id);
-  if (auto stored = connection.run(kStoreActions, actions); !stored) return tl::unexpected(stored.error());
+  TRY(connection.run(kStoreActions, actions));
   return {};
 }
 
@@ -45,15 +45,15 @@ std::string list(const std::vector<std::string>& names) {
 
 }  // namespace
 
-Result<LoadedForms> load_forms(Connection& connection, std::span<const Form> forms, const LoadActor& actor) {
-  if (auto locked = connection.run(kLockForms); !locked) return tl::unexpected(locked.error());
+Result<FormChanges> load_forms(Connection& connection, std::span<const Form> forms, const LoadActor& actor) {
+  TRY(connection.run(kLockForms));
   auto stored = connection.run(kStored);
-  if (!stored) return tl::unexpected(stored.error());
-  LoadedForms loaded;
+  TRY(stored);
+  FormChanges loaded;
   for (const auto& form : forms) {
     const Parameters actions = actions_of(form);
     auto wanted = connection.run(kWanted, actions);
-    if (!wanted) return tl::unexpected(wanted.error());
+    TRY(wanted);
     bool is_new = true, same = false;
     for (std::size_t row = 0; row < stored->size(); ++row) {
       if (stored->text(row, 0) != form.id) continue;
@@ -62,18 +62,17 @@ Result<LoadedForms> load_forms(Connection& connection, std::span<const Form> for
     }
     if (same) continue;
     (is_new ? loaded.added : loaded.changed).push_back(form.id);
-    if (auto written = store_form(connection, form, actions); !written) return tl::unexpected(written.error());
+    TRY(store_form(connection, form, actions));
   }
   for (std::size_t row = 0; row < stored->size(); ++row) {
     const auto id = text_of(*stored, row, 0);
     if (std::any_of(forms.begin(), forms.end(), [&](const Form& form) { return form.id == id; })) continue;
-    if (auto removed = connection.run(kRemove, {id}); !removed) return tl::unexpected(removed.error());
+    TRY(connection.run(kRemove, {id}));
     loaded.removed.push_back(id);
   }
   if (!loaded.any() && actor.trigger == "start") return loaded;
-  auto noted = connection.run(
-      kAuditLoad, {actor.trigger, actor.name, actor.type, list(loaded.added), list(loaded.changed), list(loaded.removed)});
-  if (!noted) return tl::unexpected(noted.error());
+  TRY(connection.run(kAuditLoad,
+                     {actor.trigger, actor.name, actor.type, list(loaded.added), list(loaded.changed), list(loaded.removed)}));
   return loaded;
 }
 

@@ -3,10 +3,11 @@
 
 #include <span>
 
-#include "store/forms.h"
+#include "store/form_store.h"
+#include "store/pg.h"
 
 namespace waybill {
 
-Result<LoadedForms> load_forms(Connection& connection, std::span<const Form> forms, const LoadActor& actor);
+Result<FormChanges> load_forms(Connection& connection, std::span<const Form> forms, const LoadActor& actor);
 
 }  // namespace waybill

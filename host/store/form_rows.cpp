@@ -1,19 +1,19 @@
-// Moving submissions of forms: rows in, a pure decision of domain/form_pipeline, rows out.
+// Moves submissions of forms: reads rows, asks domain/form_pipeline, writes rows.
 #include "store/form_rows.h"
 
 #include <algorithm>
 
-#include "domain/form_pipeline.h"
 #include "store/read_rows.h"
+#include "store/sql/alerts.h"
 #include "store/sql/form_rows.h"
 
 namespace waybill {
 namespace {
 
 constexpr Statement kFollowEnds = sql::follow_ends;
-constexpr Statement kRaise = sql::raise_dead_letters;
+constexpr Statement kRaiseDeadLetters = sql::raise_dead_letters;
 constexpr Statement kLockProcessing = sql::lock_processing;
-constexpr Statement kActions = sql::form_actions_standing;
+constexpr Statement kActions = sql::form_action_states;
 constexpr Statement kOpen = sql::open_actions;
 constexpr Statement kEnd = sql::end_forms;
 constexpr Statement kScans = sql::scans_of;
@@ -21,10 +21,11 @@ constexpr Statement kBegin = sql::begin_form;
 constexpr Statement kInfected = sql::infected_form;
 constexpr Statement kCancel = sql::cancel_open;
 constexpr Statement kHeld = sql::held_of;
+constexpr Statement kRaiseAlert = sql::raise_alert;
 
 Result<void> follow_ends(Connection& connection, const std::string& shard, std::span<const SettlementRow> rows,
                          std::vector<Parameters>& alerts) {
-  ArrayText delivery, status, reason, ended, trigger, actor, metadata, dead;
+  ArrayText delivery, status, reason, ended, action, trigger, actor, metadata, dead, about, message;
   bool any = false;
   for (const auto& row : rows) {
     const Settlement& s = *row.settlement;
@@ -34,23 +35,27 @@ Result<void> follow_ends(Connection& connection, const std::string& shard, std::
     status.add(to_string(s.status));
     reason.add(s.reason);
     ended.add(s.ended.micros);
+    s.of_form && !s.action.empty() ? action.add(s.action) : action.add_null();  // an intent's is written with its settlement
     trigger.add(s.trigger);
     actor.add(s.actor);
     metadata.add(s.metadata);
     dead.add_flag(s.dead_letter);
+    s.alert ? about.add(s.alert->about) : about.add_null();
+    s.alert ? message.add(s.alert->message) : message.add_null();
   }
   if (!any) return {};
-  auto died = connection.run(kFollowEnds, {shard, delivery.take(), status.take(), reason.take(), ended.take(), trigger.take(),
-                                           actor.take(), metadata.take(), dead.take()});
-  if (!died) return tl::unexpected(died.error());
+  auto died =
+      connection.run(kFollowEnds, {shard, delivery.take(), status.take(), reason.take(), ended.take(), action.take(),
+                                   trigger.take(), actor.take(), metadata.take(), dead.take(), about.take(), message.take()});
+  TRY(died);
   if (died->size() == 0) return {};
-  ArrayText org, about, words;
+  ArrayText org, incident, text;
   for (std::size_t row = 0; row < died->size(); ++row) {
     org.add(died->number(row, 0));
-    about.add(died->text(row, 1));
-    words.add(died->text(row, 2));
+    incident.add(died->text(row, 1));
+    text.add(died->text(row, 2));
   }
-  alerts.push_back({org.take(), about.take(), words.take()});
+  alerts.push_back({org.take(), incident.take(), text.take()});
   return {};
 }
 
@@ -62,14 +67,14 @@ Status status_of(const Rows& rows, std::size_t row, int column) {
 
 Result<std::vector<std::string>> follow_up(Connection& connection, Shard shard, std::span<const SettlementRow> rows) {
   std::vector<Parameters> alerts;
-  if (auto done = follow_ends(connection, std::to_string(shard), rows, alerts); !done) return tl::unexpected(done.error());
+  TRY(follow_ends(connection, std::to_string(shard), rows, alerts));
   std::vector<SubmissionId> forms;
   for (const auto& row : rows)
     if (row.settlement->of_form) forms.push_back(row.submission);
   auto advanced = advance(connection, shard, forms);
-  if (!advanced) return tl::unexpected(advanced.error());
+  TRY(advanced);
   for (const auto& alert : alerts)  // last: incidents are rows that many transactions want
-    if (auto raised = connection.run(kRaise, alert); !raised) return tl::unexpected(raised.error());
+    TRY(connection.run(kRaiseDeadLetters, alert));
   return std::move(advanced->ended);
 }
 
@@ -79,7 +84,7 @@ Result<FormAdvance> advance(Connection& connection, Shard shard, const std::vect
   ArrayText wanted;
   for (const auto id : submissions) wanted.add(id.value);
   auto locked = connection.run(kLockProcessing, {shard_text, wanted.take()});
-  if (!locked) return tl::unexpected(locked.error());
+  TRY(locked);
   if (locked->size() == 0) return FormAdvance{};
   ArrayText org, id;
   for (std::size_t row = 0; row < locked->size(); ++row) {
@@ -87,11 +92,12 @@ Result<FormAdvance> advance(Connection& connection, Shard shard, const std::vect
     org.add(locked->number(row, 1));
   }
   auto rows = connection.run(kActions, {shard_text, org.take(), id.take()});
-  if (!rows) return tl::unexpected(rows.error());
+  TRY(rows);
   const Timestamp now = locked->time(0, 2);
 
   FormAdvance advanced;
-  ArrayText open, end, state;
+  ArrayText open, end, state, action, reason;
+  std::string trigger;
   bool any_open = false, any_end = false;
   for (std::size_t row = 0; row < rows->size();) {
     const std::int64_t submission = rows->number(row, 0);
@@ -108,19 +114,23 @@ Result<FormAdvance> advance(Connection& connection, Shard shard, const std::vect
       any_open = true;
     }
     if (!step.end.empty()) {
+      const auto& move = end_of_form(step.end);
       end.add(submission);
-      state.add(step.end);
+      trigger = move.trigger;
+      state.add(move.to);
+      action.add(move.audit);
+      move.reason.empty() ? reason.add_null() : reason.add(move.reason);
       any_end = true;
     }
   }
   if (any_open) {
     auto opened = connection.run(kOpen, {shard_text, open.take()});
-    if (!opened) return tl::unexpected(opened.error());
+    TRY(opened);
     advanced.moved += opened->size();
   }
   if (any_end) {
-    auto ended = connection.run(kEnd, {shard_text, end.take(), state.take()});
-    if (!ended) return tl::unexpected(ended.error());
+    auto ended = connection.run(kEnd, {shard_text, end.take(), state.take(), action.take(), reason.take(), trigger});
+    TRY(ended);
     for (std::size_t row = 0; row < ended->size(); ++row) advanced.ended.emplace_back(ended->text(row, 0));
     advanced.moved += ended->size();
   }
@@ -130,34 +140,42 @@ Result<FormAdvance> advance(Connection& connection, Shard shard, const std::vect
 Result<std::string> begin_if_ready(Connection& connection, SubmissionId submission, const std::string& actor) {
   const Parameters key{std::to_string(shard_of(submission)), std::to_string(submission.value)};
   auto scans = connection.run(kScans, key);
-  if (!scans) return tl::unexpected(scans.error());
+  TRY(scans);
   if (scans->size() != 1) return fail(Error::Kind::bug, "a form's submission has no row in form_submissions");
   const auto count = [&](int column) { return static_cast<std::size_t>(scans->number(0, column)); };
   switch (readiness_of(scans->flag(0, 0), {.attachments = count(1), .clean = count(2), .infected = count(3)})) {
     case Readiness::wait:
       return "received";
     case Readiness::run: {
-      if (auto begun = connection.run(kBegin, key); !begun) return tl::unexpected(begun.error());
-      auto advanced = advance(connection, shard_of(submission), {submission});
-      if (!advanced) return tl::unexpected(advanced.error());
+      TRY(connection.run(kBegin, key));
+      TRY(advance(connection, shard_of(submission), {submission}));
       return "processing";
     }
     case Readiness::infected: {
-      if (auto cancelled = cancel_open(connection, submission); !cancelled) return tl::unexpected(cancelled.error());
-      Parameters parameters = key;
-      parameters.emplace_back(actor);
-      if (auto failed = connection.run(kInfected, parameters); !failed) return tl::unexpected(failed.error());
-      return "failed";
+      TRY(cancel_open(connection, submission));
+      const auto& move = form_infected();
+      auto failed = connection.run(kInfected, {key[0], key[1], move.reason, move.audit, move.trigger, actor});
+      TRY(failed);
+      for (std::size_t row = 0; row < failed->size(); ++row) {
+        const auto alert = infected_alert(failed->text(row, 1), failed->text(row, 2));
+        TRY(raise_infected(connection, {failed->number(row, 0)}, alert));
+      }
+      return move.to;
     }
   }
   return "received";
 }
 
+Result<void> raise_infected(Connection& connection, OrgId org, const InfectedAlert& alert) {
+  TRY(connection.run(kRaiseAlert, {std::to_string(org.value), std::string(InfectedAlert::kKind), alert.about, alert.message}));
+  return {};
+}
+
 Result<bool> cancel_open(Connection& connection, SubmissionId submission) {
   const Parameters key{std::to_string(shard_of(submission)), std::to_string(submission.value)};
-  if (auto cancelled = connection.run(kCancel, key); !cancelled) return tl::unexpected(cancelled.error());
+  TRY(connection.run(kCancel, key));
   auto held = connection.run(kHeld, key);
-  if (!held) return tl::unexpected(held.error());
+  TRY(held);
   return held->number(0, 0) == 0;
 }
 

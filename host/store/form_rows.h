@@ -1,4 +1,5 @@
-// Parts of transactions that move submissions of forms. Call each inside a transaction, so that it sees everything committed
+// What follows from settlements of intents and forms alike (audit, dead letters, alerts), and how submissions of forms move on.
+// Parts of transactions: call each inside a transaction, so that it sees everything committed
 // before the submission's row was locked.
 #pragma once
 
@@ -6,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "domain/form_pipeline.h"
 #include "store/pg.h"
 #include "store/settle_store.h"
 
@@ -31,6 +33,8 @@ Result<FormAdvance> advance(Connection& connection, Shard shard, const std::vect
 
 // Starts a ready submission, or ends one with an infected attachment. The caller holds its row lock; its state is `received`.
 Result<std::string> begin_if_ready(Connection& connection, SubmissionId submission, const std::string& actor);
+
+Result<void> raise_infected(Connection& connection, OrgId org, const InfectedAlert& alert);
 
 // Removes the unclaimed deliveries of a submission from the queue; true if no host holds any.
 Result<bool> cancel_open(Connection& connection, SubmissionId submission);

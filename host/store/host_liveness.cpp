@@ -1,8 +1,9 @@
 // How a host shows that it lives: a session that holds the advisory lock of its id. The lock goes with the session, whatever
 // ends it, and whoever gets it then knows.
-#include "store/sql/host_liveness.h"
+#include "store/host_liveness.h"
 
 #include "store/pg_stores.h"
+#include "store/sql/host_liveness.h"
 
 namespace waybill {
 namespace {
@@ -36,27 +37,27 @@ Result<HostId> HostLiveness::keep() {
     connection_.reset();
   }
   auto opened = Connection::open(address_, "liveness");
-  if (!opened) return tl::unexpected(opened.error());
+  TRY(opened);
   look(*opened);
   auto session = opened->run(kSession);
-  if (!session) return tl::unexpected(session.error());
+  TRY(session);
   if (id_.value != 0) {
     const auto back = come_back(*opened);
-    if (!back) return tl::unexpected(back.error());
+    TRY(back);
     if (*back) {
       session_ = session->text(0, 0);
       connection_ = std::move(*opened);
       return id_;
     }
   }
-  if (auto fits = refuse_too_new(schema_); !fits) return tl::unexpected(fits.error());
+  TRY(refuse_too_new(schema_));
   auto fresh = opened->run(kNewId);
-  if (!fresh) return tl::unexpected(fresh.error());
+  TRY(fresh);
   const std::string id(fresh->text(0, 0));
   // The lock comes before the row: a row without a lock would look like a dead host.
   if (auto locked = opened->run(kLock, {id}); !locked || !locked->flag(0, 0))
     return fail(Error::Kind::unavailable, locked ? "the advisory lock of a new host id is taken" : locked.error().what);
-  if (auto made = opened->run(kRegister, {id, name_, std::to_string(knows_)}); !made) return tl::unexpected(made.error());
+  TRY(opened->run(kRegister, {id, name_, std::to_string(knows_)}));
   id_ = {fresh->number(0, 0)};
   session_ = session->text(0, 0);
   connection_ = std::move(*opened);
@@ -67,15 +68,15 @@ Result<HostId> HostLiveness::keep() {
 Result<bool> HostLiveness::come_back(Connection& session) {
   const std::string id = std::to_string(id_.value);
   auto locked = session.run(kLock, {id});
-  if (!locked) return tl::unexpected(locked.error());
+  TRY(locked);
   if (!locked->flag(0, 0)) {
     auto old = session.run(kEndSession, {id, session_});
-    if (!old) return tl::unexpected(old.error());
+    TRY(old);
     if (old->size() > 0) return fail(Error::Kind::unavailable, "the server is ending the last session of this host");
     return false;  // a rescuer has the lock
   }
   auto there = session.run(kComeBack, {id});
-  if (!there) return tl::unexpected(there.error());
+  TRY(there);
   return there->size() == 1;
 }
 
@@ -83,8 +84,7 @@ Result<void> HostLiveness::renew(Shard shard, std::span<const ClaimToken> claims
   if (!connection_) return fail(Error::Kind::unavailable, "this host is not present");
   ArrayText tokens;
   for (const auto token : claims) tokens.add(token.value);
-  auto done = connection_->run(kRenew, {std::to_string(shard), tokens.take(), std::to_string(lease.count())});
-  if (!done) return tl::unexpected(done.error());
+  TRY(connection_->run(kRenew, {std::to_string(shard), tokens.take(), std::to_string(lease.count())}));
   return {};
 }
 
@@ -97,7 +97,7 @@ void HostLiveness::leave() {
 Result<int> read_shards(const DatabaseAddress& address) {
   Link link(address, "shards");
   auto rows = link.run(kShards);
-  if (!rows) return tl::unexpected(rows.error());
+  TRY(rows);
   return static_cast<int>(rows->number(0, 0));
 }
 

@@ -9,6 +9,7 @@
 #include "store/read_rows.h"
 #include "store/routes.h"
 #include "store/sql/intake.h"
+#include "store/submit.h"
 
 namespace waybill {
 namespace {
@@ -46,7 +47,7 @@ class Group {
       for (const auto value : {claim->token.value, claim->host.value, std::int64_t{claim->lease.count()}})
         all.emplace_back(std::to_string(value));
     all.resize(15);
-    all.emplace_back(rest_key_.take());
+    all.emplace_back(cooldown_key_.take());
     all.emplace_back(turn_.take());
     return all;
   }
@@ -84,16 +85,66 @@ class Group {
     kind_.add(item.kind);
     pipeline_.add(item.pipeline);
     target_.add(item.target);
-    rest_key_.add(item.cooldown_key);
+    cooldown_key_.add(item.cooldown_key);
     route_.add(item.route.value);
     return number;
   }
 
   std::map<Sort, std::int64_t> sorts_;
-  ArrayText org_, kind_, pipeline_, target_, rest_key_, route_;  // an element for each sort
-  ArrayText sort_, client_ref_, first_byte_, bytes_, turn_;      // an element for each item
+  ArrayText org_, kind_, pipeline_, target_, cooldown_key_, route_;  // an element for each sort
+  ArrayText sort_, client_ref_, first_byte_, bytes_, turn_;          // an element for each item
   std::string payloads_, hashes_ = "\\x";
 };
+
+// What was not inserted is there already: the same submission again, or another one under its key.
+template <class Session>
+Result<void> compare_with_existing(Session& session, Shard shard, std::span<const NewSubmission> items,
+                                   std::vector<SubmitResult>& answers) {
+  std::unordered_map<std::string, std::size_t> places;
+  ArrayText org, kind, client_ref;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (answers[i].view.id != SubmissionId{}) continue;
+    places.emplace(key_of(items[i].org, items[i].kind, items[i].client_ref), i);
+    org.add(items[i].org.value);
+    kind.add(items[i].kind);
+    client_ref.add(items[i].client_ref);
+  }
+  auto rows = session.run(kExisting, {std::to_string(shard), org.take(), kind.take(), client_ref.take()});
+  TRY(rows);
+  if (rows->size() != places.size()) return fail(Error::Kind::unavailable, "a submission neither was inserted nor is there");
+  for (std::size_t row = 0; row < rows->size(); ++row) {
+    SubmissionView view = read_submission(*rows, row);
+    const std::size_t i = places.at(key_of(view.org, rows->text(row, 8), view.client_ref));
+    const bool same = view.target == items[i].target && rows->text(row, 9) == to_hex(as_view(items[i].payload_hash));
+    answers[i] = {same ? SubmitResult::How::existing : SubmitResult::How::conflict, std::move(view)};
+  }
+  return {};
+}
+
+template <class Session>
+Result<std::vector<SubmitResult>> submit_in(Session& session, Shard shard, std::span<const NewSubmission> items,
+                                            const std::optional<InsertClaim>& claim) {
+  for (const auto& item : items)  // it would end the payloads of the group
+    if (item.payload.find('\0') != std::string::npos) return fail(Error::Kind::bug, "a payload holds a NUL byte");
+  auto fresh = session.run(kSubmit, Group(items).take(shard, claim));
+  TRY(fresh);
+  std::vector<SubmitResult> answers(items.size());
+  for (std::size_t row = 0; row < fresh->size(); ++row) {
+    const auto i = static_cast<std::size_t>(fresh->number(row, 0) - 1);
+    const NewSubmission& item = items[i];
+    answers[i] = {SubmitResult::How::created,
+                  {.id = {fresh->number(row, 1)},
+                   .org = item.org,
+                   .client_ref = item.client_ref,
+                   .target = item.target,
+                   .state = item.state,
+                   .created = fresh->time(row, 2)},
+                  fresh->flag(row, 3),
+                  fresh->time(row, 4)};
+  }
+  if (fresh->size() < items.size()) TRY(compare_with_existing(session, shard, items, answers));
+  return answers;
+}
 
 class PgIntakeStore final : public IntakeStore {
  public:
@@ -105,57 +156,18 @@ class PgIntakeStore final : public IntakeStore {
 
   Result<std::vector<SubmitResult>> submit(Shard shard, std::span<const NewSubmission> items,
                                            const std::optional<InsertClaim>& claim) override {
-    for (const auto& item : items)  // it would end the payloads of the group
-      if (item.payload.find('\0') != std::string::npos) return fail(Error::Kind::bug, "a payload holds a NUL byte");
-    auto fresh = link_.run(kSubmit, Group(items).take(shard, claim));
-    if (!fresh) return tl::unexpected(fresh.error());
-    std::vector<SubmitResult> answers(items.size());
-    for (std::size_t row = 0; row < fresh->size(); ++row) {
-      const auto i = static_cast<std::size_t>(fresh->number(row, 0) - 1);
-      const NewSubmission& item = items[i];
-      answers[i] = {SubmitResult::How::created,
-                    {.id = {fresh->number(row, 1)},
-                     .org = item.org,
-                     .client_ref = item.client_ref,
-                     .target = item.target,
-                     .state = item.state,
-                     .created = fresh->time(row, 2)},
-                    fresh->flag(row, 3),
-                    fresh->time(row, 4)};
-    }
-    if (fresh->size() < items.size())
-      if (auto read = compare_with_existing(shard, items, answers); !read) return tl::unexpected(read.error());
-    return answers;
+    return submit_in(link_, shard, items, claim);
   }
 
  private:
-  // What was not inserted is there already: the same submission again, or another one under its key.
-  Result<void> compare_with_existing(Shard shard, std::span<const NewSubmission> items, std::vector<SubmitResult>& answers) {
-    std::unordered_map<std::string, std::size_t> places;
-    ArrayText org, kind, client_ref;
-    for (std::size_t i = 0; i < items.size(); ++i) {
-      if (answers[i].view.id != SubmissionId{}) continue;
-      places.emplace(key_of(items[i].org, items[i].kind, items[i].client_ref), i);
-      org.add(items[i].org.value);
-      kind.add(items[i].kind);
-      client_ref.add(items[i].client_ref);
-    }
-    auto rows = link_.run(kExisting, {std::to_string(shard), org.take(), kind.take(), client_ref.take()});
-    if (!rows) return tl::unexpected(rows.error());
-    if (rows->size() != places.size()) return fail(Error::Kind::unavailable, "a submission neither was inserted nor is there");
-    for (std::size_t row = 0; row < rows->size(); ++row) {
-      SubmissionView view = read_submission(*rows, row);
-      const std::size_t i = places.at(key_of(view.org, rows->text(row, 8), view.client_ref));
-      const bool same = view.target == items[i].target && rows->text(row, 9) == to_hex(as_view(items[i].payload_hash));
-      answers[i] = {same ? SubmitResult::How::existing : SubmitResult::How::conflict, std::move(view)};
-    }
-    return {};
-  }
-
   Link link_;
 };
 
 }  // namespace
+
+Result<std::vector<SubmitResult>> submit_on(Connection& connection, Shard shard, std::span<const NewSubmission> items) {
+  return submit_in(connection, shard, items, std::nullopt);
+}
 
 std::unique_ptr<IntakeStore> make_intake_store(const DatabaseAddress& address) {
   return std::make_unique<PgIntakeStore>(address);

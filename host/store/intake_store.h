@@ -1,7 +1,6 @@
 // The intake's statements. Each object has its own session; one thread at a time.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,6 +12,7 @@
 #include "base/time.h"
 #include "domain/contract.h"
 #include "domain/idempotency.h"
+#include "store/submission_view.h"
 
 namespace waybill {
 
@@ -27,24 +27,6 @@ struct NewSubmission {
   RouteId route;
   std::string payload;  // valid UTF-8
   Sha256 payload_hash;
-};
-
-struct SubmissionView {
-  SubmissionId id;
-  OrgId org;
-  std::string client_ref;
-  std::string target;
-  std::string state;
-  std::string reason;  // of a rejection or an exhaustion
-  Timestamp created;
-  std::optional<Timestamp> completed;
-};
-
-struct SubmitResult {
-  enum class How : std::uint8_t { created, existing, conflict } how;
-  SubmissionView view;
-  bool claimed = false;  // by the claim on insert
-  Timestamp stored{};    // if created: the database's clock at the end of the insert (`view.created` is from its start)
 };
 
 // The claim under which new intents are stored.

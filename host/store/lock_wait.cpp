@@ -50,8 +50,7 @@ class BlockerWatch {
 };
 
 Result<void> in_transaction(Connection& connection, const std::function<Result<void>()>& work) {
-  auto begun = connection.script(kBegin);
-  if (!begun) return tl::unexpected(begun.error());
+  TRY(connection.script(kBegin));
   auto done = work();
   const auto ended = connection.script(done ? "COMMIT" : "ROLLBACK");
   if (done && !ended) return tl::unexpected(ended.error());
@@ -61,19 +60,19 @@ Result<void> in_transaction(Connection& connection, const std::function<Result<v
 }  // namespace
 
 Result<void> with_short_locks(Connection& connection, const DatabaseAddress& address, const std::function<Result<void>()>& work,
-                              const TellWait& tell) {
+                              const ReportWait& report) {
   auto done = in_transaction(connection, work);
   if (done || !is_lock_timeout(done.error())) return done;
   const auto pid = connection.run(kPid);
-  if (!pid) return tl::unexpected(pid.error());
+  TRY(pid);
   auto next_word = std::chrono::steady_clock::now();
   while (!done && is_lock_timeout(done.error())) {
     BlockerWatch watch(address, std::string(pid->text(0, 0)));
     done = in_transaction(connection, work);
     if (done || !is_lock_timeout(done.error())) return done;
     const auto now = std::chrono::steady_clock::now();
-    if (const auto who = watch.blockers(); tell && !who.empty() && now >= next_word) {
-      tell(who);
+    if (const auto who = watch.blockers(); report && !who.empty() && now >= next_word) {
+      report(who);
       next_word = now + kTellEvery;
     }
     std::this_thread::sleep_for(kPause);

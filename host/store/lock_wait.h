@@ -10,11 +10,11 @@
 namespace waybill {
 
 // Called every few seconds with the sessions that a lock waits for.
-using TellWait = std::function<void(const std::string&)>;
+using ReportWait = std::function<void(const std::string&)>;
 
 // Runs `work` in one transaction on `connection`. If a lock is not free within half a second, rolls back, lets the sessions
 // behind it pass, and runs `work` again a second later, until it succeeds. Any other error ends it.
 Result<void> with_short_locks(Connection& connection, const DatabaseAddress& address, const std::function<Result<void>()>& work,
-                              const TellWait& tell);
+                              const ReportWait& report);
 
 }  // namespace waybill

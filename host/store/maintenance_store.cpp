@@ -1,14 +1,15 @@
-// What periodic tasks ask: how the queue stands, whether a claim was forgotten.
+// The statements of periodic tasks on PostgreSQL: counts of the queue, unregistered claims, partitions, old outages.
 #include <algorithm>
 #include <cmath>
 
 #include "store/pg_stores.h"
 #include "store/sql/maintenance.h"
+#include "store/sql/retention.h"
 
 namespace waybill {
 namespace {
 
-constexpr Statement kFindLost = sql::find_lost_claims;
+constexpr Statement kFindUnregistered = sql::find_unregistered_claims;
 
 constexpr double kMaxPages = 8'192;  // of 8 KiB: so many are read in some 50 ms
 constexpr double kSamplePages = 1'024;
@@ -21,25 +22,28 @@ constexpr Statement kOldestDue = sql::oldest_due;
 constexpr Statement kForgetOutages = sql::forget_outages;
 constexpr Statement kEndOutage = sql::end_outage;
 constexpr Statement kMakePartitions = sql::make_partitions;
+constexpr Statement kLockOld = sql::lock_old;
+constexpr Statement kDeleteOld = sql::delete_old;
+constexpr Statement kDeleteOldEvents = sql::delete_old_events;
 
 class PgMaintenanceStore final : public MaintenanceStore {
  public:
   explicit PgMaintenanceStore(const DatabaseAddress& address) : link_(address, "tasks") {}
 
-  Result<std::uint64_t> find_lost_claims() override {
-    auto found = link_.run(kFindLost);
-    if (!found) return tl::unexpected(found.error());
+  Result<std::uint64_t> find_unregistered_claims() override {
+    auto found = link_.run(kFindUnregistered);
+    TRY(found);
     return static_cast<std::uint64_t>(found->number(0, 0));
   }
 
   Result<QueueState> queue_state() override {
     auto pages = link_.run(kQueuePages);
-    if (!pages) return tl::unexpected(pages.error());
+    TRY(pages);
     const auto size = static_cast<double>(pages->number(0, 0));
     auto counts = size <= kMaxPages ? counted(kQueueState, {}, 1.0) : estimated(size);
-    if (!counts) return tl::unexpected(counts.error());
+    TRY(counts);
     auto oldest = link_.run(kOldestDue);
-    if (!oldest) return tl::unexpected(oldest.error());
+    TRY(oldest);
     QueueState state{.by_status = std::move(*counts), .oldest_due = {}};
     if (oldest->size() == 1) state.oldest_due = Micros{oldest->number(0, 0)};
     return state;
@@ -47,19 +51,43 @@ class PgMaintenanceStore final : public MaintenanceStore {
 
   Result<std::uint64_t> forget_outages(Millis over_for) override {
     auto gone = link_.run(kForgetOutages, {std::to_string(over_for.count())});
-    if (!gone) return tl::unexpected(gone.error());
+    TRY(gone);
+    return static_cast<std::uint64_t>(gone->number(0, 0));
+  }
+
+  Result<RetentionStep> delete_old(Shard shard, SubmissionId after, std::span<const KeptKind> kinds, std::size_t most) override {
+    ArrayText kind, age;
+    for (const auto& one : kinds) {
+      kind.add(one.kind);
+      age.add(one.age.count());
+    }
+    const std::string in = std::to_string(shard);
+    return link_.transact([&](Connection& connection) -> Result<RetentionStep> {
+      const auto old = connection.run(kLockOld, {in, std::to_string(after.value), std::to_string(most), kind.take(), age.take()});
+      TRY(old);
+      RetentionStep step{.last = {old->number(0, 0)}, .is_over = old->flag(0, 1)};
+      const auto deleted = connection.run(kDeleteOld, {in, std::string(old->text(0, 2))});
+      TRY(deleted);
+      step.deleted = static_cast<std::uint64_t>(deleted->number(0, 0));
+      return step;
+    });
+  }
+
+  Result<std::uint64_t> delete_old_events(Millis age, std::size_t most) override {
+    const auto gone = link_.run(kDeleteOldEvents, {std::to_string(age.count()), std::to_string(most)});
+    TRY(gone);
     return static_cast<std::uint64_t>(gone->number(0, 0));
   }
 
   Result<bool> end_outage(OrgId org, const std::string& cooldown_key) override {
     auto gone = link_.run(kEndOutage, {std::to_string(org.value), cooldown_key});
-    if (!gone) return tl::unexpected(gone.error());
+    TRY(gone);
     return gone->number(0, 0) > 0;
   }
 
   Result<void> make_partitions() override {
     const auto rows = link_.run(kMakePartitions);
-    if (!rows) return tl::unexpected(rows.error());
+    TRY(rows);
     if (!rows->is_null(0, 0)) return fail(Error::Kind::unavailable, std::string(rows->text(0, 0)));
     return {};
   }
@@ -69,7 +97,7 @@ class PgMaintenanceStore final : public MaintenanceStore {
 
   Result<Counts> counted(const Statement& statement, const Parameters& parameters, double times) {
     auto rows = link_.run(statement, parameters);
-    if (!rows) return tl::unexpected(rows.error());
+    TRY(rows);
     Counts counts;
     for (std::size_t row = 0; row < rows->size(); ++row)
       counts[std::string(rows->text(row, 0))] =
@@ -81,9 +109,9 @@ class PgMaintenanceStore final : public MaintenanceStore {
     auto counts = counted(kQueueSample, {std::to_string(100.0 * kSamplePages / pages)}, pages / kSamplePages);
     if (!counts) return counts;
     auto claimed = link_.run(kClaimedNow);
-    if (!claimed) return tl::unexpected(claimed.error());
+    TRY(claimed);
     auto queued = link_.run(kQueued, {std::to_string(kMaxCounted + 1)});
-    if (!queued) return tl::unexpected(queued.error());
+    TRY(queued);
     const auto in_hands = static_cast<std::uint64_t>(claimed->number(0, 0));
     const auto all = static_cast<std::uint64_t>(queued->number(0, 0));
     auto& due = (*counts)["due"];
@@ -94,7 +122,7 @@ class PgMaintenanceStore final : public MaintenanceStore {
   }
 
   static Result<void> done(const Result<Rows>& rows) {
-    if (!rows) return tl::unexpected(rows.error());
+    TRY(rows);
     return {};
   }
 

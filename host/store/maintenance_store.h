@@ -5,9 +5,12 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "base/error.h"
+#include "base/id.h"
 #include "base/time.h"
 
 namespace waybill {
@@ -20,12 +23,24 @@ struct QueueState {
   std::optional<Micros> oldest_due;  // age of the oldest delivery that is due
 };
 
+// How long submissions of a kind are kept after they were handed in; 0: for ever.
+struct KeptKind {
+  std::string_view kind;
+  Millis age;
+};
+// What one batch of a walk over submissions, from the oldest on, has deleted.
+struct RetentionStep {
+  std::uint64_t deleted = 0;
+  SubmissionId last{};   // the next batch begins behind it
+  bool is_over = false;  // what comes behind it is too young
+};
+
 class MaintenanceStore {
  public:
   virtual ~MaintenanceStore() = default;
   // Re-registers, without a host, claims that are missing from `claims`: their host had settled them, and an asynchronous
   // failover lost that. Returns the number of deliveries. A full scan of the queue; run rarely.
-  virtual Result<std::uint64_t> find_lost_claims() = 0;
+  virtual Result<std::uint64_t> find_unregistered_claims() = 0;
   // Its cost hardly depends on the length of the queue. Exact for a queue of up to 64 MiB. Beyond that `claimed` is exact, `due`
   // is exact up to kMaxCounted, and the rest is estimated from a sample.
   virtual Result<QueueState> queue_state() = 0;
@@ -34,6 +49,12 @@ class MaintenanceStore {
   virtual Result<void> make_partitions() = 0;
   // Deletes outages whose last cooldown ended longer ago than `over_for`. Returns how many.
   virtual Result<std::uint64_t> forget_outages(Millis over_for) = 0;
+  // Looks at up to `most` submissions behind `after` and deletes those of these kinds that are past their age, with their
+  // deliveries and contents; not those that have not ended or have a dead letter. Attempts and audit stay.
+  virtual Result<RetentionStep> delete_old(Shard shard, SubmissionId after, std::span<const KeptKind> kinds,
+                                           std::size_t most) = 0;
+  // Deletes up to `most` events older than `age` that no delivery has any more. Returns how many.
+  virtual Result<std::uint64_t> delete_old_events(Millis age, std::size_t most) = 0;
   // Ends the outage with this key; deliveries that wait for its end become due now. False: there is none.
   virtual Result<bool> end_outage(OrgId org, const std::string& cooldown_key) = 0;
 };

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "store/sql/migrations.h"
+#include "store/tenant_role.h"
 
 namespace waybill {
 namespace {
@@ -17,9 +18,10 @@ constexpr Statement kOlder = sql::older_hosts;
 
 constexpr int kBringsAccess = 6;     // the migration that brings apply_access()
 constexpr int kBringsVersions = 14;  // the migration that has hosts checked as they register
+constexpr int kBringsTenants = 19;   // the migration that brings grant_tenant()
 
 Result<void> done(const Result<Rows>& rows) {
-  if (!rows) return tl::unexpected(rows.error());
+  TRY(rows);
   return {};
 }
 
@@ -31,10 +33,9 @@ Result<void> lock(Connection& connection, const std::string& schema) {
 
 Result<void> make_schema(Connection& connection, const std::string& schema) {
   auto there = connection.run(kHasSchema, {schema});
-  if (!there) return tl::unexpected(there.error());
+  TRY(there);
   if (there->size() == 1) return {};
-  if (auto made = connection.script("CREATE SCHEMA IF NOT EXISTS " + quoted_identifier(schema)); !made)
-    return tl::unexpected(made.error());
+  TRY(connection.script("CREATE SCHEMA IF NOT EXISTS " + quoted_identifier(schema)));
   return {};
 }
 
@@ -48,30 +49,28 @@ std::string no_right(const SchemaOwner& owner, const std::string& schema, int ve
 }
 
 // What is known of each migration that was applied.
-Result<void> keep_books(Connection& connection, const DatabaseAddress& address, const TellWait& tell) {
-  auto made = connection.script(
-      "CREATE TABLE IF NOT EXISTS schema_migrations (version integer PRIMARY KEY, name text NOT NULL,"
-      " applied_at timestamptz NOT NULL DEFAULT now(), runs_beside integer)");
-  if (!made) return tl::unexpected(made.error());
+Result<void> keep_books(Connection& connection, const DatabaseAddress& address, const ReportWait& report) {
+  TRY(
+      connection.script("CREATE TABLE IF NOT EXISTS schema_migrations (version integer PRIMARY KEY, name text NOT NULL,"
+                        " applied_at timestamptz NOT NULL DEFAULT now(), runs_beside integer)"));
   const auto has = connection.run(kHasRunsBeside);
-  if (!has) return tl::unexpected(has.error());
+  TRY(has);
   if (has->size() == 1) return {};
   return with_short_locks(
       connection, address,
-      [&] { return done(connection.script("ALTER TABLE schema_migrations ADD COLUMN runs_beside integer")); }, tell);
+      [&] { return done(connection.script("ALTER TABLE schema_migrations ADD COLUMN runs_beside integer")); }, report);
 }
 
 // No host that knows less than `needed` lives, and none registers until this transaction ends.
 Result<void> clear_the_way(Connection& connection, int needed) {
   const auto has = connection.run(kHasHosts);
-  if (!has) return tl::unexpected(has.error());
+  TRY(has);
   if (!has->flag(0, 0)) return {};
-  if (auto locked = connection.script("LOCK TABLE hosts IN SHARE ROW EXCLUSIVE MODE"); !locked)
-    return tl::unexpected(locked.error());
+  TRY(connection.script("LOCK TABLE hosts IN SHARE ROW EXCLUSIVE MODE"));
   const std::string version = std::to_string(needed);
-  if (auto forgotten = connection.run(kForgetOlder, {version}); !forgotten) return tl::unexpected(forgotten.error());
+  TRY(connection.run(kForgetOlder, {version}));
   const auto older = connection.run(kOlder, {version});
-  if (!older) return tl::unexpected(older.error());
+  TRY(older);
   if (older->is_null(0, 0)) return {};
   return fail(Error::Kind::invalid, "hosts of an older version live, and none may that knows less than version " + version +
                                         ": " + std::string(older->text(0, 0)) +
@@ -81,8 +80,7 @@ Result<void> clear_the_way(Connection& connection, int needed) {
 
 Result<void> apply(Connection& connection, const Migration& m, int needed_before) {
   // Who knows less than that cannot register: the database refuses it.
-  if (m.runs_beside > needed_before)
-    if (auto clear = clear_the_way(connection, m.runs_beside); !clear) return clear;
+  if (m.runs_beside > needed_before) TRY(clear_the_way(connection, m.runs_beside));
   return done(connection.script(std::string(m.sql) + "\n;INSERT INTO schema_migrations (version, name, runs_beside) VALUES (" +
                                 std::to_string(m.version) + ", " + quoted_literal(m.name) + ", " + std::to_string(m.runs_beside) +
                                 ")" + (m.version >= kBringsAccess ? "; SELECT apply_access()" : "")));
@@ -93,7 +91,7 @@ Result<void> apply(Connection& connection, const Migration& m, int needed_before
 Result<void> prepare(Connection& connection, const std::vector<Migration>& pending, int database) {
   int needed = 0;
   for (const auto& m : pending) needed = std::max(needed, m.runs_beside);
-  if (auto clear = clear_the_way(connection, needed); !clear) return clear;
+  TRY(clear_the_way(connection, needed));
   const auto versions = std::find_if(pending.begin(), pending.end(), [](const auto& m) { return m.version == kBringsVersions; });
   if (database < kBringsAccess || versions == pending.end()) return {};
   return done(connection.script(std::string(versions->sql)));
@@ -103,48 +101,66 @@ Result<void> prepare(Connection& connection, const std::vector<Migration>& pendi
 
 Result<SchemaOwner> schema_owner(Connection& connection, const std::string& schema) {
   auto rows = connection.run(kOwner, {schema});
-  if (!rows) return tl::unexpected(rows.error());
+  TRY(rows);
   return SchemaOwner{std::string(rows->text(0, 0)), std::string(rows->text(0, 1)), rows->flag(0, 2)};
 }
 
 Result<SchemaOwner> become_owner(Connection& connection, const std::string& schema) {
   auto owner = schema_owner(connection, schema);
   if (!owner || !owner->may_act || owner->name == owner->session) return owner;
-  if (auto set = connection.script("SET ROLE " + quoted_identifier(owner->name)); !set) return tl::unexpected(set.error());
+  TRY(connection.script("SET ROLE " + quoted_identifier(owner->name)));
   return owner;
 }
 
-Result<std::vector<std::string>> migrate(const DatabaseAddress& address, const TellWait& tell,
+Result<std::vector<std::string>> migrate(const DatabaseAddress& address, const ReportWait& report,
                                          const std::vector<Migration>& all) {
   auto connection = Connection::open(address, "migrate");
-  if (!connection) return tl::unexpected(connection.error());
+  TRY(connection);
   const auto before = schema_owner(*connection, address.schema);
-  if (!before) return tl::unexpected(before.error());
+  TRY(before);
   if (before->may_act) {
     // A second process waits for the lock and then finds nothing to do.
-    if (auto locked = lock(*connection, address.schema); !locked) return tl::unexpected(locked.error());
-    if (auto made = make_schema(*connection, address.schema); !made) return tl::unexpected(made.error());
-    if (auto owner = become_owner(*connection, address.schema); !owner) return tl::unexpected(owner.error());
+    TRY(lock(*connection, address.schema));
+    TRY(make_schema(*connection, address.schema));
+    TRY(become_owner(*connection, address.schema));
   }
   const auto state = schema_state(*connection);
-  if (!state) return tl::unexpected(state.error());
+  TRY(state);
   std::vector<Migration> pending = all;
   std::erase_if(pending, [&](const Migration& m) { return m.version <= state->database; });
   std::vector<std::string> applied;
-  if (pending.empty()) return applied;
+  // What the session may not do for the tenant role stays undone: without organisations nobody needs it (store/org_store.h).
+  const auto separate = [&](int version) -> Result<void> {
+    if (!before->may_act || version < kBringsTenants) return {};
+    const auto unfinished = unfinished_tenant_role(*connection);
+    TRY(unfinished);
+    if (unfinished->empty()) return {};
+    return with_short_locks(
+        *connection, address,
+        [&]() -> Result<void> {
+          TRY(set_up_tenant_role(*connection, before->name, *unfinished));
+          return {};
+        },
+        report);
+  };
+  if (pending.empty()) {
+    TRY(separate(state->database));
+    return applied;
+  }
   if (!before->may_act) return fail(Error::Kind::invalid, no_right(*before, address.schema, state->database));
-  if (auto kept = keep_books(*connection, address, tell); !kept) return tl::unexpected(kept.error());
+  TRY(keep_books(*connection, address, report));
   const auto prepared = with_short_locks(
-      *connection, address, [&] { return prepare(*connection, pending, state->database); }, tell);
-  if (!prepared) return tl::unexpected(prepared.error());
+      *connection, address, [&] { return prepare(*connection, pending, state->database); }, report);
+  TRY(prepared);
   int needed = state->needs;
   for (const Migration& m : pending) {
     const auto there = with_short_locks(
-        *connection, address, [&] { return apply(*connection, m, needed); }, tell);
+        *connection, address, [&] { return apply(*connection, m, needed); }, report);
     if (!there) return fail(there.error().kind, "migration " + std::string(m.name) + ": " + there.error().what);
     needed = std::max(needed, m.runs_beside);
     applied.emplace_back(m.name);
   }
+  TRY(separate(pending.back().version));
   return applied;
 }
 

@@ -24,9 +24,9 @@ Result<SchemaOwner> become_owner(Connection& connection, const std::string& sche
 // Applies missing migrations, each in a transaction of its own. Safe to run from several processes at once. Refuses
 // (Error::invalid) a database too new for this program, one that needs migrations if the session may not act as its owner, and a
 // migration that living hosts cannot run beside; it names them. Roles that were set up get their rights on new tables in the same
-// transaction. Retries locks until they are free; `tell` is called with the sessions that it waits for. Returns the names of the
-// applied migrations.
-Result<std::vector<std::string>> migrate(const DatabaseAddress& address, const TellWait& tell = {},
+// transaction. Retries locks until they are free; `report` is called with the sessions that it waits for. Returns the names of
+// the applied migrations.
+Result<std::vector<std::string>> migrate(const DatabaseAddress& address, const ReportWait& report = {},
                                          const std::vector<Migration>& all = migrations());
 
 }  // namespace waybill

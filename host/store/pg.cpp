@@ -6,6 +6,7 @@
 #include <pqxx/pqxx>
 #include <set>
 
+#include "store/error_words.h"
 #include "store/session_limits.h"
 #include "store/session_watch.h"
 #include "store/sqlstate.h"
@@ -60,11 +61,14 @@ std::string milliseconds(Millis length) { return "'" + std::to_string(length.cou
 //
 // What is acknowledged is on disk, whatever else the server is for: a commit that does not wait for its own disk is made to.
 // Those that wait for more, or only for that (local), are as they were set.
+//
+// The server does not tell a statement's parameters when it fails: they hold payloads.
 std::string beginning(const std::string& schema, const SessionLimits& limits) {
   return "SET search_path TO " + quoted_identifier(schema) +
          "; SET TimeZone TO 'UTC'; SET jit TO off; SET plan_cache_mode TO force_generic_plan; SET enable_seqscan TO off;"
          " SET enable_hashjoin TO off; SET enable_mergejoin TO off; SET enable_bitmapscan TO off; SET enable_material TO off;"
-         " SET client_min_messages TO warning; SET client_encoding TO 'UTF8'; SET statement_timeout TO " +
+         " SET client_min_messages TO warning; SET client_encoding TO 'UTF8';"
+         " SET log_parameter_max_length_on_error TO 0; SET statement_timeout TO " +
          milliseconds(limits.statement) + "; SET lock_timeout TO " + milliseconds(limits.lock) +
          // A transaction whose client was cut off while nothing ran must not keep its locks.
          "; SET idle_in_transaction_session_timeout TO " + milliseconds(limits.statement) +
@@ -102,20 +106,20 @@ std::string quoted(std::string_view text, char quote) {
 std::string quoted_identifier(std::string_view name) { return quoted(name, '"'); }
 std::string quoted_literal(std::string_view text) { return quoted(text, '\''); }
 
-struct Rows::Held {
+struct Rows::Data {
   pqxx::result result;
 };
-Rows::Rows() : held_(std::make_unique<Held>()) {}
+Rows::Rows() : data_(std::make_unique<Data>()) {}
 Rows::~Rows() = default;
 Rows::Rows(Rows&&) noexcept = default;
 Rows& Rows::operator=(Rows&&) noexcept = default;
-std::size_t Rows::size() const { return static_cast<std::size_t>(held_->result.size()); }
+std::size_t Rows::size() const { return static_cast<std::size_t>(data_->result.size()); }
 
 bool Rows::is_null(std::size_t row, int column) const {
-  return held_->result[static_cast<pqxx::result::size_type>(row)][static_cast<pqxx::row::size_type>(column)].is_null();
+  return data_->result[static_cast<pqxx::result::size_type>(row)][static_cast<pqxx::row::size_type>(column)].is_null();
 }
 std::string_view Rows::text(std::size_t row, int column) const {
-  const auto field = held_->result[static_cast<pqxx::result::size_type>(row)][static_cast<pqxx::row::size_type>(column)];
+  const auto field = data_->result[static_cast<pqxx::result::size_type>(row)][static_cast<pqxx::row::size_type>(column)];
   return {field.c_str(), static_cast<std::size_t>(field.size())};
 }
 std::int64_t Rows::number(std::size_t row, int column) const {
@@ -209,7 +213,7 @@ struct Connection::Session {
       const auto remedy = remedy_for(sqlstate);
       is_worn |= remedy == Remedy::new_session;
       return fail(remedy == Remedy::none && connection.is_open() ? Error::Kind::bug : Error::Kind::unavailable,
-                  std::string(what) + ": " + e.what() + " [" + sqlstate + "]");
+                  std::string(what) + ": " + error_words(e.what(), sqlstate) + " [" + sqlstate + "]");
     } catch (const std::logic_error& e) {
       return fail(connection.is_open() ? Error::Kind::bug : Error::Kind::unavailable, std::string(what) + ": " + e.what());
     } catch (const std::exception& e) {  // the server gave no reason, or (libpqxx 6) it was a deadlock
@@ -236,7 +240,7 @@ Result<Connection> Connection::open(const DatabaseAddress& address, std::string_
     session.limits = limits_of(purpose, address.timeouts);
     if (watch) session.place.emplace(watch, std::string(purpose), session.connection.sock());
     const auto begun = opened.script(beginning(address.schema, session.limits));
-    if (!begun) return tl::unexpected(begun.error());
+    TRY(begun);
     if (session.limits.writes && begun->flag(0, 1)) {
       const auto* why = begun->flag(0, 0) ? kStandby : kReadOnly;
       if (watch) watch->refused(std::string(purpose), why);
@@ -244,7 +248,7 @@ Result<Connection> Connection::open(const DatabaseAddress& address, std::string_
     }
     return opened;
   } catch (const std::exception& e) {
-    return fail(Error::Kind::unavailable, std::string("cannot connect to the database: ") + e.what());
+    return fail(Error::Kind::unavailable, "cannot connect to the database: " + connection_error_words(e.what(), address.url));
   }
 }
 
@@ -260,7 +264,7 @@ Result<Rows> Connection::run(const Statement& statement, const Parameters& param
       session_->planned_at = now;
     }
     Rows rows;
-    rows.held_->result = execute(work, statement.name, parameters);
+    rows.data_->result = execute(work, statement.name, parameters);
     return rows;
   });
 }
@@ -269,38 +273,40 @@ Result<Rows> Connection::script(const std::string& sql) {
   return session_->guarded("script", [&] {
     pqxx::nontransaction work(session_->connection);
     Rows rows;
-    rows.held_->result = work.exec(sql);  // the simple protocol runs several statements as one transaction
+    rows.data_->result = work.exec(sql);  // the simple protocol runs several statements as one transaction
     return rows;
   });
 }
 
 Result<void> Link::open() {
-  if (connection_) let_go_if_lost();
+  if (connection_) drop_if_lost();
   if (connection_) return {};
   was_cut_ = false;
   auto opened = Connection::open(address_, purpose_);
-  if (!opened) return tl::unexpected(opened.error());
+  TRY(opened);
   connection_ = std::move(*opened);
   return {};
 }
 
-void Link::let_go_if_lost() {
-  if (connection_->is_open()) return;
+void Link::drop() {
   was_cut_ = connection_->was_cut();
   connection_.reset();
 }
 
+void Link::drop_if_lost() {
+  if (!connection_->is_open()) drop();
+}
+
 Result<Rows> Link::run(const Statement& statement, const Parameters& parameters) {
-  if (auto opened = open(); !opened) return tl::unexpected(opened.error());
+  TRY(open());
   auto rows = connection_->run(statement, parameters);
-  let_go_if_lost();
+  drop_if_lost();
   return rows;
 }
 
 Result<Rows> Link::read(const Statement& statement, const Parameters& parameters) {
   auto rows = run(statement, parameters);
-  const bool is_lost = !rows && rows.error().kind == Error::Kind::unavailable && !connection_ && !was_cut_;
-  return is_lost ? run(statement, parameters) : std::move(rows);
+  return !rows && was_dead(rows.error()) ? run(statement, parameters) : std::move(rows);
 }
 
 }  // namespace waybill

@@ -33,8 +33,8 @@ class Rows {
 
  private:
   friend class Connection;
-  struct Held;
-  std::unique_ptr<Held> held_;
+  struct Data;
+  std::unique_ptr<Data> data_;
 };
 
 // Builds the text form of a PostgreSQL array.
@@ -99,30 +99,38 @@ class Link {
   // Several statements, each committed by itself; `work` takes a Connection& and returns a Result.
   template <class Work>
   std::invoke_result_t<Work, Connection&> use(Work work) {
-    if (auto opened = open(); !opened) return tl::unexpected(opened.error());
+    TRY(open());
     auto answer = work(*connection_);
-    let_go_if_lost();
+    drop_if_lost();
     return answer;
   }
   // Several statements in one transaction: an error from `work` rolls back.
   // Error::unavailable may also mean that the commit's answer was lost.
   template <class Work>
   std::invoke_result_t<Work, Connection&> transact(Work work, const char* begin = "BEGIN") {
-    if (auto opened = open(); !opened) return tl::unexpected(opened.error());
+    TRY(open());
     auto begun = connection_->script(begin);
+    if (!begun && !connection_->is_open()) {  // the session was dead: nothing has begun
+      drop();
+      TRY(open());
+      begun = connection_->script(begin);
+    }
     auto answer = begun ? work(*connection_) : std::invoke_result_t<Work, Connection&>(tl::unexpected(begun.error()));
     const auto ended = connection_->script(answer ? "COMMIT" : "ROLLBACK");
     if (!ended)
-      connection_.reset();
+      drop();
     else
-      let_go_if_lost();
+      drop_if_lost();
     if (answer && !ended) return tl::unexpected(ended.error());
     return answer;
   }
+  // After this error: the session was dead, and a statement that only reads may be run again at once in a new one.
+  bool was_dead(const Error& error) const { return error.kind == Error::Kind::unavailable && !connection_ && !was_cut_; }
 
  private:
   Result<void> open();
-  void let_go_if_lost();
+  void drop();
+  void drop_if_lost();
 
   DatabaseAddress address_;
   std::string purpose_;

@@ -1,58 +1,64 @@
 // Creates the stores on PostgreSQL.
 #pragma once
 
-#include "store/alerts.h"
+#include <memory>
+
+#include "store/alert_store.h"
+#include "store/archive_store.h"
+#include "store/dead_store.h"
+#include "store/failure_check_store.h"
+#include "store/form_store.h"
 #include "store/intake_store.h"
 #include "store/maintenance_store.h"
+#include "store/monitor_store.h"
+#include "store/notify_store.h"
+#include "store/org_store.h"
 #include "store/pg.h"
+#include "store/pipeline_store.h"
 #include "store/queue_store.h"
 #include "store/read_store.h"
 #include "store/rescue_store.h"
-#include "store/schema_version.h"
 #include "store/settle_store.h"
+#include "store/suspect_store.h"
 #include "store/token_store.h"
+#include "vault/vault.h"
 
 namespace waybill {
 
 std::unique_ptr<IntakeStore> make_intake_store(const DatabaseAddress& address);
-std::unique_ptr<QueueStore> make_queue_store(const DatabaseAddress& address);
-std::unique_ptr<SettleStore> make_settle_store(const DatabaseAddress& address);
+// `masters`: the master keys that open the secrets of channels; without them nothing of these is claimed.
+std::unique_ptr<QueueStore> make_queue_store(const DatabaseAddress& address, std::vector<std::string> masters = {});
+// `shards` of the database: pipelines may start submissions in others.
+std::unique_ptr<SettleStore> make_settle_store(const DatabaseAddress& address, int shards = 1);
 std::unique_ptr<RescueStore> make_rescue_store(const DatabaseAddress& address);
 std::unique_ptr<MaintenanceStore> make_maintenance_store(const DatabaseAddress& address);
 std::unique_ptr<ReadStore> make_read_store(const DatabaseAddress& address, int shards);
 std::unique_ptr<AlertStore> make_alert_store(const DatabaseAddress& address);
+std::unique_ptr<ArchiveStore> make_archive_store(const DatabaseAddress& address);
+std::unique_ptr<MonitorStore> make_monitor_store(const DatabaseAddress& address, int shards);
+std::unique_ptr<SuspectStore> make_suspect_store(const DatabaseAddress& address);
 std::unique_ptr<TokenStore> make_token_store(const DatabaseAddress& address);
+// `lease`: how long a check is its process's without a sign of it.
+std::unique_ptr<FailureCheckStore> make_failure_check_store(const DatabaseAddress& address, Millis lease);
+std::unique_ptr<OrgStore> make_org_store(const DatabaseAddress& address);
+// `kept`: the retention of submissions that name none.
+std::unique_ptr<FormStore> make_form_store(const DatabaseAddress& address, int shards, Millis kept,
+                                           Millis try_again = kTryFormAgain);
+std::unique_ptr<PipelineStore> make_pipeline_store(const DatabaseAddress& address, int shards);
+// `rate`: the most replays per second and organisation.
+std::unique_ptr<DeadStore> make_dead_store(const DatabaseAddress& address, int shards, std::size_t rate);
+
+struct NotifyStoreSettings {
+  std::shared_ptr<const Vault> vault;
+  Millis debounce;               // a window ends so long after its latest event
+  std::uint32_t attempts = 4;    // of each delivery
+  std::size_t max_bytes = 0;     // of a notification; an event that is too much for an open one begins another
+  std::size_t replay_rate = 10;  // deliveries that become due a second, when those of a window are sent again
+  Millis secret_grace;           // how long a second secret may stay
+};
+std::unique_ptr<NotifyStore> make_notify_store(const DatabaseAddress& address, int shards, NotifyStoreSettings settings);
 
 // The number of shards of this database.
 Result<int> read_shards(const DatabaseAddress& address);
-
-// The liveness of this host: its row in `hosts` and the session with its advisory lock. One thread at a time.
-class HostLiveness {
- public:
-  // `knows`: the schema version of the program.
-  HostLiveness(DatabaseAddress address, std::string name, int knows = program_version());
-  // Ensures that the session is alive and the host is registered. After a loss it is the same host again; if another host rescued
-  // it meanwhile, it gets a new id. Returns the id to claim with.
-  Result<HostId> keep();
-  // As keep() saw it last, even if it failed. With a schema that is too new a registered host learns of it here, and no host
-  // registers.
-  const SchemaState& schema() const { return schema_; }
-  // Renews the lease of claims of this host from now. Skips claims that another session is writing, and those that are gone.
-  Result<void> renew(Shard shard, std::span<const ClaimToken> claims, Millis lease);
-  // Unregisters the host; requires that nothing is claimed.
-  void leave();
-
- private:
-  void look(Connection& connection);
-  Result<bool> come_back(Connection& session);
-
-  DatabaseAddress address_;
-  std::string name_;
-  std::optional<Connection> connection_;
-  HostId id_;
-  const int knows_;
-  SchemaState schema_;
-  std::string session_;  // the server's process id of the last session
-};
 
 }  // namespace waybill

@@ -32,13 +32,13 @@ class FailedForms {
 
  private:
   static constexpr Millis kMaxPause{std::chrono::hours(1)};
-  struct Failed {
+  struct Failure {
     Millis pause{0};
     std::chrono::steady_clock::time_point not_before;
   };
 
   const Millis again_;
-  std::unordered_map<SubmissionId, Failed> failed_;
+  std::unordered_map<SubmissionId, Failure> failed_;
 };
 
 // The order in which submissions are purged. One thread at a time.

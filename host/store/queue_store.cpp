@@ -1,7 +1,9 @@
-// The queue: which routes have work, and taking it.
+// The queue on PostgreSQL: which routes have work, and claiming it.
 #include <algorithm>
 #include <unordered_map>
 
+#include "domain/job.h"
+#include "store/claimed_channels.h"
 #include "store/claimed_rows.h"
 #include "store/pg_stores.h"
 #include "store/sql/claim.h"
@@ -12,6 +14,9 @@ namespace {
 constexpr Statement kDueRoutes = sql::due_routes;
 constexpr Statement kCooldowns = sql::cooldowns;
 constexpr Statement kBeginProbes = sql::begin_probes;
+constexpr Statement kWeights = sql::org_weights;
+constexpr Statement kServeChannels = sql::serve_channels;
+constexpr Statement kLeaveChannels = sql::leave_channels;
 constexpr Statement kTakePermits = sql::take_permits;
 constexpr Statement kClaim = sql::claim;
 constexpr Statement kBodies = sql::claimed_bodies;
@@ -22,11 +27,12 @@ constexpr Statement kContracts = sql::contracts;
 
 class PgQueueStore final : public QueueStore {
  public:
-  explicit PgQueueStore(const DatabaseAddress& address) : link_(address, "claim") {}
+  PgQueueStore(const DatabaseAddress& address, std::vector<std::string> masters)
+      : link_(address, "claim"), masters_(std::move(masters)) {}
 
   Result<DueRoutes> due_routes(Shard shard) override {
     auto rows = link_.run(kDueRoutes, {std::to_string(shard)});
-    if (!rows) return tl::unexpected(rows.error());
+    TRY(rows);
     DueRoutes due{.now = rows->time(0, 0), .routes = {}};
     for (std::size_t row = 0; row < rows->size(); ++row)
       if (!rows->is_null(row, 1)) due.routes.push_back({{rows->number(row, 1)}, {rows->number(row, 2)}, rows->time(row, 3)});
@@ -35,8 +41,8 @@ class PgQueueStore final : public QueueStore {
 
   Result<Cooldowns> cooldowns() override {
     auto rows = link_.run(kCooldowns);
-    if (!rows) return tl::unexpected(rows.error());
-    return Cooldowns{rows->time(0, 0), rests_of(*rows, 1)};
+    TRY(rows);
+    return Cooldowns{rows->time(0, 0), cooldowns_of(*rows, 1)};
   }
 
   Result<std::vector<Cooldown>> begin_probes(std::span<const Cooldown> targets, HostId host, Millis length) override {
@@ -46,20 +52,52 @@ class PgQueueStore final : public QueueStore {
       target.add(one.target);
     }
     auto rows = link_.run(kBeginProbes, {org.take(), target.take(), std::to_string(host.value), std::to_string(length.count())});
-    if (!rows) return tl::unexpected(rows.error());
-    return rests_of(*rows, 0);
+    TRY(rows);
+    return cooldowns_of(*rows, 0);
+  }
+
+  Result<OrgWeights> weights() override {
+    auto rows = link_.run(kWeights);
+    TRY(rows);
+    OrgWeights all;
+    for (std::size_t row = 0; row < rows->size(); ++row)
+      all.emplace(OrgId{rows->number(row, 0)}, static_cast<std::uint32_t>(rows->number(row, 1)));
+    return all;
+  }
+
+  Result<std::vector<ServedChannel>> serve_channels(HostId host, std::span<const RouteShare* const> shares) override {
+    ArrayText org, channel, route, master;
+    for (const auto* share : shares) {
+      org.add(share->org.value);
+      channel.add(share->channel);
+      route.add(share->route.value);
+    }
+    for (const auto& one : masters_) master.add(one);
+    auto rows = link_.run(kServeChannels, {std::to_string(host.value), org.take(), channel.take(), route.take(), master.take()});
+    TRY(rows);
+    std::vector<ServedChannel> served;
+    for (std::size_t row = 0; row < rows->size(); ++row)
+      served.push_back({{rows->number(row, 0)}, rate_from(rows->text(row, 1))});
+    return served;
+  }
+
+  Result<void> leave_channels(HostId host, std::span<const OrgId> orgs) override {
+    ArrayText org;
+    for (const auto one : orgs) org.add(one.value);
+    TRY(link_.run(kLeaveChannels, {std::to_string(host.value), org.take()}));
+    return {};
   }
 
   Result<Permits> take_permits(OrgId org, const std::string& target, const Rate& rate, std::size_t wanted) override {
     auto rows = link_.run(kTakePermits, {std::to_string(org.value), target, std::to_string(wanted), std::to_string(rate.count),
                                          std::to_string(Micros(rate.per).count())});
-    if (!rows) return tl::unexpected(rows.error());
+    TRY(rows);
     return Permits{static_cast<std::size_t>(rows->number(0, 0)), Micros{rows->number(0, 1)}};
   }
 
   Result<ClaimResult> claim(Shard shard, HostId host, ClaimToken token, Millis lease, std::span<const RouteShare> shares,
                             const DoneClaims& done, std::size_t most_bytes) override {
-    ArrayText route, most, after, after_id, org, cooldown_key, probe, max_age;
+    ArrayText route, most, after, after_id, org, cooldown_key, probe, min_age;
     for (const auto& share : shares) {
       route.add(share.route.value);
       most.add(static_cast<std::int64_t>(share.count));
@@ -68,7 +106,7 @@ class PgQueueStore final : public QueueStore {
       org.add(share.org.value);
       cooldown_key.add(share.cooldown_key);
       probe.add_flag(share.probe);
-      share.max_age ? max_age.add(share.max_age->count()) : max_age.add_null();
+      share.min_age ? min_age.add(share.min_age->count()) : min_age.add_null();
     }
     std::size_t wanted = 0;
     for (const auto& share : shares) wanted += share.count;
@@ -76,8 +114,8 @@ class PgQueueStore final : public QueueStore {
     auto rows =
         link_.run(kClaim, {std::to_string(shard), std::to_string(token.value), std::to_string(host.value),
                            std::to_string(lease.count()), route.take(), most.take(), after.take(), after_id.take(), tokens(done),
-                           org.take(), cooldown_key.take(), probe.take(), max_age.take(), std::to_string(part)});
-    if (!rows) return tl::unexpected(rows.error());
+                           org.take(), cooldown_key.take(), probe.take(), min_age.take(), std::to_string(part)});
+    TRY(rows);
     ClaimResult claimed;
     claimed.rows.reserve(rows->size());
     for (std::size_t row = 0; row < rows->size(); ++row) {
@@ -86,29 +124,27 @@ class PgQueueStore final : public QueueStore {
     }
     std::sort(claimed.rows.begin(), claimed.rows.end(),
               [](const auto& a, const auto& b) { return std::pair(a.due, a.delivery) < std::pair(b.due, b.delivery); });
+    if (!add_channels(link_, shard, claimed.rows)) withhold_notifications(claimed.rows);
     add_large_bodies(shard, claimed.rows, most_bytes);
     return claimed;
   }
 
   Result<void> forget(Shard shard, const DoneClaims& done) override {
-    auto forgotten = link_.run(kForget, {std::to_string(shard), tokens(done)});
-    if (!forgotten) return tl::unexpected(forgotten.error());
+    TRY(link_.run(kForget, {std::to_string(shard), tokens(done)}));
     return {};
   }
 
   Result<void> give_back(Shard shard, HostId host, ClaimToken token) override {
     const std::string shard_text = std::to_string(shard), token_text = std::to_string(token.value);
     const std::string host_text = std::to_string(host.value);
-    auto unregistered = link_.run(kTombstone, {shard_text, host_text, token_text});
-    if (!unregistered) return tl::unexpected(unregistered.error());
-    auto done = link_.run(kGiveBack, {shard_text, token_text, host_text});
-    if (!done) return tl::unexpected(done.error());
+    TRY(link_.run(kTombstone, {shard_text, host_text, token_text}));
+    TRY(link_.run(kGiveBack, {shard_text, token_text, host_text}));
     return {};
   }
 
   Result<RouteContract> contract(RouteId route) override {
     auto all = contracts({&route, 1});
-    if (!all) return tl::unexpected(all.error());
+    TRY(all);
     if (all->empty()) return fail(Error::Kind::bug, "route " + std::to_string(route.value) + " has no contract that can be read");
     return std::move(all->begin()->second);
   }
@@ -117,7 +153,7 @@ class PgQueueStore final : public QueueStore {
     ArrayText ids;
     for (const auto route : routes) ids.add(route.value);
     auto rows = link_.run(kContracts, {ids.take()});
-    if (!rows) return tl::unexpected(rows.error());
+    TRY(rows);
     std::map<RouteId, RouteContract> all;
     for (std::size_t row = 0; row < rows->size(); ++row)
       if (auto contract = contract_from_json(rows->text(row, 2)))
@@ -126,7 +162,7 @@ class PgQueueStore final : public QueueStore {
   }
 
  private:
-  static std::vector<Cooldown> rests_of(const Rows& rows, int first) {
+  static std::vector<Cooldown> cooldowns_of(const Rows& rows, int first) {
     std::vector<Cooldown> all;
     for (std::size_t row = 0; row < rows.size(); ++row)
       if (!rows.is_null(row, first))
@@ -146,7 +182,7 @@ class PgQueueStore final : public QueueStore {
     std::unordered_map<DeliveryId, ClaimedRow*> large;
     ArrayText ids;
     for (auto& row : rows) {
-      if (!row.withheld || (bytes > 0 && bytes + row.body_bytes > most_bytes)) continue;
+      if (!row.withheld || is_without_channel(row) || (bytes > 0 && bytes + row.body_bytes > most_bytes)) continue;
       bytes += row.body_bytes;
       large.emplace(row.delivery, &row);
       ids.add(row.delivery.value);
@@ -161,6 +197,13 @@ class PgQueueStore final : public QueueStore {
     }
   }
 
+  // A notification whose channel is not known is given back, as is a delivery without its body.
+  static void withhold_notifications(std::vector<ClaimedRow>& rows) {
+    for (auto& row : rows)
+      if (row.kind == kNotificationKind) row.withheld = true;
+  }
+  static bool is_without_channel(const ClaimedRow& row) { return row.kind == kNotificationKind && !row.channel; }
+
   static std::string tokens(const DoneClaims& done) {
     ArrayText all;
     for (const auto token : done) all.add(token.value);
@@ -168,10 +211,13 @@ class PgQueueStore final : public QueueStore {
   }
 
   Link link_;
+  const std::vector<std::string> masters_;
 };
 
 }  // namespace
 
-std::unique_ptr<QueueStore> make_queue_store(const DatabaseAddress& address) { return std::make_unique<PgQueueStore>(address); }
+std::unique_ptr<QueueStore> make_queue_store(const DatabaseAddress& address, std::vector<std::string> masters) {
+  return std::make_unique<PgQueueStore>(address, std::move(masters));
+}
 
 }  // namespace waybill

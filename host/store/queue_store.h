@@ -1,7 +1,6 @@
 // The claim statements. Each object has its own session; one thread at a time.
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <optional>
 #include <span>
@@ -12,7 +11,8 @@
 #include "base/id.h"
 #include "base/time.h"
 #include "domain/contract.h"
-#include "domain/outcome.h"
+#include "domain/org_weights.h"
+#include "store/claim_result.h"
 #include "store/cooldown.h"
 
 namespace waybill {
@@ -41,8 +41,14 @@ struct RouteShare {
   std::optional<Timestamp> outage_since{};  // the outage that a probe is for
   bool probe = false;                       // the one delivery that is let through, see begin_probes()
   std::string target = {};                  // the contract's
+  std::string channel = {};                 // the contract's
   std::optional<Rate> rate = {};            // its deliveries need permits, see take_permits()
-  std::optional<Seconds> max_age;           // take only submissions at least this old
+  std::optional<Seconds> min_age;           // take only submissions at least this old
+};
+
+struct ServedChannel {
+  RouteId route;
+  std::optional<Rate> rate;  // as its organisation has set it
 };
 
 struct Permits {
@@ -52,31 +58,6 @@ struct Permits {
 
 // Claims whose deliveries are all settled.
 using DoneClaims = std::vector<ClaimToken>;
-
-struct ClaimedRow {
-  DeliveryId delivery;
-  SubmissionId submission;
-  OrgId org;
-  RouteId route;
-  Timestamp due;
-  std::uint32_t attempt_count;
-  std::uint32_t lease_lost;
-  std::uint32_t uncounted;
-  bool maybe_sent;
-  int action_order;
-  Timestamp created;
-  std::string kind;
-  std::string client_ref;
-  std::string payload;
-  std::size_t body_bytes = 0;        // of the payload
-  bool withheld = false;             // payload left out: it would have exceeded the claim's limit of bytes
-  std::optional<Artifact> artifact;  // once its plugin has composed it
-  std::string progress;              // JSON that an earlier attempt left, or empty
-};
-struct ClaimResult {
-  Timestamp now;  // at the end of the claim, after its waits for locks
-  std::vector<ClaimedRow> rows;
-};
 
 struct RouteContract {
   OrgId org;
@@ -94,6 +75,13 @@ class QueueStore {
                                     const DoneClaims& done, std::size_t most_bytes) = 0;
   // Reserves the probes of half-open targets for this host, for `length`; one host at a time has a probe. Returns those it got.
   virtual Result<std::vector<Cooldown>> begin_probes(std::span<const Cooldown> targets, HostId host, Millis length) = 0;
+  virtual Result<OrgWeights> weights() = 0;
+  // Makes this host the one that sends to the channels of these organisations, where no living one does. Returns the channels
+  // that it serves now; those of an organisation whose secrets it cannot open are not among them. Waits for no lock longer than a
+  // moment.
+  virtual Result<std::vector<ServedChannel>> serve_channels(HostId host, std::span<const RouteShare* const> shares) = 0;
+  // Another host may serve the channels of these organisations. Requires that none of their deliveries is under way on this host.
+  virtual Result<void> leave_channels(HostId host, std::span<const OrgId> orgs) = 0;
   // Takes permits to start deliveries of a target with a rate, shared by all hosts.
   virtual Result<Permits> take_permits(OrgId org, const std::string& target, const Rate& rate, std::size_t wanted) = 0;
   virtual Result<void> forget(Shard shard, const DoneClaims& done) = 0;

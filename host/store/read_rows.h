@@ -4,8 +4,10 @@
 #include <string>
 
 #include "domain/idempotency.h"
+#include "store/attempt_view.h"
+#include "store/form_view.h"
 #include "store/pg.h"
-#include "store/read_store.h"
+#include "store/submission_view.h"
 
 namespace waybill {
 
@@ -31,6 +33,36 @@ inline AttemptView read_attempt(const Rows& rows, std::size_t row, int first) {
           .reason = text_of(rows, row, first + 4),
           .error = text_of(rows, row, first + 5),
           .counts = rows.flag(row, first + 6)};
+}
+
+// Columns 0 to 10 of form_deliveries_of and pipeline_deliveries_of.
+inline ActionDeliveryView read_action_delivery(const Rows& rows, std::size_t row) {
+  return {.delivery = {rows.number(row, 0)},
+          .action_order = static_cast<int>(rows.number(row, 1)),
+          .replay = static_cast<int>(rows.number(row, 2)),
+          .action_type = text_of(rows, row, 3),
+          .status = status_from(rows.text(row, 4)).value_or(Status::due),
+          .reason = text_of(rows, row, 5),
+          .attempts = static_cast<std::uint32_t>(rows.number(row, 6)),
+          .provider_ref = text_of(rows, row, 7),
+          .result = text_of(rows, row, 8),
+          .due = time_of(rows, row, 9),
+          .ended = time_of(rows, row, 10)};
+}
+
+// The columns of audit_of.
+inline AuditView read_audit_event(const Rows& rows, std::size_t row) {
+  return {.action = text_of(rows, row, 0),
+          .from_state = text_of(rows, row, 1),
+          .to_state = text_of(rows, row, 2),
+          .trigger = text_of(rows, row, 3),
+          .actor = text_of(rows, row, 4),
+          .actor_type = text_of(rows, row, 5),
+          .metadata = text_of(rows, row, 6),
+          .created = rows.time(row, 7),
+          .edited_field = text_of(rows, row, 8),
+          .before = text_of(rows, row, 9),
+          .after = text_of(rows, row, 10)};
 }
 
 // Columns 0 to 7: id, org_id, client_ref, target, state, reason, created, completed.

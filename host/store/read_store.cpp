@@ -1,7 +1,8 @@
-// Reading submissions, their attempts, and where they stand.
+// Reads submissions, their attempts and their positions in the queue.
 #include "store/pg_stores.h"
 #include "store/read_rows.h"
 #include "store/sql/read.h"
+#include "store/tenant_link.h"
 
 namespace waybill {
 namespace {
@@ -9,8 +10,8 @@ namespace {
 constexpr Statement kFind = sql::find_submission;
 constexpr Statement kCompare = sql::compare_submission;
 constexpr Statement kHistory = sql::history;
-constexpr Statement kStandings = sql::standings;
-constexpr Statement kCooldownsOf = sql::rests_of;
+constexpr Statement kPositions = sql::queue_positions;
+constexpr Statement kCooldownsOf = sql::cooldowns_of;
 constexpr Statement kDeliveries = sql::deliveries_of;
 constexpr Statement kHosts = sql::hosts;
 constexpr Statement kOrganisation = sql::organisation;
@@ -18,7 +19,7 @@ constexpr Statement kMoved = sql::moved;
 
 Result<QueuePosition> read_position(const Rows& rows, std::size_t row, OrgId org, const Rows& cooldowns) {
   const auto contract = contract_from_json(rows.text(row, 14));
-  if (!contract) return tl::unexpected(contract.error());
+  TRY(contract);
   QueuePosition position{.delivery = {rows.number(row, 1)},
                          .route = {rows.number(row, 2)},
                          .target = contract->target,
@@ -46,8 +47,8 @@ class PgReadStore final : public ReadStore {
   PgReadStore(const DatabaseAddress& address, int shards) : link_(address, "read"), shards_(shards) {}
 
   Result<std::optional<SubmissionView>> find(OrgId org, std::string_view kind, std::string_view client_ref) override {
-    auto rows = link_.read(kFind, key(org, kind, client_ref));
-    if (!rows) return tl::unexpected(rows.error());
+    auto rows = tenant_.read(org, kFind, key(org, kind, client_ref));
+    TRY(rows);
     if (rows->size() == 0) return std::nullopt;
     return read_submission(*rows, 0);
   }
@@ -57,15 +58,15 @@ class PgReadStore final : public ReadStore {
     Parameters parameters = key(org, kind, client_ref);
     parameters.emplace_back(target);
     parameters.emplace_back(bytea(as_view(payload_hash)));
-    auto rows = link_.read(kCompare, parameters);
-    if (!rows) return tl::unexpected(rows.error());
+    auto rows = tenant_.read(org, kCompare, parameters);
+    TRY(rows);
     if (rows->size() == 0) return std::nullopt;
     return SubmitResult{rows->flag(0, 8) ? SubmitResult::How::existing : SubmitResult::How::conflict, read_submission(*rows, 0)};
   }
 
   Result<std::optional<HistoryView>> history(OrgId org, std::string_view kind, std::string_view client_ref) override {
-    auto rows = link_.read(kHistory, key(org, kind, client_ref));
-    if (!rows) return tl::unexpected(rows.error());
+    auto rows = tenant_.read(org, kHistory, key(org, kind, client_ref));
+    TRY(rows);
     if (rows->size() == 0) return std::nullopt;
     HistoryView history{.submission = read_submission(*rows, 0), .attempts = {}};
     for (std::size_t row = 0; row < rows->size(); ++row) {
@@ -77,34 +78,34 @@ class PgReadStore final : public ReadStore {
 
   Result<std::optional<Explanation>> explain(OrgId org, std::string_view kind, std::string_view client_ref) override {
     auto known = history(org, kind, client_ref);
-    if (!known) return tl::unexpected(known.error());
+    TRY(known);
     if (!*known) return std::nullopt;
     const SubmissionView& submission = (*known)->submission;
     auto rows = link_.read(
-        kStandings, {std::to_string(shard_of(submission.id)), std::to_string(org.value), std::to_string(submission.id.value)});
-    if (!rows) return tl::unexpected(rows.error());
+        kPositions, {std::to_string(shard_of(submission.id)), std::to_string(org.value), std::to_string(submission.id.value)});
+    TRY(rows);
     auto cooldowns = link_.read(kCooldownsOf, {std::to_string(org.value)});
-    if (!cooldowns) return tl::unexpected(cooldowns.error());
+    TRY(cooldowns);
     Explanation explanation{.history = std::move(**known),
                             .now = rows->time(0, 0),
-                            .standings = {},
+                            .positions = {},
                             .hosts = static_cast<std::uint64_t>(rows->number(0, 12))};
     for (std::size_t row = 0; row < rows->size(); ++row) {
       if (rows->is_null(row, 1)) continue;
       auto position = read_position(*rows, row, org, *cooldowns);
-      if (!position) return tl::unexpected(position.error());
-      explanation.standings.push_back(std::move(*position));
+      TRY(position);
+      explanation.positions.push_back(std::move(*position));
     }
     return explanation;
   }
 
   Result<std::vector<DeliveryView>> deliveries(OrgId org, std::string_view kind, std::string_view client_ref) override {
     auto rows = link_.read(kDeliveries, key(org, kind, client_ref));
-    if (!rows) return tl::unexpected(rows.error());
+    TRY(rows);
     std::vector<DeliveryView> deliveries;
     for (std::size_t row = 0; row < rows->size(); ++row) {
       auto contract = contract_from_json(rows->text(row, 8));
-      if (!contract) return tl::unexpected(contract.error());
+      TRY(contract);
       deliveries.push_back({.delivery = {rows->number(row, 0)},
                             .submission = {rows->number(row, 1)},
                             .action_order = static_cast<int>(rows->number(row, 2)),
@@ -125,7 +126,7 @@ class PgReadStore final : public ReadStore {
       id.add(one.value);
     }
     auto rows = link_.read(kMoved, {shard.take(), id.take()});
-    if (!rows) return tl::unexpected(rows.error());
+    TRY(rows);
     std::vector<SubmissionId> moved(rows->size());
     for (std::size_t row = 0; row < moved.size(); ++row) moved[row] = {rows->number(row, 0)};
     return moved;
@@ -133,7 +134,7 @@ class PgReadStore final : public ReadStore {
 
   Result<std::vector<HostView>> hosts() override {
     auto rows = link_.read(kHosts);
-    if (!rows) return tl::unexpected(rows.error());
+    TRY(rows);
     std::vector<HostView> hosts;
     for (std::size_t row = 0; row < rows->size(); ++row)
       hosts.push_back({{rows->number(row, 0)}, std::string(rows->text(row, 1))});
@@ -142,7 +143,7 @@ class PgReadStore final : public ReadStore {
 
   Result<std::optional<OrgId>> organisation(const std::string& name) override {
     auto rows = link_.read(kOrganisation, {name});
-    if (!rows) return tl::unexpected(rows.error());
+    TRY(rows);
     return rows->size() == 0 ? std::nullopt : std::optional(OrgId{rows->number(0, 0)});
   }
 
@@ -153,6 +154,7 @@ class PgReadStore final : public ReadStore {
   }
 
   Link link_;
+  TenantLink tenant_{link_, WithoutTenantRole::rely_on_statements};
   int shards_;
 };
 

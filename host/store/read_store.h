@@ -12,21 +12,13 @@
 #include "base/id.h"
 #include "base/time.h"
 #include "domain/contract.h"
+#include "domain/idempotency.h"
 #include "domain/status.h"
+#include "store/attempt_view.h"
 #include "store/cooldown.h"
-#include "store/intake_store.h"
+#include "store/submission_view.h"
 
 namespace waybill {
-
-struct AttemptView {
-  std::uint32_t number;
-  Timestamp started;
-  std::optional<Timestamp> finished;
-  std::string outcome;
-  std::string reason;
-  std::string error;
-  bool counts = true;  // against the contract's attempts
-};
 
 struct HistoryView {
   SubmissionView submission;
@@ -54,7 +46,7 @@ struct QueuePosition {
 struct Explanation {
   HistoryView history;
   Timestamp now;
-  std::vector<QueuePosition> standings;  // empty if all have ended
+  std::vector<QueuePosition> positions;  // empty if all have ended
   std::uint64_t hosts = 0;               // alive: holding their advisory locks
 };
 

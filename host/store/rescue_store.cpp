@@ -1,19 +1,19 @@
-// Who is dead, what they left, and forgetting it.
+// Rescue on PostgreSQL: dead hosts, their claims, and deleting them.
 #include "store/pg_stores.h"
 #include "store/sql/rescue.h"
 
 namespace waybill {
 namespace {
 
-constexpr Statement kHosts = sql::hosts_seen;
+constexpr Statement kHosts = sql::observed_hosts;
 constexpr Statement kTakeOver = sql::take_over;
 constexpr Statement kUnregister = sql::unregister;
 constexpr Statement kUnlock = sql::unlock;
-constexpr Statement kClaims = sql::claims_seen;
-constexpr Statement kLostByHost = sql::lost_by_host;
-constexpr Statement kLostByClaim = sql::lost_by_claim;
+constexpr Statement kClaims = sql::observed_claims;
+constexpr Statement kOrphanedByHost = sql::orphaned_claims_of_host;
+constexpr Statement kOrphanedByToken = sql::orphaned_claims_by_token;
 constexpr Statement kForgetHost = sql::forget_claims_of_host;
-constexpr Statement kForgetSeen = sql::forget_claims_seen;
+constexpr Statement kForgetObserved = sql::forget_observed_claims;
 
 class PgRescueStore final : public RescueStore {
  public:
@@ -21,7 +21,7 @@ class PgRescueStore final : public RescueStore {
 
   Result<std::vector<HostObservation>> hosts(HostId self) override {
     auto rows = link_.run(kHosts, {std::to_string(self.value)});
-    if (!rows) return tl::unexpected(rows.error());
+    TRY(rows);
     std::vector<HostObservation> all;
     for (std::size_t row = 0; row < rows->size(); ++row)
       all.push_back({{rows->number(row, 0)}, rows->number(row, 1), rows->flag(row, 2)});
@@ -30,10 +30,10 @@ class PgRescueStore final : public RescueStore {
 
   Result<bool> take_over(const HostObservation& host) override {
     auto rows = link_.run(kTakeOver, {std::to_string(host.id.value), std::to_string(host.version)});
-    if (!rows) return tl::unexpected(rows.error());
+    TRY(rows);
     if (rows->size() == 0) return false;
     if (rows->flag(0, 0)) return true;
-    if (auto done = unlock(host.id); !done) return tl::unexpected(done.error());
+    TRY(unlock(host.id));
     return false;
   }
 
@@ -42,7 +42,7 @@ class PgRescueStore final : public RescueStore {
 
   Result<std::vector<ClaimObservation>> claims() override {
     auto rows = link_.run(kClaims);
-    if (!rows) return tl::unexpected(rows.error());
+    TRY(rows);
     std::vector<ClaimObservation> all;
     for (std::size_t row = 0; row < rows->size(); ++row)
       all.push_back({.shard = static_cast<Shard>(rows->number(row, 0)),
@@ -54,13 +54,13 @@ class PgRescueStore final : public RescueStore {
   }
 
   Result<OrphanedClaims> orphaned_claims(Shard shard, HostId host, std::size_t most) override {
-    return lost(link_.run(kLostByHost, {std::to_string(shard), std::to_string(host.value), std::to_string(most)}));
+    return lost(link_.run(kOrphanedByHost, {std::to_string(shard), std::to_string(host.value), std::to_string(most)}));
   }
 
   Result<OrphanedClaims> orphaned_claims(Shard shard, std::span<const UnchangedClaim> claims, std::size_t most) override {
     Observation seen(claims);
-    return lost(link_.run(kLostByClaim, {std::to_string(shard), seen.token.take(), seen.lease_until.take(), seen.length.take(),
-                                         std::to_string(most)}));
+    return lost(link_.run(kOrphanedByToken, {std::to_string(shard), seen.token.take(), seen.lease_until.take(),
+                                             seen.length.take(), std::to_string(most)}));
   }
 
   Result<void> forget_claims(Shard shard, HostId host) override {
@@ -69,12 +69,12 @@ class PgRescueStore final : public RescueStore {
 
   Result<void> forget_claims(Shard shard, std::span<const UnchangedClaim> claims) override {
     Observation seen(claims);
-    return done(link_.run(kForgetSeen, {std::to_string(shard), seen.token.take(), seen.lease_until.take()}));
+    return done(link_.run(kForgetObserved, {std::to_string(shard), seen.token.take(), seen.lease_until.take()}));
   }
 
  private:
   static Result<void> done(const Result<Rows>& rows) {
-    if (!rows) return tl::unexpected(rows.error());
+    TRY(rows);
     return {};
   }
 
@@ -90,7 +90,7 @@ class PgRescueStore final : public RescueStore {
   };
 
   static Result<OrphanedClaims> lost(const Result<Rows>& rows) {
-    if (!rows) return tl::unexpected(rows.error());
+    TRY(rows);
     OrphanedClaims lost;
     for (std::size_t row = 0; row < rows->size(); ++row) {
       lost.now = rows->time(row, 0);
@@ -101,6 +101,7 @@ class PgRescueStore final : public RescueStore {
                              .host = {rows->number(row, 5)},
                              .kind = std::string(rows->text(row, 10)),
                              .client_ref = std::string(rows->text(row, 11)),
+                             .action_order = static_cast<int>(rows->number(row, 13)),
                              .claimed_at = rows->time(row, 6),
                              .created = rows->time(row, 7),
                              .attempt_count = static_cast<std::uint32_t>(rows->number(row, 8)),

@@ -35,7 +35,7 @@ struct UnchangedClaim {
   Micros length;
 };
 
-struct OrphanedClaim {
+struct OrphanedDelivery {
   DeliveryId delivery;
   ClaimToken token;
   OrgId org;
@@ -43,6 +43,7 @@ struct OrphanedClaim {
   HostId host;
   std::string kind;  // of the submission
   std::string client_ref;
+  int action_order = 1;
   Timestamp claimed_at;
   Timestamp created;  // of the submission
   std::uint32_t attempt_count;
@@ -51,7 +52,7 @@ struct OrphanedClaim {
 };
 struct OrphanedClaims {
   Timestamp now;
-  std::vector<OrphanedClaim> claims;
+  std::vector<OrphanedDelivery> claims;
 };
 
 class RescueStore {

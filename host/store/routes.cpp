@@ -17,10 +17,9 @@ Result<RouteId> route_of(Connection& connection, OrgId org, const Contract& cont
   const std::string hash = bytea(as_view(sha256(json)));
   const std::string org_text = std::to_string(org.value);
   for (const bool make : {false, true}) {
-    if (make)
-      if (auto made = connection.run(kMakeRoute, {org_text, hash, json}); !made) return tl::unexpected(made.error());
+    if (make) TRY(connection.run(kMakeRoute, {org_text, hash, json}));
     auto found = connection.run(kFindRoute, {org_text, hash});
-    if (!found) return tl::unexpected(found.error());
+    TRY(found);
     if (found->size() == 1) return RouteId{found->number(0, 0)};
   }
   return fail(Error::Kind::bug, "a route that was just made is not there");

@@ -53,23 +53,23 @@ int program_version() {
 
 Result<SchemaState> look_at_schema(Connection& connection, int program) {
   auto rows = connection.run(kVersion);
-  if (!rows) return tl::unexpected(rows.error());
+  TRY(rows);
   return SchemaState{static_cast<int>(rows->number(0, 0)), static_cast<int>(rows->number(0, 1)), program};
 }
 
 Result<SchemaState> schema_state(const DatabaseAddress& address) {
   auto connection = Connection::open(address, "schema");
-  if (!connection) return tl::unexpected(connection.error());
+  TRY(connection);
   return schema_state(*connection);
 }
 
 Result<SchemaState> schema_state(Connection& connection) {
   auto there = connection.run(kHasTable);
-  if (!there) return tl::unexpected(there.error());
+  TRY(there);
   if (!there->flag(0, 0)) return SchemaState{.program = program_version()};
   auto state = look_at_schema(connection);
   if (!state) return state;
-  if (auto good = refuse_too_new(*state); !good) return tl::unexpected(good.error());
+  TRY(refuse_too_new(*state));
   return state;
 }
 

@@ -1,5 +1,5 @@
-// The columns that a settlement writes, listed once. The statement, its types and its parameters are derived from kSettleColumns
-// at compile time (settle_statement.h): a new column is one more line.
+// The columns that a settlement writes, listed once. The statement, its types and its parameters are derived from kColumns
+// (settle_statement.cpp) at compile time: a new column is one more line.
 #pragma once
 
 #include <cstdint>

@@ -37,6 +37,8 @@ constexpr SettleColumn kColumns[] = {
     }>(rare, "bigint", "ended", kNone),
     column<[](S s) { return s.attempt ? Text(s.attempt->error) : Text(); }>(rare, "text", "error", kAttempts),
     column<[](S s) { return Text(s.result); }>(rare, "jsonb", "result", kNone),
+    column<[](S s) { return s.attempt && s.attempt->answer ? Text(*s.attempt->answer) : Text(); }>(rare, "jsonb", "answer",
+                                                                                                   SettleColumn::kAttempts),
     column<[](S s) { return Text(s.progress); }>(rare, "text", "progress", kNone),
 
     column<[](S s) { return to_string(s.status); }>(shared, "delivery_status", "status", kDeliveries),
@@ -51,7 +53,8 @@ constexpr SettleColumn kColumns[] = {
     column<[](S s) { return s.attempt ? Text(s.attempt->reason) : Text(); }>(shared, "text", "attempt_reason", kAttempts,
                                                                              "reason"),
     column<[](S s) -> Flag { return !s.attempt || s.attempt->counts; }>(shared, "boolean", "counts", kAttempts),
-    column<[](S s) { return Text(s.action); }>(shared, "text", "action", kAudit),
+    // A form's action is audited by follow_up(), not later than the clock of the database.
+    column<[](S s) { return s.of_form ? Text() : Text(s.action); }>(shared, "text", "action", kAudit),
     column<[](S s) { return Text(s.from_state); }>(shared, "text", "from_state", kAudit),
     column<[](S s) { return Text(s.submission_state); }>(shared, "text", "to_state", kAudit),
     column<[](S s) { return Text(s.trigger); }>(shared, "text", "trigger", kAudit),
@@ -59,9 +62,8 @@ constexpr SettleColumn kColumns[] = {
     column<[](S s) { return Text(s.metadata); }>(shared, "jsonb", "metadata", kAudit),
 };
 
-// How a shared value is told: by a parameter of its own, or by an array that has it for each sort of settlement. Most batches are
-// of one sort, and a parameter costs PostgreSQL next to nothing: the look in an array, for each column, makes a row a tenth
-// dearer.
+// How a shared value is passed: as a parameter, or as an array with an element for each sort of settlement. Most batches are of
+// one sort. A parameter costs PostgreSQL next to nothing; reading arrays, one for each column, makes a row a tenth dearer.
 enum class Sorts : std::uint8_t { one, several };
 
 // Text that grows at compile time. Without a place to write to it only counts.
@@ -264,7 +266,7 @@ SettleBatch::SettleBatch(std::span<const Settlement> batch) : batch_(batch) {
   for (const auto& s : batch) sort_.push_back(sort_of(s));
 }
 
-// A sort may stand in the list twice, which costs a few bytes: what came long ago is not looked for.
+// Only the latest sorts are compared, so a sort may stand in the list twice. That costs a few bytes.
 std::size_t SettleBatch::sort_of(const Settlement& s) {
   constexpr std::size_t kMaxLook = 32;
   const std::size_t end = sorts_.size() - std::min(kMaxLook, sorts_.size());

@@ -1,32 +1,36 @@
-// Ends and retries on their way back: state, schedule, attempt and audit in one transaction, guarded by the claim token.
+// Settlements on PostgreSQL: state, schedule, attempt and audit in one transaction, guarded by the claim token.
 #include <algorithm>
 #include <map>
 
 #include "store/form_rows.h"
 #include "store/pg_stores.h"
+#include "store/pipeline_rows.h"
 #include "store/read_rows.h"
 #include "store/settle_statement.h"
+#include "store/sql/notify.h"
 #include "store/sql/settle.h"
 
 namespace waybill {
 namespace {
 
-constexpr Statement kKeep = sql::keep;
+constexpr Statement kSaveArtifacts = sql::save_artifacts;
 constexpr Statement kLocked = sql::locked_deliveries;
 constexpr Statement kBlame = sql::blame_targets;
 constexpr Statement kEndOutages = sql::end_outages;
 constexpr Statement kEndProbes = sql::end_probes;
 constexpr Statement kAddFailures = sql::add_failures;
+constexpr Statement kRecordResults = sql::record_channel_results;
 
 class PgSettleStore final : public SettleStore {
  public:
-  explicit PgSettleStore(const DatabaseAddress& address) : link_(address, "settle") {}
+  PgSettleStore(const DatabaseAddress& address, int shards) : link_(address, "settle"), pipelines_(versions_, shards) {}
 
   Result<SettleResult> settle(Shard shard, std::span<const Settlement> batch) override {
-    SettleBatch form(batch);
-    const Statement& statement = form.statement();
-    const Parameters parameters = form.take(shard);
-    const bool has_more = std::any_of(batch.begin(), batch.end(), [](const auto& s) { return s.of_form || s.dead_letter; });
+    SettleBatch columns(batch);
+    const Statement& statement = columns.statement();
+    const Parameters parameters = columns.take(shard);
+    const bool has_more =
+        std::any_of(batch.begin(), batch.end(), [](const auto& s) { return s.of_form || s.of_stage || s.dead_letter; });
     if (!has_more) return held_by(link_.run(statement, parameters));
     return link_.transact(
         [&](Connection& connection) { return settle_with_more(connection, shard, batch, statement, parameters); });
@@ -40,13 +44,29 @@ class PgSettleStore final : public SettleStore {
       type.add(one.artifact.type);
       body.add(bytea(one.artifact.bytes));
     }
-    return deliveries(link_.run(kKeep, {std::to_string(shard), delivery.take(), token.take(), type.take(), body.take()}));
+    return deliveries(
+        link_.run(kSaveArtifacts, {std::to_string(shard), delivery.take(), token.take(), type.take(), body.take()}));
   }
 
   Result<std::vector<DeliveryId>> locked(Shard shard, std::span<const DeliveryId> wanted) override {
     ArrayText ids;
     for (const auto id : wanted) ids.add(id.value);
     return deliveries(link_.run(kLocked, {std::to_string(shard), ids.take()}));
+  }
+
+  Result<std::vector<DisabledChannel>> record_channel_results(std::span<const ChannelResult> results, Millis patience) override {
+    constexpr std::string_view kWords[] = {"accepted", "failed", "gone"};
+    ArrayText org, channel, how;
+    for (const auto& one : results) {
+      org.add(one.org.value);
+      channel.add(one.channel);
+      how.add(kWords[static_cast<std::size_t>(one.how)]);
+    }
+    const auto rows = link_.run(kRecordResults, {org.take(), channel.take(), how.take(), std::to_string(patience.count())});
+    TRY(rows);
+    std::vector<DisabledChannel> disabled;
+    for (std::size_t row = 0; row < rows->size(); ++row) disabled.push_back({text_of(*rows, row, 0), text_of(*rows, row, 1)});
+    return disabled;
   }
 
   Result<std::vector<Cooldown>> blame(std::span<const BlamedTarget> blames, Millis most) override {
@@ -76,8 +96,7 @@ class PgSettleStore final : public SettleStore {
     };
     const auto over =
         static_cast<std::size_t>(std::count_if(cleared.begin(), cleared.end(), [](const auto& c) { return c.is_over; }));
-    if (over < cleared.size())
-      if (auto done = link_.run(kEndProbes, known(false)); !done) return tl::unexpected(done.error());
+    if (over < cleared.size()) TRY(link_.run(kEndProbes, known(false)));
     if (over == 0) return std::vector<Cooldown>{};
     return cooldowns(link_.run(kEndOutages, known(true)));
   }
@@ -91,18 +110,17 @@ class PgSettleStore final : public SettleStore {
       reason.add(one.reason);
       count.add(static_cast<std::int64_t>(one.count));
     }
-    auto rows = link_.run(kAddFailures, {org.take(), action_type.take(), target.take(), reason.take(), count.take(),
-                                         std::to_string(Micros(period).count())});
-    if (!rows) return tl::unexpected(rows.error());
+    TRY(link_.run(kAddFailures, {org.take(), action_type.take(), target.take(), reason.take(), count.take(),
+                                 std::to_string(Micros(period).count())}));
     return {};
   }
 
  private:
-  // What concerns more than the settled rows goes into the same transaction.
-  static Result<SettleResult> settle_with_more(Connection& connection, Shard shard, std::span<const Settlement> batch,
-                                               const Statement& statement, const Parameters& parameters) {
+  // Dead letters and forms' submissions are written in the same transaction.
+  Result<SettleResult> settle_with_more(Connection& connection, Shard shard, std::span<const Settlement> batch,
+                                        const Statement& statement, const Parameters& parameters) {
     auto rows = connection.run(statement, parameters);
-    if (!rows) return tl::unexpected(rows.error());
+    TRY(rows);
     std::map<std::pair<DeliveryId, ClaimToken>, SubmissionId> submission_of;
     for (std::size_t row = 0; row < rows->size(); ++row)
       submission_of[{{rows->number(row, SettleBatch::kDelivery)}, {rows->number(row, SettleBatch::kToken)}}] = {
@@ -117,14 +135,25 @@ class PgSettleStore final : public SettleStore {
       held.push_back({&settlement, found->second});
       submission_of.erase(found);
     }
+    std::vector<SubmissionId> walking;
+    for (const auto& row : held) {
+      if (!row.settlement->of_stage || row.settlement->status == Status::due) continue;
+      if (row.settlement->halts)
+        TRY(pipelines_.halt(connection, row.submission));
+      else
+        walking.push_back(row.submission);
+    }
+    pipelines_.take_moves();  // of a transaction that was taken back
+    TRY(pipelines_.advance(connection, shard, walking));
     auto ended = follow_up(connection, shard, held);
-    if (!ended) return tl::unexpected(ended.error());
+    TRY(ended);
     settled.form_states = std::move(*ended);
+    settled.moves = pipelines_.take_moves();
     return settled;
   }
 
   static Result<std::vector<Cooldown>> cooldowns(const Result<Rows>& rows) {
-    if (!rows) return tl::unexpected(rows.error());
+    TRY(rows);
     std::vector<Cooldown> all;
     for (std::size_t row = 0; row < rows->size(); ++row)
       all.push_back({{rows->number(row, 0)},
@@ -137,26 +166,28 @@ class PgSettleStore final : public SettleStore {
 
   static Result<SettleResult> held_by(const Result<Rows>& rows) {
     auto held = deliveries(rows);
-    if (!held) return tl::unexpected(held.error());
+    TRY(held);
     SettleResult settled{std::move(*held), {}, {}};
     for (std::size_t row = 0; row < rows->size(); ++row) settled.tokens.push_back({rows->number(row, SettleBatch::kToken)});
     return settled;
   }
 
   static Result<std::vector<DeliveryId>> deliveries(const Result<Rows>& rows) {
-    if (!rows) return tl::unexpected(rows.error());
+    TRY(rows);
     std::vector<DeliveryId> held(rows->size());
     for (std::size_t row = 0; row < held.size(); ++row) held[row] = {rows->number(row, 0)};
     return held;
   }
 
   Link link_;
+  PipelineVersions versions_;
+  PipelineRows pipelines_;
 };
 
 }  // namespace
 
-std::unique_ptr<SettleStore> make_settle_store(const DatabaseAddress& address) {
-  return std::make_unique<PgSettleStore>(address);
+std::unique_ptr<SettleStore> make_settle_store(const DatabaseAddress& address, int shards) {
+  return std::make_unique<PgSettleStore>(address, shards);
 }
 
 }  // namespace waybill

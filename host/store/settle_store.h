@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,6 +14,7 @@
 #include "domain/outcome.h"
 #include "domain/status.h"
 #include "store/cooldown.h"
+#include "store/pipeline_view.h"
 
 namespace waybill {
 
@@ -25,7 +27,14 @@ struct AttemptRecord {
   std::string error;
   std::int32_t code = 0;
   std::string provider_ref;
-  bool counts = true;  // against the contract's attempts
+  bool counts = true;                           // against the contract's attempts
+  std::shared_ptr<const std::string> answer{};  // JSON: what came back over HTTP; null: not on record
+};
+
+// The alert about a dead letter.
+struct DeadLetterAlert {
+  std::string about;
+  std::string message;
 };
 
 // The new state of one claimed delivery. Written only if the row still has the fencing token.
@@ -46,13 +55,16 @@ struct Settlement {
   std::optional<AttemptRecord> attempt;
   std::string submission_state;  // the submission's final state; empty: unchanged
   std::string from_state;        // for the audit
-  std::string action;            // audit: what happened, such as "intent_accepted"
+  std::string action;            // audit: what happened, such as "intent_accepted" or "sms_success"; empty: none
   std::string trigger;           // audit: why, such as "accept" or "lease_lost"
   std::string actor;             // audit: who, such as the host's name
   std::string metadata;          // audit: a JSON object
   std::string action_type;       // what sent it
   bool of_form = false;          // its submission's state and audit follow from all actions
+  bool of_stage = false;         // its submission goes on along its pipeline
+  bool halts = false;            // but not now: what would follow could not be written
   bool dead_letter = false;      // it becomes a dead letter
+  std::optional<DeadLetterAlert> alert;
 };
 
 // The result of settle().
@@ -60,6 +72,7 @@ struct SettleResult {
   std::vector<DeliveryId> held;          // settled; the others had a stale token, and nothing of theirs was written
   std::vector<ClaimToken> tokens;        // the claim of each: a batch may contain an older, stale claim of the same delivery
   std::vector<std::string> form_states;  // the final states of the form submissions that ended
+  std::vector<PipelineMoved> moves{};    // of pipelines' submissions
 };
 
 // What a plugin composed of a claimed delivery before its first send.
@@ -76,6 +89,17 @@ struct FailedAttempts {
   std::string target;
   std::string reason;
   std::uint64_t count;
+};
+
+// How an attempt to reach an organisation's channel ended.
+struct ChannelResult {
+  OrgId org;
+  std::string channel;
+  enum class How : std::uint8_t { accepted, failed, gone } how;  // gone: its destination will not come back
+};
+struct DisabledChannel {
+  std::string channel;
+  std::string reason;
 };
 
 // An attempt that blamed its target.
@@ -103,6 +127,9 @@ class SettleStore {
  public:
   virtual ~SettleStore() = default;
   // One transaction.
+  // Disables channels whose destination is gone, or that have only failed for `patience`, each with an alert. Answers those.
+  virtual Result<std::vector<DisabledChannel>> record_channel_results(std::span<const ChannelResult> results,
+                                                                      Millis patience) = 0;
   virtual Result<SettleResult> settle(Shard shard, std::span<const Settlement> batch) = 0;
   // One transaction: stores the artifacts and makes their deliveries due again at their old place in the queue. Returns the
   // deliveries whose token was still valid.

@@ -41,5 +41,7 @@ Remedy remedy_for(std::string_view sqlstate) {
 }
 
 bool is_lock_timeout(const Error& error) { return error.what.ends_with("[55P03]"); }
+bool is_unique_violation(const Error& error) { return error.what.ends_with("[23505]"); }
+bool is_foreign_key_violation(const Error& error) { return error.what.ends_with("[23503]"); }
 
 }  // namespace waybill

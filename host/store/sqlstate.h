@@ -20,4 +20,10 @@ Remedy remedy_for(std::string_view sqlstate);
 // True if the statement failed because a lock was not free in time: nothing of it was carried out.
 bool is_lock_timeout(const Error& error);
 
+// True if a unique index refused a row.
+bool is_unique_violation(const Error& error);
+
+// True if a row names another one that is not there.
+bool is_foreign_key_violation(const Error& error);
+
 }  // namespace waybill

@@ -1,9 +1,10 @@
 // Suspects on PostgreSQL: an index of them alone, and an advisory lock.
 #include "domain/decide.h"
+#include "store/claimed_channels.h"
 #include "store/claimed_rows.h"
+#include "store/pg_stores.h"
 #include "store/sql/alerts.h"
 #include "store/sql/suspects.h"
-#include "store/suspects.h"
 
 namespace waybill {
 namespace {
@@ -25,7 +26,7 @@ class PgSuspectStore final : public SuspectStore {
 
   Result<std::optional<Micros>> next_due() override {
     auto rows = link_.run(kNextDue);
-    if (!rows) return tl::unexpected(rows.error());
+    TRY(rows);
     if (rows->size() == 0) return std::nullopt;
     return Micros{rows->number(0, 0)};
   }
@@ -33,40 +34,39 @@ class PgSuspectStore final : public SuspectStore {
   Result<ClaimResult> claim(Shard shard, HostId host, ClaimToken token, Millis lease) override {
     auto rows = link_.run(
         kClaim, {std::to_string(shard), std::to_string(token.value), std::to_string(host.value), std::to_string(lease.count())});
-    if (!rows) return tl::unexpected(rows.error());
+    TRY(rows);
     ClaimResult claimed{};
     for (std::size_t row = 0; row < rows->size(); ++row) {
       claimed.now = rows->time(row, 0);
       claimed.rows.push_back(read_claimed(*rows, row));
     }
+    TRY(add_channels(link_, shard, claimed.rows));
     return claimed;
   }
 
-  Result<Accused> accuse(const Lost& lost, Millis apart) override {
-    auto rows = link_.run(kAccuse, {std::to_string(shard_of(lost.delivery)), std::to_string(lost.delivery.value),
-                                    std::to_string(lost.attempt), std::to_string(lost.counted), std::to_string(lost.losses),
+  Result<Accusation> accuse(const HostDeath& death, Millis apart) override {
+    auto rows = link_.run(kAccuse, {std::to_string(shard_of(death.delivery)), std::to_string(death.delivery.value),
+                                    std::to_string(death.attempt), std::to_string(death.counted), std::to_string(death.losses),
                                     std::to_string(kMaxLeasesLost), std::to_string(apart.count())});
-    if (!rows) return tl::unexpected(rows.error());
+    TRY(rows);
     const auto answer = rows->number(0, 0);
-    return answer == 1 ? Accused::yes : answer == 0 ? Accused::too_early : Accused::too_late;
+    return answer == 1 ? Accusation::yes : answer == 0 ? Accusation::too_early : Accusation::too_late;
   }
 
   Result<void> remind(OrgId org, const std::string& kind, const std::string& about, const std::string& words,
                       Millis apart) override {
-    auto rows = link_.run(kRemind, {std::to_string(org.value), kind, about, words, std::to_string(apart.count())});
-    if (!rows) return tl::unexpected(rows.error());
+    TRY(link_.run(kRemind, {std::to_string(org.value), kind, about, words, std::to_string(apart.count())}));
     return {};
   }
 
   Result<void> raise_alert(OrgId org, const std::string& kind, const std::string& about, const std::string& words) override {
-    auto rows = link_.run(kRaise, {std::to_string(org.value), kind, about, words});
-    if (!rows) return tl::unexpected(rows.error());
+    TRY(link_.run(kRaise, {std::to_string(org.value), kind, about, words}));
     return {};
   }
 
  private:
   static Result<bool> flag(const Result<Rows>& rows) {
-    if (!rows) return tl::unexpected(rows.error());
+    TRY(rows);
     return rows->flag(0, 0);
   }
 

@@ -17,17 +17,21 @@ class PgTokenStore final : public TokenStore {
 
   Result<std::optional<TokenView>> find(const Sha256& hash) override {
     auto rows = link_.read(kFindToken, {bytea(as_view(hash))});
-    if (!rows) return tl::unexpected(rows.error());
+    TRY(rows);
     if (rows->size() == 0) return std::nullopt;
-    return TokenView{{rows->number(0, 0)}, std::string(rows->text(0, 1)), std::string(rows->text(0, 2))};
+    return TokenView{{rows->number(0, 0)},
+                     std::string(rows->text(0, 1)),
+                     std::string(rows->text(0, 2)),
+                     std::string(rows->text(0, 3)),
+                     rows->flag(0, 4)};
   }
 
   Result<void> create(const std::string& org, const std::string& name, const std::string& role, const Sha256& hash) override {
     auto found = link_.run(kFindOrg, {org});
-    if (!found) return tl::unexpected(found.error());
+    TRY(found);
     if (found->size() == 0) return fail(Error::Kind::not_found, "there is no organisation \"" + org + "\"");
     auto made = link_.run(kCreateToken, {std::string(found->text(0, 0)), name, role, bytea(as_view(hash))});
-    if (!made) return tl::unexpected(made.error());
+    TRY(made);
     if (made->size() == 0)
       return fail(Error::Kind::conflict,
                   "there is a live token \"" + name + "\" already; revoke it first or choose another name");
@@ -36,7 +40,7 @@ class PgTokenStore final : public TokenStore {
 
   Result<bool> revoke(const std::string& org, const std::string& name) override {
     auto rows = link_.run(kRevokeToken, {org, name});
-    if (!rows) return tl::unexpected(rows.error());
+    TRY(rows);
     return rows->size() > 0;
   }
 

@@ -14,6 +14,8 @@ struct TokenView {
   OrgId org;
   std::string name;
   std::string role;
+  std::string org_name{kDefaultOrgName};
+  bool org_disabled = false;
 };
 
 class TokenStore {

@@ -11,10 +11,10 @@
 #include <ctime>
 #include <nlohmann/json.hpp>
 
+#include "base/json_writer.h"
+
 namespace waybill {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 spdlog::level::level_enum spdlog_level(Log::Level level) {
   switch (level) {
@@ -57,9 +57,6 @@ std::string utc_now() {
   return text;
 }
 
-// JSON text whatever the bytes are: what is not UTF-8 becomes U+FFFD.
-std::string dump(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
-
 std::string json_line(Log::Level level, std::string_view event, std::span<const Field> fields) {
   Json line = {{"ts", utc_now()}, {"level", word(level)}, {"event", event}};
   for (const auto& field : fields) {
@@ -74,7 +71,7 @@ std::string json_line(Log::Level level, std::string_view event, std::span<const 
 std::string readable(std::string_view value) {
   const bool plain = !value.empty() && std::all_of(value.begin(), value.end(),
                                                    [](unsigned char c) { return c > ' ' && c < 127 && c != '"' && c != '='; });
-  return plain ? std::string(value) : dump(Json(value));
+  return plain ? std::string(value) : json_string(value);
 }
 
 std::string columns(std::string_view event, std::span<const Field> fields) {

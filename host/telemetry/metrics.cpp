@@ -26,6 +26,9 @@ constexpr double kCallSeconds[]{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05,
 constexpr double kLifeSeconds[]{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,  0.25,  0.5,   1,    2.5,
                                 5,     10,     30,    60,   300,   900,  3600, 14400, 43200, 86400};
 
+constexpr double kStageMillis[]{1,    2.5, 5,   10,  25,  50,  100,   250,    500,    1000,   2500,
+                                5000, 1e4, 3e4, 6e4, 3e5, 9e5, 3.6e6, 1.44e7, 8.64e7, 4.32e8, 8.64e8};
+
 double seconds(Metrics::Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
 // The children of one family. Looking one up again takes a shared lock and no allocation for short labels.
@@ -88,17 +91,48 @@ struct Metrics::Registry {
   Children<Counter> violations{counters("submission_plugin_misbehaviour_total", "What plugins did against the rules."),
                                {"action_type", "how"}};
   Children<Counter> http_requests{counters("submission_http_requests_total", "Requests answered."), {"route", "status"}};
+  Children<Counter> received{counters("submissions_received_total", "Submissions that pipelines took in."), {"pipeline"}};
+  Children<Counter> pipeline_moves{counters("submission_pipeline_moves_total", "States that submissions came to."),
+                                   {"pipeline", "to"}};
+  std::mutex declaring;  // for the two below, whose children have locks of their own
+  std::map<std::string, Children<Histogram>> durations;
+  std::map<std::string, Children<Gauge>> rates;
   Children<Gauge> queue_depth{gauges("submission_queue_depth", "Unfinished deliveries by status."), {"status"}};
+  Children<Gauge> type_depth{gauges("queue_depth", "Unfinished deliveries by action type."), {"type"}};
+  Children<Gauge> failure_rate{
+      gauges("job_failure_rate", "Share of the newest deliveries that ended within an hour which failed for good."), {"type"}};
   Gauge& oldest_due_age = gauges("submission_oldest_due_age_seconds", "How long the oldest due delivery has waited.").Add({});
   Gauge& in_flight = gauges("submission_in_flight", "Deliveries that this host has claimed.").Add({});
   Gauge& database_up = gauges("submission_database_up", "1 while the database answers.").Add({});
+
+  // Null: it is a rate. Pipelines, or versions of one, may disagree.
+  Children<Histogram>* duration(const std::string& name) {
+    const std::lock_guard lock(declaring);
+    if (rates.contains(name)) return nullptr;
+    const auto found = durations.find(name);
+    if (found != durations.end()) return &found->second;
+    return &durations
+                .try_emplace(name, histograms(name.c_str(), "Time that submissions spent in a state, in milliseconds."),
+                             std::vector<std::string>{"pipeline"}, kStageMillis)
+                .first->second;
+  }
+  Children<Gauge>* rate(const std::string& name) {
+    const std::lock_guard lock(declaring);
+    if (durations.contains(name)) return nullptr;
+    const auto found = rates.find(name);
+    if (found != rates.end()) return &found->second;
+    return &rates
+                .try_emplace(name, gauges(name.c_str(), "Share of the submissions of the last 24 hours that came to a state."),
+                             std::vector<std::string>{"pipeline"})
+                .first->second;
+  }
 
   Registry() {  // label sets known beforehand show as 0 rather than as absent
     for (const char* status : {"pending", "accepted", "rejected", "exhausted"}) intents.at(status);
     for (const char* why : {"host_died", "lease_expired", "stale_settle"}) claims_lost.at(why);
     for (const char* status : {"waiting", "open", "due", "claimed"}) queue_depth.at(status);
-    for (const char* kind :
-         {"dead_letter", "infected_attachment", "stuck", "provider_failures", "plugin_crash", "plugin_switched_off"})
+    for (const char* kind : {"dead_letter", "infected_attachment", "stuck", "provider_failures", "plugin_crash",
+                             "plugin_switched_off", "failed_messages", "pipeline_stuck"})
       alerts.at(kind);
   }
 
@@ -122,6 +156,19 @@ void Metrics::submission(std::string_view status) { registry_->intents.at(status
 void Metrics::attempt(std::string_view action_type, std::string_view outcome, Duration took) {
   registry_->attempts.at(action_type, outcome).Increment();
   registry_->attempt_seconds.at(action_type).Observe(seconds(took));
+}
+
+void Metrics::pipeline_received(std::string_view pipeline) { registry_->received.at(pipeline).Increment(); }
+
+void Metrics::pipeline_moved(std::string_view pipeline, std::string_view to, Duration took,
+                             std::span<const std::string> declared) {
+  registry_->pipeline_moves.at(pipeline, to).Increment();
+  for (const auto& name : declared)
+    if (auto* durations = registry_->duration(name)) durations->at(pipeline).Observe(seconds(took) * 1000);
+}
+
+void Metrics::declared_rate(const std::string& name, std::string_view pipeline, double share) {
+  if (auto* rates = registry_->rate(name)) rates->at(pipeline).Set(share);
 }
 
 void Metrics::acceptance(Duration took) { registry_->acceptance_seconds.Observe(seconds(took)); }
@@ -152,6 +199,10 @@ void Metrics::http_request(std::string_view route, int status) {
 void Metrics::queue_depth(std::string_view status, std::uint64_t count) {
   registry_->queue_depth.at(status).Set(static_cast<double>(count));
 }
+void Metrics::type_depth(std::string_view action_type, std::uint64_t count) {
+  registry_->type_depth.at(action_type).Set(static_cast<double>(count));
+}
+void Metrics::failure_rate(std::string_view action_type, double share) { registry_->failure_rate.at(action_type).Set(share); }
 void Metrics::oldest_due_age(double age) { registry_->oldest_due_age.Set(age); }
 void Metrics::in_flight(std::uint64_t count) { registry_->in_flight.Set(static_cast<double>(count)); }
 void Metrics::database_up(bool up) { registry_->database_up.Set(up ? 1 : 0); }

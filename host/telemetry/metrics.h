@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -17,7 +18,13 @@ class Metrics {
 
   void submission(std::string_view status);  // pending when taken in, then its end: submission_intents_total{status}
   void attempt(std::string_view action_type, std::string_view outcome,
-               Duration took);                                   // submission_attempts_total, _attempt_seconds
+               Duration took);                        // submission_attempts_total, _attempt_seconds
+  void pipeline_received(std::string_view pipeline);  // submissions_received_total{pipeline}
+  // submission_pipeline_moves_total{pipeline,to}, and histograms in milliseconds under the names that the pipeline declares for
+  // the state that took so long.
+  void pipeline_moved(std::string_view pipeline, std::string_view to, Duration took, std::span<const std::string> declared);
+  // A gauge under a name that a pipeline declares.
+  void declared_rate(const std::string& name, std::string_view pipeline, double share);
   void acceptance(Duration took);                                // POST until its commit: submission_acceptance_seconds
   void end_to_end(std::string_view action_type, Duration took);  // creation until the end: submission_end_to_end_seconds
   void claim_lost(std::string_view why,
@@ -27,6 +34,8 @@ class Metrics {
   void plugin_violation(std::string_view action_type, std::string_view how);  // submission_plugin_misbehaviour_total
   void http_request(std::string_view route, int status);                      // submission_http_requests_total
   void queue_depth(std::string_view status, std::uint64_t count);             // submission_queue_depth{status}
+  void type_depth(std::string_view action_type, std::uint64_t count);         // queue_depth{type}
+  void failure_rate(std::string_view action_type, double share);              // job_failure_rate{type}
   void oldest_due_age(double seconds);                                        // submission_oldest_due_age_seconds
   void in_flight(std::uint64_t count);                                        // submission_in_flight
   void database_up(bool up);                                                  // submission_database_up

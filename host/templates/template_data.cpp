@@ -3,6 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_writer.h"
+
 namespace waybill {
 namespace {
 
@@ -70,7 +72,7 @@ void write_json(const TemplateData& data, std::string& out) {
       out += data.text;
       break;
     case Kind::text:
-      out += nlohmann::json(data.text).dump();
+      out += json_string(data.text);
       break;
     case Kind::array: {
       out += '[';
@@ -85,7 +87,7 @@ void write_json(const TemplateData& data, std::string& out) {
       out += '{';
       for (const auto& [name, index] : data.members) {
         if (out.back() != '{') out += ',';
-        out += nlohmann::json(name).dump() + ":";
+        out += json_string(name) + ":";
         write_json(data.children[index], out);
       }
       out += '}';

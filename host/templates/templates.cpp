@@ -52,13 +52,13 @@ tl::expected<Template, Problems> Template::compile(const TemplateParts& source) 
 
 Result<TemplateParts> Template::render(std::string_view data) const {
   const auto parsed = parse_template_data(data);
-  if (!parsed) return tl::unexpected(parsed.error());
+  TRY(parsed);
   auto subject = render_part("subject", subject_, *parsed, Escape::none);
-  if (!subject) return tl::unexpected(subject.error());
+  TRY(subject);
   auto text = render_part("text", text_, *parsed, Escape::none);
-  if (!text) return tl::unexpected(text.error());
+  TRY(text);
   auto html = render_part("html", html_, *parsed, Escape::html);
-  if (!html) return tl::unexpected(html.error());
+  TRY(html);
   if (*subject) **subject = one_line(**subject);
   return TemplateParts{std::move(*subject), std::move(*text), std::move(*html)};
 }
@@ -72,7 +72,7 @@ Result<std::string> render_text(std::string_view source, std::string_view data) 
   const auto mustache = Mustache::compile(source);
   if (!mustache) return fail(Error::Kind::invalid, "template: " + to_string(mustache.error()));
   const auto parsed = parse_template_data(data);
-  if (!parsed) return tl::unexpected(parsed.error());
+  TRY(parsed);
   return mustache->render(*parsed, Escape::none);
 }
 

@@ -111,7 +111,7 @@ SIZE(wb_header, 32);
 AT(wb_header, name, 0);
 AT(wb_header, value, 16);
 
-SIZE(wb_http_request, 112); /* 80 up to minor 1 */
+SIZE(wb_http_request, 176); /* 80 up to minor 1, 112 at minor 2 */
 AT(wb_http_request, size, 0);
 AT(wb_http_request, timeout_ms, 8);
 AT(wb_http_request, max_response_bytes, 12);
@@ -122,6 +122,10 @@ AT(wb_http_request, header_count, 56);
 AT(wb_http_request, body, 64);
 AT(wb_http_request, basic_user, 80);
 AT(wb_http_request, basic_password, 96);
+AT(wb_http_request, sigv4_region, 112);
+AT(wb_http_request, sigv4_service, 128);
+AT(wb_http_request, sigv4_key_id, 144);
+AT(wb_http_request, sigv4_secret_key, 160);
 
 SIZE(wb_http_response, 80);
 AT(wb_http_response, size, 0);

@@ -11,7 +11,7 @@ Answer mail(wb_smtp_stage stage, std::int32_t reply) {
   return answer;
 }
 
-void add_net_errors(std::vector<Named>& list) {
+void add_net_errors(std::vector<NamedAnswer>& list) {
   const auto add = [&](wb_net_error error, wb_reach reach) {
     const auto* const how = reach == WB_NOT_SENT ? ", not sent" : reach == WB_ANSWERED ? ", answered" : ", maybe sent";
     list.push_back({std::string(name_of(error)) + how, broken(error, reach)});
@@ -47,31 +47,27 @@ std::string_view name_of(wb_net_error error) {
   }
 }
 
-Answer http_answer(std::int32_t status, std::string body) {
-  Answer answer;
-  answer.status = status;
-  answer.body = std::move(body);
-  return answer;
-}
+Answer http_answer(std::int32_t status, std::string body) { return {testkit::Answer::http(status, std::move(body))}; }
 
 Answer broken(wb_net_error error, wb_reach reach) {
-  Answer answer;
-  answer.error = error;
-  answer.reach = reach;
-  answer.status = answer.reply = 0;
-  answer.stage = WB_SMTP_NONE;
-  answer.error_text = std::string(name_of(error)) + " (as scripted)";
-  return answer;
+  return {testkit::Answer::failure(error, reach, std::string(name_of(error)) + " (as scripted)")};
 }
 
-Answer silence() {
-  auto answer = broken(WB_NET_TIMEOUT, WB_MAYBE_SENT);
-  answer.never = true;
-  return answer;
+Answer silence() { return {testkit::Answer::silence()}; }
+
+testkit::MailAnswer mail_answer_of(const Answer& answer, const std::vector<std::string>& recipients) {
+  const auto words = [](std::int32_t code) {
+    return std::to_string(code / 100) + (code / 100 == 2 ? ".0.0 taken" : ".1.1 not taken");
+  };
+  const bool well = answer.error == WB_NET_OK;
+  auto mail = well ? testkit::MailAnswer::refused(answer.stage, answer.reply, words(answer.reply))
+                   : testkit::MailAnswer::failure(answer.error, answer.reach, answer.error_text);
+  if (well && answer.refuses_first_recipient) mail.to(recipients.front(), 550, words(550));
+  return mail;
 }
 
-std::vector<Named> http_answers() {
-  std::vector<Named> list;
+std::vector<NamedAnswer> http_answers() {
+  std::vector<NamedAnswer> list;
   for (const auto status :
        {100, 200, 201, 204, 301, 302, 400, 401, 403, 404, 408, 409, 410, 418, 422, 425, 429, 500, 502, 503, 504, 599, 999}) {
     list.push_back({"status " + std::to_string(status), http_answer(status)});
@@ -103,8 +99,8 @@ std::vector<Named> http_answers() {
   return list;
 }
 
-std::vector<Named> mail_answers() {
-  std::vector<Named> list;
+std::vector<NamedAnswer> mail_answers() {
+  std::vector<NamedAnswer> list;
   const auto add = [&](const char* name, Answer answer) { list.push_back({name, std::move(answer)}); };
   add("the mail is taken", mail(WB_SMTP_DATA, 250));
   add("554 as the greeting", mail(WB_SMTP_CONNECT, 554));
@@ -125,8 +121,8 @@ std::vector<Named> mail_answers() {
   return list;
 }
 
-std::vector<Named> echoing_answers() {
-  std::vector<Named> list;
+std::vector<NamedAnswer> echoing_answers() {
+  std::vector<NamedAnswer> list;
   for (const auto status : {200, 400, 401, 404, 422, 500, 503}) {
     list.push_back({"status " + std::to_string(status) + " with what was sent in it", http_answer(status, "")});
     list.back().answer.echoes = true;

@@ -16,13 +16,13 @@
 
 namespace waybill::conformance {
 
-// What must work before a check is worth trying. `action` and `sender` are tried for each action type.
+// What must work before a check is worth running. Those that need `action` or `sender` run for each action type.
 enum class Needs { file, plugin, action, sender };
 
-// What is under check, as far as the check needs it.
+// What is checked, as far as the check needs it.
 struct Subject {
   const std::filesystem::path& file;
-  const SchemaJudge& schemas;
+  const SchemaValidator& schemas;
   Findings& findings;
   const wb_plugin* plugin = nullptr;
   const wb_action* action = nullptr;

@@ -1,12 +1,13 @@
 // Checks of the extensions that a sender offers, each as a whole: their calls keep the rules of a send's.
 #include "check.h"
+#include "fake_host/text.h"
 #include "outcome_rules.h"
 #include "rehearsal.h"
 
 namespace waybill::conformance {
 namespace {
 
-constexpr std::int64_t kSoonMs = 1000;
+constexpr std::int64_t kMaxCancelMs = 1000;
 
 std::string fault_of(const Subject& subject, const Call& call) {
   if (const auto how = symptom(call); !how.empty()) return "the call " + how;
@@ -16,7 +17,7 @@ std::string fault_of(const Subject& subject, const Call& call) {
                      fault_in_result(said)})
     if (!fault.empty()) return fault;
   if (said.verdict != WB_ACCEPTED && said.reason.length == 0) return "an outcome that is not accepted has no reason";
-  const bool composed = call.asked == CallKind::compose && said.verdict == WB_ACCEPTED;
+  const bool composed = call.kind == CallKind::compose && said.verdict == WB_ACCEPTED;
   if (!composed) return said.artifact.length == 0 ? "" : "an artefact that nobody asked for";
   if (said.artifact.length == 0) return "accepted without an artefact";
   if (said.artifact.length > WB_MOST_ARTIFACT_BYTES)
@@ -30,11 +31,11 @@ void find_faults(Subject& subject, const CheckHost& host, std::uint64_t call, co
     if (kind == Violation::late_report || kind == Violation::malformed || kind == Violation::threw)
       subject.findings.found(words, during);
   for (const auto& text : host.logged())
-    if (!is_utf8(text)) subject.findings.found("a failure or a log event is not UTF-8", during);
+    if (!fake_host::is_utf8(text)) subject.findings.found("a failure or a log event is not UTF-8", during);
 }
 
 void ask(Subject& subject, CallKind asked) {
-  const auto host = stage_for(subject);
+  const auto host = host_for(subject);
   if (!host) return;
   if (!host->can(asked)) return subject.findings.skipped("it does not offer this");
   Job job{.destination = subject.sample.destination, .payload = subject.sample.payload, .context = subject.sample.context};
@@ -48,7 +49,7 @@ void ask(Subject& subject, CallKind asked) {
       {"timeout", happy_until(subject, 0, broken(WB_NET_TIMEOUT, WB_MAYBE_SENT))},
       {"no answer", happy_until(subject, 0, silence())}};
   for (const auto& [during, script] : scripts) {
-    const auto own = stage_for(subject);
+    const auto own = host_for(subject);
     own->script(script);
     const auto call = own->begin(asked, job);
     own->run();
@@ -62,7 +63,7 @@ void ask(Subject& subject, CallKind asked) {
   host->script(happy_until(subject, 0, silence()));
   const auto call = host->begin(asked, job);
   host->cancel(call);
-  host->run_for(kSoonMs);
+  host->run_for(kMaxCancelMs);
   if (host->call(call).end == End::open) subject.findings.found("the call stayed open after cancel", "cancelled");
 }
 

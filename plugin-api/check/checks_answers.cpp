@@ -2,21 +2,22 @@
 #include <algorithm>
 
 #include "check.h"
+#include "fake_host/text.h"
 #include "outcome_rules.h"
 #include "rehearsal.h"
 
 namespace waybill::conformance {
 namespace {
 
-void tell(Subject& subject, const Rehearsal& run, const std::string& fault) {
+void report(Subject& subject, const Rehearsal& run, const std::string& fault) {
   if (!fault.empty()) subject.findings.found(fault, run.during);
 }
 
-// Looks at the outcome of each delivery that came to one.
-template <class Judge>
-void judge_all(Subject& subject, const Judge& judge) {
+// Applies a rule to the outcome of each delivery that was completed.
+template <class Rule>
+void apply_to_all(Subject& subject, const Rule& rule) {
   rehearse_all(subject, [&](Subject& one, const Rehearsal& run) {
-    if (run.call.end == End::completed) tell(one, run, judge(one, run));
+    if (run.call.end == End::completed) report(one, run, rule(one, run));
   });
 }
 
@@ -35,26 +36,26 @@ void accepts(Subject& subject) {
 
 void completes(Subject& subject) {
   rehearse_all(subject, [](Subject& one, const Rehearsal& run) {
-    if (run.call.end == End::open) tell(one, run, "the call was not completed by its deadline");
+    if (run.call.end == End::open) report(one, run, "the call was not completed by its deadline");
     for (const auto& [kind, words] : run.host->breaches())
-      if (kind == Violation::runaway) tell(one, run, words);
+      if (kind == Violation::runaway) report(one, run, words);
   });
 }
 
 void completes_once(Subject& subject) {
   rehearse_all(subject, [](Subject& one, const Rehearsal& run) {
-    if (run.call.completions > 1) tell(one, run, "the call " + symptom(run.call));
+    if (run.call.completions > 1) report(one, run, "the call " + symptom(run.call));
     for (const auto& [kind, words] : run.host->breaches())
-      if (kind == Violation::unknown_call) tell(one, run, words);
+      if (kind == Violation::unknown_call) report(one, run, words);
   });
 }
 
 void verdicts(Subject& subject) {
-  judge_all(subject, [](Subject&, const Rehearsal& run) { return fault_in_numbers(run.call.outcome); });
+  apply_to_all(subject, [](Subject&, const Rehearsal& run) { return fault_in_numbers(run.call.outcome); });
 }
 
 void reasons_given(Subject& subject) {
-  judge_all(subject, [](Subject&, const Rehearsal& run) -> std::string {
+  apply_to_all(subject, [](Subject&, const Rehearsal& run) -> std::string {
     const auto& said = run.call.outcome;
     return said.usable && said.verdict != WB_ACCEPTED && said.reason.length == 0
                ? "an outcome that is not accepted (" + words_of(said) + ") has no reason"
@@ -63,32 +64,32 @@ void reasons_given(Subject& subject) {
 }
 
 void reasons_declared(Subject& subject) {
-  judge_all(subject, [](Subject& one, const Rehearsal& run) { return fault_in_reason(run.call.outcome, *one.action); });
+  apply_to_all(subject, [](Subject& one, const Rehearsal& run) { return fault_in_reason(run.call.outcome, *one.action); });
 }
 
 void words(Subject& subject) {
   rehearse_all(subject, [](Subject& one, const Rehearsal& run) {
-    tell(one, run, fault_in_words(run.call.outcome));
+    report(one, run, fault_in_words(run.call.outcome));
     for (const auto& text : run.host->logged())
-      if (!is_utf8(text)) tell(one, run, "a log event is not UTF-8");
+      if (!fake_host::is_utf8(text)) report(one, run, "a log event is not UTF-8");
   });
 }
 
 void sizes(Subject& subject) {
-  judge_all(subject, [](Subject&, const Rehearsal& run) { return fault_in_sizes(run.call.outcome); });
+  apply_to_all(subject, [](Subject&, const Rehearsal& run) { return fault_in_sizes(run.call.outcome); });
 }
 
 void result(Subject& subject) {
-  judge_all(subject, [](Subject&, const Rehearsal& run) {
+  apply_to_all(subject, [](Subject&, const Rehearsal& run) {
     return run.call.outcome.artifact.length != 0 ? "an artefact in an outcome of send: it belongs to compose"
                                                  : fault_in_result(run.call.outcome);
   });
 }
 
-// Claimed better than the host said is what loses or doubles deliveries. Only where the request that counts was made: an
-// earlier one may fail without the delivery having left.
+// A sender that claims more than the host saw loses or doubles deliveries. Only the last request that a delivery needs is looked
+// at: an earlier one may fail before the delivery itself was sent.
 void reach(Subject& subject) {
-  judge_all(subject, [](Subject&, const Rehearsal& run) -> std::string {
+  apply_to_all(subject, [](Subject&, const Rehearsal& run) -> std::string {
     static constexpr const char* kWords[] = {"", "not sent", "maybe sent", "answered"};
     const auto& said = run.call.outcome;
     if (run.needed == 0 || run.call.exchanges < run.needed || said.reach < WB_NOT_SENT || said.reach > WB_ANSWERED) return {};
@@ -110,15 +111,15 @@ void secrets(Subject& subject) {
     return subject.findings.skipped("no request of the sample delivery names a secret, so none can come back");
   for (const auto& [name, answer] : echoing_answers())
     for (std::size_t nth = 0; nth < first->needed; ++nth) {
-      auto run = Rehearsal{stage_for(subject), {}, name, first->needed};
+      auto run = Rehearsal{host_for(subject), {}, name, first->needed};
       const auto job = sample_job(subject, *run.host);
       if (!job) return;
       run.host->script(happy_until(subject, nth, answer));
       const auto call = run.host->begin(CallKind::send, *job);
       run.host->run();
-      tell(subject, run, secret_in(run.host->call(call).outcome));
+      report(subject, run, secret_in(run.host->call(call).outcome));
       for (const auto& text : run.host->logged())
-        if (holds_secret(text)) tell(subject, run, "a log event holds a secret that the receiver had repeated");
+        if (holds_secret(text)) report(subject, run, "a log event holds a secret that the destination had repeated");
     }
 }
 
@@ -127,7 +128,7 @@ void refused_fetch(Subject& subject) {
   if (!first) return;
   if (first->needed == 0) return subject.findings.skipped("the sample asks nothing of the host's services");
   for (std::size_t nth = 0; nth < first->needed; ++nth) {
-    auto host = stage_for(subject);
+    auto host = host_for(subject);
     const auto job = sample_job(subject, *host);
     if (!job) return;
     host->script(happy_until(subject, nth, broken(WB_NET_REFUSED, WB_NOT_SENT)));
@@ -141,7 +142,7 @@ void refused_fetch(Subject& subject) {
 void requests(Subject& subject) {
   rehearse_all(subject, [](Subject& one, const Rehearsal& run) {
     for (const auto& [kind, words] : run.host->breaches())
-      if (kind == Violation::malformed) tell(one, run, words);
+      if (kind == Violation::malformed) report(one, run, words);
   });
 }
 
@@ -162,14 +163,14 @@ constexpr Check kChecks[] = {
      &reasons_given},
     {"reasons_declared", "rejected comes with a declared reason", "add it to wb_action::reasons, or say transient", Needs::sender,
      &reasons_declared},
-    {"words", "what it says for people and logs is UTF-8, and one line", "clean what a receiver sent before you repeat it",
+    {"words", "what it says for people and logs is UTF-8, and one line", "clean what a destination sent before you repeat it",
      Needs::sender, &words},
-    {"sizes", "what it says is of a sensible length", "cut what a receiver sent before you repeat it", Needs::sender, &sizes},
+    {"sizes", "what it says is of a sensible length", "cut what a destination sent before you repeat it", Needs::sender, &sizes},
     {"result", "the result is JSON or empty, and send makes no artefact", "leave wb_outcome::result empty, or write JSON",
      Needs::sender, &result},
     {"reach", "it claims no more of a request than the host saw",
      "pass wb_http_response::reach (wb_smtp_reply::reach) on, and accept only what was answered", Needs::sender, &reach},
-    {"secrets", "a secret that a receiver repeats goes no further",
+    {"secrets", "a secret that a destination repeats goes no further",
      "do not copy bodies or headers of an answer into detail, result or the log", Needs::sender, &secrets},
 };
 

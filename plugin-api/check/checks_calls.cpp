@@ -8,7 +8,7 @@
 namespace waybill::conformance {
 namespace {
 
-constexpr std::int64_t kSoonMs = 1000;  // of the host's clock, for the end of a cancelled call
+constexpr std::int64_t kMaxCancelMs = 1000;  // of the host's clock, for the end of a cancelled call
 constexpr int kMaxSteps = 20;
 constexpr int kCalls = 200;
 
@@ -18,7 +18,7 @@ void payloads(Subject& subject) {
   auto texts = hostile_texts(subject.sample.payload);
   texts.emplace_back("one megabyte", std::string(1 << 20, 'x'));
   for (const auto& [what, payload] : texts) {
-    auto host = stage_for(subject);
+    auto host = host_for(subject);
     auto job = sample_job(subject, *host);
     if (!job) return;
     job->payload = payload;
@@ -31,8 +31,8 @@ void payloads(Subject& subject) {
 }
 
 // Cancels after `steps` of a delivery under `answer`; false if it had ended by then.
-bool cancel_after(Subject& subject, int steps, const Named& script, const Call& uncancelled, bool& tried) {
-  auto host = stage_for(subject);
+bool cancel_after(Subject& subject, int steps, const NamedAnswer& script, const Call& uncancelled, bool& tried) {
+  auto host = host_for(subject);
   if (!host) return false;
   const auto job = sample_job(subject, *host);
   if (!job) return false;
@@ -43,7 +43,7 @@ bool cancel_after(Subject& subject, int steps, const Named& script, const Call& 
   if (host->call(id).end != End::open) return false;
   tried = true;
   host->cancel(id);
-  host->run_for(kSoonMs);
+  host->run_for(kMaxCancelMs);
   const auto call = host->call(id);
   const auto during = "cancelled after " + std::to_string(steps) + " step(s), " + script.name;
   if (call.end == End::open) subject.findings.found("the call stayed open after cancel", during);
@@ -57,8 +57,8 @@ void cancel(Subject& subject) {
   if (!first) return;
   auto accepted = happy(subject)(0, 0);
   bool tried = false;
-  for (const auto& script :
-       {Named{"no answer", silence()}, Named{"accepted", std::move(accepted)}, Named{"status 503", http_answer(503)}}) {
+  for (const auto& script : {NamedAnswer{"no answer", silence()}, NamedAnswer{"accepted", std::move(accepted)},
+                             NamedAnswer{"status 503", http_answer(503)}}) {
     if (!symptom(first->call).empty() && !script.answer.never) continue;  // broken without a cancel
     for (int steps = 0; steps < kMaxSteps && cancel_after(subject, steps, script, first->call, tried); ++steps) {
     }
@@ -72,7 +72,7 @@ void given_up(Subject& subject) {
   bool tried = false;
   for (const bool cancelled : {true, false})
     for (int steps = 0; steps < kMaxSteps; ++steps) {
-      auto host = stage_for(subject, {.job = Memory::vanishing, .text = Memory::vanishing});
+      auto host = host_for(subject, {.job = Memory::vanishing, .text = Memory::vanishing});
       if (!host) return;
       const auto job = sample_job(subject, *host);
       if (!job) return;
@@ -95,7 +95,7 @@ void given_up(Subject& subject) {
   if (!tried) subject.findings.skipped("no call was ever open outside of send, so the host could give none up");
 }
 
-// What a call of a crowd came to, against what it comes to alone.
+// Compares how a call ended among others with how it ends alone.
 void compare(Subject& subject, const Call& call, const Call& alone, const char* where) {
   if (!symptom(alone).empty()) return;
   if (const auto how = symptom(call); !how.empty())
@@ -105,7 +105,7 @@ void compare(Subject& subject, const Call& call, const Call& alone, const char* 
 }
 
 std::optional<Call> alone_with(Subject& subject, const Answer& answer) {
-  auto host = stage_for(subject);
+  auto host = host_for(subject);
   if (!host) return std::nullopt;
   const auto job = sample_job(subject, *host);
   if (!job) return std::nullopt;
@@ -133,12 +133,12 @@ void two_senders(Subject& subject) {
   const auto accepted = rehearse(subject);
   if (!accepted) return;
   const auto failed = alone_with(subject, kUnavailable);
-  const auto one = stage_for(subject), other = stage_for(subject);
+  const auto one = host_for(subject), other = host_for(subject);
   if (!failed || !one || !other) return;
   auto first = sample_job(subject, *one), second = sample_job(subject, *other);
   if (!first || !second) return;
-  first->key = "key-of-the-first-sender";
-  second->key = "key-of-the-second-sender";
+  first->idempotency_key = "key-of-the-first-sender";
+  second->idempotency_key = "key-of-the-second-sender";
   other->script(happy_until(subject, 0, kUnavailable));
   const auto a = one->begin(CallKind::send, *first);
   const auto b = other->begin(CallKind::send, *second);
@@ -148,8 +148,8 @@ void two_senders(Subject& subject) {
   }
   compare(subject, one->call(a), accepted->call, kWhere);
   compare(subject, other->call(b), *failed, kWhere);
-  find_strangers(subject, *one, a, second->key, kWhere);
-  find_strangers(subject, *other, b, first->key, kWhere);
+  find_strangers(subject, *one, a, second->idempotency_key, kWhere);
+  find_strangers(subject, *other, b, first->idempotency_key, kWhere);
   for (const auto* const host : {one.get(), other.get()})
     for (const auto& [kind, words] : host->breaches())
       if (kind == Violation::unknown_call && symptom(accepted->call).empty()) subject.findings.found(words, kWhere);
@@ -161,7 +161,7 @@ void many_calls(Subject& subject) {
   const auto accepted = rehearse(subject);
   if (!accepted) return;
   const auto failed = alone_with(subject, kUnavailable);
-  const auto host = stage_for(subject, {.backwards = true});
+  const auto host = host_for(subject, {.backwards = true});
   if (!failed || !host) return;
   const auto job = sample_job(subject, *host);
   if (!job) return;
@@ -171,7 +171,7 @@ void many_calls(Subject& subject) {
   std::vector<std::uint64_t> calls;
   for (int i = 0; i < kCalls; ++i) {
     auto mine = *job;
-    mine.key = "key-" + std::to_string(1000 + i);
+    mine.idempotency_key = "key-" + std::to_string(1000 + i);
     calls.push_back(host->begin(CallKind::send, mine));
   }
   host->run();

@@ -93,7 +93,7 @@ void reasons(Subject& subject) {
 }
 
 void schemas(Subject& subject) {
-  if (!subject.schemas.fault) return subject.findings.skipped("there is no judge of schemas here");
+  if (!subject.schemas.fault) return subject.findings.skipped("nothing here can validate schemas");
   for (const auto* const action : whole_actions(subject.plugin))
     for (const auto& [what, text] :
          {std::pair("settings", view(action->settings_schema)), std::pair("destination", view(action->destination_schema))})

@@ -10,15 +10,15 @@ constexpr int kWarmUp = 20;
 constexpr int kRounds = 60;
 constexpr int kBatches = 3;
 
-void find_noise(Subject& subject, CheckHost& host, const char* during) {
+void find_requests_in_destroy(Subject& subject, CheckHost& host, const char* during) {
   host.destroy();
   for (const auto& [kind, words] : host.breaches())
     if (kind == Violation::in_destroy) subject.findings.found(words, during);
 }
 
-// A sender's whole life: made, a delivery accepted, one without answer and cancelled, gone.
+// A sender's whole life: it is created, one delivery is accepted, one gets no answer and is cancelled, it is destroyed.
 bool live(Subject& subject) {
-  const auto host = stage_for(subject);
+  const auto host = host_for(subject);
   if (!host) return false;
   const auto job = sample_job(subject, *host);
   if (!job) return false;
@@ -32,35 +32,35 @@ bool live(Subject& subject) {
 }
 
 void destroy(Subject& subject) {
-  if (const auto unused = stage_for(subject)) find_noise(subject, *unused, "never used");
+  if (const auto unused = host_for(subject)) find_requests_in_destroy(subject, *unused, "never used");
   const auto used = rehearse(subject);
   if (!used) return;
-  find_noise(subject, *used->host, "after a delivery");
-  const auto given_up = stage_for(subject);
+  find_requests_in_destroy(subject, *used->host, "after a delivery");
+  const auto given_up = host_for(subject);
   const auto job = sample_job(subject, *given_up);
   if (!job) return;
   given_up->script([](std::uint64_t, std::size_t) { return silence(); });
   given_up->begin(CallKind::send, *job);
-  find_noise(subject, *given_up, "after a delivery that the host gave up");
+  find_requests_in_destroy(subject, *given_up, "after a delivery that the host gave up");
 }
 
 void leaves_nothing(Subject& subject) {
   const auto threads = thread_count();
-  if (!live(subject)) return;  // what is made once and kept is allowed, but for threads
-  const Quiet quiet;
+  if (!live(subject)) return;  // what is made once and kept is allowed, except threads
+  const SideEffects effects;
   for (int i = 0; i < 3; ++i)
     if (!live(subject)) return;
-  if (const auto now = settled_thread_count(threads); now > threads)
+  if (const auto now = remaining_thread_count(threads); now > threads)
     subject.findings.found("destroy left " + std::to_string(now - threads) + " thread(s) running");
-  if (const auto left = quiet.left(true); !left.empty()) subject.findings.found("a sender " + left);
+  if (const auto left = effects.left(true); !left.empty()) subject.findings.found("a sender " + left);
 }
 
 void leaks(Subject& subject) {
   if (kSanitized)
-    return subject.findings.skipped("memory is not counted in a build with sanitizers; they tell of leaks themselves");
+    return subject.findings.skipped("memory is not counted in a build with sanitizers; they report leaks themselves");
   for (int i = 0; i < kWarmUp; ++i)
     if (!live(subject)) return;
-  // Caches fill up once; what grows by every sender, in every batch, is lost.
+  // A cache fills up once. What grows with every sender, in every batch, is a leak.
   std::size_t least = ~std::size_t{0};
   for (int batch = 0; batch < kBatches; ++batch) {
     const auto before = allocated_bytes();

@@ -17,7 +17,7 @@
 namespace waybill::conformance {
 namespace {
 
-constexpr std::chrono::milliseconds kLoadsWithin{100};
+constexpr std::chrono::milliseconds kMaxLoadTime{100};
 constexpr int kTries = 3;
 
 std::string readable(const std::string& symbol) {
@@ -49,7 +49,7 @@ struct LoadTime {
   std::chrono::milliseconds longer() const { return std::max(computed, waited); }
 };
 
-// Loads it in a process forked for that, since a library is loaded once in each; none if that came to no good end.
+// Loads it in a process forked for that, since a process loads a library once. None if that process failed.
 std::optional<LoadTime> time_to_load(const std::filesystem::path& file) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return std::nullopt;
@@ -74,7 +74,7 @@ std::optional<LoadTime> time_to_load(const std::filesystem::path& file) {
 void loads(Subject& subject) {
   subject.findings.doing("the library was loaded");
   std::optional<LoadTime> best;
-  for (int i = 0; i < kTries && (!best || best->longer() > kLoadsWithin); ++i) {
+  for (int i = 0; i < kTries && (!best || best->longer() > kMaxLoadTime); ++i) {
     const auto time = time_to_load(subject.file);
     if (!time) break;
     if (!best || time->longer() < best->longer()) best = time;
@@ -84,9 +84,9 @@ void loads(Subject& subject) {
     return;
   }
   const auto slow = [&](const char* how, std::chrono::milliseconds time) {
-    if (time > kLoadsWithin)
+    if (time > kMaxLoadTime)
       subject.findings.found("loading it " + std::string(how) + " for " + std::to_string(time.count()) + " ms; at most " +
-                             std::to_string(kLoadsWithin.count()) + " are allowed");
+                             std::to_string(kMaxLoadTime.count()) + " are allowed");
   };
   slow("computed", best->computed);
   slow("waited", best->waited);
@@ -94,10 +94,10 @@ void loads(Subject& subject) {
 
 void loads_quietly(Subject& subject) {
   subject.findings.doing("the library was loaded");
-  const Quiet quiet;
+  const SideEffects effects;
   const auto library = load_library(subject.file);
   if (!library) return subject.findings.skipped(library.error());
-  if (const auto left = quiet.left(); !left.empty()) subject.findings.found("loading it " + left);
+  if (const auto left = effects.left(); !left.empty()) subject.findings.found("loading it " + left);
 }
 
 void entry(Subject& subject) {

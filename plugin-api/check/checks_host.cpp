@@ -35,10 +35,10 @@ void arguments(Subject& subject) {
   }
   const auto first = rehearse(subject, guarded);
   if (!first) return;
-  std::vector<Named> scripts = echoing_answers();
+  std::vector<NamedAnswer> scripts = echoing_answers();
   scripts.push_back({"no answer", silence()});
   for (const auto& [name, answer] : scripts) {
-    const auto host = stage_for(subject, guarded);
+    const auto host = host_for(subject, guarded);
     const auto job = sample_job(subject, *host);
     if (!job) return;
     host->script(happy_until(subject, 0, answer));
@@ -59,7 +59,7 @@ void compare(Subject& subject, const Rehearsal& here, const Shape& shape, const 
     subject.findings.found("the call ends as \"" + end_of(there->call) + "\", and as \"" + end_of(here.call) + "\" on this host",
                            where);
   for (const auto status : {400, 503}) {
-    const auto other = stage_for(subject, shape);
+    const auto other = host_for(subject, shape);
     if (!other) return;
     const auto job = sample_job(subject, *other);
     if (!job) return;
@@ -71,7 +71,7 @@ void compare(Subject& subject, const Rehearsal& here, const Shape& shape, const 
 
 void newer_host(Subject& subject) {
   if (const auto here = rehearse(subject))
-    compare(subject, *here, {.minor = WB_ABI_MINOR + 1, .more = kMoreBytes},
+    compare(subject, *here, {.minor = WB_ABI_MINOR + 1, .unknown_bytes = kMoreBytes},
             "a host of the next minor version, whose structs are longer");
 }
 
@@ -127,7 +127,7 @@ std::optional<std::vector<std::string>> slow_functions(Subject& subject) {
   const auto run = rehearse(subject, {.timed = true});
   if (!run) return std::nullopt;
   take(*run->host);
-  const auto host = stage_for(subject, {.timed = true});
+  const auto host = host_for(subject, {.timed = true});
   if (!host) return std::nullopt;
   const auto job = sample_job(subject, *host);
   if (!job) return std::nullopt;

@@ -19,9 +19,9 @@ void find_breaches(Subject& subject, const CheckHost& host, Violation kind, std:
 void create_is_quiet(Subject& subject) {
   CheckHost host(*subject.action, subject.findings);
   subject.findings.doing("create");
-  const Quiet quiet;
+  const SideEffects effects;
   host.create(subject.sample.settings);
-  if (const auto noise = quiet.noise(subject.blocking()); !noise.empty()) subject.findings.found("create " + noise);
+  if (const auto effect = effects.any(subject.blocking()); !effect.empty()) subject.findings.found("create " + effect);
   find_breaches(subject, host, Violation::in_create);
 }
 
@@ -45,7 +45,7 @@ void sender_table(Subject& subject) {
 }
 
 void unknown_extension(Subject& subject) {
-  const auto host = stage_for(subject);
+  const auto host = host_for(subject);
   if (!host) return;
   for (const auto* const id : {"", "waybill.nothing/1", "waybill.compose/9", "compose", "waybill.compose/1 ", "\xff"})
     if (host->extension(id) != nullptr)
@@ -53,7 +53,7 @@ void unknown_extension(Subject& subject) {
 }
 
 void extension_tables(Subject& subject) {
-  const auto host = stage_for(subject);
+  const auto host = host_for(subject);
   if (!host) return;
   for (const auto* const id : kExtensions) {
     const void* const table = host->extension(id);

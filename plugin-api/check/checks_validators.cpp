@@ -88,10 +88,10 @@ void steady(Subject& subject) {
 void pure(Subject& subject) {
   for (const auto& [name, function, sample] : validators_of(subject)) {
     subject.findings.doing(name);
-    const Quiet quiet;
+    const SideEffects effects;
     ask(function, sample);
     ask(function, "{}");
-    if (const auto noise = quiet.noise(); !noise.empty()) subject.findings.found(std::string(name) + ' ' + noise);
+    if (const auto effect = effects.any(); !effect.empty()) subject.findings.found(std::string(name) + ' ' + effect);
   }
 }
 

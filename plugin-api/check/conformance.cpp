@@ -1,4 +1,4 @@
-// The order carried out: which checks are tried for which action types, and the report of them.
+// Carries out an order: which checks run for which action types, and the report of them.
 #include "waybill/conformance.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace waybill::conformance {
 namespace {
 
-// What a check needs, made ready in its own process; or why it is not tried.
+// Runs in the process of the check: makes ready what the check needs, or says why it is skipped.
 void carry_out(const Check& check, Subject& subject, const std::string& action_type, const Samples& samples) {
   if (check.needs == Needs::file) return check.run(subject);
   subject.findings.doing("the library was loaded");
@@ -36,10 +36,10 @@ void carry_out(const Check& check, Subject& subject, const std::string& action_t
   check.run(subject);
 }
 
-// The action types that can be tried, read in a process of its own; or why there are none.
+// Reads in a process of its own which action types can be checked, or why there are none.
 IsolatedCheck action_types_of(const Order& order) {
-  std::vector<IsolatedCheck> trials(1);
-  trials[0].body = [&](Findings& findings) {
+  std::vector<IsolatedCheck> isolated(1);
+  isolated[0].body = [&](Findings& findings) {
     findings.doing("the library was loaded");
     const auto entry = open_library(order.file);
     if (!entry) return findings.skipped(entry.error());
@@ -49,8 +49,8 @@ IsolatedCheck action_types_of(const Order& order) {
     if (!actions) return findings.skipped(actions.error());
     for (const auto* const action : *actions) findings.action_type(view(action->type));
   };
-  run_trials(trials, order.time_limit);
-  return std::move(trials[0]);
+  run_isolated(isolated, order.time_limit);
+  return std::move(isolated[0]);
 }
 
 struct PlannedCheck {
@@ -82,15 +82,15 @@ std::string fault_in(const Order& order) {
   return {};
 }
 
-Finding finding_of(const PlannedCheck& planned, IsolatedCheck trial) {
+Finding finding_of(const PlannedCheck& planned, IsolatedCheck isolated) {
   Finding finding{planned.check->name, planned.action_type, Result::ok, {}, {}};
-  if (!trial.found.empty()) {
+  if (!isolated.found.empty()) {
     finding.result = Result::failed;
-    finding.found = std::move(trial.found);
+    finding.found = std::move(isolated.found);
     finding.remedy = planned.check->remedy;
-  } else if (!trial.skipped.empty()) {
+  } else if (!isolated.skipped.empty()) {
     finding.result = Result::skipped;
-    finding.found = {trial.skipped.front()};
+    finding.found = {isolated.skipped.front()};
   }
   return finding;
 }
@@ -140,15 +140,15 @@ tl::expected<Report, std::string> check_plugin(const Order& asked) {
   }
   const auto checks = all_checks();
   const auto planned = plan(order, checks, types.action_types);
-  std::vector<IsolatedCheck> trials(planned.size());
+  std::vector<IsolatedCheck> isolated(planned.size());
   for (std::size_t i = 0; i < planned.size(); ++i)
-    trials[i].body = [&order, &samples, &one = planned[i]](Findings& findings) {
+    isolated[i].body = [&order, &samples, &one = planned[i]](Findings& findings) {
       Subject subject{order.file, order.schemas, findings};
       carry_out(*one.check, subject, one.action_type, samples);
     };
-  run_trials(trials, order.time_limit);
+  run_isolated(isolated, order.time_limit);
   Report report;
-  for (std::size_t i = 0; i < planned.size(); ++i) report.findings.push_back(finding_of(planned[i], std::move(trials[i])));
+  for (std::size_t i = 0; i < planned.size(); ++i) report.findings.push_back(finding_of(planned[i], std::move(isolated[i])));
   return report;
 }
 

@@ -1,4 +1,4 @@
-// What a check has to say, as lines of JSON on a pipe.
+// Writes findings as lines of JSON to a pipe.
 #include "findings.h"
 
 #include <unistd.h>
@@ -10,12 +10,12 @@
 namespace waybill::conformance {
 namespace {
 
-constexpr std::size_t kMaxTold = 6;
+constexpr std::size_t kMaxFindings = 6;
 constexpr std::size_t kMaxBytes = 400;
 
 }  // namespace
 
-void Findings::tell(const char* key, std::string_view value) {
+void Findings::write_line(const char* key, std::string_view value) {
   using Json = nlohmann::json;
   std::string text(value.substr(0, kMaxBytes));
   std::replace_if(
@@ -30,14 +30,14 @@ void Findings::tell(const char* key, std::string_view value) {
 
 void Findings::found(const std::string& what, std::string_view during) {
   const std::lock_guard lock(mutex_);
-  if (told_.size() > kMaxTold || !told_.insert(what).second) return;
-  if (told_.size() > kMaxTold) return tell(kFoundKey, "and more");
-  tell(kFoundKey, during.empty() ? what : std::string(during) + ": " + what);
+  if (reported_.size() > kMaxFindings || !reported_.insert(what).second) return;
+  if (reported_.size() > kMaxFindings) return write_line(kFoundKey, "and more");
+  write_line(kFoundKey, during.empty() ? what : std::string(during) + ": " + what);
 }
 
-void Findings::skipped(const std::string& why) { tell(kSkippedKey, why); }
-void Findings::action_type(std::string_view type) { tell(kTypeKey, type); }
-void Findings::done() { tell(kDoneKey, ""); }
+void Findings::skipped(const std::string& why) { write_line(kSkippedKey, why); }
+void Findings::action_type(std::string_view type) { write_line(kTypeKey, type); }
+void Findings::done() { write_line(kDoneKey, ""); }
 
 void Findings::doing(std::string_view what) {
   what = what.substr(0, kMaxDoing);

@@ -1,4 +1,4 @@
-// What a check has to say, told at once to the process that waits for it: the plugin may be the end of this one at any time.
+// Reports what a check finds to the process that waits for it, at once: the plugin may end this process at any time.
 #pragma once
 
 #include <mutex>
@@ -10,7 +10,7 @@ namespace waybill::conformance {
 
 inline constexpr std::size_t kMaxDoing = 240;  // bytes
 
-// What is said in order: lines of JSON on a pipe, each with one of these as its key.
+// The report is lines of JSON on a pipe, each with one of these keys.
 inline constexpr const char* kFoundKey = "found";
 inline constexpr const char* kSkippedKey = "skipped";
 inline constexpr const char* kTypeKey = "type";
@@ -23,21 +23,21 @@ class Findings {
   // count those.
   Findings(int pipe, char* doing) : pipe_(pipe), doing_(doing) {}
 
-  // Each text is told once, with the circumstances of the first time.
+  // Each text is reported once, with the circumstances of the first time.
   void found(const std::string& what, std::string_view during = {});
   void skipped(const std::string& why);
   void action_type(std::string_view type);
-  void done();  // without it nothing passes
+  void done();  // without it the check does not pass
   void doing(std::string_view what);
-  bool any() const { return !told_.empty(); }
+  bool any() const { return !reported_.empty(); }
 
  private:
-  void tell(const char* key, std::string_view value);
+  void write_line(const char* key, std::string_view value);
 
   const int pipe_;
   char* const doing_;
   std::mutex mutex_;
-  std::set<std::string> told_;
+  std::set<std::string> reported_;
 };
 
 }  // namespace waybill::conformance

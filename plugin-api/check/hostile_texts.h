@@ -11,7 +11,7 @@ using NamedText = std::pair<std::string, std::string>;
 
 // JSON objects like the sample, each wrong in one way; the sample itself first.
 std::vector<NamedText> wrong_objects(const std::string& sample);
-// Those, and what is no object, no JSON, or too much of it.
+// The same, and texts that are no object, no JSON, or far too long.
 std::vector<NamedText> hostile_texts(const std::string& sample);
 
 }  // namespace waybill::conformance

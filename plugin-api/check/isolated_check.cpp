@@ -1,8 +1,7 @@
-// Checks in processes of their own: fork, a limit of time and memory, a pipe for the words, and an obituary.
+// Forks a process for each check, limits its time and memory, reads its findings from a pipe, and says how it ended.
 //
-// fork() without exec: the plugin finds the same process in every trial, nothing is loaded twice, and a trial costs a
-// millisecond. It is sound because this process has no second thread, whose locks could be held in the child for ever; that is
-// asserted.
+// It forks without exec: every check starts from the same process, nothing is loaded twice, and a check costs a millisecond. A
+// second thread could leave a lock held in the child for ever, so this process must have only one; that is asserted.
 #include "isolated_check.h"
 
 #include <fcntl.h>
@@ -31,7 +30,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kAtOnce = 8;              // most of what takes long is waiting
+constexpr std::size_t kMaxAtOnce = 8;           // a check that takes long mostly waits
 constexpr rlim_t kMaxMemory = rlim_t{4} << 30;  // of address space, beyond what is there
 constexpr int kTickMs = 20;
 constexpr std::size_t kMaxLastWords = 300;
@@ -54,10 +53,10 @@ void limit(int resource, rlim_t most) {
   setrlimit(static_cast<__rlimit_resource_t>(resource), &limits);
 }
 
-// One trial under way, seen from the process that waits.
+// One check under way, seen from the process that waits.
 class ChildWatch {
  public:
-  ChildWatch(IsolatedCheck& trial, std::chrono::milliseconds time_limit) : trial_(trial), time_limit_(time_limit) {
+  ChildWatch(IsolatedCheck& check, std::chrono::milliseconds time_limit) : check_(check), time_limit_(time_limit) {
     void* const shared = mmap(nullptr, kMaxDoing + 1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     int ends[2];
     last_words_ = memfd_create("stderr", MFD_CLOEXEC);
@@ -69,7 +68,7 @@ class ChildWatch {
     if (pid_ < 0) throw std::runtime_error("a check cannot be started: " + std::string(std::strerror(errno)));
     if (pid_ == 0) {
       close(ends[0]);
-      be_the_trial(ends[1]);
+      run_child(ends[1]);
     }
     setpgid(pid_, pid_);
     close(ends[1]);
@@ -88,7 +87,7 @@ class ChildWatch {
   int pipe() const { return pipe_; }
   bool piped() const { return piped_; }
 
-  // True when it is over, and the trial knows how.
+  // True when it has ended; the check then holds how.
   bool over() {
     read_lines();
     int status = 0;
@@ -98,12 +97,12 @@ class ChildWatch {
     kill(-pid_, SIGKILL);  // with all that it has started
     if (late) waitpid(pid_, &status, 0);
     read_lines();
-    if (!trial_.done) trial_.found.push_back(obituary(late, status));
+    if (!check_.done) check_.found.push_back(how_it_ended(late, status));
     return true;
   }
 
  private:
-  [[noreturn]] void be_the_trial(int pipe) {
+  [[noreturn]] void run_child(int pipe) {
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -114,9 +113,9 @@ class ChildWatch {
     if (!kSanitized) limit(RLIMIT_AS, address_space() + kMaxMemory);
     if (kOwnThreads > 1) std::thread([] {}).join();  // brings the sanitizer's own thread before anything is counted
     Findings findings(pipe, doing_);
-    trial_.body(findings);
+    check_.body(findings);
     findings.done();
-    _exit(0);  // no destructors of the plugin's or ours: the verdict is out
+    _exit(0);  // without destructors, the plugin's or ours: everything has been reported
   }
 
   void read_lines() {
@@ -138,13 +137,13 @@ class ChildWatch {
     if (!json.is_object() || json.empty() || !json.begin().value().is_string()) return;
     const auto& key = json.begin().key();
     const auto text = json.begin().value().get<std::string>();
-    if (key == kFoundKey) trial_.found.push_back(text);
-    if (key == kSkippedKey) trial_.skipped.push_back(text);
-    if (key == kTypeKey) trial_.action_types.push_back(text);
-    if (key == kDoneKey) trial_.done = true;
+    if (key == kFoundKey) check_.found.push_back(text);
+    if (key == kSkippedKey) check_.skipped.push_back(text);
+    if (key == kTypeKey) check_.action_types.push_back(text);
+    if (key == kDoneKey) check_.done = true;
   }
 
-  std::string obituary(bool late, int status) const {
+  std::string how_it_ended(bool late, int status) const {
     const std::string doing(doing_, strnlen(doing_, kMaxDoing));
     const auto where = doing.empty() ? "" : ", last in: " + doing;
     std::string how;
@@ -162,7 +161,7 @@ class ChildWatch {
     return how + where + (said.empty() ? "" : "; standard error: " + said);
   }
 
-  // The first lines that the process wrote to standard error: what std::terminate and sanitizers say.
+  // The first lines that the process wrote to standard error: the messages of std::terminate and of sanitizers.
   std::string last_words() const {
     std::string text(4096, '\0');
     const auto size = pread(last_words_, text.data(), text.size(), 0);
@@ -172,7 +171,7 @@ class ChildWatch {
     return text.substr(0, kMaxLastWords);
   }
 
-  IsolatedCheck& trial_;
+  IsolatedCheck& check_;
   const std::chrono::milliseconds time_limit_;
   Clock::time_point until_;
   char* doing_ = nullptr;
@@ -185,11 +184,12 @@ class ChildWatch {
 
 }  // namespace
 
-void run_trials(std::vector<IsolatedCheck>& trials, std::chrono::milliseconds time_limit) {
+void run_isolated(std::vector<IsolatedCheck>& checks, std::chrono::milliseconds time_limit) {
   if (!kSanitized && thread_count() != 1) throw std::logic_error("checks are forked, and must be while there is one thread");
   std::vector<std::unique_ptr<ChildWatch>> running;
-  for (auto next = trials.begin(); next != trials.end() || !running.empty();) {
-    while (next != trials.end() && running.size() < kAtOnce) running.push_back(std::make_unique<ChildWatch>(*next++, time_limit));
+  for (auto next = checks.begin(); next != checks.end() || !running.empty();) {
+    while (next != checks.end() && running.size() < kMaxAtOnce)
+      running.push_back(std::make_unique<ChildWatch>(*next++, time_limit));
     std::vector<pollfd> wanted;
     for (const auto& one : running)
       if (one->piped()) wanted.push_back({one->pipe(), POLLIN, 0});

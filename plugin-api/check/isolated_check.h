@@ -1,4 +1,4 @@
-// One check of one plugin, tried in a process of its own, and what became of it.
+// Runs each check in a process of its own and reports how it ended.
 #pragma once
 
 #include <chrono>
@@ -12,15 +12,15 @@
 namespace waybill::conformance {
 
 struct IsolatedCheck {
-  std::function<void(Findings&)> body;  // run in the process of its own
-  // What it left:
+  std::function<void(Findings&)> body;  // runs in that process
+  // What it reported:
   std::vector<std::string> found;
   std::vector<std::string> skipped;
   std::vector<std::string> action_types;
-  bool done = false;  // it came to its end; if not, `found` says what happened
+  bool done = false;  // the body returned; if not, `found` says what happened
 };
 
-// Several at a time, so that one that hangs does not hold up the others. Each has the time limit to itself.
-void run_trials(std::vector<IsolatedCheck>& trials, std::chrono::milliseconds time_limit);
+// Runs several at a time, so that one that hangs does not hold up the others. The time limit is for each.
+void run_isolated(std::vector<IsolatedCheck>& checks, std::chrono::milliseconds time_limit);
 
 }  // namespace waybill::conformance

@@ -9,15 +9,15 @@
 #include <tl/expected.hpp>
 #include <vector>
 
+#include "fake_host/text.h"
+
 namespace waybill::conformance {
 
 inline constexpr const char* kEntry = "wb_plugin_v1";
 
-inline std::string_view view(wb_str text) {
-  return text.ptr == nullptr ? std::string_view{} : std::string_view{text.ptr, text.len};
-}
+using fake_host::view;
 
-// Both for this process's life. An error says what is wrong, and which check tells more.
+// Both load for this process's life. An error says what is wrong, and which check says more.
 tl::expected<void*, std::string> load_library(const std::filesystem::path& file);
 tl::expected<wb_plugin_entry, std::string> open_library(const std::filesystem::path& file);
 tl::expected<const wb_plugin*, std::string> descriptor_of(wb_plugin_entry entry);

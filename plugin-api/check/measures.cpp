@@ -68,10 +68,10 @@ std::size_t thread_count() {
   return count;
 }
 
-std::size_t settled_thread_count(std::size_t wanted) {
+std::size_t remaining_thread_count(std::size_t wanted) {
   auto count = thread_count();
   for (int round = 0; round < 500 && count > wanted; ++round) {
-    usleep(1000);  // there is no condition to wait on: the kernel tells nobody when a thread is gone
+    usleep(1000);  // the kernel offers no condition to wait on for the end of a thread
     count = thread_count();
   }
   return count;
@@ -105,17 +105,17 @@ std::chrono::milliseconds Stopwatch::waited() const {
   return to_ms(wall - cpu - (*queued_now - *queued_));
 }
 
-Quiet::Quiet() : descriptors_(open_descriptors()), threads_(thread_count()), io_(reads_and_writes()) {}
+SideEffects::SideEffects() : descriptors_(open_descriptors()), threads_(thread_count()), io_(reads_and_writes()) {}
 
-std::string Quiet::left(bool may_start_threads) const {
+std::string SideEffects::left(bool may_start_threads) const {
   for (const auto& one : open_descriptors())
     if (descriptors_.count(one) == 0) return "left the descriptor " + one + " open";
   if (may_start_threads) return {};
-  const auto threads = settled_thread_count(threads_);
+  const auto threads = remaining_thread_count(threads_);
   return threads > threads_ ? "left " + std::to_string(threads - threads_) + " thread(s) running" : "";
 }
 
-std::string Quiet::noise(bool may_start_threads) const {
+std::string SideEffects::any(bool may_start_threads) const {
   const auto io = reads_and_writes();
   const auto stayed = left(may_start_threads);
   if (!stayed.empty() || !io || !io_ || *io <= *io_) return stayed;

@@ -25,32 +25,32 @@ inline constexpr std::size_t kOwnThreads = 1;
 
 std::set<std::string> open_descriptors();  // "7 -> /etc/passwd"
 std::size_t thread_count();
-// Waits a moment for threads that are about to end; the count then.
-std::size_t settled_thread_count(std::size_t wanted);
-// read() and write() calls so far, those of asking not counted; none where the kernel does not say.
+// The count after a moment for threads that are about to end, at most `wanted` if they do.
+std::size_t remaining_thread_count(std::size_t wanted);
+// The number of read() and write() calls so far, without those of this function; none where the kernel does not say.
 std::optional<std::uint64_t> reads_and_writes();
 std::size_t allocated_bytes();
 
-// How long the thread that made it took: computing, and waiting for anything but a processor.
+// Measures its thread: the time that it computed, and the time that it waited for anything but a processor.
 class Stopwatch {
  public:
   Stopwatch();
   std::chrono::milliseconds computed() const;
-  std::chrono::milliseconds waited() const;  // 0 where the kernel does not tell how long others kept the processor
+  std::chrono::milliseconds waited() const;  // 0 where the kernel does not say how long the thread was queued
 
  private:
   std::int64_t wall_, cpu_;
   std::optional<std::int64_t> queued_;
 };
 
-// What a function leaves behind or does on the side.
-class Quiet {
+// What a function does beside its work, from the construction of this on.
+class SideEffects {
  public:
-  Quiet();
-  // "" if nothing has stayed since: no new descriptor, no new thread.
+  SideEffects();
+  // What it left: a new descriptor or a new thread; "" if nothing.
   std::string left(bool may_start_threads = false) const;
-  // "" if nothing happened at all: nothing was read or written either.
-  std::string noise(bool may_start_threads = false) const;
+  // The same, or that it read or wrote; "" if nothing.
+  std::string any(bool may_start_threads = false) const;
 
  private:
   std::set<std::string> descriptors_;

@@ -1,4 +1,4 @@
-// What plugin.h says of an outcome in itself.
+// The rules of plugin.h that concern an outcome alone.
 #include "outcome_rules.h"
 
 #include <algorithm>
@@ -9,6 +9,8 @@
 
 namespace waybill::conformance {
 namespace {
+
+using fake_host::is_utf8;
 
 constexpr std::size_t kMaxReason = 64;
 constexpr std::size_t kMaxDetail = 64 << 10;  // it is cut at 1,000 bytes; megabytes for that are a mistake
@@ -26,15 +28,6 @@ std::string too_long(const char* what, const Text& text, std::size_t most) {
 }
 
 }  // namespace
-
-bool is_utf8(const std::string& text) {
-  try {
-    static_cast<void>(nlohmann::json(text).dump());  // strict by default
-    return true;
-  } catch (const nlohmann::json::exception&) {
-    return false;
-  }
-}
 
 bool holds_secret(const std::string& text) { return text.find(kSecretMark) != std::string::npos; }
 
@@ -87,7 +80,7 @@ std::string secret_in(const Outcome& o) {
                                                        {"result", o.result},
                                                        {"artefact", o.artifact}};
   for (const auto& [what, text] : texts)
-    if (holds_secret(text.kept)) return std::string("the ") + what + " holds a secret that the receiver had repeated";
+    if (holds_secret(text.kept)) return std::string("the ") + what + " holds a secret that the destination had repeated";
   return {};
 }
 

@@ -1,4 +1,4 @@
-// What plugin.h says of an outcome in itself, whatever it is about. Each gives "" or what is wrong.
+// The rules of plugin.h that concern an outcome alone. Each function returns "" or what is wrong.
 #pragma once
 
 #include <string>
@@ -14,7 +14,6 @@ std::string fault_in_sizes(const Outcome& outcome);
 std::string fault_in_result(const Outcome& outcome);
 std::string secret_in(const Outcome& outcome);
 
-bool is_utf8(const std::string& text);
 bool holds_secret(const std::string& text);
 
 }  // namespace waybill::conformance

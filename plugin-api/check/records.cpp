@@ -1,4 +1,4 @@
-// What a host writes down, taken from what the plugin said.
+// What is kept of what the plugin said.
 #include "records.h"
 
 #include <algorithm>
@@ -10,9 +10,9 @@ constexpr std::size_t kMaxKept = 64 << 10;
 
 }  // namespace
 
-std::string_view word_for(CallKind asked) {
+std::string_view word_for(CallKind kind) {
   static constexpr std::string_view kWords[] = {"send", "compose", "status", "probe", "failures"};
-  return kWords[static_cast<std::size_t>(asked)];
+  return kWords[static_cast<std::size_t>(kind)];
 }
 
 Text text_of(wb_str text) {

@@ -1,21 +1,19 @@
-// What a host writes down of a sender: its calls and how they ended, what it asked of the network, the rules it broke on the
-// way.
+// What a check host records of a sender: its calls and how they ended, what it asked of the network, the rules it broke.
 #pragma once
-
-#include <waybill/plugin.h>
 
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
+
+#include "waybill/testkit/calls.hpp"
+#include "waybill/testkit/network.hpp"
 
 namespace waybill::conformance {
 
-enum class CallKind { send, compose, status, probe, failures };  // what a call is for
-std::string_view word_for(CallKind asked);
+using testkit::CallKind;
+std::string_view word_for(CallKind kind);
 
-// Words of a plugin: what is kept of them, and how long they were.
+// Words of a plugin, which may be of any length: what is kept of them, and how long they were.
 struct Text {
   std::string kept;
   std::size_t length = 0;
@@ -38,24 +36,20 @@ enum class End { open, completed, threw, given_up };  // how a call ended first
 
 struct Call {
   std::uint64_t id = 0;
-  CallKind asked = CallKind::send;
+  CallKind kind = CallKind::send;
   End end = End::open;
   Outcome outcome;                    // of a completed one
   std::size_t completions = 0;        // how often it was completed
   std::size_t exchanges = 0;          // requests and mails asked for
   wb_reach last_reach = WB_NOT_SENT;  // of the last one that ended, as the host saw it
   bool answered = false;              // one of them was
-  std::size_t failures = 0;           // reported, of a question for failures
   std::int64_t deadline_at = 0;
+  bool forgotten = false;  // the host has taken back what the ended call held
 };
 
 // One request or mail as the plugin asked for it.
-struct SentRequest {
-  std::uint64_t call = 0;
-  bool mail = false;
-  std::string method, url, body;                                    // of a mail: relay, message
-  std::vector<std::pair<std::string, std::string>> headers;         // as the plugin gave them
-  std::vector<std::pair<std::string, std::string>> filled_headers;  // as they leave
+struct SentRequest : testkit::SentRequest {
+  bool mail = false;  // then `url` is the relay and `body` the message
 };
 
 enum class Violation {

@@ -18,7 +18,7 @@ Answer nth_of(const std::vector<Answer>* answers, std::size_t nth) {
 
 }  // namespace
 
-std::unique_ptr<CheckHost> stage_for(Subject& subject, Shape shape) {
+std::unique_ptr<CheckHost> host_for(Subject& subject, Shape shape) {
   auto host = std::make_unique<CheckHost>(*subject.action, subject.findings, shape);
   host->script(happy(subject));
   if (host->create(subject.sample.settings)) return host;
@@ -66,7 +66,7 @@ std::string symptom(const Call& call) {
 std::string end_of(const Call& call) { return call.end == End::completed ? words_of(call.outcome) : symptom(call); }
 
 std::optional<Rehearsal> rehearse(Subject& subject, Shape shape) {
-  Rehearsal run{stage_for(subject, shape), {}, "an answer that means accepted", 0};
+  Rehearsal run{host_for(subject, shape), {}, "an answer that means accepted", 0};
   if (!run.host) return std::nullopt;
   const auto job = sample_job(subject, *run.host);
   if (!job) return std::nullopt;
@@ -91,7 +91,7 @@ bool rehearse_all(Subject& subject, const std::function<void(Subject&, const Reh
   for (std::size_t nth = 0; nth < std::min(first->needed, kMaxRequests); ++nth)
     for (const auto& [name, answer] : nth < sent.size() && sent[nth].mail ? mail_answers() : http_answers()) {
       Rehearsal run{
-          stage_for(subject), {}, first->needed == 1 ? name : name + " to request " + std::to_string(nth + 1), first->needed};
+          host_for(subject), {}, first->needed == 1 ? name : name + " to request " + std::to_string(nth + 1), first->needed};
       if (!run.host) return false;
       const auto job = sample_job(subject, *run.host);
       if (!job) return false;

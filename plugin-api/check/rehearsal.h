@@ -5,21 +5,21 @@
 
 namespace waybill::conformance {
 
-// None after telling why the check is skipped.
-std::unique_ptr<CheckHost> stage_for(Subject& subject, Shape shape = {});
+// Null after reporting why the check is skipped.
+std::unique_ptr<CheckHost> host_for(Subject& subject, Shape shape = {});
 
 // The answers that mean success, as the sample gives them for this kind of call.
 CheckHost::Script happy(const Subject& subject, CallKind asked = CallKind::send);
 // The same, but from the nth request on always this.
 CheckHost::Script happy_until(const Subject& subject, std::size_t nth, const Answer& answer);
 
-// The sample job. For a sender that composes this asks it to, and none is returned, after telling why the check is skipped, if
-// nothing came of that.
+// The sample job. A sender that composes is asked to do so first; if nothing comes of that, the check is reported as skipped and
+// there is no job.
 std::optional<Job> sample_job(Subject& subject, CheckHost& host);
 
 // "" if the call was completed exactly once; else how not, as the end of "the call ...".
 std::string symptom(const Call& call);
-// "" for what a host would know of the end as well: the verdict, its reason and the symptom in words.
+// How the call ended, in words: the verdict and its reason, or the symptom.
 std::string end_of(const Call& call);
 
 // One delivery of the sample under this script, on a host of its own.
@@ -29,7 +29,7 @@ struct Rehearsal {
   std::string during;      // which answer
   std::size_t needed = 0;  // how many requests an accepted delivery makes
 };
-// Under the happy script; none if skipped.
+// Under the happy script. None if skipped.
 std::optional<Rehearsal> rehearse(Subject& subject, Shape shape = {});
 // First under the happy script, then under every kind of answer to every request; false if skipped. One that asks nothing of the
 // network is looked at once, and the check counts as skipped if that shows nothing.

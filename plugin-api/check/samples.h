@@ -16,8 +16,8 @@ struct Sample {
   std::string destination;  // "": what the destination schema offers, else a URL
   std::string payload = "{}";
   std::string context = R"({"org":"default","kind":"intent","reference":"key-1"})";
-  // What means "accepted": one answer for each request of a send, the last again for more; and what the other questions are
-  // answered.
+  // What means "accepted": one answer for each request of a send, the last one again for more. And the answers to the other
+  // kinds of call.
   std::map<std::string, std::vector<Answer>> answers;  // by "accepted", "status", "probe", "failures"
 };
 

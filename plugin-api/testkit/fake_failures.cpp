@@ -1,48 +1,39 @@
-// What a sender is asked of its receiver's failures, and how it must answer.
+// What a sender is asked of the failures of its destination, and how it must answer.
 #include "world.h"
 
 namespace waybill::testkit {
-namespace {
 
-World::Query& query_of(void* user) { return *static_cast<World::Query*>(user); }
+const wb_failure_query* World::open_query(std::uint64_t call, std::int64_t since, std::string_view page) {
+  return lender_.query(query_loan_, *this, call, since, page);
+}
 
-bool may_report(const World::Query& query, const char* what) {
-  const auto& world = *query.world;
-  if (!world.on_own_thread(what)) return false;
-  if (world.is_open(query.call)) return true;
-  world.breach() << what << " came after call " << query.call << " had ended";
+bool World::may_report(const char* what, std::uint64_t call) {
+  if (!on_strand(what)) return false;
+  if (is_open(call)) return true;
+  breach() << what << " came after call " << call << " had ended";
   return false;
 }
 
-void take_failure(void* user, const wb_failure* failure) {
-  auto& query = query_of(user);
-  const auto& world = *query.world;
-  if (!may_report(query, "a failure")) return;
+void World::take_failure(std::uint64_t call, const wb_failure* failure) {
+  if (!may_report("a failure", call)) return;
   if (!failure || !WB_HAS(failure, detail)) {
-    world.breach() << "a failure that is null or too short: is `size` set?";
+    breach() << "a failure that is null or too short: is `size` set?";
     return;
   }
-  query.failures.push_back({text(failure->provider_ref), text(failure->idempotency_key), text(failure->reason),
-                            text(failure->detail), failure->failed_at});
-  const auto& taken = query.failures.back();
+  auto& failures = failure_pages[call].failures;
+  failures.push_back({text(failure->provider_ref), text(failure->idempotency_key), text(failure->reason), text(failure->detail),
+                      failure->failed_at});
+  const auto& taken = failures.back();
   for (const auto* words : {&taken.provider_ref, &taken.idempotency_key, &taken.reason, &taken.detail})
-    world.check_words("a failure", *words, true);
+    check_words("a failure", *words, true);
 }
 
-void take_next_page(void* user, wb_str page) {
-  auto& query = query_of(user);
-  if (!may_report(query, "next_page")) return;
-  if (query.next_page) query.world->breach() << "next_page was called twice for one page";
-  if (page.len == 0) query.world->breach() << "next_page must name a page; the last page has no next one";
-  query.next_page = text(page);
-}
-
-}  // namespace
-
-const wb_failure_query* World::open_query(std::uint64_t call, std::int64_t since, std::string_view page) {
-  auto& query = queries.emplace_back(Query{this, call, Bytes(page), {}, {}, {}});
-  query.raw = {sizeof query.raw, since, query.page.str(), &take_failure, &take_next_page, &query};
-  return &query.raw;
+void World::take_next_page(std::uint64_t call, wb_str page) {
+  if (!may_report("next_page", call)) return;
+  auto& next_page = failure_pages[call].next_page;
+  if (next_page) breach() << "next_page was called twice for one page";
+  if (page.len == 0) breach() << "next_page must name a page; the last page has no next one";
+  next_page = text(page);
 }
 
 }  // namespace waybill::testkit

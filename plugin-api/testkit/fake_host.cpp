@@ -1,32 +1,11 @@
-// The fake host itself: descriptor, senders, calls and their ends, the log.
+// The host of the test kit: descriptor, senders, calls and their ends, the clock, the log.
 #include <algorithm>
-#include <cstring>
 #include <ostream>
 
 #include "world.h"
 
 namespace waybill::testkit {
 namespace {
-
-const void* get_service(const wb_host* host, wb_str id) {
-  const auto name = view(id);
-  if (world_of(host).missing_services.count(name) != 0) return nullptr;
-  if (name == WB_HTTP_SERVICE) return http_service();
-  if (name == WB_TIMER_SERVICE) return timer_service();
-  if (name == WB_SIGN_SERVICE) return sign_service();
-  if (name == WB_SMTP_SERVICE) return smtp_service();
-  if (name == WB_TEMPLATE_SERVICE) return template_service();
-  if (name == WB_LINK_SERVICE) return link_service();
-  return nullptr;
-}
-
-std::int32_t complete_call(const wb_host* host, wb_call call, const wb_outcome* outcome) {
-  return world_of(host).complete(call, outcome);
-}
-
-void log_event(const wb_host* host, wb_call call, std::int32_t level, wb_str words, const wb_field* fields, std::size_t count) {
-  world_of(host).log(call, level, words, fields, count);
-}
 
 void take_problem(void* user, wb_str path, wb_str message) {
   static_cast<std::vector<Problem>*>(user)->push_back({text(path), text(message)});
@@ -36,7 +15,7 @@ using Validate = std::int32_t (*)(wb_str, wb_report, void*);
 
 std::vector<Problem> validate_once(const World& world, Validate validate, std::string_view json) {
   std::vector<Problem> problems;
-  const Bytes bytes(json);
+  const Block bytes(Memory::exact, json);
   const auto count = validate(bytes.str(), &take_problem, &problems);
   if (static_cast<std::size_t>(count) != problems.size())
     world.breach() << "a check must return the number of problems it reported: it returned " << count << " and reported "
@@ -71,8 +50,8 @@ Outcome outcome_of(const wb_outcome* said) {
   return o;
 }
 
-void check_artifact(const World& world, CallKind asked, const Outcome& o) {
-  if (asked != CallKind::compose || o.verdict != WB_ACCEPTED) {
+void check_artifact(const World& world, CallKind kind, const Outcome& o) {
+  if (kind != CallKind::compose || o.verdict != WB_ACCEPTED) {
     if (!o.artifact.empty()) world.breach() << "an artefact in an outcome that is not of an accepted compose: " << o;
   } else if (o.artifact.empty()) {
     world.breach() << "an accepted compose without an artefact: " << o;
@@ -101,39 +80,18 @@ void check_outcome(const World& world, const wb_action& action, const Outcome& o
 
 }  // namespace
 
-Bytes::Bytes(std::string_view text) : data_(text.empty() ? nullptr : new char[text.size()]), size_(text.size()) {
-  if (size_ != 0) std::memcpy(data_.get(), text.data(), size_);
-}
+World::World(const wb_plugin* descriptor, Breaches breaches)
+    : Host({"testkit", 7}, {}), plugin(descriptor), breaches_(std::move(breaches)) {}
 
-JobBytes::JobBytes(const Job& job)
-    : action_id_(job.action_id),
-      target_(job.target),
-      key_(job.idempotency_key),
-      destination_(job.destination),
-      payload_(job.payload),
-      context_(job.context),
-      artifact_type_(job.artifact_type),
-      artifact_(job.artifact),
-      provider_ref_(job.provider_ref),
-      progress_(job.progress),
-      raw_(new wb_job{sizeof(wb_job), job.attempt, job.maybe_sent_before ? 1U : 0U, job.deadline_ms, action_id_.str(),
-                      target_.str(), key_.str(), destination_.str(), payload_.str(), context_.str(), artifact_type_.str(),
-                      artifact_.str(), provider_ref_.str(), progress_.str()}) {}
-
-World::World(const wb_plugin* descriptor, Breaches breaches) : plugin(descriptor), breaches_(std::move(breaches)) {
-  table.host = {sizeof(wb_host), WB_ABI_MINOR, 0, {"testkit", 7}, {"1", 1}, &get_service, &complete_call, &log_event};
-  table.world = this;
-}
-
-bool World::on_own_thread(std::string_view what) const {
-  if (std::this_thread::get_id() == thread) return true;
-  breach() << what << " came from another thread; it belongs to the strand";
+bool World::may_begin(const char* what, wb_call call) {
+  if (is_open(call.id)) return true;
+  breach() << what << " was called on behalf of call " << call.id << ", which is not open";
   return false;
 }
 
 // Everything that a plugin says for people or for the log.
 void World::check_words(std::string_view where, std::string_view words, bool one_line) const {
-  if (!is_utf8(words)) breach() << where << " is not UTF-8";
+  if (!fake_host::is_utf8(words)) breach() << where << " is not UTF-8";
   if (one_line && words.find_first_of("\r\n") != std::string_view::npos)
     breach() << where << " has more than one line: " << words;
   for (const auto& [name, values] : secrets)
@@ -142,9 +100,10 @@ void World::check_words(std::string_view where, std::string_view words, bool one
         breach() << where << " gives the secret \"" << name << "\" away";
 }
 
-std::uint64_t World::open_call(const wb_sender* sender, const wb_action* action, CallKind asked, const Job& job) {
-  const auto number = next_number++;
-  calls.emplace(number, OpenCall{sender, action, asked, std::make_unique<JobBytes>(job), now_ms + job.deadline_ms});
+std::uint64_t World::open_call(const wb_sender* sender, const wb_action* action, CallKind kind, const Job& job) {
+  const auto number = timeline_.next_number();
+  auto& call = calls[number] = {sender, action, kind, {}, nullptr, timeline_.now_ms() + job.deadline_ms};
+  call.job = lender_.job(call.loan, job);
   const std::lock_guard lock(mutex_);
   open_.insert(number);
   return number;
@@ -152,7 +111,7 @@ std::uint64_t World::open_call(const wb_sender* sender, const wb_action* action,
 
 std::int32_t World::complete(wb_call call, const wb_outcome* outcome) {
   auto said = outcome_of(outcome);
-  const bool elsewhere = std::this_thread::get_id() != thread;
+  const bool elsewhere = !is_strand();
   {
     const std::lock_guard lock(mutex_);
     if (open_.erase(call.id) == 0) {
@@ -175,11 +134,10 @@ void World::end(std::uint64_t call, Outcome outcome) {
   if (outcome.reason == kGarbageOutcome)
     breach() << "call " << call << " was completed with an outcome that is null or too short: is `size` set?";
   else
-    check_outcome(*this, *found->second.action, outcome), check_artifact(*this, found->second.asked, outcome);
+    check_outcome(*this, *found->second.action, outcome), check_artifact(*this, found->second.kind, outcome);
   outcomes.emplace(call, std::move(outcome));
-  calls.erase(found);  // and with it the job: that is all the life that plugin.h promises it
-  cancel_exchanges_of(call);
-  for (auto it = timers.begin(); it != timers.end();) it = it->second.call == call ? timers.erase(it) : std::next(it);
+  calls.erase(found);  // and with it the job, which plugin.h promises no longer life
+  timeline_.end_call(call);
 }
 
 void World::take_arrivals() {
@@ -191,17 +149,36 @@ void World::take_arrivals() {
   for (auto& [call, outcome] : arrivals) end(call, std::move(outcome));
 }
 
-bool World::settled(std::uint64_t call) {
-  run_until(now_ms);
-  const auto is_of_call = [&](const auto& entry) { return entry.second.call == call; };
-  if (!is_open(call) || std::any_of(exchanges.begin(), exchanges.end(), is_of_call) ||
-      std::any_of(timers.begin(), timers.end(), is_of_call))
-    return !is_open(call);
+bool World::ends(std::uint64_t call) {
+  run_until(timeline_.now_ms());
+  if (!is_open(call) || timeline_.holds_any_of(call)) return !is_open(call);
   std::unique_lock lock(mutex_);
   arrived_.wait_for(lock, patience, [&] { return open_.count(call) == 0; });
   lock.unlock();
-  run_until(now_ms);
+  run_until(timeline_.now_ms());
   return !is_open(call);
+}
+
+void World::run_until(std::int64_t time_ms) {
+  constexpr int kMaxSteps = 1'000'000;
+  for (int step = 0; step < kMaxSteps; ++step) {
+    take_arrivals();
+    if (!timeline_.step(time_ms)) return timeline_.advance_to(time_ms);
+  }
+  breach() << "still not idle after " << kMaxSteps << " steps: does a timer start itself again with no delay?";
+}
+
+void World::aborted(Protocol, std::uint64_t number) {
+  for (auto& request : requests)
+    if (request.fetch == number) request.aborted = true;
+  for (auto& mail : mails)
+    if (mail.submission == number) mail.aborted = true;
+}
+
+std::optional<std::string> World::newest_secret(std::string_view name) const {
+  const auto found = secrets.find(name);
+  if (found == secrets.end() || found->second.empty()) return std::nullopt;
+  return found->second.front();
 }
 
 void World::log(wb_call call, std::int32_t level, wb_str words, const wb_field* fields, std::size_t count) {
@@ -232,8 +209,8 @@ std::unique_ptr<FakeSender> FakeHost::make_sender(std::string_view action_type, 
     return nullptr;
   }
   const wb_sender_vt* table = nullptr;
-  const Bytes bytes(settings);
-  auto* sender = found->create(&world_->table.host, bytes.str(), &table, &take_problem, &world_->create_problems);
+  const Block bytes(Memory::exact, settings);
+  auto* sender = found->create(world_->table(), bytes.str(), &table, &take_problem, &world_->create_problems);
   if (!sender) {
     if (world_->create_problems.empty()) world_->breach() << "create returned null without telling why";
     return nullptr;
@@ -258,14 +235,16 @@ std::vector<Problem> FakeHost::validate_destination(std::string_view action_type
 void FakeHost::secret(std::string name, std::vector<std::string> values) { world_->secrets[std::move(name)] = std::move(values); }
 void FakeHost::remove_service(std::string_view id) { world_->missing_services.emplace(id); }
 void FakeHost::patience(std::chrono::milliseconds duration) { world_->patience = duration; }
-void FakeHost::run_until_idle() { world_->run_until(world_->now_ms); }
-void FakeHost::advance(std::chrono::milliseconds duration) { world_->run_until(world_->now_ms + duration.count()); }
+void FakeHost::run_until_idle() { world_->run_until(world_->timeline().now_ms()); }
+void FakeHost::advance(std::chrono::milliseconds duration) { world_->run_until(world_->timeline().now_ms() + duration.count()); }
 const std::vector<SentRequest>& FakeHost::requests() const { return world_->requests; }
 const std::vector<SentMail>& FakeHost::mails() const { return world_->mails; }
 const std::vector<LogEvent>& FakeHost::logs() const { return world_->logs; }
-std::size_t FakeHost::open_fetches() const { return world_->open_exchanges(http_service()); }
-std::size_t FakeHost::open_submissions() const { return world_->open_exchanges(smtp_service()); }
-std::size_t FakeHost::open_timers() const { return world_->timers.size(); }
+void FakeHost::set_unix_seconds(std::int64_t seconds) { world_->unix_at_zero_ms = seconds * 1000 - world_->timeline().now_ms(); }
+std::int64_t FakeHost::unix_seconds() const { return world_->unix_seconds(); }
+std::size_t FakeHost::open_fetches() const { return world_->timeline().open_exchanges(Protocol::http); }
+std::size_t FakeHost::open_submissions() const { return world_->timeline().open_exchanges(Protocol::smtp); }
+std::size_t FakeHost::open_timers() const { return world_->timeline().open_timers(); }
 
 std::optional<Outcome> FakeHost::outcome(CallId call) const {
   const auto found = world_->outcomes.find(static_cast<std::uint64_t>(call));

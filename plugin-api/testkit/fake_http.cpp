@@ -1,24 +1,11 @@
 // The scripted network.
 #include <algorithm>
 
+#include "base64.h"
 #include "world.h"
 
 namespace waybill::testkit {
 namespace {
-
-constexpr std::uint32_t kDefaultResponseBytes = 4096;
-
-std::uint64_t fetch(const wb_host* host, wb_call call, const wb_http_request* request, wb_http_done done, void* user) {
-  return world_of(host).fetch(call, request, done, user);
-}
-void abort_fetch(const wb_host* host, std::uint64_t number) {
-  auto& world = world_of(host);
-  if (!world.abort(http_service(), number)) return;
-  for (auto& request : world.requests)
-    if (request.fetch == number) request.aborted = true;
-}
-
-constexpr wb_http_service kService = {&fetch, &abort_fetch};
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
@@ -51,44 +38,9 @@ bool is_http_url(std::string_view url) {
   return false;
 }
 
-void tell(const Answer& answer, std::size_t most, wb_http_done done, void* user) {
-  const Bytes body(std::string_view(answer.body).substr(0, most));
-  const Bytes error_text(answer.error_text);
-  std::vector<wb_header> headers;
-  for (const auto& [name, value] : answer.headers) headers.push_back({{name.data(), name.size()}, {value.data(), value.size()}});
-  const bool truncated = answer.body.size() > most;
-  const wb_http_response response{sizeof(wb_http_response), answer.error,   answer.reach,   answer.status, truncated ? 1U : 0U,
-                                  answer.retry_after_ms,    headers.data(), headers.size(), body.str(),    error_text.str()};
-  done(user, &response);
-}
-
 Answer refused(std::string why) { return Answer::failure(WB_NET_REFUSED, WB_NOT_SENT, std::move(why)); }
 
 }  // namespace
-
-const wb_http_service* http_service() { return &kService; }
-
-Answer Answer::http(std::int32_t status, std::string body) {
-  Answer answer;
-  answer.status = status;
-  answer.body = std::move(body);
-  return answer;
-}
-
-Answer Answer::failure(wb_net_error error, wb_reach reach, std::string text) {
-  Answer answer;
-  answer.error = error;
-  answer.reach = reach;
-  answer.status = 0;
-  answer.error_text = std::move(text);
-  return answer;
-}
-
-Answer Answer::silence(wb_reach reach) {
-  auto answer = failure(WB_NET_TIMEOUT, reach, "no answer in time");
-  answer.never = true;
-  return answer;
-}
 
 std::optional<std::string> SentRequest::header(std::string_view name) const { return find(headers, name); }
 std::optional<std::string> SentRequest::filled_header(std::string_view name) const { return find(filled_headers, name); }
@@ -96,39 +48,25 @@ std::optional<std::string> SentRequest::filled_header(std::string_view name) con
 void FakeHost::answer(Answer answer) { world_->answers.push_back(std::move(answer)); }
 void FakeHost::answer(std::string url, Answer answer) { world_->answers_by_url[std::move(url)].push_back(std::move(answer)); }
 
-std::optional<std::string> World::fill_secrets(std::string_view value) const {
-  constexpr std::string_view kOpen = "{secret:";
-  std::string filled;
-  for (;;) {
-    const auto open = value.find(kOpen);
-    filled += value.substr(0, open);
-    if (open == std::string_view::npos) return filled;
-    value.remove_prefix(open + kOpen.size());
-    const auto close = value.find('}');
-    if (close == std::string_view::npos) return std::nullopt;
-    const auto found = secrets.find(value.substr(0, close));
-    if (found == secrets.end() || found->second.empty()) return std::nullopt;
-    filled += found->second.front();
-    value.remove_prefix(close + 1);
-  }
-}
-
-Answer World::choose_answer(const wb_http_request& request, SentRequest& sent) {
+Answer World::choose_answer(SentRequest& sent) {
   if (!is_http_url(sent.url)) return refused("the URL is not one of http or https with a host");
   if (!is_token(sent.method)) return refused("the method is no token");
-  for (std::size_t i = 0; i < request.header_count; ++i) {
-    const auto& [name, value] = sent.headers[i];
+  const auto newest = [this](std::string_view name) { return newest_secret(name); };
+  for (const auto& [name, value] : sent.headers) {
     if (!is_token(name) || has_control(value)) return refused("the header " + name + " is malformed");
-    auto filled = fill_secrets(value);
+    auto filled = fake_host::fill_secrets(value, newest);
     if (!filled) return refused("the header " + name + " names a secret that this host does not have");
     sent.filled_headers.emplace_back(name, std::move(*filled));
   }
   if (!sent.basic_user.empty() || !sent.basic_password.empty()) {
-    const auto user = secrets.find(sent.basic_user), password = secrets.find(sent.basic_password);
-    if (user == secrets.end() || password == secrets.end() || user->second.empty() || password->second.empty())
-      return refused("Basic authentication names a secret that this host does not have");
-    sent.filled_headers.emplace_back("Authorization",
-                                     "Basic " + encode_base64(user->second.front() + ":" + password->second.front()));
+    const auto user = newest(sent.basic_user), password = newest(sent.basic_password);
+    if (!user || !password) return refused("Basic authentication names a secret that this host does not have");
+    sent.filled_headers.emplace_back("Authorization", "Basic " + encode_base64(*user + ":" + *password));
+  }
+  if (!sent.sigv4_key_id.empty() || !sent.sigv4_secret_key.empty()) {
+    if (!newest(sent.sigv4_key_id) || !newest(sent.sigv4_secret_key))
+      return refused("the AWS signature names a secret that this host does not have");
+    if (sent.sigv4_region.empty() || sent.sigv4_service.empty()) return refused("the AWS signature has no region or service");
   }
   auto& by_url = answers_by_url[sent.url];
   auto& queue = by_url.empty() ? answers : by_url;
@@ -141,30 +79,10 @@ Answer World::choose_answer(const wb_http_request& request, SentRequest& sent) {
   return answer;
 }
 
-std::uint64_t World::fetch(wb_call call, const wb_http_request* request, wb_http_done done, void* user) {
-  if (!on_own_thread("fetch")) return 0;
-  const auto number = next_number++;
-  SentRequest sent;
-  sent.fetch = number;
-  sent.call = call.id;
-  sent.method = text(request->method);
-  sent.url = text(request->url);
-  for (std::size_t i = 0; i < request->header_count; ++i)
-    sent.headers.emplace_back(text(request->headers[i].name), text(request->headers[i].value));
-  sent.body = text(request->body);
-  sent.timeout_ms = request->timeout_ms;
-  sent.max_response_bytes = request->max_response_bytes;
-  if (WB_HAS(request, basic_password))
-    sent.basic_user = text(request->basic_user), sent.basic_password = text(request->basic_password);
-  const auto answer = may_ask("a request was made", call) ? choose_answer(*request, sent) : Answer();
-  const std::size_t most = request->max_response_bytes != 0 ? request->max_response_bytes : kDefaultResponseBytes;
-  requests.push_back(std::move(sent));
-  begin(number, request->timeout_ms, {call.id, http_service(), answer, [=](const Exchange& exchange) {
-                                        const auto& [error, reach, words, after, never] = exchange.ending;
-                                        tell(exchange.overruled ? Answer::failure(error, reach, words) : answer, most, done,
-                                             user);
-                                      }});
-  return number;
+Answer World::answer_request(SentRequest& sent) {
+  auto answer = choose_answer(sent);
+  requests.push_back(sent);
+  return answer;
 }
 
 }  // namespace waybill::testkit

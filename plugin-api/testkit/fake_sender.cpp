@@ -1,4 +1,5 @@
-// A plugin's sender as the fake host drives it.
+// A plugin's sender as the test kit drives it.
+#include "fake_host/calls.h"
 #include "world.h"
 
 namespace waybill::testkit {
@@ -19,33 +20,23 @@ FakeSender::~FakeSender() {
     world_.breach() << "call " << number << " was never completed (did the test run_until_idle?)";
     world_.complete({number}, &end);
   }
-  world_.run_until(world_.now_ms);  // what the ended calls had open
+  world_.run_until(world_.timeline().now_ms());  // what the ended calls had open
   table_->destroy(sender_);
 }
 
-template <class Table>
-const Table* FakeSender::ability(const char* id) {
-  const auto* table = static_cast<const Table*>(extension(id));
-  if (!table) world_.breach() << "the sender was asked for " << id << ", which it does not have";
-  return table;
-}
-
-CallId FakeSender::begin(CallKind what, const Job& given, std::int64_t since, std::string_view page) {
-  const auto* compose = what == CallKind::compose ? ability<wb_compose>(WB_COMPOSE_EXTENSION) : nullptr;
-  const auto* status = what == CallKind::status ? ability<wb_status>(WB_STATUS_EXTENSION) : nullptr;
-  const auto* probe = what == CallKind::probe ? ability<wb_probe>(WB_PROBE_EXTENSION) : nullptr;
-  const auto* failures = what == CallKind::failures ? ability<wb_failures>(WB_FAILURES_EXTENSION) : nullptr;
-  if (what != CallKind::send && !compose && !status && !probe && !failures) return CallId{0};
+CallId FakeSender::begin(CallKind kind, const Job& given, std::int64_t since, std::string_view page) {
+  const auto* const id = fake_host::extension_of(kind);
+  const auto* const table = kind == CallKind::send ? nullptr : extension(id);
+  if (kind != CallKind::send && !table) {
+    world_.breach() << "the sender was asked for " << id << ", which it does not have";
+    return CallId{0};
+  }
   Job job = given;
-  if (probe || failures) job.payload.clear(), job.artifact_type.clear(), job.artifact.clear();  // about the destination alone
-  const auto number = world_.open_call(sender_, action_, what, job);
-  const wb_call call{number};
-  const auto* raw = world_.job_of(number);
-  if (compose) compose->compose(sender_, call, raw);
-  if (status) status->status(sender_, call, raw);
-  if (probe) probe->probe(sender_, call, raw);
-  if (failures) failures->list(sender_, call, raw, world_.open_query(number, since, page));
-  if (what == CallKind::send) table_->send(sender_, call, raw);
+  if (kind == CallKind::probe || kind == CallKind::failures)  // about the destination alone
+    job.payload.clear(), job.artifact_type.clear(), job.artifact.clear();
+  const auto number = world_.open_call(sender_, action_, kind, job);
+  const auto* const query = kind == CallKind::failures ? world_.open_query(number, since, page) : nullptr;
+  fake_host::start_call(kind, sender_, *table_, table, {number}, world_.job_of(number), query);
   return CallId{number};
 }
 
@@ -56,13 +47,13 @@ void FakeSender::cancel(CallId call) {
 
 Outcome FakeSender::end_of(CallId call) {
   const auto number = static_cast<std::uint64_t>(call);
-  if (number == 0) return {};  // the breach was told
-  if (world_.settled(number)) return world_.outcomes.at(number);
+  if (number == 0) return {};  // the breach was reported
+  if (world_.ends(number)) return world_.outcomes.at(number);
   world_.breach() << "call " << number << " has not ended: something is open that only time or an abort will end";
   return {};
 }
 
-Outcome FakeSender::run(CallKind what, const Job& job) { return end_of(begin(what, job)); }
+Outcome FakeSender::run(CallKind kind, const Job& job) { return end_of(begin(kind, job)); }
 
 Outcome FakeSender::compose(const Job& job) { return run(CallKind::compose, job); }
 Outcome FakeSender::status(const Job& job) { return run(CallKind::status, job); }
@@ -103,15 +94,15 @@ FailureList FakeSender::failures(const Job& job, std::int64_t since) {
     const auto call = begin(CallKind::failures, job, since, page);
     list.outcomes.push_back(end_of(call));
     if (call == CallId{0}) return list;
-    const auto& query = world_.queries.back();
-    list.failures.insert(list.failures.end(), query.failures.begin(), query.failures.end());
-    if (list.outcomes.back().verdict != WB_ACCEPTED || !query.next_page || query.next_page->empty()) return list;
-    page = *query.next_page;
+    const auto& reported = world_.failure_pages[static_cast<std::uint64_t>(call)];
+    list.failures.insert(list.failures.end(), reported.failures.begin(), reported.failures.end());
+    if (list.outcomes.back().verdict != WB_ACCEPTED || !reported.next_page || reported.next_page->empty()) return list;
+    page = *reported.next_page;
   }
   world_.breach() << "the list of failures has no end: " << kMaxPages << " pages";
   return list;
 }
 
-const void* FakeSender::extension(std::string_view id) { return table_->get_extension(sender_, Bytes(id).str()); }
+const void* FakeSender::extension(std::string_view id) { return table_->get_extension(sender_, Block(Memory::exact, id).str()); }
 
 }  // namespace waybill::testkit

@@ -1,52 +1,43 @@
-// The fake host's templates and links.
+// The templates and links of the test kit's host.
 #include "world.h"
 
 namespace waybill::testkit {
-namespace {
 
-void record(World& world, Rendering rendering) {
-  const std::lock_guard lock(world.renderings_mutex);
-  world.renderings.push_back(std::move(rendering));
-}
-
-std::int32_t render(const wb_host* host, wb_str id, wb_str data, wb_template_part part, void* user) {
-  auto& world = world_of(host);
-  record(world, {text(id), {}, text(data)});
-  const auto found = world.templates.find(view(id));
-  if (found == world.templates.end()) return WB_TEMPLATE_UNKNOWN;
+std::int32_t World::render(wb_str template_id, wb_str data, wb_template_part part, void* user) {
+  {
+    const std::lock_guard lock(mutex_);
+    renderings.push_back({text(template_id), {}, text(data)});
+  }
+  const auto found = templates.find(view(template_id));
+  if (found == templates.end()) return WB_TEMPLATE_UNKNOWN;
   for (const auto& [name, words] : found->second) {
-    const Bytes name_bytes(name), bytes(words);
+    const Block name_bytes(Memory::exact, name), bytes(Memory::exact, words);
     part(user, name_bytes.str(), bytes.str());
   }
   return WB_TEMPLATE_OK;
 }
 
-std::int32_t render_text(const wb_host* host, wb_str words, wb_str data, wb_template_part part, void* user) {
-  auto& world = world_of(host);
-  record(world, {{}, text(words), text(data)});
-  const Bytes bytes(view(words));
+std::int32_t World::render_text(wb_str words, wb_str data, wb_template_part part, void* user) {
+  {
+    const std::lock_guard lock(mutex_);
+    renderings.push_back({{}, text(words), text(data)});
+  }
+  const Block bytes(Memory::exact, view(words));
   part(user, {"text", 4}, bytes.str());
   return WB_TEMPLATE_OK;
 }
 
-std::int32_t sign(const wb_host* host, wb_str object, std::int64_t ttl, void (*sink)(void*, wb_str), void* user) {
+std::int32_t World::link(wb_str object, std::int64_t ttl_seconds, fake_host::UrlSink sink, void* user) {
   constexpr std::string_view kScheme = "gs://";
-  constexpr std::int64_t kMaxLength = 7 * 24 * 3600;
-  if (!world_of(host).link_key) return WB_LINK_UNAVAILABLE;
+  constexpr std::int64_t kMaxSeconds = 7 * 24 * 3600;
+  if (!link_key) return WB_LINK_UNAVAILABLE;
   const auto uri = view(object);
-  if (uri.substr(0, kScheme.size()) != kScheme || ttl < 1 || ttl > kMaxLength) return WB_LINK_INVALID;
-  const Bytes url("https://signed.test/" + std::string(uri.substr(kScheme.size())) + "?ttl=" + std::to_string(ttl));
+  if (uri.substr(0, kScheme.size()) != kScheme || ttl_seconds < 1 || ttl_seconds > kMaxSeconds) return WB_LINK_INVALID;
+  const Block url(Memory::exact,
+                  "https://signed.test/" + std::string(uri.substr(kScheme.size())) + "?ttl=" + std::to_string(ttl_seconds));
   sink(user, url.str());
   return WB_LINK_OK;
 }
-
-constexpr wb_template_service kTemplates = {&render, &render_text};
-constexpr wb_link_service kLinks = {&sign};
-
-}  // namespace
-
-const wb_template_service* template_service() { return &kTemplates; }
-const wb_link_service* link_service() { return &kLinks; }
 
 void FakeHost::registry_template(std::string id, std::map<std::string, std::string> parts) {
   world_->templates[std::move(id)] = std::move(parts);

@@ -198,7 +198,7 @@ TEST_F(Mail, ThatIsAbortedIsStillAnsweredOnce) {
 TEST_F(Mail, ForACallThatHasEndedFailsAndIsCancelled) {
   script_.complete_at_once = true;
   script_.done = [](wp::Call, const wp::SmtpReply& reply) { EXPECT_EQ(reply.reach, wp::Reach::not_sent); };
-  EXPECT_NONFATAL_FAILURE(sender_->attempt({}), "a mail was submitted on behalf of call 1, which is not open");
+  EXPECT_NONFATAL_FAILURE(sender_->attempt({}), "smtp.submit was called on behalf of call 1, which is not open");
   EXPECT_EQ(script_.errors, std::vector<wp::NetError>{wp::NetError::cancelled});
 }
 

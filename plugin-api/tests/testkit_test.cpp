@@ -246,6 +246,35 @@ TEST_F(TestKit, WhatAHostMustRefuseIsRefusedAndStillAnswered) {
   puppet_.complete(static_cast<std::uint64_t>(call), outcome(WB_ACCEPTED, ""));
 }
 
+TEST_F(TestKit, ARequestThatNoHostCouldReadFailsAndIsRefused) {
+  wb_http_request request{};
+  request.method = str("POST");
+  request.url = str("http://a.test/");
+  const auto send = [&](const wb_http_request* given) {
+    puppet_.send = [this, given](wb_call call, const wb_job*) {
+      accept_on_answer(call);
+      const auto* http = static_cast<const wb_http_service*>(puppet_.host->get_service(puppet_.host, str(WB_HTTP_SERVICE)));
+      http->fetch(puppet_.host, call, given, &Puppet::done, &puppet_);
+    };
+    sender_->attempt({});
+  };
+  EXPECT_NONFATAL_FAILURE(send(&request), "a request that is too short: is `size` set?");
+  EXPECT_NONFATAL_FAILURE(send(nullptr), "a request that is null");
+  request.size = sizeof request;
+  request.header_count = 1;
+  EXPECT_NONFATAL_FAILURE(send(&request), "a request whose headers are null");
+  ASSERT_EQ(puppet_.responses.size(), 3U);
+  for (const auto& response : puppet_.responses) EXPECT_EQ(response.error, WB_NET_REFUSED);
+}
+
+TEST_F(TestKit, ATimerWithoutAFunctionFails) {
+  puppet_.send = [this](wb_call call, const wb_job*) {
+    EXPECT_NONFATAL_FAILURE(puppet_.timer()->after(puppet_.host, call, 0, nullptr, nullptr), "given no function");
+    puppet_.complete(call.id, outcome(WB_ACCEPTED, ""));
+  };
+  EXPECT_EQ(sender_->attempt({}).verdict, WB_ACCEPTED);
+}
+
 TEST_F(TestKit, HeadersAreFilledInWithTheNewestSecret) {
   host_.secret("known", {"new", "old"});
   host_.answer(Answer::http(200));

@@ -76,6 +76,33 @@ TEST_F(Texts, BasicAuthenticationWithAnUnknownSecretIsRefused) {
   EXPECT_EQ(error, plugin::NetError::refused);
 }
 
+TEST_F(Texts, AnAwsSignatureNamesSecretsThatTheHostMustHave) {  // J3
+  host_.secret("key", {"AKIDEXAMPLE"});
+  host_.secret("secret", {"s3cret"});
+  auto error = plugin::NetError::none;
+  auto sigv4 = plugin::SigV4{"eu-west-2", "queue", "key", "secret"};
+  puppet_.send = [&](wb_call call, const wb_job*) {
+    plugin::Request request;
+    request.url = "http://a.test/";
+    request.sigv4 = sigv4;
+    host().http().fetch(plugin::Call(puppet_.host, call), request, [&, call](const plugin::Response& response) {
+      error = response.error;
+      puppet_.complete(call.id, outcome(WB_TRANSIENT, "refused"));
+    });
+  };
+  host_.answer(Answer::http(200));
+  sender_->attempt({});
+  EXPECT_EQ(error, plugin::NetError::none);
+  const auto& sent = host_.requests().at(0);
+  EXPECT_EQ(sent.sigv4_region + '/' + sent.sigv4_service + '/' + sent.sigv4_key_id + '/' + sent.sigv4_secret_key,
+            "eu-west-2/queue/key/secret");
+  for (const auto& bad : {plugin::SigV4{"eu-west-2", "queue", "key", "nobody"}, plugin::SigV4{"", "queue", "key", "secret"}}) {
+    sigv4 = bad;
+    sender_->attempt({});
+    EXPECT_EQ(error, plugin::NetError::refused);
+  }
+}
+
 TEST_F(Texts, ATransientResultIsTheNextAttemptsProgress) {
   std::vector<std::string> seen;
   puppet_.send = [&](wb_call call, const wb_job* job) {

@@ -69,4 +69,17 @@ inline std::optional<std::int64_t> parse_rfc3339(std::string_view text) {
   return seconds - (text[at] == '-' ? -1 : 1) * (hours * 3600 + minutes * 60);
 }
 
+// Seconds since 1970 of "Sun, 01 Mar 2026 12:00:00 GMT", the form that HTTP's Date header has; none if it is no such time.
+inline std::optional<std::int64_t> parse_http_date(std::string_view text) {
+  static constexpr std::string_view kMonths = "JanFebMarAprMayJunJulAugSepOctNovDec";
+  if (text.size() != 29 || text.substr(3, 2) != ", " || text.substr(25) != " GMT") return std::nullopt;
+  const auto month = kMonths.find(text.substr(8, 3));
+  if (month == kMonths.npos || month % 3 != 0) return std::nullopt;
+  std::string as_rfc3339(text.substr(12, 4));
+  as_rfc3339 += month < 27 ? "-0" : "-";
+  as_rfc3339 +=
+      std::to_string(month / 3 + 1) + '-' + std::string(text.substr(5, 2)) + 'T' + std::string(text.substr(17, 8)) + 'Z';
+  return parse_rfc3339(as_rfc3339);
+}
+
 }  // namespace waybill::plugins

@@ -81,7 +81,8 @@ inline std::string url_of(const Json& destination) {
 
 class HttpSender : public plugin::Sender {
  public:
-  HttpSender(plugin::Host host, std::string_view settings) : http_(host.http()), timeout_(timeout_from(settings)) {}
+  HttpSender(plugin::Host host, std::string_view settings) : HttpSender(host, timeout_from(settings)) {}
+  HttpSender(plugin::Host host, std::chrono::milliseconds timeout) : http_(host.http()), timeout_(timeout) {}
 
   void cancel(Call call) override {
     const auto found = open_.find(call.id());
@@ -92,10 +93,18 @@ class HttpSender : public plugin::Sender {
   // One request ends the call: `judge` turns an HTTP answer into the outcome; network errors are settled here.
   template <class Judge>
   void fetch(Call call, Request request, Judge judge) {
-    request.timeout = timeout_;
-    open_[call.id()] = http_.fetch(call, request, [this, call, judge = std::move(judge)](const Response& response) {
-      open_.erase(call.id());
+    ask(call, std::move(request), [call, judge = std::move(judge)](const Response& response) {
       call.complete(response.error == NetError::none ? judge(response) : network_failure(response));
+    });
+  }
+
+  // The next request of a call; `done` gets whatever comes of it, and may ask again or complete the call.
+  template <class Done>
+  void ask(Call call, Request request, Done done) {
+    request.timeout = timeout_;
+    open_[call.id()] = http_.fetch(call, request, [this, call, done = std::move(done)](const Response& response) {
+      open_.erase(call.id());
+      done(response);
     });
   }
 

@@ -1,4 +1,4 @@
-// One mail as RFC 5322 bytes: multipart/mixed, with both texts in multipart/alternative if there are two.
+// One mail as RFC 5322 bytes: multipart/mixed, with both texts in multipart/alternative if there are two, then the attachments.
 #pragma once
 
 #include "common/calendar.h"
@@ -14,6 +14,7 @@ struct Letter {
   std::string key;        // of the delivery: the Message-ID is made of it
   std::string reference;  // of the submission
   std::int64_t date = 0;
+  std::vector<std::string> attachments{};  // body parts, each with its header
 };
 
 namespace detail {
@@ -28,16 +29,17 @@ inline std::string multipart(std::string_view kind, const std::vector<std::strin
 
 }  // namespace detail
 
-inline std::string write_mail(const Letter& letter) {
+inline std::string write_mail(Letter letter) {
   std::vector<std::string> texts;
   if (letter.content.text) texts.push_back(text_part("text/plain", *letter.content.text));
   if (letter.content.html) texts.push_back(text_part("text/html", *letter.content.html));
-  const auto inner = texts.size() == 1 ? texts.front() : detail::multipart("alternative", texts);
+  auto parts = std::move(letter.attachments);
+  parts.insert(parts.begin(), texts.size() == 1 ? texts.front() : detail::multipart("alternative", texts));
 
   return address_field("From", {letter.from}) + address_field("To", letter.to) + text_field("Subject", letter.content.subject) +
          "Date: " + mail_date(letter.date) + "\r\nMessage-ID: <" + key_word(letter.key) + '@' + letter.from.domain() +
          ">\r\nAuto-Submitted: auto-generated\r\n" + text_field("X-Submission", trimmed_line(letter.reference)) +
-         "MIME-Version: 1.0\r\n" + detail::multipart("mixed", {inner});
+         "MIME-Version: 1.0\r\n" + detail::multipart("mixed", parts);
 }
 
 }  // namespace waybill::plugins

@@ -68,13 +68,10 @@ inline MailSettings read_mail_settings(std::string_view settings, const Wrong& w
 }  // namespace detail
 
 inline void check_mail_settings(std::string_view settings, plugin::Report& report) {
-  detail::read_mail_settings(settings, [&](const std::string& path, const std::string& message) { report(path, message); });
+  detail::read_mail_settings(settings, telling(report));
 }
 
 // Throws what the host is to report.
-inline MailSettings mail_settings(std::string_view settings) {
-  return detail::read_mail_settings(settings,
-                                    [](const std::string&, const std::string& message) { throw std::runtime_error(message); });
-}
+inline MailSettings mail_settings(std::string_view settings) { return detail::read_mail_settings(settings, throw_wrong); }
 
 }  // namespace waybill::plugins

@@ -2,13 +2,21 @@
 #pragma once
 
 #include <functional>
+#include <stdexcept>
 
 #include "common/json.h"
+#include "waybill/plugin.hpp"
 
 namespace waybill::plugins {
 
 // Takes one problem: a JSON pointer to where it is, and a sentence.
 using Wrong = std::function<void(const std::string& path, const std::string& message)>;
+
+// For a check that tells of everything, and for a reading that throws what the host is to report.
+inline Wrong telling(plugin::Report& report) {
+  return [&report](const std::string& path, const std::string& message) { report(path, message); };
+}
+inline void throw_wrong(const std::string& /*path*/, const std::string& message) { throw std::runtime_error(message); }
 
 // What is wrong is told, and read as if it were not there.
 class SettingsReader {

@@ -66,14 +66,10 @@ inline Settings read_settings(std::string_view settings, const Wrong& wrong) {
   return out;
 }
 
-inline void check_settings(std::string_view settings, plugin::Report& report) {
-  read_settings(settings, [&](const std::string& path, const std::string& message) { report(path, message); });
-}
+inline void check_settings(std::string_view settings, plugin::Report& report) { read_settings(settings, telling(report)); }
 
 // Throws what the host is to report.
-inline Settings settings_from(std::string_view settings) {
-  return read_settings(settings, [](const std::string&, const std::string& message) { throw std::runtime_error(message); });
-}
+inline Settings settings_from(std::string_view settings) { return read_settings(settings, throw_wrong); }
 
 inline constexpr std::string_view kDestinationSchema =
     R"({"type":"object","required":["happyfox_category"],"additionalProperties":false,)"
@@ -88,8 +84,7 @@ inline bool is_category(std::string_view text) {
 }
 
 inline void check_destination(std::string_view destination, plugin::Report& report) {
-  const auto action =
-      read_form_action(destination, [&](const std::string& path, const std::string& message) { report(path, message); });
+  const auto action = read_form_action(destination, telling(report));
   if (action && !is_category(action->category))
     report("/happyfox_category", "happyfox_category must be the id of a category, a number");
 }

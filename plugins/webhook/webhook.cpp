@@ -1,4 +1,4 @@
-// Action type webhook: posts the payload as it is to a URL, signed as Standard Webhooks say when a secret is named.
+// Action type webhook: posts the payload as it is to a URL, signed in one of two schemes when a secret is named.
 #include "common/base64.h"
 #include "common/http_sender.h"
 #include "webhook/destination.h"
@@ -9,9 +9,39 @@ namespace wp = waybill::plugin;
 
 constexpr wb_reason kReasons[] = {wp::permanent("gone"), wp::permanent("client_error")};
 
-Outcome judge(const Response& response, const std::string& url) {
+constexpr std::uint32_t kMaxAnswer = 1 << 20;  // bytes, where the answer is the result
+
+// What the receiver names as the reason, in JSON; "" if it does not.
+std::string named_reason(std::string_view body, const std::string& at) {
+  const auto json = Json::parse(body, nullptr, false);
+  const Json::json_pointer pointer(at);
+  if (json.is_discarded() || !json.contains(pointer) || !json.at(pointer).is_string()) return {};
+  return one_line(json.at(pointer).get_ref<const std::string&>()).substr(0, 64);
+}
+
+Outcome accepted(const Response& response, const webhook::Destination& destination) {
+  auto outcome = Outcome::accepted().reach(response.reach).code(response.status);
+  if (!destination.keeps_answer || response.body.empty()) return outcome;
+  const auto json = Json::parse(response.body, nullptr, false);
+  if (response.truncated || json.is_discarded())
+    return Outcome::transient("invalid_answer")
+        .reach(response.reach)
+        .code(response.status)
+        .detail(public_url(destination.url) + (response.truncated ? " answered more than 1 MiB" : " did not answer with JSON"));
+  return outcome.result(std::string(response.body));
+}
+
+Outcome judge(const Response& response, const webhook::Destination& destination) {
   const int status = response.status;
-  if (status >= 200 && status <= 299) return Outcome::accepted().reach(response.reach).code(status);
+  const std::string& url = destination.url;
+  if (status >= 200 && status <= 299) return accepted(response, destination);
+  if (!destination.error_at.empty())
+    if (auto reason = named_reason(response.body, destination.error_at); !reason.empty())
+      return Outcome::transient(reason)
+          .reach(response.reach)
+          .code(status)
+          .retry_after(response.retry_after)
+          .detail(public_url(url) + " answered " + std::to_string(status));
 
   auto detail = public_url(url) + " answered " + std::to_string(status);
   const auto refused = [&](std::string_view reason) {
@@ -40,6 +70,16 @@ Outcome judge(const Response& response, const std::string& url) {
   return again("invalid_answer");
 }
 
+std::string hex(const wp::Mac& mac) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string out;
+  for (const auto byte : mac) {
+    out += kDigits[byte >> 4];
+    out += kDigits[byte & 15];
+  }
+  return out;
+}
+
 class Webhook final : public HttpSender {
  public:
   Webhook(wp::Host host, std::string_view settings) : HttpSender(host, settings), timer_(host.timer()), sign_(host.sign()) {}
@@ -51,10 +91,12 @@ class Webhook final : public HttpSender {
     request.url = destination->url;
     request.headers = destination->headers;
     request.headers.push_back({"Content-Type", "application/json"});
-    request.headers.push_back({"webhook-id", std::string(job.idempotency_key())});
-    request.headers.push_back({"webhook-timestamp", timestamp});
+    const bool standard = destination->signing == webhook::Signing::standard;
+    if (standard) request.headers.push_back({"webhook-id", std::string(job.idempotency_key())});
+    request.headers.push_back({standard ? "webhook-timestamp" : destination->timestamp_header, timestamp});
     if (!destination->secret.empty()) {
-      auto signature = sign(destination->secret, job, timestamp);
+      auto signature =
+          standard ? sign_standard(destination->secret, job, timestamp) : sign_cvert(destination->secret, job, timestamp);
       if (signature.empty()) {
         call.complete(Outcome::transient("unknown_secret")
                           .reach(Reach::not_sent)
@@ -62,15 +104,16 @@ class Webhook final : public HttpSender {
                           .detail("this host has no secret named \"" + one_line(destination->secret) + '"'));
         return;
       }
-      request.headers.push_back({"webhook-signature", std::move(signature)});
+      request.headers.push_back({standard ? "webhook-signature" : destination->signature_header, std::move(signature)});
     }
     request.body = job.payload();
-    fetch(call, std::move(request), [destination](const Response& response) { return judge(response, destination->url); });
+    if (destination->keeps_answer) request.max_response_bytes = kMaxAnswer;
+    fetch(call, std::move(request), [destination](const Response& response) { return judge(response, *destination); });
   }
 
  private:
   // One signature for each secret that is valid now, so that receivers can rotate at their leisure. Empty: no such secret.
-  std::string sign(const std::string& secret, const Job& job, const std::string& timestamp) const {
+  std::string sign_standard(const std::string& secret, const Job& job, const std::string& timestamp) const {
     const auto macs = sign_.hmac_sha256(secret, {job.idempotency_key(), ".", timestamp, ".", job.payload()});
     std::string out;
     if (!macs) return out;
@@ -79,6 +122,12 @@ class Webhook final : public HttpSender {
       out += "v1," + base64({reinterpret_cast<const char*>(mac.data()), mac.size()});
     }
     return out;
+  }
+
+  // With the newest secret only: receivers of this scheme know one signature. Empty: no such secret.
+  std::string sign_cvert(const std::string& secret, const Job& job, const std::string& timestamp) const {
+    const auto macs = sign_.hmac_sha256(secret, {timestamp, ".", job.payload()});
+    return macs && !macs->empty() ? "sha256=" + hex(macs->front()) : std::string();
   }
 
   wp::Timers timer_;

@@ -62,8 +62,11 @@ void Backlog::hold_target() {
 
 void Backlog::release_target() { sql_.execute("DELETE FROM target_rests"); }
 
+// No number is used twice: each submission takes a number of this sequence.
+std::uint64_t Backlog::next_number() { return static_cast<std::uint64_t>(sql_.number("SELECT last_value + 1 FROM object_ids")); }
+
 void Backlog::insert_in_chunks(std::size_t count, std::size_t body_bytes, const char* rows) {
-  const auto first = submissions() + 1;  // no number is used twice, as each number is a submission
+  const auto first = next_number();
   for (std::size_t done = 0; done < count; done += std::min(kChunk, count - done)) {
     check_interrupted();
     sql_.execute(insert(first + done, std::min(kChunk, count - done), body_bytes, rows));
@@ -74,6 +77,31 @@ void Backlog::insert_in_chunks(std::size_t count, std::size_t body_bytes, const 
 void Backlog::add(std::size_t count, std::size_t body_bytes) { insert_in_chunks(count, body_bytes, kPending); }
 
 void Backlog::add_finished(std::size_t count, std::size_t body_bytes) { insert_in_chunks(count, body_bytes, kFinished); }
+
+void Backlog::age() {
+  sql_.execute(R"(
+    WITH rule AS (INSERT INTO alert_rules (org_id, name, status) VALUES (1, 'bench', 'active') RETURNING rule_id),
+    old AS MATERIALIZED (
+      UPDATE submissions SET created_at = now() - interval '30 days' + id / 1024 * interval '1 ms',
+                             kind = CASE WHEN id / 1024 % 2 = 0 THEN 'notification' ELSE kind END
+      RETURNING shard, id, kind, created_at, body),
+    event AS (
+      INSERT INTO alert_events (org_id, rule_id, event_id, snapshot, created_at, fanned_out_at)
+      SELECT 1, rule_id, id::text, convert_from(body, 'UTF8'), created_at, created_at FROM old, rule WHERE kind = 'notification'
+      RETURNING event_no, event_id),
+    noted AS (
+      INSERT INTO notifications (shard, delivery_id, org_id, rule_id, channel_id, created_at, bytes, latest)
+      SELECT shard, id, 1, rule_id, gen_random_uuid(), created_at, octet_length(body), id FROM old, rule WHERE kind = 'notification')
+    INSERT INTO notification_events (shard, delivery_id, event_no, org_id)
+    SELECT shard, id, event_no, 1 FROM old JOIN event ON event_id = id::text)");
+  tidy();
+}
+
+std::int64_t Backlog::newest() { return sql_.number("SELECT max(id) FROM submissions"); }
+
+std::uint64_t Backlog::old() {
+  return static_cast<std::uint64_t>(sql_.number("SELECT count(*) FROM submissions WHERE created_at < now() - interval '1 day'"));
+}
 
 void Backlog::copy_route(std::size_t count) {
   sql_.execute(std::string(R"(
@@ -86,7 +114,7 @@ void Backlog::copy_route(std::size_t count) {
 }
 
 void Backlog::add_for_later(std::size_t count, std::size_t body_bytes, std::chrono::milliseconds lead) {
-  const auto first = submissions() + 1;
+  const auto first = next_number();
   const auto due = "timestamptz '" + sql_.text("SELECT now() + interval '" + std::to_string(lead.count()) + " ms'") + "'";
   const auto padding = std::to_string(body_bytes > 40 ? body_bytes - 40 : 0);
   sql_.execute(R"(
@@ -160,19 +188,20 @@ std::uint64_t Backlog::failed_attempts(bool counted) {
                                                 (counted ? "counts" : "NOT counts")));
 }
 
-void Backlog::check_each_once(std::uint64_t expected) {
-  const std::string want = std::to_string(expected);
+void Backlog::check_each_once(std::uint64_t expected, std::int64_t after) {
+  const std::string want = std::to_string(expected), behind = " > " + std::to_string(after);
   const auto expect = [&](const char* what, const std::string& query) {
     const auto seen = sql_.text("SELECT count(*) FROM " + query);
     if (seen != want)
       throw std::runtime_error(std::string("the record is wrong: ") + seen + " " + what + ", " + want + " expected");
   };
   expect("deliveries accepted at their first attempt",
-         "deliveries WHERE status = 'accepted' AND attempt_count = 1 AND ended_at IS NOT NULL");
-  expect("submissions accepted", "submission_states WHERE state = 'accepted' AND completed_at IS NOT NULL");
-  expect("attempts", "attempts");
-  expect("accepted deliveries with an attempt", "(SELECT DISTINCT delivery_id FROM attempts WHERE outcome = 'accepted') d");
-  expect("audited ends", "audit_log WHERE to_state = 'accepted'");
+         "deliveries WHERE status = 'accepted' AND attempt_count = 1 AND ended_at IS NOT NULL AND submission_id" + behind);
+  expect("submissions accepted", "submission_states WHERE state = 'accepted' AND completed_at IS NOT NULL AND id" + behind);
+  expect("attempts", "attempts WHERE delivery_id" + behind);
+  expect("accepted deliveries with an attempt",
+         "(SELECT DISTINCT delivery_id FROM attempts WHERE outcome = 'accepted' AND delivery_id" + behind + ") d");
+  expect("audited ends", "audit_log WHERE to_state = 'accepted' AND submission_id" + behind);
 }
 
 }  // namespace waybill::bench

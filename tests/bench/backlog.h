@@ -27,7 +27,11 @@ class Backlog {
   void add_for_later(std::size_t count, std::size_t body_bytes, std::chrono::milliseconds lead);
   // Adds intents that were accepted at their first attempt, with all the rows that a host would have left of them.
   void add_finished(std::size_t count, std::size_t body_bytes);
-  void tidy();  // VACUUM, ANALYZE and a checkpoint: nothing is left for autovacuum to do in the middle of a measurement
+  // Makes all submissions 30 days older, and every other one of them a notification with an event of its own.
+  void age();
+  std::int64_t newest();  // the largest id of a submission
+  std::uint64_t old();    // submissions that are older than a day
+  void tidy();            // VACUUM, ANALYZE and a checkpoint: nothing is left for autovacuum to do in the middle of a measurement
   std::uint64_t waiting();  // deliveries that have not ended
   bool empty();             // everything that came in has ended and is on record
   std::uint64_t submissions();
@@ -37,12 +41,13 @@ class Backlog {
   std::uint64_t shards_used();    // by deliveries
   std::uint64_t hosts_at_work();  // that have put a delivery's end on record
   // Throws unless everything that has ended was accepted at its first attempt, with one attempt row and one audit row each, and
-  // there are `expected` of them.
-  void check_each_once(std::uint64_t expected);
+  // there are `expected` of them. Only of submissions behind `after`.
+  void check_each_once(std::uint64_t expected, std::int64_t after = 0);
   void check_all_accepted(std::uint64_t expected);  // the same, at whatever attempt
   std::uint64_t failed_attempts(bool counted);      // on record, that count against their delivery, or do not
 
  private:
+  std::uint64_t next_number();
   void insert_in_chunks(std::size_t count, std::size_t body_bytes, const char* rows);
 
   testing::SqlClient sql_;

@@ -42,6 +42,11 @@ void Draining::fill_finished(std::size_t count, std::size_t body_bytes) {
   recorded_before_ += count;
 }
 
+void Draining::disown_former() {
+  checked_after_ = backlog_.newest();
+  recorded_before_ = 0;
+}
+
 Draining::Result Draining::run(const Until& until) {
   Result result;
   const auto recorded = backlog_.accepted(), wanted = delivered() + until.deliveries, wal = backlog_.wal_bytes();
@@ -80,7 +85,7 @@ void Draining::check() {
                                " deliveries");
     if (receiver_->unsigned_requests() != 0) throw std::runtime_error("requests came without a signature");
   }
-  backlog_.check_each_once(recorded_before_ + done);
+  backlog_.check_each_once(recorded_before_ + done, checked_after_);
 }
 
 std::uint64_t Draining::delivered() {

@@ -24,6 +24,7 @@ class Draining {
 
   void fill(std::size_t count, std::size_t body_bytes);           // so many more deliveries wait
   void fill_finished(std::size_t count, std::size_t body_bytes);  // so many more have been delivered, long ago
+  void disown_former();  // what former hosts have left may vanish: check() does not look at it
 
   // When to stop: when so many have been delivered, or all; or when the time is over.
   struct Until {
@@ -57,6 +58,7 @@ class Draining {
   std::deque<Host> hosts_;
   Backlog backlog_;
   std::uint64_t recorded_before_ = 0;  // by former hosts
+  std::int64_t checked_after_ = 0;     // the last submission that check() does not look at
   std::uint64_t expected_ = 0;         // of these hosts
 };
 

@@ -19,6 +19,8 @@ constexpr std::chrono::minutes kStart{5};  // with a registry of 100,000 targets
 constexpr std::size_t kLogShown = 4000;
 constexpr auto kSecret = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=";  // no secret: it signs for a receiver on loopback
 
+constexpr auto kForChannels = "notify: { key: master }\negress: { allow: [\"127.0.0.1/32\"] }\n";
+
 std::string variable_of(const std::string& key) {
   std::string name = "WAYBILL_";
   for (const char c : key) name += c == '.' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
@@ -58,9 +60,12 @@ Host::Host(const HostProgram& program, const std::string& database_url, const Se
   std::filesystem::create_directory(folder_.path() / "registry");
   testing::write_file(folder_.path() / "registry/targets.json", registry(serving));
   testing::write_file(folder_.path() / "secret", kSecret);
-  testing::write_file(folder_.path() / "waybill.yaml", "listen: 127.0.0.1:0\nport_file: ./port\nauth: none\ndatabase: { url: \"" +
-                                                           database_url + "\" }\nregistry: ./registry\nplugins: \"" +
-                                                           plugins.string() + "\"\nsecrets: { bench: { file: ./secret } }\n");
+  testing::write_file(folder_.path() / "master", kMasterKey);
+  testing::write_file(folder_.path() / "waybill.yaml",
+                      "listen: 127.0.0.1:0\nport_file: ./port\nauth: none\ndatabase: { url: \"" + database_url +
+                          "\" }\nregistry: ./registry\nplugins: \"" + plugins.string() +
+                          "\"\nsecrets: { bench: { file: ./secret }, master: { file: ./master } }\n" +
+                          (serving.channels ? kForChannels : ""));
   Settings environment;
   for (const auto* settings : {&default_settings(), &serving.settings, &program.settings})
     for (const auto& [key, value] : *settings) environment[variable_of(key)] = value;

@@ -15,6 +15,7 @@ namespace waybill::bench {
 
 inline constexpr auto kTarget = "bench";
 inline constexpr auto kNewcomer = "newcomer";
+inline constexpr auto kMasterKey = "of the bench alone, and sealed with it is nothing";
 
 using Settings = std::map<std::string, std::string>;  // configuration keys and their values
 
@@ -32,6 +33,7 @@ struct Serving {
   Settings settings = {};           // of this measure, above default_settings()
   std::size_t targets = 1;          // bench, and then bench-1, bench-2, ... beside it, all at that port
   std::uint16_t newcomer_port = 0;  // of one more target, with a receiver of its own; 0: there is none
+  bool channels = false;            // organisations may have channels, sealed with kMasterKey, also on loopback
 };
 
 // Up and ready when made; stopped at the end. One thread at a time; made by a thread that lives longer.

@@ -18,6 +18,12 @@ std::span<const Measure> measures() {
        &measure_memory},
       {"many", "Drain over 100,000 targets against one, and the first byte of a newcomer beside them", &measure_many},
       {"outage", "The receiver is away for a minute: attempts used up, and the time until the speed is back", &measure_outage},
+      {"many_orgs",
+       "Deliveries to 100,000 channels of 10,000 organisations; 1,000 with one each beside one with 1 M; not in `all`",
+       &measure_many_orgs, false},
+      {"hanging", "An organisation's trickle beside another one with 100,000 due for 50 endpoints that hang; not in `all`",
+       &measure_hanging, false},
+      {"retention", "Drain while intents and notifications past their age are deleted; not in `all`", &measure_retention, false},
       {"hosts", "Drain with 1, 2 and 4 hosts on one database, and with 4 shards; not in `all`", &measure_hosts, false},
   };
   return kAll;

@@ -35,6 +35,12 @@ struct Sizes {
   std::size_t outage = 10'000;
   int outage_seconds = 60;
   std::size_t hosts = 50'000, hosts_noop = 100'000;
+  std::size_t orgs = 10'000, orgs_channels = 10;            // of each
+  std::size_t orgs_waiting = 1'000'000, orgs_timed = 1000;  // due for one organisation; others with one delivery each
+  int orgs_seconds = 10;                                    // over which these fall due
+  std::size_t hanging = 100'000, hanging_endpoints = 50, hanging_timed = 500;
+  int hanging_gap_ms = 20;
+  std::size_t retention = 200'000, retention_old = 100'000;
 
   bool operator==(const Sizes&) const = default;
 };
@@ -61,6 +67,10 @@ void measure_memory(const Bench& bench);    // the host's memory while it works 
 void measure_many(const Bench& bench);      // deliveries/s over very many targets, and a newcomer's latency beside them
 void measure_outage(const Bench& bench);    // s until the speed is back after the receiver was away
 void measure_hosts(const Bench& bench);     // deliveries/s of several hosts on one database
+void measure_many_orgs(
+    const Bench& bench);                   // deliveries/s over very many organisations, and what they feel of one with a million
+void measure_hanging(const Bench& bench);  // what an organisation feels of one whose endpoints hang
+void measure_retention(const Bench& bench);  // deliveries/s while old rows are deleted
 
 struct Measure {
   const char* name;

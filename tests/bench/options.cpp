@@ -54,10 +54,24 @@ void add_drains(const std::map<std::string, CLI::App*>& of, Sizes& sizes) {
   count(*of.at("many"), "--count", sizes.many, "Deliveries in the backlog");
   number(*of.at("many"), "--targets", sizes.many_targets, "Targets", std::size_t{1'000'000});
   number(*of.at("many"), "--newcomers", sizes.many_newcomers, "Newcomers timed", std::size_t{100'000});
+  count(*of.at("retention"), "--count", sizes.retention, "Deliveries in the backlog");
+  count(*of.at("retention"), "--old", sizes.retention_old, "Submissions past their age");
   count(*of.at("outage"), "--count", sizes.outage, "Deliveries that wait");
   number(*of.at("outage"), "--seconds", sizes.outage_seconds, "How long the receiver is away", 86'400);
   count(*of.at("hosts"), "--count", sizes.hosts, "Deliveries in the backlog");
   count(*of.at("hosts"), "--noop-count", sizes.hosts_noop, "The same where nothing is sent");
+}
+
+void add_organisations(CLI::App& many, CLI::App& hanging, Sizes& sizes) {
+  number(many, "--organisations", sizes.orgs, "Organisations", std::size_t{100'000});
+  number(many, "--channels", sizes.orgs_channels, "Channels of each", std::size_t{1000});
+  count(many, "--waiting", sizes.orgs_waiting, "Deliveries due for one more organisation");
+  count(many, "--timed", sizes.orgs_timed, "Organisations with one delivery each beside it");
+  number(many, "--seconds", sizes.orgs_seconds, "Over which these fall due, where they do not at once", 3600);
+  count(hanging, "--count", sizes.hanging, "Deliveries due for the organisation whose endpoints hang");
+  number(hanging, "--endpoints", sizes.hanging_endpoints, "Endpoints that hang", std::size_t{1000});
+  count(hanging, "--timed", sizes.hanging_timed, "Deliveries of the other one");
+  number(hanging, "--gap", sizes.hanging_gap_ms, "ms between two of these", 60'000);
 }
 
 void add_growth(CLI::App& growth, Sizes& sizes) {
@@ -96,9 +110,10 @@ std::optional<Options> parse_options(int argc, char** argv, int& exit_code) {
   add_common(app, options);
   std::map<std::string, CLI::App*> of;
   for (const auto& measure : measures()) of[measure.name] = app.add_subcommand(measure.name, measure.help);
-  const auto* all = app.add_subcommand("all", "All of these but hosts");
+  const auto* all = app.add_subcommand("all", "All of these but those that say so");
   add_drains(of, options.sizes);
   add_growth(*of.at("growth"), options.sizes);
+  add_organisations(*of.at("many_orgs"), *of.at("hanging"), options.sizes);
   add_intakes(of, options.sizes);
   try {
     app.parse(argc, argv);

@@ -24,16 +24,16 @@ class AlertContract : public StoreWorld {
   }
   std::vector<Notification> notifications() { return notifications(*alerts); }
   void tell_all() {
-    for (const auto& telling : notifications()) EXPECT_TRUE(alerts->told(telling.reference).value_or(false));
+    for (const auto& telling : notifications()) EXPECT_TRUE(alerts->mark_sent(telling.reference).value_or(false));
   }
   void pass(const std::string& interval) {
     sql.execute("UPDATE alerts SET first_at = first_at - interval '" + interval + "', last_at = last_at - interval '" + interval +
                 "', told_at = told_at - interval '" + interval + "'");
   }
-  std::vector<Stuck> stuck() {
+  std::vector<StuckWork> stuck() {
     auto found = alerts->stuck(std::chrono::minutes(15));
     EXPECT_TRUE(found) << found.error().what;
-    return found.value_or(std::vector<Stuck>{});
+    return found.value_or(std::vector<StuckWork>{});
   }
   // Deliveries that became due so long ago.
   void late(const std::string& prefix, std::size_t count, const std::string& target, const std::string& interval = "20 minutes") {
@@ -57,8 +57,8 @@ TEST_F(AlertContract, AnIncidentIsToldWithItsCountAndItsLatestWords) {  // F13
   EXPECT_EQ(one.words, "second");
   EXPECT_EQ(one.count, 2u);
   EXPECT_LE(one.first, one.last);
-  EXPECT_TRUE(alerts->told(all[0].reference).value_or(false));
-  EXPECT_FALSE(alerts->told(all[0].reference).value_or(true)) << "only one caller is the one that told it";
+  EXPECT_TRUE(alerts->mark_sent(all[0].reference).value_or(false));
+  EXPECT_FALSE(alerts->mark_sent(all[0].reference).value_or(true)) << "only one caller is the one that told it";
   EXPECT_TRUE(notifications().empty());
 }
 
@@ -71,7 +71,7 @@ TEST_F(AlertContract, ATellingThatWasLeftHalfDoneIsFinishedAsItWas) {  // F13
   ASSERT_EQ(again.size(), 1u);
   EXPECT_EQ(again[0].reference, begun[0].reference);
   EXPECT_EQ(again[0].incidents[0].count, 1u) << "the count of that message does not change any more";
-  EXPECT_TRUE(other->told(again[0].reference).value_or(false));
+  EXPECT_TRUE(other->mark_sent(again[0].reference).value_or(false));
   pass("16 minutes");
   const auto next = notifications();
   ASSERT_EQ(next.size(), 1u);
@@ -95,7 +95,7 @@ TEST_F(AlertContract, AnIncidentIsClosedWhenNothingNewComesAndTheNextIsNew) {  /
   const auto first = notifications();
   ASSERT_TRUE(alerts->close(Millis(0)));
   EXPECT_EQ(sql.number("SELECT count(*) FROM alerts"), 1) << "it is being told";
-  ASSERT_TRUE(alerts->told(first[0].reference).value_or(false));
+  ASSERT_TRUE(alerts->mark_sent(first[0].reference).value_or(false));
   ASSERT_TRUE(alerts->count_new());
   ASSERT_TRUE(alerts->close(std::chrono::hours(1)));
   EXPECT_EQ(sql.number("SELECT count(*) FROM alerts"), 1) << "not for so long";
@@ -124,7 +124,7 @@ TEST_F(AlertContract, ManyIncidentsAtOnceAreOneMessage) {  // F13
   const auto all = notifications();
   ASSERT_EQ(all.size(), 1u);
   EXPECT_EQ(all[0].incidents.size(), 25u);
-  EXPECT_TRUE(alerts->told(all[0].reference).value_or(false));
+  EXPECT_TRUE(alerts->mark_sent(all[0].reference).value_or(false));
   raise("target:late");
   EXPECT_EQ(notifications().size(), 1u) << "twenty and fewer go one by one";
 }
@@ -189,7 +189,7 @@ TEST_F(AlertContract, WhatIsDueForLongIsStuckAndTheRestIsNot) {  // F13
   submit_many(2, "b-", "sms.b");
   const auto found = stuck();
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].what, Stuck::What::deliveries);
+  EXPECT_EQ(found[0].what, StuckWork::What::deliveries);
   EXPECT_EQ(found[0].about, "sms.a");
   EXPECT_EQ(found[0].action_type, "sms");
   EXPECT_EQ(found[0].count, 3u);
@@ -246,7 +246,7 @@ TEST_F(AlertContract, AFormThatIsProcessingForLongIsStuck) {  // F13
   sql.execute("UPDATE form_submissions SET processing_since = now() WHERE submission_id = (SELECT max(id) FROM submissions)");
   const auto found = stuck();
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].what, Stuck::What::form);
+  EXPECT_EQ(found[0].what, StuckWork::What::form);
   EXPECT_EQ(found[0].about, "contact");
   EXPECT_EQ(found[0].reference, "s-0");
   EXPECT_EQ(found[0].count, 1u);
@@ -315,8 +315,8 @@ class TellerStory : public AlertContract {
 TEST_F(TellerStory, AnIncidentBecomesASubmissionToTheAlertTarget) {  // F13
   raise("target:a", "what happened");
   auto one = teller();
-  ASSERT_TRUE(one.tell());
-  ASSERT_TRUE(one.tell());
+  ASSERT_TRUE(one.notify());
+  ASSERT_TRUE(one.notify());
   EXPECT_EQ(messages(), 1);
   EXPECT_EQ(sql.text("SELECT pipeline || ' ' || state || ' ' || target FROM submission_states"), "intent pending ops");
   EXPECT_NE(sql.text("SELECT convert_from(body, 'UTF8')::json ->> 'text' FROM submissions").find("what happened"),
@@ -329,11 +329,11 @@ TEST_F(TellerStory, AnIncidentBecomesASubmissionToTheAlertTarget) {  // F13
 
 TEST_F(TellerStory, WhatWasHandedInBeforeACrashIsNotHandedInAgain) {  // F13
   raise("target:a");
-  ASSERT_TRUE(teller().tell());
+  ASSERT_TRUE(teller().notify());
   sql.execute(
       "UPDATE alerts SET telling = (SELECT client_ref FROM submissions), telling_count = 1, told = 0, told_at = NULL, message = "
       "'other'");
-  ASSERT_TRUE(teller().tell());
+  ASSERT_TRUE(teller().notify());
   EXPECT_EQ(messages(), 1);
   EXPECT_EQ(sql.text("SELECT told || ' ' || (telling IS NULL) FROM alerts"), "1 true");
 }
@@ -341,8 +341,8 @@ TEST_F(TellerStory, WhatWasHandedInBeforeACrashIsNotHandedInAgain) {  // F13
 TEST_F(TellerStory, WithoutAnAlertTargetIncidentsAreLoggedAndCounted) {  // F13
   raise("target:a");
   auto one = teller(nullptr);
-  ASSERT_TRUE(one.tell());
-  ASSERT_TRUE(one.tell());
+  ASSERT_TRUE(one.notify());
+  ASSERT_TRUE(one.notify());
   EXPECT_EQ(messages(), 0);
   EXPECT_EQ(log.count("alert.raised"), 1u);
   EXPECT_EQ(woken, 0);

@@ -158,12 +158,12 @@ TEST_F(ClaimsContract, AClaimThatIsMissingFromTheListIsFound) {  // M17 M18 E7 E
   submit_many(5);
   claim(route(), 2, {1}, {7});
   claim(route(), 2, {2}, {8});
-  EXPECT_EQ(*maintenance->find_lost_claims(), 0u);
+  EXPECT_EQ(*maintenance->find_unregistered_claims(), 0u);
   sql.execute("DELETE FROM claims WHERE token = 2");
-  EXPECT_EQ(*maintenance->find_lost_claims(), 2u) << "whatever the clock says of their leases";
+  EXPECT_EQ(*maintenance->find_unregistered_claims(), 2u) << "whatever the clock says of their leases";
   EXPECT_EQ(known(), "1:7:2 2:8:2");
   EXPECT_EQ(lost({8}), 2u);
-  EXPECT_EQ(*maintenance->find_lost_claims(), 0u) << "found once";
+  EXPECT_EQ(*maintenance->find_unregistered_claims(), 0u) << "found once";
 }
 
 // A change of a column that an index has, or goes by, would write every index of the row anew with each claim.

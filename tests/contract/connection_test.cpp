@@ -56,6 +56,15 @@ TEST_F(Connections, AReadingStoreDoesNotShowIt) {
   EXPECT_TRUE(tokens->find(sha256("x")));
 }
 
+// What has not begun can begin anew: nobody is told that a session was found dead.
+TEST_F(Connections, ATransactionBeginsAnewWhereItsSessionWasDead) {
+  const auto forms = make_form_store(owner, 1, Millis(1000));
+  ASSERT_TRUE(forms->find(kDefaultOrg, "nobody"));
+  kill_sessions();
+  const auto found = forms->find(kDefaultOrg, "nobody");
+  EXPECT_TRUE(found) << found.error().what;
+}
+
 TEST_F(Connections, AServerThatIsAwayIsUnavailableUntilItIsBack) {
   const std::vector<NewSubmission> items{item("a")};
   submit(items);

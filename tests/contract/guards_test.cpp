@@ -7,7 +7,7 @@ namespace {
 
 class Guards : public StoreWorld {};
 
-bool is_queued(Status status) { return status == Status::due || status == Status::claimed; }
+bool is_queued(Status status) { return status == Status::due || status == Status::claimed || status == Status::open; }
 
 TEST_F(Guards, TheQueueAllowsExactlyTheMovesOfTheStateMachine) {  // M6
   for (const Status from : kStatuses) {
@@ -23,7 +23,8 @@ TEST_F(Guards, TheQueueAllowsExactlyTheMovesOfTheStateMachine) {  // M6
       const bool good = from == to || (allowed(from, to) && !is_end(to));
       const std::string update = "UPDATE ready SET status = '" + std::string(to_string(to)) + "', queued = ";
       const auto words = is_end(to) ? "\"ready_check\"" : "UPDATE on ready is not allowed";
-      EXPECT_TRUE(refused(update + (is_queued(to) ? "false" : "true"), "\"ready_check\"")) << "queued is what is due or claimed";
+      EXPECT_TRUE(refused(update + (is_queued(to) ? "false" : "true"), "\"ready_check\""))
+          << "queued is what is due, claimed or open";
       EXPECT_EQ(refused(update + (is_queued(to) ? "true" : "false"), words), !good) << to_string(from) << " to " << to_string(to);
       sql.execute("DELETE FROM ready");
     }

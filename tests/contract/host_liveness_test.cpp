@@ -10,7 +10,7 @@
 namespace waybill::testing {
 namespace {
 
-class PresenceContract : public HostsWorld {
+class HostLivenessContract : public HostsWorld {
  protected:
   static std::set<int> sockets() {
     std::set<int> all;
@@ -26,7 +26,7 @@ class PresenceContract : public HostsWorld {
   }
 };
 
-TEST_F(PresenceContract, ALivingHostIsNotDead) {  // M18
+TEST_F(HostLivenessContract, ALivingHostIsNotDead) {  // M18
   HostLiveness first(address, "box:1"), second(address, "box:2");
   const auto a = first.keep(), b = second.keep();
   ASSERT_TRUE(a) << a.error().what;
@@ -40,7 +40,7 @@ TEST_F(PresenceContract, ALivingHostIsNotDead) {  // M18
   EXPECT_EQ((*hosts)[0].name, "box:1");
 }
 
-TEST_F(PresenceContract, LookingForTheDeadTakesNoLock) {  // E7
+TEST_F(HostLivenessContract, LookingForTheDeadTakesNoLock) {  // E7
   HostLiveness first(address, "box:1"), second(address, "box:2");
   const HostId a = *first.keep(), b = *second.keep();
   kill(a);
@@ -51,7 +51,7 @@ TEST_F(PresenceContract, LookingForTheDeadTakesNoLock) {  // E7
   EXPECT_TRUE(dead(b).empty());
 }
 
-TEST_F(PresenceContract, ADeadHostIsRescuedByOneOnly) {  // M18
+TEST_F(HostLivenessContract, ADeadHostIsRescuedByOneOnly) {  // M18
   HostLiveness first(address, "box:1"), second(address, "box:2");
   const HostId a = *first.keep(), b = *second.keep();
   kill(a);
@@ -67,7 +67,7 @@ TEST_F(PresenceContract, ADeadHostIsRescuedByOneOnly) {  // M18
   EXPECT_EQ(reader->hosts()->size(), 1u);
 }
 
-TEST_F(PresenceContract, AHostThatDiesWhileItRescuesLeavesTheDeadToOthers) {  // M18
+TEST_F(HostLivenessContract, AHostThatDiesWhileItRescuesLeavesTheDeadToOthers) {  // M18
   HostLiveness first(address, "box:1"), second(address, "box:2");
   const HostId a = *first.keep(), b = *second.keep();
   kill(a);
@@ -77,7 +77,7 @@ TEST_F(PresenceContract, AHostThatDiesWhileItRescuesLeavesTheDeadToOthers) {  //
   EXPECT_TRUE(eventually([&] { return !seen(*another, b).at(0).lives; }));
 }
 
-TEST_F(PresenceContract, AHostThatLostItsSessionIsWhoItWasUnlessItWasRescued) {  // M18 E7
+TEST_F(HostLivenessContract, AHostThatLostItsSessionIsWhoItWasUnlessItWasRescued) {  // M18 E7
   HostLiveness first(address, "box:1"), second(address, "box:2");
   const HostId a = *first.keep(), b = *second.keep();
   kill(a);
@@ -93,7 +93,7 @@ TEST_F(PresenceContract, AHostThatLostItsSessionIsWhoItWasUnlessItWasRescued) { 
   EXPECT_TRUE(dead(b).empty());
 }
 
-TEST_F(PresenceContract, AHostThatIsBeingRescuedComesBackUnderAnotherId) {  // M18
+TEST_F(HostLivenessContract, AHostThatIsBeingRescuedComesBackUnderAnotherId) {  // M18
   HostLiveness first(address, "box:1"), second(address, "box:2");
   const HostId a = *first.keep(), b = *second.keep();
   kill(a);
@@ -101,7 +101,7 @@ TEST_F(PresenceContract, AHostThatIsBeingRescuedComesBackUnderAnotherId) {  // M
   EXPECT_NE(kept(first), a);
 }
 
-TEST_F(PresenceContract, AHostThatIsNotRegisteredAnyMoreDoesNotGoOnUnderItsOldId) {  // E7
+TEST_F(HostLivenessContract, AHostThatIsNotRegisteredAnyMoreDoesNotGoOnUnderItsOldId) {  // E7
   HostLiveness first(address, "box:1");
   const HostId a = *first.keep();
   sql.execute("DELETE FROM hosts");
@@ -110,7 +110,7 @@ TEST_F(PresenceContract, AHostThatIsNotRegisteredAnyMoreDoesNotGoOnUnderItsOldId
 }
 
 // The connection is gone here, but the server does not know it yet: the old session still has the lock.
-TEST_F(PresenceContract, AHostEndsItsOwnOldSessionAndIsWhoItWas) {  // E7
+TEST_F(HostLivenessContract, AHostEndsItsOwnOldSessionAndIsWhoItWas) {  // E7
   const auto before = sockets();
   HostLiveness first(address, "box:1");
   const HostId a = *first.keep();
@@ -126,7 +126,7 @@ TEST_F(PresenceContract, AHostEndsItsOwnOldSessionAndIsWhoItWas) {  // E7
 }
 
 // Whoever has the table locked does not end a host's life.
-TEST_F(PresenceContract, ALockOnTheHostsTableCostsNoPresence) {  // E5 E7
+TEST_F(HostLivenessContract, ALockOnTheHostsTableCostsNoPresence) {  // E5 E7
   HostLiveness first(address, "box:1");
   const HostId a = *first.keep();
   SqlClient blocker(url);
@@ -140,7 +140,7 @@ TEST_F(PresenceContract, ALockOnTheHostsTableCostsNoPresence) {  // E5 E7
   EXPECT_EQ(*first.keep(), a);
 }
 
-TEST_F(PresenceContract, ARenewalChangesTheLeaseAndWaitsForNobody) {  // E7
+TEST_F(HostLivenessContract, ARenewalChangesTheLeaseAndWaitsForNobody) {  // E7
   HostLiveness first(address, "box:1");
   const HostId a = *first.keep();
   submit_many(3);
@@ -155,7 +155,7 @@ TEST_F(PresenceContract, ARenewalChangesTheLeaseAndWaitsForNobody) {  // E7
 }
 
 // A row without a lock is what a dead host leaves: others would rescue this one while it begins.
-TEST_F(PresenceContract, AHostHasItsLockBeforeItsRowCanBeSeen) {  // M18
+TEST_F(HostLivenessContract, AHostHasItsLockBeforeItsRowCanBeSeen) {  // M18
   HostLiveness first(address, "box:1"), second(address, "box:2");
   const HostId a = *first.keep();
   sql.execute("SELECT pg_advisory_lock(hashtext('waybill:' || current_schema()), " + std::to_string(a.value + 1) + ")");
@@ -166,7 +166,7 @@ TEST_F(PresenceContract, AHostHasItsLockBeforeItsRowCanBeSeen) {  // M18
   EXPECT_TRUE(second.keep()) << "the next id is free";
 }
 
-TEST_F(PresenceContract, AnOrderlyEndLeavesNobodyToRescue) {
+TEST_F(HostLivenessContract, AnOrderlyEndLeavesNobodyToRescue) {
   HostLiveness first(address, "box:1"), second(address, "box:2");
   first.keep();
   const HostId b = *second.keep();

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "contract/store_world.h"
+#include "store/host_liveness.h"
 #include "support/eventually.h"
 
 namespace waybill::testing {

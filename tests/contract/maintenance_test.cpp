@@ -54,6 +54,30 @@ TEST_F(UpkeepContract, ALongQueueIsCountedInBoundedTime) {  // E13
   EXPECT_EQ(state->by_status["claimed"], 1u);
 }
 
+// J7 P6
+TEST_F(UpkeepContract, TheQueuesStateByActionTypeHasDepthAgeAndFailureRate) {
+  const auto monitor = make_monitor_store(address, 1);
+  EXPECT_TRUE(monitor->types()->by_type.empty());
+  submit_many(6, "a-", "sms.a");
+  sql.execute("UPDATE ready SET due_at = now() - interval '90 seconds'");
+  const auto rows = claim(route("sms.a"), 4).rows;
+  settled({ending(rows.at(0), {1}, Status::accepted), ending(rows.at(1), {1}, Status::rejected, "gone"),
+           ending(rows.at(2), {1}, Status::exhausted)});
+  auto states = monitor->types();
+  ASSERT_TRUE(states) << states.error().what;
+  ASSERT_EQ(states->by_type.size(), 1u);
+  EXPECT_FALSE(states->estimated);
+  const auto& sms = states->by_type.at("sms");
+  EXPECT_EQ(sms.by_status, (std::map<std::string, std::uint64_t>{{"due", 2}, {"claimed", 1}}));
+  EXPECT_EQ(sms.depth(), 3u);
+  ASSERT_TRUE(sms.oldest_due);
+  EXPECT_GE(*sms.oldest_due, Seconds(90));
+  EXPECT_EQ(sms.ended, 3u);
+  EXPECT_EQ(sms.failed, 2u);
+  sql.execute("ALTER TABLE deliveries DISABLE TRIGGER USER; UPDATE deliveries SET ended_at = now() - interval '2 hours'");
+  EXPECT_EQ(monitor->types()->by_type.at("sms").ended, 0u) << "they ended too long ago";
+}
+
 TEST_F(UpkeepContract, PartitionsAreMadeOnceAndTakeTheRows) {
   const auto count = [&] {
     return sql.number("SELECT count(*) FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhparent WHERE c.relname = 'attempts'");
@@ -117,7 +141,7 @@ TEST_F(UpkeepStory, LookingEverywhereFindsClaimsThatAreMissingInTheList) {  // M
   submit({item("forgotten")});
   claim(route(), 1, {1}, {12345});
   sql.execute("DELETE FROM claims");
-  tasks = {orphaned_claims(
+  tasks = {unregistered_claims(
       *maintenance, [this] { running->look_at_claims(); }, [] { return std::uint64_t{1}; }, clock, log)};
   tasks[0].every = std::chrono::hours(1);
   start();

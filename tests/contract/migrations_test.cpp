@@ -177,6 +177,7 @@ TEST_F(Migrating, FormsUnderWayGoOnWithOneRowForEachDelivery) {  // M17 M18
          .attempt =
              AttemptRecord{
                  .number = row.attempt_count + 1, .started = claimed->now, .finished = claimed->now, .outcome = "accepted"},
+         .action = row.kind == "form" ? "letter_success" : "",
          .trigger = "accept",
          .actor = "box:1",
          .metadata = "{}",

@@ -138,7 +138,7 @@ TEST_F(QueueContract, ARateIsKeptByAllHostsTogether) {  // E14
 TEST_F(QueueContract, OnlyWhatCameInLongAgoIsTakenWhenThatIsAskedFor) {  // E8
   submit_many(3);
   sql.execute("UPDATE submissions SET created_at = now() - interval '2 minutes' WHERE client_ref = 'ref-1'");
-  const std::vector<RouteShare> shares{{.route = route(), .count = 9, .max_age = Seconds(60)}};
+  const std::vector<RouteShare> shares{{.route = route(), .count = 9, .min_age = Seconds(60)}};
   const auto claimed = queue->claim(0, {1}, {1}, Millis(1000), shares, {}, kAnyBytes);
   ASSERT_TRUE(claimed) << claimed.error().what;
   EXPECT_EQ(references(*claimed), (std::vector<std::string>{"ref-1"})) << "the others might be sent";

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "contract/store_world.h"
+#include "store/host_liveness.h"
 #include "support/eventually.h"
 
 namespace waybill::testing {
@@ -72,17 +73,17 @@ TEST_F(ReadContract, ExplainSaysWhereAnUnfinishedDeliveryStands) {  // M18
   submit_many(3);
   auto told = reader->explain(kDefaultOrg, "intent", "ref-0");
   ASSERT_TRUE(told && *told) << told.error().what;
-  ASSERT_EQ((*told)->standings.size(), 1u);
+  ASSERT_EQ((*told)->positions.size(), 1u);
   EXPECT_EQ((*told)->hosts, 1u);
-  EXPECT_EQ((*told)->standings[0].status, Status::due);
-  EXPECT_EQ((*told)->standings[0].target, "sms.primary");
-  EXPECT_EQ((*told)->standings[0].action_type, "sms");
-  EXPECT_EQ((*told)->standings[0].claimed_by, "");
-  EXPECT_FALSE((*told)->standings[0].cooldown);
+  EXPECT_EQ((*told)->positions[0].status, Status::due);
+  EXPECT_EQ((*told)->positions[0].target, "sms.primary");
+  EXPECT_EQ((*told)->positions[0].action_type, "sms");
+  EXPECT_EQ((*told)->positions[0].claimed_by, "");
+  EXPECT_FALSE((*told)->positions[0].cooldown);
   const auto rows = claim(route(), 3, {1}, host).rows;
   rest({{kDefaultOrg, "sms.primary", (*told)->now + Seconds(600), "http_429"}});
   told = reader->explain(kDefaultOrg, "intent", "ref-0");
-  const auto& position = (*told)->standings.at(0);
+  const auto& position = (*told)->positions.at(0);
   EXPECT_EQ(position.status, Status::claimed);
   EXPECT_EQ(position.claimed_by, "box:1");
   EXPECT_TRUE(position.claimer_lives);
@@ -95,7 +96,7 @@ TEST_F(ReadContract, ExplainSaysWhereAnUnfinishedDeliveryStands) {  // M18
   for (const auto& row : rows) ends.push_back(ending(row, {1}, Status::accepted));
   settled(ends);
   told = reader->explain(kDefaultOrg, "intent", "ref-0");
-  EXPECT_TRUE((*told)->standings.empty());
+  EXPECT_TRUE((*told)->positions.empty());
   EXPECT_EQ((*told)->hosts, 1u);
   EXPECT_EQ((*told)->history.attempts.size(), 1u);
 }
@@ -107,8 +108,8 @@ TEST_F(ReadContract, ExplainAsksTheLocksWhetherAHostLives) {  // E15
   liveness.reset();  // its session ends; its row stays
   EXPECT_TRUE(eventually([&] { return reader->explain(kDefaultOrg, "intent", "ref-0").value()->hosts == 0; }));
   const auto told = reader->explain(kDefaultOrg, "intent", "ref-0");
-  EXPECT_EQ((*told)->standings.at(0).claimed_by, "box:1");
-  EXPECT_FALSE((*told)->standings.at(0).claimer_lives);
+  EXPECT_EQ((*told)->positions.at(0).claimed_by, "box:1");
+  EXPECT_FALSE((*told)->positions.at(0).claimer_lives);
   EXPECT_EQ(reader->hosts()->size(), 1u);
 }
 
@@ -118,7 +119,7 @@ TEST_F(ReadContract, ExplainShowsNoCooldownOfAnotherOrganisationsTargetOfTheSame
   rest({{{2}, "sms.primary", now + Seconds(600), "of a stranger"}});
   const auto told = reader->explain(kDefaultOrg, "intent", "ref-0");
   ASSERT_TRUE(told && *told);
-  EXPECT_FALSE((*told)->standings.at(0).cooldown) << (*told)->standings[0].cooldown->reason;
+  EXPECT_FALSE((*told)->positions.at(0).cooldown) << (*told)->positions[0].cooldown->reason;
 }
 
 TEST_F(ReadContract, ADeliveryIsInTheQueueUntilItsEndAndOnRecordFromThenOn) {  // M3

@@ -76,34 +76,52 @@ class RolesWorld : public ::testing::Test {
   }
 
   // A submission in this state with one row of everything that shows it; a delivery that has ended, and one that has not.
-  void write_submission(int id, const std::string& state) {
-    const std::string s = std::to_string(id), d = std::to_string(id + 100), u = std::to_string(id + 200), ref = "'ref-" + s + "'";
+  void write_submission(int id, const std::string& state, int org = 1) {
+    const std::string s = std::to_string(id), d = std::to_string(id + 100), u = std::to_string(id + 200), ref = "'ref-" + s + "'",
+                      o = std::to_string(org);
+    sql.execute(
+        "INSERT INTO waybill.pipeline_versions (pipeline, number, hash, definition) VALUES ('p', 1, '\\x00', '{}') ON CONFLICT "
+        "DO NOTHING");
     for (const std::string& insert :
          {"submissions (shard, id, org_id, kind, client_ref, pipeline, target, state, payload_hash, created_at, body) VALUES "
           "(0, " +
-              s + ", 1, 'form', " + ref + ", 'form', 'contact', '" + state + "', '\\x00', now(), '{}')",
-          "form_submissions (shard, submission_id, org_id, retention_expires_at) VALUES (0, " + s + ", 1, now())",
+              s + ", " + o + ", 'form', " + ref + ", 'form', 'contact', '" + state + "', '\\x00', now(), '{}')",
+          "form_submissions (shard, submission_id, org_id, retention_expires_at) VALUES (0, " + s + ", " + o + ", now())",
           "attachments (org_id, attachment_id, shard, submission_id, position, name, content_type, size, object_uri) VALUES "
-          "(1, " +
-              ref + ", 0, " + s + ", 0, 'cv.pdf', 'application/pdf', 1, 'gs://b/o')",
+          "(" +
+              o + ", " + ref + ", 0, " + s + ", 0, 'cv.pdf', 'application/pdf', 1, 'gs://b/o')",
           "deliveries (shard, id, org_id, submission_id, action_order, action_type, route_id, status, ended_at) VALUES (0, " + d +
-              ", 1, " + s + ", 1, 'sms', 1, 'exhausted', now())",
-          "ready (shard, delivery_id, org_id, submission_id, action_order, route_id, due_at, status) VALUES (0, " + u + ", 1, " +
-              s + ", 2, 1, now(), 'due')",
-          "artifacts (shard, delivery_id, org_id, media_type, body) VALUES (0, " + d + ", 1, 'text/plain', 'x')",
-          "artifacts (shard, delivery_id, org_id, media_type, body) VALUES (0, " + u + ", 1, 'text/plain', 'x')",
-          "edited_payloads VALUES (0, " + d + ", 1, '{}'), (0, " + u + ", 1, '{}')",
+              ", " + o + ", " + s + ", 1, 'sms', 1, 'exhausted', now())",
+          "ready (shard, delivery_id, org_id, submission_id, action_order, route_id, due_at, status) VALUES (0, " + u + ", " + o +
+              ", " + s + ", 2, 1, now(), 'due')",
+          "digest_failures VALUES (" + o + ", decode(lpad('" + s +
+              "', 8, '0'), 'hex'), 1, 't', 'sms', 'failed', '', now(), '', '', 0, " + s + ", " + ref + ")",
+          "archived_submissions VALUES (0, " + s + ", " + o + ", " + ref +
+              ", 'p', 's', NULL, '{}', now(), NULL, now(), now(), '{}')",
+          "pipeline_submissions (shard, submission_id, org_id, version_id, pipeline, state, step, routes, metadata, created_at) "
+          "VALUES "
+          "(0, " +
+              s + ", " + o + ", (SELECT max(version_id) FROM pipeline_versions), 'p', 's', 1, '{1}', '{}', now())",
+          "pipeline_steps (shard, submission_id, step, org_id, pipeline, state, entered_at, actions, first_action) VALUES (0, " +
+              s + ", 1, " + o + ", 'p', 's', now(), '{}', 1)",
+          "artifacts (shard, delivery_id, org_id, media_type, body) VALUES (0, " + d + ", " + o + ", 'text/plain', 'x')",
+          "artifacts (shard, delivery_id, org_id, media_type, body) VALUES (0, " + u + ", " + o + ", 'text/plain', 'x')",
+          "edited_payloads VALUES (0, " + d + ", " + o + ", '{}'), (0, " + u + ", " + o + ", '{}')",
           "dead_letters (shard, id, org_id, submission_id, kind, client_ref, target, action_order, action_type, reason, died_at)"
           " VALUES (0, " +
-              d + ", 1, " + s + ", 'form', " + ref + ", 'contact', 1, 'sms', 'max_attempts', now())",
+              d + ", " + o + ", " + s + ", 'form', " + ref + ", 'contact', 1, 'sms', 'max_attempts', now())",
           "dead_letter_edits (shard, dead_letter_id, submission_id, org_id, actor, field, before, after) VALUES (0, " + d + ", " +
-              s + ", 1, 'ann', 'fields', '{}', '{}')",
-          "attempts (shard, delivery_id, number, org_id, started_at, outcome) VALUES (0, " + d + ", 1, 1, now(), 'error'), (0, " +
-              d + ", 2, 1, '2001-01-01', 'error'), (0, " + u +
-              ", 1, 1, now(), 'error')",  // this month's partition, and the default one
+              s + ", " + o + ", 'ann', 'fields', '{}', '{}')",
+          "attempts (shard, delivery_id, number, org_id, started_at, outcome) VALUES (0, " + d + ", 1, " + o +
+              ", now(), 'error'), (0, " + d + ", 2, " + o + ", '2001-01-01', 'error'), (0, " + u + ", 1, " + o +
+              ", now(), 'error')",  // this month's partition, and the default one
+          "notifications (shard, delivery_id, org_id, channel_id, created_at, bytes, latest) VALUES (0, " + d + ", " + o +
+              ", gen_random_uuid(), now(), 2, " + d + "), (0, " + u + ", " + o + ", gen_random_uuid(), now(), 2, " + u + ")",
+          "notification_events (shard, delivery_id, event_no, org_id) VALUES (0, " + d + ", 1, " + o + "), (0, " + u + ", 1, " +
+              o + ")",
           "audit_log (shard, submission_id, created_at, org_id, action, trigger, actor, actor_type) VALUES (0, " + s +
-              ", now(), 1, 'routed', 'accept', 'box:1', 'worker'), (0, " + s +
-              ", '2001-01-01', 1, 'received', 'submit', 'box:1', 'worker')"})
+              ", now(), " + o + ", 'routed', 'accept', 'box:1', 'worker'), (0, " + s + ", '2001-01-01', " + o +
+              ", 'received', 'submit', 'box:1', 'worker')"})
       sql.execute("INSERT INTO " + insert);
   }
 

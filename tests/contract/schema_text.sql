@@ -1,7 +1,7 @@
 -- The schema in the search path as text, from the catalogue: one row per piece, in an order that depends on names only. Partitions by
 -- month are left out, so that the text is the same on any day. pg_dump would write what differs from one PostgreSQL to the next.
 WITH tables AS (
-  SELECT c.oid, c.relname AS name, c.relkind, c.relrowsecurity, c.reloptions
+  SELECT c.oid, c.relname AS name, c.relkind, c.relrowsecurity, c.relforcerowsecurity, c.reloptions
   FROM pg_class c
   WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition),
 lines AS (
@@ -50,7 +50,8 @@ pieces AS (
   FROM tables t JOIN pg_index i ON i.indrelid = t.oid JOIN pg_class c ON c.oid = i.indexrelid
   WHERE NOT EXISTS (SELECT FROM pg_constraint WHERE conindid = i.indexrelid AND contype IN ('p', 'u', 'x'))
   UNION ALL
-  SELECT 3, t.name, 4, '', 'ALTER TABLE ' || quote_ident(t.name) || ' ENABLE ROW LEVEL SECURITY;' FROM tables t WHERE t.relrowsecurity
+  SELECT 3, t.name, 4, '', 'ALTER TABLE ' || quote_ident(t.name) || ' ENABLE ROW LEVEL SECURITY'
+         || CASE WHEN t.relforcerowsecurity THEN ', FORCE ROW LEVEL SECURITY;' ELSE ';' END FROM tables t WHERE t.relrowsecurity
   UNION ALL
   SELECT 3, t.name, 5, g.tgname, pg_get_triggerdef(g.oid, true) || ';'
   FROM tables t JOIN pg_trigger g ON g.tgrelid = t.oid WHERE NOT g.tgisinternal

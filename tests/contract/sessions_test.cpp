@@ -3,6 +3,7 @@
 
 #include "contract/store_world.h"
 #include "store/database_check.h"
+#include "store/host_liveness.h"
 #include "store/session_watch.h"
 #include "support/database_proxy.h"
 #include "support/eventually.h"
@@ -209,7 +210,7 @@ TEST_F(Deadlines, RightsThatAreMissingAreNamed) {
   ASSERT_TRUE(check_rights(address)) << check_rights(address).error().what;
   sql.execute(
       "REVOKE INSERT ON attempts FROM waybill_app; REVOKE UPDATE (revoked_at) ON api_tokens FROM waybill_app;"
-      " REVOKE USAGE ON SEQUENCE object_ids FROM waybill_app");
+      " REVOKE USAGE ON SEQUENCE object_ids FROM waybill_app, waybill_tenant");
   const auto missing = check_rights(address);
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().kind, Error::Kind::invalid);
@@ -217,6 +218,17 @@ TEST_F(Deadlines, RightsThatAreMissingAreNamed) {
                                       " (revoked_at) on api_tokens, USAGE on sequence object_ids."),
             std::string::npos)
       << missing.error().what;
+}
+
+// N3: under forced policies an owner without one would see an empty queue
+TEST_F(Deadlines, RowsThatAreHiddenAreNamed) {
+  sql.execute("DROP POLICY application ON ready");
+  const auto hidden = check_rights(address);
+  ASSERT_FALSE(hidden);
+  EXPECT_NE(hidden.error().what.find(": a policy that shows the rows of ready. Run `waybill roles`"), std::string::npos)
+      << hidden.error().what;
+  ASSERT_TRUE(set_up_roles({url, "waybill"}, {}, {}));
+  EXPECT_TRUE(check_rights(address));
 }
 
 }  // namespace

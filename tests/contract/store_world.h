@@ -51,6 +51,10 @@ class StoreWorld : public ::testing::Test {
  protected:
   void SetUp() override { sql.execute("SET search_path TO waybill"); }
 
+  // Before a store's first use: without a tenant role only the statements keep organisations apart, and a test sees whether they
+  // do.
+  void rely_on_statements() { sql.execute("UPDATE installation SET tenant_role = 'there is none'"); }
+
   static Contract contract_of(const std::string& target, Policy policy = Policy::max_attempts) {
     return {.target = target,
             .action_type = "sms",

@@ -1,12 +1,11 @@
 // Deliveries that were inside a plugin when their host died: out of the others' way, tried alone, and free again once they live.
 // E1
-#include "store/suspects.h"
-
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "contract/store_world.h"
 #include "maintenance/maintenance.h"
+#include "store/suspect_store.h"
 #include "support/call_builders.h"
 #include "support/eventually.h"
 #include "support/temp_folder.h"
@@ -125,34 +124,35 @@ TEST_F(Suspects, OneProcessTriesThemAndHelpIsWantedOnlyWhileNoneDoes) {
 }
 
 TEST_F(Suspects, AnAccusationCountsOnceAndOnlyUntilTheDeliveryHasLivedThroughAnAttempt) {
-  using Accused = SuspectStore::Accused;
+  using Accusation = SuspectStore::Accusation;
   submit({item("poison")});
   const auto row = claim(route(), 1).rows.at(0);
-  const SuspectStore::Lost charge{row.delivery, 1, 0, 0};
+  const SuspectStore::HostDeath charge{row.delivery, 1, 0, 0};
   const auto accuse = [&] { return suspects->accuse(charge, Millis(0)).value(); };
-  EXPECT_EQ(accuse(), Accused::too_early) << "its dead host still has it";
+  EXPECT_EQ(accuse(), Accusation::too_early) << "its dead host still has it";
   ASSERT_EQ(settled({lost(row, {1}, 0, row.due)}).size(), 1u);
   EXPECT_EQ(standing(), "due true 0 1") << "taken back by somebody who knew nothing";
   const auto again = claim(route(), 1, {2}).rows.at(0);
-  EXPECT_EQ(accuse(), Accused::too_early) << "another host tries it";
+  EXPECT_EQ(accuse(), Accusation::too_early) << "another host tries it";
   ASSERT_EQ(settled({lost(again, {2}, 0, row.due)}).size(), 1u);
   EXPECT_EQ(standing(), "due true 0 2") << "and died with it";
-  EXPECT_EQ(accuse(), Accused::yes);
+  EXPECT_EQ(accuse(), Accusation::yes);
   EXPECT_EQ(standing(), "due false 1 2");
-  EXPECT_EQ(accuse(), Accused::too_late) << "it was counted";
+  EXPECT_EQ(accuse(), Accusation::too_late) << "it was counted";
   const auto alone = claim_suspect().rows.at(0);
   auto lived = retrying(alone, {9}, row.due);
   lived.lease_lost = 0;
   lived.uncounted = 2;
   ASSERT_EQ(settled({lived}).size(), 1u);
-  EXPECT_EQ(accuse(), Accused::too_late);
+  EXPECT_EQ(accuse(), Accusation::too_late);
   EXPECT_EQ(standing(), "due true 0 3");
-  EXPECT_EQ(suspects->accuse({{1 << kShardBits}, 1, 0, 0}, Millis(0)).value(), Accused::too_late) << "there is no such delivery";
+  EXPECT_EQ(suspects->accuse({{1 << kShardBits}, 1, 0, 0}, Millis(0)).value(), Accusation::too_late)
+      << "there is no such delivery";
 }
 
 TEST_F(Suspects, AnAccusationAloneEndsNothing) {
   const auto row = make_suspect("poison", 2);
-  EXPECT_EQ(suspects->accuse({row.delivery, 1, 0, 2}, Millis(0)).value(), SuspectStore::Accused::yes);
+  EXPECT_EQ(suspects->accuse({row.delivery, 1, 0, 2}, Millis(0)).value(), SuspectStore::Accusation::yes);
   EXPECT_EQ(standing(), "due false 2 1") << "it is tried alone once more";
 }
 
@@ -257,6 +257,8 @@ TEST_F(CrashStory, TheThirdDeathIsADeadLetter) {
   ASSERT_TRUE(eventually([&] { return sql.number("SELECT count(*) FROM dead_letters WHERE reason = 'worker_lost'") == 1; }));
   EXPECT_EQ(sql.text("SELECT state || ' ' || reason FROM submission_states"), "exhausted worker_lost");
   EXPECT_EQ(sql.text("SELECT trigger || ' ' || (metadata ->> 'leaseLost') FROM audit_log"), "lease_lost 3");
+  EXPECT_EQ(sql.text("SELECT incident || ' ' || message FROM alerts WHERE kind = 'dead_letter'"),
+            "dead_letter:sms.primary/1:worker_lost intent poison: sms.primary, action 1 (sms) ended as worker_lost");
 }
 
 TEST_F(CrashStory, AnAlertThatIsLostWithItsHostsRaisesNone) {  // F13

@@ -72,13 +72,14 @@ class FormCampaign : public FormsUnderFire {
     }
   }
 
-  // The third host that dies of a delivery ends it as worker_lost, the fifth refusal as exhausted. What waits to be taken over
+  // The third host that dies of a delivery ends it as worker_lost, the fifth attempt as exhausted: before it is looked at again,
+  // one may be lost with its host and two refused. What waits to be taken over
   // from a dead host is one death nearer to its end than it says.
   bool nothing_is_near_its_last_attempt(std::size_t hosts) {
     std::string living = "0";
     for (std::size_t i = 0; i < hosts; ++i) living += "," + std::to_string(places[i].host_id);
     return sql().number(
-               "SELECT count(*) FROM waybill.ready WHERE attempt_count - uncounted >= 3 OR lease_lost + "
+               "SELECT count(*) FROM waybill.ready WHERE attempt_count - uncounted >= 2 OR lease_lost + "
                "(claimed_by IS NOT NULL AND claimed_by NOT IN (" +
                living + "))::int >= 2") == 0;
   }

@@ -12,6 +12,8 @@
 #include "demo/installation.h"
 #include "demo/intents.h"
 #include "demo/mailbox.h"
+#include "demo/notifications.h"
+#include "demo/pipelines.h"
 
 namespace {
 
@@ -39,7 +41,12 @@ one that waits for its attachment's scan
     "attachments":[{"attachmentId":"file-RUN","name":"plan.pdf","contentType":"application/pdf","size":1234,
       "objectUri":"gs://example-uploads/plan.pdf"}]}'
   curl -s URL/v1/attachments/file-RUN/scan-result -d '{"clamavStatus":"clean"}'
+a skill to be verified
+  curl -s URL/v1/pipelines/verification/submissions -d '{"submissionId":"skill-RUN",
+    "payload":{"repoUrl":"https://github.com/ada/skills"}}'
+  curl -s URL/v1/submissions/skill-RUN
 and the numbers
+  curl -s URL/v1/stats
   curl -s URL/metrics
 )";
 
@@ -73,6 +80,8 @@ int play(const fs::path& folder, const fs::path& sample, bool once) {
   HttpClient client(host.port());
   bool good = show_intents(client, gateway, run);
   good &= show_forms(client, mailbox, run);
+  good &= show_notifications(client, gateway, run);
+  good &= show_pipelines(client, gateway, run);
   std::printf("\n%s\n", good ? "all ended as expected" : "NOT all ended as expected");
   if (!once) {
     say_what_to_try(host, run);

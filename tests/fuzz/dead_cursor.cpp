@@ -6,7 +6,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace waybill;
-  Request request;
+  http::Request request;
   request.query = fuzz::text_of(data, size);
   const auto query = read_dead_query(request);
   if (!query) {

@@ -22,7 +22,7 @@ class SilentLog final : public Log {
 
 std::vector<std::string> requests;  // as the routes saw them
 
-void see(Request request, Reply reply) {
+void see(http::Request request, http::Reply reply) {
   std::string text = request.method + "|" + request.path + "|" + request.query + "|" + request.content_type + "|" +
                      request.authorization + "|" + request.body;
   for (const auto& [name, value] : request.parameters) text += "|" + name + "=" + value;
@@ -30,11 +30,12 @@ void see(Request request, Reply reply) {
   reply({.body = "{}", .headers = {}});
 }
 
-Serving& serving() {
+http::Serving& serving() {
   static SilentLog log;
   static Metrics metrics;
-  static Serving kServing{
-      .router = Router({{"GET", "/", Role::none, see}, {"POST", "/", Role::none, see}, {"GET", "/{id}", Role::none, see}}),
+  static http::Serving kServing{
+      .router = http::Router(
+          {{"GET", "/", http::Role::none, see}, {"POST", "/", http::Role::none, see}, {"GET", "/{id}", http::Role::none, see}}),
       .authenticate = nullptr,
       .limits = {.body_bytes = 512, .header_bytes = 512},
       .timeouts = {},
@@ -43,7 +44,7 @@ Serving& serving() {
   return kServing;
 }
 
-asio::awaitable<void> live(std::shared_ptr<ServerConnection> connection) { co_await connection->serve(); }
+asio::awaitable<void> live(std::shared_ptr<http::ServerConnection> connection) { co_await connection->serve(); }
 
 void send(int client, std::string_view bytes) {
   promise(bytes.empty() || ::send(client, bytes.data(), bytes.size(), MSG_NOSIGNAL) >= -1, "bytes are sent");
@@ -55,7 +56,8 @@ std::vector<std::string> requests_in(std::string_view bytes, std::size_t cut) {
   int ends[2];
   promise(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0, "there are sockets");
   asio::io_context loop(1);
-  auto connection = std::make_shared<ServerConnection>(ServerConnection::Socket(loop, asio::ip::tcp::v4(), ends[0]), serving());
+  auto connection =
+      std::make_shared<http::ServerConnection>(http::ServerConnection::Socket(loop, asio::ip::tcp::v4(), ends[0]), serving());
   asio::co_spawn(loop, live(std::move(connection)), asio::detached);
   send(ends[1], bytes.substr(0, cut));
   loop.poll();

@@ -17,11 +17,11 @@ std::string encoded(std::string_view text) {
   return all;
 }
 
-const Router& router() {
-  static const RouteFunction nothing = [](Request, Reply) {};
-  static const Router kRouter({{"GET", "/v1/intents/{id}", Role::none, nothing},
-                               {"POST", "/v1/intents", Role::none, nothing},
-                               {"GET", "/v1/intents/{id}/history", Role::none, nothing}});
+const http::Router& router() {
+  static const http::RouteFunction nothing = [](http::Request, http::Reply) {};
+  static const http::Router kRouter({{"GET", "/v1/intents/{id}", http::Role::none, nothing},
+                                     {"POST", "/v1/intents", http::Role::none, nothing},
+                                     {"GET", "/v1/intents/{id}/history", http::Role::none, nothing}});
   return kRouter;
 }
 
@@ -32,8 +32,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace waybill;
   const auto text = fuzz::text_of(data, size);
   for (const bool plus_is_space : {false, true})
-    if (const auto decoded = percent_decode(text, plus_is_space))
-      fuzz::promise(decoded->size() <= size && percent_decode(fuzz::encoded(*decoded), plus_is_space) == decoded,
+    if (const auto decoded = http::percent_decode(text, plus_is_space))
+      fuzz::promise(decoded->size() <= size && http::percent_decode(fuzz::encoded(*decoded), plus_is_space) == decoded,
                     "a text that was decoded is encoded and decoded as the same");
   const auto match = fuzz::router().find("GET", text);
   fuzz::promise((match.route == nullptr) == match.refusal.has_value(), "a request has a route or a refusal");
@@ -41,7 +41,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     fuzz::promise(name == "id" && !value.empty() && is_clean_utf8(value), "a parameter is text");
   const auto head = fuzz::router().find("HEAD", text);
   fuzz::promise(head.route == match.route && head.parameters == match.parameters, "HEAD finds what GET finds");
-  Request request;
+  http::Request request;
   request.query = match.query;
   static_cast<void>(request.query_value("cursor"));
   return 0;

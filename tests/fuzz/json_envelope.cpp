@@ -2,7 +2,7 @@
 #include "api/json_envelope.h"
 
 #include "api/form_json.h"
-#include "base/json_string.h"
+#include "base/json_writer.h"
 #include "base/utf8.h"
 #include "fuzz/fuzz.h"
 

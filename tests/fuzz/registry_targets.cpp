@@ -1,8 +1,8 @@
 // targets.json: JSON with comments as a tree that is written as the same JSON, and its contracts.
 #include <nlohmann/json.hpp>
 
+#include "base/json_document.h"
 #include "fuzz/fuzz.h"
-#include "registry/json_reader.h"
 #include "registry/targets_file.h"
 #include "unit/registry/fake_action_types.h"
 
@@ -10,11 +10,11 @@ namespace waybill::fuzz {
 namespace {
 
 void tree(std::string_view text) {
-  const auto value = parse_located_json(text, "file.json");
+  const auto value = parse_json(text, "file.json");
   if (!value) return promise(!value.error().empty(), "a refused text has a problem");
   promise(nlohmann::json::accept(without_comments(text)), "nothing but JSON and comments is read");
   const auto json = to_json(*value);
-  const auto again = parse_located_json(json, "file.json");
+  const auto again = parse_json(json, "file.json");
   promise(again && to_json(*again) == json, "a text that was read is written and read as the same");
 }
 

@@ -21,12 +21,12 @@ struct Door {
   TokenCheck check{pool, clock};
 };
 
-Admission admission(std::string header) {
+http::Admission admission(std::string header) {
   static Door door;
-  std::promise<Admission> answer;
-  Request request;
+  std::promise<http::Admission> answer;
+  http::Request request;
   request.authorization = std::move(header);
-  door.check(request, [&](Admission given) { answer.set_value(std::move(given)); });
+  door.check(request, [&](http::Admission given) { answer.set_value(std::move(given)); });
   return answer.get_future().get();
 }
 
@@ -37,7 +37,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace waybill;
   const std::string header(fuzz::text_of(data, size));
   const auto answer = fuzz::admission(header);
-  const auto* principal = std::get_if<std::optional<Principal>>(&answer);
+  const auto* principal = std::get_if<std::optional<http::Principal>>(&answer);
   fuzz::promise(principal, "a header is looked at");
   fuzz::promise(principal->has_value() == (header == std::string("Bearer ") + fuzz::kToken), "only the token itself is known");
   return 0;

@@ -65,6 +65,11 @@ class Backlog final : public QueueStore {
   Result<std::vector<Cooldown>> begin_probes(std::span<const Cooldown>, HostId, Millis) override {
     return fail(Error::Kind::bug, "nothing is down");
   }
+  Result<OrgWeights> weights() override { return OrgWeights{}; }
+  Result<std::vector<ServedChannel>> serve_channels(HostId, std::span<const RouteShare* const>) override {
+    return fail(Error::Kind::bug, "nothing is of a channel");
+  }
+  Result<void> leave_channels(HostId, std::span<const OrgId>) override { return {}; }
   Result<Permits> take_permits(OrgId, const std::string&, const Rate&, std::size_t) override {
     return fail(Error::Kind::bug, "nothing has a rate");
   }
@@ -104,6 +109,9 @@ class Ledger final : public SettleStore {
   }
   Result<std::vector<DeliveryId>> save_artifacts(Shard, std::span<const ComposeRow>) override {
     return fail(Error::Kind::bug, "nothing is composed here");
+  }
+  Result<std::vector<DisabledChannel>> record_channel_results(std::span<const ChannelResult>, Millis) override {
+    return std::vector<DisabledChannel>{};
   }
   Result<std::vector<DeliveryId>> locked(Shard, std::span<const DeliveryId>) override {
     return fail(Error::Kind::bug, "nothing is locked here");

@@ -63,18 +63,18 @@ int exchange_over_http(const std::string& body) {
   testing::KeptLog log;
   Metrics metrics;
   // An answer comes later, as it does after a commit.
-  const RouteFunction handle = [&context](Request, Reply reply) {
+  const http::RouteFunction handle = [&context](http::Request, http::Reply reply) {
     asio::post(context,
-               [reply = std::move(reply)] { reply(json_response(200, R"({"intentId":"order-1","status":"pending"})")); });
+               [reply = std::move(reply)] { reply(http::json_response(200, R"({"intentId":"order-1","status":"pending"})")); });
   };
-  Serving serving{
-      .router = Router({{"GET", "/v1/intents/{id}", Role::member, handle}, {"POST", "/v1/intents", Role::member, handle}}),
-      .authenticate = {},
-      .limits = {},
-      .timeouts = {},
-      .log = log,
-      .metrics = metrics};
-  const auto connection = std::make_shared<ServerConnection>(std::move(accepted), serving);
+  http::Serving serving{.router = http::Router({{"GET", "/v1/intents/{id}", http::Role::member, handle},
+                                                {"POST", "/v1/intents", http::Role::member, handle}}),
+                        .authenticate = {},
+                        .limits = {},
+                        .timeouts = {},
+                        .log = log,
+                        .metrics = metrics};
+  const auto connection = std::make_shared<http::ServerConnection>(std::move(accepted), serving);
   asio::co_spawn(context, connection->serve(), asio::detached);
   counted([&] { context.run(); });
   return good_answers(client);

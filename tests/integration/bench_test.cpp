@@ -144,6 +144,29 @@ TEST_F(TheBench, MeasuresEverythingAtASmallSize) {
                  "60",
                  "--newcomers",
                  "3",
+                 "many_orgs",
+                 "--organisations",
+                 "30",
+                 "--channels",
+                 "3",
+                 "--timed",
+                 "20",
+                 "--waiting",
+                 "30000",
+                 "--seconds",
+                 "1",
+                 "hanging",
+                 "--count",
+                 "100",
+                 "--endpoints",
+                 "3",
+                 "--timed",
+                 "20",
+                 "retention",
+                 "--count",
+                 "300",
+                 "--old",
+                 "20000",
                  "outage",
                  "--count",
                  "200",
@@ -183,6 +206,11 @@ TEST_F(TheBench, MeasuresEverythingAtASmallSize) {
                                           "memory_large",
                                           "many",
                                           "many_newcomer",
+                                          "many_orgs",
+                                          "many_orgs_at_once",
+                                          "many_orgs_spread",
+                                          "hanging",
+                                          "retention",
                                           "outage",
                                           "outage_attempts",
                                           "hosts",
@@ -197,6 +225,11 @@ TEST_F(TheBench, MeasuresEverythingAtASmallSize) {
   EXPECT_GT(figures_of("growth_finished")["ratios"]["growth"], 0);
   EXPECT_GT(figures_of("many")["ratios"]["one_target"], 0);
   EXPECT_GT(figures_of("many_newcomer")["ratios"]["quiet"], 0);
+  for (const auto* name : {"many_orgs_at_once", "many_orgs_spread", "hanging"})
+    EXPECT_GT(figures_of(name)["ratios"]["quiet"], 0) << name;
+  EXPECT_EQ(figures_of("many_orgs_at_once")["details"]["deliveries timed"], 20);
+  EXPECT_GT(figures_of("hanging")["details"]["its attempts meanwhile"], 0);
+  EXPECT_GT(figures_of("retention")["ratios"]["plain"], 0);
   EXPECT_GT(figures_of("hosts_4_sharded")["ratios"]["hosts_4"], 0);
   for (const auto* name : {"drain", "ingest", "bulk", "hosts_4"})
     EXPECT_GT(figures_of(name)["details"]["WAL bytes each"], 0) << name;

@@ -30,10 +30,26 @@ class Commands : public World {
 };
 
 TEST_F(Commands, HelpIsThereForEachAndAWrongCallEndsWithTwo) {
-  const std::vector<std::vector<std::string>> commands{
-      {"serve"},           {"check"},           {"migrate"},      {"plugin", "list"}, {"plugin", "check"},
-      {"token", "create"}, {"token", "revoke"}, {"explain"},      {"reload"},         {"roles"},
-      {"dead", "list"},    {"dead", "show"},    {"dead", "edit"}, {"dead", "replay"}, {"dead", "clone"}};
+  const std::vector<std::vector<std::string>> commands{{"serve"},
+                                                       {"check"},
+                                                       {"migrate"},
+                                                       {"plugin", "list"},
+                                                       {"plugin", "check"},
+                                                       {"token", "create"},
+                                                       {"token", "revoke"},
+                                                       {"explain"},
+                                                       {"reload"},
+                                                       {"roles"},
+                                                       {"dead", "list"},
+                                                       {"dead", "show"},
+                                                       {"dead", "edit"},
+                                                       {"dead", "replay"},
+                                                       {"dead", "clone"},
+                                                       {"failures", "check"},
+                                                       {"failures", "list"},
+                                                       {"archive", "list"},
+                                                       {"archive", "show"},
+                                                       {"drain"}};
   for (auto arguments : commands) {
     arguments.insert(arguments.begin(), waybill_program().string());
     arguments.emplace_back("--help");

@@ -135,6 +135,7 @@ TEST_F(Dead, BadRequestsAreRefusedByNameOfTheField) {
                                 {"GET", "/v1/dead?limit=0", "", 400, "limit"},
                                 {"GET", "/v1/dead?limit=1001", "", 400, "limit"},
                                 {"GET", "/v1/dead?cursor=x", "", 400, "cursor"},
+                                {"GET", "/v1/dead?cursor=9223372036854775807.1", "", 400, "cursor"},
                                 {"GET", "/v1/dead?id=x", "", 400, "id"},
                                 {"GET", "/v1/dead?replayed=yes", "", 400, "replayed"},
                                 {"GET", "/v1/dead/1024", "", 404, "1024"},

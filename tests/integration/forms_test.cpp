@@ -66,6 +66,8 @@ TEST_F(Forms, OneRefusedRecipientFailsTheSubmissionWithTheOtherActionsDone) {
   EXPECT_EQ(mails_for("a@x.test").size(), 1u);
   EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.dead_letters WHERE reason = 'invalid_recipient' AND client_ref = 's-1'"),
             1);
+  EXPECT_EQ(sql().text("SELECT message FROM waybill.alerts WHERE kind = 'dead_letter'"),
+            "form s-1: three, action 10 (email_template) ended as invalid_recipient");
 }
 
 // F10

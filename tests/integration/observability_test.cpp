@@ -129,5 +129,23 @@ TEST_F(Observability, TheHistoryPageIsReadFromTheDatabase) {
   EXPECT_NE(history_page("kept").body.find("accepted"), std::string::npos);
 }
 
+// J7, P6
+TEST_F(Observability, TheStateOfTheQueueIsToldByActionType) {
+  setup.more = "monitor: { interval: 50ms }\n";
+  gateway.script("bad", {Reply::reject("invalid_request")});
+  post_intent(client(), sms_intent("bad", "sms.patient"), 30);
+  ASSERT_EQ(wait_for_end(client(), "bad")["status"], "rejected");
+  EXPECT_TRUE(eventually([&] { return metric(client(), "job_failure_rate{type=\"sms\"}", 0) == 1; }));
+  gateway.by_default(Reply::accept_when_released());
+  post_intent(client(), sms_intent("held", "sms.patient"));
+  ASSERT_TRUE(gateway.wait_for_count("held", 1));
+  EXPECT_TRUE(eventually([&] { return metric(client(), "queue_depth{type=\"sms\"}", 0) == 1; }));
+  EXPECT_TRUE(host().wait_for_log("queue.state"));
+  gateway.release();
+  EXPECT_EQ(wait_for_end(client(), "held")["status"], "accepted");
+  EXPECT_TRUE(eventually([&] { return metric(client(), "queue_depth{type=\"sms\"}") == 0; }));
+  EXPECT_TRUE(eventually([&] { return metric(client(), "job_failure_rate{type=\"sms\"}") == 0.5; }));
+}
+
 }  // namespace
 }  // namespace waybill::testing

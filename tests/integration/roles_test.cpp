@@ -113,16 +113,19 @@ TEST_F(Roles, TheCommandSaysWhatItDidAndWhatIsLeftToDo) {
   expect_failure(installation().command({"roles"}), {"run `waybill migrate` first"});
   ASSERT_EQ(installation().command({"migrate"}).exit_code, 0);
   const auto own = [&](std::vector<std::string> more) {
-    more.insert(more.begin(), {"roles", "--app", "mail_app", "--reader", "mail_reader"});
+    more.insert(more.begin(), {"roles", "--app", "mail_app", "--reader", "mail_reader", "--tenant", "mail_tenant"});
     return more;
   };
-  expect_failure(installation().command(own({})), {"role \"waybill_admin\" may not create roles",
-                                                   "CREATE ROLE \"mail_app\" NOLOGIN; CREATE ROLE \"mail_reader\" NOLOGIN;"});
+  expect_failure(installation().command(own({})),
+                 {"role \"waybill_admin\" may not create roles",
+                  "CREATE ROLE \"mail_app\" NOLOGIN; CREATE ROLE \"mail_reader\" NOLOGIN; "
+                  "CREATE ROLE \"mail_tenant\" NOLOGIN; GRANT \"mail_tenant\" TO \"mail_app\", \"waybill_owner\";"});
   const auto made = json::parse(installation().command(own({"--json"}), as_superuser()).out);
   EXPECT_EQ(made, (json{{"owner", "waybill_owner"},
                         {"application", "mail_app"},
                         {"reader", "mail_reader"},
-                        {"created", {"mail_app", "mail_reader"}}}));
+                        {"tenant", "mail_tenant"},
+                        {"created", {"mail_app", "mail_reader", "mail_tenant"}}}));
   const auto again = installation().command({"roles"});  // as set up before, and by a member of the owner
   EXPECT_EQ(again.exit_code, 0) << again.err;
   EXPECT_NE(again.out.find("GRANT \"mail_app\" TO"), std::string::npos) << again.out;

@@ -21,7 +21,7 @@ done
   echo bin/waybill
   echo share/waybill/drill.sh
   echo share/waybill/drill_receiver.py
-  for plugin in email_raw email_template happyfox_template push sms webhook; do echo lib/waybill/plugins/$plugin.so; done
+  for plugin in email_raw email_template govuk_notify happyfox_template push ses sms webhook; do echo lib/waybill/plugins/$plugin.so; done
   echo lib/libwaybill_fakes.a
   for file in waybill-plugin-config.cmake waybill-plugin-config-version.cmake waybill-plugin-targets.cmake WaybillAddPlugin.cmake \
     waybill-testkit-targets.cmake waybill-testkit-targets-CONFIG.cmake plugin.map check_exports.cmake fail_the_test.cpp; do
@@ -43,9 +43,12 @@ open=$(find "$work/prefix/lib/waybill" -perm /022)
 [ -z "$open" ] || fail "the host would refuse these, as others may write to them: $open"
 
 flags=(-Wall -Wextra -Wpedantic -Werror -fsyntax-only -I "$work/prefix/include")
-"$cc" -std=c11 "${flags[@]}" -x c "$work/prefix/include/waybill/plugin.h" || fail "plugin.h is not C11"
 headers=$(cd "$work/prefix/include" && find . -name '*.h*' -printf '%P\n')
 for header in $headers; do
+  if [[ $header == *.h ]]; then
+    echo "#include \"$header\"" >"$work/alone.c"
+    "$cc" -std=c11 "${flags[@]}" "$work/alone.c" || fail "$header does not compile alone as C11"
+  fi
   echo "#include \"$header\"" >"$work/alone.cpp"
   "$cxx" -std=c++17 "${flags[@]}" "$work/alone.cpp" || fail "$header does not compile alone as C++17"
 done

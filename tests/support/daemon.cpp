@@ -48,6 +48,7 @@ Installation::Installation(const HostSetup& setup) {
   write_registry(setup.registry);
   for (const auto& [file, text] : setup.forms) write_form(file, text);
   for (const auto& [file, text] : setup.templates) write_template(file, text);
+  for (const auto& [file, text] : setup.pipelines) write_pipeline(file, text);
   const auto database =
       setup.embedded.empty() ? "  url: \"" + setup.database_url + "\"\n" : "  embedded: " + setup.embedded.string() + "\n";
   const auto owner = setup.owner_url.empty() ? "" : "  owner_url: \"" + setup.owner_url + "\"\n";
@@ -59,6 +60,11 @@ Installation::Installation(const HostSetup& setup) {
 void Installation::write_form(const std::string& file, const std::string& text) const {
   fs::create_directories(folder() / "registry/forms");
   write_file(folder() / "registry/forms" / file, text);
+}
+
+void Installation::write_pipeline(const std::string& file, const std::string& text) const {
+  fs::create_directories(folder() / "registry/pipelines");
+  write_file(folder() / "registry/pipelines" / file, text);
 }
 
 void Installation::write_template(const std::string& file, const std::string& text) const {

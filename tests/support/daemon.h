@@ -22,6 +22,7 @@ struct HostSetup {
   std::string registry;                          // text of targets.json
   std::map<std::string, std::string> forms;      // file name -> text, of registry/forms
   std::map<std::string, std::string> templates;  // the same of registry/templates
+  std::map<std::string, std::string> pipelines;  // the same of registry/pipelines
   std::vector<std::string> plugins{"sms", "push", "webhook"};
   std::string auth = "none";
   std::string listen = "127.0.0.1:0";
@@ -42,6 +43,7 @@ class Installation {
   void write_registry(const std::string& text) const { write_file(registry_file(), text); }
   void write_form(const std::string& file, const std::string& text) const;
   void write_template(const std::string& file, const std::string& text) const;
+  void write_pipeline(const std::string& file, const std::string& text) const;
   void add_plugin(const std::filesystem::path& library) const;  // a copy that only its owner may write
   void remove_plugin(const std::string& name) const;
 

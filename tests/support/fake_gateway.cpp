@@ -152,7 +152,7 @@ void FakeGateway::serve(Connection& connection) {
       const std::lock_guard lock(mutex_);
       received_.push_back(request);
       ++counts_[request.reference];
-      reply = next_reply(request.reference);
+      reply = next_reply(request);
     }
     changed_.notify_all();
     go_on = answer(connection, request, reply);
@@ -162,9 +162,10 @@ void FakeGateway::serve(Connection& connection) {
   connection.over = true;
 }
 
-Reply FakeGateway::next_reply(const std::string& reference) {
-  const auto found = scripts_.find(reference);
-  if (found == scripts_.end()) return default_;
+Reply FakeGateway::next_reply(const Received& request) {
+  auto found = scripts_.find(request.reference);
+  if (found == scripts_.end()) found = scripts_.find(request.method + " " + request.path);
+  if (found == scripts_.end()) return decide_ ? decide_(request) : default_;
   auto reply = found->second.front();
   if (found->second.size() > 1) found->second.pop_front();
   return reply;
@@ -190,7 +191,7 @@ bool FakeGateway::answer(Connection& connection, const Received& request, const 
   }
   if (reply.how == Reply::How::hang) return false;
   const auto body = filled_in(reply.body, request.reference);
-  return connection.socket.send("HTTP/1.1 " + std::to_string(reply.status) + " Scripted\r\nContent-Type: application/json\r\n" +
+  return connection.socket.send("HTTP/1.1 " + std::to_string(reply.status) + " Scripted\r\nContent-Type: " + reply.type + "\r\n" +
                                 reply.headers + "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
 }
 
@@ -202,6 +203,11 @@ void FakeGateway::script(const std::string& reference, std::vector<Reply> replie
 void FakeGateway::by_default(Reply reply) {
   const std::lock_guard lock(mutex_);
   default_ = std::move(reply);
+}
+
+void FakeGateway::answer_by(std::function<Reply(const Received&)> decide) {
+  const std::lock_guard lock(mutex_);
+  decide_ = std::move(decide);
 }
 
 void FakeGateway::release() {

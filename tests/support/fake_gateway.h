@@ -32,6 +32,7 @@ struct Reply {
   std::string headers;                 // further lines, each with \r\n
   std::chrono::milliseconds delay{0};  // before the answer
   bool held = false;                   // the answer waits for release()
+  std::string type = "application/json";
 
   static Reply accept();
   static Reply reject(const std::string& reason);
@@ -72,10 +73,12 @@ class FakeGateway {
   std::string url() const;
   void open();  // accepts connections from now on, on the same port
 
-  // The replies to this reference's requests in turn; the last one stays.
+  // The replies to this reference's requests, or to those of a method and path ("POST /hook"), in turn; the last one stays.
   void script(const std::string& reference, std::vector<Reply> replies);
   void by_default(Reply reply);  // for every reference without a script
-  void release();                // lets everything go that is held or hangs, now and later
+  // For every request without a script. `decide` is called by one thread at a time, and must not ask this gateway anything.
+  void answer_by(std::function<Reply(const Received&)> decide);
+  void release();  // lets everything go that is held or hangs, now and later
 
   std::vector<Received> received() const;
   std::vector<Received> received(const std::string& reference) const;
@@ -94,7 +97,7 @@ class FakeGateway {
 
   void accept_connections(const std::stop_token& stop);
   void serve(Connection& connection);
-  Reply next_reply(const std::string& reference);
+  Reply next_reply(const Received& request);
   bool answer(Connection& connection, const Received& request, const Reply& reply);
   void bind();
 
@@ -105,6 +108,7 @@ class FakeGateway {
   bool released_ = false;
   bool ending_ = false;
   Reply default_ = Reply::accept();
+  std::function<Reply(const Received&)> decide_;
   std::map<std::string, std::deque<Reply>> scripts_;
   std::vector<Received> received_;
   std::map<std::string, std::size_t> counts_;

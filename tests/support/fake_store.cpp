@@ -140,6 +140,42 @@ void FakeStore::permit(std::size_t count) {
   permits_ = count;
 }
 
+void FakeStore::serve_elsewhere(OrgId org) {
+  const std::lock_guard lock(mutex_);
+  served_elsewhere_.insert(org);
+}
+
+void FakeStore::set_rate(std::optional<Rate> rate) {
+  const std::lock_guard lock(mutex_);
+  rate_ = rate;
+}
+
+std::set<OrgId> FakeStore::served() const {
+  const std::lock_guard lock(mutex_);
+  return served_;
+}
+
+Result<OrgWeights> FakeStore::weights() { return OrgWeights{}; }
+
+Result<std::vector<ServedChannel>> FakeStore::serve_channels(HostId, std::span<const RouteShare* const> shares) {
+  const std::lock_guard lock(mutex_);
+  if (auto there = begin("serve_channels"); !there) return tl::unexpected(there.error());
+  std::vector<ServedChannel> served;
+  for (const auto* share : shares) {
+    if (served_elsewhere_.contains(share->org)) continue;
+    served_.insert(share->org);
+    served.push_back({share->route, rate_});
+  }
+  return served;
+}
+
+Result<void> FakeStore::leave_channels(HostId, std::span<const OrgId> orgs) {
+  const std::lock_guard lock(mutex_);
+  if (auto there = begin("leave_channels"); !there) return tl::unexpected(there.error());
+  for (const auto org : orgs) served_.erase(org);
+  return {};
+}
+
 Result<Permits> FakeStore::take_permits(OrgId, const std::string&, const Rate&, std::size_t wanted) {
   const std::lock_guard lock(mutex_);
   if (auto there = begin("take_permits"); !there) return tl::unexpected(there.error());
@@ -331,7 +367,7 @@ Result<ClaimResult> FakeStore::claim(Shard shard, HostId host, ClaimToken token,
     std::vector<Delivery*> takable;
     for (auto& [id, d] : deliveries_)
       if (shard_of(id) == shard && d.status == Status::due && d.row.route == share.route && d.row.due <= now_ &&
-          (!share.max_age || d.row.created + *share.max_age <= now_) &&
+          (!share.min_age || d.row.created + *share.min_age <= now_) &&
           std::tie(d.row.due, d.row.delivery) > std::tie(share.after, share.after_id))
         takable.push_back(&d);
     std::sort(takable.begin(), takable.end(), [](const auto* a, const auto* b) {

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
@@ -61,6 +62,9 @@ class FakeStore final : public QueueStore, public SettleStore {
   std::vector<Cooldown> cooling() const;
   void end_rest(OrgId org, const std::string& target);
   void permit(std::size_t count);                // to all targets with a rate together, from now on
+  void serve_elsewhere(OrgId org);               // another host serves its channels
+  void set_rate(std::optional<Rate> rate);       // of all channels
+  std::set<OrgId> served() const;                // whose channels the host serves
   void fail_probes(bool denied);                 // another host has them
   std::vector<FailedAttempts> failures() const;  // as they were added
   std::size_t count(Status status) const;
@@ -80,11 +84,17 @@ class FakeStore final : public QueueStore, public SettleStore {
   Result<std::vector<Cooldown>> begin_probes(std::span<const Cooldown> targets, HostId host, Millis length) override;
   Result<void> forget(Shard shard, const DoneClaims& done) override;
   Result<void> give_back(Shard shard, HostId host, ClaimToken token) override;
+  Result<OrgWeights> weights() override;
+  Result<std::vector<ServedChannel>> serve_channels(HostId host, std::span<const RouteShare* const> shares) override;
+  Result<void> leave_channels(HostId host, std::span<const OrgId> orgs) override;
   Result<Permits> take_permits(OrgId org, const std::string& target, const Rate& rate, std::size_t wanted) override;
   Result<RouteContract> contract(RouteId route) override;
   Result<std::map<RouteId, RouteContract>> contracts(std::span<const RouteId> routes) override;
   Result<SettleResult> settle(Shard shard, std::span<const Settlement> batch) override;
   Result<std::vector<DeliveryId>> save_artifacts(Shard shard, std::span<const ComposeRow> batch) override;
+  Result<std::vector<DisabledChannel>> record_channel_results(std::span<const ChannelResult>, Millis) override {
+    return std::vector<DisabledChannel>{};
+  }
   Result<std::vector<DeliveryId>> locked(Shard shard, std::span<const DeliveryId> deliveries) override;
   Result<std::vector<Cooldown>> blame(std::span<const BlamedTarget> blames, Millis most) override;
   Result<std::vector<Cooldown>> clear(std::span<const ClearedCooldown> cleared) override;
@@ -109,6 +119,8 @@ class FakeStore final : public QueueStore, public SettleStore {
   std::set<std::string> poison_, poison_routes_, failing_, locked_;
   std::function<void()> during_walk_ = [] {};
   std::set<RouteId> hidden_;
+  std::set<OrgId> served_elsewhere_, served_;
+  std::optional<Rate> rate_;
   std::map<RouteId, RouteContract> routes_;
   std::map<DeliveryId, Delivery> deliveries_;
   std::map<Key, DeliveryId> by_key_;

@@ -56,7 +56,7 @@ WHERE a.org_id = d.org_id AND a.incident = d.incident AND NOT (f.is_on AND (SELE
 SELECT telling, org_id, incident, kind, message, telling_count, micros(first_at), micros(last_at)
 FROM alerts WHERE telling IS NOT NULL ORDER BY telling, last_at DESC, org_id, incident;
 
--- name: alert_told
+-- name: mark_notification_sent
 -- Notes that a notification was handed in. Answers how many incidents it was about.
 -- $1 reference
 WITH done AS (
@@ -76,10 +76,10 @@ WHERE telling IS NULL AND told = count AND counted = count
 -- alerts do not count.
 -- $1 milliseconds, $2 count at most so many deliveries per route
 WITH RECURSIVE first AS (
-  (SELECT shard, route_id, due_at FROM ready WHERE queued AND status = 'due' ORDER BY shard, route_id, due_at, delivery_id LIMIT 1)
+  (SELECT shard, route_id, due_at FROM ready WHERE queued AND status <> 'claimed' ORDER BY shard, route_id, due_at, delivery_id LIMIT 1)
   UNION ALL
   SELECT next.* FROM first, LATERAL (
-    SELECT shard, route_id, due_at FROM ready WHERE queued AND status = 'due' AND (shard, route_id) > (first.shard, first.route_id)
+    SELECT shard, route_id, due_at FROM ready WHERE queued AND status <> 'claimed' AND (shard, route_id) > (first.shard, first.route_id)
     ORDER BY shard, route_id, due_at, delivery_id LIMIT 1) next),
 late AS MATERIALIZED (
   SELECT f.shard, f.route_id, c.org_id, c.contract::jsonb AS contract
@@ -88,12 +88,12 @@ late AS MATERIALIZED (
 SELECT l.org_id, l.contract ->> 'target', l.contract ->> 'actionType', oldest.client_ref, micros(now()), micros(oldest.due_at),
        (SELECT count(*) FROM (
           SELECT FROM ready r JOIN submissions s ON s.shard = r.shard AND s.id = r.submission_id
-          WHERE r.shard = l.shard AND r.route_id = l.route_id AND r.queued AND r.status = 'due' AND s.kind <> 'alert'
+          WHERE r.shard = l.shard AND r.route_id = l.route_id AND r.queued AND r.status <> 'claimed' AND s.kind <> 'alert'
             AND r.due_at < now() - $1::bigint * interval '1 millisecond' LIMIT $2) AS counted),
        (SELECT count(*) FROM claimed r WHERE r.shard = l.shard AND r.route_id = l.route_id)
 FROM late l, LATERAL (
   SELECT r.due_at, s.client_ref FROM ready r JOIN submissions s ON s.shard = r.shard AND s.id = r.submission_id
-  WHERE r.shard = l.shard AND r.route_id = l.route_id AND r.queued AND r.status = 'due' AND s.kind <> 'alert'
+  WHERE r.shard = l.shard AND r.route_id = l.route_id AND r.queued AND r.status <> 'claimed' AND s.kind <> 'alert'
     AND r.due_at < now() - $1::bigint * interval '1 millisecond'
   ORDER BY r.due_at, r.delivery_id LIMIT 1) oldest
 WHERE NOT EXISTS (SELECT FROM target_rests t WHERE t.org_id = l.org_id AND t.until > now()

@@ -1,16 +1,17 @@
 -- The queue: which routes have work, and claiming it. Used by queue_store.cpp.
 
 -- name: due_routes
--- Lists a shard's routes that have queued work, each with its earliest due time, after the server's clock. It walks the
+-- Lists a shard's routes that have queued work, each with its earliest due time (of an open delivery: its window's end), after
+-- the server's clock. It walks the
 -- distinct routes of the partial index with one probe per route, however long a backlog is. It skips claimed rows, of which
 -- there are at most as many as are in flight. One row with nulls says that nothing is queued.
 -- $1 shard
 WITH RECURSIVE first AS (
-  (SELECT route_id, org_id, due_at FROM ready WHERE shard = $1 AND queued AND status = 'due'
+  (SELECT route_id, org_id, due_at FROM ready WHERE shard = $1 AND queued AND status <> 'claimed'
    ORDER BY route_id, due_at, delivery_id LIMIT 1)
   UNION ALL
   SELECT next.* FROM first, LATERAL (
-    SELECT route_id, org_id, due_at FROM ready WHERE shard = $1 AND queued AND status = 'due' AND route_id > first.route_id
+    SELECT route_id, org_id, due_at FROM ready WHERE shard = $1 AND queued AND status <> 'claimed' AND route_id > first.route_id
     ORDER BY route_id, due_at, delivery_id LIMIT 1) next)
 SELECT micros(clock_timestamp()), route_id, org_id, micros(due_at) FROM (SELECT 1) one LEFT JOIN first ON true;
 
@@ -29,6 +30,22 @@ WHERE t.org_id = wanted.org_id AND t.target = wanted.target AND t.until <= clock
   AND (t.probe_until IS NULL OR t.probe_until < clock_timestamp())
 RETURNING t.org_id, t.target, micros(t.until), t.reason, micros(t.since);
 
+-- name: org_weights
+-- Lists the organisations that have another weight than 1.
+SELECT org_id, weight FROM organisations WHERE weight <> 1;
+
+-- name: serve_channels
+-- Makes this host the one that sends to the channels of these organisations, where no living host does, and answers the channels
+-- that it serves, each with its rate.
+-- $1 host; one element each per channel: $2 organisation, $3 channel, $4 route; $5 the master keys that the host has
+SELECT route_id, coalesce(rate, '') FROM serve_channels($1::integer, $2::integer[], $3::uuid[], $4::integer[], $5::text[]);
+
+-- name: leave_channels
+-- Lets another host serve the channels of these organisations, and forgets hosts that are gone.
+-- $1 host, $2 organisations
+DELETE FROM channel_hosts c
+WHERE c.host_id = $1 AND c.org_id = ANY ($2::integer[]) OR NOT EXISTS (SELECT FROM hosts h WHERE h.host_id = c.host_id);
+
 -- name: take_permits
 -- Takes permits of a rate-limited target: how many were granted, and the microseconds until the next one. After a pause a
 -- target may get what its rate allows in a tenth of a second at once, but at least one.
@@ -40,7 +57,7 @@ SELECT granted, wait FROM take_permits($1, $2, $3::integer, $5::bigint * interva
 -- Claims due rows of several routes. Each route gives up to its share, oldest first. The array of row addresses keeps the plan
 -- from becoming a join over the whole table. The claim's row in `claims` is inserted, never updated: if give_back already
 -- stored a tombstone under this token, the whole statement fails. A body larger than $14 does not come along; claimed_bodies
--- fetches it. A body that an operator edited stands in edited_payloads.
+-- fetches it, and the body of a notification. A body that an operator edited stands in edited_payloads.
 -- $1 shard, $2 claim token, $3 host, $4 lease in milliseconds
 -- Per route: $5 route, $6 rows at most, $7 and $8 due time (microseconds) and delivery behind which the claim begins, $10
 -- organisation, $11 the key of its cooldown, $12 whether this is a probe (which ignores the cooldown), $13 null, or the age in
@@ -52,14 +69,14 @@ WITH claimed AS (
   WHERE shard = $1 AND ctid = ANY (ARRAY(
     SELECT taken.place
     FROM unnest($5::int[], $6::int[], $7::bigint[], $8::bigint[], $10::int[], $11::text[], $12::boolean[], $13::bigint[])
-      AS share(route_id, most, after_due, after_id, org_id, cooldown_key, probe, max_age),
+      AS share(route_id, most, after_due, after_id, org_id, cooldown_key, probe, min_age),
     LATERAL (SELECT ctid AS place FROM ready
-             WHERE shard = $1 AND route_id = share.route_id AND queued AND status = 'due' AND due_at <= now()
+             WHERE shard = $1 AND route_id = share.route_id AND queued AND status <> 'claimed' AND due_at <= now()
                AND (due_at, delivery_id) > (at_micros(share.after_due), share.after_id)
                AND NOT EXISTS (SELECT FROM target_rests t
                                WHERE t.org_id = share.org_id AND t.target = share.cooldown_key AND NOT share.probe)
-               AND (share.max_age IS NULL OR (SELECT created_at FROM submissions s WHERE s.shard = $1 AND s.id = ready.submission_id)
-                                             <= now() - share.max_age * interval '1 second')
+               AND (share.min_age IS NULL OR (SELECT created_at FROM submissions s WHERE s.shard = $1 AND s.id = ready.submission_id)
+                                             <= now() - share.min_age * interval '1 second')
              ORDER BY due_at, delivery_id LIMIT share.most FOR UPDATE SKIP LOCKED) taken))
   RETURNING delivery_id, submission_id, org_id, route_id, due_at, attempt_count, lease_lost, maybe_sent, action_order, composed,
             progress, edited, uncounted),
@@ -83,13 +100,27 @@ FROM claimed c
 JOIN submissions s ON s.shard = $1 AND s.id = c.submission_id;
 
 -- name: claimed_bodies
--- Reads the bodies that were too large for the claim's answer.
+-- Reads the bodies that were too large for the claim's answer, and those of notifications.
 -- $1 shard, $2 deliveries
 SELECT c.delivery_id,
-       convert_from(CASE WHEN c.edited THEN (SELECT body FROM edited_payloads WHERE shard = $1 AND delivery_id = c.delivery_id)
-                         ELSE s.body END, 'UTF8')
+       coalesce(convert_from(CASE WHEN c.edited THEN (SELECT body FROM edited_payloads WHERE shard = $1 AND delivery_id = c.delivery_id)
+                                  ELSE s.body END, 'UTF8'),
+                notification_body($1::smallint, s.id))
 FROM ready c JOIN submissions s ON s.shard = $1 AND s.id = c.submission_id
 WHERE c.shard = $1 AND c.delivery_id = ANY ($2::bigint[]);
+
+-- name: claimed_channels
+-- Reads the channels of claimed notifications, as they are now, and the sizes of their bodies. The claim itself reads neither: a
+-- lock on these tables is nothing to intents.
+-- $1 shard, $2 deliveries
+SELECT r.delivery_id, c.channel_id, (c.config::jsonb - 'rate')::text, c.key_id, encode(k.sealed, 'hex'), encode(c.secret, 'hex'),
+       coalesce(encode(c.secondary_secret, 'hex'), ''), c.deleted_at IS NOT NULL, c.disabled_at IS NOT NULL,
+       c.config::jsonb ->> 'signing' = 'cvert', n.bytes
+FROM ready r
+JOIN notifications n ON n.shard = $1 AND n.delivery_id = r.submission_id
+JOIN channels c ON c.org_id = n.org_id AND c.channel_id = n.channel_id
+JOIN org_keys k ON k.org_id = c.org_id AND k.key_id = c.key_id
+WHERE r.shard = $1 AND r.delivery_id = ANY ($2::bigint[]);
 
 -- name: claim_tombstone
 -- Stores a tombstone under the token of a claim whose answer was lost. The claim's statement may still run in the server.

@@ -6,7 +6,7 @@
 SELECT (SELECT reset_val FROM pg_settings WHERE name = 'synchronous_commit'), current_setting('fsync');
 
 -- name: missing_rights
--- Lists the rights that the session's role lacks on tables, columns and sequences.
+-- Lists the rights that the session's role lacks on tables, columns and sequences, and the tables whose rows are hidden from it.
 WITH wanted AS (
   SELECT to_regclass(quote_ident(table_name)) AS place, table_name, one AS what
   FROM access_rules, regexp_split_to_table(application, ',\s*(?![^(]*\))') AS one),
@@ -19,5 +19,10 @@ missing AS (
   UNION ALL
   SELECT 'USAGE on sequence ' || relname FROM pg_class
   WHERE relnamespace = current_schema()::regnamespace
-    AND CASE WHEN relkind = 'S' THEN NOT has_sequence_privilege(oid, 'USAGE') ELSE false END)
+    AND CASE WHEN relkind = 'S' THEN NOT has_sequence_privilege(oid, 'USAGE') ELSE false END
+  UNION ALL
+  SELECT 'a policy that shows the rows of ' || c.relname FROM pg_class c
+  WHERE c.oid IN (SELECT place FROM wanted) AND c.relkind IN ('r', 'p') AND row_security_active(c.oid)
+    AND NOT EXISTS (SELECT FROM pg_policy p, unnest(p.polroles) AS held(role)
+                    WHERE p.polrelid = c.oid AND pg_get_expr(p.polqual, p.polrelid) = 'true' AND pg_has_role(held.role, 'USAGE')))
 SELECT current_user, what FROM missing ORDER BY what;

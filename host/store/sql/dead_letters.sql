@@ -26,9 +26,9 @@ WHERE l.org_id = $1 AND ($2::text IS NULL OR l.client_ref = $2)
   AND ($3::text IS NULL OR l.target = $3) AND ($4::text IS NULL OR l.reason = $4)
   AND ($5::bigint IS NULL OR l.died_at < at_micros($5)) AND ($6::bigint IS NULL OR l.died_at >= at_micros($6))
   AND ($7::bigint[] IS NULL OR l.id = ANY ($7)) AND ($8 OR l.replayed_at IS NULL)
-ORDER BY l.kind NOT IN ('form', 'intent'), l.died_at, l.id LIMIT $9;
+ORDER BY l.kind NOT IN ('form', 'intent', 'pipeline'), l.died_at, l.id LIMIT $9;
 
--- name: dead_standings
+-- name: dead_letter_states
 -- Reads dead letters of an organisation with what decides whether they may be edited, replayed or cloned.
 -- $1 organisation; per letter: $2 shard, $3 id; $4 whether payload and result are wanted
 SELECT l.id, l.submission_id, l.kind, l.client_ref, l.target, l.action_order, l.action_type, l.reason, micros(l.died_at),
@@ -40,7 +40,10 @@ SELECT l.id, l.submission_id, l.kind, l.client_ref, l.target, l.action_order, l.
                  AND r.action_order = l.action_order AND r.delivery_id <> r.submission_id),
        EXISTS (SELECT FROM attachments a WHERE a.shard = l.shard AND a.submission_id = l.submission_id AND a.scan = 'infected'),
        NOT EXISTS (SELECT FROM attachments a WHERE a.shard = l.shard AND a.submission_id = l.submission_id AND a.scan <> 'clean'),
-       b.body IS NOT NULL
+       b.body IS NOT NULL,
+       EXISTS (SELECT FROM pipeline_submissions p
+               JOIN pipeline_steps t ON t.shard = p.shard AND t.submission_id = p.submission_id AND t.step = p.step
+               WHERE p.shard = l.shard AND p.org_id = l.org_id AND p.submission_id = l.submission_id AND t.first_action <= l.action_order)
 FROM unnest($2::smallint[], $3::bigint[]) WITH ORDINALITY AS t(shard, id, place)
 JOIN dead_letters l ON l.shard = t.shard AND l.id = t.id AND l.org_id = $1
 JOIN submission_states s ON s.shard = l.shard AND s.id = l.submission_id
@@ -123,10 +126,13 @@ body AS (
   SELECT shard, delivery, org_id, body FROM more WHERE body IS NOT NULL),
 moved AS (
   UPDATE submissions s SET state = 'processing', reason = NULL, completed_at = NULL
-  FROM (SELECT DISTINCT shard, submission_id FROM more) m
+  FROM (SELECT DISTINCT shard, submission_id FROM more WHERE kind = 'form') m
   WHERE s.shard = m.shard AND s.id = m.submission_id AND s.state = 'failed' RETURNING s.shard, s.id),
 begun AS (
   UPDATE form_submissions f SET processing_since = now() FROM moved m WHERE f.shard = m.shard AND f.submission_id = m.id),
+unblocked AS (
+  UPDATE pipeline_submissions p SET blocked_at = NULL FROM more m
+  WHERE m.kind = 'pipeline' AND p.shard = m.shard AND p.submission_id = m.submission_id),
 marked AS (
   UPDATE dead_letters l SET replayed_at = now(), replayed_by = $6, replay_delivery = m.delivery
   FROM more m WHERE l.shard = m.shard AND l.id = m.letter),
@@ -134,7 +140,7 @@ audit AS (
   INSERT INTO audit_log (shard, submission_id, created_at, org_id, delivery_id, action, from_state, to_state, trigger, actor, actor_type,
                          metadata)
   SELECT shard, submission_id, clock_timestamp(), org_id, delivery, 'dead_letter_replayed', state,
-         CASE kind WHEN 'form' THEN 'processing' ELSE 'pending' END, 'replay', $6, 'admin',
+         CASE kind WHEN 'form' THEN 'processing' WHEN 'pipeline' THEN state ELSE 'pending' END, 'replay', $6, 'admin',
          jsonb_build_object('deadLetterId', letter::text, 'actionOrder', action_order, 'reason', reason, 'replay', replay)
   FROM more)
 SELECT delivery, micros(due) FROM more ORDER BY place;

@@ -1,39 +1,38 @@
 -- Moving forms' submissions from one action to the next. Used by form_rows.cpp.
 
 -- name: follow_ends
--- Writes the audit of ended deliveries and stores dead letters. Answers the incidents to raise about the dead letters; there
--- is none about an alert's. A host's estimate of the database's clock may run ahead a little, so no end is stored later than
+-- Writes the audit of ended actions and stores dead letters. Answers the incidents to raise about the dead letters; there is
+-- none about an alert's. A host's estimate of the database's clock may run ahead a little, so no end is stored later than
 -- now: one action's end then comes before the next one's.
--- $1 shard; per settlement: $2 delivery, $3 status, $4 reason, $5 its end in microseconds, $6 trigger, $7 actor, $8 metadata,
--- $9 whether it becomes a dead letter
+-- An action type may have words of its own for the audit, in action_words.
+-- $1 shard; per settlement: $2 delivery, $3 status, $4 reason, $5 its end in microseconds, $6 action for the audit (null: no
+-- audit), $7 trigger, $8 actor, $9 metadata, $10 whether it becomes a dead letter, $11 what that alert is about, $12 its message
 WITH fact AS MATERIALIZED (
-  SELECT t.*, d.org_id, d.submission_id, d.action_order, d.action_type, s.kind, s.client_ref, s.target, s.pipeline
-  FROM unnest($2::bigint[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::text[], $8::jsonb[], $9::boolean[])
-    AS t(delivery, status, reason, ended, trigger, actor, metadata, dead)
+  SELECT t.*, d.org_id, d.submission_id, d.action_order, d.action_type, s.kind, s.client_ref, s.target
+  FROM unnest($2::bigint[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::text[], $8::text[], $9::jsonb[],
+              $10::boolean[], $11::text[], $12::text[])
+    AS t(delivery, status, reason, ended, action, trigger, actor, metadata, dead, about, message)
   JOIN deliveries d ON d.shard = $1 AND d.id = t.delivery
   JOIN submissions s ON s.shard = $1 AND s.id = d.submission_id),
 audit AS (
   INSERT INTO audit_log (shard, submission_id, created_at, org_id, delivery_id, action, from_state, to_state, trigger, actor, actor_type,
                          metadata)
   SELECT $1::smallint, f.submission_id, least(at_micros(f.ended), clock_timestamp()), f.org_id, f.delivery,
-         CASE WHEN f.status = 'accepted' THEN coalesce(w.done, f.action_type || '_success')
-              ELSE coalesce(w.failed, f.action_type || '_failure') END,
-         'claimed', f.status, f.trigger, f.actor, 'worker', f.metadata
+         coalesce(CASE f.status WHEN 'accepted' THEN w.done ELSE w.failed END, f.action), 'claimed', f.status, f.trigger, f.actor,
+         'worker', f.metadata
   FROM fact f LEFT JOIN action_words w ON w.action_type = f.action_type
-  WHERE f.pipeline = 'form' AND f.status <> 'deferred'),
+  WHERE f.action IS NOT NULL),
 dead AS (
   INSERT INTO dead_letters (shard, id, org_id, submission_id, kind, client_ref, target, action_order, action_type, reason, died_at)
   SELECT $1::smallint, delivery, org_id, submission_id, kind, client_ref, target, action_order, action_type, reason, at_micros(ended)
-  FROM fact WHERE dead AND kind <> 'alert'
-  RETURNING org_id, kind, client_ref, target, action_order, action_type, reason)
-SELECT org_id, target || '/' || action_order || ':' || reason,
-       kind || ' ' || client_ref || ': ' || target || ', action ' || action_order || ' (' || action_type || ') ended as ' || reason
-FROM dead ORDER BY 1, 2;
+  FROM fact WHERE dead AND kind <> 'alert')
+SELECT org_id, about, message FROM fact WHERE dead AND kind <> 'alert' ORDER BY 1, 2;
 
 -- name: raise_dead_letters
 -- Raises the incidents that follow_ends answered.
 -- Per incident: $1 organisation, $2 what it is about, $3 message
-SELECT raise_alert(t.org, 'dead_letter', t.about, t.words) FROM unnest($1::int[], $2::text[], $3::text[]) AS t(org, about, words);
+SELECT raise_alert(t.org, 'dead_letter', t.about, t.message)
+FROM unnest($1::int[], $2::text[], $3::text[]) AS t(org, about, message);
 
 -- name: lock_processing
 -- Locks those of the submissions that are processing.
@@ -41,7 +40,7 @@ SELECT raise_alert(t.org, 'dead_letter', t.about, t.words) FROM unnest($1::int[]
 SELECT id, org_id, micros(now()) FROM submissions
 WHERE shard = $1 AND id = ANY ($2::bigint[]) AND pipeline = 'form' AND state = 'processing' ORDER BY id FOR UPDATE;
 
--- name: form_actions_standing
+-- name: form_action_states
 -- Reads the latest delivery of each action of each submission.
 -- $1 shard; per submission: $2 organisation, $3 submission
 SELECT DISTINCT ON (t.id, d.action_order) t.id, d.action_order, d.id, d.status, d.attempt_count, micros(d.at)
@@ -62,20 +61,19 @@ WHERE shard = $1 AND delivery_id = ANY ($2::bigint[]) AND status = 'waiting' RET
 -- name: end_forms
 -- Ends submissions whose actions have all ended. An action's end comes from its host's estimate of the database's clock, which
 -- may run ahead a little: the submission's end is no earlier.
--- $1 shard; per submission: $2 submission, $3 its last state
-WITH fact AS MATERIALIZED (SELECT * FROM unnest($2::bigint[], $3::text[]) AS t(id, state)),
+-- $1 shard; per submission: $2 submission, $3 its last state, $4 action for the audit, $5 reason; $6 trigger
+WITH fact AS MATERIALIZED (SELECT * FROM unnest($2::bigint[], $3::text[], $4::text[], $5::text[]) AS t(id, state, action, reason)),
 moved AS (
-  UPDATE submissions s SET state = f.state, reason = CASE WHEN f.state = 'failed' THEN 'action_failed' END,
+  UPDATE submissions s SET state = f.state, reason = f.reason,
     completed_at = greatest(clock_timestamp(), (
       SELECT max(d.ended_at) FROM deliveries d
       WHERE d.shard = s.shard AND d.org_id = s.org_id AND d.submission_id = s.id AND d.id <> d.submission_id))
-  FROM fact f WHERE s.shard = $1 AND s.id = f.id AND s.state = 'processing' RETURNING s.id, s.org_id, s.state, s.completed_at),
-rest AS (
+  FROM fact f WHERE s.shard = $1 AND s.id = f.id AND s.state = 'processing'
+  RETURNING s.id, s.org_id, s.state, s.completed_at, f.action),
+form AS (
   UPDATE form_submissions f SET processing_since = NULL FROM moved m WHERE f.shard = $1 AND f.submission_id = m.id)
 INSERT INTO audit_log (shard, submission_id, created_at, org_id, action, from_state, to_state, trigger, actor, actor_type)
-SELECT $1::smallint, id, completed_at, org_id,
-       CASE state WHEN 'routed' THEN 'submission_routed' ELSE 'submission_route_failed' END,
-       'processing', state, 'all_actions_ended', 'waybill', 'system'
+SELECT $1::smallint, id, completed_at, org_id, action, 'processing', state, $6, 'waybill', 'system'
 FROM moved RETURNING to_state;
 
 -- name: scans_of
@@ -95,19 +93,16 @@ UPDATE form_submissions f SET processing_since = now() FROM moved m
 WHERE f.shard = $1 AND f.submission_id = m.id RETURNING f.submission_id;
 
 -- name: infected_form
--- Fails a submission that has an infected attachment and raises an alert.
--- $1 shard, $2 submission, $3 actor
+-- Fails a submission that has an infected attachment. Answers its organisation, client reference and form, for an alert.
+-- $1 shard, $2 submission, $3 reason; for the audit: $4 action, $5 trigger, $6 actor
 WITH moved AS (
-  UPDATE submissions SET state = 'failed', reason = 'infected_attachment', completed_at = now()
+  UPDATE submissions SET state = 'failed', reason = $3, completed_at = now()
   WHERE shard = $1 AND id = $2 AND state = 'received' RETURNING id, org_id, client_ref, target),
 audit AS (
   INSERT INTO audit_log (shard, submission_id, created_at, org_id, action, from_state, to_state, trigger, actor, actor_type, metadata)
-  SELECT $1::smallint, id, now(), org_id, 'submission_route_failed', 'received', 'failed', 'scan_result', $3, 'system',
-         '{"reason":"infected_attachment"}'::jsonb
+  SELECT $1::smallint, id, now(), org_id, $4, 'received', 'failed', $5, $6, 'system', jsonb_build_object('reason', $3::text)
   FROM moved)
-SELECT raise_alert(org_id, 'infected_attachment', target, 'form submission ' || client_ref || ' of ' || target ||
-                   ' has an infected attachment; nothing of it was sent')
-FROM moved;
+SELECT org_id, client_ref, target FROM moved;
 
 -- name: cancel_open
 -- Cancels a submission's deliveries that are not claimed.

@@ -1,4 +1,5 @@
--- Submissions of forms on their way in, what their API reads, sweeping and purging. Used by form_store.cpp.
+-- Submissions of forms on their way in, what their API reads, sweeping and purging. Used by form_submit.cpp, form_read.cpp and
+-- form_store.cpp.
 
 -- name: now
 -- Answers the server's clock.
@@ -45,7 +46,7 @@ SELECT id, state, client_ref FROM submissions WHERE shard = $1 AND org_id = $2 A
 -- name: lock_form_submission_by_id
 -- Locks a submission.
 -- $1 shard, $2 submission
-SELECT id, state, client_ref FROM submissions WHERE shard = $1 AND id = $2 FOR UPDATE;
+SELECT id, state, client_ref, target FROM submissions WHERE shard = $1 AND id = $2 FOR UPDATE;
 
 -- name: finalize
 -- Notes that no more attachments come.
@@ -62,13 +63,6 @@ SELECT shard, submission_id FROM attachments WHERE org_id = $1 AND attachment_id
 -- $1 organisation, $2 attachment, $3 result
 UPDATE attachments SET scan = $3, scanned_at = coalesce(CASE WHEN scan = $3 THEN scanned_at END, now())
 WHERE org_id = $1 AND attachment_id = $2 AND (scan <> 'infected' OR $3 = 'infected') RETURNING scan;
-
--- name: infected_too_late
--- Raises an alert about an attachment that was found infected when the submission's actions had begun.
--- $1 shard, $2 submission
-SELECT raise_alert(org_id, 'infected_attachment', target || ':late', 'form submission ' || client_ref || ' of ' || target ||
-                   ' has an attachment that was found infected when its actions were under way or done')
-FROM submissions WHERE shard = $1 AND id = $2;
 
 -- name: attachments_of
 -- Reads a submission's attachments in their order.
@@ -124,7 +118,7 @@ ORDER BY retention_expires_at, submission_id LIMIT $2;
 
 -- name: purge_form
 -- Purges a submission: deletes what was handed in and what was made of it. The audit trail stays. No row if it is processing.
--- $1 shard, $2 submission, $3 the state that it is in
+-- $1 shard, $2 submission, $3 the state that it is in; for the audit: $4 action, $5 trigger
 WITH moved AS (
   UPDATE submissions SET state = 'purged', body = NULL, completed_at = coalesce(completed_at, now())
   WHERE shard = $1 AND id = $2 AND state IN ('received', 'routed', 'failed') RETURNING id, org_id),
@@ -140,15 +134,15 @@ mail AS (DELETE FROM artifacts a USING sent s WHERE a.shard = $1 AND a.delivery_
 changed AS (DELETE FROM edited_payloads e USING sent s WHERE e.shard = $1 AND e.delivery_id = s.id),
 audit AS (
   INSERT INTO audit_log (shard, submission_id, created_at, org_id, action, from_state, to_state, trigger, actor, actor_type)
-  SELECT $1, id, now(), org_id, 'submission_purged', $3, 'purged', 'retention', 'waybill', 'system' FROM moved)
+  SELECT $1, id, now(), org_id, $4, $3, 'purged', $5, 'waybill', 'system' FROM moved)
 SELECT id FROM moved;
 
 -- name: overdue_form
 -- Fails a submission that is still processing when its retention has expired.
--- $1 shard, $2 submission
+-- $1 shard, $2 submission, $3 reason; for the audit: $4 action, $5 trigger
 WITH moved AS (
-  UPDATE submissions SET state = 'failed', reason = 'retention_expired', completed_at = now()
+  UPDATE submissions SET state = 'failed', reason = $3, completed_at = now()
   WHERE shard = $1 AND id = $2 AND state = 'processing' RETURNING id, org_id),
-rest AS (UPDATE form_submissions f SET processing_since = NULL FROM moved m WHERE f.shard = $1 AND f.submission_id = m.id)
+form AS (UPDATE form_submissions f SET processing_since = NULL FROM moved m WHERE f.shard = $1 AND f.submission_id = m.id)
 INSERT INTO audit_log (shard, submission_id, created_at, org_id, action, from_state, to_state, trigger, actor, actor_type)
-SELECT $1, id, now(), org_id, 'submission_route_failed', 'processing', 'failed', 'retention', 'waybill', 'system' FROM moved;
+SELECT $1, id, now(), org_id, $4, 'processing', 'failed', $5, 'waybill', 'system' FROM moved;

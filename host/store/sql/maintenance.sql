@@ -1,6 +1,6 @@
 -- What periodic tasks ask and do. Used by maintenance_store.cpp.
 
--- name: find_lost_claims
+-- name: find_unregistered_claims
 -- Registers claimed rows whose token is missing from `claims`, with a lease that has ended long ago, so that they are rescued.
 -- A claim and its row in `claims` are one commit, so a snapshot that shows only the first has found a claim that was lost.
 -- Reads all of the queue: run it rarely. Answers how many deliveries it found.
@@ -38,10 +38,10 @@ SELECT count(*) FROM claimed;
 -- Answers for how many microseconds the oldest due delivery has waited; no row if nothing is due. It walks the distinct routes
 -- of the partial index with one probe per route and reads each one's first row, which is what an operator watches.
 WITH RECURSIVE first AS (
-  (SELECT shard, route_id, due_at FROM ready WHERE queued AND status = 'due' ORDER BY shard, route_id, due_at, delivery_id LIMIT 1)
+  (SELECT shard, route_id, due_at FROM ready WHERE queued AND status <> 'claimed' ORDER BY shard, route_id, due_at, delivery_id LIMIT 1)
   UNION ALL
   SELECT next.* FROM first, LATERAL (
-    SELECT shard, route_id, due_at FROM ready WHERE queued AND status = 'due' AND (shard, route_id) > (first.shard, first.route_id)
+    SELECT shard, route_id, due_at FROM ready WHERE queued AND status <> 'claimed' AND (shard, route_id) > (first.shard, first.route_id)
     ORDER BY shard, route_id, due_at, delivery_id LIMIT 1) next)
 SELECT micros(now()) - micros(min(due_at)) FROM first HAVING min(due_at) <= now();
 

@@ -39,7 +39,7 @@ LEFT JOIN attempts a ON a.shard = s.shard AND a.delivery_id = d.id
 WHERE s.shard = $1 AND s.org_id = $2 AND s.kind = $3 AND s.client_ref = $4
 ORDER BY d.action_order, d.replay, a.number;
 
--- name: standings
+-- name: queue_positions
 -- Reads where a submission's unfinished deliveries stand in the queue, and what else is in flight for their target and
 -- organisation. One row with nulls says that all have ended. A host lives if it holds its advisory lock (see rescue.sql).
 -- $1 shard, $2 organisation, $3 submission
@@ -63,7 +63,7 @@ LEFT JOIN contract_snapshots s ON s.route_id = r.route_id
 LEFT JOIN hosts h ON h.host_id = r.claimed_by
 ORDER BY r.action_order, r.replay;
 
--- name: rests_of
+-- name: cooldowns_of
 -- Lists an organisation's targets that cool down now.
 -- $1 organisation
 SELECT target, micros(until), reason, micros(since) FROM target_rests WHERE org_id = $1 AND until > now();

@@ -1,7 +1,7 @@
 -- Which hosts are dead, what they left, and forgetting it. Used by rescue_store.cpp. A living host's session holds the
 -- advisory lock hashtext('waybill:' || schema), host_id. In pg_locks the host's id is objid.
 
--- name: hosts_seen
+-- name: observed_hosts
 -- Lists the other hosts with the version of their row, and whether each holds its lock. The locks are read once, and not at
 -- all if this host is the only one. This session's own locks are those of hosts that it is rescuing.
 -- $1 this host
@@ -31,29 +31,29 @@ SELECT pg_advisory_unlock(hashtext('waybill:' || current_schema()), $1::int);
 -- $1 host
 SELECT pg_advisory_unlock(hashtext('waybill:' || current_schema()), $1::int);
 
--- name: claims_seen
--- Lists all claims with their leases, and whether each one's host is gone or it was registered by find_lost_claims.
+-- name: observed_claims
+-- Lists all claims with their leases, and whether each one's host is gone or it was registered by find_unregistered_claims.
 SELECT shard, token, host_id, micros(lease_until),
        lease_until = timestamptz 'epoch' OR NOT EXISTS (SELECT FROM hosts h WHERE h.host_id = c.host_id)
 FROM claims c;
 
--- name: lost_by_host
+-- name: orphaned_claims_of_host
 -- Lists what a dead host has claimed.
 -- $1 shard, $2 host, $3 rows at most
 SELECT micros(now()), r.delivery_id, r.claim_token, r.org_id, r.route_id, r.claimed_by, micros(r.claimed_at),
-       micros(s.created_at), r.attempt_count, r.lease_lost, s.kind, s.client_ref, r.uncounted
+       micros(s.created_at), r.attempt_count, r.lease_lost, s.kind, s.client_ref, r.uncounted, r.action_order
 FROM claimed r JOIN submissions s ON s.shard = r.shard AND s.id = r.submission_id
 WHERE r.shard = $1 AND r.host_id = $2
 LIMIT $3;
 
--- name: lost_by_claim
+-- name: orphaned_claims_by_token
 -- Lists what was claimed under leases that nobody has renewed for as long as they last. A lease's length is what its host gave
 -- it, not this host's setting: both its ends are of one clock, so their distance is its length.
 -- $1 shard; per claim: $2 token, $3 the lease's end in microseconds when we looked first, $4 microseconds that it has not
 -- changed
 -- $5 rows at most
 SELECT micros(now()), r.delivery_id, r.claim_token, r.org_id, r.route_id, r.claimed_by, micros(r.claimed_at),
-       micros(s.created_at), r.attempt_count, r.lease_lost, s.kind, s.client_ref, r.uncounted
+       micros(s.created_at), r.attempt_count, r.lease_lost, s.kind, s.client_ref, r.uncounted, r.action_order
 FROM claimed r JOIN submissions s ON s.shard = r.shard AND s.id = r.submission_id
 WHERE r.shard = $1 AND EXISTS (
   SELECT FROM unnest($2::bigint[], $3::bigint[], $4::bigint[]) AS seen(token, lease_until, length)
@@ -67,7 +67,7 @@ LIMIT $5;
 DELETE FROM claims c WHERE c.shard = $1 AND c.host_id = $2 AND cardinality(c.deliveries) > 0
   AND NOT EXISTS (SELECT FROM claimed r WHERE r.shard = c.shard AND r.claim_token = c.token);
 
--- name: forget_claims_seen
+-- name: forget_observed_claims
 -- Deletes claims of which nothing is left, if their lease has not been renewed since we looked.
 -- $1 shard; per claim: $2 token, $3 the lease's end in microseconds
 DELETE FROM claims c USING unnest($2::bigint[], $3::bigint[]) AS seen(token, lease_until)

@@ -3,7 +3,7 @@
 
 -- template: settle
 -- Settles a batch: deletes what has ended and makes due again what is to be retried; writes attempts, ended deliveries and
--- audit. The fencing token decides: a row whose claim_token is not $2's is not touched and not answered. Joins go by the
+-- audit. The fencing token decides: a row whose claim_token is not the item's ($3) is not touched and not answered. Joins go by the
 -- primary key (see Connection::open), however long the queue is.
 --
 -- settle_statement.cpp expands the braces from its list of columns into two statements: `settle`, for a batch that agrees in
@@ -35,7 +35,7 @@ audit AS (
   SELECT $1::smallint, submission_id, ended_at, org_id, delivery, 'worker'{audit=} FROM gone WHERE {=action} IS NOT NULL)
 SELECT delivery, token, submission_id FROM gone UNION ALL SELECT delivery, token, submission_id FROM again;
 
--- name: keep
+-- name: save_artifacts
 -- Saves composed artifacts and makes their deliveries due again, if the claim token still holds. Answers the deliveries saved.
 -- $1 shard; per artifact: $2 delivery, $3 claim token, $4 media type, $5 bytes
 WITH made AS MATERIALIZED (
@@ -53,7 +53,7 @@ SELECT delivery FROM made;
 
 -- name: locked_deliveries
 -- Finds deliveries whose settlement would have to wait for a lock: what exists but cannot be locked at once is locked by
--- somebody else. A form's settlement locks its submission as well. An intent's delivery has its submission's id and locks
+-- somebody else. A form's settlement locks its submission as well, a pipeline's also the row beside it. An intent's delivery has its submission's id and locks
 -- nothing of it.
 -- $1 shard, $2 deliveries
 WITH free AS MATERIALIZED (
@@ -62,11 +62,17 @@ free_form AS MATERIALIZED (
   SELECT id FROM submissions
   WHERE shard = $1 AND id = ANY (ARRAY(SELECT submission_id FROM ready WHERE shard = $1 AND delivery_id = ANY ($2::bigint[])
                                                                          AND delivery_id <> submission_id))
+  FOR UPDATE SKIP LOCKED),
+free_walk AS MATERIALIZED (
+  SELECT submission_id FROM pipeline_submissions
+  WHERE shard = $1 AND submission_id = ANY (ARRAY(SELECT submission_id FROM ready WHERE shard = $1 AND delivery_id = ANY ($2::bigint[])))
   FOR UPDATE SKIP LOCKED)
 SELECT delivery_id FROM ready
 WHERE shard = $1 AND delivery_id = ANY ($2::bigint[])
   AND (delivery_id NOT IN (SELECT delivery_id FROM free)
-       OR (delivery_id <> submission_id AND submission_id NOT IN (SELECT id FROM free_form)));
+       OR (delivery_id <> submission_id AND submission_id NOT IN (SELECT id FROM free_form))
+       OR (submission_id NOT IN (SELECT submission_id FROM free_walk)
+           AND EXISTS (SELECT FROM pipeline_submissions p WHERE p.shard = $1 AND p.submission_id = ready.submission_id)));
 
 -- name: blame_targets
 -- Begins or prolongs outages and answers the cooldowns. A cooldown grows with its outage. All writers insert in one order, so

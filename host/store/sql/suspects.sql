@@ -35,7 +35,7 @@ known AS (
   FROM claimed HAVING count(*) > 0)
 SELECT micros(clock_timestamp()), c.delivery_id, c.submission_id, c.org_id, c.route_id, micros(c.due_at),
        c.attempt_count, c.lease_lost, c.maybe_sent, c.action_order, micros(s.created_at), s.kind, s.client_ref,
-       convert_from(CASE WHEN c.edited THEN e.body ELSE s.body END, 'UTF8'), a.media_type, encode(a.body, 'hex'), coalesce(c.progress, ''),
+       coalesce(convert_from(CASE WHEN c.edited THEN e.body ELSE s.body END, 'UTF8'), notification_body($1::smallint, s.id)), a.media_type, encode(a.body, 'hex'), coalesce(c.progress, ''),
        c.uncounted, octet_length(CASE WHEN c.edited THEN e.body ELSE s.body END)
 FROM claimed c
 JOIN submissions s ON s.shard = $1 AND s.id = c.submission_id

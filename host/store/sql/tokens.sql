@@ -1,9 +1,10 @@
 -- API tokens, of which only hashes are stored. Used by token_store.cpp.
 
 -- name: find_token
--- Finds a live token.
+-- Finds a live token, its organisation's name, and whether that is disabled.
 -- $1 SHA-256 of the token
-SELECT org_id, name, role FROM api_tokens WHERE hash = $1 AND revoked_at IS NULL;
+SELECT t.org_id, t.name, t.role, o.name, o.disabled_at IS NOT NULL FROM api_tokens t JOIN organisations o ON o.org_id = t.org_id
+WHERE t.hash = $1 AND t.revoked_at IS NULL;
 
 -- name: find_org
 -- Finds an organisation by its name.

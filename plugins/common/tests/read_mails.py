@@ -61,7 +61,12 @@ def read(path):
         "submission": mail["X-Submission"],
         "automatic": mail["Auto-Submitted"],
         "shape": shape(mail),
-        "texts": {part.get_content_type(): part.get_content() for part in leaves},
+        "texts": {part.get_content_type(): part.get_content() for part in leaves if not part.is_attachment()},
+        "attachments": [
+            [part.get_filename(), part.get_content_type(), base64.b64encode(part.get_payload(decode=True)).decode()]
+            for part in leaves
+            if part.is_attachment()
+        ],
         "faults": faults(raw, mail),
         "longest_line": max(len(line) for line in raw.split(b"\r\n")),
     }

@@ -1,6 +1,8 @@
 // The webhook plugin: request, signatures, headers, and every row of its verdict table. N6
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <tuple>
 
 #include "common/tests/network_rows.h"
 
@@ -82,6 +84,65 @@ TEST_F(Webhook, SignsWithBothSecretsDuringARotation) {
   EXPECT_EQ(std::count(signature.begin(), signature.end(), ' '), 1);
   EXPECT_EQ(signature.substr(signature.find(' ') + 1), kSignature) << "the newer first";
   EXPECT_EQ(signature.rfind("v1,", 0), 0U);
+}
+
+TEST_F(Webhook, CvertSignsTimestampAndBodyWithTheNewestSecretOnly) {  // N6
+  host_.secret("hook", {"s3cret", "the-one-before"});
+  host_.set_unix_seconds(kTimestamp);
+  host_.answer(Answer::http(200));
+  EXPECT_EQ(sender_->attempt(job({{"url", "https://hook.test/in"}, {"secret", "hook"}, {"signing", "cvert"}})).verdict,
+            WB_ACCEPTED);
+  const auto& request = host_.requests().at(0);
+  EXPECT_EQ(request.header("X-CVErt-Timestamp"), "1614265330");
+  // printf '1614265330.{"test": 2432232314}' | openssl dgst -sha256 -hmac s3cret
+  EXPECT_EQ(request.header("X-CVErtOps-Signature"), "sha256=3623925dcc64e1c2aeb8951e1bb93c912303721472b8a1e601901f6680b9e713");
+  for (const auto* standard : {"webhook-id", "webhook-timestamp", "webhook-signature"}) EXPECT_FALSE(request.header(standard));
+  EXPECT_EQ(request.body, kBody);
+}
+
+TEST_F(Webhook, CvertsHeadersCanHaveOtherNames) {  // N6
+  host_.secret("hook", {"s3cret"});
+  host_.set_unix_seconds(kTimestamp);
+  host_.answer(Answer::http(200));
+  sender_->attempt(job({{"url", "https://hook.test/in"},
+                        {"secret", "hook"},
+                        {"signing", "cvert"},
+                        {"timestampHeader", "X-Time"},
+                        {"signatureHeader", "X-Hub-Signature-256"}}));
+  const auto& request = host_.requests().at(0);
+  EXPECT_EQ(request.header("X-Time"), "1614265330");
+  EXPECT_EQ(request.header("X-Hub-Signature-256").value_or("").rfind("sha256=", 0), 0U);
+  for (const auto* usual : {"X-CVErt-Timestamp", "X-CVErtOps-Signature"}) EXPECT_FALSE(request.header(usual));
+}
+
+TEST_F(Webhook, CvertWithoutASecretIsUnsignedAndWithAnUnknownOneNotSent) {  // N6
+  host_.answer(Answer::http(200));
+  EXPECT_EQ(sender_->attempt(job({{"url", "https://hook.test/in"}, {"signing", "cvert"}})).verdict, WB_ACCEPTED);
+  EXPECT_EQ(host_.requests().at(0).header("X-CVErtOps-Signature"), std::nullopt);
+  const auto o = sender_->attempt(job({{"url", "https://hook.test/in"}, {"secret", "nobody"}, {"signing", "cvert"}}));
+  EXPECT_EQ(o.reason, "unknown_secret");
+  EXPECT_EQ(host_.requests().size(), 1U);
+}
+
+TEST_F(Webhook, AHeaderThatItMayNotSetIsNotSentEvenIfNobodyChecked) {  // N6
+  host_.secret("hook", {"s3cret"});
+  host_.answer(Answer::http(200));
+  sender_->attempt(job({{"url", "https://hook.test/in"},
+                        {"secret", "hook"},
+                        {"signing", "cvert"},
+                        {"timestampHeader", "X-Time"},
+                        {"headers",
+                         {{"hOST", "elsewhere"},
+                          {"content-type", "text/html"},
+                          {"Proxy-Authorization", "x"},
+                          {"webhook-signature", "v1,forged"},
+                          {"x-cvertops-signature", "sha256=forged"},
+                          {"X-TIME", "0"},
+                          {"X-Fine", "y"}}}}));
+  const auto& request = host_.requests().at(0);
+  std::set<std::string> names;
+  for (const auto& [name, value] : request.headers) EXPECT_TRUE(names.insert(name).second) << name;
+  EXPECT_EQ(names, (std::set<std::string>{"Content-Type", "X-CVErtOps-Signature", "X-Fine", "X-Time"}));
 }
 
 TEST_F(Webhook, ARetryKeepsTheIdAndSignsAnew) {
@@ -271,8 +332,29 @@ TEST_F(Webhook, GoodDestinationsPass) {  // M13
 }
 
 TEST_F(Webhook, ReservedHeadersAreRefusedByName) {
-  for (const std::string name : {"Host", "Content-Length", "Transfer-Encoding", "Connection", "Content-Type", "webhook-id",
-                                 "webhook-timestamp", "webhook-signature", "HOST", "content-type", "Webhook-Signature"}) {
+  for (const std::string name : {"Host",
+                                 "Content-Length",
+                                 "Transfer-Encoding",
+                                 "Connection",
+                                 "Content-Type",
+                                 "webhook-id",
+                                 "webhook-timestamp",
+                                 "webhook-signature",
+                                 "HOST",
+                                 "content-type",
+                                 "Webhook-Signature",
+                                 "X-CVErt-Timestamp",
+                                 "X-CVErtOps-Signature",
+                                 "x-cvertops-signature",
+                                 "Keep-Alive",
+                                 "TE",
+                                 "Trailer",
+                                 "Upgrade",
+                                 "Expect",
+                                 "Proxy-Authorization",
+                                 "Proxy-Connection",
+                                 "proxy-authenticate",
+                                 "PROXY-X"}) {
     const auto found = problems({{"url", "https://h.test"}, {"headers", {{name, "v"}, {"X-Fine", "v"}}}});
     ASSERT_EQ(found.size(), 1U) << name;
     EXPECT_EQ(found[0].path, "/headers/" + name);
@@ -321,6 +403,41 @@ TEST_F(Webhook, EachProblemIsReportedWithItsPlace) {  // M13
   EXPECT_EQ(problems({{"url", "https://h.test"}, {"headers", "X-A: b"}}).at(0).path, "/headers");
 }
 
+TEST_F(Webhook, ASchemeAndItsHeadersAreChecked) {  // N6 M13
+  const auto with = [](Json more) {
+    more["url"] = "https://h.test";
+    return more;
+  };
+  for (const auto& good : {with({{"signing", "standard"}}), with({{"signing", "cvert"}}),
+                           with({{"signing", "cvert"}, {"timestampHeader", "X-Time"}}),
+                           with({{"signing", "cvert"},
+                                 {"timestampHeader", "x-cvert-timestamp"},
+                                 {"signatureHeader", "X-Sig"},
+                                 {"headers", {{"X-A", "b"}}}})})
+    EXPECT_TRUE(problems(good).empty()) << good;
+  const std::tuple<Json, const char*, const char*> rows[] = {
+      {with({{"signing", "CVERT"}}), "/signing", "must be \"standard\" or \"cvert\""},
+      {with({{"signing", 1}}), "/signing", "must be"},
+      {with({{"timestampHeader", "X-Time"}}), "/timestampHeader", "only for signing \"cvert\""},
+      {with({{"signing", "standard"}, {"signatureHeader", "X-Sig"}}), "/signatureHeader", "only for signing \"cvert\""},
+      {with({{"signing", "cvert"}, {"timestampHeader", "X Time"}}), "/timestampHeader", "must be the name of a header"},
+      {with({{"signing", "cvert"}, {"timestampHeader", ""}}), "/timestampHeader", "must be the name of a header"},
+      {with({{"signing", "cvert"}, {"signatureHeader", 7}}), "/signatureHeader", "must be the name of a header"},
+      {with({{"signing", "cvert"}, {"signatureHeader", "Content-Length"}}), "/signatureHeader", "reserved"},
+      {with({{"signing", "cvert"}, {"signatureHeader", "Proxy-Authorization"}}), "/signatureHeader", "reserved"},
+      {with({{"signing", "cvert"}, {"timestampHeader", "X-A"}, {"signatureHeader", "x-a"}}), "/signatureHeader",
+       "the same header"},
+      {with({{"signing", "cvert"}, {"signatureHeader", "X-Sig"}, {"headers", {{"x-sig", "forged"}}}}), "/headers/x-sig",
+       "carries the signature"},
+  };
+  for (const auto& [destination, path, message] : rows) {
+    const auto found = problems(destination);
+    ASSERT_EQ(found.size(), 1U) << destination;
+    EXPECT_EQ(found[0].path, path);
+    EXPECT_NE(found[0].message.find(message), std::string::npos) << found[0];
+  }
+}
+
 TEST_F(Webhook, GarbageIsReportedAndHurtsNobody) {
   for (const auto& garbage :
        {std::string(), std::string("x"), std::string("[]"), std::string("{\"url\":\"\xff\"}"), std::string(10'000'000, '[')}) {
@@ -328,6 +445,48 @@ TEST_F(Webhook, GarbageIsReportedAndHurtsNobody) {
     ASSERT_EQ(found.size(), 1U);
     EXPECT_EQ(found[0].path, "");
   }
+}
+
+// P2: the answer is a stage's result, whole or not at all.
+TEST_F(Webhook, TheJsonOfAnAnswerIsTheResultWhereItIsAskedFor) {
+  const auto asks = job({{"url", "https://hook.test/in"}, {"answer", "json"}});
+  const std::string text = R"({"score": 92, "notes": ["a", {"b": null}]})";
+  host_.answer(Answer::http(200, text));
+  const auto kept = sender_->attempt(asks);
+  EXPECT_EQ(kept.verdict, WB_ACCEPTED);
+  EXPECT_EQ(kept.result, text);
+  EXPECT_EQ(host_.requests().at(0).max_response_bytes, 1U << 20);
+  host_.answer(Answer::http(204));
+  EXPECT_EQ(sender_->attempt(asks).result, "");
+  for (const char* garbage : {"OK", "{\"score\": 92", "<html>"}) {
+    host_.answer(Answer::http(200, garbage));
+    const auto refused = sender_->attempt(asks);
+    EXPECT_EQ(refused.verdict, WB_TRANSIENT) << garbage;
+    EXPECT_EQ(refused.reason, "invalid_answer");
+    EXPECT_EQ(refused.reach, WB_ANSWERED);
+  }
+  host_.answer(Answer::http(200, text));
+  EXPECT_EQ(sender_->attempt(job()).result, "") << "nobody asked";
+}
+
+// P5: what the receiver names as the reason decides how often it is tried, and is no outage.
+TEST_F(Webhook, AnAnswerMayNameTheReasonOfAFailure) {
+  const auto asks = job({{"url", "https://hook.test/in"}, {"errorAt", "/error/code"}});
+  for (const std::int32_t status : {400, 422, 410, 500, 503}) {
+    host_.answer(Answer::http(status, R"({"error": {"code": "clone_failed"}})"));
+    const auto named = sender_->attempt(asks);
+    EXPECT_EQ(named.verdict, WB_TRANSIENT) << status;
+    EXPECT_EQ(named.reason, "clone_failed");
+    EXPECT_EQ(named.scope, WB_THIS_JOB);
+    EXPECT_EQ(named.code, status);
+  }
+  for (const char* other : {"", "x", "{}", R"({"error": "clone_failed"})", R"({"error": {"code": 1}})"}) {
+    host_.answer(Answer::http(422, other));
+    EXPECT_EQ(sender_->attempt(asks).reason, "client_error") << other;
+  }
+  for (const Json& wrong : {Json("error"), Json(""), Json(1), Json("/a~b")})
+    EXPECT_EQ(problems({{"url", "https://hook.test/in"}, {"errorAt", wrong}}).size(), 1U) << wrong;
+  EXPECT_EQ(problems({{"url", "https://hook.test/in"}, {"answer", "xml"}}).size(), 1U);
 }
 
 TEST_F(Webhook, TheDescriptorDeclaresItsReasonsAndSchemas) {
@@ -338,7 +497,7 @@ TEST_F(Webhook, TheDescriptorDeclaresItsReasonsAndSchemas) {
   for (std::size_t i = 0; i < 2; ++i) EXPECT_EQ(action->reasons[i].flags, static_cast<std::uint32_t>(WB_REASON_PERMANENT));
   const auto destination = Json::parse(std::string(action->destination_schema.ptr, action->destination_schema.len));
   EXPECT_EQ(destination.at("additionalProperties"), false);
-  EXPECT_EQ(destination.at("properties").size(), 3U);
+  EXPECT_EQ(destination.at("properties").size(), 8U);
 }
 
 }  // namespace

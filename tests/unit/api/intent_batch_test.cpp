@@ -65,8 +65,9 @@ TEST(IntentBatch, HasBounds) {
 }
 
 TEST(IntentBatch, AnswersInTheOrderOfItsItems) {
-  const auto json = nlohmann::json::parse(batch_json({json_response(200, R"({"intentId":"a"})"), invalid_request("so \"bad\""),
-                                                      error_response(409, "idempotency_conflict", "other")}));
+  const auto json =
+      nlohmann::json::parse(batch_json({http::json_response(200, R"({"intentId":"a"})"), http::invalid_request("so \"bad\""),
+                                        http::error_response(409, "idempotency_conflict", "other")}));
   ASSERT_EQ(json["results"].size(), 3u);
   EXPECT_EQ(json["results"][0], (nlohmann::json{{"status", 200}, {"intent", {{"intentId", "a"}}}}));
   EXPECT_EQ(json["results"][1]["status"], 400);

@@ -72,31 +72,16 @@ TEST(IntentJson, TextThatIsNoUtf8DoesNotBreakTheAnswer) {
   EXPECT_TRUE(json::parse(intent_json(odd), nullptr, false).is_object());
 }
 
-TEST(FailureResponse, OnlyWhatMayPassIsUnavailable) {  // M4
-  const auto away = failure_response({Error::Kind::unavailable, "secret details"});
-  EXPECT_EQ(away.status, 503);
-  EXPECT_EQ(json::parse(away.body)["error"]["code"], "unavailable");
-  EXPECT_EQ(away.body.find("secret"), std::string::npos);
-  ASSERT_EQ(away.headers.size(), 1u);
-  EXPECT_EQ(away.headers[0].first, "Retry-After");
-  for (const auto kind : {Error::Kind::bug, Error::Kind::conflict, Error::Kind::invalid, Error::Kind::not_found}) {
-    const auto ours = failure_response({kind, "secret details"});
-    EXPECT_EQ(ours.status, 500);
-    EXPECT_EQ(json::parse(ours.body)["error"]["code"], "internal_error");
-    EXPECT_EQ(ours.body.find("secret"), std::string::npos);
-  }
-}
-
 TEST(IntentJson, WritesStringsAsTheLibraryDoes) {  // M1
   for (int byte = 0; byte < 256; ++byte)
     for (const auto& text : {std::string(1, static_cast<char>(byte)), "a" + std::string(1, static_cast<char>(byte)) + "b"}) {
       std::string written = "[";
-      append_string(written, text);
+      append_json_string(written, text);
       EXPECT_EQ(written, "[" + dump(Json(text))) << byte;
     }
   std::string written;
-  append_string(written, "Zoë 😀 \"quoted\"");
-  append_string(written, "");
+  append_json_string(written, "Zoë 😀 \"quoted\"");
+  append_json_string(written, "");
   EXPECT_EQ(written, R"("Zoë 😀 \"quoted\"""")");
 }
 

@@ -19,23 +19,23 @@ using testing::ReadWorld;
 
 class Admitting : public ::testing::Test {
  protected:
-  Admission admission(const std::string& authorization) {
-    auto promise = std::make_shared<std::promise<Admission>>();
+  http::Admission admission(const std::string& authorization) {
+    auto promise = std::make_shared<std::promise<http::Admission>>();
     auto future = promise->get_future();
-    Request request;
+    http::Request request;
     request.authorization = authorization;
-    check(request, [promise](Admission answer) { promise->set_value(std::move(answer)); });
+    check(request, [promise](http::Admission answer) { promise->set_value(std::move(answer)); });
     if (future.wait_for(kBound) != std::future_status::ready) {
       ADD_FAILURE() << "no answer came";
       return std::nullopt;
     }
     return future.get();
   }
-  static bool is_nobody(const Admission& answer) {
-    return std::holds_alternative<std::optional<Principal>>(answer) && !std::get<std::optional<Principal>>(answer);
+  static bool is_nobody(const http::Admission& answer) {
+    return std::holds_alternative<std::optional<http::Principal>>(answer) && !std::get<std::optional<http::Principal>>(answer);
   }
-  static std::string name_of(const Admission& answer) {
-    const auto* principal = std::get_if<std::optional<Principal>>(&answer);
+  static std::string name_of(const http::Admission& answer) {
+    const auto* principal = std::get_if<std::optional<http::Principal>>(&answer);
     return principal && *principal ? (*principal)->name : "<nobody>";
   }
 
@@ -47,13 +47,41 @@ class Admitting : public ::testing::Test {
 };
 
 TEST_F(Admitting, AKnownTokenBringsItsOrganisationAndRole) {
-  world.allow("wbt_a", {{7}, "ci", "admin"});
+  world.allow("wbt_a", {{7}, "ci", "admin", "acme"});
   const auto answer = admission("Bearer wbt_a");
-  const auto& principal = std::get<std::optional<Principal>>(answer);
+  const auto& principal = std::get<std::optional<http::Principal>>(answer);
   ASSERT_TRUE(principal);
   EXPECT_EQ(principal->org, OrgId{7});
-  EXPECT_EQ(principal->role, Role::admin);
+  EXPECT_EQ(principal->role, http::Role::admin);
   EXPECT_EQ(principal->name, "ci");
+  EXPECT_EQ(principal->org_name, "acme");
+}
+
+// N3: somebody who is known, and told why; asked about again each time, so that it ends with the organisation's being enabled
+TEST_F(Admitting, ATokenOfADisabledOrganisationIsForbidden) {
+  world.allow("wbt_a", {{7}, "ci", "admin", "acme", true});
+  for (int i = 0; i < 2; ++i) {
+    const auto answer = admission("Bearer wbt_a");
+    ASSERT_TRUE(std::holds_alternative<http::Response>(answer));
+    EXPECT_EQ(std::get<http::Response>(answer).status, 403);
+    EXPECT_NE(std::get<http::Response>(answer).body.find("organisation_disabled"), std::string::npos);
+  }
+  world.allow("wbt_a", {{7}, "ci", "admin", "acme"});
+  EXPECT_EQ(name_of(admission("Bearer wbt_a")), "ci");
+}
+
+// N3
+TEST_F(Admitting, AnOwnerOfTheDefaultOrganisationIsAnOperatorAndNobodyElseIs) {
+  world.allow("wbt_operator", {kDefaultOrg, "root", "owner"});
+  world.allow("wbt_admin", {kDefaultOrg, "ann", "admin"});
+  world.allow("wbt_owner", {{7}, "eve", "owner", "default"});  // its number decides, not its name
+  const auto role = [&](const char* token) {
+    const auto answer = admission(std::string("Bearer ") + token);
+    return std::get<std::optional<http::Principal>>(answer)->role;
+  };
+  EXPECT_EQ(role("wbt_operator"), http::Role::operator_);
+  EXPECT_EQ(role("wbt_admin"), http::Role::admin);
+  EXPECT_EQ(role("wbt_owner"), http::Role::owner);
 }
 
 TEST_F(Admitting, WhatIsNoBearerTokenIsNobodyWithoutAskingTheDatabase) {
@@ -92,8 +120,8 @@ TEST_F(Admitting, ADatabaseThatIsAwayIsNoVerdictAboutTheToken) {
   world.allow("wbt_a", {kDefaultOrg, "ci", "member"});
   world.away = true;
   const auto answer = admission("Bearer wbt_a");
-  ASSERT_TRUE(std::holds_alternative<Response>(answer));
-  EXPECT_EQ(std::get<Response>(answer).status, 503);
+  ASSERT_TRUE(std::holds_alternative<http::Response>(answer));
+  EXPECT_EQ(std::get<http::Response>(answer).status, 503);
   world.away = false;
   EXPECT_EQ(name_of(admission("Bearer wbt_a")), "ci");
   world.away = true;
@@ -113,7 +141,7 @@ TEST_F(Admitting, TokensDoNotMixUp) {
 TEST_F(Admitting, ARoleThatWeDoNotKnowMayNothing) {
   world.allow("wbt_a", {kDefaultOrg, "ci", "emperor"});
   const auto answer = admission("Bearer wbt_a");
-  EXPECT_EQ(std::get<std::optional<Principal>>(answer)->role, Role::none);
+  EXPECT_EQ(std::get<std::optional<http::Principal>>(answer)->role, http::Role::none);
 }
 
 TEST(MakeToken, IsLongPlainAndNeverTheSame) {
@@ -129,9 +157,9 @@ TEST(MakeToken, IsLongPlainAndNeverTheSame) {
 }
 
 TEST(RoleFrom, KnowsTheThreeWords) {
-  EXPECT_EQ(role_from("member"), Role::member);
-  EXPECT_EQ(role_from("admin"), Role::admin);
-  EXPECT_EQ(role_from("owner"), Role::owner);
+  EXPECT_EQ(role_from("member"), http::Role::member);
+  EXPECT_EQ(role_from("admin"), http::Role::admin);
+  EXPECT_EQ(role_from("owner"), http::Role::owner);
   for (const char* word : {"", "none", "Admin", "root"}) EXPECT_FALSE(role_from(word)) << word;
 }
 

@@ -57,6 +57,24 @@ TEST(TheBar, WantsTimesAndMemoryToBeSmall) {
   EXPECT_EQ(verdict("POST to first byte", {fast, soon}), Verdict::goal_met);
 }
 
+TEST(TheBar, WantsOneWithVeryMuchToBeFeltLittleByAllOthers) {
+  const auto waits = [](const char* name, double ms) {
+    Figures figures{.name = name, .unit = "ms", .runs = {ms}};
+    figures.compare("quiet", "ms", 10);
+    return figures;
+  };
+  const auto verdict_of = [&](double at_once, double spread) {
+    return verdict("1,000 organisations", {waits("many_orgs_at_once", at_once), waits("many_orgs_spread", spread)});
+  };
+  EXPECT_EQ(verdict_of(12, 12), Verdict::goal_met);
+  EXPECT_EQ(verdict_of(20, 20), Verdict::met);
+  EXPECT_EQ(verdict_of(12, 21), Verdict::missed);
+  EXPECT_EQ(verdict_of(21, 12), Verdict::missed);
+  EXPECT_EQ(verdict("1,000 organisations", {waits("many_orgs_at_once", 12)}), Verdict::not_measured);
+  EXPECT_EQ(verdict("beside 50 endpoints", {waits("hanging", 20)}), Verdict::met);
+  EXPECT_EQ(verdict("beside 50 endpoints", {waits("hanging", 21)}), Verdict::missed);
+}
+
 TEST(TheBar, MeasuresByTheMedianRound) {
   const Figures p99{.name = "latency_p99", .unit = "ms", .runs = {5}};
   EXPECT_EQ(verdict("POST to first byte", {{.name = "latency", .unit = "ms", .runs = {2, 50, 1}}, p99}), Verdict::goal_met);

@@ -59,6 +59,15 @@ class Claiming : public ::testing::Test {
                                           .max_attempts = 3,
                                           .rate = Rate{10, Millis(1000)}});
   }
+  RouteId channel(const std::string& id, OrgId org = kDefaultOrg) {
+    return store->add_route(org, {.target = "channel:" + id,
+                                  .action_type = "webhook",
+                                  .url = {},
+                                  .destination = "{}",
+                                  .policy = Policy::max_attempts,
+                                  .max_attempts = 3,
+                                  .channel = id});
+  }
   RouteId route(const std::string& target, Policy policy = Policy::max_attempts, const std::string& type = "sms",
                 OrgId org = kDefaultOrg) {
     return store->add_route(org, {.target = target,
@@ -544,6 +553,69 @@ TEST_F(Claiming, ATargetWithARateGetsWhatItsPermitsAllow) {  // E14
   clock.pass(Seconds(1));
   signal.walk();
   EXPECT_TRUE(has(10));
+}
+
+TEST_F(Claiming, ChannelsOfAnOrganisationThatAnotherHostServesAreLeftToIt) {  // N9
+  add_work = [&] {
+    add(channel("ops"), 2, "mine-");
+    add(channel("ops", {2}), 2, "theirs-");
+    add(route("sms.other"), 5, "other-");
+    store->serve_elsewhere({2});
+  };
+  start();
+  ASSERT_TRUE(has(7));
+  ASSERT_TRUE(looked_again());
+  EXPECT_EQ(jobs().size(), 7u);
+  EXPECT_EQ(planner->held(), 7u);
+  EXPECT_EQ(store->served(), (std::set<OrgId>{kDefaultOrg}));
+}
+
+TEST_F(Claiming, WhenNobodySaysWhoServesChannelsIntentsGoOn) {  // N9
+  add_work = [&] {
+    add(channel("ops"), 2, "mine-");
+    add(route("sms.other"), 5, "other-");
+    store->fail_once("serve_channels");
+  };
+  start();
+  ASSERT_TRUE(has(5));
+  for (const auto& job : jobs()) EXPECT_TRUE(job.channel == nullptr && job.contract->channel.empty());
+  EXPECT_EQ(log.count("claim.channels_unavailable"), 1u);
+  EXPECT_EQ(log.count("claim.database_unavailable"), 0u);
+  clock.pass(Seconds(1));
+  signal.walk();
+  EXPECT_TRUE(has(7)) << "they are asked for again";
+}
+
+TEST_F(Claiming, AChannelHasTheRateOfItsSettings) {  // N9
+  add_work = [&] {
+    store->set_rate(Rate{10, Millis(1000)});
+    store->permit(3);
+    add(channel("ops"), 10);
+  };
+  limits.per_org_channels = limits.per_channel = 100;
+  start();
+  ASSERT_TRUE(has(3));
+  ASSERT_TRUE(looked_again());
+  EXPECT_EQ(jobs().size(), 3u);
+  store->set_rate({});
+  clock.pass(Seconds(1));
+  signal.walk();
+  EXPECT_TRUE(has(10)) << "a change holds for what waits";
+}
+
+TEST_F(Claiming, AnotherHostMayServeAnOrganisationOfWhichNothingIsUnderWay) {  // N9
+  add_work = [&] { add(channel("ops"), 1); };
+  start();
+  ASSERT_TRUE(has(1));
+  clock.pass(Seconds(5));
+  ASSERT_TRUE(looked_again());
+  EXPECT_EQ(store->served().size(), 1u) << "one is under way";
+  settle(jobs());
+  EXPECT_TRUE(eventually([&] {
+    clock.pass(Millis(100));
+    signal.walk();
+    return store->served().empty();
+  }));
 }
 
 TEST_F(Claiming, AfterAFailureNoWalkIsNeededToTryAgain) {  // E10

@@ -64,7 +64,16 @@ TEST(Configuration, ReadsEveryKeyOfTheFile) {
   EXPECT_EQ(config.registry, file.folder() / "forms-and-targets");
   EXPECT_EQ(config.plugins, "/usr/lib/waybill");
   EXPECT_EQ(config.port_file, file.folder() / "var/port");
-  EXPECT_EQ(config.limits, (Limits{1, 2, 3, 4, 5, 6, 1048577, 7, 2048, 4096}));
+  EXPECT_EQ(config.limits, (Limits{.in_flight = 1,
+                                   .per_target = 2,
+                                   .per_org = 3,
+                                   .per_host_name = 4,
+                                   .blocking_workers = 5,
+                                   .claim_batch = 6,
+                                   .in_flight_bytes = 1048577,
+                                   .http_connections = 7,
+                                   .body_bytes = 2048,
+                                   .header_bytes = 4096}));
   EXPECT_EQ(config.timeouts, (Timeouts{Millis{11000}, Millis{900}, Millis{12000}, Millis{9000}, Millis{60000}, Millis{0},
                                        Millis{7200000}, Millis{50}, Millis{60}, Millis{86400000}, Millis{172800000}}));
   EXPECT_EQ(config.log_level, "debug");
@@ -85,6 +94,12 @@ TEST(Configuration, ReadsSecretsAsReferencesNewestFirst) {
   EXPECT_EQ(secrets.at("orders"), (std::vector<SecretReference>{{Kind::environment, "ORDERS_WEBHOOK_SECRET"}}));
   EXPECT_EQ(secrets.at("billing"), (std::vector<SecretReference>{{Kind::file, (file.folder() / "secrets/billing-new").string()},
                                                                  {Kind::environment, "BILLING_OLD"}}));
+}
+
+TEST(Configuration, ReadsWhichPartOfWhatItRefersToIsTheSecret) {  // J3
+  const WrittenFile file("database: { embedded: pg }\nsecrets: { notify: { env: NOTIFY_API_KEY, last: 36 } }\n");
+  EXPECT_EQ(loaded(file).secrets.at("notify"),
+            (std::vector<SecretReference>{{SecretReference::Kind::environment, "NOTIFY_API_KEY", 36}}));
 }
 
 // M9, N8
@@ -193,6 +208,19 @@ TEST(Configuration, AllowsNoAuthenticationOnEachLoopbackAddress) {
   }
 }
 
+TEST(Configuration, ReadsTheRulesOfTheAddressGuardFromTheFileAndFromVariables) {  // N7
+  const auto entry = [](const char* text) { return *parse_egress_exception(text); };
+  const WrittenFile file(
+      "database: { embedded: pg }\negress: { allow: [\"127.0.0.1/32:8025\", 10.1.0.0/16, \"[::1]/128:80\"], guard: strict }\n");
+  const auto written = loaded(file).egress;
+  EXPECT_EQ(written.guard, EgressGuard::strict);
+  EXPECT_EQ(written.allow, (std::vector{entry("127.0.0.1:8025"), entry("10.1.0.0/16"), entry("[::1]:80")}));
+  const auto set = loaded(file, {"WAYBILL_EGRESS_ALLOW=10.2.0.0/16:443, ::1", "WAYBILL_EGRESS_GUARD=off"}).egress;
+  EXPECT_EQ(set.guard, EgressGuard::off);
+  EXPECT_EQ(set.allow, (std::vector{entry("10.2.0.0/16:443"), entry("::1")}));
+  EXPECT_TRUE(loaded(file, {"WAYBILL_EGRESS_ALLOW="}).egress.allow.empty());
+}
+
 TEST(Configuration, LeavesForeignVariablesAlone) {
   EXPECT_TRUE(load_config("", {"WAYBILL_DATABASE_EMBEDDED=pg", "WAYBILL_CONFIG=x", "WAYBILL_TEST_PG=x", "WAYBILL_BENCH_N=1",
                                "WAYBILL_SECRET_ORDERS=x", "OTHER_WAYBILL_X=1", "WAYBILL_NONSENSE"}));
@@ -232,6 +260,24 @@ TEST(Configuration, MailKeepsItsSlowRetryUnlessItIsNamed) {  // E14
   const auto named = loaded(WrittenFile(head + "  email_raw: { kind: fixed, delay: 1m }\n"));
   EXPECT_EQ(named.retry_for("email_raw").delay, std::chrono::minutes(1));
   EXPECT_EQ(named.retry_for("email_template"), timing_for(default_timings(), "email_template"));
+}
+
+TEST(Configuration, ReadsWhatStagedJobsNeed) {  // J5 J7
+  const std::string head = "database: { url: host=db, schema: queue }\n";
+  const auto standard = loaded(WrittenFile(head));
+  EXPECT_EQ(standard.failure_check.schedule, "0 9 * * *");
+  EXPECT_EQ(standard.archive.failed_after, std::chrono::hours(30 * 24));
+  EXPECT_EQ(standard.archive.delete_after, std::chrono::hours(7 * 24));
+  EXPECT_EQ(standard.monitor_interval, Seconds(10));
+  const auto ours = loaded(
+      WrittenFile(head + "failure_check: { schedule: \"*/5 8-18 * * mon-fri\", time_zone: Europe/London, targets: [a, b] }\n"
+                         "archive: { failed_after: 1d, completed_after: 0s }\nmonitor: { interval: 0s }\n"));
+  EXPECT_EQ(ours.database.schema, "queue");
+  EXPECT_EQ(ours.failure_check,
+            (FailureCheckConfig{.schedule = "*/5 8-18 * * mon-fri", .time_zone = "Europe/London", .targets = {"a", "b"}}));
+  EXPECT_EQ(ours.archive, (ArchiveConfig{.failed_after = std::chrono::hours(24), .completed_after = Millis{0}}));
+  EXPECT_EQ(ours.monitor_interval, Millis{0});
+  EXPECT_EQ(loaded(WrittenFile(head + "failure_check: { schedule: never }\n")).failure_check.schedule, "never");
 }
 
 }  // namespace

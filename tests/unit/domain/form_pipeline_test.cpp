@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "domain/pipeline.h"
+#include "domain/builtin_pipelines.h"
 
 namespace waybill {
 namespace {
@@ -93,13 +93,26 @@ RC_GTEST_PROP(FormSteps, EveryActionGetsItsTurnInOrderAndThenItEnds, ()) {
   RC_DISCARD("every action was retried for ever");
 }
 
-TEST(PipelineMoves, LeadToEveryStateAndOutOfNoEnd) {  // F1
-  for (const auto& move : kPipelineMoves) EXPECT_NE(move.from, move.to);
-  for (const std::string_view end : {"accepted", "rejected", "exhausted", "purged"})
-    EXPECT_TRUE(std::none_of(kPipelineMoves.begin(), kPipelineMoves.end(), [&](const auto& m) { return m.from == end; })) << end;
-  EXPECT_TRUE(may_move("form", "received", "processing"));
-  EXPECT_FALSE(may_move("form", "received", "routed"));
-  EXPECT_FALSE(may_move("intent", "received", "processing"));
+// F1 P1: the files that the program carries along are whole, and the ends have no way out.
+TEST(BuiltinPipelines, LeadToEveryStateAndOutOfNoEnd) {
+  ASSERT_EQ(builtin_pipelines().size(), 3u);
+  for (const auto& pipeline : builtin_pipelines())
+    for (const auto& move : pipeline.transitions) {
+      EXPECT_NE(move.from, move.to);
+      EXPECT_FALSE(pipeline.find(move.from)->terminal) << move.from;
+    }
+  EXPECT_TRUE(builtin_pipeline("form").find("purged")->terminal);
+  for (const char* end : {"accepted", "rejected", "exhausted"}) EXPECT_TRUE(builtin_pipeline("intent").find(end)->terminal);
+}
+
+// F11 F13
+TEST(InfectedAlerts, NameTheSubmissionAndSayWhetherAnythingWasSent) {
+  const auto early = infected_alert("s-1", "contact"), late = infected_too_late_alert("s-1", "contact");
+  EXPECT_EQ(early.about, "contact");
+  EXPECT_EQ(early.message, "form submission s-1 of contact has an infected attachment; nothing of it was sent");
+  EXPECT_EQ(late.about, "contact:late") << "an incident of its own";
+  EXPECT_EQ(late.message,
+            "form submission s-1 of contact has an attachment that was found infected when its actions were under way or done");
 }
 
 }  // namespace

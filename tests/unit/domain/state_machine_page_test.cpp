@@ -5,7 +5,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "domain/pipeline.h"
+#include "domain/builtin_pipelines.h"
 #include "unit/domain/state_machine.h"
 
 namespace waybill {
@@ -63,30 +63,6 @@ std::string_view meaning(Event event) {
   return "";
 }
 
-std::string_view meaning(const PipelineMove& move) {
-  struct Meaning {
-    PipelineMove move;
-    std::string_view words;
-  };
-  static constexpr Meaning kMeanings[] = {
-      {{"intent", "pending", "accepted"}, "its delivery was accepted"},
-      {{"intent", "pending", "rejected"}, "its delivery was rejected"},
-      {{"intent", "pending", "exhausted"}, "its delivery was exhausted"},
-      {{"form", "received", "processing"}, "it is finalized and every attachment is clean: its actions start"},
-      {{"form", "received", "failed"}, "an attachment is infected: nothing of it is sent"},
-      {{"form", "received", "purged"}, "it was never finalized, or a scan never came, and its retention expired"},
-      {{"form", "processing", "routed"}, "every action was accepted or deferred"},
-      {{"form", "processing", "failed"},
-       "every action has ended, one of them neither accepted nor deferred; or its retention expired"},
-      {{"form", "failed", "processing"}, "a dead letter of it is replayed"},
-      {{"form", "routed", "purged"}, "its retention expired: its contents are erased"},
-      {{"form", "failed", "purged"}, "the same"},
-  };
-  for (const auto& one : kMeanings)
-    if (one.move == move) return one.words;
-  return "";
-}
-
 void write_deliveries(std::ostream& text) {
   text << "```mermaid\nstateDiagram-v2\n";
   for (const auto& t : kTransitions)
@@ -103,15 +79,17 @@ void write_deliveries(std::ostream& text) {
 
 void write_submissions(std::ostream& text) {
   text << "\n## The states of a submission\n\n"
-          "Generated from `kPipelineMoves` in `host/domain/pipeline.h`. An intent has one delivery; a form's submission has one "
-          "for\n"
-          "each action and each replay. Their ends move the submission.\n\n"
-          "```mermaid\nstateDiagram-v2\n";
-  for (const auto& m : kPipelineMoves)
-    if (m.pipeline == "form") text << "  " << m.from << " --> " << m.to << "\n";
-  text << "```\n\n| pipeline | from | to | when |\n| --- | --- | --- | --- |\n";
-  for (const auto& m : kPipelineMoves)
-    text << "| " << m.pipeline << " | " << m.from << " | " << m.to << " | " << meaning(m) << " |\n";
+          "Generated from the built-in pipelines in `host/domain/pipelines/`, which `waybill pipeline show` prints as well. An "
+          "intent has "
+          "one\n"
+          "delivery; a form's submission has one for each action and each replay. Their ends move the submission. The pipelines "
+          "of the\n"
+          "sample registry are drawn in [pipelines-shipped.md](pipelines-shipped.md).\n";
+  for (const auto& pipeline : builtin_pipelines()) {
+    text << "\n```mermaid\n" << diagram_of(pipeline) << "```\n\n| pipeline | from | to | when |\n| --- | --- | --- | --- |\n";
+    for (const auto& m : pipeline.transitions)
+      text << "| " << pipeline.name << " | " << m.from << " | " << m.to << " | " << m.description << " |\n";
+  }
 }
 
 std::string page() {
@@ -129,7 +107,9 @@ std::string page() {
 }
 
 TEST(StateMachinePage, SaysWhatEachMoveOfASubmissionMeans) {  // F1
-  for (const auto& move : kPipelineMoves) EXPECT_NE(meaning(move), "") << move.pipeline << ": " << move.from << " -> " << move.to;
+  for (const auto& pipeline : builtin_pipelines())
+    for (const auto& move : pipeline.transitions)
+      EXPECT_NE(move.description, "") << pipeline.name << ": " << move.from << " -> " << move.to;
 }
 
 TEST(StateMachinePage, SaysWhatTheTablesOfMovesSay) {  // M6 F1

@@ -18,6 +18,8 @@ class Worker : public ::testing::Test {
     Job job;
     job.delivery = {static_cast<std::int64_t>(id)};
     job.contract = std::make_shared<const Contract>(Contract{.action_type = "type"});
+    job.client_ref = "order " + std::to_string(id);
+    job.action_order = static_cast<int>(id);
     job.claimed_mono = clock.now();
     completions->took(1);
     return {{id}, std::make_shared<const Job>(std::move(job)), Millis(60'000)};
@@ -39,6 +41,8 @@ class Worker : public ::testing::Test {
   void expect_the_second_back_and_the_first_cancelled() {
     ASSERT_EQ(finished.size(), 1u) << "it goes back to the queue at once, not when the first has ended";
     EXPECT_EQ(finished[0].job.delivery, DeliveryId{2});
+    EXPECT_EQ(finished[0].job.client_ref, "order 2") << "the alert of a dead letter names it";
+    EXPECT_EQ(finished[0].job.action_order, 2);
     EXPECT_EQ(finished[0].how, Finished::How::unattempted);
     EXPECT_FALSE(finished[0].not_before) << "another host may begin it at once";
     EXPECT_TRUE(stage.was_cancelled({1}));

@@ -6,7 +6,7 @@
 #include "base/utf8.h"
 #include "http/server_url.h"
 
-namespace waybill {
+namespace waybill::http {
 namespace {
 
 Route route(std::string method, std::string path) {
@@ -99,4 +99,4 @@ TEST(ErrorResponse, HoldsCodeAndMessageWhateverTheBytes) {  // M4
 }
 
 }  // namespace
-}  // namespace waybill
+}  // namespace waybill::http

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <utility>
 
-namespace waybill::testing_http {
+namespace waybill::http::stories {
 
 inline constexpr int kPatienceMs = 20'000;
 
@@ -124,4 +124,4 @@ class Client {
   std::string got_;
 };
 
-}  // namespace waybill::testing_http
+}  // namespace waybill::http::stories

@@ -12,7 +12,7 @@
 #include "http/server.h"
 #include "unit/http/server_client.h"
 
-namespace waybill::testing_http {
+namespace waybill::http::stories {
 
 // Keeps the names of events.
 class EventLog final : public Log {
@@ -118,4 +118,4 @@ class ServerStory : public testing::Test {
   std::unique_ptr<Server> server_;
 };
 
-}  // namespace waybill::testing_http
+}  // namespace waybill::http::stories

@@ -8,12 +8,12 @@
 
 #include "unit/http/server_story.h"
 
-namespace waybill {
+namespace waybill::http {
 namespace {
 
-using testing_http::Client;
-using testing_http::kPatienceMs;
-using testing_http::ServerStory;
+using stories::Client;
+using stories::kPatienceMs;
+using stories::ServerStory;
 
 class HttpServerInTime : public ServerStory {};
 
@@ -264,4 +264,4 @@ TEST_F(HttpServerInTime, StopUnderLoadEndsCleanly) {  // N12
 }
 
 }  // namespace
-}  // namespace waybill
+}  // namespace waybill::http

@@ -39,7 +39,7 @@ class TakingIn : public ::testing::Test {
                             const std::lock_guard lock(mutex_);
                             claimed_.emplace_back(claim.token, std::move(rows));
                           },
-                      .lost =
+                      .unconfirmed =
                           [this](Shard, const InsertClaim& claim, const std::vector<InsertGroup>&) {
                             const std::lock_guard lock(mutex_);
                             lost_.push_back(claim.token);
@@ -167,7 +167,7 @@ TEST_F(TakingIn, WhatWaitsTogetherIsWrittenTogether) {
 }
 
 TEST_F(TakingIn, AGroupHasALimit) {
-  settings.most_in_group = 10;
+  settings.max_in_group = 10;
   start();
   occupy();
   std::vector<Answered> answers;
@@ -179,7 +179,7 @@ TEST_F(TakingIn, AGroupHasALimit) {
 }
 
 TEST_F(TakingIn, AGroupHasALimitOfBytesAndALargePayloadIsAGroupOfItsOwn) {
-  settings.most_bytes_in_group = 1000;
+  settings.max_bytes_in_group = 1000;
   start();
   occupy();
   std::vector<Answered> answers;
@@ -217,7 +217,7 @@ TEST_F(TakingIn, AThreadThatDoesNotGetThroughHoldsUpNobody) {
 }
 
 TEST_F(TakingIn, OfABatchBeyondTheLimitTheRestIsRefusedAtOnce) {
-  settings.most_waiting = 30;
+  settings.max_waiting = 30;
   start();
   occupy();
   auto answers = submit_batch("order-", 50);
@@ -377,7 +377,7 @@ TEST_F(TakingIn, AContractThatCannotBeStoredDoesNotHarmTheOthers) {
 }
 
 TEST_F(TakingIn, BeyondItsLimitASubmissionIsRefusedAtOnce) {
-  settings.most_waiting = 3;
+  settings.max_waiting = 3;
   start();
   occupy();
   std::vector<Answered> answers;
@@ -475,7 +475,7 @@ TEST_F(TakingIn, AClaimWhoseCommitWasNotSeenIsTold) {  // M12
 }
 
 TEST_F(TakingIn, WhatWaitsIsBoundedInBytesToo) {  // E12
-  settings.most_bytes_waiting = 1000;
+  settings.max_bytes_waiting = 1000;
   start();
   occupy();
   auto fits = submit("fits", std::string(900, '1'));

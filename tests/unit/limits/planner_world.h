@@ -34,6 +34,7 @@ class PlannerWorld {
     std::string host_name = {};  // its own
     std::string type = "sms";
     Policy policy = Policy::max_attempts;
+    bool is_channel = false;
   };
   RouteId route(const std::string& target) { return route(target, Spec{}); }
   RouteId route(const std::string& target, Spec spec) {
@@ -45,7 +46,8 @@ class PlannerWorld {
                                              .url = "https://" + host_name + "/",
                                              .destination = "{}",
                                              .policy = spec.policy,
-                                             .max_acceptance = spec.policy == Policy::deadline ? Seconds(60) : Seconds(0)})};
+                                             .max_acceptance = spec.policy == Policy::deadline ? Seconds(60) : Seconds(0),
+                                             .channel = spec.is_channel ? target : ""})};
     return id;
   }
   InsertGroup newcomers(RouteId id, std::size_t count = 1, std::size_t bytes = 0) {

@@ -62,14 +62,14 @@ TEST(AlertText, IsAJsonObjectInWhichNothingHasAMeaningForSlack) {  // F13
 }
 
 TEST(AlertText, OfStuckDeliveriesSaysWhyIfThatIsKnown) {  // F13
-  Stuck stuck{.what = Stuck::What::deliveries,
-              .org = kDefaultOrg,
-              .about = "sms.primary",
-              .action_type = "sms",
-              .reference = "order-1",
-              .now = kNoon,
-              .since = kNoon - std::chrono::minutes(20),
-              .count = 7};
+  StuckWork stuck{.what = StuckWork::What::deliveries,
+                  .org = kDefaultOrg,
+                  .about = "sms.primary",
+                  .action_type = "sms",
+                  .reference = "order-1",
+                  .now = kNoon,
+                  .since = kNoon - std::chrono::minutes(20),
+                  .count = 7};
   EXPECT_EQ(
       words_of(stuck, "no plugin is running"),
       "deliveries to sms.primary are due and not taken: 7; the oldest is \"order-1\", for 20 min now; no plugin is running");
@@ -81,14 +81,14 @@ TEST(AlertText, OfStuckDeliveriesSaysWhyIfThatIsKnown) {  // F13
 }
 
 TEST(AlertText, OfAStuckFormNamesItAndTheOldest) {  // F13
-  const Stuck stuck{.what = Stuck::What::form,
-                    .org = kDefaultOrg,
-                    .about = "contact",
-                    .action_type = {},
-                    .reference = "s-1",
-                    .now = kNoon,
-                    .since = kNoon - std::chrono::hours(5),
-                    .count = 2};
+  const StuckWork stuck{.what = StuckWork::What::form,
+                        .org = kDefaultOrg,
+                        .about = "contact",
+                        .action_type = {},
+                        .reference = "s-1",
+                        .now = kNoon,
+                        .since = kNoon - std::chrono::hours(5),
+                        .count = 2};
   EXPECT_EQ(words_of(stuck, ""),
             "submissions of form contact are processing without coming to an end: 2; the oldest is \"s-1\", for 5 h now");
 }

@@ -1,51 +1,23 @@
 // M13 F2: the sample registry that users copy: it loads, its schema agrees with the loader, and no damage to it does harm.
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <sstream>
-#include <valijson/adapters/nlohmann_json_adapter.hpp>
-#include <valijson/schema.hpp>
-#include <valijson/schema_parser.hpp>
-#include <valijson/validation_results.hpp>
-#include <valijson/validator.hpp>
-
+#include "base/json_document.h"
 #include "config/document.h"
 #include "registry/forms_file.h"
-#include "registry/json_reader.h"
 #include "registry/registry.h"
 #include "registry/targets_file.h"
 #include "unit/registry/fake_action_types.h"
+#include "unit/registry/file_schema.h"
 
 namespace waybill {
 namespace {
 
 using testing::FakeActionTypes;
+using testing::FileSchema;
 using testing::joined;
+using testing::text_of;
 
-const std::filesystem::path kFolder = std::filesystem::path(WAYBILL_SOURCE_DIR) / "registry";
-
-std::string text_of(const std::filesystem::path& file) {
-  std::ifstream in(file);
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
-class FileSchema {
- public:
-  explicit FileSchema(const std::string& name) : json_(nlohmann::json::parse(text_of(kFolder / "schemas" / name))) {
-    valijson::SchemaParser parser(valijson::SchemaParser::kDraft7);
-    parser.populateSchema(valijson::adapters::NlohmannJsonAdapter(json_), schema_);
-  }
-  bool accepts(const nlohmann::json& json) {
-    valijson::Validator validator(valijson::Validator::kStrongTypes);
-    return validator.validate(schema_, valijson::adapters::NlohmannJsonAdapter(json), nullptr);
-  }
-
- private:
-  nlohmann::json json_;
-  valijson::Schema schema_;
-};
+const auto& kFolder = testing::kSampleRegistry;
 
 nlohmann::json sample() { return nlohmann::json::parse(without_comments(text_of(kFolder / "targets.json"))); }
 
@@ -60,7 +32,7 @@ FakeActionTypes all_types() {
 TEST(SampleRegistry, LoadsWithOneTargetOfEachKind) {
   const auto registry = load_registry(kFolder, all_types());
   ASSERT_TRUE(registry) << joined(registry.error());
-  ASSERT_EQ(registry->targets().size(), 5u);
+  ASSERT_EQ(registry->targets().size(), 8u);
   const auto* orders = registry->find("orders.webhook");
   ASSERT_NE(orders, nullptr);
   EXPECT_EQ(orders->destination, R"({"secret":"orders","url":")" + orders->url + R"("})");
@@ -101,7 +73,7 @@ TEST(SampleRegistry, WithoutThePluginsOfItsFormNamesThemAndStillServesItsTargets
   const auto tolerated = load_registry(kFolder, FakeActionTypes{}, &absent);
   ASSERT_TRUE(tolerated) << joined(tolerated.error());
   EXPECT_EQ(absent.size(), 2u);
-  EXPECT_EQ(tolerated->targets().size(), 5u);
+  EXPECT_EQ(tolerated->targets().size(), 8u);
 }
 
 TEST(SampleRegistry, PassesItsSchema) {

@@ -1,4 +1,4 @@
-// Plugins that were built with the headers of ABI 1.0 run in today's host: accepted, rejected, retried, cancelled.  H1
+// Plugins that were built with the headers of ABI 1.0 and 1.2 run in today's host: accepted, rejected, retried, cancelled.  H1
 #include <gtest/gtest.h>
 
 #include "unit/senders/plugin_world.h"
@@ -92,6 +92,22 @@ TEST_P(APluginOfAbi10, EndsWhenItIsCancelled) {
   EXPECT_EQ(finished.outcome->verdict, Verdict::transient);
   EXPECT_EQ(finished.outcome->reason, "network");
   EXPECT_EQ(finished.outcome->reach, Reach::maybe_sent);
+}
+
+// H1: its requests end where those of minor 3 have more.
+TEST(APluginOfAbi12, HasItsRequestsAuthenticatedAndNotSigned) {
+  PluginWorld world{{"../compat/compat_v1_2_cpp"}, PluginWorld::kPatient, {{"compat", {Secret("key")}}}};
+  ASSERT_EQ(world.catalogue->loaded().size(), 1u);
+  EXPECT_EQ(world.catalogue->loaded()[0].abi_minor, 2u);
+  std::string got;
+  ScriptedServer receiver([&](Connection& connection) {
+    got = connection.receive();
+    connection.answer(200);
+  });
+  const auto outcome = world.run(world.job("compat_minor_2", "target", receiver.url())).outcome.value_or(Outcome{});
+  EXPECT_EQ(outcome.verdict, Verdict::accepted) << outcome.detail;
+  EXPECT_NE(got.find("Authorization: Basic a2V5OmtleQ==\r\n"), std::string::npos) << got;
+  EXPECT_EQ(got.find("X-Amz"), std::string::npos);
 }
 
 INSTANTIATE_TEST_SUITE_P(Compat, APluginOfAbi10, ::testing::Values("c", "cpp"),

@@ -102,7 +102,7 @@ TEST(OutcomeCheck, TextsAreCutAndCleaned) {
 
 TEST(OutcomeCheck, AResultThatTheDatabaseWouldNotTakeIsDropped) {
   const auto deep = std::string(10'000, '[') + std::string(10'000, ']');
-  const auto long_text = "\"" + std::string(70'000, 'x') + "\"";
+  const auto long_text = "\"" + std::string((1 << 20) + 1, 'x') + "\"";
   for (const std::string& result :
        {std::string("{"), std::string("nonsense"), std::string("\"\xff\""), std::string(R"("\u0000")"), std::string("1e999"),
         std::string(R"("\ud800")"), deep, long_text}) {

@@ -51,6 +51,16 @@ TEST_F(PluginMail, ARefusalAndAFailureAreToldApart) {
   EXPECT_EQ(failed.result, "[0,250,250]");
 }
 
+TEST_F(PluginMail, ATenantsRelayMustNotBeLocal) {  // N7
+  ScriptedRelay relay;
+  EXPECT_EQ(outcome_of("good", relay.url()).verdict, Verdict::accepted);
+  const auto outcome = world.run(testing::of_channel(job("good", relay.url()))).outcome.value_or(Outcome{});
+  EXPECT_EQ(outcome.reason, "address_not_allowed");
+  EXPECT_EQ(outcome.reach, Reach::not_sent);
+  EXPECT_EQ(relay.connections(), 1);
+  EXPECT_TRUE(world.log.contains("egress.refused action_type=mailer"));
+}
+
 TEST_F(PluginMail, ThePluginNamesASecretThatOnlyTheRelaySees) {
   ScriptedRelay relay({.says = {{"AUTH", "535 5.7.8 wrong"}}, .offers = {"AUTH PLAIN"}});
   const auto outcome = outcome_of("login", relay.url());

@@ -56,6 +56,17 @@ class HostClock final : public Clock {
   const std::thread::id home_ = std::this_thread::get_id();
 };
 
+// The same delivery as one to an organisation's channel, whose secrets are none.
+inline Job of_channel(Job job) {
+  auto contract = std::make_shared<Contract>(*job.contract);
+  auto channel = std::make_shared<Channel>();
+  contract->channel = channel->id = "a-channel";
+  channel->destination = contract->destination;
+  job.contract = std::move(contract);
+  job.channel = std::move(channel);
+  return job;
+}
+
 class PluginWorld {
  public:
   // Generous: a good plugin never meets these limits. Tests of silence set their own.
@@ -64,13 +75,14 @@ class PluginWorld {
 
   explicit PluginWorld(std::initializer_list<const char*> plugins, ExecutorSettings settings = kPatient,
                        Secrets::Values known = {}, std::shared_ptr<const GcsLinks> signer = nullptr,
-                       std::map<std::string, std::string> settings_by_type = {})
+                       std::map<std::string, std::string> settings_by_type = {}, EgressRules egress = {})
       : links(std::move(signer)),
         secrets(std::make_shared<const Secrets>(std::move(known))),
         folder(plugins),
         catalogue(Catalogue::load(folder.path())) {
     config.limits.blocking_workers = 2;
     config.senders = std::move(settings_by_type);
+    config.egress = std::move(egress);
     factory = std::make_unique<PluginSenderFactory>(*catalogue, config, secrets,
                                                     TextServices{[this] { return templates; }, links}, clock, log, metrics);
     executor = std::make_unique<Executor>(*factory, clock, settings, log, metrics);

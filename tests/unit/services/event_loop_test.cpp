@@ -82,6 +82,22 @@ TEST(EventLoop, AnAbsurdDelayNeitherOverflowsNorFires) {
   EXPECT_FALSE(fired);
 }
 
+TEST(EventLoop, ATimerThatATimerSetsWaitsForTheNextTurn) {
+  EventLoop loop;
+  std::string seen;
+  loop.at_turn_end([&] { seen += "|"; });
+  loop.after(0ms, [&] {
+    seen += "1";
+    loop.after(0ms, [&] {
+      seen += "3";
+      loop.stop();
+    });
+  });
+  loop.after(0ms, [&] { seen += "2"; });
+  loop.run();
+  EXPECT_EQ(seen, "12|3|");
+}
+
 TEST(EventLoop, AWatcherHearsOfItsDescriptorUntilItIsRemoved) {
   EventLoop loop;
   int ends[2];
@@ -98,6 +114,32 @@ TEST(EventLoop, AWatcherHearsOfItsDescriptorUntilItIsRemoved) {
   EXPECT_EQ(heard, 1);
   close(ends[0]);
   close(ends[1]);
+}
+
+// Both pipes are readable in one turn. Whichever comes first gives the other's number to a pipe that is not.
+TEST(EventLoop, TheSuccessorOfAClosedDescriptorDoesNotHearItsLateEvent) {
+  EventLoop loop;
+  int one[2], other[2], empty[2];
+  ASSERT_EQ(pipe(one), 0);
+  ASSERT_EQ(pipe(other), 0);
+  ASSERT_EQ(pipe(empty), 0);
+  int heard = 0, late = 0;
+  const auto replace = [&](int mine, int theirs) {
+    ++heard;
+    loop.unwatch(mine);
+    loop.unwatch(theirs);
+    EXPECT_EQ(dup2(empty[0], theirs), theirs);
+    loop.watch(theirs, EPOLLIN, [&](std::uint32_t) { ++late; });
+    loop.after(0ms, [&] { loop.after(0ms, [&] { loop.stop(); }); });
+  };
+  loop.watch(one[0], EPOLLIN, [&](std::uint32_t) { replace(one[0], other[0]); });
+  loop.watch(other[0], EPOLLIN, [&](std::uint32_t) { replace(other[0], one[0]); });
+  ASSERT_EQ(write(one[1], "x", 1), 1);
+  ASSERT_EQ(write(other[1], "x", 1), 1);
+  loop.run();
+  EXPECT_EQ(heard, 1);
+  EXPECT_EQ(late, 0);
+  for (const int fd : {one[0], one[1], other[0], other[1], empty[0], empty[1]}) close(fd);
 }
 
 TEST(EventLoop, EveryTurnEndsWithItsHook) {

@@ -288,17 +288,6 @@ TEST_F(Http, ABadRequestIsRefusedAndNothingLeaves) {
   EXPECT_EQ(server.connections(), 0);
 }
 
-TEST_F(Http, AnAddressThatIsNotAllowedIsRefusedWhenItIsConnectedTo) {
-  ScriptedServer server([](Connection& connection) { connection.answer(200); });
-  HttpClientSettings settings;
-  settings.allow = [](const sockaddr& address) { return address.sa_family != AF_INET; };
-  start(settings);
-  const auto response = fetch(request(server.url(), "x"));
-  EXPECT_EQ(response.error, NetError::refused);
-  EXPECT_EQ(response.reach, Reach::not_sent);
-  EXPECT_EQ(server.connections(), 0);
-}
-
 TEST_F(Http, OpenRequestsToOneHostAreLimitedAndTheRestWaitInOrder) {
   std::mutex mutex;
   std::vector<std::string> order;

@@ -44,6 +44,20 @@ class SecretFiles : public ::testing::Test {
   std::filesystem::path folder_;
 };
 
+// J3: the key to sign with is the end of what the provider hands out
+TEST_F(SecretFiles, MayBeTheLastBytesOfWhatTheReferenceHolds) {
+  const auto key = file("api_key", "live-8b3aa916-ec82-434e-b0c5-d5d9b371d6a3-1b1c4b86-7f9c-4a1b-9c8d-2f8f0c1d9e11\n");
+  const auto secrets = Secrets::resolve({{"a", {{Kind::file, key, 36}}}});
+  ASSERT_TRUE(secrets);
+  EXPECT_EQ(secrets->find("a")->front().expose(), "1b1c4b86-7f9c-4a1b-9c8d-2f8f0c1d9e11");
+  const auto short_one = file("short", "abc");
+  EXPECT_TRUE(Secrets::resolve({{"a", {{Kind::file, short_one, 3}}}}));
+  const auto refused = Secrets::resolve({{"a", {{Kind::file, short_one, 4}}}});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().front().field, "secrets.a");
+  EXPECT_NE(refused.error().front().message.find("shorter than the last 4 bytes"), std::string::npos);
+}
+
 TEST_F(SecretFiles, ComeFromVariablesAndFilesWithoutTheTrailingNewline) {
   setenv("WAYBILL_UNIT_SECRET", "from the environment", 1);
   const auto secrets = Secrets::resolve({{"a", {{Kind::environment, "WAYBILL_UNIT_SECRET"}}},

@@ -259,7 +259,7 @@ TEST_F(Smtp, ANameThatDoesNotResolveMeansNotSent) {
 
 TEST_F(Smtp, AnAddressThatIsNotAllowedIsRefusedBeforeAConnection) {
   ScriptedRelay relay;
-  start({.allow = [](const sockaddr& address) { return address.sa_family != AF_INET; }});
+  start({.egress = std::make_shared<const EgressPolicy>(EgressRules{.guard = EgressGuard::strict})});
   const auto reply = submit(message(relay.url()));
   EXPECT_EQ(reply.error, NetError::refused);
   EXPECT_EQ(reply.reach, Reach::not_sent);

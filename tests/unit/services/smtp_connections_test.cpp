@@ -65,6 +65,29 @@ TEST_F(SmtpConnections, OneThatTheRelayClosedMeanwhileIsNotUsed) {
   EXPECT_EQ(relay.connections(), 10);
 }
 
+TEST_F(SmtpConnections, AMessageThatTheGoodbyeToAnIdleOneCrossedGoesOverAnother) {
+  for (const bool with_a_word : {true, false}) {
+    testing::ScriptedServer relay([&](testing::Connection& connection) {
+      testing::SmtpPeer peer(connection);
+      peer.say("220 hi\r\n");
+      int messages = 0;
+      for (std::string line; peer.line(line);) {
+        if (line.starts_with("MAIL") && ++messages == 2) {
+          if (with_a_word) peer.say("421 4.4.2 idle too long\r\n");
+          return;
+        }
+        const bool is_command = line.starts_with("EHLO") || line.starts_with("MAIL") || line.starts_with("RCPT") || line == ".";
+        peer.say(line == "DATA" ? "354 go\r\n" : is_command ? "250 fine\r\n" : "");
+      }
+    });
+    for (int i = 0; i < 3; ++i) {
+      const auto reply = submit(message("smtp://127.0.0.1:" + std::to_string(relay.port())));
+      EXPECT_EQ(reply.answer.code, 250) << reply.error_text;
+    }
+    EXPECT_EQ(relay.connections(), 3);
+  }
+}
+
 TEST_F(SmtpConnections, OneWithAWordTooManyIsNotUsedAgain) {
   ScriptedRelay relay({.says = {{".", "250 queued\r\n250 and queued"}}});
   for (int i = 0; i < 3; ++i) EXPECT_EQ(submit(message(relay.url())).answer.code, 250);

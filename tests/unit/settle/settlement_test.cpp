@@ -46,24 +46,40 @@ TEST(Settlement, ARejectionKeepsItsReasonAndNoResult) {  // M6
   EXPECT_EQ(s.trigger, "reject");
 }
 
-TEST(Settlement, OfAFormsActionLeavesItsSubmissionToTheWhole) {  // F6 F10
+TEST(Settlement, OfAFormsActionLeavesItsSubmissionToTheWhole) {  // F6 F10 F13
   const auto of_form = [](const Outcome& outcome) {
     auto finished = finished_with(outcome);
     Contract contract = *finished.job.contract;
     contract.form_id = "contact";
     finished.job.contract = std::make_shared<const Contract>(contract);
+    finished.job.kind = "form";
+    finished.job.client_ref = "order 1";
+    finished.job.action_order = 2;
     return settled(finished);
   };
   const auto done = of_form(accepted());
   EXPECT_TRUE(done.of_form);
   EXPECT_EQ(done.status, Status::accepted);
-  EXPECT_EQ(done.submission_state + done.action + done.from_state, "");
+  EXPECT_EQ(done.submission_state + done.from_state, "");
+  EXPECT_EQ(done.action, "sms_success");
+  EXPECT_FALSE(done.alert);
   EXPECT_EQ(done.metadata, R"({"attempts":1})");
   EXPECT_FALSE(done.dead_letter);
-  EXPECT_TRUE(of_form(rejected("invalid_request")).dead_letter);
+  const auto dead = of_form(rejected("invalid_request"));
+  EXPECT_EQ(dead.action, "sms_failure");
+  EXPECT_TRUE(dead.dead_letter);
+  ASSERT_TRUE(dead.alert);
+  EXPECT_EQ(dead.alert->about, "contact/2:invalid_request");
+  EXPECT_EQ(dead.alert->message, "form order 1: contact, action 2 (sms) ended as invalid_request");
+  EXPECT_EQ(of_form(failed()).action, "");
   EXPECT_FALSE(of_form(failed()).dead_letter) << "it is tried again";
   EXPECT_FALSE(settled(finished_with(rejected("invalid_request"))).dead_letter) << "an intent's end is its client's";
   EXPECT_FALSE(settled(finished_with(accepted())).of_form);
+}
+
+TEST(Settlement, ADeferredActionIsNotAudited) {  // F6
+  EXPECT_EQ(action_audit(Status::exhausted, "letter"), "letter_failure");
+  EXPECT_EQ(action_audit(Status::deferred, "letter"), "");
 }
 
 TEST(Settlement, WhatAnAttemptGotDoneIsProgressForTheNextAndAResultAtTheEnd) {  // F6 F7
@@ -238,12 +254,14 @@ TEST(Settlement, WhatExpiredBeforeItWasSentIsExhaustedWithoutAnAttempt) {  // M7
   EXPECT_FALSE(s.attempt);
 }
 
-OrphanedClaim lost_claim(std::uint32_t attempt_count, std::uint32_t lease_lost) {
+OrphanedDelivery lost_claim(std::uint32_t attempt_count, std::uint32_t lease_lost) {
   return {.delivery = {2 << kShardBits},
           .token = {77},
           .org = kDefaultOrg,
           .route = {1},
           .host = {9},
+          .kind = "intent",
+          .client_ref = "order 1",
           .claimed_at = kCreated + Seconds(1),
           .created = kCreated,
           .attempt_count = attempt_count,
@@ -293,6 +311,18 @@ TEST(LostSettlement, TheThirdLossIsADeadLetter) {  // M17
   EXPECT_EQ(s.lease_lost, 3u);
   EXPECT_EQ(s.metadata, R"({"attempts":3,"leaseLost":3,"reason":"worker_lost"})");
   EXPECT_EQ(s.attempt_count, 3u);
+  EXPECT_TRUE(s.dead_letter);
+  ASSERT_TRUE(s.alert);
+  EXPECT_EQ(s.alert->about, "sms.primary/1:worker_lost");
+  EXPECT_EQ(s.alert->message, "intent order 1: sms.primary, action 1 (sms) ended as worker_lost");
+}
+
+TEST(LostSettlement, ANotificationThatDiesRaisesNoAlert) {  // F13
+  auto lost = lost_claim(2, 2);
+  lost.kind = kAlertKind;
+  const auto s = settlement_of(lost, contract_of(Policy::max_attempts), kCreated + Seconds(2), "box:2", Blame::suspect);
+  EXPECT_TRUE(s.dead_letter);
+  EXPECT_FALSE(s.alert);
 }
 
 // E1

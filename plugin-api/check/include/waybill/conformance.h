@@ -1,5 +1,5 @@
-// Whether a plugin keeps the rules of plugin.h: every check in a process of its own, so that whatever the plugin does there is an
-// answer. What `waybill plugin check` prints.
+// Checks whether a plugin keeps the rules of plugin.h. Every check runs in a process of its own, so that there is an answer
+// whatever the plugin does. `waybill plugin check` prints the report.
 #pragma once
 
 #include <chrono>
@@ -12,8 +12,8 @@
 
 namespace waybill::conformance {
 
-// What the host that will load the plugin makes of its JSON Schemas. The caller lends it, so that there is one judge of them.
-struct SchemaJudge {
+// How the host that will load the plugin validates its JSON Schemas. The caller passes it in, so that both decide alike.
+struct SchemaValidator {
   std::function<std::string(std::string_view schema)> fault;  // "" if it can be used
   std::function<std::vector<std::string>(std::string_view schema, const std::string& json)> problems;
 };
@@ -23,7 +23,7 @@ struct Order {
   std::filesystem::path samples;                 // "" for none
   std::vector<std::string> only;                 // names of checks; empty for all
   std::chrono::milliseconds time_limit{10'000};  // of each check
-  SchemaJudge schemas;
+  SchemaValidator schemas;
 };
 
 enum class Result { ok, failed, skipped };

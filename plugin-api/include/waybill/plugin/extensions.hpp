@@ -14,15 +14,15 @@ class Composes {
   virtual void compose(Call call, Job job) = 0;
 };
 
-// Tells what became of a delivery after it was accepted: job.provider_ref() is the receiver's own id of it. accepted: it arrived;
-// rejected: it failed for good; deferred: still under way; transient: it could not be asked.
+// Says what became of a delivery after it was accepted: job.provider_ref() is the destination's own id of it. accepted: it
+// arrived; rejected: it failed for good; deferred: still under way; transient: it could not be asked.
 class TellsStatus {
  public:
   virtual ~TellsStatus() = default;
   virtual void status(Call call, Job job) = 0;
 };
 
-// Tells whether job.destination() can be reached, without sending anything that counts. accepted: it can.
+// Says whether job.destination() can be reached, without sending anything that counts. accepted: it can.
 class Probes {
  public:
   virtual ~Probes() = default;
@@ -31,7 +31,7 @@ class Probes {
 
 struct Failure {
   std::string_view provider_ref;
-  std::string_view idempotency_key;  // ours, if the receiver keeps it
+  std::string_view idempotency_key;  // ours, if the destination keeps it
   std::string_view reason;           // a short word
   std::string_view detail;           // one line for people
   std::int64_t failed_at = 0;        // seconds since 1970-01-01 UTC, 0: not known
@@ -56,7 +56,7 @@ class FailureQuery {
   const wb_failure_query* query_;
 };
 
-// Lists one page of what the receiver accepted and then failed to deliver. accepted: the page is complete.
+// Lists one page of what the destination accepted and then failed to deliver. accepted: the page is complete.
 class ListsFailures {
  public:
   virtual ~ListsFailures() = default;

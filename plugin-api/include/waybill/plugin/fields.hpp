@@ -17,7 +17,7 @@ namespace waybill::plugin {
 
 // A view of one JSON object, which must outlive it. Made for what the host hands over, whose shape it has checked against the
 // action's schema: text that is no JSON object makes the constructor throw, but what stands inside nested values is passed over.
-// What is thrown in a sender's constructor or in send is told to the host (see plugin.hpp), so nothing need be caught.
+// The host is told what a sender's constructor or send throws (see plugin.hpp), so the sender need not catch it.
 class Fields {
  public:
   explicit Fields(std::string_view json) : rest_(json) {

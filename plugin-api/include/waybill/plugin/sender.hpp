@@ -46,11 +46,11 @@ using Check = void (*)(std::string_view json, Report& report);
 
 namespace detail {
 
-struct Boxed {
+struct SenderBox {
   const wb_host* host;
   std::unique_ptr<Sender> sender;
 
-  static Boxed& of(wb_sender* self) noexcept { return *reinterpret_cast<Boxed*>(self); }
+  static SenderBox& of(wb_sender* self) noexcept { return *reinterpret_cast<SenderBox*>(self); }
   static void send(wb_sender* self, wb_call call, const wb_job* job) noexcept {
     guarded(of(self).host, call, [&] { of(self).sender->send(Call(of(self).host, call), Job(job)); });
   }
@@ -83,12 +83,12 @@ struct Boxed {
   static const void* extension_table(wb_sender* self, std::string_view id);
 };
 
-inline constexpr wb_compose kComposeTable = {&Boxed::call<Composes, &Composes::compose>};
-inline constexpr wb_status kStatusTable = {&Boxed::call<TellsStatus, &TellsStatus::status>};
-inline constexpr wb_probe kProbeTable = {&Boxed::call<Probes, &Probes::probe>};
-inline constexpr wb_failures kFailuresTable = {&Boxed::list};
+inline constexpr wb_compose kComposeTable = {&SenderBox::call<Composes, &Composes::compose>};
+inline constexpr wb_status kStatusTable = {&SenderBox::call<TellsStatus, &TellsStatus::status>};
+inline constexpr wb_probe kProbeTable = {&SenderBox::call<Probes, &Probes::probe>};
+inline constexpr wb_failures kFailuresTable = {&SenderBox::list};
 
-inline const void* Boxed::extension_table(wb_sender* self, std::string_view id) {
+inline const void* SenderBox::extension_table(wb_sender* self, std::string_view id) {
   const auto* sender = of(self).sender.get();
   if (id == WB_COMPOSE_EXTENSION && dynamic_cast<const Composes*>(sender)) return &kComposeTable;
   if (id == WB_STATUS_EXTENSION && dynamic_cast<const TellsStatus*>(sender)) return &kStatusTable;
@@ -97,13 +97,14 @@ inline const void* Boxed::extension_table(wb_sender* self, std::string_view id) 
   return nullptr;
 }
 
-inline constexpr wb_sender_vt kSenderTable = {&Boxed::send, &Boxed::cancel, &Boxed::get_extension, &Boxed::destroy};
+inline constexpr wb_sender_vt kSenderTable = {&SenderBox::send, &SenderBox::cancel, &SenderBox::get_extension,
+                                              &SenderBox::destroy};
 
 template <class S>
 wb_sender* create(const wb_host* host, wb_str settings, const wb_sender_vt** vt, wb_report report, void* user) noexcept {
   Report problems(report, user);
   try {
-    auto boxed = std::make_unique<Boxed>(Boxed{host, std::make_unique<S>(Host(host), view(settings))});
+    auto boxed = std::make_unique<SenderBox>(SenderBox{host, std::make_unique<S>(Host(host), view(settings))});
     *vt = &kSenderTable;
     return reinterpret_cast<wb_sender*>(boxed.release());
   } catch (const std::exception& e) {

@@ -33,6 +33,14 @@ struct Header {
   std::string value;  // may hold {secret:NAME}
 };
 
+// AWS Signature Version 4, with two of the host's secrets by their NAMES. Needs a host of minor 3.
+struct SigV4 {
+  std::string region;
+  std::string service;
+  std::string key_id;      // a name
+  std::string secret_key;  // a name
+};
+
 struct Request {
   std::string method = "POST";
   std::string url;
@@ -43,6 +51,7 @@ struct Request {
   // Basic authentication with two of the host's secrets, by their NAMES; empty: none. Needs a host of minor 2.
   std::string basic_user;
   std::string basic_password;
+  std::optional<SigV4> sigv4;
 };
 
 // A view, valid until the callback returns.
@@ -126,6 +135,7 @@ class Http {
   FetchId fetch(Call call, const Request& request, FetchDone done) const {
     if (!request.basic_user.empty() && host_->abi_minor < 2)
       throw std::runtime_error("this host is too old for Basic authentication");
+    if (request.sigv4 && host_->abi_minor < 3) throw std::runtime_error("this host is too old for AWS signatures");
     auto pending = std::make_unique<detail::PendingFetch>(detail::PendingFetch{host_, call.raw(), std::move(done)});
     std::vector<wb_header> headers;
     headers.reserve(request.headers.size());
@@ -141,6 +151,12 @@ class Http {
     raw.body = str(request.body);
     raw.basic_user = str(request.basic_user);
     raw.basic_password = str(request.basic_password);
+    if (request.sigv4) {
+      raw.sigv4_region = str(request.sigv4->region);
+      raw.sigv4_service = str(request.sigv4->service);
+      raw.sigv4_key_id = str(request.sigv4->key_id);
+      raw.sigv4_secret_key = str(request.sigv4->secret_key);
+    }
     return FetchId{service_->fetch(host_, call.raw(), &raw, &detail::PendingFetch::finish, pending.release())};
   }
 
@@ -216,20 +232,20 @@ class Signer {
     std::vector<wb_str> raw;
     raw.reserve(parts.size());
     for (const auto part : parts) raw.push_back(str(part));
-    Collected macs;
-    if (service_->hmac_sha256(host_, str(secret), raw.data(), raw.size(), &Collected::take, &macs) != WB_SIGN_OK)
+    MacCollector macs;
+    if (service_->hmac_sha256(host_, str(secret), raw.data(), raw.size(), &MacCollector::take, &macs) != WB_SIGN_OK)
       return std::nullopt;
     if (macs.failed) throw std::bad_alloc();
     return std::move(macs.list);
   }
 
  private:
-  struct Collected {
+  struct MacCollector {
     std::vector<Mac> list;
     bool failed = false;
 
     static void take(void* user, const std::uint8_t* bytes, std::size_t size) noexcept {
-      auto& self = *static_cast<Collected*>(user);
+      auto& self = *static_cast<MacCollector*>(user);
       try {
         Mac mac{};
         std::memcpy(mac.data(), bytes, std::min(size, mac.size()));

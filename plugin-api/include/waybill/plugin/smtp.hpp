@@ -1,4 +1,4 @@
-// What the host does for a sender of mail: it speaks SMTP with the relay and tells what became of each recipient.
+// What the host does for a sender of mail: it speaks SMTP with the relay and reports what became of each recipient.
 #pragma once
 
 #include "waybill/plugin/services.hpp"

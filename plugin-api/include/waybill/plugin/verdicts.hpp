@@ -32,13 +32,13 @@ inline bool out_of_reach(NetError error, Reach reach) {
   return reach == Reach::not_sent && error != NetError::none && error != NetError::refused && error != NetError::cancelled;
 }
 
-// The answers that no other delivery would fare better with: bad credentials, too many requests, out of service.
+// Answers that any other delivery would get as well: bad credentials, too many requests, out of service.
 inline bool blames_target(int status) { return status == 401 || status == 403 || status == 429 || status == 503; }
 
-// No answer: transient, with the reach that the host worked out; without a connection the whole target rests. 2xx: accepted. 401,
-// 403, 429, 503: transient, and the whole target rests until it is asked again, not sooner than it says. Other 4xx but 408 and
+// No answer: transient, with the reach that the host worked out; without a connection the whole target cools down. 2xx: accepted.
+// 401, 403, 429, 503: transient, and the whole target cools down, at least as long as the destination says. Other 4xx but 408 and
 // 425: rejected as `refused`, which the action must declare. The rest, redirects included: transient, not sooner than the
-// receiver asks.
+// destination asks.
 inline Outcome judge(const Response& response, std::string_view refused) {
   if (response.error != NetError::none)
     return Outcome::transient(word_for(response.error))

@@ -28,7 +28,7 @@ struct Rendering {
   std::string data;
 };
 
-// Where breaches of the rules are told, one line each, from the thread that made them.
+// Receives breaches of the rules, one line each, on the thread that made them.
 using Breaches = std::function<void(const std::string& what)>;
 void fail_the_test(const std::string& what);  // of GoogleTest
 
@@ -56,7 +56,7 @@ class FakeHost {
   void remove_service(std::string_view id);                        // this host has none of that name
 
   // A template of the registry, as it comes out rendered: {{"subject", ...}, {"text", ...}, {"html", ...}}. Nothing is filled in:
-  // renderings() tells with which data it was asked for. A text that the plugin brings itself comes out as it is.
+  // renderings() holds the data that came with each use. A text that the plugin brings itself comes out as it is.
   void registry_template(std::string id, std::map<std::string, std::string> parts);
   void no_link_key();  // this host cannot sign links; at first it can, and makes https://signed.test/BUCKET/KEY?ttl=SECONDS
 

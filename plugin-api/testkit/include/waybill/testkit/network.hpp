@@ -49,6 +49,10 @@ struct SentRequest {
   std::uint32_t max_response_bytes = 0;
   std::string basic_user;  // names of secrets
   std::string basic_password;
+  std::string sigv4_region;
+  std::string sigv4_service;
+  std::string sigv4_key_id;  // names of secrets
+  std::string sigv4_secret_key;
   bool aborted = false;
 
   // The first of that name in any case; none if there is none.

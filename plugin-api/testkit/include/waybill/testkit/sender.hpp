@@ -32,16 +32,14 @@ class FakeSender {
   FailureList failures(const Job& job, std::int64_t since);  // all pages, until one is not accepted
 
   // Begins a call and leaves it open, for tests that turn the clock or cancel. `since` and `page` are for failures.
-  CallId begin(CallKind what, const Job& job, std::int64_t since = 0, std::string_view page = {});
+  CallId begin(CallKind kind, const Job& job, std::int64_t since = 0, std::string_view page = {});
   CallId send(const Job& job) { return begin(CallKind::send, job); }
   void cancel(CallId call);  // nothing, if the call has ended: as the host does
 
   const void* extension(std::string_view id);
 
  private:
-  template <class Table>
-  const Table* ability(const char* id);
-  Outcome run(CallKind what, const Job& job);
+  Outcome run(CallKind kind, const Job& job);
   Outcome end_of(CallId call);
 
   World& world_;

@@ -1,0 +1,22 @@
+// The sessions in which the routes of forms, pipelines, dead letters and organisations do their work.
+#pragma once
+
+#include <memory>
+
+#include "api/session_pool.h"
+#include "store/dead_store.h"
+#include "store/form_store.h"
+#include "store/org_store.h"
+#include "store/pipeline_store.h"
+
+namespace waybill {
+
+struct FormSession {
+  std::unique_ptr<FormStore> forms;
+  std::unique_ptr<DeadStore> dead;
+  std::unique_ptr<OrgStore> orgs;
+  std::unique_ptr<PipelineStore> pipelines;
+};
+using FormPool = SessionPool<FormSession>;
+
+}  // namespace waybill

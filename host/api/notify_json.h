@@ -1,0 +1,50 @@
+// The JSON of channels, alert rules, events and deliveries.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "domain/action_types.h"
+#include "http/http.h"
+#include "store/notify_store.h"
+
+namespace waybill {
+
+inline constexpr std::size_t kMaxNotificationsListed = 500;
+inline constexpr std::size_t kMaxChannelsListed = 1000;
+
+// Checks the URL that a tenant gives; Error::invalid with a message for the tenant.
+using CheckUrl = std::function<Result<void>(const std::string& url)>;
+
+// Request bodies and queries; Error::invalid with a message for the client.
+Result<NewChannel> read_new_channel(std::string_view body, const ActionTypes& types, const CheckUrl& check_url);
+Result<ChannelChange> read_channel_change(std::string_view body, const std::string& type, const ActionTypes& types,
+                                          const CheckUrl& check_url);
+struct NewRule {
+  std::string name;
+  std::string status;
+};
+Result<NewRule> read_new_rule(std::string_view body);
+struct RuleChange {
+  std::optional<std::string> name, status;
+};
+Result<RuleChange> read_rule_change(std::string_view body);
+Result<NewEvent> read_event(std::string_view body, const std::string& rule);
+Result<void> read_nothing(std::string_view body);  // of a route that takes no fields; an empty body will do
+Result<RecoveryWindow> read_recovery(std::string_view body);
+struct NotificationQuery {
+  NotificationFilter filter;
+  std::optional<DeliveryCursor> after;
+  std::size_t most = 50;
+};
+Result<NotificationQuery> read_notification_query(const http::Request& request);
+
+std::string channel_json(const ChannelView& channel);
+std::string created_channel_json(const CreatedChannel& created);
+std::string channels_json(const std::vector<ChannelView>& channels);
+std::string rule_json(const RuleView& rule);
+std::string rules_json(const std::vector<RuleView>& rules);
+std::string notification_page_json(const NotificationPage& page);
+std::string notification_json(const NotificationDetail& detail);
+
+}  // namespace waybill

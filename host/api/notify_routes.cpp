@@ -1,0 +1,316 @@
+// Handling of notifications, from the parsed request to the reply.
+#include "api/notify_routes.h"
+
+#include "api/error_reply.h"
+#include "api/notify_explain.h"
+#include "api/query.h"
+#include "base/json_writer.h"
+#include "base/utf8.h"
+#include "store/notify_explain.h"
+
+namespace waybill {
+namespace {
+
+using http::Request;
+using http::Response;
+using http::Role;
+
+constexpr std::size_t kMaxRulesListed = 1000;
+constexpr Millis kTestTime{15'000};
+
+// What a request has to say, apart from its body.
+struct NotifyCall {
+  OrgId org;
+  std::string rule, channel, delivery;
+  std::string actor;
+};
+
+NotifyCall call_of(const Request& request) {
+  const auto given = [&](std::string_view name) {
+    const auto at = request.parameters.find(name);
+    return at == request.parameters.end() ? std::string() : at->second;
+  };
+  return {request.principal.org, given("rule"), given("channel"), given("delivery"), request.principal.actor()};
+}
+
+Response no_content() { return {.status = 204, .content_type = "", .body = "", .headers = {}}; }
+
+class NotifyRoutes {
+ public:
+  explicit NotifyRoutes(NotifyParts parts) : parts_(std::move(parts)) {}
+
+  void add_channel(Request request, http::Reply reply) const {
+    if (!parts_.has_key) return reply(no_key());
+    auto channel = read_new_channel(request.body, parts_.types, parts_.check_url);
+    if (!channel) return reply(http::invalid_request(channel.error().what));
+    ask(request, std::move(reply), [channel = std::move(*channel)](NotifyStore& store, const NotifyCall& call) {
+      return store.add_channel(call.org, channel).map([](const auto& made) { return json(201, created_channel_json(made)); });
+    });
+  }
+
+  void list_channels(Request request, http::Reply reply) const {
+    const auto after = request.query_value("after");
+    if (after && !is_clean_utf8(*after)) return reply(http::invalid_request("after must be valid UTF-8 without NUL"));
+    ask(request, std::move(reply), [after](NotifyStore& store, const NotifyCall& call) {
+      return store.channels(call.org, after, kMaxChannelsListed).map([](const auto& all) {
+        return json(200, channels_json(all));
+      });
+    });
+  }
+
+  void show_channel(Request request, http::Reply reply) const {
+    ask(request, std::move(reply), [](NotifyStore& store, const NotifyCall& call) {
+      return store.channel(call.org, call.channel).map([](const auto& one) { return json(200, channel_json(one)); });
+    });
+  }
+
+  void change_channel(Request request, http::Reply reply) const {
+    ask(request, std::move(reply), [this, body = request.body](NotifyStore& store, const NotifyCall& call) -> Result<Response> {
+      const auto former = store.channel(call.org, call.channel);
+      TRY(former);
+      const auto change = read_channel_change(body, former->type, parts_.types, parts_.check_url);
+      TRY(change);
+      return store.change_channel(call.org, call.channel, *change).map([](const auto& one) {
+        return json(200, channel_json(one));
+      });
+    });
+  }
+
+  void delete_channel(Request request, http::Reply reply) const {
+    ask(request, std::move(reply),
+        [](NotifyStore& store, const NotifyCall& call) { return store.delete_channel(call.org, call.channel).map(no_content); });
+  }
+
+  void rotate_secret(Request request, http::Reply reply) const {
+    if (!parts_.has_key) return reply(no_key());
+    ask(request, std::move(reply), [](NotifyStore& store, const NotifyCall& call) {
+      return store.rotate_secret(call.org, call.channel).map([](const auto& made) {
+        return json(200, created_channel_json(made));
+      });
+    });
+  }
+
+  void clear_secondary(Request request, http::Reply reply) const {
+    ask(request, std::move(reply),
+        [](NotifyStore& store, const NotifyCall& call) { return store.clear_secondary(call.org, call.channel).map(no_content); });
+  }
+
+  void recover(Request request, http::Reply reply) const {
+    const auto window = read_recovery(request.body);
+    if (!window) return reply(http::invalid_request(window.error().what));
+    ask(request, std::move(reply), [this, window = *window](NotifyStore& store, const NotifyCall& call) {
+      return store.recover(call.org, call.channel, window, call.actor).map([&](const Recovery& recovery) {
+        if (!window.dry_run && recovery.failed > 0) {
+          parts_.log.info("notification.recovered",
+                          {{"channel", call.channel}, {"count", recovery.failed}, {"actor", call.actor}});
+          parts_.is_due();
+        }
+        return json(window.dry_run ? 200 : 202, std::string("{\"dryRun\":") + (window.dry_run ? "true" : "false") +
+                                                    ",\"count\":" + std::to_string(recovery.failed) +
+                                                    ",\"more\":" + (recovery.more ? "true" : "false") + "}");
+      });
+    });
+  }
+
+  // Answers with the delivery once its attempt has ended, or after a while with what is known by then.
+  void test(Request request, http::Reply reply) const {
+    parts_.pool.ask([this, call = call_of(request), request, reply = std::move(reply)](auto& store) {
+      const auto id = store->test(call.org, call.channel);
+      if (!id) return reply(error_reply(id.error(), parts_.log, "notify.not_carried_out"));
+      parts_.is_due();
+      parts_.waiters.add(SubmissionId{id->value}, kTestTime,
+                         [this, request, reply, id = *id] { answer_with(request, reply, id); });
+    });
+  }
+
+  void add_rule(Request request, http::Reply reply) const {
+    auto rule = read_new_rule(request.body);
+    if (!rule) return reply(http::invalid_request(rule.error().what));
+    ask(request, std::move(reply), [rule = std::move(*rule)](NotifyStore& store, const NotifyCall& call) {
+      return store.add_rule(call.org, rule.name, rule.status).map([](const auto& made) { return json(201, rule_json(made)); });
+    });
+  }
+
+  void list_rules(Request request, http::Reply reply) const {
+    ask(request, std::move(reply), [](NotifyStore& store, const NotifyCall& call) {
+      return store.rules(call.org, kMaxRulesListed).map([](const auto& all) { return json(200, rules_json(all)); });
+    });
+  }
+
+  void show_rule(Request request, http::Reply reply) const {
+    ask(request, std::move(reply), [](NotifyStore& store, const NotifyCall& call) {
+      return store.rule(call.org, call.rule).map([](const auto& one) { return json(200, rule_json(one)); });
+    });
+  }
+
+  void change_rule(Request request, http::Reply reply) const {
+    auto change = read_rule_change(request.body);
+    if (!change) return reply(http::invalid_request(change.error().what));
+    ask(request, std::move(reply), [change = std::move(*change)](NotifyStore& store, const NotifyCall& call) {
+      return store.change_rule(call.org, call.rule, change.name, change.status).map([](const auto& one) {
+        return json(200, rule_json(one));
+      });
+    });
+  }
+
+  void bound(Request request, http::Reply reply) const {
+    ask(request, std::move(reply), [](NotifyStore& store, const NotifyCall& call) {
+      return store.bound(call.org, call.rule).map([](const auto& all) { return json(200, channels_json(all)); });
+    });
+  }
+
+  void bind(Request request, http::Reply reply) const {
+    ask(request, std::move(reply),
+        [](NotifyStore& store, const NotifyCall& call) { return store.bind(call.org, call.rule, call.channel).map(no_content); });
+  }
+
+  void unbind(Request request, http::Reply reply) const {
+    ask(request, std::move(reply), [](NotifyStore& store, const NotifyCall& call) {
+      return store.unbind(call.org, call.rule, call.channel).map(no_content);
+    });
+  }
+
+  void add_event(Request request, http::Reply reply) const {
+    auto event = read_event(request.body, request.parameters.at("rule"));
+    if (!event) return reply(http::invalid_request(event.error().what));
+    ask(request, std::move(reply), [event = std::move(*event)](NotifyStore& store, const NotifyCall& call) {
+      return store.add_event(call.org, event).map([&](const EventOutcome& outcome) {
+        return json(202, "{\"eventId\":" + json_string(event.event_id) + ",\"channels\":" + std::to_string(outcome.channels) +
+                             ",\"duplicate\":" + (outcome.is_new ? "false" : "true") + "}");
+      });
+    });
+  }
+
+  void list(Request request, http::Reply reply) const {
+    auto query = read_notification_query(request);
+    if (!query) return reply(http::invalid_request(query.error().what));
+    ask(request, std::move(reply), [query = std::move(*query)](NotifyStore& store, const NotifyCall& call) {
+      return store.notifications(call.org, query.filter, query.after, query.most).map([](const auto& page) {
+        return json(200, notification_page_json(page));
+      });
+    });
+  }
+
+  void show(Request request, http::Reply reply) const {
+    const auto id = delivery_id(request.parameters.at("delivery"));
+    if (!id) return reply(missing(request));
+    answer_with(request, std::move(reply), *id);
+  }
+
+  void explain(Request request, http::Reply reply) const {
+    const auto id = delivery_id(request.parameters.at("delivery"));
+    if (!id) return reply(missing(request));
+    ask(request, std::move(reply), [this, id = *id](NotifyStore& store, const NotifyCall& call) {
+      return store.standing(call.org, id).map([&](const NotificationStanding& standing) {
+        const bool is_sent = parts_.types.find(standing.channel_type) != nullptr;
+        return json(200, explanation_json(standing, why_notification(standing, {.per_org = parts_.per_org,
+                                                                                .per_channel = parts_.per_channel,
+                                                                                .not_sent = is_sent ? "" : "no plugin",
+                                                                                .audience = Audience::organisation})));
+      });
+    });
+  }
+
+  void replay(Request request, http::Reply reply) const {
+    const auto id = delivery_id(request.parameters.at("delivery"));
+    if (!id) return reply(missing(request));
+    ask(request, std::move(reply), [this, id = *id](NotifyStore& store, const NotifyCall& call) {
+      return store.replay(call.org, id, call.actor).map([&](NotificationReplay outcome) {
+        return replayed(outcome, id, call.actor);
+      });
+    });
+  }
+
+ private:
+  using Act = std::function<Result<Response>(NotifyStore&, const NotifyCall&)>;
+
+  static Response json(int status, std::string body) { return http::json_response(status, std::move(body)); }
+  static Response no_key() {
+    return http::error_response(503, "unavailable", "channels need a master key, and this installation has none (notify.key)");
+  }
+  static Response missing(const Request& request) {
+    return http::error_response(404, "not_found", "there is no delivery " + request.parameters.at("delivery"));
+  }
+
+  void answer_with(const Request& request, http::Reply reply, DeliveryId id) const {
+    ask(request, std::move(reply), [id](NotifyStore& store, const NotifyCall& call) {
+      return store.notification(call.org, id).map([](const auto& detail) { return json(200, notification_json(detail)); });
+    });
+  }
+
+  void ask(const Request& request, http::Reply reply, Act act) const {
+    parts_.pool.ask([this, call = call_of(request), act = std::move(act), reply = std::move(reply)](auto& store) {
+      const auto answer = act(*store, call);
+      reply(answer ? *answer : error_reply(answer.error(), parts_.log, "notify.not_carried_out"));
+    });
+  }
+
+  Response replayed(NotificationReplay outcome, DeliveryId id, const std::string& actor) const {
+    switch (outcome) {
+      case NotificationReplay::under_way:
+        return http::error_response(409, "conflict", "this delivery has not ended yet");
+      case NotificationReplay::channel_off:
+        return http::error_response(409, "conflict", "its channel is deleted or disabled");
+      case NotificationReplay::over_limit: {
+        auto response = http::error_response(429, "rate_limited", "an organisation may replay 10 deliveries in an hour");
+        response.headers.emplace_back("Retry-After", "360");
+        return response;
+      }
+      case NotificationReplay::queued:
+        break;
+    }
+    parts_.log.info("notification.replayed", {{"delivery", id.value}, {"actor", actor}});
+    parts_.is_due();
+    return json(202, "{\"id\":\"" + std::to_string(id.value) + "\",\"status\":\"pending\"}");
+  }
+
+  NotifyParts parts_;
+};
+
+}  // namespace
+
+std::vector<http::Route> notify_routes(NotifyParts parts) {
+  const auto routes = std::make_shared<const NotifyRoutes>(std::move(parts));
+  const auto route = [&](const char* method, const std::string& path, Role role,
+                         void (NotifyRoutes::*handle)(Request, http::Reply) const) {
+    return http::Route{method, "/orgs/{org}" + path, role, [routes, handle](Request request, http::Reply reply) {
+                         (*routes.*handle)(std::move(request), std::move(reply));
+                       }};
+  };
+  const auto bare_route = [&](const char* method, const std::string& path, Role role,
+                              void (NotifyRoutes::*handle)(Request, http::Reply) const) {  // takes no fields
+    auto made = route(method, path, role, handle);
+    made.handle = [act = std::move(made.handle)](Request request, http::Reply reply) {
+      if (const auto none = read_nothing(request.body); !none) return reply(http::invalid_request(none.error().what));
+      act(std::move(request), std::move(reply));
+    };
+    return made;
+  };
+  const std::string channels = "/channels", channel = "/channels/{channel}";
+  const std::string rules = "/alert-rules", rule = "/alert-rules/{rule}", bound = rule + "/channels",
+                    binding = bound + "/{channel}";
+  const std::string deliveries = "/deliveries", delivery = "/deliveries/{delivery}";
+  return {route("POST", channels, Role::admin, &NotifyRoutes::add_channel),
+          route("GET", channels, Role::member, &NotifyRoutes::list_channels),
+          route("GET", channel, Role::member, &NotifyRoutes::show_channel),
+          route("PATCH", channel, Role::admin, &NotifyRoutes::change_channel),
+          route("DELETE", channel, Role::admin, &NotifyRoutes::delete_channel),
+          bare_route("POST", channel + "/rotate-secret", Role::owner, &NotifyRoutes::rotate_secret),
+          bare_route("POST", channel + "/clear-secondary", Role::owner, &NotifyRoutes::clear_secondary),
+          bare_route("POST", channel + "/test", Role::admin, &NotifyRoutes::test),
+          route("POST", channel + "/recover", Role::admin, &NotifyRoutes::recover),
+          route("POST", rules, Role::admin, &NotifyRoutes::add_rule),
+          route("GET", rules, Role::member, &NotifyRoutes::list_rules),
+          route("GET", rule, Role::member, &NotifyRoutes::show_rule),
+          route("PATCH", rule, Role::admin, &NotifyRoutes::change_rule),
+          route("GET", bound, Role::member, &NotifyRoutes::bound),
+          route("PUT", binding, Role::admin, &NotifyRoutes::bind),
+          route("DELETE", binding, Role::admin, &NotifyRoutes::unbind),
+          route("POST", rule + "/events", Role::admin, &NotifyRoutes::add_event),
+          route("GET", deliveries, Role::member, &NotifyRoutes::list),
+          route("GET", delivery, Role::member, &NotifyRoutes::show),
+          route("GET", delivery + "/explain", Role::member, &NotifyRoutes::explain),
+          bare_route("POST", delivery + "/replay", Role::admin, &NotifyRoutes::replay)};
+}
+
+}  // namespace waybill

@@ -1,0 +1,30 @@
+// The routes of organisations' notifications: channels, alert rules, events, deliveries. N1 to N4 and N11 of the requirements.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "api/notify_json.h"
+#include "api/notify_pool.h"
+#include "api/waiters.h"
+#include "http/http.h"
+#include "telemetry/log.h"
+
+namespace waybill {
+
+struct NotifyParts {
+  NotifyPool& pool;
+  Waiters& waiters;
+  const ActionTypes& types;
+  CheckUrl check_url;
+  bool has_key = false;          // without a master key no channel can be made
+  std::size_t per_org = 5;       // deliveries to channels that an organisation may have under way
+  std::size_t per_channel = 3;   // of these, to one channel
+  std::function<void()> is_due;  // something became due
+  Log& log;
+};
+
+// The parts must outlive every request.
+std::vector<http::Route> notify_routes(NotifyParts parts);
+
+}  // namespace waybill

@@ -1,0 +1,186 @@
+// Reading and writing the surface of pipelines.
+#include "api/pipeline_json.h"
+
+#include <nlohmann/json.hpp>
+
+#include "api/json_answer.h"
+#include "api/json_envelope.h"
+#include "base/duration.h"
+#include "base/hex.h"
+#include "base/random.h"
+
+namespace waybill {
+namespace {
+
+constexpr std::string_view kStateChanged = "state_changed";
+
+Result<std::string> read_metadata(const JsonObject& object) {
+  const auto raw = object.raw("metadata");
+  if (raw.empty()) return std::string("{}");
+  if (raw.front() != '{') return fail(Error::Kind::invalid, "metadata must be an object");
+  return std::string(raw);
+}
+
+// Submissions that follow others have such ids.
+Result<std::string> read_id(const JsonObject& object) {
+  auto id = read_reference(object, "submissionId");
+  TRY(id);
+  if (id->find('~') != std::string::npos)
+    return fail(Error::Kind::invalid, "submissionId must not have a ~: ids of submissions that a pipeline begins have it");
+  return id;
+}
+
+Json delivery_json(const PipelineDeliveryView& d) {
+  Json json{{"deliveryId", std::to_string(d.delivery.value)}, {"state", d.state}, {"target", d.target}};
+  append_delivery(json, d);
+  json["failures"] = Json::array();
+  for (const auto& one : d.failures)
+    json["failures"].push_back({{"attempt", one.number},
+                                {"startedAt", format_rfc3339(one.started)},
+                                {"outcome", one.outcome},
+                                {"reason", text_or_null(one.reason)},
+                                {"error", text_or_null(one.error)},
+                                {"code", one.code}});
+  return json;
+}
+
+Json transition_json(const AuditView& a) {
+  return {{"fromState", text_or_null(a.from_state)},
+          {"toState", text_or_null(a.to_state)},
+          {"trigger", a.trigger},
+          {"actor", a.actor},
+          {"actorType", a.actor_type},
+          {"metadata", json_or_null(a.metadata)},
+          {"createdAt", format_rfc3339(a.created)}};
+}
+
+}  // namespace
+
+Result<PipelineRequest> read_pipeline_request(std::string_view body) {
+  const auto object = JsonObject::parse(body, {"submissionId", "payload", "metadata"});
+  TRY(object);
+  auto id = read_id(*object);
+  TRY(id);
+  if (!object->has("payload")) return fail(Error::Kind::invalid, "payload is missing");
+  auto metadata = read_metadata(*object);
+  TRY(metadata);
+  return PipelineRequest{std::move(*id), std::string(object->raw("payload")), std::move(*metadata)};
+}
+
+Result<PipelineRequest> read_forms_request(std::string_view body) {
+  const auto object = JsonObject::parse(body, {"submissionId", "answers", "metadata"});
+  TRY(object);
+  if (!object->has("answers")) return fail(Error::Kind::invalid, "answers is missing");
+  auto metadata = read_metadata(*object);
+  TRY(metadata);
+  PipelineRequest request{.metadata = std::move(*metadata)};
+  if (object->has("submissionId")) {
+    auto id = read_id(*object);
+    TRY(id);
+    request.submission_id = std::move(*id);
+  } else {
+    request.submission_id = "form-" + to_hex(random_bytes(16));
+  }
+  request.payload = "{\"answers\":" + std::string(object->raw("answers")) + ",\"metadata\":" + request.metadata + "}";
+  return request;
+}
+
+Result<ManualTransition> read_transition(std::string_view body) {
+  const auto object = JsonObject::parse(body, {"to", "trigger", "comment", "from"});
+  TRY(object);
+  ManualTransition wanted;
+  for (const auto& [field, into] : {std::pair{"to", &wanted.to}, std::pair{"trigger", &wanted.trigger}}) {
+    auto text = read_reference(*object, field);
+    TRY(text);
+    *into = std::move(*text);
+  }
+  if (object->has("from")) {
+    auto from = read_reference(*object, "from");
+    TRY(from);
+    wanted.from = std::move(*from);
+  }
+  if (object->has("comment")) {
+    auto comment = object->string("comment");
+    TRY(comment);
+    constexpr std::size_t kMaxComment = 4096;
+    if (comment->size() > kMaxComment) return fail(Error::Kind::invalid, "comment must not be longer than 4096 bytes");
+    if (comment->find('\0') != std::string::npos) return fail(Error::Kind::invalid, "comment must not have NUL characters");
+    wanted.comment = std::move(*comment);
+  }
+  return wanted;
+}
+
+std::string pipeline_view_json(const PipelineView& view) {
+  Json json{{"submissionId", view.submission.client_ref},
+            {"pipeline", view.submission.target},
+            {"version", view.version},
+            {"state", view.submission.state},
+            {"results", Json::object()},
+            {"metadata", json_or_null(view.metadata)},
+            {"payload", json_or_null(view.payload)},
+            {"createdAt", format_rfc3339(view.submission.created)},
+            {"endedAt", time_or_null(view.ended)},
+            {"blockedAt", time_or_null(view.blocked)},
+            {"decisions", Json::array()},
+            {"deliveries", Json::array()},
+            {"audit", Json::array()}};
+  for (const auto& [state, result] : view.results) json["results"][state] = json_or_null(result);
+  for (const auto& one : view.decisions)
+    json["decisions"].push_back({{"to", one.to}, {"trigger", one.trigger}, {"role", one.role}});
+  for (const auto& delivery : view.deliveries) json["deliveries"].push_back(delivery_json(delivery));
+  for (const auto& event : view.audit)
+    if (event.action == kStateChanged) json["audit"].push_back(transition_json(event));
+  return dump(json);
+}
+
+std::string stats_json(const std::vector<PipelineCount>& counts, const std::vector<PipelineStats>& stats) {
+  Json all = Json::object();
+  for (const auto& one : counts) {
+    auto& pipeline = all[one.pipeline];
+    pipeline["states"][one.state] = {{"submissions", one.count}, {"blocked", one.blocked}};
+  }
+  for (const auto& one : stats) {
+    const auto& definition = one.definition->pipeline;
+    auto& json = all[definition.name];
+    if (!json.contains("states")) json["states"] = Json::object();
+    json["receivedLastDay"] = one.shares.begun;
+    for (const auto& metric : definition.metrics) {
+      if (metric.kind != PipelineMetric::Kind::rate) continue;
+      const auto share = one.shares.share_of(metric.state);
+      json["rates"][metric.name] = share ? Json(*share) : Json(nullptr);
+    }
+    json["sla"] = Json::array();
+    for (std::size_t i = 0; i < one.levels.size(); ++i) {
+      const auto& level = definition.levels[i];
+      const auto& found = one.levels[i];
+      const auto share =
+          found.through == 0 ? Json(nullptr) : Json(static_cast<double>(found.within) / static_cast<double>(found.through));
+      json["sla"].push_back({{"name", level.name},
+                             {"target", format_duration(level.target)},
+                             {"p95", format_duration(level.p95)},
+                             {"count", found.through},
+                             {"shareWithin", share},
+                             {"p95Ms", found.through == 0 ? Json(nullptr) : Json(found.p95_ms)},
+                             {"isP95Met", found.through == 0 ? Json(nullptr) : Json(found.p95_ms <= level.p95.count())},
+                             {"now", {{"open", found.open}, {"oldestMs", found.oldest_open_ms}}}});
+    }
+  }
+  return dump(Json{{"pipelines", std::move(all)}});
+}
+
+std::string pipeline_list_json(const std::vector<PipelineListItem>& items, bool more) {
+  Json json{{"items", Json::array()}, {"next", nullptr}};
+  for (const auto& item : items)
+    json["items"].push_back({{"submissionId", item.client_ref},
+                             {"pipeline", item.pipeline},
+                             {"version", item.version},
+                             {"state", item.state},
+                             {"metadata", json_or_null(item.metadata)},
+                             {"createdAt", format_rfc3339(item.created)},
+                             {"endedAt", time_or_null(item.ended)},
+                             {"blockedAt", time_or_null(item.blocked)}});
+  if (more && !items.empty()) json["next"] = std::to_string(items.back().id.value);
+  return dump(json);
+}
+
+}  // namespace waybill

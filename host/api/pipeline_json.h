@@ -1,0 +1,38 @@
+// Submissions of pipelines as the wire has them: requests read strictly, views written.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "domain/pipeline_definition.h"
+#include "store/pipeline_view.h"
+
+namespace waybill {
+
+struct PipelineRequest {
+  std::string submission_id;
+  std::string payload;   // the very bytes of the value
+  std::string metadata;  // a JSON object
+};
+// Both: Error::invalid with a message for the client, which names the field.
+Result<PipelineRequest> read_pipeline_request(std::string_view body);
+// A post to /forms: its payload has answers and metadata. Without a submissionId it gets one that nobody has.
+Result<PipelineRequest> read_forms_request(std::string_view body);
+Result<ManualTransition> read_transition(std::string_view body);
+
+std::string pipeline_view_json(const PipelineView& view);
+// One pipeline's numbers, for GET /v1/stats.
+struct PipelineStats {
+  std::shared_ptr<const PipelineDefinition> definition;
+  PipelineShares shares;
+  std::vector<LevelMeasure> levels;  // in the order of the pipeline's
+};
+std::string stats_json(const std::vector<PipelineCount>& counts, const std::vector<PipelineStats>& stats);
+
+// A page, and where the next one begins; `more`: there is one.
+std::string pipeline_list_json(const std::vector<PipelineListItem>& items, bool more);
+
+}  // namespace waybill

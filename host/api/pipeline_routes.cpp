@@ -1,0 +1,202 @@
+// Handling of pipelines, from the parsed request to the reply.
+#include "api/pipeline_routes.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "api/error_reply.h"
+#include "api/pipeline_json.h"
+#include "api/query.h"
+#include "api/token_check.h"
+#include "base/json_writer.h"
+
+namespace waybill {
+namespace {
+
+using http::Reply;
+using http::Request;
+using http::Response;
+
+constexpr std::string_view kNotCarriedOut = "pipeline.not_carried_out";
+constexpr SubmitWords kWords{.reference = "submissionId", .content = "pipeline or content", .not_stored = kNotCarriedOut};
+constexpr std::size_t kMaxListed = 500;
+
+Json submitted_json(const SubmissionView& view) {
+  return {{"submissionId", view.client_ref}, {"pipeline", view.target}, {"state", view.state}};
+}
+
+bool is_created(const SubmitResult& result) { return result.how == SubmitResult::How::created; }
+
+class PipelineRoutes {
+ public:
+  explicit PipelineRoutes(PipelineParts parts) : parts_(parts) {}
+
+  void post(Request request, Reply reply) const {
+    auto body = read_pipeline_request(request.body);
+    if (!body) return reply(http::invalid_request(body.error().what));
+    const std::string& name = request.parameters.at("name");
+    auto pipeline = parts_.registry.current()->find_pipeline(name);
+    if (!pipeline) return reply(http::error_response(404, "not_found", "there is no pipeline \"" + name + "\""));
+    std::vector<NewPipelineSubmission> wanted{{.org = request.principal.org,
+                                               .client_ref = std::move(body->submission_id),
+                                               .pipeline = std::move(pipeline),
+                                               .payload = std::move(body->payload),
+                                               .metadata = std::move(body->metadata)}};
+    submit(std::move(wanted), std::move(reply), [](const std::vector<SubmitResult>& results) {
+      return http::json_response(is_created(results.front()) ? 201 : 200, dump(submitted_json(results.front().view)));
+    });
+  }
+
+  // One submission for each pipeline that is bound to the path.
+  void post_forms(Request request, Reply reply) const {
+    auto body = read_forms_request(request.body);
+    if (!body) return reply(http::invalid_request(body.error().what));
+    std::vector<NewPipelineSubmission> wanted;
+    for (const auto& definition : parts_.registry.current()->pipelines())
+      if (definition->pipeline.path == request.path)
+        wanted.push_back({.org = request.principal.org,
+                          .client_ref = body->submission_id + "-" + definition->pipeline.name,
+                          .pipeline = definition,
+                          .payload = body->payload,
+                          .metadata = body->metadata});
+    if (wanted.empty())
+      return reply(http::error_response(404, "not_found", "no pipeline of the registry is bound to " + request.path));
+    submit(std::move(wanted), std::move(reply), [id = body->submission_id](const std::vector<SubmitResult>& results) {
+      Json json{{"submissionId", id}, {"submissions", Json::array()}};
+      for (const auto& one : results) json["submissions"].push_back(submitted_json(one.view));
+      const bool any_new = std::any_of(results.begin(), results.end(), is_created);
+      return http::json_response(any_new ? 201 : 200, dump(json));
+    });
+  }
+
+  void transition(Request request, Reply reply) const {
+    auto wanted = read_transition(request.body);
+    if (!wanted) return reply(http::invalid_request(wanted.error().what));
+    wanted->actor = request.principal.actor();
+    wanted->has_role = [role = request.principal.role](std::string_view needed) {
+      const auto least = role_from(needed);
+      return least && role >= *least;
+    };
+    parts_.pool.ask(
+        [this, wanted = std::move(*wanted), request = std::move(request), reply = std::move(reply)](FormSession& session) {
+          const std::string& id = request.parameters.at("id");
+          const auto result = parts_.intake.transition(*session.pipelines, request.principal.org, id, wanted);
+          count_moves(*session.pipelines);
+          reply(moved(id, result));
+        });
+  }
+
+  void list(Request request, Reply reply) const {
+    PipelineFilter filter{
+        .pipeline = given(request, "pipeline"), .state = given(request, "state"), .reference = given(request, "reference")};
+    if (const auto limit = given(request, "limit")) {
+      const auto number = read_limit(*limit, kMaxListed);
+      if (!number) return reply(http::invalid_request(number.error().what));
+      filter.limit = *number;
+    }
+    if (const auto cursor = given(request, "cursor")) {
+      const auto id = delivery_id(*cursor);
+      if (!id) return reply(http::invalid_request("cursor must be the `next` of a page"));
+      filter.before = SubmissionId{id->value};
+    }
+    parts_.pool.ask([this, filter, request = std::move(request), reply = std::move(reply)](FormSession& session) {
+      auto wider = filter;
+      ++wider.limit;
+      auto items = session.pipelines->list(request.principal.org, wider);
+      if (!items) return reply(error_reply(items.error(), parts_.log, kNotCarriedOut));
+      const bool more = items->size() > filter.limit;
+      if (more) items->pop_back();
+      reply(http::json_response(200, pipeline_list_json(*items, more)));
+    });
+  }
+
+  // What is measured is the last day's, and of service levels the newest submissions of the last month.
+  void stats(Request request, Reply reply) const {
+    const auto registry = parts_.registry.current();
+    parts_.pool.ask([this, registry, request = std::move(request), reply = std::move(reply)](FormSession& session) {
+      const auto org = request.principal.org;
+      const auto counts = session.pipelines->counts(org);
+      if (!counts) return reply(error_reply(counts.error(), parts_.log, kNotCarriedOut));
+      std::vector<PipelineStats> all;
+      for (const auto& definition : registry->pipelines()) {
+        auto one = measured(*session.pipelines, org, definition);
+        if (!one) return reply(error_reply(one.error(), parts_.log, kNotCarriedOut));
+        all.push_back(std::move(*one));
+      }
+      reply(http::json_response(200, stats_json(*counts, all)));
+    });
+  }
+
+ private:
+  static Result<PipelineStats> measured(PipelineStore& store, OrgId org,
+                                        const std::shared_ptr<const PipelineDefinition>& definition) {
+    constexpr std::size_t kMaxMeasured = 10'000;
+    const auto& pipeline = definition->pipeline;
+    PipelineStats stats{.definition = definition, .shares = {}, .levels = {}};
+    auto shares = store.shares(pipeline.name, org, std::chrono::hours(24));
+    TRY(shares);
+    stats.shares = std::move(*shares);
+    for (const auto& level : pipeline.levels) {
+      auto found = store.measure(org, pipeline.name, level, std::chrono::hours(24 * 30), kMaxMeasured);
+      TRY(found);
+      stats.levels.push_back(*found);
+    }
+    return stats;
+  }
+
+  template <class Answer>
+  void submit(std::vector<NewPipelineSubmission> wanted, Reply reply, Answer answer) const {
+    parts_.pool.ask(
+        [this, wanted = std::move(wanted), reply = std::move(reply), answer = std::move(answer)](FormSession& session) {
+          const auto results = parts_.intake.submit(*session.pipelines, wanted);
+          if (!results) return reply(error_reply(results.error(), parts_.log, kNotCarriedOut));
+          for (const auto& one : *results)
+            if (auto refusal = submit_refusal(one, kWords, parts_.log)) return reply(std::move(*refusal));
+          for (const auto& one : *results)
+            if (is_created(one)) parts_.metrics.pipeline_received(one.view.target);
+          count_moves(*session.pipelines);
+          reply(answer(*results));
+        });
+  }
+
+  void count_moves(PipelineStore& store) const {
+    for (const auto& move : store.take_moves()) parts_.metrics.pipeline_moved(move.pipeline, move.to, move.took, move.metrics);
+  }
+
+  Response moved(const std::string& id, const Result<TransitionResult>& result) const {
+    using How = TransitionResult::How;
+    if (!result) return error_reply(result.error(), parts_.log, kNotCarriedOut);
+    switch (result->how) {
+      case How::moved:
+        return http::json_response(200, dump(Json{{"submissionId", id}, {"state", result->state}}));
+      case How::illegal:
+        return http::error_response(409, "illegal_transition", result->why);
+      case How::conflict:
+        return http::error_response(409, "conflict", result->why);
+      case How::forbidden:
+        return http::error_response(403, "forbidden", result->why);
+      case How::unknown:
+        break;
+    }
+    return http::error_response(404, "not_found", "there is no submission \"" + id + "\" of a pipeline");
+  }
+
+  PipelineParts parts_;
+};
+
+}  // namespace
+
+std::vector<http::Route> pipeline_routes(PipelineParts parts) {
+  const auto pipelines = std::make_shared<const PipelineRoutes>(parts);
+  const auto route = [&](const char* method, const char* path, void (PipelineRoutes::*handle)(Request, Reply) const) {
+    return http::Route{method, path, http::Role::member, [pipelines, handle](Request request, Reply reply) {
+                         (*pipelines.*handle)(std::move(request), std::move(reply));
+                       }};
+  };
+  return {route("POST", "/v1/pipelines/{name}/submissions", &PipelineRoutes::post),
+          route("POST", "/forms", &PipelineRoutes::post_forms),
+          route("POST", "/v1/submissions/{id}/transitions", &PipelineRoutes::transition),
+          route("GET", "/v1/submissions", &PipelineRoutes::list), route("GET", "/v1/stats", &PipelineRoutes::stats)};
+}
+
+}  // namespace waybill

@@ -1,0 +1,47 @@
+// Reading numbers, times and cursors.
+#include "api/query.h"
+
+#include "api/integer.h"
+
+namespace waybill {
+namespace {
+constexpr Timestamp kLastMoment{253'402'300'799'000'000};  // of the year 9999: what PostgreSQL can store
+}
+
+std::optional<std::string> given(const http::Request& request, std::string_view parameter) {
+  auto text = request.query_value(parameter);
+  return text && !text->empty() ? text : std::nullopt;
+}
+
+std::optional<DeliveryId> delivery_id(std::string_view text) {
+  const auto number = whole_number<std::int64_t>(text);
+  return number && *number > 0 ? std::optional(DeliveryId{*number}) : std::nullopt;
+}
+
+std::string cursor_text(const DeliveryCursor& cursor) {
+  return std::to_string(cursor.at.micros) + "." + std::to_string(cursor.id.value);
+}
+
+std::optional<DeliveryCursor> delivery_cursor(std::string_view text) {
+  const auto dot = text.find('.');
+  if (dot == std::string_view::npos) return std::nullopt;
+  const auto at = whole_number<std::int64_t>(text.substr(0, dot));
+  const auto id = delivery_id(text.substr(dot + 1));
+  if (!at || *at < 0 || *at > kLastMoment.micros || !id) return std::nullopt;
+  return DeliveryCursor{{*at}, *id};
+}
+
+Result<std::size_t> read_limit(std::string_view text, std::size_t most) {
+  const auto limit = whole_number<std::size_t>(text).value_or(0);
+  if (limit < 1 || limit > most)
+    return fail(Error::Kind::invalid, "limit must be a whole number from 1 to " + std::to_string(most));
+  return limit;
+}
+
+Result<Timestamp> read_time(std::string_view field, std::string_view text) {
+  const auto time = parse_rfc3339(text);
+  if (!time) return fail(Error::Kind::invalid, std::string(field) + " must be an RFC 3339 time, such as 2026-12-31T00:00:00Z");
+  return *time;
+}
+
+}  // namespace waybill

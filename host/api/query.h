@@ -1,0 +1,31 @@
+// What several surfaces read alike of a path, a query or a field.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/id.h"
+#include "base/time.h"
+#include "http/http.h"
+#include "store/delivery_cursor.h"
+
+namespace waybill {
+
+// A query parameter; none also when it is empty: `reference=` says as little as no reference.
+std::optional<std::string> given(const http::Request& request, std::string_view parameter);
+
+// The id of a delivery in a path, a query or an argument; none when it cannot be one.
+std::optional<DeliveryId> delivery_id(std::string_view text);
+
+// The `next` of a page, and its cursor; none when the text cannot be one.
+std::string cursor_text(const DeliveryCursor& cursor);
+std::optional<DeliveryCursor> delivery_cursor(std::string_view text);
+
+// Both: Error::invalid with a message that names the parameter or field.
+Result<std::size_t> read_limit(std::string_view text, std::size_t most);
+Result<Timestamp> read_time(std::string_view field, std::string_view text);
+
+}  // namespace waybill

@@ -1,0 +1,36 @@
+// Putting the surfaces together.
+#include "app/http_routes.h"
+
+#include <iterator>
+
+#include "api/org_routes.h"
+#include "api/system_routes.h"
+#include "console/history_page.h"
+
+namespace waybill {
+namespace {
+
+http::RouteFunction unless(std::function<std::string()> closed, http::RouteFunction handle) {
+  return [closed = std::move(closed), handle = std::move(handle)](http::Request request, http::Reply reply) {
+    if (const auto why = closed(); !why.empty()) return reply(http::error_response(503, "unavailable", why));
+    handle(std::move(request), std::move(reply));
+  };
+}
+
+}  // namespace
+
+std::vector<http::Route> all_routes(Surfaces surfaces) {
+  std::vector<http::Route> routes = intent_routes(surfaces.intents);
+  for (auto surface : {form_routes(surfaces.forms), pipeline_routes(surfaces.pipelines), dead_routes(surfaces.dead),
+                       notify_routes(surfaces.notify), org_routes({surfaces.forms.pool, surfaces.forms.log}),
+                       admin_routes(surfaces.forms.pool, std::move(surfaces.reload)), console_routes(surfaces.intents.pool)})
+    std::move(surface.begin(), surface.end(), std::back_inserter(routes));
+  for (auto& route : routes)
+    if (route.least_role >= http::Role::admin) route.extra_time = [](const http::Request&) { return kOperatorsTime; };
+  if (surfaces.closed)
+    for (auto& route : routes) route.handle = unless(surfaces.closed, std::move(route.handle));
+  for (auto& route : system_routes(surfaces.intents.metrics, std::move(surfaces.not_ready))) routes.push_back(std::move(route));
+  return routes;
+}
+
+}  // namespace waybill

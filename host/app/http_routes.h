@@ -1,0 +1,33 @@
+// All HTTP routes of the host in one table, each with the role that it needs (http/access.h checks it). docs/openapi.yaml
+// describes them; a test holds the two against each other.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "api/admin_routes.h"
+#include "api/dead_routes.h"
+#include "api/form_routes.h"
+#include "api/intent_routes.h"
+#include "api/notify_routes.h"
+#include "api/pipeline_routes.h"
+
+namespace waybill {
+
+struct Surfaces {
+  IntentParts intents;
+  FormParts forms;
+  PipelineParts pipelines;
+  DeadParts dead;
+  NotifyParts notify;
+  Reload reload;
+  std::function<std::string()> not_ready;
+  std::function<std::string()> closed;  // why nothing but health and metrics is answered any more; "" while it is
+};
+
+inline constexpr Millis kOperatorsTime{60'000};  // beyond timeouts.answer, for what only operators ask
+
+std::vector<http::Route> all_routes(Surfaces surfaces);
+
+}  // namespace waybill

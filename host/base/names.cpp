@@ -1,0 +1,24 @@
+// What a name may be made of.
+#include "base/names.h"
+
+#include <algorithm>
+
+namespace waybill {
+
+bool is_id(std::string_view text, std::string_view more) {
+  return !text.empty() && text.size() <= kMaxIdLength && std::all_of(text.begin(), text.end(), [&](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
+           more.find(c) != std::string_view::npos;
+  });
+}
+
+bool has_control_character(std::string_view text) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    const auto after = i + 1 < text.size() ? static_cast<unsigned char>(text[i + 1]) : 0;
+    if (c < 0x20 || c == 0x7F || (c == 0xC2 && after >= 0x80 && after < 0xA0)) return true;
+  }
+  return false;
+}
+
+}  // namespace waybill

@@ -1,0 +1,34 @@
+// Loads what asking destinations takes.
+#include "cli/asking.h"
+
+#include "services/gcs_links.h"
+#include "services/secrets.h"
+
+namespace waybill {
+
+std::unique_ptr<ProviderOptions> begin_asking(const GlobalOptions& options) {
+  auto config = configuration(options);
+  if (!config) return nullptr;
+  auto asking = std::make_unique<ProviderOptions>();
+  asking->config = std::move(*config);
+  asking->contents = load_installation(asking->config, MissingPluginPolicy::tolerate);
+  auto secrets = Secrets::resolve(asking->config.secrets);
+  if (!asking->contents.problems.empty() || !secrets) {
+    print(asking->contents.problems);
+    return nullptr;
+  }
+  auto links = make_links(asking->config.link_key, *secrets, asking->clock);
+  if (!links) {
+    failed("links.key: " + links.error().what);
+    return nullptr;
+  }
+  const auto registry = std::make_shared<const Registry>(*asking->contents.registry);
+  const TextServices texts{.templates = [registry] { return templates_of(registry); }, .links = std::move(*links)};
+  asking->factory = std::make_unique<PluginSenderFactory>(*asking->contents.catalogue, asking->config,
+                                                          std::make_shared<const Secrets>(std::move(*secrets)), texts,
+                                                          asking->clock, asking->log, asking->metrics);
+  asking->destination_queries = std::make_unique<DestinationQueries>(*asking->factory, asking->config.timeouts.attempt);
+  return asking;
+}
+
+}  // namespace waybill

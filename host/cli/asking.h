@@ -1,0 +1,27 @@
+// What commands need that ask destinations through their plugins.
+#pragma once
+
+#include <memory>
+
+#include "app/installation.h"
+#include "base/clock.h"
+#include "senders/destination_queries.h"
+#include "senders/sender_factory.h"
+
+namespace waybill {
+
+// Everything that asking needs, from configuration to plugins.
+struct ProviderOptions {
+  Config config;
+  Log log = quiet_log();
+  LoadedInstallation contents;
+  SystemClock clock;
+  Metrics metrics;
+  std::unique_ptr<PluginSenderFactory> factory;
+  std::unique_ptr<DestinationQueries> destination_queries;
+};
+
+// Null after printing what is wrong.
+std::unique_ptr<ProviderOptions> begin_asking(const GlobalOptions& options);
+
+}  // namespace waybill

@@ -1,0 +1,57 @@
+// Ticks of the schedule, by the database's clock.
+#include "maintenance/failure_schedule.h"
+
+#include <algorithm>
+
+namespace waybill {
+namespace {
+
+constexpr auto kWrongClock = std::chrono::hours(7 * 24);  // a tick that lies further ahead was read from a clock that went wrong
+
+}  // namespace
+
+FailureSchedule::FailureSchedule(const std::string& of_cron, const std::string& time_zone) : text_(of_cron + " " + time_zone) {
+  const auto schedule = parse_cron(of_cron);
+  const auto zone = TimeZone::find(time_zone);
+  if (!schedule || !zone) return;  // "never": the configuration was checked when it was read
+  schedule_ = *schedule;
+  zone_ = *zone;
+}
+
+Result<FailureCheckState> FailureSchedule::planned(FailureCheckStore& store) const {
+  auto state = store.state();
+  if (!state) return state;
+  const bool was_wrong = state->last_tick && *state->last_tick > state->now + kWrongClock;
+  if (state->schedule == text_ && !was_wrong) return state;
+  std::optional<Timestamp> next;
+  if (schedule_)
+    next = next_after(*schedule_, was_wrong ? state->now : std::max(state->now, state->last_tick.value_or(state->now)), *zone_);
+  TRY(store.plan(text_, next, *state));
+  return store.state();
+}
+
+Result<bool> FailureSchedule::is_wanted(FailureCheckStore& store) const {
+  const auto state = planned(store);
+  TRY(state);
+  return state->is_free && (state->tick || (state->next && *state->next <= state->now));
+}
+
+Result<std::optional<FailureCheck>> FailureSchedule::take(FailureCheckStore& store, const std::string& host) const {
+  const auto state = planned(store);
+  TRY(state);
+  if (schedule_ && state->schedule == text_ && state->next && *state->next <= state->now)
+    return store.begin(*state, latest(state->now, *state->next), next_after(*schedule_, state->now, *zone_), host);
+  return store.resume(host);
+}
+
+Timestamp FailureSchedule::latest(Timestamp now, Timestamp first_missed) const {
+  for (const auto hours : {1, 24, 7 * 24, 32 * 24, 366 * 24}) {
+    auto tick = next_after(*schedule_, now - std::chrono::hours(hours), *zone_);
+    if (tick > now) continue;
+    for (auto next = tick; next <= now; next = next_after(*schedule_, next, *zone_)) tick = next;
+    return std::max(tick, first_missed);
+  }
+  return first_missed;
+}
+
+}  // namespace waybill

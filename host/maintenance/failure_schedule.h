@@ -1,0 +1,32 @@
+// When failures are checked.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "domain/cron.h"
+#include "store/failure_check_store.h"
+
+namespace waybill {
+
+// The plan in the database, by a schedule of cron or "never". Immutable.
+class FailureSchedule {
+ public:
+  FailureSchedule(const std::string& schedule, const std::string& time_zone);
+
+  // Plans the next tick where that is not done, and says whether a check is to be begun or gone on with now.
+  Result<bool> is_wanted(FailureCheckStore& store) const;
+  // Takes what is_wanted() found; none if another process was first.
+  Result<std::optional<FailureCheck>> take(FailureCheckStore& store, const std::string& host) const;
+  // The latest tick that is not after `now`. However many were missed, this one is run.
+  Timestamp latest(Timestamp now, Timestamp first_missed) const;
+
+ private:
+  Result<FailureCheckState> planned(FailureCheckStore& store) const;
+
+  std::string text_;
+  std::optional<CronSchedule> schedule_;  // none: never
+  std::optional<TimeZone> zone_;
+};
+
+}  // namespace waybill

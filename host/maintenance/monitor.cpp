@@ -1,0 +1,64 @@
+// Looks, tells what is not empty, sets the gauges.
+#include "maintenance/monitor.h"
+
+#include <memory>
+#include <set>
+
+namespace waybill {
+namespace {
+
+std::uint64_t count_of(const TypeState& state, const char* status) {
+  const auto found = state.by_status.find(status);
+  return found == state.by_status.end() ? 0 : found->second;
+}
+
+class Monitor {
+ public:
+  Monitor(MonitorStore& store, Log& log, Metrics& metrics) : store_(store), log_(log), metrics_(metrics) {}
+
+  Result<void> run() {
+    auto states = store_.types();
+    if (!states) {  // not an error of the task, which would be tried again at once: what took long is done less often
+      log_.warn("queue.state_unknown", {{"error", states.error().what}});
+      return {};
+    }
+    for (const auto& type : known_) states->by_type.try_emplace(type);  // a gauge that was set is set until the end
+    for (const auto& [type, state] : states->by_type) {
+      known_.insert(type);
+      metrics_.type_depth(type, state.depth());
+      metrics_.failure_rate(type, state.failure_rate());
+      if (state.depth() > 0 || filled_.contains(type)) tell(type, state, states->estimated);
+      if (state.depth() > 0)
+        filled_.insert(type);
+      else
+        filled_.erase(type);
+    }
+    return {};
+  }
+
+ private:
+  void tell(const std::string& type, const TypeState& state, bool estimated) {
+    const double oldest = state.oldest_due ? std::chrono::duration<double>(*state.oldest_due).count() : 0;
+    log_.info("queue.state", {{"type", type},
+                              {"due", count_of(state, "due")},
+                              {"waiting", count_of(state, "waiting") + count_of(state, "open")},
+                              {"claimed", count_of(state, "claimed")},
+                              {"oldest_due_seconds", oldest},
+                              {"failure_rate", state.failure_rate()},
+                              {"estimated", estimated ? "true" : "false"}});
+  }
+
+  MonitorStore& store_;
+  Log& log_;
+  Metrics& metrics_;
+  std::set<std::string> known_, filled_;  // action types
+};
+
+}  // namespace
+
+PeriodicTask monitor(MonitorStore& store, Millis every, Log& log, Metrics& metrics) {
+  const auto one = std::make_shared<Monitor>(store, log, metrics);
+  return {.name = "monitor", .every = every, .run = [one] { return one->run(); }};
+}
+
+}  // namespace waybill

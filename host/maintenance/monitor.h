@@ -1,0 +1,12 @@
+// The state of the queue by action type, in the log and in the metrics.
+#pragma once
+
+#include "maintenance/periodic_tasks.h"
+#include "store/monitor_store.h"
+
+namespace waybill {
+
+// An action type is logged while its queue is not empty, and once more when it is empty again.
+PeriodicTask monitor(MonitorStore& store, Millis every, Log& log, Metrics& metrics);
+
+}  // namespace waybill

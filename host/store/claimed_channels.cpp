@@ -1,0 +1,51 @@
+// One query for all notifications of a claim; none for a claim without any.
+#include "store/claimed_channels.h"
+
+#include <unordered_map>
+
+#include "domain/job.h"
+#include "store/read_rows.h"
+#include "store/sql/claim.h"
+
+namespace waybill {
+namespace {
+
+constexpr Statement kChannels = sql::claimed_channels;
+
+// `config`: a JSON object that has at least a url, as jsonb writes it.
+std::string destination_of(const std::string& id, std::string_view config) {
+  return "{\"secret\":\"" + id + "\"," + std::string(config.substr(1));
+}
+
+}  // namespace
+
+Result<void> add_channels(Link& link, Shard shard, std::span<ClaimedRow> rows) {
+  std::unordered_map<DeliveryId, ClaimedRow*> notifications;
+  ArrayText ids;
+  for (auto& row : rows) {
+    if (row.kind != kNotificationKind) continue;
+    notifications.emplace(row.delivery, &row);
+    ids.add(row.delivery.value);
+  }
+  if (notifications.empty()) return {};
+  const auto found = link.run(kChannels, {std::to_string(shard), ids.take()});
+  TRY(found);
+  for (std::size_t row = 0; row < found->size(); ++row) {
+    Channel channel{.id = text_of(*found, row, 1),
+                    .destination = {},
+                    .key_id = static_cast<std::int32_t>(found->number(row, 3)),
+                    .data_key = from_hex(found->text(row, 4)),
+                    .secret = from_hex(found->text(row, 5)),
+                    .secondary = from_hex(found->text(row, 6)),
+                    .signs_with_text = found->flag(row, 9),
+                    .is_deleted = found->flag(row, 7),
+                    .is_disabled = found->flag(row, 8)};
+    channel.destination = destination_of(channel.id, found->text(row, 2));
+    ClaimedRow& claimed = *notifications.at({found->number(row, 0)});
+    claimed.channel = std::make_shared<const Channel>(std::move(channel));
+    claimed.body_bytes = static_cast<std::size_t>(found->number(row, 10));
+  }
+  return {};
+}
+
+}  // namespace waybill

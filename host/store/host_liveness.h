@@ -1,0 +1,45 @@
+// The host's place among the hosts: its row and its advisory lock, and the leases of its claims.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+
+#include "base/error.h"
+#include "base/id.h"
+#include "base/time.h"
+#include "store/pg.h"
+#include "store/schema_version.h"
+
+namespace waybill {
+
+// The liveness of this host: its row in `hosts` and the session with its advisory lock. One thread at a time.
+class HostLiveness {
+ public:
+  // `knows`: the schema version of the program.
+  HostLiveness(DatabaseAddress address, std::string name, int knows = program_version());
+  // Ensures that the session is alive and the host is registered. After a loss it is the same host again; if another host rescued
+  // it meanwhile, it gets a new id. Returns the id to claim with.
+  Result<HostId> keep();
+  // As keep() saw it last, even if it failed. With a schema that is too new a registered host learns of it here, and no host
+  // registers.
+  const SchemaState& schema() const { return schema_; }
+  // Renews the lease of claims of this host from now. Skips claims that another session is writing, and those that are gone.
+  Result<void> renew(Shard shard, std::span<const ClaimToken> claims, Millis lease);
+  // Unregisters the host; requires that nothing is claimed.
+  void leave();
+
+ private:
+  void look(Connection& connection);
+  Result<bool> come_back(Connection& session);
+
+  DatabaseAddress address_;
+  std::string name_;
+  std::optional<Connection> connection_;
+  HostId id_;
+  const int knows_;
+  SchemaState schema_;
+  std::string session_;  // the server's process id of the last session
+};
+
+}  // namespace waybill

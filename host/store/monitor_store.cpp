@@ -1,0 +1,72 @@
+// The state of the queue by action type, on PostgreSQL.
+#include "store/monitor_store.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "store/pg_stores.h"
+#include "store/read_rows.h"
+#include "store/sql/maintenance.h"
+#include "store/sql/monitor.h"
+
+namespace waybill {
+namespace {
+
+constexpr double kMaxPages = 8'192;  // of 8 KiB: so many are read in some 50 ms
+constexpr double kSamplePages = 1'024;
+constexpr std::size_t kLeastEnds = 100;
+constexpr Statement kPages = sql::queue_pages;
+constexpr Statement kTypes = sql::types_of_queue;
+constexpr Statement kSample = sql::types_of_sample;
+constexpr Statement kOldest = sql::oldest_by_type;
+constexpr Statement kEnds = sql::newest_ends;
+
+class PgMonitorStore final : public MonitorStore {
+ public:
+  PgMonitorStore(const DatabaseAddress& address, int shards) : link_(address, "monitor"), shards_(shards) {}
+
+  Result<TypeStates> types() override {
+    const auto pages = link_.read(kPages);
+    TRY(pages);
+    const auto size = static_cast<double>(pages->number(0, 0));
+    TypeStates states{.by_type = {}, .estimated = size > kMaxPages};
+    const double times = states.estimated ? size / kSamplePages : 1;
+    const auto counts =
+        states.estimated ? link_.read(kSample, {std::to_string(100.0 * kSamplePages / size)}) : link_.read(kTypes);
+    TRY(counts);
+    for (std::size_t row = 0; row < counts->size(); ++row)
+      states.by_type[text_of(*counts, row, 0)].by_status[text_of(*counts, row, 1)] =
+          static_cast<std::uint64_t>(std::llround(static_cast<double>(counts->number(row, 2)) * times));
+    const auto oldest = link_.read(kOldest);
+    TRY(oldest);
+    for (std::size_t row = 0; row < oldest->size(); ++row)
+      states.by_type[text_of(*oldest, row, 0)].oldest_due = Micros{oldest->number(row, 1)};
+    const auto each = std::max(kMaxEndsCounted / static_cast<std::size_t>(shards_), kLeastEnds);
+    const auto ends = link_.read(kEnds, {std::to_string(shards_), std::to_string(each), std::to_string(kEndsCounted.count())});
+    TRY(ends);
+    for (std::size_t row = 0; row < ends->size(); ++row) {
+      auto& state = states.by_type[text_of(*ends, row, 0)];
+      state.ended = static_cast<std::uint64_t>(ends->number(row, 1));
+      state.failed = static_cast<std::uint64_t>(ends->number(row, 2));
+    }
+    return states;
+  }
+
+ private:
+  Link link_;
+  const int shards_;
+};
+
+}  // namespace
+
+std::uint64_t TypeState::depth() const {
+  std::uint64_t all = 0;
+  for (const auto& [status, count] : by_status) all += count;
+  return all;
+}
+
+std::unique_ptr<MonitorStore> make_monitor_store(const DatabaseAddress& address, int shards) {
+  return std::make_unique<PgMonitorStore>(address, shards);
+}
+
+}  // namespace waybill

@@ -1,0 +1,65 @@
+// Submissions of pipelines in a transaction: begun, moved on as far as their deliveries allow, moved by a person.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/id.h"
+#include "domain/pipeline_definition.h"
+#include "store/pipeline_versions.h"
+#include "store/pipeline_view.h"
+#include "store/submission_view.h"
+
+namespace waybill {
+
+// Beginning one.
+struct PipelineBegin {
+  OrgId org;
+  std::string client_ref;
+  std::string payload;   // JSON
+  std::string metadata;  // a JSON object
+  std::optional<SubmissionId> parent{};
+};
+
+// The hash of all that makes it the same submission.
+Sha256 content_hash(const PipelineBegin& begun);
+
+struct PipelineWalk;
+
+// Parts of transactions. One for each session, as its versions are.
+class PipelineRows {
+ public:
+  PipelineRows(PipelineVersions& versions, int shards) : versions_(versions), shards_(shards) {}
+
+  // None: the id is taken.
+  Result<std::optional<SubmissionView>> begin(Connection& connection, const PipelineVersion& version, const PipelineBegin& begun);
+
+  // Whether the same submission was begun before.
+  Result<bool> is_there(Connection& connection, const PipelineVersion& version, const PipelineBegin& begun);
+
+  // Does what follows from the ends of deliveries: the next action, the next state and all that it begins.
+  Result<void> advance(Connection& connection, Shard shard, const std::vector<SubmissionId>& submissions);
+
+  // The moves since the last call, for metrics. Call it at the beginning of a transaction, and after its commit.
+  std::vector<PipelineMoved> take_moves() { return std::exchange(moves_, {}); }
+
+  // Leaves the submission where it is, blocked, with an alert.
+  Result<void> halt(Connection& connection, SubmissionId submission);
+
+  // `seen`: the state in which the submission was when the request came.
+  Result<TransitionResult> transition(Connection& connection, Shard shard, SubmissionId submission, const std::string& seen,
+                                      const ManualTransition& wanted);
+
+ private:
+  // As far as it goes without waiting.
+  Result<void> go_on(Connection& connection, PipelineWalk& walk);
+  Result<void> start_others(Connection& connection, const PipelineWalk& walk);
+
+  PipelineVersions& versions_;
+  const int shards_;
+  std::vector<PipelineMoved> moves_;
+};
+
+}  // namespace waybill

@@ -1,0 +1,36 @@
+-- The state of the queue by action type. Used by monitor_store.cpp.
+
+-- name: types_of_queue
+-- Counts the queue by action type and status, exactly.
+SELECT c.contract::json ->> 'actionType', r.status, sum(r.count)
+FROM (SELECT route_id, status, count(*) AS count FROM ready GROUP BY route_id, status) r JOIN contract_snapshots c USING (route_id)
+GROUP BY 1, 2;
+
+-- name: types_of_sample
+-- The same in a sample of the queue's pages.
+-- $1 percentage of the pages
+SELECT c.contract::json ->> 'actionType', r.status, sum(r.count)
+FROM (SELECT route_id, status, count(*) AS count FROM ready TABLESAMPLE SYSTEM ($1::real) GROUP BY route_id, status) r
+JOIN contract_snapshots c USING (route_id)
+GROUP BY 1, 2;
+
+-- name: oldest_by_type
+-- Answers, by action type, for how many microseconds the oldest due delivery has waited; no row if nothing of it is due. One probe per
+-- route, as oldest_due.
+WITH RECURSIVE first AS (
+  (SELECT shard, route_id, due_at FROM ready WHERE queued AND status <> 'claimed' ORDER BY shard, route_id, due_at, delivery_id LIMIT 1)
+  UNION ALL
+  SELECT next.* FROM first, LATERAL (
+    SELECT shard, route_id, due_at FROM ready WHERE queued AND status <> 'claimed' AND (shard, route_id) > (first.shard, first.route_id)
+    ORDER BY shard, route_id, due_at, delivery_id LIMIT 1) next)
+SELECT c.contract::json ->> 'actionType', micros(now()) - micros(min(f.due_at)) FROM first f JOIN contract_snapshots c USING (route_id)
+WHERE f.due_at <= now() GROUP BY 1;
+
+-- name: newest_ends
+-- Counts, by action type, the newest deliveries that have ended, and those of them that failed for good. The newest are those of the
+-- newest submissions, so that the index of the primary key finds them without looking at others.
+-- $1 shards, $2 deliveries looked at in each, $3 milliseconds: those that ended longer ago do not count
+SELECT d.action_type, count(*), count(*) FILTER (WHERE d.status IN ('rejected', 'exhausted'))
+FROM generate_series(0, $1::integer - 1) AS n(shard), LATERAL (
+  SELECT action_type, status, ended_at FROM deliveries x WHERE x.shard = n.shard ORDER BY x.id DESC LIMIT $2::integer) d
+WHERE d.ended_at > now() - $3::bigint * interval '1 millisecond' GROUP BY d.action_type;

@@ -1,0 +1,248 @@
+-- Submissions that walk pipelines: handing them in, the moves from state to state, reading them. Used by pipeline_rows.cpp,
+-- pipeline_versions.cpp and pipeline_store.cpp.
+
+-- name: find_pipeline_version
+-- Finds a version by its content.
+-- $1 SHA-256 of the definition
+SELECT version_id, number FROM pipeline_versions WHERE hash = $1;
+
+-- name: make_pipeline_version
+-- Stores a version. Two hosts may do so at once: then no row may be stored, and it is done again.
+-- $1 pipeline, $2 SHA-256 of the definition, $3 definition
+INSERT INTO pipeline_versions (pipeline, number, hash, definition)
+SELECT $1, coalesce(max(number), 0) + 1, $2, $3 FROM pipeline_versions WHERE pipeline = $1
+ON CONFLICT DO NOTHING;
+
+-- name: make_pipeline_moves
+-- Stores the moves that a pipeline's submissions may make.
+-- $1 pipeline; per move: $2 from, $3 to
+INSERT INTO pipeline_moves (pipeline, from_state, to_state)
+SELECT DISTINCT $1, t.a, t.b FROM unnest($2::text[], $3::text[]) AS t(a, b) WHERE t.a <> t.b ON CONFLICT DO NOTHING;
+
+-- name: read_pipeline_version
+-- Reads a version.
+-- $1 version
+SELECT number, definition FROM pipeline_versions WHERE version_id = $1;
+
+-- name: submit_pipeline
+-- Stores a submission in its first state. No row if its key is taken, or a form's or an archived submission has its id.
+-- $1 shard, $2 organisation, $3 client reference, $4 pipeline, $5 first state, $6 SHA-256 of what was handed in, $7 payload, $8
+-- version, $9 routes, $10 metadata, $11 reference, $12 the submission that started it, $13 trigger of the audit, $14 actor and
+-- $15 its type, $16 actions that the state runs
+WITH made AS (
+  INSERT INTO submissions (shard, id, org_id, kind, client_ref, pipeline, target, state, payload_hash, created_at, body)
+  SELECT $1::smallint, nextval('object_ids') * 1024 + $1::smallint, $2, 'pipeline', $3, $4, $4, $5, $6, clock_timestamp(),
+         convert_to($7, 'UTF8')
+  WHERE NOT EXISTS (SELECT FROM submissions WHERE shard = $1 AND org_id = $2 AND kind = 'form' AND client_ref = $3)
+    AND NOT EXISTS (SELECT FROM archived_submissions WHERE org_id = $2 AND client_ref = $3)
+  ON CONFLICT DO NOTHING RETURNING id, created_at),
+walks AS (
+  INSERT INTO pipeline_submissions (shard, submission_id, org_id, version_id, pipeline, state, step, routes, metadata, reference, parent,
+                                    created_at)
+  SELECT $1::smallint, id, $2, $8, $4, $5, 1, $9::int[], $10, $11, $12, created_at FROM made),
+stepped AS (
+  INSERT INTO pipeline_steps (shard, submission_id, step, org_id, pipeline, state, entered_at, actions, first_action)
+  SELECT $1::smallint, id, 1, $2, $4, $5, created_at, $16::smallint[], 1 FROM made),
+audit AS (
+  INSERT INTO audit_log (shard, submission_id, created_at, org_id, action, to_state, trigger, actor, actor_type, metadata)
+  SELECT $1::smallint, id, created_at, $2, 'state_changed', $5, $13, $14, $15, '{}' FROM made)
+SELECT id, micros(created_at) FROM made;
+
+-- name: find_pipeline_submission
+-- Reads a submission, and whether what was handed in is the same.
+-- $1 shard, $2 organisation, $3 client reference, $4 SHA-256 to compare with
+SELECT s.id, s.org_id, s.client_ref, s.target, s.state, coalesce(s.reason, ''), micros(s.created_at), micros(s.completed_at),
+       s.payload_hash = $4, v.number, p.metadata, convert_from(s.body, 'UTF8'), micros(p.blocked_at), micros(p.ended_at)
+FROM submissions s
+JOIN pipeline_submissions p ON p.shard = s.shard AND p.submission_id = s.id
+JOIN pipeline_versions v ON v.version_id = p.version_id
+WHERE s.shard = $1 AND s.org_id = $2 AND s.kind = 'pipeline' AND s.client_ref = $3;
+
+-- name: who_has_pipeline_id
+-- Tells whether an id that is taken is an archived submission's; else it is a form's.
+-- $1 organisation, $2 client reference
+SELECT EXISTS (SELECT FROM archived_submissions WHERE org_id = $1 AND client_ref = $2);
+
+-- name: lock_pipeline_submission
+-- Locks a submission, unless somebody else holds it.
+-- $1 shard, $2 organisation, $3 client reference
+SELECT id, state FROM submissions WHERE shard = $1 AND org_id = $2 AND kind = 'pipeline' AND client_ref = $3 FOR UPDATE NOWAIT;
+
+-- name: lock_walking
+-- Locks submissions that walk a pipeline.
+-- $1 shard, $2 submissions
+SELECT id FROM submissions WHERE shard = $1 AND id = ANY ($2::bigint[]) AND kind = 'pipeline' ORDER BY id FOR UPDATE;
+
+-- name: walking
+-- Reads where submissions are.
+-- $1 shard, $2 submissions
+SELECT p.submission_id, p.org_id, p.version_id, p.state, p.step, p.next_action, p.routes::text, p.metadata, s.client_ref,
+       convert_from(s.body, 'UTF8'), micros(s.created_at), micros(clock_timestamp())
+FROM pipeline_submissions p JOIN submissions s ON s.shard = p.shard AND s.id = p.submission_id
+WHERE p.shard = $1 AND p.submission_id = ANY ($2::bigint[]) ORDER BY p.submission_id;
+
+-- name: pipeline_runs
+-- Reads the actions that each step of submissions runs, with the latest delivery of each.
+-- $1 shard, $2 submissions
+SELECT st.submission_id, st.step, st.state, a.action, d.status, d.result, coalesce(d.reason, ''), micros(st.entered_at),
+       coalesce(d.attempt_count, 0), st.first_action
+FROM pipeline_steps st
+LEFT JOIN LATERAL unnest(st.actions) WITH ORDINALITY AS a(action, place) ON true
+LEFT JOIN LATERAL (
+  SELECT x.status, x.result, x.reason, x.attempt_count FROM (
+    SELECT r.status, NULL::text AS result, NULL AS reason, r.replay, r.attempt_count FROM ready r
+    WHERE r.shard = $1 AND r.org_id = st.org_id AND r.submission_id = st.submission_id AND r.delivery_id <> r.submission_id
+      AND r.action_order = st.first_action + a.place - 1
+    UNION ALL
+    SELECT e.status, e.result::text, e.reason, e.replay, e.attempt_count FROM deliveries e
+    WHERE e.shard = $1 AND e.org_id = st.org_id AND e.submission_id = st.submission_id AND e.id <> e.submission_id
+      AND e.action_order = st.first_action + a.place - 1) x
+  ORDER BY x.replay DESC LIMIT 1) d ON true
+WHERE st.shard = $1 AND st.submission_id = ANY ($2::bigint[]) ORDER BY st.submission_id, st.step, a.place;
+
+-- name: move_pipeline
+-- Moves a submission to its next state, with its audit event.
+-- $1 shard, $2 submission, $3 the new state, $4 the new step, $5 actions that it runs, $6 action_order of the first of them, $7
+-- whether the state is terminal; for the audit: $8 trigger, $9 actor, $10 its type, $11 metadata
+WITH moved AS (
+  UPDATE submissions SET state = $3, reason = NULL, completed_at = CASE WHEN $7 THEN clock_timestamp() END
+  WHERE shard = $1 AND id = $2 RETURNING id, org_id),
+at_state AS (
+  UPDATE pipeline_submissions p SET state = $3, step = $4, blocked_at = NULL, ended_at = CASE WHEN $7 THEN clock_timestamp() END
+  FROM pipeline_submissions old
+  WHERE p.shard = $1 AND p.submission_id = $2 AND old.shard = p.shard AND old.submission_id = p.submission_id
+  RETURNING p.org_id, p.pipeline, old.state AS old_state, old.step AS old_step),
+left_step AS (
+  UPDATE pipeline_steps t SET left_at = clock_timestamp() FROM at_state a
+  WHERE t.shard = $1 AND t.submission_id = $2 AND t.step = a.old_step),
+stepped AS (
+  INSERT INTO pipeline_steps (shard, submission_id, step, org_id, pipeline, state, entered_at, actions, first_action)
+  SELECT $1::smallint, $2, $4, org_id, pipeline, $3, clock_timestamp(), $5::smallint[], $6 FROM at_state)
+INSERT INTO audit_log (shard, submission_id, created_at, org_id, action, from_state, to_state, trigger, actor, actor_type, metadata)
+SELECT $1::smallint, $2, clock_timestamp(), a.org_id, 'state_changed', a.old_state, $3, $8, $9, $10, $11::jsonb
+FROM at_state a JOIN moved ON true;
+
+-- name: run_actions
+-- Stores deliveries of a submission's present step, each with a payload of its own.
+-- $1 shard, $2 organisation, $3 submission; per delivery: $4 action_order, $5 route, $6 payload; $7 action_order of the next one
+WITH wanted AS MATERIALIZED (
+  SELECT t.*, nextval('object_ids') * 1024 + $1::smallint AS id
+  FROM unnest($4::smallint[], $5::int[], $6::text[]) AS t(place, route, payload)),
+next AS (
+  UPDATE pipeline_submissions SET next_action = greatest(next_action, $7), blocked_at = NULL WHERE shard = $1 AND submission_id = $3),
+body AS (
+  INSERT INTO edited_payloads (shard, delivery_id, org_id, body)
+  SELECT $1::smallint, id, $2, convert_to(payload, 'UTF8') FROM wanted)
+INSERT INTO ready (shard, delivery_id, org_id, submission_id, action_order, route_id, due_at, status, edited)
+SELECT $1::smallint, id, $2, $3, place, route, clock_timestamp(), 'due', true FROM wanted;
+
+-- name: block_pipeline
+-- Notes that a submission waits for somebody. A row if it did not before.
+-- $1 shard, $2 submission
+UPDATE pipeline_submissions SET blocked_at = clock_timestamp() WHERE shard = $1 AND submission_id = $2 AND blocked_at IS NULL
+RETURNING org_id, pipeline, state;
+
+-- name: pipeline_deliveries_of
+-- Reads a submission's deliveries, unfinished and ended, in the order in which they were made.
+-- $1 shard, $2 organisation, $3 submission
+SELECT d.id, d.action_order, d.replay, c.contract::jsonb ->> 'actionType', d.status, coalesce(d.reason, ''), d.attempt_count,
+       coalesce(d.provider_ref, ''), coalesce(d.result, ''), micros(d.due_at), micros(d.ended_at),
+       coalesce(c.contract::jsonb #>> '{stage,state}', ''), c.contract::jsonb ->> 'target'
+FROM (
+  SELECT delivery_id AS id, action_order, replay, status, NULL AS reason, attempt_count, NULL AS provider_ref, NULL AS result, due_at,
+         NULL::timestamptz AS ended_at, route_id
+  FROM ready WHERE shard = $1 AND org_id = $2 AND submission_id = $3 AND delivery_id <> submission_id
+  UNION ALL
+  SELECT id, action_order, replay, status, reason, attempt_count, provider_ref, result::text, NULL, ended_at, route_id
+  FROM deliveries WHERE shard = $1 AND org_id = $2 AND submission_id = $3 AND id <> submission_id) d
+JOIN contract_snapshots c ON c.route_id = d.route_id
+ORDER BY d.action_order, d.replay;
+
+-- name: pipeline_attempts_of
+-- Reads the failed attempts of a submission's deliveries.
+-- $1 shard, $2 deliveries
+SELECT delivery_id, number, micros(started_at), micros(finished_at), outcome, coalesce(reason, ''), coalesce(error, ''), coalesce(code, 0)
+FROM attempts WHERE shard = $1 AND delivery_id = ANY ($2::bigint[]) ORDER BY delivery_id, number;
+
+-- name: list_pipeline_submissions
+-- Reads a page of an organisation's submissions, newest first. Null allows any value. The two below read the same by an index of
+-- their own.
+-- $1 organisation, $2 pipeline, $3 state, $4 reference, $5 submission behind which the page begins, $6 rows at most
+SELECT s.id, s.client_ref, p.pipeline, v.number, p.state, p.metadata, micros(p.created_at), micros(p.ended_at), micros(p.blocked_at)
+FROM pipeline_submissions p
+JOIN submissions s ON s.shard = p.shard AND s.id = p.submission_id
+JOIN pipeline_versions v ON v.version_id = p.version_id
+WHERE p.org_id = $1 AND ($2::text IS NULL OR p.pipeline = $2) AND ($3::text IS NULL OR p.state = $3)
+  AND ($4::text IS NULL OR p.reference = $4)
+  AND ($5::bigint IS NULL OR p.submission_id < $5)
+ORDER BY p.submission_id DESC LIMIT $6;
+
+-- name: list_pipeline_state
+-- Reads a page of the submissions that are in one state of a pipeline.
+-- $1 to $6 as above; $2 and $3 are no null
+SELECT s.id, s.client_ref, p.pipeline, v.number, p.state, p.metadata, micros(p.created_at), micros(p.ended_at), micros(p.blocked_at)
+FROM pipeline_submissions p
+JOIN submissions s ON s.shard = p.shard AND s.id = p.submission_id
+JOIN pipeline_versions v ON v.version_id = p.version_id
+WHERE p.org_id = $1 AND p.pipeline = $2 AND p.state = $3 AND ($4::text IS NULL OR p.reference = $4)
+  AND ($5::bigint IS NULL OR p.submission_id < $5)
+ORDER BY p.submission_id DESC LIMIT $6;
+
+-- name: list_pipeline_reference
+-- Reads a page of the submissions of one reference.
+-- $1 to $6 as above; $4 is no null
+SELECT s.id, s.client_ref, p.pipeline, v.number, p.state, p.metadata, micros(p.created_at), micros(p.ended_at), micros(p.blocked_at)
+FROM pipeline_submissions p
+JOIN submissions s ON s.shard = p.shard AND s.id = p.submission_id
+JOIN pipeline_versions v ON v.version_id = p.version_id
+WHERE p.org_id = $1 AND p.reference = $4 AND ($2::text IS NULL OR p.pipeline = $2) AND ($3::text IS NULL OR p.state = $3)
+  AND ($5::bigint IS NULL OR p.submission_id < $5)
+ORDER BY p.submission_id DESC LIMIT $6;
+
+-- name: pipeline_counts
+-- Counts an organisation's submissions by pipeline and state, and those of them that are blocked.
+-- $1 organisation
+SELECT pipeline, state, count(*), count(blocked_at) FROM pipeline_submissions WHERE org_id = $1 GROUP BY 1, 2 ORDER BY 1, 2;
+
+-- name: pipeline_shares
+-- Counts the submissions that began within a time, and for each state those of them that came to it.
+-- $1 pipeline, $2 organisation (null: all), $3 the time in seconds
+WITH begun AS MATERIALIZED (
+  SELECT shard, submission_id FROM pipeline_steps
+  WHERE pipeline = $1 AND entered_at > now() - $3::bigint * interval '1 second' AND step = 1 AND ($2::int IS NULL OR org_id = $2))
+SELECT t.state, count(DISTINCT (t.shard, t.submission_id)), (SELECT count(*) FROM begun)
+FROM begun b JOIN pipeline_steps t ON t.shard = b.shard AND t.submission_id = b.submission_id GROUP BY 1;
+
+-- name: pipeline_level
+-- Measures how long submissions took between two points of a pipeline: the newest ones that passed the first within a time.
+-- Answers how many are through, how many of them within the target, their 95th percentile in milliseconds, how many are still on
+-- their way, and for how long (milliseconds) the oldest of these is.
+-- $1 organisation, $2 pipeline, $3 state whose entry begins the time (null: the beginning), $4 states whose entry ends it (empty:
+-- leaving the state does), $5 states whose submissions do not count, $6 target in milliseconds, $7 the time in seconds, $8
+-- submissions at most
+WITH begun AS MATERIALIZED (
+  SELECT shard, submission_id, step, entered_at, left_at FROM pipeline_steps
+  WHERE org_id = $1 AND pipeline = $2 AND entered_at > now() - $7::bigint * interval '1 second'
+    AND CASE WHEN $3::text IS NULL THEN step = 1 ELSE state = $3 END
+  ORDER BY entered_at DESC LIMIT $8),
+timed AS (
+  SELECT b.entered_at, p.ended_at, CASE WHEN cardinality($4::text[]) = 0 THEN b.left_at ELSE e.entered_at END AS done
+  FROM begun b
+  JOIN pipeline_submissions p ON p.shard = b.shard AND p.submission_id = b.submission_id
+  LEFT JOIN LATERAL (
+    SELECT min(t.entered_at) AS entered_at FROM pipeline_steps t
+    WHERE t.shard = b.shard AND t.submission_id = b.submission_id AND t.step > b.step AND t.state = ANY ($4::text[])) e ON true
+  WHERE NOT EXISTS (SELECT FROM pipeline_steps x
+                    WHERE x.shard = b.shard AND x.submission_id = b.submission_id AND x.state = ANY ($5::text[])))
+SELECT count(done), count(*) FILTER (WHERE done - entered_at <= $6::bigint * interval '1 millisecond'),
+       coalesce((1000 * extract(epoch FROM percentile_cont(0.95) WITHIN GROUP (ORDER BY done - entered_at)))::bigint, 0),
+       count(*) FILTER (WHERE done IS NULL AND ended_at IS NULL),
+       coalesce((1000 * extract(epoch FROM max(now() - entered_at) FILTER (WHERE done IS NULL AND ended_at IS NULL)))::bigint, 0)
+FROM timed;
+
+-- name: blocked_pipelines
+-- Reads a page of the submissions that are blocked, the longest first.
+-- $1 shard, $2 and $3 time (microseconds) and submission behind which the page begins, $4 rows at most
+SELECT submission_id, micros(blocked_at) FROM pipeline_submissions
+WHERE shard = $1 AND blocked_at IS NOT NULL AND blocked_at >= at_micros($2) AND (blocked_at, submission_id) > (at_micros($2), $3)
+ORDER BY blocked_at, submission_id LIMIT $4;

@@ -1,0 +1,31 @@
+// What a job asks to be sent, as POST /v2/notifications/email has it.
+#pragma once
+
+#include "common/job_payload.h"
+
+namespace waybill::plugins::notify {
+
+// The request's body; none if the payload lacks what it needs: `problem` then ends the sentence "the payload ...".
+inline std::optional<std::string> request_of(std::string_view payload, std::string_view context, std::string& problem) {
+  const auto json = parse_object(without_lone_surrogates(payload), problem);
+  if (!json) return std::nullopt;
+  const auto* wrapped = field(*json, "options");
+  if (wrapped && !wrapped->is_object()) return problem = "has options that are not an object", std::nullopt;
+  const auto& options = wrapped ? *wrapped : *json;
+
+  const auto template_id = text_of(options, {"template", "templateId"}, problem);
+  const auto address = text_of(options, {"emailAddress"}, problem);
+  const auto* personalisation = field(options, "personalisation");
+  if (personalisation && !personalisation->is_object()) problem = "has a personalisation that is not an object";
+  Json body{{"template_id", template_id}, {"email_address", address}};
+  if (personalisation) body["personalisation"] = *personalisation;
+  if (auto reference = reference_of(options, context, problem); !reference.empty()) body["reference"] = std::move(reference);
+  if (auto reply_to = text_of(options, {"emailReplyToId"}, problem); !reply_to.empty())
+    body["email_reply_to_id"] = std::move(reply_to);
+  if (problem.empty() && template_id.empty()) problem = "has no template";
+  if (problem.empty() && address.empty()) problem = "has no emailAddress";
+  if (!problem.empty()) return std::nullopt;
+  return body.dump();
+}
+
+}  // namespace waybill::plugins::notify

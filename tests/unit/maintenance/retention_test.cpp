@@ -1,0 +1,73 @@
+// What retention asks of the store, and when.
+#include <gtest/gtest.h>
+
+#include <deque>
+
+#include "domain/job.h"
+#include "maintenance/periodic_tasks.h"
+
+namespace waybill {
+namespace {
+
+// Old submissions that a walk finds, and old events that can go.
+class OldRows final : public MaintenanceStore {
+ public:
+  std::deque<std::size_t> pages;  // how many each page of the walk has; behind them all is young
+  std::uint64_t events = 0;
+  int looks_at_events = 0;
+
+  Result<RetentionStep> delete_old(Shard, SubmissionId after, std::span<const KeptKind>, std::size_t) override {
+    if (pages.empty()) return RetentionStep{.last = after, .is_over = true};
+    const auto deleted = pages.front();
+    pages.pop_front();
+    return RetentionStep{.deleted = deleted, .last = {after.value + 1}};
+  }
+  Result<std::uint64_t> delete_old_events(Millis, std::size_t most) override {
+    ++looks_at_events;
+    const auto gone = std::min<std::uint64_t>(events, most);
+    events -= gone;
+    return gone;
+  }
+
+  Result<std::uint64_t> find_unregistered_claims() override { return 0; }
+  Result<QueueState> queue_state() override { return QueueState{}; }
+  Result<void> make_partitions() override { return {}; }
+  Result<std::uint64_t> forget_outages(Millis) override { return 0; }
+  Result<bool> end_outage(OrgId, const std::string&) override { return false; }
+};
+
+class Retention : public ::testing::Test {
+ protected:
+  PeriodicTask task(Millis notifications = std::chrono::hours(24)) {
+    return retention(store, 1, {{kIntentKind, std::chrono::hours(24)}, {kNotificationKind, notifications}}, log);
+  }
+
+  OldRows store;
+  Log log{Log::Level::error, Log::Format::json};
+};
+
+// N12: a look at events passes over all those of notifications that are still to be deleted.
+TEST_F(Retention, EventsAreLookedAtOnlyWhenAllOldNotificationsAreGone) {
+  store.pages = {500, 500, 500};
+  store.events = 1'200;
+  const auto task = this->task();
+  for (int page = 0; page < 3; ++page) ASSERT_TRUE(task.run());
+  EXPECT_EQ(store.looks_at_events, 0);
+  for (int look = 1; look <= 3; ++look) {
+    ASSERT_TRUE(task.run());
+    EXPECT_EQ(store.looks_at_events, look);
+  }
+  EXPECT_EQ(store.events, 0u);
+  ASSERT_TRUE(task.run());
+  EXPECT_EQ(store.looks_at_events, 3) << "the next walk is an hour away, and there is nothing more before";
+}
+
+TEST_F(Retention, EventsStayWhereNotificationsAreKeptForEver) {
+  store.events = 10;
+  const auto task = this->task(Millis{0});
+  ASSERT_TRUE(task.run());
+  EXPECT_EQ(store.looks_at_events, 0);
+}
+
+}  // namespace
+}  // namespace waybill

@@ -13,8 +13,7 @@ using testing::changed;
 using testing::kJudged;
 using testing::pipeline_of;
 using testing::problems_of;
-
-std::string with(const std::string& what, const std::string& instead) { return problems_of(changed(kJudged, what, instead)); }
+using testing::problems_with;
 
 // What is said where the two guards of JUDGING are these.
 std::string judged_by(const std::string& good, const std::string& review) {
@@ -25,12 +24,12 @@ std::string judged_by(const std::string& good, const std::string& review) {
 TEST(PipelineCheck, FindsNothingInAGoodPipeline) { EXPECT_EQ(problems_of(kJudged), ""); }  // P1
 
 TEST(PipelineCheck, NamesStatesThatNothingReaches) {  // P1
-  EXPECT_EQ(with(R"("REVIEW": {},)", "\"REVIEW\": {},\n    \"LOST\": { \"terminal\": true },"),
+  EXPECT_EQ(problems_with(R"("REVIEW": {},)", "\"REVIEW\": {},\n    \"LOST\": { \"terminal\": true },"),
             "p.json:8: states.LOST: no transition reaches this state");
 }
 
 TEST(PipelineCheck, NamesDeadEnds) {  // P1
-  EXPECT_EQ(with(R"("GOOD": { "terminal": true })", R"("GOOD": {})"),
+  EXPECT_EQ(problems_with(R"("GOOD": { "terminal": true })", R"("GOOD": {})"),
             "p.json:8: states.GOOD: no transition leaves this state, and it is not terminal");
 }
 
@@ -50,7 +49,7 @@ TEST(PipelineCheck, NeedsATerminalState) {  // P1
 }
 
 TEST(PipelineCheck, LetsNothingLeaveATerminalState) {  // P1
-  EXPECT_EQ(with(R"("from": "REVIEW", "to": "BAD")", R"("from": "GOOD", "to": "BAD")"),
+  EXPECT_EQ(problems_with(R"("from": "REVIEW", "to": "BAD")", R"("from": "GOOD", "to": "BAD")"),
             "p.json:15: transitions[3].from: GOOD is terminal: nothing leaves it");
 }
 
@@ -131,21 +130,23 @@ TEST(PipelineCheck, LetsPeopleDecideWhatNoGuardLetsGo) {  // P1
 }
 
 TEST(PipelineCheck, RefusesADecisionThatIsThereTwice) {  // P4
-  EXPECT_EQ(
-      with(R"("from": "REVIEW", "to": "BAD", "trigger": "reject")", R"("from": "REVIEW", "to": "GOOD", "trigger": "approve")"),
-      "p.json:9: states.BAD: no transition reaches this state\n"
-      "p.json:15: transitions[3]: the same as another one: from REVIEW to GOOD by approve");
+  EXPECT_EQ(problems_with(R"("from": "REVIEW", "to": "BAD", "trigger": "reject")",
+                          R"("from": "REVIEW", "to": "GOOD", "trigger": "approve")"),
+            "p.json:9: states.BAD: no transition reaches this state\n"
+            "p.json:15: transitions[3]: the same as another one: from REVIEW to GOOD by approve");
 }
 
 TEST(PipelineCheck, AsksForAResultOnlyWhereThereIsOne) {  // P2
-  EXPECT_EQ(with(R"("run": [{ "target": "judge" }])", ""),
+  EXPECT_EQ(problems_with(R"("run": [{ "target": "judge" }])", ""),
             "p.json:12: transitions[0].when: JUDGING runs no action, so it has no /result/score\n"
             "p.json:13: transitions[1].when: JUDGING runs no action, so it has no /result/score");
-  EXPECT_EQ(with(R"("trigger": "approve",)", R"("trigger": "approve", "when": { "at": "/result/score", "atLeast": 1 },)"),
-            "p.json:14: transitions[2].when: REVIEW runs no action, so it has no /result/score\n"
-            "p.json:14: transitions[2].when: only transitions on \"done\" can ask for /result/score");
-  EXPECT_EQ(with(R"("trigger": "approve", "actor": "admin")", R"("trigger": "approve", "actor": "system", "on": "failure")"),
-            "p.json:14: transitions[2].on: REVIEW runs no action that could fail");
+  EXPECT_EQ(
+      problems_with(R"("trigger": "approve",)", R"("trigger": "approve", "when": { "at": "/result/score", "atLeast": 1 },)"),
+      "p.json:14: transitions[2].when: REVIEW runs no action, so it has no /result/score\n"
+      "p.json:14: transitions[2].when: only transitions on \"done\" can ask for /result/score");
+  EXPECT_EQ(
+      problems_with(R"("trigger": "approve", "actor": "admin")", R"("trigger": "approve", "actor": "system", "on": "failure")"),
+      "p.json:14: transitions[2].on: REVIEW runs no action that could fail");
 }
 
 TEST(PipelineCheck, FindsOverlapsAmongFailures) {  // P5
@@ -153,7 +154,7 @@ TEST(PipelineCheck, FindsOverlapsAmongFailures) {  // P5
       R"("transitions": [
     { "from": "JUDGING", "to": "BAD", "trigger": "a", "actor": "worker", "on": "failure", "when": { "at": "/stage/attempts", "atLeast": 1 } },
     { "from": "JUDGING", "to": "BAD", "trigger": "b", "actor": "worker", "on": "failure", "when": { "at": "/stage/attempts", "atMost": 1 } },)";
-  EXPECT_EQ(with("\"transitions\": [", two),
+  EXPECT_EQ(problems_with("\"transitions\": [", two),
             "p.json:13: transitions[1]: overlaps transitions[0] (line 12) for /stage/attempts = 1");
 }
 
@@ -163,7 +164,7 @@ TEST(PipelineCheck, FindsCirclesWithoutPeople) {  // P1
   EXPECT_NE(said.find("transitions[1]: leads back to JUDGING with nobody to decide: it could go round for ever"),
             std::string::npos)
       << said;
-  EXPECT_EQ(with(R"("to": "BAD", "trigger": "reject")", R"("to": "JUDGING", "trigger": "again")"),
+  EXPECT_EQ(problems_with(R"("to": "BAD", "trigger": "reject")", R"("to": "JUDGING", "trigger": "again")"),
             "p.json:9: states.BAD: no transition reaches this state");  // a person's way back is none
 }
 

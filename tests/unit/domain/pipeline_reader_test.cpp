@@ -12,15 +12,14 @@ using testing::changed;
 using testing::kJudged;
 using testing::pipeline_of;
 using testing::problems_of;
+using testing::problems_with;
 
 constexpr const char* kJudge = R"({ "target": "judge" })";
 constexpr const char* kApprove = R"("trigger": "approve", "actor": "admin")";
 constexpr const char* kPass = R"("when": { "at": "/result/score", "atLeast": 80 })";
 
-// What is said of the pipeline with this change.
-std::string with(const std::string& what, const std::string& instead) { return problems_of(changed(kJudged, what, instead)); }
-
-std::string with_top(const std::string& fields) { return with(R"("initial")", fields + R"(, "initial")"); }
+// What is said of the pipeline with these fields more.
+std::string with_top(const std::string& fields) { return problems_with(R"("initial")", fields + R"(, "initial")"); }
 
 TEST(PipelineReader, ReadsWhatAFileSays) {  // P1
   const auto p = pipeline_of(kJudged);
@@ -81,7 +80,7 @@ struct Mistake {
 
 // File, line and field are part of each message.
 void expect_said(std::initializer_list<Mistake> mistakes) {
-  for (const auto& one : mistakes) EXPECT_EQ(with(one.what, one.instead), one.said);
+  for (const auto& one : mistakes) EXPECT_EQ(problems_with(one.what, one.instead), one.said);
 }
 
 TEST(PipelineReader, NamesMistakesAtTheTop) {  // P1
@@ -256,19 +255,19 @@ TEST(PipelineReader, RefusesWhatIsTooMuch) {  // P1
   for (int i = 0; i < 21; ++i)
     actions += (i ? ", " : "") + std::string(R"({ "target": "t", "name": "n)") + std::to_string(i) + "\" }";
   for (int i = 0; i < 10'000; ++i) strings += ", \"a\"";
-  EXPECT_EQ(with(R"("REVIEW": {})", states + R"("REVIEW": {})").substr(0, 49),
+  EXPECT_EQ(problems_with(R"("REVIEW": {})", states + R"("REVIEW": {})").substr(0, 49),
             "p.json:5: states: must not hold more than 100\np.j");
-  EXPECT_EQ(with("\"transitions\": [", "\"transitions\": [" + transitions),
+  EXPECT_EQ(problems_with("\"transitions\": [", "\"transitions\": [" + transitions),
             "p.json:11: transitions: must not hold more than 1000");
-  EXPECT_EQ(with(kJudge, actions), "p.json:6: states.JUDGING.run: must not hold more than 20");
-  EXPECT_EQ(with(R"("acme", "globex")", strings), "p.json:4: lists.trusted: must be an array of 1 to 10000 strings");
+  EXPECT_EQ(problems_with(kJudge, actions), "p.json:6: states.JUDGING.run: must not hold more than 20");
+  EXPECT_EQ(problems_with(R"("acme", "globex")", strings), "p.json:4: lists.trusted: must be an array of 1 to 10000 strings");
 }
 
 TEST(PipelineReader, TakesWhatIsAllowed) {  // P1
   for (const char* when : {R"({ "at": "/payload/u", "urlPart": "path/999", "exists": true })",
                            R"({ "at": "/payload/u", "match": "^(a)(b)$", "group": 2, "ignoreCase": true, "in": "trusted" })",
                            R"({ "at": "/submissionId", "matches": "^a" })", R"({ "at": "", "exists": true })"})
-    EXPECT_EQ(with(kApprove, kApprove + std::string(", \"when\": ") + when), "") << when;
+    EXPECT_EQ(problems_with(kApprove, kApprove + std::string(", \"when\": ") + when), "") << when;
   EXPECT_EQ(with_top(R"("path": "/forms", "$schema": "../schemas/pipeline.schema.json", "reference": "/payload/no")"), "");
 }
 

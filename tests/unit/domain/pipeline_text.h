@@ -45,6 +45,11 @@ inline std::string problems_of(const std::string& text) {
   return lines;
 }
 
+// The problems of kJudged with `instead` where `what` stands.
+inline std::string problems_with(const std::string& what, const std::string& instead) {
+  return problems_of(changed(kJudged, what, instead));
+}
+
 inline Pipeline pipeline_of(const std::string& text) {
   auto pipeline = read_pipeline(text, "p.json");
   EXPECT_TRUE(pipeline) << problems_of(text);

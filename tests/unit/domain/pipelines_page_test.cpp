@@ -11,7 +11,7 @@ namespace {
 
 using testing::changed;
 
-const std::string& page() {
+const std::string& pipelines_page() {
   static const auto* text = [] {
     std::ostringstream all;
     all << std::ifstream(WAYBILL_SOURCE_DIR "/docs/pipelines.md").rdbuf();
@@ -22,8 +22,8 @@ const std::string& page() {
 
 std::string example() {
   const std::string fence = "```json pipeline\n";
-  const auto begin = page().find(fence) + fence.size();
-  return page().substr(begin, page().find("```", begin) - begin);
+  const auto begin = pipelines_page().find(fence) + fence.size();
+  return pipelines_page().substr(begin, pipelines_page().find("```", begin) - begin);
 }
 
 // The messages, as the page writes them, without the file and its line.
@@ -83,7 +83,7 @@ TEST(PipelinesPage, SaysOfEachMistakeWhatIsSaidOfIt) {  // P1
     const auto said = said_of(text);
     EXPECT_TRUE(std::any_of(said.begin(), said.end(), [&](const auto& one) { return one == change.message; }))
         << change.message << "\nbut: " << ::testing::PrintToString(said);
-    EXPECT_NE(page().find("`" + change.message + "`"), std::string::npos) << change.message << " is not on the page";
+    EXPECT_NE(pipelines_page().find("`" + change.message + "`"), std::string::npos) << change.message << " is not on the page";
   }
 }
 

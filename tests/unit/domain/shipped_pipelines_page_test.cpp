@@ -58,7 +58,7 @@ void write_numbers(std::ostream& text, const Pipeline& p) {
          << metric.state << " |\n";
 }
 
-std::string page() {
+std::string shipped_pipelines_page() {
   std::ostringstream text;
   text << "# The shipped pipelines\n\n"
           "Generated from `registry/pipelines/` and `registry/staged-jobs/pipelines/`; do not edit. A test compares this page "
@@ -86,9 +86,9 @@ std::string page() {
 TEST(ShippedPipelinesPage, SaysWhatTheFilesSay) {  // P1 P2
   const std::string file = WAYBILL_SOURCE_DIR "/docs/pipelines-shipped.md";
   if (const char* update = std::getenv(kUpdate); update != nullptr && std::string_view(update) == "1")
-    std::ofstream(file) << page();
-  EXPECT_EQ(text_of(file), page()) << "docs/pipelines-shipped.md does not say what the files say. Run this test with " << kUpdate
-                                   << "=1 to write it anew.";
+    std::ofstream(file) << shipped_pipelines_page();
+  EXPECT_EQ(text_of(file), shipped_pipelines_page())
+      << "docs/pipelines-shipped.md does not say what the files say. Run this test with " << kUpdate << "=1 to write it anew.";
 }
 
 }  // namespace

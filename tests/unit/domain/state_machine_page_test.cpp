@@ -92,7 +92,7 @@ void write_submissions(std::ostream& text) {
   }
 }
 
-std::string page() {
+std::string state_machine_page() {
   std::ostringstream text;
   text
       << "# The life of a delivery\n\n"
@@ -115,11 +115,12 @@ TEST(StateMachinePage, SaysWhatEachMoveOfASubmissionMeans) {  // F1
 TEST(StateMachinePage, SaysWhatTheTablesOfMovesSay) {  // M6 F1
   const std::string file = WAYBILL_SOURCE_DIR "/docs/state-machine.md";
   if (const char* update = std::getenv(kUpdate); update != nullptr && std::string_view(update) == "1")
-    std::ofstream(file) << page();
+    std::ofstream(file) << state_machine_page();
   std::ostringstream found;
   found << std::ifstream(file).rdbuf();
-  EXPECT_EQ(found.str(), page()) << "docs/state-machine.md does not say what the tables of moves say. Run this test with "
-                                 << kUpdate << "=1 to write it anew.";
+  EXPECT_EQ(found.str(), state_machine_page())
+      << "docs/state-machine.md does not say what the tables of moves say. Run this test with " << kUpdate
+      << "=1 to write it anew.";
 }
 
 }  // namespace

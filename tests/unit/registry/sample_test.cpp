@@ -126,10 +126,10 @@ TEST(TargetsSchema, RefusesWhatTheLoaderRefuses) {
       {"url in destination", R"({"destination": {"url": "http://x"}})"}};
   FileSchema schema("targets.schema.json");
   for (const auto& change : changes) {
-    auto json = sample();
-    json["targets"][0].merge_patch(nlohmann::json::parse(change.patch));
-    EXPECT_FALSE(schema.accepts(json)) << change.name;
-    EXPECT_FALSE(read_targets(json.dump(), "t", FakeActionTypes{})) << change.name;
+    auto whole = sample();
+    whole["targets"][0].merge_patch(nlohmann::json::parse(change.patch));
+    EXPECT_FALSE(schema.accepts(whole)) << change.name;
+    EXPECT_FALSE(read_targets(whole.dump(), "t", FakeActionTypes{})) << change.name;
   }
   for (const auto* whole : {R"([])", R"({})", R"({"targets": []})", R"({"targets": [7]})"}) {
     EXPECT_FALSE(schema.accepts(nlohmann::json::parse(whole))) << whole;

@@ -10,7 +10,9 @@
 
 namespace waybill {
 
-// `not_ready` tells why this host cannot take submissions now, or "" if it can.
-std::vector<http::Route> system_routes(const Metrics& metrics, std::function<std::string()> not_ready);
+// `not_ready` tells why this host cannot take submissions now, or "" if it can. Open to everybody.
+std::vector<http::Route> health_routes(std::function<std::string()> not_ready);
+// The numbers are about all organisations. With a role above `none`, only tokens of `default` read them.
+http::Route metrics_route(const Metrics& metrics, http::Role least_role);
 
 }  // namespace waybill

@@ -38,6 +38,19 @@ ClaimerSettings claimer_settings(const Config& config, int shards) {
           .probe = config.timeouts.attempt + config.timeouts.attempt_grace + Millis{1000}};
 }
 
+// Who reads /metrics on the API's listener; nobody if they have one of their own.
+std::optional<http::Role> metrics_readers(const MetricsAccess& access) {
+  if (access.listen) return std::nullopt;
+  return access.is_open ? http::Role::none : http::Role::member;
+}
+
+// For the listener of the metrics: plain, and open to whoever reaches its address.
+Config watching_config(Config config) {
+  config.listen = *config.metrics.listen;
+  config.tls = {};
+  return config;
+}
+
 }  // namespace
 
 Host::Host(HostParts parts)
@@ -164,9 +177,11 @@ Result<void> Host::listen() {
                                        .log = log_},
                             .reload =
                                 [this](FormStore& store, const std::string& actor) {
+                                  static_cast<void>(renew_tls());
                                   return registry_.reload(store, {actor, "admin", "reload"});
                                 },
                             .not_ready = [this] { return not_ready(); },
+                            .metrics_readers = metrics_readers(config_.metrics),
                             .closed = [this] { return why_outdated(); }});
   http::Authenticate authenticate;
   if (!config_.auth_none)
@@ -176,19 +191,47 @@ Result<void> Host::listen() {
   auto server = http::Server::listen(config_, std::move(routes), std::move(authenticate), log_, metrics_);
   TRY(server);
   server_ = std::move(*server);
-  server_->start();
-  if (!config_.port_file.empty()) {  // renamed into place, so that nobody reads half a number
-    const auto fresh = config_.port_file.string() + ".new";
-    std::ofstream(fresh) << server_->port() << "\n";
-    std::filesystem::rename(fresh, config_.port_file);
+  if (config_.metrics.listen) {
+    auto watching = http::Server::listen(watching_config(config_), watching_routes(metrics_, [this] { return not_ready(); }),
+                                         nullptr, log_, metrics_);
+    TRY(watching);
+    metrics_server_ = std::move(*watching);
+    metrics_server_->start();
   }
+  server_->start();
+  is_listening_ = true;
+  write_port_file();
   log_.info("host.ready", {{"name", name_},
                            {"listen", config_.listen.host + ":" + std::to_string(server_->port())},
+                           {"tls", config_.tls.certificate.empty() ? "off" : "on"},
                            {"targets", registry_.current()->targets().size()}});
   return {};
 }
 
+// Renamed into place, so that nobody reads half a number.
+void Host::write_port_file() const {
+  if (config_.port_file.empty()) return;
+  const auto fresh = config_.port_file.string() + ".new";
+  std::ofstream out(fresh);
+  out << server_->port() << "\n";
+  if (metrics_server_) out << metrics_server_->port() << "\n";
+  out.close();
+  std::filesystem::rename(fresh, config_.port_file);
+}
+
+// Bad files leave the certificate as it was. The log says so once for each change.
+Result<void> Host::renew_tls() {
+  if (!is_listening_) return {};
+  const auto renewed = server_->renew_tls();
+  if (!renewed)
+    log_.error("http.tls_not_renewed", {{"error", renewed.error().what}, {"effect", "the certificate of before is served"}});
+  else if (*renewed)
+    log_.info("http.tls_renewed", {{"certificate", config_.tls.certificate.string()}});
+  return {};
+}
+
 void Host::reload() {
+  static_cast<void>(renew_tls());
   form_pool_.ask([this](FormSession& session) {
     static_cast<void>(registry_.reload(*session.forms, {name_, "system", "reload"}));
   });
@@ -211,6 +254,7 @@ bool Host::drain() {
   settler_.stop(std::min(left(end + kLastWrites), Millis{5000}));
   waiters_.stop();
   if (server_) server_->stop(Millis{5000});
+  if (metrics_server_) metrics_server_->stop(Millis{1000});
   pool_.stop();
   form_pool_.stop();
   notify_pool_.stop();
@@ -250,6 +294,7 @@ std::vector<PeriodicTask> Host::periodic_tasks() {
   all.push_back(pipeline_rates(
       *stores_.maintenance_pipelines, [this] { return registry_.current()->pipelines(); }, metrics_));
   all.push_back({"keys", Seconds{60}, [this] { return check_keys(); }});
+  if (!config_.tls.certificate.empty()) all.push_back({"tls", Seconds{10}, [this] { return renew_tls(); }});
   all.push_back(orphaned_events(*stores_.maintenance_notify, config_.notify.orphan_scan, log_));
   all.push_back(old_secrets(*stores_.maintenance_notify));
   all.push_back(retention(*stores_.maintenance, shards_,

@@ -62,6 +62,8 @@ class Host {
   std::shared_ptr<BreadcrumbFile> begin_breadcrumbs();
   std::vector<PeriodicTask> periodic_tasks();
   Result<void> listen();
+  void write_port_file() const;
+  Result<void> renew_tls();
   void make_senders();
   std::string blocked_reason(const std::string& action_type) const;
   std::size_t concurrency(const std::string& action_type) const;
@@ -119,6 +121,8 @@ class Host {
   FormIntake form_intake_;
   PipelineIntake pipeline_intake_;
   std::unique_ptr<http::Server> server_;
+  std::atomic<bool> is_listening_ = false;        // both servers are there and answer
+  std::unique_ptr<http::Server> metrics_server_;  // null: /metrics is on server_
 };
 
 }  // namespace waybill

@@ -29,7 +29,14 @@ std::vector<http::Route> all_routes(Surfaces surfaces) {
     if (route.least_role >= http::Role::admin) route.extra_time = [](const http::Request&) { return kOperatorsTime; };
   if (surfaces.closed)
     for (auto& route : routes) route.handle = unless(surfaces.closed, std::move(route.handle));
-  for (auto& route : system_routes(surfaces.intents.metrics, std::move(surfaces.not_ready))) routes.push_back(std::move(route));
+  for (auto& route : health_routes(std::move(surfaces.not_ready))) routes.push_back(std::move(route));
+  if (surfaces.metrics_readers) routes.push_back(metrics_route(surfaces.intents.metrics, *surfaces.metrics_readers));
+  return routes;
+}
+
+std::vector<http::Route> watching_routes(const Metrics& metrics, std::function<std::string()> not_ready) {
+  auto routes = health_routes(std::move(not_ready));
+  routes.push_back(metrics_route(metrics, http::Role::none));
   return routes;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,11 +24,14 @@ struct Surfaces {
   NotifyParts notify;
   Reload reload;
   std::function<std::string()> not_ready;
-  std::function<std::string()> closed;  // why nothing but health and metrics is answered any more; "" while it is
+  std::optional<http::Role> metrics_readers;  // the least role that reads /metrics here; none: they are elsewhere
+  std::function<std::string()> closed;        // why nothing but health and metrics is answered any more; "" while it is
 };
 
 inline constexpr Millis kOperatorsTime{60'000};  // beyond timeouts.answer, for what only operators ask
 
 std::vector<http::Route> all_routes(Surfaces surfaces);
+// Those of metrics.listen: health and metrics, open to whoever reaches it.
+std::vector<http::Route> watching_routes(const Metrics& metrics, std::function<std::string()> not_ready);
 
 }  // namespace waybill

@@ -87,6 +87,7 @@ class Loading {
 
   bool read_file();  // false when the file as a whole cannot be used
   void read_environment(const std::vector<std::string>& environment);
+  void check_tls();
   void check_whole();
   tl::expected<Config, Problems> result() {
     if (!problems_.empty()) return tl::unexpected(std::move(problems_));
@@ -243,6 +244,20 @@ void Loading::report(const std::string& path, std::string message) {
   problems_.push_back(std::move(problem));
 }
 
+void Loading::check_tls() {
+  const auto& tls = config_.tls;
+  if (tls.certificate.empty() != tls.key.empty() && !has_problem("tls.certificate") && !has_problem("tls.key"))
+    report(tls.key.empty() ? "tls.certificate" : "tls.key",
+           std::string("needs tls.") + (tls.key.empty() ? "key" : "certificate") + " as well");
+  if (!tls.client_ca.empty() && tls.certificate.empty()) report("tls.client_ca", "needs tls.certificate and tls.key as well");
+  if (tls.client_required && tls.client_ca.empty())
+    report("tls.clients", "needs tls.client_ca: the authorities that sign the certificates of clients");
+  if (config_.limits.http_bytes_per_address < config_.limits.body_bytes && !has_problem("limits.body_bytes"))
+    report("limits.http_bytes_per_address", "must not be less than limits.body_bytes, or no body of that size is ever taken");
+  if (config_.limits.http_bytes < config_.limits.http_bytes_per_address && !has_problem("limits.http_bytes_per_address"))
+    report("limits.http_bytes", "must not be less than limits.http_bytes_per_address");
+}
+
 void Loading::check_whole() {
   const auto& database = config_.database;
   if (database.url.empty() && database.embedded.empty() && !has_problem("database.url") && !has_problem("database.embedded") &&
@@ -256,6 +271,7 @@ void Loading::check_whole() {
   if (config_.auth_none && !config_.listen.is_loopback() && !has_problem("listen"))
     report("auth", "none is only allowed on a loopback address (127.0.0.1, ::1 or localhost), and listen is " +
                        config_.listen.host + ": use tokens");
+  check_tls();
   if (!config_.link_key.empty() && !config_.secrets.contains(config_.link_key) && !has_problem("secrets"))
     report("links.key", "there is no secret of this name under secrets");
   const auto& timeouts = config_.timeouts;

@@ -24,6 +24,22 @@ struct ListenAddress {
   bool is_loopback() const;  // localhost, 127.0.0.0/8 or ::1
 };
 
+// Files in PEM; all "" for plain HTTP.
+struct ListenTls {
+  std::filesystem::path certificate;  // with its chain
+  std::filesystem::path key;
+  std::filesystem::path client_ca;  // who signs clients' certificates; "": none is asked for
+  bool client_required = false;     // no connection without one
+  std::string min_version = "1.2";  // or 1.3
+  bool operator==(const ListenTls&) const = default;
+};
+
+struct MetricsAccess {
+  std::optional<ListenAddress> listen;  // a listener for nothing but health and metrics, without tokens
+  bool is_open = false;                 // anybody may read them on the API's listener
+  bool operator==(const MetricsAccess&) const = default;
+};
+
 // The server ends a statement that takes longer than its kind may. 0 is not possible: nothing is to wait for ever.
 struct DatabaseTimeouts {
   Millis intake{5'000};         // storing a group of submissions; a form's surface
@@ -66,6 +82,9 @@ struct Limits {
   std::size_t claim_batch = 1000;
   std::size_t in_flight_bytes = 64 << 20;  // of the bodies of what is in flight
   std::size_t http_connections = 10000;
+  std::size_t http_connections_per_address = 2000;
+  std::size_t http_bytes = std::size_t{256} << 20;              // of requests that are read or wait for their answer
+  std::size_t http_bytes_per_address = std::size_t{128} << 20;  // of these
   std::size_t body_bytes = 1 << 20;
   std::size_t header_bytes = 16 << 10;
   bool operator==(const Limits&) const = default;
@@ -124,6 +143,10 @@ struct Config {
   ListenAddress listen;
   std::filesystem::path port_file;  // where serve writes the port it got; "" for nowhere
   bool auth_none = false;
+  ListenTls tls;
+  MetricsAccess metrics;
+  std::vector<std::string> allowed_hosts;     // that the Host header may name besides loopback, with auth none; in lower case
+  std::vector<AddressRange> trusted_proxies;  // whose X-Forwarded-For is believed
   DatabaseConfig database;
   std::filesystem::path registry = "./registry";
   std::filesystem::path plugins = "./plugins";

@@ -126,11 +126,16 @@ std::optional<SecretReference> read_reference(const Value& value) {
 
 }  // namespace
 
-void read_listen(const Value& value, const std::string&, Config& config) {
+namespace {
+
+std::optional<ListenAddress> read_listen_address(const Value& value) {
   constexpr auto kAllowed = "an address and a port, such as 127.0.0.1:8080 or \"[::1]:8080\" (port 0: any free one)";
   const auto text = value.text(kAllowed);
-  if (!text) return;
-  const auto refuse = [&] { value.fail(std::string("must be ") + kAllowed); };
+  if (!text) return std::nullopt;
+  const auto refuse = [&] {
+    value.fail(std::string("must be ") + kAllowed);
+    return std::nullopt;
+  };
   const auto colon = text->rfind(':');
   if (colon == std::string::npos) return refuse();
   auto host = text->substr(0, colon);
@@ -141,8 +146,49 @@ void read_listen(const Value& value, const std::string&, Config& config) {
     return refuse();
   if (port_text.empty() || port_text.size() > 5 || !consists_of(port_text, {kDigits})) return refuse();
   const auto port = std::stoul(port_text);
-  if (port > 65535) return value.fail("the port must be from 0 to 65535");
-  config.listen = {.host = host, .port = static_cast<std::uint16_t>(port)};
+  if (port <= 65535) return ListenAddress{.host = host, .port = static_cast<std::uint16_t>(port)};
+  value.fail("the port must be from 0 to 65535");
+  return std::nullopt;
+}
+
+}  // namespace
+
+void read_listen(const Value& value, const std::string&, Config& config) {
+  if (auto address = read_listen_address(value)) config.listen = std::move(*address);
+}
+
+void read_metrics_listen(const Value& value, const std::string&, Config& config) {
+  if (auto address = read_listen_address(value)) config.metrics.listen = std::move(*address);
+}
+
+void read_allowed_hosts(const Value& value, const std::string&, Config& config) {
+  std::vector<std::string> hosts;
+  const bool good = read_words(
+      value, "a list of host names, such as [waybill.test]", "a host name", [&](const Value& at, std::string_view text) {
+        std::string host(text);
+        std::transform(host.begin(), host.end(), host.begin(),
+                       [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+        const bool is_host = host.size() <= 253 && (consists_of(host, {kLower, kDigits, ".-_"}) || is_ipv6(host));
+        if (!is_host) at.fail("must be a host name or an address, without scheme, port and path");
+        hosts.push_back(std::move(host));
+        return is_host;
+      });
+  if (good) config.allowed_hosts = std::move(hosts);
+}
+
+void read_trusted_proxies(const Value& value, const std::string&, Config& config) {
+  std::vector<AddressRange> proxies;
+  const bool good =
+      read_words(value, "a list of addresses, such as [127.0.0.1, \"10.0.3.0/24\"]", "an address, or a range of addresses",
+                 [&](const Value& at, std::string_view text) {
+                   const auto range = parse_range(text);
+                   if (range)
+                     proxies.push_back(*range);
+                   else
+                     at.fail("must be an address or a network with its prefix (no bit set behind it), such as 10.0.3.0/24");
+                   return range.has_value();
+                 });
+  if (good) config.trusted_proxies = std::move(proxies);
 }
 
 void read_egress_allow(const Value& value, const std::string&, Config& config) {

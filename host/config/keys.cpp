@@ -12,6 +12,22 @@ void read_auth(const Value& value, Name, Config& config) {
   config.auth_none = word == "none";
 }
 
+void read_metrics_access(const Value& value, Name, Config& config) {
+  std::string word = config.metrics.is_open ? "open" : "token";
+  value.word(word, {"token", "open"});
+  config.metrics.is_open = word == "open";
+}
+template <auto Field>
+void tls_path(const Value& value, Name, Config& config) {
+  value.path(config.tls.*Field);
+}
+void read_tls_clients(const Value& value, Name, Config& config) {
+  std::string word = config.tls.client_required ? "required" : "optional";
+  value.word(word, {"optional", "required"});
+  config.tls.client_required = word == "required";
+}
+void read_tls_version(const Value& value, Name, Config& config) { value.word(config.tls.min_version, {"1.2", "1.3"}); }
+
 void read_address(const Value& value, std::string& address) {
   constexpr auto kAllowed = "postgresql://user@host:port/name, or words such as host=... dbname=...";
   const auto text = value.text(kAllowed);
@@ -116,6 +132,15 @@ constexpr Key kKeys[] = {
     // path                      unit             default           how it is read, from least to most
     {"listen",                   "address",       "127.0.0.1:8080", read_listen},
     {"auth",                     "word",          "tokens",         read_auth},
+    {"allowed_hosts",            "list",          "",               read_allowed_hosts},
+    {"trusted_proxies",          "list",          "",               read_trusted_proxies},
+    {"tls.certificate",          "path",          "",               tls_path<&ListenTls::certificate>},
+    {"tls.key",                  "path",          "",               tls_path<&ListenTls::key>},
+    {"tls.client_ca",            "path",          "",               tls_path<&ListenTls::client_ca>},
+    {"tls.clients",              "word",          "optional",       read_tls_clients},
+    {"tls.min_version",          "word",          "1.2",            read_tls_version},
+    {"metrics.listen",           "address",       "",               read_metrics_listen},
+    {"metrics.access",           "word",          "token",          read_metrics_access},
     {"database.url",             "libpq address", "",               read_url},
     {"database.owner_url",       "libpq address", "",               read_owner_url},
     {"database.embedded",        "path",          "",               read_embedded},
@@ -169,6 +194,9 @@ constexpr Key kKeys[] = {
     {"limits.in_flight_bytes",   "bytes",         "67108864",       count<&Limits::in_flight_bytes, 1 << 20, std::size_t{1} << 40>},
     {"limits.claim_batch",       "deliveries",    "1000",           count<&Limits::claim_batch, 1, 100'000>},
     {"limits.http_connections",  "connections",   "10000",          count<&Limits::http_connections, 1, 1'000'000>},
+    {"limits.http_connections_per_address", "connections", "2000",  count<&Limits::http_connections_per_address, 1, 1'000'000>},
+    {"limits.http_bytes",        "bytes",         "268435456",      count<&Limits::http_bytes, 1 << 20, std::size_t{1} << 40>},
+    {"limits.http_bytes_per_address", "bytes",    "134217728",      count<&Limits::http_bytes_per_address, 1 << 20, std::size_t{1} << 40>},
     {"limits.body_bytes",        "bytes",         "1048576",        count<&Limits::body_bytes, 1024, 256 << 20>},
     {"limits.header_bytes",      "bytes",         "16384",          count<&Limits::header_bytes, 1024, 1 << 20>},
     {"timeouts.attempt",         "duration",      "10s",            duration<&Timeouts::attempt, 10, kHour>},

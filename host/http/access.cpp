@@ -1,8 +1,11 @@
 // Nothing is looked up here, so neither the text nor the time of an answer tells which organisations there are.
 #include "http/access.h"
 
+#include <algorithm>
 #include <array>
 #include <string>
+
+#include "http/host_header.h"
 
 namespace waybill::http {
 namespace {
@@ -28,6 +31,21 @@ Response unauthorized() {
   auto response = error_response(401, "unauthorized", "a valid bearer token is required");
   response.headers.emplace_back("WWW-Authenticate", "Bearer");
   return response;
+}
+
+std::optional<Response> origin_refusal(const Route& route, const Sender& sender, bool has_tokens,
+                                       const std::vector<std::string>& allowed_hosts) {
+  if (route.least_role == Role::none) return std::nullopt;
+  const bool is_page = route.path.starts_with("/ui");
+  if (has_tokens && !is_page) return std::nullopt;
+  if (sender.origin && !is_same_origin(*sender.origin, sender.host))
+    return error_response(403, "forbidden_origin", "a page of another origin sent this");
+  if (has_tokens) return std::nullopt;
+  const auto host = parse_authority(sender.host);
+  const bool is_ours = host && (is_loopback_name(host->host) ||
+                                std::find(allowed_hosts.begin(), allowed_hosts.end(), host->host) != allowed_hosts.end());
+  if (is_ours || sender.host.empty()) return std::nullopt;  // HTTP/1.0 without a Host is sent by no browser
+  return error_response(403, "forbidden_host", "without tokens the Host must be a loopback address or one of allowed_hosts");
 }
 
 std::optional<Response> access_refusal(const Route& route, const Request& request, const std::optional<Principal>& principal) {

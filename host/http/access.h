@@ -2,12 +2,25 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "http/http.h"
 
 namespace waybill::http {
 
 Response unauthorized();  // 401
+
+// 403 for a request that a page of another origin may have sent (`host` and `origin`: the headers). Pages of this server are
+// only called from themselves. Without tokens nothing is asked from elsewhere, and only under a name that is surely ours:
+// loopback, or one of `allowed_hosts`. Routes that are open to everybody are exempt.
+struct Sender {
+  std::string_view host;
+  std::optional<std::string_view> origin;
+};
+std::optional<Response> origin_refusal(const Route& route, const Sender& sender, bool has_tokens,
+                                       const std::vector<std::string>& allowed_hosts);
 
 // A response unless this principal may send this request to this route:
 // - 401 without a principal;

@@ -33,6 +33,8 @@ struct Request {
   std::map<std::string, std::string, std::less<>> parameters;  // from the route's {names}, percent-decoded
   std::string content_type;
   std::string authorization;  // the header's value
+  std::string peer;           // the client's address, of IPv6 its first 64 bits; behind a trusted proxy what that says
+  std::string certificate;    // the hash of the client's verified certificate (tls.h), "" without one
   std::string body;
   Principal principal;
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/utf8.h"
+#include "http/host_header.h"
 #include "http/server_url.h"
 
 namespace waybill::http {
@@ -26,10 +27,10 @@ void for_each_segment(std::string_view path, Each each) {
 // The path and query of a target, which may be an absolute URL (RFC 9112, 3.2.2).
 std::string_view without_authority(std::string_view target) {
   if (target.starts_with('/')) return target;
-  const auto scheme = target.find("://");
-  if (scheme == std::string_view::npos) return {};
-  const auto path = target.find_first_of("/?", scheme + 3);
-  if (path == std::string_view::npos) return "/";
+  const auto authority = authority_of(target);
+  if (!authority || !parse_authority(*authority)) return {};
+  const auto path = static_cast<std::size_t>(authority->data() + authority->size() - target.data());
+  if (path == target.size()) return "/";
   return target[path] == '/' ? target.substr(path) : std::string_view{};
 }
 

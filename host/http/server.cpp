@@ -71,8 +71,11 @@ class BeastServer final : public Server {
                  .authenticate = std::move(authenticate),
                  .limits = config.limits,
                  .timeouts = config.timeouts,
+                 .allowed_hosts = config.allowed_hosts,
+                 .trusted_proxies = config.trusted_proxies,
                  .log = log,
-                 .metrics = metrics} {
+                 .metrics = metrics,
+                 .peers = Peers({.bytes = config.limits.http_bytes_per_address, .bytes_in_all = config.limits.http_bytes})} {
     const auto shortest = std::min({config.timeouts.request_read, config.timeouts.idle, Millis(1'000)});
     const unsigned threads = std::clamp(std::thread::hardware_concurrency(), 1u, 2u);
     for (unsigned i = 0; i < threads; ++i) loops_.push_back(std::make_unique<Loop>(std::max(shortest / 4, Millis(5))));
@@ -81,7 +84,12 @@ class BeastServer final : public Server {
   }
   ~BeastServer() override { stop(Millis(0)); }
 
-  Result<void> open(const ListenAddress& listen) {
+  Result<void> open(const ListenAddress& listen, const ListenTls& tls) {
+    if (!tls.certificate.empty()) {
+      auto files = TlsFiles::open(tls);
+      TRY(files);
+      serving_.tls = std::move(*files);
+    }
     auto endpoint = resolve(listen);
     TRY(endpoint);
     error_code error;
@@ -99,6 +107,7 @@ class BeastServer final : public Server {
   }
 
   std::uint16_t port() const override { return port_; }
+  Result<bool> renew_tls() override { return serving_.tls ? serving_.tls->renew() : false; }
 
   void start() override {
     running_ = 1;  // the accepting coroutine
@@ -167,17 +176,20 @@ class BeastServer final : public Server {
   }
 
   void admit(Loop& loop, tcp::socket socket) {
-    if (served_ < serving_.limits.http_connections) {
-      launch(loop, std::move(socket), served_, &ServerConnection::serve);
+    error_code gone;
+    const auto peer = socket.remote_endpoint(gone);
+    if (gone) return;
+    auto connection = std::make_shared<ServerConnection>(std::move(socket), peer.address().to_string(), serving_);
+    if (served_ < serving_.limits.http_connections && !connection->is_beyond_its_share()) {
+      launch(loop, std::move(connection), served_, &ServerConnection::serve);
     } else if (turned_away_ < kMaxTurnedAway) {
-      launch(loop, std::move(socket), turned_away_, &ServerConnection::turn_away);
+      launch(loop, std::move(connection), turned_away_, &ServerConnection::turn_away);
     }
   }
 
   using Life = asio::awaitable<void> (ServerConnection::*)();
 
-  void launch(Loop& loop, tcp::socket socket, std::atomic<std::size_t>& count, Life life) {
-    auto connection = std::make_shared<ServerConnection>(std::move(socket), serving_);
+  void launch(Loop& loop, std::shared_ptr<ServerConnection> connection, std::atomic<std::size_t>& count, Life life) {
     ++count;
     ++running_;
     asio::co_spawn(loop.context, live(loop, std::move(connection), count, life), asio::detached);
@@ -237,7 +249,7 @@ class BeastServer final : public Server {
 Result<std::unique_ptr<Server>> Server::listen(const Config& config, std::vector<Route> routes, Authenticate authenticate,
                                                Log& log, Metrics& metrics) {
   auto server = std::make_unique<BeastServer>(config, std::move(routes), std::move(authenticate), log, metrics);
-  TRY(server->open(config.listen));
+  TRY(server->open(config.listen, config.tls));
   return server;
 }
 

@@ -1,4 +1,5 @@
-// The HTTP/1.1 server: limits, timeouts, routing, authentication, keep-alive. Boost.Beast stays inside server.cpp.
+// The HTTP/1.1 server: limits, timeouts, routing, authentication, keep-alive, TLS. Boost.Beast stays inside server*.cpp, OpenSSL
+// inside tls.cpp.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +24,9 @@ class Server {
   virtual ~Server() = default;
   virtual std::uint16_t port() const = 0;
   virtual void start() = 0;
+  // Reads certificate and key again if their files have changed; for connections that begin from now on. True if they did.
+  // Without TLS nothing.
+  virtual Result<bool> renew_tls() = 0;
   // No new connections; idle ones are closed, requests under way are answered (with "Connection: close") or given up after
   // `grace`. Returns when all is over.
   virtual void stop(Millis grace) = 0;

@@ -1,24 +1,22 @@
 // Routes requests of one connection and has them answered.
 #include "http/server_connection.h"
 
-#include <array>
+#include <poll.h>
+
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <boost/asio/write.hpp>
 #include <boost/beast/core/string.hpp>
 
 #include "http/access.h"
-#include "http/server_message.h"
+#include "http/forwarded.h"
 
 namespace waybill::http {
 namespace asio = boost::asio;
 namespace {
 
 constexpr auto kWait = asio::as_tuple(asio::use_awaitable);
-constexpr std::size_t kDrainBytes = 4 << 20;
-constexpr Millis kDrainTime{2'000};
-constexpr std::size_t kWritePiece = 64 << 10;  // a client takes this much within the time of a request, or is let go
+constexpr Millis kUnattended{1'000};  // who hangs up after this long no longer waits; before, it may be done with sending only
 
 // The token of "Bearer <token>"; the authenticator reads it itself, so only its presence counts here.
 bool has_bearer(std::string_view authorization) {
@@ -32,19 +30,33 @@ Response too_late() {
   return response;
 }
 
+bool has_hung_up(int socket) {
+  pollfd looked{.fd = socket, .events = POLLRDHUP, .revents = 0};
+  return ::poll(&looked, 1, 0) > 0 && (looked.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
+}
+
 }  // namespace
 
-ServerConnection::ServerConnection(Socket socket, Serving& serving)
+ServerConnection::ServerConnection(Socket socket, std::string address, Serving& serving)
     : serving_(serving),
       socket_(std::move(socket)),
+      address_(std::move(address)),
+      neighbour_(serving.peers.find(address_)),
+      client_(neighbour_),
+      share_(serving.peers),
       buffer_(serving.limits.header_bytes + (64 << 10)),
       response_queue_(std::make_shared<ResponseQueue>([this] {  // runs only while serve() waits, so `this` is there
         asio::post(socket_.get_executor(), [self = shared_from_this()] { self->answered_.cancel(); });
       })),
       answered_(socket_.get_executor()) {
+  if (!is_trusted(address_, serving.trusted_proxies)) place_.emplace(neighbour_);
   ErrorCode ignored;
   socket_.non_blocking(true, ignored);
   socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
+}
+
+bool ServerConnection::is_beyond_its_share() const {
+  return place_ && place_->connections() > serving_.limits.http_connections_per_address;
 }
 
 void ServerConnection::allow(Millis time) {
@@ -53,6 +65,7 @@ void ServerConnection::allow(Millis time) {
 }
 
 void ServerConnection::keep_deadline(Time now) {
+  if (waits_since_ != Time::max() && now - waits_since_ > kUnattended && has_hung_up(socket_.native_handle())) return abort();
   if (now < deadline_) return;
   allow_forever();
   expired_ = true;
@@ -61,35 +74,36 @@ void ServerConnection::keep_deadline(Time now) {
 }
 
 void ServerConnection::close_if_idle() {
-  ErrorCode ignored;
-  if (idle_) socket_.close(ignored);
+  if (idle_) close();
 }
 
 void ServerConnection::abort() {
-  ErrorCode ignored;
   aborted_ = true;
-  socket_.close(ignored);
+  close();
   answered_.cancel();
 }
 
 asio::awaitable<void> ServerConnection::serve() {
-  while (co_await exchange()) {
-  }
+  bool is_open = true;
+  if (serving_.tls) is_open = co_await open_tls();
+  while (is_open) is_open = co_await exchange();
   response_queue_->close();
-  ErrorCode ignored;
-  socket_.close(ignored);
+  close();
 }
 
 asio::awaitable<void> ServerConnection::turn_away() {
-  auto response = error_response(503, "too_many_connections", "the server has as many connections as it may; try again");
+  auto response = is_beyond_its_share()
+                      ? error_response(429, "too_many_connections", "this address has as many connections as it may; try again")
+                      : error_response(503, "too_many_connections", "the server has as many connections as it may; try again");
   response.headers.emplace_back("Retry-After", "1");
-  if (co_await send(response, false, false, false)) co_await linger();
-  ErrorCode ignored;
-  socket_.close(ignored);
+  if (!serving_.tls) {  // a handshake is what this is to save
+    if (co_await send(response, false, false, false)) co_await linger();
+  }
+  close();
 }
 
 asio::awaitable<bool> ServerConnection::exchange() {
-  const ReceiveResult received = co_await receive();
+  ReceiveResult received = co_await receive_head();
   if (received.gone) co_return false;
   if (received.refusal) {
     serving_.metrics.http_request("unmatched", received.refusal->status);
@@ -97,50 +111,40 @@ asio::awaitable<bool> ServerConnection::exchange() {
     co_return false;
   }
 
-  auto message = parser_->release();
-  const std::string_view method(message.method_string().data(), message.method_string().size());
-  const std::string_view target(message.target().data(), message.target().size());
+  const auto& head = parser_->get();
+  const std::string_view method(head.method_string().data(), head.method_string().size());
+  const std::string_view target(head.target().data(), head.target().size());
   auto match = serving_.router.find(method, target);
   std::optional<Response> response = std::move(match.refusal);
   if (!response) {
-    Request request{.method = match.route->method,
-                    .path = std::move(match.path),
-                    .query = std::string(match.query),
-                    .parameters = std::move(match.parameters),
-                    .content_type = std::move(content_type_),
-                    .authorization = std::move(authorization_),
-                    .body = std::move(message.body()),
-                    .principal = {}};
-    response = co_await answer(*match.route, std::move(request));
+    response = co_await answer(*match.route, request_of(match), received);
+    if (received.gone || !response) co_return false;
   }
-  if (!response) co_return false;
   serving_.metrics.http_request(match.pattern, response->status);
-  const bool keep_alive = message.keep_alive() && !serving_.stopping;
-  if (!co_await send(*response, method == "HEAD", keep_alive, message.version() == 10)) co_return false;
-  ErrorCode ignored;
-  if (!keep_alive && (buffer_.size() > 0 || socket_.available(ignored) > 0)) co_await linger();
+  const bool keep_alive = !received.refusal && pass_over_body() && head.keep_alive() && !serving_.stopping;
+  if (!co_await send(*response, method == "HEAD", keep_alive, head.version() == 10)) co_return false;
+  if (!keep_alive && has_more()) co_await linger();
   co_return keep_alive;
 }
 
-asio::awaitable<std::optional<Response>> ServerConnection::answer(const Route& route, Request request) {
-  std::optional<ResponseQueue::Answer> answer;
-  auto until = std::chrono::steady_clock::now() + serving_.timeouts.answer;
+// The answer of the route, or why the request does not get there: who may not send it is told so before its body is read. None
+// when nobody waits for an answer any more. `received`: how the body came in.
+asio::awaitable<std::optional<Response>> ServerConnection::answer(const Route& route, Request request, ReceiveResult& received) {
+  const auto began = std::chrono::steady_clock::now();
   try {
-    if (!serving_.authenticate) {
-      request.principal = {.org = kDefaultOrg, .role = Role::operator_, .name = {}};
-      if (auto refusal = access_refusal(route, request, request.principal)) co_return std::move(*refusal);
-    } else if (route.least_role != Role::none) {
-      if (!has_bearer(request.authorization)) co_return unauthorized();
-      serving_.authenticate(request, response_queue_->expect_principal());
-      answer = co_await next_answer(until);
-      if (!answer) co_return std::nullopt;
-      if (auto* failed = std::get_if<Response>(&*answer)) co_return std::move(*failed);
-      auto& principal = std::get<std::optional<Principal>>(*answer);
-      if (auto refusal = access_refusal(route, request, principal)) co_return std::move(*refusal);
-      request.principal = std::move(*principal);
-    }
-    if (route.extra_time) until += route.extra_time(request);
+    if (auto refusal = origin_refusal(route, {host_, origin_}, serving_.authenticate != nullptr, serving_.allowed_hosts))
+      co_return refusal;
+    if (auto refusal = co_await admit(route, request, began + serving_.timeouts.answer)) co_return refusal;
+    if (aborted_) co_return std::nullopt;
+    received = co_await receive_body();
+    if (received.gone || received.refusal) co_return received.refusal;
+    request.body = std::move(parser_->get().body());
+    const auto extra = route.extra_time ? route.extra_time(request) : Millis{0};
+    const auto until = std::chrono::steady_clock::now() + serving_.timeouts.answer + extra;
     route.handle(std::move(request), response_queue_->expect_response());
+    auto answer = co_await next_answer(until);
+    if (!answer) co_return std::nullopt;
+    co_return std::move(std::get<Response>(*answer));
   } catch (const std::exception& error) {
     serving_.log.error("http.route_failed", {{"route", route.path}, {"error", error.what()}});
     co_return error_response(500, "internal_error", "the request failed; the log says why");
@@ -148,64 +152,43 @@ asio::awaitable<std::optional<Response>> ServerConnection::answer(const Route& r
     serving_.log.error("http.route_failed", {{"route", route.path}, {"error", "not a std::exception"}});
     co_return error_response(500, "internal_error", "the request failed");
   }
-  answer = co_await next_answer(until);
+}
+
+// Finds the principal, or the refusal. Neither: admitted, or aborted meanwhile.
+asio::awaitable<std::optional<Response>> ServerConnection::admit(const Route& route, Request& request, Time until) {
+  if (!serving_.authenticate) {
+    request.principal = {.org = kDefaultOrg, .role = Role::operator_, .name = {}};
+    co_return access_refusal(route, request, request.principal);
+  }
+  if (route.least_role == Role::none) co_return std::nullopt;
+  if (!has_bearer(request.authorization) && request.certificate.empty()) co_return unauthorized();
+  serving_.authenticate(request, response_queue_->expect_principal());
+  auto answer = co_await next_answer(until);
   if (!answer) co_return std::nullopt;
-  co_return std::move(std::get<Response>(*answer));
+  if (auto* failed = std::get_if<Response>(&*answer)) co_return std::move(*failed);
+  auto& principal = std::get<std::optional<Principal>>(*answer);
+  if (auto refusal = access_refusal(route, request, principal)) co_return refusal;
+  request.principal = std::move(*principal);
+  co_return std::nullopt;
 }
 
 // None when the connection was aborted meanwhile; 503 when nobody has answered by then, whatever hangs.
 asio::awaitable<std::optional<ResponseQueue::Answer>> ServerConnection::next_answer(Time until) {
   allow_forever();
+  waits_since_ = std::chrono::steady_clock::now();
   for (;;) {
-    if (auto answer = response_queue_->take()) co_return answer;
-    if (aborted_) co_return std::nullopt;
-    if (std::chrono::steady_clock::now() >= until) {
-      response_queue_->close();
-      co_return too_late();
+    auto answer = response_queue_->take();
+    const bool is_late = !answer && !aborted_ && std::chrono::steady_clock::now() >= until;
+    if (answer || aborted_ || is_late) {
+      waits_since_ = Time::max();
+      if (is_late) {
+        response_queue_->close();
+        co_return too_late();
+      }
+      co_return answer;
     }
     answered_.expires_at(until);
     co_await answered_.async_wait(kWait);
-  }
-}
-
-asio::awaitable<bool> ServerConnection::send(const Response& response, bool to_head_request, bool keep_alive, bool http_1_0) {
-  const auto head = response_head(response, to_head_request, keep_alive, http_1_0);
-  co_return co_await write(head.bytes, head.with_body ? std::string_view(response.body) : std::string_view{});
-}
-
-asio::awaitable<bool> ServerConnection::write(std::string_view head, std::string_view body) {
-  ErrorCode error;
-  const std::array<asio::const_buffer, 2> whole{asio::buffer(head), asio::buffer(body)};
-  std::size_t done = socket_.write_some(whole, error);  // most answers fit into the socket's buffer at once
-  if (error && error != asio::error::would_block) co_return false;
-  if (done == head.size() + body.size()) co_return true;
-  std::array<std::string_view, 2> parts{head, body};
-  for (auto& part : parts) {
-    const auto skipped = std::min(done, part.size());
-    part.remove_prefix(skipped);
-    done -= skipped;
-    while (!part.empty()) {
-      const auto piece = part.substr(0, kWritePiece);
-      allow(serving_.timeouts.request_read);
-      const auto [failed, written] = co_await asio::async_write(socket_, asio::buffer(piece), kWait);
-      if (failed) co_return false;
-      part.remove_prefix(written);
-    }
-  }
-  co_return true;
-}
-
-// Says that no more will come, and takes in what is still under way: closing over unread bytes would reset the connection
-// before the client has read its answer.
-asio::awaitable<void> ServerConnection::linger() {
-  ErrorCode ignored;
-  socket_.shutdown(Socket::shutdown_send, ignored);
-  allow(std::min(kDrainTime, serving_.timeouts.request_read));
-  std::array<char, 4096> waste;
-  for (std::size_t drained = 0; drained < kDrainBytes;) {
-    const auto [error, size] = co_await socket_.async_read_some(asio::buffer(waste), kWait);
-    if (error) co_return;
-    drained += size;
   }
 }
 

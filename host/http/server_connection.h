@@ -13,11 +13,16 @@
 #include <boost/beast/http/string_body.hpp>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "config/config.h"
+#include "http/head_scanner.h"
 #include "http/http.h"
+#include "http/peers.h"
 #include "http/response_queue.h"
 #include "http/router.h"
+#include "http/tls.h"
 #include "telemetry/log.h"
 #include "telemetry/metrics.h"
 
@@ -29,8 +34,12 @@ struct Serving {
   Authenticate authenticate;
   Limits limits;
   Timeouts timeouts;
+  std::vector<std::string> allowed_hosts;
+  std::vector<AddressRange> trusted_proxies;
   Log& log;
   Metrics& metrics;
+  std::unique_ptr<TlsFiles> tls = nullptr;  // null: plain
+  Peers peers{{}};
   std::atomic<bool> stopping = false;
 };
 
@@ -40,14 +49,17 @@ class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
   using Socket = boost::asio::ip::tcp::socket;
   using Time = std::chrono::steady_clock::time_point;
 
-  ServerConnection(Socket socket, Serving& serving);
+  ServerConnection(Socket socket, std::string address, Serving& serving);
 
-  boost::asio::awaitable<void> serve();      // until either side is through
-  boost::asio::awaitable<void> turn_away();  // one connection too many: 503
+  boost::asio::awaitable<void> serve();  // until either side is through
+  // One connection too many: 503, or 429 if it is one too many of its address.
+  boost::asio::awaitable<void> turn_away();
 
-  void keep_deadline(Time now);  // called every now and then: ends what has taken too long
+  void keep_deadline(Time now);  // called every now and then: ends what has taken too long, or what nobody waits for any more
   void close_if_idle();
   void abort();
+
+  bool is_beyond_its_share() const;  // more connections of this address than one may have
 
  private:
   using Parser = boost::beast::http::request_parser<boost::beast::http::string_body>;
@@ -58,35 +70,59 @@ class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
     std::optional<Response> refusal;  // an answer to what is no request
   };
   boost::asio::awaitable<bool> exchange();  // one request and its answer; false when the connection is to be closed
-  boost::asio::awaitable<ReceiveResult> receive();
-  boost::asio::awaitable<ErrorCode> read_more(std::size_t size);
-  std::optional<Response> parse();
-  std::optional<Response> check_head();
-  std::optional<Response> refusal_of(ErrorCode error) const;
-  bool skip_empty_lines();
-
-  boost::asio::awaitable<std::optional<Response>> answer(const Route& route, Request request);
+  boost::asio::awaitable<std::optional<Response>> answer(const Route& route, Request request, ReceiveResult& received);
+  boost::asio::awaitable<std::optional<Response>> admit(const Route& route, Request& request, Time until);
   boost::asio::awaitable<std::optional<ResponseQueue::Answer>> next_answer(Time until);
+
+  // In server_receive.cpp.
+  boost::asio::awaitable<ReceiveResult> receive_head();
+  boost::asio::awaitable<ReceiveResult> receive_body();
+  std::optional<Response> read_head(bool& is_complete);
+  std::optional<Response> check_head();
+  std::optional<Response> parse_body();
+  std::optional<Response> hold(std::size_t bytes);
+  std::optional<Response> refusal_of(ErrorCode error) const;
+  void check_trailers(boost::beast::string_view extensions, ErrorCode& error) const;
+  bool skip_empty_lines();
+  bool pass_over_body();
+  Request request_of(Router::Match& match);
+
+  // In server_transport.cpp.
+  boost::asio::awaitable<bool> open_tls();
+  boost::asio::awaitable<ErrorCode> wait_for(TlsSession::Want want);
+  boost::asio::awaitable<ErrorCode> read_more(std::size_t size);
   boost::asio::awaitable<bool> send(const Response& response, bool to_head_request, bool keep_alive, bool http_1_0);
   boost::asio::awaitable<bool> write(std::string_view head, std::string_view body);
+  boost::asio::awaitable<bool> write_tls(std::string_view bytes);
   boost::asio::awaitable<void> linger();
+  void close();
+  bool has_more() const;
 
   void allow(Millis time);
   void allow_forever() { deadline_ = Time::max(); }
 
   Serving& serving_;
   Socket socket_;
+  std::optional<TlsSession> tls_;
+  const std::string address_;              // that the connection comes from
+  const std::shared_ptr<Peer> neighbour_;  // the same, with what it holds
+  std::optional<ConnectionPlace> place_;   // none for trusted proxies
+  std::shared_ptr<Peer> client_;           // whose share this request uses
+  ByteShare share_;
   boost::beast::flat_buffer buffer_;
+  HeadScanner scanner_;
   std::optional<Parser> parser_;
-  std::size_t head_bytes_ = 0;  // of this request's head, as far as parsed
-  bool head_done_ = false;
-  std::string authorization_;  // from the head, so that no trailer can replace them
+  std::size_t body_wire_bytes_ = 0;  // of this request's body, with all that frames it
+  std::string host_;                 // from the head, so that no trailer can replace them
+  std::optional<std::string> origin_;
+  std::string authorization_;
   std::string content_type_;
   std::shared_ptr<ResponseQueue> response_queue_;
   boost::asio::steady_timer answered_;
   Time deadline_ = Time::max();
-  bool expired_ = false;  // the deadline ended the last operation
-  bool idle_ = false;     // between two requests
+  Time waits_since_ = Time::max();  // for an answer
+  bool expired_ = false;            // the deadline ended the last operation
+  bool idle_ = false;               // between two requests
   bool aborted_ = false;
 };
 

@@ -1,11 +1,13 @@
-// Reads one request from a connection within its limits of size and time.
+// Reads one request from a connection within its limits of size, memory and time: first the head, and the body once the request
+// may have one.
 #include <algorithm>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <boost/beast/core/buffers_to_string.hpp>
 #include <boost/beast/core/string.hpp>
 #include <boost/beast/http/error.hpp>
 
+#include "http/forwarded.h"
+#include "http/host_header.h"
 #include "http/server_connection.h"
 
 namespace waybill::http {
@@ -13,54 +15,50 @@ namespace asio = boost::asio;
 namespace http = boost::beast::http;
 namespace {
 
-constexpr auto kWait = asio::as_tuple(asio::use_awaitable);
 constexpr std::size_t kHeadRead = 2 << 10;  // small: every idle connection holds one
 constexpr std::size_t kBodyRead = 32 << 10;
+constexpr std::size_t kFraming = 8;  // a chunk of one byte is sent as six; what frames a body may be so many times its size
 
 Response invalid(std::string_view message) { return error_response(400, "invalid_request", message); }
 
 Response headers_too_large() { return error_response(431, "headers_too_large", "the request's headers are too large"); }
 
-// "GET / HTTP/2.0" is a request of another version; anything else is no request line at all.
-bool is_other_version(std::string_view text) {
-  const auto line = text.substr(0, text.find_first_of("\r\n"));
-  const auto version = line.substr(std::min(line.rfind(' '), line.size()));
-  const auto digit = [&](std::size_t at) { return version[at] >= '0' && version[at] <= '9'; };
-  return version.size() == 9 && version.starts_with(" HTTP/") && digit(6) && version[7] == '.' && digit(8) &&
-         version != " HTTP/1.0" && version != " HTTP/1.1";
+std::string_view view_of(const boost::beast::flat_buffer& buffer) {
+  return {static_cast<const char*>(buffer.data().data()), buffer.size()};
+}
+
+std::string text_of(boost::beast::string_view value) { return {value.data(), value.size()}; }
+
+// All values of a header, joined with commas.
+std::string joined(const http::fields& head, std::string_view name) {
+  std::string values;
+  const auto [begin, end] = head.equal_range(boost::beast::string_view(name.data(), name.size()));
+  for (auto at = begin; at != end; ++at) values.append(values.empty() ? "" : ",").append(text_of(at->value()));
+  return values;
 }
 
 }  // namespace
 
-asio::awaitable<ServerConnection::ReceiveResult> ServerConnection::receive() {
+asio::awaitable<ServerConnection::ReceiveResult> ServerConnection::receive_head() {
   bool begun = buffer_.size() > 0;
   if (!begun && serving_.stopping) co_return ReceiveResult{.gone = true, .refusal = {}};
+  if (!begun && buffer_.capacity() > 2 * kHeadRead) buffer_.shrink_to_fit();
   idle_ = !begun;
   allow(begun ? serving_.timeouts.request_read : serving_.timeouts.idle);
+  share_.release();
+  client_ = neighbour_;
+  scanner_ = HeadScanner();
   parser_.emplace();
   parser_->header_limit(static_cast<std::uint32_t>(std::min<std::size_t>(serving_.limits.header_bytes + 1, UINT32_MAX)));
   parser_->body_limit(serving_.limits.body_bytes);
-  head_bytes_ = 0;
-  head_done_ = false;
-  bool continued = false;
 
-  for (;;) {
-    if (auto refusal = parse()) co_return ReceiveResult{.gone = false, .refusal = std::move(refusal)};
-    if (parser_->is_done()) {
-      allow_forever();
-      co_return ReceiveResult{};
-    }
-    if (head_done_ && !continued) {
-      continued = true;
-      const auto expect = parser_->get()[http::field::expect];
-      if (!expect.empty() && buffer_.size() == 0 && !co_await write("HTTP/1.1 100 Continue\r\n\r\n", {}))
-        co_return ReceiveResult{.gone = true, .refusal = {}};
-    }
-    const bool full = buffer_.size() == buffer_.max_size();
-    if (full)
-      co_return ReceiveResult{.gone = false,
-                              .refusal = head_done_ ? invalid("a chunk's header is too long") : headers_too_large()};
-    if (co_await read_more(head_done_ ? kBodyRead : kHeadRead)) {
+  for (bool is_complete = false;;) {
+    if (auto refusal = read_head(is_complete)) co_return ReceiveResult{.gone = false, .refusal = std::move(refusal)};
+    if (is_complete) co_return ReceiveResult{};
+    if (buffer_.size() >= kHeadRead)
+      if (auto refusal = hold(2 * serving_.limits.header_bytes))
+        co_return ReceiveResult{.gone = false, .refusal = std::move(refusal)};
+    if (co_await read_more(kHeadRead)) {
       if (!expired_ || !begun) co_return ReceiveResult{.gone = true, .refusal = {}};
       co_return ReceiveResult{.gone = false,
                               .refusal = error_response(408, "request_timeout", "the request did not arrive in time")};
@@ -73,40 +71,61 @@ asio::awaitable<ServerConnection::ReceiveResult> ServerConnection::receive() {
   }
 }
 
-asio::awaitable<ServerConnection::ErrorCode> ServerConnection::read_more(std::size_t size) {
-  size = std::min(size, buffer_.max_size() - buffer_.size());
-  const auto [error, read] = co_await socket_.async_read_some(buffer_.prepare(size), kWait);
-  buffer_.commit(read);
-  co_return error;
+asio::awaitable<ServerConnection::ReceiveResult> ServerConnection::receive_body() {
+  if (parser_->is_done()) co_return ReceiveResult{};
+  allow(serving_.timeouts.request_read);
+  const auto refused = [](std::optional<Response> refusal) {
+    return ReceiveResult{.gone = false, .refusal = std::move(refusal)};
+  };
+  if (const auto length = parser_->content_length(); length && *length > 0)
+    if (auto refusal = hold(static_cast<std::size_t>(*length) + (*length > buffer_.size() ? kBodyRead : 0)))
+      co_return refused(std::move(refusal));
+  body_wire_bytes_ = 0;
+  auto watch = [this](std::uint64_t size, boost::beast::string_view extensions, ErrorCode& error) {
+    if (size == 0) check_trailers(extensions, error);
+  };
+  parser_->on_chunk_header(watch);
+  for (bool has_continued = false;;) {
+    if (auto refusal = parse_body()) co_return refused(std::move(refusal));
+    if (parser_->is_done()) break;
+    if (!has_continued) {
+      has_continued = true;
+      const auto& head = parser_->get();
+      if (head.version() >= 11 && !head[http::field::expect].empty() && buffer_.size() == 0 &&
+          !co_await write("HTTP/1.1 100 Continue\r\n\r\n", {}))
+        co_return ReceiveResult{.gone = true, .refusal = {}};
+    }
+    if (buffer_.size() == buffer_.max_size()) co_return refused(invalid("a chunk's header is too long"));
+    if (co_await read_more(kBodyRead)) {
+      if (!expired_) co_return ReceiveResult{.gone = true, .refusal = {}};
+      co_return refused(error_response(408, "request_timeout", "the request did not arrive in time"));
+    }
+  }
+  allow_forever();
+  co_return ReceiveResult{};
 }
 
-// Takes in what the buffer holds of this request, and no more.
-std::optional<Response> ServerConnection::parse() {
-  if (head_bytes_ == 0 && !skip_empty_lines()) return std::nullopt;
-  while (buffer_.size() > 0 && !parser_->is_done()) {
-    const bool in_head = !parser_->is_header_done();
-    ErrorCode error;
-    const std::size_t used = parser_->put(buffer_.data(), error);
-    buffer_.consume(used);
-    if (in_head) head_bytes_ += used;
-    const bool more_head = !parser_->is_header_done();
-    // Beast's own limit starts anew with every piece that comes.
-    if (in_head && head_bytes_ + (more_head ? buffer_.size() : 0) > serving_.limits.header_bytes) return headers_too_large();
-    if (error && error != http::error::need_more) return refusal_of(error);
-    if (!more_head && !head_done_) {
-      head_done_ = true;
-      if (auto refusal = check_head()) return refusal;
-    }
-    if (error || used == 0) break;
-  }
-  return std::nullopt;
+// Takes the head out of the buffer once it is there.
+std::optional<Response> ServerConnection::read_head(bool& is_complete) {
+  if (scanner_.size() == 0 && !skip_empty_lines()) return std::nullopt;
+  const auto verdict = scanner_.scan(view_of(buffer_));
+  if (verdict == HeadScanner::Verdict::fault) return invalid("not HTTP: " + std::string(scanner_.fault()));
+  if (verdict == HeadScanner::Verdict::other_version)
+    return error_response(505, "version_not_supported", "only HTTP/1.0 and HTTP/1.1 are spoken here");
+  if (scanner_.size() > serving_.limits.header_bytes) return headers_too_large();
+  if (verdict == HeadScanner::Verdict::more) return std::nullopt;
+  ErrorCode error;
+  buffer_.consume(parser_->put(asio::buffer(buffer_.data(), scanner_.size()), error));
+  if (error && error != http::error::need_more) return refusal_of(error);
+  if (!parser_->is_header_done()) return invalid("not HTTP");
+  is_complete = true;
+  return check_head();
 }
 
 // RFC 9112, 2.2: an empty line before the request line is passed over. False while it is not known to be one.
 bool ServerConnection::skip_empty_lines() {
-  const auto bytes = [&] { return std::string_view(static_cast<const char*>(buffer_.data().data()), buffer_.size()); };
-  while (bytes().starts_with("\r\n")) buffer_.consume(2);
-  return bytes() != "\r";
+  while (view_of(buffer_).starts_with("\r\n")) buffer_.consume(2);
+  return view_of(buffer_) != "\r";
 }
 
 std::optional<Response> ServerConnection::check_head() {
@@ -120,24 +139,98 @@ std::optional<Response> ServerConnection::check_head() {
   }
   if (count(http::field::host) > 1 || (head.version() == 11 && count(http::field::host) == 0))
     return invalid("there must be one Host header");
-  if (head[http::field::host].find_first_of(" ,/@?#") != std::string_view::npos) return invalid("the Host header is not a host");
+  host_ = text_of(head[http::field::host]);
+  if (count(http::field::host) == 1 && !parse_authority(host_)) return invalid("the Host header is not a host");
+  const std::string target = text_of(head.target());
+  if (!target.starts_with('/')) {
+    const auto authority = authority_of(target);
+    if (!authority || !parse_authority(*authority)) return invalid("the request target is neither a path nor a URL of http");
+    host_ = *authority;  // RFC 9112, 3.2.2: it counts, not the header
+  }
   if (count(http::field::authorization) > 1) return invalid("there is more than one Authorization header");
   const auto expect = head[http::field::expect];
-  if (!expect.empty() && !boost::beast::iequals(expect, "100-continue"))
+  if (head.version() >= 11 && !expect.empty() && !boost::beast::iequals(expect, "100-continue"))
     return error_response(417, "expectation_failed", "the only expectation is 100-continue");
-  const auto authorization = head[http::field::authorization];
-  const auto content_type = head[http::field::content_type];
-  authorization_.assign(authorization.data(), authorization.size());
-  content_type_.assign(content_type.data(), content_type.size());
+  if (count(http::field::origin) > 1) return invalid("there is more than one Origin header");
+  origin_ = count(http::field::origin) == 0 ? std::nullopt : std::optional(text_of(head[http::field::origin]));
+  authorization_ = text_of(head[http::field::authorization]);
+  content_type_ = text_of(head[http::field::content_type]);
+  if (!place_) client_ = serving_.peers.find(client_address(address_, joined(head, "X-Forwarded-For"), serving_.trusted_proxies));
+  return std::nullopt;
+}
+
+Request ServerConnection::request_of(Router::Match& match) {
+  return {.method = match.route->method,
+          .path = std::move(match.path),
+          .query = std::string(match.query),
+          .parameters = std::move(match.parameters),
+          .content_type = std::move(content_type_),
+          .authorization = std::move(authorization_),
+          .peer = client_->address(),
+          .certificate = tls_ ? tls_->client_certificate() : std::string(),
+          .body = {},
+          .principal = {}};
+}
+
+// `extensions`: of the last chunk, at their place in the buffer. Its trailers, which follow, are read as strictly as a head.
+void ServerConnection::check_trailers(boost::beast::string_view extensions, ErrorCode& error) const {
+  const auto whole = view_of(buffer_);
+  const char* const trailers = extensions.data() + extensions.size() + 2;  // behind CR LF
+  HeadScanner scanner(HeadScanner::Begin::fields);
+  if (scanner.scan({trailers, static_cast<std::size_t>(whole.data() + whole.size() - trailers)}) !=
+      HeadScanner::Verdict::complete)
+    error = http::error::bad_field;
+}
+
+// Takes in what the buffer holds of this request's body, and no more.
+std::optional<Response> ServerConnection::parse_body() {
+  while (buffer_.size() > 0 && !parser_->is_done()) {
+    ErrorCode error;
+    const std::size_t used = parser_->put(buffer_.data(), error);
+    buffer_.consume(used);
+    body_wire_bytes_ += used;
+    if (error && error != http::error::need_more) return refusal_of(error);
+    if (parser_->chunked()) {
+      const auto& body = parser_->get().body();
+      if (body_wire_bytes_ > serving_.limits.header_bytes + (kFraming + 1) * body.size())
+        return invalid("the chunks have more around them than in them");
+      if (auto refusal = hold(body.capacity() + kBodyRead)) return refusal;
+    }
+    if (error || used == 0) break;
+  }
+  return std::nullopt;
+}
+
+// For a request that was refused before its body was read: true if the next one can begin.
+bool ServerConnection::pass_over_body() {
+  if (parser_->is_done()) return true;
+  const auto left = parser_->content_length_remaining();
+  if (!left || *left > buffer_.size()) return false;
+  buffer_.consume(static_cast<std::size_t>(*left));
+  return true;
+}
+
+// Memory for so much of this request is there, or the refusal.
+std::optional<Response> ServerConnection::hold(std::size_t bytes) {
+  const auto answer = [](int status, std::string_view code, std::string_view message) {
+    auto response = error_response(status, code, message);
+    response.headers.emplace_back("Retry-After", "1");
+    return response;
+  };
+  switch (share_.raise(client_, bytes)) {
+    case ByteShare::Refusal::none:
+      break;
+    case ByteShare::Refusal::peer:
+      return answer(429, "too_many_bytes", "this address has as many bytes under way as it may; try again");
+    case ByteShare::Refusal::all:
+      return answer(503, "unavailable", "the server has as many bytes of requests under way as it may; try again");
+  }
   return std::nullopt;
 }
 
 std::optional<Response> ServerConnection::refusal_of(ErrorCode error) const {
   if (error == http::error::header_limit) return headers_too_large();
   if (error == http::error::body_limit) return error_response(413, "body_too_large", "the request's body is too large");
-  const auto text = boost::beast::buffers_to_string(buffer_.data());
-  if (error == http::error::bad_version && is_other_version(text))
-    return error_response(505, "version_not_supported", "only HTTP/1.0 and HTTP/1.1 are spoken here");
   return invalid("not HTTP: " + error.message());
 }
 

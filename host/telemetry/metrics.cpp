@@ -91,6 +91,8 @@ struct Metrics::Registry {
   Children<Counter> violations{counters("submission_plugin_misbehaviour_total", "What plugins did against the rules."),
                                {"action_type", "how"}};
   Children<Counter> http_requests{counters("submission_http_requests_total", "Requests answered."), {"route", "status"}};
+  Counter& tls_failures =
+      counters("submission_http_tls_failures_total", "Connections that ended in their TLS handshake.").Add({});
   Children<Counter> received{counters("submissions_received_total", "Submissions that pipelines took in."), {"pipeline"}};
   Children<Counter> pipeline_moves{counters("submission_pipeline_moves_total", "States that submissions came to."),
                                    {"pipeline", "to"}};
@@ -189,6 +191,8 @@ void Metrics::alert_not_delivered() { registry_->alerts_not_delivered.Increment(
 void Metrics::plugin_violation(std::string_view action_type, std::string_view how) {
   registry_->violations.at(action_type, how).Increment();
 }
+
+void Metrics::tls_handshake_failed() { registry_->tls_failures.Increment(); }
 
 void Metrics::http_request(std::string_view route, int status) {
   char text[16];

@@ -32,6 +32,7 @@ class Metrics {
   void alert(std::string_view kind, std::uint64_t count);  // occurrences that were raised: submission_alerts_total{kind}
   void alert_not_delivered();  // messages to the alert target that ended otherwise: submission_alerts_not_delivered_total
   void plugin_violation(std::string_view action_type, std::string_view how);  // submission_plugin_misbehaviour_total
+  void tls_handshake_failed();                                                // submission_http_tls_failures_total
   void http_request(std::string_view route, int status);                      // submission_http_requests_total
   void queue_depth(std::string_view status, std::uint64_t count);             // submission_queue_depth{status}
   void type_depth(std::string_view action_type, std::uint64_t count);         // queue_depth{type}

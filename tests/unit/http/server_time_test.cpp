@@ -144,6 +144,7 @@ TEST_F(HttpServerInTime, TwoThousandIdleConnectionsDoNotDisturbARequest) {
     limit.rlim_max = std::max(limit.rlim_max, limit.rlim_cur);
     ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &limit), 0) << "needs 5,000 file descriptors";
   }
+  config_.limits.http_connections_per_address = 2'500;
   start();
   std::vector<Client> idle;
   for (int i = 0; i < 2'000; ++i) {

@@ -1,0 +1,34 @@
+// Everything left of the last address that a stranger could have written is the stranger's word.
+#include "http/forwarded.h"
+
+#include <algorithm>
+
+namespace waybill::http {
+namespace {
+
+std::string_view trimmed(std::string_view text) {
+  const auto begin = text.find_first_not_of(" \t");
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
+}
+
+}  // namespace
+
+bool is_trusted(std::string_view address, const std::vector<AddressRange>& proxies) {
+  const auto parsed = parse_address(address);
+  return parsed && std::any_of(proxies.begin(), proxies.end(), [&](const AddressRange& range) { return range.contains(*parsed); });
+}
+
+std::string client_address(std::string_view address, std::string_view forwarded, const std::vector<AddressRange>& proxies) {
+  std::string_view client = address;
+  while (!forwarded.empty() && is_trusted(client, proxies)) {
+    const auto comma = forwarded.rfind(',');
+    const auto last = trimmed(comma == std::string_view::npos ? forwarded : forwarded.substr(comma + 1));
+    forwarded = comma == std::string_view::npos ? std::string_view{} : forwarded.substr(0, comma);
+    if (!parse_address(last)) break;
+    client = last;
+  }
+  return std::string(client);
+}
+
+}  // namespace waybill::http

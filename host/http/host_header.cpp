@@ -1,0 +1,89 @@
+// Strict: a host that only some readers understand may be another one to somebody else.
+#include "http/host_header.h"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+
+namespace waybill::http {
+namespace {
+
+constexpr std::size_t kMaxHost = 253;
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+bool is_of_name(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_' || c == '~';
+}
+
+bool is_ipv6(const std::string& text) {
+  in6_addr address;
+  return inet_pton(AF_INET6, text.c_str(), &address) == 1;
+}
+
+bool is_port(std::string_view text) {
+  if (text.empty() || text.size() > 5 || !std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; }))
+    return false;
+  int port = 0;
+  for (const char c : text) port = port * 10 + (c - '0');
+  return port >= 1 && port <= 65535;
+}
+
+// A port as it counts: none is that of the scheme.
+std::string_view effective_port(const Authority& authority, std::string_view of_scheme) {
+  return authority.port.empty() ? of_scheme : std::string_view(authority.port);
+}
+
+}  // namespace
+
+std::optional<std::string_view> authority_of(std::string_view target) {
+  const auto scheme = target.find("://");
+  const auto is_scheme = [&](std::string_view name) {
+    return scheme == name.size() && std::equal(name.begin(), name.end(), target.begin(), [](char a, char b) { return a == lower(b); });
+  };
+  if (!is_scheme("http") && !is_scheme("https")) return std::nullopt;
+  const auto begin = scheme + 3;
+  return target.substr(begin, std::min(target.find_first_of("/?#", begin), target.size()) - begin);
+}
+
+std::optional<Authority> parse_authority(std::string_view text) {
+  Authority found;
+  std::string_view rest;
+  if (text.starts_with('[')) {
+    const auto end = text.find(']');
+    if (end == std::string_view::npos) return std::nullopt;
+    found.host = text.substr(1, end - 1);
+    rest = text.substr(end + 1);
+  } else {
+    const auto colon = text.find(':');
+    found.host = text.substr(0, colon);
+    rest = colon == std::string_view::npos ? std::string_view{} : text.substr(colon);
+  }
+  std::transform(found.host.begin(), found.host.end(), found.host.begin(), lower);
+  const bool is_host = text.starts_with('[') ? is_ipv6(found.host)
+                                             : !found.host.empty() && found.host.size() <= kMaxHost &&
+                                                   std::all_of(found.host.begin(), found.host.end(), is_of_name);
+  if (!is_host) return std::nullopt;
+  if (rest.empty()) return found;
+  if (!rest.starts_with(':') || !is_port(rest.substr(1))) return std::nullopt;
+  found.port = rest.substr(1);
+  return found;
+}
+
+bool is_loopback_name(std::string_view host) {
+  if (host == "localhost" || host == "::1") return true;
+  in_addr address;
+  return inet_pton(AF_INET, std::string(host).c_str(), &address) == 1 && ntohl(address.s_addr) >> 24 == 127;
+}
+
+bool is_same_origin(std::string_view origin, std::string_view host) {
+  const bool is_https = origin.starts_with("https://");
+  if (!is_https && !origin.starts_with("http://")) return false;
+  const auto page = parse_authority(origin.substr(is_https ? 8 : 7));
+  const auto meant = parse_authority(host);
+  if (!page || !meant || page->host != meant->host) return false;
+  const std::string_view of_scheme = is_https ? "443" : "80";
+  return effective_port(*page, of_scheme) == effective_port(*meant, of_scheme);
+}
+
+}  // namespace waybill::http

@@ -69,6 +69,9 @@ target_sources(crash_chaos PRIVATE crash/chaos_faults.cpp crash/chaos_plan.cpp c
 target_sources(crash_chaos_verdict PRIVATE crash/chaos_plan.cpp crash/chaos_verdict.cpp)
 set_tests_properties(crash.chaos_verdict PROPERTIES LABELS unit TIMEOUT 120)  # it starts nothing
 
+waybill_suite(hostile door ${CMAKE_CURRENT_SOURCE_DIR}/hostile/door_test.cpp 1200)
+target_sources(hostile_door PRIVATE hostile/requests.cpp)
+
 file(GLOB docs_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/docs/*_test.cpp)
 if(docs_sources)
   add_executable(docs_tests ${docs_sources})

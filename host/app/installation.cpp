@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <set>
 
+#include "http/tls.h"
 #include "services/gcs_links.h"
 #include "services/secrets.h"
 #include "store/migrations.h"
@@ -186,6 +187,8 @@ LoadedInstallation load_installation(const Config& config, MissingPluginPolicy a
     report({{config.file.string(), 0, "links.key", links.error().what}});
   else if (auto fault = master_key_fault(*secrets, config.notify.key); !fault.empty())
     report({{config.file.string(), 0, "notify.key", std::move(fault)}});
+  if (!config.tls.certificate.empty())
+    if (const auto tls = http::TlsContext::load(config.tls); !tls) report({{config.file.string(), 0, "", tls.error().what}});
   auto registry =
       load_registry(config.registry, *contents.catalogue, absent == MissingPluginPolicy::tolerate ? &contents.absent : nullptr);
   if (registry) {

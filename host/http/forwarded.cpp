@@ -16,7 +16,8 @@ std::string_view trimmed(std::string_view text) {
 
 bool is_trusted(std::string_view address, const std::vector<AddressRange>& proxies) {
   const auto parsed = parse_address(address);
-  return parsed && std::any_of(proxies.begin(), proxies.end(), [&](const AddressRange& range) { return range.contains(*parsed); });
+  return parsed &&
+         std::any_of(proxies.begin(), proxies.end(), [&](const AddressRange& range) { return range.contains(*parsed); });
 }
 
 std::string client_address(std::string_view address, std::string_view forwarded, const std::vector<AddressRange>& proxies) {

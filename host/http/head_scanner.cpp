@@ -10,7 +10,9 @@ constexpr std::size_t kVersionSize = 8;
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 // RFC 9110, 5.6.2
-bool is_token(char c) { return is_letter(c) || is_digit(c) || std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos; }
+bool is_token(char c) {
+  return is_letter(c) || is_digit(c) || std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
+}
 bool is_visible(char c) { return c > 0x20 && c < 0x7f; }
 bool is_of_value(char c) { return is_visible(c) || c == ' ' || c == '\t' || static_cast<unsigned char>(c) >= 0x80; }
 

@@ -18,8 +18,8 @@ class HeadScanner {
 
   // `bytes`: all that has come so far, from the first byte on; what was there at the last call is not looked at again.
   Verdict scan(std::string_view bytes);
-  std::size_t size() const { return at_; }              // bytes scanned; with `complete`, those of the head with its empty line
-  std::string_view fault() const { return fault_; }     // after `fault`, for the client
+  std::size_t size() const { return at_; }           // bytes scanned; with `complete`, those of the head with its empty line
+  std::string_view fault() const { return fault_; }  // after `fault`, for the client
 
  private:
   enum class State : std::uint8_t { method, target, version, line_start, name, value, line_end, last_end };
@@ -31,7 +31,7 @@ class HeadScanner {
   State state_;
   bool is_other_version_ = false;
   std::size_t at_ = 0;
-  std::size_t begun_ = 0;        // where the present part began
+  std::size_t begun_ = 0;  // where the present part began
   std::string_view fault_;
 };
 

@@ -39,7 +39,8 @@ std::string_view effective_port(const Authority& authority, std::string_view of_
 std::optional<std::string_view> authority_of(std::string_view target) {
   const auto scheme = target.find("://");
   const auto is_scheme = [&](std::string_view name) {
-    return scheme == name.size() && std::equal(name.begin(), name.end(), target.begin(), [](char a, char b) { return a == lower(b); });
+    return scheme == name.size() &&
+           std::equal(name.begin(), name.end(), target.begin(), [](char a, char b) { return a == lower(b); });
   };
   if (!is_scheme("http") && !is_scheme("https")) return std::nullopt;
   const auto begin = scheme + 3;

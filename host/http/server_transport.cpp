@@ -19,7 +19,8 @@ constexpr std::size_t kWritePiece = 64 << 10;  // a client takes this much withi
 }  // namespace
 
 asio::awaitable<ServerConnection::ErrorCode> ServerConnection::wait_for(TlsSession::Want want) {
-  const auto [error] = co_await socket_.async_wait(want == TlsSession::Want::read ? Socket::wait_read : Socket::wait_write, kWait);
+  const auto [error] =
+      co_await socket_.async_wait(want == TlsSession::Want::read ? Socket::wait_read : Socket::wait_write, kWait);
   co_return error;
 }
 

@@ -58,7 +58,7 @@ class TlsSession {
   struct Progress {
     Want want = Want::nothing;  // wait for this of the socket and call again, with the same arguments
     std::size_t bytes = 0;
-    bool over = false;          // closed, or failed: see error()
+    bool over = false;  // closed, or failed: see error()
   };
 
   TlsSession(std::shared_ptr<const TlsContext> context, int socket);
@@ -69,7 +69,7 @@ class TlsSession {
   Progress handshake();
   Progress read(void* into, std::size_t size);
   Progress write(std::string_view bytes);
-  void say_goodbye();               // nothing more will be written
+  void say_goodbye();                           // nothing more will be written
   std::string error() const { return error_; }  // why it is over; "" if the other side closed
   // SHA-256 over a zero byte and the client's certificate (DER), which was verified; "" without one. No text of a header has this
   // hash, since none holds a zero byte.

@@ -50,7 +50,8 @@ struct Parts {
          .notify =
              {.pool = notify, .waiters = waiters, .types = types, .check_url = {}, .has_key = true, .is_due = [] {}, .log = log},
          .reload = [](FormStore&, const std::string&) { return ReloadResult{}; },
-         .not_ready = [] { return std::string(); }});
+         .not_ready = [] { return std::string(); },
+         .metrics_readers = http::Role::member});
   }
 };
 

@@ -1,4 +1,4 @@
-// The grammar of heads and trailers: what passes, what is refused, and that it does not matter in which pieces the bytes come.  S5
+// The grammar of heads and trailers: what passes, what is refused, and that it does not matter in which pieces the bytes come. S5
 #include "http/head_scanner.h"
 
 #include <gtest/gtest.h>
@@ -28,15 +28,38 @@ TEST(HeadScanner, TakesWhatTheGrammarAllows) {  // S5
 
 TEST(HeadScanner, RefusesWhatTwoReadersCouldTakeDifferently) {  // S5
   const std::string nul("\0", 1);
-  for (const std::string& head :
-       {std::string(" GET / HTTP/1.1\r\n"), std::string("GET  / HTTP/1.1\r\n"), std::string("GET /  HTTP/1.1\r\n"),
-        std::string("GET / HTTP/1.1 \r\n"), std::string("GET\t/ HTTP/1.1\r\n"), std::string("GET /\x7f HTTP/1.1\r\n"),
-        std::string("GET /\xc3\xa9 HTTP/1.1\r\n"), std::string("GET / http/1.1\r\n"), std::string("GET / HTTP/11\r\n"),
-        std::string("GET / HTTP/1.10\r\n"), std::string("GET /\r\n"), std::string("GET / HTTP/1.1\n"),
-        std::string("GET / HTTP/1.1\rX"), std::string("G(T / HTTP/1.1\r\n"), "G" + nul, "GET /" + nul, std::string("\x16\x03\x01"),
-        with_line(" folded"), with_line("\tfolded"), with_line("A: b\r\n c"), with_line(": empty"), with_line("A b: c"),
-        with_line("A : b"), with_line("A"), with_line("A: b\nC: d"), with_line("A: b\rC: d"), with_line("A: " + nul),
-        with_line("A: \x01"), with_line("A: \x7f"), with_line("A" + nul + ": b"), with_line("\xc3\xa9: b"), with_line("A\": b")}) {
+  for (const std::string& head : {std::string(" GET / HTTP/1.1\r\n"),
+                                  std::string("GET  / HTTP/1.1\r\n"),
+                                  std::string("GET /  HTTP/1.1\r\n"),
+                                  std::string("GET / HTTP/1.1 \r\n"),
+                                  std::string("GET\t/ HTTP/1.1\r\n"),
+                                  std::string("GET /\x7f HTTP/1.1\r\n"),
+                                  std::string("GET /\xc3\xa9 HTTP/1.1\r\n"),
+                                  std::string("GET / http/1.1\r\n"),
+                                  std::string("GET / HTTP/11\r\n"),
+                                  std::string("GET / HTTP/1.10\r\n"),
+                                  std::string("GET /\r\n"),
+                                  std::string("GET / HTTP/1.1\n"),
+                                  std::string("GET / HTTP/1.1\rX"),
+                                  std::string("G(T / HTTP/1.1\r\n"),
+                                  "G" + nul,
+                                  "GET /" + nul,
+                                  std::string("\x16\x03\x01"),
+                                  with_line(" folded"),
+                                  with_line("\tfolded"),
+                                  with_line("A: b\r\n c"),
+                                  with_line(": empty"),
+                                  with_line("A b: c"),
+                                  with_line("A : b"),
+                                  with_line("A"),
+                                  with_line("A: b\nC: d"),
+                                  with_line("A: b\rC: d"),
+                                  with_line("A: " + nul),
+                                  with_line("A: \x01"),
+                                  with_line("A: \x7f"),
+                                  with_line("A" + nul + ": b"),
+                                  with_line("\xc3\xa9: b"),
+                                  with_line("A\": b")}) {
     HeadScanner scanner;
     EXPECT_EQ(scanner.scan(head), Verdict::fault) << testing::PrintToString(head);
     EXPECT_NE(scanner.fault(), "");
@@ -58,8 +81,9 @@ TEST(HeadScanner, ReadsTrailersByTheSameRules) {  // S5
 
 // S5: nothing depends on where a packet ends, and nothing that is refused is taken once more has come.
 RC_GTEST_PROP(HeadScanner, ThePiecesMakeNoDifference, ()) {
-  const auto parts = *rc::gen::container<std::vector<std::string>>(rc::gen::elementOf(std::vector<std::string>{
-      "GET", " ", "/", "HTTP/1.1", "\r\n", "\r", "\n", "\t", ":", "A", "b", std::string("\0", 1), "Host: x\r\n", "GET / HTTP/1.1\r\n", "\r\n\r\n"}));
+  const auto parts = *rc::gen::container<std::vector<std::string>>(
+      rc::gen::elementOf(std::vector<std::string>{"GET", " ", "/", "HTTP/1.1", "\r\n", "\r", "\n", "\t", ":", "A", "b",
+                                                  std::string("\0", 1), "Host: x\r\n", "GET / HTTP/1.1\r\n", "\r\n\r\n"}));
   std::string head;
   for (const auto& part : parts) head += part;
   HeadScanner whole;

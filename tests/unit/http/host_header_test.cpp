@@ -14,8 +14,9 @@ TEST(HostHeader, IsAHostAndAtMostAPort) {  // S5
   EXPECT_EQ(parse_authority("a_b-c.d:8080"), (Authority{"a_b-c.d", "8080"}));
   EXPECT_EQ(parse_authority("[::1]:80"), (Authority{"::1", "80"}));
   EXPECT_EQ(parse_authority("[FD00::1]"), (Authority{"fd00::1", ""}));
-  for (const auto* bad : {"", ":", ":80", "a:", "a:0", "a:65536", "a:99999", "a:8 0", "a:+1", "a:1:2", "a b", "a/b", "a@b", "a,b", "a?b", "a#b", "a%41",
-                          "[::1", "::1", "[1.2.3.4]", "[::1]80", "[::1]:", "[]", "a\\b", "a\"b", "\xc3\xa9"})
+  for (const auto* bad :
+       {"",    ":",   ":80", "a:",   "a:0",  "a:65536", "a:99999",   "a:8 0",   "a:+1",   "a:1:2", "a b",  "a/b",  "a@b",
+        "a,b", "a?b", "a#b", "a%41", "[::1", "::1",     "[1.2.3.4]", "[::1]80", "[::1]:", "[]",    "a\\b", "a\"b", "\xc3\xa9"})
     EXPECT_FALSE(parse_authority(bad)) << bad;
   EXPECT_FALSE(parse_authority(std::string(254, 'a')));
 }
@@ -24,12 +25,14 @@ TEST(HostHeader, OfAnAbsoluteTargetIsThatOfHttpAndHttpsOnly) {  // S5
   EXPECT_EQ(authority_of("http://a:1/b"), "a:1");
   EXPECT_EQ(authority_of("HTTPS://a?b"), "a");
   EXPECT_EQ(authority_of("http://a"), "a");
-  for (const auto* none : {"/a", "ftp://a/", "a", "*", "gopher://a", "://a", "httpx://a", "/http://a"}) EXPECT_FALSE(authority_of(none)) << none;
+  for (const auto* none : {"/a", "ftp://a/", "a", "*", "gopher://a", "://a", "httpx://a", "/http://a"})
+    EXPECT_FALSE(authority_of(none)) << none;
 }
 
 TEST(HostHeader, LoopbackHasFewNames) {  // S7
   for (const auto* name : {"localhost", "127.0.0.1", "127.8.9.1", "::1"}) EXPECT_TRUE(is_loopback_name(name)) << name;
-  for (const auto* name : {"", "localhost.", "localhost.evil.example", "127.0.0.1.evil.example", "0.0.0.0", "127.1", "2130706433", "::", "::ffff:127.0.0.1"})
+  for (const auto* name : {"", "localhost.", "localhost.evil.example", "127.0.0.1.evil.example", "0.0.0.0", "127.1", "2130706433",
+                           "::", "::ffff:127.0.0.1"})
     EXPECT_FALSE(is_loopback_name(name)) << name;
 }
 
@@ -37,8 +40,8 @@ TEST(HostHeader, AnOriginIsTheSameByHostAndPort) {  // S7
   EXPECT_TRUE(is_same_origin("http://localhost:8080", "LOCALHOST:8080"));
   EXPECT_TRUE(is_same_origin("https://w.example", "w.example"));
   EXPECT_TRUE(is_same_origin("https://w.example:443", "w.example"));
-  for (const auto* other : {"http://localhost:8081", "http://localhost", "null", "", "localhost:8080", "http://localhost:8080/x", "file://localhost:8080",
-                            "http://evil@localhost:8080", "http://127.0.0.1:8080"})
+  for (const auto* other : {"http://localhost:8081", "http://localhost", "null", "", "localhost:8080", "http://localhost:8080/x",
+                            "file://localhost:8080", "http://evil@localhost:8080", "http://127.0.0.1:8080"})
     EXPECT_FALSE(is_same_origin(other, "localhost:8080")) << other;
 }
 

@@ -65,7 +65,8 @@ TEST(Peers, ManyThreadsNeverHoldMoreThanThereIs) {  // S2
       const auto peer = peers.find("192.0.2.1");
       for (int i = 0; i < 20'000; ++i) {
         ByteShare share(peers);
-        if (share.raise(peer, 300) == Refusal::none && share.raise(peer, 700) == Refusal::none && peers.bytes() < 700) was_exceeded = true;
+        if (share.raise(peer, 300) == Refusal::none && share.raise(peer, 700) == Refusal::none && peers.bytes() < 700)
+          was_exceeded = true;
       }
     });
   threads.clear();

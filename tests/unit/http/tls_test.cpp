@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <signal.h>
 
 #include "unit/http/certificates.h"
 #include "unit/http/server_story.h"
@@ -31,7 +32,8 @@ struct ClientSetup {
 // One connection, blocking, with a limit on each wait.
 class TlsClient {
  public:
-  TlsClient(std::uint16_t port, const ClientSetup& setup) : context_(SSL_CTX_new(TLS_client_method())), fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  TlsClient(std::uint16_t port, const ClientSetup& setup)
+      : context_(SSL_CTX_new(TLS_client_method())), fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     SSL_CTX_set_security_level(context_, 0);  // the client would itself refuse TLS 1.1
     if (setup.min_version != 0) SSL_CTX_set_min_proto_version(context_, setup.min_version);
     if (setup.max_version != 0) SSL_CTX_set_max_proto_version(context_, setup.max_version);
@@ -50,7 +52,8 @@ class TlsClient {
     ::connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address);
     if (!setup.protocol.empty()) {
       const auto offer = std::string(1, static_cast<char>(setup.protocol.size())).append(setup.protocol);
-      SSL_CTX_set_alpn_protos(context_, reinterpret_cast<const unsigned char*>(offer.data()), static_cast<unsigned>(offer.size()));
+      SSL_CTX_set_alpn_protos(context_, reinterpret_cast<const unsigned char*>(offer.data()),
+                              static_cast<unsigned>(offer.size()));
     }
     ssl_ = SSL_new(context_);
     SSL_set_fd(ssl_, fd_);
@@ -75,7 +78,9 @@ class TlsClient {
     return name;
   }
 
-  bool send(std::string_view bytes) { return SSL_write(ssl_, bytes.data(), static_cast<int>(bytes.size())) == static_cast<int>(bytes.size()); }
+  bool send(std::string_view bytes) {
+    return SSL_write(ssl_, bytes.data(), static_cast<int>(bytes.size())) == static_cast<int>(bytes.size());
+  }
 
   // Status and body; 0 if the connection ended before.
   Answer exchange(std::string_view request) {
@@ -121,6 +126,7 @@ std::string get(std::string_view target) { return "GET " + std::string(target) +
 class Tls : public ServerStory {
  protected:
   Tls() {
+    ::signal(SIGPIPE, SIG_IGN);  // as the program does: OpenSSL writes without asking
     config_.tls.certificate = folder_.write("server.pem", certificate_pem(server_certificate_));
     config_.tls.key = folder_.write("server.key", key_pem(server_certificate_));
   }
@@ -163,7 +169,8 @@ TEST_F(Tls, RequestsGoThroughAsTheyDoInPlain) {  // S9
 
 TEST_F(Tls, OldVersionsAndPlainHttpGetNothing) {  // S9
   start();
-  EXPECT_FALSE(TlsClient(server_->port(), {.trusted = &authority_, .min_version = TLS1_VERSION, .max_version = TLS1_1_VERSION}).is_open());
+  EXPECT_FALSE(
+      TlsClient(server_->port(), {.trusted = &authority_, .min_version = TLS1_VERSION, .max_version = TLS1_1_VERSION}).is_open());
   EXPECT_TRUE(TlsClient(server_->port(), {.trusted = &authority_, .max_version = TLS1_2_VERSION}).is_open());
   auto plain = client();
   plain.send(get("/hello"));
@@ -218,7 +225,8 @@ TEST_F(Tls, AClientsCertificateIsHandedToTheAuthenticator) {  // S9
   EXPECT_EQ(answer.body.size(), 64u + 2u) << answer.body;
   EXPECT_EQ(TlsClient(server_->port(), {.trusted = &authority_, .shown = &known}).exchange(get("/for-admins")).body, answer.body);
   const auto another = make_certificate({.name = "reporter"}, &authority_);
-  EXPECT_NE(TlsClient(server_->port(), {.trusted = &authority_, .shown = &another}).exchange(get("/for-admins")).body, answer.body);
+  EXPECT_NE(TlsClient(server_->port(), {.trusted = &authority_, .shown = &another}).exchange(get("/for-admins")).body,
+            answer.body);
   EXPECT_EQ(TlsClient(server_->port(), trusting_).exchange(get("/for-admins")).status, 401);
 }
 
@@ -272,19 +280,23 @@ TEST_F(Tls, BadFilesAreNamed) {  // S9
   folder_.write("empty.pem", "");
   auto files = config_.tls;
   files.certificate = folder_.path("missing.pem");
-  EXPECT_TRUE(error_of(files).starts_with("tls.certificate: " + file("missing.pem") + ": no certificates in PEM: ")) << error_of(files);
+  EXPECT_TRUE(error_of(files).starts_with("tls.certificate: " + file("missing.pem") + ": no certificates in PEM: "))
+      << error_of(files);
   files.certificate = folder_.path("empty.pem");
-  EXPECT_TRUE(error_of(files).starts_with("tls.certificate: " + file("empty.pem") + ": no certificates in PEM: ")) << error_of(files);
+  EXPECT_TRUE(error_of(files).starts_with("tls.certificate: " + file("empty.pem") + ": no certificates in PEM: "))
+      << error_of(files);
   files.certificate = folder_.path("expired.pem");
   EXPECT_EQ(error_of(files), "tls.certificate: " + file("expired.pem") + ": the certificate has expired");
   files.certificate = folder_.path("coming.pem");
   EXPECT_EQ(error_of(files), "tls.certificate: " + file("coming.pem") + ": the certificate is not valid yet");
   files = config_.tls;
   files.key = folder_.path("locked.key");
-  EXPECT_TRUE(error_of(files).starts_with("tls.key: " + file("locked.key") + ": no private key in PEM without a passphrase: ")) << error_of(files);
+  EXPECT_TRUE(error_of(files).starts_with("tls.key: " + file("locked.key") + ": no private key in PEM without a passphrase: "))
+      << error_of(files);
   files = config_.tls;
   files.client_ca = folder_.path("empty.pem");
-  EXPECT_TRUE(error_of(files).starts_with("tls.client_ca: " + file("empty.pem") + ": no certificates in PEM: ")) << error_of(files);
+  EXPECT_TRUE(error_of(files).starts_with("tls.client_ca: " + file("empty.pem") + ": no certificates in PEM: "))
+      << error_of(files);
   config_.tls.key = folder_.path("missing.key");
   const auto server = Server::listen(config_, routes(), nullptr, log_, metrics_);
   ASSERT_FALSE(server);

@@ -39,6 +39,7 @@ std::string environment_name_of(std::string_view path);
 // Readers of what is more than one word, in entries.cpp.
 void read_listen(const Value& value, const std::string&, Config& config);
 void read_egress_allow(const Value& value, const std::string&, Config& config);
+void read_egress_deny(const Value& value, const std::string&, Config& config);
 void read_sender(const Value& value, const std::string& action_type, Config& config);
 void read_secret(const Value& value, const std::string& secret, Config& config);
 void read_schedule(const Value& value, const std::string&, Config& config);

@@ -41,8 +41,10 @@ int check_certificate(int good, X509_STORE_CTX* chain) {
 struct CurlEasy::Callbacks {
   // Has no pointer to this object: the connection outlives it.
   static CURLcode set_up_tls(CURL*, void* context, void* self) {
-    if (static_cast<CurlEasy*>(self)->checks_)
-      SSL_CTX_set_verify(static_cast<SSL_CTX*>(context), SSL_VERIFY_PEER, &check_certificate);
+    const auto& easy = *static_cast<CurlEasy*>(self);
+    auto* const tls = static_cast<SSL_CTX*>(context);
+    if (easy.checks_) SSL_CTX_set_verify(tls, SSL_VERIFY_PEER, &check_certificate);
+    if (easy.transport_ && easy.transport_->authorities) SSL_CTX_set1_cert_store(tls, easy.transport_->authorities->store.get());
     return CURLE_OK;
   }
   static curl_socket_t open_socket(void* self, curlsocktype, curl_sockaddr* address) {
@@ -100,9 +102,9 @@ void CurlEasy::secure(std::shared_ptr<const Transport> transport) {
     curl_blob blob{const_cast<char*>(text.data()), text.size(), CURL_BLOB_NOCOPY};
     curl_easy_setopt(easy_, option, text.empty() ? nullptr : &blob);
   };
-  set_text(CURLOPT_CAINFO_BLOB, given.authorities);
-  // Its folder of authorities would count beside them.
-  curl_easy_setopt(easy_, CURLOPT_CAPATH, given.authorities.empty() ? curl_version_info(CURLVERSION_NOW)->capath : nullptr);
+  // curl copies and compares this for each connection; all of them are set in set_up_tls.
+  static const std::string none;
+  set_text(CURLOPT_CAINFO_BLOB, given.authorities ? given.authorities->mark : none);
   set_text(CURLOPT_SSLCERT_BLOB, given.certificate);
   set_text(CURLOPT_SSLKEY_BLOB, given.key.expose());
   const bool late = given.tls_min == TlsVersion::v1_3;
@@ -121,6 +123,17 @@ void CurlEasy::pin_addresses(std::string_view authority) {
   }
   pinned_list_.assign(1, {pinned_.data(), nullptr});
   curl_easy_setopt(easy_, CURLOPT_RESOLVE, pinned_list_.data());
+}
+
+bool CurlEasy::refused_us(int code) const {
+  if (code != CURLE_RECV_ERROR && code != CURLE_SEND_ERROR) return false;
+  const std::string_view text = error_text_.data();
+  if (text.find("SSL routines") == std::string_view::npos) return false;
+  for (const auto* alert :
+       {"alert certificate required", "alert bad certificate", "alert unsupported certificate", "alert certificate revoked",
+        "alert certificate expired", "alert certificate unknown", "alert unknown ca", "alert access denied"})
+    if (text.find(alert) != std::string_view::npos) return true;
+  return false;
 }
 
 std::string CurlEasy::failure(int code) const {

@@ -33,6 +33,9 @@ class CurlEasy {
   void check_certificates(bool check);
   // Other authorities, a certificate of our own, a later TLS; null: none of them. Connections with different ones are kept apart.
   void secure(std::shared_ptr<const Transport> transport);
+  // Whether the server refused our certificate, or that there is none: with TLS 1.3 it says so when the client's part of the
+  // handshake is over, and a request may be under way that it will not read.
+  bool refused_us(int code) const;
   // What went wrong, in one line for people; `code` is a CURLcode.
   std::string failure(int code) const;
   void forget();  // what the last transfer left behind

@@ -11,6 +11,7 @@ namespace {
 constexpr std::size_t kKeptCapacity = 64 << 10;
 constexpr std::string_view kHeadersTooLong = "the answer's headers are longer than 32 KiB";
 constexpr std::string_view kHeaderEndless = "the answer has a header line of more than 100 KiB, which may have no end";
+constexpr int kTooLarge = 100;                     // CURLE_TOO_LARGE, since curl 8.6
 constexpr std::size_t kExpectedBytes = 512 << 10;  // curl asks before it sends a body of more than 1 MiB
 
 }  // namespace
@@ -193,6 +194,7 @@ bool HttpTransfer::take_header(std::string_view line) {
 NetError HttpTransfer::classify(int code) const {
   if (easy_.leave().refusal() && !issued_) return NetError::refused;
   if (code == CURLE_OK || (code == CURLE_WRITE_ERROR && response_.truncated)) return NetError::ok;
+  if (refused_us_) return NetError::tls;
   if (issued_) return error_of(code, NetError::broken, NetError::broken);
   return code == CURLE_UNSUPPORTED_PROTOCOL ? NetError::refused : error_of(code, NetError::tls, NetError::connect);
 }
@@ -204,7 +206,7 @@ std::int32_t HttpTransfer::status() const {
 }
 
 Reach HttpTransfer::reach() const {
-  if (!issued_) return Reach::not_sent;
+  if (!issued_ || refused_us_) return Reach::not_sent;
   return status() != 0 ? Reach::answered : Reach::maybe_sent;
 }
 
@@ -224,6 +226,7 @@ void HttpTransfer::describe_connection(HttpResponse& response) const {
 }
 
 HttpResponse HttpTransfer::finish(int code, std::int64_t unix_now) {
+  refused_us_ = issued_ && status() == 0 && easy_.refused_us(code);
   response_.error = classify(code);
   auto response = std::move(response_);
   response.status = status();
@@ -232,7 +235,7 @@ HttpResponse HttpTransfer::finish(int code, std::int64_t unix_now) {
     auto text = easy_.failure(code);
     if (headers_too_long_) text = kHeadersTooLong;
     // What curl says of a line that does not fit into its buffer; the host itself does not outlive a want of memory.
-    if (code == CURLE_OUT_OF_MEMORY && issued_ && response.body.empty()) text = kHeaderEndless;
+    if ((code == CURLE_OUT_OF_MEMORY || code == kTooLarge) && issued_ && response.body.empty()) text = kHeaderEndless;
     if (code == CURLE_ABORTED_BY_CALLBACK) text = "the connection was closed before an answer came";
     response.error_text = endpoint_ + ": " + text;
     if (response.error == NetError::refused) response.refusal = easy_.leave().refusal();
@@ -251,7 +254,7 @@ void HttpTransfer::clear() {
   header_list_.clear();
   response_ = {};
   header_bytes_ = 0;
-  issued_ = headers_too_long_ = false;
+  issued_ = headers_too_long_ = refused_us_ = false;
   easy_.forget();
   if (response_.body.capacity() > kKeptCapacity) response_.body.shrink_to_fit();
 }

@@ -4,8 +4,8 @@
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/x509.h>
+#include <openssl/x509_vfy.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <fstream>
 #include <system_error>
@@ -72,10 +72,33 @@ Key key_in(const std::string& text) {
 
 bool has_expired(const X509* certificate) { return X509_cmp_current_time(X509_get0_notAfter(certificate)) < 0; }
 
-class Reader {
+std::string hash_of(const std::string& text) { return to_hex(as_view(sha256(text))); }
+
+}  // namespace
+
+std::shared_ptr<const Authorities> authorities_in(const std::string& pem) {
+  const auto all = certificates_in(pem);
+  if (all.empty()) return nullptr;
+  Authorities out{.store = {X509_STORE_new(), &X509_STORE_free}, .mark = {}, .has_expired = true};
+  if (!out.store) return nullptr;
+  // As curl's own: an intermediate authority of the file needs no root beside it.
+  X509_STORE_set_flags(out.store.get(), X509_V_FLAG_TRUSTED_FIRST | X509_V_FLAG_PARTIAL_CHAIN);
+  for (const auto& one : all) {
+    if (X509_STORE_add_cert(out.store.get(), one.get()) != 1) return nullptr;
+    out.has_expired = out.has_expired && has_expired(one.get());
+  }
+  const Bio first(BIO_new(BIO_s_mem()));
+  char* data = nullptr;
+  if (!first || PEM_write_bio_X509(first.get(), all.front().get()) != 1) return nullptr;
+  const auto size = BIO_get_mem_data(first.get(), &data);
+  out.mark = std::string(data, static_cast<std::size_t>(size)) + hash_of(pem) + "\n";
+  return std::make_shared<const Authorities>(std::move(out));
+}
+
+class TransportReader::Reading {
  public:
-  Reader(const TransportRules& rules, const Secrets& secrets, const Problem& place, Problems& remarks)
-      : rules_(rules), secrets_(secrets), place_(place), remarks_(remarks) {}
+  Reading(TransportReader& reader, const TransportRules& rules, const Problem& place)
+      : reader_(reader), rules_(rules), place_(place) {}
 
   tl::expected<std::shared_ptr<const Transport>, Problems> read() {
     out_.tls_min = rules_.tls_min;
@@ -84,11 +107,12 @@ class Reader {
     read_authorities();
     read_certificate();
     if (!problems_.empty()) return tl::unexpected(std::move(problems_));
+    const std::string none;
     std::string all;
-    for (const std::string* part : {&std::as_const(out_.authorities), &std::as_const(out_.certificate), &out_.key.expose()})
-      all += std::to_string(part->size()) + ":" + *part;
+    for (const auto& part : {out_.authorities ? out_.authorities->mark : none, out_.certificate, out_.key.expose()})
+      all += std::to_string(part.size()) + ":" + part;
     for (const bool flag : {out_.tls_min == TlsVersion::v1_3, out_.insecure, out_.unverified_login}) all += flag ? '1' : '0';
-    out_.identity = to_hex(as_view(sha256(all)));
+    out_.identity = hash_of(all);
     return std::make_shared<const Transport>(std::move(out_));
   }
 
@@ -103,14 +127,11 @@ class Reader {
 
   void read_authorities() {
     if (rules_.ca_file.empty()) return;
-    auto text = read_file(rules_.ca_file);
-    if (!text) return report("ca_file", std::move(text.error()));
-    const auto all = certificates_in(*text);
-    const auto shown = "file " + rules_.ca_file.string();
-    if (all.empty()) return report("ca_file", shown + " holds no certificates in PEM, or one that cannot be read");
-    const auto expired = [](const Certificate& one) { return has_expired(one.get()); };
-    if (std::all_of(all.begin(), all.end(), expired)) note(remarks_, "ca_file", "every certificate of " + shown + " has expired");
-    out_.authorities = std::move(*text);
+    const auto& found = reader_.authorities_of(rules_.ca_file);
+    if (!found) return report("ca_file", found.error());
+    out_.authorities = *found;
+    if ((*found)->has_expired)
+      note(reader_.remarks_, "ca_file", "every certificate of file " + rules_.ca_file.string() + " has expired");
   }
 
   void read_certificate() {
@@ -130,7 +151,8 @@ class Reader {
     const bool fits = X509_check_private_key(chain.front().get(), key.get()) == 1;
     ERR_clear_error();
     if (!fits) return report("client_key", "is not the key of the certificate in " + shown);
-    if (has_expired(chain.front().get())) note(remarks_, "client_certificate", "the certificate in " + shown + " has expired");
+    if (has_expired(chain.front().get()))
+      note(reader_.remarks_, "client_certificate", "the certificate in " + shown + " has expired");
     out_.certificate = std::move(*text);
     out_.key = Secret(std::move(*key_text));
   }
@@ -139,24 +161,33 @@ class Reader {
     if (rules_.client_key.empty()) return certificate_file;
     const auto name = key_secret(rules_);
     if (!name) return read_file(rules_.client_key);
-    const auto* found = secrets_.find(*name);
+    const auto* found = reader_.secrets_.find(*name);
     if (found == nullptr) return tl::unexpected("there is no secret \"" + *name + "\" under secrets");
     return found->front().expose();
   }
 
+  TransportReader& reader_;
   const TransportRules& rules_;
-  const Secrets& secrets_;
   const Problem& place_;
-  Problems& remarks_;
   Problems problems_;
   Transport out_;
 };
 
-}  // namespace
+const TransportReader::Found& TransportReader::authorities_of(const std::filesystem::path& file) {
+  const auto known = authorities_.find(file);
+  if (known != authorities_.end()) return known->second;
+  const auto read = [&]() -> Found {
+    const auto text = read_file(file);
+    if (!text) return tl::unexpected(text.error());
+    if (auto found = authorities_in(*text)) return found;
+    return tl::unexpected("file " + file.string() + " holds no certificates in PEM, or one that cannot be read");
+  };
+  return authorities_.emplace(file, read()).first->second;
+}
 
-tl::expected<std::shared_ptr<const Transport>, Problems> load_transport(const TransportRules& rules, const Secrets& secrets,
-                                                                        const Problem& place, Problems& remarks) {
-  return Reader(rules, secrets, place, remarks).read();
+tl::expected<std::shared_ptr<const Transport>, Problems> TransportReader::read(const TransportRules& rules,
+                                                                               const Problem& place) {
+  return Reading(*this, rules, place).read();
 }
 
 }  // namespace waybill

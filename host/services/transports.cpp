@@ -12,8 +12,9 @@ tl::expected<Transports, Problems> Transports::load(const std::map<std::string, 
                                                     const Secrets& secrets, Problems& remarks) {
   Transports out;
   Problems problems;
+  TransportReader reader(secrets, remarks);
   const auto read = [&](ByName& into, const std::string& name, const TransportRules& rules, const Problem& place) {
-    auto transport = load_transport(rules, secrets, place, remarks);
+    auto transport = reader.read(rules, place);
     if (transport)
       into.emplace(name, std::move(*transport));
     else

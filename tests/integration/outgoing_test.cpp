@@ -177,7 +177,7 @@ TEST_F(Outgoing, AMailSendersAuthoritiesAreItsOwn) {  // S11 S12
     return "{from: a@x.test, relay: \"" + relay.url() + "\", user: me, password_secret: pw" + more + "}";
   };
   const auto password = pem("pw", "hunter2");
-  setup.more = "senders:\n  email_raw: " + entry(", ca_file: \"" + pem("ca.pem", identity.trust()->authorities).string() + "\"") +
+  setup.more = "senders:\n  email_raw: " + entry(", ca_file: \"" + pem("ca.pem", identity.pem()).string() + "\"") +
                "\n  email_template: " + entry("") + "\nsecrets: {pw: {file: \"" + password.string() + "\"}}\n";
   setup.forms = {{"raw.yaml", form_file("raw", {form_action(1, "email_raw", "b@x.test")})},
                  {"self.yaml", form_file("self", {form_action(1, "email_template", "b@x.test")})}};

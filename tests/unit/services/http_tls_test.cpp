@@ -122,7 +122,13 @@ TEST_F(HttpTls, TlsIsAtLeastWhatTheTargetSays) {  // S12
 TEST_F(HttpTls, AServerMayDemandACertificate) {  // S12
   for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
     TlsServer server(authority_.issue({}), {.least = version, .most = version, .clients_of = authority_.certificate()});
-    EXPECT_NE(fetch(server.url(), trust_).error, NetError::ok);
+    expect_refused(fetch(server.url(), trust_), "alert");
+    const TestAuthority other("other authority");
+    auto wrong = authority_.trust();
+    const auto mine = other.issue({.common_name = "billing", .names = ""});
+    wrong.certificate = mine.pem();
+    wrong.key = Secret(mine.key_pem());
+    expect_refused(fetch(server.url(), made(wrong)), "alert");
     EXPECT_EQ(server.requests(), 0);
     EXPECT_TRUE(fetch(server.url(), as("billing")).body.ends_with(" billing"));
   }
@@ -146,6 +152,17 @@ TEST_F(HttpTls, NobodyRidesOnAConnectionOfAnotherTransport) {  // S12
   expect_refused(fetch(open.url()), "certificate");
   EXPECT_EQ(fetch(open.url(), trust_).body, "0 -");
   EXPECT_EQ(open.requests(), 2);
+}
+
+TEST_F(HttpTls, AnAuthorityMayBeAnIntermediateOneAndOneOfMany) {  // S12
+  const TestAuthority root("root");
+  const auto middle = root.issue_authority("middle");
+  TlsServer server(middle.issue({}));
+  EXPECT_EQ(fetch(server.url(), made(middle.trust())).status, 200);
+  auto several = authority_.trust();
+  several.authorities = authorities_in(authority_.pem() + "a comment\n" + middle.pem());
+  EXPECT_EQ(fetch(server.url(), made(several)).status, 200);
+  expect_refused(fetch(server.url(), trust_), "certificate");
 }
 
 TEST_F(HttpTls, AHandshakeThatHangsIsATimeout) {  // S12

@@ -53,6 +53,9 @@ class TestAuthority {
       : own_(make({.common_name = name, .names = "", .valid_until = valid_until, .is_authority = true}, nullptr)) {}
 
   TestCertificate issue(const CertificateWish& wish) const { return make(wish, &own_); }
+  TestAuthority issue_authority(const std::string& name) const {
+    return TestAuthority(make({.common_name = name, .names = "", .is_authority = true}, &own_));
+  }
   static TestCertificate self_signed(const CertificateWish& wish) { return make(wish, nullptr); }
   std::string pem() const { return own_.pem(); }
   X509* certificate() const { return own_.certificate.get(); }
@@ -60,12 +63,13 @@ class TestAuthority {
   // What a client has that trusts this authority.
   Transport trust() const {
     Transport transport;
-    transport.authorities = pem();
+    transport.authorities = authorities_in(pem());
     transport.identity = "trusts " + std::to_string(reinterpret_cast<std::uintptr_t>(this));
     return transport;
   }
 
  private:
+  explicit TestAuthority(TestCertificate own) : own_(std::move(own)) {}
   static TestCertificate make(const CertificateWish& wish, const TestCertificate* issuer) {
     static long serial = 1;
     TestCertificate out{{X509_new(), &X509_free}, {EVP_EC_gen("P-256"), &EVP_PKEY_free}};

@@ -24,12 +24,13 @@ class TlsIdentity {
   TlsIdentity(const TlsIdentity&) = delete;
   TlsIdentity& operator=(const TlsIdentity&) = delete;
 
+  std::string pem() const { return made_.pem(); }
   SSL_CTX* context() const { return context_.get(); }
   // Of a client that believes this certificate.
   std::shared_ptr<const Transport> trust() const {
     Transport transport;
-    transport.authorities = made_.pem();
-    transport.identity = transport.authorities;
+    transport.authorities = authorities_in(pem());
+    transport.identity = pem();
     return std::make_shared<const Transport>(std::move(transport));
   }
 

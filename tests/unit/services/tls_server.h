@@ -57,7 +57,11 @@ class TlsServer {
   void serve(Connection& connection) {
     const std::unique_ptr<SSL, void (*)(SSL*)> tls(SSL_new(context_.get()), &SSL_free);
     SSL_set_fd(tls.get(), connection.fd());
-    if (SSL_accept(tls.get()) != 1) return;
+    if (SSL_accept(tls.get()) != 1) {  // what it says of that must not be lost with a reset
+      ::shutdown(connection.fd(), SHUT_WR);
+      connection.hang();
+      return;
+    }
     ++handshakes_;
     char who[128] = "-";
     if (auto* const shown = SSL_get0_peer_certificate(tls.get()))

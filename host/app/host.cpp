@@ -64,7 +64,7 @@ Host::Host(HostParts parts)
       breadcrumbs_(begin_breadcrumbs()),
       gate_(folder_.get(), breadcrumbs_,
             [this](const std::string& type) { return plugin_file(config_, *installation_.catalogue, type); }),
-      registry_(config_, *installation_.catalogue, std::move(parts.registry), log_),
+      registry_(config_, *installation_.catalogue, std::move(parts.registry), *installation_.transports, log_),
       vault_(vault_of(parts.secrets, config_.notify.key)),
       watch_(*parts.address.watch),
       stores_(parts.address, shards_, config_, vault_),
@@ -76,7 +76,7 @@ Host::Host(HostParts parts)
       tokens_(pool_, clock_),
       factory_(*installation_.catalogue, config_, std::make_shared<const Secrets>(std::move(parts.secrets)),
                {.templates = [this] { return templates_of(registry_.current()); }, .links = std::move(parts.links)}, clock_, log_,
-               metrics_, breadcrumbs_),
+               metrics_, breadcrumbs_, [this](const Contract& contract) { return registry_.transport_of(contract); }),
       executor_(factory_, clock_, {.attempt_timeout = config_.timeouts.attempt, .grace = config_.timeouts.attempt_grace}, log_,
                 metrics_),
       planner_(

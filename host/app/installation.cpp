@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <set>
 
+#include "app/outgoing.h"
 #include "http/tls.h"
 #include "services/gcs_links.h"
 #include "services/secrets.h"
@@ -181,7 +182,8 @@ LoadedInstallation load_installation(const Config& config, MissingPluginPolicy a
   const auto report = [&](const Problems& problems) {
     contents.problems.insert(contents.problems.end(), problems.begin(), problems.end());
   };
-  if (const auto secrets = Secrets::resolve(config.secrets); !secrets)
+  const auto secrets = Secrets::resolve(config.secrets);
+  if (!secrets)
     report(secrets.error());
   else if (const auto links = make_links(config.link_key, *secrets, SystemClock{}); !links)
     report({{config.file.string(), 0, "links.key", links.error().what}});
@@ -195,6 +197,12 @@ LoadedInstallation load_installation(const Config& config, MissingPluginPolicy a
     report(named_target_problems(config, *registry));
     const auto unset = unset_sender_problems(config, *contents.catalogue, *registry);
     absences.insert(absences.end(), unset.begin(), unset.end());
+    if (secrets) {
+      auto outgoing = check_outgoing(config, *registry, *secrets);
+      report(outgoing.problems);
+      contents.transports = std::move(outgoing.transports);
+      contents.warnings = std::move(outgoing.warnings);
+    }
     contents.registry = std::move(*registry);
   } else {
     report(registry.error());

@@ -9,6 +9,7 @@
 #include "config/config.h"
 #include "registry/registry.h"
 #include "senders/catalogue.h"
+#include "services/transports.h"
 #include "store/embedded_postgres.h"
 #include "store/pg.h"
 #include "store/read_store.h"
@@ -64,7 +65,9 @@ struct LoadedInstallation {
   std::unique_ptr<Catalogue> catalogue;
   std::optional<Registry> registry;  // none when there are problems with it
   Problems problems;
-  Problems absent;  // when tolerated: what names an action type that no loaded plugin has
+  Problems absent;                         // when tolerated: what names an action type that no loaded plugin has
+  std::optional<Transports> transports{};  // none when there are problems
+  Problems warnings{};
 };
 LoadedInstallation load_installation(const Config& config, MissingPluginPolicy absent = MissingPluginPolicy::refuse);
 

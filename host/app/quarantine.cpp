@@ -47,7 +47,8 @@ class Quarantine {
         suspects_(make_suspect_store(address)),
         factory_(catalogue_, config, std::make_shared<const Secrets>(std::move(secrets)),
                  {.templates = [registry = std::move(registry)] { return templates_of(registry); }, .links = std::move(links)},
-                 clock_, log, metrics_, breadcrumbs_),
+                 clock_, log, metrics_, breadcrumbs_,
+                 [transports = *contents.transports](const Contract& contract) { return transports.of(contract); }),
         settler_(
             *settle_store_, clock_,
             {.actor = host_name(), .retry = config.retry, .cooldown = config.timeouts.cooldown, .gather = Millis{0}},
@@ -180,6 +181,10 @@ int quarantine(const GlobalOptions& options, pid_t parent) {
   Log log = make_log(*config);
   LoadedInstallation contents = load_installation(*config, MissingPluginPolicy::tolerate);
   if (!contents.registry) return failed("the registry cannot be read");
+  if (!contents.transports) {
+    print(contents.problems);
+    return failed("a certificate or a key cannot be used");
+  }
   const auto database = open_database(*config, log);
   if (!database) return failed(database.error().what);
   const auto schema = schema_state(database->address);

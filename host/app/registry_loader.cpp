@@ -1,6 +1,8 @@
 // Reloading: read, check, store the forms, then swap.
 #include "app/registry_loader.h"
 
+#include "app/outgoing.h"
+
 namespace waybill {
 
 ReloadResult RegistryLoader::reload(FormStore& store, const LoadActor& actor) {
@@ -8,6 +10,13 @@ ReloadResult RegistryLoader::reload(FormStore& store, const LoadActor& actor) {
   auto next = load_registry(config_.registry, catalogue_);
   if (next)
     if (auto problems = check_registry(config_, catalogue_, *next); !problems.empty()) next = tl::unexpected(std::move(problems));
+  Outgoing outgoing;
+  if (next) {
+    const auto secrets = resolve_keys(config_, *next);
+    if (secrets) outgoing = check_outgoing(config_, *next, *secrets);
+    if (auto problems = secrets ? outgoing.problems : secrets.error(); !problems.empty())
+      next = tl::unexpected(std::move(problems));
+  }
   if (!next) {
     for (const auto& problem : next.error()) log_.error("registry.refused", {{"problem", to_string(problem)}});
     return {.problems = std::move(next.error()), .error = {}, .changes = {}};
@@ -17,6 +26,8 @@ ReloadResult RegistryLoader::reload(FormStore& store, const LoadActor& actor) {
     log_.error("registry.not_stored", {{"error", loaded.error().what}});
     return {.problems = {}, .error = loaded.error(), .changes = {}};
   }
+  for (const auto& warning : outgoing.warnings) log_.warn("config.warning", {{"warning", to_string(warning)}});
+  transports_.swap_in(std::move(*outgoing.transports));  // first: no delivery to a new target goes without
   live_.swap_in(std::move(*next));
   const auto registry = current();
   log_.info("registry.reloaded",

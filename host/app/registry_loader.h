@@ -6,6 +6,7 @@
 #include "api/admin_routes.h"
 #include "app/installation.h"
 #include "registry/registry.h"
+#include "services/transports.h"
 #include "store/form_store.h"
 
 namespace waybill {
@@ -13,12 +14,14 @@ namespace waybill {
 // Safe from any thread.
 class RegistryLoader {
  public:
-  RegistryLoader(const Config& config, const Catalogue& catalogue, Registry registry, Log& log)
-      : config_(config), catalogue_(catalogue), live_(std::move(registry)), log_(log) {}
+  RegistryLoader(const Config& config, const Catalogue& catalogue, Registry registry, Transports transports, Log& log)
+      : config_(config), catalogue_(catalogue), live_(std::move(registry)), transports_(std::move(transports)), log_(log) {}
 
   LiveRegistry& live() { return live_; }
   std::shared_ptr<const Registry> current() const { return live_.current(); }
-  // Puts the registry on disk in force once its forms are stored. With problems, or an error of the store, the old one stays.
+  std::shared_ptr<const Transport> transport_of(const Contract& contract) const { return transports_.current()->of(contract); }
+  // Puts the registry on disk in force once its forms are stored, and with it the certificates and keys that it and `senders`
+  // name. With problems, or an error of the store, the old ones stay.
   ReloadResult reload(FormStore& store, const LoadActor& actor);
 
   std::vector<std::string> action_types() const;  // that its targets and forms name
@@ -28,6 +31,7 @@ class RegistryLoader {
   const Config& config_;
   const Catalogue& catalogue_;
   LiveRegistry live_;
+  LiveTransports transports_;
   Log& log_;
   std::mutex reloading_;
 };

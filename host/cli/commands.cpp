@@ -53,12 +53,15 @@ int check(const GlobalOptions& options) {
   if (options.json) {
     Problems all = refused;
     all.insert(all.end(), installation.problems.begin(), installation.problems.end());
-    print_json({{"good", good}, {"problems", problems_json(all)}});
+    Problems warnings = config->warnings;
+    warnings.insert(warnings.end(), installation.warnings.begin(), installation.warnings.end());
+    print_json({{"good", good}, {"problems", problems_json(all)}, {"warnings", problems_json(warnings)}});
     return good ? 0 : 1;
   }
   print(refused);
   print(installation.problems);
   print(config->warnings);
+  print(installation.warnings);
   if (!good) return 1;
   std::printf("good: %zu plugin(s), %zu target(s), %zu form(s), %zu pipeline(s)\n", installation.catalogue->loaded().size(),
               installation.registry->targets().size(), installation.registry->forms().size(),

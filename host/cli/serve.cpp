@@ -39,6 +39,7 @@ int serve(const GlobalOptions& options) {
   for (const auto& problem : installation.absent)
     log.error("plugin.missing",
               {{"problem", to_string(problem)}, {"effect", "its submissions are taken and wait until that is mended"}});
+  for (const auto& warning : installation.warnings) log.warn("config.warning", {{"warning", to_string(warning)}});
   if (!installation.problems.empty()) {
     print(installation.problems);
     return failed("not started: see the problems above");

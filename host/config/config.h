@@ -14,6 +14,7 @@
 #include "base/time.h"
 #include "domain/retry_timing.h"
 #include "egress/egress_policy.h"
+#include "egress/transport_rules.h"
 
 namespace waybill {
 
@@ -151,7 +152,8 @@ struct Config {
   std::filesystem::path registry = "./registry";
   std::filesystem::path plugins = "./plugins";
   std::filesystem::path breadcrumbs;                            // what a dead host was inside of; "" for the default place
-  std::map<std::string, std::string> senders;                   // action type -> JSON object of its settings
+  std::map<std::string, std::string> senders;                   // action type -> JSON object of its plugin's settings
+  std::map<std::string, TransportRules> transports;             // action type -> how its connections are secured
   std::map<std::string, std::vector<SecretReference>> secrets;  // newest first; two during a rotation
   std::string link_key;                                    // name of the secret that signs links to stored objects; "" for none
   Millis kept_intents{0};                                  // how long an intent is kept after it was handed in; 0: for ever

@@ -191,14 +191,16 @@ void read_trusted_proxies(const Value& value, const std::string&, Config& config
   if (good) config.trusted_proxies = std::move(proxies);
 }
 
-void read_egress_allow(const Value& value, const std::string&, Config& config) {
+namespace {
+
+void read_ranges(const Value& value, std::vector<EgressException>& into) {
   constexpr auto kAllowed = "a list of ranges, such as [\"10.1.0.0/16:443\", \"[fd00::1]/128:80\", \"127.0.0.1\"]";
-  std::vector<EgressException> allow;
+  std::vector<EgressException> ranges;
   const bool good =
       read_words(value, kAllowed, "an address, or a range of addresses", [&](const Value& at, std::string_view text) {
         const auto entry = parse_egress_exception(text);
         if (entry)
-          allow.push_back(*entry);
+          ranges.push_back(*entry);
         else
           at.fail("\"" + std::string(text.substr(0, 80)) +
                   "\" is no range of addresses: write an address or a network with its prefix (no bit set behind it), and a port "
@@ -206,8 +208,29 @@ void read_egress_allow(const Value& value, const std::string&, Config& config) {
                   "one is meant, such as 10.1.0.0/16:443 or [fd00::]/8");
         return entry.has_value();
       });
-  if (good) config.egress.allow = std::move(allow);
+  if (good) into = std::move(ranges);
 }
+
+// How a sender's connections are secured; what is left is for its plugin.
+Node take_transport(const Value& value, TransportRules& rules) {
+  Node rest = value.node();
+  std::erase_if(rest.children, [](const Node& field) { return is_transport_field(field.key); });
+  for (const auto& field : value.node().children) {
+    if (!is_transport_field(field.key)) continue;
+    TransportValue given;
+    if (field.kind == Node::Kind::scalar) given.text = field.text;
+    if (field.plain && (field.text == "true" || field.text == "false")) given.flag = field.text == "true";
+    if (auto fault = take_transport_field(rules, field.key, given, value.folder())) value.child(field).fail(std::move(*fault));
+  }
+  const auto* tls = rest.find("tls");
+  rules.unverified_login = tls != nullptr && (tls->text == "if_offered" || tls->text == "never");
+  return rest;
+}
+
+}  // namespace
+
+void read_egress_allow(const Value& value, const std::string&, Config& config) { read_ranges(value, config.egress.allow); }
+void read_egress_deny(const Value& value, const std::string&, Config& config) { read_ranges(value, config.egress.deny); }
 
 void read_schedule(const Value& value, const std::string&, Config& config) {
   const auto text = value.text("a schedule of cron in five fields, such as 0 9 * * *, or never");
@@ -237,7 +260,12 @@ void read_checked_targets(const Value& value, const std::string&, Config& config
 void read_sender(const Value& value, const std::string& action_type, Config& config) {
   if (!is_action_type(action_type)) return value.fail(std::string(kActionTypeRule));
   if (!value.expect_map("{ timeout_ms: 10000 }")) return;
-  config.senders[action_type] = to_json(value.node());
+  TransportRules rules;
+  config.senders[action_type] = to_json(take_transport(value, rules));
+  if (rules == TransportRules{})
+    config.transports.erase(action_type);
+  else
+    config.transports[action_type] = std::move(rules);
 }
 
 void read_secret(const Value& value, const std::string& secret, Config& config) {

@@ -185,6 +185,7 @@ constexpr Key kKeys[] = {
     {"dead.replay_rate",         "a second",      "10",             read_replay_rate},
     {"retry.<action type>",      "mapping",       "",               read_retry},
     {"egress.allow",             "list",          "",               read_egress_allow},
+    {"egress.deny",              "list",          "",               read_egress_deny},
     {"egress.guard",             "word",          "standard",       read_egress_guard},
     {"limits.in_flight",         "deliveries",    "2048",           count<&Limits::in_flight, 1, 1'000'000>},
     {"limits.per_target",        "deliveries",    "256",            count<&Limits::per_target, 1, 1'000'000>},

@@ -42,6 +42,7 @@ void read_metrics_listen(const Value& value, const std::string&, Config& config)
 void read_allowed_hosts(const Value& value, const std::string&, Config& config);
 void read_trusted_proxies(const Value& value, const std::string&, Config& config);
 void read_egress_allow(const Value& value, const std::string&, Config& config);
+void read_egress_deny(const Value& value, const std::string&, Config& config);
 void read_sender(const Value& value, const std::string& action_type, Config& config);
 void read_secret(const Value& value, const std::string& secret, Config& config);
 void read_schedule(const Value& value, const std::string&, Config& config);

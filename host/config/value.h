@@ -27,6 +27,7 @@ class Value {
       : node_(node), file_(std::move(file)), field_(std::move(field)), folder_(folder), problems_(problems) {}
 
   const Node& node() const { return node_; }
+  const std::filesystem::path& folder() const { return folder_; }
   // A member of this map or list, at its own place.
   Value child(const Node& node) const;
   Value element(std::size_t index) const;

@@ -87,8 +87,16 @@ AddressClass look_up(std::span<const Row> table, const IpAddress& address) {
   return found == table.end() ? AddressClass::global : found->kind;
 }
 
-// Every IPv4 address that an IPv6 address may be made to carry.
+}  // namespace
+
+std::string_view to_string(AddressClass kind) {
+  constexpr std::string_view kWords[] = {"global",    "special",    "private",  "loopback", "own",
+                                         "multicast", "link_local", "metadata", "denied"};
+  return kWords[static_cast<std::size_t>(kind)];
+}
+
 std::vector<IpAddress> carried_by(const IpAddress& address) {
+  if (!address.is_v6) return {};
   const auto& b = address.bytes;
   std::vector<IpAddress> found;
   const auto add = [&](std::size_t i, std::size_t j, std::size_t k, std::size_t l) {
@@ -112,14 +120,6 @@ std::vector<IpAddress> carried_by(const IpAddress& address) {
   }
   if ((b[8] & 0xfd) == 0 && b[9] == 0 && b[10] == 0x5e && b[11] == 0xfe) add(12, 13, 14, 15);  // ISATAP
   return found;
-}
-
-}  // namespace
-
-std::string_view to_string(AddressClass kind) {
-  constexpr std::string_view kWords[] = {"global", "special",   "private",    "loopback",
-                                         "own",    "multicast", "link_local", "metadata"};
-  return kWords[static_cast<std::size_t>(kind)];
 }
 
 AddressClass classify(const IpAddress& address) {

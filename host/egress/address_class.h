@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "egress/ip_address.h"
 
@@ -17,12 +18,16 @@ enum class AddressClass : std::uint8_t {
   own,  // of one of this host's interfaces; known to a policy only
   multicast,
   link_local,
-  metadata  // where cloud providers serve credentials
+  metadata,  // where cloud providers serve credentials
+  denied     // the operator's deny-list has it; known to a policy only
 };
 
 std::string_view to_string(AddressClass kind);
 
 // An IPv6 address that carries an IPv4 one (compatible, translated, NAT64, 6to4, Teredo, ISATAP) is at least of that one's class.
 AddressClass classify(const IpAddress& address);
+
+// Every IPv4 address that an IPv6 address may be made to carry.
+std::vector<IpAddress> carried_by(const IpAddress& address);
 
 }  // namespace waybill

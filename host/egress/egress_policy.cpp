@@ -61,6 +61,7 @@ std::vector<IpAddress> interface_addresses() {
 EgressPolicy::EgressPolicy(EgressRules rules, OwnAddresses own) : rules_(std::move(rules)), read_own_(std::move(own)) {}
 
 std::optional<AddressClass> EgressPolicy::refusal(const IpAddress& address, std::uint16_t port, Trust trust) const {
+  if (is_denied(address, port)) return AddressClass::denied;
   if (trust == Trust::registry && rules_.guard == EgressGuard::off) return std::nullopt;
   auto kind = classify(address);
   const bool strict = trust == Trust::tenant || rules_.guard == EgressGuard::strict;
@@ -68,6 +69,16 @@ std::optional<AddressClass> EgressPolicy::refusal(const IpAddress& address, std:
   if (strict ? kind == AddressClass::global : kind < AddressClass::multicast) return std::nullopt;
   if (is_allowed(address, port, kind)) return std::nullopt;
   return kind;
+}
+
+// An address that carries another leads to that one as well.
+bool EgressPolicy::is_denied(const IpAddress& address, std::uint16_t port) const {
+  if (rules_.deny.empty()) return false;
+  const auto carried = carried_by(address);
+  return std::any_of(rules_.deny.begin(), rules_.deny.end(), [&](const EgressException& entry) {
+    const auto meets = [&](const IpAddress& one) { return entry.range.contains(one); };
+    return (!entry.port || *entry.port == port) && (meets(address) || std::any_of(carried.begin(), carried.end(), meets));
+  });
 }
 
 bool EgressPolicy::is_allowed(const IpAddress& address, std::uint16_t port, AddressClass kind) const {

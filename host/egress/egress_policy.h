@@ -27,7 +27,7 @@ enum class EgressGuard : std::uint8_t {
   off        // every address
 };
 
-// An entry of the allow-list: "127.0.0.1/32:8025", "10.1.0.0/16", "[fd00::1]/128:443".
+// An entry of the allow-list or of the deny-list: "127.0.0.1/32:8025", "10.1.0.0/16", "[fd00::1]/128:443".
 struct EgressException {
   AddressRange range;
   std::optional<std::uint16_t> port;  // none: every port
@@ -40,6 +40,7 @@ std::optional<EgressException> parse_egress_exception(std::string_view text);
 
 struct EgressRules {
   std::vector<EgressException> allow;
+  std::vector<EgressException> deny;  // wins over everything else, for whoever wrote the destination
   EgressGuard guard = EgressGuard::standard;
 
   bool operator==(const EgressRules&) const = default;
@@ -55,11 +56,12 @@ class EgressPolicy {
 
   explicit EgressPolicy(EgressRules rules = {}, OwnAddresses own = &interface_addresses);
 
-  // Why the address must not be connected to; none: it may be. An entry of the allow-list wins, over a metadata address only if
-  // it names that one address.
+  // Why the address must not be connected to; none: it may be. An entry of the deny-list wins, then one of the allow-list, over a
+  // metadata address only if it names that one address.
   std::optional<AddressClass> refusal(const IpAddress& address, std::uint16_t port, Trust trust) const;
 
  private:
+  bool is_denied(const IpAddress& address, std::uint16_t port) const;
   bool is_allowed(const IpAddress& address, std::uint16_t port, AddressClass kind) const;
   bool is_own(const IpAddress& address) const;
 

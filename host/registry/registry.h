@@ -13,6 +13,7 @@
 #include "domain/contract.h"
 #include "domain/form.h"
 #include "domain/pipeline_definition.h"
+#include "egress/transport_rules.h"
 #include "templates/templates.h"
 
 namespace waybill {
@@ -21,7 +22,7 @@ class Registry {
  public:
   using Pipelines = std::vector<std::shared_ptr<const PipelineDefinition>>;  // sorted by name
   explicit Registry(std::vector<Contract> targets, std::vector<Form> forms = {}, Templates templates = {},
-                    Pipelines pipelines = {});
+                    Pipelines pipelines = {}, TargetTransports transports = {});
   // Null if there is no such target. Lives as long as this registry.
   const Contract* find(std::string_view target) const;
   const std::vector<Contract>& targets() const { return targets_; }
@@ -30,12 +31,14 @@ class Registry {
   const Templates& templates() const { return templates_; }
   std::shared_ptr<const PipelineDefinition> find_pipeline(std::string_view name) const;  // null if there is none
   const Pipelines& pipelines() const { return pipelines_; }
+  const TargetTransports& transports() const { return transports_; }
 
  private:
   std::vector<Contract> targets_;  // sorted by name
   std::vector<Form> forms_;        // sorted by id
   Templates templates_;
   Pipelines pipelines_;
+  TargetTransports transports_;
 };
 
 // Reads and checks `folder`/targets.json, templates/, forms/*.yaml and pipelines/*.json. All problems are found, not only the

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <boost/url/parse.hpp>
 #include <boost/url/url_view.hpp>
+#include <charconv>
+#include <cstdint>
 
 namespace waybill {
 namespace {
@@ -15,6 +17,13 @@ bool is_plain_name(std::string_view host) {
   return !host.empty() && host.size() <= 253 && std::all_of(host.begin(), host.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-' || c == '_';
   });
+}
+
+// Boost.URL 1.81 takes 99999 for 34463.
+bool is_port(std::string_view digits) {
+  std::uint16_t port = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
+  return error == std::errc{} && end == digits.data() + digits.size() && port != 0;
 }
 
 }  // namespace
@@ -29,7 +38,7 @@ std::optional<std::string> url_problem(std::string_view text) {
   if (!url.has_authority() || url.encoded_host().empty()) return kShape;
   if (url.has_userinfo()) return "must not hold a user or password: name a secret in destination instead";
   if (url.has_fragment()) return "must not have a fragment (#...): it is never sent";
-  if (url.has_port() && url.port_number() == 0) return "its port must be from 1 to 65535";
+  if (url.has_port() && !is_port({url.port().data(), url.port().size()})) return "its port must be from 1 to 65535";
   const auto host = url.encoded_host();
   switch (url.host_type()) {
     case boost::urls::host_type::ipv4:

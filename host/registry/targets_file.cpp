@@ -16,9 +16,10 @@ namespace {
 using Kind = JsonNode::Kind;
 
 constexpr std::array<std::string_view, 2> kFileFields{"targets", "$schema"};
-constexpr std::array<std::string_view, 9> kTargetFields{"submissionTarget", "gatewayType",          "gatewayUrl",
-                                                        "policy",           "maxAcceptanceSeconds", "maxAttempts",
-                                                        "terminalOutcomes", "destination",          "rate"};
+constexpr std::array<std::string_view, 14> kTargetFields{
+    "submissionTarget",   "gatewayType",      "gatewayUrl",  "policy",  "maxAcceptanceSeconds",
+    "maxAttempts",        "terminalOutcomes", "destination", "rate",    "ca_file",
+    "client_certificate", "client_key",       "tls_min",     "insecure"};
 
 std::string list_of_policies() {
   return list_of(std::array{to_string(Policy::deadline), to_string(Policy::max_attempts), to_string(Policy::one_shot)});
@@ -59,6 +60,7 @@ class TargetReader {
   }
 
   Contract read();
+  TargetTransport read_transport() const;
   // Reports a problem with one of the fields, or with a path inside it.
   void report(std::string_view field, std::string message, const JsonNode* at = nullptr, std::string_view inside = {}) const;
 
@@ -237,10 +239,26 @@ void TargetReader::read_rate(Contract& contract) const {
                        " and a second, a minute or an hour: \"10/s\", \"600/m\" or \"5000/h\"");
 }
 
+TargetTransport TargetReader::read_transport() const {
+  TargetTransport out{.place = {file_, target_.line, path_, ""}};
+  const auto folder = std::filesystem::path(file_).parent_path();
+  for (const auto& field : target_.children) {
+    if (!is_transport_field(field.key)) continue;
+    TransportValue given;
+    if (const auto* text = field.text()) given.text = *text;
+    if (field.kind == Kind::number) given.text = to_json(field);
+    if (const auto* flag = std::get_if<bool>(&field.scalar)) given.flag = *flag;
+    if (!out.rules) out.rules.emplace();
+    if (auto fault = take_transport_field(*out.rules, field.key, given, folder)) report(field.key, std::move(*fault), &field);
+  }
+  return out;
+}
+
 }  // namespace
 
 tl::expected<std::vector<Contract>, Problems> read_targets(std::string_view text, const std::string& file,
-                                                           const ActionTypes& types, Problems* absent) {
+                                                           const ActionTypes& types, Problems* absent,
+                                                           TargetTransports* transports) {
   const auto document = parse_json(text, file);
   TRY(document);
   if (document->kind != Kind::object)
@@ -273,10 +291,12 @@ tl::expected<std::vector<Contract>, Problems> read_targets(std::string_view text
     }
     TargetReader reader(target, path, file, types, problems, absent);
     auto contract = reader.read();
+    auto transport = reader.read_transport();
     const auto [first, is_new] = names.try_emplace(contract.target, i);
     if (!is_new && !contract.target.empty())
       reader.report("submissionTarget", "this name is taken by targets[" + std::to_string(first->second) + "] (line " +
                                             std::to_string(targets->children[first->second].line) + ")");
+    if (transports != nullptr) transports->emplace(contract.target, std::move(transport));
     contracts.push_back(std::move(contract));
   }
   if (!problems.empty()) return tl::unexpected(std::move(problems));

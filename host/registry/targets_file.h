@@ -8,6 +8,7 @@
 #include "base/problem.h"
 #include "domain/action_types.h"
 #include "domain/contract.h"
+#include "egress/transport_rules.h"
 
 namespace waybill {
 
@@ -15,8 +16,10 @@ inline constexpr std::size_t kMaxTargetNameLength = 200;
 inline constexpr std::int64_t kMaxAcceptanceSeconds = 31'536'000;  // a year
 inline constexpr std::int64_t kMaxAttempts = 1000;
 
-// Problems name `file`. All are found, as far as the text is JSON. `absent` as for load_registry.
+// Problems name `file`. All are found, as far as the text is JSON. `absent` as for load_registry. `transports` gets an entry for
+// each target.
 tl::expected<std::vector<Contract>, Problems> read_targets(std::string_view text, const std::string& file,
-                                                           const ActionTypes& types, Problems* absent = nullptr);
+                                                           const ActionTypes& types, Problems* absent = nullptr,
+                                                           TargetTransports* transports = nullptr);
 
 }  // namespace waybill

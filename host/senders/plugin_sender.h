@@ -26,6 +26,7 @@
 #include "services/secrets.h"
 #include "services/sign.h"
 #include "services/smtp_client.h"
+#include "services/transports.h"
 #include "telemetry/log.h"
 #include "vault/vault.h"
 
@@ -39,6 +40,7 @@ struct SenderParts {
   std::string settings;  // JSON object
   HttpClientSettings http;
   std::shared_ptr<const Secrets> secrets;
+  TransportSource transport;           // may be empty: the defaults
   std::shared_ptr<const Vault> vault;  // opens the secrets of channels
   TextServices texts;
   std::shared_ptr<PluginViolations> violations;
@@ -158,6 +160,9 @@ class PluginSender final : public Sender {
   void forget_ended();
   void fire(std::uint64_t timer);
   static Trust trust_of(const Job& job) { return job.contract->is_of_channel() ? Trust::tenant : Trust::registry; }
+  std::shared_ptr<const Transport> transport_of(const Job& job) const {
+    return parts_.transport ? parts_.transport(*job.contract) : nullptr;
+  }
   void note_refusal(Call& call, const AddressRefusal& refusal);
   Clock::Monotonic deadline_of_services(const Call& call) const;
   void deliver(std::uint64_t call, std::uint64_t fetch, HttpResponse response, wb_http_done done, void* user);

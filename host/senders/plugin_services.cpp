@@ -81,6 +81,7 @@ std::uint64_t PluginSender::fetch(wb_call id, const wb_http_request* asked, wb_h
   auto request = request_of(asked);
   request.deadline = deadline_of_services(call);
   request.trust = trust_of(*call.job);
+  request.transport = transport_of(*call.job);
   const auto fetch =
       http_.fetch(std::move(request), [this, done, user, call_id = id.id](std::uint64_t self, HttpResponse response) {
         deliver(call_id, self, std::move(response), done, user);

@@ -7,7 +7,7 @@ namespace waybill {
 
 PluginSenderFactory::PluginSenderFactory(const Catalogue& catalogue, const Config& config, std::shared_ptr<const Secrets> secrets,
                                          TextServices texts, const Clock& clock, Log& log, Metrics& metrics,
-                                         std::shared_ptr<BreadcrumbFile> breadcrumbs)
+                                         std::shared_ptr<BreadcrumbFile> breadcrumbs, TransportSource transport)
     : catalogue_(catalogue),
       settings_(config.senders),
       limits_(config.limits),
@@ -18,7 +18,8 @@ PluginSenderFactory::PluginSenderFactory(const Catalogue& catalogue, const Confi
       clock_(clock),
       log_(log),
       violations_(std::make_shared<PluginViolations>(log, metrics)),
-      breadcrumbs_(std::move(breadcrumbs)) {}
+      breadcrumbs_(std::move(breadcrumbs)),
+      transport_(std::move(transport)) {}
 
 Result<std::unique_ptr<Sender>> PluginSenderFactory::make(const std::string& action_type, Completions& completions) {
   return make_plugin_sender(action_type, completions);
@@ -46,6 +47,7 @@ Result<std::unique_ptr<PluginSender>> PluginSenderFactory::make_plugin_sender(co
                                       .settings = settings,
                                       .http = std::move(http),
                                       .secrets = secrets_,
+                                      .transport = transport_,
                                       .vault = vault_,
                                       .texts = texts_,
                                       .violations = violations_,

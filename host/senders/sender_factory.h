@@ -15,6 +15,7 @@
 #include "senders/catalogue.h"
 #include "senders/text_services.h"
 #include "services/secrets.h"
+#include "services/transports.h"
 
 namespace waybill {
 
@@ -25,7 +26,7 @@ class PluginSenderFactory final : public SenderFactory {
  public:
   PluginSenderFactory(const Catalogue& catalogue, const Config& config, std::shared_ptr<const Secrets> secrets,
                       TextServices texts, const Clock& clock, Log& log, Metrics& metrics,
-                      std::shared_ptr<BreadcrumbFile> breadcrumbs = nullptr);
+                      std::shared_ptr<BreadcrumbFile> breadcrumbs = nullptr, TransportSource transport = {});
 
   Result<std::unique_ptr<Sender>> make(const std::string& action_type, Completions& completions) override;
   Result<std::unique_ptr<PluginSender>> make_plugin_sender(const std::string& action_type, Completions& completions);
@@ -44,6 +45,7 @@ class PluginSenderFactory final : public SenderFactory {
   Log& log_;
   const std::shared_ptr<PluginViolations> violations_;
   const std::shared_ptr<BreadcrumbFile> breadcrumbs_;  // null: none are written
+  const TransportSource transport_;
   std::mutex mutex_;
   std::set<std::string> hanging_;  // action types whose create never returned; guarded by mutex_
 };

@@ -2,16 +2,51 @@
 #include "services/curl_easy.h"
 
 #include <curl/curl.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
 
 #include <new>
+#include <stdexcept>
 #include <utility>
 
 #include "base/utf8.h"
 #include "services/endpoint.h"
 
 namespace waybill {
+namespace {
+
+constexpr int kNamesNoHost = X509_V_ERR_APPLICATION_VERIFICATION;  // nobody else reports it here
+
+bool names_a_host(X509* certificate) {
+  const std::unique_ptr<GENERAL_NAMES, void (*)(GENERAL_NAMES*)> names(
+      static_cast<GENERAL_NAMES*>(X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr)), &GENERAL_NAMES_free);
+  for (int i = 0; names && i < sk_GENERAL_NAME_num(names.get()); ++i) {
+    const auto type = sk_GENERAL_NAME_value(names.get(), i)->type;
+    if (type == GEN_DNS || type == GEN_IPADD) return true;
+  }
+  return false;
+}
+
+// curl compares the host with a certificate's common name where there are no alternative names.
+int check_certificate(int good, X509_STORE_CTX* chain) {
+  if (good != 1 || X509_STORE_CTX_get_error_depth(chain) != 0) return good;
+  auto* const certificate = X509_STORE_CTX_get_current_cert(chain);
+  if (certificate != nullptr && names_a_host(certificate)) return 1;
+  X509_STORE_CTX_set_error(chain, kNamesNoHost);
+  return 0;
+}
+
+}  // namespace
 
 struct CurlEasy::Callbacks {
+  // Has no pointer to this object: the connection outlives it.
+  static CURLcode set_up_tls(CURL*, void* context, void* self) {
+    const auto& easy = *static_cast<CurlEasy*>(self);
+    auto* const tls = static_cast<SSL_CTX*>(context);
+    if (easy.checks_) SSL_CTX_set_verify(tls, SSL_VERIFY_PEER, &check_certificate);
+    if (easy.transport_ && easy.transport_->authorities) SSL_CTX_set1_cert_store(tls, easy.transport_->authorities->store.get());
+    return CURLE_OK;
+  }
   static curl_socket_t open_socket(void* self, curlsocktype, curl_sockaddr* address) {
     auto& easy = *static_cast<CurlEasy*>(self);
     try {
@@ -36,6 +71,12 @@ CurlEasy::CurlEasy(const EgressPolicy& policy, void* owner, const char* protocol
   set(CURLOPT_NETRC, static_cast<long>(CURL_NETRC_IGNORED));
   set(CURLOPT_OPENSOCKETFUNCTION, &Callbacks::open_socket);
   set(CURLOPT_OPENSOCKETDATA, this);
+  set(CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
+  set(CURLOPT_SSL_CTX_DATA, this);
+  if (curl_easy_setopt(easy_, CURLOPT_SSL_CTX_FUNCTION, &Callbacks::set_up_tls) != CURLE_OK) {
+    curl_easy_cleanup(easy_);
+    throw std::runtime_error("this libcurl does not use OpenSSL");
+  }
   check_certificates(true);
 }
 
@@ -48,8 +89,27 @@ void* CurlEasy::owner_of(void* easy) {
 }
 
 void CurlEasy::check_certificates(bool check) {
+  checks_ = check;
   curl_easy_setopt(easy_, CURLOPT_SSL_VERIFYPEER, check ? 1L : 0L);
   curl_easy_setopt(easy_, CURLOPT_SSL_VERIFYHOST, check ? 2L : 0L);
+}
+
+void CurlEasy::secure(std::shared_ptr<const Transport> transport) {
+  if (transport == transport_) return;
+  static const Transport defaults;
+  const auto& given = transport ? *transport : defaults;
+  const auto set_text = [this](CURLoption option, const std::string& text) {
+    curl_blob blob{const_cast<char*>(text.data()), text.size(), CURL_BLOB_NOCOPY};
+    curl_easy_setopt(easy_, option, text.empty() ? nullptr : &blob);
+  };
+  // curl copies and compares this for each connection; all of them are set in set_up_tls.
+  static const std::string none;
+  set_text(CURLOPT_CAINFO_BLOB, given.authorities ? given.authorities->mark : none);
+  set_text(CURLOPT_SSLCERT_BLOB, given.certificate);
+  set_text(CURLOPT_SSLKEY_BLOB, given.key.expose());
+  const bool late = given.tls_min == TlsVersion::v1_3;
+  curl_easy_setopt(easy_, CURLOPT_SSLVERSION, static_cast<long>(late ? CURL_SSLVERSION_TLSv1_3 : CURL_SSLVERSION_TLSv1_2));
+  transport_ = std::move(transport);
 }
 
 void CurlEasy::pin_addresses(std::string_view authority) {
@@ -65,8 +125,22 @@ void CurlEasy::pin_addresses(std::string_view authority) {
   curl_easy_setopt(easy_, CURLOPT_RESOLVE, pinned_list_.data());
 }
 
+bool CurlEasy::refused_us(int code) const {
+  if (code != CURLE_RECV_ERROR && code != CURLE_SEND_ERROR) return false;
+  const std::string_view text = error_text_.data();
+  if (text.find("SSL routines") == std::string_view::npos) return false;
+  for (const auto* alert :
+       {"alert certificate required", "alert bad certificate", "alert unsupported certificate", "alert certificate revoked",
+        "alert certificate expired", "alert certificate unknown", "alert unknown ca", "alert access denied"})
+    if (text.find(alert) != std::string_view::npos) return true;
+  return false;
+}
+
 std::string CurlEasy::failure(int code) const {
   if (leave_.refusal()) return std::string(kAddressNotAllowed);
+  long verified = X509_V_OK;
+  if (code == CURLE_PEER_FAILED_VERIFICATION) curl_easy_getinfo(easy_, CURLINFO_SSL_VERIFYRESULT, &verified);
+  if (verified == kNamesNoHost) return "the certificate names no host in its subject alternative names";
   const std::string_view text = error_text_.data();
   auto line = clean_text(text.empty() ? curl_easy_strerror(static_cast<CURLcode>(code)) : text, 200);
   while (line.ends_with(' ')) line.pop_back();

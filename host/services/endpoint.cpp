@@ -44,8 +44,10 @@ Result<Endpoint> parse_endpoint(std::string_view url, const std::array<std::stri
   if (url.find("://") == std::string_view::npos)
     return refuse("does not begin with " + std::string(schemes[0]) + ":// or " + std::string(schemes[1]) + "://");
   const std::unique_ptr<CURLU, FreeUrl> parsed(curl_url());
-  if (!parsed || curl_url_set(parsed.get(), CURLUPART_URL, std::string(url).c_str(), CURLU_NON_SUPPORT_SCHEME) != CURLUE_OK)
-    return refuse("is malformed");
+  if (!parsed) return refuse("cannot be read: memory is short");
+  const auto code = curl_url_set(parsed.get(), CURLUPART_URL, std::string(url).c_str(), CURLU_NON_SUPPORT_SCHEME);
+  if (code == CURLUE_BAD_PORT_NUMBER) return refuse("has a port that is not from 1 to 65535");
+  if (code != CURLUE_OK) return refuse("is malformed");
   Endpoint endpoint{.scheme = part(parsed.get(), CURLUPART_SCHEME), .authority = part(parsed.get(), CURLUPART_HOST)};
   if (std::find(schemes.begin(), schemes.end(), endpoint.scheme) == schemes.end())
     return refuse("is neither " + std::string(schemes[0]) + " nor " + std::string(schemes[1]));

@@ -43,11 +43,9 @@ tl::unexpected<Error> refuse(std::string why) { return fail(Error::Kind::invalid
 
 }  // namespace
 
-Result<std::string> endpoint_of(std::string_view url) {
-  auto endpoint = parse_endpoint(url, {"http", "https"});
-  TRY(endpoint);
-  return std::move(endpoint->authority);
-}
+Result<Endpoint> endpoint_of(std::string_view url) { return parse_endpoint(url, {"http", "https"}); }
+
+bool names_secret(std::string_view value) { return value.find(kSecretOpens) != std::string_view::npos; }
 
 std::optional<std::string> fault_in_method(std::string_view method) {
   const bool upper = !method.empty() && method.size() <= 16 &&

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,6 +17,7 @@
 #include "services/endpoint.h"
 #include "services/net_error.h"
 #include "services/secrets.h"
+#include "services/transport.h"
 
 namespace waybill {
 
@@ -37,7 +39,8 @@ struct HttpRequest {
   std::string basic_user;              // names of secrets; both empty: no Basic authentication
   std::string basic_password;
   std::optional<SigV4> sigv4;
-  Trust trust = Trust::registry;  // who wrote the URL; a tenant's request is filled in with no secret
+  Trust trust = Trust::registry;                 // who wrote the URL; a tenant's request is filled in with no secret
+  std::shared_ptr<const Transport> transport{};  // null: the defaults
 };
 
 struct HttpResponse {
@@ -59,8 +62,10 @@ inline constexpr std::size_t kDefaultResponseBytes = 4096;
 inline constexpr std::size_t kMaxResponseBytes = 16 << 20;
 inline constexpr std::size_t kMaxResponseHeaderBytes = 32 << 10;
 
-// The host and port that a good URL names, for limits and messages ("example.org:443"); else why it is refused.
-Result<std::string> endpoint_of(std::string_view url);
+// Where a good URL of http or https leads; else why it is refused.
+Result<Endpoint> endpoint_of(std::string_view url);
+// Whether a header's value holds a secret's name.
+bool names_secret(std::string_view value);
 std::optional<std::string> fault_in_method(std::string_view method);
 // "Name: value" with secrets filled in; else why the header is refused (never with its value).
 Result<std::string> header_line(std::string_view name, std::string_view value, const Secrets& secrets);

@@ -9,6 +9,9 @@ namespace waybill {
 namespace {
 
 constexpr std::size_t kKeptCapacity = 64 << 10;
+constexpr std::string_view kHeadersTooLong = "the answer's headers are longer than 32 KiB";
+constexpr std::string_view kHeaderEndless = "the answer has a header line of more than 100 KiB, which may have no end";
+constexpr int kTooLarge = 100;                     // CURLE_TOO_LARGE, since curl 8.6
 constexpr std::size_t kExpectedBytes = 512 << 10;  // curl asks before it sends a body of more than 1 MiB
 
 }  // namespace
@@ -78,22 +81,26 @@ Result<void> HttpTransfer::prepare(HttpRequest request, const Secrets& secrets) 
   if (request_.url != endpoint_url_) {
     auto endpoint = endpoint_of(request_.url);
     TRY(endpoint);
-    endpoint_ = std::move(*endpoint);
+    endpoint_ = std::move(endpoint->authority);
+    in_clear_ = endpoint->scheme == "http";
     endpoint_url_ = request_.url;
   }
   easy_.leave().reset(request_.trust, endpoint_);
+  easy_.secure(request_.transport);
   if (request_.max_response_bytes == 0) request_.max_response_bytes = kDefaultResponseBytes;
   request_.max_response_bytes = std::min(request_.max_response_bytes, kMaxResponseBytes);
 
   // Without "Expect:" and "Content-Type:", curl would add headers of its own.
   bool typed = request_.body.empty();
   for (const auto& [name, value] : request_.headers) {
+    if (names_secret(value)) TRY(refuse_secret_in_clear());
     auto line = header_line(name, value, secrets);
     TRY(line);
     header_lines_.push_back(std::move(*line));
     typed = typed || curl_strequal(name.c_str(), "content-type");
   }
   if (!request_.basic_user.empty() || !request_.basic_password.empty()) {
+    TRY(refuse_secret_in_clear());
     auto line = basic_line(request_.basic_user, request_.basic_password, secrets);
     TRY(line);
     header_lines_.push_back(std::move(*line));
@@ -124,6 +131,13 @@ Result<void> HttpTransfer::prepare(HttpRequest request, const Secrets& secrets) 
   set(CURLOPT_NOBODY, method == "HEAD" && !with_body ? 1L : 0L);
   set(CURLOPT_CUSTOMREQUEST, method.c_str());
   return {};
+}
+
+Result<void> HttpTransfer::refuse_secret_in_clear() const {
+  if (!in_clear_ || (request_.transport && request_.transport->insecure)) return {};
+  return fail(Error::Kind::invalid, endpoint_ +
+                                        ": a header with a secret does not go out in clear: use https, or write `insecure: true` "
+                                        "for the target or its sender");
 }
 
 // curl signs every line of the list as it is, also one that stands for a header to leave out or an empty one: so there must be
@@ -180,6 +194,7 @@ bool HttpTransfer::take_header(std::string_view line) {
 NetError HttpTransfer::classify(int code) const {
   if (easy_.leave().refusal() && !issued_) return NetError::refused;
   if (code == CURLE_OK || (code == CURLE_WRITE_ERROR && response_.truncated)) return NetError::ok;
+  if (refused_us_) return NetError::tls;
   if (issued_) return error_of(code, NetError::broken, NetError::broken);
   return code == CURLE_UNSUPPORTED_PROTOCOL ? NetError::refused : error_of(code, NetError::tls, NetError::connect);
 }
@@ -191,7 +206,7 @@ std::int32_t HttpTransfer::status() const {
 }
 
 Reach HttpTransfer::reach() const {
-  if (!issued_) return Reach::not_sent;
+  if (!issued_ || refused_us_) return Reach::not_sent;
   return status() != 0 ? Reach::answered : Reach::maybe_sent;
 }
 
@@ -211,13 +226,16 @@ void HttpTransfer::describe_connection(HttpResponse& response) const {
 }
 
 HttpResponse HttpTransfer::finish(int code, std::int64_t unix_now) {
+  refused_us_ = issued_ && status() == 0 && easy_.refused_us(code);
   response_.error = classify(code);
   auto response = std::move(response_);
   response.status = status();
   response.reach = reach();
   if (response.error != NetError::ok) {
     auto text = easy_.failure(code);
-    if (headers_too_long_) text = "the answer's headers are longer than 32 KiB";
+    if (headers_too_long_) text = kHeadersTooLong;
+    // What curl says of a line that does not fit into its buffer; the host itself does not outlive a want of memory.
+    if ((code == CURLE_OUT_OF_MEMORY || code == kTooLarge) && issued_ && response.body.empty()) text = kHeaderEndless;
     if (code == CURLE_ABORTED_BY_CALLBACK) text = "the connection was closed before an answer came";
     response.error_text = endpoint_ + ": " + text;
     if (response.error == NetError::refused) response.refusal = easy_.leave().refusal();
@@ -236,7 +254,7 @@ void HttpTransfer::clear() {
   header_list_.clear();
   response_ = {};
   header_bytes_ = 0;
-  issued_ = headers_too_long_ = false;
+  issued_ = headers_too_long_ = refused_us_ = false;
   easy_.forget();
   if (response_.body.capacity() > kKeptCapacity) response_.body.shrink_to_fit();
 }

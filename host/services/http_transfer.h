@@ -43,6 +43,7 @@ class HttpTransfer {
   struct Callbacks;
   void set_constant_options(const std::string& user_agent);
   Result<void> sign(const Secrets& secrets);
+  Result<void> refuse_secret_in_clear() const;
   bool take_header(std::string_view line);
   NetError classify(int code) const;
 
@@ -55,6 +56,8 @@ class HttpTransfer {
   std::size_t header_bytes_ = 0;
   bool issued_ = false;  // a connection was ready and the request was about to be written to it
   bool headers_too_long_ = false;
+  bool refused_us_ = false;  // the handshake failed at its very end, after issued_
+  bool in_clear_ = false;    // the URL that was parsed last is http
   bool signed_ = false;
 };
 

@@ -16,6 +16,17 @@ namespace {
 
 constexpr std::size_t kRememberedRelays = 256;
 
+// A login is protected by verified TLS unless the operator chose otherwise: a plugin's own default does not count.
+Result<void> protect_login(SmtpMessage& message) {
+  if (message.user.empty() || (message.transport && message.transport->unverified_login)) return {};
+  if (message.tls == Tls::never && !message.relay.starts_with("smtps://"))
+    return fail(
+        Error::Kind::invalid,
+        "a login does not go out in clear: let the relay offer TLS, or write `tls: never` or `insecure: true` for the sender");
+  message.tls = Tls::required;
+  return {};
+}
+
 // Where a message goes, if it may go anywhere.
 Result<Endpoint> relay_of(const SmtpMessage& message) {
   auto endpoint = parse_endpoint(message.relay, {"smtp", "smtps"});
@@ -34,7 +45,7 @@ struct SmtpClient::Engine final : SmtpConnection::Owner {
     Relay* relay;
     std::uint64_t submission;  // 0: none
   };
-  struct Relay {  // one host, port, kind of TLS and login
+  struct Relay {  // one host, port, kind of TLS, transport and login
     SmtpLogin login;
     std::string name;  // for people
     std::vector<SmtpConnection*> lines;
@@ -63,6 +74,7 @@ struct SmtpClient::Engine final : SmtpConnection::Owner {
   }
 
   void begin(std::uint64_t id, Submission& submission) {
+    if (const auto good = protect_login(submission.message); !good) return end(id, NetError::refused, good.error().what);
     const auto& message = submission.message;
     auto endpoint = relay_of(message);
     if (!endpoint) return end(id, NetError::refused, endpoint.error().what);
@@ -107,9 +119,10 @@ struct SmtpClient::Engine final : SmtpConnection::Owner {
     const auto tls = static_cast<char>('0' + static_cast<int>(message.tls));
     const auto trust = static_cast<char>('0' + static_cast<int>(message.trust));
     const auto key = std::string{trust, ' '} + endpoint.scheme + ' ' + endpoint.authority + ' ' + tls + ' ' + message.password +
-                     ' ' + message.user;
+                     ' ' + message.user + '\0' + (message.transport ? message.transport->identity : "");
     auto& relay = relays[key];
-    relay.login = {endpoint.scheme + "://" + endpoint.authority, message.tls, message.user, password, message.trust, {}};
+    relay.login = {
+        endpoint.scheme + "://" + endpoint.authority, message.tls, message.user, password, message.trust, {}, message.transport};
     relay.name = endpoint.authority;
     return relay;
   }

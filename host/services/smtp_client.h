@@ -19,7 +19,6 @@ struct SmtpClientSettings {
   std::size_t per_relay = 16;         // open connections to one relay; more messages wait in order
   int messages_per_connection = 100;  // then another is opened
   Millis idle{30'000};                // then a connection is left
-  std::string ca_file;                // who may sign a relay's certificate; empty: the system's authorities
   std::shared_ptr<const EgressPolicy> egress = std::make_shared<const EgressPolicy>();
   HostLookup::Resolver resolver = &look_up_host;  // of tenants' relays
 };

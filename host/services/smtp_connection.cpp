@@ -48,7 +48,6 @@ SmtpConnection::SmtpConnection(EventLoop& loop, const SmtpClientSettings& settin
   set(CURLOPT_CONNECTTIMEOUT, kNoLimitOfCurls);
   set(CURLOPT_SERVER_RESPONSE_TIMEOUT, kNoLimitOfCurls);
   set(CURLOPT_LOGIN_OPTIONS, "AUTH=PLAIN;AUTH=LOGIN");
-  if (!settings.ca_file.empty()) set(CURLOPT_CAINFO, settings.ca_file.c_str());
 }
 
 SmtpConnection::~SmtpConnection() {
@@ -68,6 +67,7 @@ bool SmtpConnection::open(const SmtpLogin& login) {
   }
   const auto use = login.tls == Tls::required ? CURLUSESSL_ALL : login.tls == Tls::never ? CURLUSESSL_NONE : CURLUSESSL_TRY;
   set(CURLOPT_USE_SSL, static_cast<long>(use));
+  easy_.secure(login.transport);
   easy_.check_certificates(login.tls == Tls::required || login.relay.starts_with("smtps"));
   wants_login_ = !login.user.empty();
   if (wants_login_) {

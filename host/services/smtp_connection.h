@@ -26,6 +26,7 @@ struct SmtpLogin {
   const Secret* password = nullptr;
   Trust trust = Trust::registry;
   std::vector<IpAddress> addresses;  // a tenant's: the only ones to connect to
+  std::shared_ptr<const Transport> transport{};
 };
 
 // Belongs to the thread of its loop.

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 #include "domain/outcome.h"
 #include "services/address_guard.h"
 #include "services/net_error.h"
+#include "services/transport.h"
 
 namespace waybill {
 
@@ -22,14 +24,15 @@ enum class SmtpStage : std::int32_t { none, connect, auth, mail, rcpt, data };  
 struct SmtpMessage {
   std::string relay;  // smtp:// or smtps://, and nothing behind the port
   Tls tls = Tls::if_offered;
-  std::string user;                     // empty: no AUTH
-  std::string password;                 // the name of a secret
-  std::string from;                     // empty: the null reverse-path
-  std::vector<std::string> recipients;  // at least one
-  std::string data;                     // RFC 5322, every line but the last with its CRLF
-  Millis timeout{0};                    // from the submission on; 0: until the deadline
-  Clock::Monotonic deadline;            // never later than this
-  Trust trust = Trust::registry;        // who named the relay; a tenant's message has no login
+  std::string user;                              // empty: no AUTH
+  std::string password;                          // the name of a secret
+  std::string from;                              // empty: the null reverse-path
+  std::vector<std::string> recipients;           // at least one
+  std::string data;                              // RFC 5322, every line but the last with its CRLF
+  Millis timeout{0};                             // from the submission on; 0: until the deadline
+  Clock::Monotonic deadline;                     // never later than this
+  Trust trust = Trust::registry;                 // who named the relay; a tenant's message has no login
+  std::shared_ptr<const Transport> transport{};  // null: the defaults
 };
 
 struct SmtpAnswer {

@@ -5,6 +5,7 @@
 
 #include "common/mail_address.h"
 #include "common/settings_reader.h"
+#include "common/url_port.h"
 #include "waybill/plugin.hpp"
 
 namespace waybill::plugins {
@@ -16,7 +17,8 @@ inline constexpr std::string_view kMailSettings =
     R"("description":"sender, of the envelope and of the header"},)"
     R"("relay":{"type":"string","pattern":"^smtps?://[^/?#@ ]+$","default":"smtp://localhost:25",)"
     R"("description":"the relay that takes our mail"},)"
-    R"("tls":{"enum":["if_offered","required","never"],"default":"if_offered","description":"STARTTLS with a relay named smtp://"},)"
+    R"("tls":{"enum":["if_offered","required","never"],)"
+    R"("description":"STARTTLS with a relay named smtp://; without: required if there is a user, else if_offered"},)"
     R"("user":{"type":"string","minLength":1,"description":"AUTH with this name"},)"
     R"("password_secret":{"type":"string","minLength":1,"description":"NAME of the host's secret to AUTH with"},)"
     R"("link_ttl_seconds":{"type":"integer","minimum":1,"maximum":604800,"default":604800,)"
@@ -52,12 +54,14 @@ inline MailSettings read_mail_settings(std::string_view settings, const Wrong& w
   if (!smtp || host == std::string::npos || host + 3 == out.relay.size() ||
       out.relay.find_first_of("/?#@ \t\r\n", host + 3) != std::string::npos)
     wrong("/relay", "relay must be smtp://host:port or smtps://host:port");
-  const auto tls = read.text("tls", "if_offered");
+  else if (!has_good_port(out.relay))
+    wrong("/relay", "relay: the port must be from 1 to 65535");
+  out.user = read.text("user");
+  const auto tls = read.text("tls", out.user.empty() ? "if_offered" : "required");
   if (tls == "required" || tls == "never")
     out.tls = tls == "never" ? plugin::Tls::never : plugin::Tls::required;
   else if (tls != "if_offered")
     wrong("/tls", "tls must be one of if_offered, required, never");
-  out.user = read.text("user");
   out.password_secret = read.text("password_secret");
   if (out.user.empty() != out.password_secret.empty()) wrong("/user", "user and password_secret come together");
   out.link_ttl = read.number("link_ttl_seconds", 604'800, out.link_ttl);

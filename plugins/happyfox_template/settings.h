@@ -2,6 +2,7 @@
 #pragma once
 
 #include "common/form_action.h"
+#include "common/url_port.h"
 #include "waybill/plugin.hpp"
 
 namespace waybill::plugins::happyfox {
@@ -48,6 +49,8 @@ inline Settings read_settings(std::string_view settings, const Wrong& wrong) {
   out.base_url = read.text("base_url", account.empty() ? "" : "https://" + account);
   if (!out.base_url.empty() && out.base_url.rfind("http://", 0) != 0 && out.base_url.rfind("https://", 0) != 0)
     wrong("/base_url", "base_url must begin with http:// or https://");
+  else if (!has_good_port(out.base_url))
+    wrong("/base_url", "base_url: the port must be from 1 to 65535");
   out.base_url.erase(out.base_url.find_last_not_of('/') + 1);
   out.api_key = read.text("api_key_secret");
   out.auth_code = read.text("auth_code_secret");

@@ -47,7 +47,8 @@ void FormsWorld::write_settings() {
   const std::string mail_settings = "{relay: \"" + relay_ + "\", from: \"Forms <forms@x.test>\"}";
   setup.more = "senders:\n  email_template: " + mail_settings + "\n  email_raw: " + mail_settings + "\n";
   if (!tickets_.empty())
-    setup.more += "  happyfox_template: {base_url: \"" + tickets_ + "\", api_key_secret: tickets, auth_code_secret: tickets}\n";
+    setup.more += "  happyfox_template: {base_url: \"" + tickets_ +
+                  "\", insecure: true, api_key_secret: tickets, auth_code_secret: tickets}\n";
   write_file(keys_.path() / "links.json", service_account().json());
   write_file(keys_.path() / "tickets", "a key");
   const auto file = [&](const char* name) { return "{file: \"" + (keys_.path() / name).string() + "\"}"; };

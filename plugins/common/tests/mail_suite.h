@@ -200,6 +200,20 @@ TEST_F(Mail, TheOperatorNamesTheRelay) {
   EXPECT_EQ(mail.timeout_ms, 250U);
 }
 
+TEST_F(Mail, ALoginAsksForTls) {  // S11
+  const auto tls_of = [&](const std::string& more) {
+    auto sender = host_.make_sender(kMailType, R"({"from":"f@x.test","relay":"smtp://[::1]:25")" + more + "}");
+    host_.secret("relay", {"s3cret"});
+    host_.mail_answer(MailAnswer::taken());
+    EXPECT_EQ(sender->attempt(form_job({{"destination", "a@x.test"}})).verdict, WB_ACCEPTED);
+    return host_.mails().back().tls;
+  };
+  const std::string login = R"(,"user":"forms","password_secret":"relay")";
+  EXPECT_EQ(tls_of(""), WB_TLS_IF_OFFERED);
+  EXPECT_EQ(tls_of(login), WB_TLS_REQUIRED);
+  EXPECT_EQ(tls_of(login + R"(,"tls":"if_offered")"), WB_TLS_IF_OFFERED) << "the operator's word";
+}
+
 TEST_F(Mail, SettingsThatCannotWorkAreRefused) {
   const std::pair<const char*, const char*> rows[] = {
       {R"({})", "/from"},
@@ -209,6 +223,10 @@ TEST_F(Mail, SettingsThatCannotWorkAreRefused) {
       {R"({"from":"a@x.test","relay":"http://x.test"})", "/relay"},
       {R"({"from":"a@x.test","relay":"smtp://"})", "/relay"},
       {R"({"from":"a@x.test","relay":"smtp://x.test/?y"})", "/relay"},
+      {R"({"from":"a@x.test","relay":"smtp://x.test:99999"})", "/relay"},  // S12
+      {R"({"from":"a@x.test","relay":"smtp://x.test:0"})", "/relay"},
+      {R"({"from":"a@x.test","relay":"smtp://x.test:"})", "/relay"},
+      {R"({"from":"a@x.test","relay":"smtp://[::1]:65536"})", "/relay"},
       {R"({"from":"a@x.test","tls":"perhaps"})", "/tls"},
       {R"({"from":"a@x.test","user":"me"})", "/user"},
       {R"({"from":"a@x.test","password_secret":"me"})", "/user"},

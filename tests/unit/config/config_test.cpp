@@ -221,6 +221,34 @@ TEST(Configuration, ReadsTheRulesOfTheAddressGuardFromTheFileAndFromVariables) {
   EXPECT_TRUE(loaded(file, {"WAYBILL_EGRESS_ALLOW="}).egress.allow.empty());
 }
 
+TEST(Configuration, ReadsWhatIsDeniedLikeWhatIsAllowed) {  // S12
+  const auto entry = [](const char* text) { return *parse_egress_exception(text); };
+  const WrittenFile file("database: { embedded: pg }\negress: { deny: [\"10.1.0.0/16:443\", fd00::/8] }\n");
+  EXPECT_EQ(loaded(file).egress.deny, (std::vector{entry("10.1.0.0/16:443"), entry("fd00::/8")}));
+  EXPECT_EQ(loaded(file, {"WAYBILL_EGRESS_DENY=10.2.0.0/16"}).egress.deny, std::vector{entry("10.2.0.0/16")});
+  EXPECT_TRUE(loaded(file).egress.allow.empty());
+}
+
+TEST(Configuration, ReadsHowASendersConnectionsAreSecuredAndKeepsItFromThePlugin) {  // S11 S12
+  const WrittenFile file(
+      "database: { embedded: pg }\nsenders:\n  webhook: { timeout_ms: 5, ca_file: tls/ca.pem, client_certificate: /me.pem, "
+      "client_key: \"{secret:key}\", tls_min: 1.3, insecure: true }\n  email_raw: { from: a@x.test, tls: never }\n  sms: {}\n");
+  const auto config = loaded(file);
+  EXPECT_EQ(config.senders.at("webhook"), R"({"timeout_ms":5})");
+  const auto& rules = config.transports.at("webhook");
+  EXPECT_EQ(rules.ca_file, config.file.parent_path() / "tls/ca.pem");
+  EXPECT_EQ(rules.client_certificate, "/me.pem");
+  EXPECT_EQ(key_secret(rules), "key");
+  EXPECT_EQ(rules.tls_min, TlsVersion::v1_3);
+  EXPECT_TRUE(rules.insecure);
+  EXPECT_FALSE(rules.unverified_login);
+  EXPECT_TRUE(config.transports.at("email_raw").unverified_login);
+  EXPECT_EQ(config.senders.at("email_raw"), R"({"from":"a@x.test","tls":"never"})");
+  EXPECT_FALSE(config.transports.contains("sms"));
+  const auto replaced = loaded(file, {R"(WAYBILL_SENDERS_WEBHOOK={"timeout_ms": 6})"});
+  EXPECT_FALSE(replaced.transports.contains("webhook")) << "a variable replaces the whole entry";
+}
+
 TEST(Configuration, LeavesForeignVariablesAlone) {
   EXPECT_TRUE(load_config("", {"WAYBILL_DATABASE_EMBEDDED=pg", "WAYBILL_CONFIG=x", "WAYBILL_TEST_PG=x", "WAYBILL_BENCH_N=1",
                                "WAYBILL_SECRET_ORDERS=x", "OTHER_WAYBILL_X=1", "WAYBILL_NONSENSE"}));

@@ -69,6 +69,12 @@ INSTANTIATE_TEST_SUITE_P(
         Broken{"EgressBadPort", "egress: { allow: [\"10.0.0.0/8:0\"] }\n", 2, "egress.allow[0]", "\"10.0.0.0/8:0\" is no range"},
         Broken{"EgressEntryThatIsAList", "egress: { allow: [[10.0.0.0/8]] }\n", 2, "egress.allow[0]", "must be an address"},
         Broken{"EgressAllowThatIsAMapping", "egress: { allow: { a: b } }\n", 2, "egress.allow", "must be a list of ranges"},
+        Broken{"EgressDeny", "egress: { deny: [localhost] }\n", 2, "egress.deny[0]", "\"localhost\" is no range"},  // S12
+        Broken{"SenderTls", "senders: { sms: { tls_min: 1.1 } }\n", 2, "senders.sms.tls_min", "must be \"1.2\" or \"1.3\""},
+        Broken{"SenderCaFile", "senders: { sms: { ca_file: [a] } }\n", 2, "senders.sms.ca_file",
+               "must be the path of a PEM file"},
+        Broken{"SenderInsecure", "senders: { sms: { insecure: \"true\" } }\n", 2, "senders.sms.insecure",
+               "must be true or false"},
         Broken{"EgressGuard", "egress: { guard: lenient }\n", 2, "egress.guard", "one of standard, strict, off"},
         Broken{"ListenWithoutPort", "listen: localhost\n", 2, "listen", kAddress},
         Broken{"ListenWithoutHost", "listen: \":80\"\n", 2, "listen", kAddress},

@@ -37,6 +37,26 @@ TEST(EgressPolicy, TheRegistryReachesLoopbackAndPrivateAddressesButNoMetadata) {
     EXPECT_FALSE(allows(policy, Trust::registry, bad)) << bad;
 }
 
+TEST(EgressPolicy, WhatIsDeniedIsDeniedToAllWhateverElseIsSaid) {  // S12
+  for (const auto guard : {EgressGuard::standard, EgressGuard::strict, EgressGuard::off}) {
+    auto written = rules({"10.0.0.0/8", "169.254.169.254"}, guard);
+    for (const auto* entry : {"10.1.0.0/16", "8.8.8.0/24:53", "169.254.169.254", "2606:4700::/32"})
+      written.deny.push_back(*parse_egress_exception(entry));
+    const EgressPolicy policy(written);
+    for (const auto trust : {Trust::tenant, Trust::registry}) {
+      for (const auto* bad :
+           {"10.1.2.3", "::ffff:10.1.2.3", "64:ff9b::a01:203", "2002:a01:203::1", "169.254.169.254", "2606:4700::1111"}) {
+        const auto why = policy.refusal(address(bad), 443, trust);
+        ASSERT_TRUE(why) << bad;
+        EXPECT_EQ(to_string(*why), "denied") << bad;
+      }
+      EXPECT_TRUE(allows(policy, trust, "10.2.0.1"));
+      EXPECT_TRUE(allows(policy, trust, "8.8.8.8", 443));
+      EXPECT_FALSE(allows(policy, trust, "8.8.8.8", 53));
+    }
+  }
+}
+
 TEST(EgressPolicy, TheGuardOfTheRegistryCanBeStricterOrOffAndTenantsDoNotNotice) {  // N7
   const EgressPolicy strict(rules({}, EgressGuard::strict)), off(rules({}, EgressGuard::off));
   EXPECT_FALSE(allows(strict, Trust::registry, "127.0.0.1"));

@@ -122,6 +122,15 @@ TEST(TargetsSchema, RefusesWhatTheLoaderRefuses) {
       {"rate of none", R"({"rate": "0/s"})"},
       {"rate a day", R"({"rate": "10/d"})"},
       {"rate too high", R"({"rate": "100001/s"})"},
+      {"authorities as a list", R"({"ca_file": ["a.pem"]})"},  // S12
+      {"no authorities", R"({"ca_file": ""})"},
+      {"certificate as a number", R"({"client_certificate": 7})"},
+      {"key of no secret", R"({"client_key": "{secret:}"})"},
+      {"key of an open secret", R"({"client_key": "{secret:a"})"},
+      {"key with more behind the secret", R"({"client_key": "{secret:a}b"})"},
+      {"old TLS", R"({"tls_min": "1.1"})"},
+      {"TLS to come", R"({"tls_min": 1.4})"},
+      {"insecure as text", R"({"insecure": "true"})"},
       {"destination as text", R"({"destination": "orders"})"},
       {"url in destination", R"({"destination": {"url": "http://x"}})"}};
   FileSchema schema("targets.schema.json");

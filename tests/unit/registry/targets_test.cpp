@@ -63,6 +63,14 @@ constexpr auto kUrlShape = "must be an http or https URL with a host, such as ht
 INSTANTIATE_TEST_SUITE_P(
     Rules, BrokenTarget,
     ::testing::Values(
+        Broken{"CaFileNumber", "ca_file", R"("ca_file": 10)", 9, "targets[0].ca_file", "must be the path of a PEM file"},  // S12
+        Broken{"KeySecret", "client_key", R"("client_key": "{secret:")", 9, "targets[0].client_key", "{secret:NAME}"},
+        Broken{"TlsOld", "tls_min", R"("tls_min": "1.1")", 9, "targets[0].tls_min", "must be \"1.2\" or \"1.3\""},
+        Broken{"InsecureText", "insecure", R"("insecure": "yes")", 9, "targets[0].insecure", "must be true or false"},  // S11
+        Broken{"PortTooHigh", "gatewayUrl", R"("gatewayUrl": "http://localhost:99999")", 5, "targets[0].gatewayUrl",
+               "its port must be from 1 to 65535"},
+        Broken{"PortThatComesRound", "gatewayUrl", R"("gatewayUrl": "http://localhost:65616/x")", 5, "targets[0].gatewayUrl",
+               "its port must be from 1 to 65535"},
         Broken{"RateNumber", "rate", R"("rate": 10)", 9, "targets[0].rate", "must be a count"},  // E14
         Broken{"RateWord", "rate", R"("rate": "fast")", 9, "targets[0].rate", "\"10/s\""},
         Broken{"RateZero", "rate", R"("rate": "0/s")", 9, "targets[0].rate", "from 1 to 100000"},
@@ -225,6 +233,29 @@ TEST(Targets, MayHaveARate) {  // E14
   const auto without = read_targets(file_with("", ""), "r/targets.json", FakeActionTypes{});
   ASSERT_TRUE(without) << joined(without.error());
   EXPECT_FALSE(without->at(0).rate);
+}
+
+TEST(Targets, MaySayHowTheirConnectionsAreSecured) {  // S11 S12
+  const auto text = file_with("ca_file", R"("ca_file": "tls/ca.pem", "client_certificate": "/etc/me.pem",
+"client_key": "{secret:key}", "tls_min": 1.3, "insecure": true)");
+  TargetTransports transports;
+  const auto targets = read_targets(text, "r/targets.json", FakeActionTypes{}, nullptr, &transports);
+  ASSERT_TRUE(targets) << joined(targets.error());
+  ASSERT_EQ(transports.size(), 1u);
+  const auto& [name, transport] = *transports.begin();
+  EXPECT_EQ(name, "sms.realtime");
+  EXPECT_EQ(transport.place, (Problem{"r/targets.json", 2, "targets[0]", ""}));
+  ASSERT_TRUE(transport.rules);
+  EXPECT_EQ(transport.rules->ca_file, "r/tls/ca.pem");
+  EXPECT_EQ(transport.rules->client_certificate, "/etc/me.pem");
+  EXPECT_EQ(key_secret(*transport.rules), "key");
+  EXPECT_EQ(transport.rules->tls_min, TlsVersion::v1_3);
+  EXPECT_TRUE(transport.rules->insecure);
+  EXPECT_EQ(to_json(targets->front()), to_json(read_targets(file_with("", ""), "t", FakeActionTypes{})->front()))
+      << "none of it is part of the contract that is stored";
+  transports.clear();
+  ASSERT_TRUE(read_targets(file_with("", ""), "t", FakeActionTypes{}, nullptr, &transports));
+  EXPECT_FALSE(transports.at("sms.realtime").rules);
 }
 
 TEST(Targets, HandTheirFurtherFieldsToThePluginBesideTheUrl) {

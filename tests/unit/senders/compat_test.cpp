@@ -20,6 +20,7 @@ class APluginOfAbi10 : public ::testing::TestWithParam<std::string> {  // the la
       got = connection.receive();
       connection.answer(status, body, headers);
     });
+    world.transport = testing::insecure;
     return run(receiver.url()).outcome.value_or(Outcome{});
   }
 
@@ -97,6 +98,7 @@ TEST_P(APluginOfAbi10, EndsWhenItIsCancelled) {
 // H1: its requests end where those of minor 3 have more.
 TEST(APluginOfAbi12, HasItsRequestsAuthenticatedAndNotSigned) {
   PluginWorld world{{"../compat/compat_v1_2_cpp"}, PluginWorld::kPatient, {{"compat", {Secret("key")}}}};
+  world.transport = testing::insecure;
   ASSERT_EQ(world.catalogue->loaded().size(), 1u);
   EXPECT_EQ(world.catalogue->loaded()[0].abi_minor, 2u);
   std::string got;

@@ -63,6 +63,7 @@ TEST_F(PluginMail, ATenantsRelayMustNotBeLocal) {  // N7
 
 TEST_F(PluginMail, ThePluginNamesASecretThatOnlyTheRelaySees) {
   ScriptedRelay relay({.says = {{"AUTH", "535 5.7.8 wrong"}}, .offers = {"AUTH PLAIN"}});
+  world.transport = testing::insecure;
   const auto outcome = outcome_of("login", relay.url());
   EXPECT_TRUE(relay.heard("AUTH PLAIN |me|hunter2"));
   EXPECT_EQ(outcome.code, 535);

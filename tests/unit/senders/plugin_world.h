@@ -67,6 +67,11 @@ inline Job of_channel(Job job) {
   return job;
 }
 
+// Of an operator who wrote `insecure: true`.
+inline std::shared_ptr<const Transport> insecure(const Contract&) {
+  return std::make_shared<const Transport>(Transport{.insecure = true, .unverified_login = true});
+}
+
 class PluginWorld {
  public:
   // Generous: a good plugin never meets these limits. Tests of silence set their own.
@@ -83,8 +88,9 @@ class PluginWorld {
     config.limits.blocking_workers = 2;
     config.senders = std::move(settings_by_type);
     config.egress = std::move(egress);
-    factory = std::make_unique<PluginSenderFactory>(*catalogue, config, secrets,
-                                                    TextServices{[this] { return templates; }, links}, clock, log, metrics);
+    factory = std::make_unique<PluginSenderFactory>(
+        *catalogue, config, secrets, TextServices{[this] { return templates; }, links}, clock, log, metrics, nullptr,
+        [this](const Contract& contract) { return transport ? transport(contract) : nullptr; });
     executor = std::make_unique<Executor>(*factory, clock, settings, log, metrics);
     executor->start([this](std::vector<Finished> batch) { take(std::move(batch)); });
   }
@@ -135,6 +141,7 @@ class PluginWorld {
   PluginFolder folder;
   std::shared_ptr<const Templates> templates = std::make_shared<const Templates>();
   std::unique_ptr<Catalogue> catalogue;
+  TransportSource transport;  // empty: the defaults; set before the first send
   std::unique_ptr<PluginSenderFactory> factory;
 
  private:

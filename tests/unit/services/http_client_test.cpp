@@ -61,6 +61,7 @@ TEST_F(Http, ARequestArrivesAsAskedAndItsAnswerComesBack) {
   });
   auto post = request(server.url("/hook?token=1"), "payload");
   post.headers = {{"Content-Type", "text/plain"}, {"Authorization", "Bearer {secret:key}"}};
+  post.transport = std::make_shared<const Transport>(Transport{.insecure = true});
   const auto response = fetch(post);
   EXPECT_EQ(response.error, NetError::ok);
   EXPECT_EQ(response.reach, Reach::answered);

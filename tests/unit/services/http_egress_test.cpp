@@ -62,6 +62,7 @@ class HttpEgress : public ::testing::Test {
     request.timeout = timeout;
     request.deadline = clock_.now() + 60s;
     request.trust = trust;
+    request.transport = std::make_shared<const Transport>(Transport{.insecure = true});
     auto promise = std::make_shared<std::promise<HttpResponse>>();
     loop_.post([this, promise, request = std::move(request)] {
       client_->fetch(request, [promise](std::uint64_t, HttpResponse response) { promise->set_value(std::move(response)); });

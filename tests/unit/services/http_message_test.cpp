@@ -12,9 +12,9 @@ const Secrets& secrets() {
 }
 
 TEST(Url, AGoodOneNamesItsHostAndPort) {
-  EXPECT_EQ(endpoint_of("http://Example.org/x?y=1").value(), "example.org:80");
-  EXPECT_EQ(endpoint_of("https://example.org").value(), "example.org:443");
-  EXPECT_EQ(endpoint_of("http://[::1]:8080/").value(), "[::1]:8080");
+  EXPECT_EQ(endpoint_of("http://Example.org/x?y=1")->authority, "example.org:80");
+  EXPECT_EQ(endpoint_of("https://example.org")->authority, "example.org:443");
+  EXPECT_EQ(endpoint_of("http://[::1]:8080/")->authority, "[::1]:8080");
 }
 
 TEST(Url, AnythingElseIsRefused) {

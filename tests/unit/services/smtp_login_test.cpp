@@ -1,4 +1,5 @@
-// TLS and login at a relay: what is checked, what is refused, and that a secret goes to the relay and nowhere else.  H4 M8
+// TLS and login at a relay: what is checked, what is refused, and that a secret goes to the relay and nowhere else.  H4 M8 S11
+// S12
 #include "services/smtp_client.h"
 #include "unit/services/mail_world.h"
 
@@ -11,10 +12,16 @@ using testing::TlsIdentity;
 
 class SmtpLogins : public testing::Mail {
  protected:
-  SmtpMessage with_login(std::string relay) {
+  SmtpMessage with_protected_login(std::string relay) {
     auto mail = message(std::move(relay));
     mail.user = "me";
     mail.password = "key";
+    return mail;
+  }
+  // Of a sender whose operator wrote that the login needs no TLS.
+  SmtpMessage with_login(std::string relay) {
+    auto mail = with_protected_login(std::move(relay));
+    mail.transport = std::make_shared<const Transport>(Transport{.unverified_login = true});
     return mail;
   }
 };
@@ -66,8 +73,8 @@ TEST_F(SmtpLogins, RequiredTlsNeedsACertificateThatIsTrusted) {
 
 TEST_F(SmtpLogins, RequiredTlsTakesACertificateOfAKnownAuthorityForTheRelaysName) {
   ScriptedRelay relay({.tls = &identity()});
-  start({.ca_file = identity().file()});
   auto mail = message(relay.url());
+  mail.transport = identity().trust();
   mail.tls = Tls::required;
   for (int i = 0; i < 3; ++i) EXPECT_EQ(submit(mail).answer.code, 250);
   EXPECT_EQ(relay.connections(), 1);
@@ -80,8 +87,8 @@ TEST_F(SmtpLogins, RequiredTlsTakesACertificateOfAKnownAuthorityForTheRelaysName
 TEST_F(SmtpLogins, RequiredTlsRefusesACertificateForAnotherName) {
   const TlsIdentity other("DNS:other.example");
   ScriptedRelay relay({.tls = &other});
-  start({.ca_file = other.file()});
   auto mail = message(relay.url());
+  mail.transport = other.trust();
   mail.tls = Tls::required;
   EXPECT_EQ(submit(mail).error, NetError::tls);
 }
@@ -128,8 +135,9 @@ TEST_F(SmtpLogins, TlsFromTheFirstByteIsAlwaysChecked) {
 
 TEST_F(SmtpLogins, TlsFromTheFirstByteNeedsNoStarttls) {
   ScriptedRelay relay({.tls = &identity(), .tls_at_once = true});
-  start({.ca_file = identity().file()});
-  EXPECT_EQ(submit(message(relay.url("smtps"))).answer.code, 250);
+  auto mail = message(relay.url("smtps"));
+  mail.transport = identity().trust();
+  EXPECT_EQ(submit(mail).answer.code, 250);
   EXPECT_FALSE(relay.heard("STARTTLS"));
 }
 
@@ -161,6 +169,90 @@ TEST_F(SmtpLogins, TheUserLogsInWithTheNamedSecret) {
   // Who logs in does not share a connection with who does not.
   EXPECT_EQ(submit(message(login.url())).answer.code, 250);
   EXPECT_EQ(login.connections(), 2);
+}
+
+TEST_F(SmtpLogins, ALoginWaitsForTlsThatIsVerified) {  // S11
+  const TlsIdentity nameless(testing::CertificateWish{.common_name = "127.0.0.1", .names = ""});
+  const TlsIdentity expired(testing::CertificateWish{.names = "IP:127.0.0.1", .valid_until = -60});
+  const TlsIdentity other("DNS:other.example");
+  const auto expect_nothing_said = [&](ScriptedRelay& relay, const SmtpMessage& mail, NetError error) {
+    const auto reply = submit(mail);
+    EXPECT_EQ(reply.error, error) << reply.error_text;
+    EXPECT_EQ(reply.reach, Reach::not_sent);
+    for (const auto* word : {"AUTH", "MAIL"}) EXPECT_FALSE(relay.heard(word)) << word;
+  };
+  for (const auto tls : {Tls::if_offered, Tls::required}) {
+    ScriptedRelay plain({.offers = {"AUTH PLAIN LOGIN"}});
+    auto mail = with_protected_login(plain.url());
+    mail.tls = tls;
+    expect_nothing_said(plain, mail, NetError::tls);
+
+    ScriptedRelay self_signed({.offers = {"AUTH PLAIN"}, .offers_in_clear = {"AUTH PLAIN"}, .tls = &identity()});
+    mail.relay = self_signed.url();
+    expect_nothing_said(self_signed, mail, NetError::tls);
+
+    for (const auto* shown : {&nameless, &expired, &other}) {
+      ScriptedRelay relay({.offers = {"AUTH PLAIN"}, .tls = shown});
+      mail.relay = relay.url();
+      mail.transport = shown->trust();
+      expect_nothing_said(relay, mail, NetError::tls);
+    }
+    ScriptedRelay good({.offers = {"AUTH PLAIN"}, .tls = &identity()});
+    mail.relay = good.url();
+    mail.transport = identity().trust();
+    EXPECT_EQ(submit(mail).answer.code, 250);
+    EXPECT_TRUE(good.heard("AUTH PLAIN |me|hunter2"));
+  }
+  ScriptedRelay plain({.offers = {"AUTH PLAIN"}});
+  auto never = with_protected_login(plain.url());
+  never.tls = Tls::never;
+  expect_nothing_said(plain, never, NetError::refused);
+  EXPECT_EQ(plain.connections(), 0);
+  EXPECT_NE(submit(never).error_text.find("does not go out in clear"), std::string::npos);
+
+  ScriptedRelay at_once({.offers = {"AUTH PLAIN"}, .tls = &identity(), .tls_at_once = true});
+  never.relay = at_once.url("smtps");
+  expect_nothing_said(at_once, never, NetError::tls);
+  never.transport = identity().trust();
+  EXPECT_EQ(submit(never).answer.code, 250) << "smtps is never in clear";
+}
+
+TEST_F(SmtpLogins, OnlyTheOperatorsWordLetsALoginOutWithoutVerifiedTls) {  // S11
+  ScriptedRelay self_signed({.offers = {"AUTH PLAIN"}, .tls = &identity()});
+  EXPECT_EQ(submit(with_login(self_signed.url())).answer.code, 250);
+  EXPECT_TRUE(self_signed.heard("AUTH PLAIN |me|hunter2"));
+  EXPECT_TRUE(self_signed.heard("STARTTLS"));
+  auto careful = with_protected_login(self_signed.url());
+  EXPECT_EQ(submit(careful).error, NetError::tls) << "an open connection of the other kind does not serve it";
+  EXPECT_EQ(self_signed.count("AUTH"), 1);
+}
+
+TEST_F(SmtpLogins, ConnectionsOfDifferentTransportsAreKeptApart) {  // S12
+  ScriptedRelay relay({.tls = &identity()});
+  const TlsIdentity other;
+  auto mail = message(relay.url());
+  mail.tls = Tls::required;
+  mail.transport = identity().trust();
+  EXPECT_EQ(submit(mail).answer.code, 250);
+  mail.transport = other.trust();
+  EXPECT_EQ(submit(mail).error, NetError::tls);
+  mail.transport = identity().trust();
+  EXPECT_EQ(submit(mail).answer.code, 250) << "read anew, with the same contents";
+  EXPECT_EQ(relay.connections(), 2);
+}
+
+TEST_F(SmtpLogins, ARelayMustBeAsNewAsTheSenderSays) {  // S12
+  const TlsIdentity old;
+  SSL_CTX_set_security_level(old.context(), 0);
+  SSL_CTX_set_cipher_list(old.context(), "ALL:@SECLEVEL=0");
+  SSL_CTX_set_min_proto_version(old.context(), TLS1_VERSION);
+  SSL_CTX_set_max_proto_version(old.context(), TLS1_1_VERSION);
+  ScriptedRelay relay({.tls = &old});
+  auto mail = message(relay.url());
+  mail.tls = Tls::required;
+  mail.transport = old.trust();
+  EXPECT_EQ(submit(mail).error, NetError::tls);
+  EXPECT_FALSE(relay.heard("MAIL"));
 }
 
 TEST_F(SmtpLogins, ARefusedLoginIsAnAnswerOfItsOwnStage) {

@@ -22,7 +22,8 @@ typedef struct wb_http_request {
   uint32_t max_response_bytes; /* the body is read up to this; 0: the default of 4,096 */
   wb_str method;               /* "POST" */
   wb_str url;                  /* http or https */
-  const wb_header* headers;    /* the host replaces {secret:NAME} in values on the way out */
+  const wb_header* headers;    /* the host replaces {secret:NAME} in values on the way out, which needs https, as basic_user does,
+                                * unless the operator wrote `insecure: true` */
   size_t header_count;
   wb_str body;
   /* since minor 2: Basic authentication (RFC 7617). Both are NAMES of the host's secrets; both empty: none */

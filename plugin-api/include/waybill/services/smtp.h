@@ -22,8 +22,10 @@ typedef struct wb_smtp_message {
   size_t size;
   uint32_t timeout_ms; /* 0: until the call's deadline; never longer */
   wb_tls tls;
-  wb_str relay;             /* "smtp://host[:port]" (25) or "smtps://host[:port]" (465, TLS from the first byte, checked) */
-  wb_str user;              /* AUTH (PLAIN or LOGIN) with this name; empty: none */
+  wb_str relay; /* "smtp://host[:port]" (25) or "smtps://host[:port]" (465, TLS from the first byte, checked) */
+  /* AUTH (PLAIN or LOGIN) with this name; empty: none. With a user, the host takes every `tls` for WB_TLS_REQUIRED, unless the
+   * operator said otherwise in the sender's settings (`tls`, or `insecure`); WB_TLS_NEVER is then refused. */
+  wb_str user;
   wb_str password;          /* with user: the NAME of the host's secret, not the password */
   wb_str from;              /* envelope sender "a@b", at most 320 bytes; empty: the null reverse-path */
   const wb_str* recipients; /* envelope recipients "a@b", 1 to 1,000 */

@@ -3,10 +3,11 @@
 
 #include <unistd.h>
 
-#include <cstdio>
+#include <algorithm>
 #include <cstdlib>
 #include <set>
 
+#include "base/printing.h"
 #include "services/gcs_links.h"
 #include "services/secrets.h"
 #include "store/migrations.h"
@@ -18,16 +19,22 @@ extern char** environ;
 namespace waybill {
 
 void print(const Problems& problems) {
-  for (const auto& problem : problems) std::fprintf(stderr, "%s\n", to_string(problem).c_str());
+  constexpr std::size_t kMaxLine = 2000;  // bytes
+  for (std::size_t i = 0; i < std::min(problems.size(), kMaxPrintedProblems); ++i) {
+    const auto line = to_string(problems[i]);
+    print_error("%s%s\n", line.substr(0, kMaxLine).c_str(), line.size() > kMaxLine ? "..." : "");
+  }
+  if (problems.size() > kMaxPrintedProblems)
+    print_error("and %zu more of such lines\n", problems.size() - kMaxPrintedProblems);
 }
 
 int failed(const std::string& what) {
-  std::fprintf(stderr, "waybill: %s\n", what.c_str());
+  print_error("waybill: %s\n", what.c_str());
   return 1;
 }
 
 void report_wait(const std::string& who) {
-  std::fprintf(stderr, "waybill: waiting for a lock, and trying again without holding up others: in the way is %s\n",
+  print_error("waybill: waiting for a lock, and trying again without holding up others: in the way is %s\n",
                who.c_str());
 }
 
@@ -180,7 +187,7 @@ LoadedInstallation load_installation(const Config& config, MissingPluginPolicy a
   const auto report = [&](const Problems& problems) {
     contents.problems.insert(contents.problems.end(), problems.begin(), problems.end());
   };
-  if (const auto secrets = Secrets::resolve(config.secrets); !secrets)
+  if (const auto secrets = Secrets::resolve(config.secrets, config.file.string()); !secrets)
     report(secrets.error());
   else if (const auto links = make_links(config.link_key, *secrets, SystemClock{}); !links)
     report({{config.file.string(), 0, "links.key", links.error().what}});

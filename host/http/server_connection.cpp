@@ -9,6 +9,7 @@
 #include <boost/beast/core/string.hpp>
 
 #include "http/access.h"
+#include "http/content_check.h"
 #include "http/server_message.h"
 
 namespace waybill::http {
@@ -108,6 +109,7 @@ asio::awaitable<bool> ServerConnection::exchange() {
                     .query = std::string(match.query),
                     .parameters = std::move(match.parameters),
                     .content_type = std::move(content_type_),
+                    .content_encoding = std::move(content_encoding_),
                     .authorization = std::move(authorization_),
                     .body = std::move(message.body()),
                     .principal = {}};
@@ -139,6 +141,7 @@ asio::awaitable<std::optional<Response>> ServerConnection::answer(const Route& r
       if (auto refusal = access_refusal(route, request, principal)) co_return std::move(*refusal);
       request.principal = std::move(*principal);
     }
+    if (auto refusal = content_refusal(route, request)) co_return std::move(*refusal);
     if (route.extra_time) until += route.extra_time(request);
     route.handle(std::move(request), response_queue_->expect_response());
   } catch (const std::exception& error) {

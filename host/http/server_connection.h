@@ -82,6 +82,7 @@ class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
   bool head_done_ = false;
   std::string authorization_;  // from the head, so that no trailer can replace them
   std::string content_type_;
+  std::string content_encoding_;
   std::shared_ptr<ResponseQueue> response_queue_;
   boost::asio::steady_timer answered_;
   Time deadline_ = Time::max();

@@ -122,6 +122,7 @@ std::optional<Response> ServerConnection::check_head() {
     return invalid("there must be one Host header");
   if (head[http::field::host].find_first_of(" ,/@?#") != std::string_view::npos) return invalid("the Host header is not a host");
   if (count(http::field::authorization) > 1) return invalid("there is more than one Authorization header");
+  if (count(http::field::content_type) > 1) return invalid("there is more than one Content-Type header");
   const auto expect = head[http::field::expect];
   if (!expect.empty() && !boost::beast::iequals(expect, "100-continue"))
     return error_response(417, "expectation_failed", "the only expectation is 100-continue");
@@ -129,6 +130,9 @@ std::optional<Response> ServerConnection::check_head() {
   const auto content_type = head[http::field::content_type];
   authorization_.assign(authorization.data(), authorization.size());
   content_type_.assign(content_type.data(), content_type.size());
+  content_encoding_.clear();
+  for (auto [one, last] = head.equal_range(http::field::content_encoding); one != last; ++one)
+    content_encoding_.append(one->value().data(), one->value().size()).append(",");
   return std::nullopt;
 }
 

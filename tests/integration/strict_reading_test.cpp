@@ -33,7 +33,7 @@ class StrictReading : public World {
   }
   void SetUp() override { installation().add_plugin(std::filesystem::path(WAYBILL_BAD_PLUGINS) / "good.so"); }
 
-  HttpResponse post(const std::string& path, const std::string& body, const Fields& fields = {}) {
+  HttpResponse post(const std::string& path, const std::string& body, const HttpClient::Fields& fields = {}) {
     return client().request("POST", path, body, fields);
   }
   static std::string submission(const std::string& id, const std::string& fields) {

@@ -30,8 +30,6 @@ class HostileTexts : public World {
         "form_id: contact\nname: A form\nactions:\n  - {action_order: 1, action_type: good, destination: \"" + gateway.url() + "\"}\n";
     gateway.by_default(Reply::http_error(503));
   }
-  void SetUp() override { installation().add_plugin(std::filesystem::path(WAYBILL_BAD_PLUGINS) / "good.so"); }
-
   // As the tables' owner could: past every check of ours.
   void store(const std::string& table, const std::string& column) {
     sql().execute("SET session_replication_role = replica; UPDATE waybill." + table + " SET " + column + " = " + kHostileSql);
@@ -54,13 +52,16 @@ class HostileTexts : public World {
 
 // S6
 TEST_F(HostileTexts, NoCommandPrintsControlBytes) {
-  EXPECT_EQ(post_intent(client(), sms_intent("i-1", "sms.attempts"), 30).json().at("status"), "exhausted");
+  installation().add_plugin(std::filesystem::path(WAYBILL_BAD_PLUGINS) / "good.so");
+  EXPECT_EQ(post_intent(client(), sms_intent("i-1", "sms.attempts")).status, 200);
+  EXPECT_EQ(wait_for_end(client(), "i-1").at("status"), "exhausted");
   ASSERT_EQ(client().request("POST", "/v1/submissions",
                              R"({"submissionId":"f-1","formId":"contact","fields":{"name":"x"},"finalize":true})").status, 201);
   ASSERT_TRUE(eventually([&] { return client().get("/v1/submissions/f-1").json().at("status") == "failed"; }));
   ASSERT_EQ(client().request("POST", "/orgs", R"({"name":"other"})").status, 201);
   const auto letter = client().get("/v1/dead?reference=f-1").json().at("deadLetters").at(0).at("id").get<std::string>();
   ASSERT_EQ(client().request("PATCH", "/v1/dead/" + letter, json{{"fields", {{"name", kHostile}}}}.dump()).status, 200);
+  sql().execute("DROP FUNCTION waybill.refuse() CASCADE");  // which keeps attempts as they were written
   for (const auto* command : {"error", "reason", "provider_ref"}) store("attempts", command);
   for (const auto* column : {"reason", "target"}) store("submissions", column);
   for (const auto* column : {"target", "reason", "client_ref", "replayed_by"}) store("dead_letters", column);
@@ -90,8 +91,16 @@ TEST_F(HostileTexts, NoCommandPrintsControlBytes) {
 
 // S13
 TEST_F(HostileTexts, CheckPrintsNoControlBytesOfAnyFile) {
-  setup.more += "\"colour" + std::string("\\x1b[2J\\x9b31m") + "\": red\nlimits: {in_flight: \"\\x07\\x7f[2J\"}\n";
-  installation().write_registry("{\"targets\": [{\"submissionTarget\": \"a\\u001b[2J\\u009b31m\", \"" + kHostile + "\": 1}]}");
+  const auto of_file = [&](const std::string& more) {
+    setup.more = more;
+    EXPECT_FALSE(has_control(Installation(setup).command({"check"}).err)) << more;
+    EXPECT_NE(Installation(setup).command({"check"}).err.find("[2J"), std::string::npos) << more;
+  };
+  of_file("\"colour\\x1b[2J\\x9b31m\": red\n");
+  of_file("limits: {in_flight: \"\\x07\\x7f[2J\"}\n");
+  of_file("secrets: {a: {file: \"/nowhere\\x1b[2J\"}}\n");
+  setup.more.clear();
+  installation().write_registry("{\"targets\": [{\"submissionTarget\": \"a\\u001b[2J\\u009b31m\", \"x\\u001b[2J\\u009b\": 1}]}");
   installation().write_form("bad.yaml", "form_id: \"\\x1b[2J\"\nname: \"\\x9b\"\nactions: []\n");
   expect_no_control({"check"}, true);
 }

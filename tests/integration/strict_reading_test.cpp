@@ -24,7 +24,8 @@ class StrictReading : public World {
   StrictReading() {
     setup.forms["contact.yaml"] = form("contact", "good", gateway.url() + "/inbox");
     setup.retry = "{kind: fixed, delay: 10ms}";
-    setup.more = "timeouts: {cooldown: 0ms, outage: 0ms, poll: 20ms}\ndead: {replay_rate: 100}\n";
+    write_file(keys_.path() / "master", "a master key of a test, in 48 bytes of plain text");
+    setup.more = "secrets: {master: {file: \"" + (keys_.path() / "master").string() + "\"}}\nnotify: {key: master}\ntimeouts: {cooldown: 0ms, outage: 0ms, poll: 20ms}\ndead: {replay_rate: 100}\n";
     gateway.by_default(Reply::http_error(503));
   }
   static std::string form(const std::string& id, const std::string& type, const std::string& destination) {
@@ -44,6 +45,9 @@ class StrictReading : public World {
     return client().get("/v1/dead?reference=" + id).json().at("deadLetters").at(0).at("id");
   }
   std::int64_t submissions() { return sql().number("SELECT count(*) FROM waybill.submissions"); }
+
+ private:
+  TempFolder keys_;
 };
 
 // S4

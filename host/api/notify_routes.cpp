@@ -279,9 +279,8 @@ std::vector<http::Route> notify_routes(NotifyParts parts) {
                        }};
   };
   const auto bare_route = [&](const char* method, const std::string& path, Role role,
-                              void (NotifyRoutes::*handle)(Request, http::Reply) const) {
-    return without_fields(route(method, path, role, handle));
-  };
+                              void (NotifyRoutes::*handle)(Request, http::Reply)
+                                  const) { return without_fields(route(method, path, role, handle)); };
   const std::string channels = "/channels", channel = "/channels/{channel}";
   const std::string rules = "/alert-rules", rule = "/alert-rules/{rule}", bound = rule + "/channels",
                     binding = bound + "/{channel}";

@@ -24,8 +24,7 @@ void print(const Problems& problems) {
     const auto line = to_string(problems[i]);
     print_error("%s%s\n", line.substr(0, kMaxLine).c_str(), line.size() > kMaxLine ? "..." : "");
   }
-  if (problems.size() > kMaxPrintedProblems)
-    print_error("and %zu more of such lines\n", problems.size() - kMaxPrintedProblems);
+  if (problems.size() > kMaxPrintedProblems) print_error("and %zu more of such lines\n", problems.size() - kMaxPrintedProblems);
 }
 
 int failed(const std::string& what) {
@@ -34,8 +33,7 @@ int failed(const std::string& what) {
 }
 
 void report_wait(const std::string& who) {
-  print_error("waybill: waiting for a lock, and trying again without holding up others: in the way is %s\n",
-               who.c_str());
+  print_error("waybill: waiting for a lock, and trying again without holding up others: in the way is %s\n", who.c_str());
 }
 
 std::optional<Config> configuration(const GlobalOptions& options) {

@@ -94,9 +94,7 @@ class TreeOfText final : public CheckedEvents {
 
   bool null() override { return place(nullptr), true; }
   bool boolean(bool value) override { return place(value), true; }
-  bool number_integer(number_integer_t value) override {
-    return place(value == 0 ? as_written<Tree>("-0") : Tree(value)), true;
-  }
+  bool number_integer(number_integer_t value) override { return place(value == 0 ? as_written<Tree>("-0") : Tree(value)), true; }
   bool number_unsigned(number_unsigned_t value) override { return place(value), true; }
   bool number_float(number_float_t value, const string_t& text) override {
     return place(is_written_alike(value, text) ? Tree(value) : as_written<Tree>(text)), true;

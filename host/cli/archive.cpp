@@ -27,7 +27,7 @@ int list_archive(const GlobalOptions& options, const ArchiveOptions& archive) {
   for (const auto& one : *found) {
     if (!options.json) {
       print_text("%-28s %-20s %-20s %-20s %s\n", format_rfc3339(one.archived).c_str(), one.pipeline.c_str(), one.state.c_str(),
-                  one.reference.c_str(), one.submission.c_str());
+                 one.reference.c_str(), one.submission.c_str());
       continue;
     }
     Json json{{"submissionId", one.submission},

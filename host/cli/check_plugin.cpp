@@ -76,7 +76,7 @@ void print_table(const std::string& file, const conformance::Report& report) {
     if (!one.remedy.empty()) line("", "       ", "remedy: " + one.remedy);
   }
   print_text("%zu ok, %zu failed, %zu skipped: %s %s\n", counts[0], counts[1], counts[2], file.c_str(),
-              report.good() ? "keeps the rules" : "breaks the rules");
+             report.good() ? "keeps the rules" : "breaks the rules");
 }
 
 }  // namespace

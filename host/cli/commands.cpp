@@ -62,8 +62,8 @@ int check(const GlobalOptions& options) {
   print(config->warnings);
   if (!good) return 1;
   print_text("good: %zu plugin(s), %zu target(s), %zu form(s), %zu pipeline(s)\n", installation.catalogue->loaded().size(),
-              installation.registry->targets().size(), installation.registry->forms().size(),
-              installation.registry->pipelines().size());
+             installation.registry->targets().size(), installation.registry->forms().size(),
+             installation.registry->pipelines().size());
   return 0;
 }
 

@@ -120,7 +120,7 @@ void print_view(const DeadLetterView& view) {
                id_text(letter.replay));
   for (const auto& a : view.attempts)
     print_text("  attempt %u  %s  %s %s%s\n", a.number, format_rfc3339(a.started).c_str(), a.outcome.c_str(), a.reason.c_str(),
-                a.error.c_str());
+               a.error.c_str());
   for (const auto& edit : json["edits"])
     print_line("  edit " + edit["editId"].get<std::string>() + "  " + edit["editedAt"].get<std::string>() + "  " +
                edit["actor"].get<std::string>() + "  " + edit["field"].get<std::string>() + ": " + dump(edit["before"]) + " -> " +
@@ -157,7 +157,7 @@ void print_replays(const Replays& replays, bool dry_run) {
   }
   if (!replays.items.empty()) print_columns(lines);
   print_text("%zu of %zu %s\n", replays.count, replays.items.size(),
-              dry_run ? "would be replayed; nothing was changed" : "replayed");
+             dry_run ? "would be replayed; nothing was changed" : "replayed");
   if (replays.more) print_line("more letters match than one call takes: run it again for the rest");
 }
 

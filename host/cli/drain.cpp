@@ -75,8 +75,8 @@ Result<void> drain_queue(PgBossStore& store, QueueDrain& one, std::size_t batch)
     one.refusals.insert(one.refusals.end(), step->refusals.begin(), step->refusals.end());
     if (step->is_over) return {};
     print_error("%s -> %s: %llu of %llu handed in\n", one.queue.name.c_str(), one.target.c_str(),
-                 static_cast<unsigned long long>(one.taken),
-                 static_cast<unsigned long long>(std::max(one.queue.waiting, one.taken)));
+                static_cast<unsigned long long>(one.taken),
+                static_cast<unsigned long long>(std::max(one.queue.waiting, one.taken)));
   }
 }
 

@@ -96,10 +96,10 @@ BlockedReason why(const Explanation& e, const Config& config, const Catalogue& c
 void print_intent(const Explanation& e, const BlockedReason& reason) {
   const SubmissionView& intent = e.history.submission;
   print_text("%s: %s\n  target   %s\n  created  %s\n  why      %s\n", intent.client_ref.c_str(), intent.state.c_str(),
-              intent.target.c_str(), format_rfc3339(intent.created).c_str(), reason.text.c_str());
+             intent.target.c_str(), format_rfc3339(intent.created).c_str(), reason.text.c_str());
   for (const auto& a : e.history.attempts)
     print_text("  attempt %u  %s  %s %s%s%s\n", a.number, format_rfc3339(a.started).c_str(), a.outcome.c_str(), a.reason.c_str(),
-                a.error.c_str(), a.counts ? "" : " (does not count)");
+               a.error.c_str(), a.counts ? "" : " (does not count)");
 }
 
 Json json_of(const Explanation& e, const BlockedReason& reason) {
@@ -151,7 +151,7 @@ void print_form(const GlobalOptions& options, const FormView& view,
                        {"actions", std::move(list)}});
   }
   print_text("%s: %s\n  form     %s\n  created  %s\n  why      %s\n", s.client_ref.c_str(), s.state.c_str(), s.target.c_str(),
-              format_rfc3339(s.created).c_str(), reason.text.c_str());
+             format_rfc3339(s.created).c_str(), reason.text.c_str());
   for (const auto& [position, why] : actions)
     print_text("  action %d (%s)  %s\n", position.action_order, position.action_type.c_str(), why.text.c_str());
 }
@@ -214,7 +214,7 @@ std::optional<int> explain_pipeline(const GlobalOptions& options, const Config& 
   Json actions = Json::array();
   if (!options.json)
     print_text("%s: %s\n  pipeline %s, version %d\n  created  %s\n  why      %s\n", s.client_ref.c_str(), s.state.c_str(),
-                s.target.c_str(), (*view)->version, format_rfc3339(s.created).c_str(), reason.text.c_str());
+               s.target.c_str(), (*view)->version, format_rfc3339(s.created).c_str(), reason.text.c_str());
   for (const auto& position : *found ? (*found)->positions : std::vector<QueuePosition>{}) {
     const auto why = why_unfinished(**found, position, config, *catalogue);
     if (!options.json) print_text("  %s (%s)  %s\n", position.target.c_str(), position.action_type.c_str(), why.text.c_str());
@@ -263,7 +263,7 @@ std::optional<int> explain_notification(const GlobalOptions& options, const Conf
     print_text("%s\n", explanation_json(*standing, reason).c_str());
   else
     print_text("%s: %s\n  channel  %s\n  created  %s\n  why      %s\n", text.c_str(), standing->view.status.c_str(),
-                standing->view.channel.c_str(), format_rfc3339(standing->view.created).c_str(), reason.text.c_str());
+               standing->view.channel.c_str(), format_rfc3339(standing->view.created).c_str(), reason.text.c_str());
   return 0;
 }
 

@@ -109,7 +109,7 @@ int list_digests(const GlobalOptions& options, const FailureOptions& failures) {
       list.push_back(failure_json(one));
       if (options.json) continue;
       print_text("%-28s %-20s %-20s %-24s %s\n", time_text(one.failure.failed_at).c_str(), one.failure.status.c_str(),
-                  one.target.c_str(), one.failure.reference.c_str(), one.submission.c_str());
+                 one.target.c_str(), one.failure.reference.c_str(), one.submission.c_str());
     }
     if (options.json) print_json({{"digest", std::to_string(failures.digest)}, {"failures", list}});
     return 0;
@@ -137,8 +137,8 @@ int list_digests(const GlobalOptions& options, const FailureOptions& failures) {
   }
   for (const auto& one : *digests)
     print_text("%-20lld %-28s %-8s %6llu failure(s) %s%s\n", static_cast<long long>(one.id), format_rfc3339(one.tick).c_str(),
-                one.by_hand ? "by hand" : "", static_cast<unsigned long long>(one.failures), one.by_status.c_str(),
-                one.problems == "[]" ? "" : (" not checked: " + one.problems).c_str());
+               one.by_hand ? "by hand" : "", static_cast<unsigned long long>(one.failures), one.by_status.c_str(),
+               one.problems == "[]" ? "" : (" not checked: " + one.problems).c_str());
   print_line(state->next ? "next check: " + format_rfc3339(*state->next) : "no check is planned");
   return 0;
 }

@@ -25,7 +25,7 @@ int with_orgs(const GlobalOptions& options, const std::function<int(OrgStore&)>&
 void print_org(const OrgView& org) {
   const std::string state = org.disabled ? "disabled " + format_rfc3339(*org.disabled) : "enabled";
   print_text("%-32s %-38s created %s, weight %u, %lld live token(s)\n", org.name.c_str(), state.c_str(),
-              format_rfc3339(org.created).c_str(), org.weight, static_cast<long long>(org.tokens));
+             format_rfc3339(org.created).c_str(), org.weight, static_cast<long long>(org.tokens));
 }
 
 int print_found(const GlobalOptions& options, const Result<std::optional<OrgView>>& org, const std::string& name) {

@@ -47,8 +47,8 @@ int list_pipelines(const GlobalOptions& options) {
     all.push_back(pipeline_json(pipeline, built_in));
     if (!options.json)
       print_text("%-24s %2zu states, %2zu transitions%s%s  %s\n", pipeline.name.c_str(), pipeline.states.size(),
-                  pipeline.transitions.size(), built_in ? ", built in" : "",
-                  pipeline.path.empty() ? "" : (", begun by POST " + pipeline.path).c_str(), pipeline.description.c_str());
+                 pipeline.transitions.size(), built_in ? ", built in" : "",
+                 pipeline.path.empty() ? "" : (", begun by POST " + pipeline.path).c_str(), pipeline.description.c_str());
   };
   for (const auto& definition : contents->registry->pipelines()) add(definition->pipeline, false);
   for (const auto& pipeline : builtin_pipelines()) add(pipeline, true);

@@ -116,7 +116,7 @@ int list_failures(const GlobalOptions& options, const std::string& target, const
   } else {
     for (const auto& f : failures->list)
       print_text("%-28s %-24s %-24s %s%s%s\n", when(f.failed_at).c_str(), f.provider_ref.c_str(), f.idempotency_key.c_str(),
-                  f.reason.c_str(), f.detail.empty() ? "" : ": ", f.detail.c_str());
+                 f.reason.c_str(), f.detail.empty() ? "" : ": ", f.detail.c_str());
     if (whole && failures->list.empty()) print_text("no failures since %s ago\n", since.c_str());
   }
   if (!whole) return failed("the list is not complete: " + words_of(failures->outcome));

@@ -1,10 +1,10 @@
 // `waybill roles`: sets up the database's roles and says what they may do and what comes next.
-#include "base/printing.h"
 #include "store/roles.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/printing.h"
 #include "cli/commands.h"
 #include "cli/json_output.h"
 
@@ -22,9 +22,9 @@ void print_roles(const RoleSetup& done, const std::string& schema) {
   line(done.roles.tenant, "as whom hosts work for one organisation: sees and writes its rows only");
   print_text("\nrights are set in schema %s. What is left to do, where it is not done yet:\n", schema.c_str());
   print_text("  GRANT %s TO <the role that hosts log in as>;   -- and that role in database.url\n",
-              quoted_identifier(done.roles.application).c_str());
+             quoted_identifier(done.roles.application).c_str());
   print_text("  GRANT %s TO <each role of people or tools that look at the data>;\n",
-              quoted_identifier(done.roles.reader).c_str());
+             quoted_identifier(done.roles.reader).c_str());
 }
 
 }  // namespace

@@ -13,8 +13,7 @@ http::Response page(int status, std::string body) {
   return {.status = status,
           .content_type = "text/html; charset=utf-8",
           .body = std::move(body),
-          .headers = {{"Content-Security-Policy", kPolicy},
-                      {"X-Content-Type-Options", "nosniff"}}};
+          .headers = {{"Content-Security-Policy", kPolicy}, {"X-Content-Type-Options", "nosniff"}}};
 }
 
 http::Response message(int status, std::string_view text) {
@@ -86,7 +85,10 @@ std::string history_fragment(const HistoryView& history) {
 }
 
 std::vector<http::Route> console_routes(ReadPool& pool) {
-  return {{"POST", "/ui/history", http::Role::member, [&pool](http::Request request, http::Reply reply) {
+  return {{"POST",
+           "/ui/history",
+           http::Role::member,
+           [&pool](http::Request request, http::Reply reply) {
              pool.ask([request = std::move(request), reply = std::move(reply)](ReadPool::Session& session) {
                answer(session, request, reply);
              });

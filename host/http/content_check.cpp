@@ -43,7 +43,8 @@ Response unsupported(const std::string& message) { return error_response(415, "u
 }  // namespace
 
 std::optional<Response> content_refusal(const Route& route, const Request& request) {
-  if (!is_unencoded(request.content_encoding)) return unsupported("the body must not be encoded: send it without Content-Encoding");
+  if (!is_unencoded(request.content_encoding))
+    return unsupported("the body must not be encoded: send it without Content-Encoding");
   const std::string_view given = request.content_type;
   const auto type = trimmed(given.substr(0, given.find(';')));
   if (request.body.empty() || (type.empty() && given.empty())) return std::nullopt;

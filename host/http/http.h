@@ -33,7 +33,7 @@ struct Request {
   std::map<std::string, std::string, std::less<>> parameters;  // from the route's {names}, percent-decoded
   std::string content_type;
   std::string content_encoding;  // of all such headers, separated by commas
-  std::string authorization;  // the header's value
+  std::string authorization;     // the header's value
   std::string body;
   Principal principal;
 

@@ -70,7 +70,7 @@ Secrets::Secrets(Values values) : values_(std::move(values)) {
 }
 
 tl::expected<Secrets, Problems> Secrets::resolve(const std::map<std::string, std::vector<SecretReference>>& references,
-                                                const std::string& file) {
+                                                 const std::string& file) {
   Values values;
   Problems problems;
   for (const auto& [name, sources] : references) {

@@ -72,7 +72,8 @@ inline std::optional<Form> read_form(std::string_view context, std::string_view 
 
   std::string ignored;
   if (!field(*data, "fields"))
-    if (auto fields = parse_object(with_exact_numbers(without_lone_surrogates(payload)), ignored)) (*data)["fields"] = std::move(*fields);
+    if (auto fields = parse_object(with_exact_numbers(without_lone_surrogates(payload)), ignored))
+      (*data)["fields"] = std::move(*fields);
   form.data = std::move(*data);
   return form;
 }

@@ -20,7 +20,8 @@ std::vector<std::string> others_with(const std::regex& what, const std::vector<s
       int number = 0;
       for (const auto& line : lines_of(source_folder() / file)) {
         ++number;
-        if (std::regex_search(line.substr(0, line.find("//")), what)) found.push_back(name + ":" + std::to_string(number) + ": " + line);
+        if (std::regex_search(line.substr(0, line.find("//")), what))
+          found.push_back(name + ":" + std::to_string(number) + ": " + line);
       }
     }
   return found;

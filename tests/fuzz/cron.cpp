@@ -8,7 +8,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static const auto kZone = TimeZone::of_rule("CET-1CEST,M3.5.0,M10.5.0/3");
   const auto schedule = parse_cron(fuzz::text_of(data, size));
   if (!schedule) {
-    fuzz::promise(schedule.error().kind == Error::Kind::invalid && !schedule.error().what.empty(), "a schedule is taken or refused");
+    fuzz::promise(schedule.error().kind == Error::Kind::invalid && !schedule.error().what.empty(),
+                  "a schedule is taken or refused");
     return 0;
   }
   Timestamp at{1'767'225'600'000'000};  // 2026-01-01

@@ -13,7 +13,8 @@ constexpr JsonReading kAnyNames{.doubled_names = JsonReading::DoubledNames::kept
 
 void tree(std::string_view text) {
   const auto read = read_json(text, kAnyNames);
-  promise(is_json(text) == (read || read.error().what.starts_with("JSON is nested")), "all ways of reading agree on what is JSON");
+  promise(is_json(text) == (read || read.error().what.starts_with("JSON is nested")),
+          "all ways of reading agree on what is JSON");
   if (!read) return promise(read.error().kind == Error::Kind::invalid && !read.error().what.empty(), "a text is read or refused");
   promise(!nul_in(text), "no text with a NUL is read");
   const auto written = dump(*read);

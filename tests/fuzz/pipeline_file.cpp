@@ -15,6 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fuzz::promise(!pipeline->name.empty() && !pipeline->states.empty(), "a pipeline has a name and states");
   const auto definition = define_pipeline(*pipeline, text, {}, {});
   const auto again = definition_from_text(definition.text);
-  fuzz::promise(again && again->hash == definition.hash && again->pipeline.name == pipeline->name, "it is stored and read as the same");
+  fuzz::promise(again && again->hash == definition.hash && again->pipeline.name == pipeline->name,
+                "it is stored and read as the same");
   return 0;
 }

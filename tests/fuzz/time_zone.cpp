@@ -9,7 +9,8 @@ namespace waybill::fuzz {
 namespace {
 
 void look(const Result<TimeZone>& zone) {
-  if (!zone) return promise(zone.error().kind == Error::Kind::invalid && !zone.error().what.empty(), "a zone is taken or refused");
+  if (!zone)
+    return promise(zone.error().kind == Error::Kind::invalid && !zone.error().what.empty(), "a zone is taken or refused");
   for (std::int64_t at = -10'000'000'000; at <= 250'000'000'000; at += 7'777'777'777) {
     const auto offset = zone->offset_at(at).count();
     promise(std::abs(offset) < 7 * 86'400, "an offset is less than a week");

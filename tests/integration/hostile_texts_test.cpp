@@ -9,7 +9,9 @@ namespace {
 using nlohmann::json;
 
 // ESC [ 2 J, BEL, CR, DEL and C1's own CSI.
-const std::string kHostile = "\x1b[2J\x07\rx\x7f\xc2\x9b" "31m";
+const std::string kHostile =
+    "\x1b[2J\x07\rx\x7f\xc2\x9b"
+    "31m";
 const std::string kHostileSql = "E'\\x1b[2J\\x07\\rx\\x7f\\u009b31m'";
 
 bool has_control(const std::string& text) {
@@ -27,7 +29,8 @@ class HostileTexts : public World {
     setup.retry = "{kind: fixed, delay: 10ms}";
     setup.more = "timeouts: {cooldown: 0ms, outage: 0ms, poll: 20ms}\n";
     setup.forms["contact.yaml"] =
-        "form_id: contact\nname: A form\nactions:\n  - {action_order: 1, action_type: good, destination: \"" + gateway.url() + "\"}\n";
+        "form_id: contact\nname: A form\nactions:\n  - {action_order: 1, action_type: good, destination: \"" + gateway.url() +
+        "\"}\n";
     gateway.by_default(Reply::http_error(503));
   }
   // As the tables' owner could: past every check of ours.
@@ -55,8 +58,11 @@ TEST_F(HostileTexts, NoCommandPrintsControlBytes) {
   installation().add_plugin(std::filesystem::path(WAYBILL_BAD_PLUGINS) / "good.so");
   EXPECT_EQ(post_intent(client(), sms_intent("i-1", "sms.attempts")).status, 200);
   EXPECT_EQ(wait_for_end(client(), "i-1").at("status"), "exhausted");
-  ASSERT_EQ(client().request("POST", "/v1/submissions",
-                             R"({"submissionId":"f-1","formId":"contact","fields":{"name":"x"},"finalize":true})").status, 201);
+  ASSERT_EQ(client()
+                .request("POST", "/v1/submissions",
+                         R"({"submissionId":"f-1","formId":"contact","fields":{"name":"x"},"finalize":true})")
+                .status,
+            201);
   ASSERT_TRUE(eventually([&] { return client().get("/v1/submissions/f-1").json().at("status") == "failed"; }));
   ASSERT_EQ(client().request("POST", "/orgs", R"({"name":"other"})").status, 201);
   const auto letter = client().get("/v1/dead?reference=f-1").json().at("deadLetters").at(0).at("id").get<std::string>();
@@ -67,7 +73,8 @@ TEST_F(HostileTexts, NoCommandPrintsControlBytes) {
   for (const auto* column : {"target", "reason", "client_ref", "replayed_by"}) store("dead_letters", column);
   store("dead_letter_edits", "actor");
   store("deliveries", "reason");
-  sql().execute("SET session_replication_role = replica; UPDATE waybill.organisations SET name = " + kHostileSql + " WHERE name = 'other'");
+  sql().execute("SET session_replication_role = replica; UPDATE waybill.organisations SET name = " + kHostileSql +
+                " WHERE name = 'other'");
 
   expect_no_control({"explain", "i-1"}, true);
   expect_no_control({"explain", "f-1"}, true);
@@ -114,7 +121,8 @@ TEST_F(HostileTexts, CheckNamesFileAndLineOfASecret) {
     return std::to_string(1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(text.find(what)), '\n'));
   };
   const auto said = installation().command({"check"}).err;
-  EXPECT_NE(said.find(file + ":" + line_of("NO_SUCH") + ": secrets.partner: environment variable NO_SUCH_VARIABLE_HERE"), std::string::npos)
+  EXPECT_NE(said.find(file + ":" + line_of("NO_SUCH") + ": secrets.partner: environment variable NO_SUCH_VARIABLE_HERE"),
+            std::string::npos)
       << said;
   EXPECT_NE(said.find(file + ":" + line_of("/nowhere/a") + ": secrets.two[0]: "), std::string::npos) << said;
   EXPECT_NE(said.find(file + ":" + line_of("/nowhere/b") + ": secrets.two[1]: "), std::string::npos) << said;

@@ -12,12 +12,23 @@ using namespace std::string_literals;
 // What a reader with doubles or 64 bits would change.
 const std::string kNumbers = R"({"a":100.00,"b":1.10,"c":18446744073709551616,"d":1e-05,"e":[-0,1E5,0.10],"f":1.5,"g":7})";
 
-const std::vector<std::string> kPaths{"/v1/intents",        "/v1/intents:batch",       "/v1/submissions",
-                                      "/v1/dead/1/replay",  "/v1/dead/1/clone",        "/v1/dead/replay",
-                                      "/v1/admin/reload",   "/orgs",                   "/orgs/other/disable",
-                                      "/orgs/other/enable", "/orgs/default/channels",  "/orgs/default/alert-rules",
-                                      "/forms",             "/v1/submissions/a/finalize", "/v1/submissions/a/transitions",
-                                      "/v1/attachments/a/scan-result", "/v1/pipelines/a/submissions"};
+const std::vector<std::string> kPaths{"/v1/intents",
+                                      "/v1/intents:batch",
+                                      "/v1/submissions",
+                                      "/v1/dead/1/replay",
+                                      "/v1/dead/1/clone",
+                                      "/v1/dead/replay",
+                                      "/v1/admin/reload",
+                                      "/orgs",
+                                      "/orgs/other/disable",
+                                      "/orgs/other/enable",
+                                      "/orgs/default/channels",
+                                      "/orgs/default/alert-rules",
+                                      "/forms",
+                                      "/v1/submissions/a/finalize",
+                                      "/v1/submissions/a/transitions",
+                                      "/v1/attachments/a/scan-result",
+                                      "/v1/pipelines/a/submissions"};
 
 class StrictReading : public World {
  protected:
@@ -25,7 +36,8 @@ class StrictReading : public World {
     setup.forms["contact.yaml"] = form("contact", "good", gateway.url() + "/inbox");
     setup.retry = "{kind: fixed, delay: 10ms}";
     write_file(keys_.path() / "master", "a master key of a test, in 48 bytes of plain text");
-    setup.more = "secrets: {master: {file: \"" + (keys_.path() / "master").string() + "\"}}\nnotify: {key: master}\ntimeouts: {cooldown: 0ms, outage: 0ms, poll: 20ms}\ndead: {replay_rate: 100}\n";
+    setup.more = "secrets: {master: {file: \"" + (keys_.path() / "master").string() +
+                 "\"}}\nnotify: {key: master}\ntimeouts: {cooldown: 0ms, outage: 0ms, poll: 20ms}\ndead: {replay_rate: 100}\n";
     gateway.by_default(Reply::http_error(503));
   }
   static std::string form(const std::string& id, const std::string& type, const std::string& destination) {
@@ -67,13 +79,19 @@ TEST_F(StrictReading, ANulIsRefusedByEveryRouteThatReadsABody) {
 // S4
 TEST_F(StrictReading, ABatchWithOneMalformedItemIsRefusedWhole) {
   const auto good = sms_intent("good", "sms.once").dump(), other = sms_intent("other", "sms.once").dump();
-  const std::vector<std::string> malformed{R"({"intentId":"a")", R"({"colour":1,"intentId":)", R"({"intentId":"a","intentId":"b",})",
-                                           R"([1,2)",           R"([[[}]]])",                 "nul",
-                                           R"({"intentId":1e999})", "\"\\x\"",                "{\"intentId\":\"\xff\"}",
+  const std::vector<std::string> malformed{R"({"intentId":"a")",
+                                           R"({"colour":1,"intentId":)",
+                                           R"({"intentId":"a","intentId":"b",})",
+                                           R"([1,2)",
+                                           R"([[[}]]])",
+                                           "nul",
+                                           R"({"intentId":1e999})",
+                                           "\"\\x\"",
+                                           "{\"intentId\":\"\xff\"}",
                                            R"({"payload":[1,],"x":1})"};
   for (const auto& bad : malformed)
-    for (const auto& body : {"[" + good + "," + bad + "," + other + "]", "[" + bad + "," + good + "]", good + "\n" + bad + "\n" + other,
-                             good + "\n" + bad}) {
+    for (const auto& body : {"[" + good + "," + bad + "," + other + "]", "[" + bad + "," + good + "]",
+                             good + "\n" + bad + "\n" + other, good + "\n" + bad}) {
       const auto answer = post("/v1/intents:batch", body);
       EXPECT_EQ(answer.status, 400) << body << ": " << answer.body;
     }
@@ -90,7 +108,8 @@ TEST_F(StrictReading, NamesStandOnceWhereWaybillReads) {
       {"/v1/intents", R"({"intentId":"a","intentId":"a","submissionTarget":"sms.once"})"},
       {"/v1/submissions", submission("d", R"({"name":"x","name":"y"})")},
       {"/v1/submissions", submission("d", R"({"a":[{"b":{"c":1,"\u0063":2}}]})")},
-      {"/v1/submissions", R"({"submissionId":"d","formId":"contact","fields":{},"attachments":[{"attachmentId":"a","attachmentId":"b",
+      {"/v1/submissions",
+       R"({"submissionId":"d","formId":"contact","fields":{},"attachments":[{"attachmentId":"a","attachmentId":"b",
          "name":"n","contentType":"t","size":1,"objectUri":"gs://b/o"}]})"},
       {"/v1/pipelines/p/submissions", R"({"submissionId":"d","payload":{"a":{"b":1,"b":1}}})"},
       {"/v1/pipelines/p/submissions", R"({"submissionId":"d","payload":{},"metadata":{"a":1,"a":1}})"},
@@ -103,7 +122,9 @@ TEST_F(StrictReading, NamesStandOnceWhereWaybillReads) {
   EXPECT_EQ(submissions(), 0);
   gateway.by_default(Reply::accept());
   const std::string payload = R"({"a":1, "a":2,"n":1.10})";  // the client's own bytes
-  EXPECT_EQ(post("/v1/intents?waitSeconds=30", R"({"intentId":"own","submissionTarget":"hook.once","payload":)" + payload + "}").status, 200);
+  EXPECT_EQ(
+      post("/v1/intents?waitSeconds=30", R"({"intentId":"own","submissionTarget":"hook.once","payload":)" + payload + "}").status,
+      200);
   EXPECT_EQ(gateway.received().back().body, payload);
 }
 
@@ -149,13 +170,14 @@ TEST_F(StrictReading, NumbersStayAsTheyWereThroughDeadLettersAndEdits) {
 
 // S4
 TEST_F(StrictReading, ANumberOutOfRangeIsCalledThat) {
-  for (const auto& [path, body] : std::vector<std::pair<std::string, std::string>>{
-           {"/v1/intents", R"({"intentId":"a","submissionTarget":"sms.once","payload":1e400})"},
-           {"/v1/submissions", submission("a", R"({"n":-1e999})")},
-           {"/v1/submissions",
-            R"({"submissionId":"a","formId":"contact","fields":{},"attachments":[{"attachmentId":"a","name":"n","contentType":"t","size":18446744073709551616,"objectUri":"gs://b/o"}]})"},
-           {"/v1/submissions",
-            R"({"submissionId":"a","formId":"contact","fields":{},"attachments":[{"attachmentId":"a","name":"n","contentType":"t","size":9007199254740993,"objectUri":"gs://b/o"}]})"}}) {
+  for (
+      const auto& [path, body] : std::vector<std::pair<std::string, std::string>>{
+          {"/v1/intents", R"({"intentId":"a","submissionTarget":"sms.once","payload":1e400})"},
+          {"/v1/submissions", submission("a", R"({"n":-1e999})")},
+          {"/v1/submissions",
+           R"({"submissionId":"a","formId":"contact","fields":{},"attachments":[{"attachmentId":"a","name":"n","contentType":"t","size":18446744073709551616,"objectUri":"gs://b/o"}]})"},
+          {"/v1/submissions",
+           R"({"submissionId":"a","formId":"contact","fields":{},"attachments":[{"attachmentId":"a","name":"n","contentType":"t","size":9007199254740993,"objectUri":"gs://b/o"}]})"}}) {
     const auto answer = post(path, body);
     EXPECT_EQ(answer.status, 400) << body;
     EXPECT_NE(answer.error_message().find("out of range"), std::string::npos) << answer.body;
@@ -175,8 +197,9 @@ TEST_F(StrictReading, ABodyMustBeWhatTheRouteReads) {
   EXPECT_EQ(post("/v1/intents", body, {{"Content-Encoding", "identity"}, {"Content-Encoding", "br"}}).status, 415);
   EXPECT_EQ(post("/ui/history", "intentId=a").status, 415) << "the console reads forms";
   EXPECT_EQ(submissions(), 0);
-  EXPECT_EQ(post("/v1/intents", body, {{"Content-Type", "Application/JSON; charset=utf-8"}, {"Content-Encoding", "identity"}}).status,
-            200);
+  EXPECT_EQ(
+      post("/v1/intents", body, {{"Content-Type", "Application/JSON; charset=utf-8"}, {"Content-Encoding", "identity"}}).status,
+      200);
   EXPECT_EQ(post("/v1/intents:batch", body + "\n", {{"Content-Type", "application/x-ndjson"}}).status, 200);
   const auto untyped = client().exchange("POST /v1/intents HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nContent-Length: " +
                                          std::to_string(body.size()) + "\r\n\r\n" + body);
@@ -195,7 +218,8 @@ TEST_F(StrictReading, C1ControlsAreRefusedInIdsAndNames) {
         {"/v1/submissions", R"({"submissionId":"a","formId":"contact","fields":{},"attachments":[{"attachmentId":"a)" + control +
                                 R"(","name":"n","contentType":"t","size":1,"objectUri":"gs://b/o"}]})"},
         {"/v1/submissions", R"({"submissionId":"a","formId":"contact","fields":{},"attachments":[{"attachmentId":"a","name":"n",)"
-                            R"("contentType":"t","size":1,"objectUri":"gs://b/o)" + control + R"("}]})"},
+                            R"("contentType":"t","size":1,"objectUri":"gs://b/o)" +
+                                control + R"("}]})"},
         {"/orgs", R"({"name":"a)" + control + R"("})"},
         {"/orgs/default/alert-rules", R"({"name":"a)" + control + R"("})"},
         {"/orgs/default/channels", R"({"name":"a)" + control + R"(","type":"webhook","config":{"url":"https://example.org/"}})"},

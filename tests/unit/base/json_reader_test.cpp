@@ -94,8 +94,8 @@ RC_GTEST_PROP(ReadJson, ANulIsRefusedWhereverItStands, ()) {
   auto text = pick({"", " "}) + random_text(3) + pick({"", "\n"});
   text.insert(*rc::gen::inRange<std::size_t>(0, text.size() + 1), 1, '\0');
   text += pick({"", "x", "{\"a\":1}"});
-  for (const auto& fault : {read_json(text, kAnyNames).map([](const auto&) {}), read_sorted_json(text).map([](const auto&) {}),
-                            check_names(text)}) {
+  for (const auto& fault :
+       {read_json(text, kAnyNames).map([](const auto&) {}), read_sorted_json(text).map([](const auto&) {}), check_names(text)}) {
     RC_ASSERT(!fault.has_value());
     RC_ASSERT(fault.error().what == "malformed JSON at byte " + std::to_string(*nul_in(text) + 1) + ": a NUL byte");
   }

@@ -13,7 +13,9 @@ namespace {
 TEST(Printable, EscapesWhatATerminalWouldObey) {
   EXPECT_EQ(printable("plain, Zoë 😀\n\tindented"), "plain, Zoë 😀\n\tindented");
   EXPECT_EQ(printable("\x1b[31mred\x07\r\x7f"), "\\x1b[31mred\\x07\\x0d\\x7f");
-  EXPECT_EQ(printable("\xc2\x9b" "31m\xc2\x80\xc2\x9f\xc2\xa0"), "\\u009b31m\\u0080\\u009f\xc2\xa0");
+  EXPECT_EQ(printable("\xc2\x9b"
+                      "31m\xc2\x80\xc2\x9f\xc2\xa0"),
+            "\\u009b31m\\u0080\\u009f\xc2\xa0");
   EXPECT_EQ(printable("\xff\xc2\xe2\x82 \x9b"), "\\xff\\xc2\\xe2\\x82 \\x9b") << "some terminals take single bytes as C1";
 }
 

@@ -22,7 +22,8 @@ struct Reader {
 };
 
 const std::vector<Reader> kReaders{
-    {R"({"intentId":"a","submissionTarget":"t","payload":{"x":[1,"y"]}})", [](const auto& t) { return read_intent(t).has_value(); }},
+    {R"({"intentId":"a","submissionTarget":"t","payload":{"x":[1,"y"]}})",
+     [](const auto& t) { return read_intent(t).has_value(); }},
     {R"([{"intentId":"a","submissionTarget":"t"},{"intentId":"b","submissionTarget":"t"}])",
      [](const auto& t) { return read_batch(t).has_value(); }},
     {"{\"intentId\":\"a\",\"submissionTarget\":\"t\"}\n{\"intentId\":\"b\",\"submissionTarget\":\"t\"}\n",
@@ -30,7 +31,8 @@ const std::vector<Reader> kReaders{
     {R"({"submissionId":"a","formId":"f","fields":{"x":[1]},"attachments":[]})",
      [](const auto& t) { return read_form_request(t).has_value(); }},
     {R"({"clamavStatus":"clean"})", [](const auto& t) { return read_scan_result(t).has_value(); }},
-    {R"({"submissionId":"a","payload":{"x":1},"metadata":{"y":2}})", [](const auto& t) { return read_pipeline_request(t).has_value(); }},
+    {R"({"submissionId":"a","payload":{"x":1},"metadata":{"y":2}})",
+     [](const auto& t) { return read_pipeline_request(t).has_value(); }},
     {R"({"submissionId":"a","answers":[1]})", [](const auto& t) { return read_forms_request(t).has_value(); }},
     {R"({"to":"a","trigger":"b","comment":"c"})", [](const auto& t) { return read_transition(t).has_value(); }},
     {R"({"fields":{"x":1},"destination":"d"})", [](const auto& t) { return read_edit(t).has_value(); }},
@@ -42,7 +44,8 @@ const std::vector<Reader> kReaders{
     {R"({"name":"a","status":"draft"})", [](const auto& t) { return read_new_rule(t).has_value(); }},
     {R"({"name":"a"})", [](const auto& t) { return read_rule_change(t).has_value(); }},
     {R"({"eventId":"a","snapshot":{"x":1}})", [](const auto& t) { return read_event(t, "rule").has_value(); }},
-    {R"({"since":"2026-01-01T00:00:00Z","until":"2026-01-02T00:00:00Z"})", [](const auto& t) { return read_recovery(t).has_value(); }},
+    {R"({"since":"2026-01-01T00:00:00Z","until":"2026-01-02T00:00:00Z"})",
+     [](const auto& t) { return read_recovery(t).has_value(); }},
     {"# a comment\n{\"a\": [1, {\"b\": \"c\"}]}\n", [](const auto& t) { return parse_json(t, "f").has_value(); }},
     {"# a comment\na: [1, {b: \"c\"}]\n", [](const auto& t) { return config::parse_document(t, "f").has_value(); }},
     {R"({"type":"object"})", [](const auto& t) { return JsonCheck::compile(t).has_value(); }},

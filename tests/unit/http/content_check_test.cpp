@@ -45,7 +45,8 @@ TEST(ContentCheck, NothingIsSaidOfABodyThatIsNotThere) {
 TEST(ContentCheck, TheOnlyEncodingIsNone) {
   for (const auto* good : {"", "identity", "Identity", " identity ,", ",identity,identity", ","})
     EXPECT_EQ(status_of(Content::json, "", good), 200) << good;
-  for (const auto* bad : {"gzip", "br", "identity, gzip", "gzip,identity", "deflate,", "x", "identity;q=1", "identity gzip", ", ,zstd"})
+  for (const auto* bad :
+       {"gzip", "br", "identity, gzip", "gzip,identity", "deflate,", "x", "identity;q=1", "identity gzip", ", ,zstd"})
     EXPECT_EQ(status_of(Content::json, "", bad), 415) << bad;
 }
 

@@ -47,7 +47,8 @@ TEST(OutcomeCheck, NumbersOfAResultAreKeptAsTheyAreWritten) {
     outcome.result = borrow(result);
     EXPECT_EQ(check_outcome(&outcome, type()).outcome.result, result);
   }
-  for (const std::string number : {"1e-99999", "-2e-400", "0e99999", "1e400", "0." + std::string(20'000, '1'), std::string(400, '9')}) {
+  for (const std::string number :
+       {"1e-99999", "-2e-400", "0e99999", "1e400", "0." + std::string(20'000, '1'), std::string(400, '9')}) {
     const auto result = R"({"a":[)" + number + "]}";
     outcome.result = borrow(result);
     const auto checked = check_outcome(&outcome, type());

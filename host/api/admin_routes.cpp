@@ -5,6 +5,7 @@
 
 #include "api/error_reply.h"
 #include "api/json_answer.h"
+#include "api/json_envelope.h"
 
 namespace waybill {
 namespace {
@@ -29,16 +30,15 @@ http::Response answer(const ReloadResult& reloaded) {
 }  // namespace
 
 std::vector<http::Route> admin_routes(FormPool& pool, Reload reload) {
-  return {{.method = "POST",
-           .path = "/v1/admin/reload",
-           .least_role = http::Role::admin,
-           .handle =
-               [&pool, reload = std::move(reload)](http::Request request, http::Reply reply) {
-                 pool.ask([reload, actor = request.principal.actor(), reply = std::move(reply)](FormSession& session) {
-                   reply(answer(reload(*session.forms, actor)));
-                 });
-               },
-           .of_installation = true}};
+  return {without_fields({.method = "POST",
+                          .path = "/v1/admin/reload",
+                          .least_role = http::Role::admin,
+                          .handle =
+                              [&pool, reload = std::move(reload)](http::Request request, http::Reply reply) {
+                                pool.ask([reload, actor = request.principal.actor(), reply = std::move(reply)](
+                                             FormSession& session) { reply(answer(reload(*session.forms, actor))); });
+                              },
+                          .of_installation = true})};
 }
 
 }  // namespace waybill

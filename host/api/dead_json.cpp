@@ -107,7 +107,10 @@ Result<DeadQuery> read_dead_query(const http::Request& request) {
 
 std::string edit_fault(const DeadLetterEdit& edit) {
   if (!edit.fields && !edit.destination) return "fields or destination is missing: nothing is to be changed";
-  if (edit.fields && !Json::parse(*edit.fields, nullptr, false).is_object()) return "fields must be a JSON object";
+  if (edit.fields) {
+    if (const auto names = check_names("fields", *edit.fields); !names) return names.error().what;
+    if (edit.fields->find_first_not_of(" \t\r\n") != edit.fields->find('{')) return "fields must be a JSON object";
+  }
   const auto& text = edit.destination;
   if (text && (text->empty() || text->size() > kMaxTextLength || has_control_character(*text) || !is_clean_utf8(*text)))
     return "destination must be 1 to " + std::to_string(kMaxTextLength) + " bytes of UTF-8 without control characters";

@@ -7,13 +7,15 @@
 #include "api/json_answer.h"
 #include "api/json_envelope.h"
 #include "api/query.h"
+#include "base/json_reader.h"
+#include "base/names.h"
 
 namespace waybill {
 namespace {
 
 // No object's name has control characters, and a NUL is nothing that the database could keep.
 bool names_an_object(std::string_view uri) {
-  if (has_ascii_control(uri) || !uri.starts_with("gs://")) return false;
+  if (has_control_character(uri) || !uri.starts_with("gs://")) return false;
   const auto slash = uri.find('/', 5);
   return slash != std::string_view::npos && slash > 5 && slash + 1 < uri.size();
 }
@@ -38,14 +40,20 @@ std::string read_attachment(const Json& json, NewAttachment& out) {
     return ".objectUri must be gs://BUCKET/OBJECT, 2048 bytes at most and no control characters";
   const auto size = json.find("size");
   if (size == json.end()) return ".size is missing";
-  if (!size->is_number_unsigned() || size->get<std::uint64_t>() > (std::uint64_t{1} << 53))
-    return ".size must be a number of bytes";
+  constexpr std::uint64_t kMaxSize = std::uint64_t{1} << 53;
+  const auto written = number_text(*size);
+  const bool is_whole = size->is_number_unsigned() || (written && written->find_first_not_of("0123456789") == std::string::npos);
+  if (!is_whole) return ".size must be a whole number of bytes";
+  if (!size->is_number_unsigned() || size->get<std::uint64_t>() > kMaxSize)
+    return ".size is out of range: at most " + std::to_string(kMaxSize) + " bytes";
   out.size = size->get<std::int64_t>();
   return {};
 }
 
 Result<std::vector<NewAttachment>> read_attachments(std::string_view raw) {
-  const auto json = Json::parse(raw, nullptr, false);
+  const auto read = read_json(raw);
+  if (!read) return fail(Error::Kind::invalid, "attachments: " + read.error().what);
+  const auto& json = *read;
   if (!json.is_array()) return fail(Error::Kind::invalid, "attachments must be an array");
   if (json.size() > kMaxAttachments)
     return fail(Error::Kind::invalid, "attachments must not be more than " + std::to_string(kMaxAttachments));
@@ -99,6 +107,7 @@ Result<NewForm> read_form_request(std::string_view body) {
   request.fields = object->raw("fields");
   if (request.fields.empty()) return fail(Error::Kind::invalid, "fields is missing");
   if (request.fields.front() != '{') return fail(Error::Kind::invalid, "fields must be an object");
+  TRY(check_names("fields", request.fields));
   request.attachments_json = object->has("attachments") ? std::string(object->raw("attachments")) : "[]";
   auto attachments = read_attachments(request.attachments_json);
   TRY(attachments);

@@ -3,6 +3,7 @@
 
 #include "api/error_reply.h"
 #include "api/form_json.h"
+#include "api/json_envelope.h"
 #include "api/pipeline_json.h"
 
 namespace waybill {
@@ -82,7 +83,8 @@ std::vector<http::Route> form_routes(FormParts parts) {
                          (*forms.*handle)(std::move(request), std::move(reply));
                        }};
   };
-  return {route("POST", "/v1/submissions", &Forms::post), route("POST", "/v1/submissions/{id}/finalize", &Forms::finalize),
+  return {route("POST", "/v1/submissions", &Forms::post),
+          without_fields(route("POST", "/v1/submissions/{id}/finalize", &Forms::finalize)),
           route("GET", "/v1/submissions/{id}", &Forms::get), route("POST", "/v1/attachments/{id}/scan-result", &Forms::scan)};
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "api/json_text.h"
+#include "base/json_reader.h"
 
 namespace waybill {
 namespace {
@@ -43,6 +44,7 @@ std::vector<std::string_view> items_of_lines(std::string_view body) {
 }  // namespace
 
 Result<std::vector<Result<IntentRequest>>> read_batch(std::string_view body) {
+  if (const auto nul = nul_in(body)) return malformed(*nul, "a NUL byte");
   body.remove_prefix(skip_space(body, 0));
   auto items = body.starts_with('[') ? items_of_array(body) : Result<std::vector<std::string_view>>(items_of_lines(body));
   TRY(items);
@@ -54,8 +56,9 @@ Result<std::vector<Result<IntentRequest>>> read_batch(std::string_view body) {
   intents.reserve(items->size());
   for (std::size_t i = 0; i < items->size(); ++i) {
     intents.push_back(read_intent((*items)[i]));
-    if (!intents.back() && intents.back().error().what.starts_with("malformed JSON"))
-      return fail(Error::Kind::invalid, "item " + std::to_string(i) + ": " + intents.back().error().what);
+    if (intents.back()) continue;
+    if (const auto fault = malformed_json((*items)[i]); !fault.empty())
+      return fail(Error::Kind::invalid, "item " + std::to_string(i) + ": " + fault);
   }
   return intents;
 }

@@ -3,14 +3,16 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_reader.h"
+
 namespace waybill {
 
 Json time_or_null(const std::optional<Timestamp>& time) { return time ? Json(format_rfc3339(*time)) : Json(nullptr); }
 Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
 Json json_or_null(const std::string& text) {
-  auto json = Json::parse(text, nullptr, false);
-  return json.is_discarded() ? Json(nullptr) : json;
+  auto json = read_json(text, {.doubled_names = JsonReading::DoubledNames::kept});
+  return json ? std::move(*json) : Json(nullptr);
 }
 
 Json edited_json(const std::string& field, const std::string& value) {

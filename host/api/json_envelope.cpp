@@ -1,15 +1,11 @@
 // Reading intents, and what a reference may be.
 #include "api/json_envelope.h"
 
-#include <algorithm>
-
+#include "base/json_reader.h"
+#include "base/names.h"
 #include "base/utf8.h"
 
 namespace waybill {
-
-bool has_ascii_control(std::string_view text) {
-  return std::any_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
-}
 
 std::string reference_fault(std::string_view field, std::string_view reference) {
   const std::string name(field);
@@ -17,8 +13,23 @@ std::string reference_fault(std::string_view field, std::string_view reference) 
   if (reference.size() > kMaxReferenceLength)
     return name + " must not be longer than " + std::to_string(kMaxReferenceLength) + " bytes";
   if (!is_clean_utf8(reference)) return name + " must be valid UTF-8 without NUL";
-  if (has_ascii_control(reference)) return name + " must not hold control characters";
+  if (has_control_character(reference)) return name + " must not hold control characters";
   return {};
+}
+
+Result<void> check_names(std::string_view field, std::string_view raw) {
+  if (const auto good = check_names(raw); !good) return fail(Error::Kind::invalid, std::string(field) + ": " + good.error().what);
+  return {};
+}
+
+http::Route without_fields(http::Route route) {
+  route.handle = [act = std::move(route.handle)](http::Request request, http::Reply reply) {
+    if (!request.body.empty())
+      if (const auto object = JsonObject::parse(request.body, {}); !object)
+        return reply(http::invalid_request(object.error().what));
+    act(std::move(request), std::move(reply));
+  };
+  return route;
 }
 
 Result<bool> read_flag(const JsonObject& object, std::string_view field) {

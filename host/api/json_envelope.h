@@ -6,6 +6,7 @@
 
 #include "api/json_object.h"
 #include "base/error.h"
+#include "http/http.h"
 
 namespace waybill {
 
@@ -20,10 +21,12 @@ struct IntentRequest {
 // Error::invalid with a message for the client.
 Result<IntentRequest> read_intent(std::string_view body);
 
-bool has_ascii_control(std::string_view text);  // C0 or DEL
-
 // Why a client reference cannot be one, or "" if it can: 1 to 255 bytes of UTF-8 without control characters.
 std::string reference_fault(std::string_view field, std::string_view reference);
+// Error::invalid, beginning with the field, if an object at any depth of this JSON value has two members of one name.
+Result<void> check_names(std::string_view field, std::string_view raw);
+// The route as one that reads no fields: anything but an empty body and an empty object is refused.
+http::Route without_fields(http::Route route);
 // A member that must be true or false; false if it is missing.
 Result<bool> read_flag(const JsonObject& object, std::string_view field);
 // A member that must be a client reference.

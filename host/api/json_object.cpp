@@ -1,14 +1,15 @@
-// Strict reading. Text is checked with simdjson, which is quick, and only where that does not take it with nlohmann's SAX parser,
-// which says what is wrong and where. Values are cut out of the text as they stand.
+// Strict reading. Text is checked with simdjson, which is quick, and only where that does not take it with the slower
+// reader, which says what is wrong and where. Values are cut out of the text as they stand.
 #include "api/json_object.h"
 
 #include <simdjson.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "api/json_text.h"
+#include "base/json_events.h"
+#include "base/json_reader.h"
 
 namespace waybill {
 namespace {
@@ -32,12 +33,14 @@ bool is_surely_good(std::string_view text) {
   return check.takes(text);
 }
 
-// Checks the whole text, and names what is wrong with it.
-class TopLevel final : public nlohmann::json_sax<nlohmann::json> {
+// Reads the whole text, and keeps the first thing that is wrong with it. Reading goes on to the end all the same: a text that is
+// no JSON is that before anything else.
+class TopLevel final : public JsonEvents {
  public:
   explicit TopLevel(JsonObject::Fields known) : known_(known) {}
 
   std::string fault;
+  bool malformed = false;
 
   bool null() override { return value("null"); }
   bool boolean(bool) override { return value("a boolean"); }
@@ -55,29 +58,19 @@ class TopLevel final : public nlohmann::json_sax<nlohmann::json> {
     if (std::find(known_.begin(), known_.end(), name) == known_.end()) return refuse("unknown field \"" + shortened(name) + "\"");
     return seen_.insert(name).second || refuse("field \"" + name + "\" is given twice");
   }
-  bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception& e) override {
-    if (fault.empty()) fault = "malformed JSON at byte " + std::to_string(position) + reason_of(e.what());
+  bool parse_error(std::size_t position, const std::string&, const JsonFault& what) override {
+    malformed = true;
+    fault = (is_out_of_range(what) ? "a number is out of range before byte " : "malformed JSON at byte ") +
+            std::to_string(position) + reason_of(what);
     return false;
   }
 
  private:
   static std::string shortened(const std::string& name) { return name.size() <= 64 ? name : name.substr(0, 64) + "..."; }
 
-  // The library's message without its own prefix: "[json.exception.parse_error.101] parse error at line 1, column 9: ...", and
-  // without what it repeats of the text.
-  static std::string reason_of(std::string_view message) {
-    message = message.substr(0, message.find("; last read"));
-    const auto at = message.find(": ");
-    std::string reason = at == std::string_view::npos ? "" : ": " + std::string(message.substr(at + 2));
-    if (reason.size() > 200) reason = reason.substr(0, 200) + "...";
-    for (char& c : reason)
-      if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) >= 0x7f) c = '?';
-    return reason;
-  }
-
   bool refuse(std::string why) {
-    fault = std::move(why);
-    return false;
+    if (fault.empty()) fault = std::move(why);
+    return true;
   }
   bool value(std::string_view kind) { return depth_ > 0 || refuse("the body must be a JSON object, not " + std::string(kind)); }
   bool deeper() {
@@ -92,7 +85,8 @@ class TopLevel final : public nlohmann::json_sax<nlohmann::json> {
 // The text of a string literal.
 std::string unquoted(std::string_view literal) {
   if (literal.find('\\') == std::string_view::npos) return std::string(literal.substr(1, literal.size() - 2));
-  return nlohmann::json::parse(literal).get<std::string>();
+  const auto read = read_json(literal);
+  return read ? read->get<std::string>() : std::string();
 }
 
 // The one of `known` that a literal stands for; empty when it is none.
@@ -115,9 +109,16 @@ std::optional<JsonObject> JsonObject::parse_quickly(std::string_view text, Field
   return cut(text, known);
 }
 
+std::string malformed_json(std::string_view text) {
+  if (is_surely_good(text)) return {};
+  TopLevel top({});
+  read_json_events(text, top);
+  return top.malformed ? top.fault : std::string();
+}
+
 Result<JsonObject> JsonObject::parse_thoroughly(std::string_view text, Fields known) {
   TopLevel top(known);
-  if (!nlohmann::json::sax_parse(text, &top)) return fail(Error::Kind::invalid, top.fault);
+  if (!read_json_events(text, top) || !top.fault.empty()) return fail(Error::Kind::invalid, top.fault);
   auto object = cut(text, known);
   if (!object) return fail(Error::Kind::bug, "a good JSON object could not be cut into its members");
   return std::move(*object);

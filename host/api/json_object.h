@@ -13,6 +13,9 @@ namespace waybill {
 
 inline constexpr std::size_t kMaxJsonLevels = 64;
 
+// Why this text is no JSON at all, or "" if it is some. A number that no double can hold counts as malformed.
+std::string malformed_json(std::string_view text);
+
 class JsonObject {
  public:
   using Fields = std::initializer_list<std::string_view>;  // literals: they outlive every object

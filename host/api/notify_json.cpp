@@ -7,6 +7,8 @@
 #include "api/json_answer.h"
 #include "api/json_envelope.h"
 #include "api/query.h"
+#include "base/json_reader.h"
+#include "base/names.h"
 #include "base/uuid.h"
 #include "domain/channel.h"
 #include "domain/contract.h"
@@ -34,7 +36,7 @@ Result<std::string> read_name(const JsonObject& object) {
   auto name = object.string("name");
   TRY(name);
   if (name->empty() || characters(*name) > kMaxName) return bad("name must have 1 to 255 characters");
-  if (has_ascii_control(*name)) return bad("name must not hold control characters");
+  if (has_control_character(*name)) return bad("name must not hold control characters");
   return name;
 }
 
@@ -53,8 +55,9 @@ Result<std::string> read_config(std::string_view raw, const std::string& type, c
   const auto url = known->string("url");
   if (!url) return bad("config: " + url.error().what);
   if (const auto checked = check_url(*url); !checked) return bad("config.url: " + checked.error().what);
-  const auto json = Json::parse(raw, nullptr, false);
-  if (json.is_discarded()) return bad("config must be a JSON object");
+  const auto read = read_json(raw);
+  if (!read) return bad("config: " + read.error().what);
+  const auto& json = *read;
   if (const auto headers = json.find("headers"); headers != json.end() && headers->is_object())
     for (const auto& [name, value] : headers->items())
       if (value.is_string() && value.get_ref<const std::string&>().find("{secret:") != std::string::npos)
@@ -202,12 +205,6 @@ Result<RecoveryWindow> read_recovery(std::string_view body) {
   TRY(dry_run);
   window.dry_run = *dry_run;
   return window;
-}
-
-Result<void> read_nothing(std::string_view body) {
-  if (body.empty()) return {};
-  TRY(JsonObject::parse(body, {}));
-  return {};
 }
 
 Result<NotificationQuery> read_notification_query(const http::Request& request) {

@@ -30,7 +30,6 @@ struct RuleChange {
 };
 Result<RuleChange> read_rule_change(std::string_view body);
 Result<NewEvent> read_event(std::string_view body, const std::string& rule);
-Result<void> read_nothing(std::string_view body);  // of a route that takes no fields; an empty body will do
 Result<RecoveryWindow> read_recovery(std::string_view body);
 struct NotificationQuery {
   NotificationFilter filter;

@@ -2,6 +2,7 @@
 #include "api/notify_routes.h"
 
 #include "api/error_reply.h"
+#include "api/json_envelope.h"
 #include "api/notify_explain.h"
 #include "api/query.h"
 #include "base/json_writer.h"
@@ -278,14 +279,8 @@ std::vector<http::Route> notify_routes(NotifyParts parts) {
                        }};
   };
   const auto bare_route = [&](const char* method, const std::string& path, Role role,
-                              void (NotifyRoutes::*handle)(Request, http::Reply) const) {  // takes no fields
-    auto made = route(method, path, role, handle);
-    made.handle = [act = std::move(made.handle)](Request request, http::Reply reply) {
-      if (const auto none = read_nothing(request.body); !none) return reply(http::invalid_request(none.error().what));
-      act(std::move(request), std::move(reply));
-    };
-    return made;
-  };
+                              void (NotifyRoutes::*handle)(Request, http::Reply)
+                                  const) { return without_fields(route(method, path, role, handle)); };
   const std::string channels = "/channels", channel = "/channels/{channel}";
   const std::string rules = "/alert-rules", rule = "/alert-rules/{rule}", bound = rule + "/channels",
                     binding = bound + "/{channel}";
@@ -294,7 +289,7 @@ std::vector<http::Route> notify_routes(NotifyParts parts) {
           route("GET", channels, Role::member, &NotifyRoutes::list_channels),
           route("GET", channel, Role::member, &NotifyRoutes::show_channel),
           route("PATCH", channel, Role::admin, &NotifyRoutes::change_channel),
-          route("DELETE", channel, Role::admin, &NotifyRoutes::delete_channel),
+          bare_route("DELETE", channel, Role::admin, &NotifyRoutes::delete_channel),
           bare_route("POST", channel + "/rotate-secret", Role::owner, &NotifyRoutes::rotate_secret),
           bare_route("POST", channel + "/clear-secondary", Role::owner, &NotifyRoutes::clear_secondary),
           bare_route("POST", channel + "/test", Role::admin, &NotifyRoutes::test),
@@ -304,8 +299,8 @@ std::vector<http::Route> notify_routes(NotifyParts parts) {
           route("GET", rule, Role::member, &NotifyRoutes::show_rule),
           route("PATCH", rule, Role::admin, &NotifyRoutes::change_rule),
           route("GET", bound, Role::member, &NotifyRoutes::bound),
-          route("PUT", binding, Role::admin, &NotifyRoutes::bind),
-          route("DELETE", binding, Role::admin, &NotifyRoutes::unbind),
+          bare_route("PUT", binding, Role::admin, &NotifyRoutes::bind),
+          bare_route("DELETE", binding, Role::admin, &NotifyRoutes::unbind),
           route("POST", rule + "/events", Role::admin, &NotifyRoutes::add_event),
           route("GET", deliveries, Role::member, &NotifyRoutes::list),
           route("GET", delivery, Role::member, &NotifyRoutes::show),

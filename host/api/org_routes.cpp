@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/error_reply.h"
+#include "api/json_envelope.h"
 #include "api/org_json.h"
 
 namespace waybill {
@@ -95,8 +96,8 @@ std::vector<http::Route> org_routes(OrgParts parts) {
           route("GET", "/orgs", &Organisations::list),
           route("GET", "/orgs/{org}", &Organisations::show),
           route("PATCH", "/orgs/{org}", &Organisations::change),
-          route("POST", "/orgs/{org}/disable", &Organisations::disable),
-          route("POST", "/orgs/{org}/enable", &Organisations::enable)};
+          without_fields(route("POST", "/orgs/{org}/disable", &Organisations::disable)),
+          without_fields(route("POST", "/orgs/{org}/enable", &Organisations::enable))};
 }
 
 }  // namespace waybill

@@ -18,6 +18,7 @@ Result<std::string> read_metadata(const JsonObject& object) {
   const auto raw = object.raw("metadata");
   if (raw.empty()) return std::string("{}");
   if (raw.front() != '{') return fail(Error::Kind::invalid, "metadata must be an object");
+  TRY(check_names("metadata", raw));
   return std::string(raw);
 }
 
@@ -62,6 +63,7 @@ Result<PipelineRequest> read_pipeline_request(std::string_view body) {
   auto id = read_id(*object);
   TRY(id);
   if (!object->has("payload")) return fail(Error::Kind::invalid, "payload is missing");
+  TRY(check_names("payload", object->raw("payload")));
   auto metadata = read_metadata(*object);
   TRY(metadata);
   return PipelineRequest{std::move(*id), std::string(object->raw("payload")), std::move(*metadata)};
@@ -71,6 +73,7 @@ Result<PipelineRequest> read_forms_request(std::string_view body) {
   const auto object = JsonObject::parse(body, {"submissionId", "answers", "metadata"});
   TRY(object);
   if (!object->has("answers")) return fail(Error::Kind::invalid, "answers is missing");
+  TRY(check_names("answers", object->raw("answers")));
   auto metadata = read_metadata(*object);
   TRY(metadata);
   PipelineRequest request{.metadata = std::move(*metadata)};

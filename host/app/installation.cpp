@@ -3,11 +3,12 @@
 
 #include <unistd.h>
 
-#include <cstdio>
+#include <algorithm>
 #include <cstdlib>
 #include <set>
 
 #include "app/outgoing.h"
+#include "base/printing.h"
 #include "http/tls.h"
 #include "services/gcs_links.h"
 #include "services/secrets.h"
@@ -20,17 +21,21 @@ extern char** environ;
 namespace waybill {
 
 void print(const Problems& problems) {
-  for (const auto& problem : problems) std::fprintf(stderr, "%s\n", to_string(problem).c_str());
+  constexpr std::size_t kMaxLine = 2000;  // bytes
+  for (std::size_t i = 0; i < std::min(problems.size(), kMaxPrintedProblems); ++i) {
+    const auto line = to_string(problems[i]);
+    print_error("%s%s\n", line.substr(0, kMaxLine).c_str(), line.size() > kMaxLine ? "..." : "");
+  }
+  if (problems.size() > kMaxPrintedProblems) print_error("and %zu more of such lines\n", problems.size() - kMaxPrintedProblems);
 }
 
 int failed(const std::string& what) {
-  std::fprintf(stderr, "waybill: %s\n", what.c_str());
+  print_error("waybill: %s\n", what.c_str());
   return 1;
 }
 
 void report_wait(const std::string& who) {
-  std::fprintf(stderr, "waybill: waiting for a lock, and trying again without holding up others: in the way is %s\n",
-               who.c_str());
+  print_error("waybill: waiting for a lock, and trying again without holding up others: in the way is %s\n", who.c_str());
 }
 
 std::optional<Config> configuration(const GlobalOptions& options) {
@@ -182,7 +187,7 @@ LoadedInstallation load_installation(const Config& config, MissingPluginPolicy a
   const auto report = [&](const Problems& problems) {
     contents.problems.insert(contents.problems.end(), problems.begin(), problems.end());
   };
-  const auto secrets = Secrets::resolve(config.secrets);
+  const auto secrets = Secrets::resolve(config.secrets, config.file.string());
   if (!secrets)
     report(secrets.error());
   else if (const auto links = make_links(config.link_key, *secrets, SystemClock{}); !links)

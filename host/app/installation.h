@@ -22,7 +22,8 @@ struct GlobalOptions {
   bool json = false;             // --json
 };
 
-// Prints problems on standard error, one a line.
+inline constexpr std::size_t kMaxPrintedProblems = 100;
+// Prints problems on standard error, one a line, the first kMaxPrintedProblems of them and how many more there are.
 void print(const Problems& problems);
 // Prints "waybill: <what>" on standard error and returns the exit code 1.
 int failed(const std::string& what);

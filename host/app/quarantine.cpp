@@ -192,7 +192,7 @@ int quarantine(const GlobalOptions& options, pid_t parent) {
   if (schema->database != schema->program) return failed("the database's schema is not this program's");
   const auto shards = read_shards(database->address);
   if (!shards) return failed(shards.error().what);
-  auto secrets = Secrets::resolve(config->secrets);
+  auto secrets = Secrets::resolve(config->secrets, config->file.string());
   if (!secrets) return failed("a secret is missing");
   const SystemClock clock;
   auto links = make_links(config->link_key, *secrets, clock);

@@ -1,11 +1,12 @@
-// Builds the tree from nlohmann's events; an iterator that counts line ends on the way tells where each event stands.
+// Builds the tree from the reader's events; line ends are counted on the way, which tells where each event stands.
 #include "base/json_document.h"
 
 #include <algorithm>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <unordered_set>
 
+#include "base/json_events.h"
+#include "base/json_reader.h"
 #include "base/json_writer.h"
 
 namespace waybill {
@@ -13,44 +14,9 @@ namespace {
 
 using Kind = JsonNode::Kind;
 
-// The line of the byte that was read last: a number is only known to be over when the byte behind it has been read, and if that
-// is the line's end, the number still stands before it.
-struct LineCount {
-  int last_read = 1;
-  int next = 1;
-};
-
-class CountingIterator {
- public:
-  using iterator_category = std::input_iterator_tag;
-  using value_type = char;
-  using difference_type = std::ptrdiff_t;
-  using pointer = const char*;
-  using reference = const char&;
-
-  CountingIterator(const char* at, LineCount* count) : at_(at), count_(count) {}
-  reference operator*() const { return *at_; }
-  CountingIterator& operator++() {
-    count_->last_read = count_->next;
-    if (*at_ == '\n') ++count_->next;
-    ++at_;
-    return *this;
-  }
-  CountingIterator operator++(int) {
-    auto before = *this;
-    ++*this;
-    return before;
-  }
-  bool operator==(const CountingIterator& other) const { return at_ == other.at_; }
-
- private:
-  const char* at_;
-  LineCount* count_;
-};
-
 // nlohmann's message without its own number and line; its column is kept, unless it points at the start of a further line.
-std::string reason_of(const std::exception& error) {
-  std::string text = error.what();
+std::string reason_in_line(const JsonFault& fault) {
+  std::string text = fault.what();
   const auto cut = [&text](std::string_view mark) {
     const auto at = text.find(mark);
     if (at != std::string::npos) text.erase(0, at + mark.size());
@@ -64,10 +30,10 @@ std::string reason_of(const std::exception& error) {
     text.insert(0, "column ");
   std::replace_if(
       text.begin(), text.end(), [](unsigned char c) { return c >= 0x80 || c < 0x20; }, '?');
-  return text;
+  return (is_out_of_range(fault) ? "a number is out of range: " : "not valid JSON: ") + text;
 }
 
-class TreeBuilder final : public nlohmann::json_sax<nlohmann::json> {
+class TreeBuilder final : public JsonEvents {
  public:
   TreeBuilder(const LineCount& count, const std::string& file) : count_(count), file_(file) {}
   JsonNode root;
@@ -75,9 +41,13 @@ class TreeBuilder final : public nlohmann::json_sax<nlohmann::json> {
 
   bool null() override { return add({.kind = Kind::null}); }
   bool boolean(bool value) override { return add({.kind = Kind::boolean, .scalar = value}); }
-  bool number_integer(number_integer_t value) override { return add({.kind = Kind::integer, .scalar = value}); }
+  bool number_integer(number_integer_t value) override {
+    return add({.kind = Kind::integer, .scalar = value, .written = value == 0 ? "-0" : ""});
+  }
   bool number_unsigned(number_unsigned_t value) override { return add({.kind = Kind::integer, .scalar = value}); }
-  bool number_float(number_float_t value, const string_t&) override { return add({.kind = Kind::number, .scalar = value}); }
+  bool number_float(number_float_t value, const string_t& text) override {
+    return add({.kind = Kind::number, .scalar = value, .written = is_written_alike(value, text) ? "" : text});
+  }
   bool string(string_t& value) override { return add({.kind = Kind::text, .scalar = std::move(value)}); }
   bool binary(binary_t&) override { return false; }
   bool start_object(std::size_t) override { return open(Kind::object); }
@@ -94,8 +64,8 @@ class TreeBuilder final : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
 
-  bool parse_error(std::size_t, const std::string&, const nlohmann::json::exception& error) override {
-    problems.push_back({file_, count_.last_read, "", "not valid JSON: " + reason_of(error)});
+  bool parse_error(std::size_t, const std::string&, const JsonFault& fault) override {
+    problems.push_back({file_, count_.last_read, "", reason_in_line(fault)});
     return false;
   }
 
@@ -172,6 +142,7 @@ nlohmann::json value_of(const JsonNode& node) {
     for (const auto& child : node.children) object[child.key] = value_of(child);
     return object;
   }
+  if (!node.written.empty()) return number_as_written(node.written);
   return std::visit(
       [](const auto& value) -> nlohmann::json {
         if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::monostate>)
@@ -196,11 +167,14 @@ tl::expected<JsonNode, Problems> parse_json(std::string_view text, const std::st
     return tl::unexpected(Problems{{file, 0, "", "larger than " + std::to_string(kMaxJsonBytes >> 20) + " MiB"}});
   if (text.starts_with("\xEF\xBB\xBF"))
     return tl::unexpected(Problems{{file, 1, "", "begins with a byte order mark: save it as UTF-8 without one"}});
+  if (const auto nul = nul_in(text)) {  // also in a comment
+    const auto line = 1 + static_cast<int>(std::count(text.begin(), text.begin() + *nul, '\n'));
+    return tl::unexpected(Problems{{file, line, "", "a NUL byte: this is no text"}});
+  }
   const auto json = without_comments(text);
   LineCount count;
   TreeBuilder builder(count, file);
-  const CountingIterator begin(json.data(), &count), end(json.data() + json.size(), &count);
-  const bool whole = nlohmann::json::sax_parse(begin, end, &builder);
+  const bool whole = read_json_events(json, builder, count);
   if (!whole || !builder.problems.empty()) return tl::unexpected(std::move(builder.problems));
   return std::move(builder.root);
 }

@@ -19,7 +19,8 @@ struct JsonNode {
   int line = 0;     // of the key, for a member of an object
   std::string key;  // set for a member of an object
   std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, std::string> scalar;  // integers >= 0 are unsigned
-  std::vector<JsonNode> children;                                                               // of an array or object
+  std::string written;             // a number that would be written in another way: as it stands in the text
+  std::vector<JsonNode> children;  // of an array or object
 
   const JsonNode* find(std::string_view name) const;  // a member of an object, or null
   const std::string* text() const { return std::get_if<std::string>(&scalar); }

@@ -1,9 +1,9 @@
 // Lists what is archived, and shows one with everything that is known of it.
 #include "cli/archive.h"
 
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "base/printing.h"
 #include "cli/json_output.h"
 #include "store/pg_stores.h"
 
@@ -26,8 +26,8 @@ int list_archive(const GlobalOptions& options, const ArchiveOptions& archive) {
   Json list = Json::array();
   for (const auto& one : *found) {
     if (!options.json) {
-      std::printf("%-28s %-20s %-20s %-20s %s\n", format_rfc3339(one.archived).c_str(), one.pipeline.c_str(), one.state.c_str(),
-                  one.reference.c_str(), one.submission.c_str());
+      print_text("%-28s %-20s %-20s %-20s %s\n", format_rfc3339(one.archived).c_str(), one.pipeline.c_str(), one.state.c_str(),
+                 one.reference.c_str(), one.submission.c_str());
       continue;
     }
     Json json{{"submissionId", one.submission},
@@ -58,7 +58,7 @@ int show_archived(const GlobalOptions& options, const ArchiveOptions& archive) {
   if (records->empty())
     return failed("organisation \"" + archive.org + "\" has no archived submission \"" + archive.submission + "\"");
   Json all = Json::array();
-  for (const auto& record : *records) all.push_back(Json::parse(record));
+  for (const auto& record : *records) all.push_back(our_json(record));
   print_json(options.json ? Json{{"submissions", all}} : all.size() == 1 ? all.front() : all);
   return 0;
 }

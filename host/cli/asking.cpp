@@ -12,7 +12,7 @@ std::unique_ptr<ProviderOptions> begin_asking(const GlobalOptions& options) {
   auto asking = std::make_unique<ProviderOptions>();
   asking->config = std::move(*config);
   asking->contents = load_installation(asking->config, MissingPluginPolicy::tolerate);
-  auto secrets = Secrets::resolve(asking->config.secrets);
+  auto secrets = Secrets::resolve(asking->config.secrets, asking->config.file.string());
   if (!asking->contents.problems.empty() || !secrets) {
     print(asking->contents.problems);
     return nullptr;

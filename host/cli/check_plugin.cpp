@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "base/printing.h"
 #include "cli/commands.h"
 #include "cli/json_output.h"
 #include "senders/json_check.h"
@@ -41,7 +41,7 @@ int list(bool as_json) {
     if (as_json)
       list.push_back({{"name", check.name}, {"rule", check.rule}, {"needs", check.needs}});
     else
-      std::printf("%-20s %s\n", check.name.c_str(), check.rule.c_str());
+      print_text("%-20s %s\n", check.name.c_str(), check.rule.c_str());
   }
   if (as_json) print_json(list);
   return 0;
@@ -75,8 +75,8 @@ void print_table(const std::string& file, const conformance::Report& report) {
     for (std::size_t i = 1; i < one.found.size(); ++i) line("", "       ", one.found[i]);
     if (!one.remedy.empty()) line("", "       ", "remedy: " + one.remedy);
   }
-  std::printf("%zu ok, %zu failed, %zu skipped: %s %s\n", counts[0], counts[1], counts[2], file.c_str(),
-              report.good() ? "keeps the rules" : "breaks the rules");
+  print_text("%zu ok, %zu failed, %zu skipped: %s %s\n", counts[0], counts[1], counts[2], file.c_str(),
+             report.good() ? "keeps the rules" : "breaks the rules");
 }
 
 }  // namespace

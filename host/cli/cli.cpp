@@ -3,8 +3,10 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <sstream>
 
 #include "app/quarantine.h"
+#include "base/printing.h"
 #include "cli/archive.h"
 #include "cli/commands.h"
 #include "cli/dead.h"
@@ -262,7 +264,11 @@ int run_command_line(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? 0 : 2;
+    std::ostringstream out, err;
+    const int code = app.exit(e, out, err);
+    print_text("%s", out.str().c_str());
+    print_error("%s", err.str().c_str());
+    return code == 0 ? 0 : 2;
   }
   try {
     return chosen();

@@ -4,13 +4,14 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <cstdio>
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "api/json_answer.h"
 #include "api/token_check.h"
 #include "app/host_identity.h"
+#include "base/printing.h"
 #include "cli/json_output.h"
 #include "domain/idempotency.h"
 #include "store/migrations.h"
@@ -45,27 +46,27 @@ int check(const GlobalOptions& options) {
   const auto config = configuration(options);
   if (!config) return 1;
   const LoadedInstallation installation = load_installation(*config);
-  Problems refused;
+  Problems problems;
   for (const auto& plugin : installation.catalogue->refused())
-    refused.push_back(
+    problems.push_back(
         {(config->plugins / plugin.file).string(), 0, {}, "refused: " + plugin.reason + " (" + plugin.remedy + ")"});
-  const bool good = installation.problems.empty() && refused.empty();
+  problems.insert(problems.end(), installation.problems.begin(), installation.problems.end());
+  const bool good = problems.empty();
   if (options.json) {
-    Problems all = refused;
-    all.insert(all.end(), installation.problems.begin(), installation.problems.end());
+    const auto more = problems.size() - std::min(problems.size(), kMaxPrintedProblems);
+    problems.resize(problems.size() - more);
     Problems warnings = config->warnings;
     warnings.insert(warnings.end(), installation.warnings.begin(), installation.warnings.end());
-    print_json({{"good", good}, {"problems", problems_json(all)}, {"warnings", problems_json(warnings)}});
+    print_json({{"good", good}, {"problems", problems_json(problems)}, {"more", more}, {"warnings", problems_json(warnings)}});
     return good ? 0 : 1;
   }
-  print(refused);
-  print(installation.problems);
+  print(problems);
   print(config->warnings);
   print(installation.warnings);
   if (!good) return 1;
-  std::printf("good: %zu plugin(s), %zu target(s), %zu form(s), %zu pipeline(s)\n", installation.catalogue->loaded().size(),
-              installation.registry->targets().size(), installation.registry->forms().size(),
-              installation.registry->pipelines().size());
+  print_text("good: %zu plugin(s), %zu target(s), %zu form(s), %zu pipeline(s)\n", installation.catalogue->loaded().size(),
+             installation.registry->targets().size(), installation.registry->forms().size(),
+             installation.registry->pipelines().size());
   return 0;
 }
 
@@ -97,10 +98,10 @@ int list_plugins(const GlobalOptions& options) {
     for (const auto& p : catalogue->loaded()) {
       std::string types;
       for (const auto& type : p.action_types) types += (types.empty() ? "" : ", ") + type;
-      std::printf("%-24s %-10s %s\n", p.file.c_str(), p.version.c_str(), types.c_str());
+      print_text("%-24s %-10s %s\n", p.file.c_str(), p.version.c_str(), types.c_str());
     }
     for (const auto& p : catalogue->refused())
-      std::printf("%-24s refused    %s (%s)\n", p.file.c_str(), p.reason.c_str(), p.remedy.c_str());
+      print_text("%-24s refused    %s (%s)\n", p.file.c_str(), p.reason.c_str(), p.remedy.c_str());
     if (catalogue->loaded().empty() && catalogue->refused().empty()) print_line("no plugins in " + config->plugins.string());
   }
   return catalogue->refused().empty() ? 0 : 1;

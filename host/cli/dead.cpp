@@ -4,7 +4,6 @@
 #include <pwd.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <fstream>
 #include <functional>
 #include <iostream>
@@ -15,6 +14,7 @@
 #include "api/json_envelope.h"
 #include "api/query.h"
 #include "base/json_writer.h"
+#include "base/printing.h"
 #include "cli/json_output.h"
 #include "dead_letters/dead_letter_service.h"
 #include "store/pg_stores.h"
@@ -107,7 +107,7 @@ std::string marks_of(const DeadLetter& letter) {
 
 void print_view(const DeadLetterView& view) {
   const DeadLetter& letter = view.letter;
-  const auto json = Json::parse(dead_letter_json(view));
+  const auto json = our_json(dead_letter_json(view));
   print_line("dead letter " + id_text(letter.id) + ": " + letter.reason);
   print_columns({{"  " + letter.kind, letter.target},
                  {"  reference", letter.reference + " (" + view.state + ")"},
@@ -119,8 +119,8 @@ void print_view(const DeadLetterView& view) {
     print_line("  replayed by " + letter.replayed_by + " at " + format_rfc3339(*letter.replayed) + " as " +
                id_text(letter.replay));
   for (const auto& a : view.attempts)
-    std::printf("  attempt %u  %s  %s %s%s\n", a.number, format_rfc3339(a.started).c_str(), a.outcome.c_str(), a.reason.c_str(),
-                a.error.c_str());
+    print_text("  attempt %u  %s  %s %s%s\n", a.number, format_rfc3339(a.started).c_str(), a.outcome.c_str(), a.reason.c_str(),
+               a.error.c_str());
   for (const auto& edit : json["edits"])
     print_line("  edit " + edit["editId"].get<std::string>() + "  " + edit["editedAt"].get<std::string>() + "  " +
                edit["actor"].get<std::string>() + "  " + edit["field"].get<std::string>() + ": " + dump(edit["before"]) + " -> " +
@@ -132,7 +132,7 @@ int print_letter(const GlobalOptions& options, const Service& service, DeliveryI
   if (!view) return failed(view.error().what);
   if (!*view) return failed(no_such_letter(id));
   if (options.json)
-    print_json(Json::parse(dead_letter_json(**view)));
+    print_json(our_json(dead_letter_json(**view)));
   else
     print_view(**view);
   return 0;
@@ -156,8 +156,8 @@ void print_replays(const Replays& replays, bool dry_run) {
                                            : "replayed as " + id_text(item.replay) + ", due " + format_rfc3339(item.due)});
   }
   if (!replays.items.empty()) print_columns(lines);
-  std::printf("%zu of %zu %s\n", replays.count, replays.items.size(),
-              dry_run ? "would be replayed; nothing was changed" : "replayed");
+  print_text("%zu of %zu %s\n", replays.count, replays.items.size(),
+             dry_run ? "would be replayed; nothing was changed" : "replayed");
   if (replays.more) print_line("more letters match than one call takes: run it again for the rest");
 }
 
@@ -170,7 +170,7 @@ int list_dead(const GlobalOptions& options, const DeadOptions& dead) {
     const auto page = service.store.list(service.org, *filter, dead.limit, {});
     if (!page) return failed(page.error().what);
     if (options.json) {
-      print_json(Json::parse(dead_page_json(*page)));
+      print_json(our_json(dead_page_json(*page)));
       return 0;
     }
     std::vector<Line> lines{{"ID", "DIED", "FORM", "REFERENCE", "ACTION", "REASON", ""}};
@@ -216,7 +216,7 @@ int replay_dead(const GlobalOptions& options, const DeadOptions& dead) {
     const auto replays = service.store.replay(service.org, *filter, service.actor, dead.dry_run);
     if (!replays) return failed(replays.error().what);
     if (options.json)
-      print_json(Json::parse(replays_json(*replays, dead.dry_run)));
+      print_json(our_json(replays_json(*replays, dead.dry_run)));
     else
       print_replays(*replays, dead.dry_run);
     return replays->count == replays->items.size() ? 0 : 1;
@@ -235,7 +235,7 @@ int clone_dead(const GlobalOptions& options, const DeadOptions& dead) {
                                      dead.new_reference);
     if (!cloned) return failed(cloned.error().what);
     if (options.json)
-      print_json(Json::parse(cloned_json(*cloned)));
+      print_json(our_json(cloned_json(*cloned)));
     else
       print_line(cloned->reference + ": " + cloned->state);
     return 0;

@@ -1,10 +1,10 @@
 // Hands in each waiting job of pg-boss once, and tells what is left.
 #include "cli/drain.h"
 
-#include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/printing.h"
 #include "cli/json_output.h"
 #include "store/pg_stores.h"
 #include "store/pgboss_store.h"
@@ -74,9 +74,9 @@ Result<void> drain_queue(PgBossStore& store, QueueDrain& one, std::size_t batch)
     one.taken += step->taken;
     one.refusals.insert(one.refusals.end(), step->refusals.begin(), step->refusals.end());
     if (step->is_over) return {};
-    std::fprintf(stderr, "%s -> %s: %llu of %llu handed in\n", one.queue.name.c_str(), one.target.c_str(),
-                 static_cast<unsigned long long>(one.taken),
-                 static_cast<unsigned long long>(std::max(one.queue.waiting, one.taken)));
+    print_error("%s -> %s: %llu of %llu handed in\n", one.queue.name.c_str(), one.target.c_str(),
+                static_cast<unsigned long long>(one.taken),
+                static_cast<unsigned long long>(std::max(one.queue.waiting, one.taken)));
   }
 }
 
@@ -104,7 +104,7 @@ void print_drain(const GlobalOptions& options, const std::vector<QueueDrain>& al
   if (options.json) print_json({{"dryRun", dry_run}, {"queues", list}});
   if (!options.json && all.empty()) print_line("nothing is waiting");
   for (const auto& one : all)
-    for (const auto& refusal : one.refusals) std::fprintf(stderr, "refused: %s\n", refusal.c_str());
+    for (const auto& refusal : one.refusals) print_error("refused: %s\n", refusal.c_str());
 }
 
 }  // namespace

@@ -1,10 +1,10 @@
 // `waybill explain`: why an intent, a form's submission or a delivery to a channel is where it is.
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "api/notify_explain.h"
 #include "api/query.h"
 #include "app/host_identity.h"
+#include "base/printing.h"
 #include "breadcrumbs/start_gate.h"
 #include "cli/commands.h"
 #include "cli/json_output.h"
@@ -93,13 +93,13 @@ BlockedReason why(const Explanation& e, const Config& config, const Catalogue& c
   return why_unfinished(e, e.positions.front(), config, catalogue);
 }
 
-void print_text(const Explanation& e, const BlockedReason& reason) {
+void print_intent(const Explanation& e, const BlockedReason& reason) {
   const SubmissionView& intent = e.history.submission;
-  std::printf("%s: %s\n  target   %s\n  created  %s\n  why      %s\n", intent.client_ref.c_str(), intent.state.c_str(),
-              intent.target.c_str(), format_rfc3339(intent.created).c_str(), reason.text.c_str());
+  print_text("%s: %s\n  target   %s\n  created  %s\n  why      %s\n", intent.client_ref.c_str(), intent.state.c_str(),
+             intent.target.c_str(), format_rfc3339(intent.created).c_str(), reason.text.c_str());
   for (const auto& a : e.history.attempts)
-    std::printf("  attempt %u  %s  %s %s%s%s\n", a.number, format_rfc3339(a.started).c_str(), a.outcome.c_str(), a.reason.c_str(),
-                a.error.c_str(), a.counts ? "" : " (does not count)");
+    print_text("  attempt %u  %s  %s %s%s%s\n", a.number, format_rfc3339(a.started).c_str(), a.outcome.c_str(), a.reason.c_str(),
+               a.error.c_str(), a.counts ? "" : " (does not count)");
 }
 
 Json json_of(const Explanation& e, const BlockedReason& reason) {
@@ -150,10 +150,10 @@ void print_form(const GlobalOptions& options, const FormView& view,
                        {"why", reason.text},
                        {"actions", std::move(list)}});
   }
-  std::printf("%s: %s\n  form     %s\n  created  %s\n  why      %s\n", s.client_ref.c_str(), s.state.c_str(), s.target.c_str(),
-              format_rfc3339(s.created).c_str(), reason.text.c_str());
+  print_text("%s: %s\n  form     %s\n  created  %s\n  why      %s\n", s.client_ref.c_str(), s.state.c_str(), s.target.c_str(),
+             format_rfc3339(s.created).c_str(), reason.text.c_str());
   for (const auto& [position, why] : actions)
-    std::printf("  action %d (%s)  %s\n", position.action_order, position.action_type.c_str(), why.text.c_str());
+    print_text("  action %d (%s)  %s\n", position.action_order, position.action_type.c_str(), why.text.c_str());
 }
 
 // The exit code; none when there is no such submission.
@@ -213,11 +213,11 @@ std::optional<int> explain_pipeline(const GlobalOptions& options, const Config& 
   const SubmissionView& s = (*view)->submission;
   Json actions = Json::array();
   if (!options.json)
-    std::printf("%s: %s\n  pipeline %s, version %d\n  created  %s\n  why      %s\n", s.client_ref.c_str(), s.state.c_str(),
-                s.target.c_str(), (*view)->version, format_rfc3339(s.created).c_str(), reason.text.c_str());
+    print_text("%s: %s\n  pipeline %s, version %d\n  created  %s\n  why      %s\n", s.client_ref.c_str(), s.state.c_str(),
+               s.target.c_str(), (*view)->version, format_rfc3339(s.created).c_str(), reason.text.c_str());
   for (const auto& position : *found ? (*found)->positions : std::vector<QueuePosition>{}) {
     const auto why = why_unfinished(**found, position, config, *catalogue);
-    if (!options.json) std::printf("  %s (%s)  %s\n", position.target.c_str(), position.action_type.c_str(), why.text.c_str());
+    if (!options.json) print_text("  %s (%s)  %s\n", position.target.c_str(), position.action_type.c_str(), why.text.c_str());
     actions.push_back({{"target", position.target},
                        {"actionType", position.action_type},
                        {"attempts", position.attempt_count},
@@ -248,7 +248,7 @@ std::optional<int> explain_notification(const GlobalOptions& options, const Conf
                                         const std::string& text) {
   const auto id = delivery_id(text);
   if (!id) return std::nullopt;
-  const auto secrets = Secrets::resolve(config.secrets);
+  const auto secrets = Secrets::resolve(config.secrets, config.file.string());
   const auto store =
       make_notify_store(reading.database.address, 1,
                         {.vault = secrets ? vault_of(*secrets, config.notify.key) : nullptr, .debounce = {}, .secret_grace = {}});
@@ -260,10 +260,10 @@ std::optional<int> explain_notification(const GlobalOptions& options, const Conf
                                                    .not_sent = not_sent(config, standing->channel_type),
                                                    .audience = Audience::installation});
   if (options.json)
-    std::printf("%s\n", explanation_json(*standing, reason).c_str());
+    print_text("%s\n", explanation_json(*standing, reason).c_str());
   else
-    std::printf("%s: %s\n  channel  %s\n  created  %s\n  why      %s\n", text.c_str(), standing->view.status.c_str(),
-                standing->view.channel.c_str(), format_rfc3339(standing->view.created).c_str(), reason.text.c_str());
+    print_text("%s: %s\n  channel  %s\n  created  %s\n  why      %s\n", text.c_str(), standing->view.status.c_str(),
+               standing->view.channel.c_str(), format_rfc3339(standing->view.created).c_str(), reason.text.c_str());
   return 0;
 }
 
@@ -290,7 +290,7 @@ int explain(const GlobalOptions& options, const std::string& org, const std::str
     print_json(json_of(**found, reason));
     return 0;
   }
-  print_text(**found, reason);
+  print_intent(**found, reason);
   if (!explain_form(options, *config, *reading, id)) explain_pipeline(options, *config, *reading, id);  // of the same id
   return 0;
 }

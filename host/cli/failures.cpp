@@ -5,12 +5,12 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "app/failure_checker.h"
 #include "app/host_identity.h"
 #include "app/stores.h"
+#include "base/printing.h"
 #include "cli/asking.h"
 #include "cli/json_output.h"
 #include "maintenance/failure_schedule.h"
@@ -47,7 +47,7 @@ int print_result(const GlobalOptions& options, const FailureCheckResult& result)
         print_line("  " + status + ": " + std::to_string(count) +
                    (line.org == kDefaultOrg ? "" : " (organisation " + std::to_string(line.org.value) + ")"));
   }
-  for (const auto& problem : result.problems) std::fprintf(stderr, "not checked: %s\n", problem.c_str());
+  for (const auto& problem : result.problems) print_error("not checked: %s\n", problem.c_str());
   return result.problems.empty() ? 0 : 1;
 }
 
@@ -108,8 +108,8 @@ int list_digests(const GlobalOptions& options, const FailureOptions& failures) {
     for (const auto& one : *found) {
       list.push_back(failure_json(one));
       if (options.json) continue;
-      std::printf("%-28s %-20s %-20s %-24s %s\n", time_text(one.failure.failed_at).c_str(), one.failure.status.c_str(),
-                  one.target.c_str(), one.failure.reference.c_str(), one.submission.c_str());
+      print_text("%-28s %-20s %-20s %-24s %s\n", time_text(one.failure.failed_at).c_str(), one.failure.status.c_str(),
+                 one.target.c_str(), one.failure.reference.c_str(), one.submission.c_str());
     }
     if (options.json) print_json({{"digest", std::to_string(failures.digest)}, {"failures", list}});
     return 0;
@@ -125,10 +125,10 @@ int list_digests(const GlobalOptions& options, const FailureOptions& failures) {
                     {"byHand", one.by_hand},
                     {"begunAt", format_rfc3339(one.begun)},
                     {"finishedAt", format_rfc3339(one.finished)},
-                    {"targets", Json::parse(one.targets)},
-                    {"problems", Json::parse(one.problems)},
+                    {"targets", our_json(one.targets)},
+                    {"problems", our_json(one.problems)},
                     {"failures", one.failures},
-                    {"byStatus", Json::parse(one.by_status)}});
+                    {"byStatus", our_json(one.by_status)}});
   if (options.json) {
     Json answer{{"digests", list}, {"nextTick", nullptr}};
     if (state->next) answer["nextTick"] = format_rfc3339(*state->next);
@@ -136,9 +136,9 @@ int list_digests(const GlobalOptions& options, const FailureOptions& failures) {
     return 0;
   }
   for (const auto& one : *digests)
-    std::printf("%-20lld %-28s %-8s %6llu failure(s) %s%s\n", static_cast<long long>(one.id), format_rfc3339(one.tick).c_str(),
-                one.by_hand ? "by hand" : "", static_cast<unsigned long long>(one.failures), one.by_status.c_str(),
-                one.problems == "[]" ? "" : (" not checked: " + one.problems).c_str());
+    print_text("%-20lld %-28s %-8s %6llu failure(s) %s%s\n", static_cast<long long>(one.id), format_rfc3339(one.tick).c_str(),
+               one.by_hand ? "by hand" : "", static_cast<unsigned long long>(one.failures), one.by_status.c_str(),
+               one.problems == "[]" ? "" : (" not checked: " + one.problems).c_str());
   print_line(state->next ? "next check: " + format_rfc3339(*state->next) : "no check is planned");
   return 0;
 }

@@ -1,7 +1,7 @@
 // `waybill keys rewrap`: seals the organisations' data keys with the newest master key.
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "base/printing.h"
 #include "cli/commands.h"
 #include "cli/json_output.h"
 #include "services/secrets.h"
@@ -14,7 +14,7 @@ int rewrap_keys(const GlobalOptions& options) {
   constexpr std::size_t kAtOnce = 500;
   const auto config = configuration(options);
   if (!config) return 1;
-  const auto secrets = Secrets::resolve(config->secrets);
+  const auto secrets = Secrets::resolve(config->secrets, config->file.string());
   if (!secrets) {
     print(secrets.error());
     return 1;
@@ -36,7 +36,7 @@ int rewrap_keys(const GlobalOptions& options) {
   if (options.json)
     print_json({{"rewrapped", sealed}, {"master", vault->newest()}});
   else
-    std::printf("%zu data keys sealed anew; all are sealed with the newest master key (%s)\n", sealed, vault->newest().c_str());
+    print_text("%zu data keys sealed anew; all are sealed with the newest master key (%s)\n", sealed, vault->newest().c_str());
   return 0;
 }
 

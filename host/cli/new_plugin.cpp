@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdio>
 #include <fstream>
 #include <system_error>
 
 #include "app/installation.h"
 #include "base/embedded_file.h"
+#include "base/printing.h"
 
 namespace waybill {
 std::span<const EmbeddedFile> plugin_template();
@@ -133,9 +133,9 @@ Result<NewPlugin> write_new_plugin(const std::string& name, const fs::path& pare
 int new_plugin(const std::string& name, const fs::path& parent) {
   const auto made = write_new_plugin(name, parent);
   if (!made) return failed(made.error().what);
-  std::printf("wrote %s\n", made->folder.c_str());
-  for (const auto& file : made->files) std::printf("  %s\n", file.c_str());
-  std::printf(
+  print_text("wrote %s\n", made->folder.c_str());
+  for (const auto& file : made->files) print_text("  %s\n", file.c_str());
+  print_text(
       "\nnext\n  cd %s\n  cmake -B build%s\n  cmake --build build\n  ctest --test-dir build --output-on-failure\n"
       "  waybill plugin check build/plugins/%s.so --samples check.json\nREADME.md says the rest.\n",
       made->folder.c_str(), prefix_hint().c_str(), name.c_str());

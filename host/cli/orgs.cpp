@@ -1,11 +1,11 @@
 // The commands on organisations.
 #include "cli/orgs.h"
 
-#include <cstdio>
 #include <functional>
 #include <nlohmann/json.hpp>
 
 #include "api/org_json.h"
+#include "base/printing.h"
 #include "cli/json_output.h"
 #include "store/pg_stores.h"
 
@@ -24,8 +24,8 @@ int with_orgs(const GlobalOptions& options, const std::function<int(OrgStore&)>&
 
 void print_org(const OrgView& org) {
   const std::string state = org.disabled ? "disabled " + format_rfc3339(*org.disabled) : "enabled";
-  std::printf("%-32s %-38s created %s, weight %u, %lld live token(s)\n", org.name.c_str(), state.c_str(),
-              format_rfc3339(org.created).c_str(), org.weight, static_cast<long long>(org.tokens));
+  print_text("%-32s %-38s created %s, weight %u, %lld live token(s)\n", org.name.c_str(), state.c_str(),
+             format_rfc3339(org.created).c_str(), org.weight, static_cast<long long>(org.tokens));
 }
 
 int print_found(const GlobalOptions& options, const Result<std::optional<OrgView>>& org, const std::string& name) {

@@ -1,9 +1,9 @@
 // The commands on pipelines.
 #include "cli/pipelines.h"
 
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "base/printing.h"
 #include "cli/json_output.h"
 #include "domain/builtin_pipelines.h"
 
@@ -46,9 +46,9 @@ int list_pipelines(const GlobalOptions& options) {
   const auto add = [&](const Pipeline& pipeline, bool built_in) {
     all.push_back(pipeline_json(pipeline, built_in));
     if (!options.json)
-      std::printf("%-24s %2zu states, %2zu transitions%s%s  %s\n", pipeline.name.c_str(), pipeline.states.size(),
-                  pipeline.transitions.size(), built_in ? ", built in" : "",
-                  pipeline.path.empty() ? "" : (", begun by POST " + pipeline.path).c_str(), pipeline.description.c_str());
+      print_text("%-24s %2zu states, %2zu transitions%s%s  %s\n", pipeline.name.c_str(), pipeline.states.size(),
+                 pipeline.transitions.size(), built_in ? ", built in" : "",
+                 pipeline.path.empty() ? "" : (", begun by POST " + pipeline.path).c_str(), pipeline.description.c_str());
   };
   for (const auto& definition : contents->registry->pipelines()) add(definition->pipeline, false);
   for (const auto& pipeline : builtin_pipelines()) add(pipeline, true);
@@ -61,7 +61,7 @@ int show_pipeline(const GlobalOptions& options, const std::string& name) {
     if (options.json)
       print_json(pipeline_json(pipeline, built_in));
     else
-      std::printf("%s", diagram_of(pipeline).c_str());
+      print_text("%s", diagram_of(pipeline).c_str());
     return 0;
   };
   for (const auto& pipeline : builtin_pipelines())

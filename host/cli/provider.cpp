@@ -1,8 +1,8 @@
 // `waybill provider ...`: questions to a destination, asked through its plugin. Nothing is claimed or changed.
 #include <chrono>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "base/printing.h"
 #include "cli/asking.h"
 #include "cli/commands.h"
 #include "cli/json_output.h"
@@ -34,7 +34,7 @@ int print_outcome(const GlobalOptions& options, const std::string& subject, cons
     print_json(
         {{key, subject}, {"answer", word}, {"reason", outcome.reason}, {"detail", outcome.detail}, {"code", outcome.code}});
   else
-    std::printf("%s: %s%s%s\n", subject.c_str(), word.c_str(), words.empty() ? "" : ": ", words.c_str());
+    print_text("%s: %s%s%s\n", subject.c_str(), word.c_str(), words.empty() ? "" : ": ", words.c_str());
   return good ? 0 : 1;
 }
 
@@ -115,9 +115,9 @@ int list_failures(const GlobalOptions& options, const std::string& target, const
     print_json({{"target", target}, {"complete", whole}, {"failures", list}});
   } else {
     for (const auto& f : failures->list)
-      std::printf("%-28s %-24s %-24s %s%s%s\n", when(f.failed_at).c_str(), f.provider_ref.c_str(), f.idempotency_key.c_str(),
-                  f.reason.c_str(), f.detail.empty() ? "" : ": ", f.detail.c_str());
-    if (whole && failures->list.empty()) std::printf("no failures since %s ago\n", since.c_str());
+      print_text("%-28s %-24s %-24s %s%s%s\n", when(f.failed_at).c_str(), f.provider_ref.c_str(), f.idempotency_key.c_str(),
+                 f.reason.c_str(), f.detail.empty() ? "" : ": ", f.detail.c_str());
+    if (whole && failures->list.empty()) print_text("no failures since %s ago\n", since.c_str());
   }
   if (!whole) return failed("the list is not complete: " + words_of(failures->outcome));
   return 0;

@@ -2,29 +2,29 @@
 #include "store/roles.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "base/printing.h"
 #include "cli/commands.h"
 #include "cli/json_output.h"
 
 namespace waybill {
 namespace {
 
-void print_text(const RoleSetup& done, const std::string& schema) {
+void print_roles(const RoleSetup& done, const std::string& schema) {
   const auto line = [&](const std::string& role, const char* what) {
     const bool created = std::find(done.created.begin(), done.created.end(), role) != done.created.end();
-    std::printf("%-24s %-8s %s\n", role.c_str(), created ? "created" : "is there", what);
+    print_text("%-24s %-8s %s\n", role.c_str(), created ? "created" : "is there", what);
   };
   line(done.owner, "owns the tables; changes the schema; cannot update or delete attempts and audit");
   line(done.roles.application, "for hosts: reads and writes what they need; attempts and audit: reads and adds");
   line(done.roles.reader, "reads everything but what was purged and the hashes of tokens; writes nothing");
   line(done.roles.tenant, "as whom hosts work for one organisation: sees and writes its rows only");
-  std::printf("\nrights are set in schema %s. What is left to do, where it is not done yet:\n", schema.c_str());
-  std::printf("  GRANT %s TO <the role that hosts log in as>;   -- and that role in database.url\n",
-              quoted_identifier(done.roles.application).c_str());
-  std::printf("  GRANT %s TO <each role of people or tools that look at the data>;\n",
-              quoted_identifier(done.roles.reader).c_str());
+  print_text("\nrights are set in schema %s. What is left to do, where it is not done yet:\n", schema.c_str());
+  print_text("  GRANT %s TO <the role that hosts log in as>;   -- and that role in database.url\n",
+             quoted_identifier(done.roles.application).c_str());
+  print_text("  GRANT %s TO <each role of people or tools that look at the data>;\n",
+             quoted_identifier(done.roles.reader).c_str());
 }
 
 }  // namespace
@@ -46,7 +46,7 @@ int give_roles(const GlobalOptions& options, const std::string& application, con
                 {"tenant", done->roles.tenant},
                 {"created", done->created}});
   else
-    print_text(*done, config->database.schema);
+    print_roles(*done, config->database.schema);
   return 0;
 }
 

@@ -58,7 +58,7 @@ int serve(const GlobalOptions& options) {
   const auto loaded = make_form_store(database->address, *shards, config->kept_forms)
                           ->load(installation.registry->forms(), {host_name(), "system", "start"});
   if (!loaded) return failed(loaded.error().what);
-  auto secrets = Secrets::resolve(config->secrets);
+  auto secrets = Secrets::resolve(config->secrets, config->file.string());
   if (!secrets) return failed("a secret has gone since it was checked");
 
   raise_file_limit();

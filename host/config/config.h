@@ -69,6 +69,7 @@ struct SecretReference {
   Kind kind;
   std::string name;      // variable name or file path
   std::size_t last = 0;  // the secret is so many of its last bytes; 0: all
+  int line = 0;          // of the configuration file, where it stands; 0: unknown
   bool operator==(const SecretReference&) const = default;
 };
 

@@ -5,11 +5,12 @@
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/parser.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 
-#include "base/json_writer.h"
+#include "base/json_reader.h"
 
 namespace waybill::config {
 namespace {
@@ -128,10 +129,11 @@ nlohmann::json value_of(const Node& node) {
       break;
   }
   if (!node.plain) return node.text;
-  auto value = nlohmann::json::parse(node.text, nullptr, false);
-  if (value.is_boolean() || value.is_number_integer()) return value;
+  auto value = read_sorted_json(node.text);
+  if (!value) return node.text;
+  if (value->is_boolean() || value->is_number_integer()) return std::move(*value);
   const bool has_point = node.text.find_first_of(".eE") != std::string::npos;  // else a whole number that is too long to keep
-  return value.is_number_float() && has_point ? value : nlohmann::json(node.text);
+  return has_point && number_of(*value) ? std::move(*value) : nlohmann::json(node.text);
 }
 
 }  // namespace
@@ -148,6 +150,10 @@ std::string join_path(std::string_view parent, std::string_view name) {
 }
 
 tl::expected<Node, Problems> parse_document(const std::string& text, const std::string& file) {
+  if (const auto nul = nul_in(text)) {
+    const auto line = 1 + static_cast<int>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(*nul), '\n'));
+    return tl::unexpected(Problems{{file, line, "", "a NUL byte: this is no text"}});
+  }
   TreeBuilder builder;
   try {
     std::istringstream in(text);

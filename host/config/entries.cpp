@@ -114,14 +114,14 @@ std::optional<SecretReference> read_reference(const Value& value) {
   const auto at = value.child(*source);
   if (source->key == "env") {
     const auto name = at.text("the name of an environment variable");
-    if (name && is_variable(*name)) return SecretReference{SecretReference::Kind::environment, *name, bytes};
+    if (name && is_variable(*name)) return SecretReference{SecretReference::Kind::environment, *name, bytes, node.line};
     if (name) at.fail("must be the name of an environment variable: letters, digits and _, not a digit first");
     return std::nullopt;
   }
   std::filesystem::path path;
   if (!at.text("a path")) return std::nullopt;
   at.path(path);
-  return SecretReference{SecretReference::Kind::file, path.string(), bytes};
+  return SecretReference{SecretReference::Kind::file, path.string(), bytes, node.line};
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
-#include "base/json_writer.h"
+#include "base/json_reader.h"
 
 namespace waybill {
 
@@ -117,7 +117,9 @@ std::string to_json(const Contract& c) {
 
 Result<Contract> contract_from_json(std::string_view text) {
   try {
-    const auto j = nlohmann::json::parse(text);
+    const auto read = read_sorted_json(text);
+    if (!read) return fail(Error::Kind::bug, "a stored contract cannot be read: " + read.error().what);
+    const auto& j = *read;
     const auto policy = policy_from(j.at("policy").get<std::string>());
     if (!policy) return fail(Error::Kind::bug, "a stored contract has an unknown policy");
     const auto form = j.value("form", nlohmann::json::object());

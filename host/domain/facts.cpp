@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "base/json_writer.h"
+#include "base/json_reader.h"
 
 namespace waybill {
 
@@ -136,11 +136,11 @@ Facts& Facts::operator=(Facts&&) noexcept = default;
 Facts::~Facts() = default;
 
 void Facts::set(std::string_view pointer, std::string_view text) {
-  auto value = json::parse(text, nullptr, false);
-  if (value.is_discarded()) return;
+  auto value = read_sorted_json(text, {.doubled_names = JsonReading::DoubledNames::kept});
+  if (!value) return;
   json* at = &document_->json;
   for (const auto& token : tokens_of(pointer)) at = &(*at)[token];
-  *at = std::move(value);
+  *at = std::move(*value);
 }
 
 void Facts::remove(std::string_view pointer) { document_->json.erase(std::string(pointer.substr(1))); }
@@ -148,15 +148,12 @@ void Facts::remove(std::string_view pointer) { document_->json.erase(std::string
 JsonValue Facts::value(const Term& term) const {
   const auto found = take(document_->json, term);
   if (!found) return JsonMissing{};
+  if (const auto number = number_of(*found)) return *number;
   switch (found->type()) {
     case json::value_t::null:
       return JsonNull{};
     case json::value_t::boolean:
       return found->get<bool>();
-    case json::value_t::number_integer:
-    case json::value_t::number_unsigned:
-    case json::value_t::number_float:
-      return found->get<double>();
     case json::value_t::string:
       return found->get<std::string>();
     default:

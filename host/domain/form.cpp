@@ -3,9 +3,20 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/json_writer.h"
+#include "base/json_reader.h"
 
 namespace waybill {
+namespace {
+
+// What is stored was checked when it came; submissions of older versions may have names twice.
+constexpr JsonReading kStored{.doubled_names = JsonReading::DoubledNames::kept};
+
+std::optional<Json> stored_object(std::string_view text) {
+  auto json = read_json(text, kStored);
+  return json && json->is_object() ? std::optional(std::move(*json)) : std::nullopt;
+}
+
+}  // namespace
 
 std::string destination_json(const FormAction& action) {
   nlohmann::json destination{{"destination", action.destination}};
@@ -21,32 +32,32 @@ std::string form_payload(std::string_view fields, std::string_view attachments, 
 }
 
 Result<std::string> with_fields(std::string_view payload, std::string_view fields) {
-  auto json = Json::parse(payload, nullptr, false);
-  auto fresh = Json::parse(fields, nullptr, false);
-  if (!json.is_object() || fresh.is_discarded()) return fail(Error::Kind::bug, "a stored payload cannot be read");
-  json["fields"] = std::move(fresh);
-  return dump(json);
+  auto json = stored_object(payload);
+  auto fresh = read_json(fields, kStored);
+  if (!json || !fresh) return fail(Error::Kind::bug, "a stored payload cannot be read");
+  (*json)["fields"] = std::move(*fresh);
+  return dump(*json);
 }
 
 Result<std::string> fields_of(std::string_view payload) {
-  const auto json = Json::parse(payload, nullptr, false);
-  if (!json.is_object() || !json.contains("fields")) return fail(Error::Kind::bug, "a stored payload cannot be read");
-  return dump(json["fields"]);
+  const auto json = stored_object(payload);
+  if (!json || !json->contains("fields")) return fail(Error::Kind::bug, "a stored payload cannot be read");
+  return dump((*json)["fields"]);
 }
 
 Result<std::string> destination_of(std::string_view json) {
-  const auto destination = nlohmann::json::parse(json, nullptr, false);
-  if (!destination.is_object()) return fail(Error::Kind::bug, "a stored destination cannot be read");
-  const auto found = destination.find("destination");
-  if (found == destination.end() || !found->is_string()) return fail(Error::Kind::bug, "a stored destination has no text");
+  const auto destination = stored_object(json);
+  if (!destination) return fail(Error::Kind::bug, "a stored destination cannot be read");
+  const auto found = destination->find("destination");
+  if (found == destination->end() || !found->is_string()) return fail(Error::Kind::bug, "a stored destination has no text");
   return found->get<std::string>();
 }
 
 Result<std::string> with_destination(std::string_view json, std::string_view destination) {
-  auto fresh = nlohmann::json::parse(json, nullptr, false);
-  if (!fresh.is_object()) return fail(Error::Kind::bug, "a stored destination cannot be read");
-  fresh["destination"] = destination;
-  return dump_sorted(fresh);
+  auto fresh = read_sorted_json(json);
+  if (!fresh || !fresh->is_object()) return fail(Error::Kind::bug, "a stored destination cannot be read");
+  (*fresh)["destination"] = destination;
+  return dump_sorted(*fresh);
 }
 
 Contract contract_of(const Form& form, const FormAction& action, const ActionType* type) {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "base/json_writer.h"
+#include "base/json_reader.h"
 #include "domain/pipeline_check.h"
 #include "domain/pipeline_reader.h"
 
@@ -34,7 +34,9 @@ PipelineDefinition define_pipeline(Pipeline pipeline, const std::string& file, s
 }
 
 Result<PipelineDefinition> definition_from_text(const std::string& text) try {
-  const auto stored = nlohmann::json::parse(text);
+  const auto read = read_sorted_json(text);
+  if (!read) return fail(Error::Kind::bug, "a stored pipeline cannot be read: " + read.error().what);
+  const auto& stored = *read;
   auto pipeline = read_pipeline(stored.at("file").get<std::string>(), "stored pipeline", PipelineOrigin::stored);
   if (!pipeline) return fail(Error::Kind::bug, "a stored pipeline cannot be read: " + to_string(pipeline.error().front()));
   PipelineDefinition definition{.pipeline = std::move(*pipeline), .contracts = {}};

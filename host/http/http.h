@@ -32,7 +32,8 @@ struct Request {
   std::string query;                                           // as sent, without the '?'
   std::map<std::string, std::string, std::less<>> parameters;  // from the route's {names}, percent-decoded
   std::string content_type;
-  std::string authorization;  // the header's value
+  std::string content_encoding;  // of all such headers, separated by commas
+  std::string authorization;     // the header's value
   std::string peer;           // the client's address, of IPv6 its first 64 bits; behind a trusted proxy what that says
   std::string certificate;    // the hash of the client's verified certificate (tls.h), "" without one
   std::string body;
@@ -58,6 +59,9 @@ Response json_response(int status, std::string body);
 using Reply = std::function<void(Response)>;
 using RouteFunction = std::function<void(Request, Reply)>;
 
+// What a route reads in the body of a request; see content_check.h.
+enum class Content : std::uint8_t { json, json_or_lines, form };
+
 struct Route {
   std::string method;
   std::string path;  // "/v1/intents/{id}"; a {name} takes one path segment. {org}: the caller's own organisation, see access.h
@@ -66,6 +70,7 @@ struct Route {
   // How much longer than timeouts.answer the answer to this request may take; null: no longer.
   std::function<Millis(const Request&)> extra_time = {};
   bool of_installation = false;  // about all organisations: only for tokens of `default`
+  Content content = Content::json;
 };
 
 // Who sends a request: somebody, nobody that we know (401), or a Response when that cannot be told now. Answers once, from any

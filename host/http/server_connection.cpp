@@ -9,6 +9,7 @@
 #include <boost/beast/core/string.hpp>
 
 #include "http/access.h"
+#include "http/content_check.h"
 #include "http/forwarded.h"
 
 namespace waybill::http {
@@ -139,6 +140,7 @@ asio::awaitable<std::optional<Response>> ServerConnection::answer(const Route& r
     received = co_await receive_body();
     if (received.gone || received.refusal) co_return received.refusal;
     request.body = std::move(parser_->get().body());
+    if (auto refusal = content_refusal(route, request)) co_return refusal;
     const auto extra = route.extra_time ? route.extra_time(request) : Millis{0};
     const auto until = std::chrono::steady_clock::now() + serving_.timeouts.answer + extra;
     route.handle(std::move(request), response_queue_->expect_response());

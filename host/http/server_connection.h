@@ -117,6 +117,7 @@ class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
   std::optional<std::string> origin_;
   std::string authorization_;
   std::string content_type_;
+  std::string content_encoding_;
   std::shared_ptr<ResponseQueue> response_queue_;
   boost::asio::steady_timer answered_;
   Time deadline_ = Time::max();

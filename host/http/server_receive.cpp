@@ -148,6 +148,7 @@ std::optional<Response> ServerConnection::check_head() {
     host_ = *authority;  // RFC 9112, 3.2.2: it counts, not the header
   }
   if (count(http::field::authorization) > 1) return invalid("there is more than one Authorization header");
+  if (count(http::field::content_type) > 1) return invalid("there is more than one Content-Type header");
   const auto expect = head[http::field::expect];
   if (head.version() >= 11 && !expect.empty() && !boost::beast::iequals(expect, "100-continue"))
     return error_response(417, "expectation_failed", "the only expectation is 100-continue");
@@ -155,6 +156,7 @@ std::optional<Response> ServerConnection::check_head() {
   origin_ = count(http::field::origin) == 0 ? std::nullopt : std::optional(text_of(head[http::field::origin]));
   authorization_ = text_of(head[http::field::authorization]);
   content_type_ = text_of(head[http::field::content_type]);
+  content_encoding_ = joined(head, "Content-Encoding");
   if (!place_) client_ = serving_.peers.find(client_address(address_, joined(head, "X-Forwarded-For"), serving_.trusted_proxies));
   return std::nullopt;
 }
@@ -165,6 +167,7 @@ Request ServerConnection::request_of(Router::Match& match) {
           .query = std::string(match.query),
           .parameters = std::move(match.parameters),
           .content_type = std::move(content_type_),
+          .content_encoding = std::move(content_encoding_),
           .authorization = std::move(authorization_),
           .peer = client_->address(),
           .certificate = tls_ ? tls_->client_certificate() : std::string(),

@@ -10,6 +10,7 @@
 #include <valijson/schema_parser.hpp>
 #include <valijson/validator.hpp>
 
+#include "base/json_reader.h"
 #include "senders/plugin_text.h"
 
 namespace waybill {
@@ -39,6 +40,15 @@ std::string path_of(const std::vector<std::string>& context) {
 
 Problem problem(std::string field, std::string_view message) {
   return {"", 0, std::move(field), clean_text(message, kMaxMessageBytes)};
+}
+
+// valijson knows no other numbers.
+nlohmann::json as_doubles(nlohmann::json json) {
+  if (json.is_structured())
+    for (auto& part : json) part = as_doubles(std::move(part));
+  else if (number_text(json))
+    json = *number_of(json);
+  return json;
 }
 
 // "A part of it does not match" says nothing once the part itself was told.
@@ -72,7 +82,9 @@ Result<JsonCheck> JsonCheck::compile(std::string_view schema) {
     return JsonCheck(std::move(compiled));
   }
   try {
-    const auto json = nlohmann::json::parse(schema);
+    const auto read = read_sorted_json(schema);
+    if (!read) return fail(Error::Kind::invalid, read.error().what);
+    const auto json = as_doubles(*read);
     if (!json.is_object()) return fail(Error::Kind::invalid, "the schema is not a JSON object");
     valijson::SchemaParser parser(valijson::SchemaParser::kDraft7);
     parser.populateSchema(Adapter(json), compiled->schema);
@@ -84,7 +96,9 @@ Result<JsonCheck> JsonCheck::compile(std::string_view schema) {
 
 Problems JsonCheck::check(const std::string& text) const {
   try {
-    const auto json = nlohmann::json::parse(text);
+    const auto read = read_sorted_json(text);
+    if (!read) return {problem("", read.error().what)};
+    const auto json = as_doubles(*read);
     if (!json.is_object()) return {problem("", "must be a JSON object")};
     if (compiled_->nothing && !json.empty())
       return {problem(json.begin().key(), "there is no such setting: this action type has none")};

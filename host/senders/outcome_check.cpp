@@ -8,7 +8,7 @@
 #include <optional>
 #include <tl/expected.hpp>
 
-#include "base/json_writer.h"
+#include "base/json_reader.h"
 #include "senders/plugin_text.h"
 
 namespace waybill {
@@ -18,7 +18,8 @@ constexpr std::size_t kMaxReason = 64;
 constexpr std::size_t kMaxDetail = 1000;
 constexpr std::size_t kMaxProviderRef = 255;
 constexpr std::size_t kMaxResult = 1 << 20;
-constexpr int kMaxResultDepth = 64;
+constexpr std::size_t kMaxResultLevels = 64;
+constexpr std::size_t kMaxNumber = 300;  // characters; PostgreSQL keeps some 16,000 digits behind the point
 constexpr std::size_t kMaxArtifactType = 255;
 constexpr Millis kMaxCooldown{24LL * 3600 * 1000};
 
@@ -46,18 +47,24 @@ Reach reach_of(wb_reach value) {
   }
 }
 
+// Too long, or so near to zero that it is none: what a column of type jsonb might refuse, and a settlement with it.
+bool has_unstorable_number(const nlohmann::json& json) {
+  if (json.is_structured()) return std::any_of(json.begin(), json.end(), has_unstorable_number);
+  const auto text = number_text(json);
+  if (!text) return false;
+  const auto digits = std::string_view(*text).substr(0, text->find_first_of("eE"));
+  const bool is_zero = digits.find_first_of("123456789") == std::string_view::npos;
+  return text->size() > kMaxNumber || (is_zero ? digits.size() != text->size() : *number_of(json) == 0);
+}
+
 // The result as the database will take it: valid, not too deep, without U+0000. An error says what is wrong with it.
 tl::expected<std::string, std::string> checked_result(std::string_view text) {
   if (text.size() > kMaxResult) return tl::unexpected(std::string("the result is longer than 1 MiB"));
-  bool too_deep = false;
-  const auto watch_depth = [&](int depth, nlohmann::json::parse_event_t, nlohmann::json&) {
-    too_deep = too_deep || depth > kMaxResultDepth;
-    return !too_deep;
-  };
-  const auto json = nlohmann::json::parse(text, watch_depth, false);
-  if (too_deep) return tl::unexpected("the result has more than " + std::to_string(kMaxResultDepth) + " levels");
-  if (json.is_discarded()) return tl::unexpected(std::string("the result is no JSON"));
-  auto out = dump_sorted(json);
+  const auto json = read_sorted_json(text, {.doubled_names = JsonReading::DoubledNames::kept, .levels = kMaxResultLevels});
+  if (!json && is_json(text)) return tl::unexpected("the result has more than " + std::to_string(kMaxResultLevels) + " levels");
+  if (!json) return tl::unexpected(std::string("the result is no JSON"));
+  if (has_unstorable_number(*json)) return tl::unexpected(std::string("the result has a number that is out of range"));
+  auto out = dump_sorted(*json);
   if (out.find("\\u0000") != std::string::npos) return tl::unexpected(std::string("the result has a NUL character"));
   return out;
 }

@@ -1,4 +1,4 @@
-// Reading service account files with nlohmann, signing with OpenSSL.
+// Reading service account files, signing with OpenSSL.
 #include "services/gcs_key.h"
 
 #include <openssl/err.h>
@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+
+#include "base/json_reader.h"
 
 namespace waybill {
 namespace {
@@ -50,8 +52,9 @@ GcsKey::GcsKey(std::string email, std::string universe_domain, std::shared_ptr<v
     : email_(std::move(email)), universe_domain_(std::move(universe_domain)), key_(std::move(key)) {}
 
 Result<GcsKey> GcsKey::from_service_account(std::string_view json) {
-  const auto account = nlohmann::json::parse(json, nullptr, false);
-  if (!account.is_object()) return refuse("not a JSON object");
+  const auto read = read_sorted_json(json);
+  if (!read || !read->is_object()) return refuse(read ? "not a JSON object" : read.error().what);
+  const auto& account = *read;
   auto email = text_field(account, "client_email");
   TRY(email);
   if (!is_plain(*email, "@.-_+") || std::count(email->begin(), email->end(), '@') != 1)

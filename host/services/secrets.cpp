@@ -69,7 +69,8 @@ Secrets::Secrets(Values values) : values_(std::move(values)) {
     for (const auto& secret : secrets) signing_keys_[name].push_back(signing_key_of(secret));
 }
 
-tl::expected<Secrets, Problems> Secrets::resolve(const std::map<std::string, std::vector<SecretReference>>& references) {
+tl::expected<Secrets, Problems> Secrets::resolve(const std::map<std::string, std::vector<SecretReference>>& references,
+                                                 const std::string& file) {
   Values values;
   Problems problems;
   for (const auto& [name, sources] : references) {
@@ -78,8 +79,8 @@ tl::expected<Secrets, Problems> Secrets::resolve(const std::map<std::string, std
       if (secret)
         values[name].push_back(std::move(*secret));
       else
-        problems.push_back(
-            {"", 0, "secrets." + name + (sources.size() > 1 ? "[" + std::to_string(i) + "]" : ""), secret.error()});
+        problems.push_back({file, sources[i].line, "secrets." + name + (sources.size() > 1 ? "[" + std::to_string(i) + "]" : ""),
+                            secret.error()});
     }
   }
   if (!problems.empty()) return tl::unexpected(std::move(problems));

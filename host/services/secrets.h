@@ -24,8 +24,9 @@ class Secrets {
   explicit Secrets(Values values);
 
   // Reads every reference; a missing variable or unreadable or empty file is a problem that names it. A file's trailing
-  // newline is not part of the secret.
-  static tl::expected<Secrets, Problems> resolve(const std::map<std::string, std::vector<SecretReference>>& references);
+  // newline is not part of the secret. Problems name `file`, the configuration's, and the reference's line in it.
+  static tl::expected<Secrets, Problems> resolve(const std::map<std::string, std::vector<SecretReference>>& references,
+                                                 const std::string& file = {});
 
   const std::vector<Secret>* find(std::string_view name) const;  // null if unknown
   // The same as keys for signatures: a value written as "whsec_" + base64 is decoded.

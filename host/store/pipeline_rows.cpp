@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/json_writer.h"
+#include "base/names.h"
 #include "store/form_rows.h"
 #include "store/pipeline_walk.h"
 #include "store/routes.h"
@@ -29,8 +30,7 @@ std::string places_of(const std::vector<std::size_t>& actions) {
 
 std::optional<std::string> reference_in(const Facts& facts, const Term& term) {
   const auto value = facts.value(term);
-  if (const auto* text = std::get_if<std::string>(&value); text && !text->empty() && text->find('\0') == std::string::npos)
-    return *text;
+  if (const auto* text = std::get_if<std::string>(&value); text && !text->empty() && !has_control_character(*text)) return *text;
   if (std::holds_alternative<double>(value)) return facts.json_of(term);
   return std::nullopt;
 }

@@ -1,8 +1,7 @@
-// Reading with nlohmann's SAX parser, which tells numbers as they were written: no digit of a long number is lost.
+// Reading by events, which tell numbers as they were written: no digit of a long number is lost.
 #include "templates/template_data.h"
 
-#include <nlohmann/json.hpp>
-
+#include "base/json_events.h"
 #include "base/json_writer.h"
 
 namespace waybill {
@@ -10,14 +9,14 @@ namespace {
 
 using Kind = TemplateData::Kind;
 
-class Reader final : public nlohmann::json_sax<nlohmann::json> {
+class Reader final : public JsonEvents {
  public:
   TemplateData root;
   std::string fault;
 
   bool null() override { return add(Kind::null); }
   bool boolean(bool value) override { return add(Kind::boolean, value ? "true" : "false"); }
-  bool number_integer(number_integer_t value) override { return add(Kind::number, std::to_string(value)); }
+  bool number_integer(number_integer_t value) override { return add(Kind::number, value == 0 ? "-0" : std::to_string(value)); }
   bool number_unsigned(number_unsigned_t value) override { return add(Kind::number, std::to_string(value)); }
   bool number_float(number_float_t, const string_t& written) override { return add(Kind::number, written); }
   bool string(string_t& text) override { return add(Kind::text, std::move(text)); }
@@ -30,7 +29,7 @@ class Reader final : public nlohmann::json_sax<nlohmann::json> {
     open_.back()->members[std::move(name)] = open_.back()->children.size();
     return true;
   }
-  bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception&) override {
+  bool parse_error(std::size_t position, const std::string&, const JsonFault&) override {
     fault = "malformed JSON at byte " + std::to_string(position);
     return false;
   }
@@ -122,7 +121,7 @@ bool TemplateData::is_truthy() const {
 
 Result<TemplateData> parse_template_data(std::string_view json) {
   Reader reader;
-  if (!nlohmann::json::sax_parse(json, &reader)) return fail(Error::Kind::invalid, "template data: " + reader.fault);
+  if (!read_json_events(json, reader)) return fail(Error::Kind::invalid, "template data: " + reader.fault);
   return std::move(reader.root);
 }
 

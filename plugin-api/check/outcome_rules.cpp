@@ -70,7 +70,8 @@ std::string fault_in_sizes(const Outcome& o) {
 
 std::string fault_in_result(const Outcome& o) {
   if (o.result.length == 0 || o.result.length > kMaxResult) return {};
-  return nlohmann::json::accept(o.result.kept) ? "" : "the result is not JSON";
+  const bool has_nul = o.result.kept.find('\0') != std::string::npos;  // nlohmann would take it for the end
+  return !has_nul && nlohmann::json::accept(o.result.kept) ? "" : "the result is not JSON";
 }
 
 std::string secret_in(const Outcome& o) {

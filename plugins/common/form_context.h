@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "common/calendar.h"
+#include "common/exact_numbers.h"
 #include "common/json.h"
 #include "common/surrogates.h"
 #include "common/text.h"
@@ -54,7 +55,7 @@ inline bool read_attachments(const Json& context, std::vector<Attachment>& out, 
 // None if it is malformed, and `problem` ends the sentence "the submission ...". `payload` has the fields, if the context has
 // none.
 inline std::optional<Form> read_form(std::string_view context, std::string_view payload, std::string& problem) {
-  auto data = parse_object(without_lone_surrogates(context), problem);
+  auto data = parse_object(with_exact_numbers(without_lone_surrogates(context)), problem);
   if (!data) return std::nullopt;
   Form form;
   if (!read_text(*data, "reference", form.reference, problem)) return std::nullopt;
@@ -71,7 +72,8 @@ inline std::optional<Form> read_form(std::string_view context, std::string_view 
 
   std::string ignored;
   if (!field(*data, "fields"))
-    if (auto fields = parse_object(without_lone_surrogates(payload), ignored)) (*data)["fields"] = std::move(*fields);
+    if (auto fields = parse_object(with_exact_numbers(without_lone_surrogates(payload)), ignored))
+      (*data)["fields"] = std::move(*fields);
   form.data = std::move(*data);
   return form;
 }

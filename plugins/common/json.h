@@ -32,13 +32,19 @@ inline bool nests_too_deep(std::string_view bytes) {
   return false;
 }
 
+// Any JSON; discarded if it is none. A NUL is refused here: the parser would take it for the end of the text.
+inline Json read_json(std::string_view bytes) {
+  if (bytes.find('\0') != std::string_view::npos) return Json(Json::value_t::discarded);
+  return Json::parse(bytes.begin(), bytes.end(), nullptr, false);
+}
+
 // A JSON object in valid UTF-8; otherwise none, and `problem` ends the sentence "the payload ...".
 inline std::optional<Json> parse_object(std::string_view bytes, std::string& problem) {
   if (nests_too_deep(bytes)) {
     problem = "nests deeper than " + std::to_string(kMaxJsonDepth) + " levels";
     return std::nullopt;
   }
-  auto json = Json::parse(bytes.begin(), bytes.end(), nullptr, false);
+  auto json = read_json(bytes);
   if (json.is_discarded()) {
     problem = bytes.empty() ? "is empty" : "is not JSON";
     return std::nullopt;

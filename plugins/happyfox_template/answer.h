@@ -64,7 +64,7 @@ inline Outcome judge_creation(const Response& response) {
 // The tickets of a search, {"page_info": ..., "data": [...]}, alone or as the only entry of a list; none if it is no such answer.
 inline std::optional<Json> found_tickets(const Response& response) {
   if (nests_too_deep(response.body)) return std::nullopt;
-  auto answer = Json::parse(response.body.begin(), response.body.end(), nullptr, false);
+  auto answer = read_json(response.body);
   if (answer.is_array() && answer.size() == 1) answer = Json(answer.front());
   const auto* data = answer.is_object() ? field(answer, "data") : nullptr;
   return data && data->is_array() ? std::optional<Json>(*data) : std::nullopt;

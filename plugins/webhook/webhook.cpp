@@ -13,7 +13,7 @@ constexpr std::uint32_t kMaxAnswer = 1 << 20;  // bytes, where the answer is the
 
 // What the receiver names as the reason, in JSON; "" if it does not.
 std::string named_reason(std::string_view body, const std::string& at) {
-  const auto json = Json::parse(body, nullptr, false);
+  const auto json = read_json(body);
   const Json::json_pointer pointer(at);
   if (json.is_discarded() || !json.contains(pointer) || !json.at(pointer).is_string()) return {};
   return one_line(json.at(pointer).get_ref<const std::string&>()).substr(0, 64);
@@ -22,7 +22,7 @@ std::string named_reason(std::string_view body, const std::string& at) {
 Outcome accepted(const Response& response, const webhook::Destination& destination) {
   auto outcome = Outcome::accepted().reach(response.reach).code(response.status);
   if (!destination.keeps_answer || response.body.empty()) return outcome;
-  const auto json = Json::parse(response.body, nullptr, false);
+  const auto json = read_json(response.body);
   if (response.truncated || json.is_discarded())
     return Outcome::transient("invalid_answer")
         .reach(response.reach)

@@ -29,20 +29,20 @@ sigset_t interrupts() {
 }
 
 constexpr const char* kToTry = R"(still running; try an intent
-  curl -s 'URL/v1/intents?waitSeconds=5' -d '{"intentId":"mine-RUN","submissionTarget":"sms.realtime",
+  curl -s 'URL/v1/intents?waitSeconds=5' --json '{"intentId":"mine-RUN","submissionTarget":"sms.realtime",
     "payload":{"to":"+15550100","message":"hello"}}'
 a form, whose mail shows up here
-  curl -s URL/v1/submissions -d '{"submissionId":"form-RUN","formId":"contact","finalize":true,
+  curl -s URL/v1/submissions --json '{"submissionId":"form-RUN","formId":"contact","finalize":true,
     "fields":{"name":"Ada","email":"ada@example.net","message":"hello"}}'
   curl -s URL/v1/submissions/form-RUN
 one that waits for its attachment's scan
-  curl -s URL/v1/submissions -d '{"submissionId":"plan-RUN","formId":"contact","finalize":true,
+  curl -s URL/v1/submissions --json '{"submissionId":"plan-RUN","formId":"contact","finalize":true,
     "fields":{"name":"Ada","email":"ada@example.net","message":"see the plan"},
     "attachments":[{"attachmentId":"file-RUN","name":"plan.pdf","contentType":"application/pdf","size":1234,
       "objectUri":"gs://example-uploads/plan.pdf"}]}'
-  curl -s URL/v1/attachments/file-RUN/scan-result -d '{"clamavStatus":"clean"}'
+  curl -s URL/v1/attachments/file-RUN/scan-result --json '{"clamavStatus":"clean"}'
 a skill to be verified
-  curl -s URL/v1/pipelines/verification/submissions -d '{"submissionId":"skill-RUN",
+  curl -s URL/v1/pipelines/verification/submissions --json '{"submissionId":"skill-RUN",
     "payload":{"repoUrl":"https://github.com/ada/skills"}}'
   curl -s URL/v1/submissions/skill-RUN
 and the numbers

@@ -122,7 +122,8 @@ TEST(TheLayers, KeepEachHeavyLibraryInItsOwnFolderAndOutOfHeaders) {
         EXPECT_TRUE(rule.folders.contains(layer_of(file))) << file << " includes " << included;
       }
       const bool json = included.starts_with("nlohmann/") && included != "nlohmann/json_fwd.hpp";
-      EXPECT_FALSE(json && file.extension() == ".h") << file << " is a header and includes " << included;
+      const bool is_adapter = file == "host/base/json_events.h";  // for sources that read JSON event by event
+      EXPECT_FALSE(json && file.extension() == ".h" && !is_adapter) << file << " is a header and includes " << included;
     }
   for (const auto* used : {"curl/", "boost/dll", "boost/beast", "spdlog/", "yaml-cpp/"}) EXPECT_TRUE(met.contains(used)) << used;
 }

@@ -129,7 +129,7 @@ start_host
 
 step "deliver"
 run curl -sS --noproxy '*' --max-time 60 "http://127.0.0.1:$(cat port)/v1/intents?waitSeconds=30" \
-  -d '{"intentId":"order-4711","submissionTarget":"pager.ops","payload":{"text":"Hello"}}'
+  --json '{"intentId":"order-4711","submissionTarget":"pager.ops","payload":{"text":"Hello"}}'
 grep -q '"status":"accepted"' "$log" || fail "the intent was not accepted"
 within 10 test -s "$work/received/1" || fail "nothing was received"
 tr -d '\r' <"$work/received/1" >"$log"

@@ -175,6 +175,29 @@ TEST_F(EmailTemplate, HalfASurrogatePairIsReplaced) {
                                                                            {"e", "\xef\xbf\xbd\xf0\x90\x80\x80"}}));
 }
 
+// S4: a number that the parser would change is a text to templates, of what stands there
+TEST_F(EmailTemplate, NumbersAreShownAsTheyAreWritten) {
+  auto job = form_job(to_team_);
+  job.context =
+      R"({"reference":"s-1","fields":{"a":100.00,"b":[1.10,{"c":18446744073709551616}],"d":1e-05,"e":-0,"f":1.5,"g":-7,"h":"\"2.50","i":1E5}})";
+  EXPECT_EQ(sender_->compose(job).verdict, WB_ACCEPTED);
+  const auto fields = Json::parse(host_.renderings().at(0).data).at("fields").dump();
+  EXPECT_EQ(
+      fields,
+      R"({"a":"100.00","b":["1.10",{"c":"18446744073709551616"}],"d":1e-05,"e":"-0","f":1.5,"g":-7,"h":"\"2.50","i":"1E5"})");
+}
+
+// S4
+TEST_F(EmailTemplate, AContextThatIsNoJsonStaysThatWhateverItsNumbers) {
+  for (const std::string bad :
+       {R"({"reference":"s-1","fields":{"a":01}})", R"({"reference":"s-1","a":1.2.3})", R"({"reference":"s-1","a":+1})",
+        R"({"reference":"s-1","a":1e400})", R"({"reference":"s-1","a":-})", "{\"reference\":\"s-1\"}" + std::string(1, '\0')}) {
+    auto job = form_job(to_team_);
+    job.context = bad;
+    EXPECT_EQ(sender_->compose(job).verdict, WB_REJECTED) << bad;
+  }
+}
+
 TEST_F(EmailTemplate, AHostWithoutTheServicesRefusesThePlugin) {
   for (const auto* service : {WB_SMTP_SERVICE, WB_TEMPLATE_SERVICE, WB_LINK_SERVICE, WB_TIMER_SERVICE}) {
     testkit::FakeHost poor(wb_plugin_v1());

@@ -42,7 +42,7 @@ TEST(JsonEnvelope, NamesWhatIsWrong) {  // M4
       {"{" + good + "} x", "malformed JSON at byte"},
       {"{" + good + ",}", "malformed JSON at byte"},
       {"{'intentId':'a'}", "malformed JSON at byte"},
-      {"{" + good + R"(,"payload":1e999})", "malformed JSON at byte"},
+      {"{" + good + R"(,"payload":1e999})", "a number is out of range before byte"},
       {"{" + good + R"(,"payload":NaN})", "malformed JSON at byte"},
       {"{" + good + ",\"payload\":\"\xff\"}", "malformed JSON at byte"},
       {"{" + good + ",\"payload\":\"a\nb\"}", "malformed JSON at byte"},

@@ -40,6 +40,26 @@ TEST(OutcomeCheck, ASoundOutcomePassesUnchanged) {
                                       "invalid_request", "the gateway said no", "ref-1", R"({"score":80})"}));
 }
 
+// S4: as it is written, unless the database could not keep it
+TEST(OutcomeCheck, NumbersOfAResultAreKeptAsTheyAreWritten) {
+  auto outcome = said(WB_ACCEPTED);
+  for (const std::string result : {R"({"a":[100.00,1.10,18446744073709551616,1e-05,1E5,-0,0.0,5e-324]})", "1.50"}) {
+    outcome.result = borrow(result);
+    EXPECT_EQ(check_outcome(&outcome, type()).outcome.result, result);
+  }
+  for (const std::string number :
+       {"1e-99999", "-2e-400", "0e99999", "1e400", "0." + std::string(20'000, '1'), std::string(400, '9')}) {
+    const auto result = R"({"a":[)" + number + "]}";
+    outcome.result = borrow(result);
+    const auto checked = check_outcome(&outcome, type());
+    EXPECT_EQ(checked.fault, "invalid_result") << number.substr(0, 50);
+    EXPECT_EQ(checked.outcome.result, "");
+    EXPECT_EQ(checked.outcome.verdict, Verdict::accepted);
+  }
+  outcome.result = borrow(std::string_view("{}\0{}", 5));
+  EXPECT_EQ(check_outcome(&outcome, type()).fault, "invalid_result");
+}
+
 TEST(OutcomeCheck, UnknownNumbersCountAsTheHeaderSays) {
   auto outcome = said(77);
   outcome.reach = -1;

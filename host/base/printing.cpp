@@ -1,0 +1,64 @@
+// Formats, escapes, writes: the only place of the program that writes to its standard streams, beside the log.
+#include "base/printing.h"
+
+#include <cstdarg>
+#include <cstdio>
+
+#include "base/utf8.h"
+
+namespace waybill {
+namespace {
+
+void append_escape(std::string& out, std::string_view prefix, unsigned char code) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  out.append(prefix).append(1, kHex[code >> 4]).append(1, kHex[code & 15]);
+}
+
+void write(std::FILE* to, const char* format, std::va_list arguments) {
+  std::va_list again;
+  va_copy(again, arguments);
+  const int length = std::vsnprintf(nullptr, 0, format, again);
+  va_end(again);
+  if (length < 0) return;
+  std::string text(static_cast<std::size_t>(length) + 1, '\0');
+  std::vsnprintf(text.data(), text.size(), format, arguments);
+  text.pop_back();
+  const auto safe = printable(text);
+  std::fwrite(safe.data(), 1, safe.size(), to);
+}
+
+}  // namespace
+
+std::string printable(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const auto lead = static_cast<unsigned char>(text.front());
+    const auto length = utf8_character_length(text);
+    const bool is_c1 = length == 2 && lead == 0xC2 && static_cast<unsigned char>(text[1]) < 0xA0;
+    if (is_c1)
+      append_escape(out, "\\u00", static_cast<unsigned char>(text[1]));
+    else if (length == 0 || (lead < 0x20 && lead != '\n' && lead != '\t') || lead == 0x7F)
+      append_escape(out, "\\x", lead);
+    else
+      out += text.substr(0, length);
+    text.remove_prefix(length == 0 ? 1 : length);
+  }
+  return out;
+}
+
+void print_text(const char* format, ...) {
+  std::va_list arguments;
+  va_start(arguments, format);
+  write(stdout, format, arguments);
+  va_end(arguments);
+}
+
+void print_error(const char* format, ...) {
+  std::va_list arguments;
+  va_start(arguments, format);
+  write(stderr, format, arguments);
+  va_end(arguments);
+}
+
+}  // namespace waybill

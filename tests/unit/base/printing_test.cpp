@@ -1,0 +1,31 @@
+// No text reaches a terminal as a control sequence.  S6 S13
+#include "base/printing.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "base/names.h"
+#include "base/utf8.h"
+
+namespace waybill {
+namespace {
+
+TEST(Printable, EscapesWhatATerminalWouldObey) {
+  EXPECT_EQ(printable("plain, Zoë 😀\n\tindented"), "plain, Zoë 😀\n\tindented");
+  EXPECT_EQ(printable("\x1b[31mred\x07\r\x7f"), "\\x1b[31mred\\x07\\x0d\\x7f");
+  EXPECT_EQ(printable("\xc2\x9b"
+                      "31m\xc2\x80\xc2\x9f\xc2\xa0"),
+            "\\u009b31m\\u0080\\u009f\xc2\xa0");
+  EXPECT_EQ(printable("\xff\xc2\xe2\x82 \x9b"), "\\xff\\xc2\\xe2\\x82 \\x9b") << "some terminals take single bytes as C1";
+}
+
+RC_GTEST_PROP(Printable, IsTextWithoutControlsWhateverComes, (const std::string& text)) {
+  auto shown = printable(text);
+  RC_ASSERT(is_valid_utf8(shown));
+  std::erase(shown, '\n');
+  std::erase(shown, '\t');
+  RC_ASSERT(!has_control_character(shown));
+}
+
+}  // namespace
+}  // namespace waybill

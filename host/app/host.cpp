@@ -60,7 +60,8 @@ Host::Host(HostParts parts)
       notify_pool_(notify_sessions(parts.address, shards_, notify_settings(config_, vault_)),
                    config_.timeouts.answer + kOperatorsTime),
       waiters_(pool_, clock_),
-      tokens_(pool_, clock_),
+      tokens_(token_sessions(parts.address), clock_,
+              {.failed_sign_ins = config_.limits.failed_sign_ins, .patience = config_.timeouts.answer}, log_, metrics_),
       factory_(*installation_.catalogue, config_, std::make_shared<const Secrets>(std::move(parts.secrets)),
                {.templates = [this] { return templates_of(registry_.current()); }, .links = std::move(parts.links)}, clock_, log_,
                metrics_, breadcrumbs_),
@@ -129,6 +130,7 @@ Result<void> Host::start() {
                                       {"effect", "action types begin one by one, to find the one that does it"}});
     gate_.begin_one_by_one(registry_.action_types(), clock_.now());
   }
+  tokens_.start();
   pool_.start();
   form_pool_.start();
   notify_pool_.start();
@@ -211,6 +213,7 @@ bool Host::drain() {
   settler_.stop(std::min(left(end + kLastWrites), Millis{5000}));
   waiters_.stop();
   if (server_) server_->stop(Millis{5000});
+  tokens_.stop();
   pool_.stop();
   form_pool_.stop();
   notify_pool_.stop();
@@ -249,6 +252,7 @@ std::vector<PeriodicTask> Host::periodic_tasks() {
       *stores_.maintenance_pipelines, shards_, [this] { signal_.walk(); }, log_));
   all.push_back(pipeline_rates(
       *stores_.maintenance_pipelines, [this] { return registry_.current()->pipelines(); }, metrics_));
+  all.push_back({"token_uses", Seconds{10}, [this] { return tokens_.note_uses(*stores_.maintenance_tokens); }});
   all.push_back({"keys", Seconds{60}, [this] { return check_keys(); }});
   all.push_back(orphaned_events(*stores_.maintenance_notify, config_.notify.orphan_scan, log_));
   all.push_back(old_secrets(*stores_.maintenance_notify));

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,16 +15,30 @@
 
 namespace waybill::http {
 
-// Ordered: each may do what those before it may. `none` as a requirement: open to everybody. `operator_`: an owner of the
-// organisation `default`, who looks after the installation.
+// Ordered: each may do what those before it may. `none` as a requirement: open to everybody. `operator_`: looks after the
+// installation; only the organisation `default` has them.
 enum class Role : std::uint8_t { none, member, admin, owner, operator_ };
+
+// What a token is for, besides its role. An empty list: everything. See access.h.
+struct Scope {
+  std::vector<std::string> targets;  // names
+  std::vector<std::string> paths;    // "/v1/intents", without a slash at the end
+};
 
 struct Principal {
   OrgId org = kDefaultOrg;
   Role role = Role::none;
   std::string name;  // of the token; without tokens nobody has one
   std::string org_name{kDefaultOrgName};
+  std::shared_ptr<const Scope> scope{};  // null: everything
   std::string actor() const { return name.empty() ? "nobody" : name; }
+};
+
+// The connection that a request came on. Safe from any thread.
+class Connection {
+ public:
+  virtual ~Connection() = default;
+  virtual bool is_gone() const = 0;  // its client has closed it
 };
 
 struct Request {
@@ -35,6 +50,8 @@ struct Request {
   std::string authorization;  // the header's value
   std::string body;
   Principal principal;
+  std::string peer{};                              // the client's address, without its port
+  std::shared_ptr<const Connection> connection{};  // null: one that cannot go away
 
   // The decoded value of a query parameter; none if absent.
   std::optional<std::string> query_value(std::string_view name) const;
@@ -63,7 +80,7 @@ struct Route {
   RouteFunction handle;
   // How much longer than timeouts.answer the answer to this request may take; null: no longer.
   std::function<Millis(const Request&)> extra_time = {};
-  bool of_installation = false;  // about all organisations: only for tokens of `default`
+  bool checks_targets = false;  // asks target_refusal() (access.h) about each target; others refuse tokens with targets
 };
 
 // Who sends a request: somebody, nobody that we know (401), or a Response when that cannot be told now. Answers once, from any

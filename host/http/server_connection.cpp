@@ -38,13 +38,22 @@ ServerConnection::ServerConnection(Socket socket, Serving& serving)
     : serving_(serving),
       socket_(std::move(socket)),
       buffer_(serving.limits.header_bytes + (64 << 10)),
-      response_queue_(std::make_shared<ResponseQueue>([this] {  // runs only while serve() waits, so `this` is there
-        asio::post(socket_.get_executor(), [self = shared_from_this()] { self->answered_.cancel(); });
-      })),
+      response_queue_(std::make_shared<ResponseQueue>(
+          [this] {  // runs only while serve() waits, so `this` is there
+            asio::post(socket_.get_executor(), [self = shared_from_this()] { self->answered_.cancel(); });
+          },
+          socket_.native_handle())),
       answered_(socket_.get_executor()) {
   ErrorCode ignored;
   socket_.non_blocking(true, ignored);
   socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
+  peer_ = socket_.remote_endpoint(ignored).address().to_string();
+}
+
+void ServerConnection::close() {
+  response_queue_->forget_socket();
+  ErrorCode ignored;
+  socket_.close(ignored);
 }
 
 void ServerConnection::allow(Millis time) {
@@ -61,31 +70,27 @@ void ServerConnection::keep_deadline(Time now) {
 }
 
 void ServerConnection::close_if_idle() {
-  ErrorCode ignored;
-  if (idle_) socket_.close(ignored);
+  if (idle_) close();
 }
 
 void ServerConnection::abort() {
-  ErrorCode ignored;
   aborted_ = true;
-  socket_.close(ignored);
+  close();
   answered_.cancel();
 }
 
 asio::awaitable<void> ServerConnection::serve() {
-  while (co_await exchange()) {
-  }
+  bool goes_on = true;  // GCC 12 makes broken code of a loop over co_await in a coroutine without locals
+  while (goes_on) goes_on = co_await exchange();
   response_queue_->close();
-  ErrorCode ignored;
-  socket_.close(ignored);
+  close();
 }
 
 asio::awaitable<void> ServerConnection::turn_away() {
   auto response = error_response(503, "too_many_connections", "the server has as many connections as it may; try again");
   response.headers.emplace_back("Retry-After", "1");
   if (co_await send(response, false, false, false)) co_await linger();
-  ErrorCode ignored;
-  socket_.close(ignored);
+  close();
 }
 
 asio::awaitable<bool> ServerConnection::exchange() {
@@ -110,7 +115,9 @@ asio::awaitable<bool> ServerConnection::exchange() {
                     .content_type = std::move(content_type_),
                     .authorization = std::move(authorization_),
                     .body = std::move(message.body()),
-                    .principal = {}};
+                    .principal = {},
+                    .peer = peer_};
+    request.connection = response_queue_;
     response = co_await answer(*match.route, std::move(request));
   }
   if (!response) co_return false;

@@ -71,11 +71,13 @@ class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
   boost::asio::awaitable<bool> write(std::string_view head, std::string_view body);
   boost::asio::awaitable<void> linger();
 
+  void close();
   void allow(Millis time);
   void allow_forever() { deadline_ = Time::max(); }
 
   Serving& serving_;
   Socket socket_;
+  std::string peer_;  // its address
   boost::beast::flat_buffer buffer_;
   std::optional<Parser> parser_;
   std::size_t head_bytes_ = 0;  // of this request's head, as far as parsed

@@ -252,12 +252,12 @@ std::vector<PeriodicTask> Host::periodic_tasks() {
       *stores_.maintenance_pipelines, shards_, [this] { signal_.walk(); }, log_));
   all.push_back(pipeline_rates(
       *stores_.maintenance_pipelines, [this] { return registry_.current()->pipelines(); }, metrics_));
-  all.push_back({"token_uses", Seconds{10}, [this] { return tokens_.note_uses(*stores_.maintenance_tokens); }});
   all.push_back({"keys", Seconds{60}, [this] { return check_keys(); }});
   all.push_back(orphaned_events(*stores_.maintenance_notify, config_.notify.orphan_scan, log_));
   all.push_back(old_secrets(*stores_.maintenance_notify));
   all.push_back(retention(*stores_.maintenance, shards_,
                           {{kIntentKind, config_.kept_intents}, {kNotificationKind, config_.kept_notifications}}, log_));
+  all.push_back({"token_uses", Seconds{10}, [this] { return tokens_.note_uses(*stores_.maintenance_tokens); }});
   if (config_.monitor_interval > Millis{0}) all.push_back(monitor(*stores_.monitor, config_.monitor_interval, log_, metrics_));
   all.push_back(archive_task(*stores_.archive, shards_,
                              {.ages = {.ended = config_.archive.completed_after, .blocked = config_.archive.failed_after},

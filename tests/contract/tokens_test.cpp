@@ -221,9 +221,8 @@ TEST(TokensMigration, FormerOwnersOfDefaultAreOperators) {
   for (const auto& migration : migrations()) {
     if (migration.version >= 24) break;
     sql.execute(std::string(migration.sql));
-    sql.execute("INSERT INTO schema_migrations (version, name" + std::string(migration.version >= 14 ? ", runs_beside" : "") +
-                ") VALUES (" + std::to_string(migration.version) + ", '" + std::string(migration.name) + "'" +
-                (migration.version >= 14 ? ", " + std::to_string(migration.runs_beside) : "") + ")");
+    sql.execute("INSERT INTO schema_migrations (version, name) VALUES (" + std::to_string(migration.version) + ", '" +
+                std::string(migration.name) + "')");
   }
   sql.execute("INSERT INTO organisations (name) VALUES ('acme')");
   const auto insert = [&](int org, const std::string& name, const std::string& role) {

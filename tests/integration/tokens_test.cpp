@@ -141,6 +141,7 @@ TEST_F(TokenDoor, OnlyAnOperatorReloadsTheRegistryAndManagesOrganisations) {
 
 // S3
 TEST_F(TokenDoor, ARevokedTokenWorksASecondAtMostAndSoDoesOneOfADisabledOrganisation) {
+  setup.more = "limits: {failed_sign_ins: 1000000}\n";
   ASSERT_EQ(installation().command({"org", "create", "acme"}).exit_code, 0);
   auto mine = as(token({"mine"})), theirs = as(token({"theirs", "--org", "acme"}));
   const auto refuses_a_second_later = [&](HttpClient& who, std::vector<std::string> command, int refusal) {

@@ -85,10 +85,19 @@ CREATE TABLE api_tokens (
   hash bytea NOT NULL,
   created_at timestamp with time zone DEFAULT now() NOT NULL,
   revoked_at timestamp with time zone,
+  public_id text DEFAULT "left"(replace(gen_random_uuid()::text, '-'::text, ''::text), 12) NOT NULL,
+  operates boolean DEFAULT false NOT NULL,
+  expires_at timestamp with time zone,
+  only_targets text[],
+  only_paths text[],
   CONSTRAINT api_tokens_pkey PRIMARY KEY (token_id),
   CONSTRAINT api_tokens_hash_key UNIQUE (hash),
+  CONSTRAINT api_tokens_public_id_key UNIQUE (public_id),
   CONSTRAINT api_tokens_org_id_fkey FOREIGN KEY (org_id) REFERENCES organisations(org_id),
+  CONSTRAINT api_tokens_check CHECK (NOT operates OR org_id = 1 AND role = 'owner'::text),
   CONSTRAINT api_tokens_name_check CHECK (length(name) >= 1 AND length(name) <= 255),
+  CONSTRAINT api_tokens_only_paths_check CHECK (cardinality(only_paths) > 0),
+  CONSTRAINT api_tokens_only_targets_check CHECK (cardinality(only_targets) > 0),
   CONSTRAINT api_tokens_role_check CHECK (role = ANY (ARRAY['member'::text, 'admin'::text, 'owner'::text]))
 );
 CREATE UNIQUE INDEX api_tokens_live_name ON api_tokens USING btree (org_id, name) WHERE revoked_at IS NULL;
@@ -690,6 +699,12 @@ CREATE TABLE target_rests (
   CONSTRAINT target_rests_pkey PRIMARY KEY (org_id, target)
 );
 ALTER TABLE target_rests ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE token_uses (
+  token_id bigint NOT NULL,
+  used_at timestamp with time zone NOT NULL,
+  CONSTRAINT token_uses_pkey PRIMARY KEY (token_id)
+);
 
 CREATE VIEW claimed WITH (security_invoker = true) AS
  SELECT r.shard,

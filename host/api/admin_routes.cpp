@@ -32,13 +32,13 @@ http::Response answer(const ReloadResult& reloaded) {
 std::vector<http::Route> admin_routes(FormPool& pool, Reload reload) {
   return {without_fields({.method = "POST",
                           .path = "/v1/admin/reload",
-                          .least_role = http::Role::admin,
-                          .handle =
-                              [&pool, reload = std::move(reload)](http::Request request, http::Reply reply) {
-                                pool.ask([reload, actor = request.principal.actor(), reply = std::move(reply)](
-                                             FormSession& session) { reply(answer(reload(*session.forms, actor))); });
-                              },
-                          .of_installation = true})};
+                          .least_role = http::Role::operator_,
+                          .handle = [&pool, reload = std::move(reload)](http::Request request, http::Reply reply) {
+                            pool.ask(std::move(request), std::move(reply),
+                                     [reload](FormSession& session, const http::Request& asked, const http::Reply& answered) {
+                                       answered(answer(reload(*session.forms, asked.principal.actor())));
+                                     });
+                          }})};
 }
 
 }  // namespace waybill

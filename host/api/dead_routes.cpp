@@ -23,9 +23,10 @@ class DeadLetterRoutes {
     auto query = read_dead_query(request);
     if (!query) return reply(http::invalid_request(query.error().what));
     parts_.pool.ask(
-        [this, org = request.principal.org, query = std::move(*query), reply = std::move(reply)](FormSession& session) {
-          const auto page = session.dead->list(org, query.filter, query.most, query.after);
-          reply(page ? http::json_response(200, dead_page_json(*page)) : failed(page.error()));
+        std::move(request), std::move(reply),
+        [this, query = std::move(*query)](FormSession& session, const http::Request& asked, const http::Reply& answered) {
+          const auto page = session.dead->list(asked.principal.org, query.filter, query.most, query.after);
+          answered(page ? http::json_response(200, dead_page_json(*page)) : failed(page.error()));
         });
   }
 
@@ -65,9 +66,11 @@ class DeadLetterRoutes {
     auto wanted = read_bulk_replay(request.body);
     if (!wanted) return reply(http::invalid_request(wanted.error().what));
     parts_.pool.ask(
-        [this, call = call_of(request, {}), wanted = std::move(*wanted), reply = std::move(reply)](FormSession& session) {
+        std::move(request), std::move(reply),
+        [this, wanted = std::move(*wanted)](FormSession& session, const http::Request& asked, const http::Reply& answered) {
+          const auto call = call_of(asked, {});
           const auto replays = session.dead->replay(call.org, wanted.filter, call.actor, wanted.dry_run);
-          reply(replays ? replayed(*replays, call.actor, wanted.dry_run) : failed(replays.error()));
+          answered(replays ? replayed(*replays, call.actor, wanted.dry_run) : failed(replays.error()));
         });
   }
 
@@ -91,9 +94,11 @@ class DeadLetterRoutes {
     const std::string& text = request.parameters.at("id");
     const auto id = delivery_id(text);
     if (!id) return reply(missing(text));
-    parts_.pool.ask([call = call_of(request, *id), act = std::move(act), reply = std::move(reply)](FormSession& session) {
-      reply(act(*session.dead, call));
-    });
+    parts_.pool.ask(
+        std::move(request), std::move(reply),
+        [id = *id, act = std::move(act)](FormSession& session, const http::Request& asked, const http::Reply& answered) {
+          answered(act(*session.dead, call_of(asked, id)));
+        });
   }
 
   http::Response shown(DeadStore& store, const ServiceCall& call) const {

@@ -15,6 +15,18 @@ http::Response failure_response(const Error& error) {
   return response;
 }
 
+http::Response overload_response() {
+  auto response = http::error_response(503, "unavailable", "too many requests wait for the database; try again");
+  response.headers.emplace_back("Retry-After", "1");
+  return response;
+}
+
+http::Response organisation_overload_response() {
+  auto response = http::error_response(429, "rate_limited", "too many requests of this organisation wait; try again");
+  response.headers.emplace_back("Retry-After", "1");
+  return response;
+}
+
 http::Response error_reply(const Error& error, Log& log, std::string_view event, std::string_view conflict_code) {
   switch (error.kind) {
     case Error::Kind::invalid:

@@ -14,6 +14,10 @@ namespace waybill {
 // 503 `unavailable` when trying again may help, else 500 `internal_error`.
 http::Response failure_response(const Error& error);
 
+// 503 with Retry-After: too much waits already. And 429: most of what waits is the caller's own organisation's.
+http::Response overload_response();
+http::Response organisation_overload_response();
+
 // 400, 404 or 409 for what the client can mend; anything else is logged as `event` and answered as failure_response() says.
 http::Response error_reply(const Error& error, Log& log, std::string_view event, std::string_view conflict_code = "conflict");
 

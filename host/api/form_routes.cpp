@@ -22,38 +22,45 @@ class Forms {
     form->org = request.principal.org;
     const auto registry = parts_.registry.current();
     if (const Form* known = registry->find_form(form->form_id)) form->form = std::shared_ptr<const Form>(registry, known);
-    parts_.pool.ask([this, form = std::move(*form), reply = std::move(reply)](FormSession& session) {
-      reply(submitted(parts_.intake.submit(*session.forms, form)));
-    });
+    parts_.pool.ask(std::move(request), std::move(reply),
+                    [this, form = std::move(*form)](FormSession& session, const http::Request&, const http::Reply& answered) {
+                      answered(submitted(parts_.intake.submit(*session.forms, form)));
+                    });
   }
 
   void finalize(http::Request request, http::Reply reply) const {
-    parts_.pool.ask([this, request = std::move(request), reply = std::move(reply)](FormSession& session) {
-      const std::string& id = request.parameters.at("id");
-      reply(moved(parts_.intake.finalize(*session.forms, request.principal.org, id), 202, "submission \"" + id + "\""));
-    });
+    parts_.pool.ask(
+        std::move(request), std::move(reply),
+        [this](FormSession& session, const http::Request& asked, const http::Reply& answered) {
+          const std::string& id = asked.parameters.at("id");
+          answered(moved(parts_.intake.finalize(*session.forms, asked.principal.org, id), 202, "submission \"" + id + "\""));
+        });
   }
 
   void scan(http::Request request, http::Reply reply) const {
     const auto result = read_scan_result(request.body);
     if (!result) return reply(http::invalid_request(result.error().what));
-    parts_.pool.ask([this, result = *result, request = std::move(request), reply = std::move(reply)](FormSession& session) {
-      const std::string& id = request.parameters.at("id");
-      const auto state = parts_.intake.scan(*session.forms, request.principal.org, id, result, request.principal.actor());
-      reply(moved(state, 200, "attachment \"" + id + "\""));
-    });
+    parts_.pool.ask(std::move(request), std::move(reply),
+                    [this, result = *result](FormSession& session, const http::Request& asked, const http::Reply& answered) {
+                      const std::string& id = asked.parameters.at("id");
+                      const auto state =
+                          parts_.intake.scan(*session.forms, asked.principal.org, id, result, asked.principal.actor());
+                      answered(moved(state, 200, "attachment \"" + id + "\""));
+                    });
   }
 
   void get(http::Request request, http::Reply reply) const {
-    parts_.pool.ask([this, request = std::move(request), reply = std::move(reply)](FormSession& session) {
-      const std::string& id = request.parameters.at("id");
-      const auto found = session.forms->find(request.principal.org, id);
-      if (!found) return reply(error_reply(found.error(), parts_.log, kNotCarriedOut));
-      if (*found) return reply(http::json_response(200, form_view_json(**found)));
-      const auto walking = session.pipelines->find(request.principal.org, id);
-      if (!walking) return reply(error_reply(walking.error(), parts_.log, kNotCarriedOut));
-      reply(*walking ? http::json_response(200, pipeline_view_json(**walking)) : missing("submission \"" + id + "\""));
-    });
+    parts_.pool.ask(
+        std::move(request), std::move(reply),
+        [this](FormSession& session, const http::Request& asked, const http::Reply& answered) {
+          const std::string& id = asked.parameters.at("id");
+          const auto found = session.forms->find(asked.principal.org, id);
+          if (!found) return answered(error_reply(found.error(), parts_.log, kNotCarriedOut));
+          if (*found) return answered(http::json_response(200, form_view_json(**found)));
+          const auto walking = session.pipelines->find(asked.principal.org, id);
+          if (!walking) return answered(error_reply(walking.error(), parts_.log, kNotCarriedOut));
+          answered(*walking ? http::json_response(200, pipeline_view_json(**walking)) : missing("submission \"" + id + "\""));
+        });
   }
 
  private:

@@ -8,6 +8,7 @@
 #include "api/intent_batch.h"
 #include "api/intent_json.h"
 #include "api/json_envelope.h"
+#include "http/access.h"
 
 namespace waybill {
 namespace {
@@ -36,8 +37,17 @@ class Intents {
     if (!wait) return reply(http::invalid_request(wait.error().what));
     auto intent = read_intent(request.body);
     if (!intent) return reply(http::invalid_request(intent.error().what));
-    hand_in(parts_.registry.current(), request.principal.org, std::move(*intent),
-            submit_callback(began, *wait, std::move(reply)));
+    if (auto refusal = http::target_refusal(request.principal, intent->target)) return reply(std::move(*refusal));
+    if (wait->count() > 0 && !parts_.waiters.has_room()) return reply(overload_response());
+    const auto registry = parts_.registry.current();
+    auto callback = submit_callback(began, *wait, reply);
+    if (const Contract* contract = registry->find(intent->target)) {
+      auto [item, answer] = handed_in(registry, *contract, request.principal.org, std::move(*intent), std::move(callback));
+      return parts_.intake.submit(std::move(item), std::move(answer));
+    }
+    std::vector<UnknownTarget> unknown;
+    unknown.push_back({std::move(*intent), std::move(callback)});
+    ask_for_known(std::move(request), std::move(reply), std::move(unknown));
   }
 
   // Each item by itself: its answer is what a request of its own would have got.
@@ -56,6 +66,7 @@ class Intents {
     batch->left = intents->size();
     batch->reply = std::move(reply);
     std::vector<Intake::PendingIntent> known;  // their targets are
+    std::vector<UnknownTarget> unknown;
     known.reserve(intents->size());
     for (std::size_t i = 0; i < intents->size(); ++i) {
       auto& intent = (*intents)[i];
@@ -65,41 +76,49 @@ class Intents {
       };
       if (!intent)
         answered(http::invalid_request(intent.error().what));
+      else if (auto refusal = http::target_refusal(request.principal, intent->target))
+        answered(std::move(*refusal));
       else if (const Contract* contract = registry->find(intent->target))
         known.push_back(handed_in(registry, *contract, request.principal.org, std::move(*intent),
                                   submit_callback(began, Millis{0}, std::move(answered))));
       else
-        ask_for_known(request.principal.org, std::move(*intent), submit_callback(began, Millis{0}, std::move(answered)));
+        unknown.push_back({std::move(*intent), submit_callback(began, Millis{0}, std::move(answered))});
     }
+    // First, so that a batch that finds no room is refused whole.
+    if (!unknown.empty() && !ask_for_known(std::move(request), batch->reply, std::move(unknown))) return;
     parts_.intake.submit(std::move(known));
   }
 
   void get(http::Request request, http::Reply reply) const {
-    ask(std::move(request), std::move(reply),
-        [](ReadStore& reader, OrgId org, const std::string& id) -> Result<std::optional<std::string>> {
-          auto found = reader.find(org, "intent", id);
-          TRY(found);
-          return *found ? std::optional(intent_json(**found)) : std::nullopt;
-        });
+    ask(std::move(request), std::move(reply), [](ReadStore& reader, const http::Request& asked, const std::string& id) -> Found {
+      auto found = reader.find(asked.principal.org, "intent", id);
+      TRY(found);
+      return *found && is_visible(asked, **found) ? std::optional(intent_json(**found)) : std::nullopt;
+    });
   }
 
   void history(http::Request request, http::Reply reply) const {
-    ask(std::move(request), std::move(reply),
-        [](ReadStore& reader, OrgId org, const std::string& id) -> Result<std::optional<std::string>> {
-          auto found = reader.history(org, "intent", id);
-          TRY(found);
-          return *found ? std::optional(history_json(**found)) : std::nullopt;
-        });
+    ask(std::move(request), std::move(reply), [](ReadStore& reader, const http::Request& asked, const std::string& id) -> Found {
+      auto found = reader.history(asked.principal.org, "intent", id);
+      TRY(found);
+      return *found && is_visible(asked, (*found)->submission) ? std::optional(history_json(**found)) : std::nullopt;
+    });
   }
 
  private:
   using SubmitCallback = Intake::Answer;
 
-  void hand_in(const std::shared_ptr<const Registry>& registry, OrgId org, IntentRequest intent, SubmitCallback callback) const {
-    const Contract* contract = registry->find(intent.target);
-    if (!contract) return ask_for_known(org, std::move(intent), std::move(callback));
-    auto [item, answer] = handed_in(registry, *contract, org, std::move(intent), std::move(callback));
-    parts_.intake.submit(std::move(item), std::move(answer));
+  using Found = Result<std::optional<std::string>>;  // JSON
+
+  // The target is not in the registry, or not any more: an intent that came in before is still itself.
+  struct UnknownTarget {
+    IntentRequest intent;
+    SubmitCallback callback;
+  };
+
+  // Of a token with targets, another target's intent is none.
+  static bool is_visible(const http::Request& request, const SubmissionView& view) {
+    return !http::target_refusal(request.principal, view.target);
   }
 
   static Intake::PendingIntent handed_in(const std::shared_ptr<const Registry>& registry, const Contract& contract, OrgId org,
@@ -119,34 +138,48 @@ class Intents {
     };
   }
 
-  // The target is not in the registry, or not any more: an intent that came in before is still itself.
-  void ask_for_known(OrgId org, IntentRequest intent, SubmitCallback callback) const {
-    parts_.pool.ask([org, intent = std::move(intent), callback = std::move(callback)](ReadPool::Session& session) {
-      auto found = session.reader->compare(org, "intent", intent.intent_id, intent.target, sha256(intent.payload));
-      if (!found) return callback(tl::unexpected(found.error()));
-      if (*found) return callback(std::move(**found));
-      callback(fail(Error::Kind::invalid, "unknown submissionTarget \"" + intent.target + "\""));
-    });
+  // One query for all. False: there was no room for it, and the request has its answer.
+  bool ask_for_known(http::Request request, http::Reply reply, std::vector<UnknownTarget> unknown) const {
+    return parts_.pool.ask(
+        std::move(request), std::move(reply),
+        [unknown = std::move(unknown)](ReadPool::Session& session, const http::Request& asked, const http::Reply&) {
+          std::vector<SubmissionKey> keys;
+          keys.reserve(unknown.size());
+          for (const auto& [intent, callback] : unknown)
+            keys.push_back({intent.intent_id, intent.target, sha256(intent.payload)});
+          auto found = session->compare(asked.principal.org, "intent", keys);
+          for (std::size_t i = 0; i < unknown.size(); ++i) {
+            const auto& [intent, callback] = unknown[i];
+            if (!found)
+              callback(tl::unexpected(found.error()));
+            else if ((*found)[i])
+              callback(std::move(*(*found)[i]));
+            else
+              callback(fail(Error::Kind::invalid, "unknown submissionTarget \"" + intent.target + "\""));
+          }
+        });
   }
 
   template <class Find>
   void ask(http::Request request, http::Reply reply, Find find) const {
-    parts_.pool.ask([parts = parts_, request = std::move(request), reply = std::move(reply), find](ReadPool::Session& session) {
-      const std::string& id = request.parameters.at("id");
-      const auto answer = find(*session.reader, request.principal.org, id);
-      if (!answer) return reply(error_reply(answer.error(), parts.log, kNotRead));
-      reply(*answer ? http::json_response(200, **answer)
-                    : http::error_response(404, "not_found", "there is no intent \"" + id + "\""));
-    });
+    parts_.pool.ask(std::move(request), std::move(reply),
+                    [parts = parts_, find](ReadPool::Session& session, const http::Request& asked, const http::Reply& answered) {
+                      const std::string& id = asked.parameters.at("id");
+                      const auto answer = find(*session, asked, id);
+                      if (!answer) return answered(error_reply(answer.error(), parts.log, kNotRead));
+                      answered(*answer ? http::json_response(200, **answer)
+                                       : http::error_response(404, "not_found", "there is no intent \"" + id + "\""));
+                    });
   }
 
-  // After a wait: the intent as it is now.
+  // After a wait: the intent as it is now, or as it was handed in when too many want to know.
   static void answer_now(const IntentParts& parts, const SubmissionView& view, const http::Reply& reply) {
-    parts.pool.ask([parts, view, reply](ReadPool::Session& session) {
-      const auto found = session.reader->find(view.org, "intent", view.client_ref);
+    const bool taken = parts.pool.offer([parts, view, reply](ReadPool::Session& session) {
+      const auto found = session->find(view.org, "intent", view.client_ref);
       if (!found) return reply(error_reply(found.error(), parts.log, kNotRead));
       reply(http::json_response(200, intent_json(*found ? **found : view)));
     });
+    if (!taken) reply(http::json_response(200, intent_json(view)));
   }
 
   IntentParts parts_;
@@ -156,20 +189,21 @@ class Intents {
 
 std::vector<http::Route> intent_routes(IntentParts parts) {
   const Intents intents(parts);
-  return {{"POST", "/v1/intents", http::Role::member,
-           [intents](http::Request q, http::Reply r) { intents.post(std::move(q), std::move(r)); },
-           [](const http::Request& request) { return wait_of(request).value_or(Millis{0}); }},
-          {"POST",
-           "/v1/intents:batch",
-           http::Role::member,
-           [intents](http::Request q, http::Reply r) { intents.post_batch(std::move(q), std::move(r)); },
-           {},
-           false,
-           http::Content::json_or_lines},
-          {"GET", "/v1/intents/{id}", http::Role::member,
-           [intents](http::Request q, http::Reply r) { intents.get(std::move(q), std::move(r)); }},
-          {"GET", "/v1/intents/{id}/history", http::Role::member,
-           [intents](http::Request q, http::Reply r) { intents.history(std::move(q), std::move(r)); }}};
+  using Handle = void (Intents::*)(http::Request, http::Reply) const;
+  const auto route = [&](const char* method, const char* path, Handle handle) {
+    return http::Route{
+        .method = method,
+        .path = path,
+        .least_role = http::Role::member,
+        .handle = [intents, handle](http::Request q, http::Reply r) { (intents.*handle)(std::move(q), std::move(r)); },
+        .checks_targets = true};
+  };
+  auto post = route("POST", "/v1/intents", &Intents::post);
+  post.extra_time = [](const http::Request& request) { return wait_of(request).value_or(Millis{0}); };
+  auto batch = route("POST", "/v1/intents:batch", &Intents::post_batch);
+  batch.content = http::Content::json_or_lines;
+  return {std::move(post), std::move(batch),
+          route("GET", "/v1/intents/{id}", &Intents::get), route("GET", "/v1/intents/{id}/history", &Intents::history)};
 }
 
 }  // namespace waybill

@@ -115,12 +115,16 @@ class NotifyRoutes {
 
   // Answers with the delivery once its attempt has ended, or after a while with what is known by then.
   void test(Request request, http::Reply reply) const {
-    parts_.pool.ask([this, call = call_of(request), request, reply = std::move(reply)](auto& store) {
+    if (!parts_.waiters.has_room()) return reply(overload_response());
+    parts_.pool.ask(std::move(request), std::move(reply), [this](auto& store, const Request& asked, const http::Reply& answered) {
+      const auto call = call_of(asked);
       const auto id = store->test(call.org, call.channel);
-      if (!id) return reply(error_reply(id.error(), parts_.log, "notify.not_carried_out"));
+      if (!id) return answered(error_reply(id.error(), parts_.log, "notify.not_carried_out"));
       parts_.is_due();
+      Request later = asked;
+      later.body.clear();
       parts_.waiters.add(SubmissionId{id->value}, kTestTime,
-                         [this, request, reply, id = *id] { answer_with(request, reply, id); });
+                         [this, later = std::move(later), answered, id = *id] { answer_with(later, answered, id); });
     });
   }
 
@@ -240,10 +244,11 @@ class NotifyRoutes {
   }
 
   void ask(const Request& request, http::Reply reply, Act act) const {
-    parts_.pool.ask([this, call = call_of(request), act = std::move(act), reply = std::move(reply)](auto& store) {
-      const auto answer = act(*store, call);
-      reply(answer ? *answer : error_reply(answer.error(), parts_.log, "notify.not_carried_out"));
-    });
+    parts_.pool.ask(request, std::move(reply),
+                    [this, act = std::move(act)](auto& store, const Request& asked, const http::Reply& answered) {
+                      const auto answer = act(*store, call_of(asked));
+                      answered(answer ? *answer : error_reply(answer.error(), parts_.log, "notify.not_carried_out"));
+                    });
   }
 
   Response replayed(NotificationReplay outcome, DeliveryId id, const std::string& actor) const {

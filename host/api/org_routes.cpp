@@ -18,43 +18,47 @@ class Organisations {
     auto name = read_new_org(request.body);
     if (!name) return reply(http::invalid_request(name.error().what));
     parts_.pool.ask(
-        [this, name = std::move(*name), actor = request.principal.actor(), reply = std::move(reply)](FormSession& session) {
+        std::move(request), std::move(reply),
+        [this, name = std::move(*name)](FormSession& session, const http::Request& asked, const http::Reply& answered) {
           const auto made = session.orgs->create(name);
           if (!made && made.error().kind == Error::Kind::unavailable)  // an operator is told what is missing
-            return reply(http::error_response(503, "unavailable", made.error().what));
-          if (!made) return reply(failed(made.error()));
-          parts_.log.info("organisation.created", {{"organisation", name}, {"actor", actor}});
-          reply(http::json_response(201, dump(org_json(*made))));
+            return answered(http::error_response(503, "unavailable", made.error().what));
+          if (!made) return answered(failed(made.error()));
+          parts_.log.info("organisation.created", {{"organisation", name}, {"actor", asked.principal.actor()}});
+          answered(http::json_response(201, dump(org_json(*made))));
         });
   }
 
   void list(http::Request request, http::Reply reply) const {
     auto query = read_org_query(request);
     if (!query) return reply(http::invalid_request(query.error().what));
-    parts_.pool.ask([this, query = std::move(*query), reply = std::move(reply)](FormSession& session) {
-      const auto page = session.orgs->list(query.after, query.most);
-      reply(page ? http::json_response(200, dump(org_page_json(*page))) : failed(page.error()));
-    });
+    parts_.pool.ask(std::move(request), std::move(reply),
+                    [this, query = std::move(*query)](FormSession& session, const http::Request&, const http::Reply& answered) {
+                      const auto page = session.orgs->list(query.after, query.most);
+                      answered(page ? http::json_response(200, dump(org_page_json(*page))) : failed(page.error()));
+                    });
   }
 
   void show(http::Request request, http::Reply reply) const {
-    parts_.pool.ask([this, request = std::move(request), reply = std::move(reply)](FormSession& session) {
-      const std::string& name = request.parameters.at("org");
-      reply(shown(session.orgs->find(name), name));
-    });
+    parts_.pool.ask(std::move(request), std::move(reply),
+                    [this](FormSession& session, const http::Request& asked, const http::Reply& answered) {
+                      const std::string& name = asked.parameters.at("org");
+                      answered(shown(session.orgs->find(name), name));
+                    });
   }
 
   void change(http::Request request, http::Reply reply) const {
     const auto weight = read_org_change(request.body);
     if (!weight) return reply(http::invalid_request(weight.error().what));
-    parts_.pool.ask([this, weight = *weight, request = std::move(request), reply = std::move(reply)](FormSession& session) {
-      const std::string& name = request.parameters.at("org");
-      const auto org = session.orgs->set_weight(name, weight);
-      if (org && *org)
-        parts_.log.info("organisation.weighed",
-                        {{"organisation", name}, {"weight", weight}, {"actor", request.principal.actor()}});
-      reply(shown(org, name));
-    });
+    parts_.pool.ask(std::move(request), std::move(reply),
+                    [this, weight = *weight](FormSession& session, const http::Request& asked, const http::Reply& answered) {
+                      const std::string& name = asked.parameters.at("org");
+                      const auto org = session.orgs->set_weight(name, weight);
+                      if (org && *org)
+                        parts_.log.info("organisation.weighed",
+                                        {{"organisation", name}, {"weight", weight}, {"actor", asked.principal.actor()}});
+                      answered(shown(org, name));
+                    });
   }
 
   void disable(http::Request request, http::Reply reply) const { set_disabled(std::move(request), std::move(reply), true); }
@@ -62,14 +66,15 @@ class Organisations {
 
  private:
   void set_disabled(http::Request request, http::Reply reply, bool disabled) const {
-    parts_.pool.ask([this, disabled, request = std::move(request), reply = std::move(reply)](FormSession& session) {
-      const std::string& name = request.parameters.at("org");
-      const auto org = session.orgs->set_disabled(name, disabled);
-      if (org && *org)
-        parts_.log.info(disabled ? "organisation.disabled" : "organisation.enabled",
-                        {{"organisation", name}, {"actor", request.principal.actor()}});
-      reply(shown(org, name));
-    });
+    parts_.pool.ask(std::move(request), std::move(reply),
+                    [this, disabled](FormSession& session, const http::Request& asked, const http::Reply& answered) {
+                      const std::string& name = asked.parameters.at("org");
+                      const auto org = session.orgs->set_disabled(name, disabled);
+                      if (org && *org)
+                        parts_.log.info(disabled ? "organisation.disabled" : "organisation.enabled",
+                                        {{"organisation", name}, {"actor", asked.principal.actor()}});
+                      answered(shown(org, name));
+                    });
   }
 
   http::Response shown(const Result<std::optional<OrgView>>& org, const std::string& name) const {

@@ -42,7 +42,7 @@ class PipelineRoutes {
                                                .pipeline = std::move(pipeline),
                                                .payload = std::move(body->payload),
                                                .metadata = std::move(body->metadata)}};
-    submit(std::move(wanted), std::move(reply), [](const std::vector<SubmitResult>& results) {
+    submit(std::move(request), std::move(reply), std::move(wanted), [](const std::vector<SubmitResult>& results) {
       return http::json_response(is_created(results.front()) ? 201 : 200, dump(submitted_json(results.front().view)));
     });
   }
@@ -61,12 +61,13 @@ class PipelineRoutes {
                           .metadata = body->metadata});
     if (wanted.empty())
       return reply(http::error_response(404, "not_found", "no pipeline of the registry is bound to " + request.path));
-    submit(std::move(wanted), std::move(reply), [id = body->submission_id](const std::vector<SubmitResult>& results) {
-      Json json{{"submissionId", id}, {"submissions", Json::array()}};
-      for (const auto& one : results) json["submissions"].push_back(submitted_json(one.view));
-      const bool any_new = std::any_of(results.begin(), results.end(), is_created);
-      return http::json_response(any_new ? 201 : 200, dump(json));
-    });
+    submit(std::move(request), std::move(reply), std::move(wanted),
+           [id = body->submission_id](const std::vector<SubmitResult>& results) {
+             Json json{{"submissionId", id}, {"submissions", Json::array()}};
+             for (const auto& one : results) json["submissions"].push_back(submitted_json(one.view));
+             const bool any_new = std::any_of(results.begin(), results.end(), is_created);
+             return http::json_response(any_new ? 201 : 200, dump(json));
+           });
   }
 
   void transition(Request request, Reply reply) const {
@@ -77,13 +78,13 @@ class PipelineRoutes {
       const auto least = role_from(needed);
       return least && role >= *least;
     };
-    parts_.pool.ask(
-        [this, wanted = std::move(*wanted), request = std::move(request), reply = std::move(reply)](FormSession& session) {
-          const std::string& id = request.parameters.at("id");
-          const auto result = parts_.intake.transition(*session.pipelines, request.principal.org, id, wanted);
-          count_moves(*session.pipelines);
-          reply(moved(id, result));
-        });
+    parts_.pool.ask(std::move(request), std::move(reply),
+                    [this, wanted = std::move(*wanted)](FormSession& session, const Request& asked, const Reply& answered) {
+                      const std::string& id = asked.parameters.at("id");
+                      const auto result = parts_.intake.transition(*session.pipelines, asked.principal.org, id, wanted);
+                      count_moves(*session.pipelines);
+                      answered(moved(id, result));
+                    });
   }
 
   void list(Request request, Reply reply) const {
@@ -99,32 +100,34 @@ class PipelineRoutes {
       if (!id) return reply(http::invalid_request("cursor must be the `next` of a page"));
       filter.before = SubmissionId{id->value};
     }
-    parts_.pool.ask([this, filter, request = std::move(request), reply = std::move(reply)](FormSession& session) {
-      auto wider = filter;
-      ++wider.limit;
-      auto items = session.pipelines->list(request.principal.org, wider);
-      if (!items) return reply(error_reply(items.error(), parts_.log, kNotCarriedOut));
-      const bool more = items->size() > filter.limit;
-      if (more) items->pop_back();
-      reply(http::json_response(200, pipeline_list_json(*items, more)));
-    });
+    parts_.pool.ask(std::move(request), std::move(reply),
+                    [this, filter](FormSession& session, const Request& asked, const Reply& answered) {
+                      auto wider = filter;
+                      ++wider.limit;
+                      auto items = session.pipelines->list(asked.principal.org, wider);
+                      if (!items) return answered(error_reply(items.error(), parts_.log, kNotCarriedOut));
+                      const bool more = items->size() > filter.limit;
+                      if (more) items->pop_back();
+                      answered(http::json_response(200, pipeline_list_json(*items, more)));
+                    });
   }
 
   // What is measured is the last day's, and of service levels the newest submissions of the last month.
   void stats(Request request, Reply reply) const {
     const auto registry = parts_.registry.current();
-    parts_.pool.ask([this, registry, request = std::move(request), reply = std::move(reply)](FormSession& session) {
-      const auto org = request.principal.org;
-      const auto counts = session.pipelines->counts(org);
-      if (!counts) return reply(error_reply(counts.error(), parts_.log, kNotCarriedOut));
-      std::vector<PipelineStats> all;
-      for (const auto& definition : registry->pipelines()) {
-        auto one = measured(*session.pipelines, org, definition);
-        if (!one) return reply(error_reply(one.error(), parts_.log, kNotCarriedOut));
-        all.push_back(std::move(*one));
-      }
-      reply(http::json_response(200, stats_json(*counts, all)));
-    });
+    parts_.pool.ask(std::move(request), std::move(reply),
+                    [this, registry](FormSession& session, const Request& asked, const Reply& answered) {
+                      const auto org = asked.principal.org;
+                      const auto counts = session.pipelines->counts(org);
+                      if (!counts) return answered(error_reply(counts.error(), parts_.log, kNotCarriedOut));
+                      std::vector<PipelineStats> all;
+                      for (const auto& definition : registry->pipelines()) {
+                        auto one = measured(*session.pipelines, org, definition);
+                        if (!one) return answered(error_reply(one.error(), parts_.log, kNotCarriedOut));
+                        all.push_back(std::move(*one));
+                      }
+                      answered(http::json_response(200, stats_json(*counts, all)));
+                    });
   }
 
  private:
@@ -145,18 +148,19 @@ class PipelineRoutes {
   }
 
   template <class Answer>
-  void submit(std::vector<NewPipelineSubmission> wanted, Reply reply, Answer answer) const {
-    parts_.pool.ask(
-        [this, wanted = std::move(wanted), reply = std::move(reply), answer = std::move(answer)](FormSession& session) {
-          const auto results = parts_.intake.submit(*session.pipelines, wanted);
-          if (!results) return reply(error_reply(results.error(), parts_.log, kNotCarriedOut));
-          for (const auto& one : *results)
-            if (auto refusal = submit_refusal(one, kWords, parts_.log)) return reply(std::move(*refusal));
-          for (const auto& one : *results)
-            if (is_created(one)) parts_.metrics.pipeline_received(one.view.target);
-          count_moves(*session.pipelines);
-          reply(answer(*results));
-        });
+  void submit(Request request, Reply reply, std::vector<NewPipelineSubmission> wanted, Answer answer) const {
+    parts_.pool.ask(std::move(request), std::move(reply),
+                    [this, wanted = std::move(wanted), answer = std::move(answer)](FormSession& session, const Request&,
+                                                                                   const Reply& answered) {
+                      const auto results = parts_.intake.submit(*session.pipelines, wanted);
+                      if (!results) return answered(error_reply(results.error(), parts_.log, kNotCarriedOut));
+                      for (const auto& one : *results)
+                        if (auto refusal = submit_refusal(one, kWords, parts_.log)) return answered(std::move(*refusal));
+                      for (const auto& one : *results)
+                        if (is_created(one)) parts_.metrics.pipeline_received(one.view.target);
+                      count_moves(*session.pipelines);
+                      answered(answer(*results));
+                    });
   }
 
   void count_moves(PipelineStore& store) const {

@@ -1,18 +1,13 @@
-// Where routes read: sessions that see submissions and tokens.
+// Where routes read: sessions that see submissions.
 #pragma once
 
 #include <memory>
 
 #include "api/session_pool.h"
 #include "store/read_store.h"
-#include "store/token_store.h"
 
 namespace waybill {
 
-struct ReadSession {
-  std::unique_ptr<ReadStore> reader;
-  std::unique_ptr<TokenStore> tokens;
-};
-using ReadPool = SessionPool<ReadSession>;
+using ReadPool = SessionPool<std::unique_ptr<ReadStore>>;
 
 }  // namespace waybill

@@ -24,8 +24,7 @@ http::Route metrics_route(const Metrics& metrics, http::Role least_role) {
                        .content_type = "text/plain; version=0.0.4; charset=utf-8",
                        .body = metrics.text(),
                        .headers = {}});
-              },
-          .of_installation = least_role != http::Role::none};
+              }};
 }
 
 }  // namespace waybill

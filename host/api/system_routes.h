@@ -12,7 +12,7 @@ namespace waybill {
 
 // `not_ready` tells why this host cannot take submissions now, or "" if it can. Open to everybody.
 std::vector<http::Route> health_routes(std::function<std::string()> not_ready);
-// The numbers are about all organisations. With a role above `none`, only tokens of `default` read them.
+// The numbers are about all organisations.
 http::Route metrics_route(const Metrics& metrics, http::Role least_role);
 
 }  // namespace waybill

@@ -1,6 +1,8 @@
 // Waiting, with a deadline each and a shared poll.
 #include "api/waiters.h"
 
+#include <algorithm>
+
 namespace waybill {
 namespace {
 constexpr Millis kPoll{200};
@@ -31,18 +33,47 @@ void Waiters::stop() {
 void Waiters::add(SubmissionId submission, Millis most, std::function<void()> done) {
   {
     std::unique_lock lock(mutex_);
-    if (stopped_) {
+    if (stopped_ || by_deadline_.size() >= kMaxWaiters) {
       lock.unlock();
       return done();
     }
     const auto at = by_deadline_.emplace(clock_.now() + most, Waiter{submission, std::move(done)});
     by_submission_.emplace(submission, at);
+    if (new_ones_.size() < kMaxWaiters) new_ones_.push_back(submission);
     changed_.notify_all();
   }
-  // It may have moved before we began to wait.
-  pool_.ask([this, submission](ReadPool::Session& session) {
-    const auto answer = session.reader->moved(std::span(&submission, 1));
+  look_at_new_ones();
+}
+
+bool Waiters::has_room() const {
+  const std::lock_guard lock(mutex_);
+  return by_deadline_.size() < kMaxWaiters;
+}
+
+// One question at a time, about those that came since the last one was asked.
+void Waiters::look_at_new_ones() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (looking_at_new_ones_ || new_ones_.empty()) return;
+    looking_at_new_ones_ = true;
+  }
+  // However the question ends, also unasked, the next one may follow; what it had not found, the poll finds.
+  std::shared_ptr<void> asked(nullptr, [this](void*) {
+    const std::lock_guard lock(mutex_);
+    looking_at_new_ones_ = false;
+  });
+  pool_.ask([this, asked = std::move(asked)](ReadPool::Session& session) mutable {
+    std::vector<SubmissionId> ids;
+    {
+      const std::lock_guard lock(mutex_);
+      const auto first = new_ones_.end() - static_cast<std::ptrdiff_t>(std::min(new_ones_.size(), kMaxAtOnce));
+      ids.assign(first, new_ones_.end());
+      new_ones_.erase(first, new_ones_.end());
+    }
+    const auto answer = session->moved(ids);
+    asked.reset();
     if (answer && !answer->empty()) moved(*answer);
+    look_at_new_ones();
   });
 }
 
@@ -107,7 +138,7 @@ void Waiters::look() {
     looking_ = false;
   });
   pool_.ask([this, ids = std::move(ids), asked](ReadPool::Session& session) {
-    if (const auto answer = session.reader->moved(ids)) moved(*answer);
+    if (const auto answer = session->moved(ids)) moved(*answer);
   });
 }
 

@@ -17,6 +17,8 @@
 
 namespace waybill {
 
+inline constexpr std::size_t kMaxWaiters = 20'000;
+
 // Safe from any thread.
 class Waiters {
  public:
@@ -24,7 +26,9 @@ class Waiters {
   ~Waiters();
 
   void start();
-  // Calls `done` once: when the submission has ended or an attempt of it has, or after `most`.
+  // Whether one more may wait: at most kMaxWaiters do. No `done` may hold a request's body.
+  bool has_room() const;
+  // Calls `done` once: when the submission has ended or an attempt of it has, or after `most`; at once if there is no room.
   void add(SubmissionId submission, Millis most, std::function<void()> done);
   void moved(const std::vector<SubmissionId>& submissions);
   void stop();  // whoever waits is told now, and whoever comes later at once
@@ -38,15 +42,17 @@ class Waiters {
 
   void run(std::stop_token stop);
   void look();
+  void look_at_new_ones();
   std::vector<std::function<void()>> take(SubmissionId submission);
 
   ReadPool& pool_;
   const Clock& clock_;
-  std::mutex mutex_;  // for all below
+  mutable std::mutex mutex_;  // for all below
   std::condition_variable_any changed_;
   ByDeadline by_deadline_;
   std::unordered_multimap<SubmissionId, ByDeadline::iterator> by_submission_;
-  bool looking_ = false;
+  std::vector<SubmissionId> new_ones_;  // that may have moved before we began to wait
+  bool looking_ = false, looking_at_new_ones_ = false;
   bool stopped_ = false;
   std::jthread thread_;  // last: it uses all above
 };

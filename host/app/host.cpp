@@ -41,7 +41,7 @@ ClaimerSettings claimer_settings(const Config& config, int shards) {
 // Who reads /metrics on the API's listener; nobody if they have one of their own.
 std::optional<http::Role> metrics_readers(const MetricsAccess& access) {
   if (access.listen) return std::nullopt;
-  return access.is_open ? http::Role::none : http::Role::member;
+  return access.is_open ? http::Role::none : http::Role::operator_;
 }
 
 // For the listener of the metrics: plain, and open to whoever reaches its address.
@@ -73,7 +73,8 @@ Host::Host(HostParts parts)
       notify_pool_(notify_sessions(parts.address, shards_, notify_settings(config_, vault_)),
                    config_.timeouts.answer + kOperatorsTime),
       waiters_(pool_, clock_),
-      tokens_(pool_, clock_),
+      tokens_(token_sessions(parts.address), clock_,
+              {.failed_sign_ins = config_.limits.failed_sign_ins, .patience = config_.timeouts.answer}, log_, metrics_),
       factory_(*installation_.catalogue, config_, std::make_shared<const Secrets>(std::move(parts.secrets)),
                {.templates = [this] { return templates_of(registry_.current()); }, .links = std::move(parts.links)}, clock_, log_,
                metrics_, breadcrumbs_, [this](const Contract& contract) { return registry_.transport_of(contract); }),
@@ -142,6 +143,7 @@ Result<void> Host::start() {
                                       {"effect", "action types begin one by one, to find the one that does it"}});
     gate_.begin_one_by_one(registry_.action_types(), clock_.now());
   }
+  tokens_.start();
   pool_.start();
   form_pool_.start();
   notify_pool_.start();
@@ -255,6 +257,7 @@ bool Host::drain() {
   waiters_.stop();
   if (server_) server_->stop(Millis{5000});
   if (metrics_server_) metrics_server_->stop(Millis{1000});
+  tokens_.stop();
   pool_.stop();
   form_pool_.stop();
   notify_pool_.stop();
@@ -299,6 +302,7 @@ std::vector<PeriodicTask> Host::periodic_tasks() {
   all.push_back(old_secrets(*stores_.maintenance_notify));
   all.push_back(retention(*stores_.maintenance, shards_,
                           {{kIntentKind, config_.kept_intents}, {kNotificationKind, config_.kept_notifications}}, log_));
+  all.push_back({"token_uses", Seconds{10}, [this] { return tokens_.note_uses(*stores_.maintenance_tokens); }});
   if (config_.monitor_interval > Millis{0}) all.push_back(monitor(*stores_.monitor, config_.monitor_interval, log_, metrics_));
   all.push_back(archive_task(*stores_.archive, shards_,
                              {.ages = {.ended = config_.archive.completed_after, .blocked = config_.archive.failed_after},

@@ -5,6 +5,7 @@ namespace waybill {
 namespace {
 constexpr int kIntakeWorkers = 2;
 constexpr int kReaders = 3;
+constexpr int kTokenSessions = 2;
 constexpr int kFormSessions = 3;
 constexpr int kNotifySessions = 3;
 }  // namespace
@@ -24,6 +25,7 @@ Stores::Stores(const DatabaseAddress& address, int shards, const Config& config,
       maintenance_notify(make_notify_store(address, shards, notify_settings(config, std::move(vault)))),
       failure_checks(make_failure_check_store(address, failure_check_lease(config))),
       archive(make_archive_store(address)),
+      maintenance_tokens(make_token_store(address, "tasks")),
       monitor(make_monitor_store(address, shards)) {}
 
 std::vector<std::unique_ptr<IntakeStore>> intake_stores(const DatabaseAddress& address) {
@@ -34,7 +36,13 @@ std::vector<std::unique_ptr<IntakeStore>> intake_stores(const DatabaseAddress& a
 
 std::vector<ReadPool::Session> read_sessions(const DatabaseAddress& address, int shards) {
   std::vector<ReadPool::Session> all;
-  for (int i = 0; i < kReaders; ++i) all.push_back({make_read_store(address, shards), make_token_store(address)});
+  for (int i = 0; i < kReaders; ++i) all.push_back(make_read_store(address, shards));
+  return all;
+}
+
+std::vector<TokenCheck::Session> token_sessions(const DatabaseAddress& address) {
+  std::vector<TokenCheck::Session> all;
+  for (int i = 0; i < kTokenSessions; ++i) all.push_back(make_token_store(address));
   return all;
 }
 

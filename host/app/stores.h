@@ -7,6 +7,7 @@
 #include "api/form_pool.h"
 #include "api/notify_pool.h"
 #include "api/read_pool.h"
+#include "api/token_check.h"
 #include "config/config.h"
 #include "store/pg_stores.h"
 
@@ -27,6 +28,7 @@ struct Stores {
   std::unique_ptr<NotifyStore> maintenance_notify;
   std::unique_ptr<FailureCheckStore> failure_checks;
   std::unique_ptr<ArchiveStore> archive;
+  std::unique_ptr<TokenStore> maintenance_tokens;
   std::unique_ptr<MonitorStore> monitor;
 };
 
@@ -37,6 +39,7 @@ NotifyStoreSettings notify_settings(const Config& config, std::shared_ptr<const 
 // For threads that are made with their sessions.
 std::vector<std::unique_ptr<IntakeStore>> intake_stores(const DatabaseAddress& address);
 std::vector<ReadPool::Session> read_sessions(const DatabaseAddress& address, int shards);
+std::vector<TokenCheck::Session> token_sessions(const DatabaseAddress& address);
 std::vector<NotifyPool::Session> notify_sessions(const DatabaseAddress& address, int shards, const NotifyStoreSettings& settings);
 std::vector<FormSession> form_sessions(const DatabaseAddress& address, int shards, const Config& config);
 

@@ -15,6 +15,7 @@
 #include "cli/new_plugin.h"
 #include "cli/orgs.h"
 #include "cli/pipelines.h"
+#include "cli/tokens.h"
 
 #ifndef WAYBILL_VERSION
 #error "the build gives WAYBILL_VERSION"
@@ -102,6 +103,35 @@ void add_archive_commands(CLI::App& app, const AddCommand& command, const Global
   for (CLI::App* sub : {list, show}) sub->add_option("--org", archive.org, "Their organisation")->capture_default_str();
 }
 
+void add_token_commands(CLI::App& app, const AddCommand& command, const GlobalOptions& options, TokenOptions& token) {
+  CLI::App* group = app.add_subcommand("token", "API tokens")->require_subcommand(1)->fallthrough();
+  CLI::App* creation = command(
+      group, "create", "Make a token and print it, this once", [&] { return create_token(options, token); }, true);
+  creation->add_option("name,--name", token.name, "What it is for")->required();
+  creation
+      ->add_option("--role", token.role, "What it may do; operator: look after the installation, for the organisation default")
+      ->check(CLI::IsMember({"member", "admin", "owner", "operator"}))
+      ->capture_default_str();
+  creation->add_option("--expires", token.expires, "How long it is good, such as 90d (default: until it is revoked)");
+  creation->add_option("--target", token.targets, "Only for intents of this target; may be given several times")
+      ->allow_extra_args(false);
+  creation
+      ->add_option("--path", token.paths,
+                   "Only for this path and those below it, such as /v1/intents; may be given several times")
+      ->allow_extra_args(false);
+  CLI::App* list = command(
+      group, "list", "List those that are not revoked, with what they are for and when they were last used",
+      [&] { return list_tokens(options, token); }, true);
+  list->add_flag("--all-orgs", token.all_orgs, "Of every organisation");
+  list->add_flag("--revoked", token.also_revoked, "Also those that are revoked");
+  CLI::App* revocation = command(
+      group, "revoke", "Revoke a token", [&] { return revoke_token(options, token); }, false);
+  revocation->add_option("name", token.name, "The token's name");
+  revocation->add_option("--id", token.id, "Its id, as `waybill token list` shows it, whatever its organisation");
+  for (CLI::App* sub : {creation, list, revocation})
+    sub->add_option("--org", token.org, "Its organisation")->capture_default_str();
+}
+
 }  // namespace
 
 int run_command_line(int argc, char** argv) {
@@ -121,7 +151,7 @@ int run_command_line(int argc, char** argv) {
     sub->callback([&chosen, run = std::move(run)] { chosen = run; });
     return sub;
   };
-  std::string org = "default", name, weight, role = "member", id, since = "24h", folder = ".";
+  std::string org = "default", name, weight, id, since = "24h", folder = ".";
 
   command(&app, "serve", "Run the daemon", [&] { return serve(options); });
   pid_t parent = 0;
@@ -249,17 +279,8 @@ int run_command_line(int argc, char** argv) {
   weighing->add_option("weight", weight, "From 1, which all have at first, to 1000")->required();
   add_org_command("disable", "Refuse its tokens; what it has handed in is still delivered", disable_org);
   add_org_command("enable", "Accept the tokens of a disabled one again", enable_org);
-  CLI::App* token = app.add_subcommand("token", "API tokens")->require_subcommand(1)->fallthrough();
-  CLI::App* creation = command(
-      token, "create", "Make a token and print it, this once", [&] { return create_token(options, org, name, role); }, true);
-  creation->add_option("name,--name", name, "What it is for")->required();
-  creation->add_option("--role", role, "What it may do")
-      ->check(CLI::IsMember({"member", "admin", "owner"}))
-      ->capture_default_str();
-  creation->add_option("--org", org, "Its organisation")->capture_default_str();
-  CLI::App* revocation = command(token, "revoke", "Revoke a token", [&] { return revoke_token(options, org, name); });
-  revocation->add_option("name", name, "The token's name")->required();
-  revocation->add_option("--org", org, "Its organisation")->capture_default_str();
+  TokenOptions token;
+  add_token_commands(app, command, options, token);
 
   try {
     app.parse(argc, argv);

@@ -9,11 +9,9 @@
 #include <nlohmann/json.hpp>
 
 #include "api/json_answer.h"
-#include "api/token_check.h"
 #include "app/host_identity.h"
 #include "base/printing.h"
 #include "cli/json_output.h"
-#include "domain/idempotency.h"
 #include "store/migrations.h"
 #include "store/pg_stores.h"
 
@@ -115,35 +113,6 @@ int switch_on(const GlobalOptions& options, const std::string& action_type) {
   if (!(*folder)->switch_on(action_type))
     return failed("action type " + action_type + " is not switched off on this machine (" + (*folder)->path().string() + ")");
   print_line("switched on; running hosts take its work again within a second");
-  return 0;
-}
-
-int create_token(const GlobalOptions& options, const std::string& org, const std::string& name, const std::string& role) {
-  const auto config = configuration(options);
-  if (!config) return 1;
-  Log log = quiet_log();
-  const auto database = ready_database(*config, log);
-  if (!database) return failed(database.error().what);
-  const std::string token = make_token();
-  const auto made = make_token_store(database->address)->create(org, name, role, sha256(token));
-  if (!made) return failed(made.error().what);
-  if (options.json)
-    print_json({{"token", token}, {"name", name}, {"role", role}, {"org", org}});
-  else
-    print_line(token);
-  return 0;
-}
-
-int revoke_token(const GlobalOptions& options, const std::string& org, const std::string& name) {
-  const auto config = configuration(options);
-  if (!config) return 1;
-  Log log = quiet_log();
-  const auto database = ready_database(*config, log);
-  if (!database) return failed(database.error().what);
-  const auto revoked = make_token_store(database->address)->revoke(org, name);
-  if (!revoked) return failed(revoked.error().what);
-  if (!*revoked) return failed("organisation \"" + org + "\" has no live token \"" + name + "\"");
-  print_line("revoked; running hosts refuse it within two seconds");
   return 0;
 }
 

@@ -17,8 +17,6 @@ int give_roles(const GlobalOptions& options, const std::string& application, con
 // `waybill plugin switch-on TYPE`: one that was switched off on this machine may run again.
 int switch_on(const GlobalOptions& options, const std::string& action_type);
 int list_plugins(const GlobalOptions& options);
-int create_token(const GlobalOptions& options, const std::string& org, const std::string& name, const std::string& role);
-int revoke_token(const GlobalOptions& options, const std::string& org, const std::string& name);
 int explain(const GlobalOptions& options, const std::string& org, const std::string& id);
 // `waybill keys rewrap`
 int rewrap_keys(const GlobalOptions& options);

@@ -89,6 +89,7 @@ struct Limits {
   std::size_t http_bytes_per_address = std::size_t{128} << 20;  // of these
   std::size_t body_bytes = 1 << 20;
   std::size_t header_bytes = 16 << 10;
+  std::size_t failed_sign_ins = 60;  // of one address in a minute; 429 from then on
   bool operator==(const Limits&) const = default;
 };
 

@@ -200,6 +200,7 @@ constexpr Key kKeys[] = {
     {"limits.http_bytes_per_address", "bytes",    "134217728",      count<&Limits::http_bytes_per_address, 1 << 20, std::size_t{1} << 40>},
     {"limits.body_bytes",        "bytes",         "1048576",        count<&Limits::body_bytes, 1024, 256 << 20>},
     {"limits.header_bytes",      "bytes",         "16384",          count<&Limits::header_bytes, 1024, 1 << 20>},
+    {"limits.failed_sign_ins",   "a minute",      "60",             count<&Limits::failed_sign_ins, 1, 1'000'000>},
     {"timeouts.attempt",         "duration",      "10s",            duration<&Timeouts::attempt, 10, kHour>},
     {"timeouts.attempt_grace",   "duration",      "1s",             duration<&Timeouts::attempt_grace, 10, kHour>},
     {"timeouts.request_read",    "duration",      "10s",            duration<&Timeouts::request_read, 100, kHour>},

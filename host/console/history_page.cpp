@@ -32,7 +32,7 @@ void answer(ReadPool::Session& session, const http::Request& request, const http
   const auto id = form.query_value("intentId");
   if (!id) return reply(message(400, "The form field intentId is missing."));
   if (const auto fault = reference_fault("intentId", *id); !fault.empty()) return reply(message(400, fault + "."));
-  const auto found = session.reader->history(request.principal.org, "intent", *id);
+  const auto found = session->history(request.principal.org, "intent", *id);
   if (!found) return reply(message(503, "The database is not available. Try again."));
   if (!*found) return reply(message(404, "There is no intent \"" + *id + "\"."));
   reply(page(200, history_fragment(**found)));
@@ -85,17 +85,11 @@ std::string history_fragment(const HistoryView& history) {
 }
 
 std::vector<http::Route> console_routes(ReadPool& pool) {
-  return {{"POST",
-           "/ui/history",
-           http::Role::member,
-           [&pool](http::Request request, http::Reply reply) {
-             pool.ask([request = std::move(request), reply = std::move(reply)](ReadPool::Session& session) {
-               answer(session, request, reply);
-             });
-           },
-           {},
-           false,
-           http::Content::form}};
+  return {{.method = "POST",
+           .path = "/ui/history",
+           .least_role = http::Role::member,
+           .handle = [&pool](http::Request request, http::Reply reply) { pool.ask(std::move(request), std::move(reply), answer); },
+           .content = http::Content::form}};
 }
 
 }  // namespace waybill

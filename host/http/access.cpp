@@ -21,8 +21,41 @@ Response role_refusal(Role needed, Role has) {
   const auto word = [](Role role) { return std::string(kWords.at(static_cast<std::size_t>(role))); };
   return error_response(403, "forbidden",
                         needed == Role::operator_
-                            ? "this is for operators: for tokens of the organisation default with the role owner"
+                            ? "this is for operators: for tokens of the organisation default with the role operator"
                             : "this needs the role " + word(needed) + ", and the token has " + word(has));
+}
+
+// The path as the router read it: within a parameter, a slash or colon separates nothing.
+std::string path_of(const Route& route, const Request& request) {
+  std::string path;
+  std::string_view rest = route.path;
+  for (std::size_t open; (open = rest.find('{')) != std::string_view::npos;) {
+    const auto close = rest.find('}', open);
+    path += rest.substr(0, open);
+    const auto value = request.parameters.find(rest.substr(open + 1, close - open - 1));
+    for (const char c : value == request.parameters.end() ? std::string() : value->second) {
+      if (c == '/' || c == ':') path += '%';
+      path += c;
+    }
+    rest.remove_prefix(close + 1);
+  }
+  return path += rest;
+}
+
+// "/v1/intents" is above "/v1/intents", "/v1/intents/a" and "/v1/intents:batch", not above "/v1/intentsx".
+bool is_above(std::string_view prefix, std::string_view path) {
+  return path.starts_with(prefix) && (path.size() == prefix.size() || path[prefix.size()] == '/' || path[prefix.size()] == ':');
+}
+
+std::optional<Response> scope_refusal(const Route& route, const Request& request, const Principal& principal) {
+  if (!principal.scope) return std::nullopt;
+  const auto& [targets, paths] = *principal.scope;
+  const auto path = paths.empty() ? std::string() : path_of(route, request);
+  if (!paths.empty() && std::none_of(paths.begin(), paths.end(), [&](const auto& one) { return is_above(one, path); }))
+    return error_response(403, "forbidden", "the token is not for this path");
+  if (!targets.empty() && !route.checks_targets)
+    return error_response(403, "forbidden", "the token is only for intents of its targets");
+  return std::nullopt;
 }
 
 }  // namespace
@@ -52,10 +85,15 @@ std::optional<Response> access_refusal(const Route& route, const Request& reques
   if (!principal) return unauthorized();
   if (is_of_another_organisation(route, request, *principal))
     return error_response(404, "not_found", "the token has no organisation of this name");
-  if (route.of_installation && principal->org != kDefaultOrg)
-    return error_response(403, "forbidden", "this is for the organisation that operates the installation");
   if (principal->role < route.least_role) return role_refusal(route.least_role, principal->role);
-  return std::nullopt;
+  return scope_refusal(route, request, *principal);
+}
+
+std::optional<Response> target_refusal(const Principal& principal, std::string_view target) {
+  if (!principal.scope || principal.scope->targets.empty()) return std::nullopt;
+  const auto& targets = principal.scope->targets;
+  if (std::find(targets.begin(), targets.end(), target) != targets.end()) return std::nullopt;
+  return error_response(403, "forbidden", "the token is not for the target \"" + std::string(target) + "\"");
 }
 
 }  // namespace waybill::http

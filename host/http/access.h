@@ -26,7 +26,11 @@ std::optional<Response> origin_refusal(const Route& route, const Sender& sender,
 // - 401 without a principal;
 // - 404 if the path has an {org} that is not the principal's organisation, whether it exists or not, whatever the role; a route
 //   for operators is about any organisation, and is exempt;
-// - 403 for a role below the route's, and from other organisations than `default` for a route that is about the installation.
+// - 403 for a role below the route's;
+// - 403 if the token has paths and none is the request's or above it, and if it has targets and the route does not check them.
 std::optional<Response> access_refusal(const Route& route, const Request& request, const std::optional<Principal>& principal);
+
+// 403 if the principal's token has targets, and this is none of them.
+std::optional<Response> target_refusal(const Principal& principal, std::string_view target);
 
 }  // namespace waybill::http

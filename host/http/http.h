@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,16 +15,30 @@
 
 namespace waybill::http {
 
-// Ordered: each may do what those before it may. `none` as a requirement: open to everybody. `operator_`: an owner of the
-// organisation `default`, who looks after the installation.
+// Ordered: each may do what those before it may. `none` as a requirement: open to everybody. `operator_`: looks after the
+// installation; only the organisation `default` has them.
 enum class Role : std::uint8_t { none, member, admin, owner, operator_ };
+
+// What a token is for, besides its role. An empty list: everything. See access.h.
+struct Scope {
+  std::vector<std::string> targets;  // names
+  std::vector<std::string> paths;    // "/v1/intents", without a slash at the end
+};
 
 struct Principal {
   OrgId org = kDefaultOrg;
   Role role = Role::none;
   std::string name;  // of the token; without tokens nobody has one
   std::string org_name{kDefaultOrgName};
+  std::shared_ptr<const Scope> scope{};  // null: everything
   std::string actor() const { return name.empty() ? "nobody" : name; }
+};
+
+// The connection that a request came on. Safe from any thread.
+class Connection {
+ public:
+  virtual ~Connection() = default;
+  virtual bool is_gone() const = 0;  // its client has closed it
 };
 
 struct Request {
@@ -34,10 +49,11 @@ struct Request {
   std::string content_type;
   std::string content_encoding;  // of all such headers, separated by commas
   std::string authorization;     // the header's value
-  std::string peer;           // the client's address, of IPv6 its first 64 bits; behind a trusted proxy what that says
-  std::string certificate;    // the hash of the client's verified certificate (tls.h), "" without one
+  std::string peer{};            // the client's address, of IPv6 its first 64 bits; behind a trusted proxy what that says
+  std::string certificate{};     // the hash of the client's verified certificate (tls.h), "" without one
   std::string body;
   Principal principal;
+  std::shared_ptr<const Connection> connection{};  // null: one that cannot go away
 
   // The decoded value of a query parameter; none if absent.
   std::optional<std::string> query_value(std::string_view name) const;
@@ -69,8 +85,8 @@ struct Route {
   RouteFunction handle;
   // How much longer than timeouts.answer the answer to this request may take; null: no longer.
   std::function<Millis(const Request&)> extra_time = {};
-  bool of_installation = false;  // about all organisations: only for tokens of `default`
   Content content = Content::json;
+  bool checks_targets = false;  // asks target_refusal() (access.h) about each target; others refuse tokens with targets
 };
 
 // Who sends a request: somebody, nobody that we know (401), or a Response when that cannot be told now. Answers once, from any

@@ -1,6 +1,8 @@
 // Hands each answer over once, and lets late ones go.
 #include "http/response_queue.h"
 
+#include <poll.h>
+
 #include <atomic>
 #include <utility>
 
@@ -63,6 +65,18 @@ void ResponseQueue::close() {
   expected_ = 0;
   waiting_ = false;
   answer_.reset();
+}
+
+void ResponseQueue::forget_socket() {
+  std::lock_guard lock(mutex_);
+  socket_ = -1;
+}
+
+bool ResponseQueue::is_gone() const {
+  std::lock_guard lock(mutex_);
+  if (socket_ < 0) return true;
+  pollfd one{.fd = socket_, .events = POLLRDHUP, .revents = 0};
+  return poll(&one, 1, 0) > 0;  // POLLRDHUP, or an error
 }
 
 }  // namespace waybill::http

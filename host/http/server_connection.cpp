@@ -46,9 +46,11 @@ ServerConnection::ServerConnection(Socket socket, std::string address, Serving& 
       client_(neighbour_),
       share_(serving.peers),
       buffer_(serving.limits.header_bytes + (64 << 10)),
-      response_queue_(std::make_shared<ResponseQueue>([this] {  // runs only while serve() waits, so `this` is there
-        asio::post(socket_.get_executor(), [self = shared_from_this()] { self->answered_.cancel(); });
-      })),
+      response_queue_(std::make_shared<ResponseQueue>(
+          [this] {  // runs only while serve() waits, so `this` is there
+            asio::post(socket_.get_executor(), [self = shared_from_this()] { self->answered_.cancel(); });
+          },
+          socket_.native_handle())),
       answered_(socket_.get_executor()) {
   if (!is_trusted(address_, serving.trusted_proxies)) place_.emplace(neighbour_);
   ErrorCode ignored;
@@ -85,7 +87,7 @@ void ServerConnection::abort() {
 }
 
 asio::awaitable<void> ServerConnection::serve() {
-  bool is_open = true;
+  bool is_open = true;  // GCC 12 makes broken code of a condition or loop over co_await in a coroutine without locals
   if (serving_.tls) is_open = co_await open_tls();
   while (is_open) is_open = co_await exchange();
   response_queue_->close();

@@ -172,7 +172,8 @@ Request ServerConnection::request_of(Router::Match& match) {
           .peer = client_->address(),
           .certificate = tls_ ? tls_->client_certificate() : std::string(),
           .body = {},
-          .principal = {}};
+          .principal = {},
+          .connection = response_queue_};
 }
 
 // `extensions`: of the last chunk, at their place in the buffer. Its trailers, which follow, are read as strictly as a head.

@@ -134,6 +134,7 @@ bool ServerConnection::has_more() const {
 }
 
 void ServerConnection::close() {
+  response_queue_->forget_socket();
   ErrorCode ignored;
   if (tls_ && socket_.is_open()) tls_->say_goodbye();
   socket_.close(ignored);

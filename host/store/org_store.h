@@ -33,7 +33,7 @@ class OrgStore {
   virtual Result<OrgView> create(const std::string& name) = 0;
   virtual Result<OrgPage> list(const std::string& after, std::size_t most) = 0;
   virtual Result<std::optional<OrgView>> find(const std::string& name) = 0;
-  // Its tokens are refused within two seconds; what it handed in before is still delivered. Or enables it again. None: there is
+  // Its tokens are refused within a second; what it handed in before is still delivered. Or enables it again. None: there is
   // no such organisation. Error::conflict for `default`, which operators need.
   virtual Result<std::optional<OrgView>> set_disabled(const std::string& name, bool disabled) = 0;
   // From 1 to kMaxOrgWeight; hosts go by it within two seconds. None: there is no such organisation.

@@ -37,7 +37,8 @@ std::unique_ptr<AlertStore> make_alert_store(const DatabaseAddress& address);
 std::unique_ptr<ArchiveStore> make_archive_store(const DatabaseAddress& address);
 std::unique_ptr<MonitorStore> make_monitor_store(const DatabaseAddress& address, int shards);
 std::unique_ptr<SuspectStore> make_suspect_store(const DatabaseAddress& address);
-std::unique_ptr<TokenStore> make_token_store(const DatabaseAddress& address);
+// `purpose` of its session: "tokens" reads only, and a host's task writes.
+std::unique_ptr<TokenStore> make_token_store(const DatabaseAddress& address, const std::string& purpose = "tokens");
 // `lease`: how long a check is its process's without a sign of it.
 std::unique_ptr<FailureCheckStore> make_failure_check_store(const DatabaseAddress& address, Millis lease);
 std::unique_ptr<OrgStore> make_org_store(const DatabaseAddress& address);

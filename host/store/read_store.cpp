@@ -8,7 +8,7 @@ namespace waybill {
 namespace {
 
 constexpr Statement kFind = sql::find_submission;
-constexpr Statement kCompare = sql::compare_submission;
+constexpr Statement kCompare = sql::compare_submissions;
 constexpr Statement kHistory = sql::history;
 constexpr Statement kPositions = sql::queue_positions;
 constexpr Statement kCooldownsOf = sql::cooldowns_of;
@@ -53,15 +53,24 @@ class PgReadStore final : public ReadStore {
     return read_submission(*rows, 0);
   }
 
-  Result<std::optional<SubmitResult>> compare(OrgId org, std::string_view kind, std::string_view client_ref,
-                                              const std::string& target, const Sha256& payload_hash) override {
-    Parameters parameters = key(org, kind, client_ref);
-    parameters.emplace_back(target);
-    parameters.emplace_back(bytea(as_view(payload_hash)));
-    auto rows = tenant_.read(org, kCompare, parameters);
+  Result<std::vector<std::optional<SubmitResult>>> compare(OrgId org, std::string_view kind,
+                                                           std::span<const SubmissionKey> keys) override {
+    ArrayText shard, client_ref, target, hash;
+    for (const auto& key : keys) {
+      shard.add(static_cast<std::int64_t>(shard_for(org, key.client_ref, shards_)));
+      client_ref.add(key.client_ref);
+      target.add(key.target);
+      hash.add(bytea(as_view(key.payload_hash)));
+    }
+    auto rows =
+        tenant_.read(org, kCompare,
+                     {std::to_string(org.value), std::string(kind), shard.take(), client_ref.take(), target.take(), hash.take()});
     TRY(rows);
-    if (rows->size() == 0) return std::nullopt;
-    return SubmitResult{rows->flag(0, 8) ? SubmitResult::How::existing : SubmitResult::How::conflict, read_submission(*rows, 0)};
+    std::vector<std::optional<SubmitResult>> found(keys.size());
+    for (std::size_t row = 0; row < rows->size(); ++row)
+      found[static_cast<std::size_t>(rows->number(row, 9)) - 1] = SubmitResult{
+          rows->flag(row, 8) ? SubmitResult::How::existing : SubmitResult::How::conflict, read_submission(*rows, row)};
+    return found;
   }
 
   Result<std::optional<HistoryView>> history(OrgId org, std::string_view kind, std::string_view client_ref) override {

@@ -68,14 +68,21 @@ struct DeliveryView {
   Contract contract;
 };
 
+// A submission that may have come in before.
+struct SubmissionKey {
+  std::string client_ref;
+  std::string target;
+  Sha256 payload_hash;
+};
+
 class ReadStore {
  public:
   virtual ~ReadStore() = default;
   // None: no such submission.
   virtual Result<std::optional<SubmissionView>> find(OrgId org, std::string_view kind, std::string_view client_ref) = 0;
-  // The same, compared with a repeated submission: `existing` or `conflict`.
-  virtual Result<std::optional<SubmitResult>> compare(OrgId org, std::string_view kind, std::string_view client_ref,
-                                                      const std::string& target, const Sha256& payload_hash) = 0;
+  // Each key's submission, compared with a repetition of it: `existing` or `conflict`. None: there is no such submission.
+  virtual Result<std::vector<std::optional<SubmitResult>>> compare(OrgId org, std::string_view kind,
+                                                                   std::span<const SubmissionKey> keys) = 0;
   virtual Result<std::optional<HistoryView>> history(OrgId org, std::string_view kind, std::string_view client_ref) = 0;
   virtual Result<std::optional<Explanation>> explain(OrgId org, std::string_view kind, std::string_view client_ref) = 0;
   // In order of action; empty if there is no such submission.

@@ -93,6 +93,7 @@ struct Metrics::Registry {
   Children<Counter> http_requests{counters("submission_http_requests_total", "Requests answered."), {"route", "status"}};
   Counter& tls_failures =
       counters("submission_http_tls_failures_total", "Connections that ended in their TLS handshake.").Add({});
+  Children<Counter> failed_sign_ins{counters("submission_failed_sign_ins_total", "Requests with a wrong token."), {"reason"}};
   Children<Counter> received{counters("submissions_received_total", "Submissions that pipelines took in."), {"pipeline"}};
   Children<Counter> pipeline_moves{counters("submission_pipeline_moves_total", "States that submissions came to."),
                                    {"pipeline", "to"}};
@@ -199,6 +200,8 @@ void Metrics::http_request(std::string_view route, int status) {
   const int length = std::snprintf(text, sizeof text, "%d", status);
   registry_->http_requests.at(route, std::string_view(text, static_cast<std::size_t>(length))).Increment();
 }
+
+void Metrics::sign_in_failed(std::string_view reason) { registry_->failed_sign_ins.at(reason).Increment(); }
 
 void Metrics::queue_depth(std::string_view status, std::uint64_t count) {
   registry_->queue_depth.at(status).Set(static_cast<double>(count));

@@ -34,6 +34,7 @@ class Metrics {
   void plugin_violation(std::string_view action_type, std::string_view how);  // submission_plugin_misbehaviour_total
   void tls_handshake_failed();                                                // submission_http_tls_failures_total
   void http_request(std::string_view route, int status);                      // submission_http_requests_total
+  void sign_in_failed(std::string_view reason);                               // submission_failed_sign_ins_total{reason}
   void queue_depth(std::string_view status, std::uint64_t count);             // submission_queue_depth{status}
   void type_depth(std::string_view action_type, std::uint64_t count);         // queue_depth{type}
   void failure_rate(std::string_view action_type, double share);              // job_failure_rate{type}

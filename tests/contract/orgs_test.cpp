@@ -65,7 +65,7 @@ TEST_F(Orgs, ThePagesOfTheListAreTheWholeOfIt) {
 TEST_F(Orgs, ADisabledOneIsKnownWithItsTokensAndStaysDisabledSinceThen) {
   ASSERT_TRUE(orgs->create("acme"));
   const auto keys = make_token_store(address);
-  ASSERT_TRUE(keys->create("acme", "ci", "admin", sha256("secret")));
+  ASSERT_TRUE(keys->create({.org = "acme", .name = "ci", .role = "admin", .id = "0123456789ab", .hash = sha256("secret")}));
   const auto live = keys->find(sha256("secret"));
   ASSERT_TRUE(live && *live);
   EXPECT_EQ((*live)->org_name, "acme");

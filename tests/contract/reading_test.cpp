@@ -1,4 +1,4 @@
-// What routes, pages and commands read, and the tokens that let them.  M2 M3 M5
+// What routes, pages and commands read.  M2 M3 M5
 #include <algorithm>
 
 #include "contract/store_world.h"
@@ -178,26 +178,27 @@ TEST_F(ReadContract, OrganisationsAreKnownByName) {
   EXPECT_FALSE(reader->organisation("other")->has_value());
 }
 
-TEST_F(ReadContract, ATokenIsFoundByItsHashUntilItIsRevoked) {
-  const auto hash = sha256("wbt_secret"), other = sha256("wbt_other");
-  EXPECT_FALSE(tokens->find(hash)->has_value());
-  ASSERT_TRUE(tokens->create("default", "ci", "admin", hash));
-  const auto found = tokens->find(hash);
-  ASSERT_TRUE(found && *found);
-  EXPECT_EQ((*found)->org, kDefaultOrg);
-  EXPECT_EQ((*found)->name, "ci");
-  EXPECT_EQ((*found)->role, "admin");
-  EXPECT_FALSE(tokens->find(other)->has_value());
-  EXPECT_EQ(tokens->create("default", "ci", "member", other).error().kind, Error::Kind::conflict);
-  EXPECT_EQ(tokens->create("nobody", "ci", "member", other).error().kind, Error::Kind::not_found);
-  EXPECT_TRUE(*tokens->revoke("default", "ci"));
-  EXPECT_FALSE(tokens->find(hash)->has_value());
-  EXPECT_FALSE(*tokens->revoke("default", "ci")) << "there is none any more";
-  ASSERT_TRUE(tokens->create("default", "ci", "member", other)) << "the name is free again";
-  EXPECT_EQ((*tokens->find(other))->role, "member");
-  EXPECT_EQ(tokens->create("default", "x", "king", sha256("k")).error().kind, Error::Kind::bug);
-  EXPECT_EQ(sql.number("SELECT count(*) FROM api_tokens WHERE hash = convert_to('wbt_secret', 'UTF8')"), 0)
-      << "only hashes are kept";
+// S1: of many at once, each has its own answer
+TEST_F(ReadContract, RepetitionsAreComparedInOneQuestion) {
+  submit({item("a", "{}"), item("b", "{}")});
+  const std::vector<SubmissionKey> keys{{"b", "sms.primary", sha256("{}")},  {"nothing", "sms.primary", sha256("{}")},
+                                        {"a", "sms.primary", sha256("{ }")}, {"a", "sms.other", sha256("{}")},
+                                        {"a", "sms.primary", sha256("{}")},  {"odd \"{},\\ one", "x", sha256("")},
+                                        {"a", "sms.primary", sha256("{}")}};
+  const auto found = reader->compare(kDefaultOrg, "intent", keys);
+  ASSERT_TRUE(found) << found.error().what;
+  ASSERT_EQ(found->size(), keys.size());
+  using How = SubmitResult::How;
+  const std::vector<std::optional<How>> expected{How::existing, {}, How::conflict, How::conflict,
+                                                 How::existing, {}, How::existing};
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    ASSERT_EQ((*found)[i].has_value(), expected[i].has_value()) << i;
+    if (!expected[i]) continue;
+    EXPECT_EQ((*found)[i]->how, *expected[i]) << i;
+    EXPECT_EQ((*found)[i]->view.client_ref, keys[i].client_ref);
+  }
+  EXPECT_EQ(reader->compare({7}, "intent", keys)->front(), std::nullopt) << "another organisation's";
+  EXPECT_TRUE(reader->compare(kDefaultOrg, "intent", {})->empty());
 }
 
 }  // namespace

@@ -134,8 +134,8 @@ TEST_F(Tenants, EveryKeyWithATextOfATenantBeginsInItsOrganisation) {
                  "             AND a.atttypid IN ('text'::regtype, 'bytea'::regtype))"
                  " AND NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum = ANY (i.indkey)"
                  "                 AND a.attname = 'org_id') ORDER BY 1"),
-            (std::vector<std::string>{"api_tokens_hash_key", "organisations_name_key"}))
-      << "a token's hash is random, and operators choose the names of organisations";
+            (std::vector<std::string>{"api_tokens_hash_key", "api_tokens_public_id_key", "organisations_name_key"}))
+      << "a token's hash and id are random, and operators choose the names of organisations";
   EXPECT_EQ(list("SELECT conname FROM pg_constraint k WHERE contype = 'f' AND connamespace = 'waybill'::regnamespace"
                  " AND EXISTS (SELECT FROM pg_attribute WHERE attrelid = k.conrelid AND attname = 'org_id')"
                  " AND EXISTS (SELECT FROM pg_attribute WHERE attrelid = k.confrelid AND attname = 'org_id')"

@@ -36,6 +36,7 @@ TEST_F(Commands, HelpIsThereForEachAndAWrongCallEndsWithTwo) {
                                                        {"plugin", "list"},
                                                        {"plugin", "check"},
                                                        {"token", "create"},
+                                                       {"token", "list"},
                                                        {"token", "revoke"},
                                                        {"explain"},
                                                        {"reload"},

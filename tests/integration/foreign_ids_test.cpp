@@ -353,7 +353,6 @@ class ForeignIds : public World {
       auto who = as(tag, role);
       for (const auto& question : questions()) {
         const auto& operation = operations.at(question.operation);
-        if (tag == "dflt" && (operation.role == "operator" || question.operation.ends_with("reload"))) continue;
         const auto kinds = kinds_of(question);
         for (unsigned chosen = 1; chosen < 1U << kinds.size(); ++chosen, ++pairs) {
           Values foreign, unknown;

@@ -278,13 +278,13 @@ TEST_F(Forms, WhatIsNotKeptAnyMoreIsErased) {
 }
 
 // F4
-TEST_F(Forms, AreMembersBusinessAndReloadsAreAdmins) {
+TEST_F(Forms, AreMembersBusinessAndReloadsAreOperators) {
   setup.auth = "tokens";
   const auto token = [&](const char* role) {
     const auto made = installation().command({"token", "create", "--name", role, "--role", role});
     return made.out.substr(0, made.out.find('\n'));
   };
-  const auto member = token("member"), admin = token("admin");
+  const auto member = token("member"), admin = token("admin"), keeper = token("operator");
   const auto status = [&](const char* method, const char* path, const std::string& body, const std::string& bearer) {
     return client().request(method, path, body, {{"Authorization", "Bearer " + bearer}}).status;
   };
@@ -292,8 +292,9 @@ TEST_F(Forms, AreMembersBusinessAndReloadsAreAdmins) {
   EXPECT_EQ(status("POST", "/v1/submissions", submission("s-1", "one").dump(), member), 201);
   EXPECT_EQ(status("GET", "/v1/submissions/s-1", "", member), 200);
   EXPECT_EQ(status("POST", "/v1/admin/reload", "", member), 403);
-  EXPECT_EQ(status("POST", "/v1/admin/reload", "", admin), 200);
-  EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.audit_log WHERE action = 'admin_reload_yaml' AND actor = 'admin' AND "
+  EXPECT_EQ(status("POST", "/v1/admin/reload", "", admin), 403);
+  EXPECT_EQ(status("POST", "/v1/admin/reload", "", keeper), 200);
+  EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.audit_log WHERE action = 'admin_reload_yaml' AND actor = 'operator' AND "
                          "actor_type = 'admin'"),
             1);
 }

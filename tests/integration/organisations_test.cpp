@@ -37,11 +37,12 @@ class Organisations : public World {
   }
 };
 
-// N3
+// N3 S8
 TEST_F(Organisations, TheOperatorMakesListsAndDisablesThemAndNobodyElseDoes) {
   host();
-  auto keeper = as(token("default", "owner"));
+  auto keeper = as(token("default", "operator"));
   auto admin = as(token("default", "admin"));
+  auto boss = as(token("default", "owner"));
   const auto made = ask(keeper, "POST", "/orgs", {{"name", "acme"}});
   ASSERT_EQ(made.status, 201) << made.body;
   EXPECT_EQ(made.json().at("name"), "acme");
@@ -59,7 +60,7 @@ TEST_F(Organisations, TheOperatorMakesListsAndDisablesThemAndNobodyElseDoes) {
   EXPECT_EQ(ask(keeper, "GET", "/orgs/nowhere").status, 404);
   EXPECT_EQ(ask(keeper, "POST", "/orgs/default/disable").status, 409);
   auto owner = as(token("acme", "owner"));
-  for (auto* stranger : {&admin, &owner})
+  for (auto* stranger : {&admin, &boss, &owner})
     for (const char* path : {"/orgs", "/orgs/acme", "/orgs/default", "/orgs/nowhere"})
       EXPECT_EQ(stranger->get(path).error_code(), "forbidden") << path;
   EXPECT_EQ(ask(owner, "POST", "/orgs/acme/disable").status, 403);

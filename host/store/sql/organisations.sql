@@ -9,14 +9,16 @@ INSERT INTO organisations (name) VALUES ($1) ON CONFLICT DO NOTHING RETURNING or
 -- Reads a page of organisations in the order of their names.
 -- $1 name behind which the page begins, $2 rows at most
 SELECT o.org_id, o.name, micros(o.created_at), micros(o.disabled_at), o.weight,
-       (SELECT count(*) FROM api_tokens t WHERE t.org_id = o.org_id AND t.revoked_at IS NULL)
+       (SELECT count(*) FROM api_tokens t
+        WHERE t.org_id = o.org_id AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now()))
 FROM organisations o WHERE o.name > $1 ORDER BY o.name LIMIT $2;
 
 -- name: show_org
 -- Reads one organisation: the columns of organisations.
 -- $1 name
 SELECT o.org_id, o.name, micros(o.created_at), micros(o.disabled_at), o.weight,
-       (SELECT count(*) FROM api_tokens t WHERE t.org_id = o.org_id AND t.revoked_at IS NULL)
+       (SELECT count(*) FROM api_tokens t
+        WHERE t.org_id = o.org_id AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now()))
 FROM organisations o WHERE o.name = $1;
 
 -- name: disable_org

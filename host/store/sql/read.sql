@@ -7,13 +7,13 @@ SELECT s.id, s.org_id, s.client_ref, s.target, s.state, coalesce(s.reason, ''), 
 FROM submission_states s
 WHERE s.shard = $1 AND s.org_id = $2 AND s.kind = $3 AND s.client_ref = $4;
 
--- name: compare_submission
--- Reads a submission, and whether its target and payload are the same as those given.
--- $1 shard, $2 organisation, $3 kind, $4 client reference, $5 target, $6 SHA-256 of the payload
+-- name: compare_submissions
+-- Reads submissions, whether their target and payload are the same as those given, and which of those given they are, from 1 on.
+-- $1 organisation, $2 kind; per submission: $3 shard, $4 client reference, $5 target, $6 SHA-256 of the payload
 SELECT s.id, s.org_id, s.client_ref, s.target, s.state, coalesce(s.reason, ''), micros(s.created_at), micros(s.completed_at),
-       s.target = $5 AND s.payload_hash = $6
-FROM submission_states s
-WHERE s.shard = $1 AND s.org_id = $2 AND s.kind = $3 AND s.client_ref = $4;
+       s.target = w.target AND s.payload_hash = w.hash, w.place
+FROM unnest($3::smallint[], $4::text[], $5::text[], $6::bytea[]) WITH ORDINALITY AS w(shard, client_ref, target, hash, place)
+JOIN submission_states s ON s.shard = w.shard AND s.org_id = $1 AND s.kind = $2 AND s.client_ref = w.client_ref;
 
 -- name: history
 -- Reads a submission with all its attempts: one statement, so that state and attempts are of one moment. An intent's only

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <map>
 #include <mutex>
 #include <set>
 
 #include "api/read_pool.h"
+#include "api/token_check.h"
 #include "domain/idempotency.h"
 
 namespace waybill::testing {
@@ -20,6 +22,7 @@ class ReadWorld {
     for (int i = 0; i < count; ++i) all.push_back(session());
     return all;
   }
+  std::vector<TokenCheck::Session> token_sessions(int count);
 
   void move(SubmissionId id) {
     const std::lock_guard lock(mutex_);
@@ -34,8 +37,23 @@ class ReadWorld {
     tokens_.erase(std::string(as_view(sha256(token))));
   }
 
+  // From here on questions about tokens wait.
+  void hold_tokens() {
+    const std::lock_guard lock(mutex_);
+    is_held_ = true;
+  }
+  void release_tokens() {
+    const std::lock_guard lock(mutex_);
+    is_held_ = false;
+    released_.notify_all();
+  }
+  std::vector<TokenUse> uses() {
+    const std::lock_guard lock(mutex_);
+    return uses_;
+  }
+
   std::atomic<bool> away{false};
-  std::atomic<int> moved_calls{0}, token_calls{0};
+  std::atomic<int> moved_calls{0}, token_calls{0}, compare_calls{0};
 
  private:
   friend class WorldReader;
@@ -43,15 +61,19 @@ class ReadWorld {
   std::mutex mutex_;
   std::set<SubmissionId> moved_;
   std::map<std::string, TokenView> tokens_;
+  std::vector<TokenUse> uses_;
+  bool is_held_ = false;
+  std::condition_variable released_;
 };
 
 class WorldReader final : public ReadStore {
  public:
   explicit WorldReader(ReadWorld& world) : world_(world) {}
   Result<std::optional<SubmissionView>> find(OrgId, std::string_view, std::string_view) override { return std::nullopt; }
-  Result<std::optional<SubmitResult>> compare(OrgId, std::string_view, std::string_view, const std::string&,
-                                              const Sha256&) override {
-    return std::nullopt;
+  Result<std::vector<std::optional<SubmitResult>>> compare(OrgId, std::string_view,
+                                                           std::span<const SubmissionKey> keys) override {
+    ++world_.compare_calls;
+    return std::vector<std::optional<SubmitResult>>(keys.size());
   }
   Result<std::optional<HistoryView>> history(OrgId, std::string_view, std::string_view) override { return std::nullopt; }
   Result<std::optional<Explanation>> explain(OrgId, std::string_view, std::string_view) override { return std::nullopt; }
@@ -79,20 +101,32 @@ class WorldTokens final : public TokenStore {
   explicit WorldTokens(ReadWorld& world) : world_(world) {}
   Result<std::optional<TokenView>> find(const Sha256& hash) override {
     ++world_.token_calls;
+    std::unique_lock lock(world_.mutex_);
+    world_.released_.wait(lock, [&] { return !world_.is_held_; });
     if (world_.away) return fail(Error::Kind::unavailable, "away");
-    const std::lock_guard lock(world_.mutex_);
     const auto at = world_.tokens_.find(std::string(as_view(hash)));
     return at == world_.tokens_.end() ? std::nullopt : std::optional(at->second);
   }
-  Result<void> create(const std::string&, const std::string&, const std::string&, const Sha256&) override { return {}; }
+  Result<TokenRow> create(const NewToken&) override { return TokenRow{}; }
+  Result<std::vector<TokenRow>> list(const std::optional<std::string>&, bool) override { return std::vector<TokenRow>{}; }
   Result<bool> revoke(const std::string&, const std::string&) override { return false; }
+  Result<bool> revoke_by_id(const std::string&) override { return false; }
+  Result<void> note_uses(std::span<const TokenUse> uses) override {
+    if (world_.away) return fail(Error::Kind::unavailable, "away");
+    const std::lock_guard lock(world_.mutex_);
+    world_.uses_.insert(world_.uses_.end(), uses.begin(), uses.end());
+    return {};
+  }
 
  private:
   ReadWorld& world_;
 };
 
-inline ReadPool::Session ReadWorld::session() {
-  return {std::make_unique<WorldReader>(*this), std::make_unique<WorldTokens>(*this)};
+inline ReadPool::Session ReadWorld::session() { return std::make_unique<WorldReader>(*this); }
+inline std::vector<TokenCheck::Session> ReadWorld::token_sessions(int count) {
+  std::vector<TokenCheck::Session> all;
+  for (int i = 0; i < count; ++i) all.push_back(std::make_unique<WorldTokens>(*this));
+  return all;
 }
 
 }  // namespace waybill::testing

@@ -32,5 +32,104 @@ TEST(SessionPools, AQuestionThatNobodyWaitsForAnyMoreIsDropped) {
   }
 }
 
+class Client final : public http::Connection {
+ public:
+  bool is_gone() const override { return gone; }
+  std::atomic<bool> gone{false};
+};
+
+// A pool whose only session is held, so that whatever is asked waits.
+class HeldPool : public ::testing::Test {
+ protected:
+  void hold(PoolLimits limits) {
+    pool.emplace(std::vector<int>{1}, Millis(std::chrono::hours(1)), limits);
+    pool->start();
+    pool->ask([this](int&) {
+      held.set_value();
+      go_on.get_future().wait();
+    });
+    held.get_future().wait();
+  }
+  // The status of its answer, later.
+  std::shared_future<http::Response> ask(std::int64_t org, std::size_t body = 0, std::shared_ptr<Client> client = nullptr) {
+    const auto promise = std::make_shared<std::promise<http::Response>>();
+    http::Request request;
+    request.principal.org = {org};
+    request.body.assign(body, 'x');
+    request.connection = std::move(client);
+    pool->ask(
+        std::move(request), [promise](http::Response response) { promise->set_value(std::move(response)); },
+        [this](int&, const http::Request& asked, const http::Reply& answered) {
+          ++carried_out;
+          answered({.status = 200, .body = asked.body});
+        });
+    return promise->get_future().share();
+  }
+  static bool is_answered(const std::shared_future<http::Response>& answer) {
+    return answer.wait_for(Millis(0)) == std::future_status::ready;
+  }
+  void expect_refusal(const std::shared_future<http::Response>& answer, int status) {
+    ASSERT_TRUE(is_answered(answer));
+    EXPECT_EQ(answer.get().status, status);
+    ASSERT_EQ(answer.get().headers.size(), 1u);
+    EXPECT_EQ(answer.get().headers[0].first, "Retry-After");
+  }
+
+  std::promise<void> held, go_on;
+  std::atomic<int> carried_out{0};
+  std::optional<SessionPool<int>> pool;
+};
+
+// S1
+TEST_F(HeldPool, TakesSoManyQuestionsAndOfOneOrganisationHalfOfThem) {
+  hold({.questions = 8, .bytes = 1 << 20});
+  std::vector<std::shared_future<http::Response>> taken;
+  for (int i = 0; i < 4; ++i) taken.push_back(ask(1));
+  expect_refusal(ask(1), 429);
+  for (int i = 0; i < 4; ++i) taken.push_back(ask(2 + i));
+  expect_refusal(ask(9), 503);
+  EXPECT_FALSE(pool->offer([](int&) {}));
+  for (const auto& one : taken) EXPECT_FALSE(is_answered(one));
+  go_on.set_value();
+  for (const auto& one : taken) EXPECT_EQ(one.get().status, 200);
+  EXPECT_EQ(ask(1).get().status, 200) << "there is room again";
+}
+
+// S1
+TEST_F(HeldPool, CountsBodiesTwice) {
+  hold({.questions = 1000, .bytes = 64 << 10});
+  std::vector<std::shared_future<http::Response>> taken;
+  taken.push_back(ask(1, 15 << 10));
+  expect_refusal(ask(1, 1 << 10), 429);
+  taken.push_back(ask(2, 15 << 10));
+  expect_refusal(ask(3, 1 << 10), 503);
+  taken.push_back(ask(3, 0));
+  go_on.set_value();
+  for (const auto& one : taken) EXPECT_EQ(one.get().status, 200);
+}
+
+// S1: a body that is larger than all that may wait is taken when nothing waits
+TEST_F(HeldPool, TakesALargeBodyAlone) {
+  hold({.questions = 1000, .bytes = 1 << 10});
+  const auto large = ask(1, 1 << 20);
+  expect_refusal(ask(2), 503);
+  go_on.set_value();
+  EXPECT_EQ(large.get().body.size(), std::size_t{1} << 20);
+}
+
+// S1
+TEST_F(HeldPool, DropsWorkWhoseClientHasGone) {
+  hold({});
+  const auto stays = std::make_shared<Client>(), goes = std::make_shared<Client>();
+  const auto kept = ask(1, 0, stays), dropped = ask(1, 0, goes);
+  goes->gone = true;
+  ASSERT_TRUE(testing::eventually(
+      [begin = std::chrono::steady_clock::now()] { return std::chrono::steady_clock::now() - begin > Millis(200); }));
+  go_on.set_value();
+  EXPECT_EQ(kept.get().status, 200);
+  EXPECT_EQ(dropped.get().status, 503);
+  EXPECT_EQ(carried_out, 1);
+}
+
 }  // namespace
 }  // namespace waybill

@@ -94,6 +94,18 @@ TEST_F(Waiting, ADatabaseThatIsAwayEndsNoWait) {  // M5
   EXPECT_TRUE(eventually([&] { return a == 1; }));
 }
 
+// S1: one question about all that came while another was asked, and no more than so many who wait
+TEST_F(Waiting, ManyWhoComeAtOnceAreAFewQuestionsAndTooManyAreToldAtOnce) {
+  for (std::size_t i = 0; i < kMaxWaiters; ++i) waiters->add({static_cast<std::int64_t>(i)}, Seconds(1000), tell(a));
+  EXPECT_FALSE(waiters->has_room());
+  EXPECT_EQ(a, 0);
+  EXPECT_LT(world.moved_calls, static_cast<int>(kMaxWaiters) / 2);
+  waiters->add({1}, Seconds(1000), tell(b));
+  EXPECT_EQ(b, 1);
+  waiters->moved({{1}});
+  EXPECT_TRUE(waiters->has_room());
+}
+
 TEST_F(Waiting, WhoStillWaitsAtTheEndIsTold) {  // M5
   for (int i = 0; i < 50; ++i) waiters->add({i % 5}, Seconds(10), tell(a));
   waiters.reset();

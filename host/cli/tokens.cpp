@@ -1,0 +1,131 @@
+// The commands on tokens.
+#include "cli/tokens.h"
+
+#include <cstdio>
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "api/json_answer.h"
+#include "api/token_text.h"
+#include "base/duration.h"
+#include "base/names.h"
+#include "base/utf8.h"
+#include "cli/json_output.h"
+#include "domain/idempotency.h"
+#include "store/pg_stores.h"
+
+namespace waybill {
+namespace {
+
+constexpr std::size_t kMaxNameLength = 255;
+constexpr Millis kShortest = std::chrono::minutes(1);
+constexpr Millis kLongest = std::chrono::hours(24 * 3650);
+
+int with_tokens(const GlobalOptions& options, const std::function<int(TokenStore&)>& act) {
+  const auto config = configuration(options);
+  if (!config) return 1;
+  Log log = quiet_log();
+  const auto database = open_database(*config, log);
+  if (!database) return failed(database.error().what);
+  if (const auto ready = ready_schema(*config, *database, log); !ready) return failed(ready.error().what);
+  return act(*make_token_store(database->address));
+}
+
+bool is_printable(const std::string& text) { return is_clean_utf8(text) && !has_control_character(text); }
+
+// Why nothing could ever have this as its path; "" if something could.
+std::string path_fault(const std::string& path) {
+  const bool good = path.starts_with('/') && path.size() > 1 && !path.ends_with('/') && path.find("//") == std::string::npos &&
+                    path.find_first_of("?#% ") == std::string::npos && is_printable(path);
+  return good ? "" : "a path is like /v1/intents: it begins with a slash, does not end with one, and has none of ? # % in it";
+}
+
+Result<NewToken> read_token(const TokenOptions& wanted) {
+  NewToken token{.org = wanted.org, .name = wanted.name, .role = wanted.role, .targets = wanted.targets, .paths = wanted.paths};
+  if (token.name.empty() || token.name.size() > kMaxNameLength || !is_printable(token.name))
+    return fail(Error::Kind::invalid, "a token's name is 1 to 255 bytes of UTF-8 without control characters");
+  for (const auto& target : token.targets)
+    if (target.empty() || !is_printable(target)) return fail(Error::Kind::invalid, "--target takes the name of a target");
+  for (const auto& path : token.paths)
+    if (const auto fault = path_fault(path); !fault.empty()) return fail(Error::Kind::invalid, "--path: " + fault);
+  if (!wanted.expires.empty()) {
+    token.lasts = parse_duration(wanted.expires);
+    if (!token.lasts || *token.lasts < kShortest || *token.lasts > kLongest)
+      return fail(Error::Kind::invalid, "--expires takes a time from 1m to 3650d, such as 90d");
+  }
+  return token;
+}
+
+Json token_json(const TokenRow& row) {
+  return {{"id", row.id},
+          {"name", row.name},
+          {"org", row.org},
+          {"role", row.role},
+          {"targets", row.targets},
+          {"paths", row.paths},
+          {"createdAt", format_rfc3339(row.created)},
+          {"expiresAt", time_or_null(row.expires)},
+          {"lastUsedAt", time_or_null(row.used)},
+          {"revokedAt", time_or_null(row.revoked)}};
+}
+
+void print_token(const TokenRow& row) {
+  const auto at = [](const char* what, const std::optional<Timestamp>& time, const char* otherwise) {
+    return time ? what + format_rfc3339(*time) : std::string(otherwise);
+  };
+  std::string scope;
+  for (const auto& target : row.targets) scope += ", target " + target;
+  for (const auto& path : row.paths) scope += ", path " + path;
+  std::printf("%s  %-24s %-16s %-8s  created %s%s%s%s%s\n", row.id.c_str(), clean_text(row.name, kMaxNameLength).c_str(),
+              row.org.c_str(), row.role.c_str(), format_rfc3339(row.created).c_str(), at(", expires ", row.expires, "").c_str(),
+              at(", last used ", row.used, ", never used").c_str(), at(", revoked ", row.revoked, "").c_str(),
+              clean_text(scope, scope.size()).c_str());
+}
+
+}  // namespace
+
+int create_token(const GlobalOptions& options, const TokenOptions& wanted) {
+  auto token = read_token(wanted);
+  if (!token) return failed(token.error().what);
+  return with_tokens(options, [&](TokenStore& store) {
+    const auto secret = make_token();
+    token->id = secret.id;
+    token->hash = sha256(secret.text);
+    const auto made = store.create(*token);
+    if (!made) return failed(made.error().what);
+    if (!options.json) {
+      print_line(secret.text);
+      return 0;
+    }
+    Json json{{"token", secret.text}};
+    json.update(token_json(*made));
+    print_json(json);
+    return 0;
+  });
+}
+
+int list_tokens(const GlobalOptions& options, const TokenOptions& wanted) {
+  return with_tokens(options, [&](TokenStore& store) {
+    const auto found = store.list(wanted.all_orgs ? std::nullopt : std::optional(wanted.org), wanted.also_revoked);
+    if (!found) return failed(found.error().what);
+    Json all = Json::array();
+    for (const auto& row : *found) options.json ? all.push_back(token_json(row)) : print_token(row);
+    if (options.json) print_json(all);
+    return 0;
+  });
+}
+
+int revoke_token(const GlobalOptions& options, const TokenOptions& wanted) {
+  if (wanted.name.empty() == wanted.id.empty()) return failed("say which token: its name, or --id");
+  return with_tokens(options, [&](TokenStore& store) {
+    const auto revoked = wanted.id.empty() ? store.revoke(wanted.org, wanted.name) : store.revoke_by_id(wanted.id);
+    if (!revoked) return failed(revoked.error().what);
+    if (!*revoked)
+      return failed(wanted.id.empty() ? "organisation \"" + wanted.org + "\" has no live token \"" + wanted.name + "\""
+                                      : "there is no live token with the id \"" + wanted.id + "\"");
+    print_line("revoked; running hosts refuse it within a second");
+    return 0;
+  });
+}
+
+}  // namespace waybill

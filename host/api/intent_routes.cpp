@@ -202,8 +202,8 @@ std::vector<http::Route> intent_routes(IntentParts parts) {
   post.extra_time = [](const http::Request& request) { return wait_of(request).value_or(Millis{0}); };
   auto batch = route("POST", "/v1/intents:batch", &Intents::post_batch);
   batch.content = http::Content::json_or_lines;
-  return {std::move(post), std::move(batch),
-          route("GET", "/v1/intents/{id}", &Intents::get), route("GET", "/v1/intents/{id}/history", &Intents::history)};
+  return {std::move(post), std::move(batch), route("GET", "/v1/intents/{id}", &Intents::get),
+          route("GET", "/v1/intents/{id}/history", &Intents::history)};
 }
 
 }  // namespace waybill

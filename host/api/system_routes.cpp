@@ -15,16 +15,10 @@ std::vector<http::Route> health_routes(std::function<std::string()> not_ready) {
 }
 
 http::Route metrics_route(const Metrics& metrics, http::Role least_role) {
-  return {.method = "GET",
-          .path = "/metrics",
-          .least_role = least_role,
-          .handle =
-              [&metrics](http::Request, http::Reply reply) {
-                reply({.status = 200,
-                       .content_type = "text/plain; version=0.0.4; charset=utf-8",
-                       .body = metrics.text(),
-                       .headers = {}});
-              }};
+  return {
+      .method = "GET", .path = "/metrics", .least_role = least_role, .handle = [&metrics](http::Request, http::Reply reply) {
+        reply({.status = 200, .content_type = "text/plain; version=0.0.4; charset=utf-8", .body = metrics.text(), .headers = {}});
+      }};
 }
 
 }  // namespace waybill

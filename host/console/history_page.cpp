@@ -85,11 +85,12 @@ std::string history_fragment(const HistoryView& history) {
 }
 
 std::vector<http::Route> console_routes(ReadPool& pool) {
-  return {{.method = "POST",
-           .path = "/ui/history",
-           .least_role = http::Role::member,
-           .handle = [&pool](http::Request request, http::Reply reply) { pool.ask(std::move(request), std::move(reply), answer); },
-           .content = http::Content::form}};
+  return {
+      {.method = "POST",
+       .path = "/ui/history",
+       .least_role = http::Role::member,
+       .handle = [&pool](http::Request request, http::Reply reply) { pool.ask(std::move(request), std::move(reply), answer); },
+       .content = http::Content::form}};
 }
 
 }  // namespace waybill

@@ -1,5 +1,5 @@
-// Thousands of hostile requests against a running host: it answers each or hangs up, says nothing of an internal error, and carries
-// out nothing that stands behind a refusal.  S1 S2 S3 S4 S5 S7
+// Thousands of hostile requests against a running host: it answers each or hangs up, says nothing of an internal error, and
+// carries out nothing that stands behind a refusal.  S1 S2 S3 S4 S5 S7
 #include <sys/socket.h>
 
 #include <mutex>
@@ -49,7 +49,8 @@ Conversation converse(std::uint16_t port, const std::string& bytes) {
     const auto size = std::stoul(header_value(head, "Content-Length").value_or("0"));
     if (got.size() < end + 4 + size) break;
     if (!head.starts_with("HTTP/1.1 100 "))
-      talk.answers.push_back({std::stoi(head.substr(9, 3)), header_value(head, "Connection") == "close", got.substr(end + 4, size)});
+      talk.answers.push_back(
+          {std::stoi(head.substr(9, 3)), header_value(head, "Connection") == "close", got.substr(end + 4, size)});
     got.erase(0, end + 4 + size);
   }
   talk.rest = got;

@@ -13,6 +13,7 @@ using testing::ScriptedServer;
 
 class APluginOfAbi10 : public ::testing::TestWithParam<std::string> {  // the language it is written in
  protected:
+  APluginOfAbi10() { world.transport = testing::insecure; }
   Finished run(const std::string& url) { return world.run(world.job(action_type, "target", url)); }
   // What becomes of one job whose receiver answers so.
   Outcome answered(int status, std::string_view body = "", std::string_view headers = "") {
@@ -20,7 +21,6 @@ class APluginOfAbi10 : public ::testing::TestWithParam<std::string> {  // the la
       got = connection.receive();
       connection.answer(status, body, headers);
     });
-    world.transport = testing::insecure;
     return run(receiver.url()).outcome.value_or(Outcome{});
   }
 

@@ -53,7 +53,8 @@ GcsKey::GcsKey(std::string email, std::string universe_domain, std::shared_ptr<v
 
 Result<GcsKey> GcsKey::from_service_account(std::string_view json) {
   const auto read = read_sorted_json(json);
-  if (!read || !read->is_object()) return refuse(read ? "not a JSON object" : read.error().what);
+  if (!read && is_json(json)) return refuse(read.error().what);
+  if (!read || !read->is_object()) return refuse("not a JSON object");
   const auto& account = *read;
   auto email = text_field(account, "client_email");
   TRY(email);

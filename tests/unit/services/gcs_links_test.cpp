@@ -152,6 +152,8 @@ TEST(GcsKey, IsReadFromAServiceAccountFile) {
 TEST(GcsKey, ABadFileIsRefusedByField) {
   EXPECT_EQ(refusal("not json"), "service account: not a JSON object");
   EXPECT_EQ(refusal("[]"), "service account: not a JSON object");
+  EXPECT_EQ(refusal(std::string("{}\0", 3)), "service account: not a JSON object");
+  EXPECT_EQ(refusal(R"({"a":1,"a":2})"), "service account: the name \"a\" stands twice in one object");
   EXPECT_EQ(refusal("{}"), "service account: client_email is missing");
   EXPECT_EQ(refusal(R"({"client_email":"a@b.c"})"), "service account: private_key is missing");
   EXPECT_EQ(refusal_with("client_email", 7), "service account: client_email is no text");

@@ -126,7 +126,7 @@ TEST(Template, HostileNamesAreNoMoreThanNames) {
   const auto made = compiled({.text = "{{fields}}"});
   for (const auto& name : hostile_strings()) {
     const json data{{"fields", {{name, "v"}}}};
-    EXPECT_EQ(made.render(data.dump())->text, data["fields"].dump());
+    EXPECT_EQ(json::parse(*made.render(data.dump())->text), data["fields"]);
   }
 }
 

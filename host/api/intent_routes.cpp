@@ -14,6 +14,7 @@ namespace waybill {
 namespace {
 
 constexpr int kMaxWaitSeconds = 60;
+constexpr std::size_t kItemBytes = 512;  // of an item of a batch, besides its text: what it is known by, and who waits for it
 constexpr std::string_view kNotRead = "intent.not_read";
 constexpr SubmitWords kWords{
     .reference = "intentId", .content = "submissionTarget or payload", .not_stored = "intent.not_stored"};
@@ -140,6 +141,7 @@ class Intents {
 
   // One query for all. False: there was no room for it, and the request has its answer.
   bool ask_for_known(http::Request request, http::Reply reply, std::vector<UnknownTarget> unknown) const {
+    const std::size_t bytes = unknown.size() * kItemBytes;
     return parts_.pool.ask(
         std::move(request), std::move(reply),
         [unknown = std::move(unknown)](ReadPool::Session& session, const http::Request& asked, const http::Reply&) {
@@ -157,7 +159,8 @@ class Intents {
             else
               callback(fail(Error::Kind::invalid, "unknown submissionTarget \"" + intent.target + "\""));
           }
-        });
+        },
+        bytes);
   }
 
   template <class Find>

@@ -23,7 +23,8 @@ namespace waybill {
 // What may wait for a pool's sessions at one time; of one organisation, half of it.
 struct PoolLimits {
   std::size_t questions = 4096;
-  std::size_t bytes = 64 << 20;  // each question counts as 1 KiB and twice its request's body: as text, and as it was read
+  std::size_t bytes =
+      64 << 20;  // a question counts as 1 KiB, twice its request's body (as text, and as it was read), and what it says
 };
 
 // Safe from any thread.
@@ -47,9 +48,9 @@ class SessionPool {
   // and the request was answered with 503, or with 429 if its own organisation has the most of it. Dropped, with 503, when its
   // client goes away meanwhile.
   template <class Answer>
-  bool ask(http::Request request, http::Reply reply, Answer answer) {
+  bool ask(http::Request request, http::Reply reply, Answer answer, std::size_t more_bytes = 0) {
     Waiting waiting{.org = request.principal.org.value,
-                    .bytes = kQuestionBytes + 2 * request.body.size(),
+                    .bytes = kQuestionBytes + 2 * request.body.size() + more_bytes,
                     .connection = request.connection,
                     .reply = reply};
     waiting.question = [request = std::move(request), reply = std::move(reply), answer = std::move(answer)](Session& session) {

@@ -17,7 +17,7 @@
 namespace waybill {
 namespace {
 
-constexpr std::size_t kMaxNameLength = 255;
+constexpr std::size_t kMaxTokenName = 255;
 constexpr Millis kShortest = std::chrono::minutes(1);
 constexpr Millis kLongest = std::chrono::hours(24 * 3650);
 
@@ -42,7 +42,7 @@ std::string path_fault(const std::string& path) {
 
 Result<NewToken> read_token(const TokenOptions& wanted) {
   NewToken token{.org = wanted.org, .name = wanted.name, .role = wanted.role, .targets = wanted.targets, .paths = wanted.paths};
-  if (token.name.empty() || token.name.size() > kMaxNameLength || !is_printable(token.name))
+  if (token.name.empty() || token.name.size() > kMaxTokenName || !is_printable(token.name))
     return fail(Error::Kind::invalid, "a token's name is 1 to 255 bytes of UTF-8 without control characters");
   for (const auto& target : token.targets)
     if (target.empty() || !is_printable(target)) return fail(Error::Kind::invalid, "--target takes the name of a target");
@@ -76,7 +76,7 @@ void print_token(const TokenRow& row) {
   std::string scope;
   for (const auto& target : row.targets) scope += ", target " + target;
   for (const auto& path : row.paths) scope += ", path " + path;
-  std::printf("%s  %-24s %-16s %-8s  created %s%s%s%s%s\n", row.id.c_str(), clean_text(row.name, kMaxNameLength).c_str(),
+  std::printf("%s  %-24s %-16s %-8s  created %s%s%s%s%s\n", row.id.c_str(), clean_text(row.name, kMaxTokenName).c_str(),
               row.org.c_str(), row.role.c_str(), format_rfc3339(row.created).c_str(), at(", expires ", row.expires, "").c_str(),
               at(", last used ", row.used, ", never used").c_str(), at(", revoked ", row.revoked, "").c_str(),
               clean_text(scope, scope.size()).c_str());

@@ -16,7 +16,7 @@ constexpr Statement kRevokeTokenById = sql::revoke_token_by_id;
 constexpr Statement kNoteUses = sql::note_token_uses;
 
 // How the hash of a token is kept that hosts of schema version 23 must not find (schema/0024_tokens.sql).
-Sha256 hash_apart(const Sha256& hash) { return sha256("since 24:" + std::string(as_view(hash))); }
+Sha256 hash_apart(const Sha256& hash) { return sha256("apart:" + std::string(as_view(hash))); }
 
 // Those hosts know neither scopes nor ends, and no owners of `default` that are no operators.
 bool is_kept_apart(const NewToken& token) {

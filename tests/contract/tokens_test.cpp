@@ -219,7 +219,7 @@ TEST(TokensMigration, FormerOwnersOfDefaultAreOperators) {
       " CREATE TABLE schema_migrations (version integer PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL DEFAULT "
       "now())");
   for (const auto& migration : migrations()) {
-    if (migration.version >= 24) break;
+    if (migration.name.ends_with("_tokens")) break;
     sql.execute(std::string(migration.sql));
     sql.execute("INSERT INTO schema_migrations (version, name) VALUES (" + std::to_string(migration.version) + ", '" +
                 std::string(migration.name) + "')");

@@ -58,20 +58,26 @@ TEST_F(Overload, BatchesOfUnknownTargetsDoNotHoldUpAnother) {
   ASSERT_GT(body.size(), 400'000u);
   auto mine = as(token("mine"));
   EXPECT_EQ(post_intent(mine, sms_intent("before", "sms.patient")).status, 200);
-  std::atomic<int> answered{0};
+  std::atomic<int> answered{0}, looked_up{0};
   std::vector<std::jthread> clients;
   for (int i = 0; i < 50; ++i)
     clients.emplace_back([&] {
       auto one = as(theirs);
       const auto answer = one.request("POST", "/v1/intents:batch", body);
-      EXPECT_EQ(answer.status, 200);
-      EXPECT_EQ(answer.json().at("results").at(5999).at("status"), 400);
+      if (answer.status == 429) {  // half of what may wait is this organisation's
+        EXPECT_TRUE(answer.header("Retry-After"));
+      } else {
+        EXPECT_EQ(answer.status, 200);
+        EXPECT_EQ(answer.json().at("results").at(5999).at("status"), 400);
+        ++looked_up;
+      }
       ++answered;
     });
   int posted = 0;
   do {
     EXPECT_EQ(post_intent(mine, sms_intent("beside-" + std::to_string(posted++), "sms.patient")).status, 200);
   } while (answered < 50);
+  EXPECT_GE(looked_up, 1);
   EXPECT_GE(posted, 2) << "somebody else's work went on meanwhile";
 }
 

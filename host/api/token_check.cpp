@@ -56,8 +56,13 @@ TokenCheck::TokenCheck(std::vector<Session> sessions, const Clock& clock, TokenC
 
 void TokenCheck::operator()(const http::Request& request, Answer answer) {
   const auto token = bearer_token(request.authorization);
-  if (token.empty()) return answer(std::nullopt);
-  const Sha256 hash = sha256(token);
+  Sha256 hash{};
+  if (!token.empty())
+    hash = sha256(token);
+  else if (request.certificate.size() == hash.size())
+    std::copy(request.certificate.begin(), request.certificate.end(), hash.begin());
+  else
+    return answer(std::nullopt);
   const std::string key(as_view(hash));
 
   std::unique_lock lock(mutex_);

@@ -1,5 +1,5 @@
-// Checks bearer tokens against the database: in sessions of their own, with a short memory of both answers, and not too often for
-// anybody who only tries.
+// Checks bearer tokens, and certificates of clients that have none, against the database: in sessions of their own, with a short
+// memory of both answers, and not too often for anybody who only tries.
 #pragma once
 
 #include <chrono>

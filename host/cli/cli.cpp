@@ -113,6 +113,8 @@ void add_token_commands(CLI::App& app, const AddCommand& command, const GlobalOp
       ->check(CLI::IsMember({"member", "admin", "owner", "operator"}))
       ->capture_default_str();
   creation->add_option("--expires", token.expires, "How long it is good, such as 90d (default: until it is revoked)");
+  creation->add_option("--certificate", token.certificate,
+                       "Of a client, in PEM: it is shown instead of a secret (tls.client_ca in the configuration)");
   creation->add_option("--target", token.targets, "Only for intents of this target; may be given several times")
       ->allow_extra_args(false);
   creation

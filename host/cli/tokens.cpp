@@ -12,6 +12,7 @@
 #include "base/utf8.h"
 #include "cli/json_output.h"
 #include "domain/idempotency.h"
+#include "http/tls.h"
 #include "store/pg_stores.h"
 
 namespace waybill {
@@ -87,17 +88,24 @@ void print_token(const TokenRow& row) {
 int create_token(const GlobalOptions& options, const TokenOptions& wanted) {
   auto token = read_token(wanted);
   if (!token) return failed(token.error().what);
+  std::optional<Sha256> certificate;
+  if (!wanted.certificate.empty()) {
+    const auto hash = http::certificate_hash(wanted.certificate);
+    if (!hash) return failed(hash.error().what);
+    certificate = *hash;
+  }
   return with_tokens(options, [&](TokenStore& store) {
     const auto secret = make_token();
     token->id = secret.id;
-    token->hash = sha256(secret.text);
+    token->hash = certificate ? *certificate : sha256(secret.text);
     const auto made = store.create(*token);
     if (!made) return failed(made.error().what);
     if (!options.json) {
-      print_line(secret.text);
+      print_line(certificate ? "made " + secret.id + ": whoever shows this certificate is this token" : secret.text);
       return 0;
     }
-    Json json{{"token", secret.text}};
+    Json json = Json::object();
+    if (!certificate) json["token"] = secret.text;
     json.update(token_json(*made));
     print_json(json);
     return 0;

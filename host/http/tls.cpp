@@ -2,14 +2,13 @@
 #include "http/tls.h"
 
 #include <openssl/err.h>
+#include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 #include <sys/stat.h>
 
-#include <filesystem>
-#include <vector>
-
-#include "domain/idempotency.h"
+#include <array>
+#include <optional>
 
 namespace waybill::http {
 namespace {
@@ -74,9 +73,9 @@ Result<void> ask_for_clients(SSL_CTX* context, const ListenTls& files) {
 // What tells one state of the files from another, without reading them. Links are followed: renewing tools replace links.
 std::string state_of(const ListenTls& files) {
   std::string state;
-  for (const auto& file : {files.certificate, files.key, files.client_ca}) {
+  for (const auto* file : {&files.certificate, &files.key, &files.client_ca}) {
     struct stat found {};
-    if (file.empty() || stat(file.c_str(), &found) != 0) {
+    if (file->empty() || stat(file->c_str(), &found) != 0) {
       state += "-;";
       continue;
     }
@@ -88,7 +87,25 @@ std::string state_of(const ListenTls& files) {
   return state;
 }
 
+std::optional<Sha256> hash_of(X509* certificate) {
+  unsigned char* der = nullptr;
+  const int size = i2d_X509(certificate, &der);
+  if (size <= 0) return std::nullopt;
+  const auto hash = sha256(std::string(1, '\0').append(reinterpret_cast<const char*>(der), static_cast<std::size_t>(size)));
+  OPENSSL_free(der);
+  return hash;
+}
+
 }  // namespace
+
+Result<Sha256> certificate_hash(const std::filesystem::path& file) {
+  const std::unique_ptr<BIO, decltype(&BIO_free_all)> in(BIO_new_file(file.c_str(), "r"), &BIO_free_all);
+  const std::unique_ptr<X509, decltype(&X509_free)> certificate(
+      in ? PEM_read_bio_X509(in.get(), nullptr, no_passphrase, nullptr) : nullptr, &X509_free);
+  if (!certificate) return fail(Error::Kind::invalid, file.string() + ": no certificate in PEM: " + last_reason());
+  if (const auto hash = hash_of(certificate.get())) return *hash;
+  return fail(Error::Kind::invalid, file.string() + ": the certificate cannot be read");
+}
 
 TlsContext::~TlsContext() { SSL_CTX_free(context_); }
 
@@ -186,17 +203,10 @@ void TlsSession::say_goodbye() {
 }
 
 std::string TlsSession::client_certificate() const {
-  X509* certificate = SSL_get1_peer_certificate(ssl_);
-  if (!certificate) return {};
-  std::string hash;
-  unsigned char* der = nullptr;
-  if (const int size = i2d_X509(certificate, &der); size > 0 && SSL_get_verify_result(ssl_) == X509_V_OK) {
-    const auto sum = sha256(std::string(1, '\0').append(reinterpret_cast<const char*>(der), static_cast<std::size_t>(size)));
-    hash = as_view(sum);
-  }
-  OPENSSL_free(der);
-  X509_free(certificate);
-  return hash;
+  const std::unique_ptr<X509, decltype(&X509_free)> certificate(SSL_get1_peer_certificate(ssl_), &X509_free);
+  if (!certificate || SSL_get_verify_result(ssl_) != X509_V_OK) return {};
+  const auto hash = hash_of(certificate.get());
+  return hash ? std::string(as_view(*hash)) : std::string();
 }
 
 }  // namespace waybill::http

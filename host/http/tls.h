@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include "base/error.h"
 #include "config/config.h"
+#include "domain/idempotency.h"
 
 typedef struct ssl_ctx_st SSL_CTX;
 typedef struct ssl_st SSL;
@@ -51,6 +53,11 @@ class TlsFiles {
   std::shared_ptr<const TlsContext> context_;
 };
 
+// What stands for a client's certificate where others have a token's hash: SHA-256 over a zero byte and the certificate (DER). No
+// text of a header has this hash, since none holds a zero byte. Of the first certificate of a file in PEM; Error::invalid if
+// there is none.
+Result<Sha256> certificate_hash(const std::filesystem::path& file);
+
 // The server's side of TLS on one non-blocking socket. Belongs to one thread.
 class TlsSession {
  public:
@@ -71,8 +78,7 @@ class TlsSession {
   Progress write(std::string_view bytes);
   void say_goodbye();                           // nothing more will be written
   std::string error() const { return error_; }  // why it is over; "" if the other side closed
-  // SHA-256 over a zero byte and the client's certificate (DER), which was verified; "" without one. No text of a header has this
-  // hash, since none holds a zero byte.
+  // The bytes of the hash above, of the client's certificate, which was verified; "" without one.
   std::string client_certificate() const;
 
  private:

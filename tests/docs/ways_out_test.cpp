@@ -1,6 +1,6 @@
 // Every way out of the host: which files could open a connection or start a program, and what holds them to the rules of
 // `egress`. A file that is new here fails the test: see that `egress.deny` holds for it, add a live case to
-// tests/integration/outgoing_test.cpp, and then a row.  S12
+// tests/integration/outgoing_test.cpp, and then a row. Links to stored objects are signed here, without a connection.  S12
 #include <gtest/gtest.h>
 
 #include <map>

@@ -1,6 +1,7 @@
 // Tokens from the command line to the door: ids, ends, scopes, operators, last uses, and what becomes of wrong ones.  S3 S8
 #include <gtest/gtest.h>
 
+#include "support/database_proxy.h"
 #include "support/world.h"
 
 namespace waybill::testing {
@@ -199,6 +200,25 @@ TEST_F(TokenDoor, WrongTokensAreLimitedCountedAndTold) {
   EXPECT_TRUE(host().wait_for_log("auth.failed"));
   EXPECT_NE(host().log().find("127.0.0.1"), std::string::npos);
   EXPECT_EQ(host().log().find(std::string(20, 'S')), std::string::npos);
+}
+
+// S3: 401 would tell clients to throw good tokens away, and 429 that they had tried wrong ones
+TEST_F(TokenDoor, WhileTheDatabaseHangsNoTokenIsJudged) {
+  DatabaseProxy proxy(setup.database_url);
+  setup.database_url = proxy.url();
+  setup.more = "timeouts: {answer: 1s}\nlimits: {failed_sign_ins: 5}\n";
+  auto good = as(token({"good"})), wrong = as("wbt_wrong");
+  EXPECT_EQ(good.get("/v1/intents/x").status, 404);
+  EXPECT_EQ(wrong.get("/v1/intents/x").status, 401);
+  proxy.set(DatabaseProxy::Flow::stalled, "waybill-tokens");
+  EXPECT_TRUE(eventually([&] { return good.get("/v1/intents/x").status == 503; })) << "when it is not remembered any more";
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(good.get("/v1/intents/x").status, 503);
+    EXPECT_EQ(wrong.get("/v1/intents/x").status, 503);
+  }
+  proxy.set(DatabaseProxy::Flow::open, "waybill-tokens");
+  EXPECT_TRUE(eventually([&] { return good.get("/v1/intents/x").status == 404; }));
+  EXPECT_TRUE(eventually([&] { return wrong.get("/v1/intents/x").status == 401; }));
 }
 
 // S8: it says when a token was last used, and nothing waits for that to be written

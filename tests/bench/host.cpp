@@ -51,7 +51,7 @@ const Settings& default_settings() {
   return settings;
 }
 
-Host::Host(const HostProgram& program, const std::string& database_url, const Serving& serving) {
+Host::Host(const HostProgram& program, const std::string& database_url, const Serving& serving) : program_(program.program) {
   const auto& plugins = serving.type == "webhook" ? program.plugins : program.bench_plugins;
   if (!std::filesystem::exists(program.program))
     throw std::runtime_error("there is no " + program.program.string() + ": build it, or say --program");
@@ -100,6 +100,13 @@ std::uint64_t Host::accepted() {
 
 void Host::check_running() const {
   if (!process_->running()) throw std::runtime_error("the host has ended by itself:\n" + log_end());
+}
+
+std::string Host::make_token() {
+  const auto made =
+      testing::run({.arguments = {program_, "token", "create", "bench", "--config", folder_.path() / "waybill.yaml"}});
+  if (made.exit_code != 0) throw std::runtime_error("no token was made:\n" + made.err);
+  return made.out.substr(0, made.out.find('\n'));
 }
 
 void Host::stop() {

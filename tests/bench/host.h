@@ -46,10 +46,12 @@ class Host {
   pid_t pid() const { return process_->pid(); }
   std::uint64_t accepted();    // intents that it has settled as such, by its own count
   void check_running() const;  // throws with the end of its log if it has ended
+  std::string make_token();    // of a member, for `auth: tokens` among the settings
   void stop();                 // SIGTERM: what is in flight ends first
   std::string log_end() const;
 
  private:
+  std::filesystem::path program_;
   testing::TempFolder folder_;
   std::unique_ptr<testing::Process> process_;
   std::uint16_t port_ = 0;

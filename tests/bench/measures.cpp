@@ -24,6 +24,8 @@ std::span<const Measure> measures() {
       {"hanging", "An organisation's trickle beside another one with 100,000 due for 50 endpoints that hang; not in `all`",
        &measure_hanging, false},
       {"retention", "Drain while intents and notifications past their age are deleted; not in `all`", &measure_retention, false},
+      {"hostile", "Good clients beside 2,000 slow ones and 1,000 that send bodies without a token; not in `all`",
+       &measure_hostile, false},
       {"hosts", "Drain with 1, 2 and 4 hosts on one database, and with 4 shards; not in `all`", &measure_hosts, false},
   };
   return kAll;

@@ -41,6 +41,7 @@ struct Sizes {
   std::size_t hanging = 100'000, hanging_endpoints = 50, hanging_timed = 500;
   int hanging_gap_ms = 20;
   std::size_t retention = 200'000, retention_old = 100'000;
+  std::size_t hostile_slow = 2000, hostile_strangers = 1000, hostile_timed = 1000;
 
   bool operator==(const Sizes&) const = default;
 };
@@ -70,6 +71,7 @@ void measure_hosts(const Bench& bench);     // deliveries/s of several hosts on 
 void measure_many_orgs(
     const Bench& bench);                   // deliveries/s over very many organisations, and what they feel of one with a million
 void measure_hanging(const Bench& bench);  // what an organisation feels of one whose endpoints hang
+void measure_hostile(const Bench& bench);  // what good clients feel of strangers, and their memory
 void measure_retention(const Bench& bench);  // deliveries/s while old rows are deleted
 
 struct Measure {

@@ -56,6 +56,10 @@ void add_drains(const std::map<std::string, CLI::App*>& of, Sizes& sizes) {
   number(*of.at("many"), "--newcomers", sizes.many_newcomers, "Newcomers timed", std::size_t{100'000});
   count(*of.at("retention"), "--count", sizes.retention, "Deliveries in the backlog");
   count(*of.at("retention"), "--old", sizes.retention_old, "Submissions past their age");
+  number(*of.at("hostile"), "--slow", sizes.hostile_slow, "Slow clients", std::size_t{5'000});
+  number(*of.at("hostile"), "--strangers", sizes.hostile_strangers, "Senders of bodies without a token, and then with one",
+         std::size_t{5'000});
+  number(*of.at("hostile"), "--timed", sizes.hostile_timed, "Requests of the good client", std::size_t{1'000'000});
   count(*of.at("outage"), "--count", sizes.outage, "Deliveries that wait");
   number(*of.at("outage"), "--seconds", sizes.outage_seconds, "How long the receiver is away", 86'400);
   count(*of.at("hosts"), "--count", sizes.hosts, "Deliveries in the backlog");

@@ -39,8 +39,11 @@ http::Serving& serving() {
       .authenticate = nullptr,
       .limits = {.body_bytes = 512, .header_bytes = 512},
       .timeouts = {},
+      .allowed_hosts = {},
+      .trusted_proxies = {},
       .log = log,
-      .metrics = metrics};
+      .metrics = metrics,
+      .peers = http::Peers({.bytes = 1 << 20, .bytes_in_all = 1 << 20})};
   return kServing;
 }
 
@@ -56,8 +59,8 @@ std::vector<std::string> requests_in(std::string_view bytes, std::size_t cut) {
   int ends[2];
   promise(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0, "there are sockets");
   asio::io_context loop(1);
-  auto connection =
-      std::make_shared<http::ServerConnection>(http::ServerConnection::Socket(loop, asio::ip::tcp::v4(), ends[0]), serving());
+  auto connection = std::make_shared<http::ServerConnection>(http::ServerConnection::Socket(loop, asio::ip::tcp::v4(), ends[0]),
+                                                             "127.0.0.1", serving());
   asio::co_spawn(loop, live(std::move(connection)), asio::detached);
   send(ends[1], bytes.substr(0, cut));
   loop.poll();

@@ -167,6 +167,13 @@ TEST_F(TheBench, MeasuresEverythingAtASmallSize) {
                  "300",
                  "--old",
                  "20000",
+                 "hostile",
+                 "--slow",
+                 "20",
+                 "--strangers",
+                 "10",
+                 "--timed",
+                 "20",
                  "outage",
                  "--count",
                  "200",
@@ -211,6 +218,9 @@ TEST_F(TheBench, MeasuresEverythingAtASmallSize) {
                                           "many_orgs_spread",
                                           "hanging",
                                           "retention",
+                                          "hostile",
+                                          "hostile_memory",
+                                          "hostile_bodies",
                                           "outage",
                                           "outage_attempts",
                                           "hosts",
@@ -230,6 +240,7 @@ TEST_F(TheBench, MeasuresEverythingAtASmallSize) {
   EXPECT_EQ(figures_of("many_orgs_at_once")["details"]["deliveries timed"], 20);
   EXPECT_GT(figures_of("hanging")["details"]["its attempts meanwhile"], 0);
   EXPECT_GT(figures_of("retention")["ratios"]["plain"], 0);
+  EXPECT_GT(figures_of("hostile")["ratios"]["quiet"], 0);
   EXPECT_GT(figures_of("hosts_4_sharded")["ratios"]["hosts_4"], 0);
   for (const auto* name : {"drain", "ingest", "bulk", "hosts_4"})
     EXPECT_GT(figures_of(name)["details"]["WAL bytes each"], 0) << name;

@@ -48,9 +48,11 @@ TEST_F(TheDoor, AClientsCertificateIsItsToken) {
   write("reporter", make_certificate({.name = "reporter"}, &authority_));
   write("unknown", make_certificate({.name = "reporter"}, &authority_));
   setup.auth = "tokens";
-  setup.more = "tls: { certificate: " + path("server.pem") + ", key: " + path("server.key") + ", client_ca: " + path("authority.pem") + " }\n";
-  EXPECT_NE(token({"reporter", "--certificate", path("reporter.pem"), "--path", "/v1/intents"}).find("whoever shows this certificate"),
-            std::string::npos);
+  setup.more = "tls: { certificate: " + path("server.pem") + ", key: " + path("server.key") +
+               ", client_ca: " + path("authority.pem") + " }\n";
+  EXPECT_NE(
+      token({"reporter", "--certificate", path("reporter.pem"), "--path", "/v1/intents"}).find("whoever shows this certificate"),
+      std::string::npos);
   Daemon host(installation(), Daemon::Until::accepting);
   const auto base = "https://localhost:" + std::to_string(host.port());
   const std::vector<std::string> reporter{"--cert", path("reporter.pem"), "--key", path("reporter.key")};
@@ -70,7 +72,8 @@ TEST_F(TheDoor, BadCertificatesAreNamedBeforeAnythingStarts) {
   for (const auto* command : {"check", "serve"}) {
     const auto refused = installation().command({command});
     EXPECT_EQ(refused.exit_code, 1);
-    EXPECT_NE(refused.err.find("tls.certificate: " + path("server.pem") + ": the certificate has expired"), std::string::npos) << refused.err;
+    EXPECT_NE(refused.err.find("tls.certificate: " + path("server.pem") + ": the certificate has expired"), std::string::npos)
+        << refused.err;
   }
 }
 
@@ -81,7 +84,9 @@ TEST_F(TheDoor, MetricsAreForOperatorsAndTheirScrapers) {
   const auto member = token({"shop"});
   const auto scraper = token({"prometheus", "--role", "operator", "--path", "/metrics"});
   const auto url = "http://127.0.0.1:" + std::to_string(host().port());
-  const auto as = [&](const std::string& who, const std::string& what) { return status_of({"-H", "Authorization: Bearer " + who}, url + what); };
+  const auto as = [&](const std::string& who, const std::string& what) {
+    return status_of({"-H", "Authorization: Bearer " + who}, url + what);
+  };
   EXPECT_EQ(status_of({}, url + "/metrics"), "401");
   EXPECT_EQ(as(member, "/metrics"), "403");
   EXPECT_EQ(as(scraper, "/metrics"), "200");
@@ -123,7 +128,8 @@ std::string documented_nginx(int nginx_port, std::uint16_t host_port, const PemF
   std::string temporary;
   for (const auto* kind : {"client_body", "proxy", "fastcgi", "uwsgi", "scgi"})
     temporary += std::string(kind) + "_temp_path " + folder.path(kind).string() + ";\n";
-  return "daemon off;\npid " + folder.path("pid").string() + ";\nerror_log stderr;\nevents {}\nhttp {\naccess_log off;\n" + temporary + block + "}\n";
+  return "daemon off;\npid " + folder.path("pid").string() + ";\nerror_log stderr;\nevents {}\nhttp {\naccess_log off;\n" +
+         temporary + block + "}\n";
 }
 
 int free_port() {
@@ -147,7 +153,9 @@ TEST_F(TheDoor, NginxInFrontAsDocumented) {
   const auto good = token({"shop"});
   const int port = free_port();
   const auto config = folder_.write("nginx.conf", documented_nginx(port, host().port(), folder_));
-  Process nginx({.arguments = {"nginx", "-e", "stderr", "-p", path(""), "-c", config.string()}, .out = path("nginx.log"), .err = path("nginx.log")});
+  Process nginx({.arguments = {"nginx", "-e", "stderr", "-p", path(""), "-c", config.string()},
+                 .out = path("nginx.log"),
+                 .err = path("nginx.log")});
   const auto base = "https://localhost:" + std::to_string(port);
   ASSERT_TRUE(eventually([&] { return status_of({}, base + "/readyz") == "200"; })) << read_file(path("nginx.log"));
   const std::vector<std::string> as_shop{"-H", "Authorization: Bearer " + good};
@@ -159,7 +167,8 @@ TEST_F(TheDoor, NginxInFrontAsDocumented) {
   page.insert(page.end(), {"-H", "Origin: https://localhost", "-d", "intentId=via-proxy"});
   EXPECT_EQ(status_of(page, base + "/ui/history"), "200");
   std::string last;
-  for (int i = 0; i < 7; ++i) last = status_of({"--interface", "127.0.0.2", "-H", "Authorization: Bearer wrong"}, base + "/v1/intents/a");
+  for (int i = 0; i < 7; ++i)
+    last = status_of({"--interface", "127.0.0.2", "-H", "Authorization: Bearer wrong"}, base + "/v1/intents/a");
   EXPECT_EQ(last, "429") << "one client behind the proxy has guessed too often";
   EXPECT_EQ(status_of({"-H", "Authorization: Bearer wrong"}, base + "/v1/intents/a"), "401") << "another has not";
   EXPECT_EQ(status_of(as_shop, base + "/v1/intents/via-proxy"), "200");

@@ -12,8 +12,8 @@ namespace {
 constexpr JsonReading kStored{.doubled_names = JsonReading::DoubledNames::kept};
 
 std::optional<Json> stored_object(std::string_view text) {
-  auto json = read_json(text, kStored);
-  return json && json->is_object() ? std::optional(std::move(*json)) : std::nullopt;
+  auto whole = read_json(text, kStored);
+  return whole && whole->is_object() ? std::optional(std::move(*whole)) : std::nullopt;
 }
 
 }  // namespace
@@ -32,11 +32,11 @@ std::string form_payload(std::string_view fields, std::string_view attachments, 
 }
 
 Result<std::string> with_fields(std::string_view payload, std::string_view fields) {
-  auto json = stored_object(payload);
+  auto whole = stored_object(payload);
   auto fresh = read_json(fields, kStored);
-  if (!json || !fresh) return fail(Error::Kind::bug, "a stored payload cannot be read");
-  (*json)["fields"] = std::move(*fresh);
-  return dump(*json);
+  if (!whole || !fresh) return fail(Error::Kind::bug, "a stored payload cannot be read");
+  (*whole)["fields"] = std::move(*fresh);
+  return dump(*whole);
 }
 
 Result<std::string> fields_of(std::string_view payload) {

@@ -5,15 +5,10 @@
 #include <span>
 
 #include "base/names.h"
+#include "http/field_value.h"
 
 namespace waybill::http {
 namespace {
-
-std::string_view trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
 
 bool is_word(std::string_view text, std::string_view lower) {
   const auto to_lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };

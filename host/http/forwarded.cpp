@@ -3,16 +3,9 @@
 
 #include <algorithm>
 
+#include "http/field_value.h"
+
 namespace waybill::http {
-namespace {
-
-std::string_view trimmed(std::string_view text) {
-  const auto begin = text.find_first_not_of(" \t");
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
-}
-
-}  // namespace
 
 bool is_trusted(std::string_view address, const std::vector<AddressRange>& proxies) {
   const auto parsed = parse_address(address);

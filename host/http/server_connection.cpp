@@ -3,9 +3,7 @@
 
 #include <poll.h>
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/core/string.hpp>
 
 #include "http/access.h"
@@ -16,7 +14,6 @@ namespace waybill::http {
 namespace asio = boost::asio;
 namespace {
 
-constexpr auto kWait = asio::as_tuple(asio::use_awaitable);
 constexpr Millis kUnattended{1'000};  // who hangs up after this long no longer waits; before, it may be done with sending only
 
 // The token of "Bearer <token>"; the authenticator reads it itself, so only its presence counts here.

@@ -5,9 +5,11 @@
 #pragma GCC diagnostic ignored "-Wmismatched-new-delete"
 
 #include <atomic>
+#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
@@ -27,6 +29,9 @@
 #include "telemetry/metrics.h"
 
 namespace waybill::http {
+
+// Errors are results, not exceptions.
+inline constexpr auto kWait = boost::asio::as_tuple(boost::asio::use_awaitable);
 
 // What all connections of a server share.
 struct Serving {

@@ -1,8 +1,6 @@
 // Reads one request from a connection within its limits of size, memory and time: first the head, and the body once the request
 // may have one.
 #include <algorithm>
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/core/string.hpp>
 #include <boost/beast/http/error.hpp>
 

@@ -1,7 +1,5 @@
 // The bytes of a connection, plain or under TLS: each wait has its deadline.
 #include <array>
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 
 #include "http/server_connection.h"
@@ -11,7 +9,6 @@ namespace waybill::http {
 namespace asio = boost::asio;
 namespace {
 
-constexpr auto kWait = asio::as_tuple(asio::use_awaitable);
 constexpr std::size_t kDrainBytes = 4 << 20;
 constexpr Millis kDrainTime{2'000};
 constexpr std::size_t kWritePiece = 64 << 10;  // a client takes this much within the time of a request, or is let go

@@ -82,8 +82,10 @@ std::string head(const std::string& more) { return "POST /v1/intents HTTP/1.1\r\
 class Door {
  public:
   explicit Door(const Bench& bench)
-      : sizes_(bench.sizes), database_(bench.postgres.create_database()),
-        host_(bench.program, database_.url(), {.type = "noop", .settings = {{"auth", "tokens"}}}), token_(host_.make_token()) {}
+      : sizes_(bench.sizes),
+        database_(bench.postgres.create_database()),
+        host_(bench.program, database_.url(), {.type = "noop", .settings = {{"auth", "tokens"}}}),
+        token_(host_.make_token()) {}
 
   // ms to the durable answer, p99, of one good client after the other.
   double good_clients(const std::string& name) {
@@ -93,7 +95,8 @@ class Door {
       check_interrupted();
       const auto body = intent(name + std::to_string(i), sizes_.body_bytes);
       const auto from = std::chrono::steady_clock::now();
-      const auto answer = client.request("POST", "/v1/intents", body, {{"Content-Type", "application/json"}, {"Authorization", "Bearer " + token_}});
+      const auto answer = client.request("POST", "/v1/intents", body,
+                                         {{"Content-Type", "application/json"}, {"Authorization", "Bearer " + token_}});
       times.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - from).count());
       if (answer.status != 200) throw std::runtime_error("a good client was refused: " + answer.body);
       std::this_thread::sleep_for(5ms);
@@ -118,14 +121,16 @@ void measure_hostile(const Bench& bench) {
   const auto& sizes = bench.sizes;
   Figures p99{.name = "hostile", .unit = "ms to a good client's answer beside strangers, p99", .runs = {}};
   Figures memory{.name = "hostile_memory", .unit = "MB resident at most beside strangers", .runs = {}};
-  Figures bodies{.name = "hostile_bodies", .unit = "MB resident at most, all with a token and a body that does not end", .runs = {}};
+  Figures bodies{
+      .name = "hostile_bodies", .unit = "MB resident at most, all with a token and a body that does not end", .runs = {}};
   for (int round = 0; round < bench.rounds; ++round) {
     tell_round("hostile", round, bench.rounds);
     Door door(bench);
     p99.compare("quiet", "ms p99", door.good_clients("quiet-"));
     {
       const Crowd slow(door.port(), 2, sizes.hostile_slow, "POST /v1/intents HTTP/1.1\r\nHost: localhost\r\nX: ", "x", 500ms);
-      const Crowd strangers(door.port(), 3, sizes.hostile_strangers, head("Content-Length: 1000000\r\n"), std::string(16'384, 'x'), 500ms);
+      const Crowd strangers(door.port(), 3, sizes.hostile_strangers, head("Content-Length: 1000000\r\n"),
+                            std::string(16'384, 'x'), 500ms);
       p99.runs.push_back(door.good_clients("beside-"));
     }
     memory.runs.push_back(door.peak_mb());

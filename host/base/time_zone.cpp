@@ -228,6 +228,9 @@ Result<TimeZone> TimeZone::parse(std::string_view bytes) {
   if (!header || header->types == 0 || bytes.size() < kHeaderBytes + header->size(8)) return damaged();
   const std::size_t times = kHeaderBytes, kinds = times + 8 * header->times, types = kinds + header->times;
   const auto offset_of = [&](std::size_t type) { return Seconds(big_endian(bytes, types + 6 * type, 4)); };
+  constexpr Seconds kWest{-(25 * 3600 - 1)}, kEast{26 * 3600 - 1};  // RFC 8536, 3.2: no offset is beyond
+  for (std::size_t type = 0; type < header->types; ++type)
+    if (offset_of(type) < kWest || offset_of(type) > kEast) return damaged();
   TimeZone zone;
   zone.first_ = offset_of(0);
   for (std::size_t i = 0; i < header->times; ++i) {

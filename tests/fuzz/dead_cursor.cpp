@@ -20,7 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   page.next = query->after;
   request.query = "cursor=" + nlohmann::json::parse(dead_page_json(page)).at("next").get<std::string>();
   const auto again = read_dead_query(request);
-  fuzz::promise(again && again->after && again->after->died == query->after->died && again->after->id == query->after->id,
+  fuzz::promise(again && again->after && again->after->at == query->after->at && again->after->id == query->after->id,
                 "a cursor that was read is written and read as the same");
   return 0;
 }

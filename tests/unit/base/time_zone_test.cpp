@@ -5,6 +5,8 @@
 
 #include <cstdlib>
 #include <ctime>
+#include <fstream>
+#include <iterator>
 
 namespace waybill {
 namespace {
@@ -81,6 +83,11 @@ TEST(ATimeZone, IsUtcAnOffsetOrAName) {
 TEST(ATimeZone, IsNotReadFromADamagedFile) {
   EXPECT_FALSE(TimeZone::parse(""));
   EXPECT_FALSE(TimeZone::parse(std::string(44, 'T')));
+  std::ifstream in("/usr/share/zoneinfo/UTC", std::ios::binary);
+  std::string utc(std::istreambuf_iterator<char>(in), {});
+  ASSERT_TRUE(TimeZone::parse(utc));
+  utc[utc.find("TZif", 4) + 44] = 1;  // the first byte of its only offset: half a year
+  EXPECT_FALSE(TimeZone::parse(utc)) << "no offset is longer than 26 hours";
   for (const auto* rule :
        {"", "C", "CET", "CET-1CEST,M13.1.0,M10.5.0", "CET-1CEST,M3.5.0", "CET-1CEST,M3.5.0,M10.5.0,", "CET-1CEST,J0,J5"})
     EXPECT_FALSE(TimeZone::of_rule(rule)) << rule;

@@ -1,7 +1,6 @@
 // The commands on tokens.
 #include "cli/tokens.h"
 
-#include <cstdio>
 #include <functional>
 #include <nlohmann/json.hpp>
 
@@ -9,6 +8,7 @@
 #include "api/token_text.h"
 #include "base/duration.h"
 #include "base/names.h"
+#include "base/printing.h"
 #include "base/utf8.h"
 #include "cli/json_output.h"
 #include "domain/idempotency.h"
@@ -77,10 +77,10 @@ void print_token(const TokenRow& row) {
   std::string scope;
   for (const auto& target : row.targets) scope += ", target " + target;
   for (const auto& path : row.paths) scope += ", path " + path;
-  std::printf("%s  %-24s %-16s %-8s  created %s%s%s%s%s\n", row.id.c_str(), clean_text(row.name, kMaxTokenName).c_str(),
-              row.org.c_str(), row.role.c_str(), format_rfc3339(row.created).c_str(), at(", expires ", row.expires, "").c_str(),
-              at(", last used ", row.used, ", never used").c_str(), at(", revoked ", row.revoked, "").c_str(),
-              clean_text(scope, scope.size()).c_str());
+  print_text("%s  %-24s %-16s %-8s  created %s%s%s%s%s\n", row.id.c_str(), clean_text(row.name, kMaxTokenName).c_str(),
+             row.org.c_str(), row.role.c_str(), format_rfc3339(row.created).c_str(), at(", expires ", row.expires, "").c_str(),
+             at(", last used ", row.used, ", never used").c_str(), at(", revoked ", row.revoked, "").c_str(),
+             clean_text(scope, scope.size()).c_str());
 }
 
 }  // namespace

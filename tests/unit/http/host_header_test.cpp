@@ -45,7 +45,7 @@ TEST(HostHeader, AnOriginIsTheSameByHostAndPort) {  // S7
     EXPECT_FALSE(is_same_origin(other, "localhost:8080")) << other;
 }
 
-Route route(std::string path, Role role) {
+Route post_route(std::string path, Role role) {
   return {.method = "POST", .path = std::move(path), .least_role = role, .handle = [](Request, Reply) {}};
 }
 
@@ -55,7 +55,7 @@ int status(const Route& asked, Sender sender, bool has_tokens) {
 }
 
 TEST(Origin, WithoutTokensOnlyOurOwnNamesAndPagesAreHeard) {  // S7
-  const auto intents = route("/v1/intents", Role::member);
+  const auto intents = post_route("/v1/intents", Role::member);
   for (const auto* host : {"localhost:8080", "127.0.0.1", "[::1]:8080", "waybill.test", "WAYBILL.test:8080"})
     EXPECT_EQ(status(intents, {host, std::nullopt}, false), 200) << host;
   for (const auto* host : {"evil.example", "localhost.evil.example", "0.0.0.0:8080", "waybill.test.evil.example"})
@@ -63,14 +63,14 @@ TEST(Origin, WithoutTokensOnlyOurOwnNamesAndPagesAreHeard) {  // S7
   EXPECT_EQ(status(intents, {"localhost:8080", "http://localhost:8080"}, false), 200);
   EXPECT_EQ(status(intents, {"localhost:8080", "http://evil.example"}, false), 403);
   EXPECT_EQ(status(intents, {"localhost:8080", "null"}, false), 403);
-  EXPECT_EQ(status(route("/healthz", Role::none), {"evil.example", "http://evil.example"}, false), 200);
+  EXPECT_EQ(status(post_route("/healthz", Role::none), {"evil.example", "http://evil.example"}, false), 200);
 }
 
 TEST(Origin, WithTokensOnlyPagesAskWhoSendsThem) {  // S7
-  EXPECT_EQ(status(route("/v1/intents", Role::member), {"w.example", "http://evil.example"}, true), 200);
-  EXPECT_EQ(status(route("/ui/history", Role::member), {"w.example", "http://evil.example"}, true), 403);
-  EXPECT_EQ(status(route("/ui/history", Role::member), {"w.example", "https://w.example"}, true), 200);
-  EXPECT_EQ(status(route("/ui/history", Role::member), {"w.example", std::nullopt}, true), 200);
+  EXPECT_EQ(status(post_route("/v1/intents", Role::member), {"w.example", "http://evil.example"}, true), 200);
+  EXPECT_EQ(status(post_route("/ui/history", Role::member), {"w.example", "http://evil.example"}, true), 403);
+  EXPECT_EQ(status(post_route("/ui/history", Role::member), {"w.example", "https://w.example"}, true), 200);
+  EXPECT_EQ(status(post_route("/ui/history", Role::member), {"w.example", std::nullopt}, true), 200);
 }
 
 TEST(Forwarded, AddressesAreBelievedFromTheRightAsFarAsProxiesWroteThem) {  // S14

@@ -9,7 +9,7 @@ namespace {
 using stories::Client;
 using stories::ServerStory;
 
-std::string post(std::string_view path, std::string_view more, std::string_view body = "") {
+std::string post_to(std::string_view path, std::string_view more, std::string_view body = "") {
   return "POST " + std::string(path) + " HTTP/1.1\r\nHost: localhost\r\n" + std::string(more) + "\r\n" + std::string(body);
 }
 
@@ -24,14 +24,14 @@ class Door : public ServerStory {
   }
   // Bytes that the server holds for requests; asked through what a request of this size is told.
   int status_of_body(std::size_t size) {
-    return client().exchange(post("/echo", "Content-Length: " + std::to_string(size) + "\r\n", std::string(size, 'x'))).status;
+    return client().exchange(post_to("/echo", "Content-Length: " + std::to_string(size) + "\r\n", std::string(size, 'x'))).status;
   }
 };
 
 TEST_F(Door, AStrangerIsRefusedAtTheEndOfTheHead) {  // S2
   start_with_tokens();
   auto peer = client();
-  ASSERT_TRUE(peer.send(post("/for-admins", "Expect: 100-continue\r\nContent-Length: 1000000\r\n")));
+  ASSERT_TRUE(peer.send(post_to("/for-admins", "Expect: 100-continue\r\nContent-Length: 1000000\r\n")));
   EXPECT_EQ(peer.receive().status, 405) << "only GET is known there";
   for (const char* token : {"", "Authorization: Bearer bad\r\n"}) {
     auto stranger = client();
@@ -52,15 +52,15 @@ TEST_F(Door, AConnectionGoesOnAfterARefusalIfTheBodyIsThere) {  // S2
   start_with_tokens();
   auto peer = client();
   EXPECT_EQ(peer.exchange("GET /for-admins HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello").status, 401);
-  EXPECT_EQ(peer.exchange(post("/nowhere", "Content-Length: 5\r\n", "hello")).status, 404);
+  EXPECT_EQ(peer.exchange(post_to("/nowhere", "Content-Length: 5\r\n", "hello")).status, 404);
   EXPECT_EQ(peer.exchange("GET /hello HTTP/1.1\r\nHost: x\r\n\r\n").status, 200);
 }
 
 TEST_F(Door, NoByteBehindARefusedRequestIsExecuted) {  // S5
   start_with_tokens();
   for (const std::string& refused : {std::string("GET /for-admins HTTP/1.1\r\nHost: x\r\nContent-Length: 60\r\n\r\n"),
-                                     post("/echo", "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n"),
-                                     post("/for-admins", "Transfer-Encoding: chunked\r\n"),
+                                     post_to("/echo", "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n"),
+                                     post_to("/for-admins", "Transfer-Encoding: chunked\r\n"),
                                      std::string("GET /hello HTTP/1.1\r\nHost: x\r\n folded: 1\r\n\r\n")}) {
     auto peer = client();
     const auto answer = peer.exchange(refused + "GET /things/smuggled HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -78,11 +78,11 @@ TEST_F(Door, BodiesOfOneAddressHaveAShareOfTheMemory) {  // S2
   std::vector<Client> slow;
   for (int i = 0; i < 2; ++i) {
     slow.push_back(client());
-    ASSERT_TRUE(slow.back().send(post("/echo", "Expect: 100-continue\r\nContent-Length: 900000\r\n")));
+    ASSERT_TRUE(slow.back().send(post_to("/echo", "Expect: 100-continue\r\nContent-Length: 900000\r\n")));
     ASSERT_EQ(slow.back().receive().status, 100);
   }
   auto third = client();
-  const auto answer = third.exchange(post("/echo", "Content-Length: 900000\r\n"));
+  const auto answer = third.exchange(post_to("/echo", "Content-Length: 900000\r\n"));
   EXPECT_EQ(answer.status, 429);
   EXPECT_EQ(answer.code(), "too_many_bytes");
   EXPECT_EQ(answer.headers.at("retry-after"), "1");
@@ -98,9 +98,9 @@ TEST_F(Door, BodiesOfAllAddressesShareTheMemory) {  // S2
   config_.trusted_proxies = {*parse_range("127.0.0.1")};
   start();
   auto slow = client();
-  ASSERT_TRUE(slow.send(post("/echo", "X-Forwarded-For: 192.0.2.1\r\nExpect: 100-continue\r\nContent-Length: 700000\r\n")));
+  ASSERT_TRUE(slow.send(post_to("/echo", "X-Forwarded-For: 192.0.2.1\r\nExpect: 100-continue\r\nContent-Length: 700000\r\n")));
   ASSERT_EQ(slow.receive().status, 100);
-  const auto answer = client().exchange(post("/echo", "X-Forwarded-For: 192.0.2.2\r\nContent-Length: 700000\r\n"));
+  const auto answer = client().exchange(post_to("/echo", "X-Forwarded-For: 192.0.2.2\r\nContent-Length: 700000\r\n"));
   EXPECT_EQ(answer.status, 503);
   EXPECT_EQ(answer.code(), "unavailable");
 }
@@ -111,10 +111,10 @@ TEST_F(Door, AChunkedBodyIsCountedAsItGrows) {  // S2
   config_.limits.http_bytes_per_address = 1 << 20;
   start();
   auto slow = client();
-  ASSERT_TRUE(slow.send(post("/echo", "Expect: 100-continue\r\nContent-Length: 600000\r\n")));
+  ASSERT_TRUE(slow.send(post_to("/echo", "Expect: 100-continue\r\nContent-Length: 600000\r\n")));
   ASSERT_EQ(slow.receive().status, 100);
   auto peer = client();
-  ASSERT_TRUE(peer.send(post("/echo", "Transfer-Encoding: chunked\r\n")));
+  ASSERT_TRUE(peer.send(post_to("/echo", "Transfer-Encoding: chunked\r\n")));
   const std::string chunk = "10000\r\n" + std::string(0x10000, 'x') + "\r\n";
   for (int i = 0; i < 9; ++i) peer.send(chunk);
   EXPECT_EQ(peer.receive().status, 429);
@@ -159,7 +159,7 @@ TEST_F(Door, TrustedProxiesHaveAllConnections) {  // S2 S14
 TEST_F(Door, ExtensionsOfChunksCountAgainstTheLimits) {  // S3
   start();
   auto peer = client();
-  ASSERT_TRUE(peer.send(post("/echo", "Transfer-Encoding: chunked\r\n")));
+  ASSERT_TRUE(peer.send(post_to("/echo", "Transfer-Encoding: chunked\r\n")));
   const std::string chunk = "1;x=" + std::string(1'000, 'y') + "\r\nz\r\n";
   bool is_open = true;
   for (int i = 0; i < 1'000 && is_open; ++i) is_open = peer.send(chunk);
@@ -170,7 +170,7 @@ TEST_F(Door, ChunksOfOneByteAreStillTaken) {  // S3
   start();
   std::string body;
   for (int i = 0; i < 20'000; ++i) body += "1\r\nz\r\n";
-  EXPECT_EQ(client().exchange(post("/echo", "Transfer-Encoding: chunked\r\n", body + "0\r\n\r\n")).body.size(), 20'000u);
+  EXPECT_EQ(client().exchange(post_to("/echo", "Transfer-Encoding: chunked\r\n", body + "0\r\n\r\n")).body.size(), 20'000u);
 }
 
 TEST_F(Door, TrailersAreReadAsStrictlyAsHeads) {  // S5
@@ -179,12 +179,12 @@ TEST_F(Door, TrailersAreReadAsStrictlyAsHeads) {  // S5
        {"A: b\r\n folded\r\n", " A: b\r\n", "A : b\r\n", "A\r\n", ": b\r\n", "A: \x01\r\n", "A: b\nC: d\r\n"}) {
     auto peer = client();
     EXPECT_EQ(
-        peer.exchange(post("/echo", "Transfer-Encoding: chunked\r\n", "1\r\nz\r\n0;a=b\r\n" + std::string(trailers) + "\r\n"))
+        peer.exchange(post_to("/echo", "Transfer-Encoding: chunked\r\n", "1\r\nz\r\n0;a=b\r\n" + std::string(trailers) + "\r\n"))
             .status,
         400)
         << trailers;
   }
-  EXPECT_EQ(client().exchange(post("/echo", "Transfer-Encoding: chunked\r\n", "1\r\nz\r\n0\r\nA: b\r\nC: d\r\n\r\n")).status,
+  EXPECT_EQ(client().exchange(post_to("/echo", "Transfer-Encoding: chunked\r\n", "1\r\nz\r\n0\r\nA: b\r\nC: d\r\n\r\n")).status,
             201);
 }
 

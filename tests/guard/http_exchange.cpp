@@ -72,9 +72,12 @@ int exchange_over_http(const std::string& body) {
                         .authenticate = {},
                         .limits = {},
                         .timeouts = {},
+                        .allowed_hosts = {"waybill.example.org"},
+                        .trusted_proxies = {},
                         .log = log,
-                        .metrics = metrics};
-  const auto connection = std::make_shared<http::ServerConnection>(std::move(accepted), serving);
+                        .metrics = metrics,
+                        .peers = http::Peers({.bytes = 1 << 20, .bytes_in_all = 1 << 20})};
+  const auto connection = std::make_shared<http::ServerConnection>(std::move(accepted), "127.0.0.1", serving);
   asio::co_spawn(context, connection->serve(), asio::detached);
   counted([&] { context.run(); });
   return good_answers(client);

@@ -28,7 +28,8 @@ class TheDoor : public World {
   }
   // The status that curl gets, or "000".
   std::string status_of(std::vector<std::string> more, const std::string& url) {
-    std::vector<std::string> arguments{"curl", "-sS", "-o", "/dev/null", "-w", "%{http_code}", "--cacert", path("authority.pem")};
+    std::vector<std::string> arguments{"/usr/bin/env",       "curl", "-sS", "-o", "/dev/null", "-w", "%{http_code}", "--cacert",
+                                       path("authority.pem")};
     arguments.insert(arguments.end(), more.begin(), more.end());
     arguments.push_back(url);
     return run({.arguments = arguments}).out;
@@ -157,7 +158,7 @@ TEST_F(TheDoor, NginxInFrontAsDocumented) {
   const auto good = token({"shop"});
   const int port = free_port();
   const auto config = folder_.write("nginx.conf", documented_nginx(port, host().port(), folder_));
-  Process nginx({.arguments = {"nginx", "-e", "stderr", "-p", path(""), "-c", config.string()},
+  Process nginx({.arguments = {"/usr/sbin/nginx", "-e", "stderr", "-p", path(""), "-c", config.string()},
                  .out = path("nginx.log"),
                  .err = path("nginx.log")});
   const auto base = "https://localhost:" + std::to_string(port);

@@ -6,6 +6,7 @@
 #include <regex>
 #include <set>
 
+#include "base/names.h"
 #include "common/tests/hostile_texts.h"
 #include "support/forms_world.h"
 
@@ -41,10 +42,7 @@ std::string unescaped(std::string html) {
 std::string or_unnamed(const std::string& text) { return text.empty() ? "(unnamed)" : text; }
 
 // What submissionId and the texts of an attachment must be.
-bool is_reference(const std::string& text) {
-  return !text.empty() && text.size() <= 255 &&
-         std::none_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
-}
+bool is_reference(const std::string& text) { return !text.empty() && text.size() <= 255 && !has_control_character(text); }
 
 class HostileForms : public FormsWorld {
  protected:
@@ -266,15 +264,20 @@ class HostileFiles : public HostileForms {
 
   // Takes out those that `waybill check` refuses, each with its place; then it finds nothing wrong. A mail of every other.
   std::map<std::string, Arrived> mails_of_those_that_load() {
-    const auto refusal = installation().command({"check"});
     static const std::regex kPlace(R"(([a-z]+-[0-9-]+)\.yaml:([0-9]+))");
-    const auto said = refusal.out + refusal.err;
-    for (std::sregex_iterator it(said.begin(), said.end(), kPlace); it != std::sregex_iterator(); ++it) {
-      std::filesystem::remove(installation().folder() / "registry/forms" / ((*it)[1].str() + ".yaml"));
-      files.erase((*it)[1]);
+    for (;;) {  // it names the first hundred at a time
+      const auto checked = installation().command({"check"});
+      const auto said = checked.out + checked.err;
+      const std::sregex_iterator first(said.begin(), said.end(), kPlace);
+      if (checked.exit_code == 0 || first == std::sregex_iterator()) {
+        EXPECT_EQ(checked.exit_code, 0) << said.substr(0, 1000);
+        break;
+      }
+      for (auto it = first; it != std::sregex_iterator(); ++it) {
+        std::filesystem::remove(installation().folder() / "registry/forms" / ((*it)[1].str() + ".yaml"));
+        files.erase((*it)[1]);
+      }
     }
-    const auto rest = installation().command({"check"});
-    EXPECT_EQ(rest.exit_code, 0) << rest.out.substr(0, 1000) << rest.err.substr(0, 1000);
     for (const auto& id : files) {
       const auto response = hand_in(submission(id, id));
       EXPECT_EQ(response.status, 201) << id << " " << response.body;

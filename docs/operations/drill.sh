@@ -139,7 +139,7 @@ kill_host() { # NAME: as a crash would
 }
 ask() { # HOST PATH [BODY]: the body of the answer in $work/answer, the status on standard output
   [ -s "$work/$1.port" ] || return 0  # not up yet
-  curl -sS --noproxy '*' --max-time 30 -o "$work/answer" -w '%{http_code}' ${3+-d "$3"} "http://127.0.0.1:$(<"$work/$1.port")$2" \
+  curl -sS --noproxy '*' --max-time 30 -o "$work/answer" -w '%{http_code}' ${3+--json "$3"} "http://127.0.0.1:$(<"$work/$1.port")$2" \
     2>>"$log" || true
 }
 answers() { # STATUS HOST PATH [BODY]

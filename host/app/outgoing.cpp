@@ -43,7 +43,7 @@ void check_target(const Config& config, const Contract& contract, const TargetTr
                                           "gatewayUrl, or write \"insecure\": true"));
 }
 
-std::string text_of(const nlohmann::json& settings, const char* field) {
+std::string text_of(const Json& settings, const char* field) {
   const auto found = settings.find(field);
   return found != settings.end() && found->is_string() ? found->get<std::string>() : "";
 }
@@ -51,9 +51,9 @@ std::string text_of(const nlohmann::json& settings, const char* field) {
 void check_sender(const Config& config, const std::string& type, const TransportRules& rules, Outgoing& out) {
   const Problem place{config.file.string(), 0, "senders." + type, ""};
   const auto found = config.senders.find(type);
-  const auto settings =
-      nlohmann::json::parse(found == config.senders.end() ? "{}" : found->second, nullptr, /*allow_exceptions=*/false);
-  if (!settings.is_object()) return;
+  const auto read = read_json(found == config.senders.end() ? "{}" : found->second);
+  if (!read || !read->is_object()) return;
+  const auto& settings = *read;
   const auto tls = text_of(settings, "tls");
   const bool unverified = rules.insecure || rules.unverified_login;
   if (unverified && !text_of(settings, "user").empty() && !text_of(settings, "relay").starts_with("smtps://")) {

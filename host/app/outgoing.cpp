@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_document.h"
+#include "base/json_reader.h"
 
 namespace waybill {
 namespace {

@@ -13,7 +13,8 @@ ALTER TABLE api_tokens
   ADD COLUMN operates     boolean NOT NULL DEFAULT false,  -- its role is `operator`
   ADD COLUMN expires_at   timestamptz,
   ADD COLUMN only_targets text[] CHECK (cardinality(only_targets) > 0),  -- null: all
-  ADD COLUMN only_paths   text[] CHECK (cardinality(only_paths) > 0);
+  ADD COLUMN only_paths   text[] CHECK (cardinality(only_paths) > 0),
+  ADD COLUMN certificate  boolean NOT NULL DEFAULT false;  -- the hash is that of a client's certificate
 UPDATE api_tokens SET operates = true WHERE org_id = 1 AND role = 'owner';
 ALTER TABLE api_tokens ADD CHECK (NOT operates OR (org_id = 1 AND role = 'owner'));
 
@@ -24,6 +25,6 @@ CREATE TABLE token_uses (
 );
 
 UPDATE access_rules SET reader = 'SELECT (token_id, org_id, name, role, created_at, revoked_at, public_id, operates, expires_at, only_targets,'
-  ' only_paths)' WHERE table_name = 'api_tokens';
+  ' only_paths, certificate)' WHERE table_name = 'api_tokens';
 INSERT INTO access_rules (table_name, application, reader, seen_with, tenant) VALUES
   ('token_uses', 'SELECT, INSERT, UPDATE', 'SELECT', NULL, NULL);

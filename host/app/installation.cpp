@@ -20,11 +20,11 @@ extern char** environ;
 
 namespace waybill {
 
-void print(const Problems& problems) {
+void print(const Problems& problems, std::string_view before) {
   constexpr std::size_t kMaxLine = 2000;  // bytes
   for (std::size_t i = 0; i < std::min(problems.size(), kMaxPrintedProblems); ++i) {
     const auto line = to_string(problems[i]);
-    print_error("%s%s\n", line.substr(0, kMaxLine).c_str(), line.size() > kMaxLine ? "..." : "");
+    print_error("%s%s%s\n", std::string(before).c_str(), line.substr(0, kMaxLine).c_str(), line.size() > kMaxLine ? "..." : "");
   }
   if (problems.size() > kMaxPrintedProblems) print_error("and %zu more of such lines\n", problems.size() - kMaxPrintedProblems);
 }
@@ -212,6 +212,11 @@ LoadedInstallation load_installation(const Config& config, MissingPluginPolicy a
   } else {
     report(registry.error());
   }
+  if (!config.listen.is_loopback() && config.tls.certificate.empty())
+    contents.warnings.push_back(
+        {config.file.string(), 0, "listen",
+         "is not a loopback address, and there is no tls.certificate: tokens and payloads come over the network "
+         "in clear, unless something in front of it encrypts them"});
   return contents;
 }
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "config/config.h"
 #include "registry/registry.h"
@@ -24,7 +25,7 @@ struct GlobalOptions {
 
 inline constexpr std::size_t kMaxPrintedProblems = 100;
 // Prints problems on standard error, one a line, the first kMaxPrintedProblems of them and how many more there are.
-void print(const Problems& problems);
+void print(const Problems& problems, std::string_view before = {});
 // Prints "waybill: <what>" on standard error and returns the exit code 1.
 int failed(const std::string& what);
 // Prints on standard error whom a change of the schema waits for.

@@ -59,8 +59,8 @@ int check(const GlobalOptions& options) {
     return good ? 0 : 1;
   }
   print(problems);
-  print(config->warnings);
-  print(installation.warnings);
+  print(config->warnings, "warning: ");
+  print(installation.warnings, "warning: ");
   if (!good) return 1;
   print_text("good: %zu plugin(s), %zu target(s), %zu form(s), %zu pipeline(s)\n", installation.catalogue->loaded().size(),
              installation.registry->targets().size(), installation.registry->forms().size(),

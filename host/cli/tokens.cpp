@@ -67,14 +67,15 @@ Json token_json(const TokenRow& row) {
           {"createdAt", format_rfc3339(row.created)},
           {"expiresAt", time_or_null(row.expires)},
           {"lastUsedAt", time_or_null(row.used)},
-          {"revokedAt", time_or_null(row.revoked)}};
+          {"revokedAt", time_or_null(row.revoked)},
+          {"certificate", row.certificate}};
 }
 
 void print_token(const TokenRow& row) {
   const auto at = [](const char* what, const std::optional<Timestamp>& time, const char* otherwise) {
     return time ? what + format_rfc3339(*time) : std::string(otherwise);
   };
-  std::string scope;
+  std::string scope = row.certificate ? ", by certificate" : "";
   for (const auto& target : row.targets) scope += ", target " + target;
   for (const auto& path : row.paths) scope += ", path " + path;
   print_text("%s  %-24s %-16s %-8s  created %s%s%s%s%s\n", row.id.c_str(), clean_text(row.name, kMaxTokenName).c_str(),
@@ -98,6 +99,7 @@ int create_token(const GlobalOptions& options, const TokenOptions& wanted) {
     const auto secret = make_token();
     token->id = secret.id;
     token->hash = certificate ? *certificate : sha256(secret.text);
+    token->certificate = certificate.has_value();
     const auto made = store.create(*token);
     if (!made) return failed(made.error().what);
     if (!options.json) {

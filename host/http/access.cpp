@@ -61,7 +61,8 @@ std::optional<Response> scope_refusal(const Route& route, const Request& request
 }  // namespace
 
 Response unauthorized() {
-  auto response = error_response(401, "unauthorized", "a valid bearer token is required");
+  auto response =
+      error_response(401, "unauthorized", "a valid bearer token is required, or a client certificate that is a token");
   response.headers.emplace_back("WWW-Authenticate", "Bearer");
   return response;
 }

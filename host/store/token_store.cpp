@@ -9,6 +9,8 @@ namespace {
 constexpr Statement kFindToken = sql::find_token;
 constexpr Statement kFindOrg = sql::find_org;
 constexpr Statement kRetireToken = sql::retire_token;
+constexpr Statement kFreeHash = sql::free_hash;
+constexpr Statement kTokenOfHash = sql::token_of_hash;
 constexpr Statement kCreateToken = sql::create_token;
 constexpr Statement kListTokens = sql::tokens;
 constexpr Statement kRevokeToken = sql::revoke_token;
@@ -51,7 +53,8 @@ TokenRow row_of(const Rows& rows, std::size_t row) {
           .created = rows.time(row, 6),
           .expires = time_of(rows, row, 7),
           .used = time_of(rows, row, 8),
-          .revoked = time_of(rows, row, 9)};
+          .revoked = time_of(rows, row, 9),
+          .certificate = rows.flag(row, 10)};
 }
 
 class PgTokenStore final : public TokenStore {
@@ -86,10 +89,12 @@ class PgTokenStore final : public TokenStore {
     if (found->size() == 0) return fail(Error::Kind::not_found, "there is no organisation \"" + token.org + "\"");
     const std::string org = text_of(*found, 0, 0);
     TRY(link_.run(kRetireToken, {org, token.name}));
+    if (token.certificate) TRY(free_certificate(token.hash));
     const Sha256 hash = is_kept_apart(token) ? hash_apart(token.hash) : token.hash;
     const auto lasts = token.lasts ? std::optional(std::to_string(token.lasts->count())) : std::nullopt;
-    auto made = link_.run(kCreateToken, {org, token.name, token.role, bytea(as_view(hash)), token.id, lasts,
-                                         array_or_null(token.targets), array_or_null(token.paths)});
+    auto made =
+        link_.run(kCreateToken, {org, token.name, token.role, bytea(as_view(hash)), token.id, lasts, array_or_null(token.targets),
+                                 array_or_null(token.paths), token.certificate ? "true" : "false"});
     TRY(made);
     if (made->size() == 0)
       return fail(Error::Kind::conflict,
@@ -103,7 +108,8 @@ class PgTokenStore final : public TokenStore {
                     .created = made->time(0, 0),
                     .expires = time_of(*made, 0, 1),
                     .used = {},
-                    .revoked = {}};
+                    .revoked = {},
+                    .certificate = token.certificate};
   }
 
   Result<std::vector<TokenRow>> list(const std::optional<std::string>& org, bool also_revoked) override {
@@ -137,6 +143,17 @@ class PgTokenStore final : public TokenStore {
   }
 
  private:
+  // A certificate is one token at a time.
+  Result<void> free_certificate(const Sha256& hash) {
+    const auto plain = bytea(as_view(hash)), apart = bytea(as_view(hash_apart(hash)));
+    TRY(link_.run(kFreeHash, {plain, apart}));
+    auto live = link_.run(kTokenOfHash, {plain, apart});
+    TRY(live);
+    if (live->size() == 0) return {};
+    return fail(Error::Kind::conflict, "this certificate is the token \"" + text_of(*live, 0, 1) + "\" (" + text_of(*live, 0, 2) +
+                                           ") of " + text_of(*live, 0, 0) + " already; revoke it first");
+  }
+
   Link link_;
 };
 

@@ -31,8 +31,9 @@ struct TokenView {
 
 struct NewToken {
   std::string org, name, role;
-  std::string id;  // public: 12 of [0-9a-f]
-  Sha256 hash;     // of the token
+  std::string id;            // public: 12 of [0-9a-f]
+  Sha256 hash;               // of the token
+  bool certificate = false;  // the hash is that of a client's certificate
   std::vector<std::string> targets{}, paths{};
   std::optional<Millis> lasts{};
 };
@@ -42,6 +43,7 @@ struct TokenRow {
   std::vector<std::string> targets, paths;
   Timestamp created;
   std::optional<Timestamp> expires, used, revoked;  // used: to a minute
+  bool certificate = false;                         // shown instead of a secret
 };
 
 // A token that was used so long ago.
@@ -55,8 +57,8 @@ class TokenStore {
   virtual ~TokenStore() = default;
   // Also one that is revoked or has expired; none: there is no such token.
   virtual Result<std::optional<TokenView>> find(const Sha256& hash) = 0;
-  // Error::conflict if a valid token of that name exists, Error::not_found if the organisation does not, Error::invalid for a
-  // role that the organisation cannot have.
+  // Error::conflict if a valid token of that name, or with that certificate, exists, Error::not_found if the organisation does
+  // not, Error::invalid for a role that the organisation cannot have.
   virtual Result<TokenRow> create(const NewToken& token) = 0;
   // Of one organisation, or of all; by organisation and name, those that are revoked last.
   virtual Result<std::vector<TokenRow>> list(const std::optional<std::string>& org, bool also_revoked) = 0;

@@ -65,8 +65,14 @@ TEST_F(TheDoor, AClientsCertificateIsItsToken) {
   EXPECT_EQ(status_of(reporter, base + "/v1/dead"), "403") << "its scope";
   EXPECT_EQ(status_of({}, base + "/v1/intents/none"), "401");
   EXPECT_EQ(status_of({"--cert", path("unknown.pem"), "--key", path("unknown.key")}, base + "/v1/intents/none"), "401");
+  const auto twice = installation().command({"token", "create", "again", "--certificate", path("reporter.pem")});
+  EXPECT_EQ(twice.exit_code, 1);
+  EXPECT_NE(twice.err.find("this certificate is the token \"reporter\""), std::string::npos) << twice.err;
+  EXPECT_NE(installation().command({"token", "list"}).out.find("by certificate, path /v1/intents"), std::string::npos);
   EXPECT_EQ(installation().command({"token", "revoke", "reporter"}).exit_code, 0);
   EXPECT_TRUE(eventually([&] { return status_of(reporter, base + "/v1/intents/none") == "401"; }));
+  token({"wider", "--role", "admin", "--certificate", path("reporter.pem")});
+  EXPECT_TRUE(eventually([&] { return status_of(reporter, base + "/v1/dead") == "200"; })) << "the certificate is free again";
 }
 
 // S9: `check` and `serve` name the file that is wrong.

@@ -20,13 +20,24 @@ SELECT org_id FROM organisations WHERE name = $1;
 -- $1 organisation, $2 name
 UPDATE api_tokens SET revoked_at = expires_at WHERE org_id = $1 AND name = $2 AND revoked_at IS NULL AND expires_at <= now();
 
+-- name: free_hash
+-- Gives free the hash of tokens that have ended: a certificate may be a token again.
+-- $1 SHA-256 of the token, $2 the same kept apart
+UPDATE api_tokens SET hash = sha256(hash || convert_to(public_id, 'UTF8'))
+WHERE hash IN ($1, $2) AND (revoked_at IS NOT NULL OR expires_at <= now());
+
+-- name: token_of_hash
+-- Finds who has a hash.
+-- $1 SHA-256 of the token, $2 the same kept apart
+SELECT o.name, t.name, t.public_id FROM api_tokens t JOIN organisations o ON o.org_id = t.org_id WHERE t.hash IN ($1, $2);
+
 -- name: create_token
 -- Stores a new token's hash. No row: the organisation has a live token of that name.
 -- $1 organisation, $2 name, $3 role, $4 SHA-256 of the token, perhaps kept apart; $5 public id, $6 milliseconds that it lasts, or null;
--- $7 targets, $8 paths, or null
-INSERT INTO api_tokens (org_id, name, role, operates, hash, public_id, expires_at, only_targets, only_paths)
+-- $7 targets, $8 paths, or null; $9 whether it is a certificate
+INSERT INTO api_tokens (org_id, name, role, operates, hash, public_id, expires_at, only_targets, only_paths, certificate)
 VALUES ($1, $2, CASE WHEN $3::text = 'operator' THEN 'owner' ELSE $3::text END, $3::text = 'operator', $4, $5,
-        now() + $6::bigint * interval '1 millisecond', $7::text[], $8::text[])
+        now() + $6::bigint * interval '1 millisecond', $7::text[], $8::text[], $9::boolean)
 ON CONFLICT (org_id, name) WHERE revoked_at IS NULL DO NOTHING RETURNING micros(created_at), micros(expires_at);
 
 -- name: tokens
@@ -34,7 +45,7 @@ ON CONFLICT (org_id, name) WHERE revoked_at IS NULL DO NOTHING RETURNING micros(
 -- $1 name of their organisation, or null for all; $2 whether those that are revoked are listed, too
 SELECT t.public_id, t.name, o.name, CASE WHEN t.operates THEN 'operator' ELSE t.role END,
        coalesce(array_to_string(t.only_targets, E'\n'), ''), coalesce(array_to_string(t.only_paths, E'\n'), ''),
-       micros(t.created_at), micros(t.expires_at), micros(u.used_at), micros(t.revoked_at)
+       micros(t.created_at), micros(t.expires_at), micros(u.used_at), micros(t.revoked_at), t.certificate
 FROM api_tokens t JOIN organisations o ON o.org_id = t.org_id LEFT JOIN token_uses u ON u.token_id = t.token_id
 WHERE ($1::text IS NULL OR o.name = $1) AND ($2::boolean OR t.revoked_at IS NULL)
 ORDER BY o.name, t.revoked_at IS NOT NULL, t.name, t.token_id;

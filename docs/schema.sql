@@ -90,6 +90,7 @@ CREATE TABLE api_tokens (
   expires_at timestamp with time zone,
   only_targets text[],
   only_paths text[],
+  certificate boolean DEFAULT false NOT NULL,
   CONSTRAINT api_tokens_pkey PRIMARY KEY (token_id),
   CONSTRAINT api_tokens_hash_key UNIQUE (hash),
   CONSTRAINT api_tokens_public_id_key UNIQUE (public_id),

@@ -118,6 +118,7 @@ class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
   HeadScanner scanner_;
   std::optional<Parser> parser_;
   std::size_t body_wire_bytes_ = 0;  // of this request's body, with all that frames it
+  std::string good_host_;            // the last Host header that is a host: the next one is most often the same
   std::string host_;                 // from the head, so that no trailer can replace them
   std::optional<std::string> origin_;
   std::string authorization_;

@@ -137,9 +137,13 @@ std::optional<Response> ServerConnection::check_head() {
   }
   if (count(http::field::host) > 1 || (head.version() == 11 && count(http::field::host) == 0))
     return invalid("there must be one Host header");
-  host_ = text_of(head[http::field::host]);
-  if (count(http::field::host) == 1 && !parse_authority(host_)) return invalid("the Host header is not a host");
-  const std::string target = text_of(head.target());
+  if (const auto host = head[http::field::host]; host != good_host_ || host.empty()) {
+    if (count(http::field::host) == 1 && !parse_authority({host.data(), host.size()}))
+      return invalid("the Host header is not a host");
+    good_host_ = text_of(host);
+  }
+  host_ = good_host_;
+  const std::string_view target(head.target().data(), head.target().size());
   if (!target.starts_with('/')) {
     const auto authority = authority_of(target);
     if (!authority || !parse_authority(*authority)) return invalid("the request target is neither a path nor a URL of http");

@@ -233,8 +233,8 @@ Result<void> Host::renew_tls() {
 }
 
 void Host::reload() {
-  static_cast<void>(renew_tls());
   form_pool_.ask([this](FormSession& session) {
+    static_cast<void>(renew_tls());  // here, where a file that is slow to read holds up no signal
     static_cast<void>(registry_.reload(*session.forms, {name_, "system", "reload"}));
   });
 }

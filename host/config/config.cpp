@@ -252,6 +252,8 @@ void Loading::check_tls() {
   if (!tls.client_ca.empty() && tls.certificate.empty()) report("tls.client_ca", "needs tls.certificate and tls.key as well");
   if (tls.client_required && tls.client_ca.empty())
     report("tls.clients", "needs tls.client_ca: the authorities that sign the certificates of clients");
+  if (config_.metrics.listen && config_.listen.port != 0 && *config_.metrics.listen == config_.listen)
+    report("metrics.listen", "must be another address or port than listen");
   if (config_.limits.http_bytes_per_address < config_.limits.body_bytes && !has_problem("limits.body_bytes"))
     report("limits.http_bytes_per_address", "must not be less than limits.body_bytes, or no body of that size is ever taken");
   if (config_.limits.http_bytes < config_.limits.http_bytes_per_address && !has_problem("limits.http_bytes_per_address"))

@@ -182,8 +182,10 @@ void read_trusted_proxies(const Value& value, const std::string&, Config& config
       read_words(value, "a list of addresses, such as [127.0.0.1, \"10.0.3.0/24\"]", "an address, or a range of addresses",
                  [&](const Value& at, std::string_view text) {
                    const auto range = parse_range(text);
-                   if (range)
+                   if (range && range->prefix > 0)
                      proxies.push_back(*range);
+                   else if (range)
+                     at.fail("is every address: anybody could write who they are");
                    else
                      at.fail("must be an address or a network with its prefix (no bit set behind it), such as 10.0.3.0/24");
                    return range.has_value();

@@ -138,6 +138,11 @@ asio::awaitable<std::optional<Response>> ServerConnection::answer(const Route& r
     if (aborted_) co_return std::nullopt;
     received = co_await receive_body();
     if (received.gone || received.refusal) co_return received.refusal;
+    if (received.has_waited) {  // the token may have been revoked meanwhile
+      const auto now = std::chrono::steady_clock::now();
+      if (auto refusal = co_await admit(route, request, now + serving_.timeouts.answer)) co_return refusal;
+      if (aborted_) co_return std::nullopt;
+    }
     request.body = std::move(parser_->get().body());
     if (auto refusal = content_refusal(route, request)) co_return refusal;
     const auto extra = route.extra_time ? route.extra_time(request) : Millis{0};

@@ -73,6 +73,7 @@ class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
   struct ReceiveResult {
     bool gone = false;                // nothing more will come, and nobody waits for an answer
     std::optional<Response> refusal;  // an answer to what is no request
+    bool has_waited = false;          // the body was not there with the head
   };
   boost::asio::awaitable<bool> exchange();  // one request and its answer; false when the connection is to be closed
   boost::asio::awaitable<std::optional<Response>> answer(const Route& route, Request request, ReceiveResult& received);

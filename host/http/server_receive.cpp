@@ -83,11 +83,12 @@ asio::awaitable<ServerConnection::ReceiveResult> ServerConnection::receive_body(
     if (size == 0) check_trailers(extensions, error);
   };
   parser_->on_chunk_header(watch);
-  for (bool has_continued = false;;) {
+  bool has_waited = false;
+  for (;;) {
     if (auto refusal = parse_body()) co_return refused(std::move(refusal));
     if (parser_->is_done()) break;
-    if (!has_continued) {
-      has_continued = true;
+    if (!has_waited) {
+      has_waited = true;
       const auto& head = parser_->get();
       if (head.version() >= 11 && !head[http::field::expect].empty() && buffer_.size() == 0 &&
           !co_await write("HTTP/1.1 100 Continue\r\n\r\n", {}))
@@ -100,7 +101,7 @@ asio::awaitable<ServerConnection::ReceiveResult> ServerConnection::receive_body(
     }
   }
   allow_forever();
-  co_return ReceiveResult{};
+  co_return ReceiveResult{.has_waited = has_waited};
 }
 
 // Takes the head out of the buffer once it is there.

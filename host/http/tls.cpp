@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 
 #include <array>
+#include <cerrno>
+#include <cstring>
 #include <optional>
 
 namespace waybill::http {
@@ -38,6 +40,18 @@ int no_http_but_this(SSL*, const unsigned char** out, unsigned char* out_size, c
     return SSL_TLSEXT_ERR_ALERT_FATAL;
   *out = chosen;
   return SSL_TLSEXT_ERR_OK;
+}
+
+// Only files are opened: a pipe would be waited for.
+Result<void> expect_files(const ListenTls& files) {
+  for (const auto& [key, file] :
+       {std::pair("tls.certificate", &files.certificate), {"tls.key", &files.key}, {"tls.client_ca", &files.client_ca}}) {
+    struct stat found {};
+    if (file->empty()) continue;
+    if (stat(file->c_str(), &found) != 0) return bad(key, *file, std::strerror(errno));
+    if (!S_ISREG(found.st_mode)) return bad(key, *file, "is not a file");
+  }
+  return {};
 }
 
 Result<void> use_certificate(SSL_CTX* context, const ListenTls& files) {
@@ -120,6 +134,7 @@ Result<std::shared_ptr<const TlsContext>> TlsContext::load(const ListenTls& file
   SSL_CTX_set_session_id_context(context, kSessionContext, sizeof kSessionContext - 1);
   SSL_CTX_set_default_passwd_cb(context, no_passphrase);
   SSL_CTX_set_alpn_select_cb(context, no_http_but_this, nullptr);
+  TRY(expect_files(files));
   TRY(use_certificate(context, files));
   TRY(ask_for_clients(context, files));
   return loaded;

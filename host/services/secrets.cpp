@@ -4,6 +4,7 @@
 #include <openssl/evp.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <optional>
@@ -42,6 +43,11 @@ tl::expected<Secret, std::string> read(const SecretReference& reference) {
     value = found;
     if (value.empty()) return tl::unexpected("environment variable " + reference.name + " is empty");
   } else {
+    std::error_code unknown;
+    if (!std::filesystem::is_regular_file(reference.name, unknown)) {  // a pipe or a folder would be waited for
+      const bool is_there = std::filesystem::exists(reference.name, unknown);
+      return tl::unexpected("file " + reference.name + (is_there ? " is not a file" : " cannot be read"));
+    }
     std::ifstream file(reference.name, std::ios::binary);
     if (!file) return tl::unexpected("file " + reference.name + " cannot be read");
     value.assign(std::istreambuf_iterator<char>(file), {});

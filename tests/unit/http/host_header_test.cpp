@@ -82,6 +82,10 @@ TEST(Forwarded, AddressesAreBelievedFromTheRightAsFarAsProxiesWroteThem) {  // S
   EXPECT_EQ(client_address("10.0.0.1", "", proxies), "10.0.0.1");
   EXPECT_EQ(client_address("10.0.0.1", "unknown", proxies), "10.0.0.1");
   EXPECT_EQ(client_address("10.0.0.1", "2001:db8::1", proxies), "2001:db8::1");
+  EXPECT_EQ(client_address("10.0.0.1", "198.51.100.1:4711", proxies), "198.51.100.1");
+  EXPECT_EQ(client_address("10.0.0.1", "[2001:db8::1]:4711", proxies), "2001:db8::1");
+  for (const auto* nobody : {"[", "[]", "[:1", ":", "a:1"})
+    EXPECT_EQ(client_address("10.0.0.1", nobody, proxies), "10.0.0.1") << nobody;
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // What strangers may cost: refusals come before bodies, and bytes and connections are counted for each address.  S2 S3 S5 S7
 #include <gtest/gtest.h>
 
+#include <atomic>
+
 #include "unit/http/server_story.h"
 
 namespace waybill::http {
@@ -54,6 +56,24 @@ TEST_F(Door, AConnectionGoesOnAfterARefusalIfTheBodyIsThere) {  // S2
   EXPECT_EQ(peer.exchange("GET /for-admins HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello").status, 401);
   EXPECT_EQ(peer.exchange(post_to("/nowhere", "Content-Length: 5\r\n", "hello")).status, 404);
   EXPECT_EQ(peer.exchange("GET /hello HTTP/1.1\r\nHost: x\r\n\r\n").status, 200);
+}
+
+// The body comes when the token has been revoked.
+TEST_F(Door, ASlowBodyIsAdmittedAgainAtItsEnd) {  // S3
+  std::atomic<bool> is_revoked = false;
+  std::atomic<int> asked = 0;
+  start([&](const Request&, std::function<void(Admission)> done) {
+    ++asked;
+    if (is_revoked) return done(std::nullopt);
+    done(Principal{.org = OrgId{7}, .role = Role::admin, .name = "ci"});
+  });
+  auto peer = client();
+  ASSERT_TRUE(peer.send(
+      "GET /for-admins HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer good\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n"));
+  ASSERT_EQ(peer.receive().status, 100);
+  is_revoked = true;
+  EXPECT_EQ(peer.exchange("ok").status, 401);
+  EXPECT_EQ(asked, 2);
 }
 
 TEST_F(Door, NoByteBehindARefusedRequestIsExecuted) {  // S5

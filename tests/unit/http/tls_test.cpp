@@ -5,6 +5,7 @@
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <signal.h>
+#include <sys/stat.h>
 
 #include "unit/http/certificates.h"
 #include "unit/http/server_story.h"
@@ -280,8 +281,10 @@ TEST_F(Tls, BadFilesAreNamed) {  // S9
   folder_.write("empty.pem", "");
   auto files = config_.tls;
   files.certificate = folder_.path("missing.pem");
-  EXPECT_TRUE(error_of(files).starts_with("tls.certificate: " + file("missing.pem") + ": no certificates in PEM: "))
-      << error_of(files);
+  EXPECT_EQ(error_of(files), "tls.certificate: " + file("missing.pem") + ": No such file or directory");
+  ASSERT_EQ(::mkfifo(file("pipe.pem").c_str(), 0600), 0);
+  files.certificate = folder_.path("pipe.pem");
+  EXPECT_EQ(error_of(files), "tls.certificate: " + file("pipe.pem") + ": is not a file") << "and is not waited for";
   files.certificate = folder_.path("empty.pem");
   EXPECT_TRUE(error_of(files).starts_with("tls.certificate: " + file("empty.pem") + ": no certificates in PEM: "))
       << error_of(files);

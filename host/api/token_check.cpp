@@ -12,6 +12,7 @@ namespace {
 
 constexpr auto kRemember = std::chrono::seconds(1);
 constexpr auto kUsePause = std::chrono::seconds(60);
+constexpr auto kTellPause = std::chrono::seconds(10);
 constexpr std::size_t kMaxUses = 100'000;
 constexpr const char* kLimited = "limited";
 
@@ -136,6 +137,7 @@ void TokenCheck::finish(const std::string& key, const std::shared_ptr<Lookup>& l
     }
   }
   for (const auto& one : failures) tell(one);
+  if (!found) tell_unavailable(found.error());
   for (const auto& waiter : waiters) waiter.answer(admission);
 }
 
@@ -174,6 +176,17 @@ void TokenCheck::tell(const Failure& failure) {
   if (failure.told)
     log_.warn("auth.failed",
               {{"peer", failure.peer}, {"token", failure.id}, {"reason", failure.reason}, {"count", *failure.told}});
+}
+
+// The tokens cannot be looked at: a lock, or no database. Said now and then while it lasts.
+void TokenCheck::tell_unavailable(const Error& error) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto now = clock_.now();
+    if (unavailable_told_ && now - *unavailable_told_ < kTellPause) return;
+    unavailable_told_ = now;
+  }
+  log_.warn("auth.unavailable", {{"error", error.what}, {"effect", "requests whose token is not remembered get 503"}});
 }
 
 Result<void> TokenCheck::note_uses(TokenStore& store) {

@@ -88,6 +88,7 @@ class TokenCheck {
   http::Response too_many(const std::string& peer);
   Failure failure(const std::string& peer, const std::string& id, const char* reason);
   void tell(const Failure& failure);
+  void tell_unavailable(const Error& error);
 
   const Clock& clock_;
   Log& log_;
@@ -98,6 +99,7 @@ class TokenCheck {
   std::unordered_map<std::string, std::shared_ptr<Lookup>> lookups_;  // no more than there are connections
   SignInLimit limit_;
   std::unordered_map<std::int64_t, Use> uses_;
+  std::optional<Time> unavailable_told_;
   SessionPool<Session> pool_;  // last: it uses all above
 };
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <future>
 #include <set>
 
@@ -31,6 +32,10 @@ class FailureLog final : public Log {
   std::vector<std::string> lines() {
     const std::lock_guard lock(mutex_);
     return lines_;
+  }
+  std::ptrdiff_t events(std::string_view name) {
+    const auto all = lines();
+    return std::count_if(all.begin(), all.end(), [&](const auto& line) { return line.starts_with(name); });
   }
 
  private:
@@ -247,12 +252,14 @@ TEST_F(Admitting, ADatabaseThatIsAwayIsNoVerdictAboutTheToken) {
   world.allow("wbt_a", {kDefaultOrg, "ci", "member"});
   world.away = true;
   for (int i = 0; i < 50; ++i) EXPECT_EQ(status(admission("Bearer wbt_a")), 503);
+  EXPECT_EQ(log.events("auth.unavailable"), 1) << "said once";
   world.away = false;
   EXPECT_EQ(name_of(admission("Bearer wbt_a")), "ci") << "and nobody was counted as wrong";
   world.away = true;
   EXPECT_EQ(name_of(admission("Bearer wbt_a")), "ci") << "remembered for a moment";
-  clock.pass(Seconds(1));
+  clock.pass(Seconds(10));
   EXPECT_EQ(status(admission("Bearer wbt_a")), 503);
+  EXPECT_EQ(log.events("auth.unavailable"), 2) << "and again while it lasts";
 }
 
 TEST_F(Admitting, TokensDoNotMixUp) {

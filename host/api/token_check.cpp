@@ -12,7 +12,7 @@ namespace {
 
 constexpr auto kRemember = std::chrono::seconds(1);
 constexpr auto kUsePause = std::chrono::seconds(60);
-constexpr auto kTellPause = std::chrono::seconds(10);
+constexpr auto kUnavailablePause = std::chrono::seconds(10);
 constexpr std::size_t kMaxUses = 100'000;
 constexpr const char* kLimited = "limited";
 
@@ -183,7 +183,7 @@ void TokenCheck::tell_unavailable(const Error& error) {
   {
     const std::lock_guard lock(mutex_);
     const auto now = clock_.now();
-    if (unavailable_told_ && now - *unavailable_told_ < kTellPause) return;
+    if (unavailable_told_ && now - *unavailable_told_ < kUnavailablePause) return;
     unavailable_told_ = now;
   }
   log_.warn("auth.unavailable", {{"error", error.what}, {"effect", "requests whose token is not remembered get 503"}});

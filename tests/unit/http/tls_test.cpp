@@ -205,7 +205,7 @@ TEST_F(Tls, AClientCannotMakeTheServerNegotiateAgain) {  // S9
 }
 
 TEST_F(Tls, HandshakesThatStopHalfWayAreLetGo) {  // S9
-  config_.timeouts.request_read = Millis(300);
+  config_.timeouts.request_read = Millis(3'000);
   start();
   std::vector<stories::Client> half;
   for (int i = 0; i < 500; ++i) {

@@ -95,6 +95,8 @@ TEST_F(Door, BodiesOfOneAddressHaveAShareOfTheMemory) {  // S2
   config_.limits.http_bytes = 8 << 20;
   config_.limits.http_bytes_per_address = 2 << 20;
   start();
+  auto witness = client();  // so that the host does not forget the address with all that it holds
+  ASSERT_EQ(witness.exchange("GET /hello HTTP/1.1\r\nHost: x\r\n\r\n").status, 200);
   std::vector<Client> slow;
   for (int i = 0; i < 2; ++i) {
     slow.push_back(client());

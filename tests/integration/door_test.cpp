@@ -139,8 +139,8 @@ std::string documented_nginx(int nginx_port, std::uint16_t host_port, const PemF
   std::string temporary;
   for (const auto* kind : {"client_body", "proxy", "fastcgi", "uwsgi", "scgi"})
     temporary += std::string(kind) + "_temp_path " + folder.path(kind).string() + ";\n";
-  return "daemon off;\npid " + folder.path("pid").string() + ";\nerror_log stderr;\nevents {}\nhttp {\naccess_log off;\n" +
-         temporary + block + "}\n";
+  return "daemon off;\nmaster_process off;\npid " + folder.path("pid").string() +
+         ";\nerror_log stderr;\nevents {}\nhttp {\naccess_log off;\n" + temporary + block + "}\n";
 }
 
 int free_port() {

@@ -1,14 +1,10 @@
 // A token bucket for each address.
 #include "api/sign_in_limit.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-
 #include <algorithm>
-#include <array>
 #include <cmath>
 
-#include "base/hex.h"
+#include "http/peers.h"
 
 namespace waybill {
 namespace {
@@ -16,18 +12,10 @@ namespace {
 constexpr Seconds kTellPause{10};
 constexpr int kMaxTold = 10;
 
-// An IPv6 address is one of many that its sender has.
-std::string network_of(const std::string& peer) {
-  in6_addr address{};
-  if (inet_pton(AF_INET6, peer.c_str(), &address) != 1) return peer;
-  const std::string_view bytes(reinterpret_cast<const char*>(&address), sizeof address);
-  return to_hex(IN6_IS_ADDR_V4MAPPED(&address) ? bytes : bytes.substr(0, 8));
-}
-
 }  // namespace
 
 SignInLimit::Account& SignInLimit::account(const std::string& peer) {
-  const auto key = network_of(peer);
+  const auto key = http::peer_key(peer);
   const auto now = clock_.now();
   Account* known = accounts_.find(key);
   if (!known) return accounts_.put(key, {.left = per_minute_, .at = now});

@@ -6,6 +6,7 @@
 #include "api/error_reply.h"
 #include "api/token_text.h"
 #include "domain/idempotency.h"
+#include "http/field_value.h"
 
 namespace waybill {
 namespace {
@@ -56,7 +57,7 @@ TokenCheck::TokenCheck(std::vector<Session> sessions, const Clock& clock, TokenC
       pool_(std::move(sessions), settings.patience) {}
 
 void TokenCheck::operator()(const http::Request& request, Answer answer) {
-  const auto token = bearer_token(request.authorization);
+  const auto token = http::bearer_token(request.authorization);
   Sha256 hash{};
   if (!token.empty())
     hash = sha256(token);

@@ -8,7 +8,6 @@ namespace waybill {
 namespace {
 
 constexpr std::string_view kPrefix = "wbt_";
-constexpr std::string_view kScheme = "bearer ";
 constexpr std::size_t kIdBytes = 6;
 constexpr std::size_t kIdSize = 2 * kIdBytes;
 constexpr std::size_t kSecretSize = 43;
@@ -26,8 +25,6 @@ std::string make_secret() {
   return secret;
 }
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
 }  // namespace
 
 TokenText make_token() {
@@ -41,14 +38,6 @@ std::string_view public_id_of(std::string_view token) {
   return token[kPrefix.size() + kIdSize] == '_' && id.find_first_not_of("0123456789abcdef") == std::string_view::npos
              ? id
              : std::string_view{};
-}
-
-std::string_view bearer_token(std::string_view authorization) {
-  if (authorization.size() < kScheme.size()) return {};
-  for (std::size_t i = 0; i < kScheme.size(); ++i)
-    if (lower(authorization[i]) != kScheme[i]) return {};
-  const auto token = authorization.find_first_not_of(' ', kScheme.size());
-  return token == std::string_view::npos ? std::string_view{} : authorization.substr(token);
 }
 
 }  // namespace waybill

@@ -17,7 +17,4 @@ TokenText make_token();
 // The public id of what may be a token; "" if it has none.
 std::string_view public_id_of(std::string_view token);
 
-// The token of an Authorization header, "" without one. The scheme is Bearer, in upper or lower case (RFC 9110, 11.1).
-std::string_view bearer_token(std::string_view authorization);
-
 }  // namespace waybill

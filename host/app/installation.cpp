@@ -118,6 +118,13 @@ Result<void> ready_schema(const Config& config, const Database& database, Log& l
                   "database.url a member of the application role, and see that both name the same database");
 }
 
+Result<Database> ready_database(const Config& config, Log& log) {
+  auto database = open_database(config, log);
+  TRY(database);
+  TRY(ready_schema(config, *database, log));
+  return database;
+}
+
 namespace {
 
 Problems settings_problems(const Config& config, const ActionTypes& types, const std::string& type, const std::string& settings) {

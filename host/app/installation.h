@@ -59,6 +59,8 @@ Result<Reading> open_reading(const Config& config, const std::string& org, Log& 
 
 // Applies missing migrations if the configuration says so. An error unless there are none then.
 Result<void> ready_schema(const Config& config, const Database& database, Log& log);
+// Both at once: a command's database, its schema brought up to date or checked.
+Result<Database> ready_database(const Config& config, Log& log);
 
 // Everything about plugins and registry that can be wrong without a database, in order of loading. A start tolerates what needs
 // a plugin that is not there: one refused plugin must not stop the others' work.

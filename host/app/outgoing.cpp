@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/ascii.h"
 #include "base/json_document.h"
 #include "base/json_reader.h"
 
@@ -22,12 +23,7 @@ TransportRules rules_of(const Config& config, const Contract& contract, const Ta
   return sender == config.transports.end() ? TransportRules{} : sender->second;
 }
 
-bool is_in_clear(std::string_view url) {
-  auto scheme = std::string(url.substr(0, 5));
-  for (auto& c : scheme)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return scheme == "http:";
-}
+bool is_in_clear(std::string_view url) { return is_ascii_word(url.substr(0, 5), "http:"); }
 
 // A header that names a secret, on its way to a target without TLS.
 void check_target(const Config& config, const Contract& contract, const TargetTransport& transport, Outgoing& out) {

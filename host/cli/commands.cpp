@@ -18,14 +18,6 @@
 namespace waybill {
 namespace {
 
-// A command's database, its schema brought up to date or checked.
-Result<Database> ready_database(const Config& config, Log& log) {
-  auto database = open_database(config, log);
-  if (!database) return database;
-  TRY(ready_schema(config, *database, log));
-  return database;
-}
-
 std::string this_machine() {
   char name[256] = "";
   gethostname(name, sizeof name - 1);

@@ -16,9 +16,8 @@ int with_orgs(const GlobalOptions& options, const std::function<int(OrgStore&)>&
   const auto config = configuration(options);
   if (!config) return 1;
   Log log = quiet_log();
-  const auto database = open_database(*config, log);
+  const auto database = ready_database(*config, log);
   if (!database) return failed(database.error().what);
-  if (const auto ready = ready_schema(*config, *database, log); !ready) return failed(ready.error().what);
   return act(*make_org_store(database->address));
 }
 

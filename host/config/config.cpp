@@ -10,6 +10,7 @@
 #include <sstream>
 #include <system_error>
 
+#include "base/ascii.h"
 #include "config/document.h"
 #include "config/keys.h"
 #include "config/value.h"
@@ -198,9 +199,7 @@ std::string Loading::named_entry(const Key& key, const std::string& variable) co
   const auto section = std::string(key.section());
   for (const auto& [path, place] : places_)
     if (path.starts_with(section + ".") && config::environment_name_of(path) == variable) return path;
-  auto name = variable.substr(config::environment_name_of(section + ".").size());
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  const auto name = lower_ascii(variable.substr(config::environment_name_of(section + ".").size()));
   return config::join_path(section, name);
 }
 
@@ -286,13 +285,7 @@ void Loading::check_whole() {
 
 }  // namespace
 
-bool ListenAddress::is_loopback() const {
-  if (host == "localhost") return true;
-  in_addr v4{};
-  if (inet_pton(AF_INET, host.c_str(), &v4) == 1) return ntohl(v4.s_addr) >> 24 == 127;
-  in6_addr v6{};
-  return inet_pton(AF_INET6, host.c_str(), &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
-}
+bool ListenAddress::is_loopback() const { return is_loopback_name(host); }
 
 const RetryTiming& Config::retry_for(const std::string& action_type) const { return timing_for(retry, action_type); }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "base/ascii.h"
 #include "base/time_zone.h"
 #include "config/keys.h"
 #include "domain/cron.h"
@@ -165,9 +166,7 @@ void read_allowed_hosts(const Value& value, const std::string&, Config& config) 
   std::vector<std::string> hosts;
   const bool good = read_words(
       value, "a list of host names, such as [waybill.test]", "a host name", [&](const Value& at, std::string_view text) {
-        std::string host(text);
-        std::transform(host.begin(), host.end(), host.begin(),
-                       [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+        auto host = lower_ascii(text);
         const bool is_host = host.size() <= 253 && (consists_of(host, {kLower, kDigits, ".-_"}) || is_ipv6(host));
         if (!is_host) at.fail("must be a host name or an address, without scheme, port and path");
         hosts.push_back(std::move(host));

@@ -6,6 +6,8 @@
 #include <chrono>
 #include <vector>
 
+#include "base/ascii.h"
+
 namespace waybill {
 namespace {
 
@@ -53,9 +55,7 @@ std::optional<int> whole(std::string_view text) {
 }
 
 std::optional<int> number_in(std::string_view text, const FieldRule& rule) {
-  std::string lower(text);
-  for (auto& c : lower)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  const auto lower = lower_ascii(text);
   for (std::size_t i = 0; i < rule.names.size(); ++i)
     if (lower == rule.names[i]) return rule.least + static_cast<int>(i);
   const auto value = whole(text);

@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/ascii.h"
 #include "base/json_reader.h"
 
 namespace waybill {
@@ -112,9 +113,7 @@ std::optional<json> take(const json& document, const Term& term) {
   if (!term.url_part.empty()) text = url_part(*text, term.url_part);
   if (text && term.match) text = matched(*text, *term.match, term.group);
   if (!text) return std::nullopt;
-  if (term.ignore_case)
-    std::transform(text->begin(), text->end(), text->begin(),
-                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  if (term.ignore_case) text = lower_ascii(*text);
   return json(std::move(*text));
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "base/names.h"
 
 namespace waybill {
@@ -18,12 +19,6 @@ constexpr std::string_view kComparisons[] = {"equals",  "notEquals", "lessThan",
 template <class Words>
 bool is_one_of(std::string_view word, const Words& words) {
   return std::find(std::begin(words), std::end(words), word) != std::end(words);
-}
-
-std::string small(std::string text) {
-  for (char& c : text)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return text;
 }
 
 bool is_url_part(std::string_view text) {
@@ -151,7 +146,7 @@ void GuardReader::read_list(const JsonNode& op, const std::string& path, Guard& 
     report(op, path, "must be the name of a list, or an array of strings");
   }
   if (guard.term.ignore_case)
-    for (auto& one : guard.list) one = small(std::move(one));
+    for (auto& one : guard.list) one = lower_ascii(std::move(one));
 }
 
 std::optional<Guard> GuardReader::read_comparison(const JsonNode& op, const std::string& path, const Term& term) {
@@ -175,7 +170,7 @@ std::optional<Guard> GuardReader::read_comparison(const JsonNode& op, const std:
   if (op.key == "equals" || op.key == "notEquals") {
     guard.kind = Guard::Kind::equals;
     if (op.text())
-      guard.value = term.ignore_case ? small(*op.text()) : *op.text();
+      guard.value = term.ignore_case ? lower_ascii(*op.text()) : *op.text();
     else if (op.kind == Kind::boolean)
       guard.value = std::get<bool>(op.scalar);
     else if (op.kind == Kind::null)

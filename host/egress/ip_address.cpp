@@ -90,6 +90,15 @@ std::optional<IpAddress> parse_resolver_v4(std::string_view text) {
   return v4_address(byte(24), byte(16), byte(8), byte(0));
 }
 
+bool is_loopback_name(std::string_view host) {
+  if (host == "localhost") return true;
+  if (host.find('.') != std::string_view::npos && host.find(':') != std::string_view::npos)
+    return false;  // an IPv4 address in IPv6
+  const auto address = parse_address(host);
+  return address &&
+         (address->is_v6 ? *address == v6_address({0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}) : address->bytes[0] == 127);
+}
+
 bool AddressRange::contains(const IpAddress& address) const {
   if (address.is_v6 != base.is_v6) return false;
   const auto whole = static_cast<std::size_t>(prefix / 8);

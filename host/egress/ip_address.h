@@ -29,6 +29,9 @@ std::optional<IpAddress> parse_address(std::string_view text);
 // Whatever a resolver takes for a literal IPv4 address: also 127.1, 0177.0.0.1, 0x7f000001 and 2130706433.
 std::optional<IpAddress> parse_resolver_v4(std::string_view text);
 
+// localhost, 127.0.0.0/8 or ::1; not an IPv4 address that is mapped into IPv6, nor what only a resolver takes for one.
+bool is_loopback_name(std::string_view host);
+
 struct AddressRange {
   IpAddress base;
   int prefix = 0;  // bits

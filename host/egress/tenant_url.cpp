@@ -8,6 +8,8 @@
 #include <optional>
 #include <string>
 
+#include "base/ascii.h"
+
 namespace waybill {
 namespace {
 
@@ -95,9 +97,7 @@ Result<void> check_tenant_host(std::string_view written, std::uint16_t port, con
     if (!may_connect(parse_address(written.substr(1, written.size() - 2)), port, policy)) return not_allowed();
     return {};
   }
-  std::string name(written);
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  auto name = lower_ascii(written);
   if (name.ends_with('.')) name.pop_back();
   if (!is_name(name)) return not_allowed();
   if (ends_in_number(name)) {

@@ -5,6 +5,7 @@
 #include <array>
 #include <string>
 
+#include "egress/ip_address.h"
 #include "http/host_header.h"
 
 namespace waybill::http {

@@ -4,16 +4,12 @@
 #include <algorithm>
 #include <span>
 
+#include "base/ascii.h"
 #include "base/names.h"
 #include "http/field_value.h"
 
 namespace waybill::http {
 namespace {
-
-bool is_word(std::string_view text, std::string_view lower) {
-  const auto to_lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
-  return std::equal(text.begin(), text.end(), lower.begin(), lower.end(), [&](char a, char b) { return to_lower(a) == b; });
-}
 
 std::span<const std::string_view> types_of(Content content) {
   static constexpr std::string_view kJson[] = {"application/json", "application/x-ndjson"};
@@ -26,7 +22,7 @@ std::span<const std::string_view> types_of(Content content) {
 bool is_unencoded(std::string_view codings) {
   while (!codings.empty()) {
     const auto coding = trimmed(codings.substr(0, codings.find(',')));
-    if (!coding.empty() && !is_word(coding, "identity")) return false;
+    if (!coding.empty() && !is_ascii_word(coding, "identity")) return false;
     codings.remove_prefix(std::min(codings.size(), codings.find(',')));
     if (!codings.empty()) codings.remove_prefix(1);
   }
@@ -44,7 +40,7 @@ std::optional<Response> content_refusal(const Route& route, const Request& reque
   const auto type = trimmed(given.substr(0, given.find(';')));
   if (request.body.empty() || (type.empty() && given.empty())) return std::nullopt;
   const auto types = types_of(route.content);
-  if (std::any_of(types.begin(), types.end(), [&](auto one) { return is_word(type, one); })) return std::nullopt;
+  if (std::any_of(types.begin(), types.end(), [&](auto one) { return is_ascii_word(type, one); })) return std::nullopt;
   return unsupported("the Content-Type of this body must be " + list_of(types));
 }
 

@@ -5,12 +5,12 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
+
 namespace waybill::http {
 namespace {
 
 constexpr std::size_t kMaxHost = 253;
-
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 bool is_of_name(char c) {
   return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_' || c == '~';
@@ -39,8 +39,7 @@ std::string_view effective_port(const Authority& authority, std::string_view of_
 std::optional<std::string_view> authority_of(std::string_view target) {
   const auto scheme = target.find("://");
   const auto is_scheme = [&](std::string_view name) {
-    return scheme == name.size() &&
-           std::equal(name.begin(), name.end(), target.begin(), [](char a, char b) { return a == lower(b); });
+    return scheme != std::string_view::npos && is_ascii_word(target.substr(0, scheme), name);
   };
   if (!is_scheme("http") && !is_scheme("https")) return std::nullopt;
   const auto begin = scheme + 3;
@@ -60,7 +59,7 @@ std::optional<Authority> parse_authority(std::string_view text) {
     found.host = text.substr(0, colon);
     rest = colon == std::string_view::npos ? std::string_view{} : text.substr(colon);
   }
-  std::transform(found.host.begin(), found.host.end(), found.host.begin(), lower);
+  found.host = lower_ascii(found.host);
   const bool is_host = text.starts_with('[') ? is_ipv6(found.host)
                                              : !found.host.empty() && found.host.size() <= kMaxHost &&
                                                    std::all_of(found.host.begin(), found.host.end(), is_of_name);
@@ -69,12 +68,6 @@ std::optional<Authority> parse_authority(std::string_view text) {
   if (!rest.starts_with(':') || !is_port(rest.substr(1))) return std::nullopt;
   found.port = rest.substr(1);
   return found;
-}
-
-bool is_loopback_name(std::string_view host) {
-  if (host == "localhost" || host == "::1") return true;
-  in_addr address;
-  return inet_pton(AF_INET, std::string(host).c_str(), &address) == 1 && ntohl(address.s_addr) >> 24 == 127;
 }
 
 bool is_same_origin(std::string_view origin, std::string_view host) {

@@ -21,8 +21,6 @@ std::optional<Authority> parse_authority(std::string_view text);
 // The authority of a request target that is an absolute URL of http or https, as written; none of any other target.
 std::optional<std::string_view> authority_of(std::string_view target);
 
-bool is_loopback_name(std::string_view host);  // localhost, 127.0.0.0/8 or ::1
-
 // Whether a page of `origin` is one of `host`'s: the same host and port, whatever the scheme (a proxy may have ended TLS).
 bool is_same_origin(std::string_view origin, std::string_view host);
 

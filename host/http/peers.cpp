@@ -1,22 +1,19 @@
 // Counters are raised first and taken back if that was too much, so that no two threads pass a limit together.
 #include "http/peers.h"
 
-#include <arpa/inet.h>
-
 #include <algorithm>
-#include <array>
-#include <cstring>
+
+#include "egress/ip_address.h"
 
 namespace waybill::http {
 
 std::string peer_key(std::string_view address) {
-  const std::string text(address.substr(0, address.find('%')));  // without a zone
-  in6_addr v6;
-  if (inet_pton(AF_INET6, text.c_str(), &v6) != 1) return text;
-  std::array<char, INET6_ADDRSTRLEN> name{};
-  if (IN6_IS_ADDR_V4MAPPED(&v6)) return inet_ntop(AF_INET, v6.s6_addr + 12, name.data(), name.size());
-  std::memset(v6.s6_addr + 8, 0, 8);
-  return std::string(inet_ntop(AF_INET6, &v6, name.data(), name.size())) + "/64";
+  const auto without_zone = address.substr(0, address.find('%'));
+  auto parsed = parse_address(without_zone);
+  if (!parsed) return std::string(without_zone);
+  if (!parsed->is_v6) return parsed->text();
+  std::fill(parsed->bytes.begin() + 8, parsed->bytes.end(), std::uint8_t{0});
+  return parsed->text() + "/64";
 }
 
 std::shared_ptr<Peer> Peers::find(std::string_view address) {

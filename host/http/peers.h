@@ -42,7 +42,6 @@ class Peers {
   // address as long as somebody holds it.
   std::shared_ptr<Peer> find(std::string_view address);
   std::size_t bytes() const { return bytes_; }
-  const PeerLimits& limits() const { return limits_; }
 
  private:
   friend class ConnectionPlace;
@@ -88,7 +87,7 @@ class ByteShare {
   std::size_t held_ = 0;
 };
 
-// The text of the first 64 bits of an IPv6 address, an IPv4 address as it is.
+// What stands for everybody behind an address: the first 64 bits of an IPv6 address, as "2001:db8::/64"; any other text as it is.
 std::string peer_key(std::string_view address);
 
 }  // namespace waybill::http

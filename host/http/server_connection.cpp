@@ -1,13 +1,11 @@
 // Routes requests of one connection and has them answered.
 #include "http/server_connection.h"
 
-#include <poll.h>
-
 #include <boost/asio/post.hpp>
-#include <boost/beast/core/string.hpp>
 
 #include "http/access.h"
 #include "http/content_check.h"
+#include "http/field_value.h"
 #include "http/forwarded.h"
 
 namespace waybill::http {
@@ -16,21 +14,10 @@ namespace {
 
 constexpr Millis kUnattended{1'000};  // who hangs up after this long no longer waits; before, it may be done with sending only
 
-// The token of "Bearer <token>"; the authenticator reads it itself, so only its presence counts here.
-bool has_bearer(std::string_view authorization) {
-  constexpr std::string_view kScheme = "Bearer ";
-  return authorization.size() > kScheme.size() && boost::beast::iequals(authorization.substr(0, kScheme.size()), kScheme);
-}
-
 Response too_late() {
   auto response = error_response(503, "unavailable", "there was no answer in time; nothing was acknowledged, try again");
   response.headers.emplace_back("Retry-After", "1");
   return response;
-}
-
-bool has_hung_up(int socket) {
-  pollfd looked{.fd = socket, .events = POLLRDHUP, .revents = 0};
-  return ::poll(&looked, 1, 0) > 0 && (looked.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
 }
 
 }  // namespace
@@ -65,7 +52,7 @@ void ServerConnection::allow(Millis time) {
 }
 
 void ServerConnection::keep_deadline(Time now) {
-  if (waits_since_ != Time::max() && now - waits_since_ > kUnattended && has_hung_up(socket_.native_handle())) return abort();
+  if (waits_since_ != Time::max() && now - waits_since_ > kUnattended && response_queue_->is_gone()) return abort();
   if (now < deadline_) return;
   allow_forever();
   expired_ = true;
@@ -167,7 +154,7 @@ asio::awaitable<std::optional<Response>> ServerConnection::admit(const Route& ro
     co_return access_refusal(route, request, request.principal);
   }
   if (route.least_role == Role::none) co_return std::nullopt;
-  if (!has_bearer(request.authorization) && request.certificate.empty()) co_return unauthorized();
+  if (bearer_token(request.authorization).empty() && request.certificate.empty()) co_return unauthorized();
   serving_.authenticate(request, response_queue_->expect_principal());
   auto answer = co_await next_answer(until);
   if (!answer) co_return std::nullopt;

@@ -7,6 +7,8 @@
 #include <charconv>
 #include <memory>
 
+#include "base/ascii.h"
+
 namespace waybill {
 namespace {
 
@@ -54,9 +56,7 @@ Result<Endpoint> parse_endpoint(std::string_view url, const std::array<std::stri
   if (endpoint.authority.empty()) return refuse("has no host");
   if (!part(parsed.get(), CURLUPART_USER).empty() || !part(parsed.get(), CURLUPART_PASSWORD).empty())
     return refuse("contains a user or a password");
-  for (auto& c : endpoint.authority)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  endpoint.authority += ":" + part(parsed.get(), CURLUPART_PORT, CURLU_DEFAULT_PORT);
+  endpoint.authority = lower_ascii(endpoint.authority) + ":" + part(parsed.get(), CURLUPART_PORT, CURLU_DEFAULT_PORT);
   const auto path = part(parsed.get(), CURLUPART_PATH);
   endpoint.bare = (path.empty() || path == "/") && part(parsed.get(), CURLUPART_QUERY).empty() &&
                   part(parsed.get(), CURLUPART_FRAGMENT).empty();

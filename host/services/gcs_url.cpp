@@ -7,6 +7,7 @@
 #include <ctime>
 #include <map>
 
+#include "base/ascii.h"
 #include "domain/idempotency.h"
 
 namespace waybill {
@@ -43,12 +44,6 @@ std::string scope(const GcsRequest& request) {
   return format_utc(request.unix_seconds, "%Y%m%d") + "/auto/storage/goog4_request";
 }
 
-std::string lower(std::string text) {
-  for (char& c : text)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return text;
-}
-
 // Without blanks at the ends, runs of them as one space.
 std::string collapsed(std::string_view value) {
   std::string text;
@@ -79,7 +74,7 @@ std::string path(const GcsRequest& request) {
 std::map<std::string, std::string> headers(const GcsRequest& request) {
   std::map<std::string, std::string> headers{{"host", host(request)}};
   for (const auto& [name, value] : request.headers) {
-    const auto [place, added] = headers.emplace(lower(name), collapsed(value));
+    const auto [place, added] = headers.emplace(lower_ascii(name), collapsed(value));
     if (!added && place->first != "host") place->second += "," + collapsed(value);
   }
   return headers;

@@ -8,6 +8,8 @@
 #include <array>
 #include <charconv>
 
+#include "base/ascii.h"
+
 namespace waybill {
 namespace {
 
@@ -30,13 +32,6 @@ bool is_token(std::string_view text) { return !text.empty() && std::all_of(text.
 bool has_control(std::string_view text) {
   return std::any_of(text.begin(), text.end(),
                      [](char c) { return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7f; });
-}
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (auto& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return out;
 }
 
 tl::unexpected<Error> refuse(std::string why) { return fail(Error::Kind::invalid, std::move(why)); }
@@ -84,7 +79,7 @@ std::optional<std::string> fault_in_sigv4(const SigV4& sigv4, const Secrets& sec
 
 Result<std::string> header_line(std::string_view name, std::string_view value, const Secrets& secrets) {
   if (!is_token(name) || name.size() > 256) return refuse("a header's name is malformed");
-  const auto low = lower(name);
+  const auto low = lower_ascii(name);
   if (std::find(kHostOnly.begin(), kHostOnly.end(), low) != kHostOnly.end())
     return refuse("the header " + low + " is the host's alone");
   if (value.size() > kMaxHeaderBytes) return refuse("the header " + low + " is longer than 16 KiB");

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
+
 namespace waybill {
 namespace {
 
@@ -182,9 +184,7 @@ bool HttpTransfer::take_header(std::string_view line) {
     line.remove_suffix(1);
   const auto colon = line.find(':');
   if (colon == std::string_view::npos || colon == 0) return true;
-  std::string name(line.substr(0, colon));
-  for (auto& c : name)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  auto name = lower_ascii(line.substr(0, colon));
   auto value = line.substr(colon + 1);
   value.remove_prefix(std::min(value.find_first_not_of(" \t"), value.size()));
   response_.headers.emplace_back(std::move(name), value);

@@ -5,6 +5,8 @@
 
 #include <set>
 
+#include "http/field_value.h"
+
 namespace waybill {
 namespace {
 
@@ -38,10 +40,10 @@ TEST(PublicId, IsOnlyThatOfAWholeToken) {
 
 // S5
 TEST(BearerToken, IsWhatFollowsTheScheme) {
-  EXPECT_EQ(bearer_token("Bearer a b"), "a b");
-  EXPECT_EQ(bearer_token("bEaReR    a"), "a");
+  EXPECT_EQ(http::bearer_token("Bearer a b"), "a b");
+  EXPECT_EQ(http::bearer_token("bEaReR    a"), "a");
   for (const char* header : {"", "Bearer", "Bearer ", "Bearer  ", "Bearera", "Basic a", " Bearer a", "Bearer\ta"})
-    EXPECT_EQ(bearer_token(header), "") << header;
+    EXPECT_EQ(http::bearer_token(header), "") << header;
 }
 
 }  // namespace

@@ -60,8 +60,9 @@ Result<std::string> read_config(std::string_view raw, const std::string& type, c
   const auto& json = *read;
   if (const auto headers = json.find("headers"); headers != json.end() && headers->is_object())
     for (const auto& [name, value] : headers->items())
-      if (value.is_string() && value.get_ref<const std::string&>().find("{secret:") != std::string::npos)
-        return bad("config.headers: \"" + name + "\" must not name a secret");
+      for (const char* opens : {"{secret:", "{oauth2:"})
+        if (value.is_string() && value.get_ref<const std::string&>().find(opens) != std::string::npos)
+          return bad("config.headers: \"" + name + "\" must not name a secret");
   auto destination = json;
   if (const auto rate = json.find(kRateField); rate != json.end()) {
     if (!rate->is_string() || !rate_from(rate->get_ref<const std::string&>()))

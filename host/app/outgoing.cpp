@@ -6,6 +6,8 @@
 #include "base/ascii.h"
 #include "base/json_document.h"
 #include "base/json_reader.h"
+#include "services/oauth2_grant.h"
+#include "services/placeholders.h"
 
 namespace waybill {
 namespace {
@@ -34,10 +36,19 @@ void check_target(const Config& config, const Contract& contract, const TargetTr
     out.warnings.push_back(placed(transport.place, "gatewayUrl",
                                   whose + "insecure is true and the URL is plain http: secrets in "
                                           "headers go out in clear"));
-  else if (contract.destination.find("{secret:") != std::string::npos)
-    out.problems.push_back(placed(transport.place, "destination",
+  else if (names_secret(contract.destination) || names_secret(contract.url))
+    out.problems.push_back(placed(transport.place, names_secret(contract.url) ? "gatewayUrl" : "destination",
                                   whose + "a {secret:NAME} does not go out in clear: use https in "
                                           "gatewayUrl, or write \"insecure\": true"));
+}
+
+// OAuth2 clients that nobody configured.
+void check_clients(const Config& config, const Contract& contract, const TargetTransport& transport, Outgoing& out) {
+  for (const auto name : names_in(contract.destination, kOAuth2Opens))
+    if (!config.oauth2.contains(std::string(name)))
+      out.problems.push_back(placed(transport.place, "destination",
+                                    "target " + in_quotes(contract.target) + ": there is no OAuth2 client " + in_quotes(name) +
+                                        " under oauth2 in the configuration"));
 }
 
 std::string text_of(const Json& settings, const char* field) {
@@ -66,27 +77,21 @@ void check_sender(const Config& config, const std::string& type, const Transport
 
 }  // namespace
 
-tl::expected<Secrets, Problems> resolve_keys(const Config& config, const Registry& registry) {
-  std::map<std::string, std::vector<SecretReference>> named;
-  const auto add = [&](const TransportRules& rules) {
-    const auto name = key_secret(rules);
-    if (const auto found = config.secrets.find(name.value_or("")); found != config.secrets.end()) named.insert(*found);
-  };
-  for (const auto& [type, rules] : config.transports) add(rules);
-  for (const auto& [name, target] : registry.transports())
-    if (target.rules) add(*target.rules);
-  return Secrets::resolve(named);
-}
-
 Outgoing check_outgoing(const Config& config, const Registry& registry, const Secrets& secrets) {
   Outgoing out;
   const TargetTransport none;
   for (const auto& target : registry.targets()) {
     const auto found = registry.transports().find(target.target);
-    check_target(config, target, found == registry.transports().end() ? none : found->second, out);
+    const auto& transport = found == registry.transports().end() ? none : found->second;
+    check_clients(config, target, transport, out);
+    check_target(config, target, transport, out);
   }
   for (const auto& [type, rules] : config.transports) check_sender(config, type, rules, out);
-  auto loaded = Transports::load(config.transports, config.file.string(), registry.transports(), secrets, out.warnings);
+  for (const auto& [name, client] : config.oauth2)
+    if (const auto request = token_request(client, secrets, 0); !request)
+      out.problems.push_back({config.file.string(), client.line, "oauth2." + name, request.error().what});
+  auto loaded =
+      Transports::load(config.transports, config.oauth2, config.file.string(), registry.transports(), secrets, out.warnings);
   if (!loaded) out.problems.insert(out.problems.end(), loaded.error().begin(), loaded.error().end());
   if (loaded && out.problems.empty()) out.transports = std::move(*loaded);
   return out;

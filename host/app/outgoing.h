@@ -17,7 +17,4 @@ struct Outgoing {
 };
 Outgoing check_outgoing(const Config& config, const Registry& registry, const Secrets& secrets);
 
-// The secrets that hold keys of certificates, as they are now.
-tl::expected<Secrets, Problems> resolve_keys(const Config& config, const Registry& registry);
-
 }  // namespace waybill

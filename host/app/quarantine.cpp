@@ -45,10 +45,12 @@ class Quarantine {
         settle_store_(make_settle_store(address, shards)),
         queue_store_(make_queue_store(address)),
         suspects_(make_suspect_store(address)),
-        factory_(catalogue_, config, std::make_shared<const Secrets>(std::move(secrets)),
-                 {.templates = [registry = std::move(registry)] { return templates_of(registry); }, .links = std::move(links)},
-                 clock_, log, metrics_, breadcrumbs_,
-                 [transports = *contents.transports](const Contract& contract) { return transports.of(contract); }),
+        factory_(
+            catalogue_, config, std::make_shared<const LiveSecrets>(std::move(secrets)),
+            {.templates = [registry = std::move(registry)] { return templates_of(registry); }, .links = std::move(links)}, clock_,
+            log, metrics_, breadcrumbs_,
+            [transports = *contents.transports](const Contract& contract) { return transports.of(contract); },
+            [transports = *contents.transports](const std::string& client) { return transports.of_oauth2(client); }),
         settler_(
             *settle_store_, clock_,
             {.actor = host_name(), .retry = config.retry, .cooldown = config.timeouts.cooldown, .gather = Millis{0}},

@@ -11,8 +11,9 @@ ReloadResult RegistryLoader::reload(FormStore& store, const LoadActor& actor) {
   if (next)
     if (auto problems = check_registry(config_, catalogue_, *next); !problems.empty()) next = tl::unexpected(std::move(problems));
   Outgoing outgoing;
+  tl::expected<Secrets, Problems> secrets;
   if (next) {
-    const auto secrets = resolve_keys(config_, *next);
+    secrets = Secrets::resolve(config_.secrets, config_.file.string());
     if (secrets) outgoing = check_outgoing(config_, *next, *secrets);
     if (auto problems = secrets ? outgoing.problems : secrets.error(); !problems.empty())
       next = tl::unexpected(std::move(problems));
@@ -27,6 +28,7 @@ ReloadResult RegistryLoader::reload(FormStore& store, const LoadActor& actor) {
     return {.problems = {}, .error = loaded.error(), .changes = {}};
   }
   for (const auto& warning : outgoing.warnings) log_.warn("config.warning", {{"warning", to_string(warning)}});
+  secrets_->swap_in(std::move(*secrets));
   transports_.swap_in(std::move(*outgoing.transports));  // first: no delivery to a new target goes without
   live_.swap_in(std::move(*next));
   const auto registry = current();

@@ -25,9 +25,10 @@ std::unique_ptr<ProviderOptions> begin_asking(const GlobalOptions& options) {
   const auto registry = std::make_shared<const Registry>(*asking->contents.registry);
   const TextServices texts{.templates = [registry] { return templates_of(registry); }, .links = std::move(*links)};
   asking->factory = std::make_unique<PluginSenderFactory>(
-      *asking->contents.catalogue, asking->config, std::make_shared<const Secrets>(std::move(*secrets)), texts, asking->clock,
+      *asking->contents.catalogue, asking->config, std::make_shared<const LiveSecrets>(std::move(*secrets)), texts, asking->clock,
       asking->log, asking->metrics, nullptr,
-      [transports = *asking->contents.transports](const Contract& contract) { return transports.of(contract); });
+      [transports = *asking->contents.transports](const Contract& contract) { return transports.of(contract); },
+      [transports = *asking->contents.transports](const std::string& client) { return transports.of_oauth2(client); });
   asking->destination_queries = std::make_unique<DestinationQueries>(*asking->factory, asking->config.timeouts.attempt);
   return asking;
 }

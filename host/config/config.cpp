@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "base/ascii.h"
+#include "base/json_document.h"
 #include "config/document.h"
 #include "config/keys.h"
 #include "config/value.h"
@@ -89,6 +90,7 @@ class Loading {
   bool read_file();  // false when the file as a whole cannot be used
   void read_environment(const std::vector<std::string>& environment);
   void check_tls();
+  void check_names_of_secrets();
   void check_whole();
   tl::expected<Config, Problems> result() {
     if (!problems_.empty()) return tl::unexpected(std::move(problems_));
@@ -259,6 +261,18 @@ void Loading::check_tls() {
     report("limits.http_bytes", "must not be less than limits.http_bytes_per_address");
 }
 
+void Loading::check_names_of_secrets() {
+  const auto is_known = [&](const std::string& name) { return name.empty() || config_.secrets.contains(name); };
+  const std::string none = "there is no secret of this name under secrets";
+  for (const auto& [type, names] : config_.readable_secrets)
+    for (const auto& name : names)
+      if (!is_known(name)) report("senders." + type, "secrets: " + in_quotes(name) + ": " + none);
+  for (const auto& [name, client] : config_.oauth2) {
+    if (!is_known(client.client_secret)) report("oauth2." + name, "client_secret: " + none);
+    if (!is_known(client.service_account)) report("oauth2." + name, "service_account: " + none);
+  }
+}
+
 void Loading::check_whole() {
   const auto& database = config_.database;
   if (database.url.empty() && database.embedded.empty() && !has_problem("database.url") && !has_problem("database.embedded") &&
@@ -275,6 +289,7 @@ void Loading::check_whole() {
   check_tls();
   if (!config_.link_key.empty() && !config_.secrets.contains(config_.link_key) && !has_problem("secrets"))
     report("links.key", "there is no secret of this name under secrets");
+  check_names_of_secrets();
   const auto& timeouts = config_.timeouts;
   const auto least = timeouts.attempt + timeouts.attempt_grace + Millis{1000};
   if (timeouts.lease <= least && !has_problem("timeouts.lease") && !has_problem("timeouts.attempt") &&

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -141,6 +142,21 @@ struct ArchiveConfig {
   bool operator==(const ArchiveConfig&) const = default;
 };
 
+// Whose tokens the host gets for plugins (RFC 6749, 4.4, or RFC 7523 with a service account).
+struct OAuth2Client {
+  std::string token_url;
+  std::string client_id;        // of client credentials
+  std::string client_secret;    // the name of a secret
+  bool secret_in_body = false;  // else in the Authorization header
+  std::string service_account;  // the name of a secret, in place of the two; "": client credentials
+  std::string subject;          // on whose behalf a service account asks; "": its own
+  std::string scope;
+  std::string audience;
+  TransportRules transport;
+  int line = 0;  // of the configuration file
+  bool operator==(const OAuth2Client&) const = default;
+};
+
 struct Config {
   std::filesystem::path file;  // "" when there was none
   ListenAddress listen;
@@ -153,8 +169,11 @@ struct Config {
   DatabaseConfig database;
   std::filesystem::path registry = "./registry";
   std::filesystem::path plugins = "./plugins";
-  std::filesystem::path breadcrumbs;                            // what a dead host was inside of; "" for the default place
-  std::map<std::string, std::string> senders;                   // action type -> JSON object of its plugin's settings
+  std::filesystem::path breadcrumbs;           // what a dead host was inside of; "" for the default place
+  std::map<std::string, std::string> senders;  // action type -> JSON object of its plugin's settings
+  std::map<std::string, std::set<std::string, std::less<>>>
+      readable_secrets;  // action type -> names of secrets that its plugin may read
+  std::map<std::string, OAuth2Client> oauth2;
   std::map<std::string, TransportRules> transports;             // action type -> how its connections are secured
   std::map<std::string, std::vector<SecretReference>> secrets;  // newest first; two during a rotation
   std::string link_key;                                    // name of the secret that signs links to stored objects; "" for none

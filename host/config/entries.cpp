@@ -36,13 +36,17 @@ bool is_variable(std::string_view name) {
   return !name.empty() && kDigits.find(name[0]) == std::string_view::npos && consists_of(name, {kLower, kUpper, kDigits, "_"});
 }
 
+bool is_secret_name(std::string_view name) {
+  return !name.empty() && name.size() <= 64 && consists_of(name, {kLower, kUpper, kDigits, "_.-"});
+}
+
 constexpr std::string_view kActionTypeRule =
     "is no name of an action type: a lower-case letter, then lower-case letters, digits or _";
 
 template <std::size_t N>
-bool only_known_fields(const Value& value, const std::string_view (&known)[N]) {
+bool only_known_fields(const Value& value, const Node& node, const std::string_view (&known)[N]) {
   bool good = true;
-  for (const auto& child : value.node().children) {
+  for (const auto& child : node.children) {
     if (std::find(std::begin(known), std::end(known), child.key) != std::end(known)) continue;
     std::string list;
     for (auto name : known) list.append(list.empty() ? "" : ", ").append(name);
@@ -106,7 +110,7 @@ std::optional<SecretReference> read_reference(const Value& value) {
     value.fail(std::string("must be a reference, never the secret itself: ") + kShape);
     return std::nullopt;
   }
-  if (!only_known_fields(value, kSecretFields)) return std::nullopt;
+  if (!only_known_fields(value, value.node(), kSecretFields)) return std::nullopt;
   std::size_t bytes = 0;
   if (last != nullptr) {
     value.child(*last).count(bytes, 1, 65'536);
@@ -212,7 +216,7 @@ void read_ranges(const Value& value, std::vector<EgressException>& into) {
   if (good) into = std::move(ranges);
 }
 
-// How a sender's connections are secured; what is left is for its plugin.
+// How connections are secured; what is left has other readers.
 Node take_transport(const Value& value, TransportRules& rules) {
   Node rest = value.node();
   std::erase_if(rest.children, [](const Node& field) { return is_transport_field(field.key); });
@@ -223,9 +227,16 @@ Node take_transport(const Value& value, TransportRules& rules) {
     if (field.plain && (field.text == "true" || field.text == "false")) given.flag = field.text == "true";
     if (auto fault = take_transport_field(rules, field.key, given, value.folder())) value.child(field).fail(std::move(*fault));
   }
-  const auto* tls = rest.find("tls");
-  rules.unverified_login = tls != nullptr && (tls->text == "if_offered" || tls->text == "never");
   return rest;
+}
+
+// The names of the secrets whose values a sender's plugin may have; what is left is for the plugin.
+void take_readable_secrets(const Value& value, Node& rest, std::set<std::string, std::less<>>& names) {
+  const auto* list = rest.find("secrets");
+  if (list == nullptr) return;
+  read_words(value.child(*list), "a list of names of secrets, such as [redis]", "the name of a secret",
+             [&](const Value&, std::string_view name) { return names.emplace(name).second || true; });
+  std::erase_if(rest.children, [](const Node& field) { return field.key == "secrets"; });
 }
 
 }  // namespace
@@ -262,17 +273,59 @@ void read_sender(const Value& value, const std::string& action_type, Config& con
   if (!is_action_type(action_type)) return value.fail(std::string(kActionTypeRule));
   if (!value.expect_map("{ timeout_ms: 10000 }")) return;
   TransportRules rules;
-  config.senders[action_type] = to_json(take_transport(value, rules));
+  auto rest = take_transport(value, rules);
+  const auto* tls = rest.find("tls");
+  rules.unverified_login = tls != nullptr && (tls->text == "if_offered" || tls->text == "never");
+  std::set<std::string, std::less<>> readable;
+  take_readable_secrets(value, rest, readable);
+  config.senders[action_type] = to_json(rest);
+  if (readable.empty())
+    config.readable_secrets.erase(action_type);
+  else
+    config.readable_secrets[action_type] = std::move(readable);
   if (rules == TransportRules{})
     config.transports.erase(action_type);
   else
     config.transports[action_type] = std::move(rules);
 }
 
+void read_oauth2(const Value& value, const std::string& name, Config& config) {
+  if (!is_secret_name(name)) return value.fail("is no name of an OAuth2 client: letters, digits, _ . and -, 64 at most");
+  if (!value.expect_map("{ token_url: https://..., client_id: ..., client_secret: NAME }")) return;
+  OAuth2Client client{.line = value.node().line};
+  const Node rest = take_transport(value, client.transport);
+  if (!only_known_fields(value, rest, kOAuth2Fields)) return;
+  const auto text = [&](const char* field, std::string& into, const char* allowed) {
+    const auto* node = rest.find(field);
+    if (node == nullptr) return;
+    if (const auto found = value.child(*node).text(allowed)) into = *found;
+  };
+  text("token_url", client.token_url, "the https URL of the token endpoint");
+  text("client_id", client.client_id, "the client's id");
+  text("client_secret", client.client_secret, "the name of a secret");
+  text("service_account", client.service_account, "the name of a secret that holds a service account's JSON");
+  text("subject", client.subject, "on whose behalf the service account asks");
+  text("scope", client.scope, "scopes, with a blank between them");
+  text("audience", client.audience, "an audience");
+  if (const auto* credentials = rest.find("credentials")) {
+    std::string word;
+    value.child(*credentials).word(word, {"basic", "body"});
+    client.secret_in_body = word == "body";
+  }
+  if (client.service_account.empty()) {
+    for (const auto& [field, given] :
+         {std::pair{"token_url", &client.token_url}, {"client_id", &client.client_id}, {"client_secret", &client.client_secret}})
+      if (given->empty()) return value.fail(std::string(field) + " is missing");
+    if (!client.subject.empty()) return value.fail("subject needs service_account");
+  } else if (!client.client_id.empty() || !client.client_secret.empty()) {
+    return value.fail("has service_account as well as client_id or client_secret: keep one of the two");
+  }
+  config.oauth2[name] = std::move(client);
+}
+
 void read_secret(const Value& value, const std::string& secret, Config& config) {
   constexpr std::size_t kMax = 5;
-  if (secret.size() > 64 || !consists_of(secret, {kLower, kUpper, kDigits, "_.-"}))
-    return value.fail("is no name of a secret: letters, digits, _ . and -, 64 at most");
+  if (!is_secret_name(secret)) return value.fail("is no name of a secret: letters, digits, _ . and -, 64 at most");
   std::vector<SecretReference> references;
   if (value.node().kind == Node::Kind::list) {
     if (value.node().children.empty() || value.node().children.size() > kMax)
@@ -292,7 +345,7 @@ void read_secret(const Value& value, const std::string& secret, Config& config) 
 
 void read_retry(const Value& value, const std::string& action_type, Config& config) {
   if (!is_action_type(action_type)) return value.fail(std::string(kActionTypeRule) + "; or default");
-  if (!value.expect_map("{ kind: fixed, delay: 5s }") || !only_known_fields(value, kRetryFields)) return;
+  if (!value.expect_map("{ kind: fixed, delay: 5s }") || !only_known_fields(value, value.node(), kRetryFields)) return;
   const auto& node = value.node();
   RetryTiming timing;
   const auto* kind = node.find("kind");

@@ -159,6 +159,7 @@ constexpr Key kKeys[] = {
     {"breadcrumbs",              "path",          "",               path<&Config::breadcrumbs>},
     {"senders.<action type>",    "mapping",       "{}",             read_sender},
     {"secrets.<name>",           "reference",     "",               read_secret},
+    {"oauth2.<name>",            "mapping",       "",               read_oauth2},
     {"links.key",                "name",          "",               read_link_key},
     {"retention.forms",          "duration",      "90d",            read_kept_forms},
     {"retention.intents",        "duration",      "0s",             read_kept<&Config::kept_intents>},

@@ -31,6 +31,8 @@ std::span<const DeprecatedKey> deprecated_keys();
 
 // What an entry of `retry` and a reference of `secrets` may hold.
 inline constexpr std::string_view kRetryFields[] = {"kind", "delay", "factor", "max_delay", "jitter"};
+inline constexpr std::string_view kOAuth2Fields[] = {"token_url",       "client_id", "client_secret", "credentials",
+                                                     "service_account", "subject",   "scope",         "audience"};
 inline constexpr std::string_view kSecretFields[] = {"env", "file", "last"};
 
 // "limits.per_target" -> "WAYBILL_LIMITS_PER_TARGET"; every character that a variable's name cannot have becomes "_".
@@ -44,6 +46,7 @@ void read_trusted_proxies(const Value& value, const std::string&, Config& config
 void read_egress_allow(const Value& value, const std::string&, Config& config);
 void read_egress_deny(const Value& value, const std::string&, Config& config);
 void read_sender(const Value& value, const std::string& action_type, Config& config);
+void read_oauth2(const Value& value, const std::string& name, Config& config);
 void read_secret(const Value& value, const std::string& secret, Config& config);
 void read_schedule(const Value& value, const std::string&, Config& config);
 void read_time_zone(const Value& value, const std::string&, Config& config);

@@ -105,17 +105,4 @@ std::shared_ptr<const Templates> templates_of(std::shared_ptr<const Registry> re
   return {std::move(registry), templates};
 }
 
-LiveRegistry::LiveRegistry(Registry first) : current_(std::make_shared<const Registry>(std::move(first))) {}
-
-std::shared_ptr<const Registry> LiveRegistry::current() const {
-  const std::lock_guard lock(mutex_);
-  return current_;
-}
-
-void LiveRegistry::swap_in(Registry next) {
-  auto fresh = std::make_shared<const Registry>(std::move(next));
-  const std::lock_guard lock(mutex_);
-  current_.swap(fresh);
-}
-
 }  // namespace waybill

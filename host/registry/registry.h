@@ -3,11 +3,11 @@
 
 #include <filesystem>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/live.h"
 #include "base/problem.h"
 #include "domain/action_types.h"
 #include "domain/contract.h"
@@ -50,16 +50,7 @@ tl::expected<Registry, Problems> load_registry(const std::filesystem::path& fold
 // The templates of a registry, which lives as long as they do.
 std::shared_ptr<const Templates> templates_of(std::shared_ptr<const Registry> registry);
 
-// The registry in use. A reload swaps in a good one whole, or keeps the old. Safe from any thread.
-class LiveRegistry {
- public:
-  explicit LiveRegistry(Registry first);
-  std::shared_ptr<const Registry> current() const;
-  void swap_in(Registry next);
-
- private:
-  mutable std::mutex mutex_;
-  std::shared_ptr<const Registry> current_;
-};
+// The registry in use. A reload swaps in a good one whole, or keeps the old.
+using LiveRegistry = Live<Registry>;
 
 }  // namespace waybill

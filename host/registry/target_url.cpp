@@ -26,11 +26,30 @@ bool is_port(std::string_view digits) {
   return error == std::errc{} && end == digits.data() + digits.size() && port != 0;
 }
 
+// The URL with an "x" in place of each {secret:NAME} behind its host, where the host fills them in. One elsewhere stays, and is
+// no part of a good URL.
+std::string without_secrets(std::string_view text) {
+  constexpr std::string_view kOpens = "{secret:";
+  const auto scheme = text.find("://");
+  const auto path = scheme == std::string_view::npos ? scheme : text.find_first_of("/?", scheme + 3);
+  std::string out(text.substr(0, path));
+  if (path == std::string_view::npos) return out;
+  for (auto rest = text.substr(path);;) {
+    const auto at = rest.find(kOpens);
+    const auto end = at == std::string_view::npos ? at : rest.find('}', at);
+    out.append(rest.substr(0, end == std::string_view::npos ? end : at));
+    if (end == std::string_view::npos) return out;
+    out += 'x';
+    rest.remove_prefix(end + 1);
+  }
+}
+
 }  // namespace
 
-std::optional<std::string> url_problem(std::string_view text) {
+std::optional<std::string> url_problem(std::string_view written) {
   constexpr auto kShape = "must be an http or https URL with a host, such as http://localhost:8080";
-  if (text.size() > kMaxLength) return "is longer than " + std::to_string(kMaxLength) + " bytes";
+  if (written.size() > kMaxLength) return "is longer than " + std::to_string(kMaxLength) + " bytes";
+  const auto text = without_secrets(written);
   const auto parsed = boost::urls::parse_uri(boost::core::string_view(text.data(), text.size()));
   if (parsed.has_error()) return kShape;
   const boost::urls::url_view url = *parsed;

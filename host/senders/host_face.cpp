@@ -29,6 +29,15 @@ Log::Level level_of(std::int32_t level) {
   }
 }
 
+// None: there are more than a signature may have, or none where some are said to be.
+std::optional<std::vector<std::string_view>> parts_of(const wb_str* parts, std::size_t count) {
+  if ((parts == nullptr && count != 0) || count > kMaxSignedParts) return std::nullopt;
+  std::vector<std::string_view> views;
+  views.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) views.push_back(view_of(parts[i]));
+  return views;
+}
+
 }  // namespace
 
 wb_host HostFace::make() {
@@ -51,6 +60,9 @@ const void* HostFace::get_service(const wb_host*, wb_str id) noexcept {
   static constexpr wb_http_service http{&fetch, &abort};
   static constexpr wb_timer_service timer{&monotonic_ms, &unix_seconds, &after, &cancel};
   static constexpr wb_sign_service sign{&hmac_sha256};
+  static constexpr wb_sign2_service signatures{&signature};
+  static constexpr wb_secret_service secrets{&secret};
+  static constexpr wb_oauth2_service oauth2{&find_client, &forget_token};
   static constexpr wb_template_service templates{&render, &render_text};
   static constexpr wb_link_service links{&sign_link};
   static constexpr wb_smtp_service mail{&submit, &abort_submission};
@@ -58,6 +70,9 @@ const void* HostFace::get_service(const wb_host*, wb_str id) noexcept {
   if (name == WB_HTTP_SERVICE) return &http;
   if (name == WB_TIMER_SERVICE) return &timer;
   if (name == WB_SIGN_SERVICE) return &sign;
+  if (name == WB_SIGN2_SERVICE) return &signatures;
+  if (name == WB_SECRET_SERVICE) return &secrets;
+  if (name == WB_OAUTH2_SERVICE) return &oauth2;
   if (name == WB_TEMPLATE_SERVICE) return &templates;
   if (name == WB_LINK_SERVICE) return &links;
   if (name == WB_SMTP_SERVICE) return &mail;
@@ -118,14 +133,61 @@ void HostFace::cancel(const wb_host* host, std::uint64_t timer) noexcept { sende
 std::int32_t HostFace::hmac_sha256(const wb_host* host, wb_str name, const wb_str* parts, std::size_t count,
                                    void (*sink)(void*, const std::uint8_t*, std::size_t), void* user) noexcept {
   try {
-    if (sink == nullptr || (parts == nullptr && count != 0) || count > kMaxSignedParts) return WB_SIGN_UNKNOWN_SECRET;
-    std::vector<std::string_view> views;
-    views.reserve(count);
-    for (std::size_t i = 0; i < count; ++i) views.push_back(view_of(parts[i]));
+    const auto views = parts_of(parts, count);
+    if (sink == nullptr || !views) return WB_SIGN_UNKNOWN_SECRET;
     const auto answer = [&](const Mac& mac) { sink(user, mac.data(), mac.size()); };
-    return sender_of(host).sign(view_of(name), views, answer) ? WB_SIGN_OK : WB_SIGN_UNKNOWN_SECRET;
+    return sender_of(host).sign(view_of(name), *views, answer) ? WB_SIGN_OK : WB_SIGN_UNKNOWN_SECRET;
   } catch (...) {
     return WB_SIGN_UNKNOWN_SECRET;
+  }
+}
+
+std::int32_t HostFace::signature(const wb_host* host, wb_sign_algorithm algorithm, wb_str name, const wb_str* parts,
+                                 std::size_t count, void (*sink)(void*, const std::uint8_t*, std::size_t), void* user) noexcept {
+  try {
+    const auto views = parts_of(parts, count);
+    const bool known = algorithm == WB_SIGN_RSA_SHA256 || algorithm == WB_SIGN_ECDSA_P256_SHA256;
+    if (sink == nullptr || !views || !known) return WB_SIGN_WRONG_KEY;
+    const auto secrets = sender_of(host).operators_secrets();
+    if (secrets == nullptr || secrets->find(view_of(name)) == nullptr) return WB_SIGN_UNKNOWN_SECRET;
+    const auto* key = secrets->private_key(view_of(name));
+    if (key == nullptr) return WB_SIGN_WRONG_KEY;
+    const auto kind = algorithm == WB_SIGN_RSA_SHA256 ? SignatureKind::rsa_sha256 : SignatureKind::ecdsa_p256_sha256;
+    const auto made = key->sign(kind, *views);
+    if (!made) return WB_SIGN_WRONG_KEY;
+    sink(user, reinterpret_cast<const std::uint8_t*>(made->data()), made->size());
+    return WB_SIGN_OK;
+  } catch (...) {
+    return WB_SIGN_WRONG_KEY;
+  }
+}
+
+std::int32_t HostFace::secret(const wb_host* host, wb_str name, void (*sink)(void*, wb_str), void* user) noexcept {
+  try {
+    const auto& sender = sender_of(host);
+    if (sink == nullptr || !sender.parts().readable_secrets.contains(view_of(name))) return WB_SECRET_NOT_ALLOWED;
+    const auto secrets = sender.operators_secrets();
+    if (secrets == nullptr) return WB_SECRET_NOT_ALLOWED;
+    const auto* values = secrets->find(view_of(name));
+    if (values == nullptr) return WB_SECRET_UNKNOWN;
+    for (const auto& value : *values) sink(user, borrow(value.expose()));
+    return WB_SECRET_OK;
+  } catch (...) {
+    return WB_SECRET_UNKNOWN;
+  }
+}
+
+std::int32_t HostFace::find_client(const wb_host* host, wb_str client) noexcept {
+  return sender_of(host).parts().oauth2->find(view_of(client)) == nullptr ? WB_OAUTH2_UNKNOWN_CLIENT : WB_OAUTH2_OK;
+}
+
+std::int32_t HostFace::forget_token(const wb_host* host, wb_str client) noexcept {
+  try {
+    if (find_client(host, client) != WB_OAUTH2_OK) return WB_OAUTH2_UNKNOWN_CLIENT;
+    sender_of(host).parts().oauth2->forget(view_of(client));
+    return WB_OAUTH2_OK;
+  } catch (...) {
+    return WB_OAUTH2_UNKNOWN_CLIENT;
   }
 }
 

@@ -37,6 +37,11 @@ class HostFace {
                                 void* user) noexcept;
   static std::int32_t hmac_sha256(const wb_host* host, wb_str name, const wb_str* parts, std::size_t count,
                                   void (*sink)(void*, const std::uint8_t*, std::size_t), void* user) noexcept;
+  static std::int32_t signature(const wb_host* host, wb_sign_algorithm algorithm, wb_str name, const wb_str* parts,
+                                std::size_t count, void (*sink)(void*, const std::uint8_t*, std::size_t), void* user) noexcept;
+  static std::int32_t secret(const wb_host* host, wb_str name, void (*sink)(void*, wb_str), void* user) noexcept;
+  static std::int32_t find_client(const wb_host* host, wb_str client) noexcept;
+  static std::int32_t forget_token(const wb_host* host, wb_str client) noexcept;
 };
 
 }  // namespace waybill

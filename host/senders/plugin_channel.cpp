@@ -34,10 +34,15 @@ std::string PluginSender::answer_json(const HttpResponse& response) {
   return dump(answer);
 }
 
+std::shared_ptr<const Secrets> PluginSender::operators_secrets() const {
+  const bool for_tenant = on_strand() && inside_ != nullptr && trust_of(*inside_) == Trust::tenant;
+  return for_tenant ? nullptr : parts_.secrets->current();
+}
+
 bool PluginSender::sign(std::string_view name, std::span<const std::string_view> parts,
                         const std::function<void(const Mac&)>& sink) const {
   const Job* const job = on_strand() ? inside_ : nullptr;
-  if (job == nullptr || !job->channel) return sign_hmac_sha256(*parts_.secrets, name, parts, sink);
+  if (job == nullptr || !job->channel) return sign_hmac_sha256(*parts_.secrets->current(), name, parts, sink);
   const Channel& channel = *job->channel;
   if (name != channel.id) return false;  // a tenant cannot name the operator's secrets
   std::vector<Secret> keys;

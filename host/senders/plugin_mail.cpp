@@ -1,7 +1,10 @@
 // What a sender's strand does for its plugin between calls: mail submitted to relays, each submission belonging to an open call.
+#include <array>
+
 #include "senders/plugin_reach.h"
 #include "senders/plugin_sender.h"
 #include "senders/plugin_text.h"
+#include "services/placeholders.h"
 
 namespace waybill {
 namespace {
@@ -52,6 +55,12 @@ std::uint64_t PluginSender::submit(wb_call id, const wb_smtp_message* asked, wb_
   const auto found = calls_.find(id.id);
   const bool open = found != calls_.end() && !found->second.ended;
   auto message = message_of(asked);
+  if (open && message) {
+    const auto& job = *found->second.job;
+    const std::array<std::string_view, 2> submitted{job.payload, job.context};
+    if (const auto misplaced = operators_placeholder(message->data, submitted))
+      message = fail(Error::Kind::invalid, "the message has " + *misplaced + ", and a secret is put into no mail");
+  }
   if (!open || !message) {
     if (!open) record_violation("submit_without_call", id.id);
     const auto error = open ? NetError::refused : NetError::cancelled;

@@ -35,6 +35,12 @@ PluginSender::PluginSender(SenderParts parts)
     : parts_(std::move(parts)),
       crumb_(parts_.breadcrumbs ? parts_.breadcrumbs->line(parts_.type.name, parts_.plugin) : Breadcrumb()),
       http_(loop_, parts_.clock, parts_.secrets, parts_.http),
+      authorized_http_(loop_, parts_.clock, http_, parts_.secrets, parts_.oauth2,
+                       [this](const std::string& client, const std::string& why) {
+                         parts_.log.warn(
+                             "oauth2.refused",
+                             {{"action_type", parts_.type.name}, {"client", client}, {"error", clean_text(why, 500)}});
+                       }),
       mail_(loop_, parts_.clock, parts_.secrets, {.egress = parts_.http.egress, .resolver = parts_.http.resolver}),
       face_{HostFace::make(), this} {
   loop_.at_turn_end([this] { end_turn(); });
@@ -269,7 +275,7 @@ void PluginSender::forget_ended() {
     ended_.pop_back();
     auto node = calls_.extract(id);
     if (!node) continue;
-    for (const auto fetch : node.mapped().fetches) http_.cancel(fetch);
+    for (const auto fetch : node.mapped().fetches) authorized_http_.cancel(fetch);
     for (const auto submission : node.mapped().submissions) mail_.cancel(submission);
     for (const auto timer : node.mapped().timers) cancel_timer(timer);
     if (asks_) forget_question(id);
@@ -281,7 +287,9 @@ void PluginSender::end_turn() {
   if (std::exchange(completed_, 0) != 0) parts_.completions.flush();
   const std::lock_guard lock(mutex_);
   if (parts_.type.blocking && calls_.empty() && !inbox_.empty()) schedule();
-  if (!closing_ || destroyed_ || !calls_.empty() || !inbox_.empty() || http_.open() != 0 || mail_.open() != 0) return;
+  if (!closing_ || destroyed_ || !calls_.empty() || !inbox_.empty() || http_.open() != 0 || !authorized_http_.is_idle() ||
+      mail_.open() != 0)
+    return;
   destroyed_ = true;
   loop_.post([this] {
     enter(0, nullptr, [&] { vt_->destroy(self_); });

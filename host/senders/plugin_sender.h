@@ -8,6 +8,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <unordered_map>
@@ -21,8 +22,10 @@
 #include "senders/inbox.h"
 #include "senders/outcome_check.h"
 #include "senders/text_services.h"
+#include "services/authorized_http.h"
 #include "services/event_loop.h"
 #include "services/http_client.h"
+#include "services/oauth2_tokens.h"
 #include "services/secrets.h"
 #include "services/sign.h"
 #include "services/smtp_client.h"
@@ -39,9 +42,11 @@ struct SenderParts {
   const wb_action& action;
   std::string settings;  // JSON object
   HttpClientSettings http;
-  std::shared_ptr<const Secrets> secrets;
-  TransportSource transport;           // may be empty: the defaults
-  std::shared_ptr<const Vault> vault;  // opens the secrets of channels
+  std::shared_ptr<const LiveSecrets> secrets;
+  std::set<std::string, std::less<>> readable_secrets;  // whose values the plugin may have
+  std::shared_ptr<OAuth2Tokens> oauth2;                 // never null
+  TransportSource transport;                            // may be empty: the defaults
+  std::shared_ptr<const Vault> vault;                   // opens the secrets of channels
   TextServices texts;
   std::shared_ptr<PluginViolations> violations;
   const Clock& clock;
@@ -80,6 +85,9 @@ class PluginSender final : public Sender {
   // [any thread] With the operator's secret of this name; on the strand, inside a channel's delivery, with the channel's own,
   // whose name is the channel's id. False: no such secret.
   bool sign(std::string_view name, std::span<const std::string_view> parts, const std::function<void(const Mac&)>& sink) const;
+  // [any thread] What the operator's secrets are now; null on the strand inside a channel's delivery: a tenant names none of
+  // them.
+  std::shared_ptr<const Secrets> operators_secrets() const;
   void record_violation(std::string_view how, std::uint64_t call, std::string_view detail = {});
 
  private:
@@ -163,6 +171,7 @@ class PluginSender final : public Sender {
   std::shared_ptr<const Transport> transport_of(const Job& job) const {
     return parts_.transport ? parts_.transport(*job.contract) : nullptr;
   }
+  static std::optional<std::string> misplaced_secret(const Job& job, const HttpRequest& request);
   void note_refusal(Call& call, const AddressRefusal& refusal);
   Clock::Monotonic deadline_of_services(const Call& call) const;
   void deliver(std::uint64_t call, std::uint64_t fetch, HttpResponse response, wb_http_done done, void* user);
@@ -173,6 +182,7 @@ class PluginSender final : public Sender {
   Breadcrumb crumb_;
   EventLoop loop_;
   HttpClient http_;
+  AuthorizedHttp authorized_http_;
   SmtpClient mail_;
   Face face_;
   wb_sender* self_ = nullptr;

@@ -1,5 +1,6 @@
 // What a sender's strand does for its plugin between calls: HTTP requests and timers, each belonging to an open call.
 #include <algorithm>
+#include <array>
 
 #include "base/utf8.h"
 #include "senders/plugin_reach.h"
@@ -11,7 +12,11 @@ namespace {
 
 constexpr std::size_t kMaxHeaders = 256;
 constexpr std::size_t kMaxBodyBytes = 64 << 20;
+constexpr std::size_t kMaxBodySecrets = 16;
+constexpr std::size_t kMaxNameBytes = 64;  // of a secret
 
+static_assert(static_cast<int>(SecretForm::raw) == WB_SECRET_RAW && static_cast<int>(SecretForm::json) == WB_SECRET_JSON &&
+              static_cast<int>(SecretForm::form) == WB_SECRET_FORM);
 static_assert(static_cast<int>(NetError::refused) == WB_NET_REFUSED && static_cast<int>(NetError::resolve) == WB_NET_RESOLVE &&
               static_cast<int>(NetError::connect) == WB_NET_CONNECT && static_cast<int>(NetError::tls) == WB_NET_TLS &&
               static_cast<int>(NetError::timeout) == WB_NET_TIMEOUT && static_cast<int>(NetError::broken) == WB_NET_BROKEN &&
@@ -47,6 +52,15 @@ HttpRequest request_of(const wb_http_request* asked) {
                           .service = std::string(view_of(asked->sigv4_service)),
                           .key_id = std::string(view_of(asked->sigv4_key_id)),
                           .secret_key = std::string(view_of(asked->sigv4_secret_key))};
+  if (WB_HAS(asked, body_secret_count)) {
+    if (asked->body_secret_count > kMaxBodySecrets || (asked->body_secrets == nullptr && asked->body_secret_count != 0))
+      return unusable();
+    for (std::size_t i = 0; i < asked->body_secret_count; ++i) {
+      const auto& secret = asked->body_secrets[i];
+      if (secret.form < WB_SECRET_RAW || secret.form > WB_SECRET_FORM || secret.name.len > kMaxNameBytes) return unusable();
+      request.body_secrets.push_back({secret.offset, std::string(view_of(secret.name)), static_cast<SecretForm>(secret.form)});
+    }
+  }
   for (std::size_t i = 0; i < asked->header_count; ++i) {
     const auto name = view_of(asked->headers[i].name);
     const auto value = view_of(asked->headers[i].value);
@@ -72,24 +86,43 @@ std::uint64_t PluginSender::fetch(wb_call id, const wb_http_request* asked, wb_h
   const auto found = calls_.find(id.id);
   if (found == calls_.end() || found->second.ended) {
     record_violation("fetch_without_call", id.id);
-    return http_.fetch(unusable(), [this, done, user](std::uint64_t, HttpResponse response) {
+    return authorized_http_.fetch(unusable(), [this, done, user](std::uint64_t, HttpResponse response) {
       response.error = NetError::cancelled;
       deliver(0, 0, std::move(response), done, user);
     });
   }
   auto& call = found->second;
   auto request = request_of(asked);
+  const auto misplaced = misplaced_secret(*call.job, request);
+  if (misplaced) request = unusable();
   request.deadline = deadline_of_services(call);
   request.trust = trust_of(*call.job);
   request.transport = transport_of(*call.job);
-  const auto fetch =
-      http_.fetch(std::move(request), [this, done, user, call_id = id.id](std::uint64_t self, HttpResponse response) {
+  const auto fetch = authorized_http_.fetch(
+      std::move(request), [this, done, user, misplaced, call_id = id.id](std::uint64_t self, HttpResponse response) {
+        if (misplaced) response.error_text = *misplaced;
         deliver(call_id, self, std::move(response), done, user);
       });
   call.fetches.push_back(fetch);
   return fetch;
 } catch (...) {
   return 0;
+}
+
+// What a submission holds must not name the operator's secrets, and what the operator wrote must not leave with their names. A
+// tenant's own requests are filled in with nothing.
+std::optional<std::string> PluginSender::misplaced_secret(const Job& job, const HttpRequest& request) {
+  if (trust_of(job) == Trust::tenant) return std::nullopt;
+  const std::array<std::string_view, 2> submitted{job.payload, job.context};
+  if (const auto found = submitted_placeholder(request.url, submitted))
+    return "the URL has " + *found + ", and so has the submission: what it holds names no secret";
+  for (const auto& [name, value] : request.headers)
+    if (const auto found = submitted_placeholder(value, submitted))
+      return "the header " + clean_text(name, 100) + " has " + *found +
+             ", and so has the submission: what it holds names no secret";
+  if (const auto found = operators_placeholder(request.body, submitted))
+    return "the body has " + *found + ", and a secret is put into a body only where its plugin says so";
+  return std::nullopt;
 }
 
 void PluginSender::deliver(std::uint64_t id, std::uint64_t fetch, HttpResponse response, wb_http_done done, void* user) {
@@ -138,7 +171,7 @@ void PluginSender::note_refusal(Call& call, const AddressRefusal& refusal) {
 void PluginSender::abort_fetch(std::uint64_t fetch) {
   if (!on_strand()) return record_violation("abort_off_strand", 0);
   try {
-    http_.cancel(fetch);
+    authorized_http_.cancel(fetch);
   } catch (...) {  // out of memory: the request ends by itself
   }
 }

@@ -5,21 +5,24 @@
 
 namespace waybill {
 
-PluginSenderFactory::PluginSenderFactory(const Catalogue& catalogue, const Config& config, std::shared_ptr<const Secrets> secrets,
-                                         TextServices texts, const Clock& clock, Log& log, Metrics& metrics,
-                                         std::shared_ptr<BreadcrumbFile> breadcrumbs, TransportSource transport)
+PluginSenderFactory::PluginSenderFactory(const Catalogue& catalogue, const Config& config,
+                                         std::shared_ptr<const LiveSecrets> secrets, TextServices texts, const Clock& clock,
+                                         Log& log, Metrics& metrics, std::shared_ptr<BreadcrumbFile> breadcrumbs,
+                                         TransportSource transport, OAuth2Tokens::TransportOf oauth2_transport)
     : catalogue_(catalogue),
       settings_(config.senders),
+      readable_secrets_(config.readable_secrets),
       limits_(config.limits),
       egress_(std::make_shared<const EgressPolicy>(config.egress)),
       secrets_(std::move(secrets)),
-      vault_(vault_of(*secrets_, config.notify.key)),
+      vault_(vault_of(*secrets_->current(), config.notify.key)),
       texts_(std::move(texts)),
       clock_(clock),
       log_(log),
       violations_(std::make_shared<PluginViolations>(log, metrics)),
       breadcrumbs_(std::move(breadcrumbs)),
-      transport_(std::move(transport)) {}
+      transport_(std::move(transport)),
+      oauth2_(std::make_shared<OAuth2Tokens>(config.oauth2, std::move(oauth2_transport))) {}
 
 Result<std::unique_ptr<Sender>> PluginSenderFactory::make(const std::string& action_type, Completions& completions) {
   return make_plugin_sender(action_type, completions);
@@ -38,22 +41,26 @@ Result<std::unique_ptr<PluginSender>> PluginSenderFactory::make_plugin_sender(co
   const std::string settings = found == settings_.end() ? "{}" : found->second;
   if (const auto problems = catalogue_.check_settings(action_type, settings); !problems.empty())
     return fail(Error::Kind::invalid, "settings of " + action_type + ": " + to_string(problems.front()));
+  const auto readable = readable_secrets_.find(action_type);
   HttpClientSettings http{
       .per_host_name = limits_.per_host_name, .kept_connections = limits_.in_flight, .user_agent = "waybill", .egress = egress_};
-  auto sender = PluginSender::create({.type = *type,
-                                      .plugin = catalogue_.plugin_of(action_type)->id,
-                                      .breadcrumbs = breadcrumbs_,
-                                      .action = *catalogue_.action(action_type),
-                                      .settings = settings,
-                                      .http = std::move(http),
-                                      .secrets = secrets_,
-                                      .transport = transport_,
-                                      .vault = vault_,
-                                      .texts = texts_,
-                                      .violations = violations_,
-                                      .clock = clock_,
-                                      .log = log_,
-                                      .completions = completions});
+  auto sender = PluginSender::create(
+      {.type = *type,
+       .plugin = catalogue_.plugin_of(action_type)->id,
+       .breadcrumbs = breadcrumbs_,
+       .action = *catalogue_.action(action_type),
+       .settings = settings,
+       .http = std::move(http),
+       .secrets = secrets_,
+       .readable_secrets = readable == readable_secrets_.end() ? std::set<std::string, std::less<>>{} : readable->second,
+       .oauth2 = oauth2_,
+       .transport = transport_,
+       .vault = vault_,
+       .texts = texts_,
+       .violations = violations_,
+       .clock = clock_,
+       .log = log_,
+       .completions = completions});
   if (!sender && sender.error().kind == Error::Kind::unavailable) {
     const std::lock_guard lock(mutex_);
     hanging_.insert(action_type);

@@ -14,6 +14,7 @@
 #include "execute/sender.h"
 #include "senders/catalogue.h"
 #include "senders/text_services.h"
+#include "services/oauth2_tokens.h"
 #include "services/secrets.h"
 #include "services/transports.h"
 
@@ -24,9 +25,10 @@ class PluginSender;
 // Safe from any thread. The catalogue, clock, log and metrics outlive it and its senders.
 class PluginSenderFactory final : public SenderFactory {
  public:
-  PluginSenderFactory(const Catalogue& catalogue, const Config& config, std::shared_ptr<const Secrets> secrets,
+  PluginSenderFactory(const Catalogue& catalogue, const Config& config, std::shared_ptr<const LiveSecrets> secrets,
                       TextServices texts, const Clock& clock, Log& log, Metrics& metrics,
-                      std::shared_ptr<BreadcrumbFile> breadcrumbs = nullptr, TransportSource transport = {});
+                      std::shared_ptr<BreadcrumbFile> breadcrumbs = nullptr, TransportSource transport = {},
+                      OAuth2Tokens::TransportOf oauth2_transport = {});
 
   Result<std::unique_ptr<Sender>> make(const std::string& action_type, Completions& completions) override;
   Result<std::unique_ptr<PluginSender>> make_plugin_sender(const std::string& action_type, Completions& completions);
@@ -36,9 +38,10 @@ class PluginSenderFactory final : public SenderFactory {
  private:
   const Catalogue& catalogue_;
   const std::map<std::string, std::string> settings_;
+  const std::map<std::string, std::set<std::string, std::less<>>> readable_secrets_;
   const Limits limits_;
   const std::shared_ptr<const EgressPolicy> egress_;
-  const std::shared_ptr<const Secrets> secrets_;
+  const std::shared_ptr<const LiveSecrets> secrets_;
   const std::shared_ptr<const Vault> vault_;
   const TextServices texts_;
   const Clock& clock_;
@@ -46,6 +49,7 @@ class PluginSenderFactory final : public SenderFactory {
   const std::shared_ptr<PluginViolations> violations_;
   const std::shared_ptr<BreadcrumbFile> breadcrumbs_;  // null: none are written
   const TransportSource transport_;
+  const std::shared_ptr<OAuth2Tokens> oauth2_;
   std::mutex mutex_;
   std::set<std::string> hanging_;  // action types whose create never returned; guarded by mutex_
 };

@@ -1,9 +1,5 @@
-// Reading service account files, signing with OpenSSL.
+// Reading service account files.
 #include "services/gcs_key.h"
-
-#include <openssl/err.h>
-#include <openssl/evp.h>
-#include <openssl/pem.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -12,8 +8,6 @@
 
 namespace waybill {
 namespace {
-
-constexpr int kFewestBits = 2048;
 
 tl::unexpected<Error> refuse(const std::string& why) { return fail(Error::Kind::invalid, "service account: " + why); }
 
@@ -33,22 +27,9 @@ bool is_plain(std::string_view text, std::string_view also) {
   });
 }
 
-int no_passphrase(char*, int, int, void*) { return -1; }  // the default asks on the terminal
-
-Result<std::shared_ptr<void>> read_key(const std::string& pem) {
-  const std::unique_ptr<BIO, decltype(&BIO_free)> input(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())), BIO_free);
-  EVP_PKEY* const read = input ? PEM_read_bio_PrivateKey(input.get(), nullptr, no_passphrase, nullptr) : nullptr;
-  ERR_clear_error();
-  if (read == nullptr) return refuse("private_key is no private key in PEM without a passphrase");
-  std::shared_ptr<void> key(read, [](void* p) { EVP_PKEY_free(static_cast<EVP_PKEY*>(p)); });
-  if (EVP_PKEY_is_a(read, "RSA") != 1) return refuse("private_key is no RSA key");
-  if (EVP_PKEY_get_bits(read) < kFewestBits) return refuse("private_key has less than 2048 bits");
-  return key;
-}
-
 }  // namespace
 
-GcsKey::GcsKey(std::string email, std::string universe_domain, std::shared_ptr<void> key)
+GcsKey::GcsKey(std::string email, std::string universe_domain, PrivateKey key)
     : email_(std::move(email)), universe_domain_(std::move(universe_domain)), key_(std::move(key)) {}
 
 Result<GcsKey> GcsKey::from_service_account(std::string_view json) {
@@ -66,24 +47,12 @@ Result<GcsKey> GcsKey::from_service_account(std::string_view json) {
   if (!is_plain(*universe, ".-")) return refuse("universe_domain is no domain name");
   const auto pem = text_field(account, "private_key");
   TRY(pem);
-  auto key = read_key(*pem);
-  TRY(key);
+  auto key = PrivateKey::from_pem(*pem);
+  if (!key) return refuse("private_key " + key.error().what);
+  if (!key->is_rsa()) return refuse("private_key is no RSA key");
   return GcsKey(std::move(*email), std::move(*universe), std::move(*key));
 }
 
-Result<std::string> GcsKey::sign(std::string_view text) const {
-  const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context(EVP_MD_CTX_new(), EVP_MD_CTX_free);
-  auto* const key = static_cast<EVP_PKEY*>(key_.get());
-  const auto* const bytes = reinterpret_cast<const unsigned char*>(text.data());
-  std::string signature(static_cast<std::size_t>(EVP_PKEY_get_size(key)), '\0');
-  auto size = signature.size();
-  if (!context || EVP_DigestSignInit(context.get(), nullptr, EVP_sha256(), nullptr, key) != 1 ||
-      EVP_DigestSign(context.get(), reinterpret_cast<unsigned char*>(signature.data()), &size, bytes, text.size()) != 1) {
-    ERR_clear_error();
-    return fail(Error::Kind::bug, "the service account's key does not sign");
-  }
-  signature.resize(size);
-  return signature;
-}
+Result<std::string> GcsKey::sign(std::string_view text) const { return key_.sign(SignatureKind::rsa_sha256, {&text, 1}); }
 
 }  // namespace waybill

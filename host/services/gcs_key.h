@@ -1,11 +1,11 @@
 // The key of a Google service account, which signs and cannot be read out or printed.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <string_view>
 
 #include "base/error.h"
+#include "services/private_key.h"
 
 namespace waybill {
 
@@ -23,11 +23,11 @@ class GcsKey {
   Result<std::string> sign(std::string_view text) const;
 
  private:
-  GcsKey(std::string email, std::string universe_domain, std::shared_ptr<void> key);
+  GcsKey(std::string email, std::string universe_domain, PrivateKey key);
 
   std::string email_;
   std::string universe_domain_;
-  std::shared_ptr<void> key_;  // an EVP_PKEY; OpenSSL stays in gcs_key.cpp
+  PrivateKey key_;
 };
 
 }  // namespace waybill

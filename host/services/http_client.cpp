@@ -42,7 +42,7 @@ struct HttpClient::Engine {
     HttpResponse response;
   };
 
-  Engine(EventLoop& event_loop, const Clock& time, std::shared_ptr<const Secrets> names, HttpClientSettings limits)
+  Engine(EventLoop& event_loop, const Clock& time, std::shared_ptr<const LiveSecrets> names, HttpClientSettings limits)
       : loop(event_loop),
         clock(time),
         secrets(std::move(names)),
@@ -212,7 +212,7 @@ struct HttpClient::Engine {
 
   EventLoop& loop;
   const Clock& clock;
-  std::shared_ptr<const Secrets> secrets;
+  std::shared_ptr<const LiveSecrets> secrets;
   const Secrets no_secrets;  // what a tenant's request may name
   HttpClientSettings settings;
   AddressGuard guard;
@@ -225,7 +225,8 @@ struct HttpClient::Engine {
   std::vector<std::unique_ptr<HttpTransfer>> pool;
 };
 
-HttpClient::HttpClient(EventLoop& loop, const Clock& clock, std::shared_ptr<const Secrets> secrets, HttpClientSettings settings)
+HttpClient::HttpClient(EventLoop& loop, const Clock& clock, std::shared_ptr<const LiveSecrets> secrets,
+                       HttpClientSettings settings)
     : engine_(std::make_unique<Engine>(loop, clock, std::move(secrets), std::move(settings))) {}
 
 HttpClient::~HttpClient() = default;
@@ -244,7 +245,7 @@ std::uint64_t HttpClient::fetch(HttpRequest request, Done done) {
   }
   transfer->id = id;
   const bool tenant = request.trust == Trust::tenant;
-  const auto prepared = transfer->prepare(std::move(request), tenant ? engine.no_secrets : *engine.secrets);
+  const auto prepared = transfer->prepare(std::move(request), tenant ? engine.no_secrets : *engine.secrets->current());
   auto& open = engine.requests[id];
   open.transfer = std::move(transfer);
   open.done = std::move(done);

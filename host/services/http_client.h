@@ -26,7 +26,7 @@ class HttpClient {
  public:
   using Done = std::function<void(std::uint64_t id, HttpResponse)>;
 
-  HttpClient(EventLoop& loop, const Clock& clock, std::shared_ptr<const Secrets> secrets, HttpClientSettings settings);
+  HttpClient(EventLoop& loop, const Clock& clock, std::shared_ptr<const LiveSecrets> secrets, HttpClientSettings settings);
   ~HttpClient();  // requests still open are dropped without a word
 
   // `done` is called exactly once, from the loop, never before fetch returns. The id is for cancel; never 0, never reused.

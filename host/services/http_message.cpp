@@ -2,19 +2,18 @@
 #include "services/http_message.h"
 
 #include <curl/curl.h>
-#include <openssl/evp.h>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 
 #include "base/ascii.h"
+#include "base/base64.h"
 
 namespace waybill {
 namespace {
 
 constexpr std::size_t kMaxHeaderBytes = 16 << 10;
-constexpr std::string_view kSecretOpens = "{secret:";
 constexpr Millis kMaxCooldown{24LL * 3600 * 1000};
 
 // What describes the connection or frames the message belongs to the host alone.
@@ -40,8 +39,6 @@ tl::unexpected<Error> refuse(std::string why) { return fail(Error::Kind::invalid
 
 Result<Endpoint> endpoint_of(std::string_view url) { return parse_endpoint(url, {"http", "https"}); }
 
-bool names_secret(std::string_view value) { return value.find(kSecretOpens) != std::string_view::npos; }
-
 std::optional<std::string> fault_in_method(std::string_view method) {
   const bool upper = !method.empty() && method.size() <= 16 &&
                      std::all_of(method.begin(), method.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
@@ -58,11 +55,7 @@ Result<std::string> basic_line(std::string_view user, std::string_view password,
   if (name.find(':') != std::string::npos)
     return refuse("the user of Basic authentication must not hold a colon");  // RFC 7617, 2
   const auto both = name + ":" + password_secret->front().expose();
-  std::string encoded((both.size() + 2) / 3 * 4 + 1, '\0');  // and a terminator
-  const int size = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(encoded.data()),
-                                   reinterpret_cast<const unsigned char*>(both.data()), static_cast<int>(both.size()));
-  encoded.resize(static_cast<std::size_t>(size));
-  return "Authorization: Basic " + encoded;
+  return "Authorization: Basic " + encode_base64(both);
 }
 
 std::optional<std::string> fault_in_sigv4(const SigV4& sigv4, const Secrets& secrets) {
@@ -83,23 +76,12 @@ Result<std::string> header_line(std::string_view name, std::string_view value, c
   if (std::find(kHostOnly.begin(), kHostOnly.end(), low) != kHostOnly.end())
     return refuse("the header " + low + " is the host's alone");
   if (value.size() > kMaxHeaderBytes) return refuse("the header " + low + " is longer than 16 KiB");
-  std::string filled;
-  filled.reserve(value.size());
-  for (auto rest = value;;) {
-    const auto at = rest.find(kSecretOpens);
-    filled.append(rest.substr(0, at));
-    if (at == std::string_view::npos) break;
-    rest.remove_prefix(at + kSecretOpens.size());
-    const auto end = rest.find('}');
-    if (end == std::string_view::npos) return refuse("the header " + low + " has an unfinished {secret:");
-    const auto* found = secrets.find(rest.substr(0, end));
-    if (found == nullptr) return refuse("the header " + low + " names an unknown secret");
-    filled.append(found->front().expose());
-    rest.remove_prefix(end + 1);
-  }
-  if (has_control(filled)) return refuse("the header " + low + " contains a control character");
-  if (filled.find_first_not_of(" \t") == std::string::npos) return std::string(name) + ";";  // curl's way to write an empty value
-  return std::string(name) + ": " + filled;
+  const auto filled = fill_secrets(value, secrets);
+  if (!filled) return refuse("the header " + low + " " + filled.error());
+  if (has_control(*filled)) return refuse("the header " + low + " contains a control character");
+  if (filled->find_first_not_of(" \t") == std::string::npos)
+    return std::string(name) + ";";  // curl's way to write an empty value
+  return std::string(name) + ": " + *filled;
 }
 
 std::optional<Millis> parse_retry_after(std::string_view value, std::int64_t unix_now) {

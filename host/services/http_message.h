@@ -16,6 +16,7 @@
 #include "services/address_guard.h"
 #include "services/endpoint.h"
 #include "services/net_error.h"
+#include "services/placeholders.h"
 #include "services/secrets.h"
 #include "services/transport.h"
 
@@ -30,15 +31,17 @@ struct SigV4 {
 
 struct HttpRequest {
   std::string method = "GET";
-  std::string url;
+  std::string url;      // path and query may contain {secret:NAME}
   HttpHeaders headers;  // values may contain {secret:NAME}
   std::string body;
+  std::vector<BodySecret> body_secrets{};
   Millis timeout{0};                   // from the moment the request starts being carried out; 0: until the deadline
   Clock::Monotonic deadline;           // never later than this
   std::size_t max_response_bytes = 0;  // of the body; 0: kDefaultResponseBytes
   std::string basic_user;              // names of secrets; both empty: no Basic authentication
   std::string basic_password;
   std::optional<SigV4> sigv4;
+  bool holds_token = false;                      // a header has a token, which must not go out in clear
   Trust trust = Trust::registry;                 // who wrote the URL; a tenant's request is filled in with no secret
   std::shared_ptr<const Transport> transport{};  // null: the defaults
 };
@@ -64,8 +67,6 @@ inline constexpr std::size_t kMaxResponseHeaderBytes = 32 << 10;
 
 // Where a good URL of http or https leads; else why it is refused.
 Result<Endpoint> endpoint_of(std::string_view url);
-// Whether a header's value holds a secret's name.
-bool names_secret(std::string_view value);
 std::optional<std::string> fault_in_method(std::string_view method);
 // "Name: value" with secrets filled in; else why the header is refused (never with its value).
 Result<std::string> header_line(std::string_view name, std::string_view value, const Secrets& secrets);

@@ -80,6 +80,12 @@ void HttpTransfer::set_constant_options(const std::string& user_agent) {
 Result<void> HttpTransfer::prepare(HttpRequest request, const Secrets& secrets) {
   request_ = std::move(request);
   if (auto fault = fault_in_method(request_.method)) return fail(Error::Kind::invalid, std::move(*fault));
+  const bool secret_in_url = names_secret(request_.url);
+  if (secret_in_url) {
+    auto url = filled_url(request_.url, secrets);
+    TRY(url);
+    request_.url = std::move(*url);
+  }
   if (request_.url != endpoint_url_) {
     auto endpoint = endpoint_of(request_.url);
     TRY(endpoint);
@@ -91,6 +97,11 @@ Result<void> HttpTransfer::prepare(HttpRequest request, const Secrets& secrets) 
   easy_.secure(request_.transport);
   if (request_.max_response_bytes == 0) request_.max_response_bytes = kDefaultResponseBytes;
   request_.max_response_bytes = std::min(request_.max_response_bytes, kMaxResponseBytes);
+
+  if (secret_in_url || request_.holds_token || !request_.body_secrets.empty()) TRY(refuse_secret_in_clear());
+  auto body = filled_body(std::move(request_.body), request_.body_secrets, secrets);
+  TRY(body);
+  request_.body = std::move(*body);
 
   // Without "Expect:" and "Content-Type:", curl would add headers of its own.
   bool typed = request_.body.empty();
@@ -137,9 +148,10 @@ Result<void> HttpTransfer::prepare(HttpRequest request, const Secrets& secrets) 
 
 Result<void> HttpTransfer::refuse_secret_in_clear() const {
   if (!in_clear_ || (request_.transport && request_.transport->insecure)) return {};
-  return fail(Error::Kind::invalid, endpoint_ +
-                                        ": a header with a secret does not go out in clear: use https, or write `insecure: true` "
-                                        "for the target or its sender");
+  return fail(Error::Kind::invalid,
+              endpoint_ +
+                  ": a request with a secret does not go out in clear: use https, or write `insecure: true` "
+                  "for the target or its sender");
 }
 
 // curl signs every line of the list as it is, also one that stands for a header to leave out or an empty one: so there must be

@@ -1,30 +1,21 @@
 // The operator's secrets by name, resolved from environment and files at start and at reload.
 #include "services/secrets.h"
 
-#include <openssl/evp.h>
-
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <nlohmann/json.hpp>
 #include <optional>
+
+#include "base/base64.h"
+#include "base/json_reader.h"
 
 namespace waybill {
 namespace {
 
 constexpr std::string_view kEncoded = "whsec_";
 constexpr std::size_t kMaxLength = 64 << 10;
-
-std::optional<std::string> decode_base64(std::string_view text) {
-  if (text.empty() || text.size() % 4 != 0) return std::nullopt;
-  std::string out(text.size() / 4 * 3, '\0');
-  const int size = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(out.data()),
-                                   reinterpret_cast<const unsigned char*>(text.data()), static_cast<int>(text.size()));
-  if (size < 0) return std::nullopt;
-  const auto padding = text.ends_with("==") ? 2u : text.ends_with('=') ? 1u : 0u;
-  out.resize(static_cast<std::size_t>(size) - padding);
-  return out;
-}
 
 // None when the value claims to be encoded and is not.
 std::optional<Secret> signing_key(const Secret& secret) {
@@ -66,13 +57,30 @@ tl::expected<Secret, std::string> read(const SecretReference& reference) {
   return secret;
 }
 
+// None: the secret is something else.
+std::optional<PrivateKey> private_key_in(const std::string& value) {
+  std::string pem = value;
+  if (value.starts_with('{')) {
+    const auto account = read_json(value);
+    const auto* key = account && account->is_object() && account->contains("private_key") ? &account->at("private_key") : nullptr;
+    if (key == nullptr || !key->is_string()) return std::nullopt;
+    pem = key->get<std::string>();
+  }
+  if (!pem.starts_with("-----BEGIN ")) return std::nullopt;
+  auto key = PrivateKey::from_pem(pem);
+  return key ? std::optional(std::move(*key)) : std::nullopt;
+}
+
 }  // namespace
 
 Secret signing_key_of(const Secret& secret) { return signing_key(secret).value_or(secret); }
 
 Secrets::Secrets(Values values) : values_(std::move(values)) {
-  for (const auto& [name, secrets] : values_)
+  for (const auto& [name, secrets] : values_) {
     for (const auto& secret : secrets) signing_keys_[name].push_back(signing_key_of(secret));
+    if (secrets.empty()) continue;
+    if (auto key = private_key_in(secrets.front().expose())) private_keys_.emplace(name, std::move(*key));
+  }
 }
 
 tl::expected<Secrets, Problems> Secrets::resolve(const std::map<std::string, std::vector<SecretReference>>& references,
@@ -101,6 +109,11 @@ const std::vector<Secret>* Secrets::find(std::string_view name) const {
 const std::vector<Secret>* Secrets::signing_keys(std::string_view name) const {
   const auto found = signing_keys_.find(name);
   return found == signing_keys_.end() || found->second.empty() ? nullptr : &found->second;
+}
+
+const PrivateKey* Secrets::private_key(std::string_view name) const {
+  const auto found = private_keys_.find(name);
+  return found == private_keys_.end() ? nullptr : &found->second;
 }
 
 std::shared_ptr<const Vault> vault_of(const Secrets& secrets, const std::string& key) {

@@ -1,4 +1,4 @@
-// The operator's secrets by name, resolved from environment and files at start. Values never leave services/.
+// The operator's secrets by name, resolved from environment and files at start and at reload. Values never leave services/.
 #pragma once
 
 #include <map>
@@ -7,9 +7,11 @@
 #include <string_view>
 #include <vector>
 
+#include "base/live.h"
 #include "base/problem.h"
 #include "base/secret.h"
 #include "config/config.h"
+#include "services/private_key.h"
 #include "vault/vault.h"
 
 namespace waybill {
@@ -31,11 +33,17 @@ class Secrets {
   const std::vector<Secret>* find(std::string_view name) const;  // null if unknown
   // The same as keys for signatures: a value written as "whsec_" + base64 is decoded.
   const std::vector<Secret>* signing_keys(std::string_view name) const;
+  // The newest value as a key: PEM, or the `private_key` of a service account in JSON. Null: unknown, or no key.
+  const PrivateKey* private_key(std::string_view name) const;
 
  private:
   Values values_;
   Values signing_keys_;
+  std::map<std::string, PrivateKey, std::less<>> private_keys_;
 };
+
+// The secrets in force.
+using LiveSecrets = Live<Secrets>;
 
 // With the master keys of notify.key; without any if it names no secret.
 std::shared_ptr<const Vault> vault_of(const Secrets& secrets, const std::string& key);

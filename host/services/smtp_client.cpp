@@ -61,7 +61,7 @@ struct SmtpClient::Engine final : SmtpConnection::Owner {
     std::optional<SmtpReply> ended;
   };
 
-  Engine(EventLoop& event_loop, const Clock& time, std::shared_ptr<const Secrets> names, SmtpClientSettings limits)
+  Engine(EventLoop& event_loop, const Clock& time, std::shared_ptr<const LiveSecrets> names, SmtpClientSettings limits)
       : loop(event_loop),
         clock(time),
         secrets(std::move(names)),
@@ -79,7 +79,8 @@ struct SmtpClient::Engine final : SmtpConnection::Owner {
     auto endpoint = relay_of(message);
     if (!endpoint) return end(id, NetError::refused, endpoint.error().what);
     const bool tenant = message.trust == Trust::tenant;  // whose message may name no secret
-    const auto* found = message.user.empty() || tenant ? nullptr : secrets->find(message.password);
+    const auto now = secrets->current();
+    const auto* found = message.user.empty() || tenant ? nullptr : now->find(message.password);
     if (!message.user.empty() && found == nullptr) return end(id, NetError::refused, "the password names an unknown secret");
     auto left = message.deadline - clock.now();
     if (message.timeout > Millis::zero()) left = std::min<Clock::Monotonic::duration>(left, message.timeout);
@@ -88,7 +89,8 @@ struct SmtpClient::Engine final : SmtpConnection::Owner {
       submissions.at(id).timer = 0;
       end(id, NetError::timeout, "the time was over");
     });
-    const auto* password = found == nullptr ? nullptr : &found->front();
+    std::shared_ptr<const Secret> password;  // which keeps what was in force alive
+    if (found != nullptr) password = {now, &found->front()};
     if (!tenant) return enter(id, submission, *endpoint, password, {});
     guard.judge(endpoint->authority, [this, id, endpoint = *endpoint](AddressGuard::Judgement judgement) {
       const auto waiting = submissions.find(id);
@@ -104,16 +106,16 @@ struct SmtpClient::Engine final : SmtpConnection::Owner {
     });
   }
 
-  void enter(std::uint64_t id, Submission& submission, const Endpoint& endpoint, const Secret* password,
+  void enter(std::uint64_t id, Submission& submission, const Endpoint& endpoint, std::shared_ptr<const Secret> password,
              std::vector<IpAddress> addresses) {
-    auto& relay = relay_for(endpoint, submission.message, password);
+    auto& relay = relay_for(endpoint, submission.message, std::move(password));
     relay.login.addresses = std::move(addresses);
     submission.relay = &relay;
     relay.waiting.push_back(id);
     serve(relay);
   }
 
-  Relay& relay_for(const Endpoint& endpoint, const SmtpMessage& message, const Secret* password) {
+  Relay& relay_for(const Endpoint& endpoint, const SmtpMessage& message, std::shared_ptr<const Secret> password) {
     if (relays.size() >= kRememberedRelays)
       std::erase_if(relays, [](const auto& entry) { return entry.second.lines.empty() && entry.second.waiting.empty(); });
     const auto tls = static_cast<char>('0' + static_cast<int>(message.tls));
@@ -121,8 +123,13 @@ struct SmtpClient::Engine final : SmtpConnection::Owner {
     const auto key = std::string{trust, ' '} + endpoint.scheme + ' ' + endpoint.authority + ' ' + tls + ' ' + message.password +
                      ' ' + message.user + '\0' + (message.transport ? message.transport->identity : "");
     auto& relay = relays[key];
-    relay.login = {
-        endpoint.scheme + "://" + endpoint.authority, message.tls, message.user, password, message.trust, {}, message.transport};
+    relay.login = {endpoint.scheme + "://" + endpoint.authority,
+                   message.tls,
+                   message.user,
+                   std::move(password),
+                   message.trust,
+                   {},
+                   message.transport};
     relay.name = endpoint.authority;
     return relay;
   }
@@ -265,7 +272,7 @@ struct SmtpClient::Engine final : SmtpConnection::Owner {
 
   EventLoop& loop;
   const Clock& clock;
-  std::shared_ptr<const Secrets> secrets;
+  std::shared_ptr<const LiveSecrets> secrets;
   SmtpClientSettings settings;
   AddressGuard guard;
   EventLoop::TimerId timer = 0;
@@ -277,7 +284,8 @@ struct SmtpClient::Engine final : SmtpConnection::Owner {
   std::vector<std::uint64_t> ended;
 };
 
-SmtpClient::SmtpClient(EventLoop& loop, const Clock& clock, std::shared_ptr<const Secrets> secrets, SmtpClientSettings settings)
+SmtpClient::SmtpClient(EventLoop& loop, const Clock& clock, std::shared_ptr<const LiveSecrets> secrets,
+                       SmtpClientSettings settings)
     : engine_(std::make_unique<Engine>(loop, clock, std::move(secrets), std::move(settings))) {}
 
 SmtpClient::~SmtpClient() = default;

@@ -28,7 +28,7 @@ class SmtpClient {
  public:
   using Done = std::function<void(std::uint64_t id, SmtpReply)>;
 
-  SmtpClient(EventLoop& loop, const Clock& clock, std::shared_ptr<const Secrets> secrets, SmtpClientSettings settings);
+  SmtpClient(EventLoop& loop, const Clock& clock, std::shared_ptr<const LiveSecrets> secrets, SmtpClientSettings settings);
   ~SmtpClient();  // submissions still open are dropped without a word
 
   // `done` is called exactly once, from the loop, never before submit returns. The id is for cancel; never 0, never reused.

@@ -23,7 +23,7 @@ struct SmtpLogin {
   std::string relay;  // a URL that was found good
   Tls tls = Tls::if_offered;
   std::string user;  // empty: none
-  const Secret* password = nullptr;
+  std::shared_ptr<const Secret> password{};
   Trust trust = Trust::registry;
   std::vector<IpAddress> addresses;  // a tenant's: the only ones to connect to
   std::shared_ptr<const Transport> transport{};

@@ -8,6 +8,7 @@
 namespace waybill {
 
 tl::expected<Transports, Problems> Transports::load(const std::map<std::string, TransportRules>& senders,
+                                                    const std::map<std::string, OAuth2Client>& oauth2,
                                                     const std::string& config_file, const TargetTransports& targets,
                                                     const Secrets& secrets, Problems& remarks) {
   Transports out;
@@ -21,6 +22,9 @@ tl::expected<Transports, Problems> Transports::load(const std::map<std::string, 
       std::move(transport.error().begin(), transport.error().end(), std::back_inserter(problems));
   };
   for (const auto& [type, rules] : senders) read(out.senders_, type, rules, {config_file, 0, "senders." + type, ""});
+  for (const auto& [name, client] : oauth2)
+    if (client.transport != TransportRules{})
+      read(out.oauth2_, name, client.transport, {config_file, client.line, "oauth2." + name, ""});
   for (const auto& [name, target] : targets)
     if (target.rules) read(out.targets_, name, *target.rules, target.place);
   if (!problems.empty()) return tl::unexpected(std::move(problems));
@@ -35,15 +39,9 @@ std::shared_ptr<const Transport> Transports::of(const Contract& contract) const 
   return found == senders_.end() ? nullptr : found->second;
 }
 
-std::shared_ptr<const Transports> LiveTransports::current() const {
-  const std::lock_guard lock(mutex_);
-  return current_;
-}
-
-void LiveTransports::swap_in(Transports next) {
-  auto fresh = std::make_shared<const Transports>(std::move(next));
-  const std::lock_guard lock(mutex_);
-  current_.swap(fresh);
+std::shared_ptr<const Transport> Transports::of_oauth2(std::string_view client) const {
+  const auto found = oauth2_.find(client);
+  return found == oauth2_.end() ? nullptr : found->second;
 }
 
 }  // namespace waybill

@@ -4,9 +4,10 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 
+#include "base/live.h"
+#include "config/config.h"
 #include "domain/contract.h"
 #include "services/transport.h"
 
@@ -20,28 +21,20 @@ class Transports {
   Transports() = default;
   // `senders`: by action type; problems with them name `config_file`.
   static tl::expected<Transports, Problems> load(const std::map<std::string, TransportRules>& senders,
+                                                 const std::map<std::string, OAuth2Client>& oauth2,
                                                  const std::string& config_file, const TargetTransports& targets,
                                                  const Secrets& secrets, Problems& remarks);
 
   // By the names of target and action type, as they are in force now: a snapshot of a contract has none of this. A channel has
   // the defaults, whatever its organisation calls it.
   std::shared_ptr<const Transport> of(const Contract& contract) const;
+  std::shared_ptr<const Transport> of_oauth2(std::string_view client) const;  // of connections to its token endpoint
 
  private:
   using ByName = std::map<std::string, std::shared_ptr<const Transport>, std::less<>>;
-  ByName targets_, senders_;
+  ByName targets_, senders_, oauth2_;
 };
 
-// Safe from any thread.
-class LiveTransports {
- public:
-  explicit LiveTransports(Transports first) : current_(std::make_shared<const Transports>(std::move(first))) {}
-  std::shared_ptr<const Transports> current() const;
-  void swap_in(Transports next);
-
- private:
-  mutable std::mutex mutex_;
-  std::shared_ptr<const Transports> current_;  // guarded by mutex_
-};
+using LiveTransports = Live<Transports>;
 
 }  // namespace waybill

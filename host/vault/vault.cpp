@@ -9,6 +9,7 @@
 #include <new>
 #include <optional>
 
+#include "base/base64.h"
 #include "base/hex.h"
 #include "base/random.h"
 
@@ -136,12 +137,6 @@ Result<Secret> Vault::open(OrgId org, std::int32_t key_id, std::string_view data
   return std::move(*secret);
 }
 
-Secret make_signing_secret() {
-  const std::string bytes = random_bytes(kKeyBytes);
-  std::string text((kKeyBytes + 2) / 3 * 4 + 1, '\0');
-  const int length = EVP_EncodeBlock(bytes_of(text), bytes_of(bytes), static_cast<int>(bytes.size()));
-  text.resize(static_cast<std::size_t>(length));
-  return Secret("whsec_" + text);
-}
+Secret make_signing_secret() { return Secret("whsec_" + encode_base64(random_bytes(kKeyBytes))); }
 
 }  // namespace waybill

@@ -111,7 +111,7 @@ SIZE(wb_header, 32);
 AT(wb_header, name, 0);
 AT(wb_header, value, 16);
 
-SIZE(wb_http_request, 176); /* 80 up to minor 1, 112 at minor 2 */
+SIZE(wb_http_request, 192); /* 80 up to minor 1, 112 at minor 2, 176 at minor 3 */
 AT(wb_http_request, size, 0);
 AT(wb_http_request, timeout_ms, 8);
 AT(wb_http_request, max_response_bytes, 12);
@@ -126,6 +126,13 @@ AT(wb_http_request, sigv4_region, 112);
 AT(wb_http_request, sigv4_service, 128);
 AT(wb_http_request, sigv4_key_id, 144);
 AT(wb_http_request, sigv4_secret_key, 160);
+AT(wb_http_request, body_secrets, 176);
+AT(wb_http_request, body_secret_count, 184);
+SIZE(wb_body_secret, 32);
+AT(wb_body_secret, offset, 0);
+AT(wb_body_secret, name, 8);
+AT(wb_body_secret, form, 24);
+AT(wb_body_secret, reserved, 28);
 
 SIZE(wb_http_response, 80);
 AT(wb_http_response, size, 0);
@@ -151,6 +158,13 @@ AT(wb_timer_service, cancel, 24);
 
 SIZE(wb_sign_service, 8);
 AT(wb_sign_service, hmac_sha256, 0);
+SIZE(wb_sign2_service, 8);
+AT(wb_sign2_service, sign, 0);
+SIZE(wb_secret_service, 8);
+AT(wb_secret_service, get, 0);
+SIZE(wb_oauth2_service, 16);
+AT(wb_oauth2_service, find, 0);
+AT(wb_oauth2_service, forget, 8);
 
 SIZE(wb_smtp_message, 112);
 AT(wb_smtp_message, size, 0);
@@ -237,6 +251,12 @@ FUNCTION(wb_timer_service, after, uint64_t (*)(const wb_host*, wb_call, int64_t,
 FUNCTION(wb_timer_service, cancel, void (*)(const wb_host*, uint64_t));
 FUNCTION(wb_sign_service, hmac_sha256,
          int32_t (*)(const wb_host*, wb_str, const wb_str*, size_t, void (*)(void*, const uint8_t*, size_t), void*));
+FUNCTION(wb_sign2_service, sign,
+         int32_t (*)(const wb_host*, wb_sign_algorithm, wb_str, const wb_str*, size_t, void (*)(void*, const uint8_t*, size_t),
+                     void*));
+FUNCTION(wb_secret_service, get, int32_t (*)(const wb_host*, wb_str, void (*)(void*, wb_str), void*));
+FUNCTION(wb_oauth2_service, find, int32_t (*)(const wb_host*, wb_str));
+FUNCTION(wb_oauth2_service, forget, int32_t (*)(const wb_host*, wb_str));
 SAME(wb_smtp_done, void (*)(void*, const wb_smtp_reply*));
 FUNCTION(wb_smtp_service, submit, uint64_t (*)(const wb_host*, wb_call, const wb_smtp_message*, wb_smtp_done, void*));
 FUNCTION(wb_smtp_service, abort, void (*)(const wb_host*, uint64_t));
@@ -296,12 +316,13 @@ VALUE(WB_SIGN_UNKNOWN_SECRET, 1);
 
 /* Text cannot be compared while compiling. */
 int main(void) {
-  static const char* const ids[][2] = {
-      {WB_HTTP_SERVICE, "waybill.http/1"},         {WB_TIMER_SERVICE, "waybill.timer/1"},
-      {WB_SIGN_SERVICE, "waybill.sign/1"},         {WB_SMTP_SERVICE, "waybill.smtp/1"},
-      {WB_TEMPLATE_SERVICE, "waybill.template/1"}, {WB_LINK_SERVICE, "waybill.link/1"},
-      {WB_COMPOSE_EXTENSION, "waybill.compose/1"}, {WB_STATUS_EXTENSION, "waybill.status/1"},
-      {WB_PROBE_EXTENSION, "waybill.probe/1"},     {WB_FAILURES_EXTENSION, "waybill.failures/1"}};
+  static const char* const ids[][2] = {{WB_HTTP_SERVICE, "waybill.http/1"},          {WB_TIMER_SERVICE, "waybill.timer/1"},
+                                       {WB_SIGN_SERVICE, "waybill.sign/1"},          {WB_SIGN2_SERVICE, "waybill.sign/2"},
+                                       {WB_SECRET_SERVICE, "waybill.secret/1"},      {WB_OAUTH2_SERVICE, "waybill.oauth2/1"},
+                                       {WB_SMTP_SERVICE, "waybill.smtp/1"},          {WB_TEMPLATE_SERVICE, "waybill.template/1"},
+                                       {WB_LINK_SERVICE, "waybill.link/1"},          {WB_COMPOSE_EXTENSION, "waybill.compose/1"},
+                                       {WB_STATUS_EXTENSION, "waybill.status/1"},    {WB_PROBE_EXTENSION, "waybill.probe/1"},
+                                       {WB_FAILURES_EXTENSION, "waybill.failures/1"}};
   for (size_t i = 0; i < sizeof ids / sizeof ids[0]; ++i) {
     if (strcmp(ids[i][0], ids[i][1]) == 0) continue;
     puts("the id of a service or an extension changed" ADVICE);

@@ -52,6 +52,11 @@ class CheckHost final : private fake_host::Host {
   void log(wb_call call, std::int32_t level, wb_str text, const wb_field* fields, std::size_t count) override;
   std::int64_t unix_seconds() const override { return shape_.unix_seconds + timeline_.now_ms() / 1000; }
   std::int32_t sign(wb_str secret, const wb_str* parts, std::size_t count, fake_host::MacSink sink, void* user) override;
+  std::int32_t signature(wb_sign_algorithm algorithm, wb_str secret, const wb_str* parts, std::size_t count,
+                         fake_host::MacSink sink, void* user) override;
+  std::int32_t read_secret(wb_str name, fake_host::ValueSink sink, void* user) override;
+  std::int32_t find_client(wb_str client) override;
+  std::int32_t forget_token(wb_str client) override;
   std::int32_t render(wb_str template_id, wb_str data, wb_template_part part, void* user) override;
   std::int32_t render_text(wb_str text, wb_str data, wb_template_part part, void* user) override;
   std::int32_t link(wb_str object, std::int64_t ttl_seconds, fake_host::UrlSink sink, void* user) override;

@@ -38,12 +38,17 @@ testkit::Answer CheckHost::answer_request(testkit::SentRequest& request) {
   if (sent.method.empty()) fault = "http.fetch was given a request without a method";
   if (!begins_with(sent.url, "http://") && !begins_with(sent.url, "https://"))
     fault = "http.fetch was given a request whose URL is not one of http or https";
+  if (!fake_host::fill_secrets(sent.url, secret_value)) fault = "http.fetch was given a URL with a {secret: that is not closed";
   for (const auto& [name, value] : sent.headers) {
-    if (auto filled = fake_host::fill_secrets(value, secret_value))
+    auto filled = fake_host::fill_secrets(value, secret_value);
+    if (filled) filled = fake_host::fill_tokens(*filled, secret_value);
+    if (filled)
       sent.filled_headers.emplace_back(name, std::move(*filled));
     else
-      fault = "http.fetch was given a request with a {secret: that is not closed";
+      fault = "http.fetch was given a request with a {secret: or {oauth2: that is not closed";
   }
+  if (!fake_host::fill_body(sent.body, sent.body_secrets, secret_value))
+    fault = "http.fetch was given body_secrets that are out of order, or behind the body's end";
   return choose_answer(std::move(sent), fault);
 }
 

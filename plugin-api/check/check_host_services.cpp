@@ -11,6 +11,7 @@ using fake_host::text;
 bool CheckHost::offers(std::string_view service) const {
   if (service == WB_SMTP_SERVICE) return shape_.minor >= 1;
   if (service == WB_TEMPLATE_SERVICE || service == WB_LINK_SERVICE) return shape_.minor >= 2;
+  if (service == WB_SIGN2_SERVICE || service == WB_SECRET_SERVICE || service == WB_OAUTH2_SERVICE) return shape_.minor >= 4;
   return true;
 }
 
@@ -33,6 +34,22 @@ std::int32_t CheckHost::sign(wb_str secret, const wb_str* parts, std::size_t cou
   sink(user, mac, sizeof mac);
   return WB_SIGN_OK;
 }
+
+std::int32_t CheckHost::signature(wb_sign_algorithm, wb_str secret, const wb_str* parts, std::size_t count,
+                                  fake_host::MacSink sink, void* user) {
+  return sign(secret, parts, count, sink, user);
+}
+
+// Marked, so that a plugin that tells it to anybody is found.
+std::int32_t CheckHost::read_secret(wb_str name, fake_host::ValueSink sink, void* user) {
+  if (name.len == 0) return WB_SECRET_UNKNOWN;
+  const auto value = conformance::secret_value(text(name));
+  sink(user, {value.data(), value.size()});
+  return WB_SECRET_OK;
+}
+
+std::int32_t CheckHost::find_client(wb_str client) { return client.len == 0 ? WB_OAUTH2_UNKNOWN_CLIENT : WB_OAUTH2_OK; }
+std::int32_t CheckHost::forget_token(wb_str client) { return find_client(client); }
 
 // There is a template of every id, and it renders as its id.
 std::int32_t CheckHost::render(wb_str template_id, wb_str, wb_template_part part, void* user) {

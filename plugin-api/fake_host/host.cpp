@@ -31,6 +31,18 @@ std::int32_t sign(const wb_host* host, wb_str secret, const wb_str* parts, std::
   return self_of(host).sign(secret, parts, count, sink, user);
 }
 
+std::int32_t signature(const wb_host* host, wb_sign_algorithm algorithm, wb_str secret, const wb_str* parts, std::size_t count,
+                       MacSink sink, void* user) {
+  return self_of(host).signature(algorithm, secret, parts, count, sink, user);
+}
+
+std::int32_t secret_value(const wb_host* host, wb_str name, ValueSink sink, void* user) {
+  return self_of(host).read_secret(name, sink, user);
+}
+
+std::int32_t find_client(const wb_host* host, wb_str client) { return self_of(host).find_client(client); }
+std::int32_t forget_token(const wb_host* host, wb_str client) { return self_of(host).forget_token(client); }
+
 std::int32_t render(const wb_host* host, wb_str template_id, wb_str data, wb_template_part part, void* user) {
   return self_of(host).render(template_id, data, part, user);
 }
@@ -46,14 +58,18 @@ constexpr wb_http_service kHttp = {&fetch, &abort_fetch};
 constexpr wb_smtp_service kSmtp = {&submit, &abort_submission};
 constexpr wb_timer_service kTimer = {&monotonic_ms, &unix_seconds, &after, &cancel_timer};
 constexpr wb_sign_service kSign = {&sign};
+constexpr wb_sign2_service kSign2 = {&signature};
+constexpr wb_secret_service kSecret = {&secret_value};
+constexpr wb_oauth2_service kOAuth2 = {&find_client, &forget_token};
 constexpr wb_template_service kTemplate = {&render, &render_text};
 constexpr wb_link_service kLink = {&link};
 
 constexpr struct {
   std::string_view id;
   const void* table;
-} kServices[] = {{WB_HTTP_SERVICE, &kHttp}, {WB_SMTP_SERVICE, &kSmtp},         {WB_TIMER_SERVICE, &kTimer},
-                 {WB_SIGN_SERVICE, &kSign}, {WB_TEMPLATE_SERVICE, &kTemplate}, {WB_LINK_SERVICE, &kLink}};
+} kServices[] = {{WB_HTTP_SERVICE, &kHttp},   {WB_SMTP_SERVICE, &kSmtp},         {WB_TIMER_SERVICE, &kTimer},
+                 {WB_SIGN_SERVICE, &kSign},   {WB_TEMPLATE_SERVICE, &kTemplate}, {WB_LINK_SERVICE, &kLink},
+                 {WB_SIGN2_SERVICE, &kSign2}, {WB_SECRET_SERVICE, &kSecret},     {WB_OAUTH2_SERVICE, &kOAuth2}};
 
 const void* get_service(const wb_host* host, wb_str id) {
   for (const auto& service : kServices)

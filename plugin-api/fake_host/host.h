@@ -14,6 +14,7 @@
 namespace waybill::fake_host {
 
 using MacSink = void (*)(void* user, const std::uint8_t* mac, std::size_t size);
+using ValueSink = void (*)(void* user, wb_str value);
 using UrlSink = void (*)(void* user, wb_str url);
 
 class Host {
@@ -36,9 +37,14 @@ class Host {
   std::int64_t monotonic_ms() const { return timeline_.now_ms(); }                                                 // [any]
   virtual std::int64_t unix_seconds() const = 0;                                                                   // [any]
   virtual std::int32_t sign(wb_str secret, const wb_str* parts, std::size_t count, MacSink sink, void* user) = 0;  // [any]
-  virtual std::int32_t render(wb_str template_id, wb_str data, wb_template_part part, void* user) = 0;             // [any]
-  virtual std::int32_t render_text(wb_str text, wb_str data, wb_template_part part, void* user) = 0;               // [any]
-  virtual std::int32_t link(wb_str object, std::int64_t ttl_seconds, UrlSink sink, void* user) = 0;                // [any]
+  virtual std::int32_t signature(wb_sign_algorithm algorithm, wb_str secret, const wb_str* parts, std::size_t count, MacSink sink,
+                                 void* user) = 0;                                                       // [any]
+  virtual std::int32_t read_secret(wb_str name, ValueSink sink, void* user) = 0;                        // [any]
+  virtual std::int32_t find_client(wb_str client) = 0;                                                  // [any]
+  virtual std::int32_t forget_token(wb_str client) = 0;                                                 // [any]
+  virtual std::int32_t render(wb_str template_id, wb_str data, wb_template_part part, void* user) = 0;  // [any]
+  virtual std::int32_t render_text(wb_str text, wb_str data, wb_template_part part, void* user) = 0;    // [any]
+  virtual std::int32_t link(wb_str object, std::int64_t ttl_seconds, UrlSink sink, void* user) = 0;     // [any]
   virtual void take_failure(std::uint64_t call, const wb_failure* failure) = 0;
   virtual void take_next_page(std::uint64_t call, wb_str page) = 0;
 

@@ -8,6 +8,8 @@ namespace {
 std::string fault_of(const wb_http_request* request, wb_http_done done) {
   if (request == nullptr || done == nullptr) return "a request that is null, or without a function for its answer";
   if (!WB_HAS(request, body)) return "a request that is too short: is `size` set?";
+  if (WB_HAS(request, body_secret_count) && request->body_secrets == nullptr && request->body_secret_count != 0)
+    return "a request whose body_secrets are null";
   return request->headers == nullptr && request->header_count != 0 ? "a request whose headers are null" : "";
 }
 
@@ -32,6 +34,11 @@ testkit::SentRequest copy_of(const wb_http_request& request) {
     sent.sigv4_region = text(request.sigv4_region), sent.sigv4_service = text(request.sigv4_service);
     sent.sigv4_key_id = text(request.sigv4_key_id), sent.sigv4_secret_key = text(request.sigv4_secret_key);
   }
+  if (WB_HAS(&request, body_secret_count))
+    for (std::size_t i = 0; i < request.body_secret_count; ++i) {
+      const auto& secret = request.body_secrets[i];
+      sent.body_secrets.push_back({secret.offset, text(secret.name), secret.form});
+    }
   return sent;
 }
 

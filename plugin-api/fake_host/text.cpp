@@ -21,14 +21,15 @@ bool is_utf8(std::string_view bytes) {
   return true;
 }
 
-std::optional<std::string> fill_secrets(std::string_view value, const SecretLookup& value_of) {
-  constexpr std::string_view kOpen = "{secret:";
+namespace {
+
+std::optional<std::string> fill(std::string_view value, std::string_view opens, const SecretLookup& value_of) {
   std::string filled;
   for (;;) {
-    const auto open = value.find(kOpen);
+    const auto open = value.find(opens);
     filled += value.substr(0, open);
     if (open == std::string_view::npos) return filled;
-    value.remove_prefix(open + kOpen.size());
+    value.remove_prefix(open + opens.size());
     const auto close = value.find('}');
     if (close == std::string_view::npos) return std::nullopt;
     const auto secret = value_of(value.substr(0, close));
@@ -36,6 +37,53 @@ std::optional<std::string> fill_secrets(std::string_view value, const SecretLook
     filled += *secret;
     value.remove_prefix(close + 1);
   }
+}
+
+bool is_unreserved(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+         std::string_view("-._~").find(c) != std::string_view::npos;
+}
+
+std::string in_form(const std::string& value, wb_secret_form form) {
+  static constexpr char kDigits[] = "0123456789ABCDEF";
+  std::string out;
+  for (const char c : value) {
+    const auto byte = static_cast<unsigned char>(c);
+    const std::string hex{kDigits[byte >> 4], kDigits[byte & 15]};
+    if (form == WB_SECRET_FORM && !is_unreserved(c))
+      out += "%" + hex;
+    else if (form == WB_SECRET_JSON && (c == '"' || c == '\\'))
+      out += std::string("\\") + c;
+    else if (form == WB_SECRET_JSON && byte < 0x20)
+      out += "\\u00" + hex;
+    else
+      out += c;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::optional<std::string> fill_secrets(std::string_view value, const SecretLookup& value_of) {
+  return fill(value, "{secret:", value_of);
+}
+
+std::optional<std::string> fill_tokens(std::string_view value, const SecretLookup& token_of) {
+  return fill(value, "{oauth2:", token_of);
+}
+
+std::optional<std::string> fill_body(std::string_view body, const std::vector<testkit::BodySecret>& secrets,
+                                     const SecretLookup& value_of) {
+  std::string filled;
+  std::size_t done = 0;
+  for (const auto& [offset, name, form] : secrets) {
+    const auto value = value_of(name);
+    if (!value || offset < done || offset > body.size()) return std::nullopt;
+    filled += body.substr(done, offset - done);
+    filled += in_form(*value, form);
+    done = offset;
+  }
+  return filled += body.substr(done);
 }
 
 }  // namespace waybill::fake_host

@@ -52,10 +52,21 @@ Answer World::choose_answer(SentRequest& sent) {
   if (!is_http_url(sent.url)) return refused("the URL is not one of http or https with a host");
   if (!is_token(sent.method)) return refused("the method is no token");
   const auto newest = [this](std::string_view name) { return newest_secret(name); };
+  const auto token = [this](std::string_view name) {
+    const auto found = tokens.find(name);
+    return found == tokens.end() ? std::nullopt : std::optional(found->second);
+  };
+  auto url = fake_host::fill_secrets(sent.url, newest);
+  if (!url) return refused("the URL names a secret that this host does not have");
+  if (sent.body.find("{secret:") != std::string::npos) return refused("the body has {secret:, which no host fills in");
+  auto body = fake_host::fill_body(sent.body, sent.body_secrets, newest);
+  if (!body) return refused("the body's secrets are out of order, or one that this host does not have");
   for (const auto& [name, value] : sent.headers) {
     if (!is_token(name) || has_control(value)) return refused("the header " + name + " is malformed");
     auto filled = fake_host::fill_secrets(value, newest);
     if (!filled) return refused("the header " + name + " names a secret that this host does not have");
+    filled = fake_host::fill_tokens(*filled, token);
+    if (!filled) return refused("the header " + name + " names an OAuth2 client that this host does not have");
     sent.filled_headers.emplace_back(name, std::move(*filled));
   }
   if (!sent.basic_user.empty() || !sent.basic_password.empty()) {
@@ -68,6 +79,8 @@ Answer World::choose_answer(SentRequest& sent) {
       return refused("the AWS signature names a secret that this host does not have");
     if (sent.sigv4_region.empty() || sent.sigv4_service.empty()) return refused("the AWS signature has no region or service");
   }
+  sent.filled_url = std::move(*url);
+  sent.filled_body = std::move(*body);
   auto& by_url = answers_by_url[sent.url];
   auto& queue = by_url.empty() ? answers : by_url;
   if (queue.empty()) {

@@ -63,6 +63,11 @@ class World final : public fake_host::Host {
   void log(wb_call call, std::int32_t level, wb_str words, const wb_field* fields, std::size_t count) override;
   std::int64_t unix_seconds() const override { return (unix_at_zero_ms + timeline_.now_ms()) / 1000; }
   std::int32_t sign(wb_str secret, const wb_str* parts, std::size_t count, fake_host::MacSink sink, void* user) override;
+  std::int32_t signature(wb_sign_algorithm algorithm, wb_str secret, const wb_str* parts, std::size_t count,
+                         fake_host::MacSink sink, void* user) override;
+  std::int32_t read_secret(wb_str name, fake_host::ValueSink sink, void* user) override;
+  std::int32_t find_client(wb_str client) override;
+  std::int32_t forget_token(wb_str client) override;
   std::int32_t render(wb_str template_id, wb_str data, wb_template_part part, void* user) override;
   std::int32_t render_text(wb_str words, wb_str data, wb_template_part part, void* user) override;
   std::int32_t link(wb_str object, std::int64_t ttl_seconds, fake_host::UrlSink sink, void* user) override;
@@ -92,6 +97,9 @@ class World final : public fake_host::Host {
   std::map<std::string, std::deque<Answer>> answers_by_url;
   std::deque<MailAnswer> mail_answers;
   std::map<std::string, std::vector<std::string>, std::less<>> secrets;
+  std::set<std::string, std::less<>> readable_secrets;
+  std::map<std::string, std::string, std::less<>> tokens;  // by OAuth2 client
+  std::vector<std::string> forgotten_tokens;               // guarded by mutex_
   std::set<std::string, std::less<>> missing_services;
   std::vector<SentRequest> requests;
   std::vector<SentMail> mails;

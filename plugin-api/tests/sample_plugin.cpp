@@ -16,6 +16,7 @@ class Sample final : public Sender {
       waiting_ = timer_.after(call, std::chrono::seconds(2), [call] { call.complete(Outcome::deferred("waited")); });
       return;
     }
+    if (job.payload() == "secrets") return send_secrets(call);
     const auto macs = sign_.hmac_sha256("key", {job.idempotency_key(), ".", job.payload()});
     Request request;
     request.url = "http://sample.test/";
@@ -36,6 +37,19 @@ class Sample final : public Sender {
   }
 
  private:
+  void send_secrets(Call call) {
+    Request request;
+    request.url = "https://sample.test/{secret:key}";
+    request.text(R"({"k":")").secret("key", SecretForm::json).text(R"("})");
+    request.headers = {{"Authorization", "Bearer {oauth2:crm}"},
+                       {"X-Jwt", jwt(sign_, JwtAlgorithm::rs256, "signer", R"({"iss":"me"})", "id1").value_or("none")},
+                       {"X-No-Jwt", jwt(sign_, JwtAlgorithm::es256, "signer", "{}").value_or("none")},
+                       {"X-Value", host_.secrets().newest("redis").value_or("none")},
+                       {"X-Other", host_.secrets().newest("key").value_or("none")}};
+    if (host_.oauth2().has("crm") && !host_.oauth2().has("erp")) host_.oauth2().forget("crm");
+    http_.fetch(call, request, [call](const Response& answer) { call.complete(Outcome::accepted().reach(answer.reach)); });
+  }
+
   Http http_;
   Timers timer_;
   Signer sign_;

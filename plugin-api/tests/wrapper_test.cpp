@@ -1,6 +1,7 @@
 // The C++ wrapper on the fake host: nothing that a plugin throws gets out, and every fact gets across.
 #include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
+#include <openssl/pem.h>
 
 #include "waybill/plugin.hpp"
 #include "waybill/testkit.hpp"
@@ -275,6 +276,42 @@ TEST(SamplePlugin, SendsWhatItWasGiven) {
   EXPECT_EQ(request.timeout_ms, 5000U);
   ASSERT_EQ(host.logs().size(), 1U);
   EXPECT_EQ(host.logs()[0].fields.at(0).second, "target-1");
+}
+
+TEST(SamplePlugin, HasSecretsFilledInSignsWithKeysAndReadsWhatItMay) {  // D8
+  FakeHost host(wb_plugin_v1());
+  host.secret("key", {"a\"b"});
+  host.secret("redis", {"new", "old"});
+  host.allow_secret("redis");
+  host.oauth2_client("crm", "t0ken");
+  const std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)> key(EVP_RSA_gen(2048), EVP_PKEY_free);
+  const std::unique_ptr<BIO, decltype(&BIO_free)> pem(BIO_new(BIO_s_mem()), BIO_free);
+  PEM_write_bio_PrivateKey(pem.get(), key.get(), nullptr, nullptr, 0, nullptr, nullptr);
+  char* data = nullptr;
+  const auto size = BIO_get_mem_data(pem.get(), &data);
+  host.secret("signer", {std::string(data, static_cast<std::size_t>(size))});
+  auto sender = host.make_sender("sample");
+  host.answer(Answer::http(200));
+  EXPECT_EQ(sender->attempt(job("secrets")).verdict, WB_ACCEPTED);
+  const auto& request = host.requests().at(0);
+  EXPECT_EQ(request.body, R"({"k":""})");
+  EXPECT_EQ(request.filled_body, R"({"k":"a\"b"})");
+  EXPECT_EQ(request.filled_url, "https://sample.test/a\"b");
+  EXPECT_EQ(request.filled_header("Authorization"), "Bearer t0ken");
+  const auto token = request.header("X-Jwt").value_or("");
+  EXPECT_EQ(token.substr(0, token.rfind('.')),
+            wp::base64url(R"({"typ":"JWT","alg":"RS256","kid":"id1"})") + '.' + wp::base64url(R"({"iss":"me"})"));
+  EXPECT_EQ(token.size() - token.rfind('.') - 1, 342U);  // 256 bytes
+  EXPECT_EQ(request.header("X-No-Jwt"), "none");
+  EXPECT_EQ(request.header("X-Value"), "new");
+  EXPECT_EQ(request.header("X-Other"), "none");
+  EXPECT_EQ(host.forgotten_tokens(), std::vector<std::string>{"crm"});
+}
+
+TEST(Base64Url, IsThatOfTheStandardWithoutPadding) {  // RFC 4648, 10 and 5
+  for (const auto& [bytes, text] :
+       {std::pair{"", ""}, {"f", "Zg"}, {"fo", "Zm8"}, {"foo", "Zm9v"}, {"foob", "Zm9vYg"}, {"\xfb\xff", "-_8"}})
+    EXPECT_EQ(wp::base64url(bytes), text);
 }
 
 TEST(SamplePlugin, PassesRetryAfterOn) {

@@ -115,7 +115,7 @@ TEST_F(Outgoing, CheckRefusesPortsAndFilesThatCannotBe) {  // S12
   EXPECT_TRUE(holds(result.err, "targets[0].client_key: is no private key in PEM")) << "beside the registry: " << result.err;
 }
 
-TEST_F(Outgoing, ATargetsCertificatesAreReadAtStartAndAtReload) {  // S12
+TEST_F(Outgoing, ATargetsCertificatesAreReadAtStartAndAtReload) {  // S12 D8
   const TestAuthority later("the next authority");
   TlsServer server(authority_.issue({}), {.clients_of = authority_.certificate()});
   TlsServer moved(later.issue({}));

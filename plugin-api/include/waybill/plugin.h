@@ -18,13 +18,14 @@
  *               A sender of an action with WB_BLOCKING owns a worker thread and may block until the deadline.
  *               The host may create several senders of one action type.
  *   Exceptions  never cross the boundary, in either direction.
- *   Secrets     never enter a plugin. Header values name them ("{secret:NAME}"); the services take their names.
+ *   Secrets     never enter a plugin, but for those that the operator allows it to read (waybill.secret/1). URLs and header
+ * values name them ("{secret:NAME}"); the services take their names.
  */
 #ifndef WAYBILL_PLUGIN_H
 #define WAYBILL_PLUGIN_H
 
 #define WB_ABI_MAJOR 1
-#define WB_ABI_MINOR 3
+#define WB_ABI_MINOR 4
 
 #include "waybill/abi/base.h"
 #include "waybill/abi/descriptor.h"
@@ -37,6 +38,8 @@
 #include "waybill/services/http.h"
 #include "waybill/services/link.h"
 #include "waybill/services/net_error.h"
+#include "waybill/services/oauth2.h"
+#include "waybill/services/secret.h"
 #include "waybill/services/sign.h"
 #include "waybill/services/smtp.h"
 #include "waybill/services/template.h"

@@ -24,6 +24,7 @@
 #include "waybill/plugin/describe.hpp"
 #include "waybill/plugin/extensions.hpp"
 #include "waybill/plugin/host.hpp"
+#include "waybill/plugin/jwt.hpp"
 #include "waybill/plugin/outcome.hpp"
 #include "waybill/plugin/sender.hpp"
 #include "waybill/plugin/services.hpp"

@@ -256,6 +256,57 @@ TEST(Configuration, ReadsHowASendersConnectionsAreSecuredAndKeepsItFromThePlugin
   EXPECT_FALSE(replaced.transports.contains("webhook")) << "a variable replaces the whole entry";
 }
 
+TEST(Configuration, ReadsWhichSecretsASendersPluginMayReadAndKeepsTheListFromIt) {  // D8
+  const WrittenFile file(
+      "database: { embedded: pg }\nsecrets: { redis: { env: R }, b: { env: B } }\nsenders: { queue: { size: 1, secrets: [redis, "
+      "b] } }\n");
+  const auto config = loaded(file);
+  EXPECT_EQ(config.senders.at("queue"), R"({"size":1})");
+  EXPECT_EQ(config.readable_secrets.at("queue"), (std::set<std::string, std::less<>>{"b", "redis"}));
+  EXPECT_FALSE(loaded(file, {"WAYBILL_SENDERS_QUEUE={size: 2}"}).readable_secrets.contains("queue"));
+}
+
+TEST(Configuration, ReadsOAuth2Clients) {  // D8
+  const WrittenFile file(
+      "database: { embedded: pg }\nsecrets: { s: { env: S } }\noauth2:\n  crm: { token_url: \"https://id.test/t\", client_id: "
+      "me, "
+      "client_secret: s, credentials: body, scope: a b, audience: c, ca_file: ca.pem }\n  robot: { service_account: s, subject: "
+      "ann }\n");
+  const auto config = loaded(file);
+  const auto& crm = config.oauth2.at("crm");
+  EXPECT_EQ(crm.token_url, "https://id.test/t");
+  EXPECT_EQ(crm.client_id, "me");
+  EXPECT_EQ(crm.client_secret, "s");
+  EXPECT_TRUE(crm.secret_in_body);
+  EXPECT_EQ(crm.scope, "a b");
+  EXPECT_EQ(crm.audience, "c");
+  EXPECT_EQ(crm.transport.ca_file, config.file.parent_path() / "ca.pem");
+  EXPECT_EQ(crm.line, 4);
+  EXPECT_EQ(config.oauth2.at("robot").service_account, "s");
+  EXPECT_EQ(config.oauth2.at("robot").subject, "ann");
+}
+
+TEST(Configuration, NamesWhatIsWrongWithSecretsThatAreNamed) {  // D8
+  const auto problem = [](const std::string& entry) {
+    const WrittenFile file("database: { embedded: pg }\nsecrets: { s: { env: S } }\n" + entry + "\n");
+    const auto config = load_config(file.path(), {});
+    if (config) return std::string("none");
+    EXPECT_EQ(config.error().size(), 1u);
+    EXPECT_EQ(config.error().front().line, 3);
+    return config.error().front().field + ": " + config.error().front().message;
+  };
+  EXPECT_EQ(problem("senders: { queue: { secrets: [t] } }"),
+            "senders.queue: secrets: \"t\": there is no secret of this name under secrets");
+  EXPECT_EQ(problem("oauth2: { a: { token_url: x, client_id: y, client_secret: t } }"),
+            "oauth2.a: client_secret: there is no secret of this name under secrets");
+  EXPECT_EQ(problem("oauth2: { a: { service_account: t } }"),
+            "oauth2.a: service_account: there is no secret of this name under secrets");
+  EXPECT_EQ(problem("oauth2: { a: { token_url: x, client_secret: s } }"), "oauth2.a: client_id is missing");
+  EXPECT_EQ(problem("oauth2: { a: { service_account: s, client_id: y } }"),
+            "oauth2.a: has service_account as well as client_id or client_secret: keep one of the two");
+  EXPECT_EQ(problem("oauth2: { a: { service_account: s, scopes: y } }").substr(0, 34), "oauth2.a.scopes: unknown key (know");
+}
+
 TEST(Configuration, LeavesForeignVariablesAlone) {
   EXPECT_TRUE(load_config("", {"WAYBILL_DATABASE_EMBEDDED=pg", "WAYBILL_CONFIG=x", "WAYBILL_TEST_PG=x", "WAYBILL_BENCH_N=1",
                                "WAYBILL_SECRET_ORDERS=x", "OTHER_WAYBILL_X=1", "WAYBILL_NONSENSE"}));

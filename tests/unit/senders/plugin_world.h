@@ -82,12 +82,17 @@ class PluginWorld {
                        Secrets::Values known = {}, std::shared_ptr<const GcsLinks> signer = nullptr,
                        std::map<std::string, std::string> settings_by_type = {}, EgressRules egress = {})
       : links(std::move(signer)),
-        secrets(std::make_shared<const Secrets>(std::move(known))),
+        secrets(std::make_shared<LiveSecrets>(Secrets(std::move(known)))),
         folder(plugins),
         catalogue(Catalogue::load(folder.path())) {
     config.limits.blocking_workers = 2;
     config.senders = std::move(settings_by_type);
     config.egress = std::move(egress);
+    make_factory(settings);
+  }
+  // Anew, after a change of `config`.
+  void make_factory(ExecutorSettings settings = kPatient) {
+    executor.reset();
     factory = std::make_unique<PluginSenderFactory>(
         *catalogue, config, secrets, TextServices{[this] { return templates; }, links}, clock, log, metrics, nullptr,
         [this](const Contract& contract) { return transport ? transport(contract) : nullptr; });
@@ -137,7 +142,7 @@ class PluginWorld {
   HostClock clock;
   Config config;
   std::shared_ptr<const GcsLinks> links;
-  std::shared_ptr<const Secrets> secrets;
+  std::shared_ptr<LiveSecrets> secrets;
   PluginFolder folder;
   std::shared_ptr<const Templates> templates = std::make_shared<const Templates>();
   std::unique_ptr<Catalogue> catalogue;

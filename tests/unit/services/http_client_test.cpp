@@ -20,7 +20,7 @@ using testing::ScriptedServer;
 class Http : public ::testing::Test {
  protected:
   void start(HttpClientSettings settings = {}) {
-    auto secrets = std::make_shared<const Secrets>(Secrets::Values{{"key", {Secret("hunter2")}}});
+    auto secrets = std::make_shared<const LiveSecrets>(Secrets(Secrets::Values{{"key", {Secret("hunter2")}}}));
     client_ = std::make_unique<HttpClient>(loop_, clock_, secrets, std::move(settings));
     thread_ = std::thread([this] { loop_.run(); });
   }

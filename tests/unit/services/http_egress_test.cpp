@@ -43,7 +43,7 @@ class HttpEgress : public ::testing::Test {
       const auto resolve = names->resolve;
       return resolve(host);
     };
-    auto secrets = std::make_shared<const Secrets>(Secrets::Values{{"key", {Secret("hunter2")}}});
+    auto secrets = std::make_shared<const LiveSecrets>(Secrets(Secrets::Values{{"key", {Secret("hunter2")}}}));
     client_ = std::make_unique<HttpClient>(loop_, clock_, secrets, std::move(settings));
     thread_ = std::thread([this] { loop_.run(); });
   }

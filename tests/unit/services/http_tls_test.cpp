@@ -55,9 +55,10 @@ class HttpTls : public ::testing::Test {
   const TransportPtr trust_ = made(authority_.trust());
   SystemClock clock_;
   EventLoop loop_;
-  HttpClient client_{loop_, clock_,
-                     std::make_shared<const Secrets>(Secrets::Values{{"key", {Secret("hunter2")}}, {"me", {Secret("me")}}}),
-                     HttpClientSettings{}};
+  HttpClient client_{
+      loop_, clock_,
+      std::make_shared<const LiveSecrets>(Secrets(Secrets::Values{{"key", {Secret("hunter2")}}, {"me", {Secret("me")}}})),
+      HttpClientSettings{}};
   std::thread thread_;
 };
 

@@ -15,7 +15,7 @@ namespace waybill::testing {
 class Mail : public ::testing::Test {
  protected:
   void start(SmtpClientSettings settings = {}) {
-    auto secrets = std::make_shared<const Secrets>(Secrets::Values{{"key", {Secret("hunter2")}}});
+    auto secrets = std::make_shared<const LiveSecrets>(Secrets(Secrets::Values{{"key", {Secret("hunter2")}}}));
     client_ = std::make_unique<SmtpClient>(loop_, clock_, secrets, std::move(settings));
     thread_ = std::thread([this] { loop_.run(); });
   }

@@ -58,8 +58,8 @@ TEST(AwsSignatureCheck, TakesThePublishedVectorsAndNothingElse) {
 class SignedHttp : public ::testing::Test {
  protected:
   SignedHttp() {
-    auto secrets = std::make_shared<const Secrets>(
-        Secrets::Values{{"id", {Secret(kAccount.key_id)}}, {"key", {Secret(kAccount.secret_key)}}, {"token", {Secret("t0ken")}}});
+    auto secrets = std::make_shared<const LiveSecrets>(Secrets(Secrets::Values{
+        {"id", {Secret(kAccount.key_id)}}, {"key", {Secret(kAccount.secret_key)}}, {"token", {Secret("t0ken")}}}));
     client_ = std::make_unique<HttpClient>(loop_, clock_, secrets, HttpClientSettings{});
     thread_ = std::thread([this] { loop_.run(); });
   }

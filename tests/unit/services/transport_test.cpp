@@ -130,7 +130,7 @@ TEST_F(TransportFiles, ThatManyTargetsNameAreReadOnce) {  // S12
 TEST_F(TransportFiles, BelongToATargetElseToItsSender) {  // S12
   Problems remarks;
   TargetTransports targets{{"with", {{}, TransportRules{.tls_min = TlsVersion::v1_3}}}, {"without", {}}};
-  const auto loaded = Transports::load({{"webhook", {.insecure = true}}}, "waybill.yaml", targets, {}, remarks);
+  const auto loaded = Transports::load({{"webhook", {.insecure = true}}}, {}, "waybill.yaml", targets, {}, remarks);
   ASSERT_TRUE(loaded);
   EXPECT_EQ(loaded->of({.target = "with", .action_type = "webhook"})->tls_min, TlsVersion::v1_3);
   EXPECT_FALSE(loaded->of({.target = "with", .action_type = "webhook"})->insecure) << "it takes nothing from its sender";

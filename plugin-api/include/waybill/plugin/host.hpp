@@ -25,7 +25,12 @@ class Host {
   Templates templates() const { return {host_, service<wb_template_service>(WB_TEMPLATE_SERVICE)}; }
   Links links() const { return {host_, service<wb_link_service>(WB_LINK_SERVICE)}; }
   Timers timer() const { return {host_, service<wb_timer_service>(WB_TIMER_SERVICE)}; }
-  Signer sign() const { return {host_, service<wb_sign_service>(WB_SIGN_SERVICE)}; }
+  Signer sign() const {
+    return {host_, service<wb_sign_service>(WB_SIGN_SERVICE),
+            static_cast<const wb_sign2_service*>(host_->get_service(host_, str(WB_SIGN2_SERVICE)))};
+  }
+  SecretReader secrets() const { return {host_, service<wb_secret_service>(WB_SECRET_SERVICE)}; }  // since minor 4
+  OAuth2 oauth2() const { return {host_, service<wb_oauth2_service>(WB_OAUTH2_SERVICE)}; }         // since minor 4
 
   // [any] Never a secret in here.
   void log(Level level, std::string_view text, Fields fields = {}) const { log({0}, level, text, fields); }

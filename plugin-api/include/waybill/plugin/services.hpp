@@ -30,7 +30,7 @@ enum class NetError : std::int32_t {
 
 struct Header {
   std::string name;
-  std::string value;  // may hold {secret:NAME}
+  std::string value;  // may hold {secret:NAME} and, with a host of minor 4, {oauth2:NAME}
 };
 
 // AWS Signature Version 4, with two of the host's secrets by their NAMES. Needs a host of minor 3.
@@ -41,9 +41,19 @@ struct SigV4 {
   std::string secret_key;  // a name
 };
 
+// How a secret is written into a body.
+enum class SecretForm : std::int32_t { raw = WB_SECRET_RAW, json = WB_SECRET_JSON, form = WB_SECRET_FORM };
+
+// A secret that the host puts into a body in front of the byte at `offset`. Needs a host of minor 4.
+struct BodySecret {
+  std::size_t offset = 0;
+  std::string name;
+  SecretForm form = SecretForm::raw;
+};
+
 struct Request {
   std::string method = "POST";
-  std::string url;
+  std::string url;  // its path and query may hold {secret:NAME}, with a host of minor 4
   std::vector<Header> headers;
   std::string body;
   std::chrono::milliseconds timeout{0};  // 0: until the call's deadline
@@ -52,6 +62,18 @@ struct Request {
   std::string basic_user;
   std::string basic_password;
   std::optional<SigV4> sigv4;
+  std::vector<BodySecret> body_secrets{};  // in the order of their offsets
+
+  // Adds text, and then a secret, to the end of the body: request.text(R"({"key":")").secret("desk",
+  // SecretForm::json).text(R"("})").
+  Request& text(std::string_view more) {
+    body.append(more);
+    return *this;
+  }
+  Request& secret(std::string name, SecretForm form) {
+    body_secrets.push_back({body.size(), std::move(name), form});
+    return *this;
+  }
 };
 
 // A view, valid until the callback returns.
@@ -136,6 +158,8 @@ class Http {
     if (!request.basic_user.empty() && host_->abi_minor < 2)
       throw std::runtime_error("this host is too old for Basic authentication");
     if (request.sigv4 && host_->abi_minor < 3) throw std::runtime_error("this host is too old for AWS signatures");
+    if (!request.body_secrets.empty() && host_->abi_minor < 4)
+      throw std::runtime_error("this host is too old for secrets in a body");
     auto pending = std::make_unique<detail::PendingFetch>(detail::PendingFetch{host_, call.raw(), std::move(done)});
     std::vector<wb_header> headers;
     headers.reserve(request.headers.size());
@@ -157,6 +181,11 @@ class Http {
       raw.sigv4_key_id = str(request.sigv4->key_id);
       raw.sigv4_secret_key = str(request.sigv4->secret_key);
     }
+    std::vector<wb_body_secret> body_secrets;
+    for (const auto& [offset, name, form] : request.body_secrets)
+      body_secrets.push_back({offset, str(name), static_cast<wb_secret_form>(form), 0});
+    raw.body_secrets = body_secrets.data();
+    raw.body_secret_count = body_secrets.size();
     return FetchId{service_->fetch(host_, call.raw(), &raw, &detail::PendingFetch::finish, pending.release())};
   }
 
@@ -221,17 +250,19 @@ class Timers {
 
 using Mac = std::array<std::uint8_t, 32>;
 
+enum class Algorithm : std::int32_t { rsa_sha256 = WB_SIGN_RSA_SHA256, ecdsa_p256_sha256 = WB_SIGN_ECDSA_P256_SHA256 };
+
 // [any] Signatures with secrets that only the host knows.
 class Signer {
  public:
-  Signer(const wb_host* host, const wb_sign_service* service) noexcept : host_(host), service_(service) {}
+  // `keys` is null with a host older than minor 4.
+  Signer(const wb_host* host, const wb_sign_service* service, const wb_sign2_service* keys = nullptr) noexcept
+      : host_(host), service_(service), keys_(keys) {}
 
   // HMAC-SHA256 of the concatenated parts, one for each secret now valid under the name, the newest first; none if the host
   // has no secret of that name.
   std::optional<std::vector<Mac>> hmac_sha256(std::string_view secret, std::initializer_list<std::string_view> parts) const {
-    std::vector<wb_str> raw;
-    raw.reserve(parts.size());
-    for (const auto part : parts) raw.push_back(str(part));
+    const auto raw = raw_of(parts);
     MacCollector macs;
     if (service_->hmac_sha256(host_, str(secret), raw.data(), raw.size(), &MacCollector::take, &macs) != WB_SIGN_OK)
       return std::nullopt;
@@ -239,7 +270,31 @@ class Signer {
     return std::move(macs.list);
   }
 
+  // The bytes of a signature of the concatenated parts by the private key of this name; none if the host has no such key. Needs
+  // a host of minor 4.
+  std::optional<std::string> signature(Algorithm algorithm, std::string_view secret,
+                                       std::initializer_list<std::string_view> parts) const {
+    if (!keys_) throw std::runtime_error("this host is too old to sign with private keys");
+    const auto raw = raw_of(parts);
+    std::optional<std::string> made;
+    const auto take = [](void* user, const std::uint8_t* bytes, std::size_t size) noexcept {
+      try {
+        static_cast<std::optional<std::string>*>(user)->emplace(reinterpret_cast<const char*>(bytes), size);
+      } catch (...) {  // none: no memory
+      }
+    };
+    keys_->sign(host_, static_cast<wb_sign_algorithm>(algorithm), str(secret), raw.data(), raw.size(), take, &made);
+    return made;
+  }
+
  private:
+  static std::vector<wb_str> raw_of(std::initializer_list<std::string_view> parts) {
+    std::vector<wb_str> raw;
+    raw.reserve(parts.size());
+    for (const auto part : parts) raw.push_back(str(part));
+    return raw;
+  }
+
   struct MacCollector {
     std::vector<Mac> list;
     bool failed = false;
@@ -258,6 +313,45 @@ class Signer {
 
   const wb_host* host_;
   const wb_sign_service* service_;
+  const wb_sign2_service* keys_;
+};
+
+// [any] The values of secrets that the operator allows this action type to read (`senders.x.secrets`). For a plugin that speaks a
+// protocol of its own; what the host can do with a secret it does itself.
+class SecretReader {
+ public:
+  SecretReader(const wb_host* host, const wb_secret_service* service) noexcept : host_(host), service_(service) {}
+
+  // The newest value; none if there is no such secret, or it is not allowed. Ask for each call, and keep no copy.
+  std::optional<std::string> newest(std::string_view name) const {
+    std::optional<std::string> value;
+    const auto take = [](void* user, wb_str one) noexcept {
+      auto& kept = *static_cast<std::optional<std::string>*>(user);
+      try {
+        if (!kept) kept.emplace(view(one));
+      } catch (...) {  // none: no memory
+      }
+    };
+    service_->get(host_, str(name), take, &value);
+    return value;
+  }
+
+ private:
+  const wb_host* host_;
+  const wb_secret_service* service_;
+};
+
+// [any] OAuth2 clients that the operator configured. A header names one: {"Authorization", "Bearer {oauth2:crm}"}.
+class OAuth2 {
+ public:
+  OAuth2(const wb_host* host, const wb_oauth2_service* service) noexcept : host_(host), service_(service) {}
+
+  bool has(std::string_view client) const { return service_->find(host_, str(client)) == WB_OAUTH2_OK; }
+  void forget(std::string_view client) const { service_->forget(host_, str(client)); }  // its token was refused, without a 401
+
+ private:
+  const wb_host* host_;
+  const wb_oauth2_service* service_;
 };
 
 }  // namespace waybill::plugin

@@ -16,14 +16,33 @@ typedef struct wb_header {
   wb_str value;
 } wb_header;
 
+typedef int32_t wb_secret_form; /* how a secret is written into a body (since minor 4) */
+enum {
+  WB_SECRET_RAW = 0,  /* as it is */
+  WB_SECRET_JSON = 1, /* escaped for a JSON string, between quotes that the body has */
+  WB_SECRET_FORM = 2  /* percent-encoded, for application/x-www-form-urlencoded */
+};
+
+/* A secret that the host puts into a body, in front of the byte at `offset` (since minor 4). A place, and not a text to look for:
+ * so nothing that a submission holds can name a secret. */
+typedef struct wb_body_secret {
+  size_t offset;
+  wb_str name;
+  wb_secret_form form;
+  uint32_t reserved; /* 0 */
+} wb_body_secret;
+
 typedef struct wb_http_request {
   size_t size;
   uint32_t timeout_ms;         /* 0: until the call's deadline; never longer */
   uint32_t max_response_bytes; /* the body is read up to this; 0: the default of 4,096 */
   wb_str method;               /* "POST" */
   wb_str url;                  /* http or https */
-  const wb_header* headers;    /* the host replaces {secret:NAME} in values on the way out, which needs https, as basic_user does,
-                                * unless the operator wrote `insecure: true` */
+  /* The host replaces {secret:NAME} in the values of headers and, since minor 4, in the URL's path and query on the way out. This
+   * needs https, as basic_user does, unless the operator wrote `insecure: true`. A request is refused with {secret:NAME} in the
+   * body, and with one in its URL or headers that stands in the job's payload as well: whoever wrote the payload must not name
+   * secrets. */
+  const wb_header* headers;
   size_t header_count;
   wb_str body;
   /* since minor 2: Basic authentication (RFC 7617). Both are NAMES of the host's secrets; both empty: none */
@@ -36,6 +55,9 @@ typedef struct wb_http_request {
   wb_str sigv4_service; /* the service's name in the credential scope */
   wb_str sigv4_key_id;
   wb_str sigv4_secret_key;
+  /* since minor 4: in the order of their offsets, 16 at most */
+  const wb_body_secret* body_secrets;
+  size_t body_secret_count;
 } wb_http_request;
 
 /* Borrowed until `done` returns. */

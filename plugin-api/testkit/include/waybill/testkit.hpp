@@ -53,6 +53,9 @@ class FakeHost {
   void answer(std::string url, Answer answer);
   void mail_answer(MailAnswer answer);                             // the same for mails
   void secret(std::string name, std::vector<std::string> values);  // newest first
+  void allow_secret(std::string name);                             // the plugin may read its values
+  void oauth2_client(std::string name, std::string token);         // what {oauth2:NAME} is filled in with
+  std::vector<std::string> forgotten_tokens() const;               // the clients whose tokens the plugin had forgotten
   void remove_service(std::string_view id);                        // this host has none of that name
 
   // A template of the registry, as it comes out rendered: {{"subject", ...}, {"text", ...}, {"html", ...}}. Nothing is filled in:

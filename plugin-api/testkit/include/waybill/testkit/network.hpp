@@ -36,15 +36,26 @@ struct Answer : Ending {
   static Answer silence(wb_reach reach = WB_MAYBE_SENT);  // `reach` is what the end will report
 };
 
+// A secret that the host is to put into a body.
+struct BodySecret {
+  std::size_t offset = 0;
+  std::string name;
+  wb_secret_form form = WB_SECRET_RAW;
+};
+
 // One request as the plugin made it.
 struct SentRequest {
   std::uint64_t fetch = 0;
   std::uint64_t call = 0;
   std::string method;
   std::string url;
-  Headers headers;         // as the plugin gave them
-  Headers filled_headers;  // with {secret:NAME} filled in, as they would leave; empty if the request was refused
+  Headers headers;  // as the plugin gave them
   std::string body;
+  // As they would leave, with {secret:NAME}, {oauth2:NAME} and body_secrets filled in; empty if the request was refused.
+  std::string filled_url;
+  Headers filled_headers;
+  std::string filled_body;
+  std::vector<BodySecret> body_secrets;
   std::uint32_t timeout_ms = 0;
   std::uint32_t max_response_bytes = 0;
   std::string basic_user;  // names of secrets

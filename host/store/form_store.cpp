@@ -68,6 +68,11 @@ class PgFormStore final : public FormStore {
         "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
   }
 
+  Result<SubmissionPage> list(OrgId org, const SubmissionFilter& filter, std::size_t most,
+                              const std::optional<DeliveryCursor>& after) override {
+    return list_submissions(tenant_, org, filter, most, after);
+  }
+
   Result<FormChanges> load(std::span<const Form> forms, const LoadActor& actor) override {
     return link_.transact([&](Connection& connection) { return load_forms(connection, forms, actor); });
   }

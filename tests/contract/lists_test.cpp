@@ -88,7 +88,7 @@ TEST_F(Lists, AreFilteredByTargetStatusAndTime) {
 // D5
 TEST_F(Lists, HaveNothingOfAnotherOrganisationWhateverTheDatabaseWouldShow) {
   rely_on_statements();
-  sql.execute("INSERT INTO organisations (name) VALUES ('acme')");
+  sql.execute("INSERT INTO organisations (org_id, name) OVERRIDING SYSTEM VALUE VALUES (2, 'acme')");
   submit({item("mine"), item("theirs", "{}", "sms.primary", {2})});
   EXPECT_EQ(all_intents({}, 10), std::vector<std::string>{"mine"});
   EXPECT_EQ(all_intents({.target = "sms.primary", .status = {}}, 10, {2}), std::vector<std::string>{"theirs"});

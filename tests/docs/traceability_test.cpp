@@ -49,7 +49,8 @@ std::set<std::string> ids_in(const std::filesystem::path& file) {
 bool is_built(const std::string& id) { return id[0] == 'M' || id[0] == 'H' || id[0] == 'F' || id[0] == 'E' || id[0] == 'S'; }
 
 TEST(Traceability, EveryRequirementHasARow) {
-  const std::map<char, int> groups{{'M', 18}, {'F', 15}, {'N', 12}, {'J', 7}, {'P', 6}, {'H', 5}, {'E', 15}, {'S', 14}, {'D', 13}};
+  const std::map<char, int> groups{{'M', 18}, {'F', 15}, {'N', 12}, {'J', 7}, {'P', 6},
+                                   {'H', 5},  {'E', 15}, {'S', 14}, {'D', 13}};
   std::set<std::string> listed;
   for (const auto& row : table()) EXPECT_TRUE(listed.insert(row.id).second) << row.id << " is listed twice";
   std::set<std::string> expected;

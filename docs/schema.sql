@@ -73,7 +73,7 @@ CREATE TABLE alerts (
   telling_count bigint,
   summed boolean DEFAULT false NOT NULL,
   CONSTRAINT alerts_pkey PRIMARY KEY (org_id, incident),
-  CONSTRAINT alerts_kind_check CHECK (kind = ANY (ARRAY['dead_letter'::text, 'infected_attachment'::text, 'stuck'::text, 'provider_failures'::text, 'plugin_crash'::text, 'plugin_switched_off'::text, 'channel_disabled'::text, 'old_secret'::text, 'pipeline_stuck'::text, 'failed_messages'::text]))
+  CONSTRAINT alerts_kind_check CHECK (kind = ANY (ARRAY['dead_letter'::text, 'infected_attachment'::text, 'stuck'::text, 'provider_failures'::text, 'plugin_crash'::text, 'plugin_switched_off'::text, 'channel_disabled'::text, 'old_secret'::text, 'pipeline_stuck'::text, 'failed_messages'::text, 'retention_expired'::text]))
 );
 ALTER TABLE alerts ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 
@@ -174,6 +174,7 @@ CREATE TABLE attempts (
   provider_ref text,
   counts boolean DEFAULT true NOT NULL,
   answer jsonb,
+  maybe_sent boolean,
   CONSTRAINT attempts_pkey PRIMARY KEY (shard, delivery_id, number, started_at),
   CONSTRAINT attempts_outcome_check CHECK (outcome = ANY (ARRAY['accepted'::text, 'rejected'::text, 'deferred'::text, 'error'::text, 'unknown'::text]))
 ) PARTITION BY RANGE (started_at);
@@ -675,6 +676,10 @@ CREATE TABLE submissions (
   CONSTRAINT submissions_shard_org_id_kind_client_ref_key UNIQUE (shard, org_id, kind, client_ref),
   CONSTRAINT submissions_check CHECK (pipeline <> 'intent'::text OR state = 'as_delivery'::text OR completed_at IS NOT NULL) NOT VALID
 ) WITH (fillfactor = 90);
+CREATE INDEX submissions_forms_of ON submissions USING btree (org_id, target, created_at, id) WHERE kind = 'form'::text;
+CREATE INDEX submissions_intents ON submissions USING btree (org_id, created_at, id) WHERE kind = 'intent'::text;
+CREATE INDEX submissions_intents_of ON submissions USING btree (org_id, target, created_at, id) WHERE kind = 'intent'::text;
+CREATE INDEX submissions_listed ON submissions USING btree (org_id, created_at, id) WHERE kind = ANY (ARRAY['form'::text, 'pipeline'::text]);
 ALTER TABLE submissions ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 CREATE TRIGGER submissions_body BEFORE UPDATE OF body ON submissions FOR EACH ROW WHEN (new.body IS DISTINCT FROM old.body AND NOT (new.body IS NULL AND new.state = 'purged'::text)) EXECUTE FUNCTION refuse('what was handed in does not change');
 CREATE TRIGGER submissions_ends BEFORE UPDATE ON submissions FOR EACH ROW WHEN (old.pipeline = 'intent'::text AND old.completed_at IS NOT NULL AND new.completed_at IS DISTINCT FROM old.completed_at) EXECUTE FUNCTION refuse('a submission that has ended does not change');
@@ -863,7 +868,8 @@ BEGIN
       END LOOP;
     ELSIF who.kind = 'tenant' THEN
       EXECUTE format('GRANT USAGE ON SEQUENCE object_ids TO %I', who.name);
-      EXECUTE format('GRANT EXECUTE ON FUNCTION tenant_org(), raise_alert(integer, text, text, text) TO %I', who.name);
+      EXECUTE format('GRANT EXECUTE ON FUNCTION tenant_org(), raise_alert(integer, text, text, text),'
+                     ' ends_of_action(delivery_status, jsonb, jsonb) TO %I', who.name);
     END IF;
     FOR rule IN SELECT * FROM access_rules LOOP
       CONTINUE WHEN (CASE who.kind WHEN 'application' THEN rule.application WHEN 'reader' THEN rule.reader ELSE rule.tenant END) IS NULL;
@@ -1087,6 +1093,27 @@ AS $function$
         AND NOT EXISTS (SELECT FROM notification_events n WHERE n.event_no = e.event_no)
       ORDER BY created_at LIMIT rows)) RETURNING 1)
   SELECT count(*) FROM gone
+$function$;
+
+CREATE FUNCTION ends_of_action(status delivery_status, report jsonb, before jsonb)
+ RETURNS TABLE(is_done boolean, recipients jsonb)
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  WITH got AS (
+    SELECT jsonb_agg(a.address ORDER BY a.place) AS names
+    FROM jsonb_array_elements(CASE WHEN jsonb_typeof(report -> 'accepted') = 'array' THEN report -> 'accepted' ELSE '[]' END)
+      WITH ORDINALITY AS a(address, place)
+    WHERE jsonb_typeof(a.address) = 'string'
+      AND NOT (jsonb_typeof(before -> 'accepted') IS NOT DISTINCT FROM 'array' AND before -> 'accepted' @> a.address)),
+  lost AS (
+    SELECT jsonb_agg(r.refusal -> 'address' ORDER BY r.place) AS names
+    FROM jsonb_array_elements(CASE WHEN jsonb_typeof(report -> 'refused') = 'array' THEN report -> 'refused' ELSE '[]' END)
+      WITH ORDINALITY AS r(refusal, place)
+    WHERE jsonb_typeof(r.refusal -> 'address') = 'string')
+  SELECT true, got.names FROM got WHERE status = 'accepted' OR got.names IS NOT NULL
+  UNION ALL
+  SELECT false, lost.names FROM lost WHERE status <> 'accepted'
 $function$;
 
 CREATE FUNCTION fan_out(org integer, event bigint, debounce interval, max_bytes integer)

@@ -74,6 +74,7 @@ std::string_view routing_word(Status status) { return is_end(status) ? to_string
 Json delivery_json(const FormDeliveryView& d) {
   Json json{{"actionOrder", d.action_order}};
   append_delivery(json, d);
+  json["history"] = attempts_json(d.history);
   return json;
 }
 

@@ -8,6 +8,7 @@
 #include "api/intent_batch.h"
 #include "api/intent_json.h"
 #include "api/json_envelope.h"
+#include "api/submission_pages.h"
 #include "http/access.h"
 
 namespace waybill {
@@ -88,6 +89,22 @@ class Intents {
     // First, so that a batch that finds no room is refused whole.
     if (!unknown.empty() && !ask_for_known(std::move(request), batch->reply, std::move(unknown))) return;
     parts_.intake.submit(std::move(known));
+  }
+
+  // Of a token with targets, those of its targets.
+  void list(http::Request request, http::Reply reply) const {
+    auto query = read_intents_query(request);
+    if (!query) return reply(http::invalid_request(query.error().what));
+    if (query->filter.target)
+      if (auto refusal = http::target_refusal(request.principal, *query->filter.target)) return reply(std::move(*refusal));
+    if (request.principal.scope) query->filter.only_targets = request.principal.scope->targets;
+    parts_.pool.ask(
+        std::move(request), std::move(reply),
+        [parts = parts_, query = std::move(*query)](ReadPool::Session& session, const http::Request& asked,
+                                                    const http::Reply& answered) {
+          const auto page = session->intents(asked.principal.org, query.filter, query.most, query.after);
+          answered(page ? http::json_response(200, intent_page_json(*page)) : error_reply(page.error(), parts.log, kNotRead));
+        });
   }
 
   void get(http::Request request, http::Reply reply) const {
@@ -205,8 +222,8 @@ std::vector<http::Route> intent_routes(IntentParts parts) {
   post.extra_time = [](const http::Request& request) { return wait_of(request).value_or(Millis{0}); };
   auto batch = route("POST", "/v1/intents:batch", &Intents::post_batch);
   batch.content = http::Content::json_or_lines;
-  return {std::move(post), std::move(batch), route("GET", "/v1/intents/{id}", &Intents::get),
-          route("GET", "/v1/intents/{id}/history", &Intents::history)};
+  return {std::move(post), std::move(batch), route("GET", "/v1/intents", &Intents::list),
+          route("GET", "/v1/intents/{id}", &Intents::get), route("GET", "/v1/intents/{id}/history", &Intents::history)};
 }
 
 }  // namespace waybill

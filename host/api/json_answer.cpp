@@ -31,6 +31,17 @@ void append_delivery(Json& json, const ActionDeliveryView& d) {
   json["endedAt"] = time_or_null(d.ended);
 }
 
+namespace {
+
+// A lost attempt may have been sent whatever was recorded; one that was accepted has been.
+Json maybe_sent_json(const AttemptView& a) {
+  if (a.outcome == "unknown") return true;
+  if (a.outcome == "accepted") return false;
+  return a.maybe_sent ? Json(*a.maybe_sent) : Json(nullptr);
+}
+
+}  // namespace
+
 Json attempts_json(const std::vector<AttemptView>& attempts) {
   Json list = Json::array();
   for (const auto& a : attempts) {
@@ -40,7 +51,10 @@ Json attempts_json(const std::vector<AttemptView>& attempts) {
                     {"outcomeStatus", a.outcome},
                     {"outcomeReason", text_or_null(a.reason)},
                     {"error", text_or_null(a.error)},
-                    {"counts", a.counts}});
+                    {"counts", a.counts},
+                    {"code", a.code == 0 ? Json(nullptr) : Json(a.code)},
+                    {"providerRef", text_or_null(a.provider_ref)},
+                    {"mayHaveBeenSent", maybe_sent_json(a)}});
     if (!a.answer.empty()) list.back()["answer"] = json_or_null(a.answer);
   }
   return list;

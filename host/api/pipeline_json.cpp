@@ -5,6 +5,7 @@
 
 #include "api/json_answer.h"
 #include "api/json_envelope.h"
+#include "api/query.h"
 #include "base/duration.h"
 #include "base/hex.h"
 #include "base/random.h"
@@ -171,18 +172,21 @@ std::string stats_json(const std::vector<PipelineCount>& counts, const std::vect
   return dump(Json{{"pipelines", std::move(all)}});
 }
 
+Json pipeline_item(const PipelineListItem& item) {
+  return {{"submissionId", item.client_ref},
+          {"pipeline", item.pipeline},
+          {"version", item.version},
+          {"state", item.state},
+          {"metadata", json_or_null(item.metadata)},
+          {"createdAt", format_rfc3339(item.created)},
+          {"endedAt", time_or_null(item.ended)},
+          {"blockedAt", time_or_null(item.blocked)}};
+}
+
 std::string pipeline_list_json(const std::vector<PipelineListItem>& items, bool more) {
   Json json{{"items", Json::array()}, {"next", nullptr}};
-  for (const auto& item : items)
-    json["items"].push_back({{"submissionId", item.client_ref},
-                             {"pipeline", item.pipeline},
-                             {"version", item.version},
-                             {"state", item.state},
-                             {"metadata", json_or_null(item.metadata)},
-                             {"createdAt", format_rfc3339(item.created)},
-                             {"endedAt", time_or_null(item.ended)},
-                             {"blockedAt", time_or_null(item.blocked)}});
-  if (more && !items.empty()) json["next"] = std::to_string(items.back().id.value);
+  for (const auto& item : items) json["items"].push_back(pipeline_item(item));
+  if (more && !items.empty()) json["next"] = cursor_text({items.back().created, DeliveryId{items.back().id.value}});
   return dump(json);
 }
 

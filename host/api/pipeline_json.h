@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/json_writer.h"
 #include "domain/pipeline_definition.h"
 #include "store/pipeline_view.h"
 
@@ -32,6 +33,7 @@ struct PipelineStats {
 };
 std::string stats_json(const std::vector<PipelineCount>& counts, const std::vector<PipelineStats>& stats);
 
+Json pipeline_item(const PipelineListItem& item);  // of a list
 // A page, and where the next one begins; `more`: there is one.
 std::string pipeline_list_json(const std::vector<PipelineListItem>& items, bool more);
 

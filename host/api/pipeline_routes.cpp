@@ -7,6 +7,7 @@
 #include "api/error_reply.h"
 #include "api/pipeline_json.h"
 #include "api/query.h"
+#include "api/submission_pages.h"
 #include "api/token_check.h"
 #include "base/json_writer.h"
 
@@ -87,7 +88,17 @@ class PipelineRoutes {
                     });
   }
 
+  // Of pipelines, if it names what only pipelines have; else of forms and pipelines.
   void list(Request request, Reply reply) const {
+    const auto first_of = [&](std::initializer_list<const char*> names) {
+      const auto found = std::find_if(names.begin(), names.end(), [&](const char* name) { return given(request, name); });
+      return found == names.end() ? std::string() : std::string(*found);
+    };
+    const auto of_pipelines = first_of({"pipeline", "state", "reference"}),
+               of_forms = first_of({"formId", "status", "since", "until"});
+    if (of_pipelines.empty()) return list_all(std::move(request), std::move(reply));
+    if (!of_forms.empty())
+      return reply(http::invalid_request(of_forms + " cannot stand beside " + of_pipelines + ", which is about pipelines only"));
     PipelineFilter filter{
         .pipeline = given(request, "pipeline"), .state = given(request, "state"), .reference = given(request, "reference")};
     if (const auto limit = given(request, "limit")) {
@@ -96,9 +107,9 @@ class PipelineRoutes {
       filter.limit = *number;
     }
     if (const auto cursor = given(request, "cursor")) {
-      const auto id = delivery_id(*cursor);
-      if (!id) return reply(http::invalid_request("cursor must be the `next` of a page"));
-      filter.before = SubmissionId{id->value};
+      const auto before = delivery_cursor(*cursor);
+      if (!before) return reply(http::invalid_request("cursor must be the \"next\" of an answer"));
+      filter.before = SubmissionId{before->id.value};
     }
     parts_.pool.ask(std::move(request), std::move(reply),
                     [this, filter](FormSession& session, const Request& asked, const Reply& answered) {
@@ -131,6 +142,17 @@ class PipelineRoutes {
   }
 
  private:
+  void list_all(Request request, Reply reply) const {
+    auto query = read_submissions_query(request);
+    if (!query) return reply(http::invalid_request(query.error().what));
+    parts_.pool.ask(std::move(request), std::move(reply),
+                    [this, query = std::move(*query)](FormSession& session, const Request& asked, const Reply& answered) {
+                      const auto page = session.forms->list(asked.principal.org, query.filter, query.most, query.after);
+                      answered(page ? http::json_response(200, submission_page_json(*page))
+                                    : error_reply(page.error(), parts_.log, kNotCarriedOut));
+                    });
+  }
+
   static Result<PipelineStats> measured(PipelineStore& store, OrgId org,
                                         const std::shared_ptr<const PipelineDefinition>& definition) {
     constexpr std::size_t kMaxMeasured = 10'000;

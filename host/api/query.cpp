@@ -2,12 +2,9 @@
 #include "api/query.h"
 
 #include "api/integer.h"
+#include "store/submission_list.h"
 
 namespace waybill {
-namespace {
-constexpr Timestamp kLastMoment{253'402'300'799'000'000};  // of the year 9999: what PostgreSQL can store
-}
-
 std::optional<std::string> given(const http::Request& request, std::string_view parameter) {
   auto text = request.query_value(parameter);
   return text && !text->empty() ? text : std::nullopt;
@@ -27,7 +24,7 @@ std::optional<DeliveryCursor> delivery_cursor(std::string_view text) {
   if (dot == std::string_view::npos) return std::nullopt;
   const auto at = whole_number<std::int64_t>(text.substr(0, dot));
   const auto id = delivery_id(text.substr(dot + 1));
-  if (!at || *at < 0 || *at > kLastMoment.micros || !id) return std::nullopt;
+  if (!at || *at < 0 || *at > kEndOfTime.micros || !id) return std::nullopt;
   return DeliveryCursor{{*at}, *id};
 }
 

@@ -29,6 +29,7 @@ std::string cell(std::string_view text) { return "<td>" + escape_html(text) + "<
 void answer(ReadPool::Session& session, const http::Request& request, const http::Reply& reply) {
   http::Request form;
   form.query = request.body;  // a form's body is written like a query
+  if (const auto doubled = form.doubled_parameter()) return reply(message(400, "The form field " + *doubled + " stands twice."));
   const auto id = form.query_value("intentId");
   if (!id) return reply(message(400, "The form field intentId is missing."));
   if (const auto fault = reference_fault("intentId", *id); !fault.empty()) return reply(message(400, fault + "."));

@@ -8,6 +8,7 @@ namespace waybill {
 namespace {
 
 constexpr std::string_view kReceived = "received", kProcessing = "processing", kFailed = "failed";
+constexpr std::string_view kInfected = "infected_attachment";
 
 const Pipeline& form() { return builtin_pipeline("form"); }
 
@@ -50,14 +51,21 @@ const PipelineTransition& form_purged(std::string_view state) {
   return builtin_transition("form", state, "retention", kFormPurged);
 }
 
-InfectedAlert infected_alert(std::string_view client_ref, std::string_view form_id) {
-  return {std::string(form_id), submission_text(client_ref, form_id) + " has an infected attachment; nothing of it was sent"};
+FormAlert infected_alert(std::string_view client_ref, std::string_view form_id) {
+  return {kInfected, std::string(form_id),
+          submission_text(client_ref, form_id) + " has an infected attachment; nothing of it was sent"};
 }
 
-InfectedAlert infected_too_late_alert(std::string_view client_ref, std::string_view form_id) {
-  return {std::string(form_id) + ":late",
+FormAlert infected_too_late_alert(std::string_view client_ref, std::string_view form_id) {
+  return {kInfected, std::string(form_id) + ":late",
           submission_text(client_ref, form_id) +
               " has an attachment that was found infected when its actions were under way or done"};
+}
+
+FormAlert dropped_alert(std::string_view client_ref, std::string_view form_id, std::string_view actions) {
+  return {"retention_expired", std::string(form_id),
+          submission_text(client_ref, form_id) +
+              " was dropped: its retention ended before these actions did: " + std::string(actions)};
 }
 
 }  // namespace waybill

@@ -32,11 +32,12 @@ struct ActionState {
   int order = 0;
   DeliveryId delivery;
   Status status = Status::waiting;
-  std::uint32_t attempts = 0;  // that have ended
+  std::uint32_t attempts = 0;  // whose end was seen
   Timestamp due;               // while it is unfinished
 };
 
-// An action waits until each one before it has been attempted once, or could not be: it has been due for so long.
+// An action waits until each one before it has been attempted once and that attempt's end was seen, or it could not be: it has
+// been due for so long. So what a host's death interrupted is tried again before what follows it.
 inline constexpr Seconds kTurn{10};
 
 struct FormStep {
@@ -56,13 +57,14 @@ const PipelineTransition& form_overdue();                       // its retention
 const PipelineTransition& form_purged(std::string_view state);  // from this state
 inline constexpr std::string_view kFormPurged = "purged";
 
-// An alert about an infected attachment.
-struct InfectedAlert {
-  static constexpr std::string_view kKind = "infected_attachment";
+struct FormAlert {
+  std::string_view kind;
   std::string about;
   std::string message;
 };
-InfectedAlert infected_alert(std::string_view client_ref, std::string_view form_id);           // nothing was sent
-InfectedAlert infected_too_late_alert(std::string_view client_ref, std::string_view form_id);  // its actions had begun
+FormAlert infected_alert(std::string_view client_ref, std::string_view form_id);           // nothing was sent
+FormAlert infected_too_late_alert(std::string_view client_ref, std::string_view form_id);  // its actions had begun
+// Its retention expired while `actions`, in words, had not ended: nobody tries them any more.
+FormAlert dropped_alert(std::string_view client_ref, std::string_view form_id, std::string_view actions);
 
 }  // namespace waybill

@@ -2,25 +2,50 @@
 #include "http/http.h"
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/json_writer.h"
 #include "http/server_url.h"
 
 namespace waybill::http {
 
-std::optional<std::string> Request::query_value(std::string_view name) const {
-  std::string_view rest = query;
-  while (!rest.empty()) {
-    const auto end = rest.find('&');
-    const auto pair = rest.substr(0, end);
-    rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end + 1);
+namespace {
+
+// Calls `see` with each pair of a query, name decoded and value as sent, until it answers true.
+template <class See>
+void each_pair(std::string_view query, See see) {
+  while (!query.empty()) {
+    const auto end = query.find('&');
+    const auto pair = query.substr(0, end);
+    query = end == std::string_view::npos ? std::string_view{} : query.substr(end + 1);
+    if (pair.empty()) continue;
     const auto equals = pair.find('=');
-    if (percent_decode(pair.substr(0, equals), true) != name) continue;
+    const auto name = pair.substr(0, equals);
     const auto value = equals == std::string_view::npos ? std::string_view{} : pair.substr(equals + 1);
-    // What cannot be decoded is handed on as it is, so that the route refuses it as the value that it is not.
-    return percent_decode(value, true).value_or(std::string(value));
+    if (see(percent_decode(name, true).value_or(std::string(name)), value)) return;
   }
-  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> Request::query_value(std::string_view name) const {
+  std::optional<std::string> found;
+  each_pair(query, [&](const std::string& one, std::string_view value) {
+    // What cannot be decoded is handed on as it is, so that the route refuses it as the value that it is not.
+    if (one == name) found = percent_decode(value, true).value_or(std::string(value));
+    return found.has_value();
+  });
+  return found;
+}
+
+std::optional<std::string> Request::doubled_parameter() const {
+  std::set<std::string> names;
+  std::optional<std::string> doubled;
+  each_pair(query, [&](const std::string& one, std::string_view) {
+    if (!names.insert(one).second) doubled = one;
+    return doubled.has_value();
+  });
+  return doubled;
 }
 
 Response error_response(int status, std::string_view code, std::string_view message) {

@@ -55,6 +55,8 @@ struct Request {
   Principal principal;
   std::shared_ptr<const Connection> connection{};  // null: one that cannot go away
 
+  // A parameter that the query has twice; none if each stands once.
+  std::optional<std::string> doubled_parameter() const;
   // The decoded value of a query parameter; none if absent.
   std::optional<std::string> query_value(std::string_view name) const;
 };

@@ -20,6 +20,13 @@ Response too_late() {
   return response;
 }
 
+// Two readers could take two values for it.
+std::optional<Response> query_refusal(const Request& request) {
+  const auto doubled = request.doubled_parameter();
+  if (!doubled) return std::nullopt;
+  return invalid_request("the query has the parameter \"" + *doubled + "\" twice");
+}
+
 }  // namespace
 
 ServerConnection::ServerConnection(Socket socket, std::string address, Serving& serving)
@@ -123,6 +130,7 @@ asio::awaitable<std::optional<Response>> ServerConnection::answer(const Route& r
       co_return refusal;
     if (auto refusal = co_await admit(route, request, began + serving_.timeouts.answer)) co_return refusal;
     if (aborted_) co_return std::nullopt;
+    if (auto refusal = query_refusal(request)) co_return refusal;
     received = co_await receive_body();
     if (received.gone || received.refusal) co_return received.refusal;
     if (received.has_waited) {  // the token may have been revoked meanwhile

@@ -22,6 +22,7 @@ AttemptRecord record_of(const Finished& finished) {
                        .error = {},
                        .code = outcome.code,
                        .provider_ref = outcome.provider_ref,
+                       .maybe_sent = outcome.verdict != Verdict::accepted && outcome.reach == Reach::maybe_sent,
                        .answer = outcome.answer};
   switch (outcome.verdict) {
     case Verdict::accepted:
@@ -211,7 +212,8 @@ Settlement settlement_of(const OrphanedDelivery& lost, const Contract& contract,
                (blame == Blame::suspect ? "inside the plugin of this attempt" : "during this attempt; nobody saw its end"),
       .code = 0,
       .provider_ref = {},
-      .counts = false};
+      .counts = false,
+      .maybe_sent = true};
   apply(decide_lost(contract, {.attempts = s.attempt_count - s.uncounted,
                                .lease_lost = losses,
                                .maybe_sent_before = true,

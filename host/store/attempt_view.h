@@ -16,8 +16,11 @@ struct AttemptView {
   std::string outcome;
   std::string reason;
   std::string error;
-  bool counts = true;       // against the contract's attempts
-  std::string answer = {};  // of a channel's: JSON of what came back, or empty
+  bool counts = true;     // against the contract's attempts
+  std::int32_t code = 0;  // the protocol's own; 0: none
+  std::string provider_ref = {};
+  std::optional<bool> maybe_sent = {};  // whether the receiver may have what nobody saw it take; none: not on record
+  std::string answer = {};              // of a channel's: JSON of what came back, or empty
 };
 
 }  // namespace waybill

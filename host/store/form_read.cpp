@@ -1,4 +1,6 @@
 // Reading a form's submission with everything that belongs to it.
+#include <algorithm>
+
 #include "store/form_transactions.h"
 #include "store/read_rows.h"
 #include "store/sql/forms.h"
@@ -9,6 +11,7 @@ namespace {
 constexpr Statement kFind = sql::find_form_submission;
 constexpr Statement kAttachments = sql::attachments_of;
 constexpr Statement kDeliveries = sql::form_deliveries_of;
+constexpr Statement kAttempts = sql::form_attempts_of;
 constexpr Statement kAudit = sql::audit_of;
 
 AttachmentView read_attachment(const Rows& rows, std::size_t row) {
@@ -21,7 +24,15 @@ AttachmentView read_attachment(const Rows& rows, std::size_t row) {
 }
 
 FormDeliveryView read_delivery(const Rows& rows, std::size_t row) {
-  return {read_action_delivery(rows, row), text_of(rows, row, 11), text_of(rows, row, 12)};
+  return {read_action_delivery(rows, row), text_of(rows, row, 11), text_of(rows, row, 12), {}};
+}
+
+void add_attempts(std::vector<FormDeliveryView>& deliveries, const Rows& rows) {
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    const auto of = std::find_if(deliveries.begin(), deliveries.end(),
+                                 [&](const auto& one) { return one.delivery.value == rows.number(row, 0); });
+    if (of != deliveries.end()) of->history.push_back(read_attempt(rows, row, 1));
+  }
 }
 
 template <class View>
@@ -48,6 +59,9 @@ Result<std::optional<FormView>> read_form(Connection& connection, Shard shard, O
   TRY(attachments);
   auto deliveries = read_all(connection, kDeliveries, {shard_text, std::to_string(org.value), id}, read_delivery);
   TRY(deliveries);
+  const auto attempts = connection.run(kAttempts, {shard_text, std::to_string(org.value), id});
+  TRY(attempts);
+  add_attempts(*deliveries, *attempts);
   auto audit = read_all(connection, kAudit, {shard_text, id}, read_audit_event);
   TRY(audit);
   view.attachments = std::move(*attachments);

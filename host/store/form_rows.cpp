@@ -158,7 +158,7 @@ Result<std::string> begin_if_ready(Connection& connection, SubmissionId submissi
       TRY(failed);
       for (std::size_t row = 0; row < failed->size(); ++row) {
         const auto alert = infected_alert(failed->text(row, 1), failed->text(row, 2));
-        TRY(raise_infected(connection, {failed->number(row, 0)}, alert));
+        TRY(raise(connection, {failed->number(row, 0)}, alert));
       }
       return move.to;
     }
@@ -166,8 +166,8 @@ Result<std::string> begin_if_ready(Connection& connection, SubmissionId submissi
   return "received";
 }
 
-Result<void> raise_infected(Connection& connection, OrgId org, const InfectedAlert& alert) {
-  TRY(connection.run(kRaiseAlert, {std::to_string(org.value), std::string(InfectedAlert::kKind), alert.about, alert.message}));
+Result<void> raise(Connection& connection, OrgId org, const FormAlert& alert) {
+  TRY(connection.run(kRaiseAlert, {std::to_string(org.value), std::string(alert.kind), alert.about, alert.message}));
   return {};
 }
 

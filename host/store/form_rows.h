@@ -34,7 +34,7 @@ Result<FormAdvance> advance(Connection& connection, Shard shard, const std::vect
 // Starts a ready submission, or ends one with an infected attachment. The caller holds its row lock; its state is `received`.
 Result<std::string> begin_if_ready(Connection& connection, SubmissionId submission, const std::string& actor);
 
-Result<void> raise_infected(Connection& connection, OrgId org, const InfectedAlert& alert);
+Result<void> raise(Connection& connection, OrgId org, const FormAlert& alert);
 
 // Removes the unclaimed deliveries of a submission from the queue; true if no host holds any.
 Result<bool> cancel_open(Connection& connection, SubmissionId submission);

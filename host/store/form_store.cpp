@@ -28,14 +28,19 @@ Result<bool> purge_form(Connection& connection, SubmissionId id) {
   TRY(free);
   if (!*free) return false;
   std::string state = text_of(*locked, 0, 1);
+  std::optional<std::pair<OrgId, FormAlert>> dropped;
   if (const auto& move = form_overdue(); state == move.from) {
-    TRY(connection.run(kOverdue, {key[0], key[1], move.reason, move.audit, move.trigger}));
+    auto failed = connection.run(kOverdue, {key[0], key[1], move.reason, move.audit, move.trigger});
+    TRY(failed);
+    if (failed->size() == 1)
+      dropped = {OrgId{failed->number(0, 0)}, dropped_alert(locked->text(0, 2), locked->text(0, 3), failed->text(0, 1))};
     state = move.to;
   }
   if (state == kFormPurged) return false;
   const auto& move = form_purged(state);
   auto purged = connection.run(kPurge, {key[0], key[1], state, move.audit, move.trigger});
   TRY(purged);
+  if (dropped) TRY(raise(connection, dropped->first, dropped->second));  // last: incidents are rows that many transactions want
   return purged->size() == 1;
 }
 
@@ -66,6 +71,11 @@ class PgFormStore final : public FormStore {
     return tenant_.transact(
         org, [&](Connection& connection) { return read_form(connection, shard, org, client_ref); },
         "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+  }
+
+  Result<SubmissionPage> list(OrgId org, const SubmissionFilter& filter, std::size_t most,
+                              const std::optional<DeliveryCursor>& after) override {
+    return list_submissions(tenant_, org, filter, most, after);
   }
 
   Result<FormChanges> load(std::span<const Form> forms, const LoadActor& actor) override {

@@ -14,6 +14,7 @@
 #include "domain/form.h"
 #include "domain/idempotency.h"
 #include "store/form_view.h"
+#include "store/submission_list.h"
 #include "store/submission_view.h"
 
 namespace waybill {
@@ -85,6 +86,9 @@ class FormStore {
                                                 const std::string& actor) = 0;
   // One consistent moment.
   virtual Result<std::optional<FormView>> find(OrgId org, const std::string& client_ref) = 0;
+  // See list_submissions().
+  virtual Result<SubmissionPage> list(OrgId org, const SubmissionFilter& filter, std::size_t most,
+                                      const std::optional<DeliveryCursor>& after) = 0;
 
   // Stores the registry's present forms in one transaction, with one audit row.
   virtual Result<FormChanges> load(std::span<const Form> forms, const LoadActor& actor) = 0;

@@ -134,7 +134,7 @@ Result<std::optional<FormState>> scan_attachment(Connection& connection, OrgId o
     answer.state = std::move(*begun);
   } else if (result == Scan::infected && answer.state != "failed") {
     const auto alert = infected_too_late_alert(answer.client_ref, text_of(*locked, 0, 3));
-    TRY(raise_infected(connection, org, alert));
+    TRY(raise(connection, org, alert));
   }
   return answer;
 }

@@ -9,6 +9,7 @@
 #include "base/id.h"
 #include "base/time.h"
 #include "domain/status.h"
+#include "store/attempt_view.h"
 #include "store/submission_view.h"
 
 namespace waybill {
@@ -40,6 +41,7 @@ struct ActionDeliveryView {
 struct FormDeliveryView : ActionDeliveryView {
   std::string status_field;  // the surface's own names for this type's status and reference, if any
   std::string ref_field;
+  std::vector<AttemptView> history;  // in order; those of a purged submission without their errors
 };
 
 struct AuditView {

@@ -64,7 +64,7 @@ Result<NotificationDetail> find_notification(TenantLink& link, OrgId org, Delive
   TRY(attempts);
   for (std::size_t row = 0; row < attempts->size(); ++row) {
     detail.attempts.push_back(read_attempt(*attempts, row, 0));
-    detail.attempts.back().answer = text_of(*attempts, row, 7);
+    detail.attempts.back().answer = text_of(*attempts, row, 10);
   }
   return detail;
 }

@@ -24,7 +24,7 @@ inline std::optional<Timestamp> time_of(const Rows& rows, std::size_t row, int c
   return rows.is_null(row, column) ? std::nullopt : std::optional(rows.time(row, column));
 }
 
-// Seven columns from `first` on: number, started, finished, outcome, reason, error, counts.
+// Ten columns from `first` on: number, started, finished, outcome, reason, error, counts, code, reference, maybe sent.
 inline AttemptView read_attempt(const Rows& rows, std::size_t row, int first) {
   return {.number = static_cast<std::uint32_t>(rows.number(row, first)),
           .started = rows.time(row, first + 1),
@@ -32,7 +32,10 @@ inline AttemptView read_attempt(const Rows& rows, std::size_t row, int first) {
           .outcome = text_of(rows, row, first + 3),
           .reason = text_of(rows, row, first + 4),
           .error = text_of(rows, row, first + 5),
-          .counts = rows.flag(row, first + 6)};
+          .counts = rows.flag(row, first + 6),
+          .code = static_cast<std::int32_t>(rows.number(row, first + 7)),
+          .provider_ref = text_of(rows, row, first + 8),
+          .maybe_sent = rows.is_null(row, first + 9) ? std::nullopt : std::optional(rows.flag(row, first + 9))};
 }
 
 // Columns 0 to 10 of form_deliveries_of and pipeline_deliveries_of.

@@ -85,6 +85,11 @@ class PgReadStore final : public ReadStore {
     return history;
   }
 
+  Result<SubmissionPage> intents(OrgId org, const SubmissionFilter& filter, std::size_t most,
+                                 const std::optional<DeliveryCursor>& after) override {
+    return list_intents(tenant_, org, filter, most, after);
+  }
+
   Result<std::optional<Explanation>> explain(OrgId org, std::string_view kind, std::string_view client_ref) override {
     auto known = history(org, kind, client_ref);
     TRY(known);

@@ -16,6 +16,7 @@
 #include "domain/status.h"
 #include "store/attempt_view.h"
 #include "store/cooldown.h"
+#include "store/submission_list.h"
 #include "store/submission_view.h"
 
 namespace waybill {
@@ -84,6 +85,9 @@ class ReadStore {
   virtual Result<std::vector<std::optional<SubmitResult>>> compare(OrgId org, std::string_view kind,
                                                                    std::span<const SubmissionKey> keys) = 0;
   virtual Result<std::optional<HistoryView>> history(OrgId org, std::string_view kind, std::string_view client_ref) = 0;
+  // See list_intents().
+  virtual Result<SubmissionPage> intents(OrgId org, const SubmissionFilter& filter, std::size_t most,
+                                         const std::optional<DeliveryCursor>& after) = 0;
   virtual Result<std::optional<Explanation>> explain(OrgId org, std::string_view kind, std::string_view client_ref) = 0;
   // In order of action; empty if there is no such submission.
   virtual Result<std::vector<DeliveryView>> deliveries(OrgId org, std::string_view kind, std::string_view client_ref) = 0;

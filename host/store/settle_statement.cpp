@@ -53,6 +53,8 @@ constexpr SettleColumn kColumns[] = {
     column<[](S s) { return s.attempt ? Text(s.attempt->reason) : Text(); }>(shared, "text", "attempt_reason", kAttempts,
                                                                              "reason"),
     column<[](S s) -> Flag { return !s.attempt || s.attempt->counts; }>(shared, "boolean", "counts", kAttempts),
+    column<[](S s) -> Flag { return s.attempt && s.attempt->maybe_sent; }>(shared, "boolean", "attempt_maybe_sent", kAttempts,
+                                                                           "maybe_sent"),
     // A form's action is audited by follow_up(), not later than the clock of the database.
     column<[](S s) { return s.of_form ? Text() : Text(s.action); }>(shared, "text", "action", kAudit),
     column<[](S s) { return Text(s.from_state); }>(shared, "text", "from_state", kAudit),

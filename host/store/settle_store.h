@@ -28,6 +28,7 @@ struct AttemptRecord {
   std::int32_t code = 0;
   std::string provider_ref;
   bool counts = true;                           // against the contract's attempts
+  bool maybe_sent = false;                      // the receiver may have what nobody saw it take
   std::shared_ptr<const std::string> answer{};  // JSON: what came back over HTTP; null: not on record
 };
 

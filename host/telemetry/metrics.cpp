@@ -135,7 +135,7 @@ struct Metrics::Registry {
     for (const char* why : {"host_died", "lease_expired", "stale_settle"}) claims_lost.at(why);
     for (const char* status : {"waiting", "open", "due", "claimed"}) queue_depth.at(status);
     for (const char* kind : {"dead_letter", "infected_attachment", "stuck", "provider_failures", "plugin_crash",
-                             "plugin_switched_off", "failed_messages", "pipeline_stuck"})
+                             "plugin_switched_off", "failed_messages", "pipeline_stuck", "retention_expired"})
       alerts.at(kind);
   }
 

@@ -361,6 +361,115 @@ TEST_F(FormContract, AnActionTypeWithWordsOfItsOwnIsAuditedByThem) {
       "happyfox_failure");
 }
 
+// D3: whom a report names, and what its end is audited as
+TEST_F(FormContract, TheEndsOfAnActionFollowFromItsReport) {
+  const auto ends = [&](const std::string& status, const std::string& report, const std::string& before = "null") {
+    return sql.text(
+        "SELECT string_agg(is_done || ' ' || coalesce(recipients::text, '-'), ', ' ORDER BY is_done DESC) FROM ends_of_action('" +
+        status + "', '" + report + "', '" + before + "')");
+  };
+  const std::string both = R"({"accepted": ["a@x"], "refused": [{"address": "b@x", "code": 550}, {"address": "c@x"}]})";
+  EXPECT_EQ(ends("rejected", both), R"(true ["a@x"], false ["b@x", "c@x"])");
+  EXPECT_EQ(ends("exhausted", both), R"(true ["a@x"], false ["b@x", "c@x"])");
+  EXPECT_EQ(ends("rejected", both, R"({"accepted": ["a@x"]})"), R"(false ["b@x", "c@x"])") << "a had it before this replay";
+  EXPECT_EQ(ends("accepted", R"({"accepted": ["a@x", "b@x"], "refused": []})", R"({"accepted": ["a@x"]})"), R"(true ["b@x"])");
+  EXPECT_EQ(ends("accepted", R"({"accepted": ["a@x", "b@x"]})"), R"(true ["a@x", "b@x"])");
+  for (const char* none : {"null", "{}", "[]", "7", R"({"accepted": true, "refused": {"address": "a@x"}})",
+                           R"({"accepted": [7], "refused": [7, {"address": 7}, {}]})"}) {
+    EXPECT_EQ(ends("accepted", none), "true -") << none;
+    EXPECT_EQ(ends("rejected", none), "false -") << none;
+    EXPECT_EQ(ends("accepted", R"({"accepted": ["a@x"]})", none), R"(true ["a@x"])") << none;
+  }
+  EXPECT_EQ(sql.text("SELECT is_done || ' ' || coalesce(recipients::text, '-') FROM ends_of_action('rejected', NULL, NULL)"),
+            "false -");
+}
+
+// D3 F11: one end, two rows; the names are read from where a purge deletes them, and the trail itself never has them
+TEST_F(FormContract, AMailThatSomeGotIsAuditedForThemAndForTheOthersUntilItIsPurged) {
+  handed_in(submission("a", {}, true));
+  auto partly = end(claim_due().at(0), Status::rejected, "invalid_recipient");
+  partly.result = R"({"accepted":["a@x"],"refused":[{"address":"b@x","code":550,"text":"b@x is unknown"}]})";
+  partly.attempt->error = "b@x: 550 b@x is unknown";
+  settle_all({partly});
+  auto unreached = end(claim_due().at(0), Status::exhausted, "max_attempts");
+  unreached.attempt->outcome = "unknown";
+  settle_all({unreached});
+  end_next(Status::accepted);
+  ASSERT_EQ(audit("a"),
+            (Words{"letter_success", "letter_failure", "letter_failure", "letter_success", "submission_route_failed"}));
+  const auto names = [&](std::size_t row) {
+    const auto metadata = nlohmann::json::parse(view("a").audit.at(row).metadata);
+    return metadata.at("actionOrder").dump() + " " + metadata.value("recipients", nlohmann::json()).dump() + " " +
+           metadata.value("destination", "-");
+  };
+  EXPECT_EQ(names(0), R"(1 ["a@x"] -)");
+  EXPECT_EQ(names(1), R"(1 ["b@x"] -)");
+  EXPECT_EQ(names(2), "2 null to-2") << "nobody answered";
+  EXPECT_EQ(view("a").audit.at(0).to_state + " " + view("a").audit.at(1).to_state, "accepted rejected");
+  const auto& deliveries = view("a").deliveries;
+  ASSERT_EQ(deliveries.at(0).history.size(), 1u);
+  EXPECT_EQ(deliveries.at(0).history[0].error, "b@x: 550 b@x is unknown");
+  EXPECT_EQ(deliveries.at(0).history[0].provider_ref, "gw-1");
+  EXPECT_EQ(deliveries.at(0).history[0].maybe_sent, false);
+  EXPECT_EQ(deliveries.at(1).history.at(0).outcome, "unknown");
+  EXPECT_EQ(sql.number("SELECT count(*) FROM audit_log WHERE metadata::text LIKE '%@x%'"), 0);
+
+  sql.execute("UPDATE form_submissions SET retention_expires_at = now()");
+  ASSERT_EQ(forms->purge(0, 10)->count, 1u);
+  for (std::size_t row = 0; row < 4; ++row) EXPECT_EQ(names(row).substr(1), " null -");
+  EXPECT_EQ(view("a").deliveries.at(0).history.at(0).error, "");
+  EXPECT_EQ(view("a").audit.size(), 6u);
+}
+
+// D6
+TEST_F(FormContract, TheNextActionWaitsForTheOneThatAHostsDeathInterrupted) {
+  handed_in(submission("a", {}, true));
+  auto lost = again(claim_due().at(0));
+  lost.attempt->outcome = "unknown";
+  lost.attempt->finished.reset();
+  lost.attempt->counts = false;
+  lost.uncounted = 1;
+  settle_all({lost});
+  EXPECT_EQ(statuses("a"), (Words{"due", "waiting", "waiting"}));
+  EXPECT_EQ(forms->sweep(0, Seconds(0))->moved, 0u);
+  const auto rows = claim_due();
+  ASSERT_EQ(rows.size(), 1u);
+  auto failed = again(rows[0]);
+  failed.uncounted = 1;
+  settle_all({failed});
+  EXPECT_EQ(statuses("a"), (Words{"due", "due", "waiting"})) << "it has been tried again";
+}
+
+// D6: an attempt that an outage ended has been seen to end, though it does not count
+TEST_F(FormContract, TheNextActionDoesNotWaitForTheEndOfAnOutage) {
+  handed_in(submission("a", {}, true));
+  auto uncounted = again(claim_due().at(0));
+  uncounted.attempt->counts = false;
+  uncounted.uncounted = 1;
+  settle_all({uncounted});
+  EXPECT_EQ(statuses("a"), (Words{"due", "due", "waiting"}));
+}
+
+// D6 F13
+TEST_F(FormContract, ASubmissionThatItsRetentionEndsWhileItRetriesRaisesItsAlert) {
+  handed_in(submission("a", {}, true));
+  handed_in(submission("done", {}, true));
+  for (int i = 0; i < 3; ++i) {
+    for (const auto& row : claim_due()) {
+      const bool is_done = row.client_ref == "done";
+      settle_all({is_done ? end(row, Status::accepted) : again(row)});
+    }
+  }
+  sql.execute("UPDATE form_submissions SET retention_expires_at = now()");
+  EXPECT_EQ(forms->purge(0, 10)->count, 2u);
+  EXPECT_EQ(state("a"), "purged");
+  EXPECT_EQ(audit("a"), (Words{"submission_route_failed", "submission_purged"}));
+  EXPECT_EQ(
+      sql.text("SELECT kind || ' ' || incident || ' ' || count || ': ' || message FROM alerts"),
+      "retention_expired retention_expired:contact 1: form submission a of contact was dropped: its retention ended before these "
+      "actions did: 1 (letter, attempts: 3), 2 (letter, attempts: 2), 3 (letter, attempts: 1)");
+}
+
 // F6
 TEST_F(FormContract, AnActionThatIsTriedAgainLetsTheNextBegin) {
   handed_in(submission("a", {}, true));

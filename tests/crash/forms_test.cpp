@@ -104,6 +104,22 @@ INSTANTIATE_TEST_SUITE_P(Conversation, FormsKilledAt,
                                            Moment{"WithOneRecipientLeft", "RCPT b@x.test", {kLater, kHeld, {}}, {}}),
                          [](const auto& moment) { return std::string(moment.param.name); });
 
+// D6 D3
+TEST_F(FormStories, TheNextActionDoesNotOvertakeTheOneThatAKillInterrupted) {
+  mail.script().at(".", {kHeld, kHeld, {}});
+  hand_in(story("s-1"));
+  ASSERT_TRUE(eventually([&] { return mail.script().count(".") == 1; }));
+  kill_and_restart();
+  ASSERT_TRUE(eventually([&] { return mail.script().count(".") == 2; })) << "the first action again, before any other";
+  EXPECT_EQ(sql().text("SELECT string_agg(action_order || ' ' || status, ', ' ORDER BY action_order) FROM waybill.ready"),
+            "1 claimed, 2 waiting, 3 waiting, 4 waiting");
+  const json interrupted = submission_of("s-1").at("deliveries").at(0).at("history").at(0);
+  EXPECT_EQ(interrupted.at("outcomeStatus"), "unknown");
+  EXPECT_EQ(interrupted.at("mayHaveBeenSent"), true);
+  mail.script().release();
+  expect_end(kFirstTwice);
+}
+
 // F6 F7
 TEST_F(FormStories, AKillWhileAMailIsBeingComposedSendsItOnce) {
   host();

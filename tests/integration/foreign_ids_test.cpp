@@ -46,8 +46,14 @@ const std::vector<Question>& questions() {
       {"GET /v1/submissions/{id}", {{"id", "open"}}, ""},
       {"POST /v1/submissions/{id}/finalize", {{"id", "open"}}, ""},
       {"POST /v1/attachments/{id}/scan-result", {{"id", "file"}}, R"({"clamavStatus":"infected"})"},
+      {"GET /v1/intents",
+       {{"target", "=sms.once"}, {"cursor", "intent_cursor"}, {"status", ""}, {"since", ""}, {"until", ""}, {"limit", ""}},
+       ""},
       {"GET /v1/submissions",
        {{"pipeline", "=approval"}, {"state", ""}, {"reference", "reference"}, {"cursor", "walk_cursor"}, {"limit", ""}},
+       ""},
+      {"GET /v1/submissions",
+       {{"formId", "form"}, {"cursor", "walk_cursor"}, {"status", ""}, {"since", ""}, {"until", ""}, {"limit", ""}},
        ""},
       {"GET /v1/submissions/{id}", {{"id", "walk"}}, ""},
       {"POST /v1/pipelines/{name}/submissions", {{"name", "=approval"}}, R"({"submissionId":"$begun","payload":{}})"},
@@ -240,6 +246,7 @@ class ForeignIds : public World {
       answered(owner, 201, "POST", "/v1/pipelines/approval/submissions",
                {{"submissionId", id}, {"payload", kMarker}, {"metadata", {{"reference", mine["reference"]}}}});
     mine["walk_cursor"] = word(answered(owner, 200, "GET", "/v1/submissions?limit=1"), "next");
+    mine["intent_cursor"] = word(answered(owner, 200, "GET", "/v1/intents?limit=1"), "next");
 
     for (const char* kind : {"channel_name", "second", "third"}) {
       const json body{{"name", mine[kind]},
@@ -270,10 +277,13 @@ class ForeignIds : public World {
     }
     const auto other_number = [](const std::string& id) { return std::to_string(std::stoll(id) + 1024 * 100'000); };
     for (const char* kind : {"letter", "delivery"}) nobody[kind] = other_number(nobody[kind]);
-    nobody["walk_cursor"] = std::to_string(std::stoll(nobody["walk_cursor"]) + 1024);  // alfa has nothing between the two
     for (const char* kind : {"letter_cursor", "delivery_cursor"}) {
       const auto dot = nobody[kind].find('.');
       nobody[kind] = nobody[kind].substr(0, dot + 1) + other_number(nobody[kind].substr(dot + 1));
+    }
+    for (const char* kind : {"walk_cursor", "intent_cursor"}) {  // alfa has nothing between the two
+      const auto dot = nobody[kind].find('.');
+      nobody[kind] = nobody[kind].substr(0, dot + 1) + std::to_string(std::stoll(nobody[kind].substr(dot + 1)) + 1024);
     }
     for (const char* kind : {"channel", "rule"}) nobody[kind] = "00000000-0000-4000-8000-000000000000";
     for (const auto& [kind, value] : nobody) {
@@ -391,7 +401,7 @@ class ForeignIds : public World {
   TempFolder keys_;
 };
 
-// N3: whoever adds a route or a parameter says here what it names.
+// N3 D5: whoever adds a route or a parameter says here what it names.
 TEST(ForeignIdsOf, EveryRouteAndParameterOfOpenApi) {
   const auto operations = described();
   std::map<std::string, std::set<std::string>> asked;

@@ -50,7 +50,7 @@ TEST_F(Forms, ThreeActionsRunInOrderAndTheDeferredOneFailsNothing) {
   EXPECT_NE(second.parts.at(0).text.find("details to follow"), std::string::npos);
 }
 
-// F6 F10 F11 F13
+// F6 F10 F11 F13 D3
 TEST_F(Forms, OneRefusedRecipientFailsTheSubmissionWithTheOtherActionsDone) {
   mail.script().at("RCPT b@x.test", {{.say = "550 5.1.1 no such person"}});
   hand_in(submission("s-1", "three"));
@@ -58,7 +58,12 @@ TEST_F(Forms, OneRefusedRecipientFailsTheSubmissionWithTheOtherActionsDone) {
   EXPECT_EQ(ended.at("status"), "failed");
   EXPECT_EQ(ended.at("reason"), "action_failed");
   EXPECT_EQ(routing(ended), "rejected invalid_recipient, accepted, deferred not_configured");
-  EXPECT_EQ(audit(ended), (Words{"email_failed", "email_sent", "submission_route_failed"}));
+  EXPECT_EQ(audit(ended), (Words{"email_sent", "email_failed", "email_sent", "submission_route_failed"}));
+  const auto recipients = [&](int row) { return ended.at("audit").at(row).at("metadata").at("recipients"); };
+  EXPECT_EQ(recipients(0), (json{"a@x.test"})) << "email_sent";
+  EXPECT_EQ(recipients(1), (json{"b@x.test"})) << "email_failed";
+  EXPECT_EQ(recipients(2), (json{"raw@x.test"}));
+  EXPECT_EQ(ended.at("audit").at(1).at("metadata").at("actionOrder"), 10);
   const auto& result = ended.at("deliveries").at(0).at("result");
   EXPECT_EQ(result.at("accepted"), (json{"a@x.test"})) << "the partial result is kept";
   EXPECT_EQ(result.at("refused").at(0).at("address"), "b@x.test");
@@ -82,11 +87,21 @@ TEST_F(Forms, ATransientFailureIsTriedFiveTimesAndHoldsUpNoOtherAction) {
   EXPECT_EQ(mails_for("raw@x.test").size(), 1u) << "it did not wait for the others' retries to end";
 }
 
-// F7 F10
+// F7 F10 D3
 TEST_F(Forms, AGreylistedRecipientGetsItLaterAndTheOtherOnce) {
   mail.script().at("RCPT b@x.test", {{.say = "451 4.7.1 greylisted"}, {.say = "451 4.7.1 greylisted"}, {}});
   hand_in(submission("s-1", "three"));
-  EXPECT_EQ(routing(wait_for_form("s-1")), "accepted, accepted, deferred not_configured");
+  const auto ended = wait_for_form("s-1");
+  EXPECT_EQ(routing(ended), "accepted, accepted, deferred not_configured");
+  const auto& history = ended.at("deliveries").at(0).at("history");
+  ASSERT_EQ(history.size(), 3u) << history;
+  EXPECT_EQ(history[0].at("outcomeStatus"), "error");
+  EXPECT_EQ(history[0].at("error"), "some_recipients_later: b@x.test: 451 4.7.1 greylisted");
+  EXPECT_EQ(history[0].at("code"), 451);
+  EXPECT_EQ(history[0].at("mayHaveBeenSent"), false);
+  EXPECT_EQ(history[2].at("outcomeStatus"), "accepted");
+  EXPECT_EQ(history[2].at("attemptNumber"), 3);
+  EXPECT_EQ(history[2].at("providerRef"), ended.at("deliveries").at(0).at("providerRef"));
   const auto first = mails_for("a@x.test"), second = mails_for("b@x.test");
   ASSERT_EQ(first.size(), 1u);
   ASSERT_EQ(second.size(), 1u);
@@ -271,6 +286,7 @@ TEST_F(Forms, WhatIsNotKeptAnyMoreIsErased) {
   ASSERT_TRUE(eventually([&] { return (purged = submission_of("s-1")).at("status") == "purged"; })) << purged;
   EXPECT_EQ(audit(purged), (Words{"email_sent", "email_sent", "submission_routed", "submission_purged"}));
   for (const auto& delivery : purged.at("deliveries")) EXPECT_EQ(delivery.at("result"), nullptr);
+  EXPECT_EQ(purged.dump().find("@x.test"), std::string::npos) << purged;  // D3
   EXPECT_EQ(sql().number("SELECT count(body) FROM waybill.submissions"), 1);
   EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.artifacts"), 1);
   EXPECT_EQ(finalize("s-1").status, 409);

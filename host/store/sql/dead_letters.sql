@@ -63,7 +63,8 @@ JOIN submissions s ON s.shard = l.shard AND s.id = l.submission_id ORDER BY s.id
 -- name: dead_attempts
 -- Reads a delivery's attempts.
 -- $1 shard, $2 delivery
-SELECT number, micros(started_at), micros(finished_at), outcome, coalesce(reason, ''), coalesce(error, ''), counts
+SELECT number, micros(started_at), micros(finished_at), outcome, coalesce(reason, ''), coalesce(error, ''), counts,
+       coalesce(code, 0), coalesce(provider_ref, ''), maybe_sent
 FROM attempts WHERE shard = $1 AND delivery_id = $2 ORDER BY number;
 
 -- name: dead_edits

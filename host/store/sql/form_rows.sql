@@ -4,11 +4,12 @@
 -- Writes the audit of ended actions and stores dead letters. Answers the incidents to raise about the dead letters; there is
 -- none about an alert's. A host's estimate of the database's clock may run ahead a little, so no end is stored later than
 -- now: one action's end then comes before the next one's.
--- An action type may have words of its own for the audit, in action_words.
+-- An action type may have words of its own for the audit, in action_words. ends_of_action() says how many rows an end has: what some got
+-- and others did not has two. The names stay out of the trail (see audit_of).
 -- $1 shard; per settlement: $2 delivery, $3 status, $4 reason, $5 its end in microseconds, $6 action for the audit (null: no
 -- audit), $7 trigger, $8 actor, $9 metadata, $10 whether it becomes a dead letter, $11 what that alert is about, $12 its message
 WITH fact AS MATERIALIZED (
-  SELECT t.*, d.org_id, d.submission_id, d.action_order, d.action_type, s.kind, s.client_ref, s.target
+  SELECT t.*, d.org_id, d.submission_id, d.action_order, d.action_type, d.replay, d.result, s.kind, s.client_ref, s.target
   FROM unnest($2::bigint[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::text[], $8::text[], $9::jsonb[],
               $10::boolean[], $11::text[], $12::text[])
     AS t(delivery, status, reason, ended, action, trigger, actor, metadata, dead, about, message)
@@ -18,10 +19,17 @@ audit AS (
   INSERT INTO audit_log (shard, submission_id, created_at, org_id, delivery_id, action, from_state, to_state, trigger, actor, actor_type,
                          metadata)
   SELECT $1::smallint, f.submission_id, least(at_micros(f.ended), clock_timestamp()), f.org_id, f.delivery,
-         coalesce(CASE f.status WHEN 'accepted' THEN w.done ELSE w.failed END, f.action), 'claimed', f.status, f.trigger, f.actor,
-         'worker', f.metadata
-  FROM fact f LEFT JOIN action_words w ON w.action_type = f.action_type
-  WHERE f.action IS NOT NULL),
+         coalesce(CASE WHEN e.is_done THEN w.done ELSE w.failed END,
+                  CASE WHEN e.is_done = (f.status = 'accepted') THEN f.action ELSE f.action_type || '_success' END),
+         'claimed', CASE WHEN e.is_done THEN 'accepted' ELSE f.status END, f.trigger, f.actor, 'worker',
+         jsonb_build_object('actionOrder', f.action_order) || coalesce(f.metadata, '{}')
+  FROM fact f
+  LEFT JOIN action_words w ON w.action_type = f.action_type
+  LEFT JOIN deliveries b ON b.shard = $1 AND b.org_id = f.org_id AND b.submission_id = f.submission_id
+    AND b.action_order = f.action_order AND b.replay = f.replay - 1 AND b.id <> b.submission_id
+  CROSS JOIN LATERAL ends_of_action(f.status::delivery_status, f.result, b.result) e
+  WHERE f.action IS NOT NULL
+  ORDER BY f.ended, f.delivery, e.is_done DESC),
 dead AS (
   INSERT INTO dead_letters (shard, id, org_id, submission_id, kind, client_ref, target, action_order, action_type, reason, died_at)
   SELECT $1::smallint, delivery, org_id, submission_id, kind, client_ref, target, action_order, action_type, reason, at_micros(ended)
@@ -41,11 +49,17 @@ SELECT id, org_id, micros(now()) FROM submissions
 WHERE shard = $1 AND id = ANY ($2::bigint[]) AND pipeline = 'form' AND state = 'processing' ORDER BY id FOR UPDATE;
 
 -- name: form_action_states
--- Reads the latest delivery of each action of each submission.
+-- Reads the latest delivery of each action of each submission, with the attempts whose end was seen. Where none counted, the attempts
+-- tell: an outage ended them, or nobody saw their end.
 -- $1 shard; per submission: $2 organisation, $3 submission
 SELECT DISTINCT ON (t.id, d.action_order) t.id, d.action_order, d.id, d.status, d.attempt_count, micros(d.at)
 FROM unnest($2::int[], $3::bigint[]) AS t(org_id, id), LATERAL (
-  SELECT action_order, replay, delivery_id AS id, status, attempt_count, due_at AS at FROM ready
+  SELECT action_order, replay, delivery_id AS id, status,
+         CASE WHEN attempt_count > 0 AND attempt_count = uncounted
+              THEN (SELECT count(*)::integer FROM attempts a
+                    WHERE a.shard = $1 AND a.delivery_id = ready.delivery_id AND a.outcome <> 'unknown')
+              ELSE attempt_count END AS attempt_count, due_at AS at
+  FROM ready
   WHERE shard = $1 AND org_id = t.org_id AND submission_id = t.id AND delivery_id <> submission_id
   UNION ALL
   SELECT action_order, replay, id, status, attempt_count, ended_at FROM deliveries

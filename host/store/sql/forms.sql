@@ -86,12 +86,42 @@ FROM (
 LEFT JOIN action_words w ON w.action_type = d.action_type
 ORDER BY d.action_order, d.replay;
 
+-- name: form_attempts_of
+-- Reads the attempts of a submission's deliveries. What a destination said may name people, so of a purged submission it is left out.
+-- $1 shard, $2 organisation, $3 submission
+SELECT a.delivery_id, a.number, micros(a.started_at), micros(a.finished_at), a.outcome, coalesce(a.reason, ''),
+       CASE WHEN s.state = 'purged' THEN '' ELSE coalesce(a.error, '') END, a.counts, coalesce(a.code, 0), coalesce(a.provider_ref, ''),
+       a.maybe_sent
+FROM submissions s, LATERAL (
+  SELECT delivery_id AS id FROM ready
+  WHERE shard = $1 AND org_id = $2 AND submission_id = $3 AND delivery_id <> submission_id
+  UNION ALL
+  SELECT id FROM deliveries
+  WHERE shard = $1 AND org_id = $2 AND submission_id = $3 AND id <> submission_id) d
+JOIN attempts a ON a.shard = $1 AND a.delivery_id = d.id
+WHERE s.shard = $1 AND s.id = $3
+ORDER BY a.delivery_id, a.number, a.started_at;
+
 -- name: audit_of
--- Reads a submission's audit trail, with the texts of edits as long as they are kept.
+-- Reads a submission's audit trail. The texts of edits and the names of recipients are with it as long as they are kept: a purge deletes
+-- them where they are, and the trail, which cannot change, never had them. Where an action failed before anybody was refused, its
+-- destination stands for the names.
 -- $1 shard, $2 submission
-SELECT a.action, coalesce(a.from_state, ''), coalesce(a.to_state, ''), a.trigger, a.actor, a.actor_type, coalesce(a.metadata::text, ''),
+SELECT a.action, coalesce(a.from_state, ''), coalesce(a.to_state, ''), a.trigger, a.actor, a.actor_type,
+       coalesce((coalesce(a.metadata, '{}') || n.names)::text, a.metadata::text, ''),
        micros(a.created_at), coalesce(e.field, ''), coalesce(e.before, ''), coalesce(e.after, '')
 FROM audit_log a
+LEFT JOIN LATERAL (
+  SELECT CASE WHEN n.recipients IS NOT NULL THEN jsonb_build_object('recipients', n.recipients)
+              ELSE jsonb_build_object('destination', (c.contract::jsonb ->> 'destination')::jsonb -> 'destination') END AS names
+  FROM submissions s
+  JOIN deliveries d ON d.shard = s.shard AND d.id = a.delivery_id
+  JOIN contract_snapshots c ON c.route_id = d.route_id
+  LEFT JOIN deliveries b ON b.shard = d.shard AND b.org_id = d.org_id AND b.submission_id = d.submission_id
+    AND b.action_order = d.action_order AND b.replay = d.replay - 1 AND b.id <> b.submission_id
+  CROSS JOIN LATERAL ends_of_action(d.status, d.result, b.result) n
+  WHERE s.shard = $1 AND s.id = $2 AND s.kind = 'form' AND s.state <> 'purged' AND n.is_done = (a.to_state = 'accepted')) n
+  ON a.from_state = 'claimed'
 LEFT JOIN dead_letter_edits e ON e.shard = a.shard AND e.submission_id = a.submission_id
   AND a.action = 'dead_letter_edited' AND e.id::text = a.metadata ->> 'editId'
 WHERE a.shard = $1 AND a.submission_id = $2 ORDER BY a.created_at, a.id;
@@ -138,11 +168,18 @@ audit AS (
 SELECT id FROM moved;
 
 -- name: overdue_form
--- Fails a submission that is still processing when its retention has expired.
+-- Fails a submission that is still processing when its retention has expired. Answers its organisation and the actions that were
+-- cancelled for it.
 -- $1 shard, $2 submission, $3 reason; for the audit: $4 action, $5 trigger
 WITH moved AS (
   UPDATE submissions SET state = 'failed', reason = $3, completed_at = now()
   WHERE shard = $1 AND id = $2 AND state = 'processing' RETURNING id, org_id),
-form AS (UPDATE form_submissions f SET processing_since = NULL FROM moved m WHERE f.shard = $1 AND f.submission_id = m.id)
-INSERT INTO audit_log (shard, submission_id, created_at, org_id, action, from_state, to_state, trigger, actor, actor_type)
-SELECT $1, id, now(), org_id, $4, 'processing', 'failed', $5, 'waybill', 'system' FROM moved;
+form AS (UPDATE form_submissions f SET processing_since = NULL FROM moved m WHERE f.shard = $1 AND f.submission_id = m.id),
+audit AS (
+  INSERT INTO audit_log (shard, submission_id, created_at, org_id, action, from_state, to_state, trigger, actor, actor_type)
+  SELECT $1, id, now(), org_id, $4, 'processing', 'failed', $5, 'waybill', 'system' FROM moved)
+SELECT m.org_id, coalesce((
+  SELECT string_agg(d.action_order || ' (' || d.action_type || ', attempts: ' || d.attempt_count || ')', ', ' ORDER BY d.action_order)
+  FROM deliveries d
+  WHERE d.shard = $1 AND d.org_id = m.org_id AND d.submission_id = m.id AND d.id <> d.submission_id AND d.status = 'cancelled'), '')
+FROM moved m;

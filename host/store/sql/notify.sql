@@ -145,7 +145,7 @@ WHERE n.shard = $1 AND n.delivery_id = $2 AND n.org_id = $3;
 -- Reads the attempts of a notification and of its replays, in order of time.
 -- $1 shard, $2 id
 SELECT a.number, micros(a.started_at), micros(a.finished_at), a.outcome, coalesce(a.reason, ''), coalesce(a.error, ''), a.counts,
-       coalesce(a.answer::text, '')
+       coalesce(a.code, 0), coalesce(a.provider_ref, ''), a.maybe_sent, coalesce(a.answer::text, '')
 FROM attempts a
 WHERE a.shard = $1 AND a.delivery_id = ANY (ARRAY(
   SELECT $2::bigint

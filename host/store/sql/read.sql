@@ -21,7 +21,8 @@ JOIN submission_states s ON s.shard = w.shard AND s.org_id = $1 AND s.kind = $2 
 -- in `deliveries`.
 -- $1 shard, $2 organisation, $3 kind, $4 client reference
 SELECT s.id, s.org_id, s.client_ref, s.target, s.state, coalesce(s.reason, ''), micros(s.created_at), micros(s.completed_at),
-       a.number, micros(a.started_at), micros(a.finished_at), a.outcome, coalesce(a.reason, ''), coalesce(a.error, ''), a.counts
+       a.number, micros(a.started_at), micros(a.finished_at), a.outcome, coalesce(a.reason, ''), coalesce(a.error, ''), a.counts,
+       coalesce(a.code, 0), coalesce(a.provider_ref, ''), a.maybe_sent
 FROM submission_states s
 LEFT JOIN LATERAL (
   SELECT delivery_id AS id, action_order, replay FROM ready

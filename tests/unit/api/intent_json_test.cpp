@@ -42,21 +42,31 @@ TEST(IntentJson, EachEndHasItsOwnField) {  // M1
   EXPECT_FALSE(exhausted.contains("rejectedReason"));
 }
 
-TEST(IntentJson, TheHistoryHasEveryFieldOfEveryAttempt) {  // M3
+TEST(IntentJson, TheHistoryHasEveryFieldOfEveryAttempt) {  // M3 D3
   const HistoryView history{.submission = view("accepted"),
                             .attempts = {{1, {1'000'000}, Timestamp{2'000'000}, "error", "", "http_503: busy"},
                                          {2, {3'000'000}, std::nullopt, "unknown", "", "host 9 was lost", false},
-                                         {3, {4'000'000}, Timestamp{5'000'000}, "accepted", "", ""}}};
+                                         {3, {4'000'000}, Timestamp{5'000'000}, "accepted", "", "", true, 202, "gw-7", true},
+                                         {4, {6'000'000}, Timestamp{7'000'000}, "error", "", "reset", true, 0, "", true}}};
   const auto said = json::parse(history_json(history));
   EXPECT_EQ(said["intent"], json::parse(intent_json(history.submission)));
-  ASSERT_EQ(said["attempts"].size(), 3u);
+  ASSERT_EQ(said["attempts"].size(), 4u);
   EXPECT_EQ(said["attempts"][0], (json{{"attemptNumber", 1},
                                        {"startedAt", "1970-01-01T00:00:01.000000Z"},
                                        {"finishedAt", "1970-01-01T00:00:02.000000Z"},
                                        {"outcomeStatus", "error"},
                                        {"outcomeReason", nullptr},
                                        {"error", "http_503: busy"},
-                                       {"counts", true}}));
+                                       {"counts", true},
+                                       {"code", nullptr},
+                                       {"providerRef", nullptr},
+                                       {"mayHaveBeenSent", nullptr}}))
+      << "of a host that did not record what it may have sent";
+  EXPECT_EQ(said["attempts"][1]["mayHaveBeenSent"], true) << "nobody saw its end";
+  EXPECT_EQ(said["attempts"][2]["mayHaveBeenSent"], false) << "it has been sent";
+  EXPECT_EQ(said["attempts"][2]["providerRef"], "gw-7");
+  EXPECT_EQ(said["attempts"][2]["code"], 202);
+  EXPECT_EQ(said["attempts"][3]["mayHaveBeenSent"], true);
   EXPECT_EQ(said["attempts"][1]["counts"], false);  // E14
   EXPECT_TRUE(said["attempts"][1]["finishedAt"].is_null());
   EXPECT_EQ(said["attempts"][2]["attemptNumber"], 3);

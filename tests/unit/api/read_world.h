@@ -76,6 +76,9 @@ class WorldReader final : public ReadStore {
     return std::vector<std::optional<SubmitResult>>(keys.size());
   }
   Result<std::optional<HistoryView>> history(OrgId, std::string_view, std::string_view) override { return std::nullopt; }
+  Result<SubmissionPage> intents(OrgId, const SubmissionFilter&, std::size_t, const std::optional<DeliveryCursor>&) override {
+    return SubmissionPage{};
+  }
   Result<std::optional<Explanation>> explain(OrgId, std::string_view, std::string_view) override { return std::nullopt; }
   Result<std::vector<DeliveryView>> deliveries(OrgId, std::string_view, std::string_view) override {
     return std::vector<DeliveryView>{};

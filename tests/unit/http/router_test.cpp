@@ -92,6 +92,15 @@ TEST(Request, QueryValuesAreDecoded) {  // M5
   EXPECT_EQ(request.query_value("wait"), std::nullopt);
 }
 
+TEST(Request, AParameterThatStandsTwiceIsNamed) {  // D5
+  const auto doubled = [](const char* query) {
+    return Request{.query = query, .parameters = {}, .principal = {}}.doubled_parameter();
+  };
+  for (const char* once : {"", "&", "a=1&b=1", "a=1&&b", "a=b&b=a", "a=1&A=1"}) EXPECT_EQ(doubled(once), std::nullopt) << once;
+  for (const char* twice : {"a=1&a=1", "a&a", "b=1&a=1&%61=2", "a=&b&a=", "a=%zz&a=1"}) EXPECT_EQ(doubled(twice), "a") << twice;
+  EXPECT_EQ(doubled("%zz=1&%zz=2"), "%zz");
+}
+
 TEST(ErrorResponse, HoldsCodeAndMessageWhateverTheBytes) {  // M4
   const auto response = error_response(400, "invalid_request", "no \"x\"\n\xff");
   EXPECT_EQ(response.status, 400);

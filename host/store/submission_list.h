@@ -1,0 +1,48 @@
+// Pages of submissions, newest first.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/id.h"
+#include "base/time.h"
+#include "store/delivery_cursor.h"
+#include "store/pipeline_view.h"
+#include "store/submission_view.h"
+
+namespace waybill {
+
+class TenantLink;
+
+inline constexpr Timestamp kEndOfTime{253'402'300'799'000'000};  // of the year 9999: what PostgreSQL can store
+
+struct SubmissionFilter {
+  std::optional<std::string> target;        // an intent's target; a form's id
+  std::optional<std::string> status;        // an intent's or a form's
+  std::vector<std::string> only_targets{};  // of intents; empty: all
+  Timestamp since{}, until = kEndOfTime;    // when created: from `since` on, before `until`
+};
+
+struct ListedSubmission {
+  SubmissionView view;
+  std::optional<PipelineListItem> of_pipeline;  // none: an intent, or a form's
+};
+
+// At most `kMaxWalked` submissions are looked at for a page. So it may hold fewer than were asked for, even none, and have a
+// `next`.
+struct SubmissionPage {
+  std::vector<ListedSubmission> items;
+  std::optional<DeliveryCursor> next;  // the submission's id stands for a delivery's; none: there is nothing behind this page
+};
+inline constexpr std::size_t kMaxWalked = 20'000;
+
+Result<SubmissionPage> list_intents(TenantLink& link, OrgId org, const SubmissionFilter& filter, std::size_t most,
+                                    const std::optional<DeliveryCursor>& after, std::size_t max_walked = kMaxWalked);
+// Of forms and of pipelines; of forms only, if the filter has a form or a status.
+Result<SubmissionPage> list_submissions(TenantLink& link, OrgId org, const SubmissionFilter& filter, std::size_t most,
+                                        const std::optional<DeliveryCursor>& after, std::size_t max_walked = kMaxWalked);
+
+}  // namespace waybill

@@ -1,0 +1,112 @@
+-- Runs beside: 24
+--
+-- Lists of intents and of submissions by time; what an attempt may have sent; who got a form's mail and who did not, in one place; an
+-- alert for a submission whose retention ends before its actions do.
+--
+-- A host of version 24 writes no `maybe_sent`: what it settles is shown as not recorded. Of a mail that was delivered in part it writes
+-- `email_failed` only.
+--
+-- Locks: `submissions` against writing, for as long as four indexes take (some 10 s for each million rows). Whoever cannot wait for that
+-- makes them before, beside the running hosts: docs/operations/upgrading.md. `attempts` and `alerts`, for a moment.
+
+-- The newest last: a B-tree that grows at its end stays dense. Lists are read backwards.
+CREATE INDEX IF NOT EXISTS submissions_intents ON submissions (org_id, created_at, id) WHERE kind = 'intent';
+CREATE INDEX IF NOT EXISTS submissions_intents_of ON submissions (org_id, target, created_at, id) WHERE kind = 'intent';
+CREATE INDEX IF NOT EXISTS submissions_listed ON submissions (org_id, created_at, id) WHERE kind IN ('form', 'pipeline');
+CREATE INDEX IF NOT EXISTS submissions_forms_of ON submissions (org_id, target, created_at, id) WHERE kind = 'form';
+
+-- Whom a delivery's report names: those who have it, and those who do not. The report is what a plugin says in `result`:
+-- {"accepted": [address, ...], "refused": [{"address": ...}, ...]}. A replay begins with the report of the delivery before it: who had
+-- it then did not get it now. An end is audited with one row for each row of this; one without a report is one row without names.
+CREATE FUNCTION ends_of_action(status delivery_status, report jsonb, before jsonb)
+RETURNS TABLE (is_done boolean, recipients jsonb) LANGUAGE sql IMMUTABLE AS $$
+  WITH got AS (
+    SELECT jsonb_agg(a.address ORDER BY a.place) AS names
+    FROM jsonb_array_elements(CASE WHEN jsonb_typeof(report -> 'accepted') = 'array' THEN report -> 'accepted' ELSE '[]' END)
+      WITH ORDINALITY AS a(address, place)
+    WHERE jsonb_typeof(a.address) = 'string'
+      AND NOT (jsonb_typeof(before -> 'accepted') IS NOT DISTINCT FROM 'array' AND before -> 'accepted' @> a.address)),
+  lost AS (
+    SELECT jsonb_agg(r.refusal -> 'address' ORDER BY r.place) AS names
+    FROM jsonb_array_elements(CASE WHEN jsonb_typeof(report -> 'refused') = 'array' THEN report -> 'refused' ELSE '[]' END)
+      WITH ORDINALITY AS r(refusal, place)
+    WHERE jsonb_typeof(r.refusal -> 'address') = 'string')
+  SELECT true, got.names FROM got WHERE status = 'accepted' OR got.names IS NOT NULL
+  UNION ALL
+  SELECT false, lost.names FROM lost WHERE status <> 'accepted'
+$$;
+REVOKE ALL ON FUNCTION ends_of_action(delivery_status, jsonb, jsonb) FROM PUBLIC;
+
+-- The tenant role reads audits with the names in them. What is new here is that grant.
+CREATE OR REPLACE FUNCTION apply_access() RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  schema oid := (SELECT oid FROM pg_namespace WHERE nspname = current_schema());
+  who    record;
+  rule   access_rules;
+  one    oid;
+BEGIN
+  FOR one IN SELECT c.oid FROM pg_class c
+             WHERE c.relnamespace = schema AND c.relkind IN ('r', 'p') AND pg_has_role(c.relowner, 'USAGE')
+               AND (EXISTS (SELECT FROM access_rules WHERE table_name = c.relname AND seen_with IS NOT NULL)
+                    OR EXISTS (SELECT FROM pg_attribute WHERE attrelid = c.oid AND attname = 'org_id' AND NOT attisdropped)) LOOP
+    PERFORM guard_rows(one::regclass);
+  END LOOP;
+  FOR who IN SELECT r.rolname AS name, w.kind
+             FROM installation i,
+                  LATERAL (VALUES (i.application_role, 'application'), (i.reader_role, 'reader'), (i.tenant_role, 'tenant')) w(name, kind)
+             JOIN pg_roles r ON r.rolname = w.name
+             WHERE w.kind <> 'tenant' OR tenant_problem(r.rolname) IS NULL LOOP
+    IF who.kind <> 'tenant' THEN  -- which is there also where the schema is everybody's
+      PERFORM take_access('PUBLIC');
+    END IF;
+    PERFORM take_access(quote_ident(who.name));
+    EXECUTE format('GRANT USAGE ON SCHEMA %I TO %I', current_schema(), who.name);
+    EXECUTE format('GRANT USAGE ON TYPE delivery_status TO %I', who.name);
+    EXECUTE format('GRANT EXECUTE ON FUNCTION micros(timestamptz), at_micros(bigint) TO %I', who.name);
+    IF who.kind = 'application' THEN
+      EXECUTE format('GRANT USAGE ON ALL SEQUENCES IN SCHEMA %I TO %I', current_schema(), who.name);
+      FOR one IN SELECT oid FROM pg_proc WHERE pronamespace = schema AND NOT proname = ANY (ARRAY[
+                   'access_problem', 'apply_access', 'grant_access', 'grant_tenant', 'guard_partition', 'guard_partitions', 'guard_rows',
+                   'keep_policy', 'lock_holders', 'take_access']) LOOP
+        EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %I', one::regprocedure, who.name);
+      END LOOP;
+    ELSIF who.kind = 'tenant' THEN
+      EXECUTE format('GRANT USAGE ON SEQUENCE object_ids TO %I', who.name);
+      EXECUTE format('GRANT EXECUTE ON FUNCTION tenant_org(), raise_alert(integer, text, text, text),'
+                     ' ends_of_action(delivery_status, jsonb, jsonb) TO %I', who.name);
+    END IF;
+    FOR rule IN SELECT * FROM access_rules LOOP
+      CONTINUE WHEN (CASE who.kind WHEN 'application' THEN rule.application WHEN 'reader' THEN rule.reader ELSE rule.tenant END) IS NULL;
+      EXECUTE format('GRANT %s ON TABLE %I TO %I',
+                     CASE who.kind WHEN 'application' THEN rule.application WHEN 'reader' THEN rule.reader ELSE rule.tenant END,
+                     rule.table_name, who.name);
+      CONTINUE WHEN who.kind = 'tenant' OR NOT (SELECT relrowsecurity FROM pg_class WHERE oid = rule.table_name::regclass);
+      IF who.kind = 'application' THEN
+        PERFORM keep_policy(rule.table_name::regclass, 'application', who.name, 'TO %I USING (true) WITH CHECK (true)');
+      ELSE
+        -- The tables in these conditions are under the reader's policies themselves: what belongs to a row that it does not see, it
+        -- does not see either. Submission 0: the audit of what is not about a submission, such as loading forms.
+        PERFORM keep_policy(rule.table_name::regclass, 'reader', who.name, 'FOR SELECT TO %I USING ('
+          || replace(CASE rule.seen_with
+            WHEN 'itself' THEN 'state <> ''purged'''
+            WHEN 'submission' THEN 'submission_id = 0'
+              ' OR EXISTS (SELECT FROM submissions s WHERE s.shard = THIS.shard AND s.id = THIS.submission_id)'
+            WHEN 'delivery' THEN 'EXISTS (SELECT FROM deliveries d WHERE d.shard = THIS.shard AND d.id = THIS.delivery_id)'
+              ' OR EXISTS (SELECT FROM ready r WHERE r.shard = THIS.shard AND r.delivery_id = THIS.delivery_id)'
+            ELSE 'true' END, 'THIS', quote_ident(rule.table_name)) || ')');
+      END IF;
+    END LOOP;
+  END LOOP;
+END $$;
+DO $$
+BEGIN
+  EXECUTE format('ALTER FUNCTION apply_access() SET search_path TO %I, pg_temp', current_schema());
+END $$;
+
+ALTER TABLE alerts DROP CONSTRAINT alerts_kind_check;
+ALTER TABLE alerts ADD CONSTRAINT alerts_kind_check CHECK (kind IN ('dead_letter', 'infected_attachment', 'stuck', 'provider_failures', 'plugin_crash',
+                                                                  'plugin_switched_off', 'channel_disabled', 'old_secret', 'pipeline_stuck',
+                                                                  'failed_messages', 'retention_expired'));
+
+-- Whether the receiver may have what nobody saw it take. Null: an attempt of a host that did not record it.
+ALTER TABLE attempts ADD COLUMN maybe_sent boolean;

@@ -15,14 +15,14 @@ namespace {
 
 using Level = Finding::Level;
 constexpr Millis kAtMost{5'000};  // one question
-constexpr std::size_t kAtOnce = 16;
+constexpr std::size_t kThreads = 16;
 
 // Runs all questions, some at a time, and keeps their order.
 Findings ask_all(const std::vector<std::function<Finding()>>& questions) {
   Findings findings(questions.size());
   std::atomic<std::size_t> next{0};
   std::vector<std::jthread> threads;
-  for (std::size_t i = 0; i < std::min(kAtOnce, questions.size()); ++i)
+  for (std::size_t i = 0; i < std::min(kThreads, questions.size()); ++i)
     threads.emplace_back([&] {
       for (auto mine = next++; mine < questions.size(); mine = next++) findings[mine] = questions[mine]();
     });

@@ -50,10 +50,10 @@ std::string joined(const Schema& values, const char* last) {
   return text;
 }
 
-std::string kind_of(const Schema& type) {
+std::string type_words(const Schema& type) {
   if (type.is_array()) {
     std::string text;
-    for (const auto& one : type) text += (text.empty() ? "" : " or ") + kind_of(one);
+    for (const auto& one : type) text += (text.empty() ? "" : " or ") + type_words(one);
     return text;
   }
   if (type == "string") return "a text";
@@ -84,7 +84,7 @@ std::string range(const Schema* schema) {
   };
   const auto* type = member(schema, "type");
   const auto least = bound("minimum", "exclusiveMinimum", "from"), most = bound("maximum", "exclusiveMaximum", "to");
-  const auto kind = type == nullptr ? "a number" : kind_of(*type);
+  const auto kind = type == nullptr ? "a number" : type_words(*type);
   if (most.empty() && least.starts_with(" from")) return "must be " + kind + ", at least " + least.substr(6);
   if (least.empty() && most.starts_with(" to")) return "must be " + kind + ", at most " + most.substr(4);
   return "must be " + kind + least + most;
@@ -136,7 +136,7 @@ SchemaFinding in_plain_words(const SchemaFinding& finding, const nlohmann::json&
   }
   const auto message = [&]() -> std::string {
     if (const auto* type = member(at, "type"); type != nullptr && begins("Value type not permitted"))
-      return "must be " + kind_of(*type) + explanation(at);
+      return "must be " + type_words(*type) + explanation(at);
     if (const auto* values = member(at, "enum"); values != nullptr && begins("Failed to match against any enum"))
       return "must be one of " + joined(*values, ", ");
     if (const auto* value = member(at, "const"); value != nullptr && begins("Failed to match expected value"))

@@ -309,7 +309,7 @@ std::vector<PeriodicTask> Host::periodic_tasks() {
   all.push_back(old_secrets(*stores_.maintenance_notify));
   all.push_back(retention(*stores_.maintenance, shards_,
                           {{kIntentKind, config_.kept_intents}, {kNotificationKind, config_.kept_notifications}}, log_));
-  all.push_back(standing_counts(*stores_.monitor, metrics_));
+  all.push_back(standing_counts(*stores_.monitor, log_, metrics_));
   all.push_back({"missing_plugins", Seconds{10}, [this]() -> Result<void> {
                    note_missing_plugins();
                    return {};

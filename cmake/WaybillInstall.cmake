@@ -7,6 +7,11 @@ set(package lib/cmake/waybill-plugin)
 
 install(TARGETS waybill RUNTIME DESTINATION bin COMPONENT runtime)  # the plugins: waybill_add_plugin()
 install(DIRECTORY registry DESTINATION share/waybill COMPONENT runtime)
+install(FILES docs/operations/sample/waybill.yaml DESTINATION share/waybill COMPONENT runtime)
+install(DIRECTORY docs/ DESTINATION share/doc/waybill COMPONENT runtime
+  FILES_MATCHING PATTERN "*.md" PATTERN openapi.yaml PATTERN sample EXCLUDE)
+install(DIRECTORY plugins DESTINATION share/doc/waybill COMPONENT runtime
+  FILES_MATCHING PATTERN README.md PATTERN tests EXCLUDE PATTERN common EXCLUDE)
 install(PROGRAMS docs/operations/drill.sh DESTINATION share/waybill COMPONENT runtime)
 install(FILES docs/operations/drill_receiver.py DESTINATION share/waybill COMPONENT runtime)
 

@@ -306,6 +306,7 @@ CREATE TABLE dead_letters (
   CONSTRAINT dead_letters_pkey PRIMARY KEY (shard, id)
 );
 CREATE INDEX dead_letters_by_time ON dead_letters USING btree (org_id, died_at DESC, id DESC);
+CREATE INDEX dead_letters_waiting ON dead_letters USING btree (org_id) WHERE replayed_at IS NULL;
 ALTER TABLE dead_letters ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 
 CREATE TABLE deliveries (
@@ -567,6 +568,7 @@ CREATE INDEX pipeline_submissions_ends ON pipeline_submissions USING btree (shar
 CREATE INDEX pipeline_submissions_newest ON pipeline_submissions USING btree (org_id, submission_id DESC);
 CREATE INDEX pipeline_submissions_references ON pipeline_submissions USING btree (org_id, reference, submission_id DESC) WHERE reference IS NOT NULL;
 CREATE INDEX pipeline_submissions_states ON pipeline_submissions USING btree (org_id, pipeline, state, submission_id DESC);
+CREATE INDEX pipeline_submissions_unfinished ON pipeline_submissions USING btree (pipeline, state) WHERE ended_at IS NULL;
 ALTER TABLE pipeline_submissions ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 
 CREATE TABLE pipeline_versions (

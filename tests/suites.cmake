@@ -47,6 +47,8 @@ target_link_libraries(integration_outgoing PRIVATE waybill_services OpenSSL::SSL
 target_link_libraries(integration_foreign_ids PRIVATE yaml-cpp::yaml-cpp)
 target_compile_definitions(integration_bench PRIVATE WAYBILL_BENCH_PROGRAM="${CMAKE_BINARY_DIR}/bench/waybill_bench")
 add_dependencies(integration_bench waybill_bench)
+target_compile_definitions(integration_install PRIVATE WAYBILL_CMAKE="${CMAKE_COMMAND}" WAYBILL_BUILD_FOLDER="${CMAKE_BINARY_DIR}")
+set_tests_properties(integration.install PROPERTIES RESOURCE_LOCK waybill_install)
 target_include_directories(integration_hostile_forms PRIVATE ${CMAKE_SOURCE_DIR}/plugins)  # the texts that the plugins meet too
 
 # The store contract: every function of the stores against a real PostgreSQL, in one program. It needs no host.

@@ -165,7 +165,12 @@ prints() { # TEXT ARGUMENTS...: what a command of waybill prints has this text
 
 # ---- the database ----
 
-as_server() { if [ "$(id -u)" = 0 ]; then setpriv --reuid postgres --regid postgres --init-groups "$@"; else "$@"; fi; }
+as_owner() {  # FOLDER COMMAND...: of the folder, if we are root, as whom PostgreSQL does not run
+  local owner group
+  owner=$(stat -c %u "$1") group=$(stat -c %g "$1")
+  shift
+  if [ "$(id -u)" = 0 ]; then setpriv --reuid "$owner" --regid "$group" --clear-groups "$@"; else "$@"; fi
+}
 tools_of() { # DATA FOLDER, or nothing for the newest
   local version='' folder
   [ -z "${1:-}" ] || version=$(cat "$1/PG_VERSION")
@@ -174,8 +179,8 @@ tools_of() { # DATA FOLDER, or nothing for the newest
   echo "$folder"
 }
 socket_of() { sed -n "s/^unix_socket_directories = '\(.*\)'.*/\1/p" "$1/data/postgresql.conf" | tail -n 1; }
-start_embedded() { (cd / && as_server "$(tools_of "$1/data")/pg_ctl" start -w -s -D "$1/data" -l "$1/postgresql.log") >>"$log" 2>&1; }
-stop_embedded() { (cd / && as_server "$(tools_of "$1/data")/pg_ctl" stop -w -s -m "$2" -D "$1/data") >>"$log" 2>&1; }
+start_embedded() { (cd / && as_owner "$1/data" "$(tools_of "$1/data")/pg_ctl" start -w -s -D "$1/data" -l "$1/postgresql.log") >>"$log" 2>&1; }
+stop_embedded() { (cd / && as_owner "$1/data" "$(tools_of "$1/data")/pg_ctl" stop -w -s -m "$2" -D "$1/data") >>"$log" 2>&1; }
 stop_database() {
   database_is_down=true
   if [ -n "$embedded" ]; then stop_embedded "$embedded" immediate; else bash -c "$stop_command" >>"$log" 2>&1; fi

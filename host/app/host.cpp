@@ -12,6 +12,11 @@
 #include "limits/release.h"
 #include "maintenance/archive_task.h"
 #include "maintenance/monitor.h"
+#include "store/schema_version.h"
+
+#ifndef WAYBILL_VERSION
+#error "the build gives WAYBILL_VERSION"
+#endif
 
 namespace waybill {
 namespace {
@@ -146,6 +151,8 @@ Result<void> Host::start() {
                                       {"effect", "action types begin one by one, to find the one that does it"}});
     gate_.begin_one_by_one(registry_.action_types(), clock_.now());
   }
+  metrics_.build_info(WAYBILL_VERSION, std::to_string(program_version()));
+  note_missing_plugins();
   tokens_.start();
   pool_.start();
   form_pool_.start();
@@ -305,6 +312,11 @@ std::vector<PeriodicTask> Host::periodic_tasks() {
   all.push_back(old_secrets(*stores_.maintenance_notify));
   all.push_back(retention(*stores_.maintenance, shards_,
                           {{kIntentKind, config_.kept_intents}, {kNotificationKind, config_.kept_notifications}}, log_));
+  all.push_back(standing_counts(*stores_.monitor, log_, metrics_));
+  all.push_back({"missing_plugins", Seconds{10}, [this]() -> Result<void> {
+                   note_missing_plugins();
+                   return {};
+                 }});
   all.push_back({"token_uses", Seconds{10}, [this] { return tokens_.note_uses(*stores_.maintenance_tokens); }});
   if (config_.monitor_interval > Millis{0}) all.push_back(monitor(*stores_.monitor, config_.monitor_interval, log_, metrics_));
   all.push_back(archive_task(*stores_.archive, shards_,
@@ -321,6 +333,17 @@ std::vector<PeriodicTask> Host::periodic_tasks() {
                    return {};
                  }});
   return all;
+}
+
+// Of what the registry and the settings of senders name. Only the thread of the periodic tasks calls it, and start() before that.
+void Host::note_missing_plugins() {
+  auto types = registry_.action_types();
+  for (const auto& [type, settings] : config_.senders) types.push_back(type);
+  for (const auto& type : missing_plugins_) metrics_.plugin_missing(type, false);
+  missing_plugins_.clear();
+  for (const auto& type : types)
+    if (installation_.catalogue->find(type) == nullptr && missing_plugins_.insert(type).second)
+      metrics_.plugin_missing(type, true);
 }
 
 // What no target and no form names stays out of this process.

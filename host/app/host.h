@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -65,6 +66,7 @@ class Host {
   void write_port_file() const;
   Result<void> renew_tls();
   void make_senders();
+  void note_missing_plugins();
   std::string blocked_reason(const std::string& action_type) const;
   std::size_t concurrency(const std::string& action_type) const;
   void execute(std::vector<Job> jobs);
@@ -92,7 +94,8 @@ class Host {
   RegistryLoader registry_;
 
   const std::shared_ptr<const Vault> vault_;
-  std::atomic<bool> is_locked_{false};  // no master key of this host opens what organisations stored
+  std::atomic<bool> is_locked_{false};     // no master key of this host opens what organisations stored
+  std::set<std::string> missing_plugins_;  // action types that the gauge says are missing; of start(), then of the periodic tasks
 
   SessionWatch& watch_;
   Stores stores_;

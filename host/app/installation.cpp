@@ -7,7 +7,9 @@
 #include <cstdlib>
 #include <set>
 
+#include "app/asked_secrets.h"
 #include "app/outgoing.h"
+#include "base/nearest.h"
 #include "base/printing.h"
 #include "http/tls.h"
 #include "services/gcs_links.h"
@@ -38,7 +40,7 @@ void report_wait(const std::string& who) {
   print_error("waybill: waiting for a lock, and trying again without holding up others: in the way is %s\n", who.c_str());
 }
 
-std::optional<Config> configuration(const GlobalOptions& options) {
+tl::expected<Config, Problems> read_configuration(const GlobalOptions& options) {
   std::filesystem::path file = options.config;
   if (file.empty())
     if (const char* named = std::getenv("WAYBILL_CONFIG")) file = named;
@@ -46,6 +48,16 @@ std::optional<Config> configuration(const GlobalOptions& options) {
   std::vector<std::string> environment;
   for (char** entry = environ; *entry; ++entry) environment.emplace_back(*entry);
   auto config = load_config(file, environment);
+  if (!config && file.empty())
+    config.error().insert(config.error().begin(), {"", 0, "",
+                                                   "there is no configuration file: looked for " +
+                                                       (std::filesystem::current_path() / "waybill.yaml").string() +
+                                                       "; name another one with --config or WAYBILL_CONFIG"});
+  return config;
+}
+
+std::optional<Config> configuration(const GlobalOptions& options) {
+  auto config = read_configuration(options);
   if (config) return std::move(*config);
   print(config.error());
   return std::nullopt;
@@ -130,8 +142,8 @@ namespace {
 Problems settings_problems(const Config& config, const ActionTypes& types, const std::string& type, const std::string& settings) {
   Problems problems = types.check_settings(type, settings);
   for (auto& problem : problems) {
-    problem.file = config.file.string();
-    problem.field = "senders." + type + (problem.field.empty() ? "" : "." + problem.field);
+    const auto step = problem.field.empty() || problem.field.front() == '[' ? problem.field : "." + problem.field;
+    problem = config.problem("senders." + type + step, std::move(problem.message));
   }
   return problems;
 }
@@ -152,17 +164,48 @@ Problems unset_sender_problems(const Config& config, const ActionTypes& types, c
 
 // The targets of the registry that the configuration names, and that are not there.
 Problems named_target_problems(const Config& config, const Registry& registry) {
-  std::string known;
-  for (const auto& target : registry.targets()) known += (known.empty() ? "" : ", ") + target.target;
+  std::string list;
+  std::vector<std::string> known;
+  for (const auto& target : registry.targets()) {
+    list += (list.empty() ? "" : ", ") + target.target;
+    known.push_back(target.target);
+  }
   Problems problems;
-  const auto look = [&](const char* field, const std::string& name) {
+  const auto look = [&](const std::string& field, const std::string& name) {
     if (name.empty() || registry.find(name)) return;
-    problems.push_back({config.file.string(), 0, field,
-                        "the registry has no target \"" + name + "\" (targets: " + (known.empty() ? "none" : known) + ")"});
+    problems.push_back(config.problem(field, "the registry has no target \"" + name + "\" (targets: " +
+                                                 (list.empty() ? "none" : list) + ")" + did_you_mean(name, known)));
   };
   look("alerts.target", config.alerts.target);
-  for (const auto& name : config.failure_check.targets) look("failure_check.targets", name);
+  for (std::size_t i = 0; i < config.failure_check.targets.size(); ++i)
+    look("failure_check.targets[" + std::to_string(i) + "]", config.failure_check.targets[i]);
   return problems;
+}
+
+// The action types that `senders` and `retry` name and that no plugin has.
+Problems unknown_types(const Config& config, const ActionTypes& types) {
+  const auto known = types.names();
+  std::string list;
+  for (const auto& name : known) list += (list.empty() ? "" : ", ") + name;
+  Problems problems;
+  const auto look = [&](const std::string& section, const std::string& type) {
+    if (!types.find(type))
+      problems.push_back(config.problem(
+          section + "." + type,
+          "no loaded plugin has this action type (loaded: " + (list.empty() ? "none" : list) + ")" + did_you_mean(type, known)));
+  };
+  for (const auto& [type, settings] : config.senders) look("senders", type);
+  const auto own = default_timings();
+  for (const auto& [type, timing] : config.retry)
+    if (!own.contains(type)) look("retry", type);
+  return problems;
+}
+
+// Its message begins with the key that it is about.
+Problem tls_problem(const Config& config, const std::string& what) {
+  const auto colon = what.find(": ");
+  if (!what.starts_with("tls.") || colon == std::string::npos) return config.problem("tls", what);
+  return config.problem(what.substr(0, colon), what.substr(colon + 2));
 }
 
 // "" if the master keys are good, or none is named.
@@ -183,11 +226,10 @@ LoadedInstallation load_installation(const Config& config, MissingPluginPolicy a
   LoadedInstallation contents{
       .catalogue = Catalogue::load(config.plugins), .registry = std::nullopt, .problems = {}, .absent = {}};
   Problems& absences = absent == MissingPluginPolicy::tolerate ? contents.absent : contents.problems;
+  const auto unknown = unknown_types(config, *contents.catalogue);
+  absences.insert(absences.end(), unknown.begin(), unknown.end());
   for (const auto& [type, settings] : config.senders) {
-    if (!contents.catalogue->find(type)) {
-      absences.push_back({config.file.string(), 0, "senders." + type, "no loaded plugin has this action type"});
-      continue;
-    }
+    if (!contents.catalogue->find(type)) continue;
     const auto problems = settings_problems(config, *contents.catalogue, type, settings);
     contents.problems.insert(contents.problems.end(), problems.begin(), problems.end());
   }
@@ -198,11 +240,11 @@ LoadedInstallation load_installation(const Config& config, MissingPluginPolicy a
   if (!secrets)
     report(secrets.error());
   else if (const auto links = make_links(config.link_key, *secrets, SystemClock{}); !links)
-    report({{config.file.string(), 0, "links.key", links.error().what}});
+    report({config.problem("links.key", links.error().what)});
   else if (auto fault = master_key_fault(*secrets, config.notify.key); !fault.empty())
-    report({{config.file.string(), 0, "notify.key", std::move(fault)}});
+    report({config.problem("notify.key", std::move(fault))});
   if (!config.tls.certificate.empty())
-    if (const auto tls = http::TlsContext::load(config.tls); !tls) report({{config.file.string(), 0, "", tls.error().what}});
+    if (const auto tls = http::TlsContext::load(config.tls); !tls) report({tls_problem(config, tls.error().what)});
   auto registry =
       load_registry(config.registry, *contents.catalogue, absent == MissingPluginPolicy::tolerate ? &contents.absent : nullptr);
   if (registry) {
@@ -215,15 +257,17 @@ LoadedInstallation load_installation(const Config& config, MissingPluginPolicy a
       contents.transports = std::move(outgoing.transports);
       contents.warnings = std::move(outgoing.warnings);
     }
+    const auto asked = unknown_secrets(config, *registry);
+    contents.warnings.insert(contents.warnings.end(), asked.begin(), asked.end());
     contents.registry = std::move(*registry);
   } else {
     report(registry.error());
   }
   if (!config.listen.is_loopback() && config.tls.certificate.empty())
     contents.warnings.push_back(
-        {config.file.string(), 0, "listen",
-         "is not a loopback address, and there is no tls.certificate: tokens and payloads come over the network "
-         "in clear, unless something in front of it encrypts them"});
+        config.problem("listen",
+                       "is not a loopback address, and there is no tls.certificate: tokens and payloads come over the network "
+                       "in clear, unless something in front of it encrypts them"));
   return contents;
 }
 

@@ -31,7 +31,9 @@ int failed(const std::string& what);
 // Prints on standard error whom a change of the schema waits for.
 void report_wait(const std::string& who);
 
-// The configuration, or none after printing what is wrong with it.
+// The configuration, or what is wrong with it.
+tl::expected<Config, Problems> read_configuration(const GlobalOptions& options);
+// The same; none after printing what is wrong with it.
 std::optional<Config> configuration(const GlobalOptions& options);
 
 Log make_log(const Config& config);  // for serve

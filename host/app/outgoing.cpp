@@ -57,7 +57,6 @@ std::string text_of(const Json& settings, const char* field) {
 }
 
 void check_sender(const Config& config, const std::string& type, const TransportRules& rules, Outgoing& out) {
-  const Problem place{config.file.string(), 0, "senders." + type, ""};
   const auto found = config.senders.find(type);
   const auto read = read_json(found == config.senders.end() ? "{}" : found->second);
   if (!read || !read->is_object()) return;
@@ -67,11 +66,12 @@ void check_sender(const Config& config, const std::string& type, const Transport
   if (unverified && !text_of(settings, "user").empty() && !text_of(settings, "relay").starts_with("smtps://")) {
     const std::string permits = rules.unverified_login ? "tls is " + tls : "insecure is true";
     const bool always = tls == "never";
-    out.warnings.push_back(placed(place, rules.unverified_login ? "tls" : "insecure",
-                                  permits + ": the password " + (always ? "goes out in clear" : "may go out in clear") +
-                                      ", or to a relay whose certificate does not verify; tls: required prevents it"));
+    out.warnings.push_back(config.problem("senders." + type + (rules.unverified_login ? ".tls" : ".insecure"),
+                                          permits + ": the password " + (always ? "goes out in clear" : "may go out in clear") +
+                                              ", or to a relay whose certificate does not verify; tls: required prevents it"));
   } else if (rules.insecure) {
-    out.warnings.push_back(placed(place, "insecure", "insecure is true: secrets in headers to http:// go out in clear"));
+    out.warnings.push_back(
+        config.problem("senders." + type + ".insecure", "insecure is true: secrets in headers to http:// go out in clear"));
   }
 }
 
@@ -93,6 +93,9 @@ Outgoing check_outgoing(const Config& config, const Registry& registry, const Se
   auto loaded =
       Transports::load(config.transports, config.oauth2, config.file.string(), registry.transports(), secrets, out.warnings);
   if (!loaded) out.problems.insert(out.problems.end(), loaded.error().begin(), loaded.error().end());
+  for (auto* problems : {&out.problems, &out.warnings})
+    for (auto& problem : *problems)
+      if (problem.line == 0 && problem.file == config.file.string()) problem = config.problem(problem.field, problem.message);
   if (loaded && out.problems.empty()) out.transports = std::move(*loaded);
   return out;
 }

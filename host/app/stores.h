@@ -13,6 +13,10 @@
 
 namespace waybill {
 
+// The most sessions of a host, and of the quarantine and commands that run beside it (docs/operations/sizing.md).
+inline constexpr int kMaxHostSessions = 29;
+inline constexpr int kSessionsBeside = 6;
+
 struct Stores {
   Stores(const DatabaseAddress& address, int shards, const Config& config, std::shared_ptr<const Vault> vault);
 

@@ -9,9 +9,14 @@ namespace waybill {
 std::unique_ptr<ProviderOptions> begin_asking(const GlobalOptions& options) {
   auto config = configuration(options);
   if (!config) return nullptr;
+  auto contents = load_installation(*config, MissingPluginPolicy::tolerate);
+  return make_asking(std::move(*config), std::move(contents));
+}
+
+std::unique_ptr<ProviderOptions> make_asking(Config config, LoadedInstallation contents) {
   auto asking = std::make_unique<ProviderOptions>();
-  asking->config = std::move(*config);
-  asking->contents = load_installation(asking->config, MissingPluginPolicy::tolerate);
+  asking->config = std::move(config);
+  asking->contents = std::move(contents);
   auto secrets = Secrets::resolve(asking->config.secrets, asking->config.file.string());
   if (!asking->contents.problems.empty() || !secrets) {
     print(asking->contents.problems);

@@ -22,6 +22,8 @@ struct ProviderOptions {
 };
 
 // Null after printing what is wrong.
+std::unique_ptr<ProviderOptions> make_asking(Config config, LoadedInstallation contents);
+// The same from the files.
 std::unique_ptr<ProviderOptions> begin_asking(const GlobalOptions& options);
 
 }  // namespace waybill

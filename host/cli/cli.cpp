@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "app/quarantine.h"
+#include "base/nearest.h"
 #include "base/printing.h"
 #include "cli/archive.h"
 #include "cli/commands.h"
@@ -134,6 +135,40 @@ void add_token_commands(CLI::App& app, const AddCommand& command, const GlobalOp
     sub->add_option("--org", token.org, "Its organisation")->capture_default_str();
 }
 
+// The word that stands where a command should, if it is none; "" else. Only --config may stand before a command.
+std::string unknown_command(CLI::App& app, int argc, char** argv, std::vector<std::string>& known) {
+  const CLI::App* at = &app;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word == "-c" || word == "--config") ++i;
+    if (word.starts_with('-')) continue;
+    known.clear();
+    const CLI::App* next = nullptr;
+    for (const auto* sub : at->get_subcommands([](const CLI::App*) { return true; })) {
+      if (sub->get_name() == word) next = sub;
+      if (!sub->get_group().empty()) known.push_back(sub->get_name());
+    }
+    if (known.empty()) return {};  // a command's own word
+    if (next == nullptr) return word;
+    at = next;
+  }
+  return {};
+}
+
+int wrong_call(CLI::App& app, int argc, char** argv, const CLI::ParseError& error) {
+  std::ostringstream out, err;
+  const int code = app.exit(error, out, err);
+  std::vector<std::string> known;
+  if (const auto word = code == 0 ? "" : unknown_command(app, argc, argv, known); !word.empty()) {
+    print_error("waybill: there is no command \"%s\"%s `waybill --help` lists them\n", word.c_str(),
+                (nearest(word, known).empty() ? ";" : did_you_mean(word, known)).c_str());
+    return 2;
+  }
+  print_text("%s", out.str().c_str());
+  print_error("%s", err.str().c_str());
+  return code == 0 ? 0 : 2;
+}
+
 }  // namespace
 
 int run_command_line(int argc, char** argv) {
@@ -160,9 +195,11 @@ int run_command_line(int argc, char** argv) {
   CLI::App* alone = command(&app, "quarantine", "Try suspects; hosts start it", [&] { return quarantine(options, parent); });
   alone->add_option("--parent", parent, "The process that it ends with");
   alone->group("");  // not for people
+  bool online = false;
   command(
-      &app, "check", "Check configuration, plugins and registry; names file, line and field", [&] { return check(options); },
-      true);
+      &app, "check", "Check configuration, plugins and registry; names file, line and field",
+      [&] { return check(options, online); }, true)
+      ->add_flag("--online", online, "Also ask the database, relays and destinations, without sending anything");
   command(&app, "migrate", "Bring the database's schema up to this program's version", [&] { return migrate_database(options); });
   std::string application, reader, tenant;
   CLI::App* roles = command(
@@ -287,11 +324,7 @@ int run_command_line(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    std::ostringstream out, err;
-    const int code = app.exit(e, out, err);
-    print_text("%s", out.str().c_str());
-    print_error("%s", err.str().c_str());
-    return code == 0 ? 0 : 2;
+    return wrong_call(app, argc, argv, e);
   }
   try {
     return chosen();

@@ -4,11 +4,9 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "api/json_answer.h"
 #include "app/host_identity.h"
 #include "base/printing.h"
 #include "cli/json_output.h"
@@ -31,34 +29,6 @@ bool is_waybill(pid_t pid) {
 }
 
 }  // namespace
-
-int check(const GlobalOptions& options) {
-  const auto config = configuration(options);
-  if (!config) return 1;
-  const LoadedInstallation installation = load_installation(*config);
-  Problems problems;
-  for (const auto& plugin : installation.catalogue->refused())
-    problems.push_back(
-        {(config->plugins / plugin.file).string(), 0, {}, "refused: " + plugin.reason + " (" + plugin.remedy + ")"});
-  problems.insert(problems.end(), installation.problems.begin(), installation.problems.end());
-  const bool good = problems.empty();
-  if (options.json) {
-    const auto more = problems.size() - std::min(problems.size(), kMaxPrintedProblems);
-    problems.resize(problems.size() - more);
-    Problems warnings = config->warnings;
-    warnings.insert(warnings.end(), installation.warnings.begin(), installation.warnings.end());
-    print_json({{"good", good}, {"problems", problems_json(problems)}, {"more", more}, {"warnings", problems_json(warnings)}});
-    return good ? 0 : 1;
-  }
-  print(problems);
-  print(config->warnings, "warning: ");
-  print(installation.warnings, "warning: ");
-  if (!good) return 1;
-  print_text("good: %zu plugin(s), %zu target(s), %zu form(s), %zu pipeline(s)\n", installation.catalogue->loaded().size(),
-             installation.registry->targets().size(), installation.registry->forms().size(),
-             installation.registry->pipelines().size());
-  return 0;
-}
 
 int migrate_database(const GlobalOptions& options) {
   const auto config = configuration(options);

@@ -13,6 +13,7 @@
 #include "api/dead_json.h"
 #include "api/json_envelope.h"
 #include "api/query.h"
+#include "base/json_document.h"
 #include "base/json_writer.h"
 #include "base/printing.h"
 #include "cli/json_output.h"
@@ -195,6 +196,8 @@ int edit_dead(const GlobalOptions& options, const DeadOptions& dead) {
   if (!dead.fields.empty()) {
     auto text = read_whole(dead.fields);
     if (!text) return failed("--fields: " + text.error().what);
+    if (const auto read = parse_json(*text, dead.fields == "-" ? "standard input" : dead.fields); !read)
+      return failed("--fields: " + to_string(read.error().front()));
     edit.fields = std::move(*text);
   }
   if (!dead.destination.empty()) edit.destination = dead.destination;

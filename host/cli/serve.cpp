@@ -1,6 +1,7 @@
 // `waybill serve`: loads what a host needs, runs the host until it is told to stop, drains it.
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstdlib>
 #include <mutex>
@@ -24,11 +25,28 @@ void raise_file_limit() {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+// The last line of a host that could not start is of the log's format, as those before it.
+int not_started(Log& log, const std::string& why) {
+  log.error("host.not_started", {{"error", why}});
+  log.flush();
+  return 1;
+}
+int not_started(Log& log, const Problems& problems) {
+  for (std::size_t i = 0; i < std::min(problems.size(), kMaxPrintedProblems); ++i)
+    log.error("config.refused", {{"problem", to_string(problems[i])}});
+  return not_started(log, std::to_string(problems.size()) +
+                              " problem(s) with the configuration, see config.refused above; "
+                              "`waybill check` lists all of them");
+}
+
 }  // namespace
 
 int serve(const GlobalOptions& options) {
-  const auto config = configuration(options);
-  if (!config) return 1;
+  const auto config = read_configuration(options);
+  if (!config) {
+    Log log = quiet_log();
+    return not_started(log, config.error());
+  }
   Log log = make_log(*config);
   for (const auto& warning : config->warnings) log.warn("config.deprecated", {{"warning", to_string(warning)}});
   LoadedInstallation installation = load_installation(*config, MissingPluginPolicy::tolerate);
@@ -40,32 +58,29 @@ int serve(const GlobalOptions& options) {
     log.error("plugin.missing",
               {{"problem", to_string(problem)}, {"effect", "its submissions are taken and wait until that is mended"}});
   for (const auto& warning : installation.warnings) log.warn("config.warning", {{"warning", to_string(warning)}});
-  if (!installation.problems.empty()) {
-    print(installation.problems);
-    return failed("not started: see the problems above");
-  }
+  if (!installation.problems.empty()) return not_started(log, installation.problems);
   auto database = open_database(*config, log);
-  if (!database) return failed(database.error().what);
+  if (!database) return not_started(log, database.error().what);
   const auto remarks = check_server(database->address);
-  if (!remarks) return failed(remarks.error().what);
+  if (!remarks) return not_started(log, remarks.error().what);
   for (const auto& remark : *remarks) log.warn("database.remark", {{"remark", remark}});
-  if (const auto ready = ready_schema(*config, *database, log); !ready) return failed(ready.error().what);
-  if (const auto allowed = check_rights(database->address); !allowed) return failed(allowed.error().what);
+  if (const auto ready = ready_schema(*config, *database, log); !ready) return not_started(log, ready.error().what);
+  if (const auto allowed = check_rights(database->address); !allowed) return not_started(log, allowed.error().what);
   if (const auto separate = check_tenants(database->address); !separate)
     log.warn("database.remark", {{"remark", separate.error().what}});
   const auto shards = read_shards(database->address);
-  if (!shards) return failed(shards.error().what);
+  if (!shards) return not_started(log, shards.error().what);
   const auto loaded = make_form_store(database->address, *shards, config->kept_forms)
                           ->load(installation.registry->forms(), {host_name(), "system", "start"});
-  if (!loaded) return failed(loaded.error().what);
+  if (!loaded) return not_started(log, loaded.error().what);
   auto secrets = Secrets::resolve(config->secrets, config->file.string());
-  if (!secrets) return failed("a secret has gone since it was checked");
+  if (!secrets) return not_started(log, "a secret has gone since it was checked");
 
   raise_file_limit();
   const sigset_t signals = block_signals();
   const SystemClock clock;
   auto links = make_links(config->link_key, *secrets, clock);
-  if (!links) return failed("links.key: " + links.error().what);
+  if (!links) return not_started(log, "links.key: " + links.error().what);
   auto folder = BreadcrumbFolder::open(breadcrumb_place(*config));
   if (!folder)
     log.warn("breadcrumbs.off",
@@ -81,7 +96,7 @@ int serve(const GlobalOptions& options) {
                                                .log = log});
   if (const auto started = host->start(); !started) {
     static_cast<void>(host->drain());
-    return failed(started.error().what);
+    return not_started(log, started.error().what);
   }
   for (int signal = 0; signal != SIGTERM && signal != SIGINT;) {
     sigwait(&signals, &signal);

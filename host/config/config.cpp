@@ -12,7 +12,9 @@
 
 #include "base/ascii.h"
 #include "base/json_document.h"
+#include "base/nearest.h"
 #include "config/document.h"
+#include "config/installed_paths.h"
 #include "config/keys.h"
 #include "config/value.h"
 
@@ -30,6 +32,10 @@ constexpr std::array<std::string_view, 3> kForeignPrefixes{"WAYBILL_TEST_", "WAY
 tl::expected<std::string, std::string> read_text(const std::filesystem::path& file) {
   std::error_code error;
   const auto status = std::filesystem::status(file, error);
+  if (status.type() == std::filesystem::file_type::not_found) {
+    const auto whole = std::filesystem::absolute(file, error).lexically_normal();
+    return tl::unexpected("there is no such file" + (whole == file ? "" : " (looked for " + whole.string() + ")"));
+  }
   if (error) return tl::unexpected("cannot be read: " + error.message());
   if (!std::filesystem::is_regular_file(status)) return tl::unexpected(std::string("cannot be read: not a file"));
   if (std::filesystem::file_size(file, error) > kMaxFileBytes || error)
@@ -42,16 +48,30 @@ tl::expected<std::string, std::string> read_text(const std::filesystem::path& fi
   return text.str();
 }
 
-std::string list_of_keys(std::string_view section) {
-  std::string list;
-  std::string_view last;
+std::vector<std::string> keys_of(std::string_view section) {
+  std::vector<std::string> keys;
   for (const auto& key : config::keys()) {
     auto word = section.empty() ? key.path.substr(0, key.path.find('.')) : key.path.substr(key.path.find('.') + 1);
-    if ((!section.empty() && key.section() != section) || word == last) continue;
-    list.append(list.empty() ? "" : ", ").append(word);
-    last = word;
+    if ((!section.empty() && key.section() != section) || (!keys.empty() && word == keys.back())) continue;
+    keys.emplace_back(word);
   }
+  return keys;
+}
+
+std::string list_of_keys(std::string_view section) {
+  std::string list;
+  for (const auto& key : keys_of(section)) list.append(list.empty() ? "" : ", ").append(key);
   return list;
+}
+
+// A key that stands in the wrong section is told its right one.
+std::string unknown_key(std::string_view section, const std::string& key) {
+  auto message = "unknown key (known here: " + list_of_keys(section) + ")" + did_you_mean(key, keys_of(section));
+  if (!message.ends_with(')')) return message;
+  for (const auto& one : config::keys())
+    if (!one.is_named() && one.path.substr(one.path.find('.') + 1) == key)
+      return message + "; did you mean " + std::string(one.path) + "?";
+  return message;
 }
 
 const Key* find_key(std::string_view path) {
@@ -87,6 +107,7 @@ class Loading {
     config_.plugins = (folder_ / config_.plugins).lexically_normal();
   }
 
+  void find_defaults();
   bool read_file();  // false when the file as a whole cannot be used
   void read_environment(const std::vector<std::string>& environment);
   void check_tls();
@@ -102,6 +123,7 @@ class Loading {
   void read_variable(const std::string& name, const std::string& text);
   std::string named_entry(const Key& key, const std::string& variable) const;
   void read(const Key& key, const Value& value, const std::string& path, Problem place);
+  void remember(const Node& node, const std::string& path, const Problem& place);
   void warn_of_old_name(Problem place, const std::string& new_name);
   void report(const std::string& path, std::string message);
   bool has_problem(std::string_view path) const;
@@ -121,12 +143,35 @@ void Loading::read(const Key& key, const Value& value, const std::string& path, 
     return problems_.push_back(std::move(place));
   }
   key.read(value, path.substr(path.find('.') + 1), config_);
+  config_.places.erase_below(path);
+  remember(value.node(), path, place);
   places_[path] = std::move(place);
+}
+
+// Where a setting stands, and what is in it.
+void Loading::remember(const Node& node, const std::string& path, const Problem& place) {
+  config_.places.set(path, place);
+  for (std::size_t i = 0; i < node.children.size(); ++i) {
+    const auto& child = node.children[i];
+    const auto step = child.key.empty() ? "[" + std::to_string(i) + "]" : "." + child.key;
+    remember(child, path + step, {place.file, place.file.empty() ? 0 : child.line, place.field + step, ""});
+  }
 }
 
 void Loading::warn_of_old_name(Problem place, const std::string& new_name) {
   place.message = "is deprecated: it is called " + new_name + " now";
   config_.warnings.push_back(std::move(place));
+}
+
+// Folders that nobody named: beside the file, else those that were installed with the program.
+void Loading::find_defaults() {
+  const auto look = [&](const char* key, std::filesystem::path& folder, const char* installed) {
+    std::error_code error;
+    if (places_.contains(key) || std::filesystem::exists(folder, error)) return;
+    if (auto found = config::installed_folder(installed); !found.empty()) folder = std::move(found);
+  };
+  look("registry", config_.registry, "share/waybill/registry");
+  look("plugins", config_.plugins, "lib/waybill/plugins");
 }
 
 bool Loading::read_file() {
@@ -151,7 +196,7 @@ bool Loading::read_file() {
     else if (const auto* key = find_key(node.key))
       read(*key, Value(node, name_, node.key, folder_, problems_), node.key, {name_, node.line, node.key, ""});
     else
-      problems_.push_back({name_, node.line, node.key, "unknown key (known here: " + list_of_keys("") + ")"});
+      problems_.push_back({name_, node.line, node.key, unknown_key("", node.key)});
   }
   if (places_.contains("database.url") && places_.contains("database.embedded")) {
     const auto line = places_["database.url"].line;
@@ -175,7 +220,7 @@ void Loading::read_section(const Node& section) {
     if (key)
       read(*key, Value(node, name_, path, folder_, problems_), now.value_or(path), place);
     else
-      problems_.push_back({name_, node.line, path, "unknown key (known here: " + list_of_keys(section.key) + ")"});
+      problems_.push_back({name_, node.line, path, unknown_key(section.key, node.key)});
   }
 }
 
@@ -262,14 +307,20 @@ void Loading::check_tls() {
 }
 
 void Loading::check_names_of_secrets() {
-  const auto is_known = [&](const std::string& name) { return name.empty() || config_.secrets.contains(name); };
-  const std::string none = "there is no secret of this name under secrets";
+  if (has_problem("secrets")) return;
+  std::vector<std::string> known;
+  for (const auto& [name, references] : config_.secrets) known.push_back(name);
+  const auto check = [&](const std::string& path, const std::string& field, const std::string& name) {
+    if (!name.empty() && !config_.secrets.contains(name))
+      report(path, field + "there is no secret of this name under secrets" + did_you_mean(name, known));
+  };
+  check("links.key", "", config_.link_key);
+  check("notify.key", "", config_.notify.key);
   for (const auto& [type, names] : config_.readable_secrets)
-    for (const auto& name : names)
-      if (!is_known(name)) report("senders." + type, "secrets: " + in_quotes(name) + ": " + none);
+    for (const auto& name : names) check("senders." + type, "secrets: " + in_quotes(name) + ": ", name);
   for (const auto& [name, client] : config_.oauth2) {
-    if (!is_known(client.client_secret)) report("oauth2." + name, "client_secret: " + none);
-    if (!is_known(client.service_account)) report("oauth2." + name, "service_account: " + none);
+    check("oauth2." + name, "client_secret: ", client.client_secret);
+    check("oauth2." + name, "service_account: ", client.service_account);
   }
 }
 
@@ -287,8 +338,6 @@ void Loading::check_whole() {
     report("auth", "none is only allowed on a loopback address (127.0.0.1, ::1 or localhost), and listen is " +
                        config_.listen.host + ": use tokens");
   check_tls();
-  if (!config_.link_key.empty() && !config_.secrets.contains(config_.link_key) && !has_problem("secrets"))
-    report("links.key", "there is no secret of this name under secrets");
   check_names_of_secrets();
   const auto& timeouts = config_.timeouts;
   const auto least = timeouts.attempt + timeouts.attempt_grace + Millis{1000};
@@ -302,12 +351,17 @@ void Loading::check_whole() {
 
 bool ListenAddress::is_loopback() const { return is_loopback_name(host); }
 
+Problem Config::problem(const std::string& path, std::string message) const {
+  return places.problem(path, std::move(message), file.string());
+}
+
 const RetryTiming& Config::retry_for(const std::string& action_type) const { return timing_for(retry, action_type); }
 
 tl::expected<Config, Problems> load_config(const std::filesystem::path& file, const std::vector<std::string>& environment) {
   Loading loading(file);
   const bool usable = loading.read_file();
   loading.read_environment(environment);
+  loading.find_defaults();
   if (usable) loading.check_whole();
   return loading.result();
 }

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/problem.h"
 #include "base/time.h"
+#include "config/setting_places.h"
 #include "domain/retry_timing.h"
 #include "egress/egress_policy.h"
 #include "egress/transport_rules.h"
@@ -193,9 +194,12 @@ struct Config {
   std::string log_level = "info";
   std::string log_format = "auto";  // auto, json, pretty
   Problems warnings;                // old names of keys that were used
+  SettingPlaces places;             // where each setting stands
 
   bool operator==(const Config&) const = default;
   const RetryTiming& retry_for(const std::string& action_type) const;
+  // What is wrong with a setting, such as "senders.sms.timeout_ms", where it stands.
+  Problem problem(const std::string& path, std::string message) const;
 };
 
 // Reads a YAML file, then the environment (WAYBILL_ + the key's path in upper case, dots as underscores), then checks all of

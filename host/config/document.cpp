@@ -136,6 +136,22 @@ nlohmann::json value_of(const Node& node) {
   return has_point && number_of(*value) ? std::move(*value) : nlohmann::json(node.text);
 }
 
+// The first line up to `last` that is indented with a tab; 0 if there is none.
+int tabbed_line(const std::string& text, int last) {
+  std::istringstream in(text);
+  std::string line;
+  for (int number = 1; number <= last && std::getline(in, line); ++number)
+    if (line.find('\t') < line.find_first_not_of(" \t")) return number;
+  return 0;
+}
+
+Problem syntax_problem(const std::string& text, const std::string& file, const YAML::Exception& error) {
+  const int line = error.mark.is_null() ? 0 : line_of(error.mark);
+  if (const int tabbed = tabbed_line(text, line + 1))
+    return {file, tabbed, "", "not valid YAML: the line is indented with a tab; indent with spaces"};
+  return {file, line, "", "not valid YAML: " + error.msg};
+}
+
 }  // namespace
 
 const Node* Node::find(std::string_view name) const {
@@ -165,7 +181,7 @@ tl::expected<Node, Problems> parse_document(const std::string& text, const std::
   } catch (const Refusal& refused) {
     return tl::unexpected(Problems{{file, refused.line, "", refused.message}});
   } catch (const YAML::Exception& error) {
-    return tl::unexpected(Problems{{file, error.mark.is_null() ? 0 : line_of(error.mark), "", "not valid YAML: " + error.msg}});
+    return tl::unexpected(Problems{syntax_problem(text, file, error)});
   }
   Problems problems;
   find_duplicates(builder.root, "", file, problems);

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "base/ascii.h"
+#include "base/nearest.h"
 #include "base/time_zone.h"
 #include "config/keys.h"
 #include "domain/cron.h"
@@ -50,7 +51,8 @@ bool only_known_fields(const Value& value, const Node& node, const std::string_v
     if (std::find(std::begin(known), std::end(known), child.key) != std::end(known)) continue;
     std::string list;
     for (auto name : known) list.append(list.empty() ? "" : ", ").append(name);
-    value.child(child).fail("unknown key (known here: " + list + ")");
+    const std::vector<std::string> names(std::begin(known), std::end(known));
+    value.child(child).fail("unknown key (known here: " + list + ")" + did_you_mean(child.key, names));
     good = false;
   }
   return good;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/json_writer.h"
 
@@ -11,6 +12,8 @@ namespace waybill {
 namespace {
 
 constexpr std::size_t kMaxListed = 20;
+constexpr std::size_t kMaxSteps = 5;
+constexpr std::string_view kForm = "form:";  // as the settler calls it
 constexpr std::size_t kMaxLineLength = 300;
 constexpr std::size_t kMaxWordsLength = 6000;
 constexpr char kRunbook[] = "docs/operations/runbook.md";
@@ -38,6 +41,31 @@ std::string length(Micros d) {
   return std::to_string(std::chrono::duration_cast<Seconds>(d).count()) + " s";
 }
 
+// A command that can be pasted into a shell, on a line of its own.
+std::string command(const std::string& words, const std::string& argument) {
+  const bool plain =
+      !argument.empty() &&
+      argument.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:@%+=-") == std::string::npos;
+  std::string quoted;
+  for (const char c : argument) quoted += c == '\'' ? "'\\''" : std::string(1, c);
+  const bool is_option = words.find("--") != std::string::npos;  // its value
+  return "\nwaybill " + words +
+         (is_option                   ? "="
+          : argument.starts_with('-') ? " -- "
+                                      : " ") +
+         (plain ? argument : "'" + quoted + "'");
+}
+
+// The first step of the runbook's section, for what belongs to the organisation that commands mean if they are not told another
+// one.
+std::string first_step(const Incident& incident) {
+  if (incident.org != kDefaultOrg) return {};
+  const auto last = incident.name.substr(incident.name.rfind(':') + 1);
+  if (incident.kind == "failed_messages") return command("failures list --digest", last);
+  if (incident.kind == "dead_letter") return command("dead list --reason", last);
+  return {};
+}
+
 std::string times(std::uint64_t count) { return count == 1 ? "once" : std::to_string(count) + " times"; }
 
 std::string place_of(const Incident& incident) {
@@ -48,7 +76,7 @@ std::string text_of_one(const Incident& incident) {
   std::string text = incident.kind + ": " + clipped(incident.words, kMaxWordsLength) + "\n";
   if (incident.count > 1)
     text += times(incident.count) + " since " + minute(incident.first) + ", the latest at " + minute(incident.last) + "\n";
-  return text + "What to do: " + kRunbook + "#" + incident.kind + " (incident " + place_of(incident) + ")";
+  return text + "What to do: " + kRunbook + "#" + incident.kind + " (incident " + place_of(incident) + ")" + first_step(incident);
 }
 
 std::string text_of_many(const std::vector<Incident>& incidents) {
@@ -94,13 +122,15 @@ std::string words_of(const StuckWork& stuck, const std::string& blocked_reason) 
   const std::string count =
       stuck.count > kMaxStuckCounted ? "more than " + std::to_string(kMaxStuckCounted) : std::to_string(stuck.count);
   const std::string oldest = "the oldest is \"" + stuck.reference + "\", for " + length(stuck.now - stuck.since) + " now";
+  const std::string step = stuck.org == kDefaultOrg ? command("explain", stuck.reference) : "";
   if (stuck.what == StuckWork::What::form)
-    return "submissions of form " + stuck.about + " are processing without coming to an end: " + count + "; " + oldest;
+    return "submissions of form " + stuck.about + " are processing without coming to an end: " + count + "; " + oldest + step;
   std::string words = "deliveries to " + stuck.about + " are due and not taken: " + count + "; " + oldest + "; ";
-  if (!blocked_reason.empty()) return words + blocked_reason;
+  if (!blocked_reason.empty()) return words + blocked_reason + step;
   if (stuck.in_flight > 0)
-    return words + std::to_string(stuck.in_flight) + " are in flight: its destination is slow, or limits.per_target is low";
-  return words + "nothing that this host knows of is in their way";
+    return words + std::to_string(stuck.in_flight) + " are in flight: its destination is slow, or limits.per_target is low" +
+           step;
+  return words + "nothing that this host knows of is in their way" + step;
 }
 
 std::string words_of(std::span<const ProviderFailure> failures) {
@@ -117,6 +147,14 @@ std::string words_of(std::span<const ProviderFailure> failures) {
   for (std::size_t i = 0; i < std::min(by_count.size(), kMaxListed); ++i)
     words += row(std::to_string(by_count[i]->count), by_count[i]->action_type, by_count[i]->target, by_count[i]->reason);
   if (by_count.size() > kMaxListed) words += "\n... and " + std::to_string(by_count.size() - kMaxListed) + " further kinds";
+  std::set<std::string> steps;
+  for (const auto* one : by_count) {
+    if (steps.size() == kMaxSteps || one->org != kDefaultOrg || one->target.starts_with("channel:")) continue;
+    const bool is_form = one->target.starts_with(kForm);
+    const auto step =
+        is_form ? command("dead list --form", one->target.substr(kForm.size())) : command("provider probe", one->target);
+    if (steps.insert(step).second) words += step;
+  }
   return words;
 }
 
@@ -135,6 +173,9 @@ std::string words_of(const DigestLine& found, std::span<const DigestFailure> fir
   }
   if (found.failures > first.size()) words += "\n... and " + std::to_string(found.failures - first.size()) + " more";
   for (const auto& problem : problems) words += "\nnot checked: " + clipped(problem, kMaxLineLength);
+  for (std::size_t i = 0; i < std::min(problems.size(), kMaxSteps); ++i)  // "TARGET: why"
+    if (const auto colon = problems[i].find(": "); colon != std::string::npos)
+      words += command("failures check", problems[i].substr(0, colon));
   return words;
 }
 

@@ -61,4 +61,23 @@ PeriodicTask monitor(MonitorStore& store, Millis every, Log& log, Metrics& metri
   return {.name = "monitor", .every = every, .run = [one] { return one->run(); }};
 }
 
+PeriodicTask standing_counts(MonitorStore& store, Log& log, Metrics& metrics) {
+  const auto known = std::make_shared<std::set<std::pair<std::string, std::string>>>();
+  return {"standing_counts", Seconds{10}, [&store, &log, &metrics, known]() -> Result<void> {
+            auto standing = store.standing();
+            if (!standing) {  // no error of the task, as above
+              log.warn("queue.standing_unknown", {{"error", standing.error().what}});
+              return {};
+            }
+            metrics.dead_letters(standing->dead_letters);
+            metrics.cooling_targets(standing->cooling_targets);
+            for (const auto& one : *known) standing->unfinished.try_emplace(one);  // a gauge that was set is set until the end
+            for (const auto& [state, count] : standing->unfinished) {
+              known->insert(state);
+              metrics.unfinished(state.first, state.second, count);
+            }
+            return {};
+          }};
+}
+
 }  // namespace waybill

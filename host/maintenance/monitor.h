@@ -8,5 +8,7 @@ namespace waybill {
 
 // An action type is logged while its queue is not empty, and once more when it is empty again.
 PeriodicTask monitor(MonitorStore& store, Millis every, Log& log, Metrics& metrics);
+// Gauges of what waits: dead letters, cooldowns, submissions by state. Set every ten seconds.
+PeriodicTask standing_counts(MonitorStore& store, Log& log, Metrics& metrics);
 
 }  // namespace waybill

@@ -12,6 +12,7 @@
 
 #include "base/json_reader.h"
 #include "senders/plugin_text.h"
+#include "senders/schema_words.h"
 
 namespace waybill {
 namespace {
@@ -53,7 +54,8 @@ nlohmann::json as_doubles(nlohmann::json json) {
 
 // "A part of it does not match" says nothing once the part itself was told.
 bool is_echo(const std::string& description) {
-  return description.starts_with("Failed to validate against schema") || description.starts_with("Failed to validate item");
+  return description.starts_with("Failed to validate against schema") || description.starts_with("Failed to validate item") ||
+         description.starts_with("Failed to validate against additional properties schema");
 }
 
 }  // namespace
@@ -61,6 +63,7 @@ bool is_echo(const std::string& description) {
 struct JsonCheck::Compiled {
   bool nothing = false;
   bool anything = false;
+  nlohmann::json source;  // for messages
   valijson::Schema schema;
 };
 
@@ -84,7 +87,8 @@ Result<JsonCheck> JsonCheck::compile(std::string_view schema) {
   try {
     const auto read = read_sorted_json(schema);
     if (!read) return fail(Error::Kind::invalid, read.error().what);
-    const auto json = as_doubles(*read);
+    compiled->source = as_doubles(*read);
+    const auto& json = compiled->source;
     if (!json.is_object()) return fail(Error::Kind::invalid, "the schema is not a JSON object");
     valijson::SchemaParser parser(valijson::SchemaParser::kDraft7);
     parser.populateSchema(Adapter(json), compiled->schema);
@@ -108,8 +112,10 @@ Problems JsonCheck::check(const std::string& text) const {
     if (validator.validate(compiled_->schema, Adapter(json), &results)) return {};
     Problems problems;
     for (const auto& error : results)
-      if (!is_echo(error.description) && problems.size() < kMaxProblems)
-        problems.push_back(problem(path_of(error.context), error.description));
+      if (!is_echo(error.description) && problems.size() < kMaxProblems) {
+        auto words = in_plain_words({path_of(error.context), error.description}, compiled_->source);
+        problems.push_back(problem(clean_text(words.path, kMaxMessageBytes), words.description));
+      }
     if (problems.empty()) problems.push_back(problem("", "does not match the schema"));
     return problems;
   } catch (const std::exception& error) {

@@ -362,18 +362,27 @@ std::optional<Outage> Settler::outage_of(const Finished& finished) const {
   return Outage{finished.job.outage_since.value_or(finished.finished_at), finished.finished_at, uncounted_for};
 }
 
+namespace {
+// What a digest calls it: a target of the registry by its name, so that commands take it.
+std::string digest_name(const Contract& contract) {
+  if (contract.is_of_form()) return "form:" + contract.form_id;
+  return contract.is_of_channel() ? "channel:" + contract.target : contract.target;
+}
+}  // namespace
+
 // Best effort: a digest may miss a few failures; a settlement must not wait for it.
 void Settler::write_failures(const std::vector<Finished>& batch) {
-  std::map<std::tuple<OrgId, std::string_view, std::string_view, std::string_view>, std::uint64_t> counts;
+  std::map<std::tuple<OrgId, std::string_view, std::string, std::string_view>, std::uint64_t> counts;
   for (const auto& finished : batch)
     if (finished.how == Finished::How::attempted && finished.outcome->verdict == Verdict::transient &&
         finished.job.kind != kAlertKind)
-      ++counts[{finished.job.org, finished.job.contract->action_type, finished.job.contract->target, finished.outcome->reason}];
+      ++counts[{finished.job.org, finished.job.contract->action_type, digest_name(*finished.job.contract),
+                finished.outcome->reason}];
   if (counts.empty()) return;
   std::vector<FailedAttempts> failures;
   for (const auto& [key, count] : counts) {
     const auto& [org, action_type, target, reason] = key;
-    failures.push_back({org, std::string(action_type), std::string(target), std::string(reason), count});
+    failures.push_back({org, std::string(action_type), target, std::string(reason), count});
   }
   if (const auto written = store_.add_failures(failures, settings_.failure_period); !written)
     log_.warn("settle.failures_not_written", {{"error", written.error().what}});

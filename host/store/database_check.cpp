@@ -17,6 +17,8 @@ constexpr int kLooks = 3;  // of either session: a pooler has another server ses
 constexpr Statement kDurability = sql::durability;
 constexpr Statement kMissingRights = sql::missing_rights;
 constexpr Statement kIsShared = sql::is_shared;
+constexpr Statement kFacts = sql::server_facts;
+constexpr Statement kOldTransactions = sql::old_transactions;
 constexpr std::size_t kMaxNamed = 5;
 
 Result<bool> is_shared(Connection& one, Connection& other) {
@@ -78,6 +80,30 @@ Result<void> check_tenants(const DatabaseAddress& address) {
   const auto shared = link.run(kIsShared);
   TRY(shared);
   return shared->flag(0, 0) ? check_tenant_role(link) : Result<void>{};
+}
+
+Result<ServerFacts> server_facts(const DatabaseAddress& address, Millis old) {
+  auto connection = Connection::open(address, "check");
+  TRY(connection);
+  const auto row = connection->run(kFacts);
+  TRY(row);
+  ServerFacts facts{.role = std::string(row->text(0, 0)),
+                    .version = std::string(row->text(0, 1)),
+                    .connections = static_cast<int>(row->number(0, 2)),
+                    .others = static_cast<int>(row->number(0, 3)),
+                    .limited_by = "max_connections",
+                    .old_transactions = {}};
+  for (const auto& [column, what] :
+       {std::pair(4, "the CONNECTION LIMIT of the role"), {5, "the CONNECTION LIMIT of the database"}})
+    if (const auto limit = static_cast<int>(row->number(0, column)); limit >= 0 && limit < facts.connections) {
+      facts.connections = limit;
+      facts.limited_by = what;
+    }
+  const auto found = connection->run(kOldTransactions, {std::to_string(old.count())});
+  TRY(found);
+  for (std::size_t i = 0; i < found->size(); ++i)
+    facts.old_transactions.push_back({std::string(found->text(i, 0)), found->number(i, 1)});
+  return facts;
 }
 
 }  // namespace waybill

@@ -11,8 +11,9 @@
 
 namespace waybill {
 
-// The server runs while any process holds such an object; the last one stops it. A server that outlived a killed host is used as
-// it is. Durable (fsync on), unix socket only. Started by root, the server runs as user postgres.
+// The server runs while any process holds such an object; the last one stops it. A watcher beside it does when the last one was
+// killed. Durable (fsync on), unix socket only. Started by root, the server runs as the owner of the folder, or as user postgres
+// if it makes a folder where none but root's are; nobody is taken anything away.
 class EmbeddedPostgres {
  public:
   static Result<std::unique_ptr<EmbeddedPostgres>> start(const std::filesystem::path& folder, Log& log);
@@ -28,6 +29,7 @@ class EmbeddedPostgres {
     Lock(Lock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
     ~Lock();
     bool become_exclusive();
+    void become_shared();  // waits for one who has it alone
 
    private:
     Lock() = default;

@@ -20,6 +20,12 @@ constexpr Statement kTypes = sql::types_of_queue;
 constexpr Statement kSample = sql::types_of_sample;
 constexpr Statement kOldest = sql::oldest_by_type;
 constexpr Statement kEnds = sql::newest_ends;
+constexpr Statement kDeadLetters = sql::waiting_dead_letters;
+constexpr Statement kCooling = sql::cooling_targets;
+constexpr Statement kOfPipelines = sql::unfinished_of_pipelines;
+constexpr Statement kProcessing = sql::processing_forms;
+constexpr Statement kOfQueue = sql::unfinished_of_queue;
+constexpr Statement kOfSample = sql::unfinished_of_sample;
 
 class PgMonitorStore final : public MonitorStore {
  public:
@@ -52,7 +58,41 @@ class PgMonitorStore final : public MonitorStore {
     return states;
   }
 
+  Result<Standing> standing() override {
+    const Parameters most{std::to_string(kMaxStandingCounted)};
+    Standing standing;
+    const auto dead = link_.read(kDeadLetters, most);
+    TRY(dead);
+    standing.dead_letters = count_of(*dead, 0);
+    const auto cooling = link_.read(kCooling);
+    TRY(cooling);
+    standing.cooling_targets = count_of(*cooling, 0);
+    const auto pipelines = link_.read(kOfPipelines, most);
+    TRY(pipelines);
+    for (std::size_t row = 0; row < pipelines->size(); ++row)
+      standing.unfinished[{text_of(*pipelines, row, 0), text_of(*pipelines, row, 1)}] =
+          static_cast<std::uint64_t>(pipelines->number(row, 2));
+    const auto processing = link_.read(kProcessing, most);
+    TRY(processing);
+    standing.unfinished[{"form", "processing"}] = count_of(*processing, 0);
+    const auto pages = link_.read(kPages);
+    TRY(pages);
+    const auto size = static_cast<double>(pages->number(0, 0));
+    const bool is_sample = size > kSamplePages;
+    const auto queue = is_sample ? link_.read(kOfSample, {std::to_string(100.0 * kSamplePages / size)}) : link_.read(kOfQueue);
+    TRY(queue);
+    const double times = is_sample ? size / kSamplePages : 1;
+    const auto scaled = [&](int column) {
+      return static_cast<std::uint64_t>(std::llround(static_cast<double>(queue->number(0, column)) * times));
+    };
+    standing.unfinished[{"intent", "pending"}] = scaled(0);
+    standing.unfinished[{"form", "received"}] = scaled(1);
+    return standing;
+  }
+
  private:
+  static std::uint64_t count_of(const Rows& rows, int column) { return static_cast<std::uint64_t>(rows.number(0, column)); }
+
   Link link_;
   const int shards_;
 };

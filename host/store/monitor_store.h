@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "base/error.h"
 #include "base/time.h"
@@ -28,10 +29,21 @@ struct TypeStates {
   bool estimated = false;  // the counts of the queue come from a sample, as MaintenanceStore::queue_state()
 };
 
+// What waits in the whole installation.
+struct Standing {
+  std::uint64_t dead_letters = 0;  // that nobody has replayed; counted up to kMaxStandingCounted
+  std::uint64_t cooling_targets = 0;
+  // Submissions that have not ended, by pipeline and state. Those of pipelines and processing forms are counted up to
+  // kMaxStandingCounted; "intent" (with notifications) and forms that are "received" are estimates if the queue is long.
+  std::map<std::pair<std::string, std::string>, std::uint64_t> unfinished;
+};
+inline constexpr std::uint64_t kMaxStandingCounted = 100'000;
+
 class MonitorStore {
  public:
   virtual ~MonitorStore() = default;
   virtual Result<TypeStates> types() = 0;
+  virtual Result<Standing> standing() = 0;
 };
 
 }  // namespace waybill

@@ -7,6 +7,7 @@
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <map>
 #include <mutex>
@@ -14,6 +15,8 @@
 #include <span>
 #include <sstream>
 #include <vector>
+
+#include "telemetry/process_numbers.h"
 
 namespace waybill {
 namespace {
@@ -107,6 +110,33 @@ struct Metrics::Registry {
   Gauge& oldest_due_age = gauges("submission_oldest_due_age_seconds", "How long the oldest due delivery has waited.").Add({});
   Gauge& in_flight = gauges("submission_in_flight", "Deliveries that this host has claimed.").Add({});
   Gauge& database_up = gauges("submission_database_up", "1 while the database answers.").Add({});
+  Gauge& dead_letters =
+      gauges("submission_dead_letters_waiting", "Dead letters that nobody has replayed, counted up to 100,000.").Add({});
+  Gauge& cooling_targets = gauges("submission_targets_cooling", "Targets that cool down in an outage.").Add({});
+  Children<Gauge> unfinished{gauges("submissions_unfinished", "Submissions that have not ended, by state."),
+                             {"pipeline", "state"}};
+  Children<Gauge> plugin_missing{
+      gauges("waybill_plugin_missing", "1 for an action type that is used and that no loaded plugin has."), {"action_type"}};
+  Children<Gauge> build{gauges("waybill_build_info", "The program and the newest schema that it knows; always 1."),
+                        {"version", "schema"}};
+  Gauge& resident = gauges("process_resident_memory_bytes", "Resident memory.").Add({});
+  Gauge& memory = gauges("process_virtual_memory_bytes", "Virtual memory.").Add({});
+  Gauge& files = gauges("process_open_fds", "Open file descriptors.").Add({});
+  Gauge& most_files = gauges("process_max_fds", "The most file descriptors that may be open.").Add({});
+  Gauge& start = gauges("process_start_time_seconds", "When the process started, since 1970.").Add({});
+  Counter& cpu = counters("process_cpu_seconds_total", "Time on processors, of the user and of the system.").Add({});
+  std::mutex reading;  // of the process
+
+  void read_process() {
+    const auto now = process_numbers();
+    const std::lock_guard lock(reading);
+    resident.Set(now.resident_bytes);
+    memory.Set(now.virtual_bytes);
+    files.Set(now.open_files);
+    most_files.Set(now.max_files);
+    start.Set(now.started);
+    cpu.Increment(std::max(0.0, now.cpu_seconds - cpu.Value()));
+  }
 
   // Null: it is a rate. Pipelines, or versions of one, may disagree.
   Children<Histogram>* duration(const std::string& name) {
@@ -214,7 +244,18 @@ void Metrics::oldest_due_age(double age) { registry_->oldest_due_age.Set(age); }
 void Metrics::in_flight(std::uint64_t count) { registry_->in_flight.Set(static_cast<double>(count)); }
 void Metrics::database_up(bool up) { registry_->database_up.Set(up ? 1 : 0); }
 
+void Metrics::dead_letters(std::uint64_t waiting) { registry_->dead_letters.Set(static_cast<double>(waiting)); }
+void Metrics::cooling_targets(std::uint64_t count) { registry_->cooling_targets.Set(static_cast<double>(count)); }
+void Metrics::unfinished(std::string_view pipeline, std::string_view state, std::uint64_t count) {
+  registry_->unfinished.at(pipeline, state).Set(static_cast<double>(count));
+}
+void Metrics::plugin_missing(std::string_view action_type, bool missing) {
+  registry_->plugin_missing.at(action_type).Set(missing ? 1 : 0);
+}
+void Metrics::build_info(std::string_view version, std::string_view schema) { registry_->build.at(version, schema).Set(1); }
+
 std::string Metrics::text() const {
+  registry_->read_process();
   std::ostringstream out;
   prometheus::TextSerializer().Serialize(out, registry_->all.Collect());
   return out.str();

@@ -41,8 +41,14 @@ class Metrics {
   void oldest_due_age(double seconds);                                        // submission_oldest_due_age_seconds
   void in_flight(std::uint64_t count);                                        // submission_in_flight
   void database_up(bool up);                                                  // submission_database_up
+  void dead_letters(std::uint64_t waiting);                                   // submission_dead_letters_waiting
+  void cooling_targets(std::uint64_t count);                                  // submission_targets_cooling
+  // Submissions of a pipeline ("intent", "form", or its own name) that have not ended: submissions_unfinished{pipeline,state}
+  void unfinished(std::string_view pipeline, std::string_view state, std::uint64_t count);
+  void plugin_missing(std::string_view action_type, bool missing);     // waybill_plugin_missing{action_type}
+  void build_info(std::string_view version, std::string_view schema);  // waybill_build_info{version,schema}, always 1
 
-  std::string text() const;  // Prometheus exposition format
+  std::string text() const;  // Prometheus exposition format, with process_* as they are now
 
  private:
   struct Registry;

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <sstream>
+
 #include "support/world.h"
 
 namespace waybill::testing {
@@ -135,6 +137,29 @@ TEST_F(Alerts, FailuresOfProvidersAreToldAsATableWhenTheirPeriodIsOver) {
   EXPECT_TRUE(eventually([&] { return sql().number("SELECT count(*) FROM waybill.provider_failures") == 0; }));
 }
 
+// D12: what a digest prints can be pasted into a shell, and names what the commands know
+TEST_F(Alerts, CommandsOfADigestCanBePasted) {
+  setup.more = "alerts: {target: ops.slack, digest_every: 1s}\n";
+  gateway.by_default(Reply::http_error(503));
+  post_intent(client(), sms_intent("fails", "sms.once"));
+  ASSERT_TRUE(slack_hears("waybill provider probe sms.once"));
+  raise("sms.once:server_error");
+  ASSERT_TRUE(slack_hears("waybill dead list --reason=server_error"));
+  int pasted = 0;
+  for (const auto& request : slack.received()) {
+    std::istringstream lines(json::parse(request.body).at("text").get<std::string>());
+    for (std::string line; std::getline(lines, line);) {
+      if (!line.starts_with("waybill ")) continue;
+      ++pasted;
+      const auto result = run({.arguments = {"/bin/sh", "-c", waybill_program().string() + line.substr(7)},
+                               .environment = {{"WAYBILL_CONFIG", installation().config().string()}}});
+      const bool has_no_probe = result.err.find("does not offer \"probe\"") != std::string::npos;  // the target was found
+      EXPECT_TRUE(result.exit_code == 0 || has_no_probe) << line << ": " << result.err;
+    }
+  }
+  EXPECT_GE(pasted, 2);
+}
+
 // F13
 TEST_F(Alerts, WorkThatNobodyTakesIsToldWithTheReason) {
   setup.plugins = {"webhook"};
@@ -197,7 +222,7 @@ TEST_F(Alerts, AnAlertTargetThatTheRegistryDoesNotHaveIsRefusedByName) {
   for (const auto* command : {"check", "serve"}) {
     const auto result = installation().command({command});
     EXPECT_EQ(result.exit_code, 1) << command;
-    for (const auto* part : {"waybill.yaml", "alerts.target", "\"ops.slak\"", "ops.slack, push.attempts"})
+    for (const auto* part : {"waybill.yaml", "alerts.target", "ops.slak", "ops.slack, push.attempts"})
       EXPECT_NE((result.out + result.err).find(part), std::string::npos) << part << " in " << result.out << result.err;
   }
 }

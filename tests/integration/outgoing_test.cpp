@@ -283,6 +283,14 @@ TEST_F(Denied, ByEveryWayOut) {  // S12
   const auto digests = installation().command({"failures", "list", "--json"});
   EXPECT_TRUE(holds(digests.out, "not allowed")) << "a failure check: " << digests.out << digests.err;
 
+  const auto online = installation().command({"check", "--online"});
+  EXPECT_EQ(online.exit_code, 1);
+  for (const auto* what : {"target hook ", "relay of email_raw "}) {
+    const auto at = online.out.find(what);
+    ASSERT_NE(at, std::string::npos) << online.out << online.err;
+    EXPECT_TRUE(holds(online.out.substr(at, online.out.find('\n', at) - at), "not allowed")) << "a check: " << online.out;
+  }
+
   EXPECT_EQ(gateway.received().size(), 0u);
   EXPECT_EQ(files.received().size(), 0u);
   EXPECT_EQ(relay.connections(), 0);

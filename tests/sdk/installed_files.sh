@@ -21,6 +21,10 @@ done
   echo bin/waybill
   echo share/waybill/drill.sh
   echo share/waybill/drill_receiver.py
+  echo share/waybill/waybill.yaml
+  (cd "$source/docs" && find . -name '*.md' -printf 'share/doc/waybill/%P\n')
+  echo share/doc/waybill/openapi.yaml
+  (cd "$source/plugins" && find . -name README.md -not -path '*/tests/*' -printf 'share/doc/waybill/plugins/%P\n')
   for plugin in email_raw email_template govuk_notify happyfox_template push ses sms webhook; do echo lib/waybill/plugins/$plugin.so; done
   echo lib/libwaybill_fakes.a
   for file in waybill-plugin-config.cmake waybill-plugin-config-version.cmake waybill-plugin-targets.cmake WaybillAddPlugin.cmake \

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <iostream>
@@ -37,7 +38,11 @@ fs::path built_example(const std::string& name) { return fs::path(WAYBILL_TEST_E
 static std::string retry_of(const HostSetup& setup) {
   if (setup.retry.empty()) return {};
   const auto all = setup.retry.substr(0, setup.retry.find('\n'));
-  return "retry:\n  email_raw: " + all + "\n  email_template: " + all + "\n  default: " + setup.retry + "\n";
+  std::string text = "retry:\n";
+  for (const std::string name : {"email_raw", "email_template"})
+    if (std::find(setup.plugins.begin(), setup.plugins.end(), name) != setup.plugins.end())
+      text += "  " + name + ": " + all + "\n";
+  return text + "  default: " + setup.retry + "\n";
 }
 
 // Whoever tests metrics asks without a token, unless the test says who may.

@@ -26,3 +26,25 @@ missing AS (
     AND NOT EXISTS (SELECT FROM pg_policy p, unnest(p.polroles) AS held(role)
                     WHERE p.polrelid = c.oid AND pg_get_expr(p.polqual, p.polrelid) = 'true' AND pg_has_role(held.role, 'USAGE')))
 SELECT current_user, what FROM missing ORDER BY what;
+
+-- name: server_facts
+-- What the server has room for: the session's role, the server's version, connections that are not kept for superusers, those that
+-- others than Waybill have, and the limits of the role and of the database (-1: none).
+SELECT current_user, current_setting('server_version'),
+  current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int,
+  (SELECT count(*) FROM pg_stat_activity WHERE datid IS NOT NULL AND application_name NOT LIKE 'waybill-%'),
+  coalesce((SELECT rolconnlimit FROM pg_roles WHERE rolname = current_user), -1),
+  coalesce((SELECT datconnlimit FROM pg_database WHERE datname = current_database()), -1);
+
+-- name: old_transactions
+-- Transactions that have been open for long, the oldest first: while one is, vacuum removes nothing that ended after its beginning. A
+-- role without pg_read_all_stats sees the sessions of its own roles only, and all prepared transactions.
+-- $1 milliseconds
+SELECT what, seconds FROM (
+  SELECT format('session %s (application_name %s, %s)', pid, coalesce(nullif(application_name, ''), 'unset'), state) AS what,
+         extract(epoch FROM now() - xact_start)::bigint AS seconds
+  FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datid IS NOT NULL AND xact_start <= now() - $1::bigint * interval '1 millisecond'
+  UNION ALL
+  SELECT format('prepared transaction %s', gid), extract(epoch FROM now() - prepared)::bigint
+  FROM pg_prepared_xacts WHERE prepared <= now() - $1::bigint * interval '1 millisecond') AS found
+ORDER BY seconds DESC, what LIMIT 5;

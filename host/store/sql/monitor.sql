@@ -34,3 +34,41 @@ SELECT d.action_type, count(*), count(*) FILTER (WHERE d.status IN ('rejected', 
 FROM generate_series(0, $1::integer - 1) AS n(shard), LATERAL (
   SELECT action_type, status, ended_at FROM deliveries x WHERE x.shard = n.shard ORDER BY x.id DESC LIMIT $2::integer) d
 WHERE d.ended_at > now() - $3::bigint * interval '1 millisecond' GROUP BY d.action_type;
+
+-- name: waiting_dead_letters
+-- Counts the dead letters that nobody has replayed, up to a limit.
+-- $1 the limit
+SELECT count(*) FROM (SELECT FROM dead_letters WHERE replayed_at IS NULL LIMIT $1::bigint) AS counted;
+
+-- name: cooling_targets
+-- Counts the targets, and senders of forms, that cool down.
+SELECT count(*) FROM target_rests WHERE until > now();
+
+-- name: unfinished_of_pipelines
+-- Counts pipelines' submissions that have not ended by pipeline and state, of so many at most.
+-- $1 the limit
+SELECT pipeline, state, count(*) FROM (SELECT pipeline, state FROM pipeline_submissions WHERE ended_at IS NULL LIMIT $1::bigint) AS counted
+GROUP BY 1, 2;
+
+-- name: processing_forms
+-- Counts the submissions of forms whose actions are under way, up to a limit.
+-- $1 the limit
+SELECT count(*) FROM (SELECT FROM form_submissions WHERE processing_since IS NOT NULL LIMIT $1::bigint) AS counted;
+
+-- name: unfinished_of_queue
+-- Counts, exactly, intents and notifications that have not ended (their delivery has their id), and submissions of forms that wait for
+-- their attachments or to be finalized: all their actions wait, and the first of them counts.
+SELECT count(*) FILTER (WHERE a.delivery_id = a.submission_id),
+  count(*) FILTER (WHERE a.delivery_id <> a.submission_id AND a.status = 'waiting' AND NOT EXISTS (
+    SELECT FROM ready b WHERE b.shard = a.shard AND b.org_id = a.org_id AND b.submission_id = a.submission_id
+      AND b.delivery_id <> b.submission_id AND (b.status <> 'waiting' OR b.action_order < a.action_order)))
+FROM ready a;
+
+-- name: unfinished_of_sample
+-- The same in a sample of the queue's pages.
+-- $1 percentage of the pages
+SELECT count(*) FILTER (WHERE a.delivery_id = a.submission_id),
+  count(*) FILTER (WHERE a.delivery_id <> a.submission_id AND a.status = 'waiting' AND NOT EXISTS (
+    SELECT FROM ready b WHERE b.shard = a.shard AND b.org_id = a.org_id AND b.submission_id = a.submission_id
+      AND b.delivery_id <> b.submission_id AND (b.status <> 'waiting' OR b.action_order < a.action_order)))
+FROM ready a TABLESAMPLE SYSTEM ($1::real);

@@ -53,7 +53,13 @@ INSTANTIATE_TEST_SUITE_P(
                "\"Europe/Lundon\" is no time zone of this machine"},
         Broken{"CheckedTargets", "failure_check: { targets: { a: b } }\n", 2, "failure_check.targets",
                "must be a list of targets"},
-        Broken{"Tab", "limits:\n\tin_flight: 1\n", 3, "", "not valid YAML: "},
+        Broken{"Tab", "limits:\n\tin_flight: 1\n", 3, "", "the line is indented with a tab; indent with spaces"},  // D11
+        Broken{"TabBehindSpaces", "limits:\n  \tin_flight: 1\n  per_org: 2\n", 3, "", "indented with a tab"},
+        Broken{"MisspeltKey", "limits:\n  per_traget: 1\n", 3, "limits.per_traget", "; did you mean \"per_target\"?"},  // D11
+        Broken{"KeyOfAnotherSection", "per_target: 1\n", 2, "per_target", "; did you mean limits.per_target?"},
+        Broken{"MisspeltSection", "databse: { migrate: false }\n", 2, "databse", "; did you mean \"database\"?"},
+        Broken{"MisspeltRetryField", "retry:\n  sms: { kind: fixed, dealy: 1s }\n", 3, "retry.sms.dealy",
+               "; did you mean \"delay\"?"},
         Broken{"Alias", "senders: { sms: { a: &x 1, b: *x } }\n", 2, "", "aliases (*name) are not allowed"},
         Broken{"Tag", "auth: !secret none\n", 2, "", "tags (!name) are not allowed"},
         Broken{"SecondDocument", "---\nauth: none\n", 3, "", "a second document is not allowed"},
@@ -242,7 +248,7 @@ TEST(BrokenConfiguration, FileThatIsNotThereIsNamed) {
   const auto config = load_config(missing, {});
   ASSERT_FALSE(config);
   ASSERT_EQ(config.error().size(), 1u) << joined(config.error());
-  EXPECT_EQ(to_string(config.error().front()), missing.string() + ": cannot be read: No such file or directory");
+  EXPECT_EQ(to_string(config.error().front()), missing.string() + ": there is no such file");
 }
 
 TEST(BrokenConfiguration, FolderIsNoFile) {

@@ -25,7 +25,8 @@ bool has(const std::string& text, const std::string& part) { return text.find(pa
 TEST(AlertText, SaysWhatHappenedHowOftenSinceWhenAndWhereToLook) {  // F13
   EXPECT_EQ(text_of({"ref", {incident(3)}}),
             "dead_letter: a host was lost\n3 times since 2026-01-31 12:00 UTC, the latest at 2026-01-31 12:25 UTC\n"
-            "What to do: docs/operations/runbook.md#dead_letter (incident dead_letter:target:sms.primary)");
+            "What to do: docs/operations/runbook.md#dead_letter (incident dead_letter:target:sms.primary)\n"
+            "waybill dead list --reason=sms.primary");
 }
 
 TEST(AlertText, OfOneOccurrenceThereIsNothingToCount) {  // F13
@@ -72,7 +73,8 @@ TEST(AlertText, OfStuckDeliveriesSaysWhyIfThatIsKnown) {  // F13
                   .count = 7};
   EXPECT_EQ(
       words_of(stuck, "no plugin is running"),
-      "deliveries to sms.primary are due and not taken: 7; the oldest is \"order-1\", for 20 min now; no plugin is running");
+      "deliveries to sms.primary are due and not taken: 7; the oldest is \"order-1\", for 20 min now; no plugin is running\n"
+      "waybill explain order-1");
   EXPECT_TRUE(has(words_of(stuck, ""), "nothing that this host knows of"));
   stuck.in_flight = 256;
   EXPECT_TRUE(has(words_of(stuck, ""), "256 are in flight"));
@@ -90,7 +92,8 @@ TEST(AlertText, OfAStuckFormNamesItAndTheOldest) {  // F13
                         .since = kNoon - std::chrono::hours(5),
                         .count = 2};
   EXPECT_EQ(words_of(stuck, ""),
-            "submissions of form contact are processing without coming to an end: 2; the oldest is \"s-1\", for 5 h now");
+            "submissions of form contact are processing without coming to an end: 2; the oldest is \"s-1\", for 5 h now\n"
+            "waybill explain s-1");
 }
 
 TEST(AlertText, OfFailuresIsATableWithTheMostFrequentFirst) {  // F13
@@ -101,9 +104,51 @@ TEST(AlertText, OfFailuresIsATableWithTheMostFrequentFirst) {  // F13
             "42 attempts failed between 2026-01-31 12:00 UTC and 2026-01-31 13:00 UTC\n"
             "count   action type     target                  reason\n"
             "40      webhook         orders                  server_error\n"
-            "2       sms             sms.primary             timeout");
+            "2       sms             sms.primary             timeout\n"
+            "waybill provider probe orders\n"
+            "waybill provider probe sms.primary");
   failures.resize(30, failures[0]);
-  EXPECT_TRUE(words_of(failures).ends_with("\n... and 10 further kinds"));
+  EXPECT_TRUE(has(words_of(failures), "\n... and 10 further kinds\n"));
+}
+
+std::string command_after(const std::string& text, const std::string& begin) {
+  const auto at = text.rfind("\n" + begin);
+  return at == std::string::npos ? "" : text.substr(at + 1, text.find('\n', at + 1) - at - 1);
+}
+
+TEST(AlertText, CommandsCanBePastedWhateverNamesHold) {  // D12
+  const auto until = kNoon + std::chrono::hours(1);
+  std::vector<ProviderFailure> failures{{kDefaultOrg, kNoon, until, "sms", "a b; rm -rf $HOME", "timeout", 2},
+                                        {kDefaultOrg, kNoon, until, "email_raw", "form:it's", "timeout", 1},
+                                        {kDefaultOrg, kNoon, until, "webhook", "channel:ops", "timeout", 1}};
+  const auto words = words_of(failures);
+  EXPECT_EQ(command_after(words, "waybill provider"), "waybill provider probe 'a b; rm -rf $HOME'");
+  EXPECT_EQ(command_after(words, "waybill dead"), "waybill dead list --form='it'\\''s'");
+  EXPECT_FALSE(has(words, "probe channel")) << "a channel is no target of the registry";
+  StuckWork stuck{.what = StuckWork::What::deliveries,
+                  .org = kDefaultOrg,
+                  .about = "sms.a",
+                  .action_type = "sms",
+                  .reference = "-n",
+                  .now = kNoon,
+                  .since = kNoon - std::chrono::hours(5),
+                  .count = 1};
+  EXPECT_TRUE(words_of(stuck, "no plugin").ends_with("\nwaybill explain -- -n"));
+  stuck.org = {7};
+  EXPECT_FALSE(has(words_of(stuck, "no plugin"), "waybill explain")) << "commands ask of the organisation default";
+}
+
+TEST(AlertText, ADigestOfUndeliveredMessagesNamesItsNumber) {  // D12
+  auto found = incident(1, "one message was accepted and then not delivered");
+  found.kind = "failed_messages";
+  found.name = "failed_messages:12";
+  EXPECT_TRUE(text_of({"ref", {found}}).ends_with("\nwaybill failures list --digest=12"));
+}
+
+TEST(AlertText, WhatWasNotCheckedIsCheckedAgainByItsName) {  // D12
+  const std::vector<std::string> problems{"mail.notify: its list is not complete"};
+  EXPECT_TRUE(
+      words_of(DigestLine{.org = kDefaultOrg, .by_status = {}}, {}, problems).ends_with("\nwaybill failures check mail.notify"));
 }
 
 }  // namespace

@@ -119,7 +119,8 @@ TEST(Catalogue, ADestinationIsHeldAgainstTheSchemaAndThenShownToThePlugin) {
   EXPECT_TRUE(catalogue->check_destination("picky", R"({"url":"http://a"})").empty());
   const auto missing = catalogue->check_destination("picky", "{}");
   ASSERT_FALSE(missing.empty());
-  EXPECT_TRUE(mentions(missing[0].message, "url"));
+  EXPECT_EQ(missing[0].field, "url");
+  EXPECT_TRUE(mentions(missing[0].message, "is missing")) << missing[0].message;
   const auto wrong = catalogue->check_destination("picky", R"({"url":"http://a","to":["x",5]})");
   ASSERT_FALSE(wrong.empty());
   EXPECT_EQ(wrong[0].field, "to[1]");

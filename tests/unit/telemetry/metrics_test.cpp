@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <ctime>
 #include <sstream>
 #include <thread>
 #include <vector>
@@ -29,7 +30,7 @@ TEST(Metrics, KnownLabelsShowAsZeroFromTheStart) {  // M14
   EXPECT_TRUE(has_line(metrics, "submission_acceptance_seconds_count 0"));
 }
 
-TEST(Metrics, EveryNameBeginsWithSubmission) {  // M14
+TEST(Metrics, EveryNameSaysWhoseItIs) {  // M14 D13
   Metrics metrics;
   metrics.submission("pending");
   metrics.attempt("sms", "accepted", milliseconds(3));
@@ -39,7 +40,9 @@ TEST(Metrics, EveryNameBeginsWithSubmission) {  // M14
   std::istringstream lines(metrics.text());
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with("# ")) line.erase(0, 7);
-    EXPECT_TRUE(line.starts_with("submission_")) << line;
+    EXPECT_TRUE(line.starts_with("submission_") || line.starts_with("submissions_") || line.starts_with("waybill_") ||
+                line.starts_with("process_"))
+        << line;
   }
 }
 
@@ -89,6 +92,47 @@ TEST(Metrics, CountsOfSeveralThreadsAddUp) {  // M14
   }
   EXPECT_TRUE(has_line(metrics, "submission_http_requests_total{route=\"/readyz\",status=\"200\"} 2000"));
   EXPECT_TRUE(has_line(metrics, "submission_http_requests_total{route=\"/readyz\",status=\"201\"} 2000"));
+}
+
+double value_of(const Metrics& metrics, const std::string& name) {
+  std::istringstream lines(metrics.text());
+  for (std::string line; std::getline(lines, line);)
+    if (line.starts_with(name + " ")) return std::stod(line.substr(name.size() + 1));
+  return -1;
+}
+
+TEST(Metrics, ThisProcessShowsUnderTheNamesThatAllClientsHave) {  // D13
+  Metrics metrics;
+  const double before = value_of(metrics, "process_resident_memory_bytes");
+  EXPECT_GT(before, 1e6);
+  EXPECT_LT(before, 1e11);
+  EXPECT_GE(value_of(metrics, "process_virtual_memory_bytes"), before);
+  EXPECT_GE(value_of(metrics, "process_open_fds"), 3);
+  EXPECT_GE(value_of(metrics, "process_max_fds"), value_of(metrics, "process_open_fds"));
+  const double started = value_of(metrics, "process_start_time_seconds");
+  EXPECT_LE(started, static_cast<double>(time(nullptr)) + 1);
+  EXPECT_GT(started, static_cast<double>(time(nullptr)) - 86'400.0 * 30);
+  std::vector<char> more(64 << 20, 1);
+  EXPECT_GE(value_of(metrics, "process_resident_memory_bytes"), before + (48 << 20)) << more.size();
+  double spent = value_of(metrics, "process_cpu_seconds_total");
+  for (int i = 0; i < 1'000'000'000 && value_of(metrics, "process_cpu_seconds_total") <= spent; ++i) spent += 0;
+  EXPECT_GT(value_of(metrics, "process_cpu_seconds_total"), spent);
+}
+
+TEST(Metrics, WhatWaitsHasGauges) {  // D13
+  Metrics metrics;
+  metrics.dead_letters(4);
+  metrics.cooling_targets(2);
+  metrics.unfinished("verification", "scoring", 3);
+  metrics.plugin_missing("fax", true);
+  metrics.build_info("1.2.3", "27");
+  EXPECT_TRUE(has_line(metrics, "submission_dead_letters_waiting 4"));
+  EXPECT_TRUE(has_line(metrics, "submission_targets_cooling 2"));
+  EXPECT_TRUE(has_line(metrics, "submissions_unfinished{pipeline=\"verification\",state=\"scoring\"} 3")) << metrics.text();
+  EXPECT_TRUE(has_line(metrics, "waybill_plugin_missing{action_type=\"fax\"} 1"));
+  EXPECT_TRUE(has_line(metrics, "waybill_build_info{schema=\"27\",version=\"1.2.3\"} 1")) << metrics.text();
+  metrics.plugin_missing("fax", false);
+  EXPECT_TRUE(has_line(metrics, "waybill_plugin_missing{action_type=\"fax\"} 0"));
 }
 
 }  // namespace

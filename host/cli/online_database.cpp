@@ -1,0 +1,128 @@
+// What a host will find at its database.
+#include <filesystem>
+
+#include "app/stores.h"
+#include "cli/online_check.h"
+#include "store/database_check.h"
+#include "store/migrations.h"
+
+namespace waybill {
+namespace {
+
+using Level = Finding::Level;
+constexpr auto kOld = std::chrono::minutes(10);
+
+class DatabaseCheck {
+ public:
+  DatabaseCheck(const Config& config, const Database& database) : config_(config), database_(database) {}
+
+  Findings run() {
+    const auto remarks = check_server(database_.address);
+    if (!remarks) {
+      tell(Level::problem, "database", remarks.error().what,
+           remarks.error().kind == Error::Kind::unavailable
+               ? "start the server, or correct database.url (docs/operations/database.md)"
+               : "docs/operations/database-errors.md#poolers");
+      return std::move(findings_);
+    }
+    const auto facts = server_facts(database_.address, kOld);
+    if (!facts) {
+      tell(Level::problem, "database", facts.error().what, "docs/operations/database-errors.md");
+      return std::move(findings_);
+    }
+    tell(Level::ok, "database", "PostgreSQL " + facts->version + ", as role \"" + facts->role + "\"");
+    for (const auto& remark : *remarks)
+      tell(Level::warning, "database settings", remark, "docs/operations/database-errors.md#durability");
+    check_room(*facts);
+    check_old_transactions(*facts);
+    if (check_schema_version()) check_roles();
+    return std::move(findings_);
+  }
+
+ private:
+  void tell(Level level, std::string what, std::string message, std::string remedy = {}) {
+    findings_.push_back({level, std::move(what), std::move(message), std::move(remedy)});
+  }
+
+  void check_room(const ServerFacts& facts) {
+    const int need = kMaxHostSessions + kSessionsBeside;
+    const int others = facts.limited_by == "max_connections" ? facts.others : 0;
+    const auto room = std::to_string(facts.connections) + " connections for this role (" + facts.limited_by + "), " +
+                      std::to_string(others) + " of them held by others; a host has up to " + std::to_string(kMaxHostSessions) +
+                      ", its quarantine and commands " + std::to_string(kSessionsBeside);
+    if (facts.connections - others >= need) return tell(Level::ok, "database connections", room);
+    tell(Level::warning, "database connections", room,
+         "raise " + facts.limited_by + ": " + std::to_string(kMaxHostSessions) + " x hosts + 25 (docs/operations/sizing.md)");
+  }
+
+  void check_old_transactions(const ServerFacts& facts) {
+    for (const auto& old : facts.old_transactions)
+      tell(Level::warning, "database transactions",
+           old.who + " has been open for " + std::to_string(old.seconds) + " s: vacuum waits for it",
+           "end it: pg_terminate_backend(PID), or ROLLBACK PREPARED (docs/operations/database.md)");
+    if (facts.old_transactions.empty()) tell(Level::ok, "database transactions", "none has been open for ten minutes");
+  }
+
+  // True if there is a schema that this program can read.
+  bool check_schema_version() {
+    const auto state = schema_state(database_.address);
+    if (!state) {
+      tell(Level::problem, "database schema", state.error().what, "docs/operations/upgrading.md");
+      return false;
+    }
+    const auto versions = "\"" + config_.database.schema + "\" is of version " + std::to_string(state->database) +
+                          ", this program's is " + std::to_string(state->program);
+    if (state->is_too_new()) {
+      tell(Level::problem, "database schema", versions, "run a newer program (docs/operations/upgrading.md)");
+    } else if (state->is_too_old()) {
+      if (may_migrate())
+        tell(config_.database.migrate ? Level::warning : Level::problem, "database schema", versions,
+             config_.database.migrate ? "nothing: `waybill serve` migrates; or run `waybill migrate` before"
+                                      : "run `waybill migrate`");
+    } else {
+      tell(Level::ok, "database schema", versions);
+    }
+    return !state->is_too_new() && state->database > 0;
+  }
+
+  bool may_migrate() {
+    auto connection = Connection::open(database_.owner, "check");
+    const auto owner = connection ? schema_owner(*connection, config_.database.schema) : tl::unexpected(connection.error());
+    if (!owner) {
+      tell(Level::problem, "database owner", owner.error().what, "correct database.owner_url (docs/operations/roles.md)");
+      return false;
+    }
+    if (owner->may_act) return true;
+    tell(Level::problem, "database owner",
+         "role \"" + owner->session + "\" may not change the schema: it is neither its owner \"" + owner->name +
+             "\" nor a member of it",
+         "name the owner in database.owner_url, or run `waybill migrate` as the owner (docs/operations/roles.md)");
+    return false;
+  }
+
+  void check_roles() {
+    if (const auto allowed = check_rights(database_.address); !allowed)
+      tell(Level::problem, "database rights", allowed.error().what, "docs/operations/roles.md");
+    else
+      tell(Level::ok, "database rights", "none is missing");
+    if (const auto separate = check_tenants(database_.address); !separate)
+      tell(Level::warning, "database roles", separate.error().what, "docs/operations/organisations.md");
+  }
+
+  const Config& config_;
+  const Database& database_;
+  Findings findings_;
+};
+
+}  // namespace
+
+Findings check_database_online(const Config& config, Log& log) {
+  if (config.database.url.empty() && !std::filesystem::exists(config.database.embedded / "data" / "PG_VERSION"))
+    return {{Level::ok, "database", "embedded in " + config.database.embedded.string() + ": `waybill serve` makes it", ""}};
+  const auto database = open_database(config, log);
+  if (!database)
+    return {{Level::problem, "database", database.error().what, "docs/operations/running.md#what-an-installation-consists-of"}};
+  return DatabaseCheck(config, *database).run();
+}
+
+}  // namespace waybill

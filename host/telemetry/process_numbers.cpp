@@ -1,0 +1,51 @@
+// Reads /proc/self.
+#include "telemetry/process_numbers.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+namespace waybill {
+namespace {
+
+// Seconds since 1970 at which this machine was started.
+double boot_time() {
+  std::ifstream in("/proc/stat");
+  for (std::string word; in >> word;)
+    if (double seconds = 0; word == "btime" && in >> seconds) return seconds;
+  return 0;
+}
+
+}  // namespace
+
+ProcessNumbers process_numbers() {
+  ProcessNumbers numbers;
+  std::ifstream stat("/proc/self/stat");
+  std::string text;
+  std::getline(stat, text);
+  // Behind the name, which may hold anything: field 3 and those that follow. 14 and 15: ticks on processors; 22: start, in ticks
+  // since boot; 23: bytes; 24: resident pages (proc(5)).
+  std::istringstream fields(text.substr(std::min(text.size(), text.rfind(')') + 1)));
+  const auto ticks = static_cast<double>(sysconf(_SC_CLK_TCK));
+  std::string state;
+  fields >> state;
+  double value = 0;
+  for (int field = 4; field <= 24 && fields >> value; ++field) {
+    if (field == 14 || field == 15) numbers.cpu_seconds += value / ticks;
+    if (field == 22) numbers.started = boot_time() + value / ticks;
+    if (field == 23) numbers.virtual_bytes = value;
+    if (field == 24) numbers.resident_bytes = value * static_cast<double>(sysconf(_SC_PAGESIZE));
+  }
+  std::error_code error;
+  for (std::filesystem::directory_iterator file("/proc/self/fd", error), end; !error && file != end; file.increment(error))
+    ++numbers.open_files;
+  if (rlimit limit{}; getrlimit(RLIMIT_NOFILE, &limit) == 0) numbers.max_files = static_cast<double>(limit.rlim_cur);
+  return numbers;
+}
+
+}  // namespace waybill

@@ -1,0 +1,73 @@
+// What waits in the whole installation, and what `waybill check --online` asks of a server.
+#include "contract/store_world.h"
+#include "store/database_check.h"
+#include "store/monitor_store.h"
+
+namespace waybill::testing {
+namespace {
+
+class StandingContract : public StoreWorld {
+ protected:
+  Standing look() {
+    auto standing = make_monitor_store(address, 1)->standing();
+    EXPECT_TRUE(standing) << standing.error().what;
+    return standing.value_or(Standing{});
+  }
+  std::uint64_t of(const char* pipeline, const char* state) { return look().unfinished[{pipeline, state}]; }
+};
+
+TEST_F(StandingContract, CountsWhatWaitsAndNotWhatIsOver) {  // D13
+  EXPECT_EQ(look().dead_letters, 0u);
+  EXPECT_EQ(of("intent", "pending"), 0u);
+  submit_many(3, "a-", "sms.a");
+  EXPECT_EQ(of("intent", "pending"), 3u);
+  EXPECT_EQ(of("form", "received"), 0u);
+  sql.execute(
+      "INSERT INTO dead_letters (shard, id, org_id, submission_id, kind, client_ref, target, action_order, action_type, reason, "
+      "died_at, "
+      "replayed_at) SELECT 0, n, 1, n, 'form', 'r-' || n, 'contact', 1, 'email_raw', 'rejected', now(), CASE WHEN n > 2 THEN "
+      "now() END "
+      "FROM generate_series(1, 5) n");
+  sql.execute(
+      "INSERT INTO target_rests (org_id, target, until, reason) VALUES (1, 'sms.a', now() + interval '1 minute', 'busy'), "
+      "(1, 'sms.b', now() - interval '1 minute', 'busy')");
+  EXPECT_EQ(look().dead_letters, 2u);
+  EXPECT_EQ(look().cooling_targets, 1u);
+}
+
+// The counts must not read the history: each is an index of what waits.
+TEST_F(StandingContract, ALongHistoryIsNotRead) {  // D13
+  sql.execute(
+      "INSERT INTO dead_letters (shard, id, org_id, submission_id, kind, client_ref, target, action_order, action_type, reason, "
+      "died_at, "
+      "replayed_at) SELECT 0, n, 1, n, 'form', 'r-' || n, 'contact', 1, 'email_raw', 'rejected', now(), now() "
+      "FROM generate_series(1, 20000) n");
+  sql.execute("VACUUM ANALYZE dead_letters");
+  sql.rows("SELECT pg_stat_reset()");
+  const auto plan =
+      sql.rows("EXPLAIN SELECT count(*) FROM (SELECT FROM dead_letters WHERE replayed_at IS NULL LIMIT 100000) AS counted");
+  std::string text;
+  for (const auto& row : plan) text += *row[0] + "\n";
+  EXPECT_NE(text.find("dead_letters_waiting"), std::string::npos) << text;
+  EXPECT_EQ(look().dead_letters, 0u);
+}
+
+TEST_F(StandingContract, TheServersRoomAndItsOldTransactionsAreSeen) {  // D11
+  auto facts = server_facts(owner, std::chrono::minutes(10));
+  ASSERT_TRUE(facts) << facts.error().what;
+  EXPECT_EQ(facts->connections, sql.number("SELECT current_setting('max_connections')::int - "
+                                           "current_setting('superuser_reserved_connections')::int"));
+  EXPECT_EQ(facts->limited_by, "max_connections");
+  EXPECT_FALSE(facts->role.empty());
+  EXPECT_TRUE(facts->old_transactions.empty());
+  SqlClient other(url);
+  other.execute("BEGIN");
+  other.rows("SELECT 1");
+  facts = server_facts(owner, Millis{0});
+  ASSERT_EQ(facts->old_transactions.size(), 1u);
+  EXPECT_NE(facts->old_transactions[0].who.find("idle in transaction"), std::string::npos) << facts->old_transactions[0].who;
+  other.execute("ROLLBACK");
+}
+
+}  // namespace
+}  // namespace waybill::testing

@@ -10,6 +10,7 @@
 #include "base/json_document.h"
 #include "base/names.h"
 #include "config/document.h"
+#include "templates/mustache.h"
 
 namespace waybill {
 namespace {
@@ -114,6 +115,8 @@ FormAction FormReader::read_action(const Node& node, const std::string& path) {
   action.happyfox_category = text_of(node, "happyfox_category", path, false);
   if (!action.template_id.empty() && !context_.has_template(action.template_id))
     report(*node.find("template_id"), path + ".template_id", "there is no template " + in_quotes(action.template_id));
+  if (auto parsed = Mustache::compile(action.subject_template); !parsed)
+    report(*node.find("subject_template"), path + ".subject_template", std::move(parsed.error().message));
   if (!action.action_type.empty() && !action.destination.empty()) check_type(node, action, path);
   return action;
 }

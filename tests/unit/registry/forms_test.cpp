@@ -103,6 +103,17 @@ TEST_F(Forms, EachMistakeIsNamedWithLineAndField) {
          "happyfox_category, subject_template)");
 }
 
+TEST_F(Forms, ASubjectIsReadAsATemplateWithTheFile) {  // D2
+  const auto expect = [&](const std::string& subject, const std::string& problem) {
+    EXPECT_EQ(problems_of(with("Message from {{fields.name}}", subject)),
+              "forms/contact.yaml:9: actions[1].subject_template: " + problem + "\n");
+  };
+  expect("Message from {{fields.name", "a tag is not closed");
+  expect("{{#fields}}Message", "section \"fields\" is never closed");
+  expect("{{> partial}}", "partials are not supported");
+  EXPECT_EQ(problems_of(with("Message from {{fields.name}}", "{{#fields}}From {{name}}{{/fields}}")), "none");
+}
+
 TEST_F(Forms, AFormWithoutActionsIsNone) {
   EXPECT_NE(problems_of("form_id: a\nname: b\n").find("actions: must be a list of at least one action"), std::string::npos);
   EXPECT_NE(problems_of("form_id: a\nname: b\nactions: []\n").find("at least one action"), std::string::npos);

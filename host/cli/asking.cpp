@@ -6,7 +6,7 @@
 
 namespace waybill {
 
-std::unique_ptr<ProviderOptions> begin_asking(const GlobalOptions& options) {
+std::unique_ptr<ProviderOptions> begin_asking(const GlobalOptions& options, std::shared_ptr<const StandIn> stand_in) {
   auto config = configuration(options);
   if (!config) return nullptr;
   auto asking = std::make_unique<ProviderOptions>();
@@ -27,7 +27,8 @@ std::unique_ptr<ProviderOptions> begin_asking(const GlobalOptions& options) {
   asking->factory = std::make_unique<PluginSenderFactory>(
       *asking->contents.catalogue, asking->config, std::make_shared<const Secrets>(std::move(*secrets)), texts, asking->clock,
       asking->log, asking->metrics, nullptr,
-      [transports = *asking->contents.transports](const Contract& contract) { return transports.of(contract); });
+      [transports = *asking->contents.transports](const Contract& contract) { return transports.of(contract); },
+      std::move(stand_in));
   asking->destination_queries = std::make_unique<DestinationQueries>(*asking->factory, asking->config.timeouts.attempt);
   return asking;
 }

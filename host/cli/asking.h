@@ -21,7 +21,7 @@ struct ProviderOptions {
   std::unique_ptr<DestinationQueries> destination_queries;
 };
 
-// Null after printing what is wrong.
-std::unique_ptr<ProviderOptions> begin_asking(const GlobalOptions& options);
+// Null after printing what is wrong. With a stand-in nothing leaves the machine.
+std::unique_ptr<ProviderOptions> begin_asking(const GlobalOptions& options, std::shared_ptr<const StandIn> stand_in = nullptr);
 
 }  // namespace waybill

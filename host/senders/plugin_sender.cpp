@@ -35,7 +35,8 @@ PluginSender::PluginSender(SenderParts parts)
     : parts_(std::move(parts)),
       crumb_(parts_.breadcrumbs ? parts_.breadcrumbs->line(parts_.type.name, parts_.plugin) : Breadcrumb()),
       http_(loop_, parts_.clock, parts_.secrets, parts_.http),
-      mail_(loop_, parts_.clock, parts_.secrets, {.egress = parts_.http.egress, .resolver = parts_.http.resolver}),
+      mail_(loop_, parts_.clock, parts_.secrets,
+            {.egress = parts_.http.egress, .resolver = parts_.http.resolver, .stand_in = parts_.http.stand_in}),
       face_{HostFace::make(), this} {
   loop_.at_turn_end([this] { end_turn(); });
 }

@@ -7,7 +7,8 @@ namespace waybill {
 
 PluginSenderFactory::PluginSenderFactory(const Catalogue& catalogue, const Config& config, std::shared_ptr<const Secrets> secrets,
                                          TextServices texts, const Clock& clock, Log& log, Metrics& metrics,
-                                         std::shared_ptr<BreadcrumbFile> breadcrumbs, TransportSource transport)
+                                         std::shared_ptr<BreadcrumbFile> breadcrumbs, TransportSource transport,
+                                         std::shared_ptr<const StandIn> stand_in)
     : catalogue_(catalogue),
       settings_(config.senders),
       limits_(config.limits),
@@ -19,7 +20,8 @@ PluginSenderFactory::PluginSenderFactory(const Catalogue& catalogue, const Confi
       log_(log),
       violations_(std::make_shared<PluginViolations>(log, metrics)),
       breadcrumbs_(std::move(breadcrumbs)),
-      transport_(std::move(transport)) {}
+      transport_(std::move(transport)),
+      stand_in_(std::move(stand_in)) {}
 
 Result<std::unique_ptr<Sender>> PluginSenderFactory::make(const std::string& action_type, Completions& completions) {
   return make_plugin_sender(action_type, completions);
@@ -38,8 +40,11 @@ Result<std::unique_ptr<PluginSender>> PluginSenderFactory::make_plugin_sender(co
   const std::string settings = found == settings_.end() ? "{}" : found->second;
   if (const auto problems = catalogue_.check_settings(action_type, settings); !problems.empty())
     return fail(Error::Kind::invalid, "settings of " + action_type + ": " + to_string(problems.front()));
-  HttpClientSettings http{
-      .per_host_name = limits_.per_host_name, .kept_connections = limits_.in_flight, .user_agent = "waybill", .egress = egress_};
+  HttpClientSettings http{.per_host_name = limits_.per_host_name,
+                          .kept_connections = limits_.in_flight,
+                          .user_agent = "waybill",
+                          .egress = egress_,
+                          .stand_in = stand_in_};
   auto sender = PluginSender::create({.type = *type,
                                       .plugin = catalogue_.plugin_of(action_type)->id,
                                       .breadcrumbs = breadcrumbs_,

@@ -20,13 +20,15 @@
 namespace waybill {
 
 class PluginSender;
+struct StandIn;
 
 // Safe from any thread. The catalogue, clock, log and metrics outlive it and its senders.
 class PluginSenderFactory final : public SenderFactory {
  public:
   PluginSenderFactory(const Catalogue& catalogue, const Config& config, std::shared_ptr<const Secrets> secrets,
                       TextServices texts, const Clock& clock, Log& log, Metrics& metrics,
-                      std::shared_ptr<BreadcrumbFile> breadcrumbs = nullptr, TransportSource transport = {});
+                      std::shared_ptr<BreadcrumbFile> breadcrumbs = nullptr, TransportSource transport = {},
+                      std::shared_ptr<const StandIn> stand_in = nullptr);
 
   Result<std::unique_ptr<Sender>> make(const std::string& action_type, Completions& completions) override;
   Result<std::unique_ptr<PluginSender>> make_plugin_sender(const std::string& action_type, Completions& completions);
@@ -46,6 +48,7 @@ class PluginSenderFactory final : public SenderFactory {
   const std::shared_ptr<PluginViolations> violations_;
   const std::shared_ptr<BreadcrumbFile> breadcrumbs_;  // null: none are written
   const TransportSource transport_;
+  const std::shared_ptr<const StandIn> stand_in_;  // null: what plugins send goes out
   std::mutex mutex_;
   std::set<std::string> hanging_;  // action types whose create never returned; guarded by mutex_
 };

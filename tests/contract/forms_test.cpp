@@ -653,7 +653,7 @@ TEST_F(FormContract, APastRetentionOrAFaultIsRefusedUnlessItIsThereAlready) {
   EXPECT_EQ(handed_in(faulty).how, SubmitResult::How::conflict);
 }
 
-// F2
+// F2 D4
 TEST_F(FormContract, LoadingReplacesAFormsActionsAndIsAudited) {
   const auto load = [&](const std::vector<Form>& all, const std::string& trigger = "reload") {
     auto loaded = forms->load(all, {"alice", "admin", trigger});
@@ -676,12 +676,17 @@ TEST_F(FormContract, LoadingReplacesAFormsActionsAndIsAudited) {
   EXPECT_EQ(both.changed, Words{"contact"});
   EXPECT_EQ(both.added, Words{"other"});
   EXPECT_EQ(stored(), "contact/1 somebody else, contact/2 to-2, other/1 to-1");
+  other.fields_schema = *FieldsSchema::compile(R"({"required":["name"]})");
+  EXPECT_EQ(load({changed, other}).changed, Words{"other"}) << "a new schema is a change";
+  other.actions[0].cc = "boss@example.org";
+  EXPECT_EQ(load({changed, other}).changed, Words{"other"});
+  EXPECT_FALSE(load({changed, other}).any());
   EXPECT_EQ(load({other}).removed, Words{"contact"});
   EXPECT_FALSE(load({other}).any());
   EXPECT_EQ(stored(), "other/1 to-1");
   EXPECT_EQ(sql.number(
                 "SELECT count(*) FROM audit_log WHERE action = 'admin_reload_yaml' AND actor = 'alice' AND actor_type = 'admin'"),
-            4)
+            7)
       << "every reload is audited";
 }
 

@@ -429,6 +429,7 @@ CREATE TABLE forms (
   form_id text NOT NULL,
   name text NOT NULL,
   loaded_at timestamp with time zone DEFAULT now() NOT NULL,
+  further text DEFAULT ''::text NOT NULL,
   CONSTRAINT forms_pkey PRIMARY KEY (form_id)
 );
 

@@ -9,16 +9,10 @@
 #include "api/query.h"
 #include "base/json_reader.h"
 #include "base/names.h"
+#include "domain/object_uri.h"
 
 namespace waybill {
 namespace {
-
-// No object's name has control characters, and a NUL is nothing that the database could keep.
-bool names_an_object(std::string_view uri) {
-  if (has_control_character(uri) || !uri.starts_with("gs://")) return false;
-  const auto slash = uri.find('/', 5);
-  return slash != std::string_view::npos && slash > 5 && slash + 1 < uri.size();
-}
 
 // One of the list's entries; a fault ends a sentence that begins with its place.
 std::string read_attachment(const Json& json, NewAttachment& out) {
@@ -36,8 +30,11 @@ std::string read_attachment(const Json& json, NewAttachment& out) {
     if (name == texts[3].first) continue;  // an object's name may be long
     if (auto fault = reference_fault(name, *text); !fault.empty()) return "." + fault;
   }
-  if (!names_an_object(out.object_uri) || out.object_uri.size() > 2048)
-    return ".objectUri must be gs://BUCKET/OBJECT, 2048 bytes at most and no control characters";
+  // No object's name has control characters; what else could not be linked to is refused here, not when a mail is written.
+  const bool is_clean = out.object_uri.size() <= 2048 && !has_control_character(out.object_uri);
+  if (const auto object = parse_gcs_uri(out.object_uri); !object || !is_clean)
+    return ".objectUri must be gs://BUCKET/OBJECT, 2048 bytes at most and no control characters" +
+           (object ? std::string() : " (" + object.error().what + ")");
   const auto size = json.find("size");
   if (size == json.end()) return ".size is missing";
   constexpr std::uint64_t kMaxSize = std::uint64_t{1} << 53;

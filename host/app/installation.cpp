@@ -9,6 +9,7 @@
 
 #include "app/asked_secrets.h"
 #include "app/outgoing.h"
+#include "base/names.h"
 #include "base/nearest.h"
 #include "base/printing.h"
 #include "http/tls.h"
@@ -208,6 +209,26 @@ Problem tls_problem(const Config& config, const std::string& what) {
   return config.problem(what.substr(0, colon), what.substr(colon + 2));
 }
 
+// A plugin that signs links to attachments says so: `no_link_key` is a reason of its action types.
+bool signs_links(const ActionTypes& types, const Form& form) {
+  return std::any_of(form.actions.begin(), form.actions.end(), [&](const FormAction& action) {
+    const auto* type = types.find(action.action_type);
+    return type != nullptr && std::any_of(type->reasons.begin(), type->reasons.end(),
+                                          [](const Reason& reason) { return reason.name == "no_link_key"; });
+  });
+}
+
+// The forms whose submissions may have attachments that nobody can be sent a link to.
+Problems link_warnings(const Config& config, const ActionTypes& types, const Registry& registry) {
+  std::vector<std::string> forms;
+  for (const auto& form : registry.forms())
+    if (form.takes_attachments && signs_links(types, form)) forms.push_back(form.id);
+  if (forms.empty() || !config.link_key.empty()) return {};
+  return {{config.file.string(), 0, "links.key",
+           "is not set, so mails and tickets of submissions with attachments cannot be made, and fail as no_link_key (forms: " +
+               list_of(forms) + "); set it, or write \"attachments: false\" in forms that take none"}};
+}
+
 // "" if the master keys are good, or none is named.
 std::string master_key_fault(const Secrets& secrets, const std::string& name) {
   if (name.empty()) return {};
@@ -259,6 +280,7 @@ LoadedInstallation load_installation(const Config& config, MissingPluginPolicy a
     }
     const auto asked = unknown_secrets(config, *registry);
     contents.warnings.insert(contents.warnings.end(), asked.begin(), asked.end());
+    for (auto& warning : link_warnings(config, *contents.catalogue, *registry)) contents.warnings.push_back(std::move(warning));
     contents.registry = std::move(*registry);
   } else {
     report(registry.error());

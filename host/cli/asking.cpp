@@ -6,14 +6,15 @@
 
 namespace waybill {
 
-std::unique_ptr<ProviderOptions> begin_asking(const GlobalOptions& options) {
+std::unique_ptr<ProviderOptions> begin_asking(const GlobalOptions& options, std::shared_ptr<const StandIn> stand_in) {
   auto config = configuration(options);
   if (!config) return nullptr;
   auto contents = load_installation(*config, MissingPluginPolicy::tolerate);
-  return make_asking(std::move(*config), std::move(contents));
+  return make_asking(std::move(*config), std::move(contents), std::move(stand_in));
 }
 
-std::unique_ptr<ProviderOptions> make_asking(Config config, LoadedInstallation contents) {
+std::unique_ptr<ProviderOptions> make_asking(Config config, LoadedInstallation contents,
+                                             std::shared_ptr<const StandIn> stand_in) {
   auto asking = std::make_unique<ProviderOptions>();
   asking->config = std::move(config);
   asking->contents = std::move(contents);
@@ -33,7 +34,8 @@ std::unique_ptr<ProviderOptions> make_asking(Config config, LoadedInstallation c
       *asking->contents.catalogue, asking->config, std::make_shared<const LiveSecrets>(std::move(*secrets)), texts, asking->clock,
       asking->log, asking->metrics, nullptr,
       [transports = *asking->contents.transports](const Contract& contract) { return transports.of(contract); },
-      [transports = *asking->contents.transports](const std::string& client) { return transports.of_oauth2(client); });
+      [transports = *asking->contents.transports](const std::string& client) { return transports.of_oauth2(client); },
+      std::move(stand_in));
   asking->destination_queries = std::make_unique<DestinationQueries>(*asking->factory, asking->config.timeouts.attempt);
   return asking;
 }

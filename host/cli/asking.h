@@ -21,9 +21,10 @@ struct ProviderOptions {
   std::unique_ptr<DestinationQueries> destination_queries;
 };
 
-// Null after printing what is wrong.
-std::unique_ptr<ProviderOptions> make_asking(Config config, LoadedInstallation contents);
+// Null after printing what is wrong. With a stand-in nothing leaves the machine.
+std::unique_ptr<ProviderOptions> make_asking(Config config, LoadedInstallation contents,
+                                             std::shared_ptr<const StandIn> stand_in = nullptr);
 // The same from the files.
-std::unique_ptr<ProviderOptions> begin_asking(const GlobalOptions& options);
+std::unique_ptr<ProviderOptions> begin_asking(const GlobalOptions& options, std::shared_ptr<const StandIn> stand_in = nullptr);
 
 }  // namespace waybill

@@ -5,10 +5,10 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/json_check.h"
 #include "base/printing.h"
 #include "cli/commands.h"
 #include "cli/json_output.h"
-#include "senders/json_check.h"
 
 namespace waybill {
 namespace {

@@ -13,6 +13,7 @@
 #include "cli/dead.h"
 #include "cli/drain.h"
 #include "cli/failures.h"
+#include "cli/forms.h"
 #include "cli/new_plugin.h"
 #include "cli/orgs.h"
 #include "cli/pipelines.h"
@@ -102,6 +103,24 @@ void add_archive_commands(CLI::App& app, const AddCommand& command, const Global
       [&] { return show_archived(options, archive); }, true);
   show->add_option("id", archive.submission, "The submissionId")->required();
   for (CLI::App* sub : {list, show}) sub->add_option("--org", archive.org, "Their organisation")->capture_default_str();
+}
+
+void add_form_commands(CLI::App& app, const AddCommand& command, const GlobalOptions& options, FormOptions& form) {
+  CLI::App* group = app.add_subcommand("form", "Forms of the registry, tried without a host; nothing is sent")
+                        ->require_subcommand(1)
+                        ->fallthrough();
+  CLI::App* preview = command(
+      group, "preview", "Print each action's message as it would be sent, and to whom",
+      [&] { return preview_form(options, form); }, true);
+  CLI::App* simulation = command(
+      group, "simulate", "Run each action once, with a stand-in for relays and receivers, and print what it sent and its verdict",
+      [&] { return simulate_form(options, form); }, true);
+  for (CLI::App* sub : {preview, simulation}) {
+    sub->add_option("form", form.form, "The form_id")->required();
+    sub->add_option("--fields", form.fields, "JSON file with the fields of a submission; - for standard input")->required();
+    sub->add_option("--attachments", form.attachments, "JSON file with its attachments, as POST /v1/submissions takes them");
+    sub->add_option("--reference", form.reference, "Its submissionId")->capture_default_str();
+  }
 }
 
 void add_token_commands(CLI::App& app, const AddCommand& command, const GlobalOptions& options, TokenOptions& token) {
@@ -318,6 +337,8 @@ int run_command_line(int argc, char** argv) {
   weighing->add_option("weight", weight, "From 1, which all have at first, to 1000")->required();
   add_org_command("disable", "Refuse its tokens; what it has handed in is still delivered", disable_org);
   add_org_command("enable", "Accept the tokens of a disabled one again", enable_org);
+  FormOptions form;
+  add_form_commands(app, command, options, form);
   TokenOptions token;
   add_token_commands(app, command, options, token);
 

@@ -3,7 +3,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_document.h"
 #include "base/json_reader.h"
+#include "base/names.h"
+#include "domain/mail_address.h"
 
 namespace waybill {
 namespace {
@@ -16,14 +19,75 @@ std::optional<Json> stored_object(std::string_view text) {
   return whole && whole->is_object() ? std::optional(std::move(*whole)) : std::nullopt;
 }
 
+// What an action says of its mail beside the recipients as text.
+nlohmann::json mail_terms(const FormAction& action) {
+  nlohmann::json terms = nlohmann::json::object();
+  const std::pair<const char*, const std::string*> texts[] = {
+      {"destination_field", &action.destination_field}, {"from", &action.from}, {"reply_to", &action.reply_to},
+      {"reply_to_field", &action.reply_to_field},       {"cc", &action.cc},     {"bcc", &action.bcc}};
+  for (const auto& [name, text] : texts)
+    if (!text->empty()) terms[name] = *text;
+  if (!action.lookup) return terms;
+  auto& lookup = terms["destination_lookup"] = {{"field", action.lookup->field}, {"addresses", action.lookup->addresses}};
+  if (!action.lookup->otherwise.empty()) lookup["default"] = action.lookup->otherwise;
+  return terms;
+}
+
+std::string text_in(const Json& fields, const std::string& name) {
+  const auto found = fields.find(name);
+  return found != fields.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+// What a field must be for an action's mail, since nobody could correct it later.
+std::string fault_in_addresses(const FormAction& action, const Json& fields) {
+  const auto fault_in_field = [&](const std::string& name) {
+    const auto fault = fault_in_address(text_in(fields, name));
+    return fault.empty() ? fault : "fields." + name + " must be one plain address, such as ann@example.org: " + fault;
+  };
+  if (!action.destination_field.empty())
+    if (auto fault = fault_in_field(action.destination_field); !fault.empty()) return fault;
+  // No address for answers is fine; one that is none is not.
+  const auto answers = fields.find(action.reply_to_field);
+  const bool has_answers = answers != fields.end() && !answers->is_null() && *answers != "";
+  if (!action.reply_to_field.empty() && has_answers)
+    if (auto fault = fault_in_field(action.reply_to_field); !fault.empty()) return fault;
+  if (!action.lookup || !action.lookup->otherwise.empty()) return {};
+  if (action.lookup->addresses.contains(text_in(fields, action.lookup->field))) return {};
+  std::vector<std::string> known;
+  for (const auto& [value, unused] : action.lookup->addresses) known.push_back(in_quotes(value));
+  return "fields." + action.lookup->field + " must be one of " + list_of(known);
+}
+
 }  // namespace
 
 std::string destination_json(const FormAction& action) {
-  nlohmann::json destination{{"destination", action.destination}};
-  if (!action.template_id.empty()) destination["template_id"] = action.template_id;
-  if (!action.subject_template.empty()) destination["subject_template"] = action.subject_template;
-  if (!action.happyfox_category.empty()) destination["happyfox_category"] = action.happyfox_category;
+  auto destination = mail_terms(action);
+  const std::pair<const char*, const std::string*> texts[] = {{"destination", &action.destination},
+                                                              {"template_id", &action.template_id},
+                                                              {"subject_template", &action.subject_template},
+                                                              {"happyfox_category", &action.happyfox_category}};
+  for (const auto& [name, text] : texts)
+    if (!text->empty()) destination[name] = *text;
   return dump_sorted(destination);
+}
+
+std::string further_terms(const Form& form) {
+  nlohmann::json terms = nlohmann::json::object();
+  if (!form.takes_attachments) terms["attachments"] = false;
+  if (!form.fields_schema.text().empty()) terms["fields_schema"] = form.fields_schema.text();
+  for (const auto& action : form.actions)
+    if (auto mail = mail_terms(action); !mail.empty()) terms["actions"][std::to_string(action.order)] = std::move(mail);
+  return terms.empty() ? "" : dump_sorted(terms);
+}
+
+std::string fault_in_submission(const Form& form, std::string_view fields, std::size_t attachments) {
+  if (!form.takes_attachments && attachments > 0) return "attachments: form " + in_quotes(form.id) + " takes none";
+  if (auto fault = form.fields_schema.fault_in(fields); !fault.empty()) return fault;
+  const auto read = stored_object(fields);
+  if (!read) return "fields must be an object";
+  for (const auto& action : form.actions)
+    if (auto fault = fault_in_addresses(action, *read); !fault.empty()) return fault;
+  return {};
 }
 
 std::string form_payload(std::string_view fields, std::string_view attachments, Timestamp kept_until) {
@@ -49,13 +113,16 @@ Result<std::string> destination_of(std::string_view json) {
   const auto destination = stored_object(json);
   if (!destination) return fail(Error::Kind::bug, "a stored destination cannot be read");
   const auto found = destination->find("destination");
-  if (found == destination->end() || !found->is_string()) return fail(Error::Kind::bug, "a stored destination has no text");
+  if (found == destination->end()) return std::string();
+  if (!found->is_string()) return fail(Error::Kind::bug, "a stored destination has no text");
   return found->get<std::string>();
 }
 
 Result<std::string> with_destination(std::string_view json, std::string_view destination) {
   auto fresh = read_sorted_json(json);
   if (!fresh || !fresh->is_object()) return fail(Error::Kind::bug, "a stored destination cannot be read");
+  fresh->erase("destination_field");
+  fresh->erase("destination_lookup");
   (*fresh)["destination"] = destination;
   return dump_sorted(*fresh);
 }

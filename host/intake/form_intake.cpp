@@ -28,6 +28,7 @@ Result<SubmitResult> FormIntake::submit(FormStore& store, const NewForm& form) c
       contracts.push_back(contract_of(*form.form, action, types_.find(action.action_type)));
     submission.actions = form.form->actions;
     submission.contracts = contracts;
+    submission.fault = fault_in_submission(*form.form, form.fields, form.attachments.size());
   } else {  // a submission that came in before is still itself
     const auto known = store.find(form.org, form.submission_id);
     TRY(known);

@@ -36,8 +36,9 @@ class FormIntake {
   // `is_due` is called after each commit that may have made deliveries due.
   FormIntake(const ActionTypes& types, std::function<void()> is_due) : types_(types), is_due_(std::move(is_due)) {}
 
-  // Error::invalid: no such form, and no such submission from before. Error::conflict: an attachment belongs to another
-  // submission. Error::unavailable: not acknowledged, though it may have been stored; submit the same again to find out.
+  // Error::invalid: no such form, or nothing that it takes, and no such submission from before. Error::conflict: an attachment
+  // belongs to another submission. Error::unavailable: not acknowledged, though it may have been stored; submit the same again to
+  // find out.
   Result<SubmitResult> submit(FormStore& store, const NewForm& form) const;
   // As FormStore has them.
   Result<std::optional<FormState>> finalize(FormStore& store, OrgId org, const std::string& submission_id) const;

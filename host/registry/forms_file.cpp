@@ -6,19 +6,25 @@
 #include <charconv>
 #include <map>
 #include <optional>
+#include <vector>
 
 #include "base/json_document.h"
 #include "base/names.h"
 #include "config/document.h"
+#include "templates/mustache.h"
 
 namespace waybill {
 namespace {
 
 using config::Node;
 
-constexpr std::array<std::string_view, 3> kFormFields{"form_id", "name", "actions"};
-constexpr std::array<std::string_view, 6> kActionFields{"action_order", "action_type",       "template_id",
-                                                        "destination",  "happyfox_category", "subject_template"};
+constexpr std::array<std::string_view, 5> kFormFields{"form_id", "name", "attachments", "fields_schema", "actions"};
+constexpr std::array<std::string_view, 13> kActionFields{
+    "action_order",      "action_type", "template_id", "destination", "destination_field", "destination_lookup",
+    "happyfox_category", "from",        "reply_to",    "cc",          "reply_to_field",    "bcc",
+    "subject_template"};
+constexpr std::array<std::string_view, 3> kRecipients{"destination", "destination_field", "destination_lookup"};
+constexpr std::array<std::string_view, 3> kLookupFields{"field", "addresses", "default"};
 constexpr std::size_t kMaxActions = 100;
 constexpr int kMaxOrder = 1000;
 
@@ -37,7 +43,11 @@ class FormReader {
   void refuse_unknown(const Node& map, const std::string& path, const Known& known);
   // The text of a field; "" after a report, or when it is not there and need not be.
   std::string text_of(const Node& map, std::string_view field, const std::string& path, bool needed);
+  bool read_attachments(const Node& document);
+  FieldsSchema read_schema(const Node& document);
   FormAction read_action(const Node& node, const std::string& path);
+  void read_recipients(const Node& node, const std::string& path, FormAction& action);
+  RecipientLookup read_lookup(const Node& node, const std::string& path);
   int read_order(const Node& node, const std::string& path);
   void check_type(const Node& node, const FormAction& action, const std::string& path);
   void check_orders(const Node& list, const Form& form);
@@ -84,6 +94,8 @@ Form FormReader::read(const Node& document) {
   if (!form.id.empty() && !is_id(form.id, "."))
     report(*document.find("form_id"), "form_id", "must be letters, digits, _, - and ., at most " + std::to_string(kMaxIdLength));
   form.name = text_of(document, "name", "", true);
+  form.takes_attachments = read_attachments(document);
+  form.fields_schema = read_schema(document);
   const auto* actions = document.find("actions");
   if (actions == nullptr || actions->kind != Node::Kind::list || actions->children.empty()) {
     report(actions ? *actions : document, "actions", "must be a list of at least one action");
@@ -99,6 +111,34 @@ Form FormReader::read(const Node& document) {
   return form;
 }
 
+bool FormReader::read_attachments(const Node& document) {
+  const auto* node = document.find("attachments");
+  if (node == nullptr) return true;
+  const bool is_word = node->kind == Node::Kind::scalar && node->plain && (node->text == "true" || node->text == "false");
+  if (!is_word) report(*node, "attachments", "must be true or false");
+  return !is_word || node->text == "true";
+}
+
+// The schema itself, or the name of a file with one.
+FieldsSchema FormReader::read_schema(const Node& document) {
+  const auto* node = document.find("fields_schema");
+  if (node == nullptr) return {};
+  std::string text, where;
+  if (node->kind == Node::Kind::map) {
+    text = config::to_json(*node);
+  } else {
+    const auto name = text_of(document, "fields_schema", "", true);
+    if (name.empty()) return {};
+    where = in_quotes(name) + " ";
+    auto read = context_.read_file ? context_.read_file(name) : tl::unexpected(std::string("cannot be read here"));
+    if (!read) return report(*node, "fields_schema", where + read.error()), FieldsSchema{};
+    text = std::move(*read);
+  }
+  auto schema = FieldsSchema::compile(text);
+  if (!schema) return report(*node, "fields_schema", where + "is no JSON Schema: " + schema.error().what), FieldsSchema{};
+  return std::move(*schema);
+}
+
 FormAction FormReader::read_action(const Node& node, const std::string& path) {
   FormAction action;
   if (node.kind != Node::Kind::map) {
@@ -108,14 +148,47 @@ FormAction FormReader::read_action(const Node& node, const std::string& path) {
   refuse_unknown(node, path, kActionFields);
   action.order = read_order(node, path);
   action.action_type = text_of(node, "action_type", path, true);
-  action.destination = text_of(node, "destination", path, true);
+  read_recipients(node, path, action);
   action.template_id = text_of(node, "template_id", path, false);
   action.subject_template = text_of(node, "subject_template", path, false);
   action.happyfox_category = text_of(node, "happyfox_category", path, false);
+  action.from = text_of(node, "from", path, false);
+  action.reply_to = text_of(node, "reply_to", path, false);
+  action.reply_to_field = text_of(node, "reply_to_field", path, false);
+  action.cc = text_of(node, "cc", path, false);
+  action.bcc = text_of(node, "bcc", path, false);
   if (!action.template_id.empty() && !context_.has_template(action.template_id))
     report(*node.find("template_id"), path + ".template_id", "there is no template " + in_quotes(action.template_id));
-  if (!action.action_type.empty() && !action.destination.empty()) check_type(node, action, path);
+  if (auto parsed = Mustache::compile(action.subject_template); !parsed)
+    report(*node.find("subject_template"), path + ".subject_template", std::move(parsed.error().message));
+  const bool has_recipients = !action.destination.empty() || !action.destination_field.empty() || action.lookup;
+  if (!action.action_type.empty() && has_recipients) check_type(node, action, path);
   return action;
+}
+
+void FormReader::read_recipients(const Node& node, const std::string& path, FormAction& action) {
+  std::vector<const Node*> said;
+  for (const auto name : kRecipients)
+    if (const auto* one = node.find(name)) said.push_back(one);
+  if (said.size() > 1)
+    report(*said[1], config::join_path(path, said[1]->key), "only one of " + list_of(kRecipients) + " says who gets it");
+  action.destination = text_of(node, "destination", path, said.empty());
+  action.destination_field = text_of(node, "destination_field", path, false);
+  if (const auto* lookup = node.find("destination_lookup")) action.lookup = read_lookup(*lookup, path + ".destination_lookup");
+}
+
+RecipientLookup FormReader::read_lookup(const Node& node, const std::string& path) {
+  RecipientLookup lookup;
+  if (node.kind != Node::Kind::map) return report(node, path, "must be a map with " + list_of(kLookupFields)), lookup;
+  refuse_unknown(node, path, kLookupFields);
+  lookup.field = text_of(node, "field", path, true);
+  lookup.otherwise = text_of(node, "default", path, false);
+  const auto* addresses = node.find("addresses");
+  if (addresses == nullptr || addresses->kind != Node::Kind::map || addresses->children.empty())
+    return report(addresses ? *addresses : node, path + ".addresses", "must be a map of at least one value and its address"),
+           lookup;
+  for (const auto& one : addresses->children) lookup.addresses[one.key] = text_of(*addresses, one.key, path + ".addresses", true);
+  return lookup;
 }
 
 int FormReader::read_order(const Node& node, const std::string& path) {

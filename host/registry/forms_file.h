@@ -16,6 +16,8 @@ struct FormContext {
   const ActionTypes& types;
   std::function<bool(const std::string& template_id)> has_template;
   Problems* absent = nullptr;  // an action type that no loaded plugin has is told only here, if this is set
+  // A file's text, its name as the form has it. An error ends a sentence about the file.
+  std::function<tl::expected<std::string, std::string>(const std::string& name)> read_file{};
 };
 
 // Each problem names `file`, line and field.

@@ -89,7 +89,8 @@ tl::expected<Registry, Problems> load_registry(const std::filesystem::path& fold
   if (!templates) std::move(templates.error().begin(), templates.error().end(), std::back_inserter(problems));
   // Where templates are wrong themselves, a form is not blamed for naming one.
   const auto has_template = [&](const std::string& id) { return !templates || templates->find(id) != nullptr; };
-  auto forms = load_forms(folder / "forms", {types, has_template, absent}, problems);
+  const auto read_file = [&](const std::string& name) { return read_text(folder / name); };
+  auto forms = load_forms(folder / "forms", {types, has_template, absent, read_file}, problems);
   Registry registry(targets ? *targets : std::vector<Contract>{});
   // Where targets are wrong themselves, a pipeline is not blamed for naming one.
   Registry::Pipelines pipelines;

@@ -88,6 +88,8 @@ Result<Outcome> DestinationQueries::ask(CallKind what, Job job, std::shared_ptr<
   return std::move(*outcome);
 }
 
+Result<Outcome> DestinationQueries::attempt(Job delivery) { return ask(CallKind::send, std::move(delivery)); }
+
 Result<Outcome> DestinationQueries::probe(const Contract& destination) { return ask(CallKind::probe, job_of(destination)); }
 
 Result<Outcome> DestinationQueries::status(Job delivery) { return ask(CallKind::status, std::move(delivery)); }

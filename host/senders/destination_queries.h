@@ -21,6 +21,8 @@ class DestinationQueries {
  public:
   DestinationQueries(PluginSenderFactory& factory, Millis timeout) : factory_(factory), timeout_(timeout) {}
 
+  // Of a plugin that composes, and a job without artifact: accepted, with the artifact. Else the job is sent, once.
+  Result<Outcome> attempt(Job delivery);
   // accepted: it can be reached.
   Result<Outcome> probe(const Contract& destination);
   // For an accepted delivery. accepted: it arrived; rejected: it failed; deferred: under way; transient: no usable answer.

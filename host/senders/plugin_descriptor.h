@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/json_check.h"
 #include "domain/action_types.h"
-#include "senders/json_check.h"
 
 struct wb_action;
 struct wb_plugin;

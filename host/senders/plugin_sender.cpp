@@ -41,7 +41,8 @@ PluginSender::PluginSender(SenderParts parts)
                              "oauth2.refused",
                              {{"action_type", parts_.type.name}, {"client", client}, {"error", clean_text(why, 500)}});
                        }),
-      mail_(loop_, parts_.clock, parts_.secrets, {.egress = parts_.http.egress, .resolver = parts_.http.resolver}),
+      mail_(loop_, parts_.clock, parts_.secrets,
+            {.egress = parts_.http.egress, .resolver = parts_.http.resolver, .stand_in = parts_.http.stand_in}),
       face_{HostFace::make(), this} {
   loop_.at_turn_end([this] { end_turn(); });
 }

@@ -8,7 +8,8 @@ namespace waybill {
 PluginSenderFactory::PluginSenderFactory(const Catalogue& catalogue, const Config& config,
                                          std::shared_ptr<const LiveSecrets> secrets, TextServices texts, const Clock& clock,
                                          Log& log, Metrics& metrics, std::shared_ptr<BreadcrumbFile> breadcrumbs,
-                                         TransportSource transport, OAuth2Tokens::TransportOf oauth2_transport)
+                                         TransportSource transport, OAuth2Tokens::TransportOf oauth2_transport,
+                                         std::shared_ptr<const StandIn> stand_in)
     : catalogue_(catalogue),
       settings_(config.senders),
       readable_secrets_(config.readable_secrets),
@@ -22,7 +23,8 @@ PluginSenderFactory::PluginSenderFactory(const Catalogue& catalogue, const Confi
       violations_(std::make_shared<PluginViolations>(log, metrics)),
       breadcrumbs_(std::move(breadcrumbs)),
       transport_(std::move(transport)),
-      oauth2_(std::make_shared<OAuth2Tokens>(config.oauth2, std::move(oauth2_transport))) {}
+      oauth2_(std::make_shared<OAuth2Tokens>(config.oauth2, std::move(oauth2_transport))),
+      stand_in_(std::move(stand_in)) {}
 
 Result<std::unique_ptr<Sender>> PluginSenderFactory::make(const std::string& action_type, Completions& completions) {
   return make_plugin_sender(action_type, completions);
@@ -42,8 +44,11 @@ Result<std::unique_ptr<PluginSender>> PluginSenderFactory::make_plugin_sender(co
   if (const auto problems = catalogue_.check_settings(action_type, settings); !problems.empty())
     return fail(Error::Kind::invalid, "settings of " + action_type + ": " + to_string(problems.front()));
   const auto readable = readable_secrets_.find(action_type);
-  HttpClientSettings http{
-      .per_host_name = limits_.per_host_name, .kept_connections = limits_.in_flight, .user_agent = "waybill", .egress = egress_};
+  HttpClientSettings http{.per_host_name = limits_.per_host_name,
+                          .kept_connections = limits_.in_flight,
+                          .user_agent = "waybill",
+                          .egress = egress_,
+                          .stand_in = stand_in_};
   auto sender = PluginSender::create(
       {.type = *type,
        .plugin = catalogue_.plugin_of(action_type)->id,

@@ -21,6 +21,7 @@
 namespace waybill {
 
 class PluginSender;
+struct StandIn;
 
 // Safe from any thread. The catalogue, clock, log and metrics outlive it and its senders.
 class PluginSenderFactory final : public SenderFactory {
@@ -28,7 +29,8 @@ class PluginSenderFactory final : public SenderFactory {
   PluginSenderFactory(const Catalogue& catalogue, const Config& config, std::shared_ptr<const LiveSecrets> secrets,
                       TextServices texts, const Clock& clock, Log& log, Metrics& metrics,
                       std::shared_ptr<BreadcrumbFile> breadcrumbs = nullptr, TransportSource transport = {},
-                      OAuth2Tokens::TransportOf oauth2_transport = {});
+                      OAuth2Tokens::TransportOf oauth2_transport = {},
+                      std::shared_ptr<const StandIn> stand_in = nullptr);
 
   Result<std::unique_ptr<Sender>> make(const std::string& action_type, Completions& completions) override;
   Result<std::unique_ptr<PluginSender>> make_plugin_sender(const std::string& action_type, Completions& completions);
@@ -50,6 +52,7 @@ class PluginSenderFactory final : public SenderFactory {
   const std::shared_ptr<BreadcrumbFile> breadcrumbs_;  // null: none are written
   const TransportSource transport_;
   const std::shared_ptr<OAuth2Tokens> oauth2_;
+  const std::shared_ptr<const StandIn> stand_in_;  // null: what plugins send goes out
   std::mutex mutex_;
   std::set<std::string> hanging_;  // action types whose create never returned; guarded by mutex_
 };

@@ -15,16 +15,6 @@ namespace waybill {
 
 inline constexpr Seconds kMaxLinkLength{7 * 24 * 3600};  // Google takes no more
 
-struct GcsObject {
-  std::string bucket;
-  std::string key;
-  bool operator==(const GcsObject&) const = default;
-};
-
-// Refuses what cannot be the name of a bucket or an object, and keys with a segment "." or "..", which browsers would resolve
-// before they ask, so that no link could ever reach them.
-Result<GcsObject> parse_gcs_uri(std::string_view uri);
-
 // [any thread]
 class GcsLinks {
  public:

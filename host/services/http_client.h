@@ -13,12 +13,15 @@
 
 namespace waybill {
 
+struct StandIn;
+
 struct HttpClientSettings {
   std::size_t per_host_name = 128;      // open requests to one host and port; more wait in order
   std::size_t kept_connections = 2048;  // idle ones included; beyond it only what a burst to one host has opened
   std::string user_agent = "waybill";
   std::shared_ptr<const EgressPolicy> egress = std::make_shared<const EgressPolicy>();
   HostLookup::Resolver resolver = &look_up_host;  // of tenants' destinations
+  std::shared_ptr<const StandIn> stand_in{};      // null: requests go out
 };
 
 // Belongs to the thread of its loop.

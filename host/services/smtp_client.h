@@ -15,12 +15,15 @@
 
 namespace waybill {
 
+struct StandIn;
+
 struct SmtpClientSettings {
   std::size_t per_relay = 16;         // open connections to one relay; more messages wait in order
   int messages_per_connection = 100;  // then another is opened
   Millis idle{30'000};                // then a connection is left
   std::shared_ptr<const EgressPolicy> egress = std::make_shared<const EgressPolicy>();
   HostLookup::Resolver resolver = &look_up_host;  // of tenants' relays
+  std::shared_ptr<const StandIn> stand_in{};      // null: messages go out
 };
 
 // Belongs to the thread of its loop.

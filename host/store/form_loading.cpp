@@ -31,7 +31,7 @@ Parameters actions_of(const Form& form) {
 }
 
 Result<void> store_form(Connection& connection, const Form& form, Parameters actions) {
-  TRY(connection.run(kStore, {form.id, form.name}));
+  TRY(connection.run(kStore, {form.id, form.name, further_terms(form)}));
   actions.insert(actions.begin(), form.id);
   TRY(connection.run(kStoreActions, actions));
   return {};
@@ -58,7 +58,8 @@ Result<FormChanges> load_forms(Connection& connection, std::span<const Form> for
     for (std::size_t row = 0; row < stored->size(); ++row) {
       if (stored->text(row, 0) != form.id) continue;
       is_new = false;
-      same = stored->text(row, 1) == form.name && stored->text(row, 2) == wanted->text(0, 0);
+      same = stored->text(row, 1) == form.name && stored->text(row, 2) == wanted->text(0, 0) &&
+             stored->text(row, 3) == further_terms(form);
     }
     if (same) continue;
     (is_new ? loaded.added : loaded.changed).push_back(form.id);

@@ -40,6 +40,7 @@ struct NewFormSubmission {
   std::span<const FormAction> actions;
   std::span<const Contract> contracts;  // of the actions, in the same order
   bool finalize = false;
+  std::string fault{};  // why it must not be stored; "" if it may. One that was stored before is still itself
 };
 
 struct FormState {
@@ -77,7 +78,8 @@ struct FormChanges {
 class FormStore {
  public:
   virtual ~FormStore() = default;
-  // Durable when it returns. Safe to repeat. Error::conflict if an attachment's id belongs to another submission.
+  // Durable when it returns. Safe to repeat. Error::conflict if an attachment's id belongs to another submission; Error::invalid
+  // if its retention is over already, or it has a fault, and it was not stored before.
   virtual Result<SubmitResult> submit(const NewFormSubmission& submission) = 0;
   // None: no such submission. Error::conflict if it is purged.
   virtual Result<std::optional<FormState>> finalize(OrgId org, const std::string& client_ref) = 0;

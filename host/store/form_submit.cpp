@@ -61,12 +61,13 @@ Result<SubmitResult> finalized_if_wanted(Connection& connection, const NewFormSu
   return answer;
 }
 
-// The key is taken: the same submission again, or another one.
-Result<SubmitResult> compare_with_existing(Connection& connection, Shard shard, const NewFormSubmission& submission) {
+// Where the key is taken: the same submission again, or another one. Else the error is `absent`.
+Result<SubmitResult> compare_with_existing(Connection& connection, Shard shard, const NewFormSubmission& submission,
+                                           const Error& absent) {
   auto found = connection.run(kFind, {std::to_string(shard), std::to_string(submission.org.value), submission.client_ref,
                                       bytea(as_view(submission.hash))});
   TRY(found);
-  if (found->size() == 0) return fail(Error::Kind::unavailable, "a submission neither was inserted nor is there");
+  if (found->size() == 0) return tl::unexpected(absent);
   SubmitResult answer{SubmitResult::How::existing, read_submission(*found, 0)};
   if (answer.view.target != submission.form_id || !found->flag(0, 8)) {
     answer.how = SubmitResult::How::conflict;
@@ -81,6 +82,10 @@ Result<SubmitResult> submit_form(Connection& connection, Shard shard, const NewF
   auto now = connection.run(kNow);
   TRY(now);
   const Timestamp kept_until = submission.kept_until.value_or(now->time(0, 0) + kept);
+  auto fault = submission.fault;
+  if (fault.empty() && kept_until <= now->time(0, 0))
+    fault = "retentionExpiresAt is past: " + format_rfc3339(kept_until) + " is not after " + format_rfc3339(now->time(0, 0));
+  if (!fault.empty()) return compare_with_existing(connection, shard, submission, {Error::Kind::invalid, fault});
   ArrayText order, route;
   for (std::size_t i = 0; i < submission.actions.size(); ++i) {
     auto id = route_of(connection, submission.org, submission.contracts[i]);
@@ -93,7 +98,9 @@ Result<SubmitResult> submit_form(Connection& connection, Shard shard, const NewF
                 bytea(as_view(submission.hash)), form_payload(submission.fields, submission.attachments_json, kept_until),
                 std::to_string(kept_until.micros), order.take(), route.take()});
   TRY(made);
-  if (made->size() == 0) return compare_with_existing(connection, shard, submission);
+  if (made->size() == 0)
+    return compare_with_existing(connection, shard, submission,
+                                 {Error::Kind::unavailable, "a submission neither was inserted nor is there"});
   SubmitResult answer{SubmitResult::How::created,
                       {.id = {made->number(0, 0)},
                        .org = submission.org,

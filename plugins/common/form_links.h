@@ -10,7 +10,6 @@ namespace waybill::plugins {
 
 using plugin::Outcome;
 using plugin::Reach;
-using plugin::Scope;
 
 inline Outcome malformed_form(std::string detail) {
   return Outcome::rejected("invalid_form").reach(Reach::not_sent).detail(std::move(detail));
@@ -35,11 +34,10 @@ inline std::variant<Links, Outcome> sign_links(const Form& form, const plugin::L
     if (ttl > 0) {
       try {
         auto url = signer.sign(attachment.object_uri, std::chrono::seconds(ttl));
-        if (!url)
+        if (!url)  // the fault of none but this submission: others have no attachments, and their mail goes out
           return Outcome::transient("no_link_key")
               .reach(Reach::not_sent)
-              .scope(Scope::whole_target)
-              .detail("this host has no key to sign links to attachments with");
+              .detail("this host has no key to sign links to attachments with (links.key)");
         link.url = std::move(*url);
       } catch (const std::invalid_argument&) {
         return malformed_form("there can be no link to the attachment at \"" + one_line(attachment.object_uri) + '"');

@@ -15,6 +15,7 @@ struct Letter {
   std::string reference;  // of the submission
   std::int64_t date = 0;
   std::vector<std::string> attachments{};  // body parts, each with its header
+  std::vector<Mailbox> reply_to{}, cc{};   // empty: no such field
 };
 
 namespace detail {
@@ -36,10 +37,13 @@ inline std::string write_mail(Letter letter) {
   auto parts = std::move(letter.attachments);
   parts.insert(parts.begin(), texts.size() == 1 ? texts.front() : detail::multipart("alternative", texts));
 
-  return address_field("From", {letter.from}) + address_field("To", letter.to) + text_field("Subject", letter.content.subject) +
-         "Date: " + mail_date(letter.date) + "\r\nMessage-ID: <" + key_word(letter.key) + '@' + letter.from.domain() +
-         ">\r\nAuto-Submitted: auto-generated\r\n" + text_field("X-Submission", trimmed_line(letter.reference)) +
-         "MIME-Version: 1.0\r\n" + detail::multipart("mixed", parts);
+  const auto if_any = [](std::string_view name, const std::vector<Mailbox>& list) {
+    return list.empty() ? std::string() : address_field(name, list);
+  };
+  return address_field("From", {letter.from}) + if_any("Reply-To", letter.reply_to) + address_field("To", letter.to) +
+         if_any("Cc", letter.cc) + text_field("Subject", letter.content.subject) + "Date: " + mail_date(letter.date) +
+         "\r\nMessage-ID: <" + key_word(letter.key) + '@' + letter.from.domain() + ">\r\nAuto-Submitted: auto-generated\r\n" +
+         text_field("X-Submission", trimmed_line(letter.reference)) + "MIME-Version: 1.0\r\n" + detail::multipart("mixed", parts);
 }
 
 }  // namespace waybill::plugins

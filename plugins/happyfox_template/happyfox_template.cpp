@@ -7,7 +7,7 @@ using namespace waybill::plugins;
 namespace wp = waybill::plugin;
 
 constexpr wb_reason kReasons[] = {wp::permanent("invalid_ticket"), wp::permanent("unknown_template"),
-                                  wp::permanent("invalid_form"), wp::permanent("ticket_gone")};
+                                  wp::permanent("invalid_form"), wp::permanent("ticket_gone"), wp::reason("no_link_key")};
 
 class HappyFox final : public wp::Sender, public wp::TellsStatus {
  public:

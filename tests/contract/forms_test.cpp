@@ -49,6 +49,12 @@ class FormContract : public StoreWorld {
     return answer.value_or(SubmitResult{});
   }
 
+  // Its retention ended in 1970, at that second.
+  void expire(const std::string& ref, int second = 1) {
+    sql.execute("UPDATE form_submissions f SET retention_expires_at = to_timestamp(" + std::to_string(second) +
+                ") FROM submissions s WHERE s.id = f.submission_id AND s.client_ref = '" + ref + "'");
+  }
+
   FormView view(const std::string& ref) {
     auto found = forms->find(kDefaultOrg, ref);
     EXPECT_TRUE(found && *found) << ref;
@@ -647,9 +653,8 @@ TEST_F(FormContract, ALockedSubmissionKeepsNeitherTheSweepNorTheSettlementsOfOth
 // F1 F4
 TEST_F(FormContract, WhatIsNotKeptAnyMoreIsErasedAndTheAuditStays) {
   for (const char* ref : {"routed", "received", "kept"}) {
-    auto wanted = submission(ref, {std::string(ref) + "-1"}, std::string_view(ref) == "routed");
-    if (std::string_view(ref) != "kept") wanted.kept_until = Timestamp{1'000'000};
-    handed_in(wanted);
+    handed_in(submission(ref, {std::string(ref) + "-1"}, std::string_view(ref) == "routed"));
+    if (std::string_view(ref) != "kept") expire(ref);
   }
   forms->scan(kDefaultOrg, "routed-1", Scan::clean, "clam");
   for (int i = 0; i < 3; ++i) end_next(i == 1 ? Status::rejected : Status::accepted, "no_such_person");
@@ -674,9 +679,8 @@ TEST_F(FormContract, WhatIsNotKeptAnyMoreIsErasedAndTheAuditStays) {
 // E8
 TEST_F(FormContract, OneThatCannotBePurgedStopsNoOtherAndIsTriedAgainLater) {
   for (int i = 0; i < 5; ++i) {
-    auto wanted = submission("s" + std::to_string(i), {}, false);
-    wanted.kept_until = Timestamp{1'000'000 + i};
-    handed_in(wanted);
+    handed_in(submission("s" + std::to_string(i), {}, false));
+    expire("s" + std::to_string(i), i);
   }
   sql.execute(
       "CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'broken row'; END $$;"
@@ -699,9 +703,8 @@ TEST_F(FormContract, OneThatCannotBePurgedStopsNoOtherAndIsTriedAgainLater) {
 // E8: however many fail at the front, the others have their turn
 TEST_F(FormContract, ThoseThatCannotBePurgedStarveNobody) {
   for (int i = 0; i < 6; ++i) {
-    auto wanted = submission("s" + std::to_string(i), {}, false);
-    wanted.kept_until = Timestamp{1'000'000};
-    handed_in(wanted);
+    handed_in(submission("s" + std::to_string(i), {}, false));
+    expire("s" + std::to_string(i));
   }
   sql.execute(
       "CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'broken row'; END $$;"
@@ -723,9 +726,8 @@ TEST_F(FormContract, ThoseThatCannotBePurgedStarveNobody) {
 
 // F1
 TEST_F(FormContract, WhatIsOverdueInProcessingFailsOnceNoHostHoldsIt) {
-  auto wanted = submission("a", {}, true);
-  wanted.kept_until = Timestamp{1'000'000};
-  handed_in(wanted);
+  handed_in(submission("a", {}, true));
+  expire("a");
   const auto rows = claim_due();
   EXPECT_EQ(forms->purge(0, 100)->count, 0u) << "a host holds an action of it";
   EXPECT_EQ(state("a"), "processing");
@@ -735,7 +737,32 @@ TEST_F(FormContract, WhatIsOverdueInProcessingFailsOnceNoHostHoldsIt) {
   EXPECT_EQ(audit("a"), (Words{"submission_route_failed", "submission_purged"}));
 }
 
-// F2
+// D2: what could only die later is not stored; what was stored before is still itself
+TEST_F(FormContract, APastRetentionOrAFaultIsRefusedUnlessItIsThereAlready) {
+  auto past = submission("past");
+  past.kept_until = Timestamp{1'000'000};
+  const auto refused = forms->submit(past);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, Error::Kind::invalid);
+  EXPECT_TRUE(refused.error().what.starts_with("retentionExpiresAt is past: 1970-01-01T00:00:01.000000Z is not after "))
+      << refused.error().what;
+  auto faulty = submission("faulty");
+  faulty.fault = "fields.email: no address";
+  const auto told = forms->submit(faulty);
+  ASSERT_FALSE(told);
+  EXPECT_EQ(told.error().kind, Error::Kind::invalid);
+  EXPECT_EQ(told.error().what, "fields.email: no address");
+  EXPECT_EQ(sql.number("SELECT (SELECT count(*) FROM submissions) + (SELECT count(*) FROM ready)"), 0);
+
+  handed_in(submission("past"));
+  handed_in(submission("faulty"));
+  EXPECT_EQ(handed_in(past).how, SubmitResult::How::existing);
+  EXPECT_EQ(handed_in(faulty).how, SubmitResult::How::existing);
+  faulty.hash = sha256("another");
+  EXPECT_EQ(handed_in(faulty).how, SubmitResult::How::conflict);
+}
+
+// F2 D4
 TEST_F(FormContract, LoadingReplacesAFormsActionsAndIsAudited) {
   const auto load = [&](const std::vector<Form>& all, const std::string& trigger = "reload") {
     auto loaded = forms->load(all, {"alice", "admin", trigger});
@@ -758,12 +785,17 @@ TEST_F(FormContract, LoadingReplacesAFormsActionsAndIsAudited) {
   EXPECT_EQ(both.changed, Words{"contact"});
   EXPECT_EQ(both.added, Words{"other"});
   EXPECT_EQ(stored(), "contact/1 somebody else, contact/2 to-2, other/1 to-1");
+  other.fields_schema = *FieldsSchema::compile(R"({"required":["name"]})");
+  EXPECT_EQ(load({changed, other}).changed, Words{"other"}) << "a new schema is a change";
+  other.actions[0].cc = "boss@example.org";
+  EXPECT_EQ(load({changed, other}).changed, Words{"other"});
+  EXPECT_FALSE(load({changed, other}).any());
   EXPECT_EQ(load({other}).removed, Words{"contact"});
   EXPECT_FALSE(load({other}).any());
   EXPECT_EQ(stored(), "other/1 to-1");
   EXPECT_EQ(sql.number(
                 "SELECT count(*) FROM audit_log WHERE action = 'admin_reload_yaml' AND actor = 'alice' AND actor_type = 'admin'"),
-            4)
+            7)
       << "every reload is audited";
 }
 

@@ -203,7 +203,7 @@ TEST_F(HostileForms, NamesAndIdsOfAttachmentsStayOnTheirLineOrAreRefused) {
   }
 }
 
-// F4 F8
+// F4 F8 D2
 TEST_F(HostileForms, ObjectsOfAttachmentsAreLinkedToAsTheyAreOrRefused) {
   static const std::regex kLink("\n  https://storage\\.googleapis\\.com/bucket/[A-Za-z0-9._~%/?&=-]+\n");
   std::set<std::string> taken;
@@ -225,12 +225,9 @@ TEST_F(HostileForms, ObjectsOfAttachmentsAreLinkedToAsTheyAreOrRefused) {
   wait_for_all();
   const auto by = arrived_by_submission();
   for (const auto& id : taken) {
-    const auto ended = submission_of(id);
-    EXPECT_EQ(by.contains(id), ended.at("status") == "routed") << id;
-    if (by.contains(id))
-      EXPECT_TRUE(std::regex_search(by.at(id).mail.parts.at(0).text, kLink)) << by.at(id).mail.parts.at(0).text;
-    else
-      EXPECT_EQ(routing(ended), "rejected invalid_form") << id;
+    EXPECT_EQ(routing(submission_of(id)), "accepted") << id << ": what could have no link was refused";
+    ASSERT_TRUE(by.contains(id)) << id;
+    EXPECT_TRUE(std::regex_search(by.at(id).mail.parts.at(0).text, kLink)) << by.at(id).mail.parts.at(0).text;
   }
 }
 
@@ -316,7 +313,7 @@ TEST_F(HostileFiles, RecipientsAreRefusedWhenTheFileIsReadOrAreExactlyThose) {
   }
 }
 
-// F8 F10
+// F8 F10 D2: a subject that is no template is refused with its file
 TEST_F(HostileFiles, NamesOfFormsAndTemplatesOfSubjectsStayOnTheirLineOrAreRefused) {
   for (std::size_t i = 0; i < texts.size(); ++i) {
     add("name-" + std::to_string(i), texts[i], "to@x.test");
@@ -328,10 +325,6 @@ TEST_F(HostileFiles, NamesOfFormsAndTemplatesOfSubjectsStayOnTheirLineOrAreRefus
     SCOPED_TRACE(id);
     const auto& text = texts.at(std::stoul(id.substr(id.find('-') + 1)));
     const bool is_name = id.starts_with("name");
-    if (!is_name && text.find("{{") != std::string::npos && !by.contains(id)) {
-      EXPECT_EQ(routing(submission_of(id)), "rejected invalid_form");
-      continue;
-    }
     ASSERT_TRUE(by.contains(id));
     const auto& [recipients, read] = by.at(id);
     EXPECT_EQ(recipients, Words{"to@x.test"});

@@ -5,10 +5,11 @@
 SELECT pg_advisory_xact_lock(hashtext('waybill-forms:' || current_schema()));
 
 -- name: stored_forms
--- Lists the stored forms with their content in one line, in the same format as wanted_form.
+-- Lists the stored forms with their actions in one line, in the same format as wanted_form, and their further terms.
 SELECT f.form_id, f.name, coalesce(string_agg(jsonb_build_array(a.action_order, a.action_type, a.destination,
-       coalesce(a.template_id, ''), coalesce(a.subject_template, ''), coalesce(a.happyfox_category, ''))::text, ',' ORDER BY a.action_order), '')
-FROM forms f LEFT JOIN form_actions a ON a.form_id = f.form_id GROUP BY f.form_id, f.name;
+       coalesce(a.template_id, ''), coalesce(a.subject_template, ''), coalesce(a.happyfox_category, ''))::text, ',' ORDER BY a.action_order), ''),
+       f.further
+FROM forms f LEFT JOIN form_actions a ON a.form_id = f.form_id GROUP BY f.form_id, f.name, f.further;
 
 -- name: wanted_form
 -- Answers a form's content in one line, in the same format as stored_forms.
@@ -25,10 +26,10 @@ DELETE FROM forms WHERE form_id = $1;
 
 -- name: store_form
 -- Stores a form and deletes its old actions.
--- $1 form, $2 name
+-- $1 form, $2 name, $3 its further terms
 WITH gone AS (DELETE FROM form_actions WHERE form_id = $1),
-form AS (INSERT INTO forms (form_id, name) VALUES ($1, $2)
-         ON CONFLICT (form_id) DO UPDATE SET name = excluded.name, loaded_at = now())
+form AS (INSERT INTO forms (form_id, name, further) VALUES ($1, $2, $3)
+         ON CONFLICT (form_id) DO UPDATE SET name = excluded.name, further = excluded.further, loaded_at = now())
 SELECT 1;
 
 -- name: store_form_actions

@@ -41,8 +41,11 @@ inline nlohmann::json read_mail(const std::string& mail) {
 inline void expect_well_formed(const nlohmann::json& mail) {
   EXPECT_EQ(mail.at("faults"), nlohmann::json::array());
   EXPECT_LE(mail.at("longest_line"), 76);
-  EXPECT_EQ(mail.at("headers"), (nlohmann::json{"From", "To", "Subject", "Date", "Message-ID", "Auto-Submitted", "X-Submission",
-                                                "MIME-Version", "Content-Type"}));
+  auto headers = nlohmann::json::array();
+  for (const auto& name : mail.at("headers"))
+    if (name != "Reply-To" && name != "Cc") headers.push_back(name);  // only some mails have them
+  EXPECT_EQ(headers, (nlohmann::json{"From", "To", "Subject", "Date", "Message-ID", "Auto-Submitted", "X-Submission",
+                                     "MIME-Version", "Content-Type"}));
   EXPECT_EQ(mail.at("automatic"), "auto-generated");
 }
 

@@ -288,6 +288,107 @@ TEST_F(Mail, ThereAreAtMostAHundredRecipients) {
   EXPECT_EQ(mail({{"destination", list}}).at("to").size(), 100U);
 }
 
+// Names and addresses as the reader tells them.
+inline Json pairs(const std::vector<std::pair<std::string, std::string>>& all) { return all; }
+
+TEST_F(Mail, AFormMayHaveItsOwnSenderAndFurtherRecipients) {  // D4
+  const Json destination{{"destination", "a@x.test"},
+                         {"from", "Contact <contact@x.test>"},
+                         {"reply_to", "desk@x.test, Team <team@x.test>"},
+                         {"cc", "Boss <boss@x.test>, a@x.test"},
+                         {"bcc", "archive@x.test"}};
+  EXPECT_TRUE(host_.validate_destination(kMailType, destination.dump()).empty());
+  const auto read = mail(destination);
+  EXPECT_EQ(read.at("from"), pairs({{"Contact", "contact@x.test"}}));
+  EXPECT_EQ(read.at("reply_to"), pairs({{"", "desk@x.test"}, {"Team", "team@x.test"}}));
+  EXPECT_EQ(read.at("to"), pairs({{"", "a@x.test"}}));
+  EXPECT_EQ(read.at("cc"), pairs({{"Boss", "boss@x.test"}, {"", "a@x.test"}}));
+  EXPECT_EQ(read.dump().find("archive"), std::string::npos) << "nobody sees who gets it as Bcc";
+  EXPECT_NE(read.at("message_id").get<std::string>().find("@x.test>"), std::string::npos);
+  host_.mail_answer(MailAnswer::taken());
+  EXPECT_EQ(sender_->attempt(form_job(destination)).verdict, WB_ACCEPTED);
+  const auto& sent = host_.mails().at(0);
+  EXPECT_EQ(sent.from, "contact@x.test");
+  EXPECT_EQ(sent.recipients, (std::vector<std::string>{"a@x.test", "boss@x.test", "archive@x.test"})) << "each once";
+}
+
+TEST_F(Mail, FieldsMaySayWhoGetsItAndWhereAnswersGo) {  // D4
+  auto context = contact_form();
+  context["fields"]["email"] = "ann@y.test";
+  context["fields"]["department"] = "sales";
+  const Json confirmation{{"destination_field", "email"}};
+  const Json lookup{{"field", "department"}, {"addresses", {{"sales", "sales@x.test, b@x.test"}, {"it", "it@x.test"}}}};
+  const Json by_lookup{{"destination_lookup", lookup}, {"reply_to_field", "email"}};
+  for (const auto& destination : {confirmation, by_lookup})
+    EXPECT_TRUE(host_.validate_destination(kMailType, destination.dump()).empty()) << destination;
+  EXPECT_EQ(mail(confirmation, context).at("to"), pairs({{"", "ann@y.test"}}));
+  const auto read = mail(by_lookup, context);
+  EXPECT_EQ(read.at("to"), pairs({{"", "sales@x.test"}, {"", "b@x.test"}}));
+  EXPECT_EQ(read.at("reply_to"), pairs({{"", "ann@y.test"}}));
+  host_.mail_answer(MailAnswer::taken());
+  EXPECT_EQ(sender_->attempt(form_job(confirmation, context)).verdict, WB_ACCEPTED);
+  EXPECT_EQ(host_.mails().at(0).recipients, (std::vector<std::string>{"ann@y.test"}));
+
+  context["fields"].erase("email");
+  EXPECT_EQ(mail(by_lookup, context).at("reply_to"), Json::array()) << "nobody said where answers go";
+  context["fields"]["department"] = "marketing";
+  auto with_default = by_lookup;
+  with_default["destination_lookup"]["default"] = "all@x.test";
+  EXPECT_EQ(mail(with_default, context).at("to"), pairs({{"", "all@x.test"}}));
+}
+
+TEST_F(Mail, NoFieldBringsAHeaderOrARecipientOfItsOwn) {  // D4
+  const Json lookup{{"field", "department"}, {"addresses", {{"sales", "sales@x.test"}}}};
+  for (const auto* hostile : {"ann@y.test, eve@y.test", "ann@y.test;eve@y.test", "Ann <ann@y.test>",
+                              "ann@y.test\r\nBcc: eve@y.test", "ann@y.test\nBcc: eve@y.test", "ann@y.test ", "\"a\"@y.test", "",
+                              "ann", "ann@y.test\tx", "=?utf-8?q?a?=@y.test", "Team: ann@y.test;"}) {
+    auto context = contact_form();
+    context["fields"]["email"] = context["fields"]["department"] = hostile;
+    for (const Json& destination : {Json{{"destination_field", "email"}}, Json{{"destination_lookup", lookup}}}) {
+      expect_refused(composed(destination, context), "invalid_recipient", "the field");
+      auto job = form_job(destination, context);
+      job.artifact = "Subject: x\r\n\r\n";
+      expect_refused(sender_->attempt(job), "invalid_recipient", "the field");
+    }
+    if (*hostile != '\0')
+      expect_refused(composed({{"destination", "a@x.test"}, {"reply_to_field", "email"}}, context), "invalid_recipient", "email");
+  }
+  for (const Json& value : {Json(7), Json::array({"ann@y.test"}), Json(nullptr), Json(true)}) {
+    auto context = contact_form();
+    context["fields"]["email"] = value;
+    expect_refused(composed({{"destination_field", "email"}}, context), "invalid_recipient", "it has no text");
+  }
+}
+
+TEST_F(Mail, WhatIsWrongWithAFormsAddressesIsFoundInItsFile) {  // D4
+  const Json good_lookup{{"field", "f"}, {"addresses", {{"a", "a@x.test"}}}};
+  std::string hundred = "a0@x.test";
+  for (int i = 1; i < 100; ++i) hundred += ", a" + std::to_string(i) + "@x.test";
+  const std::pair<Json, const char*> rows[] = {
+      {{{"destination", "a@x.test"}, {"destination_field", "f"}}, "/destination"},
+      {{{"destination", "a@x.test"}, {"destination_lookup", good_lookup}}, "/destination"},
+      {{{"destination_field", "f"}, {"destination_lookup", good_lookup}}, "/destination"},
+      {{{"destination_lookup", {{"field", "f"}, {"addresses", {{"a", "nobody"}}}}}}, "/destination_lookup/addresses/a"},
+      {{{"destination_lookup", {{"field", "f"}, {"addresses", {{"a", "a@x.test"}}}, {"default", "x"}}}},
+       "/destination_lookup/default"},
+      {{{"destination_lookup", {{"field", "f"}}}}, "/destination_lookup"},
+      {{{"destination_lookup", "x"}}, "/destination_lookup"},
+      {{{"destination", "a@x.test"}, {"from", "a@x.test, b@x.test"}}, "/from"},
+      {{{"destination", "a@x.test"}, {"from", "Forms\r\nBcc: b@x.test <a@x.test>"}}, "/from"},
+      {{{"destination", "a@x.test"}, {"reply_to", "x"}}, "/reply_to"},
+      {{{"destination", "a@x.test"}, {"reply_to", "a@x.test"}, {"reply_to_field", "f"}}, "/reply_to_field"},
+      {{{"destination", "a@x.test"}, {"cc", "x"}}, "/cc"},
+      {{{"destination", "a@x.test"}, {"bcc", "a@x.test\r\nX: y"}}, "/bcc"},
+      {{{"destination", hundred}, {"cc", "b@x.test"}}, "/cc"},
+      {{{"destination", "a@x.test"}, {"cc", 7}}, "/cc"},
+  };
+  for (const auto& [destination, path] : rows) {
+    const auto problems = host_.validate_destination(kMailType, destination.dump());
+    ASSERT_FALSE(problems.empty()) << destination;
+    EXPECT_EQ(problems[0].path, path) << problems[0];
+  }
+}
+
 TEST_F(Mail, GarbageAsDestinationIsOneProblem) {
   for (const auto& garbage : {std::string(), std::string("x"), std::string("[]"), std::string(10'000'000, '{'),
                               R"({"destination":7})" + std::string(), Json{{"destination", std::string(10'000'000, ',')}}.dump()})
@@ -299,10 +400,11 @@ TEST_F(Mail, TheDescriptorSaysWhatMayEndADelivery) {  // F10
   std::vector<std::string> names;
   for (std::uint32_t i = 0; i < action->reason_count; ++i) {
     names.emplace_back(action->reasons[i].name.ptr, action->reasons[i].name.len);
-    EXPECT_EQ(action->reasons[i].flags, static_cast<std::uint32_t>(WB_REASON_PERMANENT)) << names.back();
+    const bool is_permanent = names.back() != "no_link_key";
+    EXPECT_EQ(action->reasons[i].flags, is_permanent ? static_cast<std::uint32_t>(WB_REASON_PERMANENT) : 0u) << names.back();
   }
   EXPECT_EQ(names, (std::vector<std::string>{"invalid_recipient", "invalid_message", "sender_refused", "unknown_template",
-                                             "invalid_form"}));
+                                             "invalid_form", "no_link_key"}));
   for (const auto& schema : {action->settings_schema, action->destination_schema}) {
     const auto json = Json::parse(std::string(schema.ptr, schema.len));
     EXPECT_EQ(json.at("additionalProperties"), false);

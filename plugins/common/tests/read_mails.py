@@ -55,6 +55,8 @@ def read(path):
         "headers": mail.keys(),
         "from": mailboxes(raw, "From"),
         "to": mailboxes(raw, "To"),
+        "cc": mailboxes(raw, "Cc") if "Cc" in mail else [],
+        "reply_to": mailboxes(raw, "Reply-To") if "Reply-To" in mail else [],
         "subject": mail["Subject"],
         "date": mail["Date"].datetime.isoformat(),
         "message_id": mail["Message-ID"],

@@ -142,12 +142,12 @@ TEST_F(EmailTemplate, TheOperatorMayMakeLinksShorter) {
   EXPECT_NE(mail(to_team_, with_attachment()).dump().find("?ttl=60\\r\\n"), std::string::npos);
 }
 
-TEST_F(EmailTemplate, AHostWithoutAKeyForLinksRestsTheTarget) {  // F8
+TEST_F(EmailTemplate, AHostWithoutAKeyForLinksFailsThisMailAndBlamesNobodyElse) {  // F8 D1
   host_.no_link_key();
   const auto o = composed(to_team_, with_attachment());
   EXPECT_EQ(o.verdict, WB_TRANSIENT) << o;
   EXPECT_EQ(o.reason, "no_link_key");
-  EXPECT_EQ(o.scope, WB_WHOLE_TARGET);
+  EXPECT_EQ(o.scope, WB_THIS_JOB);
   EXPECT_EQ(o.reach, WB_NOT_SENT);
 }
 

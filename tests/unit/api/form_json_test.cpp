@@ -54,7 +54,7 @@ TEST(FormRequests, AreReadWhole) {  // F4
   EXPECT_FALSE(attached->kept_until);
 }
 
-TEST(FormRequests, NameWhatIsWrongByItsPlace) {  // F4
+TEST(FormRequests, NameWhatIsWrongByItsPlace) {  // F4 D2
   json twice = with("attachments", json::array({kAttachment, kAttachment}));
   json no_fields = good();
   no_fields.erase("fields");
@@ -87,6 +87,13 @@ TEST(FormRequests, NameWhatIsWrongByItsPlace) {  // F4
       {with_attachment("objectUri", std::string("gs://bucket/a\0b", 15)).dump(),
        "attachments[1].objectUri must be gs://BUCKET/OBJECT"},
       {with_attachment("objectUri", "gs://bucket/a\r\nb").dump(), "attachments[1].objectUri must be gs://BUCKET/OBJECT"},
+      {with_attachment("objectUri", "gs://user@bucket/a").dump(), "attachments[1].objectUri must be gs://BUCKET/OBJECT"},
+      {with_attachment("objectUri", "gs://Bucket/a").dump(), "attachments[1].objectUri must be gs://BUCKET/OBJECT"},
+      {with_attachment("objectUri", "gs://192.168.5.4/a").dump(), "attachments[1].objectUri must be gs://BUCKET/OBJECT"},
+      {with_attachment("objectUri", "gs://goog-a/b").dump(), "attachments[1].objectUri must be gs://BUCKET/OBJECT"},
+      {with_attachment("objectUri", "gs://bucket/a/../b").dump(), "attachments[1].objectUri must be gs://BUCKET/OBJECT"},
+      {with_attachment("objectUri", "gs://bucket/a/\x01").dump(), "attachments[1].objectUri must be gs://BUCKET/OBJECT"},
+      {R"({"submissionId":"s-1","formId":"contact","fields":{"a":{"b":1,"b":2}}})", "fields: "},
       {with_attachment("sha", "x").dump(), "attachments[1] has an unknown field \"sha\""},
       {without_attachment("name").dump(), "attachments[0].name is missing"},
       {without_attachment("size").dump(), "attachments[0].size is missing"}};

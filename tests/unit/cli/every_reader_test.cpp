@@ -8,10 +8,10 @@
 #include "api/notify_json.h"
 #include "api/org_json.h"
 #include "api/pipeline_json.h"
+#include "base/json_check.h"
 #include "base/json_document.h"
 #include "config/document.h"
 #include "domain/contract.h"
-#include "senders/json_check.h"
 
 namespace waybill {
 namespace {

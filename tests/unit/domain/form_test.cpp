@@ -59,5 +59,75 @@ TEST(FormPayload, TakesOtherFieldsAndKeepsTheRest) {  // F10
   EXPECT_FALSE(fields_of("{}"));
 }
 
+FormAction confirmation() { return {.order = 1, .action_type = "letter", .destination_field = "email"}; }
+FormAction by_department() {
+  return {.order = 2,
+          .action_type = "letter",
+          .lookup = RecipientLookup{.field = "department", .addresses = {{"it", "it@x.test"}, {"sales", "sales@x.test"}}}};
+}
+
+TEST(FormActions, HandTheirPluginWhatTheySay) {  // D4
+  EXPECT_EQ(json::parse(destination_json(confirmation())), (json{{"destination_field", "email"}}));
+  auto action = by_department();
+  action.lookup->otherwise = "all@x.test";
+  action.from = "f@x.test";
+  action.reply_to_field = "email";
+  action.cc = "c@x.test";
+  EXPECT_EQ(json::parse(destination_json(action)), (json{{"cc", "c@x.test"},
+                                                         {"from", "f@x.test"},
+                                                         {"reply_to_field", "email"},
+                                                         {"destination_lookup",
+                                                          {{"field", "department"},
+                                                           {"addresses", {{"it", "it@x.test"}, {"sales", "sales@x.test"}}},
+                                                           {"default", "all@x.test"}}}}));
+  EXPECT_EQ(destination_of(destination_json(confirmation())), "");
+  EXPECT_EQ(with_destination(destination_json(action), "other@x.test"),
+            R"({"cc":"c@x.test","destination":"other@x.test","from":"f@x.test","reply_to_field":"email"})")
+      << "who corrects the recipient means it";
+}
+
+TEST(Forms, TellOfATermThatIsNew) {  // D4
+  Form form{.id = "contact", .actions = {{.order = 1, .action_type = "letter", .destination = "a"}}};
+  EXPECT_EQ(further_terms(form), "");
+  form.takes_attachments = false;
+  form.actions.push_back(confirmation());
+  form.fields_schema = *FieldsSchema::compile(R"({"type":"object"})");
+  const auto terms = json::parse(further_terms(form));
+  EXPECT_EQ(terms.at("attachments"), false);
+  EXPECT_EQ(terms.at("actions"), (json{{"1", {{"destination_field", "email"}}}}));
+  EXPECT_EQ(terms.at("fields_schema"), R"({"type":"object"})");
+}
+
+TEST(Forms, TakeASubmissionThatHasWhatTheirMailNeeds) {  // D4
+  const auto fault = [](const FormAction& action, const json& fields) {
+    return fault_in_submission({.id = "contact", .actions = {action}}, fields.dump(), 0);
+  };
+  EXPECT_EQ(fault(confirmation(), {{"email", "ann@example.org"}}), "");
+  const std::string wrong = "fields.email must be one plain address, such as ann@example.org: ";
+  EXPECT_EQ(fault(confirmation(), json::object()), wrong + "it is empty");
+  EXPECT_EQ(fault(confirmation(), {{"email", 7}}), wrong + "it is empty");
+  EXPECT_EQ(fault(confirmation(), {{"email", "a@x.test, b@x.test"}}), wrong + "it has more in it than an address");
+  EXPECT_EQ(fault(confirmation(), {{"email", "a@x.test\r\nBcc: b@x.test"}}), wrong + "it has a control character");
+
+  const FormAction answers{.order = 1, .action_type = "letter", .destination = "a@x.test", .reply_to_field = "email"};
+  for (const json& fine : {json::object(), json{{"email", ""}}, json{{"email", nullptr}}, json{{"email", "a@x.test"}}})
+    EXPECT_EQ(fault(answers, fine), "") << fine;
+  EXPECT_EQ(fault(answers, {{"email", "nobody"}}), wrong + "it is not of the form name@domain");
+
+  EXPECT_EQ(fault(by_department(), {{"department", "it"}}), "");
+  EXPECT_EQ(fault(by_department(), {{"department", "IT"}}), R"(fields.department must be one of "it", "sales")");
+  EXPECT_EQ(fault(by_department(), json::object()), R"(fields.department must be one of "it", "sales")");
+  auto any = by_department();
+  any.lookup->otherwise = "all@x.test";
+  EXPECT_EQ(fault(any, {{"department", "marketing"}}), "");
+}
+
+TEST(Forms, MayTakeNoAttachmentsAndOnlyFieldsOfTheirSchema) {  // D4
+  Form form{.id = "contact", .takes_attachments = false, .fields_schema = *FieldsSchema::compile(R"({"required":["name"]})")};
+  EXPECT_EQ(fault_in_submission(form, R"({"name":"Ann"})", 0), "");
+  EXPECT_EQ(fault_in_submission(form, R"({"name":"Ann"})", 1), R"(attachments: form "contact" takes none)");
+  EXPECT_EQ(fault_in_submission(form, "{}", 0), "fields.name: is missing");
+}
+
 }  // namespace
 }  // namespace waybill

@@ -24,7 +24,8 @@ struct ScriptedStore final : FormStore {
                       submission.hash,
                       submission.finalize,
                       {submission.actions.begin(), submission.actions.end()},
-                      {submission.contracts.begin(), submission.contracts.end()}});
+                      {submission.contracts.begin(), submission.contracts.end()},
+                      submission.fault});
     return answer;
   }
   Result<std::optional<FormState>> finalize(OrgId, const std::string&) override { return state; }
@@ -40,6 +41,7 @@ struct ScriptedStore final : FormStore {
     bool finalize;
     std::vector<FormAction> actions;
     std::vector<Contract> contracts;
+    std::string fault;
   };
   std::vector<Stored> stored;
   Result<SubmitResult> answer = SubmitResult{How::created, {.client_ref = "s-1", .state = "received"}};
@@ -84,6 +86,17 @@ TEST_F(TakingInForms, ASubmissionIsStoredWithTheContractsThatItsActionsHaveNow) 
   EXPECT_EQ(one.contracts[0], contract_of(form, form.actions[0], &types.type)) << "its plugin's permanent reasons end it";
   EXPECT_EQ(one.contracts[1], contract_of(form, form.actions[1], nullptr)) << "no plugin has this type";
   EXPECT_EQ(woken, 1);
+}
+
+TEST_F(TakingInForms, WhatTheFormDoesNotTakeIsAFaultUnlessItIsStoredAlready) {  // D2 D4
+  form.fields_schema = *FieldsSchema::compile(R"({"required":["name"]})");
+  intake.submit(store, handed_in());
+  auto good = handed_in();
+  good.fields = R"({"name":"Ann"})";
+  intake.submit(store, good);
+  ASSERT_EQ(store.stored.size(), 2u);
+  EXPECT_EQ(store.stored[0].fault, "fields.name: is missing") << "the store knows whether it is there";
+  EXPECT_EQ(store.stored[1].fault, "");
 }
 
 TEST_F(TakingInForms, TheClaimerIsWokenUnlessNothingWasStored) {

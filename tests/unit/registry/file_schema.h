@@ -5,6 +5,7 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#define VALIJSON_USE_EXCEPTIONS 1  // as in host/base/json_check.cpp: this program has one valijson
 #include <valijson/adapters/nlohmann_json_adapter.hpp>
 #include <valijson/schema.hpp>
 #include <valijson/schema_parser.hpp>

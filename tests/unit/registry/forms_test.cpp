@@ -18,7 +18,7 @@ class Types final : public ActionTypes {
   Problems check_destination(std::string_view, const std::string& json) const override {
     asked.push_back(json);
     const auto destination = nlohmann::json::parse(json);
-    if (destination.at("destination") == "nowhere") return {{"", 0, "destination", "there is no such place"}};
+    if (destination.value("destination", "") == "nowhere") return {{"", 0, "destination", "there is no such place"}};
     return {};
   }
   Problems check_settings(std::string_view, const std::string&) const override { return {}; }
@@ -41,7 +41,13 @@ actions:
 class Forms : public ::testing::Test {
  protected:
   tl::expected<Form, Problems> read(const std::string& text, Problems* absent = nullptr) {
-    return read_form(text, "forms/contact.yaml", {types, [](const std::string& id) { return id == "contact"; }, absent});
+    return read_form(text, "forms/contact.yaml",
+                     {types, [](const std::string& id) { return id == "contact"; }, absent,
+                      [this](const std::string& name) {
+                        files_read.push_back(name);
+                        return name == "schemas/contact.json" ? tl::expected<std::string, std::string>(schema_file)
+                                                              : tl::unexpected(std::string("cannot be read: there is none"));
+                      }});
   }
   std::string problems_of(const std::string& text) {
     const auto form = read(text);
@@ -55,6 +61,8 @@ class Forms : public ::testing::Test {
     return text.replace(at, line.size(), instead);
   }
   Types types;
+  std::string schema_file = R"({"required": ["email"]})";
+  std::vector<std::string> files_read;
 };
 
 TEST_F(Forms, ActionsComeInTheirOrderWhateverTheFilesOrderIs) {
@@ -89,7 +97,8 @@ TEST_F(Forms, EachMistakeIsNamedWithLineAndField) {
   };
   expect(with("form_id: contact\n", "form_id: contact us\n"), "1: form_id: must be letters, digits, _, - and ., at most 64");
   expect(with("name: Contact us\n", "name:\n"), "2: name: must be a text");
-  expect(with("name: Contact us\n", "nam: Contact us\nname: x\n"), "2: nam: unknown field (known here: form_id, name, actions)");
+  expect(with("name: Contact us\n", "nam: Contact us\nname: x\n"),
+         "2: nam: unknown field (known here: form_id, name, attachments, fields_schema, actions)");
   expect(with("template_id: contact", "template_id: other"), R"(7: actions[1].template_id: there is no template "other")");
   expect(with("action_order: 1\n", "action_order: 0\n"), "5: actions[1].action_order: must be a whole number from 1 to 1000");
   expect(with("action_order: 1\n", "action_order: \"1\"\n"), "5: actions[1].action_order: must be a whole number from 1 to 1000");
@@ -100,14 +109,88 @@ TEST_F(Forms, EachMistakeIsNamedWithLineAndField) {
   expect(with("destination: desk", "destination: \"a\\nb\""), "4: actions[0].destination: must not hold control characters");
   expect(with("    template_id: contact\n", "    templat_id: contact\n"),
          "7: actions[1].templat_id: unknown field (known here: action_order, action_type, template_id, destination, "
-         "happyfox_category, subject_template)");
+         "destination_field, destination_lookup, happyfox_category, from, reply_to, cc, reply_to_field, bcc, subject_template)");
+}
+
+TEST_F(Forms, ASubjectIsReadAsATemplateWithTheFile) {  // D2
+  const auto expect = [&](const std::string& subject, const std::string& problem) {
+    EXPECT_EQ(problems_of(with("Message from {{fields.name}}", subject)),
+              "forms/contact.yaml:9: actions[1].subject_template: " + problem + "\n");
+  };
+  expect("Message from {{fields.name", "a tag is not closed");
+  expect("{{#fields}}Message", "section \"fields\" is never closed");
+  expect("{{> partial}}", "partials are not supported");
+  EXPECT_EQ(problems_of(with("Message from {{fields.name}}", "{{#fields}}From {{name}}{{/fields}}")), "none");
+}
+
+TEST_F(Forms, MaySayWhoseMailItIsAndWhoGetsIt) {  // D4
+  const auto form =
+      read(with("destination: \"team@example.org, desk@example.org\"\n",
+                "destination_lookup: {field: department, addresses: {it: it@example.org, sales: \"a@x.test, b@x.test\"}, "
+                "default: all@example.org}\n    from: Contact <contact@example.org>\n    reply_to_field: email\n"
+                "    cc: boss@example.org\n    bcc: archive@example.org\n"));
+  ASSERT_TRUE(form) << joined(form.error());
+  const auto& action = form->actions[0];
+  EXPECT_EQ(action.destination, "");
+  ASSERT_TRUE(action.lookup);
+  EXPECT_EQ(*action.lookup, (RecipientLookup{.field = "department",
+                                             .addresses = {{"it", "it@example.org"}, {"sales", "a@x.test, b@x.test"}},
+                                             .otherwise = "all@example.org"}));
+  EXPECT_EQ(action.from + " " + action.reply_to_field + " " + action.cc + " " + action.bcc,
+            "Contact <contact@example.org> email boss@example.org archive@example.org");
+  const auto confirmation = read(with("destination: \"team@example.org, desk@example.org\"", "destination_field: email"));
+  ASSERT_TRUE(confirmation) << joined(confirmation.error());
+  EXPECT_EQ(confirmation->actions[0].destination_field, "email");
+  EXPECT_EQ(types.asked.size(), 4u) << "its plugin is asked about each";
+}
+
+TEST_F(Forms, SaysOnceWhoGetsItsMail) {  // D4
+  const auto expect = [&](const std::string& instead, const std::string& problem) {
+    EXPECT_EQ(problems_of(with("destination: desk", instead)), "forms/contact.yaml:4: " + problem + "\n");
+  };
+  expect("destination: desk, destination_field: email",
+         "actions[0].destination_field: only one of destination, destination_field, destination_lookup says who gets it");
+  expect("template_id: contact", "actions[0].destination: is missing");
+  expect("destination_lookup: it", "actions[0].destination_lookup: must be a map with field, addresses, default");
+  expect("destination_lookup: {field: a, addresses: {}}",
+         "actions[0].destination_lookup.addresses: must be a map of at least one value and its address");
+  expect("destination_lookup: {field: a, addresses: {b: []}}", "actions[0].destination_lookup.addresses.b: must be a text");
+}
+
+TEST_F(Forms, HaveASchemaOfTheirFieldsInThemOrInAFile) {  // D4
+  const auto schema = [&](const std::string& lines) { return read(with("name: Contact us\n", "name: Contact us\n" + lines)); };
+  const auto inside = schema("fields_schema:\n  type: object\n  required: [email]\n  properties: {age: {minimum: 18}}\n");
+  ASSERT_TRUE(inside) << joined(inside.error());
+  EXPECT_EQ(inside->fields_schema.fault_in("{}"), "fields.email: is missing");
+  EXPECT_NE(inside->fields_schema.fault_in(R"({"email":"a","age":17})"), "");
+  const auto beside = schema("fields_schema: schemas/contact.json\n");
+  ASSERT_TRUE(beside) << joined(beside.error());
+  EXPECT_EQ(files_read, std::vector<std::string>{"schemas/contact.json"});
+  EXPECT_EQ(beside->fields_schema.fault_in("{}"), "fields.email: is missing");
+  EXPECT_TRUE(beside->takes_attachments);
+  EXPECT_FALSE(schema("attachments: false\n")->takes_attachments);
+
+  const auto expect = [&](const std::string& lines, const std::string& problem) {
+    const auto form = schema(lines);
+    ASSERT_FALSE(form) << lines;
+    EXPECT_TRUE(joined(form.error()).starts_with("forms/contact.yaml:3: " + problem)) << joined(form.error());
+  };
+  expect("fields_schema: schemas/none.json\n", R"(fields_schema: "schemas/none.json" cannot be read: there is none)");
+  expect("fields_schema: {type: strin}\n", "fields_schema: is no JSON Schema: ");
+  expect("fields_schema: {properties: {a: {pattern: \"(\"}}}\n",
+         R"(fields_schema: is no JSON Schema: the pattern "(" is no regular expression)");
+  expect("fields_schema: [a]\n", "fields_schema: must be a text");
+  expect("attachments: \"false\"\n", "attachments: must be true or false");
+  schema_file = "{";
+  expect("fields_schema: schemas/contact.json\n", R"(fields_schema: "schemas/contact.json" is no JSON Schema: )");
 }
 
 TEST_F(Forms, AFormWithoutActionsIsNone) {
   EXPECT_NE(problems_of("form_id: a\nname: b\n").find("actions: must be a list of at least one action"), std::string::npos);
   EXPECT_NE(problems_of("form_id: a\nname: b\nactions: []\n").find("at least one action"), std::string::npos);
   EXPECT_NE(problems_of("form_id: a\nname: b\nactions: [x]\n").find("actions[0]: must be a map"), std::string::npos);
-  EXPECT_NE(problems_of("just words").find("must be a map with form_id, name, actions"), std::string::npos);
+  EXPECT_NE(problems_of("just words").find("must be a map with form_id, name, attachments, fields_schema, actions"),
+            std::string::npos);
   EXPECT_NE(problems_of(": : [").find("forms/contact.yaml:1"), std::string::npos);
 }
 

@@ -162,25 +162,42 @@ TEST(FormSchema, RefusesWhatTheLoaderRefusesAndTakesTheSample) {
   EXPECT_TRUE(accepts(whole));
   const std::string good = "form_id: a\nname: b\nactions:\n  - {action_order: 1, action_type: sms, destination: c}\n";
   EXPECT_TRUE(loads(good) && accepts(good));
-  const std::pair<std::string, std::string> changes[] = {{"form_id: a\n", ""},
-                                                         {"form_id: a\n", "form_id: a b\n"},
-                                                         {"form_id: a\n", "form_id: " + std::string(65, 'a') + "\n"},
-                                                         {"name: b\n", ""},
-                                                         {"name: b\n", "name: \"\"\n"},
-                                                         {"name: b\n", "name: [b]\n"},
-                                                         {"name: b\n", "name: \"a\\nb\"\n"},
-                                                         {"name: b\n", "name: b\ntitle: c\n"},
-                                                         {"  - {", "  - x\n  - {"},
-                                                         {"action_order: 1, ", ""},
-                                                         {"action_order: 1, ", "action_order: 0, "},
-                                                         {"action_order: 1, ", "action_order: 1001, "},
-                                                         {"action_order: 1, ", "action_order: \"1\", "},
-                                                         {"action_order: 1, ", "action_order: 1.5, "},
-                                                         {"action_type: sms, ", ""},
-                                                         {"destination: c", "destination: \"\""},
-                                                         {"destination: c", "to: c"},
-                                                         {"destination: c", "destination: c, template_id: \"a\\tb\""},
-                                                         {"  - {action_order: 1, action_type: sms, destination: c}\n", "  []\n"}};
+  for (const char* more : {"destination_field: c", "destination_lookup: {field: c, addresses: {d: e, f: g}, default: h}",
+                           "destination: c, from: d, reply_to: e, cc: f, bcc: g", "destination: c, reply_to_field: d"}) {
+    auto text = good;
+    text.replace(text.find("destination: c"), 14, more);
+    EXPECT_TRUE(loads(text) && accepts(text)) << text;
+  }
+  const auto more = "attachments: false\nfields_schema: {type: object, required: [name]}\n" + good;
+  EXPECT_TRUE(loads(more) && accepts(more)) << more;
+  const std::pair<std::string, std::string> changes[] = {
+      {"form_id: a\n", ""},
+      {"form_id: a\n", "form_id: a b\n"},
+      {"form_id: a\n", "form_id: " + std::string(65, 'a') + "\n"},
+      {"name: b\n", ""},
+      {"name: b\n", "name: \"\"\n"},
+      {"name: b\n", "name: [b]\n"},
+      {"name: b\n", "name: \"a\\nb\"\n"},
+      {"name: b\n", "name: b\ntitle: c\n"},
+      {"  - {", "  - x\n  - {"},
+      {"action_order: 1, ", ""},
+      {"action_order: 1, ", "action_order: 0, "},
+      {"action_order: 1, ", "action_order: 1001, "},
+      {"action_order: 1, ", "action_order: \"1\", "},
+      {"action_order: 1, ", "action_order: 1.5, "},
+      {"action_type: sms, ", ""},
+      {"destination: c", "destination: \"\""},
+      {"destination: c", "to: c"},
+      {"destination: c", "destination: c, template_id: \"a\\tb\""},
+      {"destination: c", "destination: c, destination_field: d"},
+      {"destination: c", "destination: c, reply_to: [d]"},
+      {"destination: c", "destination_lookup: d"},
+      {"destination: c", "destination_lookup: {field: d}"},
+      {"destination: c", "destination_lookup: {field: d, addresses: {}}"},
+      {"destination: c", "destination_lookup: {field: d, addresses: {e: f}, g: h}"},
+      {"name: b\n", "name: b\nattachments: 1\n"},
+      {"name: b\n", "name: b\nfields_schema: [c]\n"},
+      {"  - {action_order: 1, action_type: sms, destination: c}\n", "  []\n"}};
   for (const auto& [line, instead] : changes) {
     auto text = good;
     text.replace(text.find(line), line.size(), instead);

@@ -1,5 +1,5 @@
 // A JSON Schema (draft 7) that was compiled once and checks texts. valijson is behind this.
-#include "senders/json_check.h"
+#include "base/json_check.h"
 
 #define VALIJSON_USE_EXCEPTIONS 1  // else a malformed schema would abort the process
 
@@ -11,8 +11,8 @@
 #include <valijson/validator.hpp>
 
 #include "base/json_reader.h"
-#include "senders/plugin_text.h"
-#include "senders/schema_words.h"
+#include "base/schema_words.h"
+#include "base/utf8.h"
 
 namespace waybill {
 namespace {

@@ -1,5 +1,5 @@
 // The descriptions of valijson, and what the schema says at their place.
-#include "senders/schema_words.h"
+#include "base/schema_words.h"
 
 #include <array>
 #include <cmath>

@@ -1,5 +1,5 @@
 // What is wrong with settings and destinations is said in the words of whoever wrote them, not in those of JSON Schema.
-#include "senders/json_check.h"
+#include "base/json_check.h"
 
 #include <gtest/gtest.h>
 

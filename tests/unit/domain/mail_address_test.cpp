@@ -1,0 +1,48 @@
+// One plain address, and nothing that could be read as more.
+#include "domain/mail_address.h"
+
+#include <gtest/gtest.h>
+
+namespace waybill {
+namespace {
+
+TEST(MailAddress, IsOnePlainAddress) {  // D4
+  for (const char* good : {"ann@example.org", "a.b+c@x-y.example", "o'neil@example.org", "1@2.example", "ANN@EXAMPLE.ORG",
+                           "a=b@example.org", "x@localhost", "a/b@example.org"})
+    EXPECT_EQ(fault_in_address(good), "") << good;
+  EXPECT_EQ(fault_in_address(std::string(64, 'a') + "@" + std::string(63, 'b') + ".example"), "");
+}
+
+TEST(MailAddress, IsNothingElse) {  // D4
+  const std::pair<std::string, std::string> cases[] = {
+      {"", "it is empty"},
+      {"ann", "it is not of the form name@domain"},
+      {"@example.org", "it is not of the form name@domain"},
+      {"ann@", "it is not of the form name@domain"},
+      {"ann@example.org\r\nBcc: all@example.org", "it has a control character"},
+      {"ann@example.org\nX: y", "it has a control character"},
+      {std::string("ann\0@example.org", 16), "it has a control character"},
+      {"ann@example.org\xC2\x85", "it has a control character"},
+      {"ann@example.org, bob@example.org", "it has more in it than an address"},
+      {"ann@example.org,bob@example.org", "it has more in it than an address"},
+      {"ann@example.org;bob@example.org", "it has more in it than an address"},
+      {"Ann <ann@example.org>", "it has more in it than an address"},
+      {" ann@example.org", "it has more in it than an address"},
+      {"\"a b\"@example.org", "it has more in it than an address"},
+      {"group:ann@example.org", "it has more in it than an address"},
+      {"ann@[192.0.2.1]", "it has more in it than an address"},
+      {"ann(x)@example.org", "it has more in it than an address"},
+      {"ann@bob@example.org", "what stands before the @ is no name"},
+      {"a..b@example.org", "what stands before the @ is no name"},
+      {"=?utf-8?q?a?=@example.org", "what stands before the @ is no name"},
+      {"z\xC3\xB6@example.org", "what stands before the @ is no name"},
+      {std::string(65, 'a') + "@example.org", "what stands before the @ is no name"},
+      {"ann@example..org", "what stands behind the @ is no domain"},
+      {"ann@-example.org", "what stands behind the @ is no domain"},
+      {"ann@ex\xC3\xA4mple.org", "what stands behind the @ is no domain"},
+      {"ann@" + std::string(251, 'b'), "it is longer than 254 bytes"}};
+  for (const auto& [text, wanted] : cases) EXPECT_EQ(fault_in_address(text), wanted) << text;
+}
+
+}  // namespace
+}  // namespace waybill

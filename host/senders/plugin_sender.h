@@ -20,6 +20,7 @@
 #include "senders/failure_page.h"
 #include "senders/inbox.h"
 #include "senders/outcome_check.h"
+#include "senders/plugin_counters.h"
 #include "senders/text_services.h"
 #include "services/event_loop.h"
 #include "services/http_client.h"
@@ -44,6 +45,7 @@ struct SenderParts {
   std::shared_ptr<const Vault> vault;  // opens the secrets of channels
   TextServices texts;
   std::shared_ptr<PluginViolations> violations;
+  std::shared_ptr<PluginCounters> counters;  // null: plugins count nothing
   const Clock& clock;
   Log& log;
   Completions& completions;

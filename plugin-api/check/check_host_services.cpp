@@ -11,6 +11,7 @@ using fake_host::text;
 bool CheckHost::offers(std::string_view service) const {
   if (service == WB_SMTP_SERVICE) return shape_.minor >= 1;
   if (service == WB_TEMPLATE_SERVICE || service == WB_LINK_SERVICE) return shape_.minor >= 2;
+  if (service == WB_COUNTER_SERVICE) return shape_.minor >= 4;
   return true;
 }
 

@@ -24,7 +24,7 @@
 #define WAYBILL_PLUGIN_H
 
 #define WB_ABI_MAJOR 1
-#define WB_ABI_MINOR 3
+#define WB_ABI_MINOR 4
 
 #include "waybill/abi/base.h"
 #include "waybill/abi/descriptor.h"
@@ -34,6 +34,7 @@
 #include "waybill/abi/sender.h"
 
 /* Services of the host: wb_host::get_service returns the table of one, if this host has it. */
+#include "waybill/services/counter.h"
 #include "waybill/services/http.h"
 #include "waybill/services/link.h"
 #include "waybill/services/net_error.h"

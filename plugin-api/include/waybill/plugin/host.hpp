@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "waybill/plugin/counters.hpp"
 #include "waybill/plugin/services.hpp"
 #include "waybill/plugin/smtp.hpp"
 #include "waybill/plugin/texts.hpp"
@@ -26,6 +27,11 @@ class Host {
   Links links() const { return {host_, service<wb_link_service>(WB_LINK_SERVICE)}; }
   Timers timer() const { return {host_, service<wb_timer_service>(WB_TIMER_SERVICE)}; }
   Signer sign() const { return {host_, service<wb_sign_service>(WB_SIGN_SERVICE)}; }
+
+  // Counting is no reason to refuse an older host: there it does nothing.
+  Counters counters() const {
+    return {host_, static_cast<const wb_counter_service*>(host_->get_service(host_, str(WB_COUNTER_SERVICE)))};
+  }
 
   // [any] Never a secret in here.
   void log(Level level, std::string_view text, Fields fields = {}) const { log({0}, level, text, fields); }

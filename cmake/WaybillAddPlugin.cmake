@@ -1,12 +1,47 @@
-# waybill_add_plugin(NAME [FOLDER folder] [SOURCES file...] [LIBRARIES target...])
+# waybill_add_plugin(NAME [FOLDER folder] [SOURCES file...] [LIBRARIES target...] [TESTS file...] [SAMPLES file])
 #
-# Makes the plugin plugins/NAME.so, which exports wb_plugin_v1 and nothing else, of NAME.cpp or the SOURCES; and, of the same objects
-# with tests/*_test.cpp and the test kit, the GoogleTest program NAME_tests. ctest then runs those tests, looks at the exports, and
-# lets `waybill plugin check` look at the .so, with the samples in check.json if there is one. `cmake --install` puts the .so where
-# an installation has its plugins; not one with a FOLDER, which the build tree has it in instead of plugins/.
+# Makes the plugin plugins/NAME.so, which exports wb_plugin_v1 and nothing else, of NAME.cpp, NAME.c or the SOURCES; and, of the same
+# objects with tests/*_test.cpp or the TESTS and the test kit, the GoogleTest program NAME_tests. ctest then runs those tests, looks at
+# the exports, and lets `waybill plugin check` look at the .so, with the SAMPLES, NAME.check.json or check.json if there is one. `cmake
+# --install` puts the .so where an installation has its plugins; not one with a FOLDER, which the build tree has it in instead of
+# plugins/.
 #
-# It serves the plugins of Waybill's own tree and those of the package waybill-plugin alike. BUILD_TESTING=OFF: no tests.
+# A CMakeLists.txt may add several plugins: a file tests/NAME_test.cpp or tests/NAME_*_test.cpp is then the test of that plugin alone,
+# and the others are tests of each.
+#
+# It serves the plugins of Waybill's own tree and those of the package waybill-plugin alike. BUILD_TESTING=OFF: no tests. Without the
+# language CXX (project(... LANGUAGES C)) there are no GoogleTests, but the rest.
 include(GoogleTest)
+
+# The tests in tests/ that are not named for another plugin of this CMakeLists.txt.
+function(waybill_tests_of name result)
+  file(GLOB tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/tests/*_test.cpp)
+  file(STRINGS ${CMAKE_CURRENT_SOURCE_DIR}/CMakeLists.txt lines REGEX "^[ \t]*waybill_add_plugin\\(")
+  set(names ${name})
+  foreach(line IN LISTS lines)
+    if(line MATCHES "waybill_add_plugin\\([ \t]*([a-z0-9_]+)")
+      list(APPEND names ${CMAKE_MATCH_1})
+    endif()
+  endforeach()
+  list(REMOVE_DUPLICATES names)
+  set(mine)
+  foreach(test IN LISTS tests)
+    get_filename_component(file ${test} NAME)
+    set(owner)
+    foreach(one IN LISTS names)  # of two names that fit, the longer
+      string(FIND ${file} ${one}_ at)
+      string(LENGTH "${one}" length)
+      string(LENGTH "${owner}" longest)
+      if(at EQUAL 0 AND length GREATER longest)
+        set(owner ${one})
+      endif()
+    endforeach()
+    if(NOT owner OR owner STREQUAL name)
+      list(APPEND mine ${test})
+    endif()
+  endforeach()
+  set(${result} ${mine} PARENT_SCOPE)
+endfunction()
 
 # gtest_discover_tests() cannot pass on a property that is a list, so both labels are set on what it found, when ctest starts.
 function(waybill_label_plugin_tests target)
@@ -19,9 +54,17 @@ endif()
 endfunction()
 
 function(waybill_add_plugin name)
-  cmake_parse_arguments(ARG "" "FOLDER" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "" "FOLDER;SAMPLES" "SOURCES;LIBRARIES;TESTS" ${ARGN})
   if(NOT ARG_SOURCES)
     set(ARG_SOURCES ${name}.cpp)
+    if(NOT EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${name}.cpp AND EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${name}.c)
+      set(ARG_SOURCES ${name}.c)
+    endif()
+  endif()
+  get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
+  set(linker C)
+  if(CXX IN_LIST languages)
+    set(linker CXX)
   endif()
   set(folder ${CMAKE_BINARY_DIR}/plugins)
   if(ARG_FOLDER)
@@ -45,10 +88,10 @@ function(waybill_add_plugin name)
   target_link_libraries(${name} PRIVATE plugin_${name}_code ${settings})
   target_link_options(${name} PRIVATE -Wl,--version-script=${abi}/plugin.map)
   get_directory_property(flags COMPILE_OPTIONS)
-  if(NOT "${CMAKE_CXX_FLAGS} ${flags}" MATCHES "-fsanitize=")  # a sanitizer's symbols come from the program
+  if(NOT "${CMAKE_C_FLAGS} ${CMAKE_CXX_FLAGS} ${flags}" MATCHES "-fsanitize=")  # a sanitizer's symbols come from the program
     target_link_options(${name} PRIVATE -Wl,-z,defs)
   endif()
-  set_target_properties(${name} PROPERTIES PREFIX "" SUFFIX .so LINKER_LANGUAGE CXX LINK_DEPENDS ${abi}/plugin.map
+  set_target_properties(${name} PROPERTIES PREFIX "" SUFFIX .so LINKER_LANGUAGE ${linker} LINK_DEPENDS ${abi}/plugin.map
     LIBRARY_OUTPUT_DIRECTORY ${folder})
   # The host refuses a plugin that others may write to, whatever the umask was.
   add_custom_command(TARGET ${name} POST_BUILD COMMAND chmod go-w ${folder} $<TARGET_FILE:${name}> VERBATIM)
@@ -60,8 +103,13 @@ function(waybill_add_plugin name)
   if(DEFINED BUILD_TESTING AND NOT BUILD_TESTING)
     return()
   endif()
-  file(GLOB tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/tests/*_test.cpp)
-  if(tests)
+  set(tests ${ARG_TESTS})
+  if(NOT tests)
+    waybill_tests_of(${name} tests)
+  endif()
+  if(tests AND NOT CXX IN_LIST languages)
+    message(STATUS "plugin ${name}: its GoogleTests need the language CXX and are left out")
+  elseif(tests)
     add_executable(${name}_tests ${tests})
     target_link_libraries(${name}_tests PRIVATE plugin_${name}_code waybill::testkit ${settings} GTest::gtest_main)
     gtest_discover_tests(${name}_tests TEST_PREFIX plugin.${name}. DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 120)
@@ -72,9 +120,12 @@ function(waybill_add_plugin name)
   set_tests_properties(plugin.${name}.ExportsOneSymbol PROPERTIES LABELS "unit;plugin")
   if(WAYBILL_PLUGIN_CHECK)  # there is a waybill to ask
     set(samples)
-    if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/check.json)
-      set(samples --samples ${CMAKE_CURRENT_SOURCE_DIR}/check.json)
-    endif()
+    foreach(file IN ITEMS check.json ${name}.check.json ${ARG_SAMPLES})  # the last that is there
+      cmake_path(ABSOLUTE_PATH file BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
+      if(EXISTS ${file})
+        set(samples --samples ${file})
+      endif()
+    endforeach()
     add_test(NAME plugin.${name}.conforms COMMAND $<TARGET_FILE:waybill::waybill> plugin check $<TARGET_FILE:${name}> ${samples})
     set_tests_properties(plugin.${name}.conforms PROPERTIES LABELS plugin TIMEOUT 300)
   endif()

@@ -18,6 +18,8 @@ install(FILES docs/operations/drill_receiver.py DESTINATION share/waybill COMPON
 install(DIRECTORY plugin-api/include/ plugin-api/testkit/include/ DESTINATION include COMPONENT sdk)
 install(FILES docs/plugin-authors.md DESTINATION share/waybill COMPONENT sdk OPTIONAL)
 install(DIRECTORY plugin-api/examples DESTINATION share/waybill COMPONENT sdk OPTIONAL)
+install(DIRECTORY plugin-api/rust DESTINATION share/waybill COMPONENT sdk PATTERN target EXCLUDE PATTERN check.sh EXCLUDE
+  PATTERN CMakeLists.txt EXCLUDE PATTERN .gitignore EXCLUDE)
 
 set_target_properties(waybill_plugin_api PROPERTIES EXPORT_NAME plugin)
 set_target_properties(waybill_fakes PROPERTIES EXPORT_NAME fakes)

@@ -2,6 +2,7 @@
 #include "api/intent_routes.h"
 
 #include <atomic>
+#include <tuple>
 
 #include "api/error_reply.h"
 #include "api/integer.h"
@@ -43,13 +44,15 @@ class Intents {
     if (wait->count() > 0 && !parts_.waiters.has_room()) return reply(overload_response());
     const auto registry = parts_.registry.current();
     auto callback = submit_callback(began, *wait, reply);
-    if (const Contract* contract = registry->find(intent->target)) {
+    const Contract* contract = registry->find(intent->target);
+    auto fault = fault_of(contract, *intent);
+    if (fault.empty()) {
       auto [item, answer] = handed_in(registry, *contract, request.principal.org, std::move(*intent), std::move(callback));
       return parts_.intake.submit(std::move(item), std::move(answer));
     }
-    std::vector<UnknownTarget> unknown;
-    unknown.push_back({std::move(*intent), std::move(callback)});
-    ask_for_known(std::move(request), std::move(reply), std::move(unknown));
+    std::vector<RefusedIntent> refused;
+    refused.push_back({std::move(*intent), std::move(callback), std::move(fault)});
+    ask_for_known(std::move(request), std::move(reply), std::move(refused));
   }
 
   // Each item by itself: its answer is what a request of its own would have got.
@@ -67,28 +70,33 @@ class Intents {
     batch->answers.resize(intents->size());
     batch->left = intents->size();
     batch->reply = std::move(reply);
-    std::vector<Intake::PendingIntent> known;  // their targets are
-    std::vector<UnknownTarget> unknown;
-    known.reserve(intents->size());
+    std::vector<Intake::PendingIntent> good;
+    std::vector<RefusedIntent> refused;
+    good.reserve(intents->size());
     for (std::size_t i = 0; i < intents->size(); ++i) {
       auto& intent = (*intents)[i];
       http::Reply answered = [batch, i](http::Response answer) {
         batch->answers[i] = std::move(answer);
         if (--batch->left == 0) batch->reply(http::json_response(200, batch_json(batch->answers)));
       };
-      if (!intent)
+      if (!intent) {
         answered(http::invalid_request(intent.error().what));
-      else if (auto refusal = http::target_refusal(request.principal, intent->target))
+        continue;
+      }
+      if (auto refusal = http::target_refusal(request.principal, intent->target)) {
         answered(std::move(*refusal));
-      else if (const Contract* contract = registry->find(intent->target))
-        known.push_back(handed_in(registry, *contract, request.principal.org, std::move(*intent),
-                                  submit_callback(began, Millis{0}, std::move(answered))));
+        continue;
+      }
+      const Contract* contract = registry->find(intent->target);
+      auto callback = submit_callback(began, Millis{0}, std::move(answered));
+      if (auto fault = fault_of(contract, *intent); fault.empty())
+        good.push_back(handed_in(registry, *contract, request.principal.org, std::move(*intent), std::move(callback)));
       else
-        unknown.push_back({std::move(*intent), submit_callback(began, Millis{0}, std::move(answered))});
+        refused.push_back({std::move(*intent), std::move(callback), std::move(fault)});
     }
     // First, so that a batch that finds no room is refused whole.
-    if (!unknown.empty() && !ask_for_known(std::move(request), batch->reply, std::move(unknown))) return;
-    parts_.intake.submit(std::move(known));
+    if (!refused.empty() && !ask_for_known(std::move(request), batch->reply, std::move(refused))) return;
+    parts_.intake.submit(std::move(good));
   }
 
   // Of a token with targets, those of its targets.
@@ -128,11 +136,23 @@ class Intents {
 
   using Found = Result<std::optional<std::string>>;  // JSON
 
-  // The target is not in the registry, or not any more: an intent that came in before is still itself.
-  struct UnknownTarget {
+  // The target is not in the registry, or not any more, or its plugin cannot send this payload: an intent that came in before is
+  // still itself.
+  struct RefusedIntent {
     IntentRequest intent;
     SubmitCallback callback;
+    std::string why;
   };
+
+  // Why this intent cannot be taken in; "" if it can.
+  std::string fault_of(const Contract* contract, const IntentRequest& intent) const {
+    if (contract == nullptr) return "unknown submissionTarget \"" + intent.target + "\"";
+    if (parts_.types == nullptr) return {};
+    const auto problems = parts_.types->check_payload(contract->action_type, intent.payload);
+    if (problems.empty()) return {};
+    const auto& [field, message] = std::tie(problems.front().field, problems.front().message);
+    return "payload" + (field.empty() || field.front() == '[' ? field : "." + field) + ": " + message;
+  }
 
   // Of a token with targets, another target's intent is none.
   static bool is_visible(const http::Request& request, const SubmissionView& view) {
@@ -157,24 +177,24 @@ class Intents {
   }
 
   // One query for all. False: there was no room for it, and the request has its answer.
-  bool ask_for_known(http::Request request, http::Reply reply, std::vector<UnknownTarget> unknown) const {
-    const std::size_t bytes = unknown.size() * kItemBytes;
+  bool ask_for_known(http::Request request, http::Reply reply, std::vector<RefusedIntent> refused) const {
+    const std::size_t bytes = refused.size() * kItemBytes;
     return parts_.pool.ask(
         std::move(request), std::move(reply),
-        [unknown = std::move(unknown)](ReadPool::Session& session, const http::Request& asked, const http::Reply&) {
+        [refused = std::move(refused)](ReadPool::Session& session, const http::Request& asked, const http::Reply&) {
           std::vector<SubmissionKey> keys;
-          keys.reserve(unknown.size());
-          for (const auto& [intent, callback] : unknown)
+          keys.reserve(refused.size());
+          for (const auto& [intent, callback, why] : refused)
             keys.push_back({intent.intent_id, intent.target, sha256(intent.payload)});
           auto found = session->compare(asked.principal.org, "intent", keys);
-          for (std::size_t i = 0; i < unknown.size(); ++i) {
-            const auto& [intent, callback] = unknown[i];
+          for (std::size_t i = 0; i < refused.size(); ++i) {
+            const auto& [intent, callback, why] = refused[i];
             if (!found)
               callback(tl::unexpected(found.error()));
             else if ((*found)[i])
               callback(std::move(*(*found)[i]));
             else
-              callback(fail(Error::Kind::invalid, "unknown submissionTarget \"" + intent.target + "\""));
+              callback(fail(Error::Kind::invalid, why));
           }
         },
         bytes);

@@ -22,6 +22,7 @@ struct IntentParts {
   const Clock& clock;
   Log& log;
   Metrics& metrics;
+  const ActionTypes* types = nullptr;  // null: payloads are not held against the plugins' schemas
 };
 
 // The parts must outlive every request.

@@ -153,6 +153,8 @@ Result<void> Host::start() {
   }
   metrics_.build_info(WAYBILL_VERSION, std::to_string(program_version()));
   note_missing_plugins();
+  for (const auto& plugin : installation_.catalogue->loaded())
+    for (const auto& type : plugin.action_types) metrics_.plugin_loaded(type, plugin.id, plugin.version);
   tokens_.start();
   pool_.start();
   form_pool_.start();
@@ -173,28 +175,29 @@ Result<void> Host::start() {
 }
 
 Result<void> Host::listen() {
-  auto routes = all_routes({.intents = {intake_, registry_.live(), pool_, waiters_, clock_, log_, metrics_},
-                            .forms = {form_intake_, registry_.live(), form_pool_, log_, metrics_},
-                            .pipelines = {pipeline_intake_, registry_.live(), form_pool_, log_, metrics_},
-                            .dead = {registry_.live(), *installation_.catalogue, form_pool_, [this] { signal_.walk(); }, log_},
-                            .notify = {.pool = notify_pool_,
-                                       .waiters = waiters_,
-                                       .types = *installation_.catalogue,
-                                       .check_url = [policy = std::make_shared<const EgressPolicy>(config_.egress)](
-                                                        const std::string& url) { return check_tenant_url(url, *policy); },
-                                       .has_key = vault_->has_key(),
-                                       .per_org = config_.limits.per_org_channels,
-                                       .per_channel = config_.limits.per_channel,
-                                       .is_due = [this] { signal_.walk(); },
-                                       .log = log_},
-                            .reload =
-                                [this](FormStore& store, const std::string& actor) {
-                                  static_cast<void>(renew_tls());
-                                  return registry_.reload(store, {actor, "admin", "reload"});
-                                },
-                            .not_ready = [this] { return not_ready(); },
-                            .metrics_readers = metrics_readers(config_.metrics),
-                            .closed = [this] { return why_outdated(); }});
+  auto routes =
+      all_routes({.intents = {intake_, registry_.live(), pool_, waiters_, clock_, log_, metrics_, installation_.catalogue.get()},
+                  .forms = {form_intake_, registry_.live(), form_pool_, log_, metrics_},
+                  .pipelines = {pipeline_intake_, registry_.live(), form_pool_, log_, metrics_},
+                  .dead = {registry_.live(), *installation_.catalogue, form_pool_, [this] { signal_.walk(); }, log_},
+                  .notify = {.pool = notify_pool_,
+                             .waiters = waiters_,
+                             .types = *installation_.catalogue,
+                             .check_url = [policy = std::make_shared<const EgressPolicy>(config_.egress)](
+                                              const std::string& url) { return check_tenant_url(url, *policy); },
+                             .has_key = vault_->has_key(),
+                             .per_org = config_.limits.per_org_channels,
+                             .per_channel = config_.limits.per_channel,
+                             .is_due = [this] { signal_.walk(); },
+                             .log = log_},
+                  .reload =
+                      [this](FormStore& store, const std::string& actor) {
+                        static_cast<void>(renew_tls());
+                        return registry_.reload(store, {actor, "admin", "reload"});
+                      },
+                  .not_ready = [this] { return not_ready(); },
+                  .metrics_readers = metrics_readers(config_.metrics),
+                  .closed = [this] { return why_outdated(); }});
   http::Authenticate authenticate;
   if (!config_.auth_none)
     authenticate = [this](const http::Request& request, std::function<void(http::Admission)> answer) {

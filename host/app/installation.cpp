@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <set>
 
 #include "app/asked_secrets.h"
@@ -245,7 +246,9 @@ std::string master_key_fault(const Secrets& secrets, const std::string& name) {
 
 LoadedInstallation load_installation(const Config& config, MissingPluginPolicy absent) {
   LoadedInstallation contents{
-      .catalogue = Catalogue::load(config.plugins), .registry = std::nullopt, .problems = {}, .absent = {}};
+      .catalogue = Catalogue::load(config.plugins, config.senders), .registry = std::nullopt, .problems = {}, .absent = {}};
+  for (const auto& one : contents.catalogue->superseded())
+    contents.warnings.push_back({(config.plugins / one.file).string(), 0, "", words_of(one)});
   Problems& absences = absent == MissingPluginPolicy::tolerate ? contents.absent : contents.problems;
   const auto unknown = unknown_types(config, *contents.catalogue);
   absences.insert(absences.end(), unknown.begin(), unknown.end());
@@ -276,7 +279,7 @@ LoadedInstallation load_installation(const Config& config, MissingPluginPolicy a
       auto outgoing = check_outgoing(config, *registry, *secrets);
       report(outgoing.problems);
       contents.transports = std::move(outgoing.transports);
-      contents.warnings = std::move(outgoing.warnings);
+      std::move(outgoing.warnings.begin(), outgoing.warnings.end(), std::back_inserter(contents.warnings));
     }
     const auto asked = unknown_secrets(config, *registry);
     contents.warnings.insert(contents.warnings.end(), asked.begin(), asked.end());

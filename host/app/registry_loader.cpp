@@ -18,7 +18,13 @@ ReloadResult RegistryLoader::reload(FormStore& store, const LoadActor& actor) {
     if (auto problems = secrets ? outgoing.problems : secrets.error(); !problems.empty())
       next = tl::unexpected(std::move(problems));
   }
+  const auto changed = catalogue_.changes();
+  for (const auto& plugin : changed)
+    log_.warn("plugin.not_loaded", {{"file", plugin.file}, {"how", plugin.how}, {"remedy", "restart this host to load it"}});
   if (!next) {
+    for (const auto& plugin : changed)
+      next.error().push_back({(config_.plugins / plugin.file).string(), 0, "",
+                              "the file is " + std::string(plugin.how) + " since this host started: restart it to load it"});
     for (const auto& problem : next.error()) log_.error("registry.refused", {{"problem", to_string(problem)}});
     return {.problems = std::move(next.error()), .error = {}, .changes = {}};
   }

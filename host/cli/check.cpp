@@ -1,15 +1,19 @@
 // `waybill check`: configuration, plugins and registry; with --online also what they lead to.
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "api/json_answer.h"
 #include "base/printing.h"
 #include "cli/commands.h"
 #include "cli/json_output.h"
 #include "cli/online_check.h"
+#include "senders/plugin_trial.h"
 
 namespace waybill {
 namespace {
+
+constexpr TrialTerms kWholeCheck{std::chrono::minutes{10}};  // of an installation of any size
 
 void print(const Findings& findings) {
   for (const auto& finding : findings)
@@ -25,50 +29,78 @@ Json json_of(const Findings& findings) {
   return list;
 }
 
+struct Report {
+  Problems problems, warnings;
+  std::string summary;
+  Findings findings;  // of what was asked online
+};
+
+// A plugin may end, crash or hang the process that it is asked in: so a child loads everything first.
+std::optional<Problem> fault_while_loading(const Config& config) {
+  const auto try_all = [&](const std::filesystem::path&) { load_installation(config); };
+  const auto fault = try_in_child({config.file}, try_all, kWholeCheck).front();
+  if (fault.empty()) return std::nullopt;
+  return Problem{config.file.string(), 0, "",
+                 "a plugin harms the process while it checks settings or targets: " + fault +
+                     " (see what `waybill plugin check` finds in each)"};
+}
+
+std::string summary_of(const LoadedInstallation& installation) {
+  if (!installation.registry) return "";
+  const auto& registry = *installation.registry;
+  return std::to_string(installation.catalogue->loaded().size()) + " plugin(s), " + std::to_string(registry.targets().size()) +
+         " target(s), " + std::to_string(registry.forms().size()) + " form(s), " + std::to_string(registry.pipelines().size()) +
+         " pipeline(s)";
+}
+
+Report look_at(const Config& config, bool online) {
+  LoadedInstallation installation = load_installation(config);
+  Report report{.problems = {}, .warnings = config.warnings, .summary = summary_of(installation), .findings = {}};
+  for (const auto& plugin : installation.catalogue->refused())
+    report.problems.push_back(
+        {(config.plugins / plugin.file).string(), 0, {}, "refused: " + plugin.reason + " (" + plugin.remedy + ")"});
+  const auto add = [](Problems& to, const Problems& more) { to.insert(to.end(), more.begin(), more.end()); };
+  add(report.problems, installation.problems);
+  add(report.warnings, installation.warnings);
+  if (!online) return report;
+  Log log = quiet_log();
+  report.findings = check_database_online(config, log);
+  if (!installation.problems.empty()) return report;
+  if (const auto asking = make_asking(config, std::move(installation)))
+    for (auto& finding : check_outside(*asking)) report.findings.push_back(std::move(finding));
+  else
+    report.problems.push_back({config.file.string(), 0, "", "what is outside could not be asked: see above"});
+  return report;
+}
+
 }  // namespace
 
 int check(const GlobalOptions& options, bool online) {
   const auto config = configuration(options);
   if (!config) return 1;
-  LoadedInstallation installation = load_installation(*config);
-  Problems problems;
-  for (const auto& plugin : installation.catalogue->refused())
-    problems.push_back(
-        {(config->plugins / plugin.file).string(), 0, {}, "refused: " + plugin.reason + " (" + plugin.remedy + ")"});
-  problems.insert(problems.end(), installation.problems.begin(), installation.problems.end());
-  Problems warnings = config->warnings;
-  warnings.insert(warnings.end(), installation.warnings.begin(), installation.warnings.end());
-  const auto summary = installation.registry ? std::to_string(installation.catalogue->loaded().size()) + " plugin(s), " +
-                                                   std::to_string(installation.registry->targets().size()) + " target(s), " +
-                                                   std::to_string(installation.registry->forms().size()) + " form(s), " +
-                                                   std::to_string(installation.registry->pipelines().size()) + " pipeline(s)"
-                                             : "";
-  Findings findings;
-  if (online) {
-    Log log = quiet_log();
-    findings = check_database_online(*config, log);
-    if (installation.problems.empty()) {
-      const auto asking = make_asking(*config, std::move(installation));
-      if (!asking) return 1;
-      for (auto& finding : check_outside(*asking)) findings.push_back(std::move(finding));
-    }
-  }
-  const bool good = problems.empty() && std::none_of(findings.begin(), findings.end(), [](const Finding& finding) {
+  Report report;
+  if (auto fault = fault_while_loading(*config))
+    report.problems.push_back(std::move(*fault));
+  else
+    report = look_at(*config, online);
+  auto& problems = report.problems;
+  const bool good = problems.empty() && std::none_of(report.findings.begin(), report.findings.end(), [](const Finding& finding) {
                       return finding.level == Finding::Level::problem;
                     });
   if (options.json) {
     const auto more = problems.size() - std::min(problems.size(), kMaxPrintedProblems);
     problems.resize(problems.size() - more);
-    Json answer{{"good", good}, {"problems", problems_json(problems)}, {"more", more}, {"warnings", problems_json(warnings)}};
-    if (online) answer["online"] = json_of(findings);
+    Json answer{
+        {"good", good}, {"problems", problems_json(problems)}, {"more", more}, {"warnings", problems_json(report.warnings)}};
+    if (online) answer["online"] = json_of(report.findings);
     print_json(answer);
     return good ? 0 : 1;
   }
   print(problems);
-  print(warnings, "warning: ");
-  print(findings);
+  print(report.warnings, "warning: ");
+  print(report.findings);
   if (!good) return 1;
-  print_text("good: %s\n", summary.c_str());
+  print_text("good: %s\n", report.summary.c_str());
   return 0;
 }
 

@@ -12,6 +12,7 @@
 #include "cli/commands.h"
 #include "cli/dead.h"
 #include "cli/drain.h"
+#include "cli/exit_watch.h"
 #include "cli/failures.h"
 #include "cli/forms.h"
 #include "cli/new_plugin.h"
@@ -269,8 +270,16 @@ int run_command_line(int argc, char** argv) {
       command(plugin, "switch-on", "Let an action type run again that was switched off on this machine after hosts died in it",
               [&] { return switch_on(options, name); });
   switched->add_option("type", name, "The action type")->required();
-  CLI::App* scaffold =
-      command(plugin, "new", "Write a small, whole plugin to begin with", [&] { return new_plugin(name, folder); });
+  std::string language = "c++";
+  CLI::App* scaffold = command(plugin, "new", "Write a small, whole plugin to begin with", [&] {
+    return new_plugin(name, folder,
+                      language == "c"          ? PluginLanguage::c
+                      : language == "blocking" ? PluginLanguage::blocking
+                                               : PluginLanguage::cpp);
+  });
+  scaffold->add_option("--language", language, "blocking: C++ with a client library that waits")
+      ->check(CLI::IsMember({"c++", "c", "blocking"}))
+      ->capture_default_str();
   scaffold->add_option("name", name, "Its action type: [a-z][a-z0-9_]*")->required();
   scaffold->add_option("--dir", folder, "Where its folder goes")->capture_default_str();
 
@@ -348,6 +357,7 @@ int run_command_line(int argc, char** argv) {
     return wrong_call(app, argc, argv, e);
   }
   try {
+    const ExitWatch watch;
     return chosen();
   } catch (const std::exception& e) {
     return failed(std::string("unexpected: ") + e.what());

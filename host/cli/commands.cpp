@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -14,22 +15,6 @@
 #include "store/pg_stores.h"
 
 namespace waybill {
-namespace {
-
-std::string this_machine() {
-  char name[256] = "";
-  gethostname(name, sizeof name - 1);
-  return name;
-}
-
-bool is_waybill(pid_t pid) {
-  std::ifstream in("/proc/" + std::to_string(pid) + "/comm");
-  std::string name;
-  return std::getline(in, name) && name == "waybill";
-}
-
-}  // namespace
-
 int migrate_database(const GlobalOptions& options) {
   const auto config = configuration(options);
   if (!config) return 1;
@@ -46,22 +31,37 @@ int migrate_database(const GlobalOptions& options) {
 int list_plugins(const GlobalOptions& options) {
   const auto config = configuration(options);
   if (!config) return 1;
-  const auto catalogue = Catalogue::load(config->plugins);
+  const auto catalogue = Catalogue::load(config->plugins, config->senders);
   if (options.json) {
     Json loaded = Json::array(), refused = Json::array();
     for (const auto& p : catalogue->loaded())
-      loaded.push_back(
-          {{"file", p.file}, {"id", p.id}, {"version", p.version}, {"abiMinor", p.abi_minor}, {"actionTypes", p.action_types}});
+      loaded.push_back({{"file", p.file},
+                        {"id", p.id},
+                        {"version", p.version},
+                        {"abiMinor", p.abi_minor},
+                        {"actionTypes", p.action_types},
+                        {"inPlace", p.why_in_place}});
     for (const auto& p : catalogue->refused()) refused.push_back({{"file", p.file}, {"reason", p.reason}, {"remedy", p.remedy}});
-    print_json({{"folder", config->plugins.string()}, {"loaded", loaded}, {"refused", refused}});
+    Json superseded = Json::array();
+    for (const auto& p : catalogue->superseded())
+      superseded.push_back({{"file", p.file},
+                            {"version", p.version},
+                            {"actionType", p.action_type},
+                            {"by", p.by},
+                            {"byVersion", p.by_version},
+                            {"wanted", p.wanted}});
+    print_json({{"folder", config->plugins.string()}, {"loaded", loaded}, {"refused", refused}, {"superseded", superseded}});
   } else {
     for (const auto& p : catalogue->loaded()) {
       std::string types;
       for (const auto& type : p.action_types) types += (types.empty() ? "" : ", ") + type;
       print_text("%-24s %-10s %s\n", p.file.c_str(), p.version.c_str(), types.c_str());
+      if (!p.why_in_place.empty())
+        print_text("%-24s %-10s loaded in place, never write over it: %s\n", "", "", p.why_in_place.c_str());
     }
     for (const auto& p : catalogue->refused())
       print_text("%-24s refused    %s (%s)\n", p.file.c_str(), p.reason.c_str(), p.remedy.c_str());
+    for (const auto& p : catalogue->superseded()) print_text("%-24s not used   %s\n", p.file.c_str(), words_of(p).c_str());
     if (catalogue->loaded().empty() && catalogue->refused().empty()) print_line("no plugins in " + config->plugins.string());
   }
   return catalogue->refused().empty() ? 0 : 1;
@@ -92,35 +92,6 @@ int resume_target(const GlobalOptions& options, const std::string& org, const st
   if (!*ended) return failed("organisation \"" + org + "\" has no target \"" + target + "\" in an outage");
   print_line("the outage is over: what waited for its end goes out now");
   return 0;
-}
-
-int reload(const GlobalOptions& options) {
-  const auto config = configuration(options);
-  if (!config) return 1;
-  const LoadedInstallation installation = load_installation(*config);
-  if (!installation.problems.empty()) {
-    print(installation.problems);
-    return failed("not reloaded: running hosts keep the registry they have");
-  }
-  Log log = quiet_log();
-  const auto database = ready_database(*config, log);
-  if (!database) return failed(database.error().what);
-  const auto hosts = make_read_store(database->address, 1)->hosts();
-  if (!hosts) return failed(hosts.error().what);
-  int notified = 0;
-  for (const auto& host : *hosts) {
-    const auto colon = host.name.rfind(':');
-    if (colon == std::string::npos || host.name.substr(0, colon) != this_machine()) {
-      print_line("host " + host.name + " is on another machine: run `waybill reload` there");
-      continue;
-    }
-    const pid_t pid = std::atoi(host.name.c_str() + colon + 1);
-    if (pid <= 1 || !is_waybill(pid)) continue;
-    if (kill(pid, SIGHUP) != 0) return failed("cannot signal host " + host.name);
-    print_line("told host " + host.name + "; its log says registry.reloaded or registry.refused");
-    ++notified;
-  }
-  return notified > 0 ? 0 : failed("no host of this installation is running on this machine");
 }
 
 }  // namespace waybill

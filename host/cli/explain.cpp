@@ -167,7 +167,7 @@ std::optional<int> explain_form(const GlobalOptions& options, const Config& conf
   const auto found = reading.store->explain(reading.org, "form", id);
   if (!found) return failed(found.error().what);
   std::vector<std::pair<QueuePosition, BlockedReason>> actions;
-  const auto catalogue = Catalogue::load(config.plugins);
+  const auto catalogue = Catalogue::load(config.plugins, config.senders);
   if (*found && (*view)->submission.state == "processing")
     for (const auto& position : (*found)->positions)
       actions.emplace_back(position, why_unfinished(**found, position, config, *catalogue));
@@ -208,7 +208,7 @@ std::optional<int> explain_pipeline(const GlobalOptions& options, const Config& 
   if (!*view) return std::nullopt;
   const auto found = reading.store->explain(reading.org, "pipeline", id);
   if (!found) return failed(found.error().what);
-  const auto catalogue = Catalogue::load(config.plugins);
+  const auto catalogue = Catalogue::load(config.plugins, config.senders);
   const auto reason = why_pipeline(**view);
   const SubmissionView& s = (*view)->submission;
   Json actions = Json::array();
@@ -238,7 +238,7 @@ std::optional<int> explain_pipeline(const GlobalOptions& options, const Config& 
 
 // Why nothing is sent to channels of this type here; "": it is.
 std::string not_sent(const Config& config, const std::string& type) {
-  const auto catalogue = Catalogue::load(config.plugins);
+  const auto catalogue = Catalogue::load(config.plugins, config.senders);
   if (!catalogue->find(type)) return no_plugin(config, *catalogue, type);
   return closed(config, *catalogue, type);
 }
@@ -284,7 +284,7 @@ int explain(const GlobalOptions& options, const std::string& org, const std::str
     return code ? *code
                 : failed("organisation \"" + org + "\" has neither an intent nor a submission nor a delivery \"" + id + "\"");
   }
-  const auto catalogue = Catalogue::load(config->plugins);
+  const auto catalogue = Catalogue::load(config->plugins, config->senders);
   const BlockedReason reason = why(**found, *config, *catalogue);
   if (options.json) {
     print_json(json_of(**found, reason));

@@ -15,6 +15,8 @@
 
 namespace waybill {
 std::span<const EmbeddedFile> plugin_template();
+std::span<const EmbeddedFile> plugin_template_c();
+std::span<const EmbeddedFile> plugin_template_blocking();
 
 namespace fs = std::filesystem;
 namespace {
@@ -72,9 +74,21 @@ tl::unexpected<Error> unwritable(const fs::path& path, const std::string& why) {
   return fail(Error::Kind::unavailable, "cannot write " + path.string() + ": " + why);
 }
 
-Result<std::vector<std::string>> write_files(const fs::path& folder, const std::string& name) {
+std::span<const EmbeddedFile> template_of(PluginLanguage language) {
+  switch (language) {
+    case PluginLanguage::c:
+      return plugin_template_c();
+    case PluginLanguage::blocking:
+      return plugin_template_blocking();
+    case PluginLanguage::cpp:
+      break;
+  }
+  return plugin_template();
+}
+
+Result<std::vector<std::string>> write_files(const fs::path& folder, const std::string& name, PluginLanguage language) {
   std::vector<std::string> files;
-  for (const auto& file : plugin_template()) {
+  for (const auto& file : template_of(language)) {
     files.push_back(renamed(file.path, name));
     const auto path = folder / files.back();
     std::error_code error;
@@ -116,13 +130,13 @@ std::string prefix_hint() {
 
 }  // namespace
 
-Result<NewPlugin> write_new_plugin(const std::string& name, const fs::path& parent) {
+Result<NewPlugin> write_new_plugin(const std::string& name, const fs::path& parent, PluginLanguage language) {
   TRY(check_name(name));
   const fs::path folder = parent / name;
   TRY(check_place(parent, folder));
   const PluginFolder workplace(parent);
   if (workplace.path().empty()) return unwritable(folder, std::generic_category().message(errno));
-  auto files = write_files(workplace.path() / name, name);
+  auto files = write_files(workplace.path() / name, name, language);
   TRY(files);
   std::error_code error;
   fs::rename(workplace.path() / name, folder, error);
@@ -130,8 +144,8 @@ Result<NewPlugin> write_new_plugin(const std::string& name, const fs::path& pare
   return NewPlugin{folder, std::move(*files)};
 }
 
-int new_plugin(const std::string& name, const fs::path& parent) {
-  const auto made = write_new_plugin(name, parent);
+int new_plugin(const std::string& name, const fs::path& parent, PluginLanguage language) {
+  const auto made = write_new_plugin(name, parent, language);
   if (!made) return failed(made.error().what);
   print_text("wrote %s\n", made->folder.c_str());
   for (const auto& file : made->files) print_text("  %s\n", file.c_str());

@@ -9,16 +9,19 @@
 
 namespace waybill {
 
+enum class PluginLanguage { cpp, c, blocking };  // blocking: C++ with a client library that waits
+
 struct NewPlugin {
   std::filesystem::path folder;
   std::vector<std::string> files;  // relative to it
 };
 
-// Writes plugin-api/template/, with `name` for the template's own, into parent/name, which must not be there, or be empty.
-// Either all of it is written or nothing.
-Result<NewPlugin> write_new_plugin(const std::string& name, const std::filesystem::path& parent);
+// Writes plugin-api/template/, template_c/ or template_blocking/, with `name` for the template's own, into parent/name, which
+// must not be there, or be empty. Either all of it is written or nothing.
+Result<NewPlugin> write_new_plugin(const std::string& name, const std::filesystem::path& parent,
+                                   PluginLanguage language = PluginLanguage::cpp);
 
 // The command: does that, and prints what it wrote and what to do next. The exit code.
-int new_plugin(const std::string& name, const std::filesystem::path& parent);
+int new_plugin(const std::string& name, const std::filesystem::path& parent, PluginLanguage language);
 
 }  // namespace waybill

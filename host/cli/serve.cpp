@@ -54,6 +54,11 @@ int serve(const GlobalOptions& options) {
     log.error("plugin.refused", {{"file", plugin.file}, {"reason", plugin.reason}, {"remedy", plugin.remedy}});
   for (const auto& plugin : installation.catalogue->loaded())
     log.info("plugin.loaded", {{"file", plugin.file}, {"id", plugin.id}, {"version", plugin.version}});
+  for (const auto& plugin : installation.catalogue->loaded())
+    if (!plugin.why_in_place.empty())
+      log.warn("plugin.in_place", {{"file", plugin.file},
+                                   {"why", plugin.why_in_place},
+                                   {"effect", "writing over the file ends this host; put a new file in its place"}});
   for (const auto& problem : installation.absent)
     log.error("plugin.missing",
               {{"problem", to_string(problem)}, {"effect", "its submissions are taken and wait until that is mended"}});

@@ -30,6 +30,8 @@ class ActionTypes {
   // [any thread] The plugin's own opinion of a JSON object; `field` of a problem is a path into it, such as "headers.X-A".
   virtual Problems check_destination(std::string_view action_type, const std::string& json) const = 0;
   virtual Problems check_settings(std::string_view action_type, const std::string& json) const = 0;
+  // The same of an intent's payload, without asking the plugin; nothing where it states no schema of it.
+  virtual Problems check_payload(std::string_view, const std::string&) const { return {}; }
 };
 
 }  // namespace waybill

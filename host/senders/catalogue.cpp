@@ -3,14 +3,20 @@
 
 #define BOOST_DLL_USE_STD_FS
 #include <dlfcn.h>
+#include <sys/stat.h>
 #include <waybill/plugin.h>
 
 #include <algorithm>
 #include <boost/dll/shared_library.hpp>
+#include <set>
+#include <tuple>
 
 #include "senders/plugin_descriptor.h"
 #include "senders/plugin_file.h"
 #include "senders/plugin_text.h"
+#include "senders/plugin_trial.h"
+#include "senders/plugin_version.h"
+#include "senders/private_copy.h"
 
 namespace waybill {
 namespace {
@@ -38,11 +44,57 @@ RefusedPlugin refused(const std::string& file, const std::string& reason_and_rem
   return {file, reason_and_remedy.substr(0, end), end == std::string::npos ? "" : reason_and_remedy.substr(end + 1)};
 }
 
-Result<Descriptor> load_file(const std::filesystem::path& file) {
+struct LoadedFile {
+  Descriptor descriptor;
+  std::string why_in_place;  // "" if it was loaded from a copy
+};
+
+// Enough to tell one file from the next of its name.
+using FileMark = std::tuple<std::uintmax_t, std::filesystem::file_time_type, ino_t>;
+using FileMarks = std::map<std::string, FileMark>;
+
+FileMarks marks_in(const std::filesystem::path& folder) {
+  FileMarks marks;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    struct stat found {};
+    if (entry->path().extension() != ".so" || stat(entry->path().c_str(), &found) != 0) continue;
+    std::error_code unknown;
+    marks[entry->path().filename().string()] = {static_cast<std::uintmax_t>(found.st_size), entry->last_write_time(unknown),
+                                                found.st_ino};
+  }
+  return marks;
+}
+
+struct NamedFile {
+  std::string name;
+  LoadedFile loaded;
+};
+
+// From a copy, so that whoever writes over the file does not write over code that runs; else from the file itself.
+std::unique_ptr<OpenForEver> open_library(const std::filesystem::path& file, std::string& why_in_place) {
+  const auto copy = private_copy(file);
+  if (!copy) {
+    why_in_place = copy.error().what;
+    return std::make_unique<OpenForEver>(file);
+  }
+  try {
+    auto open = std::make_unique<OpenForEver>(*copy);
+    name_library(open->library.native(), file);
+    return open;
+  } catch (const std::exception& error) {
+    why_in_place = std::string("from a copy it cannot be loaded: ") + error.what();
+    return std::make_unique<OpenForEver>(file);  // or throws what names the file
+  }
+}
+
+Result<LoadedFile> load_file(const std::filesystem::path& file) {
   const auto refuse = [](const std::string& what) { return fail(Error::Kind::invalid, what); };
   if (auto fault = fault_in_file(file)) return refuse(fault->reason + "\n" + fault->remedy);
   try {
-    const OpenForEver open(file);
+    std::string why_in_place;
+    const auto opened = open_library(file, why_in_place);
+    const auto& open = *opened;
     if (!open.library.has(kEntry)) {
       const auto major = other_major(open.library);
       if (major.empty())
@@ -56,21 +108,52 @@ Result<Descriptor> load_file(const std::filesystem::path& file) {
     } catch (...) {
       return refuse("wb_plugin_v1 threw an exception\nreturn a constant descriptor");
     }
-    return check_descriptor(plugin);
+    auto descriptor = check_descriptor(plugin);
+    TRY(descriptor);
+    return LoadedFile{std::move(*descriptor), clean_text(why_in_place, 500)};
   } catch (const std::exception& error) {
     return refuse("it cannot be loaded: " + clean_text(error.what(), 500) +
                   "\nbuild it for this machine, and install what it needs");
   }
 }
 
+// All that a plugin does while it is loaded, for a process that may come to harm by it.
+void try_file(const std::filesystem::path& file, const SenderSettings& settings) {
+  const auto loaded = load_file(file);
+  if (!loaded) return;
+  for (const auto& action : loaded->descriptor.actions)
+    if (const auto json = choice_of(settings, action.type.name).settings; action.settings.check(json).empty())
+      ask_plugin(action.action->validate_settings, json);
+}
+
+// Files that may be loaded here, after one that may not is refused.
+std::vector<std::filesystem::path> tried(std::vector<std::filesystem::path> files, const SenderSettings& settings,
+                                         std::vector<RefusedPlugin>& refused) {
+  const auto faults = try_in_child(files, [&](const auto& file) { try_file(file, settings); });
+  std::vector<std::filesystem::path> harmless;
+  for (std::size_t i = 0; i < files.size(); ++i)
+    if (faults[i].empty())
+      harmless.push_back(std::move(files[i]));
+    else
+      refused.push_back({files[i].filename().string(), "a process that loaded it came to harm: " + faults[i],
+                         "see what `waybill plugin check " + files[i].string() + "` finds, and mend the plugin"});
+  return harmless;
+}
+
 }  // namespace
 
 struct Catalogue::Contents {
   std::map<std::string, LoadedAction, std::less<>> actions;
+  std::vector<std::pair<std::string_view, const JsonCheck*>>
+      payload_checks;  // of those that have one: few, asked for each intent
   std::vector<LoadedPlugin> loaded;
   std::vector<RefusedPlugin> refused;
 
-  void add(const std::string& file, Descriptor descriptor);
+  std::vector<SupersededAction> superseded;
+  std::filesystem::path folder;
+  FileMarks marks;  // of all files that were there
+
+  void add(std::vector<NamedFile> files, const SenderSettings& settings);
   const LoadedPlugin* plugin_of(std::string_view type) const {
     const auto owner = std::find_if(loaded.begin(), loaded.end(), [&](const LoadedPlugin& plugin) {
       return std::find(plugin.action_types.begin(), plugin.action_types.end(), type) != plugin.action_types.end();
@@ -83,33 +166,82 @@ struct Catalogue::Contents {
   }
 };
 
-void Catalogue::Contents::add(const std::string& file, Descriptor descriptor) {
-  for (const auto& action : descriptor.actions) {
-    const auto* owner = plugin_of(action.type.name);
-    if (owner == nullptr) continue;
-    refused.push_back(
-        {file, "its action type " + action.type.name + " belongs to " + owner->file + " already", "remove one of the two"});
-    return;
+// For each action type the newest of those that have it, or the one that the operator wants. Of two that are as new the first
+// keeps it, and the other plugin is refused.
+void Catalogue::Contents::add(std::vector<NamedFile> files, const SenderSettings& settings) {
+  std::map<std::string, const NamedFile*> owners;
+  std::set<std::string> refused_files;
+  const auto is_wanted = [&](const NamedFile& file, const std::string& type) {
+    const auto pin = choice_of(settings, type).version;
+    return pin.empty() || file.loaded.descriptor.version == pin;
+  };
+  // Of those before it, who has a type of this file, and is as new.
+  const auto equal = [&](const NamedFile& file) -> std::pair<std::string, const NamedFile*> {
+    const auto& version = file.loaded.descriptor.version;
+    for (const auto& action : file.loaded.descriptor.actions)
+      if (const auto found = owners.find(action.type.name); found != owners.end() && is_wanted(file, action.type.name))
+        if (const auto& other = found->second->loaded.descriptor.version;
+            !is_newer_version(version, other) && !is_newer_version(other, version))
+          return {action.type.name, found->second};
+    return {};
+  };
+  for (const auto& file : files) {
+    if (const auto [type, owner] = equal(file); owner != nullptr) {
+      refused.push_back({file.name,
+                         "its action type " + type + " belongs to " + owner->name + " already, and has the same version",
+                         "remove one of the two"});
+      refused_files.insert(file.name);
+      continue;
+    }
+    for (const auto& action : file.loaded.descriptor.actions) {
+      if (!is_wanted(file, action.type.name)) continue;
+      const auto [owner, is_first] = owners.try_emplace(action.type.name, &file);
+      if (!is_first && is_newer_version(file.loaded.descriptor.version, owner->second->loaded.descriptor.version))
+        owner->second = &file;
+    }
   }
-  LoadedPlugin plugin{file, std::move(descriptor.id), std::move(descriptor.version), descriptor.abi_minor, {}};
-  for (auto& action : descriptor.actions) {
-    plugin.action_types.push_back(action.type.name);
-    auto name = action.type.name;
-    actions.emplace(std::move(name), std::move(action));
+  std::map<std::string, std::pair<std::string, std::string>> winners;  // file and version by action type
+  for (const auto& [type, owner] : owners) winners[type] = {owner->name, owner->loaded.descriptor.version};
+  for (auto& file : files) {
+    if (refused_files.contains(file.name)) continue;
+    auto& descriptor = file.loaded.descriptor;
+    LoadedPlugin plugin{file.name, std::move(descriptor.id),           descriptor.version, descriptor.abi_minor,
+                        {},        std::move(file.loaded.why_in_place)};
+    for (auto& action : descriptor.actions) {
+      auto name = action.type.name;
+      const auto winner = winners.find(name);
+      if (winner == winners.end() || winner->second.first != file.name) {
+        superseded.push_back({file.name, descriptor.version, name, winner == winners.end() ? "" : winner->second.first,
+                              winner == winners.end() ? "" : winner->second.second, choice_of(settings, name).version});
+        continue;
+      }
+      plugin.action_types.push_back(name);
+      const auto& added = actions.emplace(std::move(name), std::move(action)).first->second;
+      if (added.payload) payload_checks.emplace_back(added.type.name, &*added.payload);
+    }
+    if (!plugin.action_types.empty()) loaded.push_back(std::move(plugin));
   }
-  loaded.push_back(std::move(plugin));
+}
+
+std::string words_of(const SupersededAction& one) {
+  std::string words = "action type " + one.action_type + " of " + one.file + " (version " + one.version + ") is not used: ";
+  if (one.wanted.empty()) return words + one.by + " has version " + one.by_version;
+  words += "senders." + one.action_type + ".plugin_version is " + one.wanted;
+  return one.by.empty() ? words + ", which no file has" : words + ", which is that of " + one.by;
 }
 
 Catalogue::Catalogue() : contents_(std::make_unique<Contents>()) {}
 Catalogue::~Catalogue() = default;
 
-std::unique_ptr<Catalogue> Catalogue::load(const std::filesystem::path& folder) {
+std::unique_ptr<Catalogue> Catalogue::load(const std::filesystem::path& folder, const SenderSettings& settings) {
   std::unique_ptr<Catalogue> catalogue(new Catalogue);
   auto& contents = *catalogue->contents_;
   if (auto fault = fault_in_folder(folder)) {
     contents.refused.push_back({folder.string(), fault->reason, fault->remedy});
     return catalogue;
   }
+  contents.folder = folder;
+  contents.marks = marks_in(folder);
   std::vector<std::filesystem::path> files;
   try {
     for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::canonical(folder)))
@@ -119,13 +251,17 @@ std::unique_ptr<Catalogue> Catalogue::load(const std::filesystem::path& folder) 
     return catalogue;
   }
   std::sort(files.begin(), files.end());
-  for (const auto& file : files) {
-    const auto name = file.filename().string();
-    if (auto descriptor = load_file(file))
-      contents.add(name, std::move(*descriptor));
+  std::vector<NamedFile> usable;
+  for (const auto& file : tried(std::move(files), settings, contents.refused)) {
+    auto name = file.filename().string();
+    if (auto loaded = load_file(file))
+      usable.push_back({std::move(name), std::move(*loaded)});
     else
-      contents.refused.push_back(waybill::refused(name, descriptor.error().what));
+      contents.refused.push_back(waybill::refused(name, loaded.error().what));
   }
+  contents.add(std::move(usable), settings);
+  std::stable_sort(contents.refused.begin(), contents.refused.end(),
+                   [](const RefusedPlugin& a, const RefusedPlugin& b) { return a.file < b.file; });
   return catalogue;
 }
 
@@ -143,6 +279,21 @@ std::vector<std::string> Catalogue::names() const {
 const std::vector<LoadedPlugin>& Catalogue::loaded() const { return contents_->loaded; }
 const std::vector<RefusedPlugin>& Catalogue::refused() const { return contents_->refused; }
 
+const std::vector<SupersededAction>& Catalogue::superseded() const { return contents_->superseded; }
+
+std::vector<ChangedPlugin> Catalogue::changes() const {
+  const auto now = marks_in(contents_->folder);
+  std::vector<ChangedPlugin> changes;
+  for (const auto& [file, mark] : now)
+    if (const auto before = contents_->marks.find(file); before == contents_->marks.end())
+      changes.push_back({file, "new"});
+    else if (before->second != mark)
+      changes.push_back({file, "replaced"});
+  for (const auto& [file, mark] : contents_->marks)
+    if (!now.contains(file)) changes.push_back({file, "gone"});
+  return changes;
+}
+
 const LoadedPlugin* Catalogue::plugin_of(std::string_view action_type) const { return contents_->plugin_of(action_type); }
 
 const wb_action* Catalogue::action(std::string_view name) const {
@@ -157,11 +308,18 @@ Problems Catalogue::check_destination(std::string_view action_type, const std::s
   return problems.empty() ? ask_plugin(found->action->validate_destination, json) : problems;
 }
 
+Problems Catalogue::check_payload(std::string_view action_type, const std::string& json) const {
+  for (const auto& [type, check] : contents_->payload_checks)
+    if (type == action_type) return json.empty() ? check->check("{}") : check->check(json);
+  return {};
+}
+
 Problems Catalogue::check_settings(std::string_view action_type, const std::string& json) const {
   const auto* found = contents_->find(action_type);
   if (found == nullptr) return {{"", 0, "", "no plugin has the action type " + clean_text(action_type, 64)}};
-  auto problems = found->settings.check(json);
-  return problems.empty() ? ask_plugin(found->action->validate_settings, json) : problems;
+  const auto settings = read_choice(json).settings;
+  auto problems = found->settings.check(settings);
+  return problems.empty() ? ask_plugin(found->action->validate_settings, settings) : problems;
 }
 
 }  // namespace waybill

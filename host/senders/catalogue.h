@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "domain/action_types.h"
+#include "senders/sender_settings.h"
 #include "telemetry/log.h"
 
 struct wb_action;
@@ -21,6 +22,7 @@ struct LoadedPlugin {
   std::string version;
   std::uint32_t abi_minor = 0;
   std::vector<std::string> action_types;
+  std::string why_in_place;  // why it was loaded from its file, which must not be written over; "": from a copy of it
 };
 
 struct RefusedPlugin {
@@ -29,19 +31,43 @@ struct RefusedPlugin {
   std::string remedy;  // what would fix it
 };
 
+// An action type of a plugin that another plugin has as well.
+struct SupersededAction {
+  std::string file;
+  std::string version;
+  std::string action_type;
+  std::string by;  // whose action type is used instead; "": nobody's
+  std::string by_version;
+  std::string wanted;  // the version that the operator wants; "": the newest
+};
+std::string words_of(const SupersededAction& one);
+
+struct ChangedPlugin {
+  std::string file;
+  const char* how;  // "new", "replaced" or "gone"
+};
+
 class Catalogue final : public ActionTypes {
  public:
-  // Loads every *.so of `folder`, in order of name. Never fails as a whole: unusable plugins are in refused().
-  static std::unique_ptr<Catalogue> load(const std::filesystem::path& folder);
+  // Loads every *.so of `folder`, in order of name, from copies in memory. Never fails as a whole: unusable plugins are in
+  // refused(), in order of name. What ends, crashes or hangs a process while it is loaded, or while it checks its settings, does
+  // so in a child process, and is refused.
+  static std::unique_ptr<Catalogue> load(const std::filesystem::path& folder, const SenderSettings& settings = {});
   ~Catalogue() override;
 
   const ActionType* find(std::string_view name) const override;
   std::vector<std::string> names() const override;
   Problems check_destination(std::string_view action_type, const std::string& json) const override;
   Problems check_settings(std::string_view action_type, const std::string& json) const override;
+  Problems check_payload(std::string_view action_type, const std::string& json) const override;
 
   const std::vector<LoadedPlugin>& loaded() const;
   const std::vector<RefusedPlugin>& refused() const;
+  // Of two plugins with one action type the newer has it, or the one that `plugin_version` in its settings names.
+  const std::vector<SupersededAction>& superseded() const;
+  // What is not in the folder as it was when the plugins were loaded: they stay in use, and nothing new is loaded, until a
+  // restart.
+  std::vector<ChangedPlugin> changes() const;
   // The plugin of an action type, null if there is none.
   const LoadedPlugin* plugin_of(std::string_view action_type) const;
   // The C descriptor of an action type, null if there is none. Lives as long as the process.

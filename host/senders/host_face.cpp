@@ -66,6 +66,7 @@ const void* HostFace::get_service(const wb_host*, wb_str id) noexcept {
   static constexpr wb_template_service templates{&render, &render_text};
   static constexpr wb_link_service links{&sign_link};
   static constexpr wb_smtp_service mail{&submit, &abort_submission};
+  static constexpr wb_counter_service counters{&count};
   const auto name = view_of(id);
   if (name == WB_HTTP_SERVICE) return &http;
   if (name == WB_TIMER_SERVICE) return &timer;
@@ -76,6 +77,7 @@ const void* HostFace::get_service(const wb_host*, wb_str id) noexcept {
   if (name == WB_TEMPLATE_SERVICE) return &templates;
   if (name == WB_LINK_SERVICE) return &links;
   if (name == WB_SMTP_SERVICE) return &mail;
+  if (name == WB_COUNTER_SERVICE) return &counters;
   return nullptr;
 }
 

@@ -35,6 +35,7 @@ class HostFace {
   static std::int32_t render_text(const wb_host* host, wb_str text, wb_str data, wb_template_part part, void* user) noexcept;
   static std::int32_t sign_link(const wb_host* host, wb_str object, std::int64_t ttl, void (*sink)(void*, wb_str),
                                 void* user) noexcept;
+  static std::int32_t count(const wb_host* host, wb_str name, std::uint64_t by) noexcept;
   static std::int32_t hmac_sha256(const wb_host* host, wb_str name, const wb_str* parts, std::size_t count,
                                   void (*sink)(void*, const std::uint8_t*, std::size_t), void* user) noexcept;
   static std::int32_t signature(const wb_host* host, wb_sign_algorithm algorithm, wb_str name, const wb_str* parts,

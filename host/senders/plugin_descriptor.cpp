@@ -79,10 +79,14 @@ Result<LoadedAction> check_action(const wb_action* action) {
   TRY(settings);
   auto destination = check_schema(action->destination_schema, type, "destination");
   TRY(destination);
+  const auto payload_schema = WB_HAS(action, payload_schema) ? action->payload_schema : borrow("");
+  auto payload = check_schema(payload_schema, type, "payload");
+  TRY(payload);
   return LoadedAction{.type = {type, (action->flags & WB_BLOCKING) != 0, std::move(*reasons)},
                       .action = action,
                       .settings = view_of(action->settings_schema).empty() ? JsonCheck::nothing() : std::move(*settings),
-                      .destination = std::move(*destination)};
+                      .destination = std::move(*destination),
+                      .payload = view_of(payload_schema).empty() ? std::nullopt : std::optional(std::move(*payload))};
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // A plugin's descriptor, checked before any of it is used.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ struct LoadedAction {
   const wb_action* action;
   JsonCheck settings;
   JsonCheck destination;
+  std::optional<JsonCheck> payload;  // none: any payload
 };
 
 struct Descriptor {

@@ -21,6 +21,7 @@
 #include "senders/failure_page.h"
 #include "senders/inbox.h"
 #include "senders/outcome_check.h"
+#include "senders/plugin_counters.h"
 #include "senders/text_services.h"
 #include "services/authorized_http.h"
 #include "services/event_loop.h"
@@ -49,6 +50,7 @@ struct SenderParts {
   std::shared_ptr<const Vault> vault;                   // opens the secrets of channels
   TextServices texts;
   std::shared_ptr<PluginViolations> violations;
+  std::shared_ptr<PluginCounters> counters;  // null: plugins count nothing
   const Clock& clock;
   Log& log;
   Completions& completions;

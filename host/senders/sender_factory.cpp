@@ -21,6 +21,7 @@ PluginSenderFactory::PluginSenderFactory(const Catalogue& catalogue, const Confi
       clock_(clock),
       log_(log),
       violations_(std::make_shared<PluginViolations>(log, metrics)),
+      counters_(std::make_shared<PluginCounters>(metrics)),
       breadcrumbs_(std::move(breadcrumbs)),
       transport_(std::move(transport)),
       oauth2_(std::make_shared<OAuth2Tokens>(config.oauth2, std::move(oauth2_transport))),
@@ -39,8 +40,7 @@ Result<std::unique_ptr<PluginSender>> PluginSenderFactory::make_plugin_sender(co
     if (hanging_.contains(action_type))
       return fail(Error::Kind::invalid, "the plugin's create hung before: a restart tries it again");
   }
-  const auto found = settings_.find(action_type);
-  const std::string settings = found == settings_.end() ? "{}" : found->second;
+  const std::string settings = choice_of(settings_, action_type).settings;
   if (const auto problems = catalogue_.check_settings(action_type, settings); !problems.empty())
     return fail(Error::Kind::invalid, "settings of " + action_type + ": " + to_string(problems.front()));
   const auto readable = readable_secrets_.find(action_type);
@@ -63,6 +63,7 @@ Result<std::unique_ptr<PluginSender>> PluginSenderFactory::make_plugin_sender(co
        .vault = vault_,
        .texts = texts_,
        .violations = violations_,
+       .counters = counters_,
        .clock = clock_,
        .log = log_,
        .completions = completions});

@@ -13,6 +13,7 @@
 #include "execute/plugin_violations.h"
 #include "execute/sender.h"
 #include "senders/catalogue.h"
+#include "senders/plugin_counters.h"
 #include "senders/text_services.h"
 #include "services/oauth2_tokens.h"
 #include "services/secrets.h"
@@ -49,6 +50,7 @@ class PluginSenderFactory final : public SenderFactory {
   const Clock& clock_;
   Log& log_;
   const std::shared_ptr<PluginViolations> violations_;
+  const std::shared_ptr<PluginCounters> counters_;
   const std::shared_ptr<BreadcrumbFile> breadcrumbs_;  // null: none are written
   const TransportSource transport_;
   const std::shared_ptr<OAuth2Tokens> oauth2_;

@@ -390,9 +390,13 @@ void Settler::write_failures(const std::vector<Finished>& batch) {
 
 void Settler::count(const Finished& finished, const Settlement& settlement) {
   const std::string& type = finished.job.contract->action_type;
-  if (settlement.attempt)
+  if (settlement.attempt) {
     metrics_.attempt(type, settlement.attempt->outcome,
                      std::chrono::duration_cast<Metrics::Duration>(finished.finished_at - finished.started_at));
+    const bool is_channel = finished.job.contract->is_of_channel();  // organisations make as many as they like
+    metrics_.target_attempt(is_channel ? "channels" : std::string_view(finished.job.contract->target),
+                            settlement.attempt->outcome, settlement.attempt->reason);
+  }
   if (settlement.dead_letter)
     log_.error("dead_letter.created", {{"delivery", settlement.delivery.value},
                                        {"reference", finished.job.idempotency_key},

@@ -8,6 +8,7 @@
 #include <prometheus/text_serializer.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <map>
 #include <mutex>
@@ -32,6 +33,8 @@ constexpr double kLifeSeconds[]{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,  0
 constexpr double kStageMillis[]{1,    2.5, 5,   10,  25,  50,  100,   250,    500,    1000,   2500,
                                 5000, 1e4, 3e4, 6e4, 3e5, 9e5, 3.6e6, 1.44e7, 8.64e7, 4.32e8, 8.64e8};
 
+constexpr std::size_t kMaxOutcomes = 16;  // words for how an attempt may end
+
 double seconds(Metrics::Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
 // The children of one family. Looking one up again takes a shared lock and no allocation for short labels.
@@ -41,24 +44,30 @@ class Children {
   Children(prometheus::Family<T>& family, std::vector<std::string> labels, std::span<const double> buckets = {})
       : family_(family), labels_(std::move(labels)), buckets_(buckets.begin(), buckets.end()) {}
 
-  T& at(std::string_view first) { return find(first, {}); }
-  T& at(std::string_view first, std::string_view second) { return find(first, second); }
+  T& at(std::string_view first) { return *find({first, {}, {}}, kUnlimited); }
+  T& at(std::string_view first, std::string_view second) { return *find({first, second, {}}, kUnlimited); }
+  // Null if it were one more than `most`.
+  T* at_most(std::size_t most, const std::array<std::string_view, 3>& values) { return find(values, most); }
 
  private:
-  T& find(std::string_view first, std::string_view second) {
+  static constexpr std::size_t kUnlimited = ~std::size_t{0};
+
+  T* find(const std::array<std::string_view, 3>& values, std::size_t most) {
     std::string key;
-    key.reserve(first.size() + 1 + second.size());
-    key.append(first).append(1, '\0').append(second);
+    key.reserve(values[0].size() + values[1].size() + values[2].size() + 2);
+    key.append(values[0]).append(1, '\0').append(values[1]);
+    if (labels_.size() > 2) key.append(1, '\0').append(values[2]);
     {
       std::shared_lock lock(mutex_);
-      if (const auto found = known_.find(key); found != known_.end()) return *found->second;
+      if (const auto found = known_.find(key); found != known_.end()) return found->second;
+      if (known_.size() >= most) return nullptr;
     }
-    prometheus::Labels labels{{labels_[0], std::string(first)}};
-    if (labels_.size() > 1) labels.emplace(labels_[1], second);
+    prometheus::Labels labels;
+    for (std::size_t i = 0; i < labels_.size(); ++i) labels.emplace(labels_[i], values[i]);
     std::unique_lock lock(mutex_);
     T*& child = known_[std::move(key)];
     if (!child) child = &add(labels);
-    return *child;
+    return child;
   }
 
   T& add(const prometheus::Labels& labels) {
@@ -93,6 +102,12 @@ struct Metrics::Registry {
       counters("submission_alerts_not_delivered_total", "Messages that never reached the alert target.").Add({});
   Children<Counter> violations{counters("submission_plugin_misbehaviour_total", "What plugins did against the rules."),
                                {"action_type", "how"}};
+  Children<Counter> target_attempts{counters("submission_target_attempts_total", "Attempts that ended, by target and reason."),
+                                    {"target", "outcome", "reason"}};
+  Children<Gauge> plugin_info{gauges("submission_plugin_info", "1 for each action type: its plugin and the plugin's version."),
+                              {"action_type", "plugin", "version"}};
+  Children<Counter> plugin_counts{counters("submission_plugin_count_total", "What plugins count themselves."),
+                                  {"action_type", "name"}};
   Children<Counter> http_requests{counters("submission_http_requests_total", "Requests answered."), {"route", "status"}};
   Counter& tls_failures =
       counters("submission_http_tls_failures_total", "Connections that ended in their TLS handshake.").Add({});
@@ -189,6 +204,22 @@ void Metrics::submission(std::string_view status) { registry_->intents.at(status
 void Metrics::attempt(std::string_view action_type, std::string_view outcome, Duration took) {
   registry_->attempts.at(action_type, outcome).Increment();
   registry_->attempt_seconds.at(action_type).Observe(seconds(took));
+}
+
+void Metrics::target_attempt(std::string_view target, std::string_view outcome, std::string_view reason) {
+  auto& attempts = registry_->target_attempts;
+  if (auto* known = attempts.at_most(kMaxTargetSeries, {target, outcome, reason}))
+    known->Increment();
+  else if (auto* rest = attempts.at_most(kMaxTargetSeries + kMaxOutcomes, {"other", outcome, "other"}))
+    rest->Increment();
+}
+
+void Metrics::plugin_loaded(std::string_view action_type, std::string_view plugin, std::string_view version) {
+  if (auto* info = registry_->plugin_info.at_most(kMaxTargetSeries, {action_type, plugin, version})) info->Set(1);
+}
+
+void Metrics::plugin_count(std::string_view action_type, std::string_view name, std::uint64_t by) {
+  registry_->plugin_counts.at(action_type, name).Increment(static_cast<double>(by));
 }
 
 void Metrics::pipeline_received(std::string_view pipeline) { registry_->received.at(pipeline).Increment(); }

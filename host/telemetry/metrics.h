@@ -10,6 +10,9 @@
 
 namespace waybill {
 
+// The most series of submission_target_attempts_total.
+inline constexpr std::size_t kMaxTargetSeries = 2000;
+
 class Metrics {
  public:
   using Duration = std::chrono::steady_clock::duration;
@@ -18,7 +21,13 @@ class Metrics {
 
   void submission(std::string_view status);  // pending when taken in, then its end: submission_intents_total{status}
   void attempt(std::string_view action_type, std::string_view outcome,
-               Duration took);                        // submission_attempts_total, _attempt_seconds
+               Duration took);  // submission_attempts_total, _attempt_seconds
+  // submission_target_attempts_total{target,outcome,reason}; what comes after the first kMaxTargetSeries has target "other".
+  void target_attempt(std::string_view target, std::string_view outcome, std::string_view reason);
+  void plugin_loaded(std::string_view action_type, std::string_view plugin,
+                     std::string_view version);  // submission_plugin_info: 1
+  // submission_plugin_count_total{action_type,name}
+  void plugin_count(std::string_view action_type, std::string_view name, std::uint64_t by);
   void pipeline_received(std::string_view pipeline);  // submissions_received_total{pipeline}
   // submission_pipeline_moves_total{pipeline,to}, and histograms in milliseconds under the names that the pipeline declares for
   // the state that took so long.

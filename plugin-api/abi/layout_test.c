@@ -72,7 +72,7 @@ AT(wb_reason, name, 0);
 AT(wb_reason, flags, 16);
 AT(wb_reason, reserved, 20);
 
-SIZE(wb_action, 96);
+SIZE(wb_action, 112); /* 96 up to minor 3 */
 AT(wb_action, size, 0);
 AT(wb_action, flags, 8);
 AT(wb_action, reason_count, 12);
@@ -83,6 +83,7 @@ AT(wb_action, reasons, 64);
 AT(wb_action, validate_settings, 72);
 AT(wb_action, validate_destination, 80);
 AT(wb_action, create, 88);
+AT(wb_action, payload_schema, 96);
 
 SIZE(wb_plugin, 64);
 AT(wb_plugin, size, 0);
@@ -205,6 +206,9 @@ AT(wb_template_service, render_text, 8);
 SIZE(wb_link_service, 8);
 AT(wb_link_service, sign, 0);
 
+SIZE(wb_counter_service, 8);
+AT(wb_counter_service, add, 0);
+
 SIZE(wb_compose, 8);
 SIZE(wb_status, 8);
 SIZE(wb_probe, 8);
@@ -264,6 +268,7 @@ SAME(wb_template_part, void (*)(void*, wb_str, wb_str));
 FUNCTION(wb_template_service, render, int32_t (*)(const wb_host*, wb_str, wb_str, wb_template_part, void*));
 FUNCTION(wb_template_service, render_text, int32_t (*)(const wb_host*, wb_str, wb_str, wb_template_part, void*));
 FUNCTION(wb_link_service, sign, int32_t (*)(const wb_host*, wb_str, int64_t, void (*)(void*, wb_str), void*));
+FUNCTION(wb_counter_service, add, int32_t (*)(const wb_host*, wb_str, uint64_t));
 FUNCTION(wb_compose, compose, begin_call);
 FUNCTION(wb_status, status, begin_call);
 FUNCTION(wb_probe, probe, begin_call);
@@ -311,6 +316,10 @@ VALUE(WB_TEMPLATE_MALFORMED, 2);
 VALUE(WB_LINK_OK, 0);
 VALUE(WB_LINK_UNAVAILABLE, 1);
 VALUE(WB_LINK_INVALID, 2);
+VALUE(WB_MOST_COUNTERS, 64);
+VALUE(WB_COUNTER_OK, 0);
+VALUE(WB_COUNTER_BAD_NAME, 1);
+VALUE(WB_COUNTER_TOO_MANY, 2);
 VALUE(WB_SIGN_OK, 0);
 VALUE(WB_SIGN_UNKNOWN_SECRET, 1);
 
@@ -320,7 +329,8 @@ int main(void) {
                                        {WB_SIGN_SERVICE, "waybill.sign/1"},          {WB_SIGN2_SERVICE, "waybill.sign/2"},
                                        {WB_SECRET_SERVICE, "waybill.secret/1"},      {WB_OAUTH2_SERVICE, "waybill.oauth2/1"},
                                        {WB_SMTP_SERVICE, "waybill.smtp/1"},          {WB_TEMPLATE_SERVICE, "waybill.template/1"},
-                                       {WB_LINK_SERVICE, "waybill.link/1"},          {WB_COMPOSE_EXTENSION, "waybill.compose/1"},
+                                       {WB_LINK_SERVICE, "waybill.link/1"},          {WB_COUNTER_SERVICE, "waybill.counter/1"},
+                                       {WB_COMPOSE_EXTENSION, "waybill.compose/1"},
                                        {WB_STATUS_EXTENSION, "waybill.status/1"},    {WB_PROBE_EXTENSION, "waybill.probe/1"},
                                        {WB_FAILURES_EXTENSION, "waybill.failures/1"}};
   for (size_t i = 0; i < sizeof ids / sizeof ids[0]; ++i) {

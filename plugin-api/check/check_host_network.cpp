@@ -3,6 +3,7 @@
 
 #include "check_host.h"
 #include "fake_host/text.h"
+#include "outcome_rules.h"
 
 namespace waybill::conformance {
 namespace {
@@ -13,14 +14,26 @@ bool begins_with(std::string_view text, std::string_view begin) {
   return text.size() > begin.size() && text.substr(0, begin.size()) == begin && text.find_first_of(" \r\n\t") == text.npos;
 }
 
+std::string base64(const std::string& bytes) {
+  static constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    unsigned group = 0;
+    for (std::size_t j = 0; j < 3; ++j)
+      group = group << 8 | (i + j < bytes.size() ? static_cast<unsigned char>(bytes[i + j]) : 0);
+    for (std::size_t j = 0; j < 4; ++j) out += i + j > bytes.size() ? '=' : kDigits[group >> (18 - 6 * j) & 63];
+  }
+  return out;
+}
+
 // A destination that repeats a header, preferably one with a secret, in places where plugins look for words.
 void echo(Answer& answer, const SentRequest& sent) {
   std::string line, value;
   for (const auto& [name, words] : sent.filled_headers) {
-    if (!value.empty() && words.find(kSecretMark) == std::string::npos) continue;
+    if (!value.empty() && !holds_secret(words)) continue;
     line = name + ": " + words;
     value = words;
-    if (words.find(kSecretMark) != std::string::npos) break;
+    if (holds_secret(words)) break;
   }
   answer.headers.emplace_back("x-request", line);
   nlohmann::json json;
@@ -49,6 +62,11 @@ testkit::Answer CheckHost::answer_request(testkit::SentRequest& request) {
   }
   if (!fake_host::fill_body(sent.body, sent.body_secrets, secret_value))
     fault = "http.fetch was given body_secrets that are out of order, or behind the body's end";
+  if (!sent.basic_user.empty() && !sent.basic_password.empty())
+    sent.filled_headers.emplace_back("Authorization",
+                                     "Basic " + base64(secret_value(sent.basic_user) + ":" + secret_value(sent.basic_password)));
+  else if (!sent.basic_user.empty() || !sent.basic_password.empty())
+    fault = "http.fetch was given a request with only one of basic_user and basic_password";
   return choose_answer(std::move(sent), fault);
 }
 

@@ -27,6 +27,7 @@ struct Shape {
 
 // This host has a secret of every name; each contains this mark.
 inline constexpr std::string_view kSecretMark = "wb-secret-";
+inline constexpr std::string_view kSecretMarkInBase64 = "d2Itc2VjcmV0L";  // at the beginning, as Basic authentication has it
 std::string secret_value(std::string_view name);
 
 }  // namespace waybill::conformance

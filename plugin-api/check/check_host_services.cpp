@@ -11,7 +11,8 @@ using fake_host::text;
 bool CheckHost::offers(std::string_view service) const {
   if (service == WB_SMTP_SERVICE) return shape_.minor >= 1;
   if (service == WB_TEMPLATE_SERVICE || service == WB_LINK_SERVICE) return shape_.minor >= 2;
-  if (service == WB_SIGN2_SERVICE || service == WB_SECRET_SERVICE || service == WB_OAUTH2_SERVICE) return shape_.minor >= 4;
+  for (const auto* since_4 : {WB_SIGN2_SERVICE, WB_SECRET_SERVICE, WB_OAUTH2_SERVICE, WB_COUNTER_SERVICE})
+    if (service == since_4) return shape_.minor >= 4;
   return true;
 }
 

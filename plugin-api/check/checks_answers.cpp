@@ -1,5 +1,6 @@
 // Checks of what a sender makes of every kind of answer.
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "check.h"
 #include "fake_host/text.h"
@@ -8,6 +9,8 @@
 
 namespace waybill::conformance {
 namespace {
+
+constexpr std::size_t kPaddedBytes = 6'000;
 
 void report(Subject& subject, const Rehearsal& run, const std::string& fault) {
   if (!fault.empty()) subject.findings.found(fault, run.during);
@@ -21,6 +24,14 @@ void apply_to_all(Subject& subject, const Rule& rule) {
   });
 }
 
+// Reports that the check is skipped if so.
+bool asks_nothing(Subject& subject) {
+  const auto first = rehearse(subject);
+  if (!first) return true;
+  if (first->needed == 0) subject.findings.skipped("the sample asks nothing of the host's services");
+  return first->needed == 0;
+}
+
 void accepts(Subject& subject) {
   const auto run = rehearse(subject);
   if (!run || run->call.end != End::completed || run->call.outcome.verdict == WB_ACCEPTED) return;
@@ -32,6 +43,46 @@ void accepts(Subject& subject) {
   else
     subject.findings.skipped("no answer that means accepted is known (status 200 with {} led to " + said +
                              "): give `answers`.`accepted` in --samples");
+}
+
+// The same object with a long text before all else, so that whoever reads only 4,096 bytes gets no whole JSON. None for other
+// texts.
+std::optional<std::string> padded(const std::string& body) {
+  auto json = nlohmann::ordered_json::parse(body.empty() ? "{}" : body, nullptr, false);
+  if (!json.is_object()) return std::nullopt;
+  nlohmann::ordered_json longer{{"wb_padding", std::string(kPaddedBytes, 'x')}};
+  longer.update(json);
+  return longer.dump();
+}
+
+void long_answers(Subject& subject) {
+  const auto first = rehearse(subject);
+  if (!first) return;
+  if (first->needed == 0) return subject.findings.skipped("the sample asks nothing of the host's services");
+  if (first->call.end != End::completed || first->call.outcome.verdict != WB_ACCEPTED)
+    return subject.findings.skipped("no answer that means accepted is known (see the check accepts)");
+  const auto& mails = first->host->sent();
+  if (std::all_of(mails.begin(), mails.end(), [](const SentRequest& one) { return one.mail; }))
+    return subject.findings.skipped("it sends mail, whose replies are short");
+  std::vector<Answer> answers;
+  bool is_longer = false;
+  for (std::size_t i = 0; i < first->needed; ++i) {
+    answers.push_back(happy(subject)(0, i));
+    const auto longer = answers.back().status == 204 ? std::nullopt : padded(answers.back().body);
+    if (longer) answers.back().body = *longer;
+    is_longer = is_longer || longer;
+  }
+  if (!is_longer) return subject.findings.skipped("no accepted answer is a JSON object, which alone can be made longer");
+  const auto host = host_for(subject);
+  const auto job = sample_job(subject, *host);
+  if (!job) return;
+  host->script([&](std::uint64_t, std::size_t nth) { return answers[std::min(nth, answers.size() - 1)]; });
+  const auto call = host->begin(CallKind::send, *job);
+  host->run();
+  const auto& ended = host->call(call);
+  if (ended.end != End::completed || ended.outcome.verdict != WB_ACCEPTED)
+    subject.findings.found("an accepted answer of more than " + std::to_string(kPaddedBytes) + " bytes led to " + end_of(ended) +
+                           ": each retry sends what is there already");
 }
 
 void completes(Subject& subject) {
@@ -89,6 +140,7 @@ void result(Subject& subject) {
 // A sender that claims more than the host saw loses or doubles deliveries. Only the last request that a delivery needs is looked
 // at: an earlier one may fail before the delivery itself was sent.
 void reach(Subject& subject) {
+  if (asks_nothing(subject)) return;
   apply_to_all(subject, [](Subject&, const Rehearsal& run) -> std::string {
     static constexpr const char* kWords[] = {"", "not sent", "maybe sent", "answered"};
     const auto& said = run.call.outcome;
@@ -140,6 +192,10 @@ void refused_fetch(Subject& subject) {
 }
 
 void requests(Subject& subject) {
+  const auto first = rehearse(subject);
+  if (!first) return;
+  if (first->needed == 0 && first->host->breaches().empty())
+    return subject.findings.skipped("the sample asks nothing of the host's services");
   rehearse_all(subject, [](Subject& one, const Rehearsal& run) {
     for (const auto& [kind, words] : run.host->breaches())
       if (kind == Violation::malformed) report(one, run, words);
@@ -149,6 +205,9 @@ void requests(Subject& subject) {
 constexpr Check kChecks[] = {
     {"accepts", "an answer that means accepted leads to accepted", "look at the sample answer, or correct it", Needs::sender,
      &accepts},
+    {"long_answers", "an accepted answer stays accepted when it is longer than the host's default of 4,096 bytes",
+     "judge by the status, or raise max_response_bytes; a body that is cut off is no reason to send again", Needs::sender,
+     &long_answers},
     {"requests", "what it asks of the services is well formed, and for a call that is open",
      "set `size`, method, URL and recipients; ask before you complete", Needs::sender, &requests},
     {"completes", "every answer leads to a completion", "complete the call on every way out, network errors included",

@@ -96,7 +96,8 @@ void schemas(Subject& subject) {
   if (!subject.schemas.fault) return subject.findings.skipped("nothing here can validate schemas");
   for (const auto* const action : whole_actions(subject.plugin))
     for (const auto& [what, text] :
-         {std::pair("settings", view(action->settings_schema)), std::pair("destination", view(action->destination_schema))})
+         {std::pair("settings", view(action->settings_schema)), std::pair("destination", view(action->destination_schema)),
+          std::pair("payload", payload_schema_of(*action))})
       if (const auto fault = subject.schemas.fault(text); !fault.empty())
         subject.findings.found(named(*action) + "has a " + what + " schema that cannot be used: " + fault);
 }
@@ -110,7 +111,7 @@ constexpr Check kChecks[] = {
      &action_types},
     {"reasons", "the outcome taxonomy is well formed, each reason once", "name reasons [a-z0-9_]+, with reserved 0",
      Needs::plugin, &reasons},
-    {"schemas", "both schemas are JSON Schemas", "make them JSON Schemas of draft 7, or leave them empty", Needs::plugin,
+    {"schemas", "its schemas are JSON Schemas", "make them JSON Schemas of draft 7, or leave them empty", Needs::plugin,
      &schemas},
 };
 

@@ -2,11 +2,13 @@
 #include <time.h>
 
 #include <array>
+#include <chrono>
 #include <cstdlib>
 
 #include "check.h"
 #include "hostile_texts.h"
 #include "library.h"
+#include "local_receiver.h"
 #include "rehearsal.h"
 
 namespace waybill::conformance {
@@ -15,7 +17,8 @@ namespace {
 constexpr std::size_t kMoreBytes = 64;
 constexpr std::int64_t kFarFuture = 4'000'000'000;  // 2096
 constexpr int kTries = 3;
-constexpr std::int64_t kNear = 3600;  // seconds
+constexpr std::chrono::milliseconds kDeadlineGrace{1'500};  // a busy machine is not the plugin's fault
+constexpr std::int64_t kNear = 3600;                        // seconds
 
 // Nothing is compared here: a breach ends the process.
 void arguments(Subject& subject) {
@@ -151,6 +154,27 @@ void prompt(Subject& subject) {
   for (const auto& words : last) subject.findings.found(words);
 }
 
+// A client of its own that waits for a receiver: the host's worker is gone until it comes back.
+void deadline(Subject& subject) {
+  if (!subject.blocking()) return subject.findings.skipped("only blocking senders may wait, the host ends the others' requests");
+  const LocalReceiver receiver({"", Manner::Kind::silent});
+  auto there = at_receiver(subject, receiver.port());
+  if (!there) return subject.findings.skipped("the sample names no URL that a receiver of the check's own could stand for");
+  const auto host = host_for(*there);
+  if (!host) return;
+  const auto job = sample_job(*there, *host);
+  if (!job) return;
+  subject.findings.doing("send to a receiver that never answers");
+  const auto began = std::chrono::steady_clock::now();
+  const auto call = host->begin(CallKind::send, *job);
+  const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - began);
+  if (took.count() > job->deadline_ms + kDeadlineGrace.count())
+    subject.findings.found("send came back after " + std::to_string(took.count()) + " ms; its deadline was " +
+                           std::to_string(job->deadline_ms) + " ms, and the receiver never answered");
+  host->run();
+  if (const auto how = symptom(host->call(call)); !how.empty()) subject.findings.found("the call " + how);
+}
+
 void strand(Subject& subject) {
   rehearse_all(subject, [](Subject& one, const Rehearsal& run) {
     for (const auto& [kind, words] : run.host->breaches())
@@ -168,6 +192,8 @@ constexpr Check kChecks[] = {
     {"clock", "the time that it sends is the host's", "ask waybill.timer/1 for unix_seconds", Needs::sender, &clock_check},
     {"prompt", "no function keeps the strand for more than 100 ms", "use the host's services, or flag the action WB_BLOCKING",
      Needs::sender, &prompt},
+    {"deadline", "a blocking sender comes back by its deadline, whatever the receiver does",
+     "give the client library the time that is left, for connecting, writing and reading", Needs::sender, &deadline},
     {"strand", "services are asked on the strand only",
      "complete may be called from any thread; fetch, submit and timers may not", Needs::sender, &strand},
 };

@@ -95,9 +95,16 @@ void pure(Subject& subject) {
   }
 }
 
+std::vector<const std::string*> payloads_of(const Sample& sample) {
+  std::vector<const std::string*> all{&sample.payload};
+  for (const auto& one : sample.payloads) all.push_back(&one);
+  return all;
+}
+
 // What stands between the sample and a sender, in the host's order: each schema, then the plugin's own check.
 std::vector<std::string> refusals(Subject& subject) {
-  const auto& [settings, destination, payload, context, answers] = subject.sample;
+  const auto& settings = subject.sample.settings;
+  const auto& destination = subject.sample.destination;
   std::vector<std::string> list;
   const std::tuple<const char*, std::string_view, const std::string&, Validate> parts[] = {
       {"settings", view(subject.action->settings_schema), settings, subject.action->validate_settings},
@@ -115,6 +122,10 @@ std::vector<std::string> refusals(Subject& subject) {
     for (const auto& [path, message] : said.reports) refused((path.empty() ? "" : path + ": ") + message);
     if (said.returned != 0 && said.reports.empty()) refused("the plugin does not say why");
   }
+  if (const auto schema = payload_schema_of(*subject.action); !schema.empty() && subject.schemas.problems)
+    for (const auto* const payload : payloads_of(subject.sample))
+      for (const auto& problem : subject.schemas.problems(schema, *payload))
+        list.push_back("the sample payload is refused by the payload schema: " + problem);
   return list;
 }
 

@@ -40,9 +40,16 @@ void Findings::action_type(std::string_view type) { write_line(kTypeKey, type); 
 void Findings::done() { write_line(kDoneKey, ""); }
 
 void Findings::doing(std::string_view what) {
-  what = what.substr(0, kMaxDoing);
-  std::memcpy(doing_, what.data(), what.size());
-  doing_[what.size()] = '\0';
+  auto add = [this, size = std::size_t{0}](std::string_view words) mutable {
+    words = words.substr(0, kMaxDoing - size);
+    std::memcpy(doing_ + size, words.data(), words.size());
+    size += words.size();
+    doing_[size] = '\0';
+  };
+  add(what);
+  if (given_.empty()) return;
+  add(", ");  // one after the other, without an allocation: some checks count those
+  add(given_);
 }
 
 }  // namespace waybill::conformance

@@ -29,6 +29,7 @@ class Findings {
   void action_type(std::string_view type);
   void done();  // without it the check does not pass
   void doing(std::string_view what);
+  void given(std::string circumstance) { given_ = std::move(circumstance); }  // said after what is done from now on
   bool any() const { return !reported_.empty(); }
 
  private:
@@ -36,6 +37,7 @@ class Findings {
 
   const int pipe_;
   char* const doing_;
+  std::string given_;
   std::mutex mutex_;
   std::set<std::string> reported_;
 };

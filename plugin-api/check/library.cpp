@@ -38,6 +38,10 @@ tl::expected<const wb_plugin*, std::string> descriptor_of(wb_plugin_entry entry)
   }
 }
 
+std::string_view payload_schema_of(const wb_action& action) {
+  return WB_HAS(&action, payload_schema) ? view(action.payload_schema) : std::string_view{};
+}
+
 tl::expected<std::vector<const wb_action*>, std::string> usable_actions(const wb_plugin* plugin) {
   if (!WB_HAS(plugin, actions) || plugin->actions == nullptr || plugin->action_count == 0 || plugin->action_count > kMaxActions)
     return tl::unexpected(std::string("its descriptor cannot be used (see the check descriptor)"));

@@ -22,6 +22,7 @@ tl::expected<void*, std::string> load_library(const std::filesystem::path& file)
 tl::expected<wb_plugin_entry, std::string> open_library(const std::filesystem::path& file);
 tl::expected<const wb_plugin*, std::string> descriptor_of(wb_plugin_entry entry);
 
+std::string_view payload_schema_of(const wb_action& action);  // "" before minor 4
 // Its actions that can be used at all, each type once; an error if the descriptor cannot be walked, or needs a newer host.
 tl::expected<std::vector<const wb_action*>, std::string> usable_actions(const wb_plugin* plugin);
 

@@ -29,7 +29,9 @@ std::string too_long(const char* what, const Text& text, std::size_t most) {
 
 }  // namespace
 
-bool holds_secret(const std::string& text) { return text.find(kSecretMark) != std::string::npos; }
+bool holds_secret(const std::string& text) {
+  return text.find(kSecretMark) != std::string::npos || text.find(kSecretMarkInBase64) != std::string::npos;
+}
 
 std::string fault_in_numbers(const Outcome& o) {
   const auto number = [](const char* what, std::int64_t value) { return std::string(what) + ' ' + std::to_string(value); };

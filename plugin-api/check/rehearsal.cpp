@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "library.h"
+#include "local_receiver.h"
 
 namespace waybill::conformance {
 namespace {
@@ -77,15 +78,62 @@ std::optional<Rehearsal> rehearse(Subject& subject, Shape shape) {
   return run;
 }
 
+namespace {
+
+bool look_at_one(Subject& subject, const std::string& during, const std::optional<std::string>& payload,
+                 const std::function<void(Subject&, const Rehearsal&)>& look) {
+  Rehearsal run{host_for(subject), {}, during, 0};
+  if (!run.host) return false;
+  auto job = sample_job(subject, *run.host);
+  if (!job) return false;
+  if (payload) job->payload = *payload;
+  const auto call = run.host->begin(CallKind::send, *job);
+  run.host->run();
+  run.call = run.host->call(call);
+  look(subject, run);
+  return true;
+}
+
+// A sender that asks nothing of the host's services has a client of its own, or none: it is looked at with other payloads, and
+// with receivers of the check's own in the place of those that the sample names.
+bool rehearse_with_receivers(Subject& subject, const std::function<void(Subject&, const Rehearsal&)>& look) {
+  for (const auto& [what, payload] : {std::pair("an empty payload", std::string()), std::pair("a payload {}", std::string("{}")),
+                                      std::pair("a payload that is no JSON", std::string("waybill\r\n\xff")),
+                                      std::pair("a payload of one megabyte", std::string(1 << 20, 'x'))})
+    if (!look_at_one(subject, what, payload, look)) return false;
+  for (const auto& payload : subject.sample.payloads)
+    if (!look_at_one(subject, "another payload of the sample", payload, look)) return false;
+  for (const auto& manner : manners()) {
+    const LocalReceiver receiver(manner);
+    auto there = at_receiver(subject, receiver.port());
+    if (!there) {
+      subject.findings.skipped(
+          "the sample asks nothing of the host's services and names no URL, so no answer can be scripted; a few payloads were "
+          "looked at");
+      return true;
+    }
+    if (!look_at_one(*there, manner.name, std::nullopt, look)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<Subject> at_receiver(const Subject& subject, std::uint16_t port) {
+  auto there = subject;
+  const auto destination = redirected(subject.sample.destination, port);
+  const auto settings = redirected(subject.sample.settings, port);
+  if (!destination && !settings) return std::nullopt;
+  if (destination) there.sample.destination = *destination;
+  if (settings) there.sample.settings = *settings;
+  return there;
+}
+
 bool rehearse_all(Subject& subject, const std::function<void(Subject&, const Rehearsal&)>& look) {
   const auto first = rehearse(subject);
   if (!first) return false;
   look(subject, *first);
-  if (first->needed == 0) {
-    subject.findings.skipped(
-        "the sample asks nothing of the host's services, so no answer can be scripted; one delivery was looked at");
-    return true;
-  }
+  if (first->needed == 0) return rehearse_with_receivers(subject, look);
   auto sent = first->host->sent();
   std::erase_if(sent, [&](const SentRequest& one) { return one.call != first->call.id; });
   for (std::size_t nth = 0; nth < std::min(first->needed, kMaxRequests); ++nth)

@@ -32,7 +32,11 @@ struct Rehearsal {
 // Under the happy script. None if skipped.
 std::optional<Rehearsal> rehearse(Subject& subject, Shape shape = {});
 // First under the happy script, then under every kind of answer to every request; false if skipped. One that asks nothing of the
-// network is looked at once, and the check counts as skipped if that shows nothing.
+// host's services is looked at with odd payloads, and with receivers of the check's own if the sample names a URL; without one,
+// the check counts as skipped if that shows nothing.
 bool rehearse_all(Subject& subject, const std::function<void(Subject&, const Rehearsal&)>& look);
+
+// The same subject with this port of this machine in the place of all URLs in its destination and settings; none without URLs.
+std::optional<Subject> at_receiver(const Subject& subject, std::uint16_t port);
 
 }  // namespace waybill::conformance

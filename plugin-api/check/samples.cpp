@@ -67,10 +67,17 @@ tl::expected<Sample, std::string> sample_of(const Json& json, const Place& place
   Sample sample;
   for (const auto& [name, value] : json.items()) {
     const auto here = place.in(name);
-    if (const auto fault = is_one_of(name, {"settings", "destination", "payload", "context", "answers"}); !fault.empty())
+    if (const auto fault = is_one_of(name, {"settings", "destination", "payload", "payloads", "context", "answers"});
+        !fault.empty())
       return here.wrong(fault);
+    const auto text_of_payload = [](const Json& one) { return one.is_string() ? one.get<std::string>() : one.dump(); };
     if (name == "payload") {
-      sample.payload = value.is_string() ? value.get<std::string>() : value.dump();
+      sample.payload = text_of_payload(value);
+      continue;
+    }
+    if (name == "payloads") {
+      if (!value.is_array()) return here.wrong("must be a list of payloads");
+      for (const auto& one : value) sample.payloads.push_back(text_of_payload(one));
       continue;
     }
     if (!value.is_object()) return here.wrong("must be an object");

@@ -15,6 +15,7 @@ struct Sample {
   std::string settings = "{}";
   std::string destination;  // "": what the destination schema offers, else a URL
   std::string payload = "{}";
+  std::vector<std::string> payloads{};  // further ones that it accepts
   std::string context = R"({"org":"default","kind":"intent","reference":"key-1"})";
   // What means "accepted": one answer for each request of a send, the last one again for more. And the answers to the other
   // kinds of call.

@@ -6,9 +6,7 @@
 namespace waybill::fake_host {
 namespace {
 
-Host& self_of(const wb_host* host) {
-  return **reinterpret_cast<Host* const*>(reinterpret_cast<const char*>(host) - offsetof(HostTable, host));
-}
+Host& self_of(const wb_host* host) { return Host::of(host); }
 
 std::uint64_t fetch(const wb_host* host, wb_call call, const wb_http_request* request, wb_http_done done, void* user) {
   return self_of(host).fetch(call, request, done, user);
@@ -69,7 +67,8 @@ constexpr struct {
   const void* table;
 } kServices[] = {{WB_HTTP_SERVICE, &kHttp},   {WB_SMTP_SERVICE, &kSmtp},         {WB_TIMER_SERVICE, &kTimer},
                  {WB_SIGN_SERVICE, &kSign},   {WB_TEMPLATE_SERVICE, &kTemplate}, {WB_LINK_SERVICE, &kLink},
-                 {WB_SIGN2_SERVICE, &kSign2}, {WB_SECRET_SERVICE, &kSecret},     {WB_OAUTH2_SERVICE, &kOAuth2}};
+                 {WB_SIGN2_SERVICE, &kSign2}, {WB_SECRET_SERVICE, &kSecret},     {WB_OAUTH2_SERVICE, &kOAuth2},
+                 {WB_COUNTER_SERVICE, &kCounters}};
 
 const void* get_service(const wb_host* host, wb_str id) {
   for (const auto& service : kServices)
@@ -96,6 +95,10 @@ void take_next_page(void* user, wb_str page) {
 }
 
 }  // namespace
+
+Host& Host::of(const wb_host* table) {
+  return **reinterpret_cast<Host* const*>(reinterpret_cast<const char*>(table) - offsetof(HostTable, host));
+}
 
 Host::Host(wb_str name, LendingTerms terms, TieOrder ties)
     : lender_(terms), timeline_(ties), table_(lender_.host(table_loan_, *this, name)) {}

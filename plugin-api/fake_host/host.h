@@ -8,6 +8,7 @@
 #include <string_view>
 #include <thread>
 
+#include "counters.h"
 #include "lender.h"
 #include "timeline.h"
 
@@ -24,6 +25,7 @@ class Host {
   virtual ~Host() = default;
 
   const wb_host* table() const { return table_; }  // for the plugin
+  static Host& of(const wb_host* table);
 
   // ---- what the plugin calls ----
   virtual bool offers(std::string_view service) const = 0;                                                         // [any]
@@ -45,6 +47,7 @@ class Host {
   virtual std::int32_t render(wb_str template_id, wb_str data, wb_template_part part, void* user) = 0;  // [any]
   virtual std::int32_t render_text(wb_str text, wb_str data, wb_template_part part, void* user) = 0;    // [any]
   virtual std::int32_t link(wb_str object, std::int64_t ttl_seconds, UrlSink sink, void* user) = 0;     // [any]
+  std::int32_t count(wb_str name, std::uint64_t by);  // [any]
   virtual void take_failure(std::uint64_t call, const wb_failure* failure) = 0;
   virtual void take_next_page(std::uint64_t call, wb_str page) = 0;
 
@@ -65,6 +68,7 @@ class Host {
   bool is_strand() const { return std::this_thread::get_id() == strand_; }
   bool on_strand(const char* what);
 
+  Counters counters_;
   Lender lender_;
   Timeline timeline_;
 

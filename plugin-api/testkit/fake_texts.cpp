@@ -43,6 +43,7 @@ void FakeHost::registry_template(std::string id, std::map<std::string, std::stri
   world_->templates[std::move(id)] = std::move(parts);
 }
 void FakeHost::no_link_key() { world_->link_key = false; }
+std::map<std::string, std::uint64_t> FakeHost::counters() const { return world_->counts(); }
 const std::vector<Rendering>& FakeHost::renderings() const { return world_->renderings; }
 
 }  // namespace waybill::testkit

@@ -43,6 +43,7 @@ class World final : public fake_host::Host {
  public:
   World(const wb_plugin* descriptor, Breaches breaches);
 
+  std::map<std::string, std::uint64_t> counts() const { return counters_.counts(); }
   Violation breach() const { return Violation(breaches_); }
   void check_words(std::string_view where, std::string_view words, bool one_line) const;
   fake_host::Timeline& timeline() { return timeline_; }

@@ -98,7 +98,8 @@ inline constexpr wb_action kAction = {sizeof(wb_action),
                                         report(user, {}, str("odd"));
                                         return std::int32_t{1};
                                       },
-                                      &create};
+                                      &create,
+                                      {}};
 constexpr wb_action blocking_twin() {
   auto twin = kAction;
   twin.flags = WB_BLOCKING;

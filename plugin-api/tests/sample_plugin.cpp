@@ -59,7 +59,8 @@ class Sample final : public Sender {
 };
 
 constexpr wb_reason kReasons[] = {permanent("invalid_request"), duplicate("seen")};
-constexpr auto kSample = action<Sample>("sample").destination_schema(R"({"type":"object"})").reasons(kReasons);
+constexpr auto kSample =
+    action<Sample>("sample").destination_schema(R"({"type":"object"})").payload_schema(R"({"type":"object"})").reasons(kReasons);
 }  // namespace
 
 WAYBILL_PLUGIN("waybill.sample", "1.0.0", kSample);

@@ -1,4 +1,4 @@
-// The test kit watches the rules of plugin.h: each breach fails the author's test, by name. H3
+// The test kit watches the rules of plugin.h: each breach fails the author's test, by name. H3 D9
 #include <gtest/gtest-spi.h>
 
 #include <thread>
@@ -37,6 +37,20 @@ TEST_F(TestKit, AttemptFailsWhenTheCallStaysOpen) {
   host_.patience(milliseconds(1));
   EXPECT_NONFATAL_FAILURE(sender_->attempt({}), "has not ended");
   EXPECT_NONFATAL_FAILURE(sender_.reset(), "was never completed");
+}
+
+// D9
+TEST_F(TestKit, CountersAreKeptAndTheirNamesAreWords) {
+  const auto* service = static_cast<const wb_counter_service*>(puppet_.host->get_service(puppet_.host, str(WB_COUNTER_SERVICE)));
+  ASSERT_NE(service, nullptr);
+  EXPECT_EQ(service->add(puppet_.host, str("segments"), 3), WB_COUNTER_OK);
+  EXPECT_EQ(service->add(puppet_.host, str("segments"), 2), WB_COUNTER_OK);
+  EXPECT_NONFATAL_FAILURE(service->add(puppet_.host, str("+4915112345678"), 1), "counter.add was given a name");
+  EXPECT_EQ(host_.counters(), (std::map<std::string, std::uint64_t>{{"segments", 5}}));
+  for (int i = 1; i < WB_MOST_COUNTERS; ++i) service->add(puppet_.host, str(("n" + std::to_string(i)).c_str()), 1);
+  EXPECT_NONFATAL_FAILURE(service->add(puppet_.host, str("one_more"), 1), "more than 64 names");
+  host_.remove_service(WB_COUNTER_SERVICE);
+  EXPECT_EQ(puppet_.host->get_service(puppet_.host, str(WB_COUNTER_SERVICE)), nullptr);
 }
 
 TEST_F(TestKit, ASecretInAReasonADetailOrALogFails) {

@@ -232,6 +232,13 @@ TEST(Wrapper, TheDescriptorSaysWhatWasBuilt) {  // H1
   EXPECT_EQ(action.reasons[1].flags, static_cast<std::uint32_t>(WB_REASON_DUPLICATE));
   EXPECT_EQ(wp::view(action.destination_schema), R"({"type":"object"})");
   EXPECT_EQ(action.settings_schema.len, 0U);
+  EXPECT_EQ(wp::view(action.payload_schema), R"({"type":"object"})");
+}
+
+// D9: counting is no reason to refuse an older host.
+TEST(Wrapper, CountsWhereTheHostDoes) {
+  const wb_host* host = nullptr;
+  EXPECT_FALSE(wp::Counters(host, nullptr).add("segments"));
 }
 
 TEST(Wrapper, EveryFactOfAnOutcomeGetsAcross) {

@@ -26,11 +26,21 @@ struct Push {
   }
 };
 
+// What fill() can only refuse.
+constexpr std::string_view kPayload =
+    R"({"type":"object","required":["token"],"properties":{)"
+    R"("token":{"type":"string","minLength":1},"title":{"type":["string","null"]},"body":{"type":["string","null"]},)"
+    R"("data":{"type":["object","null"]},"tenantId":{"type":["string","null"]}},)"
+    R"("anyOf":[{"required":["title"],"properties":{"title":{"type":"string","minLength":1}}},)"
+    R"({"required":["body"],"properties":{"body":{"type":"string","minLength":1}}},)"
+    R"({"required":["data"],"properties":{"data":{"type":"object"}}}]})";
+
 constexpr auto kPush = wp::action<GatewaySender<Push>>("push")
                            .settings_schema(kTimeoutSettings)
                            .destination_schema(kGatewayDestination)
+                           .payload_schema(kPayload)
                            .reasons(Push::kReasons)
                            .validate_destination<check_gateway_destination>();
 }  // namespace
 
-WAYBILL_PLUGIN("waybill.push", "1.0.0", kPush);
+WAYBILL_PLUGIN("waybill.push", "1.1.0", kPush);

@@ -19,11 +19,17 @@ struct Sms {
   }
 };
 
+// What fill() can only refuse.
+constexpr std::string_view kPayload = R"({"type":"object","required":["to","message"],"properties":{)"
+                                      R"("to":{"type":"string","minLength":1},"message":{"type":"string","minLength":1},)"
+                                      R"("tenantId":{"type":["string","null"]}}})";
+
 constexpr auto kSms = wp::action<GatewaySender<Sms>>("sms")
                           .settings_schema(kTimeoutSettings)
                           .destination_schema(kGatewayDestination)
+                          .payload_schema(kPayload)
                           .reasons(Sms::kReasons)
                           .validate_destination<check_gateway_destination>();
 }  // namespace
 
-WAYBILL_PLUGIN("waybill.sms", "1.0.0", kSms);
+WAYBILL_PLUGIN("waybill.sms", "1.1.0", kSms);

@@ -19,7 +19,8 @@ inline constexpr wb_reason kReasons[] = {{str("invalid_request"), WB_REASON_PERM
 using Create = wb_sender* (*)(const wb_host*, wb_str, const wb_sender_vt**, wb_report, void*);
 
 constexpr wb_action action(std::string_view type, Create create, std::uint32_t flags = 0) {
-  return {sizeof(wb_action), flags, 2, str(type), str("{}"), str(R"({"type":"object"})"), kReasons, nullptr, nullptr, create};
+  return {sizeof(wb_action), flags,   2,       str(type), str("{}"), str(R"({"type":"object"})"),
+          kReasons,          nullptr, nullptr, create,    str("")};
 }
 
 constexpr wb_plugin plugin(std::string_view id, const wb_action* const* actions, std::size_t count = 1) {

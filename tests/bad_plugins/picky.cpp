@@ -27,7 +27,8 @@ constexpr wb_action kAction{sizeof(wb_action),
                             kit::kReasons,
                             &check,
                             &check,
-                            &create};
+                            &create,
+                            kit::str("")};
 constexpr const wb_action* kActions[] = {&kAction};
 constexpr wb_plugin kPlugin = kit::plugin("test.picky", kActions);
 

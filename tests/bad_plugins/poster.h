@@ -54,7 +54,6 @@ class Poster {
 
   const wb_host* const host_;
 
- private:
   struct Pending {
     Poster* poster;
     wb_call call;
@@ -66,6 +65,7 @@ class Poster {
     pending.poster->answered(pending.call, *response);
   }
 
+ private:
   std::unordered_map<std::uint64_t, std::uint64_t> open_;  // fetches by call
 };
 

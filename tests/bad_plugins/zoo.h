@@ -31,7 +31,7 @@ inline std::string words_for(Live live) {
     case Live::no_target:
       return "loads; its targets are refused with the registry";
     case Live::kills_at_start:
-      return "with a target, ends the process before it has started: only the check protects a host";
+      return "with a target, ends the process before it has started, with a word and exit code 1";
     case Live::kills:
       break;
   }
@@ -53,11 +53,11 @@ inline const std::vector<std::string> kFaultless{"good", "good_mailer"};
 
 // Every check that makes a sender, or sends something.
 inline const std::vector<std::string> kSending{
-    "exceptions", "accepts",       "requests",         "completes",  "completes_once", "refused_fetch",
-    "verdicts",   "reasons_given", "reasons_declared", "words",      "sizes",          "result",
-    "reach",      "secrets",       "payloads",         "cancel",     "given_up",       "two_senders",
-    "many_calls", "arguments",     "newer_host",       "older_host", "clock",          "prompt",
-    "strand",     "destroy",       "leaves_nothing",   "leaks"};
+    "exceptions",    "accepts",    "long_answers",  "requests",         "completes",  "completes_once",
+    "refused_fetch", "verdicts",   "reasons_given", "reasons_declared", "words",      "sizes",
+    "result",        "reach",      "secrets",       "payloads",         "cancel",     "given_up",
+    "two_senders",   "many_calls", "arguments",     "newer_host",       "older_host", "clock",
+    "prompt",        "strand",     "destroy",       "leaves_nothing",   "leaks"};
 inline const std::vector<std::string> kMaking = [] {
   auto list = kSending;
   list.insert(list.end(), {"samples", "create_is_quiet", "create_refuses", "sender_table", "unknown_extension",
@@ -147,6 +147,17 @@ inline const std::vector<Creature> kZoo{
      {"secrets"},
      "the detail holds a secret",
      Live::loses_attempts},
+    {"wants_short_answers",
+     "takes an answer that is cut off for a failure",
+     {"long_answers"},
+     "led to transient(cut_off)",
+     Live::delivers},
+    {"overstays", "blocks for longer than its deadline allows", {"deadline"}, "and the receiver never answered", Live::delivers},
+    {"tells_basic_secrets",
+     "repeats a header in which the receiver repeats Basic authentication",
+     {"secrets"},
+     "the detail holds a secret",
+     Live::loses_attempts},
     {"chokes_on_payload", "aborts on an empty payload", {"payloads"}, "killed by SIGABRT", Live::delivers},
     {"ignores_cancel", "does nothing when it is cancelled", {"cancel"}, "stayed open after cancel", Live::delivers},
     {"keeps_the_job", "comes back to a job whose call has ended", {"given_up"}, "killed by SIGSEGV", Live::delivers},
@@ -194,8 +205,22 @@ inline const std::vector<Creature> kZoo{
 };
 
 // Beside the zoo in this folder: plugins for tests of the host, good ones and such with a fault per target or action type.
-inline const std::vector<std::string> kOthers{"bad_create", "brittle",     "composer",  "crashes_on_marked_payload",
-                                              "good",       "hangs",       "mailer",    "naughty",
-                                              "picky",      "second_good", "time_bomb", "writer"};
+inline const std::vector<std::string> kOthers{"bad_create",
+                                              "brittle",
+                                              "composer",
+                                              "crashes_at_load",
+                                              "crashes_on_marked_payload",
+                                              "exits_at_load",
+                                              "exits_in_check",
+                                              "hangs_at_load",
+                                              "good",
+                                              "hangs",
+                                              "mailer",
+                                              "naughty",
+                                              "newer_good",
+                                              "picky",
+                                              "second_good",
+                                              "time_bomb",
+                                              "writer"};
 
 }  // namespace waybill::testing

@@ -43,6 +43,7 @@ const Way kWays[] = {
     {R"(\basync_connect\b|\bip::tcp::resolver\b|(^|[^\w.>])(::)?connect\s*\(\s*\w*fd\b)", {}},
     {R"(\b(fork|vfork|posix_spawnp?|execl\w*|execv\w*|popen)\s*\(|std::system\s*\()",
      {{"host/app/child_process.cpp", "this program again, with the same configuration: quarantine and failure checks"},
+      {"host/senders/plugin_trial.cpp", "this process again, to load plugins in; nothing is executed"},
       {"host/store/embedded_postgres.cpp", "the private PostgreSQL, on a Unix socket"}}},
     {R"([Oo][Tt][Ll][Pp]|opentelemetry|grpc)", {}},
 };

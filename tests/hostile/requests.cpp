@@ -12,7 +12,7 @@ namespace {
 using namespace std::string_literals;
 
 std::string intent_of(const std::string& id) {
-  return R"({"intentId":")" + id + R"(","submissionTarget":"sms.deadline","payload":{}})";
+  return R"({"intentId":")" + id + R"(","submissionTarget":"sms.deadline","payload":{"to":"+15550100","message":"x"}})";
 }
 
 class Maker {

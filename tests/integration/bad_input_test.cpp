@@ -31,7 +31,7 @@ class BadInput : public World {
 };
 
 std::string body_with_id(const std::string& id_as_json) {
-  return R"({"submissionTarget":"sms.deadline","payload":{},"intentId":)" + id_as_json + "}";
+  return R"({"submissionTarget":"sms.deadline","payload":{"to":"+15550100","message":"x"},"intentId":)" + id_as_json + "}";
 }
 
 std::string nested(std::size_t levels, const std::string& open, const std::string& close) {
@@ -132,8 +132,8 @@ TEST_F(BadInput, WaitSecondsIsANumberFromZeroToSixty) {
 TEST_F(BadInput, WhatIsJustWithinTheLimitsIsTaken) {
   const std::vector<std::string> bodies{
       body_with_id("\"" + std::string(255, 'x') + "\""), body_with_id(R"("\u00e9 \ud83d\ude00")"),
-      R"({"intentId":"deep","submissionTarget":"sms.once","payload":)" + nested(60, "[", "]") + "}",
-      R"({"intentId":"big","submissionTarget":"sms.once","payload":")" + std::string(1'000'000, 'x') + "\"}"};
+      R"({"intentId":"deep","submissionTarget":"hook.once","payload":)" + nested(60, "[", "]") + "}",
+      R"({"intentId":"big","submissionTarget":"hook.once","payload":")" + std::string(1'000'000, 'x') + "\"}"};
   for (const auto& body : bodies)
     EXPECT_EQ(client().request("POST", "/v1/intents?waitSeconds=30", body).status, 200) << body.substr(0, 300);
   EXPECT_EQ(client().get("/v1/intents/" + std::string(255, 'x')).status, 200);

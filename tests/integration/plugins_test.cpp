@@ -3,6 +3,8 @@
 #include <signal.h>
 #include <sys/stat.h>
 
+#include <fstream>
+
 #include "support/world.h"
 
 namespace waybill::testing {
@@ -75,6 +77,104 @@ TEST_F(Plugins, EachThatCannotBeUsedIsRefusedByNameWithReasonAndRemedyAndTheOthe
   for (const auto* name : {"no_symbol.so", "wrong_major.so", "newer_minor.so", "throws_in_entry.so", "text.so", "writable.so"})
     EXPECT_NE(host().log().find(name), std::string::npos) << name;
   EXPECT_EQ(host().terminate(), 0);
+}
+
+// D7
+TEST_F(Plugins, WritingOverAPluginInPlaceHarmsNoRunningHost) {
+  expect_sms_to_work("before");
+  const auto file = installation().plugin_folder() / "sms.so";
+  const auto write_over = [&](const std::string& bytes) { std::ofstream(file, std::ios::binary | std::ios::trunc) << bytes; };
+  write_over(std::string(1 << 20, 'x'));
+  expect_sms_to_work("garbage");
+  write_over(read_file(bad_plugin("good")));
+  expect_sms_to_work("another");
+  write_over("");
+  expect_sms_to_work("nothing");
+  EXPECT_TRUE(host().running());
+  EXPECT_EQ(host().terminate(), 0);
+}
+
+// D7
+TEST_F(Plugins, ThoseThatHarmTheProcessAsTheyAreLoadedAreNamedAndTheOthersGoOn) {
+  for (const auto* name : {"exits_at_load", "crashes_at_load"}) installation().add_plugin(bad_plugin(name));
+  const auto checked = installation().command({"check"});
+  EXPECT_EQ(checked.exit_code, 1);
+  for (const auto* words : {"exits_at_load.so: refused", "exit(0)", "crashes_at_load.so: refused", "SIGABRT", "no licence"})
+    EXPECT_NE(checked.err.find(words), std::string::npos) << words << " in " << checked.err;
+  expect_sms_to_work("still");
+  for (const auto* name : {"exits_at_load.so", "crashes_at_load.so"})
+    EXPECT_NE(host().log().find(name), std::string::npos) << name;
+  EXPECT_EQ(host().terminate(), 0);
+}
+
+// D7
+TEST_F(Plugins, OneThatEndsTheProcessWhileItChecksATargetIsHeard) {
+  installation().add_plugin(bad_plugin("exits_in_check"));
+  for (const auto* word : {"exit", "leave"}) {
+    auto targets = standard_targets(gateway.url());
+    targets.push_back(target("mine", "exits_in_check", gateway.url() + "/" + word, "one_shot", 0, {"invalid_request"}));
+    installation().write_registry(registry_of(targets));
+    const auto checked = installation().command({"check"});
+    EXPECT_EQ(checked.exit_code, 1) << word;
+    EXPECT_NE(checked.err.find("exit(0)"), std::string::npos) << checked.err;
+  }
+  auto targets = standard_targets(gateway.url());
+  targets.push_back(target("mine", "exits_in_check", gateway.url() + "/exit", "one_shot", 0, {"invalid_request"}));
+  installation().write_registry(registry_of(targets));
+  const auto served = installation().command({"serve"});
+  EXPECT_EQ(served.exit_code, 1);
+  EXPECT_NE(served.err.find("a plugin called exit(0)"), std::string::npos) << served.err;
+}
+
+// D9
+TEST_F(Plugins, AnIntentThatThePluginCanOnlyRejectIsRefusedWithItsField) {
+  const auto refused = post_intent(client(), intent("bad", "sms.deadline", {{"to", "+4915112345678"}, {"message", 7}}));
+  EXPECT_EQ(refused.status, 400);
+  EXPECT_NE(refused.body.find("payload.message: "), std::string::npos) << refused.body;
+  EXPECT_EQ(client().request("GET", "/v1/intents/bad").status, 404);
+  EXPECT_EQ(post_intent(client(), intent("none", "push.attempts", json::object())).status, 400);
+  expect_sms_to_work("good");
+  EXPECT_EQ(gateway.count(), 1u);
+}
+
+// D9
+TEST_F(Plugins, AMetricTellsTargetReasonAndVersion) {
+  expect_sms_to_work("counted");
+  const auto shows = [&](const std::string& name) { return metric(client(), name, 0) == 1; };
+  EXPECT_TRUE(eventually(
+      [&] { return shows(R"(submission_target_attempts_total{outcome="accepted",reason="",target="sms.deadline"})"); }));
+  EXPECT_TRUE(shows(R"(submission_plugin_info{action_type="sms",plugin="waybill.sms",version="1.1.0"})"));
+}
+
+// D9
+TEST_F(Plugins, TheNewerOfTwoVersionsIsUsedUnlessOneIsPinned) {
+  for (const auto* name : {"good", "newer_good"}) installation().add_plugin(bad_plugin(name));
+  const auto newest = listed();
+  ASSERT_EQ(newest.at("superseded").size(), 1u) << newest;
+  EXPECT_EQ(newest.at("superseded")[0].at("file"), "good.so");
+  EXPECT_EQ(newest.at("superseded")[0].at("byVersion"), "1.10");
+  const auto checked = installation().command({"check"});
+  EXPECT_EQ(checked.exit_code, 0) << checked.err;
+  EXPECT_NE(checked.err.find("newer_good.so has version 1.10"), std::string::npos) << checked.err;
+  const auto pinned = installation().command({"check"}, {{"WAYBILL_SENDERS_GOOD", R"({"plugin_version":"1"})"}});
+  EXPECT_EQ(pinned.exit_code, 0) << pinned.err;
+  EXPECT_NE(pinned.err.find("senders.good.plugin_version is 1"), std::string::npos) << pinned.err;
+}
+
+// D9
+TEST_F(Plugins, AReloadSaysThatANewPluginNeedsARestart) {
+  expect_sms_to_work("before");
+  installation().add_plugin(bad_plugin("good"));
+  auto targets = standard_targets(gateway.url());
+  targets.push_back(target("mine", "good", gateway.url() + "/new", "one_shot", 0, {"invalid_request"}));
+  installation().write_registry(registry_of(targets));
+  const auto told = installation().command({"reload"});
+  EXPECT_EQ(told.exit_code, 0) << told.err;
+  EXPECT_NE(told.out.find("good.so is newer than host"), std::string::npos) << told.out;
+  EXPECT_NE(told.out.find("restart to load it"), std::string::npos) << told.out;
+  EXPECT_EQ(told.out.find("sms.so"), std::string::npos) << told.out;
+  EXPECT_TRUE(host().wait_for_log("plugin.not_loaded"));
+  EXPECT_TRUE(host().wait_for_log("the file is new since this host started"));
 }
 
 // H2

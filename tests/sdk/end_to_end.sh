@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A new destination as its author comes by it: from an installed Waybill and an empty folder to the first delivery. // H3
+# A new destination as its author comes by it: from an installed Waybill and an empty folder to the first delivery. // H3 D9
 # usage: end_to_end.sh BUILD RECEIVER FLAGS: the build folder to install from, the program that receives, and compiler flags that go
 # with the build (sanitizers).
 set -euo pipefail
@@ -90,6 +90,46 @@ grep -q 'plugin.pager.conforms' build/CTestTestfile.cmake || fail "ctest does no
 
 step "a machine without GoogleTest can still build it"
 run cmake -B plain -DBUILD_TESTING=OFF -DCMAKE_DISABLE_FIND_PACKAGE_GTest=ON -DCMAKE_DISABLE_FIND_PACKAGE_OpenSSL=ON
+
+step "waybill plugin new in C, and one that blocks, beside each other; no build type was named"  # D9
+cd "$work/mine"
+for language in c blocking; do
+  run waybill plugin new "in_$language" --language $language
+  cd "in_$language"
+  run env CFLAGS="-Wall -Wextra -Wpedantic -Werror $flags" cmake -B build -DCMAKE_PREFIX_PATH="$work/waybill"
+  grep -q '^CMAKE_BUILD_TYPE:STRING=Release$' build/CMakeCache.txt || fail "the build type is not Release"
+  run cmake --build build
+  run ctest --test-dir build --output-on-failure
+  grep -q '^100% tests passed' "$log" || fail "ctest ran no tests"
+  run waybill plugin check "build/plugins/in_$language.so" --samples check.json
+  cd ..
+done
+
+step "two plugins in one folder, each with its tests"  # D9
+mkdir -p two/tests
+sed 's/in_blocking/one/g; s/InBlocking/One/g' in_blocking/in_blocking.cpp >two/one.cpp
+sed 's/in_blocking/other/g; s/InBlocking/Other/g' in_blocking/in_blocking.cpp >two/other.cpp
+sed 's/in_blocking/one/g; s/InBlocking/One/g' in_blocking/tests/in_blocking_test.cpp >two/tests/one_test.cpp
+sed 's/in_blocking/other/g; s/InBlocking/Other/g' in_blocking/tests/in_blocking_test.cpp >two/tests/other_test.cpp
+sed 's/in_blocking/one/g' in_blocking/check.json >two/one.check.json
+sed 's/in_blocking/other/g' in_blocking/check.json >two/other.check.json
+cat >two/CMakeLists.txt <<END
+cmake_minimum_required(VERSION 3.25)
+project(two LANGUAGES CXX)
+find_package(waybill-plugin 1 REQUIRED)
+waybill_add_plugin(one)
+waybill_add_plugin(other)
+END
+cd two
+run cmake -B build -DCMAKE_PREFIX_PATH="$work/waybill"
+run cmake --build build
+run ctest --test-dir build --output-on-failure
+grep -q '^100% tests passed' "$log" || fail "ctest ran no tests"
+for plugin in one other; do
+  grep -q "plugin.$plugin.conforms" build/CTestTestfile.cmake || fail "$plugin is not checked"
+  [ -x "build/${plugin}_tests" ] || fail "$plugin has no tests"
+done
+cd "$work/mine/pager"
 
 step "an installation that runs"
 mkdir "$work/site" "$work/received"

@@ -35,6 +35,7 @@
 #include "waybill/abi/sender.h"
 
 /* Services of the host: wb_host::get_service returns the table of one, if this host has it. */
+#include "waybill/services/counter.h"
 #include "waybill/services/http.h"
 #include "waybill/services/link.h"
 #include "waybill/services/net_error.h"

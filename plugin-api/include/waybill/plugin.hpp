@@ -21,6 +21,7 @@
 #pragma once
 
 #include "waybill/plugin/call.hpp"
+#include "waybill/plugin/counters.hpp"
 #include "waybill/plugin/describe.hpp"
 #include "waybill/plugin/extensions.hpp"
 #include "waybill/plugin/host.hpp"

@@ -1,4 +1,4 @@
-// What intents cost that name no target of the registry, and what a token with targets may do.  S1 S8
+// What intents cost that name no target of the registry, and what a token with targets may do.  S1 S8 D9
 #include "api/intent_routes.h"
 
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ class IntentRoutes : public ::testing::Test {
   std::future<http::Response> begin(const std::string& path, const std::string& body,
                                     std::shared_ptr<const http::Scope> scope = nullptr) {
     const auto promise = std::make_shared<std::promise<http::Response>>();
-    for (const auto& route : intent_routes({intake, registry, *pool, *waiters, clock, log, metrics})) {
+    for (const auto& route : intent_routes({intake, registry, *pool, *waiters, clock, log, metrics, types})) {
       if (route.method != "POST" || route.path != path) continue;
       http::Request request;
       request.body = body;
@@ -66,7 +66,15 @@ class IntentRoutes : public ::testing::Test {
   ReadWorld world;
   FakeStore store;
   LiveRegistry registry{Registry({})};
-  Intake intake{one_store(store), clock, {}, {}, log};
+  const ActionTypes* types = nullptr;
+  Intake intake{one_store(store),
+                clock,
+                {},
+                {.claim = [](Shard, const std::vector<InsertGroup>&) { return std::nullopt; },
+                 .claimed = [](Shard, const InsertClaim&, std::vector<InsertGroup>, ClaimResult) {},
+                 .unconfirmed = [](Shard, const InsertClaim&, const std::vector<InsertGroup>&) {},
+                 .is_due = [](Shard, const std::vector<InsertGroup>&) {}},
+                log};
   std::optional<ReadPool> pool;
   std::optional<Waiters> waiters;
 };
@@ -99,6 +107,40 @@ TEST_F(IntentRoutes, ABatchThatFindsNoRoomIsRefusedWhole) {
   EXPECT_EQ(post("/v1/intents", unknown(1)[0].dump()).status, 503);
   go_on.set_value();
   EXPECT_EQ(first.get().status, 200);
+}
+
+// A plugin that takes payloads with `to` only.
+struct PickyTypes final : ActionTypes {
+  const ActionType* find(std::string_view) const override { return nullptr; }
+  std::vector<std::string> names() const override { return {}; }
+  Problems check_destination(std::string_view, const std::string&) const override { return {}; }
+  Problems check_settings(std::string_view, const std::string&) const override { return {}; }
+  Problems check_payload(std::string_view action_type, const std::string& text) const override {
+    if (action_type != "sms" || text.find("\"to\"") != std::string::npos) return {};
+    return {{"", 0, "to", "is missing"}};
+  }
+};
+
+// D9: what the plugin can only reject is refused when it comes in, in a batch each item by itself
+TEST_F(IntentRoutes, APayloadThatThePluginCanOnlyRejectIsRefusedWithItsField) {
+  const PickyTypes picky;
+  types = &picky;
+  registry.swap_in(Registry({{.target = "sms.primary", .action_type = "sms", .url = "http://a", .destination = "{}"},
+                             {.target = "push.primary", .action_type = "push", .url = "http://a", .destination = "{}"}}));
+  start();
+  const auto one = [](const char* id, const char* target, const json& payload) {
+    return json{{"intentId", id}, {"submissionTarget", target}, {"payload", payload}};
+  };
+  const auto refused = post("/v1/intents", one("a", "sms.primary", {{"message", "x"}}).dump());
+  EXPECT_EQ(refused.status, 400);
+  EXPECT_NE(refused.body.find("payload.to: is missing"), std::string::npos) << refused.body;
+  EXPECT_EQ(world.compare_calls, 1);  // one that came in before is still itself
+  EXPECT_EQ(post("/v1/intents", one("b", "sms.primary", {{"to", "x"}}).dump()).status, 200);
+  EXPECT_EQ(post("/v1/intents", one("c", "push.primary", {{"message", "x"}}).dump()).status, 200);
+  const auto batch = json::array({one("d", "sms.primary", json::object()), one("e", "sms.primary", {{"to", "x"}})});
+  const auto results = json::parse(post("/v1/intents:batch", batch.dump()).body).at("results");
+  EXPECT_EQ(results[0].at("status"), 400);
+  EXPECT_EQ(results[1].at("status"), 200);
 }
 
 // S8: each item by itself

@@ -1,4 +1,4 @@
-// `waybill plugin new` writes the template under its new name, all of it or nothing. H3
+// `waybill plugin new` writes the template under its new name, all of it or nothing. H3 D9
 #include "cli/new_plugin.h"
 
 #include <gtest/gtest.h>
@@ -47,6 +47,19 @@ TEST_F(PluginNew, WritesAWholePluginOfThatName) {
   EXPECT_NE(read_file(made->folder / "CMakeLists.txt").find("waybill_add_plugin(sms_2)"), std::string::npos);
   EXPECT_NE(read_file(made->folder / "sms_2.cpp").find("class Sms2Sender"), std::string::npos);
   EXPECT_NE(read_file(made->folder / "README.md").find("SMS_2_TOKEN"), std::string::npos);
+}
+
+// D9
+TEST_F(PluginNew, WritesOneInCAndOneThatBlocks) {
+  const auto c = write_new_plugin("in_c", place_.path(), PluginLanguage::c);
+  ASSERT_TRUE(c) << c.error().what;
+  EXPECT_EQ(c->files, (std::vector<std::string>{"CMakeLists.txt", "README.md", "check.json", "in_c.c"}));
+  EXPECT_NE(read_file(c->folder / "CMakeLists.txt").find("LANGUAGES C)"), std::string::npos);
+  const auto blocking = write_new_plugin("slow", place_.path(), PluginLanguage::blocking);
+  ASSERT_TRUE(blocking) << blocking.error().what;
+  EXPECT_EQ(blocking->files,
+            (std::vector<std::string>{"CMakeLists.txt", "README.md", "check.json", "slow.cpp", "tests/slow_test.cpp"}));
+  EXPECT_NE(read_file(blocking->folder / "slow.cpp").find(".blocking()"), std::string::npos);
 }
 
 TEST_F(PluginNew, NothingOfTheTemplatesOwnNameIsLeft) {

@@ -1,4 +1,4 @@
-// Loading plugins: what is taken, and what is refused by name, never at the cost of the others.  H1 H2 H5
+// Loading plugins: what is taken, and what is refused by name, never at the cost of the others.  H1 H2 H5 D9
 #include "senders/catalogue.h"
 
 #include <gtest/gtest.h>
@@ -77,6 +77,58 @@ TEST(Catalogue, TheFirstByFileNameKeepsAnActionType) {
   ASSERT_EQ(catalogue->refused().size(), 1u);
   EXPECT_EQ(catalogue->refused()[0].file, "second_good.so");
   EXPECT_TRUE(mentions(catalogue->refused()[0].reason, "good.so"));
+}
+
+// D9
+TEST(Catalogue, OfTwoVersionsOfAnActionTypeTheNewerIsUsedOrTheOneThatIsWanted) {
+  const PluginFolder folder{"good", "newer_good"};
+  const auto newest = Catalogue::load(folder.path());
+  EXPECT_TRUE(newest->refused().empty());
+  EXPECT_EQ(newest->plugin_of("good")->file, "newer_good.so");
+  EXPECT_EQ(newest->plugin_of("good_blocking")->file, "good.so");
+  ASSERT_EQ(newest->superseded().size(), 1u);
+  EXPECT_EQ(words_of(newest->superseded()[0]),
+            "action type good of good.so (version 1) is not used: newer_good.so has version 1.10");
+  const auto wanted = Catalogue::load(folder.path(), {{"good", R"({"plugin_version":"1"})"}});
+  EXPECT_EQ(wanted->plugin_of("good")->file, "good.so");
+  ASSERT_EQ(wanted->loaded().size(), 1u);
+  EXPECT_EQ(
+      words_of(wanted->superseded()[0]),
+      "action type good of newer_good.so (version 1.10) is not used: senders.good.plugin_version is 1, which is that of good.so");
+  EXPECT_TRUE(wanted->check_settings("good", R"({"plugin_version":"1"})").empty());
+  const auto nobody = Catalogue::load(folder.path(), {{"good", R"({"plugin_version":"7"})"}});
+  EXPECT_EQ(nobody->find("good"), nullptr);
+  EXPECT_EQ(nobody->superseded().size(), 2u);
+  EXPECT_TRUE(mentions(words_of(nobody->superseded()[0]), "which no file has"));
+}
+
+// D9
+TEST(Catalogue, APayloadIsHeldAgainstItsSchemaAndThatIsAll) {
+  const PluginFolder folder{"newer_good"};
+  const auto catalogue = Catalogue::load(folder.path());
+  EXPECT_TRUE(catalogue->check_payload("good", R"({"to":"a","more":1})").empty());
+  const auto wrong = catalogue->check_payload("good", R"({"to":["a",5]})");
+  ASSERT_FALSE(wrong.empty());
+  EXPECT_EQ(wrong[0].field, "to");
+  const auto missing = catalogue->check_payload("good", "");
+  ASSERT_FALSE(missing.empty());
+  EXPECT_TRUE(mentions(missing[0].message, "'to'")) << missing[0].message;
+  EXPECT_FALSE(catalogue->check_payload("good", "[1]").empty());
+  EXPECT_TRUE(Catalogue::load(PluginFolder{"good"}.path())->check_payload("good", "no JSON at all").empty());
+}
+
+// D9
+TEST(Catalogue, WhatChangesInItsFolderIsSeenAndNotLoaded) {
+  PluginFolder folder{"good", "picky"};
+  const auto catalogue = Catalogue::load(folder.path());
+  EXPECT_TRUE(catalogue->changes().empty());
+  folder.add("second_good", "another.so");
+  std::filesystem::remove(folder.path() / "picky.so");
+  std::ofstream(folder.path() / "good.so", std::ios::app) << "more";
+  std::map<std::string, std::string> changes;
+  for (const auto& change : catalogue->changes()) changes[change.file] = change.how;
+  EXPECT_EQ(changes, (std::map<std::string, std::string>{{"another.so", "new"}, {"good.so", "replaced"}, {"picky.so", "gone"}}));
+  EXPECT_NE(catalogue->find("picky"), nullptr);
 }
 
 TEST(Catalogue, AGoodPluginLoadsInTheMidstOfBadOnes) {

@@ -1,4 +1,5 @@
-// Plugins that were built with the headers of ABI 1.0 and 1.2 run in today's host: accepted, rejected, retried, cancelled.  H1
+// Plugins that were built with the headers of ABI 1.0, 1.2 and 1.3 run in today's host: accepted, rejected, retried, cancelled.
+// H1
 #include <gtest/gtest.h>
 
 #include "unit/senders/plugin_world.h"
@@ -110,6 +111,23 @@ TEST(APluginOfAbi12, HasItsRequestsAuthenticatedAndNotSigned) {
   EXPECT_EQ(outcome.verdict, Verdict::accepted) << outcome.detail;
   EXPECT_NE(got.find("Authorization: Basic a2V5OmtleQ==\r\n"), std::string::npos) << got;
   EXPECT_EQ(got.find("X-Amz"), std::string::npos);
+}
+
+// H1, D9: its descriptors of actions end where those of minor 4 have a schema of the payload.
+TEST(APluginOfAbi13, IsHandedAnyPayloadAndSigned) {
+  PluginWorld world{{"../compat/compat_v1_3_cpp"}, PluginWorld::kPatient, {{"compat", {Secret("key")}}}};
+  world.transport = testing::insecure;
+  ASSERT_EQ(world.catalogue->loaded().size(), 1u);
+  EXPECT_EQ(world.catalogue->loaded()[0].abi_minor, 3u);
+  EXPECT_TRUE(world.catalogue->check_payload("compat_minor_3", "[1]").empty());
+  std::string got;
+  ScriptedServer receiver([&](Connection& connection) {
+    got = connection.receive();
+    connection.answer(200);
+  });
+  const auto outcome = world.run(world.job("compat_minor_3", "target", receiver.url())).outcome.value_or(Outcome{});
+  EXPECT_EQ(outcome.verdict, Verdict::accepted) << outcome.detail;
+  EXPECT_NE(got.find("AWS4-HMAC-SHA256"), std::string::npos) << got;
 }
 
 INSTANTIATE_TEST_SUITE_P(Compat, APluginOfAbi10, ::testing::Values("c", "cpp"),

@@ -1,4 +1,4 @@
-// A descriptor is checked before any of it is used.  H1 H5
+// A descriptor is checked before any of it is used.  H1 H5 D9
 #include "senders/plugin_descriptor.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,8 @@ wb_sender* create(const wb_host*, wb_str, const wb_sender_vt**, wb_report, void*
 // A good descriptor that each test spoils in one place.
 struct Sample {
   wb_reason reasons[2] = {{borrow("one"), 0, 0}, {borrow("two"), 0, 0}};
-  wb_action action{sizeof(wb_action), 0, 2, borrow("sample"), borrow(""), borrow("{}"), reasons, nullptr, nullptr, &create};
+  wb_action action{sizeof(wb_action), 0,       2,       borrow("sample"), borrow(""), borrow("{}"),
+                   reasons,           nullptr, nullptr, &create,          borrow("")};
   const wb_action* actions[2] = {&action, &action};
   wb_plugin plugin{sizeof(wb_plugin), 0, 0, borrow("test.sample"), borrow("1.0"), 1, actions};
 
@@ -51,7 +52,7 @@ TEST(Descriptor, ADamagedOneIsRefusedInWords) {
   EXPECT_NE(spoilt([](Sample& s) { s.plugin.actions = nullptr; }), "");
   EXPECT_NE(spoilt([](Sample& s) { s.actions[0] = nullptr; }), "");
   EXPECT_NE(spoilt([](Sample& s) { s.plugin.action_count = 2; }), "");  // the same type twice
-  EXPECT_NE(spoilt([](Sample& s) { s.action.size = sizeof(wb_action) - 8; }), "");
+  EXPECT_NE(spoilt([](Sample& s) { s.action.size = offsetof(wb_action, create); }), "");
   EXPECT_NE(spoilt([](Sample& s) { s.action.create = nullptr; }), "");
   for (const auto* type : {"", "Sample", "1st", "a-b", "a b"})
     EXPECT_NE(spoilt([&](Sample& s) { s.action.type = borrow(type); }), "") << type;
@@ -62,6 +63,19 @@ TEST(Descriptor, ADamagedOneIsRefusedInWords) {
   EXPECT_NE(spoilt([](Sample& s) { s.reasons[1].name = borrow("No Word"); }), "");
   for (const auto* schema : {"{", "5", "[]", R"({"type":"banana"})", R"({"type":5})"})
     EXPECT_NE(spoilt([&](Sample& s) { s.action.destination_schema = borrow(schema); }), "") << schema;
+  EXPECT_NE(spoilt([&](Sample& s) { s.action.payload_schema = borrow("{"); }), "");
+}
+
+// D9: a descriptor of minor 3 ends before payload_schema, whatever lies behind it.
+TEST(Descriptor, APayloadSchemaIsReadWhereThereIsOne) {
+  Sample sample;
+  EXPECT_FALSE(check_descriptor(&sample.plugin)->actions[0].payload.has_value());
+  sample.action.payload_schema = borrow(R"({"type":"object","required":["to"]})");
+  ASSERT_TRUE(check_descriptor(&sample.plugin)->actions[0].payload.has_value());
+  EXPECT_FALSE(check_descriptor(&sample.plugin)->actions[0].payload->check("{}").empty());
+  sample.action.size = offsetof(wb_action, payload_schema);
+  sample.action.payload_schema = borrow("{");
+  EXPECT_FALSE(check_descriptor(&sample.plugin)->actions[0].payload.has_value());
 }
 
 }  // namespace

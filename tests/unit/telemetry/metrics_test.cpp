@@ -1,4 +1,4 @@
-// The exposition text of /metrics. M14
+// The exposition text of /metrics. M14 D9
 #include "telemetry/metrics.h"
 
 #include <gtest/gtest.h>
@@ -44,6 +44,29 @@ TEST(Metrics, EveryNameSaysWhoseItIs) {  // M14 D13
                 line.starts_with("process_"))
         << line;
   }
+}
+
+// D9
+TEST(Metrics, AttemptsAreCountedByTargetAndReasonWithinBounds) {
+  Metrics metrics;
+  metrics.target_attempt("sms.primary", "accepted", "");
+  metrics.target_attempt("sms.primary", "error", "timeout");
+  metrics.target_attempt("sms.primary", "error", "timeout");
+  EXPECT_TRUE(has_line(metrics, R"(submission_target_attempts_total{outcome="accepted",reason="",target="sms.primary"} 1)"))
+      << metrics.text();
+  EXPECT_TRUE(has_line(metrics, R"(submission_target_attempts_total{outcome="error",reason="timeout",target="sms.primary"} 2)"));
+  for (std::size_t i = 0; i < kMaxTargetSeries; ++i) metrics.target_attempt("t" + std::to_string(i), "error", "word");
+  EXPECT_TRUE(has_line(metrics, R"(submission_target_attempts_total{outcome="error",reason="other",target="other"} 2)"));
+  metrics.target_attempt("sms.primary", "accepted", "");
+  EXPECT_TRUE(has_line(metrics, R"(submission_target_attempts_total{outcome="accepted",reason="",target="sms.primary"} 2)"));
+}
+
+// D9
+TEST(Metrics, AnActionTypeShowsTheVersionOfItsPlugin) {
+  Metrics metrics;
+  metrics.plugin_loaded("sms", "waybill.sms", "1.1.0");
+  EXPECT_TRUE(has_line(metrics, R"(submission_plugin_info{action_type="sms",plugin="waybill.sms",version="1.1.0"} 1)"))
+      << metrics.text();
 }
 
 TEST(Metrics, WhatIsToldIsShown) {  // M14

@@ -42,6 +42,10 @@ typedef struct wb_action {
   /* [any] Create a sender. No I/O. `settings` is the operator's JSON object ("{}" if none). Write *vt and return the sender, or
    * report why not and return null. `host` outlives the sender. */
   wb_sender* (*create)(const wb_host* host, wb_str settings, const wb_sender_vt** vt, wb_report report, void* user);
+  /* since minor 4: JSON Schema (draft 7) of an intent's payload; empty: any payload. The host refuses an intent whose payload
+   * does not match when it is handed in, and names the field. State only what no job could be sent without: the payload of a
+   * form, and what older hosts stored, comes without this check. */
+  wb_str payload_schema;
 } wb_action;
 
 typedef struct wb_plugin {

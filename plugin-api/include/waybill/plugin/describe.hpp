@@ -25,6 +25,13 @@ class Action {
     next.table_.destination_schema = str(json);
     return next;
   }
+  // Of an intent's payload; the host refuses what does not match when it is handed in. A host of minor 3 or less does not know
+  // it.
+  constexpr Action payload_schema(std::string_view json) const {
+    Action next = *this;
+    next.table_.payload_schema = str(json);
+    return next;
+  }
   template <std::size_t N>
   constexpr Action reasons(const wb_reason (&list)[N]) const {
     Action next = *this;
@@ -58,7 +65,8 @@ class Action {
 
 template <class S>
 constexpr Action action(std::string_view type) {
-  return Action(wb_action{sizeof(wb_action), 0, 0, str(type), str({}), str({}), nullptr, nullptr, nullptr, &detail::create<S>});
+  return Action(
+      wb_action{sizeof(wb_action), 0, 0, str(type), str({}), str({}), nullptr, nullptr, nullptr, &detail::create<S>, str({})});
 }
 
 namespace detail {

@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "waybill/plugin/counters.hpp"
 #include "waybill/plugin/services.hpp"
 #include "waybill/plugin/smtp.hpp"
 #include "waybill/plugin/texts.hpp"
@@ -31,6 +32,11 @@ class Host {
   }
   SecretReader secrets() const { return {host_, service<wb_secret_service>(WB_SECRET_SERVICE)}; }  // since minor 4
   OAuth2 oauth2() const { return {host_, service<wb_oauth2_service>(WB_OAUTH2_SERVICE)}; }         // since minor 4
+
+  // Counting is no reason to refuse an older host: there it does nothing.
+  Counters counters() const {
+    return {host_, static_cast<const wb_counter_service*>(host_->get_service(host_, str(WB_COUNTER_SERVICE)))};
+  }
 
   // [any] Never a secret in here.
   void log(Level level, std::string_view text, Fields fields = {}) const { log({0}, level, text, fields); }

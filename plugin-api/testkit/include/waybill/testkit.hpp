@@ -75,7 +75,8 @@ class FakeHost {
   const std::vector<SentMail>& mails() const;
   const std::vector<LogEvent>& logs() const;
   const std::vector<Rendering>& renderings() const;
-  std::optional<Outcome> outcome(CallId call) const;  // none while the call is open
+  std::map<std::string, std::uint64_t> counters() const;  // what the plugin counted, by its own names
+  std::optional<Outcome> outcome(CallId call) const;      // none while the call is open
   std::size_t open_fetches() const;
   std::size_t open_submissions() const;
   std::size_t open_timers() const;

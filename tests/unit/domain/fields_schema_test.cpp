@@ -6,7 +6,7 @@
 namespace waybill {
 namespace {
 
-std::string fault(const std::string& schema, const std::string& fields) {
+std::string fault_of(const std::string& schema, const std::string& fields) {
   const auto compiled = FieldsSchema::compile(schema);
   EXPECT_TRUE(compiled) << compiled.error().what;
   return compiled ? compiled->fault_in(fields) : "";
@@ -20,14 +20,15 @@ constexpr const char* kContact = R"({"type":"object","required":["name","email"]
   "message":{"type":"string"}}})";
 
 TEST(FieldsSchema, NamesTheFieldThatIsWrong) {  // D4
-  EXPECT_EQ(fault(kContact, R"({"name":"Ann","email":"ann@example.org"})"), "");
-  EXPECT_EQ(fault(kContact, R"({"name":"Ann"})"), "fields.email: is missing");
-  EXPECT_EQ(fault(kContact, R"({"name":"Ann","email":"ann@example.org","address":{}})"), "fields.address.city: is missing");
-  EXPECT_TRUE(fault(kContact, R"({"name":7,"email":"a@b"})").starts_with("fields.name: ")) << "not a text";
-  EXPECT_TRUE(fault(kContact, R"({"name":"Ann","email":"nobody"})").starts_with("fields.email: ")) << "not as the pattern says";
-  EXPECT_TRUE(fault(kContact, R"({"name":"Ann","email":"a@b","age":17})").starts_with("fields.age: "));
-  EXPECT_NE(fault(kContact, R"({"name":"Ann","email":"a@b","colour":1})").find("colour"), std::string::npos);
-  const auto two = fault(kContact, R"({"name":"","email":"nobody"})");
+  EXPECT_EQ(fault_of(kContact, R"({"name":"Ann","email":"ann@example.org"})"), "");
+  EXPECT_EQ(fault_of(kContact, R"({"name":"Ann"})"), "fields.email: is missing");
+  EXPECT_EQ(fault_of(kContact, R"({"name":"Ann","email":"ann@example.org","address":{}})"), "fields.address.city: is missing");
+  EXPECT_TRUE(fault_of(kContact, R"({"name":7,"email":"a@b"})").starts_with("fields.name: ")) << "not a text";
+  EXPECT_TRUE(fault_of(kContact, R"({"name":"Ann","email":"nobody"})").starts_with("fields.email: "))
+      << "not as the pattern says";
+  EXPECT_TRUE(fault_of(kContact, R"({"name":"Ann","email":"a@b","age":17})").starts_with("fields.age: "));
+  EXPECT_NE(fault_of(kContact, R"({"name":"Ann","email":"a@b","colour":1})").find("colour"), std::string::npos);
+  const auto two = fault_of(kContact, R"({"name":"","email":"nobody"})");
   EXPECT_TRUE(two.starts_with("fields.email: ")) << two;
   EXPECT_NE(two.find("; fields.name: "), std::string::npos) << two;
 }
@@ -47,18 +48,19 @@ TEST(FieldsSchema, MatchesNoTextThatARegularExpressionWouldNotSurvive) {  // D4
   const auto with_message = [](std::size_t size, const std::string& email) {
     return R"({"name":"Ann","email":")" + email + R"(","message":")" + std::string(size, 'm') + "\"}";
   };
-  EXPECT_EQ(fault(kContact, with_message(500'000, "a@b")), "") << "no pattern is held against the message";
-  const auto long_email = fault(kContact, with_message(10, std::string(500'000, 'a') + "@b"));
+  EXPECT_EQ(fault_of(kContact, with_message(500'000, "a@b")), "") << "no pattern is held against the message";
+  const auto long_email = fault_of(kContact, with_message(10, std::string(500'000, 'a') + "@b"));
   EXPECT_TRUE(long_email.starts_with("fields.email: ")) << long_email.substr(0, 200);
-  EXPECT_EQ(fault(kContact, with_message(10, std::string(kMaxMatchedLength - 2, 'a') + "@b")), "");
-  EXPECT_NE(fault(kContact, with_message(10, std::string(kMaxMatchedLength, 'a') + "@b")), "") << "the same without the message";
+  EXPECT_EQ(fault_of(kContact, with_message(10, std::string(kMaxMatchedLength - 2, 'a') + "@b")), "");
+  EXPECT_NE(fault_of(kContact, with_message(10, std::string(kMaxMatchedLength, 'a') + "@b")), "")
+      << "the same without the message";
 
   const std::string date = R"({"properties":{"day":{"type":"string","format":"date"}}})";
-  EXPECT_NE(fault(date, R"({"day":")" + std::string(900'000, '1') + R"("})"), "");
+  EXPECT_NE(fault_of(date, R"({"day":")" + std::string(900'000, '1') + R"("})"), "");
   const std::string either = R"({"properties":{"a":{"anyOf":[{"type":"string","pattern":"^(a|b)*$"},{"type":"string"}]}}})";
-  EXPECT_EQ(fault(either, R"({"a":")" + std::string(900'000, 'a') + R"("})"), "fields: a text is longer than 4096 bytes");
+  EXPECT_EQ(fault_of(either, R"({"a":")" + std::string(900'000, 'a') + R"("})"), "fields: a text is longer than 4096 bytes");
   const std::string named = R"({"patternProperties":{"^(a|b)*$":{"type":"string"}}})";
-  EXPECT_EQ(fault(named, "{\"" + std::string(900'000, 'a') + R"(":"x"})"), "fields: a name is longer than 4096 bytes");
+  EXPECT_EQ(fault_of(named, "{\"" + std::string(900'000, 'a') + R"(":"x"})"), "fields: a name is longer than 4096 bytes");
 }
 
 TEST(FieldsSchema, ComparesNoMoreThanItCan) {  // D4
@@ -68,11 +70,11 @@ TEST(FieldsSchema, ComparesNoMoreThanItCan) {  // D4
     return all + "]}";
   };
   const std::string unique = R"({"properties":{"list":{"uniqueItems":true}}})";
-  EXPECT_EQ(fault(unique, list(kMaxUniqueItems)), "");
-  EXPECT_EQ(fault(unique, list(kMaxUniqueItems + 1)), "fields: a list has more than 500 items");
-  EXPECT_EQ(fault(R"({"type":"object"})", list(kMaxCheckedValues)), "fields: more than 10000 values");
+  EXPECT_EQ(fault_of(unique, list(kMaxUniqueItems)), "");
+  EXPECT_EQ(fault_of(unique, list(kMaxUniqueItems + 1)), "fields: a list has more than 500 items");
+  EXPECT_EQ(fault_of(R"({"type":"object"})", list(kMaxCheckedValues)), "fields: more than 10000 values");
   std::string deep(200, '['), end(200, ']');
-  EXPECT_TRUE(fault(R"({"type":"object"})", "{\"a\":" + deep + end + "}").starts_with("fields: "));
+  EXPECT_TRUE(fault_of(R"({"type":"object"})", "{\"a\":" + deep + end + "}").starts_with("fields: "));
 }
 
 TEST(FieldsSchema, AreEqualIfTheirTextsAre) {  // D4

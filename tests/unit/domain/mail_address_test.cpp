@@ -2,6 +2,10 @@
 #include "domain/mail_address.h"
 
 #include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+
+#include "common/mail_address.h"
 
 namespace waybill {
 namespace {
@@ -42,6 +46,20 @@ TEST(MailAddress, IsNothingElse) {  // D4
       {"ann@ex\xC3\xA4mple.org", "what stands behind the @ is no domain"},
       {"ann@" + std::string(251, 'b'), "it is longer than 254 bytes"}};
   for (const auto& [text, wanted] : cases) EXPECT_EQ(fault_in_address(text), wanted) << text;
+}
+
+// The plugin has the last word, and must have no other one: what intake takes, it takes as the same one address.
+RC_GTEST_PROP(MailAddress, ThatIntakeTakesIsOneThatThePluginsTake, ()) {  // D4
+  const auto word = rc::gen::container<std::string>(
+      rc::gen::element('a', 'Z', '7', '.', '-', '+', '@', ' ', ',', '<', '"', '=', '?', '\n', '\0', '\xC3', '\xB6', ';', '('));
+  const auto text = *rc::gen::oneOf(
+      word, rc::gen::map(rc::gen::pair(word, word), [](const auto& parts) { return parts.first + "@" + parts.second; }));
+  if (!fault_in_address(text).empty()) return;
+  std::string problem;
+  const auto read = plugins::parse_mailboxes(text, problem);
+  RC_ASSERT(read.has_value());
+  RC_ASSERT(read->size() == 1u);
+  RC_ASSERT(read->front().address == text && read->front().name.empty());
 }
 
 }  // namespace

@@ -69,6 +69,22 @@ TEST_F(RegistryFolders, AFormThatNamesNoTemplateIsRefused) {
   EXPECT_EQ(problems(), in("forms/contact.yaml") + ":4: actions[0].template_id: there is no template \"hello\"\n");
 }
 
+TEST_F(RegistryFolders, AFormsSchemaIsAFileOfTheFolder) {  // D4
+  write("schemas/contact.json", R"({"required": ["email"]})");
+  write("forms/contact.yaml",
+        "form_id: contact\nname: Contact\nfields_schema: schemas/contact.json\nactions:\n"
+        "  - {action_order: 1, action_type: sms, destination: x}\n");
+  const auto registry = load();
+  ASSERT_TRUE(registry) << joined(registry.error());
+  EXPECT_EQ(registry->find_form("contact")->fields_schema.fault_in("{}"), "fields.email: is missing");
+  write("schemas/contact.json", R"({"required": "email"})");
+  EXPECT_TRUE(problems().starts_with(in("forms/contact.yaml") + ":3: fields_schema: \"schemas/contact.json\" is no JSON Schema: "))
+      << problems();
+  std::filesystem::remove(folder_ / "schemas/contact.json");
+  EXPECT_TRUE(problems().starts_with(in("forms/contact.yaml") + ":3: fields_schema: \"schemas/contact.json\" cannot be read: "))
+      << problems();
+}
+
 TEST_F(RegistryFolders, TwoFilesCannotDescribeOneForm) {
   write("forms/kontakt.yaml",
         "form_id: contact\nname: Kontakt\nactions:\n  - {action_order: 1, action_type: sms, destination: x}\n");

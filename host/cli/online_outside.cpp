@@ -72,7 +72,8 @@ class OutsideCheck {
   // Plugins that send mail have settings of these names (plugins/email_raw/README.md).
   void add_relay(const std::string& type, const Secrets& secrets) {
     const auto found = asking_.config.senders.find(type);
-    const auto settings = found == asking_.config.senders.end() ? Json::object() : our_settings(found->second);
+    const auto settings =
+        found == asking_.config.senders.end() ? Json::object() : read_json(found->second).value_or(Json::object());
     const auto text = [&](const char* name) {
       const auto field = settings.find(name);
       return field != settings.end() && field->is_string() ? field->get<std::string>() : std::string();
@@ -90,12 +91,12 @@ class OutsideCheck {
     const auto* password = login.user.empty() ? nullptr : secrets.find(text("password_secret"));
     if (!login.user.empty() && password == nullptr) return;  // a warning of its own
     if (password != nullptr) login.password = &password->front();
-    questions_.push_back([this, what, login] {
+    questions_.push_back([this, what, type, login] {
       const auto tried = try_relay(login, policy_, kAtMost);
       if (tried)
         return Finding{Level::ok, what, login.relay + (login.user.empty() ? " answers" : " answers and takes the login"), ""};
       return Finding{Level::problem, what, login.relay + ": " + tried.error().what,
-                     "correct senders." + type_of(what) + ", or mend the relay (docs/operations/outages.md)"};
+                     "correct senders." + type + ", or mend the relay (docs/operations/outages.md)"};
     });
   }
 
@@ -119,9 +120,6 @@ class OutsideCheck {
       return Finding{Level::ok, what, url.starts_with("https") ? "connected, and its certificate is good" : "connected", ""};
     });
   }
-
-  static Json our_settings(const std::string& text) { return read_json(text).value_or(Json::object()); }
-  static std::string type_of(const std::string& what) { return what.substr(what.rfind(' ') + 1); }
 
   ProviderOptions& asking_;
   const std::shared_ptr<const EgressPolicy> policy_;

@@ -16,7 +16,7 @@ install(PROGRAMS docs/operations/drill.sh DESTINATION share/waybill COMPONENT ru
 install(FILES docs/operations/drill_receiver.py DESTINATION share/waybill COMPONENT runtime)
 
 install(DIRECTORY plugin-api/include/ plugin-api/testkit/include/ DESTINATION include COMPONENT sdk)
-install(FILES docs/plugin-authors.md DESTINATION share/waybill COMPONENT sdk OPTIONAL)
+install(FILES docs/plugin-authors.md docs/plugin-sanitizers.md DESTINATION share/waybill COMPONENT sdk OPTIONAL)
 install(DIRECTORY plugin-api/examples DESTINATION share/waybill COMPONENT sdk OPTIONAL)
 install(DIRECTORY plugin-api/rust DESTINATION share/waybill COMPONENT sdk PATTERN target EXCLUDE PATTERN check.sh EXCLUDE
   PATTERN CMakeLists.txt EXCLUDE PATTERN .gitignore EXCLUDE)

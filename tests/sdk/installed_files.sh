@@ -37,7 +37,7 @@ done
   if [ -d "$source/plugin-api/examples" ]; then below "$source/plugin-api/examples" share/waybill/examples/; fi
   (cd "$source/plugin-api/rust" && find . \( -name target -o -name check.sh -o -name CMakeLists.txt -o -name .gitignore \) -prune -o \
     -type f -printf "share/waybill/rust/%P\n")
-  if [ -f "$source/docs/plugin-authors.md" ]; then echo share/waybill/plugin-authors.md; fi
+  for page in plugin-authors plugin-sanitizers; do echo share/waybill/$page.md; done
 } | sort >"$work/expected"
 below "$work/prefix" "" | sed 's/\(testkit-targets-\)[a-z]*\.cmake$/\1CONFIG.cmake/' | sort >"$work/installed"
 diff "$work/expected" "$work/installed" || fail "the installed files (>) are not the expected ones (<)"

@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 #include <waybill/plugin.h>
 
+#include "unit/senders/plugin_world.h"
+#include "unit/services/scripted_server.h"
+
 namespace waybill {
 namespace {
 
@@ -29,6 +32,18 @@ TEST(PluginCounters, HaveNamesThatCannotGrowWithoutEnd) {
   EXPECT_EQ(counters.add("sms", "one_more", 1), WB_COUNTER_TOO_MANY);
   EXPECT_EQ(counters.add("sms", "n0", 1), WB_COUNTER_OK);
   EXPECT_EQ(counters.add("push", "one_more", 1), WB_COUNTER_OK);
+}
+
+TEST(PluginCounters, AreReachedThroughTheHostThatASenderIsGiven) {
+  testing::PluginWorld world{{"newer_good"}};
+  testing::ScriptedServer receiver([](testing::Connection& connection) {
+    connection.receive();
+    connection.answer(200);
+  });
+  const auto finished = world.run(world.job("good", "target", receiver.url()));
+  EXPECT_EQ(finished.outcome->verdict, Verdict::accepted);
+  EXPECT_TRUE(shows(world.metrics, R"(submission_plugin_count_total{action_type="good",name="taken"} 2)"))
+      << world.metrics.text();
 }
 
 }  // namespace

@@ -69,6 +69,8 @@ struct PipelineTransition {
   std::string reason{};                                  // of the submission from then on
   std::string description{};
   int line = 0;
+
+  bool is_automatic() const { return actor != ActorKind::admin && event.empty(); }
 };
 
 // How long a submission may take between entering one state and leaving another, or the same.

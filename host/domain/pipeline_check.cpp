@@ -208,7 +208,7 @@ class Checker {
     for (const auto& move : pipeline_.transitions) {
       if (move.from != state.name) continue;
       if (state.terminal) report(move.line, field_of(move) + ".from", state.name + " is terminal: nothing leaves it");
-      (!is_automatic(move) ? manual : move.on_failure ? failed : done).push_back(&move);
+      (!move.is_automatic() ? manual : move.on_failure ? failed : done).push_back(&move);
       if (move.on_failure && state.actions.empty() && !state.own_actions)
         report(move.line, field_of(move) + ".on", state.name + " runs no action that could fail");
       each_comparison(move.when, [&](const Guard& guard) {
@@ -275,7 +275,7 @@ class Checker {
   void check_loops() {
     std::map<std::string, std::vector<const PipelineTransition*>> moves;
     for (const auto& move : pipeline_.transitions)
-      if (is_automatic(move)) moves[move.from].push_back(&move);
+      if (move.is_automatic()) moves[move.from].push_back(&move);
     std::set<std::string> clear;
     std::vector<std::string> way;
     const std::function<bool(const std::string&)> walk = [&](const std::string& state) {
@@ -312,7 +312,7 @@ Problems check_pipeline(const Pipeline& pipeline, const std::string& file) { ret
 std::vector<NeededValue> needed_values(const Pipeline& pipeline, const PipelineState& state) {
   std::vector<const PipelineTransition*> done;
   for (const auto& move : pipeline.transitions)
-    if (move.from == state.name && is_automatic(move) && !move.on_failure) done.push_back(&move);
+    if (move.from == state.name && move.is_automatic() && !move.on_failure) done.push_back(&move);
   std::vector<NeededValue> needed;
   for (const auto& [key, variable] : variables_of(done))
     if (variable.is_needed()) needed.push_back({variable.term.at.substr(kResult.size()), *variable.types.begin()});

@@ -14,7 +14,7 @@ bool has_ended(const ActionRun& run) { return run.status && is_end(*run.status);
 const PipelineTransition* open_transition(const Pipeline& pipeline, std::string_view from, bool on_failure, const Facts& facts) {
   const PipelineTransition* other = nullptr;
   for (const auto& move : pipeline.transitions) {
-    if (move.from != from || !is_automatic(move) || move.on_failure != on_failure) continue;
+    if (move.from != from || !move.is_automatic() || move.on_failure != on_failure) continue;
     if (move.otherwise)
       other = &move;
     else if (holds(move.when, facts))
@@ -30,7 +30,7 @@ bool has_automatic(const Pipeline& pipeline, std::string_view from) {
 
 bool has_manual(const Pipeline& pipeline, std::string_view from) {
   return std::any_of(pipeline.transitions.begin(), pipeline.transitions.end(),
-                     [&](const auto& move) { return move.from == from && !is_automatic(move); });
+                     [&](const auto& move) { return move.from == from && !move.is_automatic(); });
 }
 
 }  // namespace

@@ -16,7 +16,6 @@ namespace {
 constexpr std::size_t kMaxCases = 100'000;
 constexpr std::string_view kResult = "/result";
 
-bool is_automatic(const PipelineTransition& move) { return move.actor != ActorKind::admin && move.event.empty(); }
 bool is_of_result(const Term& term) { return term.at == kResult || term.at.starts_with("/result/"); }
 
 void each_comparison(const Guard& guard, const std::function<void(const Guard&)>& visit) {

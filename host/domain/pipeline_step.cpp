@@ -6,7 +6,6 @@
 namespace waybill {
 namespace {
 
-bool is_automatic(const PipelineTransition& move) { return move.actor != ActorKind::admin && move.event.empty(); }
 bool is_done(const ActionRun& run) { return run.status == Status::accepted || run.status == Status::deferred; }
 bool has_ended(const ActionRun& run) { return run.status && is_end(*run.status); }
 

@@ -90,7 +90,7 @@ class OutsideCheck {
     const auto what = "relay of " + type;
     const auto* password = login.user.empty() ? nullptr : secrets.find(text("password_secret"));
     if (!login.user.empty() && password == nullptr) return;  // a warning of its own
-    if (password != nullptr) login.password = &password->front();
+    if (password != nullptr) login.password = std::make_shared<const Secret>(password->front());
     questions_.push_back([this, what, type, login] {
       const auto tried = try_relay(login, policy_, kAtMost);
       if (tried)

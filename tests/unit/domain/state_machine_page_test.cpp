@@ -11,7 +11,7 @@
 namespace waybill {
 namespace {
 
-constexpr const char* kUpdate = "WAYBILL_TEST_UPDATE_DOCS";
+constexpr const char* kUpdatePage = "WAYBILL_TEST_UPDATE_DOCS";
 
 std::string_view meaning(Status status) {
   switch (status) {
@@ -98,7 +98,7 @@ std::string state_machine_page() {
       << "# The life of a delivery\n\n"
          "Generated from `kTransitions` in `host/domain/status.h`; do not edit. A test compares this page with the tables. With\n"
          "`"
-      << kUpdate << "=1` in its environment it rewrites the page (`" << kUpdate
+      << kUpdatePage << "=1` in its environment it rewrites the page (`" << kUpdatePage
       << "=1 build/dev/tests/unit_domain`).\n"
          "Only these moves change a status. The database refuses every other move as well.\n\n";
   write_deliveries(text);
@@ -114,12 +114,12 @@ TEST(StateMachinePage, SaysWhatEachMoveOfASubmissionMeans) {  // F1
 
 TEST(StateMachinePage, SaysWhatTheTablesOfMovesSay) {  // M6 F1
   const std::string file = WAYBILL_SOURCE_DIR "/docs/state-machine.md";
-  if (const char* update = std::getenv(kUpdate); update != nullptr && std::string_view(update) == "1")
+  if (const char* update = std::getenv(kUpdatePage); update != nullptr && std::string_view(update) == "1")
     std::ofstream(file) << state_machine_page();
   std::ostringstream found;
   found << std::ifstream(file).rdbuf();
   EXPECT_EQ(found.str(), state_machine_page())
-      << "docs/state-machine.md does not say what the tables of moves say. Run this test with " << kUpdate
+      << "docs/state-machine.md does not say what the tables of moves say. Run this test with " << kUpdatePage
       << "=1 to write it anew.";
 }
 

@@ -31,6 +31,9 @@ struct ScriptedStore final : FormStore {
   Result<std::optional<FormState>> finalize(OrgId, const std::string&) override { return state; }
   Result<std::optional<FormState>> scan(OrgId, const std::string&, Scan, const std::string&) override { return state; }
   Result<std::optional<FormView>> find(OrgId, const std::string&) override { return known; }
+  Result<SubmissionPage> list(OrgId, const SubmissionFilter&, std::size_t, const std::optional<DeliveryCursor>&) override {
+    return SubmissionPage{};
+  }
   Result<FormChanges> load(std::span<const Form>, const LoadActor&) override { return FormChanges{}; }
   Result<SweepResult> sweep(Shard, Seconds) override { return SweepResult{}; }
   Result<PurgeResult> purge(Shard, std::size_t) override { return PurgeResult{}; }

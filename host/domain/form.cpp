@@ -1,6 +1,7 @@
 // From a form's action to what the engine runs.
 #include "domain/form.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/json_document.h"
@@ -83,6 +84,10 @@ std::string further_terms(const Form& form) {
 std::string fault_in_submission(const Form& form, std::string_view fields, std::size_t attachments) {
   if (!form.takes_attachments && attachments > 0) return "attachments: form " + in_quotes(form.id) + " takes none";
   if (auto fault = form.fields_schema.fault_in(fields); !fault.empty()) return fault;
+  const auto asks_fields = [](const FormAction& action) {
+    return !action.destination_field.empty() || !action.reply_to_field.empty() || action.lookup;
+  };
+  if (std::none_of(form.actions.begin(), form.actions.end(), asks_fields)) return {};
   const auto read = stored_object(fields);
   if (!read) return "fields must be an object";
   for (const auto& action : form.actions)

@@ -78,7 +78,8 @@ TEST_F(RegistryFolders, AFormsSchemaIsAFileOfTheFolder) {  // D4
   ASSERT_TRUE(registry) << joined(registry.error());
   EXPECT_EQ(registry->find_form("contact")->fields_schema.fault_in("{}"), "fields.email: is missing");
   write("schemas/contact.json", R"({"required": "email"})");
-  EXPECT_TRUE(problems().starts_with(in("forms/contact.yaml") + ":3: fields_schema: \"schemas/contact.json\" is no JSON Schema: "))
+  EXPECT_TRUE(
+      problems().starts_with(in("forms/contact.yaml") + ":3: fields_schema: \"schemas/contact.json\" is no JSON Schema: "))
       << problems();
   std::filesystem::remove(folder_ / "schemas/contact.json");
   EXPECT_TRUE(problems().starts_with(in("forms/contact.yaml") + ":3: fields_schema: \"schemas/contact.json\" cannot be read: "))

@@ -8,26 +8,17 @@
 #include "app/host_identity.h"
 #include "base/printing.h"
 #include "cli/json_output.h"
-#include "senders/plugin_trial.h"
 #include "store/migrations.h"
 #include "store/pg_stores.h"
 
 namespace waybill {
-namespace {
-
-constexpr TrialTerms kWholeCheck{std::chrono::minutes{10}};  // of an installation of any size
-
-}  // namespace
 
 int check(const GlobalOptions& options) {
   const auto config = configuration(options);
   if (!config) return 1;
   Problems problems;
-  const auto try_all = [&](const std::filesystem::path&) { load_installation(*config); };
-  if (const auto fault = try_in_child({config->file}, try_all, kWholeCheck).front(); !fault.empty()) {
-    problems.push_back({config->file.string(), 0, "",
-                        "a plugin harms the process while it checks settings or targets: " + fault +
-                            " (see what `waybill plugin check` finds in each)"});
+  if (auto harm = harm_of(*config); !harm.empty()) {
+    problems.push_back({config->file.string(), 0, "", std::move(harm)});
     if (options.json)
       print_json({{"good", false}, {"problems", problems_json(problems)}, {"more", 0}, {"warnings", Json::array()}});
     else

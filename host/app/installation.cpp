@@ -14,6 +14,7 @@
 #include "base/nearest.h"
 #include "base/printing.h"
 #include "http/tls.h"
+#include "senders/plugin_trial.h"
 #include "services/gcs_links.h"
 #include "services/secrets.h"
 #include "store/migrations.h"
@@ -294,6 +295,15 @@ LoadedInstallation load_installation(const Config& config, MissingPluginPolicy a
                        "is not a loopback address, and there is no tls.certificate: tokens and payloads come over the network "
                        "in clear, unless something in front of it encrypts them"));
   return contents;
+}
+
+std::string harm_of(const Config& config) {
+  constexpr TrialTerms kWholeLoad{std::chrono::minutes{2}};  // of an installation of any size
+  const auto load_all = [&](const std::filesystem::path&) { load_installation(config); };
+  const auto harm = try_in_child({config.file}, load_all, kWholeLoad).front();
+  return harm.empty()
+             ? ""
+             : "a plugin harms the process while it checks a target: " + harm + " (see what `waybill plugin check` finds)";
 }
 
 Problems check_registry(const Config& config, const ActionTypes& types, const Registry& registry) {

@@ -77,6 +77,10 @@ struct LoadedInstallation {
 };
 LoadedInstallation load_installation(const Config& config, MissingPluginPolicy absent = MissingPluginPolicy::refuse);
 
+// What a plugin does to a process that loads this installation, found out in a child process: "killed by SIGSEGV: ..."; "" if
+// nothing. Plugins that do it while they are loaded are refused one by one and harm nobody; here it is those that check a target.
+std::string harm_of(const Config& config);
+
 // What the configuration and a registry ask of each other: the targets that it names, and settings for every sender that is
 // named.
 Problems check_registry(const Config& config, const ActionTypes& types, const Registry& registry);

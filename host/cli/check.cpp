@@ -1,19 +1,15 @@
 // `waybill check`: configuration, plugins and registry; with --online also what they lead to.
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "api/json_answer.h"
 #include "base/printing.h"
 #include "cli/commands.h"
 #include "cli/json_output.h"
 #include "cli/online_check.h"
-#include "senders/plugin_trial.h"
 
 namespace waybill {
 namespace {
-
-constexpr TrialTerms kWholeCheck{std::chrono::minutes{10}};  // of an installation of any size
 
 void print(const Findings& findings) {
   for (const auto& finding : findings)
@@ -34,16 +30,6 @@ struct Report {
   std::string summary;
   Findings findings;  // of what was asked online
 };
-
-// A plugin may end, crash or hang the process that it is asked in: so a child loads everything first.
-std::optional<Problem> fault_while_loading(const Config& config) {
-  const auto try_all = [&](const std::filesystem::path&) { load_installation(config); };
-  const auto fault = try_in_child({config.file}, try_all, kWholeCheck).front();
-  if (fault.empty()) return std::nullopt;
-  return Problem{config.file.string(), 0, "",
-                 "a plugin harms the process while it checks settings or targets: " + fault +
-                     " (see what `waybill plugin check` finds in each)"};
-}
 
 std::string summary_of(const LoadedInstallation& installation) {
   if (!installation.registry) return "";
@@ -79,8 +65,8 @@ int check(const GlobalOptions& options, bool online) {
   const auto config = configuration(options);
   if (!config) return 1;
   Report report;
-  if (auto fault = fault_while_loading(*config))
-    report.problems.push_back(std::move(*fault));
+  if (auto harm = harm_of(*config); !harm.empty())
+    report.problems.push_back({config->file.string(), 0, "", std::move(harm)});
   else
     report = look_at(*config, online);
   auto& problems = report.problems;

@@ -49,6 +49,7 @@ int serve(const GlobalOptions& options) {
   }
   Log log = make_log(*config);
   for (const auto& warning : config->warnings) log.warn("config.deprecated", {{"warning", to_string(warning)}});
+  if (const auto harm = harm_of(*config); !harm.empty()) return failed("not started: " + harm);
   LoadedInstallation installation = load_installation(*config, MissingPluginPolicy::tolerate);
   for (const auto& plugin : installation.catalogue->refused())
     log.error("plugin.refused", {{"file", plugin.file}, {"reason", plugin.reason}, {"remedy", plugin.remedy}});

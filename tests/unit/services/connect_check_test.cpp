@@ -24,10 +24,9 @@ class RelayCheck : public ::testing::Test {
   std::string at(const ScriptedRelay& relay, Tls tls = Tls::if_offered, const std::string& user = {},
                  Millis at_most = kPatience) {
     SmtpLogin login{.relay = relay.url(), .tls = tls, .user = user, .addresses = {}};
-    if (!user.empty()) login.password = &password_;
+    if (!user.empty()) login.password = std::make_shared<const Secret>("hunter2");
     return found(try_relay(login, policy_, at_most));
   }
-  const Secret password_{"hunter2"};
   const std::shared_ptr<const EgressPolicy> policy_ = std::make_shared<const EgressPolicy>();
 };
 

@@ -30,8 +30,7 @@ class PluginSenderFactory final : public SenderFactory {
   PluginSenderFactory(const Catalogue& catalogue, const Config& config, std::shared_ptr<const LiveSecrets> secrets,
                       TextServices texts, const Clock& clock, Log& log, Metrics& metrics,
                       std::shared_ptr<BreadcrumbFile> breadcrumbs = nullptr, TransportSource transport = {},
-                      OAuth2Tokens::TransportOf oauth2_transport = {},
-                      std::shared_ptr<const StandIn> stand_in = nullptr);
+                      OAuth2Tokens::TransportOf oauth2_transport = {}, std::shared_ptr<const StandIn> stand_in = nullptr);
 
   Result<std::unique_ptr<Sender>> make(const std::string& action_type, Completions& completions) override;
   Result<std::unique_ptr<PluginSender>> make_plugin_sender(const std::string& action_type, Completions& completions);

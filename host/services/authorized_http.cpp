@@ -9,8 +9,8 @@
 namespace waybill {
 namespace {
 
-constexpr std::chrono::seconds kPatience{30};                    // with a token endpoint
-constexpr std::uint64_t kFirstId = std::uint64_t{1} << 63;      // far from the client's own ids
+constexpr std::chrono::seconds kPatience{30};               // with a token endpoint
+constexpr std::uint64_t kFirstId = std::uint64_t{1} << 63;  // far from the client's own ids
 constexpr std::string_view kUnknown = "a header names an unknown OAuth2 client";
 
 std::vector<std::string_view> clients_in(const HttpRequest& request) {
@@ -99,12 +99,11 @@ void AuthorizedHttp::proceed(std::uint64_t id) {
   }
   request.holds_token = true;
   waiting.client.clear();
-  waiting.sent = client_.fetch(std::move(request),
-                               [this, id, tokens = std::move(tokens)](std::uint64_t, HttpResponse response) {
-                                 if (response.status == 401)
-                                   for (const auto& [client, token] : tokens) tokens_->forget(client, token);
-                                 end(id, std::move(response));
-                               });
+  waiting.sent = client_.fetch(std::move(request), [this, id, tokens = std::move(tokens)](std::uint64_t, HttpResponse response) {
+    if (response.status == 401)
+      for (const auto& [client, token] : tokens) tokens_->forget(client, token);
+    end(id, std::move(response));
+  });
 }
 
 void AuthorizedHttp::ask_for_token(const std::string& name) {
@@ -113,8 +112,8 @@ void AuthorizedHttp::ask_for_token(const std::string& name) {
   if (!request) return give_up(name, not_sent(NetError::refused, "oauth2 " + name + ": " + request.error().what));
   request->deadline = clock_.now() + kPatience;
   request->transport = tokens_->transport_of(name);
-  asked_[name] = client_.fetch(std::move(*request),
-                               [this, name](std::uint64_t, const HttpResponse& answer) { take_token(name, answer); });
+  asked_[name] =
+      client_.fetch(std::move(*request), [this, name](std::uint64_t, const HttpResponse& answer) { take_token(name, answer); });
 }
 
 void AuthorizedHttp::take_token(const std::string& name, const HttpResponse& answer) {

@@ -39,8 +39,8 @@ Result<void> ask_as_client(const OAuth2Client& client, const Secrets& secrets, H
     add_field(request.body, "client_id", client.client_id);
     add_field(request.body, "client_secret", value);
   } else {  // RFC 6749, 2.3.1
-    request.headers.emplace_back(
-        "Authorization", "Basic " + encode_base64(percent_encoded(client.client_id) + ":" + percent_encoded(value)));
+    request.headers.emplace_back("Authorization",
+                                 "Basic " + encode_base64(percent_encoded(client.client_id) + ":" + percent_encoded(value)));
   }
   add_field(request.body, "scope", client.scope);
   add_field(request.body, "audience", client.audience);

@@ -14,7 +14,8 @@ Result<HttpRequest> token_request(const OAuth2Client& client, const Secrets& sec
 
 struct OAuth2Token {
   Secret value;
-  std::chrono::seconds lifetime;  // that may be used: a tenth less than the answer said, at most a minute less, and a second at least
+  std::chrono::seconds
+      lifetime;  // that may be used: a tenth less than the answer said, at most a minute less, and a second at least
 };
 // An error is for people: the endpoint's error code, or what is wrong with its answer.
 Result<OAuth2Token> token_in(const HttpResponse& answer);

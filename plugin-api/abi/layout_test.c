@@ -325,14 +325,14 @@ VALUE(WB_SIGN_UNKNOWN_SECRET, 1);
 
 /* Text cannot be compared while compiling. */
 int main(void) {
-  static const char* const ids[][2] = {{WB_HTTP_SERVICE, "waybill.http/1"},          {WB_TIMER_SERVICE, "waybill.timer/1"},
-                                       {WB_SIGN_SERVICE, "waybill.sign/1"},          {WB_SIGN2_SERVICE, "waybill.sign/2"},
-                                       {WB_SECRET_SERVICE, "waybill.secret/1"},      {WB_OAUTH2_SERVICE, "waybill.oauth2/1"},
-                                       {WB_SMTP_SERVICE, "waybill.smtp/1"},          {WB_TEMPLATE_SERVICE, "waybill.template/1"},
-                                       {WB_LINK_SERVICE, "waybill.link/1"},          {WB_COUNTER_SERVICE, "waybill.counter/1"},
-                                       {WB_COMPOSE_EXTENSION, "waybill.compose/1"},
-                                       {WB_STATUS_EXTENSION, "waybill.status/1"},    {WB_PROBE_EXTENSION, "waybill.probe/1"},
-                                       {WB_FAILURES_EXTENSION, "waybill.failures/1"}};
+  static const char* const ids[][2] = {
+      {WB_HTTP_SERVICE, "waybill.http/1"},         {WB_TIMER_SERVICE, "waybill.timer/1"},
+      {WB_SIGN_SERVICE, "waybill.sign/1"},         {WB_SIGN2_SERVICE, "waybill.sign/2"},
+      {WB_SECRET_SERVICE, "waybill.secret/1"},     {WB_OAUTH2_SERVICE, "waybill.oauth2/1"},
+      {WB_SMTP_SERVICE, "waybill.smtp/1"},         {WB_TEMPLATE_SERVICE, "waybill.template/1"},
+      {WB_LINK_SERVICE, "waybill.link/1"},         {WB_COUNTER_SERVICE, "waybill.counter/1"},
+      {WB_COMPOSE_EXTENSION, "waybill.compose/1"}, {WB_STATUS_EXTENSION, "waybill.status/1"},
+      {WB_PROBE_EXTENSION, "waybill.probe/1"},     {WB_FAILURES_EXTENSION, "waybill.failures/1"}};
   for (size_t i = 0; i < sizeof ids / sizeof ids[0]; ++i) {
     if (strcmp(ids[i][0], ids[i][1]) == 0) continue;
     puts("the id of a service or an extension changed" ADVICE);

@@ -65,9 +65,9 @@ constexpr wb_link_service kLink = {&link};
 constexpr struct {
   std::string_view id;
   const void* table;
-} kServices[] = {{WB_HTTP_SERVICE, &kHttp},   {WB_SMTP_SERVICE, &kSmtp},         {WB_TIMER_SERVICE, &kTimer},
-                 {WB_SIGN_SERVICE, &kSign},   {WB_TEMPLATE_SERVICE, &kTemplate}, {WB_LINK_SERVICE, &kLink},
-                 {WB_SIGN2_SERVICE, &kSign2}, {WB_SECRET_SERVICE, &kSecret},     {WB_OAUTH2_SERVICE, &kOAuth2},
+} kServices[] = {{WB_HTTP_SERVICE, &kHttp},       {WB_SMTP_SERVICE, &kSmtp},         {WB_TIMER_SERVICE, &kTimer},
+                 {WB_SIGN_SERVICE, &kSign},       {WB_TEMPLATE_SERVICE, &kTemplate}, {WB_LINK_SERVICE, &kLink},
+                 {WB_SIGN2_SERVICE, &kSign2},     {WB_SECRET_SERVICE, &kSecret},     {WB_OAUTH2_SERVICE, &kOAuth2},
                  {WB_COUNTER_SERVICE, &kCounters}};
 
 const void* get_service(const wb_host* host, wb_str id) {

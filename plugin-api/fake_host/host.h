@@ -47,7 +47,7 @@ class Host {
   virtual std::int32_t render(wb_str template_id, wb_str data, wb_template_part part, void* user) = 0;  // [any]
   virtual std::int32_t render_text(wb_str text, wb_str data, wb_template_part part, void* user) = 0;    // [any]
   virtual std::int32_t link(wb_str object, std::int64_t ttl_seconds, UrlSink sink, void* user) = 0;     // [any]
-  std::int32_t count(wb_str name, std::uint64_t by);  // [any]
+  std::int32_t count(wb_str name, std::uint64_t by);                                                    // [any]
   virtual void take_failure(std::uint64_t call, const wb_failure* failure) = 0;
   virtual void take_next_page(std::uint64_t call, wb_str page) = 0;
 

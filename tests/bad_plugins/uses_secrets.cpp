@@ -13,7 +13,8 @@ struct User : kit::Poster {
     if (what == "forget") {
       const auto& oauth2 = kit::service<wb_oauth2_service>(host_, WB_OAUTH2_SERVICE);
       const auto unknown = oauth2.find(host_, kit::str("nobody"));
-      return tell(call, unknown == WB_OAUTH2_UNKNOWN_CLIENT && oauth2.forget(host_, kit::str("crm")) == WB_OAUTH2_OK, "forgotten");
+      return tell(call, unknown == WB_OAUTH2_UNKNOWN_CLIENT && oauth2.forget(host_, kit::str("crm")) == WB_OAUTH2_OK,
+                  "forgotten");
     }
     auto url = kit::url_in(kit::view(job->destination));
     if (what == "url") url += "/{secret:key}/x?a={secret:key}";
@@ -67,7 +68,8 @@ struct User : kit::Poster {
     std::string hex;
     const auto take = [](void* out, const std::uint8_t* bytes, std::size_t size) {
       for (std::size_t i = 0; i < size; ++i)
-        for (const auto digit : {bytes[i] >> 4, bytes[i] & 15}) static_cast<std::string*>(out)->push_back("0123456789abcdef"[digit]);
+        for (const auto digit : {bytes[i] >> 4, bytes[i] & 15})
+          static_cast<std::string*>(out)->push_back("0123456789abcdef"[digit]);
     };
     const wb_str parts[] = {kit::str("a"), kit::str("b")};
     const auto said = sign.sign(host_, algorithm, kit::str(name), parts, 2, take, &hex);

@@ -19,8 +19,8 @@ class OperatorsSecrets : public FormsWorld {
     setup.forms.clear();
     setup.templates.clear();
     rotate("first");
-    setup.more = "secrets: { bot: { file: " + file().string() + " } }\noauth2:\n  crm: { token_url: \"" + identity_.url("/token") +
-                 "\", client_id: me, client_secret: bot, insecure: true }\n";
+    setup.more = "secrets: { bot: { file: " + file().string() + " } }\noauth2:\n  crm: { token_url: \"" +
+                 identity_.url("/token") + "\", client_id: me, client_secret: bot, insecure: true }\n";
     const json clear{{"insecure", true}};
     auto bot = target("bot", "webhook", server_.url("/bot{secret:bot}/send"), "max_attempts", 2, {"gone"});
     auto crm = target("crm", "webhook", server_.url("/crm"), "max_attempts", 2, {"gone"});
@@ -87,11 +87,13 @@ TEST_F(OperatorsSecrets, CheckNamesWhatCannotBeFilledIn) {  // D8
   auto result = installation().command({"check"});
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_NE(result.err.find("targets[0].gatewayUrl"), std::string::npos) << result.err;
-  installation().write_registry(registry_of({unknown, target("clear", "webhook", server_.url("/{secret:bot}"), "max_attempts", 2, {"gone"})}));
+  installation().write_registry(
+      registry_of({unknown, target("clear", "webhook", server_.url("/{secret:bot}"), "max_attempts", 2, {"gone"})}));
   result = installation().command({"check"});
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_NE(result.err.find("there is no OAuth2 client \"erp\" under oauth2"), std::string::npos) << result.err;
-  EXPECT_NE(result.err.find("targets[1].gatewayUrl: target \"clear\": a {secret:NAME} does not go out in clear"), std::string::npos)
+  EXPECT_NE(result.err.find("targets[1].gatewayUrl: target \"clear\": a {secret:NAME} does not go out in clear"),
+            std::string::npos)
       << result.err;
 }
 

@@ -1,5 +1,5 @@
-// A plugin on the headers of minor 3, whose descriptor of an action ends with create: posts the payload, signed with AWS Signature
-// Version 4. Built with the headers beside it and nothing else, and loaded by every later host.
+// A plugin on the headers of minor 3, whose descriptor of an action ends with create: posts the payload, signed with AWS
+// Signature Version 4. Built with the headers beside it and nothing else, and loaded by every later host.
 #include <waybill/plugin.hpp>
 
 namespace {

@@ -1,9 +1,8 @@
 // What a plugin may do with secrets, and what it may not, through the host that runs it.  D8
 #include <gtest/gtest.h>
+#include <waybill/plugin.h>
 
 #include <mutex>
-
-#include <waybill/plugin.h>
 
 #include "support/service_account.h"
 #include "unit/senders/plugin_world.h"
@@ -77,7 +76,8 @@ TEST_F(PluginSecrets, NamedWhereTheyAreNotFilledInStopTheRequest) {  // D8
   EXPECT_EQ(outcome.reach, Reach::not_sent);
   EXPECT_EQ(outcome.detail, "the body has {secret:key}, and a secret is put into a body only where its plugin says so");
   outcome = outcome_of("{secret:key}");  // whoever wrote the payload
-  EXPECT_EQ(outcome.detail, "the header Authorization has {secret:key}, and so has the submission: what it holds names no secret");
+  EXPECT_EQ(outcome.detail,
+            "the header Authorization has {secret:key}, and so has the submission: what it holds names no secret");
   EXPECT_EQ(server.connections(), 0);
   EXPECT_EQ(outcome_of("I like {secret:key}").verdict, Verdict::accepted) << "a text like any other";
   EXPECT_TRUE(got().ends_with("\r\n\r\nI like {secret:key}"));

@@ -28,12 +28,14 @@ TransportRules in_clear() {
 }
 
 OAuth2Client client(std::string url) {
-  return {.token_url = std::move(url), .client_id = "me & co", .client_secret = "crm", .scope = "read write", .transport = in_clear()};
+  return {.token_url = std::move(url),
+          .client_id = "me & co",
+          .client_secret = "crm",
+          .scope = "read write",
+          .transport = in_clear()};
 }
 
-Secrets known() {
-  return Secrets(Secrets::Values{{"crm", {Secret("p+w")}}, {"robot", {Secret(service_account().json())}}});
-}
+Secrets known() { return Secrets(Secrets::Values{{"crm", {Secret("p+w")}}, {"robot", {Secret(service_account().json())}}}); }
 
 std::string field(const HttpRequest& request, const std::string& name) {
   const auto body = "&" + request.body + "&";
@@ -56,8 +58,9 @@ TEST(TokenRequest, OfClientCredentialsIsAFormWithTheSecretInTheHeaderOrTheBody) 
 }
 
 TEST(TokenRequest, OfAServiceAccountIsASignedAssertion) {  // D8
-  const auto request = token_request(
-      {.token_url = "https://id.test/token", .service_account = "robot", .subject = "ann@x.test", .scope = "mail"}, known(), 1000);
+  const auto request =
+      token_request({.token_url = "https://id.test/token", .service_account = "robot", .subject = "ann@x.test", .scope = "mail"},
+                    known(), 1000);
   ASSERT_TRUE(request) << request.error().what;
   EXPECT_EQ(field(*request, "grant_type"), "urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer");
   const auto assertion = field(*request, "assertion");
@@ -168,8 +171,7 @@ class OAuth2 : public ::testing::Test {
   EventLoop loop_;
   std::shared_ptr<LiveSecrets> secrets_ = std::make_shared<LiveSecrets>(known());
   std::shared_ptr<OAuth2Tokens> tokens_ = std::make_shared<OAuth2Tokens>(
-      std::map<std::string, OAuth2Client>{{"crm", client(endpoint_.url("/token"))},
-                                          {"away", client("http://127.0.0.1:1/token")}},
+      std::map<std::string, OAuth2Client>{{"crm", client(endpoint_.url("/token"))}, {"away", client("http://127.0.0.1:1/token")}},
       [](const std::string&) { return std::make_shared<const Transport>(Transport{.insecure = true}); });
   std::vector<std::string> refusals_;  // of the strand
   std::unique_ptr<HttpClient> http_ = std::make_unique<HttpClient>(loop_, clock_, secrets_, HttpClientSettings{});
@@ -226,8 +228,8 @@ TEST_F(OAuth2, ARequestWaitsForItsTokenOnlyUntilItsOwnDeadline) {  // D8
       std::map<std::string, OAuth2Client>{{"crm", client(silent.url("/token"))}},
       [](const std::string&) { return std::make_shared<const Transport>(Transport{.insecure = true}); });
   loop_.post([&] {
-    authorized_ = std::make_unique<AuthorizedHttp>(loop_, clock_, *http_, secrets_, tokens,
-                                                   [](const std::string&, const std::string&) {});
+    authorized_ =
+        std::make_unique<AuthorizedHttp>(loop_, clock_, *http_, secrets_, tokens, [](const std::string&, const std::string&) {});
   });
   const auto response = begin("Bearer {oauth2:crm}", 200ms).get();
   EXPECT_EQ(response.error, NetError::timeout);

@@ -7,8 +7,8 @@ namespace waybill {
 namespace {
 
 const Secrets& secrets() {
-  static const Secrets secrets(
-      Secrets::Values{{"bot", {Secret("12:AbC-d_e"), Secret("old")}}, {"slack", {Secret("T0/B0/x")}}, {"odd", {Secret("a\"b c\n")}}});
+  static const Secrets secrets(Secrets::Values{
+      {"bot", {Secret("12:AbC-d_e"), Secret("old")}}, {"slack", {Secret("T0/B0/x")}}, {"odd", {Secret("a\"b c\n")}}});
   return secrets;
 }
 
@@ -21,13 +21,12 @@ TEST(UrlWithSecrets, IsFilledInBehindTheHost) {  // D8
 }
 
 TEST(UrlWithSecrets, IsRefusedWhereASecretWouldChangeWhereItLeads) {  // D8
-  for (const auto& [url, words] :
-       {std::pair{"https://{secret:bot}/x", "outside of its path"},
-        {"https://a.test:{secret:bot}/{secret:bot}", "outside of its path"},
-        {"{secret:bot}", "outside of its path"},
-        {"https://a.test/{secret:nobody}", "unknown secret"},
-        {"https://a.test/{secret:bot", "unfinished {secret:"},
-        {"https://a.test/{secret:odd}", "percent-encoded"}}) {
+  for (const auto& [url, words] : {std::pair{"https://{secret:bot}/x", "outside of its path"},
+                                   {"https://a.test:{secret:bot}/{secret:bot}", "outside of its path"},
+                                   {"{secret:bot}", "outside of its path"},
+                                   {"https://a.test/{secret:nobody}", "unknown secret"},
+                                   {"https://a.test/{secret:bot", "unfinished {secret:"},
+                                   {"https://a.test/{secret:odd}", "percent-encoded"}}) {
     const auto filled = filled_url(url, secrets());
     ASSERT_FALSE(filled) << url;
     EXPECT_NE(filled.error().what.find(words), std::string::npos) << filled.error().what;

@@ -58,7 +58,8 @@ TEST(PrivateKey, IsRefusedWithoutAWordOfIt) {  // D8
   const auto other = PrivateKey::from_pem(private_pem(curve("P-384").get()));
   ASSERT_TRUE(other);
   EXPECT_FALSE(other->sign(SignatureKind::ecdsa_p256_sha256, kParts));
-  EXPECT_EQ(PrivateKey::from_pem(private_pem(Pkey(EVP_RSA_gen(1024), EVP_PKEY_free).get())).error().what, "has less than 2048 bits");
+  EXPECT_EQ(PrivateKey::from_pem(private_pem(Pkey(EVP_RSA_gen(1024), EVP_PKEY_free).get())).error().what,
+            "has less than 2048 bits");
   for (const auto& text : {std::string(), std::string("canary"), private_pem(service_account().key(), EVP_aes_128_cbc())}) {
     const auto key = PrivateKey::from_pem(text);
     ASSERT_FALSE(key);

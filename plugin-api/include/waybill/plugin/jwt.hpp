@@ -30,8 +30,8 @@ enum class JwtAlgorithm { hs256, rs256, es256 };
 
 // The token of these claims, a JSON object, signed with the secret of this name; none if the host has no such secret, or none of
 // that kind. `key_id` is the header's "kid"; empty: none. RS256 and ES256 need a host of minor 4.
-inline std::optional<std::string> jwt(const Signer& sign, JwtAlgorithm algorithm, std::string_view secret, std::string_view claims,
-                                      std::string_view key_id = {}) {
+inline std::optional<std::string> jwt(const Signer& sign, JwtAlgorithm algorithm, std::string_view secret,
+                                      std::string_view claims, std::string_view key_id = {}) {
   static constexpr const char* kNames[] = {"HS256", "RS256", "ES256"};
   std::string header = std::string(R"({"typ":"JWT","alg":")") + kNames[static_cast<int>(algorithm)] + '"';
   for (const char c : key_id)
@@ -43,7 +43,8 @@ inline std::optional<std::string> jwt(const Signer& sign, JwtAlgorithm algorithm
     if (!macs || macs->empty()) return std::nullopt;
     return text + '.' + base64url({reinterpret_cast<const char*>(macs->front().data()), macs->front().size()});
   }
-  const auto made = sign.signature(algorithm == JwtAlgorithm::rs256 ? Algorithm::rsa_sha256 : Algorithm::ecdsa_p256_sha256, secret, {text});
+  const auto made =
+      sign.signature(algorithm == JwtAlgorithm::rs256 ? Algorithm::rsa_sha256 : Algorithm::ecdsa_p256_sha256, secret, {text});
   if (!made) return std::nullopt;
   return text + '.' + base64url(*made);
 }

@@ -1,6 +1,6 @@
 /* Service "waybill.secret/1": the values of secrets (since minor 4). An exception: what the host can do with a secret itself it
- * does itself, and a plugin needs no value for it (waybill.http/1, waybill.smtp/1, waybill.sign/2, waybill.oauth2/1). This is for a
- * plugin that speaks its destination's protocol itself, such as a driver of a database. */
+ * does itself, and a plugin needs no value for it (waybill.http/1, waybill.smtp/1, waybill.sign/2, waybill.oauth2/1). This is for
+ * a plugin that speaks its destination's protocol itself, such as a driver of a database. */
 #ifndef WAYBILL_SERVICES_SECRET_H
 #define WAYBILL_SERVICES_SECRET_H
 

@@ -346,9 +346,9 @@ class ForeignIds : public World {
                      " AND c.relname NOT IN ('alerts', 'channel_hosts')")) {
       const std::string& table = *row.at(0);
       auto& text = all[table];
-      for (const auto& one :
-           client.rows("SELECT t::text FROM waybill." + table +
-                       " t WHERE org_id = (SELECT org_id FROM waybill.organisations WHERE name = 'beta')" + lock))
+      for (const auto& one : client.rows(
+               "SELECT t::text FROM waybill." + table +
+               " t WHERE org_id = (SELECT org_id FROM waybill.organisations WHERE name = 'beta') ORDER BY t::text" + lock))
         text += *one.at(0) + "\n";
     }
     return all;

@@ -221,6 +221,7 @@ inline const std::vector<std::string> kOthers{"bad_create",
                                               "picky",
                                               "second_good",
                                               "time_bomb",
-                                              "writer"};
+                                              "writer",
+                                              "uses_secrets"};
 
 }  // namespace waybill::testing

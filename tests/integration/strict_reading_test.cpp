@@ -110,7 +110,7 @@ TEST_F(StrictReading, NamesStandOnceWhereWaybillReads) {
       {"/v1/submissions", submission("d", R"({"a":[{"b":{"c":1,"\u0063":2}}]})")},
       {"/v1/submissions",
        R"({"submissionId":"d","formId":"contact","fields":{},"attachments":[{"attachmentId":"a","attachmentId":"b",
-         "name":"n","contentType":"t","size":1,"objectUri":"gs://b/o"}]})"},
+         "name":"n","contentType":"t","size":1,"objectUri":"gs://bucket/o"}]})"},
       {"/v1/pipelines/p/submissions", R"({"submissionId":"d","payload":{"a":{"b":1,"b":1}}})"},
       {"/v1/pipelines/p/submissions", R"({"submissionId":"d","payload":{},"metadata":{"a":1,"a":1}})"},
       {"/forms", R"({"answers":[{"a":1,"a":1}]})"}};
@@ -175,9 +175,9 @@ TEST_F(StrictReading, ANumberOutOfRangeIsCalledThat) {
           {"/v1/intents", R"({"intentId":"a","submissionTarget":"sms.once","payload":1e400})"},
           {"/v1/submissions", submission("a", R"({"n":-1e999})")},
           {"/v1/submissions",
-           R"({"submissionId":"a","formId":"contact","fields":{},"attachments":[{"attachmentId":"a","name":"n","contentType":"t","size":18446744073709551616,"objectUri":"gs://b/o"}]})"},
+           R"({"submissionId":"a","formId":"contact","fields":{},"attachments":[{"attachmentId":"a","name":"n","contentType":"t","size":18446744073709551616,"objectUri":"gs://bucket/o"}]})"},
           {"/v1/submissions",
-           R"({"submissionId":"a","formId":"contact","fields":{},"attachments":[{"attachmentId":"a","name":"n","contentType":"t","size":9007199254740993,"objectUri":"gs://b/o"}]})"}}) {
+           R"({"submissionId":"a","formId":"contact","fields":{},"attachments":[{"attachmentId":"a","name":"n","contentType":"t","size":9007199254740993,"objectUri":"gs://bucket/o"}]})"}}) {
     const auto answer = post(path, body);
     EXPECT_EQ(answer.status, 400) << body;
     EXPECT_NE(answer.error_message().find("out of range"), std::string::npos) << answer.body;
@@ -216,9 +216,9 @@ TEST_F(StrictReading, C1ControlsAreRefusedInIdsAndNames) {
         {"/v1/submissions", R"({"submissionId":"a)" + control + R"(","formId":"contact","fields":{}})"},
         {"/v1/submissions", R"({"submissionId":"a","formId":"contact)" + control + R"(","fields":{}})"},
         {"/v1/submissions", R"({"submissionId":"a","formId":"contact","fields":{},"attachments":[{"attachmentId":"a)" + control +
-                                R"(","name":"n","contentType":"t","size":1,"objectUri":"gs://b/o"}]})"},
+                                R"(","name":"n","contentType":"t","size":1,"objectUri":"gs://bucket/o"}]})"},
         {"/v1/submissions", R"({"submissionId":"a","formId":"contact","fields":{},"attachments":[{"attachmentId":"a","name":"n",)"
-                            R"("contentType":"t","size":1,"objectUri":"gs://b/o)" +
+                            R"("contentType":"t","size":1,"objectUri":"gs://bucket/o)" +
                                 control + R"("}]})"},
         {"/orgs", R"({"name":"a)" + control + R"("})"},
         {"/orgs/default/alert-rules", R"({"name":"a)" + control + R"("})"},

@@ -17,16 +17,19 @@ inline Outcome created(const Json& ticket, const Response& response) {
   return Outcome::accepted().reach(response.reach).code(response.status).provider_ref(id_of(ticket)).result(result.dump());
 }
 
+// A destination that repeats our login is not quoted.
+inline std::string quotable(std::string words) { return words.find("Basic ") == std::string::npos ? words : std::string{}; }
+
 // The first words of {"error": [{"field": ..., "errors": [...]}]}; empty if there are none.
 inline std::string complaint(const Json& answer) {
   const auto* list = field(answer, "error");
   if (!list) return {};
-  if (list->is_string()) return one_line(list->get<std::string>());
-  if (!list->is_array() || list->empty() || !list->front().is_object()) return one_line(list->dump());
+  if (list->is_string()) return quotable(one_line(list->get<std::string>()));
+  if (!list->is_array() || list->empty() || !list->front().is_object()) return quotable(one_line(list->dump()));
   const auto name = list->front().value("field", Json()), words = list->front().value("errors", Json());
   const auto& first = words.is_array() && !words.empty() ? words.front() : words;
-  return one_line((name.is_string() ? name.get<std::string>() + ": " : "") +
-                  (first.is_string() ? first.get<std::string>() : first.dump()));
+  return quotable(one_line((name.is_string() ? name.get<std::string>() + ": " : "") +
+                           (first.is_string() ? first.get<std::string>() : first.dump())));
 }
 
 inline Outcome invalid_answer(const Response& response, std::string detail) {

@@ -295,11 +295,11 @@ TEST(Configuration, NamesWhatIsWrongWithSecretsThatAreNamed) {  // D8
     EXPECT_EQ(config.error().front().line, 3);
     return config.error().front().field + ": " + config.error().front().message;
   };
-  EXPECT_EQ(problem("senders: { queue: { secrets: [t] } }"),
-            "senders.queue: secrets: \"t\": there is no secret of this name under secrets");
-  EXPECT_EQ(problem("oauth2: { a: { token_url: x, client_id: y, client_secret: t } }"),
+  EXPECT_EQ(problem("senders: { queue: { secrets: [other] } }"),
+            "senders.queue: secrets: \"other\": there is no secret of this name under secrets");
+  EXPECT_EQ(problem("oauth2: { a: { token_url: x, client_id: y, client_secret: other } }"),
             "oauth2.a: client_secret: there is no secret of this name under secrets");
-  EXPECT_EQ(problem("oauth2: { a: { service_account: t } }"),
+  EXPECT_EQ(problem("oauth2: { a: { service_account: other } }"),
             "oauth2.a: service_account: there is no secret of this name under secrets");
   EXPECT_EQ(problem("oauth2: { a: { token_url: x, client_secret: s } }"), "oauth2.a: client_id is missing");
   EXPECT_EQ(problem("oauth2: { a: { service_account: s, client_id: y } }"),

@@ -25,7 +25,9 @@ ReloadResult RegistryLoader::reload(FormStore& store, const LoadActor& actor) {
     for (const auto& plugin : changed)
       next.error().push_back({(config_.plugins / plugin.file).string(), 0, "",
                               "the file is " + std::string(plugin.how) + " since this host started: restart it to load it"});
-    for (const auto& problem : next.error()) log_.error("registry.refused", {{"problem", to_string(problem)}});
+    for (const auto& problem : next.error())
+      log_.error("registry.refused", {{"problem", to_string(problem)},
+                                      {"configuration", "as it was at start: a change of its file needs a restart"}});
     return {.problems = std::move(next.error()), .error = {}, .changes = {}};
   }
   auto loaded = store.load(next->forms(), actor);

@@ -4,12 +4,17 @@
 #define VALIJSON_USE_EXCEPTIONS 1  // else a malformed schema would abort the process
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
+#include <regex>
+#include <type_traits>
+#include <unordered_map>
 #include <valijson/adapters/nlohmann_json_adapter.hpp>
 #include <valijson/schema.hpp>
 #include <valijson/schema_parser.hpp>
 #include <valijson/validator.hpp>
 
+#include "base/json_document.h"
 #include "base/json_reader.h"
 #include "base/schema_words.h"
 #include "base/utf8.h"
@@ -43,13 +48,58 @@ Problem problem(std::string field, std::string_view message) {
   return {"", 0, std::move(field), clean_text(message, kMaxMessageBytes)};
 }
 
-// valijson knows no other numbers.
-nlohmann::json as_doubles(nlohmann::json json) {
+// valijson knows no other numbers than doubles and integers; 10.0 is an integer like 10.
+nlohmann::json as_plain_numbers(nlohmann::json json) {
+  constexpr double kMostExact = 9'007'199'254'740'992;  // 2^53
   if (json.is_structured())
-    for (auto& part : json) part = as_doubles(std::move(part));
+    for (auto& part : json) part = as_plain_numbers(std::move(part));
   else if (number_text(json))
     json = *number_of(json);
+  if (json.is_number_float())
+    if (const double value = json.get<double>(); std::fabs(value) < kMostExact && std::trunc(value) == value)
+      json = static_cast<std::int64_t>(value);
   return json;
+}
+
+// A regular expression whose cost does not explode with the text: without back references, and with all ways tried at once.
+class Pattern {
+ public:
+  explicit Pattern(const std::string& text) : regex_(text, std::regex::ECMAScript | std::regex_constants::__polynomial) {}
+  static bool search(const std::string& text, const Pattern& pattern) { return std::regex_search(text, pattern.regex_); }
+  const std::regex& regex() const { return regex_; }
+
+ private:
+  std::regex regex_;
+};
+using Patterns = std::unordered_map<std::string, Pattern>;
+
+// Every text that may be one. Throws std::regex_error, with the text in `last`.
+void find_patterns(const nlohmann::json& schema, Patterns& into, std::string& last) {
+  if (schema.is_object())
+    if (const auto found = schema.find("pattern"); found != schema.end() && found->is_string())
+      into.emplace(last = found->get<std::string>(), Pattern(last));
+  if (schema.is_structured())
+    for (const auto& part : schema) find_patterns(part, into, last);
+}
+
+// valijson up to 1.0.2 has a cache of std::regex, which is filled here before it makes its own; later ones take our class.
+template <template <class...> class Visitor, class Target>
+bool validates(const valijson::Subschema& schema, const Target& target, valijson::ValidationResults& results,
+               const Patterns& patterns) {
+  using Path = std::vector<std::string>;
+  const Path root{"<root>"};
+  if constexpr (requires { typename Visitor<Target>; }) {
+    std::unordered_map<std::string, std::regex> cache;
+    for (const auto& [text, pattern] : patterns) cache.emplace(text, pattern.regex());
+    return Visitor<Target>(target, root, true, &results, cache).validateSchema(schema);
+  } else {
+    using Later = Visitor<Target, Pattern>;
+    Patterns cache = patterns;
+    if constexpr (std::is_constructible_v<Later, const Target&, Path, bool, bool, valijson::ValidationResults*, Patterns&>)
+      return Later(target, root, true, true, &results, cache).validateSchema(schema);
+    else
+      return Later(target, root, true, &results, cache).validateSchema(schema);
+  }
 }
 
 // "A part of it does not match" says nothing once the part itself was told.
@@ -65,6 +115,7 @@ struct JsonCheck::Compiled {
   bool anything = false;
   nlohmann::json source;  // for messages
   valijson::Schema schema;
+  Patterns patterns;
 };
 
 JsonCheck::JsonCheck(std::unique_ptr<const Compiled> compiled) : compiled_(std::move(compiled)) {}
@@ -87,11 +138,18 @@ Result<JsonCheck> JsonCheck::compile(std::string_view schema) {
   try {
     const auto read = read_sorted_json(schema);
     if (!read) return fail(Error::Kind::invalid, read.error().what);
-    compiled->source = as_doubles(*read);
+    compiled->source = as_plain_numbers(*read);
     const auto& json = compiled->source;
     if (!json.is_object()) return fail(Error::Kind::invalid, "the schema is not a JSON object");
     valijson::SchemaParser parser(valijson::SchemaParser::kDraft7);
     parser.populateSchema(Adapter(json), compiled->schema);
+    std::string pattern;
+    try {
+      find_patterns(json, compiled->patterns, pattern);
+    } catch (const std::regex_error&) {
+      return fail(Error::Kind::invalid,
+                  "the pattern " + in_quotes(pattern) + " is no regular expression of ECMAScript without back references");
+    }
   } catch (const std::exception& error) {
     return fail(Error::Kind::invalid, clean_text(error.what(), kMaxMessageBytes));
   }
@@ -102,14 +160,13 @@ Problems JsonCheck::check(const std::string& text) const {
   try {
     const auto read = read_sorted_json(text);
     if (!read) return {problem("", read.error().what)};
-    const auto json = as_doubles(*read);
+    const auto json = as_plain_numbers(*read);
     if (!json.is_object()) return {problem("", "must be a JSON object")};
     if (compiled_->nothing && !json.empty())
       return {problem(json.begin().key(), "there is no such setting: this action type has none")};
     if (compiled_->nothing || compiled_->anything) return {};
-    valijson::Validator validator;
     valijson::ValidationResults results;
-    if (validator.validate(compiled_->schema, Adapter(json), &results)) return {};
+    if (validates<valijson::ValidationVisitor>(compiled_->schema, Adapter(json), results, compiled_->patterns)) return {};
     Problems problems;
     for (const auto& error : results)
       if (!is_echo(error.description) && problems.size() < kMaxProblems) {

@@ -120,8 +120,8 @@ void print_view(const DeadLetterView& view) {
     print_line("  replayed by " + letter.replayed_by + " at " + format_rfc3339(*letter.replayed) + " as " +
                id_text(letter.replay));
   for (const auto& a : view.attempts)
-    print_text("  attempt %u  %s  %s %s%s\n", a.number, format_rfc3339(a.started).c_str(), a.outcome.c_str(), a.reason.c_str(),
-               a.error.c_str());
+    print_text("  attempt %u  %s  %s %s%s%s\n", a.number, format_rfc3339(a.started).c_str(), a.outcome.c_str(), a.reason.c_str(),
+               a.reason.empty() || a.error.empty() ? "" : ": ", a.error.c_str());
   for (const auto& edit : json["edits"])
     print_line("  edit " + edit["editId"].get<std::string>() + "  " + edit["editedAt"].get<std::string>() + "  " +
                edit["actor"].get<std::string>() + "  " + edit["field"].get<std::string>() + ": " + dump(edit["before"]) + " -> " +

@@ -117,7 +117,9 @@ class DatabaseCheck {
 }  // namespace
 
 Findings check_database_online(const Config& config, Log& log) {
-  if (config.database.url.empty() && !std::filesystem::exists(config.database.embedded / "data" / "PG_VERSION"))
+  std::error_code unknown;  // another user's folder: said below
+  const auto version = config.database.embedded / "data" / "PG_VERSION";
+  if (config.database.url.empty() && !std::filesystem::exists(version, unknown) && !unknown)
     return {{Level::ok, "database", "embedded in " + config.database.embedded.string() + ": `waybill serve` makes it", ""}};
   const auto database = open_database(config, log);
   if (!database)

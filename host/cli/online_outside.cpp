@@ -89,7 +89,12 @@ class OutsideCheck {
     login.tls = tls == "required" || !unprotected ? Tls::required : tls == "never" ? Tls::never : Tls::if_offered;
     const auto what = "relay of " + type;
     const auto* password = login.user.empty() ? nullptr : secrets.find(text("password_secret"));
-    if (!login.user.empty() && password == nullptr) return;  // a warning of its own
+    if (!login.user.empty() && password == nullptr) {
+      questions_.push_back([what, login] {
+        return Finding{Level::warning, what, login.relay + " was not asked: there is no such secret", "name it under secrets"};
+      });
+      return;
+    }
     if (password != nullptr) login.password = std::make_shared<const Secret>(password->front());
     questions_.push_back([this, what, type, login] {
       const auto tried = try_relay(login, policy_, kAtMost);

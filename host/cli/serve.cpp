@@ -49,6 +49,7 @@ int serve(const GlobalOptions& options) {
   }
   Log log = make_log(*config);
   for (const auto& warning : config->warnings) log.warn("config.deprecated", {{"warning", to_string(warning)}});
+  const sigset_t signals = block_signals();  // a SIGHUP that comes too early waits
   if (const auto harm = harm_of(*config); !harm.empty()) return failed("not started: " + harm);
   LoadedInstallation installation = load_installation(*config, MissingPluginPolicy::tolerate);
   for (const auto& plugin : installation.catalogue->refused())
@@ -83,7 +84,6 @@ int serve(const GlobalOptions& options) {
   if (!secrets) return not_started(log, "a secret has gone since it was checked");
 
   raise_file_limit();
-  const sigset_t signals = block_signals();
   const SystemClock clock;
   auto links = make_links(config->link_key, *secrets, clock);
   if (!links) return not_started(log, "links.key: " + links.error().what);

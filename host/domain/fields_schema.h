@@ -6,18 +6,10 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "base/problem.h"
 
 namespace waybill {
 
-class JsonCheck;
-
-// Clients are strangers to the schema's author: what costs more than reading it is refused before it is checked.
-inline constexpr std::size_t kMaxMatchedLength =
-    1024;  // characters of a text or a name that a `pattern` or `format` is held against
-inline constexpr std::size_t kMaxCheckedValues = 10'000;
-inline constexpr std::size_t kMaxUniqueItems = 500;
-inline constexpr std::size_t kMaxFieldLevels = 60;
+class BoundedCheck;
 
 // Immutable; safe from any thread. Two are equal if their texts are.
 class FieldsSchema {
@@ -36,10 +28,7 @@ class FieldsSchema {
 
  private:
   std::string text_;
-  std::shared_ptr<const JsonCheck> bounds_;  // the schema without what matches texts, which it bounds instead; null: nothing does
-  std::shared_ptr<const JsonCheck> whole_;   // null: none
-  bool chooses_ = false;                     // it has alternatives, so that `bounds_` alone does not bound every text
-  bool wants_unique_ = false;
+  std::shared_ptr<const BoundedCheck> check_;  // null: none
 };
 
 }  // namespace waybill

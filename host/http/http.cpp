@@ -1,6 +1,7 @@
 // The small common parts of requests and responses.
 #include "http/http.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -46,6 +47,15 @@ std::optional<std::string> Request::doubled_parameter() const {
     return doubled.has_value();
   });
   return doubled;
+}
+
+std::optional<std::string> Request::parameter_beside(std::span<const std::string_view> known) const {
+  std::optional<std::string> other;
+  each_pair(query, [&](const std::string& one, std::string_view) {
+    if (std::find(known.begin(), known.end(), one) == known.end()) other = one;
+    return other.has_value();
+  });
+  return other;
 }
 
 Response error_response(int status, std::string_view code, std::string_view message) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -57,6 +58,8 @@ struct Request {
 
   // A parameter that the query has twice; none if each stands once.
   std::optional<std::string> doubled_parameter() const;
+  // A parameter that the query has and that is none of these; none if it has no other.
+  std::optional<std::string> parameter_beside(std::span<const std::string_view> known) const;
   // The decoded value of a query parameter; none if absent.
   std::optional<std::string> query_value(std::string_view name) const;
 };

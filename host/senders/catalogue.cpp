@@ -144,7 +144,7 @@ std::vector<std::filesystem::path> tried(std::vector<std::filesystem::path> file
 
 struct Catalogue::Contents {
   std::map<std::string, LoadedAction, std::less<>> actions;
-  std::vector<std::pair<std::string_view, const JsonCheck*>>
+  std::vector<std::pair<std::string_view, const BoundedCheck*>>
       payload_checks;  // of those that have one: few, asked for each intent
   std::vector<LoadedPlugin> loaded;
   std::vector<RefusedPlugin> refused;

@@ -54,11 +54,12 @@ Result<std::vector<Reason>> check_reasons(const wb_action& action, const std::st
   return reasons;
 }
 
-Result<JsonCheck> check_schema(const wb_str& text, const std::string& type, const std::string& which) {
+template <class Check>
+Result<Check> check_schema(const wb_str& text, const std::string& type, const std::string& which) {
   const auto schema = view_of(text);
   if (schema.size() > kMaxSchemaBytes)
     return refuse("action type " + type + ": its " + which + " schema is longer than 1 MiB", "shorten it");
-  auto compiled = JsonCheck::compile(schema);
+  auto compiled = Check::compile(schema);
   if (!compiled)
     return refuse("action type " + type + ": its " + which + " schema is malformed: " + compiled.error().what,
                   "make it a JSON Schema of draft 7");
@@ -75,18 +76,22 @@ Result<LoadedAction> check_action(const wb_action* action) {
   if (action->create == nullptr) return refuse("action type " + type + " has no create function", "set wb_action::create");
   auto reasons = check_reasons(*action, type);
   TRY(reasons);
-  auto settings = check_schema(action->settings_schema, type, "settings");
+  auto settings = check_schema<JsonCheck>(action->settings_schema, type, "settings");
   TRY(settings);
-  auto destination = check_schema(action->destination_schema, type, "destination");
+  auto destination = check_schema<JsonCheck>(action->destination_schema, type, "destination");
   TRY(destination);
   const auto payload_schema = WB_HAS(action, payload_schema) ? action->payload_schema : borrow("");
-  auto payload = check_schema(payload_schema, type, "payload");
-  TRY(payload);
+  std::optional<BoundedCheck> payload;
+  if (!view_of(payload_schema).empty()) {
+    auto checked = check_schema<BoundedCheck>(payload_schema, type, "payload");
+    TRY(checked);
+    payload = std::move(*checked);
+  }
   return LoadedAction{.type = {type, (action->flags & WB_BLOCKING) != 0, std::move(*reasons)},
                       .action = action,
                       .settings = view_of(action->settings_schema).empty() ? JsonCheck::nothing() : std::move(*settings),
                       .destination = std::move(*destination),
-                      .payload = view_of(payload_schema).empty() ? std::nullopt : std::optional(std::move(*payload))};
+                      .payload = std::move(payload)};
 }
 
 }  // namespace

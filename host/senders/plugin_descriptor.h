@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/bounded_check.h"
 #include "base/error.h"
 #include "base/json_check.h"
 #include "domain/action_types.h"
@@ -20,7 +21,7 @@ struct LoadedAction {
   const wb_action* action;
   JsonCheck settings;
   JsonCheck destination;
-  std::optional<JsonCheck> payload;  // none: any payload
+  std::optional<BoundedCheck> payload;  // none: any payload
 };
 
 struct Descriptor {

@@ -1,6 +1,4 @@
 // What a sender's strand does for its plugin between calls: mail submitted to relays, each submission belonging to an open call.
-#include <array>
-
 #include "senders/plugin_reach.h"
 #include "senders/plugin_sender.h"
 #include "senders/plugin_text.h"
@@ -55,10 +53,9 @@ std::uint64_t PluginSender::submit(wb_call id, const wb_smtp_message* asked, wb_
   const auto found = calls_.find(id.id);
   const bool open = found != calls_.end() && !found->second.ended;
   auto message = message_of(asked);
-  if (open && message) {
+  if (open && message && names_any(message->data)) {
     const auto& job = *found->second.job;
-    const std::array<std::string_view, 2> submitted{job.payload, job.context};
-    if (const auto misplaced = operators_placeholder(message->data, submitted))
+    if (const auto misplaced = operators_placeholder(message->data, Submitted(job.payload, job.context)))
       message = fail(Error::Kind::invalid, "the message has " + *misplaced + ", and a secret is put into no mail");
   }
   if (!open || !message) {

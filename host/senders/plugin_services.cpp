@@ -1,6 +1,5 @@
 // What a sender's strand does for its plugin between calls: HTTP requests and timers, each belonging to an open call.
 #include <algorithm>
-#include <array>
 
 #include "base/utf8.h"
 #include "senders/plugin_reach.h"
@@ -113,7 +112,10 @@ std::uint64_t PluginSender::fetch(wb_call id, const wb_http_request* asked, wb_h
 // tenant's own requests are filled in with nothing.
 std::optional<std::string> PluginSender::misplaced_secret(const Job& job, const HttpRequest& request) {
   if (trust_of(job) == Trust::tenant) return std::nullopt;
-  const std::array<std::string_view, 2> submitted{job.payload, job.context};
+  bool is_named = names_any(request.url) || names_any(request.body);
+  for (const auto& [name, value] : request.headers) is_named = is_named || names_any(value);
+  if (!is_named) return std::nullopt;
+  const Submitted submitted(job.payload, job.context);
   if (const auto found = submitted_placeholder(request.url, submitted))
     return "the URL has " + *found + ", and so has the submission: what it holds names no secret";
   for (const auto& [name, value] : request.headers)

@@ -55,7 +55,9 @@ AuthorizedHttp::~AuthorizedHttp() {
 }
 
 std::uint64_t AuthorizedHttp::fetch(HttpRequest request, Done done) {
-  if (clients_in(request).empty()) return client_.fetch(std::move(request), std::move(done));
+  const bool names_client = std::any_of(request.headers.begin(), request.headers.end(),
+                                        [](const auto& header) { return header.second.find(kOAuth2Opens) != std::string::npos; });
+  if (!names_client) return client_.fetch(std::move(request), std::move(done));
   const auto id = ++last_id_;
   auto& waiting = waiting_[id];
   waiting.request = std::move(request);

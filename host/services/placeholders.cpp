@@ -2,7 +2,9 @@
 #include "services/placeholders.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
+#include "base/json_reader.h"
 #include "base/json_writer.h"
 
 namespace waybill {
@@ -29,21 +31,29 @@ std::string in_form(const std::string& value, SecretForm form) {
 // Each whole placeholder, until `is_it` says yes.
 template <class IsIt>
 std::optional<std::string> find_placeholder(std::string_view text, const IsIt& is_it) {
-  for (const auto opens : {kSecretOpens, kOAuth2Opens})
-    for (auto at = text.find(opens); at != std::string_view::npos; at = text.find(opens, at + 1)) {
-      auto end = at + opens.size();
-      while (end < text.size() && is_name_char(text[end])) ++end;
-      const auto size = end - at - opens.size();
-      if (size == 0 || size > kMaxName || end == text.size() || text[end] != '}') continue;
-      const auto whole = text.substr(at, end + 1 - at);
-      if (is_it(whole)) return std::string(whole);
-    }
+  for (auto at = text.find('{'); at != std::string_view::npos; at = text.find('{', at + 1)) {
+    const auto rest = text.substr(at);
+    const auto opens = rest.starts_with(kSecretOpens) ? kSecretOpens : kOAuth2Opens;
+    if (!rest.starts_with(opens)) continue;
+    auto end = opens.size();
+    while (end < rest.size() && is_name_char(rest[end])) ++end;
+    const auto size = end - opens.size();
+    if (size == 0 || size > kMaxName || end == rest.size() || rest[end] != '}') continue;
+    if (const auto whole = rest.substr(0, end + 1); is_it(whole)) return std::string(whole);
+  }
   return std::nullopt;
 }
 
-bool stands_in(std::string_view placeholder, std::span<const std::string_view> texts) {
-  return std::any_of(texts.begin(), texts.end(),
-                     [&](std::string_view text) { return text.find(placeholder) != std::string_view::npos; });
+// All texts of a JSON, names as well, one behind the other: what a plugin may make of it.
+void append_texts(const Json& json, std::string& all) {
+  if (json.is_string()) all += json.get_ref<const std::string&>();
+  if (json.is_object())
+    for (const auto& [name, value] : json.items()) {
+      all += name;
+      append_texts(value, all);
+    }
+  if (json.is_array())
+    for (const auto& value : json) append_texts(value, all);
 }
 
 }  // namespace
@@ -133,12 +143,27 @@ Result<std::string> filled_body(std::string body, std::span<const BodySecret> in
   return filled;
 }
 
-std::optional<std::string> operators_placeholder(std::string_view text, std::span<const std::string_view> submitted) {
-  return find_placeholder(text, [&](std::string_view whole) { return !stands_in(whole, submitted); });
+bool names_any(std::string_view text) {
+  return find_placeholder(text, [](std::string_view) { return true; }).has_value();
 }
 
-std::optional<std::string> submitted_placeholder(std::string_view text, std::span<const std::string_view> submitted) {
-  return find_placeholder(text, [&](std::string_view whole) { return stands_in(whole, submitted); });
+Submitted::Submitted(std::string_view payload, std::string_view context) {
+  for (const auto text : {payload, context}) {
+    raw_.append(text);
+    if (const auto json = read_json(text)) append_texts(*json, decoded_);
+  }
+}
+
+bool Submitted::holds(std::string_view placeholder) const {
+  return raw_.find(placeholder) != std::string::npos || decoded_.find(placeholder) != std::string::npos;
+}
+
+std::optional<std::string> operators_placeholder(std::string_view text, const Submitted& submitted) {
+  return find_placeholder(text, [&](std::string_view whole) { return !submitted.holds(whole); });
+}
+
+std::optional<std::string> submitted_placeholder(std::string_view text, const Submitted& submitted) {
+  return find_placeholder(text, [&](std::string_view whole) { return submitted.holds(whole); });
 }
 
 }  // namespace waybill

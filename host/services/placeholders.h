@@ -50,10 +50,22 @@ struct BodySecret {
 // `inserts` are in the order of their offsets.
 Result<std::string> filled_body(std::string body, std::span<const BodySecret> inserts, const Secrets& secrets);
 
-// The first placeholder, of a secret or an OAuth2 client, in `text`. What stands in one of `submitted` as well is passed over: it
-// came with a submission and is text like any other.
-std::optional<std::string> operators_placeholder(std::string_view text, std::span<const std::string_view> submitted);
-// The first one in `text` that stands in one of `submitted` as well.
-std::optional<std::string> submitted_placeholder(std::string_view text, std::span<const std::string_view> submitted);
+// Whether a text has a placeholder of a secret or of an OAuth2 client.
+bool names_any(std::string_view text);
+
+// What came with a submission, as it came and with its JSON decoded. Costs a reading of it all.
+class Submitted {
+ public:
+  Submitted(std::string_view payload, std::string_view context);
+  bool holds(std::string_view placeholder) const;
+
+ private:
+  std::string raw_, decoded_;
+};
+
+// The first placeholder in `text` that did not come with the submission: text that did is text like any other.
+std::optional<std::string> operators_placeholder(std::string_view text, const Submitted& submitted);
+// The first one that did.
+std::optional<std::string> submitted_placeholder(std::string_view text, const Submitted& submitted);
 
 }  // namespace waybill

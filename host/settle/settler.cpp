@@ -173,10 +173,11 @@ Result<void> Settler::write_shard(Shard shard, Part& part, bool again, Detail de
   for (std::size_t i = 0; i < held->held.size(); ++i) written[held->held[i]] = held->tokens.at(i);
   for (const auto& state : held->form_states) metrics_.submission(state);
   for (const auto& move : held->moves) metrics_.pipeline_moved(move.pipeline, move.to, move.took, move.metrics);
+  AttemptRun run{metrics_};
   for (std::size_t i = 0; i < part.size(); ++i) {
     const auto claim = written.find(part[i]->job.delivery);
     if (again || (claim != written.end() && claim->second == part[i]->job.token)) {
-      if (!settlements.empty()) count(*part[i], settlements[i]);
+      if (!settlements.empty()) count(*part[i], settlements[i], run);
     } else {
       metrics_.claim_lost("stale_settle");
       log_.warn("settle.stale", {{"delivery", part[i]->job.delivery.value}, {"reference", part[i]->job.idempotency_key}});
@@ -370,6 +371,29 @@ std::string digest_name(const Contract& contract) {
 }
 }  // namespace
 
+// Attempts of one target that ended alike come one after the other: they are counted together.
+struct Settler::AttemptRun {
+  Metrics& metrics;
+  const Contract* contract = nullptr;
+  std::string_view outcome{}, reason{};
+  std::uint64_t attempts = 0;
+
+  ~AttemptRun() { flush(); }
+  void add(const Contract& of, std::string_view ended, std::string_view why) {
+    if (contract != &of || outcome != ended || reason != why) {
+      flush();
+      contract = &of, outcome = ended, reason = why;
+    }
+    ++attempts;
+  }
+  void flush() {
+    const auto count = std::exchange(attempts, 0);
+    if (count == 0) return;
+    const bool is_channel = contract->is_of_channel();  // organisations make as many as they like
+    metrics.target_attempts(is_channel ? "channels" : std::string_view(contract->target), outcome, reason, count);
+  }
+};
+
 // Best effort: a digest may miss a few failures; a settlement must not wait for it.
 void Settler::write_failures(const std::vector<Finished>& batch) {
   std::map<std::tuple<OrgId, std::string_view, std::string, std::string_view>, std::uint64_t> counts;
@@ -388,14 +412,13 @@ void Settler::write_failures(const std::vector<Finished>& batch) {
     log_.warn("settle.failures_not_written", {{"error", written.error().what}});
 }
 
-void Settler::count(const Finished& finished, const Settlement& settlement) {
+void Settler::count(const Finished& finished, const Settlement& settlement, AttemptRun& run) {
   const std::string& type = finished.job.contract->action_type;
   if (settlement.attempt) {
     metrics_.attempt(type, settlement.attempt->outcome,
                      std::chrono::duration_cast<Metrics::Duration>(finished.finished_at - finished.started_at));
-    const bool is_channel = finished.job.contract->is_of_channel();  // organisations make as many as they like
-    metrics_.target_attempt(is_channel ? "channels" : std::string_view(finished.job.contract->target),
-                            settlement.attempt->outcome, settlement.attempt->reason);
+    const std::string_view reason = finished.outcome ? finished.outcome->reason : settlement.attempt->reason;
+    run.add(*finished.job.contract, settlement.attempt->outcome, reason);
   }
   if (settlement.dead_letter)
     log_.error("dead_letter.created", {{"delivery", settlement.delivery.value},

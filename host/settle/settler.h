@@ -79,7 +79,8 @@ class Settler {
   std::optional<Outage> outage_of(const Finished& finished) const;
   void write_failures(const std::vector<Finished>& batch);
   void write_channel_results(const std::vector<Finished>& batch);
-  void count(const Finished& finished, const Settlement& settlement);
+  struct AttemptRun;
+  void count(const Finished& finished, const Settlement& settlement, AttemptRun& run);
   const RetryTiming& timing_of(const Finished& finished) const;
 
   SettleStore& store_;

@@ -206,12 +206,12 @@ void Metrics::attempt(std::string_view action_type, std::string_view outcome, Du
   registry_->attempt_seconds.at(action_type).Observe(seconds(took));
 }
 
-void Metrics::target_attempt(std::string_view target, std::string_view outcome, std::string_view reason) {
+void Metrics::target_attempts(std::string_view target, std::string_view outcome, std::string_view reason, std::uint64_t count) {
   auto& attempts = registry_->target_attempts;
   if (auto* known = attempts.at_most(kMaxTargetSeries, {target, outcome, reason}))
-    known->Increment();
+    known->Increment(static_cast<double>(count));
   else if (auto* rest = attempts.at_most(kMaxTargetSeries + kMaxOutcomes, {"other", outcome, "other"}))
-    rest->Increment();
+    rest->Increment(static_cast<double>(count));
 }
 
 void Metrics::plugin_loaded(std::string_view action_type, std::string_view plugin, std::string_view version) {

@@ -23,7 +23,7 @@ class Metrics {
   void attempt(std::string_view action_type, std::string_view outcome,
                Duration took);  // submission_attempts_total, _attempt_seconds
   // submission_target_attempts_total{target,outcome,reason}; what comes after the first kMaxTargetSeries has target "other".
-  void target_attempt(std::string_view target, std::string_view outcome, std::string_view reason);
+  void target_attempts(std::string_view target, std::string_view outcome, std::string_view reason, std::uint64_t count);
   void plugin_loaded(std::string_view action_type, std::string_view plugin,
                      std::string_view version);  // submission_plugin_info: 1
   // submission_plugin_count_total{action_type,name}

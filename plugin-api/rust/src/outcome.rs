@@ -104,7 +104,8 @@ pub fn judge(response: &Response<'_>, refused: &str) -> Outcome {
             NetError::Cancelled => "cancelled",
             NetError::Broken => "connection_broken",
         };
-        let no_connection = matches!(error, NetError::Refused | NetError::Resolve | NetError::Connect | NetError::Tls);
+        // What the host refuses is about this delivery: others of the target may pass.
+        let no_connection = matches!(error, NetError::Resolve | NetError::Connect | NetError::Tls);
         let scope = if no_connection { Scope::WholeTarget } else { Scope::ThisJob };
         return Outcome::transient(word).reach(response.reach).scope(scope).detail(&response.error_text());
     }

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/bounded_check.h"
+
 namespace waybill {
 namespace {
 
@@ -39,8 +41,9 @@ TEST(FieldsSchema, WithoutOneTakesEverything) {  // D4
 }
 
 TEST(FieldsSchema, IsRefusedWhenItIsNone) {  // D4
-  for (const char* bad : {"", "[]", "{", R"({"type":"strin"})", R"({"properties":7})", R"({"pattern":"("})",
-                          R"({"patternProperties":{"[":{}}})", R"({"$ref":"https://example.org/schema.json"})"})
+  for (const char* bad :
+       {"", "[]", "{", R"({"type":"strin"})", R"({"properties":7})", R"({"pattern":"("})", R"({"pattern":"(a)\\1"})",
+        R"({"patternProperties":{"a":{}}})", R"({"$ref":"https://example.org/schema.json"})"})
     EXPECT_FALSE(FieldsSchema::compile(bad)) << bad;
 }
 
@@ -59,8 +62,26 @@ TEST(FieldsSchema, MatchesNoTextThatARegularExpressionWouldNotSurvive) {  // D4
   EXPECT_NE(fault_of(date, R"({"day":")" + std::string(900'000, '1') + R"("})"), "");
   const std::string either = R"({"properties":{"a":{"anyOf":[{"type":"string","pattern":"^(a|b)*$"},{"type":"string"}]}}})";
   EXPECT_EQ(fault_of(either, R"({"a":")" + std::string(900'000, 'a') + R"("})"), "fields: a text is longer than 4096 bytes");
-  const std::string named = R"({"patternProperties":{"^(a|b)*$":{"type":"string"}}})";
+  const std::string named = R"({"propertyNames":{"pattern":"^(a|b)*$"}})";
   EXPECT_EQ(fault_of(named, "{\"" + std::string(900'000, 'a') + R"(":"x"})"), "fields: a name is longer than 4096 bytes");
+}
+
+// Each of these takes a matcher that tries one way after the other longer than the age of the world.
+TEST(FieldsSchema, MatchesPatternsThatAskForBacktracking) {  // D4
+  const auto fault = [](const std::string& pattern, const std::string& text) {
+    return fault_of(R"({"properties":{"p":{"type":"string","pattern":")" + pattern + R"("}}})", R"({"p":")" + text + R"("})");
+  };
+  EXPECT_NE(fault("^([a-z]+)+$", std::string(900, 'a') + "!"), "");
+  EXPECT_NE(fault("^(\\\\w+\\\\s?)*$", std::string(1000, 'a') + "!"), "");
+  EXPECT_NE(fault("^(a|aa)+$", std::string(1000, 'a') + "b"), "");
+  EXPECT_EQ(fault("^(a|aa)+$", std::string(1000, 'a')), "");
+}
+
+TEST(FieldsSchema, TakesWholeNumbersHoweverTheyAreWritten) {  // D4
+  constexpr const char* kWhole = R"({"properties":{"n":{"type":"integer"}}})";
+  for (const char* number : {"10", "10.0", "1e2", "-3.00"})
+    EXPECT_EQ(fault_of(kWhole, R"({"n":)" + std::string(number) + "}"), "");
+  for (const char* number : {"10.5", "1e-2", "\"10\""}) EXPECT_NE(fault_of(kWhole, R"({"n":)" + std::string(number) + "}"), "");
 }
 
 TEST(FieldsSchema, ComparesNoMoreThanItCan) {  // D4

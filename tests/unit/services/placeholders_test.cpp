@@ -43,15 +43,24 @@ TEST(BodyWithSecrets, HasThemAtTheirPlacesInTheirForms) {  // D8
 }
 
 TEST(Placeholders, OfTheOperatorAreToldFromThoseThatWereSubmitted) {  // D8
-  const std::string_view submitted[] = {R"({"text":"I like {secret:a}"})"};
+  const Submitted submitted(
+      R"({"text":"I like {secret:a}","escaped":"\u007bsecret:c}","split":["{oauth2:","d}"],"{secret:e}":1})",
+      "no JSON {secret:f}");
+  const Submitted nothing("", "");
   EXPECT_EQ(operators_placeholder("x {secret:b} y", submitted), "{secret:b}");
   EXPECT_EQ(operators_placeholder("x {oauth2:b}", submitted), "{oauth2:b}");
-  EXPECT_EQ(operators_placeholder("I like {secret:a}", submitted), std::nullopt);
   EXPECT_EQ(operators_placeholder("{secret:a} {secret:b}", submitted), "{secret:b}");
-  for (const auto* text : {"{secret:}", "{secret:a b}", "{secret:a", "{secrets:a}", "secret:a}", "{{secret:}}"})
-    EXPECT_EQ(operators_placeholder(text, {}), std::nullopt) << text;
   EXPECT_EQ(submitted_placeholder("{secret:b} {secret:a}", submitted), "{secret:a}");
   EXPECT_EQ(submitted_placeholder("{secret:b}", submitted), std::nullopt);
+  for (const auto* text : {"{secret:a}", "{secret:c}", "{oauth2:d}", "{secret:e}", "{secret:f}"}) {
+    EXPECT_EQ(operators_placeholder(text, submitted), std::nullopt) << text;
+    EXPECT_EQ(submitted_placeholder(text, submitted), text);
+  }
+  for (const auto* text : {"{secret:}", "{secret:a b}", "{secret:a", "{secrets:a}", "secret:a}", "{{secret:}}"}) {
+    EXPECT_EQ(operators_placeholder(text, nothing), std::nullopt) << text;
+    EXPECT_FALSE(names_any(text)) << text;
+  }
+  EXPECT_TRUE(names_any("{{secret:a}}"));
 }
 
 TEST(PercentEncoding, LeavesUnreservedCharactersAlone) {  // D8

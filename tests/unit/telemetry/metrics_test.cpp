@@ -49,15 +49,14 @@ TEST(Metrics, EveryNameSaysWhoseItIs) {  // M14 D13
 // D9
 TEST(Metrics, AttemptsAreCountedByTargetAndReasonWithinBounds) {
   Metrics metrics;
-  metrics.target_attempt("sms.primary", "accepted", "");
-  metrics.target_attempt("sms.primary", "error", "timeout");
-  metrics.target_attempt("sms.primary", "error", "timeout");
+  metrics.target_attempts("sms.primary", "accepted", "", 1);
+  metrics.target_attempts("sms.primary", "error", "timeout", 2);
   EXPECT_TRUE(has_line(metrics, R"(submission_target_attempts_total{outcome="accepted",reason="",target="sms.primary"} 1)"))
       << metrics.text();
   EXPECT_TRUE(has_line(metrics, R"(submission_target_attempts_total{outcome="error",reason="timeout",target="sms.primary"} 2)"));
-  for (std::size_t i = 0; i < kMaxTargetSeries; ++i) metrics.target_attempt("t" + std::to_string(i), "error", "word");
+  for (std::size_t i = 0; i < kMaxTargetSeries; ++i) metrics.target_attempts("t" + std::to_string(i), "error", "word", 1);
   EXPECT_TRUE(has_line(metrics, R"(submission_target_attempts_total{outcome="error",reason="other",target="other"} 2)"));
-  metrics.target_attempt("sms.primary", "accepted", "");
+  metrics.target_attempts("sms.primary", "accepted", "", 1);
   EXPECT_TRUE(has_line(metrics, R"(submission_target_attempts_total{outcome="accepted",reason="",target="sms.primary"} 2)"));
 }
 

@@ -1,4 +1,5 @@
-// Checks in two passes: matching a text takes up to the square of its length, so a text is known to be short before it is matched.
+// Checks in two passes: matching a text takes up to the square of its length, so a text is known to be short before it is
+// matched.
 #include "base/bounded_check.h"
 
 #include <algorithm>

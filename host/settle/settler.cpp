@@ -12,6 +12,29 @@
 
 namespace waybill {
 
+// Attempts of one target that ended alike come one after the other: they are counted together.
+struct Settler::AttemptRun {
+  Metrics& metrics;
+  const Contract* contract = nullptr;
+  std::string_view outcome{}, reason{};
+  std::uint64_t attempts = 0;
+
+  ~AttemptRun() { flush(); }
+  void add(const Contract& of, std::string_view ended, std::string_view why) {
+    if (contract != &of || outcome != ended || reason != why) {
+      flush();
+      contract = &of, outcome = ended, reason = why;
+    }
+    ++attempts;
+  }
+  void flush() {
+    const auto count = std::exchange(attempts, 0);
+    if (count == 0) return;
+    const bool is_channel = contract->is_of_channel();  // organisations make as many as they like
+    metrics.target_attempts(is_channel ? "channels" : std::string_view(contract->target), outcome, reason, count);
+  }
+};
+
 Settler::Settler(SettleStore& store, const Clock& clock, SettlerSettings settings, std::function<std::size_t()> all_out,
                  std::function<void(const WriteResult&)> written, Log& log, Metrics& metrics)
     : store_(store),
@@ -370,29 +393,6 @@ std::string digest_name(const Contract& contract) {
   return contract.is_of_channel() ? "channel:" + contract.target : contract.target;
 }
 }  // namespace
-
-// Attempts of one target that ended alike come one after the other: they are counted together.
-struct Settler::AttemptRun {
-  Metrics& metrics;
-  const Contract* contract = nullptr;
-  std::string_view outcome{}, reason{};
-  std::uint64_t attempts = 0;
-
-  ~AttemptRun() { flush(); }
-  void add(const Contract& of, std::string_view ended, std::string_view why) {
-    if (contract != &of || outcome != ended || reason != why) {
-      flush();
-      contract = &of, outcome = ended, reason = why;
-    }
-    ++attempts;
-  }
-  void flush() {
-    const auto count = std::exchange(attempts, 0);
-    if (count == 0) return;
-    const bool is_channel = contract->is_of_channel();  // organisations make as many as they like
-    metrics.target_attempts(is_channel ? "channels" : std::string_view(contract->target), outcome, reason, count);
-  }
-};
 
 // Best effort: a digest may miss a few failures; a settlement must not wait for it.
 void Settler::write_failures(const std::vector<Finished>& batch) {

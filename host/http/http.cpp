@@ -40,6 +40,7 @@ std::optional<std::string> Request::query_value(std::string_view name) const {
 }
 
 std::optional<std::string> Request::doubled_parameter() const {
+  if (query.find('&') == std::string::npos) return std::nullopt;
   std::set<std::string> names;
   std::optional<std::string> doubled;
   each_pair(query, [&](const std::string& one, std::string_view) {

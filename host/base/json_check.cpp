@@ -76,8 +76,10 @@ using Patterns = std::unordered_map<std::string, Pattern>;
 // Every text that may be one. Throws std::regex_error, with the text in `last`.
 void find_patterns(const nlohmann::json& schema, Patterns& into, std::string& last) {
   if (schema.is_object())
-    if (const auto found = schema.find("pattern"); found != schema.end() && found->is_string())
-      into.emplace(last = found->get<std::string>(), Pattern(last));
+    if (const auto found = schema.find("pattern"); found != schema.end() && found->is_string()) {
+      last = found->get<std::string>();
+      into.emplace(last, Pattern(last));
+    }
   if (schema.is_structured())
     for (const auto& part : schema) find_patterns(part, into, last);
 }

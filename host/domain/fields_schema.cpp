@@ -2,6 +2,7 @@
 #include "domain/fields_schema.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "base/bounded_check.h"
 #include "base/json_reader.h"

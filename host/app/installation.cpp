@@ -17,6 +17,7 @@
 #include "senders/plugin_trial.h"
 #include "services/gcs_links.h"
 #include "services/secrets.h"
+#include "store/database_check.h"
 #include "store/migrations.h"
 #include "store/pg_stores.h"
 #include "store/session_watch.h"
@@ -115,6 +116,7 @@ Result<Reading> open_reading(const Config& config, const std::string& org, Log& 
 }
 
 Result<void> ready_schema(const Config& config, const Database& database, Log& log) {
+  TRY(check_owner(database.address, database.owner));
   if (config.database.migrate) {
     const auto applied = migrate(database.owner, [&](const std::string& who) {
       log.warn("database.migration_waits", {{"for", who}});

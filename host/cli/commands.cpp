@@ -11,6 +11,7 @@
 #include "app/host_identity.h"
 #include "base/printing.h"
 #include "cli/json_output.h"
+#include "store/database_check.h"
 #include "store/migrations.h"
 #include "store/pg_stores.h"
 
@@ -21,6 +22,7 @@ int migrate_database(const GlobalOptions& options) {
   Log log = quiet_log();
   const auto database = open_database(*config, log);
   if (!database) return failed(database.error().what);
+  if (const auto same = check_owner(database->address, database->owner); !same) return failed(same.error().what);
   const auto applied = migrate(database->owner, report_wait);
   if (!applied) return failed(applied.error().what);
   for (const auto& name : *applied) print_line("applied " + name);

@@ -35,6 +35,8 @@ class DatabaseCheck {
       tell(Level::warning, "database settings", remark, "docs/operations/database-errors.md#durability");
     check_room(*facts);
     check_old_transactions(*facts);
+    if (const auto same = check_owner(database_.address, database_.owner); !same)
+      tell(Level::problem, "database owner", same.error().what, "correct database.owner_url (docs/operations/roles.md)");
     if (check_schema_version()) check_roles();
     return std::move(findings_);
   }

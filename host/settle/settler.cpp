@@ -31,6 +31,7 @@ struct Settler::AttemptRun {
     const auto count = std::exchange(attempts, 0);
     if (count == 0) return;
     const bool is_channel = contract->is_of_channel();  // organisations make as many as they like
+    metrics.attempts(contract->action_type, outcome, count);
     metrics.target_attempts(is_channel ? "channels" : std::string_view(contract->target), outcome, reason, count);
   }
 };
@@ -415,8 +416,7 @@ void Settler::write_failures(const std::vector<Finished>& batch) {
 void Settler::count(const Finished& finished, const Settlement& settlement, AttemptRun& run) {
   const std::string& type = finished.job.contract->action_type;
   if (settlement.attempt) {
-    metrics_.attempt(type, settlement.attempt->outcome,
-                     std::chrono::duration_cast<Metrics::Duration>(finished.finished_at - finished.started_at));
+    metrics_.attempt_took(type, std::chrono::duration_cast<Metrics::Duration>(finished.finished_at - finished.started_at));
     const std::string_view reason = finished.outcome ? finished.outcome->reason : settlement.attempt->reason;
     run.add(*finished.job.contract, settlement.attempt->outcome, reason);
   }

@@ -19,6 +19,7 @@ constexpr Statement kMissingRights = sql::missing_rights;
 constexpr Statement kIsShared = sql::is_shared;
 constexpr Statement kFacts = sql::server_facts;
 constexpr Statement kOldTransactions = sql::old_transactions;
+constexpr Statement kIdentity = sql::database_identity;
 constexpr std::size_t kMaxNamed = 5;
 
 Result<bool> is_shared(Connection& one, Connection& other) {
@@ -80,6 +81,23 @@ Result<void> check_tenants(const DatabaseAddress& address) {
   const auto shared = link.run(kIsShared);
   TRY(shared);
   return shared->flag(0, 0) ? check_tenant_role(link) : Result<void>{};
+}
+
+Result<void> check_owner(const DatabaseAddress& address, const DatabaseAddress& owner) {
+  if (owner.url == address.url) return {};
+  auto one = Connection::open(address, "check");
+  if (!one) return {};
+  auto other = Connection::open(owner, "check");
+  if (!other) return fail(other.error().kind, "database.owner_url: " + other.error().what);
+  const auto a = one->run(kIdentity);
+  TRY(a);
+  const auto b = other->run(kIdentity);
+  TRY(b);
+  for (const int column : {1, 2})
+    if (a->text(0, column) != b->text(0, column))
+      return fail(Error::Kind::invalid, "database.owner_url leads to another database (\"" + std::string(b->text(0, 0)) +
+                                            "\") than database.url (\"" + std::string(a->text(0, 0)) + "\")");
+  return {};
 }
 
 Result<ServerFacts> server_facts(const DatabaseAddress& address, Millis old) {

@@ -22,6 +22,10 @@ Result<void> check_rights(const DatabaseAddress& address);
 // statement says.
 Result<void> check_tenants(const DatabaseAddress& address);
 
+// That both lead to the same database of the same server: what the owner migrates is what hosts use. An address that does not
+// let anybody in, such as before its role is made, says nothing.
+Result<void> check_owner(const DatabaseAddress& address, const DatabaseAddress& owner);
+
 // What a server has room for, and who holds it up. For people; a host does not ask.
 struct ServerFacts {
   std::string role;

@@ -201,8 +201,11 @@ Metrics::~Metrics() = default;
 
 void Metrics::submission(std::string_view status) { registry_->intents.at(status).Increment(); }
 
-void Metrics::attempt(std::string_view action_type, std::string_view outcome, Duration took) {
-  registry_->attempts.at(action_type, outcome).Increment();
+void Metrics::attempts(std::string_view action_type, std::string_view outcome, std::uint64_t count) {
+  registry_->attempts.at(action_type, outcome).Increment(static_cast<double>(count));
+}
+
+void Metrics::attempt_took(std::string_view action_type, Duration took) {
   registry_->attempt_seconds.at(action_type).Observe(seconds(took));
 }
 

@@ -20,8 +20,8 @@ class Metrics {
   ~Metrics();
 
   void submission(std::string_view status);  // pending when taken in, then its end: submission_intents_total{status}
-  void attempt(std::string_view action_type, std::string_view outcome,
-               Duration took);  // submission_attempts_total, _attempt_seconds
+  void attempts(std::string_view action_type, std::string_view outcome, std::uint64_t count);  // submission_attempts_total
+  void attempt_took(std::string_view action_type, Duration took);                              // submission_attempt_seconds
   // submission_target_attempts_total{target,outcome,reason}; what comes after the first kMaxTargetSeries has target "other".
   void target_attempts(std::string_view target, std::string_view outcome, std::string_view reason, std::uint64_t count);
   void plugin_loaded(std::string_view action_type, std::string_view plugin,

@@ -105,6 +105,17 @@ TEST_F(Roles, AHostThatMayNotMigrateSaysSoAndWhatToDo) {
   expect_failure(installation().command({"serve"}, {{"WAYBILL_DATABASE_MIGRATE", "false"}}), {"run `waybill migrate`"});
 }
 
+// D11
+TEST_F(Roles, AnOwnerOfAnotherDatabaseMigratesNothing) {
+  const auto url = cluster().create_database();
+  SqlClient other(url);
+  const auto elsewhere = as_role(url, "waybill_admin");
+  for (const char* command : {"migrate", "serve"})
+    expect_failure(installation().command({command}, {{"WAYBILL_DATABASE_OWNER_URL", elsewhere}}),
+                   {"database.owner_url leads to another database"});
+  EXPECT_EQ(other.number("SELECT count(*) FROM pg_namespace WHERE nspname = 'waybill'"), 0);
+}
+
 // F14
 TEST_F(Roles, AHostThatWasNotGivenItsRoleSaysSo) {
   expect_failure(installation().command({"serve"}), {"database.url", "waybill roles"});

@@ -27,6 +27,10 @@ missing AS (
                     WHERE p.polrelid = c.oid AND pg_get_expr(p.polqual, p.polrelid) = 'true' AND pg_has_role(held.role, 'USAGE')))
 SELECT current_user, what FROM missing ORDER BY what;
 
+-- name: database_identity
+-- Which database this is: its name, its id, and when its server started.
+SELECT current_database(), (SELECT oid FROM pg_database WHERE datname = current_database()), pg_postmaster_start_time();
+
 -- name: server_facts
 -- What the server has room for: the session's role, the server's version, connections that are not kept for superusers, those that
 -- others than Waybill have, and the limits of the role and of the database (-1: none).

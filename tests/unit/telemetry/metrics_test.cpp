@@ -33,7 +33,8 @@ TEST(Metrics, KnownLabelsShowAsZeroFromTheStart) {  // M14
 TEST(Metrics, EveryNameSaysWhoseItIs) {  // M14 D13
   Metrics metrics;
   metrics.submission("pending");
-  metrics.attempt("sms", "accepted", milliseconds(3));
+  metrics.attempts("sms", "accepted", 1);
+  metrics.attempt_took("sms", milliseconds(3));
   metrics.end_to_end("sms", milliseconds(3));
   metrics.plugin_violation("sms", "late");
   metrics.http_request("/healthz", 200);
@@ -72,7 +73,8 @@ TEST(Metrics, WhatIsToldIsShown) {  // M14
   Metrics metrics;
   metrics.submission("accepted");
   metrics.submission("accepted");
-  metrics.attempt("sms", "accepted", milliseconds(3));
+  metrics.attempts("sms", "accepted", 1);
+  metrics.attempt_took("sms", milliseconds(3));
   metrics.acceptance(milliseconds(7));
   metrics.end_to_end("push", std::chrono::hours(2));
   metrics.claim_lost("stale_settle", 5);

@@ -9,6 +9,7 @@
 #include "api/query.h"
 #include "base/json_reader.h"
 #include "base/names.h"
+#include "base/placeholder.h"
 #include "base/uuid.h"
 #include "domain/channel.h"
 #include "domain/contract.h"
@@ -60,7 +61,7 @@ Result<std::string> read_config(std::string_view raw, const std::string& type, c
   const auto& json = *read;
   if (const auto headers = json.find("headers"); headers != json.end() && headers->is_object())
     for (const auto& [name, value] : headers->items())
-      for (const char* opens : {"{secret:", "{oauth2:"})
+      for (const auto opens : {kSecretOpens, kOAuth2Opens})
         if (value.is_string() && value.get_ref<const std::string&>().find(opens) != std::string::npos)
           return bad("config.headers: \"" + name + "\" must not name a secret");
   auto destination = json;

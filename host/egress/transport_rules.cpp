@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
+#include "base/placeholder.h"
+
 namespace waybill {
 namespace {
-
-constexpr std::string_view kSecretOpens = "{secret:";
 
 std::filesystem::path path_from(const std::string& text, const std::filesystem::path& folder) {
   const std::filesystem::path path(text);

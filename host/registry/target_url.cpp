@@ -7,6 +7,8 @@
 #include <charconv>
 #include <cstdint>
 
+#include "base/placeholder.h"
+
 namespace waybill {
 namespace {
 
@@ -29,13 +31,12 @@ bool is_port(std::string_view digits) {
 // The URL with an "x" in place of each {secret:NAME} behind its host, where the host fills them in. One elsewhere stays, and is
 // no part of a good URL.
 std::string without_secrets(std::string_view text) {
-  constexpr std::string_view kOpens = "{secret:";
   const auto scheme = text.find("://");
   const auto path = scheme == std::string_view::npos ? scheme : text.find_first_of("/?", scheme + 3);
   std::string out(text.substr(0, path));
   if (path == std::string_view::npos) return out;
   for (auto rest = text.substr(path);;) {
-    const auto at = rest.find(kOpens);
+    const auto at = rest.find(kSecretOpens);
     const auto end = at == std::string_view::npos ? at : rest.find('}', at);
     out.append(rest.substr(0, end == std::string_view::npos ? end : at));
     if (end == std::string_view::npos) return out;

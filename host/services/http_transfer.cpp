@@ -99,9 +99,11 @@ Result<void> HttpTransfer::prepare(HttpRequest request, const Secrets& secrets) 
   request_.max_response_bytes = std::min(request_.max_response_bytes, kMaxResponseBytes);
 
   if (secret_in_url || request_.holds_token || !request_.body_secrets.empty()) TRY(refuse_secret_in_clear());
-  auto body = filled_body(std::move(request_.body), request_.body_secrets, secrets);
-  TRY(body);
-  request_.body = std::move(*body);
+  if (!request_.body_secrets.empty()) {
+    auto body = filled_body(std::move(request_.body), request_.body_secrets, secrets);
+    TRY(body);
+    request_.body = std::move(*body);
+  }
 
   // Without "Expect:" and "Content-Type:", curl would add headers of its own.
   bool typed = request_.body.empty();

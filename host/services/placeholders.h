@@ -11,12 +11,10 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/placeholder.h"
 #include "services/secrets.h"
 
 namespace waybill {
-
-inline constexpr std::string_view kSecretOpens = "{secret:";
-inline constexpr std::string_view kOAuth2Opens = "{oauth2:";
 
 // Whether a text holds a secret's name.
 bool names_secret(std::string_view text);

@@ -19,7 +19,6 @@ struct Settler::AttemptRun {
   std::string_view outcome{}, reason{};
   std::uint64_t attempts = 0;
 
-  ~AttemptRun() { flush(); }
   void add(const Contract& of, std::string_view ended, std::string_view why) {
     if (contract != &of || outcome != ended || reason != why) {
       flush();
@@ -207,6 +206,7 @@ Result<void> Settler::write_shard(Shard shard, Part& part, bool again, Detail de
       log_.warn("settle.stale", {{"delivery", part[i]->job.delivery.value}, {"reference", part[i]->job.idempotency_key}});
     }
   }
+  run.flush();
   part.clear();
   return {};
 }

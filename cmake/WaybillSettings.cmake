@@ -4,6 +4,7 @@ option(WAYBILL_BENCH "Build what measures: the benchmark, and the guard of instr
 option(WAYBILL_FUZZ "Build the fuzz targets, with clang" OFF)
 option(WAYBILL_COVERAGE "Instrument for gcov" OFF)
 option(WAYBILL_WERROR "Treat warnings as errors" ON)
+set(WAYBILL_CHECKED_BUILD "" CACHE PATH "A build whose unit and contract suites ctest runs in place of this one's")
 set(WAYBILL_SANITIZE "" CACHE STRING "Sanitizers, as -fsanitize= takes them")
 
 if(NOT CMAKE_BUILD_TYPE)
@@ -11,6 +12,8 @@ if(NOT CMAKE_BUILD_TYPE)
 endif()
 set(CMAKE_CXX_FLAGS_DEV "-O1 -g1" CACHE STRING "" FORCE)  # quick to build and quick enough to run
 set(CMAKE_C_FLAGS_DEV "-O1 -g1" CACHE STRING "" FORCE)
+set(CMAKE_CXX_FLAGS_CHECKED "-O0 -g1" CACHE STRING "" FORCE)  # with sanitizers, optimising takes as long again as compiling
+set(CMAKE_C_FLAGS_CHECKED "-O0 -g1" CACHE STRING "" FORCE)
 set(CMAKE_CXX_FLAGS_ODR "-O0 -flto=2 -Werror=odr" CACHE STRING "" FORCE)  # nothing of it is run
 set(CMAKE_C_FLAGS_ODR "-O0 -flto=2" CACHE STRING "" FORCE)
 set(CMAKE_EXE_LINKER_FLAGS_ODR "-O0 -flto=2 -Werror=odr" CACHE STRING "" FORCE)
@@ -40,6 +43,9 @@ endif()
 if(WAYBILL_SANITIZE)
   add_compile_options(-fsanitize=${WAYBILL_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${WAYBILL_SANITIZE})
+  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    add_compile_options(-fno-sanitize=function)  # clang 14 cannot compile coroutines with it
+  endif()
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wno-maybe-uninitialized>)  # g++ 12 warns inside <regex> when instrumented
   endif()

@@ -52,12 +52,16 @@ set_tests_properties(integration.install PROPERTIES RESOURCE_LOCK waybill_instal
 target_include_directories(integration_hostile_forms PRIVATE ${CMAKE_SOURCE_DIR}/plugins)  # the texts that the plugins meet too
 
 # The store contract: every function of the stores against a real PostgreSQL, in one program. It needs no host.
-file(GLOB contract_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/contract/*_test.cpp)
-add_executable(contract_store ${contract_sources})
-target_include_directories(contract_store PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
-target_compile_definitions(contract_store PRIVATE WAYBILL_SOURCE_FOLDER="${CMAKE_SOURCE_DIR}")
-target_link_libraries(contract_store PRIVATE waybill_maintenance waybill_test_support waybill_settings GTest::gtest_main)
-add_test(NAME contract.store COMMAND contract_store)
+if(WAYBILL_CHECKED_BUILD)
+  add_test(NAME contract.store COMMAND ${WAYBILL_CHECKED_BUILD}/tests/contract_store)
+else()
+  file(GLOB contract_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/contract/*_test.cpp)
+  add_executable(contract_store ${contract_sources})
+  target_include_directories(contract_store PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+  target_compile_definitions(contract_store PRIVATE WAYBILL_SOURCE_FOLDER="${CMAKE_SOURCE_DIR}")
+  target_link_libraries(contract_store PRIVATE waybill_maintenance waybill_test_support waybill_settings GTest::gtest_main)
+  add_test(NAME contract.store COMMAND contract_store)
+endif()
 set_tests_properties(contract.store PROPERTIES LABELS contract TIMEOUT 1200 COST 100)
 
 file(GLOB crash_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/crash/*_test.cpp)

@@ -46,7 +46,8 @@ Problems unknown_secrets(const Config& config, const Registry& registry) {
     });
   };
   for (const auto& [type, settings] : config.senders)
-    look_at(settings, [&](const std::string& path) { return config.problem("senders." + type + "." + path, ""); });
+    look_at(settings,
+            [&config, &of = type](const std::string& path) { return config.problem("senders." + of + "." + path, ""); });
   for (const auto& target : registry.targets()) {
     const auto transport = registry.transports().find(target.target);
     if (transport == registry.transports().end()) continue;

@@ -3,8 +3,8 @@
 // A round begins with the claims whose answers were lost: they are given back. Then, if it is time, it looks at the outages and
 // walks over each shard's queue, and tells the planner what is due. The planner answers with a plan: of which routes to take how
 // much, and which routes it does not know yet. For each shard the round leaves out channels of organisations that another host
-// serves, targets that another host probes, and of targets with a rate what has no permit. One statement claims what is left; it
-// also forgets claims that are done. The planner is told what came, and the rows go on as jobs. A shard's failure ends the round:
+// serves, targets that another host probes, and what exceeds a target's rate. One statement claims what is left; it also forgets
+// claims that are done. The planner is told what came, and the rows go on as jobs. A shard's failure ends the round:
 // what was planned is due again a moment later. At last the contracts of unknown routes are read, for the next round. If
 // something was claimed or learnt, the next round begins at once; if not, when the thread is woken, a place falls free, or
 // something falls due. Where only a few places have fallen free it waits a moment for more.
@@ -67,11 +67,11 @@ void Claimer::run(std::stop_token stop) {
     signal_.wait(stop, most, kGather, settings_.batch, planner_.held());
   }
   // What an unconfirmed claim may have taken must not wait for its lease: other hosts are there.
-  if (const auto done = confirm(); !done) log_.warn("claim.not_given_back", {{"error", done.error().what}});
+  if (const auto done = give_back_unconfirmed(); !done) log_.warn("claim.not_given_back", {{"error", done.error().what}});
 }
 
 Result<void> Claimer::round(HostId host) {
-  TRY(confirm());
+  TRY(give_back_unconfirmed());
   TRY(look());
   auto plan = planner_.plan(settings_.batch, clock_.now());
   Result<void> done;
@@ -89,7 +89,7 @@ Result<void> Claimer::round(HostId host) {
 }
 
 // A claim whose answer was lost is undone before anything else is claimed.
-Result<void> Claimer::confirm() {
+Result<void> Claimer::give_back_unconfirmed() {
   while (const auto claim = ledger_.any_unconfirmed()) {
     TRY(store_.give_back(claim->shard, claim->host, claim->token));
     ledger_.given_back(claim->token);
@@ -147,7 +147,7 @@ Result<void> Claimer::learn(const std::vector<RouteId>& routes) {
 }
 
 // Of channels, those of organisations that this host serves stay among the shares. The limits of an organisation's channels are
-// this host's own, and hold for all hosts because one serves them at a time. What stands in the way here is nothing to intents.
+// this host's own, and hold for all hosts because one serves them at a time. A failure here holds up channels only, not intents.
 void Claimer::serve_channels(HostId host, Shard shard, std::vector<RouteShare>& shares) {
   std::vector<const RouteShare*> wanted;
   for (const auto& share : shares)
@@ -161,7 +161,7 @@ void Claimer::serve_channels(HostId host, Shard shard, std::vector<RouteShare>& 
   if (channels_.host != host) channels_ = {.host = host, .used = {}, .left_at = now};
   if (!served) {
     log_.warn("claim.channels_unavailable", {{"error", served.error().what}});
-    for (const auto* share : wanted) channels_.used[share->org] = now;  // the answer may be lost, and they are this host's
+    for (const auto* share : wanted) channels_.used[share->org] = now;  // they may be this host's: only the answer is missing
   }
   std::vector<RouteShare> kept;
   for (auto& share : shares) {

@@ -46,7 +46,7 @@ class Claimer {
 
   void run(std::stop_token stop);
   Result<void> round(HostId host);
-  Result<void> confirm();
+  Result<void> give_back_unconfirmed();
   Result<void> look();
   Result<void> learn(const std::vector<RouteId>& routes);
   void serve_channels(HostId host, Shard shard, std::vector<RouteShare>& shares);

@@ -17,8 +17,8 @@ namespace waybill {
 namespace {
 
 struct BlockedReason {
-  // done, waiting, claimed, host_dead, target_rests, plugin_missing, switched_off, suspect, capped, no_host, due; of a form's
-  // submission also not_finalized, waiting_for_scans, running, and of its actions waiting_for_turn
+  // done, waiting, claimed, host_dead, target_rests, plugin_missing, switched_off, suspect, capped, rate, no_host, due; of a
+  // form's submission also not_finalized, waiting_for_scans, running, and of its actions waiting_for_turn
   std::string code;
   std::string text;
 };
@@ -40,6 +40,31 @@ std::string closed(const Config& config, const Catalogue& catalogue, const std::
 std::string no_plugin(const Config& config, const Catalogue& catalogue, const std::string& action_type) {
   std::string text = "no plugin for action type " + action_type + " is loaded from " + config.plugins.string();
   for (const auto& refused : catalogue.refused()) text += "; " + refused.file + " is refused: " + refused.reason;
+  return text;
+}
+
+std::string due_before(const QueuePosition& s) {
+  if (s.due_before == 0) return {};
+  const std::string count =
+      s.due_before >= kMaxDueBefore ? "at least " + std::to_string(kMaxDueBefore) : std::to_string(s.due_before);
+  return "; of the same target, " + count + (s.due_before == 1 ? " is" : " are") + " due before it";
+}
+
+// The limit that leaves no place for it on any host, as far as the limits of this machine's configuration are those of all hosts;
+// "" if none does.
+std::string why_capped(const Explanation& e, const QueuePosition& s, const Config& config, const Catalogue& catalogue) {
+  const auto& limits = config.limits;
+  const auto cap = [&](const std::string& whose, std::uint64_t in_flight, std::size_t limit, const char* key) {
+    if (in_flight < limit * e.hosts) return std::string();
+    return "due, but " + whose + " has its " + std::to_string(limit) + " deliveries under way on every host (limits." + key + ")";
+  };
+  std::string text = cap("target " + s.target, s.in_flight.of_target, limits.per_target, "per_target");
+  if (text.empty()) text = cap("its organisation", s.in_flight.of_org, limits.per_org, "per_org");
+  if (text.empty()) text = cap("host name " + s.host_name, s.in_flight.of_host_name, limits.per_host_name, "per_host_name");
+  if (const auto* type = catalogue.find(s.action_type); text.empty() && type != nullptr && type->blocking)
+    text =
+        cap("the blocking plugin of " + s.action_type, s.in_flight.of_action_type, limits.blocking_workers, "blocking_workers");
+  if (text.empty()) text = cap("the installation", s.in_flight.all, limits.in_flight, "in_flight");
   return text;
 }
 
@@ -68,14 +93,12 @@ BlockedReason why_it_waits(const Explanation& e, const QueuePosition& s, const C
     return {"waiting",
             "waiting for its due time: " + next + " at " + format_rfc3339(s.due) + " (" + seconds(s.due - e.now) + " from now)"};
   if (e.hosts == 0) return {"no_host", "due since " + format_rfc3339(s.due) + ", but no host is running"};
-  if (s.claimed_of_target >= config.limits.per_target * e.hosts)
-    return {"capped", "due, but target " + s.target + " has its " + std::to_string(config.limits.per_target) +
-                          " deliveries under way on every host (limits.per_target)"};
-  if (s.claimed_of_org >= config.limits.per_org * e.hosts)
-    return {"capped", "due, but its organisation has its " + std::to_string(config.limits.per_org) +
-                          " deliveries under way on every host (limits.per_org)"};
-  return {"due",
-          "due since " + format_rfc3339(s.due) + " (" + seconds(e.now - s.due) + "); a host takes it as soon as it has room"};
+  if (const auto cap = why_capped(e, s, config, catalogue); !cap.empty()) return {"capped", cap + due_before(s)};
+  const std::string since = "due since " + format_rfc3339(s.due) + " (" + seconds(e.now - s.due) + ")";
+  if (s.permit_at)
+    return {"rate", since + ", but target " + s.target + " has a rate of " + rate_text(*s.rate) +
+                        ", and its next delivery may start at " + format_rfc3339(*s.permit_at) + due_before(s)};
+  return {"due", since + "; a host takes it as soon as it has room" + due_before(s)};
 }
 
 BlockedReason why_unfinished(const Explanation& e, const QueuePosition& s, const Config& config, const Catalogue& catalogue) {

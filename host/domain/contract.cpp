@@ -58,6 +58,17 @@ std::optional<Policy> policy_from(std::string_view word) {
   return std::nullopt;
 }
 
+std::string rate_text(const Rate& rate) {
+  const char* period = rate.per == std::chrono::hours(1) ? "/h" : rate.per == std::chrono::minutes(1) ? "/m" : "/s";
+  return std::to_string(rate.count) + period;
+}
+
+std::string host_name_of(const std::string& url) {
+  const auto scheme = url.find("://");
+  const auto start = scheme == std::string::npos ? 0 : scheme + 3;
+  return url.substr(start, url.find_first_of("/?#", start) - start);
+}
+
 bool Contract::is_terminal(std::string_view reason) const {
   return std::find(terminal_outcomes.begin(), terminal_outcomes.end(), reason) != terminal_outcomes.end();
 }

@@ -29,6 +29,7 @@ struct Rate {
 inline constexpr std::uint32_t kMaxRateCount = 100'000;
 // "10/s", "600/m", "5000/h": a count from 1 to kMaxRateCount, and a second, a minute or an hour.
 std::optional<Rate> rate_from(std::string_view text);
+std::string rate_text(const Rate& rate);
 
 // A value that a stage's result must have, since its pipeline's guards compare it.
 struct NeededValue {
@@ -46,6 +47,9 @@ struct StageTerms {
   std::vector<NeededValue> needed{};
   bool operator==(const StageTerms&) const = default;
 };
+
+// With its port.
+std::string host_name_of(const std::string& url);
 
 struct Contract {
   std::string target;       // the registry's name

@@ -8,7 +8,7 @@ namespace waybill {
 
 namespace {
 constexpr char kMailPrefix[] = "email_";
-constexpr char kMail[] = "email_*";  // no action type can be called so, nor as the next
+constexpr char kMail[] = "email_*";  // this and the next are keys that no action type can have as its name
 constexpr char kChannels[] = "channel:*";
 }  // namespace
 

@@ -1,4 +1,5 @@
-// One sender and the table of its open calls: each call leaves the table once, and with that its job comes back once.
+// One sender and the table of its open calls: each call leaves the table once, and with that its job comes back once. No thread
+// of its own: the one that enters the plugin is in senders/plugin_sender.cpp.
 #include "execute/sender_worker.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Nothing is looked up here, so neither the text nor the time of an answer tells which organisations there are.
+// Who may call a route: by role, organisation, path, target and origin. Only the request and its token are compared, and nothing
+// is read from the database: neither the text nor the time of an answer tells which organisations exist.
 #include "http/access.h"
 
 #include <algorithm>

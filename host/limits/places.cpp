@@ -26,13 +26,6 @@ void drop_idle_ones(Map& map) {
   if (map.size() > kMaxIdle) std::erase_if(map, [](const auto& one) { return one.second.use_count() == 1; });
 }
 
-// With its port.
-std::string host_name_of(const std::string& url) {
-  const auto scheme = url.find("://");
-  const auto start = scheme == std::string::npos ? 0 : scheme + 3;
-  return url.substr(start, url.find_first_of("/?#", start) - start);
-}
-
 // No host name has a blank.
 std::string channels_of(OrgId org) { return "channels of " + std::to_string(org.value); }
 
@@ -69,7 +62,7 @@ KnownRoute& Places::get(Shard shard, const InsertGroup& newest) {
   return route;
 }
 
-// The contract is copied: a newcomers' one keeps a whole registry.
+// Copies the contract, because that of a group inserted just now keeps a whole registry in memory.
 void Places::learn(RouteId id, const Contract& contract) {
   if (auto& known = contracts_[id]; !known) known = std::make_shared<const Contract>(contract);
 }
@@ -178,13 +171,15 @@ std::uint32_t Places::weight_of(OrgId org) const {
   return weight == weights_.end() ? 1 : weight->second;
 }
 
-// Whoever was let in before may have gone to wait at another limiter, and left the place to others.
+// Looks at the freed limiters only when no organisation is ready. A route that was let in earlier may since have gone to wait at
+// another limiter, so that its place is free for others.
 Org* Places::next() {
   if (ready_.empty()) reopen_freed();
   return ready_.empty() ? nullptr : &ready_.first();
 }
 
-// Start-time fair queuing: a turn costs the less, the more its organisation weighs. Who had no work meanwhile has saved nothing.
+// Start-time fair queuing: the higher an organisation's weight, the less a turn costs it. An organisation that had no work for a
+// while has not saved up turns.
 void Places::served(Org& org) {
   turn_ = std::max(turn_, org.turn);
   org.turn = turn_ + kMaxOrgWeight / org.weight;

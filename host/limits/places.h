@@ -1,4 +1,5 @@
-// The concurrency limiters of this host: how many places each route holds, what limits it, which routes are ready or waiting.
+// The concurrency limiters of this host: how many places each route holds, what limits it, which routes are ready or waiting. A
+// target's rate is not here, because it holds for all hosts together: Claimer::take_permits() asks the database.
 #pragma once
 
 #include <algorithm>

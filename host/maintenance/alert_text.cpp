@@ -1,5 +1,5 @@
-// The message around every alert, and the words about stuck work and failures. The words about a dead letter: alert_of() in
-// settle/settlement.cpp.
+// The message around every alert, and the words about stuck work and failures. The words about a dead letter:
+// settle/dead_letter_alert.cpp.
 #include "maintenance/alert_text.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The liveness thread: hold on to the session, renew what is held for long.
+// The thread that keeps this host alive: it holds on to its session and renews the leases of claims that take long.
 #include "maintenance/liveness.h"
 
 namespace waybill {

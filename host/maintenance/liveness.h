@@ -1,4 +1,5 @@
-// Keeps this host alive in the database: its liveness session, its id, and the leases of its claims.
+// Keeps this host alive in the database: its liveness session, its id, and the leases of its claims. Which other hosts are dead
+// is decided in dead_hosts.cpp.
 #pragma once
 
 #include <atomic>

@@ -15,7 +15,7 @@
 
 #include "base/clock.h"
 #include "maintenance/crashes.h"
-#include "maintenance/host_watch.h"
+#include "maintenance/dead_hosts.h"
 #include "store/queue_store.h"
 #include "store/rescue_store.h"
 #include "store/settle_store.h"

@@ -1,4 +1,5 @@
-// One HTTP request being carried out: an easy handle of curl, used again and again, and what it has received so far.
+// One HTTP request being carried out: an easy handle of curl, used again and again, and what it has received so far. prepare()
+// fills in the secrets, see placeholders.h.
 #include "services/http_transfer.h"
 
 #include <curl/curl.h>
@@ -156,8 +157,8 @@ Result<void> HttpTransfer::refuse_secret_in_clear() const {
                   "for the target or its sender");
 }
 
-// curl signs every line of the list as it is, also one that stands for a header to leave out or an empty one: so there must be
-// none. Without "Expect:", curl asks before a long body; it is to wait no longer for the answer than it must.
+// A line "Name:" tells curl to leave a header out, and "Name;" to send an empty one. curl would sign such lines as they stand, so
+// there must be none. Without "Expect:", curl asks before a long body; it is to wait no longer for the answer than it must.
 Result<void> HttpTransfer::sign(const Secrets& secrets) {
   const auto& sigv4 = *request_.sigv4;
   if (auto fault = fault_in_sigv4(sigv4, secrets)) return fail(Error::Kind::invalid, std::move(*fault));

@@ -1,4 +1,4 @@
-// Turns decisions into rows.
+// Turns decisions into rows: the attempt, the end, its audit and its dead letter. The alert's words are in dead_letter_alert.cpp.
 #include "settle/settlement.h"
 
 #include <map>
@@ -8,6 +8,7 @@
 #include "domain/builtin_pipelines.h"
 #include "domain/pipeline_step.h"
 #include "domain/result_check.h"
+#include "settle/dead_letter_alert.h"
 
 namespace waybill {
 namespace {
@@ -47,26 +48,7 @@ AttemptRecord record_of(const Finished& finished) {
   return record;
 }
 
-// What a delivery belongs to, in the words of its alert.
-struct Origin {
-  const std::string& kind;
-  const std::string& client_ref;
-  int action_order;
-};
-
-// docs/operations/runbook.md says what to do about it.
-DeadLetterAlert alert_of(const Origin& origin, const Contract& contract, const std::string& reason) {
-  const std::string& target = contract.is_of_form() ? contract.form_id : contract.target;
-  if (contract.stage)
-    return {contract.stage->pipeline + "/" + contract.stage->state + ":" + reason,
-            "submission " + origin.client_ref + " of pipeline " + contract.stage->pipeline + ": " + contract.target +
-                " in state " + contract.stage->state + " (" + contract.action_type + ") ended as " + reason};
-  const std::string order = std::to_string(origin.action_order);
-  return {target + "/" + order + ":" + reason, origin.kind + " " + origin.client_ref + ": " + target + ", action " + order +
-                                                   " (" + contract.action_type + ") ended as " + reason};
-}
-
-void apply(const Decision& decision, const Contract& contract, const Origin& origin, Timestamp now, Settlement& s) {
+void apply(const Decision& decision, const Contract& contract, const AlertOrigin& origin, Timestamp now, Settlement& s) {
   s.status = *next(Status::claimed, event_of(decision.kind));
   s.due = decision.retry_at;
   s.reason = decision.reason;
@@ -84,7 +66,7 @@ void apply(const Decision& decision, const Contract& contract, const Origin& ori
     s.action = move.action;
     s.dead_letter = decision.kind == Decision::Kind::dead_letter;
   }
-  if (s.dead_letter && origin.kind != kAlertKind) s.alert = alert_of(origin, contract, s.reason);
+  if (s.dead_letter && origin.kind != kAlertKind) s.alert = dead_letter_alert(origin, contract, s.reason);
   s.metadata = "{\"attempts\":" + std::to_string(s.attempt_count);
   if (s.lease_lost > 0) s.metadata += ",\"leaseLost\":" + std::to_string(s.lease_lost);
   if (!s.reason.empty()) s.metadata += ",\"reason\":" + json_string(s.reason);
@@ -120,7 +102,7 @@ namespace {
 Settlement settlement_as_told(const Finished& finished, const RetryTiming& timing, double random, const std::string& actor,
                               const std::optional<Outage>& outage) {
   const Job& job = finished.job;
-  const Origin origin{job.kind, job.client_ref, job.action_order};
+  const AlertOrigin origin{job.kind, job.client_ref, job.action_order};
   Settlement s{.delivery = job.delivery,
                .submission = job.submission,
                .token = job.token,

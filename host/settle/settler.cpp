@@ -169,7 +169,7 @@ Result<void> Settler::write_shard(Shard shard, Part& part, bool again, Detail de
     part.clear();
     return {};
   }
-  if (!held && detail == Detail::all && part.front()->job.contract->is_of_stage()) {  // or what follows from its end
+  if (!held && detail == Detail::all && part.front()->job.contract->is_of_stage()) {  // it, or what its pipeline does next
     log_.error("settle.halted", {{"delivery", part.front()->job.delivery.value},
                                  {"submission", part.front()->job.client_ref},
                                  {"error", held.error().what},
@@ -379,8 +379,8 @@ void Settler::write_channel_results(const std::vector<Finished>& batch) {
 std::optional<Outage> Settler::outage_of(const Finished& finished) const {
   if (finished.how != Finished::How::attempted || !blames_target(*finished.outcome)) return std::nullopt;
   const auto known = outages_.find({finished.job.org, finished.job.contract->cooldown_key()});
-  // A channel has its attempts, whoever is to blame: an organisation is to see soon that its destination is away.
-  // A pipeline says how often its stages are tried.
+  // Attempts of channels and of pipelines count during an outage too: an organisation should see soon that its destination is
+  // away, and a pipeline itself says how often its stages are tried.
   const Contract& contract = *finished.job.contract;
   const Millis uncounted_for = contract.is_of_channel() || contract.is_of_stage() ? Millis{0} : settings_.outage;
   if (known != outages_.end()) return Outage{known->second.since, known->second.until, uncounted_for};

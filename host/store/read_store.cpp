@@ -11,6 +11,7 @@ constexpr Statement kFind = sql::find_submission;
 constexpr Statement kCompare = sql::compare_submissions;
 constexpr Statement kHistory = sql::history;
 constexpr Statement kPositions = sql::queue_positions;
+constexpr Statement kClaimedByRoute = sql::claimed_by_route;
 constexpr Statement kCooldownsOf = sql::cooldowns_of;
 constexpr Statement kDeliveries = sql::deliveries_of;
 constexpr Statement kHosts = sql::hosts;
@@ -32,14 +33,36 @@ Result<QueuePosition> read_position(const Rows& rows, std::size_t row, OrgId org
                          .claimed_by = text_of(rows, row, 8),
                          .claimer_lives = rows.flag(row, 15),
                          .lease_until = time_of(rows, row, 9),
-                         .claimed_of_target = static_cast<std::uint64_t>(rows.number(row, 10)),
-                         .claimed_of_org = static_cast<std::uint64_t>(rows.number(row, 11)),
+                         .due_before = static_cast<std::uint64_t>(rows.number(row, 10)),
+                         .permit_at = contract->rate ? time_of(rows, row, 11) : std::nullopt,
+                         .rate = contract->rate,
+                         .host_name = host_name_of(contract->url),
+                         .in_flight = {},
                          .cooldown = {}};
   for (std::size_t i = 0; i < cooldowns.size(); ++i)
     if (cooldowns.text(i, 0) == contract->cooldown_key())
       position.cooldown =
           Cooldown{org, contract->cooldown_key(), cooldowns.time(i, 1), text_of(cooldowns, i, 2), cooldowns.time(i, 3)};
   return position;
+}
+
+// `claimed`: the rows of claimed_by_route.
+Result<void> count_in_flight(const Rows& claimed, OrgId org, std::vector<QueuePosition>& positions) {
+  for (std::size_t row = 0; row < claimed.size(); ++row) {
+    const auto contract = contract_from_json(claimed.text(row, 2));
+    TRY(contract);
+    const bool is_of_org = claimed.number(row, 0) == org.value;
+    const auto count = static_cast<std::uint64_t>(claimed.number(row, 1));
+    for (auto& position : positions) {
+      auto& in_flight = position.in_flight;
+      in_flight.all += count;
+      if (is_of_org) in_flight.of_org += count;
+      if (is_of_org && contract->target == position.target) in_flight.of_target += count;
+      if (contract->action_type == position.action_type) in_flight.of_action_type += count;
+      if (!contract->is_of_channel() && host_name_of(contract->url) == position.host_name) in_flight.of_host_name += count;
+    }
+  }
+  return {};
 }
 
 class PgReadStore final : public ReadStore {
@@ -110,6 +133,10 @@ class PgReadStore final : public ReadStore {
       TRY(position);
       explanation.positions.push_back(std::move(*position));
     }
+    if (explanation.positions.empty()) return explanation;
+    auto claimed = link_.read(kClaimedByRoute, {});
+    TRY(claimed);
+    TRY(count_in_flight(*claimed, org, explanation.positions));
     return explanation;
   }
 

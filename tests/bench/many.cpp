@@ -14,6 +14,7 @@
 #include "bench/receiver.h"
 #include "bench/usage.h"
 #include "support/http_client.h"
+#include "support/sql_client.h"
 
 namespace waybill::bench {
 namespace {
@@ -35,6 +36,27 @@ void hand_in(const Host& host, const std::string& id, const char* target, std::s
     throw std::runtime_error("an intent was refused: " + std::to_string(answer.status) + " " + answer.body);
 }
 
+// What a newcomer cannot fall below: the commit of one row by a session that does nothing else, in the same database.
+class BareCommits {
+ public:
+  explicit BareCommits(const std::string& database_url) : sql_(database_url) {
+    sql_.execute("CREATE TABLE bare_commits (body text)");
+  }
+
+  double milliseconds() {
+    const auto from = Clock::now();
+    sql_.execute("INSERT INTO bare_commits VALUES (repeat('x', 1000))");
+    return 1000 * seconds_since(from);
+  }
+
+ private:
+  testing::SqlClient sql_;
+};
+
+struct NewcomerTimes {
+  std::vector<double> first_byte, bare_commit;  // ms
+};
+
 // A host with so many targets, and one newcomer that has a receiver of its own.
 class Crowd {
  public:
@@ -45,7 +67,8 @@ class Crowd {
         host_(bench.program, database_.url(),
               {.port = receiver_.port(), .targets = targets, .newcomer_port = newcomers_receiver_.port()}),
         seconds_to_start_(seconds_since(started_)),
-        backlog_(database_.url()) {
+        backlog_(database_.url()),
+        bare_commits_(database_.url()) {
     hand_in(host_, "first", kTarget, bench.sizes.body_bytes, "/v1/intents?waitSeconds=20");  // makes the route
     if (!wait_until([&] { return backlog_.empty(); }, kBound))
       throw std::runtime_error("a single intent did not end:\n" + host_.log_end());
@@ -79,10 +102,11 @@ class Crowd {
     return static_cast<double>(bench_.sizes.many) / seconds_since(from);
   }
 
-  // ms from the request to the first byte at the newcomer's receiver, one at a time, until there are enough or it is `over`.
+  // From the request to the first byte at the newcomer's receiver, one at a time, until there are enough or it is `over`; and a
+  // bare commit after each.
   template <class Predicate>
-  std::vector<double> newcomers(const std::string& name, std::size_t warm_up, Predicate over) {
-    std::vector<double> times;
+  NewcomerTimes newcomers(const std::string& name, std::size_t warm_up, Predicate over) {
+    NewcomerTimes times;
     for (std::size_t i = 0; i < warm_up + bench_.sizes.many_newcomers && !over(); ++i) {
       std::this_thread::sleep_for(kBetween);
       const auto before = newcomers_receiver_.requests();
@@ -92,7 +116,10 @@ class Crowd {
       if (!wait_until([&] { return newcomers_receiver_.requests() > before; }, kBound, std::chrono::microseconds(200)))
         throw std::runtime_error("a newcomer was not delivered in a minute:\n" + host_.log_end());
       const auto took = newcomers_receiver_.last_arrival() - from;
-      if (i >= warm_up) times.push_back(std::chrono::duration<double, std::milli>(took).count());
+      const double commit = bare_commits_.milliseconds();
+      if (i < warm_up) continue;
+      times.first_byte.push_back(std::chrono::duration<double, std::milli>(took).count());
+      times.bare_commit.push_back(commit);
     }
     return times;
   }
@@ -116,6 +143,7 @@ class Crowd {
   Host host_;
   const double seconds_to_start_;
   Backlog backlog_;
+  BareCommits bare_commits_;
   std::uint64_t expected_ = 0;
 };
 
@@ -126,7 +154,7 @@ void measure_many(const Bench& bench) {
   const auto targets = std::to_string(sizes.many_targets);
   Figures speed{.name = "many", .unit = "signed deliveries/s over " + targets + " targets"};
   Figures newcomer{.name = "many_newcomer", .unit = "ms to a newcomer's first byte beside them, p99"};
-  std::vector<double> start, resident, busy_p50, seen;
+  std::vector<double> start, resident, busy_p50, commit, quiet_commit, seen;
   for (int round = 0; round < bench.rounds; ++round) {
     tell_round("many", round, bench.rounds);
     {
@@ -149,16 +177,20 @@ void measure_many(const Bench& bench) {
     const auto busy = crowd.newcomers("busy", 0, [&] { return crowd.is_drained_to(kStillBusy); });
     crowd.drain();
     crowd.check();
-    if (busy.empty()) throw std::runtime_error("the backlog was over before a newcomer was timed");
-    newcomer.runs.push_back(quantile(busy, 0.99));
-    newcomer.compare("quiet", "ms, nothing else to do", quantile(quiet, 0.99));
-    busy_p50.push_back(median(busy));
-    seen.push_back(static_cast<double>(busy.size()));
+    if (busy.first_byte.empty()) throw std::runtime_error("the backlog was over before a newcomer was timed");
+    newcomer.runs.push_back(quantile(busy.first_byte, 0.99));
+    newcomer.compare("quiet", "ms, nothing else to do", quantile(quiet.first_byte, 0.99));
+    busy_p50.push_back(median(busy.first_byte));
+    commit.push_back(quantile(busy.bare_commit, 0.99));
+    quiet_commit.push_back(quantile(quiet.bare_commit, 0.99));
+    seen.push_back(static_cast<double>(busy.first_byte.size()));
   }
   speed.detail("deliveries", static_cast<double>(sizes.many));
   speed.detail("start with that registry, s", median(start));
   speed.detail("host, resident MB at most", median(resident));
   newcomer.detail("p50, ms", median(busy_p50));
+  newcomer.detail("a bare commit beside them, p99, ms", median(commit));
+  newcomer.detail("a bare commit, nothing else to do, p99, ms", median(quiet_commit));
   newcomer.detail("newcomers timed", median(seen));
   bench.report.add(std::move(speed));
   bench.report.add(std::move(newcomer));

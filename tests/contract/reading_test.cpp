@@ -88,8 +88,11 @@ TEST_F(ReadContract, ExplainSaysWhereAnUnfinishedDeliveryStands) {  // M18
   EXPECT_EQ(position.claimed_by, "box:1");
   EXPECT_TRUE(position.claimer_lives);
   EXPECT_TRUE(position.lease_until);
-  EXPECT_EQ(position.claimed_of_target, 3u);
-  EXPECT_EQ(position.claimed_of_org, 3u);
+  EXPECT_EQ(position.in_flight.of_target, 3u);
+  EXPECT_EQ(position.in_flight.of_org, 3u);
+  EXPECT_EQ(position.in_flight.of_host_name, 3u);
+  EXPECT_EQ(position.in_flight.of_action_type, 3u);
+  EXPECT_EQ(position.in_flight.all, 3u);
   ASSERT_TRUE(position.cooldown);
   EXPECT_EQ(position.cooldown->reason, "http_429");
   std::vector<Settlement> ends;

@@ -128,6 +128,35 @@ TEST(TheLayers, KeepEachHeavyLibraryInItsOwnFolderAndOutOfHeaders) {
   for (const auto* used : {"curl/", "boost/dll", "boost/beast", "spdlog/", "yaml-cpp/"}) EXPECT_TRUE(met.contains(used)) << used;
 }
 
+// H4
+// Two classes of one name in one namespace break the rule of one definition, and the linker takes whichever it meets. Here they
+// are looked for by their text, within a second; `./dev odr` has the linker compare all definitions of the whole program.
+TEST(TheHost, DefinesEachTypeOnce) {
+  static const std::regex kNamespace(R"(^(?:inline )?namespace ?([\w:]*) ?\{$)"),
+      kType(R"(^(?:class|struct|union|enum class|enum) (?:alignas\(\S+\) )?(\w+)(?: final)?(?: : .*)? ?\{.*)");
+  std::map<std::string, std::set<std::string>> places;
+  for (const auto& file : files_below("host", {".h", ".cpp"})) {
+    std::vector<std::string> scopes;
+    for (const auto& line : lines_of(source_folder() / file)) {
+      std::smatch found;
+      if (std::regex_match(line, found, kNamespace)) {
+        scopes.push_back(found[1]);
+      } else if (line.starts_with("}  // namespace")) {
+        ASSERT_FALSE(scopes.empty()) << file << ": " << line;
+        scopes.pop_back();
+      } else if (std::regex_match(line, found, kType) && std::find(scopes.begin(), scopes.end(), "") == scopes.end()) {
+        std::string name;
+        for (const auto& scope : scopes) name += scope + "::";
+        places[name + found[1].str()].insert(file);
+      }
+    }
+  }
+  EXPECT_GT(places.size(), 300u);
+  EXPECT_TRUE(places.contains("waybill::http::Request"));
+  for (const auto& [type, files] : places)
+    EXPECT_EQ(files.size(), 1u) << type << " is defined in " << *files.begin() << " and in " << *files.rbegin();
+}
+
 // H2
 TEST(TheHost, NamesNoPlugin) {
   static const std::regex kName(R"rx("(sms|push|webhook|email_raw|email_template|happyfox_template|govuk_notify|ses)")rx");

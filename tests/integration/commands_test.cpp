@@ -199,6 +199,38 @@ TEST_F(Commands, ExplainSaysThatItsTargetIsAtItsLimit) {
   EXPECT_EQ(wait_for_end(client(), "second")["status"], "accepted");
 }
 
+// M3, E15: a limit that two targets share, and how many are due before it
+class CommandsUnderALimit : public Commands, public ::testing::WithParamInterface<const char*> {};
+TEST_P(CommandsUnderALimit, ExplainSaysWhichLimitItWaitsFor) {
+  setup.more = std::string("limits: {") + GetParam() + ": 1}\n";
+  gateway.by_default(Reply::accept_when_released());
+  post_intent(client(), sms_intent("first", "sms.patient"));
+  ASSERT_TRUE(gateway.wait_for_count("first", 1));
+  post_intent(client(), sms_intent("second", "sms.attempts"));
+  post_intent(client(), sms_intent("third", "sms.attempts"));
+  EXPECT_EQ(explain("second")["code"], "capped") << explained("second");
+  EXPECT_NE(explained("second").find(std::string("limits.") + GetParam()), std::string::npos) << explained("second");
+  EXPECT_EQ(explained("second").find("due before it"), std::string::npos) << explained("second");
+  EXPECT_NE(explained("third").find("1 is due before it"), std::string::npos) << explained("third");
+  gateway.release();
+  EXPECT_EQ(wait_for_end(client(), "third")["status"], "accepted");
+}
+INSTANTIATE_TEST_SUITE_P(Limits, CommandsUnderALimit, ::testing::Values("per_org", "per_host_name", "in_flight"),
+                         [](const auto& one) { return std::string(one.param); });
+
+// E14, E15
+TEST_F(Commands, ExplainSaysThatItsTargetHasARate) {
+  auto slow = target("sms.slow", "sms", gateway.url(), "one_shot", 0, {"invalid_request"});
+  slow["rate"] = "1/h";
+  installation().write_registry(registry_of({slow}));
+  restart_host();
+  post_intent(client(), sms_intent("first", "sms.slow"));
+  ASSERT_TRUE(gateway.wait_for_count("first", 1));
+  post_intent(client(), sms_intent("second", "sms.slow"));
+  EXPECT_EQ(explain("second")["code"], "rate") << explained("second");
+  EXPECT_NE(explained("second").find("1/h"), std::string::npos) << explained("second");
+}
+
 // M3, H2
 TEST_F(Commands, ExplainSaysThatThePluginIsMissing) {
   gateway.script("orphan", {Reply::reject("provider_failure")});

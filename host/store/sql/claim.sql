@@ -1,9 +1,9 @@
 -- The queue: which routes have work, and claiming it. Used by queue_store.cpp.
 
 -- name: due_routes
--- Lists a shard's routes that have queued work, each with its earliest due time (of an open delivery: its window's end), after
--- the server's clock. It walks the
--- distinct routes of the partial index with one probe per route, however long a backlog is. It skips claimed rows, of which
+-- Lists a shard's routes that have queued work, each with its earliest due time; before it, in each row, the server's time now. A
+-- notification that still collects events is due when it stops collecting. The query probes the partial index once per distinct
+-- route, however long a backlog is. It skips claimed rows, of which
 -- there are at most as many as are in flight. One row with nulls says that nothing is queued.
 -- $1 shard
 WITH RECURSIVE first AS (
@@ -16,7 +16,7 @@ WITH RECURSIVE first AS (
 SELECT micros(clock_timestamp()), route_id, org_id, micros(due_at) FROM (SELECT 1) one LEFT JOIN first ON true;
 
 -- name: cooldowns
--- Lists every target's cooldown, after the server's clock. One row with nulls says that there is none.
+-- Lists every target's cooldown; before it, in each row, the server's time now. One row with nulls says that there is none.
 SELECT micros(clock_timestamp()), org_id, target, micros(until), reason, micros(since)
 FROM (SELECT 1) one LEFT JOIN target_rests ON true;
 

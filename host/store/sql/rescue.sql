@@ -32,7 +32,8 @@ SELECT pg_advisory_unlock(hashtext('waybill:' || current_schema()), $1::int);
 SELECT pg_advisory_unlock(hashtext('waybill:' || current_schema()), $1::int);
 
 -- name: observed_claims
--- Lists all claims with their leases, and whether each one's host is gone or it was registered by find_unregistered_claims.
+-- Lists all claims with their leases. The last column is true for a claim whose host is gone, and for one that
+-- find_unregistered_claims registered.
 SELECT shard, token, host_id, micros(lease_until),
        lease_until = timestamptz 'epoch' OR NOT EXISTS (SELECT FROM hosts h WHERE h.host_id = c.host_id)
 FROM claims c;

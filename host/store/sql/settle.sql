@@ -7,9 +7,9 @@
 -- primary key (see Connection::open), however long the queue is.
 --
 -- settle_statement.cpp expands the braces from its list of columns into two statements: `settle`, for a batch that agrees in
--- every shared column, and `settle_sorts`. {items} is the batch as rows f; {=x} the shared value x; {kept} what the tables get
--- of an item; {found} what attempts get of it; {ready} the changes of `ready`; {attempts}, {deliveries} and {audit} the names
--- of these tables' columns, and with `=` their values.
+-- every shared column, and `settle_sorts`. {items} is the batch as rows f; {=x} the shared value x; {kept} the columns of an
+-- item that any table gets; {found} those that `attempts` gets; {ready} the changes of `ready`; {attempts}, {deliveries} and
+-- {audit} the names of these tables' columns, and with `=` their values.
 -- $1 shard; the columns follow from $2 on, in the order of that list
 WITH gone AS (
   DELETE FROM ready r USING {items}
@@ -52,9 +52,9 @@ again AS (
 SELECT delivery FROM made;
 
 -- name: locked_deliveries
--- Finds deliveries whose settlement would have to wait for a lock: what exists but cannot be locked at once is locked by
--- somebody else. A form's settlement locks its submission as well, a pipeline's also the row beside it. An intent's delivery has its submission's id and locks
--- nothing of it.
+-- Finds deliveries whose settlement would have to wait for a lock: rows that exist but cannot be locked at once. The settlement
+-- of a form's delivery locks its submission too; that of a pipeline's, its submission and the row in `pipeline_submissions`. An
+-- intent's delivery has the id of its submission, of which it locks nothing.
 -- $1 shard, $2 deliveries
 WITH free AS MATERIALIZED (
   SELECT delivery_id FROM ready WHERE shard = $1 AND delivery_id = ANY ($2::bigint[]) FOR UPDATE SKIP LOCKED),

@@ -52,6 +52,7 @@ TEST(Contract, ARateIsPartOfItAndItsAbsenceChangesNothing) {  // E14
 }
 
 TEST(Contract, ARateIsACountAndASecondAMinuteOrAnHour) {  // E14
+  for (const auto* text : {"10/s", "1/m", "100000/h"}) EXPECT_EQ(rate_text(*rate_from(text)), text);
   EXPECT_EQ(rate_from("10/s"), (Rate{10, Seconds(1)}));
   EXPECT_EQ(rate_from("1/m"), (Rate{1, Seconds(60)}));
   EXPECT_EQ(rate_from("100000/h"), (Rate{100'000, Seconds(3600)}));

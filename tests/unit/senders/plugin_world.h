@@ -52,7 +52,7 @@ class HostClock final : public Clock {
   std::atomic<Monotonic::duration> away{Monotonic::duration(0)};
 
  private:
-  const SystemClock real_;
+  const SystemClock real_{};
   const std::thread::id home_ = std::this_thread::get_id();
 };
 

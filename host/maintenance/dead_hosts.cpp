@@ -1,5 +1,5 @@
-// Comparing what was seen with what was seen before.
-#include "maintenance/host_watch.h"
+// Which hosts are dead, and which claims nobody renews any more: each look is compared with the one before.
+#include "maintenance/dead_hosts.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // Who is dead is decided by two looks at one and the same death, never by one, and never by two deaths.  E7
-#include "maintenance/host_watch.h"
+#include "maintenance/dead_hosts.h"
 
 #include <gtest/gtest.h>
 

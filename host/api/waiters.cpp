@@ -15,7 +15,20 @@ void Waiters::start() {
   thread_ = std::jthread([this](std::stop_token stop) { run(stop); });
 }
 
-Waiters::~Waiters() { stop(); }
+Waiters::~Waiters() {
+  stop();
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return questions_ == 0; });
+}
+
+std::shared_ptr<void> Waiters::open_question() {
+  ++questions_;
+  return {nullptr, [this](void*) {
+            const std::lock_guard lock(mutex_);
+            --questions_;
+            changed_.notify_all();  // with the lock: as soon as it is free, nothing of this object may be touched
+          }};
+}
 
 void Waiters::stop() {
   ByDeadline left;
@@ -52,17 +65,19 @@ bool Waiters::has_room() const {
 
 // One question at a time, about those that came since the last one was asked.
 void Waiters::look_at_new_ones() {
+  std::shared_ptr<void> open;
   {
     const std::lock_guard lock(mutex_);
-    if (looking_at_new_ones_ || new_ones_.empty()) return;
+    if (stopped_ || looking_at_new_ones_ || new_ones_.empty()) return;
     looking_at_new_ones_ = true;
+    open = open_question();
   }
   // However the question ends, also unasked, the next one may follow; what it had not found, the poll finds.
-  std::shared_ptr<void> asked(nullptr, [this](void*) {
+  std::shared_ptr<void> asked(nullptr, [this, open](void*) {
     const std::lock_guard lock(mutex_);
     looking_at_new_ones_ = false;
   });
-  pool_.ask([this, asked = std::move(asked)](ReadPool::Session& session) mutable {
+  pool_.ask([open = std::move(open), this, asked = std::move(asked)](ReadPool::Session& session) mutable {
     std::vector<SubmissionId> ids;
     {
       const std::lock_guard lock(mutex_);
@@ -125,19 +140,21 @@ void Waiters::run(std::stop_token stop) {
 
 void Waiters::look() {
   std::vector<SubmissionId> ids;
+  std::shared_ptr<void> open;
   {
     std::lock_guard lock(mutex_);
     if (looking_ || by_deadline_.empty()) return;
+    open = open_question();
     for (const auto& [id, at] : by_submission_)
       if (ids.size() < kMaxAtOnce) ids.push_back(id);
     looking_ = true;
   }
   // However the question ends, also unasked, the next one may follow.
-  const std::shared_ptr<void> asked(nullptr, [this](void*) {
+  std::shared_ptr<void> asked(nullptr, [this, open](void*) {
     const std::lock_guard lock(mutex_);
     looking_ = false;
   });
-  pool_.ask([this, ids = std::move(ids), asked](ReadPool::Session& session) {
+  pool_.ask([open = std::move(open), this, ids = std::move(ids), asked = std::move(asked)](ReadPool::Session& session) {
     if (const auto answer = session->moved(ids)) moved(*answer);
   });
 }

@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <unordered_map>
@@ -23,7 +24,7 @@ inline constexpr std::size_t kMaxWaiters = 20'000;
 class Waiters {
  public:
   Waiters(ReadPool& pool, const Clock& clock);
-  ~Waiters();
+  ~Waiters();  // waits for the questions that the pool still has of it: a pool that will never answer or drop them must end first
 
   void start();
   // Whether one more may wait: at most kMaxWaiters do. No `done` may hold a request's body.
@@ -44,6 +45,7 @@ class Waiters {
   void look();
   void look_at_new_ones();
   std::vector<std::function<void()>> take(SubmissionId submission);
+  std::shared_ptr<void> open_question();  // held by a question of ours in the pool, from the start to its end; call with mutex_
 
   ReadPool& pool_;
   const Clock& clock_;
@@ -53,6 +55,7 @@ class Waiters {
   std::unordered_multimap<SubmissionId, ByDeadline::iterator> by_submission_;
   std::vector<SubmissionId> new_ones_;  // that may have moved before we began to wait
   bool looking_ = false, looking_at_new_ones_ = false;
+  std::size_t questions_ = 0;  // of ours in the pool
   bool stopped_ = false;
   std::jthread thread_;  // last: it uses all above
 };

@@ -47,6 +47,16 @@ class ReadWorld {
     is_held_ = false;
     released_.notify_all();
   }
+  // The same for questions whether submissions have moved.
+  void hold_moved() {
+    const std::lock_guard lock(mutex_);
+    is_moved_held_ = true;
+  }
+  void release_moved() {
+    const std::lock_guard lock(mutex_);
+    is_moved_held_ = false;
+    released_.notify_all();
+  }
   std::vector<TokenUse> uses() {
     const std::lock_guard lock(mutex_);
     return uses_;
@@ -62,7 +72,7 @@ class ReadWorld {
   std::set<SubmissionId> moved_;
   std::map<std::string, TokenView> tokens_;
   std::vector<TokenUse> uses_;
-  bool is_held_ = false;
+  bool is_held_ = false, is_moved_held_ = false;
   std::condition_variable released_;
 };
 
@@ -86,7 +96,8 @@ class WorldReader final : public ReadStore {
   Result<std::vector<SubmissionId>> moved(std::span<const SubmissionId> ids) override {
     ++world_.moved_calls;
     if (world_.away) return fail(Error::Kind::unavailable, "away");
-    const std::lock_guard lock(world_.mutex_);
+    std::unique_lock lock(world_.mutex_);
+    world_.released_.wait(lock, [&] { return !world_.is_moved_held_; });
     std::vector<SubmissionId> found;
     for (const auto id : ids)
       if (world_.moved_.contains(id)) found.push_back(id);

@@ -17,8 +17,8 @@ namespace waybill {
 namespace {
 
 struct BlockedReason {
-  // done, waiting, claimed, host_dead, target_rests, plugin_missing, switched_off, suspect, capped, rate, no_host, due; of a
-  // form's submission also not_finalized, waiting_for_scans, running, and of its actions waiting_for_turn
+  // done, waiting, claimed, host_dead, target_rests, plugin_missing, switched_off, suspect, half_open, capped, rate, no_host,
+  // due; of a form's submission also not_finalized, waiting_for_scans, running, and of its actions waiting_for_turn
   std::string code;
   std::string text;
 };
@@ -81,7 +81,7 @@ BlockedReason why_it_waits(const Explanation& e, const QueuePosition& s, const C
                            (s.lease_until ? ", which has it until " + format_rfc3339(*s.lease_until) : "")};
   if (!catalogue.find(s.action_type)) return {"plugin_missing", no_plugin(config, catalogue, s.action_type)};
   if (const auto why = closed(config, catalogue, s.action_type); !why.empty()) return {"switched_off", why};
-  if (s.cooldown)
+  if (s.cooldown && s.cooldown->until > e.now)
     return {"target_rests", (s.cooldown->target == s.target ? "target " : "") + s.cooldown->target + " cools down until " +
                                 format_rfc3339(s.cooldown->until) + " (" + seconds(s.cooldown->until - e.now) + " from now): " +
                                 s.cooldown->reason + "; its outage began at " + format_rfc3339(s.cooldown->since)};
@@ -93,6 +93,10 @@ BlockedReason why_it_waits(const Explanation& e, const QueuePosition& s, const C
     return {"waiting",
             "waiting for its due time: " + next + " at " + format_rfc3339(s.due) + " (" + seconds(s.due - e.now) + " from now)"};
   if (e.hosts == 0) return {"no_host", "due since " + format_rfc3339(s.due) + ", but no host is running"};
+  if (s.cooldown)
+    return {"half_open", (s.cooldown->target == s.target ? "target " : "") + s.cooldown->target +
+                             " has been in an outage since " + format_rfc3339(s.cooldown->since) + " (" + s.cooldown->reason +
+                             "); its cooldown is over, and one delivery goes first to see whether it is back" + due_before(s)};
   if (const auto cap = why_capped(e, s, config, catalogue); !cap.empty()) return {"capped", cap + due_before(s)};
   const std::string since = "due since " + format_rfc3339(s.due) + " (" + seconds(e.now - s.due) + ")";
   if (s.permit_at)

@@ -47,7 +47,7 @@ struct QueuePosition {
   struct InFlight {                    // deliveries that all hosts together have claimed now
     std::uint64_t of_target = 0, of_org = 0, of_host_name = 0, of_action_type = 0, all = 0;
   } in_flight;
-  std::optional<Cooldown> cooldown;
+  std::optional<Cooldown> cooldown;  // of its target; one that is over: the target is half-open
 };
 inline constexpr std::uint64_t kMaxDueBefore = 10'000;
 struct Explanation {

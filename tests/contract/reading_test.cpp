@@ -116,6 +116,23 @@ TEST_F(ReadContract, ExplainAsksTheLocksWhetherAHostLives) {  // E15
   EXPECT_EQ(reader->hosts()->size(), 1u);
 }
 
+TEST_F(ReadContract, ExplainSaysWhatIsDueBefore) {  // M3, E14, E15
+  submit_many(3);
+  auto told = reader->explain(kDefaultOrg, "intent", "ref-2");
+  ASSERT_TRUE(told && *told) << told.error().what;
+  EXPECT_EQ((*told)->positions.at(0).due_before, 2u);
+  EXPECT_FALSE((*told)->positions[0].permit_at) << "a target without a rate";
+}
+
+TEST_F(ReadContract, ExplainKnowsAnOutageWhoseCooldownIsOver) {  // E15
+  submit_many(1);
+  const auto now = reader->explain(kDefaultOrg, "intent", "ref-0").value()->now;
+  rest({{kDefaultOrg, "sms.primary", now - Seconds(1), "http_429"}});
+  const auto told = reader->explain(kDefaultOrg, "intent", "ref-0");
+  ASSERT_TRUE((*told)->positions.at(0).cooldown);
+  EXPECT_LT((*told)->positions[0].cooldown->until, (*told)->now);
+}
+
 TEST_F(ReadContract, ExplainShowsNoCooldownOfAnotherOrganisationsTargetOfTheSameName) {  // M18 E15
   submit_many(1);
   const auto now = reader->explain(kDefaultOrg, "intent", "ref-0").value()->now;

@@ -219,6 +219,22 @@ INSTANTIATE_TEST_SUITE_P(Limits, CommandsUnderALimit, ::testing::Values("per_org
                          [](const auto& one) { return std::string(one.param); });
 
 // E14, E15
+TEST_F(Commands, ExplainSaysThatItsTargetIsBeingProbed) {
+  setup.more = "limits: {per_target: 1}\n";
+  gateway.by_default(Reply::accept_when_released());
+  post_intent(client(), sms_intent("probe", "sms.patient"));
+  ASSERT_TRUE(gateway.wait_for_count("probe", 1));
+  post_intent(client(), sms_intent("behind", "sms.patient"));
+  sql().execute(
+      "INSERT INTO waybill.target_rests (org_id, target, until, reason, since) "
+      "VALUES (1, 'sms.patient', now() - interval '1 second', 'http_503', now() - interval '1 minute')");
+  EXPECT_EQ(explain("behind")["code"], "half_open") << explained("behind");
+  EXPECT_NE(explained("behind").find("http_503"), std::string::npos) << explained("behind");
+  gateway.release();
+  EXPECT_EQ(wait_for_end(client(), "behind")["status"], "accepted");
+}
+
+// E14, E15
 TEST_F(Commands, ExplainSaysThatItsTargetHasARate) {
   auto slow = target("sms.slow", "sms", gateway.url(), "one_shot", 0, {"invalid_request"});
   slow["rate"] = "1/h";

@@ -74,9 +74,9 @@ SELECT c.org_id, c.count, s.contract
 FROM (SELECT route_id, org_id, count(*) FROM claimed GROUP BY route_id, org_id) c JOIN contract_snapshots s USING (route_id);
 
 -- name: cooldowns_of
--- Lists an organisation's targets that cool down now.
+-- Lists an organisation's targets that are in an outage: they cool down, or their probe has not yet got through.
 -- $1 organisation
-SELECT target, micros(until), reason, micros(since) FROM target_rests WHERE org_id = $1 AND until > now();
+SELECT target, micros(until), reason, micros(since) FROM target_rests WHERE org_id = $1;
 
 -- name: deliveries_of
 -- Reads a submission's deliveries, unfinished and ended (see `history`), with their contracts.

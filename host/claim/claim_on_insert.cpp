@@ -1,4 +1,4 @@
-// Places are taken before newcomers are stored, and what was stored is handed on.
+// Places are taken before deliveries are stored, and what was stored is handed on.
 #include "claim/claim_on_insert.h"
 
 #include <unordered_map>

@@ -47,8 +47,8 @@ Leaders leaders_of(const Group& group) {
 }
 
 template <class Group>
-std::vector<InsertGroup> newcomers_of(const Group& group, const std::vector<std::size_t>& places,
-                                      const std::vector<NewSubmission>& items) {
+std::vector<InsertGroup> insert_groups_of(const Group& group, const std::vector<std::size_t>& places,
+                                          const std::vector<NewSubmission>& items) {
   std::vector<InsertGroup> all;
   std::unordered_map<RouteId, std::size_t> place_of;
   for (std::size_t n = 0; n < items.size(); ++n) {
@@ -61,13 +61,13 @@ std::vector<InsertGroup> newcomers_of(const Group& group, const std::vector<std:
 }
 
 // The groups with items that were stored and not claimed.
-std::vector<InsertGroup> due_of(const std::vector<InsertGroup>& newcomers, const std::vector<NewSubmission>& items,
+std::vector<InsertGroup> due_of(const std::vector<InsertGroup>& insert_groups, const std::vector<NewSubmission>& items,
                                 const std::vector<SubmitResult>& answers) {
   std::set<RouteId> due;
   for (std::size_t n = 0; n < answers.size(); ++n)
     if (answers[n].how == SubmitResult::How::created && !answers[n].claimed) due.insert(items[n].route);
   std::vector<InsertGroup> all;
-  for (const auto& one : newcomers)
+  for (const auto& one : insert_groups)
     if (due.contains(one.route)) all.push_back(one);
   return all;
 }
@@ -276,11 +276,11 @@ Result<void> Intake::submit_shard(IntakeStore& store, Shard shard, std::vector<Q
   std::vector<NewSubmission> items;  // lent to the store, without a copy
   items.reserve(leaders.places.size());
   for (const std::size_t i : leaders.places) items.push_back(std::move(group[i].item));
-  auto newcomers = newcomers_of(group, leaders.places, items);
-  const auto claim = next_.claim(shard, newcomers);
+  auto insert_groups = insert_groups_of(group, leaders.places, items);
+  const auto claim = next_.claim(shard, insert_groups);
   auto answers = store.submit(shard, items, claim);
   if (!answers) {
-    if (claim) next_.unconfirmed(shard, *claim, newcomers);
+    if (claim) next_.unconfirmed(shard, *claim, insert_groups);
     for (std::size_t n = 0; n < items.size(); ++n) group[leaders.places[n]].item = std::move(items[n]);
     if (answers.error().kind == Error::Kind::bug && group.size() > 1) return submit_one_by_one(store, shard, std::move(group));
     if (answers.error().kind == Error::Kind::bug) {
@@ -291,7 +291,7 @@ Result<void> Intake::submit_shard(IntakeStore& store, Shard shard, std::vector<Q
     return tl::unexpected(answers.error());
   }
 
-  if (const auto due = due_of(newcomers, items, *answers); !due.empty()) next_.is_due(shard, due);
+  if (const auto due = due_of(insert_groups, items, *answers); !due.empty()) next_.is_due(shard, due);
   auto claimed = claimed_of(items, *answers);
   std::vector<QueueEntry> again;
   for (const auto& [i, leader] : leaders.follows) {
@@ -307,7 +307,7 @@ Result<void> Intake::submit_shard(IntakeStore& store, Shard shard, std::vector<Q
   }
   for (std::size_t n = 0; n < items.size(); ++n) group[leaders.places[n]].answer(std::move((*answers)[n]));
   if (claim)  // after the answers: the submissions are acknowledged whatever happens to them
-    next_.claimed(shard, *claim, std::move(newcomers), std::move(claimed));
+    next_.claimed(shard, *claim, std::move(insert_groups), std::move(claimed));
   put_back(std::move(again));
   return {};
 }

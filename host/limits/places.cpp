@@ -253,14 +253,14 @@ std::size_t Places::room(const KnownRoute& route) const {
   return room;
 }
 
-bool Places::fits(const KnownRoute& route, const InsertGroup& newcomers) {
+bool Places::fits(const KnownRoute& route, const InsertGroup& inserted) {
   set_limit(*route.action_type, concurrency_(route.contract->action_type));
-  const std::size_t count = newcomers.count;
+  const std::size_t count = inserted.count;
   const auto checked = route.checked();
   return std::all_of(checked.begin(), checked.end(),
                      [&](const Limiter* one) { return one->used + count <= one->limit && one->waiting.empty(); }) &&
          held_ + count <= limits_.in_flight && route.org->held + count <= limits_.per_org &&
-         (bytes_ == 0 || bytes_ + newcomers.bytes <= limits_.in_flight_bytes);
+         (bytes_ == 0 || bytes_ + inserted.bytes <= limits_.in_flight_bytes);
 }
 
 }  // namespace waybill

@@ -144,7 +144,7 @@ class Places {
   void answered(KnownRoute& route, Micros took);  // the duration of one of its attempts
   void refresh_action_types();
   static Limiter* full(const KnownRoute& route);
-  bool fits(const KnownRoute& route, const InsertGroup& newcomers);
+  bool fits(const KnownRoute& route, const InsertGroup& inserted);
   std::size_t held() const { return held_; }
   std::size_t held_of_channels(OrgId org) const;
   // Without the reserved ones.

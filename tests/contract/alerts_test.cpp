@@ -24,7 +24,7 @@ class AlertContract : public StoreWorld {
   }
   std::vector<Notification> notifications() { return notifications(*alerts); }
   void tell_all() {
-    for (const auto& telling : notifications()) EXPECT_TRUE(alerts->mark_sent(telling.reference).value_or(false));
+    for (const auto& one : notifications()) EXPECT_TRUE(alerts->mark_sent(one.reference).value_or(false));
   }
   void pass(const std::string& interval) {
     sql.execute("UPDATE alerts SET first_at = first_at - interval '" + interval + "', last_at = last_at - interval '" + interval +
@@ -43,7 +43,7 @@ class AlertContract : public StoreWorld {
   }
 };
 
-// ---- raising and telling ----
+// ---- raising and notifying ----
 
 TEST_F(AlertContract, AnIncidentIsToldWithItsCountAndItsLatestWords) {  // F13
   raise("target:a", "first");
@@ -294,11 +294,11 @@ TEST_F(AlertContract, AFailureThatComesLateIsKeptForTheNextDigest) {  // F13
   EXPECT_EQ(left[0].count, 4u);
 }
 
-// ---- the teller ----
+// ---- the notifier ----
 
 class TellerStory : public AlertContract {
  protected:
-  AlertNotifier teller(const char* target = "ops") {
+  AlertNotifier notifier(const char* target = "ops") {
     return AlertNotifier(
         *alerts, *intake, {.quiet = kQuiet, .stuck = std::chrono::minutes(15), .digest_every = std::chrono::hours(1)},
         [target]() { return target ? std::optional(contract_of(target)) : std::nullopt; },
@@ -314,7 +314,7 @@ class TellerStory : public AlertContract {
 
 TEST_F(TellerStory, AnIncidentBecomesASubmissionToTheAlertTarget) {  // F13
   raise("target:a", "what happened");
-  auto one = teller();
+  auto one = notifier();
   ASSERT_TRUE(one.notify());
   ASSERT_TRUE(one.notify());
   EXPECT_EQ(messages(), 1);
@@ -329,18 +329,18 @@ TEST_F(TellerStory, AnIncidentBecomesASubmissionToTheAlertTarget) {  // F13
 
 TEST_F(TellerStory, WhatWasHandedInBeforeACrashIsNotHandedInAgain) {  // F13
   raise("target:a");
-  ASSERT_TRUE(teller().notify());
+  ASSERT_TRUE(notifier().notify());
   sql.execute(
       "UPDATE alerts SET telling = (SELECT client_ref FROM submissions), telling_count = 1, told = 0, told_at = NULL, message = "
       "'other'");
-  ASSERT_TRUE(teller().notify());
+  ASSERT_TRUE(notifier().notify());
   EXPECT_EQ(messages(), 1);
   EXPECT_EQ(sql.text("SELECT told || ' ' || (telling IS NULL) FROM alerts"), "1 true");
 }
 
 TEST_F(TellerStory, WithoutAnAlertTargetIncidentsAreLoggedAndCounted) {  // F13
   raise("target:a");
-  auto one = teller(nullptr);
+  auto one = notifier(nullptr);
   ASSERT_TRUE(one.notify());
   ASSERT_TRUE(one.notify());
   EXPECT_EQ(messages(), 0);
@@ -351,7 +351,7 @@ TEST_F(TellerStory, WithoutAnAlertTargetIncidentsAreLoggedAndCounted) {  // F13
 
 TEST_F(TellerStory, StuckDeliveriesAreOneIncidentOfTheirTarget) {  // F13
   late("a-", 3, "sms.a");
-  for (int host = 0; host < 3; ++host) ASSERT_TRUE(teller().look_for_stuck());
+  for (int host = 0; host < 3; ++host) ASSERT_TRUE(notifier().look_for_stuck());
   EXPECT_EQ(sql.text("SELECT incident || ' ' || count FROM alerts"), "stuck:target:sms.a 1");
   EXPECT_NE(sql.text("SELECT message FROM alerts").find("no plugin for sms"), std::string::npos);
 }
@@ -363,7 +363,7 @@ TEST_F(TellerStory, ADigestIsOneIncidentForEachOrganisationAndPeriod) {  // F13
                                                                {{2}, "sms", "sms.a", "timeout", 5}},
                                    std::chrono::hours(1)));
   sql.execute("UPDATE provider_failures SET since = since - interval '2 hours', until = until - interval '2 hours'");
-  for (int host = 0; host < 2; ++host) ASSERT_TRUE(teller().digest_failures());
+  for (int host = 0; host < 2; ++host) ASSERT_TRUE(notifier().digest_failures());
   EXPECT_EQ(sql.number("SELECT count(*) FROM alerts WHERE kind = 'provider_failures' AND count = 1"), 2);
   EXPECT_NE(sql.text("SELECT message FROM alerts WHERE org_id = 1").find("7 attempts failed"), std::string::npos);
 }

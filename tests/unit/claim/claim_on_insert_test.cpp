@@ -1,4 +1,4 @@
-// Newcomers that can start are claimed as they are stored; nobody is overtaken and no limit is passed.  M2 M12 M18
+// What can start is claimed as it is stored; nobody is overtaken and no limit is passed.  M2 M12 M18
 #include "claim/claim_on_insert.h"
 
 #include <gtest/gtest.h>
@@ -11,13 +11,13 @@ namespace {
 
 using testing::ManualClock;
 
-class ClaimingFirst : public ::testing::Test {
+class ClaimingOnInsert : public ::testing::Test {
  protected:
   static std::shared_ptr<const Contract> contract_of(const std::string& target, const std::string& type = "sms") {
     return std::make_shared<const Contract>(
         Contract{.target = target, .action_type = type, .url = "https://" + target + ".example.org/", .destination = "{}"});
   }
-  static std::vector<InsertGroup> newcomers(std::size_t count, RouteId route = {1}, const std::string& type = "sms") {
+  static std::vector<InsertGroup> insert_groups(std::size_t count, RouteId route = {1}, const std::string& type = "sms") {
     return {{kDefaultOrg, route, contract_of("sms." + std::to_string(route.value), type), count}};
   }
   static ClaimResult rows(std::size_t count, RouteId route = {1}) {
@@ -44,7 +44,7 @@ class ClaimingFirst : public ::testing::Test {
     planner.observe(0, {.now = {1'000'000}, .routes = routes}, planner.revision(), clock.now(), clock.now() + Millis(1'000));
   }
   bool may(std::size_t count = 1, RouteId route = {1}) {
-    const auto all = newcomers(count, route);
+    const auto all = insert_groups(count, route);
     const auto claim = first.ask(0, all);
     if (claim) first.carried_out(0, *claim, all, {});
     return claim.has_value();
@@ -66,16 +66,16 @@ class ClaimingFirst : public ::testing::Test {
                       }};
 };
 
-TEST_F(ClaimingFirst, NewcomersStartAtOnceWhenNothingOlderWaits) {  // M2 M18
+TEST_F(ClaimingOnInsert, WhatIsNewStartsAtOnceWhenNothingOlderWaits) {  // M2 M18
   saw();
   const auto asked_at = clock.now();
-  const auto claim = first.ask(0, newcomers(2));
+  const auto claim = first.ask(0, insert_groups(2));
   ASSERT_TRUE(claim);
   EXPECT_EQ(claim->host, HostId{1});
   EXPECT_EQ(claim->lease, Millis(30'000));
   EXPECT_EQ(planner.held(), 2u) << "before they are stored: nobody else may take their places";
   clock.pass(Millis(5));
-  first.carried_out(0, *claim, newcomers(2), rows(2));
+  first.carried_out(0, *claim, insert_groups(2), rows(2));
   EXPECT_EQ(planner.held(), 2u);
   ASSERT_EQ(jobs.size(), 2u);
   EXPECT_EQ(jobs[1].token, claim->token);
@@ -91,66 +91,66 @@ TEST_F(ClaimingFirst, NewcomersStartAtOnceWhenNothingOlderWaits) {  // M2 M18
   EXPECT_EQ(ledger.take_done(0), DoneClaims{claim->token});
 }
 
-TEST_F(ClaimingFirst, NobodyWhoWaitsIsOvertaken) {
+TEST_F(ClaimingOnInsert, NobodyWhoWaitsIsOvertaken) {
   saw({{{2}, kDefaultOrg, {1'000'001}}});
   EXPECT_TRUE(may(1, {2})) << "that is for later";
   EXPECT_TRUE(may(1, {3}));
-  planner.wake(0, newcomers(1, {3}), clock.now());
+  planner.wake(0, insert_groups(1, {3}), clock.now());
   EXPECT_FALSE(may(1, {3})) << "something of its target is due";
   EXPECT_TRUE(may(1, {1})) << "its target has no place yet";
-  ASSERT_TRUE(first.ask(0, newcomers(1, {1})));
+  ASSERT_TRUE(first.ask(0, insert_groups(1, {1})));
   EXPECT_FALSE(may(1, {1})) << "it has one: whoever is ready goes first";
-  auto mixed = newcomers(1, {1});
-  mixed.push_back(newcomers(1, {3}).front());
+  auto mixed = insert_groups(1, {1});
+  mixed.push_back(insert_groups(1, {3}).front());
   EXPECT_FALSE(first.ask(0, mixed)) << "all or none";
   saw();
   EXPECT_TRUE(may(1, {3}));
 }
 
-TEST_F(ClaimingFirst, AHostThatIsFullKeepsAFewPlacesForTargetsThatHaveNone) {  // E9
+TEST_F(ClaimingOnInsert, AHostThatIsFullKeepsAFewPlacesForTargetsThatHaveNone) {  // E9
   Limits wide{.in_flight = 1024, .per_target = 5000, .per_org = 5000, .per_host_name = 5000};
   Planner full{wide, [](const std::string&) { return 5000u; }};
   full.observe(0, {.now = {1'000'000}, .routes = {}}, full.revision(), clock.now(), clock.now() + Seconds(1));
-  full.wake(0, newcomers(1, {1}), clock.now());
+  full.wake(0, insert_groups(1, {1}), clock.now());
   EXPECT_EQ(full.plan(5000, clock.now()).shares.at(0).front().count, 992u) << "one in 32 is kept";
   EXPECT_TRUE(full.plan(5000, clock.now()).shares.empty());
-  EXPECT_FALSE(full.admit(0, newcomers(1, {1}), clock.now())) << "not for those that have places";
-  for (std::size_t held = 0; held < kNextToNone; ++held) EXPECT_TRUE(full.admit(0, newcomers(1, {2}), clock.now())) << held;
-  EXPECT_FALSE(full.admit(0, newcomers(1, {2}), clock.now())) << "it has a few by now: whoever is ready goes first";
-  EXPECT_FALSE(full.admit(0, newcomers(29, {3}), clock.now())) << "never more than limits.in_flight";
-  EXPECT_TRUE(full.admit(0, newcomers(28, {3}), clock.now()));
+  EXPECT_FALSE(full.admit(0, insert_groups(1, {1}), clock.now())) << "not for those that have places";
+  for (std::size_t held = 0; held < kNextToNone; ++held) EXPECT_TRUE(full.admit(0, insert_groups(1, {2}), clock.now())) << held;
+  EXPECT_FALSE(full.admit(0, insert_groups(1, {2}), clock.now())) << "it has a few by now: whoever is ready goes first";
+  EXPECT_FALSE(full.admit(0, insert_groups(29, {3}), clock.now())) << "never more than limits.in_flight";
+  EXPECT_TRUE(full.admit(0, insert_groups(28, {3}), clock.now()));
 }
 
-TEST_F(ClaimingFirst, RoutesThatAreStillToBeLearntCountAsReady) {  // E9
+TEST_F(ClaimingOnInsert, RoutesThatAreStillToBeLearntCountAsReady) {  // E9
   saw({{{7}, kDefaultOrg, {1'000'000}}});
   ASSERT_EQ(planner.plan(0, clock.now()).unknown, (std::vector{RouteId{7}}));
-  ASSERT_TRUE(first.ask(0, newcomers(1, {1}))) << "its target has no place yet";
+  ASSERT_TRUE(first.ask(0, insert_groups(1, {1}))) << "its target has no place yet";
   EXPECT_FALSE(may(1, {1})) << "it has one: what is not known yet may have none";
   EXPECT_TRUE(may(1, {2}));
 }
 
-TEST_F(ClaimingFirst, WithoutAFreshLookAtTheQueueNothingIsKnown) {
+TEST_F(ClaimingOnInsert, WithoutAFreshLookAtTheQueueNothingIsKnown) {
   EXPECT_FALSE(may());
   saw();
-  EXPECT_FALSE(first.ask(1, newcomers(1))) << "another shard";
+  EXPECT_FALSE(first.ask(1, insert_groups(1))) << "another shard";
   clock.pass(Millis(1'000));
   EXPECT_TRUE(may());
   clock.pass(Millis(1));
   EXPECT_FALSE(may());
 }
 
-TEST_F(ClaimingFirst, NoLimitIsPassedAndNothingIsHeldForThoseWhoMustWait) {  // M18
+TEST_F(ClaimingOnInsert, NoLimitIsPassedAndNothingIsHeldForThoseWhoMustWait) {  // M18
   saw();
   EXPECT_FALSE(may(11)) << "per_target";
   EXPECT_TRUE(may(10));
-  auto both = newcomers(8, {1});
-  both.push_back(newcomers(8, {2}).front());
+  auto both = insert_groups(8, {1});
+  both.push_back(insert_groups(8, {2}).front());
   EXPECT_FALSE(first.ask(0, both)) << "per_org";
-  EXPECT_FALSE(first.ask(0, newcomers(1, {9}, "missing")));
+  EXPECT_FALSE(first.ask(0, insert_groups(1, {9}, "missing")));
   EXPECT_EQ(planner.held(), 0u);
 }
 
-TEST_F(ClaimingFirst, TargetsOfOneHostNameShareItsLimit) {  // M17 M18
+TEST_F(ClaimingOnInsert, TargetsOfOneHostNameShareItsLimit) {  // M17 M18
   Limits roomy{.in_flight = 100, .per_target = 100, .per_org = 100, .per_host_name = 10};
   Planner planned{roomy, [](const std::string&) { return 1000u; }};
   planned.observe(0, {.now = {1'000'000}, .routes = {}}, planned.revision(), clock.now(), clock.now() + Seconds(1));
@@ -176,29 +176,29 @@ TEST_F(ClaimingFirst, TargetsOfOneHostNameShareItsLimit) {  // M17 M18
   }
 }
 
-TEST_F(ClaimingFirst, TargetsOfOneActionTypeShareItsConcurrency) {  // M17 M18
+TEST_F(ClaimingOnInsert, TargetsOfOneActionTypeShareItsConcurrency) {  // M17 M18
   Planner planned{limits, [](const std::string& type) { return type == "sms" ? 5u : 1000u; }};
   planned.observe(0, {.now = {1'000'000}, .routes = {}}, planned.revision(), clock.now(), clock.now() + Seconds(1));
-  ASSERT_TRUE(planned.admit(0, newcomers(3, {1}), clock.now()));
-  EXPECT_FALSE(planned.admit(0, newcomers(3, {2}), clock.now())) << "6 calls of a plugin that takes 5";
-  EXPECT_TRUE(planned.admit(0, newcomers(3, {3}, "push"), clock.now()));
-  EXPECT_TRUE(planned.admit(0, newcomers(2, {2}), clock.now()));
+  ASSERT_TRUE(planned.admit(0, insert_groups(3, {1}), clock.now()));
+  EXPECT_FALSE(planned.admit(0, insert_groups(3, {2}), clock.now())) << "6 calls of a plugin that takes 5";
+  EXPECT_TRUE(planned.admit(0, insert_groups(3, {3}, "push"), clock.now()));
+  EXPECT_TRUE(planned.admit(0, insert_groups(2, {2}), clock.now()));
 }
 
-TEST_F(ClaimingFirst, PlacesOfThoseThatWereThereAlreadyAreFree) {
+TEST_F(ClaimingOnInsert, PlacesOfThoseThatWereThereAlreadyAreFree) {
   saw();
-  const auto claim = first.ask(0, newcomers(3));
+  const auto claim = first.ask(0, insert_groups(3));
   ASSERT_TRUE(claim);
-  first.carried_out(0, *claim, newcomers(3), rows(1));
+  first.carried_out(0, *claim, insert_groups(3), rows(1));
   EXPECT_EQ(planner.held(), 1u);
   EXPECT_EQ(jobs.size(), 1u);
 }
 
-TEST_F(ClaimingFirst, AClaimThatNobodySawIsToBeGivenBack) {  // M12
+TEST_F(ClaimingOnInsert, AClaimThatNobodySawIsToBeGivenBack) {  // M12
   saw();
-  const auto claim = first.ask(0, newcomers(3));
+  const auto claim = first.ask(0, insert_groups(3));
   ASSERT_TRUE(claim);
-  first.unconfirmed(0, *claim, newcomers(3));
+  first.unconfirmed(0, *claim, insert_groups(3));
   EXPECT_EQ(planner.held(), 0u);
   ASSERT_TRUE(ledger.any_unconfirmed());
   EXPECT_EQ(ledger.any_unconfirmed()->token, claim->token);
@@ -207,7 +207,7 @@ TEST_F(ClaimingFirst, AClaimThatNobodySawIsToBeGivenBack) {  // M12
   EXPECT_FALSE(ledger.any_unconfirmed());
 }
 
-TEST_F(ClaimingFirst, WhileATargetIsDownItsNewcomersWait) {  // E14
+TEST_F(ClaimingOnInsert, WhileATargetIsDownWhatIsNewWaits) {  // E14
   saw();
   planner.observe(Cooldowns{{1'000'000}, {{kDefaultOrg, "sms.1", {2'000'000}, "down"}}}, clock.now());
   EXPECT_FALSE(may(1, {1}));
@@ -218,22 +218,22 @@ TEST_F(ClaimingFirst, WhileATargetIsDownItsNewcomersWait) {  // E14
   EXPECT_FALSE(may(1, {1})) << "half-open: there is a place, and it is for its oldest";
 }
 
-TEST_F(ClaimingFirst, NoTwoClaimsOfAnyHostsHaveOneToken) {  // E8
+TEST_F(ClaimingOnInsert, NoTwoClaimsOfAnyHostsHaveOneToken) {  // E8
   ClaimLedger other;
   const auto low = ledger.next({1}), high = other.next({2});
   EXPECT_GT(high.value - low.value, std::int64_t{1} << 37) << "a host that claims a thousand times a second for four years";
   EXPECT_GT(ledger.next({(1 << 25) - 1}).value, 0) << "also the last host's tokens are numbers above none";
 }
 
-TEST_F(ClaimingFirst, AHostThatMustNotClaimDoesNot) {  // M18
+TEST_F(ClaimingOnInsert, AHostThatMustNotClaimDoesNot) {  // M18
   saw();
   host = 0;
   EXPECT_FALSE(may());
 }
 
-TEST_F(ClaimingFirst, AStopWaitsForWhatIsUnderWayAndLetsNothingBegin) {
+TEST_F(ClaimingOnInsert, AStopWaitsForWhatIsUnderWayAndLetsNothingBegin) {
   saw();
-  const auto claim = first.ask(0, newcomers(1));
+  const auto claim = first.ask(0, insert_groups(1));
   ASSERT_TRUE(claim);
   std::atomic<bool> stopped{false};
   std::jthread stopping([&] {
@@ -242,7 +242,7 @@ TEST_F(ClaimingFirst, AStopWaitsForWhatIsUnderWayAndLetsNothingBegin) {
   });
   ASSERT_TRUE(testing::eventually([&] { return !may(); }));
   EXPECT_FALSE(stopped);
-  first.carried_out(0, *claim, newcomers(1), rows(1));
+  first.carried_out(0, *claim, insert_groups(1), rows(1));
   stopping.join();
   EXPECT_EQ(jobs.size(), 1u);
 }

@@ -548,7 +548,7 @@ TEST_F(Claiming, ATargetWithARateGetsWhatItsPermitsAllow) {  // E14
   ASSERT_TRUE(looked_again());
   EXPECT_EQ(jobs().size(), 8u) << "three of the one, all of the other";
   EXPECT_EQ(planner->held(), 8u);
-  EXPECT_FALSE(claim_on_insert->ask(0, told(rated))) << "newcomers need permits too";
+  EXPECT_FALSE(claim_on_insert->ask(0, told(rated))) << "what is new needs permits too";
   store->permit(2);
   clock.pass(Seconds(1));
   signal.walk();

@@ -206,6 +206,15 @@ TEST(FormSchema, RefusesWhatTheLoaderRefusesAndTakesTheSample) {
   }
 }
 
+// With a sanitizer, every 16th byte only: the fuzz target registry_targets tries the others.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr std::size_t kStep = 16;
+#elif defined(__has_feature)
+constexpr std::size_t kStep = __has_feature(address_sanitizer) ? 16 : 1;
+#else
+constexpr std::size_t kStep = 1;
+#endif
+
 TEST(SampleRegistry, SurvivesEveryMissingByteEveryCutAndEveryWrongByte) {
   const auto whole = text_of(kFolder / "targets.json");
   const FakeActionTypes types;
@@ -226,13 +235,13 @@ TEST(SampleRegistry, SurvivesEveryMissingByteEveryCutAndEveryWrongByte) {
       ASSERT_LE(problem.line, lines);
     }
   };
-  for (std::size_t at = 0; at < whole.size(); ++at) {
+  for (std::size_t at = 0; at < whole.size(); at += kStep) {
     check(whole.substr(0, at));
     check(std::string(whole).erase(at, 1));
     for (char byte : {'\0', '"', '\n', '\xFF', '}'}) check(std::string(whole).replace(at, 1, 1, byte));
     if (HasFatalFailure()) FAIL() << "at byte " << at;
   }
-  EXPECT_GT(refused, whole.size());
+  EXPECT_GT(refused, whole.size() / kStep);
 }
 
 }  // namespace

@@ -17,6 +17,6 @@ struct AlertOrigin {
 
 // Alerts with the same `about` are one incident. docs/operations/runbook.md says what to do about it; the message around the
 // words is made in maintenance/alert_text.cpp.
-DeadLetterAlert dead_letter_alert(const AlertOrigin& origin, const Contract& contract, const std::string& reason);
+[[gnu::cold]] DeadLetterAlert dead_letter_alert(const AlertOrigin& origin, const Contract& contract, const std::string& reason);
 
 }  // namespace waybill

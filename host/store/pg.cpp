@@ -3,6 +3,7 @@
 
 #include <charconv>
 #include <chrono>
+#include <limits>
 #include <pqxx/pqxx>
 #include <set>
 
@@ -108,6 +109,24 @@ std::string quoted_literal(std::string_view text) { return quoted(text, '\''); }
 
 struct Rows::Data {
   pqxx::result result;
+
+  // The cells of one row, kept until another row is asked for. libpqxx takes and drops references to the whole result with each
+  // access to a cell, but not with each step of an iterator.
+  const std::vector<std::string_view>& cells_of(std::size_t wanted) {
+    if (wanted == row_) return cells_;
+    const auto row = result[static_cast<pqxx::result::size_type>(wanted)];
+    const auto end = row.end();
+    cells_.clear();
+    for (auto cell = row.begin(); cell != end; ++cell)
+      cells_.push_back(cell->is_null() ? std::string_view()
+                                       : std::string_view(cell->c_str(), static_cast<std::size_t>(cell->size())));
+    row_ = wanted;
+    return cells_;
+  }
+
+ private:
+  std::size_t row_ = std::numeric_limits<std::size_t>::max();
+  std::vector<std::string_view> cells_;  // one without data is null
 };
 Rows::Rows() : data_(std::make_unique<Data>()) {}
 Rows::~Rows() = default;
@@ -115,13 +134,8 @@ Rows::Rows(Rows&&) noexcept = default;
 Rows& Rows::operator=(Rows&&) noexcept = default;
 std::size_t Rows::size() const { return static_cast<std::size_t>(data_->result.size()); }
 
-bool Rows::is_null(std::size_t row, int column) const {
-  return data_->result[static_cast<pqxx::result::size_type>(row)][static_cast<pqxx::row::size_type>(column)].is_null();
-}
-std::string_view Rows::text(std::size_t row, int column) const {
-  const auto field = data_->result[static_cast<pqxx::result::size_type>(row)][static_cast<pqxx::row::size_type>(column)];
-  return {field.c_str(), static_cast<std::size_t>(field.size())};
-}
+bool Rows::is_null(std::size_t row, int column) const { return text(row, column).data() == nullptr; }
+std::string_view Rows::text(std::size_t row, int column) const { return data_->cells_of(row)[static_cast<std::size_t>(column)]; }
 std::int64_t Rows::number(std::size_t row, int column) const {
   const auto digits = text(row, column);
   std::int64_t value = 0;

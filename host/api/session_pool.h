@@ -70,7 +70,7 @@ class SessionPool {
     push({.question = std::move(question), .bytes = 0});
   }
 
-  // Questions that wait are still asked; later ones are dropped.
+  // Questions that wait are still asked, if there are threads; later ones are dropped.
   void stop() {
     {
       std::lock_guard lock(mutex_);
@@ -78,6 +78,9 @@ class SessionPool {
     }
     for (auto& thread : threads_) thread.request_stop();
     threads_.clear();
+    std::deque<Waiting> unasked;  // it was never started; what ends with them may take locks
+    const std::lock_guard lock(mutex_);
+    unasked.swap(waiting_);
   }
 
  private:

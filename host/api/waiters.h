@@ -24,7 +24,7 @@ inline constexpr std::size_t kMaxWaiters = 20'000;
 class Waiters {
  public:
   Waiters(ReadPool& pool, const Clock& clock);
-  ~Waiters();  // waits for the questions that the pool still has of it: a pool that will never answer or drop them must end first
+  ~Waiters();  // waits until the pool has asked or dropped this object's questions
 
   void start();
   // Whether one more may wait: at most kMaxWaiters do. No `done` may hold a request's body.

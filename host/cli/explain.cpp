@@ -44,14 +44,12 @@ std::string no_plugin(const Config& config, const Catalogue& catalogue, const st
 }
 
 std::string due_before(const QueuePosition& s) {
-  if (s.due_before == 0) return {};
-  const std::string count =
-      s.due_before >= kMaxDueBefore ? "at least " + std::to_string(kMaxDueBefore) : std::to_string(s.due_before);
-  return "; of the same target, " + count + (s.due_before == 1 ? " is" : " are") + " due before it";
+  if (s.due_before.value_or(0) == 0) return {};
+  const std::string count = (*s.due_before >= kMaxDueBefore ? "at least " : "") + std::to_string(*s.due_before);
+  return "; " + count + " of the same target " + (s.due_before == 1 ? "is" : "are") + " due before it";
 }
 
-// The limit that leaves no place for it on any host, as far as the limits of this machine's configuration are those of all hosts;
-// "" if none does.
+// A limit that all hosts together have reached, if their limits are those of this machine's configuration; "" if there is none.
 std::string why_capped(const Explanation& e, const QueuePosition& s, const Config& config, const Catalogue& catalogue) {
   const auto& limits = config.limits;
   const auto cap = [&](const std::string& whose, std::uint64_t in_flight, std::size_t limit, const char* key) {
@@ -60,12 +58,27 @@ std::string why_capped(const Explanation& e, const QueuePosition& s, const Confi
   };
   std::string text = cap("target " + s.target, s.in_flight.of_target, limits.per_target, "per_target");
   if (text.empty()) text = cap("its organisation", s.in_flight.of_org, limits.per_org, "per_org");
-  if (text.empty()) text = cap("host name " + s.host_name, s.in_flight.of_host_name, limits.per_host_name, "per_host_name");
   if (const auto* type = catalogue.find(s.action_type); text.empty() && type != nullptr && type->blocking)
     text =
         cap("the blocking plugin of " + s.action_type, s.in_flight.of_action_type, limits.blocking_workers, "blocking_workers");
-  if (text.empty()) text = cap("the installation", s.in_flight.all, limits.in_flight, "in_flight");
+  if (text.empty()) text = cap("the installation", s.in_flight.all, limits.in_flight - limits.reserve(), "in_flight");
   return text;
+}
+
+// Where answers come quickly, a host claims up to twice as many ahead: below that, this limit is no reason to wait.
+std::string why_host_name_capped(const Explanation& e, const QueuePosition& s, const Config& config) {
+  const auto limit = config.limits.per_host_name;
+  if (s.in_flight.of_host_name < limit * e.hosts) return {};
+  return "due, but " + (s.host_name.empty() ? "the forms of all organisations have" : "host name " + s.host_name + " has") +
+         " at least the " + std::to_string(limit) + " deliveries under way that every host allows (limits.per_host_name)";
+}
+
+// The rate lets nothing start now, or work is due faster than it allows.
+bool is_rate_limited(const Explanation& e, const QueuePosition& s) {
+  if (!s.rate || !s.permits_until) return false;
+  const Micros apart = std::chrono::duration_cast<Micros>(s.rate->per) / s.rate->count;
+  if (*s.permits_until > e.now) return true;
+  return s.due_before.value_or(0) > 0 && *s.permits_until > e.now - std::max<Micros>(Seconds(1), apart);
 }
 
 BlockedReason why_it_waits(const Explanation& e, const QueuePosition& s, const Config& config, const Catalogue& catalogue) {
@@ -99,10 +112,13 @@ BlockedReason why_it_waits(const Explanation& e, const QueuePosition& s, const C
                              "); its cooldown is over, and one delivery goes first to see whether it is back" + due_before(s)};
   if (const auto cap = why_capped(e, s, config, catalogue); !cap.empty()) return {"capped", cap + due_before(s)};
   const std::string since = "due since " + format_rfc3339(s.due) + " (" + seconds(e.now - s.due) + ")";
-  if (s.permit_at)
+  if (is_rate_limited(e, s))
     return {"rate", since + ", but target " + s.target + " has a rate of " + rate_text(*s.rate) +
-                        ", and its next delivery may start at " + format_rfc3339(*s.permit_at) + due_before(s)};
-  return {"due", since + "; a host takes it as soon as it has room" + due_before(s)};
+                        ", whose permits are given out until " + format_rfc3339(*s.permits_until) + due_before(s)};
+  if (const auto cap = why_host_name_capped(e, s, config); !cap.empty()) return {"capped", cap + due_before(s)};
+  return {"due", since + "; a host takes it as soon as it has room (" + std::to_string(s.in_flight.all) +
+                     " deliveries are under way on " + std::to_string(e.hosts) + (e.hosts == 1 ? " host)" : " hosts)") +
+                     due_before(s)};
 }
 
 BlockedReason why_unfinished(const Explanation& e, const QueuePosition& s, const Config& config, const Catalogue& catalogue) {

@@ -76,7 +76,7 @@ struct SecretReference {
 };
 
 struct Limits {
-  std::size_t in_flight = 2048;      // deliveries claimed by this host at one time
+  std::size_t in_flight = 2048;      // deliveries claimed by this host at one time; some of them reserved, see reserve()
   std::size_t per_target = 256;      // of these, for one target
   std::size_t per_org = 1024;        // of these, for one organisation
   std::size_t per_org_channels = 5;  // by all hosts, to the channels of one organisation: notify.per_org
@@ -93,6 +93,9 @@ struct Limits {
   std::size_t header_bytes = 16 << 10;
   std::size_t failed_sign_ins = 60;  // of one address in a minute; 429 from then on
   bool operator==(const Limits&) const = default;
+
+  // A large host keeps a few places for targets that hold almost none, so that their deliveries need not wait for a released one.
+  std::size_t reserve() const { return in_flight >= 1024 ? in_flight / 32 : 0; }
 };
 
 struct Timeouts {

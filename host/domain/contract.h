@@ -48,7 +48,7 @@ struct StageTerms {
   bool operator==(const StageTerms&) const = default;
 };
 
-// With its port.
+// The host name of a URL, with its port; empty for an empty URL.
 std::string host_name_of(const std::string& url);
 
 struct Contract {

@@ -242,7 +242,7 @@ Limiter* Places::full(const KnownRoute& route) {
 
 bool Places::is_next(const KnownRoute& route, bool others_wait) const {
   if (ready_.empty() && !others_wait) return true;
-  if (route.target->limiter.used >= (has_reserve() ? kNextToNone : 1)) return false;
+  if (route.target->limiter.used >= (limits_.reserve() > 0 ? kNextToNone : 1)) return false;
   return ready_.empty() || route.org->load() <= ready_.first().load();
 }
 

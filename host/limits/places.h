@@ -102,9 +102,6 @@ struct KnownRoute {
   bool is_idle() const { return !due && held == 0; }
 };
 
-// A host with at least this many places reserves a few for targets that hold almost none, so that their deliveries need not wait
-// for a released place.
-inline constexpr std::size_t kWithReserve = 1024;
 inline constexpr std::size_t kNextToNone = 4;  // a target with fewer places holds almost none; in a small host, none at all
 
 // One thread at a time. Drops a route that neither is due nor holds places; shared parts go with their last route.
@@ -148,13 +145,11 @@ class Places {
   std::size_t held() const { return held_; }
   std::size_t held_of_channels(OrgId org) const;
   // Without the reserved ones.
-  std::size_t free() const { return limits_.in_flight - std::min(limits_.in_flight, held_ + reserve()); }
+  std::size_t free() const { return limits_.in_flight - std::min(limits_.in_flight, held_ + limits_.reserve()); }
   std::size_t free_bytes() const { return limits_.in_flight_bytes - std::min(limits_.in_flight_bytes, bytes_); }
 
  private:
   std::uint32_t weight_of(OrgId org) const;
-  bool has_reserve() const { return limits_.in_flight >= kWithReserve; }
-  std::size_t reserve() const { return has_reserve() ? limits_.in_flight / 32 : 0; }
   void rank(Target& target);
   void reopen(Limiter& limiter);
   void reopen_freed();

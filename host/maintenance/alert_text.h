@@ -1,4 +1,4 @@
-// How alerts are worded as notifications. Pure functions. What a dead letter says: settle/settlement.cpp, alert_of().
+// How alerts are worded as notifications. Pure functions. What a dead letter says: settle/dead_letter_alert.h.
 #pragma once
 
 #include <span>

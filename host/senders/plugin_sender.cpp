@@ -1,4 +1,5 @@
-// A plugin's sender with its strand, the one thread that enters the plugin: how calls begin and end, and how it is entered.
+// A plugin's sender with its strand, the one thread that enters the plugin once it is created: how calls begin and end, and how
+// it is entered.
 #include "senders/plugin_sender.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What stands for a secret in a request: found, checked, and filled in for http_transfer.cpp and mail_exchange.cpp.
+// What stands for a secret in a request: found, checked, and filled in for http_transfer.cpp and authorized_http.cpp.
 #include "services/placeholders.h"
 
 #include <algorithm>

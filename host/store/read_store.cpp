@@ -11,7 +11,8 @@ constexpr Statement kFind = sql::find_submission;
 constexpr Statement kCompare = sql::compare_submissions;
 constexpr Statement kHistory = sql::history;
 constexpr Statement kPositions = sql::queue_positions;
-constexpr Statement kClaimedByRoute = sql::claimed_by_route;
+constexpr Statement kInFlight = sql::in_flight;
+constexpr Statement kDueBefore = sql::due_before;
 constexpr Statement kCooldownsOf = sql::cooldowns_of;
 constexpr Statement kDeliveries = sql::deliveries_of;
 constexpr Statement kHosts = sql::hosts;
@@ -19,23 +20,24 @@ constexpr Statement kOrganisation = sql::organisation;
 constexpr Statement kMoved = sql::moved;
 
 Result<QueuePosition> read_position(const Rows& rows, std::size_t row, OrgId org, const Rows& cooldowns) {
-  const auto contract = contract_from_json(rows.text(row, 14));
+  const auto contract = contract_from_json(rows.text(row, 13));
   TRY(contract);
   QueuePosition position{.delivery = {rows.number(row, 1)},
                          .route = {rows.number(row, 2)},
                          .target = contract->target,
-                         .action_order = static_cast<int>(rows.number(row, 13)),
+                         .action_order = static_cast<int>(rows.number(row, 12)),
                          .action_type = text_of(rows, row, 3),
                          .status = status_from(rows.text(row, 4)).value_or(Status::due),
                          .due = rows.time(row, 5),
                          .attempt_count = static_cast<std::uint32_t>(rows.number(row, 6)),
                          .lease_lost = static_cast<std::uint32_t>(rows.number(row, 7)),
                          .claimed_by = text_of(rows, row, 8),
-                         .claimer_lives = rows.flag(row, 15),
+                         .claimer_lives = rows.flag(row, 14),
                          .lease_until = time_of(rows, row, 9),
-                         .due_before = static_cast<std::uint64_t>(rows.number(row, 10)),
-                         .permit_at = contract->rate ? time_of(rows, row, 11) : std::nullopt,
+                         .due_before = {},
                          .rate = contract->rate,
+                         .permits_until = contract->rate ? time_of(rows, row, 10) : std::nullopt,
+                         .policy = contract->policy,
                          .host_name = host_name_of(contract->url),
                          .in_flight = {},
                          .cooldown = {}};
@@ -46,23 +48,21 @@ Result<QueuePosition> read_position(const Rows& rows, std::size_t row, OrgId org
   return position;
 }
 
-// `claimed`: the rows of claimed_by_route.
-Result<void> count_in_flight(const Rows& claimed, OrgId org, std::vector<QueuePosition>& positions) {
-  for (std::size_t row = 0; row < claimed.size(); ++row) {
-    const auto contract = contract_from_json(claimed.text(row, 2));
-    TRY(contract);
-    const bool is_of_org = claimed.number(row, 0) == org.value;
-    const auto count = static_cast<std::uint64_t>(claimed.number(row, 1));
+// `rows`: of the statement in_flight.
+void count_in_flight(const Rows& rows, OrgId org, std::vector<QueuePosition>& positions) {
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    const bool is_of_org = rows.number(row, 0) == org.value;
+    const auto host_name = host_name_of(text_of(rows, row, 3));
+    const auto count = static_cast<std::uint64_t>(rows.number(row, 5));
     for (auto& position : positions) {
       auto& in_flight = position.in_flight;
       in_flight.all += count;
       if (is_of_org) in_flight.of_org += count;
-      if (is_of_org && contract->target == position.target) in_flight.of_target += count;
-      if (contract->action_type == position.action_type) in_flight.of_action_type += count;
-      if (!contract->is_of_channel() && host_name_of(contract->url) == position.host_name) in_flight.of_host_name += count;
+      if (is_of_org && rows.text(row, 1) == position.target) in_flight.of_target += count;
+      if (rows.text(row, 2) == position.action_type) in_flight.of_action_type += count;
+      if (!rows.flag(row, 4) && host_name == position.host_name) in_flight.of_host_name += count;
     }
   }
-  return {};
 }
 
 class PgReadStore final : public ReadStore {
@@ -126,7 +126,7 @@ class PgReadStore final : public ReadStore {
     Explanation explanation{.history = std::move(**known),
                             .now = rows->time(0, 0),
                             .positions = {},
-                            .hosts = static_cast<std::uint64_t>(rows->number(0, 12))};
+                            .hosts = static_cast<std::uint64_t>(rows->number(0, 11))};
     for (std::size_t row = 0; row < rows->size(); ++row) {
       if (rows->is_null(row, 1)) continue;
       auto position = read_position(*rows, row, org, *cooldowns);
@@ -134,9 +134,11 @@ class PgReadStore final : public ReadStore {
       explanation.positions.push_back(std::move(*position));
     }
     if (explanation.positions.empty()) return explanation;
-    auto claimed = link_.read(kClaimedByRoute, {});
-    TRY(claimed);
-    TRY(count_in_flight(*claimed, org, explanation.positions));
+    auto in_flight = link_.read(kInFlight, {});
+    TRY(in_flight);
+    count_in_flight(*in_flight, org, explanation.positions);
+    for (auto& position : explanation.positions)
+      if (position.status == Status::due && position.due <= explanation.now) position.due_before = due_before(position);
     return explanation;
   }
 
@@ -189,6 +191,14 @@ class PgReadStore final : public ReadStore {
   }
 
  private:
+  // None if that takes too long, as it may where many rows before it are dead: the rest is worth saying without it.
+  std::optional<std::uint64_t> due_before(const QueuePosition& position) {
+    auto rows = link_.read(kDueBefore, {std::to_string(shard_of(position.delivery)), std::to_string(position.route.value),
+                                        std::to_string(position.delivery.value), std::to_string(kMaxDueBefore)});
+    if (!rows) return std::nullopt;
+    return static_cast<std::uint64_t>(rows->number(0, 0));
+  }
+
   Parameters key(OrgId org, std::string_view kind, std::string_view client_ref) const {
     return {std::to_string(shard_for(org, client_ref, shards_)), std::to_string(org.value), std::string(kind),
             std::string(client_ref)};

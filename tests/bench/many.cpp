@@ -36,7 +36,7 @@ void hand_in(const Host& host, const std::string& id, const char* target, std::s
     throw std::runtime_error("an intent was refused: " + std::to_string(answer.status) + " " + answer.body);
 }
 
-// What a newcomer cannot fall below: the commit of one row by a session that does nothing else, in the same database.
+// What the machine leaves for a newcomer: the commit of one row by a session that does nothing else, in the same database.
 class BareCommits {
  public:
   explicit BareCommits(const std::string& database_url) : sql_(database_url) {

@@ -296,7 +296,7 @@ TEST_F(AlertContract, AFailureThatComesLateIsKeptForTheNextDigest) {  // F13
 
 // ---- the notifier ----
 
-class TellerStory : public AlertContract {
+class NotifierStory : public AlertContract {
  protected:
   AlertNotifier notifier(const char* target = "ops") {
     return AlertNotifier(
@@ -312,7 +312,7 @@ class TellerStory : public AlertContract {
   int woken = 0;
 };
 
-TEST_F(TellerStory, AnIncidentBecomesASubmissionToTheAlertTarget) {  // F13
+TEST_F(NotifierStory, AnIncidentBecomesASubmissionToTheAlertTarget) {  // F13
   raise("target:a", "what happened");
   auto one = notifier();
   ASSERT_TRUE(one.notify());
@@ -327,7 +327,7 @@ TEST_F(TellerStory, AnIncidentBecomesASubmissionToTheAlertTarget) {  // F13
   EXPECT_TRUE(metrics_say("submission_alerts_total{kind=\"dead_letter\"} 1"));
 }
 
-TEST_F(TellerStory, WhatWasHandedInBeforeACrashIsNotHandedInAgain) {  // F13
+TEST_F(NotifierStory, WhatWasHandedInBeforeACrashIsNotHandedInAgain) {  // F13
   raise("target:a");
   ASSERT_TRUE(notifier().notify());
   sql.execute(
@@ -338,7 +338,7 @@ TEST_F(TellerStory, WhatWasHandedInBeforeACrashIsNotHandedInAgain) {  // F13
   EXPECT_EQ(sql.text("SELECT told || ' ' || (telling IS NULL) FROM alerts"), "1 true");
 }
 
-TEST_F(TellerStory, WithoutAnAlertTargetIncidentsAreLoggedAndCounted) {  // F13
+TEST_F(NotifierStory, WithoutAnAlertTargetIncidentsAreLoggedAndCounted) {  // F13
   raise("target:a");
   auto one = notifier(nullptr);
   ASSERT_TRUE(one.notify());
@@ -349,14 +349,14 @@ TEST_F(TellerStory, WithoutAnAlertTargetIncidentsAreLoggedAndCounted) {  // F13
   EXPECT_TRUE(metrics_say("submission_alerts_total{kind=\"dead_letter\"} 1"));
 }
 
-TEST_F(TellerStory, StuckDeliveriesAreOneIncidentOfTheirTarget) {  // F13
+TEST_F(NotifierStory, StuckDeliveriesAreOneIncidentOfTheirTarget) {  // F13
   late("a-", 3, "sms.a");
   for (int host = 0; host < 3; ++host) ASSERT_TRUE(notifier().look_for_stuck());
   EXPECT_EQ(sql.text("SELECT incident || ' ' || count FROM alerts"), "stuck:target:sms.a 1");
   EXPECT_NE(sql.text("SELECT message FROM alerts").find("no plugin for sms"), std::string::npos);
 }
 
-TEST_F(TellerStory, ADigestIsOneIncidentForEachOrganisationAndPeriod) {  // F13
+TEST_F(NotifierStory, ADigestIsOneIncidentForEachOrganisationAndPeriod) {  // F13
   sql.execute("INSERT INTO organisations (name) VALUES ('other')");
   ASSERT_TRUE(settle->add_failures(std::vector<FailedAttempts>{{kDefaultOrg, "sms", "sms.a", "timeout", 3},
                                                                {kDefaultOrg, "sms", "sms.b", "timeout", 4},

@@ -120,8 +120,8 @@ TEST_F(ReadContract, ExplainSaysWhatIsDueBefore) {  // M3, E14, E15
   submit_many(3);
   auto told = reader->explain(kDefaultOrg, "intent", "ref-2");
   ASSERT_TRUE(told && *told) << told.error().what;
-  EXPECT_EQ((*told)->positions.at(0).due_before, 2u);
-  EXPECT_FALSE((*told)->positions[0].permit_at) << "a target without a rate";
+  EXPECT_EQ((*told)->positions.at(0).due_before, std::uint64_t{2});
+  EXPECT_FALSE((*told)->positions[0].permits_until) << "a target without a rate";
 }
 
 TEST_F(ReadContract, ExplainKnowsAnOutageWhoseCooldownIsOver) {  // E15

@@ -211,7 +211,7 @@ TEST_P(CommandsUnderALimit, ExplainSaysWhichLimitItWaitsFor) {
   EXPECT_EQ(explain("second")["code"], "capped") << explained("second");
   EXPECT_NE(explained("second").find(std::string("limits.") + GetParam()), std::string::npos) << explained("second");
   EXPECT_EQ(explained("second").find("due before it"), std::string::npos) << explained("second");
-  EXPECT_NE(explained("third").find("1 is due before it"), std::string::npos) << explained("third");
+  EXPECT_NE(explained("third").find("1 of the same target is due before it"), std::string::npos) << explained("third");
   gateway.release();
   EXPECT_EQ(wait_for_end(client(), "third")["status"], "accepted");
 }

@@ -41,17 +41,12 @@ WHERE s.shard = $1 AND s.org_id = $2 AND s.kind = $3 AND s.client_ref = $4
 ORDER BY d.action_order, d.replay, a.number;
 
 -- name: queue_positions
--- Reads where a submission's unfinished deliveries stand in the queue: among others, how many of the same route are due before
--- each (10,000 at most), and until when a target with a rate has no permit. One row with nulls says that all have ended. A host
--- lives if it holds its advisory lock (see rescue.sql).
+-- Reads where a submission's unfinished deliveries stand in the queue; of a target with a rate, when the last permit that was
+-- given out is used up. One row with nulls says that all have ended. A host lives if it holds its advisory lock (see rescue.sql).
 -- $1 shard, $2 organisation, $3 submission
 SELECT micros(now()), r.delivery_id, r.route_id, s.contract::jsonb ->> 'actionType', r.status, micros(r.due_at),
        r.attempt_count, r.lease_lost, coalesce(h.name, ''), micros(r.lease_until),
-       (SELECT count(*) FROM (SELECT FROM ready q
-                              WHERE q.shard = $1 AND q.route_id = r.route_id AND q.queued AND q.status <> 'claimed'
-                                AND (q.due_at, q.delivery_id) < (r.due_at, r.delivery_id) LIMIT 10000) ahead),
-       (SELECT micros(t.next_at) FROM target_rates t
-        WHERE t.org_id = $2 AND t.target = s.contract::jsonb ->> 'target' AND t.next_at > now()),
+       (SELECT micros(t.next_at) FROM target_rates t WHERE t.org_id = $2 AND t.target = s.contract::jsonb ->> 'target'),
        (SELECT count(*) FROM hosts WHERE host_id = ANY (living.ids)), r.action_order, s.contract,
        coalesce(r.claimed_by = ANY (living.ids), false)
 FROM (SELECT ARRAY(
@@ -68,10 +63,22 @@ LEFT JOIN contract_snapshots s ON s.route_id = r.route_id
 LEFT JOIN hosts h ON h.host_id = r.claimed_by
 ORDER BY r.action_order, r.replay;
 
--- name: claimed_by_route
--- Counts what all hosts have in flight, by route.
-SELECT c.org_id, c.count, s.contract
-FROM (SELECT route_id, org_id, count(*) FROM claimed GROUP BY route_id, org_id) c JOIN contract_snapshots s USING (route_id);
+-- name: due_before
+-- Counts what is due before a delivery of a route.
+-- $1 shard, $2 route, $3 delivery, $4 the most to count
+SELECT count(*) FROM (
+  SELECT FROM ready
+  WHERE shard = $1 AND route_id = $2 AND queued AND status <> 'claimed'
+    AND (due_at, delivery_id) < (SELECT due_at, delivery_id FROM ready WHERE shard = $1 AND delivery_id = $3)
+  ORDER BY due_at, delivery_id LIMIT $4) ahead;
+
+-- name: in_flight
+-- Counts what all hosts have in flight, by what limits it: organisation, target, action type, URL, and whether it is a channel's.
+SELECT org_id, contract ->> 'target', contract ->> 'actionType', contract ->> 'url', contract ? 'channel', sum(count)::bigint
+FROM (SELECT c.org_id, c.count, s.contract::jsonb
+      FROM (SELECT route_id, org_id, count(*) FROM claimed GROUP BY route_id, org_id) c
+      JOIN contract_snapshots s USING (route_id)) one
+GROUP BY 1, 2, 3, 4, 5;
 
 -- name: cooldowns_of
 -- Lists an organisation's targets that are in an outage: they cool down, or their probe has not yet got through.

@@ -8,7 +8,7 @@
 --
 -- settle_statement.cpp expands the braces from its list of columns into two statements: `settle`, for a batch that agrees in
 -- every shared column, and `settle_sorts`. {items} is the batch as rows f; {=x} the shared value x; {kept} the columns of an
--- item that any table gets; {found} those that `attempts` gets; {ready} the changes of `ready`; {attempts}, {deliveries} and
+-- item that any table but `ready` gets; {found} those that `attempts` gets; {ready} the changes of `ready`; {attempts}, {deliveries} and
 -- {audit} the names of these tables' columns, and with `=` their values.
 -- $1 shard; the columns follow from $2 on, in the order of that list
 WITH gone AS (

@@ -115,13 +115,13 @@ TEST_F(Waiting, WhoStillWaitsAtTheEndIsTold) {  // M5
 TEST_F(Waiting, ItsEndWaitsForTheQuestionThatIsUnderWay) {  // M5
   world.hold_moved();
   waiters->add({1}, Seconds(10), tell(a));
-  ASSERT_TRUE(eventually([&] { return world.moved_calls == 1; }));
+  EXPECT_TRUE(eventually([&] { return world.moved_calls >= 1; }));
   std::atomic<bool> gone{false};
   std::jthread end([&] {
     waiters.reset();
     gone = true;
   });
-  ASSERT_TRUE(eventually([&] { return a == 1; }));  // told before its end waits
+  EXPECT_TRUE(eventually([&] { return a == 1; }));  // told before its end waits
   EXPECT_FALSE(gone);
   world.release_moved();
   EXPECT_TRUE(eventually([&] { return gone.load(); }));

@@ -210,7 +210,11 @@ TEST(FormSchema, RefusesWhatTheLoaderRefusesAndTakesTheSample) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr std::size_t kStep = 16;
 #elif defined(__has_feature)
-constexpr std::size_t kStep = __has_feature(address_sanitizer) ? 16 : 1;
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+constexpr std::size_t kStep = 16;
+#else
+constexpr std::size_t kStep = 1;
+#endif
 #else
 constexpr std::size_t kStep = 1;
 #endif

@@ -37,7 +37,6 @@ Result<QueuePosition> read_position(const Rows& rows, std::size_t row, OrgId org
                          .due_before = {},
                          .rate = contract->rate,
                          .permits_until = contract->rate ? time_of(rows, row, 10) : std::nullopt,
-                         .policy = contract->policy,
                          .host_name = host_name_of(contract->url),
                          .in_flight = {},
                          .cooldown = {}};

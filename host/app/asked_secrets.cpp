@@ -25,8 +25,9 @@ void look(const Json& json, const std::string& path, std::string_view key, const
   if (json.is_string()) return look_in_text(json.get_ref<const std::string&>(), path, key, tell);
   if (json.is_array())
     for (std::size_t i = 0; i < json.size(); ++i) look(json[i], path + "[" + std::to_string(i) + "]", key, tell);
-  if (json.is_object())
-    for (const auto& [name, value] : json.items()) look(value, path.empty() ? name : path + "." + name, name, tell);
+  if (!json.is_object()) return;
+  const std::string prefix = path.empty() ? "" : path + ".";
+  for (const auto& [name, value] : json.items()) look(value, prefix + name, name, tell);
 }
 
 }  // namespace
@@ -45,9 +46,10 @@ Problems unknown_secrets(const Config& config, const Registry& registry) {
           "there is no secret " + in_quotes(name) + " under secrets: what needs it waits" + did_you_mean(name, known);
     });
   };
-  for (const auto& [type, settings] : config.senders)
-    look_at(settings,
-            [&config, &of = type](const std::string& path) { return config.problem("senders." + of + "." + path, ""); });
+  for (const auto& [type, settings] : config.senders) {
+    const std::string prefix = "senders." + type + ".";
+    look_at(settings, [&](const std::string& path) { return config.problem(prefix + path, ""); });
+  }
   for (const auto& target : registry.targets()) {
     const auto transport = registry.transports().find(target.target);
     if (transport == registry.transports().end()) continue;

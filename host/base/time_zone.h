@@ -32,7 +32,7 @@ class TimeZone {
   struct Day {  // of a year, with the time on it
     enum class Kind : std::uint8_t { week, julian, plain } kind = Kind::plain;
     int month = 0, week = 0, weekday = 0, day = 0;
-    std::int64_t seconds = 2 * 3600;
+    std::int64_t seconds = 7200;      // two o'clock
     std::int64_t in(int year) const;  // local seconds since 1970
   };
   struct Rule {

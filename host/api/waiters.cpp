@@ -150,11 +150,11 @@ void Waiters::look() {
     looking_ = true;
   }
   // However the question ends, also unasked, the next one may follow.
-  std::shared_ptr<void> asked(nullptr, [this, open](void*) {
+  const std::shared_ptr<void> asked(nullptr, [this, open = std::move(open)](void*) {
     const std::lock_guard lock(mutex_);
     looking_ = false;
   });
-  pool_.ask([open = std::move(open), this, ids = std::move(ids), asked = std::move(asked)](ReadPool::Session& session) {
+  pool_.ask([this, ids = std::move(ids), asked](ReadPool::Session& session) {
     if (const auto answer = session->moved(ids)) moved(*answer);
   });
 }

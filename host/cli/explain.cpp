@@ -112,9 +112,12 @@ BlockedReason why_it_waits(const Explanation& e, const QueuePosition& s, const C
                              "); its cooldown is over, and one delivery goes first to see whether it is back" + due_before(s)};
   if (const auto cap = why_capped(e, s, config, catalogue); !cap.empty()) return {"capped", cap + due_before(s)};
   const std::string since = "due since " + format_rfc3339(s.due) + " (" + seconds(e.now - s.due) + ")";
-  if (is_rate_limited(e, s))
+  if (is_rate_limited(e, s)) {
+    const bool must_wait = *s.permits_until > e.now;
     return {"rate", since + ", but target " + s.target + " has a rate of " + rate_text(*s.rate) +
-                        ", whose permits are given out until " + format_rfc3339(*s.permits_until) + due_before(s)};
+                        (must_wait ? ", and its next delivery may start at " + format_rfc3339(*s.permits_until) : "") +
+                        due_before(s)};
+  }
   if (const auto cap = why_host_name_capped(e, s, config); !cap.empty()) return {"capped", cap + due_before(s)};
   return {"due", since + "; a host takes it as soon as it has room (" + std::to_string(s.in_flight.all) +
                      " deliveries are under way on " + std::to_string(e.hosts) + (e.hosts == 1 ? " host)" : " hosts)") +

@@ -264,7 +264,7 @@ TEST_F(Planning, IsSafeFromSeveralThreads) {
     for (int i = 0; i < 3; ++i)
       threads.emplace_back([&] {
         for (int n = 0; n < 300; ++n) {
-          if (w.planner().admit(0, {w.insert_groups(a)}, w.clock.now())) w.release(a, 1);
+          if (w.planner().admit(0, {w.insert_group(a)}, w.clock.now())) w.release(a, 1);
           w.due({a});
         }
       });

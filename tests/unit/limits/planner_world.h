@@ -50,12 +50,12 @@ class PlannerWorld {
                                              .channel = spec.is_channel ? target : ""})};
     return id;
   }
-  InsertGroup insert_groups(RouteId id, std::size_t count = 1, std::size_t bytes = 0) {
+  InsertGroup insert_group(RouteId id, std::size_t count = 1, std::size_t bytes = 0) {
     return {contracts_.at(id).first, id, contracts_.at(id).second, count, bytes};
   }
   // These have a backlog that does not end.
   void due(const std::vector<RouteId>& routes) {
-    for (const auto id : routes) planner().wake(0, {insert_groups(id)}, clock.now());
+    for (const auto id : routes) planner().wake(0, {insert_group(id)}, clock.now());
   }
   // A walk over the queue tells that these have work since so long.
   void walk(const std::vector<RouteId>& routes, Micros since = Micros{0}) {

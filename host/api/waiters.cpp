@@ -21,13 +21,12 @@ Waiters::~Waiters() {
   changed_.wait(lock, [&] { return questions_ == 0; });
 }
 
-std::shared_ptr<void> Waiters::open_question() {
-  ++questions_;
-  return {nullptr, [this](void*) {
-            const std::lock_guard lock(mutex_);
-            --questions_;
-            changed_.notify_all();  // with the lock: as soon as it is free, nothing of this object may be touched
-          }};
+Waiters::Question::Question(Waiters& waiters) : waiters_(waiters) { ++waiters_.questions_; }
+
+Waiters::Question::~Question() {
+  const std::lock_guard lock(waiters_.mutex_);
+  --waiters_.questions_;
+  waiters_.changed_.notify_all();  // with the lock: as soon as it is free, nothing of this object may be touched
 }
 
 void Waiters::stop() {
@@ -65,12 +64,12 @@ bool Waiters::has_room() const {
 
 // One question at a time, about those that came since the last one was asked.
 void Waiters::look_at_new_ones() {
-  std::shared_ptr<void> open;
+  std::shared_ptr<Question> open;
   {
     const std::lock_guard lock(mutex_);
     if (stopped_ || looking_at_new_ones_ || new_ones_.empty()) return;
+    open = std::make_shared<Question>(*this);
     looking_at_new_ones_ = true;
-    open = open_question();
   }
   // However the question ends, also unasked, the next one may follow; what it had not found, the poll finds.
   std::shared_ptr<void> asked(nullptr, [this, open](void*) {
@@ -140,11 +139,11 @@ void Waiters::run(std::stop_token stop) {
 
 void Waiters::look() {
   std::vector<SubmissionId> ids;
-  std::shared_ptr<void> open;
+  std::shared_ptr<Question> open;
   {
     std::lock_guard lock(mutex_);
     if (looking_ || by_deadline_.empty()) return;
-    open = open_question();
+    open = std::make_shared<Question>(*this);
     for (const auto& [id, at] : by_submission_)
       if (ids.size() < kMaxAtOnce) ids.push_back(id);
     looking_ = true;

@@ -40,12 +40,22 @@ class Waiters {
     std::function<void()> done;
   };
   using ByDeadline = std::multimap<Clock::Monotonic, Waiter>;
+  // A question of ours in the pool holds one from its start to its end.
+  class Question {
+   public:
+    explicit Question(Waiters& waiters);  // call with its mutex_
+    ~Question();
+    Question(const Question&) = delete;
+    Question& operator=(const Question&) = delete;
+
+   private:
+    Waiters& waiters_;
+  };
 
   void run(std::stop_token stop);
   void look();
   void look_at_new_ones();
   std::vector<std::function<void()>> take(SubmissionId submission);
-  std::shared_ptr<void> open_question();  // held by a question of ours in the pool, from the start to its end; call with mutex_
 
   ReadPool& pool_;
   const Clock& clock_;

@@ -218,6 +218,18 @@ TEST_P(CommandsUnderALimit, ExplainSaysWhichLimitItWaitsFor) {
 INSTANTIATE_TEST_SUITE_P(Limits, CommandsUnderALimit, ::testing::Values("per_org", "per_host_name", "in_flight"),
                          [](const auto& one) { return std::string(one.param); });
 
+// M3, E15
+TEST_F(Commands, ExplainSaysThatABlockingPluginHasNoWorkerFree) {
+  setup.registry = registry_of({target("stuck.blocking", "hangs_blocking", gateway.url(), "one_shot", 0, {"invalid_request"})});
+  setup.more = "limits: {blocking_workers: 1}\ntimeouts: {attempt: 10m, drain: 1s}\n";
+  installation().add_plugin(bad_plugin("hangs"));
+  post_intent(client(), intent("first", "stuck.blocking", json::object()));
+  ASSERT_TRUE(host().wait_for_log("hanging"));
+  post_intent(client(), intent("second", "stuck.blocking", json::object()));
+  EXPECT_EQ(explain("second")["code"], "capped") << explained("second");
+  EXPECT_NE(explained("second").find("limits.blocking_workers"), std::string::npos) << explained("second");
+}
+
 // E14, E15
 TEST_F(Commands, ExplainSaysThatItsTargetIsBeingProbed) {
   setup.more = "limits: {per_target: 1}\n";

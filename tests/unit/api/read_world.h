@@ -37,26 +37,11 @@ class ReadWorld {
     tokens_.erase(std::string(as_view(sha256(token))));
   }
 
-  // From here on questions about tokens wait.
-  void hold_tokens() {
-    const std::lock_guard lock(mutex_);
-    is_held_ = true;
-  }
-  void release_tokens() {
-    const std::lock_guard lock(mutex_);
-    is_held_ = false;
-    released_.notify_all();
-  }
-  // The same for questions whether submissions have moved.
-  void hold_moved() {
-    const std::lock_guard lock(mutex_);
-    is_moved_held_ = true;
-  }
-  void release_moved() {
-    const std::lock_guard lock(mutex_);
-    is_moved_held_ = false;
-    released_.notify_all();
-  }
+  // Held questions wait until they are released: those about tokens, and those whether submissions have moved.
+  void hold_tokens() { set(tokens_held_, true); }
+  void release_tokens() { set(tokens_held_, false); }
+  void hold_moved() { set(moved_held_, true); }
+  void release_moved() { set(moved_held_, false); }
   std::vector<TokenUse> uses() {
     const std::lock_guard lock(mutex_);
     return uses_;
@@ -68,11 +53,16 @@ class ReadWorld {
  private:
   friend class WorldReader;
   friend class WorldTokens;
+  void set(bool& held, bool value) {
+    const std::lock_guard lock(mutex_);
+    held = value;
+    released_.notify_all();
+  }
   std::mutex mutex_;
   std::set<SubmissionId> moved_;
   std::map<std::string, TokenView> tokens_;
   std::vector<TokenUse> uses_;
-  bool is_held_ = false, is_moved_held_ = false;
+  bool tokens_held_ = false, moved_held_ = false;
   std::condition_variable released_;
 };
 
@@ -97,7 +87,7 @@ class WorldReader final : public ReadStore {
     ++world_.moved_calls;
     if (world_.away) return fail(Error::Kind::unavailable, "away");
     std::unique_lock lock(world_.mutex_);
-    world_.released_.wait(lock, [&] { return !world_.is_moved_held_; });
+    world_.released_.wait(lock, [&] { return !world_.moved_held_; });
     std::vector<SubmissionId> found;
     for (const auto id : ids)
       if (world_.moved_.contains(id)) found.push_back(id);
@@ -116,7 +106,7 @@ class WorldTokens final : public TokenStore {
   Result<std::optional<TokenView>> find(const Sha256& hash) override {
     ++world_.token_calls;
     std::unique_lock lock(world_.mutex_);
-    world_.released_.wait(lock, [&] { return !world_.is_held_; });
+    world_.released_.wait(lock, [&] { return !world_.tokens_held_; });
     if (world_.away) return fail(Error::Kind::unavailable, "away");
     const auto at = world_.tokens_.find(std::string(as_view(hash)));
     return at == world_.tokens_.end() ? std::nullopt : std::optional(at->second);

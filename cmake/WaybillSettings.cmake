@@ -30,6 +30,11 @@ if(WAYBILL_CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${WAYBILL_CCACHE})
 endif()
 
+find_program(WAYBILL_LLD ld.lld)  # links the many test programs in a fifth of the time
+if(WAYBILL_LLD AND CMAKE_BUILD_TYPE MATCHES "^(Dev|Checked)$")
+  add_link_options(-fuse-ld=lld)
+endif()
+
 add_library(waybill_settings INTERFACE)
 target_compile_options(waybill_settings INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wno-missing-field-initializers
   $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>)

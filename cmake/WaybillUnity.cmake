@@ -28,6 +28,6 @@ function(waybill_all_alone)  # called when all folders are known
     waybill_alone(tests/bench burst.cpp many.cpp organisations.cpp retention.cpp tenants.cpp)
     waybill_alone(tests/guard deciding.cpp drain.cpp wire.cpp)
   endif()
-  set_target_properties(waybill_store waybill_fake_host waybill_fakes PROPERTIES UNITY_BUILD OFF)  # most of their sources
+  set_target_properties(waybill_fake_host waybill_fakes PROPERTIES UNITY_BUILD OFF)  # most of their sources
 endfunction()
 cmake_language(DEFER CALL waybill_all_alone)

@@ -5,17 +5,6 @@
 namespace waybill {
 namespace {
 
-constexpr Statement kRemind = sql::remind_alert;
-constexpr Statement kCountNew = sql::count_new_alerts;
-constexpr Statement kReserve = sql::reserve_alerts;
-constexpr Statement kReserved = sql::reserved_alerts;
-constexpr Statement kMarkSent = sql::mark_notification_sent;
-constexpr Statement kClose = sql::close_alerts;
-constexpr Statement kStuckDeliveries = sql::stuck_deliveries;
-constexpr Statement kStuckForms = sql::stuck_forms;
-constexpr Statement kFinishedFailures = sql::finished_failures;
-constexpr Statement kDigest = sql::digest_failures;
-
 Result<void> done(const Result<Rows>& rows) {
   TRY(rows);
   return {};
@@ -31,11 +20,11 @@ class PgAlertStore final : public AlertStore {
 
   Result<void> remind(OrgId org, const std::string& kind, const std::string& about, const std::string& words,
                       Millis apart) override {
-    return done(link_.run(kRemind, {std::to_string(org.value), kind, about, words, std::to_string(apart.count())}));
+    return done(link_.run(sql::remind_alert, {std::to_string(org.value), kind, about, words, std::to_string(apart.count())}));
   }
 
   Result<std::map<std::string, std::uint64_t>> count_new() override {
-    const auto rows = link_.run(kCountNew);
+    const auto rows = link_.run(sql::count_new_alerts);
     TRY(rows);
     std::map<std::string, std::uint64_t> counts;
     for (std::size_t row = 0; row < rows->size(); ++row) counts[std::string(rows->text(row, 0))] = count_at(*rows, row, 1);
@@ -43,9 +32,9 @@ class PgAlertStore final : public AlertStore {
   }
 
   Result<std::vector<Notification>> notifications(const NotificationRules& rules) override {
-    TRY(link_.run(kReserve, {std::to_string(rules.quiet.count()), std::to_string(rules.most_messages),
-                             std::to_string(rules.between_summaries.count())}));
-    const auto rows = link_.run(kReserved);
+    TRY(link_.run(sql::reserve_alerts, {std::to_string(rules.quiet.count()), std::to_string(rules.most_messages),
+                                        std::to_string(rules.between_summaries.count())}));
+    const auto rows = link_.run(sql::reserved_alerts);
     TRY(rows);
     std::vector<Notification> all;
     for (std::size_t row = 0; row < rows->size(); ++row) {
@@ -62,18 +51,18 @@ class PgAlertStore final : public AlertStore {
   }
 
   Result<bool> mark_sent(const std::string& reference) override {
-    const auto rows = link_.run(kMarkSent, {reference});
+    const auto rows = link_.run(sql::mark_notification_sent, {reference});
     TRY(rows);
     return rows->number(0, 0) > 0;
   }
 
-  Result<void> close(Millis after) override { return done(link_.run(kClose, {std::to_string(after.count())})); }
+  Result<void> close(Millis after) override { return done(link_.run(sql::close_alerts, {std::to_string(after.count())})); }
 
   Result<std::vector<StuckWork>> stuck(Millis longer_than) override {
     const std::string length = std::to_string(longer_than.count());
-    const auto deliveries = link_.run(kStuckDeliveries, {length, std::to_string(kMaxStuckCounted + 1)});
+    const auto deliveries = link_.run(sql::stuck_deliveries, {length, std::to_string(kMaxStuckCounted + 1)});
     TRY(deliveries);
-    const auto forms = link_.run(kStuckForms, {length});
+    const auto forms = link_.run(sql::stuck_forms, {length});
     TRY(forms);
     std::vector<StuckWork> all;
     for (std::size_t row = 0; row < deliveries->size(); ++row)
@@ -99,7 +88,7 @@ class PgAlertStore final : public AlertStore {
   }
 
   Result<std::vector<ProviderFailure>> finished_failures() override {
-    const auto rows = link_.run(kFinishedFailures);
+    const auto rows = link_.run(sql::finished_failures);
     TRY(rows);
     std::vector<ProviderFailure> all;
     for (std::size_t row = 0; row < rows->size(); ++row)
@@ -122,8 +111,8 @@ class PgAlertStore final : public AlertStore {
       reason.add(one.reason);
       count.add(static_cast<std::int64_t>(one.count));
     }
-    return done(link_.run(kDigest, {std::to_string(failures.front().org.value), until.take(), action_type.take(), target.take(),
-                                    reason.take(), count.take(), about, words}));
+    return done(link_.run(sql::digest_failures, {std::to_string(failures.front().org.value), until.take(), action_type.take(),
+                                                 target.take(), reason.take(), count.take(), about, words}));
   }
 
  private:

@@ -10,10 +10,8 @@
 namespace waybill {
 namespace {
 
-constexpr Statement kChannels = sql::claimed_channels;
-
 // `config`: a JSON object that has at least a url, as jsonb writes it.
-std::string destination_of(const std::string& id, std::string_view config) {
+std::string channel_destination(const std::string& id, std::string_view config) {
   return "{\"secret\":\"" + id + "\"," + std::string(config.substr(1));
 }
 
@@ -28,7 +26,7 @@ Result<void> add_channels(Link& link, Shard shard, std::span<ClaimedRow> rows) {
     ids.add(row.delivery.value);
   }
   if (notifications.empty()) return {};
-  const auto found = link.run(kChannels, {std::to_string(shard), ids.take()});
+  const auto found = link.run(sql::claimed_channels, {std::to_string(shard), ids.take()});
   TRY(found);
   for (std::size_t row = 0; row < found->size(); ++row) {
     Channel channel{.id = text_of(*found, row, 1),
@@ -40,7 +38,7 @@ Result<void> add_channels(Link& link, Shard shard, std::span<ClaimedRow> rows) {
                     .signs_with_text = found->flag(row, 9),
                     .is_deleted = found->flag(row, 7),
                     .is_disabled = found->flag(row, 8)};
-    channel.destination = destination_of(channel.id, found->text(row, 2));
+    channel.destination = channel_destination(channel.id, found->text(row, 2));
     ClaimedRow& claimed = *notifications.at({found->number(row, 0)});
     claimed.channel = std::make_shared<const Channel>(std::move(channel));
     claimed.body_bytes = static_cast<std::size_t>(found->number(row, 10));

@@ -14,12 +14,6 @@ namespace {
 constexpr auto kWho = "SELECT pg_backend_pid()";
 constexpr int kLooks = 3;  // of either session: a pooler has another server session for it sooner or later
 
-constexpr Statement kDurability = sql::durability;
-constexpr Statement kMissingRights = sql::missing_rights;
-constexpr Statement kIsShared = sql::is_shared;
-constexpr Statement kFacts = sql::server_facts;
-constexpr Statement kOldTransactions = sql::old_transactions;
-constexpr Statement kIdentity = sql::database_identity;
 constexpr std::size_t kMaxNamed = 5;
 
 Result<bool> is_shared(Connection& one, Connection& other) {
@@ -49,7 +43,7 @@ Result<std::vector<std::string>> check_server(const DatabaseAddress& address) {
         Error::Kind::invalid,
         "database.url leads to a pooler that shares server sessions between transactions: hosts need sessions of their own. "
         "Connect to the server itself, or through a pool with pool_mode = session");
-  const auto durability = one->script(kDurability.sql);
+  const auto durability = one->script(sql::durability.sql);
   TRY(durability);
   std::vector<std::string> remarks;
   if (durability->text(0, 0) == "off")
@@ -64,7 +58,7 @@ Result<std::vector<std::string>> check_server(const DatabaseAddress& address) {
 Result<void> check_rights(const DatabaseAddress& address) {
   auto connection = Connection::open(address, "check");
   TRY(connection);
-  const auto missing = connection->run(kMissingRights);
+  const auto missing = connection->run(sql::missing_rights);
   TRY(missing);
   if (missing->size() == 0) return {};
   std::string named;
@@ -78,7 +72,7 @@ Result<void> check_rights(const DatabaseAddress& address) {
 
 Result<void> check_tenants(const DatabaseAddress& address) {
   Link link(address, "check");
-  const auto shared = link.run(kIsShared);
+  const auto shared = link.run(sql::is_shared);
   TRY(shared);
   return shared->flag(0, 0) ? check_tenant_role(link) : Result<void>{};
 }
@@ -89,9 +83,9 @@ Result<void> check_owner(const DatabaseAddress& address, const DatabaseAddress& 
   if (!one) return {};
   auto other = Connection::open(owner, "check");
   if (!other) return fail(other.error().kind, "database.owner_url: " + other.error().what);
-  const auto a = one->run(kIdentity);
+  const auto a = one->run(sql::database_identity);
   TRY(a);
-  const auto b = other->run(kIdentity);
+  const auto b = other->run(sql::database_identity);
   TRY(b);
   for (const int column : {1, 2})
     if (a->text(0, column) != b->text(0, column))
@@ -103,7 +97,7 @@ Result<void> check_owner(const DatabaseAddress& address, const DatabaseAddress& 
 Result<ServerFacts> server_facts(const DatabaseAddress& address, Millis old) {
   auto connection = Connection::open(address, "check");
   TRY(connection);
-  const auto row = connection->run(kFacts);
+  const auto row = connection->run(sql::server_facts);
   TRY(row);
   ServerFacts facts{.role = std::string(row->text(0, 0)),
                     .version = std::string(row->text(0, 1)),
@@ -117,7 +111,7 @@ Result<ServerFacts> server_facts(const DatabaseAddress& address, Millis old) {
       facts.connections = limit;
       facts.limited_by = what;
     }
-  const auto found = connection->run(kOldTransactions, {std::to_string(old.count())});
+  const auto found = connection->run(sql::old_transactions, {std::to_string(old.count())});
   TRY(found);
   for (std::size_t i = 0; i < found->size(); ++i)
     facts.old_transactions.push_back({std::string(found->text(i, 0)), found->number(i, 1)});

@@ -9,11 +9,7 @@
 namespace waybill {
 namespace {
 
-constexpr Statement kClone = sql::clone_submission;
-constexpr Statement kCloneForm = sql::clone_form_submission;
-constexpr Statement kAudit = sql::audit_clone;
-
-std::string refusal_of(const DeadLetterState& s) {
+std::string why_not_cloned(const DeadLetterState& s) {
   const auto& kind = s.letter.kind;
   if (kind != "form" && kind != "intent") return "a submission of kind " + kind + " cannot be cloned";
   if (!s.kept) return "its submission is purged: what it held is not kept any more";
@@ -33,14 +29,14 @@ Result<SubmissionId> hand_in(Connection& connection, const CloneOrder& order, co
   const std::string org = std::to_string(order.org.value), shard = std::to_string(order.shard),
                     old_shard = std::to_string(shard_of(old.letter.submission)),
                     old_id = std::to_string(old.letter.submission.value);
-  auto made = connection.run(
-      kClone, {shard, org, order.reference, std::string(form ? "received" : "as_delivery"), bytea(as_view(sha256(old.payload))),
-               old_shard, old_id, old.payload, place.take(), route.take(), std::string(form ? "waiting" : "due")});
+  auto made = connection.run(sql::clone_submission, {shard, org, order.reference, std::string(form ? "received" : "as_delivery"),
+                                                     bytea(as_view(sha256(old.payload))), old_shard, old_id, old.payload,
+                                                     place.take(), route.take(), std::string(form ? "waiting" : "due")});
   TRY(made);
   if (made->size() == 0) return fail(Error::Kind::conflict, "reference \"" + order.reference + "\" is taken");
   const SubmissionId id{made->number(0, 0)};
   if (!form) return id;
-  auto more = connection.run(kCloneForm, {shard, std::to_string(id.value), order.reference, old_shard, old_id});
+  auto more = connection.run(sql::clone_form_submission, {shard, std::to_string(id.value), order.reference, old_shard, old_id});
   TRY(more);
   if (!more->flag(0, 0))
     return fail(Error::Kind::conflict, "an attachmentId that ends with \"~" + order.reference + "\" is taken");
@@ -55,7 +51,7 @@ Result<CloneResult> clone_in(Connection& connection, const CloneOrder& order) {
   TRY(states);
   if (states->empty()) return fail(Error::Kind::not_found, no_such_letter(order.id));
   const DeadLetterState& old = states->front();
-  if (auto refused = refusal_of(old); !refused.empty()) return fail(Error::Kind::conflict, refused);
+  if (auto refused = why_not_cloned(old); !refused.empty()) return fail(Error::Kind::conflict, refused);
   auto id = hand_in(connection, order, old);
   TRY(id);
   CloneResult cloned{order.reference, old.letter.kind, "pending"};
@@ -64,7 +60,7 @@ Result<CloneResult> clone_in(Connection& connection, const CloneOrder& order) {
     TRY(begun);
     cloned.state = std::move(*begun);
   }
-  TRY(connection.run(kAudit,
+  TRY(connection.run(sql::audit_clone,
                      {std::to_string(shard_of(old.letter.id)), std::to_string(old.letter.submission.value),
                       std::to_string(order.org.value), std::to_string(old.letter.id.value), order.actor, order.reference}));
   return cloned;

@@ -11,10 +11,7 @@ namespace {
 
 constexpr std::uint32_t kReplayAttempts = 5;
 
-constexpr Statement kTurns = sql::replay_turns;
-constexpr Statement kReplay = sql::replay_dead;
-
-std::string refusal_of(const DeadLetterState& s) {
+std::string why_not_replayed(const DeadLetterState& s) {
   const bool intent = s.letter.kind == "intent";
   const bool stage = s.letter.kind == "pipeline";
   if (s.letter.kind != "form" && !intent && !stage) return "a submission of kind " + s.letter.kind + " cannot be replayed";
@@ -58,7 +55,7 @@ Replays judged(const std::vector<DeliveryId>& ids, const std::vector<DeadLetterS
       continue;
     }
     const DeadLetterState& dead = states[next++];
-    ReplayItem item{.letter = dead.letter, .refused = refusal_of(dead)};
+    ReplayItem item{.letter = dead.letter, .refused = why_not_replayed(dead)};
     if (item.refused.empty() && !taken.emplace(dead.letter.submission, dead.letter.action_order).second)
       item.refused = "another letter of the same action comes before it";
     if (item.refused.empty()) chosen.push_back({replays.items.size(), &dead});
@@ -70,7 +67,7 @@ Replays judged(const std::vector<DeliveryId>& ids, const std::vector<DeadLetterS
 
 Result<void> carry_out(Connection& connection, const ReplayOrder& order, const std::vector<Selection>& chosen, Replays& replays) {
   const std::string gap = std::to_string((1'000'000 + order.rate - 1) / order.rate);
-  auto first = connection.run(kTurns, {std::to_string(order.org.value), std::to_string(chosen.size()), gap});
+  auto first = connection.run(sql::replay_turns, {std::to_string(order.org.value), std::to_string(chosen.size()), gap});
   TRY(first);
   ArrayText shard, letter, route;
   for (const auto& [item, dead] : chosen) {
@@ -84,7 +81,8 @@ Result<void> carry_out(Connection& connection, const ReplayOrder& order, const s
     letter.add(dead->letter.id.value);
     route.add(taken.value);
   }
-  auto rows = connection.run(kReplay, {shard.take(), letter.take(), route.take(), text_of(*first, 0, 0), gap, order.actor});
+  auto rows =
+      connection.run(sql::replay_dead, {shard.take(), letter.take(), route.take(), text_of(*first, 0, 0), gap, order.actor});
   TRY(rows);
   if (rows->size() != chosen.size()) return fail(Error::Kind::bug, "a dead letter went while its submission was locked");
   for (std::size_t i = 0; i < chosen.size(); ++i) {

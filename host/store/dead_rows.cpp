@@ -8,11 +8,6 @@
 namespace waybill {
 namespace {
 
-constexpr Statement kList = sql::dead_letters;
-constexpr Statement kSelect = sql::dead_to_be_replayed;
-constexpr Statement kStates = sql::dead_letter_states;
-constexpr Statement kLock = sql::lock_submissions_of_dead;
-
 DeadLetter read_letter(const Rows& rows, std::size_t row) {
   return {.id = {rows.number(row, 0)},
           .submission = {rows.number(row, 1)},
@@ -68,7 +63,7 @@ Result<std::vector<DeadLetter>> letters_of(Connection& connection, OrgId org, co
   parameters.push_back(after ? std::optional(std::to_string(after->at.micros)) : std::nullopt);
   parameters.push_back(after ? std::optional(std::to_string(after->id.value)) : std::nullopt);
   parameters.emplace_back(std::to_string(most));
-  auto rows = connection.run(kList, parameters);
+  auto rows = connection.run(sql::dead_letters, parameters);
   TRY(rows);
   std::vector<DeadLetter> letters;
   for (std::size_t row = 0; row < rows->size(); ++row) letters.push_back(read_letter(*rows, row));
@@ -78,7 +73,7 @@ Result<std::vector<DeadLetter>> letters_of(Connection& connection, OrgId org, co
 Result<std::vector<DeliveryId>> to_be_replayed(Connection& connection, OrgId org, const DeadFilter& filter, std::size_t most) {
   Parameters parameters = parameters_of(org, filter);
   parameters.emplace_back(std::to_string(most));
-  auto rows = connection.run(kSelect, parameters);
+  auto rows = connection.run(sql::dead_to_be_replayed, parameters);
   TRY(rows);
   std::vector<DeliveryId> ids;
   for (std::size_t row = 0; row < rows->size(); ++row) ids.push_back({rows->number(row, 0)});
@@ -89,7 +84,7 @@ Result<std::vector<DeadLetterState>> states_of(Connection& connection, OrgId org
                                                Payloads payloads) {
   Parameters parameters = keys_of(org, ids);
   parameters.emplace_back(payloads == Payloads::read ? "true" : "false");
-  auto rows = connection.run(kStates, parameters);
+  auto rows = connection.run(sql::dead_letter_states, parameters);
   TRY(rows);
   std::vector<DeadLetterState> states;
   for (std::size_t row = 0; row < rows->size(); ++row) {
@@ -112,7 +107,7 @@ Result<std::vector<DeadLetterState>> states_of(Connection& connection, OrgId org
 }
 
 Result<void> lock_submissions_of(Connection& connection, OrgId org, const std::vector<DeliveryId>& ids) {
-  TRY(connection.run(kLock, keys_of(org, ids)));
+  TRY(connection.run(sql::lock_submissions_of_dead, keys_of(org, ids)));
   return {};
 }
 

@@ -12,10 +12,6 @@ namespace {
 
 constexpr const char* kReadOnly = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
-constexpr Statement kAttempts = sql::dead_attempts;
-constexpr Statement kEdits = sql::dead_edits;
-constexpr Statement kEdit = sql::edit_dead;
-
 // One thing that an edit changes.
 struct Change {
   std::string field, before, after;
@@ -24,7 +20,7 @@ struct Change {
 
 std::string hash_of(const std::string& text) { return to_hex(as_view(sha256(text))); }
 
-std::string refusal_of(const DeadLetterState& s) {
+std::string why_not_edited(const DeadLetterState& s) {
   if (s.letter.kind != "form") return "only letters of forms can be edited; this one is of kind " + s.letter.kind;
   if (s.letter.replayed) return "it was replayed already, by " + s.letter.replayed_by;
   if (s.state == "purged" || !s.kept) return "its submission is purged: what it held is not kept any more";
@@ -113,10 +109,10 @@ class PgDeadStore final : public DeadStore {
                         .attempts = {},
                         .edits = {}};
     const std::string shard = std::to_string(shard_of(id)), letter = std::to_string(id.value);
-    auto attempts = connection.run(kAttempts, {shard, letter});
+    auto attempts = connection.run(sql::dead_attempts, {shard, letter});
     TRY(attempts);
     for (std::size_t row = 0; row < attempts->size(); ++row) view.attempts.push_back(read_attempt(*attempts, row, 0));
-    auto edits = connection.run(kEdits, {shard, std::to_string(view.letter.submission.value), letter});
+    auto edits = connection.run(sql::dead_edits, {shard, std::to_string(view.letter.submission.value), letter});
     TRY(edits);
     for (std::size_t row = 0; row < edits->size(); ++row)
       view.edits.push_back({.id = edits->number(row, 0),
@@ -135,13 +131,14 @@ class PgDeadStore final : public DeadStore {
     TRY(states);
     if (states->empty()) return fail(Error::Kind::not_found, no_such_letter(id));
     const DeadLetterState& dead = states->front();
-    if (auto refused = refusal_of(dead); !refused.empty()) return fail(Error::Kind::conflict, refused);
+    if (auto refused = why_not_edited(dead); !refused.empty()) return fail(Error::Kind::conflict, refused);
     auto changes = changes_of(dead, edit);
     TRY(changes);
     for (const auto& change : *changes) {
-      TRY(connection.run(kEdit, {std::to_string(shard_of(id)), std::to_string(id.value),
-                                 std::to_string(dead.letter.submission.value), std::to_string(org.value), actor, change.field,
-                                 change.before, change.after, change.whole, hash_of(change.before), hash_of(change.after)}));
+      TRY(connection.run(sql::edit_dead,
+                         {std::to_string(shard_of(id)), std::to_string(id.value), std::to_string(dead.letter.submission.value),
+                          std::to_string(org.value), actor, change.field, change.before, change.after, change.whole,
+                          hash_of(change.before), hash_of(change.after)}));
     }
     return {};
   }

@@ -10,24 +10,6 @@
 namespace waybill {
 namespace {
 
-constexpr Statement kState = sql::failure_check_state;
-constexpr Statement kPlan = sql::plan_failure_check;
-constexpr Statement kBegin = sql::begin_failure_check;
-constexpr Statement kResume = sql::resume_failure_check;
-constexpr Statement kByHand = sql::begin_failure_check_by_hand;
-constexpr Statement kSince = sql::failure_check_since;
-constexpr Statement kStore = sql::store_failures;
-constexpr Statement kPutOff = sql::put_off_failure_check;
-constexpr Statement kSoFar = sql::digest_so_far;
-constexpr Statement kFirst = sql::first_failures;
-constexpr Statement kEnd = sql::end_failure_check;
-constexpr Statement kStoreDigest = sql::store_digest;
-constexpr Statement kNoteChecked = sql::note_checked;
-constexpr Statement kForget = sql::forget_digests;
-constexpr Statement kDigests = sql::failure_digests;
-constexpr Statement kFailures = sql::failures_of_digest;
-constexpr Statement kRaise = sql::raise_alert;
-
 constexpr Millis kKept = std::chrono::hours(24 * 90);
 
 // What tells a failure from others, in whichever list it stands: the references, or all that is known without them.
@@ -51,7 +33,7 @@ class PgFailureCheckStore final : public FailureCheckStore {
       : link_(address, "failure_checks"), lease_(std::to_string(lease.count())) {}
 
   Result<FailureCheckState> state() override {
-    const auto rows = link_.read(kState, {lease_});
+    const auto rows = link_.read(sql::failure_check_state, {lease_});
     TRY(rows);
     FailureCheckState state{
         .now = rows->time(0, 0), .schedule = {}, .next = {}, .last_tick = {}, .tick = {}, .begun = {}, .host = {}};
@@ -68,23 +50,23 @@ class PgFailureCheckStore final : public FailureCheckStore {
   }
 
   Result<void> plan(const std::string& schedule, std::optional<Timestamp> next, const FailureCheckState& seen) override {
-    TRY(link_.run(kPlan, {schedule, micros_of(next), seen.schedule, micros_of(seen.next)}));
+    TRY(link_.run(sql::plan_failure_check, {schedule, micros_of(next), seen.schedule, micros_of(seen.next)}));
     return {};
   }
 
   Result<std::optional<FailureCheck>> begin(const FailureCheckState& seen, Timestamp tick, Timestamp next,
                                             const std::string& host) override {
-    return taken(link_.run(kBegin, {micros_of(seen.next), micros_of(tick), micros_of(next), host, lease_}));
+    return taken(link_.run(sql::begin_failure_check, {micros_of(seen.next), micros_of(tick), micros_of(next), host, lease_}));
   }
   Result<std::optional<FailureCheck>> resume(const std::string& host) override {
-    return taken(link_.run(kResume, {host, lease_}));
+    return taken(link_.run(sql::resume_failure_check, {host, lease_}));
   }
   Result<std::optional<FailureCheck>> begin_by_hand(const std::string& host) override {
-    return taken(link_.run(kByHand, {host, lease_}));
+    return taken(link_.run(sql::begin_failure_check_by_hand, {host, lease_}));
   }
 
   Result<std::optional<Timestamp>> checked_until(const std::string& target) override {
-    const auto rows = link_.read(kSince, {target});
+    const auto rows = link_.read(sql::failure_check_since, {target});
     TRY(rows);
     return rows->size() == 0 ? std::nullopt : std::optional(rows->time(0, 0));
   }
@@ -103,16 +85,17 @@ class PgFailureCheckStore final : public FailureCheckStore {
       provider_ref.add(one.provider_ref);
       reference.add(one.reference);
     }
-    return is_mine(link_.run(kStore, {std::to_string(check.token), lease_, target, action_type, identity.take(), status.take(),
-                                      detail.take(), at.take(), provider_ref.take(), reference.take()}));
+    return is_mine(
+        link_.run(sql::store_failures, {std::to_string(check.token), lease_, target, action_type, identity.take(), status.take(),
+                                        detail.take(), at.take(), provider_ref.take(), reference.take()}));
   }
 
   Result<bool> put_off(const FailureCheck& check, Millis wait) override {
-    return is_mine(link_.run(kPutOff, {std::to_string(check.token), std::to_string(wait.count())}));
+    return is_mine(link_.run(sql::put_off_failure_check, {std::to_string(check.token), std::to_string(wait.count())}));
   }
 
   Result<std::vector<DigestLine>> so_far(const FailureCheck& check) override {
-    const auto rows = link_.run(kSoFar, {std::to_string(check.token)});
+    const auto rows = link_.run(sql::digest_so_far, {std::to_string(check.token)});
     TRY(rows);
     std::vector<DigestLine> lines;
     for (std::size_t row = 0; row < rows->size(); ++row) {
@@ -127,7 +110,8 @@ class PgFailureCheckStore final : public FailureCheckStore {
   }
 
   Result<std::vector<DigestFailure>> first(const FailureCheck& check, OrgId org, std::size_t most) override {
-    const auto rows = link_.run(kFirst, {std::to_string(check.token), std::to_string(org.value), std::to_string(most)});
+    const auto rows =
+        link_.run(sql::first_failures, {std::to_string(check.token), std::to_string(org.value), std::to_string(most)});
     TRY(rows);
     std::vector<DigestFailure> all;
     for (std::size_t row = 0; row < rows->size(); ++row)
@@ -152,24 +136,24 @@ class PgFailureCheckStore final : public FailureCheckStore {
     for (const auto& problem : ending.problems) problems.add(problem);
     const std::string of_targets = targets.take(), of_problems = problems.take();
     return link_.transact([&](Connection& connection) -> Result<bool> {
-      const auto ended = connection.run(kEnd, {std::to_string(check.token)});
+      const auto ended = connection.run(sql::end_failure_check, {std::to_string(check.token)});
       TRY(ended);
       if (ended->size() == 0) return false;
       const auto digest = text_of(*ended, 0, 0), tick = text_of(*ended, 0, 1);
       for (const auto& [org, words] : ending.organisations) {
         const auto of_org = std::to_string(org.value);
-        TRY(connection.run(kStoreDigest,
+        TRY(connection.run(sql::store_digest,
                            {of_org, digest, tick, text_of(*ended, 0, 2), text_of(*ended, 0, 3), of_targets, of_problems}));
-        if (!words.empty()) TRY(connection.run(kRaise, {of_org, "failed_messages", "digest-" + digest, words}));
+        if (!words.empty()) TRY(connection.run(sql::raise_alert, {of_org, "failed_messages", "digest-" + digest, words}));
       }
-      TRY(connection.run(kNoteChecked, {known.take(), at.take()}));
-      TRY(connection.run(kForget, {std::to_string(kKept.count())}));
+      TRY(connection.run(sql::note_checked, {known.take(), at.take()}));
+      TRY(connection.run(sql::forget_digests, {std::to_string(kKept.count())}));
       return true;
     });
   }
 
   Result<std::vector<FailureDigest>> digests(OrgId org, std::size_t most) override {
-    const auto rows = link_.read(kDigests, {std::to_string(org.value), std::to_string(most)});
+    const auto rows = link_.read(sql::failure_digests, {std::to_string(org.value), std::to_string(most)});
     TRY(rows);
     std::vector<FailureDigest> all;
     for (std::size_t row = 0; row < rows->size(); ++row)
@@ -186,7 +170,8 @@ class PgFailureCheckStore final : public FailureCheckStore {
   }
 
   Result<std::vector<DigestFailure>> failures(OrgId org, std::int64_t digest, std::size_t most) override {
-    const auto rows = link_.read(kFailures, {std::to_string(org.value), std::to_string(digest), std::to_string(most)});
+    const auto rows =
+        link_.read(sql::failures_of_digest, {std::to_string(org.value), std::to_string(digest), std::to_string(most)});
     TRY(rows);
     std::vector<DigestFailure> all;
     for (std::size_t row = 0; row < rows->size(); ++row)

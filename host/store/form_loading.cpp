@@ -9,14 +9,6 @@
 namespace waybill {
 namespace {
 
-constexpr Statement kLockForms = sql::lock_forms;
-constexpr Statement kStored = sql::stored_forms;
-constexpr Statement kWanted = sql::wanted_form;
-constexpr Statement kRemove = sql::remove_form;
-constexpr Statement kStore = sql::store_form;
-constexpr Statement kStoreActions = sql::store_form_actions;
-constexpr Statement kAuditLoad = sql::audit_load;
-
 Parameters actions_of(const Form& form) {
   ArrayText order, type, destination, template_id, subject, category;
   for (const auto& action : form.actions) {
@@ -31,9 +23,9 @@ Parameters actions_of(const Form& form) {
 }
 
 Result<void> store_form(Connection& connection, const Form& form, Parameters actions) {
-  TRY(connection.run(kStore, {form.id, form.name, further_terms(form)}));
+  TRY(connection.run(sql::store_form, {form.id, form.name, further_terms(form)}));
   actions.insert(actions.begin(), form.id);
-  TRY(connection.run(kStoreActions, actions));
+  TRY(connection.run(sql::store_form_actions, actions));
   return {};
 }
 
@@ -46,13 +38,13 @@ std::string list(const std::vector<std::string>& names) {
 }  // namespace
 
 Result<FormChanges> load_forms(Connection& connection, std::span<const Form> forms, const LoadActor& actor) {
-  TRY(connection.run(kLockForms));
-  auto stored = connection.run(kStored);
+  TRY(connection.run(sql::lock_forms));
+  auto stored = connection.run(sql::stored_forms);
   TRY(stored);
   FormChanges loaded;
   for (const auto& form : forms) {
     const Parameters actions = actions_of(form);
-    auto wanted = connection.run(kWanted, actions);
+    auto wanted = connection.run(sql::wanted_form, actions);
     TRY(wanted);
     bool is_new = true, same = false;
     for (std::size_t row = 0; row < stored->size(); ++row) {
@@ -68,11 +60,11 @@ Result<FormChanges> load_forms(Connection& connection, std::span<const Form> for
   for (std::size_t row = 0; row < stored->size(); ++row) {
     const auto id = text_of(*stored, row, 0);
     if (std::any_of(forms.begin(), forms.end(), [&](const Form& form) { return form.id == id; })) continue;
-    TRY(connection.run(kRemove, {id}));
+    TRY(connection.run(sql::remove_form, {id}));
     loaded.removed.push_back(id);
   }
   if (!loaded.any() && actor.trigger == "start") return loaded;
-  TRY(connection.run(kAuditLoad,
+  TRY(connection.run(sql::audit_load,
                      {actor.trigger, actor.name, actor.type, list(loaded.added), list(loaded.changed), list(loaded.removed)}));
   return loaded;
 }

@@ -8,12 +8,6 @@
 namespace waybill {
 namespace {
 
-constexpr Statement kFind = sql::find_form_submission;
-constexpr Statement kAttachments = sql::attachments_of;
-constexpr Statement kDeliveries = sql::form_deliveries_of;
-constexpr Statement kAttempts = sql::form_attempts_of;
-constexpr Statement kAudit = sql::audit_of;
-
 AttachmentView read_attachment(const Rows& rows, std::size_t row) {
   return {.id = text_of(rows, row, 0),
           .name = text_of(rows, row, 1),
@@ -49,20 +43,21 @@ Result<std::vector<View>> read_all(Connection& connection, const Statement& stat
 }  // namespace
 
 Result<std::optional<FormView>> read_form(Connection& connection, Shard shard, OrgId org, const std::string& client_ref) {
-  auto found = connection.run(kFind, {std::to_string(shard), std::to_string(org.value), client_ref, std::nullopt});
+  auto found =
+      connection.run(sql::find_form_submission, {std::to_string(shard), std::to_string(org.value), client_ref, std::nullopt});
   TRY(found);
   if (found->size() == 0) return std::optional<FormView>{};
   FormView view{
       .submission = read_submission(*found, 0), .finalized = time_of(*found, 0, 9), .kept_until = time_of(*found, 0, 10)};
   const std::string shard_text = std::to_string(shard), id = std::to_string(view.submission.id.value);
-  auto attachments = read_all(connection, kAttachments, {shard_text, id}, read_attachment);
+  auto attachments = read_all(connection, sql::attachments_of, {shard_text, id}, read_attachment);
   TRY(attachments);
-  auto deliveries = read_all(connection, kDeliveries, {shard_text, std::to_string(org.value), id}, read_delivery);
+  auto deliveries = read_all(connection, sql::form_deliveries_of, {shard_text, std::to_string(org.value), id}, read_delivery);
   TRY(deliveries);
-  const auto attempts = connection.run(kAttempts, {shard_text, std::to_string(org.value), id});
+  const auto attempts = connection.run(sql::form_attempts_of, {shard_text, std::to_string(org.value), id});
   TRY(attempts);
   add_attempts(*deliveries, *attempts);
-  auto audit = read_all(connection, kAudit, {shard_text, id}, read_audit_event);
+  auto audit = read_all(connection, sql::audit_of, {shard_text, id}, read_audit_event);
   TRY(audit);
   view.attachments = std::move(*attachments);
   view.deliveries = std::move(*deliveries);

@@ -10,19 +10,6 @@
 namespace waybill {
 namespace {
 
-constexpr Statement kFollowEnds = sql::follow_ends;
-constexpr Statement kRaiseDeadLetters = sql::raise_dead_letters;
-constexpr Statement kLockProcessing = sql::lock_processing;
-constexpr Statement kActions = sql::form_action_states;
-constexpr Statement kOpen = sql::open_actions;
-constexpr Statement kEnd = sql::end_forms;
-constexpr Statement kScans = sql::scans_of;
-constexpr Statement kBegin = sql::begin_form;
-constexpr Statement kInfected = sql::infected_form;
-constexpr Statement kCancel = sql::cancel_open;
-constexpr Statement kHeld = sql::held_of;
-constexpr Statement kRaiseAlert = sql::raise_alert;
-
 Result<void> follow_ends(Connection& connection, const std::string& shard, std::span<const SettlementRow> rows,
                          std::vector<Parameters>& alerts) {
   ArrayText delivery, status, reason, ended, action, trigger, actor, metadata, dead, about, message;
@@ -44,9 +31,9 @@ Result<void> follow_ends(Connection& connection, const std::string& shard, std::
     s.alert ? message.add(s.alert->message) : message.add_null();
   }
   if (!any) return {};
-  auto died =
-      connection.run(kFollowEnds, {shard, delivery.take(), status.take(), reason.take(), ended.take(), action.take(),
-                                   trigger.take(), actor.take(), metadata.take(), dead.take(), about.take(), message.take()});
+  auto died = connection.run(sql::follow_ends,
+                             {shard, delivery.take(), status.take(), reason.take(), ended.take(), action.take(), trigger.take(),
+                              actor.take(), metadata.take(), dead.take(), about.take(), message.take()});
   TRY(died);
   if (died->size() == 0) return {};
   ArrayText org, incident, text;
@@ -74,7 +61,7 @@ Result<std::vector<std::string>> follow_up(Connection& connection, Shard shard, 
   auto advanced = advance(connection, shard, forms);
   TRY(advanced);
   for (const auto& alert : alerts)  // last: incidents are rows that many transactions want
-    TRY(connection.run(kRaiseDeadLetters, alert));
+    TRY(connection.run(sql::raise_dead_letters, alert));
   return std::move(advanced->ended);
 }
 
@@ -83,7 +70,7 @@ Result<FormAdvance> advance(Connection& connection, Shard shard, const std::vect
   const std::string shard_text = std::to_string(shard);
   ArrayText wanted;
   for (const auto id : submissions) wanted.add(id.value);
-  auto locked = connection.run(kLockProcessing, {shard_text, wanted.take()});
+  auto locked = connection.run(sql::lock_processing, {shard_text, wanted.take()});
   TRY(locked);
   if (locked->size() == 0) return FormAdvance{};
   ArrayText org, id;
@@ -91,7 +78,7 @@ Result<FormAdvance> advance(Connection& connection, Shard shard, const std::vect
     id.add(locked->number(row, 0));
     org.add(locked->number(row, 1));
   }
-  auto rows = connection.run(kActions, {shard_text, org.take(), id.take()});
+  auto rows = connection.run(sql::form_action_states, {shard_text, org.take(), id.take()});
   TRY(rows);
   const Timestamp now = locked->time(0, 2);
 
@@ -124,12 +111,12 @@ Result<FormAdvance> advance(Connection& connection, Shard shard, const std::vect
     }
   }
   if (any_open) {
-    auto opened = connection.run(kOpen, {shard_text, open.take()});
+    auto opened = connection.run(sql::open_actions, {shard_text, open.take()});
     TRY(opened);
     advanced.moved += opened->size();
   }
   if (any_end) {
-    auto ended = connection.run(kEnd, {shard_text, end.take(), state.take(), action.take(), reason.take(), trigger});
+    auto ended = connection.run(sql::end_forms, {shard_text, end.take(), state.take(), action.take(), reason.take(), trigger});
     TRY(ended);
     for (std::size_t row = 0; row < ended->size(); ++row) advanced.ended.emplace_back(ended->text(row, 0));
     advanced.moved += ended->size();
@@ -139,7 +126,7 @@ Result<FormAdvance> advance(Connection& connection, Shard shard, const std::vect
 
 Result<std::string> begin_if_ready(Connection& connection, SubmissionId submission, const std::string& actor) {
   const Parameters key{std::to_string(shard_of(submission)), std::to_string(submission.value)};
-  auto scans = connection.run(kScans, key);
+  auto scans = connection.run(sql::scans_of, key);
   TRY(scans);
   if (scans->size() != 1) return fail(Error::Kind::bug, "a form's submission has no row in form_submissions");
   const auto count = [&](int column) { return static_cast<std::size_t>(scans->number(0, column)); };
@@ -147,14 +134,14 @@ Result<std::string> begin_if_ready(Connection& connection, SubmissionId submissi
     case Readiness::wait:
       return "received";
     case Readiness::run: {
-      TRY(connection.run(kBegin, key));
+      TRY(connection.run(sql::begin_form, key));
       TRY(advance(connection, shard_of(submission), {submission}));
       return "processing";
     }
     case Readiness::infected: {
       TRY(cancel_open(connection, submission));
       const auto& move = form_infected();
-      auto failed = connection.run(kInfected, {key[0], key[1], move.reason, move.audit, move.trigger, actor});
+      auto failed = connection.run(sql::infected_form, {key[0], key[1], move.reason, move.audit, move.trigger, actor});
       TRY(failed);
       for (std::size_t row = 0; row < failed->size(); ++row) {
         const auto alert = infected_alert(failed->text(row, 1), failed->text(row, 2));
@@ -167,14 +154,14 @@ Result<std::string> begin_if_ready(Connection& connection, SubmissionId submissi
 }
 
 Result<void> raise(Connection& connection, OrgId org, const FormAlert& alert) {
-  TRY(connection.run(kRaiseAlert, {std::to_string(org.value), std::string(alert.kind), alert.about, alert.message}));
+  TRY(connection.run(sql::raise_alert, {std::to_string(org.value), std::string(alert.kind), alert.about, alert.message}));
   return {};
 }
 
 Result<bool> cancel_open(Connection& connection, SubmissionId submission) {
   const Parameters key{std::to_string(shard_of(submission)), std::to_string(submission.value)};
-  TRY(connection.run(kCancel, key));
-  auto held = connection.run(kHeld, key);
+  TRY(connection.run(sql::cancel_open, key));
+  auto held = connection.run(sql::held_of, key);
   TRY(held);
   return held->number(0, 0) == 0;
 }

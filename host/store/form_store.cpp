@@ -12,17 +12,10 @@
 namespace waybill {
 namespace {
 
-constexpr Statement kLockById = sql::lock_form_submission_by_id;
-constexpr Statement kProcessing = sql::forms_in_processing;
-constexpr Statement kAlive = sql::forms_alive;
-constexpr Statement kExpired = sql::expired_forms;
-constexpr Statement kPurge = sql::purge_form;
-constexpr Statement kOverdue = sql::overdue_form;
-
 // False while a host still holds a delivery of it: next time.
 Result<bool> purge_form(Connection& connection, SubmissionId id) {
   const Parameters key{std::to_string(shard_of(id)), std::to_string(id.value)};
-  auto locked = connection.run(kLockById, key);
+  auto locked = connection.run(sql::lock_form_submission_by_id, key);
   TRY(locked);
   auto free = cancel_open(connection, id);
   TRY(free);
@@ -30,7 +23,7 @@ Result<bool> purge_form(Connection& connection, SubmissionId id) {
   std::string state = text_of(*locked, 0, 1);
   std::optional<std::pair<OrgId, FormAlert>> dropped;
   if (const auto& move = form_overdue(); state == move.from) {
-    auto failed = connection.run(kOverdue, {key[0], key[1], move.reason, move.audit, move.trigger});
+    auto failed = connection.run(sql::overdue_form, {key[0], key[1], move.reason, move.audit, move.trigger});
     TRY(failed);
     if (failed->size() == 1)
       dropped = {OrgId{failed->number(0, 0)}, dropped_alert(locked->text(0, 2), locked->text(0, 3), failed->text(0, 1))};
@@ -38,7 +31,7 @@ Result<bool> purge_form(Connection& connection, SubmissionId id) {
   }
   if (state == kFormPurged) return false;
   const auto& move = form_purged(state);
-  auto purged = connection.run(kPurge, {key[0], key[1], state, move.audit, move.trigger});
+  auto purged = connection.run(sql::purge_form, {key[0], key[1], state, move.audit, move.trigger});
   TRY(purged);
   if (dropped) TRY(raise(connection, dropped->first, dropped->second));  // last: incidents are rows that many transactions want
   return purged->size() == 1;
@@ -88,8 +81,9 @@ class PgFormStore final : public FormStore {
     Timestamp after;
     SubmissionId after_id;
     for (;;) {
-      auto page = link_.run(kProcessing, {std::to_string(shard), std::to_string(age.count()), std::to_string(after.micros),
-                                          std::to_string(after_id.value), std::to_string(kPage)});
+      auto page =
+          link_.run(sql::forms_in_processing, {std::to_string(shard), std::to_string(age.count()), std::to_string(after.micros),
+                                               std::to_string(after_id.value), std::to_string(kPage)});
       TRY(page);
       std::vector<SubmissionId> submissions;
       for (std::size_t row = 0; row < page->size(); ++row) {
@@ -107,8 +101,8 @@ class PgFormStore final : public FormStore {
 
   Result<PurgeResult> purge(Shard shard, std::size_t most) override {
     const auto behind = purge_order_.behind(shard);
-    auto expired = link_.run(kExpired, {std::to_string(shard), std::to_string(most), std::to_string(behind.expires.micros),
-                                        std::to_string(behind.id.value)});
+    auto expired = link_.run(sql::expired_forms, {std::to_string(shard), std::to_string(most),
+                                                  std::to_string(behind.expires.micros), std::to_string(behind.id.value)});
     TRY(expired);
     PurgeResult purged;
     for (std::size_t row = 0; row < expired->size(); ++row) {
@@ -116,7 +110,7 @@ class PgFormStore final : public FormStore {
       purge_order_.went_on(shard, {expired->time(row, 1), id});  // also when the database goes away meanwhile
       if (purge_order_.is_to_wait(id)) continue;
       auto done = link_.transact([&](Connection& connection) { return purge_form(connection, id); });
-      if (!done && done.error().kind == Error::Kind::unavailable && !link_.run(kAlive)) {
+      if (!done && done.error().kind == Error::Kind::unavailable && !link_.run(sql::forms_alive)) {
         if (purged.count == 0 && purged.failures.empty()) return tl::unexpected(done.error());
         return purged;  // the next call meets the same trouble, or goes on behind it
       }
@@ -156,7 +150,7 @@ class PgFormStore final : public FormStore {
         not_swept_.done(id);
         continue;
       }
-      if (done.error().kind == Error::Kind::unavailable && !link_.run(kAlive)) return tl::unexpected(done.error());
+      if (done.error().kind == Error::Kind::unavailable && !link_.run(sql::forms_alive)) return tl::unexpected(done.error());
       not_swept_.failed(id);
       swept.failures.push_back({id, done.error().what});
       if (swept.failures.size() >= max_failures) return {};

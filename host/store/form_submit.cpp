@@ -9,16 +9,6 @@
 namespace waybill {
 namespace {
 
-constexpr Statement kNow = sql::now;
-constexpr Statement kSubmit = sql::submit_form;
-constexpr Statement kAttach = sql::attach;
-constexpr Statement kFind = sql::find_form_submission;
-constexpr Statement kLock = sql::lock_form_submission;
-constexpr Statement kLockById = sql::lock_form_submission_by_id;
-constexpr Statement kFinalize = sql::finalize;
-constexpr Statement kFindAttachment = sql::find_attachment;
-constexpr Statement kScan = sql::scan_result;
-
 Result<void> attach(Connection& connection, SubmissionId id, const NewFormSubmission& submission) {
   if (submission.attachments.empty()) return {};
   ArrayText ids, names, types, sizes, uris;
@@ -30,8 +20,8 @@ Result<void> attach(Connection& connection, SubmissionId id, const NewFormSubmis
     uris.add(one.object_uri);
   }
   auto attached =
-      connection.run(kAttach, {std::to_string(submission.org.value), std::to_string(shard_of(id)), std::to_string(id.value),
-                               ids.take(), names.take(), types.take(), sizes.take(), uris.take()});
+      connection.run(sql::attach, {std::to_string(submission.org.value), std::to_string(shard_of(id)), std::to_string(id.value),
+                                   ids.take(), names.take(), types.take(), sizes.take(), uris.take()});
   TRY(attached);
   for (const auto& one : submission.attachments) {
     bool there = false;
@@ -44,7 +34,7 @@ Result<void> attach(Connection& connection, SubmissionId id, const NewFormSubmis
 // The caller has locked the submission's row.
 Result<std::optional<FormState>> finalize_locked(Connection& connection, SubmissionId id, const std::string& state,
                                                  const std::string& client_ref) {
-  TRY(connection.run(kFinalize, {std::to_string(shard_of(id)), std::to_string(id.value)}));
+  TRY(connection.run(sql::finalize, {std::to_string(shard_of(id)), std::to_string(id.value)}));
   if (state != "received") return FormState{client_ref, state};
   auto begun = begin_if_ready(connection, id, "waybill");
   TRY(begun);
@@ -53,7 +43,8 @@ Result<std::optional<FormState>> finalize_locked(Connection& connection, Submiss
 
 Result<SubmitResult> finalized_if_wanted(Connection& connection, const NewFormSubmission& submission, SubmitResult answer) {
   if (!submission.finalize || answer.view.state != "received") return answer;
-  auto locked = connection.run(kLockById, {std::to_string(shard_of(answer.view.id)), std::to_string(answer.view.id.value)});
+  auto locked = connection.run(sql::lock_form_submission_by_id,
+                               {std::to_string(shard_of(answer.view.id)), std::to_string(answer.view.id.value)});
   TRY(locked);
   auto state = finalize_locked(connection, answer.view.id, text_of(*locked, 0, 1), submission.client_ref);
   TRY(state);
@@ -64,8 +55,8 @@ Result<SubmitResult> finalized_if_wanted(Connection& connection, const NewFormSu
 // Where the key is taken: the same submission again, or another one. Else the error is `absent`.
 Result<SubmitResult> compare_with_existing(Connection& connection, Shard shard, const NewFormSubmission& submission,
                                            const Error& absent) {
-  auto found = connection.run(kFind, {std::to_string(shard), std::to_string(submission.org.value), submission.client_ref,
-                                      bytea(as_view(submission.hash))});
+  auto found = connection.run(sql::find_form_submission, {std::to_string(shard), std::to_string(submission.org.value),
+                                                          submission.client_ref, bytea(as_view(submission.hash))});
   TRY(found);
   if (found->size() == 0) return tl::unexpected(absent);
   SubmitResult answer{SubmitResult::How::existing, read_submission(*found, 0)};
@@ -79,7 +70,7 @@ Result<SubmitResult> compare_with_existing(Connection& connection, Shard shard, 
 }  // namespace
 
 Result<SubmitResult> submit_form(Connection& connection, Shard shard, const NewFormSubmission& submission, Millis kept) {
-  auto now = connection.run(kNow);
+  auto now = connection.run(sql::now);
   TRY(now);
   const Timestamp kept_until = submission.kept_until.value_or(now->time(0, 0) + kept);
   auto fault = submission.fault;
@@ -93,10 +84,10 @@ Result<SubmitResult> submit_form(Connection& connection, Shard shard, const NewF
     order.add(static_cast<std::int64_t>(submission.actions[i].order));
     route.add(id->value);
   }
-  auto made = connection.run(
-      kSubmit, {std::to_string(shard), std::to_string(submission.org.value), submission.client_ref, submission.form_id,
-                bytea(as_view(submission.hash)), form_payload(submission.fields, submission.attachments_json, kept_until),
-                std::to_string(kept_until.micros), order.take(), route.take()});
+  auto made = connection.run(sql::submit_form, {std::to_string(shard), std::to_string(submission.org.value),
+                                                submission.client_ref, submission.form_id, bytea(as_view(submission.hash)),
+                                                form_payload(submission.fields, submission.attachments_json, kept_until),
+                                                std::to_string(kept_until.micros), order.take(), route.take()});
   TRY(made);
   if (made->size() == 0)
     return compare_with_existing(connection, shard, submission,
@@ -113,7 +104,7 @@ Result<SubmitResult> submit_form(Connection& connection, Shard shard, const NewF
 }
 
 Result<std::optional<FormState>> finalize_form(Connection& connection, Shard shard, OrgId org, const std::string& client_ref) {
-  auto locked = connection.run(kLock, {std::to_string(shard), std::to_string(org.value), client_ref});
+  auto locked = connection.run(sql::lock_form_submission, {std::to_string(shard), std::to_string(org.value), client_ref});
   TRY(locked);
   if (locked->size() == 0) return std::optional<FormState>{};
   if (locked->text(0, 1) == "purged")
@@ -124,12 +115,13 @@ Result<std::optional<FormState>> finalize_form(Connection& connection, Shard sha
 Result<std::optional<FormState>> scan_attachment(Connection& connection, OrgId org, const std::string& attachment, Scan result,
                                                  const std::string& actor) {
   const std::string org_text = std::to_string(org.value);
-  auto found = connection.run(kFindAttachment, {org_text, attachment});
+  auto found = connection.run(sql::find_attachment, {org_text, attachment});
   TRY(found);
   if (found->size() == 0) return std::optional<FormState>{};
-  auto locked = connection.run(kLockById, {text_of(*found, 0, 0), text_of(*found, 0, 1)});
+  auto locked = connection.run(sql::lock_form_submission_by_id, {text_of(*found, 0, 0), text_of(*found, 0, 1)});
   TRY(locked);
-  auto scanned = connection.run(kScan, {org_text, attachment, std::string(result == Scan::clean ? "clean" : "infected")});
+  auto scanned =
+      connection.run(sql::scan_result, {org_text, attachment, std::string(result == Scan::clean ? "clean" : "infected")});
   TRY(scanned);
   if (scanned->size() == 0)
     return fail(Error::Kind::conflict, "attachment \"" + attachment + "\" was found infected before; it stays that");

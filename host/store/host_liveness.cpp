@@ -6,21 +6,6 @@
 #include "store/sql/host_liveness.h"
 
 namespace waybill {
-namespace {
-
-constexpr Statement kSession = sql::host_session;
-constexpr Statement kNewId = sql::new_host_id;
-constexpr Statement kLock = sql::host_lock;
-constexpr Statement kRegister = sql::host_register;
-constexpr Statement kStillThere = sql::host_there;
-constexpr Statement kComeBack = sql::host_back;
-constexpr Statement kEndSession = sql::host_end_session;
-constexpr Statement kLeave = sql::host_leave;
-constexpr Statement kRenew = sql::renew_leases;
-constexpr Statement kShards = sql::shards;
-
-}  // namespace
-
 HostLiveness::HostLiveness(DatabaseAddress address, std::string name, int knows)
     : address_(std::move(address)), name_(std::move(name)), knows_(knows) {}
 
@@ -32,14 +17,14 @@ void HostLiveness::look(Connection& connection) {
 Result<HostId> HostLiveness::keep() {
   if (connection_) {
     look(*connection_);
-    const auto there = connection_->run(kStillThere, {std::to_string(id_.value)});
+    const auto there = connection_->run(sql::host_there, {std::to_string(id_.value)});
     if (connection_->is_open() && (!there || there->size() == 1)) return id_;  // an error: the session has the lock all the same
     connection_.reset();
   }
   auto opened = Connection::open(address_, "liveness");
   TRY(opened);
   look(*opened);
-  auto session = opened->run(kSession);
+  auto session = opened->run(sql::host_session);
   TRY(session);
   if (id_.value != 0) {
     const auto back = come_back(*opened);
@@ -51,13 +36,13 @@ Result<HostId> HostLiveness::keep() {
     }
   }
   TRY(refuse_too_new(schema_));
-  auto fresh = opened->run(kNewId);
+  auto fresh = opened->run(sql::new_host_id);
   TRY(fresh);
   const std::string id(fresh->text(0, 0));
   // The lock comes before the row: a row without a lock would look like a dead host.
-  if (auto locked = opened->run(kLock, {id}); !locked || !locked->flag(0, 0))
+  if (auto locked = opened->run(sql::host_lock, {id}); !locked || !locked->flag(0, 0))
     return fail(Error::Kind::unavailable, locked ? "the advisory lock of a new host id is taken" : locked.error().what);
-  TRY(opened->run(kRegister, {id, name_, std::to_string(knows_)}));
+  TRY(opened->run(sql::host_register, {id, name_, std::to_string(knows_)}));
   id_ = {fresh->number(0, 0)};
   session_ = session->text(0, 0);
   connection_ = std::move(*opened);
@@ -67,15 +52,15 @@ Result<HostId> HostLiveness::keep() {
 // The last session was lost. Whether this is still the host that it was: nobody has rescued it.
 Result<bool> HostLiveness::come_back(Connection& session) {
   const std::string id = std::to_string(id_.value);
-  auto locked = session.run(kLock, {id});
+  auto locked = session.run(sql::host_lock, {id});
   TRY(locked);
   if (!locked->flag(0, 0)) {
-    auto old = session.run(kEndSession, {id, session_});
+    auto old = session.run(sql::host_end_session, {id, session_});
     TRY(old);
     if (old->size() > 0) return fail(Error::Kind::unavailable, "the server is ending the last session of this host");
     return false;  // a rescuer has the lock
   }
-  auto there = session.run(kComeBack, {id});
+  auto there = session.run(sql::host_back, {id});
   TRY(there);
   return there->size() == 1;
 }
@@ -84,19 +69,19 @@ Result<void> HostLiveness::renew(Shard shard, std::span<const ClaimToken> claims
   if (!connection_) return fail(Error::Kind::unavailable, "this host is not present");
   ArrayText tokens;
   for (const auto token : claims) tokens.add(token.value);
-  TRY(connection_->run(kRenew, {std::to_string(shard), tokens.take(), std::to_string(lease.count())}));
+  TRY(connection_->run(sql::renew_leases, {std::to_string(shard), tokens.take(), std::to_string(lease.count())}));
   return {};
 }
 
 void HostLiveness::leave() {
   if (!connection_) return;
-  static_cast<void>(connection_->run(kLeave, {std::to_string(id_.value)}));  // if it fails, others rescue what is left
+  static_cast<void>(connection_->run(sql::host_leave, {std::to_string(id_.value)}));  // if it fails, others rescue what is left
   connection_.reset();
 }
 
 Result<int> read_shards(const DatabaseAddress& address) {
   Link link(address, "shards");
-  auto rows = link.run(kShards);
+  auto rows = link.run(sql::shards);
   TRY(rows);
   return static_cast<int>(rows->number(0, 0));
 }

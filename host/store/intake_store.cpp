@@ -14,16 +14,13 @@
 namespace waybill {
 namespace {
 
-constexpr Statement kSubmit = sql::submit;
-constexpr Statement kExisting = sql::existing;
-
 std::string key_of(OrgId org, std::string_view kind, std::string_view client_ref) {
   std::string key = std::to_string(org.value);
   key.append(1, '\0').append(kind).append(1, '\0').append(client_ref);
   return key;
 }
 
-// A group of items as the parameters of kSubmit.
+// A group of items as the parameters of sql::submit.
 class Group {
  public:
   explicit Group(std::span<const NewSubmission> items) {
@@ -109,7 +106,7 @@ Result<void> compare_with_existing(Session& session, Shard shard, std::span<cons
     kind.add(items[i].kind);
     client_ref.add(items[i].client_ref);
   }
-  auto rows = session.run(kExisting, {std::to_string(shard), org.take(), kind.take(), client_ref.take()});
+  auto rows = session.run(sql::existing, {std::to_string(shard), org.take(), kind.take(), client_ref.take()});
   TRY(rows);
   if (rows->size() != places.size()) return fail(Error::Kind::unavailable, "a submission neither was inserted nor is there");
   for (std::size_t row = 0; row < rows->size(); ++row) {
@@ -126,7 +123,7 @@ Result<std::vector<SubmitResult>> submit_in(Session& session, Shard shard, std::
                                             const std::optional<InsertClaim>& claim) {
   for (const auto& item : items)  // it would end the payloads of the group
     if (item.payload.find('\0') != std::string::npos) return fail(Error::Kind::bug, "a payload holds a NUL byte");
-  auto fresh = session.run(kSubmit, Group(items).take(shard, claim));
+  auto fresh = session.run(sql::submit, Group(items).take(shard, claim));
   TRY(fresh);
   std::vector<SubmitResult> answers(items.size());
   for (std::size_t row = 0; row < fresh->size(); ++row) {

@@ -17,9 +17,6 @@ constexpr auto kLook = std::chrono::milliseconds(50);
 constexpr auto kTellEvery = std::chrono::seconds(5);
 constexpr const char* kBegin = "BEGIN; SET LOCAL lock_timeout = '500ms'; SET LOCAL statement_timeout = 0";
 
-constexpr Statement kPid = sql::backend_pid;
-constexpr Statement kInTheWay = sql::who_blocks;
-
 // While this lives, a session of its own looks at who blocks the backend `pid`.
 class BlockerWatch {
  public:
@@ -35,7 +32,7 @@ class BlockerWatch {
   void watch(std::stop_token stop, const DatabaseAddress& address, const std::string& pid) {
     auto connection = Connection::open(address, "lock-watch");
     while (connection && !stop.stop_requested()) {
-      const auto rows = connection->run(kInTheWay, {pid});
+      const auto rows = connection->run(sql::who_blocks, {pid});
       if (!rows) return;
       std::unique_lock lock(mutex_);
       if (!rows->is_null(0, 0)) blockers_ = rows->text(0, 0);
@@ -63,7 +60,7 @@ Result<void> with_short_locks(Connection& connection, const DatabaseAddress& add
                               const ReportWait& report) {
   auto done = in_transaction(connection, work);
   if (done || !is_lock_timeout(done.error())) return done;
-  const auto pid = connection.run(kPid);
+  const auto pid = connection.run(sql::backend_pid);
   TRY(pid);
   auto next_word = std::chrono::steady_clock::now();
   while (!done && is_lock_timeout(done.error())) {

@@ -3,46 +3,30 @@
 #include <cmath>
 
 #include "store/pg_stores.h"
+#include "store/sampling.h"
 #include "store/sql/maintenance.h"
 #include "store/sql/retention.h"
 
 namespace waybill {
 namespace {
 
-constexpr Statement kFindUnregistered = sql::find_unregistered_claims;
-
-constexpr double kMaxPages = 8'192;  // of 8 KiB: so many are read in some 50 ms
-constexpr double kSamplePages = 1'024;
-constexpr Statement kQueuePages = sql::queue_pages;
-constexpr Statement kQueueState = sql::queue_state;
-constexpr Statement kQueueSample = sql::queue_sample;
-constexpr Statement kQueued = sql::queued;
-constexpr Statement kClaimedNow = sql::claimed_now;
-constexpr Statement kOldestDue = sql::oldest_due;
-constexpr Statement kForgetOutages = sql::forget_outages;
-constexpr Statement kEndOutage = sql::end_outage;
-constexpr Statement kMakePartitions = sql::make_partitions;
-constexpr Statement kLockOld = sql::lock_old;
-constexpr Statement kDeleteOld = sql::delete_old;
-constexpr Statement kDeleteOldEvents = sql::delete_old_events;
-
 class PgMaintenanceStore final : public MaintenanceStore {
  public:
   explicit PgMaintenanceStore(const DatabaseAddress& address) : link_(address, "tasks") {}
 
   Result<std::uint64_t> find_unregistered_claims() override {
-    auto found = link_.run(kFindUnregistered);
+    auto found = link_.run(sql::find_unregistered_claims);
     TRY(found);
     return static_cast<std::uint64_t>(found->number(0, 0));
   }
 
   Result<QueueState> queue_state() override {
-    auto pages = link_.run(kQueuePages);
+    auto pages = link_.run(sql::queue_pages);
     TRY(pages);
     const auto size = static_cast<double>(pages->number(0, 0));
-    auto counts = size <= kMaxPages ? counted(kQueueState, {}, 1.0) : estimated(size);
+    auto counts = size <= kMaxPages ? counted(sql::queue_state, {}, 1.0) : estimated(size);
     TRY(counts);
-    auto oldest = link_.run(kOldestDue);
+    auto oldest = link_.run(sql::oldest_due);
     TRY(oldest);
     QueueState state{.by_status = std::move(*counts), .oldest_due = {}};
     if (oldest->size() == 1) state.oldest_due = Micros{oldest->number(0, 0)};
@@ -50,7 +34,7 @@ class PgMaintenanceStore final : public MaintenanceStore {
   }
 
   Result<std::uint64_t> forget_outages(Millis over_for) override {
-    auto gone = link_.run(kForgetOutages, {std::to_string(over_for.count())});
+    auto gone = link_.run(sql::forget_outages, {std::to_string(over_for.count())});
     TRY(gone);
     return static_cast<std::uint64_t>(gone->number(0, 0));
   }
@@ -63,10 +47,11 @@ class PgMaintenanceStore final : public MaintenanceStore {
     }
     const std::string in = std::to_string(shard);
     return link_.transact([&](Connection& connection) -> Result<RetentionStep> {
-      const auto old = connection.run(kLockOld, {in, std::to_string(after.value), std::to_string(most), kind.take(), age.take()});
+      const auto old =
+          connection.run(sql::lock_old, {in, std::to_string(after.value), std::to_string(most), kind.take(), age.take()});
       TRY(old);
       RetentionStep step{.last = {old->number(0, 0)}, .is_over = old->flag(0, 1)};
-      const auto deleted = connection.run(kDeleteOld, {in, std::string(old->text(0, 2))});
+      const auto deleted = connection.run(sql::delete_old, {in, std::string(old->text(0, 2))});
       TRY(deleted);
       step.deleted = static_cast<std::uint64_t>(deleted->number(0, 0));
       return step;
@@ -74,19 +59,19 @@ class PgMaintenanceStore final : public MaintenanceStore {
   }
 
   Result<std::uint64_t> delete_old_events(Millis age, std::size_t most) override {
-    const auto gone = link_.run(kDeleteOldEvents, {std::to_string(age.count()), std::to_string(most)});
+    const auto gone = link_.run(sql::delete_old_events, {std::to_string(age.count()), std::to_string(most)});
     TRY(gone);
     return static_cast<std::uint64_t>(gone->number(0, 0));
   }
 
   Result<bool> end_outage(OrgId org, const std::string& cooldown_key) override {
-    auto gone = link_.run(kEndOutage, {std::to_string(org.value), cooldown_key});
+    auto gone = link_.run(sql::end_outage, {std::to_string(org.value), cooldown_key});
     TRY(gone);
     return gone->number(0, 0) > 0;
   }
 
   Result<void> make_partitions() override {
-    const auto rows = link_.run(kMakePartitions);
+    const auto rows = link_.run(sql::make_partitions);
     TRY(rows);
     if (!rows->is_null(0, 0)) return fail(Error::Kind::unavailable, std::string(rows->text(0, 0)));
     return {};
@@ -106,11 +91,11 @@ class PgMaintenanceStore final : public MaintenanceStore {
   }
 
   Result<Counts> estimated(double pages) {
-    auto counts = counted(kQueueSample, {std::to_string(100.0 * kSamplePages / pages)}, pages / kSamplePages);
+    auto counts = counted(sql::queue_sample, {std::to_string(100.0 * kSamplePages / pages)}, pages / kSamplePages);
     if (!counts) return counts;
-    auto claimed = link_.run(kClaimedNow);
+    auto claimed = link_.run(sql::claimed_now);
     TRY(claimed);
-    auto queued = link_.run(kQueued, {std::to_string(kMaxCounted + 1)});
+    auto queued = link_.run(sql::queued, {std::to_string(kMaxCounted + 1)});
     TRY(queued);
     const auto in_hands = static_cast<std::uint64_t>(claimed->number(0, 0));
     const auto all = static_cast<std::uint64_t>(queued->number(0, 0));

@@ -9,13 +9,6 @@
 namespace waybill {
 namespace {
 
-constexpr Statement kHasSchema = sql::has_schema;
-constexpr Statement kOwner = sql::schema_owner;
-constexpr Statement kHasHosts = sql::has_hosts;
-constexpr Statement kHasRunsBeside = sql::has_runs_beside;
-constexpr Statement kForgetOlder = sql::forget_older_hosts;
-constexpr Statement kOlder = sql::older_hosts;
-
 constexpr int kBringsAccess = 6;     // the migration that brings apply_access()
 constexpr int kBringsVersions = 14;  // the migration that has hosts checked as they register
 constexpr int kBringsTenants = 19;   // the migration that brings grant_tenant()
@@ -32,7 +25,7 @@ Result<void> lock(Connection& connection, const std::string& schema) {
 }
 
 Result<void> make_schema(Connection& connection, const std::string& schema) {
-  auto there = connection.run(kHasSchema, {schema});
+  auto there = connection.run(sql::has_schema, {schema});
   TRY(there);
   if (there->size() == 1) return {};
   TRY(connection.script("CREATE SCHEMA IF NOT EXISTS " + quoted_identifier(schema)));
@@ -53,7 +46,7 @@ Result<void> keep_books(Connection& connection, const DatabaseAddress& address, 
   TRY(
       connection.script("CREATE TABLE IF NOT EXISTS schema_migrations (version integer PRIMARY KEY, name text NOT NULL,"
                         " applied_at timestamptz NOT NULL DEFAULT now(), runs_beside integer)"));
-  const auto has = connection.run(kHasRunsBeside);
+  const auto has = connection.run(sql::has_runs_beside);
   TRY(has);
   if (has->size() == 1) return {};
   return with_short_locks(
@@ -63,13 +56,13 @@ Result<void> keep_books(Connection& connection, const DatabaseAddress& address, 
 
 // No host that knows less than `needed` lives, and none registers until this transaction ends.
 Result<void> clear_the_way(Connection& connection, int needed) {
-  const auto has = connection.run(kHasHosts);
+  const auto has = connection.run(sql::has_hosts);
   TRY(has);
   if (!has->flag(0, 0)) return {};
   TRY(connection.script("LOCK TABLE hosts IN SHARE ROW EXCLUSIVE MODE"));
   const std::string version = std::to_string(needed);
-  TRY(connection.run(kForgetOlder, {version}));
-  const auto older = connection.run(kOlder, {version});
+  TRY(connection.run(sql::forget_older_hosts, {version}));
+  const auto older = connection.run(sql::older_hosts, {version});
   TRY(older);
   if (older->is_null(0, 0)) return {};
   return fail(Error::Kind::invalid, "hosts of an older version live, and none may that knows less than version " + version +
@@ -100,7 +93,7 @@ Result<void> prepare(Connection& connection, const std::vector<Migration>& pendi
 }  // namespace
 
 Result<SchemaOwner> schema_owner(Connection& connection, const std::string& schema) {
-  auto rows = connection.run(kOwner, {schema});
+  auto rows = connection.run(sql::schema_owner, {schema});
   TRY(rows);
   return SchemaOwner{std::string(rows->text(0, 0)), std::string(rows->text(0, 1)), rows->flag(0, 2)};
 }

@@ -6,49 +6,38 @@
 
 #include "store/pg_stores.h"
 #include "store/read_rows.h"
+#include "store/sampling.h"
 #include "store/sql/maintenance.h"
 #include "store/sql/monitor.h"
 
 namespace waybill {
 namespace {
 
-constexpr double kMaxPages = 8'192;  // of 8 KiB: so many are read in some 50 ms
-constexpr double kSamplePages = 1'024;
 constexpr std::size_t kLeastEnds = 100;
-constexpr Statement kPages = sql::queue_pages;
-constexpr Statement kTypes = sql::types_of_queue;
-constexpr Statement kSample = sql::types_of_sample;
-constexpr Statement kOldest = sql::oldest_by_type;
-constexpr Statement kEnds = sql::newest_ends;
-constexpr Statement kDeadLetters = sql::waiting_dead_letters;
-constexpr Statement kCooling = sql::cooling_targets;
-constexpr Statement kOfPipelines = sql::unfinished_of_pipelines;
-constexpr Statement kProcessing = sql::processing_forms;
-constexpr Statement kOfQueue = sql::unfinished_of_queue;
-constexpr Statement kOfSample = sql::unfinished_of_sample;
 
 class PgMonitorStore final : public MonitorStore {
  public:
   PgMonitorStore(const DatabaseAddress& address, int shards) : link_(address, "monitor"), shards_(shards) {}
 
   Result<TypeStates> types() override {
-    const auto pages = link_.read(kPages);
+    const auto pages = link_.read(sql::queue_pages);
     TRY(pages);
     const auto size = static_cast<double>(pages->number(0, 0));
     TypeStates states{.by_type = {}, .estimated = size > kMaxPages};
     const double times = states.estimated ? size / kSamplePages : 1;
-    const auto counts =
-        states.estimated ? link_.read(kSample, {std::to_string(100.0 * kSamplePages / size)}) : link_.read(kTypes);
+    const auto counts = states.estimated ? link_.read(sql::types_of_sample, {std::to_string(100.0 * kSamplePages / size)})
+                                         : link_.read(sql::types_of_queue);
     TRY(counts);
     for (std::size_t row = 0; row < counts->size(); ++row)
       states.by_type[text_of(*counts, row, 0)].by_status[text_of(*counts, row, 1)] =
           static_cast<std::uint64_t>(std::llround(static_cast<double>(counts->number(row, 2)) * times));
-    const auto oldest = link_.read(kOldest);
+    const auto oldest = link_.read(sql::oldest_by_type);
     TRY(oldest);
     for (std::size_t row = 0; row < oldest->size(); ++row)
       states.by_type[text_of(*oldest, row, 0)].oldest_due = Micros{oldest->number(row, 1)};
     const auto each = std::max(kMaxEndsCounted / static_cast<std::size_t>(shards_), kLeastEnds);
-    const auto ends = link_.read(kEnds, {std::to_string(shards_), std::to_string(each), std::to_string(kEndsCounted.count())});
+    const auto ends =
+        link_.read(sql::newest_ends, {std::to_string(shards_), std::to_string(each), std::to_string(kEndsCounted.count())});
     TRY(ends);
     for (std::size_t row = 0; row < ends->size(); ++row) {
       auto& state = states.by_type[text_of(*ends, row, 0)];
@@ -61,25 +50,26 @@ class PgMonitorStore final : public MonitorStore {
   Result<Standing> standing() override {
     const Parameters most{std::to_string(kMaxStandingCounted)};
     Standing standing;
-    const auto dead = link_.read(kDeadLetters, most);
+    const auto dead = link_.read(sql::waiting_dead_letters, most);
     TRY(dead);
     standing.dead_letters = count_of(*dead, 0);
-    const auto cooling = link_.read(kCooling);
+    const auto cooling = link_.read(sql::cooling_targets);
     TRY(cooling);
     standing.cooling_targets = count_of(*cooling, 0);
-    const auto pipelines = link_.read(kOfPipelines, most);
+    const auto pipelines = link_.read(sql::unfinished_of_pipelines, most);
     TRY(pipelines);
     for (std::size_t row = 0; row < pipelines->size(); ++row)
       standing.unfinished[{text_of(*pipelines, row, 0), text_of(*pipelines, row, 1)}] =
           static_cast<std::uint64_t>(pipelines->number(row, 2));
-    const auto processing = link_.read(kProcessing, most);
+    const auto processing = link_.read(sql::processing_forms, most);
     TRY(processing);
     standing.unfinished[{"form", "processing"}] = count_of(*processing, 0);
-    const auto pages = link_.read(kPages);
+    const auto pages = link_.read(sql::queue_pages);
     TRY(pages);
     const auto size = static_cast<double>(pages->number(0, 0));
     const bool is_sample = size > kSamplePages;
-    const auto queue = is_sample ? link_.read(kOfSample, {std::to_string(100.0 * kSamplePages / size)}) : link_.read(kOfQueue);
+    const auto queue = is_sample ? link_.read(sql::unfinished_of_sample, {std::to_string(100.0 * kSamplePages / size)})
+                                 : link_.read(sql::unfinished_of_queue);
     TRY(queue);
     const double times = is_sample ? size / kSamplePages : 1;
     const auto scaled = [&](int column) {

@@ -8,19 +8,12 @@
 #include "vault/vault.h"
 
 namespace waybill {
-namespace {
-
-constexpr Statement kOwn = sql::own_notification;
-constexpr Statement kStanding = sql::notification_standing;
-
-}  // namespace
-
 Result<NotificationStanding> notification_standing(Link& link, TenantLink& tenant, OrgId org, DeliveryId id, const Vault* vault) {
   const Parameters key{std::to_string(shard_of(id)), std::to_string(id.value), std::to_string(org.value)};
-  const auto own = tenant.read(org, kOwn, key);
+  const auto own = tenant.read(org, sql::own_notification, key);
   TRY(own);
   if (own->size() == 0) return no_delivery(id);
-  const auto rows = link.read(kStanding, key);
+  const auto rows = link.read(sql::notification_standing, key);
   TRY(rows);
   if (rows->size() == 0) return no_delivery(id);
   NotificationStanding s{.view = read_notification(*rows, 0),

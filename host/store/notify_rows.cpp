@@ -10,15 +10,6 @@
 namespace waybill {
 namespace {
 
-constexpr Statement kList = sql::list_notifications;
-constexpr Statement kFind = sql::find_notification;
-constexpr Statement kAttempts = sql::notification_attempts;
-constexpr Statement kLock = sql::lock_notification;
-constexpr Statement kLockReplays = sql::lock_replays;
-constexpr Statement kPermit = sql::replay_permit;
-constexpr Statement kFailed = sql::failed_notifications;
-constexpr Statement kReplay = sql::replay_notifications;
-
 Parameters key_of(DeliveryId id, OrgId org) {
   return {std::to_string(shard_of(id)), std::to_string(id.value), std::to_string(org.value)};
 }
@@ -45,7 +36,7 @@ Result<NotificationPage> list_notifications(TenantLink& link, OrgId org, const N
   NotificationPage page;
   for (const auto* id : {&filter.rule, &filter.channel})
     if (*id && !is_uuid(**id)) return page;
-  const auto rows = link.read(org, kList,
+  const auto rows = link.read(org, sql::list_notifications,
                               {std::to_string(org.value), filter.rule, filter.channel, filter.status,
                                after ? std::optional(std::to_string(after->at.micros)) : std::nullopt,
                                after ? std::optional(std::to_string(after->id.value)) : std::nullopt, std::to_string(most + 1)});
@@ -56,11 +47,11 @@ Result<NotificationPage> list_notifications(TenantLink& link, OrgId org, const N
 }
 
 Result<NotificationDetail> find_notification(TenantLink& link, OrgId org, DeliveryId id) {
-  const auto rows = link.read(org, kFind, key_of(id, org));
+  const auto rows = link.read(org, sql::find_notification, key_of(id, org));
   TRY(rows);
   if (rows->size() == 0) return no_delivery(id);
   NotificationDetail detail{read_notification(*rows, 0), text_of(*rows, 0, 8), {}};
-  const auto attempts = link.read(org, kAttempts, {std::to_string(shard_of(id)), std::to_string(id.value)});
+  const auto attempts = link.read(org, sql::notification_attempts, {std::to_string(shard_of(id)), std::to_string(id.value)});
   TRY(attempts);
   for (std::size_t row = 0; row < attempts->size(); ++row) {
     detail.attempts.push_back(read_attempt(*attempts, row, 0));
@@ -71,18 +62,19 @@ Result<NotificationDetail> find_notification(TenantLink& link, OrgId org, Delive
 
 Result<NotificationReplay> replay_notification(Link& link, OrgId org, DeliveryId id, const std::string& actor) {
   return link.transact([&](Connection& connection) -> Result<NotificationReplay> {
-    const auto found = connection.run(kLock, key_of(id, org));
+    const auto found = connection.run(sql::lock_notification, key_of(id, org));
     TRY(found);
     if (found->size() == 0) return no_delivery(id);
     if (!found->flag(0, 0)) return NotificationReplay::under_way;
     if (!found->flag(0, 1) || !found->flag(0, 2)) return NotificationReplay::channel_off;
-    TRY(connection.run(kLockReplays, {std::to_string(org.value)}));
+    TRY(connection.run(sql::lock_replays, {std::to_string(org.value)}));
     const auto permit =
-        connection.run(kPermit, {std::to_string(org.value), std::to_string(id.value), std::to_string(kReplaysAnHour)});
+        connection.run(sql::replay_permit, {std::to_string(org.value), std::to_string(id.value), std::to_string(kReplaysAnHour)});
     TRY(permit);
     if (permit->size() == 0) return NotificationReplay::over_limit;
-    TRY(connection.run(kReplay, {ArrayText().add(std::int64_t{shard_of(id)}).take(), ArrayText().add(id.value).take(),
-                                 std::to_string(org.value), actor, "replay", "0"}));
+    TRY(connection.run(sql::replay_notifications,
+                       {ArrayText().add(std::int64_t{shard_of(id)}).take(), ArrayText().add(id.value).take(),
+                        std::to_string(org.value), actor, "replay", "0"}));
     return NotificationReplay::queued;
   });
 }
@@ -91,8 +83,9 @@ Result<Recovery> recover_notifications(Link& link, OrgId org, const std::string&
                                        const std::string& actor, std::size_t rate) {
   constexpr std::size_t kMaxRecovered = 10'000;
   return link.transact([&](Connection& connection) -> Result<Recovery> {
-    const auto failed = connection.run(kFailed, {std::to_string(org.value), channel, std::to_string(window.since.micros),
-                                                 std::to_string(window.until.micros), std::to_string(kMaxRecovered)});
+    const auto failed =
+        connection.run(sql::failed_notifications, {std::to_string(org.value), channel, std::to_string(window.since.micros),
+                                                   std::to_string(window.until.micros), std::to_string(kMaxRecovered)});
     TRY(failed);
     const Recovery recovery{failed->size(), failed->size() == kMaxRecovered};
     if (window.dry_run) return recovery;
@@ -101,8 +94,8 @@ Result<Recovery> recover_notifications(Link& link, OrgId org, const std::string&
       shard.add(failed->number(row, 0));
       id.add(failed->number(row, 1));
     }
-    TRY(connection.run(kReplay, {shard.take(), id.take(), std::to_string(org.value), actor, "recover",
-                                 std::to_string(1'000'000 / std::max<std::size_t>(rate, 1))}));
+    TRY(connection.run(sql::replay_notifications, {shard.take(), id.take(), std::to_string(org.value), actor, "recover",
+                                                   std::to_string(1'000'000 / std::max<std::size_t>(rate, 1))}));
     return recovery;
   });
 }

@@ -16,25 +16,6 @@
 namespace waybill {
 namespace {
 
-constexpr Statement kAddChannel = sql::add_channel;
-constexpr Statement kChannels = sql::list_channels;
-constexpr Statement kSecrets = sql::channel_secrets;
-constexpr Statement kChangeChannel = sql::change_channel;
-constexpr Statement kDeleteChannel = sql::delete_channel;
-constexpr Statement kRotate = sql::rotate_secret;
-constexpr Statement kClearSecondary = sql::clear_secondary;
-constexpr Statement kAddRule = sql::add_rule;
-constexpr Statement kRules = sql::list_rules;
-constexpr Statement kChangeRule = sql::change_rule;
-constexpr Statement kBound = sql::bound_channels;
-constexpr Statement kBind = sql::bind_channel;
-constexpr Statement kUnbind = sql::unbind_channel;
-constexpr Statement kAddEvent = sql::add_event;
-constexpr Statement kFanOut = sql::fan_out_event;
-constexpr Statement kEventsLeft = sql::events_left;
-constexpr Statement kTest = sql::test_channel;
-constexpr Statement kOldSecondaries = sql::old_secondaries;
-
 constexpr std::size_t kOrphansAtOnce = 100;
 
 auto missing(const char* what, const std::string& id) {
@@ -83,8 +64,8 @@ class PgNotifyStore final : public NotifyStore {
       TRY(sealed);
       const auto route = route_of(connection, org, contract_of(id, channel.type));
       TRY(route);
-      const auto row =
-          connection.run(kAddChannel, {text(org), id, std::to_string(shard_for(org, id, shards_)), std::to_string(route->value),
+      const auto row = connection.run(sql::add_channel,
+                                      {text(org), id, std::to_string(shard_for(org, id, shards_)), std::to_string(route->value),
                                        channel.name, channel.type, channel.config, std::to_string(key->id), bytea(*sealed)});
       if (!row && is_foreign_key_violation(row.error())) return fail(Error::Kind::invalid, no_channel_type(channel.type));
       TRY(row);
@@ -96,7 +77,7 @@ class PgNotifyStore final : public NotifyStore {
   }
 
   Result<std::vector<ChannelView>> channels(OrgId org, const std::optional<std::string>& after, std::size_t most) override {
-    const auto rows = tenant_.read(org, kChannels, {text(org), after, std::to_string(most), std::nullopt});
+    const auto rows = tenant_.read(org, sql::list_channels, {text(org), after, std::to_string(most), std::nullopt});
     TRY(rows);
     return read_channels(*rows);
   }
@@ -109,7 +90,7 @@ class PgNotifyStore final : public NotifyStore {
     if (!is_uuid(id)) return missing("channel", id);
     return tenant_.transact(org, [&](Connection& connection) -> Result<ChannelView> {
       const auto rows =
-          connection.run(kChangeChannel, {text(org), id, change.name, change.config, change.enable ? "true" : "false"});
+          connection.run(sql::change_channel, {text(org), id, change.name, change.config, change.enable ? "true" : "false"});
       if (!rows && is_unique_violation(rows.error())) return fail(Error::Kind::conflict, "there is a channel of this name");
       TRY(rows);
       return find_channel(connection, org, id);
@@ -120,8 +101,8 @@ class PgNotifyStore final : public NotifyStore {
   Result<void> delete_channel(OrgId org, const std::string& id) override {
     if (!is_uuid(id)) return missing("channel", id);
     return tenant_.transact(org, [&](Connection& connection) -> Result<void> {
-      TRY(connection.run(kSecrets, {text(org), id}));
-      const auto rows = connection.run(kDeleteChannel, {text(org), id});
+      TRY(connection.run(sql::channel_secrets, {text(org), id}));
+      const auto rows = connection.run(sql::delete_channel, {text(org), id});
       TRY(rows);
       if (!rows->flag(0, 0)) return missing("channel", id);
       if (!rows->flag(0, 1)) return fail(Error::Kind::conflict, "an active alert rule is bound to this channel");
@@ -133,7 +114,7 @@ class PgNotifyStore final : public NotifyStore {
     if (!is_uuid(id)) return missing("channel", id);
     const Secret secret = make_signing_secret();
     auto rotated = tenant_.transact(org, [&](Connection& connection) -> Result<ChannelView> {
-      const auto now = connection.run(kSecrets, {text(org), id});
+      const auto now = connection.run(sql::channel_secrets, {text(org), id});
       TRY(now);
       if (now->size() == 0) return missing("channel", id);
       const auto former = static_cast<std::int32_t>(now->number(0, 0));
@@ -148,7 +129,7 @@ class PgNotifyStore final : public NotifyStore {
       TRY(sealed_old);
       const auto sealed = settings_.vault->seal(org, key->id, key->sealed, owner, secret);
       TRY(sealed);
-      TRY(connection.run(kRotate, {text(org), id, bytea(*sealed), std::to_string(key->id), bytea(*sealed_old)}));
+      TRY(connection.run(sql::rotate_secret, {text(org), id, bytea(*sealed), std::to_string(key->id), bytea(*sealed_old)}));
       return find_channel(connection, org, id);
     });
     TRY(rotated);
@@ -157,17 +138,17 @@ class PgNotifyStore final : public NotifyStore {
 
   Result<void> clear_secondary(OrgId org, const std::string& id) override {
     if (!is_uuid(id)) return missing("channel", id);
-    return one_row(run(org, kClearSecondary, {text(org), id}), "channel", id);
+    return one_row(run(org, sql::clear_secondary, {text(org), id}), "channel", id);
   }
 
   Result<RuleView> add_rule(OrgId org, const std::string& name, const std::string& status) override {
-    const auto rows = run(org, kAddRule, {text(org), name, status});
+    const auto rows = run(org, sql::add_rule, {text(org), name, status});
     TRY(rows);
     return rule(org, text_of(*rows, 0, 0));
   }
 
   Result<std::vector<RuleView>> rules(OrgId org, std::size_t most) override {
-    const auto rows = tenant_.read(org, kRules, {text(org), std::nullopt, std::to_string(most)});
+    const auto rows = tenant_.read(org, sql::list_rules, {text(org), std::nullopt, std::to_string(most)});
     TRY(rows);
     std::vector<RuleView> all;
     for (std::size_t row = 0; row < rows->size(); ++row) all.push_back(read_rule(*rows, row));
@@ -176,7 +157,7 @@ class PgNotifyStore final : public NotifyStore {
 
   Result<RuleView> rule(OrgId org, const std::string& id) override {
     if (!is_uuid(id)) return missing("alert rule", id);
-    const auto rows = tenant_.read(org, kRules, {text(org), id, "1"});
+    const auto rows = tenant_.read(org, sql::list_rules, {text(org), id, "1"});
     TRY(rows);
     if (rows->size() == 0) return missing("alert rule", id);
     return read_rule(*rows, 0);
@@ -185,13 +166,13 @@ class PgNotifyStore final : public NotifyStore {
   Result<RuleView> change_rule(OrgId org, const std::string& id, const std::optional<std::string>& name,
                                const std::optional<std::string>& status) override {
     if (!is_uuid(id)) return missing("alert rule", id);
-    TRY(one_row(run(org, kChangeRule, {text(org), id, name, status}), "alert rule", id));
+    TRY(one_row(run(org, sql::change_rule, {text(org), id, name, status}), "alert rule", id));
     return rule(org, id);
   }
 
   Result<std::vector<ChannelView>> bound(OrgId org, const std::string& of) override {
     TRY(rule(org, of));
-    const auto rows = tenant_.read(org, kBound, {text(org), of});
+    const auto rows = tenant_.read(org, sql::bound_channels, {text(org), of});
     TRY(rows);
     return read_channels(*rows);
   }
@@ -199,7 +180,7 @@ class PgNotifyStore final : public NotifyStore {
   Result<void> bind(OrgId org, const std::string& of, const std::string& to) override {
     TRY(rule(org, of));
     if (!is_uuid(to)) return missing("channel", to);
-    const auto rows = run(org, kBind, {text(org), of, to});
+    const auto rows = run(org, sql::bind_channel, {text(org), of, to});
     TRY(rows);
     if (!rows->flag(0, 0)) return missing("channel", to);
     return {};
@@ -208,14 +189,14 @@ class PgNotifyStore final : public NotifyStore {
   Result<void> unbind(OrgId org, const std::string& of, const std::string& to) override {
     if (!is_uuid(of)) return missing("alert rule", of);
     if (!is_uuid(to)) return missing("channel", to);
-    return one_row(run(org, kUnbind, {text(org), of, to}), "binding to channel", to);
+    return one_row(run(org, sql::unbind_channel, {text(org), of, to}), "binding to channel", to);
   }
 
   Result<EventOutcome> add_event(OrgId org, const NewEvent& event) override {
     TRY(rule(org, event.rule));
     return link_.transact([&](Connection& connection) -> Result<EventOutcome> {
-      const auto added =
-          connection.run(kAddEvent, {text(org), event.rule, event.event_id, event.snapshot, event.suppressed ? "true" : "false"});
+      const auto added = connection.run(
+          sql::add_event, {text(org), event.rule, event.event_id, event.snapshot, event.suppressed ? "true" : "false"});
       TRY(added);
       if (added->size() == 0) return EventOutcome{};
       const auto channels = fan_out(connection, org, added->number(0, 0));
@@ -250,7 +231,7 @@ class PgNotifyStore final : public NotifyStore {
       contract.max_attempts = 0;
       const auto route = route_of(connection, org, contract);
       TRY(route);
-      const auto rows = connection.run(kTest, {text(org), of, std::to_string(route->value), R"([{"type":"test"}])"});
+      const auto rows = connection.run(sql::test_channel, {text(org), of, std::to_string(route->value), R"([{"type":"test"}])"});
       TRY(rows);
       if (rows->size() == 0) return missing("channel", of);
       return DeliveryId{rows->number(0, 0)};
@@ -260,7 +241,7 @@ class PgNotifyStore final : public NotifyStore {
   // One that cannot be fanned out now, such as for a lock on its window, keeps none of the others waiting.
   Result<Adoption> adopt_orphans(Millis age, std::int64_t after) override {
     const auto left =
-        link_.run(kEventsLeft, {std::to_string(age.count()), std::to_string(after), std::to_string(kOrphansAtOnce)});
+        link_.run(sql::events_left, {std::to_string(age.count()), std::to_string(after), std::to_string(kOrphansAtOnce)});
     TRY(left);
     Adoption adoption;
     for (std::size_t row = 0; row < left->size(); ++row) {
@@ -279,7 +260,7 @@ class PgNotifyStore final : public NotifyStore {
   }
 
   Result<void> remind_of_old_secrets() override {
-    TRY(link_.run(kOldSecondaries, {std::to_string(settings_.secret_grace.count())}));
+    TRY(link_.run(sql::old_secondaries, {std::to_string(settings_.secret_grace.count())}));
     return {};
   }
 
@@ -317,7 +298,7 @@ class PgNotifyStore final : public NotifyStore {
 
   static Result<ChannelView> find_channel(Connection& connection, OrgId org, const std::string& id) {
     if (!is_uuid(id)) return missing("channel", id);
-    const auto rows = connection.run(kChannels, {text(org), std::nullopt, "1", id});
+    const auto rows = connection.run(sql::list_channels, {text(org), std::nullopt, "1", id});
     TRY(rows);
     if (rows->size() == 0) return missing("channel", id);
     return read_channel(*rows, 0);
@@ -338,8 +319,9 @@ class PgNotifyStore final : public NotifyStore {
   }
 
   Result<std::size_t> fan_out(Connection& connection, OrgId org, std::int64_t event) const {
-    const auto rows = connection.run(kFanOut, {text(org), std::to_string(event), std::to_string(settings_.debounce.count()),
-                                               std::to_string(settings_.max_bytes)});
+    const auto rows = connection.run(
+        sql::fan_out_event,
+        {text(org), std::to_string(event), std::to_string(settings_.debounce.count()), std::to_string(settings_.max_bytes)});
     TRY(rows);
     return static_cast<std::size_t>(rows->number(0, 0));
   }

@@ -5,17 +5,6 @@
 #include "store/sql/org_keys.h"
 
 namespace waybill {
-namespace {
-
-constexpr Statement kNewest = sql::newest_org_key;
-constexpr Statement kAdd = sql::add_org_key;
-constexpr Statement kFind = sql::org_key;
-constexpr Statement kMasters = sql::master_keys;
-constexpr Statement kToRewrap = sql::keys_to_rewrap;
-constexpr Statement kRewrap = sql::rewrap_key;
-
-}  // namespace
-
 Result<DataKey> newest_data_key(Connection& connection, OrgId org, const Vault& vault) {
   if (!vault.has_key()) return fail(Error::Kind::unavailable, "channels need a master key, and notify.key names none");
   const std::string of = std::to_string(org.value);
@@ -23,9 +12,9 @@ Result<DataKey> newest_data_key(Connection& connection, OrgId org, const Vault& 
     const DataKey first;
     if (make) {
       const auto fresh = vault.make_data_key(org, first.id);
-      TRY(connection.run(kAdd, {of, std::to_string(first.id), fresh.master, bytea(fresh.sealed)}));
+      TRY(connection.run(sql::add_org_key, {of, std::to_string(first.id), fresh.master, bytea(fresh.sealed)}));
     }
-    const auto newest = connection.run(kNewest, {of});
+    const auto newest = connection.run(sql::newest_org_key, {of});
     TRY(newest);
     if (newest->size() == 1) return DataKey{static_cast<std::int32_t>(newest->number(0, 0)), from_hex(newest->text(0, 1))};
   }
@@ -33,13 +22,13 @@ Result<DataKey> newest_data_key(Connection& connection, OrgId org, const Vault& 
 }
 
 Result<DataKey> data_key(Connection& connection, OrgId org, std::int32_t id) {
-  const auto key = connection.run(kFind, {std::to_string(org.value), std::to_string(id)});
+  const auto key = connection.run(sql::org_key, {std::to_string(org.value), std::to_string(id)});
   TRY(key);
   return DataKey{id, from_hex(key->text(0, 0))};
 }
 
 Result<std::vector<std::string>> used_master_keys(Link& link) {
-  const auto rows = link.read(kMasters);
+  const auto rows = link.read(sql::master_keys);
   TRY(rows);
   std::vector<std::string> all;
   for (std::size_t row = 0; row < rows->size(); ++row) all.push_back(text_of(*rows, row, 0));
@@ -47,7 +36,7 @@ Result<std::vector<std::string>> used_master_keys(Link& link) {
 }
 
 Result<std::size_t> rewrap_data_keys(Link& link, const Vault& vault, std::size_t most) {
-  const auto rows = link.run(kToRewrap, {vault.newest(), std::to_string(most)});
+  const auto rows = link.run(sql::keys_to_rewrap, {vault.newest(), std::to_string(most)});
   TRY(rows);
   for (std::size_t row = 0; row < rows->size(); ++row) {
     const OrgId org{rows->number(row, 0)};
@@ -55,7 +44,8 @@ Result<std::size_t> rewrap_data_keys(Link& link, const Vault& vault, std::size_t
     const std::string before = from_hex(rows->text(row, 2));
     const auto fresh = vault.rewrap(org, id, before);
     TRY(fresh);
-    TRY(link.run(kRewrap, {std::to_string(org.value), std::to_string(id), fresh->master, bytea(fresh->sealed), bytea(before)}));
+    TRY(link.run(sql::rewrap_key,
+                 {std::to_string(org.value), std::to_string(id), fresh->master, bytea(fresh->sealed), bytea(before)}));
   }
   return rows->size();
 }

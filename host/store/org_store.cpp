@@ -10,12 +10,6 @@
 namespace waybill {
 namespace {
 
-constexpr Statement kCreate = sql::create_org;
-constexpr Statement kList = sql::organisations;
-constexpr Statement kShow = sql::show_org;
-constexpr Statement kDisable = sql::disable_org;
-constexpr Statement kWeigh = sql::weigh_org;
-
 OrgView read_org(const Rows& rows, std::size_t row) {
   return {.id = {rows.number(row, 0)},
           .name = text_of(rows, row, 1),
@@ -33,7 +27,7 @@ class PgOrgStore final : public OrgStore {
     if (!is_organisation_name(name))
       return fail(Error::Kind::invalid, "the name of an organisation is " + std::string(kOrganisationNames));
     TRY(check_tenant_role(link_));
-    auto made = link_.run(kCreate, {name});
+    auto made = link_.run(sql::create_org, {name});
     TRY(made);
     if (made->size() == 0) return fail(Error::Kind::conflict, "there is an organisation \"" + name + "\" already");
     auto found = find(name);
@@ -42,7 +36,7 @@ class PgOrgStore final : public OrgStore {
   }
 
   Result<OrgPage> list(const std::string& after, std::size_t most) override {
-    auto rows = link_.read(kList, {after, std::to_string(most + 1)});
+    auto rows = link_.read(sql::organisations, {after, std::to_string(most + 1)});
     TRY(rows);
     OrgPage page;
     for (std::size_t row = 0; row < std::min(rows->size(), most); ++row) page.organisations.push_back(read_org(*rows, row));
@@ -51,7 +45,7 @@ class PgOrgStore final : public OrgStore {
   }
 
   Result<std::optional<OrgView>> find(const std::string& name) override {
-    auto rows = link_.read(kShow, {name});
+    auto rows = link_.read(sql::show_org, {name});
     TRY(rows);
     return rows->size() == 0 ? std::nullopt : std::optional(read_org(*rows, 0));
   }
@@ -59,12 +53,12 @@ class PgOrgStore final : public OrgStore {
   Result<std::optional<OrgView>> set_disabled(const std::string& name, bool disabled) override {
     if (disabled && name == kDefaultOrgName)
       return fail(Error::Kind::conflict, "the organisation \"default\" cannot be disabled: its owners operate the installation");
-    TRY(link_.run(kDisable, {name, std::string(disabled ? "true" : "false")}));
+    TRY(link_.run(sql::disable_org, {name, std::string(disabled ? "true" : "false")}));
     return find(name);
   }
 
   Result<std::optional<OrgView>> set_weight(const std::string& name, std::uint32_t weight) override {
-    TRY(link_.run(kWeigh, {name, std::to_string(weight)}));
+    TRY(link_.run(sql::weigh_org, {name, std::to_string(weight)}));
     return find(name);
   }
 

@@ -14,14 +14,6 @@
 namespace waybill {
 namespace {
 
-constexpr Statement kSubmit = sql::submit_pipeline;
-constexpr Statement kFind = sql::find_pipeline_submission;
-constexpr Statement kLock = sql::lock_walking;
-constexpr Statement kMove = sql::move_pipeline;
-constexpr Statement kRun = sql::run_actions;
-constexpr Statement kBlock = sql::block_pipeline;
-constexpr Statement kAlert = sql::raise_alert;
-
 std::string places_of(const std::vector<std::size_t>& actions) {
   ArrayText array;
   for (const auto action : actions) array.add(static_cast<std::int64_t>(action));
@@ -52,8 +44,9 @@ Result<void> run_actions(Connection& connection, PipelineWalk& walk, const std::
     run.status = Status::due;
   }
   const auto next = walk.first_action + static_cast<int>(places.back()) + 1;
-  TRY(connection.run(kRun, {std::to_string(walk.shard()), std::to_string(walk.org.value), std::to_string(walk.id.value),
-                            order.take(), route.take(), payload.take(), std::to_string(next)}));
+  TRY(connection.run(sql::run_actions,
+                     {std::to_string(walk.shard()), std::to_string(walk.org.value), std::to_string(walk.id.value), order.take(),
+                      route.take(), payload.take(), std::to_string(next)}));
   walk.next_action = next;
   return {};
 }
@@ -72,10 +65,10 @@ Result<void> move(Connection& connection, PipelineWalk& walk, const PipelineTran
   for (const auto action : actions) walk.runs.push_back({.action = action});
   walk.first_action = walk.next_action;
   walk.entered = walk.now;
-  TRY(connection.run(
-      kMove, {std::to_string(walk.shard()), std::to_string(walk.id.value), walk.state->name, std::to_string(walk.step),
-              places_of(actions), std::to_string(walk.first_action), walk.state->terminal ? "t" : "f", transition.trigger, actor,
-              std::string(to_string(transition.actor)), metadata}));
+  TRY(connection.run(sql::move_pipeline,
+                     {std::to_string(walk.shard()), std::to_string(walk.id.value), walk.state->name, std::to_string(walk.step),
+                      places_of(actions), std::to_string(walk.first_action), walk.state->terminal ? "t" : "f", transition.trigger,
+                      actor, std::string(to_string(transition.actor)), metadata}));
   return {};
 }
 
@@ -96,12 +89,13 @@ std::string decisions_of(const PipelineWalk& walk) {
 }
 
 Result<void> block(Connection& connection, const PipelineWalk& walk, const std::string& why) {
-  auto blocked = connection.run(kBlock, {std::to_string(walk.shard()), std::to_string(walk.id.value)});
+  auto blocked = connection.run(sql::block_pipeline, {std::to_string(walk.shard()), std::to_string(walk.id.value)});
   TRY(blocked);
   if (blocked->size() == 0 || why.empty()) return {};
-  TRY(connection.run(kAlert, {std::to_string(walk.org.value), "pipeline_stuck", walk.pipeline().name + "/" + walk.state->name,
-                              "submission " + walk.client_ref + " of pipeline " + walk.pipeline().name + " cannot leave " +
-                                  walk.state->name + ": " + why}));
+  TRY(connection.run(sql::raise_alert,
+                     {std::to_string(walk.org.value), "pipeline_stuck", walk.pipeline().name + "/" + walk.state->name,
+                      "submission " + walk.client_ref + " of pipeline " + walk.pipeline().name + " cannot leave " +
+                          walk.state->name + ": " + why}));
   return {};
 }
 
@@ -125,12 +119,12 @@ Result<std::optional<SubmissionView>> PipelineRows::begin(Connection& connection
   const auto& initial = *pipeline.find(pipeline.initial);
   const auto actions = actions_to_run(initial, facts);
   const std::string system(to_string(ActorKind::system));
-  auto made =
-      connection.run(kSubmit, {std::to_string(shard), std::to_string(begun.org.value), begun.client_ref, pipeline.name,
-                               pipeline.initial, bytea(as_view(content_hash(begun))), begun.payload, std::to_string(version.id),
-                               routes.take(), begun.metadata, reference_in(facts, pipeline.reference),
-                               begun.parent ? std::optional(std::to_string(begun.parent->value)) : std::nullopt,
-                               pipeline.submit_trigger, system, system, places_of(actions)});
+  auto made = connection.run(
+      sql::submit_pipeline,
+      {std::to_string(shard), std::to_string(begun.org.value), begun.client_ref, pipeline.name, pipeline.initial,
+       bytea(as_view(content_hash(begun))), begun.payload, std::to_string(version.id), routes.take(), begun.metadata,
+       reference_in(facts, pipeline.reference), begun.parent ? std::optional(std::to_string(begun.parent->value)) : std::nullopt,
+       pipeline.submit_trigger, system, system, places_of(actions)});
   TRY(made);
   if (made->size() == 0) return std::optional<SubmissionView>{};
   SubmissionView view{.id = {made->number(0, 0)},
@@ -148,8 +142,9 @@ Result<std::optional<SubmissionView>> PipelineRows::begin(Connection& connection
 }
 
 Result<bool> PipelineRows::is_there(Connection& connection, const PipelineVersion& version, const PipelineBegin& begun) {
-  auto found = connection.run(kFind, {std::to_string(shard_for(begun.org, begun.client_ref, shards_)),
-                                      std::to_string(begun.org.value), begun.client_ref, bytea(as_view(content_hash(begun)))});
+  auto found = connection.run(sql::find_pipeline_submission,
+                              {std::to_string(shard_for(begun.org, begun.client_ref, shards_)), std::to_string(begun.org.value),
+                               begun.client_ref, bytea(as_view(content_hash(begun)))});
   TRY(found);
   return found->size() == 1 && found->flag(0, 8) && found->text(0, 3) == version.definition->pipeline.name;
 }
@@ -158,7 +153,7 @@ Result<void> PipelineRows::advance(Connection& connection, Shard shard, const st
   if (submissions.empty()) return {};
   ArrayText wanted;
   for (const auto id : submissions) wanted.add(id.value);
-  auto locked = connection.run(kLock, {std::to_string(shard), wanted.take()});
+  auto locked = connection.run(sql::lock_walking, {std::to_string(shard), wanted.take()});
   TRY(locked);
   std::vector<SubmissionId> ids;
   for (std::size_t row = 0; row < locked->size(); ++row) ids.push_back({locked->number(row, 0)});
@@ -208,20 +203,22 @@ Result<void> PipelineRows::start_others(Connection& connection, const PipelineWa
                         .parent = walk.id});
     TRY(begun);
     if (!*begun)
-      TRY(connection.run(kAlert, {std::to_string(walk.org.value), "pipeline_stuck", walk.pipeline().name + "/" + start.pipeline,
-                                  "submission " + walk.client_ref + " could not start " + start.pipeline +
-                                      ": the id that it would get is taken"}));
+      TRY(connection.run(
+          sql::raise_alert,
+          {std::to_string(walk.org.value), "pipeline_stuck", walk.pipeline().name + "/" + start.pipeline,
+           "submission " + walk.client_ref + " could not start " + start.pipeline + ": the id that it would get is taken"}));
   }
   return {};
 }
 
 Result<void> PipelineRows::halt(Connection& connection, SubmissionId submission) {
-  auto blocked = connection.run(kBlock, {std::to_string(shard_of(submission)), std::to_string(submission.value)});
+  auto blocked = connection.run(sql::block_pipeline, {std::to_string(shard_of(submission)), std::to_string(submission.value)});
   TRY(blocked);
   if (blocked->size() == 0) return {};
-  TRY(connection.run(kAlert, {text_of(*blocked, 0, 0), "pipeline_stuck", text_of(*blocked, 0, 1) + "/" + text_of(*blocked, 0, 2),
-                              "what follows from an action of state " + text_of(*blocked, 0, 2) + " of pipeline " +
-                                  text_of(*blocked, 0, 1) + " cannot be stored; the host's log says why"}));
+  TRY(connection.run(sql::raise_alert,
+                     {text_of(*blocked, 0, 0), "pipeline_stuck", text_of(*blocked, 0, 1) + "/" + text_of(*blocked, 0, 2),
+                      "what follows from an action of state " + text_of(*blocked, 0, 2) + " of pipeline " +
+                          text_of(*blocked, 0, 1) + " cannot be stored; the host's log says why"}));
   return {};
 }
 

@@ -14,20 +14,6 @@
 namespace waybill {
 namespace {
 
-constexpr Statement kFind = sql::find_pipeline_submission;
-constexpr Statement kWhoHas = sql::who_has_pipeline_id;
-constexpr Statement kLock = sql::lock_pipeline_submission;
-constexpr Statement kDeliveries = sql::pipeline_deliveries_of;
-constexpr Statement kAttempts = sql::pipeline_attempts_of;
-constexpr Statement kAudit = sql::audit_of;
-constexpr Statement kList = sql::list_pipeline_submissions;
-constexpr Statement kListState = sql::list_pipeline_state;
-constexpr Statement kListReference = sql::list_pipeline_reference;
-constexpr Statement kCounts = sql::pipeline_counts;
-constexpr Statement kShares = sql::pipeline_shares;
-constexpr Statement kLevel = sql::pipeline_level;
-constexpr Statement kBlocked = sql::blocked_pipelines;
-
 constexpr std::string_view kConflict = "conflict";
 
 PipelineDeliveryView read_delivery(const Rows& rows, std::size_t row) {
@@ -81,12 +67,12 @@ class PgPipelineStore final : public PipelineStore {
     using How = TransitionResult::How;
     const Shard shard = shard_for(org, client_ref, shards_);
     const Parameters key{std::to_string(shard), std::to_string(org.value), client_ref, std::nullopt};
-    auto seen = tenant_.read(org, kFind, key);
+    auto seen = tenant_.read(org, sql::find_pipeline_submission, key);
     TRY(seen);
     if (seen->size() == 0) return TransitionResult{How::unknown};
     const std::string state = text_of(*seen, 0, 4);
     auto moved = tenant_.transact(org, [&](Connection& connection) -> Result<TransitionResult> {
-      auto locked = connection.run(kLock, {key[0], key[1], key[2]});
+      auto locked = connection.run(sql::lock_pipeline_submission, {key[0], key[1], key[2]});
       if (!locked && is_lock_timeout(locked.error()))  // who waited would hold a session that others need
         return fail(Error::Kind::conflict, "the submission is being changed at this moment; look at it and try again");
       TRY(locked);
@@ -106,7 +92,9 @@ class PgPipelineStore final : public PipelineStore {
   }
 
   Result<std::vector<PipelineListItem>> list(OrgId org, const PipelineFilter& filter) override {
-    const Statement& statement = filter.reference ? kListReference : filter.pipeline && filter.state ? kListState : kList;
+    const Statement& statement = filter.reference                  ? sql::list_pipeline_reference
+                                 : filter.pipeline && filter.state ? sql::list_pipeline_state
+                                                                   : sql::list_pipeline_submissions;
     auto rows = tenant_.read(
         org, statement,
         {std::to_string(org.value), filter.pipeline, filter.state, filter.reference,
@@ -127,7 +115,7 @@ class PgPipelineStore final : public PipelineStore {
   }
 
   Result<std::vector<PipelineCount>> counts(OrgId org) override {
-    auto rows = tenant_.read(org, kCounts, {std::to_string(org.value)});
+    auto rows = tenant_.read(org, sql::pipeline_counts, {std::to_string(org.value)});
     TRY(rows);
     std::vector<PipelineCount> all;
     for (std::size_t row = 0; row < rows->size(); ++row)
@@ -138,7 +126,7 @@ class PgPipelineStore final : public PipelineStore {
   Result<PipelineShares> shares(const std::string& pipeline, std::optional<OrgId> org, Seconds window) override {
     const Parameters asked{pipeline, org ? std::optional(std::to_string(org->value)) : std::nullopt,
                            std::to_string(window.count())};
-    auto rows = org ? tenant_.read(*org, kShares, asked) : link_.read(kShares, asked);
+    auto rows = org ? tenant_.read(*org, sql::pipeline_shares, asked) : link_.read(sql::pipeline_shares, asked);
     TRY(rows);
     PipelineShares shares;
     for (std::size_t row = 0; row < rows->size(); ++row) {
@@ -153,7 +141,7 @@ class PgPipelineStore final : public PipelineStore {
     ArrayText to, except;
     for (const auto& state : level.to) to.add(state);
     for (const auto& state : level.except) except.add(state);
-    auto rows = tenant_.read(org, kLevel,
+    auto rows = tenant_.read(org, sql::pipeline_level,
                              {std::to_string(org.value), pipeline, null_if_empty(level.from), to.take(), except.take(),
                               std::to_string(level.target.count()), std::to_string(window.count()), std::to_string(most)});
     TRY(rows);
@@ -164,8 +152,8 @@ class PgPipelineStore final : public PipelineStore {
 
   Result<std::size_t> sweep(Shard shard, std::size_t most) override {
     auto& behind = swept_[shard];
-    auto page = link_.run(kBlocked, {std::to_string(shard), std::to_string(behind.first.micros),
-                                     std::to_string(behind.second.value), std::to_string(most)});
+    auto page = link_.run(sql::blocked_pipelines, {std::to_string(shard), std::to_string(behind.first.micros),
+                                                   std::to_string(behind.second.value), std::to_string(most)});
     TRY(page);
     std::size_t moved = 0;
     for (std::size_t row = 0; row < page->size(); ++row) {
@@ -189,11 +177,11 @@ class PgPipelineStore final : public PipelineStore {
     TRY(made);
     if (*made) return SubmitResult{SubmitResult::How::created, std::move(**made)};
     const Shard shard = shard_for(submission.org, submission.client_ref, shards_);
-    auto found = connection.run(kFind, {std::to_string(shard), std::to_string(submission.org.value), submission.client_ref,
-                                        bytea(as_view(content_hash(begun)))});
+    auto found = connection.run(sql::find_pipeline_submission, {std::to_string(shard), std::to_string(submission.org.value),
+                                                                submission.client_ref, bytea(as_view(content_hash(begun)))});
     TRY(found);
     if (found->size() == 0) {
-      auto archived = connection.run(kWhoHas, {std::to_string(submission.org.value), submission.client_ref});
+      auto archived = connection.run(sql::who_has_pipeline_id, {std::to_string(submission.org.value), submission.client_ref});
       TRY(archived);
       return fail(Error::Kind::conflict, "submissionId \"" + submission.client_ref + "\" is " +
                                              (archived->flag(0, 0) ? "that of an archived submission" : "a form's"));
@@ -205,7 +193,7 @@ class PgPipelineStore final : public PipelineStore {
 
   Result<std::optional<PipelineView>> read(Connection& connection, Shard shard, OrgId org, const std::string& client_ref) {
     const std::string shard_text = std::to_string(shard), org_text = std::to_string(org.value);
-    auto found = connection.run(kFind, {shard_text, org_text, client_ref, std::nullopt});
+    auto found = connection.run(sql::find_pipeline_submission, {shard_text, org_text, client_ref, std::nullopt});
     TRY(found);
     if (found->size() == 0) return std::optional<PipelineView>{};
     PipelineView view{.submission = read_submission(*found, 0),
@@ -223,17 +211,17 @@ class PgPipelineStore final : public PipelineStore {
     for (const auto& move : walk.pipeline().transitions)
       if (move.from == walk.state->name && move.actor == ActorKind::admin && holds(move.when, walk.facts))
         view.decisions.push_back({move.to, move.trigger, move.role});
-    auto deliveries = connection.run(kDeliveries, {shard_text, org_text, id});
+    auto deliveries = connection.run(sql::pipeline_deliveries_of, {shard_text, org_text, id});
     TRY(deliveries);
     ArrayText wanted;
     for (std::size_t row = 0; row < deliveries->size(); ++row) {
       view.deliveries.push_back(read_delivery(*deliveries, row));
       wanted.add(view.deliveries.back().delivery.value);
     }
-    auto attempts = connection.run(kAttempts, {shard_text, wanted.take()});
+    auto attempts = connection.run(sql::pipeline_attempts_of, {shard_text, wanted.take()});
     TRY(attempts);
     add_failures(*attempts, view.deliveries);
-    auto audit = connection.run(kAudit, {shard_text, id});
+    auto audit = connection.run(sql::audit_of, {shard_text, id});
     TRY(audit);
     for (std::size_t row = 0; row < audit->size(); ++row) view.audit.push_back(read_audit_event(*audit, row));
     return std::optional(std::move(view));

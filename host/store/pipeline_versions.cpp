@@ -5,15 +5,6 @@
 #include "store/sql/pipelines.h"
 
 namespace waybill {
-namespace {
-
-constexpr Statement kFindVersion = sql::find_pipeline_version;
-constexpr Statement kMakeVersion = sql::make_pipeline_version;
-constexpr Statement kMakeMoves = sql::make_pipeline_moves;
-constexpr Statement kReadVersion = sql::read_pipeline_version;
-
-}  // namespace
-
 Result<PipelineVersion> PipelineVersions::store(Link& link, const std::shared_ptr<const PipelineDefinition>& definition) {
   const std::string hash = to_hex(as_view(definition->hash));
   if (const auto known = ids_.find(hash); known != ids_.end()) return by_id_.at(known->second);
@@ -21,7 +12,7 @@ Result<PipelineVersion> PipelineVersions::store(Link& link, const std::shared_pt
   const std::string bytes = bytea(as_view(definition->hash));
   constexpr int kMaxTries = 20;  // of hosts that store different versions at the same moment
   for (int i = 0; i < kMaxTries; ++i) {
-    auto found = link.read(kFindVersion, {bytes});
+    auto found = link.read(sql::find_pipeline_version, {bytes});
     TRY(found);
     if (found->size() == 1) {
       const PipelineVersion version{static_cast<int>(found->number(0, 0)), static_cast<int>(found->number(0, 1)), definition};
@@ -34,15 +25,16 @@ Result<PipelineVersion> PipelineVersions::store(Link& link, const std::shared_pt
       from.add(move.from);
       to.add(move.to);
     }
-    TRY(link.run(kMakeMoves, {definition->pipeline.name, from.take(), to.take()}));  // before the version that makes them
-    TRY(link.run(kMakeVersion, {definition->pipeline.name, bytes, definition->text}));
+    TRY(link.run(sql::make_pipeline_moves,
+                 {definition->pipeline.name, from.take(), to.take()}));  // before the version that makes them
+    TRY(link.run(sql::make_pipeline_version, {definition->pipeline.name, bytes, definition->text}));
   }
   return fail(Error::Kind::unavailable, "pipeline " + definition->pipeline.name + ": its version could not be stored");
 }
 
 Result<PipelineVersion> PipelineVersions::read(Connection& connection, int id) {
   if (const auto known = by_id_.find(id); known != by_id_.end()) return known->second;
-  auto row = connection.run(kReadVersion, {std::to_string(id)});
+  auto row = connection.run(sql::read_pipeline_version, {std::to_string(id)});
   TRY(row);
   if (row->size() != 1) return fail(Error::Kind::bug, "a submission's version of its pipeline is not there");
   auto definition = definition_from_text(text_of(*row, 0, 1));
@@ -55,7 +47,7 @@ Result<PipelineVersion> PipelineVersions::read(Connection& connection, int id) {
 
 Result<PipelineVersion> PipelineVersions::find(Connection& connection, const std::string& hash_in_hex) {
   if (const auto known = ids_.find(hash_in_hex); known != ids_.end()) return by_id_.at(known->second);
-  auto found = connection.run(kFindVersion, {bytea(from_hex(hash_in_hex))});
+  auto found = connection.run(sql::find_pipeline_version, {bytea(from_hex(hash_in_hex))});
   TRY(found);
   if (found->size() != 1) return fail(Error::Kind::bug, "the version of a pipeline that another one starts is not there");
   const int id = static_cast<int>(found->number(0, 0));

@@ -10,9 +10,6 @@
 namespace waybill {
 namespace {
 
-constexpr Statement kWalking = sql::walking;
-constexpr Statement kRuns = sql::pipeline_runs;
-
 std::vector<RouteId> routes_from(std::string_view array) {
   std::vector<RouteId> routes;
   for (const char* at = array.data() + 1; at < array.data() + array.size() - 1;) {
@@ -135,9 +132,9 @@ Result<std::vector<PipelineWalk>> read_walks(Connection& connection, PipelineVer
   ArrayText wanted;
   for (const auto id : submissions) wanted.add(id.value);
   const Parameters key{std::to_string(shard), wanted.take()};
-  auto rows = connection.run(kWalking, key);
+  auto rows = connection.run(sql::walking, key);
   TRY(rows);
-  auto runs = connection.run(kRuns, key);
+  auto runs = connection.run(sql::pipeline_runs, key);
   TRY(runs);
   std::vector<PipelineWalk> walks;
   std::size_t next = 0;

@@ -11,27 +11,13 @@
 namespace waybill {
 namespace {
 
-constexpr Statement kDueRoutes = sql::due_routes;
-constexpr Statement kCooldowns = sql::cooldowns;
-constexpr Statement kBeginProbes = sql::begin_probes;
-constexpr Statement kWeights = sql::org_weights;
-constexpr Statement kServeChannels = sql::serve_channels;
-constexpr Statement kLeaveChannels = sql::leave_channels;
-constexpr Statement kTakePermits = sql::take_permits;
-constexpr Statement kClaim = sql::claim;
-constexpr Statement kBodies = sql::claimed_bodies;
-constexpr Statement kTombstone = sql::claim_tombstone;
-constexpr Statement kGiveBack = sql::give_back;
-constexpr Statement kForget = sql::forget_claims;
-constexpr Statement kContracts = sql::contracts;
-
 class PgQueueStore final : public QueueStore {
  public:
   PgQueueStore(const DatabaseAddress& address, std::vector<std::string> masters)
       : link_(address, "claim"), masters_(std::move(masters)) {}
 
   Result<DueRoutes> due_routes(Shard shard) override {
-    auto rows = link_.run(kDueRoutes, {std::to_string(shard)});
+    auto rows = link_.run(sql::due_routes, {std::to_string(shard)});
     TRY(rows);
     DueRoutes due{.now = rows->time(0, 0), .routes = {}};
     for (std::size_t row = 0; row < rows->size(); ++row)
@@ -40,7 +26,7 @@ class PgQueueStore final : public QueueStore {
   }
 
   Result<Cooldowns> cooldowns() override {
-    auto rows = link_.run(kCooldowns);
+    auto rows = link_.run(sql::cooldowns);
     TRY(rows);
     return Cooldowns{rows->time(0, 0), cooldowns_of(*rows, 1)};
   }
@@ -51,13 +37,14 @@ class PgQueueStore final : public QueueStore {
       org.add(one.org.value);
       target.add(one.target);
     }
-    auto rows = link_.run(kBeginProbes, {org.take(), target.take(), std::to_string(host.value), std::to_string(length.count())});
+    auto rows =
+        link_.run(sql::begin_probes, {org.take(), target.take(), std::to_string(host.value), std::to_string(length.count())});
     TRY(rows);
     return cooldowns_of(*rows, 0);
   }
 
   Result<OrgWeights> weights() override {
-    auto rows = link_.run(kWeights);
+    auto rows = link_.run(sql::org_weights);
     TRY(rows);
     OrgWeights all;
     for (std::size_t row = 0; row < rows->size(); ++row)
@@ -73,7 +60,8 @@ class PgQueueStore final : public QueueStore {
       route.add(share->route.value);
     }
     for (const auto& one : masters_) master.add(one);
-    auto rows = link_.run(kServeChannels, {std::to_string(host.value), org.take(), channel.take(), route.take(), master.take()});
+    auto rows =
+        link_.run(sql::serve_channels, {std::to_string(host.value), org.take(), channel.take(), route.take(), master.take()});
     TRY(rows);
     std::vector<ServedChannel> served;
     for (std::size_t row = 0; row < rows->size(); ++row)
@@ -84,13 +72,13 @@ class PgQueueStore final : public QueueStore {
   Result<void> leave_channels(HostId host, std::span<const OrgId> orgs) override {
     ArrayText org;
     for (const auto one : orgs) org.add(one.value);
-    TRY(link_.run(kLeaveChannels, {std::to_string(host.value), org.take()}));
+    TRY(link_.run(sql::leave_channels, {std::to_string(host.value), org.take()}));
     return {};
   }
 
   Result<Permits> take_permits(OrgId org, const std::string& target, const Rate& rate, std::size_t wanted) override {
-    auto rows = link_.run(kTakePermits, {std::to_string(org.value), target, std::to_string(wanted), std::to_string(rate.count),
-                                         std::to_string(Micros(rate.per).count())});
+    auto rows = link_.run(sql::take_permits, {std::to_string(org.value), target, std::to_string(wanted),
+                                              std::to_string(rate.count), std::to_string(Micros(rate.per).count())});
     TRY(rows);
     return Permits{static_cast<std::size_t>(rows->number(0, 0)), Micros{rows->number(0, 1)}};
   }
@@ -111,8 +99,8 @@ class PgQueueStore final : public QueueStore {
     std::size_t wanted = 0;
     for (const auto& share : shares) wanted += share.count;
     const auto part = most_bytes / std::max<std::size_t>(wanted, 1);
-    auto rows =
-        link_.run(kClaim, {std::to_string(shard), std::to_string(token.value), std::to_string(host.value),
+    auto rows = link_.run(sql::claim,
+                          {std::to_string(shard), std::to_string(token.value), std::to_string(host.value),
                            std::to_string(lease.count()), route.take(), most.take(), after.take(), after_id.take(), tokens(done),
                            org.take(), cooldown_key.take(), probe.take(), min_age.take(), std::to_string(part)});
     TRY(rows);
@@ -130,15 +118,15 @@ class PgQueueStore final : public QueueStore {
   }
 
   Result<void> forget(Shard shard, const DoneClaims& done) override {
-    TRY(link_.run(kForget, {std::to_string(shard), tokens(done)}));
+    TRY(link_.run(sql::forget_claims, {std::to_string(shard), tokens(done)}));
     return {};
   }
 
   Result<void> give_back(Shard shard, HostId host, ClaimToken token) override {
     const std::string shard_text = std::to_string(shard), token_text = std::to_string(token.value);
     const std::string host_text = std::to_string(host.value);
-    TRY(link_.run(kTombstone, {shard_text, host_text, token_text}));
-    TRY(link_.run(kGiveBack, {shard_text, token_text, host_text}));
+    TRY(link_.run(sql::claim_tombstone, {shard_text, host_text, token_text}));
+    TRY(link_.run(sql::give_back, {shard_text, token_text, host_text}));
     return {};
   }
 
@@ -152,7 +140,7 @@ class PgQueueStore final : public QueueStore {
   Result<std::map<RouteId, RouteContract>> contracts(std::span<const RouteId> routes) override {
     ArrayText ids;
     for (const auto route : routes) ids.add(route.value);
-    auto rows = link_.run(kContracts, {ids.take()});
+    auto rows = link_.run(sql::contracts, {ids.take()});
     TRY(rows);
     std::map<RouteId, RouteContract> all;
     for (std::size_t row = 0; row < rows->size(); ++row)
@@ -188,7 +176,7 @@ class PgQueueStore final : public QueueStore {
       ids.add(row.delivery.value);
     }
     if (large.empty()) return;
-    const auto bodies = link_.run(kBodies, {std::to_string(shard), ids.take()});
+    const auto bodies = link_.run(sql::claimed_bodies, {std::to_string(shard), ids.take()});
     if (!bodies) return;
     for (std::size_t row = 0; row < bodies->size(); ++row) {
       ClaimedRow& claimed = *large.at({bodies->number(row, 0)});

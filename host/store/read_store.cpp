@@ -7,18 +7,6 @@
 namespace waybill {
 namespace {
 
-constexpr Statement kFind = sql::find_submission;
-constexpr Statement kCompare = sql::compare_submissions;
-constexpr Statement kHistory = sql::history;
-constexpr Statement kPositions = sql::queue_positions;
-constexpr Statement kInFlight = sql::in_flight;
-constexpr Statement kDueBefore = sql::due_before;
-constexpr Statement kCooldownsOf = sql::cooldowns_of;
-constexpr Statement kDeliveries = sql::deliveries_of;
-constexpr Statement kHosts = sql::hosts;
-constexpr Statement kOrganisation = sql::organisation;
-constexpr Statement kMoved = sql::moved;
-
 Result<QueuePosition> read_position(const Rows& rows, std::size_t row, OrgId org, const Rows& cooldowns) {
   const auto contract = contract_from_json(rows.text(row, 13));
   TRY(contract);
@@ -69,7 +57,7 @@ class PgReadStore final : public ReadStore {
   PgReadStore(const DatabaseAddress& address, int shards) : link_(address, "read"), shards_(shards) {}
 
   Result<std::optional<SubmissionView>> find(OrgId org, std::string_view kind, std::string_view client_ref) override {
-    auto rows = tenant_.read(org, kFind, key(org, kind, client_ref));
+    auto rows = tenant_.read(org, sql::find_submission, key(org, kind, client_ref));
     TRY(rows);
     if (rows->size() == 0) return std::nullopt;
     return read_submission(*rows, 0);
@@ -85,7 +73,7 @@ class PgReadStore final : public ReadStore {
       hash.add(bytea(as_view(key.payload_hash)));
     }
     auto rows =
-        tenant_.read(org, kCompare,
+        tenant_.read(org, sql::compare_submissions,
                      {std::to_string(org.value), std::string(kind), shard.take(), client_ref.take(), target.take(), hash.take()});
     TRY(rows);
     std::vector<std::optional<SubmitResult>> found(keys.size());
@@ -96,7 +84,7 @@ class PgReadStore final : public ReadStore {
   }
 
   Result<std::optional<HistoryView>> history(OrgId org, std::string_view kind, std::string_view client_ref) override {
-    auto rows = tenant_.read(org, kHistory, key(org, kind, client_ref));
+    auto rows = tenant_.read(org, sql::history, key(org, kind, client_ref));
     TRY(rows);
     if (rows->size() == 0) return std::nullopt;
     HistoryView history{.submission = read_submission(*rows, 0), .attempts = {}};
@@ -117,10 +105,10 @@ class PgReadStore final : public ReadStore {
     TRY(known);
     if (!*known) return std::nullopt;
     const SubmissionView& submission = (*known)->submission;
-    auto rows = link_.read(
-        kPositions, {std::to_string(shard_of(submission.id)), std::to_string(org.value), std::to_string(submission.id.value)});
+    auto rows = link_.read(sql::queue_positions, {std::to_string(shard_of(submission.id)), std::to_string(org.value),
+                                                  std::to_string(submission.id.value)});
     TRY(rows);
-    auto cooldowns = link_.read(kCooldownsOf, {std::to_string(org.value)});
+    auto cooldowns = link_.read(sql::cooldowns_of, {std::to_string(org.value)});
     TRY(cooldowns);
     Explanation explanation{.history = std::move(**known),
                             .now = rows->time(0, 0),
@@ -133,7 +121,7 @@ class PgReadStore final : public ReadStore {
       explanation.positions.push_back(std::move(*position));
     }
     if (explanation.positions.empty()) return explanation;
-    auto in_flight = link_.read(kInFlight, {});
+    auto in_flight = link_.read(sql::in_flight, {});
     TRY(in_flight);
     count_in_flight(*in_flight, org, explanation.positions);
     for (auto& position : explanation.positions)
@@ -142,7 +130,7 @@ class PgReadStore final : public ReadStore {
   }
 
   Result<std::vector<DeliveryView>> deliveries(OrgId org, std::string_view kind, std::string_view client_ref) override {
-    auto rows = link_.read(kDeliveries, key(org, kind, client_ref));
+    auto rows = link_.read(sql::deliveries_of, key(org, kind, client_ref));
     TRY(rows);
     std::vector<DeliveryView> deliveries;
     for (std::size_t row = 0; row < rows->size(); ++row) {
@@ -167,7 +155,7 @@ class PgReadStore final : public ReadStore {
       shard.add(static_cast<std::int64_t>(shard_of(one)));
       id.add(one.value);
     }
-    auto rows = link_.read(kMoved, {shard.take(), id.take()});
+    auto rows = link_.read(sql::moved, {shard.take(), id.take()});
     TRY(rows);
     std::vector<SubmissionId> moved(rows->size());
     for (std::size_t row = 0; row < moved.size(); ++row) moved[row] = {rows->number(row, 0)};
@@ -175,7 +163,7 @@ class PgReadStore final : public ReadStore {
   }
 
   Result<std::vector<HostView>> hosts() override {
-    auto rows = link_.read(kHosts);
+    auto rows = link_.read(sql::hosts);
     TRY(rows);
     std::vector<HostView> hosts;
     for (std::size_t row = 0; row < rows->size(); ++row)
@@ -184,7 +172,7 @@ class PgReadStore final : public ReadStore {
   }
 
   Result<std::optional<OrgId>> organisation(const std::string& name) override {
-    auto rows = link_.read(kOrganisation, {name});
+    auto rows = link_.read(sql::organisation, {name});
     TRY(rows);
     return rows->size() == 0 ? std::nullopt : std::optional(OrgId{rows->number(0, 0)});
   }
@@ -192,8 +180,8 @@ class PgReadStore final : public ReadStore {
  private:
   // None if that takes too long, as it may where many rows before it are dead: the rest is worth saying without it.
   std::optional<std::uint64_t> due_before(const QueuePosition& position) {
-    auto rows = link_.read(kDueBefore, {std::to_string(shard_of(position.delivery)), std::to_string(position.route.value),
-                                        std::to_string(position.delivery.value), std::to_string(kMaxDueBefore)});
+    auto rows = link_.read(sql::due_before, {std::to_string(shard_of(position.delivery)), std::to_string(position.route.value),
+                                             std::to_string(position.delivery.value), std::to_string(kMaxDueBefore)});
     if (!rows) return std::nullopt;
     return static_cast<std::uint64_t>(rows->number(0, 0));
   }

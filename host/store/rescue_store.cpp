@@ -5,22 +5,12 @@
 namespace waybill {
 namespace {
 
-constexpr Statement kHosts = sql::observed_hosts;
-constexpr Statement kTakeOver = sql::take_over;
-constexpr Statement kUnregister = sql::unregister;
-constexpr Statement kUnlock = sql::unlock;
-constexpr Statement kClaims = sql::observed_claims;
-constexpr Statement kOrphanedByHost = sql::orphaned_claims_of_host;
-constexpr Statement kOrphanedByToken = sql::orphaned_claims_by_token;
-constexpr Statement kForgetHost = sql::forget_claims_of_host;
-constexpr Statement kForgetObserved = sql::forget_observed_claims;
-
 class PgRescueStore final : public RescueStore {
  public:
   explicit PgRescueStore(const DatabaseAddress& address) : link_(address, "rescue") {}
 
   Result<std::vector<HostObservation>> hosts(HostId self) override {
-    auto rows = link_.run(kHosts, {std::to_string(self.value)});
+    auto rows = link_.run(sql::observed_hosts, {std::to_string(self.value)});
     TRY(rows);
     std::vector<HostObservation> all;
     for (std::size_t row = 0; row < rows->size(); ++row)
@@ -29,7 +19,7 @@ class PgRescueStore final : public RescueStore {
   }
 
   Result<bool> take_over(const HostObservation& host) override {
-    auto rows = link_.run(kTakeOver, {std::to_string(host.id.value), std::to_string(host.version)});
+    auto rows = link_.run(sql::take_over, {std::to_string(host.id.value), std::to_string(host.version)});
     TRY(rows);
     if (rows->size() == 0) return false;
     if (rows->flag(0, 0)) return true;
@@ -37,11 +27,11 @@ class PgRescueStore final : public RescueStore {
     return false;
   }
 
-  Result<void> unregister(HostId host) override { return done(link_.run(kUnregister, {std::to_string(host.value)})); }
-  Result<void> unlock(HostId host) override { return done(link_.run(kUnlock, {std::to_string(host.value)})); }
+  Result<void> unregister(HostId host) override { return done(link_.run(sql::unregister, {std::to_string(host.value)})); }
+  Result<void> unlock(HostId host) override { return done(link_.run(sql::unlock, {std::to_string(host.value)})); }
 
   Result<std::vector<ClaimObservation>> claims() override {
-    auto rows = link_.run(kClaims);
+    auto rows = link_.run(sql::observed_claims);
     TRY(rows);
     std::vector<ClaimObservation> all;
     for (std::size_t row = 0; row < rows->size(); ++row)
@@ -54,22 +44,23 @@ class PgRescueStore final : public RescueStore {
   }
 
   Result<OrphanedClaims> orphaned_claims(Shard shard, HostId host, std::size_t most) override {
-    return lost(link_.run(kOrphanedByHost, {std::to_string(shard), std::to_string(host.value), std::to_string(most)}));
+    return lost(
+        link_.run(sql::orphaned_claims_of_host, {std::to_string(shard), std::to_string(host.value), std::to_string(most)}));
   }
 
   Result<OrphanedClaims> orphaned_claims(Shard shard, std::span<const UnchangedClaim> claims, std::size_t most) override {
     Observation seen(claims);
-    return lost(link_.run(kOrphanedByToken, {std::to_string(shard), seen.token.take(), seen.lease_until.take(),
-                                             seen.length.take(), std::to_string(most)}));
+    return lost(link_.run(sql::orphaned_claims_by_token, {std::to_string(shard), seen.token.take(), seen.lease_until.take(),
+                                                          seen.length.take(), std::to_string(most)}));
   }
 
   Result<void> forget_claims(Shard shard, HostId host) override {
-    return done(link_.run(kForgetHost, {std::to_string(shard), std::to_string(host.value)}));
+    return done(link_.run(sql::forget_claims_of_host, {std::to_string(shard), std::to_string(host.value)}));
   }
 
   Result<void> forget_claims(Shard shard, std::span<const UnchangedClaim> claims) override {
     Observation seen(claims);
-    return done(link_.run(kForgetObserved, {std::to_string(shard), seen.token.take(), seen.lease_until.take()}));
+    return done(link_.run(sql::forget_observed_claims, {std::to_string(shard), seen.token.take(), seen.lease_until.take()}));
   }
 
  private:

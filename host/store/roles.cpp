@@ -10,21 +10,16 @@ namespace {
 
 constexpr std::size_t kMaxNameLength = 63;  // PostgreSQL cuts longer ones
 
-constexpr Statement kRemembered = sql::roles_remembered;
-constexpr Statement kProblem = sql::roles_problem;
-constexpr Statement kMissing = sql::roles_missing;
-constexpr Statement kMayCreate = sql::may_create_roles;
-
 Result<Roles> wanted_roles(Connection& connection, const std::optional<std::string>& application,
                            const std::optional<std::string>& reader, const std::optional<std::string>& tenant) {
-  auto rows = connection.run(kRemembered);
+  auto rows = connection.run(sql::roles_remembered);
   TRY(rows);
   Roles roles{application.value_or(std::string(rows->text(0, 0))), reader.value_or(std::string(rows->text(0, 1))),
               tenant.value_or(std::string(rows->text(0, 2)))};
   for (const auto& name : {roles.application, roles.reader, roles.tenant})
     if (name.empty() || name.size() > kMaxNameLength || name.starts_with("pg_"))
       return fail(Error::Kind::invalid, "\"" + name + "\" is no name for a role: 1 to 63 bytes, not pg_...");
-  auto problem = connection.run(kProblem, {roles.application, roles.reader});
+  auto problem = connection.run(sql::roles_problem, {roles.application, roles.reader});
   TRY(problem);
   if (!problem->text(0, 0).empty()) return fail(Error::Kind::invalid, std::string(problem->text(0, 0)));
   if (roles.tenant == roles.application || roles.tenant == roles.reader)
@@ -33,7 +28,7 @@ Result<Roles> wanted_roles(Connection& connection, const std::optional<std::stri
 }
 
 Result<std::vector<std::string>> missing(Connection& connection, const Roles& roles) {
-  auto rows = connection.run(kMissing, {ArrayText().add(roles.application).add(roles.reader).add(roles.tenant).take()});
+  auto rows = connection.run(sql::roles_missing, {ArrayText().add(roles.application).add(roles.reader).add(roles.tenant).take()});
   TRY(rows);
   std::vector<std::string> names;
   for (std::size_t row = 0; row < rows->size(); ++row) names.emplace_back(rows->text(row, 0));
@@ -67,7 +62,7 @@ Result<RoleSetup> set_up_roles(const DatabaseAddress& address, const std::option
   auto absent = missing(*connection, *roles);
   TRY(absent);
   if (!absent->empty()) {
-    const auto may_create = connection->run(kMayCreate);
+    const auto may_create = connection->run(sql::may_create_roles);
     TRY(may_create);
     if (!may_create->flag(0, 0))
       return fail(Error::Kind::invalid,
@@ -76,7 +71,7 @@ Result<RoleSetup> set_up_roles(const DatabaseAddress& address, const std::option
                       creation(*absent) + "GRANT " + quoted_identifier(roles->tenant) + " TO " +
                       quoted_identifier(roles->application) + ", " + quoted_identifier(owner->name) + ";");
   }
-  const auto remembered = connection->run(kRemembered);
+  const auto remembered = connection->run(sql::roles_remembered);
   TRY(remembered);
   const std::string former(remembered->text(0, 0) == roles->application ? std::string_view{} : remembered->text(0, 0));
   // Roles are made as who connected; the tables are their owner's.

@@ -5,20 +5,13 @@
 #include "store/sql/routes.h"
 
 namespace waybill {
-namespace {
-
-constexpr Statement kFindRoute = sql::find_route;
-constexpr Statement kMakeRoute = sql::make_route;
-
-}  // namespace
-
 Result<RouteId> route_of(Connection& connection, OrgId org, const Contract& contract) {
   const std::string json = to_json(contract);
   const std::string hash = bytea(as_view(sha256(json)));
   const std::string org_text = std::to_string(org.value);
   for (const bool make : {false, true}) {
-    if (make) TRY(connection.run(kMakeRoute, {org_text, hash, json}));
-    auto found = connection.run(kFindRoute, {org_text, hash});
+    if (make) TRY(connection.run(sql::make_route, {org_text, hash, json}));
+    auto found = connection.run(sql::find_route, {org_text, hash});
     TRY(found);
     if (found->size() == 1) return RouteId{found->number(0, 0)};
   }

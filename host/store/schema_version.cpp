@@ -14,9 +14,6 @@ namespace {
 constexpr int kMaxHeadLines = 5;
 constexpr std::string_view kRunsBeside = "-- Runs beside: ";
 
-constexpr Statement kHasTable = sql::has_migrations_table;
-constexpr Statement kVersion = sql::schema_version;
-
 int number_in(std::string_view text) {
   int number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -52,7 +49,7 @@ int program_version() {
 }
 
 Result<SchemaState> look_at_schema(Connection& connection, int program) {
-  auto rows = connection.run(kVersion);
+  auto rows = connection.run(sql::schema_version);
   TRY(rows);
   return SchemaState{static_cast<int>(rows->number(0, 0)), static_cast<int>(rows->number(0, 1)), program};
 }
@@ -64,7 +61,7 @@ Result<SchemaState> schema_state(const DatabaseAddress& address) {
 }
 
 Result<SchemaState> schema_state(Connection& connection) {
-  auto there = connection.run(kHasTable);
+  auto there = connection.run(sql::has_migrations_table);
   TRY(there);
   if (!there->flag(0, 0)) return SchemaState{.program = program_version()};
   auto state = look_at_schema(connection);

@@ -13,14 +13,6 @@
 namespace waybill {
 namespace {
 
-constexpr Statement kSaveArtifacts = sql::save_artifacts;
-constexpr Statement kLocked = sql::locked_deliveries;
-constexpr Statement kBlame = sql::blame_targets;
-constexpr Statement kEndOutages = sql::end_outages;
-constexpr Statement kEndProbes = sql::end_probes;
-constexpr Statement kAddFailures = sql::add_failures;
-constexpr Statement kRecordResults = sql::record_channel_results;
-
 class PgSettleStore final : public SettleStore {
  public:
   PgSettleStore(const DatabaseAddress& address, int shards) : link_(address, "settle"), pipelines_(versions_, shards) {}
@@ -45,13 +37,13 @@ class PgSettleStore final : public SettleStore {
       body.add(bytea(one.artifact.bytes));
     }
     return deliveries(
-        link_.run(kSaveArtifacts, {std::to_string(shard), delivery.take(), token.take(), type.take(), body.take()}));
+        link_.run(sql::save_artifacts, {std::to_string(shard), delivery.take(), token.take(), type.take(), body.take()}));
   }
 
   Result<std::vector<DeliveryId>> locked(Shard shard, std::span<const DeliveryId> wanted) override {
     ArrayText ids;
     for (const auto id : wanted) ids.add(id.value);
-    return deliveries(link_.run(kLocked, {std::to_string(shard), ids.take()}));
+    return deliveries(link_.run(sql::locked_deliveries, {std::to_string(shard), ids.take()}));
   }
 
   Result<std::vector<DisabledChannel>> record_channel_results(std::span<const ChannelResult> results, Millis patience) override {
@@ -62,7 +54,8 @@ class PgSettleStore final : public SettleStore {
       channel.add(one.channel);
       how.add(kWords[static_cast<std::size_t>(one.how)]);
     }
-    const auto rows = link_.run(kRecordResults, {org.take(), channel.take(), how.take(), std::to_string(patience.count())});
+    const auto rows =
+        link_.run(sql::record_channel_results, {org.take(), channel.take(), how.take(), std::to_string(patience.count())});
     TRY(rows);
     std::vector<DisabledChannel> disabled;
     for (std::size_t row = 0; row < rows->size(); ++row) disabled.push_back({text_of(*rows, row, 0), text_of(*rows, row, 1)});
@@ -78,9 +71,10 @@ class PgSettleStore final : public SettleStore {
       asked.add(Micros(one.asked).count());
       reason.add(one.reason);
     }
-    return cooldowns(link_.run(
-        kBlame, {org.take(), target.take(), at.take(), asked.take(), reason.take(), std::to_string(Micros(most).count()),
-                 std::to_string(Micros(kMinCooldown).count()), std::to_string(kCooldownShare)}));
+    return cooldowns(
+        link_.run(sql::blame_targets,
+                  {org.take(), target.take(), at.take(), asked.take(), reason.take(), std::to_string(Micros(most).count()),
+                   std::to_string(Micros(kMinCooldown).count()), std::to_string(kCooldownShare)}));
   }
 
   Result<std::vector<Cooldown>> clear(std::span<const ClearedCooldown> cleared) override {
@@ -96,9 +90,9 @@ class PgSettleStore final : public SettleStore {
     };
     const auto over =
         static_cast<std::size_t>(std::count_if(cleared.begin(), cleared.end(), [](const auto& c) { return c.is_over; }));
-    if (over < cleared.size()) TRY(link_.run(kEndProbes, known(false)));
+    if (over < cleared.size()) TRY(link_.run(sql::end_probes, known(false)));
     if (over == 0) return std::vector<Cooldown>{};
-    return cooldowns(link_.run(kEndOutages, known(true)));
+    return cooldowns(link_.run(sql::end_outages, known(true)));
   }
 
   Result<void> add_failures(std::span<const FailedAttempts> failures, Millis period) override {
@@ -110,8 +104,8 @@ class PgSettleStore final : public SettleStore {
       reason.add(one.reason);
       count.add(static_cast<std::int64_t>(one.count));
     }
-    TRY(link_.run(kAddFailures, {org.take(), action_type.take(), target.take(), reason.take(), count.take(),
-                                 std::to_string(Micros(period).count())}));
+    TRY(link_.run(sql::add_failures, {org.take(), action_type.take(), target.take(), reason.take(), count.take(),
+                                      std::to_string(Micros(period).count())}));
     return {};
   }
 

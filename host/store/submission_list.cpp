@@ -8,11 +8,6 @@
 namespace waybill {
 namespace {
 
-constexpr Statement kIntents = sql::list_intents;
-constexpr Statement kIntentsOf = sql::list_intents_of;
-constexpr Statement kSubmissions = sql::list_submissions;
-constexpr Statement kFormsOf = sql::list_forms_of;
-
 DeliveryCursor behind(const SubmissionView& view) { return {view.created, DeliveryId{view.id.value}}; }
 
 Parameters parameters_of(OrgId org, const SubmissionFilter& filter, std::size_t most, const std::optional<DeliveryCursor>& after,
@@ -69,7 +64,7 @@ Result<SubmissionPage> list_intents(TenantLink& link, OrgId org, const Submissio
   auto parameters = parameters_of(org, filter, most, after, max_walked);
   if (filter.target) {
     parameters.push_back(filter.target);
-    return page_of(link, org, kIntentsOf, parameters, most);
+    return page_of(link, org, sql::list_intents_of, parameters, most);
   }
   if (filter.only_targets.empty()) {
     parameters.emplace_back(std::nullopt);
@@ -78,15 +73,15 @@ Result<SubmissionPage> list_intents(TenantLink& link, OrgId org, const Submissio
     for (const auto& one : filter.only_targets) targets.add(one);
     parameters.emplace_back(targets.take());
   }
-  return page_of(link, org, kIntents, parameters, most);
+  return page_of(link, org, sql::list_intents, parameters, most);
 }
 
 Result<SubmissionPage> list_submissions(TenantLink& link, OrgId org, const SubmissionFilter& filter, std::size_t most,
                                         const std::optional<DeliveryCursor>& after, std::size_t max_walked) {
   auto parameters = parameters_of(org, filter, most, after, max_walked);
-  if (!filter.target) return page_of(link, org, kSubmissions, parameters, most, true);
+  if (!filter.target) return page_of(link, org, sql::list_submissions, parameters, most, true);
   parameters.push_back(filter.target);
-  return page_of(link, org, kFormsOf, parameters, most);
+  return page_of(link, org, sql::list_forms_of, parameters, most);
 }
 
 }  // namespace waybill

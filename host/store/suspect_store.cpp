@@ -9,31 +9,23 @@
 namespace waybill {
 namespace {
 
-constexpr Statement kIsWanted = sql::suspects_wanted;
-constexpr Statement kLead = sql::suspects_lead;
-constexpr Statement kNextDue = sql::suspects_next_due;
-constexpr Statement kClaim = sql::claim_suspect;
-constexpr Statement kAccuse = sql::accuse;
-constexpr Statement kRemind = sql::remind_alert;
-constexpr Statement kRaise = sql::raise_alert;
-
 class PgSuspectStore final : public SuspectStore {
  public:
   explicit PgSuspectStore(const DatabaseAddress& address) : link_(address, "suspects") {}
 
-  Result<bool> is_help_wanted() override { return flag(link_.run(kIsWanted)); }
-  Result<bool> lead() override { return flag(link_.run(kLead)); }
+  Result<bool> is_help_wanted() override { return flag(link_.run(sql::suspects_wanted)); }
+  Result<bool> lead() override { return flag(link_.run(sql::suspects_lead)); }
 
   Result<std::optional<Micros>> next_due() override {
-    auto rows = link_.run(kNextDue);
+    auto rows = link_.run(sql::suspects_next_due);
     TRY(rows);
     if (rows->size() == 0) return std::nullopt;
     return Micros{rows->number(0, 0)};
   }
 
   Result<ClaimResult> claim(Shard shard, HostId host, ClaimToken token, Millis lease) override {
-    auto rows = link_.run(
-        kClaim, {std::to_string(shard), std::to_string(token.value), std::to_string(host.value), std::to_string(lease.count())});
+    auto rows = link_.run(sql::claim_suspect, {std::to_string(shard), std::to_string(token.value), std::to_string(host.value),
+                                               std::to_string(lease.count())});
     TRY(rows);
     ClaimResult claimed{};
     for (std::size_t row = 0; row < rows->size(); ++row) {
@@ -45,9 +37,10 @@ class PgSuspectStore final : public SuspectStore {
   }
 
   Result<Accusation> accuse(const HostDeath& death, Millis apart) override {
-    auto rows = link_.run(kAccuse, {std::to_string(shard_of(death.delivery)), std::to_string(death.delivery.value),
-                                    std::to_string(death.attempt), std::to_string(death.counted), std::to_string(death.losses),
-                                    std::to_string(kMaxLeasesLost), std::to_string(apart.count())});
+    auto rows =
+        link_.run(sql::accuse, {std::to_string(shard_of(death.delivery)), std::to_string(death.delivery.value),
+                                std::to_string(death.attempt), std::to_string(death.counted), std::to_string(death.losses),
+                                std::to_string(kMaxLeasesLost), std::to_string(apart.count())});
     TRY(rows);
     const auto answer = rows->number(0, 0);
     return answer == 1 ? Accusation::yes : answer == 0 ? Accusation::too_early : Accusation::too_late;
@@ -55,12 +48,12 @@ class PgSuspectStore final : public SuspectStore {
 
   Result<void> remind(OrgId org, const std::string& kind, const std::string& about, const std::string& words,
                       Millis apart) override {
-    TRY(link_.run(kRemind, {std::to_string(org.value), kind, about, words, std::to_string(apart.count())}));
+    TRY(link_.run(sql::remind_alert, {std::to_string(org.value), kind, about, words, std::to_string(apart.count())}));
     return {};
   }
 
   Result<void> raise_alert(OrgId org, const std::string& kind, const std::string& about, const std::string& words) override {
-    TRY(link_.run(kRaise, {std::to_string(org.value), kind, about, words}));
+    TRY(link_.run(sql::raise_alert, {std::to_string(org.value), kind, about, words}));
     return {};
   }
 

@@ -6,7 +6,6 @@
 namespace waybill {
 namespace {
 
-constexpr Statement kRole = sql::tenant_role;
 constexpr const char* kReadOnly = "BEGIN READ ONLY";
 constexpr auto kLookAgain = std::chrono::seconds(5);  // for a role that was not there
 
@@ -19,14 +18,14 @@ std::string no_role(std::string_view name) {
 }  // namespace
 
 Result<void> check_tenant_role(Link& link) {
-  const auto rows = link.read(kRole);
+  const auto rows = link.read(sql::tenant_role);
   TRY(rows);
   if (!rows->flag(0, 1)) return fail(Error::Kind::unavailable, no_role(rows->text(0, 0)));
   return {};
 }
 
 Result<void> TenantLink::look_for_role() {
-  const auto rows = link_.read(kRole);
+  const auto rows = link_.read(sql::tenant_role);
   TRY(rows);
   looked_ = std::chrono::steady_clock::now();
   role_ = rows->flag(0, 1) ? rows->text(0, 0) : std::string_view{};

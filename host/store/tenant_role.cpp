@@ -6,10 +6,6 @@
 namespace waybill {
 namespace {
 
-constexpr Statement kCurrent = sql::tenant_role;
-constexpr Statement kSetup = sql::tenant_setup;
-constexpr Statement kProblem = sql::tenant_problem;
-
 std::string creation(const std::string& name) { return "CREATE ROLE " + quoted_identifier(name) + " NOLOGIN; "; }
 
 // Roles are the cluster's: another installation may make the same one at this moment.
@@ -21,20 +17,20 @@ std::string creation_unless_there(const std::string& name) {
 }  // namespace
 
 Result<std::string> unfinished_tenant_role(Connection& connection) {
-  const auto current = connection.run(kCurrent);
+  const auto current = connection.run(sql::tenant_role);
   TRY(current);
   std::string name(current->text(0, 0));
-  const auto setup = connection.run(kSetup, {name, std::string()});
+  const auto setup = connection.run(sql::tenant_setup, {name, std::string()});
   TRY(setup);
   return setup->flag(0, 0) && setup->flag(0, 1) && setup->text(0, 2).empty() ? "" : name;
 }
 
 Result<TenantRole> set_up_tenant_role(Connection& connection, const std::string& owner, const std::string& name,
                                       const std::string& former_application) {
-  const auto problem = connection.run(kProblem, {name});
+  const auto problem = connection.run(sql::tenant_problem, {name});
   TRY(problem);
   if (!problem->text(0, 0).empty()) return fail(Error::Kind::invalid, std::string(problem->text(0, 0)));
-  const auto setup = connection.run(kSetup, {name, former_application});
+  const auto setup = connection.run(sql::tenant_setup, {name, former_application});
   TRY(setup);
   const bool exists = setup->flag(0, 0), has_rights = setup->flag(0, 1), may_create = setup->flag(0, 3),
              may_grant = setup->flag(0, 4);

@@ -6,17 +6,6 @@
 namespace waybill {
 namespace {
 
-constexpr Statement kFindToken = sql::find_token;
-constexpr Statement kFindOrg = sql::find_org;
-constexpr Statement kRetireToken = sql::retire_token;
-constexpr Statement kFreeHash = sql::free_hash;
-constexpr Statement kTokenOfHash = sql::token_of_hash;
-constexpr Statement kCreateToken = sql::create_token;
-constexpr Statement kListTokens = sql::tokens;
-constexpr Statement kRevokeToken = sql::revoke_token;
-constexpr Statement kRevokeTokenById = sql::revoke_token_by_id;
-constexpr Statement kNoteUses = sql::note_token_uses;
-
 // How the hash of a token is kept that hosts of schema version 23 must not find (schema/0024_tokens.sql).
 Sha256 hash_apart(const Sha256& hash) { return sha256("apart:" + std::string(as_view(hash))); }
 
@@ -62,7 +51,7 @@ class PgTokenStore final : public TokenStore {
   PgTokenStore(const DatabaseAddress& address, std::string purpose) : link_(address, std::move(purpose)) {}
 
   Result<std::optional<TokenView>> find(const Sha256& hash) override {
-    auto rows = link_.read(kFindToken, {bytea(as_view(hash)), bytea(as_view(hash_apart(hash)))});
+    auto rows = link_.read(sql::find_token, {bytea(as_view(hash)), bytea(as_view(hash_apart(hash)))});
     TRY(rows);
     if (rows->size() == 0) return std::nullopt;
     const auto state = rows->text(0, 5);
@@ -84,17 +73,17 @@ class PgTokenStore final : public TokenStore {
   Result<TokenRow> create(const NewToken& token) override {
     if (token.role == "operator" && token.org != kDefaultOrgName)
       return fail(Error::Kind::invalid, "the role operator is for the organisation " + std::string(kDefaultOrgName) + " only");
-    auto found = link_.run(kFindOrg, {token.org});
+    auto found = link_.run(sql::find_org, {token.org});
     TRY(found);
     if (found->size() == 0) return fail(Error::Kind::not_found, "there is no organisation \"" + token.org + "\"");
     const std::string org = text_of(*found, 0, 0);
-    TRY(link_.run(kRetireToken, {org, token.name}));
+    TRY(link_.run(sql::retire_token, {org, token.name}));
     if (token.certificate) TRY(free_certificate(token.hash));
     const Sha256 hash = is_kept_apart(token) ? hash_apart(token.hash) : token.hash;
     const auto lasts = token.lasts ? std::optional(std::to_string(token.lasts->count())) : std::nullopt;
-    auto made =
-        link_.run(kCreateToken, {org, token.name, token.role, bytea(as_view(hash)), token.id, lasts, array_or_null(token.targets),
-                                 array_or_null(token.paths), token.certificate ? "true" : "false"});
+    auto made = link_.run(sql::create_token,
+                          {org, token.name, token.role, bytea(as_view(hash)), token.id, lasts, array_or_null(token.targets),
+                           array_or_null(token.paths), token.certificate ? "true" : "false"});
     TRY(made);
     if (made->size() == 0)
       return fail(Error::Kind::conflict,
@@ -113,7 +102,7 @@ class PgTokenStore final : public TokenStore {
   }
 
   Result<std::vector<TokenRow>> list(const std::optional<std::string>& org, bool also_revoked) override {
-    auto rows = link_.read(kListTokens, {org, also_revoked ? "true" : "false"});
+    auto rows = link_.read(sql::tokens, {org, also_revoked ? "true" : "false"});
     TRY(rows);
     std::vector<TokenRow> all;
     for (std::size_t row = 0; row < rows->size(); ++row) all.push_back(row_of(*rows, row));
@@ -121,13 +110,13 @@ class PgTokenStore final : public TokenStore {
   }
 
   Result<bool> revoke(const std::string& org, const std::string& name) override {
-    auto rows = link_.run(kRevokeToken, {org, name});
+    auto rows = link_.run(sql::revoke_token, {org, name});
     TRY(rows);
     return rows->size() > 0;
   }
 
   Result<bool> revoke_by_id(const std::string& id) override {
-    auto rows = link_.run(kRevokeTokenById, {id});
+    auto rows = link_.run(sql::revoke_token_by_id, {id});
     TRY(rows);
     return rows->size() > 0;
   }
@@ -138,7 +127,7 @@ class PgTokenStore final : public TokenStore {
       number.add(use.number);
       ago.add(static_cast<std::int64_t>(use.ago.count()));
     }
-    TRY(link_.run(kNoteUses, {number.take(), ago.take()}));
+    TRY(link_.run(sql::note_token_uses, {number.take(), ago.take()}));
     return {};
   }
 
@@ -146,8 +135,8 @@ class PgTokenStore final : public TokenStore {
   // A certificate is one token at a time.
   Result<void> free_certificate(const Sha256& hash) {
     const auto plain = bytea(as_view(hash)), apart = bytea(as_view(hash_apart(hash)));
-    TRY(link_.run(kFreeHash, {plain, apart}));
-    auto live = link_.run(kTokenOfHash, {plain, apart});
+    TRY(link_.run(sql::free_hash, {plain, apart}));
+    auto live = link_.run(sql::token_of_hash, {plain, apart});
     TRY(live);
     if (live->size() == 0) return {};
     return fail(Error::Kind::conflict, "this certificate is the token \"" + text_of(*live, 0, 1) + "\" (" + text_of(*live, 0, 2) +

@@ -114,6 +114,7 @@ TEST_F(QueueContract, AHalfOpenTargetHasOneProbeWhateverTheNumberOfHosts) {  // 
   EXPECT_EQ(begin({1}, Millis(0)), "sms.a ");
   EXPECT_EQ(begin({2}, Millis(3'600'000)), "sms.a ") << "the first one's time was over";
   EXPECT_EQ(begin({1}, Millis(3'600'000)), "");
+  EXPECT_EQ(begin({2}, Millis(3'600'000)), "sms.a ") << "the same host, which found nothing to claim";
 }
 
 TEST_F(QueueContract, ARateIsKeptByAllHostsTogether) {  // E14

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "crash/chaos_plan.h"
+#include "support/bad_plugins.h"
 #include "support/world.h"
 
 namespace waybill::testing::chaos {
@@ -40,7 +41,7 @@ std::string name_of(const std::string& url) {
 // ---- a host ----
 
 SupervisedHost::SupervisedHost(const HostSetup& setup) : installation_(setup) {
-  installation_.add_plugin(std::filesystem::path(WAYBILL_BAD_PLUGINS) / (std::string(kPoisonType) + ".so"));
+  installation_.add_plugin(bad_plugin(std::string(kPoisonType)));
 }
 
 void SupervisedHost::start() {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "crash/place.h"
+#include "support/bad_plugins.h"
 #include "support/temp_folder.h"
 #include "support/world.h"
 
@@ -21,9 +22,7 @@ class Poison : public World {
     setup.registry = registry_of(targets);
     setup.more = "timeouts: {attempt: 30s}\n";
   }
-  static void add(const Installation& place, const std::string& name) {
-    place.add_plugin(std::filesystem::path(WAYBILL_BAD_PLUGINS) / (name + ".so"));
-  }
+  static void add(const Installation& place, const std::string& name) { place.add_plugin(bad_plugin(name)); }
   static json poisoned(const std::string& id, const std::string& with = "poison") {
     return intent(id, "brittle", {{"taste", with}});
   }
@@ -88,8 +87,7 @@ TEST_F(Poison, EndsAloneAndTheHostThatIsStartedAgainNeverNotices) {
 
   // Mended, it goes out under its own key.
   std::filesystem::remove(installation().plugin_folder() / "brittle.so");
-  std::filesystem::copy_file(std::filesystem::path(WAYBILL_BAD_PLUGINS) / "brittle.so",
-                             installation().plugin_folder() / "brittle.so");
+  std::filesystem::copy_file(bad_plugin("brittle"), installation().plugin_folder() / "brittle.so");
   const auto replayed = installation().command({"dead", "replay", "--reason", "worker_lost", "--json"});
   EXPECT_EQ(replayed.exit_code, 0) << replayed.out << replayed.err;
 }

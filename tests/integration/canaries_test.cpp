@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "base/hex.h"
+#include "support/bad_plugins.h"
 #include "support/temp_folder.h"
 #include "support/world.h"
 
@@ -70,7 +71,7 @@ class Canaries : public World {
                  "egress: { allow: [\"127.0.0.1/32\"] }\ntimeouts: { cooldown: 0ms, outage: 0ms }\ndead: { replay_rate: 1000 }\n";
   }
   void SetUp() override {
-    installation().add_plugin(std::filesystem::path(WAYBILL_BAD_PLUGINS) / "good.so");
+    installation().add_plugin(bad_plugin("good"));
     // A server that names parameters when a statement fails.
     sql().execute(
         "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET log_parameter_max_length_on_error = -1', current_database()); END $$");

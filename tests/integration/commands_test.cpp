@@ -6,6 +6,7 @@
 #include <cctype>
 #include <thread>
 
+#include "support/bad_plugins.h"
 #include "support/world.h"
 
 namespace waybill::testing {
@@ -221,7 +222,7 @@ INSTANTIATE_TEST_SUITE_P(Limits, CommandsUnderALimit, ::testing::Values("per_org
 // M3, E15
 TEST_F(Commands, ExplainSaysThatABlockingPluginHasNoWorkerFree) {
   setup.registry = registry_of({target("stuck.blocking", "hangs_blocking", gateway.url(), "one_shot", 0, {"invalid_request"})});
-  setup.more = "limits: {blocking_workers: 1}\ntimeouts: {attempt: 10m, drain: 1s}\n";
+  setup.more = "limits: {blocking_workers: 1}\ntimeouts: {attempt: 10m, lease: 12m, drain: 1s}\n";
   installation().add_plugin(bad_plugin("hangs"));
   post_intent(client(), intent("first", "stuck.blocking", json::object()));
   ASSERT_TRUE(host().wait_for_log("hanging"));

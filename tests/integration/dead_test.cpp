@@ -1,6 +1,7 @@
 // Dead letters worked on over HTTP and on the command line, with a host that sends what was mended.
 #include <gtest/gtest.h>
 
+#include "support/bad_plugins.h"
 #include "support/world.h"
 
 namespace waybill::testing {
@@ -24,7 +25,7 @@ class Dead : public World {
     return "form_id: " + id + "\nname: A form\nactions:\n  - action_order: 1\n    action_type: " + type +
            "\n    destination: \"" + destination + "\"\n";
   }
-  void SetUp() override { installation().add_plugin(std::filesystem::path(WAYBILL_BAD_PLUGINS) / "good.so"); }
+  void SetUp() override { installation().add_plugin(bad_plugin("good")); }
 
   HttpResponse ask(const std::string& method, const std::string& path, const json& body = nullptr) {
     return client().request(method, path, body.is_null() ? "" : body.dump());
@@ -169,7 +170,7 @@ TEST_F(Dead, OnlyAdminsWorkOnThemAndTheAuditHasTheirNames) {
   setup.auth = "tokens";
   give_up_host();
   Installation guarded(setup);
-  guarded.add_plugin(std::filesystem::path(WAYBILL_BAD_PLUGINS) / "good.so");
+  guarded.add_plugin(bad_plugin("good"));
   const Daemon daemon(guarded);
   const auto token = [&](const std::string& name, const std::string& role) -> std::string {
     return json::parse(guarded.command({"token", "create", "--name", name, "--role", role, "--json"}).out).at("token");

@@ -6,6 +6,7 @@
 #include <regex>
 #include <set>
 
+#include "support/bad_plugins.h"
 #include "support/temp_folder.h"
 #include "support/world.h"
 
@@ -178,7 +179,7 @@ class ForeignIds : public World {
                  "egress: { allow: [\"127.0.0.1/32\"] }\ntimeouts: { cooldown: 0ms, outage: 0ms, poll: 20ms }\n";
   }
   void SetUp() override {
-    installation().add_plugin(std::filesystem::path(WAYBILL_BAD_PLUGINS) / "good.so");
+    installation().add_plugin(bad_plugin("good"));
     ASSERT_EQ(installation().command({"migrate"}).exit_code, 0);
     sql().execute("SELECT setval('waybill.object_ids', 1000000)");  // ids of one length
     host();

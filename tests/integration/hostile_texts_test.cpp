@@ -1,6 +1,7 @@
 // Texts that colour, clear and overwrite a terminal, stored wherever a text is stored: no command hands them on.
 #include <gtest/gtest.h>
 
+#include "support/bad_plugins.h"
 #include "support/world.h"
 
 namespace waybill::testing {
@@ -55,7 +56,7 @@ class HostileTexts : public World {
 
 // S6
 TEST_F(HostileTexts, NoCommandPrintsControlBytes) {
-  installation().add_plugin(std::filesystem::path(WAYBILL_BAD_PLUGINS) / "good.so");
+  installation().add_plugin(bad_plugin("good"));
   EXPECT_EQ(post_intent(client(), sms_intent("i-1", "sms.attempts")).status, 200);
   EXPECT_EQ(wait_for_end(client(), "i-1").at("status"), "exhausted");
   ASSERT_EQ(client()

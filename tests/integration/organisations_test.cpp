@@ -1,6 +1,7 @@
 // Organisations that share an installation: made and disabled by its operator, and strangers to each other on every route.  N3
 #include <gtest/gtest.h>
 
+#include "support/bad_plugins.h"
 #include "support/world.h"
 
 namespace waybill::testing {
@@ -19,7 +20,7 @@ class Organisations : public World {
     setup.retry = "{kind: fixed, delay: 10ms}";
     setup.more = "timeouts: {cooldown: 0ms, outage: 0ms, poll: 20ms}\ndead: {replay_rate: 100}\n";
   }
-  void SetUp() override { installation().add_plugin(std::filesystem::path(WAYBILL_BAD_PLUGINS) / "good.so"); }
+  void SetUp() override { installation().add_plugin(bad_plugin("good")); }
 
   CommandResult command(std::vector<std::string> words) { return installation().command(std::move(words)); }
   std::string token(const std::string& org, const std::string& role) {

@@ -66,6 +66,14 @@ TEST_F(Outages, AnOutageThatLastsTooLongUsesThemUpAfterAll) {
   EXPECT_EQ(counting(), 4);
 }
 
+// Half-open, a host asks for the probe before what failed is due again: it may ask a second time.
+TEST_F(Outages, AProbeThatFoundNothingToSendHoldsUpNobody) {
+  setup.more = "timeouts: { attempt: 10m, lease: 20m, cooldown: 0ms, outage: 0ms }\n";
+  gateway.by_default(Reply::http_error(503));
+  for (int i = 0; i < 3; ++i) post_intent(client(), sms_intent(id(i), "sms.four"));
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(word(wait_for_end(client(), id(i)), "exhaustedReason"), "max_attempts") << i;
+}
+
 TEST_F(Outages, AOneShotIsStillOneAttemptAndADeadlineStillEndsOnTime) {
   gateway.by_default(Reply::http_error(503));
   post_intent(client(), sms_intent("once", "sms.once"));

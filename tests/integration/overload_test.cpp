@@ -3,6 +3,7 @@
 
 #include <thread>
 
+#include "support/bad_plugins.h"
 #include "support/world.h"
 
 namespace waybill::testing {
@@ -21,7 +22,7 @@ class Overload : public World {
   }
 
   void SetUp() override {
-    installation().add_plugin(std::filesystem::path(WAYBILL_BAD_PLUGINS) / "good.so");
+    installation().add_plugin(bad_plugin("good"));
     auto text = read_file(installation().config());  // what waits for a lock goes on waiting
     const std::string key = "\ndatabase:\n";
     text.insert(text.find(key) + key.size(), "  read_timeout: 120s\n  intake_timeout: 120s\n  lock_timeout: 120s\n");

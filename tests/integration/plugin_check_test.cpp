@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "bad_plugins/zoo.h"
+#include "support/bad_plugins.h"
 #include "support/daemon.h"
 
 namespace waybill::testing {
@@ -21,8 +22,6 @@ constexpr bool kSanitized = true;
 #else
 constexpr bool kSanitized = false;
 #endif
-
-fs::path zoo_plugin(const std::string& name) { return fs::path(WAYBILL_BAD_PLUGINS) / (name + ".so"); }
 
 CommandResult check(std::vector<std::string> arguments) {
   const TempFolder nowhere;
@@ -71,7 +70,7 @@ TEST_P(EachCreature, IsCaughtByItsChecksAndByNoOther) {
   std::vector<std::string> more{"--time-limit", creature.name == "hangs_in_send" ? "0.5" : kSanitized ? "60" : "20"};
   const SamplesFile samples("{\"never_accepts\": {\"answers\": {\"accepted\": {\"status\": 200}}}}");
   if (creature.name == "never_accepts") more.insert(more.end(), {"--samples", samples.path.string()});
-  const auto report = check_as_json(zoo_plugin(creature.name), more);
+  const auto report = check_as_json(bad_plugin(creature.name), more);
   EXPECT_FALSE(report.at("good"));
   Names expected(creature.caught_by.begin(), creature.caught_by.end());
   if (kSanitized) expected.erase("leaks");
@@ -136,7 +135,7 @@ TEST(PluginCheck, IsContentWithTheRepositorysPlugins) {
 }
 
 TEST(PluginCheck, LooksAtEachActionTypeAndTellsHonestlyWhatItCouldNotTry) {
-  const auto report = check_as_json(zoo_plugin("good"));
+  const auto report = check_as_json(bad_plugin("good"));
   EXPECT_TRUE(report.at("good")) << report.dump(1);
   std::map<std::string, int> types;
   for (const auto& one : report.at("checks")) ++types[one.value("action_type", "")];
@@ -163,7 +162,7 @@ TEST(PluginCheck, LooksAtBlockingPluginsWithReceiversOfItsOwn) {
 
 // D7
 TEST(PluginCheck, SendsEachPayloadOfTheSampleAndOddOnesOfItsOwn) {
-  const auto file = zoo_plugin("crashes_on_marked_payload");
+  const auto file = bad_plugin("crashes_on_marked_payload");
   const SamplesFile harmless(R"({"crashes_on_marked_payload": {"payload": {"a": 1}}})");
   EXPECT_TRUE(check_as_json(file, {"--samples", harmless.path.string(), "--only", "payloads"}).at("good"));
   const SamplesFile several(R"({"crashes_on_marked_payload": {"payload": {"a": 1}, "payloads": [{"b": 2}, {"poison": 3}]}})");
@@ -173,7 +172,7 @@ TEST(PluginCheck, SendsEachPayloadOfTheSampleAndOddOnesOfItsOwn) {
 }
 
 TEST(PluginCheck, KnowsSendersOfMail) {
-  const auto report = check_as_json(zoo_plugin("good_mailer"));
+  const auto report = check_as_json(bad_plugin("good_mailer"));
   EXPECT_TRUE(report.at("good")) << report.dump(1);
   const auto passed = with_result(report, "ok");
   for (const auto* const name : {"accepts", "requests", "completes", "completes_once", "refused_fetch", "reach", "cancel",
@@ -182,24 +181,24 @@ TEST(PluginCheck, KnowsSendersOfMail) {
 }
 
 TEST(PluginCheck, EndsWithZeroOneOrTwo) {
-  EXPECT_EQ(check({zoo_plugin("good").string()}).exit_code, 0);
-  EXPECT_EQ(check({zoo_plugin("duplicate_type").string()}).exit_code, 1);
+  EXPECT_EQ(check({bad_plugin("good").string()}).exit_code, 0);
+  EXPECT_EQ(check({bad_plugin("duplicate_type").string()}).exit_code, 1);
   EXPECT_EQ(check({}).exit_code, 2);
   EXPECT_EQ(check({"/nowhere/at_all.so"}).exit_code, 2);
-  EXPECT_EQ(check({zoo_plugin("good").string(), "--only", "dances"}).exit_code, 2);
-  EXPECT_EQ(check({zoo_plugin("good").string(), "--time-limit", "-1"}).exit_code, 2);
+  EXPECT_EQ(check({bad_plugin("good").string(), "--only", "dances"}).exit_code, 2);
+  EXPECT_EQ(check({bad_plugin("good").string(), "--time-limit", "-1"}).exit_code, 2);
 }
 
 TEST(PluginCheck, ShowsATableWithARemedyAndASummary) {
-  const auto out = check({zoo_plugin("duplicate_reason").string()}).out;
+  const auto out = check({bad_plugin("duplicate_reason").string()}).out;
   for (const auto* const line : {"\nreasons", "FAILED", "\"invalid_request\" twice", "remedy: name reasons",
                                  "samples [duplicate_reason]", " failed, ", "breaks the rules\n"})
     EXPECT_NE(out.find(line), std::string::npos) << line << " is not in:\n" << out;
-  EXPECT_NE(check({zoo_plugin("good").string()}).out.find("keeps the rules\n"), std::string::npos);
+  EXPECT_NE(check({bad_plugin("good").string()}).out.find("keeps the rules\n"), std::string::npos);
 }
 
 TEST(PluginCheck, TriesOnlyWhatItIsAskedFor) {
-  const auto report = check_as_json(zoo_plugin("duplicate_type"), {"--only", "reasons", "--only", "schemas"});
+  const auto report = check_as_json(bad_plugin("duplicate_type"), {"--only", "reasons", "--only", "schemas"});
   EXPECT_EQ(report.at("checks").size(), 2u);
   EXPECT_TRUE(report.at("good"));
 }
@@ -246,18 +245,18 @@ TEST(PluginCheck, NamesFileAndFieldOfAMistakeInTheSamples) {
       {R"({"better": {}})", "samples.json: better: the plugin has no such action type"}};
   for (const auto& [text, words] : mistakes) {
     const SamplesFile samples(text);
-    const auto result = check({zoo_plugin("good").string(), "--samples", samples.path.string()});
+    const auto result = check({bad_plugin("good").string(), "--samples", samples.path.string()});
     EXPECT_EQ(result.exit_code, 2) << text;
     EXPECT_NE(result.err.find(words), std::string::npos) << text << ": " << result.err;
   }
-  EXPECT_EQ(check({zoo_plugin("good").string(), "--samples", "/nowhere/samples.json"}).exit_code, 2);
+  EXPECT_EQ(check({bad_plugin("good").string(), "--samples", "/nowhere/samples.json"}).exit_code, 2);
 }
 
 TEST(PluginCheck, TellsHowToGiveASampleThatThePluginAccepts) {
-  const auto report = check_as_json(zoo_plugin("hard_to_please"));
+  const auto report = check_as_json(bad_plugin("hard_to_please"));
   EXPECT_NE(report.dump().find("give --samples"), std::string::npos);
   const SamplesFile samples(R"({"hard_to_please": {"destination": {"url": "http://a.test/", "password": "open sesame"}}})");
-  const auto with = check_as_json(zoo_plugin("hard_to_please"), {"--samples", samples.path.string()});
+  const auto with = check_as_json(bad_plugin("hard_to_please"), {"--samples", samples.path.string()});
   EXPECT_TRUE(with.at("good")) << with.dump(1);
 }
 

@@ -5,6 +5,7 @@
 
 #include <fstream>
 
+#include "support/bad_plugins.h"
 #include "support/world.h"
 
 namespace waybill::testing {
@@ -12,8 +13,6 @@ namespace {
 
 using nlohmann::json;
 using Words = std::vector<std::string>;
-
-std::filesystem::path bad_plugin(const std::string& name) { return std::filesystem::path(WAYBILL_BAD_PLUGINS) / (name + ".so"); }
 
 class Plugins : public World {
  protected:

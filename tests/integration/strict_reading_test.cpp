@@ -1,6 +1,7 @@
 // One reading of every byte, from the door to the mail: NULs, doubled names, numbers, media types, control characters.
 #include <gtest/gtest.h>
 
+#include "support/bad_plugins.h"
 #include "support/forms_world.h"
 
 namespace waybill::testing {
@@ -44,7 +45,7 @@ class StrictReading : public World {
     return "form_id: " + id + "\nname: A form\nactions:\n  - action_order: 1\n    action_type: " + type +
            "\n    destination: \"" + destination + "\"\n";
   }
-  void SetUp() override { installation().add_plugin(std::filesystem::path(WAYBILL_BAD_PLUGINS) / "good.so"); }
+  void SetUp() override { installation().add_plugin(bad_plugin("good")); }
 
   HttpResponse post(const std::string& path, const std::string& body, const HttpClient::Fields& fields = {}) {
     return client().request("POST", path, body, fields);

@@ -4,14 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include "support/bad_plugins.h"
 #include "support/world.h"
 
 namespace waybill::testing {
 namespace {
 
 using nlohmann::json;
-
-std::filesystem::path zoo_plugin(const std::string& name) { return std::filesystem::path(WAYBILL_BAD_PLUGINS) / (name + ".so"); }
 
 bool has_target(const Creature& creature) {
   return creature.live == Live::waits || creature.live == Live::loses_attempts || creature.live == Live::delivers;
@@ -29,8 +28,8 @@ class ZooHost : public World {
             target(creature.name, creature.name, gateway.url() + "/" + creature.name, "max_attempts", 1, {"invalid_request"}));
     setup.registry = registry_of(targets);
     setup.more = "timeouts: {attempt: 2s, attempt_grace: 500ms, drain: 2s}\n";
-    for (const auto& creature : kZoo) installation().add_plugin(zoo_plugin(creature.name));
-    installation().add_plugin(zoo_plugin("good"));
+    for (const auto& creature : kZoo) installation().add_plugin(bad_plugin(creature.name));
+    installation().add_plugin(bad_plugin("good"));
   }
 
   void expect_good_ones_to_deliver(const std::string& when) {
@@ -94,7 +93,7 @@ class KillingCreature : public ZooHost, public ::testing::WithParamInterface<Cre
 
 TEST_P(KillingCreature, TakesTheHostDownAndTheCheckSaysSoBefore) {
   const auto& creature = GetParam();
-  const auto file = zoo_plugin(creature.name);
+  const auto file = bad_plugin(creature.name);
   EXPECT_EQ(run({.arguments = {waybill_program().string(), "plugin", "check", file.string()}}).exit_code, 1);
   setup.registry = registry_of({target("fatal", creature.name, gateway.url(), "one_shot", 0, {"invalid_request"})});
   installation().add_plugin(file);

@@ -51,6 +51,18 @@ std::string metrics_of(const HostSetup& setup) {
   return is_said ? "" : "metrics: { access: open }\n";
 }
 
+// What a gateway holds back must not time out on a slow machine, unless the test says when: the lease follows.
+std::string with_long_attempts(const std::string& more) {
+  constexpr std::string_view kSection = "\ntimeouts: {";
+  std::string text = "\n" + more;
+  const auto at = text.find(kSection);
+  if (at == std::string::npos) return text + "timeouts: { attempt: 1m, lease: 5m }\n";
+  const auto section = text.substr(at, text.find('}', at) - at);
+  if (section.find("attempt:") != std::string::npos) return text;
+  const auto lease = section.find("lease:") == std::string::npos ? " lease: 5m," : "";
+  return text.insert(at + kSection.size(), std::string(" attempt: 1m,") + lease);
+}
+
 Installation::Installation(const HostSetup& setup) {
   fs::create_directory(folder() / "registry");
   fs::create_directory(plugin_folder());
@@ -65,7 +77,8 @@ Installation::Installation(const HostSetup& setup) {
   const auto owner = setup.owner_url.empty() ? "" : "  owner_url: \"" + setup.owner_url + "\"\n";
   write_file(config(), "listen: \"" + setup.listen + "\"\nport_file: ./port\nauth: " + setup.auth + "\ndatabase:\n" + database +
                            owner + "registry: ./registry\nplugins: ./plugins\nbreadcrumbs: " + setup.breadcrumbs +
-                           "\nlog: {level: debug, format: json}\n" + metrics_of(setup) + retry_of(setup) + setup.more);
+                           "\nlog: {level: debug, format: json}\n" + metrics_of(setup) + retry_of(setup) +
+                           with_long_attempts(setup.more));
 }
 
 void Installation::write_form(const std::string& file, const std::string& text) const {

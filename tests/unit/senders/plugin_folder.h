@@ -10,6 +10,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "support/bad_plugins.h"
+
 namespace waybill::testing {
 
 class PluginFolder {
@@ -26,7 +28,7 @@ class PluginFolder {
 
   std::filesystem::path add(const std::string& plugin, const std::string& file) {
     const auto copy = path_ / file;
-    std::filesystem::copy_file(std::filesystem::path(WAYBILL_BAD_PLUGINS) / (plugin + ".so"), copy);
+    std::filesystem::copy_file(bad_plugin(plugin), copy);
     std::filesystem::permissions(copy, std::filesystem::perms(0644));
     return copy;
   }

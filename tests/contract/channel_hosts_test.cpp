@@ -22,10 +22,6 @@ class ChannelHosts : public HostsWorld {
         ", 'ops', 'webhook', '{\"url\":\"http://h/\",\"rate\":\"7/m\"}', 1, '' FROM organisations");
     for (const auto host : {kFirst, kSecond}) register_host(host);
   }
-  void register_host(HostId host) {
-    sql.execute("INSERT INTO hosts (host_id, name, knows) OVERRIDING SYSTEM VALUE VALUES (" + std::to_string(host.value) +
-                ", 'box', 1000)");
-  }
   RouteShare share(std::int64_t org) {
     return {.route = {org * 10},
             .count = 1,

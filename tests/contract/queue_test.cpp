@@ -104,6 +104,7 @@ TEST_F(QueueContract, AHalfOpenTargetHasOneProbeWhateverTheNumberOfHosts) {  // 
   const Cooldown open{kDefaultOrg, "sms.a", Timestamp{} + Seconds(1), "outage"};
   const Cooldown down{kDefaultOrg, "sms.b", Timestamp{} + std::chrono::hours(24 * 365 * 100), "outage"};
   rest({open, down});
+  for (const HostId host : {HostId{1}, HostId{2}}) register_host(host);
   const auto begin = [&](HostId host, Millis length) {
     const auto begun = queue->begin_probes(std::vector{open, down}, host, length);
     EXPECT_TRUE(begun) << begun.error().what;
@@ -115,6 +116,8 @@ TEST_F(QueueContract, AHalfOpenTargetHasOneProbeWhateverTheNumberOfHosts) {  // 
   EXPECT_EQ(begin({2}, Millis(3'600'000)), "sms.a ") << "the first one's time was over";
   EXPECT_EQ(begin({1}, Millis(3'600'000)), "");
   EXPECT_EQ(begin({2}, Millis(3'600'000)), "sms.a ") << "the same host, which found nothing to claim";
+  sql.execute("DELETE FROM hosts WHERE host_id = 2");
+  EXPECT_EQ(begin({1}, Millis(3'600'000)), "sms.a ") << "the host that had it is gone";
 }
 
 TEST_F(QueueContract, ARateIsKeptByAllHostsTogether) {  // E14

@@ -55,6 +55,12 @@ class StoreWorld : public ::testing::Test {
   // do.
   void rely_on_statements() { sql.execute("UPDATE installation SET tenant_role = 'there is none'"); }
 
+  // A row, and nobody behind it.
+  void register_host(HostId host) {
+    sql.execute("INSERT INTO hosts (host_id, name, knows) OVERRIDING SYSTEM VALUE VALUES (" + std::to_string(host.value) +
+                ", 'box', 1000)");
+  }
+
   static Contract contract_of(const std::string& target, Policy policy = Policy::max_attempts) {
     return {.target = target,
             .action_type = "sms",

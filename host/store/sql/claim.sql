@@ -22,13 +22,14 @@ FROM (SELECT 1) one LEFT JOIN target_rests ON true;
 
 -- name: begin_probes
 -- Takes the right to probe targets whose cooldown is over, and answers the cooldowns whose probe is this host's. A host that asks
--- again has found nothing to claim: its planner lets one delivery of a half-open target go at a time. A probe that nobody ended in
--- its time passes to the next host that asks.
+-- again has found nothing to claim: its planner lets one delivery of a half-open target go at a time. The right ends with the
+-- probe, with the time that it may take, or with its host.
 -- $1 organisations, $2 targets: one element each per target; $3 host, $4 milliseconds that a probe may take
 UPDATE target_rests t SET probe_until = clock_timestamp() + $4::bigint * interval '1 millisecond', probe_host = $3
 FROM unnest($1::int[], $2::text[]) AS wanted(org_id, target)
 WHERE t.org_id = wanted.org_id AND t.target = wanted.target AND t.until <= clock_timestamp()
-  AND (t.probe_until IS NULL OR t.probe_until < clock_timestamp() OR t.probe_host = $3)
+  AND (t.probe_until IS NULL OR t.probe_until < clock_timestamp() OR t.probe_host = $3
+       OR NOT EXISTS (SELECT FROM hosts h WHERE h.host_id = t.probe_host))
 RETURNING t.org_id, t.target, micros(t.until), t.reason, micros(t.since);
 
 -- name: org_weights

@@ -84,6 +84,7 @@ Result<void> Claimer::round(HostId host) {
     for (const auto& share : shares) planner_.denied(shard, share, clock_.now() + settings_.poll);
   }
   leave_channels(host);
+  if (const auto idle = std::exchange(idle_probes_, {}); done && !idle.empty()) done = store_.release_probes(idle, host);
   if (!done) return done;
   return learn(plan.unknown);
 }
@@ -228,6 +229,7 @@ Result<void> Claimer::take_permits(Shard shard, std::vector<RouteShare>& shares)
         done = tl::unexpected(permits.error());
       } else if (permits->granted == 0) {
         planner_.denied(shard, share, clock_.now() + permits->wait);
+        if (share.probe) idle_probes_.push_back({share.org, share.cooldown_key, {}, {}});
         continue;
       } else {
         planner_.trim(shard, share, permits->granted);
@@ -257,7 +259,10 @@ Result<void> Claimer::claim(HostId host, Shard shard, const std::vector<RouteSha
     rows_of[row.route].push_back(&row);
     bytes -= std::min(bytes, bytes_of(row));
   }
-  for (const auto& share : shares) planner_.claimed(shard, share, rows_of[share.route], now);
+  for (const auto& share : shares) {
+    planner_.claimed(shard, share, rows_of[share.route], now);
+    if (share.probe && rows_of[share.route].empty()) idle_probes_.push_back({share.org, share.cooldown_key, {}, {}});
+  }
   again_ = true;
   auto jobs = jobs_of(
       std::move(*claimed), token, {asked_at, now, settings_.lease}, [&](RouteId route) { return planner_.contract(route); },

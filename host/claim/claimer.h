@@ -70,6 +70,7 @@ class Claimer {
   // The thread's own:
   std::map<Shard, Look> walks_;
   Look cooldowns_, weights_;
+  std::vector<Cooldown> idle_probes_;  // reserved in this round, and there was nothing to send
   struct Channels {
     HostId host;                             // whose organisations these are
     std::map<OrgId, Clock::Monotonic> used;  // since when each has not been needed

@@ -23,6 +23,12 @@ inline constexpr std::string_view kAlertKind = "alert";
 // The kind of events' submissions that go to an organisation's channel.
 inline constexpr std::string_view kNotificationKind = "notification";
 
+// A claim's fencing token names the host that made it. A host makes fewer than 2^38 claims in its life (a thousand a second for
+// eight years), and fewer than 2^25 hosts ever register.
+inline constexpr int kClaimBits = 38;
+inline ClaimToken token_of(HostId host, std::int64_t claim) { return {host.value << kClaimBits | claim}; }
+inline HostId host_of(ClaimToken token) { return {token.value >> kClaimBits}; }
+
 // A claimed delivery, to be attempted now. Immutable once claimed.
 struct Job {
   DeliveryId delivery;

@@ -17,10 +17,7 @@ namespace waybill {
 // Safe from any thread.
 class ClaimLedger {
  public:
-  // Tokens are unique over all hosts: a host makes fewer than 2^38 claims in its life (a thousand a second for eight years), and
-  // fewer than 2^25 hosts ever register.
-  static constexpr int kClaimBits = 38;
-  ClaimToken next(HostId host) { return {host.value << kClaimBits | ++claims_}; }
+  ClaimToken next(HostId host) { return token_of(host, ++claims_); }
 
   void opened(Shard shard, ClaimToken token, std::size_t rows);  // this claim took `rows` deliveries
   // Claims in `unwritten` have deliveries that could not be written and stay claimed until their lease ends.

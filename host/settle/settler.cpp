@@ -313,19 +313,20 @@ void Settler::write_outages(std::stop_token stop, const std::vector<Finished>& b
 
 // Ends outages of targets that an attempt got through to, and probes that were never sent.
 Result<void> Settler::write_cleared(const std::vector<Finished>& batch) {
-  std::map<std::tuple<OrgId, std::string, std::int64_t>, bool> is_over;
+  std::map<std::tuple<OrgId, std::string, std::int64_t, HostId>, bool> is_over;
   for (const auto& finished : batch) {
     if (!finished.job.outage_since) continue;
     const bool got_through = finished.how == Finished::How::attempted && clears_target(*finished.outcome);
     const bool blames = finished.how == Finished::How::attempted && blames_target(*finished.outcome);
     if (got_through || (finished.job.probe && !blames))
-      is_over[{finished.job.org, finished.job.contract->cooldown_key(), finished.job.outage_since->micros}] |= got_through;
+      is_over[{finished.job.org, finished.job.contract->cooldown_key(), finished.job.outage_since->micros,
+               host_of(finished.job.token)}] |= got_through;
   }
   if (is_over.empty()) return {};
   std::vector<ClearedCooldown> cleared;
   for (const auto& [key, over] : is_over) {
-    const auto& [org, target, since] = key;
-    cleared.push_back({org, target, Timestamp{since}, over});
+    const auto& [org, target, since, host] = key;
+    cleared.push_back({org, target, Timestamp{since}, host, over});
   }
   const auto ended = store_.clear(cleared);
   TRY(ended);

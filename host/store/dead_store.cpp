@@ -10,7 +10,7 @@
 namespace waybill {
 namespace {
 
-constexpr const char* kReadOnly = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+constexpr const char* kSnapshot = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
 // One thing that an edit changes.
 struct Change {
@@ -56,7 +56,7 @@ class PgDeadStore final : public DeadStore {
 
   Result<DeadPage> list(OrgId org, const DeadFilter& filter, std::size_t most, std::optional<DeliveryCursor> after) override {
     auto letters = tenant_.transact(
-        org, [&](Connection& connection) { return letters_of(connection, org, filter, most + 1, after); }, kReadOnly);
+        org, [&](Connection& connection) { return letters_of(connection, org, filter, most + 1, after); }, kSnapshot);
     TRY(letters);
     DeadPage page{std::move(*letters), {}};
     if (page.letters.size() <= most) return page;
@@ -67,7 +67,7 @@ class PgDeadStore final : public DeadStore {
 
   Result<std::optional<DeadLetterView>> show(OrgId org, DeliveryId id) override {
     return tenant_.transact(
-        org, [&](Connection& connection) { return show_in(connection, org, id); }, kReadOnly);
+        org, [&](Connection& connection) { return show_in(connection, org, id); }, kSnapshot);
   }
 
   Result<void> edit(OrgId org, DeliveryId id, const DeadLetterEdit& edit, const std::string& actor) override {
@@ -80,7 +80,7 @@ class PgDeadStore final : public DeadStore {
         [&](Connection& connection) {
           return replay_in(connection, {.org = org, .filter = filter, .actor = actor, .dry_run = dry_run, .rate = rate_});
         },
-        dry_run ? kReadOnly : "BEGIN");
+        dry_run ? kSnapshot : "BEGIN");
   }
 
   Result<CloneResult> clone(OrgId org, DeliveryId id, const std::string& reference, const std::vector<CloneAction>& actions,

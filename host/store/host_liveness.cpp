@@ -6,6 +6,7 @@
 #include "store/sql/host_liveness.h"
 
 namespace waybill {
+
 HostLiveness::HostLiveness(DatabaseAddress address, std::string name, int knows)
     : address_(std::move(address)), name_(std::move(name)), knows_(knows) {}
 

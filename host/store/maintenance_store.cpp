@@ -24,7 +24,7 @@ class PgMaintenanceStore final : public MaintenanceStore {
     auto pages = link_.run(sql::queue_pages);
     TRY(pages);
     const auto size = static_cast<double>(pages->number(0, 0));
-    auto counts = size <= kMaxPages ? counted(sql::queue_state, {}, 1.0) : estimated(size);
+    auto counts = size <= kMaxPagesCounted ? counted(sql::queue_state, {}, 1.0) : estimated(size);
     TRY(counts);
     auto oldest = link_.run(sql::oldest_due);
     TRY(oldest);
@@ -91,7 +91,7 @@ class PgMaintenanceStore final : public MaintenanceStore {
   }
 
   Result<Counts> estimated(double pages) {
-    auto counts = counted(sql::queue_sample, {std::to_string(100.0 * kSamplePages / pages)}, pages / kSamplePages);
+    auto counts = counted(sql::queue_sample, {std::to_string(100.0 * kPagesSampled / pages)}, pages / kPagesSampled);
     if (!counts) return counts;
     auto claimed = link_.run(sql::claimed_now);
     TRY(claimed);

@@ -23,9 +23,9 @@ class PgMonitorStore final : public MonitorStore {
     const auto pages = link_.read(sql::queue_pages);
     TRY(pages);
     const auto size = static_cast<double>(pages->number(0, 0));
-    TypeStates states{.by_type = {}, .estimated = size > kMaxPages};
-    const double times = states.estimated ? size / kSamplePages : 1;
-    const auto counts = states.estimated ? link_.read(sql::types_of_sample, {std::to_string(100.0 * kSamplePages / size)})
+    TypeStates states{.by_type = {}, .estimated = size > kMaxPagesCounted};
+    const double times = states.estimated ? size / kPagesSampled : 1;
+    const auto counts = states.estimated ? link_.read(sql::types_of_sample, {std::to_string(100.0 * kPagesSampled / size)})
                                          : link_.read(sql::types_of_queue);
     TRY(counts);
     for (std::size_t row = 0; row < counts->size(); ++row)
@@ -67,11 +67,11 @@ class PgMonitorStore final : public MonitorStore {
     const auto pages = link_.read(sql::queue_pages);
     TRY(pages);
     const auto size = static_cast<double>(pages->number(0, 0));
-    const bool is_sample = size > kSamplePages;
-    const auto queue = is_sample ? link_.read(sql::unfinished_of_sample, {std::to_string(100.0 * kSamplePages / size)})
+    const bool is_sample = size > kPagesSampled;
+    const auto queue = is_sample ? link_.read(sql::unfinished_of_sample, {std::to_string(100.0 * kPagesSampled / size)})
                                  : link_.read(sql::unfinished_of_queue);
     TRY(queue);
-    const double times = is_sample ? size / kSamplePages : 1;
+    const double times = is_sample ? size / kPagesSampled : 1;
     const auto scaled = [&](int column) {
       return static_cast<std::uint64_t>(std::llround(static_cast<double>(queue->number(0, column)) * times));
     };

@@ -8,6 +8,7 @@
 #include "vault/vault.h"
 
 namespace waybill {
+
 Result<NotificationStanding> notification_standing(Link& link, TenantLink& tenant, OrgId org, DeliveryId id, const Vault* vault) {
   const Parameters key{std::to_string(shard_of(id)), std::to_string(id.value), std::to_string(org.value)};
   const auto own = tenant.read(org, sql::own_notification, key);

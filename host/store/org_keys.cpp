@@ -5,6 +5,7 @@
 #include "store/sql/org_keys.h"
 
 namespace waybill {
+
 Result<DataKey> newest_data_key(Connection& connection, OrgId org, const Vault& vault) {
   if (!vault.has_key()) return fail(Error::Kind::unavailable, "channels need a master key, and notify.key names none");
   const std::string of = std::to_string(org.value);

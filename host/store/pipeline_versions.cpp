@@ -5,6 +5,7 @@
 #include "store/sql/pipelines.h"
 
 namespace waybill {
+
 Result<PipelineVersion> PipelineVersions::store(Link& link, const std::shared_ptr<const PipelineDefinition>& definition) {
   const std::string hash = to_hex(as_view(definition->hash));
   if (const auto known = ids_.find(hash); known != ids_.end()) return by_id_.at(known->second);

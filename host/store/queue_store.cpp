@@ -43,6 +43,16 @@ class PgQueueStore final : public QueueStore {
     return cooldowns_of(*rows, 0);
   }
 
+  Result<void> release_probes(std::span<const Cooldown> targets, HostId host) override {
+    ArrayText org, target;
+    for (const auto& one : targets) {
+      org.add(one.org.value);
+      target.add(one.target);
+    }
+    TRY(link_.run(sql::release_probes, {org.take(), target.take(), std::to_string(host.value)}));
+    return {};
+  }
+
   Result<OrgWeights> weights() override {
     auto rows = link_.run(sql::org_weights);
     TRY(rows);

@@ -73,9 +73,10 @@ class QueueStore {
   // payloads of up to `most_bytes` together, or one larger payload. Deletes the claims in `done`.
   virtual Result<ClaimResult> claim(Shard shard, HostId host, ClaimToken token, Millis lease, std::span<const RouteShare> shares,
                                     const DoneClaims& done, std::size_t most_bytes) = 0;
-  // Reserves the probes of half-open targets for this host, for `length`. One living host at a time has a target's probe, and may
-  // ask for it again. Returns those it has.
+  // Reserves the probes of half-open targets for this host, for `length`. One registered host at a time has a target's probe, and
+  // may ask for it again. Returns those it has.
   virtual Result<std::vector<Cooldown>> begin_probes(std::span<const Cooldown> targets, HostId host, Millis length) = 0;
+  virtual Result<void> release_probes(std::span<const Cooldown> targets, HostId host) = 0;  // nothing was sent
   virtual Result<OrgWeights> weights() = 0;
   // Makes this host the one that sends to the channels of these organisations, where no living one does. Returns the channels
   // that it serves now; those of an organisation whose secrets it cannot open are not among them. Waits for no lock longer than a

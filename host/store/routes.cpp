@@ -5,6 +5,7 @@
 #include "store/sql/routes.h"
 
 namespace waybill {
+
 Result<RouteId> route_of(Connection& connection, OrgId org, const Contract& contract) {
   const std::string json = to_json(contract);
   const std::string hash = bytea(as_view(sha256(json)));

@@ -3,8 +3,8 @@
 
 namespace waybill {
 
-// Pages of 8 KiB. Reading kMaxPages takes some 50 ms: larger tables are sampled.
-inline constexpr double kMaxPages = 8'192;
-inline constexpr double kSamplePages = 1'024;
+// Pages of 8 KiB. Reading kMaxPagesCounted takes some 50 ms: larger tables are sampled.
+inline constexpr double kMaxPagesCounted = 8'192;
+inline constexpr double kPagesSampled = 1'024;
 
 }  // namespace waybill

@@ -4,13 +4,13 @@
 namespace waybill {
 namespace {
 
-struct Row {
+struct Limit {
   std::string_view purpose;
   Millis DatabaseTimeouts::*statement;  // null: for ever
   bool writes;
 };
 
-constexpr Row kRows[] = {
+constexpr Limit kLimits[] = {
     {"liveness", &DatabaseTimeouts::liveness, true},
     {"intake", &DatabaseTimeouts::intake, true},
     {"forms", &DatabaseTimeouts::intake, true},
@@ -40,7 +40,7 @@ constexpr Row kRows[] = {
 }  // namespace
 
 SessionLimits limits_of(std::string_view purpose, const DatabaseTimeouts& timeouts) {
-  for (const auto& row : kRows) {
+  for (const auto& row : kLimits) {
     if (row.purpose != purpose) continue;
     if (!row.statement) return {.statement = Millis{0}, .lock = Millis{0}, .writes = row.writes};
     return {.statement = timeouts.*row.statement, .lock = timeouts.lock, .writes = row.writes};

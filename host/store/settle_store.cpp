@@ -79,14 +79,16 @@ class PgSettleStore final : public SettleStore {
 
   Result<std::vector<Cooldown>> clear(std::span<const ClearedCooldown> cleared) override {
     const auto known = [&](bool is_over) -> Parameters {
-      ArrayText org, target, since;
+      ArrayText org, target, since, host;
       for (const auto& one : cleared) {
         if (one.is_over != is_over) continue;
         org.add(one.org.value);
         target.add(one.target);
         since.add(one.since.micros);
+        host.add(one.host.value);
       }
-      return {org.take(), target.take(), since.take()};
+      if (is_over) return {org.take(), target.take(), since.take()};
+      return {org.take(), target.take(), since.take(), host.take()};
     };
     const auto over =
         static_cast<std::size_t>(std::count_if(cleared.begin(), cleared.end(), [](const auto& c) { return c.is_over; }));

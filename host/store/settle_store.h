@@ -117,6 +117,7 @@ struct ClearedCooldown {
   OrgId org;
   std::string target;
   Timestamp since;       // of the outage known when the attempt was claimed
+  HostId host;           // that claimed it
   bool is_over = false;  // it got through; else another probe may start
 };
 

@@ -6,7 +6,7 @@
 namespace waybill {
 namespace {
 
-constexpr const char* kReadOnly = "BEGIN READ ONLY";
+constexpr const char* kReadTransaction = "BEGIN READ ONLY";
 constexpr auto kLookAgain = std::chrono::seconds(5);  // for a role that was not there
 
 std::string no_role(std::string_view name) {
@@ -48,7 +48,7 @@ Result<std::string> TenantLink::begin_as(OrgId org, const char* begin) {
 Result<Rows> TenantLink::read(OrgId org, const Statement& statement, const Parameters& parameters) {
   const auto once = [&] {
     return transact(
-        org, [&](Connection& connection) { return connection.run(statement, parameters); }, kReadOnly);
+        org, [&](Connection& connection) { return connection.run(statement, parameters); }, kReadTransaction);
   };
   auto rows = once();
   return !rows && link_.was_dead(rows.error()) ? once() : std::move(rows);

@@ -32,9 +32,9 @@ class Draining {
     std::chrono::milliseconds most = std::chrono::hours(1);
   };
   struct Result {
-    double seconds = 0;                                       // from the first deliveries on
-    std::uint64_t deliveries = 0;                             // on record by then
-    std::uint64_t before_clock = 0;                           // of these, delivered before the seconds began to count
+    double seconds = 0;              // from the first deliveries on, or from the release if all was over by then
+    std::uint64_t deliveries = 0;    // on record by then
+    std::uint64_t before_clock = 0;  // of these, delivered before the seconds began to count
     double host_cpu = 0, postgres_cpu = 0, receiver_cpu = 0;  // seconds; all hosts together
     double resident_before_mb = 0, resident_peak_mb = 0;      // of the largest host
     std::uint64_t wal_bytes = 0;                              // all that PostgreSQL logged meanwhile

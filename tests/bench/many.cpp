@@ -155,6 +155,7 @@ void measure_many(const Bench& bench) {
   Figures speed{.name = "many", .unit = "signed deliveries/s over " + targets + " targets"};
   Figures newcomer{.name = "many_newcomer", .unit = "ms to a newcomer's first byte beside them, p99"};
   std::vector<double> start, resident, busy_p50, commit, quiet_commit, seen;
+  int over_too_soon = 0;
   for (int round = 0; round < bench.rounds; ++round) {
     tell_round("many", round, bench.rounds);
     {
@@ -174,6 +175,7 @@ void measure_many(const Bench& bench) {
     Crowd crowd(bench, sizes.many_targets);
     const auto quiet = crowd.newcomers("quiet", kWarmUp, [] { return false; });
     crowd.fill();
+    if (crowd.is_drained_to(kStillBusy)) ++over_too_soon;
     const auto busy = crowd.newcomers("busy", 0, [&] { return crowd.is_drained_to(kStillBusy); });
     crowd.drain();
     crowd.check();
@@ -191,6 +193,7 @@ void measure_many(const Bench& bench) {
   newcomer.detail("a bare commit beside them, p99, ms", median(commit));
   newcomer.detail("a bare commit, nothing else to do, p99, ms", median(quiet_commit));
   newcomer.detail("newcomers timed", median(seen));
+  newcomer.detail("rounds without a busy backlog, to be left out", over_too_soon);
   bench.report.add(std::move(speed));
   bench.report.add(std::move(newcomer));
 }

@@ -18,8 +18,8 @@ class OutageContract : public StoreWorld {
     EXPECT_TRUE(now) << now.error().what;
     return now ? now->at(0) : Cooldown{};
   }
-  std::vector<Cooldown> clear(Timestamp since, bool is_over = true, const std::string& target = "sms.a") {
-    const auto ended = settle->clear(std::vector<ClearedCooldown>{{kDefaultOrg, target, since, is_over}});
+  std::vector<Cooldown> clear(Timestamp since, bool is_over = true, const std::string& target = "sms.a", HostId host = {7}) {
+    const auto ended = settle->clear(std::vector<ClearedCooldown>{{kDefaultOrg, target, since, host, is_over}});
     EXPECT_TRUE(ended) << ended.error().what;
     return ended.value_or(std::vector<Cooldown>{});
   }
@@ -125,6 +125,8 @@ TEST_F(OutageContract, AProbeEndsWithABlameOrWithoutAWord) {
   blame(begin + Seconds(1));
   EXPECT_EQ(sql.number("SELECT num_nonnulls(probe_until, probe_host) FROM target_rests"), 0);
   EXPECT_EQ(with_probe(), 2);
+  EXPECT_TRUE(clear(begin, false, "sms.a", {8}).empty());
+  EXPECT_EQ(sql.number("SELECT num_nonnulls(probe_until, probe_host) FROM target_rests"), 2) << "another host's probe";
   EXPECT_TRUE(clear(begin, false).empty());
   EXPECT_EQ(sql.number("SELECT num_nonnulls(probe_until, probe_host) FROM target_rests"), 0);
   EXPECT_EQ(rows(), 1) << "the outage goes on";

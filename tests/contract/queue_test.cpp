@@ -116,6 +116,13 @@ TEST_F(QueueContract, AHalfOpenTargetHasOneProbeWhateverTheNumberOfHosts) {  // 
   EXPECT_EQ(begin({2}, Millis(3'600'000)), "sms.a ") << "the first one's time was over";
   EXPECT_EQ(begin({1}, Millis(3'600'000)), "");
   EXPECT_EQ(begin({2}, Millis(3'600'000)), "sms.a ") << "the same host, which found nothing to claim";
+  EXPECT_TRUE(queue->release_probes(std::vector{open}, {1}));
+  EXPECT_EQ(begin({1}, Millis(3'600'000)), "") << "it was not this host's";
+  EXPECT_TRUE(queue->release_probes(std::vector{open}, {2}));
+  EXPECT_EQ(begin({3}, Millis(3'600'000)), "") << "nobody would see that a host has it which is not registered";
+  EXPECT_EQ(begin({1}, Millis(3'600'000)), "sms.a ") << "its host found nothing to send";
+  EXPECT_TRUE(queue->release_probes(std::vector{open}, {1}));
+  EXPECT_EQ(begin({2}, Millis(3'600'000)), "sms.a ");
   sql.execute("DELETE FROM hosts WHERE host_id = 2");
   EXPECT_EQ(begin({1}, Millis(3'600'000)), "sms.a ") << "the host that had it is gone";
 }

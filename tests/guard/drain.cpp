@@ -65,6 +65,7 @@ class Backlog final : public QueueStore {
   Result<std::vector<Cooldown>> begin_probes(std::span<const Cooldown>, HostId, Millis) override {
     return fail(Error::Kind::bug, "nothing is down");
   }
+  Result<void> release_probes(std::span<const Cooldown>, HostId) override { return fail(Error::Kind::bug, "nothing is down"); }
   Result<OrgWeights> weights() override { return OrgWeights{}; }
   Result<std::vector<ServedChannel>> serve_channels(HostId, std::span<const RouteShare* const>) override {
     return fail(Error::Kind::bug, "nothing is of a channel");

@@ -51,7 +51,7 @@ std::string metrics_of(const HostSetup& setup) {
   return is_said ? "" : "metrics: { access: open }\n";
 }
 
-// What a gateway holds back must not time out on a slow machine, unless the test says when: the lease follows.
+// What a gateway holds back must not time out on a slow machine, unless the test says when. The lease is longer still.
 std::string with_long_attempts(const std::string& more) {
   constexpr std::string_view kSection = "\ntimeouts: {";
   std::string text = "\n" + more;

@@ -28,7 +28,7 @@ struct HostSetup {
   std::string listen = "127.0.0.1:0";
   std::string retry = "{kind: fixed, delay: 100ms}";  // of retry.default, short so that tests are; "" for the host's own default
   std::string breadcrumbs = "./breadcrumbs";          // hosts that shall pass for being on one machine name one folder
-  std::string more;                                   // further YAML, whole top-level keys
+  std::string more;  // further YAML: whole top-level keys, each on lines of its own; timeouts as `timeouts: {...}`
 };
 
 // Everything that `waybill --config` needs, in a temporary folder. One thread at a time.

@@ -356,6 +356,11 @@ Result<std::vector<Cooldown>> FakeStore::begin_probes(std::span<const Cooldown> 
   return begun;
 }
 
+Result<void> FakeStore::release_probes(std::span<const Cooldown>, HostId) {
+  const std::lock_guard lock(mutex_);
+  return begin("release_probes");
+}
+
 Result<ClaimResult> FakeStore::claim(Shard shard, HostId host, ClaimToken token, Millis, std::span<const RouteShare> shares,
                                      const DoneClaims& done, std::size_t most_bytes) {
   const std::lock_guard lock(mutex_);
@@ -367,7 +372,7 @@ Result<ClaimResult> FakeStore::claim(Shard shard, HostId host, ClaimToken token,
     std::vector<Delivery*> takable;
     for (auto& [id, d] : deliveries_)
       if (shard_of(id) == shard && d.status == Status::due && d.row.route == share.route && d.row.due <= now_ &&
-          (!share.min_age || d.row.created + *share.min_age <= now_) &&
+          !locked_.contains(d.row.client_ref) && (!share.min_age || d.row.created + *share.min_age <= now_) &&
           std::tie(d.row.due, d.row.delivery) > std::tie(share.after, share.after_id))
         takable.push_back(&d);
     std::sort(takable.begin(), takable.end(), [](const auto* a, const auto* b) {

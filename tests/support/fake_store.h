@@ -48,7 +48,7 @@ class FakeStore final : public QueueStore, public SettleStore {
   void during_walk(std::function<void()> hook);
   void lose_answers(int count);                // so many writing calls are carried out, but answered with Error::unavailable
   void poison(const std::string& client_ref);  // whatever writes this submission, or its delivery, is Error::bug
-  void lock(const std::string& client_ref);    // whatever writes its delivery waits in vain for the lock
+  void lock(const std::string& client_ref);    // whatever writes its delivery waits in vain for the lock; claims skip it
   void unlock_rows();                          // all of them
   void poison_route(const std::string& target);
   void hide(RouteId route);  // due_routes() does not tell of it
@@ -82,6 +82,7 @@ class FakeStore final : public QueueStore, public SettleStore {
                             const DoneClaims& done, std::size_t most_bytes) override;
   Result<Cooldowns> cooldowns() override;
   Result<std::vector<Cooldown>> begin_probes(std::span<const Cooldown> targets, HostId host, Millis length) override;
+  Result<void> release_probes(std::span<const Cooldown> targets, HostId host) override;
   Result<void> forget(Shard shard, const DoneClaims& done) override;
   Result<void> give_back(Shard shard, HostId host, ClaimToken token) override;
   Result<OrgWeights> weights() override;

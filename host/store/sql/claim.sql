@@ -21,16 +21,24 @@ SELECT micros(clock_timestamp()), org_id, target, micros(until), reason, micros(
 FROM (SELECT 1) one LEFT JOIN target_rests ON true;
 
 -- name: begin_probes
--- Takes the right to probe targets whose cooldown is over, and answers the cooldowns whose probe is this host's. A host that asks
--- again has found nothing to claim: its planner lets one delivery of a half-open target go at a time. The right ends with the
--- probe, with the time that it may take, or with its host.
+-- Reserves the probes of targets whose cooldown is over, and answers the cooldowns whose probe is this host's. A probe ends when it
+-- is settled, when its time is over, or with its host. A host asks again only while it has no delivery of the target in hand, since
+-- its planner lets one go at a time. A host that is not registered gets none: others would not see that it has it.
 -- $1 organisations, $2 targets: one element each per target; $3 host, $4 milliseconds that a probe may take
 UPDATE target_rests t SET probe_until = clock_timestamp() + $4::bigint * interval '1 millisecond', probe_host = $3
 FROM unnest($1::int[], $2::text[]) AS wanted(org_id, target)
 WHERE t.org_id = wanted.org_id AND t.target = wanted.target AND t.until <= clock_timestamp()
   AND (t.probe_until IS NULL OR t.probe_until < clock_timestamp() OR t.probe_host = $3
        OR NOT EXISTS (SELECT FROM hosts h WHERE h.host_id = t.probe_host))
+  AND EXISTS (SELECT FROM hosts me WHERE me.host_id = $3)
 RETURNING t.org_id, t.target, micros(t.until), t.reason, micros(t.since);
+
+-- name: release_probes
+-- Lets another host have the probes for which this one has found nothing to send.
+-- $1 organisations, $2 targets: one element each per target; $3 host
+UPDATE target_rests t SET probe_until = NULL, probe_host = NULL
+FROM unnest($1::int[], $2::text[]) AS idle(org_id, target)
+WHERE t.org_id = idle.org_id AND t.target = idle.target AND t.probe_host = $3;
 
 -- name: org_weights
 -- Lists the organisations that have another weight than 1.

@@ -99,11 +99,11 @@ WHERE r.org_id = t.org_id AND r.target = t.target AND r.since = at_micros(t.sinc
 RETURNING r.org_id, r.target, micros(r.until), r.reason, micros(r.since);
 
 -- name: end_probes
--- Ends probes and leaves the outages as they are.
--- Per outage: $1 organisation, $2 target, $3 its beginning in microseconds
+-- Ends probes and leaves the outages as they are. A probe that another host has begun since goes on.
+-- Per outage: $1 organisation, $2 target, $3 its beginning in microseconds, $4 the host of the probe
 UPDATE target_rests r SET probe_until = NULL, probe_host = NULL
-FROM unnest($1::int[], $2::text[], $3::bigint[]) AS t(org_id, target, since)
-WHERE r.org_id = t.org_id AND r.target = t.target AND r.since = at_micros(t.since);
+FROM unnest($1::int[], $2::text[], $3::bigint[], $4::int[]) AS t(org_id, target, since, host_id)
+WHERE r.org_id = t.org_id AND r.target = t.target AND r.since = at_micros(t.since) AND r.probe_host = t.host_id;
 
 -- name: add_failures
 -- Counts failed attempts into the current period, for the digest alert.

@@ -521,6 +521,35 @@ TEST_F(Claiming, AProbeThatProvesNothingLetsNobodyGo) {  // E14
   EXPECT_EQ(jobs().size(), 2u);
 }
 
+TEST_F(Claiming, AProbeForWhichThereIsNothingToSendIsGivenUp) {  // E14
+  add_work = [&] {
+    add(route("sms.primary"), 1);
+    store->lock("ref-0");  // another host is taking it
+    ASSERT_TRUE(store->cool_down(std::vector<Cooldown>{{kDefaultOrg, "sms.primary", store->now(), "outage"}}));
+  };
+  start();
+  ASSERT_TRUE(eventually([&] { return store->calls("release_probes") > 0; }));
+  EXPECT_TRUE(jobs().empty());
+  store->unlock_rows();
+  signal.walk();
+  ASSERT_TRUE(has(1));
+  EXPECT_TRUE(jobs()[0].probe);
+  const auto given_up = store->calls("release_probes");
+  ASSERT_TRUE(looked_again());
+  EXPECT_EQ(store->calls("release_probes"), given_up) << "this one is under way";
+}
+
+TEST_F(Claiming, AProbeThatMayNotStartYetIsGivenUp) {  // E14
+  add_work = [&] {
+    add(rated_route(), 1);
+    store->permit(0);
+    ASSERT_TRUE(store->cool_down(std::vector<Cooldown>{{kDefaultOrg, "slow", store->now(), "outage"}}));
+  };
+  start();
+  EXPECT_TRUE(eventually([&] { return store->calls("release_probes") > 0; }));
+  EXPECT_TRUE(jobs().empty());
+}
+
 TEST_F(Claiming, WhatAnotherHostProbesIsLeftToIt) {  // E14
   add_work = [&] {
     add(route("sms.primary"), 2);

@@ -66,7 +66,9 @@ void Claimer::run(std::stop_token stop) {
     if (!again_) forget_done();
     signal_.wait(stop, most, kGather, settings_.batch, planner_.held());
   }
-  // What an unconfirmed claim may have taken must not wait for its lease: other hosts are there.
+  // Other hosts are there: they need not wait for this one's end to serve its idle channels, nor for the lease of what an
+  // unconfirmed claim may have taken.
+  if (const auto host = host_()) leave_channels(*host, {});
   if (const auto done = give_back_unconfirmed(); !done) log_.warn("claim.not_given_back", {{"error", done.error().what}});
 }
 
@@ -83,7 +85,7 @@ Result<void> Claimer::round(HostId host) {
     if (done) continue;
     for (const auto& share : shares) planner_.denied(shard, share, clock_.now() + settings_.poll);
   }
-  leave_channels(host);
+  if (clock_.now() - channels_.left_at >= kChannelsIdle) leave_channels(host, kChannelsIdle);
   if (const auto idle = std::exchange(idle_probes_, {}); done && !idle.empty()) done = store_.release_probes(idle, host);
   if (!done) return done;
   return learn(plan.unknown);
@@ -100,7 +102,8 @@ Result<void> Claimer::give_back_unconfirmed() {
 }
 
 void Claimer::Look::done(Clock::Monotonic begun, Clock::Monotonic ended, Millis poll) {
-  due = ended + std::max<Clock::Monotonic::duration>(poll, kLookShare * (ended - begun));
+  const auto length = ended - begun;
+  due = ended + std::max<Clock::Monotonic::duration>(poll, kLookShare * std::min(length, std::exchange(last, length)));
 }
 
 Result<void> Claimer::look() {
@@ -170,6 +173,7 @@ void Claimer::serve_channels(HostId host, Shard shard, std::vector<RouteShare>& 
       const auto rate = rates.find(share.route);
       if (rate == rates.end()) {
         planner_.denied(shard, share, now + kServedElsewhere);
+        again_ = true;
         continue;
       }
       share.rate = rate->second;
@@ -181,15 +185,15 @@ void Claimer::serve_channels(HostId host, Shard shard, std::vector<RouteShare>& 
 }
 
 // What has been idle for a while may be another host's. What cannot be told now is told later.
-void Claimer::leave_channels(HostId host) {
+void Claimer::leave_channels(HostId host, Clock::Monotonic::duration idle_for) {
   const auto now = clock_.now();
-  if (channels_.host != host || now - channels_.left_at < kChannelsIdle) return;
+  if (channels_.host != host) return;
   channels_.left_at = now;
   std::vector<OrgId> idle;
   for (auto& [org, used] : channels_.used) {
     if (planner_.held_of_channels(org) > 0)
       used = now;
-    else if (now - used >= kChannelsIdle)
+    else if (now - used >= idle_for)
       idle.push_back(org);
   }
   if (idle.empty() || !store_.leave_channels(host, idle)) return;
@@ -213,6 +217,7 @@ Result<void> Claimer::begin_probes(HostId host, Shard shard, std::vector<RouteSh
     else
       planner_.denied(shard, share, clock_.now() + kProbeDenied);
   }
+  again_ |= kept.size() < shares.size();
   shares = std::move(kept);
   return {};
 }
@@ -229,6 +234,7 @@ Result<void> Claimer::take_permits(Shard shard, std::vector<RouteShare>& shares)
         done = tl::unexpected(permits.error());
       } else if (permits->granted == 0) {
         planner_.denied(shard, share, clock_.now() + permits->wait);
+        again_ = true;
         if (share.probe) idle_probes_.push_back({share.org, share.cooldown_key, {}, {}});
         continue;
       } else {

@@ -39,8 +39,9 @@ class Claimer {
   void stop();  // after this returns no claim begins, and all claimed jobs have been handed on
 
  private:
-  struct Look {  // a periodic read of the database; its cost bounds its frequency
+  struct Look {  // a periodic read of the database; its cost bounds its frequency, unless only the last one was slow
     Clock::Monotonic due{};
+    Clock::Monotonic::duration last{};
     void done(Clock::Monotonic begun, Clock::Monotonic ended, Millis poll);
   };
 
@@ -50,7 +51,7 @@ class Claimer {
   Result<void> look();
   Result<void> learn(const std::vector<RouteId>& routes);
   void serve_channels(HostId host, Shard shard, std::vector<RouteShare>& shares);
-  void leave_channels(HostId host);
+  void leave_channels(HostId host, Clock::Monotonic::duration idle_for);
   Result<void> begin_probes(HostId host, Shard shard, std::vector<RouteShare>& shares);
   Result<void> take_permits(Shard shard, std::vector<RouteShare>& shares);
   Result<void> claim(HostId host, Shard shard, const std::vector<RouteShare>& shares, std::size_t& bytes);
@@ -77,7 +78,7 @@ class Claimer {
     Clock::Monotonic left_at{};
   } channels_;
   Clock::Monotonic forgot_at_{};
-  bool again_ = false;  // the last round claimed something, or learnt of work
+  bool again_ = false;  // the last round claimed something, learnt of work, or had planned what was denied
 
   std::jthread thread_;  // last: it uses all above
 };

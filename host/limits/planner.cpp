@@ -50,7 +50,9 @@ void Planner::observe(Shard shard, const DueRoutes& due, std::uint64_t revision,
     if (route.observed <= revision || !route.due || from < *route.due) route.due = from;
     route.observed = revision_;
     put(route, now);
-    const bool is_stopped = route.contract && (route.position.queue() == &later_ || Places::full(route) != nullptr);
+    // With a rate the expired would use up the permits of those that can still be sent.
+    const bool is_stopped =
+        route.contract && (route.position.queue() == &later_ || route.contract->rate || Places::full(route) != nullptr);
     if (is_stopped && is_expired(*route.contract, one.first_due, due.now)) expired_.insert(&route);
   }
   places_.drop_idle(shard, [&](KnownRoute& route) {

@@ -599,6 +599,21 @@ TEST_F(Claiming, ChannelsOfAnOrganisationThatAnotherHostServesAreLeftToIt) {  //
   EXPECT_EQ(store->served(), (std::set<OrgId>{kDefaultOrg}));
 }
 
+TEST_F(Claiming, AtItsEndItLeavesTheChannelsOfWhichNothingIsUnderWay) {  // N9
+  add_work = [&] {
+    add(channel("ops"), 1, "mine-");
+    add(channel("ops", {2}), 1, "theirs-");
+  };
+  start();
+  ASSERT_TRUE(has(2));
+  for (const auto& job : jobs())
+    if (job.org == OrgId{2}) settle({job});
+  ASSERT_TRUE(eventually([&] { return planner->held() == 1; }));
+  EXPECT_EQ(store->served().size(), 2u);
+  claimer->stop();
+  EXPECT_EQ(store->served(), (std::set<OrgId>{kDefaultOrg})) << "the other one's work is still under way";
+}
+
 TEST_F(Claiming, WhenNobodySaysWhoServesChannelsIntentsGoOn) {  // N9
   add_work = [&] {
     add(channel("ops"), 2, "mine-");
@@ -649,20 +664,54 @@ TEST_F(Claiming, AnotherHostMayServeAnOrganisationOfWhichNothingIsUnderWay) {  /
 
 TEST_F(Claiming, AfterAFailureNoWalkIsNeededToTryAgain) {  // E10
   settings.poll = Millis(1);
+  RouteId rated;
   add_work = [&] {
-    const auto rated = rated_route();
-    add(rated, 3);
+    rated = rated_route();
     store->permit(3);
-    store->fail_once("take_permits");
-    store->during_walk([this] { clock.pass(Seconds(1)); });  // so the next one is twenty seconds away
+    store->during_walk([this] { clock.pass(Seconds(1)); });  // after the second one, the next is twenty seconds away
   };
   start();
+  ASSERT_TRUE(eventually([&] {
+    clock.pass(Millis(1));
+    return store->calls("due_routes") == 2;
+  }));
+  store->fail_once("take_permits");
+  add(rated, 3);
+  signal.walk();
   EXPECT_TRUE(eventually([&] {
     clock.pass(Millis(1));
     return jobs().size() == 3;
   }));
   EXPECT_EQ(log.count("claim.database_unavailable"), 1u);
-  EXPECT_EQ(store->calls("due_routes"), 1u);
+  EXPECT_EQ(store->calls("due_routes"), 3u);
+}
+
+TEST_F(Claiming, OneSlowWalkDoesNotPutOffTheNext) {  // E10
+  settings.poll = Millis(1);
+  RouteId primary;
+  add_work = [&] {
+    primary = route("sms.primary");
+    store->during_walk([this, walks = 0]() mutable { clock.pass(++walks == 1 ? Seconds(100) : Seconds(0)); });
+  };
+  start();
+  ASSERT_TRUE(eventually([&] { return store->calls("due_routes") == 1; }));
+  add(primary, 1);  // another host's: nobody tells this one
+  EXPECT_TRUE(eventually([&] {
+    clock.pass(Millis(1));
+    return jobs().size() == 1;
+  })) << "twenty times as long are 2,000 s";
+}
+
+TEST_F(Claiming, WhatIsDeniedMakesRoomForOthersAtOnce) {  // E14
+  settings.poll = std::chrono::hours(1);
+  limits.per_org = 1;
+  add_work = [&] {
+    add(rated_route(), 1, "rated-");
+    add(route("sms.primary"), 1);
+  };
+  start();
+  ASSERT_TRUE(has(1)) << "without a walk";
+  EXPECT_EQ(jobs()[0].contract->target, "sms.primary");
 }
 
 TEST_F(Claiming, WhatItsHostHasNoRoomForComesWithoutItsBodyAndIsNotAttempted) {  // E12

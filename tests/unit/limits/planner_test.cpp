@@ -555,6 +555,17 @@ TEST_F(Planning, WhatCannotStartButIsOverItsDeadlineIsAskedForAlone) {  // M7 E8
   }
 }
 
+TEST_F(Planning, WhatIsOverItsDeadlineNeedsNoPermit) {  // E8 E14
+  auto& w = world({.in_flight = 1000, .per_target = 1000, .per_org = 1000, .per_host_name = 1000});
+  const auto rated = w.route("a", {.policy = Policy::deadline, .rate = Rate{1, std::chrono::hours(1)}});
+  w.learn({rated});
+  w.walk({rated}, Seconds(61));
+  const auto plan = w.planner().plan(1000, w.clock.now());
+  ASSERT_EQ(plan.shares.at(0).size(), 1u);
+  EXPECT_EQ(plan.shares.at(0)[0].min_age, Seconds(60));
+  EXPECT_FALSE(plan.shares.at(0)[0].rate);
+}
+
 TEST_F(Planning, WhatIsOverItsDeadlineIsDueNowOnlyIfAPlaceIsFree) {  // E8
   auto& w = world({.in_flight = 10, .per_target = 1000, .per_org = 1000, .per_host_name = 1000});
   w.concurrency = {{"gone", 0}};

@@ -35,6 +35,7 @@ class PlannerWorld {
     std::string type = "sms";
     Policy policy = Policy::max_attempts;
     bool is_channel = false;
+    std::optional<Rate> rate = {};
   };
   RouteId route(const std::string& target) { return route(target, Spec{}); }
   RouteId route(const std::string& target, Spec spec) {
@@ -47,6 +48,7 @@ class PlannerWorld {
                                              .destination = "{}",
                                              .policy = spec.policy,
                                              .max_acceptance = spec.policy == Policy::deadline ? Seconds(60) : Seconds(0),
+                                             .rate = spec.rate,
                                              .channel = spec.is_channel ? target : ""})};
     return id;
   }

@@ -66,10 +66,9 @@ void Claimer::run(std::stop_token stop) {
     if (!again_) forget_done();
     signal_.wait(stop, most, kGather, settings_.batch, planner_.held());
   }
-  // Other hosts are there: they need not wait for this one's end to serve its idle channels, nor for the lease of what an
-  // unconfirmed claim may have taken.
-  if (const auto host = host_()) leave_channels(*host, {});
+  // What an unconfirmed claim may have taken must not wait for its lease: other hosts are there.
   if (const auto done = give_back_unconfirmed(); !done) log_.warn("claim.not_given_back", {{"error", done.error().what}});
+  if (const auto host = host_()) leave_channels(*host, {});  // nor idle channels for this host's end
 }
 
 Result<void> Claimer::round(HostId host) {

@@ -55,9 +55,11 @@ struct Target {
 };
 
 // The circuit breaker of what fails and recovers together: a target, or, for forms, an action type. Its limit is 0 during a
-// cooldown and 1 while half-open; after the recovery it grows from a few until it is gone.
+// cooldown. While half-open it lets one probe go beside what is under way from before. After the recovery it grows from a few
+// until it is gone.
 struct Breaker {
   Limiter limiter;
+  std::size_t probes = 0;            // under way
   std::optional<Cooldown> cooldown;  // none: it is up
   Clock::Monotonic until{};
   std::uint64_t observed = 0;          // the revision of the last news of `cooldown`

@@ -17,6 +17,7 @@ constexpr auto kClockSlack = std::chrono::milliseconds(100);  // more than that 
 
 Rank rank_of(Clock::Monotonic moment) { return {static_cast<std::uint64_t>(moment.time_since_epoch().count()), 0}; }
 Clock::Monotonic moment_of(Rank rank) { return Clock::Monotonic(Clock::Monotonic::duration(rank.first)); }
+bool is_half_open(const Breaker& breaker) { return breaker.cooldown && breaker.limiter.limit > 0; }
 
 }  // namespace
 
@@ -79,6 +80,11 @@ void Planner::observe(const Cooldowns& cooldowns, Moment now) {
   for (const auto& [rank, breaker] : down_)
     if (breaker->observed != revision_) over.push_back(breaker);
   for (Breaker* breaker : over) recover(*breaker);
+}
+
+void Planner::allow_one_probe(Breaker& half_open) {
+  const std::size_t from_before = half_open.limiter.used - std::min(half_open.limiter.used, half_open.probes);
+  places_.set_limit(half_open.limiter, from_before + 1);
 }
 
 // It begins with a few places, and release() adds one for each delivery that comes back.
@@ -170,7 +176,7 @@ void Planner::plan_what_falls_due(Moment now) {
   while (!later_.empty() && later_.first_rank() <= rank_of(now)) put(later_.first(), now);
   while (!down_.empty() && down_.first_rank() <= rank_of(now)) {
     Breaker& half_open = down_.first();
-    places_.set_limit(half_open.limiter, 1);
+    allow_one_probe(half_open);
     down_.put(half_open, rank_of(Moment::max()));
   }
   places_.refresh_action_types();
@@ -244,6 +250,10 @@ void Planner::claimed(Shard shard, const RouteShare& share, std::span<const Clai
     largest = std::max(largest, row->body_bytes);
   }
   places_.take(route, 0, bytes);
+  if (share.probe) {
+    route.breaker->probes += rows.size();
+    if (is_half_open(*route.breaker)) allow_one_probe(*route.breaker);  // others may have come back since the plan
+  }
   if (!rows.empty()) route.body_bytes = std::max(largest, route.body_bytes - route.body_bytes / 8);
   const bool had_all = rows.size() == share.count;
   const bool began = share.after_id == DeliveryId{};
@@ -328,11 +338,13 @@ void Planner::release(KnownRoute& route, std::span<const Finished> settled, Mome
     ++count;
     bytes += bytes_of(one.job);
     if (breaker.cooldown) give_back();
+    if (one.job.probe && breaker.probes > 0) --breaker.probes;
     if (one.how == Finished::How::attempted) places_.answered(route, one.finished_at - one.started_at);
     if (breaker.cooldown && one.job.probe && one.outcome && clears_target(*one.outcome))
       recover(breaker);
     else if (!breaker.cooldown && one.how == Finished::How::attempted && breaker.limiter.limit < limits_.in_flight)
       places_.set_limit(breaker.limiter, breaker.limiter.limit + 1);
+    if (is_half_open(breaker)) allow_one_probe(breaker);
     if (one.how == Finished::How::composed || one.how == Finished::How::unattempted) set_due(route, now);
   }
   give_back();

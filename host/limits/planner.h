@@ -74,6 +74,7 @@ class Planner {
   void put(KnownRoute& route, Moment now);
   void set_due(KnownRoute& route, Moment now);
   void postpone(KnownRoute& route, Moment until);
+  void allow_one_probe(Breaker& half_open);
   void recover(Breaker& breaker);
   void release(KnownRoute& route, std::span<const Finished> settled, Moment now);
   void undo(Shard shard, std::span<const InsertGroup> admitted);

@@ -479,6 +479,31 @@ TEST_F(Planning, WhileATargetIsDownNothingOfItIsPlannedAndThenAProbeGoesFirst) {
   EXPECT_EQ(after.at(down) + after.at(also_down), 4u) << "then a few";
 }
 
+TEST_F(Planning, AProbeDoesNotWaitForWhatWasUnderWayWhenTheOutageBegan) {  // E14
+  auto& w = world();
+  const Outcome unreached{.verdict = Verdict::transient, .reach = Reach::not_sent};
+  const auto a = w.route("a");
+  w.due({a});
+  EXPECT_EQ(w.claim_of(a, 10), 10u);
+  w.outage("a", Seconds(1));
+  EXPECT_EQ(w.claim_of(a), 0u);
+  w.clock.pass(Seconds(1));
+  EXPECT_EQ(w.claim_of(a), 1u);
+  for (int i = 0; i < 4; ++i) {
+    w.release(a, 1, unreached);  // from before
+    EXPECT_EQ(w.claim_of(a), 0u) << "the probe is under way";
+  }
+  w.release(a, 1, unreached, true);
+  EXPECT_EQ(w.claim_of(a), 1u) << "the next probe";
+  w.outage("a", Seconds(2));
+  w.release(a, 6, unreached);
+  EXPECT_EQ(w.claim_of(a), 0u);
+  w.clock.pass(Seconds(2));
+  EXPECT_EQ(w.claim_of(a), 0u) << "the probe of before is still under way";
+  w.release(a, 1, unreached, true);
+  EXPECT_EQ(w.claim_of(a), 1u);
+}
+
 TEST_F(Planning, AfterAnOutageATargetRampsUp) {  // E14
   auto& w = world({.in_flight = 2000, .per_target = 500, .per_org = 2000, .per_host_name = 2000});
   const auto a = w.route("a");

@@ -711,6 +711,8 @@ TEST_F(Claiming, WhatIsDeniedMakesRoomForOthersAtOnce) {  // E14
   };
   start();
   ASSERT_TRUE(has(1)) << "without a walk";
+  EXPECT_EQ(store->calls("take_permits"), 1u) << "the other one was denied first";
+  EXPECT_EQ(store->calls("due_routes"), 1u);
   EXPECT_EQ(jobs()[0].contract->target, "sms.primary");
 }
 

@@ -31,7 +31,7 @@ if(WAYBILL_CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${WAYBILL_CCACHE})
 endif()
 
-find_program(WAYBILL_LLD ld.lld)  # links the many test programs in a fifth of the time
+find_program(WAYBILL_LLD ld.lld)  # links the many test programs in a fraction of the time
 if(WAYBILL_LLD AND CMAKE_BUILD_TYPE MATCHES "^(Dev|Checked)$")
   add_link_options(-fuse-ld=lld)
 endif()

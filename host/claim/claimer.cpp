@@ -68,7 +68,7 @@ void Claimer::run(std::stop_token stop) {
   }
   // What an unconfirmed claim may have taken must not wait for its lease: other hosts are there.
   if (const auto done = give_back_unconfirmed(); !done) log_.warn("claim.not_given_back", {{"error", done.error().what}});
-  if (const auto host = host_()) leave_channels(*host, {});  // nor idle channels for this host's end
+  leave_channels(channels_.host, {});  // nor idle channels for this host's end
 }
 
 Result<void> Claimer::round(HostId host) {

@@ -32,24 +32,16 @@ class PgQueueStore final : public QueueStore {
   }
 
   Result<std::vector<Cooldown>> begin_probes(std::span<const Cooldown> targets, HostId host, Millis length) override {
-    ArrayText org, target;
-    for (const auto& one : targets) {
-      org.add(one.org.value);
-      target.add(one.target);
-    }
-    auto rows =
-        link_.run(sql::begin_probes, {org.take(), target.take(), std::to_string(host.value), std::to_string(length.count())});
+    auto [org, target] = names_of(targets);
+    auto rows = link_.run(sql::begin_probes,
+                          {std::move(org), std::move(target), std::to_string(host.value), std::to_string(length.count())});
     TRY(rows);
     return cooldowns_of(*rows, 0);
   }
 
   Result<void> release_probes(std::span<const Cooldown> targets, HostId host) override {
-    ArrayText org, target;
-    for (const auto& one : targets) {
-      org.add(one.org.value);
-      target.add(one.target);
-    }
-    TRY(link_.run(sql::release_probes, {org.take(), target.take(), std::to_string(host.value)}));
+    auto [org, target] = names_of(targets);
+    TRY(link_.run(sql::release_probes, {std::move(org), std::move(target), std::to_string(host.value)}));
     return {};
   }
 
@@ -201,6 +193,15 @@ class PgQueueStore final : public QueueStore {
       if (row.kind == kNotificationKind) row.withheld = true;
   }
   static bool is_without_channel(const ClaimedRow& row) { return row.kind == kNotificationKind && !row.channel; }
+
+  static std::pair<std::string, std::string> names_of(std::span<const Cooldown> targets) {
+    ArrayText org, target;
+    for (const auto& one : targets) {
+      org.add(one.org.value);
+      target.add(one.target);
+    }
+    return {org.take(), target.take()};
+  }
 
   static std::string tokens(const DoneClaims& done) {
     ArrayText all;

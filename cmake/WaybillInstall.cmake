@@ -9,9 +9,11 @@ install(TARGETS waybill RUNTIME DESTINATION bin COMPONENT runtime)  # the plugin
 install(DIRECTORY registry DESTINATION share/waybill COMPONENT runtime)
 install(FILES docs/operations/sample/waybill.yaml DESTINATION share/waybill COMPONENT runtime)
 install(DIRECTORY docs/ DESTINATION share/doc/waybill COMPONENT runtime
-  FILES_MATCHING PATTERN "*.md" PATTERN openapi.yaml PATTERN sample EXCLUDE)
+  FILES_MATCHING PATTERN "*.md" PATTERN openapi.yaml PATTERN schema.sql PATTERN sample EXCLUDE)
 install(DIRECTORY plugins DESTINATION share/doc/waybill COMPONENT runtime
   FILES_MATCHING PATTERN README.md PATTERN tests EXCLUDE PATTERN common EXCLUDE)
+install(FILES CHANGELOG.md SECURITY.md DESTINATION share/doc/waybill COMPONENT runtime)
+install(SCRIPT cmake/WaybillInstalledLinks.cmake COMPONENT runtime)
 install(PROGRAMS docs/operations/drill.sh DESTINATION share/waybill COMPONENT runtime)
 install(FILES docs/operations/drill_receiver.py DESTINATION share/waybill COMPONENT runtime)
 

@@ -40,8 +40,8 @@ CREATE TABLE alert_events (
   CONSTRAINT alert_events_snapshot_check CHECK (snapshot::json IS NOT NULL)
 );
 CREATE INDEX alert_events_ages ON alert_events USING btree (created_at);
-CREATE INDEX alert_events_left ON alert_events USING btree (event_no) WHERE fanned_out_at IS NULL;
 CREATE UNIQUE INDEX alert_events_numbers ON alert_events USING btree (event_no);
+CREATE INDEX alert_events_turns ON alert_events USING btree (org_id, event_no) WHERE fanned_out_at IS NULL;
 ALTER TABLE alert_events ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 
 CREATE TABLE alert_rules (
@@ -51,11 +51,13 @@ CREATE TABLE alert_rules (
   status text NOT NULL,
   created_at timestamp with time zone DEFAULT now() NOT NULL,
   updated_at timestamp with time zone DEFAULT now() NOT NULL,
+  deleted_at timestamp with time zone,
   CONSTRAINT alert_rules_pkey PRIMARY KEY (org_id, rule_id),
   CONSTRAINT alert_rules_org_id_fkey FOREIGN KEY (org_id) REFERENCES organisations(org_id),
   CONSTRAINT alert_rules_name_check CHECK (length(name) >= 1 AND length(name) <= 255),
   CONSTRAINT alert_rules_status_check CHECK (status = ANY (ARRAY['draft'::text, 'active'::text, 'disabled'::text]))
 );
+CREATE INDEX alert_rules_newest ON alert_rules USING btree (org_id, created_at DESC, rule_id DESC) WHERE deleted_at IS NULL;
 ALTER TABLE alert_rules ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 
 CREATE TABLE alerts (
@@ -73,7 +75,7 @@ CREATE TABLE alerts (
   telling_count bigint,
   summed boolean DEFAULT false NOT NULL,
   CONSTRAINT alerts_pkey PRIMARY KEY (org_id, incident),
-  CONSTRAINT alerts_kind_check CHECK (kind = ANY (ARRAY['dead_letter'::text, 'infected_attachment'::text, 'stuck'::text, 'provider_failures'::text, 'plugin_crash'::text, 'plugin_switched_off'::text, 'channel_disabled'::text, 'old_secret'::text, 'pipeline_stuck'::text, 'failed_messages'::text, 'retention_expired'::text]))
+  CONSTRAINT alerts_kind_check CHECK (kind = ANY (ARRAY['channel_disabled'::text, 'dead_letter'::text, 'failed_messages'::text, 'infected_attachment'::text, 'old_secret'::text, 'pipeline_stuck'::text, 'plugin_crash'::text, 'plugin_hung'::text, 'plugin_switched_off'::text, 'provider_failures'::text, 'retention_expired'::text, 'secret_locked'::text, 'stuck'::text]))
 );
 ALTER TABLE alerts ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 
@@ -158,6 +160,7 @@ CREATE TABLE attachments (
   CONSTRAINT attachments_size_check CHECK (size >= 0)
 );
 CREATE INDEX attachments_of ON attachments USING btree (shard, submission_id, "position");
+CREATE INDEX attachments_pending ON attachments USING btree (shard, submission_id) WHERE scan = 'pending'::text;
 ALTER TABLE attachments ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 
 CREATE TABLE attempts (
@@ -208,6 +211,8 @@ CREATE TRIGGER audit_log_rows_stay BEFORE DELETE OR UPDATE ON audit_log FOR EACH
 CREATE TABLE channel_hosts (
   org_id integer NOT NULL,
   host_id integer NOT NULL,
+  renewed_at timestamp with time zone,
+  lease_until timestamp with time zone,
   CONSTRAINT channel_hosts_pkey PRIMARY KEY (org_id)
 );
 ALTER TABLE channel_hosts ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
@@ -267,6 +272,13 @@ CREATE TABLE contract_snapshots (
   CONSTRAINT contract_snapshots_org_id_fkey FOREIGN KEY (org_id) REFERENCES organisations(org_id)
 );
 ALTER TABLE contract_snapshots ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE cut_off_hosts (
+  host_id integer NOT NULL,
+  since timestamp with time zone NOT NULL,
+  target text NOT NULL,
+  CONSTRAINT cut_off_hosts_pkey PRIMARY KEY (host_id)
+);
 
 CREATE TABLE dead_letter_edits (
   id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
@@ -359,6 +371,12 @@ CREATE TABLE edited_payloads (
 );
 ALTER TABLE edited_payloads ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 
+CREATE TABLE failure_check_hosts (
+  host_id integer NOT NULL,
+  schedule text NOT NULL,
+  CONSTRAINT failure_check_hosts_pkey PRIMARY KEY (host_id)
+);
+
 CREATE TABLE failure_check_targets (
   target text NOT NULL,
   checked_until timestamp with time zone NOT NULL,
@@ -433,6 +451,37 @@ CREATE TABLE forms (
   CONSTRAINT forms_pkey PRIMARY KEY (form_id)
 );
 
+CREATE TABLE host_facts (
+  host_id integer NOT NULL,
+  told_at timestamp with time zone NOT NULL,
+  facts jsonb NOT NULL,
+  CONSTRAINT host_facts_pkey PRIMARY KEY (host_id),
+  CONSTRAINT host_facts_host_id_fkey FOREIGN KEY (host_id) REFERENCES hosts(host_id) ON DELETE CASCADE
+) WITH (fillfactor = 50);
+
+CREATE TABLE host_findings (
+  org_id integer NOT NULL,
+  target text NOT NULL,
+  host_id integer NOT NULL,
+  since timestamp with time zone NOT NULL,
+  until timestamp with time zone NOT NULL,
+  reason text NOT NULL,
+  refuted_at timestamp with time zone,
+  CONSTRAINT host_findings_pkey PRIMARY KEY (org_id, target, host_id)
+);
+ALTER TABLE host_findings ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE host_registries (
+  host_id integer NOT NULL,
+  digest text NOT NULL,
+  request_id bigint NOT NULL,
+  verdict text NOT NULL,
+  remarks text NOT NULL,
+  judged_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT host_registries_pkey PRIMARY KEY (host_id),
+  CONSTRAINT host_registries_verdict_check CHECK (verdict = ANY (ARRAY['loaded'::text, 'refused'::text, 'not_stored'::text]))
+);
+
 CREATE TABLE hosts (
   host_id integer GENERATED ALWAYS AS IDENTITY NOT NULL,
   name text NOT NULL,
@@ -451,6 +500,27 @@ CREATE TABLE installation (
   CONSTRAINT installation_pkey PRIMARY KEY (only_row),
   CONSTRAINT installation_only_row_check CHECK (only_row),
   CONSTRAINT installation_shards_check CHECK (shards >= 1 AND shards <= 1024)
+);
+
+CREATE TABLE listed_intents (
+  org_id integer NOT NULL,
+  above bigint NOT NULL,
+  upto bigint NOT NULL,
+  oldest timestamp with time zone NOT NULL,
+  newest timestamp with time zone NOT NULL,
+  intents integer NOT NULL,
+  targets text[] NOT NULL,
+  ids bigint[] NOT NULL,
+  target_places smallint[] NOT NULL,
+  CONSTRAINT listed_intents_pkey PRIMARY KEY (org_id, above)
+);
+ALTER TABLE listed_intents ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE listing (
+  only_row boolean DEFAULT true NOT NULL,
+  upto bigint NOT NULL,
+  CONSTRAINT listing_pkey PRIMARY KEY (only_row),
+  CONSTRAINT listing_only_row_check CHECK (only_row)
 );
 
 CREATE TABLE notification_events (
@@ -520,12 +590,37 @@ CREATE TABLE organisations (
 );
 ALTER TABLE organisations ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 
+CREATE TABLE pipeline_given (
+  shard smallint NOT NULL,
+  submission_id bigint NOT NULL,
+  step smallint NOT NULL,
+  place smallint NOT NULL,
+  org_id integer NOT NULL,
+  input text,
+  is_done boolean NOT NULL,
+  result text,
+  CONSTRAINT pipeline_given_pkey PRIMARY KEY (shard, submission_id, step, place)
+);
+ALTER TABLE pipeline_given ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+
 CREATE TABLE pipeline_moves (
   pipeline text NOT NULL,
   from_state text NOT NULL,
   to_state text NOT NULL,
   CONSTRAINT pipeline_moves_pkey PRIMARY KEY (pipeline, from_state, to_state)
 );
+
+CREATE TABLE pipeline_repairs (
+  shard smallint NOT NULL,
+  submission_id bigint NOT NULL,
+  step smallint NOT NULL,
+  org_id integer NOT NULL,
+  from_state text NOT NULL,
+  to_state text NOT NULL,
+  made_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT pipeline_repairs_pkey PRIMARY KEY (shard, submission_id, step)
+);
+ALTER TABLE pipeline_repairs ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 
 CREATE TABLE pipeline_steps (
   shard smallint NOT NULL,
@@ -634,6 +729,13 @@ CREATE INDEX ready_suspects ON ready USING btree (shard, due_at, delivery_id) WH
 ALTER TABLE ready ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 CREATE TRIGGER ready_moves AFTER UPDATE ON ready FOR EACH ROW WHEN (new.status <> old.status AND NOT (old.status = 'waiting'::delivery_status AND new.status = 'due'::delivery_status OR old.status = 'open'::delivery_status AND (new.status = ANY (ARRAY['due'::delivery_status, 'claimed'::delivery_status])) OR old.status = 'due'::delivery_status AND new.status = 'claimed'::delivery_status OR old.status = 'claimed'::delivery_status AND new.status = 'due'::delivery_status)) EXECUTE FUNCTION refuse('a delivery cannot make this move');
 
+CREATE TABLE reload_requests (
+  request_id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  asked_by text NOT NULL,
+  asked_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT reload_requests_pkey PRIMARY KEY (request_id)
+);
+
 CREATE TABLE replay_turns (
   org_id integer NOT NULL,
   last_at timestamp with time zone NOT NULL,
@@ -680,8 +782,6 @@ CREATE TABLE submissions (
   CONSTRAINT submissions_check CHECK (pipeline <> 'intent'::text OR state = 'as_delivery'::text OR completed_at IS NOT NULL) NOT VALID
 ) WITH (fillfactor = 90);
 CREATE INDEX submissions_forms_of ON submissions USING btree (org_id, target, created_at, id) WHERE kind = 'form'::text;
-CREATE INDEX submissions_intents ON submissions USING btree (org_id, created_at, id) WHERE kind = 'intent'::text;
-CREATE INDEX submissions_intents_of ON submissions USING btree (org_id, target, created_at, id) WHERE kind = 'intent'::text;
 CREATE INDEX submissions_listed ON submissions USING btree (org_id, created_at, id) WHERE kind = ANY (ARRAY['form'::text, 'pipeline'::text]);
 ALTER TABLE submissions ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 CREATE TRIGGER submissions_body BEFORE UPDATE OF body ON submissions FOR EACH ROW WHEN (new.body IS DISTINCT FROM old.body AND NOT (new.body IS NULL AND new.state = 'purged'::text)) EXECUTE FUNCTION refuse('what was handed in does not change');
@@ -833,6 +933,35 @@ BEGIN
   RETURN NULL;
 END $function$;
 
+CREATE FUNCTION adopt_events(org integer, events bigint[], debounce interval, max_bytes integer, max_wait interval)
+ RETURNS TABLE(refused bigint, why text)
+ LANGUAGE plpgsql
+ SET search_path TO 'waybill', 'pg_temp'
+ SET lock_timeout TO '100ms'
+AS $function$
+DECLARE
+  one  record;
+  held uuid;
+BEGIN
+  FOR one IN SELECT e.event_no, e.rule_id FROM alert_events e
+             WHERE e.org_id = org AND e.event_no = ANY (events) AND e.fanned_out_at IS NULL ORDER BY e.rule_id, e.event_no LOOP
+    CONTINUE WHEN one.rule_id = held;
+    BEGIN
+      PERFORM fan_out(org, one.event_no, debounce, max_bytes, max_wait);
+    EXCEPTION
+      WHEN lock_not_available THEN
+        held := one.rule_id;
+        refused := one.event_no;
+        why := SQLERRM;
+        RETURN NEXT;
+      WHEN OTHERS THEN
+        refused := one.event_no;
+        why := SQLERRM;
+        RETURN NEXT;
+    END;
+  END LOOP;
+END $function$;
+
 CREATE FUNCTION apply_access()
  RETURNS void
  LANGUAGE plpgsql
@@ -922,10 +1051,15 @@ AS $function$
     'endedAt', rfc3339(p.ended_at),
     'results', (
       SELECT coalesce(json_object_agg(r.state, r.result), '{}') FROM (
-        SELECT DISTINCT ON (t.state) t.state, d.result FROM pipeline_steps t
-        JOIN d ON d.action_order >= t.first_action AND d.action_order < t.first_action + cardinality(t.actions)
-        WHERE t.shard = of_shard AND t.submission_id = of_submission AND d.result IS NOT NULL
-        ORDER BY t.state, t.step DESC, d.action_order DESC, d.replay DESC) r),
+        SELECT DISTINCT ON (x.state) x.state, x.result FROM (
+          SELECT t.state, t.step, d.action_order, d.replay, d.result::text::json AS result FROM pipeline_steps t
+          JOIN d ON d.action_order >= t.first_action AND d.action_order < t.first_action + cardinality(t.actions)
+          WHERE t.shard = of_shard AND t.submission_id = of_submission AND d.result IS NOT NULL
+          UNION ALL
+          SELECT t.state, t.step, t.first_action + g.place - 1, 32767, g.result::json FROM pipeline_given g
+          JOIN pipeline_steps t ON t.shard = g.shard AND t.submission_id = g.submission_id AND t.step = g.step
+          WHERE g.shard = of_shard AND g.submission_id = of_submission AND g.is_done AND g.result IS NOT NULL) x
+        ORDER BY x.state, x.step DESC, x.action_order DESC, x.replay DESC) r),
     'steps', (
       SELECT coalesce(json_agg(json_build_object('state', t.state, 'enteredAt', rfc3339(t.entered_at), 'leftAt', rfc3339(t.left_at))
                                ORDER BY t.step), '[]')
@@ -992,6 +1126,8 @@ BEGIN
   DELETE FROM dead_letter_edits WHERE shard = of_shard AND submission_id = ANY (ours);
   DELETE FROM deliveries WHERE shard = of_shard AND id = ANY (sent);
   DELETE FROM ready WHERE shard = of_shard AND delivery_id = ANY (sent);
+  DELETE FROM pipeline_given WHERE shard = of_shard AND submission_id = ANY (ours);
+  DELETE FROM pipeline_repairs WHERE shard = of_shard AND submission_id = ANY (ours);
   DELETE FROM pipeline_steps WHERE shard = of_shard AND submission_id = ANY (ours);
   DELETE FROM pipeline_submissions WHERE shard = of_shard AND submission_id = ANY (ours);
   DELETE FROM submissions WHERE shard = of_shard AND id = ANY (ours);
@@ -1037,6 +1173,10 @@ CREATE FUNCTION check_move()
 AS $function$
 BEGIN
   IF EXISTS (SELECT FROM pipeline_moves WHERE pipeline = NEW.pipeline AND from_state = OLD.state AND to_state = NEW.state) THEN
+    RETURN NEW;
+  END IF;
+  IF EXISTS (SELECT FROM pipeline_repairs
+             WHERE shard = NEW.shard AND submission_id = NEW.id AND from_state = OLD.state AND to_state = NEW.state) THEN
     RETURN NEW;
   END IF;
   RAISE EXCEPTION 'waybill: a submission of pipeline % cannot move from % to %', NEW.pipeline, OLD.state, NEW.state
@@ -1121,13 +1261,21 @@ $function$;
 
 CREATE FUNCTION fan_out(org integer, event bigint, debounce interval, max_bytes integer)
  RETURNS integer
+ LANGUAGE sql
+ SET search_path TO 'waybill', 'pg_temp'
+AS $function$
+  SELECT fan_out(org, event, debounce, max_bytes, interval '10 minutes')
+$function$;
+
+CREATE FUNCTION fan_out(org integer, event bigint, debounce interval, max_bytes integer, max_wait interval)
+ RETURNS integer
  LANGUAGE plpgsql
  SET search_path TO 'waybill', 'pg_temp'
 AS $function$
 DECLARE
   one    alert_events;
   bound  record;
-  taker bigint;
+  taker  bigint;
   at     timestamptz;
   size   integer;
   number integer := 0;
@@ -1139,25 +1287,26 @@ BEGIN
   size := octet_length(one.snapshot) + 1;  -- and a comma or bracket
   IF NOT one.suppressed AND EXISTS (SELECT FROM alert_rules r WHERE r.org_id = org AND r.rule_id = one.rule_id AND r.status = 'active') THEN
     FOR bound IN SELECT c.channel_id, c.shard, c.route_id FROM rule_channels b JOIN channels c USING (org_id, channel_id)
-                 WHERE b.org_id = org AND b.rule_id = one.rule_id AND c.deleted_at IS NULL AND c.disabled_at IS NULL
+                 WHERE b.org_id = org AND b.rule_id = one.rule_id AND c.deleted_at IS NULL
                  ORDER BY c.channel_id LOOP
       -- Locked until the end: events of one rule and channel go one behind the other.
       INSERT INTO notification_windows AS w VALUES (org, one.rule_id, bound.channel_id, 0)
       ON CONFLICT (org_id, rule_id, channel_id) DO UPDATE SET latest = w.latest RETURNING w.latest INTO taker;
       at := clock_timestamp();
-      UPDATE notifications n SET bytes = n.bytes + size
-      WHERE n.shard = bound.shard AND n.delivery_id = taker AND n.bytes + size <= max_bytes
-        AND EXISTS (SELECT FROM ready r WHERE r.shard = bound.shard AND r.delivery_id = taker AND r.status = 'open');
+      -- The queue's row first, and what is counted only once it is ours: a claim may have been quicker.
+      UPDATE ready r SET due_at = least(at + debounce, n.created_at + max_wait)
+      FROM notifications n
+      WHERE r.shard = bound.shard AND r.delivery_id = taker AND r.status = 'open'
+        AND n.shard = bound.shard AND n.delivery_id = taker AND n.bytes + size <= max_bytes;
       IF FOUND THEN
-        UPDATE ready SET due_at = at + debounce WHERE shard = bound.shard AND delivery_id = taker AND status = 'open';
-      END IF;
-      IF NOT FOUND THEN
+        UPDATE notifications SET bytes = bytes + size WHERE shard = bound.shard AND delivery_id = taker;
+      ELSE
         taker := nextval('object_ids') * 1024 + bound.shard;
         INSERT INTO submissions (shard, id, org_id, kind, client_ref, pipeline, target, state, payload_hash, created_at)
         VALUES (bound.shard, taker, org, 'notification', gen_random_uuid()::text, 'intent', 'channel:' || bound.channel_id, 'as_delivery', '', at);
         INSERT INTO notifications VALUES (bound.shard, taker, org, one.rule_id, bound.channel_id, at, size + 1, taker);
         INSERT INTO ready (shard, delivery_id, org_id, submission_id, action_order, route_id, due_at, status)
-        VALUES (bound.shard, taker, org, taker, 1, bound.route_id, at + debounce, 'open');
+        VALUES (bound.shard, taker, org, taker, 1, bound.route_id, at + least(debounce, max_wait), 'open');
         UPDATE notification_windows w SET latest = taker
         WHERE w.org_id = org AND w.rule_id = one.rule_id AND w.channel_id = bound.channel_id;
       END IF;
@@ -1422,25 +1571,44 @@ CREATE FUNCTION serve_channels(host integer, orgs integer[], channel_ids uuid[],
  SET search_path TO 'waybill', 'pg_temp'
  SET lock_timeout TO '100ms'
 AS $function$
+BEGIN
+  RETURN QUERY SELECT * FROM serve_channels(host, orgs, channel_ids, routes, masters, NULL::interval);
+END $function$;
+
+CREATE FUNCTION serve_channels(host integer, orgs integer[], channel_ids uuid[], routes integer[], masters text[], lease interval)
+ RETURNS TABLE(route_id integer, rate text)
+ LANGUAGE plpgsql
+ SET search_path TO 'waybill', 'pg_temp'
+ SET lock_timeout TO '100ms'
+AS $function$
 DECLARE
-  one    integer;
-  server integer;
-  ours   integer[] := '{}';
+  one  integer;
+  seen channel_hosts;
+  at   timestamptz;
+  ours integer[] := '{}';
 BEGIN
   FOR one IN SELECT DISTINCT w.org_id FROM unnest(orgs) AS w(org_id)
              WHERE NOT EXISTS (SELECT FROM org_keys k WHERE k.org_id = w.org_id AND k.master <> ALL (masters)) ORDER BY 1 LOOP
-    SELECT c.host_id INTO server FROM channel_hosts c WHERE c.org_id = one;
+    SELECT * INTO seen FROM channel_hosts c WHERE c.org_id = one;
     IF NOT FOUND THEN
-      INSERT INTO channel_hosts VALUES (one, host) ON CONFLICT DO NOTHING;
-      SELECT c.host_id INTO server FROM channel_hosts c WHERE c.org_id = one;
+      at := clock_timestamp();
+      INSERT INTO channel_hosts AS c (org_id, host_id, renewed_at, lease_until)
+      VALUES (one, host, CASE WHEN lease IS NOT NULL THEN at END, at + lease) ON CONFLICT DO NOTHING;
+      SELECT * INTO seen FROM channel_hosts c WHERE c.org_id = one;
     END IF;
-    IF server <> host AND NOT EXISTS (SELECT FROM hosts h WHERE h.host_id = server) THEN
-      UPDATE channel_hosts c SET host_id = host WHERE c.org_id = one AND c.host_id = server;
-      CONTINUE WHEN NOT FOUND;
-      server := host;
-    END IF;
-    IF server = host THEN
+    at := clock_timestamp();
+    -- Of its own it renews what the liveness session has not renewed for half a lease: the host was stopped.
+    IF seen.host_id = host AND at BETWEEN seen.renewed_at AND seen.lease_until - (seen.lease_until - seen.renewed_at) / 2
+       OR seen.host_id = host AND lease IS NULL THEN
       ours := ours || one;
+    ELSIF seen.host_id = host OR NOT at BETWEEN seen.renewed_at AND seen.lease_until
+          OR NOT EXISTS (SELECT FROM hosts h WHERE h.host_id = seen.host_id) THEN
+      UPDATE channel_hosts c SET host_id = host, renewed_at = CASE WHEN lease IS NOT NULL THEN at END, lease_until = at + lease
+      WHERE c.org_id = one AND c.host_id = seen.host_id
+        AND (c.host_id = host OR c.renewed_at IS NOT DISTINCT FROM seen.renewed_at);  -- a renewal that came between counts
+      IF FOUND THEN
+        ours := ours || one;
+      END IF;
     END IF;
   END LOOP;
   RETURN QUERY
@@ -1448,6 +1616,17 @@ BEGIN
     JOIN channels c ON c.org_id = s.org_id AND c.channel_id = s.channel_id
     WHERE s.org_id = ANY (ours);
 END $function$;
+
+CREATE FUNCTION submission_writers()
+ RETURNS text[]
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'waybill', 'pg_temp'
+AS $function$
+  SELECT coalesce(array_agg(DISTINCT virtualtransaction), '{}') FROM pg_locks
+  WHERE locktype = 'relation' AND relation = 'submissions'::regclass AND granted AND mode = 'RowExclusiveLock'
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+$function$;
 
 CREATE FUNCTION take_access(grantee text)
  RETURNS void
@@ -1484,6 +1663,54 @@ BEGIN
   since := since + apart * granted;
   UPDATE target_rates SET next_at = since WHERE org_id = org AND target = name;
   wait := greatest(0, (extract(epoch FROM since - at) * 1000000)::bigint);
+END $function$;
+
+CREATE FUNCTION take_permits(orgs integer[], names text[], wanted integer[], aparts interval[], bursts integer[])
+ RETURNS TABLE(place integer, granted integer, wait bigint)
+ LANGUAGE plpgsql
+ SET search_path TO 'waybill', 'pg_temp'
+ SET lock_timeout TO '100ms'
+AS $function$
+DECLARE
+  begun    timestamptz := clock_timestamp();
+  may_wait boolean := true;
+  one      record;
+  at       timestamptz;
+  since    timestamptz;
+BEGIN
+  BEGIN
+    INSERT INTO target_rates SELECT w.org, w.name, timestamptz 'epoch' FROM unnest(orgs, names) AS w(org, name)
+    WHERE NOT EXISTS (SELECT FROM target_rates r WHERE r.org_id = w.org AND r.target = w.name)
+    GROUP BY 1, 2 ORDER BY 1, 2 ON CONFLICT DO NOTHING;
+  EXCEPTION WHEN lock_not_available THEN
+    may_wait := false;
+  END;
+  FOR one IN SELECT w.* FROM unnest(orgs, names, wanted, aparts, bursts) WITH ORDINALITY AS w(org, name, most, apart, burst, n)
+             ORDER BY w.org, w.name, w.n LOOP
+    SELECT r.next_at INTO since FROM target_rates r WHERE r.org_id = one.org AND r.target = one.name FOR UPDATE SKIP LOCKED;
+    IF NOT FOUND AND may_wait THEN
+      BEGIN
+        SELECT r.next_at INTO since FROM target_rates r WHERE r.org_id = one.org AND r.target = one.name FOR UPDATE;
+      EXCEPTION WHEN lock_not_available THEN
+        since := NULL;
+      END;
+      may_wait := since IS NOT NULL AND clock_timestamp() < begun + interval '100 milliseconds';
+    END IF;
+    place := one.n;
+    IF since IS NULL THEN
+      granted := 0;
+      wait := 100000;
+    ELSE
+      at := clock_timestamp();  -- read once the row is ours
+      since := least(greatest(since, at - one.apart * (one.burst - 1)), at + one.apart);
+      granted := least(one.most, CASE WHEN since > at THEN 0
+                                      ELSE floor(extract(epoch FROM at - since) / extract(epoch FROM one.apart))::integer + 1 END);
+      since := since + one.apart * granted;
+      UPDATE target_rates r SET next_at = since WHERE r.org_id = one.org AND r.target = one.name;
+      wait := greatest(0, (extract(epoch FROM since - at) * 1000000)::bigint);
+    END IF;
+    RETURN NEXT;
+  END LOOP;
 END $function$;
 
 CREATE FUNCTION tenant_org()

@@ -289,7 +289,7 @@ drill_registry() {
   start_host a
   mode take
   cp "$work/registry/targets.json" "$work/good.json"
-  sed 's/"webhook"/"webhok"/' "$work/good.json" >"$work/registry/targets.json"
+  sed 's/"policy"/"polcy"/' "$work/good.json" >"$work/registry/targets.json"
   ! waybill reload >"$work/printed" 2>&1 || wrong "waybill reload should refuse it"
   grep -qE 'targets.json:[0-9]+' "$work/printed" || wrong "waybill reload should say where the mistake is: $(cat "$work/printed")"
   say "waybill reload refuses: $(grep -m 1 -oE 'targets.json:[0-9]+.*' "$work/printed")"

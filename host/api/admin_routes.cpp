@@ -18,7 +18,11 @@ http::Response answer(const ReloadResult& reloaded) {
             {"forms", reloaded.forms},
             {"added", reloaded.changes.added},
             {"changed", reloaded.changes.changed},
-            {"removed", reloaded.changes.removed}};
+            {"removed", reloaded.changes.removed},
+            {"targetChanges", name_changes_json(reloaded.target_changes)},
+            {"pipelineChanges", name_changes_json(reloaded.pipeline_changes)},
+            {"digest", reloaded.digest},
+            {"warnings", problems_json(reloaded.warnings)}};
   } else {
     json["error"] = {{"code", "invalid_registry"},
                      {"message", "the registry has mistakes; the one that was in use stays in use"},
@@ -28,6 +32,10 @@ http::Response answer(const ReloadResult& reloaded) {
 }
 
 }  // namespace
+
+Json name_changes_json(const NameChanges& changes) {
+  return {{"added", changes.added}, {"changed", changes.changed}, {"removed", changes.removed}};
+}
 
 std::vector<http::Route> admin_routes(FormPool& pool, Reload reload) {
   return {without_fields({.method = "POST",

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,11 @@ struct ReloadResult {
   std::size_t targets = 0;
   std::size_t forms = 0;
   FormChanges changes;
+  NameChanges target_changes{}, pipeline_changes{};
+  Problems warnings{};  // what waits for a plugin or for its settings
+  std::string digest{};
 };
+nlohmann::ordered_json name_changes_json(const NameChanges& changes);
 using Reload = std::function<ReloadResult(FormStore& store, const std::string& actor)>;
 
 std::vector<http::Route> admin_routes(FormPool& pool, Reload reload);

@@ -130,7 +130,8 @@ std::vector<http::Route> dead_routes(DeadParts parts) {
                          (*routes.*handle)(std::move(request), std::move(reply));
                        }};
   };
-  return {route("GET", "/v1/dead", &DeadLetterRoutes::list),
+  return {http::with_query(route("GET", "/v1/dead", &DeadLetterRoutes::list),
+                           {"reference", "formId", "reason", "before", "after", "id", "replayed", "limit", "cursor"}),
           route("GET", "/v1/dead/{id}", &DeadLetterRoutes::show),
           route("PATCH", "/v1/dead/{id}", &DeadLetterRoutes::edit),
           route("POST", "/v1/dead/{id}/replay", &DeadLetterRoutes::replay),

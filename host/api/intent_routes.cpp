@@ -9,6 +9,7 @@
 #include "api/intent_batch.h"
 #include "api/intent_json.h"
 #include "api/json_envelope.h"
+#include "api/query.h"
 #include "api/submission_pages.h"
 #include "http/access.h"
 
@@ -214,11 +215,13 @@ class Intents {
 
   // After a wait: the intent as it is now, or as it was handed in when too many want to know.
   static void answer_now(const IntentParts& parts, const SubmissionView& view, const http::Reply& reply) {
-    const bool taken = parts.pool.offer([parts, view, reply](ReadPool::Session& session) {
-      const auto found = session->find(view.org, "intent", view.client_ref);
-      if (!found) return reply(error_reply(found.error(), parts.log, kNotRead));
-      reply(http::json_response(200, intent_json(*found ? **found : view)));
-    });
+    const bool taken = parts.pool.offer(
+        [parts, view, reply](ReadPool::Session& session) {
+          const auto found = session->find(view.org, "intent", view.client_ref);
+          if (!found) return reply(error_reply(found.error(), parts.log, kNotRead));
+          reply(http::json_response(200, intent_json(*found ? **found : view)));
+        },
+        reply);
     if (!taken) reply(http::json_response(200, intent_json(view)));
   }
 
@@ -239,11 +242,14 @@ std::vector<http::Route> intent_routes(IntentParts parts) {
         .checks_targets = true};
   };
   auto post = route("POST", "/v1/intents", &Intents::post);
+  post.query = {"waitSeconds"};
   post.extra_time = [](const http::Request& request) { return wait_of(request).value_or(Millis{0}); };
   auto batch = route("POST", "/v1/intents:batch", &Intents::post_batch);
   batch.content = http::Content::json_or_lines;
-  return {std::move(post), std::move(batch), route("GET", "/v1/intents", &Intents::list),
-          route("GET", "/v1/intents/{id}", &Intents::get), route("GET", "/v1/intents/{id}/history", &Intents::history)};
+  return {
+      std::move(post), std::move(batch),
+      http::with_query(route("GET", "/v1/intents", &Intents::list), {"target", "status", "since", "until", "limit", "cursor"}),
+      route("GET", "/v1/intents/{id}", &Intents::get), route("GET", "/v1/intents/{id}/history", &Intents::history)};
 }
 
 }  // namespace waybill

@@ -15,11 +15,26 @@ namespace {
 std::string at(Timestamp time) { return format_rfc3339(time); }
 std::string number(std::uint64_t value) { return std::to_string(value); }
 
+// Renewed four times in a lease: a living host's never comes to its last half.
+bool is_silent(const NotificationStanding& s) {
+  return !s.served_by.empty() && s.serves_until && s.now > *s.serves_until - (*s.serves_until - *s.serves_since) / 2;
+}
+
+NotificationReason while_silent(const NotificationStanding& s, bool is_operator) {
+  const std::string due = "due since " + at(s.view.send_after) + ", but ";
+  if (!is_operator) return {"host_silent", due + "what sends it does not answer; another takes over by itself", s.serves_until};
+  return {"host_silent",
+          due + "host " + s.served_by + " serves its organisation's channels and has shown no sign of life since " +
+              at(*s.serves_since) + "; " +
+              (s.hosts > 1 ? "another host takes over from " + at(*s.serves_until) + " on" : "no other host is running"),
+          s.serves_until};
+}
+
 std::string end_of(const NotificationStanding& s) {
   const std::string when = at(s.view.send_after);  // of one that has ended: when it ended
   if (s.view.status == "succeeded") return "it was delivered at " + when + " by attempt " + number(s.view.attempts);
   if (s.reason == kChannelDeleted) return "it was cancelled at " + when + ": its channel was deleted, nothing was sent";
-  if (s.reason == kChannelDisabled) return "it failed at " + when + ": its channel was disabled, nothing was sent";
+  if (s.reason == kChannelDisabled) return "it failed at " + when + ": its channel stayed disabled, nothing was sent";
   return (s.view.status == "cancelled" ? "it was cancelled at " : "it failed at ") + when +
          (s.reason.empty() ? "" : " (" + s.reason + ")") + " after " + number(s.view.attempts) + " attempt(s)";
 }
@@ -52,8 +67,9 @@ std::optional<NotificationReason> obstacle(const NotificationStanding& s, const 
   if (s.channel_disabled)
     return NotificationReason{"channel_disabled",
                               "its channel is disabled since " + at(*s.channel_disabled) + " (" + s.disabled_reason +
-                                  "): unless the channel is enabled, it fails " + turn + ", nothing is sent",
-                              s.view.send_after};
+                                  "): it waits until the channel is enabled; if that does not happen while deliveries are kept "
+                                  "(retention.notifications), it fails, and nothing is sent",
+                              {}};
   if (!terms.not_sent.empty())
     return NotificationReason{"not_sent",
                               is_operator ? terms.not_sent
@@ -61,11 +77,14 @@ std::optional<NotificationReason> obstacle(const NotificationStanding& s, const 
                                                 " now; it is sent when its operator has mended that",
                               {}};
   if (s.is_locked)
-    return NotificationReason{"secret_locked",
-                              is_operator ? "no master key that notify.key names here opens its channel's secret"
-                                          : "the installation cannot open its channel's secret now; it is sent when its operator "
-                                            "has given the master key",
-                              {}};
+    return NotificationReason{
+        "secret_locked",
+        is_operator
+            ? "no master key that notify.key names here opens its channel's secret: give it the one that does; if that is "
+              "lost, `waybill keys give-up` gives the secret up"
+            : "the installation cannot open its channel's secret now; it is sent when its operator "
+              "has given the master key",
+        {}};
   if (s.cooldown)
     return NotificationReason{"cooldown",
                               "its channel cools down until " + at(s.cooldown->until) + ": " + s.cooldown->reason +
@@ -92,6 +111,7 @@ NotificationReason why_notification(const NotificationStanding& s, const Notific
   if (due > s.now && s.view.attempts > 0) return {"waiting_for_retry", "it waits for a retry: " + next + " at " + at(due), due};
   if (due > s.now) return {"waiting", "its turn is at " + at(due), due};
   if (s.hosts == 0) return {"no_host", "due since " + at(due) + ", but no host is running", {}};
+  if (is_silent(s)) return while_silent(s, terms.audience == Audience::installation);
   const std::string server = terms.audience == Audience::installation && !s.served_by.empty()
                                  ? "; host " + s.served_by + " serves its organisation's channels"
                                  : "";

@@ -72,7 +72,9 @@ Result<std::string> read_config(std::string_view raw, const std::string& type, c
   }
   if (const auto problems = types.check_destination(type, dump(destination)); !problems.empty())
     return bad("config." + problems.front().field + ": " + problems.front().message);
-  return dump(json);
+  auto compact = dump(json);
+  if (compact.size() > kMaxChannelConfig) return bad("config must not be larger than 64 KiB");
+  return compact;
 }
 
 Json channel_of(const ChannelView& channel) {
@@ -228,6 +230,26 @@ Result<NotificationQuery> read_notification_query(const http::Request& request) 
   return query;
 }
 
+ChannelView without_header_values(ChannelView channel) {
+  Json config = json_or_null(channel.config);
+  const auto headers = config.is_object() ? config.find("headers") : config.end();
+  if (headers == config.end()) return channel;
+  for (auto& value : *headers) value = "***";
+  channel.config = dump(config);
+  return channel;
+}
+
+// The moment and the id, such as 1790000000000000.0b9e....
+Result<std::optional<RuleCursor>> read_rule_cursor(const http::Request& request) {
+  const auto text = given(request, "cursor");
+  if (!text) return std::nullopt;
+  const auto dot = text->find('.');
+  const auto created = delivery_id(std::string_view(*text).substr(0, dot));
+  if (dot == std::string::npos || !created || !is_uuid(text->substr(dot + 1)))
+    return bad("cursor must be one that a page before gave as next");
+  return RuleCursor{Timestamp{created->value}, text->substr(dot + 1)};
+}
+
 std::string channel_json(const ChannelView& channel) { return dump(channel_of(channel)); }
 
 std::string created_channel_json(const CreatedChannel& created) {
@@ -243,7 +265,12 @@ std::string channels_json(const std::vector<ChannelView>& channels) {
 }
 
 std::string rule_json(const RuleView& rule) { return dump(rule_of(rule)); }
-std::string rules_json(const std::vector<RuleView>& rules) { return dump(list_of(rules, rule_of)); }
+std::string rules_json(const std::vector<RuleView>& rules) {
+  Json list = list_of(rules, rule_of);
+  list["next"] = nullptr;
+  if (rules.size() >= kMaxRulesListed) list["next"] = std::to_string(rules.back().created.micros) + '.' + rules.back().id;
+  return dump(list);
+}
 
 std::string notification_page_json(const NotificationPage& page) {
   Json list = list_of(page.items, notification_of);

@@ -11,7 +11,9 @@
 namespace waybill {
 
 inline constexpr std::size_t kMaxNotificationsListed = 500;
-inline constexpr std::size_t kMaxChannelsListed = 1000;
+inline constexpr std::size_t kMaxChannelsListed = 100;
+inline constexpr std::size_t kMaxRulesListed = 100;
+inline constexpr std::size_t kMaxChannelConfig = std::size_t{64} << 10;  // bytes
 
 // Checks the URL that a tenant gives; Error::invalid with a message for the tenant.
 using CheckUrl = std::function<Result<void>(const std::string& url)>;
@@ -37,6 +39,11 @@ struct NotificationQuery {
   std::size_t most = 50;
 };
 Result<NotificationQuery> read_notification_query(const http::Request& request);
+
+// The same channel with the names of its headers, and of their values nothing.
+ChannelView without_header_values(ChannelView channel);
+// The `cursor` of a list of rules; none where the request has none.
+Result<std::optional<RuleCursor>> read_rule_cursor(const http::Request& request);
 
 std::string channel_json(const ChannelView& channel);
 std::string created_channel_json(const CreatedChannel& created);

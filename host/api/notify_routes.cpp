@@ -6,7 +6,6 @@
 #include "api/notify_explain.h"
 #include "api/query.h"
 #include "base/json_writer.h"
-#include "base/utf8.h"
 #include "store/notify_explain.h"
 
 namespace waybill {
@@ -16,7 +15,6 @@ using http::Request;
 using http::Response;
 using http::Role;
 
-constexpr std::size_t kMaxRulesListed = 1000;
 constexpr Millis kTestTime{15'000};
 
 // What a request has to say, apart from its body.
@@ -24,6 +22,14 @@ struct NotifyCall {
   OrgId org;
   std::string rule, channel, delivery;
   std::string actor;
+  Role role = Role::none;
+
+  // A channel as the caller may see it: what its headers say may be a secret of the receiver's.
+  ChannelView visible(ChannelView view) const { return role >= Role::admin ? view : without_header_values(std::move(view)); }
+  std::vector<ChannelView> visible(std::vector<ChannelView> views) const {
+    for (auto& one : views) one = visible(std::move(one));
+    return views;
+  }
 };
 
 NotifyCall call_of(const Request& request) {
@@ -31,7 +37,8 @@ NotifyCall call_of(const Request& request) {
     const auto at = request.parameters.find(name);
     return at == request.parameters.end() ? std::string() : at->second;
   };
-  return {request.principal.org, given("rule"), given("channel"), given("delivery"), request.principal.actor()};
+  return {request.principal.org,     given("rule"),         given("channel"), given("delivery"),
+          request.principal.actor(), request.principal.role};
 }
 
 Response no_content() { return {.status = 204, .content_type = "", .body = "", .headers = {}}; }
@@ -50,18 +57,16 @@ class NotifyRoutes {
   }
 
   void list_channels(Request request, http::Reply reply) const {
-    const auto after = request.query_value("after");
-    if (after && !is_clean_utf8(*after)) return reply(http::invalid_request("after must be valid UTF-8 without NUL"));
-    ask(request, std::move(reply), [after](NotifyStore& store, const NotifyCall& call) {
-      return store.channels(call.org, after, kMaxChannelsListed).map([](const auto& all) {
-        return json(200, channels_json(all));
-      });
+    list_of_channels(request, std::move(reply), [](NotifyStore& store, const NotifyCall& call, const auto& after) {
+      return store.channels(call.org, after, kMaxChannelsListed);
     });
   }
 
   void show_channel(Request request, http::Reply reply) const {
     ask(request, std::move(reply), [](NotifyStore& store, const NotifyCall& call) {
-      return store.channel(call.org, call.channel).map([](const auto& one) { return json(200, channel_json(one)); });
+      return store.channel(call.org, call.channel).map([&](const auto& one) {
+        return json(200, channel_json(call.visible(one)));
+      });
     });
   }
 
@@ -71,15 +76,20 @@ class NotifyRoutes {
       TRY(former);
       const auto change = read_channel_change(body, former->type, parts_.types, parts_.check_url);
       TRY(change);
-      return store.change_channel(call.org, call.channel, *change).map([](const auto& one) {
+      return store.change_channel(call.org, call.channel, *change).map([this](const auto& one) {
+        parts_.is_due();
         return json(200, channel_json(one));
       });
     });
   }
 
   void delete_channel(Request request, http::Reply reply) const {
-    ask(request, std::move(reply),
-        [](NotifyStore& store, const NotifyCall& call) { return store.delete_channel(call.org, call.channel).map(no_content); });
+    ask(request, std::move(reply), [this](NotifyStore& store, const NotifyCall& call) {
+      return store.delete_channel(call.org, call.channel).map([this] {
+        parts_.is_due();
+        return no_content();
+      });
+    });
   }
 
   void rotate_secret(Request request, http::Reply reply) const {
@@ -113,7 +123,8 @@ class NotifyRoutes {
     });
   }
 
-  // Answers with the delivery once its attempt has ended, or after a while with what is known by then.
+  // Answers with the delivery once its attempt has ended, or after a while with what is known by then. What waits for the channel
+  // follows a test that got through, and only that: a failure would use up its attempts.
   void test(Request request, http::Reply reply) const {
     if (!parts_.waiters.has_room()) return reply(overload_response());
     parts_.pool.ask(std::move(request), std::move(reply), [this](auto& store, const Request& asked, const http::Reply& answered) {
@@ -124,7 +135,7 @@ class NotifyRoutes {
       Request later = asked;
       later.body.clear();
       parts_.waiters.add(SubmissionId{id->value}, kTestTime,
-                         [this, later = std::move(later), answered, id = *id] { answer_with(later, answered, id); });
+                         [this, later = std::move(later), answered, id = *id] { answer_test(later, answered, id); });
     });
   }
 
@@ -137,8 +148,10 @@ class NotifyRoutes {
   }
 
   void list_rules(Request request, http::Reply reply) const {
-    ask(request, std::move(reply), [](NotifyStore& store, const NotifyCall& call) {
-      return store.rules(call.org, kMaxRulesListed).map([](const auto& all) { return json(200, rules_json(all)); });
+    auto after = read_rule_cursor(request);
+    if (!after) return reply(http::invalid_request(after.error().what));
+    ask(request, std::move(reply), [after = std::move(*after)](NotifyStore& store, const NotifyCall& call) {
+      return store.rules(call.org, after, kMaxRulesListed).map([](const auto& all) { return json(200, rules_json(all)); });
     });
   }
 
@@ -158,9 +171,14 @@ class NotifyRoutes {
     });
   }
 
+  void delete_rule(Request request, http::Reply reply) const {
+    ask(request, std::move(reply),
+        [](NotifyStore& store, const NotifyCall& call) { return store.delete_rule(call.org, call.rule).map(no_content); });
+  }
+
   void bound(Request request, http::Reply reply) const {
-    ask(request, std::move(reply), [](NotifyStore& store, const NotifyCall& call) {
-      return store.bound(call.org, call.rule).map([](const auto& all) { return json(200, channels_json(all)); });
+    list_of_channels(request, std::move(reply), [](NotifyStore& store, const NotifyCall& call, const auto& after) {
+      return store.bound(call.org, call.rule, after, kMaxChannelsListed);
     });
   }
 
@@ -178,8 +196,11 @@ class NotifyRoutes {
   void add_event(Request request, http::Reply reply) const {
     auto event = read_event(request.body, request.parameters.at("rule"));
     if (!event) return reply(http::invalid_request(event.error().what));
-    ask(request, std::move(reply), [event = std::move(*event)](NotifyStore& store, const NotifyCall& call) {
-      return store.add_event(call.org, event).map([&](const EventOutcome& outcome) {
+    ask(request, std::move(reply), [event = std::move(*event)](NotifyStore& store, const NotifyCall& call) -> Result<Response> {
+      const auto added = store.add_event(call.org, event);
+      if (!added && added.error().kind == Error::Kind::conflict)
+        return http::error_response(409, "idempotency_conflict", added.error().what);
+      return added.map([&](const EventOutcome& outcome) {
         return json(202, "{\"eventId\":" + json_string(event.event_id) + ",\"channels\":" + std::to_string(outcome.channels) +
                              ",\"duplicate\":" + (outcome.is_new ? "false" : "true") + "}");
       });
@@ -237,9 +258,30 @@ class NotifyRoutes {
     return http::error_response(404, "not_found", "there is no delivery " + request.parameters.at("delivery"));
   }
 
+  // A page of channels in the order of their names. `read` takes the name behind which it begins.
+  template <class Read>
+  void list_of_channels(const Request& request, http::Reply reply, Read read) const {
+    const auto after = given(request, "after");
+    ask(request, std::move(reply), [after, read](NotifyStore& store, const NotifyCall& call) {
+      return read(store, call, after).map([&](const auto& all) { return json(200, channels_json(call.visible(all))); });
+    });
+  }
+
   void answer_with(const Request& request, http::Reply reply, DeliveryId id) const {
     ask(request, std::move(reply), [id](NotifyStore& store, const NotifyCall& call) {
       return store.notification(call.org, id).map([](const auto& detail) { return json(200, notification_json(detail)); });
+    });
+  }
+
+  void answer_test(const Request& request, http::Reply reply, DeliveryId id) const {
+    ask(request, std::move(reply), [this, id](NotifyStore& store, const NotifyCall& call) -> Result<Response> {
+      const auto detail = store.notification(call.org, id);
+      TRY(detail);
+      if (detail->view.status == "succeeded") {
+        TRY(store.wake(call.org, call.channel));
+        parts_.is_due();
+      }
+      return json(200, notification_json(*detail));
     });
   }
 
@@ -291,7 +333,7 @@ std::vector<http::Route> notify_routes(NotifyParts parts) {
                     binding = bound + "/{channel}";
   const std::string deliveries = "/deliveries", delivery = "/deliveries/{delivery}";
   return {route("POST", channels, Role::admin, &NotifyRoutes::add_channel),
-          route("GET", channels, Role::member, &NotifyRoutes::list_channels),
+          http::with_query(route("GET", channels, Role::member, &NotifyRoutes::list_channels), {"after"}),
           route("GET", channel, Role::member, &NotifyRoutes::show_channel),
           route("PATCH", channel, Role::admin, &NotifyRoutes::change_channel),
           bare_route("DELETE", channel, Role::admin, &NotifyRoutes::delete_channel),
@@ -300,14 +342,16 @@ std::vector<http::Route> notify_routes(NotifyParts parts) {
           bare_route("POST", channel + "/test", Role::admin, &NotifyRoutes::test),
           route("POST", channel + "/recover", Role::admin, &NotifyRoutes::recover),
           route("POST", rules, Role::admin, &NotifyRoutes::add_rule),
-          route("GET", rules, Role::member, &NotifyRoutes::list_rules),
+          http::with_query(route("GET", rules, Role::member, &NotifyRoutes::list_rules), {"cursor"}),
           route("GET", rule, Role::member, &NotifyRoutes::show_rule),
           route("PATCH", rule, Role::admin, &NotifyRoutes::change_rule),
-          route("GET", bound, Role::member, &NotifyRoutes::bound),
+          bare_route("DELETE", rule, Role::admin, &NotifyRoutes::delete_rule),
+          http::with_query(route("GET", bound, Role::member, &NotifyRoutes::bound), {"after"}),
           bare_route("PUT", binding, Role::admin, &NotifyRoutes::bind),
           bare_route("DELETE", binding, Role::admin, &NotifyRoutes::unbind),
           route("POST", rule + "/events", Role::admin, &NotifyRoutes::add_event),
-          route("GET", deliveries, Role::member, &NotifyRoutes::list),
+          http::with_query(route("GET", deliveries, Role::member, &NotifyRoutes::list),
+                           {"rule_id", "channel_id", "status", "limit", "cursor"}),
           route("GET", delivery, Role::member, &NotifyRoutes::show),
           route("GET", delivery + "/explain", Role::member, &NotifyRoutes::explain),
           bare_route("POST", delivery + "/replay", Role::admin, &NotifyRoutes::replay)};

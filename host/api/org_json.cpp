@@ -13,8 +13,8 @@ namespace waybill {
 
 Result<OrgQuery> read_org_query(const http::Request& request) {
   OrgQuery query;
-  query.after = request.query_value("cursor").value_or("");
-  if (const auto limit = request.query_value("limit")) {
+  query.after = given(request, "cursor").value_or("");
+  if (const auto limit = given(request, "limit")) {
     const auto most = read_limit(*limit, kMaxOrgsListed);
     TRY(most);
     query.most = *most;

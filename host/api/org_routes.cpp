@@ -98,7 +98,7 @@ std::vector<http::Route> org_routes(OrgParts parts) {
                        }};
   };
   return {route("POST", "/orgs", &Organisations::create),
-          route("GET", "/orgs", &Organisations::list),
+          http::with_query(route("GET", "/orgs", &Organisations::list), {"limit", "cursor"}),
           route("GET", "/orgs/{org}", &Organisations::show),
           route("PATCH", "/orgs/{org}", &Organisations::change),
           without_fields(route("POST", "/orgs/{org}/disable", &Organisations::disable)),

@@ -46,14 +46,70 @@ Json delivery_json(const PipelineDeliveryView& d) {
   return json;
 }
 
+// What happened to the submission as a whole; what its deliveries came to stands with them.
+bool is_shown(std::string_view action) {
+  return action == kStateChanged || action == "stage_skipped" || action == "stage_given_up" || action == "not_delivered";
+}
+
 Json transition_json(const AuditView& a) {
-  return {{"fromState", text_or_null(a.from_state)},
+  return {{"action", a.action},
+          {"fromState", text_or_null(a.from_state)},
           {"toState", text_or_null(a.to_state)},
           {"trigger", a.trigger},
           {"actor", a.actor},
           {"actorType", a.actor_type},
           {"metadata", json_or_null(a.metadata)},
           {"createdAt", format_rfc3339(a.created)}};
+}
+
+Result<std::string> read_comment(const JsonObject& object) {
+  if (!object.has("comment")) return std::string();
+  auto comment = object.string("comment");
+  TRY(comment);
+  constexpr std::size_t kMaxComment = 4096;
+  if (comment->size() > kMaxComment) return fail(Error::Kind::invalid, "comment must not be longer than 4096 bytes");
+  if (comment->find('\0') != std::string::npos) return fail(Error::Kind::invalid, "comment must not have NUL characters");
+  return comment;
+}
+
+Result<PipelineRepair::Kind> read_kind(const JsonObject& object) {
+  using Kind = PipelineRepair::Kind;
+  auto word = object.string("do");
+  TRY(word);
+  for (const auto kind : {Kind::rerun, Kind::skip, Kind::end})
+    if (*word == to_string(kind)) return kind;
+  return fail(Error::Kind::invalid, "do must be rerun, skip or end");
+}
+
+Result<RepairRequest> repair_of(const JsonObject& object) {
+  using Kind = PipelineRepair::Kind;
+  auto kind = read_kind(object);
+  TRY(kind);
+  RepairRequest request{.order = {.kind = *kind}};
+  auto& order = request.order;
+  for (const auto& [field, into] :
+       {std::pair{"from", &order.from}, std::pair{"state", &order.state}, std::pair{"action", &order.action}}) {
+    if (!object.has(field)) continue;
+    auto text = read_reference(object, field);
+    TRY(text);
+    *into = std::move(*text);
+  }
+  for (const auto* field : {"input", "result"})
+    if (object.has(field)) TRY(check_names(field, object.raw(field)));
+  if (object.has("input")) order.input = std::string(object.raw("input"));
+  if (object.has("result")) order.result = std::string(object.raw("result"));
+  if (*kind == Kind::skip && !order.state.empty()) return fail(Error::Kind::invalid, "state is for rerun and end");
+  if (*kind != Kind::rerun && (order.input || !order.action.empty()))
+    return fail(Error::Kind::invalid, "input and action are for rerun");
+  if (!order.action.empty() && !order.input) return fail(Error::Kind::invalid, "action says whose input it is: input is missing");
+  if (*kind != Kind::skip && object.has("result")) return fail(Error::Kind::invalid, "result is for skip");
+  auto comment = read_comment(object);
+  TRY(comment);
+  order.comment = std::move(*comment);
+  auto dry_run = read_flag(object, "dryRun");
+  TRY(dry_run);
+  order.dry_run = *dry_run;
+  return request;
 }
 
 }  // namespace
@@ -103,15 +159,46 @@ Result<ManualTransition> read_transition(std::string_view body) {
     TRY(from);
     wanted.from = std::move(*from);
   }
-  if (object->has("comment")) {
-    auto comment = object->string("comment");
-    TRY(comment);
-    constexpr std::size_t kMaxComment = 4096;
-    if (comment->size() > kMaxComment) return fail(Error::Kind::invalid, "comment must not be longer than 4096 bytes");
-    if (comment->find('\0') != std::string::npos) return fail(Error::Kind::invalid, "comment must not have NUL characters");
-    wanted.comment = std::move(*comment);
-  }
+  auto comment = read_comment(*object);
+  TRY(comment);
+  wanted.comment = std::move(*comment);
   return wanted;
+}
+
+Result<RepairRequest> read_repair(std::string_view body) {
+  const auto object = JsonObject::parse(body, {"do", "from", "state", "action", "input", "result", "comment", "dryRun"});
+  TRY(object);
+  return repair_of(*object);
+}
+
+Result<RepairRequest> read_repairs(std::string_view body) {
+  const auto object = JsonObject::parse(
+      body, {"do", "from", "state", "action", "input", "result", "comment", "dryRun", "reference", "reason", "all"});
+  TRY(object);
+  auto request = repair_of(*object);
+  TRY(request);
+  auto& filter = request->filter;
+  if (!request->order.from.empty()) filter.state = request->order.from;
+  for (const auto& [field, into] : {std::pair{"reference", &filter.reference}, std::pair{"reason", &filter.reason}}) {
+    if (!object->has(field)) continue;
+    auto text = read_reference(*object, field);
+    TRY(text);
+    *into = std::move(*text);
+  }
+  auto all = read_flag(*object, "all");
+  TRY(all);
+  if (*all == (filter.state || filter.reference || filter.reason))
+    return fail(Error::Kind::invalid,
+                "say which submissions are meant: from, reference, reason, or \"all\": true and none of these");
+  return request;
+}
+
+std::string repairs_json(const Repairs& repairs, bool dry_run) {
+  Json items = Json::array();
+  for (const auto& item : repairs.items)
+    items.push_back(
+        {{"submissionId", item.client_ref}, {"state", text_or_null(item.state)}, {"refused", text_or_null(item.refused)}});
+  return dump({{"dryRun", dry_run}, {"count", repairs.count}, {"more", repairs.more}, {"items", std::move(items)}});
 }
 
 std::string pipeline_view_json(const PipelineView& view) {
@@ -133,7 +220,7 @@ std::string pipeline_view_json(const PipelineView& view) {
     json["decisions"].push_back({{"to", one.to}, {"trigger", one.trigger}, {"role", one.role}});
   for (const auto& delivery : view.deliveries) json["deliveries"].push_back(delivery_json(delivery));
   for (const auto& event : view.audit)
-    if (event.action == kStateChanged) json["audit"].push_back(transition_json(event));
+    if (is_shown(event.action)) json["audit"].push_back(transition_json(event));
   return dump(json);
 }
 
@@ -183,10 +270,10 @@ Json pipeline_item(const PipelineListItem& item) {
           {"blockedAt", time_or_null(item.blocked)}};
 }
 
-std::string pipeline_list_json(const std::vector<PipelineListItem>& items, bool more) {
+std::string pipeline_list_json(const PipelinePage& page) {
   Json json{{"items", Json::array()}, {"next", nullptr}};
-  for (const auto& item : items) json["items"].push_back(pipeline_item(item));
-  if (more && !items.empty()) json["next"] = cursor_text({items.back().created, DeliveryId{items.back().id.value}});
+  for (const auto& item : page.items) json["items"].push_back(pipeline_item(item));
+  if (page.next) json["next"] = cursor_text({{}, DeliveryId{page.next->value}});  // they are in the order of their ids
   return dump(json);
 }
 

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/json_writer.h"
 #include "domain/pipeline_definition.h"
+#include "store/pipeline_repair.h"
 #include "store/pipeline_view.h"
 
 namespace waybill {
@@ -23,6 +24,14 @@ Result<PipelineRequest> read_pipeline_request(std::string_view body);
 // A post to /forms: its payload has answers and metadata. Without a submissionId it gets one that nobody has.
 Result<PipelineRequest> read_forms_request(std::string_view body);
 Result<ManualTransition> read_transition(std::string_view body);
+// About one submission, or about those of a pipeline that a filter finds.
+struct RepairRequest {
+  PipelineRepair order;
+  RepairFilter filter{};
+};
+Result<RepairRequest> read_repair(std::string_view body);
+Result<RepairRequest> read_repairs(std::string_view body);
+std::string repairs_json(const Repairs& repairs, bool dry_run);
 
 std::string pipeline_view_json(const PipelineView& view);
 // One pipeline's numbers, for GET /v1/stats.
@@ -35,6 +44,6 @@ std::string stats_json(const std::vector<PipelineCount>& counts, const std::vect
 
 Json pipeline_item(const PipelineListItem& item);  // of a list
 // A page, and where the next one begins; `more`: there is one.
-std::string pipeline_list_json(const std::vector<PipelineListItem>& items, bool more);
+std::string pipeline_list_json(const PipelinePage& page);
 
 }  // namespace waybill

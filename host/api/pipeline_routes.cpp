@@ -88,6 +88,32 @@ class PipelineRoutes {
                     });
   }
 
+  void repair(Request request, Reply reply) const {
+    auto wanted = read_repair(request.body);
+    if (!wanted) return reply(http::invalid_request(wanted.error().what));
+    wanted->filter.ids = {request.parameters.at("id")};
+    carry_out(std::move(request), std::move(reply), std::move(*wanted), [](const Repairs& repairs, bool dry_run) {
+      const auto& item = repairs.items.front();
+      if (!item.is_known) return http::error_response(404, "not_found", item.refused);
+      if (!item.refused.empty()) return http::error_response(409, "conflict", "not repaired: " + item.refused);
+      return http::json_response(200, repairs_json(repairs, dry_run));
+    });
+  }
+
+  // Blocked submissions of one pipeline; also of one that the registry does not have any more.
+  void repair_many(Request request, Reply reply) const {
+    auto wanted = read_repairs(request.body);
+    if (!wanted) return reply(http::invalid_request(wanted.error().what));
+    const std::string& name = request.parameters.at("name");
+    wanted->filter.pipeline = name;
+    const bool is_known = parts_.registry.current()->find_pipeline(name) != nullptr;
+    carry_out(std::move(request), std::move(reply), std::move(*wanted), [is_known, name](const Repairs& repairs, bool dry_run) {
+      if (repairs.items.empty() && !is_known)
+        return http::error_response(404, "not_found", "there is no pipeline \"" + name + "\"");
+      return http::json_response(200, repairs_json(repairs, dry_run));
+    });
+  }
+
   // Of pipelines, if it names what only pipelines have; else of forms and pipelines.
   void list(Request request, Reply reply) const {
     const auto first_of = [&](std::initializer_list<const char*> names) {
@@ -113,13 +139,9 @@ class PipelineRoutes {
     }
     parts_.pool.ask(std::move(request), std::move(reply),
                     [this, filter](FormSession& session, const Request& asked, const Reply& answered) {
-                      auto wider = filter;
-                      ++wider.limit;
-                      auto items = session.pipelines->list(asked.principal.org, wider);
-                      if (!items) return answered(error_reply(items.error(), parts_.log, kNotCarriedOut));
-                      const bool more = items->size() > filter.limit;
-                      if (more) items->pop_back();
-                      answered(http::json_response(200, pipeline_list_json(*items, more)));
+                      const auto page = session.pipelines->list(asked.principal.org, filter);
+                      answered(page ? http::json_response(200, pipeline_list_json(*page))
+                                    : error_reply(page.error(), parts_.log, kNotCarriedOut));
                     });
   }
 
@@ -185,8 +207,26 @@ class PipelineRoutes {
                     });
   }
 
-  void count_moves(PipelineStore& store) const {
-    for (const auto& move : store.take_moves()) parts_.metrics.pipeline_moved(move.pipeline, move.to, move.took, move.metrics);
+  template <class Answer>
+  void carry_out(Request request, Reply reply, RepairRequest wanted, Answer answer) const {
+    wanted.order.actor = request.principal.actor();
+    parts_.pool.ask(std::move(request), std::move(reply),
+                    [this, wanted = std::move(wanted), answer = std::move(answer)](FormSession& session, const Request& asked,
+                                                                                   const Reply& answered) {
+                      const auto& order = wanted.order;
+                      const auto repairs = parts_.intake.repair(*session.pipelines, asked.principal.org, wanted.filter, order);
+                      if (!repairs) return answered(error_reply(repairs.error(), parts_.log, kNotCarriedOut));
+                      count_moves(repairs->moves);
+                      if (!order.dry_run && repairs->count > 0)
+                        parts_.log.info("pipeline.repaired",
+                                        {{"repair", to_string(order.kind)}, {"count", repairs->count}, {"actor", order.actor}});
+                      answered(answer(*repairs, order.dry_run));
+                    });
+  }
+
+  void count_moves(PipelineStore& store) const { count_moves(store.take_moves()); }
+  void count_moves(const std::vector<PipelineMoved>& moves) const {
+    for (const auto& move : moves) parts_.metrics.pipeline_moved(move.pipeline, move.to, move.took, move.metrics);
   }
 
   Response moved(const std::string& id, const Result<TransitionResult>& result) const {
@@ -214,15 +254,20 @@ class PipelineRoutes {
 
 std::vector<http::Route> pipeline_routes(PipelineParts parts) {
   const auto pipelines = std::make_shared<const PipelineRoutes>(parts);
-  const auto route = [&](const char* method, const char* path, void (PipelineRoutes::*handle)(Request, Reply) const) {
-    return http::Route{method, path, http::Role::member, [pipelines, handle](Request request, Reply reply) {
+  const auto route = [&](const char* method, const char* path, void (PipelineRoutes::*handle)(Request, Reply) const,
+                         http::Role role = http::Role::member) {
+    return http::Route{method, path, role, [pipelines, handle](Request request, Reply reply) {
                          (*pipelines.*handle)(std::move(request), std::move(reply));
                        }};
   };
   return {route("POST", "/v1/pipelines/{name}/submissions", &PipelineRoutes::post),
           route("POST", "/forms", &PipelineRoutes::post_forms),
           route("POST", "/v1/submissions/{id}/transitions", &PipelineRoutes::transition),
-          route("GET", "/v1/submissions", &PipelineRoutes::list), route("GET", "/v1/stats", &PipelineRoutes::stats)};
+          route("POST", "/v1/submissions/{id}/repair", &PipelineRoutes::repair, http::Role::admin),
+          route("POST", "/v1/pipelines/{name}/repair", &PipelineRoutes::repair_many, http::Role::admin),
+          http::with_query(route("GET", "/v1/submissions", &PipelineRoutes::list),
+                           {"pipeline", "state", "reference", "formId", "status", "since", "until", "limit", "cursor"}),
+          route("GET", "/v1/stats", &PipelineRoutes::stats)};
 }
 
 }  // namespace waybill

@@ -2,7 +2,6 @@
 #include "api/submission_pages.h"
 
 #include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
 #include <span>
 
@@ -12,7 +11,6 @@
 #include "api/pipeline_json.h"
 #include "api/query.h"
 #include "base/json_document.h"
-#include "base/nearest.h"
 
 namespace waybill {
 namespace {
@@ -44,10 +42,6 @@ Micros fraction_of(std::string_view time) {
 }
 
 Result<PageQuery> read_query(const http::Request& request, std::string_view target, std::span<const std::string_view> statuses) {
-  const std::array<std::string_view, 6> known{target, "status", "since", "until", "limit", "cursor"};
-  if (const auto other = request.parameter_beside(known))
-    return fail(Error::Kind::invalid, "there is no query parameter " + in_quotes(*other) + " here" +
-                                          did_you_mean(*other, std::vector<std::string>(known.begin(), known.end())));
   PageQuery query;
   auto& filter = query.filter;
   filter.target = given(request, target);

@@ -1,17 +1,37 @@
 // Health and metrics.
 #include "api/system_routes.h"
 
+#include "base/embedded_file.h"
+
 namespace waybill {
 
-std::vector<http::Route> health_routes(std::function<std::string()> not_ready) {
+std::span<const EmbeddedFile> openapi_files();  // made by the build
+
+std::vector<http::Route> health_routes(HostReadiness readiness) {
   const auto text = [](std::string body) {
     return http::Response{.status = 200, .content_type = "text/plain; charset=utf-8", .body = std::move(body), .headers = {}};
   };
   return {{"GET", "/healthz", http::Role::none, [text](http::Request, http::Reply reply) { reply(text("OK\n")); }},
-          {"GET", "/readyz", http::Role::none, [text, not_ready = std::move(not_ready)](http::Request, http::Reply reply) {
-             const std::string why = not_ready();
-             reply(why.empty() ? text("OK\n") : http::error_response(503, "unavailable", why));
+          {"GET", "/readyz", http::Role::none, [text, readiness = std::move(readiness)](http::Request, http::Reply reply) {
+             if (const std::string why = readiness.not_ready(); !why.empty())
+               return reply(http::error_response(503, "unavailable", why));
+             std::string body = "OK\n";
+             for (const auto& remark : readiness.remarks ? readiness.remarks() : std::vector<std::string>{})
+               body += remark + "\n";
+             reply(text(std::move(body)));
            }}};
+}
+
+http::Route document_route() {
+  return {.method = "GET",
+          .path = "/v1/openapi.yaml",
+          .least_role = http::Role::none,
+          .handle = [](http::Request, http::Reply reply) {
+            reply({.status = 200,
+                   .content_type = "application/yaml",
+                   .body = std::string(openapi_files().front().text),
+                   .headers = {}});
+          }};
 }
 
 http::Route metrics_route(const Metrics& metrics, http::Role least_role) {

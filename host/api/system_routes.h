@@ -10,8 +10,14 @@
 
 namespace waybill {
 
-// `not_ready` tells why this host cannot take submissions now, or "" if it can. Open to everybody.
-std::vector<http::Route> health_routes(std::function<std::string()> not_ready);
+// What /readyz says. Open to everybody.
+struct HostReadiness {
+  std::function<std::string()> not_ready;                  // why this host cannot take submissions now; "" if it can
+  std::function<std::vector<std::string>()> remarks = {};  // what an operator should know of one that can, a line each
+};
+std::vector<http::Route> health_routes(HostReadiness readiness);
+// docs/openapi.yaml, as it was when this program was built. Open to everybody.
+http::Route document_route();
 // The numbers are about all organisations.
 http::Route metrics_route(const Metrics& metrics, http::Role least_role);
 

@@ -2,6 +2,9 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
 
 #include "app/child_process.h"
 #include "config/config.h"
@@ -13,13 +16,21 @@ namespace waybill {
 // Starts `waybill failures check --due` when it is time. One thread at a time: the task runner's, and whoever destroys it then.
 class FailureCheckProcess {
  public:
-  FailureCheckProcess(const Config& config, FailureCheckStore& store, const Clock& clock, Log& log);
+  // `host`: the id of this host, or none while it is not registered.
+  FailureCheckProcess(const Config& config, FailureCheckStore& store, std::function<std::optional<HostId>()> host,
+                      const Clock& clock, Log& log);
   PeriodicTask task();
 
  private:
+  Result<void> compare();
+
   const std::filesystem::path config_;
   const FailureSchedule schedule_;
   FailureCheckStore& store_;
+  const std::function<std::optional<HostId>()> host_;
+  Log& log_;
+  std::optional<HostId> told_;  // as whom this host has told its schedule
+  std::string other_;           // the schedule that holds in place of it, as the log has it
   ChildProcess process_;
 };
 

@@ -6,12 +6,15 @@
 
 #include <algorithm>
 #include <fstream>
+#include <map>
 
 #include "app/host_identity.h"
+#include "app/reach_task.h"
 #include "egress/tenant_url.h"
 #include "limits/release.h"
 #include "maintenance/archive_task.h"
 #include "maintenance/monitor.h"
+#include "store/org_keys.h"
 #include "store/schema_version.h"
 
 #ifndef WAYBILL_VERSION
@@ -23,6 +26,7 @@ namespace {
 
 constexpr auto kStale = std::chrono::seconds(3);  // the age of a sign of life from which on the host is not ready
 constexpr auto kNoKey = "there are channels with secrets, and notify.key names no master key";
+constexpr Seconds kMaxSkew{5};                         // between the machine's clock and the database's
 constexpr auto kLastWrites = std::chrono::seconds(5);  // of a drain, after the time of the work
 
 SettlerSettings settler_settings(const Config& config, const std::string& name) {
@@ -32,6 +36,7 @@ SettlerSettings settler_settings(const Config& config, const std::string& name) 
           .outage = config.timeouts.outage,
           .failure_period = config.alerts.digest_every,
           .channel_patience = config.notify.disable_after,
+          .kept_notifications = config.kept_notifications,
           .batch = config.limits.claim_batch};
 }
 
@@ -58,26 +63,36 @@ Config watching_config(Config config) {
 
 }  // namespace
 
+namespace {
+std::function<void(std::size_t)> tell_late(Log& log, const char* sessions) {
+  return [&log, sessions](std::size_t count) {
+    log.warn("requests.dropped",
+             {{"count", count}, {"sessions", sessions}, {"effect", "they had waited for the database for too long and got 503"}});
+  };
+}
+}  // namespace
+
 Host::Host(HostParts parts)
     : config_(parts.config),
       installation_(parts.installation),
       log_(parts.log),
       name_(host_name()),
       shards_(parts.shards),
+      clock_(parts.clock),
       folder_(std::move(parts.folder)),
       crashes_(folder_ ? std::make_unique<Crashes>(*folder_, clock_, log_, metrics_) : nullptr),
       breadcrumbs_(begin_breadcrumbs()),
       gate_(folder_.get(), breadcrumbs_,
             [this](const std::string& type) { return plugin_file(config_, *installation_.catalogue, type); }),
-      registry_(config_, *installation_.catalogue, std::move(parts.registry), *installation_.transports, std::move(parts.secrets),
-                log_),
+      registry_(config_, installation_, std::move(parts.registry), std::move(parts.secrets), log_),
       vault_(vault_of(*registry_.secrets()->current(), config_.notify.key)),
       watch_(*parts.address.watch),
       stores_(parts.address, shards_, config_, vault_),
-      pool_(read_sessions(parts.address, shards_), config_.timeouts.answer),
-      form_pool_(form_sessions(parts.address, shards_, config_), config_.timeouts.answer + kOperatorsTime),
+      pool_(read_sessions(parts.address, shards_), config_.timeouts.answer, {}, tell_late(log_, "read")),
+      form_pool_(form_sessions(parts.address, shards_, config_), config_.timeouts.answer + kOperatorsTime, {},
+                 tell_late(log_, "forms")),
       notify_pool_(notify_sessions(parts.address, shards_, notify_settings(config_, vault_)),
-                   config_.timeouts.answer + kOperatorsTime),
+                   config_.timeouts.answer + kOperatorsTime, {}, tell_late(log_, "notifications")),
       waiters_(pool_, clock_),
       tokens_(token_sessions(parts.address), clock_,
               {.failed_sign_ins = config_.limits.failed_sign_ins, .patience = config_.timeouts.answer}, log_, metrics_),
@@ -86,19 +101,24 @@ Host::Host(HostParts parts)
           {.templates = [this] { return templates_of(registry_.current()); }, .links = std::move(parts.links)}, clock_, log_,
           metrics_, breadcrumbs_, [this](const Contract& contract) { return registry_.transport_of(contract); },
           [this](const std::string& client) { return registry_.oauth2_transport(client); }),
-      executor_(factory_, clock_, {.attempt_timeout = config_.timeouts.attempt, .grace = config_.timeouts.attempt_grace}, log_,
-                metrics_),
+      executor_(factory_, clock_,
+                {.attempt_timeout = config_.timeouts.attempt,
+                 .grace = config_.timeouts.attempt_grace,
+                 .time_limit = [this](const Contract& contract) { return registry_.current()->time_limit(contract); }},
+                log_, metrics_),
       planner_(
           config_.limits, [this](const std::string& type) { return concurrency(type); }, config_.timeouts.attempt / 4),
       settler_(
           *stores_.settle, clock_, settler_settings(config_, name_), [this] { return planner_.held(); },
           [this](const Settler::WriteResult& written) {
+            reach_.ended(written.batch);
+            if (written.outage_began) signal_.walk();  // what cools down is seen before anything else is claimed
             release(planner_, ledger_, signal_, written.batch, written.unwritten, clock_.now());
             metrics_.in_flight(planner_.held());
             waiters_.moved(written.moved);
           },
           log_, metrics_),
-      liveness_(parts.address, name_),
+      liveness_(parts.address, name_, program_version(), config_.timeouts.lease),
       notifier_(
           *stores_.alerts, *stores_.alert_intake,
           {.shards = shards_,
@@ -107,8 +127,12 @@ Host::Host(HostParts parts)
            .digest_every = config_.alerts.digest_every},
           [this] { return registry_.alert_target(); }, [this](const std::string& type) { return blocked_reason(type); },
           [this] { signal_.walk(); }, log_, metrics_),
-      quarantine_(config_.file, *stores_.suspects, clock_, log_),
-      failure_checks_(config_, *stores_.failure_checks, clock_, log_),
+      hang_alerts_(name_),
+      quarantine_(config_.file, config_.timeouts.lease, *stores_.suspects, clock_, log_),
+      failure_checks_(
+          config_, *stores_.failure_checks, [this] { return maintenance_.host(); }, clock_, log_),
+      publisher_(
+          registry_, [this] { return maintenance_.host(); }, log_, metrics_),
       maintenance_(liveness_, *stores_.rescue, *stores_.rescue_queue, *stores_.rescue_settle, periodic_tasks(), clock_,
                    {.shards = shards_,
                     .actor = name_,
@@ -118,14 +142,17 @@ Host::Host(HostParts parts)
                    {.wake = [this] { signal_.walk(); },
                     .rescued = [this] { executor_.withdraw(); },
                     .open_claims = [this] { return ledger_.open(); },
-                    .outdated = [this](const std::string& why) { outdated(why); }},
+                    .outdated = [this](const std::string& why) { outdated(why); },
+                    .database_time = [this](Timestamp now, Clock::Monotonic at) { follow_clock(now, at); }},
                    log_, metrics_),
       claim_on_insert_(
           planner_, ledger_, clock_, config_.timeouts.lease, [this] { return claiming_host(); },
           [this](std::vector<Job> jobs) { execute(std::move(jobs)); }),
       claimer_(
-          *stores_.queue, planner_, ledger_, signal_, clock_, claimer_settings(config_, shards_),
+          *stores_.queue, planner_, ledger_, signal_, reach_, clock_, claimer_settings(config_, shards_),
           [this] { return claiming_host(); }, [this](std::vector<Job> jobs) { execute(std::move(jobs)); }, log_),
+      forms_health_("submissions of forms", clock_),
+      pipelines_health_("submissions of pipelines", clock_),
       intake_(
           intake_stores(parts.address), clock_, {.shards = shards_, .patience = config_.timeouts.answer},
           {.claim = [this](Shard shard, const std::vector<InsertGroup>& all) { return claim_on_insert_.ask(shard, all); },
@@ -142,8 +169,11 @@ Host::Host(HostParts parts)
                  signal_.wake();
                }},
           log_),
-      form_intake_(*installation_.catalogue, [this] { signal_.walk(); }),
-      pipeline_intake_([this] { signal_.walk(); }) {}
+      form_intake_(
+          *installation_.catalogue, [this] { signal_.walk(); }, &forms_health_),
+      pipeline_intake_([this] { signal_.walk(); }, &pipelines_health_),
+      body_pool_(std::vector<BodyReader>(std::max(2u, std::thread::hardware_concurrency())), config_.timeouts.answer,
+                 {.bytes = 4 * config_.limits.http_bytes}, tell_late(log_, "bodies")) {}
 
 Result<void> Host::start() {
   if (folder_ && folder_->is_careful()) {
@@ -159,9 +189,11 @@ Result<void> Host::start() {
   pool_.start();
   form_pool_.start();
   notify_pool_.start();
+  body_pool_.start();
   waiters_.start();
   settler_.start();
-  executor_.start([this](std::vector<Finished> finished) { settler_.take(std::move(finished)); });
+  executor_.start([this](std::vector<Finished> finished) { settler_.take(std::move(finished)); },
+                  [this](const Hang& hang) { hang_alerts_.note(hang.action_type, hang.job.get(), hang.pause); });
   make_senders();
   if (const auto checked = check_keys(); !checked)
     log_.warn("maintenance.failed", {{"task", "keys"}, {"error", checked.error().what}});
@@ -169,6 +201,7 @@ Result<void> Host::start() {
     if (const auto reported = crashes_->report(*stores_.suspects); !reported)
       log_.warn("maintenance.failed", {{"task", "crashes"}, {"error", reported.error().what}});
   maintenance_.start();
+  planner_.observe(registry_.rates(), clock_.now());
   claimer_.start();
   intake_.start();
   return listen();
@@ -192,11 +225,11 @@ Result<void> Host::listen() {
                              .log = log_},
                   .reload =
                       [this](FormStore& store, const std::string& actor) {
-                        static_cast<void>(renew_tls());
-                        return registry_.reload(store, {actor, "admin", "reload"});
+                        return reload_registry(store, {actor, "admin", "reload"}, 0);
                       },
-                  .not_ready = [this] { return not_ready(); },
+                  .readiness = readiness(),
                   .metrics_readers = metrics_readers(config_.metrics),
+                  .large_bodies = &body_pool_,
                   .closed = [this] { return why_outdated(); }});
   http::Authenticate authenticate;
   if (!config_.auth_none)
@@ -207,8 +240,8 @@ Result<void> Host::listen() {
   TRY(server);
   server_ = std::move(*server);
   if (config_.metrics.listen) {
-    auto watching = http::Server::listen(watching_config(config_), watching_routes(metrics_, [this] { return not_ready(); }),
-                                         nullptr, log_, metrics_);
+    auto watching =
+        http::Server::listen(watching_config(config_), watching_routes(metrics_, readiness()), nullptr, log_, metrics_);
     TRY(watching);
     metrics_server_ = std::move(*watching);
     metrics_server_->start();
@@ -219,7 +252,8 @@ Result<void> Host::listen() {
   log_.info("host.ready", {{"name", name_},
                            {"listen", config_.listen.host + ":" + std::to_string(server_->port())},
                            {"tls", config_.tls.certificate.empty() ? "off" : "on"},
-                           {"targets", registry_.current()->targets().size()}});
+                           {"targets", registry_.current()->targets().size()},
+                           {"registry", registry_.report().digest}});
   return {};
 }
 
@@ -245,11 +279,26 @@ Result<void> Host::renew_tls() {
   return {};
 }
 
+// Whoever ran `waybill reload` left word of it before the signal; anybody else's signal has no name.
 void Host::reload() {
   form_pool_.ask([this](FormSession& session) {
-    static_cast<void>(renew_tls());  // here, where a file that is slow to read holds up no signal
-    static_cast<void>(registry_.reload(*session.forms, {name_, "system", "reload"}));
+    const auto newest = session.forms->newest_reload();
+    const bool is_new = newest && *newest && (*newest)->id > registry_.report().request;
+    if (is_new)
+      reload_registry(*session.forms, {(*newest)->asked_by, "admin", "reload"}, (*newest)->id);
+    else
+      reload_registry(*session.forms, {name_, "system", "reload"}, 0);
   });
+}
+
+// In a thread of the forms' pool, where a file that is slow to read holds up no signal.
+ReloadResult Host::reload_registry(FormStore& store, LoadActor actor, std::int64_t request) {
+  static_cast<void>(renew_tls());
+  auto result = registry_.reload(store, std::move(actor), request);
+  planner_.observe(registry_.rates(), clock_.now());
+  if (const auto told = publisher_.publish(store); !told)
+    log_.warn("maintenance.failed", {{"task", "registry"}, {"error", told.error().what}});
+  return result;
 }
 
 Millis Host::max_drain() const { return config_.timeouts.drain + kLastWrites; }
@@ -270,6 +319,7 @@ bool Host::drain() {
   waiters_.stop();
   if (server_) server_->stop(Millis{5000});
   if (metrics_server_) metrics_server_->stop(Millis{1000});
+  body_pool_.stop();
   tokens_.stop();
   pool_.stop();
   form_pool_.stop();
@@ -301,7 +351,14 @@ std::vector<PeriodicTask> Host::periodic_tasks() {
                                     [this] { return watch_.health("liveness").sessions; }, clock_, log_),
                                 partitions(*stores_.maintenance),
                                 old_outages(*stores_.maintenance, config_.timeouts.outage, log_)};
+  all.push_back({"host_facts", Seconds{1}, [this] { return tell_facts(); }});
   for (auto& task : notifier_.tasks()) all.push_back(std::move(task));
+  all.push_back(reach_task(reach_, *stores_.maintenance, std::make_shared<const EgressPolicy>(config_.egress),
+                           {.host = [this] { return maintenance_.host(); },
+                            .registry = [this] { return registry_.current(); },
+                            .transport = [this](const Contract& contract) { return registry_.transport_of(contract); },
+                            .recovered = [this] { signal_.walk(); }},
+                           clock_, log_));
   all.push_back(form_sweep(
       *stores_.maintenance_forms, shards_, [this] { signal_.walk(); }, log_));
   all.push_back(form_retention(*stores_.maintenance_forms, shards_, log_));
@@ -315,6 +372,7 @@ std::vector<PeriodicTask> Host::periodic_tasks() {
   all.push_back(old_secrets(*stores_.maintenance_notify));
   all.push_back(retention(*stores_.maintenance, shards_,
                           {{kIntentKind, config_.kept_intents}, {kNotificationKind, config_.kept_notifications}}, log_));
+  all.push_back(listing(*stores_.maintenance));
   all.push_back(standing_counts(*stores_.monitor, log_, metrics_));
   all.push_back({"missing_plugins", Seconds{10}, [this]() -> Result<void> {
                    note_missing_plugins();
@@ -327,7 +385,9 @@ std::vector<PeriodicTask> Host::periodic_tasks() {
                               .delete_after = config_.archive.delete_after},
                              log_));
   if (crashes_) all.push_back(crashes_->task(*stores_.suspects));
+  all.push_back(hang_alerts_.task(*stores_.suspects));
   all.push_back(quarantine_.task());
+  all.push_back(publisher_.task(*stores_.maintenance_forms));
   all.push_back(failure_checks_.task());
   all.push_back({"start_gate", Millis{500}, [this]() -> Result<void> {
                    if (!gate_.look(clock_.now())) return {};
@@ -359,9 +419,11 @@ std::string Host::blocked_reason(const std::string& action_type) const {
   if (auto closed = gate_.blocked_reason(action_type); !closed.empty()) return closed;
   switch (executor_.state(action_type)) {
     case Executor::State::missing:
+      if (const auto why = executor_.refusal(action_type); !why.empty() && installation_.catalogue->find(action_type) != nullptr)
+        return "the plugin for action type " + action_type + " gave no sender here: " + why;
       return "no plugin for action type " + action_type + " is running here";
     case Executor::State::stuck:
-      return "the plugin for action type " + action_type + " was switched off here after it got stuck";
+      return "the plugin for action type " + action_type + " hung here several times; it pauses, and is tried again by itself";
     case Executor::State::ready:
       break;
   }
@@ -378,20 +440,49 @@ void Host::execute(std::vector<Job> jobs) {
   executor_.execute(std::move(jobs));
 }
 
-// A host that cannot open what organisations stored sends nothing: it was given the wrong key.
+// What is sealed with a master key that this host does not have waits, and nothing else does.
 Result<void> Host::check_keys() {
-  const auto masters = stores_.maintenance_notify->master_keys();
-  TRY(masters);
-  const bool is_locked = !vault_->fits(*masters);
-  if (is_locked && !is_locked_)
-    log_.error("keys.wrong", {{"why", why_locked()}, {"remedy", "give notify.key the master key that sealed them"}});
-  is_locked_ = is_locked;
-  return {};
+  const auto lost = stores_.maintenance_notify->lost_keys();
+  TRY(lost);
+  std::map<std::string, std::size_t> channels;  // by master key
+  for (const auto& key : *lost)
+    if (key.channels > 0) channels[key.master] += key.channels;
+  std::string locked;
+  Result<void> told;
+  for (const auto& [master, count] : channels) {
+    locked.append(locked.empty() ? "" : ", ").append("master key " + master + ": " + std::to_string(count) + " channel(s)");
+    const auto raised =
+        stores_.alerts->remind(kDefaultOrg, "secret_locked", master,
+                               "a host has no master key " + master + ", which seals the secrets of " + std::to_string(count) +
+                                   " channel(s): what goes to them waits, unless another host has it",
+                               config_.alerts.quiet);
+    if (!raised) told = tl::unexpected(raised.error());
+  }
+  const std::lock_guard lock(locked_mutex_);
+  if (locked != locked_ && !locked.empty())
+    log_.error("keys.wrong", {{"why", vault_->has_key() ? kWrongMasterKey : kNoKey},
+                              {"locked", locked},
+                              {"effect", "deliveries to these channels wait; all others go on"},
+                              {"remedy", "give notify.key the master key that sealed them, or see `waybill keys give-up`"}});
+  locked_ = locked;
+  return told;
 }
 
-const char* Host::why_locked() const { return vault_->has_key() ? kWrongMasterKey : kNoKey; }
+std::vector<std::string> Host::remarks() const {
+  std::vector<std::string> all;
+  if (const auto skew = skew_.load(); skew != 0)
+    all.push_back("clock.skew: this machine's clock is " + std::to_string(std::abs(skew)) + " s " +
+                  (skew > 0 ? "ahead of" : "behind") + " the database's");
+  const std::lock_guard lock(locked_mutex_);
+  if (!locked_.empty())
+    all.push_back(std::string(vault_->has_key() ? kWrongMasterKey : kNoKey) + ": deliveries to these channels wait (" + locked_ +
+                  ")");
+  return all;
+}
 
-std::optional<HostId> Host::claiming_host() const { return outdated_ || is_locked_ ? std::nullopt : maintenance_.host(); }
+std::optional<HostId> Host::claiming_host() const {
+  return outdated_ || reach_.is_cut_off() ? std::nullopt : maintenance_.host();
+}
 
 // The schema is newer than this program may use: from now on it claims and takes in nothing, and it drains.
 void Host::outdated(const std::string& why) {
@@ -405,13 +496,34 @@ std::string Host::why_outdated() const { return outdated_ ? why_outdated_ : ""; 
 std::string Host::not_ready() const {
   if (outdated_) return why_outdated_;
   if (draining_) return "the host is draining";
-  if (is_locked_) return why_locked();
+  if (const auto cut_off = reach_.cut_off())
+    return "the host reaches no destination since " + format_rfc3339(cut_off->since) + ", while others do";
   const auto health = watch_.health("liveness");
   if (!health.refusal.empty()) return "the database is of no use: " + health.refusal;
   if (!maintenance_.is_up()) return "the database is not available";
   const auto age = std::chrono::duration_cast<Seconds>(std::chrono::steady_clock::now() - health.good_at);
-  return age < kStale + config_.timeouts.takeover ? ""
-                                                  : "the database has not answered for " + std::to_string(age.count()) + " s";
+  if (age >= kStale + config_.timeouts.takeover) return "the database has not answered for " + std::to_string(age.count()) + " s";
+  for (const auto* intake : {&intake_.health(), &forms_health_, &pipelines_health_})
+    if (auto why = intake->trouble(); !why.empty()) return why;
+  return {};
+}
+
+HostReadiness Host::readiness() const {
+  return {.not_ready = [this] { return not_ready(); }, .remarks = [this] { return remarks(); }};
+}
+
+// Signatures carry the database's time, so that all hosts' agree. Logs carry the machine's.
+void Host::follow_clock(Timestamp database, Clock::Monotonic at) {
+  clock_.follow(database, at);
+  const auto skew = clock_.skew();
+  metrics_.clock_skew(static_cast<double>(skew.count()));
+  const bool is_off = skew > kMaxSkew || skew < -kMaxSkew;
+  const bool was_off = skew_.exchange(is_off ? skew.count() : 0) != 0;
+  if (is_off && !was_off)
+    log_.warn("clock.skew", {{"seconds_ahead_of_database", skew.count()},
+                             {"effect", "signatures carry the database's time; the log carries this machine's"},
+                             {"remedy", "let this machine and the database's keep time, such as by NTP"}});
+  if (was_off && !is_off) log_.info("clock.right", {{"seconds_ahead_of_database", skew.count()}});
 }
 
 }  // namespace waybill

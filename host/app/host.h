@@ -12,7 +12,9 @@
 #include "app/http_routes.h"
 #include "app/quarantine.h"
 #include "app/registry_loader.h"
+#include "app/registry_publisher.h"
 #include "app/stores.h"
+#include "base/database_clock.h"
 #include "breadcrumbs/breadcrumb_folder.h"
 #include "breadcrumbs/start_gate.h"
 #include "claim/claim_on_insert.h"
@@ -25,6 +27,7 @@
 #include "limits/work_signal.h"
 #include "maintenance/alerts.h"
 #include "maintenance/crashes.h"
+#include "maintenance/hang_alerts.h"
 #include "maintenance/maintenance.h"
 #include "senders/sender_factory.h"
 #include "settle/settler.h"
@@ -41,6 +44,7 @@ struct HostParts {
   Secrets secrets;
   std::shared_ptr<const GcsLinks> links;
   const DatabaseAddress& address;
+  DatabaseClock& clock;  // made before all that signs by it
   int shards;
   std::unique_ptr<BreadcrumbFolder> folder;  // null: no breadcrumbs are left
   Log& log;
@@ -65,26 +69,31 @@ class Host {
   Result<void> listen();
   void write_port_file() const;
   Result<void> renew_tls();
+  ReloadResult reload_registry(FormStore& store, LoadActor actor, std::int64_t request);
   void make_senders();
   void note_missing_plugins();
   std::string blocked_reason(const std::string& action_type) const;
   std::size_t concurrency(const std::string& action_type) const;
+  Result<void> tell_facts();  // in host_facts.cpp
   void execute(std::vector<Job> jobs);
   std::optional<HostId> claiming_host() const;  // none while it must not claim
   void outdated(const std::string& why);
   Result<void> check_keys();
-  const char* why_locked() const;
+  void follow_clock(Timestamp database, Clock::Monotonic at);
+  std::vector<std::string> remarks() const;  // of a host that is ready: what is wrong, or waits, all the same
   std::string not_ready() const;
+  HostReadiness readiness() const;
 
   const Config& config_;
   const LoadedInstallation& installation_;
   Log& log_;
   const std::string name_;
   const int shards_;
-  SystemClock clock_;
+  DatabaseClock& clock_;
   Metrics metrics_;
   std::atomic<bool> draining_{false};
-  std::string why_outdated_;  // written once, before:
+  std::atomic<std::int64_t> skew_{0};  // seconds that the machine's clock is ahead of the database's, if that is too much; else 0
+  std::string why_outdated_;           // written once, before:
   std::atomic<bool> outdated_{false};
 
   const std::unique_ptr<BreadcrumbFolder> folder_;
@@ -94,7 +103,8 @@ class Host {
   RegistryLoader registry_;
 
   const std::shared_ptr<const Vault> vault_;
-  std::atomic<bool> is_locked_{false};     // no master key of this host opens what organisations stored
+  mutable std::mutex locked_mutex_;
+  std::string locked_;  // master keys that this host does not have, and what they seal; guarded by locked_mutex_
   std::set<std::string> missing_plugins_;  // action types that the gauge says are missing; of start(), then of the periodic tasks
 
   SessionWatch& watch_;
@@ -108,21 +118,26 @@ class Host {
   PluginSenderFactory factory_;
   Executor executor_;
   Planner planner_;
+  HostReach reach_;
   ClaimLedger ledger_;
   WorkSignal signal_;
   Settler settler_;
 
   HostLiveness liveness_;
   AlertNotifier notifier_;
+  HangAlerts hang_alerts_;
   QuarantineProcess quarantine_;
   FailureCheckProcess failure_checks_;
+  RegistryPublisher publisher_;
   Maintenance maintenance_;
 
   ClaimOnInsert claim_on_insert_;
   Claimer claimer_;
+  StoreHealth forms_health_, pipelines_health_;
   Intake intake_;
   FormIntake form_intake_;
   PipelineIntake pipeline_intake_;
+  BodyPool body_pool_;
   std::unique_ptr<http::Server> server_;
   std::atomic<bool> is_listening_ = false;        // both servers are there and answer
   std::unique_ptr<http::Server> metrics_server_;  // null: /metrics is on server_

@@ -4,7 +4,6 @@
 #include <iterator>
 
 #include "api/org_routes.h"
-#include "api/system_routes.h"
 #include "console/history_page.h"
 
 namespace waybill {
@@ -27,15 +26,18 @@ std::vector<http::Route> all_routes(Surfaces surfaces) {
     std::move(surface.begin(), surface.end(), std::back_inserter(routes));
   for (auto& route : routes)
     if (route.least_role >= http::Role::admin) route.extra_time = [](const http::Request&) { return kOperatorsTime; };
+  if (surfaces.large_bodies != nullptr)
+    for (auto& route : routes) route = read_in(*surfaces.large_bodies, std::move(route), surfaces.forms.log);
   if (surfaces.closed)
     for (auto& route : routes) route.handle = unless(surfaces.closed, std::move(route.handle));
-  for (auto& route : health_routes(std::move(surfaces.not_ready))) routes.push_back(std::move(route));
+  for (auto& route : health_routes(std::move(surfaces.readiness))) routes.push_back(std::move(route));
+  routes.push_back(document_route());
   if (surfaces.metrics_readers) routes.push_back(metrics_route(surfaces.intents.metrics, *surfaces.metrics_readers));
   return routes;
 }
 
-std::vector<http::Route> watching_routes(const Metrics& metrics, std::function<std::string()> not_ready) {
-  auto routes = health_routes(std::move(not_ready));
+std::vector<http::Route> watching_routes(const Metrics& metrics, HostReadiness readiness) {
+  auto routes = health_routes(std::move(readiness));
   routes.push_back(metrics_route(metrics, http::Role::none));
   return routes;
 }

@@ -11,8 +11,10 @@
 #include "api/dead_routes.h"
 #include "api/form_routes.h"
 #include "api/intent_routes.h"
+#include "api/large_bodies.h"
 #include "api/notify_routes.h"
 #include "api/pipeline_routes.h"
+#include "api/system_routes.h"
 
 namespace waybill {
 
@@ -23,8 +25,9 @@ struct Surfaces {
   DeadParts dead;
   NotifyParts notify;
   Reload reload;
-  std::function<std::string()> not_ready;
+  HostReadiness readiness;
   std::optional<http::Role> metrics_readers;  // the least role that reads /metrics here; none: they are elsewhere
+  BodyPool* large_bodies = nullptr;           // where large bodies are read; null: where they come in
   std::function<std::string()> closed;        // why nothing but health and metrics is answered any more; "" while it is
 };
 
@@ -32,6 +35,6 @@ inline constexpr Millis kOperatorsTime{60'000};  // beyond timeouts.answer, for 
 
 std::vector<http::Route> all_routes(Surfaces surfaces);
 // Those of metrics.listen: health and metrics, open to whoever reaches it.
-std::vector<http::Route> watching_routes(const Metrics& metrics, std::function<std::string()> not_ready);
+std::vector<http::Route> watching_routes(const Metrics& metrics, HostReadiness readiness);
 
 }  // namespace waybill

@@ -10,10 +10,12 @@
 
 #include "app/asked_secrets.h"
 #include "app/outgoing.h"
+#include "app/time_limits.h"
 #include "base/names.h"
 #include "base/nearest.h"
 #include "base/printing.h"
 #include "http/tls.h"
+#include "registry/registry_digest.h"
 #include "senders/plugin_trial.h"
 #include "services/gcs_links.h"
 #include "services/secrets.h"
@@ -78,7 +80,10 @@ Log make_log(const Config& config) {
 
 Log quiet_log() { return Log(Log::Level::warn, isatty(2) ? Log::Format::pretty : Log::Format::json); }
 
-Result<Database> open_database(const Config& config, Log& log) {
+Result<Database> open_database(const Config& config, Log& log, NoDatabasePolicy none) {
+  if (config.database.url.empty() && none == NoDatabasePolicy::refuse && !EmbeddedPostgres::is_in(config.database.embedded))
+    return fail(Error::Kind::invalid, "there is no database in " + config.database.embedded.string() +
+                                          " yet (database.embedded): run `waybill migrate`");
   Database database{.server = nullptr,
                     .watch = nullptr,
                     .address = {config.database.url, config.database.schema, config.database.timeouts},
@@ -103,9 +108,8 @@ Result<void> check_schema(const Database& database) {
 }
 
 Result<Reading> open_reading(const Config& config, const std::string& org, Log& log) {
-  auto database = open_database(config, log);
+  auto database = fit_database(config, log);
   TRY(database);
-  TRY(check_schema(*database));
   const auto shards = read_shards(database->address);
   TRY(shards);
   auto store = make_read_store(database->address, *shards);
@@ -135,10 +139,10 @@ Result<void> ready_schema(const Config& config, const Database& database, Log& l
                   "database.url a member of the application role, and see that both name the same database");
 }
 
-Result<Database> ready_database(const Config& config, Log& log) {
+Result<Database> fit_database(const Config& config, Log& log) {
   auto database = open_database(config, log);
   TRY(database);
-  TRY(ready_schema(config, *database, log));
+  TRY(check_schema(*database));
   return database;
 }
 
@@ -233,6 +237,19 @@ Problems link_warnings(const Config& config, const ActionTypes& types, const Reg
                list_of(forms) + "); set it, or write \"attachments: false\" in forms that take none"}};
 }
 
+// Files that somebody is just copying are read again: half of them must not come in force.
+tl::expected<Registry, Problems> read_whole_registry(const std::filesystem::path& folder, const ActionTypes& types,
+                                                     Problems* absent, std::string& digest) {
+  constexpr int kTries = 3;
+  for (int i = 0; i < kTries; ++i) {
+    if (absent) absent->clear();
+    digest = registry_digest(folder);
+    auto registry = load_registry(folder, types, absent);
+    if (registry_digest(folder) == digest) return registry;
+  }
+  return tl::unexpected(Problems{{folder.string(), 0, "", "its files change while they are read: try again when that is over"}});
+}
+
 // "" if the master keys are good, or none is named.
 std::string master_key_fault(const Secrets& secrets, const std::string& name) {
   if (name.empty()) return {};
@@ -246,6 +263,34 @@ std::string master_key_fault(const Secrets& secrets, const std::string& name) {
 }
 
 }  // namespace
+
+std::string digest_on_disk(const Config& config) { return registry_digest(config.registry); }
+
+FoundRegistry find_registry(const Config& config, const ActionTypes& types, const Secrets* secrets, MissingPluginPolicy absent) {
+  FoundRegistry found;
+  Problems& absences = absent == MissingPluginPolicy::tolerate ? found.absent : found.problems;
+  auto registry = read_whole_registry(config.registry, types, absent == MissingPluginPolicy::tolerate ? &found.absent : nullptr,
+                                      found.digest);
+  if (!registry) {
+    found.problems = std::move(registry.error());
+    return found;
+  }
+  const auto add = [](Problems& into, Problems more) { std::move(more.begin(), more.end(), std::back_inserter(into)); };
+  add(found.problems, named_target_problems(config, *registry));
+  add(absences, unset_sender_problems(config, types, *registry));
+  if (secrets) {
+    auto outgoing = check_outgoing(config, *registry, *secrets);
+    add(found.problems, std::move(outgoing.problems));
+    add(found.warnings, std::move(outgoing.warnings));
+    found.transports = std::move(outgoing.transports);
+  }
+  add(found.warnings, unknown_secrets(config, *registry));
+  add(found.warnings, link_warnings(config, types, *registry));
+  add(found.problems, time_limit_problems(config, *registry));
+  add(found.warnings, time_limit_warnings(config, *registry));
+  found.registry = std::move(*registry);
+  return found;
+}
 
 LoadedInstallation load_installation(const Config& config, MissingPluginPolicy absent) {
   LoadedInstallation contents{
@@ -272,31 +317,27 @@ LoadedInstallation load_installation(const Config& config, MissingPluginPolicy a
     report({config.problem("notify.key", std::move(fault))});
   if (!config.tls.certificate.empty())
     if (const auto tls = http::TlsContext::load(config.tls); !tls) report({tls_problem(config, tls.error().what)});
-  auto registry =
-      load_registry(config.registry, *contents.catalogue, absent == MissingPluginPolicy::tolerate ? &contents.absent : nullptr);
-  if (registry) {
-    report(named_target_problems(config, *registry));
-    const auto unset = unset_sender_problems(config, *contents.catalogue, *registry);
-    absences.insert(absences.end(), unset.begin(), unset.end());
-    if (secrets) {
-      auto outgoing = check_outgoing(config, *registry, *secrets);
-      report(outgoing.problems);
-      contents.transports = std::move(outgoing.transports);
-      std::move(outgoing.warnings.begin(), outgoing.warnings.end(), std::back_inserter(contents.warnings));
-    }
-    const auto asked = unknown_secrets(config, *registry);
-    contents.warnings.insert(contents.warnings.end(), asked.begin(), asked.end());
-    for (auto& warning : link_warnings(config, *contents.catalogue, *registry)) contents.warnings.push_back(std::move(warning));
-    contents.registry = std::move(*registry);
-  } else {
-    report(registry.error());
-  }
+  auto found = find_registry(config, *contents.catalogue, secrets ? &*secrets : nullptr, absent);
+  report(found.problems);
+  std::move(found.absent.begin(), found.absent.end(), std::back_inserter(contents.absent));
+  std::move(found.warnings.begin(), found.warnings.end(), std::back_inserter(contents.warnings));
+  contents.registry = std::move(found.registry);
+  contents.transports = std::move(found.transports);
+  contents.registry_digest = std::move(found.digest);
   if (!config.listen.is_loopback() && config.tls.certificate.empty())
     contents.warnings.push_back(
         config.problem("listen",
                        "is not a loopback address, and there is no tls.certificate: tokens and payloads come over the network "
                        "in clear, unless something in front of it encrypts them"));
   return contents;
+}
+
+std::optional<Rate> rate_in_force(const Config& config, const ActionTypes& types, const std::string& target,
+                                  const std::optional<Rate>& of_contract) {
+  Problems absent;
+  const auto registry = load_registry(config.registry, types, &absent);
+  const Contract* found = registry ? registry->find(target) : nullptr;
+  return found ? found->rate : of_contract;
 }
 
 std::string harm_of(const Config& config) {
@@ -306,12 +347,6 @@ std::string harm_of(const Config& config) {
   return harm.empty()
              ? ""
              : "a plugin harms the process while it checks a target: " + harm + " (see what `waybill plugin check` finds)";
-}
-
-Problems check_registry(const Config& config, const ActionTypes& types, const Registry& registry) {
-  Problems problems = named_target_problems(config, registry);
-  for (auto& problem : unset_sender_problems(config, types, registry)) problems.push_back(std::move(problem));
-  return problems;
 }
 
 }  // namespace waybill

@@ -10,6 +10,7 @@
 #include "config/config.h"
 #include "registry/registry.h"
 #include "senders/catalogue.h"
+#include "services/secrets.h"
 #include "services/transports.h"
 #include "store/embedded_postgres.h"
 #include "store/pg.h"
@@ -46,10 +47,14 @@ struct Database {
   DatabaseAddress address;
   DatabaseAddress owner;  // as whom the schema is changed; the same unless database.owner_url is set
 };
-Result<Database> open_database(const Config& config, Log& log);
+// Only `migrate` and `serve` make the private database where there is none; other commands say what to run.
+enum class NoDatabasePolicy { refuse, make };
+Result<Database> open_database(const Config& config, Log& log, NoDatabasePolicy none = NoDatabasePolicy::refuse);
 
-// An error unless this program may use the schema as it is.
+// An error, with what to run, unless this program may use the schema as it is. Changes nothing.
 Result<void> check_schema(const Database& database);
+// Both at once: the database of a command that changes no schema.
+Result<Database> fit_database(const Config& config, Log& log);
 
 // A database to read from, or to act on, as one organisation; its schema is checked.
 struct Reading {
@@ -59,10 +64,8 @@ struct Reading {
 };
 Result<Reading> open_reading(const Config& config, const std::string& org, Log& log);
 
-// Applies missing migrations if the configuration says so. An error unless there are none then.
+// For `serve`: applies missing migrations if the configuration says so. An error unless there are none then.
 Result<void> ready_schema(const Config& config, const Database& database, Log& log);
-// Both at once: a command's database, its schema brought up to date or checked.
-Result<Database> ready_database(const Config& config, Log& log);
 
 // Everything about plugins and registry that can be wrong without a database, in order of loading. A start tolerates what needs
 // a plugin that is not there: one refused plugin must not stop the others' work.
@@ -74,15 +77,30 @@ struct LoadedInstallation {
   Problems absent;                         // when tolerated: what names an action type that no loaded plugin has
   std::optional<Transports> transports{};  // none when there are problems
   Problems warnings{};
+  std::string registry_digest{};
 };
 LoadedInstallation load_installation(const Config& config, MissingPluginPolicy absent = MissingPluginPolicy::refuse);
+
+// The rate of a target in the registry as it is on disk; where it is not there, that of a contract.
+std::optional<Rate> rate_in_force(const Config& config, const ActionTypes& types, const std::string& target,
+                                  const std::optional<Rate>& of_contract);
 
 // What a plugin does to a process that loads this installation, found out in a child process: "killed by SIGSEGV: ..."; "" if
 // nothing. Plugins that do it while they are loaded are refused one by one and harm nobody; here it is those that check a target.
 std::string harm_of(const Config& config);
 
-// What the configuration and a registry ask of each other: the targets that it names, and settings for every sender that is
-// named.
-Problems check_registry(const Config& config, const ActionTypes& types, const Registry& registry);
+// The registry on disk, held against plugins, configuration and secrets: the one rule by which a start, a reload and a check take
+// it or refuse it.
+struct FoundRegistry {
+  std::optional<Registry> registry;  // none when there are problems with it
+  Problems problems;
+  Problems absent;  // when tolerated: what names an action type that no plugin serves, or that has no settings
+  Problems warnings;
+  std::optional<Transports> transports;  // none when there are problems
+  std::string digest;                    // see registry_digest()
+};
+std::string digest_on_disk(const Config& config);  // of its files as they are now
+// `secrets`: null, if they cannot be read.
+FoundRegistry find_registry(const Config& config, const ActionTypes& types, const Secrets* secrets, MissingPluginPolicy absent);
 
 }  // namespace waybill

@@ -6,14 +6,17 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdlib>
 
 #include "app/host_identity.h"
+#include "base/database_clock.h"
 #include "breadcrumbs/start_gate.h"
 #include "claim/jobs.h"
 #include "execute/executor.h"
 #include "limits/claim_ledger.h"
+#include "maintenance/hang_alerts.h"
 #include "senders/sender_factory.h"
 #include "settle/settler.h"
 #include "store/host_liveness.h"
@@ -34,11 +37,12 @@ class Quarantine {
  public:
   Quarantine(const Config& config, const LoadedInstallation& contents, Secrets secrets, std::shared_ptr<const GcsLinks> links,
              std::shared_ptr<const Registry> registry, const DatabaseAddress& address, int shards, BreadcrumbFolder* folder,
-             std::shared_ptr<BreadcrumbFile> breadcrumbs, Log& log)
+             std::shared_ptr<BreadcrumbFile> breadcrumbs, DatabaseClock& clock, Log& log)
       : config_(config),
         catalogue_(*contents.catalogue),
         log_(log),
         shards_(shards),
+        clock_(clock),
         breadcrumbs_(std::move(breadcrumbs)),
         crumb_(breadcrumbs_ ? breadcrumbs_->line("", "") : Breadcrumb()),
         gate_(folder, nullptr, [this](const std::string& type) { return plugin_file(config_, catalogue_, type); }),
@@ -47,24 +51,36 @@ class Quarantine {
         suspects_(make_suspect_store(address)),
         factory_(
             catalogue_, config, std::make_shared<const LiveSecrets>(std::move(secrets)),
-            {.templates = [registry = std::move(registry)] { return templates_of(registry); }, .links = std::move(links)}, clock_,
-            log, metrics_, breadcrumbs_,
-            [transports = *contents.transports](const Contract& contract) { return transports.of(contract); },
+            {.templates = [registry] { return templates_of(registry); }, .links = std::move(links)}, clock_, log, metrics_,
+            breadcrumbs_, [transports = *contents.transports](const Contract& contract) { return transports.of(contract); },
             [transports = *contents.transports](const std::string& client) { return transports.of_oauth2(client); }),
         settler_(
             *settle_store_, clock_,
-            {.actor = host_name(), .retry = config.retry, .cooldown = config.timeouts.cooldown, .gather = Millis{0}},
+            {.actor = host_name(),
+             .retry = config.retry,
+             .cooldown = config.timeouts.cooldown,
+             .kept_notifications = config.kept_notifications,
+             .gather = Millis{0}},
             [] { return std::size_t{1}; }, [this](const Settler::WriteResult&) { settled(); }, log, metrics_),
-        executor_(factory_, clock_, {.attempt_timeout = config.timeouts.attempt, .grace = config.timeouts.attempt_grace}, log,
-                  metrics_),
-        liveness_(address, host_name()) {}
+        executor_(factory_, clock_,
+                  {.attempt_timeout = config.timeouts.attempt,
+                   .grace = config.timeouts.attempt_grace,
+                   .time_limit = [registry](const Contract& contract) { return registry->time_limit(contract); }},
+                  log, metrics_),
+        hang_alerts_(host_name() + " (quarantine)"),
+        liveness_(address, host_name(), program_version(), config.timeouts.lease) {}
 
-  // Until there is no suspect any more, or `is_over` says so. False when a plugin holds on to a thread.
+  // Until there is no suspect any more, one of them hangs, or `is_over` says so. False when a plugin holds on to a thread: the
+  // next suspect is tried where no such thread is.
   bool run(const IsOver& is_over) {
     settler_.start();
-    executor_.start([this](std::vector<Finished> finished) { settler_.take(std::move(finished)); });
-    while (!is_over(Millis{0})) {
-      const auto host = liveness_.keep();
+    executor_.start([this](std::vector<Finished> finished) { settler_.take(std::move(finished)); },
+                    [this](const Hang& hang) {
+                      hang_alerts_.note(hang.action_type, hang.job.get(), hang.pause);
+                      hung_ = true;
+                    });
+    while (!hung_ && !is_over(Millis{0})) {
+      const auto host = keep();
       if (!host) break;
       const auto leads = suspects_->lead();
       if (!leads || !*leads) break;
@@ -75,12 +91,20 @@ class Quarantine {
     }
     const bool clean = executor_.stop(config_.timeouts.drain);
     settler_.stop(kPatience);
+    if (const auto raised = hang_alerts_.raise(*suspects_); !raised)
+      log_.warn("maintenance.failed", {{"task", "plugin_hangs"}, {"error", raised.error().what}});
     crumb_.leave();
     liveness_.leave();
     return clean;
   }
 
  private:
+  Result<HostId> keep() {
+    auto host = liveness_.keep();
+    if (const auto time = liveness_.time()) clock_.follow(*time, clock_.now());
+    return host;
+  }
+
   bool try_one(HostId host, const IsOver& is_over) {
     for (int i = 0; i < shards_; ++i) {
       const auto shard = static_cast<Shard>(i);
@@ -134,7 +158,7 @@ class Quarantine {
     }
     while (!wait_settled()) {
       if (is_over(Millis{0})) return;
-      static_cast<void>(liveness_.keep());
+      static_cast<void>(keep());
     }
     crumb_.leave();
   }
@@ -153,7 +177,7 @@ class Quarantine {
   const Catalogue& catalogue_;
   Log& log_;
   const int shards_;
-  const SystemClock clock_;
+  DatabaseClock& clock_;
   Metrics metrics_;
   const std::shared_ptr<BreadcrumbFile> breadcrumbs_;
   Breadcrumb crumb_;
@@ -168,6 +192,8 @@ class Quarantine {
   PluginSenderFactory factory_;
   Settler settler_;
   Executor executor_;
+  HangAlerts hang_alerts_;
+  std::atomic<bool> hung_{false};
   HostLiveness liveness_;
 };
 
@@ -196,7 +222,7 @@ int quarantine(const GlobalOptions& options, pid_t parent) {
   if (!shards) return failed(shards.error().what);
   auto secrets = Secrets::resolve(config->secrets, config->file.string());
   if (!secrets) return failed("a secret is missing");
-  const SystemClock clock;
+  DatabaseClock clock;
   auto links = make_links(config->link_key, *secrets, clock);
   if (!links) return failed("links.key: " + links.error().what);
   const auto folder = BreadcrumbFolder::open(breadcrumb_place(*config));
@@ -212,7 +238,7 @@ int quarantine(const GlobalOptions& options, pid_t parent) {
   };
   auto run = std::make_unique<Quarantine>(*config, contents, std::move(*secrets), std::move(*links),
                                           std::make_shared<const Registry>(std::move(*contents.registry)), database->address,
-                                          *shards, folder ? folder->get() : nullptr, breadcrumbs, log);
+                                          *shards, folder ? folder->get() : nullptr, breadcrumbs, clock, log);
   const IsOver told = is_over;
   const bool clean = run->run(told);
   if (breadcrumbs) breadcrumbs->remove();

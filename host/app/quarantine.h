@@ -20,17 +20,22 @@ int quarantine(const GlobalOptions& options, pid_t parent);
 // One thread at a time: the task runner's, through task(), and whoever destroys it then.
 class QuarantineProcess {
  public:
-  QuarantineProcess(std::filesystem::path config, SuspectStore& store, const Clock& clock, Log& log)
+  QuarantineProcess(std::filesystem::path config, Millis lease, SuspectStore& store, const Clock& clock, Log& log)
       : config_(std::move(config)),
+        lease_(lease),
         store_(store),
+        log_(log),
         process_({"quarantine.started", "quarantine.failed", "quarantine.died"}, clock, log) {}
 
-  // Starts it whenever a suspect is due and nobody tries suspects.
+  // Starts it whenever a suspect is due and nobody tries suspects. Who has tried none for a lease hangs, and tries them no
+  // longer.
   PeriodicTask task();
 
  private:
   const std::filesystem::path config_;
+  const Millis lease_;
   SuspectStore& store_;
+  Log& log_;
   ChildProcess process_;  // ended with this: what it holds is given back or finished
 };
 

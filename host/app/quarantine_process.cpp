@@ -13,7 +13,12 @@ PeriodicTask QuarantineProcess::task() {
             if (process_.is_running()) return {};
             const auto wanted = store_.is_help_wanted();
             TRY(wanted);
-            if (!*wanted) return {};
+            if (!*wanted) {
+              const auto ended = store_.end_silent_lead(lease_);
+              TRY(ended);
+              if (*ended) log_.warn("quarantine.silent", {{"effect", "its session was ended; another process tries suspects"}});
+              return {};
+            }
             std::vector<std::string> words{"quarantine"};
             if (!config_.empty()) words.insert(words.end(), {"--config", config_.string()});
             return process_.start(std::move(words));

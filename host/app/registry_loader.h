@@ -5,6 +5,7 @@
 
 #include "api/admin_routes.h"
 #include "app/installation.h"
+#include "limits/places.h"
 #include "registry/registry.h"
 #include "services/secrets.h"
 #include "services/transports.h"
@@ -15,14 +16,14 @@ namespace waybill {
 // Safe from any thread.
 class RegistryLoader {
  public:
-  RegistryLoader(const Config& config, const Catalogue& catalogue, Registry registry, Transports transports, Secrets secrets,
-                 Log& log)
+  RegistryLoader(const Config& config, const LoadedInstallation& installation, Registry registry, Secrets secrets, Log& log)
       : config_(config),
-        catalogue_(catalogue),
+        catalogue_(*installation.catalogue),
         live_(std::move(registry)),
-        transports_(std::move(transports)),
+        transports_(Transports(*installation.transports)),
         secrets_(std::make_shared<LiveSecrets>(std::move(secrets))),
-        log_(log) {}
+        log_(log),
+        report_{.digest = installation.registry_digest, .request = 0, .verdict = "loaded", .remarks = {}} {}
 
   LiveRegistry& live() { return live_; }
   std::shared_ptr<const Registry> current() const { return live_.current(); }
@@ -32,13 +33,20 @@ class RegistryLoader {
   }
   std::shared_ptr<const LiveSecrets> secrets() const { return secrets_; }
   // Puts the registry on disk in force once its forms are stored, and with it all secrets as their variables and files are
-  // now, and the certificates that it and `senders` name. With problems, or an error of the store, the old ones stay.
-  ReloadResult reload(FormStore& store, const LoadActor& actor);
+  // now, and the certificates that it and `senders` name. With problems, or an error of the store, the old ones stay. Takes and
+  // refuses what a start does. `request`: the ReloadRequest that it answers, 0 for none.
+  ReloadResult reload(FormStore& store, LoadActor actor, std::int64_t request = 0);
+  RegistryReport report() const;  // as it is now
 
   std::vector<std::string> action_types() const;  // that its targets and forms name
   std::optional<Contract> alert_target() const;
+  TargetRates rates() const;
 
  private:
+  FoundRegistry find(tl::expected<Secrets, Problems>& secrets) const;
+  ReloadResult load(FormStore& store, LoadActor actor);
+  ReloadResult refused(Problems problems, const std::vector<ChangedPlugin>& changed);
+
   const Config& config_;
   const Catalogue& catalogue_;
   LiveRegistry live_;
@@ -46,6 +54,8 @@ class RegistryLoader {
   const std::shared_ptr<LiveSecrets> secrets_;
   Log& log_;
   std::mutex reloading_;
+  mutable std::mutex reporting_;
+  RegistryReport report_;  // guarded by reporting_
 };
 
 }  // namespace waybill

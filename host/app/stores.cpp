@@ -51,6 +51,7 @@ Millis failure_check_lease(const Config& config) { return config.timeouts.lease 
 NotifyStoreSettings notify_settings(const Config& config, std::shared_ptr<const Vault> vault) {
   return {.vault = std::move(vault),
           .debounce = config.notify.debounce,
+          .max_wait = config.notify.max_wait,
           .attempts = static_cast<std::uint32_t>(config.notify.attempts),
           .max_bytes = config.limits.body_bytes,
           .replay_rate = config.replay_rate,

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/invisible.h"
+
 namespace waybill {
 
 bool is_id(std::string_view text, std::string_view more) {
@@ -17,6 +19,8 @@ bool has_control_character(std::string_view text) {
     const auto c = static_cast<unsigned char>(text[i]);
     const auto after = i + 1 < text.size() ? static_cast<unsigned char>(text[i + 1]) : 0;
     if (c < 0x20 || c == 0x7F || (c == 0xC2 && after >= 0x80 && after < 0xA0)) return true;
+    if (c == 0xD8 || c == 0xE2 || c == 0xEF)
+      if (is_invisible(text.substr(i, c == 0xD8 ? 2 : 3))) return true;
   }
   return false;
 }

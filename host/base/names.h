@@ -20,7 +20,7 @@ inline constexpr std::size_t kMaxIdLength = 64;
 // Letters, digits, _ and -, and those of `more`; 1 to kMaxIdLength of them.
 bool is_id(std::string_view text, std::string_view more = {});
 
-// C0, DEL and C1: what a name could hide or break a line with.
+// C0, DEL, C1 and what is_invisible(): what a name could hide or break a line with.
 bool has_control_character(std::string_view text);
 
 }  // namespace waybill

@@ -4,6 +4,7 @@
 #include <cstdarg>
 #include <cstdio>
 
+#include "base/invisible.h"
 #include "base/utf8.h"
 
 namespace waybill {
@@ -12,6 +13,14 @@ namespace {
 void append_escape(std::string& out, std::string_view prefix, unsigned char code) {
   constexpr std::string_view kHex = "0123456789abcdef";
   out.append(prefix).append(1, kHex[code >> 4]).append(1, kHex[code & 15]);
+}
+
+// Of a character of two or three bytes: \u202e.
+void append_code(std::string& out, std::string_view character) {
+  unsigned code = static_cast<unsigned char>(character[0]) & (character.size() == 2 ? 0x1F : 0x0F);
+  for (const char c : character.substr(1)) code = code << 6 | (static_cast<unsigned char>(c) & 0x3F);
+  append_escape(out, "\\u", static_cast<unsigned char>(code >> 8));
+  append_escape(out, "", static_cast<unsigned char>(code & 0xFF));
 }
 
 void write(std::FILE* to, const char* format, std::va_list arguments) {
@@ -36,7 +45,9 @@ std::string printable(std::string_view text) {
     const auto lead = static_cast<unsigned char>(text.front());
     const auto length = utf8_character_length(text);
     const bool is_c1 = length == 2 && lead == 0xC2 && static_cast<unsigned char>(text[1]) < 0xA0;
-    if (is_c1)
+    if (is_invisible(text.substr(0, length)))
+      append_code(out, text.substr(0, length));
+    else if (is_c1)
       append_escape(out, "\\u00", static_cast<unsigned char>(text[1]));
     else if (length == 0 || (lead < 0x20 && lead != '\n' && lead != '\t') || lead == 0x7F)
       append_escape(out, "\\x", lead);

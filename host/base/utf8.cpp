@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/invisible.h"
+
 namespace waybill {
 namespace {
 
@@ -48,7 +50,9 @@ std::string clean_text(std::string_view text, std::size_t most) {
   while (!text.empty()) {
     const auto length = utf8_character_length(text);
     const auto character = text.substr(0, std::max<std::size_t>(length, 1));
-    const auto kept = length == 0 ? kReplacement : is_control(character) ? std::string_view(" ") : character;
+    const auto kept = length == 0                                        ? kReplacement
+                      : is_control(character) || is_invisible(character) ? std::string_view(" ")
+                                                                         : character;
     if (out.size() + kept.size() > most) break;
     out += kept;
     text.remove_prefix(character.size());

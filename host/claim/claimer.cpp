@@ -3,10 +3,11 @@
 // A round begins with the claims whose answers were lost: they are given back. Then, if it is time, it looks at the outages and
 // walks over each shard's queue, and tells the planner what is due. The planner answers with a plan: of which routes to take how
 // much, and which routes it does not know yet. For each shard the round leaves out channels of organisations that another host
-// serves, targets that another host probes, and what exceeds a target's rate. One statement claims what is left; it also forgets
-// claims that are done. The planner is told what came, and the rows go on as jobs. A shard's failure ends the round:
-// what was planned is due again a moment later. At last the contracts of unknown routes are read, for the next round. If
-// something was claimed or learnt, the next round begins at once; if not, when the thread is woken, a place falls free, or
+// serves, targets that another host probes, and what exceeds a target's rate; where it cannot be told which these are, such as
+// for a lock, it leaves out all that would have to be asked for, and nothing else. One statement claims what is left; it also
+// forgets claims that are done. The planner is told what came, and the rows go on as jobs. The failure of a shard's claim ends
+// the round: what was planned is due again a moment later. At last the contracts of unknown routes are read, for the next round.
+// If something was claimed or learnt, the next round begins at once; if not, when the thread is woken, a place falls free, or
 // something falls due. Where only a few places have fallen free it waits a moment for more.
 #include "claim/claimer.h"
 
@@ -31,17 +32,20 @@ constexpr auto kProbeDenied = std::chrono::seconds(1);      // another host's pr
 
 }  // namespace
 
-Claimer::Claimer(QueueStore& store, Planner& planner, ClaimLedger& ledger, WorkSignal& signal, const Clock& clock,
-                 ClaimerSettings settings, std::function<std::optional<HostId>()> host, JobSink sink, Log& log)
+Claimer::Claimer(QueueStore& store, Planner& planner, ClaimLedger& ledger, WorkSignal& signal, HostReach& reach,
+                 const Clock& clock, ClaimerSettings settings, std::function<std::optional<HostId>()> host, JobSink sink,
+                 Log& log)
     : store_(store),
       planner_(planner),
       ledger_(ledger),
       signal_(signal),
+      reach_(reach),
       clock_(clock),
       settings_(settings),
       host_(std::move(host)),
       sink_(std::move(sink)),
-      log_(log) {}
+      log_(log),
+      looked_at_(clock.now().time_since_epoch().count()) {}
 
 Claimer::~Claimer() { stop(); }
 
@@ -62,6 +66,8 @@ void Claimer::run(std::stop_token stop) {
       const auto done = round(*host);
       if (!done) log_.warn("claim.database_unavailable", {{"error", done.error().what}});
       if (done) most = again_ ? Clock::Monotonic::duration{} : until_next_round();
+    } else {
+      leave_channels(channels_.host, {});  // others serve them while this host must not claim
     }
     if (!again_) forget_done();
     signal_.wait(stop, most, kGather, settings_.batch, planner_.held());
@@ -73,19 +79,22 @@ void Claimer::run(std::stop_token stop) {
 
 Result<void> Claimer::round(HostId host) {
   TRY(give_back_unconfirmed());
-  TRY(look());
+  TRY(look(host));
+  looked_at_ = clock_.now().time_since_epoch().count();
+  if (reach_.is_cut_off()) return {};
   auto plan = planner_.plan(settings_.batch, clock_.now());
   Result<void> done;
   for (auto& [shard, shares] : plan.shares) {
+    const auto begun = clock_.now();
     if (done) serve_channels(host, shard, shares);
-    if (done) done = begin_probes(host, shard, shares);
-    if (done) done = take_permits(shard, shares);
-    if (done) done = claim(host, shard, shares, plan.bytes);
+    if (done) begin_probes(host, shard, shares);
+    if (done) take_permits(shard, shares);
+    if (done) done = claim(host, shard, shares, begun, plan.bytes);
     if (done) continue;
     for (const auto& share : shares) planner_.denied(shard, share, clock_.now() + settings_.poll);
   }
   if (clock_.now() - channels_.left_at >= kChannelsIdle) leave_channels(host, kChannelsIdle);
-  if (const auto idle = std::exchange(idle_probes_, {}); done && !idle.empty()) done = store_.release_probes(idle, host);
+  release_idle_probes(host);
   if (!done) return done;
   return learn(plan.unknown);
 }
@@ -105,14 +114,23 @@ void Claimer::Look::done(Clock::Monotonic begun, Clock::Monotonic ended, Millis 
   due = ended + std::max<Clock::Monotonic::duration>(poll, kLookShare * std::min(length, std::exchange(last, length)));
 }
 
-Result<void> Claimer::look() {
+// What other hosts find unreachable, and this one had answers from, is told on the way.
+Result<void> Claimer::look_at_cooldowns(HostId host) {
+  const auto begun = clock_.now();
+  if (const auto refuted = reach_.take_refuted(); !refuted.empty())
+    if (const auto told = store_.refute(refuted, host); !told)  // the next answer says it again
+      log_.warn("claim.findings_not_refuted", {{"error", told.error().what}});
+  const auto cooldowns = store_.cooldowns(host);
+  TRY(cooldowns);
+  cooldowns_.done(begun, clock_.now(), settings_.poll);
+  reach_.observe(*cooldowns);
+  planner_.observe(*cooldowns, clock_.now());
+  return {};
+}
+
+Result<void> Claimer::look(HostId host) {
   const bool walk_now = signal_.take_walk();
-  if (const auto begun = clock_.now(); walk_now || begun >= cooldowns_.due) {
-    const auto cooldowns = store_.cooldowns();
-    TRY(cooldowns);
-    cooldowns_.done(begun, clock_.now(), settings_.poll);
-    planner_.observe(*cooldowns, clock_.now());
-  }
+  if (walk_now || clock_.now() >= cooldowns_.due) TRY(look_at_cooldowns(host));
   if (const auto begun = clock_.now(); begun >= weights_.due) {
     auto weights = store_.weights();
     weights_.done(begun, clock_.now(), kWeights);
@@ -156,7 +174,7 @@ void Claimer::serve_channels(HostId host, Shard shard, std::vector<RouteShare>& 
   for (const auto& share : shares)
     if (!share.channel.empty()) wanted.push_back(&share);
   if (wanted.empty()) return;
-  const auto served = store_.serve_channels(host, wanted);
+  const auto served = store_.serve_channels(host, wanted, settings_.lease);
   std::unordered_map<RouteId, std::optional<Rate>> rates;
   if (served)
     for (const auto& one : *served) rates.emplace(one.route, one.rate);
@@ -200,15 +218,17 @@ void Claimer::leave_channels(HostId host, Clock::Monotonic::duration idle_for) {
 }
 
 // Of the targets that are half-open, those that this host probes stay among the shares.
-Result<void> Claimer::begin_probes(HostId host, Shard shard, std::vector<RouteShare>& shares) {
+void Claimer::begin_probes(HostId host, Shard shard, std::vector<RouteShare>& shares) {
   std::vector<Cooldown> wanted;
   for (const auto& share : shares)
     if (share.probe) wanted.push_back({share.org, share.cooldown_key, {}, {}});
-  if (wanted.empty()) return {};
+  if (wanted.empty()) return;
   const auto begun = store_.begin_probes(wanted, host, settings_.probe);
-  TRY(begun);
   std::set<std::pair<OrgId, std::string>> ours;
-  for (const auto& one : *begun) ours.emplace(one.org, one.target);
+  if (begun)
+    for (const auto& one : *begun) ours.emplace(one.org, one.target);
+  else
+    log_.warn("claim.probes_unavailable", {{"error", begun.error().what}});
   std::vector<RouteShare> kept;
   for (auto& share : shares) {
     if (!share.probe || ours.contains({share.org, share.cooldown_key}))
@@ -218,39 +238,47 @@ Result<void> Claimer::begin_probes(HostId host, Shard shard, std::vector<RouteSh
   }
   again_ |= kept.size() < shares.size();
   shares = std::move(kept);
-  return {};
 }
 
-// Of targets with a rate, as much as may start now stays among the shares.
-Result<void> Claimer::take_permits(Shard shard, std::vector<RouteShare>& shares) {
-  if (std::none_of(shares.begin(), shares.end(), [](const RouteShare& share) { return share.rate.has_value(); })) return {};
-  Result<void> done;
+// What is not given back now ends with its time.
+void Claimer::release_idle_probes(HostId host) {
+  const auto idle = std::exchange(idle_probes_, {});
+  if (idle.empty()) return;
+  if (const auto done = store_.release_probes(idle, host); !done)
+    log_.warn("claim.probes_unavailable", {{"error", done.error().what}});
+}
+
+// Of targets with a rate, as much as may start now stays among the shares. A failure here holds up what has a rate, nothing else.
+void Claimer::take_permits(Shard shard, std::vector<RouteShare>& shares) {
+  std::vector<const RouteShare*> rated;
+  for (const auto& share : shares)
+    if (share.rate) rated.push_back(&share);
+  if (rated.empty()) return;
+  const auto permits = store_.take_permits(rated);
+  if (!permits) log_.warn("claim.permits_unavailable", {{"error", permits.error().what}});
   std::vector<RouteShare> kept;
-  for (auto& share : shares) {
-    if (share.rate && done) {
-      const auto permits = store_.take_permits(share.org, share.target, *share.rate, share.count);
-      if (!permits) {
-        done = tl::unexpected(permits.error());
-      } else if (permits->granted == 0) {
-        planner_.denied(shard, share, clock_.now() + permits->wait);
+  for (std::size_t answered = 0; auto& share : shares) {
+    if (share.rate) {
+      const auto [granted, wait] = permits ? permits->at(answered++) : Permits{0, settings_.poll};
+      if (granted == 0) {
+        planner_.denied(shard, share, clock_.now() + wait);
         again_ = true;
         if (share.probe) idle_probes_.push_back({share.org, share.cooldown_key, {}, {}});
         continue;
-      } else {
-        planner_.trim(shard, share, permits->granted);
       }
+      planner_.trim(shard, share, granted);
     }
     kept.push_back(std::move(share));
   }
   shares = std::move(kept);
-  return done;
 }
 
-Result<void> Claimer::claim(HostId host, Shard shard, const std::vector<RouteShare>& shares, std::size_t& bytes) {
+// `asked_at`: before what may be sent was asked for. A host that was stopped since then starts nothing past its lease.
+Result<void> Claimer::claim(HostId host, Shard shard, const std::vector<RouteShare>& shares, Clock::Monotonic asked_at,
+                            std::size_t& bytes) {
   if (shares.empty()) return {};
   const ClaimToken token = ledger_.next(host);
   const auto done = ledger_.take_done(shard);
-  const auto asked_at = clock_.now();
   auto claimed = store_.claim(shard, host, token, settings_.lease, shares, done, bytes);
   const auto now = clock_.now();
   if (!claimed) {

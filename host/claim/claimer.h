@@ -1,6 +1,7 @@
 // The claimer's thread: searches the queue now and then, claims what is next, hands it on, and sleeps until something changes.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <functional>
 #include <map>
@@ -12,6 +13,7 @@
 #include "base/clock.h"
 #include "domain/job.h"
 #include "limits/claim_ledger.h"
+#include "limits/host_reach.h"
 #include "limits/planner.h"
 #include "limits/work_signal.h"
 #include "store/queue_store.h"
@@ -31,12 +33,13 @@ struct ClaimerSettings {
 class Claimer {
  public:
   // `host` returns the id to claim with, or none while this host must not claim (not registered, or draining).
-  Claimer(QueueStore& store, Planner& planner, ClaimLedger& ledger, WorkSignal& signal, const Clock& clock,
+  Claimer(QueueStore& store, Planner& planner, ClaimLedger& ledger, WorkSignal& signal, HostReach& reach, const Clock& clock,
           ClaimerSettings settings, std::function<std::optional<HostId>()> host, JobSink sink, Log& log);
   ~Claimer();
 
   void start();
   void stop();  // after this returns no claim begins, and all claimed jobs have been handed on
+  Clock::Monotonic looked_at() const { return Clock::Monotonic(Clock::Monotonic::duration(looked_at_.load())); }  // at the queue
 
  private:
   struct Look {  // a periodic read of the database; its cost bounds its frequency, unless only the last one was slow
@@ -48,13 +51,16 @@ class Claimer {
   void run(std::stop_token stop);
   Result<void> round(HostId host);
   Result<void> give_back_unconfirmed();
-  Result<void> look();
+  Result<void> look(HostId host);
+  Result<void> look_at_cooldowns(HostId host);
   Result<void> learn(const std::vector<RouteId>& routes);
   void serve_channels(HostId host, Shard shard, std::vector<RouteShare>& shares);
   void leave_channels(HostId host, Clock::Monotonic::duration idle_for);
-  Result<void> begin_probes(HostId host, Shard shard, std::vector<RouteShare>& shares);
-  Result<void> take_permits(Shard shard, std::vector<RouteShare>& shares);
-  Result<void> claim(HostId host, Shard shard, const std::vector<RouteShare>& shares, std::size_t& bytes);
+  void begin_probes(HostId host, Shard shard, std::vector<RouteShare>& shares);
+  void take_permits(Shard shard, std::vector<RouteShare>& shares);
+  Result<void> claim(HostId host, Shard shard, const std::vector<RouteShare>& shares, Clock::Monotonic asked_at,
+                     std::size_t& bytes);
+  void release_idle_probes(HostId host);
   void forget_done();
   Clock::Monotonic::duration until_next_round() const;
 
@@ -62,6 +68,7 @@ class Claimer {
   Planner& planner_;
   ClaimLedger& ledger_;
   WorkSignal& signal_;
+  HostReach& reach_;
   const Clock& clock_;
   const ClaimerSettings settings_;
   const std::function<std::optional<HostId>()> host_;
@@ -78,6 +85,7 @@ class Claimer {
     Clock::Monotonic left_at{};
   } channels_;
   Clock::Monotonic forgot_at_{};
+  std::atomic<Clock::Monotonic::rep> looked_at_;
   bool again_ = false;  // the last round claimed something, learnt of work, or had planned what was denied
 
   std::jthread thread_;  // last: it uses all above

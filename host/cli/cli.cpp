@@ -18,6 +18,7 @@
 #include "cli/new_plugin.h"
 #include "cli/orgs.h"
 #include "cli/pipelines.h"
+#include "cli/repairs.h"
 #include "cli/tokens.h"
 
 #ifndef WAYBILL_VERSION
@@ -28,6 +29,33 @@ namespace waybill {
 namespace {
 
 using AddCommand = std::function<CLI::App*(CLI::App*, const char*, const char*, std::function<int()>, bool)>;
+
+void add_repair_commands(CLI::App* group, const AddCommand& command, const GlobalOptions& options, RepairOptions& repair) {
+  using Kind = PipelineRepair::Kind;
+  const auto add = [&](Kind kind, const char* name, const char* what) {
+    CLI::App* sub = command(
+        group, name, what, [&options, &repair, kind] { return repair_pipelines(options, repair, kind); }, true);
+    sub->add_option("id", repair.ids, "Ids of submissions");
+    sub->add_option("--pipeline", repair.pipeline, "Instead of ids: the blocked ones of this pipeline, with a filter");
+    sub->add_option("--from", repair.from, "Only those that are in this state");
+    sub->add_option("--reference", repair.reference, "Only those of this reference");
+    sub->add_option("--reason", repair.reason, "Only those whose action failed for this reason");
+    sub->add_flag("--all", repair.all, "Every blocked submission of the pipeline");
+    sub->add_option("--org", repair.org, "Their organisation")->capture_default_str();
+    sub->add_option("--comment", repair.comment, "For the audit");
+    sub->add_option("--actor", repair.actor, "Who acts, for the audit (default: your user name)");
+    sub->add_flag("--dry-run", repair.dry_run, "Only tell which, and where they would go");
+    return sub;
+  };
+  CLI::App* rerun = add(Kind::rerun, "rerun", "Run blocked submissions again, from a state on");
+  rerun->add_option("--state", repair.state, "From which state on (default: the one where they are)");
+  rerun->add_option("--input", repair.input, "File with the JSON that the state's action is sent; - for standard input");
+  rerun->add_option("--action", repair.action, "Which action gets the input, where the state runs several");
+  CLI::App* skip = add(Kind::skip, "skip", "Take the failed actions of blocked submissions as done");
+  skip->add_option("--result", repair.result, "File with the result that they are to have, JSON; - for standard input");
+  CLI::App* end = add(Kind::end, "end", "End blocked submissions without sending anything more");
+  end->add_option("--state", repair.state, "In which terminal state (default: the only one)");
+}
 
 void add_dead_commands(CLI::App& app, const AddCommand& command, const GlobalOptions& options, DeadOptions& dead) {
   CLI::App* group = app.add_subcommand("dead", "Dead letters: deliveries that ended without their receiver having taken them")
@@ -236,6 +264,12 @@ int run_command_line(int argc, char** argv) {
   command(
       keys, "rewrap", "Seal all data keys with the newest master key; hosts may run meanwhile, and it may be run again",
       [&] { return rewrap_keys(options); }, true);
+  std::string master;
+  command(
+      keys, "give-up",
+      "List the master keys that are in use and not there; with --master, give up the channels' secrets that one sealed",
+      [&] { return give_up_keys(options, master); }, true)
+      ->add_option("--master", master, "The lost master key's name, as the list shows it");
   command(&app, "reload", "Check the registry, then make the running hosts of this machine take it up",
           [&] { return reload(options); });
 
@@ -326,6 +360,8 @@ int run_command_line(int argc, char** argv) {
       app.add_subcommand("pipeline", "Pipelines of the registry, and Waybill's own")->require_subcommand(1)->fallthrough();
   command(
       pipelines, "list", "List them", [&] { return list_pipelines(options); }, true);
+  RepairOptions repair;
+  add_repair_commands(pipelines, command, options, repair);
   CLI::App* diagram = command(
       pipelines, "show", "Print one's diagram (Mermaid)", [&] { return show_pipeline(options, name); }, true);
   diagram->add_option("name", name, "The pipeline's name")->required();

@@ -20,7 +20,7 @@ int migrate_database(const GlobalOptions& options) {
   const auto config = configuration(options);
   if (!config) return 1;
   Log log = quiet_log();
-  const auto database = open_database(*config, log);
+  const auto database = open_database(*config, log, NoDatabasePolicy::make);
   if (!database) return failed(database.error().what);
   if (const auto same = check_owner(database->address, database->owner); !same) return failed(same.error().what);
   const auto applied = migrate(database->owner, report_wait);
@@ -84,7 +84,7 @@ int resume_target(const GlobalOptions& options, const std::string& org, const st
   const auto config = configuration(options);
   if (!config) return 1;
   Log log = quiet_log();
-  const auto database = ready_database(*config, log);
+  const auto database = fit_database(*config, log);
   if (!database) return failed(database.error().what);
   const auto id = make_read_store(database->address, 1)->organisation(org);
   if (!id) return failed(id.error().what);

@@ -1,13 +1,8 @@
 // The commands on dead letters: what they print, and what they refuse before they ask the database.
 #include "cli/dead.h"
 
-#include <pwd.h>
-#include <unistd.h>
-
-#include <fstream>
+#include <algorithm>
 #include <functional>
-#include <iostream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "api/dead_json.h"
@@ -16,6 +11,7 @@
 #include "base/json_document.h"
 #include "base/json_writer.h"
 #include "base/printing.h"
+#include "cli/given.h"
 #include "cli/json_output.h"
 #include "dead_letters/dead_letter_service.h"
 #include "store/pg_stores.h"
@@ -30,11 +26,6 @@ struct Service {
   DeadStore& store;
   std::string actor;
 };
-
-std::string user_name() {
-  const passwd* user = getpwuid(geteuid());
-  return user != nullptr ? user->pw_name : "user " + std::to_string(geteuid());
-}
 
 int with_service(const GlobalOptions& options, const DeadOptions& dead, const std::function<int(const Service&)>& act) {
   const auto config = configuration(options);
@@ -68,13 +59,6 @@ Result<DeadFilter> filter_of(const DeadOptions& dead) {
     filter.ids.push_back(*id);
   }
   return filter;
-}
-
-Result<std::string> read_whole(const std::string& name) {
-  if (name == "-") return std::string(std::istreambuf_iterator<char>(std::cin), {});
-  std::ifstream in(name, std::ios::binary);
-  if (!in) return fail(Error::Kind::invalid, "cannot read " + name);
-  return std::string(std::istreambuf_iterator<char>(in), {});
 }
 
 using Line = std::vector<std::string>;
@@ -168,7 +152,13 @@ int list_dead(const GlobalOptions& options, const DeadOptions& dead) {
   const auto filter = filter_of(dead);
   if (!filter) return failed(filter.error().what);
   return with_service(options, dead, [&](const Service& service) {
-    const auto page = service.store.list(service.org, *filter, dead.limit, {});
+    auto page = service.store.list(service.org, *filter, dead.limit, {});
+    while (page && page->next && page->letters.size() < dead.limit) {  // a page looks at so many letters, however few fit
+      auto more = service.store.list(service.org, *filter, dead.limit - page->letters.size(), page->next);
+      if (!more) return failed(more.error().what);
+      page->next = more->next;
+      std::move(more->letters.begin(), more->letters.end(), std::back_inserter(page->letters));
+    }
     if (!page) return failed(page.error().what);
     if (options.json) {
       print_json(our_json(dead_page_json(*page)));

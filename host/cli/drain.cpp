@@ -7,6 +7,7 @@
 #include "base/printing.h"
 #include "cli/json_output.h"
 #include "store/pg_stores.h"
+#include "store/pgboss_check.h"
 #include "store/pgboss_store.h"
 
 namespace waybill {
@@ -38,15 +39,29 @@ Result<std::map<std::string, std::string>> read_maps(const std::vector<std::stri
 }
 
 // How jobs of a queue are handed in for what it is mapped to. The one place that knows what a name on the right of --map may be.
-Result<HandInJobs> hand_in_for(const std::string& name, const Registry& registry, const DatabaseAddress& address, OrgId org,
-                               int shards) {
-  if (const auto pipeline = registry.find_pipeline(name)) return hand_in_as_pipeline(address, org, pipeline, shards);
-  if (const auto* target = registry.find(name)) return hand_in_as_intents(org, *target, shards);
+// What would lose a part of itself, or could only fail, is refused.
+Result<HandInJobs> hand_in_for(const std::string& name, const LoadedInstallation& contents, const DatabaseAddress& address,
+                               OrgId org, int shards) {
+  const auto& registry = *contents.registry;
+  if (const auto pipeline = registry.find_pipeline(name)) {
+    auto hand_in = hand_in_as_pipeline(address, org, pipeline, shards);
+    TRY(hand_in);
+    return hand_in_those_without(std::move(*hand_in),
+                                 [pipeline](const PgBossJob& job) { return fault_in_follow_up(job, &pipeline->pipeline); });
+  }
+  if (const auto* target = registry.find(name))
+    return hand_in_those_without(hand_in_as_intents(org, *target, shards),
+                                 [&types = *contents.catalogue, type = target->action_type](const PgBossJob& job) {
+                                   if (auto fault = fault_in_follow_up(job, nullptr); !fault.empty()) return fault;
+                                   const auto problems = types.check_payload(type, job.data.empty() ? "null" : job.data);
+                                   return problems.empty() ? std::string() : "payload: " + problems.front().message;
+                                 });
   return fail(Error::Kind::not_found, "--map: the registry has neither a pipeline nor a target \"" + name + "\"");
 }
 
 Result<std::vector<QueueDrain>> plan(const std::vector<PgBossQueue>& queues, std::map<std::string, std::string> maps,
-                                     const Registry& registry, const DatabaseAddress& address, OrgId org, int shards) {
+                                     const LoadedInstallation& contents, const DatabaseAddress& address, OrgId org, int shards) {
+  const auto& registry = *contents.registry;
   std::vector<QueueDrain> all;
   for (const auto& queue : queues) {
     if (queue.name.starts_with(kOfPgBossItself)) continue;
@@ -56,14 +71,14 @@ Result<std::vector<QueueDrain>> plan(const std::vector<PgBossQueue>& queues, std
     else if (registry.find(queue.name) != nullptr || registry.find_pipeline(queue.name))
       one.target = queue.name;
     if (!one.target.empty()) {
-      auto hand_in = hand_in_for(one.target, registry, address, org, shards);
+      auto hand_in = hand_in_for(one.target, contents, address, org, shards);
       TRY(hand_in);
       one.hand_in = std::move(*hand_in);
     }
     all.push_back(std::move(one));
   }
   for (const auto& [queue, target] : maps)
-    TRY(hand_in_for(target, registry, address, org, shards));  // a queue may be empty by now
+    TRY(hand_in_for(target, contents, address, org, shards));  // a queue may be empty by now
   return all;
 }
 
@@ -129,7 +144,7 @@ int drain_pgboss(const GlobalOptions& options, const DrainOptions& drain) {
   if (!store) return failed(store.error().what);
   const auto queues = (*store)->queues();
   if (!queues) return failed(queues.error().what);
-  auto all = plan(*queues, std::move(*maps), *contents.registry, address, reading->org, *shards);
+  auto all = plan(*queues, std::move(*maps), contents, address, reading->org, *shards);
   if (!all) return failed(all.error().what);
   for (auto& one : *all) {
     if (drain.dry_run || one.target.empty()) continue;

@@ -1,6 +1,7 @@
 // `waybill explain`: why an intent, a form's submission or a delivery to a channel is where it is.
 #include <nlohmann/json.hpp>
 
+#include "api/json_answer.h"
 #include "api/notify_explain.h"
 #include "api/query.h"
 #include "app/host_identity.h"
@@ -8,20 +9,15 @@
 #include "breadcrumbs/start_gate.h"
 #include "cli/commands.h"
 #include "cli/json_output.h"
+#include "cli/living_hosts.h"
 #include "domain/decide.h"
 #include "services/secrets.h"
 #include "store/notify_explain.h"
 #include "store/pg_stores.h"
+#include "store/sqlstate.h"
 
 namespace waybill {
 namespace {
-
-struct BlockedReason {
-  // done, waiting, claimed, host_dead, target_rests, plugin_missing, switched_off, suspect, half_open, capped, rate, no_host,
-  // due; of a form's submission also not_finalized, waiting_for_scans, running, and of its actions waiting_for_turn
-  std::string code;
-  std::string text;
-};
 
 std::string seconds(Micros length) {
   char text[32];
@@ -37,10 +33,14 @@ std::string closed(const Config& config, const Catalogue& catalogue, const std::
       .blocked_reason(action_type);
 }
 
-std::string no_plugin(const Config& config, const Catalogue& catalogue, const std::string& action_type) {
-  std::string text = "no plugin for action type " + action_type + " is loaded from " + config.plugins.string();
+std::string refused_files(const Catalogue& catalogue) {
+  std::string text;
   for (const auto& refused : catalogue.refused()) text += "; " + refused.file + " is refused: " + refused.reason;
   return text;
+}
+
+std::string no_plugin(const Config& config, const Catalogue& catalogue, const std::string& action_type) {
+  return "no plugin for action type " + action_type + " is loaded from " + config.plugins.string() + refused_files(catalogue);
 }
 
 std::string due_before(const QueuePosition& s) {
@@ -89,23 +89,31 @@ BlockedReason why_it_waits(const Explanation& e, const QueuePosition& s, const C
                              ", which is dead; " +
                              (e.hosts > 0 ? "another host takes it back within about a second"
                                           : "no host is running: the first one that starts takes it back")};
+  const auto silence = s.status == Status::claimed ? silence_of(e, s.claimed_by) : std::string();
   if (s.status == Status::claimed)
     return {"claimed", next + " is under way on host " + (s.claimed_by.empty() ? "(gone)" : s.claimed_by) +
-                           (s.lease_until ? ", which has it until " + format_rfc3339(*s.lease_until) : "")};
-  if (!catalogue.find(s.action_type)) return {"plugin_missing", no_plugin(config, catalogue, s.action_type)};
-  if (const auto why = closed(config, catalogue, s.action_type); !why.empty()) return {"switched_off", why};
+                           (s.lease_until ? ", which has it until " + format_rfc3339(*s.lease_until) : "") +
+                           (silence.empty() ? "" : ", but has said nothing for " + silence + ": it is stopped, or hangs")};
+  const auto nobody = why_nobody(e, s.action_type);
+  if (nobody && nobody->code == "plugin_missing") return {nobody->code, nobody->text + refused_files(catalogue)};
+  if (nobody && nobody->code == "switched_off") return *nobody;
+  if (!is_told(e)) {  // what is on this machine is all that is known
+    if (!catalogue.find(s.action_type)) return {"plugin_missing", no_plugin(config, catalogue, s.action_type)};
+    if (const auto why = closed(config, catalogue, s.action_type); !why.empty()) return {"switched_off", why};
+  }
   if (s.cooldown && s.cooldown->until > e.now)
     return {"target_rests", (s.cooldown->target == s.target ? "target " : "") + s.cooldown->target + " cools down until " +
                                 format_rfc3339(s.cooldown->until) + " (" + seconds(s.cooldown->until - e.now) + " from now): " +
                                 s.cooldown->reason + "; its outage began at " + format_rfc3339(s.cooldown->since)};
   if (s.lease_lost > 0)
     return {"suspect", next + " is made alone, by a process of its own, at " + format_rfc3339(std::max(s.due, e.now)) +
-                           " or later: hosts died inside its plugin with it (" + std::to_string(s.lease_lost) + " of " +
-                           std::to_string(kMaxLeasesLost) + ")"};
+                           " or later: hosts died inside its plugin with it, or the plugin did not come back from it (" +
+                           std::to_string(s.lease_lost) + " of " + std::to_string(kMaxLeasesLost) + ")"};
   if (s.due > e.now)
     return {"waiting",
             "waiting for its due time: " + next + " at " + format_rfc3339(s.due) + " (" + seconds(s.due - e.now) + " from now)"};
   if (e.hosts == 0) return {"no_host", "due since " + format_rfc3339(s.due) + ", but no host is running"};
+  if (nobody) return {nobody->code, "due since " + format_rfc3339(s.due) + ", but nobody takes it: " + nobody->text};
   if (s.cooldown)
     return {"half_open", (s.cooldown->target == s.target ? "target " : "") + s.cooldown->target +
                              " has been in an outage since " + format_rfc3339(s.cooldown->since) + " (" + s.cooldown->reason +
@@ -119,14 +127,31 @@ BlockedReason why_it_waits(const Explanation& e, const QueuePosition& s, const C
                         due_before(s)};
   }
   if (const auto cap = why_host_name_capped(e, s, config); !cap.empty()) return {"capped", cap + due_before(s)};
+  if (const auto cap = why_no_room_for_bodies(e); !cap.empty()) return {"capped", cap + due_before(s)};
   return {"due", since + "; a host takes it as soon as it has room (" + std::to_string(s.in_flight.all) +
                      " deliveries are under way on " + std::to_string(e.hosts) + (e.hosts == 1 ? " host)" : " hosts)") +
                      due_before(s)};
 }
 
+// What holds up single hosts only.
+std::string told_of_hosts(const Explanation& e, const QueuePosition& s) {
+  std::string text;
+  for (const auto& one : s.findings)
+    text += "; host " + one.host + " alone finds no way to its target since " + format_rfc3339(one.since) + " (" + one.reason +
+            "), and leaves it to others";
+  for (const auto& host : e.cut_off) text += "; host " + host + " reaches no destination while others do, and claims nothing";
+  return text;
+}
+
 BlockedReason why_unfinished(const Explanation& e, const QueuePosition& s, const Config& config, const Catalogue& catalogue) {
-  BlockedReason why = why_it_waits(e, s, config, catalogue);
+  QueuePosition now = s;
+  now.rate = rate_in_force(config, catalogue, s.target, s.rate);
+  BlockedReason why = why_it_waits(e, now, config, catalogue);
+  why.text += told_of_hosts(e, s);
   if (e.hosts == 0 && why.code != "no_host" && why.code != "host_dead") why.text += "; no host is running";
+  const auto nobody = why_nobody(e, s.action_type);
+  if (nobody && why.code != nobody->code && why.code != "claimed" && why.code != "host_dead")
+    why.text += "; nobody would take it now: " + nobody->text;
   return why;
 }
 
@@ -139,13 +164,18 @@ BlockedReason why(const Explanation& e, const Config& config, const Catalogue& c
   return why_unfinished(e, e.positions.front(), config, catalogue);
 }
 
+void print_attempts(const std::vector<AttemptView>& attempts, const char* indent) {
+  for (const auto& a : attempts)
+    print_text("%sattempt %u  %s  %s %s%s%s%s%s%s\n", indent, a.number, format_rfc3339(a.started).c_str(), a.outcome.c_str(),
+               a.reason.c_str(), a.reason.empty() || a.error.empty() ? "" : ": ", a.error.c_str(),
+               a.provider_ref.empty() ? "" : " the provider's id: ", a.provider_ref.c_str(), a.counts ? "" : " (does not count)");
+}
+
 void print_intent(const Explanation& e, const BlockedReason& reason) {
   const SubmissionView& intent = e.history.submission;
   print_text("%s: %s\n  target   %s\n  created  %s\n  why      %s\n", intent.client_ref.c_str(), intent.state.c_str(),
              intent.target.c_str(), format_rfc3339(intent.created).c_str(), reason.text.c_str());
-  for (const auto& a : e.history.attempts)
-    print_text("  attempt %u  %s  %s %s%s%s\n", a.number, format_rfc3339(a.started).c_str(), a.outcome.c_str(), a.reason.c_str(),
-               a.error.c_str(), a.counts ? "" : " (does not count)");
+  print_attempts(e.history.attempts, "  ");
 }
 
 Json json_of(const Explanation& e, const BlockedReason& reason) {
@@ -156,6 +186,7 @@ Json json_of(const Explanation& e, const BlockedReason& reason) {
             {"code", reason.code},
             {"why", reason.text}};
   json["attempts"] = e.history.attempts.size();
+  json["history"] = attempts_json(e.history.attempts);
   if (!e.positions.empty()) json["nextAttemptAt"] = format_rfc3339(e.positions.front().due);
   return json;
 }
@@ -164,17 +195,30 @@ Json json_of(const Explanation& e, const BlockedReason& reason) {
 
 BlockedReason why_form(const FormView& view) {
   const SubmissionView& s = view.submission;
-  if (s.state == "received" && !view.finalized) return {"not_finalized", "waiting to be finalized"};
+  const std::string until = view.kept_until ? format_rfc3339(*view.kept_until) : std::string();
+  if (s.state == "received" && !view.finalized)
+    return {"not_finalized", "waiting to be finalized; what is not by " + until + " is erased unsent"};
   if (s.state == "received") {
     std::string pending;
     for (const auto& attachment : view.attachments)
       if (attachment.scan == "pending") pending += (pending.empty() ? "" : ", ") + attachment.id;
-    return {"waiting_for_scans", "waiting for the scan of " + pending};
+    return {"waiting_for_scans", "waiting for the scan of " + pending + "; without it, it fails at " + until};
   }
   if (s.state == "processing") return {"running", "these actions have not ended"};
   return {"done", s.state + (s.reason.empty() ? "" : " (" + s.reason + ")") + " at " +
                       format_rfc3339(s.completed.value_or(s.created)) +
                       (s.reason == "action_failed" ? "; see waybill dead list --reference " + s.client_ref : "")};
+}
+
+// With the relay's or the gateway's own words.
+Json deliveries_json(const FormView& view) {
+  Json all = Json::array();
+  for (const auto& delivery : view.deliveries)
+    all.push_back({{"actionOrder", delivery.action_order},
+                   {"actionType", delivery.action_type},
+                   {"providerReference", delivery.provider_ref},
+                   {"history", attempts_json(delivery.history)}});
+  return all;
 }
 
 void print_form(const GlobalOptions& options, const FormView& view,
@@ -194,12 +238,18 @@ void print_form(const GlobalOptions& options, const FormView& view,
                        {"formId", s.target},
                        {"code", reason.code},
                        {"why", reason.text},
-                       {"actions", std::move(list)}});
+                       {"actions", std::move(list)},
+                       {"deliveries", deliveries_json(view)}});
   }
   print_text("%s: %s\n  form     %s\n  created  %s\n  why      %s\n", s.client_ref.c_str(), s.state.c_str(), s.target.c_str(),
              format_rfc3339(s.created).c_str(), reason.text.c_str());
   for (const auto& [position, why] : actions)
     print_text("  action %d (%s)  %s\n", position.action_order, position.action_type.c_str(), why.text.c_str());
+  for (const auto& delivery : view.deliveries) {
+    if (delivery.history.empty()) continue;
+    print_text("  attempts of action %d (%s)\n", delivery.action_order, delivery.action_type.c_str());
+    print_attempts(delivery.history, "    ");
+  }
 }
 
 // The exit code; none when there is no such submission.
@@ -230,8 +280,10 @@ BlockedReason why_pipeline(const PipelineView& view) {
       if (one->status == Status::rejected || one->status == Status::exhausted)
         return {"blocked", one->target + " in state " + one->state + " failed for good at " + format_rfc3339(*view.blocked) +
                                ": " + one->reason + (one->failures.empty() ? "" : "; last: " + one->failures.back().error) +
-                               "; waybill dead show " + std::to_string(one->delivery.value)};
-    return {"blocked", "blocked since " + format_rfc3339(*view.blocked) + "; the alert pipeline_stuck says why"};
+                               "; waybill dead show " + std::to_string(one->delivery.value) +
+                               "; ways out: waybill dead replay, waybill pipeline rerun, skip or end"};
+    return {"blocked", "blocked since " + format_rfc3339(*view.blocked) +
+                           "; the alert pipeline_stuck says why; ways out: waybill pipeline rerun, skip or end"};
   }
   if (view.ended) return {"done", s.state + " since " + format_rfc3339(*view.ended)};
   std::string decisions;
@@ -322,6 +374,10 @@ int explain(const GlobalOptions& options, const std::string& org, const std::str
   const auto reading = open_reading(*config, org, log);
   if (!reading) return failed(reading.error().what);
   const auto found = reading->store->explain(reading->org, "intent", id);
+  if (!found && is_lock_timeout(found.error()))
+    return failed(
+        "the database has no answer: another session holds a table locked that must be read (see "
+        "docs/operations/database-errors.md)");
   if (!found) return failed(found.error().what);
   if (!*found) {
     auto code = explain_form(options, *config, *reading, id);

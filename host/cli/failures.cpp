@@ -75,9 +75,8 @@ int check_failures(const GlobalOptions& options, const FailureOptions& failures)
   if (!asking) return 1;
   const Config& config = asking->config;
   Log log = failures.is_due ? make_log(config) : quiet_log();
-  const auto database = open_database(config, log);
+  const auto database = fit_database(config, log);
   if (!database) return failed(database.error().what);
-  if (const auto good = check_schema(*database); !good) return failed(good.error().what);
   const auto store = make_failure_check_store(database->address, failure_check_lease(config));
   const FailureSchedule schedule(config.failure_check.schedule, config.failure_check.time_zone);
   if (const auto planned = schedule.is_wanted(*store); !planned) return failed(planned.error().what);

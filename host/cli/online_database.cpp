@@ -3,6 +3,7 @@
 
 #include "app/stores.h"
 #include "cli/online_check.h"
+#include "maintenance/failure_schedule.h"
 #include "store/database_check.h"
 #include "store/migrations.h"
 
@@ -37,7 +38,11 @@ class DatabaseCheck {
     check_old_transactions(*facts);
     if (const auto same = check_owner(database_.address, database_.owner); !same)
       tell(Level::problem, "database owner", same.error().what, "correct database.owner_url (docs/operations/roles.md)");
-    if (check_schema_version()) check_roles();
+    if (check_schema_version()) {
+      check_roles();
+      check_hosts();
+    }
+    if (check_schema(database_)) check_registries();
     return std::move(findings_);
   }
 
@@ -111,6 +116,40 @@ class DatabaseCheck {
       tell(Level::warning, "database roles", separate.error().what, "docs/operations/organisations.md");
   }
 
+  // Hosts that were started with another schedule than this configuration has.
+  void check_hosts() {
+    const auto hosts = make_failure_check_store(database_.address, failure_check_lease(config_))->schedules();
+    if (!hosts) return;  // a schema of before
+    const FailureSchedule here(config_.failure_check.schedule, config_.failure_check.time_zone);
+    bool agree = true;
+    for (const auto& [host, schedule] : *hosts) {
+      if (schedule == here.text()) continue;
+      agree = false;
+      tell(Level::warning, "failure checks",
+           "host " + host + " has the schedule \"" + schedule + "\", this configuration \"" + here.text() +
+               "\": that of the newest host holds",
+           "give all hosts the same failure_check.schedule and time_zone, and restart them");
+    }
+    if (agree && !hosts->empty()) tell(Level::ok, "failure checks", "all hosts have the schedule \"" + here.text() + "\"");
+  }
+
+  // Which registry each host runs by, beside the one on disk.
+  void check_registries() {
+    const auto hosts = make_form_store(database_.address, 1, {})->registries();
+    if (!hosts) return tell(Level::problem, "hosts' registries", hosts.error().what, "docs/operations/database-errors.md");
+    const auto here = digest_on_disk(config_);
+    std::string others;
+    for (const auto& host : *hosts)
+      if (host.report && host.report->digest != here)
+        others.append(others.empty() ? "" : ", ").append(host.name).append(" runs by ").append(host.report->digest);
+    if (others.empty())
+      tell(Level::ok, "hosts' registries",
+           hosts->empty() ? "no host runs" : "every host that tells runs by " + here + ", as here");
+    else
+      tell(Level::warning, "hosts' registries", "the one here is " + here + "; " + others,
+           "give all hosts the same files, then run `waybill reload` on each machine (docs/operations/running.md)");
+  }
+
   const Config& config_;
   const Database& database_;
   Findings findings_;
@@ -119,9 +158,7 @@ class DatabaseCheck {
 }  // namespace
 
 Findings check_database_online(const Config& config, Log& log) {
-  std::error_code unknown;  // another user's folder: said below
-  const auto version = config.database.embedded / "data" / "PG_VERSION";
-  if (config.database.url.empty() && !std::filesystem::exists(version, unknown) && !unknown)
+  if (config.database.url.empty() && !EmbeddedPostgres::is_in(config.database.embedded))
     return {{Level::ok, "database", "embedded in " + config.database.embedded.string() + ": `waybill serve` makes it", ""}};
   const auto database = open_database(config, log);
   if (!database)

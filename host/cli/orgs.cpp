@@ -16,7 +16,7 @@ int with_orgs(const GlobalOptions& options, const std::function<int(OrgStore&)>&
   const auto config = configuration(options);
   if (!config) return 1;
   Log log = quiet_log();
-  const auto database = ready_database(*config, log);
+  const auto database = fit_database(*config, log);
   if (!database) return failed(database.error().what);
   return act(*make_org_store(database->address));
 }

@@ -1,4 +1,5 @@
-// `waybill pipeline ...`: the pipelines of the registry and Waybill's own. They need no database.
+// `waybill pipeline ...`: the pipelines of the registry and Waybill's own. These need no database; those that repair are in
+// cli/repairs.h.
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
 // `waybill provider ...`: questions to a destination, asked through its plugin. Nothing is claimed or changed.
+#include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
 
@@ -8,6 +9,8 @@
 #include "cli/json_output.h"
 #include "config/value.h"
 #include "domain/idempotency.h"
+#include "egress/egress_policy.h"
+#include "services/connect_check.h"
 #include "store/pg_stores.h"
 
 namespace waybill {
@@ -40,6 +43,70 @@ int print_outcome(const GlobalOptions& options, const std::string& subject, cons
 
 std::string when(Timestamp time) { return time.micros == 0 ? "-" : format_rfc3339(time); }
 
+// Of a plugin that cannot say whether its destination is well: whether it can be reached at all.
+int try_to_connect(const GlobalOptions& options, const ProviderOptions& asking, const std::string& target,
+                   const Contract& contract) {
+  const auto tried = try_connect(contract.url, asking.contents.transports->of(contract), EgressPolicy(asking.config.egress),
+                                 asking.config.timeouts.attempt);
+  Outcome outcome;
+  outcome.detail = tried ? "nothing was asked: the plugin of action type " + contract.action_type + " has no probe of its own"
+                         : "no connection: " + tried.error().what;
+  return print_outcome(options, target, "target", tried ? "connected" : "not reachable", outcome, tried.has_value());
+}
+
+// The kinds of submissions whose deliveries a provider may be asked about, as people call them.
+constexpr std::pair<const char*, const char*> kAskedKinds[] = {
+    {"intent", "intent"}, {"pipeline", "submission"}, {"form", "submission"}};
+
+Job job_about(const DeliveryView& delivery, OrgId org, const std::string& kind, const std::string& id, const Clock& clock) {
+  return {.delivery = delivery.delivery,
+          .submission = delivery.submission,
+          .org = org,
+          .route = delivery.route,
+          .token = {},
+          .attempt = delivery.attempts,
+          .created = delivery.created,
+          .claimed_at = delivery.created,
+          .claimed_mono = clock.now(),
+          .contract = std::make_shared<const Contract>(delivery.contract),
+          .idempotency_key = idempotency_key(org, kind, id, delivery.action_order),
+          .payload = {},
+          .context = context_of(org, kind, id, delivery.contract, delivery.created, {}),
+          .artifact = {},
+          .provider_ref = delivery.provider_ref,
+          .progress = {}};
+}
+
+// What became of those deliveries that were accepted, by plugins that can say so. The exit code; none: there is no such
+// submission.
+std::optional<int> ask_about(const GlobalOptions& options, ProviderOptions& asking, const Reading& reading, const char* kind,
+                             const char* word, const std::string& id) {
+  const auto deliveries = reading.store->deliveries(reading.org, kind, id);
+  if (!deliveries) return failed(deliveries.error().what);
+  if (deliveries->empty()) return std::nullopt;
+  std::optional<int> exit_code;
+  std::string unasked = std::string(word) + " \"" + id + "\" was not accepted; `waybill explain " + id + "` tells where it is";
+  for (const auto& delivery : *deliveries) {
+    if (delivery.status != Status::accepted) continue;
+    const auto outcome = asking.destination_queries->status(job_about(delivery, reading.org, kind, id, asking.clock));
+    if (!outcome && outcome.error().kind == Error::Kind::not_found) {
+      unasked = outcome.error().what;
+      continue;
+    }
+    if (!outcome) return failed(outcome.error().what);
+    const auto* answer = outcome->verdict == Verdict::accepted   ? "arrived"
+                         : outcome->verdict == Verdict::rejected ? "failed"
+                         : outcome->verdict == Verdict::deferred ? "under way"
+                                                                 : "could not be asked";
+    const bool is_intent = std::string_view(kind) == "intent";
+    const auto subject = is_intent || options.json ? id : id + " (" + delivery.contract.target + ")";
+    const int code = print_outcome(options, subject, is_intent ? "intentId" : "submissionId", answer, *outcome,
+                                   outcome->verdict == Verdict::accepted || outcome->verdict == Verdict::deferred);
+    exit_code = std::max(exit_code.value_or(0), code);
+  }
+  return exit_code ? *exit_code : failed(unasked);
+}
+
 }  // namespace
 
 int probe_target(const GlobalOptions& options, const std::string& target) {
@@ -48,46 +115,21 @@ int probe_target(const GlobalOptions& options, const std::string& target) {
   const auto* contract = target_of(*asking, target);
   if (contract == nullptr) return 1;
   const auto outcome = asking->destination_queries->probe(*contract);
+  if (!outcome && outcome.error().kind == Error::Kind::not_found && asking->contents.catalogue->find(contract->action_type))
+    return try_to_connect(options, *asking, target, *contract);
   if (!outcome) return failed(outcome.error().what);
   const bool good = outcome->verdict == Verdict::accepted;
   return print_outcome(options, target, "target", good ? "reachable" : "not reachable", *outcome, good);
 }
 
-int ask_status(const GlobalOptions& options, const std::string& org, const std::string& intent_id) {
+int ask_status(const GlobalOptions& options, const std::string& org, const std::string& id) {
   const auto asking = begin_asking(options);
   if (!asking) return 1;
   const auto reading = open_reading(asking->config, org, asking->log);
   if (!reading) return failed(reading.error().what);
-  const auto deliveries = reading->store->deliveries(reading->org, "intent", intent_id);
-  if (!deliveries) return failed(deliveries.error().what);
-  if (deliveries->empty()) return failed("organisation \"" + org + "\" has no intent \"" + intent_id + "\"");
-  const auto& delivery = deliveries->front();
-  if (delivery.status != Status::accepted)
-    return failed("intent \"" + intent_id + "\" was not accepted; `waybill explain " + intent_id + "` tells where it is");
-  Job job{.delivery = delivery.delivery,
-          .submission = delivery.submission,
-          .org = reading->org,
-          .route = delivery.route,
-          .token = {},
-          .attempt = delivery.attempts,
-          .created = delivery.created,
-          .claimed_at = delivery.created,
-          .claimed_mono = asking->clock.now(),
-          .contract = std::make_shared<const Contract>(delivery.contract),
-          .idempotency_key = idempotency_key(reading->org, "intent", intent_id, delivery.action_order),
-          .payload = {},
-          .context = context_of(reading->org, "intent", intent_id, delivery.contract, delivery.created, {}),
-          .artifact = {},
-          .provider_ref = delivery.provider_ref,
-          .progress = {}};
-  const auto outcome = asking->destination_queries->status(std::move(job));
-  if (!outcome) return failed(outcome.error().what);
-  const auto* word = outcome->verdict == Verdict::accepted   ? "arrived"
-                     : outcome->verdict == Verdict::rejected ? "failed"
-                     : outcome->verdict == Verdict::deferred ? "under way"
-                                                             : "could not be asked";
-  return print_outcome(options, intent_id, "intentId", word, *outcome,
-                       outcome->verdict == Verdict::accepted || outcome->verdict == Verdict::deferred);
+  for (const auto& [kind, word] : kAskedKinds)
+    if (const auto code = ask_about(options, *asking, *reading, kind, word, id)) return *code;
+  return failed("organisation \"" + org + "\" has neither an intent nor a submission \"" + id + "\"");
 }
 
 int list_failures(const GlobalOptions& options, const std::string& target, const std::string& since) {

@@ -66,7 +66,7 @@ int serve(const GlobalOptions& options) {
               {{"problem", to_string(problem)}, {"effect", "its submissions are taken and wait until that is mended"}});
   for (const auto& warning : installation.warnings) log.warn("config.warning", {{"warning", to_string(warning)}});
   if (!installation.problems.empty()) return not_started(log, installation.problems);
-  auto database = open_database(*config, log);
+  auto database = open_database(*config, log, NoDatabasePolicy::make);
   if (!database) return not_started(log, database.error().what);
   const auto remarks = check_server(database->address);
   if (!remarks) return not_started(log, remarks.error().what);
@@ -84,7 +84,7 @@ int serve(const GlobalOptions& options) {
   if (!secrets) return not_started(log, "a secret has gone since it was checked");
 
   raise_file_limit();
-  const SystemClock clock;
+  DatabaseClock clock;
   auto links = make_links(config->link_key, *secrets, clock);
   if (!links) return not_started(log, "links.key: " + links.error().what);
   auto folder = BreadcrumbFolder::open(breadcrumb_place(*config));
@@ -97,6 +97,7 @@ int serve(const GlobalOptions& options) {
                                                .secrets = std::move(*secrets),
                                                .links = std::move(*links),
                                                .address = database->address,
+                                               .clock = clock,
                                                .shards = *shards,
                                                .folder = folder ? std::move(*folder) : nullptr,
                                                .log = log});

@@ -26,7 +26,7 @@ int with_tokens(const GlobalOptions& options, const std::function<int(TokenStore
   const auto config = configuration(options);
   if (!config) return 1;
   Log log = quiet_log();
-  const auto database = ready_database(*config, log);
+  const auto database = fit_database(*config, log);
   if (!database) return failed(database.error().what);
   return act(*make_token_store(database->address));
 }

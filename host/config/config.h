@@ -110,6 +110,7 @@ struct Timeouts {
   Millis takeover{250};                   // between two looks for dead hosts
   Millis cooldown{30'000};                // the longest cooldown of a target in an outage that named no time itself; 0: none
   Millis outage{std::chrono::hours(24)};  // while a target's outage is shorter, attempts do not count
+  Millis retry_after{3600'000};           // the most that a destination's Retry-After may ask for
   bool operator==(const Timeouts&) const = default;
 };
 
@@ -124,6 +125,7 @@ struct Alerts {
 struct Notify {
   std::string key;                                   // name of the secret that is the master key; "": no channels can be made
   Millis debounce{120'000};                          // a window ends so long after its latest event
+  Millis max_wait{10 * 60'000};                      // and so long after its first, whatever comes
   std::size_t attempts = 4;                          // of each delivery to a channel
   Millis orphan_scan{5 * 60'000};                    // how long an event may be without deliveries
   Millis secret_grace{std::chrono::hours{24}};       // how long a rotated secret should stay

@@ -170,6 +170,7 @@ constexpr Key kKeys[] = {
     {"alerts.digest_every",      "duration",      "1h",             alert_time<&Alerts::digest_every, 1000, 7 * kDay>},
     {"notify.key",               "name",          "",               read_notify_key},
     {"notify.debounce",          "duration",      "2m",             notify_time<&Notify::debounce, 0, kDay>},
+    {"notify.max_wait",          "duration",      "10m",            notify_time<&Notify::max_wait, 0, kDay>},
     {"notify.attempts",          "attempts",      "4",              notify_count<&Notify::attempts, 1, 1000>},
     {"notify.per_org",           "deliveries",    "5",              count<&Limits::per_org_channels, 1, 100'000>},
     {"notify.per_channel",       "deliveries",    "3",              count<&Limits::per_channel, 1, 100'000>},
@@ -213,6 +214,7 @@ constexpr Key kKeys[] = {
     {"timeouts.takeover",        "duration",      "250ms",          duration<&Timeouts::takeover, 10, kHour>},
     {"timeouts.cooldown",        "duration",      "30s",            duration<&Timeouts::cooldown, 0, kDay>},
     {"timeouts.outage",          "duration",      "24h",            duration<&Timeouts::outage, 0, 30 * kDay>},
+    {"timeouts.retry_after",     "duration",      "1h",             duration<&Timeouts::retry_after, 0, kDay>},
     {"log.level",                "word",          "info",           read_log_level},
     {"log.format",               "word",          "auto",           read_log_format},
 };

@@ -121,6 +121,7 @@ std::string to_json(const Contract& c) {
   if (c.policy == Policy::max_attempts) j["maxAttempts"] = c.max_attempts;
   if (c.is_of_form()) j["form"] = {{"id", c.form_id}, {"name", c.form_name}};
   if (c.rate) j["rate"] = {{"count", c.rate->count}, {"perMs", c.rate->per.count()}};
+  if (c.count_outages) j["countOutages"] = true;
   if (c.is_of_channel()) j["channel"] = c.channel;
   if (c.stage) j["stage"] = stage_json(*c.stage);
   return dump_sorted(j);
@@ -149,6 +150,7 @@ Result<Contract> contract_from_json(std::string_view text) {
                     .form_name = form.value("name", ""),
                     .rate = rate,
                     .stage = stage_from(j),
+                    .count_outages = j.value("countOutages", false),
                     .channel = j.value("channel", "")};
   } catch (const nlohmann::json::exception& e) {
     return fail(Error::Kind::bug, std::string("a stored contract cannot be read: ") + e.what());

@@ -65,6 +65,7 @@ struct Contract {
   std::string form_name;
   std::optional<Rate> rate{};         // all hosts together
   std::optional<StageTerms> stage{};  // of an action of a pipeline's state
+  bool count_outages = false;         // each attempt counts, whatever it met
   std::string channel{};  // an organisation's channel, whose settings are read with each claim; "": the registry's target
 
   bool operator==(const Contract&) const = default;

@@ -15,11 +15,17 @@ bool is_the_outages_fault(const Outcome& outcome, const Progress& progress) {
          progress.uncounted < kMaxUncounted + static_cast<std::uint64_t>(std::chrono::duration_cast<Seconds>(length).count());
 }
 
+// It never left, and so nothing of the delivery's contract is used up: the next host may send it.
+bool is_this_hosts_fault(const Outcome& outcome, const Progress& progress) {
+  return is_the_outages_fault(outcome, progress) && progress.outage->of_this_host && outcome.reach == Reach::not_sent;
+}
+
 // During a cooldown its end, else after the usual wait; an attempt that counts during a cooldown waits for both. Never sooner
 // than the destination asked.
 Timestamp next_try(const Outcome& outcome, const Progress& progress, const RetryTiming& timing, double random, bool counts) {
   const auto usual = [&] { return progress.now + wait_after(timing, progress.attempts, outcome.retry_after, random); };
   if (!blames_target(outcome) || !progress.outage || progress.outage->until <= progress.now) return usual();
+  if (!counts && progress.outage->of_this_host) return progress.now + kOthersTurn;
   if (counts) return std::max(progress.outage->until, usual());
   const Millis asked = std::clamp(outcome.retry_after.value_or(Millis(0)), Millis(0), kMaxRetryAfter);
   return std::max(progress.outage->until, progress.now + asked);
@@ -27,7 +33,7 @@ Timestamp next_try(const Outcome& outcome, const Progress& progress, const Retry
 
 Decision retry_or_exhaust(const Outcome& outcome, const Contract& contract, const Progress& progress, const RetryTiming& timing,
                           double random) {
-  if (contract.policy == Policy::one_shot) return {Kind::exhaust, "one_shot"};
+  if (contract.policy == Policy::one_shot && !is_this_hosts_fault(outcome, progress)) return {Kind::exhaust, "one_shot"};
   const bool counts = !is_the_outages_fault(outcome, progress);
   if (contract.policy == Policy::max_attempts && counts && progress.attempts >= contract.attempts_for(outcome.reason))
     return {Kind::exhaust, "max_attempts"};
@@ -84,6 +90,12 @@ bool is_expired(const Contract& contract, Timestamp created, Timestamp now) {
 
 bool blames_target(const Outcome& outcome) {
   return outcome.scope == Scope::whole_target && outcome.verdict != Verdict::accepted;
+}
+
+bool may_blame_target(const Outcome& outcome) {
+  if (outcome.verdict != Verdict::transient || outcome.scope == Scope::whole_target) return false;
+  if (outcome.reason.starts_with(kPluginsFault)) return false;
+  return outcome.reach == Reach::maybe_sent || (outcome.reach == Reach::answered && outcome.code / 100 == 5);
 }
 
 bool clears_target(const Outcome& outcome) { return !blames_target(outcome) && outcome.reach != Reach::not_sent; }

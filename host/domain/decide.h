@@ -18,6 +18,9 @@ inline constexpr std::uint32_t kMaxLeasesLost = 3;
 // that it is this delivery that makes its target refuse.
 inline constexpr std::uint32_t kMaxUncounted = 1000;
 
+// So long does a host leave a delivery to the others that could not leave from here.
+inline constexpr Millis kOthersTurn = Seconds(1);
+
 struct Decision {
   enum class Kind : std::uint8_t { accept, reject, exhaust, retry, defer, dead_letter };
   Kind kind;
@@ -34,8 +37,9 @@ Event event_of(Decision::Kind kind);
 // The outage of a delivery's target, when the attempt's outcome blames the target.
 struct Outage {
   Timestamp since;
-  Timestamp until;         // the cooldown's end: nothing is sent before
-  Millis uncounted_for{};  // while the outage is shorter than this, attempts do not count
+  Timestamp until;            // the cooldown's end: nothing is sent before
+  Millis uncounted_for{};     // while the outage is shorter than this, attempts do not count
+  bool of_this_host = false;  // nobody else finds so: other hosts go on sending
 };
 
 // What is known of a delivery when one of its attempts has ended.
@@ -61,6 +65,10 @@ bool is_expired(const Contract& contract, Timestamp created, Timestamp now);
 
 // True when the outcome says that nothing would get through to the target now, whichever delivery it was.
 bool blames_target(const Outcome& outcome);
+
+// True when an outage of its target may be behind the outcome as well as the delivery: a 5xx, or no answer to what was sent. One
+// of them says nothing; settle/breaker.h looks at how many of a target's deliveries fail so.
+bool may_blame_target(const Outcome& outcome);
 
 // True when the target was there, whatever it made of the delivery: its outage, if there was one, is over.
 bool clears_target(const Outcome& outcome);

@@ -28,6 +28,7 @@ nlohmann::json mail_terms(const FormAction& action) {
       {"reply_to_field", &action.reply_to_field},       {"cc", &action.cc},     {"bcc", &action.bcc}};
   for (const auto& [name, text] : texts)
     if (!text->empty()) terms[name] = *text;
+  if (action.attachment_links) terms["attachment_links"] = *action.attachment_links;
   if (!action.lookup) return terms;
   auto& lookup = terms["destination_lookup"] = {{"field", action.lookup->field}, {"addresses", action.lookup->addresses}};
   if (!action.lookup->otherwise.empty()) lookup["default"] = action.lookup->otherwise;
@@ -126,7 +127,7 @@ Result<std::string> destination_of(std::string_view json) {
 Result<std::string> with_destination(std::string_view json, std::string_view destination) {
   auto fresh = read_sorted_json(json);
   if (!fresh || !fresh->is_object()) return fail(Error::Kind::bug, "a stored destination cannot be read");
-  fresh->erase("destination_field");
+  if (fresh->erase("destination_field") > 0 && !fresh->contains("attachment_links")) (*fresh)["attachment_links"] = false;
   fresh->erase("destination_lookup");
   (*fresh)["destination"] = destination;
   return dump_sorted(*fresh);

@@ -38,6 +38,8 @@ struct FormAction {
   std::string reply_to_field{};  // the submission's field with the address for answers, if it has one
   std::string cc{};
   std::string bcc{};
+  std::optional<bool>
+      attachment_links{};  // whether attachments are told, with links; none: as its plugin does without being told
 
   bool operator==(const FormAction&) const = default;
 };
@@ -59,7 +61,8 @@ Result<std::string> with_fields(std::string_view payload, std::string_view field
 Result<std::string> fields_of(std::string_view payload);
 
 // The text `destination` in what an action's plugin is handed ("" where fields say who gets it), and the same with another one,
-// whatever fields say. Error::bug when it is none.
+// whatever fields say: a mail that had no links to attachments since a field named its recipient still has none. Error::bug when
+// it is none.
 Result<std::string> destination_of(std::string_view json);
 Result<std::string> with_destination(std::string_view json, std::string_view destination);
 

@@ -46,7 +46,10 @@ const PipelineTransition& end_of_form(std::string_view state) {
 }
 
 const PipelineTransition& form_infected() { return builtin_transition("form", kReceived, "scan_result", kFailed); }
-const PipelineTransition& form_overdue() { return builtin_transition("form", kProcessing, "retention", kFailed); }
+const PipelineTransition* form_overdue(std::string_view state) {
+  if (state != kReceived && state != kProcessing) return nullptr;
+  return &builtin_transition("form", state, "retention", kFailed);
+}
 const PipelineTransition& form_purged(std::string_view state) {
   return builtin_transition("form", state, "retention", kFormPurged);
 }
@@ -62,10 +65,12 @@ FormAlert infected_too_late_alert(std::string_view client_ref, std::string_view 
               " has an attachment that was found infected when its actions were under way or done"};
 }
 
-FormAlert dropped_alert(std::string_view client_ref, std::string_view form_id, std::string_view actions) {
-  return {"retention_expired", std::string(form_id),
-          submission_text(client_ref, form_id) +
-              " was dropped: its retention ended before these actions did: " + std::string(actions)};
+FormAlert dropped_alert(std::string_view client_ref, std::string_view form_id, std::string_view actions,
+                        std::string_view unscanned) {
+  std::string text = submission_text(client_ref, form_id) + " was dropped: its retention ended before ";
+  text += unscanned.empty() ? "these actions did: " + std::string(actions)
+                            : "these attachments were scanned, and nothing of it was sent: " + std::string(unscanned);
+  return {"retention_expired", std::string(form_id), std::move(text)};
 }
 
 }  // namespace waybill

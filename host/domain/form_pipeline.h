@@ -53,7 +53,8 @@ FormStep next_step(std::span<const ActionState> actions, Timestamp now);
 // Transitions of the form pipeline, as they are recorded. The end of each action is audited by its settlement.
 const PipelineTransition& end_of_form(std::string_view state);  // all actions have ended
 const PipelineTransition& form_infected();                      // an attachment is infected
-const PipelineTransition& form_overdue();                       // its retention expired while its actions ran
+// Its retention expired while its actions ran, or while it was finalized and waited for a scan. Null: not from this state.
+const PipelineTransition* form_overdue(std::string_view state);
 const PipelineTransition& form_purged(std::string_view state);  // from this state
 inline constexpr std::string_view kFormPurged = "purged";
 
@@ -64,7 +65,9 @@ struct FormAlert {
 };
 FormAlert infected_alert(std::string_view client_ref, std::string_view form_id);           // nothing was sent
 FormAlert infected_too_late_alert(std::string_view client_ref, std::string_view form_id);  // its actions had begun
-// Its retention expired while `actions`, in words, had not ended: nobody tries them any more.
-FormAlert dropped_alert(std::string_view client_ref, std::string_view form_id, std::string_view actions);
+// Its retention expired while `actions`, in words, had not ended: nobody tries them any more. `unscanned`: the attachments for
+// whose scan it still waited, so that nothing of it was sent; "": none.
+FormAlert dropped_alert(std::string_view client_ref, std::string_view form_id, std::string_view actions,
+                        std::string_view unscanned);
 
 }  // namespace waybill

@@ -92,10 +92,12 @@ inline Timestamp database_now(const Job& job, Clock::Monotonic now) {
 // A job that is done with, for now.
 struct Finished {
   enum class How : std::uint8_t {
-    attempted,   // the sender was called; `outcome` is set
-    composed,    // nothing was sent and nothing counts: `outcome` has an artifact that must be durable before anything is sent
-    expired,     // the contract's time was over before the sender could be called
-    unattempted  // given back: nothing was sent and nothing counts
+    attempted,    // the sender was called; `outcome` is set
+    composed,     // nothing was sent and nothing counts: `outcome` has an artifact that must be durable before anything is sent
+    expired,      // the contract's time was over before the sender could be called
+    unattempted,  // given back: nothing was sent and nothing counts
+    hung,         // the plugin did not come back from it: it is charged as if the host had died in it
+    interrupted   // the plugin hung in another one: nobody saw this one's end, and it does not count
   };
   Job job;  // attempted ones come back without payload and context
   How how = How::attempted;

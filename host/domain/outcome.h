@@ -40,6 +40,9 @@ struct Outcome {
   bool operator==(const Outcome&) const = default;
 };
 
+// How the host's own words begin for what a plugin did wrong, such as plugin_silent: its destination had no part in it.
+inline constexpr std::string_view kPluginsFault = "plugin_";
+
 std::string_view to_string(Verdict verdict);
 std::string_view to_string(Reach reach);
 

@@ -88,14 +88,17 @@ bool EgressPolicy::is_allowed(const IpAddress& address, std::uint16_t port, Addr
   });
 }
 
+// Also where it is only carried: a translator or a tunnel hands such a connection back to this host.
 bool EgressPolicy::is_own(const IpAddress& address) const {
+  const auto carried = carried_by(address);
   const auto now = std::chrono::steady_clock::now();
   const std::lock_guard lock(mutex_);
   if (!own_read_at_ || now - *own_read_at_ > kOwnAddressesAge) {
     own_ = read_own_();
     own_read_at_ = now;
   }
-  return std::find(own_.begin(), own_.end(), address) != own_.end();
+  const auto meets = [&](const IpAddress& one) { return std::find(own_.begin(), own_.end(), one) != own_.end(); };
+  return meets(address) || std::any_of(carried.begin(), carried.end(), meets);
 }
 
 }  // namespace waybill

@@ -27,12 +27,13 @@ struct Executor::Core {
   Core(SenderFactory& senders, const Clock& time, ExecutorSettings limits, Log& events, Metrics& metrics)
       : factory(senders),
         clock(time),
-        settings(limits),
+        settings(std::move(limits)),
         log(events),
         completions(std::make_shared<CompletionQueue>(time, events, metrics)) {}
 
-  void start(FinishedSink sink) {
+  void start(FinishedSink sink, HangSink hang_sink) {
     completions->connect(std::move(sink));
+    on_hang = std::move(hang_sink);
     watcher = std::jthread([this](const std::stop_token& stop) { watch(stop); });
   }
 
@@ -42,7 +43,7 @@ struct Executor::Core {
     if (found == groups.end()) {
       const WorkerLimits limits{settings.attempt_timeout, settings.grace, settings.stuck_after};
       auto group =
-          std::make_unique<SenderPool>(std::string(action_type), factory, limits, settings.max_abandoned, completions, log);
+          std::make_unique<SenderPool>(std::string(action_type), factory, limits, settings.hangs, completions, on_hang, log);
       found = groups.emplace(std::string(action_type), std::move(group)).first;
     }
     return *found->second;  // groups stay until the end
@@ -62,29 +63,31 @@ struct Executor::Core {
     std::map<std::string_view, std::vector<SenderWorker::Start>> batches;
     std::vector<SenderWorker::Start>* batch = nullptr;
     std::string_view batch_type;
+    std::shared_ptr<const Contract> limited;  // whose limit is `limit`
+    auto limit = settings.attempt_timeout;
     auto earliest = Clock::Monotonic::max();
     auto call = last_call.fetch_add(jobs.size());
     for (auto& job : jobs) {
       const auto time = database_now(job, now);
-      if (stopping || job.withheld) {
-        returned.push_back(back(std::move(job), Finished::How::unattempted, now, std::nullopt));
-        continue;
-      }
-      if (is_expired(*job.contract, job.created, time)) {
+      if (!stopping && is_expired(*job.contract, job.created, time)) {
         returned.push_back(back(std::move(job), Finished::How::expired, now, std::nullopt));
         continue;
       }
-      if (now >= job.begin_before) {
+      if (stopping || job.withheld || now >= job.begin_before) {
         returned.push_back(back(std::move(job), Finished::How::unattempted, now, std::nullopt));
         continue;
       }
-      auto deadline = settings.attempt_timeout;
+      if (settings.time_limit && job.contract != limited) {  // jobs of one route come one after the other
+        limited = job.contract;
+        limit = settings.time_limit(*limited).value_or(settings.attempt_timeout);
+      }
+      auto deadline = limit;
       if (const auto end = job.contract->deadline(job.created))
         deadline = std::min(deadline, std::max(Millis{1}, std::chrono::duration_cast<Millis>(*end - time)));
       if (job.begin_before != Clock::Monotonic::max())  // so that nothing of it waits anywhere, and is sent, past the lease
         deadline = std::min(deadline, std::max(Millis{1}, std::chrono::duration_cast<Millis>(job.begin_before - now)));
       earliest = std::min<Clock::Monotonic>(earliest, now + deadline);
-      auto shared = std::make_shared<const Job>(std::move(job));
+      auto shared = std::make_shared<const OpenJob>(std::move(job));
       if (batch == nullptr || batch_type != shared->contract->action_type) {
         batch_type = shared->contract->action_type;
         batch = &batches[batch_type];  // the name lives in a contract that the batch holds
@@ -169,6 +172,7 @@ struct Executor::Core {
   const ExecutorSettings settings;
   Log& log;
   const std::shared_ptr<CompletionQueue> completions;
+  HangSink on_hang;  // set before the first job
   std::atomic<std::uint64_t> last_call{0};
   std::atomic<bool> stopping{false};
   std::mutex mutex;
@@ -182,13 +186,13 @@ struct Executor::Core {
 };
 
 Executor::Executor(SenderFactory& factory, const Clock& clock, ExecutorSettings settings, Log& log, Metrics& metrics)
-    : core_(std::make_unique<Core>(factory, clock, settings, log, metrics)) {}
+    : core_(std::make_unique<Core>(factory, clock, std::move(settings), log, metrics)) {}
 
 Executor::~Executor() {
   if (!core_->stopping) core_->stop(Millis{0});
 }
 
-void Executor::start(FinishedSink sink) { core_->start(std::move(sink)); }
+void Executor::start(FinishedSink sink, HangSink on_hang) { core_->start(std::move(sink), std::move(on_hang)); }
 
 void Executor::execute(std::vector<Job> jobs) {
   if (!jobs.empty()) core_->execute(std::move(jobs));
@@ -205,6 +209,8 @@ Executor::State Executor::state(std::string_view action_type) const {
   }
   return State::stuck;
 }
+
+std::string Executor::refusal(std::string_view action_type) const { return core_->group_of(action_type).refusal(); }
 
 std::size_t Executor::concurrency(std::string_view action_type) const { return core_->group_of(action_type).concurrency(); }
 

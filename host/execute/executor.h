@@ -2,13 +2,16 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/clock.h"
 #include "domain/job.h"
+#include "execute/hang.h"
 #include "execute/sender.h"
 #include "telemetry/log.h"
 #include "telemetry/metrics.h"
@@ -17,9 +20,11 @@ namespace waybill {
 
 struct ExecutorSettings {
   Millis attempt_timeout{10'000};
-  Millis grace{1'000};            // for a plugin that stays silent past its deadline
-  Millis stuck_after{5'000};      // a sender that is inside one plugin call for this long, past deadline + grace, is abandoned
-  std::size_t max_abandoned = 3;  // abandoned senders after which an action type is switched off
+  Millis grace{1'000};        // for a plugin that stays silent past its deadline
+  Millis stuck_after{5'000};  // a sender that is inside one plugin call for this long, past deadline + grace, is abandoned
+  HangLimits hangs{};
+  // Of one attempt, instead of attempt_timeout; none: that. Null: it is for all.
+  std::function<std::optional<Millis>(const Contract& contract)> time_limit{};
 };
 
 // Safe from any thread. Calls the sink with batches of finished jobs, from its own threads.
@@ -28,16 +33,18 @@ class Executor {
   Executor(SenderFactory& factory, const Clock& clock, ExecutorSettings settings, Log& log, Metrics& metrics);
   ~Executor();  // stops without grace, if stop() was not called
 
-  void start(FinishedSink sink);  // once, before the first job
+  void start(FinishedSink sink, HangSink on_hang = nullptr);  // once, before the first job
 
   // Takes jobs over. A job whose contract has expired comes back `expired`. A job whose lease has ended, or whose action type
   // cannot run, comes back `unattempted`, now or when its turn comes. All others are attempted, with a deadline of
-  // attempt_timeout or what contract and lease leave, if less. They come back without payload and context, which are in the
-  // database.
+  // attempt_timeout (or time_limit) or what contract and lease leave, if less. They come back without payload and context, which
+  // are in the database.
   void execute(std::vector<Job> jobs);
 
-  enum class State { ready, missing, stuck };  // missing: no plugin, or its create failed; stuck: switched off
+  enum class State { ready, missing, stuck };  // missing: no plugin, or its create failed; stuck: it pauses after hangs
   State state(std::string_view action_type) const;
+  // Why its last create gave no sender; "" if it gave one.
+  std::string refusal(std::string_view action_type) const;
   // How many calls of this action type may be open (for a blocking plugin: its number of threads).
   std::size_t concurrency(std::string_view action_type) const;
   std::size_t in_flight() const;

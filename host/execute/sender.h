@@ -1,14 +1,17 @@
 // The seam between execute and plugins: a sender turns a job into an outcome. Knows nothing of shared libraries.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "base/departure.h"
 #include "base/error.h"
 #include "domain/job.h"
 #include "domain/outcome.h"
@@ -31,6 +34,12 @@ class Completions {
   virtual void flush() = 0;
 };
 
+// The job of an open call, and how far it has got.
+struct OpenJob : Job {
+  explicit OpenJob(Job job) : Job(std::move(job)) {}
+  mutable std::atomic<Reached> reached{Reached::plugin};  // its sender writes it
+};
+
 // One sender with its strand and its services. Functions without [any thread] run on the strand.
 class Sender {
  public:
@@ -39,7 +48,7 @@ class Sender {
   // have its job (Job::begin_before).
   struct Attempt {
     CallId call;
-    std::shared_ptr<const Job> job;  // kept until the call has ended and the strand has left the plugin
+    std::shared_ptr<const OpenJob> job;  // kept until the call has ended and the strand has left the plugin
     Millis deadline;
   };
   virtual void send(std::vector<Attempt> attempts) = 0;
@@ -47,8 +56,15 @@ class Sender {
   virtual bool withdraw(CallId call) = 0;
   virtual void cancel(CallId call) = 0;  // [any thread]
   virtual void ended(CallId call) = 0;   // [any thread] the call has ended: drops its fetches and timers
-  // [any thread] When the strand entered the plugin call that it is inside of; none if it is in none.
-  virtual std::optional<Clock::Monotonic> inside_plugin_since() const = 0;
+  // The entry into the plugin that the strand is inside of.
+  struct Inside {
+    CallId call;  // that it is for; 0: for none
+    Clock::Monotonic since;
+  };
+  virtual std::optional<Inside> inside_plugin() const = 0;  // [any thread] none if it is outside
+  // [any thread] The strand hangs: from now on nothing leaves the host by this sender. Calls that have not reached the network
+  // when this returns never will.
+  virtual void give_up() = 0;
   // [any thread] Requires that no call is open. Ends the strand when all fetches and timers are done; true if that was in time.
   // False: it hangs inside the plugin, and the caller must never destroy it (leak it on purpose).
   virtual bool join(Millis within) = 0;

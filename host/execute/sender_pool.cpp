@@ -1,4 +1,4 @@
-// The workers of one action type: made when first needed, given up when they hang, switched off when too many did.
+// The workers of one action type: made when first needed, given up when they hang, pausing when several did.
 #include "execute/sender_pool.h"
 
 #include <algorithm>
@@ -7,26 +7,28 @@ namespace waybill {
 namespace {
 
 constexpr Seconds kRestAfterRefusal{60};
+constexpr Millis kLookForReturned{1'000};
 
 // A thread is inside the plugin and may come back at any time: what it needs must stay for as long as the process.
 void leak(std::shared_ptr<SenderWorker> worker) { new std::shared_ptr<SenderWorker>(std::move(worker)); }
 
 }  // namespace
 
-SenderPool::SenderPool(std::string action_type, SenderFactory& factory, WorkerLimits limits, std::size_t max_abandoned,
-                       std::shared_ptr<CompletionQueue> completions, Log& log)
+SenderPool::SenderPool(std::string action_type, SenderFactory& factory, WorkerLimits limits, HangLimits hang_limits,
+                       std::shared_ptr<CompletionQueue> completions, HangSink on_hang, Log& log)
     : action_type_(std::move(action_type)),
       factory_(factory),
       limits_(limits),
-      max_abandoned_(max_abandoned),
+      hang_limits_(hang_limits),
       completions_(std::move(completions)),
+      on_hang_(std::move(on_hang)),
       log_(log),
       worker_count_(factory.workers(action_type_)),
       calls_per_worker_(factory.calls_per_worker(action_type_)) {}
 
 SenderPool::State SenderPool::fill() {
   if (closed_) return State::missing;
-  if (abandoned_.size() >= max_abandoned_) return State::stuck;
+  if (completions_->now() < paused_until_) return State::stuck;
   if (workers_.size() == worker_count_ && worker_count_ != 0) return State::ready;
   if (completions_->now() < not_again_before_) return workers_.empty() ? State::missing : State::ready;
   while (workers_.size() < std::max<std::size_t>(worker_count_, 1)) {
@@ -34,9 +36,11 @@ SenderPool::State SenderPool::fill() {
     auto sender = factory_.make(action_type_, *worker);
     if (!sender) {
       not_again_before_ = completions_->now() + kRestAfterRefusal;
+      refusal_ = sender.error().what;
       log_.error("sender.refused", {{"action_type", action_type_}, {"why", sender.error().what}});
       break;
     }
+    refusal_.clear();
     worker->attach(std::move(*sender));
     workers_.push_back(std::move(worker));
   }
@@ -46,6 +50,11 @@ SenderPool::State SenderPool::fill() {
 SenderPool::State SenderPool::state() {
   const std::lock_guard lock(mutex_);
   return fill();
+}
+
+std::string SenderPool::refusal() const {
+  const std::lock_guard lock(mutex_);
+  return refusal_;
 }
 
 SenderPool::Workers SenderPool::workers() const {
@@ -80,25 +89,61 @@ Clock::Monotonic SenderPool::look() {
   auto next = Clock::Monotonic::max();
   for (const auto& worker : workers()) {
     const auto look = worker->look();
-    if (look.stuck)
-      abandon(worker);
+    if (look.hangs_in)
+      abandon(worker, *look.hangs_in);
     else
       next = std::min(next, look.next);
   }
-  return next;
+  forget_returned();
+  const std::lock_guard lock(mutex_);
+  return abandoned_.empty() ? next : std::min<Clock::Monotonic>(next, completions_->now() + kLookForReturned);
 }
 
-void SenderPool::abandon(const std::shared_ptr<SenderWorker>& worker) {
-  std::size_t count;
+void SenderPool::abandon(const std::shared_ptr<SenderWorker>& worker, CallId hangs_in) {
+  Millis pause;
+  std::size_t hung;
   {
     const std::lock_guard lock(mutex_);
     std::erase(workers_, worker);
     abandoned_.push_back(worker);
-    count = abandoned_.size();
+    hung = abandoned_.size();
+    pause = note_hang();
   }
-  completions_->violations.record(action_type_, "stuck", 0);
-  if (count >= max_abandoned_) log_.error("plugin.switched_off", {{"action_type", action_type_}, {"senders_given_up", count}});
-  worker->decide_all("plugin_stuck");
+  completions_->violations.record(action_type_, "stuck", hangs_in.value);
+  const auto job = worker->give_up(hangs_in);
+  log_.error("plugin.hung", {{"action_type", action_type_},
+                             {"delivery", job ? job->delivery.value : 0},
+                             {"threads_inside", hung},
+                             {"paused_for_s", std::chrono::duration_cast<Seconds>(pause).count()}});
+  if (on_hang_) on_hang_({action_type_, job, pause});
+}
+
+// Those that hang side by side, of a blocking plugin, pause once.
+Millis SenderPool::note_hang() {
+  const auto now = completions_->now();
+  if (now < paused_until_) return std::chrono::ceil<Millis>(paused_until_ - now);
+  if (hangs_ > 0 && now - last_hang_ > hang_limits_.forgotten) hangs_ = 0;
+  last_hang_ = now;
+  if (++hangs_ < hang_limits_.after) return Millis{0};
+  constexpr std::size_t kMaxDoublings = 20;
+  const auto doublings = std::min(hangs_ - hang_limits_.after, kMaxDoublings);
+  const auto pause = std::min(hang_limits_.pause * (std::int64_t{1} << doublings), hang_limits_.longest);
+  paused_until_ = now + pause;
+  return pause;
+}
+
+// A thread that came back after all is not kept.
+void SenderPool::forget_returned() {
+  Workers hung;
+  {
+    const std::lock_guard lock(mutex_);
+    hung = abandoned_;
+  }
+  for (const auto& worker : hung) {
+    if (!worker->join(Millis{0})) continue;
+    const std::lock_guard lock(mutex_);
+    std::erase(abandoned_, worker);
+  }
 }
 
 void SenderPool::cancel_all() {

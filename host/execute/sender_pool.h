@@ -1,4 +1,4 @@
-// The workers of one action type: created on demand, abandoned when they hang, switched off after too many of those.
+// The workers of one action type: created on demand, abandoned when they hang. After some of those the type pauses for a while.
 #pragma once
 
 #include <atomic>
@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "execute/hang.h"
 #include "execute/sender_worker.h"
 
 namespace waybill {
@@ -14,11 +15,12 @@ namespace waybill {
 // Safe from any thread; look(), cancel_all(), decide_all() and join() belong to one at a time.
 class SenderPool {
  public:
-  SenderPool(std::string action_type, SenderFactory& factory, WorkerLimits limits, std::size_t max_abandoned,
-             std::shared_ptr<CompletionQueue> completions, Log& log);
+  SenderPool(std::string action_type, SenderFactory& factory, WorkerLimits limits, HangLimits hang_limits,
+             std::shared_ptr<CompletionQueue> completions, HangSink on_hang, Log& log);
 
-  enum class State { ready, missing, stuck };
-  State state();  // creates missing workers
+  enum class State { ready, missing, stuck };  // stuck: it pauses
+  State state();                               // creates missing workers
+  std::string refusal() const;                 // why there is no sender; "" if none was refused
   std::size_t concurrency() const { return worker_count_ * calls_per_worker_; }
 
   // Hands each job to the worker with the fewest open calls. False, without taking any, if the action type cannot run.
@@ -34,23 +36,30 @@ class SenderPool {
  private:
   using Workers = std::vector<std::shared_ptr<SenderWorker>>;
   State fill();  // with mutex_ held
-  void abandon(const std::shared_ptr<SenderWorker>& worker);
+  void abandon(const std::shared_ptr<SenderWorker>& worker, CallId hangs_in);
+  Millis note_hang();  // with mutex_ held
+  void forget_returned();
   Workers workers() const;
 
   const std::string action_type_;
   SenderFactory& factory_;
   const WorkerLimits limits_;
-  const std::size_t max_abandoned_;
+  const HangLimits hang_limits_;
   const std::shared_ptr<CompletionQueue> completions_;
+  const HangSink on_hang_;
   Log& log_;
   const std::size_t worker_count_;
   const std::size_t calls_per_worker_;
   mutable std::mutex mutex_;
   Workers workers_;                      // guarded by mutex_
-  Workers abandoned_;                    // guarded by mutex_
+  Workers abandoned_;                    // guarded by mutex_; hang inside the plugin
+  std::size_t hangs_ = 0;                // guarded by mutex_; that are not forgotten
+  Clock::Monotonic last_hang_{};         // guarded by mutex_
+  Clock::Monotonic paused_until_{};      // guarded by mutex_
   bool closed_ = false;                  // guarded by mutex_
   std::size_t next_ = 0;                 // guarded by mutex_
   Clock::Monotonic not_again_before_{};  // guarded by mutex_; after a refused create
+  std::string refusal_;                  // guarded by mutex_; of the last create
 };
 
 }  // namespace waybill

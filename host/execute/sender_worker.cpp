@@ -10,6 +10,7 @@ namespace waybill {
 namespace {
 
 constexpr Millis kWaitAfterWithdrawal{1000};
+constexpr Millis kBeforeTheLeaseEnds{1000};  // time for the settlement of a hang
 
 // A job as it goes on to be settled: what was sent is in the database and need not travel back.
 Job receipt(const Job& job) {
@@ -48,7 +49,10 @@ Outcome unknown_outcome(std::string_view reason, std::string detail) {
 }  // namespace
 
 SenderWorker::SenderWorker(std::string action_type, WorkerLimits limits, std::shared_ptr<CompletionQueue> completions)
-    : action_type_(std::move(action_type)), limits_(limits), completions_(std::move(completions)) {}
+    : action_type_(std::move(action_type)),
+      limits_(limits),
+      completions_(std::move(completions)),
+      longest_(limits.attempt_timeout) {}
 
 void SenderWorker::attach(std::unique_ptr<Sender> sender) { sender_ = std::move(sender); }
 
@@ -60,6 +64,7 @@ void SenderWorker::start(std::vector<Start> batch) {
     const std::lock_guard lock(mutex_);
     for (auto& start : batch) {
       open_.emplace(start.call.value, Open{start.job, now, now + start.deadline});
+      longest_ = std::max(longest_, start.deadline);
       attempts.push_back({start.call, std::move(start.job), start.deadline});
     }
   }
@@ -128,6 +133,7 @@ void SenderWorker::flush() {
 
 SenderWorker::Look SenderWorker::look() {
   const auto now = completions_->now();
+  const auto inside = sender_->inside_plugin();
   Look look;
   std::vector<CallId> late;
   std::vector<CallId> silent;
@@ -138,11 +144,15 @@ SenderWorker::Look SenderWorker::look() {
         late.push_back({id});
         open.decide_at = now + limits_.grace;  // counted from here, so that a late look does not eat the grace
       } else if (open.decide_at && now >= *open.decide_at) {
-        silent.push_back({id});
-        continue;
+        if (!is_kept_waiting(open, inside, now)) {
+          silent.push_back({id});
+          continue;
+        }
+        open.decide_at = now + limits_.grace;
       }
       look.next = std::min(look.next, open.decide_at.value_or(open.deadline));
     }
+    if (open_.empty()) longest_ = limits_.attempt_timeout;
     if (!open_.empty()) look.next = std::min(look.next, now + limits_.stuck_after);
   }
   for (const auto call : late) {
@@ -151,16 +161,9 @@ SenderWorker::Look SenderWorker::look() {
     else
       sender_->cancel(call);
   }
-  if (!silent.empty()) last_silence_ = now;
-  const auto inside = sender_->inside_plugin_since();
-  if (inside && now - *inside > limits_.stuck_after) {
-    const bool in_hand_is_over = last_silence_ >= *inside;
-    look.stuck = in_hand_is_over || now - *inside > limits_.attempt_timeout + limits_.grace;
-    look.next = std::min(look.next, *inside + limits_.attempt_timeout + limits_.grace);
-  } else if (inside && last_silence_ >= *inside) {
-    look.next = std::min(look.next, *inside + limits_.stuck_after);
-  }
-  if (!look.stuck) {
+  if (hangs(inside, look)) {
+    look.hangs_in = inside->call;
+  } else {
     for (const auto call : silent) {
       if (end(call, unknown_outcome("plugin_silent", "the plugin did not complete the call before its deadline")))
         completions_->violations.record(action_type_, "silent", call.value);
@@ -168,6 +171,82 @@ SenderWorker::Look SenderWorker::look() {
   }
   flush();
   return look;
+}
+
+// It was cancelled, but the strand has been inside the plugin ever since and could not tell it. No call waits for longer than two
+// of the longest stays.
+bool SenderWorker::is_kept_waiting(const Open& open, const Inside& inside, Clock::Monotonic now) const {
+  return inside && inside->since <= *open.decide_at && now < open.deadline + 2 * (longest_ + limits_.grace);
+}
+
+// The call that the strand is in is over, and so is its patience. Found twice, some time apart: this process, or its machine, may
+// have been stopped meanwhile.
+bool SenderWorker::hangs(const Inside& inside, Look& look) {
+  if (!inside) return false;
+  const auto now = completions_->now();
+  auto limit = inside->since + limits_.stuck_after;
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = open_.find(inside->call.value); found != open_.end()) {
+      // A hang that is found after its claim's lease is blamed on nobody, and the delivery hangs again and again.
+      limit = std::min(limit, found->second.job->begin_before - kBeforeTheLeaseEnds - limits_.grace);
+      limit = std::max(limit, std::min(inside->since + longest_, found->second.deadline) + limits_.grace);
+    }
+  }
+  if (now < limit) {
+    look.next = std::min(look.next, limit);
+    return false;
+  }
+  if (long_stay_ != inside->since) {
+    long_stay_ = inside->since;
+    long_stay_seen_ = now;
+  }
+  if (now - long_stay_seen_ >= limits_.grace) return true;
+  look.next = std::min(look.next, long_stay_seen_ + limits_.grace);
+  return false;
+}
+
+std::shared_ptr<const OpenJob> SenderWorker::give_up(CallId hangs_in) {
+  sender_->give_up();
+  std::shared_ptr<const OpenJob> culprit;
+  for (const auto call : open_calls()) {
+    if (sender_->withdraw(call)) {
+      give_back(call, std::nullopt);
+      continue;
+    }
+    std::shared_ptr<const OpenJob> job;
+    {
+      const std::lock_guard lock(mutex_);
+      if (const auto found = open_.find(call.value); found != open_.end()) job = found->second.job;
+    }
+    if (!job) continue;
+    if (call == hangs_in) culprit = job;
+    if (call != hangs_in && job->reached == Reached::host) {
+      give_back(call, std::nullopt);
+      sender_->ended(call);
+    } else {
+      leave(call, call == hangs_in ? Finished::How::hung : Finished::How::interrupted);
+    }
+  }
+  flush();
+  close();
+  return culprit;
+}
+
+void SenderWorker::leave(CallId call, Finished::How how) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto node = open_.extract(call.value);
+    if (!node) return;
+    const auto& open = node.mapped();
+    finished_.push_back({.job = receipt(*open.job),
+                         .how = how,
+                         .outcome = {},
+                         .started_at = database_now(*open.job, open.started),
+                         .finished_at = database_now(*open.job, completions_->now()),
+                         .not_before = {}});
+  }
+  sender_->ended(call);
 }
 
 std::vector<CallId> SenderWorker::open_calls() const {

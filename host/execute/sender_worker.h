@@ -31,7 +31,7 @@ class SenderWorker final : public Completions {
   // `deadline`: the attempt's timeout, or what the job's contract leaves, if less.
   struct Start {
     CallId call;
-    std::shared_ptr<const Job> job;
+    std::shared_ptr<const OpenJob> job;
     Millis deadline;
   };
   void start(std::vector<Start> batch);
@@ -42,11 +42,15 @@ class SenderWorker final : public Completions {
   void flush() override;
 
   struct Look {
-    bool stuck = false;                               // the strand hangs inside the plugin
+    std::optional<CallId> hangs_in;                   // the strand does not come back from the plugin; 0: it is for no call
     Clock::Monotonic next = Clock::Monotonic::max();  // when to look again
   };
-  // Cancels calls at their deadline; decides those still silent after the grace.
+  // Cancels calls at their deadline; decides those still silent after the grace. While the strand is inside one call no other
+  // can be told: they wait until it comes back, or is known to hang.
   Look look();
+  // The strand hangs in this call, which comes back as hung. Of the others, those that never reached the network come back
+  // unattempted, the rest as interrupted. Reports nothing afterwards. Returns the job of the call, null if it is no longer open.
+  std::shared_ptr<const OpenJob> give_up(CallId hangs_in);
   // Ends all open calls: those not begun come back unattempted, the others as transient, maybe sent, with this reason.
   void decide_all(std::string_view reason);
   void cancel_all();
@@ -57,13 +61,17 @@ class SenderWorker final : public Completions {
 
  private:
   struct Open {
-    std::shared_ptr<const Job> job;
+    std::shared_ptr<const OpenJob> job;
     Clock::Monotonic started;
     Clock::Monotonic deadline;
     std::optional<Clock::Monotonic> decide_at;  // set when the call is cancelled at its deadline
   };
   using Table = std::unordered_map<std::uint64_t, Open>;
+  using Inside = std::optional<Sender::Inside>;
+  bool is_kept_waiting(const Open& open, const Inside& inside, Clock::Monotonic now) const;
+  bool hangs(const Inside& inside, Look& look);
   bool end(CallId call, Outcome outcome);
+  void leave(CallId call, Finished::How how);
   void keep(const Open& open, Outcome outcome);
   void give_back(CallId call, std::optional<Millis> not_before);
   std::vector<CallId> open_calls() const;
@@ -73,10 +81,12 @@ class SenderWorker final : public Completions {
   const std::shared_ptr<CompletionQueue> completions_;
   std::unique_ptr<Sender> sender_;
   mutable std::mutex mutex_;
-  Table open_;                       // guarded by mutex_
-  std::vector<Finished> finished_;   // guarded by mutex_
-  bool closed_ = false;              // guarded by mutex_
-  Clock::Monotonic last_silence_{};  // used by the watching thread: when it last decided a silent call
+  Table open_;                      // guarded by mutex_
+  Millis longest_;                  // guarded by mutex_: that an open call may take
+  std::vector<Finished> finished_;  // guarded by mutex_
+  bool closed_ = false;             // guarded by mutex_
+  // Used by the watching thread: the stay inside the plugin that is too long, and when it was first found so.
+  Clock::Monotonic long_stay_{}, long_stay_seen_{};
 };
 
 }  // namespace waybill

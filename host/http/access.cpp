@@ -60,6 +60,23 @@ std::optional<Response> scope_refusal(const Route& route, const Request& request
   return std::nullopt;
 }
 
+bool is_literal(std::string_view host) {
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  return parse_address(host).has_value();
+}
+
+// What is open to everybody who reaches it must not be read by a page whose own name was made to lead here. No name leads to an
+// address that was asked for as such.
+std::optional<Response> name_refusal(std::string_view asked, const std::vector<std::string>& allowed_hosts) {
+  const auto authority = parse_authority(asked);
+  if (asked.empty()) return std::nullopt;  // HTTP/1.0 without a Host is sent by no browser
+  const bool is_good =
+      authority && (is_loopback_name(authority->host) || is_literal(authority->host) ||
+                    std::find(allowed_hosts.begin(), allowed_hosts.end(), authority->host) != allowed_hosts.end());
+  if (is_good) return std::nullopt;
+  return error_response(403, "forbidden_host", "without tokens the Host must be an IP address, or one of allowed_hosts");
+}
+
 }  // namespace
 
 Response unauthorized() {
@@ -71,7 +88,7 @@ Response unauthorized() {
 
 std::optional<Response> origin_refusal(const Route& route, const Sender& sender, bool has_tokens,
                                        const std::vector<std::string>& allowed_hosts) {
-  if (route.least_role == Role::none) return std::nullopt;
+  if (route.least_role == Role::none) return route.path == "/metrics" ? name_refusal(sender.host, allowed_hosts) : std::nullopt;
   const bool is_page = route.path.starts_with("/ui");
   if (has_tokens && !is_page) return std::nullopt;
   if (sender.origin && !is_same_origin(*sender.origin, sender.host))

@@ -5,7 +5,10 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/json_document.h"
 #include "base/json_writer.h"
+#include "base/nearest.h"
+#include "base/utf8.h"
 #include "http/server_url.h"
 
 namespace waybill::http {
@@ -50,13 +53,19 @@ std::optional<std::string> Request::doubled_parameter() const {
   return doubled;
 }
 
-std::optional<std::string> Request::parameter_beside(std::span<const std::string_view> known) const {
-  std::optional<std::string> other;
-  each_pair(query, [&](const std::string& one, std::string_view) {
-    if (std::find(known.begin(), known.end(), one) == known.end()) other = one;
-    return other.has_value();
+std::string Request::query_fault(std::span<const std::string> known) const {
+  if (query.empty()) return {};
+  if (const auto doubled = doubled_parameter()) return "the query has the parameter " + in_quotes(*doubled) + " twice";
+  std::string fault;
+  each_pair(query, [&](const std::string& name, std::string_view sent) {
+    if (std::find(known.begin(), known.end(), name) == known.end()) {
+      fault = "there is no query parameter " + in_quotes(name) + " here" + did_you_mean(name, known);
+    } else if (const auto value = percent_decode(sent, true); !value || !is_clean_utf8(*value)) {
+      fault = name + " must be percent-encoded UTF-8 without NUL";
+    }
+    return !fault.empty();
   });
-  return other;
+  return fault;
 }
 
 Response error_response(int status, std::string_view code, std::string_view message) {

@@ -58,8 +58,9 @@ struct Request {
 
   // A parameter that the query has twice; none if each stands once.
   std::optional<std::string> doubled_parameter() const;
-  // A parameter that the query has and that is none of these; none if it has no other.
-  std::optional<std::string> parameter_beside(std::span<const std::string_view> known) const;
+  // What is wrong with the query: a parameter that is none of these, one that stands twice, or a text that is not percent-encoded
+  // UTF-8 without NUL. "" if nothing is.
+  std::string query_fault(std::span<const std::string> known) const;
   // The decoded value of a query parameter; none if absent.
   std::optional<std::string> query_value(std::string_view name) const;
 };
@@ -91,8 +92,14 @@ struct Route {
   // How much longer than timeouts.answer the answer to this request may take; null: no longer.
   std::function<Millis(const Request&)> extra_time = {};
   Content content = Content::json;
-  bool checks_targets = false;  // asks target_refusal() (access.h) about each target; others refuse tokens with targets
+  bool checks_targets = false;          // asks target_refusal() (access.h) about each target; others refuse tokens with targets
+  std::vector<std::string> query = {};  // the parameters that the query may have; any other is 400
 };
+// The same with these parameters.
+inline Route with_query(Route route, std::vector<std::string> parameters) {
+  route.query = std::move(parameters);
+  return route;
+}
 
 // Who sends a request: somebody, nobody that we know (401), or a Response when that cannot be told now. Answers once, from any
 // thread, now or later.

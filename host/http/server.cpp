@@ -27,6 +27,7 @@ using asio::ip::tcp;
 using boost::system::error_code;
 
 constexpr int kBacklog = 4096;
+constexpr unsigned kMaxLoops = 8;           // one for each core, up to this
 constexpr std::size_t kMaxTurnedAway = 64;  // at one time with an answer; the others are just closed
 constexpr Millis kAcceptPause{100};
 constexpr Seconds kAcceptLogPause{5};
@@ -77,7 +78,7 @@ class BeastServer final : public Server {
                  .metrics = metrics,
                  .peers = Peers({.bytes = config.limits.http_bytes_per_address, .bytes_in_all = config.limits.http_bytes})} {
     const auto shortest = std::min({config.timeouts.request_read, config.timeouts.idle, Millis(1'000)});
-    const unsigned threads = std::clamp(std::thread::hardware_concurrency(), 1u, 2u);
+    const unsigned threads = std::clamp(std::thread::hardware_concurrency(), 1u, kMaxLoops);
     for (unsigned i = 0; i < threads; ++i) loops_.push_back(std::make_unique<Loop>(std::max(shortest / 4, Millis(5))));
     acceptor_.emplace(loops_.front()->context);
     accept_pause_.emplace(loops_.front()->context);

@@ -20,11 +20,11 @@ Response too_late() {
   return response;
 }
 
-// Two readers could take two values for it.
-std::optional<Response> query_refusal(const Request& request) {
-  const auto doubled = request.doubled_parameter();
-  if (!doubled) return std::nullopt;
-  return invalid_request("the query has the parameter \"" + *doubled + "\" twice");
+// What is not understood is refused, never ignored: of a filter with a typo, all would be the answer.
+std::optional<Response> query_refusal(const Route& route, const Request& request) {
+  const auto fault = request.query_fault(route.query);
+  if (fault.empty()) return std::nullopt;
+  return invalid_request(fault);
 }
 
 }  // namespace
@@ -60,12 +60,16 @@ void ServerConnection::allow(Millis time) {
 
 void ServerConnection::keep_deadline(Time now) {
   if (waits_since_ != Time::max() && now - waits_since_ > kUnattended && response_queue_->is_gone()) return abort();
+  if (idle_ && client_is_outdated()) return close();
   if (now < deadline_) return;
   allow_forever();
   expired_ = true;
   ErrorCode ignored;
   socket_.cancel(ignored);
 }
+
+// A connection does not outlive the certificate that it was opened with.
+bool ServerConnection::client_is_outdated() const { return tls_ && tls_->client_is_outdated(*serving_.tls); }
 
 void ServerConnection::close_if_idle() {
   if (idle_) close();
@@ -98,7 +102,7 @@ asio::awaitable<void> ServerConnection::turn_away() {
 
 asio::awaitable<bool> ServerConnection::exchange() {
   ReceiveResult received = co_await receive_head();
-  if (received.gone) co_return false;
+  if (received.gone || client_is_outdated()) co_return false;  // nothing of it was done: the client may connect anew
   if (received.refusal) {
     serving_.metrics.http_request("unmatched", received.refusal->status);
     if (co_await send(*received.refusal, false, false, false)) co_await linger();
@@ -130,7 +134,7 @@ asio::awaitable<std::optional<Response>> ServerConnection::answer(const Route& r
       co_return refusal;
     if (auto refusal = co_await admit(route, request, began + serving_.timeouts.answer)) co_return refusal;
     if (aborted_) co_return std::nullopt;
-    if (auto refusal = query_refusal(request)) co_return refusal;
+    if (auto refusal = query_refusal(route, request)) co_return refusal;
     received = co_await receive_body();
     if (received.gone || received.refusal) co_return received.refusal;
     if (received.has_waited) {  // the token may have been revoked meanwhile

@@ -103,6 +103,7 @@ class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
   boost::asio::awaitable<void> linger();
   void close();
   bool has_more() const;
+  bool client_is_outdated() const;
 
   void allow(Millis time);
   void allow_forever() { deadline_ = Time::max(); }

@@ -37,6 +37,17 @@ std::string joined(const http::fields& head, std::string_view name) {
 
 }  // namespace
 
+namespace {
+
+// The parser leaves a chunk's header and the trailers in the buffer until they are complete, and waits for a CR that never comes.
+bool has_bare_line_feed(std::string_view framing) {
+  for (std::size_t at = 0; (at = framing.find('\n', at)) != std::string_view::npos; ++at)
+    if (at == 0 || framing[at - 1] != '\r') return true;
+  return false;
+}
+
+}  // namespace
+
 asio::awaitable<ServerConnection::ReceiveResult> ServerConnection::receive_head() {
   bool begun = buffer_.size() > 0;
   if (!begun && serving_.stopping) co_return ReceiveResult{.gone = true, .refusal = {}};
@@ -87,6 +98,7 @@ asio::awaitable<ServerConnection::ReceiveResult> ServerConnection::receive_body(
   for (;;) {
     if (auto refusal = parse_body()) co_return refused(std::move(refusal));
     if (parser_->is_done()) break;
+    if (parser_->chunked() && has_bare_line_feed(view_of(buffer_))) co_return refused(invalid("a chunk's line ends without CR"));
     if (!has_waited) {
       has_waited = true;
       const auto& head = parser_->get();

@@ -69,6 +69,9 @@ Result<void> use_certificate(SSL_CTX* context, const ListenTls& files) {
                is_another ? "this is not the key of " + files.certificate.string()
                           : "no private key in PEM without a passphrase: " + reason);
   }
+  // OpenSSL keeps a certificate for each type of key, so a key of another type replaces none and is no mismatch.
+  if (SSL_CTX_check_private_key(context) != 1)
+    return bad("tls.key", files.key, "this is not the key of " + files.certificate.string());
   return {};
 }
 
@@ -198,7 +201,19 @@ TlsSession::Progress TlsSession::progress(int result) {
 TlsSession::Progress TlsSession::handshake() {
   if (is_over_) return {.over = true};
   ERR_clear_error();
-  return progress(SSL_do_handshake(ssl_));
+  const auto done = progress(SSL_do_handshake(ssl_));
+  if (!done.over && done.want == Want::nothing) note_client();
+  return done;
+}
+
+void TlsSession::note_client() {
+  const X509* const shown = SSL_get0_peer_certificate(ssl_);
+  std::tm end{};
+  if (shown && ASN1_TIME_to_tm(X509_get0_notAfter(shown), &end) == 1) client_until_ = timegm(&end);
+}
+
+bool TlsSession::client_is_outdated(const TlsFiles& files) const {
+  return client_until_ && (std::time(nullptr) > *client_until_ || files.current() != context_);
 }
 
 TlsSession::Progress TlsSession::read(void* into, std::size_t size) {

@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <ctime>
 #include <filesystem>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -80,11 +82,15 @@ class TlsSession {
   std::string error() const { return error_; }  // why it is over; "" if the other side closed
   // The bytes of the hash above, of the client's certificate, which was verified; "" without one.
   std::string client_certificate() const;
+  // The client showed a certificate that has expired since, or that was verified with files other than those in use now.
+  bool client_is_outdated(const TlsFiles& files) const;
 
  private:
   Progress progress(int result);
+  void note_client();
   std::shared_ptr<const TlsContext> context_;
   SSL* ssl_;
+  std::optional<std::time_t> client_until_;  // the end of its certificate; none: it showed none
   bool is_over_ = false;
   std::string error_;
 };

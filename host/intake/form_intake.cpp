@@ -36,6 +36,7 @@ Result<SubmitResult> FormIntake::submit(FormStore& store, const NewForm& form) c
       return fail(Error::Kind::invalid, "unknown formId \"" + form.form_id + "\"");
   }
   auto stored = store.submit(submission);
+  if (health_ != nullptr) health_->note(stored);
   if (stored && stored->how != SubmitResult::How::conflict) is_due_();
   return stored;
 }

@@ -9,6 +9,7 @@
 
 #include "domain/action_types.h"
 #include "domain/form.h"
+#include "intake/store_health.h"
 #include "store/form_store.h"
 
 namespace waybill {
@@ -33,8 +34,10 @@ Sha256 content_hash(const NewForm& form);
 // grouped (intake.h). Safe from any thread.
 class FormIntake {
  public:
-  // `is_due` is called after each commit that may have made deliveries due.
-  FormIntake(const ActionTypes& types, std::function<void()> is_due) : types_(types), is_due_(std::move(is_due)) {}
+  // `is_due` is called after each commit that may have made deliveries due; `health` learns how each submission ended, unless
+  // null.
+  FormIntake(const ActionTypes& types, std::function<void()> is_due, StoreHealth* health = nullptr)
+      : types_(types), is_due_(std::move(is_due)), health_(health) {}
 
   // Error::invalid: no such form, or nothing that it takes, and no such submission from before. Error::conflict: an attachment
   // belongs to another submission. Error::unavailable: not acknowledged, though it may have been stored; submit the same again to
@@ -50,6 +53,7 @@ class FormIntake {
 
   const ActionTypes& types_;
   const std::function<void()> is_due_;
+  StoreHealth* const health_;
 };
 
 }  // namespace waybill

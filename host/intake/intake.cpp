@@ -104,7 +104,12 @@ ClaimResult claimed_of(std::vector<NewSubmission>& items, const std::vector<Subm
 }  // namespace
 
 Intake::Intake(std::vector<std::unique_ptr<IntakeStore>> stores, const Clock& clock, IntakeSettings settings, Next next, Log& log)
-    : clock_(clock), settings_(settings), next_(std::move(next)), log_(log), stores_(std::move(stores)) {}
+    : clock_(clock),
+      settings_(settings),
+      next_(std::move(next)),
+      log_(log),
+      health_("intents", clock),
+      stores_(std::move(stores)) {}
 
 void Intake::start() {
   for (auto& store : stores_) threads_.emplace_back([this, &store = *store](std::stop_token stop) { run(stop, store); });
@@ -232,6 +237,7 @@ void Intake::carry_in(std::stop_token stop, IntakeStore& store, RouteCache& rout
       if (auto done = submit_shard(store, shard, std::move(part)); !done) stored = std::move(done);
   }
   if (stored) return;
+  health_.failed();
   log_.warn("intake.database_unavailable", {{"error", stored.error().what}});
   std::unique_lock lock(mutex_);  // no busy loop while the database is away
   changed_.wait_for(lock, stop, Millis{100}, [] { return false; });
@@ -291,6 +297,7 @@ Result<void> Intake::submit_shard(IntakeStore& store, Shard shard, std::vector<Q
     return tl::unexpected(answers.error());
   }
 
+  health_.stored();
   if (const auto due = due_of(insert_groups, items, *answers); !due.empty()) next_.is_due(shard, due);
   auto claimed = claimed_of(items, *answers);
   std::vector<QueueEntry> again;

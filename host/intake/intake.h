@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "domain/contract.h"
 #include "domain/job.h"
+#include "intake/store_health.h"
 #include "store/intake_store.h"
 #include "store/queue_store.h"
 #include "telemetry/log.h"
@@ -69,6 +70,7 @@ class Intake {
   };
   // The same for many at once.
   void submit(std::vector<PendingIntent> batch);
+  const StoreHealth& health() const { return health_; }
 
  private:
   struct QueueEntry {
@@ -109,6 +111,7 @@ class Intake {
   const IntakeSettings settings_;
   const Next next_;
   Log& log_;
+  StoreHealth health_;
   std::vector<std::unique_ptr<IntakeStore>> stores_;
   std::mutex mutex_;  // for all below
   std::condition_variable_any changed_;

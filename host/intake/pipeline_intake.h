@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "intake/store_health.h"
 #include "store/pipeline_store.h"
 
 namespace waybill {
@@ -13,12 +14,15 @@ namespace waybill {
 // Each call is a transaction on a session of the caller. Safe from any thread.
 class PipelineIntake {
  public:
-  // `is_due` is called after each commit that may have made deliveries due.
-  explicit PipelineIntake(std::function<void()> is_due) : is_due_(std::move(is_due)) {}
+  // `is_due` is called after each commit that may have made deliveries due; `health` learns how each submission ended, unless
+  // null.
+  explicit PipelineIntake(std::function<void()> is_due, StoreHealth* health = nullptr)
+      : is_due_(std::move(is_due)), health_(health) {}
 
   // As PipelineStore has them.
   Result<std::vector<SubmitResult>> submit(PipelineStore& store, std::span<const NewPipelineSubmission> submissions) const {
     auto stored = store.submit(submissions);
+    if (health_ != nullptr) health_->note(stored);
     if (stored) is_due_();
     return stored;
   }
@@ -28,9 +32,15 @@ class PipelineIntake {
     if (moved && moved->how == TransitionResult::How::moved) is_due_();
     return moved;
   }
+  Result<Repairs> repair(PipelineStore& store, OrgId org, const RepairFilter& filter, const PipelineRepair& order) const {
+    auto repaired = store.repair(org, filter, order);
+    if (repaired && repaired->count > 0 && !order.dry_run) is_due_();
+    return repaired;
+  }
 
  private:
   const std::function<void()> is_due_;
+  StoreHealth* const health_;
 };
 
 }  // namespace waybill

@@ -7,7 +7,7 @@ namespace waybill {
 namespace {
 
 constexpr std::size_t kAhead = 2;       // so many times the open requests to a host name may be claimed
-constexpr std::size_t kMaxIdle = 4096;  // contracts, and host names, that no route needs
+constexpr std::size_t kMaxIdle = 4096;  // contracts, host names and breakers that no route needs
 
 template <class Map>
 auto& shared(Map& map, const typename Map::key_type& key) {
@@ -73,10 +73,11 @@ bool Places::attach_contract(KnownRoute& route) {
   if (known == contracts_.end()) return false;
   route.contract = known->second;
   const Contract& contract = *route.contract;
+  route.rate = rate_of(contract);
   route.target = shared(targets_, {route.org->id, contract.target});
   route.target->org = route.org.get();
   const bool is_of_channel = contract.is_of_channel();
-  route.target->limiter.limit = is_of_channel ? limits_.per_channel : limits_.per_target;
+  if (auto& limit = route.target->limiter.limit; limit == Limiter{}.limit) limit = is_of_channel ? 1 : limits_.per_target;
   route.breaker = shared(breakers_, {route.org->id, contract.cooldown_key()});
   route.host_name = shared(host_names_, is_of_channel ? channels_of(route.org->id) : host_name_of(contract.url));
   auto& [open, claimed_ahead] = *route.host_name;
@@ -104,18 +105,20 @@ void Places::drop_idle(Shard shard, const std::function<void(KnownRoute&)>& look
     at = routes.erase(at);
     if (contract) {
       drop_unused(targets_, {org, contract->target});
-      drop_unused_breaker(org, contract->cooldown_key());
+      forget_ramp(org, contract->cooldown_key());
       drop_unused(action_types_, contract->action_type);
     }
     drop_unused(orgs_, org);
   }
   drop_idle_ones(contracts_);
   drop_idle_ones(host_names_);
+  if (breakers_.size() > kMaxIdle)
+    std::erase_if(breakers_, [](const auto& one) { return one.second.use_count() == 1 && !one.second->cooldown; });
 }
 
-void Places::drop_unused_breaker(OrgId org, const std::string& cooldown_key) {
-  if (const auto at = breakers_.find({org, cooldown_key}); at->second.use_count() == 1 && !at->second->cooldown)
-    breakers_.erase(at);
+void Places::forget_ramp(OrgId org, const std::string& cooldown_key) {
+  if (const auto& breaker = breakers_.at({org, cooldown_key}); breaker.use_count() == 1 && !breaker->cooldown)
+    breaker->limiter.limit = Limiter{}.limit;
 }
 
 // ---- queues ----
@@ -164,6 +167,24 @@ void Places::set_weights(OrgWeights weights) {
     org->weight = weight_of(id);
     rank(*org);
   }
+}
+
+std::vector<KnownRoute*> Places::set_rates(TargetRates rates) {
+  std::vector<KnownRoute*> changed;
+  rates_ = std::move(rates);
+  for (auto& [shard, routes] : shards_)
+    for (auto& [id, route] : routes)
+      if (route.contract && route.rate != rate_of(*route.contract)) {
+        route.rate = rate_of(*route.contract);
+        changed.push_back(&route);
+      }
+  return changed;
+}
+
+// The rate of a channel is read with each claim. A form has none, and its name for a target is no target's.
+std::optional<Rate> Places::rate_of(const Contract& contract) const {
+  const auto found = contract.is_of_channel() || contract.is_of_form() ? rates_.end() : rates_.find(contract.target);
+  return found == rates_.end() ? contract.rate : found->second;
 }
 
 std::uint32_t Places::weight_of(OrgId org) const {
@@ -223,10 +244,25 @@ void Places::refresh_action_types() {
   reopen_freed();
 }
 
-void Places::answered(KnownRoute& route, Micros took) {
-  if (route.contract->is_of_channel()) return;  // the limit of its organisation is never exceeded
+// Beside others that have something under way it stays below half, so that no two hold all.
+void Places::adapt_channel(KnownRoute& route, Micros took, bool got_through) {
+  Limiter& own = route.target->limiter;
+  const bool is_alone = route.host_name->open.used == own.used;
+  const auto below_half = std::max<std::size_t>(1, (limits_.per_org_channels - 1) / 2);
+  const auto most = is_alone ? limits_.per_channel : std::min(limits_.per_channel, below_half);
+  const auto earned = !got_through ? 1 : took <= quick_ ? own.limit + 1 : std::max<std::size_t>(1, own.limit - 1);
+  if (const auto limit = std::min(earned, most); limit != own.limit) set_limit(own, limit);
+}
+
+void Places::answered(KnownRoute& route, Micros took, bool got_through) {
+  if (route.contract->is_of_channel()) return adapt_channel(route, took, got_through);
   const auto limit = limits_.per_host_name * (took <= quick_ ? kAhead : 1);
   if (auto& limiter = route.host_name->claimed_ahead; limiter.limit != limit) set_limit(limiter, limit);
+}
+
+// What is claimed ahead of the open requests to its host name was never open.
+void Places::note_taken(KnownRoute& route, Clock::Monotonic now) {
+  route.breaker->taken.see(std::min(route.breaker->limiter.used, route.host_name->open.limit), now);
 }
 
 std::size_t Places::held_of_channels(OrgId org) const {

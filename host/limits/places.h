@@ -13,18 +13,24 @@
 #include <string>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "base/clock.h"
 #include "config/config.h"
 #include "domain/job.h"
 #include "domain/org_weights.h"
 #include "limits/ranked.h"
+#include "limits/recent_most.h"
 #include "store/cooldown.h"
 
 namespace waybill {
 
 struct KnownRoute;
 struct Target;
+
+// The rates of the registry's targets as they are now, by name; none: it has no rate. They go before those of contracts, which
+// are as old as their submissions.
+using TargetRates = std::map<std::string, std::optional<Rate>, std::less<>>;
 
 // `limit` places, of which `used` are taken, and the routes that wait for one.
 struct Limiter {
@@ -55,10 +61,13 @@ struct Target {
 };
 
 // The circuit breaker of what fails and recovers together: a target, or, for forms, an action type. Its limit is 0 during a
-// cooldown. While half-open it lets one probe go beside what is under way from before. After the recovery it grows from a few
-// until it is gone.
+// cooldown. While half-open it lets one probe go beside what is under way from before. After the recovery it grows, the faster
+// the more the target took before the outage, until it is gone.
 struct Breaker {
   Limiter limiter;
+  RecentMost taken;                  // open at one time
+  std::size_t taken_before = 0;      // that is, when the outage began
+  Clock::Monotonic recovered_at{};   // what was claimed earlier had its places beside the ramp
   std::size_t probes = 0;            // under way
   std::optional<Cooldown> cooldown;  // none: it is up
   Clock::Monotonic until{};
@@ -70,7 +79,7 @@ struct Breaker {
 // next request waiting. Only where answers come quickly, because waiting for a connection uses up the attempt's time. `one_shot`s
 // are never claimed ahead: a claim that waits in memory counts as sent if its host dies. The channels of an organisation count as
 // one host name, because theirs are known only when they are claimed; nothing is claimed ahead for them, and one host serves them
-// all at a time.
+// all at a time. A channel earns its places by quick answers, so that those that hang do not hold all of their organisation's.
 struct HostName {
   Limiter open, claimed_ahead;
 };
@@ -80,18 +89,20 @@ struct KnownRoute {
   Shard shard;
   RouteId id;
   std::shared_ptr<Org> org;
-  std::shared_ptr<const Contract> contract;  // null, like the next five, until learn()
+  std::shared_ptr<const Contract> contract;  // null, like the next six, until learn()
   std::shared_ptr<Target> target;
   std::shared_ptr<Breaker> breaker;
   std::shared_ptr<HostName> host_name;
   std::shared_ptr<Limiter> action_type;
+  std::optional<Rate> rate;             // in force
   std::array<Limiter*, 5> limiters{};   // all count it; all but the last must have a place
   std::optional<Clock::Monotonic> due;  // it may have work from then on; none: no work
   struct Cursor {
     Timestamp due{};
     DeliveryId id{};
     Clock::Monotonic since{};
-  } cursor;
+  };
+  Cursor cursor, expired_cursor;
   std::size_t held = 0, granted = 0;
   std::size_t body_bytes = std::size_t{1} << 14;  // a large one among its recent bodies
   std::uint64_t observed = 0;                     // the revision of the last news of its work
@@ -118,7 +129,7 @@ class Places {
   bool attach_contract(KnownRoute& route);  // gives it its limiters; false while its contract is unknown
   std::shared_ptr<const Contract> contract(RouteId id) const { return contracts_.at(id); }  // of a learnt route
   Breaker& breaker(OrgId org, const std::string& cooldown_key);
-  void drop_unused_breaker(OrgId org, const std::string& cooldown_key);
+  void forget_ramp(OrgId org, const std::string& cooldown_key);  // if no route needs it; what was taken stays known for a while
   void drop_idle(Shard shard, const std::function<void(KnownRoute&)>& look);  // calls `look` for each first
 
   void move(KnownRoute& route, Ranked<KnownRoute>& queue, Rank rank);
@@ -136,11 +147,13 @@ class Places {
     org.ready.empty() || org.held >= limits_.per_org ? org.position.leave() : ready_.put(org, {org.load(), org.turn});
   }
   void set_weights(OrgWeights weights);
+  std::vector<KnownRoute*> set_rates(TargetRates rates);  // those whose rate has changed
 
   void take(KnownRoute& route, std::size_t count, std::size_t bytes);
   void give_back(KnownRoute& route, std::size_t count, std::size_t bytes);
   void set_limit(Limiter& limiter, std::size_t limit);
-  void answered(KnownRoute& route, Micros took);  // the duration of one of its attempts
+  void answered(KnownRoute& route, Micros took, bool got_through);  // one of its attempts
+  void note_taken(KnownRoute& route, Clock::Monotonic now);
   void refresh_action_types();
   static Limiter* full(const KnownRoute& route);
   bool fits(const KnownRoute& route, const InsertGroup& inserted);
@@ -152,7 +165,9 @@ class Places {
 
  private:
   std::uint32_t weight_of(OrgId org) const;
+  std::optional<Rate> rate_of(const Contract& contract) const;
   void rank(Target& target);
+  void adapt_channel(KnownRoute& route, Micros took, bool got_through);
   void reopen(Limiter& limiter);
   void reopen_freed();
 
@@ -162,6 +177,7 @@ class Places {
   std::size_t held_ = 0, bytes_ = 0;
   std::uint64_t turn_ = 0;  // of the organisation that was served last
   OrgWeights weights_;
+  TargetRates rates_;
   Ranked<Org> ready_;      // those with room, by places held for their weight, then by turn
   Ranked<Limiter> freed_;  // a place was released while a route waited
   std::unordered_map<OrgId, std::shared_ptr<Org>> orgs_;

@@ -9,15 +9,25 @@
 namespace waybill {
 namespace {
 
-constexpr std::size_t kMaxExpired = 100;  // deliveries past their deadline that a share asks for
 constexpr std::size_t kMaxUnknown = 1000;
-constexpr std::size_t kRampStart = 4;                         // places of a target that has just recovered
+constexpr std::size_t kRampStart = 4;                         // places at least of a target that has just recovered
+constexpr std::size_t kRampGrowth = 3;                        // places more for each delivery that got through then
+constexpr auto kShortOutage = std::chrono::minutes(1);        // after it, half of what the target took before may go at once
 constexpr auto kCursorLife = std::chrono::seconds(1);         // how long a row that was committed out of order may be overlooked
 constexpr auto kClockSlack = std::chrono::milliseconds(100);  // more than that is a step of the database's clock
 
-Rank rank_of(Clock::Monotonic moment) { return {static_cast<std::uint64_t>(moment.time_since_epoch().count()), 0}; }
+// A moment before the machine's start, such as the end of an old cooldown, is past, and not in a far future.
+Rank rank_of(Clock::Monotonic moment) {
+  return {static_cast<std::uint64_t>(std::max<Clock::Monotonic::rep>(moment.time_since_epoch().count(), 0)), 0};
+}
 Clock::Monotonic moment_of(Rank rank) { return Clock::Monotonic(Clock::Monotonic::duration(rank.first)); }
 bool is_half_open(const Breaker& breaker) { return breaker.cooldown && breaker.limiter.limit > 0; }
+std::size_t mean_bytes(const InsertGroup& group) { return group.bytes / std::max<std::size_t>(group.count, 1); }
+
+// Of bodies that take their places now.
+void note_bodies(KnownRoute& route, std::size_t large) {
+  route.body_bytes = std::max(large, route.body_bytes - route.body_bytes / 8);
+}
 
 }  // namespace
 
@@ -52,8 +62,7 @@ void Planner::observe(Shard shard, const DueRoutes& due, std::uint64_t revision,
     route.observed = revision_;
     put(route, now);
     // With a rate the expired would use up the permits of those that can still be sent.
-    const bool is_stopped =
-        route.contract && (route.position.queue() == &later_ || route.contract->rate || Places::full(route) != nullptr);
+    const bool is_stopped = route.contract && (route.position.queue() == &later_ || route.rate || Places::full(route) != nullptr);
     if (is_stopped && is_expired(*route.contract, one.first_due, due.now)) expired_.insert(&route);
   }
   places_.drop_idle(shard, [&](KnownRoute& route) {
@@ -70,6 +79,7 @@ void Planner::observe(const Cooldowns& cooldowns, Moment now) {
     Breaker& breaker = places_.breaker(cooldown.org, cooldown.target);
     const auto until = now + std::chrono::duration_cast<Moment::duration>(cooldown.until - cooldowns.now);
     breaker.observed = revision_;
+    if (!breaker.cooldown) breaker.taken_before = breaker.taken.most(now);
     if (breaker.cooldown == cooldown && std::chrono::abs(until - breaker.until) < kClockSlack) continue;
     breaker.cooldown = cooldown;
     breaker.until = until;
@@ -79,7 +89,7 @@ void Planner::observe(const Cooldowns& cooldowns, Moment now) {
   std::vector<Breaker*> over;
   for (const auto& [rank, breaker] : down_)
     if (breaker->observed != revision_) over.push_back(breaker);
-  for (Breaker* breaker : over) recover(*breaker);
+  for (Breaker* breaker : over) recover(*breaker, cooldowns.now - breaker->cooldown->since, now);
 }
 
 void Planner::allow_one_probe(Breaker& half_open) {
@@ -87,12 +97,23 @@ void Planner::allow_one_probe(Breaker& half_open) {
   places_.set_limit(half_open.limiter, from_before + 1);
 }
 
-// It begins with a few places, and release() adds one for each delivery that comes back.
-void Planner::recover(Breaker& breaker) {
+// It begins with half of what the target took before, and with half of that again for each minute that it was away.
+void Planner::recover(Breaker& breaker, Micros away, Moment now) {
   const Cooldown cooldown = *std::exchange(breaker.cooldown, {});
+  const auto halvings = 1 + std::clamp<Micros::rep>(away / kShortOutage, 0, std::numeric_limits<std::size_t>::digits - 2);
   breaker.position.leave();
-  places_.set_limit(breaker.limiter, breaker.limiter.used + kRampStart);
-  places_.drop_unused_breaker(cooldown.org, cooldown.target);
+  breaker.recovered_at = now;
+  places_.set_limit(breaker.limiter, breaker.limiter.used + std::max(kRampStart, breaker.taken_before >> halvings));
+  places_.forget_ramp(cooldown.org, cooldown.target);
+}
+
+// What gets through lets more go. What was under way at the recovery takes along the place that it had beside the ramp.
+void Planner::ramp(Breaker& breaker, const Finished& one) {
+  std::size_t limit = breaker.limiter.limit;
+  if (limit >= limits_.in_flight) return;
+  if (one.job.claimed_mono < breaker.recovered_at && limit > 1) --limit;
+  if (one.how == Finished::How::attempted && clears_target(*one.outcome)) limit += kRampGrowth;
+  if (limit != breaker.limiter.limit) places_.set_limit(breaker.limiter, limit);
 }
 
 void Planner::observe(OrgWeights weights) {
@@ -100,9 +121,19 @@ void Planner::observe(OrgWeights weights) {
   places_.set_weights(std::move(weights));
 }
 
+void Planner::observe(TargetRates rates, Moment now) {
+  const std::lock_guard lock(mutex_);
+  for (KnownRoute* route : places_.set_rates(std::move(rates)))
+    if (route->due) set_due(*route, now);
+}
+
 void Planner::wake(Shard shard, const std::vector<InsertGroup>& routes, Moment now) {
   const std::lock_guard lock(mutex_);
-  for (const auto& one : routes) set_due(places_.get(shard, one), now);
+  for (const auto& one : routes) {
+    KnownRoute& route = places_.get(shard, one);
+    route.body_bytes = std::max(route.body_bytes, mean_bytes(one));
+    set_due(route, now);
+  }
 }
 
 void Planner::learn(RouteId id, const Contract& contract) {
@@ -182,16 +213,20 @@ void Planner::plan_what_falls_due(Moment now) {
   places_.refresh_action_types();
 }
 
-// What cannot start must end all the same when its time is over.
+// What cannot start must end all the same when its time is over. It is not sent, so only what is free bounds it: half of that if
+// others are ready.
 void Planner::plan_expired(Planning& planning) {
-  while (planning.free > 0 && !expired_.empty()) {
+  for (KnownRoute* route : expired_) places_.leave(*route);
+  std::size_t left = expired_.empty() || places_.next() == nullptr ? planning.free : (planning.free + 1) / 2;
+  while (left > 0 && !expired_.empty()) {
     KnownRoute& route = **expired_.begin();
+    const std::size_t share = std::max<std::size_t>(1, left / expired_.size());
     expired_.erase(expired_.begin());
-    places_.leave(route);
     route.expires = true;
-    route.granted = std::min(kMaxExpired, planning.free);
-    planning.free -= route.granted;
-    places_.take(route, route.granted, 0);
+    route.granted = share;
+    left -= share;
+    planning.free -= share;
+    places_.take(route, share, 0);
     planning.granted.push_back(&route);
   }
 }
@@ -221,19 +256,18 @@ void Planner::plan_next(Org& org, Planning& planning) {
 }
 
 RouteShare Planner::share_of(KnownRoute& route, Moment now) {
-  if (now - route.cursor.since > kCursorLife) route.cursor = {};
+  auto& cursor = route.expires ? route.expired_cursor : route.cursor;
+  if (now - cursor.since > kCursorLife) cursor = {};
   const Contract& contract = *route.contract;
-  RouteShare share{.route = route.id, .count = route.granted, .after = {}, .after_id = {}, .org = route.org->id};
+  RouteShare share{.route = route.id, .count = route.granted, .after = cursor.due, .after_id = cursor.id, .org = route.org->id};
   if (route.expires) {
     share.min_age = contract.max_acceptance;
     return share;
   }
-  share.after = route.cursor.due;
-  share.after_id = route.cursor.id;
   share.cooldown_key = contract.cooldown_key();
   share.target = contract.target;
   share.channel = contract.channel;
-  share.rate = contract.rate;
+  share.rate = route.rate;
   share.probe = route.breaker->cooldown.has_value();
   if (share.probe) share.outage_since = route.breaker->cooldown->since;
   return share;
@@ -250,20 +284,23 @@ void Planner::claimed(Shard shard, const RouteShare& share, std::span<const Clai
     largest = std::max(largest, row->body_bytes);
   }
   places_.take(route, 0, bytes);
+  if (!share.probe) places_.note_taken(route, now);
   if (share.probe) {
     route.breaker->probes += rows.size();
     if (is_half_open(*route.breaker)) allow_one_probe(*route.breaker);  // others may have come back since the plan
   }
-  if (!rows.empty()) route.body_bytes = std::max(largest, route.body_bytes - route.body_bytes / 8);
+  if (!rows.empty()) note_bodies(route, largest);
   const bool had_all = rows.size() == share.count;
   const bool began = share.after_id == DeliveryId{};
-  if (std::exchange(route.expires, false)) {
-    if (had_all) expired_.insert(&route);
-  } else if (had_all) {
-    route.cursor = {rows.back()->due, rows.back()->delivery, began ? now : route.cursor.since};
+  const bool expires = std::exchange(route.expires, false);
+  auto& cursor = expires ? route.expired_cursor : route.cursor;
+  if (had_all) {
+    cursor = {rows.back()->due, rows.back()->delivery, began ? now : cursor.since};
+    if (expires) expired_.insert(&route);
   } else {
-    if (began && route.observed <= route.planned) route.due.reset();  // else it is asked once more, from the beginning
-    route.cursor = {};
+    if (!expires && began && route.observed <= route.planned)
+      route.due.reset();  // else it is asked once more, from the beginning
+    cursor = {};
   }
   put(route, now);
 }
@@ -297,12 +334,13 @@ bool Planner::admit(Shard shard, const std::vector<InsertGroup>& all, Moment now
   for (std::size_t i = 0; i < all.size(); ++i) {
     KnownRoute& route = places_.get(shard, all[i]);
     const bool older_waits = route.due && *route.due <= now;
-    const bool is_stopped = route.breaker->cooldown || route.contract->rate;
+    const bool is_stopped = route.breaker->cooldown || route.rate;
     if (older_waits || is_stopped || !places_.is_next(route, !unknown_.empty()) || !places_.fits(route, all[i])) {
       undo(shard, std::span(all).first(i));
       return false;
     }
     places_.take(route, all[i].count, all[i].bytes);
+    note_bodies(route, mean_bytes(all[i]));
   }
   return true;
 }
@@ -332,6 +370,7 @@ void Planner::release(const std::vector<Finished>& settled, Moment now) {
 // The places of all of these are given back at once, but for a breaker that is open: its ramp begins at what is in use then.
 void Planner::release(KnownRoute& route, std::span<const Finished> settled, Moment now) {
   Breaker& breaker = *route.breaker;
+  if (!breaker.cooldown) places_.note_taken(route, now);
   std::size_t count = 0, bytes = 0;
   const auto give_back = [&] { places_.give_back(route, std::exchange(count, 0), std::exchange(bytes, 0)); };
   for (const auto& one : settled) {
@@ -339,13 +378,16 @@ void Planner::release(KnownRoute& route, std::span<const Finished> settled, Mome
     bytes += bytes_of(one.job);
     if (breaker.cooldown) give_back();
     if (one.job.probe && breaker.probes > 0) --breaker.probes;
-    if (one.how == Finished::How::attempted) places_.answered(route, one.finished_at - one.started_at);
+    if (one.how == Finished::How::attempted)
+      places_.answered(route, one.finished_at - one.started_at, one.outcome && clears_target(*one.outcome));
     if (breaker.cooldown && one.job.probe && one.outcome && clears_target(*one.outcome))
-      recover(breaker);
-    else if (!breaker.cooldown && one.how == Finished::How::attempted && breaker.limiter.limit < limits_.in_flight)
-      places_.set_limit(breaker.limiter, breaker.limiter.limit + 1);
+      recover(breaker, one.finished_at - breaker.cooldown->since, now);
+    else if (!breaker.cooldown)
+      ramp(breaker, one);
     if (is_half_open(breaker)) allow_one_probe(breaker);
-    if (one.how == Finished::How::composed || one.how == Finished::How::unattempted) set_due(route, now);
+    const bool is_due_again =
+        one.how == Finished::How::composed || one.how == Finished::How::unattempted || one.how == Finished::How::interrupted;
+    if (is_due_again) set_due(route, now);
   }
   give_back();
 }
@@ -353,6 +395,11 @@ void Planner::release(KnownRoute& route, std::span<const Finished> settled, Mome
 std::size_t Planner::held() const {
   const std::lock_guard lock(mutex_);
   return places_.held();
+}
+
+std::size_t Planner::free_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return places_.free_bytes();
 }
 
 std::size_t Planner::held_of_channels(OrgId org) const {

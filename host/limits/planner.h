@@ -46,6 +46,7 @@ class Planner {
   void observe(Shard shard, const DueRoutes& due, std::uint64_t revision, Moment now, Moment fresh_until);
   void observe(const Cooldowns& cooldowns, Moment now);  // all present outages
   void observe(OrgWeights weights);
+  void observe(TargetRates rates, Moment now);                                 // what waits goes by them at once
   void wake(Shard shard, const std::vector<InsertGroup>& routes, Moment now);  // these have work
   void learn(RouteId route, const Contract& contract);
   void skip(RouteId route, Moment until);  // its contract cannot be read: not before `until`
@@ -66,6 +67,7 @@ class Planner {
   void give_back(Shard shard, std::span<const InsertGroup> admitted);  // admitted but not stored
   void release(const std::vector<Finished>& settled, Moment now);
   std::size_t held() const;
+  std::size_t free_bytes() const;                 // of bodies
   std::size_t held_of_channels(OrgId org) const;  // to all channels of this organisation
 
  private:
@@ -75,7 +77,8 @@ class Planner {
   void set_due(KnownRoute& route, Moment now);
   void postpone(KnownRoute& route, Moment until);
   void allow_one_probe(Breaker& half_open);
-  void recover(Breaker& breaker);
+  void recover(Breaker& breaker, Micros away, Moment now);
+  void ramp(Breaker& breaker, const Finished& one);
   void release(KnownRoute& route, std::span<const Finished> settled, Moment now);
   void undo(Shard shard, std::span<const InsertGroup> admitted);
   void plan_what_falls_due(Moment now);

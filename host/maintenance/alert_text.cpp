@@ -61,7 +61,9 @@ std::string command(const std::string& words, const std::string& argument) {
 std::string first_step(const Incident& incident) {
   if (incident.org != kDefaultOrg) return {};
   const auto last = incident.name.substr(incident.name.rfind(':') + 1);
-  if (incident.kind == "failed_messages") return command("failures list --digest", last);
+  constexpr std::string_view kDigest = "digest-";  // before its number (store/failure_check_store.cpp)
+  if (incident.kind == "failed_messages" && last.starts_with(kDigest))
+    return command("failures list --digest", last.substr(kDigest.size()));
   if (incident.kind == "dead_letter") return command("dead list --reason", last);
   return {};
 }
@@ -125,6 +127,9 @@ std::string words_of(const StuckWork& stuck, const std::string& blocked_reason) 
   const std::string step = stuck.org == kDefaultOrg ? command("explain", stuck.reference) : "";
   if (stuck.what == StuckWork::What::form)
     return "submissions of form " + stuck.about + " are processing without coming to an end: " + count + "; " + oldest + step;
+  if (stuck.what == StuckWork::What::scan)
+    return "submissions of form " + stuck.about + " wait for the scan of an attachment: " + count + "; " + oldest +
+           "; nothing of them is sent before, and they fail when their retention ends" + step;
   std::string words = "deliveries to " + stuck.about + " are due and not taken: " + count + "; " + oldest + "; ";
   if (!blocked_reason.empty()) return words + blocked_reason + step;
   if (stuck.in_flight > 0)

@@ -99,9 +99,10 @@ Result<void> AlertNotifier::look_for_stuck() {
   TRY(found);
   Result<void> all;
   for (const auto& stuck : *found) {
-    const bool form = stuck.what == StuckWork::What::form;
-    keep_first(all, alerts_.remind(stuck.org, "stuck", (form ? "form:" : "target:") + stuck.about,
-                                   words_of(stuck, form ? "" : blocked_reason_(stuck.action_type)), settings_.quiet));
+    const bool deliveries = stuck.what == StuckWork::What::deliveries;
+    const char* kind = deliveries ? "target:" : stuck.what == StuckWork::What::form ? "form:" : "scan:";
+    keep_first(all, alerts_.remind(stuck.org, "stuck", kind + stuck.about,
+                                   words_of(stuck, deliveries ? blocked_reason_(stuck.action_type) : ""), settings_.quiet));
   }
   return all;
 }

@@ -18,11 +18,23 @@ FailureSchedule::FailureSchedule(const std::string& of_cron, const std::string& 
   zone_ = *zone;
 }
 
+FailureSchedule::FailureSchedule(const std::string& text)
+    : FailureSchedule(text.substr(0, text.rfind(' ')), text.substr(text.rfind(' ') + 1)) {}
+
+Result<std::string> FailureSchedule::other(FailureCheckStore& store) const {
+  const auto state = store.state();
+  TRY(state);
+  return state->newest.value_or(text_) == text_ ? "" : *state->newest;
+}
+
+// What is due is run before it is planned anew, unless nothing is to be run any more.
 Result<FailureCheckState> FailureSchedule::planned(FailureCheckStore& store) const {
   auto state = store.state();
   if (!state) return state;
   const bool was_wrong = state->last_tick && *state->last_tick > state->now + kWrongClock;
-  if (state->schedule == text_ && !was_wrong) return state;
+  const bool is_due = state->next && *state->next <= state->now;
+  const bool is_anothers = state->newest && *state->newest != text_;
+  if (!was_wrong && (state->schedule == text_ || is_anothers || (is_due && schedule_))) return state;
   std::optional<Timestamp> next;
   if (schedule_)
     next = next_after(*schedule_, was_wrong ? state->now : std::max(state->now, state->last_tick.value_or(state->now)), *zone_);
@@ -33,15 +45,17 @@ Result<FailureCheckState> FailureSchedule::planned(FailureCheckStore& store) con
 Result<bool> FailureSchedule::is_wanted(FailureCheckStore& store) const {
   const auto state = planned(store);
   TRY(state);
-  return state->is_free && (state->tick || (state->next && *state->next <= state->now));
+  return state->is_free && (state->tick || (schedule_ && state->next && *state->next <= state->now));
 }
 
 Result<std::optional<FailureCheck>> FailureSchedule::take(FailureCheckStore& store, const std::string& host) const {
   const auto state = planned(store);
   TRY(state);
-  if (schedule_ && state->schedule == text_ && state->next && *state->next <= state->now)
-    return store.begin(*state, latest(state->now, *state->next), next_after(*schedule_, state->now, *zone_), host);
-  return store.resume(host);
+  if (!schedule_ || !state->next || *state->next > state->now) return store.resume(host);
+  const FailureSchedule of_plan(state->schedule.value_or(text_));
+  const FailureSchedule& holds = of_plan.schedule_ ? of_plan : *this;
+  return store.begin(*state, holds.latest(state->now, *state->next), next_after(*holds.schedule_, state->now, *holds.zone_),
+                     host);
 }
 
 Timestamp FailureSchedule::latest(Timestamp now, Timestamp first_missed) const {

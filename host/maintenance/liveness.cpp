@@ -1,10 +1,12 @@
-// The thread that keeps this host alive: it holds on to its session and renews the leases of claims that take long.
+// The thread that keeps this host alive: it holds on to its session and renews the leases of claims that take long, and of the
+// organisations whose channels this host serves.
 #include "maintenance/liveness.h"
 
 namespace waybill {
 namespace {
 constexpr int kRenewalsInALease = 4;
 constexpr auto kAfterFailure = std::chrono::seconds(1);
+constexpr auto kSlowAnswer = std::chrono::milliseconds(500);  // who asked for the time does not know it so well any more
 }  // namespace
 
 Liveness::Liveness(HostLiveness& liveness, const Clock& clock, LivenessSettings settings, LivenessHooks hooks, Log& log,
@@ -43,7 +45,11 @@ void Liveness::run(std::stop_token stop) {
 }
 
 void Liveness::keep() {
+  const auto asked = clock_.now();
   const auto id = liveness_.keep();
+  const auto answered = clock_.now();
+  if (const auto time = liveness_.time(); time && answered - asked < kSlowAnswer && hooks_.database_time)
+    hooks_.database_time(*time, answered);
   look_at_schema();
   metrics_.database_up(id.has_value());
   if (!id) {
@@ -87,6 +93,11 @@ void Liveness::renew_leases() {
     }
   }
   held_ = std::move(held);
+  if (const auto done = liveness_.renew_channels(settings_.lease); !done) {
+    log_.warn("lease.not_renewed", {{"of", "channel_hosts"}, {"error", done.error().what}});
+    renew_at_ = clock_.now() + kAfterFailure;
+    return;
+  }
   renew_at_ = clock_.now() + settings_.lease / kRenewalsInALease;
 }
 

@@ -35,6 +35,7 @@ struct LivenessHooks {
   std::function<OpenClaims()> open_claims;  // the claims that it still holds
   // Called once, when the schema has become too new for this program. Liveness continues, so that work in flight can be settled.
   std::function<void(const std::string& why)> outdated{};
+  std::function<void(Timestamp now, Clock::Monotonic at)> database_time{};  // several times a second
 };
 
 // Has its own thread, which does nothing else. host() is safe from any thread.

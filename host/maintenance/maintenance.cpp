@@ -7,7 +7,7 @@ Maintenance::Maintenance(HostLiveness& liveness, RescueStore& rescue, QueueStore
                          std::vector<PeriodicTask> tasks, const Clock& clock, const MaintenanceSettings& settings,
                          const MaintenanceHooks& hooks, Log& log, Metrics& metrics)
     : liveness_(liveness, clock, {settings.actor, settings.takeover, settings.lease},
-                {hooks.wake, hooks.rescued, hooks.open_claims, hooks.outdated}, log, metrics),
+                {hooks.wake, hooks.rescued, hooks.open_claims, hooks.outdated, hooks.database_time}, log, metrics),
       rescuer_(
           rescue, queue, settle, clock, settings, [this] { return liveness_.is_outdated() ? std::nullopt : liveness_.host(); },
           hooks.wake, log, metrics),

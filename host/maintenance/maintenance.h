@@ -12,10 +12,11 @@
 namespace waybill {
 
 struct MaintenanceHooks {
-  std::function<void()> wake;                              // there may be due work
-  std::function<void()> rescued;                           // see LivenessHooks
-  std::function<OpenClaims()> open_claims;                 // see LivenessHooks
-  std::function<void(const std::string& why)> outdated{};  // see LivenessHooks
+  std::function<void()> wake;                                               // there may be due work
+  std::function<void()> rescued;                                            // see LivenessHooks
+  std::function<OpenClaims()> open_claims;                                  // see LivenessHooks
+  std::function<void(const std::string& why)> outdated{};                   // see LivenessHooks
+  std::function<void(Timestamp now, Clock::Monotonic at)> database_time{};  // see LivenessHooks
 };
 
 // Safe from any thread.

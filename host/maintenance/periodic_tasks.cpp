@@ -14,9 +14,9 @@ PeriodicTask queue_numbers(MaintenanceStore& store, Metrics& metrics) {
   return {"queue_numbers", Seconds(5), [&store, &metrics]() -> Result<void> {
             const auto state = store.queue_state();
             TRY(state);
-            for (const auto status : {Status::waiting, Status::open, Status::due, Status::claimed}) {
-              const auto count = state->by_status.find(std::string(to_string(status)));
-              metrics.queue_depth(to_string(status), count == state->by_status.end() ? 0 : count->second);
+            for (const char* status : {"waiting", "open", "scheduled", "due", "claimed"}) {
+              const auto count = state->by_status.find(status);
+              metrics.queue_depth(status, count == state->by_status.end() ? 0 : count->second);
             }
             metrics.oldest_due_age(state->oldest_due ? std::chrono::duration<double>(*state->oldest_due).count() : 0.0);
             return {};
@@ -148,6 +148,7 @@ constexpr auto kBetweenWalks = std::chrono::hours(1);
 // would mean to pass over all their events again for each batch.
 PeriodicTask retention(MaintenanceStore& store, int shards, std::vector<KeptKind> kinds, Log& log) {
   constexpr std::size_t kBatch = 500;
+  constexpr std::size_t kListedBatch = 10;  // each stands for thousands of intents
   struct Walk {
     SubmissionId at{};
     std::chrono::steady_clock::time_point next{};
@@ -155,10 +156,17 @@ PeriodicTask retention(MaintenanceStore& store, int shards, std::vector<KeptKind
   std::erase_if(kinds, [](const KeptKind& one) { return one.age == Millis{0}; });
   const auto events = std::find_if(kinds.begin(), kinds.end(), [](const KeptKind& one) { return one.kind == kNotificationKind; });
   const Millis event_age = events == kinds.end() ? Millis{0} : events->age;
+  const auto intents = std::find_if(kinds.begin(), kinds.end(), [](const KeptKind& one) { return one.kind == kIntentKind; });
+  const Millis intent_age = intents == kinds.end() ? Millis{0} : intents->age;
   return {"retention", Seconds{1},
-          [&store, kinds = std::move(kinds), event_age, walks = std::vector<Walk>(static_cast<std::size_t>(shards)),
-           events_left = false, &log]() mutable -> Result<void> {
+          [&store, kinds = std::move(kinds), event_age, intent_age, walks = std::vector<Walk>(static_cast<std::size_t>(shards)),
+           listed = ListedPlace{}, events_left = false, &log]() mutable -> Result<void> {
             if (kinds.empty()) return {};
+            if (intent_age > Millis{0}) {
+              const auto last = store.forget_listed(listed, intent_age, kListedBatch);
+              TRY(last);
+              listed = last->value_or(ListedPlace{});
+            }
             std::uint64_t deleted = 0;
             bool walks_on = false, walk_ended = false;
             for (std::size_t shard = 0; shard < walks.size(); ++shard) {
@@ -184,22 +192,42 @@ PeriodicTask retention(MaintenanceStore& store, int shards, std::vector<KeptKind
           }};
 }
 
+PeriodicTask listing(MaintenanceStore& store) {
+  const auto is_more = std::make_shared<bool>(false);
+  return {.name = "listing",
+          .every = Seconds{1},
+          .run = [&store, is_more]() -> Result<void> {
+            *is_more = false;
+            const auto listed = store.list_intents();
+            TRY(listed);
+            *is_more = *listed;
+            return {};
+          },
+          .is_wanted = [is_more] { return *is_more; },
+          .is_bounded = true};
+}
+
 // Half of the age apart, so that none is older than one and a half. What one run leaves follows at once, after the other tasks.
 PeriodicTask orphaned_events(NotifyStore& store, Millis age, Log& log) {
-  const auto next = std::make_shared<std::int64_t>(0);
+  struct Walk {
+    OrphanTurns turns{};
+    bool goes_on = false;
+  };
+  const auto walk = std::make_shared<Walk>();
   return {.name = "orphaned_events",
           .every = std::max(age / 2, Millis{50}),
-          .run = [&store, &log, age, next]() -> Result<void> {
-            const auto adopted = store.adopt_orphans(age / 2, std::exchange(*next, 0));
+          .run = [&store, &log, age, walk]() -> Result<void> {
+            if (!std::exchange(walk->goes_on, false)) walk->turns = {};
+            const auto adopted = store.adopt_orphans(age / 2, walk->turns);
             TRY(adopted);
-            *next = adopted->next;
+            walk->goes_on = adopted->more;
             if (adopted->events > 0) log.info("notify.orphans_adopted", {{"events", adopted->events}});
             for (const auto& failure : adopted->failures)
               log.error("notify.orphan_refused",
                         {{"error", failure}, {"remedy", "it is tried again; mend or delete its row in alert_events"}});
             return {};
           },
-          .is_wanted = [next] { return *next != 0; },
+          .is_wanted = [walk] { return walk->goes_on; },
           .is_bounded = true};
 }
 

@@ -49,6 +49,8 @@ PeriodicTask form_retention(FormStore& store, int shards, Log& log);
 
 // Deletes submissions that are past the age of their kind. Each run does a little, so that deliveries are not slowed down.
 PeriodicTask retention(MaintenanceStore& store, int shards, std::vector<KeptKind> kinds, Log& log);
+// Notes which intents are whose, so that lists find them.
+PeriodicTask listing(MaintenanceStore& store);
 // Fans out events that have been without deliveries for `age`: another program stored them.
 PeriodicTask orphaned_events(NotifyStore& store, Millis age, Log& log);
 // Reminds of channels' second secrets that stay for longer than they should.

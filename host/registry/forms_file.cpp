@@ -19,10 +19,13 @@ namespace {
 using config::Node;
 
 constexpr std::array<std::string_view, 5> kFormFields{"form_id", "name", "attachments", "fields_schema", "actions"};
-constexpr std::array<std::string_view, 13> kActionFields{
-    "action_order",      "action_type", "template_id", "destination", "destination_field", "destination_lookup",
-    "happyfox_category", "from",        "reply_to",    "cc",          "reply_to_field",    "bcc",
-    "subject_template"};
+constexpr std::array<std::string_view, 14> kActionFields{"action_order",      "action_type",
+                                                         "template_id",       "destination",
+                                                         "destination_field", "destination_lookup",
+                                                         "happyfox_category", "from",
+                                                         "reply_to",          "cc",
+                                                         "reply_to_field",    "bcc",
+                                                         "subject_template",  "attachment_links"};
 constexpr std::array<std::string_view, 3> kRecipients{"destination", "destination_field", "destination_lookup"};
 constexpr std::array<std::string_view, 3> kLookupFields{"field", "addresses", "default"};
 constexpr std::size_t kMaxActions = 100;
@@ -43,7 +46,8 @@ class FormReader {
   void refuse_unknown(const Node& map, const std::string& path, const Known& known);
   // The text of a field; "" after a report, or when it is not there and need not be.
   std::string text_of(const Node& map, std::string_view field, const std::string& path, bool needed);
-  bool read_attachments(const Node& document);
+  // Of a field that is true or false; none: it is not there, or was reported.
+  std::optional<bool> flag_of(const Node& map, std::string_view field, const std::string& path);
   FieldsSchema read_schema(const Node& document);
   FormAction read_action(const Node& node, const std::string& path);
   void read_recipients(const Node& node, const std::string& path, FormAction& action);
@@ -94,7 +98,7 @@ Form FormReader::read(const Node& document) {
   if (!form.id.empty() && !is_id(form.id, "."))
     report(*document.find("form_id"), "form_id", "must be letters, digits, _, - and ., at most " + std::to_string(kMaxIdLength));
   form.name = text_of(document, "name", "", true);
-  form.takes_attachments = read_attachments(document);
+  form.takes_attachments = flag_of(document, "attachments", "").value_or(true);
   form.fields_schema = read_schema(document);
   const auto* actions = document.find("actions");
   if (actions == nullptr || actions->kind != Node::Kind::list || actions->children.empty()) {
@@ -111,12 +115,13 @@ Form FormReader::read(const Node& document) {
   return form;
 }
 
-bool FormReader::read_attachments(const Node& document) {
-  const auto* node = document.find("attachments");
-  if (node == nullptr) return true;
+std::optional<bool> FormReader::flag_of(const Node& map, std::string_view field, const std::string& path) {
+  const auto* node = map.find(field);
+  if (node == nullptr) return std::nullopt;
   const bool is_word = node->kind == Node::Kind::scalar && node->plain && (node->text == "true" || node->text == "false");
-  if (!is_word) report(*node, "attachments", "must be true or false");
-  return !is_word || node->text == "true";
+  if (is_word) return node->text == "true";
+  report(*node, config::join_path(path, std::string(field)), "must be true or false");
+  return std::nullopt;
 }
 
 // The schema itself, or the name of a file with one.
@@ -157,6 +162,7 @@ FormAction FormReader::read_action(const Node& node, const std::string& path) {
   action.reply_to_field = text_of(node, "reply_to_field", path, false);
   action.cc = text_of(node, "cc", path, false);
   action.bcc = text_of(node, "bcc", path, false);
+  action.attachment_links = flag_of(node, "attachment_links", path);
   if (!action.template_id.empty() && !context_.has_template(action.template_id))
     report(*node.find("template_id"), path + ".template_id", "there is no template " + in_quotes(action.template_id));
   if (auto parsed = Mustache::compile(action.subject_template); !parsed)

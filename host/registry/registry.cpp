@@ -14,14 +14,20 @@
 namespace waybill {
 
 Registry::Registry(std::vector<Contract> targets, std::vector<Form> forms, Templates templates, Pipelines pipelines,
-                   TargetTransports transports)
+                   TargetTransports transports, TimeLimits limits)
     : targets_(std::move(targets)),
       forms_(std::move(forms)),
       templates_(std::move(templates)),
       pipelines_(std::move(pipelines)),
-      transports_(std::move(transports)) {
+      transports_(std::move(transports)),
+      limits_(std::move(limits)) {
   std::sort(targets_.begin(), targets_.end(), [](const Contract& a, const Contract& b) { return a.target < b.target; });
   std::sort(forms_.begin(), forms_.end(), [](const Form& a, const Form& b) { return a.id < b.id; });
+}
+
+std::optional<Millis> Registry::time_limit(const Contract& contract) const {
+  const auto found = contract.is_of_channel() || contract.is_of_form() ? limits_.end() : limits_.find(contract.target);
+  return found == limits_.end() ? std::nullopt : std::optional(found->second);
 }
 
 const Form* Registry::find_form(std::string_view id) const {
@@ -45,10 +51,10 @@ const Contract* Registry::find(std::string_view target) const {
 namespace {
 
 tl::expected<std::vector<Contract>, Problems> load_targets(const std::filesystem::path& file, const ActionTypes& types,
-                                                           TargetTransports& transports, Problems* absent) {
+                                                           TargetTransports& transports, TimeLimits& limits, Problems* absent) {
   const auto text = read_text(file);
   if (!text) return tl::unexpected(Problems{{file.string(), 0, "", text.error()}});
-  return read_targets(*text, file.string(), types, absent, &transports);
+  return read_targets(*text, file.string(), types, absent, &transports, &limits);
 }
 
 std::vector<Form> load_forms(const std::filesystem::path& folder, const FormContext& context, Problems& problems) {
@@ -83,7 +89,8 @@ std::vector<Form> load_forms(const std::filesystem::path& folder, const FormCont
 tl::expected<Registry, Problems> load_registry(const std::filesystem::path& folder, const ActionTypes& types, Problems* absent) {
   Problems problems;
   TargetTransports transports;
-  auto targets = load_targets(folder / "targets.json", types, transports, absent);
+  TimeLimits limits;
+  auto targets = load_targets(folder / "targets.json", types, transports, limits, absent);
   if (!targets) problems = std::move(targets.error());
   auto templates = load_templates(folder / "templates");
   if (!templates) std::move(templates.error().begin(), templates.error().end(), std::back_inserter(problems));
@@ -98,7 +105,8 @@ tl::expected<Registry, Problems> load_registry(const std::filesystem::path& fold
     pipelines = load_pipelines(
         folder / "pipelines", [&](const std::string& name) { return registry.find(name); }, problems);
   if (!problems.empty()) return tl::unexpected(std::move(problems));
-  return Registry(std::move(*targets), std::move(forms), std::move(*templates), std::move(pipelines), std::move(transports));
+  return Registry(std::move(*targets), std::move(forms), std::move(*templates), std::move(pipelines), std::move(transports),
+                  std::move(limits));
 }
 
 std::shared_ptr<const Templates> templates_of(std::shared_ptr<const Registry> registry) {

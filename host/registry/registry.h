@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "domain/form.h"
 #include "domain/pipeline_definition.h"
 #include "egress/transport_rules.h"
+#include "registry/time_limits.h"
 #include "templates/templates.h"
 
 namespace waybill {
@@ -22,7 +24,7 @@ class Registry {
  public:
   using Pipelines = std::vector<std::shared_ptr<const PipelineDefinition>>;  // sorted by name
   explicit Registry(std::vector<Contract> targets, std::vector<Form> forms = {}, Templates templates = {},
-                    Pipelines pipelines = {}, TargetTransports transports = {});
+                    Pipelines pipelines = {}, TargetTransports transports = {}, TimeLimits limits = {});
   // Null if there is no such target. Lives as long as this registry.
   const Contract* find(std::string_view target) const;
   const std::vector<Contract>& targets() const { return targets_; }
@@ -32,6 +34,9 @@ class Registry {
   std::shared_ptr<const PipelineDefinition> find_pipeline(std::string_view name) const;  // null if there is none
   const Pipelines& pipelines() const { return pipelines_; }
   const TargetTransports& transports() const { return transports_; }
+  const TimeLimits& time_limits() const { return limits_; }
+  // Of an attempt to reach the contract's target, as the registry has it now; none: that of the configuration.
+  std::optional<Millis> time_limit(const Contract& contract) const;
 
  private:
   std::vector<Contract> targets_;  // sorted by name
@@ -39,6 +44,7 @@ class Registry {
   Templates templates_;
   Pipelines pipelines_;
   TargetTransports transports_;
+  TimeLimits limits_;
 };
 
 // Reads and checks `folder`/targets.json, templates/, forms/*.yaml and pipelines/*.json. All problems are found, not only the

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 
+#include "base/duration.h"
 #include "base/json_document.h"
 #include "base/names.h"
 #include "registry/target_url.h"
@@ -16,10 +17,10 @@ namespace {
 using Kind = JsonNode::Kind;
 
 constexpr std::array<std::string_view, 2> kFileFields{"targets", "$schema"};
-constexpr std::array<std::string_view, 14> kTargetFields{
-    "submissionTarget",   "gatewayType",      "gatewayUrl",  "policy",  "maxAcceptanceSeconds",
-    "maxAttempts",        "terminalOutcomes", "destination", "rate",    "ca_file",
-    "client_certificate", "client_key",       "tls_min",     "insecure"};
+constexpr std::array<std::string_view, 16> kTargetFields{
+    "submissionTarget", "gatewayType", "gatewayUrl", "policy",  "maxAcceptanceSeconds", "maxAttempts", "terminalOutcomes",
+    "destination",      "rate",        "timeout",    "ca_file", "client_certificate",   "client_key",  "tls_min",
+    "insecure",         "countOutages"};
 
 std::string list_of_policies() {
   return list_of(std::array{to_string(Policy::deadline), to_string(Policy::max_attempts), to_string(Policy::one_shot)});
@@ -61,6 +62,7 @@ class TargetReader {
 
   Contract read();
   TargetTransport read_transport() const;
+  std::optional<Millis> read_time_limit() const;
   // Reports a problem with one of the fields, or with a path inside it.
   void report(std::string_view field, std::string message, const JsonNode* at = nullptr, std::string_view inside = {}) const;
 
@@ -75,6 +77,7 @@ class TargetReader {
   void check_outcome(const JsonNode& outcome, std::size_t index, Contract& contract) const;
   void read_destination(Contract& contract) const;
   void read_rate(Contract& contract) const;
+  void read_count_outages(Contract& contract) const;
 
   const JsonNode& target_;
   std::string path_;
@@ -112,6 +115,7 @@ Contract TargetReader::read() {
   read_outcomes(contract);
   read_destination(contract);
   read_rate(contract);
+  read_count_outages(contract);
   return contract;
 }
 
@@ -239,6 +243,23 @@ void TargetReader::read_rate(Contract& contract) const {
                        " and a second, a minute or an hour: \"10/s\", \"600/m\" or \"5000/h\"");
 }
 
+void TargetReader::read_count_outages(Contract& contract) const {
+  const auto* counts = target_.find("countOutages");
+  if (!counts) return;
+  const auto* flag = std::get_if<bool>(&counts->scalar);
+  if (!flag) return report("countOutages", "must be true or false");
+  contract.count_outages = *flag;
+}
+
+std::optional<Millis> TargetReader::read_time_limit() const {
+  const auto* timeout = target_.find("timeout");
+  if (!timeout) return std::nullopt;
+  const auto limit = timeout->text() ? parse_duration(*timeout->text()) : std::nullopt;
+  if (limit && *limit >= Millis{10} && *limit <= kMaxTimeLimit) return limit;
+  report("timeout", "must be how long one attempt may take, from 10ms to 1h: \"30s\"");
+  return std::nullopt;
+}
+
 TargetTransport TargetReader::read_transport() const {
   TargetTransport out{.place = {file_, target_.line, path_, ""}};
   const auto folder = std::filesystem::path(file_).parent_path();
@@ -258,7 +279,7 @@ TargetTransport TargetReader::read_transport() const {
 
 tl::expected<std::vector<Contract>, Problems> read_targets(std::string_view text, const std::string& file,
                                                            const ActionTypes& types, Problems* absent,
-                                                           TargetTransports* transports) {
+                                                           TargetTransports* transports, TimeLimits* limits) {
   const auto document = parse_json(text, file);
   TRY(document);
   if (document->kind != Kind::object)
@@ -292,6 +313,7 @@ tl::expected<std::vector<Contract>, Problems> read_targets(std::string_view text
     TargetReader reader(target, path, file, types, problems, absent);
     auto contract = reader.read();
     auto transport = reader.read_transport();
+    if (const auto limit = reader.read_time_limit(); limit && limits != nullptr) limits->emplace(contract.target, *limit);
     const auto [first, is_new] = names.try_emplace(contract.target, i);
     if (!is_new && !contract.target.empty())
       reader.report("submissionTarget", "this name is taken by targets[" + std::to_string(first->second) + "] (line " +

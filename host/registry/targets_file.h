@@ -9,6 +9,7 @@
 #include "domain/action_types.h"
 #include "domain/contract.h"
 #include "egress/transport_rules.h"
+#include "registry/time_limits.h"
 
 namespace waybill {
 
@@ -17,9 +18,9 @@ inline constexpr std::int64_t kMaxAcceptanceSeconds = 31'536'000;  // a year
 inline constexpr std::int64_t kMaxAttempts = 1000;
 
 // Problems name `file`. All are found, as far as the text is JSON. `absent` as for load_registry. `transports` gets an entry for
-// each target.
+// each target, `limits` one for each with a limit of its own.
 tl::expected<std::vector<Contract>, Problems> read_targets(std::string_view text, const std::string& file,
                                                            const ActionTypes& types, Problems* absent = nullptr,
-                                                           TargetTransports* transports = nullptr);
+                                                           TargetTransports* transports = nullptr, TimeLimits* limits = nullptr);
 
 }  // namespace waybill

@@ -70,7 +70,7 @@ Result<Outcome> DestinationQueries::ask(CallKind what, Job job, std::shared_ptr<
   auto sender = factory_.make_plugin_sender(type, *answer);
   TRY(sender);
   answer->of(**sender);
-  (*sender)->ask(what, {kCall, std::make_shared<const Job>(std::move(job)), timeout_}, std::move(page));
+  (*sender)->ask(what, {kCall, std::make_shared<const OpenJob>(std::move(job)), timeout_}, std::move(page));
   auto outcome = answer->wait(timeout_);
   if (!outcome) {
     (*sender)->cancel(kCall);

@@ -69,6 +69,8 @@ std::uint64_t PluginSender::submit(wb_call id, const wb_smtp_message* asked, wb_
       deliver_mail(0, self, reply, done, user);
     });
   }
+  note_service(found->second);
+  message->departure = departure_of(found->second);
   message->deadline = deadline_of_services(found->second);
   message->trust = trust_of(*found->second.job);
   message->transport = transport_of(*found->second.job);

@@ -17,8 +17,10 @@ constexpr int kAttemptsPerTurn = 64;  // then sockets get their turn
 constexpr std::size_t kFlushAt = 256;
 constexpr Seconds kCreateWithin{5};
 
+constexpr std::string_view kPluginError = "plugin_error";
+
 Outcome plugin_error() {
-  return {.reason = "plugin_error", .detail = "the plugin threw an exception"};  // transient, maybe sent
+  return {.reason = std::string(kPluginError), .detail = "the plugin threw an exception"};  // transient, maybe sent
 }
 
 // It is about the destination, whose name may have another address tomorrow; a tenant's attempts count all the same. The words
@@ -157,10 +159,12 @@ void PluginSender::ended(CallId call) {
   schedule();
 }
 
-std::optional<Clock::Monotonic> PluginSender::inside_plugin_since() const {
-  const auto since = inside_since_.load(std::memory_order_relaxed);
-  if (since == 0) return std::nullopt;
-  return Clock::Monotonic(Clock::Monotonic::duration(since));
+// While it comes and goes nobody hangs: then none is as good an answer.
+std::optional<Sender::Inside> PluginSender::inside_plugin() const {
+  const auto since = inside_since_.load(std::memory_order_acquire);
+  const auto call = inside_call_.load(std::memory_order_acquire);
+  if (since == 0 || inside_since_.load(std::memory_order_relaxed) != since) return std::nullopt;
+  return Inside{{call}, Clock::Monotonic(Clock::Monotonic::duration(since))};
 }
 
 void PluginSender::left(std::uint64_t call, bool threw) {
@@ -302,9 +306,13 @@ void PluginSender::end_turn() {
 std::int32_t PluginSender::complete(wb_call call, const wb_outcome* said) {
   auto checked = check_outcome(said, parts_.type, kind_of(call.id));
   const auto detail = checked.fault == "undeclared_reason" ? checked.outcome.detail : std::string();
+  // The C++ layer of a plugin catches what its code throws, and says so by this reason.
+  const bool threw = checked.outcome.verdict == Verdict::transient && checked.outcome.reason == kPluginError;
+  const auto what = threw ? checked.outcome.detail : std::string();
   if (on_strand() && has_notes_) add_what_came_back(call, checked.outcome);
   const bool known = parts_.completions.complete({call.id}, std::move(checked.outcome));
   if (known && !checked.fault.empty()) record_violation(checked.fault, call.id, detail);
+  if (known && threw) record_violation("threw", call.id, what);
   if (on_strand())
     ++completed_;
   else
@@ -317,6 +325,8 @@ void PluginSender::add_what_came_back(wb_call call, Outcome& outcome) {
   const auto found = calls_.find(call.id);
   if (found == calls_.end()) return;
   if (found->second.address_refused) describe_refusal(outcome, trust_of(*found->second.job));
+  // A channel that does not answer in time would hold its organisation's places again and again.
+  if (found->second.timed_out && outcome.verdict == Verdict::transient) outcome.scope = Scope::whole_target;
   if (!found->second.answer.empty()) outcome.answer = std::make_shared<const std::string>(std::move(found->second.answer));
 }
 

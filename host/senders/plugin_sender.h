@@ -72,7 +72,8 @@ class PluginSender final : public Sender {
   bool withdraw(CallId call) override;
   void cancel(CallId call) override;
   void ended(CallId call) override;
-  std::optional<Clock::Monotonic> inside_plugin_since() const override;
+  std::optional<Inside> inside_plugin() const override;
+  void give_up() override { given_up_ = true; }
   bool join(Millis within) override;
 
   // What host_face.cpp needs to serve the plugin.
@@ -100,7 +101,7 @@ class PluginSender final : public Sender {
     std::shared_ptr<FailurePage> page;
   };
   struct Call {
-    std::shared_ptr<const Job> job;
+    std::shared_ptr<const OpenJob> job;
     std::string action_id;
     wb_job view{};
     Clock::Monotonic deadline;
@@ -109,7 +110,8 @@ class PluginSender final : public Sender {
     std::vector<std::uint64_t> submissions;
     std::vector<std::uint64_t> timers;
     bool address_refused = false;
-    std::string answer;  // of a channel's delivery: the latest that came back, as JSON
+    bool timed_out = false;  // of a channel's delivery: its latest request
+    std::string answer;      // of a channel's delivery: the latest that came back, as JSON
     bool ended = false;
   };
   struct Timer {
@@ -158,7 +160,8 @@ class PluginSender final : public Sender {
     bool threw = false;
     crumb_.enter(job != nullptr ? Trail{job->delivery, job->attempt, job->uncounted, job->lease_lost} : Trail{});
     inside_ = job;
-    inside_since_.store(parts_.clock.now().time_since_epoch().count(), std::memory_order_relaxed);
+    inside_call_.store(call, std::memory_order_release);
+    inside_since_.store(parts_.clock.now().time_since_epoch().count(), std::memory_order_release);
     try {
       entry();
     } catch (...) {
@@ -176,6 +179,8 @@ class PluginSender final : public Sender {
   static std::optional<std::string> misplaced_secret(const Job& job, const HttpRequest& request);
   void note_refusal(Call& call, const AddressRefusal& refusal);
   Clock::Monotonic deadline_of_services(const Call& call) const;
+  static void note_service(const Call& call);
+  Departure departure_of(const Call& call) const { return {&call.job->reached, &given_up_}; }
   void deliver(std::uint64_t call, std::uint64_t fetch, HttpResponse response, wb_http_done done, void* user);
   void deliver_mail(std::uint64_t call, std::uint64_t submission, const SmtpReply& reply, wb_smtp_done done, void* user);
   void end_turn();
@@ -190,9 +195,11 @@ class PluginSender final : public Sender {
   wb_sender* self_ = nullptr;
   const wb_sender_vt* vt_ = nullptr;
   const wb_compose* compose_ = nullptr;
-  std::atomic<bool> asks_{false};  // false while all calls are sends
-  const Job* inside_ = nullptr;    // the delivery that the plugin was entered for
+  std::atomic<bool> asks_{false};              // false while all calls are sends
+  const Job* inside_ = nullptr;                // the delivery that the plugin was entered for
+  std::atomic<std::uint64_t> inside_call_{0};  // of inside_since_
   std::atomic<Clock::Monotonic::rep> inside_since_{0};
+  std::atomic<bool> given_up_{false};
   std::atomic<std::thread::id> strand_{};
 
   std::mutex mutex_;

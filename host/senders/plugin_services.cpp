@@ -77,6 +77,12 @@ Clock::Monotonic PluginSender::deadline_of_services(const Call& call) const {
   return call.deadline - std::clamp<Clock::Monotonic::duration>(left / 20, Millis{0}, Millis{100});
 }
 
+// From here on its plugin waits for the host, and does nothing with it that the host does not see.
+void PluginSender::note_service(const Call& call) {
+  auto& reached = call.job->reached;
+  if (reached.load(std::memory_order_relaxed) == Reached::plugin) reached.store(Reached::host, std::memory_order_relaxed);
+}
+
 std::uint64_t PluginSender::fetch(wb_call id, const wb_http_request* asked, wb_http_done done, void* user) try {
   if (!on_strand() || done == nullptr) {
     record_violation(done == nullptr ? "fetch_without_done" : "fetch_off_strand", id.id);
@@ -94,6 +100,8 @@ std::uint64_t PluginSender::fetch(wb_call id, const wb_http_request* asked, wb_h
   auto request = request_of(asked);
   const auto misplaced = misplaced_secret(*call.job, request);
   if (misplaced) request = unusable();
+  note_service(call);
+  request.departure = departure_of(call);
   request.deadline = deadline_of_services(call);
   request.trust = trust_of(*call.job);
   request.transport = transport_of(*call.job);
@@ -134,6 +142,7 @@ void PluginSender::deliver(std::uint64_t id, std::uint64_t fetch, HttpResponse r
   if (response.refusal && job != nullptr) note_refusal(found->second, *response.refusal);
   if (job != nullptr && job->contract->is_of_channel()) {
     found->second.answer = answer_json(response);
+    found->second.timed_out = response.error == NetError::timeout;
     has_notes_ = true;
   }
   header_views_.clear();
@@ -184,6 +193,7 @@ std::uint64_t PluginSender::start_timer(wb_call id, std::int64_t delay_ms, void 
     record_violation(on_strand() ? "timer_without_call" : "timer_off_strand", id.id);
     return 0;
   }
+  note_service(found->second);
   const auto timer = ++last_timer_;
   const auto delay = Millis(std::clamp<std::int64_t>(delay_ms, 0, 24LL * 3600 * 1000));
   timers_.emplace(timer, Timer{id.id, loop_.after(delay, [this, timer] { fire(timer); }), fire_plugin, user});

@@ -14,6 +14,7 @@ PluginSenderFactory::PluginSenderFactory(const Catalogue& catalogue, const Confi
       settings_(config.senders),
       readable_secrets_(config.readable_secrets),
       limits_(config.limits),
+      max_retry_after_(config.timeouts.retry_after),
       egress_(std::make_shared<const EgressPolicy>(config.egress)),
       secrets_(std::move(secrets)),
       vault_(vault_of(*secrets_->current(), config.notify.key)),
@@ -48,7 +49,8 @@ Result<std::unique_ptr<PluginSender>> PluginSenderFactory::make_plugin_sender(co
                           .kept_connections = limits_.in_flight,
                           .user_agent = "waybill",
                           .egress = egress_,
-                          .stand_in = stand_in_};
+                          .stand_in = stand_in_,
+                          .max_retry_after = max_retry_after_};
   auto sender = PluginSender::create(
       {.type = *type,
        .plugin = catalogue_.plugin_of(action_type)->id,

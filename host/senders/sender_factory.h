@@ -42,6 +42,7 @@ class PluginSenderFactory final : public SenderFactory {
   const std::map<std::string, std::string> settings_;
   const std::map<std::string, std::set<std::string, std::less<>>> readable_secrets_;
   const Limits limits_;
+  const Millis max_retry_after_;
   const std::shared_ptr<const EgressPolicy> egress_;
   const std::shared_ptr<const LiveSecrets> secrets_;
   const std::shared_ptr<const Vault> vault_;

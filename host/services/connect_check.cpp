@@ -75,7 +75,8 @@ Result<void> try_relay(const SmtpLogin& login, std::shared_ptr<const EgressPolic
   SmtpClientSettings settings;
   settings.egress = std::move(policy);
   RelayVisit visit(loop);
-  SmtpConnection connection(loop, settings, visit);
+  TlsSessions sessions;
+  SmtpConnection connection(loop, settings, visit, sessions);
   loop.after(at_most,
              [&] { visit.end(fail(Error::Kind::unavailable, "no answer within " + std::to_string(at_most.count()) + " ms")); });
   if (!connection.open(login)) return fail(Error::Kind::unavailable, "the connection could not be begun");

@@ -54,9 +54,17 @@ struct CurlMulti::Callbacks {
   }
 };
 
-CurlMulti::CurlMulti(EventLoop& loop, std::size_t kept_connections, Ended ended) : loop_(loop), ended_(std::move(ended)) {
+TlsSessions::TlsSessions() {
   start_curl();
-  multi_ = curl_multi_init();
+  share_ = curl_share_init();
+  if (share_ == nullptr) throw std::bad_alloc();
+  curl_share_setopt(static_cast<CURLSH*>(share_), CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION);
+}
+
+TlsSessions::~TlsSessions() { curl_share_cleanup(static_cast<CURLSH*>(share_)); }
+
+CurlMulti::CurlMulti(EventLoop& loop, std::size_t kept_connections, Ended ended, TlsSessions& sessions)
+    : loop_(loop), ended_(std::move(ended)), sessions_(sessions), multi_(curl_multi_init()) {
   if (multi_ == nullptr) throw std::bad_alloc();
   const auto set = [this](CURLMoption option, auto value) { curl_multi_setopt(multi_, option, value); };
   set(CURLMOPT_SOCKETFUNCTION, &Callbacks::socket);
@@ -72,9 +80,16 @@ CurlMulti::~CurlMulti() {
   loop_.cancel(timer_);
 }
 
-bool CurlMulti::add(void* easy) { return curl_multi_add_handle(multi_, easy) == CURLM_OK; }
+// curl takes a share while a handle is idle only, and remembers sessions for eight destinations.
+bool CurlMulti::add(void* easy) {
+  curl_easy_setopt(easy, CURLOPT_SHARE, sessions_.share_);
+  return curl_multi_add_handle(multi_, easy) == CURLM_OK;
+}
 
-void CurlMulti::remove(void* easy) { curl_multi_remove_handle(multi_, easy); }
+void CurlMulti::remove(void* easy) {
+  curl_multi_remove_handle(multi_, easy);
+  curl_easy_setopt(easy, CURLOPT_SHARE, nullptr);
+}
 
 void CurlMulti::act(int fd, int flags) {
   int running = 0;

@@ -9,13 +9,27 @@
 
 namespace waybill {
 
+// TLS sessions that the next connection to the same place resumes, if it is secured in the same way: no certificate is checked
+// anew for it, and the handshake costs a fraction. Belongs to one thread, and outlives every CurlMulti that has it.
+class TlsSessions {
+ public:
+  TlsSessions();
+  ~TlsSessions();
+  TlsSessions(const TlsSessions&) = delete;
+  TlsSessions& operator=(const TlsSessions&) = delete;
+
+ private:
+  friend class CurlMulti;
+  void* share_;
+};
+
 // Belongs to the thread of its loop.
 class CurlMulti {
  public:
   // `easy` is done with `code` (a CURLcode) and still added. Must not destroy this object.
   using Ended = std::function<void(void* easy, int code)>;
 
-  CurlMulti(EventLoop& loop, std::size_t kept_connections, Ended ended);
+  CurlMulti(EventLoop& loop, std::size_t kept_connections, Ended ended, TlsSessions& sessions);
   ~CurlMulti();  // every handle was removed before
   CurlMulti(const CurlMulti&) = delete;
   CurlMulti& operator=(const CurlMulti&) = delete;
@@ -29,6 +43,7 @@ class CurlMulti {
 
   EventLoop& loop_;
   Ended ended_;
+  TlsSessions& sessions_;
   void* multi_;
   EventLoop::TimerId timer_ = 0;
 };

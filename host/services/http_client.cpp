@@ -65,13 +65,14 @@ struct HttpClient::Engine {
 
   // Connections, and what curl remembers of names, are not shared between the operator's destinations and tenants'.
   struct Multis {
+    TlsSessions sessions;
     std::vector<Multi> all;
     std::size_t free = 0;  // none before it has room
   };
   Multis& multis_of(const Open& request) { return multis[static_cast<std::size_t>(request.transfer->request().trust)]; }
 
   bool add(Open& request) {
-    auto& [all, free] = multis_of(request);
+    auto& [sessions, all, free] = multis_of(request);
     auto& at = request.multi;
     while (free < all.size() && all[free].open >= kOpenInMulti) ++free;
     at = free;
@@ -80,7 +81,7 @@ struct HttpClient::Engine {
       const auto ended_one = [this](void* easy, int code) {
         ended(static_cast<HttpTransfer*>(CurlEasy::owner_of(easy))->id, code);
       };
-      all.push_back({0, std::make_unique<CurlMulti>(loop, kept, ended_one)});
+      all.push_back({0, std::make_unique<CurlMulti>(loop, kept, ended_one, sessions)});
     }
     if (!all[at].curl->add(request.transfer->easy())) return false;
     ++all[at].open;
@@ -88,7 +89,7 @@ struct HttpClient::Engine {
   }
 
   void remove(Open& request) {
-    auto& [all, free] = multis_of(request);
+    auto& [sessions, all, free] = multis_of(request);
     --all[request.multi].open;
     free = std::min(free, request.multi);
     all[request.multi].curl->remove(request.transfer->easy());
@@ -99,6 +100,7 @@ struct HttpClient::Engine {
     auto& open = node.mapped();
     remove(open);
     auto response = open.transfer->finish(code, clock.unix_seconds());
+    if (response.retry_after) response.retry_after = std::min(*response.retry_after, settings.max_retry_after);
     recycle(std::move(open.transfer));
     leave(*open.host);
     open.done(id, std::move(response));

@@ -22,6 +22,7 @@ struct HttpClientSettings {
   std::shared_ptr<const EgressPolicy> egress = std::make_shared<const EgressPolicy>();
   HostLookup::Resolver resolver = &look_up_host;  // of tenants' destinations
   std::shared_ptr<const StandIn> stand_in{};      // null: requests go out
+  Millis max_retry_after{24LL * 3600 * 1000};     // the most that a destination's header may ask for
 };
 
 // Belongs to the thread of its loop.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/departure.h"
 #include "base/error.h"
 #include "base/time.h"
 #include "domain/outcome.h"
@@ -44,6 +45,7 @@ struct HttpRequest {
   bool holds_token = false;                      // a header has a token, which must not go out in clear
   Trust trust = Trust::registry;                 // who wrote the URL; a tenant's request is filled in with no secret
   std::shared_ptr<const Transport> transport{};  // null: the defaults
+  Departure departure{};                         // asked right before it is written
 };
 
 struct HttpResponse {

@@ -51,6 +51,7 @@ struct HttpTransfer::Callbacks {
     } catch (...) {
       return CURL_PREREQFUNC_ABORT;
     }
+    if (!transfer.request_.departure.begin()) return CURL_PREREQFUNC_ABORT;
     transfer.issued_ = true;
     return CURL_PREREQFUNC_OK;
   }

@@ -2,6 +2,7 @@
 #include "services/smtp_client.h"
 
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <optional>
 #include <unordered_map>
@@ -164,7 +165,7 @@ struct SmtpClient::Engine final : SmtpConnection::Owner {
   }
 
   void connect(Relay& relay, std::uint64_t id, Submission& submission) {
-    auto made = std::make_unique<SmtpConnection>(loop, settings, *this);
+    auto made = std::make_unique<SmtpConnection>(loop, settings, *this, sessions[static_cast<std::size_t>(relay.login.trust)]);
     auto& line = *made;
     lines.emplace(&line, Line{std::move(made), &relay, 0});
     relay.lines.push_back(&line);
@@ -280,6 +281,7 @@ struct SmtpClient::Engine final : SmtpConnection::Owner {
   std::uint64_t last_id = 0;
   std::unordered_map<std::uint64_t, Submission> submissions;  // nodes do not move
   std::unordered_map<std::string, Relay> relays;              // nodes do not move
+  std::array<TlsSessions, 2> sessions;                        // by trust
   std::unordered_map<SmtpConnection*, Line> lines;
   std::vector<std::unique_ptr<SmtpConnection>> dropped;
   std::vector<std::uint64_t> ended;

@@ -34,12 +34,13 @@ struct SmtpConnection::Callbacks {
   }
 };
 
-SmtpConnection::SmtpConnection(EventLoop& loop, const SmtpClientSettings& settings, Owner& owner)
+SmtpConnection::SmtpConnection(EventLoop& loop, const SmtpClientSettings& settings, Owner& owner, TlsSessions& sessions)
     : loop_(loop),
       settings_(settings),
       owner_(owner),
       easy_(*settings.egress, this, "smtp,smtps"),
-      multi_(loop, 1, [this](void*, int code) { connected(code); }) {
+      multi_(
+          loop, 1, [this](void*, int code) { connected(code); }, sessions) {
   const auto set = [this](CURLoption option, auto value) { curl_easy_setopt(easy_.get(), option, value); };
   set(CURLOPT_CONNECT_ONLY, 1L);
   set(CURLOPT_VERBOSE, 1L);
@@ -199,6 +200,10 @@ void SmtpConnection::converse() {
 bool SmtpConnection::write_some() {
   const auto piece = conversation_->output();
   if (piece.empty()) return false;
+  if (!conversation_->may_go_on()) {
+    conversation_->lost(NetError::cancelled, "its call was given up");
+    return false;
+  }
   std::size_t sent = 0;
   const auto code = curl_easy_send(easy_.get(), piece.data(), piece.size(), &sent);
   if (code == CURLE_AGAIN) return false;

@@ -45,7 +45,7 @@ class SmtpConnection {
   };
   enum class State { connecting, idle, talking, leaving, over };
 
-  SmtpConnection(EventLoop& loop, const SmtpClientSettings& settings, Owner& owner);
+  SmtpConnection(EventLoop& loop, const SmtpClientSettings& settings, Owner& owner, TlsSessions& sessions);
   ~SmtpConnection();
   SmtpConnection(const SmtpConnection&) = delete;
   SmtpConnection& operator=(const SmtpConnection&) = delete;

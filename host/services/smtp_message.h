@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/departure.h"
 #include "base/time.h"
 #include "domain/outcome.h"
 #include "services/address_guard.h"
@@ -33,6 +34,7 @@ struct SmtpMessage {
   Clock::Monotonic deadline;                     // never later than this
   Trust trust = Trust::registry;                 // who named the relay; a tenant's message has no login
   std::shared_ptr<const Transport> transport{};  // null: the defaults
+  Departure departure{};                         // asked right before its end is written
 };
 
 struct SmtpAnswer {

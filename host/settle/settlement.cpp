@@ -97,7 +97,70 @@ std::string action_audit(Status end, std::string_view action_type) {
   return std::string(action_type) + (end == Status::accepted ? "_success" : "_failure");
 }
 
+Millis suspect_delay(std::uint32_t losses) { return losses < 2 ? Millis{1'000} : Millis{4'000}; }
+
 namespace {
+
+// Nobody saw the attempt's end. It does not count, but `blame` may end the delivery.
+Settlement settlement_of_lost(const OrphanedDelivery& lost, const Contract& contract, Timestamp now, const std::string& actor,
+                              Blame blame, std::string words) {
+  const std::uint32_t losses = lost.lease_lost + (blame == Blame::suspect ? 1 : 0);
+  Settlement s{.delivery = lost.delivery,
+               .token = lost.token,
+               .status = Status::due,
+               .attempt_count = lost.attempt_count + 1,
+               .lease_lost = losses,
+               .uncounted = lost.uncounted + 1,
+               .maybe_sent = true,
+               .trigger = std::string(to_string(Event::lease_lost)),
+               .actor = actor,
+               .action_type = contract.action_type,
+               .of_form = contract.is_of_form(),
+               .of_stage = contract.is_of_stage()};
+  s.attempt = AttemptRecord{.number = lost.attempt_count + 1,
+                            .started = lost.claimed_at,
+                            .finished = std::nullopt,
+                            .outcome = "unknown",
+                            .reason = {},
+                            .error = std::move(words),
+                            .code = 0,
+                            .provider_ref = {},
+                            .counts = false,
+                            .maybe_sent = true};
+  apply(decide_lost(contract, {.attempts = s.attempt_count - s.uncounted,
+                               .lease_lost = losses,
+                               .maybe_sent_before = true,
+                               .created = lost.created,
+                               .now = now}),
+        contract, {lost.kind, lost.client_ref, lost.action_order}, now, s);
+  if (s.status == Status::due && blame == Blame::suspect) s.due = now + suspect_delay(losses);
+  return s;
+}
+
+// As after a crash: what the plugin hung in is a suspect, what was open beside it is not.
+Settlement settlement_of_hang(const Finished& finished, const std::string& actor) {
+  const Job& job = finished.job;
+  const bool is_culprit = finished.how == Finished::How::hung;
+  auto s = settlement_of_lost({.delivery = job.delivery,
+                               .token = job.token,
+                               .org = job.org,
+                               .route = job.route,
+                               .host = host_of(job.token),
+                               .kind = job.kind,
+                               .client_ref = job.client_ref,
+                               .action_order = job.action_order,
+                               .claimed_at = finished.started_at,
+                               .created = job.created,
+                               .attempt_count = job.attempt - 1,
+                               .lease_lost = job.lease_lost,
+                               .uncounted = job.uncounted},
+                              *job.contract, finished.finished_at, actor, is_culprit ? Blame::suspect : Blame::none,
+                              is_culprit ? "plugin_hung: the plugin did not come back from this attempt"
+                                         : "plugin_hung: the plugin hung in another delivery; nobody saw this attempt's end");
+  s.submission = job.submission;
+  s.attempt->finished = finished.finished_at;
+  return s;
+}
 
 Settlement settlement_as_told(const Finished& finished, const RetryTiming& timing, double random, const std::string& actor,
                               const std::optional<Outage>& outage) {
@@ -122,6 +185,9 @@ Settlement settlement_as_told(const Finished& finished, const RetryTiming& timin
       s.due = finished.finished_at + finished.not_before.value_or(Millis{0});
       s.trigger = to_string(Event::release);
       break;
+    case Finished::How::hung:
+    case Finished::How::interrupted:
+      break;  // settlement_of_hang(): this function returns one object, so that none is moved
     case Finished::How::expired:
       apply({Decision::Kind::exhaust, "deadline_exceeded"}, *job.contract, origin, finished.finished_at, s);
       s.trigger = to_string(Event::exhaust);
@@ -139,6 +205,7 @@ Settlement settlement_as_told(const Finished& finished, const RetryTiming& timin
       s.maybe_sent = job.maybe_sent_before || leaves_doubt(*finished.outcome);
       s.attempt = record_of(finished);
       s.attempt->counts = decision.counts;
+      if (outage && outage->of_this_host) s.attempt->error += " (so finds host " + actor + " alone)";
       if (!decision.counts) ++s.uncounted;
       apply(decision, *job.contract, origin, finished.finished_at, s);
       if (s.status == Status::due)
@@ -156,6 +223,8 @@ Settlement settlement_as_told(const Finished& finished, const RetryTiming& timin
 
 Settlement settlement_of(const Finished& finished, const RetryTiming& timing, double random, const std::string& actor,
                          const std::optional<Outage>& outage) {
+  if (finished.how == Finished::How::hung || finished.how == Finished::How::interrupted)
+    return settlement_of_hang(finished, actor);
   const auto& stage = finished.job.contract->stage;
   const auto fault = stage && finished.outcome ? result_fault(*finished.outcome, *stage) : std::string();
   if (fault.empty()) return settlement_as_told(finished, timing, random, actor, outage);
@@ -167,43 +236,12 @@ Settlement settlement_of(const Finished& finished, const RetryTiming& timing, do
   return settlement_as_told(faulty, timing, random, actor, outage);
 }
 
-Millis suspect_delay(std::uint32_t losses) { return losses < 2 ? Millis{1'000} : Millis{4'000}; }
-
 Settlement settlement_of(const OrphanedDelivery& lost, const Contract& contract, Timestamp now, const std::string& actor,
                          Blame blame) {
-  const std::uint32_t losses = lost.lease_lost + (blame == Blame::suspect ? 1 : 0);
-  Settlement s{.delivery = lost.delivery,
-               .token = lost.token,
-               .status = Status::due,
-               .attempt_count = lost.attempt_count + 1,
-               .lease_lost = losses,
-               .uncounted = lost.uncounted + 1,
-               .maybe_sent = true,
-               .trigger = std::string(to_string(Event::lease_lost)),
-               .actor = actor,
-               .action_type = contract.action_type,
-               .of_form = contract.is_of_form(),
-               .of_stage = contract.is_of_stage()};
-  s.attempt = AttemptRecord{
-      .number = lost.attempt_count + 1,
-      .started = lost.claimed_at,
-      .finished = std::nullopt,
-      .outcome = "unknown",
-      .reason = {},
-      .error = "host " + std::to_string(lost.host.value) + " was lost " +
-               (blame == Blame::suspect ? "inside the plugin of this attempt" : "during this attempt; nobody saw its end"),
-      .code = 0,
-      .provider_ref = {},
-      .counts = false,
-      .maybe_sent = true};
-  apply(decide_lost(contract, {.attempts = s.attempt_count - s.uncounted,
-                               .lease_lost = losses,
-                               .maybe_sent_before = true,
-                               .created = lost.created,
-                               .now = now}),
-        contract, {lost.kind, lost.client_ref, lost.action_order}, now, s);
-  if (s.status == Status::due && blame == Blame::suspect) s.due = now + suspect_delay(losses);
-  return s;
+  return settlement_of_lost(
+      lost, contract, now, actor, blame,
+      "host " + std::to_string(lost.host.value) + " was lost " +
+          (blame == Blame::suspect ? "inside the plugin of this attempt" : "during this attempt; nobody saw its end"));
 }
 
 Settlement minimal(Settlement refused) {

@@ -7,6 +7,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "settle/disabled_channel.h"
 #include "settle/settlement.h"
 #include "store/sqlstate.h"
 
@@ -74,6 +75,8 @@ void Settler::run(std::stop_token stop) {
   for (;;) {
     auto batch = take_batch(stop);
     if (!batch.empty()) {
+      breaker_.judge(batch);
+      keep_for_channels(batch, settings_.kept_notifications);
       write_outages(stop, batch);  // before anything of these targets is due again
       write_channel_results(batch);
       write(stop, std::move(batch));
@@ -131,7 +134,7 @@ void Settler::write(std::stop_token stop, std::vector<Finished> batch, bool agai
 }
 
 void Settler::report(const std::vector<Finished>& batch) {
-  WriteResult written{batch, {}, std::exchange(unwritten_, {})};
+  WriteResult written{batch, {}, std::exchange(unwritten_, {}), std::exchange(began_, false)};
   for (const auto& finished : batch)
     if (finished.how != Finished::How::unattempted && finished.how != Finished::How::composed)
       written.moved.push_back(finished.job.submission);
@@ -196,6 +199,8 @@ Result<void> Settler::write_shard(Shard shard, Part& part, bool again, Detail de
   for (std::size_t i = 0; i < held->held.size(); ++i) written[held->held[i]] = held->tokens.at(i);
   for (const auto& state : held->form_states) metrics_.submission(state);
   for (const auto& move : held->moves) metrics_.pipeline_moved(move.pipeline, move.to, move.took, move.metrics);
+  const std::unordered_set<DeliveryId> handled(held->handled.begin(), held->handled.end());
+  for (auto& settlement : settlements) settlement.dead_letter &= !handled.contains(settlement.delivery);
   AttemptRun run{metrics_};
   for (std::size_t i = 0; i < part.size(); ++i) {
     const auto claim = written.find(part[i]->job.delivery);
@@ -301,12 +306,15 @@ void Settler::leave_to_lease(const Part& part) {
   for (const Finished* finished : part) unwritten_.push_back(finished->job.token);
 }
 
+// Before anything of these targets is due again, so it is tried until the database is there. Only a lock is not waited for: what
+// it keeps from being written, the next attempts of its target write.
 void Settler::write_outages(std::stop_token stop, const std::vector<Finished>& batch) {
   outages_.clear();
+  lone_refusals_ = refusals_.of(batch);
   for (const auto write : {&Settler::write_cleared, &Settler::write_blames}) {
     for (auto written = (this->*write)(batch); !written; written = (this->*write)(batch)) {
       log_.warn("settle.outages_not_written", {{"error", written.error().what}});
-      if (written.error().kind == Error::Kind::bug || give_up(stop)) break;
+      if (written.error().kind == Error::Kind::bug || is_lock_timeout(written.error()) || give_up(stop)) break;
     }
   }
 }
@@ -330,19 +338,29 @@ Result<void> Settler::write_cleared(const std::vector<Finished>& batch) {
   }
   const auto ended = store_.clear(cleared);
   TRY(ended);
-  for (const auto& outage : *ended)
+  for (const auto& outage : *ended) {
+    breaker_.forget(outage.org, outage.target);
     log_.info("target.recovered",
               {{"target", outage.target}, {"since", format_rfc3339(outage.since)}, {"reason", outage.reason}});
+  }
   return {};
 }
+
+namespace {
+// What came back is the destination's word for all hosts. An organisation's channels are served by one host, which no other could
+// confirm.
+bool is_shared(const Finished& finished) {
+  return finished.outcome->reach == Reach::answered || finished.job.contract->is_of_channel();
+}
+}  // namespace
 
 Result<void> Settler::write_blames(const std::vector<Finished>& batch) {
   std::vector<BlamedTarget> blames;
   for (const auto& finished : batch)
-    if (finished.how == Finished::How::attempted && blames_target(*finished.outcome))
+    if (finished.how == Finished::How::attempted && blames_target(*finished.outcome) && !lone_refusals_.contains(&finished))
       blames.push_back({finished.job.org, finished.job.contract->cooldown_key(), finished.finished_at,
                         std::clamp(finished.outcome->retry_after.value_or(Millis(0)), Millis(0), kMaxRetryAfter),
-                        finished.outcome->reason});
+                        finished.outcome->reason, is_shared(finished), host_of(finished.job.token)});
   if (blames.empty()) return {};
   const auto outages = store_.blame(blames, settings_.cooldown);
   TRY(outages);
@@ -351,9 +369,12 @@ Result<void> Settler::write_blames(const std::vector<Finished>& batch) {
     const bool is_new = std::any_of(blames.begin(), blames.end(), [&](const BlamedTarget& blame) {
       return blame.org == outage.org && blame.target == outage.target && blame.at == outage.since;
     });
+    began_ |= is_new;
     if (is_new)
-      log_.warn("target.cooldown",
-                {{"target", outage.target}, {"until", format_rfc3339(outage.until)}, {"reason", outage.reason}});
+      log_.warn("target.cooldown", {{"target", outage.target},
+                                    {"until", format_rfc3339(outage.until)},
+                                    {"reason", outage.reason},
+                                    {"of", outage.of_this_host ? "this host" : "all hosts"}});
   }
   return {};
 }
@@ -380,11 +401,11 @@ void Settler::write_channel_results(const std::vector<Finished>& batch) {
 std::optional<Outage> Settler::outage_of(const Finished& finished) const {
   if (finished.how != Finished::How::attempted || !blames_target(*finished.outcome)) return std::nullopt;
   const auto known = outages_.find({finished.job.org, finished.job.contract->cooldown_key()});
-  // Attempts of channels and of pipelines count during an outage too: an organisation should see soon that its destination is
-  // away, and a pipeline itself says how often its stages are tried.
+  // Attempts of channels count during an outage too: an organisation should see soon that its destination is away.
   const Contract& contract = *finished.job.contract;
-  const Millis uncounted_for = contract.is_of_channel() || contract.is_of_stage() ? Millis{0} : settings_.outage;
-  if (known != outages_.end()) return Outage{known->second.since, known->second.until, uncounted_for};
+  const bool counts_all = contract.is_of_channel() || contract.count_outages;
+  const Millis uncounted_for = counts_all ? Millis{0} : settings_.outage;
+  if (known != outages_.end()) return Outage{known->second.since, known->second.until, uncounted_for, known->second.of_this_host};
   return Outage{finished.job.outage_since.value_or(finished.finished_at), finished.finished_at, uncounted_for};
 }
 
@@ -394,6 +415,11 @@ std::string digest_name(const Contract& contract) {
   if (contract.is_of_form()) return "form:" + contract.form_id;
   return contract.is_of_channel() ? "channel:" + contract.target : contract.target;
 }
+
+// Whose reasons are told apart together: organisations make as many channels as they like.
+std::string reasons_of(const Job& job) {
+  return job.contract->is_of_channel() ? "channels of " + std::to_string(job.org.value) : job.contract->target;
+}
 }  // namespace
 
 // Best effort: a digest may miss a few failures; a settlement must not wait for it.
@@ -401,9 +427,11 @@ void Settler::write_failures(const std::vector<Finished>& batch) {
   std::map<std::tuple<OrgId, std::string_view, std::string, std::string_view>, std::uint64_t> counts;
   for (const auto& finished : batch)
     if (finished.how == Finished::How::attempted && finished.outcome->verdict == Verdict::transient &&
-        finished.job.kind != kAlertKind)
-      ++counts[{finished.job.org, finished.job.contract->action_type, digest_name(*finished.job.contract),
-                finished.outcome->reason}];
+        finished.job.kind != kAlertKind) {
+      const Contract& contract = *finished.job.contract;
+      ++counts[{finished.job.org, contract.action_type, digest_name(contract),
+                metrics_.reason_label(reasons_of(finished.job), finished.outcome->reason)}];
+    }
   if (counts.empty()) return;
   std::vector<FailedAttempts> failures;
   for (const auto& [key, count] : counts) {

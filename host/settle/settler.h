@@ -10,6 +10,7 @@
 #include <string>
 #include <thread>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "base/clock.h"
@@ -17,6 +18,8 @@
 #include "domain/job.h"
 #include "domain/retry_timing.h"
 #include "settle/aside.h"
+#include "settle/breaker.h"
+#include "settle/lone_refusals.h"
 #include "store/settle_store.h"
 #include "telemetry/log.h"
 #include "telemetry/metrics.h"
@@ -30,6 +33,7 @@ struct SettlerSettings {
   Millis outage{std::chrono::hours(24)};                // while a target's outage is shorter, attempts do not count
   Millis failure_period{3'600'000};                     // the period over which failures are summed up
   Millis channel_patience{std::chrono::hours(5 * 24)};  // a channel that has only failed for so long is disabled
+  Millis kept_notifications{0};                         // what waits for a disabled channel ends at this age; 0: never
   std::size_t batch = 1000;
   Millis gather{5};  // how long a small batch waits for more
 };
@@ -44,6 +48,7 @@ class Settler {
     const std::vector<Finished>& batch;
     std::vector<SubmissionId> moved;
     std::vector<ClaimToken> unwritten;
+    bool outage_began = false;  // of any target
   };
   // `all_out` returns how many jobs are out, including those taken here: when all of them are here, a batch need not wait for
   // more.
@@ -95,7 +100,11 @@ class Settler {
   std::vector<ClaimToken> unwritten_;                 // of the batch that is being written
   std::unordered_map<const Finished*, bool> locked_;  // jobs of the batch with locked rows; see write_shard() for the flag
   std::map<std::pair<OrgId, std::string>, Cooldown> outages_;  // of the targets that the batch blames
+  LoneRefusals refusals_;
+  std::unordered_set<const Finished*> lone_refusals_;  // of the batch
+  bool began_ = false;                                 // an outage, with this batch
   Aside aside_;
+  FailureBreaker breaker_;
 
   std::mutex mutex_;  // for all below
   std::condition_variable_any changed_;

@@ -14,6 +14,18 @@ std::uint64_t count_at(const Rows& rows, std::size_t row, int column) {
   return static_cast<std::uint64_t>(rows.number(row, column));
 }
 
+void add_forms(std::vector<StuckWork>& all, StuckWork::What what, const Rows& forms) {
+  for (std::size_t row = 0; row < forms.size(); ++row)
+    all.push_back({.what = what,
+                   .org = {forms.number(row, 0)},
+                   .about = std::string(forms.text(row, 1)),
+                   .action_type = {},
+                   .reference = std::string(forms.text(row, 2)),
+                   .now = forms.time(row, 3),
+                   .since = forms.time(row, 4),
+                   .count = count_at(forms, row, 5)});
+}
+
 class PgAlertStore final : public AlertStore {
  public:
   explicit PgAlertStore(const DatabaseAddress& address) : link_(address, "alerts") {}
@@ -64,6 +76,8 @@ class PgAlertStore final : public AlertStore {
     TRY(deliveries);
     const auto forms = link_.run(sql::stuck_forms, {length});
     TRY(forms);
+    const auto scans = link_.run(sql::stuck_scans, {length});
+    TRY(scans);
     std::vector<StuckWork> all;
     for (std::size_t row = 0; row < deliveries->size(); ++row)
       all.push_back({.what = StuckWork::What::deliveries,
@@ -75,15 +89,8 @@ class PgAlertStore final : public AlertStore {
                      .since = deliveries->time(row, 5),
                      .count = count_at(*deliveries, row, 6),
                      .in_flight = count_at(*deliveries, row, 7)});
-    for (std::size_t row = 0; row < forms->size(); ++row)
-      all.push_back({.what = StuckWork::What::form,
-                     .org = {forms->number(row, 0)},
-                     .about = std::string(forms->text(row, 1)),
-                     .action_type = {},
-                     .reference = std::string(forms->text(row, 2)),
-                     .now = forms->time(row, 3),
-                     .since = forms->time(row, 4),
-                     .count = count_at(*forms, row, 5)});
+    add_forms(all, StuckWork::What::form, *forms);
+    add_forms(all, StuckWork::What::scan, *scans);
     return all;
   }
 

@@ -35,9 +35,9 @@ struct NotificationRules {
   Millis between_summaries;
 };
 
-// Work that has been due, or processing, for too long.
+// Work that has been due, or processing, or waiting for a scan, for too long.
 struct StuckWork {
-  enum class What : std::uint8_t { deliveries, form } what;
+  enum class What : std::uint8_t { deliveries, form, scan } what;  // scan: a form's, of an attachment
   OrgId org;
   std::string about;        // the target, or the form's id
   std::string action_type;  // of deliveries
@@ -71,7 +71,7 @@ class AlertStore {
   virtual Result<bool> mark_sent(const std::string& reference) = 0;
   // Closes incidents without a new occurrence for `after`; the next occurrence is a new incident.
   virtual Result<void> close(Millis after) = 0;
-  // Due or processing for longer than this, except notifications and targets that cool down.
+  // Due, processing or waiting for a scan for longer than this, except notifications and targets that cool down.
   virtual Result<std::vector<StuckWork>> stuck(Millis longer_than) = 0;
   // Those of finished periods, ordered by organisation and period.
   virtual Result<std::vector<ProviderFailure>> finished_failures() = 0;

@@ -42,6 +42,10 @@ Result<void> add_channels(Link& link, Shard shard, std::span<ClaimedRow> rows) {
     ClaimedRow& claimed = *notifications.at({found->number(row, 0)});
     claimed.channel = std::make_shared<const Channel>(std::move(channel));
     claimed.body_bytes = static_cast<std::size_t>(found->number(row, 10));
+    if (claimed.channel->is_disabled || claimed.channel->is_deleted) {  // nothing is sent: its body is not fetched
+      claimed.body_bytes = 0;
+      claimed.withheld = false;
+    }
   }
   return {};
 }

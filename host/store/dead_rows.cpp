@@ -29,20 +29,21 @@ std::optional<std::string> micros_or_null(const std::optional<Timestamp>& time) 
   return time ? std::optional(std::to_string(time->micros)) : std::nullopt;
 }
 
+std::optional<std::string> ids_of(const DeadFilter& filter) {
+  if (filter.ids.empty()) return std::nullopt;
+  ArrayText list;
+  for (const auto id : filter.ids) list.add(id.value);
+  return list.take();
+}
+
 Parameters parameters_of(OrgId org, const DeadFilter& filter) {
-  std::optional<std::string> ids;
-  if (!filter.ids.empty()) {
-    ArrayText list;
-    for (const auto id : filter.ids) list.add(id.value);
-    ids = list.take();
-  }
   return {std::to_string(org.value),
           null_if_empty(filter.reference),
           null_if_empty(filter.form_id),
           null_if_empty(filter.reason),
           micros_or_null(filter.before),
           micros_or_null(filter.after),
-          ids,
+          ids_of(filter),
           std::string(filter.replayed ? "true" : "false")};
 }
 
@@ -57,17 +58,30 @@ Parameters keys_of(OrgId org, const std::vector<DeliveryId>& ids) {
 
 }  // namespace
 
-Result<std::vector<DeadLetter>> letters_of(Connection& connection, OrgId org, const DeadFilter& filter, std::size_t most,
-                                           std::optional<DeliveryCursor> after) {
-  Parameters parameters = parameters_of(org, filter);
-  parameters.push_back(after ? std::optional(std::to_string(after->at.micros)) : std::nullopt);
-  parameters.push_back(after ? std::optional(std::to_string(after->id.value)) : std::nullopt);
-  parameters.emplace_back(std::to_string(most));
-  auto rows = connection.run(sql::dead_letters, parameters);
+Result<DeadPage> letters_of(Connection& connection, OrgId org, const DeadFilter& filter, std::size_t most,
+                            std::optional<DeliveryCursor> after, std::size_t max_walked) {
+  auto from = after.value_or(DeliveryCursor{kEndOfTime, {}});
+  if (filter.before && *filter.before <= from.at) from = {*filter.before, {}};
+  const auto ids = ids_of(filter);
+  auto rows = connection.run(
+      ids ? sql::dead_letters_of_ids : sql::dead_letters,
+      {std::to_string(org.value), null_if_empty(filter.reference), null_if_empty(filter.form_id), null_if_empty(filter.reason),
+       std::to_string(filter.after.value_or(Timestamp{}).micros), std::string(filter.replayed ? "true" : "false"),
+       std::to_string(from.at.micros), std::to_string(from.id.value), std::to_string(most + 1),
+       ids ? ids : std::optional(std::to_string(max_walked))});
   TRY(rows);
-  std::vector<DeadLetter> letters;
-  for (std::size_t row = 0; row < rows->size(); ++row) letters.push_back(read_letter(*rows, row));
-  return letters;
+  DeadPage page;
+  for (std::size_t row = 0; row < rows->size(); ++row) {
+    auto letter = read_letter(*rows, row);
+    const bool fits = rows->flag(row, 14), is_where_the_walk_stopped = rows->flag(row, 15);
+    if (fits && page.letters.size() == most) {
+      page.next = DeliveryCursor{page.letters.back().died, page.letters.back().id};
+      return page;
+    }
+    if (is_where_the_walk_stopped) page.next = DeliveryCursor{letter.died, letter.id};
+    if (fits) page.letters.push_back(std::move(letter));
+  }
+  return page;
 }
 
 Result<std::vector<DeliveryId>> to_be_replayed(Connection& connection, OrgId org, const DeadFilter& filter, std::size_t most) {

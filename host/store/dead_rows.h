@@ -31,8 +31,8 @@ Result<std::vector<DeadLetterState>> states_of(Connection& connection, OrgId org
 Result<void> lock_submissions_of(Connection& connection, OrgId org, const std::vector<DeliveryId>& ids);
 
 // Newest first.
-Result<std::vector<DeadLetter>> letters_of(Connection& connection, OrgId org, const DeadFilter& filter, std::size_t most,
-                                           std::optional<DeliveryCursor> after);
+Result<DeadPage> letters_of(Connection& connection, OrgId org, const DeadFilter& filter, std::size_t most,
+                            std::optional<DeliveryCursor> after, std::size_t max_walked = kMaxWalked);
 // Oldest first; kinds that can be replayed come before others.
 Result<std::vector<DeliveryId>> to_be_replayed(Connection& connection, OrgId org, const DeadFilter& filter, std::size_t most);
 

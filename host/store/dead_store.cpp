@@ -55,14 +55,8 @@ class PgDeadStore final : public DeadStore {
       : link_(address, "dead"), shards_(shards), rate_(rate) {}
 
   Result<DeadPage> list(OrgId org, const DeadFilter& filter, std::size_t most, std::optional<DeliveryCursor> after) override {
-    auto letters = tenant_.transact(
-        org, [&](Connection& connection) { return letters_of(connection, org, filter, most + 1, after); }, kSnapshot);
-    TRY(letters);
-    DeadPage page{std::move(*letters), {}};
-    if (page.letters.size() <= most) return page;
-    page.letters.pop_back();
-    page.next = DeliveryCursor{page.letters.back().died, page.letters.back().id};
-    return page;
+    return tenant_.transact(
+        org, [&](Connection& connection) { return letters_of(connection, org, filter, most, after); }, kSnapshot);
   }
 
   Result<std::optional<DeadLetterView>> show(OrgId org, DeliveryId id) override {

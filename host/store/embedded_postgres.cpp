@@ -238,6 +238,11 @@ EmbeddedPostgres::Lock::~Lock() {
 bool EmbeddedPostgres::Lock::become_exclusive() { return flock(descriptor_, LOCK_EX | LOCK_NB) == 0; }
 void EmbeddedPostgres::Lock::become_shared() { static_cast<void>(flock(descriptor_, LOCK_SH)); }
 
+bool EmbeddedPostgres::is_in(const fs::path& folder) {
+  std::error_code unseen;
+  return fs::exists(folder / "data" / "PG_VERSION", unseen) || unseen;  // what cannot be seen: start() says why
+}
+
 Result<std::unique_ptr<EmbeddedPostgres>> EmbeddedPostgres::start(const fs::path& given, Log& log) {
   const fs::path folder = fs::absolute(given).lexically_normal();
   const fs::path data = folder / "data", server_log = folder / "postgresql.log", control_log = folder / "pg_ctl.log";

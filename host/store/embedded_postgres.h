@@ -17,6 +17,7 @@ namespace waybill {
 class EmbeddedPostgres {
  public:
   static Result<std::unique_ptr<EmbeddedPostgres>> start(const std::filesystem::path& folder, Log& log);
+  static bool is_in(const std::filesystem::path& folder);  // whether start() has made one there, or nobody may look
   ~EmbeddedPostgres();
 
   const std::string& url() const { return url_; }

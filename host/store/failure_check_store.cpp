@@ -36,7 +36,8 @@ class PgFailureCheckStore final : public FailureCheckStore {
     const auto rows = link_.read(sql::failure_check_state, {lease_});
     TRY(rows);
     FailureCheckState state{
-        .now = rows->time(0, 0), .schedule = {}, .next = {}, .last_tick = {}, .tick = {}, .begun = {}, .host = {}};
+        .now = rows->time(0, 0), .schedule = {}, .next = {}, .last_tick = {}, .tick = {}, .begun = {}, .host = {}, .newest = {}};
+    if (!rows->is_null(0, 9)) state.newest = text_of(*rows, 0, 9);
     if (rows->is_null(0, 1)) return state;
     state.schedule = text_of(*rows, 0, 1);
     state.next = time_of(*rows, 0, 2);
@@ -47,6 +48,19 @@ class PgFailureCheckStore final : public FailureCheckStore {
     state.is_free = rows->flag(0, 7);
     state.host = rows->is_null(0, 8) ? "" : text_of(*rows, 0, 8);
     return state;
+  }
+
+  Result<void> tell(HostId host, const std::string& schedule) override {
+    TRY(link_.run(sql::tell_failure_schedule, {std::to_string(host.value), schedule}));
+    return {};
+  }
+
+  Result<std::vector<HostSchedule>> schedules() override {
+    const auto rows = link_.read(sql::failure_schedules);
+    TRY(rows);
+    std::vector<HostSchedule> all;
+    for (std::size_t row = 0; row < rows->size(); ++row) all.push_back({text_of(*rows, row, 0), text_of(*rows, row, 1)});
+    return all;
   }
 
   Result<void> plan(const std::string& schedule, std::optional<Timestamp> next, const FailureCheckState& seen) override {

@@ -21,8 +21,9 @@ struct FailureCheckState {
   std::optional<Timestamp> next, last_tick;
   std::optional<Timestamp> tick, begun;  // of the check that is under way
   int tries = 0;
-  bool is_free = true;  // nobody does the check that is under way
-  std::string host;     // who does it
+  bool is_free = true;                // nobody does the check that is under way
+  std::string host;                   // who does it
+  std::optional<std::string> newest;  // the schedule of the newest host; none: no host has told one
 };
 
 // A check, as its token gives it to one process.
@@ -61,6 +62,12 @@ class FailureCheckStore {
  public:
   virtual ~FailureCheckStore() = default;
   virtual Result<FailureCheckState> state() = 0;
+  // The schedule that this host has.
+  virtual Result<void> tell(HostId host, const std::string& schedule) = 0;
+  struct HostSchedule {
+    std::string host, schedule;
+  };
+  virtual Result<std::vector<HostSchedule>> schedules() = 0;  // the newest host's first
   // Writes schedule and next tick, unless another host has changed what was `seen`.
   virtual Result<void> plan(const std::string& schedule, std::optional<Timestamp> next, const FailureCheckState& seen) = 0;
   // None: another one has it, or there is none.

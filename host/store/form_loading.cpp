@@ -64,8 +64,8 @@ Result<FormChanges> load_forms(Connection& connection, std::span<const Form> for
     loaded.removed.push_back(id);
   }
   if (!loaded.any() && actor.trigger == "start") return loaded;
-  TRY(connection.run(sql::audit_load,
-                     {actor.trigger, actor.name, actor.type, list(loaded.added), list(loaded.changed), list(loaded.removed)}));
+  TRY(connection.run(sql::audit_load, {actor.trigger, actor.name, actor.type, list(loaded.added), list(loaded.changed),
+                                       list(loaded.removed), actor.details}));
   return loaded;
 }
 

@@ -16,7 +16,8 @@ Result<void> follow_ends(Connection& connection, const std::string& shard, std::
   bool any = false;
   for (const auto& row : rows) {
     const Settlement& s = *row.settlement;
-    if (s.status == Status::due || !(s.of_form || s.dead_letter)) continue;
+    const bool is_dead = s.dead_letter && !row.is_handled;
+    if (s.status == Status::due || !(s.of_form || is_dead)) continue;
     any = true;
     delivery.add(s.delivery.value);
     status.add(to_string(s.status));
@@ -26,7 +27,7 @@ Result<void> follow_ends(Connection& connection, const std::string& shard, std::
     trigger.add(s.trigger);
     actor.add(s.actor);
     metadata.add(s.metadata);
-    dead.add_flag(s.dead_letter);
+    dead.add_flag(is_dead);
     s.alert ? about.add(s.alert->about) : about.add_null();
     s.alert ? message.add(s.alert->message) : message.add_null();
   }

@@ -17,6 +17,7 @@ namespace waybill {
 struct SettlementRow {
   const Settlement* settlement;
   SubmissionId submission;
+  bool is_handled = false;  // a transition of its pipeline handles its failure: it becomes no dead letter
 };
 
 // Writes the audit of ended actions and the dead letters with their alerts, and advances the submissions of forms. Returns the

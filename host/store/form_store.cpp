@@ -22,16 +22,18 @@ Result<bool> purge_form(Connection& connection, SubmissionId id) {
   if (!*free) return false;
   std::string state = text_of(*locked, 0, 1);
   std::optional<std::pair<OrgId, FormAlert>> dropped;
-  if (const auto& move = form_overdue(); state == move.from) {
-    auto failed = connection.run(sql::overdue_form, {key[0], key[1], move.reason, move.audit, move.trigger});
+  if (const auto* move = form_overdue(state)) {
+    auto failed = connection.run(sql::overdue_form, {key[0], key[1], state, move->reason, move->audit, move->trigger});
     TRY(failed);
-    if (failed->size() == 1)
-      dropped = {OrgId{failed->number(0, 0)}, dropped_alert(locked->text(0, 2), locked->text(0, 3), failed->text(0, 1))};
-    state = move.to;
+    if (failed->size() == 1) {
+      dropped = {OrgId{failed->number(0, 0)},
+                 dropped_alert(locked->text(0, 2), locked->text(0, 3), failed->text(0, 1), failed->text(0, 2))};
+      state = move->to;
+    }
   }
   if (state == kFormPurged) return false;
   const auto& move = form_purged(state);
-  auto purged = connection.run(sql::purge_form, {key[0], key[1], state, move.audit, move.trigger});
+  auto purged = connection.run(sql::purge_form, {key[0], key[1], state, move.audit, move.trigger, null_if_empty(move.reason)});
   TRY(purged);
   if (dropped) TRY(raise(connection, dropped->first, dropped->second));  // last: incidents are rows that many transactions want
   return purged->size() == 1;
@@ -73,6 +75,19 @@ class PgFormStore final : public FormStore {
 
   Result<FormChanges> load(std::span<const Form> forms, const LoadActor& actor) override {
     return link_.transact([&](Connection& connection) { return load_forms(connection, forms, actor); });
+  }
+
+  Result<std::int64_t> ask_reload(const std::string& asked_by) override {
+    return link_.transact([&](Connection& connection) { return waybill::ask_reload(connection, asked_by); });
+  }
+  Result<std::optional<ReloadRequest>> newest_reload() override {
+    return link_.transact([&](Connection& connection) { return waybill::newest_reload(connection); });
+  }
+  Result<void> publish_registry(HostId host, const RegistryReport& report) override {
+    return link_.transact([&](Connection& connection) { return waybill::publish_registry(connection, host, report); });
+  }
+  Result<std::vector<HostRegistry>> registries() override {
+    return link_.transact([&](Connection& connection) { return read_registries(connection); });
   }
 
   Result<SweepResult> sweep(Shard shard, Seconds age) override {

@@ -14,6 +14,7 @@
 #include "domain/form.h"
 #include "domain/idempotency.h"
 #include "store/form_view.h"
+#include "store/host_registries.h"
 #include "store/submission_list.h"
 #include "store/submission_view.h"
 
@@ -66,14 +67,16 @@ struct SweepResult {
 // Who has the forms loaded, and why.
 struct LoadActor {
   std::string name;
-  std::string type;     // system, admin
-  std::string trigger;  // start: audited if it changed something; reload: always
+  std::string type;            // system, admin
+  std::string trigger;         // start: audited if it changed something; reload: always
+  std::string details = "{}";  // a JSON object for the audit: what changed besides forms
 };
 
-struct FormChanges {
+struct NameChanges {
   std::vector<std::string> added, changed, removed;
   bool any() const { return !added.empty() || !changed.empty() || !removed.empty(); }
 };
+using FormChanges = NameChanges;
 
 class FormStore {
  public:
@@ -94,6 +97,12 @@ class FormStore {
 
   // Stores the registry's present forms in one transaction, with one audit row.
   virtual Result<FormChanges> load(std::span<const Form> forms, const LoadActor& actor) = 0;
+
+  // See host_registries.h.
+  virtual Result<std::int64_t> ask_reload(const std::string& asked_by) = 0;
+  virtual Result<std::optional<ReloadRequest>> newest_reload() = 0;
+  virtual Result<void> publish_registry(HostId host, const RegistryReport& report) = 0;
+  virtual Result<std::vector<HostRegistry>> registries() = 0;
 
   // Advances submissions that have been processing for longer than `age`, as far as their actions allow. One that the database
   // refuses stops no other; it is retried after `kTryFormAgain`, later each time. After a few of those the call ends.

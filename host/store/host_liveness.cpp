@@ -7,8 +7,8 @@
 
 namespace waybill {
 
-HostLiveness::HostLiveness(DatabaseAddress address, std::string name, int knows)
-    : address_(std::move(address)), name_(std::move(name)), knows_(knows) {}
+HostLiveness::HostLiveness(DatabaseAddress address, std::string name, int knows, Millis lease)
+    : address_(std::move(address)), name_(std::move(name)), knows_(knows), lease_(lease) {}
 
 // What cannot be read of the schema now is read the next time.
 void HostLiveness::look(Connection& connection) {
@@ -16,17 +16,20 @@ void HostLiveness::look(Connection& connection) {
 }
 
 Result<HostId> HostLiveness::keep() {
+  time_.reset();
   if (connection_) {
     look(*connection_);
     const auto there = connection_->run(sql::host_there, {std::to_string(id_.value)});
+    if (there && there->size() == 1) time_ = there->time(0, 0);
     if (connection_->is_open() && (!there || there->size() == 1)) return id_;  // an error: the session has the lock all the same
     connection_.reset();
   }
   auto opened = Connection::open(address_, "liveness");
   TRY(opened);
   look(*opened);
-  auto session = opened->run(sql::host_session);
+  auto session = opened->run(sql::host_session, {std::to_string(lease_.count())});
   TRY(session);
+  time_ = session->time(0, 4);
   if (id_.value != 0) {
     const auto back = come_back(*opened);
     TRY(back);
@@ -71,6 +74,12 @@ Result<void> HostLiveness::renew(Shard shard, std::span<const ClaimToken> claims
   ArrayText tokens;
   for (const auto token : claims) tokens.add(token.value);
   TRY(connection_->run(sql::renew_leases, {std::to_string(shard), tokens.take(), std::to_string(lease.count())}));
+  return {};
+}
+
+Result<void> HostLiveness::renew_channels(Millis lease) {
+  if (!connection_) return fail(Error::Kind::unavailable, "this host is not present");
+  TRY(connection_->run(sql::renew_channel_hosts, {std::to_string(id_.value), std::to_string(lease.count())}));
   return {};
 }
 

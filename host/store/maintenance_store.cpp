@@ -4,6 +4,7 @@
 
 #include "store/pg_stores.h"
 #include "store/sampling.h"
+#include "store/sql/intent_listing.h"
 #include "store/sql/maintenance.h"
 #include "store/sql/retention.h"
 
@@ -64,10 +65,41 @@ class PgMaintenanceStore final : public MaintenanceStore {
     return static_cast<std::uint64_t>(gone->number(0, 0));
   }
 
+  Result<bool> list_intents() override { return listing_.extend(link_); }
+
+  Result<std::optional<ListedPlace>> forget_listed(ListedPlace after, Millis age, std::size_t most) override {
+    const auto last = link_.run(sql::forget_listed, {std::to_string(after.org), std::to_string(after.above),
+                                                     std::to_string(age.count()), std::to_string(most)});
+    TRY(last);
+    if (last->size() == 0) return std::nullopt;
+    return ListedPlace{last->number(0, 0), last->number(0, 1)};
+  }
+
   Result<bool> end_outage(OrgId org, const std::string& cooldown_key) override {
     auto gone = link_.run(sql::end_outage, {std::to_string(org.value), cooldown_key});
     TRY(gone);
     return gone->number(0, 0) > 0;
+  }
+
+  Result<void> cut_off(HostId host, Timestamp since, const std::string& target) override {
+    TRY(link_.run(sql::cut_off, {std::to_string(host.value), std::to_string(since.micros), target}));
+    return {};
+  }
+
+  Result<Timestamp> reaches_again(HostId host) override {
+    auto now = link_.run(sql::reaches_again, {std::to_string(host.value)});
+    TRY(now);
+    return now->time(0, 0);
+  }
+
+  Result<bool> is_alone(HostId host) override {
+    auto alone = link_.run(sql::is_alone, {std::to_string(host.value)});
+    TRY(alone);
+    return alone->flag(0, 0);
+  }
+
+  Result<void> tell(HostId host, const std::string& facts) override {
+    return done(link_.run(sql::tell_host_facts, {std::to_string(host.value), facts}));
   }
 
   Result<void> make_partitions() override {
@@ -100,8 +132,10 @@ class PgMaintenanceStore final : public MaintenanceStore {
     const auto in_hands = static_cast<std::uint64_t>(claimed->number(0, 0));
     const auto all = static_cast<std::uint64_t>(queued->number(0, 0));
     auto& due = (*counts)["due"];
-    const auto exact = all - std::min(all, in_hands);
-    due = all <= kMaxCounted ? exact : std::max(due, exact);
+    const auto scheduled = (*counts)["scheduled"];     // of a sample, as `due` is if there are many
+    const auto exact = all - std::min(all, in_hands);  // both together
+    const auto is_exact = all <= kMaxCounted || due + scheduled < exact;
+    if (is_exact) due = exact - std::min(exact, scheduled);
     (*counts)["claimed"] = in_hands;
     return counts;
   }
@@ -112,6 +146,7 @@ class PgMaintenanceStore final : public MaintenanceStore {
   }
 
   Link link_;
+  IntentListing listing_;
 };
 
 }  // namespace

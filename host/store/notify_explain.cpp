@@ -35,6 +35,8 @@ Result<NotificationStanding> notification_standing(Link& link, TenantLink& tenan
                          .under_way = static_cast<std::uint64_t>(rows->number(0, 24)),
                          .under_way_of_channel = static_cast<std::uint64_t>(rows->number(0, 26)),
                          .served_by = text_of(*rows, 0, 27),
+                         .serves_since = time_of(*rows, 0, 30),
+                         .serves_until = time_of(*rows, 0, 31),
                          .rate = text_of(*rows, 0, 28),
                          .rate_until = time_of(*rows, 0, 29),
                          .hosts = static_cast<std::uint64_t>(rows->number(0, 25))};

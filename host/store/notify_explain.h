@@ -29,9 +29,10 @@ struct NotificationStanding {
   std::uint64_t under_way = 0;             // deliveries to channels of its organisation, on all hosts
   std::uint64_t under_way_of_channel = 0;  // of these, to its channel
   std::string served_by;                   // name of the host that serves its organisation's channels; empty: none does now
-  std::string rate;                        // of its channel; empty: any
-  std::optional<Timestamp> rate_until;     // not before then, for its rate
-  std::uint64_t hosts = 0;                 // alive
+  std::optional<Timestamp> serves_since, serves_until;  // its lease: since it was renewed, and its end; none: of an older version
+  std::string rate;                                     // of its channel; empty: any
+  std::optional<Timestamp> rate_until;                  // not before then, for its rate
+  std::uint64_t hosts = 0;                              // alive
 };
 
 // Error::not_found: the organisation has no such notification. Without a vault nothing is known to be locked.

@@ -16,7 +16,8 @@
 namespace waybill {
 namespace {
 
-constexpr std::size_t kOrphansAtOnce = 100;
+constexpr std::size_t kOrgsAtOnce = 20;     // that take turns with their orphaned events
+constexpr std::size_t kOrphansOfOrg = 100;  // in a turn
 
 auto missing(const char* what, const std::string& id) {
   return fail(Error::Kind::not_found, std::string("there is no ") + what + " " + id);
@@ -58,6 +59,7 @@ class PgNotifyStore final : public NotifyStore {
     const Secret secret = make_signing_secret();
     const std::string id = random_uuid();
     auto added = tenant_.transact(org, [&](Connection& connection) -> Result<ChannelView> {
+      TRY(check_number(connection, org, sql::count_channels, kMaxChannels, "channels"));
       const auto key = newest_data_key(connection, org, *settings_.vault);
       TRY(key);
       const auto sealed = settings_.vault->seal(org, key->id, key->sealed, {org, id, kSecretField}, secret);
@@ -88,19 +90,22 @@ class PgNotifyStore final : public NotifyStore {
 
   Result<ChannelView> change_channel(OrgId org, const std::string& id, const ChannelChange& change) override {
     if (!is_uuid(id)) return missing("channel", id);
-    return tenant_.transact(org, [&](Connection& connection) -> Result<ChannelView> {
+    auto changed = tenant_.transact(org, [&](Connection& connection) -> Result<ChannelView> {
       const auto rows =
           connection.run(sql::change_channel, {text(org), id, change.name, change.config, change.enable ? "true" : "false"});
       if (!rows && is_unique_violation(rows.error())) return fail(Error::Kind::conflict, "there is a channel of this name");
       TRY(rows);
       return find_channel(connection, org, id);
     });
+    TRY(changed);
+    if (change.config || change.enable) TRY(wake(org, id));
+    return changed;
   }
 
   // The channel is locked first, so that the second statement sees a binding that was made meanwhile.
   Result<void> delete_channel(OrgId org, const std::string& id) override {
     if (!is_uuid(id)) return missing("channel", id);
-    return tenant_.transact(org, [&](Connection& connection) -> Result<void> {
+    const auto deleted = tenant_.transact(org, [&](Connection& connection) -> Result<void> {
       TRY(connection.run(sql::channel_secrets, {text(org), id}));
       const auto rows = connection.run(sql::delete_channel, {text(org), id});
       TRY(rows);
@@ -108,6 +113,8 @@ class PgNotifyStore final : public NotifyStore {
       if (!rows->flag(0, 1)) return fail(Error::Kind::conflict, "an active alert rule is bound to this channel");
       return {};
     });
+    TRY(deleted);
+    return wake(org, id);
   }
 
   Result<CreatedChannel> rotate_secret(OrgId org, const std::string& id) override {
@@ -142,13 +149,18 @@ class PgNotifyStore final : public NotifyStore {
   }
 
   Result<RuleView> add_rule(OrgId org, const std::string& name, const std::string& status) override {
-    const auto rows = run(org, sql::add_rule, {text(org), name, status});
+    const auto rows = tenant_.transact(org, [&](Connection& connection) -> Result<Rows> {
+      TRY(check_number(connection, org, sql::count_rules, kMaxRules, "alert rules"));
+      return connection.run(sql::add_rule, {text(org), name, status});
+    });
     TRY(rows);
     return rule(org, text_of(*rows, 0, 0));
   }
 
-  Result<std::vector<RuleView>> rules(OrgId org, std::size_t most) override {
-    const auto rows = tenant_.read(org, sql::list_rules, {text(org), std::nullopt, std::to_string(most)});
+  Result<std::vector<RuleView>> rules(OrgId org, const std::optional<RuleCursor>& after, std::size_t most) override {
+    const auto rows = tenant_.read(org, sql::list_rules,
+                                   {text(org), after ? std::optional(std::to_string(after->created.micros)) : std::nullopt,
+                                    after ? std::optional(after->id) : std::nullopt, std::to_string(most)});
     TRY(rows);
     std::vector<RuleView> all;
     for (std::size_t row = 0; row < rows->size(); ++row) all.push_back(read_rule(*rows, row));
@@ -157,7 +169,7 @@ class PgNotifyStore final : public NotifyStore {
 
   Result<RuleView> rule(OrgId org, const std::string& id) override {
     if (!is_uuid(id)) return missing("alert rule", id);
-    const auto rows = tenant_.read(org, sql::list_rules, {text(org), id, "1"});
+    const auto rows = tenant_.read(org, sql::find_rule, {text(org), id});
     TRY(rows);
     if (rows->size() == 0) return missing("alert rule", id);
     return read_rule(*rows, 0);
@@ -170,9 +182,15 @@ class PgNotifyStore final : public NotifyStore {
     return rule(org, id);
   }
 
-  Result<std::vector<ChannelView>> bound(OrgId org, const std::string& of) override {
+  Result<void> delete_rule(OrgId org, const std::string& id) override {
+    if (!is_uuid(id)) return missing("alert rule", id);
+    return one_row(run(org, sql::delete_rule, {text(org), id}), "alert rule", id);
+  }
+
+  Result<std::vector<ChannelView>> bound(OrgId org, const std::string& of, const std::optional<std::string>& after,
+                                         std::size_t most) override {
     TRY(rule(org, of));
-    const auto rows = tenant_.read(org, sql::bound_channels, {text(org), of});
+    const auto rows = tenant_.read(org, sql::bound_channels, {text(org), of, after, std::to_string(most)});
     TRY(rows);
     return read_channels(*rows);
   }
@@ -198,7 +216,15 @@ class PgNotifyStore final : public NotifyStore {
       const auto added = connection.run(
           sql::add_event, {text(org), event.rule, event.event_id, event.snapshot, event.suppressed ? "true" : "false"});
       TRY(added);
-      if (added->size() == 0) return EventOutcome{};
+      if (added->size() == 0) {
+        const auto same = connection.run(
+            sql::is_same_event, {text(org), event.rule, event.event_id, event.snapshot, event.suppressed ? "true" : "false"});
+        TRY(same);
+        if (same->size() == 1 && !same->flag(0, 0))
+          return fail(Error::Kind::conflict,
+                      "eventId \"" + event.event_id + "\" was handed in before with another snapshot or suppressDelivery");
+        return EventOutcome{};
+      }
       const auto channels = fan_out(connection, org, added->number(0, 0));
       TRY(channels);
       return EventOutcome{true, *channels};
@@ -225,6 +251,7 @@ class PgNotifyStore final : public NotifyStore {
   Result<DeliveryId> test(OrgId org, const std::string& of) override {
     const auto channel = usable_channel(org, of);
     TRY(channel);
+    TRY(end_channel_cooldown(link_, org, of));
     return link_.transact([&](Connection& connection) -> Result<DeliveryId> {
       Contract contract = contract_of(of, channel->type);
       contract.policy = Policy::one_shot;
@@ -238,24 +265,19 @@ class PgNotifyStore final : public NotifyStore {
     });
   }
 
-  // One that cannot be fanned out now, such as for a lock on its window, keeps none of the others waiting.
-  Result<Adoption> adopt_orphans(Millis age, std::int64_t after) override {
-    const auto left =
-        link_.run(sql::events_left, {std::to_string(age.count()), std::to_string(after), std::to_string(kOrphansAtOnce)});
-    TRY(left);
+  Result<void> wake(OrgId org, const std::string& of) override { return wake_channel(link_, org, of); }
+
+  // A transaction for each organisation's turn. One event that cannot be fanned out now keeps none of the others waiting.
+  Result<Adoption> adopt_orphans(Millis age, OrphanTurns& turns) override {
+    const auto orphans = orphans_left(age, turns);
+    TRY(orphans);
+    const bool is_page_full = orphans->size() == kOrgsAtOnce;
+    const bool began_anew = turns.behind == OrgId{};
     Adoption adoption;
-    for (std::size_t row = 0; row < left->size(); ++row) {
-      const auto event = left->number(row, 1);
-      const auto adopted =
-          link_.transact([&](Connection& connection) { return fan_out(connection, {left->number(row, 0)}, event); });
-      const bool is_lost = !adopted && adopted.error().kind == Error::Kind::unavailable && !is_lock_timeout(adopted.error());
-      if (is_lost) return tl::unexpected(adopted.error());
-      if (adopted)
-        ++adoption.events;
-      else
-        adoption.failures.push_back("event " + std::to_string(event) + ": " + adopted.error().what);
-      if (row + 1 == kOrphansAtOnce) adoption.next = event;
-    }
+    for (const auto& [org, events] : *orphans)
+      if (!events.empty()) TRY(adopt(org, events, turns, adoption));
+    turns.behind = is_page_full ? orphans->rbegin()->first : OrgId{};
+    adoption.more = is_page_full || !began_anew || adoption.events + adoption.failures.size() > 0;
     return adoption;
   }
 
@@ -266,6 +288,10 @@ class PgNotifyStore final : public NotifyStore {
 
   Result<std::vector<std::string>> master_keys() override { return used_master_keys(link_); }
   Result<std::size_t> rewrap(std::size_t most) override { return rewrap_data_keys(link_, *settings_.vault, most); }
+  Result<std::vector<LostKey>> lost_keys() override { return lost_data_keys(link_, *settings_.vault); }
+  Result<std::size_t> give_up(const LostKey& lost, const std::string& actor) override {
+    return give_up_data_key(link_, *settings_.vault, lost, actor);
+  }
 
  private:
   // A host with the wrong master key must not seal anything with it: nobody would see then that it is wrong.
@@ -274,6 +300,13 @@ class PgNotifyStore final : public NotifyStore {
     TRY(masters);
     if (!settings_.vault->fits(*masters)) return fail(Error::Kind::locked, kWrongMasterKey);
     return {};
+  }
+  static Result<void> check_number(Connection& connection, OrgId org, const Statement& count, std::size_t most, const char* of) {
+    TRY(connection.run(sql::lock_numbers, {text(org)}));
+    const auto counted = connection.run(count, {text(org)});
+    TRY(counted);
+    if (static_cast<std::size_t>(counted->number(0, 0)) < most) return {};
+    return fail(Error::Kind::conflict, "an organisation may have " + std::to_string(most) + ' ' + of);
   }
   // Error::conflict: it is disabled.
   Result<ChannelView> usable_channel(OrgId org, const std::string& id) {
@@ -319,11 +352,49 @@ class PgNotifyStore final : public NotifyStore {
   }
 
   Result<std::size_t> fan_out(Connection& connection, OrgId org, std::int64_t event) const {
-    const auto rows = connection.run(
-        sql::fan_out_event,
-        {text(org), std::to_string(event), std::to_string(settings_.debounce.count()), std::to_string(settings_.max_bytes)});
+    const auto rows =
+        connection.run(sql::fan_out_event, {text(org), std::to_string(event), std::to_string(settings_.debounce.count()),
+                                            std::to_string(settings_.max_bytes), std::to_string(settings_.max_wait.count())});
     TRY(rows);
     return static_cast<std::size_t>(rows->number(0, 0));
+  }
+
+  // By organisation. Empty: it has none that is old enough.
+  using Orphans = std::map<OrgId, std::vector<std::int64_t>>;
+  Result<Orphans> orphans_left(Millis age, const OrphanTurns& turns) {
+    ArrayText org, behind;
+    for (const auto& [of, event] : turns.refused) {
+      org.add(of.value);
+      behind.add(event);
+    }
+    const auto left = link_.run(sql::events_left, {std::to_string(age.count()), text(turns.behind), std::to_string(kOrgsAtOnce),
+                                                   std::to_string(kOrphansOfOrg), org.take(), behind.take()});
+    TRY(left);
+    Orphans orphans;
+    for (std::size_t row = 0; row < left->size(); ++row) {
+      auto& events = orphans[{left->number(row, 0)}];
+      if (!left->is_null(row, 1)) events.push_back(left->number(row, 1));
+    }
+    return orphans;
+  }
+
+  Result<void> adopt(OrgId org, const std::vector<std::int64_t>& events, OrphanTurns& turns, Adoption& adoption) {
+    ArrayText numbers;
+    for (const auto event : events) numbers.add(event);
+    const auto refused =
+        link_.run(sql::adopt_events, {text(org), numbers.take(), std::to_string(settings_.debounce.count()),
+                                      std::to_string(settings_.max_bytes), std::to_string(settings_.max_wait.count())});
+    const bool is_lost = !refused && refused.error().kind == Error::Kind::unavailable && !is_lock_timeout(refused.error());
+    if (is_lost) return tl::unexpected(refused.error());
+    if (!refused || refused->size() > 0) turns.refused[org] = events.back();
+    if (!refused) {
+      adoption.failures.push_back("organisation " + text(org) + ": " + refused.error().what);
+      return {};
+    }
+    adoption.events += events.size() - refused->size();
+    for (std::size_t row = 0; row < refused->size(); ++row)
+      adoption.failures.push_back("event " + text_of(*refused, row, 0) + ": " + text_of(*refused, row, 1));
+    return {};
   }
 
   Link link_;

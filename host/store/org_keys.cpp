@@ -1,6 +1,7 @@
 // Data keys on PostgreSQL.
 #include "store/org_keys.h"
 
+#include "domain/channel.h"
 #include "store/read_rows.h"
 #include "store/sql/org_keys.h"
 
@@ -34,6 +35,44 @@ Result<std::vector<std::string>> used_master_keys(Link& link) {
   std::vector<std::string> all;
   for (std::size_t row = 0; row < rows->size(); ++row) all.push_back(text_of(*rows, row, 0));
   return all;
+}
+
+Result<std::vector<LostKey>> lost_data_keys(Link& link, const Vault& vault) {
+  ArrayText known;
+  for (const auto& name : vault.names()) known.add(name);
+  const auto rows = link.read(sql::lost_keys, {known.take()});
+  TRY(rows);
+  std::vector<LostKey> all;
+  for (std::size_t row = 0; row < rows->size(); ++row)
+    all.push_back({{rows->number(row, 0)},
+                   text_of(*rows, row, 1),
+                   static_cast<std::int32_t>(rows->number(row, 2)),
+                   text_of(*rows, row, 3),
+                   static_cast<std::size_t>(rows->number(row, 4))});
+  return all;
+}
+
+Result<std::size_t> give_up_data_key(Link& link, const Vault& vault, const LostKey& lost, const std::string& actor) {
+  const std::string org = std::to_string(lost.org.value), id = std::to_string(lost.id);
+  const auto fresh = vault.make_data_key(lost.org, lost.id);
+  return link.transact([&](Connection& connection) -> Result<std::size_t> {
+    const auto replaced = connection.run(sql::replace_lost_key, {org, id, fresh.master, bytea(fresh.sealed), lost.master});
+    TRY(replaced);
+    if (replaced->size() == 0) return std::size_t{0};
+    const auto channels = connection.run(sql::channels_of_key, {org, id});
+    TRY(channels);
+    std::size_t living = 0;
+    for (std::size_t row = 0; row < channels->size(); ++row) {
+      const auto channel = text_of(*channels, row, 0);
+      const auto sealed = vault.seal(lost.org, lost.id, fresh.sealed, {lost.org, channel, kSecretField}, make_signing_secret());
+      TRY(sealed);
+      TRY(connection.run(sql::give_up_secret, {org, channel, bytea(*sealed)}));
+      if (!channels->flag(row, 2)) continue;
+      TRY(connection.run(sql::audit_given_up, {org, actor, channel, text_of(*channels, row, 1), lost.master}));
+      ++living;
+    }
+    return living;
+  });
 }
 
 Result<std::size_t> rewrap_data_keys(Link& link, const Vault& vault, std::size_t most) {

@@ -73,6 +73,9 @@ std::string beginning(const std::string& schema, const SessionLimits& limits) {
          milliseconds(limits.statement) + "; SET lock_timeout TO " + milliseconds(limits.lock) +
          // A transaction whose client was cut off while nothing ran must not keep its locks.
          "; SET idle_in_transaction_session_timeout TO " + milliseconds(limits.statement) +
+         // Nor may a session be there for hours whose client cannot be reached any more.
+         "; SET tcp_keepalives_idle TO 30; SET tcp_keepalives_interval TO 5; SET tcp_keepalives_count TO 3;"
+         " SET tcp_user_timeout TO '60s'"
          "; SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off';"
          " SELECT pg_is_in_recovery(), current_setting('transaction_read_only') = 'on'";
 }
@@ -290,6 +293,11 @@ Result<Rows> Connection::script(const std::string& sql) {
     rows.data_->result = work.exec(sql);  // the simple protocol runs several statements as one transaction
     return rows;
   });
+}
+
+Result<void> Connection::set_lock_timeout(Millis length) {
+  TRY(script("SET lock_timeout TO " + milliseconds(length)));
+  return {};
 }
 
 Result<void> Link::open() {

@@ -80,8 +80,9 @@ class Connection {
   Result<Rows> run(const Statement& statement, const Parameters& parameters = {});
   // One or more statements in one transaction.
   Result<Rows> script(const std::string& sql);
-  bool is_open() const;  // also false if only a new session can succeed
-  bool was_cut() const;  // the watch cut it, because a statement took too long
+  Result<void> set_lock_timeout(Millis length);  // for the statements that follow
+  bool is_open() const;                          // also false if only a new session can succeed
+  bool was_cut() const;                          // the watch cut it, because a statement took too long
 
  private:
   struct Session;
@@ -103,6 +104,16 @@ class Link {
     auto answer = work(*connection_);
     drop_if_lost();
     return answer;
+  }
+  // The same, and none of them waits longer than a moment for a lock.
+  template <class Work>
+  std::invoke_result_t<Work, Connection&> use_briefly(Work work) {
+    TRY(open());
+    auto answer = connection_->set_lock_timeout(kMoment);
+    auto done = answer ? work(*connection_) : std::invoke_result_t<Work, Connection&>(tl::unexpected(answer.error()));
+    if (connection_->is_open() && !connection_->set_lock_timeout(address_.timeouts.lock)) drop();
+    if (connection_) drop_if_lost();
+    return done;
   }
   // Several statements in one transaction: an error from `work` rolls back.
   // Error::unavailable may also mean that the commit's answer was lost.
@@ -128,6 +139,7 @@ class Link {
   bool was_dead(const Error& error) const { return error.kind == Error::Kind::unavailable && !connection_ && !was_cut_; }
 
  private:
+  static constexpr Millis kMoment{100};
   Result<void> open();
   void drop();
   void drop_if_lost();

@@ -52,6 +52,7 @@ std::unique_ptr<DeadStore> make_dead_store(const DatabaseAddress& address, int s
 struct NotifyStoreSettings {
   std::shared_ptr<const Vault> vault;
   Millis debounce;               // a window ends so long after its latest event
+  Millis max_wait{600'000};      // and so long after its first, whatever comes
   std::uint32_t attempts = 4;    // of each delivery
   std::size_t max_bytes = 0;     // of a notification; an event that is too much for an open one begins another
   std::size_t replay_rate = 10;  // deliveries that become due a second, when those of a window are sent again

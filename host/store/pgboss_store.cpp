@@ -102,6 +102,26 @@ class PgBossTables final : public PgBossStore {
 
 }  // namespace
 
+HandInJobs hand_in_those_without(HandInJobs hand_in, std::function<std::string(const PgBossJob&)> fault_of) {
+  return [hand_in = std::move(hand_in), fault_of = std::move(fault_of)](
+             Connection& connection, std::span<const PgBossJob> jobs) -> Result<std::vector<HandedIn>> {
+    std::vector<HandedIn> all(jobs.size());
+    std::vector<PgBossJob> good;
+    std::vector<std::size_t> places;
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+      all[i].refusal = fault_of(jobs[i]);
+      if (!all[i].refusal.empty()) continue;
+      good.push_back(jobs[i]);
+      places.push_back(i);
+    }
+    if (good.empty()) return all;
+    auto answers = hand_in(connection, good);
+    TRY(answers);
+    for (std::size_t n = 0; n < places.size(); ++n) all[places[n]] = std::move(answers->at(n));
+    return all;
+  };
+}
+
 HandInJobs hand_in_as_intents(OrgId org, const Contract& contract, int shards) {
   return [=](Connection& connection, std::span<const PgBossJob> jobs) -> Result<std::vector<HandedIn>> {
     const auto route = route_of(connection, org, contract);

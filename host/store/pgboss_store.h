@@ -36,6 +36,8 @@ struct HandedIn {
 // Hands in jobs on this connection, within its transaction; answers in their order. Done again with the same jobs it changes
 // nothing.
 using HandInJobs = std::function<Result<std::vector<HandedIn>>(Connection& connection, std::span<const PgBossJob> jobs)>;
+// Those in which no fault is found; the others are refused with it.
+HandInJobs hand_in_those_without(HandInJobs hand_in, std::function<std::string(const PgBossJob&)> fault_of);
 // As intents for a target, the data as payload.
 HandInJobs hand_in_as_intents(OrgId org, const Contract& contract, int shards);
 // As submissions of a pipeline, the data as payload, and its `metadata` as theirs.

@@ -37,38 +37,19 @@ Result<void> run_actions(Connection& connection, PipelineWalk& walk, const std::
   ArrayText order, route, payload;
   for (const auto place : places) {
     auto& run = walk.runs[place];
-    const auto& action = walk.state->actions.at(run.action);
     order.add(static_cast<std::int64_t>(walk.first_action) + static_cast<std::int64_t>(place));
     route.add(walk.routes.at(walk.version.definition->contract_of(*walk.state, run.action)).value);
-    payload.add(walk.input_of(action));
+    payload.add(walk.input_of(run));
     run.status = Status::due;
   }
-  const auto next = walk.first_action + static_cast<int>(places.back()) + 1;
+  std::size_t last = places.back();  // or what a rerun took over from the step before
+  for (std::size_t i = last; i < walk.runs.size(); ++i)
+    if (walk.runs[i].status) last = i;
+  const auto next = walk.first_action + static_cast<int>(last) + 1;
   TRY(connection.run(sql::run_actions,
                      {std::to_string(walk.shard()), std::to_string(walk.org.value), std::to_string(walk.id.value), order.take(),
                       route.take(), payload.take(), std::to_string(next)}));
   walk.next_action = next;
-  return {};
-}
-
-// Moves along a transition and leaves the walk at the beginning of the next state.
-Result<void> move(Connection& connection, PipelineWalk& walk, const PipelineTransition& transition, const std::string& actor,
-                  const std::string& comment) {
-  const auto metadata = walk.metadata_of(transition, comment);
-  walk.keep_result();
-  walk.facts.remove("/result");
-  walk.facts.remove("/stage");
-  walk.state = walk.pipeline().find(transition.to);
-  ++walk.step;
-  const auto actions = actions_to_run(*walk.state, walk.facts);
-  walk.runs.clear();
-  for (const auto action : actions) walk.runs.push_back({.action = action});
-  walk.first_action = walk.next_action;
-  walk.entered = walk.now;
-  TRY(connection.run(sql::move_pipeline,
-                     {std::to_string(walk.shard()), std::to_string(walk.id.value), walk.state->name, std::to_string(walk.step),
-                      places_of(actions), std::to_string(walk.first_action), walk.state->terminal ? "t" : "f", transition.trigger,
-                      actor, std::string(to_string(transition.actor)), metadata}));
   return {};
 }
 
@@ -79,6 +60,16 @@ PipelineMoved moved_along(const PipelineWalk& walk, const PipelineTransition& tr
   return moved;
 }
 
+// Whether every failure of the state is handled, whatever its actions come to.
+bool is_sure_to_handle_failure(const PipelineWalk& walk) {
+  const auto& moves = walk.pipeline().transitions;
+  return std::any_of(moves.begin(), moves.end(), [&](const PipelineTransition& move) {
+    return move.from == walk.state->name && move.is_automatic() && move.on_failure && (move.otherwise || move.when.is_always());
+  });
+}
+
+bool has_ended_badly(const PipelineWalk::Run& run) { return run.status == Status::rejected || run.status == Status::exhausted; }
+
 // What people may decide instead.
 std::string decisions_of(const PipelineWalk& walk) {
   std::string list;
@@ -88,7 +79,8 @@ std::string decisions_of(const PipelineWalk& walk) {
   return list.empty() ? "; nobody decides there" : list;
 }
 
-Result<void> block(Connection& connection, const PipelineWalk& walk, const std::string& why) {
+Result<void> block(Connection& connection, PipelineWalk& walk, const std::string& why) {
+  walk.is_blocked = true;
   auto blocked = connection.run(sql::block_pipeline, {std::to_string(walk.shard()), std::to_string(walk.id.value)});
   TRY(blocked);
   if (blocked->size() == 0 || why.empty()) return {};
@@ -149,18 +141,53 @@ Result<bool> PipelineRows::is_there(Connection& connection, const PipelineVersio
   return found->size() == 1 && found->flag(0, 8) && found->text(0, 3) == version.definition->pipeline.name;
 }
 
-Result<void> PipelineRows::advance(Connection& connection, Shard shard, const std::vector<SubmissionId>& submissions) {
-  if (submissions.empty()) return {};
+Result<std::set<SubmissionId>> PipelineRows::advance(Connection& connection, Shard shard,
+                                                     const std::vector<SubmissionId>& submissions) {
+  std::set<SubmissionId> handled;
+  if (submissions.empty()) return handled;
   ArrayText wanted;
   for (const auto id : submissions) wanted.add(id.value);
   auto locked = connection.run(sql::lock_walking, {std::to_string(shard), wanted.take()});
   TRY(locked);
   std::vector<SubmissionId> ids;
   for (std::size_t row = 0; row < locked->size(); ++row) ids.push_back({locked->number(row, 0)});
-  if (ids.empty()) return {};
+  if (ids.empty()) return handled;
   auto walks = read_walks(connection, versions_, shard, ids);
   TRY(walks);
-  for (auto& walk : *walks) TRY(go_on(connection, walk));
+  for (auto& walk : *walks) {
+    TRY(go_on(connection, walk));
+    if (walk.is_failure_handled) handled.insert(walk.id);
+  }
+  return handled;
+}
+
+Result<void> PipelineRows::enter(Connection& connection, PipelineWalk& walk, const PipelineTransition& transition,
+                                 const std::string& actor, const std::string& metadata,
+                                 const std::optional<std::vector<std::size_t>>& only) {
+  moves_.push_back(moved_along(walk, transition));
+  walk.keep_result();
+  walk.facts.remove("/result");
+  walk.facts.remove("/stage");
+  walk.state = walk.pipeline().find(transition.to);
+  ++walk.step;
+  const auto actions = only ? *only : actions_to_run(*walk.state, walk.facts);
+  walk.runs.clear();
+  for (const auto action : actions) walk.runs.push_back({.action = action});
+  walk.first_action = walk.next_action;
+  walk.entered = walk.now;
+  TRY(connection.run(sql::move_pipeline,
+                     {std::to_string(walk.shard()), std::to_string(walk.id.value), walk.state->name, std::to_string(walk.step),
+                      places_of(actions), std::to_string(walk.first_action), walk.state->terminal ? "t" : "f", transition.trigger,
+                      actor, std::string(to_string(transition.actor)), metadata}));
+  return {};
+}
+
+// The letters that its actions had before all of them had ended.
+Result<void> PipelineRows::handle_failure(Connection& connection, PipelineWalk& walk) {
+  walk.is_failure_handled = true;
+  if (walk.runs.size() < 2) return {};
+  TRY(connection.run(sql::drop_letters,
+                     {std::to_string(walk.shard()), std::to_string(walk.id.value), std::to_string(walk.first_action)}));
   return {};
 }
 
@@ -171,6 +198,8 @@ Result<void> PipelineRows::go_on(Connection& connection, PipelineWalk& walk) {
     const auto next = next_step(walk.pipeline(), *walk.state, runs, walk.facts);
     switch (next.kind) {
       case NextStep::Kind::wait:
+        walk.is_failure_handled |=
+            std::any_of(walk.runs.begin(), walk.runs.end(), has_ended_badly) && is_sure_to_handle_failure(walk);
         return {};
       case NextStep::Kind::run:
         return run_actions(connection, walk, next.actions);
@@ -179,8 +208,9 @@ Result<void> PipelineRows::go_on(Connection& connection, PipelineWalk& walk) {
       case NextStep::Kind::move:
         if (static_cast<std::uint32_t>(walk.step) >= kMaxSteps)
           return block(connection, walk, "it has entered " + std::to_string(kMaxSteps) + " states");
-        moves_.push_back(moved_along(walk, *next.transition));
-        TRY(move(connection, walk, *next.transition, std::string(to_string(next.transition->actor)), ""));
+        if (next.transition->on_failure) TRY(handle_failure(connection, walk));
+        TRY(enter(connection, walk, *next.transition, std::string(to_string(next.transition->actor)),
+                  walk.metadata_of(*next.transition, ""), {}));
         TRY(start_others(connection, walk));
     }
   }
@@ -244,8 +274,7 @@ Result<TransitionResult> PipelineRows::transition(Connection& connection, Shard 
     return fail(Error::Kind::conflict, "an action of state " + at + " is being attempted; try again when it has ended");
   if (static_cast<std::uint32_t>(walk.step) >= kMaxSteps)
     return TransitionResult{How::conflict, at, "the submission has entered " + std::to_string(kMaxSteps) + " states"};
-  moves_.push_back(moved_along(walk, *transition));
-  TRY(move(connection, walk, *transition, wanted.actor, wanted.comment));
+  TRY(enter(connection, walk, *transition, wanted.actor, walk.metadata_of(*transition, wanted.comment), {}));
   TRY(start_others(connection, walk));
   TRY(go_on(connection, walk));
   return TransitionResult{How::moved, walk.state->name, {}};

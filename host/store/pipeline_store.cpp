@@ -1,6 +1,7 @@
 // Pipelines' submissions on PostgreSQL: each call is a transaction of the tenant.
 #include "store/pipeline_store.h"
 
+#include <limits>
 #include <map>
 
 #include "store/pg_stores.h"
@@ -14,7 +15,7 @@
 namespace waybill {
 namespace {
 
-constexpr std::string_view kConflict = "conflict";
+constexpr std::string_view kConflict = "conflict", kTakenBack = "taken back";
 
 PipelineDeliveryView read_delivery(const Rows& rows, std::size_t row) {
   return {read_action_delivery(rows, row), text_of(rows, row, 11), text_of(rows, row, 12), {}};
@@ -72,16 +73,40 @@ class PgPipelineStore final : public PipelineStore {
     if (seen->size() == 0) return TransitionResult{How::unknown};
     const std::string state = text_of(*seen, 0, 4);
     auto moved = tenant_.transact(org, [&](Connection& connection) -> Result<TransitionResult> {
-      auto locked = connection.run(sql::lock_pipeline_submission, {key[0], key[1], key[2]});
-      if (!locked && is_lock_timeout(locked.error()))  // who waited would hold a session that others need
-        return fail(Error::Kind::conflict, "the submission is being changed at this moment; look at it and try again");
+      auto locked = lock(connection, shard, org, client_ref);
       TRY(locked);
-      if (locked->size() == 0) return TransitionResult{How::unknown};
-      return rows_.transition(connection, shard, {locked->number(0, 0)}, state, wanted);
+      if (!*locked) return TransitionResult{How::unknown};
+      return rows_.transition(connection, shard, **locked, state, wanted);
     });
     if (!moved) rows_.take_moves();
     if (!moved && moved.error().kind == Error::Kind::conflict) return TransitionResult{How::conflict, state, moved.error().what};
     return moved;
+  }
+
+  Result<Repairs> repair(OrgId org, const RepairFilter& filter, const PipelineRepair& order) override {
+    Repairs repairs;
+    auto wanted = filter.ids;
+    if (wanted.empty()) {
+      auto rows = tenant_.read(org, sql::repairable_pipelines,
+                               {std::to_string(org.value), filter.pipeline, filter.state, filter.reference, filter.reason,
+                                std::to_string(kMaxRepairs + 1)});
+      TRY(rows);
+      for (std::size_t row = 0; row < rows->size(); ++row) wanted.push_back(text_of(*rows, row, 0));
+    }
+    repairs.more = wanted.size() > kMaxRepairs;
+    if (repairs.more) wanted.resize(kMaxRepairs);
+    for (const auto& client_ref : wanted) {
+      auto item = repair_one(org, client_ref, order, repairs.moves);
+      if (!item && repairs.count == 0) return tl::unexpected(item.error());
+      if (!item) {  // those before it are done
+        repairs.items.push_back({.client_ref = client_ref, .refused = item.error().what});
+        repairs.more = true;
+        break;
+      }
+      repairs.count += item->refused.empty() ? 1 : 0;
+      repairs.items.push_back(std::move(*item));
+    }
+    return repairs;
   }
 
   Result<std::optional<PipelineView>> find(OrgId org, const std::string& client_ref) override {
@@ -91,27 +116,36 @@ class PgPipelineStore final : public PipelineStore {
         "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
   }
 
-  Result<std::vector<PipelineListItem>> list(OrgId org, const PipelineFilter& filter) override {
+  Result<PipelinePage> list(OrgId org, const PipelineFilter& filter) override {
     const Statement& statement = filter.reference                  ? sql::list_pipeline_reference
                                  : filter.pipeline && filter.state ? sql::list_pipeline_state
                                                                    : sql::list_pipeline_submissions;
-    auto rows = tenant_.read(
-        org, statement,
-        {std::to_string(org.value), filter.pipeline, filter.state, filter.reference,
-         filter.before ? std::optional(std::to_string(filter.before->value)) : std::nullopt, std::to_string(filter.limit)});
+    auto rows =
+        tenant_.read(org, statement,
+                     {std::to_string(org.value), filter.pipeline, filter.state, filter.reference,
+                      std::to_string(filter.before.value_or(SubmissionId{std::numeric_limits<std::int64_t>::max()}).value),
+                      std::to_string(filter.limit + 1), std::to_string(filter.max_walked)});
     TRY(rows);
-    std::vector<PipelineListItem> items;
-    for (std::size_t row = 0; row < rows->size(); ++row)
-      items.push_back({.id = {rows->number(row, 0)},
-                       .client_ref = text_of(*rows, row, 1),
-                       .pipeline = text_of(*rows, row, 2),
-                       .version = static_cast<int>(rows->number(row, 3)),
-                       .state = text_of(*rows, row, 4),
-                       .metadata = text_of(*rows, row, 5),
-                       .created = rows->time(row, 6),
-                       .ended = time_of(*rows, row, 7),
-                       .blocked = time_of(*rows, row, 8)});
-    return items;
+    PipelinePage page;
+    for (std::size_t row = 0; row < rows->size(); ++row) {
+      const bool fits = rows->flag(row, 9), is_where_the_walk_stopped = rows->flag(row, 10);
+      if (fits && page.items.size() == filter.limit) {
+        page.next = page.items.back().id;
+        return page;
+      }
+      if (is_where_the_walk_stopped) page.next = SubmissionId{rows->number(row, 0)};
+      if (!fits) continue;
+      page.items.push_back({.id = {rows->number(row, 0)},
+                            .client_ref = text_of(*rows, row, 1),
+                            .pipeline = text_of(*rows, row, 2),
+                            .version = static_cast<int>(rows->number(row, 3)),
+                            .state = text_of(*rows, row, 4),
+                            .metadata = text_of(*rows, row, 5),
+                            .created = rows->time(row, 6),
+                            .ended = time_of(*rows, row, 7),
+                            .blocked = time_of(*rows, row, 8)});
+    }
+    return page;
   }
 
   Result<std::vector<PipelineCount>> counts(OrgId org) override {
@@ -167,6 +201,43 @@ class PgPipelineStore final : public PipelineStore {
   }
 
  private:
+  // None: there is no such submission. Who waited would hold a session that others need.
+  static Result<std::optional<SubmissionId>> lock(Connection& connection, Shard shard, OrgId org, const std::string& client_ref) {
+    auto locked = connection.run(sql::lock_pipeline_submission, {std::to_string(shard), std::to_string(org.value), client_ref});
+    if (!locked && is_lock_timeout(locked.error()))
+      return fail(Error::Kind::conflict, "the submission is being changed at this moment; look at it and try again");
+    TRY(locked);
+    return locked->size() == 0 ? std::nullopt : std::optional(SubmissionId{locked->number(0, 0)});
+  }
+
+  Result<Repairs::Item> repair_one(OrgId org, const std::string& client_ref, const PipelineRepair& order,
+                                   std::vector<PipelineMoved>& moves) {
+    using How = TransitionResult::How;
+    const Shard shard = shard_for(org, client_ref, shards_);
+    std::optional<TransitionResult> found;  // also of a transaction that is taken back
+    rows_.take_moves();
+    auto done = tenant_.transact(org, [&](Connection& connection) -> Result<bool> {
+      auto locked = lock(connection, shard, org, client_ref);
+      TRY(locked);
+      if (!*locked) {
+        found = TransitionResult{How::unknown};
+        return false;
+      }
+      auto repaired = rows_.repair(connection, shard, **locked, order);
+      TRY(repaired);
+      found = std::move(*repaired);
+      if (order.dry_run || found->how != How::moved) return fail(Error::Kind::conflict, std::string(kTakenBack));
+      return true;
+    });
+    auto made = rows_.take_moves();
+    if (!done && done.error().kind != Error::Kind::conflict) return tl::unexpected(done.error());
+    if (!done && done.error().what != kTakenBack) return Repairs::Item{.client_ref = client_ref, .refused = done.error().what};
+    if (done) moves.insert(moves.end(), made.begin(), made.end());
+    if (found->how == How::unknown)
+      return Repairs::Item{.client_ref = client_ref, .refused = "there is no such submission of a pipeline", .is_known = false};
+    return Repairs::Item{.client_ref = client_ref, .state = found->state, .refused = found->why};
+  }
+
   Result<SubmitResult> submit_one(Connection& connection, const NewPipelineSubmission& submission,
                                   const PipelineVersion& version) {
     const PipelineBegin begun{.org = submission.org,

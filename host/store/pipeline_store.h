@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "domain/pipeline_definition.h"
+#include "store/pipeline_repair.h"
 #include "store/pipeline_view.h"
 #include "store/submission_view.h"
 
@@ -31,12 +32,15 @@ class PipelineStore {
   // is a conflict, nothing is stored.
   virtual Result<std::vector<SubmitResult>> submit(std::span<const NewPipelineSubmission> submissions) = 0;
   virtual Result<TransitionResult> transition(OrgId org, const std::string& client_ref, const ManualTransition& wanted) = 0;
-  // The moves that the last of these two made, for metrics.
+  // Each in a transaction of its own, at most kMaxRepairs. Safe to repeat: what was repaired is not blocked any more. A dry run
+  // changes nothing and tells what would happen.
+  virtual Result<Repairs> repair(OrgId org, const RepairFilter& filter, const PipelineRepair& order) = 0;
+  // The moves that the last of submit() and transition() made, for metrics.
   virtual std::vector<PipelineMoved> take_moves() = 0;
   // One consistent moment. None: no such submission.
   virtual Result<std::optional<PipelineView>> find(OrgId org, const std::string& client_ref) = 0;
   // Newest first.
-  virtual Result<std::vector<PipelineListItem>> list(OrgId org, const PipelineFilter& filter) = 0;
+  virtual Result<PipelinePage> list(OrgId org, const PipelineFilter& filter) = 0;
 
   virtual Result<std::vector<PipelineCount>> counts(OrgId org) = 0;
   // Of what was handed in within `window`. No organisation: of all.

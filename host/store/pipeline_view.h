@@ -12,6 +12,7 @@
 #include "base/id.h"
 #include "base/time.h"
 #include "domain/status.h"
+#include "store/delivery_cursor.h"
 #include "store/form_view.h"
 #include "store/submission_view.h"
 
@@ -59,6 +60,11 @@ struct PipelineFilter {
   std::optional<std::string> pipeline, state, reference;
   std::optional<SubmissionId> before;
   std::size_t limit = 50;
+  std::size_t max_walked = kMaxWalked;
+};
+struct PipelinePage {
+  std::vector<PipelineListItem> items;
+  std::optional<SubmissionId> next;  // the next page begins behind it; none: there is none
 };
 
 // Of an organisation.

@@ -27,7 +27,9 @@ PipelineWalk::Run run_of(const Rows& rows, std::size_t row) {
           .status = rows.is_null(row, 4) ? std::nullopt : status_from(rows.text(row, 4)),
           .result = rows.is_null(row, 5) ? std::string() : text_of(rows, row, 5),
           .reason = text_of(rows, row, 6),
-          .attempts = rows.number(row, 8)};
+          .attempts = rows.number(row, 8),
+          .error = text_of(rows, row, 10),
+          .input = rows.is_null(row, 11) ? std::nullopt : std::optional(text_of(rows, row, 11))};
 }
 
 // Reads the runs of one submission from `row` on; leaves those of its last step in the walk.
@@ -37,6 +39,7 @@ void take_runs(const Rows& rows, std::size_t& row, PipelineWalk& walk) {
     const std::string state = text_of(rows, row, 2);
     std::vector<PipelineWalk::Run> runs;
     const Timestamp entered = rows.time(row, 7);
+    walk.visited.push_back(state);
     const auto first_action = static_cast<int>(rows.number(row, 9));
     for (; row < rows.size() && rows.number(row, 0) == walk.id.value && rows.number(row, 1) == step; ++row)
       if (!rows.is_null(row, 3)) runs.push_back(run_of(rows, row));
@@ -74,20 +77,26 @@ void PipelineWalk::set_result(const PipelineState& of, const std::vector<Run>& m
 void PipelineWalk::conclude() {
   const bool all_ended = std::all_of(runs.begin(), runs.end(), [](const Run& run) { return !run.status || is_end(*run.status); });
   if (!all_ended || runs.empty()) return;
-  std::string reason;
+  std::string reason, error;
   std::int64_t attempts = 0;
   for (const auto& run : runs) {
-    if (run.status && *run.status != Status::accepted && reason.empty()) reason = run.reason;
+    if (run.status && *run.status != Status::accepted && reason.empty()) {
+      reason = run.reason;
+      error = run.error;
+    }
     attempts += run.attempts;
   }
   const auto result = result_of(*state, runs);
   if (!result.empty()) facts.set("/result", result);
   const auto took = std::chrono::duration_cast<Millis>(now - entered);
   facts.set("/stage", "{\"durationMs\":" + std::to_string(std::max<std::int64_t>(0, took.count())) +
-                          ",\"attempts\":" + std::to_string(attempts) + ",\"reason\":" + json_string(reason) + "}");
+                          ",\"attempts\":" + std::to_string(attempts) + ",\"reason\":" + json_string(reason) +
+                          ",\"error\":" + json_string(error) + "}");
 }
 
-std::string PipelineWalk::input_of(const PipelineAction& action) const {
+std::string PipelineWalk::input_of(const Run& run) const {
+  if (run.input) return *run.input;
+  const auto& action = state->actions.at(run.action);
   if (!action.input.empty()) {
     const auto json = facts.json_of(Term{.at = action.input});
     return json.empty() ? "null" : json;
@@ -150,7 +159,8 @@ Result<std::vector<PipelineWalk>> read_walks(Connection& connection, PipelineVer
                       .routes = routes_from(rows->text(row, 6)),
                       .step = static_cast<int>(rows->number(row, 4)),
                       .next_action = static_cast<int>(rows->number(row, 5)),
-                      .now = rows->time(row, 11)};
+                      .now = rows->time(row, 11),
+                      .is_blocked = rows->flag(row, 12)};
     walk.state = walk.pipeline().find(rows->text(row, 3));
     if (!walk.state) return fail(Error::Kind::bug, "a submission is in a state that its pipeline does not have");
     take_runs(*runs, next, walk);

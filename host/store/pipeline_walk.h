@@ -20,6 +20,8 @@ struct PipelineWalk {
     std::string result{};  // JSON, or empty
     std::string reason{};
     std::int64_t attempts = 0;
+    std::string error{};                 // the reason of the last attempt of a failed one
+    std::optional<std::string> input{};  // JSON that an operator gave it
   };
   SubmissionId id;
   OrgId org;
@@ -31,6 +33,10 @@ struct PipelineWalk {
   int next_action = 1;
   int first_action = 1;  // of the present step
   Timestamp entered, now;
+  bool is_blocked = false;
+  bool is_failure_handled =
+      false;  // a transition of this transaction handled a failure, or is sure to when all actions have ended
+  std::vector<std::string> visited{};                          // the states of all steps
   std::vector<Run> runs;                                       // of the present step
   std::vector<std::pair<std::string, std::string>> results{};  // state -> JSON, of the steps before
   Facts facts{};
@@ -42,8 +48,8 @@ struct PipelineWalk {
   void keep_result();  // the present state's
   // Sets /result and /stage from the runs, if all have ended.
   void conclude();
-  // What an action is sent: the value that its input names, or all that is known.
-  std::string input_of(const PipelineAction& action) const;
+  // What an action is sent: what it was given, or the value that its input names, or all that is known.
+  std::string input_of(const Run& run) const;
   // The audit's metadata of a transition: a JSON object.
   std::string metadata_of(const PipelineTransition& move, const std::string& comment) const;
 };

@@ -25,10 +25,29 @@ class PgQueueStore final : public QueueStore {
     return due;
   }
 
-  Result<Cooldowns> cooldowns() override {
-    auto rows = link_.run(sql::cooldowns);
+  Result<Cooldowns> cooldowns(HostId host) override {
+    auto rows = link_.run(sql::cooldowns, {std::to_string(host.value)});
     TRY(rows);
-    return Cooldowns{rows->time(0, 0), cooldowns_of(*rows, 1)};
+    Cooldowns known{.now = rows->time(0, 0), .all = {}};
+    for (std::size_t row = 0; row < rows->size(); ++row) {
+      if (rows->is_null(row, 1)) continue;
+      const auto whose = rows->text(row, 6);
+      const HostFinding finding{{rows->number(row, 1)}, std::string(rows->text(row, 2)), rows->time(row, 5), whose == "refuted"};
+      if (whose == "another's") {
+        known.of_others.push_back(finding);
+        continue;
+      }
+      const bool is_own = whose != "all";
+      if (is_own) known.own.push_back(finding);
+      known.all.push_back({finding.org, finding.target, rows->time(row, 3), text_of(*rows, row, 4), finding.since, is_own});
+    }
+    return known;
+  }
+
+  Result<void> refute(std::span<const HostFinding> findings, HostId host) override {
+    auto [org, target] = names_of(findings);
+    TRY(link_.run(sql::refute_findings, {std::move(org), std::move(target), std::to_string(host.value)}));
+    return {};
   }
 
   Result<std::vector<Cooldown>> begin_probes(std::span<const Cooldown> targets, HostId host, Millis length) override {
@@ -36,7 +55,7 @@ class PgQueueStore final : public QueueStore {
     auto rows = link_.run(sql::begin_probes,
                           {std::move(org), std::move(target), std::to_string(host.value), std::to_string(length.count())});
     TRY(rows);
-    return cooldowns_of(*rows, 0);
+    return cooldowns_of(*rows);
   }
 
   Result<void> release_probes(std::span<const Cooldown> targets, HostId host) override {
@@ -54,7 +73,8 @@ class PgQueueStore final : public QueueStore {
     return all;
   }
 
-  Result<std::vector<ServedChannel>> serve_channels(HostId host, std::span<const RouteShare* const> shares) override {
+  Result<std::vector<ServedChannel>> serve_channels(HostId host, std::span<const RouteShare* const> shares,
+                                                    Millis lease) override {
     ArrayText org, channel, route, master;
     for (const auto* share : shares) {
       org.add(share->org.value);
@@ -62,8 +82,8 @@ class PgQueueStore final : public QueueStore {
       route.add(share->route.value);
     }
     for (const auto& one : masters_) master.add(one);
-    auto rows =
-        link_.run(sql::serve_channels, {std::to_string(host.value), org.take(), channel.take(), route.take(), master.take()});
+    auto rows = link_.run(sql::serve_channels, {std::to_string(host.value), org.take(), channel.take(), route.take(),
+                                                master.take(), std::to_string(lease.count())});
     TRY(rows);
     std::vector<ServedChannel> served;
     for (std::size_t row = 0; row < rows->size(); ++row)
@@ -78,11 +98,21 @@ class PgQueueStore final : public QueueStore {
     return {};
   }
 
-  Result<Permits> take_permits(OrgId org, const std::string& target, const Rate& rate, std::size_t wanted) override {
-    auto rows = link_.run(sql::take_permits, {std::to_string(org.value), target, std::to_string(wanted),
-                                              std::to_string(rate.count), std::to_string(Micros(rate.per).count())});
+  Result<std::vector<Permits>> take_permits(std::span<const RouteShare* const> shares) override {
+    ArrayText org, target, wanted, count, per;
+    for (const auto* share : shares) {
+      org.add(share->org.value);
+      target.add(share->target);
+      wanted.add(static_cast<std::int64_t>(share->count));
+      count.add(static_cast<std::int64_t>(share->rate->count));
+      per.add(Micros(share->rate->per).count());
+    }
+    auto rows = link_.run(sql::take_permits, {org.take(), target.take(), wanted.take(), count.take(), per.take()});
     TRY(rows);
-    return Permits{static_cast<std::size_t>(rows->number(0, 0)), Micros{rows->number(0, 1)}};
+    std::vector<Permits> permits;
+    for (std::size_t row = 0; row < rows->size(); ++row)
+      permits.push_back({static_cast<std::size_t>(rows->number(row, 0)), Micros{rows->number(row, 1)}});
+    return permits;
   }
 
   Result<ClaimResult> claim(Shard shard, HostId host, ClaimToken token, Millis lease, std::span<const RouteShare> shares,
@@ -152,15 +182,14 @@ class PgQueueStore final : public QueueStore {
   }
 
  private:
-  static std::vector<Cooldown> cooldowns_of(const Rows& rows, int first) {
+  static std::vector<Cooldown> cooldowns_of(const Rows& rows) {
     std::vector<Cooldown> all;
     for (std::size_t row = 0; row < rows.size(); ++row)
-      if (!rows.is_null(row, first))
-        all.push_back({{rows.number(row, first)},
-                       std::string(rows.text(row, first + 1)),
-                       rows.time(row, first + 2),
-                       std::string(rows.text(row, first + 3)),
-                       rows.time(row, first + 4)});
+      all.push_back({{rows.number(row, 0)},
+                     std::string(rows.text(row, 1)),
+                     rows.time(row, 2),
+                     std::string(rows.text(row, 3)),
+                     rows.time(row, 4)});
     return all;
   }
 
@@ -194,7 +223,8 @@ class PgQueueStore final : public QueueStore {
   }
   static bool is_without_channel(const ClaimedRow& row) { return row.kind == kNotificationKind && !row.channel; }
 
-  static std::pair<std::string, std::string> names_of(std::span<const Cooldown> targets) {
+  template <class Named>
+  static std::pair<std::string, std::string> names_of(std::span<const Named> targets) {
     ArrayText org, target;
     for (const auto& one : targets) {
       org.add(one.org.value);

@@ -26,9 +26,18 @@ struct DueRoutes {
   Timestamp now;
   std::vector<DueRoute> routes;  // every route with an unclaimed delivery
 };
+// A target that a host found unreachable, and no other host has confirmed that.
+struct HostFinding {
+  OrgId org;
+  std::string target;
+  Timestamp since;
+  bool is_refuted = false;  // another host had an answer from it since
+};
 struct Cooldowns {
   Timestamp now;
-  std::vector<Cooldown> all;  // every target in an outage; half-open once `until` has passed
+  std::vector<Cooldown> all;  // every target that is in an outage for this host; half-open once `until` has passed
+  std::vector<HostFinding> own{};
+  std::vector<HostFinding> of_others{};  // that are not refuted
 };
 
 struct RouteShare {
@@ -68,24 +77,28 @@ class QueueStore {
  public:
   virtual ~QueueStore() = default;
   virtual Result<DueRoutes> due_routes(Shard shard) = 0;
-  virtual Result<Cooldowns> cooldowns() = 0;
+  virtual Result<Cooldowns> cooldowns(HostId host) = 0;
+  // This host had answers from these targets: other hosts' findings that they are unreachable concern those hosts alone.
+  virtual Result<void> refute(std::span<const HostFinding> findings, HostId host) = 0;
   // Committed when it returns. Skips rows that another host is taking. Returns rows in the order of (due, delivery), with
   // payloads of up to `most_bytes` together, or one larger payload. Deletes the claims in `done`.
   virtual Result<ClaimResult> claim(Shard shard, HostId host, ClaimToken token, Millis lease, std::span<const RouteShare> shares,
                                     const DoneClaims& done, std::size_t most_bytes) = 0;
   // Reserves the probes of half-open targets for this host, for `length`. One registered host at a time has a target's probe, and
-  // may ask for it again. Returns those it has.
+  // may ask for it again. What is this host's own finding it probes itself. Returns those it has. Waits for no locked row.
   virtual Result<std::vector<Cooldown>> begin_probes(std::span<const Cooldown> targets, HostId host, Millis length) = 0;
   virtual Result<void> release_probes(std::span<const Cooldown> targets, HostId host) = 0;  // nothing was sent
   virtual Result<OrgWeights> weights() = 0;
   // Makes this host the one that sends to the channels of these organisations, where no living one does. Returns the channels
   // that it serves now; those of an organisation whose secrets it cannot open are not among them. Waits for no lock longer than a
-  // moment.
-  virtual Result<std::vector<ServedChannel>> serve_channels(HostId host, std::span<const RouteShare* const> shares) = 0;
+  // moment. After `lease` without HostLiveness::renew_channels() another host may serve them.
+  virtual Result<std::vector<ServedChannel>> serve_channels(HostId host, std::span<const RouteShare* const> shares,
+                                                            Millis lease) = 0;
   // Another host may serve the channels of these organisations. Requires that none of their deliveries is under way on this host.
   virtual Result<void> leave_channels(HostId host, std::span<const OrgId> orgs) = 0;
-  // Takes permits to start deliveries of a target with a rate, shared by all hosts.
-  virtual Result<Permits> take_permits(OrgId org, const std::string& target, const Rate& rate, std::size_t wanted) = 0;
+  // Takes permits to start deliveries of targets with a rate, shared by all hosts: for each share, in their order. Waits for no
+  // lock longer than a moment; a target whose row is locked beyond that gets none.
+  virtual Result<std::vector<Permits>> take_permits(std::span<const RouteShare* const> shares) = 0;
   virtual Result<void> forget(Shard shard, const DoneClaims& done) = 0;
   // Undoes an unconfirmed claim. If it was carried out, its deliveries are due again and nothing counts. If not, it never will
   // be, however long its statement still runs in the server.

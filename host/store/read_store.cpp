@@ -7,7 +7,7 @@
 namespace waybill {
 namespace {
 
-Result<QueuePosition> read_position(const Rows& rows, std::size_t row, OrgId org, const Rows& cooldowns) {
+Result<QueuePosition> read_position(const Rows& rows, std::size_t row, OrgId org, const Rows& cooldowns, const Rows& findings) {
   const auto contract = contract_from_json(rows.text(row, 13));
   TRY(contract);
   QueuePosition position{.delivery = {rows.number(row, 1)},
@@ -24,7 +24,7 @@ Result<QueuePosition> read_position(const Rows& rows, std::size_t row, OrgId org
                          .lease_until = time_of(rows, row, 9),
                          .due_before = {},
                          .rate = contract->rate,
-                         .permits_until = contract->rate ? time_of(rows, row, 10) : std::nullopt,
+                         .permits_until = time_of(rows, row, 10),
                          .host_name = host_name_of(contract->url),
                          .in_flight = {},
                          .cooldown = {}};
@@ -32,6 +32,9 @@ Result<QueuePosition> read_position(const Rows& rows, std::size_t row, OrgId org
     if (cooldowns.text(i, 0) == contract->cooldown_key())
       position.cooldown =
           Cooldown{org, contract->cooldown_key(), cooldowns.time(i, 1), text_of(cooldowns, i, 2), cooldowns.time(i, 3)};
+  for (std::size_t i = 0; i < findings.size(); ++i)
+    if (findings.text(i, 1) == contract->cooldown_key())
+      position.findings.push_back({text_of(findings, i, 0), findings.time(i, 2), text_of(findings, i, 3)});
   return position;
 }
 
@@ -97,7 +100,7 @@ class PgReadStore final : public ReadStore {
 
   Result<SubmissionPage> intents(OrgId org, const SubmissionFilter& filter, std::size_t most,
                                  const std::optional<DeliveryCursor>& after) override {
-    return list_intents(tenant_, org, filter, most, after);
+    return list_intents(tenant_, org, shards_, filter, most, after);
   }
 
   Result<std::optional<Explanation>> explain(OrgId org, std::string_view kind, std::string_view client_ref) override {
@@ -114,13 +117,23 @@ class PgReadStore final : public ReadStore {
                             .now = rows->time(0, 0),
                             .positions = {},
                             .hosts = static_cast<std::uint64_t>(rows->number(0, 11))};
+    auto findings = link_.read(sql::host_findings_of, {std::to_string(org.value)});
+    TRY(findings);
+    for (std::size_t row = 0; row < findings->size(); ++row)
+      if (findings->is_null(row, 1)) explanation.cut_off.push_back(text_of(*findings, row, 0));
     for (std::size_t row = 0; row < rows->size(); ++row) {
       if (rows->is_null(row, 1)) continue;
-      auto position = read_position(*rows, row, org, *cooldowns);
+      auto position = read_position(*rows, row, org, *cooldowns, *findings);
       TRY(position);
       explanation.positions.push_back(std::move(*position));
     }
     if (explanation.positions.empty()) return explanation;
+    auto living = link_.read(sql::living_hosts, {});
+    TRY(living);
+    for (std::size_t row = 0; row < living->size(); ++row) {
+      const auto told_ago = living->is_null(row, 1) ? std::nullopt : std::optional(Micros{living->number(row, 1)});
+      explanation.living.push_back({text_of(*living, row, 0), told_ago, text_of(*living, row, 2)});
+    }
     auto in_flight = link_.read(sql::in_flight, {});
     TRY(in_flight);
     count_in_flight(*in_flight, org, explanation.positions);

@@ -42,19 +42,33 @@ struct QueuePosition {
   std::optional<Timestamp> lease_until;
   std::optional<std::uint64_t> due_before;  // deliveries of its route and shard that are due earlier; kMaxDueBefore at most
   std::optional<Rate> rate;                 // of its target
-  std::optional<Timestamp> permits_until;   // set with a rate: when the last permit that was given out is used up
+  std::optional<Timestamp> permits_until;   // if it has, or had, a rate: when the last permit that was given out is used up
   std::string host_name;                    // of its target, with the port; empty for a form's action
   struct InFlight {                         // deliveries that all hosts together have claimed now
     std::uint64_t of_target = 0, of_org = 0, of_host_name = 0, of_action_type = 0, all = 0;
   } in_flight;
   std::optional<Cooldown> cooldown;  // of its target; one that is over: the target is half-open
+  struct Finding {                   // of a host that alone finds the target unreachable
+    std::string host;
+    Timestamp since;
+    std::string reason;
+  };
+  std::vector<Finding> findings{};
 };
 inline constexpr std::uint64_t kMaxDueBefore = 10'000;
+// A host that holds its advisory lock.
+struct LivingHost {
+  std::string name;
+  std::optional<Micros> told_ago;  // since it said what it does; none: it says nothing (an earlier version)
+  std::string facts;               // JSON object: host/app/host_facts.cpp
+};
 struct Explanation {
   HistoryView history;
   Timestamp now;
   std::vector<QueuePosition> positions;  // empty if all have ended
   std::uint64_t hosts = 0;               // alive: holding their advisory locks
+  std::vector<std::string> cut_off{};    // the names of hosts that reach nothing while others do
+  std::vector<LivingHost> living{};      // if there are positions
 };
 
 struct HostView {

@@ -72,6 +72,9 @@ Result<SchemaState> schema_state(Connection& connection) {
 
 Result<void> refuse_too_new(const SchemaState& state) {
   if (!state.is_too_new()) return {};
+  if (state.database == 0)
+    return fail(Error::Kind::invalid,
+                "the database has no schema of Waybill yet, or none that this role may read: run `waybill migrate`");
   return fail(Error::Kind::invalid, "the database schema is at version " + std::to_string(state.database) +
                                         ", which takes programs of version " + std::to_string(state.needs) +
                                         " or newer; this program knows version " + std::to_string(state.program) +

@@ -1,6 +1,7 @@
 // Settlements on PostgreSQL: state, schedule, attempt and audit in one transaction, guarded by the claim token.
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "store/form_rows.h"
 #include "store/pg_stores.h"
@@ -9,6 +10,7 @@
 #include "store/settle_statement.h"
 #include "store/sql/notify.h"
 #include "store/sql/settle.h"
+#include "store/sqlstate.h"
 
 namespace waybill {
 namespace {
@@ -63,18 +65,8 @@ class PgSettleStore final : public SettleStore {
   }
 
   Result<std::vector<Cooldown>> blame(std::span<const BlamedTarget> blames, Millis most) override {
-    ArrayText org, target, at, asked, reason;
-    for (const auto& one : blames) {
-      org.add(one.org.value);
-      target.add(one.target);
-      at.add(one.at.micros);
-      asked.add(Micros(one.asked).count());
-      reason.add(one.reason);
-    }
-    return cooldowns(
-        link_.run(sql::blame_targets,
-                  {org.take(), target.take(), at.take(), asked.take(), reason.take(), std::to_string(Micros(most).count()),
-                   std::to_string(Micros(kMinCooldown).count()), std::to_string(kCooldownShare)}));
+    return without_locked(blames, begin_outages(blames, most),
+                          [&](std::span<const BlamedTarget> free) { return blame(free, most); });
   }
 
   Result<std::vector<Cooldown>> clear(std::span<const ClearedCooldown> cleared) override {
@@ -87,14 +79,15 @@ class PgSettleStore final : public SettleStore {
         since.add(one.since.micros);
         host.add(one.host.value);
       }
-      if (is_over) return {org.take(), target.take(), since.take()};
       return {org.take(), target.take(), since.take(), host.take()};
     };
     const auto over =
         static_cast<std::size_t>(std::count_if(cleared.begin(), cleared.end(), [](const auto& c) { return c.is_over; }));
-    if (over < cleared.size()) TRY(link_.run(sql::end_probes, known(false)));
-    if (over == 0) return std::vector<Cooldown>{};
-    return cooldowns(link_.run(sql::end_outages, known(true)));
+    Result<Rows> written;
+    if (over < cleared.size()) written = briefly(sql::end_probes, known(false));
+    if (written && over > 0) written = briefly(sql::end_outages, known(true));
+    auto ended = written && over == 0 ? Result<std::vector<Cooldown>>{} : cooldowns(written);
+    return without_locked(cleared, std::move(ended), [&](std::span<const ClearedCooldown> free) { return clear(free); });
   }
 
   Result<void> add_failures(std::span<const FailedAttempts> failures, Millis period) override {
@@ -112,6 +105,31 @@ class PgSettleStore final : public SettleStore {
   }
 
  private:
+  Result<Rows> briefly(const Statement& statement, const Parameters& parameters) {
+    return link_.use_briefly([&](Connection& connection) { return connection.run(statement, parameters); });
+  }
+
+  // If a lock was in the way, writes anew what concerns the other targets: no settlement waits for a row that somebody holds
+  // locked.
+  template <class One, class Write>
+  Result<std::vector<Cooldown>> without_locked(std::span<const One> all, Result<std::vector<Cooldown>> written, Write write) {
+    if (written || !is_lock_timeout(written.error())) return written;
+    ArrayText org, target;
+    for (const auto& one : all) {
+      org.add(one.org.value);
+      target.add(one.target);
+    }
+    const auto rows = briefly(sql::locked_outages, {org.take(), target.take()});
+    TRY(rows);
+    std::set<std::pair<std::int64_t, std::string>> locked;
+    for (std::size_t row = 0; row < rows->size(); ++row) locked.emplace(rows->number(row, 0), text_of(*rows, row, 1));
+    std::vector<One> free;
+    for (const auto& one : all)
+      if (!locked.contains({one.org.value, one.target})) free.push_back(one);
+    if (free.size() == all.size()) return written;  // it was another lock
+    return free.empty() ? Result<std::vector<Cooldown>>{} : write(std::span<const One>(free));
+  }
+
   // Dead letters and forms' submissions are written in the same transaction.
   Result<SettleResult> settle_with_more(Connection& connection, Shard shard, std::span<const Settlement> batch,
                                         const Statement& statement, const Parameters& parameters) {
@@ -140,7 +158,13 @@ class PgSettleStore final : public SettleStore {
         walking.push_back(row.submission);
     }
     pipelines_.take_moves();  // of a transaction that was taken back
-    TRY(pipelines_.advance(connection, shard, walking));
+    auto handled = pipelines_.advance(connection, shard, walking);
+    TRY(handled);
+    for (auto& row : held) {
+      if (!row.settlement->of_stage || !handled->contains(row.submission)) continue;
+      row.is_handled = true;
+      settled.handled.push_back(row.settlement->delivery);
+    }
     auto ended = follow_up(connection, shard, held);
     TRY(ended);
     settled.form_states = std::move(*ended);
@@ -157,6 +181,56 @@ class PgSettleStore final : public SettleStore {
                      rows->time(row, 2),
                      std::string(rows->text(row, 3)),
                      rows->time(row, 4)});
+    return all;
+  }
+
+  static Parameters columns_of(std::span<const BlamedTarget> blames, Millis most) {
+    ArrayText org, target, at, asked, reason;
+    for (const auto& one : blames) {
+      org.add(one.org.value);
+      target.add(one.target);
+      at.add(one.at.micros);
+      asked.add(Micros(one.asked).count());
+      reason.add(one.reason);
+    }
+    return {org.take(),
+            target.take(),
+            at.take(),
+            asked.take(),
+            reason.take(),
+            std::to_string(Micros(most).count()),
+            std::to_string(Micros(kMinCooldown).count()),
+            std::to_string(kCooldownShare)};
+  }
+
+  // Writes what a host finds, and returns what concerns that host alone.
+  Result<std::vector<Cooldown>> find_unreachable(HostId host, std::span<const BlamedTarget> blames, Millis most) {
+    auto parameters = columns_of(blames, most);
+    parameters.push_back(std::to_string(host.value));
+    auto own = cooldowns(briefly(sql::find_unreachable, parameters));
+    if (own)
+      for (auto& one : *own) one.of_this_host = true;
+    return own;
+  }
+
+  Result<std::vector<Cooldown>> begin_outages(std::span<const BlamedTarget> blames, Millis most) {
+    std::vector<BlamedTarget> outages;
+    std::map<HostId, std::vector<BlamedTarget>> found;  // by the host that found them unreachable
+    for (const auto& one : blames) (one.is_answered ? outages : found[one.host]).push_back(one);
+    std::vector<Cooldown> all;
+    for (const auto& [host, unreachable] : found) {
+      auto findings = find_unreachable(host, unreachable, most);
+      TRY(findings);
+      std::set<std::pair<OrgId, std::string>> own;
+      for (const auto& one : *findings) own.emplace(one.org, one.target);
+      std::move(findings->begin(), findings->end(), std::back_inserter(all));
+      for (const auto& one : unreachable)
+        if (!own.contains({one.org, one.target})) outages.push_back(one);
+    }
+    if (outages.empty()) return all;
+    auto shared = cooldowns(briefly(sql::blame_targets, columns_of(outages, most)));
+    TRY(shared);
+    std::move(shared->begin(), shared->end(), std::back_inserter(all));
     return all;
   }
 

@@ -74,6 +74,7 @@ struct SettleResult {
   std::vector<ClaimToken> tokens;        // the claim of each: a batch may contain an older, stale claim of the same delivery
   std::vector<std::string> form_states;  // the final states of the form submissions that ended
   std::vector<PipelineMoved> moves{};    // of pipelines' submissions
+  std::vector<DeliveryId> handled{};     // failed ones of stages that became no dead letters: a transition handles the failure
 };
 
 // What a plugin composed of a claimed delivery before its first send.
@@ -110,6 +111,8 @@ struct BlamedTarget {
   Timestamp at;
   Millis asked{};  // the receiver's minimum
   std::string reason;
+  bool is_answered = true;  // else nothing came back: it may be the host that reaches nothing
+  HostId host{};            // that found it
 };
 
 // An attempt at a target in an outage that got through, or was never sent.
@@ -140,9 +143,12 @@ class SettleStore {
   // queue or on their form's submission. Waits for no row itself.
   virtual Result<std::vector<DeliveryId>> locked(Shard shard, std::span<const DeliveryId> deliveries) = 0;
   // Starts or extends cooldowns, up to `most` unless the receiver asks for more. A present outage keeps its beginning, and a
-  // concurrent call never shortens a cooldown. Returns the present outages. May be repeated.
+  // concurrent call never shortens a cooldown. What was not answered is a cooldown of its host alone, unless another living host
+  // that is not cut off finds the same, or there is no such host. Returns the present outages. May be repeated. Waits for no lock
+  // longer than a moment, and leaves out targets whose row is locked beyond that; also clear().
   virtual Result<std::vector<Cooldown>> blame(std::span<const BlamedTarget> blames, Millis most) = 0;
-  // Ends these outages, or their probes, but not a later outage of the same target. Returns those that ended.
+  // Ends these outages, or their probes, but not a later outage of the same target; also the finding of the host that got
+  // through. Returns those that ended.
   virtual Result<std::vector<Cooldown>> clear(std::span<const ClearedCooldown> cleared) = 0;
   // Adds to the counts of the present period. Periods are `period` long and aligned to the clock. Locks rows in a fixed order.
   virtual Result<void> add_failures(std::span<const FailedAttempts> failures, Millis period) = 0;

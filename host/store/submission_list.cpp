@@ -1,5 +1,8 @@
-// Reads pages of submissions by the indexes of their times.
+// Reads pages of submissions: of intents by id, of others by the indexes of their times.
 #include "store/submission_list.h"
+
+#include <algorithm>
+#include <limits>
 
 #include "store/read_rows.h"
 #include "store/sql/lists.h"
@@ -59,21 +62,66 @@ Result<SubmissionPage> page_of(TenantLink& link, OrgId org, const Statement& sta
 
 }  // namespace
 
-Result<SubmissionPage> list_intents(TenantLink& link, OrgId org, const SubmissionFilter& filter, std::size_t most,
-                                    const std::optional<DeliveryCursor>& after, std::size_t max_walked) {
-  auto parameters = parameters_of(org, filter, most, after, max_walked);
-  if (filter.target) {
-    parameters.push_back(filter.target);
-    return page_of(link, org, sql::list_intents_of, parameters, most);
-  }
-  if (filter.only_targets.empty()) {
-    parameters.emplace_back(std::nullopt);
-  } else {
+namespace {
+
+constexpr std::size_t kMaxListedRows = 2'000;  // of `listed_intents`, for a page
+
+// Reads intents below an id into a page.
+class IntentWalk {
+ public:
+  IntentWalk(TenantLink& link, OrgId org, const SubmissionFilter& filter, std::size_t most, std::int64_t below)
+      : link_(link), org_(org), filter_(filter), most_(most), below_(below) {
+    if (!filter.target && filter.only_targets.empty()) return;
     ArrayText targets;
-    for (const auto& one : filter.only_targets) targets.add(one);
-    parameters.emplace_back(targets.take());
+    if (filter.target)
+      targets.add(*filter.target);
+    else
+      for (const auto& one : filter.only_targets) targets.add(one);
+    targets_ = targets.take();
   }
-  return page_of(link, org, sql::list_intents, parameters, most);
+
+  // `bound`: its $7. True: it has read all that the statement has, and the page has room for more.
+  Result<bool> read(const Statement& statement, std::size_t max_walked, std::size_t bound) {
+    const auto rows =
+        link_.read(org_, statement,
+                   {std::to_string(org_.value), std::to_string(filter_.since.micros), std::to_string(filter_.until.micros),
+                    std::to_string(below_), std::to_string(max_walked), std::to_string(most_ + 1 - page_.items.size()),
+                    std::to_string(bound), filter_.status, targets_});
+    TRY(rows);
+    for (std::size_t row = 0; row < rows->size() && !rows->is_null(row, 0); ++row) {
+      if (page_.items.size() == most_) {
+        page_.next = behind(page_.items.back().view);
+        return false;
+      }
+      page_.items.push_back({read_submission(*rows, row), {}});
+    }
+    if (!rows->is_null(0, 8)) below_ = std::min(below_, rows->number(0, 8) + 1);
+    if (rows->flag(0, 9)) return true;
+    page_.next = DeliveryCursor{{}, DeliveryId{below_}};
+    return false;
+  }
+
+  SubmissionPage take() { return std::move(page_); }
+
+ private:
+  TenantLink& link_;
+  const OrgId org_;
+  const SubmissionFilter& filter_;
+  const std::size_t most_;
+  std::int64_t below_;
+  std::optional<std::string> targets_;
+  SubmissionPage page_;
+};
+
+}  // namespace
+
+Result<SubmissionPage> list_intents(TenantLink& link, OrgId org, int shards, const SubmissionFilter& filter, std::size_t most,
+                                    const std::optional<DeliveryCursor>& after, std::size_t max_walked) {
+  IntentWalk walk(link, org, filter, most, after ? after->id.value : std::numeric_limits<std::int64_t>::max());
+  const auto goes_on = walk.read(sql::list_new_intents, max_walked, static_cast<std::size_t>(shards));
+  TRY(goes_on);
+  if (*goes_on) TRY(walk.read(sql::list_listed_intents, max_walked, kMaxListedRows));
+  return walk.take();
 }
 
 Result<SubmissionPage> list_submissions(TenantLink& link, OrgId org, const SubmissionFilter& filter, std::size_t most,

@@ -17,8 +17,6 @@ namespace waybill {
 
 class TenantLink;
 
-inline constexpr Timestamp kEndOfTime{253'402'300'799'000'000};  // of the year 9999: what PostgreSQL can store
-
 struct SubmissionFilter {
   std::optional<std::string> target;        // an intent's target; a form's id
   std::optional<std::string> status;        // an intent's or a form's
@@ -31,15 +29,13 @@ struct ListedSubmission {
   std::optional<PipelineListItem> of_pipeline;  // none: an intent, or a form's
 };
 
-// At most `kMaxWalked` submissions are looked at for a page. So it may hold fewer than were asked for, even none, and have a
-// `next`.
 struct SubmissionPage {
   std::vector<ListedSubmission> items;
   std::optional<DeliveryCursor> next;  // the submission's id stands for a delivery's; none: there is nothing behind this page
 };
-inline constexpr std::size_t kMaxWalked = 20'000;
 
-Result<SubmissionPage> list_intents(TenantLink& link, OrgId org, const SubmissionFilter& filter, std::size_t most,
+// In the order of their ids, which is that of their arrival; of the cursor only the id counts. `shards` of the database.
+Result<SubmissionPage> list_intents(TenantLink& link, OrgId org, int shards, const SubmissionFilter& filter, std::size_t most,
                                     const std::optional<DeliveryCursor>& after, std::size_t max_walked = kMaxWalked);
 // Of forms and of pipelines; of forms only, if the filter has a form or a status.
 Result<SubmissionPage> list_submissions(TenantLink& link, OrgId org, const SubmissionFilter& filter, std::size_t most,

@@ -16,6 +16,12 @@ class PgSuspectStore final : public SuspectStore {
   Result<bool> is_help_wanted() override { return flag(link_.run(sql::suspects_wanted)); }
   Result<bool> lead() override { return flag(link_.run(sql::suspects_lead)); }
 
+  Result<bool> end_silent_lead(Millis lease) override {
+    const auto ended = link_.run(sql::suspects_end_silent_lead, {std::to_string(lease.count())});
+    TRY(ended);
+    return ended->number(0, 0) > 0;
+  }
+
   Result<std::optional<Micros>> next_due() override {
     auto rows = link_.run(sql::suspects_next_due);
     TRY(rows);

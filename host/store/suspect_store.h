@@ -19,6 +19,8 @@ class SuspectStore {
   virtual Result<bool> is_help_wanted() = 0;
   // True while this session is the one that tries suspects; takes the lock if it is free.
   virtual Result<bool> lead() = 0;
+  // Lets another process try suspects if the one that does has asked nothing for a whole `lease`. Returns whether that was so.
+  virtual Result<bool> end_silent_lead(Millis lease) = 0;
   // Time until the first unclaimed suspect is due, 0 if one is due; none: there is no suspect.
   virtual Result<std::optional<Micros>> next_due() = 0;
   // Claims the due suspect that has waited longest, if any. Committed when it returns; undo an unconfirmed claim with

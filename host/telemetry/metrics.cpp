@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "telemetry/process_numbers.h"
+#include "telemetry/reason_labels.h"
 
 namespace waybill {
 namespace {
@@ -104,6 +105,7 @@ struct Metrics::Registry {
                                {"action_type", "how"}};
   Children<Counter> target_attempts{counters("submission_target_attempts_total", "Attempts that ended, by target and reason."),
                                     {"target", "outcome", "reason"}};
+  ReasonLabels reasons;  // of target_attempts
   Children<Gauge> plugin_info{gauges("submission_plugin_info", "1 for each action type: its plugin and the plugin's version."),
                               {"action_type", "plugin", "version"}};
   Children<Counter> plugin_counts{counters("submission_plugin_count_total", "What plugins count themselves."),
@@ -125,6 +127,8 @@ struct Metrics::Registry {
   Gauge& oldest_due_age = gauges("submission_oldest_due_age_seconds", "How long the oldest due delivery has waited.").Add({});
   Gauge& in_flight = gauges("submission_in_flight", "Deliveries that this host has claimed.").Add({});
   Gauge& database_up = gauges("submission_database_up", "1 while the database answers.").Add({});
+  Gauge& clock_skew =
+      gauges("waybill_clock_skew_seconds", "How far this machine's clock is ahead of the database's; negative: behind.").Add({});
   Gauge& dead_letters =
       gauges("submission_dead_letters_waiting", "Dead letters that nobody has replayed, counted up to 100,000.").Add({});
   Gauge& cooling_targets = gauges("submission_targets_cooling", "Targets that cool down in an outage.").Add({});
@@ -134,6 +138,11 @@ struct Metrics::Registry {
       gauges("waybill_plugin_missing", "1 for an action type that is used and that no loaded plugin has."), {"action_type"}};
   Children<Gauge> build{gauges("waybill_build_info", "The program and the newest schema that it knows; always 1."),
                         {"version", "schema"}};
+  prometheus::Family<Gauge>& registries = gauges("waybill_registry_info", "The registry that is in force; always 1.");
+  std::mutex changing_registry;
+  std::pair<std::string, Gauge*> registry{};  // guarded by changing_registry
+  Gauge& registry_differs =
+      gauges("waybill_registry_differs", "1 while another host runs by a registry with other contents.").Add({});
   Gauge& resident = gauges("process_resident_memory_bytes", "Resident memory.").Add({});
   Gauge& memory = gauges("process_virtual_memory_bytes", "Virtual memory.").Add({});
   Gauge& files = gauges("process_open_fds", "Open file descriptors.").Add({});
@@ -178,9 +187,9 @@ struct Metrics::Registry {
   Registry() {  // label sets known beforehand show as 0 rather than as absent
     for (const char* status : {"pending", "accepted", "rejected", "exhausted"}) intents.at(status);
     for (const char* why : {"host_died", "lease_expired", "stale_settle"}) claims_lost.at(why);
-    for (const char* status : {"waiting", "open", "due", "claimed"}) queue_depth.at(status);
-    for (const char* kind : {"dead_letter", "infected_attachment", "stuck", "provider_failures", "plugin_crash",
-                             "plugin_switched_off", "failed_messages", "pipeline_stuck", "retention_expired"})
+    for (const char* status : {"waiting", "open", "scheduled", "due", "claimed"}) queue_depth.at(status);
+    for (const char* kind : {"dead_letter", "infected_attachment", "stuck", "provider_failures", "plugin_crash", "plugin_hung",
+                             "plugin_switched_off", "failed_messages", "pipeline_stuck", "retention_expired", "secret_locked"})
       alerts.at(kind);
   }
 
@@ -211,10 +220,14 @@ void Metrics::attempt_took(std::string_view action_type, Duration took) {
 
 void Metrics::target_attempts(std::string_view target, std::string_view outcome, std::string_view reason, std::uint64_t count) {
   auto& attempts = registry_->target_attempts;
-  if (auto* known = attempts.at_most(kMaxTargetSeries, {target, outcome, reason}))
+  if (auto* known = attempts.at_most(kMaxTargetSeries, {target, outcome, reason_label(target, reason)}))
     known->Increment(static_cast<double>(count));
   else if (auto* rest = attempts.at_most(kMaxTargetSeries + kMaxOutcomes, {"other", outcome, "other"}))
     rest->Increment(static_cast<double>(count));
+}
+
+std::string_view Metrics::reason_label(std::string_view target, std::string_view reason) {
+  return registry_->reasons.label(target, reason);
 }
 
 void Metrics::plugin_loaded(std::string_view action_type, std::string_view plugin, std::string_view version) {
@@ -276,6 +289,7 @@ void Metrics::type_depth(std::string_view action_type, std::uint64_t count) {
 void Metrics::failure_rate(std::string_view action_type, double share) { registry_->failure_rate.at(action_type).Set(share); }
 void Metrics::oldest_due_age(double age) { registry_->oldest_due_age.Set(age); }
 void Metrics::in_flight(std::uint64_t count) { registry_->in_flight.Set(static_cast<double>(count)); }
+void Metrics::clock_skew(double seconds) { registry_->clock_skew.Set(seconds); }
 void Metrics::database_up(bool up) { registry_->database_up.Set(up ? 1 : 0); }
 
 void Metrics::dead_letters(std::uint64_t waiting) { registry_->dead_letters.Set(static_cast<double>(waiting)); }
@@ -287,6 +301,17 @@ void Metrics::plugin_missing(std::string_view action_type, bool missing) {
   registry_->plugin_missing.at(action_type).Set(missing ? 1 : 0);
 }
 void Metrics::build_info(std::string_view version, std::string_view schema) { registry_->build.at(version, schema).Set(1); }
+
+void Metrics::registry(std::string_view digest) {
+  const std::lock_guard lock(registry_->changing_registry);
+  auto& [known, gauge] = registry_->registry;
+  if (gauge && known == digest) return;
+  if (gauge) registry_->registries.Remove(gauge);  // else each reload would leave one behind
+  known = digest;
+  gauge = &registry_->registries.Add({{"digest", known}});
+  gauge->Set(1);
+}
+void Metrics::registry_differs(bool differs) { registry_->registry_differs.Set(differs ? 1 : 0); }
 
 std::string Metrics::text() const {
   registry_->read_process();

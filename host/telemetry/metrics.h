@@ -22,8 +22,11 @@ class Metrics {
   void submission(std::string_view status);  // pending when taken in, then its end: submission_intents_total{status}
   void attempts(std::string_view action_type, std::string_view outcome, std::uint64_t count);  // submission_attempts_total
   void attempt_took(std::string_view action_type, Duration took);                              // submission_attempt_seconds
-  // submission_target_attempts_total{target,outcome,reason}; what comes after the first kMaxTargetSeries has target "other".
+  // submission_target_attempts_total{target,outcome,reason}; what comes after the first kMaxTargetSeries has target "other". A
+  // reason that is no word, or one too many of its target, is "other" (reason_labels.h).
   void target_attempts(std::string_view target, std::string_view outcome, std::string_view reason, std::uint64_t count);
+  // The reason as this metric has it. Valid as long as `reason`.
+  std::string_view reason_label(std::string_view target, std::string_view reason);
   void plugin_loaded(std::string_view action_type, std::string_view plugin,
                      std::string_view version);  // submission_plugin_info: 1
   // submission_plugin_count_total{action_type,name}
@@ -50,11 +53,14 @@ class Metrics {
   void oldest_due_age(double seconds);                                        // submission_oldest_due_age_seconds
   void in_flight(std::uint64_t count);                                        // submission_in_flight
   void database_up(bool up);                                                  // submission_database_up
+  void clock_skew(double seconds);                                            // waybill_clock_skew_seconds
   void dead_letters(std::uint64_t waiting);                                   // submission_dead_letters_waiting
   void cooling_targets(std::uint64_t count);                                  // submission_targets_cooling
   // Submissions of a pipeline ("intent", "form", or its own name) that have not ended: submissions_unfinished{pipeline,state}
   void unfinished(std::string_view pipeline, std::string_view state, std::uint64_t count);
   void plugin_missing(std::string_view action_type, bool missing);     // waybill_plugin_missing{action_type}
+  void registry(std::string_view digest);                              // waybill_registry_info{digest}, 1 for the one in force
+  void registry_differs(bool differs);                                 // waybill_registry_differs
   void build_info(std::string_view version, std::string_view schema);  // waybill_build_info{version,schema}, always 1
 
   std::string text() const;  // Prometheus exposition format, with process_* as they are now

@@ -55,6 +55,15 @@ void leaves_nothing(Subject& subject) {
   if (const auto left = effects.left(true); !left.empty()) subject.findings.found("a sender " + left);
 }
 
+// Of the log: the host's services. Of the rest: there is one for all plugins.
+void leaves_process(Subject& subject) {
+  SharedState state;
+  const bool lived = live(subject);
+  const auto changes = state.changes();
+  if (!lived) return;
+  for (const auto& change : changes) subject.findings.found("a sender " + change);
+}
+
 void leaks(Subject& subject) {
   if (kSanitized)
     return subject.findings.skipped("memory is not counted in a build with sanitizers; they report leaks themselves");
@@ -78,6 +87,8 @@ constexpr Check kChecks[] = {
      Needs::sender, &destroy},
     {"leaves_nothing", "a sender that is gone leaves no thread and no descriptor", "join and close in destroy", Needs::sender,
      &leaves_nothing},
+    {"leaves_process", "a sender writes nothing to standard output or error, and leaves working directory and umask alone",
+     "log through the host, and name files by their whole path", Needs::sender, &leaves_process},
     {"leaks", "a sender that is gone leaves no memory", "free in destroy what create and send have made", Needs::sender, &leaks},
 };
 

@@ -3,13 +3,17 @@
 
 #include <fcntl.h>
 #include <malloc.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <array>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <string_view>
+#include <utility>
 
 namespace waybill::conformance {
 namespace {
@@ -103,6 +107,58 @@ std::chrono::milliseconds Stopwatch::waited() const {
   const auto queued_now = queued();
   if (!queued_ || !queued_now) return std::chrono::milliseconds(0);
   return to_ms(wall - cpu - (*queued_now - *queued_));
+}
+
+namespace {
+
+unsigned present_umask() {
+  const auto mask = umask(0);
+  umask(mask);
+  return mask;
+}
+
+std::string present_folder() {
+  std::error_code gone;
+  return fs::current_path(gone).string();
+}
+
+}  // namespace
+
+SharedState::SharedState()
+    : streams_{{{STDOUT_FILENO, -1, -1, "standard output"}, {STDERR_FILENO, -1, -1, "standard error"}}},
+      folder_(present_folder()),
+      umask_(present_umask()) {
+  std::fflush(nullptr);
+  for (auto& stream : streams_) {
+    stream.kept = fcntl(stream.own, F_DUPFD_CLOEXEC, 3);
+    stream.file = memfd_create("output", MFD_CLOEXEC);
+    if (stream.kept >= 0 && stream.file >= 0) dup2(stream.file, stream.own);
+  }
+}
+
+SharedState::~SharedState() { changes(); }
+
+std::vector<std::string> SharedState::changes() {
+  std::vector<std::string> found;
+  if (std::exchange(is_over_, true)) return found;
+  std::fflush(nullptr);
+  for (const auto& stream : streams_) {
+    const auto size = stream.file >= 0 ? lseek(stream.file, 0, SEEK_END) : 0;
+    if (size > 0) found.push_back("wrote " + std::to_string(size) + " byte(s) to " + stream.name);
+    if (stream.kept >= 0) dup2(stream.kept, stream.own);
+    close(stream.kept);
+    close(stream.file);
+  }
+  if (const auto now = present_folder(); now != folder_) {
+    found.push_back("changed the working directory to " + now);
+    std::error_code gone;
+    fs::current_path(folder_, gone);
+  }
+  if (present_umask() != umask_) {
+    found.emplace_back("changed the umask");
+    umask(umask_);
+  }
+  return found;
 }
 
 SideEffects::SideEffects() : descriptors_(open_descriptors()), threads_(thread_count()), io_(reads_and_writes()) {}

@@ -1,12 +1,14 @@
 // What a check compares before and after: descriptors, threads, input and output, time, memory of this process.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace waybill::conformance {
 
@@ -56,6 +58,28 @@ class SideEffects {
   std::set<std::string> descriptors_;
   std::size_t threads_;
   std::optional<std::uint64_t> io_;
+};
+
+// What belongs to the whole process, from the construction of this on: its output, working directory and umask. Until the end of
+// this its output goes nowhere.
+class SharedState {
+ public:
+  SharedState();
+  ~SharedState();
+  SharedState(const SharedState&) = delete;
+  SharedState& operator=(const SharedState&) = delete;
+  // What was done to it, each "wrote 12 bytes to standard output" or the like. Puts everything back.
+  std::vector<std::string> changes();
+
+ private:
+  struct Stream {
+    int own, kept, file;
+    const char* name;
+  };
+  std::array<Stream, 2> streams_;
+  std::string folder_;
+  unsigned umask_;
+  bool is_over_ = false;
 };
 
 }  // namespace waybill::conformance

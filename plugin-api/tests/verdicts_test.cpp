@@ -29,7 +29,11 @@ constexpr Row kRows[] = {
     {425, WB_TRANSIENT, WB_THIS_JOB, "try_later"},
     {429, WB_TRANSIENT, WB_WHOLE_TARGET, "try_later"},
     {500, WB_TRANSIENT, WB_THIS_JOB, "server_error"},
+    {501, WB_TRANSIENT, WB_THIS_JOB, "server_error"},
+    {502, WB_TRANSIENT, WB_WHOLE_TARGET, "server_error"},  // T14: a proxy's word for a service that is away
     {503, WB_TRANSIENT, WB_WHOLE_TARGET, "server_error"},
+    {504, WB_TRANSIENT, WB_WHOLE_TARGET, "server_error"},
+    {505, WB_TRANSIENT, WB_THIS_JOB, "server_error"},
     {600, WB_TRANSIENT, WB_THIS_JOB, "invalid_answer"},
 };
 

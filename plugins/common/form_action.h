@@ -28,7 +28,10 @@ struct FormAction {
   std::string reply_to_field;
   std::string cc;
   std::string bcc;
+  std::optional<bool> attachment_links;
 
+  // Who entered an address is not known to own it: a mail to it has no links to attachments, unless the form says so.
+  bool has_links() const { return attachment_links.value_or(destination_field.empty()); }
   bool asks_fields() const { return !destination_field.empty() || !reply_to_field.empty() || lookup; }
 };
 
@@ -75,6 +78,10 @@ inline std::optional<FormAction> read_form_action(std::string_view bytes, const 
     const auto* value = field(*json, name);
     if (value && !value->is_string()) return wrong('/' + std::string(name), std::string(name) + " must be text"), std::nullopt;
     if (value) text = value->get<std::string>();
+  }
+  if (const auto* links = field(*json, "attachment_links")) {
+    if (!links->is_boolean()) return wrong("/attachment_links", "attachment_links must be true or false"), std::nullopt;
+    out.attachment_links = links->get<bool>();
   }
   if (const auto* lookup = field(*json, "destination_lookup")) {
     out.lookup = read_lookup(*lookup, wrong);

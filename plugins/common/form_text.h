@@ -17,6 +17,7 @@ struct Wording {
   std::string subject_template;  // empty: none
   bool html = true;              // false: plain text only
   std::int64_t link_ttl = 0;     // seconds
+  bool has_links = true;         // to attachments
 };
 
 class FormWriter {
@@ -24,7 +25,8 @@ class FormWriter {
   explicit FormWriter(plugin::Host host) : templates_(host.templates()), links_(host.links()), timer_(host.timer()) {}
 
   std::variant<FormText, Outcome> write(const Form& form, const Wording& wording) const {
-    auto signed_links = sign_links(form, links_, wording.link_ttl, timer_.unix_seconds());
+    auto signed_links =
+        wording.has_links ? sign_links(form, links_, wording.link_ttl, timer_.unix_seconds()) : std::variant<Links, Outcome>();
     if (auto* refusal = std::get_if<Outcome>(&signed_links)) return std::move(*refusal);
     const auto& links = std::get<Links>(signed_links);
     auto data = form.data;

@@ -22,16 +22,16 @@ using plugin::word_for;
 
 inline constexpr std::string_view kTimeoutSettings =
     R"({"type":"object","additionalProperties":false,"properties":{)"
-    R"("timeout_ms":{"type":"integer","minimum":1,"maximum":600000,"default":10000,)"
-    R"("description":"how long one attempt may take, in milliseconds"}}})";
+    R"("timeout_ms":{"type":"integer","minimum":1,"maximum":600000,)"
+    R"("description":"how long one attempt may take, in milliseconds; all of the attempt's time, if absent"}}})";
 
-// Throws what the host is to report.
+// 0: until the attempt's deadline. Throws what the host is to report.
 inline std::chrono::milliseconds timeout_from(std::string_view settings) {
   std::string problem;
   const auto json = parse_object(settings, problem);
   if (!json) throw std::runtime_error("the settings object " + problem);
   const auto* timeout = field(*json, "timeout_ms");
-  if (!timeout) return std::chrono::seconds(10);
+  if (!timeout) return std::chrono::milliseconds(0);
   if (!timeout->is_number_integer() || timeout->get<std::int64_t>() < 1 || timeout->get<std::int64_t>() > 600'000)
     throw std::runtime_error("timeout_ms must be a whole number from 1 to 600000");
   return std::chrono::milliseconds(timeout->get<std::int64_t>());

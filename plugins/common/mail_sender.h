@@ -26,6 +26,7 @@ inline constexpr std::string_view kMailDestination =
     R"("reply_to_field":{"type":"string","minLength":1,"description":"instead: the field with the address for answers"},)"
     R"("cc":{"type":"string","minLength":3,"description":"further recipients, whom all see"},)"
     R"("bcc":{"type":"string","minLength":3,"description":"further recipients, whom nobody sees"},)"
+    R"("attachment_links":{"type":"boolean","description":"whether attachments are told, with links to them; without: unless destination_field says who gets it"},)"
     R"("template_id":{"type":"string","description":"the registry's template of the text; without: the least that is worth saying"},)"
     R"("subject_template":{"type":"string","description":"subject; without: the template's"}}})";
 
@@ -110,8 +111,8 @@ class MailSender final : public plugin::Sender, public plugin::Composes {
     const auto action = action_of(job, problem);
     auto envelope = action ? envelope_of(*action, fields_of(*form), settings_.from, problem) : std::nullopt;
     if (!envelope) return refused("invalid_recipient", problem);
-    auto content =
-        writer_.write(*form, {action->template_id, action->subject_template, texts == MailTexts::all, settings_.link_ttl});
+    auto content = writer_.write(
+        *form, {action->template_id, action->subject_template, texts == MailTexts::all, settings_.link_ttl, action->has_links()});
     if (auto* refusal = std::get_if<Outcome>(&content)) return std::move(*refusal);
     auto mail = write_mail({envelope->from,
                             std::move(envelope->to),

@@ -13,8 +13,13 @@ inline std::optional<std::string> request_of(std::string_view payload, std::stri
   if (wrapped && !wrapped->is_object()) return problem = "has options that are not an object", std::nullopt;
   const auto& options = wrapped ? *wrapped : *json;
 
-  const auto template_id = text_of(options, {"template", "templateId"}, problem);
-  const auto address = text_of(options, {"emailAddress"}, problem);
+  // Beside the options, as Notify's own clients take them, or in them.
+  const auto either = [&](std::initializer_list<const char*> names) {
+    auto text = text_of(options, names, problem);
+    return text.empty() ? text_of(*json, names, problem) : text;
+  };
+  const auto template_id = either({"template", "templateId"});
+  const auto address = either({"emailAddress"});
   const auto* personalisation = field(options, "personalisation");
   if (personalisation && !personalisation->is_object()) problem = "has a personalisation that is not an object";
   Json body{{"template_id", template_id}, {"email_address", address}};
@@ -22,6 +27,8 @@ inline std::optional<std::string> request_of(std::string_view payload, std::stri
   if (auto reference = reference_of(options, context, problem); !reference.empty()) body["reference"] = std::move(reference);
   if (auto reply_to = text_of(options, {"emailReplyToId"}, problem); !reply_to.empty())
     body["email_reply_to_id"] = std::move(reply_to);
+  if (auto unsubscribe = text_of(options, {"oneClickUnsubscribeURL"}, problem); !unsubscribe.empty())
+    body["one_click_unsubscribe_url"] = std::move(unsubscribe);
   if (problem.empty() && template_id.empty()) problem = "has no template";
   if (problem.empty() && address.empty()) problem = "has no emailAddress";
   if (!problem.empty()) return std::nullopt;

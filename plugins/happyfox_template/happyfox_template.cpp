@@ -85,7 +85,8 @@ class HappyFox final : public wp::Sender, public wp::TellsStatus {
     const auto action = read_form_action(job.destination(), [&](const std::string&, const std::string& why) { problem = why; });
     if (!action || !happyfox::is_category(action->category))
       return end(call, malformed_form(action ? "the action has no happyfox_category" : problem));
-    auto words = writer_.write(*form, {action->template_id, action->subject_template, true, settings_.link_ttl});
+    auto words =
+        writer_.write(*form, {action->template_id, action->subject_template, true, settings_.link_ttl, action->has_links()});
     if (const auto* refusal = std::get_if<Outcome>(&words)) return end(call, *refusal);
     const auto ticket = happyfox::ticket_of(*form, std::get<FormText>(words), action->category, settings_,
                                             happyfox::marker_of(job.idempotency_key()), problem);

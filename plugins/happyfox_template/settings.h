@@ -79,6 +79,7 @@ inline constexpr std::string_view kDestinationSchema =
     R"("examples":[{"destination":"support","happyfox_category":"3"}],"properties":{)"
     R"("destination":{"type":"string","description":"a word for people; HappyFox is told the category"},)"
     R"("happyfox_category":{"type":"string","pattern":"^[0-9]{1,18}$","description":"id of the category of the ticket"},)"
+    R"("attachment_links":{"type":"boolean","description":"whether attachments are told, with links to them; without: they are"},)"
     R"("template_id":{"type":"string","description":"the registry's template of the text; without: the least that is worth saying"},)"
     R"("subject_template":{"type":"string","description":"subject; without: the template's"}}})";
 

@@ -34,6 +34,12 @@ inline bool begins_with_one_of(std::string_view type, std::initializer_list<std:
   return std::any_of(words.begin(), words.end(), [&](std::string_view word) { return type.substr(0, word.size()) == word; });
 }
 
+// "Daily message quota exceeded". The quota is that of the last 24 hours, so a little of it is free again all the time.
+inline bool tells_of_daily_quota(std::string_view message) {
+  return message.find("aily") != std::string_view::npos && message.find("quota") != std::string_view::npos;
+}
+inline constexpr std::chrono::milliseconds kQuotaRest = std::chrono::minutes(10);
+
 // Whether an answer may be quoted: not if it could repeat a secret that the request's headers had.
 enum class Quotes { no, yes };
 
@@ -47,6 +53,8 @@ inline Outcome judge_failure(const Response& response, Quotes quotes) {
   const auto everybody = [&](std::string_view reason) { return undecided(response, reason, detail).scope(Scope::whole_target); };
   if (begins_with_one_of(type, {"SendingPaused"})) return everybody("sending_paused");
   if (begins_with_one_of(type, {"AccountSuspended"})) return everybody("account_suspended");
+  if (begins_with_one_of(type, {"TooManyRequests", "Throttl", "LimitExceeded"}) && tells_of_daily_quota(complaint.message))
+    return everybody("daily_limit").retry_after(std::max(kQuotaRest, response.retry_after.value_or(kQuotaRest)));
   if (begins_with_one_of(type, {"TooManyRequests", "Throttl"}) || response.status == 429) return everybody("rate_limited");
   if (begins_with_one_of(type, {"LimitExceeded"})) return everybody("limit_exceeded");
   if (response.status == 401 || response.status == 403 || begins_with_one_of(type, {"RequestExpired", "IncompleteSignature"}))

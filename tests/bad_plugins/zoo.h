@@ -53,11 +53,11 @@ inline const std::vector<std::string> kFaultless{"good", "good_mailer"};
 
 // Every check that makes a sender, or sends something.
 inline const std::vector<std::string> kSending{
-    "exceptions",    "accepts",    "long_answers",  "requests",         "completes",  "completes_once",
-    "refused_fetch", "verdicts",   "reasons_given", "reasons_declared", "words",      "sizes",
-    "result",        "reach",      "secrets",       "payloads",         "cancel",     "given_up",
-    "two_senders",   "many_calls", "arguments",     "newer_host",       "older_host", "clock",
-    "prompt",        "strand",     "destroy",       "leaves_nothing",   "leaks"};
+    "exceptions",    "accepts",    "long_answers",  "requests",         "completes",      "completes_once",
+    "refused_fetch", "verdicts",   "reasons_given", "reasons_declared", "words",          "sizes",
+    "result",        "reach",      "secrets",       "payloads",         "cancel",         "given_up",
+    "two_senders",   "many_calls", "arguments",     "newer_host",       "older_host",     "clock",
+    "prompt",        "strand",     "destroy",       "leaves_nothing",   "leaves_process", "leaks"};
 inline const std::vector<std::string> kMaking = [] {
   auto list = kSending;
   list.insert(list.end(), {"samples", "create_is_quiet", "create_refuses", "sender_table", "unknown_extension",
@@ -185,6 +185,12 @@ inline const std::vector<Creature> kZoo{
     {"completes_in_destroy", "completes a call in destroy", {"destroy"}, "completed in or after destroy", Live::delivers},
     {"leaves_thread", "leaves a thread behind", {"leaves_nothing"}, "destroy left 1 thread(s)", Live::delivers},
     {"leaves_descriptor", "leaves a descriptor open", {"leaves_nothing"}, "a sender left the descriptor", Live::delivers},
+    {"prints", "writes to standard output", {"leaves_process"}, "to standard output", Live::delivers},
+    {"moves_away",
+     "changes the working directory and the umask",
+     {"leaves_process"},
+     "changed the working directory",
+     Live::delivers},
     {"leaks", "loses memory with every delivery", {"leaks"}, "loses about", Live::delivers},
     {"composes_nothing",
      "composes, and has nothing to show for it",
@@ -215,11 +221,13 @@ inline const std::vector<std::string> kOthers{"bad_create",
                                               "hangs_at_load",
                                               "good",
                                               "hangs",
+                                              "loops",
                                               "mailer",
                                               "naughty",
                                               "newer_good",
                                               "picky",
                                               "second_good",
+                                              "throws_in_cpp",
                                               "time_bomb",
                                               "writer",
                                               "uses_secrets"};

@@ -94,7 +94,12 @@ void Draining::check() {
                                " deliveries");
     if (receiver_->unsigned_requests() != 0) throw std::runtime_error("requests came without a signature");
   }
-  backlog_.check_each_once(recorded_before_ + done, checked_after_);
+  const auto refused = receiver_ ? receiver_->refused() : 0;
+  if (refused == 0) return backlog_.check_each_once(recorded_before_ + done, checked_after_);
+  backlog_.check_all_accepted(recorded_before_ + done);
+  if (const auto uncounted = backlog_.failed_attempts(false); uncounted != refused || backlog_.failed_attempts(true) != 0)
+    throw std::runtime_error(std::to_string(refused) + " requests were refused, " + std::to_string(uncounted) +
+                             " attempts are on record that failed and do not count");
 }
 
 std::uint64_t Draining::delivered() {
@@ -142,9 +147,13 @@ bool Draining::wait_for(std::uint64_t wanted, std::chrono::milliseconds most) {
 }
 
 Draining::Result drain_once(const Bench& bench, std::size_t count, std::size_t body_bytes, const Serving& serving,
-                            Receiver* receiver) {
+                            Receiver* receiver, std::size_t warm_up) {
   const auto database = bench.postgres.create_database();
   Draining draining(bench, database.url(), serving, receiver);
+  if (warm_up > 0) {
+    draining.fill(warm_up, body_bytes);
+    draining.run({});
+  }
   draining.fill(count - 1, body_bytes);  // the last is the one that wakes the host: one more would be a wave of its own in `slow`
   const auto result = draining.run({});
   draining.check();

@@ -63,9 +63,10 @@ class Draining {
   std::uint64_t expected_ = 0;         // of these hosts
 };
 
-// A fresh database, a backlog of so many, a host that works it off, the check; nothing is left behind.
+// A fresh database, a backlog of so many, a host that works it off, the check; nothing is left behind. Before the backlog the
+// host delivers `warm_up`, after which it knows what the receiver takes.
 Draining::Result drain_once(const Bench& bench, std::size_t count, std::size_t body_bytes, const Serving& serving,
-                            Receiver* receiver);
+                            Receiver* receiver, std::size_t warm_up = 0);
 
 // What each delivery cost: CPU time by who used it, and WAL. Over several runs.
 class Costs {

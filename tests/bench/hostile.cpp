@@ -77,6 +77,27 @@ class Crowd {
   std::jthread thread_;
 };
 
+// A member whose connections each post one batch of bad items after the other.
+class BadBatches {
+ public:
+  BadBatches(std::uint16_t port, std::string token, int connections) {
+    std::string body = "[{}";
+    for (std::size_t i = 1; i < kItems; ++i) body += ",{}";
+    body += "]";
+    for (int i = 0; i < connections; ++i)
+      threads_.emplace_back([port, token, body](std::stop_token stop) {
+        testing::HttpClient client(port);
+        while (!stop.stop_requested())
+          static_cast<void>(client.request("POST", "/v1/intents:batch", body,
+                                           {{"Content-Type", "application/json"}, {"Authorization", "Bearer " + token}}));
+      });
+  }
+
+ private:
+  static constexpr std::size_t kItems = 10'000;
+  std::vector<std::jthread> threads_;
+};
+
 std::string head(const std::string& more) { return "POST /v1/intents HTTP/1.1\r\nHost: localhost\r\n" + more + "\r\n"; }
 
 class Door {
@@ -120,13 +141,17 @@ class Door {
 void measure_hostile(const Bench& bench) {
   const auto& sizes = bench.sizes;
   Figures p99{.name = "hostile", .unit = "ms to a good client's answer beside strangers, p99", .runs = {}};
+  Figures batches{
+      .name = "hostile_batches", .unit = "ms to a good client's answer beside a member's bad batches, p99", .runs = {}};
   Figures memory{.name = "hostile_memory", .unit = "MB resident at most beside strangers", .runs = {}};
   Figures bodies{
       .name = "hostile_bodies", .unit = "MB resident at most, all with a token and a body that does not end", .runs = {}};
   for (int round = 0; round < bench.rounds; ++round) {
     tell_round("hostile", round, bench.rounds);
     Door door(bench);
-    p99.compare("quiet", "ms p99", door.good_clients("quiet-"));
+    const double quiet = door.good_clients("quiet-");
+    p99.compare("quiet", "ms p99", quiet);
+    batches.compare("quiet", "ms p99", quiet);
     {
       const Crowd slow(door.port(), 2, sizes.hostile_slow, "POST /v1/intents HTTP/1.1\r\nHost: localhost\r\nX: ", "x", 500ms);
       const Crowd strangers(door.port(), 3, sizes.hostile_strangers, head("Content-Length: 1000000\r\n"),
@@ -140,11 +165,15 @@ void measure_hostile(const Bench& bench) {
       static_cast<void>(door.good_clients("members-"));
     }
     bodies.runs.push_back(door.peak_mb());
+    {
+      const BadBatches member(door.port(), door.token(), sizes.hostile_batches);
+      batches.runs.push_back(door.good_clients("batches-"));
+    }
     door.check_running();
   }
   p99.detail("slow clients", static_cast<double>(sizes.hostile_slow));
   p99.detail("senders of bodies without a token", static_cast<double>(sizes.hostile_strangers));
-  for (auto* figures : {&p99, &memory, &bodies}) bench.report.add(std::move(*figures));
+  for (auto* figures : {&p99, &batches, &memory, &bodies}) bench.report.add(std::move(*figures));
 }
 
 }  // namespace waybill::bench

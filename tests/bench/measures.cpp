@@ -12,6 +12,7 @@ std::span<const Measure> measures() {
       {"burst", "Batches into an empty database while a host works them off", &measure_burst},
       {"latency", "From POST to the first byte at the gateway, idle system, one at a time", &measure_latency},
       {"slow", "Deliveries/s to a receiver that takes a second, with 4,000 and with 15,000 open requests", &measure_slow},
+      {"flapping", "The same with 4,000, when the receiver answers 429 to one request in a thousand", &measure_flapping},
       {"growth", "The speed with 1 M deliveries pending, and beside 1 M finished ones, against 10 k", &measure_growth},
       {"snapshot", "Drain while another session holds an old snapshot", &measure_snapshot},
       {"memory", "The host's memory while it works on a backlog of 1 M, and on bodies of 1 MiB for a slow receiver",

@@ -24,6 +24,8 @@ struct Sizes {
   std::size_t latency = 200;
   std::size_t slow = 40'000, slow_open = 4000, slow_wide = 90'000, slow_wide_open = 15'000;
   int slow_ms = 1000;
+  std::size_t flapping = 40'000, flapping_open = 4000;
+  int flapping_ms = 1000;
   std::size_t growth_small = 10'000, growth_backlogs = 4;  // so many small ones in a row
   std::size_t growth_pending = 1'000'000, growth_timed = 80'000, growth_finished = 1'000'000;
   std::size_t snapshot = 100'000;
@@ -42,6 +44,7 @@ struct Sizes {
   int hanging_gap_ms = 20;
   std::size_t retention = 200'000, retention_old = 100'000;
   std::size_t hostile_slow = 2000, hostile_strangers = 1000, hostile_timed = 1000;
+  int hostile_batches = 8;  // connections of a member that posts bad batches
 
   bool operator==(const Sizes&) const = default;
 };
@@ -62,6 +65,7 @@ void measure_bulk(const Bench& bench);      // durable intents/s in batches
 void measure_burst(const Bench& bench);     // the same, until the last is on record
 void measure_latency(const Bench& bench);   // ms from the submission to the gateway, idle
 void measure_slow(const Bench& bench);      // deliveries/s to a receiver that takes its time
+void measure_flapping(const Bench& bench);  // the same, when it refuses one request in a thousand
 void measure_growth(const Bench& bench);    // deliveries/s with much that waits, and with much that is done
 void measure_snapshot(const Bench& bench);  // deliveries/s while somebody holds an old snapshot
 void measure_memory(const Bench& bench);    // the host's memory while it works on a long backlog

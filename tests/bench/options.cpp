@@ -45,6 +45,9 @@ void add_drains(const std::map<std::string, CLI::App*>& of, Sizes& sizes) {
   count(*of.at("slow"), "--wide-count", sizes.slow_wide, "The same for the second figure");
   number(*of.at("slow"), "--wide-open", sizes.slow_wide_open, "The same for the second figure", std::size_t{60'000});
   number(*of.at("slow"), "--delay", sizes.slow_ms, "ms that the receiver takes", 8000);
+  count(*of.at("flapping"), "--count", sizes.flapping, "Deliveries in the backlog");
+  number(*of.at("flapping"), "--open", sizes.flapping_open, "Requests open at one time", std::size_t{60'000});
+  number(*of.at("flapping"), "--delay", sizes.flapping_ms, "ms that the receiver takes", 8000);
   count(*of.at("snapshot"), "--count", sizes.snapshot, "Deliveries in the backlog");
   count(*of.at("memory"), "--count", sizes.memory, "Deliveries in the backlog");
   number(*of.at("memory"), "--seconds", sizes.memory_seconds, "When to stop watching", 3600);

@@ -23,6 +23,7 @@ namespace waybill::bench {
 namespace {
 
 constexpr std::string_view kAnswer = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+constexpr std::string_view kRefusal = "HTTP/1.1 429 Too Many Requests\r\nContent-Length: 0\r\n\r\n";
 constexpr std::string_view kSignature = "\r\nwebhook-signature: v1,";
 
 [[noreturn]] void fail(const char* what) {
@@ -38,7 +39,8 @@ void watch(int epoll, int fd) {
 
 }  // namespace
 
-Receiver::Receiver(std::chrono::milliseconds delay, std::uint16_t port) : delay_(delay) {
+Receiver::Receiver(std::chrono::milliseconds delay, std::uint16_t port, std::uint64_t refuse_each)
+    : delay_(delay), refuse_each_(refuse_each) {
   listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   const int on = 1;
   ::setsockopt(listener_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);  // connections of a former receiver may linger there
@@ -122,21 +124,31 @@ bool Receiver::serve(int fd, Connection& connection, SteadyTime now) {
     if (!size || *size > bytes.size()) break;
     if (bytes.substr(0, *size).find(kSignature) == std::string_view::npos)
       unsigned_requests_.fetch_add(1, std::memory_order_relaxed);
-    last_arrival_.store(connection.since.time_since_epoch().count(), std::memory_order_relaxed);
-    requests_.fetch_add(1, std::memory_order_release);
+    const bool refused = !count_in(connection.since);
     bytes.remove_prefix(*size);
     connection.since = now;
     if (delay_.count() > 0)
-      due_.push_back({std::chrono::steady_clock::now() + delay_, fd, connection.id});
-    else if (!answer(fd))
+      due_.push_back({std::chrono::steady_clock::now() + delay_, fd, connection.id, refused});
+    else if (!answer(fd, refused))
       return false;
   }
   connection.unread = std::string(bytes);
   return true;
 }
 
-bool Receiver::answer(int fd) const {
-  return ::send(fd, kAnswer.data(), kAnswer.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(kAnswer.size());
+bool Receiver::count_in(SteadyTime since) {
+  last_arrival_.store(since.time_since_epoch().count(), std::memory_order_relaxed);
+  if (refuse_each_ > 0 && (requests() + refused() + 1) % refuse_each_ == 0) {
+    refused_.fetch_add(1, std::memory_order_relaxed);
+    return false;
+  }
+  requests_.fetch_add(1, std::memory_order_release);
+  return true;
+}
+
+bool Receiver::answer(int fd, bool refused) {
+  const auto text = refused ? kRefusal : kAnswer;
+  return ::send(fd, text.data(), text.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(text.size());
 }
 
 int Receiver::until_due_ms() const {
@@ -149,7 +161,9 @@ void Receiver::answer_due() {
   if (due_.size() > most_open_.load(std::memory_order_relaxed)) most_open_.store(due_.size(), std::memory_order_relaxed);
   for (const auto now = std::chrono::steady_clock::now(); !due_.empty() && due_.front().at <= now; due_.pop_front()) {
     const auto connection = connections_.find(due_.front().fd);
-    if (connection == connections_.end() || connection->second.id != due_.front().id || answer(due_.front().fd)) continue;
+    if (connection == connections_.end() || connection->second.id != due_.front().id ||
+        answer(due_.front().fd, due_.front().refused))
+      continue;
     ::close(connection->first);
     connections_.erase(connection);
   }

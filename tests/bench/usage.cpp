@@ -4,31 +4,28 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <thread>
 
-#include "support/temp_folder.h"
+#include "support/process.h"
 
 namespace waybill::bench {
 namespace {
 
 struct Stat {
-  pid_t parent = 0;
   double own = 0;    // CPU seconds
   double ended = 0;  // of children that have been waited for
 };
 
-Stat stat_of(const std::string& process) {
-  const auto text = testing::read_file("/proc/" + process + "/stat");
+Stat stat_of(pid_t process) {
+  const auto text = testing::told_of(process, "stat");
   const auto name_end = text.rfind(')');
   if (name_end == std::string::npos) return {};
   std::istringstream fields(text.substr(name_end + 1));
   Stat stat;
   std::string skipped;
-  fields >> skipped >> stat.parent;
-  for (int i = 0; i < 9; ++i) fields >> skipped;  // up to utime, the 14th field
+  for (int i = 0; i < 11; ++i) fields >> skipped;  // up to utime, the 14th field
   double user = 0, system = 0, ended_user = 0, ended_system = 0;
   fields >> user >> system >> ended_user >> ended_system;
   const auto ticks = static_cast<double>(::sysconf(_SC_CLK_TCK));
@@ -53,16 +50,14 @@ std::string status_file(pid_t process) { return "/proc/" + std::to_string(proces
 
 }  // namespace
 
-double cpu_seconds(pid_t process) { return stat_of(std::to_string(process)).own; }
+double cpu_seconds(pid_t process) { return stat_of(process).own; }
 
 double cpu_seconds_of_tree(pid_t process) {
-  const Stat root = stat_of(std::to_string(process));
+  const Stat root = stat_of(process);
   double all = root.own + root.ended;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
-    const auto name = entry.path().filename().string();
-    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    const Stat stat = stat_of(name);
-    if (stat.parent == process) all += stat.own + stat.ended;
+  for (const auto child : testing::children_of(process)) {
+    const Stat stat = stat_of(child);
+    all += stat.own + stat.ended;
   }
   return all;
 }

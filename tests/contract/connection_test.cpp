@@ -56,6 +56,18 @@ TEST_F(Connections, AReadingStoreDoesNotShowIt) {
   EXPECT_TRUE(tokens->find(sha256("x")));
 }
 
+// T3: over a socket of the machine itself the server ignores them, so their values cannot be read here
+TEST_F(Connections, TheServerIsToldToGiveUpClientsThatItCannotReach) {
+  constexpr Statement kSet{
+      "kept_alive", "SELECT string_agg(name, ' ' ORDER BY name) FROM pg_settings WHERE source = 'session' AND name LIKE 'tcp%'"};
+  for (const auto* purpose : {"settle", "read", "liveness"}) {
+    Link link(address, purpose);
+    const auto set = link.run(kSet);
+    ASSERT_TRUE(set) << set.error().what;
+    EXPECT_EQ(set->text(0, 0), "tcp_keepalives_count tcp_keepalives_idle tcp_keepalives_interval tcp_user_timeout") << purpose;
+  }
+}
+
 // What has not begun can begin anew: nobody is told that a session was found dead.
 TEST_F(Connections, ATransactionBeginsAnewWhereItsSessionWasDead) {
   const auto forms = make_form_store(owner, 1, Millis(1000));

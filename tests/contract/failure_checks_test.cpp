@@ -122,6 +122,52 @@ TEST_F(FailureChecks, AnotherScheduleIsPlannedAnew) {
   EXPECT_TRUE(store->state()->next);
 }
 
+// T11
+TEST_F(FailureChecks, OfHostsWithDifferentSchedulesTheNewestOnesHoldsAndNoTickIsPassedOver) {
+  const FailureSchedule newer("30 * * * *", "UTC");
+  for (const auto host : {HostId{1}, HostId{2}}) register_host(host);
+  ASSERT_TRUE(store->tell({1}, schedule.text()));
+  EXPECT_FALSE(*schedule.is_wanted(*store));
+  EXPECT_EQ(*schedule.other(*store), "");
+  ASSERT_TRUE(store->tell({2}, newer.text()));
+  for (int look = 0; look < 3; ++look) {
+    EXPECT_FALSE(*newer.is_wanted(*store));
+    EXPECT_FALSE(*schedule.is_wanted(*store));
+    EXPECT_EQ(*store->state()->schedule, "30 * * * * UTC") << "they do not take turns";
+  }
+  EXPECT_EQ(*schedule.other(*store), "30 * * * * UTC");
+  EXPECT_EQ(*newer.other(*store), "");
+  sql.execute("UPDATE failure_checks SET next_at = next_at - interval '1 hour'");
+  EXPECT_TRUE(*schedule.is_wanted(*store)) << "what is due runs first, wherever";
+  EXPECT_TRUE(*newer.is_wanted(*store));
+  const auto check = schedule.take(*store, "box:1");
+  ASSERT_TRUE(check && *check);
+  EXPECT_EQ(sql.text("SELECT to_char(next_at AT TIME ZONE 'UTC', 'MI') FROM failure_checks"), "30")
+      << "by the schedule that holds";
+  EXPECT_EQ(store->schedules()->size(), 2u);
+  EXPECT_TRUE(finish(**check, {{kDefaultOrg, ""}}));
+  sql.execute("DELETE FROM hosts WHERE host_id = 2");
+  EXPECT_FALSE(*schedule.is_wanted(*store));
+  EXPECT_EQ(*store->state()->schedule, "0 * * * * UTC") << "the newest that is left";
+  ASSERT_TRUE(store->tell({1}, schedule.text()));
+  EXPECT_EQ(sql.number("SELECT count(*) FROM failure_check_hosts"), 1) << "what is gone is forgotten";
+}
+
+// T11
+TEST_F(FailureChecks, ATickThatIsDueRunsBeforeAnotherScheduleIsPlanned) {
+  make_due();
+  const FailureSchedule half_past("30 * * * *", "UTC"), never("never", "UTC");
+  EXPECT_TRUE(*half_past.is_wanted(*store));
+  const auto check = half_past.take(*store, "box:1");
+  ASSERT_TRUE(check && *check);
+  EXPECT_TRUE(finish(**check, {{kDefaultOrg, ""}}));
+  EXPECT_FALSE(*half_past.is_wanted(*store));
+  EXPECT_EQ(*store->state()->schedule, "30 * * * * UTC");
+  sql.execute("UPDATE failure_checks SET next_at = now()");
+  EXPECT_FALSE(*never.is_wanted(*store)) << "nothing is to be run any more";
+  EXPECT_FALSE(store->state()->next);
+}
+
 TEST_F(FailureChecks, ACheckWhoseProcessDiedIsGoneOnWithAndTheDeadOneWritesNothing) {
   const auto dead = begun();
   EXPECT_TRUE(found(dead, {failure("n-1", "B-1")}));

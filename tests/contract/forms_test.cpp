@@ -8,6 +8,7 @@
 #include "maintenance/periodic_tasks.h"
 #include "settle/settlement.h"
 #include "store/form_store.h"
+#include "store/pg_stores.h"
 #include "store_world.h"
 #include "support/call_builders.h"
 
@@ -474,6 +475,61 @@ TEST_F(FormContract, ASubmissionThatItsRetentionEndsWhileItRetriesRaisesItsAlert
       sql.text("SELECT kind || ' ' || incident || ' ' || count || ': ' || message FROM alerts"),
       "retention_expired retention_expired:contact 1: form submission a of contact was dropped: its retention ended before these "
       "actions did: 1 (letter, attempts: 3), 2 (letter, attempts: 2), 3 (letter, attempts: 1)");
+}
+
+// T1
+TEST_F(FormContract, ASubmissionWhoseScanNeverCameFailsWithItsAlertWhenItsRetentionEnds) {
+  handed_in(submission("a", {"clean", "late", "later"}, true));
+  ASSERT_TRUE(forms->scan(kDefaultOrg, "clean", Scan::clean, "scanner"));
+  expire("a");
+  EXPECT_EQ(forms->purge(0, 10)->count, 1u);
+  EXPECT_EQ(state("a"), "purged");
+  EXPECT_EQ(view("a").submission.reason, "retention_expired");
+  EXPECT_EQ(audit("a"), (Words{"submission_route_failed", "submission_purged"}));
+  EXPECT_EQ(view("a").audit.at(0).from_state + " " + view("a").audit.at(0).to_state, "received failed");
+  EXPECT_EQ(statuses("a"), (Words{"cancelled", "cancelled", "cancelled"}));
+  EXPECT_EQ(
+      sql.text("SELECT kind || ' ' || incident || ' ' || count || ': ' || message FROM alerts"),
+      "retention_expired retention_expired:contact 1: form submission a of contact was dropped: its retention ended before these "
+      "attachments were scanned, and nothing of it was sent: late, later");
+}
+
+// T1: nobody said that it is complete, so nothing of it is missed; its reason says so
+TEST_F(FormContract, ASubmissionThatWasNeverFinalizedIsPurgedWithItsReasonAndNoAlert) {
+  handed_in(submission("unscanned", {"late"}));
+  handed_in(submission("bare"));
+  expire("unscanned");
+  expire("bare");
+  EXPECT_EQ(forms->purge(0, 10)->count, 2u);
+  for (const char* ref : {"unscanned", "bare"}) {
+    EXPECT_EQ(state(ref), "purged");
+    EXPECT_EQ(view(ref).submission.reason, "never_finalized");
+    EXPECT_EQ(audit(ref), (Words{"submission_purged"}));
+  }
+  EXPECT_EQ(sql.number("SELECT count(*) FROM alerts"), 0);
+}
+
+// T1
+TEST_F(FormContract, ASubmissionThatWaitsForAScanForLongIsStuck) {
+  handed_in(submission("old", {"1"}, true));
+  handed_in(submission("older", {"2", "3"}, true));
+  handed_in(submission("scanned", {"4"}, true));
+  handed_in(submission("infected", {"5", "6"}, true));
+  handed_in(submission("draft", {"7"}));
+  handed_in(submission("new", {"8"}, true));
+  ASSERT_TRUE(forms->scan(kDefaultOrg, "4", Scan::clean, "scanner"));
+  ASSERT_TRUE(forms->scan(kDefaultOrg, "5", Scan::infected, "scanner"));
+  sql.execute(
+      "UPDATE form_submissions f SET finalized_at = finalized_at - CASE s.client_ref WHEN 'older' THEN interval '3 hours' ELSE "
+      "interval '2 hours' END FROM submissions s WHERE s.id = f.submission_id AND s.client_ref <> 'new'");
+  const auto found = alerts->stuck(std::chrono::hours(1));
+  ASSERT_TRUE(found) << found.error().what;
+  ASSERT_EQ(found->size(), 1u);
+  EXPECT_EQ(found->at(0).what, StuckWork::What::scan);
+  EXPECT_EQ(found->at(0).about, "contact");
+  EXPECT_EQ(found->at(0).reference, "older");
+  EXPECT_EQ(found->at(0).count, 2u);
+  EXPECT_GE(found->at(0).now - found->at(0).since, std::chrono::hours(3));
 }
 
 // F6

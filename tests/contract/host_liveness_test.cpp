@@ -40,6 +40,21 @@ TEST_F(HostLivenessContract, ALivingHostIsNotDead) {  // M18
   EXPECT_EQ((*hosts)[0].name, "box:1");
 }
 
+// T24
+TEST_F(HostLivenessContract, EverySignOfLifeTellsTheDatabasesTime) {
+  HostLiveness liveness(address, "box:1"), nowhere({"postgresql://nobody@/nowhere?host=/nonexistent", "waybill"}, "box:9");
+  const auto now = [&] { return sql.number("SELECT micros(clock_timestamp())"); };
+  for (int look = 0; look < 3; ++look) {
+    const auto before = now();
+    ASSERT_TRUE(liveness.keep());
+    ASSERT_TRUE(liveness.time());
+    EXPECT_GE(liveness.time()->micros, before);
+    EXPECT_LE(liveness.time()->micros, now());
+  }
+  EXPECT_FALSE(nowhere.keep());
+  EXPECT_FALSE(nowhere.time());
+}
+
 TEST_F(HostLivenessContract, LookingForTheDeadTakesNoLock) {  // E7
   HostLiveness first(address, "box:1"), second(address, "box:2");
   const HostId a = *first.keep(), b = *second.keep();

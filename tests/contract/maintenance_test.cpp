@@ -27,6 +27,25 @@ TEST_F(UpkeepContract, TheQueuesNumbersAreByStatusAndTheOldestDueIsAnAge) {  // 
   EXPECT_LT(*state->oldest_due, Seconds(90) + std::chrono::minutes(30));
   sql.execute("UPDATE ready SET due_at = now() + interval '1 hour'");
   EXPECT_FALSE(maintenance->queue_state()->oldest_due) << "what is due later has no age";
+  // T30
+  EXPECT_EQ(maintenance->queue_state()->by_status, (std::map<std::string, std::uint64_t>{{"scheduled", 5}, {"claimed", 2}}))
+      << "and is not due";
+}
+
+// T30
+TEST_F(UpkeepContract, WhatAHostSaysOfItselfGoesWithIt) {
+  ASSERT_TRUE(maintenance->tell({4711}, R"({"draining":true})")) << "of nobody";
+  EXPECT_EQ(sql.number("SELECT count(*) FROM host_facts"), 0);
+  sql.execute("INSERT INTO hosts (name, knows) VALUES ('box:1', 37)");
+  const HostId us{sql.number("SELECT min(host_id) FROM hosts")};
+  ASSERT_TRUE(maintenance->tell(us, R"({"draining":false})"));
+  const auto version = sql.text("SELECT xmin::text FROM hosts WHERE host_id = " + std::to_string(us.value));
+  ASSERT_TRUE(maintenance->tell(us, R"({"draining":true})"));
+  EXPECT_EQ(sql.text("SELECT facts ->> 'draining' FROM host_facts"), "true");
+  EXPECT_EQ(sql.text("SELECT xmin::text FROM hosts WHERE host_id = " + std::to_string(us.value)), version)
+      << "a new version of a host's row is a sign of life";
+  sql.execute("DELETE FROM hosts WHERE host_id = " + std::to_string(us.value));
+  EXPECT_EQ(sql.number("SELECT count(*) FROM host_facts"), 0);
 }
 
 // Rows are made by SQL, not claimed, so that there can be many.

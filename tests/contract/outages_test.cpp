@@ -132,6 +132,38 @@ TEST_F(OutageContract, AProbeEndsWithABlameOrWithoutAWord) {
   EXPECT_EQ(rows(), 1) << "the outage goes on";
 }
 
+// T4
+TEST_F(OutageContract, ALockedTargetIsLeftOutAndKeepsNoOtherWaiting) {
+  for (const auto* target : {"sms.a", "sms.b", "sms.c"}) blame(begin, Millis(0), "x", target);
+  SqlClient somebody(url);
+  somebody.execute("SET search_path TO waybill; BEGIN; SELECT FROM target_rests WHERE target IN ('sms.a', 'sms.b') FOR UPDATE");
+  const auto at = begin + Seconds(60);
+  const auto written = settle->blame(std::vector<BlamedTarget>{{kDefaultOrg, "sms.a", at, {}, "again"},
+                                                               {kDefaultOrg, "sms.c", at, {}, "again"},
+                                                               {kDefaultOrg, "sms.d", at, {}, "again"}},
+                                     kMax);
+  ASSERT_TRUE(written) << written.error().what;
+  EXPECT_EQ(written->size(), 2u);
+  EXPECT_TRUE(clear(begin, true, "sms.b").empty());
+  EXPECT_TRUE(clear(begin, false, "sms.b").empty());
+  EXPECT_EQ(clear(begin, true, "sms.c").size(), 1u);
+  somebody.execute("COMMIT");
+  EXPECT_EQ(sql.text("SELECT string_agg(target || ' ' || reason, ', ' ORDER BY target) FROM target_rests"),
+            "sms.a x, sms.b x, sms.d again");
+  EXPECT_EQ(blame(at).since, begin) << "the next attempt says it again";
+}
+
+// T4
+TEST_F(OutageContract, ALockedTableIsNotWaitedFor) {
+  SqlClient somebody(url);
+  somebody.execute("SET search_path TO waybill; BEGIN; LOCK TABLE target_rests");
+  const auto written = settle->blame(std::vector<BlamedTarget>{{kDefaultOrg, "sms.a", begin, {}, "x"}}, kMax);
+  ASSERT_FALSE(written);
+  EXPECT_NE(written.error().what.find("55P03"), std::string::npos) << written.error().what;
+  somebody.execute("COMMIT");
+  EXPECT_EQ(blame(begin).since, begin);
+}
+
 TEST_F(OutageContract, WhatNobodyHasHeardOfForLongIsForgotten) {  // E10
   const Timestamp now = queue->due_routes(0)->now;
   blame(now - std::chrono::hours(30), Millis(0), "x", "old");

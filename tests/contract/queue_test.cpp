@@ -1,5 +1,6 @@
 // Taking work out of the queue: in order, up to a share, never what somebody else takes.  M6 M12 M18
 #include <algorithm>
+#include <regex>
 #include <set>
 #include <thread>
 
@@ -127,12 +128,19 @@ TEST_F(QueueContract, AHalfOpenTargetHasOneProbeWhateverTheNumberOfHosts) {  // 
   EXPECT_EQ(begin({1}, Millis(3'600'000)), "sms.a ") << "the host that had it is gone";
 }
 
+std::vector<Permits> permits(QueueStore& store, const std::vector<RouteShare>& shares) {
+  std::vector<const RouteShare*> wanted;
+  for (const auto& share : shares) wanted.push_back(&share);
+  const auto permits = store.take_permits(wanted);
+  EXPECT_TRUE(permits) << permits.error().what;
+  return permits.value_or(std::vector<Permits>(shares.size()));
+}
+
 TEST_F(QueueContract, ARateIsKeptByAllHostsTogether) {  // E14
   const Rate hourly{60, std::chrono::hours(1)};
   const auto take = [&](QueueStore& store, std::size_t wanted) {
-    const auto permits = store.take_permits(kDefaultOrg, "sms.a", hourly, wanted);
-    EXPECT_TRUE(permits) << permits.error().what;
-    return *permits;
+    const RouteShare share{.route = {}, .count = wanted, .org = kDefaultOrg, .target = "sms.a", .rate = hourly};
+    return permits(store, {share}).at(0);
   };
   const auto another = make_queue_store(address);
   const auto first = take(*queue, 5);
@@ -142,8 +150,66 @@ TEST_F(QueueContract, ARateIsKeptByAllHostsTogether) {  // E14
   sql.execute("UPDATE target_rates SET next_at = next_at - interval '1 minute'");
   EXPECT_EQ(take(*another, 5).granted, 1u);
   EXPECT_EQ(take(*queue, 5).granted, 0u);
-  const auto burst = queue->take_permits(kDefaultOrg, "sms.b", {1000, Millis(1000)}, 500);
-  EXPECT_EQ(burst->granted, 100u) << "a tenth of a second's worth after a pause";
+  const RouteShare quick{.route = {}, .count = 500, .org = kDefaultOrg, .target = "sms.b", .rate = Rate{1000, Millis(1000)}};
+  EXPECT_EQ(permits(*queue, {quick}).at(0).granted, 100u) << "a tenth of a second's worth after a pause";
+}
+
+// T4
+TEST_F(QueueContract, PermitsOfManyTargetsAreTakenAtOnceAndSharedByTheRoutesOfEach) {
+  const auto share = [](const std::string& target, std::size_t count) {
+    return RouteShare{.route = {}, .count = count, .org = kDefaultOrg, .target = target, .rate = Rate{50, Seconds(1)}};
+  };
+  const auto granted = permits(*queue, {share("z", 4), share("a", 9), share("z", 4), share("m", 0)});
+  ASSERT_EQ(granted.size(), 4u);
+  EXPECT_EQ(granted[0].granted, 4u) << "answers come in the order of the questions";
+  EXPECT_EQ(granted[1].granted, 5u);
+  EXPECT_EQ(granted[2].granted, 1u) << "what the first route of the target left";
+  EXPECT_EQ(granted[3].granted, 0u);
+}
+
+// T4
+TEST_F(QueueContract, ALockedRateDeniesItsOwnTargetOnly) {
+  const auto share = [](const std::string& target) {
+    return RouteShare{.route = {}, .count = 1, .org = kDefaultOrg, .target = target, .rate = Rate{1, std::chrono::hours(1)}};
+  };
+  permits(*queue, {share("a"), share("c"), share("e")});
+  sql.execute("UPDATE target_rates SET next_at = 'epoch'");
+  {
+    SqlClient somebody(url);
+    somebody.execute("SET search_path TO waybill; BEGIN; SELECT FROM target_rates WHERE target IN ('a', 'c') FOR UPDATE");
+    const auto granted = permits(*queue, {share("a"), share("b"), share("c"), share("d"), share("e")});
+    ASSERT_EQ(granted.size(), 5u);
+    EXPECT_EQ(granted[0].granted + granted[2].granted, 0u);
+    EXPECT_GT(granted[0].wait, Micros(0));
+    for (const auto free : {1, 3, 4}) EXPECT_EQ(granted[static_cast<std::size_t>(free)].granted, 1u) << "the new ones too";
+    somebody.execute("COMMIT; BEGIN; LOCK TABLE target_rates");
+    const RouteShare one = share("e");
+    const std::vector<const RouteShare*> wanted{&one};
+    const auto locked = queue->take_permits(wanted);
+    ASSERT_FALSE(locked);
+    EXPECT_NE(locked.error().what.find("55P03"), std::string::npos) << locked.error().what;
+  }
+  EXPECT_EQ(permits(*queue, {share("a")}).at(0).granted, 1u);
+  EXPECT_EQ(sql.text("SELECT array_to_string(proconfig, ' ') FROM pg_proc WHERE proname = 'take_permits' AND pronargs = 5 AND "
+                     "prorettype = 'record'::regtype AND proretset"),
+            "search_path=waybill, pg_temp lock_timeout=100ms");
+}
+
+// T4
+TEST_F(QueueContract, AProbeOfALockedTargetIsLeftOutAndKeepsNoOtherWaiting) {
+  const Cooldown held{kDefaultOrg, "sms.a", Timestamp{} + Seconds(1), "outage"},
+      open{kDefaultOrg, "sms.b", Timestamp{} + Seconds(1), "outage"};
+  rest({held, open});
+  register_host({1});
+  SqlClient somebody(url);
+  somebody.execute("SET search_path TO waybill; BEGIN; SELECT FROM target_rests WHERE target = 'sms.a' FOR UPDATE");
+  const auto begun = queue->begin_probes(std::vector{held, open}, {1}, Seconds(60));
+  ASSERT_TRUE(begun) << begun.error().what;
+  ASSERT_EQ(begun->size(), 1u);
+  EXPECT_EQ(begun->at(0).target, "sms.b");
+  ASSERT_TRUE(queue->release_probes(std::vector{held, open}, {1}));
+  somebody.execute("COMMIT");
+  EXPECT_EQ(queue->begin_probes(std::vector{held, open}, {1}, Seconds(60))->size(), 2u);
 }
 
 TEST_F(QueueContract, OnlyWhatCameInLongAgoIsTakenWhenThatIsAskedFor) {  // E8
@@ -153,6 +219,38 @@ TEST_F(QueueContract, OnlyWhatCameInLongAgoIsTakenWhenThatIsAskedFor) {  // E8
   const auto claimed = queue->claim(0, {1}, {1}, Millis(1000), shares, {}, kAnyBytes);
   ASSERT_TRUE(claimed) << claimed.error().what;
   EXPECT_EQ(references(*claimed), (std::vector<std::string>{"ref-1"})) << "the others might be sent";
+}
+
+// T33: what is due for longer than the age is older than that; of the rest it looks at the first few only
+TEST_F(QueueContract, LookingForWhatIsOldReadsNoWholeBacklog) {
+  constexpr int kFresh = 3000;
+  submit_many(4);
+  sql.execute("UPDATE ready SET due_at = now() - interval '61 seconds'");
+  sql.execute("UPDATE submissions SET created_at = now() - interval '61 seconds'");
+  const auto old = sql.text("SELECT max(id) FROM submissions");
+  submit_many(kFresh, "fresh-");
+  sql.execute(
+      "UPDATE ready SET due_at = now() - interval '30 seconds' + (delivery_id >> 10) * interval '1 microsecond' WHERE "
+      "delivery_id > " +
+      old);
+  sql.execute("UPDATE submissions SET created_at = now() - interval '2 minutes' WHERE client_ref = 'fresh-0'");  // tried before
+  sql.execute("VACUUM ANALYZE ready, submissions");
+  SqlClient session(url);
+  session.execute(
+      "SET search_path TO waybill; SET plan_cache_mode TO force_generic_plan; SET enable_seqscan TO off; "
+      "SET enable_hashjoin TO off; SET enable_mergejoin TO off; SET enable_bitmapscan TO off; SET jit TO off");
+  for (const auto& statement : all_statements())
+    if (std::string_view(statement.name) == "claim") session.execute("PREPARE claim AS " + std::string(statement.sql));
+  const auto of = std::to_string(route().value);
+  std::string plan;
+  for (const auto& row : session.rows("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) EXECUTE claim (0, 1, 1, 60000, '{" +
+                                      of + "}', '{100}', '{0}', '{0}', '{}', '{1}', '{\"\"}', '{false}', '{60}', 1000)"))
+    plan += *row.at(0) + "\n";
+  EXPECT_EQ(sql.number("SELECT count(*) FROM ready WHERE status = 'claimed'"), 5) << plan;
+  static const std::regex kRemoved("Rows Removed by Filter: ([0-9]+)");
+  for (auto found = std::sregex_iterator(plan.begin(), plan.end(), kRemoved); found != std::sregex_iterator(); ++found)
+    EXPECT_LT(std::stoi((*found)[1]), kFresh / 2) << plan;
+  EXPECT_NE(plan.find("ready_due"), std::string::npos) << plan;
 }
 
 TEST_F(QueueContract, AClaimBringsBodiesUpToItsLimitAndTellsOfTheOthers) {  // E12

@@ -104,6 +104,9 @@ class RolesWorld : public ::testing::Test {
               s + ", " + o + ", (SELECT max(version_id) FROM pipeline_versions), 'p', 's', 1, '{1}', '{}', now())",
           "pipeline_steps (shard, submission_id, step, org_id, pipeline, state, entered_at, actions, first_action) VALUES (0, " +
               s + ", 1, " + o + ", 'p', 's', now(), '{}', 1)",
+          "pipeline_repairs (shard, submission_id, step, org_id, from_state, to_state) VALUES (0, " + s + ", 1, " + o +
+              ", 's', 's')",
+          "pipeline_given (shard, submission_id, step, place, org_id, is_done) VALUES (0, " + s + ", 1, 1, " + o + ", true)",
           "artifacts (shard, delivery_id, org_id, media_type, body) VALUES (0, " + d + ", " + o + ", 'text/plain', 'x')",
           "artifacts (shard, delivery_id, org_id, media_type, body) VALUES (0, " + u + ", " + o + ", 'text/plain', 'x')",
           "edited_payloads VALUES (0, " + d + ", " + o + ", '{}'), (0, " + u + ", " + o + ", '{}')",

@@ -282,7 +282,7 @@ TEST_F(SettleContract, TextOfAnyKindIsWrittenAsItIs) {
 TEST_F(SettleContract, ARestThatIsOverIsToldUntilItsTargetAnswersAgain) {  // E14
   const Timestamp now = queue->due_routes(0)->now;
   rest({{kDefaultOrg, "sms.a", now - Seconds(1), "over"}});
-  EXPECT_EQ(queue->cooldowns()->all.size(), 1u) << "it is half-open";
+  EXPECT_EQ(queue->cooldowns({1})->all.size(), 1u) << "it is half-open";
 }
 
 TEST_F(SettleContract, ProgressIsKeptUntilAnAttemptLeavesAnother) {  // F7

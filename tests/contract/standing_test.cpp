@@ -1,4 +1,6 @@
 // What waits in the whole installation, and what `waybill check --online` asks of a server.
+#include <algorithm>
+
 #include "contract/store_world.h"
 #include "store/database_check.h"
 #include "store/monitor_store.h"
@@ -64,8 +66,10 @@ TEST_F(StandingContract, TheServersRoomAndItsOldTransactionsAreSeen) {  // D11
   other.execute("BEGIN");
   other.rows("SELECT 1");
   facts = server_facts(owner, Millis{0});
-  ASSERT_EQ(facts->old_transactions.size(), 1u);
-  EXPECT_NE(facts->old_transactions[0].who.find("idle in transaction"), std::string::npos) << facts->old_transactions[0].who;
+  EXPECT_EQ(std::count_if(facts->old_transactions.begin(), facts->old_transactions.end(),
+                          [](const auto& one) { return one.who.find("idle in transaction") != std::string::npos; }),
+            1)
+      << "beside it, autovacuum may be at work";
   other.execute("ROLLBACK");
 }
 

@@ -43,6 +43,20 @@ class Suspects : public StoreWorld {
   std::unique_ptr<SuspectStore> suspects = make_suspect_store(address);
 };
 
+// T3
+TEST_F(Suspects, WhoTriesNoneForALeaseWhileOneIsDueHangsAndTriesNoneAnyMore) {
+  const auto hung = make_suspect_store(address);
+  ASSERT_TRUE(*hung->lead());
+  EXPECT_FALSE(*suspects->end_silent_lead(Millis(0))) << "there is none";
+  make_suspect();
+  sql.execute("UPDATE ready SET due_at = now() - interval '10 minutes'");
+  EXPECT_FALSE(*suspects->is_help_wanted());
+  EXPECT_FALSE(*suspects->end_silent_lead(std::chrono::hours(1))) << "it asked something within the hour";
+  EXPECT_FALSE(*suspects->is_help_wanted());
+  EXPECT_TRUE(*suspects->end_silent_lead(Millis(0)));
+  EXPECT_TRUE(eventually([&] { return suspects->is_help_wanted().value_or(false); }));
+}
+
 TEST_F(Suspects, HostsDoNotSeeOneAndTheQuarantineDoes) {
   const auto row = make_suspect();
   EXPECT_EQ(standing(), "due false 1 1");

@@ -16,6 +16,7 @@ constexpr std::chrono::milliseconds kUntilSomebodyWaits{300};
 
 std::string lock_statement(const std::string& what) {
   if (what == "rows") return "SELECT count(*) FROM (SELECT FROM waybill.ready FOR UPDATE) held";
+  if (what == "outages") return "SELECT count(*) FROM (SELECT FROM waybill.target_rests FOR UPDATE) held";
   return "LOCK TABLE waybill." + what + " IN ACCESS EXCLUSIVE MODE";
 }
 
@@ -80,7 +81,11 @@ class Faults::Active {
         return world_.server().cluster.restart(planned_.what == "fast" ? PostgresCluster::Stop::fast
                                                                        : PostgresCluster::Stop::immediate);
       case Kind::poison:
-        return world_.add_poison();
+        return world_.add(Harm::crash);
+      case Kind::loop:
+        return world_.add(Harm::loop);
+      case Kind::outage:
+        return world_.interrupt();
       case Kind::clock_forward:
       case Kind::clock_back:
         detail_ = planned_.what + " s";
@@ -117,6 +122,8 @@ class Faults::Active {
         return signal_sessions("pg_cancel_backend", 2);
       case Kind::terminate:
         return signal_sessions("pg_terminate_backend", 2);
+      case Kind::outage:
+        return world_.resume();
       default:
         return;
     }

@@ -7,6 +7,7 @@ namespace waybill::testing::chaos {
 namespace {
 
 constexpr Millis kPastTheLease = kLease + Millis{700};
+constexpr Millis kLongOutage{20'000};  // more attempts than a contract has
 
 class Planner {
  public:
@@ -33,7 +34,7 @@ class Planner {
 
   Planned one(Kind kind) {
     static constexpr const char* kSessions[] = {"", "", "waybill-liveness", "waybill-claim", "waybill-settle", "waybill-intake"};
-    static constexpr const char* kTables[] = {"ready", "attempts", "claims", "submissions", "rows"};
+    static constexpr const char* kTables[] = {"ready", "attempts", "claims", "submissions", "rows", "outages"};
     Planned planned{.kind = kind, .host = upto(2), .after_sends = 5 + upto(40), .at_latest = between(150, 500)};
     planned.random = static_cast<unsigned>(random_());
     switch (kind) {
@@ -78,7 +79,11 @@ class Planner {
         planned.what = any_of(kSteps);
         break;
       }
+      case Kind::outage:
+        planned.length = upto(4) == 0 ? kLongOutage : between(300, 3000);
+        break;
       case Kind::poison:
+      case Kind::loop:
       case Kind::crash:
       case Kind::failed_start:
       case Kind::pause:

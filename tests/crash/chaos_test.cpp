@@ -75,7 +75,7 @@ class Chaos : public ::testing::Test {
   Server server;
 };
 
-// E1 E3 E4 E6 E7 E11 E13
+// E1 E3 E4 E6 E7 E11 E13 T4 T12 T14
 TEST_F(Chaos, NothingIsLostDoubledOrEndedThatTheFaultsDoNotExplain) {
   const int rounds = asked_seed() ? 1 : all_rounds() ? 200 : 20;
   const unsigned first = asked_seed().value_or(std::random_device{}() % 1'000'000);

@@ -53,11 +53,14 @@ bool is_shut_out(const Fault& fault, const std::vector<Fault>& faults) {
 // Each rule appends what it finds.
 class Judge {
  public:
-  Judge(const std::vector<Fault>& faults, const Terms& terms, std::vector<Complaint>& found)
-      : faults_(faults), terms_(terms), found_(found) {}
+  Judge(const std::vector<Fault>& faults, const Terms& terms, const std::map<std::string, int>& loops,
+        std::vector<Complaint>& found)
+      : faults_(faults), terms_(terms), loops_by_target_(loops), found_(found) {}
 
   void look_at(const Record& record) {
     record_ = &record;
+    const auto loops = loops_by_target_.find(record.target);
+    loops_ = loops == loops_by_target_.end() ? 0 : loops->second;
     if (!record.handed_in) {
       if (!record.sends.empty() || record.known) complain("unexpected", "nobody handed it in");
       return;
@@ -80,7 +83,8 @@ class Judge {
     for (const double send : record_->sends) last = std::max(last, send);
     return last;
   }
-  int explained() const { return resends_explained(faults_, from(), to(), terms_); }
+  // What else was open in a plugin that did not come back goes again.
+  int explained() const { return resends_explained(faults_, from(), to(), terms_) + loops_; }
   bool any(Kind kind) const {
     return std::any_of(faults_.begin(), faults_.end(),
                        [&](const Fault& f) { return f.kind == kind && overlaps(f, from(), to()); });
@@ -98,7 +102,7 @@ class Judge {
       if (sends > 1) complain("one_shot_twice", std::to_string(sends) + " sends");
       return;
     }
-    const int most = 1 + record_->refusals + explained();
+    const int most = 1 + record_->refusals + record_->outages + explained();
     if (sends > most)
       complain("resent", std::to_string(sends) + " sends, and the faults of its time explain " + std::to_string(most));
   }
@@ -123,11 +127,12 @@ class Judge {
     const auto lines =
         std::count_if(record_->audit.begin(), record_->audit.end(), [&](const auto& a) { return a.to == end.state; });
     if (lines != 1) complain("audit", std::to_string(lines) + " lines of the audit say that it is " + end.state);
-    if (record_->poison) {
+    if (record_->harm != Harm::none) {
       if (end.state != "exhausted" || end.reason != "worker_lost")
-        complain("poison", "it kills its host and ended " + end.state + " " + end.reason);
+        complain("poison", std::string(record_->harm == Harm::crash ? "it kills its host" : "its plugin loops") + " and ended " +
+                               end.state + " " + end.reason);
     } else if (end.state == "accepted") {
-      const auto accepted = static_cast<int>(record_->sends.size()) - record_->refusals;
+      const auto accepted = static_cast<int>(record_->sends.size()) - record_->refusals - record_->outages;
       if (accepted < 1) complain("accepted_by_nobody", "the gateway never accepted it");
     } else if (end.state == "exhausted") {
       check_exhausted();
@@ -140,7 +145,7 @@ class Judge {
     const std::string& reason = record_->end->reason;
     if (reason == "worker_lost") return complain("worker_lost", "it is healthy");
     if (reason == "one_shot" && record_->promise == Promise::one_shot) {
-      if (record_->refusals > 0 || explained() > 0) return;
+      if (record_->refusals > 0 || record_->outages > 0 || explained() > 0) return;
       return complain(record_->sends.empty() ? "exhausted_unsent" : "exhausted_sent",
                       "one_shot, " + std::to_string(record_->sends.size()) + " sends, and no fault of its time explains it");
     }
@@ -161,8 +166,10 @@ class Judge {
 
   const std::vector<Fault>& faults_;
   const Terms& terms_;
+  const std::map<std::string, int>& loops_by_target_;  // how many deliveries of a target made its plugin loop
   std::vector<Complaint>& found_;
   const Record* record_ = nullptr;
+  int loops_ = 0;  // of its target
 };
 
 std::string seconds(double value) {
@@ -175,8 +182,9 @@ std::string seconds(double value) {
 
 std::string_view to_string(Kind kind) {
   constexpr std::string_view kNames[] = {
-      "kill",      "stop",    "cut",    "half_open",     "lock",       "lock_timeout", "statement_timeout", "cancel",
-      "terminate", "restart", "poison", "clock_forward", "clock_back", "crash",        "failed_start",      "pause"};
+      "kill",       "stop",      "cut",          "half_open", "lock", "lock_timeout", "statement_timeout",
+      "cancel",     "terminate", "restart",      "poison",    "loop", "outage",       "clock_forward",
+      "clock_back", "crash",     "failed_start", "pause"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -203,7 +211,8 @@ int resends_explained(const std::vector<Fault>& faults, double from, double to, 
 
 std::vector<Complaint> verdict(const std::vector<Record>& records, const std::vector<Fault>& faults, const Terms& terms) {
   std::vector<Complaint> found;
-  const bool has_poison = std::any_of(records.begin(), records.end(), [](const Record& r) { return r.poison && r.known; });
+  const bool has_poison =
+      std::any_of(records.begin(), records.end(), [](const Record& r) { return r.harm == Harm::crash && r.known; });
   for (const auto& fault : faults)
     if (fault.kind == Kind::crash && !has_poison) found.push_back({"", "crash", "a host ended by itself: " + fault.detail});
   for (const auto& fault : faults) {
@@ -212,7 +221,10 @@ std::vector<Complaint> verdict(const std::vector<Record>& records, const std::ve
     });
     if (fault.kind == Kind::failed_start && !in_trouble) found.push_back({"", "failed_start", fault.detail});
   }
-  Judge judge(faults, terms, found);
+  std::map<std::string, int> loops;
+  for (const auto& record : records)
+    if (record.harm == Harm::loop) ++loops[record.target];
+  Judge judge(faults, terms, loops, found);
   for (const auto& record : records) judge.look_at(record);
   return found;
 }
@@ -223,11 +235,15 @@ std::string describe(const Fault& fault) {
 }
 
 std::string describe(const Record& record) {
-  std::string text = record.id + " for " + record.target + (record.poison ? ", poison" : "");
+  std::string text = record.id + " for " + record.target +
+                     (record.harm == Harm::crash  ? ", poison"
+                      : record.harm == Harm::loop ? ", loops"
+                                                  : "");
   text += record.handed_in ? "\n    handed in at " + seconds(*record.handed_in) : "\n    never handed in";
   text += record.acknowledged ? ", acknowledged at " + seconds(*record.acknowledged) : ", never acknowledged";
   for (const double send : record.sends) text += "\n    at the gateway at " + seconds(send);
   if (record.refusals > 0) text += "\n    of these refused: " + std::to_string(record.refusals);
+  if (record.outages > 0) text += "\n    of these during an outage: " + std::to_string(record.outages);
   for (const auto& one : record.attempts)
     text += "\n    attempt " + std::to_string(one.number) + ": " + one.outcome + (one.counts ? "" : ", does not count") +
             (one.why.empty() ? "" : ", " + one.why);

@@ -25,6 +25,8 @@ enum class Kind {
   terminate,          // sessions are ended by an administrator
   restart,            // the server is restarted
   poison,             // a delivery is handed in that takes its host down
+  loop,               // a delivery is handed in from which its plugin does not come back
+  outage,             // the gateway is a proxy that answers 502
   clock_forward,      // the database's wall clock is stepped
   clock_back,
   // Not planned: they are seen.
@@ -40,6 +42,9 @@ struct Fault {
   double begin = 0, end = 0;
   std::string detail;
 };
+
+// What an intent does to whoever delivers it.
+enum class Harm { none, crash, loop };
 
 enum class Promise { one_shot, max_attempts, deadline };
 
@@ -65,11 +70,12 @@ struct Record {
   Promise promise = Promise::max_attempts;
   int max_attempts = 0;  // of that promise
   double deadline = 0;   // of that promise, seconds
-  bool poison = false;
+  Harm harm = Harm::none;
   std::optional<double> handed_in;     // the first request began; none: nobody handed it in
   std::optional<double> acknowledged;  // a host answered that it has it
   std::vector<double> sends;           // requests that reached the gateway
   int refusals = 0;                    // of these the gateway answered with a failure that may be tried again
+  int outages = 0;                     // of these it answered with a failure that is not the delivery's
   bool known = false;                  // it is in the database
   std::optional<End> end;
   std::string waits_for;      // the stated reason why it has no end yet; "" if there is none

@@ -160,9 +160,42 @@ TEST(ChaosVerdict, FindsADeadlineThatCameEarly) {
   EXPECT_EQ(rules(record), Rules{});
 }
 
+// T12 T14
+TEST(ChaosVerdict, FindsWhatPaysForALoopOrAnOutage) {
+  auto beside = sent_twice();
+  beside.target = "loopable";
+  EXPECT_EQ(rules(beside), Rules{"resent"});
+  auto loops = exhausted(Promise::max_attempts, "worker_lost");
+  loops.id = "two";
+  loops.target = "loopable";
+  loops.harm = Harm::loop;
+  loops.sends.clear();
+  EXPECT_TRUE(verdict({beside, loops}, {}, kTerms).empty()) << "it was open beside the loop";
+  loops.end->reason = "max_attempts";
+  EXPECT_EQ(rules(loops), Rules{"poison"});
+  auto other = sent_twice();
+  EXPECT_EQ(verdict({other, exhausted(Promise::max_attempts, "worker_lost")}, {}, kTerms).size(), 2u);
+
+  auto during = sent_twice();
+  during.outages = 1;
+  during.attempts = {{1, "error", false}, {2, "accepted"}};
+  EXPECT_EQ(rules(during), Rules{});
+  during.outages = 2;
+  EXPECT_EQ(rules(during), Rules{"accepted_by_nobody"});
+  auto used_up = exhausted(Promise::max_attempts, "max_attempts");
+  used_up.sends = {10.1, 10.2, 10.25};
+  used_up.outages = 3;
+  used_up.attempts = {{1, "error"}, {2, "error"}, {3, "error"}};
+  used_up.attempt_count = 3;
+  EXPECT_EQ(rules(used_up), Rules{"used_up"}) << "an outage uses up no attempt";
+  auto once = exhausted(Promise::one_shot, "one_shot");
+  once.outages = 1;
+  EXPECT_EQ(rules(once), Rules{}) << "it may have been taken all the same";
+}
+
 TEST(ChaosVerdict, FindsPoisonThatEndedOtherwise) {
   auto record = exhausted(Promise::max_attempts, "worker_lost");
-  record.poison = true;
+  record.harm = Harm::crash;
   record.sends.clear();
   EXPECT_EQ(rules(record), Rules{});
   record.end->reason = "max_attempts";
@@ -206,7 +239,7 @@ TEST(ChaosVerdict, FindsEndsThatNothingExplains) {
 TEST(ChaosVerdict, FindsAHostThatEndedByItself) {
   EXPECT_EQ(rules(healthy(), {{Kind::crash, 1, 1}}), Rules{"crash"});
   auto poison = exhausted(Promise::max_attempts, "worker_lost");
-  poison.poison = true;
+  poison.harm = Harm::crash;
   poison.sends.clear();
   EXPECT_EQ(rules(poison, {{Kind::crash, 1, 1}}), Rules{});
   EXPECT_EQ(rules(healthy(), {{Kind::failed_start, 1, 1}}), Rules{"failed_start"});

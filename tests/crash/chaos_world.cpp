@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
@@ -24,6 +25,7 @@ constexpr std::chrono::seconds kAnswer{1};  // that a client waits for, before i
 constexpr std::chrono::milliseconds kTick{20}, kLate{500};
 constexpr std::size_t kLogShown = 3000;
 constexpr auto kPoisonType = "crashes_on_marked_payload";
+constexpr auto kLoopType = "loops";
 
 double epoch_now() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
 double number(const std::optional<std::string>& text) { return text ? std::stod(*text) : 0; }
@@ -36,12 +38,18 @@ std::string name_of(const std::string& url) {
   return url.substr(from, url.find('?') - from);
 }
 
+bool take_one(std::atomic<int>& wanted) {
+  int before = wanted;
+  return before > 0 && wanted.compare_exchange_strong(before, before - 1);
+}
+
 }  // namespace
 
 // ---- a host ----
 
 SupervisedHost::SupervisedHost(const HostSetup& setup) : installation_(setup) {
-  installation_.add_plugin(bad_plugin(std::string(kPoisonType)));
+  installation_.add_plugin(bad_plugin(kPoisonType));
+  installation_.add_plugin(bad_plugin(kLoopType));
 }
 
 void SupervisedHost::start() {
@@ -80,6 +88,10 @@ std::string SupervisedHost::log_end() const {
 
 // ---- the world ----
 
+const RoundWorld::Target& RoundWorld::target_of(std::string_view type) {
+  return *std::find_if(targets().begin(), targets().end(), [&](const Target& target) { return target.type == type; });
+}
+
 const std::vector<RoundWorld::Target>& RoundWorld::targets() {
   static const std::vector<Target> all{
       {"sms.once", "sms", "one_shot", 0},
@@ -89,6 +101,7 @@ const std::vector<RoundWorld::Target>& RoundWorld::targets() {
       {"sms.patient", "sms", "deadline", 600},
       {"sms.brief", "sms", "deadline", 8},
       {"poisonable", kPoisonType, "max_attempts", 3},
+      {"loopable", kLoopType, "max_attempts", 3},
   };
   return all;
 }
@@ -176,26 +189,26 @@ void RoundWorld::watch_time(const std::stop_token& stop) {
 
 void RoundWorld::load(int caller) {
   std::minstd_rand random(seed_ * kCallers + static_cast<unsigned>(caller) + 1);
-  for (int i = 0; !enough_ || poison_wanted_ > 0; ++i) {
+  for (int i = 0; !enough_ || crashes_wanted_ > 0 || loops_wanted_ > 0; ++i) {
     const auto name = std::to_string(seed_) + "-" + std::to_string(caller) + "-" + std::to_string(i);
-    int wanted = poison_wanted_;
-    if (wanted > 0 && poison_wanted_.compare_exchange_strong(wanted, wanted - 1)) {
-      hand_in(targets().back(), "poison-" + name, true, random);
-    } else {
-      hand_in(targets()[random() % targets().size()], "chaos-" + name, false, random);
-    }
+    if (take_one(crashes_wanted_))
+      hand_in(target_of(kPoisonType), "poison-" + name, Harm::crash, random);
+    else if (take_one(loops_wanted_))
+      hand_in(target_of(kLoopType), "loop-" + name, Harm::loop, random);
+    else
+      hand_in(targets()[random() % targets().size()], "chaos-" + name, Harm::none, random);
     eventually([&] { return enough_ || acknowledged_ < gateway_.count() + kMaxAhead; });
   }
 }
 
-void RoundWorld::hand_in(const Target& target, const std::string& id, bool poison, std::minstd_rand& random) {
-  Record record{.id = id, .target = target.name, .poison = poison, .handed_in = now()};
+void RoundWorld::hand_in(const Target& target, const std::string& id, Harm harm, std::minstd_rand& random) {
+  Record record{.id = id, .target = target.name, .harm = harm, .handed_in = now()};
   record.promise = target.policy == "one_shot"   ? Promise::one_shot
                    : target.policy == "deadline" ? Promise::deadline
                                                  : Promise::max_attempts;
   if (record.promise == Promise::deadline) record.deadline = target.limit;
   if (record.promise == Promise::max_attempts) record.max_attempts = target.limit;
-  const bool refused = !poison && target.type == "sms" && random() % kRefusesOneOf == 0;
+  const bool refused = harm == Harm::none && target.type == "sms" && random() % kRefusesOneOf == 0;
   const auto accepted = Reply::late(kTakes[random() % std::size(kTakes)]);
   if (refused)
     gateway_.script(id, {Reply::reject("provider_failure"), accepted});
@@ -207,7 +220,8 @@ void RoundWorld::hand_in(const Target& target, const std::string& id, bool poiso
     handed_in_[id] = record;
   }
   auto body = sms_intent(id, target.name);
-  if (poison) body["payload"]["poison"] = true;
+  if (harm == Harm::crash) body["payload"]["poison"] = true;
+  if (harm == Harm::loop) body["payload"]["loop"] = true;
   const auto text = body.dump();
   auto at = random() % hosts_.size();
   std::string last = "no answer";
@@ -252,6 +266,15 @@ bool RoundWorld::settle() {
   });
 }
 
+void RoundWorld::interrupt() {
+  ++interruptions_;
+  gateway_.interrupt("/sms/send", Reply::http_error(502));
+}
+
+void RoundWorld::resume() {
+  if (--interruptions_ == 0) gateway_.resume();
+}
+
 void RoundWorld::step_clock(std::chrono::milliseconds by) {
   server_.clock.step(by);
   const std::lock_guard lock(mutex_);
@@ -286,10 +309,14 @@ std::vector<Record> RoundWorld::records() {
     record.id = id;
     return record;
   };
-  for (const auto& request : gateway_.received())
-    of(request.reference).sends.push_back(std::chrono::duration<double>(request.at - begin_).count());
+  for (const auto& request : gateway_.received()) {
+    auto& record = of(request.reference);
+    record.sends.push_back(std::chrono::duration<double>(request.at - begin_).count());
+    record.outages += request.interrupted;
+  }
   for (auto& [id, record] : all)
-    if (!record.sends.empty() && scripted_refusals_.contains(id)) record.refusals = scripted_refusals_.at(id);
+    if (static_cast<int>(record.sends.size()) > record.outages && scripted_refusals_.contains(id))
+      record.refusals = scripted_refusals_.at(id);
 
   auto database = sql();
   for (const auto& row : database.rows("SELECT client_ref, target, completed_at IS NOT NULL, state, reason, "
@@ -328,6 +355,12 @@ std::vector<Record> RoundWorld::records() {
 
 std::string RoundWorld::logs() const {
   std::string all;
+  SqlClient database(sql_url());
+  for (const std::string table : {"target_rests", "host_findings", "hosts", "ready"}) {
+    all += "---- " + table + ", at the database's time\n";
+    for (const auto& row : database.rows("SELECT clock_timestamp() || ' ' || t FROM waybill." + table + " t"))
+      all += *row[0] + "\n";
+  }
   for (std::size_t i = 0; i < hosts_.size(); ++i) all += "---- log of host " + std::to_string(i) + "\n" + hosts_[i]->log_end();
   return all;
 }

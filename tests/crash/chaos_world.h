@@ -11,6 +11,7 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -68,7 +69,9 @@ class RoundWorld {
 
   void start();       // hosts and load; false expectations fail the test
   void look_after();  // starts what has ended, and writes that down as a fault
-  void add_poison() { ++poison_wanted_; }
+  void add(Harm harm) { ++(harm == Harm::crash ? crashes_wanted_ : loops_wanted_); }
+  void interrupt();  // outages may overlap: the last resume() ends them
+  void resume();
   void stop_load();  // returns when what was begun is acknowledged
   bool settle();     // waits until all has ended; false if it does not
   void step_clock(std::chrono::milliseconds by);
@@ -84,8 +87,9 @@ class RoundWorld {
     int limit;
   };
   static const std::vector<Target>& targets();
+  static const Target& target_of(std::string_view type);
   void load(int number);
-  void hand_in(const Target& target, const std::string& id, bool poison, std::minstd_rand& random);
+  void hand_in(const Target& target, const std::string& id, Harm harm, std::minstd_rand& random);
   void watch_time(const std::stop_token& stop);
   double of_database(double epoch) const;  // a time of the database as one of the round
 
@@ -103,7 +107,8 @@ class RoundWorld {
   };
   std::vector<Step> steps_;
   std::atomic<bool> enough_{false};
-  std::atomic<int> poison_wanted_{0};
+  std::atomic<int> crashes_wanted_{0}, loops_wanted_{0};
+  int interruptions_ = 0;  // of the faults' thread
   std::atomic<std::size_t> acknowledged_{0};
   mutable std::mutex mutex_;
   std::map<std::string, Record> handed_in_;

@@ -61,17 +61,18 @@ class Backlog final : public QueueStore {
     }
     return claimed;
   }
-  Result<Cooldowns> cooldowns() override { return Cooldowns{kNow, {}}; }
+  Result<Cooldowns> cooldowns(HostId) override { return Cooldowns{kNow, {}}; }
+  Result<void> refute(std::span<const HostFinding>, HostId) override { return {}; }
   Result<std::vector<Cooldown>> begin_probes(std::span<const Cooldown>, HostId, Millis) override {
     return fail(Error::Kind::bug, "nothing is down");
   }
   Result<void> release_probes(std::span<const Cooldown>, HostId) override { return fail(Error::Kind::bug, "nothing is down"); }
   Result<OrgWeights> weights() override { return OrgWeights{}; }
-  Result<std::vector<ServedChannel>> serve_channels(HostId, std::span<const RouteShare* const>) override {
+  Result<std::vector<ServedChannel>> serve_channels(HostId, std::span<const RouteShare* const>, Millis) override {
     return fail(Error::Kind::bug, "nothing is of a channel");
   }
   Result<void> leave_channels(HostId, std::span<const OrgId>) override { return {}; }
-  Result<Permits> take_permits(OrgId, const std::string&, const Rate&, std::size_t) override {
+  Result<std::vector<Permits>> take_permits(std::span<const RouteShare* const>) override {
     return fail(Error::Kind::bug, "nothing has a rate");
   }
   Result<void> forget(Shard, const DoneClaims&) override { return {}; }
@@ -138,7 +139,8 @@ class AcceptingSender final : public Sender {
   bool withdraw(CallId) override { return false; }
   void cancel(CallId) override {}
   void ended(CallId) override {}
-  std::optional<Clock::Monotonic> inside_plugin_since() const override { return std::nullopt; }
+  std::optional<Inside> inside_plugin() const override { return std::nullopt; }
+  void give_up() override {}
   bool join(Millis) override { return true; }
 
  private:
@@ -166,7 +168,7 @@ class HotPath {
             [this] { return planner_.held(); }, [this](const Settler::WriteResult& written) { settled(written); }, log_,
             metrics_),
         claimer_(
-            backlog_, planner_, claim_ledger_, signal_, clock_, {.batch = kBatch, .poll = std::chrono::hours(1)},
+            backlog_, planner_, claim_ledger_, signal_, reach_, clock_, {.batch = kBatch, .poll = std::chrono::hours(1)},
             [this] { return open_ ? std::optional(HostId{1}) : std::nullopt; },
             [this](std::vector<Job> jobs) { claimed(std::move(jobs)); }, log_) {
     settler_.start();
@@ -218,6 +220,7 @@ class HotPath {
   Planner planner_;
   ClaimLedger claim_ledger_;
   WorkSignal signal_;
+  HostReach reach_;
   Settler settler_;
   Claimer claimer_;
 };

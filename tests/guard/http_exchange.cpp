@@ -67,16 +67,17 @@ int exchange_over_http(const std::string& body) {
     asio::post(context,
                [reply = std::move(reply)] { reply(http::json_response(200, R"({"intentId":"order-1","status":"pending"})")); });
   };
-  http::Serving serving{.router = http::Router({{"GET", "/v1/intents/{id}", http::Role::member, handle},
-                                                {"POST", "/v1/intents", http::Role::member, handle}}),
-                        .authenticate = {},
-                        .limits = {},
-                        .timeouts = {},
-                        .allowed_hosts = {"waybill.example.org"},
-                        .trusted_proxies = {},
-                        .log = log,
-                        .metrics = metrics,
-                        .peers = http::Peers({.bytes = 1 << 20, .bytes_in_all = 1 << 20})};
+  http::Serving serving{
+      .router = http::Router({{"GET", "/v1/intents/{id}", http::Role::member, handle},
+                              http::with_query({"POST", "/v1/intents", http::Role::member, handle}, {"waitSeconds"})}),
+      .authenticate = {},
+      .limits = {},
+      .timeouts = {},
+      .allowed_hosts = {"waybill.example.org"},
+      .trusted_proxies = {},
+      .log = log,
+      .metrics = metrics,
+      .peers = http::Peers({.bytes = 1 << 20, .bytes_in_all = 1 << 20})};
   const auto connection = std::make_shared<http::ServerConnection>(std::move(accepted), "127.0.0.1", serving);
   asio::co_spawn(context, connection->serve(), asio::detached);
   counted([&] { context.run(); });

@@ -164,7 +164,7 @@ TEST_F(Abilities, AnAcceptedIntentCanBeAskedAfter) {
   EXPECT_EQ(failed.out, "p1: failed: undeliverable: nobody at home (code 200)\n");
   EXPECT_EQ(failed.exit_code, 1);
   EXPECT_EQ(get_intent(client(), "p1")["status"], "accepted") << "asking changes nothing";
-  EXPECT_NE(ask({"status", "nobody"}).err.find("no intent \"nobody\""), std::string::npos);
+  EXPECT_NE(ask({"status", "nobody"}).err.find("neither an intent nor a submission \"nobody\""), std::string::npos);
 }
 
 // H4
@@ -213,9 +213,9 @@ TEST_F(Abilities, AListThatBreaksOffSaysSo) {
 // H4
 TEST_F(Abilities, WhatAPluginDoesNotOfferIsSaid) {
   use("letter", gateway.url());
-  const auto probe = ask({"probe", "to.letter"});
-  EXPECT_EQ(probe.exit_code, 1);
-  EXPECT_NE(probe.err.find("does not offer \"probe\""), std::string::npos) << probe.err;
+  const auto failures = ask({"failures", "to.letter"});
+  EXPECT_EQ(failures.exit_code, 1);
+  EXPECT_NE(failures.err.find("does not offer \"failures\""), std::string::npos) << failures.err;
 }
 
 }  // namespace

@@ -1,13 +1,13 @@
 // Secrets and payloads stay where they belong: not in a log, a metric, an error or an argument, and secrets in no dump either. N1
+// T36
 #include <gtest/gtest.h>
 #include <openssl/evp.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <sstream>
 
 #include "base/hex.h"
 #include "support/bad_plugins.h"
+#include "support/process.h"
 #include "support/temp_folder.h"
 #include "support/world.h"
 
@@ -135,18 +135,8 @@ class Canaries : public World {
 
   // The arguments of the host and of the processes that it started.
   std::string arguments() {
-    std::string all;
-    for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
-      if (entry.path().filename().string().find_first_not_of("0123456789") != std::string::npos) continue;
-      const auto stat = read_file(entry.path() / "stat");
-      const auto name_end = stat.rfind(')');
-      if (name_end == std::string::npos) continue;
-      std::istringstream rest(stat.substr(name_end + 4));
-      pid_t parent = 0;
-      rest >> parent;
-      if (parent == host().pid() || entry.path().filename() == std::to_string(host().pid()))
-        all += read_file(entry.path() / "cmdline") + "\n";
-    }
+    auto all = told_of(host().pid(), "cmdline") + "\n";
+    for (const auto child : children_of(host().pid())) all += told_of(child, "cmdline") + "\n";
     return all;
   }
 

@@ -50,6 +50,32 @@ TEST_F(Check, NamesTheLineOfWhatIsWrongWithASendersSettings) {  // D11
   for (const char* jargon : {"constraint", "schema", "regex", "propert"}) EXPECT_EQ(said.find(jargon), std::string::npos) << said;
 }
 
+TEST_F(Check, WarnsWhereOneTimeLimitCutsAnother) {  // T25
+  const auto original = read_file(installation().config());
+  const auto check_with = [&](const std::string& more) {
+    write_file(installation().config(), original + more);
+    return installation().command({"check"});
+  };
+  const auto useless = check_with("senders:\n  sms:\n    timeout_ms: 90000\n");
+  EXPECT_EQ(useless.exit_code, 0) << useless.out << useless.err;
+  expect_words(useless.out + useless.err,
+               {line_of("    timeout_ms") + "senders.sms.timeout_ms: has no effect", "timeouts.attempt"});
+  auto slow = target("sms.slow", "sms", gateway.url(), "one_shot", 0, {"invalid_request"});
+  slow["timeout"] = "90s";
+  installation().write_registry(registry_of({slow}));
+  const auto enough = check_with("senders:\n  sms:\n    timeout_ms: 90000\n");
+  EXPECT_EQ(enough.exit_code, 0) << enough.out << enough.err;
+  EXPECT_EQ((enough.out + enough.err).find("timeout"), std::string::npos) << enough.out << enough.err;
+  const auto cut = check_with("senders:\n  sms:\n    timeout_ms: 10000\n");
+  EXPECT_EQ(cut.exit_code, 0) << cut.out << cut.err;
+  expect_words(cut.out + cut.err, {"sms.slow", "10s (senders.sms.timeout_ms)", "90s"});
+  slow["timeout"] = "50m";
+  installation().write_registry(registry_of({slow}));
+  const auto beyond = check_with("");
+  EXPECT_EQ(beyond.exit_code, 1);
+  expect_words(beyond.out + beyond.err, {"sms.slow", "timeouts.lease"});
+}
+
 TEST_F(Check, RefusesNamesThatNobodyKnowsAndSuggestsTheNearest) {  // D11
   setup.plugins = {"email_raw", "sms", "push", "webhook"};
   setup.retry += "\n  emailraw: {kind: fixed, delay: 1s}";

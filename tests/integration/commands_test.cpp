@@ -14,6 +14,8 @@ namespace {
 
 using nlohmann::json;
 
+using Words = std::vector<std::string>;
+
 class Commands : public World {
  protected:
   json explain(const std::string& id) {
@@ -260,6 +262,28 @@ TEST_F(Commands, ExplainSaysThatItsTargetHasARate) {
   EXPECT_NE(explained("second").find("1/h"), std::string::npos) << explained("second");
 }
 
+// T33: also where the contract of what waits is older than the rate
+TEST_F(Commands, ARateThatIsSetAppliesToWhatWaitsAndExplainSaysSo) {
+  auto slow = target("sms.slow", "sms", gateway.url(), "one_shot", 0, {"invalid_request"});
+  installation().write_registry(registry_of({slow}));
+  restart_host();
+  post_intent(client(), sms_intent("before", "sms.slow"));
+  ASSERT_TRUE(gateway.wait_for_count("before", 1));
+  sql().execute(
+      "INSERT INTO waybill.target_rests (org_id, target, until, reason) VALUES (1, 'sms.slow', now() + interval '1 day', "
+      "'held')");
+  post_intent(client(), sms_intent("first", "sms.slow"));
+  post_intent(client(), sms_intent("second", "sms.slow"));
+  slow["rate"] = "1/h";
+  installation().write_registry(registry_of({slow}));
+  const auto reloaded = installation().command({"reload"});
+  ASSERT_EQ(reloaded.exit_code, 0) << reloaded.err;
+  sql().execute("DELETE FROM waybill.target_rests");
+  ASSERT_TRUE(gateway.wait_for_count("first", 1));
+  EXPECT_EQ(explain("second")["code"], "rate") << explained("second");
+  EXPECT_EQ(gateway.count("second"), 0u);
+}
+
 // M3, H2
 TEST_F(Commands, ExplainSaysThatThePluginIsMissing) {
   gateway.script("orphan", {Reply::reject("provider_failure")});
@@ -307,8 +331,51 @@ TEST_F(Commands, ExplainDoesNotKnowAStranger) {
   EXPECT_NE((result.out + result.err).find("nobody"), std::string::npos);
 }
 
+// T26
+TEST_F(Commands, NoneButMigrateAndServeMakesASchema) {
+  const std::vector<Words> commands{{"token", "create", "--name", "shop"},
+                                    {"token", "list"},
+                                    {"token", "revoke", "shop"},
+                                    {"org", "create", "acme"},
+                                    {"org", "list"},
+                                    {"org", "show", "default"},
+                                    {"org", "disable", "acme"},
+                                    {"reload"},
+                                    {"roles"},
+                                    {"explain", "x"},
+                                    {"target", "resume", "sms.once"},
+                                    {"dead", "list"},
+                                    {"archive", "list"},
+                                    {"failures", "list"},
+                                    {"failures", "check"}};
+  for (const auto& command : commands) {
+    const auto result = installation().command(command);
+    EXPECT_EQ(result.exit_code, 1) << command[0] << ": " << result.out;
+    EXPECT_NE(result.err.find("run `waybill migrate`"), std::string::npos) << command[0] << ": " << result.err;
+  }
+  EXPECT_EQ(sql().number("SELECT count(*) FROM pg_namespace WHERE nspname = 'waybill'"), 0);
+}
+
+// T26: nor the private database
+TEST_F(Commands, NoneButMigrateAndServeMakesAPrivateDatabase) {
+  const TempFolder folder;
+  setup.database_url.clear();
+  setup.embedded = folder.path() / "pg";
+  for (const Words& command : {Words{"token", "list"}, Words{"reload"}, Words{"dead", "list"}, Words{"roles"}}) {
+    const auto result = installation().command(command);
+    EXPECT_EQ(result.exit_code, 1) << command[0] << ": " << result.out;
+    EXPECT_NE(result.err.find("run `waybill migrate`"), std::string::npos) << command[0] << ": " << result.err;
+  }
+  EXPECT_FALSE(std::filesystem::exists(setup.embedded));
+}
+
 // M13
-TEST_F(Commands, ReloadWithoutAHostFails) { EXPECT_EQ(installation().command({"reload"}).exit_code, 1); }
+TEST_F(Commands, ReloadWithoutAHostFails) {
+  ASSERT_EQ(installation().command({"migrate"}).exit_code, 0);
+  const auto result = installation().command({"reload"});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_NE(result.err.find("no host of this installation is running"), std::string::npos) << result.err;
+}
 
 }  // namespace
 }  // namespace waybill::testing

@@ -296,6 +296,7 @@ TEST_F(Dead, ExplainTellsWhereAFormsSubmissionIs) {
   EXPECT_EQ(explained("f-1")["code"], "not_finalized");
   ask("POST", "/v1/submissions/f-1/finalize");
   EXPECT_EQ(explained("f-1")["code"], "waiting_for_scans");
+  EXPECT_NE(std::string(explained("f-1")["why"]).find("without it, it fails at 20"), std::string::npos);  // T1
   EXPECT_NE(explained("f-1")["why"].get<std::string>().find("a-1"), std::string::npos);
   gateway.by_default(Reply::accept_when_released());
   ask("POST", "/v1/attachments/a-1/scan-result", {{"clamavStatus", "clean"}});

@@ -36,7 +36,7 @@ class TheDoor : public World {
   }
   std::string token(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), {"token", "create"});
-    const auto made = installation().command(arguments);
+    const auto made = migrated().command(arguments);
     EXPECT_EQ(made.exit_code, 0) << made.err;
     return made.out.substr(0, made.out.find('\n'));
   }
@@ -117,6 +117,10 @@ TEST_F(TheDoor, MetricsCanHaveAListenerOfTheirOwn) {
   const auto watching = "http://127.0.0.1:" + std::to_string(second);
   for (const auto* what : {"/metrics", "/healthz", "/readyz"}) EXPECT_EQ(status_of({}, watching + what), "200") << what;
   EXPECT_EQ(status_of({}, watching + "/v1/intents/a"), "404");
+  // T32: a page whose own name leads here
+  EXPECT_EQ(status_of({"-H", "Host: rebound.example:9090"}, watching + "/metrics"), "403");
+  for (const auto* host : {"Host: localhost:1", "Host: 192.0.2.7:9090", "Host: [2001:db8::1]"})
+    EXPECT_EQ(status_of({"-H", host}, watching + "/metrics"), "200") << host;
   EXPECT_EQ(status_of({"-H", "Authorization: Bearer " + operator_token}, api + "/metrics"), "404");
 }
 

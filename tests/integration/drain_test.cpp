@@ -1,6 +1,7 @@
 // Jobs of a real pg-boss, of an old and a newer version, are handed in once.  J7
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 
@@ -141,6 +142,53 @@ TEST_P(Drain, FromAnotherDatabaseAJobThatWasNotMarkedIsNotHandedInAgain) {
 
 INSTANTIATE_TEST_SUITE_P(Versions, Drain, ::testing::Values("pg-boss", "pg-boss-9"),
                          [](const auto& version) { return version.param == "pg-boss" ? "Ten" : "Nine"; });
+
+// T8: of jobs as the workers of notarial-api write them.
+TEST_F(World, ADrainLosesNoFollowUp) {
+  setup.registry = registry_of({target("notify.send", "webhook", gateway.url() + "/notify", "max_attempts", 3, {"gone"}),
+                                target("ses.send", "webhook", gateway.url() + "/ses", "max_attempts", 3, {"gone"})});
+  for (const char* name : {"ses_send.json", "notify_send.json"})
+    setup.pipelines[name] = read_file(std::filesystem::path(WAYBILL_SOURCE_FOLDER) / "registry/staged-jobs/pipelines" / name);
+  ASSERT_EQ(installation().command({"migrate"}).exit_code, 0);
+  sql().execute(
+      "CREATE SCHEMA boss; CREATE TABLE boss.job (id uuid, name text, data jsonb, state text, start_after timestamptz, "
+      "created_on timestamptz, completed_on timestamptz, output jsonb)");
+  const auto add = [&](char digit, const json& follow_up) {
+    const auto id = std::string(8, digit) + "-0000-4000-8000-000000000000";
+    const json data{{"subject", "cni"}, {"body", "<p>x</p>"}, {"reference", "B-1"}, {"onComplete", follow_up}};
+    sql().execute("INSERT INTO boss.job VALUES ('" + id + "', 'SES_SEND', '" + data.dump() +
+                  "', 'created', now() - interval '1 minute', now())");
+    return id;
+  };
+  const json mail{{"template", "T"}, {"emailAddress", "a@example.org"}, {"options", {{"reference", "B-1"}}}};
+  const auto good = add('1', {{"queue", "NOTIFY_SEND"}, {"job", mail}}), plain = add('2', nullptr),
+             strange = add('3', {{"queue", "SES_SEND"}, {"job", mail}}), empty = add('4', {{"queue", "NOTIFY_SEND"}});
+  const auto state = [&](const std::string& id) { return sql().text("SELECT state FROM boss.job WHERE id = '" + id + "'"); };
+  const auto drain = [&](const std::string& map) {
+    return installation().command({"drain", "--from-pgboss", "boss", "--map", "SES_SEND=" + map});
+  };
+
+  const auto to_target = drain("ses.send");
+  EXPECT_EQ(to_target.exit_code, 3) << to_target.err;
+  EXPECT_NE(to_target.err.find("which a target does not follow"), std::string::npos) << to_target.err;
+  EXPECT_EQ(state(good), "created");
+  EXPECT_EQ(state(plain), "completed");
+
+  const auto to_pipeline = drain("ses_send");
+  EXPECT_EQ(to_pipeline.exit_code, 3) << to_pipeline.err;
+  EXPECT_EQ(state(good), "completed");
+  for (const auto& id : {strange, empty}) {
+    EXPECT_EQ(state(id), "created");
+    EXPECT_NE(to_pipeline.err.find(id + ": pipeline ses_send begins nothing for its onComplete"), std::string::npos)
+        << to_pipeline.err;
+  }
+  const auto follow_up = "pgboss-" + good + "~notify_send~2";
+  ASSERT_TRUE(eventually([&] { return word(client().get("/v1/submissions/" + follow_up).json(), "state") == "SENT"; }));
+  const auto all = gateway.received();
+  const auto sent = std::find_if(all.begin(), all.end(), [](const auto& one) { return one.path == "/notify"; });
+  ASSERT_NE(sent, all.end());
+  EXPECT_NE(sent->body.find("a@example.org"), std::string::npos) << sent->body;
+}
 
 TEST_F(World, ADrainFromNowhereOrToNowhereSaysSo) {
   ASSERT_EQ(installation().command({"migrate"}).exit_code, 0);

@@ -68,6 +68,54 @@ TEST_F(FailureCheckProgram, ADueTickReadsEveryPageStoresTheDigestAndRaisesOneAle
   EXPECT_TRUE(is_planned());
 }
 
+// T29: a submission of a pipeline learns of what its provider failed to deliver, and its provider can be asked about it.
+TEST_F(FailureCheckProgram, AFailureIsInTheAuditOfItsSubmissionOnce) {
+  setup.pipelines["mail.json"] = R"({
+    "pipeline": "mail", "initial": "SEND",
+    "states": { "SEND": { "run": [{ "target": "to.parcel", "input": "/payload" }] }, "SENT": { "terminal": true } },
+    "transitions": [{ "from": "SEND", "to": "SENT", "trigger": "sent", "actor": "worker" }]
+  })";
+  installation().write_pipeline("mail.json", setup.pipelines["mail.json"]);
+  const auto posted = client().request("POST", "/v1/pipelines/mail/submissions",
+                                       R"({"submissionId":"m-1","payload":{"text":"x"},"metadata":{"reference":"B-77"}})");
+  ASSERT_EQ(posted.status, 201) << posted.body;
+  const auto view = [&] { return client().get("/v1/submissions/m-1").json(); };
+  ASSERT_TRUE(eventually([&] { return word(view(), "state") == "SENT"; })) << view();
+  gateway.script("/parcels", {{.body = kSecondPage}, {.body = kSecondPage}});
+  ASSERT_EQ(failures({"check"}).exit_code, 0);
+  ASSERT_EQ(failures({"check"}).exit_code, 0);
+  std::vector<json> told;
+  const auto now = view();
+  for (const auto& event : now["audit"])
+    if (word(event, "action") == "not_delivered") told.push_back(event);
+  ASSERT_EQ(told.size(), 1u) << now["audit"].dump(1);
+  EXPECT_EQ(told[0]["metadata"]["status"], "temporary-failure");
+  EXPECT_EQ(told[0]["metadata"]["target"], "to.parcel");
+  EXPECT_EQ(told[0]["toState"], nullptr);
+  EXPECT_EQ(now["state"], "SENT");
+
+  gateway.by_default({.body = R"({"state":"delivered"})"});
+  const auto status = installation().command({"provider", "status", "m-1", "--json"});
+  EXPECT_EQ(status.exit_code, 0) << status.err;
+  EXPECT_EQ(json::parse(status.out)["submissionId"], "m-1");
+  EXPECT_EQ(json::parse(status.out)["answer"], "arrived");
+}
+
+// T29: the runbook's first step works whatever plugin the target has.
+TEST_F(FailureCheckProgram, AProbeConnectsWhereThePluginHasNone) {
+  const auto probe = [&] { return installation().command({"provider", "probe", "sms.primary", "--json"}); };
+  const auto well = probe();
+  EXPECT_EQ(well.exit_code, 0) << well.err;
+  EXPECT_EQ(json::parse(well.out)["answer"], "connected");
+  const FakeGateway closed(FakeGateway::Door::shut);
+  installation().write_registry(
+      registry_of({target("sms.primary", "sms", closed.url(), "max_attempts", 3, {"invalid_request"})}));
+  const auto down = probe();
+  EXPECT_EQ(down.exit_code, 1);
+  EXPECT_EQ(json::parse(down.out)["answer"], "not reachable");
+  EXPECT_NE(down.out.find("no connection"), std::string::npos) << down.out;
+}
+
 TEST_F(FailureCheckProgram, WithoutFailuresTheDigestSaysZeroAndNobodyIsAlerted) {
   host();
   gateway.script("/parcels", {{.body = R"({"failures":[]})"}});

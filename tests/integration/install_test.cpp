@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <regex>
+
 #include "support/world.h"
 
 namespace waybill::testing {
@@ -40,6 +42,7 @@ TEST_F(Installed, TheSampleWorksAsItIs) {
   const auto checked = run(check);
   EXPECT_EQ(checked.exit_code, 0) << checked.err;
   EXPECT_NE(checked.out.find("good: 8 plugin(s)"), std::string::npos) << checked.out;
+  ASSERT_EQ(run(waybill({"migrate"})).exit_code, 0) << read_file(place() / "log");
   const auto token = run(waybill({"token", "create", "shop", "--json"}));
   ASSERT_EQ(token.exit_code, 0) << read_file(place() / "log");
   Process host(waybill({"serve"}));
@@ -71,6 +74,25 @@ TEST_F(Installed, DocumentsComeAlong) {
   for (const char* file : {"operations/running.md", "operations/runbook.md", "operations/configuration.md", "openapi.yaml",
                            "http-api.md", "plugins/webhook/README.md", "plugins/email_raw/README.md"})
     EXPECT_TRUE(fs::is_regular_file(prefix() / "share/doc/waybill" / file)) << file;
+}
+
+// T31
+TEST_F(Installed, LinksOfDocumentsLeadSomewhere) {
+  static const std::regex kLink(R"(\]\(([^)\s#]+)(#[^)\s]*)?\))");
+  std::size_t seen = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(prefix() / "share")) {
+    if (entry.path().extension() != ".md") continue;
+    const auto text = read_file(entry.path());
+    for (auto at = std::sregex_iterator(text.begin(), text.end(), kLink); at != std::sregex_iterator(); ++at) {
+      const std::string link = (*at)[1];
+      if (link.find(':') != std::string::npos || link.find_first_of("&;") != std::string::npos ||
+          link.find('.') == std::string::npos)
+        continue;
+      ++seen;
+      EXPECT_TRUE(fs::exists(entry.path().parent_path() / link)) << fs::relative(entry.path(), prefix()) << ": " << link;
+    }
+  }
+  EXPECT_GT(seen, 150u);
 }
 
 // D12: what stands beside the configuration comes before what was installed

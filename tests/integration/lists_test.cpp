@@ -97,6 +97,19 @@ TEST_F(ListsOverHttp, ABadFilterIsRefusedByName) {
   EXPECT_EQ(refusal("/v1/submissions?pipeline=p&since=2026-01-01T00:00:00Z").substr(0, 6), "since ");
 }
 
+// T21: a filter with a typo would answer everything
+TEST_F(ListsOverHttp, AnUnknownOrUnreadableQueryParameterIsRefusedOnEveryRoute) {
+  for (const char* path : {"/v1/intents", "/v1/submissions", "/v1/dead", "/v1/stats", "/orgs", "/orgs/default/deliveries",
+                           "/orgs/default/channels", "/orgs/default/alert-rules", "/readyz", "/metrics", "/v1/intents/x/history"})
+    EXPECT_EQ(refusal(path + std::string("?chanel_id=1")).substr(0, 44), "there is no query parameter \"chanel_id\" here")
+        << path;
+  for (const char* query :
+       {"/v1/intents?cursor=%ff", "/v1/intents?target=%ff", "/v1/submissions?pipeline=%ff", "/v1/submissions?cursor=%ff",
+        "/v1/submissions?reference=%00", "/v1/dead?reason=%ff", "/v1/dead?cursor=%ff", "/orgs?cursor=%ff",
+        "/orgs/default/deliveries?cursor=%ff", "/orgs/default/channels?after=%ff", "/v1/dead?id=%zz"})
+    EXPECT_EQ(client().get(query).status, 400) << query;
+}
+
 // D5: two readers of one request could take two values for it
 TEST_F(ListsOverHttp, AQueryParameterGivenTwiceIsRefusedOnEveryRoute) {
   for (const char* path :
@@ -121,7 +134,7 @@ TEST_F(ListsOverHttp, ATokenWithTargetsListsTheirIntentsOnly) {
   gateway.by_default(Reply::accept());
   const auto token = [&](std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), {"token", "create"});
-    const auto made = installation().command(arguments);
+    const auto made = migrated().command(arguments);
     HttpClient one(host().port());
     one.authorize(made.out.substr(0, made.out.find('\n')));
     return one;

@@ -7,8 +7,8 @@
 #include <set>
 
 #include "domain/idempotency.h"
-#include "support/temp_folder.h"
-#include "support/world.h"
+#include "support/notify_world.h"
+#include "support/stepped_clock.h"
 
 namespace waybill::testing {
 namespace {
@@ -42,61 +42,7 @@ bool verifies(const std::string& secret, const Received& request, const std::str
   return false;
 }
 
-class Notifications : public World {
- protected:
-  Notifications() { use_key("first master key, of more than 32 bytes"); }
-
-  void use_key(const std::string& key) const { write_file(keys_.path() / "master", key); }
-  void configure(const std::string& notify) {
-    setup.more = "secrets: { master: { file: \"" + (keys_.path() / "master").string() + "\" } }\nnotify: { key: master, " +
-                 notify +
-                 " }\n"
-                 "egress: { allow: [\"127.0.0.1/32\"] }\n";
-  }
-
-  HttpResponse call(const char* method, const std::string& path, const json& body = nullptr) {
-    return client().request(method, "/orgs/default" + path, body.is_null() ? "" : body.dump());
-  }
-  static json webhook(const std::string& name, const std::string& url) {
-    return {{"name", name}, {"type", "webhook"}, {"config", {{"url", url}}}};
-  }
-  json add_channel(const std::string& name, const std::string& path = "/hook") {
-    const auto response = call("POST", "/channels", webhook(name, gateway.url() + path));
-    EXPECT_EQ(response.status, 201) << response.body;
-    return response.json();
-  }
-  std::string add_rule(const std::string& status = "active") {
-    const auto response = call("POST", "/alert-rules", {{"name", "critical"}, {"status", status}});
-    EXPECT_EQ(response.status, 201) << response.body;
-    return response.json().at("id");
-  }
-  void bind(const std::string& rule, const json& channel) {
-    EXPECT_EQ(call("PUT", "/alert-rules/" + rule + "/channels/" + channel.at("id").get<std::string>()).status, 204);
-  }
-  HttpResponse add_event(const std::string& rule, const std::string& id, const json& snapshot, bool suppress = false) {
-    return call("POST", "/alert-rules/" + rule + "/events",
-                {{"eventId", id}, {"snapshot", snapshot}, {"suppressDelivery", suppress}});
-  }
-  json deliveries(const std::string& query = "") { return call("GET", "/deliveries" + query).json().at("items"); }
-  json delivery(const std::string& id) { return call("GET", "/deliveries/" + id).json(); }
-  // Waits until the only delivery, or the one with this id, has the status.
-  bool wait_for_status(const std::string& id, const std::string& status) {
-    return eventually([&] { return delivery(id).value("status", "") == status; });
-  }
-  // One of each of so many rules, for the same three channels.
-  void add_events_for_three_channels(int rules) {
-    const std::vector channels{add_channel("a", "/a"), add_channel("b", "/b"), add_channel("c", "/c")};
-    for (int i = 0; i < rules; ++i) {
-      const auto rule = add_rule();
-      for (const auto& channel : channels) bind(rule, channel);
-      add_event(rule, std::to_string(i), i);
-    }
-  }
-  void end_windows() { sql().execute("UPDATE waybill.ready SET due_at = now() WHERE status = 'open'"); }
-
- private:
-  TempFolder keys_;
-};
+class Notifications : public NotifyWorld {};
 
 // N1
 TEST_F(Notifications, AChannelIsMadeShownChangedAndDeleted) {
@@ -188,6 +134,10 @@ TEST_F(Notifications, EventsOfOneWindowAreOneDeliveryToEachChannel) {
     EXPECT_EQ(response.status, 202) << response.body;
   }
   EXPECT_EQ(add_event(rule, "CVE-1", {{"cve", 1}}).json().at("duplicate"), true);
+  // T31: as for an intent
+  const auto other = add_event(rule, "CVE-1", {{"cve", 2}});
+  EXPECT_EQ(other.status, 409) << other.body;
+  EXPECT_EQ(other.json().at("error").at("code"), "idempotency_conflict");
   ASSERT_EQ(deliveries().size(), 2u);
   EXPECT_EQ(deliveries("?status=pending").size(), 2u);
   EXPECT_EQ(gateway.count(), 0u);
@@ -344,25 +294,65 @@ TEST_F(Notifications, ASecretOpensForItsOwnChannelOnly) {
   EXPECT_EQ(gateway.count(), 0u);
 }
 
-// N1: the host was given another master key.
-TEST_F(Notifications, WithTheWrongMasterKeyTheHostIsNotReadyAndSendsNothing) {
+// N1, T7: the host was given another master key: what needs the right one waits, and nothing else does
+TEST_F(Notifications, WithTheWrongMasterKeyOnlyChannelsWait) {
   configure("debounce: 0s");
+  setup.more += "alerts: { quiet: 1s }\n";
   const auto rule = add_rule();
   bind(rule, add_channel("ops"));
   host().terminate();
   use_key("another master key, of more than 32 bytes");
   give_up_host();
-  Daemon locked(installation(), Daemon::Until::accepting);
-  auto door = locked.client();
-  const auto ready = door.get("/readyz");
-  EXPECT_EQ(ready.status, 503);
-  EXPECT_NE(ready.body.find("notify.key"), std::string::npos);
-  EXPECT_EQ(door.request("POST", "/orgs/default/alert-rules/" + rule + "/events", R"({"eventId":"1","snapshot":1})").status, 202);
-  locked.terminate();
-  EXPECT_EQ(gateway.count(), 0u);
+  const auto ready = client().get("/readyz");
+  EXPECT_EQ(ready.status, 200);
+  EXPECT_NE(ready.body.find("notify.key"), std::string::npos) << ready.body;
+  EXPECT_EQ(call("POST", "/alert-rules/" + rule + "/events", json{{"eventId", "1"}, {"snapshot", 1}}).status, 202);
+  EXPECT_EQ(post_intent(client(), sms_intent("goes-on", "sms.deadline"), 30).status, 200);
+  EXPECT_EQ(get_intent(client(), "goes-on")["status"], "accepted");
+  EXPECT_TRUE(eventually([&] { return sql().number("SELECT count(*) FROM waybill.alerts WHERE kind = 'secret_locked'") == 1; }));
+  const auto id = sql().text("SELECT delivery_id FROM waybill.notifications");
+  EXPECT_EQ(call("GET", "/deliveries/" + id + "/explain").json().at("code"), "secret_locked");
+  EXPECT_EQ(gateway.count(), 1u) << "nothing to the channel";
+  host().terminate();
   use_key("first master key, of more than 32 bytes");
-  EXPECT_EQ(client().get("/readyz").status, 200);
-  EXPECT_TRUE(gateway.wait_for([&] { return gateway.count() == 1; }));
+  give_up_host();
+  EXPECT_EQ(client().get("/readyz").body, "OK\n");
+  EXPECT_TRUE(gateway.wait_for([&] { return gateway.count() == 2; }));
+}
+
+// T7: a master key that is lost for good
+TEST_F(Notifications, WhatALostMasterKeySealedIsGivenUp) {
+  configure("debounce: 0s");
+  const auto rule = add_rule();
+  const std::string channel = add_channel("ops").at("id");
+  bind(rule, json{{"id", channel}});
+  host().terminate();
+  use_key("another master key, of more than 32 bytes");
+  give_up_host();
+  add_event(rule, "1", 1);
+  const auto master = sql().text("SELECT master FROM waybill.org_keys");
+  const auto listed = installation().command({"keys", "give-up"});
+  EXPECT_EQ(listed.exit_code, 0) << listed.err;
+  EXPECT_NE(listed.out.find("master key " + master + ": organisation default, 1 channel(s)"), std::string::npos) << listed.out;
+  EXPECT_EQ(sql().text("SELECT master FROM waybill.org_keys"), master) << "which only looked";
+  EXPECT_EQ(installation().command({"keys", "give-up", "--master", "0123456789abcdef"}).exit_code, 1);
+  const auto given_up = installation().command({"keys", "give-up", "--master", master, "--json"});
+  ASSERT_EQ(given_up.exit_code, 0) << given_up.err;
+  EXPECT_EQ(json::parse(given_up.out)[0]["channels"], 1);
+  EXPECT_EQ(
+      sql().number("SELECT count(*) FROM waybill.audit_log WHERE action = 'channel_secret_given_up' AND actor_type = 'admin'"
+                   " AND actor LIKE '%@%' AND metadata ->> 'channel' = '" +
+                   channel + "'"),
+      1);
+  EXPECT_NE(sql().text("SELECT master FROM waybill.org_keys"), master);
+  EXPECT_EQ(installation().command({"keys", "give-up", "--master", master}).exit_code, 1) << "nothing is left";
+  const auto shown = call("GET", "/channels/" + channel).json();
+  EXPECT_NE(shown.at("disabledReason").get<std::string>().find("rotate"), std::string::npos) << shown;
+  const auto rotated = call("POST", "/channels/" + channel + "/rotate-secret");
+  EXPECT_EQ(rotated.status, 200) << rotated.body;
+  EXPECT_EQ(call("PATCH", "/channels/" + channel, json{{"status", "active"}}).status, 200);
+  add_event(rule, "2", 2);
+  EXPECT_TRUE(gateway.wait_for([&] { return gateway.count() >= 1; }));
 }
 
 // N1: nobody would see any more that the key is wrong.
@@ -444,7 +434,7 @@ TEST_F(Notifications, AChannelWhoseDestinationIsGoneIsDisabledWithAnAlert) {
   EXPECT_EQ(gateway.count(), 1u);
   EXPECT_EQ(call("GET", path).json().at("status"), "disabled");
   EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.alerts WHERE kind = 'channel_disabled'"), 1);
-  EXPECT_EQ(add_event(rule, "2", 2).json().at("channels"), 0);
+  EXPECT_EQ(add_event(rule, "2", 2).json().at("channels"), 1) << "it is kept";
   EXPECT_EQ(call("POST", "/deliveries/" + id + "/replay").status, 409);
 
   gateway.by_default(Reply::accept());
@@ -636,7 +626,7 @@ TEST_F(Notifications, AKilledHostLosesNoWindow) {
 // N9: by all hosts together. Each host looks at the queue several times meanwhile.
 TEST_F(Notifications, TheLimitsOfChannelsHoldForAllHostsTogether) {
   constexpr int kRules = 8;
-  configure("debounce: 0s, per_org: 4, per_channel: 2");
+  configure("debounce: 0s, per_org: 5, per_channel: 2");
   gateway.by_default(Reply::late(std::chrono::milliseconds(500)));
   client();
   const Installation second_place(setup), third_place(setup);
@@ -650,7 +640,7 @@ TEST_F(Notifications, TheLimitsOfChannelsHoldForAllHostsTogether) {
         "SELECT max((SELECT count(*) FROM a b WHERE b.started_at <= a.started_at AND b.finished_at > a.started_at" +
         among + ")) FROM a");
   };
-  EXPECT_EQ(most_at_once(""), 4);
+  EXPECT_EQ(most_at_once(""), 5);
   EXPECT_LE(most_at_once(" AND b.channel_id = a.channel_id"), 2);
   EXPECT_TRUE(eventually([&] { return sql().number("SELECT count(*) FROM waybill.channel_hosts") == 0; }))
       << "who has nothing under way gives it up";
@@ -670,6 +660,52 @@ TEST_F(Notifications, WhenTheHostOfAnOrganisationDiesAnotherServesItsChannels) {
   (server.ends_with(":" + std::to_string(second.pid())) ? second : host()).kill_hard();
   EXPECT_TRUE(eventually([&] { return sql().number("SELECT count(*) FROM waybill.ready") == 0; }));
   EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.deliveries WHERE status = 'accepted'"), 3);
+}
+
+// T3
+TEST_F(Notifications, WhenTheHostOfAnOrganisationHangsAnotherServesItsChannelsAfterItsLease) {
+  configure("debounce: 0s, per_org: 2");
+  setup.more += "timeouts: {attempt: 3s, attempt_grace: 100ms, lease: 5s}\n";
+  gateway.by_default(Reply::hang());
+  client();
+  const Installation second_place(setup);
+  Daemon second(second_place);
+  add_events_for_three_channels(1);
+  ASSERT_TRUE(gateway.wait_for([&] { return gateway.count() == 2; }));
+  gateway.by_default(Reply::accept());
+  const auto server = sql().text("SELECT name FROM waybill.hosts WHERE host_id = (SELECT host_id FROM waybill.channel_hosts)");
+  Daemon& hung = server.ends_with(":" + std::to_string(second.pid())) ? second : host();
+  hung.signal(SIGSTOP);
+  EXPECT_TRUE(eventually([&] { return sql().number("SELECT count(*) FROM waybill.ready") == 0; }));
+  EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.deliveries WHERE status = 'accepted'"), 3);
+  EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.hosts"), 2) << "it has not died";
+  hung.signal(SIGCONT);
+}
+
+// T24
+TEST_F(Notifications, SignaturesCarryTheDatabasesTimeAndAClockThatDiffersIsTold) {
+  SteppedClock database_clock;
+  PostgresCluster server(database_clock.environment());
+  setup.database_url = server.create_database();
+  database_clock.step(std::chrono::minutes(10));
+  configure("debounce: 0s");
+  const auto before = std::time(nullptr) + 600;
+  const auto rule = add_rule();
+  bind(rule, add_channel("ops"));
+  add_event(rule, "1", 1);
+  ASSERT_TRUE(gateway.wait_for([&] { return gateway.count() == 1; }));
+  const auto stamp = std::stoll(header_value(gateway.received().front().head, "webhook-timestamp").value_or("0"));
+  EXPECT_GE(stamp, before - 1);
+  EXPECT_LE(stamp, std::time(nullptr) + 601);
+  const auto ready = client().get("/readyz");
+  EXPECT_EQ(ready.status, 200);
+  EXPECT_NE(ready.body.find("clock.skew: this machine's clock is"), std::string::npos) << ready.body;
+  EXPECT_NE(ready.body.find("behind the database's"), std::string::npos) << ready.body;
+  EXPECT_LE(metric(client(), "waybill_clock_skew_seconds"), -598);
+  EXPECT_NE(host().log().find("clock.skew"), std::string::npos);
+  database_clock.step(-std::chrono::minutes(10));
+  EXPECT_TRUE(eventually([&] { return client().get("/readyz").body == "OK\n"; }));
+  host().terminate();
 }
 
 // N9
@@ -791,9 +827,92 @@ TEST_F(Notifications, AChannelThatHasOnlyFailedForDaysIsDisabledWithAnAlert) {
   gateway.by_default(Reply::http_error(500));
   fail_once("4");
   age("6");
-  fail_once("5");
-  EXPECT_EQ(call("GET", path).json().at("status"), "disabled");
+  add_event(rule, "5", 1);
+  EXPECT_TRUE(eventually([&] { return call("GET", path).json().at("status") == "disabled"; }));
   EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.alerts WHERE kind = 'channel_disabled'"), 1);
+}
+
+// T19
+TEST_F(Notifications, ListsOfChannelsAndRulesComeInPages) {
+  configure("debounce: 10m");
+  const auto channel = add_channel("bound");
+  const auto oldest = add_rule();
+  bind(oldest, channel);
+  sql().execute(
+      "INSERT INTO waybill.channels (org_id, shard, route_id, name, type, config, key_id, secret)"
+      " SELECT org_id, shard, route_id, 'name ' || to_char(i, 'FM0000'), type, config, key_id, secret"
+      " FROM waybill.channels, generate_series(1, 249) i");
+  sql().execute("INSERT INTO waybill.rule_channels SELECT org_id, '" + oldest +
+                "', channel_id FROM waybill.channels"
+                " WHERE name LIKE 'name%'");
+  sql().execute(
+      "INSERT INTO waybill.alert_rules (org_id, name, status) SELECT 1, 'rule ' || i, 'draft' FROM generate_series(1, 249) i");
+  const std::vector<std::string> lists{"/channels?after=", "/alert-rules/" + oldest + "/channels?after=", "/alert-rules?cursor="};
+  for (const auto& path : lists) {
+    std::set<std::string> seen;
+    std::string next;
+    do {
+      const auto page = call("GET", path + escaped(next)).json();
+      EXPECT_LE(page.at("items").size(), 100u);
+      for (const auto& item : page.at("items")) EXPECT_TRUE(seen.insert(item.at("id")).second) << item;
+      next = page.at("next").is_null() ? "" : page.at("next").get<std::string>();
+    } while (!next.empty() && seen.size() < 1000);
+    EXPECT_EQ(seen.size(), 250u) << path;
+  }
+  for (const auto* wrong : {"x", "1", "1.x", "x.00000000-0000-4000-8000-000000000000"})
+    EXPECT_EQ(call("GET", std::string("/alert-rules?cursor=") + wrong).status, 400) << wrong;
+}
+
+// T19
+TEST_F(Notifications, WhatAnOrganisationMayHaveIsBounded) {
+  configure("debounce: 10m");
+  add_channel("first");
+  add_rule();
+  auto large = webhook("large", gateway.url());
+  large["config"]["headers"]["X-Large"] = std::string(66'000, 'x');
+  const auto refused = call("POST", "/channels", large);
+  EXPECT_EQ(refused.status, 400) << refused.body;
+  EXPECT_NE(refused.error_message().find("config"), std::string::npos) << refused.body;
+  sql().execute(
+      "INSERT INTO waybill.channels (org_id, shard, route_id, name, type, config, key_id, secret)"
+      " SELECT org_id, shard, route_id, 'name ' || i, type, config, key_id, secret"
+      " FROM waybill.channels, generate_series(1, 998) i");
+  sql().execute(
+      "INSERT INTO waybill.alert_rules (org_id, name, status) SELECT 1, 'rule ' || i, 'draft' FROM generate_series(1, 998) i");
+  const auto last = add_channel("last");
+  const auto last_rule = add_rule();
+  const auto full = call("POST", "/channels", webhook("one too many", gateway.url()));
+  EXPECT_EQ(full.status, 409) << full.body;
+  EXPECT_NE(full.error_message().find("1000"), std::string::npos) << full.body;
+  EXPECT_EQ(call("POST", "/alert-rules", {{"name", "one too many"}}).status, 409);
+  EXPECT_EQ(call("DELETE", "/channels/" + last.at("id").get<std::string>()).status, 204);
+  EXPECT_EQ(call("DELETE", "/alert-rules/" + last_rule).status, 204);
+  add_channel("again");
+  add_rule();
+}
+
+// T19
+TEST_F(Notifications, ADeletedRuleIsGoneAndWhatItCollectedIsSent) {
+  configure("debounce: 10m");
+  const auto rule = add_rule();
+  const auto channel = add_channel("ops");
+  bind(rule, channel);
+  add_event(rule, "1", 1);
+  const std::string path = "/alert-rules/" + rule;
+  EXPECT_EQ(call("DELETE", path).status, 204);
+  EXPECT_EQ(call("DELETE", path).status, 404);
+  EXPECT_EQ(call("GET", path).status, 404);
+  EXPECT_EQ(call("PATCH", path, {{"status", "active"}}).status, 404);
+  EXPECT_EQ(add_event(rule, "2", 2).status, 404);
+  EXPECT_EQ(call("PUT", path + "/channels/" + channel.at("id").get<std::string>()).status, 404);
+  EXPECT_EQ(call("GET", "/alert-rules").json().at("items").size(), 0u);
+  EXPECT_EQ(call("DELETE", "/channels/" + add_channel("other").at("id").get<std::string>()).status, 204);
+  end_windows();
+  EXPECT_TRUE(gateway.wait_for([&] { return gateway.count() == 1; }));
+  EXPECT_EQ(deliveries("?rule_id=" + rule).size(), 1u);
+  // Without events nothing is left of it, once another one is deleted.
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(call("DELETE", "/alert-rules/" + add_rule()).status, 204);
+  EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.alert_rules"), 2);
 }
 
 // N12

@@ -47,6 +47,23 @@ TEST_F(Observability, WithoutTheDatabaseTheHostIsHealthyButNotReadyAndComesBackB
   EXPECT_TRUE(host().running());
 }
 
+// T15
+TEST_F(Observability, WhereNothingCanBeStoredTheHostIsNotReadyUntilItCanBe) {
+  setup.more = "timeouts: {answer: 1s}\n";
+  ASSERT_EQ(post_intent(client(), sms_intent("before", "sms.deadline")).status, 200);
+  SqlClient somebody(setup.database_url);
+  somebody.execute("BEGIN; LOCK TABLE waybill.submissions IN SHARE MODE");  // as if the disk were full: all else goes on
+  EXPECT_EQ(client().get("/readyz").status, 200) << "nobody has tried";
+  ASSERT_TRUE(eventually([&] {
+    EXPECT_EQ(post_intent(client(), sms_intent("during", "sms.deadline")).status, 503);
+    return client().get("/readyz").status == 503;
+  }));
+  EXPECT_NE(client().get("/readyz").body.find("intents cannot be stored"), std::string::npos);
+  somebody.execute("ROLLBACK");
+  EXPECT_TRUE(eventually([&] { return client().get("/readyz").status == 200; })) << "by itself";
+  EXPECT_EQ(post_intent(client(), sms_intent("during", "sms.deadline")).status, 200);
+}
+
 // M14
 TEST_F(Observability, MetricsArePrometheusTextAndAllAreOurs) {
   const auto response = client().get("/metrics");

@@ -56,6 +56,44 @@ TEST_F(Outages, RefusedCredentialsUseUpNobodysAttempts) {
   outlasts(Reply::http_error(401), 1, [&] { return attempts_per_delivery() > 4; });
 }
 
+// What a proxy answers whose service is away.
+TEST_F(Outages, AProxysWordsUseUpNobodysAttempts) {  // T14
+  for (const int status : {502, 504}) {
+    gateway.by_default(Reply::http_error(status));
+    const auto proxied = "proxied-" + std::to_string(status);
+    ASSERT_EQ(post_intent(client(), sms_intent(proxied, "sms.four")).status, 200);
+    ASSERT_TRUE(eventually([&] { return gateway.count(proxied) > 4; })) << "more often than its contract allows";
+    gateway.by_default(Reply::accept());
+    EXPECT_EQ(wait_for_end(client(), proxied)["status"], "accepted");
+  }
+  EXPECT_EQ(counting(), 2);
+}
+
+// Each 500 alone may be its delivery's fault: those of the first ten count, once each.
+TEST_F(Outages, AServiceThatAnswers500ForAWhileExhaustsNothing) {  // T14
+  setup.retry = "{kind: fixed, delay: 5s}";
+  constexpr int kDeliveries = 40;
+  gateway.by_default(Reply::http_error(500));
+  for (int i = 0; i < kDeliveries; ++i) ASSERT_EQ(post_intent(client(), sms_intent(id(i), "sms.four")).status, 200);
+  ASSERT_TRUE(eventually([&] { return sql().number("SELECT count(*) FROM waybill.target_rests") == 1; }));
+  const auto known = attempts();
+  ASSERT_TRUE(eventually([&] { return attempts() >= known + 3; })) << "its probes meet the same";
+  EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.attempts WHERE counts AND number > 3"), 0);
+  gateway.by_default(Reply::accept());
+  for (int i = 0; i < kDeliveries; ++i) EXPECT_EQ(wait_for_end(client(), id(i))["status"], "accepted") << i;
+}
+
+TEST_F(Outages, ATargetMayWantEachAttemptCounted) {  // T14
+  auto literal = target("sms.literal", "sms", gateway.url(), "max_attempts", 4, {"invalid_request"});
+  literal["countOutages"] = true;
+  setup.registry = registry_of({literal});
+  gateway.by_default(Reply::http_error(503));
+  post_intent(client(), sms_intent("four-times", "sms.literal"));
+  EXPECT_EQ(word(wait_for_end(client(), "four-times"), "exhaustedReason"), "max_attempts");
+  EXPECT_EQ(gateway.count("four-times"), 4u);
+  EXPECT_EQ(counting(), 4);
+}
+
 TEST_F(Outages, AnOutageThatLastsTooLongUsesThemUpAfterAll) {
   setup.more = "timeouts: {outage: 100ms}\n";
   gateway.by_default(Reply::http_error(401));
@@ -94,6 +132,15 @@ TEST_F(Outages, NothingIsSentBeforeTheReceiverSaid) {
   const auto explained = installation().command({"explain", "second", "--json"});
   EXPECT_EQ(json::parse(explained.out)["code"], "target_rests");
   EXPECT_EQ(gateway.count(), 1u);
+}
+
+// T6
+TEST_F(Outages, ADestinationMayAskForAnHourAtMost) {
+  gateway.by_default(Reply::too_many_requests(99'999'999));
+  post_intent(client(), sms_intent("first", "sms.four"), 30);
+  EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.target_rests"
+                         " WHERE until BETWEEN since + interval '59 minutes' AND since + interval '61 minutes'"),
+            1);
 }
 
 TEST_F(Outages, AnOperatorEndsAnOutageThatHeKnowsToBeOver) {

@@ -170,7 +170,7 @@ TEST_F(Plugins, AReloadSaysThatANewPluginNeedsARestart) {
   EXPECT_NE(told.out.find("restart to load it"), std::string::npos) << told.out;
   EXPECT_EQ(told.out.find("sms.so"), std::string::npos) << told.out;
   EXPECT_TRUE(host().wait_for_log("plugin.not_loaded"));
-  EXPECT_TRUE(host().wait_for_log("the file is new since this host started"));
+  EXPECT_TRUE(host().wait_for_log("plugin.missing")) << "its intents wait for the restart";
 }
 
 // H2

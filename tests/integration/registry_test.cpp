@@ -205,6 +205,92 @@ TEST_F(RegistryFile, TheReloadCommandTellsTheHost) {
   EXPECT_EQ(post_intent(client(), sms_intent("still", "sms.new")).status, 200);
 }
 
+// T27: what the command prints, and its exit code, are the hosts' verdicts
+TEST_F(RegistryFile, TheReloadCommandWaitsForEveryHostsVerdict) {
+  client();
+  const Installation other_place(setup);
+  Daemon other(other_place);
+  const auto stored = installation().command({"reload"});  // both hosts are of this machine, each with files of its own
+  EXPECT_EQ(stored.exit_code, 0) << stored.out << stored.err;
+  EXPECT_NE(stored.out.find(":" + std::to_string(host().pid()) + " runs by it now"), std::string::npos) << stored.out;
+  EXPECT_NE(stored.out.find(":" + std::to_string(other.pid()) + " runs by it now"), std::string::npos) << stored.out;
+  const auto digest = [&](pid_t pid) {
+    return sql().text("SELECT digest FROM waybill.host_registries JOIN waybill.hosts USING (host_id) WHERE name LIKE '%:" +
+                      std::to_string(pid) + "'");
+  };
+  const auto before = digest(host().pid());
+  installation().write_registry(registry_of({target("sms.new", "sms", gateway.url(), "one_shot", 0, {"invalid_request"})}));
+  write_file(other_place.registry_file(), "{}");
+  const auto mixed = installation().command({"reload"});
+  EXPECT_EQ(mixed.exit_code, 1) << mixed.out;
+  EXPECT_NE(mixed.out.find(":" + std::to_string(host().pid()) + " runs by it now"), std::string::npos) << mixed.out;
+  EXPECT_NE(mixed.err.find(":" + std::to_string(other.pid()) + " keeps the registry that it had"), std::string::npos)
+      << mixed.err;
+  EXPECT_NE(mixed.err.find("targets.json"), std::string::npos) << mixed.err;
+  EXPECT_NE(digest(host().pid()), before);
+  EXPECT_EQ(digest(other.pid()), before);
+  EXPECT_TRUE(host().wait_for_log("registry.differs"));
+  EXPECT_TRUE(eventually([&] { return metric(client(), "waybill_registry_differs") == 1; }));
+  EXPECT_EQ(metric(client(), "waybill_registry_info{digest=\"" + digest(host().pid()) + "\"}"), 1);
+  EXPECT_THROW(metric(client(), "waybill_registry_info{digest=\"" + before + "\"}"), std::exception) << "one at a time";
+  const auto checked = installation().command({"check", "--online"});
+  EXPECT_NE((checked.out + checked.err).find(" runs by " + before), std::string::npos) << checked.out << checked.err;
+  write_file(other_place.registry_file(), read_file(installation().registry_file()));
+  const auto same = installation().command({"reload"});
+  EXPECT_EQ(same.exit_code, 0) << same.err;
+  EXPECT_EQ(digest(other.pid()), digest(host().pid()));
+  EXPECT_TRUE(host().wait_for_log("registry.agrees"));
+}
+
+// T27
+TEST_F(RegistryFile, AHostThatCannotStoreTheFormsSaysSo) {
+  setup.plugins.emplace_back("email_raw");
+  setup.more = "senders: {email_raw: {relay: \"smtp://127.0.0.1:9\", from: \"Forms <forms@example.org>\"}}\n";
+  client();
+  sql().execute("ALTER TABLE waybill.forms ADD CONSTRAINT no_forms_now CHECK (false) NOT VALID");
+  installation().write_form("contact.yaml", form_file("contact", {form_action(1, "email_raw", "desk@x.test")}));
+  const auto told = installation().command({"reload"});
+  EXPECT_EQ(told.exit_code, 1) << told.out;
+  EXPECT_NE(told.err.find("the new one could not be stored"), std::string::npos) << told.err;
+}
+
+// T27: what changed, targets as well, and who asked
+TEST_F(RegistryFile, AReloadsAuditSaysWhatChangedAndWhoAsked) {
+  client();
+  installation().write_registry(
+      registry_of({target("sms.new", "sms", gateway.url(), "one_shot", 0, {"invalid_request"}),
+                   target("sms.once", "sms", gateway.url() + "/elsewhere", "one_shot", 0, {"invalid_request"})}));
+  ASSERT_EQ(installation().command({"reload"}).exit_code, 0);
+  const auto row =
+      json::parse(sql().text("SELECT metadata || jsonb_build_object('actor', actor, 'type', actor_type) FROM waybill.audit_log"
+                             " WHERE action = 'admin_reload_yaml' AND trigger = 'reload' ORDER BY created_at DESC LIMIT 1"));
+  EXPECT_EQ(row["targets"]["added"], (json{"sms.new"}));
+  EXPECT_EQ(row["targets"]["changed"], (json{"sms.once"}));
+  EXPECT_NE(std::find(row["targets"]["removed"].begin(), row["targets"]["removed"].end(), "sms.deadline"),
+            row["targets"]["removed"].end());
+  EXPECT_NE(row["digest"], row["digestBefore"]);
+  EXPECT_EQ(row["type"], "admin");
+  EXPECT_NE(row["actor"].get<std::string>().find('@'), std::string::npos) << row;
+}
+
+// T27: one rule: what a start takes, a reload takes, and says what waits
+TEST_F(RegistryFile, AReloadTakesWhatAStartTakes) {
+  client();
+  auto targets = standard_targets(gateway.url());
+  targets.push_back(target("later", "not_there", gateway.url(), "one_shot", 0, {"invalid_request"}));
+  installation().write_registry(registry_of(targets));
+  const auto told = installation().command({"reload"});
+  EXPECT_EQ(told.exit_code, 0) << told.out << told.err;
+  EXPECT_NE(told.out.find("not_there"), std::string::npos) << told.out;
+  EXPECT_EQ(post_intent(client(), intent("waits", "later", {{"n", 1}})).status, 200);
+  const auto again = client().request("POST", "/v1/admin/reload", "");
+  EXPECT_EQ(again.status, 200) << again.body;
+  EXPECT_NE(again.json().at("warnings").dump().find("not_there"), std::string::npos) << again.body;
+  EXPECT_EQ(host().terminate(), 0);
+  restart_host();
+  EXPECT_EQ(get_intent(client(), "waits")["status"], "pending");
+}
+
 // M13, H2: what a target may list is what its plugin declares, so without the plugin the target is refused
 TEST_F(RegistryFile, ATargetWhosePluginIsMissingIsRefusedByName) {
   setup.plugins = {"push"};

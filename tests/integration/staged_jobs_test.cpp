@@ -13,7 +13,8 @@ using namespace std::string_literals;
 class StagedJobs : public PipelineWorld {
  protected:
   StagedJobs() {
-    for (const char* name : {"notify", "ses", "notify_send"}) setup.pipelines[std::string(name) + ".json"] = shipped(name);
+    for (const char* name : {"notify", "ses", "notify_send", "ses_send"})
+      setup.pipelines[std::string(name) + ".json"] = shipped(name);
     for (const char* target : {"notify.compose", "notify.send", "ses.compose", "ses.send"})
       targets.push_back(service(target, std::string("/") + target));
     use_targets();
@@ -79,6 +80,39 @@ TEST_F(StagedJobs, ASendThatFailsComposesNothingAgain) {
   EXPECT_EQ(calls("/notify.send"), 3u);
   ASSERT_EQ(view["deliveries"][1]["failures"].size(), 2u);
   EXPECT_EQ(view["deliveries"][1]["failures"][0]["code"], 500);
+}
+
+// A provider that is away for long uses up nothing: the job goes on when it is back.
+TEST_F(StagedJobs, AStageWaitsOutAnOutage) {                 // T10
+  setup.more = "timeouts: { cooldown: 0ms, poll: 20ms }\n";  // an outage of up to a day
+  gateway.script("POST /notify.send", {Reply::http_error(503)});
+  ASSERT_EQ(hand_in("notify", "n", {{"answers", json::object()}}).status, 201);
+  ASSERT_TRUE(eventually([&] { return calls("/notify.send") > 4; })) << "more often than its pipeline allows";
+  EXPECT_TRUE(view_of("n")["blockedAt"].is_null());
+  EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.attempts WHERE counts AND outcome <> 'accepted'"), 0);
+  gateway.script("POST /notify.send", {answer({{"id", "n-1"}})});
+  wait_for_state("n", "SENT");
+}
+
+// T8: as the workers of notarial-api write it; the queue stands beside the job.
+TEST_F(StagedJobs, AFollowUpAsTheRealWorkersWriteItIsBegun) {
+  const json job{{"template", "AFTER"},
+                 {"emailAddress", "a@example.org"},
+                 {"options", {{"personalisation", {{"post", "Rome"}}}, {"reference", "B-1"}}}};
+  const json mail{{"subject", "cni"},
+                  {"body", "<p>x</p>"},
+                  {"reference", "B-1"},
+                  {"attachments", json::array()},
+                  {"onComplete", {{"queue", "NOTIFY_SEND"}, {"job", job}}}};
+  ASSERT_EQ(hand_in("ses_send", "s-1", mail).status, 201);
+  wait_for_state("s-1", "SENT");
+  EXPECT_EQ(body_of("/ses.send"), mail);
+  wait_for_state("s-1~notify_send~2", "SENT");
+  EXPECT_EQ(body_of("/notify.send"), job);
+  gateway.script("POST /ses.compose", {answer(mail)});
+  ASSERT_EQ(post(form()).status, 201);
+  wait_for_state("f-1-ses", "SENT");
+  wait_for_state("f-1-ses~notify_send~3", "SENT");
 }
 
 // J1: a compose service that is never well blocks the job; its replay goes on from there.

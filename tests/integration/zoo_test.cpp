@@ -75,7 +75,8 @@ TEST_F(ZooHost, DeliversThroughTheGoodOnesWhileEachBadOneCostsAtMostItsOwnAttemp
     }
     const auto end = wait_for_end(client(), creature.name);
     const auto words = attempt_words(client(), creature.name);
-    EXPECT_EQ(words.size(), 1u) << creature.name;
+    // T12: what its plugin does not come back from is tried alone, twice.
+    EXPECT_EQ(words.size(), creature.name == "hangs_in_send" ? 3u : 1u) << creature.name;
     if (creature.live == Live::delivers) {
       EXPECT_EQ(end["status"], "accepted") << creature.name << ": " << end;
     }

@@ -150,9 +150,10 @@ void FakeGateway::serve(Connection& connection) {
     Reply reply;
     {
       const std::lock_guard lock(mutex_);
+      request.interrupted = interruption_ && interruption_->first == request.path;
       received_.push_back(request);
       ++counts_[request.reference];
-      reply = next_reply(request);
+      reply = request.interrupted ? interruption_->second : next_reply(request);
     }
     changed_.notify_all();
     go_on = answer(connection, request, reply);
@@ -208,6 +209,16 @@ void FakeGateway::by_default(Reply reply) {
 void FakeGateway::answer_by(std::function<Reply(const Received&)> decide) {
   const std::lock_guard lock(mutex_);
   decide_ = std::move(decide);
+}
+
+void FakeGateway::interrupt(const std::string& path, Reply reply) {
+  const std::lock_guard lock(mutex_);
+  interruption_.emplace(path, std::move(reply));
+}
+
+void FakeGateway::resume() {
+  const std::lock_guard lock(mutex_);
+  interruption_.reset();
 }
 
 void FakeGateway::release() {

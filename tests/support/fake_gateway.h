@@ -9,8 +9,10 @@
 #include <list>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "support/eventually.h"
@@ -56,8 +58,9 @@ struct Received {
   std::string path;
   std::string head;
   std::string body;
-  std::string reference;  // referenceId of the body, else the header webhook-id or Idempotency-Key, else the path of a GET,
-                          // without its query
+  std::string reference;     // referenceId of the body, else the header webhook-id or Idempotency-Key, else the path of a GET,
+                             // without its query
+  bool interrupted = false;  // met by interrupt()'s reply
 };
 
 // Safe from any thread. A thread for each connection.
@@ -78,6 +81,8 @@ class FakeGateway {
   void by_default(Reply reply);  // for every reference without a script
   // For every request without a script. `decide` is called by one thread at a time, and must not ask this gateway anything.
   void answer_by(std::function<Reply(const Received&)> decide);
+  void interrupt(const std::string& path, Reply reply);  // until resume(), for every request of that path, before any script
+  void resume();
   void release();  // lets everything go that is held or hangs, now and later
 
   std::vector<Received> received() const;
@@ -109,6 +114,7 @@ class FakeGateway {
   bool ending_ = false;
   Reply default_ = Reply::accept();
   std::function<Reply(const Received&)> decide_;
+  std::optional<std::pair<std::string, Reply>> interruption_;
   std::map<std::string, std::deque<Reply>> scripts_;
   std::vector<Received> received_;
   std::map<std::string, std::size_t> counts_;

@@ -55,6 +55,11 @@ void FakeStore::come_back() {
   away_ = false;
 }
 
+void FakeStore::lock_outages() {
+  const std::lock_guard lock(mutex_);
+  outages_locked_ = true;
+}
+
 void FakeStore::fail_once(const std::string& name) {
   const std::lock_guard lock(mutex_);
   failing_.insert(name);
@@ -157,7 +162,7 @@ std::set<OrgId> FakeStore::served() const {
 
 Result<OrgWeights> FakeStore::weights() { return OrgWeights{}; }
 
-Result<std::vector<ServedChannel>> FakeStore::serve_channels(HostId, std::span<const RouteShare* const> shares) {
+Result<std::vector<ServedChannel>> FakeStore::serve_channels(HostId, std::span<const RouteShare* const> shares, Millis) {
   const std::lock_guard lock(mutex_);
   if (auto there = begin("serve_channels"); !there) return tl::unexpected(there.error());
   std::vector<ServedChannel> served;
@@ -176,12 +181,21 @@ Result<void> FakeStore::leave_channels(HostId, std::span<const OrgId> orgs) {
   return {};
 }
 
-Result<Permits> FakeStore::take_permits(OrgId, const std::string&, const Rate&, std::size_t wanted) {
+Result<std::vector<Permits>> FakeStore::take_permits(std::span<const RouteShare* const> shares) {
   const std::lock_guard lock(mutex_);
   if (auto there = begin("take_permits"); !there) return tl::unexpected(there.error());
-  const std::size_t granted = std::min(wanted, permits_);
-  permits_ -= granted;
-  return Permits{granted, Seconds(1)};
+  std::vector<Permits> all;
+  for (const auto* share : shares) {
+    const std::size_t granted = std::min(share->count, permits_);
+    permits_ -= granted;
+    all.push_back({granted, Seconds(1)});
+  }
+  return all;
+}
+
+void FakeStore::have_others() {
+  const std::lock_guard lock(mutex_);
+  others_ = true;
 }
 
 void FakeStore::fail_probes(bool denied) {
@@ -337,7 +351,12 @@ Result<DueRoutes> FakeStore::due_routes(Shard shard) {
   return due;
 }
 
-Result<Cooldowns> FakeStore::cooldowns() {
+Result<void> FakeStore::refute(std::span<const HostFinding>, HostId) {
+  const std::lock_guard lock(mutex_);
+  return begin("refute");
+}
+
+Result<Cooldowns> FakeStore::cooldowns(HostId) {
   const std::lock_guard lock(mutex_);
   if (auto there = begin("cooldowns"); !there) return tl::unexpected(there.error());
   Cooldowns all{.now = now_, .all = {}};
@@ -509,6 +528,7 @@ Result<void> FakeStore::cool_down(std::span<const Cooldown> cooldowns) {
 Result<std::vector<Cooldown>> FakeStore::blame(std::span<const BlamedTarget> blames, Millis most) {
   const std::lock_guard lock(mutex_);
   if (auto there = begin("blame"); !there) return tl::unexpected(there.error());
+  if (outages_locked_) return lock_timeout();
   std::map<std::pair<std::int64_t, std::string>, Cooldown> now;
   for (const auto& blame : blames) {
     const std::pair key(blame.org.value, blame.target);
@@ -519,6 +539,7 @@ Result<std::vector<Cooldown>> FakeStore::blame(std::span<const BlamedTarget> bla
     const Millis own = std::min(std::max(grown, kMinCooldown), most);
     cooldown.until = std::max(cooldown.until, blame.at + std::max(own, blame.asked));
     cooldown.reason = blame.reason;
+    cooldown.of_this_host = others_ && !blame.is_answered;
     now[key] = cooldown;
   }
   batches_["blame"].push_back(blames.size());
@@ -531,6 +552,7 @@ Result<std::vector<Cooldown>> FakeStore::blame(std::span<const BlamedTarget> bla
 Result<std::vector<Cooldown>> FakeStore::clear(std::span<const ClearedCooldown> cleared) {
   const std::lock_guard lock(mutex_);
   if (auto there = begin("clear"); !there) return tl::unexpected(there.error());
+  if (outages_locked_) return lock_timeout();
   std::vector<Cooldown> ended;
   for (const auto& one : cleared) {
     const auto at = cooldowns_.find({one.org.value, one.target});

@@ -50,6 +50,7 @@ class FakeStore final : public QueueStore, public SettleStore {
   void poison(const std::string& client_ref);  // whatever writes this submission, or its delivery, is Error::bug
   void lock(const std::string& client_ref);    // whatever writes its delivery waits in vain for the lock; claims skip it
   void unlock_rows();                          // all of them
+  void lock_outages();                         // whatever writes outages waits in vain for the lock
   void poison_route(const std::string& target);
   void hide(RouteId route);  // due_routes() does not tell of it
   void block_submit();       // until unblock_submit()
@@ -66,6 +67,7 @@ class FakeStore final : public QueueStore, public SettleStore {
   void set_rate(std::optional<Rate> rate);       // of all channels
   std::set<OrgId> served() const;                // whose channels the host serves
   void fail_probes(bool denied);                 // another host has them
+  void have_others();                            // hosts, which confirm nothing that this one finds
   std::vector<FailedAttempts> failures() const;  // as they were added
   std::size_t count(Status status) const;
   std::set<ClaimToken> claims() const;               // that took something and are not forgotten
@@ -80,15 +82,17 @@ class FakeStore final : public QueueStore, public SettleStore {
   Result<DueRoutes> due_routes(Shard shard) override;
   Result<ClaimResult> claim(Shard shard, HostId host, ClaimToken token, Millis lease, std::span<const RouteShare> shares,
                             const DoneClaims& done, std::size_t most_bytes) override;
-  Result<Cooldowns> cooldowns() override;
+  Result<Cooldowns> cooldowns(HostId host) override;
+  Result<void> refute(std::span<const HostFinding> findings, HostId host) override;
   Result<std::vector<Cooldown>> begin_probes(std::span<const Cooldown> targets, HostId host, Millis length) override;
   Result<void> release_probes(std::span<const Cooldown> targets, HostId host) override;
   Result<void> forget(Shard shard, const DoneClaims& done) override;
   Result<void> give_back(Shard shard, HostId host, ClaimToken token) override;
   Result<OrgWeights> weights() override;
-  Result<std::vector<ServedChannel>> serve_channels(HostId host, std::span<const RouteShare* const> shares) override;
+  Result<std::vector<ServedChannel>> serve_channels(HostId host, std::span<const RouteShare* const> shares,
+                                                    Millis lease) override;
   Result<void> leave_channels(HostId host, std::span<const OrgId> orgs) override;
-  Result<Permits> take_permits(OrgId org, const std::string& target, const Rate& rate, std::size_t wanted) override;
+  Result<std::vector<Permits>> take_permits(std::span<const RouteShare* const> shares) override;
   Result<RouteContract> contract(RouteId route) override;
   Result<std::map<RouteId, RouteContract>> contracts(std::span<const RouteId> routes) override;
   Result<SettleResult> settle(Shard shard, std::span<const Settlement> batch) override;
@@ -114,7 +118,7 @@ class FakeStore final : public QueueStore, public SettleStore {
   std::condition_variable changed_;
   Timestamp now_{1'700'000'000'000'000};
   std::int64_t last_id_ = 0;
-  bool away_ = false, held_ = false, probes_denied_ = false;
+  bool away_ = false, held_ = false, probes_denied_ = false, others_ = false, outages_locked_ = false;
   int answers_to_lose_ = 0;
   std::size_t permits_ = 0;
   std::set<std::string> poison_, poison_routes_, failing_, locked_;

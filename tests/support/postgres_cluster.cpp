@@ -106,9 +106,7 @@ void PostgresCluster::thaw() { signal_all(SIGCONT); }
 
 void PostgresCluster::signal_all(int number) {
   server_->signal(number);  // it makes no more children then
-  std::istringstream children(
-      read_file("/proc/" + std::to_string(server_->pid()) + "/task/" + std::to_string(server_->pid()) + "/children"));
-  for (pid_t child = 0; children >> child;) ::kill(child, number);
+  for (const auto child : children_of(server_->pid())) ::kill(child, number);
 }
 
 std::string PostgresCluster::create_database(const std::string& like) {

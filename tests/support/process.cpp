@@ -11,6 +11,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <fstream>
+#include <iterator>
+#include <sstream>
 #include <stdexcept>
 #include <string_view>
 
@@ -122,6 +125,26 @@ std::optional<std::pair<uid_t, gid_t>> database_user() {
   const passwd* entry = ::getpwnam("postgres");
   if (entry == nullptr) throw std::runtime_error("there is no user postgres to run the database as");
   return std::pair{entry->pw_uid, entry->pw_gid};
+}
+
+std::string told_of(pid_t process, const std::string& file) {
+  try {
+    std::ifstream in("/proc/" + std::to_string(process) + "/" + file, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  } catch (const std::ios_base::failure&) {  // opened, and gone before it was read
+    return {};
+  }
+}
+
+std::vector<pid_t> children_of(pid_t process) {
+  std::vector<pid_t> all;
+  std::error_code gone;
+  for (std::filesystem::directory_iterator task("/proc/" + std::to_string(process) + "/task", gone), end; !gone && task != end;
+       task.increment(gone)) {
+    std::istringstream children(told_of(process, "task/" + task->path().filename().string() + "/children"));
+    for (pid_t child = 0; children >> child;) all.push_back(child);
+  }
+  return all;
 }
 
 }  // namespace waybill::testing

@@ -54,6 +54,12 @@ struct CommandResult {
 // Runs a command to its end and throws if it has none within the bound.
 CommandResult run(Command command);
 
+// What /proc tells of a process, such as "cmdline" or "stat"; "" if the process is gone, or ends meanwhile. Only of processes
+// that the test started, or their children: others come and go, and are nobody's business.
+std::string told_of(pid_t process, const std::string& file);
+// The children of a process, whichever of its threads started them.
+std::vector<pid_t> children_of(pid_t process);
+
 // The numeric ids of user postgres when this process is root, else none.
 std::optional<std::pair<uid_t, gid_t>> database_user();
 

@@ -135,6 +135,13 @@ Installation& World::installation() {
   return *installation_;
 }
 
+Installation& World::migrated() {
+  if (!std::exchange(is_migrated_, true)) {
+    EXPECT_EQ(installation().command({"migrate"}).exit_code, 0);
+  }
+  return installation();
+}
+
 Daemon& World::host() {
   if (!host_) host_ = std::make_unique<Daemon>(installation());
   return *host_;

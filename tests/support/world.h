@@ -53,6 +53,7 @@ class World : public ::testing::Test {
 
   std::vector<nlohmann::json> standard_targets(const std::string& url) const;
   Installation& installation();
+  Installation& migrated();  // the same, once `waybill migrate` has made its schema: for commands before the host's first use
   Daemon& host();
   HttpClient& client();
   SqlClient& sql();
@@ -64,6 +65,7 @@ class World : public ::testing::Test {
 
  private:
   std::unique_ptr<Installation> installation_;
+  bool is_migrated_ = false;
   std::unique_ptr<Daemon> host_;
   std::unique_ptr<HttpClient> client_;
   std::unique_ptr<SqlClient> sql_;

@@ -109,6 +109,17 @@ FROM form_submissions f JOIN submissions s ON s.shard = f.shard AND s.id = f.sub
 WHERE f.processing_since < now() - $1::bigint * interval '1 millisecond'
 GROUP BY s.org_id, s.target;
 
+-- name: stuck_scans
+-- Finds forms' submissions that were finalized too long ago and still wait for the scan of an attachment, per form.
+-- $1 milliseconds
+SELECT s.org_id, s.target, (array_agg(s.client_ref ORDER BY f.finalized_at, s.id))[1], micros(now()), micros(min(f.finalized_at)),
+       count(*)
+FROM (SELECT DISTINCT shard, submission_id FROM attachments WHERE scan = 'pending') w
+JOIN form_submissions f ON f.shard = w.shard AND f.submission_id = w.submission_id
+JOIN submissions s ON s.shard = w.shard AND s.id = w.submission_id
+WHERE f.finalized_at < now() - $1::bigint * interval '1 millisecond' AND s.state = 'received'
+GROUP BY s.org_id, s.target;
+
 -- name: finished_failures
 -- Lists counted failures of periods that are over. A period is left alone for two more seconds: what was settled at its very
 -- end may not be committed yet.

@@ -16,39 +16,70 @@ WITH RECURSIVE first AS (
 SELECT micros(clock_timestamp()), route_id, org_id, micros(due_at) FROM (SELECT 1) one LEFT JOIN first ON true;
 
 -- name: cooldowns
--- Lists every target's cooldown; before it, in each row, the server's time now. One row with nulls says that there is none.
-SELECT micros(clock_timestamp()), org_id, target, micros(until), reason, micros(since)
-FROM (SELECT 1) one LEFT JOIN target_rests ON true;
+-- Lists every target's cooldown, and what hosts found unreachable where that is not an outage for all; before it, in each row, the
+-- server's time now. The last column says whose it is: all's, the host's own, that refuted by another host, or another's. One row with
+-- nulls says that there is none.
+-- $1 host
+SELECT micros(clock_timestamp()), org_id, target, micros(until), reason, micros(since), whose
+FROM (SELECT 1) one LEFT JOIN (
+  SELECT org_id, target, until, reason, since, 'all' AS whose FROM target_rests
+  UNION ALL
+  SELECT org_id, target, until, reason, since,
+         CASE WHEN host_id <> $1 THEN 'another''s' WHEN refuted_at IS NULL THEN 'own' ELSE 'refuted' END
+  FROM host_findings f
+  WHERE (host_id = $1 OR refuted_at IS NULL)
+    AND NOT EXISTS (SELECT FROM target_rests r WHERE r.org_id = f.org_id AND r.target = f.target)) known ON true;
+
+-- name: refute_findings
+-- Notes that a host had answers from targets that others found unreachable.
+-- $1 organisations, $2 targets: one element each per target; $3 host
+UPDATE host_findings f SET refuted_at = now()
+FROM unnest($1::int[], $2::text[]) AS reached(org_id, target)
+WHERE f.org_id = reached.org_id AND f.target = reached.target AND f.host_id <> $3 AND f.refuted_at IS NULL;
 
 -- name: begin_probes
 -- Reserves the probes of targets whose cooldown is over, and answers the cooldowns whose probe is this host's. A probe ends when it
 -- is settled, when its time is over, or with its host. A host asks again only while it has no delivery of the target in hand, since
--- its planner lets one go at a time. A host that is not registered gets none: others would not see that it has it.
+-- its planner lets one go at a time. A host that is not registered gets none: others would not see that it has it. What only this host
+-- finds unreachable it probes without asking anybody. Rows that another session holds locked are left out.
 -- $1 organisations, $2 targets: one element each per target; $3 host, $4 milliseconds that a probe may take
-UPDATE target_rests t SET probe_until = clock_timestamp() + $4::bigint * interval '1 millisecond', probe_host = $3
-FROM unnest($1::int[], $2::text[]) AS wanted(org_id, target)
-WHERE t.org_id = wanted.org_id AND t.target = wanted.target AND t.until <= clock_timestamp()
-  AND (t.probe_until IS NULL OR t.probe_until < clock_timestamp() OR t.probe_host = $3
-       OR NOT EXISTS (SELECT FROM hosts h WHERE h.host_id = t.probe_host))
-  AND EXISTS (SELECT FROM hosts me WHERE me.host_id = $3)
-RETURNING t.org_id, t.target, micros(t.until), t.reason, micros(t.since);
+WITH shared AS (
+  UPDATE target_rests SET probe_until = clock_timestamp() + $4::bigint * interval '1 millisecond', probe_host = $3
+  WHERE ctid = ANY (ARRAY(
+    SELECT t.ctid FROM target_rests t, unnest($1::int[], $2::text[]) AS wanted(org_id, target)
+    WHERE t.org_id = wanted.org_id AND t.target = wanted.target AND t.until <= clock_timestamp()
+      AND (t.probe_until IS NULL OR t.probe_until < clock_timestamp() OR t.probe_host = $3
+           OR NOT EXISTS (SELECT FROM hosts h WHERE h.host_id = t.probe_host))
+      AND EXISTS (SELECT FROM hosts me WHERE me.host_id = $3)
+    FOR UPDATE OF t SKIP LOCKED))
+  RETURNING org_id, target, micros(until), reason, micros(since))
+SELECT * FROM shared
+UNION ALL
+SELECT f.org_id, f.target, micros(f.until), f.reason, micros(f.since)
+FROM host_findings f JOIN unnest($1::int[], $2::text[]) AS wanted(org_id, target) USING (org_id, target)
+WHERE f.host_id = $3 AND f.until <= clock_timestamp()
+  AND NOT EXISTS (SELECT FROM target_rests t WHERE t.org_id = f.org_id AND t.target = f.target);
 
 -- name: release_probes
--- Lets another host have the probes for which this one has found nothing to send.
+-- Lets another host have the probes for which this one has found nothing to send. Rows that another session holds locked are left out:
+-- their probes end with their time.
 -- $1 organisations, $2 targets: one element each per target; $3 host
-UPDATE target_rests t SET probe_until = NULL, probe_host = NULL
-FROM unnest($1::int[], $2::text[]) AS idle(org_id, target)
-WHERE t.org_id = idle.org_id AND t.target = idle.target AND t.probe_host = $3;
+UPDATE target_rests SET probe_until = NULL, probe_host = NULL
+WHERE ctid = ANY (ARRAY(
+  SELECT t.ctid FROM target_rests t, unnest($1::int[], $2::text[]) AS idle(org_id, target)
+  WHERE t.org_id = idle.org_id AND t.target = idle.target AND t.probe_host = $3 FOR UPDATE OF t SKIP LOCKED));
 
 -- name: org_weights
 -- Lists the organisations that have another weight than 1.
 SELECT org_id, weight FROM organisations WHERE weight <> 1;
 
 -- name: serve_channels
--- Makes this host the one that sends to the channels of these organisations, where no living host does, and answers the channels
--- that it serves, each with its rate.
--- $1 host; one element each per channel: $2 organisation, $3 channel, $4 route; $5 the master keys that the host has
-SELECT route_id, coalesce(rate, '') FROM serve_channels($1::integer, $2::integer[], $3::uuid[], $4::integer[], $5::text[]);
+-- Makes this host the one that sends to the channels of these organisations, where no living host does under its lease, and answers
+-- the channels that it serves, each with its rate.
+-- $1 host; one element each per channel: $2 organisation, $3 channel, $4 route; $5 the master keys that the host has, $6 lease in
+-- milliseconds
+SELECT route_id, coalesce(rate, '')
+FROM serve_channels($1::integer, $2::integer[], $3::uuid[], $4::integer[], $5::text[], $6::bigint * interval '1 millisecond');
 
 -- name: leave_channels
 -- Lets another host serve the channels of these organisations, and forgets hosts that are gone.
@@ -57,11 +88,16 @@ DELETE FROM channel_hosts c
 WHERE c.host_id = $1 AND c.org_id = ANY ($2::integer[]) OR NOT EXISTS (SELECT FROM hosts h WHERE h.host_id = c.host_id);
 
 -- name: take_permits
--- Takes permits of a rate-limited target: how many were granted, and the microseconds until the next one. After a pause a
--- target may get what its rate allows in a tenth of a second at once, but at least one.
--- $1 organisation, $2 target, $3 permits wanted, $4 deliveries per period, $5 the period in microseconds
-SELECT granted, wait FROM take_permits($1, $2, $3::integer, $5::bigint * interval '1 microsecond' / $4::integer,
-                                       greatest(1, ($4::bigint * 100000 / $5::bigint)::integer));
+-- Takes permits of rate-limited targets: for each how many were granted, and the microseconds until the next one, in the order in
+-- which they were asked for. After a pause a target may get what its rate allows in a tenth of a second at once, but at least one.
+-- Per target: $1 organisation, $2 target, $3 permits wanted, $4 deliveries per period, $5 the period in microseconds
+SELECT p.granted, p.wait
+FROM (SELECT array_agg(org_id ORDER BY n) AS orgs, array_agg(target ORDER BY n) AS targets, array_agg(wanted ORDER BY n) AS wanted,
+             array_agg(per * interval '1 microsecond' / count ORDER BY n) AS aparts,
+             array_agg(greatest(1, (count::bigint * 100000 / per)::integer) ORDER BY n) AS bursts
+      FROM unnest($1::int[], $2::text[], $3::int[], $4::int[], $5::bigint[]) WITH ORDINALITY AS t(org_id, target, wanted, count, per, n)) all_of,
+     take_permits(all_of.orgs, all_of.targets, all_of.wanted, all_of.aparts, all_of.bursts) p
+ORDER BY p.place;
 
 -- name: claim
 -- Claims due rows of several routes. Each route gives up to its share, oldest first. The array of row addresses keeps the plan
@@ -71,7 +107,8 @@ SELECT granted, wait FROM take_permits($1, $2, $3::integer, $5::bigint * interva
 -- $1 shard, $2 claim token, $3 host, $4 lease in milliseconds
 -- Per route: $5 route, $6 rows at most, $7 and $8 due time (microseconds) and delivery behind which the claim begins, $10
 -- organisation, $11 the key of its cooldown, $12 whether this is a probe (which ignores the cooldown), $13 null, or the age in
--- seconds that a submission must have at least
+-- seconds that a submission must have at least: what has been due for so long surely has it, and of what is due since then the
+-- first thousand are looked at (and those due at one moment with the last of them), however long the backlog is
 -- $9 tokens of finished claims, whose rows in `claims` are deleted on the way; $14 bytes that a body may have
 WITH claimed AS (
   UPDATE ready SET status = 'claimed', claim_token = $2, claimed_by = $3, claimed_at = now(),
@@ -81,12 +118,18 @@ WITH claimed AS (
     FROM unnest($5::int[], $6::int[], $7::bigint[], $8::bigint[], $10::int[], $11::text[], $12::boolean[], $13::bigint[])
       AS share(route_id, most, after_due, after_id, org_id, cooldown_key, probe, min_age),
     LATERAL (SELECT ctid AS place FROM ready
-             WHERE shard = $1 AND route_id = share.route_id AND queued AND status <> 'claimed' AND due_at <= now()
+             WHERE shard = $1 AND route_id = share.route_id AND queued AND status <> 'claimed'
+               AND due_at <= CASE WHEN share.min_age IS NULL THEN now() ELSE least(now(), (
+                     SELECT later.due_at FROM ready later
+                     WHERE later.shard = $1 AND later.route_id = share.route_id AND later.queued AND later.status <> 'claimed'
+                       AND later.due_at > now() - share.min_age * interval '1 second'
+                     ORDER BY later.due_at, later.delivery_id OFFSET 1000 LIMIT 1)) END
                AND (due_at, delivery_id) > (at_micros(share.after_due), share.after_id)
                AND NOT EXISTS (SELECT FROM target_rests t
                                WHERE t.org_id = share.org_id AND t.target = share.cooldown_key AND NOT share.probe)
-               AND (share.min_age IS NULL OR (SELECT created_at FROM submissions s WHERE s.shard = $1 AND s.id = ready.submission_id)
-                                             <= now() - share.min_age * interval '1 second')
+               AND (share.min_age IS NULL OR due_at <= now() - share.min_age * interval '1 second'
+                    OR (SELECT created_at FROM submissions s WHERE s.shard = $1 AND s.id = ready.submission_id)
+                       <= now() - share.min_age * interval '1 second')
              ORDER BY due_at, delivery_id LIMIT share.most FOR UPDATE SKIP LOCKED) taken))
   RETURNING delivery_id, submission_id, org_id, route_id, due_at, attempt_count, lease_lost, maybe_sent, action_order, composed,
             progress, edited, uncounted),

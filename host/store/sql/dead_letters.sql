@@ -2,24 +2,40 @@
 -- dead_clone.cpp.
 
 -- name: dead_letters
--- Reads a page of an organisation's dead letters, newest first. Null allows any value.
--- $1 organisation, $2 client reference, $3 target, $4 reason, $5 died before and $6 not before, in microseconds; $7 ids, $8
--- whether replayed ones count as well, $9 and $10 time of death (microseconds) and id behind which the page begins, $11 rows
--- at most
+-- Reads a page of an organisation's dead letters, newest first. Null allows any value. It walks an index, and no further than $10 rows; the row
+-- where the walk stopped for that is answered as well, marked as such.
+-- $1 organisation, $2 client reference, $3 target, $4 reason, $5 not died before that (microseconds), $6 whether replayed ones count as well,
+-- $7 and $8 time of death (microseconds) and id behind which the page begins, $9 rows to answer at most, $10 rows to walk at most
 SELECT l.id, l.submission_id, l.kind, l.client_ref, l.target, l.action_order, l.action_type, l.reason, micros(l.died_at),
        l.payload IS NOT NULL, l.destination IS NOT NULL, micros(l.replayed_at), coalesce(l.replayed_by, ''),
-       coalesce(l.replay_delivery, 0)
-FROM dead_letters l
-WHERE l.org_id = $1 AND ($2::text IS NULL OR l.client_ref = $2)
-  AND ($3::text IS NULL OR l.target = $3) AND ($4::text IS NULL OR l.reason = $4)
-  AND ($5::bigint IS NULL OR l.died_at < at_micros($5)) AND ($6::bigint IS NULL OR l.died_at >= at_micros($6))
-  AND ($7::bigint[] IS NULL OR l.id = ANY ($7)) AND ($8 OR l.replayed_at IS NULL)
-  AND ($9::bigint IS NULL OR (l.died_at, l.id) < (at_micros($9), $10::bigint))
-ORDER BY l.died_at DESC, l.id DESC LIMIT $11;
+       coalesce(l.replay_delivery, 0), f.fits, l.place = $10::bigint
+FROM (
+  SELECT *, row_number() OVER (ORDER BY died_at DESC, id DESC) AS place FROM dead_letters
+  WHERE org_id = $1 AND (died_at, id) < (at_micros($7), $8::bigint) AND died_at >= at_micros($5)
+  ORDER BY died_at DESC, id DESC LIMIT $10::bigint) l
+CROSS JOIN LATERAL (
+  SELECT ($2::text IS NULL OR l.client_ref = $2) AND ($3::text IS NULL OR l.target = $3) AND ($4::text IS NULL OR l.reason = $4)
+           AND ($6::boolean OR l.replayed_at IS NULL) AS fits) f
+WHERE f.fits OR l.place = $10::bigint
+ORDER BY l.died_at DESC, l.id DESC LIMIT $9::bigint;
+
+-- name: dead_letters_of_ids
+-- Reads those of these dead letters that fit, newest first. OFFSET keeps it to their keys, whatever there is.
+-- $1 to $9 as above, $10 ids
+SELECT l.id, l.submission_id, l.kind, l.client_ref, l.target, l.action_order, l.action_type, l.reason, micros(l.died_at),
+       l.payload IS NOT NULL, l.destination IS NOT NULL, micros(l.replayed_at), coalesce(l.replayed_by, ''),
+       coalesce(l.replay_delivery, 0), true, false
+FROM unnest($10::bigint[]) AS wanted(id)
+CROSS JOIN LATERAL (SELECT * FROM dead_letters d WHERE d.shard = (wanted.id & 1023)::smallint AND d.id = wanted.id OFFSET 0) l
+WHERE l.org_id = $1 AND (l.died_at, l.id) < (at_micros($7), $8::bigint) AND l.died_at >= at_micros($5)
+  AND ($2::text IS NULL OR l.client_ref = $2) AND ($3::text IS NULL OR l.target = $3) AND ($4::text IS NULL OR l.reason = $4)
+  AND ($6::boolean OR l.replayed_at IS NULL)
+ORDER BY l.died_at DESC, l.id DESC LIMIT $9::bigint;
 
 -- name: dead_to_be_replayed
--- Lists dead letters in the order in which they are replayed. The filter is that of dead_letters.
--- $1 to $8 as there, $9 rows at most
+-- Lists dead letters in the order in which they are replayed. Null allows any value.
+-- $1 organisation, $2 client reference, $3 target, $4 reason, $5 died before and $6 not before, in microseconds; $7 ids, $8 whether
+-- replayed ones count as well, $9 rows at most
 SELECT l.id
 FROM dead_letters l
 WHERE l.org_id = $1 AND ($2::text IS NULL OR l.client_ref = $2)

@@ -2,11 +2,22 @@
 
 -- name: failure_check_state
 -- Reads the database's time, the plan, and the check that is under way. It is free when nobody does it: no lease holds, and one that ends
--- later than it could have begun is from before a step of the clock.
+-- later than it could have begun is from before a step of the clock. And the schedule of the newest host.
 -- $1 milliseconds of a lease
 SELECT micros(now()), c.schedule, micros(c.next_at), micros(c.last_tick), micros(c.tick), micros(c.begun_at), c.tries,
-       coalesce(c.lease_until <= now() OR c.lease_until > now() + $1::bigint * interval '1 millisecond', true), c.host
+       coalesce(c.lease_until <= now() OR c.lease_until > now() + $1::bigint * interval '1 millisecond', true), c.host,
+       (SELECT s.schedule FROM failure_check_hosts s JOIN hosts USING (host_id) ORDER BY host_id DESC LIMIT 1)
 FROM (SELECT) AS one LEFT JOIN failure_checks c ON true;
+
+-- name: tell_failure_schedule
+-- Tells the host's schedule, and forgets those of hosts that are gone.
+-- $1 host, $2 schedule
+WITH gone AS (DELETE FROM failure_check_hosts s WHERE s.host_id <> $1 AND NOT EXISTS (SELECT FROM hosts h WHERE h.host_id = s.host_id))
+INSERT INTO failure_check_hosts (host_id, schedule) VALUES ($1, $2) ON CONFLICT (host_id) DO UPDATE SET schedule = excluded.schedule;
+
+-- name: failure_schedules
+-- Lists the hosts' schedules, the newest host's first.
+SELECT h.name, s.schedule FROM failure_check_hosts s JOIN hosts h USING (host_id) ORDER BY host_id DESC;
 
 -- name: plan_failure_check
 -- Writes a schedule and its next tick where the plan is still the one that was seen, or there was none. A latest tick that lies more than
@@ -54,7 +65,7 @@ SELECT micros(checked_until) FROM failure_check_targets WHERE target = $1;
 -- Stores a page of failures that no digest has yet, each with its submission, and prolongs the lease. A submission is found by the
 -- reference that we gave: it is that of a pipeline's submission, or the id under which it was handed in. Of several, that counts
 -- whose delivery has the provider's own reference, then one with a delivery of this action type, then the newest. Where two organisations
--- are as likely, it is neither's. Answers whether the check is still the caller's.
+-- are as likely, it is neither's. What was found is in the submission's audit as well. Answers whether the check is still the caller's.
 -- $1 token, $2 milliseconds of the lease, $3 target, $4 action type
 -- Per failure: $5 hash, $6 status, $7 detail, $8 microseconds or null, $9 the provider's reference, $10 ours
 WITH mine AS (
@@ -87,7 +98,13 @@ stored AS (
       WINDOW same AS (PARTITION BY likely)) r
     ORDER BY likely DESC, submission_id DESC LIMIT 1) link ON link.first_org = link.last_org
   WHERE true
-  ON CONFLICT DO NOTHING)
+  ON CONFLICT DO NOTHING
+  RETURNING org_id, shard, submission_id, target, action_type, status, failed_at, provider_ref),
+audit AS (
+  INSERT INTO audit_log (shard, submission_id, created_at, org_id, action, trigger, actor, actor_type, metadata)
+  SELECT shard, submission_id, clock_timestamp(), org_id, 'not_delivered', 'failure_check', 'waybill', 'system',
+         jsonb_build_object('target', target, 'actionType', action_type, 'status', status, 'failedAt', failed_at, 'providerRef', provider_ref)
+  FROM stored WHERE submission_id IS NOT NULL)
 SELECT count(*) FROM mine;
 
 -- name: put_off_failure_check

@@ -1,4 +1,5 @@
--- The registry's forms on their way into the database. Used by form_loading.cpp.
+-- The registry's forms on their way into the database, and which registry each host runs by. Used by form_loading.cpp and
+-- host_registries.cpp.
 
 -- name: lock_forms
 -- Lets one host at a time load, until its transaction ends.
@@ -42,7 +43,33 @@ FROM unnest($2::smallint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::
 
 -- name: audit_load
 -- Writes the audit of a load.
--- $1 trigger, $2 actor, $3 the actor's type, $4 forms added, $5 changed, $6 removed
+-- $1 trigger, $2 actor, $3 the actor's type, $4 forms added, $5 changed, $6 removed, $7 what else changed: a JSON object
 INSERT INTO audit_log (shard, submission_id, created_at, org_id, action, trigger, actor, actor_type, metadata)
 VALUES (0, 0, now(), 1, 'admin_reload_yaml', $1, $2, $3,
-        jsonb_build_object('added', $4::text[], 'changed', $5::text[], 'removed', $6::text[]));
+        jsonb_build_object('added', $4::text[], 'changed', $5::text[], 'removed', $6::text[]) || $7::jsonb);
+
+-- name: ask_reload
+-- Notes that somebody asks the hosts to read their registries again. Forgets old ones.
+-- $1 who
+WITH old AS (DELETE FROM reload_requests WHERE asked_at < now() - interval '90 days')
+INSERT INTO reload_requests (asked_by) VALUES ($1) RETURNING request_id;
+
+-- name: newest_reload
+-- Answers the newest such request that somebody still waits for: a signal that comes later is somebody else's.
+SELECT request_id, asked_by FROM reload_requests WHERE asked_at > now() - interval '2 minutes' ORDER BY request_id DESC LIMIT 1;
+
+-- name: publish_registry
+-- Says which registry a host runs by. Forgets hosts that are gone.
+-- $1 host, $2 digest, $3 the newest request that it has answered, $4 verdict, $5 remarks
+WITH gone AS (
+  DELETE FROM host_registries r WHERE r.host_id <> $1::integer AND NOT EXISTS (SELECT FROM hosts h WHERE h.host_id = r.host_id)
+)
+INSERT INTO host_registries AS r (host_id, digest, request_id, verdict, remarks) VALUES ($1::integer, $2, $3::bigint, $4, $5)
+ON CONFLICT (host_id) DO UPDATE
+SET digest = excluded.digest, request_id = excluded.request_id, verdict = excluded.verdict, remarks = excluded.remarks,
+    judged_at = now();
+
+-- name: registries
+-- Lists the registered hosts, each with what it says of its registry. Null: it has said nothing yet. Those of before version 42 never do.
+SELECT h.host_id, h.name, r.digest, r.request_id, r.verdict, r.remarks, coalesce(h.knows, 0) >= 42
+FROM hosts h LEFT JOIN host_registries r ON r.host_id = h.host_id ORDER BY h.host_id;

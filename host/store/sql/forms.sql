@@ -148,9 +148,9 @@ ORDER BY retention_expires_at, submission_id LIMIT $2;
 
 -- name: purge_form
 -- Purges a submission: deletes what was handed in and what was made of it. The audit trail stays. No row if it is processing.
--- $1 shard, $2 submission, $3 the state that it is in; for the audit: $4 action, $5 trigger
+-- $1 shard, $2 submission, $3 the state that it is in; for the audit: $4 action, $5 trigger; $6 reason, if the submission has none, may be null
 WITH moved AS (
-  UPDATE submissions SET state = 'purged', body = NULL, completed_at = coalesce(completed_at, now())
+  UPDATE submissions SET state = 'purged', reason = coalesce(reason, $6), body = NULL, completed_at = coalesce(completed_at, now())
   WHERE shard = $1 AND id = $2 AND state IN ('received', 'routed', 'failed') RETURNING id, org_id),
 done AS (
   UPDATE form_submissions f SET purged_at = now(), processing_since = NULL FROM moved m WHERE f.shard = $1 AND f.submission_id = m.id),
@@ -168,18 +168,23 @@ audit AS (
 SELECT id FROM moved;
 
 -- name: overdue_form
--- Fails a submission that is still processing when its retention has expired. Answers its organisation and the actions that were
--- cancelled for it.
--- $1 shard, $2 submission, $3 reason; for the audit: $4 action, $5 trigger
+-- Fails a submission that is still processing when its retention has expired, or was finalized and still waits for a scan. No row if it
+-- was never finalized. Answers its organisation, the actions that were cancelled for it, and the attachments that nobody has scanned.
+-- $1 shard, $2 submission, $3 the state that it is in, received or processing; $4 reason; for the audit: $5 action, $6 trigger
 WITH moved AS (
-  UPDATE submissions SET state = 'failed', reason = $3, completed_at = now()
-  WHERE shard = $1 AND id = $2 AND state = 'processing' RETURNING id, org_id),
+  UPDATE submissions s SET state = 'failed', reason = $4, completed_at = now() FROM form_submissions f
+  WHERE s.shard = $1 AND s.id = $2 AND s.state = $3 AND s.state IN ('received', 'processing')
+    AND f.shard = $1 AND f.submission_id = $2 AND f.finalized_at IS NOT NULL
+  RETURNING s.id, s.org_id),
 form AS (UPDATE form_submissions f SET processing_since = NULL FROM moved m WHERE f.shard = $1 AND f.submission_id = m.id),
 audit AS (
   INSERT INTO audit_log (shard, submission_id, created_at, org_id, action, from_state, to_state, trigger, actor, actor_type)
-  SELECT $1, id, now(), org_id, $4, 'processing', 'failed', $5, 'waybill', 'system' FROM moved)
+  SELECT $1, id, now(), org_id, $5, $3, 'failed', $6, 'waybill', 'system' FROM moved)
 SELECT m.org_id, coalesce((
   SELECT string_agg(d.action_order || ' (' || d.action_type || ', attempts: ' || d.attempt_count || ')', ', ' ORDER BY d.action_order)
   FROM deliveries d
-  WHERE d.shard = $1 AND d.org_id = m.org_id AND d.submission_id = m.id AND d.id <> d.submission_id AND d.status = 'cancelled'), '')
+  WHERE d.shard = $1 AND d.org_id = m.org_id AND d.submission_id = m.id AND d.id <> d.submission_id AND d.status = 'cancelled'), ''),
+  coalesce((
+  SELECT string_agg(a.attachment_id, ', ' ORDER BY a.position) FROM attachments a
+  WHERE a.shard = $1 AND a.submission_id = m.id AND a.scan = 'pending' AND $3 = 'received'), '')
 FROM moved m;

@@ -2,9 +2,13 @@
 -- schema), host_id, which goes with the session.
 
 -- name: host_session
--- Answers the session's process id. Nothing in this session waits long for a lock: a host that waits cannot show that it
--- lives.
-SELECT pg_backend_pid(), set_config('lock_timeout', '250ms', false);
+-- Answers the session's process id, and in its last column the time. Nothing in this session waits long for a lock: a host that waits cannot show that it
+-- lives. The server ends the session of a host that it cannot reach once a lease has passed, and no sooner: until then what the host
+-- holds is its own.
+-- $1 lease in milliseconds
+SELECT pg_backend_pid(), set_config('lock_timeout', '250ms', false), set_config('tcp_keepalives_idle', seconds::text, false),
+       set_config('tcp_user_timeout', (seconds * 1000)::text, false), micros(clock_timestamp())
+FROM (SELECT least(ceil($1::bigint / 1000.0)::integer, 32767) AS seconds) lease;
 
 -- name: new_host_id
 -- Draws an id for a new host.
@@ -21,9 +25,9 @@ SELECT pg_try_advisory_lock(hashtext('waybill:' || current_schema()), $1::int);
 INSERT INTO hosts (host_id, name, knows) OVERRIDING SYSTEM VALUE VALUES ($1, $2, $3);
 
 -- name: host_there
--- Whether the host is registered still; if not, another host has rescued it.
+-- The time, if the host is registered still; if not, another host has rescued it.
 -- $1 host
-SELECT 1 FROM hosts WHERE host_id = $1;
+SELECT micros(clock_timestamp()) FROM hosts WHERE host_id = $1;
 
 -- name: host_back
 -- Writes a new version of the host's row after its session was lost. Whoever saw the lock free before can tell that it was
@@ -51,6 +55,12 @@ DELETE FROM hosts WHERE host_id = $1;
 UPDATE claims SET lease_until = now() + $3::bigint * interval '1 millisecond'
 WHERE shard = $1 AND ctid = ANY (ARRAY(
   SELECT ctid FROM claims WHERE shard = $1 AND token = ANY ($2::bigint[]) FOR UPDATE SKIP LOCKED));
+
+-- name: renew_channel_hosts
+-- Gives the host's places in `channel_hosts` a new lease from now on. Places that another session is just writing are skipped.
+-- $1 host, $2 lease in milliseconds
+UPDATE channel_hosts SET renewed_at = now(), lease_until = now() + $2::bigint * interval '1 millisecond'
+WHERE ctid = ANY (ARRAY(SELECT ctid FROM channel_hosts WHERE host_id = $1 FOR UPDATE SKIP LOCKED));
 
 -- name: shards
 -- Answers the number of shards that this database was created with.

@@ -17,13 +17,14 @@ SELECT coalesce(sum(rows), 0) FROM found;
 SELECT pg_relation_size('ready') / current_setting('block_size')::int;
 
 -- name: queue_state
--- Counts the queue by status, exactly.
-SELECT status, count(*) FROM ready GROUP BY status;
+-- Counts the queue by status, exactly. What waits for its retry is not due.
+SELECT CASE WHEN status = 'due' AND due_at > now() THEN 'scheduled' ELSE status::text END AS state, count(*) FROM ready GROUP BY state;
 
 -- name: queue_sample
 -- Counts the queue by status in a sample of its pages.
 -- $1 percentage of the pages
-SELECT status, count(*) FROM ready TABLESAMPLE SYSTEM ($1::real) GROUP BY status;
+SELECT CASE WHEN status = 'due' AND due_at > now() THEN 'scheduled' ELSE status::text END AS state, count(*)
+FROM ready TABLESAMPLE SYSTEM ($1::real) GROUP BY state;
 
 -- name: queued
 -- Counts what is due or claimed, up to a limit.
@@ -46,24 +47,56 @@ WITH RECURSIVE first AS (
 SELECT micros(now()) - micros(min(due_at)) FROM first HAVING min(due_at) <= now();
 
 -- name: forget_outages
--- Deletes outages whose cooldown ended long ago. Answers how many.
+-- Deletes outages whose cooldown ended long ago, and what hosts found that are gone. Answers how many outages.
 -- $1 milliseconds since its end
-WITH gone AS (DELETE FROM target_rests WHERE until < now() - $1::bigint * interval '1 millisecond' RETURNING 1)
+WITH gone AS (DELETE FROM target_rests WHERE until < now() - $1::bigint * interval '1 millisecond' RETURNING 1),
+found AS (
+  DELETE FROM host_findings f
+  WHERE until < now() - $1::bigint * interval '1 millisecond' OR NOT EXISTS (SELECT FROM hosts h WHERE h.host_id = f.host_id)),
+cut_off AS (DELETE FROM cut_off_hosts c WHERE NOT EXISTS (SELECT FROM hosts h WHERE h.host_id = c.host_id))
 SELECT count(*) FROM gone;
 
+-- name: cut_off
+-- Notes that a host reaches nothing while others do.
+-- $1 host, $2 since when, in microseconds, $3 a target that another host reaches
+INSERT INTO cut_off_hosts (host_id, since, target) VALUES ($1, at_micros($2::bigint), $3) ON CONFLICT (host_id) DO NOTHING;
+
+-- name: reaches_again
+-- Forgets that a host was cut off, and lets it probe what it found unreachable. Answers the time.
+-- $1 host
+WITH found AS (UPDATE host_findings SET until = now() WHERE host_id = $1 AND until > now()),
+again AS (DELETE FROM cut_off_hosts WHERE host_id = $1)
+SELECT micros(clock_timestamp());
+
+-- name: is_alone
+-- Whether no other host is registered that is not cut off.
+-- $1 host
+SELECT NOT EXISTS (SELECT FROM hosts h WHERE host_id <> $1 AND NOT EXISTS (SELECT FROM cut_off_hosts c WHERE c.host_id = h.host_id));
+
 -- name: end_outage
--- Ends an outage because an operator says so, and makes due what waited for it. Answers 1, or 0 if there was no such outage.
--- $1 organisation, $2 the key of its cooldown: a target, or sender:<action type>
+-- Ends an outage because an operator says so, and makes due what waited for it. Answers 0 if there was no such outage. What single
+-- hosts found unreachable ends as well. The attempts of channels count during an outage, and all that waits for one waits for its
+-- destination.
+-- $1 organisation, $2 the key of its cooldown: a target, sender:<action type>, or channel:<id>
 WITH gone AS (DELETE FROM target_rests WHERE org_id = $1 AND target = $2 RETURNING until),
+found AS (DELETE FROM host_findings WHERE org_id = $1 AND target = $2 RETURNING until),
 routes AS (
   SELECT route_id FROM (SELECT route_id, contract::jsonb AS c FROM contract_snapshots WHERE org_id = $1) s
   WHERE CASE WHEN c ? 'form' THEN 'sender:' || (c ->> 'actionType') ELSE c ->> 'target' END = $2),
 moved AS (
   UPDATE ready SET due_at = now()
-  WHERE route_id = ANY (ARRAY(SELECT route_id FROM routes)) AND status = 'due' AND uncounted > 0 AND due_at > now()
-    AND due_at <= (SELECT until FROM gone))
-SELECT count(*) FROM gone;
+  WHERE route_id = ANY (ARRAY(SELECT route_id FROM routes)) AND status = 'due' AND due_at > now()
+    AND (uncounted > 0 AND due_at <= (SELECT max(until) FROM (SELECT until FROM gone UNION ALL SELECT until FROM found) ended)
+         OR $2 LIKE 'channel:%' AND (EXISTS (SELECT FROM gone) OR EXISTS (SELECT FROM found))))
+SELECT (SELECT count(*) FROM gone) + (SELECT count(*) FROM found);
 
 -- name: make_partitions
 -- Makes the monthly partitions of this month and the next two. Answers null, or what could not be done now.
 SELECT postponed FROM make_partitions_now(2);
+
+-- name: tell_host_facts
+-- Writes what a host says of itself. Nothing happens if it is not registered.
+-- $1 host, $2 JSON object
+INSERT INTO host_facts (host_id, told_at, facts)
+SELECT host_id, now(), $2::jsonb FROM hosts WHERE host_id = $1
+ON CONFLICT (host_id) DO UPDATE SET told_at = excluded.told_at, facts = excluded.facts;

@@ -57,30 +57,66 @@ WHERE org_id = $1 AND channel_id = $2::uuid AND deleted_at IS NULL RETURNING cha
 UPDATE channels SET secondary_secret = NULL, updated_at = now()
 WHERE org_id = $1 AND channel_id = $2::uuid AND deleted_at IS NULL RETURNING channel_id;
 
+-- name: lock_numbers
+-- Locks the numbers of an organisation's channels and rules until the transaction ends, so that two requests do not take the last place.
+-- $1 organisation
+SELECT pg_advisory_xact_lock(hashtext('waybill-channels:' || current_schema()), $1::integer);
+
+-- name: count_channels
+-- Counts living channels. Runs after lock_numbers.
+-- $1 organisation
+SELECT count(*) FROM channels WHERE org_id = $1 AND deleted_at IS NULL;
+
+-- name: count_rules
+-- Counts living alert rules. Runs after lock_numbers.
+-- $1 organisation
+SELECT count(*) FROM alert_rules WHERE org_id = $1 AND deleted_at IS NULL;
+
 -- name: add_rule
 -- Stores an alert rule.
 -- $1 organisation, $2 name, $3 status
 INSERT INTO alert_rules (org_id, name, status) VALUES ($1, $2, $3) RETURNING rule_id;
 
 -- name: list_rules
--- Lists alert rules, the newest first.
--- $1 organisation, $2 rule or null for all, $3 rows
+-- Lists living alert rules, the newest first.
+-- $1 organisation, $2 when made (microseconds) and $3 rule behind which the page begins, or nulls, $4 rows
 SELECT rule_id, name, status, micros(created_at), micros(updated_at) FROM alert_rules
-WHERE org_id = $1 AND ($2::uuid IS NULL OR rule_id = $2::uuid) ORDER BY created_at DESC, rule_id DESC LIMIT $3::integer;
+WHERE org_id = $1 AND deleted_at IS NULL AND ($2::bigint IS NULL OR (created_at, rule_id) < (at_micros($2), $3::uuid))
+ORDER BY created_at DESC, rule_id DESC LIMIT $4::integer;
+
+-- name: find_rule
+-- Reads a living alert rule as list_rules does.
+-- $1 organisation, $2 rule
+SELECT rule_id, name, status, micros(created_at), micros(updated_at) FROM alert_rules
+WHERE org_id = $1 AND rule_id = $2::uuid AND deleted_at IS NULL;
+
+-- name: delete_rule
+-- Deletes a living alert rule with its bindings. It stays as deleted while there are events of it; earlier ones without events go now.
+-- Answers one row if there was one.
+-- $1 organisation, $2 rule
+WITH gone AS (
+  UPDATE alert_rules SET deleted_at = now(), status = 'disabled', updated_at = now()
+  WHERE org_id = $1 AND rule_id = $2::uuid AND deleted_at IS NULL RETURNING rule_id),
+unbound AS (DELETE FROM rule_channels b USING gone g WHERE b.org_id = $1 AND b.rule_id = g.rule_id),
+swept AS (
+  DELETE FROM alert_rules r WHERE r.org_id = $1 AND r.deleted_at IS NOT NULL
+    AND NOT EXISTS (SELECT FROM alert_events e WHERE e.org_id = $1 AND e.rule_id = r.rule_id))
+SELECT rule_id FROM gone;
 
 -- name: change_rule
--- Changes an alert rule; null keeps what is there.
+-- Changes a living alert rule; null keeps what is there.
 -- $1 organisation, $2 rule, $3 name, $4 status
 UPDATE alert_rules SET name = coalesce($3, name), status = coalesce($4, status), updated_at = now()
-WHERE org_id = $1 AND rule_id = $2::uuid RETURNING rule_id;
+WHERE org_id = $1 AND rule_id = $2::uuid AND deleted_at IS NULL RETURNING rule_id;
 
 -- name: bound_channels
 -- Lists the living channels that a rule is bound to, in the order of their names.
--- $1 organisation, $2 rule
+-- $1 organisation, $2 rule, $3 name behind which the page begins or null, $4 rows
 SELECT c.channel_id, c.name, c.type, c.config, micros(c.created_at), micros(c.updated_at), c.secondary_secret IS NOT NULL,
        micros(c.disabled_at), coalesce(c.disabled_reason, '')
 FROM rule_channels b JOIN channels c USING (org_id, channel_id)
-WHERE b.org_id = $1 AND b.rule_id = $2::uuid AND c.deleted_at IS NULL ORDER BY c.name;
+WHERE b.org_id = $1 AND b.rule_id = $2::uuid AND c.deleted_at IS NULL AND ($3::text IS NULL OR c.name > $3)
+ORDER BY c.name LIMIT $4::integer;
 
 -- name: bind_channel
 -- Binds a living channel to a rule. Answers whether both are there. The channel's row is locked, so that it is not deleted
@@ -88,7 +124,7 @@ WHERE b.org_id = $1 AND b.rule_id = $2::uuid AND c.deleted_at IS NULL ORDER BY c
 -- $1 organisation, $2 rule, $3 channel
 WITH there AS (
   SELECT r.rule_id, c.channel_id FROM alert_rules r, channels c
-  WHERE r.org_id = $1 AND r.rule_id = $2::uuid AND c.org_id = $1 AND c.channel_id = $3::uuid AND c.deleted_at IS NULL
+  WHERE r.org_id = $1 AND r.rule_id = $2::uuid AND r.deleted_at IS NULL AND c.org_id = $1 AND c.channel_id = $3::uuid AND c.deleted_at IS NULL
   FOR SHARE OF c),
 bound AS (INSERT INTO rule_channels (org_id, rule_id, channel_id) SELECT $1, rule_id, channel_id FROM there ON CONFLICT DO NOTHING)
 SELECT EXISTS (SELECT FROM there);
@@ -102,35 +138,133 @@ DELETE FROM rule_channels WHERE org_id = $1 AND rule_id = $2::uuid AND channel_i
 -- Stores an event of a rule, if the rule is there and the event is new.
 -- $1 organisation, $2 rule, $3 the event's id, $4 snapshot, $5 whether nothing is to be delivered
 INSERT INTO alert_events (org_id, rule_id, event_id, snapshot, suppressed)
-SELECT $1, rule_id, $3, $4, $5::boolean FROM alert_rules WHERE org_id = $1 AND rule_id = $2::uuid
+SELECT $1, rule_id, $3, $4, $5::boolean FROM alert_rules WHERE org_id = $1 AND rule_id = $2::uuid AND deleted_at IS NULL
 ON CONFLICT (org_id, rule_id, event_id) DO NOTHING RETURNING event_no;
+
+-- name: is_same_event
+-- Compares a known event of a rule with one that is handed in under its id.
+-- $1 organisation, $2 rule, $3 the event's id, $4 snapshot, $5 whether nothing is to be delivered
+SELECT snapshot = $4 AND suppressed = $5::boolean FROM alert_events WHERE org_id = $1 AND rule_id = $2::uuid AND event_id = $3;
 
 -- name: fan_out_event
 -- Fans an event out to the channels of its rule. Answers to how many.
--- $1 organisation, $2 the event's number, $3 the window in milliseconds, $4 bytes that a notification may have
-SELECT fan_out($1, $2, $3::bigint * interval '1 millisecond', $4::integer);
+-- $1 organisation, $2 the event's number, $3 the window in milliseconds, $4 bytes that a notification may have, $5 the longest window in
+-- milliseconds
+SELECT fan_out($1, $2, $3::bigint * interval '1 millisecond', $4::integer, $5::bigint * interval '1 millisecond');
 
 -- name: events_left
--- Lists events that nobody has fanned out, in the order of their numbers. One from the far future is as good as old.
--- $1 their least age in milliseconds, $2 the number behind which the page begins, $3 rows
-SELECT org_id, event_no FROM alert_events
-WHERE fanned_out_at IS NULL AND event_no > $2
-  AND (created_at <= now() - $1::bigint * interval '1 millisecond' OR created_at > now() + interval '1 hour')
-ORDER BY event_no LIMIT $3::integer;
+-- Lists events that nobody has fanned out, of several organisations: of each the first ones, in the order of their numbers. An event from
+-- the far future is as good as old. One row with nulls for an organisation that has none that is old enough.
+-- $1 their least age in milliseconds, $2 the organisation behind which the page begins, $3 organisations, $4 events of each
+-- Per organisation with events that could not be fanned out: $5 organisation, $6 event behind which it goes on
+WITH RECURSIVE turn AS (
+  (SELECT org_id FROM alert_events WHERE fanned_out_at IS NULL AND org_id > $2 ORDER BY org_id LIMIT 1)
+  UNION ALL
+  SELECT next.org_id FROM turn, LATERAL (
+    SELECT org_id FROM alert_events WHERE fanned_out_at IS NULL AND org_id > turn.org_id ORDER BY org_id LIMIT 1) next)
+SELECT t.org_id, e.event_no
+FROM (SELECT turn.org_id, coalesce(t.behind, 0) AS behind
+      FROM (SELECT org_id FROM turn LIMIT $3::integer) turn LEFT JOIN unnest($5::integer[], $6::bigint[]) AS t(org_id, behind) USING (org_id)) t
+LEFT JOIN LATERAL (
+  SELECT event_no FROM alert_events
+  WHERE org_id = t.org_id AND fanned_out_at IS NULL AND event_no > t.behind
+    AND (created_at <= now() - $1::bigint * interval '1 millisecond' OR created_at > now() + interval '1 hour')
+  ORDER BY event_no LIMIT $4::integer) e ON true
+ORDER BY t.org_id, e.event_no;
+
+-- name: adopt_events
+-- Fans out these events. Answers those that could not be, with the reason.
+-- $1 organisation, $2 events, $3 the window in milliseconds, $4 bytes that a notification may have, $5 the longest window in milliseconds
+SELECT refused, why
+FROM adopt_events($1, $2::bigint[], $3::bigint * interval '1 millisecond', $4::integer, $5::bigint * interval '1 millisecond');
+
+-- name: channel_route
+-- Reads where the deliveries of a channel wait, also of a deleted one.
+-- $1 organisation, $2 channel
+SELECT shard, route_id FROM channels WHERE org_id = $1 AND channel_id = $2::uuid;
+
+-- name: end_channel_cooldown
+-- Ends the outage of a channel, because somebody has mended it or asks to try it now.
+-- $1 organisation, $2 channel
+DELETE FROM target_rests
+WHERE org_id = $1 AND target = (SELECT 'channel:' || channel_id FROM channels WHERE org_id = $1 AND channel_id = $2::uuid);
+
+-- name: end_notification_cooldown
+-- Ends the outage of the channel of a notification.
+-- $1 shard, $2 id, $3 organisation
+DELETE FROM target_rests
+WHERE org_id = $3 AND target = (SELECT 'channel:' || channel_id FROM notifications WHERE shard = $1 AND delivery_id = $2 AND org_id = $3);
+
+-- name: make_channel_due
+-- Makes due what waits for a channel for later, the oldest first. None becomes due later than it would be. Answers for each whether it is
+-- one that was never attempted, of a notification made in the window.
+-- $1 shard, $2 route, $3 rows, $4 microseconds between two, $5 since and $6 until in microseconds
+WITH waits AS MATERIALIZED (
+  SELECT place, row_number() OVER (ORDER BY delivery_id) AS turn
+  FROM (SELECT ctid AS place, delivery_id FROM ready
+        WHERE shard = $1 AND route_id = $2 AND queued AND status = 'due' AND due_at > now()
+        ORDER BY due_at, delivery_id LIMIT $3::integer FOR UPDATE SKIP LOCKED) locked)
+UPDATE ready r SET due_at = least(r.due_at, now() + (w.turn - 1) * $4::bigint * interval '1 microsecond')
+FROM waits w
+WHERE r.shard = $1 AND r.ctid = w.place
+RETURNING r.attempt_count = 0 AND EXISTS (SELECT FROM notifications n WHERE n.shard = $1 AND n.delivery_id = r.delivery_id
+                                            AND n.created_at >= at_micros($5) AND n.created_at < at_micros($6));
+
+-- name: unattempted_notifications
+-- Counts what waits for a channel for later and was never attempted, of notifications made in a window.
+-- $1 shard, $2 route, $3 rows, $4 since and $5 until in microseconds
+SELECT count(*)
+FROM (SELECT FROM ready r JOIN notifications n ON n.shard = $1 AND n.delivery_id = r.delivery_id
+      WHERE r.shard = $1 AND r.route_id = $2 AND r.queued AND r.status = 'due' AND r.due_at > now() AND r.attempt_count = 0
+        AND n.created_at >= at_micros($4) AND n.created_at < at_micros($5)
+      LIMIT $3::integer) counted;
 
 -- name: list_notifications
--- Reads a page of notifications, the newest first. Null allows any value.
--- $1 organisation, $2 rule, $3 channel, $4 status, $5 when made (microseconds) and $6 id behind which the page begins, $7 rows
+-- Reads a page of notifications, the newest first. It walks an index, and no further than $7 rows; the row where the walk stopped for that is
+-- answered as well, marked as such.
+-- $1 organisation; null allows any value: $2 rule, $3 status; $4 when made (microseconds) and $5 id behind which the page begins, $6 rows to
+-- answer at most, $7 rows to walk at most
 SELECT n.delivery_id, coalesce(n.rule_id::text, ''), n.channel_id, n.status, n.attempt_count, micros(n.created_at), micros(n.send_after),
-       micros(n.delivered_at)
-FROM notification_states n
-WHERE n.org_id = $1 AND ($2::uuid IS NULL OR n.rule_id = $2::uuid) AND ($3::uuid IS NULL OR n.channel_id = $3::uuid)
-  AND ($4::text IS NULL OR n.status = $4)
-  AND ($5::bigint IS NULL OR (n.created_at, n.delivery_id) < (at_micros($5), $6::bigint))
-ORDER BY n.created_at DESC, n.delivery_id DESC LIMIT $7::integer;
+       micros(n.delivered_at), f.fits, w.place = $7::bigint
+FROM (
+  SELECT shard, delivery_id, created_at, row_number() OVER (ORDER BY created_at DESC, delivery_id DESC) AS place FROM notifications
+  WHERE org_id = $1 AND (created_at, delivery_id) < (at_micros($4), $5::bigint)
+  ORDER BY created_at DESC, delivery_id DESC LIMIT $7::bigint) w
+JOIN notification_states n ON n.shard = w.shard AND n.delivery_id = w.delivery_id
+CROSS JOIN LATERAL (SELECT ($2::uuid IS NULL OR n.rule_id = $2) AND ($3::text IS NULL OR n.status = $3) AS fits) f
+WHERE f.fits OR w.place = $7::bigint
+ORDER BY w.created_at DESC, w.delivery_id DESC LIMIT $6::bigint;
+
+-- name: list_notifications_of_rule
+-- The same for one rule, by an index of its own.
+-- $1 to $7 as above; $2 is no null
+SELECT n.delivery_id, coalesce(n.rule_id::text, ''), n.channel_id, n.status, n.attempt_count, micros(n.created_at), micros(n.send_after),
+       micros(n.delivered_at), f.fits, w.place = $7::bigint
+FROM (
+  SELECT shard, delivery_id, created_at, row_number() OVER (ORDER BY created_at DESC, delivery_id DESC) AS place FROM notifications
+  WHERE org_id = $1 AND rule_id = $2::uuid AND (created_at, delivery_id) < (at_micros($4), $5::bigint)
+  ORDER BY created_at DESC, delivery_id DESC LIMIT $7::bigint) w
+JOIN notification_states n ON n.shard = w.shard AND n.delivery_id = w.delivery_id
+CROSS JOIN LATERAL (SELECT ($2::uuid IS NULL OR n.rule_id = $2) AND ($3::text IS NULL OR n.status = $3) AS fits) f
+WHERE f.fits OR w.place = $7::bigint
+ORDER BY w.created_at DESC, w.delivery_id DESC LIMIT $6::bigint;
+
+-- name: list_notifications_of_channel
+-- The same for one channel.
+-- $1 to $7 as above, $8 channel
+SELECT n.delivery_id, coalesce(n.rule_id::text, ''), n.channel_id, n.status, n.attempt_count, micros(n.created_at), micros(n.send_after),
+       micros(n.delivered_at), f.fits, w.place = $7::bigint
+FROM (
+  SELECT shard, delivery_id, created_at, row_number() OVER (ORDER BY created_at DESC, delivery_id DESC) AS place FROM notifications
+  WHERE org_id = $1 AND channel_id = $8::uuid AND (created_at, delivery_id) < (at_micros($4), $5::bigint)
+  ORDER BY created_at DESC, delivery_id DESC LIMIT $7::bigint) w
+JOIN notification_states n ON n.shard = w.shard AND n.delivery_id = w.delivery_id
+CROSS JOIN LATERAL (SELECT ($2::uuid IS NULL OR n.rule_id = $2) AND ($3::text IS NULL OR n.status = $3) AS fits) f
+WHERE f.fits OR w.place = $7::bigint
+ORDER BY w.created_at DESC, w.delivery_id DESC LIMIT $6::bigint;
 
 -- name: find_notification
--- Reads one notification as list_notifications does, and its body.
+-- Reads one notification with the first eight columns of list_notifications, and its body.
 -- $1 shard, $2 id, $3 organisation
 SELECT n.delivery_id, coalesce(n.rule_id::text, ''), n.channel_id, n.status, n.attempt_count, micros(n.created_at), micros(n.send_after),
        micros(n.delivered_at),
@@ -189,11 +323,11 @@ ORDER BY n.created_at, n.delivery_id LIMIT $5::integer FOR UPDATE OF n SKIP LOCK
 
 -- name: replay_notifications
 -- Makes each of these notifications, which have ended and are locked, a new delivery with all its attempts before it. The first
--- is due now, and each other one a while after the one before.
--- Per notification: $1 shard, $2 id; $3 organisation, $4 actor, $5 trigger: replay or recover, $6 microseconds between two
+-- is due behind so many others, and each other one a while after the one before.
+-- Per notification: $1 shard, $2 id; $3 organisation, $4 actor, $5 trigger: replay or recover, $6 microseconds between two, $7 others
 WITH wanted AS MATERIALIZED (
   SELECT n.shard, n.delivery_id, n.org_id, c.route_id, nextval('object_ids') * 1024 + n.shard AS fresh,
-         now() + (t.place - 1) * $6::bigint * interval '1 microsecond' AS due,
+         now() + (t.place - 1 + $7::bigint) * $6::bigint * interval '1 microsecond' AS due,
          (SELECT coalesce(max(d.replay), 0) + 1 FROM deliveries d
           WHERE d.shard = n.shard AND d.org_id = n.org_id AND d.submission_id = n.delivery_id AND d.id <> d.submission_id AND d.action_order = 1)
            AS replay

@@ -7,8 +7,8 @@ SELECT delivery_id FROM notifications WHERE shard = $1 AND delivery_id = $2 AND 
 
 -- name: notification_standing
 -- Reads a notification as list_notifications does, its end, its channel and what that waits for, its place in the queue, how many
--- deliveries to the organisation's channels and to this one are under way, which host serves them, and how many hosts live (see
--- rescue.sql).
+-- deliveries to the organisation's channels and to this one are under way, which host serves them and how long it has not renewed its
+-- place, and how many hosts live (see rescue.sql).
 -- $1 shard, $2 id, $3 organisation
 SELECT n.delivery_id, coalesce(n.rule_id::text, ''), n.channel_id, n.status, n.attempt_count, micros(n.created_at), micros(n.send_after),
        micros(n.delivered_at),
@@ -20,9 +20,10 @@ SELECT n.delivery_id, coalesce(n.rule_id::text, ''), n.channel_id, n.status, n.a
         WHERE u.org_id = $3 AND s.contract::jsonb ->> 'channel' IS NOT NULL),
        (SELECT count(*) FROM hosts WHERE host_id = ANY (living.ids)),
        (SELECT count(*) FROM claimed u WHERE u.org_id = $3 AND u.route_id = c.route_id),
-       coalesce((SELECT x.name FROM channel_hosts s JOIN hosts x USING (host_id) WHERE s.org_id = $3), ''),
+       coalesce(p.name, ''),
        coalesce(c.config::jsonb ->> 'rate', ''),
-       (SELECT micros(p.next_at) FROM target_rates p WHERE p.org_id = n.org_id AND p.target = 'channel:' || n.channel_id AND p.next_at > now())
+       (SELECT micros(p.next_at) FROM target_rates p WHERE p.org_id = n.org_id AND p.target = 'channel:' || n.channel_id AND p.next_at > now()),
+       micros(p.renewed_at), micros(p.lease_until)
 FROM (SELECT ARRAY(
         SELECT l.objid::bigint::int FROM pg_locks l
         WHERE l.locktype = 'advisory' AND l.objsubid = 2 AND l.granted AND l.classid = hashtext('waybill:' || current_schema())::oid
@@ -35,4 +36,5 @@ FROM (SELECT ARRAY(
      LEFT JOIN org_keys k ON k.org_id = c.org_id AND k.key_id = c.key_id
      LEFT JOIN target_rests t ON t.org_id = n.org_id AND t.target = 'channel:' || n.channel_id AND t.until > now()
      LEFT JOIN hosts h ON h.host_id = r.claimed_by
+     LEFT JOIN (SELECT s.org_id, x.name, s.renewed_at, s.lease_until FROM channel_hosts s JOIN hosts x USING (host_id)) p ON p.org_id = n.org_id
 WHERE n.shard = $1 AND n.delivery_id = $2 AND n.org_id = $3;

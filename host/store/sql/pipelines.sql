@@ -77,24 +77,30 @@ SELECT id FROM submissions WHERE shard = $1 AND id = ANY ($2::bigint[]) AND kind
 -- Reads where submissions are.
 -- $1 shard, $2 submissions
 SELECT p.submission_id, p.org_id, p.version_id, p.state, p.step, p.next_action, p.routes::text, p.metadata, s.client_ref,
-       convert_from(s.body, 'UTF8'), micros(s.created_at), micros(clock_timestamp())
+       convert_from(s.body, 'UTF8'), micros(s.created_at), micros(clock_timestamp()), p.blocked_at IS NOT NULL
 FROM pipeline_submissions p JOIN submissions s ON s.shard = p.shard AND s.id = p.submission_id
 WHERE p.shard = $1 AND p.submission_id = ANY ($2::bigint[]) ORDER BY p.submission_id;
 
 -- name: pipeline_runs
--- Reads the actions that each step of submissions runs, with the latest delivery of each.
+-- Reads the actions that each step of submissions runs, with the latest delivery of each, or what an operator gave it. A delivery that
+-- failed has the reason of its last attempt as well, which can be the service's own word.
 -- $1 shard, $2 submissions
-SELECT st.submission_id, st.step, st.state, a.action, d.status, d.result, coalesce(d.reason, ''), micros(st.entered_at),
-       coalesce(d.attempt_count, 0), st.first_action
+SELECT st.submission_id, st.step, st.state, a.action, CASE WHEN g.is_done THEN 'accepted' ELSE d.status::text END,
+       CASE WHEN g.is_done THEN g.result ELSE d.result END, coalesce(d.reason, ''), micros(st.entered_at),
+       coalesce(d.attempt_count, 0), st.first_action,
+       coalesce(CASE WHEN d.status IN ('rejected', 'exhausted') THEN (
+         SELECT coalesce(nullif(t.reason, ''), split_part(t.error, ': ', 1)) FROM attempts t
+         WHERE t.shard = $1 AND t.delivery_id = d.id ORDER BY t.number DESC LIMIT 1) END, ''), g.input
 FROM pipeline_steps st
 LEFT JOIN LATERAL unnest(st.actions) WITH ORDINALITY AS a(action, place) ON true
+LEFT JOIN pipeline_given g ON g.shard = $1 AND g.submission_id = st.submission_id AND g.step = st.step AND g.place = a.place
 LEFT JOIN LATERAL (
-  SELECT x.status, x.result, x.reason, x.attempt_count FROM (
-    SELECT r.status, NULL::text AS result, NULL AS reason, r.replay, r.attempt_count FROM ready r
+  SELECT x.id, x.status, x.result, x.reason, x.attempt_count FROM (
+    SELECT r.delivery_id AS id, r.status, NULL::text AS result, NULL AS reason, r.replay, r.attempt_count FROM ready r
     WHERE r.shard = $1 AND r.org_id = st.org_id AND r.submission_id = st.submission_id AND r.delivery_id <> r.submission_id
       AND r.action_order = st.first_action + a.place - 1
     UNION ALL
-    SELECT e.status, e.result::text, e.reason, e.replay, e.attempt_count FROM deliveries e
+    SELECT e.id, e.status, e.result::text, e.reason, e.replay, e.attempt_count FROM deliveries e
     WHERE e.shard = $1 AND e.org_id = st.org_id AND e.submission_id = st.submission_id AND e.id <> e.submission_id
       AND e.action_order = st.first_action + a.place - 1) x
   ORDER BY x.replay DESC LIMIT 1) d ON true
@@ -142,6 +148,47 @@ SELECT $1::smallint, id, $2, $3, place, route, clock_timestamp(), 'due', true FR
 UPDATE pipeline_submissions SET blocked_at = clock_timestamp() WHERE shard = $1 AND submission_id = $2 AND blocked_at IS NULL
 RETURNING org_id, pipeline, state;
 
+-- name: repairable_pipelines
+-- Lists an organisation's blocked submissions of a pipeline, the oldest first. Null allows any value.
+-- $1 organisation, $2 pipeline, $3 state, $4 reference, $5 reason of a dead letter that nobody has replayed, $6 rows
+SELECT s.client_ref
+FROM pipeline_submissions p JOIN submissions s ON s.shard = p.shard AND s.id = p.submission_id
+WHERE p.org_id = $1 AND p.blocked_at IS NOT NULL AND p.pipeline = $2 AND ($3::text IS NULL OR p.state = $3)
+  AND ($4::text IS NULL OR p.reference = $4)
+  AND ($5::text IS NULL OR EXISTS (SELECT FROM dead_letters l WHERE l.shard = p.shard AND l.submission_id = p.submission_id
+                                     AND l.org_id = $1 AND l.reason = $5 AND l.replayed_at IS NULL))
+ORDER BY p.submission_id LIMIT $6;
+
+-- name: order_repair
+-- Notes the move that an operator ordered, without which the next one could not be made.
+-- $1 shard, $2 submission, $3 the new step, $4 organisation, $5 from which state, $6 to which
+INSERT INTO pipeline_repairs (shard, submission_id, step, org_id, from_state, to_state) VALUES ($1, $2, $3, $4, $5, $6);
+
+-- name: give_to_actions
+-- Notes what an operator gave actions of a step.
+-- $1 shard, $2 submission, $3 step, $4 organisation; per action: $5 place, $6 input, $7 whether it is done, $8 result
+INSERT INTO pipeline_given (shard, submission_id, step, org_id, place, input, is_done, result)
+SELECT $1::smallint, $2::bigint, $3::smallint, $4::integer, t.* FROM unnest($5::smallint[], $6::text[], $7::boolean[], $8::text[]) AS t(place, input, is_done, result)
+ON CONFLICT (shard, submission_id, step, place) DO UPDATE SET is_done = EXCLUDED.is_done, result = EXCLUDED.result;
+
+-- name: unblock_pipeline
+-- Notes that a submission does not wait any more, with the audit event of the repair that made it so.
+-- $1 shard, $2 submission; for the audit: $3 action, $4 trigger, $5 actor, $6 metadata
+WITH free AS (
+  UPDATE pipeline_submissions SET blocked_at = NULL WHERE shard = $1 AND submission_id = $2 RETURNING org_id, state)
+INSERT INTO audit_log (shard, submission_id, created_at, org_id, action, from_state, to_state, trigger, actor, actor_type, metadata)
+SELECT $1::smallint, $2, clock_timestamp(), org_id, $3, state, state, $4, $5, 'admin', $6::jsonb FROM free;
+
+-- name: settle_letters
+-- Marks a submission's dead letters as taken care of: a repair stands in for their replay.
+-- $1 shard, $2 submission, $3 actor
+UPDATE dead_letters SET replayed_at = now(), replayed_by = $3 WHERE shard = $1 AND submission_id = $2 AND replayed_at IS NULL;
+
+-- name: drop_letters
+-- Deletes the dead letters of a step whose failure a transition handles after all.
+-- $1 shard, $2 submission, $3 action_order of the step's first action
+DELETE FROM dead_letters WHERE shard = $1 AND submission_id = $2 AND action_order >= $3 AND replayed_at IS NULL;
+
 -- name: pipeline_deliveries_of
 -- Reads a submission's deliveries, unfinished and ended, in the order in which they were made.
 -- $1 shard, $2 organisation, $3 submission
@@ -165,39 +212,54 @@ SELECT delivery_id, number, micros(started_at), micros(finished_at), outcome, co
 FROM attempts WHERE shard = $1 AND delivery_id = ANY ($2::bigint[]) ORDER BY delivery_id, number;
 
 -- name: list_pipeline_submissions
--- Reads a page of an organisation's submissions, newest first. Null allows any value. The two below read the same by an index of
--- their own.
--- $1 organisation, $2 pipeline, $3 state, $4 reference, $5 submission behind which the page begins, $6 rows at most
-SELECT s.id, s.client_ref, p.pipeline, v.number, p.state, p.metadata, micros(p.created_at), micros(p.ended_at), micros(p.blocked_at)
-FROM pipeline_submissions p
+-- Reads a page of an organisation's submissions, newest first. Null allows any value. It walks an index, and no further than $7 rows; the row
+-- where the walk stopped for that is answered as well, marked as such. The two below read the same by an index of their own.
+-- $1 organisation, $2 pipeline, $3 state, $4 reference, $5 submission behind which the page begins, $6 rows to answer at most, $7 rows to walk
+-- at most
+SELECT s.id, s.client_ref, p.pipeline, v.number, p.state, p.metadata, micros(p.created_at), micros(p.ended_at), micros(p.blocked_at),
+       f.fits, p.place = $7::bigint
+FROM (
+  SELECT *, row_number() OVER (ORDER BY submission_id DESC) AS place FROM pipeline_submissions
+  WHERE org_id = $1 AND submission_id < $5::bigint
+  ORDER BY submission_id DESC LIMIT $7::bigint) p
 JOIN submissions s ON s.shard = p.shard AND s.id = p.submission_id
 JOIN pipeline_versions v ON v.version_id = p.version_id
-WHERE p.org_id = $1 AND ($2::text IS NULL OR p.pipeline = $2) AND ($3::text IS NULL OR p.state = $3)
-  AND ($4::text IS NULL OR p.reference = $4)
-  AND ($5::bigint IS NULL OR p.submission_id < $5)
-ORDER BY p.submission_id DESC LIMIT $6;
+CROSS JOIN LATERAL (
+  SELECT ($2::text IS NULL OR p.pipeline = $2) AND ($3::text IS NULL OR p.state = $3) AND ($4::text IS NULL OR p.reference = $4) AS fits) f
+WHERE f.fits OR p.place = $7::bigint
+ORDER BY p.submission_id DESC LIMIT $6::bigint;
 
 -- name: list_pipeline_state
 -- Reads a page of the submissions that are in one state of a pipeline.
--- $1 to $6 as above; $2 and $3 are no null
-SELECT s.id, s.client_ref, p.pipeline, v.number, p.state, p.metadata, micros(p.created_at), micros(p.ended_at), micros(p.blocked_at)
-FROM pipeline_submissions p
+-- $1 to $7 as above; $2 and $3 are no null
+SELECT s.id, s.client_ref, p.pipeline, v.number, p.state, p.metadata, micros(p.created_at), micros(p.ended_at), micros(p.blocked_at),
+       f.fits, p.place = $7::bigint
+FROM (
+  SELECT *, row_number() OVER (ORDER BY submission_id DESC) AS place FROM pipeline_submissions
+  WHERE org_id = $1 AND pipeline = $2 AND state = $3 AND submission_id < $5::bigint
+  ORDER BY submission_id DESC LIMIT $7::bigint) p
 JOIN submissions s ON s.shard = p.shard AND s.id = p.submission_id
 JOIN pipeline_versions v ON v.version_id = p.version_id
-WHERE p.org_id = $1 AND p.pipeline = $2 AND p.state = $3 AND ($4::text IS NULL OR p.reference = $4)
-  AND ($5::bigint IS NULL OR p.submission_id < $5)
-ORDER BY p.submission_id DESC LIMIT $6;
+CROSS JOIN LATERAL (
+  SELECT ($4::text IS NULL OR p.reference = $4) AS fits) f
+WHERE f.fits OR p.place = $7::bigint
+ORDER BY p.submission_id DESC LIMIT $6::bigint;
 
 -- name: list_pipeline_reference
 -- Reads a page of the submissions of one reference.
--- $1 to $6 as above; $4 is no null
-SELECT s.id, s.client_ref, p.pipeline, v.number, p.state, p.metadata, micros(p.created_at), micros(p.ended_at), micros(p.blocked_at)
-FROM pipeline_submissions p
+-- $1 to $7 as above; $4 is no null
+SELECT s.id, s.client_ref, p.pipeline, v.number, p.state, p.metadata, micros(p.created_at), micros(p.ended_at), micros(p.blocked_at),
+       f.fits, p.place = $7::bigint
+FROM (
+  SELECT *, row_number() OVER (ORDER BY submission_id DESC) AS place FROM pipeline_submissions
+  WHERE org_id = $1 AND reference = $4 AND submission_id < $5::bigint
+  ORDER BY submission_id DESC LIMIT $7::bigint) p
 JOIN submissions s ON s.shard = p.shard AND s.id = p.submission_id
 JOIN pipeline_versions v ON v.version_id = p.version_id
-WHERE p.org_id = $1 AND p.reference = $4 AND ($2::text IS NULL OR p.pipeline = $2) AND ($3::text IS NULL OR p.state = $3)
-  AND ($5::bigint IS NULL OR p.submission_id < $5)
-ORDER BY p.submission_id DESC LIMIT $6;
+CROSS JOIN LATERAL (
+  SELECT ($2::text IS NULL OR p.pipeline = $2) AND ($3::text IS NULL OR p.state = $3) AS fits) f
+WHERE f.fits OR p.place = $7::bigint
+ORDER BY p.submission_id DESC LIMIT $6::bigint;
 
 -- name: pipeline_counts
 -- Counts an organisation's submissions by pipeline and state, and those of them that are blocked.
@@ -215,8 +277,9 @@ FROM begun b JOIN pipeline_steps t ON t.shard = b.shard AND t.submission_id = b.
 
 -- name: pipeline_level
 -- Measures how long submissions took between two points of a pipeline: the newest ones that passed the first within a time.
--- Answers how many are through, how many of them within the target, their 95th percentile in milliseconds, how many are still on
--- their way, and for how long (milliseconds) the oldest of these is.
+-- Answers how many are through or have missed the target, being on their way for longer than it; how many of them were within the
+-- target; their 95th percentile in milliseconds (of those on their way, the time until now); how many are still on their way, and for
+-- how long (milliseconds) the oldest of these is.
 -- $1 organisation, $2 pipeline, $3 state whose entry begins the time (null: the beginning), $4 states whose entry ends it (empty:
 -- leaving the state does), $5 states whose submissions do not count, $6 target in milliseconds, $7 the time in seconds, $8
 -- submissions at most
@@ -233,12 +296,16 @@ timed AS (
     SELECT min(t.entered_at) AS entered_at FROM pipeline_steps t
     WHERE t.shard = b.shard AND t.submission_id = b.submission_id AND t.step > b.step AND t.state = ANY ($4::text[])) e ON true
   WHERE NOT EXISTS (SELECT FROM pipeline_steps x
-                    WHERE x.shard = b.shard AND x.submission_id = b.submission_id AND x.state = ANY ($5::text[])))
-SELECT count(done), count(*) FILTER (WHERE done - entered_at <= $6::bigint * interval '1 millisecond'),
-       coalesce((1000 * extract(epoch FROM percentile_cont(0.95) WITHIN GROUP (ORDER BY done - entered_at)))::bigint, 0),
+                    WHERE x.shard = b.shard AND x.submission_id = b.submission_id AND x.state = ANY ($5::text[]))),
+measured AS (
+  SELECT *, CASE WHEN done IS NOT NULL THEN done - entered_at
+                 WHEN ended_at IS NULL AND now() - entered_at > $6::bigint * interval '1 millisecond' THEN now() - entered_at END AS took
+  FROM timed)
+SELECT count(took), count(*) FILTER (WHERE took <= $6::bigint * interval '1 millisecond'),
+       coalesce((1000 * extract(epoch FROM percentile_cont(0.95) WITHIN GROUP (ORDER BY took)))::bigint, 0),
        count(*) FILTER (WHERE done IS NULL AND ended_at IS NULL),
        coalesce((1000 * extract(epoch FROM max(now() - entered_at) FILTER (WHERE done IS NULL AND ended_at IS NULL)))::bigint, 0)
-FROM timed;
+FROM measured;
 
 -- name: blocked_pipelines
 -- Reads a page of the submissions that are blocked, the longest first.

@@ -63,6 +63,17 @@ LEFT JOIN contract_snapshots s ON s.route_id = r.route_id
 LEFT JOIN hosts h ON h.host_id = r.claimed_by
 ORDER BY r.action_order, r.replay;
 
+-- name: living_hosts
+-- Lists the hosts that hold their advisory lock, and what each last said of itself, with the microseconds since then, or since it
+-- began; null: it is of an earlier version, which says nothing.
+SELECT h.name, micros(now()) - micros(coalesce(f.told_at, CASE WHEN h.knows >= 37 THEN h.started_at END)), coalesce(f.facts::text, '')
+FROM hosts h LEFT JOIN host_facts f ON f.host_id = h.host_id
+WHERE h.host_id = ANY (ARRAY(
+  SELECT l.objid::bigint::int FROM pg_locks l
+  WHERE l.locktype = 'advisory' AND l.objsubid = 2 AND l.granted AND l.classid = hashtext('waybill:' || current_schema())::oid
+    AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())))
+ORDER BY h.host_id;
+
 -- name: due_before
 -- Counts what is due before a delivery of a route.
 -- $1 shard, $2 route, $3 delivery, $4 the most to count
@@ -84,6 +95,14 @@ GROUP BY 1, 2, 3, 4, 5;
 -- Lists an organisation's targets that are in an outage: they cool down, or their probe has not yet got through.
 -- $1 organisation
 SELECT target, micros(until), reason, micros(since) FROM target_rests WHERE org_id = $1;
+
+-- name: host_findings_of
+-- Lists what single hosts find unreachable of an organisation's targets, and, with nulls, the hosts that are cut off.
+-- $1 organisation
+SELECT h.name, f.target, micros(f.since), f.reason FROM host_findings f JOIN hosts h USING (host_id)
+WHERE f.org_id = $1 AND NOT EXISTS (SELECT FROM target_rests r WHERE r.org_id = f.org_id AND r.target = f.target)
+UNION ALL
+SELECT h.name, NULL, NULL, NULL FROM cut_off_hosts JOIN hosts h USING (host_id);
 
 -- name: deliveries_of
 -- Reads a submission's deliveries, unfinished and ended (see `history`), with their contracts.

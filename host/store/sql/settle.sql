@@ -91,12 +91,62 @@ ON CONFLICT (org_id, target) DO UPDATE SET
   reason = CASE WHEN excluded.since >= r.since THEN excluded.reason ELSE r.reason END, probe_until = NULL, probe_host = NULL
 RETURNING org_id, target, micros(until), reason, micros(since);
 
+-- name: find_unreachable
+-- Begins or prolongs a host's own findings, as blame_targets does with outages. Answers those that concern this host alone: the target
+-- is in no outage, no other host finds the same (one that is registered, not cut off, and found it lately), and there is such a host.
+-- One that was refuted a while ago counts as new.
+-- Per failure: $1 organisation, $2 target, $3 when, in microseconds; $4 cooldown asked for in microseconds, $5 reason
+-- $6 the longest cooldown and $7 the shortest, in microseconds; $8 a cooldown is the outage's length so far divided by this
+-- $9 host
+WITH found AS (
+  INSERT INTO host_findings AS f (org_id, target, host_id, since, until, reason)
+  SELECT org_id, target, $9::integer, at_micros(min(blamed)),
+         at_micros(max(blamed + greatest(asked, least($7::bigint, $6::bigint)))), (array_agg(reason ORDER BY blamed DESC, reason))[1]
+  FROM unnest($1::int[], $2::text[], $3::bigint[], $4::bigint[], $5::text[]) AS t(org_id, target, blamed, asked, reason)
+  GROUP BY org_id, target ORDER BY org_id, target
+  ON CONFLICT (org_id, target, host_id) DO UPDATE SET
+    since = least(f.since, excluded.since),
+    until = greatest(f.until, excluded.until, excluded.since + least(greatest((excluded.since - f.since) / $8::integer,
+                     $7::bigint * interval '1 microsecond'), $6::bigint * interval '1 microsecond')),
+    reason = CASE WHEN excluded.since >= f.since THEN excluded.reason ELSE f.reason END,
+    refuted_at = CASE WHEN f.refuted_at >= excluded.since - interval '10 seconds' THEN f.refuted_at END
+  RETURNING org_id, target, until, reason, since),
+others AS (
+  SELECT host_id FROM hosts h
+  WHERE host_id <> $9 AND NOT EXISTS (SELECT FROM cut_off_hosts c WHERE c.host_id = h.host_id))
+SELECT org_id, target, micros(until), reason, micros(since) FROM found
+WHERE EXISTS (SELECT FROM others)
+  AND NOT EXISTS (SELECT FROM target_rests r WHERE r.org_id = found.org_id AND r.target = found.target)
+  AND NOT EXISTS (SELECT FROM host_findings o
+                  WHERE o.org_id = found.org_id AND o.target = found.target AND o.host_id IN (SELECT host_id FROM others)
+                    AND o.refuted_at IS NULL AND o.until > now() - interval '1 minute');
+
+-- name: locked_outages
+-- Finds targets whose outage another session holds locked: rows that exist but cannot be locked at once.
+-- $1 organisations, $2 targets: one element each per target
+WITH free AS MATERIALIZED (
+  SELECT r.org_id, r.target FROM target_rests r
+  WHERE (r.org_id, r.target) IN (SELECT * FROM unnest($1::int[], $2::text[])) FOR UPDATE SKIP LOCKED)
+SELECT r.org_id, r.target FROM target_rests r
+WHERE (r.org_id, r.target) IN (SELECT * FROM unnest($1::int[], $2::text[]))
+  AND (r.org_id, r.target) NOT IN (SELECT org_id, target FROM free);
+
 -- name: end_outages
--- Ends outages, unless a new one has begun since. Answers the cooldowns that it deleted.
--- Per outage: $1 organisation, $2 target, $3 its beginning in microseconds
-DELETE FROM target_rests r USING unnest($1::int[], $2::text[], $3::bigint[]) AS t(org_id, target, since)
-WHERE r.org_id = t.org_id AND r.target = t.target AND r.since = at_micros(t.since)
-RETURNING r.org_id, r.target, micros(r.until), r.reason, micros(r.since);
+-- Ends outages, unless a new one has begun since, and the finding of the host that got through. Answers the cooldowns that it deleted.
+-- Per outage: $1 organisation, $2 target, $3 its beginning in microseconds, $4 the host that got through
+WITH ended AS (SELECT * FROM unnest($1::int[], $2::text[], $3::bigint[], $4::int[]) AS t(org_id, target, since, host_id)),
+own AS (
+  DELETE FROM host_findings f USING ended t
+  WHERE f.org_id = t.org_id AND f.target = t.target AND f.host_id = t.host_id
+  RETURNING f.org_id, f.target, f.until, f.reason, f.since),
+shared AS (
+  DELETE FROM target_rests r USING ended t
+  WHERE r.org_id = t.org_id AND r.target = t.target AND r.since = at_micros(t.since)
+  RETURNING r.org_id, r.target, r.until, r.reason, r.since)
+SELECT org_id, target, micros(until), reason, micros(since) FROM shared
+UNION ALL
+SELECT org_id, target, micros(until), reason, micros(since) FROM own o
+WHERE NOT EXISTS (SELECT FROM shared s WHERE s.org_id = o.org_id AND s.target = o.target);
 
 -- name: end_probes
 -- Ends probes and leaves the outages as they are. A probe that another host has begun since goes on.

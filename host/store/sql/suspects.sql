@@ -11,6 +11,18 @@ SELECT CASE WHEN EXISTS (SELECT FROM ready WHERE lease_lost > 0 AND status = 'du
 -- Takes the lock for this session. A session that has the lock gets it again.
 SELECT pg_try_advisory_lock(hashtext('waybill-quarantine:' || current_schema()), 0);
 
+-- name: suspects_end_silent_lead
+-- Ends the session that has the lock if it has asked nothing for a whole lease while a suspect was due: its process hangs. Whoever tries
+-- suspects asks for the next one after each.
+-- $1 lease in milliseconds
+SELECT count(pg_terminate_backend(a.pid))
+FROM pg_locks l JOIN pg_stat_activity a USING (pid)
+WHERE EXISTS (SELECT FROM ready WHERE lease_lost > 0 AND status = 'due' AND due_at <= now() - $1::bigint * interval '1 millisecond')
+  AND l.locktype = 'advisory' AND l.objsubid = 2 AND l.granted AND l.objid = 0
+  AND l.classid = hashtext('waybill-quarantine:' || current_schema())::oid
+  AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+  AND a.state = 'idle' AND a.state_change < clock_timestamp() - $1::bigint * interval '1 millisecond';
+
 -- name: suspects_next_due
 -- Answers the microseconds until the next suspect is due; no row if there is none.
 SELECT greatest(0, micros(min(due_at)) - micros(now())) FROM ready WHERE lease_lost > 0 AND status = 'due' HAVING count(*) > 0;

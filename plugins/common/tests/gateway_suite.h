@@ -191,7 +191,7 @@ TEST_F(Gateway, NoOtherStatusThan2xxCountsWhateverItsBodySays) {
     for (const auto* body : {"", R"({"status":"accepted"})", R"({"status":"rejected","reason":"invalid_request"})"}) {
       const auto o = answered(status, body);
       expect_invalid(o, status, "status " + std::to_string(status));
-      EXPECT_EQ(o.scope, status == 429 || status == 503 ? WB_WHOLE_TARGET : WB_THIS_JOB) << o;  // E14
+      EXPECT_EQ(o.scope, status == 429 || (status >= 502 && status <= 504) ? WB_WHOLE_TARGET : WB_THIS_JOB) << o;  // E14
       EXPECT_EQ(o.retry_after_ms, -1) << o;
     }
   }

@@ -107,6 +107,27 @@ TEST_F(EmailTemplate, AttachmentsAreListedAsLinksThatWorkForAWeek) {  // F8
                                                                            {"expiresAt", "2026-03-08T12:00:00Z"}}}));
 }
 
+// T28: whoever entered an address is not known to own it.
+TEST_F(EmailTemplate, AMailToAnAddressFromAFieldHasNoLinksUnlessTheFormSaysSo) {
+  auto context = with_attachment();
+  context["fields"]["email"] = "ann@y.test";
+  const auto tells = [&](Json destination) {
+    destination["template_id"] = to_team_.at("template_id");
+    EXPECT_TRUE(host_.validate_destination(kMailType, destination.dump()).empty()) << destination;
+    const auto read = mail(destination, context).dump();
+    const bool has_links = read.find("signed.test") != std::string::npos;
+    EXPECT_EQ(has_links, read.find("Attachments") != std::string::npos) << read;
+    EXPECT_EQ(has_links, !Json::parse(host_.renderings().back().data).at("links").empty());
+    return has_links;
+  };
+  EXPECT_FALSE(tells({{"destination_field", "email"}}));
+  EXPECT_TRUE(tells({{"destination_field", "email"}, {"attachment_links", true}}));
+  EXPECT_TRUE(tells({{"destination", "a@x.test"}}));
+  EXPECT_FALSE(tells({{"destination", "a@x.test"}, {"attachment_links", false}}));
+  const Json lookup{{"field", "email"}, {"addresses", {{"ann@y.test", "desk@x.test"}}}};
+  EXPECT_TRUE(tells({{"destination_lookup", lookup}})) << "its addresses are the form's own";
+}
+
 TEST_F(EmailTemplate, ATemplateThatShowsTheLinksGetsNoList) {
   host_.registry_template(
       "shows", {{"text", "See https://signed.test/bucket/a-1?ttl=604800 ."},

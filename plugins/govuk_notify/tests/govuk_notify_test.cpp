@@ -86,6 +86,17 @@ TEST_F(Notify, OnePostADelivery) {  // J3
   EXPECT_EQ(request.timeout_ms, 10'000U);
 }
 
+// T8: as the workers of notarial-api write it.
+TEST_F(Notify, TemplateAndAddressMayStandBesideTheOptions) {
+  EXPECT_EQ(posted({{"template", "ABC-DEF"},
+                    {"emailAddress", "pye@example.org"},
+                    {"options", {{"personalisation", {{"post", "Rome"}}}, {"reference", "B-1"}}}}),
+            (Json{{"template_id", "ABC-DEF"},
+                  {"email_address", "pye@example.org"},
+                  {"personalisation", {{"post", "Rome"}}},
+                  {"reference", "B-1"}}));
+}
+
 TEST_F(Notify, TheTokenIsSignedByTheHostAndMintedForEachRequest) {  // J3
   posted(options());
   EXPECT_EQ(host_.requests()[0].header("Authorization"), kToken);
@@ -111,8 +122,10 @@ TEST_F(Notify, ThePayloadMayBeWrappedAndHaveMoreInIt) {  // J3: NOTIFY_SEND as i
   auto wrapped = options();
   wrapped["metadata"] = {{"reference", "ignored"}};
   wrapped["emailReplyToId"] = "8e222534-7f05-4972-86e3-17c5d9f894e2";
+  wrapped["oneClickUnsubscribeURL"] = "https://forms.test/unsubscribe/7";  // T32
   auto body = posted({{"options", wrapped}, {"metadata", {{"reference", "x"}}}});
-  EXPECT_EQ(body.size(), 5U);
+  EXPECT_EQ(body.size(), 6U);
+  EXPECT_EQ(body.at("one_click_unsubscribe_url"), "https://forms.test/unsubscribe/7");
   EXPECT_EQ(body.at("email_reply_to_id"), "8e222534-7f05-4972-86e3-17c5d9f894e2");
   EXPECT_EQ(posted({{"templateId", "T"}, {"emailAddress", "a@x.test"}}).at("template_id"), "T");
 }

@@ -318,6 +318,20 @@ TEST_F(SesTest, EveryAnswerHasItsVerdict) {  // J3
   }
 }
 
+TEST_F(SesTest, TheDaysQuotaIsAnOutageThatIsAskedForNowAndThen) {  // T10
+  for (const auto& [status, type] :
+       {std::pair{429, "TooManyRequestsException"}, {400, "Throttling"}, {400, "LimitExceededException"}}) {
+    auto answer = Answer::http(status, R"({"message":"Daily message quota exceeded."})");
+    answer.headers = {{"x-amzn-errortype", type}};
+    host_.answer(kSes, answer);
+    const auto o = sender_->attempt(job());
+    EXPECT_EQ(o.verdict, WB_TRANSIENT) << o;
+    EXPECT_EQ(o.reason, "daily_limit") << o;
+    EXPECT_EQ(o.scope, WB_WHOLE_TARGET) << o;
+    EXPECT_EQ(o.retry_after_ms, 600'000) << o;
+  }
+}
+
 TEST_F(SesTest, TheMessageIdIsOnRecord) {
   host_.answer(kSes, Answer::http(200, R"({"MessageId":"0102018f-1"})"));
   const auto o = sender_->attempt(job());

@@ -246,8 +246,9 @@ TEST_F(Webhook, EveryStatusHasItsVerdict) {
       {429, WB_TRANSIENT, WB_WHOLE_TARGET, "too_many_requests"},
       {499, WB_REJECTED, WB_THIS_JOB, "client_error"},
       {500, WB_TRANSIENT, WB_THIS_JOB, "server_error"},
-      {502, WB_TRANSIENT, WB_THIS_JOB, "server_error"},
+      {502, WB_TRANSIENT, WB_WHOLE_TARGET, "server_error"},  // T14
       {503, WB_TRANSIENT, WB_WHOLE_TARGET, "server_error"},
+      {504, WB_TRANSIENT, WB_WHOLE_TARGET, "server_error"},
       {599, WB_TRANSIENT, WB_THIS_JOB, "server_error"},
       {100, WB_TRANSIENT, WB_THIS_JOB, "invalid_answer"},
       {199, WB_TRANSIENT, WB_THIS_JOB, "invalid_answer"},

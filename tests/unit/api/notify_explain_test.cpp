@@ -90,6 +90,30 @@ TEST(NotificationReasons, AreOneAtATimeTheOneThatLastsFirst) {
   EXPECT_EQ(told(s).code, "done");
 }
 
+// T3
+TEST(NotificationReasons, NameTheHostThatHangsAndWhenAnotherTakesOver) {
+  auto s = pending();
+  s.hosts = 2;
+  s.served_by = "box:1";
+  s.serves_since = in(-14);
+  s.serves_until = in(16);
+  EXPECT_EQ(told(s).code, "due");
+  s.serves_since = in(-20);
+  s.serves_until = in(10);
+  EXPECT_EQ(told(s).code, "host_silent");
+  EXPECT_EQ(told(s).until, in(10));
+  EXPECT_EQ(told(s).text.find("box:1"), std::string::npos);
+  const auto words = told(s, Audience::installation).text;
+  EXPECT_NE(words.find("host box:1 serves its organisation's channels and has shown no sign of life since " +
+                       format_rfc3339(in(-20)) + "; another host takes over from " + format_rfc3339(in(10)) + " on"),
+            std::string::npos)
+      << words;
+  s.hosts = 1;
+  EXPECT_NE(told(s, Audience::installation).text.find("no other host is running"), std::string::npos);
+  s.serves_until = s.serves_since = std::nullopt;
+  EXPECT_EQ(told(s).code, "due") << "a host of an older version";
+}
+
 // N11
 TEST(NotificationReasons, SayHowItEnded) {
   auto s = pending();

@@ -5,6 +5,7 @@
 
 #include <future>
 #include <memory>
+#include <mutex>
 
 #include "support/eventually.h"
 
@@ -30,6 +31,32 @@ TEST(SessionPools, AQuestionThatNobodyWaitsForAnyMoreIsDropped) {
     pool.ask([&](int&) { answered.set_value(); });
     answered.get_future().wait();
   }
+}
+
+// T21: whoever waited for too long is told so, and the log as well
+TEST(SessionPools, ADroppedQuestionIsAnsweredWith503) {
+  std::promise<void> go_on;
+  std::promise<http::Response> asked_reply, offered_reply;
+  std::atomic<std::size_t> told{0};
+  {
+    SessionPool<int> pool({1}, Millis(50), {}, [&](std::size_t count) { told += count; });
+    pool.start();
+    pool.ask([&](int&) { go_on.get_future().wait(); });
+    pool.ask(
+        http::Request{}, [&](http::Response response) { asked_reply.set_value(std::move(response)); },
+        [](int&, const http::Request&, const http::Reply& answered) { answered({.status = 200, .body = {}}); });
+    pool.offer([](int&) {}, [&](http::Response response) { offered_reply.set_value(std::move(response)); });
+    ASSERT_TRUE(testing::eventually(
+        [begin = std::chrono::steady_clock::now()] { return std::chrono::steady_clock::now() - begin > Millis(100); }));
+    go_on.set_value();
+    for (auto* reply : {&asked_reply, &offered_reply}) {
+      const auto response = reply->get_future().get();
+      EXPECT_EQ(response.status, 503);
+      ASSERT_EQ(response.headers.size(), 1u);
+      EXPECT_EQ(response.headers[0].first, "Retry-After");
+    }
+  }
+  EXPECT_GE(told, 1u);
 }
 
 class Client final : public http::Connection {
@@ -93,6 +120,60 @@ TEST_F(HeldPool, TakesSoManyQuestionsAndOfOneOrganisationHalfOfThem) {
   go_on.set_value();
   for (const auto& one : taken) EXPECT_EQ(one.get().status, 200);
   EXPECT_EQ(ask(1).get().status, 200) << "there is room again";
+}
+
+// T16: whoever asks a thousand times waits behind his own questions, and nobody else does
+TEST_F(HeldPool, OrganisationsTakeTurns) {
+  hold({});
+  std::vector<int> order;
+  std::mutex mutex;
+  std::vector<std::shared_future<void>> done;
+  const auto note = [&](std::int64_t org) {
+    const auto promise = std::make_shared<std::promise<void>>();
+    done.push_back(promise->get_future().share());
+    http::Request request;
+    request.principal.org = {org};
+    pool->ask(std::move(request), {}, [&order, &mutex, promise, org](int&, const http::Request&, const http::Reply&) {
+      {
+        const std::lock_guard lock(mutex);
+        order.push_back(static_cast<int>(org));
+      }
+      promise->set_value();
+    });
+  };
+  for (int i = 0; i < 5; ++i) note(1);
+  for (int i = 0; i < 2; ++i) note(2);
+  note(3);
+  go_on.set_value();
+  for (const auto& one : done) one.wait();
+  EXPECT_EQ(order, (std::vector<int>{1, 2, 3, 1, 2, 1, 1, 1}));
+}
+
+// T16: while others ask as well, nobody has all sessions
+TEST(SessionPools, OneSessionIsLeftForOthers) {
+  std::promise<void> go_on;
+  const auto gate = go_on.get_future().share();
+  std::atomic<int> begun{0};
+  std::promise<void> theirs;
+  SessionPool<int> pool({1, 2, 3});
+  const auto ask = [&](std::int64_t org, std::function<void()> act) {
+    http::Request request;
+    request.principal.org = {org};
+    pool.ask(std::move(request), {}, [act = std::move(act)](int&, const http::Request&, const http::Reply&) { act(); });
+  };
+  ask(2, [] {});
+  for (int i = 0; i < 9; ++i)
+    ask(1, [&] {
+      ++begun;
+      gate.wait();
+    });
+  pool.start();
+  ASSERT_TRUE(testing::eventually([&] { return begun == 2; }));
+  ask(2, [&] { theirs.set_value(); });
+  theirs.get_future().wait();
+  EXPECT_EQ(begun, 2);
+  go_on.set_value();
+  ASSERT_TRUE(testing::eventually([&] { return begun == 9; }));
 }
 
 // S1

@@ -3,8 +3,11 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
+#include <fstream>
+#include <iterator>
 #include <set>
 
+#include "api/system_routes.h"
 #include "app/http_routes.h"
 #include "http/server.h"
 #include "unit/http/server_client.h"
@@ -50,10 +53,50 @@ struct Parts {
          .notify =
              {.pool = notify, .waiters = waiters, .types = types, .check_url = {}, .has_key = true, .is_due = [] {}, .log = log},
          .reload = [](FormStore&, const std::string&) { return ReloadResult{}; },
-         .not_ready = [] { return std::string(); },
+         .readiness = {.not_ready = [] { return std::string(); }},
          .metrics_readers = http::Role::operator_});
   }
 };
+
+// T21: the parameters that a route takes are those of the document
+TEST(OpenApi, DescribesTheQueryOfEveryRoute) {
+  Parts parts;
+  const YAML::Node document = YAML::LoadFile(WAYBILL_SOURCE_DIR "/docs/openapi.yaml");
+  const auto resolved = [&](const YAML::Node& parameter) {
+    if (!parameter["$ref"]) return parameter;
+    const auto path = parameter["$ref"].as<std::string>();
+    return document["components"]["parameters"][path.substr(path.rfind('/') + 1)];
+  };
+  for (const auto& route : parts.routes()) {
+    std::string method = route.method;
+    std::transform(method.begin(), method.end(), method.begin(), [](unsigned char c) { return std::tolower(c); });
+    Names named;
+    for (const auto& one : document["paths"][route.path][method]["parameters"])
+      if (const auto parameter = resolved(one); parameter["in"].as<std::string>() == "query")
+        named.insert(parameter["name"].as<std::string>());
+    EXPECT_EQ(Names(route.query.begin(), route.query.end()), named) << route.method << " " << route.path;
+  }
+}
+
+// T31: a query is refused everywhere, and the type of a body wherever there may be one
+TEST(OpenApi, EveryOperationSaysHowItRefuses) {
+  for (const auto& path : YAML::LoadFile(WAYBILL_SOURCE_DIR "/docs/openapi.yaml")["paths"])
+    for (const auto& entry : path.second) {
+      const auto method = entry.first.as<std::string>();
+      if (method == "parameters") continue;
+      EXPECT_TRUE(entry.second["responses"]["400"]) << method << " " << path.first;
+      EXPECT_TRUE(method == "get" || entry.second["responses"]["415"]) << method << " " << path.first;
+    }
+}
+
+// T31: the document that a host serves is the one of this tree
+TEST(OpenApi, IsServedAsItIs) {
+  http::Response served;
+  document_route().handle({}, [&](http::Response response) { served = std::move(response); });
+  std::ifstream file(WAYBILL_SOURCE_DIR "/docs/openapi.yaml", std::ios::binary);
+  EXPECT_EQ(served.body, std::string(std::istreambuf_iterator<char>(file), {}));
+  EXPECT_EQ(served.content_type, "application/yaml");
+}
 
 // M1 M3 M14 M15
 TEST(OpenApi, DescribesEveryRouteAndNoOther) {

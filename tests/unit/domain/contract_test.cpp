@@ -45,6 +45,7 @@ TEST(Contract, ARateIsPartOfItAndItsAbsenceChangesNothing) {  // E14
   const auto without = to_json(contract);
   EXPECT_EQ(without.find("rate"), std::string::npos);
   contract.rate = Rate{600, std::chrono::minutes(1)};
+  contract.count_outages = true;  // T14
   EXPECT_NE(to_json(contract), without);
   const auto back = contract_from_json(to_json(contract));
   ASSERT_TRUE(back) << back.error().what;

@@ -86,6 +86,14 @@ TEST(FormActions, HandTheirPluginWhatTheySay) {  // D4
       << "who corrects the recipient means it";
 }
 
+TEST(Forms, ACorrectedRecipientGetsNoLinksThatTheFirstOneWasNotToGet) {  // T28
+  EXPECT_EQ(with_destination(destination_json(confirmation()), "b@x.test"),
+            R"({"attachment_links":false,"destination":"b@x.test"})");
+  auto open = confirmation();
+  open.attachment_links = true;
+  EXPECT_EQ(with_destination(destination_json(open), "b@x.test"), R"({"attachment_links":true,"destination":"b@x.test"})");
+}
+
 TEST(Forms, TellOfATermThatIsNew) {  // D4
   Form form{.id = "contact", .actions = {{.order = 1, .action_type = "letter", .destination = "a"}}};
   EXPECT_EQ(further_terms(form), "");

@@ -106,6 +106,20 @@ TEST(EgressPolicy, TheHostsOwnAddressesAreInsideHoweverPublicTheyLook) {  // N7
   EXPECT_TRUE(allows(opened, Trust::tenant, "8.8.4.4"));
 }
 
+TEST(EgressPolicy, TheHostsOwnAddressesAreInsideWhereverTheyAreCarried) {  // T23
+  const EgressPolicy policy(rules({}, EgressGuard::strict), [] { return std::vector{address("8.8.4.4")}; });
+  for (const auto trust : {Trust::tenant, Trust::registry}) {
+    for (const auto* own : {"64:ff9b::8.8.4.4", "2606:4700::5efe:8.8.4.4", "2606:4700::200:5efe:8.8.4.4", "::ffff:8.8.4.4"})
+      EXPECT_EQ(policy.refusal(address(own), 443, trust), AddressClass::own) << own;
+    for (const auto* other : {"64:ff9b::8.8.8.8", "2606:4700::5efe:8.8.8.8", "2606:4700::808:404"})
+      EXPECT_TRUE(allows(policy, trust, other)) << other;
+    for (const auto* tunnel : {"2002:808:404::1", "2001:0:808:404::1", "::8.8.4.4", "::ffff:0:8.8.4.4", "64:ff9b:1::8.8.4.4"})
+      EXPECT_FALSE(allows(policy, trust, tunnel)) << tunnel;
+  }
+  const EgressPolicy opened(rules({"64:ff9b::8.8.4.4"}), [] { return std::vector{address("8.8.4.4")}; });
+  EXPECT_TRUE(allows(opened, Trust::tenant, "64:ff9b::8.8.4.4"));
+}
+
 TEST(EgressPolicy, TheHostsAddressesAreReadFromItsInterfaces) {  // N7
   const auto own = interface_addresses();
   EXPECT_NE(std::find(own.begin(), own.end(), address("127.0.0.1")), own.end());

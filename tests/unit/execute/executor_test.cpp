@@ -5,6 +5,7 @@
 
 #include <thread>
 
+#include "support/eventually.h"
 #include "unit/execute/scripted_sender.h"
 
 namespace waybill {
@@ -17,19 +18,25 @@ const Outcome kAccepted{.verdict = Verdict::accepted, .reach = Reach::answered};
 
 class Execution : public ::testing::Test {
  protected:
-  static constexpr ExecutorSettings kPatient{
+  inline static const ExecutorSettings kPatient{
       .attempt_timeout = Millis(60'000), .grace = Millis(20), .stuck_after = Millis(60'000)};
-  static constexpr ExecutorSettings kHasty{
-      .attempt_timeout = Millis(10), .grace = Millis(10), .stuck_after = Millis(10), .max_abandoned = 2};
+  inline static const ExecutorSettings kHasty{
+      .attempt_timeout = Millis(10), .grace = Millis(10), .stuck_after = Millis(10), .hangs = {.after = 2}};
 
   void make(ExecutorSettings settings = kPatient) {
     executor = std::make_unique<Executor>(stage, clock, settings, log, metrics);
-    executor->start([this](std::vector<Finished> batch) {
-      const std::lock_guard lock(mutex_);
-      ++batches_;
-      for (auto& one : batch) finished_.push_back(std::move(one));
-      changed_.notify_all();
-    });
+    executor->start(
+        [this](std::vector<Finished> batch) {
+          const std::lock_guard lock(mutex_);
+          ++batches_;
+          for (auto& one : batch) finished_.push_back(std::move(one));
+          changed_.notify_all();
+        },
+        [this](const Hang& hang) {
+          const std::lock_guard lock(mutex_);
+          hangs_.push_back(hang.action_type + " " + (hang.job ? std::to_string(hang.job->delivery.value) : "-") + " pauses " +
+                           std::to_string(hang.pause.count()));
+        });
   }
   Job job() { return job(contract_of(Policy::one_shot)); }
   Job job(std::shared_ptr<const Contract> contract) {
@@ -66,6 +73,10 @@ class Execution : public ::testing::Test {
     EXPECT_EQ(finished_.size(), count);
     return finished_;
   }
+  std::vector<std::string> hangs() {
+    const std::lock_guard lock(mutex_);
+    return hangs_;
+  }
   int batches() {
     const std::lock_guard lock(mutex_);
     return batches_;
@@ -80,6 +91,7 @@ class Execution : public ::testing::Test {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Finished> finished_;
+  std::vector<std::string> hangs_;
   int batches_ = 0;
   std::int64_t last_ = 0;
 
@@ -107,6 +119,28 @@ TEST_F(Execution, ACompletedJobComesBackWithItsOutcome) {
   EXPECT_EQ(stage.ended(), 1u);
   EXPECT_TRUE(executor->stop(Millis(60'000)));
   EXPECT_EQ(executor->in_flight(), 0u);
+}
+
+TEST_F(Execution, ATargetsTimeLimitGoesBeforeTheGeneralOne) {  // T25
+  auto settings = kPatient;
+  settings.time_limit = [](const Contract& contract) {
+    return contract.target == "slow" ? std::optional(Millis(90'000)) : std::nullopt;
+  };
+  make(settings);
+  auto slow = std::make_shared<Contract>(*contract_of(Policy::one_shot));
+  slow->target = "slow";
+  std::vector<Job> jobs;
+  jobs.push_back(job(slow));
+  jobs.push_back(job());
+  jobs.push_back(job(slow));
+  executor->execute(std::move(jobs));
+  for (int i = 0; i < 3; ++i) {
+    const auto begun = stage.next();
+    EXPECT_EQ(begun.deadline, begun.job->contract->target == "slow" ? Millis(90'000) : Millis(60'000));
+    begun.completions->complete(begun.call, kAccepted);
+    begun.completions->flush();
+  }
+  finished(3);
 }
 
 TEST_F(Execution, OnlyTheFirstCompletionOfACallCounts) {
@@ -258,15 +292,35 @@ TEST_F(Execution, AnAttemptThatHadNotBegunAtItsDeadlineWasNotAttempted) {
   EXPECT_FALSE(back[0].outcome);
 }
 
-TEST_F(Execution, AHangingSenderIsReplacedUntilItHappensTooOften) {
-  make(kHasty);
+// T12
+TEST_F(Execution, AHangingSenderIsReplacedAtOnceAndAfterSeveralHangsTheTypePausesAndIsTriedAgain) {
+  auto settings = kHasty;
+  settings.hangs.pause = Millis(200);
+  make(settings);
   for (int i = 0; i < 2; ++i) {
     EXPECT_EQ(executor->state("type"), Executor::State::ready);
     stage.inside = clock.now().time_since_epoch().count();
+    stage.inside_call = static_cast<std::uint64_t>(i) + 1;
     start(job());
-    EXPECT_EQ(finished(static_cast<std::size_t>(i) + 1).back().outcome->reason, "plugin_stuck");
+    EXPECT_EQ(finished(static_cast<std::size_t>(i) + 1).back().how, Finished::How::hung);
+    stage.inside = 0;
   }
   EXPECT_EQ(stage.made, 2);
+  EXPECT_EQ(stage.given_up, 2);
+  EXPECT_TRUE(testing::eventually([&] { return executor->state("type") == Executor::State::ready; }));
+  EXPECT_EQ(stage.made, 3);
+  EXPECT_EQ(hangs(), (std::vector<std::string>{"type 1 pauses 0", "type 2 pauses 200"}));
+}
+
+// T12
+TEST_F(Execution, WhatComesWhileTheTypePausesComesBackUnattempted) {
+  make(kHasty);
+  for (std::uint64_t i = 1; i <= 2; ++i) {
+    stage.inside = clock.now().time_since_epoch().count();
+    stage.inside_call = i;
+    start(job());
+    finished(i);
+  }
   EXPECT_EQ(executor->state("type"), Executor::State::stuck);
   start(job());
   EXPECT_EQ(finished(3).back().how, Finished::How::unattempted);

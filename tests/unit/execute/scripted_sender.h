@@ -23,7 +23,7 @@ class Stage final : public SenderFactory {
  public:
   struct Begun {
     CallId call;
-    std::shared_ptr<const Job> job;
+    std::shared_ptr<const OpenJob> job;
     Millis deadline;
     Completions* completions;
     std::size_t worker;
@@ -60,7 +60,9 @@ class Stage final : public SenderFactory {
   std::atomic<int> refusals{0};  // so many calls of make() fail
   std::atomic<int> made{0};
   std::atomic<bool> hold{false};        // attempts are not begun: they can be withdrawn
-  std::atomic<std::int64_t> inside{0};  // what inside_plugin_since() tells, 0 for none
+  std::atomic<std::int64_t> inside{0};  // since when the strand is inside the plugin, 0 if it is not
+  std::atomic<std::uint64_t> inside_call{0};
+  std::atomic<int> given_up{0};
   std::atomic<bool> joins{true};
 
  private:
@@ -100,11 +102,12 @@ class ScriptedSender final : public Sender {
     const std::lock_guard lock(stage_.mutex_);
     ++stage_.ended_;
   }
-  std::optional<Clock::Monotonic> inside_plugin_since() const override {
+  std::optional<Inside> inside_plugin() const override {
     const auto since = stage_.inside.load();
     if (since == 0) return std::nullopt;
-    return Clock::Monotonic(Clock::Monotonic::duration(since));
+    return Inside{{stage_.inside_call.load()}, Clock::Monotonic(Clock::Monotonic::duration(since))};
   }
+  void give_up() override { ++stage_.given_up; }
   bool join(Millis) override { return stage_.joins; }
 
  private:

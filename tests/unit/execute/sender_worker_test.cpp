@@ -4,11 +4,13 @@
 #include <gtest/gtest.h>
 
 #include "execute/sender_pool.h"
+#include "support/call_builders.h"
 #include "unit/execute/scripted_sender.h"
 
 namespace waybill {
 namespace {
 
+using testing::ManualClock;
 using testing::SilentLog;
 using testing::Stage;
 
@@ -22,7 +24,7 @@ class Worker : public ::testing::Test {
     job.action_order = static_cast<int>(id);
     job.claimed_mono = clock.now();
     completions->took(1);
-    return {{id}, std::make_shared<const Job>(std::move(job)), Millis(60'000)};
+    return {{id}, std::make_shared<const OpenJob>(std::move(job)), Millis(60'000)};
   }
   void SetUp() override {
     completions->connect([this](std::vector<Finished> batch) {
@@ -52,7 +54,7 @@ class Worker : public ::testing::Test {
   Stage stage;
   SilentLog log;
   Metrics metrics;
-  SystemClock clock;
+  ManualClock clock;
   std::vector<Finished> finished;
   std::shared_ptr<CompletionQueue> completions = std::make_shared<CompletionQueue>(clock, log, metrics);
   const WorkerLimits limits{Millis(60'000), Millis(60'000), Millis(60'000)};
@@ -70,11 +72,111 @@ TEST_F(Worker, CancellingTakesBackWhatHasNotBegun) {
 }
 
 TEST_F(Worker, CancellingAPoolTakesBackWhatHasNotBegunAnywhere) {
-  SenderPool pool("type", stage, limits, 3, completions, log);
+  SenderPool pool("type", stage, limits, {}, completions, nullptr, log);
   start_one_and_hold_one(pool);
   pool.cancel_all();
   expect_the_second_back_and_the_first_cancelled();
   EXPECT_TRUE(pool.join(Millis(60'000)));
+}
+
+// A strand that goes into the plugin for call 1 and does not come back, beside other calls. Attempts take 60 s, the grace 1 s, a
+// stay inside is too long after 5 s.
+class HangingWorker : public Worker {
+ protected:
+  void begin(int count) {
+    worker.attach(*stage.make("type", worker));
+    std::vector<SenderWorker::Start> all;
+    for (int i = 1; i <= count; ++i) all.push_back(call(static_cast<std::uint64_t>(i)));
+    worker.start(std::move(all));
+    for (int i = 0; i < count; ++i) jobs.push_back(stage.next().job);
+  }
+  void enter(std::uint64_t id) {
+    stage.inside = clock.now().time_since_epoch().count();
+    stage.inside_call = id;
+  }
+  std::optional<Finished::How> how(std::int64_t delivery) const {
+    for (const auto& one : finished)
+      if (one.job.delivery.value == delivery) return one.how;
+    return std::nullopt;
+  }
+
+  SenderWorker worker{"type", {Millis(60'000), Millis(1'000), Millis(5'000)}, completions};
+  std::vector<std::shared_ptr<const OpenJob>> jobs;
+};
+
+// T12
+TEST_F(HangingWorker, ChargesTheCallItHangsInAndGivesBackWhatNothingLeftOf) {
+  begin(4);
+  jobs[1]->reached = Reached::host;
+  jobs[2]->reached = Reached::network;
+  stage.hold = true;
+  worker.start({call(5)});
+  const auto culprit = worker.give_up({1});
+  ASSERT_TRUE(culprit);
+  EXPECT_EQ(culprit->delivery, DeliveryId{1});
+  EXPECT_EQ(stage.given_up, 1) << "from then on nothing leaves";
+  ASSERT_EQ(finished.size(), 5u);
+  EXPECT_EQ(how(1), Finished::How::hung);
+  EXPECT_EQ(how(2), Finished::How::unattempted) << "the host has it, and nothing of it left";
+  EXPECT_EQ(how(3), Finished::How::interrupted) << "something of it left";
+  EXPECT_EQ(how(4), Finished::How::interrupted) << "nobody knows what the plugin did with it";
+  EXPECT_EQ(how(5), Finished::How::unattempted) << "it had not begun";
+  EXPECT_FALSE(worker.complete({3}, Outcome{})) << "the thread came back too late";
+}
+
+// T12
+TEST_F(HangingWorker, NobodyIsSilentWhileTheStrandIsInsideOneCall) {
+  begin(2);
+  clock.pass(Millis(59'000));
+  enter(1);
+  clock.pass(Millis(1'500));
+  EXPECT_FALSE(worker.look().hangs_in);  // both are past their deadline
+  EXPECT_TRUE(stage.was_cancelled({2}));
+  clock.pass(Millis(1'500));
+  EXPECT_FALSE(worker.look().hangs_in);
+  EXPECT_TRUE(finished.empty()) << "the grace is over, but the strand could not tell the plugin of the cancellation";
+  stage.inside = 0;
+  clock.pass(Millis(500));
+  worker.look();
+  EXPECT_TRUE(finished.empty()) << "it came back, and has its grace";
+  clock.pass(Millis(1'000));
+  worker.look();
+  ASSERT_EQ(finished.size(), 2u) << "and is silent";
+  EXPECT_EQ(finished[0].outcome->reason, "plugin_silent");
+}
+
+// T12
+TEST_F(HangingWorker, AStrandThatIsAlwaysInsideSomethingKeepsNobodyForEver) {
+  begin(2);
+  for (int i = 0; i < 2'000 && finished.size() < 2; ++i) {
+    enter(7);  // short stays, each found at a look
+    clock.pass(Millis(100));
+    EXPECT_FALSE(worker.look().hangs_in);
+  }
+  EXPECT_EQ(finished.size(), 2u);
+}
+
+// T12
+TEST_F(HangingWorker, AHangIsSeenOnceTheCallIsOverAndStandsAtTwoLooks) {
+  begin(1);
+  enter(1);
+  clock.pass(Millis(59'000));
+  EXPECT_FALSE(worker.look().hangs_in) << "a slow call that is within its time";
+  clock.pass(Millis(3'000));
+  EXPECT_FALSE(worker.look().hangs_in) << "the first look that finds it too long";
+  clock.pass(Millis(1'000));
+  EXPECT_EQ(worker.look().hangs_in, CallId{1});
+}
+
+// T12
+TEST_F(HangingWorker, AHostThatWasStoppedAndContinuedIsNoHang) {
+  begin(1);
+  enter(1);
+  clock.pass(Millis(3'600'000));
+  EXPECT_FALSE(worker.look().hangs_in) << "the strand was stopped as well";
+  stage.inside = 0;
+  clock.pass(Millis(1'000));
+  EXPECT_FALSE(worker.look().hangs_in);
 }
 
 }  // namespace

@@ -15,12 +15,14 @@ namespace waybill::http::stories {
 struct Key {
   std::shared_ptr<EVP_PKEY> key{EVP_EC_gen("P-256"), EVP_PKEY_free};
 };
+inline Key rsa_key() { return Key{std::shared_ptr<EVP_PKEY>(EVP_RSA_gen(2048), EVP_PKEY_free)}; }
 
 struct CertificateSpec {
   std::string name = "localhost";
   bool is_authority = false;
   int from_days = -1;
   int to_days = 1;
+  int to_seconds = 0;  // beside to_days
 };
 
 struct Certificate {
@@ -42,7 +44,7 @@ inline Certificate make_certificate(const CertificateSpec& spec, const Certifica
   X509_set_version(x509, 2);
   ASN1_INTEGER_set(X509_get_serialNumber(x509), ++serial);
   X509_gmtime_adj(X509_getm_notBefore(x509), 86'400L * spec.from_days);
-  X509_gmtime_adj(X509_getm_notAfter(x509), 86'400L * spec.to_days);
+  X509_gmtime_adj(X509_getm_notAfter(x509), 86'400L * spec.to_days + spec.to_seconds);
   X509_set_pubkey(x509, made.key.key.get());
   X509_NAME_add_entry_by_txt(X509_get_subject_name(x509), "CN", MBSTRING_UTF8,
                              reinterpret_cast<const unsigned char*>(spec.name.c_str()), -1, -1, 0);

@@ -210,6 +210,17 @@ TEST_F(Door, TrailersAreReadAsStrictlyAsHeads) {  // S5
             201);
 }
 
+TEST_F(Door, AChunksLineThatEndsWithoutCrIsRefusedAtOnce) {  // T32: nothing more comes, and nobody waits for it
+  start();
+  for (const auto* rest : {"0\r\nA: b\n\n", "0\n\n", "1\nz", "0\r\nA: b\r\n\n"}) {
+    auto peer = client();
+    EXPECT_EQ(peer.exchange(post_to("/echo", "Transfer-Encoding: chunked\r\n", std::string("1\r\nz\r\n") + rest)).status, 400)
+        << rest;
+  }
+  auto peer = client();
+  EXPECT_EQ(peer.exchange(post_to("/echo", "Transfer-Encoding: chunked\r\n", "4\r\na\n\nb\r\n0\r\n\r\n")).body, "a\n\nb");
+}
+
 struct Refused {
   const char* name;
   std::string bytes;

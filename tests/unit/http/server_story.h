@@ -71,9 +71,12 @@ class ServerStory : public testing::Test {
     table.push_back(open("POST", "/echo", [](Request request, Reply reply) {
       reply({.status = 201, .content_type = request.content_type, .body = std::move(request.body), .headers = {}});
     }));
-    table.push_back(open("GET", "/things/{id}", [](Request request, Reply reply) {
-      reply({.body = request.parameters.at("id") + "|" + request.path + "|" + request.query, .headers = {}});
-    }));
+    table.push_back(
+        with_query(open("GET", "/things/{id}",
+                        [](Request request, Reply reply) {
+                          reply({.body = request.parameters.at("id") + "|" + request.path + "|" + request.query, .headers = {}});
+                        }),
+                   {"q"}));
     table.push_back(open("GET", "/held", [this](Request, Reply reply) { held_.add(std::move(reply)); }));
     table.push_back(open("GET", "/throws", [](Request, Reply) { throw std::runtime_error("secret detail"); }));
     table.push_back(open("GET", "/throws-int", [](Request, Reply) { throw 7; }));

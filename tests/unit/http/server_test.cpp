@@ -44,6 +44,16 @@ TEST_F(HttpServer, BodyTypeParametersAndQueryReachTheRoute) {
   EXPECT_EQ(ask(get("/things/a%2Fb?q=%20")).body, "a/b|/things/a/b|q=%20");
 }
 
+// T21: what a route does not know, or nobody can read, is refused before the route sees it
+TEST_F(HttpServer, AQueryThatTheRouteDoesNotTakeIsRefused) {
+  start();
+  for (const char* query : {"p=1", "q=%ff", "q=%00", "q=%", "%ff=1", "q=1&q=2", "q=1&Q=2", "q"}) {
+    const auto answer = ask(get(std::string("/things/a?") + query));
+    EXPECT_EQ(answer.status, std::string_view(query) == "q" ? 200 : 400) << query;
+  }
+  EXPECT_EQ(ask(get("/hello?q=1")).status, 400);
+}
+
 TEST_F(HttpServer, PipelinedRequestsAreAnsweredInOrder) {
   start();
   auto peer = client();

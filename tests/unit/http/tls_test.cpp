@@ -267,6 +267,45 @@ TEST_F(Tls, RenewedFilesServeNewConnectionsAndTheOldOnesGoOn) {  // S9
   EXPECT_EQ(before.exchange(get("/hello")).status, 200);
 }
 
+TEST_F(Tls, AKeyOfAnotherTypeIsNoKeyOfTheCertificate) {  // T22
+  start();
+  folder_.write("server.key", key_pem(Certificate{stories::rsa_key(), nullptr}));
+  const auto renewed = server_->renew_tls();
+  ASSERT_FALSE(renewed) << "every handshake would fail";
+  EXPECT_EQ(renewed.error().what, "tls.key: " + folder_.path("server.key").string() + ": this is not the key of " +
+                                      folder_.path("server.pem").string());
+  EXPECT_EQ(TlsClient(server_->port(), trusting_).exchange(get("/hello")).status, 200);
+  EXPECT_FALSE(TlsContext::load(config_.tls)) << "nor does `waybill check` take it";
+}
+
+TEST_F(Tls, AConnectionDoesNotOutliveItsClientsCertificate) {  // T22
+  start_with_clients(false);
+  const auto brief = make_certificate({.name = "brief", .to_days = 0, .to_seconds = 8}, &authority_);
+  const auto lasting = make_certificate({.name = "lasting"}, &authority_);
+  TlsClient asks(server_->port(), {.trusted = &authority_, .shown = &brief});
+  TlsClient idle(server_->port(), {.trusted = &authority_, .shown = &brief});
+  TlsClient stays(server_->port(), {.trusted = &authority_, .shown = &lasting});
+  for (auto* one : {&asks, &idle, &stays}) ASSERT_EQ(one->exchange(get("/for-admins")).status, 200);
+  int status = 200;
+  while (status == 200) status = asks.exchange(get("/for-admins")).status;
+  EXPECT_EQ(status, 0) << "closed once the certificate has expired";
+  EXPECT_TRUE(idle.ends_politely()) << "and so is one that sends nothing";
+  EXPECT_EQ(stays.exchange(get("/for-admins")).status, 200);
+}
+
+TEST_F(Tls, AConnectionDoesNotOutliveTheAuthoritiesThatItsClientWasVerifiedWith) {  // T22
+  start_with_clients(false);
+  const auto known = make_certificate({.name = "reporter"}, &authority_);
+  TlsClient shown(server_->port(), {.trusted = &authority_, .shown = &known}), plain(server_->port(), trusting_);
+  ASSERT_EQ(shown.exchange(get("/for-admins")).status, 200);
+  ASSERT_EQ(plain.exchange(get("/hello")).status, 200);
+  folder_.write("clients.pem", certificate_pem(make_certificate({.name = "Other", .is_authority = true})));
+  ASSERT_TRUE(server_->renew_tls().value_or(false));
+  EXPECT_EQ(shown.exchange(get("/for-admins")).status, 0);
+  EXPECT_EQ(TlsClient(server_->port(), {.trusted = &authority_, .shown = &known}).exchange(get("/for-admins")).status, 0);
+  EXPECT_EQ(plain.exchange(get("/hello")).status, 200) << "who showed none goes on";
+}
+
 TEST_F(Tls, BadFilesAreNamed) {  // S9
   const auto file = [&](const char* name) { return folder_.path(name).string(); };
   const auto error_of = [&](const ListenTls& files) {

@@ -311,6 +311,32 @@ TEST_F(TakingIn, ADatabaseThatIsAwayIsWaitedFor) {  // M12
   EXPECT_EQ(store.deliveries().at(0).row.payload, "{\"n\":1}");
 }
 
+// T15
+TEST_F(TakingIn, SaysThatNothingCanBeStoredUntilItCanOrNobodyKnowsAnyMore) {
+  start();
+  const auto trouble = [&] { return intake->health().trouble(); };
+  EXPECT_EQ(trouble(), "") << "nothing was tried";
+  auto stored = submit("stored");
+  ASSERT_TRUE(answer(stored));
+  EXPECT_EQ(trouble(), "");
+  clock.pass(Seconds(60));
+  store.go_away();
+  auto waiting = submit("waiting");
+  ASSERT_TRUE(eventually([&] { return !trouble().empty(); }));
+  EXPECT_EQ(trouble(), "intents cannot be stored: it failed 0 s ago, and last succeeded 60 s ago");
+  store.come_back();
+  ASSERT_TRUE(answer(waiting));
+  EXPECT_EQ(trouble(), "");
+  store.go_away();
+  auto refused = submit("refused");
+  ASSERT_TRUE(eventually([&] { return !trouble().empty(); }));
+  clock.pass(settings.patience);
+  EXPECT_FALSE(answer(refused));
+  EXPECT_NE(trouble(), "");
+  clock.pass(StoreHealth::kDoubt);
+  EXPECT_EQ(trouble(), "") << "requests come back, and show it";
+}
+
 TEST_F(TakingIn, ACommitWhoseAnswerWasLostIsFoundAgain) {  // M2 M12
   submit_and_lose_the_answer();
   EXPECT_EQ(store.deliveries().size(), 1u);

@@ -100,15 +100,54 @@ TEST_F(Planning, TheChannelsOfAnOrganisationHaveTheirLimitsWhateverTheyCall) {  
   const auto a = w.route("a", {.is_channel = true}), b = w.route("b", {.is_channel = true});
   const auto other = w.route("a", {.org = {2}, .is_channel = true}), intent = w.route("t");
   w.due({a, b, other, intent});
-  const auto taken = w.claim(50);
-  EXPECT_EQ(taken.at(a) + taken.at(b), 5u);
-  EXPECT_LE(std::max(taken.at(a), taken.at(b)), 3u) << "one that hangs leaves room for the other";
-  EXPECT_EQ(taken.at(other), 3u);
-  EXPECT_EQ(taken.at(intent), 42u);
-  EXPECT_EQ(w.planner().held_of_channels(kDefaultOrg), 5u);
+  EXPECT_EQ(w.claim(50), (Taken{{a, 1}, {b, 1}, {other, 1}, {intent, 47}}));
+  EXPECT_EQ(w.planner().held_of_channels(kDefaultOrg), 2u);
   EXPECT_EQ(w.planner().held_of_channels({3}), 0u);
-  w.release(a, taken.at(a));
-  EXPECT_EQ(w.claim(2).at(a), 2u) << "nothing is claimed ahead of its place, however quick";
+  for (int i = 0; i < 5; ++i) {
+    w.release(a, 1);
+    w.claim(50);
+  }
+  EXPECT_EQ(w.planner().held_of_channels(kDefaultOrg), 3u) << "nothing is claimed ahead of its place, however quick";
+}
+
+// T18
+TEST_F(Planning, AChannelEarnsItsPlacesByQuickAnswers) {
+  auto& w = world({.in_flight = 1000, .per_target = 1000, .per_org = 1000, .per_org_channels = 5, .per_channel = 3});
+  const auto a = w.route("a", {.is_channel = true});
+  w.due({a});
+  EXPECT_EQ(w.claim_of(a), 1u);
+  w.release(a, 1);
+  EXPECT_EQ(w.claim_of(a), 2u);
+  w.release(a, 2);
+  EXPECT_EQ(w.claim_of(a), 3u) << "alone it gets all that a channel may have";
+  w.release(a, 3);
+  EXPECT_EQ(w.claim_of(a), 3u);
+  w.release_after(a, 1, Seconds(5));
+  EXPECT_EQ(w.claim_of(a), 0u) << "a slow answer takes one away";
+  w.release(a, 1, {.verdict = Verdict::transient, .scope = Scope::whole_target});
+  EXPECT_EQ(w.claim_of(a), 0u) << "after a time-out it begins anew";
+  w.release(a, 1, {.verdict = Verdict::transient, .scope = Scope::whole_target});
+  EXPECT_EQ(w.claim_of(a), 1u);
+}
+
+// T18: whatever they were before.
+TEST_F(Planning, TwoChannelsThatHangLeaveAPlaceToOthers) {
+  for (const std::size_t per_org : {3, 4, 5, 8}) {
+    PlannerWorld w(
+        Limits{.in_flight = 1000, .per_target = 1000, .per_org = 1000, .per_org_channels = per_org, .per_channel = per_org});
+    const auto a = w.route("a", {.is_channel = true}), b = w.route("b", {.is_channel = true});
+    w.due({a, b});
+    w.claim();
+    for (int i = 0; i < 20; ++i)  // both are busy and well
+      for (const auto one : {a, b}) {
+        w.release(one, 1);
+        w.claim();
+      }
+    EXPECT_LT(w.planner().held_of_channels(kDefaultOrg), per_org);
+    const auto good = w.route("good", {.is_channel = true});
+    w.due({good});
+    EXPECT_EQ(w.claim_of(good), 1u) << per_org;
+  }
 }
 
 TEST_F(Planning, PlacesAreSharedOutByWeight) {  // N9
@@ -209,6 +248,19 @@ TEST_F(Planning, BodiesAreBoundedInBytesButOneMayAlwaysGo) {  // E12
   w.body_bytes = 5'000'000;
   w.release(a, 0);
   EXPECT_GE(w.claim_of(a), 1u);
+}
+
+TEST_F(Planning, BodiesThatAreClaimedAsTheyAreStoredAreKnownToBeLarge) {  // E12 T30
+  auto& w = world({.in_flight = 100, .per_target = 1000, .per_org = 1000, .per_host_name = 1000, .in_flight_bytes = 1 << 20});
+  w.body_bytes = 1'000'000;
+  const auto a = w.route("a");
+  w.walk({});
+  ASSERT_TRUE(w.planner().admit(0, {w.insert_group(a, 1, 1'000'000)}, w.clock.now()));
+  ASSERT_FALSE(w.planner().admit(0, {w.insert_group(a, 1, 1'000'000)}, w.clock.now()));
+  w.due({a});
+  EXPECT_TRUE(w.claim().empty()) << "the second would not fit";
+  w.release(a, 1);
+  EXPECT_EQ(w.claim_of(a), 1u);
 }
 
 TEST_F(Planning, WhoWaitsForBytesDoesNotStopThoseThatHoldFewer) {  // E9 E12
@@ -504,51 +556,6 @@ TEST_F(Planning, AProbeDoesNotWaitForWhatWasUnderWayWhenTheOutageBegan) {  // E1
   EXPECT_EQ(w.claim_of(a), 1u);
 }
 
-TEST_F(Planning, AfterAnOutageATargetRampsUp) {  // E14
-  auto& w = world({.in_flight = 2000, .per_target = 500, .per_org = 2000, .per_host_name = 2000});
-  const auto a = w.route("a");
-  w.due({a});
-  w.outage("a", Seconds(1));
-  w.outages_end();
-  std::vector<std::size_t> steps;
-  for (int i = 0; i < 10; ++i) {
-    steps.push_back(w.claim_of(a));
-    w.release(a, steps.back());
-  }
-  EXPECT_EQ(std::vector(steps.begin(), steps.begin() + 4), (std::vector<std::size_t>{4, 8, 16, 32}));
-  EXPECT_EQ(steps.back(), 500u) << "its ordinary limit again";
-}
-
-TEST_F(Planning, ARampGrowsOnlyWithWhatComesBack) {  // E14
-  auto& w = world();
-  const auto a = w.route("a");
-  w.due({a});
-  w.outage("a", Seconds(1));
-  w.outages_end();
-  for (int i = 0; i < 3; ++i) {
-    w.claim(1000, 0);  // another host was faster
-    w.due({a});
-  }
-  const auto plan = w.planner().plan(1000, w.clock.now());
-  w.planner().denied(0, plan.shares.at(0).at(0), w.clock.now());
-  EXPECT_EQ(w.claim_of(a), 4u);
-}
-
-TEST_F(Planning, ARampIsForgottenWithTheLastOfItsWork) {  // E14
-  auto& w = world();
-  const auto a = w.route("a");
-  for (const bool looks_at_outages : {false, true}) {
-    w.due({a});
-    w.outage("a", Seconds(1));
-    w.outages_end();
-    w.walk({});
-    if (looks_at_outages) w.outages_end();
-    w.due({a});
-    EXPECT_EQ(w.claim_of(a), 100u);
-    w.release(a, 100);
-  }
-}
-
 TEST_F(Planning, AProbeThatIsAnotherHostsWaits) {  // E14
   auto& w = world();
   const auto a = w.route("a");
@@ -576,8 +583,95 @@ TEST_F(Planning, WhatCannotStartButIsOverItsDeadlineIsAskedForAlone) {  // M7 E8
   ASSERT_EQ(plan.shares.at(0).size(), 2u);
   for (const auto& share : plan.shares.at(0)) {
     EXPECT_EQ(share.min_age, Seconds(60)) << "only what surely is";
-    EXPECT_LE(share.count, 100u);
+    EXPECT_EQ(share.count, 500u) << "they share what is free";
   }
+}
+
+TEST_F(Planning, WhatIsOverItsDeadlineEndsAsFastAsOtherWorkIsDone) {  // T33
+  auto& w = world({.in_flight = 4000, .per_target = 10, .per_org = 10, .per_host_name = 10});
+  const auto down = w.route("down", {.policy = Policy::deadline});
+  w.learn({down});
+  w.outage("down", Seconds(600));
+  w.walk({down}, Seconds(61));
+  auto plan = w.planner().plan(1000, w.clock.now());
+  EXPECT_EQ(plan.shares.at(0).at(0).count, 1000u) << "nothing of it is sent, so no limit of its target holds it up";
+  EXPECT_EQ(plan.shares.at(0).at(0).after_id, DeliveryId{});
+  w.carry_out(plan);
+  const auto next = w.planner().plan(1000, w.clock.now());
+  EXPECT_EQ(next.shares.at(0).at(0).count, 1000u) << "there may be more, and no walk is waited for";
+  EXPECT_GT(next.shares.at(0).at(0).after_id.value, 0) << "behind those";
+  w.carry_out(next, 3);
+  w.release(down, 1003);
+  EXPECT_TRUE(w.planner().plan(1000, w.clock.now()).shares.empty()) << "that was all";
+  w.walk({down}, Seconds(61));
+  EXPECT_EQ(w.planner().plan(1000, w.clock.now()).shares.at(0).at(0).after_id, DeliveryId{}) << "from the beginning again";
+}
+
+TEST_F(Planning, WhatIsOverItsDeadlineLeavesHalfOfWhatIsFreeToOthers) {  // T33
+  auto& w = world({.in_flight = 100, .per_target = 1000, .per_org = 1000, .per_host_name = 1000});
+  const auto down = w.route("down", {.policy = Policy::deadline}), up = w.route("up");
+  w.learn({down, up});
+  w.outage("down", Seconds(600));
+  w.walk({down}, Seconds(61));
+  w.due({up});
+  EXPECT_EQ(w.claim(), (Taken{{down, 50}, {up, 50}}));
+}
+
+// ---- rates ----
+
+TEST_F(Planning, ARateThatIsSetAppliesToWhatWaits) {  // T33
+  auto& w = world();
+  const auto a = w.route("a"), of_another_org = w.route("a", {.org = {2}}), channel = w.route("a", {.is_channel = true});
+  w.due({a, of_another_org, channel});
+  const auto rate_of = [&](RouteId id) {
+    const auto plan = w.planner().plan(1000, w.clock.now());
+    std::optional<Rate> rate;
+    for (const auto& share : plan.shares.at(0)) {
+      if (share.route == id) rate = share.rate;
+      w.planner().denied(0, share, w.clock.now());
+    }
+    return rate;
+  };
+  EXPECT_FALSE(rate_of(a));
+  const Rate ten{10, Seconds(1)};
+  w.planner().observe(TargetRates{{"a", ten}}, w.clock.now());
+  EXPECT_EQ(rate_of(a), ten);
+  EXPECT_EQ(rate_of(of_another_org), ten) << "each organisation has permits of its own, by the registry's rate";
+  EXPECT_FALSE(rate_of(channel));
+  const auto newer = w.route("a");
+  w.due({newer});
+  EXPECT_EQ(rate_of(newer), ten);
+  w.planner().observe(TargetRates{{"a", std::nullopt}}, w.clock.now());
+  EXPECT_FALSE(rate_of(a));
+}
+
+TEST_F(Planning, WhatWaitedForASlowerRateGoesByTheNewOneAtOnce) {  // T33
+  auto& w = world();
+  const auto a = w.route("a", {.rate = Rate{1, std::chrono::hours(1)}});
+  w.due({a});
+  const auto plan = w.planner().plan(1000, w.clock.now());
+  w.planner().denied(0, plan.shares.at(0).at(0), w.clock.now() + std::chrono::hours(1));
+  EXPECT_TRUE(w.claim().empty());
+  w.planner().observe(TargetRates{{"a", Rate{100, Seconds(1)}}}, w.clock.now());
+  EXPECT_EQ(w.claim(), (Taken{{a, 100}}));
+}
+
+TEST_F(Planning, ATargetThatTheRegistryHasNoMoreKeepsTheRateOfItsContract) {  // T33
+  auto& w = world();
+  const Rate slow{1, Seconds(1)};
+  const auto a = w.route("a", {.rate = slow});
+  w.planner().observe(TargetRates{{"b", std::nullopt}}, w.clock.now());
+  w.due({a});
+  EXPECT_EQ(w.planner().plan(1000, w.clock.now()).shares.at(0).at(0).rate, slow);
+}
+
+TEST_F(Planning, ARateThatIsSetKeepsClaimsOnInsertOut) {  // T33
+  auto& w = world();
+  const auto a = w.route("a");
+  w.walk({});
+  EXPECT_TRUE(w.planner().admit(0, {w.insert_group(a)}, w.clock.now()));
+  w.planner().observe(TargetRates{{"a", Rate{1, Seconds(1)}}}, w.clock.now());
+  EXPECT_FALSE(w.planner().admit(0, {w.insert_group(a)}, w.clock.now())) << "it takes no permit";
 }
 
 TEST_F(Planning, WhatIsOverItsDeadlineNeedsNoPermit) {  // E8 E14

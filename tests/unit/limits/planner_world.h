@@ -104,15 +104,18 @@ class PlannerWorld {
                       clock.now());
   }
   void release(RouteId id, std::size_t count, Outcome outcome = {}, bool probe = false) {
-    const Job job{.route = id, .body_bytes = bytes_of_one(id), .probe = probe};
-    planner().release(std::vector<Finished>(count, {.job = job, .outcome = outcome}), clock.now());
+    const Job job{.route = id, .claimed_mono = claimed_at.value_or(clock.now()), .body_bytes = bytes_of_one(id), .probe = probe};
+    planner().release(std::vector<Finished>(count, {.job = job, .outcome = outcome, .started_at = kNow, .finished_at = kNow}),
+                      clock.now());
   }
-  void outage(const std::string& target, Micros length) {
-    planner().observe(Cooldowns{kNow, {{kDefaultOrg, target, kNow + length, "down"}}}, clock.now());
+  // Its cooldown ends after `length`; the outage began `lasted` ago.
+  void outage(const std::string& target, Micros length, Micros lasted = Seconds(1000)) {
+    planner().observe(Cooldowns{kNow, {{kDefaultOrg, target, kNow + length, "down", kNow - lasted}}}, clock.now());
   }
   void outages_end() { planner().observe(Cooldowns{kNow, {}}, clock.now()); }
 
   static constexpr Timestamp kNow{1'000'000'000};
+  std::optional<Clock::Monotonic> claimed_at;  // of what is released; none: now
   std::size_t body_bytes = 100;
   std::map<RouteId, std::size_t> bodies;  // of routes that have others
 

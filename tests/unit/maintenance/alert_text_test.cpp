@@ -96,6 +96,21 @@ TEST(AlertText, OfAStuckFormNamesItAndTheOldest) {  // F13
             "waybill explain s-1");
 }
 
+TEST(AlertText, OfAFormThatWaitsForAScanSaysWhatHappensToIt) {  // T1
+  const StuckWork stuck{.what = StuckWork::What::scan,
+                        .org = kDefaultOrg,
+                        .about = "contact",
+                        .action_type = {},
+                        .reference = "s-1",
+                        .now = kNoon,
+                        .since = kNoon - std::chrono::hours(5),
+                        .count = 2};
+  EXPECT_EQ(words_of(stuck, ""),
+            "submissions of form contact wait for the scan of an attachment: 2; the oldest is \"s-1\", for 5 h now; "
+            "nothing of them is sent before, and they fail when their retention ends\n"
+            "waybill explain s-1");
+}
+
 TEST(AlertText, OfFailuresIsATableWithTheMostFrequentFirst) {  // F13
   std::vector<ProviderFailure> failures{
       {kDefaultOrg, kNoon, kNoon + std::chrono::hours(1), "sms", "sms.primary", "timeout", 2},
@@ -138,10 +153,10 @@ TEST(AlertText, CommandsCanBePastedWhateverNamesHold) {  // D12
   EXPECT_FALSE(has(words_of(stuck, "no plugin"), "waybill explain")) << "commands ask of the organisation default";
 }
 
-TEST(AlertText, ADigestOfUndeliveredMessagesNamesItsNumber) {  // D12
+TEST(AlertText, ADigestOfUndeliveredMessagesNamesItsNumber) {  // D12 T29
   auto found = incident(1, "one message was accepted and then not delivered");
   found.kind = "failed_messages";
-  found.name = "failed_messages:12";
+  found.name = "failed_messages:digest-12";
   EXPECT_TRUE(text_of({"ref", {found}}).ends_with("\nwaybill failures list --digest=12"));
 }
 

@@ -29,11 +29,23 @@ class OldRows final : public MaintenanceStore {
     return gone;
   }
 
+  Result<bool> list_intents() override { return false; }
+  Result<std::optional<ListedPlace>> forget_listed(ListedPlace after, Millis, std::size_t) override {
+    listed.push_back(after.above);
+    if (after.above == 30) return std::nullopt;
+    return ListedPlace{1, after.above + 10};
+  }
+  std::vector<std::int64_t> listed;  // behind which it was asked for
+
   Result<std::uint64_t> find_unregistered_claims() override { return 0; }
   Result<QueueState> queue_state() override { return QueueState{}; }
+  Result<void> tell(HostId, const std::string&) override { return {}; }
   Result<void> make_partitions() override { return {}; }
   Result<std::uint64_t> forget_outages(Millis) override { return 0; }
   Result<bool> end_outage(OrgId, const std::string&) override { return false; }
+  Result<void> cut_off(HostId, Timestamp, const std::string&) override { return {}; }
+  Result<Timestamp> reaches_again(HostId) override { return Timestamp{}; }
+  Result<bool> is_alone(HostId) override { return true; }
 };
 
 class Retention : public ::testing::Test {
@@ -45,6 +57,13 @@ class Retention : public ::testing::Test {
   OldRows store;
   Log log{Log::Level::error, Log::Format::json};
 };
+
+// T35: the notes of which intents are whose are walked in pages, again and again
+TEST_F(Retention, WhatIsListedIsWalkedFromItsBeginningAgain) {
+  const auto task = this->task();
+  for (int run = 0; run < 6; ++run) ASSERT_TRUE(task.run());
+  EXPECT_EQ(store.listed, (std::vector<std::int64_t>{0, 10, 20, 30, 0, 10}));
+}
 
 // N12: a look at events passes over all those of notifications that are still to be deleted.
 TEST_F(Retention, EventsAreLookedAtOnlyWhenAllOldNotificationsAreGone) {

@@ -109,7 +109,8 @@ TEST_F(Forms, EachMistakeIsNamedWithLineAndField) {
   expect(with("destination: desk", "destination: \"a\\nb\""), "4: actions[0].destination: must not hold control characters");
   expect(with("    template_id: contact\n", "    templat_id: contact\n"),
          "7: actions[1].templat_id: unknown field (known here: action_order, action_type, template_id, destination, "
-         "destination_field, destination_lookup, happyfox_category, from, reply_to, cc, reply_to_field, bcc, subject_template)");
+         "destination_field, destination_lookup, happyfox_category, from, reply_to, cc, reply_to_field, bcc, subject_template, "
+         "attachment_links)");
 }
 
 TEST_F(Forms, ASubjectIsReadAsATemplateWithTheFile) {  // D2
@@ -142,6 +143,19 @@ TEST_F(Forms, MaySayWhoseMailItIsAndWhoGetsIt) {  // D4
   ASSERT_TRUE(confirmation) << joined(confirmation.error());
   EXPECT_EQ(confirmation->actions[0].destination_field, "email");
   EXPECT_EQ(types.asked.size(), 4u) << "its plugin is asked about each";
+}
+
+TEST_F(Forms, AnActionMayTellOfAttachmentsOrNot) {  // T28
+  const auto links_of = [&](const std::string& more) {
+    const auto form = read(with("destination: desk", "destination: desk" + more));
+    EXPECT_TRUE(form) << joined(form.error());
+    return form ? form->actions[1].attachment_links : std::nullopt;
+  };
+  EXPECT_EQ(links_of(""), std::nullopt);
+  EXPECT_EQ(links_of(", attachment_links: true"), true);
+  EXPECT_EQ(links_of(", attachment_links: false"), false);
+  EXPECT_EQ(problems_of(with("destination: desk", "destination: desk, attachment_links: maybe")),
+            "forms/contact.yaml:4: actions[0].attachment_links: must be true or false\n");
 }
 
 TEST_F(Forms, SaysOnceWhoGetsItsMail) {  // D4

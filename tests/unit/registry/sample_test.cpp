@@ -3,6 +3,7 @@
 
 #include "base/json_document.h"
 #include "config/document.h"
+#include "domain/retry_timing.h"
 #include "registry/forms_file.h"
 #include "registry/registry.h"
 #include "registry/targets_file.h"
@@ -36,13 +37,27 @@ TEST(SampleRegistry, LoadsWithOneTargetOfEachKind) {
   const auto* orders = registry->find("orders.webhook");
   ASSERT_NE(orders, nullptr);
   EXPECT_EQ(orders->destination, R"({"secret":"orders","url":")" + orders->url + R"("})");
-  EXPECT_EQ(orders->max_attempts, 4u);
+  EXPECT_EQ(orders->policy, Policy::deadline);
   EXPECT_EQ(registry->find("sms.realtime")->max_acceptance, Seconds{30});
   EXPECT_EQ(registry->find("push.realtime")->action_type, "push");
   EXPECT_EQ(registry->find("sms.campaign")->policy, Policy::max_attempts);
   EXPECT_EQ(registry->find("sms.otp")->policy, Policy::one_shot);
   EXPECT_EQ(registry->find("sms"), nullptr);
   EXPECT_EQ(registry->find("zzz"), nullptr);
+}
+
+// T14. A pipeline says itself how often its stages are tried, and what is worthless after half a minute says so.
+TEST(SampleRegistry, WhatMayArriveLateOutlivesAnHour) {
+  const auto registry = load_registry(kFolder, all_types());
+  ASSERT_TRUE(registry) << joined(registry.error());
+  const auto timings = default_timings();
+  for (const auto* name : {"sms.campaign", "orders.webhook"}) {
+    const auto& contract = *registry->find(name);
+    Micros lives = contract.max_acceptance;
+    for (std::uint32_t attempts = 1; attempts < contract.max_attempts; ++attempts)
+      lives += wait_after(timing_for(timings, contract.action_type), attempts, {}, 0);
+    EXPECT_GE(lives, std::chrono::hours(1)) << name;
+  }
 }
 
 // F2
@@ -119,6 +134,7 @@ TEST(TargetsSchema, RefusesWhatTheLoaderRefuses) {
       {"empty outcome", R"({"terminalOutcomes": [""]})"},
       {"outcome twice", R"({"terminalOutcomes": ["invalid_request", "invalid_request"]})"},
       {"accepted", R"({"terminalOutcomes": ["accepted"]})"},
+      {"counts of a word", R"({"countOutages": "yes"})"},
       {"rate of none", R"({"rate": "0/s"})"},
       {"rate a day", R"({"rate": "10/d"})"},
       {"rate too high", R"({"rate": "100001/s"})"},
@@ -163,7 +179,8 @@ TEST(FormSchema, RefusesWhatTheLoaderRefusesAndTakesTheSample) {
   const std::string good = "form_id: a\nname: b\nactions:\n  - {action_order: 1, action_type: sms, destination: c}\n";
   EXPECT_TRUE(loads(good) && accepts(good));
   for (const char* more : {"destination_field: c", "destination_lookup: {field: c, addresses: {d: e, f: g}, default: h}",
-                           "destination: c, from: d, reply_to: e, cc: f, bcc: g", "destination: c, reply_to_field: d"}) {
+                           "destination: c, from: d, reply_to: e, cc: f, bcc: g", "destination: c, reply_to_field: d",
+                           "destination_field: c, attachment_links: true"}) {  // T28
     auto text = good;
     text.replace(text.find("destination: c"), 14, more);
     EXPECT_TRUE(loads(text) && accepts(text)) << text;
@@ -191,6 +208,7 @@ TEST(FormSchema, RefusesWhatTheLoaderRefusesAndTakesTheSample) {
       {"destination: c", "destination: c, template_id: \"a\\tb\""},
       {"destination: c", "destination: c, destination_field: d"},
       {"destination: c", "destination: c, reply_to: [d]"},
+      {"destination: c", "destination: c, attachment_links: \"true\""},
       {"destination: c", "destination_lookup: d"},
       {"destination: c", "destination_lookup: {field: d}"},
       {"destination: c", "destination_lookup: {field: d, addresses: {}}"},

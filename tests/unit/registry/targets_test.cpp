@@ -1,6 +1,7 @@
 // M13: every rule of targets.json, kept and broken, with the place that its message names.
 #include <gtest/gtest.h>
 
+#include "registry/registry.h"
 #include "registry/targets_file.h"
 #include "unit/registry/fake_action_types.h"
 
@@ -71,7 +72,11 @@ INSTANTIATE_TEST_SUITE_P(
                "its port must be from 1 to 65535"},
         Broken{"PortThatComesRound", "gatewayUrl", R"("gatewayUrl": "http://localhost:65616/x")", 5, "targets[0].gatewayUrl",
                "its port must be from 1 to 65535"},
-        Broken{"RateNumber", "rate", R"("rate": 10)", 9, "targets[0].rate", "must be a count"},  // E14
+        Broken{"CountOutagesWord", "countOutages", R"("countOutages": "yes")", 9, "targets[0].countOutages",
+               "true or false"},                                                                     // T14
+        Broken{"RateNumber", "rate", R"("rate": 10)", 9, "targets[0].rate", "must be a count"},      // E14
+        Broken{"TimeoutNumber", "timeout", R"("timeout": 30)", 9, "targets[0].timeout", "\"30s\""},  // T25
+        Broken{"TimeoutTooLong", "timeout", R"("timeout": "2h")", 9, "targets[0].timeout", "from 10ms to 1h"},
         Broken{"RateWord", "rate", R"("rate": "fast")", 9, "targets[0].rate", "\"10/s\""},
         Broken{"RateZero", "rate", R"("rate": "0/s")", 9, "targets[0].rate", "from 1 to 100000"},
         Broken{"RateUnit", "rate", R"("rate": "10/d")", 9, "targets[0].rate", "a second, a minute or an hour"},
@@ -233,6 +238,19 @@ TEST(Targets, MayHaveARate) {  // E14
   const auto without = read_targets(file_with("", ""), "r/targets.json", FakeActionTypes{});
   ASSERT_TRUE(without) << joined(without.error());
   EXPECT_FALSE(without->at(0).rate);
+}
+
+TEST(Targets, MayHaveATimeLimitOfTheirOwn) {  // T25
+  TimeLimits limits;
+  const auto with =
+      read_targets(file_with("timeout", R"("timeout": "30s")"), "r/targets.json", FakeActionTypes{}, nullptr, nullptr, &limits);
+  ASSERT_TRUE(with) << joined(with.error());
+  EXPECT_EQ(limits, (TimeLimits{{with->at(0).target, Seconds(30)}}));
+  const Registry registry(*with, {}, {}, {}, {}, limits);
+  EXPECT_EQ(registry.time_limit(with->at(0)), Millis(30'000));
+  auto channel = with->at(0);
+  channel.channel = "of somebody";
+  EXPECT_FALSE(registry.time_limit(channel));
 }
 
 TEST(Targets, MaySayHowTheirConnectionsAreSecured) {  // S11 S12

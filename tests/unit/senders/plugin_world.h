@@ -75,7 +75,7 @@ inline std::shared_ptr<const Transport> insecure(const Contract&) {
 class PluginWorld {
  public:
   // Generous: a good plugin never meets these limits. Tests of silence set their own.
-  static constexpr ExecutorSettings kPatient{
+  inline static const ExecutorSettings kPatient{
       .attempt_timeout = Millis(60'000), .grace = Millis(2'000), .stuck_after = Millis(30'000)};
 
   explicit PluginWorld(std::initializer_list<const char*> plugins, ExecutorSettings settings = kPatient,

@@ -155,6 +155,37 @@ TEST_F(HttpTls, NobodyRidesOnAConnectionOfAnotherTransport) {  // S12
   EXPECT_EQ(open.requests(), 2);
 }
 
+TEST_F(HttpTls, ALaterConnectionResumesTheSessionOfAnEarlierOne) {  // T22
+  for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
+    TlsServer server(authority_.issue({}), {.least = version, .most = version, .one_request = true});
+    for (int i = 0; i < 10; ++i) EXPECT_EQ(fetch(server.url(), trust_).body, std::to_string(i) + " -");
+    EXPECT_EQ(server.handshakes(), 10);
+    if (version == TLS1_3_VERSION)
+      EXPECT_EQ(server.resumed(), 9);
+    else
+      EXPECT_GT(server.resumed(), 0);  // this curl gives up some sessions of TLS 1.2, and makes new ones
+  }
+}
+
+TEST_F(HttpTls, NobodyResumesASessionOfAnotherTransport) {  // T22
+  TlsServer server(authority_.issue({}), {.clients_of = authority_.certificate(), .one_request = true});
+  const auto billing = as("billing"), orders = as("orders");
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(fetch(server.url(), billing).body, std::to_string(2 * i) + " billing");
+    EXPECT_EQ(fetch(server.url(), orders).body, std::to_string(2 * i + 1) + " orders");
+  }
+  EXPECT_EQ(server.resumed(), 4);
+  EXPECT_NE(fetch(server.url(), trust_).error, NetError::ok);
+  EXPECT_EQ(server.requests(), 6);
+
+  TlsServer open(authority_.issue({}), {.one_request = true});
+  const TestAuthority other("other authority");
+  EXPECT_EQ(fetch(open.url(), trust_).body, "0 -");
+  expect_refused(fetch(open.url(), made(other.trust())), "certificate");
+  expect_refused(fetch(open.url()), "certificate");
+  EXPECT_EQ(open.requests(), 1) << "what was verified for one is not verified for another";
+}
+
 TEST_F(HttpTls, AnAuthorityMayBeAnIntermediateOneAndOneOfMany) {  // S12
   const TestAuthority root("root");
   const auto middle = root.issue_authority("middle");

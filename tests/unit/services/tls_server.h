@@ -19,12 +19,14 @@ struct TlsTerms {
   int least = TLS1_2_VERSION;
   int most = TLS1_3_VERSION;
   X509* clients_of = nullptr;  // demands a certificate of this authority
+  bool one_request = false;    // closes after each answer
 };
 
 class TlsServer {
  public:
   explicit TlsServer(const TestCertificate& shown, TlsTerms terms = {})
-      : context_(SSL_CTX_new(TLS_server_method()), &SSL_CTX_free),
+      : one_request_(terms.one_request),
+        context_(SSL_CTX_new(TLS_server_method()), &SSL_CTX_free),
         server_([this](Connection& connection) { serve(connection); }) {
     ::signal(SIGPIPE, SIG_IGN);  // OpenSSL writes without MSG_NOSIGNAL
     auto* const context = context_.get();
@@ -48,6 +50,7 @@ class TlsServer {
   int connections() const { return server_.connections(); }
   int requests() const { return requests_; }      // that were read
   int handshakes() const { return handshakes_; }  // that were completed
+  int resumed() const { return resumed_; }        // of these: with a session of before
   std::set<std::string> clients() const {         // by the common names of their certificates
     const std::lock_guard lock(mutex_);
     return clients_;
@@ -63,6 +66,7 @@ class TlsServer {
       return;
     }
     ++handshakes_;
+    resumed_ += SSL_session_reused(tls.get());
     char who[128] = "-";
     if (auto* const shown = SSL_get0_peer_certificate(tls.get()))
       X509_NAME_get_text_by_NID(X509_get_subject_name(shown), NID_commonName, who, sizeof who);
@@ -77,14 +81,20 @@ class TlsServer {
       received.append(buffer, static_cast<std::size_t>(got));
       for (std::size_t end; (end = received.find("\r\n\r\n")) != std::string::npos; received.erase(0, end + 4)) {
         ++requests_;
-        const auto answer = "HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(said.size()) + "\r\n\r\n" + said;
+        const auto answer = "HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(said.size()) +
+                            (one_request_ ? "\r\nConnection: close" : "") + "\r\n\r\n" + said;
         SSL_write(tls.get(), answer.data(), static_cast<int>(answer.size()));
+        if (one_request_) {
+          SSL_shutdown(tls.get());  // a session without a goodbye is not resumed
+          return;
+        }
       }
     }
   }
 
+  const bool one_request_;
   std::unique_ptr<SSL_CTX, void (*)(SSL_CTX*)> context_;
-  std::atomic<int> requests_{0}, handshakes_{0};
+  std::atomic<int> requests_{0}, handshakes_{0}, resumed_{0};
   mutable std::mutex mutex_;
   std::set<std::string> clients_;  // guarded by mutex_
   ScriptedServer server_;          // last: its threads end before what they use

@@ -254,6 +254,48 @@ TEST(Settlement, WhatExpiredBeforeItWasSentIsExhaustedWithoutAnAttempt) {  // M7
   EXPECT_FALSE(s.attempt);
 }
 
+// T12
+TEST(Settlement, WhatAPluginHungInIsASuspectAsAfterACrash) {
+  auto finished = finished_with(std::nullopt, Policy::max_attempts, 3);
+  finished.how = Finished::How::hung;
+  finished.job.uncounted = 1;
+  auto s = settled(finished);
+  EXPECT_EQ(s.status, Status::due);
+  EXPECT_EQ(s.lease_lost, 1u) << "tried alone from now on";
+  EXPECT_EQ(s.due, finished.finished_at + suspect_delay(1));
+  EXPECT_EQ(s.attempt_count, 3u);
+  EXPECT_EQ(s.uncounted, 2u);
+  EXPECT_TRUE(s.maybe_sent);
+  EXPECT_EQ(s.submission, finished.job.submission);
+  ASSERT_TRUE(s.attempt);
+  EXPECT_EQ(s.attempt->outcome, "unknown");
+  EXPECT_FALSE(s.attempt->counts);
+  EXPECT_EQ(s.attempt->finished, finished.finished_at);
+  EXPECT_TRUE(s.attempt->error.starts_with("plugin_hung: ")) << s.attempt->error;
+  finished.job.lease_lost = kMaxLeasesLost - 1;
+  s = settled(finished);
+  EXPECT_EQ(s.status, Status::exhausted);
+  EXPECT_EQ(s.reason, "worker_lost");
+  EXPECT_TRUE(s.dead_letter);
+}
+
+// T12
+TEST(Settlement, WhatWasOpenBesideAHangIsNoSuspectAndPaysNothing) {
+  auto finished = finished_with(std::nullopt, Policy::max_attempts, 3);  // its last
+  finished.how = Finished::How::interrupted;
+  const auto s = settled(finished);
+  EXPECT_EQ(s.status, Status::due);
+  EXPECT_EQ(s.due, finished.finished_at);
+  EXPECT_EQ(s.lease_lost, 0u);
+  EXPECT_EQ(s.uncounted, 1u);
+  EXPECT_TRUE(s.maybe_sent);
+  ASSERT_TRUE(s.attempt);
+  EXPECT_FALSE(s.attempt->counts);
+  finished = finished_with(std::nullopt, Policy::one_shot);
+  finished.how = Finished::How::interrupted;
+  EXPECT_EQ(settled(finished).status, Status::exhausted) << "something of it may have been sent";
+}
+
 OrphanedDelivery lost_claim(std::uint32_t attempt_count, std::uint32_t lease_lost) {
   return {.delivery = {2 << kShardBits},
           .token = {77},

@@ -236,6 +236,27 @@ TEST_F(Settling, ACooldownIsWrittenBeforeAnythingOfItsTargetIsDueAgain) {  // E1
   EXPECT_EQ(store.calls("blame"), 1u) << "one for all of the batch";
 }
 
+// T4
+TEST_F(Settling, ALockOnOutagesKeepsNoSettlementWaiting) {
+  store.lock_outages();
+  auto jobs = claimed(3, blaming());
+  for (auto& job : claimed(2, accepted(), "other-")) {
+    job.job.outage_since = job.finished_at;
+    jobs.push_back(std::move(job));
+  }
+  start();
+  settler->take(std::move(jobs));
+  ASSERT_TRUE(eventually([&] { return written() == 5; }));
+  EXPECT_TRUE(store.cooling().empty());
+  EXPECT_EQ(store.count(Status::due), 3u);
+  EXPECT_EQ(store.count(Status::accepted), 2u);
+  for (const auto& d : store.deliveries()) {
+    if (d.status != Status::due) continue;
+    EXPECT_EQ(d.row.attempt_count - d.settled.back().uncounted, 0u) << "it does not count all the same";
+  }
+  EXPECT_GE(log.count("settle.outages_not_written"), 2u);
+}
+
 TEST_F(Settling, CooldownsGrowWithTheOutageUpToWhatTheOperatorSays) {  // E14
   settings.cooldown = Seconds(30);
   const auto begin = testing::finished_with(blaming()).finished_at;
@@ -285,10 +306,13 @@ TEST_F(Settling, TheFirstAttemptThatGetsThroughEndsTheOutageThatItKnewOf) {  // 
   };
   auto invalid = testing::rejected("invalid_request");
   invalid.reach = Reach::not_sent;
+  auto busy = failed();
+  busy.code = 408;
   const Case cases[] = {{"accepted", accepted(), true},
                         {"rejected", testing::rejected("invalid_request"), true},
-                        {"a failure of its own", failed(), true},
-                        {"late", failed(Reach::maybe_sent), true},
+                        {"a failure of its own", busy, true},
+                        {"a 5xx", failed(), false},  // T14: it tells of no end
+                        {"late", failed(Reach::maybe_sent), false},
                         {"never sent", failed(Reach::not_sent), false},
                         {"refused by its plugin", invalid, false},
                         {"blaming", blaming(), false}};
@@ -305,7 +329,7 @@ TEST_F(Settling, TheFirstAttemptThatGetsThroughEndsTheOutageThatItKnewOf) {  // 
     ASSERT_TRUE(eventually([&] { return written() == done; }));
     EXPECT_EQ(store.cooling().empty(), ends) << name;
   }
-  EXPECT_EQ(log.count("target.recovered"), 4u);
+  EXPECT_EQ(log.count("target.recovered"), 3u);
 }
 
 TEST_F(Settling, AnOldAnswerEndsNoNewOutage) {  // E14
@@ -339,6 +363,22 @@ TEST_F(Settling, WithoutAnOutageNothingIsAskedOfIt) {  // E14
   EXPECT_EQ(store.calls("clear") + store.calls("blame"), 0u);
 }
 
+TEST_F(Settling, ALoneRefusalAmongManyAnswersStopsNobodyAndUsesUpNoAttempt) {  // T34
+  start();
+  settler->take(claimed(200));
+  ASSERT_TRUE(eventually([&] { return written() == 200; }));
+  auto refused = claimed(1, blaming(), "refused-");
+  refused[0].job.attempt = 9;  // of three that count
+  refused[0].job.uncounted = 8;
+  settler->take(std::move(refused));
+  ASSERT_TRUE(eventually([&] { return written() == 201; }));
+  EXPECT_EQ(store.calls("blame"), 0u);
+  EXPECT_EQ(store.count(Status::due), 1u);
+  settler->take(claimed(5, blaming(), "away-"));
+  ASSERT_TRUE(eventually([&] { return written() == 206; }));
+  EXPECT_EQ(store.cooling().size(), 1u) << "these are none";
+}
+
 TEST_F(Settling, ACooldownIsNotLostWithTheDatabase) {  // E14
   auto jobs = claimed(2, blaming());
   store.go_away();
@@ -358,6 +398,78 @@ TEST_F(Settling, AFailureOfOneDeliveryRestsNothing) {
   settler->take(std::move(jobs));
   ASSERT_TRUE(eventually([&] { return written() == 1; }));
   EXPECT_TRUE(store.cooling().empty());
+}
+
+TEST_F(Settling, ATargetThatFailsForManyIsInAnOutageThatUsesUpNobodysAttempts) {  // T14
+  settings.outage = std::chrono::hours(24);
+  auto jobs = claimed(FailureBreaker::kFloor, failed());
+  start();
+  settler->take(std::move(jobs));
+  ASSERT_TRUE(eventually([&] { return written() == FailureBreaker::kFloor; }));
+  ASSERT_EQ(store.cooling().size(), 1u);
+  for (const auto& d : store.deliveries()) EXPECT_EQ(d.settled.at(0).uncounted, 1u);
+}
+
+TEST_F(Settling, ATargetThatWantsALiteralCountGetsIt) {  // T14
+  settings.outage = std::chrono::hours(24);
+  auto jobs = claimed(1, blaming());
+  jobs[0].job.attempt = 3;
+  Contract contract = *jobs[0].job.contract;
+  contract.count_outages = true;
+  jobs[0].job.contract = std::make_shared<const Contract>(contract);
+  start();
+  settler->take(std::move(jobs));
+  ASSERT_TRUE(eventually([&] { return written() == 1; }));
+  EXPECT_EQ(store.count(Status::exhausted), 1u);
+  EXPECT_EQ(store.cooling().size(), 1u) << "its target cools down all the same";
+}
+
+TEST_F(Settling, AStageWaitsOutAnOutageAsATargetDoes) {  // T10
+  settings.outage = std::chrono::hours(24);
+  auto jobs = claimed(1, blaming());
+  jobs[0].job.attempt = 3;  // of three
+  Contract contract = *jobs[0].job.contract;
+  contract.stage = StageTerms{.pipeline = "verification", .state = "TIER1_SCANNING"};
+  jobs[0].job.contract = std::make_shared<const Contract>(contract);
+  start();
+  settler->take(std::move(jobs));
+  ASSERT_TRUE(eventually([&] { return written() == 1; }));
+  EXPECT_EQ(store.count(Status::due), 1u);
+  EXPECT_EQ(store.deliveries()[0].settled.at(0).uncounted, 1u);
+}
+
+TEST_F(Settling, WhatThisHostAloneCannotReachIsForTheOthers) {  // T13
+  settings.outage = std::chrono::hours(24);
+  store.have_others();
+  auto unreachable = blaming();
+  unreachable.reach = Reach::not_sent;
+  auto jobs = claimed(2, unreachable);
+  Contract contract = contract_of(Policy::one_shot);
+  jobs[0].job.contract = std::make_shared<const Contract>(contract);
+  jobs[1].job.attempt = 3;  // of three
+  const auto finished_at = jobs[0].finished_at;
+  start();
+  settler->take(std::move(jobs));
+  ASSERT_TRUE(eventually([&] { return written() == 2; }));
+  for (const auto& d : store.deliveries()) {
+    EXPECT_EQ(d.status, Status::due);
+    EXPECT_EQ(d.row.due, finished_at + kOthersTurn) << "they may send it before this host tries again";
+    EXPECT_EQ(d.settled.at(0).uncounted, 1u);
+    EXPECT_NE(d.settled.at(0).attempt->error.find("(so finds host box:1 alone)"), std::string::npos);
+  }
+}
+
+TEST_F(Settling, AOneShotThatMayHaveLeftIsOverWhoeverIsToBlame) {  // T13
+  settings.outage = std::chrono::hours(24);
+  store.have_others();
+  auto silent = blaming();
+  silent.reach = Reach::maybe_sent;
+  auto jobs = claimed(1, silent);
+  jobs[0].job.contract = std::make_shared<const Contract>(contract_of(Policy::one_shot));
+  start();
+  settler->take(std::move(jobs));
+  ASSERT_TRUE(eventually([&] { return written() == 1; }));
+  EXPECT_EQ(store.count(Status::exhausted), 1u);
 }
 
 TEST_F(Settling, EachActionTypeHasItsOwnRetryTiming) {  // M9
@@ -606,6 +718,20 @@ TEST_F(Settling, FailuresAreAddedUpForTheDigestByTargetAndReason) {  // F13
   std::map<std::string, std::uint64_t> counts;
   for (const auto& one : store.failures()) counts[one.action_type + " " + one.target + " " + one.reason] += one.count;
   EXPECT_EQ(counts, (std::map<std::string, std::uint64_t>{{"sms sms.primary http_503", 2}, {"sms sms.primary timeout", 1}}));
+}
+
+// T20
+TEST_F(Settling, TheDigestHasOnlyShortIdentifiersAndFewOfOneTarget) {
+  auto batch = claimed(200, failed());
+  for (std::size_t i = 0; i < batch.size(); ++i)
+    batch[i].outcome->reason = i % 2 == 0 ? "order " + std::to_string(i) + " of Erika Mustermann" : "id-" + std::to_string(i);
+  start();
+  settler->take(std::move(batch));
+  ASSERT_TRUE(eventually([&] { return written() == 200; }));
+  std::map<std::string, std::uint64_t> counts;
+  for (const auto& one : store.failures()) counts[one.reason] += one.count;
+  EXPECT_EQ(counts.size(), 31u);
+  EXPECT_EQ(counts["other"], 170u);
 }
 
 TEST_F(Settling, ABatchWithoutAFailureCostsTheDigestNothing) {  // F13

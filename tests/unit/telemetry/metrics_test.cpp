@@ -8,6 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "telemetry/reason_labels.h"
+
 namespace waybill {
 namespace {
 
@@ -61,6 +63,32 @@ TEST(Metrics, AttemptsAreCountedByTargetAndReasonWithinBounds) {
   EXPECT_TRUE(has_line(metrics, R"(submission_target_attempts_total{outcome="accepted",reason="",target="sms.primary"} 2)"));
 }
 
+// T20
+TEST(Metrics, OnlyShortIdentifiersBecomeReasons) {
+  Metrics metrics;
+  for (const char* text : {"card declined", "order 4711 of Erika Mustermann", "\xc3\xbc", "-x", "a\"b",
+                           "a-word-that-goes-on-and-on-and-on-and-on-and-on-and-on"})
+    metrics.target_attempts("hook", "error", text, 1);
+  metrics.target_attempts("hook", "error", "clone_failed", 1);
+  metrics.target_attempts("hook", "error", "E.42:x-y", 1);
+  EXPECT_TRUE(has_line(metrics, R"(submission_target_attempts_total{outcome="error",reason="other",target="hook"} 6)"))
+      << metrics.text();
+  EXPECT_TRUE(has_line(metrics, R"(submission_target_attempts_total{outcome="error",reason="clone_failed",target="hook"} 1)"));
+  EXPECT_TRUE(has_line(metrics, R"(submission_target_attempts_total{outcome="error",reason="E.42:x-y",target="hook"} 1)"));
+}
+
+// T20
+TEST(Metrics, ATargetWhoseReasonsHaveNoEndLeavesTheSeriesToTheOthers) {
+  Metrics metrics;
+  for (std::size_t i = 0; i < 2 * kMaxTargetSeries; ++i) metrics.target_attempts("hook", "error", "id-" + std::to_string(i), 1);
+  const auto rest = std::to_string(2 * kMaxTargetSeries - kMaxReasonsOfTarget);
+  EXPECT_TRUE(has_line(metrics, R"(submission_target_attempts_total{outcome="error",reason="other",target="hook"} )" + rest));
+  metrics.target_attempts("hook", "error", "id-0", 1);
+  EXPECT_TRUE(has_line(metrics, R"(submission_target_attempts_total{outcome="error",reason="id-0",target="hook"} 2)"));
+  metrics.target_attempts("sms", "error", "timeout", 1);
+  EXPECT_TRUE(has_line(metrics, R"(submission_target_attempts_total{outcome="error",reason="timeout",target="sms"} 1)"));
+}
+
 // D9
 TEST(Metrics, AnActionTypeShowsTheVersionOfItsPlugin) {
   Metrics metrics;
@@ -86,6 +114,7 @@ TEST(Metrics, WhatIsToldIsShown) {  // M14
   metrics.oldest_due_age(1.5);
   metrics.in_flight(7);
   metrics.database_up(true);
+  metrics.clock_skew(-7);
   EXPECT_TRUE(has_line(metrics, "submission_intents_total{status=\"accepted\"} 2"));
   EXPECT_TRUE(has_line(metrics, "submission_attempts_total{action_type=\"sms\",outcome=\"accepted\"} 1")) << metrics.text();
   EXPECT_TRUE(has_line(metrics, "submission_attempt_seconds_bucket{action_type=\"sms\",le=\"0.0025\"} 0"));
@@ -103,6 +132,7 @@ TEST(Metrics, WhatIsToldIsShown) {  // M14
   EXPECT_TRUE(has_line(metrics, "submission_oldest_due_age_seconds 1.5"));
   EXPECT_TRUE(has_line(metrics, "submission_in_flight 7"));
   EXPECT_TRUE(has_line(metrics, "submission_database_up 1"));
+  EXPECT_TRUE(has_line(metrics, "waybill_clock_skew_seconds -7"));
 }
 
 TEST(Metrics, CountsOfSeveralThreadsAddUp) {  // M14

@@ -32,13 +32,16 @@ inline bool out_of_reach(NetError error, Reach reach) {
   return reach == Reach::not_sent && error != NetError::none && error != NetError::refused && error != NetError::cancelled;
 }
 
-// Answers that any other delivery would get as well: bad credentials, too many requests, out of service.
-inline bool blames_target(int status) { return status == 401 || status == 403 || status == 429 || status == 503; }
+// Answers that any other delivery would get as well: bad credentials, too many requests, out of service, and a proxy that gets
+// no good answer from the service behind it. 500 is not among them: one delivery may cause it. The host watches how many do.
+inline bool blames_target(int status) {
+  return status == 401 || status == 403 || status == 429 || (status >= 502 && status <= 504);
+}
 
 // No answer: transient, with the reach that the host worked out; without a connection the whole target cools down. 2xx: accepted.
-// 401, 403, 429, 503: transient, and the whole target cools down, at least as long as the destination says. Other 4xx but 408 and
-// 425: rejected as `refused`, which the action must declare. The rest, redirects included: transient, not sooner than the
-// destination asks.
+// 401, 403, 429, 502, 503, 504: transient, and the whole target cools down, at least as long as the destination says. Other 4xx
+// but 408 and 425: rejected as `refused`, which the action must declare. The rest, redirects included: transient, not sooner than
+// the destination asks.
 inline Outcome judge(const Response& response, std::string_view refused) {
   if (response.error != NetError::none)
     return Outcome::transient(word_for(response.error))

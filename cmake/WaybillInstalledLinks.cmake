@@ -1,0 +1,35 @@
+# Run by `cmake --install`: documents lie elsewhere than in the source tree, and their links must lead there.
+set(documents "$ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}/share/doc/waybill")
+set(registry "$ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}/share/waybill/registry")
+
+# redirect(FILE FROM TO [FROM TO ...]): links that begin with FROM begin with TO.
+function(redirect file)
+  file(READ ${file} text)
+  set(before "${text}")
+  while(ARGN)
+    list(POP_FRONT ARGN from to)
+    string(REPLACE "](${from}" "](${to}" text "${text}")
+  endwhile()
+  if(NOT text STREQUAL before)
+    file(WRITE ${file} "${text}")
+  endif()
+endfunction()
+
+file(GLOB pages ${documents}/*.md)
+foreach(page IN LISTS pages)
+  redirect(${page} ../registry/ ../../waybill/registry/ ../plugins/ plugins/ ../SECURITY.md SECURITY.md ../CHANGELOG.md CHANGELOG.md
+    docs/ ./ registry/ ../../waybill/registry/)
+endforeach()
+file(GLOB pages ${documents}/operations/*.md ${documents}/decisions/*.md)
+foreach(page IN LISTS pages)
+  redirect(${page} ../../registry/ ../../../waybill/registry/ ../../plugins/ ../plugins/ ../../SECURITY.md ../SECURITY.md
+    ../../CHANGELOG.md ../CHANGELOG.md)
+endforeach()
+file(GLOB pages ${documents}/plugins/*/README.md)
+foreach(page IN LISTS pages)
+  redirect(${page} ../../docs/ ../../)
+endforeach()
+file(GLOB pages ${registry}/*.md)
+foreach(page IN LISTS pages)
+  redirect(${page} ../docs/ ../../doc/waybill/)
+endforeach()

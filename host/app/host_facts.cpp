@@ -1,0 +1,28 @@
+// What a host says of itself in the database about once a second, for `waybill explain`: host/cli/living_hosts.cpp reads it.
+#include <nlohmann/json.hpp>
+
+#include "app/host.h"
+
+namespace waybill {
+
+// A new fact is a line here, and one where it is read; readers of other versions pass over what they do not know.
+Result<void> Host::tell_facts() {
+  const auto host = maintenance_.host();
+  if (!host) return {};
+  const auto looked_ago = std::chrono::duration_cast<Millis>(clock_.now() - claimer_.looked_at());
+  nlohmann::json types = nlohmann::json::array(), off = nlohmann::json::object();
+  for (const auto& plugin : installation_.catalogue->loaded())
+    for (const auto& type : plugin.action_types) types.push_back(type);
+  for (const auto& type : registry_.action_types())
+    if (const auto why = blocked_reason(type); !why.empty()) off[type] = why;
+  const nlohmann::json facts{{"draining", draining_.load()},
+                             {"claimsNothing", why_outdated()},
+                             {"lookedAgoMs", std::max<Millis::rep>(0, looked_ago.count())},
+                             {"freeBytes", planner_.free_bytes()},
+                             {"maxBytes", config_.limits.in_flight_bytes},
+                             {"actionTypes", std::move(types)},
+                             {"off", std::move(off)}};
+  return stores_.maintenance->tell(*host, facts.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+}  // namespace waybill

@@ -1,0 +1,25 @@
+// Reads who runs a command, and the files that it names.
+#include "cli/given.h"
+
+#include <pwd.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <iostream>
+#include <iterator>
+
+namespace waybill {
+
+std::string user_name() {
+  const passwd* user = getpwuid(geteuid());
+  return user != nullptr ? user->pw_name : "user " + std::to_string(geteuid());
+}
+
+Result<std::string> read_whole(const std::string& name) {
+  if (name == "-") return std::string(std::istreambuf_iterator<char>(std::cin), {});
+  std::ifstream in(name, std::ios::binary);
+  if (!in) return fail(Error::Kind::invalid, "cannot read " + name);
+  return std::string(std::istreambuf_iterator<char>(in), {});
+}
+
+}  // namespace waybill

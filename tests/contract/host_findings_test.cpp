@@ -1,0 +1,176 @@
+// What one host finds unreachable stops that host only, until another one confirms it.  T13
+#include <algorithm>
+
+#include "contract/store_world.h"
+
+namespace waybill::testing {
+namespace {
+
+constexpr HostId kSick{7}, kWell{8}, kThird{9};
+
+class FindingContract : public StoreWorld {
+ protected:
+  void SetUp() override {
+    StoreWorld::SetUp();
+    begin = queue->due_routes(0)->now;
+    register_host(kSick);
+    register_host(kWell);
+  }
+
+  // A host had no answer from the target.
+  Cooldown finds(HostId host, Micros after = Micros(0), const std::string& target = "sms.a") {
+    const auto now = settle->blame(
+        std::vector<BlamedTarget>{{kDefaultOrg, target, begin + after, Millis(0), "connect_failed", false, host}}, Seconds(30));
+    EXPECT_TRUE(now) << now.error().what;
+    return now ? now->at(0) : Cooldown{};
+  }
+  std::vector<Cooldown> cooldowns_of(HostId host) {
+    const auto known = queue->cooldowns(host);
+    EXPECT_TRUE(known) << known.error().what;
+    return known ? known->all : std::vector<Cooldown>{};
+  }
+  void refute(HostId by) {
+    const auto done = queue->refute(std::vector<HostFinding>{{kDefaultOrg, "sms.a", begin}}, by);
+    EXPECT_TRUE(done) << done.error().what;
+  }
+  std::vector<Cooldown> gets_through(HostId host, Timestamp since) {
+    const auto ended = settle->clear(std::vector<ClearedCooldown>{{kDefaultOrg, "sms.a", since, host, true}});
+    EXPECT_TRUE(ended) << ended.error().what;
+    return ended.value_or(std::vector<Cooldown>{});
+  }
+  std::int64_t outages() { return sql.number("SELECT count(*) FROM target_rests"); }
+  std::int64_t findings() { return sql.number("SELECT count(*) FROM host_findings"); }
+
+  Timestamp begin;
+};
+
+TEST_F(FindingContract, WhatOneHostCannotReachCoolsDownForThatHostOnly) {  // T13
+  const auto own = finds(kSick);
+  EXPECT_TRUE(own.of_this_host);
+  EXPECT_EQ(own.since, begin);
+  EXPECT_EQ(own.until, begin + Seconds(1));
+  EXPECT_EQ(outages(), 0);
+  ASSERT_EQ(cooldowns_of(kSick).size(), 1u);
+  EXPECT_TRUE(cooldowns_of(kSick)[0].of_this_host);
+  EXPECT_TRUE(cooldowns_of(kWell).empty());
+  EXPECT_EQ(queue->cooldowns(kWell)->of_others.size(), 1u) << "whom an answer would refute";
+  submit_many(2, "a-", "sms.a");
+  EXPECT_EQ(claim(route("sms.a"), 2).rows.size(), 2u) << "the others claim as ever";
+  EXPECT_EQ(finds(kSick, Seconds(60)).until, begin + Seconds(62)) << "it grows as an outage does";
+}
+
+TEST_F(FindingContract, AnotherHostConfirmsIt) {  // T13
+  finds(kSick);
+  const auto outage = finds(kWell, Millis(5));
+  EXPECT_FALSE(outage.of_this_host);
+  EXPECT_EQ(outages(), 1);
+  EXPECT_FALSE(finds(kSick, Millis(10)).of_this_host) << "from now on it is everybody's";
+  for (const auto host : {kSick, kWell, kThird}) {
+    ASSERT_EQ(cooldowns_of(host).size(), 1u);
+    EXPECT_FALSE(cooldowns_of(host)[0].of_this_host);
+  }
+}
+
+TEST_F(FindingContract, AHostAloneGoesByItsOwnFinding) {  // T13
+  sql.execute("DELETE FROM hosts WHERE host_id = 8");
+  EXPECT_FALSE(finds(kSick).of_this_host);
+  EXPECT_EQ(outages(), 1);
+}
+
+TEST_F(FindingContract, TheWordOfAHostThatIsCutOffCountsForNothing) {  // T13
+  finds(kSick);
+  ASSERT_TRUE(maintenance->cut_off(kSick, begin, "sms.a"));
+  ASSERT_TRUE(maintenance->cut_off(kSick, begin, "sms.a")) << "may be told again";
+  EXPECT_FALSE(finds(kWell, Millis(5)).of_this_host) << "the only one that works is alone";
+  sql.execute("DELETE FROM target_rests");
+  register_host(kThird);
+  EXPECT_TRUE(finds(kWell, Millis(10)).of_this_host) << "nobody that works has confirmed it";
+  EXPECT_FALSE(*maintenance->is_alone(kWell)) << "there is the third";
+  EXPECT_FALSE(*maintenance->is_alone(kSick));
+  EXPECT_GT(*maintenance->reaches_again(kSick), begin);
+  EXPECT_EQ(sql.number("SELECT count(*) FROM host_findings WHERE host_id = 7 AND until > now()"), 0) << "it may probe at once";
+  EXPECT_EQ(sql.number("SELECT count(*) FROM cut_off_hosts"), 0);
+}
+
+TEST_F(FindingContract, AnAnswerToAnotherHostRefutesIt) {  // T13
+  finds(kSick);
+  refute(kWell);
+  const auto known = queue->cooldowns(kSick);
+  ASSERT_TRUE(known);
+  ASSERT_EQ(known->own.size(), 1u);
+  EXPECT_TRUE(known->own[0].is_refuted);
+  EXPECT_EQ(known->all.size(), 1u) << "it cools down for that host all the same";
+  EXPECT_TRUE(queue->cooldowns(kWell)->of_others.empty());
+  EXPECT_TRUE(finds(kWell, Millis(5)).of_this_host) << "a finding that was refuted confirms none";
+  sql.execute("DELETE FROM host_findings WHERE host_id = 8");
+  finds(kSick, std::chrono::minutes(10));
+  EXPECT_FALSE(queue->cooldowns(kSick)->own.at(0).is_refuted) << "it may be down now: that is to be seen anew";
+}
+
+TEST_F(FindingContract, AHostDoesNotRefuteItself) {  // T13
+  finds(kSick);
+  refute(kSick);
+  EXPECT_FALSE(queue->cooldowns(kSick)->own.at(0).is_refuted);
+}
+
+TEST_F(FindingContract, AHostProbesItsOwnFindingAndAnAnswerEndsIt) {  // T13
+  const auto since = begin - std::chrono::minutes(1);
+  sql.execute("DELETE FROM host_findings");
+  finds(kSick, -std::chrono::minutes(1));
+  const std::vector<Cooldown> wanted{{kDefaultOrg, "sms.a", {}, {}}};
+  EXPECT_EQ(queue->begin_probes(wanted, kSick, Seconds(10))->size(), 1u);
+  EXPECT_TRUE(queue->begin_probes(wanted, kWell, Seconds(10))->empty()) << "it has nothing to probe";
+  const auto ended = gets_through(kSick, since);
+  ASSERT_EQ(ended.size(), 1u);
+  EXPECT_EQ(ended[0].target, "sms.a");
+  EXPECT_EQ(findings(), 0);
+}
+
+TEST_F(FindingContract, TheProbeOfAnOutageOfAllIsStillOneHosts) {  // T13
+  finds(kSick, -std::chrono::minutes(1));
+  finds(kWell, -std::chrono::minutes(1));
+  const std::vector<Cooldown> wanted{{kDefaultOrg, "sms.a", {}, {}}};
+  EXPECT_EQ(queue->begin_probes(wanted, kWell, Seconds(10))->size(), 1u);
+  EXPECT_TRUE(queue->begin_probes(wanted, kSick, Seconds(10))->empty());
+  EXPECT_EQ(gets_through(kWell, begin - std::chrono::minutes(1)).size(), 1u);
+  EXPECT_EQ(cooldowns_of(kSick).size(), 1u) << "what that host finds it has to see for itself";
+}
+
+TEST_F(FindingContract, ADestinationThatAnswersIsToBlameWhoeverItAnswers) {  // T13
+  const auto now = settle->blame(std::vector<BlamedTarget>{{kDefaultOrg, "sms.a", begin, {}, "try_later", true, kSick},
+                                                           {kDefaultOrg, "sms.b", begin, {}, "connect_failed", false, kSick}},
+                                 Seconds(30));
+  ASSERT_TRUE(now) << now.error().what;
+  ASSERT_EQ(now->size(), 2u);
+  for (const auto& one : *now) EXPECT_EQ(one.of_this_host, one.target == "sms.b");
+}
+
+TEST_F(FindingContract, AnOperatorEndsItAndSoDoesTheHostsEnd) {  // T13
+  finds(kSick);
+  EXPECT_TRUE(*maintenance->end_outage(kDefaultOrg, "sms.a"));
+  EXPECT_FALSE(*maintenance->end_outage(kDefaultOrg, "sms.a"));
+  finds(kSick);
+  ASSERT_TRUE(maintenance->cut_off(kSick, begin, "sms.a"));
+  sql.execute("DELETE FROM hosts WHERE host_id = 7");
+  EXPECT_EQ(*maintenance->forget_outages(std::chrono::hours(24)), 0u);
+  EXPECT_EQ(findings() + sql.number("SELECT count(*) FROM cut_off_hosts"), 0);
+}
+
+TEST_F(FindingContract, ExplainNamesTheHosts) {  // T13
+  submit_many(1, "a-", "sms.a");
+  finds(kSick);
+  sql.execute("UPDATE hosts SET name = 'sick:1' WHERE host_id = 7");
+  auto explained = reader->explain(kDefaultOrg, "intent", "a-0");
+  ASSERT_TRUE(explained && *explained);
+  const auto& position = (*explained)->positions.at(0);
+  EXPECT_FALSE(position.cooldown);
+  ASSERT_EQ(position.findings.size(), 1u);
+  EXPECT_EQ(position.findings[0].host, "sick:1");
+  EXPECT_EQ(position.findings[0].reason, "connect_failed");
+  ASSERT_TRUE(maintenance->cut_off(kSick, begin, "sms.a"));
+  explained = reader->explain(kDefaultOrg, "intent", "a-0");
+  EXPECT_EQ((*explained)->cut_off, std::vector<std::string>{"sick:1"});
+}
+
+}  // namespace
+}  // namespace waybill::testing

@@ -102,21 +102,11 @@ AS $function$
   FROM s, p
 $function$;
 
-DO $$
-DECLARE
-  one text;
-BEGIN
-  FOREACH one IN ARRAY ARRAY['check_move()', 'archive_record(smallint, bigint)'] LOOP
-    EXECUTE format('ALTER FUNCTION %s SET search_path TO %I, pg_temp', one, current_schema());
-  END LOOP;
-END $$;
-
 -- Moves submissions into the archive, with what repairs left of them.
 CREATE OR REPLACE FUNCTION archive_submissions(of_shard smallint, ids bigint[], ended interval, blocked interval)
  RETURNS bigint
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'waybill', 'pg_temp'
 AS $function$
 DECLARE
   ours bigint[];
@@ -162,3 +152,13 @@ BEGIN
   DELETE FROM submissions WHERE shard = of_shard AND id = ANY (ours);
   RETURN cardinality(ours);
 END $function$;
+
+DO $$
+DECLARE
+  one text;
+BEGIN
+  FOREACH one IN ARRAY ARRAY['check_move()', 'archive_record(smallint, bigint)',
+                             'archive_submissions(smallint, bigint[], interval, interval)'] LOOP
+    EXECUTE format('ALTER FUNCTION %s SET search_path TO %I, pg_temp', one, current_schema());
+  END LOOP;
+END $$;

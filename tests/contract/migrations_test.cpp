@@ -230,6 +230,14 @@ TEST_F(Migrating, ASchemaMayHaveAnyNameAndTwoLiveSideBySide) {
   ASSERT_TRUE(applied) << applied.error().what;
   EXPECT_EQ(applied->size(), migrations().size());
   EXPECT_EQ(sql.number("SELECT count(*) FROM pg_tables WHERE tablename = 'submissions'"), 2);
+  // A function that runs with its owner's rights sees the schema that it is in, and no other.
+  EXPECT_EQ(sql.number("SELECT count(DISTINCT pronamespace) FROM pg_proc WHERE prosecdef AND proname = 'archive_submissions'"),
+            2);
+  EXPECT_EQ(sql.text("SELECT coalesce(string_agg(p.oid::regprocedure::text, ' '), '') FROM pg_proc p JOIN pg_namespace n"
+                     " ON n.oid = p.pronamespace WHERE n.nspname IN ('waybill', 'it''s \"odd\"')"
+                     " AND (prosecdef OR proconfig::text LIKE '%search_path%') AND NOT"
+                     " format('search_path=%I, pg_temp', n.nspname) = ANY (coalesce(proconfig, '{}'))"),
+            "");
 }
 
 TEST_F(Migrating, ADatabaseThatIsAwayIsUnavailable) {

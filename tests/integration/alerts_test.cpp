@@ -42,22 +42,27 @@ class Alerts : public World {
     return sql().text(
         "SELECT coalesce(string_agg(convert_from(body, 'UTF8'), ' '), '') FROM waybill.submissions WHERE kind = 'alert'");
   }
-  std::string text_at_slack(std::size_t which) {
-    return json::parse(slack.received().at(which).body).at("text").get<std::string>();
+  std::vector<std::string> texts_at_slack() {
+    std::vector<std::string> texts;
+    for (const auto& request : slack.received()) texts.push_back(json::parse(request.body).at("text"));
+    return texts;
+  }
+  // The first text with these words; empty while there is none. A slow machine may raise incidents of its own beside it.
+  std::string text_with(const std::string& words) {
+    for (auto& text : texts_at_slack())
+      if (text.find(words) != std::string::npos) return text;
+    return {};
   }
   bool slack_hears(const std::string& words) {
-    return slack.wait_for([&] {
-      for (const auto& request : slack.received())
-        if (request.body.find(words) != std::string::npos) return true;
-      return false;
-    });
+    return slack.wait_for([&] { return !text_with(words).empty(); });
   }
 
-  // Runs each command in the messages, as pasted into a shell; each must succeed. Returns how many there were.
-  int run_what_can_be_pasted() {
+  // Runs each command in the messages with these words, as pasted into a shell; each must succeed. Returns how many there were.
+  int run_what_can_be_pasted(const std::string& words = "") {
     int pasted = 0;
-    for (const auto& request : slack.received()) {
-      std::istringstream lines(json::parse(request.body).at("text").get<std::string>());
+    for (const auto& text : texts_at_slack()) {
+      if (text.find(words) == std::string::npos) continue;
+      std::istringstream lines(text);
       for (std::string line; std::getline(lines, line);) {
         if (!line.starts_with("waybill ")) continue;
         ++pasted;
@@ -82,8 +87,8 @@ TEST_F(Alerts, TwoHostsTellEachIncidentOnce) {
   EXPECT_EQ(messages(), 15);
   EXPECT_EQ(slack.counts().size(), 15u);
   EXPECT_EQ(slack.count(), 15u);
-  EXPECT_NE(text_at_slack(0).find("dead_letter: what happened"), std::string::npos) << text_at_slack(0);
-  EXPECT_NE(text_at_slack(0).find("runbook.md#dead_letter"), std::string::npos) << text_at_slack(0);
+  const auto text = text_with("dead_letter: what happened");
+  EXPECT_NE(text.find("runbook.md#dead_letter"), std::string::npos) << text;
   auto second_client = second.client();
   const char* name = "submission_alerts_total{kind=\"dead_letter\"}";
   EXPECT_EQ(metric(client(), name) + metric(second_client, name), 15);
@@ -99,7 +104,7 @@ TEST_F(Alerts, AnIncidentThatGoesOnIsToldAgainWithItsCount) {
   raise("target:a", "the third");
   ASSERT_TRUE(slack_hears("the third"));
   ASSERT_TRUE(eventually([&] { return untold() == 0; }));
-  EXPECT_NE(text_at_slack(slack.count() - 1).find("3 times since"), std::string::npos);
+  EXPECT_TRUE(slack_hears("3 times since"));
 }
 
 // F13
@@ -149,7 +154,8 @@ TEST_F(Alerts, FailuresOfProvidersAreToldAsATableWhenTheirPeriodIsOver) {
   gateway.by_default(Reply::http_error(503));
   post_intent(client(), sms_intent("fails", "sms.once"));
   ASSERT_TRUE(slack_hears("one attempt failed between"));
-  EXPECT_NE(text_at_slack(0).find("sms.once"), std::string::npos) << text_at_slack(0);
+  const auto text = text_with("one attempt failed between");
+  EXPECT_NE(text.find("sms.once"), std::string::npos) << text;
   EXPECT_TRUE(eventually([&] { return sql().number("SELECT count(*) FROM waybill.provider_failures") == 0; }));
 }
 
@@ -174,7 +180,7 @@ TEST_F(Alerts, TheCommandOfAFailureDigestCanBePasted) {
   sql().execute("SET search_path TO waybill");
   sql().rows("SELECT raise_alert(1, 'failed_messages', 'digest-4711', 'one message')");
   ASSERT_TRUE(slack_hears("waybill failures list --digest=4711"));
-  EXPECT_EQ(run_what_can_be_pasted(), 1);
+  EXPECT_EQ(run_what_can_be_pasted("--digest=4711"), 1);
 }
 
 // F13
@@ -183,10 +189,10 @@ TEST_F(Alerts, WorkThatNobodyTakesIsToldWithTheReason) {
   setup.more = "alerts: {target: ops.slack, stuck: 1s}\n";
   post_intent(client(), sms_intent("stuck-1", "sms.patient"));
   ASSERT_TRUE(slack_hears("no plugin for action type sms"));
-  EXPECT_NE(text_at_slack(0).find("deliveries to sms.patient are due and not taken: 1; the oldest is \"stuck-1\""),
-            std::string::npos)
-      << text_at_slack(0);
-  EXPECT_EQ(run_what_can_be_pasted(), 1) << "T29";
+  const auto text = text_with("no plugin for action type sms");
+  EXPECT_NE(text.find("deliveries to sms.patient are due and not taken: 1; the oldest is \"stuck-1\""), std::string::npos)
+      << text;
+  EXPECT_EQ(run_what_can_be_pasted("no plugin for action type sms"), 1) << "T29";
 }
 
 // F13
@@ -195,7 +201,7 @@ TEST_F(Alerts, WithoutAnAlertTargetIncidentsAreLoggedAndCounted) {
   host();
   raise("target:a");
   EXPECT_TRUE(host().wait_for_log("\"event\":\"alert.raised\""));
-  EXPECT_EQ(metric(client(), "submission_alerts_total{kind=\"dead_letter\"}"), 1);
+  EXPECT_TRUE(eventually([&] { return metric(client(), "submission_alerts_total{kind=\"dead_letter\"}") == 1; }));
   EXPECT_EQ(messages(), 0);
 }
 

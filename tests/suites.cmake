@@ -18,7 +18,7 @@ target_compile_options(no_route_preload PRIVATE -fno-sanitize=all)
 target_link_options(no_route_preload PRIVATE -fno-sanitize=all)
 add_dependencies(waybill_test_support stepped_clock_preload no_route_preload)
 target_compile_definitions(waybill_test_support PRIVATE WAYBILL_STEPPED_CLOCK="$<TARGET_FILE:stepped_clock_preload>")
-set_source_files_properties(integration/sick_host_test.cpp PROPERTIES COMPILE_DEFINITIONS WAYBILL_NO_ROUTE="$<TARGET_FILE:no_route_preload>")
+set_source_files_properties(integration/sick_host_test.cpp crash/chaos_world.cpp PROPERTIES COMPILE_DEFINITIONS WAYBILL_NO_ROUTE="$<TARGET_FILE:no_route_preload>")
 target_link_libraries(waybill_test_support PUBLIC waybill_domain waybill_templates nlohmann_json::nlohmann_json GTest::gtest Threads::Threads
   PRIVATE PkgConfig::PQXX OpenSSL::Crypto waybill_settings)
 
@@ -77,8 +77,9 @@ foreach(source IN LISTS crash_sources)
 endforeach()
 set_tests_properties(crash.chaos crash.forms integration.bench integration.notifications PROPERTIES COST 200)
 set_tests_properties(crash.forms_campaign crash.poison integration.hanging_database integration.dead integration.forms PROPERTIES COST 50)
-target_sources(crash_chaos PRIVATE crash/chaos_faults.cpp crash/chaos_plan.cpp crash/chaos_verdict.cpp crash/chaos_world.cpp)
-target_sources(crash_chaos_verdict PRIVATE crash/chaos_plan.cpp crash/chaos_verdict.cpp)
+target_sources(crash_chaos PRIVATE crash/chaos_channel_verdict.cpp crash/chaos_channels.cpp crash/chaos_faults.cpp
+  crash/chaos_plan.cpp crash/chaos_verdict.cpp crash/chaos_world.cpp)
+target_sources(crash_chaos_verdict PRIVATE crash/chaos_channel_verdict.cpp crash/chaos_plan.cpp crash/chaos_verdict.cpp)
 set_tests_properties(crash.chaos_verdict PROPERTIES LABELS unit TIMEOUT 120)  # it starts nothing
 
 waybill_suite(hostile door ${CMAKE_CURRENT_SOURCE_DIR}/hostile/door_test.cpp 1200)

@@ -1,5 +1,5 @@
 // A sender that keeps the rules, for plugins that break a single one: each overrides one function. It posts the payload to the
-// destination's url: 2xx is accepted, other 4xx are rejected, the rest is transient.
+// destination's url: 2xx is accepted, other 4xx are rejected, the rest is transient. What cannot be reached is to blame itself.
 #pragma once
 
 #include <unordered_map>
@@ -27,6 +27,7 @@ class Poster {
   virtual void answered(wb_call call, const wb_http_response& response) { complete(call, judge(response)); }
   virtual wb_outcome judge(const wb_http_response& response) {
     auto made = outcome(WB_TRANSIENT, response.reach, response.error != WB_NET_OK ? "network" : "status");
+    if (response.error != WB_NET_OK && response.reach == WB_NOT_SENT) made.scope = WB_WHOLE_TARGET;
     if (response.status / 100 == 2) made = outcome(WB_ACCEPTED, response.reach);
     if (response.status / 100 == 4) made = outcome(WB_REJECTED, response.reach, "invalid_request");
     made.code = response.status;

@@ -13,6 +13,7 @@ namespace {
 
 using Flow = DatabaseProxy::Flow;
 constexpr std::chrono::milliseconds kUntilSomebodyWaits{300};
+constexpr double kTakenOver = 60;  // s, within which another host has a hung one's channels: many leases
 
 std::string lock_statement(const std::string& what) {
   if (what == "rows") return "SELECT count(*) FROM (SELECT FROM waybill.ready FOR UPDATE) held";
@@ -28,11 +29,18 @@ class Faults::Active {
     attempt([this] { begin(); });
   }
 
-  bool is_due() const { return world_.now() >= begin_ + std::chrono::duration<double>(planned_.length).count(); }
+  bool is_due() const {
+    const double lasted = world_.now() - begin_;
+    if (lasted < std::chrono::duration<double>(planned_.length).count()) return false;
+    return planned_.kind != Kind::hang || world_.channels().was_delivered(next_event_) || lasted > kTakenOver;
+  }
 
   void finish() {
+    std::string complaint;
+    if (planned_.kind == Kind::hang && !world_.channels().was_delivered(next_event_))
+      complaint = "host " + std::to_string(planned_.host) + " hung, and nobody took its channels over";
     attempt([this] { end(); });
-    world_.add({planned_.kind, begin_, world_.now(), detail_});
+    world_.add({planned_.kind, begin_, world_.now(), detail_, complaint});
   }
 
  private:
@@ -53,6 +61,18 @@ class Faults::Active {
       case Kind::stop:
         about_host();
         return host().signal(SIGSTOP);
+      case Kind::hang:
+        about_host();
+        host().signal(SIGSTOP);
+        next_event_ = world_.channels().next_event();
+        return;
+      case Kind::sick:
+        about_host();
+        return host().cut_off();
+      case Kind::disabled_channel:
+        return world_.channels().disable(world_.sql());
+      case Kind::silent_scanner:
+        return world_.hand_in_unscanned();
       case Kind::cut:
         about_host();
         detail_ += planned_.what.empty() ? "" : ", " + planned_.what;
@@ -103,7 +123,12 @@ class Faults::Active {
         if (host().is_held_down()) host().start();
         return;
       case Kind::stop:
+      case Kind::hang:
         return host().signal(SIGCONT);
+      case Kind::sick:
+        return host().connect_again();
+      case Kind::disabled_channel:
+        return world_.channels().enable();
       case Kind::cut:
         locker_.reset();
         network().end_backends();
@@ -169,6 +194,7 @@ class Faults::Active {
   const Planned planned_;
   const double begin_;
   std::string detail_;
+  int next_event_ = 0;  // that nobody has handed in yet when it hangs
   std::unique_ptr<SqlClient> locker_;
 };
 

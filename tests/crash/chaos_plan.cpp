@@ -7,7 +7,7 @@ namespace waybill::testing::chaos {
 namespace {
 
 constexpr Millis kPastTheLease = kLease + Millis{700};
-constexpr Millis kLongOutage{20'000};  // more attempts than a contract has
+constexpr Millis kLongOutages[] = {Millis{20'000}, Millis{60'000}};  // more attempts than a contract has
 
 class Planner {
  public:
@@ -15,7 +15,7 @@ class Planner {
 
   std::vector<Planned> all() {
     std::vector<Planned> planned{one(static_cast<Kind>(first_))};
-    for (auto more = 1 + upto(3); more > 0; --more) planned.push_back(one(static_cast<Kind>(upto(kPlannedKinds))));
+    for (auto more = 1 + upto(3); more > 0; --more) planned.push_back(one(any_other_kind()));
     return planned;
   }
 
@@ -30,6 +30,12 @@ class Planner {
     if (had_long_ || upto(2) == 0) return between(least, most);
     had_long_ = true;
     return kPastTheLease;
+  }
+
+  Kind any_other_kind() {
+    const auto kind = static_cast<Kind>(upto(kPlannedKinds));
+    // Two hosts that hang leave nobody to take anything over.
+    return kind == Kind::hang && hangs_ ? Kind::disabled_channel : kind;
   }
 
   Planned one(Kind kind) {
@@ -80,10 +86,21 @@ class Planner {
         break;
       }
       case Kind::outage:
-        planned.length = upto(4) == 0 ? kLongOutage : between(300, 3000);
+        planned.length = upto(4) == 0 ? kLongOutages[upto(2)] : between(300, 3000);
+        break;
+      case Kind::sick:
+        planned.length = between(500, 5000);
+        break;
+      case Kind::hang:
+        hangs_ = had_long_ = true;
+        planned.length = kPastTheLease;
+        break;
+      case Kind::disabled_channel:
+        planned.length = between(300, 3000);
         break;
       case Kind::poison:
       case Kind::loop:
+      case Kind::silent_scanner:
       case Kind::crash:
       case Kind::failed_start:
       case Kind::pause:
@@ -94,7 +111,7 @@ class Planner {
 
   std::minstd_rand random_;
   unsigned first_;
-  bool had_long_ = false;
+  bool had_long_ = false, hangs_ = false;
 };
 
 }  // namespace

@@ -21,6 +21,7 @@ bool ends_host(Kind kind) { return kind == Kind::kill || kind == Kind::crash; }
 bool keeps_silent(Kind kind) {
   switch (kind) {
     case Kind::stop:
+    case Kind::hang:
     case Kind::half_open:
     case Kind::lock:
     case Kind::lock_timeout:
@@ -36,7 +37,7 @@ bool keeps_silent(Kind kind) {
 // An attempt may have begun before the fault: its lease, or its own time, is partly over then.
 bool is_long(const Fault& fault, const Terms& terms) {
   const double length = fault.end - fault.begin;
-  const bool stands_still = fault.kind == Kind::stop || fault.kind == Kind::pause;
+  const bool stands_still = fault.kind == Kind::stop || fault.kind == Kind::hang || fault.kind == Kind::pause;
   return length >=
          (stands_still ? std::min(terms.attempt, terms.lease - terms.attempt) - kEdge : terms.lease - terms.attempt - kEdge);
 }
@@ -182,9 +183,10 @@ std::string seconds(double value) {
 
 std::string_view to_string(Kind kind) {
   constexpr std::string_view kNames[] = {
-      "kill",       "stop",      "cut",          "half_open", "lock", "lock_timeout", "statement_timeout",
-      "cancel",     "terminate", "restart",      "poison",    "loop", "outage",       "clock_forward",
-      "clock_back", "crash",     "failed_start", "pause"};
+      "kill",       "stop",      "cut",     "half_open",        "lock",           "lock_timeout", "statement_timeout",
+      "cancel",     "terminate", "restart", "poison",           "loop",           "outage",       "clock_forward",
+      "clock_back", "sick",      "hang",    "disabled_channel", "silent_scanner", "crash",        "failed_start",
+      "pause"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -214,6 +216,8 @@ std::vector<Complaint> verdict(const std::vector<Record>& records, const std::ve
   const bool has_poison =
       std::any_of(records.begin(), records.end(), [](const Record& r) { return r.harm == Harm::crash && r.known; });
   for (const auto& fault : faults)
+    if (!fault.complaint.empty()) found.push_back({"", std::string(to_string(fault.kind)), fault.complaint});
+  for (const auto& fault : faults)
     if (fault.kind == Kind::crash && !has_poison) found.push_back({"", "crash", "a host ended by itself: " + fault.detail});
   for (const auto& fault : faults) {
     const bool in_trouble = std::any_of(faults.begin(), faults.end(), [&](const Fault& other) {
@@ -226,6 +230,19 @@ std::vector<Complaint> verdict(const std::vector<Record>& records, const std::ve
     if (record.harm == Harm::loop) ++loops[record.target];
   Judge judge(faults, terms, loops, found);
   for (const auto& record : records) judge.look_at(record);
+  return found;
+}
+
+std::vector<Complaint> verdict(const FormRecord& form) {
+  std::vector<Complaint> found;
+  const auto complain = [&](std::string rule, std::string what) { found.push_back({form.id, std::move(rule), std::move(what)}); };
+  if (form.state != "failed" && form.state != "purged")
+    complain("form_waits", "its retention has ended, and it is " + form.state);
+  else if (form.reason != "retention_expired" || form.failures != 1)
+    complain("form_silent", "it ended " + form.state + " with the reason \"" + form.reason + "\", and its audit says " +
+                                std::to_string(form.failures) + " times that it failed");
+  if (!form.alerts) complain("form_silent", "no alert says that nothing of it was sent");
+  if (form.attempts > 0) complain("form_sent", "its attachment was never scanned, and something of it was sent");
   return found;
 }
 

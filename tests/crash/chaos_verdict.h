@@ -29,18 +29,23 @@ enum class Kind {
   outage,             // the gateway is a proxy that answers 502
   clock_forward,      // the database's wall clock is stepped
   clock_back,
+  sick,              // a host has no route to any destination
+  hang,              // SIGSTOP of a host until another one has taken its channels over
+  disabled_channel,  // a channel is disabled, and enabled again
+  silent_scanner,    // a form is handed in whose attachment nobody scans
   // Not planned: they are seen.
   crash,         // a host ended by itself
   failed_start,  // a host gave up before it was up, and is started again
   pause          // the machine did not let the test run
 };
-inline constexpr int kPlannedKinds = static_cast<int>(Kind::clock_back) + 1;
+inline constexpr int kPlannedKinds = static_cast<int>(Kind::silent_scanner) + 1;
 std::string_view to_string(Kind kind);
 
 struct Fault {
   Kind kind{};
   double begin = 0, end = 0;
   std::string detail;
+  std::string complaint = {};  // what it found wrong by itself
 };
 
 // What an intent does to whoever delivers it.
@@ -101,6 +106,16 @@ struct Complaint {
   std::string what;
 };
 std::vector<Complaint> verdict(const std::vector<Record>& records, const std::vector<Fault>& faults, const Terms& terms);
+
+// A form that waits for a scan which never comes.
+struct FormRecord {
+  std::string id;
+  std::string state, reason;
+  int failures = 0;     // lines of its audit that say that it failed
+  int attempts = 0;     // of its actions
+  bool alerts = false;  // an alert counts it
+};
+std::vector<Complaint> verdict(const FormRecord& form);
 
 std::string describe(const Record& record);  // its history, over several lines
 std::string describe(const Fault& fault);

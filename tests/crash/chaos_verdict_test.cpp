@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "crash/chaos_channel_verdict.h"
 #include "crash/chaos_plan.h"
 
 namespace waybill::testing::chaos {
@@ -247,6 +248,83 @@ TEST(ChaosVerdict, FindsAHostThatEndedByItself) {
 }
 
 // What a seed means does not depend on the machine; and twenty rounds in a row meet every kind of fault.
+// ---- channels and forms ----
+
+ChannelRecord well() {
+  return {.name = "steady",
+          .handed_in = {{0, 10}, {1, 10.1}, {2, 10.4}},
+          .sends = {{10.2, "a", "[0,1]", {0, 1}}, {10.5, "b", "[2]", {2}}},
+          .not_accepted = {}};
+}
+
+Rules rules(const ChannelRecord& channel, const std::vector<Fault>& faults = {}) {
+  Rules broken;
+  for (const auto& complaint : verdict(channel, faults, kTerms)) broken.push_back(complaint.rule);
+  return broken;
+}
+
+// T2 T3
+TEST(ChaosVerdict, FindsEventsThatAChannelDidNotGetOnce) {
+  EXPECT_EQ(rules(well()), Rules{});
+  auto lost = well();
+  lost.sends.pop_back();
+  EXPECT_EQ(rules(lost), Rules{"event_lost"});
+  auto twice = well();
+  twice.sends[1] = {10.5, "b", "[1,2]", {1, 2}};
+  EXPECT_EQ(rules(twice), Rules{"event_twice"});
+  auto unexpected = well();
+  unexpected.sends.push_back({11, "c", "[7]", {7}});
+  EXPECT_EQ(rules(unexpected), Rules{"event_unexpected"});
+  auto ended = well();
+  ended.not_accepted["exhausted"] = 1;
+  EXPECT_EQ(rules(ended), Rules{"channel_ended"});
+}
+
+TEST(ChaosVerdict, FindsDeliveriesToChannelsThatWereSentAgainOrChanged) {
+  auto again = well();
+  again.sends.push_back({11, "b", "[2]", {2}});
+  EXPECT_EQ(rules(again), Rules{"channel_resent"});
+  EXPECT_EQ(rules(again, {{Kind::kill, 10.6, 10.7, ""}}), Rules{});
+  EXPECT_EQ(rules(again, {{Kind::hang, 10.5, 16, ""}}), Rules{}) << "it stood still for longer than its lease";
+  again.sends.back() = {11, "b", "[2,1]", {2, 1}};
+  EXPECT_EQ(rules(again, {{Kind::kill, 10.6, 10.7, ""}}), Rules{"body_changed"});
+}
+
+// T1
+TEST(ChaosVerdict, FindsFormsThatEndedInSilence) {
+  const auto broken = [](const FormRecord& form) {
+    Rules found;
+    for (const auto& complaint : verdict(form)) found.push_back(complaint.rule);
+    return found;
+  };
+  const FormRecord fine{.id = "form-0", .state = "purged", .reason = "retention_expired", .failures = 1, .alerts = true};
+  EXPECT_EQ(broken(fine), Rules{});
+  auto other = fine;
+  other.state = "received";
+  EXPECT_EQ(broken(other), Rules{"form_waits"});
+  other = fine;
+  other.failures = 0;
+  EXPECT_EQ(broken(other), Rules{"form_silent"});
+  other = fine;
+  other.alerts = false;
+  EXPECT_EQ(broken(other), Rules{"form_silent"});
+  other = fine;
+  other.attempts = 1;
+  EXPECT_EQ(broken(other), Rules{"form_sent"});
+}
+
+// T3
+TEST(ChaosVerdict, FindsChannelsThatNobodyTookOver) {
+  const auto complaints = verdict({healthy()}, {{Kind::hang, 1, 61, "host 0", "nobody took its channels over"}}, kTerms);
+  ASSERT_EQ(complaints.size(), 1u);
+  EXPECT_EQ(complaints[0].rule, "hang");
+}
+
+// T13
+TEST(ChaosVerdict, ASickHostExplainsNoEnd) {
+  EXPECT_EQ(rules(exhausted(Promise::one_shot, "one_shot"), {{Kind::sick, 9, 12, "host 0"}}), Rules{"exhausted_sent"});
+}
+
 TEST(ChaosPlan, IsTheSameForTheSameSeedAndMissesNoKind) {
   std::set<Kind> kinds;
   for (unsigned seed = 100; seed < 120; ++seed) {

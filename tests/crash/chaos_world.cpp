@@ -10,6 +10,7 @@
 
 #include "crash/chaos_plan.h"
 #include "support/bad_plugins.h"
+#include "support/forms_world.h"
 #include "support/world.h"
 
 namespace waybill::testing::chaos {
@@ -24,6 +25,8 @@ constexpr std::chrono::milliseconds kTakes[] = {5ms, 20ms, 80ms, 600ms};  // the
 constexpr std::chrono::seconds kAnswer{1};  // that a client waits for, before it turns to the other host
 constexpr std::chrono::milliseconds kTick{20}, kLate{500};
 constexpr std::size_t kLogShown = 3000;
+constexpr std::chrono::seconds kUntilExpired{3};  // from when a form that nobody scans is handed in
+constexpr auto kUnscanned = "unscanned";
 constexpr auto kPoisonType = "crashes_on_marked_payload";
 constexpr auto kLoopType = "loops";
 
@@ -59,6 +62,7 @@ void SupervisedHost::start() {
   held_down_ = false;
   process_ = std::make_unique<Process>(
       Command{.arguments = {waybill_program().string(), "serve", "--config", installation_.config().string()},
+              .environment = environment_,
               .folder = installation_.folder(),
               .out = log,
               .err = log});
@@ -70,6 +74,17 @@ void SupervisedHost::kill() {
   process_->signal(SIGKILL);
   process_->wait();
 }
+
+void SupervisedHost::preload(const std::string& library, const std::string& ports) {
+  environment_ = {{"LD_PRELOAD", library}, {"NO_ROUTE_FILE", no_route().string()}, {"NO_ROUTE_PORT", ports}};
+}
+
+void SupervisedHost::cut_off() {
+  if (environment_.empty()) throw std::runtime_error("a sanitized host loads nothing before its own libraries");
+  write_file(no_route(), "");
+}
+
+void SupervisedHost::connect_again() { std::filesystem::remove(no_route()); }
 
 std::optional<int> SupervisedHost::look() {
   if (held_down_) return std::nullopt;
@@ -112,7 +127,9 @@ RoundWorld::RoundWorld(Server& server, unsigned seed)
       url_(server.cluster.create_database()),
       database_(name_of(url_)),
       begin_(std::chrono::steady_clock::now()),
-      begin_epoch_(epoch_now()) {
+      begin_epoch_(epoch_now()),
+      channels_([this](const char* method, const std::string& path, const std::string& body) { return ask(method, path, body); },
+                [this] { return now(); }) {
   steps_.push_back({0, std::chrono::duration<double>(server_.clock.offset()).count()});
   HostSetup setup;
   std::vector<nlohmann::json> registry;
@@ -120,18 +137,30 @@ RoundWorld::RoundWorld(Server& server, unsigned seed)
     registry.push_back(target(one.name, one.type, gateway_.url(), one.policy, one.limit,
                               {one.type == "sms" ? "invalid_recipient" : "invalid_request"}));
   setup.registry = registry_of(registry);
+  write_file(keys_.path() / "master", "a master key, of more than 32 bytes");
   setup.more = "timeouts: {attempt: " + std::to_string(kAttempt.count()) +
-               "ms, attempt_grace: 100ms, lease: " + std::to_string(kLease.count()) + "ms, cooldown: 300ms}\n";
+               "ms, attempt_grace: 100ms, lease: " + std::to_string(kLease.count()) + "ms, cooldown: 300ms}\n" +
+               "secrets: { master: { file: \"" + (keys_.path() / "master").string() + "\" } }\n" +
+               "notify: { key: master, debounce: 20ms, orphan_scan: 1s }\negress: { allow: [\"127.0.0.1/32\"] }\n" +
+               "senders: { email_raw: { relay: \"smtp://127.0.0.1:1\", from: \"forms@x.test\" } }\n";
+  setup.retry += "\n  webhook: { kind: fixed, delay: 50ms }";
+  setup.plugins = {"sms", "webhook", "email_raw"};
+  setup.forms["unscanned.yaml"] = form_file(kUnscanned, {form_action(1, "email_raw", "nobody@x.test")});
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
     networks_[i] = std::make_unique<DatabaseProxy>(url_);
     setup.database_url = networks_[i]->url();
     hosts_[i] = std::make_unique<SupervisedHost>(setup);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    hosts_[i]->preload(WAYBILL_NO_ROUTE,
+                       gateway_.url().substr(gateway_.url().rfind(':') + 1) + "," + std::to_string(channels_.port()));
+#endif
   }
 }
 
 RoundWorld::~RoundWorld() {
   enough_ = true;
   callers_.clear();
+  channels_.stop();
   metronome_ = {};
   hosts_ = {};
   networks_ = {};
@@ -160,6 +189,7 @@ void RoundWorld::start() {
     if (!up || host->port() == 0) throw std::runtime_error("a host did not come up:\n" + host->log_end());
   }
   metronome_ = std::jthread([this](const std::stop_token& stop) { watch_time(stop); });
+  channels_.start();
   for (int i = 0; i < kCallers; ++i) callers_.emplace_back([this, i] { load(i); });
 }
 
@@ -242,10 +272,44 @@ void RoundWorld::hand_in(const Target& target, const std::string& id, Harm harm,
   handed_in_[id].acknowledged = now();
 }
 
+std::optional<HttpResponse> RoundWorld::ask(const char* method, const std::string& path, const std::string& body) {
+  const auto port = hosts_[++asked_ % hosts_.size()]->port();
+  return port == 0 ? std::nullopt : HttpClient(port, kAnswer).try_request(method, path, body);
+}
+
+void RoundWorld::hand_in_unscanned() {
+  const auto id = "form-" + std::to_string(forms_.size());
+  const nlohmann::json attachment{{"attachmentId", id},
+                                  {"name", "a.pdf"},
+                                  {"contentType", "application/pdf"},
+                                  {"size", 1},
+                                  {"objectUri", "gs://bucket/" + id}};
+  nlohmann::json body{{"submissionId", id},
+                      {"formId", kUnscanned},
+                      {"fields", {{"name", "nobody"}}},
+                      {"finalize", true},
+                      {"attachments", nlohmann::json::array({attachment})}};
+  std::string last = "no answer";
+  const bool taken = eventually([&] {
+    look_after();
+    // The same body each time; a step of the database's clock may have made it one that is too late, which nobody stored.
+    if (!body.contains("retentionExpiresAt") || last.find("retentionExpiresAt") != std::string::npos)
+      body["retentionExpiresAt"] =
+          sql().text("SELECT to_char((clock_timestamp() + interval '" + std::to_string(kUntilExpired.count()) +
+                     " s') AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')");
+    const auto response = ask("POST", "/v1/submissions", body.dump());
+    if (response) last = std::to_string(response->status) + " " + response->body;
+    return response && response->status / 100 == 2;
+  });
+  if (!taken) throw std::runtime_error("nobody took " + id + ": " + last);
+  forms_.push_back(id);
+}
+
 void RoundWorld::stop_load() {
   enough_ = true;
   std::atomic<bool> done{false};
   std::jthread waits([&] {
+    channels_.stop();
     callers_.clear();
     done = true;
   });
@@ -259,7 +323,9 @@ bool RoundWorld::settle() {
   return eventually([&] {
     look_after();
     try {
-      return sql().number("SELECT count(*) FROM waybill.submission_states WHERE completed_at IS NULL") == 0;
+      return sql().number(
+                 "SELECT (SELECT count(*) FROM waybill.submission_states WHERE completed_at IS NULL) + "
+                 "(SELECT count(*) FROM waybill.ready)") == 0;
     } catch (const std::exception&) {
       return false;
     }
@@ -320,7 +386,7 @@ std::vector<Record> RoundWorld::records() {
 
   auto database = sql();
   for (const auto& row : database.rows("SELECT client_ref, target, completed_at IS NOT NULL, state, reason, "
-                                       "extract(epoch FROM completed_at) FROM waybill.submission_states")) {
+                                       "extract(epoch FROM completed_at) FROM waybill.submission_states WHERE kind = 'intent'")) {
     auto& record = of(*row[0]);
     record.known = true;
     record.target = *row[1];
@@ -331,26 +397,51 @@ std::vector<Record> RoundWorld::records() {
            "'the target cools down until ' || c.until WHEN r.due_at > now() THEN 'its next attempt at ' || r.due_at ELSE '' "
            "END, r.status = 'claimed' AND NOT EXISTS (SELECT FROM waybill.hosts h WHERE h.host_id = r.claimed_by) "
            "FROM waybill.ready r JOIN waybill.submissions s ON s.id = r.submission_id "
-           "LEFT JOIN waybill.target_rests c ON c.org_id = s.org_id AND c.target = s.target")) {
+           "LEFT JOIN waybill.target_rests c ON c.org_id = s.org_id AND c.target = s.target WHERE s.kind = 'intent'")) {
     auto& record = of(*row[0]);
     record.attempt_count = std::stoi(*row[1]);
     record.waits_for = *row[2];
     record.held_by_dead = row[3] == "t";
   }
   for (const auto& row : database.rows("SELECT s.client_ref, d.attempt_count FROM waybill.deliveries d "
-                                       "JOIN waybill.submissions s ON s.id = d.submission_id WHERE d.ended_at IS NOT NULL"))
+                                       "JOIN waybill.submissions s ON s.id = d.submission_id WHERE s.kind = 'intent'"))
     of(*row[0]).attempt_count = std::stoi(*row[1]);
   for (const auto& row : database.rows(  // an intent's delivery has its submission's id
            "SELECT s.client_ref, a.number, a.outcome, a.counts, concat_ws(', ', a.reason, a.error) FROM waybill.attempts a "
-           "JOIN waybill.submissions s ON s.id = a.delivery_id ORDER BY s.id, a.number"))
+           "JOIN waybill.submissions s ON s.id = a.delivery_id WHERE s.kind = 'intent' ORDER BY s.id, a.number"))
     of(*row[0]).attempts.push_back({std::stoi(*row[1]), *row[2], row[3] == "t", row[4].value_or("")});
-  for (const auto& row : database.rows("SELECT s.client_ref, l.action, coalesce(l.from_state, ''), coalesce(l.to_state, '') FROM "
-                                       "waybill.audit_log l JOIN waybill.submissions s ON s.id = l.submission_id ORDER BY l.id"))
+  for (const auto& row :
+       database.rows("SELECT s.client_ref, l.action, coalesce(l.from_state, ''), coalesce(l.to_state, '') FROM "
+                     "waybill.audit_log l JOIN waybill.submissions s ON s.id = l.submission_id WHERE s.kind = 'intent' "
+                     "ORDER BY l.id"))
     of(*row[0]).audit.push_back({*row[1], *row[2], *row[3]});
 
   std::vector<Record> records;
   for (auto& [id, record] : all) records.push_back(std::move(record));
   return records;
+}
+
+std::vector<ChannelRecord> RoundWorld::channel_records() {
+  auto database = sql();
+  return channels_.records(database);
+}
+
+std::vector<FormRecord> RoundWorld::form_records() {
+  auto database = sql();
+  // One incident for all submissions of a form, which counts them.
+  const auto told = database.number(
+      "SELECT coalesce(sum(count), 0) FROM waybill.alerts WHERE incident = 'retention_expired:" + std::string(kUnscanned) + "'");
+  std::vector<FormRecord> all;
+  for (const auto& row : database.rows(
+           "SELECT client_ref, state, reason, (SELECT count(*) FROM waybill.audit_log l WHERE l.submission_id = s.id AND "
+           "l.to_state = 'failed'), (SELECT count(*) FROM waybill.attempts a JOIN waybill.deliveries d ON d.id = a.delivery_id "
+           "WHERE d.submission_id = s.id) FROM waybill.submission_states s WHERE kind = 'form' ORDER BY client_ref"))
+    all.push_back({*row[0], *row[1], row[2].value_or(""), std::stoi(*row[3]), std::stoi(*row[4])});
+  for (const auto& id : forms_)
+    if (std::none_of(all.begin(), all.end(), [&](const FormRecord& form) { return form.id == id; }))
+      all.push_back({.id = id, .state = "lost", .reason = ""});
+  for (auto& form : all) form.alerts = told >= static_cast<std::int64_t>(all.size());
+  return all;
 }
 
 std::string RoundWorld::logs() const {

@@ -1,5 +1,5 @@
-// One round's world: a database on the campaign's own server, two supervised hosts behind a network each, a gateway, and clients
-// that repeat each intent until it is acknowledged.
+// One round's world: a database on the campaign's own server, two supervised hosts behind a network each, a gateway, clients
+// that repeat each intent until it is acknowledged, two channels with their events, and forms that nobody scans.
 #pragma once
 
 #include <array>
@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "crash/chaos_channels.h"
 #include "crash/chaos_verdict.h"
 #include "support/daemon.h"
 #include "support/database_proxy.h"
@@ -22,6 +23,7 @@
 #include "support/postgres_cluster.h"
 #include "support/sql_client.h"
 #include "support/stepped_clock.h"
+#include "support/temp_folder.h"
 
 namespace waybill::testing::chaos {
 
@@ -38,6 +40,10 @@ class SupervisedHost {
 
   void start();  // does not wait until it is up
   void kill();   // until it is started again
+  // It has no route to these ports from now on, or has it again. `ports`: as the preloaded library reads them.
+  void preload(const std::string& library, const std::string& ports);  // before its first start
+  void cut_off();
+  void connect_again();
   void signal(int number) { process_->signal(number); }
   bool is_held_down() const { return held_down_; }
   std::optional<int> look();                    // reads its port; the exit code if it has ended by itself since
@@ -45,7 +51,10 @@ class SupervisedHost {
   std::string log_end() const;
 
  private:
+  std::filesystem::path no_route() const { return installation_.folder() / "no-route"; }
+
   Installation installation_;
+  std::map<std::string, std::string> environment_;
   std::unique_ptr<Process> process_;
   std::atomic<std::uint16_t> port_{0};
   bool held_down_ = false;
@@ -72,6 +81,8 @@ class RoundWorld {
   void add(Harm harm) { ++(harm == Harm::crash ? crashes_wanted_ : loops_wanted_); }
   void interrupt();  // outages may overlap: the last resume() ends them
   void resume();
+  void hand_in_unscanned();  // a form whose attachment nobody will scan
+  Channels& channels() { return channels_; }
   void stop_load();  // returns when what was begun is acknowledged
   bool settle();     // waits until all has ended; false if it does not
   void step_clock(std::chrono::milliseconds by);
@@ -79,6 +90,8 @@ class RoundWorld {
   void add(Fault fault);
   std::vector<Fault> faults() const;
   std::vector<Record> records();
+  std::vector<ChannelRecord> channel_records();
+  std::vector<FormRecord> form_records();
   std::string logs() const;
 
  private:
@@ -89,6 +102,7 @@ class RoundWorld {
   static const std::vector<Target>& targets();
   static const Target& target_of(std::string_view type);
   void load(int number);
+  std::optional<HttpResponse> ask(const char* method, const std::string& path, const std::string& body);
   void hand_in(const Target& target, const std::string& id, Harm harm, std::minstd_rand& random);
   void watch_time(const std::stop_token& stop);
   double of_database(double epoch) const;  // a time of the database as one of the round
@@ -99,6 +113,8 @@ class RoundWorld {
   const std::chrono::steady_clock::time_point begin_;
   const double begin_epoch_;
   FakeGateway gateway_;
+  TempFolder keys_;
+  Channels channels_;
   std::array<std::unique_ptr<DatabaseProxy>, 2> networks_;
   std::array<std::unique_ptr<SupervisedHost>, 2> hosts_;
   struct Step {
@@ -108,7 +124,9 @@ class RoundWorld {
   std::vector<Step> steps_;
   std::atomic<bool> enough_{false};
   std::atomic<int> crashes_wanted_{0}, loops_wanted_{0};
-  int interruptions_ = 0;  // of the faults' thread
+  int interruptions_ = 0;           // of the faults' thread
+  std::vector<std::string> forms_;  // of the faults' thread
+  std::atomic<std::size_t> asked_{0};
   std::atomic<std::size_t> acknowledged_{0};
   mutable std::mutex mutex_;
   std::map<std::string, Record> handed_in_;

@@ -3,8 +3,11 @@
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 
+#include <atomic>
 #include <future>
 #include <set>
+#include <thread>
+#include <vector>
 
 #include "domain/idempotency.h"
 #include "support/notify_world.h"
@@ -873,6 +876,8 @@ TEST_F(Notifications, WhatAnOrganisationMayHaveIsBounded) {
   const auto refused = call("POST", "/channels", large);
   EXPECT_EQ(refused.status, 400) << refused.body;
   EXPECT_NE(refused.error_message().find("config"), std::string::npos) << refused.body;
+  const auto first = call("GET", "/channels").json().at("items").at(0).at("id").get<std::string>();
+  EXPECT_EQ(call("PATCH", "/channels/" + first, {{"config", large["config"]}}).status, 400) << "nor may it grow to that";
   sql().execute(
       "INSERT INTO waybill.channels (org_id, shard, route_id, name, type, config, key_id, secret)"
       " SELECT org_id, shard, route_id, 'name ' || i, type, config, key_id, secret"
@@ -889,6 +894,36 @@ TEST_F(Notifications, WhatAnOrganisationMayHaveIsBounded) {
   EXPECT_EQ(call("DELETE", "/alert-rules/" + last_rule).status, 204);
   add_channel("again");
   add_rule();
+}
+
+// T19
+TEST_F(Notifications, TheLastPlaceIsTakenOnce) {
+  configure("debounce: 10m");
+  add_channel("first");
+  sql().execute(
+      "INSERT INTO waybill.channels (org_id, shard, route_id, name, type, config, key_id, secret)"
+      " SELECT org_id, shard, route_id, 'name ' || i, type, config, key_id, secret"
+      " FROM waybill.channels, generate_series(1, 998) i");
+  SqlClient blocker(setup.database_url);
+  blocker.execute("BEGIN");
+  blocker.execute("LOCK TABLE waybill.channels IN SHARE MODE");  // they may count, and not insert
+  std::atomic<int> made{0};
+  {
+    std::vector<std::jthread> callers;
+    for (int i = 0; i < 3; ++i)
+      callers.emplace_back([&, i] {
+        auto client = host().client();
+        const auto body = webhook("last " + std::to_string(i), gateway.url()).dump();
+        made += client.request("POST", "/orgs/default/channels", body).status == 201;
+      });
+    EXPECT_TRUE(eventually([&] {
+      return sql().number(
+                 "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()") == 3;
+    }));
+    blocker.execute("ROLLBACK");
+  }
+  EXPECT_EQ(made, 1);
+  EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.channels"), 1000);
 }
 
 // T19

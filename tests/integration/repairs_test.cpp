@@ -194,5 +194,20 @@ TEST_F(Repairs, AHandledFailureIsNoDeadLetter) {
   EXPECT_EQ(letters(), 0u);
 }
 
+// T20
+TEST_F(Repairs, AServicesTextsAreNoLabels) {
+  for (const auto* text : {"no_such_mailbox", "a text, as long as you like", "x\"} 1"}) {
+    gateway.script("POST /send", {answer({{"error", text}}, 422)});
+    begin_blocked("r-" + std::to_string(gateway.count()));
+  }
+  const auto counted = [&](const char* reason) {
+    return metric(
+        client(),
+        "submission_target_attempts_total{outcome=\"error\",reason=\"" + std::string(reason) + "\",target=\"mail.send\"}", 0);
+  };
+  EXPECT_EQ(counted("no_such_mailbox"), 1);
+  EXPECT_EQ(counted("other"), 2);
+}
+
 }  // namespace
 }  // namespace waybill::testing

@@ -62,7 +62,8 @@ if(WAYBILL_CHECKED_BUILD)
 else()
   file(GLOB contract_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/contract/*_test.cpp)
   add_executable(contract_store ${contract_sources})
-  target_include_directories(contract_store PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+  target_include_directories(contract_store PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}
+    $<TARGET_PROPERTY:waybill_store,INCLUDE_DIRECTORIES>)  # the text of single statements
   target_compile_definitions(contract_store PRIVATE WAYBILL_SOURCE_FOLDER="${CMAKE_SOURCE_DIR}")
   target_link_libraries(contract_store PRIVATE waybill_maintenance waybill_test_support waybill_settings GTest::gtest_main)
   add_test(NAME contract.store COMMAND contract_store)

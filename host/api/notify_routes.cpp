@@ -111,9 +111,10 @@ class NotifyRoutes {
     if (!window) return reply(http::invalid_request(window.error().what));
     ask(request, std::move(reply), [this, window = *window](NotifyStore& store, const NotifyCall& call) {
       return store.recover(call.org, call.channel, window, call.actor).map([&](const Recovery& recovery) {
-        if (!window.dry_run && recovery.failed > 0) {
-          parts_.log.info("notification.recovered",
-                          {{"channel", call.channel}, {"count", recovery.failed}, {"actor", call.actor}});
+        if (!window.dry_run && recovery.failed + recovery.waiting > 0) {
+          parts_.log.info(
+              "notification.recovered",
+              {{"channel", call.channel}, {"count", recovery.failed}, {"waiting", recovery.waiting}, {"actor", call.actor}});
           parts_.is_due();
         }
         return json(window.dry_run ? 200 : 202, std::string("{\"dryRun\":") + (window.dry_run ? "true" : "false") +

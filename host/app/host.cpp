@@ -26,7 +26,6 @@ namespace {
 
 constexpr auto kStale = std::chrono::seconds(3);  // the age of a sign of life from which on the host is not ready
 constexpr auto kNoKey = "there are channels with secrets, and notify.key names no master key";
-constexpr Seconds kMaxSkew{5};                         // between the machine's clock and the database's
 constexpr auto kLastWrites = std::chrono::seconds(5);  // of a drain, after the time of the work
 
 SettlerSettings settler_settings(const Config& config, const std::string& name) {
@@ -353,12 +352,15 @@ std::vector<PeriodicTask> Host::periodic_tasks() {
                                 old_outages(*stores_.maintenance, config_.timeouts.outage, log_)};
   all.push_back({"host_facts", Seconds{1}, [this] { return tell_facts(); }});
   for (auto& task : notifier_.tasks()) all.push_back(std::move(task));
-  all.push_back(reach_task(reach_, *stores_.maintenance, std::make_shared<const EgressPolicy>(config_.egress),
-                           {.host = [this] { return maintenance_.host(); },
-                            .registry = [this] { return registry_.current(); },
-                            .transport = [this](const Contract& contract) { return registry_.transport_of(contract); },
-                            .recovered = [this] { signal_.walk(); }},
-                           clock_, log_));
+  all.push_back(reach_task(
+      reach_, *stores_.maintenance,
+      {.host = [this] { return maintenance_.host(); },
+       .all_keys = [this] { return cooldown_keys(*registry_.current()); },
+       .reaches = reaches_by_connecting(
+           config_.senders, std::make_shared<const EgressPolicy>(config_.egress), [this] { return registry_.current(); },
+           [this](const Contract& contract) { return registry_.transport_of(contract); }),
+       .recovered = [this] { signal_.walk(); }},
+      clock_, log_));
   all.push_back(form_sweep(
       *stores_.maintenance_forms, shards_, [this] { signal_.walk(); }, log_));
   all.push_back(form_retention(*stores_.maintenance_forms, shards_, log_));
@@ -517,7 +519,7 @@ void Host::follow_clock(Timestamp database, Clock::Monotonic at) {
   clock_.follow(database, at);
   const auto skew = clock_.skew();
   metrics_.clock_skew(static_cast<double>(skew.count()));
-  const bool is_off = skew > kMaxSkew || skew < -kMaxSkew;
+  const bool is_off = is_too_far(skew);
   const bool was_off = skew_.exchange(is_off ? skew.count() : 0) != 0;
   if (is_off && !was_off)
     log_.warn("clock.skew", {{"seconds_ahead_of_database", skew.count()},

@@ -9,6 +9,10 @@
 
 namespace waybill {
 
+// Clocks that differ by more than this are wrong.
+inline constexpr std::chrono::seconds kMaxSkew{5};
+inline bool is_too_far(std::chrono::seconds skew) { return skew > kMaxSkew || skew < -kMaxSkew; }
+
 // Counts from what the database said last by the monotonic clock. Until it has said something, the machine's clock is as good as
 // any. Safe from any thread.
 class DatabaseClock final : public Clock {

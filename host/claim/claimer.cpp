@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "claim/jobs.h"
+#include "domain/channel.h"
 
 namespace waybill {
 namespace {
@@ -28,6 +29,7 @@ constexpr auto kSkip = std::chrono::seconds(60);            // for a route whose
 constexpr auto kWeights = std::chrono::milliseconds(1000);  // between two looks at the weights of organisations
 constexpr auto kServedElsewhere = std::chrono::seconds(1);  // until an organisation's channels are asked for again
 constexpr auto kChannelsIdle = std::chrono::seconds(1);     // then another host may serve them
+constexpr auto kOthersServe = std::chrono::seconds(10);     // what this host alone finds unreachable is tried by others
 constexpr auto kProbeDenied = std::chrono::seconds(1);      // another host's probe is under way
 
 }  // namespace
@@ -125,6 +127,7 @@ Result<void> Claimer::look_at_cooldowns(HostId host) {
   cooldowns_.done(begun, clock_.now(), settings_.poll);
   reach_.observe(*cooldowns);
   planner_.observe(*cooldowns, clock_.now());
+  hand_over_channels(cooldowns->own);
   return {};
 }
 
@@ -170,11 +173,11 @@ Result<void> Claimer::learn(const std::vector<RouteId>& routes) {
 // Of channels, those of organisations that this host serves stay among the shares. The limits of an organisation's channels are
 // this host's own, and hold for all hosts because one serves them at a time. A failure here holds up channels only, not intents.
 void Claimer::serve_channels(HostId host, Shard shard, std::vector<RouteShare>& shares) {
+  if (std::none_of(shares.begin(), shares.end(), [](const auto& share) { return !share.channel.empty(); })) return;
   std::vector<const RouteShare*> wanted;
   for (const auto& share : shares)
-    if (!share.channel.empty()) wanted.push_back(&share);
-  if (wanted.empty()) return;
-  const auto served = store_.serve_channels(host, wanted, settings_.lease);
+    if (!share.channel.empty() && !is_handed_over(share.org)) wanted.push_back(&share);
+  const auto served = wanted.empty() ? std::vector<ServedChannel>{} : store_.serve_channels(host, wanted, settings_.lease);
   std::unordered_map<RouteId, std::optional<Rate>> rates;
   if (served)
     for (const auto& one : *served) rates.emplace(one.route, one.rate);
@@ -210,11 +213,40 @@ void Claimer::leave_channels(HostId host, Clock::Monotonic::duration idle_for) {
   for (auto& [org, used] : channels_.used) {
     if (planner_.held_of_channels(org) > 0)
       used = now;
-    else if (now - used >= idle_for)
+    else if (now - used >= idle_for || is_handed_over(org))
       idle.push_back(org);
   }
   if (idle.empty() || !store_.leave_channels(host, idle)) return;
-  for (const auto org : idle) channels_.used.erase(org);
+  for (const auto org : idle) {
+    channels_.used.erase(org);
+    if (is_handed_over(org)) channels_.not_before[org] = now + kOthersServe;
+  }
+}
+
+// No other host sends to a channel that this one serves, so none would confirm that it is unreachable, or have an answer from it.
+// Where this host has had no answer from anywhere since, it leaves the organisation to others for a while, once for each such
+// finding.
+void Claimer::hand_over_channels(const std::vector<HostFinding>& own) {
+  const auto now = clock_.now();
+  std::erase_if(channels_.not_before, [&](const auto& one) { return one.second <= now; });
+  std::map<std::pair<OrgId, std::string>, Timestamp> unreached;
+  for (const auto& one : own) {
+    if (!is_channel_target(one.target) || reach_.answered_at() >= one.since) continue;
+    const auto known = channels_.unreached.find({one.org, one.target});
+    const bool is_new = known == channels_.unreached.end() || known->second != one.since;
+    if (is_new) {
+      const bool is_to_be_left = channels_.used.contains(one.org);  // which takes as long as something is under way
+      channels_.not_before[one.org] = now + (is_to_be_left ? Clock::Monotonic::duration(settings_.lease) : kOthersServe);
+      log_.info("claim.channels_handed_over", {{"organisation", one.org.value}, {"unreachable", one.target}});
+    }
+    unreached.emplace(std::pair(one.org, one.target), one.since);
+  }
+  channels_.unreached = std::move(unreached);
+}
+
+bool Claimer::is_handed_over(OrgId org) const {
+  const auto found = channels_.not_before.find(org);
+  return found != channels_.not_before.end() && clock_.now() < found->second;
 }
 
 // Of the targets that are half-open, those that this host probes stay among the shares.

@@ -7,7 +7,9 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -56,6 +58,8 @@ class Claimer {
   Result<void> learn(const std::vector<RouteId>& routes);
   void serve_channels(HostId host, Shard shard, std::vector<RouteShare>& shares);
   void leave_channels(HostId host, Clock::Monotonic::duration idle_for);
+  void hand_over_channels(const std::vector<HostFinding>& own);
+  bool is_handed_over(OrgId org) const;
   void begin_probes(HostId host, Shard shard, std::vector<RouteShare>& shares);
   void take_permits(Shard shard, std::vector<RouteShare>& shares);
   Result<void> claim(HostId host, Shard shard, const std::vector<RouteShare>& shares, Clock::Monotonic asked_at,
@@ -83,6 +87,8 @@ class Claimer {
     HostId host;                             // whose organisations these are
     std::map<OrgId, Clock::Monotonic> used;  // since when each has not been needed
     Clock::Monotonic left_at{};
+    std::map<OrgId, Clock::Monotonic> not_before{};                  // left to other hosts until then
+    std::map<std::pair<OrgId, std::string>, Timestamp> unreached{};  // findings for which that was done
   } channels_;
   Clock::Monotonic forgot_at_{};
   std::atomic<Clock::Monotonic::rep> looked_at_;

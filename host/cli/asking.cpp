@@ -3,6 +3,7 @@
 
 #include "services/gcs_links.h"
 #include "services/secrets.h"
+#include "store/pg_stores.h"
 
 namespace waybill {
 
@@ -11,6 +12,10 @@ std::unique_ptr<ProviderOptions> begin_asking(const GlobalOptions& options, std:
   if (!config) return nullptr;
   auto contents = load_installation(*config, MissingPluginPolicy::tolerate);
   return make_asking(std::move(*config), std::move(contents), std::move(stand_in));
+}
+
+void follow_database(ProviderOptions& asking, const DatabaseAddress& database) {
+  if (const auto time = read_time(database)) asking.clock.follow(*time, asking.clock.now());
 }
 
 std::unique_ptr<ProviderOptions> make_asking(Config config, LoadedInstallation contents,

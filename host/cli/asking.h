@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "app/installation.h"
-#include "base/clock.h"
+#include "base/database_clock.h"
 #include "senders/destination_queries.h"
 #include "senders/sender_factory.h"
 
@@ -15,7 +15,7 @@ struct ProviderOptions {
   Config config;
   Log log = quiet_log();
   LoadedInstallation contents;
-  SystemClock clock;
+  DatabaseClock clock;  // of signatures
   Metrics metrics;
   std::unique_ptr<PluginSenderFactory> factory;
   std::unique_ptr<DestinationQueries> destination_queries;
@@ -24,6 +24,8 @@ struct ProviderOptions {
 // Null after printing what is wrong. With a stand-in nothing leaves the machine.
 std::unique_ptr<ProviderOptions> make_asking(Config config, LoadedInstallation contents,
                                              std::shared_ptr<const StandIn> stand_in = nullptr);
+// From now on its signatures carry the time of this database, if it says it.
+void follow_database(ProviderOptions& asking, const DatabaseAddress& database);
 // The same from the files.
 std::unique_ptr<ProviderOptions> begin_asking(const GlobalOptions& options, std::shared_ptr<const StandIn> stand_in = nullptr);
 

@@ -1,6 +1,8 @@
 // Hands in each waiting job of pg-boss once, and tells what is left.
 #include "cli/drain.h"
 
+#include <algorithm>
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -15,11 +17,14 @@ namespace {
 
 constexpr char kOfPgBossItself[] = "__pgboss__";  // queues of its schedules and upkeep
 
+using FaultOfJob = std::function<std::string(const PgBossJob&)>;  // why it must stay where it is; "": it may go
+
 // What becomes of a queue.
 struct QueueDrain {
   PgBossQueue queue;
   std::string target;  // "": none is known
   HandInJobs hand_in;
+  FaultOfJob fault_of;
   std::uint64_t taken = 0;
   std::vector<std::string> refusals;
 
@@ -40,22 +45,20 @@ Result<std::map<std::string, std::string>> read_maps(const std::vector<std::stri
 
 // How jobs of a queue are handed in for what it is mapped to. The one place that knows what a name on the right of --map may be.
 // What would lose a part of itself, or could only fail, is refused.
-Result<HandInJobs> hand_in_for(const std::string& name, const LoadedInstallation& contents, const DatabaseAddress& address,
-                               OrgId org, int shards) {
+Result<std::pair<HandInJobs, FaultOfJob>> hand_in_for(const std::string& name, const LoadedInstallation& contents,
+                                                      const DatabaseAddress& address, OrgId org, int shards) {
   const auto& registry = *contents.registry;
+  const auto& types = *contents.catalogue;
   if (const auto pipeline = registry.find_pipeline(name)) {
     auto hand_in = hand_in_as_pipeline(address, org, pipeline, shards);
     TRY(hand_in);
-    return hand_in_those_without(std::move(*hand_in),
-                                 [pipeline](const PgBossJob& job) { return fault_in_follow_up(job, &pipeline->pipeline); });
+    return std::pair<HandInJobs, FaultOfJob>(
+        std::move(*hand_in), [pipeline, &types](const PgBossJob& job) { return fault_in_job(job.data, *pipeline, types); });
   }
   if (const auto* target = registry.find(name))
-    return hand_in_those_without(hand_in_as_intents(org, *target, shards),
-                                 [&types = *contents.catalogue, type = target->action_type](const PgBossJob& job) {
-                                   if (auto fault = fault_in_follow_up(job, nullptr); !fault.empty()) return fault;
-                                   const auto problems = types.check_payload(type, job.data.empty() ? "null" : job.data);
-                                   return problems.empty() ? std::string() : "payload: " + problems.front().message;
-                                 });
+    return std::pair<HandInJobs, FaultOfJob>(
+        hand_in_as_intents(org, *target, shards),
+        [target = *target, &types](const PgBossJob& job) { return fault_in_job(job.data, target, types); });
   return fail(Error::Kind::not_found, "--map: the registry has neither a pipeline nor a target \"" + name + "\"");
 }
 
@@ -65,7 +68,7 @@ Result<std::vector<QueueDrain>> plan(const std::vector<PgBossQueue>& queues, std
   std::vector<QueueDrain> all;
   for (const auto& queue : queues) {
     if (queue.name.starts_with(kOfPgBossItself)) continue;
-    QueueDrain one{.queue = queue, .target = {}, .hand_in = {}, .taken = 0, .refusals = {}};
+    QueueDrain one{.queue = queue, .target = {}, .hand_in = {}, .fault_of = {}, .taken = 0, .refusals = {}};
     if (const auto mapped = maps.find(queue.name); mapped != maps.end())
       one.target = mapped->second;
     else if (registry.find(queue.name) != nullptr || registry.find_pipeline(queue.name))
@@ -73,7 +76,8 @@ Result<std::vector<QueueDrain>> plan(const std::vector<PgBossQueue>& queues, std
     if (!one.target.empty()) {
       auto hand_in = hand_in_for(one.target, contents, address, org, shards);
       TRY(hand_in);
-      one.hand_in = std::move(*hand_in);
+      one.fault_of = std::move(hand_in->second);
+      one.hand_in = hand_in_those_without(std::move(hand_in->first), one.fault_of);
     }
     all.push_back(std::move(one));
   }
@@ -95,6 +99,19 @@ Result<void> drain_queue(PgBossStore& store, QueueDrain& one, std::size_t batch)
   }
 }
 
+// What drain_queue() would refuse.
+Result<void> look_at_queue(PgBossStore& store, QueueDrain& one, std::size_t batch) {
+  for (std::string after;;) {
+    const auto jobs = store.waiting(one.queue.name, after, batch);
+    TRY(jobs);
+    if (jobs->empty()) return {};
+    after = jobs->back().id;
+    for (const auto& job : *jobs)
+      if (const auto fault = one.fault_of(job); !fault.empty())
+        one.refusals.push_back(one.queue.name + " " + job.id + ": " + fault);
+  }
+}
+
 void print_drain(const GlobalOptions& options, const std::vector<QueueDrain>& all, bool dry_run) {
   Json list = Json::array();
   for (const auto& one : all) {
@@ -111,15 +128,15 @@ void print_drain(const GlobalOptions& options, const std::vector<QueueDrain>& al
       line += std::to_string(queue.waiting) + " left alone: neither a pipeline nor a target of this name, and no --map " +
               queue.name + "=TARGET";
     else
-      line += std::to_string(dry_run ? queue.waiting : one.taken) + (dry_run ? " would be handed in for " : " handed in for ") +
-              one.target;
+      line += std::to_string(dry_run ? queue.waiting - std::min<std::uint64_t>(queue.waiting, one.refusals.size()) : one.taken) +
+              (dry_run ? " would be handed in for " : " handed in for ") + one.target;
     if (queue.later > 0) line += "; " + std::to_string(queue.later) + " are for later and stay";
     print_line(line);
   }
   if (options.json) print_json({{"dryRun", dry_run}, {"queues", list}});
   if (!options.json && all.empty()) print_line("nothing is waiting");
   for (const auto& one : all)
-    for (const auto& refusal : one.refusals) print_error("refused: %s\n", refusal.c_str());
+    for (const auto& refusal : one.refusals) print_error("%s: %s\n", dry_run ? "would be refused" : "refused", refusal.c_str());
 }
 
 }  // namespace
@@ -147,7 +164,12 @@ int drain_pgboss(const GlobalOptions& options, const DrainOptions& drain) {
   auto all = plan(*queues, std::move(*maps), contents, address, reading->org, *shards);
   if (!all) return failed(all.error().what);
   for (auto& one : *all) {
-    if (drain.dry_run || one.target.empty()) continue;
+    if (one.target.empty()) continue;
+    if (drain.dry_run) {
+      if (const auto looked = look_at_queue(**store, one, drain.batch); !looked)
+        return failed(one.queue.name + ": " + looked.error().what);
+      continue;
+    }
     if (const auto done = drain_queue(**store, one, drain.batch); !done)
       return failed(one.queue.name + ": " + done.error().what + "; run the command again, it goes on where it stopped");
   }

@@ -77,6 +77,7 @@ int check_failures(const GlobalOptions& options, const FailureOptions& failures)
   Log log = failures.is_due ? make_log(config) : quiet_log();
   const auto database = fit_database(config, log);
   if (!database) return failed(database.error().what);
+  follow_database(*asking, database->address);
   const auto store = make_failure_check_store(database->address, failure_check_lease(config));
   const FailureSchedule schedule(config.failure_check.schedule, config.failure_check.time_zone);
   if (const auto planned = schedule.is_wanted(*store); !planned) return failed(planned.error().what);

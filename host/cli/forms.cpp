@@ -89,7 +89,7 @@ Result<NewForm> submission_of(const FormOptions& options) {
   return read_form_request(body + "}");
 }
 
-Job job_of(const NewForm& submission, const Contract& contract, int order, const SystemClock& clock, Millis kept) {
+Job job_of(const NewForm& submission, const Contract& contract, int order, const Clock& clock, Millis kept) {
   constexpr Micros kSecond = Seconds(1);
   const Timestamp now{clock.unix_seconds() * kSecond.count()};
   const auto payload = form_payload(submission.fields, submission.attachments_json, now + kept);

@@ -127,6 +127,7 @@ int ask_status(const GlobalOptions& options, const std::string& org, const std::
   if (!asking) return 1;
   const auto reading = open_reading(asking->config, org, asking->log);
   if (!reading) return failed(reading.error().what);
+  follow_database(*asking, reading->database.address);
   for (const auto& [kind, word] : kAskedKinds)
     if (const auto code = ask_about(options, *asking, *reading, kind, word, id)) return *code;
   return failed("organisation \"" + org + "\" has neither an intent nor a submission \"" + id + "\"");

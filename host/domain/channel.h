@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace waybill {
 
@@ -29,5 +30,6 @@ inline constexpr const char* kRateField = "rate";  // of a channel's settings: t
 inline constexpr const char* kSecretField = "secret";  // of a channel: what its secrets are sealed for (vault/vault.h)
 
 inline std::string channel_target(const std::string& channel_id) { return "channel:" + channel_id; }
+inline bool is_channel_target(std::string_view target) { return target.starts_with("channel:"); }
 
 }  // namespace waybill

@@ -40,6 +40,11 @@ std::vector<HostFinding> HostReach::take_refuted() {
   return std::exchange(refuted_, {});
 }
 
+Timestamp HostReach::answered_at() const {
+  const std::lock_guard lock(mutex_);
+  return answered_at_;
+}
+
 std::optional<HostReach::CutOff> HostReach::cut_off() const {
   const std::lock_guard lock(mutex_);
   return cut_off_;

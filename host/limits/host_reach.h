@@ -28,6 +28,7 @@ class HostReach {
   void ended(std::span<const Finished> settled);
   // Findings of other hosts that answers to this one have refuted; each is told once.
   std::vector<HostFinding> take_refuted();
+  Timestamp answered_at() const;
   bool is_cut_off() const { return is_cut_off_; }
   std::optional<CutOff> cut_off() const;
   void recovered(Timestamp at);  // a connection was made

@@ -252,7 +252,8 @@ std::uint64_t HttpClient::fetch(HttpRequest request, Done done) {
   }
   transfer->id = id;
   const bool tenant = request.trust == Trust::tenant;
-  const auto prepared = transfer->prepare(std::move(request), tenant ? engine.no_secrets : *engine.secrets->current());
+  const auto prepared =
+      transfer->prepare(std::move(request), tenant ? engine.no_secrets : *engine.secrets->current(), engine.clock.unix_seconds());
   auto& open = engine.requests[id];
   open.transfer = std::move(transfer);
   open.done = std::move(done);

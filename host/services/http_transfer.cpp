@@ -5,6 +5,7 @@
 #include <curl/curl.h>
 
 #include <algorithm>
+#include <ctime>
 
 #include "base/ascii.h"
 
@@ -16,6 +17,14 @@ constexpr std::string_view kHeadersTooLong = "the answer's headers are longer th
 constexpr std::string_view kHeaderEndless = "the answer has a header line of more than 100 KiB, which may have no end";
 constexpr int kTooLarge = 100;                     // CURLE_TOO_LARGE, since curl 8.6
 constexpr std::size_t kExpectedBytes = 512 << 10;  // curl asks before it sends a body of more than 1 MiB
+
+// As in 20150830T123600Z.
+std::string aws_time(std::int64_t unix_now) {
+  const auto at = static_cast<std::time_t>(unix_now);
+  std::tm utc{};
+  char text[32];
+  return {text, std::strftime(text, sizeof text, "%Y%m%dT%H%M%SZ", gmtime_r(&at, &utc))};
+}
 
 }  // namespace
 
@@ -79,7 +88,7 @@ void HttpTransfer::set_constant_options(const std::string& user_agent) {
   set(CURLOPT_PREREQDATA, this);
 }
 
-Result<void> HttpTransfer::prepare(HttpRequest request, const Secrets& secrets) {
+Result<void> HttpTransfer::prepare(HttpRequest request, const Secrets& secrets, std::int64_t unix_now) {
   request_ = std::move(request);
   if (auto fault = fault_in_method(request_.method)) return fail(Error::Kind::invalid, std::move(*fault));
   const bool secret_in_url = names_secret(request_.url);
@@ -123,7 +132,7 @@ Result<void> HttpTransfer::prepare(HttpRequest request, const Secrets& secrets) 
     header_lines_.push_back(std::move(*line));
   }
   if (request_.sigv4) {
-    TRY(sign(secrets));
+    TRY(sign(secrets, unix_now));
     if (!typed) header_lines_.emplace_back("Content-Type: application/octet-stream");
   } else {
     if (request_.body.size() > kExpectedBytes) header_lines_.emplace_back("Expect:");
@@ -159,8 +168,9 @@ Result<void> HttpTransfer::refuse_secret_in_clear() const {
 }
 
 // A line "Name:" tells curl to leave a header out, and "Name;" to send an empty one. curl would sign such lines as they stand, so
-// there must be none. Without "Expect:", curl asks before a long body; it is to wait no longer for the answer than it must.
-Result<void> HttpTransfer::sign(const Secrets& secrets) {
+// there must be none. Without "Expect:", curl asks before a long body; it is to wait no longer for the answer than it must. The
+// time would be the machine's; curl takes that of a header.
+Result<void> HttpTransfer::sign(const Secrets& secrets, std::int64_t unix_now) {
   const auto& sigv4 = *request_.sigv4;
   if (auto fault = fault_in_sigv4(sigv4, secrets)) return fail(Error::Kind::invalid, std::move(*fault));
   for (const auto& line : header_lines_)
@@ -168,6 +178,7 @@ Result<void> HttpTransfer::sign(const Secrets& secrets) {
       return fail(Error::Kind::invalid, "a request with an AWS signature has no empty headers");
   const auto scope = "aws:amz:" + sigv4.region + ":" + sigv4.service;
   signed_ = true;
+  header_lines_.push_back("X-Amz-Date: " + aws_time(unix_now));
   const auto set = [this](CURLoption option, auto value) { return curl_easy_setopt(easy(), option, value) == CURLE_OK; };
   if (set(CURLOPT_AWS_SIGV4, scope.c_str()) && set(CURLOPT_USERNAME, secrets.find(sigv4.key_id)->front().expose().c_str()) &&
       set(CURLOPT_PASSWORD, secrets.find(sigv4.secret_key)->front().expose().c_str()) && set(CURLOPT_EXPECT_100_TIMEOUT_MS, 1L))

@@ -19,7 +19,8 @@ class HttpTransfer {
   ~HttpTransfer();
 
   // Takes the request over, or says why it must not be sent. The endpoint is known afterwards.
-  Result<void> prepare(HttpRequest request, const Secrets& secrets);
+  // `unix_now`: the time of a signature.
+  Result<void> prepare(HttpRequest request, const Secrets& secrets, std::int64_t unix_now);
   // A tenant's request connects to these addresses only.
   void connect_only_to(std::vector<IpAddress> addresses);
   void limit_time(Millis timeout);
@@ -42,7 +43,7 @@ class HttpTransfer {
  private:
   struct Callbacks;
   void set_constant_options(const std::string& user_agent);
-  Result<void> sign(const Secrets& secrets);
+  Result<void> sign(const Secrets& secrets, std::int64_t unix_now);
   Result<void> refuse_secret_in_clear() const;
   bool take_header(std::string_view line);
   NetError classify(int code) const;

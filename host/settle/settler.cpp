@@ -12,6 +12,16 @@
 #include "store/sqlstate.h"
 
 namespace waybill {
+namespace {
+
+constexpr auto kAfterLock = std::chrono::seconds(1);  // until outages are written again
+
+// What came back is the destination's word for all hosts.
+bool is_answered(const Finished& finished) {
+  return finished.how == Finished::How::attempted && finished.outcome->reach == Reach::answered;
+}
+
+}  // namespace
 
 // Attempts of one target that ended alike come one after the other: they are counted together.
 struct Settler::AttemptRun {
@@ -307,13 +317,19 @@ void Settler::leave_to_lease(const Part& part) {
 }
 
 // Before anything of these targets is due again, so it is tried until the database is there. Only a lock is not waited for: what
-// it keeps from being written, the next attempts of its target write.
+// it keeps from being written, the next attempts of its target write, once a moment is over in which settlements are not kept by
+// it.
 void Settler::write_outages(std::stop_token stop, const std::vector<Finished>& batch) {
   outages_.clear();
   lone_refusals_ = refusals_.of(batch);
+  for (const auto& finished : batch)
+    if (is_answered(finished)) answered_at_ = std::max(answered_at_, finished.finished_at);
+  std::erase_if(locked_outages_, [now = clock_.now()](const auto& one) { return one.second <= now; });
+  if (clock_.now() < outages_not_before_) return;
   for (const auto write : {&Settler::write_cleared, &Settler::write_blames}) {
     for (auto written = (this->*write)(batch); !written; written = (this->*write)(batch)) {
       log_.warn("settle.outages_not_written", {{"error", written.error().what}});
+      if (is_lock_timeout(written.error())) outages_not_before_ = clock_.now() + kAfterLock;
       if (written.error().kind == Error::Kind::bug || is_lock_timeout(written.error()) || give_up(stop)) break;
     }
   }
@@ -324,6 +340,7 @@ Result<void> Settler::write_cleared(const std::vector<Finished>& batch) {
   std::map<std::tuple<OrgId, std::string, std::int64_t, HostId>, bool> is_over;
   for (const auto& finished : batch) {
     if (!finished.job.outage_since) continue;
+    if (locked_outages_.contains({finished.job.org, finished.job.contract->cooldown_key()})) continue;
     const bool got_through = finished.how == Finished::How::attempted && clears_target(*finished.outcome);
     const bool blames = finished.how == Finished::How::attempted && blames_target(*finished.outcome);
     if (got_through || (finished.job.probe && !blames))
@@ -346,21 +363,14 @@ Result<void> Settler::write_cleared(const std::vector<Finished>& batch) {
   return {};
 }
 
-namespace {
-// What came back is the destination's word for all hosts. An organisation's channels are served by one host, which no other could
-// confirm.
-bool is_shared(const Finished& finished) {
-  return finished.outcome->reach == Reach::answered || finished.job.contract->is_of_channel();
-}
-}  // namespace
-
 Result<void> Settler::write_blames(const std::vector<Finished>& batch) {
   std::vector<BlamedTarget> blames;
   for (const auto& finished : batch)
-    if (finished.how == Finished::How::attempted && blames_target(*finished.outcome) && !lone_refusals_.contains(&finished))
+    if (finished.how == Finished::How::attempted && blames_target(*finished.outcome) && !lone_refusals_.contains(&finished) &&
+        !locked_outages_.contains({finished.job.org, finished.job.contract->cooldown_key()}))
       blames.push_back({finished.job.org, finished.job.contract->cooldown_key(), finished.finished_at,
                         std::clamp(finished.outcome->retry_after.value_or(Millis(0)), Millis(0), kMaxRetryAfter),
-                        finished.outcome->reason, is_shared(finished), host_of(finished.job.token)});
+                        finished.outcome->reason, is_answered(finished), host_of(finished.job.token), answered_at_});
   if (blames.empty()) return {};
   const auto outages = store_.blame(blames, settings_.cooldown);
   TRY(outages);
@@ -376,6 +386,8 @@ Result<void> Settler::write_blames(const std::vector<Finished>& batch) {
                                     {"reason", outage.reason},
                                     {"of", outage.of_this_host ? "this host" : "all hosts"}});
   }
+  for (const auto& blame : blames)
+    if (!outages_.contains({blame.org, blame.target})) locked_outages_[{blame.org, blame.target}] = clock_.now() + kAfterLock;
   return {};
 }
 
@@ -385,6 +397,7 @@ void Settler::write_channel_results(const std::vector<Finished>& batch) {
   for (const auto& finished : batch) {
     const Contract& contract = *finished.job.contract;
     if (finished.how != Finished::How::attempted || !contract.is_of_channel()) continue;
+    if (is_own_finding(finished)) continue;  // what this host alone cannot reach disables nobody's channel
     const bool is_accepted = finished.outcome->verdict == Verdict::accepted;
     const bool is_gone = finished.outcome->verdict == Verdict::rejected && finished.outcome->reason == kGone;
     results.push_back({finished.job.org, contract.channel,
@@ -398,12 +411,18 @@ void Settler::write_channel_results(const std::vector<Finished>& batch) {
   for (const auto& one : *disabled) log_.warn("channel.disabled", {{"channel", one.channel}, {"reason", one.reason}});
 }
 
+bool Settler::is_own_finding(const Finished& finished) const {
+  const auto known = outages_.find({finished.job.org, finished.job.contract->cooldown_key()});
+  return known != outages_.end() && known->second.of_this_host && blames_target(*finished.outcome);
+}
+
 std::optional<Outage> Settler::outage_of(const Finished& finished) const {
   if (finished.how != Finished::How::attempted || !blames_target(*finished.outcome)) return std::nullopt;
   const auto known = outages_.find({finished.job.org, finished.job.contract->cooldown_key()});
-  // Attempts of channels count during an outage too: an organisation should see soon that its destination is away.
+  // Attempts of channels count during an outage too: an organisation should see soon that its destination is away. What only this
+  // host cannot reach is not away.
   const Contract& contract = *finished.job.contract;
-  const bool counts_all = contract.is_of_channel() || contract.count_outages;
+  const bool counts_all = contract.count_outages || (contract.is_of_channel() && !is_own_finding(finished));
   const Millis uncounted_for = counts_all ? Millis{0} : settings_.outage;
   if (known != outages_.end()) return Outage{known->second.since, known->second.until, uncounted_for, known->second.of_this_host};
   return Outage{finished.job.outage_since.value_or(finished.finished_at), finished.finished_at, uncounted_for};

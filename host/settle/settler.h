@@ -81,6 +81,7 @@ class Settler {
   void write_outages(std::stop_token stop, const std::vector<Finished>& batch);
   Result<void> write_cleared(const std::vector<Finished>& batch);
   Result<void> write_blames(const std::vector<Finished>& batch);
+  bool is_own_finding(const Finished& finished) const;  // of one that blames its target: no other host finds so
   std::optional<Outage> outage_of(const Finished& finished) const;
   void write_failures(const std::vector<Finished>& batch);
   void write_channel_results(const std::vector<Finished>& batch);
@@ -99,7 +100,10 @@ class Settler {
   std::mt19937_64 random_{std::random_device{}()};
   std::vector<ClaimToken> unwritten_;                 // of the batch that is being written
   std::unordered_map<const Finished*, bool> locked_;  // jobs of the batch with locked rows; see write_shard() for the flag
-  std::map<std::pair<OrgId, std::string>, Cooldown> outages_;  // of the targets that the batch blames
+  Timestamp answered_at_{};                           // when anything last had an answer
+  std::map<std::pair<OrgId, std::string>, Cooldown> outages_;                 // of the targets that the batch blames
+  Clock::Monotonic outages_not_before_{};                                     // a lock was in the way of writing them
+  std::map<std::pair<OrgId, std::string>, Clock::Monotonic> locked_outages_;  // or that of single ones: until when
   LoneRefusals refusals_;
   std::unordered_set<const Finished*> lone_refusals_;  // of the batch
   bool began_ = false;                                 // an outage, with this batch

@@ -89,6 +89,13 @@ void HostLiveness::leave() {
   connection_.reset();
 }
 
+Result<Timestamp> read_time(const DatabaseAddress& address) {
+  Link link(address, "time");
+  auto rows = link.run(sql::database_time);
+  TRY(rows);
+  return rows->time(0, 0);
+}
+
 Result<int> read_shards(const DatabaseAddress& address) {
   Link link(address, "shards");
   auto rows = link.run(sql::shards);

@@ -181,7 +181,7 @@ Result<Recovery> recover_notifications(Link& link, OrgId org, const std::string&
         connection.run(sql::failed_notifications, {std::to_string(org.value), channel, std::to_string(window.since.micros),
                                                    std::to_string(window.until.micros), std::to_string(kMaxRecovered)});
     TRY(failed);
-    const Recovery recovery{failed->size() + waiting.unattempted,
+    const Recovery recovery{failed->size() + waiting.unattempted, waiting.rows,
                             failed->size() == kMaxRecovered || waiting.unattempted == kMaxRecovered};
     if (window.dry_run) return recovery;
     ArrayText shard, id;

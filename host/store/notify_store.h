@@ -108,7 +108,8 @@ struct RecoveryWindow {
   bool dry_run = false;
 };
 struct Recovery {
-  std::size_t failed = 0;  // in the window, or never attempted
+  std::size_t failed = 0;   // in the window, or never attempted
+  std::size_t waiting = 0;  // for the channel; these are made due
   bool more = false;       // than one call takes
 };
 enum class NotificationReplay { queued, under_way, channel_off, over_limit };

@@ -62,5 +62,6 @@ std::unique_ptr<NotifyStore> make_notify_store(const DatabaseAddress& address, i
 
 // The number of shards of this database.
 Result<int> read_shards(const DatabaseAddress& address);
+Result<Timestamp> read_time(const DatabaseAddress& address);
 
 }  // namespace waybill

@@ -1,15 +1,18 @@
-// Which jobs of pg-boss may be handed in for a pipeline or a target without losing a part of them.
+// Which jobs of pg-boss may be handed in for a pipeline or a target: they lose no part of themselves, and can be sent.
 #pragma once
 
 #include <string>
 
+#include "domain/action_types.h"
+#include "domain/contract.h"
 #include "domain/pipeline_definition.h"
-#include "store/pgboss_store.h"
 
 namespace waybill {
 
-// Why the job must stay where it is; "": it may go. A job's `onComplete` asks for another job after it: somebody must begin that
-// one. A target begins nothing: `pipeline` is null then.
-std::string fault_in_follow_up(const PgBossJob& job, const Pipeline* pipeline);
+// Why a job with this data (JSON; "" for none) must stay where it is; "": it may go. Its `onComplete` asks for another job after
+// it: somebody must begin that one, and it is looked at likewise. A target begins nothing.
+std::string fault_in_job(const std::string& data, const Contract& target, const ActionTypes& types);
+// Of the first state's actions those are looked at that take a part of the payload.
+std::string fault_in_job(const std::string& data, const PipelineDefinition& pipeline, const ActionTypes& types);
 
 }  // namespace waybill

@@ -39,6 +39,7 @@ class PgBossTables final : public PgBossStore {
         is_apart_(is_apart),
         queues_("pgboss_queues", sql::pgboss_queues, words),
         jobs_("pgboss_jobs", sql::pgboss_jobs, words),
+        waiting_("pgboss_waiting", sql::pgboss_waiting, words),
         done_("pgboss_done", sql::pgboss_done, words) {}
 
   Result<std::vector<PgBossQueue>> queues() override {
@@ -49,6 +50,14 @@ class PgBossTables final : public PgBossStore {
       all.push_back({text_of(*rows, row, 0), static_cast<std::uint64_t>(rows->number(row, 1)),
                      static_cast<std::uint64_t>(rows->number(row, 2))});
     return all;
+  }
+
+  Result<std::vector<PgBossJob>> waiting(const std::string& queue, const std::string& after, std::size_t most) override {
+    const auto rows = (is_apart_ ? source_ : link_).read(waiting_, {queue, std::to_string(most), after});
+    TRY(rows);
+    std::vector<PgBossJob> jobs;
+    for (std::size_t row = 0; row < rows->size(); ++row) jobs.push_back({text_of(*rows, row, 0), queue, text_of(*rows, row, 1)});
+    return jobs;
   }
 
   Result<Step> take(const std::string& queue, std::size_t most, const HandInJobs& hand_in) override {
@@ -96,7 +105,7 @@ class PgBossTables final : public PgBossStore {
 
   Link link_, source_;
   const bool is_apart_;
-  const Expanded queues_, jobs_, done_;
+  const Expanded queues_, jobs_, waiting_, done_;
   std::set<std::string> refused_;  // not tried again by this object
 };
 

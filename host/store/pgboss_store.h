@@ -53,6 +53,8 @@ class PgBossStore {
     std::vector<std::string> refusals;
     bool is_over = false;  // nothing is left that could be taken
   };
+  // Up to `most` jobs that take() would hand in, in the order of their ids, behind `after` ("": from the first).
+  virtual Result<std::vector<PgBossJob>> waiting(const std::string& queue, const std::string& after, std::size_t most) = 0;
   // Hands in up to `most` jobs and marks them as completed, in one transaction if both are in one database. If not, what was
   // handed in is marked after its commit, and handed in again (which changes nothing) if this process dies between the two.
   virtual Result<Step> take(const std::string& queue, std::size_t most, const HandInJobs& hand_in) = 0;

@@ -113,6 +113,7 @@ struct BlamedTarget {
   std::string reason;
   bool is_answered = true;  // else nothing came back: it may be the host that reaches nothing
   HostId host{};            // that found it
+  Timestamp reached{};      // when that host last had an answer from anywhere
 };
 
 // An attempt at a target in an outage that got through, or was never sent.

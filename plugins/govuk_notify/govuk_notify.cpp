@@ -125,6 +125,7 @@ class GovukNotify final : public HttpSender, public wp::TellsStatus, public wp::
 constexpr auto kGovukNotify = wp::action<GovukNotify>("govuk_notify")
                                   .settings_schema(notify::kSettingsSchema)
                                   .destination_schema(notify::kDestinationSchema)
+                                  .payload_schema(notify::kPayloadSchema)
                                   .reasons(kReasons)
                                   .validate_settings<notify::check_settings>()
                                   .validate_destination<notify::check_destination>();

@@ -5,6 +5,21 @@
 
 namespace waybill::plugins::notify {
 
+// What request_of() can only refuse: the names may stand beside the options or in them.
+inline constexpr std::string_view kPayloadSchema =
+    R"({"type":"object","properties":{"options":{"type":["object","null"]}},"allOf":[
+  {"anyOf":[
+    {"required":["template"],"properties":{"template":{"type":"string","minLength":1}}},
+    {"required":["templateId"],"properties":{"templateId":{"type":"string","minLength":1}}},
+    {"required":["options"],"properties":{"options":{"type":"object","required":["template"],
+      "properties":{"template":{"type":"string","minLength":1}}}}},
+    {"required":["options"],"properties":{"options":{"type":"object","required":["templateId"],
+      "properties":{"templateId":{"type":"string","minLength":1}}}}}]},
+  {"anyOf":[
+    {"required":["emailAddress"],"properties":{"emailAddress":{"type":"string","minLength":1}}},
+    {"required":["options"],"properties":{"options":{"type":"object","required":["emailAddress"],
+      "properties":{"emailAddress":{"type":"string","minLength":1}}}}}]}]})";
+
 // The request's body; none if the payload lacks what it needs: `problem` then ends the sentence "the payload ...".
 inline std::optional<std::string> request_of(std::string_view payload, std::string_view context, std::string& problem) {
   const auto json = parse_object(without_lone_surrogates(payload), problem);

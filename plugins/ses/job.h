@@ -37,6 +37,11 @@ inline void read_files(const Json& object, std::vector<File>& files, std::string
   }
 }
 
+// What read_job() can only refuse.
+inline constexpr std::string_view kPayloadSchema =
+    R"({"type":"object","required":["subject","body"],"properties":{"subject":{"type":"string","minLength":1},)"
+    R"("body":{"type":"string","minLength":1},"attachments":{"type":["array","null"]}}})";
+
 // None if the payload lacks what a mail needs: `problem` then ends the sentence "the payload ...".
 inline std::optional<MailJob> read_job(std::string_view payload, std::string_view context, std::string& problem) {
   const auto json = parse_object(without_lone_surrogates(payload), problem);

@@ -171,6 +171,7 @@ class Ses final : public HttpSender {
 constexpr auto kSes = wp::action<Ses>("ses")
                           .settings_schema(ses::kSettingsSchema)
                           .destination_schema(ses::kDestinationSchema)
+                          .payload_schema(ses::kPayloadSchema)
                           .reasons(kReasons)
                           .validate_settings<ses::check_settings>()
                           .validate_destination<ses::check_destination>();

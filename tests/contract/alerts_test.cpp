@@ -356,6 +356,22 @@ TEST_F(NotifierStory, StuckDeliveriesAreOneIncidentOfTheirTarget) {  // F13
   EXPECT_NE(sql.text("SELECT message FROM alerts").find("no plugin for sms"), std::string::npos);
 }
 
+TEST_F(NotifierStory, AFormThatWouldBeErasedBeforeItsScanIsStuckInTime) {  // T1
+  submit_many(2, "s-", "contact");
+  sql.execute(
+      "SET session_replication_role = replica; DELETE FROM ready;"
+      "UPDATE submissions SET kind = 'form', pipeline = 'form', state = 'received'; RESET session_replication_role;"
+      "INSERT INTO form_submissions (shard, submission_id, org_id, finalized_at, retention_expires_at)"
+      " SELECT shard, id, org_id, now() - interval '4 minutes', now() + interval '5 minutes' FROM submissions;"
+      "INSERT INTO attachments (shard, submission_id, org_id, attachment_id, position, name, content_type, size, object_uri)"
+      " SELECT shard, id, org_id, id::text, 1, 'f', 'image/png', 1, 'gs://b/k' FROM submissions");
+  ASSERT_TRUE(notifier().look_for_stuck());
+  EXPECT_EQ(sql.number("SELECT count(*) FROM alerts"), 0) << "less than 15 minutes, and less than half the time";
+  sql.execute("UPDATE form_submissions SET finalized_at = finalized_at - interval '2 minutes'");
+  for (int host = 0; host < 2; ++host) ASSERT_TRUE(notifier().look_for_stuck());
+  EXPECT_EQ(sql.text("SELECT kind || ' ' || incident || ' ' || count FROM alerts"), "stuck stuck:scan:contact 1");
+}
+
 TEST_F(NotifierStory, ADigestIsOneIncidentForEachOrganisationAndPeriod) {  // F13
   sql.execute("INSERT INTO organisations (name) VALUES ('other')");
   ASSERT_TRUE(settle->add_failures(std::vector<FailedAttempts>{{kDefaultOrg, "sms", "sms.a", "timeout", 3},

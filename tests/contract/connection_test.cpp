@@ -1,5 +1,8 @@
 // Sessions that die: an error that can be waited out, and a new session with the next call.  M12
+#include <unistd.h>
+
 #include "contract/store_world.h"
+#include "store/sql/host_liveness.h"
 #include "support/eventually.h"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -56,7 +59,7 @@ TEST_F(Connections, AReadingStoreDoesNotShowIt) {
   EXPECT_TRUE(tokens->find(sha256("x")));
 }
 
-// T3: over a socket of the machine itself the server ignores them, so their values cannot be read here
+// T3: over a socket of the machine itself the server ignores them, so their values cannot be read here, only over TCP below
 TEST_F(Connections, TheServerIsToldToGiveUpClientsThatItCannotReach) {
   constexpr Statement kSet{
       "kept_alive", "SELECT string_agg(name, ' ' ORDER BY name) FROM pg_settings WHERE source = 'session' AND name LIKE 'tcp%'"};
@@ -66,6 +69,30 @@ TEST_F(Connections, TheServerIsToldToGiveUpClientsThatItCannotReach) {
     ASSERT_TRUE(set) << set.error().what;
     EXPECT_EQ(set->text(0, 0), "tcp_keepalives_count tcp_keepalives_idle tcp_keepalives_interval tcp_user_timeout") << purpose;
   }
+}
+
+// T3. An address of its own in 127.0.0.0/8, so that no other server has the port.
+TEST(ConnectionsOverTcp, TheServerGivesUpClientsThatItCannotReachInTime) {
+  const auto process = static_cast<unsigned>(::getpid());
+  const auto address = "127." + std::to_string(128 + (process >> 14) % 127) + "." + std::to_string((process >> 7) % 128) + "." +
+                       std::to_string(1 + process % 128);
+  PostgresCluster server({}, address);
+  const auto url = server.create_database();
+  ASSERT_TRUE(migrate({url, "waybill"}));
+  const auto name = url.substr(url.find('@') + 2, url.find('?') - url.find('@') - 2);
+  const DatabaseAddress tcp{"postgresql://postgres@" + address + ":5432/" + name, "waybill"};
+  constexpr Statement kInForce{
+      "kept_alive",
+      "SELECT concat_ws(' ', current_setting('tcp_keepalives_idle'), current_setting('tcp_keepalives_interval'),"
+      " current_setting('tcp_keepalives_count'), current_setting('tcp_user_timeout'))"};
+  auto settling = Connection::open(tcp, "settle");
+  ASSERT_TRUE(settling) << settling.error().what;
+  EXPECT_EQ(settling->run(kInForce)->text(0, 0), "30 5 3 60000");
+  auto living = Connection::open(tcp, "liveness");
+  ASSERT_TRUE(living) << living.error().what;
+  const auto told = living->run(sql::host_session, {"13000"});
+  ASSERT_TRUE(told) << told.error().what;
+  EXPECT_EQ(living->run(kInForce)->text(0, 0), "13 5 3 13000") << "a lease";
 }
 
 // What has not begun can begin anew: nobody is told that a session was found dead.

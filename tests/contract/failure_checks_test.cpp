@@ -145,6 +145,8 @@ TEST_F(FailureChecks, OfHostsWithDifferentSchedulesTheNewestOnesHoldsAndNoTickIs
   EXPECT_EQ(sql.text("SELECT to_char(next_at AT TIME ZONE 'UTC', 'MI') FROM failure_checks"), "30")
       << "by the schedule that holds";
   EXPECT_EQ(store->schedules()->size(), 2u);
+  sql.execute("UPDATE hosts SET started_at = now() - interval '1 minute' WHERE host_id = 2");
+  EXPECT_EQ(*store->state()->newest, "0 * * * * UTC") << "that of one that hangs holds nothing up (T3)";
   EXPECT_TRUE(finish(**check, {{kDefaultOrg, ""}}));
   sql.execute("DELETE FROM hosts WHERE host_id = 2");
   EXPECT_FALSE(*schedule.is_wanted(*store));

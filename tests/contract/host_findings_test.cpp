@@ -18,9 +18,10 @@ class FindingContract : public StoreWorld {
   }
 
   // A host had no answer from the target.
-  Cooldown finds(HostId host, Micros after = Micros(0), const std::string& target = "sms.a") {
+  Cooldown finds(HostId host, Micros after = Micros(0), const std::string& target = "sms.a", Timestamp reached = {}) {
     const auto now = settle->blame(
-        std::vector<BlamedTarget>{{kDefaultOrg, target, begin + after, Millis(0), "connect_failed", false, host}}, Seconds(30));
+        std::vector<BlamedTarget>{{kDefaultOrg, target, begin + after, Millis(0), "connect_failed", false, host, reached}},
+        Seconds(30));
     EXPECT_TRUE(now) << now.error().what;
     return now ? now->at(0) : Cooldown{};
   }
@@ -75,6 +76,29 @@ TEST_F(FindingContract, AHostAloneGoesByItsOwnFinding) {  // T13
   sql.execute("DELETE FROM hosts WHERE host_id = 8");
   EXPECT_FALSE(finds(kSick).of_this_host);
   EXPECT_EQ(outages(), 1);
+}
+
+TEST_F(FindingContract, SoDoesTheOnlyHostThatSaysAnything) {  // T3
+  sql.execute("UPDATE hosts SET started_at = now() - interval '1 minute' WHERE host_id = 8");
+  EXPECT_FALSE(finds(kSick).of_this_host) << "the other one is stopped, or hangs: it confirms nothing";
+  EXPECT_TRUE(*maintenance->is_alone(kSick));
+  sql.execute("DELETE FROM target_rests; DELETE FROM host_findings; UPDATE hosts SET knows = 36");
+  EXPECT_TRUE(finds(kSick).of_this_host) << "a host of an older version says nothing of itself";
+  sql.execute(
+      "DELETE FROM host_findings; UPDATE hosts SET knows = 1000;"
+      "INSERT INTO host_facts SELECT 8, now() - interval '10 seconds', '{}'");
+  EXPECT_TRUE(finds(kSick).of_this_host);
+  EXPECT_FALSE(*maintenance->is_alone(kSick));
+  sql.execute("DELETE FROM host_findings; UPDATE host_facts SET told_at = now() + interval '1 hour'");
+  EXPECT_FALSE(finds(kSick).of_this_host) << "that is from before a step of the clock";
+}
+
+TEST_F(FindingContract, AChannelIsNotTheHostsAloneOnceItHasReachedOthersSince) {  // T13
+  EXPECT_TRUE(finds(kSick, Micros(0), "channel:c").of_this_host);
+  EXPECT_TRUE(finds(kSick, Seconds(2), "channel:c", begin).of_this_host) << "it has reached nothing since";
+  EXPECT_TRUE(finds(kSick, Seconds(2), "sms.a", begin + Seconds(3)).of_this_host);
+  EXPECT_TRUE(finds(kSick, Seconds(4), "sms.a", begin + Seconds(3)).of_this_host) << "others send there, and would confirm it";
+  EXPECT_FALSE(finds(kSick, Seconds(4), "channel:c", begin + Seconds(3)).of_this_host) << "no other host sends there";
 }
 
 TEST_F(FindingContract, TheWordOfAHostThatIsCutOffCountsForNothing) {  // T13
@@ -136,6 +160,34 @@ TEST_F(FindingContract, TheProbeOfAnOutageOfAllIsStillOneHosts) {  // T13
   EXPECT_EQ(cooldowns_of(kSick).size(), 1u) << "what that host finds it has to see for itself";
 }
 
+TEST_F(FindingContract, TheProbeOfAnOutageOfAllIsNoneForAHostThatFindsTheTargetUnreachableItself) {  // T13
+  const std::vector<Cooldown> wanted{{kDefaultOrg, "sms.a", {}, {}}};
+  const auto asks = [&](HostId host) { return queue->begin_probes(wanted, host, Seconds(10))->size(); };
+  const auto everybodys = [&] {
+    sql.execute("DELETE FROM target_rests");
+    ASSERT_TRUE(settle->blame(
+        std::vector<BlamedTarget>{{kDefaultOrg, "sms.a", begin - Seconds(10), Millis(0), "try_later", true, kWell}}, Seconds(1)));
+  };
+  finds(kSick);  // in force
+  everybodys();
+  EXPECT_EQ(asks(kSick), 0u) << "the other one has no such finding";
+  EXPECT_EQ(asks(kWell), 1u);
+  finds(kSick, -Seconds(10));
+  sql.execute("UPDATE host_findings SET until = now() - interval '1 second', refuted_at = now()");
+  everybodys();
+  EXPECT_EQ(asks(kSick), 0u) << "it was refuted";
+  EXPECT_EQ(asks(kWell), 1u);
+  sql.execute("DELETE FROM host_findings");
+  ASSERT_TRUE(maintenance->cut_off(kSick, begin, "sms.a"));
+  everybodys();
+  EXPECT_EQ(asks(kSick), 0u) << "it is cut off";
+  sql.execute("UPDATE target_rests SET until = now() - interval '2 minutes'");
+  EXPECT_EQ(asks(kSick), 1u) << "nobody else has come for it";
+  sql.execute("UPDATE hosts SET started_at = now() - interval '1 minute' WHERE host_id = 8");
+  everybodys();
+  EXPECT_EQ(asks(kSick), 1u) << "the other one hangs";
+}
+
 TEST_F(FindingContract, ADestinationThatAnswersIsToBlameWhoeverItAnswers) {  // T13
   const auto now = settle->blame(std::vector<BlamedTarget>{{kDefaultOrg, "sms.a", begin, {}, "try_later", true, kSick},
                                                            {kDefaultOrg, "sms.b", begin, {}, "connect_failed", false, kSick}},
@@ -143,6 +195,45 @@ TEST_F(FindingContract, ADestinationThatAnswersIsToBlameWhoeverItAnswers) {  // 
   ASSERT_TRUE(now) << now.error().what;
   ASSERT_EQ(now->size(), 2u);
   for (const auto& one : *now) EXPECT_EQ(one.of_this_host, one.target == "sms.b");
+}
+
+// T4
+TEST_F(FindingContract, ALockOnAFindingHoldsUpWhatConcernsThatTargetOnly) {
+  finds(kSick);
+  finds(kSick, Micros(0), "sms.b");
+  SqlClient somebody(url);
+  somebody.execute("SET search_path TO waybill; BEGIN; SELECT FROM host_findings WHERE target = 'sms.a' FOR UPDATE");
+  const auto blamed = settle->blame(
+      std::vector<BlamedTarget>{{kDefaultOrg, "sms.a", begin + Seconds(9), Millis(0), "connect_failed", false, kSick},
+                                {kDefaultOrg, "sms.b", begin + Seconds(9), Millis(0), "connect_failed", false, kSick},
+                                {kDefaultOrg, "sms.c", begin, Millis(0), "try_later", true, kSick}},
+      Seconds(30));
+  ASSERT_TRUE(blamed) << blamed.error().what;
+  ASSERT_EQ(blamed->size(), 2u);
+  EXPECT_EQ(sql.number("SELECT count(*) FROM host_findings WHERE target = 'sms.b' AND until > since + interval '5 seconds'"), 1);
+  const auto of = [&](const std::string& target) { return ClearedCooldown{kDefaultOrg, target, begin, kSick, true}; };
+  const auto ended = settle->clear(std::vector{of("sms.a"), of("sms.b"), of("sms.c")});
+  ASSERT_TRUE(ended) << ended.error().what;
+  EXPECT_EQ(ended->size(), 2u);
+  EXPECT_EQ(findings(), 1);
+  EXPECT_EQ(outages(), 0);
+  somebody.execute("COMMIT");
+}
+
+// T4
+TEST_F(FindingContract, ALockOnTheWholeTableIsToldAndSettlementsGoOn) {
+  submit_many(1, "a-", "sms.a");
+  for (const auto* table : {"host_findings", "target_rests"}) {
+    SqlClient somebody(url);
+    somebody.execute("SET search_path TO waybill; BEGIN; LOCK TABLE " + std::string(table));
+    const auto blamed = settle->blame(
+        std::vector<BlamedTarget>{{kDefaultOrg, "sms.a", begin, Millis(0), "connect_failed", false, kSick}}, Seconds(30));
+    ASSERT_FALSE(blamed);
+    EXPECT_NE(blamed.error().what.find("55P03"), std::string::npos) << blamed.error().what;
+    EXPECT_FALSE(settle->clear(std::vector<ClearedCooldown>{{kDefaultOrg, "sms.a", begin, kSick, true}}));
+    EXPECT_TRUE(settle->settle(0, std::vector<Settlement>{}));
+    somebody.execute("COMMIT");
+  }
 }
 
 TEST_F(FindingContract, AnOperatorEndsItAndSoDoesTheHostsEnd) {  // T13

@@ -197,6 +197,22 @@ TEST_F(OutageContract, AnOperatorEndsAnOutageAndWhatWaitedForItIsDue) {
   EXPECT_FALSE(*maintenance->end_outage(kDefaultOrg, "sms.a"));
 }
 
+TEST_F(OutageContract, SoIsWhatWaitedThoughItsAttemptsCount) {  // T6
+  auto contract = contract_of("sms.literal");
+  contract.count_outages = true;
+  const auto made = intake->route(kDefaultOrg, contract);
+  ASSERT_TRUE(made) << made.error().what;
+  auto one = item("c-0", "{}", "sms.literal");
+  one.route = *made;
+  submit({one});
+  const auto row = claim(*made, 1).rows.at(0);
+  const Timestamp now = queue->due_routes(0)->now;
+  blame(now, Seconds(600), "x", "sms.literal");
+  settled({retrying(row, {1}, now + Seconds(900))});
+  EXPECT_TRUE(*maintenance->end_outage(kDefaultOrg, "sms.literal"));
+  EXPECT_EQ(sql.number("SELECT count(*) FROM ready WHERE status = 'due' AND due_at <= now()"), 1);
+}
+
 TEST_F(OutageContract, WhatDoesNotCountIsOnRecord) {
   submit_many(1);
   const auto row = claim(route(), 1).rows.at(0);

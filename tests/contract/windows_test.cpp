@@ -97,6 +97,22 @@ TEST_F(OrphanedEvents, AQuietOrganisationDoesNotWaitBehindABusyOne) {
   EXPECT_EQ(sql.number("SELECT count(*) FROM notification_events"), 1001);
 }
 
+// T5: what comes late finds the window still open, and closes no later than it may.
+TEST_F(OrphanedEvents, AnOldWindowThatAnOrphanGoesIntoStaysWithinTheLongestWait) {
+  for (const auto* event : {"first", "second"}) add_events(1, event);
+  sql.number(
+      "SELECT fan_out(org_id, event_no, interval '1 minute', 1000000, interval '10 minutes') FROM alert_events"
+      " WHERE event_id = 'first-1'");
+  sql.execute("UPDATE notifications SET created_at = created_at - interval '9 minutes 50 seconds'");
+  while (adopt().more) continue;
+  EXPECT_EQ(left_of(1), 0);
+  EXPECT_EQ(sql.number("SELECT count(*) FROM notifications"), 1) << "it went into the open window";
+  EXPECT_EQ(sql.number("SELECT count(*) FROM ready r JOIN notifications n USING (shard, delivery_id)"
+                       " WHERE r.status = 'open' AND r.due_at = n.created_at + interval '10 minutes'"),
+            1);
+  EXPECT_EQ(wrong_bytes(), 0);
+}
+
 // T18
 TEST_F(OrphanedEvents, OfManyOrganisationsEachHasItsTurn) {
   sql.execute("INSERT INTO organisations (name) SELECT 'other-' || i FROM generate_series(1, 60) i");

@@ -68,6 +68,25 @@ TEST_F(FailureCheckProgram, ADueTickReadsEveryPageStoresTheDigestAndRaisesOneAle
   EXPECT_TRUE(is_planned());
 }
 
+// T11
+TEST_F(FailureCheckProgram, TwoHostsWithDifferentSchedulesSaySoAndTheTickRuns) {
+  client();
+  ASSERT_TRUE(eventually([&] { return is_planned(); }));
+  setup.more = "failure_check: { schedule: \"0 9 2 1 *\", time_zone: Europe/London }\n";
+  Installation second_place(setup);
+  second_place.add_plugin(built_example("parcel"));
+  Daemon second(second_place);
+  EXPECT_TRUE(host().wait_for_log("failure_check.schedule_differs"));
+  const auto checked = installation().command({"check", "--online", "--json"});
+  bool is_told = false;
+  for (const auto& finding : json::parse(checked.out).at("online"))
+    is_told |= word(finding, "level") == "warning" && finding.dump().find("0 9 2 1 *") != std::string::npos;
+  EXPECT_TRUE(is_told) << checked.out;
+  gateway.script("/parcels", {{.body = kSecondPage}});
+  make_due();
+  EXPECT_TRUE(wait_for_digest(1)) << host().log();
+}
+
 // T29: a submission of a pipeline learns of what its provider failed to deliver, and its provider can be asked about it.
 TEST_F(FailureCheckProgram, AFailureIsInTheAuditOfItsSubmissionOnce) {
   setup.pipelines["mail.json"] = R"({

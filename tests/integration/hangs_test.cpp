@@ -64,6 +64,21 @@ TEST_F(Hangs, WhatHadLeftIsMaybeSentAndUsesUpNoAttempt) {
   EXPECT_EQ(number("attempts WHERE outcome = 'unknown' AND counts"), 0);
 }
 
+// T12: the delivery is a suspect from then on, which no other host claims.
+TEST_F(Hangs, AnotherHostMeetsItNever) {
+  client();
+  Installation second_place(setup);
+  second_place.add_plugin(bad_plugin("loops"));
+  Daemon second(second_place);
+  ASSERT_EQ(post_intent(client(), looping("poison")).status, 200);
+  ASSERT_TRUE(eventually([&] { return end_of("poison") == "exhausted worker_lost"; }, 3 * kBound)) << end_of("poison");
+  auto through_second = second.client();
+  const std::string stuck = "submission_plugin_misbehaviour_total{action_type=\"loops\",how=\"stuck\"}";
+  EXPECT_EQ(metric(client(), stuck, 0) + metric(through_second, stuck, 0), 1) << "one host has met it, once";
+  for (auto* through : {&client(), &through_second}) EXPECT_EQ(through->get("/readyz").status, 200);
+  EXPECT_EQ(post_intent(through_second, intent("after", "loops", {{"n", 0}}), 30).json()["status"], "accepted");
+}
+
 // T12
 TEST_F(Hangs, TheDeliveryIsFoundAlsoWhenItHappensAsTheAnswerComes) {
   ASSERT_EQ(post_intent(client(), looping("late", "late loop")).status, 200);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "domain/idempotency.h"
+#include "support/database_proxy.h"
 #include "support/notify_world.h"
 #include "support/stepped_clock.h"
 
@@ -683,6 +684,30 @@ TEST_F(Notifications, WhenTheHostOfAnOrganisationHangsAnotherServesItsChannelsAf
   EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.deliveries WHERE status = 'accepted'"), 3);
   EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.hosts"), 2) << "it has not died";
   hung.signal(SIGCONT);
+}
+
+// T3: nobody is told that its link has gone; its session, and with that its row in `hosts`, stay.
+TEST_F(Notifications, WhenTheHostOfAnOrganisationLosesTheDatabaseAnotherServesItsChannelsAfterItsLease) {
+  configure("debounce: 0s, per_org: 2");
+  setup.more += "timeouts: {attempt: 3s, attempt_grace: 100ms, lease: 5s}\n";
+  const auto direct = cluster().create_database();
+  DatabaseProxy link(direct);
+  setup.database_url = link.url();
+  gateway.by_default(Reply::hang());
+  client();
+  add_events_for_three_channels(1);
+  ASSERT_TRUE(gateway.wait_for([&] { return gateway.count() == 2; }));
+  ASSERT_EQ(SqlClient(direct).number("SELECT count(*) FROM waybill.channel_hosts"), 1);
+  setup.database_url = direct;
+  const Installation second_place(setup);
+  Daemon second(second_place);
+  gateway.by_default(Reply::accept());
+  link.set(DatabaseProxy::Flow::stalled);
+  SqlClient database(direct);
+  EXPECT_TRUE(eventually([&] { return database.number("SELECT count(*) FROM waybill.ready") == 0; }));
+  EXPECT_EQ(database.number("SELECT count(*) FROM waybill.deliveries WHERE status = 'accepted'"), 3);
+  EXPECT_EQ(database.number("SELECT count(*) FROM waybill.hosts"), 2) << "its session lives";
+  link.set(DatabaseProxy::Flow::open);
 }
 
 // T24

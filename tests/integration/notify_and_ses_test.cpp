@@ -234,5 +234,68 @@ TEST_F(NotifyAndSes, APausedAccountIsAnOutageOfTheTarget) {  // J3
   EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.attempts WHERE counts"), 1);
 }
 
+// T8: what the workers could not handle stays in pg-boss, and --dry-run says so.
+TEST_F(NotifyAndSes, ADrainRefusesWhatThePluginsCouldNotSend) {
+  setup.registry = registry_of({target("notify.send", "govuk_notify", notify.url(), "max_attempts", 3, {"invalid_payload"}),
+                                target("ses.send", "ses", ses.url(), "max_attempts", 3, {"invalid_payload"})});
+  for (const char* name : {"ses_send.json", "notify_send.json"})
+    setup.pipelines[name] = read_file(std::filesystem::path(WAYBILL_SOURCE_FOLDER) / "registry/staged-jobs/pipelines" / name);
+  ASSERT_EQ(installation().command({"migrate"}).exit_code, 0);
+  sql().execute(
+      "CREATE SCHEMA boss; CREATE TABLE boss.job (id uuid, name text, data jsonb, state text, start_after timestamptz, "
+      "created_on timestamptz, completed_on timestamptz, output jsonb)");
+  int number = 0;
+  const auto add = [&](const std::string& queue, const json& data) {
+    const auto id = "00000000-0000-4000-8000-0000000000" + std::to_string(10 + number++);
+    sql().execute("INSERT INTO boss.job VALUES ('" + id + "', '" + queue + "', '" + data.dump() +
+                  "', 'created', now() - interval '1 minute', now())");
+    return id;
+  };
+  const json mail{{"template", FakeNotify::kTemplate},
+                  {"emailAddress", "a@example.org"},
+                  {"options", {{"personalisation", {{"post", "Rome"}}}, {"reference", "B-1"}}}};
+  const auto without = [](json object, const char* name) {
+    object.erase(name);
+    return object;
+  };
+  const auto followed_by = [](const json& job) {
+    return json{{"subject", "cni"}, {"body", "<p>x</p>"}, {"onComplete", {{"queue", "NOTIFY_SEND"}, {"job", job}}}};
+  };
+  auto nested = mail;
+  nested["onComplete"] = {{"queue", "NOTIFY_SEND"}, {"job", mail}};
+  const std::vector<std::string> good{add("NOTIFY_SEND", mail), add("NOTIFY_SEND", notify_send("B-2")),
+                                      add("SES_SEND", followed_by(mail))};
+  const std::vector<std::string> bad{
+      add("NOTIFY_SEND", without(mail, "template")), add("NOTIFY_SEND", nullptr), add("SES_SEND", {{"subject", "cni"}}),
+      add("SES_SEND", followed_by(without(mail, "template"))), add("SES_SEND", followed_by(nested))};
+  const auto drain = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"drain", "--from-pgboss", "boss", "--batch", "2"});
+    return installation().command(std::move(more));
+  };
+  const auto untouched = [&] { return sql().number("SELECT count(*) FROM boss.job WHERE state = 'created'"); };
+  const auto dry = drain({"--map", "NOTIFY_SEND=notify_send", "--map", "SES_SEND=ses_send", "--dry-run"});
+  EXPECT_EQ(dry.exit_code, 3);
+  for (const auto& id : bad) EXPECT_NE(dry.err.find(" " + id + ": "), std::string::npos) << dry.err;
+  EXPECT_NE(dry.err.find("would be refused: "), std::string::npos) << dry.err;
+  for (const auto& id : good) EXPECT_EQ(dry.err.find(id), std::string::npos) << dry.err;
+  EXPECT_NE(dry.out.find("SES_SEND: 1 would be handed in for ses_send"), std::string::npos) << dry.out;
+  EXPECT_EQ(untouched(), 8);
+
+  const auto to_target = drain({"--map", "NOTIFY_SEND=notify.send", "--map", "SES_SEND=ses.send"});
+  EXPECT_EQ(to_target.exit_code, 3);
+  EXPECT_NE(to_target.err.find(bad[0] + ": payload of notify.send: "), std::string::npos) << to_target.err;
+  EXPECT_EQ(untouched(), 6) << to_target.err;
+  sql().execute("UPDATE boss.job SET state = 'created'; DELETE FROM boss.job WHERE id IN ('" + good[0] + "', '" + good[1] + "')");
+  const auto to_pipelines = drain({"--map", "NOTIFY_SEND=notify_send", "--map", "SES_SEND=ses_send"});
+  EXPECT_EQ(to_pipelines.exit_code, 3);
+  EXPECT_NE(to_pipelines.err.find(bad[3] + ": onComplete: payload of notify.send: "), std::string::npos) << to_pipelines.err;
+  EXPECT_NE(to_pipelines.err.find(bad[4] + ": onComplete: pipeline notify_send begins nothing for its onComplete"),
+            std::string::npos)
+      << to_pipelines.err;
+  for (const auto& id : bad)
+    EXPECT_EQ(sql().text("SELECT state FROM boss.job WHERE id = '" + id + "'"), "created") << to_pipelines.err;
+  EXPECT_EQ(sql().text("SELECT state FROM boss.job WHERE id = '" + good[2] + "'"), "completed");
+}
+
 }  // namespace
 }  // namespace waybill::testing

@@ -56,6 +56,17 @@ TEST_F(Outages, RefusedCredentialsUseUpNobodysAttempts) {
   outlasts(Reply::http_error(401), 1, [&] { return attempts_per_delivery() > 4; });
 }
 
+// T6: what a destination asks for in a header is bounded by the operator.
+TEST_F(Outages, AReceiverMayAskForNoLongerThanTheOperatorSays) {
+  setup.more = "timeouts: { retry_after: 2s }\n";
+  gateway.by_default(Reply::too_many_requests(99'999));
+  ASSERT_EQ(post_intent(client(), sms_intent("order-1", "sms.four")).status, 200);
+  ASSERT_TRUE(eventually([&] { return sql().number("SELECT count(*) FROM waybill.target_rests") == 1; }));
+  EXPECT_LE(sql().number("SELECT extract(epoch FROM max(until - since))::bigint FROM waybill.target_rests"), 2 + 1);
+  gateway.by_default(Reply::accept());
+  EXPECT_EQ(wait_for_end(client(), "order-1")["status"], "accepted");
+}
+
 // What a proxy answers whose service is away.
 TEST_F(Outages, AProxysWordsUseUpNobodysAttempts) {  // T14
   for (const int status : {502, 504}) {

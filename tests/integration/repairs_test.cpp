@@ -1,5 +1,9 @@
 // Ways out for submissions of pipelines that are blocked.  T9
+#include <filesystem>
+#include <sstream>
+
 #include "support/pipeline_world.h"
+#include "support/temp_folder.h"
 
 namespace waybill::testing {
 namespace {
@@ -192,6 +196,73 @@ TEST_F(Repairs, AHandledFailureIsNoDeadLetter) {
   ASSERT_EQ(hand_in("mail", "m", {{"n", 1}}).status, 201);
   wait_for_state("m", "LOST");
   EXPECT_EQ(letters(), 0u);
+  EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.alerts"), 0);
+}
+
+// T9: by a filter.
+TEST_F(Repairs, RerunsAndSkipsManyAtOnce) {
+  for (const char* id : {"m1", "m2", "m3", "m4"}) begin_blocked(id);
+  gateway.script("POST /send", {answer({{"n", 1}})});
+  int done = 0;  // one that a host looks at in this moment is refused
+  const auto many = [&](const json& order, int expected) {
+    done = 0;
+    return eventually([&] {
+      const auto answer = client().request("POST", "/v1/pipelines/mail/repair", order.dump());
+      EXPECT_EQ(answer.status, 200) << answer.body;
+      done += answer.json()["count"].get<int>();
+      return done >= expected;
+    });
+  };
+  EXPECT_TRUE(many({{"do", "rerun"}, {"from", "SEND"}, {"reason", "max_attempts"}, {"input", {{"to", "all"}}}}, 4)) << done;
+  for (const char* id : {"m1", "m2", "m3", "m4"}) wait_for_state(id, "DONE");
+  EXPECT_EQ(done, 4);
+  EXPECT_EQ(sent_to("/send").back(), (json{{"to", "all"}}));
+  gateway.script("POST /send", {answer({{"error", "no_such_mailbox"}}, 422)});
+  for (const char* id : {"s1", "s2"}) begin_blocked(id);
+  EXPECT_TRUE(many({{"do", "skip"}, {"from", "SEND"}, {"result", {{"n", 9}}}}, 2)) << done;
+  for (const char* id : {"s1", "s2"}) EXPECT_EQ(wait_for_state(id, "DONE")["results"]["SEND"], (json{{"n", 9}}));
+}
+
+// T9: as docs/pipelines.md has them.
+TEST_F(Repairs, TheCommandsOfThePageRun) {
+  const auto page = read_file(std::filesystem::path(WAYBILL_SOURCE_FOLDER) / "docs/pipelines.md");
+  const auto begin = page.find("\n### Ways out\n");
+  ASSERT_NE(begin, std::string::npos);
+  const auto section = page.substr(begin, page.find("\n## ", begin) - begin);
+  auto pipeline = std::string(kMail);
+  const auto replace = [](std::string& text, const std::string& from, const std::string& to) {
+    for (auto at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+      text.replace(at, from.size(), to);
+  };
+  replace(pipeline, "LOST", "FAILED");
+  setup.pipelines["mail.json"] = pipeline;
+  for (auto& target : targets) target["terminalOutcomes"] = json::array({"client_error"});
+  use_targets();
+  const TempFolder folder;
+  write_file(folder.path() / "result.json", R"({"n": 9})");
+  int number = 0, by_filter = 0;
+  for (auto at = section.find("`waybill pipeline "); at != std::string::npos; at = section.find("`waybill pipeline ", at + 1)) {
+    auto command = section.substr(at + 9, section.find('`', at + 1) - at - 9);
+    SCOPED_TRACE(command);
+    const auto id = "page-" + std::to_string(++number);
+    begin_blocked(id);
+    by_filter += command.find("--pipeline NAME") != std::string::npos;
+    replace(command, " ID", " " + id);
+    replace(command, "FILE", (folder.path() / "result.json").string());
+    replace(command, "NAME", "mail");
+    std::vector<std::string> words;
+    std::istringstream in(command);
+    for (std::string one; in >> one;) words.push_back(one);
+    CommandResult done;
+    EXPECT_TRUE(eventually([&] {  // a sweep may look at it at this moment
+      done = installation().command(words);
+      return done.err.find("at this moment") == std::string::npos;
+    }));
+    EXPECT_EQ(done.exit_code, 0) << done.out << done.err;
+    EXPECT_TRUE(eventually([&] { return !event(id, words.at(1)).is_null(); })) << view_of(id).dump(1);
+  }
+  EXPECT_GE(number, 5);
+  EXPECT_EQ(by_filter, 1);
 }
 
 // T20

@@ -1,6 +1,7 @@
 // A host without a route to the destinations, its database within reach, beside one that works.  T13
 #include <cstdlib>
 
+#include "support/notify_world.h"
 #include "support/world.h"
 
 namespace waybill::testing {
@@ -91,6 +92,48 @@ TEST_F(SickHost, HoldsUpNobodyAndComesBackByItself) {  // T13
   host().kill_hard();
   post_intent(through_sick, sms_intent("alone", "sms.once"));
   EXPECT_EQ(word(wait_for_end(through_sick, "alone"), "status"), "accepted");
+}
+
+// It serves an organisation's channels and nothing else, so that no other host comes to the same destination by itself.
+class SickHostOfChannels : public NotifyWorld {
+ protected:
+  void SetUp() override {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "a sanitized host loads nothing before its own libraries";
+#endif
+  }
+};
+
+TEST_F(SickHostOfChannels, LeavesThemToOneThatReachesThem) {  // T13
+  configure("debounce: 0s");
+  client();
+  const TempFolder folder;
+  const auto fault_file = folder.path() / "no-route";
+  const auto place = std::make_unique<Installation>(setup);
+  std::unique_ptr<Daemon> sick;
+  {
+    const NoRoute fault(fault_file, gateway.url().substr(gateway.url().rfind(':') + 1));
+    sick = std::make_unique<Daemon>(*place);
+  }
+  auto through_sick = sick->client();
+  const auto rule = add_rule();
+  const auto channel = add_channel("ops");
+  bind(rule, channel);
+  const auto its_place = "(SELECT host_id FROM waybill.hosts WHERE name LIKE '%:" + std::to_string(sick->pid()) + "')";
+  sql().execute("INSERT INTO waybill.channel_hosts SELECT 1, " + its_place + ", now(), now() + interval '1 hour'");
+  ASSERT_EQ(add_event(rule, "1", 1).status, 202);
+  EXPECT_TRUE(eventually([&] { return deliveries("?status=succeeded").size() == 1; })) << sick->log();
+  EXPECT_GT(sql().number("SELECT count(*) FROM waybill.attempts WHERE error LIKE '%(so finds host % alone)'"), 0);
+  EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.attempts WHERE counts AND outcome <> 'accepted'"), 0);
+  EXPECT_TRUE(sick->wait_for_log("claim.channels_handed_over"));
+  EXPECT_TRUE(sick->wait_for_log("host.cut_off"));
+  EXPECT_EQ(through_sick.get("/readyz").status, 503);
+  EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.target_rests"), 0);
+  EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.channel_hosts WHERE host_id = " + its_place), 0);
+  ASSERT_EQ(add_event(rule, "2", 2).status, 202);
+  EXPECT_TRUE(eventually([&] { return deliveries("?status=succeeded").size() == 2; })) << sick->log();
+  std::filesystem::remove(fault_file);
+  EXPECT_TRUE(sick->wait_for_log("host.reaches_again"));
 }
 
 }  // namespace

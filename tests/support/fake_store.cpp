@@ -60,6 +60,11 @@ void FakeStore::lock_outages() {
   outages_locked_ = true;
 }
 
+void FakeStore::lock_outage(const std::string& target) {
+  const std::lock_guard lock(mutex_);
+  locked_outages_.insert(target);
+}
+
 void FakeStore::fail_once(const std::string& name) {
   const std::lock_guard lock(mutex_);
   failing_.insert(name);
@@ -191,6 +196,11 @@ Result<std::vector<Permits>> FakeStore::take_permits(std::span<const RouteShare*
     all.push_back({granted, Seconds(1)});
   }
   return all;
+}
+
+void FakeStore::finds_alone(HostFinding finding) {
+  const std::lock_guard lock(mutex_);
+  findings_.push_back(std::move(finding));
 }
 
 void FakeStore::have_others() {
@@ -359,7 +369,7 @@ Result<void> FakeStore::refute(std::span<const HostFinding>, HostId) {
 Result<Cooldowns> FakeStore::cooldowns(HostId) {
   const std::lock_guard lock(mutex_);
   if (auto there = begin("cooldowns"); !there) return tl::unexpected(there.error());
-  Cooldowns all{.now = now_, .all = {}};
+  Cooldowns all{.now = now_, .all = {}, .own = findings_};
   for (const auto& [key, rest] : cooldowns_) all.all.push_back(rest);
   return all;
 }
@@ -531,6 +541,7 @@ Result<std::vector<Cooldown>> FakeStore::blame(std::span<const BlamedTarget> bla
   if (outages_locked_) return lock_timeout();
   std::map<std::pair<std::int64_t, std::string>, Cooldown> now;
   for (const auto& blame : blames) {
+    if (locked_outages_.contains(blame.target)) continue;
     const std::pair key(blame.org.value, blame.target);
     Cooldown& cooldown =
         cooldowns_.try_emplace(key, Cooldown{blame.org, blame.target, blame.at, blame.reason, blame.at}).first->second;

@@ -46,11 +46,12 @@ class FakeStore final : public QueueStore, public SettleStore {
   void come_back();
   void fail_once(const std::string& name);  // the next call of that name is Error::unavailable
   void during_walk(std::function<void()> hook);
-  void lose_answers(int count);                // so many writing calls are carried out, but answered with Error::unavailable
-  void poison(const std::string& client_ref);  // whatever writes this submission, or its delivery, is Error::bug
-  void lock(const std::string& client_ref);    // whatever writes its delivery waits in vain for the lock; claims skip it
-  void unlock_rows();                          // all of them
-  void lock_outages();                         // whatever writes outages waits in vain for the lock
+  void lose_answers(int count);                 // so many writing calls are carried out, but answered with Error::unavailable
+  void poison(const std::string& client_ref);   // whatever writes this submission, or its delivery, is Error::bug
+  void lock(const std::string& client_ref);     // whatever writes its delivery waits in vain for the lock; claims skip it
+  void unlock_rows();                           // all of them
+  void lock_outage(const std::string& target);  // of this one
+  void lock_outages();                          // whatever writes outages waits in vain for the lock
   void poison_route(const std::string& target);
   void hide(RouteId route);  // due_routes() does not tell of it
   void block_submit();       // until unblock_submit()
@@ -67,6 +68,7 @@ class FakeStore final : public QueueStore, public SettleStore {
   void set_rate(std::optional<Rate> rate);       // of all channels
   std::set<OrgId> served() const;                // whose channels the host serves
   void fail_probes(bool denied);                 // another host has them
+  void finds_alone(HostFinding finding);         // this host does, and no other has confirmed it
   void have_others();                            // hosts, which confirm nothing that this one finds
   std::vector<FailedAttempts> failures() const;  // as they were added
   std::size_t count(Status status) const;
@@ -121,7 +123,7 @@ class FakeStore final : public QueueStore, public SettleStore {
   bool away_ = false, held_ = false, probes_denied_ = false, others_ = false, outages_locked_ = false;
   int answers_to_lose_ = 0;
   std::size_t permits_ = 0;
-  std::set<std::string> poison_, poison_routes_, failing_, locked_;
+  std::set<std::string> poison_, poison_routes_, failing_, locked_, locked_outages_;
   std::function<void()> during_walk_ = [] {};
   std::set<RouteId> hidden_;
   std::set<OrgId> served_elsewhere_, served_;
@@ -131,6 +133,7 @@ class FakeStore final : public QueueStore, public SettleStore {
   std::map<Key, DeliveryId> by_key_;
   std::map<std::pair<std::int64_t, std::string>, Cooldown> cooldowns_;
   std::vector<FailedAttempts> failures_;
+  std::vector<HostFinding> findings_;
   std::set<ClaimToken> claims_;  // that are known
   std::map<std::string, std::size_t> calls_;
   std::vector<std::string> order_of_calls_;

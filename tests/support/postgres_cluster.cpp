@@ -59,8 +59,8 @@ fs::path postgres_programs() {
   throw std::runtime_error("no PostgreSQL server programs found");
 }
 
-PostgresCluster::PostgresCluster(std::map<std::string, std::string> environment)
-    : programs_(postgres_programs()), environment_(std::move(environment)) {
+PostgresCluster::PostgresCluster(std::map<std::string, std::string> environment, std::string listens_on)
+    : programs_(postgres_programs()), environment_(std::move(environment)), listens_on_(std::move(listens_on)) {
   const auto user = database_user();
   if (user && ::chown(folder_.path().c_str(), user->first, user->second) != 0) throw std::runtime_error("chown failed");
   const auto made = run({.arguments = {programs_ / "initdb", "-D", folder_.path() / "data", "-U", "postgres", "-A", "trust", "-E",
@@ -78,14 +78,15 @@ PostgresCluster::~PostgresCluster() {
 
 void PostgresCluster::start() {
   const auto log = folder_.path() / "log";
-  server_ = std::make_unique<Process>(Command{
-      .arguments = {programs_ / "postgres", "-D", folder_.path() / "data", "-k", folder_.path(), "-c", "listen_addresses=", "-c",
-                    "max_connections=300", "-c", "log_min_messages=warning", "-c", "fsync=off"},
-      .environment = environment_,
-      .folder = "/",
-      .err = log,
-      .user = database_user(),
-      .signal_if_orphaned = SIGQUIT});
+  server_ =
+      std::make_unique<Process>(Command{.arguments = {programs_ / "postgres", "-D", folder_.path() / "data", "-k", folder_.path(),
+                                                      "-c", "listen_addresses=" + listens_on_, "-c", "max_connections=300", "-c",
+                                                      "log_min_messages=warning", "-c", "fsync=off"},
+                                        .environment = environment_,
+                                        .folder = "/",
+                                        .err = log,
+                                        .user = database_user(),
+                                        .signal_if_orphaned = SIGQUIT});
   const bool up = eventually([&] { return !server_->running() || SqlClient::can_connect(url("postgres")); });
   if (!up || !server_->running()) throw std::runtime_error("postgres did not start: " + read_file(log));
 }

@@ -19,8 +19,8 @@ class PostgresCluster {
     immediate  // as after a crash: the next start recovers from the log
   };
 
-  // `environment` is the server's, on top of this process's own.
-  explicit PostgresCluster(std::map<std::string, std::string> environment = {});
+  // `environment` is the server's, on top of this process's own. `listens_on`: an address of this machine, besides the socket.
+  explicit PostgresCluster(std::map<std::string, std::string> environment = {}, std::string listens_on = {});
   ~PostgresCluster();
 
   // Fresh and empty, or a copy of the database at `like`, to which nobody is connected; returns its URL, as a superuser.
@@ -43,6 +43,7 @@ class PostgresCluster {
   TempFolder folder_;
   std::filesystem::path programs_;
   std::map<std::string, std::string> environment_;
+  std::string listens_on_;
   std::unique_ptr<Process> server_;
   int databases_ = 0;
 };

@@ -110,14 +110,16 @@ WHERE f.processing_since < now() - $1::bigint * interval '1 millisecond'
 GROUP BY s.org_id, s.target;
 
 -- name: stuck_scans
--- Finds forms' submissions that were finalized too long ago and still wait for the scan of an attachment, per form.
+-- Finds forms' submissions that were finalized too long ago and still wait for the scan of an attachment, per form. It is too long as well
+-- when half the time until the end of their retention is over: without the scan they would be erased unsent.
 -- $1 milliseconds
 SELECT s.org_id, s.target, (array_agg(s.client_ref ORDER BY f.finalized_at, s.id))[1], micros(now()), micros(min(f.finalized_at)),
        count(*)
 FROM (SELECT DISTINCT shard, submission_id FROM attachments WHERE scan = 'pending') w
 JOIN form_submissions f ON f.shard = w.shard AND f.submission_id = w.submission_id
 JOIN submissions s ON s.shard = w.shard AND s.id = w.submission_id
-WHERE f.finalized_at < now() - $1::bigint * interval '1 millisecond' AND s.state = 'received'
+WHERE (f.finalized_at < now() - $1::bigint * interval '1 millisecond'
+       OR f.finalized_at + (f.retention_expires_at - f.finalized_at) / 2 < now()) AND s.state = 'received'
 GROUP BY s.org_id, s.target;
 
 -- name: finished_failures

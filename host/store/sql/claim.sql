@@ -41,9 +41,15 @@ WHERE f.org_id = reached.org_id AND f.target = reached.target AND f.host_id <> $
 -- Reserves the probes of targets whose cooldown is over, and answers the cooldowns whose probe is this host's. A probe ends when it
 -- is settled, when its time is over, or with its host. A host asks again only while it has no delivery of the target in hand, since
 -- its planner lets one go at a time. A host that is not registered gets none: others would not see that it has it. What only this host
--- finds unreachable it probes without asking anybody. Rows that another session holds locked are left out.
+-- finds unreachable it probes without asking anybody. A host that finds a target unreachable, or is cut off, leaves the probe of an
+-- outage of all to a host that does not, for a minute. Rows that another session holds locked are left out.
 -- $1 organisations, $2 targets: one element each per target; $3 host, $4 milliseconds that a probe may take
-WITH shared AS (
+WITH bad AS (
+  SELECT org_id, target, host_id FROM host_findings JOIN unnest($1::int[], $2::text[]) AS wanted(org_id, target) USING (org_id, target)
+  WHERE until > clock_timestamp() OR refuted_at IS NOT NULL
+  UNION ALL
+  SELECT wanted.org_id, wanted.target, c.host_id FROM cut_off_hosts c, unnest($1::int[], $2::text[]) AS wanted(org_id, target)),
+shared AS (
   UPDATE target_rests SET probe_until = clock_timestamp() + $4::bigint * interval '1 millisecond', probe_host = $3
   WHERE ctid = ANY (ARRAY(
     SELECT t.ctid FROM target_rests t, unnest($1::int[], $2::text[]) AS wanted(org_id, target)
@@ -51,6 +57,10 @@ WITH shared AS (
       AND (t.probe_until IS NULL OR t.probe_until < clock_timestamp() OR t.probe_host = $3
            OR NOT EXISTS (SELECT FROM hosts h WHERE h.host_id = t.probe_host))
       AND EXISTS (SELECT FROM hosts me WHERE me.host_id = $3)
+      AND (t.until < clock_timestamp() - interval '1 minute'
+           OR NOT EXISTS (SELECT FROM bad b WHERE b.org_id = t.org_id AND b.target = t.target AND b.host_id = $3)
+           OR NOT EXISTS (SELECT FROM heard_hosts h
+                          WHERE NOT EXISTS (SELECT FROM bad b WHERE b.org_id = t.org_id AND b.target = t.target AND b.host_id = h.host_id)))
     FOR UPDATE OF t SKIP LOCKED))
   RETURNING org_id, target, micros(until), reason, micros(since))
 SELECT * FROM shared

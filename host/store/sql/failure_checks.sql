@@ -2,11 +2,11 @@
 
 -- name: failure_check_state
 -- Reads the database's time, the plan, and the check that is under way. It is free when nobody does it: no lease holds, and one that ends
--- later than it could have begun is from before a step of the clock. And the schedule of the newest host.
+-- later than it could have begun is from before a step of the clock. And the schedule of the newest host that is heard.
 -- $1 milliseconds of a lease
 SELECT micros(now()), c.schedule, micros(c.next_at), micros(c.last_tick), micros(c.tick), micros(c.begun_at), c.tries,
        coalesce(c.lease_until <= now() OR c.lease_until > now() + $1::bigint * interval '1 millisecond', true), c.host,
-       (SELECT s.schedule FROM failure_check_hosts s JOIN hosts USING (host_id) ORDER BY host_id DESC LIMIT 1)
+       (SELECT s.schedule FROM failure_check_hosts s JOIN heard_hosts USING (host_id) ORDER BY host_id DESC LIMIT 1)
 FROM (SELECT) AS one LEFT JOIN failure_checks c ON true;
 
 -- name: tell_failure_schedule

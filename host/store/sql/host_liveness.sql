@@ -62,6 +62,10 @@ WHERE shard = $1 AND ctid = ANY (ARRAY(
 UPDATE channel_hosts SET renewed_at = now(), lease_until = now() + $2::bigint * interval '1 millisecond'
 WHERE ctid = ANY (ARRAY(SELECT ctid FROM channel_hosts WHERE host_id = $1 FOR UPDATE SKIP LOCKED));
 
+-- name: database_time
+-- The database's time.
+SELECT micros(clock_timestamp());
+
 -- name: shards
 -- Answers the number of shards that this database was created with.
 SELECT shards FROM installation;

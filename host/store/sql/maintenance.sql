@@ -69,25 +69,25 @@ again AS (DELETE FROM cut_off_hosts WHERE host_id = $1)
 SELECT micros(clock_timestamp());
 
 -- name: is_alone
--- Whether no other host is registered that is not cut off.
+-- Whether no other host is heard that is not cut off.
 -- $1 host
-SELECT NOT EXISTS (SELECT FROM hosts h WHERE host_id <> $1 AND NOT EXISTS (SELECT FROM cut_off_hosts c WHERE c.host_id = h.host_id));
+SELECT NOT EXISTS (SELECT FROM heard_hosts h WHERE host_id <> $1 AND NOT EXISTS (SELECT FROM cut_off_hosts c WHERE c.host_id = h.host_id));
 
 -- name: end_outage
 -- Ends an outage because an operator says so, and makes due what waited for it. Answers 0 if there was no such outage. What single
--- hosts found unreachable ends as well. The attempts of channels count during an outage, and all that waits for one waits for its
--- destination.
+-- hosts found unreachable ends as well. The attempts of channels count during an outage, and so do those of targets that say so: all that
+-- waits for one waits for its destination.
 -- $1 organisation, $2 the key of its cooldown: a target, sender:<action type>, or channel:<id>
 WITH gone AS (DELETE FROM target_rests WHERE org_id = $1 AND target = $2 RETURNING until),
 found AS (DELETE FROM host_findings WHERE org_id = $1 AND target = $2 RETURNING until),
 routes AS (
-  SELECT route_id FROM (SELECT route_id, contract::jsonb AS c FROM contract_snapshots WHERE org_id = $1) s
+  SELECT route_id, c ? 'channel' OR c ->> 'countOutages' = 'true' AS counts FROM (SELECT route_id, contract::jsonb AS c FROM contract_snapshots WHERE org_id = $1) s
   WHERE CASE WHEN c ? 'form' THEN 'sender:' || (c ->> 'actionType') ELSE c ->> 'target' END = $2),
 moved AS (
   UPDATE ready SET due_at = now()
   WHERE route_id = ANY (ARRAY(SELECT route_id FROM routes)) AND status = 'due' AND due_at > now()
     AND (uncounted > 0 AND due_at <= (SELECT max(until) FROM (SELECT until FROM gone UNION ALL SELECT until FROM found) ended)
-         OR $2 LIKE 'channel:%' AND (EXISTS (SELECT FROM gone) OR EXISTS (SELECT FROM found))))
+         OR route_id = ANY (ARRAY(SELECT route_id FROM routes WHERE counts)) AND (EXISTS (SELECT FROM gone) OR EXISTS (SELECT FROM found))))
 SELECT (SELECT count(*) FROM gone) + (SELECT count(*) FROM found);
 
 -- name: make_partitions

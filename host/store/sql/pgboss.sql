@@ -19,6 +19,14 @@ SELECT id::text, coalesce(data::text, '') FROM {schema}.job
 WHERE name = $1 AND (state::text = 'retry' OR state::text = 'created' AND {start_after} <= now())
 ORDER BY {created_on}, id LIMIT $2 FOR UPDATE SKIP LOCKED;
 
+-- template: pgboss_waiting
+-- Lists the same jobs, by their ids, without a lock.
+-- $1 queue, $2 rows, $3 the id behind which to begin, or ''
+SELECT id::text, coalesce(data::text, '') FROM {schema}.job
+WHERE name = $1 AND (state::text = 'retry' OR state::text = 'created' AND {start_after} <= now())
+  AND ($3::text = '' OR id > nullif($3::text, '')::uuid)
+ORDER BY id LIMIT $2;
+
 -- template: pgboss_done
 -- Marks jobs as completed, with what they became.
 -- $1 queue; per job: $2 its id, $3 its output as JSON

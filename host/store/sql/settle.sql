@@ -93,11 +93,12 @@ RETURNING org_id, target, micros(until), reason, micros(since);
 
 -- name: find_unreachable
 -- Begins or prolongs a host's own findings, as blame_targets does with outages. Answers those that concern this host alone: the target
--- is in no outage, no other host finds the same (one that is registered, not cut off, and found it lately), and there is such a host.
--- One that was refuted a while ago counts as new.
+-- is in no outage, no other host finds the same (one that is heard, not cut off, and found it lately), and there is such a host. No
+-- other sends to the channels that this host serves: of a channel it is no longer this host's alone once it has had an answer from
+-- elsewhere since. One that was refuted a while ago counts as new.
 -- Per failure: $1 organisation, $2 target, $3 when, in microseconds; $4 cooldown asked for in microseconds, $5 reason
 -- $6 the longest cooldown and $7 the shortest, in microseconds; $8 a cooldown is the outage's length so far divided by this
--- $9 host
+-- $9 host, $10 when this host last had an answer from anywhere, in microseconds
 WITH found AS (
   INSERT INTO host_findings AS f (org_id, target, host_id, since, until, reason)
   SELECT org_id, target, $9::integer, at_micros(min(blamed)),
@@ -112,24 +113,32 @@ WITH found AS (
     refuted_at = CASE WHEN f.refuted_at >= excluded.since - interval '10 seconds' THEN f.refuted_at END
   RETURNING org_id, target, until, reason, since),
 others AS (
-  SELECT host_id FROM hosts h
+  SELECT host_id FROM heard_hosts h
   WHERE host_id <> $9 AND NOT EXISTS (SELECT FROM cut_off_hosts c WHERE c.host_id = h.host_id))
 SELECT org_id, target, micros(until), reason, micros(since) FROM found
 WHERE EXISTS (SELECT FROM others)
+  AND NOT (found.target LIKE 'channel:%' AND found.since < at_micros($10::bigint))
   AND NOT EXISTS (SELECT FROM target_rests r WHERE r.org_id = found.org_id AND r.target = found.target)
   AND NOT EXISTS (SELECT FROM host_findings o
                   WHERE o.org_id = found.org_id AND o.target = found.target AND o.host_id IN (SELECT host_id FROM others)
                     AND o.refuted_at IS NULL AND o.until > now() - interval '1 minute');
 
 -- name: locked_outages
--- Finds targets whose outage another session holds locked: rows that exist but cannot be locked at once.
+-- Finds targets whose outage, or a host's finding of which, another session holds locked: rows that exist but cannot be locked at once.
 -- $1 organisations, $2 targets: one element each per target
 WITH free AS MATERIALIZED (
   SELECT r.org_id, r.target FROM target_rests r
-  WHERE (r.org_id, r.target) IN (SELECT * FROM unnest($1::int[], $2::text[])) FOR UPDATE SKIP LOCKED)
+  WHERE (r.org_id, r.target) IN (SELECT * FROM unnest($1::int[], $2::text[])) FOR UPDATE SKIP LOCKED),
+free_findings AS MATERIALIZED (
+  SELECT f.org_id, f.target, f.host_id FROM host_findings f
+  WHERE (f.org_id, f.target) IN (SELECT * FROM unnest($1::int[], $2::text[])) FOR UPDATE SKIP LOCKED)
 SELECT r.org_id, r.target FROM target_rests r
 WHERE (r.org_id, r.target) IN (SELECT * FROM unnest($1::int[], $2::text[]))
-  AND (r.org_id, r.target) NOT IN (SELECT org_id, target FROM free);
+  AND (r.org_id, r.target) NOT IN (SELECT org_id, target FROM free)
+UNION
+SELECT f.org_id, f.target FROM host_findings f
+WHERE (f.org_id, f.target) IN (SELECT * FROM unnest($1::int[], $2::text[]))
+  AND (f.org_id, f.target, f.host_id) NOT IN (SELECT org_id, target, host_id FROM free_findings);
 
 -- name: end_outages
 -- Ends outages, unless a new one has begun since, and the finding of the host that got through. Answers the cooldowns that it deleted.

@@ -114,11 +114,47 @@ pub fn judge(response: &Response<'_>, refused: &str) -> Outcome {
         200..=299 => Outcome::accepted(),
         401 | 403 => Outcome::transient("unauthorized").scope(Scope::WholeTarget),
         429 => Outcome::transient("try_later").scope(Scope::WholeTarget),
-        503 => Outcome::transient("server_error").scope(Scope::WholeTarget),
+        502..=504 => Outcome::transient("server_error").scope(Scope::WholeTarget),
         408 | 425 => Outcome::transient("try_later"),
         400..=499 => Outcome::rejected(refused),
         500..=599 => Outcome::transient("server_error"),
         _ => Outcome::transient("invalid_answer"),
     };
     outcome.reach(response.reach).code(status).retry_after_ms(response.retry_after_ms)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi;
+
+    fn judged(status: i32) -> Outcome {
+        let mut raw: abi::wb_http_response = unsafe { std::mem::zeroed() };
+        raw.status = status;
+        judge(&unsafe { Response::new(&raw) }, "refused")
+    }
+
+    // T14: as verdicts.hpp has it for plugins in C++.
+    #[test]
+    fn a_proxy_in_front_of_a_target_that_is_away_blames_the_target() {
+        for (status, verdict, reason, scope) in [
+            (200, Verdict::Accepted, "", Scope::ThisJob),
+            (400, Verdict::Rejected, "refused", Scope::ThisJob),
+            (401, Verdict::Transient, "unauthorized", Scope::WholeTarget),
+            (403, Verdict::Transient, "unauthorized", Scope::WholeTarget),
+            (408, Verdict::Transient, "try_later", Scope::ThisJob),
+            (425, Verdict::Transient, "try_later", Scope::ThisJob),
+            (429, Verdict::Transient, "try_later", Scope::WholeTarget),
+            (500, Verdict::Transient, "server_error", Scope::ThisJob),
+            (501, Verdict::Transient, "server_error", Scope::ThisJob),
+            (502, Verdict::Transient, "server_error", Scope::WholeTarget),
+            (503, Verdict::Transient, "server_error", Scope::WholeTarget),
+            (504, Verdict::Transient, "server_error", Scope::WholeTarget),
+            (505, Verdict::Transient, "server_error", Scope::ThisJob),
+            (302, Verdict::Transient, "invalid_answer", Scope::ThisJob),
+        ] {
+            let outcome = judged(status);
+            assert_eq!((outcome.verdict, outcome.reason.as_str(), outcome.scope), (verdict, reason, scope), "{status}");
+        }
+    }
 }

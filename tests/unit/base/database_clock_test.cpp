@@ -24,5 +24,11 @@ TEST(DatabaseClock, CountsOnFromWhatTheDatabaseSaidLast) {
   EXPECT_GT(clock.skew(), std::chrono::hours(24 * 365)) << "the machine's clock is ahead";
 }
 
+TEST(DatabaseClock, FiveSecondsEitherWayAreNoSkew) {  // T24
+  using std::chrono::seconds;
+  for (const int right : {-5, -1, 0, 4, 5}) EXPECT_FALSE(is_too_far(seconds(right))) << right;
+  for (const int wrong : {-3600, -6, 6, 600}) EXPECT_TRUE(is_too_far(seconds(wrong))) << wrong;
+}
+
 }  // namespace
 }  // namespace waybill

@@ -672,6 +672,53 @@ TEST_F(Claiming, AnotherHostMayServeAnOrganisationOfWhichNothingIsUnderWay) {  /
   }));
 }
 
+// No other host would confirm it.
+TEST_F(Claiming, AChannelThatOnlyThisHostCannotReachIsLeftToOthersForAWhile) {  // T13
+  RouteId ops{};
+  add_work = [&] {
+    ops = channel("ops");
+    add(ops, 1);
+    add(channel("ops", {2}), 1, "theirs-");
+  };
+  settings.poll = Millis(100);
+  start();
+  ASSERT_TRUE(has(2));
+  store->finds_alone({kDefaultOrg, "channel:ops", store->now()});
+  add(ops, 1, "later-");
+  for (const auto& job : jobs())
+    if (job.org == kDefaultOrg) settle({job});
+  const auto left = [&] {
+    clock.pass(Millis(100));
+    signal.walk();
+    return !store->served().contains(kDefaultOrg);
+  };
+  EXPECT_TRUE(eventually(left));
+  ASSERT_TRUE(looked_again());
+  EXPECT_EQ(jobs().size(), 2u);
+  EXPECT_EQ(store->served(), (std::set<OrgId>{{2}})) << "that organisation has nothing to do with it";
+  EXPECT_TRUE(eventually([&] {
+    clock.pass(Millis(500));
+    signal.walk();
+    return jobs().size() == 3;
+  })) << "nobody took it";
+  EXPECT_EQ(log.count("claim.channels_handed_over"), 1u) << "once for each finding";
+}
+
+TEST_F(Claiming, AHostThatReachesOthersKeepsItsChannels) {  // T13
+  add_work = [&] { add(channel("ops"), 1); };
+  settings.poll = Millis(100);
+  start();
+  ASSERT_TRUE(has(1));
+  store->finds_alone({kDefaultOrg, "channel:ops", store->now()});
+  Finished answered{.job = jobs()[0], .how = Finished::How::attempted, .outcome = Outcome{.reach = Reach::answered}};
+  answered.finished_at = store->now() + Seconds(1);
+  reach.ended(std::vector<Finished>{answered});
+  clock.pass(Seconds(1));
+  ASSERT_TRUE(looked_again());
+  EXPECT_EQ(log.count("claim.channels_handed_over"), 0u);
+  EXPECT_EQ(store->served().size(), 1u);
+}
+
 TEST_F(Claiming, AfterAFailureNoWalkIsNeededToTryAgain) {  // E10
   settings.poll = Millis(1);
   RouteId rated;

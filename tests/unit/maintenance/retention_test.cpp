@@ -5,12 +5,13 @@
 
 #include "domain/job.h"
 #include "maintenance/periodic_tasks.h"
+#include "unit/maintenance/no_maintenance.h"
 
 namespace waybill {
 namespace {
 
 // Old submissions that a walk finds, and old events that can go.
-class OldRows final : public MaintenanceStore {
+class OldRows final : public testing::NoMaintenance {
  public:
   std::deque<std::size_t> pages;  // how many each page of the walk has; behind them all is young
   std::uint64_t events = 0;
@@ -29,23 +30,12 @@ class OldRows final : public MaintenanceStore {
     return gone;
   }
 
-  Result<bool> list_intents() override { return false; }
   Result<std::optional<ListedPlace>> forget_listed(ListedPlace after, Millis, std::size_t) override {
     listed.push_back(after.above);
     if (after.above == 30) return std::nullopt;
     return ListedPlace{1, after.above + 10};
   }
   std::vector<std::int64_t> listed;  // behind which it was asked for
-
-  Result<std::uint64_t> find_unregistered_claims() override { return 0; }
-  Result<QueueState> queue_state() override { return QueueState{}; }
-  Result<void> tell(HostId, const std::string&) override { return {}; }
-  Result<void> make_partitions() override { return {}; }
-  Result<std::uint64_t> forget_outages(Millis) override { return 0; }
-  Result<bool> end_outage(OrgId, const std::string&) override { return false; }
-  Result<void> cut_off(HostId, Timestamp, const std::string&) override { return {}; }
-  Result<Timestamp> reaches_again(HostId) override { return Timestamp{}; }
-  Result<bool> is_alone(HostId) override { return true; }
 };
 
 class Retention : public ::testing::Test {

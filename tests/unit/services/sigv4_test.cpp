@@ -6,6 +6,7 @@
 #include <future>
 #include <thread>
 
+#include "base/database_clock.h"
 #include "services/http_client.h"
 #include "unit/services/scripted_server.h"
 
@@ -101,7 +102,7 @@ class SignedHttp : public ::testing::Test {
       connection.answer(200, "{}");
     }
   }};
-  SystemClock clock_;
+  DatabaseClock clock_;
   EventLoop loop_;
   std::unique_ptr<HttpClient> client_;
   std::thread thread_;
@@ -129,6 +130,20 @@ TEST_F(SignedHttp, SoItDoesForEveryKindOfRequest) {
   get.method = "GET";
   ASSERT_EQ(fetch(get).status, 200);
   EXPECT_EQ(fault_in_signature(received(), kAccount, std::time(nullptr)), "") << received().head;
+}
+
+TEST_F(SignedHttp, TheSignatureCarriesTheDatabasesTimeWhateverTheMachinesClockShows) {  // T24
+  for (const auto off : {-600, 600, 40 * 86'400}) {
+    const auto then = std::time(nullptr) + off;
+    clock_.follow({static_cast<std::int64_t>(then) * 1'000'000}, clock_.now());
+    ASSERT_EQ(fetch(request("x")).status, 200);
+    EXPECT_EQ(fault_in_signature(received(), kAccount, then), "") << received().head;
+    EXPECT_NE(fault_in_signature(received(), kAccount, std::time(nullptr)), "") << "that of the machine";
+    auto get = request("");
+    get.method = "GET";
+    ASSERT_EQ(fetch(get).status, 200);
+    EXPECT_EQ(fault_in_signature(received(), kAccount, then), "") << received().head;
+  }
 }
 
 TEST_F(SignedHttp, TheNextRequestIsNotSigned) {

@@ -257,6 +257,37 @@ TEST_F(Settling, ALockOnOutagesKeepsNoSettlementWaiting) {
   EXPECT_GE(log.count("settle.outages_not_written"), 2u);
 }
 
+// T4
+TEST_F(Settling, AfterALockOutagesAreLeftAloneForAMomentAndSettlementsGoOn) {
+  store.lock_outages();
+  start();
+  for (std::size_t round = 1; round <= 3; ++round) {
+    settler->take(claimed(1, blaming(), "a" + std::to_string(round)));
+    ASSERT_TRUE(eventually([&] { return written() == round; }));
+    EXPECT_EQ(store.calls("blame"), 1u) << "nobody waits for the lock again";
+  }
+  clock.pass(Seconds(1));
+  settler->take(claimed(1, blaming(), "later-"));
+  ASSERT_TRUE(eventually([&] { return written() == 4; }));
+  EXPECT_EQ(store.calls("blame"), 2u);
+}
+
+// T4
+TEST_F(Settling, SoIsOneWhoseRowIsLocked) {
+  start();
+  auto first = claimed(1, blaming());
+  store.lock_outage(first[0].job.contract->cooldown_key());
+  settler->take(std::move(first));
+  ASSERT_TRUE(eventually([&] { return written() == 1; }));
+  settler->take(claimed(1, blaming(), "again-"));
+  ASSERT_TRUE(eventually([&] { return written() == 2; }));
+  EXPECT_EQ(store.calls("blame"), 1u);
+  clock.pass(Seconds(1));
+  settler->take(claimed(1, blaming(), "later-"));
+  ASSERT_TRUE(eventually([&] { return written() == 3; }));
+  EXPECT_EQ(store.calls("blame"), 2u);
+}
+
 TEST_F(Settling, CooldownsGrowWithTheOutageUpToWhatTheOperatorSays) {  // E14
   settings.cooldown = Seconds(30);
   const auto begin = testing::finished_with(blaming()).finished_at;
@@ -456,6 +487,28 @@ TEST_F(Settling, WhatThisHostAloneCannotReachIsForTheOthers) {  // T13
     EXPECT_EQ(d.row.due, finished_at + kOthersTurn) << "they may send it before this host tries again";
     EXPECT_EQ(d.settled.at(0).uncounted, 1u);
     EXPECT_NE(d.settled.at(0).attempt->error.find("(so finds host box:1 alone)"), std::string::npos);
+  }
+}
+
+TEST_F(Settling, SoIsAChannelThatThisHostAloneCannotReach) {  // T13
+  settings.outage = std::chrono::hours(24);
+  store.have_others();
+  for (const auto reach : {Reach::not_sent, Reach::maybe_sent}) {
+    auto unreachable = blaming();
+    unreachable.reach = reach;
+    auto jobs = claimed(1, unreachable);
+    Contract contract = *jobs[0].job.contract;
+    contract.channel = "9f1c";
+    contract.target = "channel:9f1c";
+    jobs[0].job.contract = std::make_shared<const Contract>(contract);
+    jobs[0].job.attempt = 3;  // of three
+    const auto delivery = jobs[0].job.delivery;
+    const auto already = written();
+    if (!settler) start();
+    settler->take(std::move(jobs));
+    ASSERT_TRUE(eventually([&] { return written() == already + 1; }));
+    EXPECT_EQ(store.delivery(delivery).status, Status::due);
+    EXPECT_EQ(store.delivery(delivery).settled.at(0).uncounted, 1u);
   }
 }
 

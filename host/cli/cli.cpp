@@ -166,6 +166,7 @@ void add_token_commands(CLI::App& app, const AddCommand& command, const GlobalOp
                        "Of a client, in PEM: it is shown instead of a secret (tls.client_ca in the configuration)");
   creation->add_option("--target", token.targets, "Only for intents of this target; may be given several times")
       ->allow_extra_args(false);
+  creation->add_flag("--future-target", token.future_targets, "The registry need not have the targets of --target yet");
   creation
       ->add_option("--path", token.paths,
                    "Only for this path and those below it, such as /v1/intents; may be given several times")

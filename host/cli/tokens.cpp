@@ -6,12 +6,14 @@
 
 #include "api/json_answer.h"
 #include "api/token_text.h"
+#include "app/token_scope.h"
 #include "base/duration.h"
 #include "base/names.h"
 #include "base/printing.h"
 #include "base/utf8.h"
 #include "cli/json_output.h"
 #include "domain/idempotency.h"
+#include "http/client_certificate.h"
 #include "http/tls.h"
 #include "store/pg_stores.h"
 
@@ -22,11 +24,9 @@ constexpr std::size_t kMaxTokenName = 255;
 constexpr Millis kShortest = std::chrono::minutes(1);
 constexpr Millis kLongest = std::chrono::hours(24 * 3650);
 
-int with_tokens(const GlobalOptions& options, const std::function<int(TokenStore&)>& act) {
-  const auto config = configuration(options);
-  if (!config) return 1;
+int with_tokens(const Config& config, const std::function<int(TokenStore&)>& act) {
   Log log = quiet_log();
-  const auto database = fit_database(*config, log);
+  const auto database = fit_database(config, log);
   if (!database) return failed(database.error().what);
   return act(*make_token_store(database->address));
 }
@@ -54,6 +54,51 @@ Result<NewToken> read_token(const TokenOptions& wanted) {
       return fail(Error::Kind::invalid, "--expires takes a time from 1m to 3650d, such as 90d");
   }
   return token;
+}
+
+http::Role role_of(const std::string& name) {
+  return name == "operator" ? http::Role::operator_
+         : name == "owner"  ? http::Role::owner
+         : name == "admin"  ? http::Role::admin
+                            : http::Role::member;
+}
+
+Result<void> expect_paths(const TokenOptions& wanted, const MetricsAccess& metrics) {
+  if (wanted.paths.empty()) return {};
+  auto routes = documented_paths();
+  std::erase_if(routes, [&](const auto& route) { return metrics.listen && route.path == "/metrics"; });
+  for (auto& route : routes)
+    if (metrics.is_open && route.path == "/metrics") route.least_role = http::Role::none;
+  const TokenScope scope{wanted.org, role_of(wanted.role), !wanted.targets.empty()};
+  for (const auto& path : wanted.paths)
+    if (const auto fault = reach_fault(path, scope, routes); !fault.empty())
+      return fail(Error::Kind::invalid, "--path: " + fault);
+  return {};
+}
+
+Result<void> expect_targets(const TokenOptions& wanted, const Config& config) {
+  if (wanted.targets.empty() || wanted.future_targets) return {};
+  const std::string way_out = "; --future-target makes the token all the same";
+  const auto loaded = load_installation(config, MissingPluginPolicy::tolerate);
+  if (!loaded.registry)
+    return fail(Error::Kind::invalid,
+                "--target: the registry cannot be read (`waybill check` says why), so nobody knows its targets" + way_out);
+  std::vector<std::string> known;
+  for (const auto& contract : loaded.registry->targets()) known.push_back(contract.target);
+  for (const auto& target : wanted.targets)
+    if (const auto fault = target_fault(target, known); !fault.empty())
+      return fail(Error::Kind::invalid, "--target: " + fault + way_out);
+  return {};
+}
+
+// The hash of the certificate that is shown instead of a secret; none if there is a secret.
+Result<std::optional<Sha256>> read_certificate(const TokenOptions& wanted, const Config& config) {
+  if (wanted.certificate.empty()) return std::nullopt;
+  const auto hash = http::certificate_hash(wanted.certificate);
+  TRY(hash);
+  if (const auto taken = http::expect_client_certificate(wanted.certificate, config.tls.client_ca); !taken)
+    return fail(Error::Kind::invalid, "--certificate: " + taken.error().what);
+  return *hash;
 }
 
 Json token_json(const TokenRow& row) {
@@ -88,25 +133,25 @@ void print_token(const TokenRow& row) {
 int create_token(const GlobalOptions& options, const TokenOptions& wanted) {
   auto token = read_token(wanted);
   if (!token) return failed(token.error().what);
-  std::optional<Sha256> certificate;
-  if (!wanted.certificate.empty()) {
-    const auto hash = http::certificate_hash(wanted.certificate);
-    if (!hash) return failed(hash.error().what);
-    certificate = *hash;
-  }
-  return with_tokens(options, [&](TokenStore& store) {
+  const auto config = configuration(options);
+  if (!config) return 1;
+  if (const auto fit = expect_paths(wanted, config->metrics); !fit) return failed(fit.error().what);
+  const auto certificate = read_certificate(wanted, *config);
+  if (!certificate) return failed(certificate.error().what);
+  if (const auto fit = expect_targets(wanted, *config); !fit) return failed(fit.error().what);
+  return with_tokens(*config, [&](TokenStore& store) {
     const auto secret = make_token();
     token->id = secret.id;
-    token->hash = certificate ? *certificate : sha256(secret.text);
-    token->certificate = certificate.has_value();
+    token->hash = *certificate ? **certificate : sha256(secret.text);
+    token->certificate = certificate->has_value();
     const auto made = store.create(*token);
     if (!made) return failed(made.error().what);
     if (!options.json) {
-      print_line(certificate ? "made " + secret.id + ": whoever shows this certificate is this token" : secret.text);
+      print_line(token->certificate ? "made " + secret.id + ": whoever shows this certificate is this token" : secret.text);
       return 0;
     }
     Json json = Json::object();
-    if (!certificate) json["token"] = secret.text;
+    if (!token->certificate) json["token"] = secret.text;
     json.update(token_json(*made));
     print_json(json);
     return 0;
@@ -114,7 +159,9 @@ int create_token(const GlobalOptions& options, const TokenOptions& wanted) {
 }
 
 int list_tokens(const GlobalOptions& options, const TokenOptions& wanted) {
-  return with_tokens(options, [&](TokenStore& store) {
+  const auto config = configuration(options);
+  if (!config) return 1;
+  return with_tokens(*config, [&](TokenStore& store) {
     const auto found = store.list(wanted.all_orgs ? std::nullopt : std::optional(wanted.org), wanted.also_revoked);
     if (!found) return failed(found.error().what);
     Json all = Json::array();
@@ -126,7 +173,9 @@ int list_tokens(const GlobalOptions& options, const TokenOptions& wanted) {
 
 int revoke_token(const GlobalOptions& options, const TokenOptions& wanted) {
   if (wanted.name.empty() == wanted.id.empty()) return failed("say which token: its name, or --id");
-  return with_tokens(options, [&](TokenStore& store) {
+  const auto config = configuration(options);
+  if (!config) return 1;
+  return with_tokens(*config, [&](TokenStore& store) {
     const auto revoked = wanted.id.empty() ? store.revoke(wanted.org, wanted.name) : store.revoke_by_id(wanted.id);
     if (!revoked) return failed(revoked.error().what);
     if (!*revoked)

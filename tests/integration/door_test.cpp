@@ -75,6 +75,23 @@ TEST_F(TheDoor, AClientsCertificateIsItsToken) {
   EXPECT_TRUE(eventually([&] { return status_of(reporter, base + "/v1/dead") == "200"; })) << "the certificate is free again";
 }
 
+// T32: a certificate that no connection would be taken with is no token
+TEST_F(TheDoor, ACertificateThatCannotBeShownIsNoToken) {
+  write("authority", authority_);
+  write("server", make_certificate({.name = "localhost"}, &authority_));
+  write("stranger", make_certificate({.name = "ann"}));
+  write("expired", make_certificate({.name = "ann", .from_days = -9, .to_days = -1}, &authority_));
+  const auto refusal = [&](const char* name) {
+    const auto refused = migrated().command({"token", "create", "ann", "--certificate", path(name)});
+    EXPECT_EQ(refused.exit_code, 1) << refused.out;
+    return refused.err;
+  };
+  setup.more = "tls: { certificate: " + path("server.pem") + ", key: " + path("server.key") +
+               ", client_ca: " + path("authority.pem") + " }\n";
+  EXPECT_NE(refusal("stranger.pem").find("not issued by tls.client_ca"), std::string::npos);
+  EXPECT_NE(refusal("expired.pem").find("has expired"), std::string::npos);
+}
+
 // S9: `check` and `serve` name the file that is wrong.
 TEST_F(TheDoor, BadCertificatesAreNamedBeforeAnythingStarts) {
   write("server", make_certificate({.name = "localhost", .from_days = -9, .to_days = -1}, &authority_));

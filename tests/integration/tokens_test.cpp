@@ -80,6 +80,8 @@ TEST_F(TokenDoor, WhatCannotBeIsRefused) {
                                                                                      {"--path", "/v1/\nintents"},
                                                                                      {"--target", "a\nb"},
                                                                                      {"--target", ""},
+                                                                                     {"--target", "sms.\u200bonce"},
+                                                                                     {"--path", "/v1/\u202eintents"},
                                                                                      {"--role", "operator", "--org", "acme"}}) {
     std::vector<std::string> words{"token", "create", "ci"};
     words.insert(words.end(), wrong.begin(), wrong.end());
@@ -87,9 +89,31 @@ TEST_F(TokenDoor, WhatCannotBeIsRefused) {
     EXPECT_EQ(refused.exit_code, 1) << wrong.back();
     EXPECT_EQ(refused.out, "") << wrong.back();
   }
-  for (const char* name : {"a\nb", "a\x1b[31m", "a\x7f", "a\xc2\x85", "\xff"})
+  for (const char* name : {"a\nb", "a\x1b[31m", "a\x7f", "a\xc2\x85", "\xff", "a\u202eb", "\u2028", "a\u200b", "\u00ad",
+                           "a\u180e", "\U000e0041"})  // T32
     EXPECT_EQ(migrated().command({"token", "create", "--name", name}).exit_code, 1) << name;
   EXPECT_TRUE(list({"--all-orgs", "--revoked"}).empty());
+}
+
+// T32: a token that could never be used is not made, and the reason is named
+TEST_F(TokenDoor, WhatCouldNeverMatchIsRefused) {
+  struct Wrong {
+    std::vector<std::string> words;
+    const char* why;
+  };
+  for (const auto& [wrong, why] :
+       {Wrong{{"--path", "/v1/intent"}, "did you mean \"/v1/intents\"?"}, Wrong{{"--path", "/v1/dead"}, "needs the role admin"},
+        Wrong{{"--target", "sms.onse"}, "did you mean \"sms.once\"?"},
+        Wrong{{"--target", "sms.once", "--path", "/v1/stats"}, "a token with --target is only for"},
+        Wrong{{"--certificate", "/dev/null"}, "no certificate in PEM"}}) {
+    std::vector<std::string> words{"token", "create", "ci"};
+    words.insert(words.end(), wrong.begin(), wrong.end());
+    const auto refused = migrated().command(words);
+    EXPECT_EQ(refused.exit_code, 1) << wrong.back();
+    EXPECT_NE(refused.err.find(why), std::string::npos) << refused.err;
+  }
+  EXPECT_TRUE(list({"--revoked"}).empty());
+  EXPECT_EQ(create({"later", "--target", "sms.later", "--future-target"}).at("targets"), (json{"sms.later"}));
 }
 
 // S8

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <set>
 
 #include "api/system_routes.h"
 #include "app/http_routes.h"
+#include "app/token_scope.h"
 #include "http/server.h"
 #include "unit/http/server_client.h"
 #include "unit/registry/fake_action_types.h"
@@ -104,6 +106,25 @@ TEST(OpenApi, DescribesEveryRouteAndNoOther) {
   Names served;
   for (const auto& route : parts.routes()) served.insert(route.method + " " + route.path);
   EXPECT_EQ(described(), served);
+}
+
+// T32: tokens are held against the paths of the document, which are those of the routes
+TEST(OpenApi, NamesThePathsThatTokensAreHeldAgainst) {
+  Parts parts;
+  std::map<std::string, RoutePath> expected;
+  for (const auto& route : parts.routes()) {
+    auto& path =
+        expected.try_emplace(route.path, RoutePath{route.path, http::Role::operator_, route.checks_targets}).first->second;
+    path.least_role = std::min(path.least_role, route.least_role);
+    EXPECT_EQ(path.checks_targets, route.checks_targets) << route.path;
+  }
+  const auto found = documented_paths();
+  EXPECT_EQ(found.size(), expected.size());
+  for (const auto& path : found) {
+    ASSERT_TRUE(expected.contains(path.path)) << path.path;
+    EXPECT_EQ(path.least_role, expected.at(path.path).least_role) << path.path;
+    EXPECT_EQ(path.checks_targets, expected.at(path.path).checks_targets) << path.path;
+  }
 }
 
 // M14

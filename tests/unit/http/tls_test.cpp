@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <sys/stat.h>
 
+#include "http/client_certificate.h"
 #include "unit/http/certificates.h"
 #include "unit/http/server_story.h"
 
@@ -304,6 +305,33 @@ TEST_F(Tls, AConnectionDoesNotOutliveTheAuthoritiesThatItsClientWasVerifiedWith)
   EXPECT_EQ(shown.exchange(get("/for-admins")).status, 0);
   EXPECT_EQ(TlsClient(server_->port(), {.trusted = &authority_, .shown = &known}).exchange(get("/for-admins")).status, 0);
   EXPECT_EQ(plain.exchange(get("/hello")).status, 200) << "who showed none goes on";
+}
+
+// T32: what a listener would refuse is no token, and the reason is named
+TEST(ClientCertificate, IsTakenOrRefusedAsAListenerWould) {
+  PemFolder folder;
+  const auto authority = make_certificate({.name = "Authority", .is_authority = true});
+  const auto other = make_certificate({.name = "Other", .is_authority = true});
+  const auto between = make_certificate({.name = "Between", .is_authority = true}, &authority);
+  const auto ca = folder.write("ca.pem", certificate_pem(authority));
+  const auto why = [&](const std::string& pem) {
+    const auto taken = expect_client_certificate(folder.write("client.pem", pem), ca);
+    return taken ? std::string() : taken.error().what;
+  };
+  const auto has = [](const std::string& text, const char* part) { return text.find(part) != std::string::npos; };
+  EXPECT_EQ(why(certificate_pem(make_certificate({.name = "ann"}, &authority))), "");
+  EXPECT_EQ(why(certificate_pem(make_certificate({.name = "ann"}, &between)) + certificate_pem(between)), "");
+  const auto expired = why(certificate_pem(make_certificate({.name = "ann", .from_days = -9, .to_days = -1}, &authority)));
+  EXPECT_TRUE(has(expired, "has expired") && has(expired, "client.pem")) << expired;
+  const auto early = why(certificate_pem(make_certificate({.name = "ann", .from_days = 2, .to_days = 9}, &authority)));
+  EXPECT_TRUE(has(early, "not valid yet")) << early;
+  for (const auto& stranger : {make_certificate({.name = "ann"}, &other), make_certificate({.name = "ann"})}) {
+    const auto refusal = why(certificate_pem(stranger));
+    EXPECT_TRUE(has(refusal, "not issued by tls.client_ca")) << refusal;
+  }
+  const auto unasked = expect_client_certificate(folder.path("client.pem"), {});
+  ASSERT_FALSE(unasked);
+  EXPECT_TRUE(has(unasked.error().what, "tls.client_ca is not set")) << unasked.error().what;
 }
 
 TEST_F(Tls, BadFilesAreNamed) {  // S9

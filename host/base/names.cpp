@@ -19,8 +19,8 @@ bool has_control_character(std::string_view text) {
     const auto c = static_cast<unsigned char>(text[i]);
     const auto after = i + 1 < text.size() ? static_cast<unsigned char>(text[i + 1]) : 0;
     if (c < 0x20 || c == 0x7F || (c == 0xC2 && after >= 0x80 && after < 0xA0)) return true;
-    if (c == 0xD8 || c == 0xE2 || c == 0xEF)
-      if (is_invisible(text.substr(i, c == 0xD8 ? 2 : 3))) return true;
+    const std::size_t length = c == 0xC2 || c == 0xD8 ? 2 : c == 0xE1 || c == 0xE2 || c == 0xEF ? 3 : c == 0xF3 ? 4 : 0;
+    if (length != 0 && is_invisible(text.substr(i, length))) return true;
   }
   return false;
 }

@@ -15,11 +15,12 @@ void append_escape(std::string& out, std::string_view prefix, unsigned char code
   out.append(prefix).append(1, kHex[code >> 4]).append(1, kHex[code & 15]);
 }
 
-// Of a character of two or three bytes: \u202e.
+// Of a character of two to four bytes: \u202e, \U000e0041.
 void append_code(std::string& out, std::string_view character) {
-  unsigned code = static_cast<unsigned char>(character[0]) & (character.size() == 2 ? 0x1F : 0x0F);
+  unsigned code = static_cast<unsigned char>(character[0]) & (0xFF >> (character.size() + 1));
   for (const char c : character.substr(1)) code = code << 6 | (static_cast<unsigned char>(c) & 0x3F);
-  append_escape(out, "\\u", static_cast<unsigned char>(code >> 8));
+  if (code > 0xFFFF) append_escape(out, "\\U00", static_cast<unsigned char>(code >> 16));
+  append_escape(out, code > 0xFFFF ? "" : "\\u", static_cast<unsigned char>(code >> 8));
   append_escape(out, "", static_cast<unsigned char>(code & 0xFF));
 }
 

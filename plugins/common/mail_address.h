@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "common/control_characters.h"
 #include "common/mail_address_rules.h"
 
 namespace waybill::plugins {
@@ -25,7 +26,7 @@ inline std::optional<Mailbox> parse_mailbox(std::string_view text, std::string& 
   Mailbox out;
   std::string fault;
   const auto open = text.rfind('<');
-  if (std::any_of(text.begin(), text.end(), detail::is_control)) {
+  if (has_control_character(text)) {
     fault = "it has a control character";
   } else if (open == std::string_view::npos || text.back() != '>') {
     out.address = text;

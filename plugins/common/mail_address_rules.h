@@ -17,7 +17,6 @@ inline bool is_alnum(char c) { return (lower(c) >= 'a' && lower(c) <= 'z') || (c
 inline bool is_atext(char c) {
   return is_alnum(c) || (c != '\0' && std::string_view("!#$%&'*+-/=?^_`{|}~").find(c) != std::string_view::npos);
 }
-inline bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 
 // Words of the wanted characters between single dots.
 template <class Wanted>

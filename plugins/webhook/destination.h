@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "common/control_characters.h"
 #include "common/http_sender.h"
 
 namespace waybill::plugins::webhook {
@@ -63,10 +64,6 @@ inline bool is_token(std::string_view name) {  // RFC 9110, 5.6.2 (before: RFC 7
   });
 }
 
-inline bool has_control(std::string_view value) {
-  return std::any_of(value.begin(), value.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
-}
-
 // Every "{secret:" is closed and names something.
 inline bool names_secrets_well(std::string_view value) {
   constexpr std::string_view kOpen = "{secret:";
@@ -92,7 +89,7 @@ inline void check_header(const std::string& name, const Json& value, plugin::Rep
   if (is_reserved(name)) report(path, shown + "is reserved");
   if (!value.is_string()) return report(path, shown + "must be a string");
   const auto& words = value.get_ref<const std::string&>();
-  if (has_control(words)) report(path, shown + "has a control character in its value");
+  if (has_control_character(words)) report(path, shown + "has a control character in its value");
   if (!names_secrets_well(words)) report(path, shown + "has a {secret:NAME} that is not closed or has no name");
 }
 

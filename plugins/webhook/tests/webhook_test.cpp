@@ -374,8 +374,9 @@ TEST_F(Webhook, HeaderNamesMustBeTokens) {
 }
 
 TEST_F(Webhook, HeaderValuesMustHaveNoControlCharacters) {
-  for (const auto& value :
-       {std::string("a\r\nEvil: 1"), std::string("a\nb"), std::string("a\tb"), std::string("\x7f"), std::string("a\0b", 3)}) {
+  for (const auto& value : {std::string("a\r\nEvil: 1"), std::string("a\nb"), std::string("a\tb"), std::string("\x7f"),
+                            std::string("a\0b", 3), std::string("a\u202eb"), std::string("\u2028"), std::string("a\u200b"),
+                            std::string("\u00ad"), std::string("\u180e"), std::string("\U000e0041")}) {  // T32
     const auto found = problems({{"url", "https://h.test"}, {"headers", {{"X-A", value}}}});
     ASSERT_EQ(found.size(), 1U);
     EXPECT_EQ(found[0].path, "/headers/X-A");

@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "support/unseen.h"
+
 namespace waybill {
 namespace {
 
@@ -96,6 +98,8 @@ TEST(JsonEnvelope, AReferenceHasUpTo255BytesOfText) {  // M1
   EXPECT_EQ(reference_fault("id", "\xc3"), "id must be valid UTF-8 without NUL");
   EXPECT_EQ(reference_fault("id", "\xed\xa0\x80"), "id must be valid UTF-8 without NUL") << "a lone surrogate";
   EXPECT_EQ(reference_fault("id", "\t"), "id must not hold control characters");
+  for (const auto& unseen : testing::kUnseen)  // T32
+    EXPECT_EQ(reference_fault("id", std::string("a") + unseen.text), "id must not hold control characters") << unseen.json;
 }
 
 TEST(JsonEnvelope, CutsThePayloadOutAsItStands) {  // M2

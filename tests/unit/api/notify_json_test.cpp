@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "support/unseen.h"
+
 namespace waybill {
 namespace {
 
@@ -18,6 +20,15 @@ TEST(NotifyJson, AMemberSeesTheNamesOfHeadersAndNoValue) {
       channel(R"({"url":"https://example.org/","headers":{"Authorization":"Basic c2VjcmV0","X-Team":"ops"},"rate":5})"))));
   EXPECT_EQ(seen.at("config"),
             nlohmann::json::parse(R"({"url":"https://example.org/","headers":{"Authorization":"***","X-Team":"***"},"rate":5})"));
+}
+
+// T32
+TEST(NotifyJson, NoNameHoldsWhatIsNotSeen) {
+  for (const auto& unseen : testing::kUnseen) {
+    const auto rule = read_new_rule("{\"name\":\"a" + std::string(unseen.json) + "\"}");
+    ASSERT_FALSE(rule) << unseen.json;
+    EXPECT_EQ(rule.error().what, "name must not hold control characters");
+  }
 }
 
 // T31

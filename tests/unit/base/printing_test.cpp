@@ -18,6 +18,7 @@ TEST(Printable, EscapesWhatATerminalWouldObey) {
             "\\u009b31m\\u0080\\u009f\xc2\xa0");
   // T32: what nobody sees, or what moves the text around it
   EXPECT_EQ(printable("a\u202eb\u2028c\u200bd\ufeffe\u061cf"), "a\\u202eb\\u2028c\\u200bd\\ufeffe\\u061cf");
+  EXPECT_EQ(printable("a\u00adb\u180ec\U000e0001d\U000e007fe"), "a\\u00adb\\u180ec\\U000e0001d\\U000e007fe");
   EXPECT_EQ(printable("\u0645\u06cc\u200c\u062e"), "\u0645\u06cc\u200c\u062e") << "joiners are part of words";
   EXPECT_EQ(printable("\xff\xc2\xe2\x82 \x9b"), "\\xff\\xc2\\xe2\\x82 \\x9b") << "some terminals take single bytes as C1";
 }

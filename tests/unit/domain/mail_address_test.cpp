@@ -5,7 +5,9 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
+#include "base/names.h"
 #include "common/mail_address.h"
+#include "support/unseen.h"
 
 namespace waybill {
 namespace {
@@ -15,6 +17,23 @@ TEST(MailAddress, IsOnePlainAddress) {  // D4
                            "a=b@example.org", "x@localhost", "a/b@example.org"})
     EXPECT_EQ(fault_in_address(good), "") << good;
   EXPECT_EQ(fault_in_address(std::string(64, 'a') + "@" + std::string(63, 'b') + ".example"), "");
+}
+
+// T32: the plugins refuse the same characters as the host
+TEST(MailAddress, HasNoCharacterThatHostOrPluginsDoNotSee) {
+  for (const auto& unseen : testing::kUnseen)
+    EXPECT_EQ(fault_in_address("ann" + std::string(unseen.text) + "@example.org"), "it has a control character") << unseen.json;
+  for (char32_t code = 0; code < 0x110000; ++code) {
+    if (code >= 0xD800 && code < 0xE000) continue;
+    const auto byte = [](char32_t bits) { return static_cast<char>(bits); };
+    const auto tail = [&](int shift) { return byte(0x80 | ((code >> shift) & 0x3F)); };
+    const std::string text = code < 0x80      ? std::string{byte(code)}
+                             : code < 0x800   ? std::string{byte(0xC0 | code >> 6), tail(0)}
+                             : code < 0x10000 ? std::string{byte(0xE0 | code >> 12), tail(6), tail(0)}
+                                              : std::string{byte(0xF0 | code >> 18), tail(12), tail(6), tail(0)};
+    ASSERT_EQ(has_control_character(text), plugins::has_control_character(text))
+        << "U+" << std::hex << static_cast<unsigned>(code);
+  }
 }
 
 TEST(MailAddress, IsNothingElse) {  // D4

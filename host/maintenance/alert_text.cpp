@@ -3,10 +3,14 @@
 #include "maintenance/alert_text.h"
 
 #include <algorithm>
+#include <array>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/ascii.h"
 #include "base/json_writer.h"
+#include "base/names.h"
 
 namespace waybill {
 namespace {
@@ -41,30 +45,20 @@ std::string length(Micros d) {
   return std::to_string(std::chrono::duration_cast<Seconds>(d).count()) + " s";
 }
 
-// A command that can be pasted into a shell, on a line of its own.
-std::string command(const std::string& words, const std::string& argument) {
-  const bool plain =
-      !argument.empty() &&
-      argument.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:@%+=-") == std::string::npos;
-  std::string quoted;
-  for (const char c : argument) quoted += c == '\'' ? "'\\''" : std::string(1, c);
-  const bool is_option = words.find("--") != std::string::npos;  // its value
-  return "\nwaybill " + words +
-         (is_option                   ? "="
-          : argument.starts_with('-') ? " -- "
-                                      : " ") +
-         (plain ? argument : "'" + quoted + "'");
-}
-
 // The first step of the runbook's section, for what belongs to the organisation that commands mean if they are not told another
 // one.
 std::string first_step(const Incident& incident) {
   if (incident.org != kDefaultOrg) return {};
+  const auto about = incident.name.substr(std::min(incident.kind.size() + 1, incident.name.size()));
   const auto last = incident.name.substr(incident.name.rfind(':') + 1);
   constexpr std::string_view kDigest = "digest-";  // before its number (store/failure_check_store.cpp)
   if (incident.kind == "failed_messages" && last.starts_with(kDigest))
     return command("failures list --digest", last.substr(kDigest.size()));
   if (incident.kind == "dead_letter") return command("dead list --reason", last);
+  if (incident.kind == "plugin_crash") return command("dead list --reason", "worker_lost");
+  if (incident.kind == "plugin_switched_off") return command("plugin switch-on", about);
+  if (incident.kind == "pipeline_stuck") return command("pipeline show", about.substr(0, about.find('/')));
+  if (incident.kind == "secret_locked") return "\nwaybill keys give-up";  // without --master it only lists
   return {};
 }
 
@@ -81,7 +75,19 @@ std::string text_of_one(const Incident& incident) {
   return text + "What to do: " + kRunbook + "#" + incident.kind + " (incident " + place_of(incident) + ")" + first_step(incident);
 }
 
-std::string text_of_many(const std::vector<Incident>& incidents) {
+// One of each organisation in turn, the operator's first: none fills the list alone.
+std::vector<Incident> by_turns(const std::vector<Incident>& incidents) {
+  std::map<OrgId, std::vector<Incident>> by_org;
+  for (const auto& one : incidents) by_org[one.org].push_back(one);
+  std::vector<Incident> all;
+  for (std::size_t turn = 0; all.size() < incidents.size(); ++turn)
+    for (const auto& [org, theirs] : by_org)
+      if (turn < theirs.size()) all.push_back(theirs[turn]);
+  return all;
+}
+
+std::string text_of_many(const std::vector<Incident>& in_any_order) {
+  const auto incidents = by_turns(in_any_order);
   std::string text = std::to_string(incidents.size()) + " incidents at once. What to do: " + kRunbook;
   for (std::size_t i = 0; i < std::min(incidents.size(), kMaxListed); ++i) {
     const Incident& one = incidents[i];
@@ -99,7 +105,32 @@ std::string row(const std::string& count, const std::string& action_type, const 
   return "\n" + clipped(padded(count, 8) + padded(action_type, 16) + padded(target, 24) + reason, kMaxLineLength);
 }
 
+// Whether "@" before this would call everybody who reads along, in Slack, Discord, Mattermost or Matrix.
+bool calls_many(std::string_view after) {
+  static constexpr std::array<std::string_view, 3> kAnywhere{"everyone", "here", "channel"};
+  static constexpr std::array<std::string_view, 2> kWords{"all", "room"};
+  const auto begins = [&](std::string_view word) { return is_ascii_word(after.substr(0, word.size()), word); };
+  const auto is_word = [&](std::string_view word) {
+    return begins(word) && (after.size() == word.size() || !is_id(after.substr(word.size(), 1)));
+  };
+  return std::any_of(kAnywhere.begin(), kAnywhere.end(), begins) || std::any_of(kWords.begin(), kWords.end(), is_word);
+}
+
 }  // namespace
+
+std::string command(const std::string& words, const std::string& argument) {
+  const bool plain =
+      !argument.empty() &&
+      argument.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:@%+=-") == std::string::npos;
+  std::string quoted;
+  for (const char c : argument) quoted += c == '\'' ? "'\\''" : std::string(1, c);
+  const bool is_option = words.find("--") != std::string::npos;  // its value
+  return "\nwaybill " + words +
+         (is_option                   ? "="
+          : argument.starts_with('-') ? " -- "
+                                      : " ") +
+         (plain ? argument : "'" + quoted + "'");
+}
 
 std::string text_of(const Notification& notification) {
   return notification.incidents.size() == 1 ? text_of_one(notification.incidents.front()) : text_of_many(notification.incidents);
@@ -107,7 +138,8 @@ std::string text_of(const Notification& notification) {
 
 std::string payload_of(const std::string& text) {
   std::string plain;
-  for (const char c : text) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
     if (c == '&')
       plain += "&amp;";
     else if (c == '<')
@@ -116,6 +148,7 @@ std::string payload_of(const std::string& text) {
       plain += "&gt;";
     else
       plain += c;
+    if (c == '@' && calls_many(std::string_view(text).substr(i + 1))) plain += "''";  // to a shell, it is nothing
   }
   return "{\"text\":" + json_string(plain) + "}";
 }

@@ -100,8 +100,7 @@ Result<void> Crashes::remind(SuspectStore& store) {
   for (const auto& type : folder_.off()) {
     const std::string words = "action type " + type +
                               " is switched off on this machine: hosts died when it began, or in it without a delivery. Its "
-                              "deliveries wait. Replace its plugin and restart, or run: waybill plugin switch-on " +
-                              type;
+                              "deliveries wait. Replace its plugin and restart, or, if that was not the cause, switch it on";
     TRY(store.remind(kDefaultOrg, "plugin_switched_off", type, words, kRemindApart));
   }
   const std::lock_guard lock(mutex_);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "domain/decide.h"
+#include "maintenance/alert_text.h"
 
 namespace waybill {
 namespace {
@@ -22,6 +23,8 @@ std::string words_of(const std::string& host, const std::string& action_type, co
   if (pause > Millis{0})
     words += "; the action type pauses on this host for " + std::to_string(std::chrono::ceil<Seconds>(pause).count()) +
              " s, then it is tried again";
+  if (job != nullptr && job->org == kDefaultOrg)
+    words += command("explain", job->kind == "notification" ? std::to_string(job->delivery.value) : job->client_ref);
   return words;
 }
 

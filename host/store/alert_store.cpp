@@ -45,7 +45,7 @@ class PgAlertStore final : public AlertStore {
 
   Result<std::vector<Notification>> notifications(const NotificationRules& rules) override {
     TRY(link_.run(sql::reserve_alerts, {std::to_string(rules.quiet.count()), std::to_string(rules.most_messages),
-                                        std::to_string(rules.between_summaries.count())}));
+                                        std::to_string(rules.between_summaries.count()), std::to_string(kDefaultOrg.value)}));
     const auto rows = link_.run(sql::reserved_alerts);
     TRY(rows);
     std::vector<Notification> all;

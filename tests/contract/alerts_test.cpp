@@ -1,6 +1,7 @@
 // Incidents from being raised to being told and closed, by any number of hosts; what is stuck; what the digest is made of.  F13
 #include "maintenance/alerts.h"
 
+#include <map>
 #include <set>
 #include <thread>
 
@@ -14,8 +15,11 @@ constexpr Millis kQuiet = std::chrono::minutes(15);
 
 class AlertContract : public StoreWorld {
  protected:
-  void raise(const std::string& about, const std::string& words = "words") {
-    sql.rows("SELECT raise_alert(1, 'dead_letter', '" + about + "', '" + words + "')");
+  void raise(const std::string& about, const std::string& words = "words", int org = 1) {
+    sql.rows("SELECT raise_alert(" + std::to_string(org) + ", 'dead_letter', '" + about + "', '" + words + "')");
+  }
+  void with_organisations(int count) {  // 2 and on
+    sql.execute("INSERT INTO organisations (name) SELECT 'org-' || n FROM generate_series(1, " + std::to_string(count) + ") n");
   }
   std::vector<Notification> notifications(AlertStore& by) {
     auto all = by.notifications({.quiet = kQuiet, .most_messages = 20, .between_summaries = std::chrono::minutes(1)});
@@ -143,6 +147,44 @@ TEST_F(AlertContract, AFloodThatComesInDropsIsSummedUpAsWell) {  // F13
   EXPECT_TRUE(notifications().empty()) << "a summary has just gone out";
   pass("2 minutes");
   EXPECT_EQ(notifications().size(), 1u);
+}
+
+// T32
+TEST_F(AlertContract, AFloodOfOneOrganisationIsSummedUpAndHoldsUpNobody) {
+  with_organisations(2);
+  for (int i = 0; i < 25; ++i) raise("channel:" + std::to_string(i), "words", 2);
+  raise("target:a");
+  raise("channel:z", "words", 3);
+  const auto first = notifications();
+  ASSERT_EQ(first.size(), 3u) << "one summary, and two that are told as if there were none";
+  std::map<std::int64_t, std::size_t> incidents;
+  for (const auto& one : first)
+    for (const auto& incident : one.incidents) ++incidents[incident.org.value];
+  EXPECT_EQ(incidents, (std::map<std::int64_t, std::size_t>{{1, 1}, {2, 25}, {3, 1}}));
+  tell_all();
+  for (int i = 0; i < 25; ++i) raise("channel:more" + std::to_string(i), "words", 2);
+  raise("target:b");
+  const auto second = notifications();
+  ASSERT_EQ(second.size(), 1u) << "the flood's next summary waits; the operator's alert does not";
+  EXPECT_EQ(second[0].incidents[0].name, "dead_letter:target:b");
+}
+
+// T32
+TEST_F(AlertContract, ManyOrganisationsAtOnceAreOneSummaryBesideTheOperatorsAlerts) {
+  with_organisations(21);
+  for (int org = 2; org <= 22; ++org) raise("channel:a", "words", org);
+  raise("target:a");
+  const auto first = notifications();
+  ASSERT_EQ(first.size(), 2u);
+  EXPECT_EQ(first[0].incidents.size() + first[1].incidents.size(), 22u);
+  EXPECT_EQ(std::min(first[0].incidents.size(), first[1].incidents.size()), 1u);
+  tell_all();
+  for (int org = 2; org <= 22; ++org) raise("channel:b", "words", org);
+  raise("target:b");
+  EXPECT_EQ(notifications().size(), 1u) << "the operator's";
+  tell_all();
+  pass("2 minutes");
+  EXPECT_EQ(notifications().size(), 1u) << "all the others'";
 }
 
 TEST_F(AlertContract, HostsThatReserveAtTheSameTimeAgreeOnTheMessages) {  // F13

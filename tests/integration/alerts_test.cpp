@@ -4,7 +4,7 @@
 
 #include <sstream>
 
-#include "support/world.h"
+#include "support/forms_world.h"
 
 namespace waybill::testing {
 namespace {
@@ -184,6 +184,28 @@ TEST_F(Alerts, TheCommandOfAFailureDigestCanBePasted) {
   EXPECT_EQ(run_what_can_be_pasted("--digest=4711"), 1);
 }
 
+// T29: each kind of command that an alert may end with
+TEST_F(Alerts, TheFirstStepOfEachKindCanBePasted) {
+  setup.more = "alerts: {target: ops.slack, digest_every: 1s}\n";
+  setup.pipelines["mail.json"] = R"({
+    "pipeline": "mail", "initial": "SEND",
+    "states": { "SEND": { "run": [{ "target": "hook.once" }] }, "SENT": { "terminal": true } },
+    "transitions": [{ "from": "SEND", "to": "SENT", "trigger": "sent", "actor": "worker" }]
+  })";
+  host();
+  sql().execute("SET search_path TO waybill");
+  for (const auto& [kind, about] : {std::pair("pipeline_stuck", "mail/SEND"), {"secret_locked", "k1"}, {"plugin_crash", "sms"}})
+    sql().rows("SELECT raise_alert(1, '" + std::string(kind) + "', '" + about + "', 'it happened')");
+  sql().execute(
+      "INSERT INTO provider_failures (org_id, since, until, action_type, target, reason, count) VALUES "
+      "(1, now() - interval '2 hours', now() - interval '1 hour', 'email_raw', 'form:contact us', 'timeout', 2)");
+  for (const auto* line : {"waybill pipeline show mail", "waybill keys give-up", "waybill dead list --reason=worker_lost",
+                           "waybill dead list --form='contact us'"}) {
+    ASSERT_TRUE(slack_hears(line)) << line;
+    EXPECT_GE(run_what_can_be_pasted(line), 1) << line;
+  }
+}
+
 // F13
 TEST_F(Alerts, WorkThatNobodyTakesIsToldWithTheReason) {
   setup.plugins = {"webhook"};
@@ -270,6 +292,31 @@ TEST_F(Alerts, CheckFindsALinkKeyThatIsNoServiceAccount) {
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_NE((result.out + result.err).find("links.key"), std::string::npos) << result.out << result.err;
   EXPECT_EQ((result.out + result.err).find("hunter2"), std::string::npos);
+}
+
+// T29
+class AlertsOfForms : public FormsWorld {};
+
+TEST_F(AlertsOfForms, TheCommandsOfStuckFormsAndScansCanBePasted) {
+  relay_to("smtp://127.0.0.1:9");  // nobody is there
+  setup.more += "alerts: {stuck: 1s}\n";
+  ASSERT_EQ(hand_in(submission("stuck here", "one")).status, 201);
+  ASSERT_LT(finalize("stuck%20here").status, 300);
+  auto unscanned = submission("never scanned", "one");
+  unscanned["attachments"] = json::array({attachment("a-1")});
+  ASSERT_EQ(hand_in(unscanned).status, 201);
+  ASSERT_LT(finalize("never%20scanned").status, 300);
+  for (const std::string reference : {"stuck here", "never scanned"}) {
+    const auto line = "waybill explain '" + reference + "'";
+    ASSERT_TRUE(eventually([&] {
+      return sql().number("SELECT count(*) FROM waybill.alerts WHERE kind = 'stuck' AND message LIKE '%" +
+                          std::string("waybill explain ''") + reference + "''%'") > 0;
+    })) << reference;
+    const auto result = run({.arguments = {"/bin/sh", "-c", waybill_program().string() + line.substr(7)},
+                             .environment = {{"WAYBILL_CONFIG", installation().config().string()}}});
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_NE(result.out.find(reference), std::string::npos) << result.out;
+  }
 }
 
 }  // namespace

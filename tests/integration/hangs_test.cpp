@@ -40,6 +40,10 @@ TEST_F(Hangs, TheDeliveryItHappensInEndsAloneAndNothingUnsentPaysForIt) {
   const auto pid = host().pid();
   // At once: while it still goes on.
   EXPECT_TRUE(eventually([&] { return number("alerts WHERE kind = 'plugin_hung' AND message LIKE '%poison%'") == 1; }));
+  const auto told = sql().text("SELECT message FROM waybill.alerts WHERE kind = 'plugin_hung'");
+  const auto command = told.substr(told.rfind('\n') + 1);
+  EXPECT_EQ(command, "waybill explain poison") << "T29";
+  EXPECT_EQ(installation().command({"explain", "poison"}).exit_code, 0);
   EXPECT_TRUE(eventually([&] { return end_of("poison") == "exhausted worker_lost"; }, 3 * kBound)) << end_of("poison");
   EXPECT_TRUE(eventually([&] { return number("submission_states WHERE state = 'accepted'") == kBeside; })) << sql().text(
       "SELECT string_agg(client_ref || ' ' || state, ', ') FROM waybill.submission_states WHERE state <> 'accepted'");

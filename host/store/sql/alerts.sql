@@ -21,12 +21,14 @@ done AS (
 SELECT kind, sum(more) FROM done GROUP BY kind;
 
 -- name: reserve_alerts
--- Reserves notifications: gives each incident that is due a reference to send under, or one reference for all of them if there
--- are too many. One host at a time reserves, so that the cap holds for all hosts together. FOR UPDATE reads the newest version
--- of each row and so skips what another host reserved a moment ago.
--- $1 milliseconds between two notifications of an incident, which is also the window of the cap
--- $2 notifications in that window; if more are due they are summed up in one
+-- Reserves notifications: gives each incident that is due a reference to send under, or one reference for all of an organisation's
+-- if there are too many. If too many organisations besides the operator's have some, one is for all of theirs. One host at a time
+-- reserves, so that the caps hold for all hosts together. FOR UPDATE reads the newest version of each row and so skips what
+-- another host reserved a moment ago.
+-- $1 milliseconds between two notifications of an incident, which is also the window of the caps
+-- $2 notifications of an organisation in that window, and organisations besides the operator's; if more are due they are summed up
 -- $3 milliseconds between two such summaries
+-- $4 the operator's organisation
 WITH turn AS MATERIALIZED (
   SELECT pg_try_advisory_xact_lock(hashtext('waybill-alerts:' || current_schema())) AS mine),
 due AS MATERIALIZED (
@@ -37,19 +39,33 @@ due AS MATERIALIZED (
     AND (a.told_at IS NULL OR a.told_at <= now() - $1::bigint * interval '1 millisecond')
   FOR UPDATE SKIP LOCKED),
 recent AS MATERIALIZED (
-  SELECT count(*) FILTER (WHERE NOT summed) AS messages,
-         coalesce(bool_or(summed AND (telling IS NOT NULL OR told_at > now() - $3::bigint * interval '1 millisecond')), false) AS summary
+  SELECT org_id, summed, summed_with_others,
+         telling IS NOT NULL OR told_at > now() - $3::bigint * interval '1 millisecond' AS is_fresh
   FROM alerts WHERE telling IS NOT NULL OR told_at > now() - $1::bigint * interval '1 millisecond'),
-flood AS MATERIALIZED (
-  SELECT (SELECT messages FROM recent) + count(*) > $2 AS is_on,
-         'alerts-' || left(encode(sha256(convert_to(coalesce(string_agg(key, ' ' ORDER BY key), ''), 'UTF8')), 'hex'), 32) AS reference
-  FROM due)
+others AS MATERIALIZED (
+  SELECT (SELECT count(DISTINCT org_id) FROM (
+            SELECT org_id FROM due UNION ALL SELECT org_id FROM recent WHERE NOT summed_with_others) o
+          WHERE org_id <> $4) > $2::bigint AS are_many,
+         EXISTS (SELECT FROM recent WHERE summed_with_others AND is_fresh) AS have_summary,
+         (SELECT string_agg(key, ' ' ORDER BY key) FROM due WHERE org_id <> $4) AS keys),
+own AS MATERIALIZED (
+  SELECT d.org_id, d.keys,
+         d.due + (SELECT count(*) FROM recent r WHERE r.org_id = d.org_id AND NOT r.summed) > $2::bigint AS are_many,
+         EXISTS (SELECT FROM recent r
+                 WHERE r.org_id = d.org_id AND r.summed AND NOT r.summed_with_others AND r.is_fresh) AS have_summary
+  FROM (SELECT org_id, count(*) AS due, string_agg(key, ' ' ORDER BY key) AS keys FROM due GROUP BY org_id) d),
+summary AS MATERIALIZED (
+  SELECT own.org_id, true AS with_others, true AS is_on, others.have_summary AS must_wait, others.keys
+  FROM own, others WHERE own.org_id <> $4 AND others.are_many
+  UNION ALL
+  SELECT own.org_id, false, own.are_many, own.have_summary, own.keys
+  FROM own, others WHERE own.org_id = $4 OR NOT others.are_many)
 UPDATE alerts a
-SET telling_count = d.count, summed = f.is_on,
-    telling = CASE WHEN f.is_on THEN f.reference
+SET telling_count = d.count, summed = s.is_on, summed_with_others = s.with_others,
+    telling = CASE WHEN s.is_on THEN 'alerts-' || left(encode(sha256(convert_to(s.keys, 'UTF8')), 'hex'), 32)
                    ELSE 'alert-' || left(encode(sha256(convert_to(d.key, 'UTF8')), 'hex'), 32) END
-FROM due d, flood f
-WHERE a.org_id = d.org_id AND a.incident = d.incident AND NOT (f.is_on AND (SELECT summary FROM recent));
+FROM due d JOIN summary s ON s.org_id = d.org_id
+WHERE a.org_id = d.org_id AND a.incident = d.incident AND NOT (s.is_on AND s.must_wait);
 
 -- name: reserved_alerts
 -- Lists reserved notifications with their incidents, ordered by reference.

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <nlohmann/json.hpp>
 
 namespace waybill {
@@ -60,6 +61,53 @@ TEST(AlertText, IsAJsonObjectInWhichNothingHasAMeaningForSlack) {  // F13
   const auto payload = nlohmann::json::parse(payload_of("\"<!channel>\" & <https://evil.example|ok>\n\x01 \xFF"));
   EXPECT_EQ(payload.size(), 1u);
   EXPECT_EQ(payload.at("text"), "\"&lt;!channel&gt;\" &amp; &lt;https://evil.example|ok&gt;\n\x01 \xEF\xBF\xBD");
+}
+
+std::string told(const std::string& text) { return nlohmann::json::parse(payload_of(text)).at("text"); }
+
+TEST(AlertText, CallsNobody) {  // T32
+  for (const char* word : {"everyone", "here", "channel", "all", "room", "EveryOne", "Here"})
+    EXPECT_EQ(told(std::string("hi @") + word + ", bye"), std::string("hi @''") + word + ", bye");
+  EXPECT_EQ(told("<!channel> <!here|here>"), "&lt;!channel&gt; &lt;!here|here&gt;");
+  EXPECT_EQ(told("x@everyone @hereabouts"), "x@''everyone @''hereabouts") << "some read these within words";
+  for (const char* harmless : {"ann@example.org", "bob@alliance.example", "a @ b", "@"}) EXPECT_EQ(told(harmless), harmless);
+}
+
+// What a shell makes of the arguments of a line.
+std::string pasted(const std::string& line) {
+  std::string shell = "printf '%s\\n' " + line;
+  FILE* out = popen(shell.c_str(), "r");
+  std::string words;
+  for (int c; (c = fgetc(out)) != EOF;) words += static_cast<char>(c);
+  pclose(out);
+  return words;
+}
+
+TEST(AlertText, CommandsPasteAsTheyWereThoughTheyCallNobody) {  // T32
+  StuckWork stuck{.what = StuckWork::What::form,
+                  .org = kDefaultOrg,
+                  .about = "contact",
+                  .action_type = {},
+                  .reference = "",
+                  .now = kNoon,
+                  .since = kNoon - std::chrono::hours(5),
+                  .count = 1};
+  for (const char* reference : {"@everyone", "a @here 'b'", "@channel", "plain"}) {
+    stuck.reference = reference;
+    const auto text = told(words_of(stuck, ""));
+    const auto command = text.substr(text.rfind('\n') + 1);
+    EXPECT_EQ(pasted(command), "waybill\nexplain\n" + std::string(reference) + "\n") << command;
+    EXPECT_FALSE(has(text, "@everyone") || has(text, "@here") || has(text, "@channel")) << text;
+  }
+}
+
+TEST(AlertText, ASummaryListsOneIncidentOfEachOrganisationInTurn) {  // T32
+  Notification notification{"ref", std::vector<Incident>(25, incident())};
+  for (std::size_t i = 0; i < 23; ++i) notification.incidents[i].org = {7};
+  notification.incidents[24].org = {9};
+  const auto text = text_of(notification);
+  EXPECT_TRUE(has(text, "of organisation 9")) << text;
+  EXPECT_TRUE(has(text, "\n- dead_letter:target:sms.primary, ")) << text;
 }
 
 TEST(AlertText, OfStuckDeliveriesSaysWhyIfThatIsKnown) {  // F13
@@ -151,6 +199,22 @@ TEST(AlertText, CommandsCanBePastedWhateverNamesHold) {  // D12
   EXPECT_TRUE(words_of(stuck, "no plugin").ends_with("\nwaybill explain -- -n"));
   stuck.org = {7};
   EXPECT_FALSE(has(words_of(stuck, "no plugin"), "waybill explain")) << "commands ask of the organisation default";
+}
+
+TEST(AlertText, EndsWithTheFirstStepOfItsKind) {  // T29
+  const auto last_line = [](const std::string& kind, const std::string& about) {
+    auto found = incident(1, "what happened");
+    found.kind = kind;
+    found.name = kind + ":" + about;
+    const auto text = text_of({"ref", {found}});
+    return text.substr(text.rfind('\n') + 1);
+  };
+  EXPECT_EQ(last_line("plugin_switched_off", "time_bomb"), "waybill plugin switch-on time_bomb");
+  EXPECT_EQ(last_line("plugin_crash", "sms"), "waybill dead list --reason=worker_lost");
+  EXPECT_EQ(last_line("pipeline_stuck", "escrow/SEND"), "waybill pipeline show escrow");
+  EXPECT_EQ(last_line("secret_locked", "k1"), "waybill keys give-up");
+  EXPECT_EQ(last_line("dead_letter", "orders/1:gone"), "waybill dead list --reason=gone");
+  EXPECT_TRUE(last_line("channel_disabled", "c-1").starts_with("What to do: ")) << "its organisation acts";
 }
 
 TEST(AlertText, ADigestOfUndeliveredMessagesNamesItsNumber) {  // D12 T29

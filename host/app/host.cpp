@@ -281,7 +281,7 @@ Result<void> Host::renew_tls() {
 // Whoever ran `waybill reload` left word of it before the signal; anybody else's signal has no name.
 void Host::reload() {
   form_pool_.ask([this](FormSession& session) {
-    const auto newest = session.forms->newest_reload();
+    const auto newest = session.forms->newest_reload(name_);
     const bool is_new = newest && *newest && (*newest)->id > registry_.report().request;
     if (is_new)
       reload_registry(*session.forms, {(*newest)->asked_by, "admin", "reload"}, (*newest)->id);

@@ -11,13 +11,17 @@ namespace waybill {
 
 namespace {
 
-// Lets a rule of a target's transport count as the target's.
+// Lets a rule of a target's transport, and its time limit, count as the target's.
 bool is_same(const Registry& before, const Registry& after, const Contract& was, const Contract& is) {
   const auto rules_in = [&](const Registry& registry) {
     const auto found = registry.transports().find(is.target);
     return found == registry.transports().end() ? std::nullopt : found->second.rules;
   };
-  return was == is && rules_in(before) == rules_in(after);
+  const auto limit_in = [&](const Registry& registry) {
+    const auto found = registry.time_limits().find(is.target);
+    return found == registry.time_limits().end() ? std::nullopt : std::optional(found->second);
+  };
+  return was == is && rules_in(before) == rules_in(after) && limit_in(before) == limit_in(after);
 }
 
 NameChanges target_changes(const Registry& before, const Registry& after) {

@@ -74,6 +74,23 @@ struct Told {
   pid_t pid;
 };
 
+// Those of this machine; prints what is known of the others, whose own machines tell them.
+std::vector<Told> hosts_here(const std::vector<HostRegistry>& hosts, const std::string& digest) {
+  std::vector<Told> here;
+  for (const auto& host : hosts) {
+    const auto colon = host.name.rfind(':');
+    if (colon == std::string::npos || host.name.substr(0, colon) != this_machine()) {
+      const bool has_it = host.report && host.report->digest == digest;
+      print_line("host " + host.name + " is on another machine" +
+                 (has_it ? ", and runs by the same files" : ", and runs by other files: run `waybill reload` there"));
+      continue;
+    }
+    const pid_t pid = std::atoi(host.name.c_str() + colon + 1);
+    if (pid > 1 && is_waybill(pid)) here.push_back({host, pid});
+  }
+  return here;
+}
+
 // Prints what came of the request at this host. True if it runs by the new registry now.
 bool print_verdict(const HostRegistry& host) {
   const auto& report = *host.report;
@@ -130,29 +147,21 @@ int reload(const GlobalOptions& options) {
   const auto store = make_form_store(database->address, 1, {});
   const auto hosts = store->registries();
   if (!hosts) return failed(hosts.error().what);
-  const auto request = store->ask_reload(caller());
+  const auto told = hosts_here(*hosts, installation.registry_digest);
+  if (told.empty()) return failed("no host of this installation is running on this machine");
+  std::vector<std::string> names;
+  for (const auto& one : told) names.push_back(one.host.name);
+  const auto request = store->ask_reload(caller(), names);
   if (!request) return failed(request.error().what);
   std::vector<Told> waiting;
-  int notified = 0;
-  for (const auto& host : *hosts) {
-    const auto colon = host.name.rfind(':');
-    if (colon == std::string::npos || host.name.substr(0, colon) != this_machine()) {
-      const bool has_it = host.report && host.report->digest == installation.registry_digest;
-      print_line("host " + host.name + " is on another machine" +
-                 (has_it ? ", and runs by the same files" : ": run `waybill reload` there"));
-      continue;
-    }
-    const pid_t pid = std::atoi(host.name.c_str() + colon + 1);
-    if (pid <= 1 || !is_waybill(pid)) continue;
-    if (kill(pid, SIGHUP) != 0) return failed("cannot signal host " + host.name);
-    ++notified;
-    report_newer_plugins(config->plugins, host.name, pid);
-    if (host.is_mute)
-      print_line("told host " + host.name + ", which is of an older version: its log says what came of it");
+  for (const auto& one : told) {
+    if (kill(one.pid, SIGHUP) != 0) return failed("cannot signal host " + one.host.name);
+    report_newer_plugins(config->plugins, one.host.name, one.pid);
+    if (one.host.is_mute)
+      print_line("told host " + one.host.name + ", which is of an older version: its log says what came of it");
     else
-      waiting.push_back({host, pid});
+      waiting.push_back(one);
   }
-  if (notified == 0) return failed("no host of this installation is running on this machine");
   return wait_for_verdicts(*store, std::move(waiting), *request) ? 0 : 1;
 }
 

@@ -77,11 +77,11 @@ class PgFormStore final : public FormStore {
     return link_.transact([&](Connection& connection) { return load_forms(connection, forms, actor); });
   }
 
-  Result<std::int64_t> ask_reload(const std::string& asked_by) override {
-    return link_.transact([&](Connection& connection) { return waybill::ask_reload(connection, asked_by); });
+  Result<std::int64_t> ask_reload(const std::string& asked_by, std::span<const std::string> hosts) override {
+    return link_.transact([&](Connection& connection) { return waybill::ask_reload(connection, asked_by, hosts); });
   }
-  Result<std::optional<ReloadRequest>> newest_reload() override {
-    return link_.transact([&](Connection& connection) { return waybill::newest_reload(connection); });
+  Result<std::optional<ReloadRequest>> newest_reload(const std::string& host) override {
+    return link_.transact([&](Connection& connection) { return waybill::newest_reload(connection, host); });
   }
   Result<void> publish_registry(HostId host, const RegistryReport& report) override {
     return link_.transact([&](Connection& connection) { return waybill::publish_registry(connection, host, report); });

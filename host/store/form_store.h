@@ -99,8 +99,8 @@ class FormStore {
   virtual Result<FormChanges> load(std::span<const Form> forms, const LoadActor& actor) = 0;
 
   // See host_registries.h.
-  virtual Result<std::int64_t> ask_reload(const std::string& asked_by) = 0;
-  virtual Result<std::optional<ReloadRequest>> newest_reload() = 0;
+  virtual Result<std::int64_t> ask_reload(const std::string& asked_by, std::span<const std::string> hosts) = 0;
+  virtual Result<std::optional<ReloadRequest>> newest_reload(const std::string& host) = 0;
   virtual Result<void> publish_registry(HostId host, const RegistryReport& report) = 0;
   virtual Result<std::vector<HostRegistry>> registries() = 0;
 

@@ -6,14 +6,16 @@
 
 namespace waybill {
 
-Result<std::int64_t> ask_reload(Connection& connection, const std::string& asked_by) {
-  const auto asked = connection.run(sql::ask_reload, {asked_by});
+Result<std::int64_t> ask_reload(Connection& connection, const std::string& asked_by, std::span<const std::string> hosts) {
+  ArrayText names;
+  for (const auto& host : hosts) names.add(host);
+  const auto asked = connection.run(sql::ask_reload, {asked_by, names.take()});
   TRY(asked);
   return asked->number(0, 0);
 }
 
-Result<std::optional<ReloadRequest>> newest_reload(Connection& connection) {
-  const auto row = connection.run(sql::newest_reload);
+Result<std::optional<ReloadRequest>> newest_reload(Connection& connection, const std::string& host) {
+  const auto row = connection.run(sql::newest_reload, {host});
   TRY(row);
   if (row->size() == 0) return std::nullopt;
   return ReloadRequest{row->number(0, 0), text_of(*row, 0, 1)};

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -33,8 +34,10 @@ struct HostRegistry {
 };
 
 class Connection;
-Result<std::int64_t> ask_reload(Connection& connection, const std::string& asked_by);
-Result<std::optional<ReloadRequest>> newest_reload(Connection& connection);
+// `hosts`: the names of those that are asked.
+Result<std::int64_t> ask_reload(Connection& connection, const std::string& asked_by, std::span<const std::string> hosts);
+// The newest that is still waited for and that was asked of this host.
+Result<std::optional<ReloadRequest>> newest_reload(Connection& connection, const std::string& host);
 Result<void> publish_registry(Connection& connection, HostId host, const RegistryReport& report);
 Result<std::vector<HostRegistry>> read_registries(Connection& connection);
 

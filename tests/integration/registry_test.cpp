@@ -273,6 +273,55 @@ TEST_F(RegistryFile, AReloadsAuditSaysWhatChangedAndWhoAsked) {
   EXPECT_NE(row["actor"].get<std::string>().find('@'), std::string::npos) << row;
 }
 
+// T27: a limit is part of what a target is
+TEST_F(RegistryFile, AReloadThatChangesATimeLimitOnlyIsAuditedAsAChange) {
+  client();
+  auto targets = standard_targets(gateway.url());
+  for (auto& one : targets)
+    if (word(one, "submissionTarget") == "sms.once") one["timeout"] = "15s";
+  installation().write_registry(registry_of(targets));
+  ASSERT_EQ(installation().command({"reload"}).exit_code, 0);
+  EXPECT_EQ(sql().text("SELECT metadata #>> '{targets,changed}' FROM waybill.audit_log WHERE action = 'admin_reload_yaml'"
+                       " AND trigger = 'reload' ORDER BY created_at DESC LIMIT 1"),
+            "[\"sms.once\"]");
+}
+
+// T27: a signal that nobody left word of is nobody's, whoever asked other hosts a moment ago
+TEST_F(RegistryFile, AHostTakesNoReloadThatWasAskedOfAnother) {
+  client();
+  sql().execute("INSERT INTO waybill.reload_requests (asked_by, hosts) VALUES ('eve@elsewhere', ARRAY['elsewhere:1'])");
+  host().signal(SIGHUP);
+  const auto last = [&](const char* what) {
+    return sql().text("SELECT coalesce((SELECT " + std::string(what) +
+                      " FROM waybill.audit_log WHERE action = 'admin_reload_yaml' AND trigger = 'reload'"
+                      " ORDER BY created_at DESC LIMIT 1), '')");
+  };
+  ASSERT_TRUE(eventually([&] { return !last("actor").empty(); }));
+  EXPECT_EQ(last("actor_type"), "system") << last("actor");
+  EXPECT_EQ(last("actor").find("eve"), std::string::npos);
+  ASSERT_EQ(installation().command({"reload"}).exit_code, 0);
+  EXPECT_EQ(last("actor_type"), "admin");
+  EXPECT_NE(last("actor").find('@'), std::string::npos);
+}
+
+// T27: the sample registry has a form that is mailed; without a sender of mail, reload and restart take it alike, and say what
+// waits
+TEST_F(RegistryFile, TheSampleWithoutASenderOfMailIsTakenByAReloadAsByAStart) {
+  setup.plugins = {"sms", "push", "webhook", "email_template", "happyfox_template"};
+  client();
+  const std::filesystem::path sample = std::filesystem::path(WAYBILL_SOURCE_FOLDER) / "registry";
+  std::filesystem::copy(sample, installation().folder() / "registry",
+                        std::filesystem::copy_options::recursive | std::filesystem::copy_options::overwrite_existing);
+  const auto told = installation().command({"reload"});
+  EXPECT_EQ(told.exit_code, 0) << told.out << told.err;
+  EXPECT_NE((told.out + told.err).find("email_template"), std::string::npos) << told.out << told.err;
+  EXPECT_NE(sql().text("SELECT string_agg(form_id, ',') FROM waybill.forms").find("contact"), std::string::npos);
+  EXPECT_EQ(host().terminate(), 0);
+  restart_host();
+  EXPECT_EQ(client().get("/readyz").status, 200);
+  EXPECT_TRUE(host().wait_for_log("plugin.missing"));
+}
+
 // T27: one rule: what a start takes, a reload takes, and says what waits
 TEST_F(RegistryFile, AReloadTakesWhatAStartTakes) {
   client();

@@ -49,14 +49,16 @@ VALUES (0, 0, now(), 1, 'admin_reload_yaml', $1, $2, $3,
         jsonb_build_object('added', $4::text[], 'changed', $5::text[], 'removed', $6::text[]) || $7::jsonb);
 
 -- name: ask_reload
--- Notes that somebody asks the hosts to read their registries again. Forgets old ones.
--- $1 who
+-- Notes that somebody asks hosts to read their registries again. Forgets old ones.
+-- $1 who, $2 the hosts' names
 WITH old AS (DELETE FROM reload_requests WHERE asked_at < now() - interval '90 days')
-INSERT INTO reload_requests (asked_by) VALUES ($1) RETURNING request_id;
+INSERT INTO reload_requests (asked_by, hosts) VALUES ($1, $2::text[]) RETURNING request_id;
 
 -- name: newest_reload
--- Answers the newest such request that somebody still waits for: a signal that comes later is somebody else's.
-SELECT request_id, asked_by FROM reload_requests WHERE asked_at > now() - interval '2 minutes' ORDER BY request_id DESC LIMIT 1;
+-- Answers the newest such request of this host that somebody still waits for: a signal that comes later is somebody else's.
+-- $1 the host's name
+SELECT request_id, asked_by FROM reload_requests
+WHERE asked_at > now() - interval '2 minutes' AND (hosts IS NULL OR $1::text = ANY (hosts)) ORDER BY request_id DESC LIMIT 1;
 
 -- name: publish_registry
 -- Says which registry a host runs by. Forgets hosts that are gone.

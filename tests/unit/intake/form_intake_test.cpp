@@ -35,8 +35,8 @@ struct ScriptedStore final : FormStore {
     return SubmissionPage{};
   }
   Result<FormChanges> load(std::span<const Form>, const LoadActor&) override { return FormChanges{}; }
-  Result<std::int64_t> ask_reload(const std::string&) override { return 1; }
-  Result<std::optional<ReloadRequest>> newest_reload() override { return std::nullopt; }
+  Result<std::int64_t> ask_reload(const std::string&, std::span<const std::string>) override { return 1; }
+  Result<std::optional<ReloadRequest>> newest_reload(const std::string&) override { return std::nullopt; }
   Result<void> publish_registry(HostId, const RegistryReport&) override { return {}; }
   Result<std::vector<HostRegistry>> registries() override { return std::vector<HostRegistry>{}; }
   Result<SweepResult> sweep(Shard, Seconds) override { return SweepResult{}; }

@@ -237,14 +237,20 @@ Problems link_warnings(const Config& config, const ActionTypes& types, const Reg
                list_of(forms) + "); set it, or write \"attachments: false\" in forms that take none"}};
 }
 
+// Where tenants have channels, there need be nothing else.
+EmptyTargets empty_targets(const Config& config) {
+  return config.notify.key.empty() ? EmptyTargets::refuse : EmptyTargets::allow;
+}
+
 // Files that somebody is just copying are read again: half of them must not come in force.
-tl::expected<Registry, Problems> read_whole_registry(const std::filesystem::path& folder, const ActionTypes& types,
-                                                     Problems* absent, std::string& digest) {
+tl::expected<Registry, Problems> read_whole_registry(const Config& config, const ActionTypes& types, Problems* absent,
+                                                     std::string& digest) {
   constexpr int kTries = 3;
+  const auto& folder = config.registry;
   for (int i = 0; i < kTries; ++i) {
     if (absent) absent->clear();
     digest = registry_digest(folder);
-    auto registry = load_registry(folder, types, absent);
+    auto registry = load_registry(folder, types, absent, empty_targets(config));
     if (registry_digest(folder) == digest) return registry;
   }
   return tl::unexpected(Problems{{folder.string(), 0, "", "its files change while they are read: try again when that is over"}});
@@ -269,8 +275,8 @@ std::string digest_on_disk(const Config& config) { return registry_digest(config
 FoundRegistry find_registry(const Config& config, const ActionTypes& types, const Secrets* secrets, MissingPluginPolicy absent) {
   FoundRegistry found;
   Problems& absences = absent == MissingPluginPolicy::tolerate ? found.absent : found.problems;
-  auto registry = read_whole_registry(config.registry, types, absent == MissingPluginPolicy::tolerate ? &found.absent : nullptr,
-                                      found.digest);
+  auto registry =
+      read_whole_registry(config, types, absent == MissingPluginPolicy::tolerate ? &found.absent : nullptr, found.digest);
   if (!registry) {
     found.problems = std::move(registry.error());
     return found;
@@ -335,7 +341,7 @@ LoadedInstallation load_installation(const Config& config, MissingPluginPolicy a
 std::optional<Rate> rate_in_force(const Config& config, const ActionTypes& types, const std::string& target,
                                   const std::optional<Rate>& of_contract) {
   Problems absent;
-  const auto registry = load_registry(config.registry, types, &absent);
+  const auto registry = load_registry(config.registry, types, &absent, empty_targets(config));
   const Contract* found = registry ? registry->find(target) : nullptr;
   return found ? found->rate : of_contract;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/duration.h"
 #include "base/json_document.h"
 #include "base/json_reader.h"
 #include "base/names.h"
@@ -78,7 +79,10 @@ std::string further_terms(const Form& form) {
   if (!form.takes_attachments) terms["attachments"] = false;
   if (!form.fields_schema.text().empty()) terms["fields_schema"] = form.fields_schema.text();
   for (const auto& action : form.actions)
-    if (auto mail = mail_terms(action); !mail.empty()) terms["actions"][std::to_string(action.order)] = std::move(mail);
+    if (auto own = mail_terms(action); !own.empty() || action.timeout) {
+      if (action.timeout) own["timeout"] = format_duration(*action.timeout);
+      terms["actions"][std::to_string(action.order)] = std::move(own);
+    }
   return terms.empty() ? "" : dump_sorted(terms);
 }
 

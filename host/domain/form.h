@@ -39,7 +39,8 @@ struct FormAction {
   std::string cc{};
   std::string bcc{};
   std::optional<bool>
-      attachment_links{};  // whether attachments are told, with links; none: as its plugin does without being told
+      attachment_links{};           // whether attachments are told, with links; none: as its plugin does without being told
+  std::optional<Millis> timeout{};  // of an attempt; none: that of the configuration
 
   bool operator==(const FormAction&) const = default;
 };

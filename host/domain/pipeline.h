@@ -31,6 +31,7 @@ struct PipelineAction {
   std::string input;   // JSON pointer into the facts; "": all of them
   Guard when{};        // else it is left out
   std::optional<ActionRetry> retry{};
+  std::optional<Millis> timeout{};  // of an attempt; none: that of the target
   int line = 0;
 };
 

@@ -10,6 +10,7 @@
 #include "base/names.h"
 #include "domain/guard_reader.h"
 #include "domain/pipeline_check.h"
+#include "domain/time_limit.h"
 
 namespace waybill {
 namespace {
@@ -155,12 +156,16 @@ ActionRetry PipelineReader::read_retry(const JsonNode& node, const std::string& 
 
 PipelineAction PipelineReader::read_action(const JsonNode& node, const std::string& path) {
   PipelineAction action{.line = node.line};
-  if (!expect_object(node, path, {"target", "name", "input", "when", "retry"})) return action;
+  if (!expect_object(node, path, {"target", "name", "input", "when", "retry", "timeout"})) return action;
   action.target = text_of(node, "target", path, true);
   action.name = name_of(node, "name", path, false);
   action.input = pointer_of(node, "input", path, "");
   if (const auto* when = node.find("when")) action.when = read_guard(*when, field_path(path, "when"));
   if (const auto* retry = node.find("retry")) action.retry = read_retry(*retry, field_path(path, "retry"));
+  if (const auto* timeout = node.find("timeout")) {
+    action.timeout = timeout->text() ? time_limit_from(*timeout->text()) : std::nullopt;
+    if (!action.timeout) report(*timeout, field_path(path, "timeout"), std::string(kTimeLimitRule));
+  }
   return action;
 }
 

@@ -11,6 +11,7 @@
 #include "base/json_document.h"
 #include "base/names.h"
 #include "config/document.h"
+#include "domain/time_limit.h"
 #include "templates/mustache.h"
 
 namespace waybill {
@@ -19,13 +20,21 @@ namespace {
 using config::Node;
 
 constexpr std::array<std::string_view, 5> kFormFields{"form_id", "name", "attachments", "fields_schema", "actions"};
-constexpr std::array<std::string_view, 14> kActionFields{"action_order",      "action_type",
-                                                         "template_id",       "destination",
-                                                         "destination_field", "destination_lookup",
-                                                         "happyfox_category", "from",
-                                                         "reply_to",          "cc",
-                                                         "reply_to_field",    "bcc",
-                                                         "subject_template",  "attachment_links"};
+constexpr std::array<std::string_view, 15> kActionFields{"action_order",
+                                                         "action_type",
+                                                         "template_id",
+                                                         "destination",
+                                                         "destination_field",
+                                                         "destination_lookup",
+                                                         "happyfox_category",
+                                                         "from",
+                                                         "reply_to",
+                                                         "cc",
+                                                         "reply_to_field",
+                                                         "bcc",
+                                                         "subject_template",
+                                                         "attachment_links",
+                                                         "timeout"};
 constexpr std::array<std::string_view, 3> kRecipients{"destination", "destination_field", "destination_lookup"};
 constexpr std::array<std::string_view, 3> kLookupFields{"field", "addresses", "default"};
 constexpr std::size_t kMaxActions = 100;
@@ -53,6 +62,8 @@ class FormReader {
   void read_recipients(const Node& node, const std::string& path, FormAction& action);
   RecipientLookup read_lookup(const Node& node, const std::string& path);
   int read_order(const Node& node, const std::string& path);
+  std::optional<Millis> read_timeout(const Node& node, const std::string& path);
+  void note_limit(const Form& form, const FormAction& action, const Node& node, const std::string& path);
   void check_type(const Node& node, const FormAction& action, const std::string& path);
   void check_orders(const Node& list, const Form& form);
 
@@ -107,8 +118,11 @@ Form FormReader::read(const Node& document) {
   }
   if (actions->children.size() > kMaxActions)
     report(*actions, "actions", "must not hold more than " + std::to_string(kMaxActions));
-  for (std::size_t i = 0; i < actions->children.size(); ++i)
-    form.actions.push_back(read_action(actions->children[i], "actions[" + std::to_string(i) + "]"));
+  for (std::size_t i = 0; i < actions->children.size(); ++i) {
+    const auto path = "actions[" + std::to_string(i) + "]";
+    form.actions.push_back(read_action(actions->children[i], path));
+    note_limit(form, form.actions.back(), actions->children[i], path);
+  }
   check_orders(*actions, form);
   std::stable_sort(form.actions.begin(), form.actions.end(),
                    [](const FormAction& a, const FormAction& b) { return a.order < b.order; });
@@ -163,6 +177,7 @@ FormAction FormReader::read_action(const Node& node, const std::string& path) {
   action.cc = text_of(node, "cc", path, false);
   action.bcc = text_of(node, "bcc", path, false);
   action.attachment_links = flag_of(node, "attachment_links", path);
+  action.timeout = read_timeout(node, path);
   if (!action.template_id.empty() && !context_.has_template(action.template_id))
     report(*node.find("template_id"), path + ".template_id", "there is no template " + in_quotes(action.template_id));
   if (auto parsed = Mustache::compile(action.subject_template); !parsed)
@@ -205,6 +220,23 @@ int FormReader::read_order(const Node& node, const std::string& path) {
   if (value >= 1 && value <= kMaxOrder && std::to_string(value) == order->text) return value;
   report(order ? *order : node, path + ".action_order", "must be a whole number from 1 to " + std::to_string(kMaxOrder));
   return 0;
+}
+
+std::optional<Millis> FormReader::read_timeout(const Node& node, const std::string& path) {
+  const auto* timeout = node.find("timeout");
+  if (timeout == nullptr) return std::nullopt;
+  const auto limit = timeout->kind == Node::Kind::scalar ? time_limit_from(timeout->text) : std::nullopt;
+  if (!limit) report(*timeout, path + ".timeout", std::string(kTimeLimitRule));
+  return limit;
+}
+
+void FormReader::note_limit(const Form& form, const FormAction& action, const Node& node, const std::string& path) {
+  if (!action.timeout || context_.limits == nullptr) return;
+  context_.limits->push_back({.owner = form.id,
+                              .state = "",
+                              .action = action.action_type,
+                              .limit = *action.timeout,
+                              .place = {file_, node.find("timeout")->line, path + ".timeout", ""}});
 }
 
 void FormReader::check_type(const Node& node, const FormAction& action, const std::string& path) {

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/problem.h"
 #include "domain/form.h"
+#include "registry/time_limits.h"
 
 namespace waybill {
 
@@ -18,6 +19,7 @@ struct FormContext {
   Problems* absent = nullptr;  // an action type that no loaded plugin has is told only here, if this is set
   // A file's text, its name as the form has it. An error ends a sentence about the file.
   std::function<tl::expected<std::string, std::string>(const std::string& name)> read_file{};
+  ActionLimits* limits = nullptr;  // gets one for each action with a `timeout`
 };
 
 // Each problem names `file`, line and field.

@@ -24,8 +24,8 @@ struct PipelineFile {
 // Pipelines in the order in which they depend on each other.
 class PipelineLinker {
  public:
-  PipelineLinker(std::map<std::string, PipelineFile>& files, const Find& find, Problems& problems)
-      : files_(files), find_(find), problems_(problems) {}
+  PipelineLinker(std::map<std::string, PipelineFile>& files, const Find& find, Problems& problems, ActionLimits& limits)
+      : files_(files), find_(find), problems_(problems), limits_(limits) {}
 
   std::shared_ptr<const PipelineDefinition> define(PipelineFile& file) {
     if (file.mark == PipelineFile::Mark::done) return file.definition;
@@ -67,6 +67,12 @@ class PipelineLinker {
                                " has policy deadline, which counts from the submission's beginning: give the action a `retry`"});
       return std::nullopt;
     }
+    if (action.timeout)
+      limits_.push_back({.owner = file.pipeline.name,
+                         .state = state.name,
+                         .action = action.target,
+                         .limit = *action.timeout,
+                         .place = {file.file, action.line, path + ".timeout", ""}});
     return stage_contract(*target, file.pipeline, state, action);
   }
 
@@ -86,12 +92,13 @@ class PipelineLinker {
   std::map<std::string, PipelineFile>& files_;
   const Find& find_;
   Problems& problems_;
+  ActionLimits& limits_;
 };
 
 }  // namespace
 
 std::vector<std::shared_ptr<const PipelineDefinition>> load_pipelines(const std::filesystem::path& folder, const Find& find,
-                                                                      Problems& problems) {
+                                                                      Problems& problems, ActionLimits& limits) {
   std::map<std::string, PipelineFile> files;
   for (const auto& path : files_in(folder, problems)) {
     if (path.extension() != ".json") {
@@ -112,7 +119,7 @@ std::vector<std::shared_ptr<const PipelineDefinition>> load_pipelines(const std:
     const auto [first, is_new] = files.try_emplace(name, PipelineFile{path.string(), *text, std::move(*pipeline)});
     if (!is_new) problems.push_back({path.string(), 0, "pipeline", "is taken by " + first->second.file});
   }
-  PipelineLinker linker(files, find, problems);
+  PipelineLinker linker(files, find, problems, limits);
   std::vector<std::shared_ptr<const PipelineDefinition>> all;
   for (auto& [name, file] : files) all.push_back(linker.define(file));
   return all;

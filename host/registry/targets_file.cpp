@@ -6,9 +6,9 @@
 #include <map>
 #include <optional>
 
-#include "base/duration.h"
 #include "base/json_document.h"
 #include "base/names.h"
+#include "domain/time_limit.h"
 #include "registry/target_url.h"
 
 namespace waybill {
@@ -254,9 +254,8 @@ void TargetReader::read_count_outages(Contract& contract) const {
 std::optional<Millis> TargetReader::read_time_limit() const {
   const auto* timeout = target_.find("timeout");
   if (!timeout) return std::nullopt;
-  const auto limit = timeout->text() ? parse_duration(*timeout->text()) : std::nullopt;
-  if (limit && *limit >= Millis{10} && *limit <= kMaxTimeLimit) return limit;
-  report("timeout", "must be how long one attempt may take, from 10ms to 1h: \"30s\"");
+  if (const auto limit = timeout->text() ? time_limit_from(*timeout->text()) : std::nullopt) return limit;
+  report("timeout", std::string(kTimeLimitRule));
   return std::nullopt;
 }
 
@@ -279,7 +278,7 @@ TargetTransport TargetReader::read_transport() const {
 
 tl::expected<std::vector<Contract>, Problems> read_targets(std::string_view text, const std::string& file,
                                                            const ActionTypes& types, Problems* absent,
-                                                           TargetTransports* transports, TimeLimits* limits) {
+                                                           TargetTransports* transports, TimeLimits* limits, EmptyTargets empty) {
   const auto document = parse_json(text, file);
   TRY(document);
   if (document->kind != Kind::object)
@@ -293,11 +292,12 @@ tl::expected<std::vector<Contract>, Problems> read_targets(std::string_view text
     problems.push_back({file, schema->line, "$schema", "must be a string"});
 
   const auto* targets = document->find("targets");
-  if (!targets || targets->kind != Kind::array || targets->children.empty()) {
+  const bool is_list = targets && targets->kind == Kind::array;
+  if (!is_list || (targets->children.empty() && empty == EmptyTargets::refuse)) {
     problems.push_back({file, targets ? targets->line : document->line, "targets",
-                        targets && targets->kind == Kind::array ? "must hold at least one target"
-                        : targets                               ? "must be a list of targets"
-                                                                : "is missing: the list of targets, at least one"});
+                        is_list   ? "must hold at least one target, unless there are channels (notify.key in the configuration)"
+                        : targets ? "must be a list of targets"
+                                  : "is missing: the list of targets, at least one"});
     return tl::unexpected(std::move(problems));
   }
 

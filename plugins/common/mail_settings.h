@@ -23,7 +23,7 @@ inline constexpr std::string_view kMailSettings =
     R"("password_secret":{"type":"string","minLength":1,"description":"NAME of the host's secret to AUTH with"},)"
     R"("link_ttl_seconds":{"type":"integer","minimum":1,"maximum":604800,"default":604800,)"
     R"("description":"how long links to attachments work, in seconds"},)"
-    R"("timeout_ms":{"type":"integer","minimum":1,"maximum":600000,"default":30000,)"
+    R"("timeout_ms":{"type":"integer","minimum":1,"maximum":600000,)"
     R"("description":"how long one attempt may take, in milliseconds"}}})";
 
 struct MailSettings {
@@ -32,8 +32,8 @@ struct MailSettings {
   plugin::Tls tls = plugin::Tls::if_offered;
   std::string user;
   std::string password_secret;
-  std::int64_t link_ttl = 604'800;  // seconds
-  std::chrono::milliseconds timeout{30'000};
+  std::int64_t link_ttl = 604'800;       // seconds
+  std::chrono::milliseconds timeout{0};  // 0: until the attempt's deadline
 };
 
 namespace detail {

@@ -13,7 +13,7 @@ inline constexpr std::string_view kSettingsSchema =
     R"("description":"id of the service: the second but last UUID of its API key"},)"
     R"("key_secret":{"type":"string","minLength":1,)"
     R"("description":"NAME of the host's secret that is the last UUID of the API key"},)"
-    R"("timeout_ms":{"type":"integer","minimum":1,"maximum":600000,"default":10000,)"
+    R"("timeout_ms":{"type":"integer","minimum":1,"maximum":600000,)"
     R"("description":"how long one request may take, in milliseconds"}}})";
 
 inline constexpr std::string_view kDestinationSchema =
@@ -30,7 +30,7 @@ struct Account {
 
 struct Settings {
   Account account;
-  std::chrono::milliseconds timeout{10'000};
+  std::chrono::milliseconds timeout{0};  // 0: until the attempt's deadline
 };
 
 struct Destination {

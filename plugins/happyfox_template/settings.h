@@ -22,7 +22,7 @@ inline constexpr std::string_view kSettingsSchema =
     R"("email_field":{"type":"string","minLength":1,"default":"email","description":"field of the form with the contact's address"},)"
     R"("link_ttl_seconds":{"type":"integer","minimum":1,"maximum":604800,"default":604800,)"
     R"("description":"how long links to attachments work, in seconds"},)"
-    R"("timeout_ms":{"type":"integer","minimum":1,"maximum":600000,"default":10000,)"
+    R"("timeout_ms":{"type":"integer","minimum":1,"maximum":600000,)"
     R"("description":"how long one request may take, in milliseconds"}}})";
 
 struct Settings {
@@ -33,8 +33,8 @@ struct Settings {
   std::string custom_field_name;
   std::string name_field;
   std::string email_field;
-  std::int64_t link_ttl = 604'800;  // seconds
-  std::chrono::milliseconds timeout{10'000};
+  std::int64_t link_ttl = 604'800;       // seconds
+  std::chrono::milliseconds timeout{0};  // 0: until the attempt's deadline
 
   bool configured() const { return !base_url.empty() && !api_key.empty() && !auth_code.empty(); }
 };

@@ -32,7 +32,7 @@ inline constexpr std::string_view kSettingsSchema =
     R"("description":"of all attachments of one mail, before they are encoded"},)"
     R"("concurrent_with_attachments":{"type":"integer","minimum":1,"maximum":64,"default":4,)"
     R"("description":"mails with attachments that one I/O thread makes at one time; more wait"},)"
-    R"("timeout_ms":{"type":"integer","minimum":1,"maximum":600000,"default":30000,)"
+    R"("timeout_ms":{"type":"integer","minimum":1,"maximum":600000,)"
     R"("description":"how long one request may take, in milliseconds"}}})";
 
 inline constexpr std::string_view kDestinationSchema =
@@ -78,7 +78,7 @@ struct Settings {
   std::int64_t max_attachment_bytes = 10 << 20;
   std::int64_t max_total_bytes = 20 << 20;
   std::size_t concurrent = 4;
-  std::chrono::milliseconds timeout{30'000};
+  std::chrono::milliseconds timeout{0};  // 0: until the attempt's deadline
 };
 
 struct Destination {

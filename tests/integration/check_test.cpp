@@ -52,9 +52,10 @@ TEST_F(Check, NamesTheLineOfWhatIsWrongWithASendersSettings) {  // D11
 
 TEST_F(Check, WarnsWhereOneTimeLimitCutsAnother) {  // T25
   const auto original = read_file(installation().config());
+  std::string drain = "20m";
   const auto check_with = [&](const std::string& more) {
     write_file(installation().config(), original + more);
-    return installation().command({"check"});
+    return installation().command({"check"}, {{"WAYBILL_TIMEOUTS_DRAIN", drain}});
   };
   const auto useless = check_with("senders:\n  sms:\n    timeout_ms: 90000\n");
   EXPECT_EQ(useless.exit_code, 0) << useless.out << useless.err;
@@ -69,11 +70,23 @@ TEST_F(Check, WarnsWhereOneTimeLimitCutsAnother) {  // T25
   const auto cut = check_with("senders:\n  sms:\n    timeout_ms: 10000\n");
   EXPECT_EQ(cut.exit_code, 0) << cut.out << cut.err;
   expect_words(cut.out + cut.err, {"sms.slow", "10s (senders.sms.timeout_ms)", "90s"});
+  drain = "20s";
+  const auto stopped = check_with("");
+  EXPECT_EQ(stopped.exit_code, 0) << stopped.err;
+  expect_words(stopped.out + stopped.err,
+               {"sms.slow", "an attempt of 90s is cut when its host stops, which waits for 20s (timeouts.drain)"});
+  drain = "20m";
   slow["timeout"] = "50m";
   installation().write_registry(registry_of({slow}));
   const auto beyond = check_with("");
   EXPECT_EQ(beyond.exit_code, 1);
   expect_words(beyond.out + beyond.err, {"sms.slow", "timeouts.lease"});
+  auto urgent = target("sms.urgent", "sms", gateway.url(), "deadline", 30, {"invalid_request"});
+  urgent["timeout"] = "40s";
+  installation().write_registry(registry_of({urgent}));
+  const auto late = check_with("");
+  EXPECT_EQ(late.exit_code, 0) << late.err;
+  expect_words(late.out + late.err, {"sms.urgent", "an attempt of 40s is cut by its maxAcceptanceSeconds, 30s"});
 }
 
 TEST_F(Check, RefusesNamesThatNobodyKnowsAndSuggestsTheNearest) {  // D11

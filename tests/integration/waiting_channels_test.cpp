@@ -54,6 +54,20 @@ TEST_F(WaitingChannels, AnEventForADisabledChannelIsKeptAndSentOnceItIsEnabled) 
   EXPECT_EQ(gateway.received().back().body, "[2]");
 }
 
+// T32: an installation for channels alone needs no target
+TEST_F(WaitingChannels, NoTargetIsNeededForChannels) {
+  configure("debounce: 0s");
+  setup.registry = "{\"targets\": []}\n";
+  gateway.by_default(Reply::accept());
+  const auto checked = installation().command({"check"});
+  EXPECT_EQ(checked.exit_code, 0) << checked.err;
+  const auto rule = add_rule();
+  bind(rule, add_channel("ops"));
+  add_event(rule, "1", 1);
+  EXPECT_TRUE(wait_for_status(deliveries().at(0).at("id"), "succeeded"));
+  EXPECT_EQ(installation().command({"reload"}).exit_code, 0);
+}
+
 // T2: also what was there before, whatever it waited for.
 TEST_F(WaitingChannels, WhatIsInTheQueueWhenItsChannelIsDisabledWaitsToo) {
   configure("debounce: 10m");

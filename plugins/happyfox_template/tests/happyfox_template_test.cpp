@@ -83,7 +83,7 @@ TEST_F(HappyFox, ATicketIsMadeOfTheForm) {  // F9
   EXPECT_EQ(request.basic_user, "happyfox_key") << "names, never the secrets";
   EXPECT_EQ(request.basic_password, "happyfox_code");
   EXPECT_EQ(request.filled_header("Authorization"), "Basic azN5OmMwZGU=");
-  EXPECT_EQ(request.timeout_ms, 10'000U);
+  EXPECT_EQ(request.timeout_ms, 0U) << "T25: all of the attempt's time";
 }
 
 TEST_F(HappyFox, TheTicketsIdIsOnRecord) {  // F9
@@ -241,6 +241,20 @@ TEST_F(HappyFox, AttachmentsAreLinksInTheText) {  // F8, F9
   const auto ticket = posted(job(form));
   for (const auto* part : {"text", "html"})
     EXPECT_NE(ticket.at(part).get<std::string>().find("https://signed.test/bucket/a-1?ttl=604800"), std::string::npos);
+}
+
+// T28
+TEST_F(HappyFox, AFormMaySayThatATicketHasNoLinks) {
+  auto form = with_contact();
+  form["attachments"].push_back(attachment("cv.pdf"));
+  auto one = job(form);
+  auto destination = Json::parse(one.destination);
+  for (const bool has_links : {true, false}) {
+    destination["attachment_links"] = has_links;
+    EXPECT_TRUE(host_.validate_destination("happyfox_template", destination.dump()).empty()) << destination;
+    one.destination = destination.dump();
+    EXPECT_EQ(posted(one).dump().find("signed.test") != std::string::npos, has_links);
+  }
 }
 
 TEST_F(HappyFox, ALongSubjectKeepsOurId) {

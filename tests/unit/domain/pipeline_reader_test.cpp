@@ -130,8 +130,10 @@ TEST(PipelineReader, NamesMistakesInActions) {  // P1 P5
   expect_said(
       {Mistake{kJudge, "{}", "p.json:6: states.JUDGING.run[0].target: is missing"},
        Mistake{kJudge, "7", "p.json:6: states.JUDGING.run[0]: must be an object"},
-       Mistake{kJudge, R"({ "target": "judge", "timeout": 5 })",
-               "p.json:6: states.JUDGING.run[0].timeout: unknown field (known here: target, name, input, when, retry)"},
+       Mistake{kJudge, R"({ "target": "judge", "patience": 5 })",
+               "p.json:6: states.JUDGING.run[0].patience: unknown field (known here: target, name, input, when, retry, timeout)"},
+       Mistake{kJudge, R"({ "target": "judge", "timeout": 5 })",  // T25
+               "p.json:6: states.JUDGING.run[0].timeout: must be how long one attempt may take, from 10ms to 1h: \"30s\""},
        Mistake{kJudge, R"({ "target": "judge", "input": "/answer" })",
                "p.json:6: states.JUDGING.run[0].input: must begin with one of /payload, /result, /results, /metadata, /stage, "
                "/submissionId"},

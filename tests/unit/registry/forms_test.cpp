@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "registry/forms_file.h"
+#include "registry/registry.h"
+#include "support/unseen.h"
 #include "unit/registry/fake_action_types.h"
 
 namespace waybill {
@@ -74,6 +76,28 @@ TEST_F(Forms, ActionsComeInTheirOrderWhateverTheFilesOrderIs) {
                           {2, "letter", "desk", "", "", "3"}}}));
 }
 
+TEST_F(Forms, AnActionMayHaveATimeLimitOfItsOwn) {  // T25
+  ActionLimits limits;
+  const auto form =
+      read_form(with("    template_id: contact\n", "    template_id: contact\n    timeout: 40s\n"), "forms/contact.yaml",
+                {types, [](const std::string& id) { return id == "contact"; }, nullptr, {}, &limits});
+  ASSERT_TRUE(form) << joined(form.error());
+  ASSERT_EQ(limits.size(), 1u);
+  EXPECT_EQ(limits[0].place.line, 8);
+  const Registry registry({}, {*form}, {}, {}, {}, {}, limits);
+  std::size_t limited = 0;
+  for (const auto& action : form->actions) {
+    const auto limit = registry.time_limit(contract_of(*form, action, nullptr));
+    EXPECT_EQ(limit, action.timeout) << action.order;
+    limited += limit.has_value();
+  }
+  EXPECT_EQ(limited, 1u) << "of its action only";
+  auto other = *form;
+  other.actions[0].timeout = other.actions[1].timeout = std::nullopt;
+  EXPECT_NE(further_terms(*form), further_terms(other)) << "T27: a change of it is a change of the form";
+  EXPECT_EQ(destination_json(form->actions[0]), destination_json(other.actions[0])) << "no business of the plugin";
+}
+
 TEST_F(Forms, APluginIsHandedTheFieldsThatAreSet) {
   const auto form = read(kContact);
   EXPECT_EQ(destination_json(form->actions[1]), R"({"destination":"desk","happyfox_category":"3"})");
@@ -107,10 +131,16 @@ TEST_F(Forms, EachMistakeIsNamedWithLineAndField) {
          R"(6: actions[1].action_type: unknown action type "fax" (loaded: letter))");
   expect(with("destination: desk", "destination: nowhere"), "4: actions[0].destination: there is no such place");
   expect(with("destination: desk", "destination: \"a\\nb\""), "4: actions[0].destination: must not hold control characters");
+  for (const auto& unseen : testing::kUnseen)  // T32
+    expect(with("destination: desk", "destination: \"a" + std::string(unseen.text) + "b\""),
+           "4: actions[0].destination: must not hold control characters");
   expect(with("    template_id: contact\n", "    templat_id: contact\n"),
          "7: actions[1].templat_id: unknown field (known here: action_order, action_type, template_id, destination, "
          "destination_field, destination_lookup, happyfox_category, from, reply_to, cc, reply_to_field, bcc, subject_template, "
-         "attachment_links)");
+         "attachment_links, timeout)");
+  for (const char* bad : {"9ms", "2h", "soon", "[1s]"})  // T25
+    expect(with("    template_id: contact\n", "    template_id: contact\n    timeout: " + std::string(bad) + "\n"),
+           "8: actions[1].timeout: must be how long one attempt may take, from 10ms to 1h: \"30s\"");
 }
 
 TEST_F(Forms, ASubjectIsReadAsATemplateWithTheFile) {  // D2

@@ -28,7 +28,7 @@ json whole() {
     "states": {
       "A": {"description": "d", "order": "parallel", "run": [
         {"target": "t", "name": "one", "input": "/payload", "when": {"at": "/payload/a", "exists": true},
-         "retry": {"attempts": 2, "delay": "1s", "factor": 2.5, "maxDelay": "1m", "reasons": {"r": 1}}},
+         "retry": {"attempts": 2, "delay": "1s", "factor": 2.5, "maxDelay": "1m", "reasons": {"r": 1}}, "timeout": "40s"},
         {"target": "t", "name": "two"}]},
       "B": {"terminal": true, "start": [{"pipeline": "p", "payload": "/payload", "when": {"at": "/payload/a", "equals": null}}]},
       "C": {"terminal": true}
@@ -112,6 +112,8 @@ TEST(PipelineSchema, RefusesWhatTheReaderRefuses) {  // P1
       {"/states/A/run/0/input", "\"payload\""},
       {"/states/A/run/0/when", "{}"},
       {"/states/A/run/0/more", "1"},
+      {"/states/A/run/0/timeout", "\"soon\""},
+      {"/states/A/run/0/timeout", "40"},
       {"/states/A/run/0/retry", "{}"},
       {"/states/A/run/0/retry/attempts", "0"},
       {"/states/A/run/0/retry/attempts", "1001"},

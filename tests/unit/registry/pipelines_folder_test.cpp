@@ -47,13 +47,14 @@ class PipelinesFolder : public ::testing::Test {
   std::string in(const std::string& file) const { return (folder_ / file).string(); }
   std::vector<std::shared_ptr<const PipelineDefinition>> load() {
     problems_.clear();
+    limits_.clear();
     return load_pipelines(
         folder_,
         [this](const std::string& name) {
           const auto at = targets_.find(name);
           return at == targets_.end() ? nullptr : &at->second;
         },
-        problems_);
+        problems_, limits_);
   }
   std::string problems() {
     load();
@@ -63,6 +64,7 @@ class PipelinesFolder : public ::testing::Test {
   std::filesystem::path folder_;
   std::map<std::string, Contract> targets_;
   Problems problems_;
+  ActionLimits limits_;
 };
 
 TEST_F(PipelinesFolder, IsReadByName) {  // P1
@@ -98,6 +100,25 @@ TEST_F(PipelinesFolder, WantsARetryWhereATargetCountsFromTheBeginning) {  // P5
   const auto all = load();
   EXPECT_EQ(joined(problems_), "");
   EXPECT_EQ(all.at(0)->contracts.at(0).policy, Policy::max_attempts);
+}
+
+TEST_F(PipelinesFolder, AnActionMayHaveATimeLimitOfItsOwn) {  // T25
+  write("a.json", kSends, "\"mail\"", R"("mail", "timeout": "40s")");
+  const auto all = load();
+  ASSERT_EQ(joined(problems_), "");
+  const Contract stage = all.at(0)->contracts.at(0);
+  const Registry registry({targets_.at("mail")}, {}, {}, all, {}, {{"mail", Seconds(30)}}, limits_);
+  EXPECT_EQ(registry.time_limit(stage), Millis(40'000));
+  EXPECT_EQ(registry.time_limit(targets_.at("mail")), Millis(30'000)) << "of whoever sends to the target";
+  auto elsewhere = stage;
+  elsewhere.stage->state = "OTHER";
+  EXPECT_EQ(registry.time_limit(elsewhere), Millis(30'000));
+  for (const char* bad : {"\"9ms\"", "\"2h\"", "\"soon\"", "40"}) {
+    write("a.json", kSends, "\"mail\"", R"("mail", "timeout": )" + std::string(bad));
+    EXPECT_EQ(problems(), in("a.json") +
+                              ":5: states.SEND.run[0].timeout: must be how long one attempt may take, from 10ms to 1h: "
+                              "\"30s\"\n");
+  }
 }
 
 TEST_F(PipelinesFolder, TakesANameOnce) {  // P1

@@ -60,6 +60,21 @@ TEST(SampleRegistry, WhatMayArriveLateOutlivesAnHour) {
   }
 }
 
+// T25. The second tier may take 30 s: its attempts are not cut before.
+TEST(SampleRegistry, TheSecondTierHasTheTimeThatItMayTake) {
+  const auto registry = load_registry(kFolder, all_types());
+  ASSERT_TRUE(registry) << joined(registry.error());
+  const auto pipeline = registry->find_pipeline("verification");
+  ASSERT_NE(pipeline, nullptr);
+  std::size_t stages = 0;
+  for (const auto& contract : pipeline->contracts) {
+    if (contract.target != "verification.tier2") continue;
+    ++stages;
+    EXPECT_EQ(registry->time_limit(contract), Millis(40'000));
+  }
+  EXPECT_GE(stages, 1u);
+}
+
 // F2
 TEST(SampleRegistry, HasAFormThatIsMailedAndMadeATicket) {
   const auto registry = load_registry(kFolder, all_types());
@@ -156,7 +171,9 @@ TEST(TargetsSchema, RefusesWhatTheLoaderRefuses) {
     EXPECT_FALSE(schema.accepts(whole)) << change.name;
     EXPECT_FALSE(read_targets(whole.dump(), "t", FakeActionTypes{})) << change.name;
   }
-  for (const auto* whole : {R"([])", R"({})", R"({"targets": []})", R"({"targets": [7]})"}) {
+  EXPECT_FALSE(read_targets(R"({"targets": []})", "t", FakeActionTypes{}));
+  EXPECT_TRUE(schema.accepts({{"targets", nlohmann::json::array()}})) << "an installation for channels alone";
+  for (const auto* whole : {R"([])", R"({})", R"({"targets": {}})", R"({"targets": [7]})"}) {
     EXPECT_FALSE(schema.accepts(nlohmann::json::parse(whole))) << whole;
     EXPECT_FALSE(read_targets(whole, "t", FakeActionTypes{})) << whole;
   }
@@ -180,7 +197,8 @@ TEST(FormSchema, RefusesWhatTheLoaderRefusesAndTakesTheSample) {
   EXPECT_TRUE(loads(good) && accepts(good));
   for (const char* more : {"destination_field: c", "destination_lookup: {field: c, addresses: {d: e, f: g}, default: h}",
                            "destination: c, from: d, reply_to: e, cc: f, bcc: g", "destination: c, reply_to_field: d",
-                           "destination_field: c, attachment_links: true"}) {  // T28
+                           "destination_field: c, attachment_links: true",  // T28
+                           "destination: c, timeout: 40s"}) {               // T25
     auto text = good;
     text.replace(text.find("destination: c"), 14, more);
     EXPECT_TRUE(loads(text) && accepts(text)) << text;

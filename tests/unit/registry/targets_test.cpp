@@ -3,6 +3,7 @@
 
 #include "registry/registry.h"
 #include "registry/targets_file.h"
+#include "support/unseen.h"
 #include "unit/registry/fake_action_types.h"
 
 namespace waybill {
@@ -187,6 +188,22 @@ TEST_P(BrokenTargetsFile, IsRefused) {
   EXPECT_NE(targets.error().front().message.find(broken.message), std::string::npos) << targets.error().front().message;
 }
 
+TEST(TargetsFile, NoNameHoldsWhatIsNotSeen) {  // T32
+  for (const auto& unseen : testing::kUnseen) {
+    const auto targets = read_targets(
+        file_with("submissionTarget", "\"submissionTarget\": \"a" + std::string(unseen.json) + "\""), "t", FakeActionTypes{});
+    ASSERT_FALSE(targets) << unseen.json;
+    EXPECT_NE(targets.error().front().message.find("must not hold control characters"), std::string::npos) << unseen.json;
+  }
+}
+
+TEST(TargetsFile, NeedsNoTargetWhereThereAreChannels) {  // T32
+  const auto none = read_targets(R"({"targets": []})", "t", FakeActionTypes{}, nullptr, nullptr, nullptr, EmptyTargets::allow);
+  ASSERT_TRUE(none);
+  EXPECT_TRUE(none->empty());
+  EXPECT_FALSE(read_targets("{}", "t", FakeActionTypes{}, nullptr, nullptr, nullptr, EmptyTargets::allow)) << "it says so";
+}
+
 const std::string kWebhook =
     "{\"targets\": [{\"submissionTarget\": \"w\", \"gatewayType\": \"webhook\", \"policy\": \"one_shot\", \"terminalOutcomes\": "
     "[\"gone\"],\n";
@@ -197,6 +214,7 @@ INSTANTIATE_TEST_SUITE_P(
         BrokenWhole{"NoObject", "\n[]", 2, "", "must be an object"},
         BrokenWhole{"NoTargets", "\n{\n}", 2, "targets", "is missing: the list of targets, at least one"},
         BrokenWhole{"TargetsEmpty", "{\n\"targets\": []}", 2, "targets", "must hold at least one target"},
+        BrokenWhole{"TargetsEmptyButForChannels", "{\n\"targets\": []}", 2, "targets", "unless there are channels (notify.key"},
         BrokenWhole{"TargetsObject", "{\n\"targets\": {}}", 2, "targets", "must be a list of targets"},
         BrokenWhole{"TargetNumber", "{\"targets\": [\n1\n]}", 2, "targets[0]", "must be an object"},
         BrokenWhole{"UnknownField", file_with("", "").substr(0, 14) + "\n\"version\": 1, " + file_with("", "").substr(14), 3,

@@ -1,6 +1,7 @@
 // Pipelines' submissions on PostgreSQL: each call is a transaction of the tenant.
 #include "store/pipeline_store.h"
 
+#include <algorithm>
 #include <limits>
 #include <map>
 
@@ -18,20 +19,23 @@ namespace {
 constexpr std::string_view kConflict = "conflict", kTakenBack = "taken back";
 
 PipelineDeliveryView read_delivery(const Rows& rows, std::size_t row) {
-  return {read_action_delivery(rows, row), text_of(rows, row, 11), text_of(rows, row, 12), {}};
+  return {read_action_delivery(rows, row), text_of(rows, row, 11), text_of(rows, row, 12), {}, {}};
 }
 
-void add_failures(const Rows& attempts, std::vector<PipelineDeliveryView>& deliveries) {
+void add_attempts(const Rows& attempts, std::vector<PipelineDeliveryView>& deliveries) {
   for (std::size_t row = 0; row < attempts.size(); ++row) {
-    if (attempts.text(row, 4) == "accepted") continue;
-    for (auto& delivery : deliveries)
-      if (delivery.delivery.value == attempts.number(row, 0))
-        delivery.failures.push_back({.number = static_cast<std::uint32_t>(attempts.number(row, 1)),
-                                     .started = attempts.time(row, 2),
-                                     .outcome = text_of(attempts, row, 4),
-                                     .reason = text_of(attempts, row, 5),
-                                     .error = text_of(attempts, row, 6),
-                                     .code = static_cast<std::int32_t>(attempts.number(row, 7))});
+    const auto of = std::find_if(deliveries.begin(), deliveries.end(),
+                                 [&](const auto& delivery) { return delivery.delivery.value == attempts.number(row, 0); });
+    if (of == deliveries.end()) continue;
+    auto attempt = read_attempt(attempts, row, 1);
+    if (attempt.outcome != "accepted")
+      of->failures.push_back({.number = attempt.number,
+                              .started = attempt.started,
+                              .outcome = attempt.outcome,
+                              .reason = attempt.reason,
+                              .error = attempt.error,
+                              .code = attempt.code});
+    of->history.push_back(std::move(attempt));
   }
 }
 
@@ -291,7 +295,7 @@ class PgPipelineStore final : public PipelineStore {
     }
     auto attempts = connection.run(sql::pipeline_attempts_of, {shard_text, wanted.take()});
     TRY(attempts);
-    add_failures(*attempts, view.deliveries);
+    add_attempts(*attempts, view.deliveries);
     auto audit = connection.run(sql::audit_of, {shard_text, id});
     TRY(audit);
     for (std::size_t row = 0; row < audit->size(); ++row) view.audit.push_back(read_audit_event(*audit, row));

@@ -27,7 +27,8 @@ struct PipelineDeliveryView : ActionDeliveryView {
     std::string outcome, reason, error;
     std::int32_t code;
   };
-  std::vector<Failure> failures;  // its attempts that were not accepted
+  std::vector<Failure> failures;     // its attempts that were not accepted
+  std::vector<AttemptView> history;  // all of them, in order
 };
 
 struct PipelineView {

@@ -95,6 +95,7 @@ class PgReadStore final : public ReadStore {
       if (rows->is_null(row, 8)) continue;
       history.attempts.push_back(read_attempt(*rows, row, 8));
     }
+    if (kind == "intent" && history.submission.state == "accepted") TRY(add_late_failures(org, history));
     return history;
   }
 
@@ -128,12 +129,9 @@ class PgReadStore final : public ReadStore {
       explanation.positions.push_back(std::move(*position));
     }
     if (explanation.positions.empty()) return explanation;
-    auto living = link_.read(sql::living_hosts, {});
+    auto living = living_hosts();
     TRY(living);
-    for (std::size_t row = 0; row < living->size(); ++row) {
-      const auto told_ago = living->is_null(row, 1) ? std::nullopt : std::optional(Micros{living->number(row, 1)});
-      explanation.living.push_back({text_of(*living, row, 0), told_ago, text_of(*living, row, 2)});
-    }
+    explanation.living = std::move(*living);
     auto in_flight = link_.read(sql::in_flight, {});
     TRY(in_flight);
     count_in_flight(*in_flight, org, explanation.positions);
@@ -175,6 +173,17 @@ class PgReadStore final : public ReadStore {
     return moved;
   }
 
+  Result<std::vector<LivingHost>> living_hosts() override {
+    auto rows = link_.read(sql::living_hosts, {});
+    TRY(rows);
+    std::vector<LivingHost> living;
+    for (std::size_t row = 0; row < rows->size(); ++row) {
+      const auto told_ago = rows->is_null(row, 1) ? std::nullopt : std::optional(Micros{rows->number(row, 1)});
+      living.push_back({text_of(*rows, row, 0), told_ago, text_of(*rows, row, 2)});
+    }
+    return living;
+  }
+
   Result<std::vector<HostView>> hosts() override {
     auto rows = link_.read(sql::hosts);
     TRY(rows);
@@ -192,6 +201,19 @@ class PgReadStore final : public ReadStore {
 
  private:
   // None if that takes too long, as it may where many rows before it are dead: the rest is worth saying without it.
+  Result<void> add_late_failures(OrgId org, HistoryView& history) {
+    const auto id = history.submission.id;
+    auto rows = tenant_.read(org, sql::late_failures_of,
+                             {std::to_string(shard_of(id)), std::to_string(org.value), std::to_string(id.value)});
+    TRY(rows);
+    for (std::size_t row = 0; row < rows->size(); ++row)
+      history.late_failures.push_back({.noticed = rows->time(row, 0),
+                                       .status = text_of(*rows, row, 1),
+                                       .failed = time_of(*rows, row, 2),
+                                       .provider_ref = text_of(*rows, row, 3)});
+    return {};
+  }
+
   std::optional<std::uint64_t> due_before(const QueuePosition& position) {
     auto rows = link_.read(sql::due_before, {std::to_string(shard_of(position.delivery)), std::to_string(position.route.value),
                                              std::to_string(position.delivery.value), std::to_string(kMaxDueBefore)});

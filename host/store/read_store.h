@@ -21,9 +21,17 @@
 
 namespace waybill {
 
+// What a provider said of an accepted intent afterwards (failure_check).
+struct LateFailureView {
+  Timestamp noticed;
+  std::string status;               // the provider's word: permanent-failure
+  std::optional<Timestamp> failed;  // none: it did not say
+  std::string provider_ref;         // or empty
+};
 struct HistoryView {
   SubmissionView submission;
   std::vector<AttemptView> attempts;
+  std::vector<LateFailureView> late_failures{};  // of an intent
 };
 
 // The state of an unfinished delivery.
@@ -114,6 +122,7 @@ class ReadStore {
   // Of these submissions, those that have ended or have at least one finished attempt.
   virtual Result<std::vector<SubmissionId>> moved(std::span<const SubmissionId> ids) = 0;
   virtual Result<std::vector<HostView>> hosts() = 0;
+  virtual Result<std::vector<LivingHost>> living_hosts() = 0;
   virtual Result<std::optional<OrgId>> organisation(const std::string& name) = 0;
 };
 

@@ -113,6 +113,53 @@ TEST_F(ExplainHosts, ALockedTableIsNamedInWordsNotInSql) {
   EXPECT_EQ(result.err.find("SELECT"), std::string::npos) << result.err;
 }
 
+// T30: whatever is read, also for what is no intent
+TEST_F(ExplainHosts, AnyLockedTableIsNamedInWordsNotInSql) {
+  host();
+  for (const char* table :
+       {"submissions", "attempts", "form_submissions", "pipeline_submissions", "notifications", "organisations"}) {
+    SqlClient other(setup.database_url);
+    other.execute("BEGIN; LOCK TABLE waybill." + std::string(table));
+    const auto result = installation().command({"explain", "4711"});
+    EXPECT_EQ(result.exit_code, 1) << table;
+    EXPECT_NE(result.err.find("another session holds a table locked"), std::string::npos) << table << ": " << result.err;
+    for (const char* sql : {"SELECT", "canceling statement", "lock timeout"})
+      EXPECT_EQ(result.err.find(sql), std::string::npos) << table << ": " << result.err;
+  }
+}
+
+// T30
+TEST_F(ExplainHosts, AttemptsOfAPipelineAreListedWithTheServicesWordsAndIds) {
+  auto targets = standard_targets(gateway.url());
+  auto service = target("wordy", "webhook", gateway.url() + "/wordy", "max_attempts", 3, {"gone"});
+  service["destination"] = {{"errorAt", "/error"}};
+  targets.push_back(service);
+  setup.registry = registry_of(targets);
+  setup.pipelines["mail.json"] = R"({
+    "pipeline": "mail", "initial": "TELL",
+    "states": { "TELL": { "run": [{ "target": "wordy" }] },
+                "TEXT": { "run": [{ "target": "sms.deadline", "input": "/payload", "retry": { "attempts": 2 } }] },
+                "SENT": { "terminal": true } },
+    "transitions": [{ "from": "TELL", "to": "TEXT", "trigger": "told", "actor": "worker" },
+                    { "from": "TEXT", "to": "SENT", "trigger": "sent", "actor": "worker" }]
+  })";
+  gateway.script("POST /wordy", {{.status = 500, .body = R"({"error": "clone_failed"})"}, {.body = "{}"}});
+  const json whole{{"submissionId", "m-1"}, {"payload", sms_intent("", "")["payload"]}};
+  ASSERT_EQ(client().request("POST", "/v1/pipelines/mail/submissions", whole.dump()).status, 201);
+  ASSERT_TRUE(eventually([&] { return word(client().get("/v1/submissions/m-1").json(), "state") == "SENT"; }));
+  const auto deliveries = explain("m-1").at("deliveries");
+  ASSERT_EQ(deliveries.size(), 2u);
+  EXPECT_EQ(deliveries[0].at("state"), "TELL");
+  ASSERT_EQ(deliveries[0].at("history").size(), 2u) << deliveries;
+  EXPECT_NE(deliveries[0]["history"][0].dump().find("clone_failed"), std::string::npos) << deliveries;
+  const auto reference = word(deliveries[1]["history"][0], "providerRef");
+  EXPECT_NE(reference, "") << deliveries;
+  const auto text = installation().command({"explain", "m-1"}).out;
+  for (const auto& words :
+       {std::string("attempts of wordy in state TELL"), std::string("clone_failed"), "the provider's id: " + reference})
+    EXPECT_NE(text.find(words), std::string::npos) << text;
+}
+
 // T30
 TEST_F(ExplainHosts, AttemptsAreListedWithTheProvidersId) {
   ASSERT_EQ(post_intent(client(), sms_intent("done", "sms.deadline"), 30).status, 200);

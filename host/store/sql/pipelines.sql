@@ -206,9 +206,10 @@ JOIN contract_snapshots c ON c.route_id = d.route_id
 ORDER BY d.action_order, d.replay;
 
 -- name: pipeline_attempts_of
--- Reads the failed attempts of a submission's deliveries.
+-- Reads the attempts of a submission's deliveries.
 -- $1 shard, $2 deliveries
-SELECT delivery_id, number, micros(started_at), micros(finished_at), outcome, coalesce(reason, ''), coalesce(error, ''), coalesce(code, 0)
+SELECT delivery_id, number, micros(started_at), micros(finished_at), outcome, coalesce(reason, ''), coalesce(error, ''), counts,
+       coalesce(code, 0), coalesce(provider_ref, ''), maybe_sent
 FROM attempts WHERE shard = $1 AND delivery_id = ANY ($2::bigint[]) ORDER BY delivery_id, number;
 
 -- name: list_pipeline_submissions

@@ -40,6 +40,13 @@ LEFT JOIN attempts a ON a.shard = s.shard AND a.delivery_id = d.id
 WHERE s.shard = $1 AND s.org_id = $2 AND s.kind = $3 AND s.client_ref = $4
 ORDER BY d.action_order, d.replay, a.number;
 
+-- name: late_failures_of
+-- Reads what a provider said of an intent after it had accepted it.
+-- $1 shard, $2 organisation, $3 submission
+SELECT micros(created_at), coalesce(metadata ->> 'status', ''), micros((metadata ->> 'failedAt')::timestamptz),
+       coalesce(metadata ->> 'providerRef', '')
+FROM audit_log WHERE shard = $1 AND org_id = $2 AND submission_id = $3 AND action = 'not_delivered' ORDER BY created_at;
+
 -- name: queue_positions
 -- Reads where a submission's unfinished deliveries stand in the queue; of a target with a rate, when the last permit that was
 -- given out is used up. One row with nulls says that all have ended. A host lives if it holds its advisory lock (see rescue.sql).

@@ -94,6 +94,7 @@ class WorldReader final : public ReadStore {
     return found;
   }
   Result<std::vector<HostView>> hosts() override { return std::vector<HostView>{}; }
+  Result<std::vector<LivingHost>> living_hosts() override { return std::vector<LivingHost>{}; }
   Result<std::optional<OrgId>> organisation(const std::string&) override { return std::nullopt; }
 
  private:

@@ -30,7 +30,14 @@ std::string intent_json(const SubmissionView& view) {
 }
 
 std::string history_json(const HistoryView& history) {
-  return "{\"intent\":" + intent_json(history.submission) + ",\"attempts\":" + dump(attempts_json(history.attempts)) + "}";
+  Json late = Json::array();
+  for (const auto& one : history.late_failures)
+    late.push_back({{"status", one.status},
+                    {"failedAt", time_or_null(one.failed)},
+                    {"noticedAt", format_rfc3339(one.noticed)},
+                    {"providerRef", text_or_null(one.provider_ref)}});
+  return "{\"intent\":" + intent_json(history.submission) + ",\"attempts\":" + dump(attempts_json(history.attempts)) +
+         (late.empty() ? "" : ",\"notDelivered\":" + dump(late)) + "}";
 }
 
 }  // namespace waybill

@@ -49,6 +49,11 @@ TEST_F(FailureCheckProgram, ADueTickReadsEveryPageStoresTheDigestAndRaisesOneAle
   make_due();
   ASSERT_TRUE(wait_for_digest(1)) << host().log();
   EXPECT_EQ(lists_asked(), 2u);
+  const auto history = client().get("/v1/intents/p1/history").json();
+  ASSERT_EQ(history.value("notDelivered", json::array()).size(), 1u) << "T29: " << history;
+  EXPECT_EQ(history["notDelivered"][0]["failedAt"], "2023-11-14T22:13:20.000000Z");
+  EXPECT_EQ(history["notDelivered"][0]["status"], "permanent-failure");
+  EXPECT_EQ(history["intent"]["status"], "accepted");
   const auto list = digests();
   ASSERT_EQ(list.size(), 1u);
   EXPECT_EQ(list[0]["failures"], 2);
@@ -185,10 +190,12 @@ TEST_F(FailureCheckProgram, AProviderThatDoesNotAnswerIsAskedAgainAndThenReporte
   sql().execute("UPDATE waybill.failure_checks SET lease_until = now(), begun_at = now() - interval '2 hours'");
   ASSERT_TRUE(wait_for_digest(2)) << host().log();
   EXPECT_NE(digests()[0]["problems"].dump().find("to.parcel: its list is not complete"), std::string::npos) << digests();
-  EXPECT_NE(sql()
-                .text("SELECT string_agg(message, '') FROM waybill.alerts WHERE kind = 'failed_messages'")
-                .find("not checked: to.parcel"),
-            std::string::npos);
+  const auto told = sql().text("SELECT string_agg(message, '') FROM waybill.alerts WHERE kind = 'failed_messages'");
+  EXPECT_NE(told.find("not checked: to.parcel"), std::string::npos) << told;
+  ASSERT_NE(told.find("\nwaybill failures check to.parcel"), std::string::npos) << told;
+  gateway.script("/parcels", {{.body = kSecondPage}});
+  const auto pasted = failures({"check", "to.parcel"});
+  EXPECT_EQ(pasted.exit_code, 0) << "T29: " << pasted.err;
 }
 
 TEST_F(FailureCheckProgram, ByHandNoHostIsNeeded) {

@@ -25,7 +25,21 @@ TEST(OwnProcesses, NoTestLooksThroughAllProcesses) {
       "pki"
       "ll ",
       "kill"
-      "all "};
+      "all ",
+      "kill"
+      "all\"",
+      "pid"
+      "of ",
+      "pid"
+      "of\"",
+      "\"ps"
+      "\"",
+      "\"ps "
+      "-",
+      " ps "
+      "-",
+      " ps "
+      "aux"};
   std::size_t looked_at = 0;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(source_folder() / "tests")) {
     const auto extension = entry.path().extension();

@@ -231,7 +231,11 @@ class PgSettleStore final : public SettleStore {
         if (!own.contains({one.org, one.target})) outages.push_back(one);
     }
     if (outages.empty()) return all;
-    auto shared = cooldowns(briefly(sql::blame_targets, columns_of(outages, most)));
+    auto parameters = columns_of(outages, most);
+    ArrayText answered;
+    for (const auto& one : outages) answered.add_flag(one.is_answered);
+    parameters.push_back(answered.take());
+    auto shared = cooldowns(briefly(sql::blame_targets, parameters));
     TRY(shared);
     std::move(shared->begin(), shared->end(), std::back_inserter(all));
     return all;

@@ -160,6 +160,18 @@ TEST_F(FindingContract, TheProbeOfAnOutageOfAllIsStillOneHosts) {  // T13
   EXPECT_EQ(cooldowns_of(kSick).size(), 1u) << "what that host finds it has to see for itself";
 }
 
+TEST_F(FindingContract, AnOutageByAnswersConfirmsNoFinding) {  // T13
+  const std::vector<Cooldown> wanted{{kDefaultOrg, "sms.a", {}, {}}};
+  ASSERT_TRUE(settle->blame(
+      std::vector<BlamedTarget>{{kDefaultOrg, "sms.a", begin - Seconds(10), Millis(0), "server_error", true, kWell}},
+      Seconds(1)));
+  ASSERT_EQ(queue->begin_probes(wanted, kSick, Seconds(60))->size(), 1u);
+  EXPECT_TRUE(finds(kSick).of_this_host) << "the others reach the target, whatever it says";
+  EXPECT_EQ(queue->begin_probes(wanted, kWell, Seconds(60))->size(), 1u) << "the probe is free again";
+  EXPECT_FALSE(finds(kWell, Millis(5)).of_this_host) << "now two find that it cannot be reached";
+  EXPECT_FALSE(finds(kSick, Millis(10)).of_this_host);
+}
+
 TEST_F(FindingContract, TheProbeOfAnOutageOfAllIsNoneForAHostThatFindsTheTargetUnreachableItself) {  // T13
   const std::vector<Cooldown> wanted{{kDefaultOrg, "sms.a", {}, {}}};
   const auto asks = [&](HostId host) { return queue->begin_probes(wanted, host, Seconds(10))->size(); };

@@ -79,23 +79,25 @@ WHERE shard = $1 AND delivery_id = ANY ($2::bigint[])
 -- that they never wait for each other in a circle.
 -- Per failure: $1 organisation, $2 target, $3 when, in microseconds; $4 cooldown asked for in microseconds, $5 reason
 -- $6 the longest cooldown and $7 the shortest, in microseconds; $8 a cooldown is the outage's length so far divided by this
-INSERT INTO target_rests AS r (org_id, target, since, until, reason)
+-- Per failure: $9 whether the destination answered
+INSERT INTO target_rests AS r (org_id, target, since, until, reason, answered)
 SELECT org_id, target, at_micros(min(blamed)), at_micros(max(blamed + greatest(asked, least($7::bigint, $6::bigint)))),
-       (array_agg(reason ORDER BY blamed DESC, reason))[1]
-FROM unnest($1::int[], $2::text[], $3::bigint[], $4::bigint[], $5::text[]) AS t(org_id, target, blamed, asked, reason)
+       (array_agg(reason ORDER BY blamed DESC, reason))[1], bool_or(answered)
+FROM unnest($1::int[], $2::text[], $3::bigint[], $4::bigint[], $5::text[], $9::boolean[]) AS t(org_id, target, blamed, asked, reason, answered)
 GROUP BY org_id, target ORDER BY org_id, target
 ON CONFLICT (org_id, target) DO UPDATE SET
   since = least(r.since, excluded.since),
   until = greatest(r.until, excluded.until, excluded.since + least(greatest((excluded.since - r.since) / $8::integer,
                    $7::bigint * interval '1 microsecond'), $6::bigint * interval '1 microsecond')),
-  reason = CASE WHEN excluded.since >= r.since THEN excluded.reason ELSE r.reason END, probe_until = NULL, probe_host = NULL
+  reason = CASE WHEN excluded.since >= r.since THEN excluded.reason ELSE r.reason END,
+  answered = CASE WHEN excluded.since >= r.since THEN excluded.answered ELSE r.answered END, probe_until = NULL, probe_host = NULL
 RETURNING org_id, target, micros(until), reason, micros(since);
 
 -- name: find_unreachable
 -- Begins or prolongs a host's own findings, as blame_targets does with outages. Answers those that concern this host alone: the target
--- is in no outage, no other host finds the same (one that is heard, not cut off, and found it lately), and there is such a host. No
+-- is in no outage but one of answers, no other host finds the same (one that is heard, not cut off, and found it lately), and there is such a host. No
 -- other sends to the channels that this host serves: of a channel it is no longer this host's alone once it has had an answer from
--- elsewhere since. One that was refuted a while ago counts as new.
+-- elsewhere since. One that was refuted a while ago counts as new. The probe of an outage of answers that this host had is free again.
 -- Per failure: $1 organisation, $2 target, $3 when, in microseconds; $4 cooldown asked for in microseconds, $5 reason
 -- $6 the longest cooldown and $7 the shortest, in microseconds; $8 a cooldown is the outage's length so far divided by this
 -- $9 host, $10 when this host last had an answer from anywhere, in microseconds
@@ -114,11 +116,16 @@ WITH found AS (
   RETURNING org_id, target, until, reason, since),
 others AS (
   SELECT host_id FROM heard_hosts h
-  WHERE host_id <> $9 AND NOT EXISTS (SELECT FROM cut_off_hosts c WHERE c.host_id = h.host_id))
+  WHERE host_id <> $9 AND NOT EXISTS (SELECT FROM cut_off_hosts c WHERE c.host_id = h.host_id)),
+freed AS (
+  UPDATE target_rests SET probe_until = NULL, probe_host = NULL
+  WHERE ctid = ANY (ARRAY(
+    SELECT r.ctid FROM target_rests r, unnest($1::int[], $2::text[]) AS t(org_id, target)
+    WHERE r.org_id = t.org_id AND r.target = t.target AND r.answered AND r.probe_host = $9 FOR UPDATE OF r SKIP LOCKED)))
 SELECT org_id, target, micros(until), reason, micros(since) FROM found
 WHERE EXISTS (SELECT FROM others)
   AND NOT (found.target LIKE 'channel:%' AND found.since < at_micros($10::bigint))
-  AND NOT EXISTS (SELECT FROM target_rests r WHERE r.org_id = found.org_id AND r.target = found.target)
+  AND NOT EXISTS (SELECT FROM target_rests r WHERE r.org_id = found.org_id AND r.target = found.target AND NOT r.answered)
   AND NOT EXISTS (SELECT FROM host_findings o
                   WHERE o.org_id = found.org_id AND o.target = found.target AND o.host_id IN (SELECT host_id FROM others)
                     AND o.refuted_at IS NULL AND o.until > now() - interval '1 minute');

@@ -154,7 +154,7 @@ struct HttpClient::Engine {
   }
 
   void recycle(std::unique_ptr<HttpTransfer> transfer) {
-    if (pool.size() >= kPooledTransfers || !transfer->is_reusable()) return;
+    if (pool.size() >= kPooledTransfers) return;
     transfer->clear();
     pool.push_back(std::move(transfer));
   }

@@ -5,9 +5,9 @@
 #include <curl/curl.h>
 
 #include <algorithm>
-#include <ctime>
 
 #include "base/ascii.h"
+#include "services/aws_signature.h"
 
 namespace waybill {
 namespace {
@@ -17,14 +17,6 @@ constexpr std::string_view kHeadersTooLong = "the answer's headers are longer th
 constexpr std::string_view kHeaderEndless = "the answer has a header line of more than 100 KiB, which may have no end";
 constexpr int kTooLarge = 100;                     // CURLE_TOO_LARGE, since curl 8.6
 constexpr std::size_t kExpectedBytes = 512 << 10;  // curl asks before it sends a body of more than 1 MiB
-
-// As in 20150830T123600Z.
-std::string aws_time(std::int64_t unix_now) {
-  const auto at = static_cast<std::time_t>(unix_now);
-  std::tm utc{};
-  char text[32];
-  return {text, std::strftime(text, sizeof text, "%Y%m%dT%H%M%SZ", gmtime_r(&at, &utc))};
-}
 
 }  // namespace
 
@@ -117,13 +109,14 @@ Result<void> HttpTransfer::prepare(HttpRequest request, const Secrets& secrets, 
   }
 
   // Without "Expect:" and "Content-Type:", curl would add headers of its own.
-  bool typed = request_.body.empty();
+  bool typed = request_.body.empty(), has_type = false;
   for (const auto& [name, value] : request_.headers) {
     if (names_secret(value)) TRY(refuse_secret_in_clear());
     auto line = header_line(name, value, secrets);
     TRY(line);
     header_lines_.push_back(std::move(*line));
-    typed = typed || curl_strequal(name.c_str(), "content-type");
+    has_type = has_type || curl_strequal(name.c_str(), "content-type");
+    typed = typed || has_type;
   }
   if (!request_.basic_user.empty() || !request_.basic_password.empty()) {
     TRY(refuse_secret_in_clear());
@@ -131,13 +124,10 @@ Result<void> HttpTransfer::prepare(HttpRequest request, const Secrets& secrets, 
     TRY(line);
     header_lines_.push_back(std::move(*line));
   }
-  if (request_.sigv4) {
-    TRY(sign(secrets, unix_now));
-    if (!typed) header_lines_.emplace_back("Content-Type: application/octet-stream");
-  } else {
-    if (request_.body.size() > kExpectedBytes) header_lines_.emplace_back("Expect:");
-    if (!typed) header_lines_.emplace_back("Content-Type:");
-  }
+  if (request_.body.size() > kExpectedBytes) header_lines_.emplace_back("Expect:");
+  if (!typed && request_.sigv4) header_lines_.emplace_back("Content-Type: application/octet-stream");
+  if (request_.sigv4) TRY(sign(secrets, unix_now));
+  if (request_.sigv4 ? request_.body.empty() && !has_type : !typed) header_lines_.emplace_back("Content-Type:");
   header_list_.resize(header_lines_.size());
   for (std::size_t i = 0; i < header_lines_.size(); ++i)
     header_list_[i] = {header_lines_[i].data(), i + 1 < header_lines_.size() ? &header_list_[i + 1] : nullptr};
@@ -167,23 +157,23 @@ Result<void> HttpTransfer::refuse_secret_in_clear() const {
                   "for the target or its sender");
 }
 
-// A line "Name:" tells curl to leave a header out, and "Name;" to send an empty one. curl would sign such lines as they stand, so
-// there must be none. Without "Expect:", curl asks before a long body; it is to wait no longer for the answer than it must. The
-// time would be the machine's; curl takes that of a header.
+// Not by curl, which takes the machine's time, and sends a second date where it is given another one.
 Result<void> HttpTransfer::sign(const Secrets& secrets, std::int64_t unix_now) {
   const auto& sigv4 = *request_.sigv4;
   if (auto fault = fault_in_sigv4(sigv4, secrets)) return fail(Error::Kind::invalid, std::move(*fault));
   for (const auto& line : header_lines_)
     if (line.ends_with(';') && line.find(':') == std::string::npos)
       return fail(Error::Kind::invalid, "a request with an AWS signature has no empty headers");
-  const auto scope = "aws:amz:" + sigv4.region + ":" + sigv4.service;
-  signed_ = true;
-  header_lines_.push_back("X-Amz-Date: " + aws_time(unix_now));
-  const auto set = [this](CURLoption option, auto value) { return curl_easy_setopt(easy(), option, value) == CURLE_OK; };
-  if (set(CURLOPT_AWS_SIGV4, scope.c_str()) && set(CURLOPT_USERNAME, secrets.find(sigv4.key_id)->front().expose().c_str()) &&
-      set(CURLOPT_PASSWORD, secrets.find(sigv4.secret_key)->front().expose().c_str()) && set(CURLOPT_EXPECT_100_TIMEOUT_MS, 1L))
-    return {};
-  return fail(Error::Kind::unavailable, "this libcurl makes no AWS signatures");
+  const AwsRequest request{
+      .method = request_.method, .url = request_.url, .body = request_.body, .authority = endpoint_, .headers = header_lines_};
+  auto lines = aws_signature(request,
+                             {.region = sigv4.region,
+                              .service = sigv4.service,
+                              .id = secrets.find(sigv4.key_id)->front(),
+                              .secret = secrets.find(sigv4.secret_key)->front()},
+                             unix_now);
+  std::move(lines.begin(), lines.end(), std::back_inserter(header_lines_));
+  return {};
 }
 
 void HttpTransfer::connect_only_to(std::vector<IpAddress> addresses) {

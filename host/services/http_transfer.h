@@ -27,8 +27,6 @@ class HttpTransfer {
   // What came of it, once curl is done with the handle; `code` is a CURLcode.
   HttpResponse finish(int code, std::int64_t unix_now);
   void clear();  // ready for the next request, without the memory of a huge one
-  // A handle that signed a request holds its credentials, and is not used for another.
-  bool is_reusable() const { return !signed_; }
 
   std::uint64_t id = 0;  // the client's number for the request in hand
 
@@ -59,7 +57,6 @@ class HttpTransfer {
   bool headers_too_long_ = false;
   bool refused_us_ = false;  // the handshake failed at its very end, after issued_
   bool in_clear_ = false;    // the URL that was parsed last is http
-  bool signed_ = false;
 };
 
 }  // namespace waybill

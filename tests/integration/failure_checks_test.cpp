@@ -84,7 +84,8 @@ TEST_F(FailureCheckProgram, TwoHostsWithDifferentSchedulesSaySoAndTheTickRuns) {
   EXPECT_TRUE(host().wait_for_log("failure_check.schedule_differs"));
   const auto checked = installation().command({"check", "--online", "--json"});
   bool is_told = false;
-  for (const auto& finding : json::parse(checked.out).at("online"))
+  const auto answer = json::parse(checked.out);
+  for (const auto& finding : answer.at("online"))
     is_told |= word(finding, "level") == "warning" && finding.dump().find("0 9 2 1 *") != std::string::npos;
   EXPECT_TRUE(is_told) << checked.out;
   gateway.script("/parcels", {{.body = kSecondPage}});

@@ -240,6 +240,7 @@ TEST_F(Repairs, TheCommandsOfThePageRun) {
   use_targets();
   const TempFolder folder;
   write_file(folder.path() / "result.json", R"({"n": 9})");
+  gateway.script("POST /send", {answer({{"what", "ever"}}, 422)});
   int number = 0, by_filter = 0;
   for (auto at = section.find("`waybill pipeline "); at != std::string::npos; at = section.find("`waybill pipeline ", at + 1)) {
     auto command = section.substr(at + 9, section.find('`', at + 1) - at - 9);

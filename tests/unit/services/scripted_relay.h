@@ -23,6 +23,11 @@ namespace waybill::testing {
 class SmtpPeer {
  public:
   explicit SmtpPeer(Connection& connection) : fd_(connection.fd()), tls_(nullptr, &SSL_free) {}
+  ~SmtpPeer() {
+    if (tls_) SSL_shutdown(tls_.get());  // a session without a goodbye is not resumed
+  }
+  SmtpPeer(const SmtpPeer&) = delete;
+  SmtpPeer& operator=(const SmtpPeer&) = delete;
   bool start_tls(const TlsIdentity& identity) {
     ::signal(SIGPIPE, SIG_IGN);  // OpenSSL writes without MSG_NOSIGNAL
     tls_.reset(SSL_new(identity.context()));

@@ -130,6 +130,10 @@ TEST_F(SignedHttp, SoItDoesForEveryKindOfRequest) {
   get.method = "GET";
   ASSERT_EQ(fetch(get).status, 200);
   EXPECT_EQ(fault_in_signature(received(), kAccount, std::time(nullptr)), "") << received().head;
+  auto bare = request("");
+  bare.headers.clear();
+  ASSERT_EQ(fetch(bare).status, 200);
+  EXPECT_EQ(fault_in_signature(received(), kAccount, std::time(nullptr)), "") << received().head;
 }
 
 TEST_F(SignedHttp, TheSignatureCarriesTheDatabasesTimeWhateverTheMachinesClockShows) {  // T24
@@ -144,6 +148,18 @@ TEST_F(SignedHttp, TheSignatureCarriesTheDatabasesTimeWhateverTheMachinesClockSh
     ASSERT_EQ(fetch(get).status, 200);
     EXPECT_EQ(fault_in_signature(received(), kAccount, then), "") << received().head;
   }
+}
+
+TEST_F(SignedHttp, PathsAndQueriesAreSignedInTheirCanonicalForm) {  // T24
+  auto asked = request("");
+  asked.method = "GET";
+  asked.url = server_.url("/a%20b/c?b=2&a=x%2Fy&a=1&c");
+  ASSERT_EQ(fetch(asked).status, 200);
+  auto got = received();
+  EXPECT_EQ(got.path, "/a%20b/c?b=2&a=x%2Fy&a=1&c") << "sent as it was";
+  got.path = "/a%2520b/c";
+  got.query = "a=1&a=x%2Fy&b=2&c=";
+  EXPECT_EQ(fault_in_signature(got, kAccount, std::time(nullptr)), "") << got.head;
 }
 
 TEST_F(SignedHttp, TheNextRequestIsNotSigned) {

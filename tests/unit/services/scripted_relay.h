@@ -5,7 +5,6 @@
 #include <openssl/ssl.h>
 #include <signal.h>
 
-#include <atomic>
 #include <condition_variable>
 #include <map>
 #include <memory>
@@ -23,18 +22,12 @@ namespace waybill::testing {
 class SmtpPeer {
  public:
   explicit SmtpPeer(Connection& connection) : fd_(connection.fd()), tls_(nullptr, &SSL_free) {}
-  ~SmtpPeer() {
-    if (tls_) SSL_shutdown(tls_.get());  // a session without a goodbye is not resumed
-  }
-  SmtpPeer(const SmtpPeer&) = delete;
-  SmtpPeer& operator=(const SmtpPeer&) = delete;
   bool start_tls(const TlsIdentity& identity) {
     ::signal(SIGPIPE, SIG_IGN);  // OpenSSL writes without MSG_NOSIGNAL
     tls_.reset(SSL_new(identity.context()));
     return SSL_set_fd(tls_.get(), fd_) == 1 && SSL_accept(tls_.get()) == 1;
   }
   bool is_tls() const { return tls_ != nullptr; }
-  bool is_resumed() const { return tls_ && SSL_session_reused(tls_.get()) == 1; }
   // One line without its CRLF; false when the other side has closed.
   bool line(std::string& out) {
     std::size_t end;
@@ -90,7 +83,6 @@ class ScriptedRelay {
     return std::string(scheme) + "://127.0.0.1:" + std::to_string(server_.port());
   }
   int connections() const { return server_.connections(); }
-  int resumed() const { return resumed_; }  // of these, under TLS: with a session of before
   // Every command line, in order, over all connections; what came after AUTH is decoded.
   std::vector<std::string> commands() const {
     const std::lock_guard lock(mutex_);
@@ -113,12 +105,6 @@ class ScriptedRelay {
   }
 
  private:
-  bool start_tls(SmtpPeer& peer) {
-    const bool is_started = peer.start_tls(*script_.tls);
-    resumed_ += is_started && peer.is_resumed();
-    return is_started;
-  }
-
   int counted(std::string_view beginning) const {
     int count = 0;
     for (const auto& command : commands_) count += command.starts_with(beginning);
@@ -197,7 +183,7 @@ class ScriptedRelay {
 
   void serve(Connection& connection) {
     SmtpPeer peer(connection);
-    if (script_.tls_at_once && !start_tls(peer)) return;
+    if (script_.tls_at_once && !peer.start_tls(*script_.tls)) return;
     if (!reply(peer, "greeting", "220 relay.example ESMTP")) return;
     for (std::string command; peer.line(command);) {
       bool go_on = true;
@@ -208,7 +194,7 @@ class ScriptedRelay {
         if (command.starts_with("EHLO")) {
           go_on = reply(peer, command, hello(peer.is_tls()));
         } else if (command == "STARTTLS") {
-          go_on = reply(peer, command, "220 go ahead") && (script_.says.contains(command) || start_tls(peer));
+          go_on = reply(peer, command, "220 go ahead") && (script_.says.contains(command) || peer.start_tls(*script_.tls));
         } else if (command == "DATA") {
           go_on = reply(peer, command, "354 go ahead") && (script_.says.contains(command) || receive_message(peer));
         } else if (command == "QUIT") {
@@ -221,7 +207,6 @@ class ScriptedRelay {
     }
   }
 
-  std::atomic<int> resumed_{0};
   const RelayScript script_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;

@@ -241,23 +241,6 @@ TEST_F(SmtpLogins, ConnectionsOfDifferentTransportsAreKeptApart) {  // S12
   EXPECT_EQ(relay.connections(), 2);
 }
 
-TEST_F(SmtpLogins, ALaterConnectionResumesASessionOfTheSameTransportOnly) {  // T22
-  start({.messages_per_connection = 1});
-  ScriptedRelay relay({.tls = &identity()});
-  auto mail = message(relay.url());
-  mail.tls = Tls::required;
-  mail.transport = identity().trust();
-  for (int i = 0; i < 4; ++i) ASSERT_EQ(submit(mail).answer.code, 250);
-  EXPECT_EQ(relay.connections(), 4);
-  const auto resumed = relay.resumed();
-  EXPECT_GT(resumed, 0);
-  auto other = *identity().trust();
-  other.identity = "as good, and another one";
-  mail.transport = std::make_shared<const Transport>(std::move(other));
-  ASSERT_EQ(submit(mail).answer.code, 250);
-  EXPECT_EQ(relay.resumed(), resumed);
-}
-
 TEST_F(SmtpLogins, ARelayMustBeAsNewAsTheSenderSays) {  // S12
   const TlsIdentity old;
   SSL_CTX_set_security_level(old.context(), 0);

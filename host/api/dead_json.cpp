@@ -30,6 +30,7 @@ Result<void> set_field(DeadFilter& filter, std::string_view field, const std::st
   }
   return {};
 }
+constexpr std::string_view kFlags[] = {"true", "false"};
 constexpr const char* kFilterFields[] = {"reference", "formId", "reason", "before", "after"};
 
 Json letter_json(const DeadLetter& letter) {
@@ -82,26 +83,24 @@ Json item_json(const ReplayItem& item, bool dry_run) {
 
 Result<DeadQuery> read_dead_query(const http::Request& request) {
   DeadQuery query;
-  for (const auto* field : kFilterFields)
+  for (const auto* field : {"reference", "formId", "reason"})
     if (const auto text = given(request, field)) TRY(set_field(query.filter, field, *text));
-  if (const auto text = given(request, "id")) {
+  for (const auto* field : {"before", "after"})
+    if (const auto text = request.query_value(field)) TRY(set_field(query.filter, field, *text));
+  if (const auto text = request.query_value("id")) {
     const auto id = delivery_id(*text);
     if (!id) return invalid("id must be the number of a dead letter");
     query.filter.ids = {*id};
   }
-  if (const auto text = given(request, "replayed")) {
-    if (*text != "true" && *text != "false") return invalid("replayed must be true or false");
-    query.filter.replayed = *text == "true";
-  }
-  if (const auto text = given(request, "limit")) {
-    const auto limit = read_limit(*text, kMaxListed);
-    TRY(limit);
-    query.most = *limit;
-  }
-  if (const auto text = given(request, "cursor")) {
-    query.after = delivery_cursor(*text);
-    if (!query.after) return invalid("cursor must be the \"next\" of an answer");
-  }
+  const auto replayed = word_in(request, "replayed", kFlags);
+  TRY(replayed);
+  if (*replayed) query.filter.replayed = **replayed == "true";
+  const auto limit = limit_in(request, query.most, kMaxListed);
+  TRY(limit);
+  query.most = *limit;
+  const auto after = cursor_in(request);
+  TRY(after);
+  query.after = *after;
   return query;
 }
 

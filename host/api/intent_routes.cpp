@@ -18,6 +18,7 @@ namespace {
 
 constexpr int kMaxWaitSeconds = 60;
 constexpr std::size_t kItemBytes = 512;  // of an item of a batch, besides its text: what it is known by, and who waits for it
+constexpr std::size_t kLargeBatch = 1 << 10;  // bytes: some hundred items fit, each of which is read and answered by itself
 constexpr std::string_view kNotRead = "intent.not_read";
 constexpr SubmitWords kWords{
     .reference = "intentId", .content = "submissionTarget or payload", .not_stored = "intent.not_stored"};
@@ -246,6 +247,7 @@ std::vector<http::Route> intent_routes(IntentParts parts) {
   post.extra_time = [](const http::Request& request) { return wait_of(request).value_or(Millis{0}); };
   auto batch = route("POST", "/v1/intents:batch", &Intents::post_batch);
   batch.content = http::Content::json_or_lines;
+  batch.large_body = kLargeBatch;
   return {
       std::move(post), std::move(batch),
       http::with_query(route("GET", "/v1/intents", &Intents::list), {"target", "status", "since", "until", "limit", "cursor"}),

@@ -213,20 +213,17 @@ Result<RecoveryWindow> read_recovery(std::string_view body) {
 
 Result<NotificationQuery> read_notification_query(const http::Request& request) {
   NotificationQuery query;
-  query.filter = {given(request, "rule_id"), given(request, "channel_id"), given(request, "status")};
+  auto status = word_in(request, "status", kDeliveryStatuses);
+  TRY(status);
+  query.filter = {request.query_value("rule_id"), request.query_value("channel_id"), std::move(*status)};
   for (const auto& [name, id] : {std::pair("rule_id", query.filter.rule), std::pair("channel_id", query.filter.channel)})
     if (id && !is_uuid(*id)) return bad(std::string(name) + " must be a UUID, as the API gave it");
-  if (query.filter.status && !is_one_of(*query.filter.status, kDeliveryStatuses))
-    return bad("status must be pending, processing, succeeded, failed or cancelled");
-  if (const auto text = given(request, "limit")) {
-    const auto limit = read_limit(*text, kMaxNotificationsListed);
-    TRY(limit);
-    query.most = *limit;
-  }
-  if (const auto text = given(request, "cursor")) {
-    query.after = delivery_cursor(*text);
-    if (!query.after) return bad("cursor must be one that a page before gave as next");
-  }
+  const auto limit = limit_in(request, query.most, kMaxNotificationsListed);
+  TRY(limit);
+  query.most = *limit;
+  const auto after = cursor_in(request);
+  TRY(after);
+  query.after = *after;
   return query;
 }
 
@@ -241,7 +238,7 @@ ChannelView without_header_values(ChannelView channel) {
 
 // The moment and the id, such as 1790000000000000.0b9e....
 Result<std::optional<RuleCursor>> read_rule_cursor(const http::Request& request) {
-  const auto text = given(request, "cursor");
+  const auto text = request.query_value("cursor");
   if (!text) return std::nullopt;
   const auto dot = text->find('.');
   const auto created = delivery_id(std::string_view(*text).substr(0, dot));

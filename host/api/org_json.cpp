@@ -13,12 +13,12 @@ namespace waybill {
 
 Result<OrgQuery> read_org_query(const http::Request& request) {
   OrgQuery query;
-  query.after = given(request, "cursor").value_or("");
-  if (const auto limit = given(request, "limit")) {
-    const auto most = read_limit(*limit, kMaxOrgsListed);
-    TRY(most);
-    query.most = *most;
-  }
+  const auto cursor = request.query_value("cursor");
+  if (cursor && cursor->empty()) return fail(Error::Kind::invalid, "cursor must be the \"next\" of an answer");
+  query.after = cursor.value_or("");
+  const auto most = limit_in(request, query.most, kMaxOrgsListed);
+  TRY(most);
+  query.most = *most;
   return query;
 }
 

@@ -120,23 +120,21 @@ class PipelineRoutes {
       const auto found = std::find_if(names.begin(), names.end(), [&](const char* name) { return given(request, name); });
       return found == names.end() ? std::string() : std::string(*found);
     };
-    const auto of_pipelines = first_of({"pipeline", "state", "reference"}),
-               of_forms = first_of({"formId", "status", "since", "until"});
+    const auto of_pipelines = first_of({"pipeline", "state", "reference"});
     if (of_pipelines.empty()) return list_all(std::move(request), std::move(reply));
+    std::string of_forms = first_of({"formId"});
+    for (const char* name : {"status", "since", "until"})  // no texts, so an empty one says something: it is wrong
+      if (of_forms.empty() && request.query_value(name)) of_forms = name;
     if (!of_forms.empty())
       return reply(http::invalid_request(of_forms + " cannot stand beside " + of_pipelines + ", which is about pipelines only"));
     PipelineFilter filter{
         .pipeline = given(request, "pipeline"), .state = given(request, "state"), .reference = given(request, "reference")};
-    if (const auto limit = given(request, "limit")) {
-      const auto number = read_limit(*limit, kMaxListed);
-      if (!number) return reply(http::invalid_request(number.error().what));
-      filter.limit = *number;
-    }
-    if (const auto cursor = given(request, "cursor")) {
-      const auto before = delivery_cursor(*cursor);
-      if (!before) return reply(http::invalid_request("cursor must be the \"next\" of an answer"));
-      filter.before = SubmissionId{before->id.value};
-    }
+    const auto limit = limit_in(request, filter.limit, kMaxListed);
+    if (!limit) return reply(http::invalid_request(limit.error().what));
+    filter.limit = *limit;
+    const auto before = cursor_in(request);
+    if (!before) return reply(http::invalid_request(before.error().what));
+    if (*before) filter.before = SubmissionId{(*before)->id.value};
     parts_.pool.ask(std::move(request), std::move(reply),
                     [this, filter](FormSession& session, const Request& asked, const Reply& answered) {
                       const auto page = session.pipelines->list(asked.principal.org, filter);

@@ -1,13 +1,53 @@
 // Reading numbers, times and cursors.
 #include "api/query.h"
 
+#include <algorithm>
+
 #include "api/integer.h"
 #include "store/submission_list.h"
 
 namespace waybill {
+namespace {
+
+std::string one_of(std::span<const std::string_view> words) {
+  std::string text;
+  for (std::size_t i = 0; i < words.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == words.size() ? " or " : ", ") + std::string(words[i]);
+  return text;
+}
+
+}  // namespace
+
 std::optional<std::string> given(const http::Request& request, std::string_view parameter) {
   auto text = request.query_value(parameter);
   return text && !text->empty() ? text : std::nullopt;
+}
+
+Result<std::size_t> limit_in(const http::Request& request, std::size_t usual, std::size_t most) {
+  const auto text = request.query_value("limit");
+  return text ? read_limit(*text, most) : usual;
+}
+
+Result<std::optional<DeliveryCursor>> cursor_in(const http::Request& request) {
+  const auto text = request.query_value("cursor");
+  if (!text) return std::nullopt;
+  const auto cursor = delivery_cursor(*text);
+  if (!cursor) return fail(Error::Kind::invalid, "cursor must be the \"next\" of an answer");
+  return cursor;
+}
+
+Result<std::optional<Timestamp>> time_in(const http::Request& request, std::string_view parameter) {
+  const auto text = request.query_value(parameter);
+  if (!text) return std::nullopt;
+  return read_time(parameter, *text);
+}
+
+Result<std::optional<std::string>> word_in(const http::Request& request, std::string_view parameter,
+                                           std::span<const std::string_view> words) {
+  auto text = request.query_value(parameter);
+  if (text && std::find(words.begin(), words.end(), *text) == words.end())
+    return fail(Error::Kind::invalid, std::string(parameter) + " must be " + one_of(words));
+  return text;
 }
 
 std::optional<DeliveryId> delivery_id(std::string_view text) {

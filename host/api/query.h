@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -14,8 +15,16 @@
 
 namespace waybill {
 
-// A query parameter; none also when it is empty: `reference=` says as little as no reference.
+// A query parameter that is a text; none also when it is empty: `reference=` says as little as no reference.
 std::optional<std::string> given(const http::Request& request, std::string_view parameter);
+
+// Parameters that are more than texts. An empty one is none of what it should be, so it is refused; all: Error::invalid with a
+// message that names the parameter. Absent, the limit is `usual`, the others none.
+Result<std::size_t> limit_in(const http::Request& request, std::size_t usual, std::size_t most);
+Result<std::optional<DeliveryCursor>> cursor_in(const http::Request& request);
+Result<std::optional<Timestamp>> time_in(const http::Request& request, std::string_view parameter);
+Result<std::optional<std::string>> word_in(const http::Request& request, std::string_view parameter,
+                                           std::span<const std::string_view> words);
 
 // The id of a delivery in a path, a query or an argument; none when it cannot be one.
 std::optional<DeliveryId> delivery_id(std::string_view text);

@@ -52,8 +52,8 @@ class SessionPool {
     for (auto& session : sessions_) threads_.emplace_back([this, &session](std::stop_token stop) { run(stop, session); });
   }
 
-  // `answer` takes a Session&, the const http::Request& and the const http::Reply&, in one of the threads. False: too much waits,
-  // and the request was answered with 503, or with 429 if its own organisation has the most of it. Dropped, with 503, when its
+  // `answer` takes a Session&, the const http::Request& and the const http::Reply&, in one of the threads. False: too much waits, or
+  // the pool was stopped, and the request was answered with 503, or with 429 if its own organisation has the most of it. Dropped, with 503, when its
   // client goes away meanwhile.
   template <class Answer>
   bool ask(http::Request request, http::Reply reply, Answer answer, std::size_t more_bytes = 0) {
@@ -69,7 +69,7 @@ class SessionPool {
     return !refusal;
   }
 
-  // The same for a question without a request of its own. False: too much waits. One that is dropped answers `reply` with 503.
+  // The same for a question without a request of its own. False: it is not taken, and `reply` has no answer. One that is dropped answers `reply` with 503.
   bool offer(Question question, http::Reply reply = {}) {
     return !add({.question = std::move(question), .reply = std::move(reply)});
   }
@@ -80,7 +80,7 @@ class SessionPool {
     push({.question = std::move(question), .bytes = 0});
   }
 
-  // Questions that wait are still asked, if there are threads; later ones are dropped.
+  // Questions that wait are still asked, if there are threads; later ones, and all without threads, are answered with 503.
   void stop() {
     {
       std::lock_guard lock(mutex_);
@@ -88,9 +88,13 @@ class SessionPool {
     }
     for (auto& thread : threads_) thread.request_stop();
     threads_.clear();
-    std::list<Turn> unasked;  // it was never started; what ends with them may take locks
-    const std::lock_guard lock(mutex_);
-    unasked.swap(turns_);
+    std::list<Turn> unasked;  // it was never started
+    {
+      const std::lock_guard lock(mutex_);
+      unasked.swap(turns_);
+    }
+    for (const auto& turn : unasked)
+      for (const auto& one : turn.waiting) reply_to(one, overload_response());
   }
 
  private:
@@ -127,7 +131,7 @@ class SessionPool {
   // Takes the question, unless it answers why not.
   std::optional<http::Response> add(Waiting&& waiting) {
     std::lock_guard lock(mutex_);
-    if (!load_.has_room(limits_, 1, waiting.bytes)) return overload_response();
+    if (stopped_ || !load_.has_room(limits_, 1, waiting.bytes)) return overload_response();
     if (const auto mine = by_org_.find(waiting.org); waiting.org != kNobody && mine != by_org_.end())
       if (!mine->second.has_room(limits_, 2, waiting.bytes)) return organisation_overload_response();
     push(std::move(waiting));

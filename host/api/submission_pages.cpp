@@ -19,13 +19,6 @@ constexpr std::size_t kMaxPage = 500;
 constexpr std::string_view kIntentStatuses[] = {"pending", "accepted", "rejected", "exhausted"};
 constexpr std::string_view kFormStatuses[] = {"received", "processing", "routed", "failed", "purged"};
 
-std::string one_of(std::span<const std::string_view> words) {
-  std::string text;
-  for (std::size_t i = 0; i < words.size(); ++i)
-    text += (i == 0 ? "" : i + 1 == words.size() ? " or " : ", ") + std::string(words[i]);
-  return text;
-}
-
 // What read_time() cuts off: `createdAt` has microseconds, and who asks from there on means those as well. None of RFC 3339's
 // other parts has a dot.
 Micros fraction_of(std::string_view time) {
@@ -47,26 +40,21 @@ Result<PageQuery> read_query(const http::Request& request, std::string_view targ
   filter.target = given(request, target);
   if (filter.target)
     if (auto fault = reference_fault(target, *filter.target); !fault.empty()) return fail(Error::Kind::invalid, fault);
-  filter.status = given(request, "status");
-  if (filter.status && std::find(statuses.begin(), statuses.end(), *filter.status) == statuses.end())
-    return fail(Error::Kind::invalid, "status must be " + one_of(statuses));
+  auto status = word_in(request, "status", statuses);
+  TRY(status);
+  filter.status = std::move(*status);
   for (const auto& [name, into] : {std::pair("since", &filter.since), std::pair("until", &filter.until)}) {
-    const auto text = given(request, name);
-    if (!text) continue;
-    const auto time = read_time(name, *text);
+    const auto time = time_in(request, name);
     TRY(time);
-    *into = *time + fraction_of(*text);
+    if (*time) *into = **time + fraction_of(*request.query_value(name));
   }
   if (filter.until <= filter.since) return fail(Error::Kind::invalid, "until must be later than since");
-  if (const auto text = given(request, "limit")) {
-    const auto limit = read_limit(*text, kMaxPage);
-    TRY(limit);
-    query.most = *limit;
-  }
-  if (const auto text = given(request, "cursor")) {
-    query.after = delivery_cursor(*text);
-    if (!query.after) return fail(Error::Kind::invalid, "cursor must be the \"next\" of an answer");
-  }
+  const auto limit = limit_in(request, query.most, kMaxPage);
+  TRY(limit);
+  query.most = *limit;
+  const auto after = cursor_in(request);
+  TRY(after);
+  query.after = *after;
   return query;
 }
 

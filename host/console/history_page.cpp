@@ -9,6 +9,8 @@ namespace {
 // The page loads nothing, runs nothing and has no style of its own. `default-src` says nothing of the last three.
 constexpr auto kPolicy = "default-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
+const std::vector<std::string> kFields{"intentId"};
+
 http::Response page(int status, std::string body) {
   return {.status = status,
           .content_type = "text/html; charset=utf-8",
@@ -30,6 +32,7 @@ void answer(ReadPool::Session& session, const http::Request& request, const http
   http::Request form;
   form.query = request.body;  // a form's body is written like a query
   if (const auto doubled = form.doubled_parameter()) return reply(message(400, "The form field " + *doubled + " stands twice."));
+  if (const auto fault = form.query_fault(kFields, "form field"); !fault.empty()) return reply(message(400, fault + "."));
   const auto id = form.query_value("intentId");
   if (!id) return reply(message(400, "The form field intentId is missing."));
   if (const auto fault = reference_fault("intentId", *id); !fault.empty()) return reply(message(400, fault + "."));

@@ -53,13 +53,13 @@ std::optional<std::string> Request::doubled_parameter() const {
   return doubled;
 }
 
-std::string Request::query_fault(std::span<const std::string> known) const {
+std::string Request::query_fault(std::span<const std::string> known, std::string_view kind) const {
   if (query.empty()) return {};
   if (const auto doubled = doubled_parameter()) return "the query has the parameter " + in_quotes(*doubled) + " twice";
   std::string fault;
   each_pair(query, [&](const std::string& name, std::string_view sent) {
     if (std::find(known.begin(), known.end(), name) == known.end()) {
-      fault = "there is no query parameter " + in_quotes(name) + " here" + did_you_mean(name, known);
+      fault = "there is no " + std::string(kind) + " " + in_quotes(name) + " here" + did_you_mean(name, known);
     } else if (const auto value = percent_decode(sent, true); !value || !is_clean_utf8(*value)) {
       fault = name + " must be percent-encoded UTF-8 without NUL";
     }

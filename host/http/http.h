@@ -59,8 +59,8 @@ struct Request {
   // A parameter that the query has twice; none if each stands once.
   std::optional<std::string> doubled_parameter() const;
   // What is wrong with the query: a parameter that is none of these, one that stands twice, or a text that is not percent-encoded
-  // UTF-8 without NUL. "" if nothing is.
-  std::string query_fault(std::span<const std::string> known) const;
+  // UTF-8 without NUL. "" if nothing is. `kind`: what messages call a parameter.
+  std::string query_fault(std::span<const std::string> known, std::string_view kind = "query parameter") const;
   // The decoded value of a query parameter; none if absent.
   std::optional<std::string> query_value(std::string_view name) const;
 };
@@ -84,6 +84,8 @@ using RouteFunction = std::function<void(Request, Reply)>;
 // What a route reads in the body of a request; see content_check.h.
 enum class Content : std::uint8_t { json, json_or_lines, form };
 
+inline constexpr std::size_t kLargeBody = 32 << 10;  // bytes
+
 struct Route {
   std::string method;
   std::string path;  // "/v1/intents/{id}"; a {name} takes one path segment. {org}: the caller's own organisation, see access.h
@@ -94,6 +96,8 @@ struct Route {
   Content content = Content::json;
   bool checks_targets = false;          // asks target_refusal() (access.h) about each target; others refuse tokens with targets
   std::vector<std::string> query = {};  // the parameters that the query may have; any other is 400
+  // From so many bytes on, a body takes longer to read and to answer than to hand over to another thread; see large_bodies.h.
+  std::size_t large_body = kLargeBody;
 };
 // The same with these parameters.
 inline Route with_query(Route route, std::vector<std::string> parameters) {

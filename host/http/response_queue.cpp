@@ -7,6 +7,13 @@
 #include <utility>
 
 namespace waybill::http {
+namespace {
+
+ResponseQueue::Answer answer_of(Admission admission) {
+  return std::visit([](auto& one) -> ResponseQueue::Answer { return std::move(one); }, admission);
+}
+
+}  // namespace
 
 // Shared by the copies of one reply function; the last one to go answers if nobody has.
 class ResponseQueue::Ticket {
@@ -16,8 +23,7 @@ class ResponseQueue::Ticket {
   Ticket(const Ticket&) = delete;
   Ticket& operator=(const Ticket&) = delete;
   ~Ticket() {
-    if (!used_)
-      response_queue_->deliver(number_, error_response(500, "internal_error", "the request was left without an answer"));
+    if (!used_) response_queue_->deliver(number_, Unanswered{});
   }
   void deliver(Answer answer) {
     used_ = true;
@@ -35,7 +41,7 @@ Reply ResponseQueue::expect_response() {
 }
 
 std::function<void(Admission)> ResponseQueue::expect_principal() {
-  return [ticket = next_ticket()](Admission principal) { ticket->deliver(std::move(principal)); };
+  return [ticket = next_ticket()](Admission principal) { ticket->deliver(answer_of(std::move(principal))); };
 }
 
 std::shared_ptr<ResponseQueue::Ticket> ResponseQueue::next_ticket() {

@@ -16,14 +16,15 @@ namespace waybill::http {
 // gone; the other functions belong to the connection's thread.
 class ResponseQueue final : public Connection, public std::enable_shared_from_this<ResponseQueue> {
  public:
-  using Answer = Admission;
+  struct Unanswered {};  // nobody will: the reply was dropped
+  using Answer = std::variant<Response, std::optional<Principal>, Unanswered>;
 
   // `wake` is called, under the lock, when an answer comes that take() has asked for in vain. `socket`: the connection's, which
   // is asked whether the client has closed its side, until forget_socket().
   explicit ResponseQueue(std::function<void()> wake, int socket = -1) : wake_(std::move(wake)), socket_(socket) {}
 
   // Each expects the one next answer: an earlier reply that comes later is ignored. If all copies are dropped without a word,
-  // the answer is an internal error.
+  // the answer is Unanswered.
   Reply expect_response();
   std::function<void(Admission)> expect_principal();
 

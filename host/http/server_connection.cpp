@@ -149,6 +149,7 @@ asio::awaitable<std::optional<Response>> ServerConnection::answer(const Route& r
     route.handle(std::move(request), response_queue_->expect_response());
     auto answer = co_await next_answer(until);
     if (!answer) co_return std::nullopt;
+    if (std::holds_alternative<ResponseQueue::Unanswered>(*answer)) co_return unanswered(route);
     co_return std::move(std::get<Response>(*answer));
   } catch (const std::exception& error) {
     serving_.log.error("http.route_failed", {{"route", route.path}, {"error", error.what()}});
@@ -157,6 +158,11 @@ asio::awaitable<std::optional<Response>> ServerConnection::answer(const Route& r
     serving_.log.error("http.route_failed", {{"route", route.path}, {"error", "not a std::exception"}});
     co_return error_response(500, "internal_error", "the request failed");
   }
+}
+
+Response ServerConnection::unanswered(const Route& route) {
+  serving_.log.error("http.reply_dropped", {{"route", route.path}, {"effect", "its client got 500; this is a bug of the host"}});
+  return error_response(500, "internal_error", "the request was left without an answer");
 }
 
 // Finds the principal, or the refusal. Neither: admitted, or aborted meanwhile.
@@ -170,6 +176,7 @@ asio::awaitable<std::optional<Response>> ServerConnection::admit(const Route& ro
   serving_.authenticate(request, response_queue_->expect_principal());
   auto answer = co_await next_answer(until);
   if (!answer) co_return std::nullopt;
+  if (std::holds_alternative<ResponseQueue::Unanswered>(*answer)) co_return unanswered(route);
   if (auto* failed = std::get_if<Response>(&*answer)) co_return std::move(*failed);
   auto& principal = std::get<std::optional<Principal>>(*answer);
   if (auto refusal = access_refusal(route, request, principal)) co_return refusal;

@@ -79,6 +79,7 @@ class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
   boost::asio::awaitable<std::optional<Response>> answer(const Route& route, Request request, ReceiveResult& received);
   boost::asio::awaitable<std::optional<Response>> admit(const Route& route, Request& request, Time until);
   boost::asio::awaitable<std::optional<ResponseQueue::Answer>> next_answer(Time until);
+  Response unanswered(const Route& route);
 
   // In server_receive.cpp.
   boost::asio::awaitable<ReceiveResult> receive_head();
@@ -95,6 +96,8 @@ class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
 
   // In server_transport.cpp.
   boost::asio::awaitable<bool> open_tls();
+  bool hold_handshake();
+  void note_failed_handshake(std::string_view why);
   boost::asio::awaitable<ErrorCode> wait_for(TlsSession::Want want);
   boost::asio::awaitable<ErrorCode> read_more(std::size_t size);
   boost::asio::awaitable<bool> send(const Response& response, bool to_head_request, bool keep_alive, bool http_1_0);

@@ -11,6 +11,9 @@ namespace {
 
 constexpr std::size_t kDrainBytes = 4 << 20;
 constexpr Millis kDrainTime{2'000};
+// What OpenSSL may hold of a connection in its handshake. A ClientHello of 128 KiB has its room once its first bytes are there, be it
+// the first or, after a HelloRetryRequest, the second: what a client announces is no bound.
+constexpr std::size_t kHandshakeBytes = 160 << 10;
 constexpr std::size_t kWritePiece = 64 << 10;  // a client takes this much within the time of a request, or is let go
 
 }  // namespace
@@ -21,18 +24,42 @@ asio::awaitable<ServerConnection::ErrorCode> ServerConnection::wait_for(TlsSessi
   co_return error;
 }
 
+void ServerConnection::note_failed_handshake(std::string_view why) {
+  serving_.metrics.tls_handshake_failed();
+  serving_.log.debug("http.tls_handshake_failed", {{"peer", neighbour_->address()}, {"error", why}});
+}
+
+// True if there is memory for one more handshake. Addresses of proxies have no share of their own: whoever they speak for is not
+// known yet.
+bool ServerConnection::hold_handshake() {
+  switch (share_.raise(place_ ? neighbour_ : std::make_shared<Peer>(address_), kHandshakeBytes)) {
+    case ByteShare::Refusal::none:
+      return true;
+    case ByteShare::Refusal::peer:
+      note_failed_handshake("this address has as many bytes under way as it may");
+      return false;
+    case ByteShare::Refusal::all:
+      note_failed_handshake("the server has as many bytes of requests and handshakes under way as it may");
+      return false;
+  }
+  return false;
+}
+
 // A connection that does not get through its handshake in the time of a request is closed, without a word: none would be read.
 asio::awaitable<bool> ServerConnection::open_tls() {
+  if (!hold_handshake()) co_return false;
   tls_.emplace(serving_.tls->current(), socket_.native_handle());
   allow(serving_.timeouts.request_read);
   for (;;) {
     const auto progress = tls_->handshake();
     if (progress.over) {
-      serving_.metrics.tls_handshake_failed();
-      serving_.log.debug("http.tls_handshake_failed", {{"peer", neighbour_->address()}, {"error", tls_->error()}});
+      note_failed_handshake(tls_->error());
       co_return false;
     }
-    if (progress.want == TlsSession::Want::nothing) co_return true;
+    if (progress.want == TlsSession::Want::nothing) {
+      share_.release();
+      co_return true;
+    }
     if (co_await wait_for(progress.want)) {
       if (expired_) serving_.metrics.tls_handshake_failed();
       co_return false;

@@ -16,6 +16,7 @@ namespace waybill::http {
 namespace {
 
 constexpr const char* kCiphers = "ECDHE+AESGCM:ECDHE+CHACHA20";
+constexpr long kMaxClientChain = 16 << 10;  // bytes of all certificates that a client shows
 constexpr unsigned char kSessionContext[] = "waybill";
 
 std::string last_reason() {
@@ -81,6 +82,7 @@ Result<void> ask_for_clients(SSL_CTX* context, const ListenTls& files) {
     return bad("tls.client_ca", files.client_ca, "no certificates in PEM: " + last_reason());
   if (auto* names = SSL_load_client_CA_file(files.client_ca.c_str())) SSL_CTX_set_client_CA_list(context, names);
   SSL_CTX_set_verify(context, SSL_VERIFY_PEER | (files.client_required ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0), nullptr);
+  SSL_CTX_set_max_cert_list(context, kMaxClientChain);
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);  // each connection shows its certificate
   SSL_CTX_set_options(context, SSL_OP_NO_TICKET);
   SSL_CTX_set_num_tickets(context, 0);

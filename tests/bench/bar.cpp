@@ -126,7 +126,7 @@ const std::vector<BarRow>& bar() {
         {"hostile_batches", "quiet", kAtMost, 3, "x quiet beside batches"},
         {"hostile_memory", "", kAtMost, 100, "MB"},
         {"hostile_bodies", "", kAtMost, 600, "MB with bodies"}},
-       {{"hostile", "quiet", kAtMost, 1.5, "x quiet"}}},
+       {{"hostile", "quiet", kAtMost, 1.5, "x quiet"}, {"hostile_batches", "quiet", kAtMost, 1.5, "x quiet beside batches"}}},
       {"drain while retention deletes",
        "-10 %",
        "-5 %",

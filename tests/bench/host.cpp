@@ -102,10 +102,16 @@ void Host::check_running() const {
   if (!process_->running()) throw std::runtime_error("the host has ended by itself:\n" + log_end());
 }
 
-std::string Host::make_token() {
-  const auto made =
-      testing::run({.arguments = {program_, "token", "create", "bench", "--config", folder_.path() / "waybill.yaml"}});
-  if (made.exit_code != 0) throw std::runtime_error("no token was made:\n" + made.err);
+std::string Host::make_token(const std::string& org) {
+  const auto command = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), program_);
+    for (const std::string last : {"--config", (folder_.path() / "waybill.yaml").c_str()}) arguments.push_back(last);
+    const auto made = testing::run({.arguments = std::move(arguments)});
+    if (made.exit_code != 0) throw std::runtime_error("no token was made:\n" + made.err);
+    return made;
+  };
+  if (org != "default") command({"org", "create", org});
+  const auto made = command({"token", "create", "bench", "--org", org});
   return made.out.substr(0, made.out.find('\n'));
 }
 

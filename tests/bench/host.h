@@ -46,7 +46,8 @@ class Host {
   pid_t pid() const { return process_->pid(); }
   std::uint64_t accepted();    // intents that it has settled as such, by its own count
   void check_running() const;  // throws with the end of its log if it has ended
-  std::string make_token();    // of a member, for `auth: tokens` among the settings
+  // Of a member, for `auth: tokens` among the settings; an organisation that is not there is made.
+  std::string make_token(const std::string& org = "default");
   void stop();                 // SIGTERM: what is in flight ends first
   std::string log_end() const;
 

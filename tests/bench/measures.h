@@ -44,7 +44,7 @@ struct Sizes {
   int hanging_gap_ms = 20;
   std::size_t retention = 200'000, retention_old = 100'000;
   std::size_t hostile_slow = 2000, hostile_strangers = 1000, hostile_timed = 1000;
-  int hostile_batches = 8;  // connections of a member that posts bad batches
+  int hostile_batches = 8, hostile_many_batches = 100;  // connections of a member that posts bad batches
 
   bool operator==(const Sizes&) const = default;
 };

@@ -292,6 +292,8 @@ TEST_F(BadInput, TheHistoryFormRefusesWhatIsNoForm) {
     EXPECT_GE(response.status, 400) << body;
     EXPECT_LT(response.status, 500) << body;
   }
+  for (const auto* body : {"intentId=a&intent=b", "intentId=a&x=%ff", "x=%zz&intentId=a", "intentId=%ff"})  // T21
+    EXPECT_EQ(client().request("POST", "/ui/history", body, form).status, 400) << body;
 }
 
 }  // namespace

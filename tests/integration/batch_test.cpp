@@ -1,6 +1,9 @@
 // POST /v1/intents:batch: many intents in one request, each durable and idempotent by itself.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <sstream>
 #include <thread>
 
 #include "support/world.h"
@@ -13,6 +16,20 @@ using nlohmann::json;
 class Batch : public World {
  protected:
   HttpResponse post(const std::string& body) { return client().request("POST", "/v1/intents:batch", body); }
+  // How far the host's threads stand back, from the lowest to the highest "nice".
+  std::vector<int> nice_of_threads() {
+    std::vector<int> all;
+    const auto pid = host().pid();
+    for (const auto& thread : std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task")) {
+      const auto told = told_of(pid, "task/" + thread.path().filename().string() + "/stat");
+      if (told.empty()) continue;
+      std::istringstream fields(told.substr(told.find(')') + 2));
+      const std::vector<std::string> words{std::istream_iterator<std::string>(fields), {}};
+      if (words.size() > 16) all.push_back(std::stoi(words[16]));  // the 19th field; three stand before
+    }
+    std::sort(all.begin(), all.end());
+    return all;
+  }
   static json many(const std::string& prefix, int count) {
     json all = json::array();
     for (int i = 0; i < count; ++i) all.push_back(sms_intent(prefix + std::to_string(i), "sms.attempts"));
@@ -90,6 +107,18 @@ TEST_F(Batch, WhatIsNoJsonStoresNothing) {
   EXPECT_EQ(cut.json().at("error").at("code"), "invalid_request");
   EXPECT_EQ(post("[]").status, 400);
   EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.submissions"), 0);
+}
+
+// T17: only the threads that read large bodies yield to all others of the host
+TEST_F(Batch, OneOfMoreThanAKibibyteIsReadApartFromTheEventLoops) {
+  host();
+  ASSERT_EQ(post(json(std::vector<json>(100, json::object())).dump()).status, 200);
+  const auto before = nice_of_threads();
+  ASSERT_EQ(before.front(), before.back()) << "small ones are read where they come in";
+  const auto answer = post(json(std::vector<json>(400, json::object())).dump());
+  ASSERT_EQ(answer.status, 200);
+  EXPECT_EQ(answer.json().at("results").size(), 400u);
+  EXPECT_GE(nice_of_threads().back(), 10);
 }
 
 }  // namespace

@@ -49,6 +49,24 @@ TEST_F(HangingDatabase, RequestsAreAnsweredReadyzTellsAndAllGoesOnWhenItEnds) {
   EXPECT_EQ(gateway.count("meanwhile"), 1u);
 }
 
+// T21: what waited for a session past its patience is dropped; its client has 503 by then, and the log says so
+TEST_F(HangingDatabase, RequestsThatWaitedForTooLongAreToldInTheLog) {
+  ASSERT_EQ(client().get("/v1/intents/warm").status, 404);
+  proxy.set(Flow::stalled);
+  std::vector<Socket> held;
+  for (int i = 0; i < 8; ++i) {  // more than there are readers
+    held.push_back(Socket::connect(host().port()));
+    ASSERT_TRUE(held.back().send("GET /v1/intents/held HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+  }
+  for (auto& one : held) {
+    const auto answer = one.receive(kBound);
+    ASSERT_TRUE(answer);
+    EXPECT_NE(answer->find(" 503 "), std::string::npos) << *answer;
+  }
+  proxy.set(Flow::open);
+  EXPECT_TRUE(host().wait_for_log("requests.dropped"));
+}
+
 // E11
 TEST_F(HangingDatabase, ATokenThatCannotBeLookedUpInTimeIs503) {
   setup.auth = "tokens";

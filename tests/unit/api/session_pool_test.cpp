@@ -59,6 +59,31 @@ TEST(SessionPools, ADroppedQuestionIsAnsweredWith503) {
   EXPECT_GE(told, 1u);
 }
 
+// T21
+TEST(SessionPools, AQuestionAfterTheEndIsAnsweredWith503) {
+  for (const bool was_started : {true, false}) {
+    std::promise<http::Response> waiting_reply, late_reply;
+    SessionPool<int> pool({1});
+    const auto ask = [&](std::promise<http::Response>& reply) {
+      return pool.ask(
+          http::Request{}, [&](http::Response response) { reply.set_value(std::move(response)); },
+          [](int&, const http::Request&, const http::Reply& answered) { answered({.status = 200, .body = {}}); });
+    };
+    if (was_started) pool.start();
+    EXPECT_TRUE(ask(waiting_reply));
+    pool.stop();
+    EXPECT_FALSE(ask(late_reply));
+    EXPECT_FALSE(pool.offer([](int&) {}));
+    EXPECT_EQ(waiting_reply.get_future().get().status, was_started ? 200 : 503);
+    auto late = late_reply.get_future();
+    ASSERT_EQ(late.wait_for(Millis(0)), std::future_status::ready) << "it was dropped without a word";
+    const auto response = late.get();
+    EXPECT_EQ(response.status, 503);
+    ASSERT_EQ(response.headers.size(), 1u);
+    EXPECT_EQ(response.headers[0].first, "Retry-After");
+  }
+}
+
 class Client final : public http::Connection {
  public:
   bool is_gone() const override { return gone; }

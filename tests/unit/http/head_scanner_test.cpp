@@ -61,7 +61,7 @@ TEST(HeadScanner, RefusesWhatTwoReadersCouldTakeDifferently) {  // S5
                                   with_line("\xc3\xa9: b"),
                                   with_line("A\": b")}) {
     HeadScanner scanner;
-    EXPECT_EQ(scanner.scan(head), Verdict::fault) << testing::PrintToString(head);
+    EXPECT_EQ(scanner.scan(head), Verdict::fault) << ::testing::PrintToString(head);
     EXPECT_NE(scanner.fault(), "");
   }
 }

@@ -225,7 +225,7 @@ struct Refused {
   const char* name;
   std::string bytes;
 };
-class RefusedAtOnce : public ServerStory, public testing::WithParamInterface<Refused> {};
+class RefusedAtOnce : public ServerStory, public ::testing::WithParamInterface<Refused> {};
 
 // The rest of the head never comes: nobody has to wait for it.
 TEST_P(RefusedAtOnce, WithoutWaitingForTheRest) {  // S5
@@ -238,7 +238,7 @@ TEST_P(RefusedAtOnce, WithoutWaitingForTheRest) {  // S5
 
 INSTANTIATE_TEST_SUITE_P(
     Http, RefusedAtOnce,
-    testing::Values(Refused{"BareLineFeed", "GET /hello HTTP/1.1\n"},
+    ::testing::Values(Refused{"BareLineFeed", "GET /hello HTTP/1.1\n"},
                     Refused{"BareLineFeedInAHeader", "GET /hello HTTP/1.1\r\nA: b\n"},
                     Refused{"TrailingSpace", "GET /hello HTTP/1.1 "}, Refused{"TwoSpaces", "GET  /hello"},
                     Refused{"Fold", "GET /hello HTTP/1.1\r\nA: b\r\n "},

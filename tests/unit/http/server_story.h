@@ -57,7 +57,7 @@ class Held {
   std::vector<Reply> replies_;
 };
 
-class ServerStory : public testing::Test {
+class ServerStory : public ::testing::Test {
  protected:
   ServerStory() { config_.listen = {.host = "127.0.0.1", .port = 0}; }
 

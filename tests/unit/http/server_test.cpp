@@ -146,7 +146,7 @@ struct Bad {
   int status;
 };
 
-class BadRequest : public ServerStory, public testing::WithParamInterface<Bad> {};
+class BadRequest : public ServerStory, public ::testing::WithParamInterface<Bad> {};
 
 TEST_P(BadRequest, IsRefusedInJsonAndTheConnectionClosed) {  // M4
   start();
@@ -164,7 +164,7 @@ TEST_P(BadRequest, IsRefusedInJsonAndTheConnectionClosed) {  // M4
 
 INSTANTIATE_TEST_SUITE_P(
     Http, BadRequest,
-    testing::Values(
+    ::testing::Values(
         Bad{"Garbage", "\x16\x03\x01\x02 hello\r\n\r\n", 400}, Bad{"NoVersion", "GET /hello\r\n\r\n", 400},
         Bad{"NotHttp", "GET /hello SMTP/1.0\r\n\r\n", 400}, Bad{"Http2", "GET /hello HTTP/2.0\r\nHost: x\r\n\r\n", 505},
         Bad{"Http2Preface", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505}, Bad{"Http09", "GET /hello HTTP/0.9\r\n\r\n", 505},
@@ -267,10 +267,11 @@ TEST_F(HttpServer, ThrowingRoutesAnswerAndAreLogged) {  // M4 H5
   EXPECT_EQ(peer.exchange(get("/hello")).status, 200);
 }
 
-TEST_F(HttpServer, AnUnansweredRequestIsAnInternalError) {  // M4
+TEST_F(HttpServer, AnUnansweredRequestIsAnInternalErrorAndLogged) {  // M4 T21
   start();
   auto peer = client();
   EXPECT_EQ(peer.exchange(get("/drops")).code(), "internal_error");
+  EXPECT_TRUE(log_.wait_for("http.reply_dropped"));
   EXPECT_EQ(peer.exchange(get("/twice")).body, "first");
   EXPECT_EQ(peer.exchange(get("/hello")).body, "{\"hello\":1}") << "a second reply must not answer the next request";
 }

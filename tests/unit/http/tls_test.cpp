@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "http/client_certificate.h"
+#include "support/eventually.h"
 #include "unit/http/certificates.h"
 #include "unit/http/server_story.h"
 
@@ -22,6 +23,7 @@ using stories::key_pem;
 using stories::make_certificate;
 using stories::PemFolder;
 using stories::ServerStory;
+using waybill::testing::eventually;
 
 struct ClientSetup {
   const Certificate* trusted = nullptr;
@@ -29,6 +31,8 @@ struct ClientSetup {
   int min_version = 0;
   int max_version = 0;
   std::string_view protocol = {};  // offered in ALPN
+  int chain = 0;                   // so many certificates are shown behind the first
+  const char* from = "127.0.0.1";  // the client's address
 };
 
 // One connection, blocking, with a limit on each wait.
@@ -44,11 +48,14 @@ class TlsClient {
     if (setup.shown) {
       SSL_CTX_use_certificate(context_, setup.shown->x509.get());
       SSL_CTX_use_PrivateKey(context_, setup.shown->key.key.get());
+      for (int i = 0; i < setup.chain; ++i) SSL_CTX_add1_chain_cert(context_, setup.shown->x509.get());
     }
     timeval patience{.tv_sec = stories::kPatienceMs / 1000, .tv_usec = 0};
     ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     sockaddr_in address{};
     address.sin_family = AF_INET;
+    ::inet_pton(AF_INET, setup.from, &address.sin_addr);
+    ::bind(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address);
     address.sin_port = htons(port);
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     ::connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address);
@@ -151,6 +158,13 @@ class Tls : public ServerStory {
     return text;
   }
 
+  int failures() const {
+    constexpr std::string_view kName = "\nsubmission_http_tls_failures_total ";
+    const auto text = metrics_.text();
+    const auto at = text.find(kName);
+    return at == std::string::npos ? 0 : std::stoi(text.substr(at + kName.size()));
+  }
+
   PemFolder folder_;
   Certificate authority_ = make_certificate({.name = "Authority", .is_authority = true});
   Certificate server_certificate_ = make_certificate({}, &authority_);
@@ -215,6 +229,63 @@ TEST_F(Tls, HandshakesThatStopHalfWayAreLetGo) {  // S9
   }
   EXPECT_EQ(TlsClient(server_->port(), trusting_).exchange(get("/hello")).status, 200);
   for (auto& one : half) EXPECT_TRUE(one.until_close()) << "a half handshake was kept";
+}
+
+// Clients that announce a ClientHello of 126 KB and go no further: OpenSSL makes room for it.
+class HalfHandshakes {
+ public:
+  HalfHandshakes(std::uint16_t port, int clients, const char* from) {
+    for (int i = 0; i < clients; ++i)
+      half_.emplace_back(port, 0, from).send(std::string_view("\x16\x03\x01\x40\x00\x01\x01\xec\x30", 9));
+  }
+  void close() { half_.clear(); }
+
+ private:
+  std::vector<stories::Client> half_;
+};
+
+TEST_F(Tls, HalfHandshakesOfOneAddressHaveAShareOfTheMemory) {  // T19
+  config_.timeouts.request_read = Millis(600'000);
+  config_.limits.http_bytes = 8 << 20;
+  config_.limits.http_bytes_per_address = 1 << 20;
+  start();
+  HalfHandshakes half(server_->port(), 20, "127.0.0.1");
+  EXPECT_TRUE(eventually([&] { return failures() == 14; })) << "six times 160 KiB fit into a MiB: " << metrics_.text();
+  EXPECT_FALSE(TlsClient(server_->port(), trusting_).is_open());
+  EXPECT_EQ(TlsClient(server_->port(), {.trusted = &authority_, .from = "127.0.0.2"}).exchange(get("/hello")).status, 200);
+  EXPECT_TRUE(log_.wait_for("http.tls_handshake_failed"));
+  half.close();
+  EXPECT_TRUE(eventually([&] { return TlsClient(server_->port(), trusting_).is_open(); })) << "what was held is given back";
+}
+
+TEST_F(Tls, HalfHandshakesOfAllAddressesShareTheMemory) {  // T19
+  config_.timeouts.request_read = Millis(600'000);
+  config_.limits.http_bytes = 2 << 20;
+  config_.limits.http_bytes_per_address = 1 << 20;
+  config_.trusted_proxies = {*parse_range("127.0.0.4")};
+  start();
+  HalfHandshakes one(server_->port(), 5, "127.0.0.1"), another(server_->port(), 5, "127.0.0.2");
+  HalfHandshakes proxied(server_->port(), 4, "127.0.0.4");
+  EXPECT_TRUE(eventually([&] { return failures() == 2; })) << "twelve times 160 KiB fit into 2 MiB: " << metrics_.text();
+  EXPECT_FALSE(TlsClient(server_->port(), {.trusted = &authority_, .from = "127.0.0.3"}).is_open());
+}
+
+TEST_F(Tls, AHandshakeThatIsDoneHoldsNoShare) {  // T19
+  config_.limits.http_bytes = 2 << 20;
+  config_.limits.http_bytes_per_address = 1 << 20;
+  start();
+  std::vector<std::unique_ptr<TlsClient>> open;
+  for (int i = 0; i < 20; ++i) {
+    open.push_back(std::make_unique<TlsClient>(server_->port(), trusting_));
+    ASSERT_TRUE(open.back()->is_open()) << i;
+  }
+}
+
+TEST_F(Tls, AClientsChainOfCertificatesIsBounded) {  // T19
+  start_with_clients(false);
+  const auto known = make_certificate({.name = "reporter"}, &authority_);
+  EXPECT_EQ(TlsClient(server_->port(), {.trusted = &authority_, .shown = &known, .chain = 3}).exchange(get("/hello")).status, 200);
+  EXPECT_EQ(TlsClient(server_->port(), {.trusted = &authority_, .shown = &known, .chain = 60}).exchange(get("/hello")).status, 0);
 }
 
 TEST_F(Tls, AClientsCertificateIsHandedToTheAuthenticator) {  // S9

@@ -21,7 +21,8 @@ void yield_to_others() {
 }  // namespace
 
 http::Route read_in(BodyPool& pool, http::Route route, Log& log) {
-  route.handle = [&pool, &log, path = route.path, least = route.large_body, handle = std::move(route.handle)](http::Request request, http::Reply reply) {
+  route.handle = [&pool, &log, path = route.path, least = route.large_body, handle = std::move(route.handle)](
+                     http::Request request, http::Reply reply) {
     if (request.body.size() < least) return handle(std::move(request), std::move(reply));
     http::Request whose;
     whose.principal = request.principal;

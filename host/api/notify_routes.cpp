@@ -197,15 +197,17 @@ class NotifyRoutes {
   void add_event(Request request, http::Reply reply) const {
     auto event = read_event(request.body, request.parameters.at("rule"));
     if (!event) return reply(http::invalid_request(event.error().what));
-    ask(request, std::move(reply), [event = std::move(*event)](NotifyStore& store, const NotifyCall& call) -> Result<Response> {
-      const auto added = store.add_event(call.org, event);
-      if (!added && added.error().kind == Error::Kind::conflict)
-        return http::error_response(409, "idempotency_conflict", added.error().what);
-      return added.map([&](const EventOutcome& outcome) {
-        return json(202, "{\"eventId\":" + json_string(event.event_id) + ",\"channels\":" + std::to_string(outcome.channels) +
-                             ",\"duplicate\":" + (outcome.is_new ? "false" : "true") + "}");
-      });
-    });
+    ask(request, std::move(reply),
+        [this, event = std::move(*event)](NotifyStore& store, const NotifyCall& call) -> Result<Response> {
+          const auto added = store.add_event(call.org, event);
+          if (parts_.health != nullptr) parts_.health->note(added);
+          if (!added && added.error().kind == Error::Kind::conflict)
+            return http::error_response(409, "idempotency_conflict", added.error().what);
+          return added.map([&](const EventOutcome& outcome) {
+            return json(202, "{\"eventId\":" + json_string(event.event_id) + ",\"channels\":" + std::to_string(outcome.channels) +
+                                 ",\"duplicate\":" + (outcome.is_new ? "false" : "true") + "}");
+          });
+        });
   }
 
   void list(Request request, http::Reply reply) const {

@@ -8,6 +8,7 @@
 #include "api/notify_pool.h"
 #include "api/waiters.h"
 #include "http/http.h"
+#include "intake/store_health.h"
 #include "telemetry/log.h"
 
 namespace waybill {
@@ -22,6 +23,7 @@ struct NotifyParts {
   std::size_t per_channel = 3;   // of these, to one channel
   std::function<void()> is_due;  // something became due
   Log& log;
+  StoreHealth* health = nullptr;  // learns how each event was stored; null: nobody does
 };
 
 // The parts must outlive every request.

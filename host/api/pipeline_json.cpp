@@ -228,13 +228,14 @@ std::string stats_json(const std::vector<PipelineCount>& counts, const std::vect
   Json all = Json::object();
   for (const auto& one : counts) {
     auto& pipeline = all[one.pipeline];
-    pipeline["states"][one.state] = {{"submissions", one.count}, {"blocked", one.blocked}};
+    pipeline["states"][one.state] = {{"submissions", one.count}, {"blocked", one.blocked}, {"isLowerBound", one.is_lower_bound}};
   }
   for (const auto& one : stats) {
     const auto& definition = one.definition->pipeline;
     auto& json = all[definition.name];
     if (!json.contains("states")) json["states"] = Json::object();
     json["receivedLastDay"] = one.shares.begun;
+    json["receivedIsLowerBound"] = one.shares.is_lower_bound;
     for (const auto& metric : definition.metrics) {
       if (metric.kind != PipelineMetric::Kind::rate) continue;
       const auto share = one.shares.share_of(metric.state);

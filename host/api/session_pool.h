@@ -52,9 +52,9 @@ class SessionPool {
     for (auto& session : sessions_) threads_.emplace_back([this, &session](std::stop_token stop) { run(stop, session); });
   }
 
-  // `answer` takes a Session&, the const http::Request& and the const http::Reply&, in one of the threads. False: too much waits, or
-  // the pool was stopped, and the request was answered with 503, or with 429 if its own organisation has the most of it. Dropped, with 503, when its
-  // client goes away meanwhile.
+  // `answer` takes a Session&, the const http::Request& and the const http::Reply&, in one of the threads. False: too much waits,
+  // or the pool was stopped, and the request was answered with 503, or with 429 if its own organisation has the most of it.
+  // Dropped, with 503, when its client goes away meanwhile.
   template <class Answer>
   bool ask(http::Request request, http::Reply reply, Answer answer, std::size_t more_bytes = 0) {
     Waiting waiting{.org = request.principal.org.value,
@@ -69,7 +69,8 @@ class SessionPool {
     return !refusal;
   }
 
-  // The same for a question without a request of its own. False: it is not taken, and `reply` has no answer. One that is dropped answers `reply` with 503.
+  // The same for a question without a request of its own. False: it is not taken, and `reply` has no answer. One that is dropped
+  // answers `reply` with 503.
   bool offer(Question question, http::Reply reply = {}) {
     return !add({.question = std::move(question), .reply = std::move(reply)});
   }

@@ -10,6 +10,7 @@
 
 #include "app/host_identity.h"
 #include "app/reach_task.h"
+#include "app/store_probe.h"
 #include "egress/tenant_url.h"
 #include "limits/release.h"
 #include "maintenance/archive_task.h"
@@ -152,6 +153,7 @@ Host::Host(HostParts parts)
           [this] { return claiming_host(); }, [this](std::vector<Job> jobs) { execute(std::move(jobs)); }, log_),
       forms_health_("submissions of forms", clock_),
       pipelines_health_("submissions of pipelines", clock_),
+      events_health_("alert events", clock_),
       intake_(
           intake_stores(parts.address), clock_, {.shards = shards_, .patience = config_.timeouts.answer},
           {.claim = [this](Shard shard, const std::vector<InsertGroup>& all) { return claim_on_insert_.ask(shard, all); },
@@ -221,7 +223,8 @@ Result<void> Host::listen() {
                              .per_org = config_.limits.per_org_channels,
                              .per_channel = config_.limits.per_channel,
                              .is_due = [this] { signal_.walk(); },
-                             .log = log_},
+                             .log = log_,
+                             .health = &events_health_},
                   .reload =
                       [this](FormStore& store, const std::string& actor) {
                         return reload_registry(store, {actor, "admin", "reload"}, 0);
@@ -361,6 +364,7 @@ std::vector<PeriodicTask> Host::periodic_tasks() {
            [this](const Contract& contract) { return registry_.transport_of(contract); }),
        .recovered = [this] { signal_.walk(); }},
       clock_, log_));
+  all.push_back(store_probe(*stores_.maintenance, {&intake_.health(), &forms_health_, &pipelines_health_, &events_health_}));
   all.push_back(form_sweep(
       *stores_.maintenance_forms, shards_, [this] { signal_.walk(); }, log_));
   all.push_back(form_retention(*stores_.maintenance_forms, shards_, log_));
@@ -505,8 +509,8 @@ std::string Host::not_ready() const {
   if (!maintenance_.is_up()) return "the database is not available";
   const auto age = std::chrono::duration_cast<Seconds>(std::chrono::steady_clock::now() - health.good_at);
   if (age >= kStale + config_.timeouts.takeover) return "the database has not answered for " + std::to_string(age.count()) + " s";
-  for (const auto* intake : {&intake_.health(), &forms_health_, &pipelines_health_})
-    if (auto why = intake->trouble(); !why.empty()) return why;
+  for (const auto* health_of_kind : {&intake_.health(), &forms_health_, &pipelines_health_, &events_health_})
+    if (auto why = health_of_kind->trouble(); !why.empty()) return why;
   return {};
 }
 

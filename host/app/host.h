@@ -133,7 +133,7 @@ class Host {
 
   ClaimOnInsert claim_on_insert_;
   Claimer claimer_;
-  StoreHealth forms_health_, pipelines_health_;
+  StoreHealth forms_health_, pipelines_health_, events_health_;
   Intake intake_;
   FormIntake form_intake_;
   PipelineIntake pipeline_intake_;

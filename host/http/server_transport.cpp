@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::size_t kDrainBytes = 4 << 20;
 constexpr Millis kDrainTime{2'000};
-// What OpenSSL may hold of a connection in its handshake. A ClientHello of 128 KiB has its room once its first bytes are there, be it
-// the first or, after a HelloRetryRequest, the second: what a client announces is no bound.
+// What OpenSSL may hold of a connection in its handshake. A ClientHello of 128 KiB has its room once its first bytes are there,
+// be it the first or, after a HelloRetryRequest, the second: what a client announces is no bound.
 constexpr std::size_t kHandshakeBytes = 160 << 10;
 constexpr std::size_t kWritePiece = 64 << 10;  // a client takes this much within the time of a request, or is let go
 

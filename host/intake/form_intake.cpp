@@ -51,6 +51,7 @@ Result<std::optional<FormState>> FormIntake::scan(FormStore& store, OrgId org, c
 }
 
 Result<std::optional<FormState>> FormIntake::moved(Result<std::optional<FormState>> state) const {
+  if (health_ != nullptr) health_->note(state);
   if (state && *state) is_due_();
   return state;
 }

@@ -34,8 +34,7 @@ Sha256 content_hash(const NewForm& form);
 // grouped (intake.h). Safe from any thread.
 class FormIntake {
  public:
-  // `is_due` is called after each commit that may have made deliveries due; `health` learns how each submission ended, unless
-  // null.
+  // `is_due` is called after each commit that may have made deliveries due; `health` learns how each call ended, unless null.
   FormIntake(const ActionTypes& types, std::function<void()> is_due, StoreHealth* health = nullptr)
       : types_(types), is_due_(std::move(is_due)), health_(health) {}
 

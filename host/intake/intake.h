@@ -70,6 +70,7 @@ class Intake {
   };
   // The same for many at once.
   void submit(std::vector<PendingIntent> batch);
+  StoreHealth& health() { return health_; }
   const StoreHealth& health() const { return health_; }
 
  private:

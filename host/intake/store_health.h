@@ -1,4 +1,4 @@
-// Whether what comes in can be stored, by how the last tries ended.
+// Whether what comes in can be stored, by how the last try ended: a client's, or one of the host's own (app/store_probe.h).
 #pragma once
 
 #include <mutex>
@@ -34,17 +34,14 @@ class StoreHealth {
       failed();
   }
 
-  // Why nothing can be stored, in words for everybody; "" if the last try succeeded, or if the last failure is so long ago that
-  // nobody knows: who is not ready gets no requests to find out by.
+  // Why nothing can be stored, in words for everybody; "" if the last try succeeded.
   std::string trouble() const {
     const std::lock_guard lock(mutex_);
     const auto now = clock_.now();
-    if (!failed_at_ || now - *failed_at_ >= kDoubt) return {};
+    if (!failed_at_) return {};
     return what_ + " cannot be stored: it failed " + age(now - *failed_at_) + " ago, and " +
            (good_at_ ? "last succeeded " + age(now - *good_at_) + " ago" : "has not succeeded yet");
   }
-
-  static constexpr std::chrono::seconds kDoubt{10};
 
  private:
   static std::string age(Clock::Monotonic::duration length) {

@@ -75,6 +75,18 @@ class PgMaintenanceStore final : public MaintenanceStore {
     return ListedPlace{last->number(0, 0), last->number(0, 1)};
   }
 
+  Result<void> try_to_store() override {
+    bool is_stored = false;
+    auto taken_back = link_.transact(
+        [&](Connection& connection) -> Result<void> {
+          TRY(connection.run(sql::try_to_store));
+          is_stored = true;
+          return fail(Error::Kind::bug, "it is rolled back");
+        },
+        "BEGIN; SET LOCAL lock_timeout = '1s'");
+    return is_stored ? Result<void>() : taken_back;
+  }
+
   Result<bool> end_outage(OrgId org, const std::string& cooldown_key) override {
     auto gone = link_.run(sql::end_outage, {std::to_string(org.value), cooldown_key});
     TRY(gone);

@@ -153,23 +153,25 @@ class PgPipelineStore final : public PipelineStore {
   }
 
   Result<std::vector<PipelineCount>> counts(OrgId org) override {
-    auto rows = tenant_.read(org, sql::pipeline_counts, {std::to_string(org.value)});
+    auto rows = tenant_.read(org, sql::pipeline_counts, {std::to_string(org.value), std::to_string(kMaxCountedOfState)});
     TRY(rows);
     std::vector<PipelineCount> all;
     for (std::size_t row = 0; row < rows->size(); ++row)
-      all.push_back({text_of(*rows, row, 0), text_of(*rows, row, 1), rows->number(row, 2), rows->number(row, 3)});
+      all.push_back({text_of(*rows, row, 0), text_of(*rows, row, 1), rows->number(row, 2), rows->number(row, 3),
+                     rows->number(row, 2) >= kMaxCountedOfState});
     return all;
   }
 
   Result<PipelineShares> shares(const std::string& pipeline, std::optional<OrgId> org, Seconds window) override {
-    const Parameters asked{pipeline, org ? std::optional(std::to_string(org->value)) : std::nullopt,
-                           std::to_string(window.count())};
-    auto rows = org ? tenant_.read(*org, sql::pipeline_shares, asked) : link_.read(sql::pipeline_shares, asked);
+    Parameters asked{pipeline, std::to_string(window.count()), std::to_string(kMaxShared)};
+    if (org) asked.insert(asked.begin(), std::to_string(org->value));
+    auto rows = org ? tenant_.read(*org, sql::pipeline_shares_of, asked) : link_.read(sql::pipeline_shares, asked);
     TRY(rows);
     PipelineShares shares;
     for (std::size_t row = 0; row < rows->size(); ++row) {
       shares.came_to[text_of(*rows, row, 0)] = rows->number(row, 1);
       shares.begun = rows->number(row, 2);
+      shares.is_lower_bound = rows->flag(row, 3);
     }
     return shares;
   }
@@ -179,9 +181,10 @@ class PgPipelineStore final : public PipelineStore {
     ArrayText to, except;
     for (const auto& state : level.to) to.add(state);
     for (const auto& state : level.except) except.add(state);
-    auto rows = tenant_.read(org, sql::pipeline_level,
-                             {std::to_string(org.value), pipeline, null_if_empty(level.from), to.take(), except.take(),
-                              std::to_string(level.target.count()), std::to_string(window.count()), std::to_string(most)});
+    auto rows = tenant_.read(
+        org, sql::pipeline_level,
+        {std::to_string(org.value), pipeline, null_if_empty(level.from), to.take(), except.take(),
+         std::to_string(level.target.count()), std::to_string(window.count()), std::to_string(most), std::to_string(10 * most)});
     TRY(rows);
     return LevelMeasure{rows->number(0, 0), rows->number(0, 1), rows->number(0, 2), rows->number(0, 3), rows->number(0, 4)};
   }

@@ -42,10 +42,11 @@ class PipelineStore {
   // Newest first.
   virtual Result<PipelinePage> list(OrgId org, const PipelineFilter& filter) = 0;
 
+  // Each state's newest kMaxCountedOfState.
   virtual Result<std::vector<PipelineCount>> counts(OrgId org) = 0;
-  // Of what was handed in within `window`. No organisation: of all.
+  // Of what was handed in within `window`, the newest of it (kMaxShared). No organisation: of all.
   virtual Result<PipelineShares> shares(const std::string& pipeline, std::optional<OrgId> org, Seconds window) = 0;
-  // Of the newest `most` submissions that began it within `window`.
+  // Of the newest `most` submissions that began it within `window`, as far as 10 times as many steps tell of them.
   virtual Result<LevelMeasure> measure(OrgId org, const std::string& pipeline, const ServiceLevel& level, Seconds window,
                                        std::size_t most) = 0;
 

@@ -69,12 +69,18 @@ struct PipelinePage {
 };
 
 // Of an organisation.
+// What statistics look at, so that they cost the same however much there is.
+inline constexpr std::int64_t kMaxCountedOfState = 10'000;  // submissions of each state
+inline constexpr std::int64_t kMaxShared = 20'000;          // steps of an organisation; submissions that began, of all
+
 struct PipelineCount {
   std::string pipeline, state;
   std::int64_t count = 0, blocked = 0;
+  bool is_lower_bound = false;  // there may be more, which were not looked at
 };
 struct PipelineShares {
   std::int64_t begun = 0;
+  bool is_lower_bound = false;
   std::map<std::string, std::int64_t> came_to;  // by state
 
   // Of those that begun; none if none did.

@@ -48,7 +48,7 @@ class Host {
   void check_running() const;  // throws with the end of its log if it has ended
   // Of a member, for `auth: tokens` among the settings; an organisation that is not there is made.
   std::string make_token(const std::string& org = "default");
-  void stop();                 // SIGTERM: what is in flight ends first
+  void stop();  // SIGTERM: what is in flight ends first
   std::string log_end() const;
 
  private:

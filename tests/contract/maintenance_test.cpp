@@ -32,6 +32,28 @@ TEST_F(UpkeepContract, TheQueuesNumbersAreByStatusAndTheOldestDueIsAnAge) {  // 
       << "and is not due";
 }
 
+// T15
+TEST_F(UpkeepContract, ATryToStoreLeavesNothingAndMeetsWhatAClientsWouldMeet) {
+  const auto tried = maintenance->try_to_store();
+  ASSERT_TRUE(tried) << tried.error().what;
+  EXPECT_EQ(sql.number("SELECT count(*) FROM submissions"), 0);
+  sql.execute(
+      "CREATE FUNCTION disk_is_full() RETURNS trigger LANGUAGE plpgsql AS "
+      "$$BEGIN RAISE 'No space left on device' USING ERRCODE = '53100'; END$$");
+  sql.execute("CREATE TRIGGER disk_is_full BEFORE INSERT ON submissions FOR EACH ROW EXECUTE FUNCTION disk_is_full()");
+  const auto full = maintenance->try_to_store();
+  ASSERT_FALSE(full);
+  EXPECT_EQ(full.error().kind, Error::Kind::unavailable);
+  EXPECT_TRUE(full.error().what.ends_with("[53100]")) << full.error().what;
+  sql.execute("DROP TRIGGER disk_is_full ON submissions");
+  for (const char* table : {"attachments", "alert_events", "pipeline_steps"}) {
+    SqlClient somebody(url);
+    somebody.execute(std::string("BEGIN; LOCK TABLE waybill.") + table + " IN SHARE MODE");
+    EXPECT_FALSE(maintenance->try_to_store()) << table;
+  }
+  EXPECT_TRUE(maintenance->try_to_store());
+}
+
 // T30
 TEST_F(UpkeepContract, WhatAHostSaysOfItselfGoesWithIt) {
   ASSERT_TRUE(maintenance->tell({4711}, R"({"draining":true})")) << "of nobody";

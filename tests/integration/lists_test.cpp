@@ -112,12 +112,26 @@ TEST_F(ListsOverHttp, AnUnknownOrUnreadableQueryParameterIsRefusedOnEveryRoute) 
 
 // T21: `limit=` is no number. A text that is empty says as little as none
 TEST_F(ListsOverHttp, AnEmptyValueIsRefusedWhereItIsMoreThanAText) {
-  for (const char* query :
-       {"/v1/intents?limit=", "/v1/intents?status=", "/v1/intents?since=", "/v1/intents?cursor=", "/v1/submissions?until",
-        "/v1/submissions?pipeline=p&limit=", "/v1/submissions?pipeline=p&status=", "/v1/submissions?reference=r&cursor=",
-        "/v1/dead?limit=", "/v1/dead?before=", "/v1/dead?id=", "/v1/dead?replayed=", "/v1/dead?cursor=", "/orgs?limit=",
-        "/orgs?cursor=", "/orgs/default/deliveries?limit=", "/orgs/default/deliveries?rule_id=",
-        "/orgs/default/deliveries?status=", "/orgs/default/deliveries?cursor=", "/orgs/default/alert-rules?cursor="})
+  for (const char* query : {"/v1/intents?limit=",
+                            "/v1/intents?status=",
+                            "/v1/intents?since=",
+                            "/v1/intents?cursor=",
+                            "/v1/submissions?until",
+                            "/v1/submissions?pipeline=p&limit=",
+                            "/v1/submissions?pipeline=p&status=",
+                            "/v1/submissions?reference=r&cursor=",
+                            "/v1/dead?limit=",
+                            "/v1/dead?before=",
+                            "/v1/dead?id=",
+                            "/v1/dead?replayed=",
+                            "/v1/dead?cursor=",
+                            "/orgs?limit=",
+                            "/orgs?cursor=",
+                            "/orgs/default/deliveries?limit=",
+                            "/orgs/default/deliveries?rule_id=",
+                            "/orgs/default/deliveries?status=",
+                            "/orgs/default/deliveries?cursor=",
+                            "/orgs/default/alert-rules?cursor="})
     EXPECT_EQ(client().get(query).status, 400) << query;
   for (const char* query : {"/v1/intents?target=", "/v1/submissions?pipeline=&formId=&reference=&state=",
                             "/v1/dead?reference=&formId=&reason=", "/orgs/default/channels?after="})

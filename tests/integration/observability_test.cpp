@@ -64,6 +64,56 @@ TEST_F(Observability, WhereNothingCanBeStoredTheHostIsNotReadyUntilItCanBe) {
   EXPECT_EQ(post_intent(client(), sms_intent("during", "sms.deadline")).status, 200);
 }
 
+// T15: whoever takes a host that is not ready out of service sends it nothing to find out by
+TEST_F(Observability, AHostWithAFullDiskFindsOutByItselfWhenItCanStoreAgain) {
+  setup.more = "timeouts: {answer: 1s}\n";
+  ASSERT_EQ(post_intent(client(), sms_intent("before", "sms.deadline")).status, 200);
+  sql().execute(
+      "CREATE FUNCTION waybill.disk_is_full() RETURNS trigger LANGUAGE plpgsql AS "
+      "$$BEGIN RAISE 'No space left on device' USING ERRCODE = '53100'; END$$");
+  sql().execute(
+      "CREATE TRIGGER disk_is_full BEFORE INSERT ON waybill.submissions FOR EACH ROW EXECUTE FUNCTION waybill.disk_is_full()");
+  EXPECT_EQ(post_intent(client(), sms_intent("during", "sms.deadline")).status, 503);
+  const auto tries = [&] {
+    int count = 0;
+    const auto log = host().log();
+    for (auto at = log.find("store_probe"); at != std::string::npos; at = log.find("store_probe", at + 1)) ++count;
+    return count;
+  };
+  ASSERT_TRUE(eventually([&] {
+    EXPECT_EQ(client().get("/readyz").status, 503);
+    return tries() >= 7;
+  })) << "the host tries every two seconds";
+  EXPECT_NE(host().log().find("53100"), std::string::npos);
+  sql().execute("DROP TRIGGER disk_is_full ON waybill.submissions");
+  EXPECT_TRUE(eventually([&] { return client().get("/readyz").status == 200; })) << "by itself";
+  EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.submissions"), 1) << "its tries leave nothing";
+}
+
+// T15: forms' steps and events are stored as well, and each of these tables may be the locked one
+TEST_F(Observability, WhatElseCannotBeStoredIsToldToo) {
+  setup.more = "timeouts: {answer: 1s}\n";
+  ASSERT_EQ(client().get("/readyz").status, 200);
+  const auto rule = client().request("POST", "/orgs/default/alert-rules", R"({"name":"r"})").json().at("id").get<std::string>();
+  const std::pair<std::string, std::function<int()>> calls[] = {
+      {"alert_events",
+       [&] {
+         return client()
+             .request("POST", "/orgs/default/alert-rules/" + rule + "/events", R"({"eventId":"e","snapshot":{}})")
+             .status;
+       }},
+      {"attachments",
+       [&] { return client().request("POST", "/v1/attachments/a/scan-result", R"({"clamavStatus":"clean"})").status; }}};
+  for (const auto& [table, call] : calls) {
+    SqlClient somebody(setup.database_url);
+    somebody.execute("BEGIN; LOCK TABLE waybill." + table + " IN ACCESS EXCLUSIVE MODE");
+    ASSERT_EQ(call(), 503) << table;
+    EXPECT_TRUE(eventually([&] { return client().get("/readyz").status == 503; })) << table;
+    somebody.execute("ROLLBACK");
+    EXPECT_TRUE(eventually([&] { return client().get("/readyz").status == 200; })) << table;
+  }
+}
+
 // M14
 TEST_F(Observability, MetricsArePrometheusTextAndAllAreOurs) {
   const auto response = client().get("/metrics");

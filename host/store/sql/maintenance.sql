@@ -100,3 +100,23 @@ SELECT postponed FROM make_partitions_now(2);
 INSERT INTO host_facts (host_id, told_at, facts)
 SELECT host_id, now(), $2::jsonb FROM hosts WHERE host_id = $1
 ON CONFLICT (host_id) DO UPDATE SET told_at = excluded.told_at, facts = excluded.facts;
+
+-- name: try_to_store
+-- Inserts a submission with 8 KB that do not compress, for a caller who rolls it back. What intake writes besides takes the same
+-- locks and needs the same rights, without a row.
+WITH made AS (
+  INSERT INTO submissions (shard, id, org_id, kind, client_ref, pipeline, target, state, payload_hash, created_at, body)
+  SELECT 0, id, 1, 'probe', id::text, 'probe', 'probe', 'probe', '\x00', now(),
+         (SELECT string_agg(sha256(convert_to(id || '.' || piece, 'UTF8')), ''::bytea) FROM generate_series(1, 256) AS piece)
+  FROM (SELECT nextval('object_ids') * 1024 AS id) AS new
+  RETURNING id),
+queued AS (INSERT INTO ready (org_id) SELECT 0 WHERE false),
+known AS (INSERT INTO claims (shard) SELECT 0 WHERE false),
+told AS (INSERT INTO audit_log (org_id) SELECT 0 WHERE false),
+forms AS (INSERT INTO form_submissions (org_id) SELECT 0 WHERE false),
+files AS (INSERT INTO attachments (org_id) SELECT 0 WHERE false),
+pipelines AS (INSERT INTO pipeline_submissions (org_id) SELECT 0 WHERE false),
+steps AS (INSERT INTO pipeline_steps (org_id) SELECT 0 WHERE false),
+events AS (INSERT INTO alert_events (org_id) SELECT 0 WHERE false),
+notes AS (INSERT INTO notifications (org_id) SELECT 0 WHERE false)
+SELECT count(*) FROM made;

@@ -263,17 +263,44 @@ WHERE f.fits OR p.place = $7::bigint
 ORDER BY p.submission_id DESC LIMIT $6::bigint;
 
 -- name: pipeline_counts
--- Counts an organisation's submissions by pipeline and state, and those of them that are blocked.
--- $1 organisation
-SELECT pipeline, state, count(*), count(blocked_at) FROM pipeline_submissions WHERE org_id = $1 GROUP BY 1, 2 ORDER BY 1, 2;
+-- Counts an organisation's submissions by pipeline and state, the newest ones of each up to a limit, and those of them that are blocked.
+-- Walks the pairs of pipeline and state, which are few, with one probe of the index per pair.
+-- $1 organisation, $2 the limit
+WITH RECURSIVE pair AS (
+  (SELECT pipeline, state FROM pipeline_submissions WHERE org_id = $1 ORDER BY pipeline, state LIMIT 1)
+  UNION ALL
+  SELECT following.pipeline, following.state FROM pair
+  CROSS JOIN LATERAL (
+    SELECT p.pipeline, p.state FROM pipeline_submissions p WHERE p.org_id = $1 AND (p.pipeline, p.state) > (pair.pipeline, pair.state)
+    ORDER BY p.pipeline, p.state LIMIT 1) following)
+SELECT pair.pipeline, pair.state, counted.submissions, counted.blocked FROM pair
+CROSS JOIN LATERAL (
+  SELECT count(*) AS submissions, count(newest.blocked_at) AS blocked
+  FROM (SELECT p.blocked_at FROM pipeline_submissions p
+        WHERE p.org_id = $1 AND p.pipeline = pair.pipeline AND p.state = pair.state
+        ORDER BY p.submission_id DESC LIMIT $2::bigint) newest) counted
+ORDER BY 1, 2;
 
 -- name: pipeline_shares
--- Counts the submissions that began within a time, and for each state those of them that came to it.
--- $1 pipeline, $2 organisation (null: all), $3 the time in seconds
+-- Counts the submissions that began within a time, and for each state those of them that came to it; of the newest ones, if there are more
+-- than a limit, which the last column tells.
+-- $1 pipeline, $2 the time in seconds, $3 the limit
 WITH begun AS MATERIALIZED (
   SELECT shard, submission_id FROM pipeline_steps
-  WHERE pipeline = $1 AND entered_at > now() - $3::bigint * interval '1 second' AND step = 1 AND ($2::int IS NULL OR org_id = $2))
-SELECT t.state, count(DISTINCT (t.shard, t.submission_id)), (SELECT count(*) FROM begun)
+  WHERE pipeline = $1 AND entered_at > now() - $2::bigint * interval '1 second' AND step = 1
+  ORDER BY entered_at DESC LIMIT $3::bigint)
+SELECT t.state, count(DISTINCT (t.shard, t.submission_id)), (SELECT count(*) FROM begun), (SELECT count(*) FROM begun) = $3::bigint
+FROM begun b JOIN pipeline_steps t ON t.shard = b.shard AND t.submission_id = b.submission_id GROUP BY 1;
+
+-- name: pipeline_shares_of
+-- The same of one organisation, by its newest steps within the time, up to a limit.
+-- $1 organisation, $2 pipeline, $3 the time in seconds, $4 the limit
+WITH newest AS MATERIALIZED (
+  SELECT shard, submission_id, step FROM pipeline_steps
+  WHERE org_id = $1 AND pipeline = $2 AND entered_at > now() - $3::bigint * interval '1 second'
+  ORDER BY entered_at DESC LIMIT $4::bigint),
+begun AS MATERIALIZED (SELECT shard, submission_id FROM newest WHERE step = 1)
+SELECT t.state, count(DISTINCT (t.shard, t.submission_id)), (SELECT count(*) FROM begun), (SELECT count(*) FROM newest) = $4::bigint
 FROM begun b JOIN pipeline_steps t ON t.shard = b.shard AND t.submission_id = b.submission_id GROUP BY 1;
 
 -- name: pipeline_level
@@ -283,12 +310,14 @@ FROM begun b JOIN pipeline_steps t ON t.shard = b.shard AND t.submission_id = b.
 -- how long (milliseconds) the oldest of these is.
 -- $1 organisation, $2 pipeline, $3 state whose entry begins the time (null: the beginning), $4 states whose entry ends it (empty:
 -- leaving the state does), $5 states whose submissions do not count, $6 target in milliseconds, $7 the time in seconds, $8
--- submissions at most
+-- submissions at most, $9 steps to look for them in, the newest ones
 WITH begun AS MATERIALIZED (
-  SELECT shard, submission_id, step, entered_at, left_at FROM pipeline_steps
-  WHERE org_id = $1 AND pipeline = $2 AND entered_at > now() - $7::bigint * interval '1 second'
-    AND CASE WHEN $3::text IS NULL THEN step = 1 ELSE state = $3 END
-  ORDER BY entered_at DESC LIMIT $8),
+  SELECT shard, submission_id, step, entered_at, left_at
+  FROM (SELECT shard, submission_id, step, state, entered_at, left_at FROM pipeline_steps
+        WHERE org_id = $1 AND pipeline = $2 AND entered_at > now() - $7::bigint * interval '1 second'
+        ORDER BY entered_at DESC LIMIT $9::bigint) newest
+  WHERE CASE WHEN $3::text IS NULL THEN step = 1 ELSE state = $3 END
+  ORDER BY entered_at DESC LIMIT $8::bigint),
 timed AS (
   SELECT b.entered_at, p.ended_at, CASE WHEN cardinality($4::text[]) = 0 THEN b.left_at ELSE e.entered_at END AS done
   FROM begun b

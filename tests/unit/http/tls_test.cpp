@@ -284,7 +284,8 @@ TEST_F(Tls, AHandshakeThatIsDoneHoldsNoShare) {  // T19
 TEST_F(Tls, AClientsChainOfCertificatesIsBounded) {  // T19
   start_with_clients(false);
   const auto known = make_certificate({.name = "reporter"}, &authority_);
-  EXPECT_EQ(TlsClient(server_->port(), {.trusted = &authority_, .shown = &known, .chain = 3}).exchange(get("/hello")).status, 200);
+  EXPECT_EQ(TlsClient(server_->port(), {.trusted = &authority_, .shown = &known, .chain = 3}).exchange(get("/hello")).status,
+            200);
   EXPECT_EQ(TlsClient(server_->port(), {.trusted = &authority_, .shown = &known, .chain = 60}).exchange(get("/hello")).status, 0);
 }
 

@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
+#include "support/call_builders.h"
+
 namespace waybill {
 namespace {
 
@@ -145,6 +149,33 @@ TEST_F(TakingInForms, WhatCompletesASubmissionWakesTheClaimerIfThereIsSuchASubmi
   store.state = fail(Error::Kind::conflict, "it is purged");
   EXPECT_FALSE(intake.scan(store, kDefaultOrg, "a-1", Scan::infected, "clam"));
   EXPECT_EQ(woken, 2);
+}
+
+// T15: each call tells whether the database stores; a full disk is none of the client's faults
+TEST_F(TakingInForms, EachCallTellsWhetherAnythingCanBeStored) {
+  testing::ManualClock clock;
+  StoreHealth health("submissions of forms", clock);
+  const FormIntake watched(
+      types, [] {}, &health);
+  const auto full = fail(Error::Kind::unavailable, "could not extend file: No space left on device [53100]");
+  const auto submit = [&] { static_cast<void>(watched.submit(store, handed_in())); };
+  const auto finalize = [&] { static_cast<void>(watched.finalize(store, kDefaultOrg, "s-1")); };
+  const auto scan = [&] { static_cast<void>(watched.scan(store, kDefaultOrg, "a-1", Scan::clean, "scanner")); };
+  for (const std::function<void()>& call :
+       {std::function<void()>(submit), std::function<void()>(finalize), std::function<void()>(scan)}) {
+    store.answer = full;
+    store.state = full;
+    call();
+    EXPECT_TRUE(health.trouble().starts_with("submissions of forms cannot be stored")) << health.trouble();
+    store.answer = fail(Error::Kind::conflict, "an attachment of another submission");
+    store.state = fail(Error::Kind::conflict, "it has ended");
+    call();
+    EXPECT_NE(health.trouble(), "") << "a contradiction says nothing of the database";
+    store.answer = SubmitResult{How::created, {}};
+    store.state = FormState{"s-1", "processing"};
+    call();
+    EXPECT_EQ(health.trouble(), "");
+  }
 }
 
 }  // namespace

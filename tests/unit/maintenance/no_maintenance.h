@@ -22,6 +22,7 @@ class NoMaintenance : public MaintenanceStore {
   Result<void> cut_off(HostId, Timestamp, const std::string&) override { return {}; }
   Result<Timestamp> reaches_again(HostId) override { return Timestamp{}; }
   Result<bool> is_alone(HostId) override { return true; }
+  Result<void> try_to_store() override { return {}; }
 };
 
 }  // namespace waybill::testing

@@ -13,8 +13,6 @@
 namespace waybill {
 namespace {
 
-Json id_json(DeliveryId id) { return std::to_string(id.value); }
-
 tl::unexpected<Error> invalid(const std::string& message) { return fail(Error::Kind::invalid, message); }
 
 // One of a filter's texts into its place.
@@ -33,11 +31,11 @@ Result<void> set_field(DeadFilter& filter, std::string_view field, const std::st
 constexpr std::string_view kFlags[] = {"true", "false"};
 constexpr const char* kFilterFields[] = {"reference", "formId", "reason", "before", "after"};
 
-Json letter_json(const DeadLetter& letter) {
+Json letter_json(const DeadLetter& letter, const PublicIds& ids) {
   Json edited = Json::array();
   if (letter.fields_edited) edited.push_back("fields");
   if (letter.destination_edited) edited.push_back("destination");
-  return {{"id", id_json(letter.id)},
+  return {{"id", ids.text(letter.id.value)},
           {"kind", letter.kind},
           {"reference", letter.reference},
           {letter.kind == "form"       ? "formId"
@@ -51,11 +49,11 @@ Json letter_json(const DeadLetter& letter) {
           {"edited", std::move(edited)},
           {"replayedAt", time_or_null(letter.replayed)},
           {"replayedBy", text_or_null(letter.replayed_by)},
-          {"replayId", letter.replayed ? id_json(letter.replay) : Json(nullptr)}};
+          {"replayId", letter.replayed ? Json(ids.text(letter.replay.value)) : Json(nullptr)}};
 }
 
-Json edit_json(const EditRecord& edit) {
-  return {{"editId", std::to_string(edit.id)},
+Json edit_json(const EditRecord& edit, const PublicIds& ids) {
+  return {{"editId", ids.text(edit.id)},
           {"editedAt", format_rfc3339(edit.edited)},
           {"actor", edit.actor},
           {"field", edit.field},
@@ -63,8 +61,8 @@ Json edit_json(const EditRecord& edit) {
           {"after", edited_json(edit.field, edit.after)}};
 }
 
-Json item_json(const ReplayItem& item, bool dry_run) {
-  Json json{{"id", id_json(item.letter.id)},
+Json item_json(const ReplayItem& item, bool dry_run, const PublicIds& ids) {
+  Json json{{"id", ids.text(item.letter.id.value)},
             {"reference", text_or_null(item.letter.reference)},
             {"actionOrder", item.letter.action_order},
             {"outcome", !item.refused.empty() ? "refused"
@@ -73,7 +71,7 @@ Json item_json(const ReplayItem& item, bool dry_run) {
   if (!item.refused.empty()) {
     json["why"] = item.refused;
   } else if (!dry_run) {
-    json["replayId"] = id_json(item.replay);
+    json["replayId"] = ids.text(item.replay.value);
     json["dueAt"] = format_rfc3339(item.due);
   }
   return json;
@@ -81,15 +79,15 @@ Json item_json(const ReplayItem& item, bool dry_run) {
 
 }  // namespace
 
-Result<DeadQuery> read_dead_query(const http::Request& request) {
+Result<DeadQuery> read_dead_query(const http::Request& request, const PublicIds& ids) {
   DeadQuery query;
   for (const auto* field : {"reference", "formId", "reason"})
     if (const auto text = given(request, field)) TRY(set_field(query.filter, field, *text));
   for (const auto* field : {"before", "after"})
     if (const auto text = request.query_value(field)) TRY(set_field(query.filter, field, *text));
   if (const auto text = request.query_value("id")) {
-    const auto id = delivery_id(*text);
-    if (!id) return invalid("id must be the number of a dead letter");
+    const auto id = delivery_id(*text, ids);
+    if (!id) return invalid("id must be that of a dead letter");
     query.filter.ids = {*id};
   }
   const auto replayed = word_in(request, "replayed", kFlags);
@@ -98,7 +96,7 @@ Result<DeadQuery> read_dead_query(const http::Request& request) {
   const auto limit = limit_in(request, query.most, kMaxListed);
   TRY(limit);
   query.most = *limit;
-  const auto after = cursor_in(request);
+  const auto after = cursor_in(request, ids);
   TRY(after);
   query.after = *after;
   return query;
@@ -162,16 +160,16 @@ Result<std::string> read_new_reference(std::string_view body) {
   return read_reference(*object, object->has("reference") ? "reference" : "submissionId");
 }
 
-std::string dead_page_json(const DeadPage& page) {
+std::string dead_page_json(const DeadPage& page, const PublicIds& ids) {
   Json letters = Json::array();
-  for (const auto& letter : page.letters) letters.push_back(letter_json(letter));
+  for (const auto& letter : page.letters) letters.push_back(letter_json(letter, ids));
   Json next = nullptr;
-  if (page.next) next = cursor_text(*page.next);
+  if (page.next) next = cursor_text(*page.next, ids);
   return dump({{"deadLetters", std::move(letters)}, {"next", std::move(next)}});
 }
 
-std::string dead_letter_json(const DeadLetterView& view) {
-  Json json = letter_json(view.letter);
+std::string dead_letter_json(const DeadLetterView& view, const PublicIds& ids) {
+  Json json = letter_json(view.letter, ids);
   json["status"] = view.state;
   if (view.letter.kind == "form")
     json["fields"] = json_or_null(fields_of(view.payload).value_or(""));
@@ -180,15 +178,15 @@ std::string dead_letter_json(const DeadLetterView& view) {
   json["destination"] = json_or_null(view.destination);
   json["result"] = json_or_null(view.result);
   Json edits = Json::array();
-  for (const auto& edit : view.edits) edits.push_back(edit_json(edit));
+  for (const auto& edit : view.edits) edits.push_back(edit_json(edit, ids));
   json["attempts"] = attempts_json(view.attempts);
   json["edits"] = std::move(edits);
   return dump(json);
 }
 
-std::string replays_json(const Replays& replays, bool dry_run) {
+std::string replays_json(const Replays& replays, bool dry_run, const PublicIds& ids) {
   Json items = Json::array();
-  for (const auto& item : replays.items) items.push_back(item_json(item, dry_run));
+  for (const auto& item : replays.items) items.push_back(item_json(item, dry_run, ids));
   return dump({{"dryRun", dry_run}, {"count", replays.count}, {"more", replays.more}, {"items", std::move(items)}});
 }
 

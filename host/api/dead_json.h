@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/public_ids.h"
 #include "http/http.h"
 #include "store/dead_store.h"
 
@@ -24,7 +25,7 @@ struct ReplayRequest {
 };
 
 // All of them: Error::invalid with a message that names the field.
-Result<DeadQuery> read_dead_query(const http::Request& request);
+Result<DeadQuery> read_dead_query(const http::Request& request, const PublicIds& ids = {});
 Result<DeadLetterEdit> read_edit(std::string_view body);
 Result<bool> read_dry_run(std::string_view body);               // of one letter; an empty body is an empty object
 Result<ReplayRequest> read_bulk_replay(std::string_view body);  // of many: at least one filter
@@ -33,9 +34,9 @@ Result<std::string> read_new_reference(std::string_view body);
 // Why this is no edit, or "" if it is one.
 std::string edit_fault(const DeadLetterEdit& edit);
 
-std::string dead_page_json(const DeadPage& page);
-std::string dead_letter_json(const DeadLetterView& view);
-std::string replays_json(const Replays& replays, bool dry_run);
+std::string dead_page_json(const DeadPage& page, const PublicIds& ids = {});
+std::string dead_letter_json(const DeadLetterView& view, const PublicIds& ids = {});
+std::string replays_json(const Replays& replays, bool dry_run, const PublicIds& ids = {});
 std::string cloned_json(const CloneResult& cloned);
 
 }  // namespace waybill

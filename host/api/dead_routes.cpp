@@ -20,13 +20,13 @@ class DeadLetterRoutes {
   explicit DeadLetterRoutes(DeadParts parts) : parts_(std::move(parts)) {}
 
   void list(http::Request request, http::Reply reply) const {
-    auto query = read_dead_query(request);
+    auto query = read_dead_query(request, parts_.ids);
     if (!query) return reply(http::invalid_request(query.error().what));
     parts_.pool.ask(
         std::move(request), std::move(reply),
         [this, query = std::move(*query)](FormSession& session, const http::Request& asked, const http::Reply& answered) {
           const auto page = session.dead->list(asked.principal.org, query.filter, query.most, query.after);
-          answered(page ? http::json_response(200, dead_page_json(*page)) : failed(page.error()));
+          answered(page ? http::json_response(200, dead_page_json(*page, parts_.ids)) : failed(page.error()));
         });
   }
 
@@ -38,28 +38,31 @@ class DeadLetterRoutes {
   void edit(http::Request request, http::Reply reply) const {
     auto edit = read_edit(request.body);
     if (!edit) return reply(http::invalid_request(edit.error().what));
-    with_letter(std::move(request), std::move(reply), [this, edit = std::move(*edit)](DeadStore& store, const ServiceCall& call) {
-      const auto edited = edit_letter(store, parts_.types, call, edit);
-      if (!edited) return failed(edited.error());
-      parts_.log.info("dead_letter.edited", {{"id", call.id.value}, {"actor", call.actor}});
-      return shown(store, call);
-    });
+    with_letter(std::move(request), std::move(reply),
+                [this, edit = std::move(*edit)](DeadStore& store, const ServiceCall& call) -> Result<http::Response> {
+                  const auto edited = edit_letter(store, parts_.types, call, edit);
+                  TRY(edited);
+                  parts_.log.info("dead_letter.edited", {{"id", call.id.value}, {"actor", call.actor}});
+                  return shown(store, call);
+                });
   }
 
   void replay(http::Request request, http::Reply reply) const {
     const auto dry_run = read_dry_run(request.body);
     if (!dry_run) return reply(http::invalid_request(dry_run.error().what));
-    with_letter(std::move(request), std::move(reply), [this, dry_run = *dry_run](DeadStore& store, const ServiceCall& call) {
-      DeadFilter filter;
-      filter.ids = {call.id};
-      filter.replayed = true;
-      const auto replays = store.replay(call.org, filter, call.actor, dry_run);
-      if (!replays) return failed(replays.error());
-      const auto& item = replays->items.front();
-      if (item.letter.reference.empty()) return http::error_response(404, "not_found", item.refused);
-      if (!item.refused.empty() && !dry_run) return http::error_response(409, "conflict", "not replayed: " + item.refused);
-      return replayed(*replays, call.actor, dry_run);
-    });
+    with_letter(std::move(request), std::move(reply),
+                [this, dry_run = *dry_run](DeadStore& store, const ServiceCall& call) -> Result<http::Response> {
+                  DeadFilter filter;
+                  filter.ids = {call.id};
+                  filter.replayed = true;
+                  const auto replays = store.replay(call.org, filter, call.actor, dry_run);
+                  TRY(replays);
+                  const auto& item = replays->items.front();
+                  if (item.letter.reference.empty()) return fail(Error::Kind::not_found, item.refused);
+                  if (!item.refused.empty() && !dry_run)
+                    return http::error_response(409, "conflict", "not replayed: " + item.refused);
+                  return replayed(*replays, call.actor, dry_run);
+                });
   }
 
   void replay_many(http::Request request, http::Reply reply) const {
@@ -78,9 +81,9 @@ class DeadLetterRoutes {
     auto reference = read_new_reference(request.body);
     if (!reference) return reply(http::invalid_request(reference.error().what));
     with_letter(std::move(request), std::move(reply),
-                [this, reference = std::move(*reference)](DeadStore& store, const ServiceCall& call) {
+                [this, reference = std::move(*reference)](DeadStore& store, const ServiceCall& call) -> Result<http::Response> {
                   const auto cloned = clone_letter(store, *parts_.registry.current(), parts_.types, call, reference);
-                  if (!cloned) return failed(cloned.error());
+                  TRY(cloned);
                   parts_.log.info("dead_letter.cloned", {{"id", call.id.value}, {"reference", reference}, {"actor", call.actor}});
                   parts_.is_due();
                   return http::json_response(201, cloned_json(*cloned));
@@ -88,23 +91,27 @@ class DeadLetterRoutes {
   }
 
  private:
-  using Act = std::function<http::Response(DeadStore&, const ServiceCall&)>;
+  using Act = std::function<Result<http::Response>(DeadStore&, const ServiceCall&)>;
 
+  // What is not there is told by the id that the client gave, as it gave it.
   void with_letter(http::Request request, http::Reply reply, Act act) const {
     const std::string& text = request.parameters.at("id");
-    const auto id = delivery_id(text);
+    const auto id = delivery_id(text, parts_.ids);
     if (!id) return reply(missing(text));
     parts_.pool.ask(
         std::move(request), std::move(reply),
-        [id = *id, act = std::move(act)](FormSession& session, const http::Request& asked, const http::Reply& answered) {
-          answered(act(*session.dead, call_of(asked, id)));
+        [this, id = *id, act = std::move(act)](FormSession& session, const http::Request& asked, const http::Reply& answered) {
+          auto answer = act(*session.dead, call_of(asked, id));
+          if (answer) return answered(std::move(*answer));
+          answered(answer.error().kind == Error::Kind::not_found ? missing(asked.parameters.at("id")) : failed(answer.error()));
         });
   }
 
-  http::Response shown(DeadStore& store, const ServiceCall& call) const {
+  Result<http::Response> shown(DeadStore& store, const ServiceCall& call) const {
     const auto view = store.show(call.org, call.id);
-    if (!view) return failed(view.error());
-    return *view ? http::json_response(200, dead_letter_json(**view)) : missing(std::to_string(call.id.value));
+    TRY(view);
+    if (!*view) return fail(Error::Kind::not_found, no_such_letter(call.id));
+    return http::json_response(200, dead_letter_json(**view, parts_.ids));
   }
 
   http::Response replayed(const Replays& replays, const std::string& actor, bool dry_run) const {
@@ -112,7 +119,7 @@ class DeadLetterRoutes {
       parts_.log.info("dead_letter.replayed", {{"count", replays.count}, {"actor", actor}});
       parts_.is_due();
     }
-    return http::json_response(200, replays_json(replays, dry_run));
+    return http::json_response(200, replays_json(replays, dry_run, parts_.ids));
   }
 
   http::Response failed(const Error& error) const { return error_reply(error, parts_.log, "dead_letter.not_carried_out"); }

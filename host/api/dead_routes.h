@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "api/form_pool.h"
+#include "base/public_ids.h"
 #include "domain/action_types.h"
 #include "http/http.h"
 #include "registry/registry.h"
@@ -18,6 +19,7 @@ struct DeadParts {
   FormPool& pool;
   std::function<void()> is_due;  // called after each commit that may have made deliveries due
   Log& log;
+  PublicIds ids = {};
 };
 
 // The parts must outlive every request.

@@ -50,17 +50,17 @@ class Forms {
   }
 
   void get(http::Request request, http::Reply reply) const {
-    parts_.pool.ask(
-        std::move(request), std::move(reply),
-        [this](FormSession& session, const http::Request& asked, const http::Reply& answered) {
-          const std::string& id = asked.parameters.at("id");
-          const auto found = session.forms->find(asked.principal.org, id);
-          if (!found) return answered(error_reply(found.error(), parts_.log, kNotCarriedOut));
-          if (*found) return answered(http::json_response(200, form_view_json(**found)));
-          const auto walking = session.pipelines->find(asked.principal.org, id);
-          if (!walking) return answered(error_reply(walking.error(), parts_.log, kNotCarriedOut));
-          answered(*walking ? http::json_response(200, pipeline_view_json(**walking)) : missing("submission \"" + id + "\""));
-        });
+    parts_.pool.ask(std::move(request), std::move(reply),
+                    [this](FormSession& session, const http::Request& asked, const http::Reply& answered) {
+                      const std::string& id = asked.parameters.at("id");
+                      const auto found = session.forms->find(asked.principal.org, id);
+                      if (!found) return answered(error_reply(found.error(), parts_.log, kNotCarriedOut));
+                      if (*found) return answered(http::json_response(200, form_view_json(**found)));
+                      const auto walking = session.pipelines->find(asked.principal.org, id);
+                      if (!walking) return answered(error_reply(walking.error(), parts_.log, kNotCarriedOut));
+                      answered(*walking ? http::json_response(200, pipeline_view_json(**walking, parts_.ids))
+                                        : missing("submission \"" + id + "\""));
+                    });
   }
 
  private:

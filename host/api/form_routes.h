@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "api/form_pool.h"
+#include "base/public_ids.h"
 #include "http/http.h"
 #include "intake/form_intake.h"
 #include "registry/registry.h"
@@ -18,6 +19,7 @@ struct FormParts {
   FormPool& pool;
   Log& log;
   Metrics& metrics;
+  PublicIds ids = {};
 };
 
 // The parts must outlive every request.

@@ -45,7 +45,7 @@ class Intents {
     if (auto refusal = http::target_refusal(request.principal, intent->target)) return reply(std::move(*refusal));
     if (wait->count() > 0 && !parts_.waiters.has_room()) return reply(overload_response());
     const auto registry = parts_.registry.current();
-    auto callback = submit_callback(began, *wait, reply);
+    auto callback = submit_callback(began, *wait, request.principal.scope, reply);
     const Contract* contract = registry->find(intent->target);
     auto fault = fault_of(contract, *intent);
     if (fault.empty()) {
@@ -90,7 +90,7 @@ class Intents {
         continue;
       }
       const Contract* contract = registry->find(intent->target);
-      auto callback = submit_callback(began, Millis{0}, std::move(answered));
+      auto callback = submit_callback(began, Millis{0}, request.principal.scope, std::move(answered));
       if (auto fault = fault_of(contract, *intent); fault.empty())
         good.push_back(handed_in(registry, *contract, request.principal.org, std::move(*intent), std::move(callback)));
       else
@@ -103,18 +103,18 @@ class Intents {
 
   // Of a token with targets, those of its targets.
   void list(http::Request request, http::Reply reply) const {
-    auto query = read_intents_query(request);
+    auto query = read_intents_query(request, parts_.ids);
     if (!query) return reply(http::invalid_request(query.error().what));
     if (query->filter.target)
       if (auto refusal = http::target_refusal(request.principal, *query->filter.target)) return reply(std::move(*refusal));
     if (request.principal.scope) query->filter.only_targets = request.principal.scope->targets;
-    parts_.pool.ask(
-        std::move(request), std::move(reply),
-        [parts = parts_, query = std::move(*query)](ReadPool::Session& session, const http::Request& asked,
-                                                    const http::Reply& answered) {
-          const auto page = session->intents(asked.principal.org, query.filter, query.most, query.after);
-          answered(page ? http::json_response(200, intent_page_json(*page)) : error_reply(page.error(), parts.log, kNotRead));
-        });
+    parts_.pool.ask(std::move(request), std::move(reply),
+                    [parts = parts_, query = std::move(*query)](ReadPool::Session& session, const http::Request& asked,
+                                                                const http::Reply& answered) {
+                      const auto page = session->intents(asked.principal.org, query.filter, query.most, query.after);
+                      answered(page ? http::json_response(200, intent_page_json(*page, parts.ids))
+                                    : error_reply(page.error(), parts.log, kNotRead));
+                    });
   }
 
   void get(http::Request request, http::Reply reply) const {
@@ -167,9 +167,18 @@ class Intents {
             std::move(callback)};
   }
 
-  // Replies to a submission once it is known what became of it.
-  SubmitCallback submit_callback(Clock::Monotonic began, Millis wait, http::Reply reply) const {
-    return [parts = parts_, began, wait, reply = std::move(reply)](Result<SubmitResult> answer) {
+  // Of a token with targets: the id belongs to another target's intent, of which it learns no more than that it is taken.
+  static std::optional<http::Response> foreign_id_refusal(const std::shared_ptr<const http::Scope>& scope,
+                                                          const Result<SubmitResult>& answer) {
+    if (!scope || !answer || !http::target_refusal({.scope = scope}, answer->view.target)) return std::nullopt;
+    return http::error_response(403, "forbidden", "the token is not for the intent \"" + answer->view.client_ref + "\"");
+  }
+
+  // Replies to a submission once it is known what became of it. `scope`: of the token.
+  SubmitCallback submit_callback(Clock::Monotonic began, Millis wait, std::shared_ptr<const http::Scope> scope,
+                                 http::Reply reply) const {
+    return [parts = parts_, began, wait, scope = std::move(scope), reply = std::move(reply)](Result<SubmitResult> answer) {
+      if (auto refusal = foreign_id_refusal(scope, answer)) return reply(std::move(*refusal));
       if (auto refusal = submit_refusal(answer, kWords, parts.log)) return reply(std::move(*refusal));
       if (answer->how == SubmitResult::How::created) parts.metrics.submission("pending");
       parts.metrics.acceptance(parts.clock.now() - began);

@@ -6,6 +6,7 @@
 #include "api/read_pool.h"
 #include "api/waiters.h"
 #include "base/clock.h"
+#include "base/public_ids.h"
 #include "http/http.h"
 #include "intake/intake.h"
 #include "registry/registry.h"
@@ -23,6 +24,7 @@ struct IntentParts {
   Log& log;
   Metrics& metrics;
   const ActionTypes* types = nullptr;  // null: payloads are not held against the plugins' schemas
+  PublicIds ids = {};
 };
 
 // The parts must outlive every request.

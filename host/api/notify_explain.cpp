@@ -131,8 +131,8 @@ NotificationReason why_notification(const NotificationStanding& s, const Notific
   return {"due", "due since " + at(due) + "; it is sent as soon as there is room" + server, {}};
 }
 
-std::string explanation_json(const NotificationStanding& s, const NotificationReason& reason) {
-  return dump({{"id", std::to_string(s.view.id.value)},
+std::string explanation_json(const NotificationStanding& s, const NotificationReason& reason, const PublicIds& ids) {
+  return dump({{"id", ids.text(s.view.id.value)},
                {"status", s.view.status},
                {"attempt_count", s.view.attempts},
                {"code", reason.code},

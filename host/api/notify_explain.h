@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "base/public_ids.h"
 #include "base/time.h"
 
 namespace waybill {
@@ -32,6 +33,6 @@ struct NotificationReason {
 NotificationReason why_notification(const NotificationStanding& standing, const NotificationTerms& terms);
 
 // {"id","status","attempt_count","code","why","until"}
-std::string explanation_json(const NotificationStanding& standing, const NotificationReason& reason);
+std::string explanation_json(const NotificationStanding& standing, const NotificationReason& reason, const PublicIds& ids = {});
 
 }  // namespace waybill

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "api/integer.h"
 #include "api/json_answer.h"
 #include "api/json_envelope.h"
 #include "api/query.h"
@@ -98,8 +99,8 @@ Json rule_of(const RuleView& rule) {
           {"updatedAt", format_rfc3339(rule.updated)}};
 }
 
-Json notification_of(const NotificationView& view) {
-  return {{"id", std::to_string(view.id.value)},
+Json notification_of(const NotificationView& view, const PublicIds& ids) {
+  return {{"id", ids.text(view.id.value)},
           {"rule_id", text_or_null(view.rule)},
           {"channel_id", view.channel},
           {"status", view.status},
@@ -211,7 +212,7 @@ Result<RecoveryWindow> read_recovery(std::string_view body) {
   return window;
 }
 
-Result<NotificationQuery> read_notification_query(const http::Request& request) {
+Result<NotificationQuery> read_notification_query(const http::Request& request, const PublicIds& ids) {
   NotificationQuery query;
   auto status = word_in(request, "status", kDeliveryStatuses);
   TRY(status);
@@ -221,7 +222,7 @@ Result<NotificationQuery> read_notification_query(const http::Request& request) 
   const auto limit = limit_in(request, query.most, kMaxNotificationsListed);
   TRY(limit);
   query.most = *limit;
-  const auto after = cursor_in(request);
+  const auto after = cursor_in(request, ids);
   TRY(after);
   query.after = *after;
   return query;
@@ -241,10 +242,10 @@ Result<std::optional<RuleCursor>> read_rule_cursor(const http::Request& request)
   const auto text = request.query_value("cursor");
   if (!text) return std::nullopt;
   const auto dot = text->find('.');
-  const auto created = delivery_id(std::string_view(*text).substr(0, dot));
-  if (dot == std::string::npos || !created || !is_uuid(text->substr(dot + 1)))
+  const auto created = whole_number<std::int64_t>(std::string_view(*text).substr(0, dot));
+  if (dot == std::string::npos || !created || *created < 0 || !is_uuid(text->substr(dot + 1)))
     return bad("cursor must be one that a page before gave as next");
-  return RuleCursor{Timestamp{created->value}, text->substr(dot + 1)};
+  return RuleCursor{Timestamp{*created}, text->substr(dot + 1)};
 }
 
 std::string channel_json(const ChannelView& channel) { return dump(channel_of(channel)); }
@@ -269,14 +270,14 @@ std::string rules_json(const std::vector<RuleView>& rules) {
   return dump(list);
 }
 
-std::string notification_page_json(const NotificationPage& page) {
-  Json list = list_of(page.items, notification_of);
-  list["next"] = page.next ? Json(cursor_text(*page.next)) : Json(nullptr);
+std::string notification_page_json(const NotificationPage& page, const PublicIds& ids) {
+  Json list = list_of(page.items, [&](const NotificationView& one) { return notification_of(one, ids); });
+  list["next"] = page.next ? Json(cursor_text(*page.next, ids)) : Json(nullptr);
   return dump(list);
 }
 
-std::string notification_json(const NotificationDetail& detail) {
-  Json json = notification_of(detail.view);
+std::string notification_json(const NotificationDetail& detail, const PublicIds& ids) {
+  Json json = notification_of(detail.view, ids);
   const auto& attempts = detail.attempts;
   json["last_attempted_at"] = attempts.empty() ? Json(nullptr) : Json(format_rfc3339(attempts.back().started));
   const auto failed =

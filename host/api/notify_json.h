@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/public_ids.h"
 #include "domain/action_types.h"
 #include "http/http.h"
 #include "store/notify_store.h"
@@ -38,7 +39,7 @@ struct NotificationQuery {
   std::optional<DeliveryCursor> after;
   std::size_t most = 50;
 };
-Result<NotificationQuery> read_notification_query(const http::Request& request);
+Result<NotificationQuery> read_notification_query(const http::Request& request, const PublicIds& ids = {});
 
 // The same channel with the names of its headers, and of their values nothing.
 ChannelView without_header_values(ChannelView channel);
@@ -50,7 +51,7 @@ std::string created_channel_json(const CreatedChannel& created);
 std::string channels_json(const std::vector<ChannelView>& channels);
 std::string rule_json(const RuleView& rule);
 std::string rules_json(const std::vector<RuleView>& rules);
-std::string notification_page_json(const NotificationPage& page);
-std::string notification_json(const NotificationDetail& detail);
+std::string notification_page_json(const NotificationPage& page, const PublicIds& ids = {});
+std::string notification_json(const NotificationDetail& detail, const PublicIds& ids = {});
 
 }  // namespace waybill

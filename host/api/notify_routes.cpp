@@ -211,37 +211,39 @@ class NotifyRoutes {
   }
 
   void list(Request request, http::Reply reply) const {
-    auto query = read_notification_query(request);
+    auto query = read_notification_query(request, parts_.ids);
     if (!query) return reply(http::invalid_request(query.error().what));
-    ask(request, std::move(reply), [query = std::move(*query)](NotifyStore& store, const NotifyCall& call) {
-      return store.notifications(call.org, query.filter, query.after, query.most).map([](const auto& page) {
-        return json(200, notification_page_json(page));
+    ask(request, std::move(reply), [this, query = std::move(*query)](NotifyStore& store, const NotifyCall& call) {
+      return store.notifications(call.org, query.filter, query.after, query.most).map([&](const auto& page) {
+        return json(200, notification_page_json(page, parts_.ids));
       });
     });
   }
 
   void show(Request request, http::Reply reply) const {
-    const auto id = delivery_id(request.parameters.at("delivery"));
+    const auto id = delivery_id(request.parameters.at("delivery"), parts_.ids);
     if (!id) return reply(missing(request));
     answer_with(request, std::move(reply), *id);
   }
 
   void explain(Request request, http::Reply reply) const {
-    const auto id = delivery_id(request.parameters.at("delivery"));
+    const auto id = delivery_id(request.parameters.at("delivery"), parts_.ids);
     if (!id) return reply(missing(request));
     ask(request, std::move(reply), [this, id = *id](NotifyStore& store, const NotifyCall& call) {
       return store.standing(call.org, id).map([&](const NotificationStanding& standing) {
         const bool is_sent = parts_.types.find(standing.channel_type) != nullptr;
-        return json(200, explanation_json(standing, why_notification(standing, {.per_org = parts_.per_org,
-                                                                                .per_channel = parts_.per_channel,
-                                                                                .not_sent = is_sent ? "" : "no plugin",
-                                                                                .audience = Audience::organisation})));
+        return json(200, explanation_json(standing,
+                                          why_notification(standing, {.per_org = parts_.per_org,
+                                                                      .per_channel = parts_.per_channel,
+                                                                      .not_sent = is_sent ? "" : "no plugin",
+                                                                      .audience = Audience::organisation}),
+                                          parts_.ids));
       });
     });
   }
 
   void replay(Request request, http::Reply reply) const {
-    const auto id = delivery_id(request.parameters.at("delivery"));
+    const auto id = delivery_id(request.parameters.at("delivery"), parts_.ids);
     if (!id) return reply(missing(request));
     ask(request, std::move(reply), [this, id = *id](NotifyStore& store, const NotifyCall& call) {
       return store.replay(call.org, id, call.actor).map([&](NotificationReplay outcome) {
@@ -271,8 +273,10 @@ class NotifyRoutes {
   }
 
   void answer_with(const Request& request, http::Reply reply, DeliveryId id) const {
-    ask(request, std::move(reply), [id](NotifyStore& store, const NotifyCall& call) {
-      return store.notification(call.org, id).map([](const auto& detail) { return json(200, notification_json(detail)); });
+    ask(request, std::move(reply), [this, id](NotifyStore& store, const NotifyCall& call) {
+      return store.notification(call.org, id).map([&](const auto& detail) {
+        return json(200, notification_json(detail, parts_.ids));
+      });
     });
   }
 
@@ -284,7 +288,7 @@ class NotifyRoutes {
         TRY(store.wake(call.org, call.channel));
         parts_.is_due();
       }
-      return json(200, notification_json(*detail));
+      return json(200, notification_json(*detail, parts_.ids));
     });
   }
 
@@ -292,6 +296,8 @@ class NotifyRoutes {
     parts_.pool.ask(request, std::move(reply),
                     [this, act = std::move(act)](auto& store, const Request& asked, const http::Reply& answered) {
                       const auto answer = act(*store, call_of(asked));
+                      if (!answer && answer.error().kind == Error::Kind::not_found && asked.parameters.contains("delivery"))
+                        return answered(missing(asked));  // by its id as the client gave it
                       answered(answer ? *answer : error_reply(answer.error(), parts_.log, "notify.not_carried_out"));
                     });
   }
@@ -312,7 +318,7 @@ class NotifyRoutes {
     }
     parts_.log.info("notification.replayed", {{"delivery", id.value}, {"actor", actor}});
     parts_.is_due();
-    return json(202, "{\"id\":\"" + std::to_string(id.value) + "\",\"status\":\"pending\"}");
+    return json(202, "{\"id\":\"" + parts_.ids.text(id.value) + "\",\"status\":\"pending\"}");
   }
 
   NotifyParts parts_;

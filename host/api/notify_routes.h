@@ -7,6 +7,7 @@
 #include "api/notify_json.h"
 #include "api/notify_pool.h"
 #include "api/waiters.h"
+#include "base/public_ids.h"
 #include "http/http.h"
 #include "intake/store_health.h"
 #include "telemetry/log.h"
@@ -24,6 +25,7 @@ struct NotifyParts {
   std::function<void()> is_due;  // something became due
   Log& log;
   StoreHealth* health = nullptr;  // learns how each event was stored; null: nobody does
+  PublicIds ids = {};
 };
 
 // The parts must outlive every request.

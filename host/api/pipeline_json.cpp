@@ -32,8 +32,8 @@ Result<std::string> read_id(const JsonObject& object) {
   return id;
 }
 
-Json delivery_json(const PipelineDeliveryView& d) {
-  Json json{{"deliveryId", std::to_string(d.delivery.value)}, {"state", d.state}, {"target", d.target}};
+Json delivery_json(const PipelineDeliveryView& d, const PublicIds& ids) {
+  Json json{{"deliveryId", ids.text(d.delivery.value)}, {"state", d.state}, {"target", d.target}};
   append_delivery(json, d);
   json["failures"] = Json::array();
   for (const auto& one : d.failures)
@@ -201,7 +201,7 @@ std::string repairs_json(const Repairs& repairs, bool dry_run) {
   return dump({{"dryRun", dry_run}, {"count", repairs.count}, {"more", repairs.more}, {"items", std::move(items)}});
 }
 
-std::string pipeline_view_json(const PipelineView& view) {
+std::string pipeline_view_json(const PipelineView& view, const PublicIds& ids) {
   Json json{{"submissionId", view.submission.client_ref},
             {"pipeline", view.submission.target},
             {"version", view.version},
@@ -218,7 +218,7 @@ std::string pipeline_view_json(const PipelineView& view) {
   for (const auto& [state, result] : view.results) json["results"][state] = json_or_null(result);
   for (const auto& one : view.decisions)
     json["decisions"].push_back({{"to", one.to}, {"trigger", one.trigger}, {"role", one.role}});
-  for (const auto& delivery : view.deliveries) json["deliveries"].push_back(delivery_json(delivery));
+  for (const auto& delivery : view.deliveries) json["deliveries"].push_back(delivery_json(delivery, ids));
   for (const auto& event : view.audit)
     if (is_shown(event.action)) json["audit"].push_back(transition_json(event));
   return dump(json);
@@ -271,10 +271,10 @@ Json pipeline_item(const PipelineListItem& item) {
           {"blockedAt", time_or_null(item.blocked)}};
 }
 
-std::string pipeline_list_json(const PipelinePage& page) {
+std::string pipeline_list_json(const PipelinePage& page, const PublicIds& ids) {
   Json json{{"items", Json::array()}, {"next", nullptr}};
   for (const auto& item : page.items) json["items"].push_back(pipeline_item(item));
-  if (page.next) json["next"] = cursor_text({{}, DeliveryId{page.next->value}});  // they are in the order of their ids
+  if (page.next) json["next"] = cursor_text({{}, DeliveryId{page.next->value}}, ids);  // they are in the order of their ids
   return dump(json);
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/json_writer.h"
+#include "base/public_ids.h"
 #include "domain/pipeline_definition.h"
 #include "store/pipeline_repair.h"
 #include "store/pipeline_view.h"
@@ -33,7 +34,7 @@ Result<RepairRequest> read_repair(std::string_view body);
 Result<RepairRequest> read_repairs(std::string_view body);
 std::string repairs_json(const Repairs& repairs, bool dry_run);
 
-std::string pipeline_view_json(const PipelineView& view);
+std::string pipeline_view_json(const PipelineView& view, const PublicIds& ids = {});
 // One pipeline's numbers, for GET /v1/stats.
 struct PipelineStats {
   std::shared_ptr<const PipelineDefinition> definition;
@@ -44,6 +45,6 @@ std::string stats_json(const std::vector<PipelineCount>& counts, const std::vect
 
 Json pipeline_item(const PipelineListItem& item);  // of a list
 // A page, and where the next one begins; `more`: there is one.
-std::string pipeline_list_json(const PipelinePage& page);
+std::string pipeline_list_json(const PipelinePage& page, const PublicIds& ids = {});
 
 }  // namespace waybill

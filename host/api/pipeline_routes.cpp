@@ -132,13 +132,13 @@ class PipelineRoutes {
     const auto limit = limit_in(request, filter.limit, kMaxListed);
     if (!limit) return reply(http::invalid_request(limit.error().what));
     filter.limit = *limit;
-    const auto before = cursor_in(request);
+    const auto before = cursor_in(request, parts_.ids);
     if (!before) return reply(http::invalid_request(before.error().what));
     if (*before) filter.before = SubmissionId{(*before)->id.value};
     parts_.pool.ask(std::move(request), std::move(reply),
                     [this, filter](FormSession& session, const Request& asked, const Reply& answered) {
                       const auto page = session.pipelines->list(asked.principal.org, filter);
-                      answered(page ? http::json_response(200, pipeline_list_json(*page))
+                      answered(page ? http::json_response(200, pipeline_list_json(*page, parts_.ids))
                                     : error_reply(page.error(), parts_.log, kNotCarriedOut));
                     });
   }
@@ -163,12 +163,12 @@ class PipelineRoutes {
 
  private:
   void list_all(Request request, Reply reply) const {
-    auto query = read_submissions_query(request);
+    auto query = read_submissions_query(request, parts_.ids);
     if (!query) return reply(http::invalid_request(query.error().what));
     parts_.pool.ask(std::move(request), std::move(reply),
                     [this, query = std::move(*query)](FormSession& session, const Request& asked, const Reply& answered) {
                       const auto page = session.forms->list(asked.principal.org, query.filter, query.most, query.after);
-                      answered(page ? http::json_response(200, submission_page_json(*page))
+                      answered(page ? http::json_response(200, submission_page_json(*page, parts_.ids))
                                     : error_reply(page.error(), parts_.log, kNotCarriedOut));
                     });
   }

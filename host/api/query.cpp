@@ -28,10 +28,10 @@ Result<std::size_t> limit_in(const http::Request& request, std::size_t usual, st
   return text ? read_limit(*text, most) : usual;
 }
 
-Result<std::optional<DeliveryCursor>> cursor_in(const http::Request& request) {
+Result<std::optional<DeliveryCursor>> cursor_in(const http::Request& request, const PublicIds& ids) {
   const auto text = request.query_value("cursor");
   if (!text) return std::nullopt;
-  const auto cursor = delivery_cursor(*text);
+  const auto cursor = delivery_cursor(*text, ids);
   if (!cursor) return fail(Error::Kind::invalid, "cursor must be the \"next\" of an answer");
   return cursor;
 }
@@ -50,20 +50,20 @@ Result<std::optional<std::string>> word_in(const http::Request& request, std::st
   return text;
 }
 
-std::optional<DeliveryId> delivery_id(std::string_view text) {
-  const auto number = whole_number<std::int64_t>(text);
-  return number && *number > 0 ? std::optional(DeliveryId{*number}) : std::nullopt;
+std::optional<DeliveryId> delivery_id(std::string_view text, const PublicIds& ids) {
+  const auto number = ids.read(text);
+  return number ? std::optional(DeliveryId{*number}) : std::nullopt;
 }
 
-std::string cursor_text(const DeliveryCursor& cursor) {
-  return std::to_string(cursor.at.micros) + "." + std::to_string(cursor.id.value);
+std::string cursor_text(const DeliveryCursor& cursor, const PublicIds& ids) {
+  return std::to_string(cursor.at.micros) + "." + ids.text(cursor.id.value);
 }
 
-std::optional<DeliveryCursor> delivery_cursor(std::string_view text) {
+std::optional<DeliveryCursor> delivery_cursor(std::string_view text, const PublicIds& ids) {
   const auto dot = text.find('.');
   if (dot == std::string_view::npos) return std::nullopt;
   const auto at = whole_number<std::int64_t>(text.substr(0, dot));
-  const auto id = delivery_id(text.substr(dot + 1));
+  const auto id = delivery_id(text.substr(dot + 1), ids);
   if (!at || *at < 0 || *at > kEndOfTime.micros || !id) return std::nullopt;
   return DeliveryCursor{{*at}, *id};
 }

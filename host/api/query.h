@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/id.h"
+#include "base/public_ids.h"
 #include "base/time.h"
 #include "http/http.h"
 #include "store/delivery_cursor.h"
@@ -21,17 +22,18 @@ std::optional<std::string> given(const http::Request& request, std::string_view 
 // Parameters that are more than texts. An empty one is none of what it should be, so it is refused; all: Error::invalid with a
 // message that names the parameter. Absent, the limit is `usual`, the others none.
 Result<std::size_t> limit_in(const http::Request& request, std::size_t usual, std::size_t most);
-Result<std::optional<DeliveryCursor>> cursor_in(const http::Request& request);
+Result<std::optional<DeliveryCursor>> cursor_in(const http::Request& request, const PublicIds& ids = {});
 Result<std::optional<Timestamp>> time_in(const http::Request& request, std::string_view parameter);
 Result<std::optional<std::string>> word_in(const http::Request& request, std::string_view parameter,
                                            std::span<const std::string_view> words);
 
-// The id of a delivery in a path, a query or an argument; none when it cannot be one.
-std::optional<DeliveryId> delivery_id(std::string_view text);
+// The id of a delivery in a path, a query or an argument; none when it cannot be one. This, and what the JSON of deliveries
+// shows, are the only places where ids are read and written. Without `ids` they are numbers, as in commands.
+std::optional<DeliveryId> delivery_id(std::string_view text, const PublicIds& ids = {});
 
 // The `next` of a page, and its cursor; none when the text cannot be one.
-std::string cursor_text(const DeliveryCursor& cursor);
-std::optional<DeliveryCursor> delivery_cursor(std::string_view text);
+std::string cursor_text(const DeliveryCursor& cursor, const PublicIds& ids = {});
+std::optional<DeliveryCursor> delivery_cursor(std::string_view text, const PublicIds& ids = {});
 
 // Both: Error::invalid with a message that names the parameter or field.
 Result<std::size_t> read_limit(std::string_view text, std::size_t most);

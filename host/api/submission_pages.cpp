@@ -34,7 +34,8 @@ Micros fraction_of(std::string_view time) {
   return Micros{micros};
 }
 
-Result<PageQuery> read_query(const http::Request& request, std::string_view target, std::span<const std::string_view> statuses) {
+Result<PageQuery> read_query(const http::Request& request, const PublicIds& ids, std::string_view target,
+                             std::span<const std::string_view> statuses) {
   PageQuery query;
   auto& filter = query.filter;
   filter.target = given(request, target);
@@ -52,7 +53,7 @@ Result<PageQuery> read_query(const http::Request& request, std::string_view targ
   const auto limit = limit_in(request, query.most, kMaxPage);
   TRY(limit);
   query.most = *limit;
-  const auto after = cursor_in(request);
+  const auto after = cursor_in(request, ids);
   TRY(after);
   query.after = *after;
   return query;
@@ -67,25 +68,31 @@ Json form_item(const SubmissionView& form) {
           {"completedAt", time_or_null(form.completed)}};
 }
 
-std::string next_of(const SubmissionPage& page) { return page.next ? "\"" + cursor_text(*page.next) + "\"" : "null"; }
+std::string next_of(const SubmissionPage& page, const PublicIds& ids) {
+  return page.next ? "\"" + cursor_text(*page.next, ids) + "\"" : "null";
+}
 
 }  // namespace
 
-Result<PageQuery> read_intents_query(const http::Request& request) { return read_query(request, "target", kIntentStatuses); }
-Result<PageQuery> read_submissions_query(const http::Request& request) { return read_query(request, "formId", kFormStatuses); }
-
-std::string intent_page_json(const SubmissionPage& page) {
-  std::string json = "{\"items\":[";
-  for (const auto& one : page.items) json.append(&one == page.items.data() ? "" : ",").append(intent_json(one.view));
-  return json + "],\"next\":" + next_of(page) + "}";
+Result<PageQuery> read_intents_query(const http::Request& request, const PublicIds& ids) {
+  return read_query(request, ids, "target", kIntentStatuses);
+}
+Result<PageQuery> read_submissions_query(const http::Request& request, const PublicIds& ids) {
+  return read_query(request, ids, "formId", kFormStatuses);
 }
 
-std::string submission_page_json(const SubmissionPage& page) {
+std::string intent_page_json(const SubmissionPage& page, const PublicIds& ids) {
+  std::string json = "{\"items\":[";
+  for (const auto& one : page.items) json.append(&one == page.items.data() ? "" : ",").append(intent_json(one.view));
+  return json + "],\"next\":" + next_of(page, ids) + "}";
+}
+
+std::string submission_page_json(const SubmissionPage& page, const PublicIds& ids) {
   std::string json = "{\"items\":[";
   for (const auto& one : page.items)
     json.append(&one == page.items.data() ? "" : ",")
         .append(dump(one.of_pipeline ? pipeline_item(*one.of_pipeline) : form_item(one.view)));
-  return json + "],\"next\":" + next_of(page) + "}";
+  return json + "],\"next\":" + next_of(page, ids) + "}";
 }
 
 }  // namespace waybill

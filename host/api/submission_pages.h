@@ -17,11 +17,11 @@ struct PageQuery {
 };
 
 // Error::invalid with a message that names the parameter. Both read status, since, until, limit and cursor.
-Result<PageQuery> read_intents_query(const http::Request& request);      // and target
-Result<PageQuery> read_submissions_query(const http::Request& request);  // and formId
+Result<PageQuery> read_intents_query(const http::Request& request, const PublicIds& ids = {});      // and target
+Result<PageQuery> read_submissions_query(const http::Request& request, const PublicIds& ids = {});  // and formId
 
 // {"items": [...], "next": cursor or null}
-std::string intent_page_json(const SubmissionPage& page);
-std::string submission_page_json(const SubmissionPage& page);
+std::string intent_page_json(const SubmissionPage& page, const PublicIds& ids = {});
+std::string submission_page_json(const SubmissionPage& page, const PublicIds& ids = {});
 
 }  // namespace waybill

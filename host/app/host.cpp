@@ -78,6 +78,7 @@ Host::Host(HostParts parts)
       log_(parts.log),
       name_(host_name()),
       shards_(parts.shards),
+      ids_(parts.ids),
       clock_(parts.clock),
       folder_(std::move(parts.folder)),
       crashes_(folder_ ? std::make_unique<Crashes>(*folder_, clock_, log_, metrics_) : nullptr),
@@ -209,30 +210,31 @@ Result<void> Host::start() {
 }
 
 Result<void> Host::listen() {
-  auto routes =
-      all_routes({.intents = {intake_, registry_.live(), pool_, waiters_, clock_, log_, metrics_, installation_.catalogue.get()},
-                  .forms = {form_intake_, registry_.live(), form_pool_, log_, metrics_},
-                  .pipelines = {pipeline_intake_, registry_.live(), form_pool_, log_, metrics_},
-                  .dead = {registry_.live(), *installation_.catalogue, form_pool_, [this] { signal_.walk(); }, log_},
-                  .notify = {.pool = notify_pool_,
-                             .waiters = waiters_,
-                             .types = *installation_.catalogue,
-                             .check_url = [policy = std::make_shared<const EgressPolicy>(config_.egress)](
-                                              const std::string& url) { return check_tenant_url(url, *policy); },
-                             .has_key = vault_->has_key(),
-                             .per_org = config_.limits.per_org_channels,
-                             .per_channel = config_.limits.per_channel,
-                             .is_due = [this] { signal_.walk(); },
-                             .log = log_,
-                             .health = &events_health_},
-                  .reload =
-                      [this](FormStore& store, const std::string& actor) {
-                        return reload_registry(store, {actor, "admin", "reload"}, 0);
-                      },
-                  .readiness = readiness(),
-                  .metrics_readers = metrics_readers(config_.metrics),
-                  .large_bodies = &body_pool_,
-                  .closed = [this] { return why_outdated(); }});
+  auto routes = all_routes(
+      {.intents = {intake_, registry_.live(), pool_, waiters_, clock_, log_, metrics_, installation_.catalogue.get(), ids_},
+       .forms = {form_intake_, registry_.live(), form_pool_, log_, metrics_, ids_},
+       .pipelines = {pipeline_intake_, registry_.live(), form_pool_, log_, metrics_, ids_},
+       .dead = {registry_.live(), *installation_.catalogue, form_pool_, [this] { signal_.walk(); }, log_, ids_},
+       .notify = {.pool = notify_pool_,
+                  .waiters = waiters_,
+                  .types = *installation_.catalogue,
+                  .check_url = [policy = std::make_shared<const EgressPolicy>(config_.egress)](
+                                   const std::string& url) { return check_tenant_url(url, *policy); },
+                  .has_key = vault_->has_key(),
+                  .per_org = config_.limits.per_org_channels,
+                  .per_channel = config_.limits.per_channel,
+                  .is_due = [this] { signal_.walk(); },
+                  .log = log_,
+                  .health = &events_health_,
+                  .ids = ids_},
+       .reload =
+           [this](FormStore& store, const std::string& actor) {
+             return reload_registry(store, {actor, "admin", "reload"}, 0);
+           },
+       .readiness = readiness(),
+       .metrics_readers = metrics_readers(config_.metrics),
+       .large_bodies = &body_pool_,
+       .closed = [this] { return why_outdated(); }});
   http::Authenticate authenticate;
   if (!config_.auth_none)
     authenticate = [this](const http::Request& request, std::function<void(http::Admission)> answer) {

@@ -46,6 +46,7 @@ struct HostParts {
   const DatabaseAddress& address;
   DatabaseClock& clock;  // made before all that signs by it
   int shards;
+  PublicIds ids;                             // as the API shows them
   std::unique_ptr<BreadcrumbFolder> folder;  // null: no breadcrumbs are left
   Log& log;
 };
@@ -89,6 +90,7 @@ class Host {
   Log& log_;
   const std::string name_;
   const int shards_;
+  const PublicIds ids_;
   DatabaseClock& clock_;
   Metrics metrics_;
   std::atomic<bool> draining_{false};

@@ -25,6 +25,7 @@ struct Service {
   OrgId org;
   DeadStore& store;
   std::string actor;
+  PublicIds ids;  // as the API shows them
 };
 
 int with_service(const GlobalOptions& options, const DeadOptions& dead, const std::function<int(const Service&)>& act) {
@@ -36,15 +37,17 @@ int with_service(const GlobalOptions& options, const DeadOptions& dead, const st
   const auto shards = read_shards(reading->database.address);
   if (!shards) return failed(shards.error().what);
   const auto store = make_dead_store(reading->database.address, *shards, config->replay_rate);
-  return act({*config, reading->org, *store, dead.actor.empty() ? user_name() : dead.actor});
+  const auto ids = read_public_ids(reading->database.address);  // whoever may not read the key names numbers
+  return act({*config, reading->org, *store, dead.actor.empty() ? user_name() : dead.actor, ids.value_or(PublicIds{})});
 }
 
-Result<DeliveryId> read_id(const std::string& text) {
-  if (const auto id = delivery_id(text)) return *id;
-  return fail(Error::Kind::invalid, "\"" + text + "\" is not the number of a dead letter");
+// A number, or what the API shows in its place.
+Result<DeliveryId> read_id(const std::string& text, const PublicIds& ids) {
+  if (const auto id = delivery_id(text, ids)) return *id;
+  return fail(Error::Kind::invalid, "\"" + text + "\" is not the id of a dead letter");
 }
 
-Result<DeadFilter> filter_of(const DeadOptions& dead) {
+Result<DeadFilter> filter_of(const DeadOptions& dead, const PublicIds& ids) {
   DeadFilter filter{.reference = dead.reference, .form_id = dead.form, .reason = dead.reason, .replayed = dead.replayed};
   for (const auto& [name, text, into] :
        {std::tuple{"--before", &dead.before, &filter.before}, {"--after", &dead.after, &filter.after}}) {
@@ -54,7 +57,7 @@ Result<DeadFilter> filter_of(const DeadOptions& dead) {
       return fail(Error::Kind::invalid, std::string(name) + ": \"" + *text + "\" is no time such as 2026-12-31T00:00:00Z");
   }
   for (const auto& text : dead.ids) {
-    const auto id = read_id(text);
+    const auto id = read_id(text, ids);
     TRY(id);
     filter.ids.push_back(*id);
   }
@@ -126,9 +129,10 @@ int print_letter(const GlobalOptions& options, const Service& service, DeliveryI
 // Of the commands on one letter.
 int with_letter(const GlobalOptions& options, const DeadOptions& dead,
                 const std::function<int(const Service&, DeliveryId)>& act) {
-  const auto id = read_id(dead.id);
-  if (!id) return failed(id.error().what);
-  return with_service(options, dead, [&](const Service& service) { return act(service, *id); });
+  return with_service(options, dead, [&](const Service& service) {
+    const auto id = read_id(dead.id, service.ids);
+    return id ? act(service, *id) : failed(id.error().what);
+  });
 }
 
 void print_replays(const Replays& replays, bool dry_run) {
@@ -149,9 +153,9 @@ void print_replays(const Replays& replays, bool dry_run) {
 }  // namespace
 
 int list_dead(const GlobalOptions& options, const DeadOptions& dead) {
-  const auto filter = filter_of(dead);
-  if (!filter) return failed(filter.error().what);
   return with_service(options, dead, [&](const Service& service) {
+    const auto filter = filter_of(dead, service.ids);
+    if (!filter) return failed(filter.error().what);
     auto page = service.store.list(service.org, *filter, dead.limit, {});
     while (page && page->next && page->letters.size() < dead.limit) {  // a page looks at so many letters, however few fit
       auto more = service.store.list(service.org, *filter, dead.limit - page->letters.size(), page->next);
@@ -200,12 +204,12 @@ int edit_dead(const GlobalOptions& options, const DeadOptions& dead) {
 }
 
 int replay_dead(const GlobalOptions& options, const DeadOptions& dead) {
-  auto filter = filter_of(dead);
-  if (!filter) return failed(filter.error().what);
-  if (!filter->any() && !dead.all)
-    return failed("say which letters: an id, --reference, --form, --reason, --before, --after, or --all");
-  if (filter->any() && dead.all) return failed("--all means every letter: give no filter beside it");
   return with_service(options, dead, [&](const Service& service) {
+    const auto filter = filter_of(dead, service.ids);
+    if (!filter) return failed(filter.error().what);
+    if (!filter->any() && !dead.all)
+      return failed("say which letters: an id, --reference, --form, --reason, --before, --after, or --all");
+    if (filter->any() && dead.all) return failed("--all means every letter: give no filter beside it");
     const auto replays = service.store.replay(service.org, *filter, service.actor, dead.dry_run);
     if (!replays) return failed(replays.error().what);
     if (options.json)

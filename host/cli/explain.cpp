@@ -245,7 +245,8 @@ Result<std::string> not_sent(const Config& config, ReadStore& reader, const Noti
 // The exit code; none when there is no such delivery. Whoever may not read the secrets' files is not told whether one is locked.
 std::optional<int> explain_notification(const GlobalOptions& options, const Config& config, const Reading& reading,
                                         const std::string& text) {
-  const auto id = delivery_id(text);
+  const auto ids = read_public_ids(reading.database.address).value_or(PublicIds{});  // whoever may not read the key names numbers
+  const auto id = delivery_id(text, ids);
   if (!id) return std::nullopt;
   const auto secrets = Secrets::resolve(config.secrets, config.file.string());
   const auto store =
@@ -261,7 +262,7 @@ std::optional<int> explain_notification(const GlobalOptions& options, const Conf
                                                    .not_sent = *obstacle,
                                                    .audience = Audience::installation});
   if (options.json)
-    print_text("%s\n", explanation_json(*standing, reason).c_str());
+    print_text("%s\n", explanation_json(*standing, reason, text == ids.text(id->value) ? ids : PublicIds{}).c_str());
   else
     print_text("%s: %s\n  channel  %s\n  created  %s\n  why      %s\n", text.c_str(), standing->view.status.c_str(),
                standing->view.channel.c_str(), format_rfc3339(standing->view.created).c_str(), reason.text.c_str());

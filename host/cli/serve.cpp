@@ -77,6 +77,8 @@ int serve(const GlobalOptions& options) {
     log.warn("database.remark", {{"remark", separate.error().what}});
   const auto shards = read_shards(database->address);
   if (!shards) return not_started(log, shards.error().what);
+  const auto ids = read_public_ids(database->address);
+  if (!ids) return not_started(log, ids.error().what);
   const auto loaded = make_form_store(database->address, *shards, config->kept_forms)
                           ->load(installation.registry->forms(), {host_name(), "system", "start"});
   if (!loaded) return not_started(log, loaded.error().what);
@@ -99,6 +101,7 @@ int serve(const GlobalOptions& options) {
                                                .address = database->address,
                                                .clock = clock,
                                                .shards = *shards,
+                                               .ids = *ids,
                                                .folder = folder ? std::move(*folder) : nullptr,
                                                .log = log});
   if (const auto started = host->start(); !started) {

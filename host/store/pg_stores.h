@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "base/public_ids.h"
 #include "store/alert_store.h"
 #include "store/archive_store.h"
 #include "store/dead_store.h"
@@ -63,5 +64,7 @@ std::unique_ptr<NotifyStore> make_notify_store(const DatabaseAddress& address, i
 // The number of shards of this database.
 Result<int> read_shards(const DatabaseAddress& address);
 Result<Timestamp> read_time(const DatabaseAddress& address);
+// What the API shows ids with.
+Result<PublicIds> read_public_ids(const DatabaseAddress& address);
 
 }  // namespace waybill

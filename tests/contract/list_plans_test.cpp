@@ -50,7 +50,8 @@ class ListPlans : public StoreWorld {
     sql.execute(
         "INSERT INTO pipeline_steps (shard, submission_id, step, org_id, pipeline, state, entered_at, actions, first_action) "
         "SELECT "
-        "shard, submission_id, step, org_id, pipeline, state, created_at, '{}', 1 FROM pipeline_submissions, generate_series(1, "
+        "shard, submission_id, walked, org_id, pipeline, state, created_at, '{}', 1 FROM pipeline_submissions, "
+        "generate_series(1, "
         "3) step");
     fill_channels();
     sql.execute("INSERT INTO organisations (name) SELECT 'org-' || n" + rows);

@@ -191,6 +191,29 @@ TEST_F(Dead, OnlyAdminsWorkOnThemAndTheAuditHasTheirNames) {
   EXPECT_EQ(admin.get("/v1/dead/" + id).json()["replayedBy"], "ada");
 }
 
+// T31
+TEST_F(Dead, IdsAreOpaqueAndNumbersOfBeforeStayValid) {
+  const auto id = died("f-1"), number = number_of(id);
+  died("f-2");
+  EXPECT_TRUE(id.starts_with("d_")) << id;
+  const std::string next = ask("GET", "/v1/dead?limit=1").json().at("next");
+  EXPECT_TRUE(next.substr(next.find('.') + 1).starts_with("d_")) << next;
+  for (const auto& name : {id, number}) {
+    EXPECT_EQ(ask("GET", "/v1/dead/" + name).json().at("id"), id);
+    EXPECT_EQ(ask("GET", "/v1/dead?id=" + name).json().at("deadLetters").size(), 1u);
+    EXPECT_EQ(installation().command({"dead", "show", name}).exit_code, 0);
+    EXPECT_EQ(json::parse(installation().command({"dead", "show", name, "--json"}).out).at("id"), number);
+  }
+  const auto edited = ask("PATCH", "/v1/dead/" + id, {{"fields", {{"name", "Bob"}}}}).json();
+  EXPECT_TRUE(edited.at("edits")[0].at("editId").get<std::string>().starts_with("d_")) << edited;
+  const auto replayed = ask("POST", "/v1/dead/" + id + "/replay").json().at("items")[0];
+  EXPECT_EQ(replayed.at("id"), id);
+  EXPECT_TRUE(replayed.at("replayId").get<std::string>().starts_with("d_")) << replayed;
+  for (const char* unknown : {"1024000", "d_0", "x"})
+    EXPECT_EQ(ask("GET", std::string("/v1/dead/") + unknown).json().at("error").at("message"),
+              std::string("there is no dead letter ") + unknown);
+}
+
 // F10 F7
 TEST_F(Dead, ManyAreReplayedAtOnceNoFasterThanTheRate) {
   for (const auto* id : {"f-1", "f-2", "f-3"}) died(id);

@@ -245,7 +245,7 @@ class ForeignIds : public World {
     ASSERT_TRUE(eventually([&] { return answered(owner, 200, "GET", "/v1/dead")["deadLetters"].size() == 2; }));
     mine["letter"] = answered(owner, 200, "GET", "/v1/dead?reference=" + mine["submission"])["deadLetters"][0]["id"];
     mine["reason"] = "reason-" + tag;
-    sql().execute("UPDATE waybill.dead_letters SET reason = '" + mine["reason"] + "' WHERE id = " + mine["letter"]);
+    sql().execute("UPDATE waybill.dead_letters SET reason = '" + mine["reason"] + "' WHERE id = " + number_of(mine["letter"]));
 
     for (const std::string& id : {mine["begun"], mine["walk"], mine["walk"] + "-2"})
       answered(owner, 201, "POST", "/v1/pipelines/approval/submissions",
@@ -280,15 +280,16 @@ class ForeignIds : public World {
       nobody[kind] = value;
       replace_all(nobody[kind], "beta", "bera");
     }
-    const auto other_number = [](const std::string& id) { return std::to_string(std::stoll(id) + 1024 * 100'000); };
-    for (const char* kind : {"letter", "delivery"}) nobody[kind] = other_number(nobody[kind]);
+    const auto ids = public_ids();
+    const auto later = [&](const std::string& id, std::int64_t by) { return ids.text(ids.read(id).value() + 1024 * by); };
+    for (const char* kind : {"letter", "delivery"}) nobody[kind] = later(nobody[kind], 100'000);
     for (const char* kind : {"letter_cursor", "delivery_cursor"}) {
       const auto dot = nobody[kind].find('.');
-      nobody[kind] = nobody[kind].substr(0, dot + 1) + other_number(nobody[kind].substr(dot + 1));
+      nobody[kind] = nobody[kind].substr(0, dot + 1) + later(nobody[kind].substr(dot + 1), 100'000);
     }
     for (const char* kind : {"walk_cursor", "intent_cursor"}) {  // alfa has nothing between the two
       const auto dot = nobody[kind].find('.');
-      nobody[kind] = nobody[kind].substr(0, dot + 1) + std::to_string(std::stoll(nobody[kind].substr(dot + 1)) + 1024);
+      nobody[kind] = nobody[kind].substr(0, dot + 1) + later(nobody[kind].substr(dot + 1), 1);
     }
     for (const char* kind : {"channel", "rule"}) nobody[kind] = "00000000-0000-4000-8000-000000000000";
     for (const auto& [kind, value] : nobody) {
@@ -326,7 +327,7 @@ class ForeignIds : public World {
     std::string text = response.head + response.body;
     static const std::regex kDate("Date: [^\r]*"), kTime(R"(\d{4}-\d\d-\d\dT[\d:.]+Z)"),
         kUuid("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"), kSecret("whsec_[A-Za-z0-9+/=]+"),
-        kWalked(R"("next":"0\.\d+")");  // so far below the cursor that was given
+        kWalked(R"("next":"0\.d_[0-9a-f]+")");  // so far below the cursor that was given
     text = std::regex_replace(std::regex_replace(std::regex_replace(text, kDate, "D"), kTime, "T"), kWalked, "P");
     for (const auto& [kind, value] : said) replace_all(text, value, "*");
     return std::to_string(status_) + " " + std::regex_replace(std::regex_replace(text, kUuid, "U"), kSecret, "S");

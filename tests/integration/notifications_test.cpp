@@ -142,6 +142,7 @@ TEST_F(Notifications, EventsOfOneWindowAreOneDeliveryToEachChannel) {
   const auto other = add_event(rule, "CVE-1", {{"cve", 2}});
   EXPECT_EQ(other.status, 409) << other.body;
   EXPECT_EQ(other.json().at("error").at("code"), "idempotency_conflict");
+  EXPECT_EQ(add_event(rule, "CVE-1", {{"cve", 1}}, true).status, 409) << "the same snapshot, but nobody is to be told";
   ASSERT_EQ(deliveries().size(), 2u);
   EXPECT_EQ(deliveries("?status=pending").size(), 2u);
   EXPECT_EQ(gateway.count(), 0u);
@@ -1003,6 +1004,65 @@ TEST_F(Notifications, WhatIsOldIsDeletedAndWhatHasNotEndedStays) {
   EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.deliveries"), 1);
 }
 
+// T31: what headers say may be a secret of the receiver's
+TEST_F(Notifications, AMemberDoesNotSeeTheValuesOfAChannelsHeaders) {
+  configure("debounce: 0s");
+  setup.auth = "tokens";
+  const auto as = [&](const std::string& role) {
+    const auto made = migrated().command({"token", "create", "--role", role, role});
+    HttpClient one(host().port());
+    one.authorize(made.out.substr(0, made.out.find('\n')));
+    return one;
+  };
+  auto admin = as("admin"), member = as("member");
+  auto body = webhook("ops", gateway.url() + "/hook");
+  body["config"]["headers"] = {{"Authorization", "Basic hidden"}};
+  const auto made = admin.request("POST", "/orgs/default/channels", body.dump());
+  ASSERT_EQ(made.status, 201) << made.body;
+  const std::string channel = made.json().at("id");
+  const std::string rule =
+      admin.request("POST", "/orgs/default/alert-rules", R"({"name":"r","status":"active"})").json().at("id");
+  ASSERT_EQ(admin.request("PUT", "/orgs/default/alert-rules/" + rule + "/channels/" + channel).status, 204);
+  for (const auto& path : {std::string("/channels"), "/channels/" + channel, "/alert-rules/" + rule + "/channels"}) {
+    EXPECT_NE(admin.get("/orgs/default" + path).body.find("Basic hidden"), std::string::npos) << path;
+    const auto seen = member.get("/orgs/default" + path);
+    EXPECT_EQ(seen.status, 200) << path;
+    EXPECT_EQ(seen.body.find("hidden"), std::string::npos) << seen.body;
+    EXPECT_NE(seen.body.find(R"("Authorization":"***")"), std::string::npos) << seen.body;
+  }
+}
+
+// T31: the ids of one organisation would count the deliveries of all
+TEST_F(Notifications, IdsOfDeliveriesAreOpaqueAndNumbersOfBeforeStayValid) {
+  configure("debounce: 0s");
+  const auto rule = add_rule();
+  bind(rule, add_channel("ops"));
+  gateway.by_default(Reply::accept());
+  for (const std::size_t event : {1, 2}) {  // one after the other: those of one window are one delivery
+    add_event(rule, std::to_string(event), event);
+    ASSERT_TRUE(eventually([&] { return deliveries("?status=succeeded").size() == event; }));
+  }
+  const auto page = call("GET", "/deliveries?limit=1").json();
+  const std::string id = page.at("items")[0].at("id"), next = page.at("next");
+  const auto number = number_of(id);
+  EXPECT_TRUE(id.starts_with("d_")) << id;
+  EXPECT_EQ(next.find(number), std::string::npos) << next;
+  for (const auto& name : {id, number}) {
+    EXPECT_EQ(delivery(name).at("id"), id);
+    EXPECT_EQ(call("GET", "/deliveries/" + name + "/explain").json().at("id"), id);
+    EXPECT_EQ(call("POST", "/deliveries/" + name + "/replay").json().value("id", id), id);
+    const auto told = installation().command({"explain", name, "--json"});
+    EXPECT_EQ(told.exit_code, 0) << told.err;
+    EXPECT_EQ(json::parse(told.out).at("id"), name) << "a command names it as it was asked";
+  }
+  const auto before = next.substr(0, next.find('.') + 1) + number;
+  EXPECT_EQ(call("GET", "/deliveries?limit=1&cursor=" + before).json(), call("GET", "/deliveries?limit=1&cursor=" + next).json());
+  auto nobody = id;
+  nobody.back() = nobody.back() == '0' ? '1' : '0';
+  for (const auto& unknown : {nobody, std::string("1024000")})
+    EXPECT_EQ(call("GET", "/deliveries/" + unknown).json().at("error").at("message"), "there is no delivery " + unknown);
+}
+
 // N11: what people expect beside the source.
 TEST_F(Notifications, WhatFailedInAWindowIsSentAgainAtOnce) {
   configure("debounce: 0s, attempts: 1");
@@ -1016,7 +1076,8 @@ TEST_F(Notifications, WhatFailedInAWindowIsSentAgainAtOnce) {
     ASSERT_TRUE(wait_for_status(deliveries().at(0).at("id"), "failed"));
   }
   const std::string oldest = deliveries().at(2).at("id");
-  sql().execute("UPDATE waybill.notifications SET created_at = created_at - interval '1 day' WHERE delivery_id = " + oldest);
+  sql().execute("UPDATE waybill.notifications SET created_at = created_at - interval '1 day' WHERE delivery_id = " +
+                number_of(oldest));
   const std::string since = delivery(deliveries().at(1).at("id")).at("created_at");
   const json window{{"since", since}, {"until", "2099-01-01T00:00:00Z"}};
   auto counted = window;

@@ -1,6 +1,8 @@
 // Tokens from the command line to the door: ids, ends, scopes, operators, last uses, and what becomes of wrong ones.  S3 S8
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "support/database_proxy.h"
 #include "support/world.h"
 
@@ -145,6 +147,35 @@ TEST_F(TokenDoor, AScopeIsWhatATokenMayDo) {
   EXPECT_EQ(dead.get("/v1/dead/1").status, 404);
   EXPECT_EQ(dead.get("/v1/intents/mine").status, 403);
   EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.submissions WHERE client_ref IN ('more', 'b-2', 'b-3')"), 0);
+}
+
+// T32: neither which target an id belongs to, nor whether the payload is the same
+TEST_F(TokenDoor, ATokenWithTargetsLearnsNothingOfAnotherTargetsIntentByItsId) {
+  gateway.by_default(Reply::accept());
+  auto all = as(token({"all"})), sms = as(token({"sms", "--target", "sms.once"}));
+  ASSERT_EQ(post_intent(all, sms_intent("theirs", "sms.patient"), 30).status, 200);
+  ASSERT_EQ(post_intent(sms, sms_intent("mine", "sms.once"), 30).status, 200);
+  auto other_payload = sms_intent("theirs", "sms.once");
+  other_payload["payload"]["more"] = "text";
+  std::set<std::string> told;
+  for (const auto& body : {sms_intent("theirs", "sms.once"), other_payload})
+    for (const char* query : {"", "?waitSeconds=5"}) {
+      const auto answer = sms.request("POST", std::string("/v1/intents") + query, body.dump());
+      EXPECT_EQ(answer.status, 403) << answer.body;
+      EXPECT_EQ(answer.error_code(), "forbidden");
+      told.insert(answer.body);
+      const auto results =
+          sms.request("POST", "/v1/intents:batch", json{body, sms_intent("mine", "sms.once")}.dump()).json().at("results");
+      EXPECT_EQ(results[0].at("status"), 403);
+      EXPECT_EQ(results[0].at("error"), answer.json().at("error"));
+      EXPECT_EQ(results[1].at("status"), 200);
+    }
+  EXPECT_EQ(told.size(), 1u);
+  EXPECT_EQ(told.begin()->find("patient"), std::string::npos);
+  EXPECT_EQ(post_intent(all, sms_intent("theirs", "sms.once")).status, 409) << "without targets it is a contradiction";
+  auto mine_again = sms_intent("mine", "sms.once");
+  mine_again["payload"]["more"] = "text";
+  EXPECT_EQ(post_intent(sms, mine_again).status, 409) << "and so is one of its own";
 }
 
 // S8

@@ -134,7 +134,7 @@ TEST_F(WaitingChannels, WhatWaitsForADisabledChannelEndsWithItsRetentionOrWithTh
   add_event(rule, "old", 1);
   ASSERT_TRUE(is_parked());
   const std::string old = deliveries().at(0).at("id");
-  sql().execute("UPDATE waybill.submissions SET created_at = created_at - interval '31 days' WHERE id = " + old);
+  sql().execute("UPDATE waybill.submissions SET created_at = created_at - interval '31 days' WHERE id = " + number_of(old));
   sql().execute("UPDATE waybill.ready SET due_at = now()");
   ASSERT_TRUE(eventually([&] { return sql().number("SELECT count(*) FROM waybill.ready") == 0; }));
   EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.attempts"), 1) << "its end is on record";

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "base/hex.h"
+#include "base/public_ids.h"
 #include "support/daemon.h"
 #include "support/fake_gateway.h"
 #include "support/postgres_cluster.h"
@@ -57,6 +59,9 @@ class World : public ::testing::Test {
   Daemon& host();
   HttpClient& client();
   SqlClient& sql();
+  PublicIds public_ids() { return PublicIds(Secret(from_hex(sql().text("SELECT encode(key, 'hex') FROM waybill.id_keys")))); }
+  // The delivery that the API shows so, as statements name it.
+  std::string number_of(const std::string& id) { return std::to_string(public_ids().read(id).value()); }
   void restart_host();  // after the old one has been ended by the test, or killing it hard
   void give_up_host();  // forgets the host and its client, killing it hard
 

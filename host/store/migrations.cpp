@@ -9,9 +9,10 @@
 namespace waybill {
 namespace {
 
-constexpr int kBringsAccess = 6;     // the migration that brings apply_access()
-constexpr int kBringsVersions = 14;  // the migration that has hosts checked as they register
-constexpr int kBringsTenants = 19;   // the migration that brings grant_tenant()
+constexpr int kBringsAccess = 6;      // the migration that brings apply_access()
+constexpr int kBringsVersions = 14;   // the migration that has hosts checked as they register
+constexpr int kBringsTenants = 19;    // the migration that brings grant_tenant()
+constexpr int kBringsFunctions = 50;  // the migration that brings schema_functions
 
 Result<void> done(const Result<Rows>& rows) {
   TRY(rows);
@@ -106,7 +107,7 @@ Result<SchemaOwner> become_owner(Connection& connection, const std::string& sche
 }
 
 Result<std::vector<std::string>> migrate(const DatabaseAddress& address, const ReportWait& report,
-                                         const std::vector<Migration>& all) {
+                                         const std::vector<Migration>& all, const SqlFunctions& functions) {
   auto connection = Connection::open(address, "migrate");
   TRY(connection);
   const auto before = schema_owner(*connection, address.schema);
@@ -136,7 +137,13 @@ Result<std::vector<std::string>> migrate(const DatabaseAddress& address, const R
         },
         report);
   };
+  // A database that is newer than this program has newer functions.
+  const auto renew_functions = [&](int version) -> Result<void> {
+    if (!before->may_act || version < kBringsFunctions || version > all.back().version) return {};
+    return bring_up_to_date(*connection, address, functions, report);
+  };
   if (pending.empty()) {
+    TRY(renew_functions(state->database));
     TRY(separate(state->database));
     return applied;
   }
@@ -153,6 +160,7 @@ Result<std::vector<std::string>> migrate(const DatabaseAddress& address, const R
     needed = std::max(needed, m.runs_beside);
     applied.emplace_back(m.name);
   }
+  TRY(renew_functions(pending.back().version));
   TRY(separate(pending.back().version));
   return applied;
 }

@@ -8,6 +8,7 @@
 #include "store/lock_wait.h"
 #include "store/pg.h"
 #include "store/schema_version.h"
+#include "store/sql_functions.h"
 
 namespace waybill {
 
@@ -25,8 +26,9 @@ Result<SchemaOwner> become_owner(Connection& connection, const std::string& sche
 // (Error::invalid) a database too new for this program, one that needs migrations if the session may not act as its owner, and a
 // migration that living hosts cannot run beside; it names them. Roles that were set up get their rights on new tables in the same
 // transaction. Retries locks until they are free; `report` is called with the sessions that it waits for. Returns the names of
-// the applied migrations.
+// the applied migrations. Afterwards the schema's functions are those of this program, unless the database is newer.
 Result<std::vector<std::string>> migrate(const DatabaseAddress& address, const ReportWait& report = {},
-                                         const std::vector<Migration>& all = migrations());
+                                         const std::vector<Migration>& all = migrations(),
+                                         const SqlFunctions& functions = embedded_functions());
 
 }  // namespace waybill

@@ -240,6 +240,70 @@ TEST_F(Migrating, ASchemaMayHaveAnyNameAndTwoLiveSideBySide) {
             "");
 }
 
+// ---- functions ----
+
+SqlFunctions saying(const std::string& words) {
+  return {"CREATE OR REPLACE FUNCTION said() RETURNS text LANGUAGE sql AS $$ SELECT '" + words + "' $$;", words};
+}
+
+TEST_F(Migrating, FunctionsAreAppliedWhenTheirTextHasChangedAndNotOtherwise) {
+  const std::string rows =
+      "SELECT string_agg(xmin::text, ' ' ORDER BY oid) FROM pg_proc WHERE pronamespace = 'waybill'::regnamespace";
+  ASSERT_TRUE(migrate(address));
+  const auto first = sql.text(rows);
+  ASSERT_TRUE(migrate(address));
+  EXPECT_EQ(sql.text(rows), first) << "nothing is written when nothing has changed";
+  ASSERT_TRUE(migrate(address, {}, migrations(), saying("one")));
+  EXPECT_EQ(sql.text("SELECT waybill.said()"), "one");
+  ASSERT_TRUE(migrate(address, {}, migrations(), saying("two")));
+  EXPECT_EQ(sql.text("SELECT waybill.said()"), "two");
+  ASSERT_TRUE(migrate(address));
+  EXPECT_NE(sql.text(rows), first) << "the texts of this program are there again";
+  EXPECT_EQ(sql.text("SELECT hash FROM waybill.schema_functions"), embedded_functions().hash);
+}
+
+TEST_F(Migrating, AnOlderProgramLeavesTheFunctionsOfANewerOneAlone) {
+  ASSERT_TRUE(migrate(address, {}, migrations(), saying("new")));
+  auto known = migrations();
+  known.pop_back();
+  ASSERT_TRUE(migrate(address, {}, known, saying("old")));
+  EXPECT_EQ(sql.text("SELECT waybill.said()"), "new");
+}
+
+TEST_F(Migrating, FunctionsThatCannotBeAppliedChangeNothing) {
+  ASSERT_TRUE(migrate(address, {}, migrations(), saying("good")));
+  auto broken = saying("bad");
+  broken.sql += "CREATE OR REPLACE FUNCTION said() RETURNS integer LANGUAGE sql AS $$ SELECT 1 $$;";
+  const auto done = migrate(address, {}, migrations(), broken);
+  ASSERT_FALSE(done);
+  EXPECT_TRUE(done.error().what.starts_with("schema/functions: ")) << done.error().what;
+  EXPECT_EQ(sql.text("SELECT waybill.said()"), "good");
+}
+
+// An older program of the same version would take a change back: so each change has a migration, which states the hash of what it
+// brings.
+TEST_F(Migrating, TheNewestMigrationThatBringsFunctionsStatesTheirHash) {
+  constexpr std::string_view kMark = "-- Functions: ";
+  std::string stated = "none";
+  for (const auto& migration : migrations())
+    if (const auto at = migration.sql.find(kMark); at != std::string_view::npos)
+      stated = migration.sql.substr(at + kMark.size(), migration.sql.find('\n', at) - at - kMark.size());
+  EXPECT_EQ(stated, embedded_functions().hash)
+      << "schema/functions has changed: add a migration with the line " << kMark << embedded_functions().hash;
+}
+
+// Each function that the schema has stands in the file of its name.
+TEST_F(Migrating, EveryFunctionHasItsFile) {
+  ASSERT_TRUE(migrate(address));
+  const auto all = embedded_functions().sql;
+  std::size_t seen = 0;
+  for (const auto& row : sql.rows("SELECT DISTINCT proname FROM pg_proc WHERE pronamespace = 'waybill'::regnamespace")) {
+    ++seen;
+    EXPECT_NE(all.find("CREATE OR REPLACE FUNCTION " + *row[0] + "("), std::string::npos) << *row[0];
+  }
+  EXPECT_GT(seen, 30u);
+}
+
 TEST_F(Migrating, ADatabaseThatIsAwayIsUnavailable) {
   const auto done = migrate({"postgresql://nobody@/nowhere?host=/nonexistent", "waybill"});
   ASSERT_FALSE(done);

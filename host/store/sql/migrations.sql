@@ -51,3 +51,12 @@ SELECT coalesce(has_table_privilege(to_regclass('schema_migrations'), 'SELECT'),
 -- `runs_beside`.
 SELECT coalesce(max(version), 0), coalesce(max(coalesce((to_jsonb(m) ->> 'runs_beside')::integer, version)), 0)
 FROM schema_migrations m;
+
+-- name: functions_hash
+-- The hash of the functions' texts that were applied last; no row before the first time.
+SELECT hash FROM schema_functions;
+
+-- name: note_functions
+-- Notes which functions' texts were applied.
+-- $1 hash
+INSERT INTO schema_functions (hash) VALUES ($1) ON CONFLICT (is_one) DO UPDATE SET hash = excluded.hash, applied_at = now();

@@ -86,8 +86,9 @@ TEST(TheMigrations, LeaveFunctionsToTheirFiles) {
         EXPECT_EQ(text.compare(at, own.size(), own), 0) << file << " has another function";
     } else {
       ++migrations;
-      if (std::stoi(file.filename().string()) > kLastThatHadFunctions)
-        EXPECT_EQ(text.find("REPLACE FUNCTION"), std::string::npos) << file << ": edit schema/functions instead";
+      const bool may_have_some = std::stoi(file.filename().string()) <= kLastThatHadFunctions;
+      EXPECT_TRUE(may_have_some || text.find("REPLACE FUNCTION") == std::string::npos)
+          << file << ": edit schema/functions instead";
     }
   }
   EXPECT_GT(migrations, 10);

@@ -5,12 +5,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <fstream>
-#include <sstream>
 #include <system_error>
 
 #include "base/ascii.h"
+#include "base/file_text.h"
 #include "base/json_document.h"
 #include "base/nearest.h"
 #include "config/document.h"
@@ -30,22 +28,15 @@ constexpr std::string_view kPrefix = "WAYBILL_";
 constexpr std::array<std::string_view, 3> kForeignPrefixes{"WAYBILL_TEST_", "WAYBILL_BENCH_", "WAYBILL_SECRET_"};
 
 tl::expected<std::string, std::string> read_text(const std::filesystem::path& file) {
-  std::error_code error;
-  const auto status = std::filesystem::status(file, error);
-  if (status.type() == std::filesystem::file_type::not_found) {
-    const auto whole = std::filesystem::absolute(file, error).lexically_normal();
+  auto text = read_file(file, kMaxFileBytes);
+  if (!text && text.error().why == UnreadFile::Why::missing) {
+    std::error_code ignored;
+    const auto whole = std::filesystem::absolute(file, ignored).lexically_normal();
     return tl::unexpected("there is no such file" + (whole == file ? "" : " (looked for " + whole.string() + ")"));
   }
-  if (error) return tl::unexpected("cannot be read: " + error.message());
-  if (!std::filesystem::is_regular_file(status)) return tl::unexpected(std::string("cannot be read: not a file"));
-  if (std::filesystem::file_size(file, error) > kMaxFileBytes || error)
-    return tl::unexpected(std::string("cannot be read: larger than 1 MiB"));
-  std::ifstream in(file, std::ios::binary);
-  if (!in) return tl::unexpected("cannot be read: " + std::generic_category().message(errno));
-  std::ostringstream text;
-  text << in.rdbuf();
-  if (in.bad() || text.bad()) return tl::unexpected("cannot be read: " + std::generic_category().message(errno));
-  return text.str();
+  if (!text) return tl::unexpected("cannot be read: " + text.error().reason);
+  if (text->size() > kMaxFileBytes) return tl::unexpected(std::string("cannot be read: larger than 1 MiB"));
+  return std::move(*text);
 }
 
 std::vector<std::string> keys_of(std::string_view section) {

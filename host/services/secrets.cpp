@@ -2,13 +2,11 @@
 #include "services/secrets.h"
 
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/base64.h"
+#include "base/file_text.h"
 #include "base/json_reader.h"
 
 namespace waybill {
@@ -34,15 +32,11 @@ tl::expected<Secret, std::string> read(const SecretReference& reference) {
     value = found;
     if (value.empty()) return tl::unexpected("environment variable " + reference.name + " is empty");
   } else {
-    std::error_code unknown;
-    if (!std::filesystem::is_regular_file(reference.name, unknown)) {  // a pipe or a folder would be waited for
-      const bool is_there = std::filesystem::exists(reference.name, unknown);
-      return tl::unexpected("file " + reference.name + (is_there ? " is not a file" : " cannot be read"));
-    }
-    std::ifstream file(reference.name, std::ios::binary);
-    if (!file) return tl::unexpected("file " + reference.name + " cannot be read");
-    value.assign(std::istreambuf_iterator<char>(file), {});
-    if (file.bad()) return tl::unexpected("file " + reference.name + " cannot be read");
+    auto text = read_file(reference.name, kMaxLength + 2);  // and the end of its line
+    if (!text)
+      return tl::unexpected("file " + reference.name +
+                            (text.error().why == UnreadFile::Why::not_a_file ? " is not a file" : " cannot be read"));
+    value = std::move(*text);
     if (value.ends_with('\n')) value.pop_back();
     if (value.ends_with('\r')) value.pop_back();
     if (value.empty()) return tl::unexpected("file " + reference.name + " is empty");

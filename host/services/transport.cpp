@@ -6,12 +6,10 @@
 #include <openssl/x509.h>
 #include <openssl/x509_vfy.h>
 
-#include <cerrno>
-#include <fstream>
-#include <system_error>
 #include <utility>
 #include <vector>
 
+#include "base/file_text.h"
 #include "base/hex.h"
 #include "domain/idempotency.h"
 #include "services/secrets.h"
@@ -32,20 +30,12 @@ using Bio = std::unique_ptr<BIO, FreeWith<&BIO_free_all>>;
 using Certificate = std::unique_ptr<X509, FreeWith<&X509_free>>;
 using Key = std::unique_ptr<EVP_PKEY, FreeWith<&EVP_PKEY_free>>;
 
-tl::expected<std::string, std::string> read_file(const std::filesystem::path& file) {
+tl::expected<std::string, std::string> text_of(const std::filesystem::path& file) {
   const auto refuse = [&](const std::string& why) { return tl::unexpected("file " + file.string() + " cannot be read: " + why); };
-  std::error_code error;
-  const auto status = std::filesystem::status(file, error);
-  if (error) return refuse(error.message());
-  if (!std::filesystem::is_regular_file(status)) return refuse("it is not a file");
-  std::ifstream in(file, std::ios::binary);
-  if (!in) return refuse(std::generic_category().message(errno));
-  std::string text;
-  for (char chunk[1 << 16]; text.size() <= kMaxBytes && (in.read(chunk, sizeof chunk), in.gcount() > 0);)
-    text.append(chunk, static_cast<std::size_t>(in.gcount()));
-  if (in.bad()) return refuse(std::generic_category().message(errno));
-  if (text.size() > kMaxBytes) return refuse("it is longer than 4 MiB");
-  return text;
+  auto text = read_file(file, kMaxBytes);
+  if (!text) return refuse(text.error().why == UnreadFile::Why::not_a_file ? "it is not a file" : text.error().reason);
+  if (text->size() > kMaxBytes) return refuse("it is longer than 4 MiB");
+  return std::move(*text);
 }
 
 Bio over(const std::string& text) { return Bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size()))); }
@@ -139,7 +129,7 @@ class TransportReader::Reading {
       if (!rules_.client_key.empty()) report("client_key", "is of no use without client_certificate");
       return;
     }
-    auto text = read_file(rules_.client_certificate);
+    auto text = text_of(rules_.client_certificate);
     if (!text) return report("client_certificate", std::move(text.error()));
     const auto chain = certificates_in(*text);
     const auto shown = "file " + rules_.client_certificate.string();
@@ -160,7 +150,7 @@ class TransportReader::Reading {
   tl::expected<std::string, std::string> read_key(const std::string& certificate_file) const {
     if (rules_.client_key.empty()) return certificate_file;
     const auto name = key_secret(rules_);
-    if (!name) return read_file(rules_.client_key);
+    if (!name) return text_of(rules_.client_key);
     const auto* found = reader_.secrets_.find(*name);
     if (found == nullptr) return tl::unexpected("there is no secret \"" + *name + "\" under secrets");
     return found->front().expose();
@@ -177,7 +167,7 @@ const TransportReader::Found& TransportReader::authorities_of(const std::filesys
   const auto known = authorities_.find(file);
   if (known != authorities_.end()) return known->second;
   const auto read = [&]() -> Found {
-    const auto text = read_file(file);
+    const auto text = text_of(file);
     if (!text) return tl::unexpected(text.error());
     if (auto found = authorities_in(*text)) return found;
     return tl::unexpected("file " + file.string() + " holds no certificates in PEM, or one that cannot be read");

@@ -3,10 +3,10 @@
 # waybill_embed(TARGET NAME FOLDER [PATTERN]): compiles the files of FOLDER (those matching PATTERN, default all, subfolders too) into
 # TARGET, where `#include "base/embedded_file.h"` and the declaration `std::span<const EmbeddedFile> NAME();` give them, sorted by path.
 #
-# waybill_embed_statements(TARGET FOLDER): makes a header of each FOLDER/NAME.sql, for TARGET alone: `#include "store/sql/NAME.h"`.
+# waybill_embed_statements(TARGET FOLDER): makes a header of each FOLDER/ROOM/NAME.sql, for TARGET alone: `#include "store/ROOM/NAME.sql.h"`.
 # A line `-- name: submit` begins a statement, which becomes `constexpr Statement sql::submit`, prepared under that name. A line
 # `-- template: settle` begins a text that C++ expands, which becomes `constexpr std::string_view sql::settle`. Lines that are
-# comments, and the semicolon at the end, are for readers and are left out. all_statements() (store/statement.h) lists the statements.
+# comments, and the semicolon at the end, are for readers and are left out. all_statements() (store/pg/statement.h) lists the statements.
 if(CMAKE_SCRIPT_MODE_FILE)
   cmake_minimum_required(VERSION 3.25)
 
@@ -33,7 +33,7 @@ if(CMAKE_SCRIPT_MODE_FILE)
   # Writes the header of one file; adds the names of its statements to the list `names` of the caller.
   function(embed_statements_of name)
     set(mark "\n-- (name|template): ([a-z][a-z0-9_]*)\n")
-    set(text "// Made by the build from ${name}.sql.\n#pragma once\n\n#include <string_view>\n\n#include \"store/statement.h\"\n\n")
+    set(text "// Made by the build from ${name}.sql.\n#pragma once\n\n#include <string_view>\n\n#include \"store/pg/statement.h\"\n\n")
     string(APPEND text "namespace waybill::sql {\n\n")
     file(READ ${FOLDER}/${name}.sql content)
     while("${content}" MATCHES "${mark}")
@@ -61,19 +61,19 @@ if(CMAKE_SCRIPT_MODE_FILE)
         string(APPEND text "inline constexpr std::string_view ${statement} = R\"waybill(${body})waybill\";\n\n")
       endif()
     endwhile()
-    write_if_new(${OUTPUT}/${name}.h "${text}}  // namespace waybill::sql\n")
+    write_if_new(${OUTPUT}/${name}.sql.h "${text}}  // namespace waybill::sql\n")
     set(names ${names} PARENT_SCOPE)
   endfunction()
 
   function(embed_statements)
     set(text "// Made by the build.\n")
-    file(GLOB files RELATIVE ${FOLDER} ${FOLDER}/*.sql)
+    file(GLOB files RELATIVE ${FOLDER} ${FOLDER}/*/*.sql)
     list(SORT files)
     set(names)
     foreach(file IN LISTS files)
       string(REGEX REPLACE "\\.sql$" "" name ${file})
       embed_statements_of(${name})
-      string(APPEND text "#include \"store/sql/${name}.h\"\n")
+      string(APPEND text "#include \"store/${name}.sql.h\"\n")
     endforeach()
     string(APPEND text "\nnamespace waybill {\nnamespace {\nconstexpr Statement kAll[] = {\n")
     foreach(name IN LISTS names)
@@ -106,14 +106,15 @@ endfunction()
 
 function(waybill_embed_statements target folder)
   set(includes ${CMAKE_CURRENT_BINARY_DIR}/statements)
-  file(GLOB files CONFIGURE_DEPENDS ${folder}/*.sql)
-  set(outputs ${includes}/store/sql/all_statements.cpp)
+  file(GLOB files CONFIGURE_DEPENDS RELATIVE ${folder} ${folder}/*/*.sql)
+  set(outputs ${includes}/store/all_statements.cpp)
+  set(sources)
   foreach(file IN LISTS files)
-    get_filename_component(name ${file} NAME_WE)
-    list(APPEND outputs ${includes}/store/sql/${name}.h)
+    list(APPEND outputs ${includes}/store/${file}.h)
+    list(APPEND sources ${folder}/${file})
   endforeach()
-  add_custom_command(OUTPUT ${outputs} VERBATIM DEPENDS ${files} ${WAYBILL_EMBED}
-    COMMAND ${CMAKE_COMMAND} -DFOLDER=${folder} -DOUTPUT=${includes}/store/sql -P ${WAYBILL_EMBED})
+  add_custom_command(OUTPUT ${outputs} VERBATIM DEPENDS ${sources} ${WAYBILL_EMBED}
+    COMMAND ${CMAKE_COMMAND} -DFOLDER=${folder} -DOUTPUT=${includes}/store -P ${WAYBILL_EMBED})
   target_sources(${target} PRIVATE ${outputs})
   target_include_directories(${target} PRIVATE ${includes})
 endfunction()

@@ -2,7 +2,7 @@
 # also what it may include: host/LAYERS says so for people and for the test that enforces it.
 function(waybill_layer name)
   cmake_parse_arguments(ARG "" "" "USES;LIBRARIES" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*/*.cpp)
   list(TRANSFORM ARG_USES PREPEND waybill_)
   if(sources)
     add_library(waybill_${name} STATIC ${sources})

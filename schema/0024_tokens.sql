@@ -3,7 +3,7 @@
 -- Tokens with a public id, an end, a scope, and their last use; and the role `operator`, for what is about the whole installation.
 --
 -- A host of version 23 knows no ends, no scopes, and takes every owner of `default` for an operator. So the hash of a token that it would
--- give too much is kept in a form that it does not find (host/store/token_store.cpp): it answers 401 to that token. An operator's row says
+-- give too much is kept in a form that it does not find (host/store/organisations/token_store.cpp): it answers 401 to that token. An operator's row says
 -- `owner`, which makes it an operator there as well. Owners of `default` that were there before become operators.
 --
 -- Locks: `api_tokens`, for a moment; it is small.

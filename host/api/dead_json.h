@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/public_ids.h"
 #include "http/http.h"
-#include "store/dead_store.h"
+#include "store/operations/dead_store.h"
 
 namespace waybill {
 

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "http/http.h"
-#include "store/submission_view.h"
+#include "store/submissions/submission_view.h"
 #include "telemetry/log.h"
 
 namespace waybill {

@@ -4,10 +4,10 @@
 #include <memory>
 
 #include "api/session_pool.h"
-#include "store/dead_store.h"
-#include "store/form_store.h"
-#include "store/org_store.h"
-#include "store/pipeline_store.h"
+#include "store/forms/form_store.h"
+#include "store/operations/dead_store.h"
+#include "store/organisations/org_store.h"
+#include "store/pipelines/pipeline_store.h"
 
 namespace waybill {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "store/read_store.h"
+#include "store/submissions/read_store.h"
 
 namespace waybill {
 

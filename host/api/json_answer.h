@@ -8,8 +8,8 @@
 
 #include "base/json_writer.h"
 #include "base/problem.h"
-#include "store/attempt_view.h"
-#include "store/form_view.h"
+#include "store/forms/form_view.h"
+#include "store/submissions/attempt_view.h"
 
 namespace waybill {
 

@@ -7,7 +7,7 @@
 #include "api/json_answer.h"
 #include "domain/channel.h"
 #include "domain/decide.h"
-#include "store/notify_explain.h"
+#include "store/notifications/notify_explain.h"
 
 namespace waybill {
 namespace {

@@ -7,7 +7,7 @@
 #include "base/public_ids.h"
 #include "domain/action_types.h"
 #include "http/http.h"
-#include "store/notify_store.h"
+#include "store/notifications/notify_store.h"
 
 namespace waybill {
 

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "api/session_pool.h"
-#include "store/notify_store.h"
+#include "store/notifications/notify_store.h"
 
 namespace waybill {
 

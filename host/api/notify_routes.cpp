@@ -6,7 +6,7 @@
 #include "api/notify_explain.h"
 #include "api/query.h"
 #include "base/json_writer.h"
-#include "store/notify_explain.h"
+#include "store/notifications/notify_explain.h"
 
 namespace waybill {
 namespace {

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/json_writer.h"
 #include "http/http.h"
-#include "store/org_store.h"
+#include "store/organisations/org_store.h"
 
 namespace waybill {
 

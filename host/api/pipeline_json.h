@@ -10,8 +10,8 @@
 #include "base/json_writer.h"
 #include "base/public_ids.h"
 #include "domain/pipeline_definition.h"
-#include "store/pipeline_repair.h"
-#include "store/pipeline_view.h"
+#include "store/pipelines/pipeline_repair.h"
+#include "store/pipelines/pipeline_view.h"
 
 namespace waybill {
 

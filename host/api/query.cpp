@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "api/integer.h"
-#include "store/submission_list.h"
+#include "store/submissions/submission_list.h"
 
 namespace waybill {
 namespace {

@@ -12,7 +12,7 @@
 #include "base/public_ids.h"
 #include "base/time.h"
 #include "http/http.h"
-#include "store/delivery_cursor.h"
+#include "store/submissions/delivery_cursor.h"
 
 namespace waybill {
 

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "api/session_pool.h"
-#include "store/read_store.h"
+#include "store/submissions/read_store.h"
 
 namespace waybill {
 

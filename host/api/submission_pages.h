@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "http/http.h"
-#include "store/submission_list.h"
+#include "store/submissions/submission_list.h"
 
 namespace waybill {
 

@@ -17,7 +17,7 @@
 #include "api/sign_in_limit.h"
 #include "base/clock.h"
 #include "http/http.h"
-#include "store/token_store.h"
+#include "store/organisations/token_store.h"
 #include "telemetry/log.h"
 #include "telemetry/metrics.h"
 

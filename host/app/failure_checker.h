@@ -10,7 +10,7 @@
 #include "domain/contract.h"
 #include "registry/registry.h"
 #include "senders/destination_queries.h"
-#include "store/failure_check_store.h"
+#include "store/operations/failure_check_store.h"
 #include "telemetry/log.h"
 
 namespace waybill {

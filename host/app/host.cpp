@@ -15,8 +15,8 @@
 #include "limits/release.h"
 #include "maintenance/archive_task.h"
 #include "maintenance/monitor.h"
-#include "store/org_keys.h"
-#include "store/schema_version.h"
+#include "store/organisations/org_keys.h"
+#include "store/pg/schema_version.h"
 
 #ifndef WAYBILL_VERSION
 #error "the build gives WAYBILL_VERSION"

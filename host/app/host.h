@@ -31,7 +31,7 @@
 #include "maintenance/maintenance.h"
 #include "senders/sender_factory.h"
 #include "settle/settler.h"
-#include "store/session_watch.h"
+#include "store/pg/session_watch.h"
 #include "vault/vault.h"
 
 namespace waybill {

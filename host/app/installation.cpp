@@ -19,10 +19,10 @@
 #include "senders/plugin_trial.h"
 #include "services/gcs_links.h"
 #include "services/secrets.h"
-#include "store/database_check.h"
-#include "store/migrations.h"
+#include "store/operations/database_check.h"
+#include "store/pg/migrations.h"
+#include "store/pg/session_watch.h"
 #include "store/pg_stores.h"
-#include "store/session_watch.h"
 
 extern char** environ;
 

@@ -12,9 +12,9 @@
 #include "senders/catalogue.h"
 #include "services/secrets.h"
 #include "services/transports.h"
-#include "store/embedded_postgres.h"
-#include "store/pg.h"
-#include "store/read_store.h"
+#include "store/pg/embedded_postgres.h"
+#include "store/pg/pg.h"
+#include "store/submissions/read_store.h"
 #include "telemetry/log.h"
 
 namespace waybill {

@@ -19,9 +19,9 @@
 #include "maintenance/hang_alerts.h"
 #include "senders/sender_factory.h"
 #include "settle/settler.h"
-#include "store/host_liveness.h"
-#include "store/migrations.h"
+#include "store/pg/migrations.h"
 #include "store/pg_stores.h"
+#include "store/queue/host_liveness.h"
 
 namespace waybill {
 namespace {

@@ -9,7 +9,7 @@
 #include "app/installation.h"
 #include "base/clock.h"
 #include "maintenance/periodic_tasks.h"
-#include "store/suspect_store.h"
+#include "store/queue/suspect_store.h"
 
 namespace waybill {
 

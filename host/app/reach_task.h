@@ -13,7 +13,7 @@
 #include "maintenance/periodic_tasks.h"
 #include "registry/registry.h"
 #include "services/transports.h"
-#include "store/maintenance_store.h"
+#include "store/operations/maintenance_store.h"
 #include "telemetry/log.h"
 
 namespace waybill {

@@ -9,7 +9,7 @@
 #include "registry/registry.h"
 #include "services/secrets.h"
 #include "services/transports.h"
-#include "store/form_store.h"
+#include "store/forms/form_store.h"
 
 namespace waybill {
 

@@ -5,7 +5,7 @@
 
 #include "intake/store_health.h"
 #include "maintenance/periodic_tasks.h"
-#include "store/maintenance_store.h"
+#include "store/operations/maintenance_store.h"
 
 namespace waybill {
 

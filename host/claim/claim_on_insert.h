@@ -11,7 +11,7 @@
 #include "domain/job.h"
 #include "limits/claim_ledger.h"
 #include "limits/planner.h"
-#include "store/intake_store.h"
+#include "store/intake/intake_store.h"
 
 namespace waybill {
 

@@ -18,7 +18,7 @@
 #include "limits/host_reach.h"
 #include "limits/planner.h"
 #include "limits/work_signal.h"
-#include "store/queue_store.h"
+#include "store/queue/queue_store.h"
 #include "telemetry/log.h"
 
 namespace waybill {

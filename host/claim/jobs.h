@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "domain/job.h"
-#include "store/queue_store.h"
+#include "store/queue/queue_store.h"
 
 namespace waybill {
 

@@ -11,8 +11,8 @@
 #include "app/host_identity.h"
 #include "base/printing.h"
 #include "cli/json_output.h"
-#include "store/database_check.h"
-#include "store/migrations.h"
+#include "store/operations/database_check.h"
+#include "store/pg/migrations.h"
 #include "store/pg_stores.h"
 
 namespace waybill {

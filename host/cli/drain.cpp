@@ -9,8 +9,8 @@
 #include "base/printing.h"
 #include "cli/json_output.h"
 #include "store/pg_stores.h"
-#include "store/pgboss_check.h"
-#include "store/pgboss_store.h"
+#include "store/pipelines/pgboss_check.h"
+#include "store/pipelines/pgboss_store.h"
 
 namespace waybill {
 namespace {

@@ -10,9 +10,9 @@
 #include "cli/json_output.h"
 #include "cli/queue_reasons.h"
 #include "services/secrets.h"
-#include "store/notify_explain.h"
+#include "store/notifications/notify_explain.h"
+#include "store/pg/sqlstate.h"
 #include "store/pg_stores.h"
-#include "store/sqlstate.h"
 
 namespace waybill {
 namespace {

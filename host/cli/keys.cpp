@@ -7,7 +7,7 @@
 #include "cli/commands.h"
 #include "cli/json_output.h"
 #include "services/secrets.h"
-#include "store/org_keys.h"
+#include "store/organisations/org_keys.h"
 #include "store/pg_stores.h"
 
 namespace waybill {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "store/read_store.h"
+#include "store/submissions/read_store.h"
 
 namespace waybill {
 

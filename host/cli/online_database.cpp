@@ -4,8 +4,8 @@
 #include "app/stores.h"
 #include "cli/online_check.h"
 #include "maintenance/failure_schedule.h"
-#include "store/database_check.h"
-#include "store/migrations.h"
+#include "store/operations/database_check.h"
+#include "store/pg/migrations.h"
 
 namespace waybill {
 namespace {

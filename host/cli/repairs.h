@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "app/installation.h"
-#include "store/pipeline_repair.h"
+#include "store/pipelines/pipeline_repair.h"
 
 namespace waybill {
 

@@ -1,5 +1,5 @@
 // `waybill roles`: sets up the database's roles and says what they may do and what comes next.
-#include "store/roles.h"
+#include "store/pg/roles.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

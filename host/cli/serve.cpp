@@ -11,7 +11,7 @@
 #include "app/host_identity.h"
 #include "cli/commands.h"
 #include "services/gcs_links.h"
-#include "store/database_check.h"
+#include "store/operations/database_check.h"
 
 namespace waybill {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "api/read_pool.h"
 #include "http/http.h"
-#include "store/read_store.h"
+#include "store/submissions/read_store.h"
 
 namespace waybill {
 

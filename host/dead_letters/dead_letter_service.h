@@ -5,7 +5,7 @@
 #include <string>
 
 #include "registry/registry.h"
-#include "store/dead_store.h"
+#include "store/operations/dead_store.h"
 
 namespace waybill {
 

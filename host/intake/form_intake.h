@@ -10,7 +10,7 @@
 #include "domain/action_types.h"
 #include "domain/form.h"
 #include "intake/store_health.h"
-#include "store/form_store.h"
+#include "store/forms/form_store.h"
 
 namespace waybill {
 

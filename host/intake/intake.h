@@ -17,8 +17,8 @@
 #include "domain/contract.h"
 #include "domain/job.h"
 #include "intake/store_health.h"
-#include "store/intake_store.h"
-#include "store/queue_store.h"
+#include "store/intake/intake_store.h"
+#include "store/queue/queue_store.h"
 #include "telemetry/log.h"
 
 namespace waybill {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "intake/store_health.h"
-#include "store/pipeline_store.h"
+#include "store/pipelines/pipeline_store.h"
 
 namespace waybill {
 

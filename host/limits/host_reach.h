@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "domain/job.h"
-#include "store/queue_store.h"
+#include "store/queue/queue_store.h"
 
 namespace waybill {
 

@@ -21,7 +21,7 @@
 #include "domain/org_weights.h"
 #include "limits/ranked.h"
 #include "limits/recent_most.h"
-#include "store/cooldown.h"
+#include "store/queue/cooldown.h"
 
 namespace waybill {
 

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "limits/places.h"
-#include "store/queue_store.h"
+#include "store/queue/queue_store.h"
 
 namespace waybill {
 

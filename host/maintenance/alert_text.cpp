@@ -51,7 +51,7 @@ std::string first_step(const Incident& incident) {
   if (incident.org != kDefaultOrg) return {};
   const auto about = incident.name.substr(std::min(incident.kind.size() + 1, incident.name.size()));
   const auto last = incident.name.substr(incident.name.rfind(':') + 1);
-  constexpr std::string_view kDigest = "digest-";  // before its number (store/failure_check_store.cpp)
+  constexpr std::string_view kDigest = "digest-";  // before its number (store/operations/failure_check_store.cpp)
   if (incident.kind == "failed_messages" && last.starts_with(kDigest))
     return command("failures list --digest", last.substr(kDigest.size()));
   if (incident.kind == "dead_letter") return command("dead list --reason", last);

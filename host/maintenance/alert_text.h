@@ -4,8 +4,8 @@
 #include <span>
 #include <string>
 
-#include "store/alert_store.h"
-#include "store/failure_check_store.h"
+#include "store/operations/alert_store.h"
+#include "store/operations/failure_check_store.h"
 
 namespace waybill {
 

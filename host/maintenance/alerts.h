@@ -8,8 +8,8 @@
 
 #include "domain/contract.h"
 #include "maintenance/periodic_tasks.h"
-#include "store/alert_store.h"
-#include "store/intake_store.h"
+#include "store/intake/intake_store.h"
+#include "store/operations/alert_store.h"
 #include "telemetry/log.h"
 #include "telemetry/metrics.h"
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "maintenance/periodic_tasks.h"
-#include "store/archive_store.h"
+#include "store/operations/archive_store.h"
 
 namespace waybill {
 

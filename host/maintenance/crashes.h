@@ -10,7 +10,7 @@
 #include "breadcrumbs/breadcrumb_folder.h"
 #include "maintenance/periodic_tasks.h"
 #include "settle/settlement.h"
-#include "store/suspect_store.h"
+#include "store/queue/suspect_store.h"
 #include "telemetry/log.h"
 #include "telemetry/metrics.h"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "store/rescue_store.h"
+#include "store/queue/rescue_store.h"
 
 namespace waybill {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "domain/cron.h"
-#include "store/failure_check_store.h"
+#include "store/operations/failure_check_store.h"
 
 namespace waybill {
 

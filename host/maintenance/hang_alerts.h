@@ -8,7 +8,7 @@
 #include "base/time.h"
 #include "domain/job.h"
 #include "maintenance/periodic_tasks.h"
-#include "store/suspect_store.h"
+#include "store/queue/suspect_store.h"
 
 namespace waybill {
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "store/host_liveness.h"
+#include "store/queue/host_liveness.h"
 #include "telemetry/log.h"
 #include "telemetry/metrics.h"
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "maintenance/periodic_tasks.h"
-#include "store/monitor_store.h"
+#include "store/operations/monitor_store.h"
 
 namespace waybill {
 

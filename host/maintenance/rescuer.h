@@ -16,9 +16,9 @@
 #include "base/clock.h"
 #include "maintenance/crashes.h"
 #include "maintenance/dead_hosts.h"
-#include "store/queue_store.h"
-#include "store/rescue_store.h"
-#include "store/settle_store.h"
+#include "store/queue/queue_store.h"
+#include "store/queue/rescue_store.h"
+#include "store/queue/settle_store.h"
 #include "telemetry/log.h"
 #include "telemetry/metrics.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "domain/job.h"
-#include "store/settle_store.h"
+#include "store/queue/settle_store.h"
 #include "telemetry/log.h"
 
 namespace waybill {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "domain/contract.h"
-#include "store/settle_store.h"
+#include "store/queue/settle_store.h"
 
 namespace waybill {
 

@@ -6,8 +6,8 @@
 
 #include "domain/decide.h"
 #include "domain/job.h"
-#include "store/rescue_store.h"
-#include "store/settle_store.h"
+#include "store/queue/rescue_store.h"
+#include "store/queue/settle_store.h"
 
 namespace waybill {
 

@@ -9,7 +9,7 @@
 
 #include "settle/disabled_channel.h"
 #include "settle/settlement.h"
-#include "store/sqlstate.h"
+#include "store/pg/sqlstate.h"
 
 namespace waybill {
 namespace {

@@ -20,7 +20,7 @@
 #include "settle/aside.h"
 #include "settle/breaker.h"
 #include "settle/lone_refusals.h"
-#include "store/settle_store.h"
+#include "store/queue/settle_store.h"
 #include "telemetry/log.h"
 #include "telemetry/metrics.h"
 

@@ -3,7 +3,7 @@
 
 #include "contract/pipeline_rows.h"
 #include "maintenance/archive_task.h"
-#include "store/archive_store.h"
+#include "store/operations/archive_store.h"
 
 namespace waybill::testing {
 namespace {

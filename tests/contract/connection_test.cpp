@@ -2,7 +2,7 @@
 #include <unistd.h>
 
 #include "contract/store_world.h"
-#include "store/sql/host_liveness.h"
+#include "store/queue/host_liveness.sql.h"
 #include "support/eventually.h"
 
 #if defined(__SANITIZE_ADDRESS__)

@@ -5,8 +5,8 @@
 
 #include "contract/store_world.h"
 #include "settle/settlement.h"
-#include "store/dead_store.h"
-#include "store/form_store.h"
+#include "store/forms/form_store.h"
+#include "store/operations/dead_store.h"
 
 namespace waybill::testing {
 namespace {

@@ -7,7 +7,7 @@
 #include "domain/builtin_pipelines.h"
 #include "maintenance/periodic_tasks.h"
 #include "settle/settlement.h"
-#include "store/form_store.h"
+#include "store/forms/form_store.h"
 #include "store/pg_stores.h"
 #include "store_world.h"
 #include "support/call_builders.h"

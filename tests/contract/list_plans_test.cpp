@@ -5,9 +5,9 @@
 #include <regex>
 #include <set>
 
-#include "store/dead_rows.h"
-#include "store/notify_rows.h"
-#include "store/tenant_link.h"
+#include "store/notifications/notify_rows.h"
+#include "store/operations/dead_rows.h"
+#include "store/pg/tenant_link.h"
 #include "store_world.h"
 
 namespace waybill::testing {

@@ -4,9 +4,9 @@
 
 #include "docs/snippets.h"
 #include "docs/source_tree.h"
-#include "store/intent_listing.h"
-#include "store/submission_list.h"
-#include "store/tenant_link.h"
+#include "store/intake/intent_listing.h"
+#include "store/pg/tenant_link.h"
+#include "store/submissions/submission_list.h"
 #include "store_world.h"
 
 namespace waybill::testing {

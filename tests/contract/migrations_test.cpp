@@ -1,5 +1,5 @@
 // The schema comes from nothing, once, whoever begins, and never goes back.  M12 M18
-#include "store/migrations.h"
+#include "store/pg/migrations.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 
 #include "contract/pipeline_rows.h"
 #include "store/pg_stores.h"
-#include "store/pipeline_store.h"
+#include "store/pipelines/pipeline_store.h"
 
 namespace waybill::testing {
 namespace {

@@ -2,9 +2,9 @@
 #include <thread>
 
 #include "contract/store_world.h"
-#include "store/database_check.h"
-#include "store/host_liveness.h"
-#include "store/session_watch.h"
+#include "store/operations/database_check.h"
+#include "store/pg/session_watch.h"
+#include "store/queue/host_liveness.h"
 #include "support/database_proxy.h"
 #include "support/eventually.h"
 #include "support/transaction_pooler.h"

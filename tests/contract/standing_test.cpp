@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "contract/store_world.h"
-#include "store/database_check.h"
-#include "store/monitor_store.h"
+#include "store/operations/database_check.h"
+#include "store/operations/monitor_store.h"
 
 namespace waybill::testing {
 namespace {

@@ -1,8 +1,8 @@
-// Every statement of host/store/sql fits the schema, whether another test runs it or not.
+// Every statement of host/store fits the schema, whether another test runs it or not.
 #include <set>
 
 #include "contract/store_world.h"
-#include "store/settle_statement.h"
+#include "store/queue/settle_statement.h"
 
 namespace waybill::testing {
 namespace {

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "store/migrations.h"
+#include "store/pg/migrations.h"
+#include "store/pg/roles.h"
 #include "store/pg_stores.h"
-#include "store/roles.h"
 #include "support/postgres_cluster.h"
 #include "support/sql_client.h"
 

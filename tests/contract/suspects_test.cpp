@@ -5,7 +5,7 @@
 
 #include "contract/store_world.h"
 #include "maintenance/maintenance.h"
-#include "store/suspect_store.h"
+#include "store/queue/suspect_store.h"
 #include "support/call_builders.h"
 #include "support/eventually.h"
 #include "support/temp_folder.h"

@@ -3,7 +3,7 @@
 #include <thread>
 
 #include "contract/tenants_world.h"
-#include "store/tenant_link.h"
+#include "store/pg/tenant_link.h"
 
 namespace waybill::testing {
 namespace {

@@ -4,7 +4,7 @@
 #include <thread>
 
 #include "contract/store_world.h"
-#include "store/host_liveness.h"
+#include "store/queue/host_liveness.h"
 #include "support/eventually.h"
 
 namespace waybill::testing {

@@ -14,17 +14,21 @@ namespace {
 
 using Layers = std::map<std::string, std::set<std::string>>;
 
-Layers stated_layers() {
+Layers stated(bool rooms) {
   Layers layers;
   for (const auto& line : lines_of(source_folder() / "host/LAYERS")) {
     const auto colon = line.find(':');
     if (line.empty() || line[0] == '#' || colon == std::string::npos) continue;
+    const auto name = line.substr(0, colon);
+    if ((name.find('/') != std::string::npos) != rooms) continue;
     std::istringstream words(line.substr(colon + 1));
-    auto& allowed = layers[line.substr(0, colon)];
+    auto& allowed = layers[name];
     for (std::string word; words >> word;) allowed.insert(word);
   }
   return layers;
 }
+Layers stated_layers() { return stated(false); }
+Layers stated_rooms() { return stated(true); }  // of store/: "store/queue"
 
 // The layer of a file in host/: its folder, or its own name if it stands in host/ itself.
 std::string layer_of(const std::filesystem::path& file) {
@@ -65,6 +69,22 @@ TEST(TheLayers, HaveNoEdgeThatNothingUses) {
   for (const auto& [layer, allowed] : stated_layers())
     for (const auto& other : allowed)
       EXPECT_TRUE(used[layer].contains(other)) << "host/LAYERS lets " << layer << " include " << other << ", and nothing does";
+}
+
+// The rooms of store/: those that are stated are those that are, and so are the ways between them.
+TEST(TheLayers, StateTheRoomsOfTheStore) {
+  Layers found;
+  for (const auto& file : files_below("host/store", {".h", ".cpp", ".sql"})) {
+    const auto room = file.parent_path().lexically_relative("host").string();
+    if (room == "store") continue;
+    auto& others = found[room];
+    for (const auto& included : includes_of(file)) {
+      const auto other = std::filesystem::path(included).parent_path().string();
+      if (other.starts_with("store/") && other != room) others.insert(other);
+    }
+  }
+  EXPECT_GT(found.size(), 5u);
+  EXPECT_EQ(found, stated_rooms());
 }
 
 TEST(TheLayers, AreTheOnesThatCMakeLinks) {

@@ -14,10 +14,10 @@ struct Section {
   std::string comment, sql;
 };
 
-// By name, from every file of host/store/sql.
+// By name, from every .sql file of host/store.
 std::map<std::string, Section> sections() {
   std::map<std::string, Section> all;
-  for (const auto& file : files_below("host/store/sql", {".sql"})) {
+  for (const auto& file : files_below("host/store", {".sql"})) {
     Section* section = nullptr;
     for (const auto& line : lines_of(source_folder() / file)) {
       static const std::regex kBegin("-- (name|template): ([a-z0-9_]+)");

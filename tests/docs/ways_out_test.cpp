@@ -36,15 +36,15 @@ const Way kWays[] = {
     {R"(#\s*include\s*[<"](sys/socket|sys/un|netdb|resolv|ares|linux/io_uring|liburing)\b)",
      {{"host/services/address_guard.h", "the type of an address"},
       {"host/services/host_lookup.cpp", "asks the system's resolver for names; connects to nothing else"},
-      {"host/store/session_watch.cpp", "ends sessions with the database"}}},
-    {R"(#\s*include\s*[<"](pqxx/|libpq))", {{"host/store/pg.cpp", "the operator's database, which `egress` is not about"}}},
+      {"host/store/pg/session_watch.cpp", "ends sessions with the database"}}},
+    {R"(#\s*include\s*[<"](pqxx/|libpq))", {{"host/store/pg/pg.cpp", "the operator's database, which `egress` is not about"}}},
     {R"(#\s*include\s*[<"]boost/(asio|beast|process|mysql|redis))",
      {{"host/http/", "listens and answers; what connects is in the next row"}}},
     {R"(\basync_connect\b|\bip::tcp::resolver\b|(^|[^\w.>])(::)?connect\s*\(\s*\w*fd\b)", {}},
     {R"(\b(fork|vfork|posix_spawnp?|execl\w*|execv\w*|popen)\s*\(|std::system\s*\()",
      {{"host/app/child_process.cpp", "this program again, with the same configuration: quarantine and failure checks"},
       {"host/senders/plugin_trial.cpp", "this process again, to load plugins in; nothing is executed"},
-      {"host/store/embedded_postgres.cpp", "the private PostgreSQL, on a Unix socket"}}},
+      {"host/store/pg/embedded_postgres.cpp", "the private PostgreSQL, on a Unix socket"}}},
     {R"([Oo][Tt][Ll][Pp]|opentelemetry|grpc)", {}},
 };
 

@@ -5,7 +5,7 @@
 #include "guard/counted.h"
 #include "guard/scenarios.h"
 #include "settle/settlement.h"
-#include "store/pg.h"
+#include "store/pg/pg.h"
 #include "unit/settle/jobs.h"
 
 namespace waybill::guard {

@@ -13,9 +13,9 @@
 #include <tuple>
 #include <vector>
 
-#include "store/intake_store.h"
-#include "store/queue_store.h"
-#include "store/settle_store.h"
+#include "store/intake/intake_store.h"
+#include "store/queue/queue_store.h"
+#include "store/queue/settle_store.h"
 
 namespace waybill::testing {
 

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "store/notify_explain.h"
+#include "store/notifications/notify_explain.h"
 
 namespace waybill {
 namespace {

@@ -1,7 +1,7 @@
 // A store in which there is nothing to maintain; a test overrides what it is about.
 #pragma once
 
-#include "store/maintenance_store.h"
+#include "store/operations/maintenance_store.h"
 
 namespace waybill::testing {
 

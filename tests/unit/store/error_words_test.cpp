@@ -1,5 +1,5 @@
 // What of the database's words is passed on: no payload, no password, and what an operator needs.  N1
-#include "store/error_words.h"
+#include "store/pg/error_words.h"
 
 #include <gtest/gtest.h>
 

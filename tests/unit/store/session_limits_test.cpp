@@ -1,5 +1,5 @@
 // Every purpose that a session is opened for has a row of its own.  E11
-#include "store/session_limits.h"
+#include "store/pg/session_limits.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // What errors of PostgreSQL mean, and that docs/operations/database-errors.md says the same.  E4
-#include "store/sqlstate.h"
+#include "store/pg/sqlstate.h"
 
 #include <gtest/gtest.h>
 

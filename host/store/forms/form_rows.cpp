@@ -1,0 +1,170 @@
+// Moves submissions of forms: reads rows, asks domain/form_pipeline, writes rows.
+#include "store/forms/form_rows.h"
+
+#include <algorithm>
+
+#include "store/forms/form_rows.sql.h"
+#include "store/operations/alerts.sql.h"
+#include "store/submissions/read_rows.h"
+
+namespace waybill {
+namespace {
+
+Result<void> follow_ends(Connection& connection, const std::string& shard, std::span<const SettlementRow> rows,
+                         std::vector<Parameters>& alerts) {
+  ArrayText delivery, status, reason, ended, action, trigger, actor, metadata, dead, about, message;
+  bool any = false;
+  for (const auto& row : rows) {
+    const Settlement& s = *row.settlement;
+    const bool is_dead = s.dead_letter && !row.is_handled;
+    if (s.status == Status::due || !(s.of_form || is_dead)) continue;
+    any = true;
+    delivery.add(s.delivery.value);
+    status.add(to_string(s.status));
+    reason.add(s.reason);
+    ended.add(s.ended.micros);
+    s.of_form && !s.action.empty() ? action.add(s.action) : action.add_null();  // an intent's is written with its settlement
+    trigger.add(s.trigger);
+    actor.add(s.actor);
+    metadata.add(s.metadata);
+    dead.add_flag(is_dead);
+    s.alert ? about.add(s.alert->about) : about.add_null();
+    s.alert ? message.add(s.alert->message) : message.add_null();
+  }
+  if (!any) return {};
+  auto died = connection.run(sql::follow_ends,
+                             {shard, delivery.take(), status.take(), reason.take(), ended.take(), action.take(), trigger.take(),
+                              actor.take(), metadata.take(), dead.take(), about.take(), message.take()});
+  TRY(died);
+  if (died->size() == 0) return {};
+  ArrayText org, incident, text;
+  for (std::size_t row = 0; row < died->size(); ++row) {
+    org.add(died->number(row, 0));
+    incident.add(died->text(row, 1));
+    text.add(died->text(row, 2));
+  }
+  alerts.push_back({org.take(), incident.take(), text.take()});
+  return {};
+}
+
+Status status_of(const Rows& rows, std::size_t row, int column) {
+  return status_from(rows.text(row, column)).value_or(Status::due);
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> follow_up(Connection& connection, Shard shard, std::span<const SettlementRow> rows) {
+  std::vector<Parameters> alerts;
+  TRY(follow_ends(connection, std::to_string(shard), rows, alerts));
+  std::vector<SubmissionId> forms;
+  for (const auto& row : rows)
+    if (row.settlement->of_form) forms.push_back(row.submission);
+  auto advanced = advance(connection, shard, forms);
+  TRY(advanced);
+  for (const auto& alert : alerts)  // last: incidents are rows that many transactions want
+    TRY(connection.run(sql::raise_dead_letters, alert));
+  return std::move(advanced->ended);
+}
+
+Result<FormAdvance> advance(Connection& connection, Shard shard, const std::vector<SubmissionId>& submissions) {
+  if (submissions.empty()) return FormAdvance{};
+  const std::string shard_text = std::to_string(shard);
+  ArrayText wanted;
+  for (const auto id : submissions) wanted.add(id.value);
+  auto locked = connection.run(sql::lock_processing, {shard_text, wanted.take()});
+  TRY(locked);
+  if (locked->size() == 0) return FormAdvance{};
+  ArrayText org, id;
+  for (std::size_t row = 0; row < locked->size(); ++row) {
+    id.add(locked->number(row, 0));
+    org.add(locked->number(row, 1));
+  }
+  auto rows = connection.run(sql::form_action_states, {shard_text, org.take(), id.take()});
+  TRY(rows);
+  const Timestamp now = locked->time(0, 2);
+
+  FormAdvance advanced;
+  ArrayText open, end, state, action, reason;
+  std::string trigger;
+  bool any_open = false, any_end = false;
+  for (std::size_t row = 0; row < rows->size();) {
+    const std::int64_t submission = rows->number(row, 0);
+    std::vector<ActionState> actions;
+    for (; row < rows->size() && rows->number(row, 0) == submission; ++row)
+      actions.push_back({.order = static_cast<int>(rows->number(row, 1)),
+                         .delivery = {rows->number(row, 2)},
+                         .status = status_of(*rows, row, 3),
+                         .attempts = static_cast<std::uint32_t>(rows->number(row, 4)),
+                         .due = rows->time(row, 5)});
+    const FormStep step = next_step(actions, now);
+    if (step.open) {
+      open.add(step.open->value);
+      any_open = true;
+    }
+    if (!step.end.empty()) {
+      const auto& move = end_of_form(step.end);
+      end.add(submission);
+      trigger = move.trigger;
+      state.add(move.to);
+      action.add(move.audit);
+      move.reason.empty() ? reason.add_null() : reason.add(move.reason);
+      any_end = true;
+    }
+  }
+  if (any_open) {
+    auto opened = connection.run(sql::open_actions, {shard_text, open.take()});
+    TRY(opened);
+    advanced.moved += opened->size();
+  }
+  if (any_end) {
+    auto ended = connection.run(sql::end_forms, {shard_text, end.take(), state.take(), action.take(), reason.take(), trigger});
+    TRY(ended);
+    for (std::size_t row = 0; row < ended->size(); ++row) advanced.ended.emplace_back(ended->text(row, 0));
+    advanced.moved += ended->size();
+  }
+  return advanced;
+}
+
+Result<std::string> begin_if_ready(Connection& connection, SubmissionId submission, const std::string& actor) {
+  const Parameters key{std::to_string(shard_of(submission)), std::to_string(submission.value)};
+  auto scans = connection.run(sql::scans_of, key);
+  TRY(scans);
+  if (scans->size() != 1) return fail(Error::Kind::bug, "a form's submission has no row in form_submissions");
+  const auto count = [&](int column) { return static_cast<std::size_t>(scans->number(0, column)); };
+  switch (readiness_of(scans->flag(0, 0), {.attachments = count(1), .clean = count(2), .infected = count(3)})) {
+    case Readiness::wait:
+      return "received";
+    case Readiness::run: {
+      TRY(connection.run(sql::begin_form, key));
+      TRY(advance(connection, shard_of(submission), {submission}));
+      return "processing";
+    }
+    case Readiness::infected: {
+      TRY(cancel_open(connection, submission));
+      const auto& move = form_infected();
+      auto failed = connection.run(sql::infected_form, {key[0], key[1], move.reason, move.audit, move.trigger, actor});
+      TRY(failed);
+      for (std::size_t row = 0; row < failed->size(); ++row) {
+        const auto alert = infected_alert(failed->text(row, 1), failed->text(row, 2));
+        TRY(raise(connection, {failed->number(row, 0)}, alert));
+      }
+      return move.to;
+    }
+  }
+  return "received";
+}
+
+Result<void> raise(Connection& connection, OrgId org, const FormAlert& alert) {
+  TRY(connection.run(sql::raise_alert, {std::to_string(org.value), std::string(alert.kind), alert.about, alert.message}));
+  return {};
+}
+
+Result<bool> cancel_open(Connection& connection, SubmissionId submission) {
+  const Parameters key{std::to_string(shard_of(submission)), std::to_string(submission.value)};
+  TRY(connection.run(sql::cancel_open, key));
+  auto held = connection.run(sql::held_of, key);
+  TRY(held);
+  return held->number(0, 0) == 0;
+}
+
+}  // namespace waybill

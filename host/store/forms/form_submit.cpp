@@ -1,0 +1,141 @@
+// Submissions of forms on their way in: stored with their attachments, finalized, scanned.
+#include "domain/form_pipeline.h"
+#include "store/forms/form_rows.h"
+#include "store/forms/form_transactions.h"
+#include "store/forms/forms.sql.h"
+#include "store/queue/routes.h"
+#include "store/submissions/read_rows.h"
+
+namespace waybill {
+namespace {
+
+Result<void> attach(Connection& connection, SubmissionId id, const NewFormSubmission& submission) {
+  if (submission.attachments.empty()) return {};
+  ArrayText ids, names, types, sizes, uris;
+  for (const auto& one : submission.attachments) {
+    ids.add(one.id);
+    names.add(one.name);
+    types.add(one.content_type);
+    sizes.add(one.size);
+    uris.add(one.object_uri);
+  }
+  auto attached =
+      connection.run(sql::attach, {std::to_string(submission.org.value), std::to_string(shard_of(id)), std::to_string(id.value),
+                                   ids.take(), names.take(), types.take(), sizes.take(), uris.take()});
+  TRY(attached);
+  for (const auto& one : submission.attachments) {
+    bool there = false;
+    for (std::size_t row = 0; row < attached->size(); ++row) there |= attached->text(row, 0) == one.id;
+    if (!there) return fail(Error::Kind::conflict, "attachmentId \"" + one.id + "\" belongs to another submission");
+  }
+  return {};
+}
+
+// The caller has locked the submission's row.
+Result<std::optional<FormState>> finalize_locked(Connection& connection, SubmissionId id, const std::string& state,
+                                                 const std::string& client_ref) {
+  TRY(connection.run(sql::finalize, {std::to_string(shard_of(id)), std::to_string(id.value)}));
+  if (state != "received") return FormState{client_ref, state};
+  auto begun = begin_if_ready(connection, id, "waybill");
+  TRY(begun);
+  return FormState{client_ref, std::move(*begun)};
+}
+
+Result<SubmitResult> finalized_if_wanted(Connection& connection, const NewFormSubmission& submission, SubmitResult answer) {
+  if (!submission.finalize || answer.view.state != "received") return answer;
+  auto locked = connection.run(sql::lock_form_submission_by_id,
+                               {std::to_string(shard_of(answer.view.id)), std::to_string(answer.view.id.value)});
+  TRY(locked);
+  auto state = finalize_locked(connection, answer.view.id, text_of(*locked, 0, 1), submission.client_ref);
+  TRY(state);
+  answer.view.state = (*state)->state;
+  return answer;
+}
+
+// Where the key is taken: the same submission again, or another one. Else the error is `absent`.
+Result<SubmitResult> compare_with_existing(Connection& connection, Shard shard, const NewFormSubmission& submission,
+                                           const Error& absent) {
+  auto found = connection.run(sql::find_form_submission, {std::to_string(shard), std::to_string(submission.org.value),
+                                                          submission.client_ref, bytea(as_view(submission.hash))});
+  TRY(found);
+  if (found->size() == 0) return tl::unexpected(absent);
+  SubmitResult answer{SubmitResult::How::existing, read_submission(*found, 0)};
+  if (answer.view.target != submission.form_id || !found->flag(0, 8)) {
+    answer.how = SubmitResult::How::conflict;
+    return answer;
+  }
+  return finalized_if_wanted(connection, submission, std::move(answer));
+}
+
+}  // namespace
+
+Result<SubmitResult> submit_form(Connection& connection, Shard shard, const NewFormSubmission& submission, Millis kept) {
+  auto now = connection.run(sql::now);
+  TRY(now);
+  const Timestamp kept_until = submission.kept_until.value_or(now->time(0, 0) + kept);
+  auto fault = submission.fault;
+  if (fault.empty() && kept_until <= now->time(0, 0))
+    fault = "retentionExpiresAt is past: " + format_rfc3339(kept_until) + " is not after " + format_rfc3339(now->time(0, 0));
+  if (!fault.empty()) return compare_with_existing(connection, shard, submission, {Error::Kind::invalid, fault});
+  ArrayText order, route;
+  for (std::size_t i = 0; i < submission.actions.size(); ++i) {
+    auto id = route_of(connection, submission.org, submission.contracts[i]);
+    TRY(id);
+    order.add(static_cast<std::int64_t>(submission.actions[i].order));
+    route.add(id->value);
+  }
+  auto made = connection.run(sql::submit_form, {std::to_string(shard), std::to_string(submission.org.value),
+                                                submission.client_ref, submission.form_id, bytea(as_view(submission.hash)),
+                                                form_payload(submission.fields, submission.attachments_json, kept_until),
+                                                std::to_string(kept_until.micros), order.take(), route.take()});
+  TRY(made);
+  if (made->size() == 0)
+    return compare_with_existing(connection, shard, submission,
+                                 {Error::Kind::unavailable, "a submission neither was inserted nor is there"});
+  SubmitResult answer{SubmitResult::How::created,
+                      {.id = {made->number(0, 0)},
+                       .org = submission.org,
+                       .client_ref = submission.client_ref,
+                       .target = submission.form_id,
+                       .state = "received",
+                       .created = made->time(0, 1)}};
+  TRY(attach(connection, answer.view.id, submission));
+  return finalized_if_wanted(connection, submission, std::move(answer));
+}
+
+Result<std::optional<FormState>> finalize_form(Connection& connection, Shard shard, OrgId org, const std::string& client_ref) {
+  auto locked = connection.run(sql::lock_form_submission, {std::to_string(shard), std::to_string(org.value), client_ref});
+  TRY(locked);
+  if (locked->size() == 0) return std::optional<FormState>{};
+  if (locked->text(0, 1) == "purged")
+    return fail(Error::Kind::conflict, "submission \"" + client_ref + "\" is purged: what it held is not kept any more");
+  return finalize_locked(connection, {locked->number(0, 0)}, text_of(*locked, 0, 1), client_ref);
+}
+
+Result<std::optional<FormState>> scan_attachment(Connection& connection, OrgId org, const std::string& attachment, Scan result,
+                                                 const std::string& actor) {
+  const std::string org_text = std::to_string(org.value);
+  auto found = connection.run(sql::find_attachment, {org_text, attachment});
+  TRY(found);
+  if (found->size() == 0) return std::optional<FormState>{};
+  auto locked = connection.run(sql::lock_form_submission_by_id, {text_of(*found, 0, 0), text_of(*found, 0, 1)});
+  TRY(locked);
+  auto scanned =
+      connection.run(sql::scan_result, {org_text, attachment, std::string(result == Scan::clean ? "clean" : "infected")});
+  TRY(scanned);
+  if (scanned->size() == 0)
+    return fail(Error::Kind::conflict, "attachment \"" + attachment + "\" was found infected before; it stays that");
+  const SubmissionId id{locked->number(0, 0)};
+  FormState answer{text_of(*locked, 0, 2), text_of(*locked, 0, 1)};
+  if (answer.state == "received") {
+    auto begun = begin_if_ready(connection, id, actor);
+    TRY(begun);
+    answer.state = std::move(*begun);
+  } else if (result == Scan::infected && answer.state != "failed") {
+    const auto alert = infected_too_late_alert(answer.client_ref, text_of(*locked, 0, 3));
+    TRY(raise(connection, org, alert));
+  }
+  return answer;
+}
+
+}  // namespace waybill

@@ -1,0 +1,270 @@
+// Settlements on PostgreSQL: state, schedule, attempt and audit in one transaction, guarded by the claim token.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "store/forms/form_rows.h"
+#include "store/notifications/notify.sql.h"
+#include "store/pg/sqlstate.h"
+#include "store/pg_stores.h"
+#include "store/pipelines/pipeline_rows.h"
+#include "store/queue/settle.sql.h"
+#include "store/queue/settle_statement.h"
+#include "store/submissions/read_rows.h"
+
+namespace waybill {
+namespace {
+
+class PgSettleStore final : public SettleStore {
+ public:
+  PgSettleStore(const DatabaseAddress& address, int shards) : link_(address, "settle"), pipelines_(versions_, shards) {}
+
+  Result<SettleResult> settle(Shard shard, std::span<const Settlement> batch) override {
+    SettleBatch columns(batch);
+    const Statement& statement = columns.statement();
+    const Parameters parameters = columns.take(shard);
+    const bool has_more =
+        std::any_of(batch.begin(), batch.end(), [](const auto& s) { return s.of_form || s.of_stage || s.dead_letter; });
+    if (!has_more) return held_by(link_.run(statement, parameters));
+    return link_.transact(
+        [&](Connection& connection) { return settle_with_more(connection, shard, batch, statement, parameters); });
+  }
+
+  Result<std::vector<DeliveryId>> save_artifacts(Shard shard, std::span<const ComposeRow> batch) override {
+    ArrayText delivery, token, type, body;
+    for (const auto& one : batch) {
+      delivery.add(one.delivery.value);
+      token.add(one.token.value);
+      type.add(one.artifact.type);
+      body.add(bytea(one.artifact.bytes));
+    }
+    return deliveries(
+        link_.run(sql::save_artifacts, {std::to_string(shard), delivery.take(), token.take(), type.take(), body.take()}));
+  }
+
+  Result<std::vector<DeliveryId>> locked(Shard shard, std::span<const DeliveryId> wanted) override {
+    ArrayText ids;
+    for (const auto id : wanted) ids.add(id.value);
+    return deliveries(link_.run(sql::locked_deliveries, {std::to_string(shard), ids.take()}));
+  }
+
+  Result<std::vector<DisabledChannel>> record_channel_results(std::span<const ChannelResult> results, Millis patience) override {
+    constexpr std::string_view kWords[] = {"accepted", "failed", "gone"};
+    ArrayText org, channel, how;
+    for (const auto& one : results) {
+      org.add(one.org.value);
+      channel.add(one.channel);
+      how.add(kWords[static_cast<std::size_t>(one.how)]);
+    }
+    const auto rows =
+        link_.run(sql::record_channel_results, {org.take(), channel.take(), how.take(), std::to_string(patience.count())});
+    TRY(rows);
+    std::vector<DisabledChannel> disabled;
+    for (std::size_t row = 0; row < rows->size(); ++row) disabled.push_back({text_of(*rows, row, 0), text_of(*rows, row, 1)});
+    return disabled;
+  }
+
+  Result<std::vector<Cooldown>> blame(std::span<const BlamedTarget> blames, Millis most) override {
+    return without_locked(blames, begin_outages(blames, most),
+                          [&](std::span<const BlamedTarget> free) { return blame(free, most); });
+  }
+
+  Result<std::vector<Cooldown>> clear(std::span<const ClearedCooldown> cleared) override {
+    const auto known = [&](bool is_over) -> Parameters {
+      ArrayText org, target, since, host;
+      for (const auto& one : cleared) {
+        if (one.is_over != is_over) continue;
+        org.add(one.org.value);
+        target.add(one.target);
+        since.add(one.since.micros);
+        host.add(one.host.value);
+      }
+      return {org.take(), target.take(), since.take(), host.take()};
+    };
+    const auto over =
+        static_cast<std::size_t>(std::count_if(cleared.begin(), cleared.end(), [](const auto& c) { return c.is_over; }));
+    Result<Rows> written;
+    if (over < cleared.size()) written = briefly(sql::end_probes, known(false));
+    if (written && over > 0) written = briefly(sql::end_outages, known(true));
+    auto ended = written && over == 0 ? Result<std::vector<Cooldown>>{} : cooldowns(written);
+    return without_locked(cleared, std::move(ended), [&](std::span<const ClearedCooldown> free) { return clear(free); });
+  }
+
+  Result<void> add_failures(std::span<const FailedAttempts> failures, Millis period) override {
+    ArrayText org, action_type, target, reason, count;
+    for (const auto& one : failures) {
+      org.add(one.org.value);
+      action_type.add(one.action_type);
+      target.add(one.target);
+      reason.add(one.reason);
+      count.add(static_cast<std::int64_t>(one.count));
+    }
+    TRY(link_.run(sql::add_failures, {org.take(), action_type.take(), target.take(), reason.take(), count.take(),
+                                      std::to_string(Micros(period).count())}));
+    return {};
+  }
+
+ private:
+  Result<Rows> briefly(const Statement& statement, const Parameters& parameters) {
+    return link_.use_briefly([&](Connection& connection) { return connection.run(statement, parameters); });
+  }
+
+  // If a lock was in the way, writes anew what concerns the other targets: no settlement waits for a row that somebody holds
+  // locked.
+  template <class One, class Write>
+  Result<std::vector<Cooldown>> without_locked(std::span<const One> all, Result<std::vector<Cooldown>> written, Write write) {
+    if (written || !is_lock_timeout(written.error())) return written;
+    ArrayText org, target;
+    for (const auto& one : all) {
+      org.add(one.org.value);
+      target.add(one.target);
+    }
+    const auto rows = briefly(sql::locked_outages, {org.take(), target.take()});
+    TRY(rows);
+    std::set<std::pair<std::int64_t, std::string>> locked;
+    for (std::size_t row = 0; row < rows->size(); ++row) locked.emplace(rows->number(row, 0), text_of(*rows, row, 1));
+    std::vector<One> free;
+    for (const auto& one : all)
+      if (!locked.contains({one.org.value, one.target})) free.push_back(one);
+    if (free.size() == all.size()) return written;  // it was another lock
+    return free.empty() ? Result<std::vector<Cooldown>>{} : write(std::span<const One>(free));
+  }
+
+  // Dead letters and forms' submissions are written in the same transaction.
+  Result<SettleResult> settle_with_more(Connection& connection, Shard shard, std::span<const Settlement> batch,
+                                        const Statement& statement, const Parameters& parameters) {
+    auto rows = connection.run(statement, parameters);
+    TRY(rows);
+    std::map<std::pair<DeliveryId, ClaimToken>, SubmissionId> submission_of;
+    for (std::size_t row = 0; row < rows->size(); ++row)
+      submission_of[{{rows->number(row, SettleBatch::kDelivery)}, {rows->number(row, SettleBatch::kToken)}}] = {
+          rows->number(row, SettleBatch::kSubmission)};
+    SettleResult settled;
+    std::vector<SettlementRow> held;
+    for (const auto& settlement : batch) {
+      const auto found = submission_of.find({settlement.delivery, settlement.token});
+      if (found == submission_of.end()) continue;
+      settled.held.push_back(settlement.delivery);
+      settled.tokens.push_back(settlement.token);
+      held.push_back({&settlement, found->second});
+      submission_of.erase(found);
+    }
+    std::vector<SubmissionId> walking;
+    for (const auto& row : held) {
+      if (!row.settlement->of_stage || row.settlement->status == Status::due) continue;
+      if (row.settlement->halts)
+        TRY(pipelines_.halt(connection, row.submission));
+      else
+        walking.push_back(row.submission);
+    }
+    pipelines_.take_moves();  // of a transaction that was taken back
+    auto handled = pipelines_.advance(connection, shard, walking);
+    TRY(handled);
+    for (auto& row : held) {
+      if (!row.settlement->of_stage || !handled->contains(row.submission)) continue;
+      row.is_handled = true;
+      settled.handled.push_back(row.settlement->delivery);
+    }
+    auto ended = follow_up(connection, shard, held);
+    TRY(ended);
+    settled.form_states = std::move(*ended);
+    settled.moves = pipelines_.take_moves();
+    return settled;
+  }
+
+  static Result<std::vector<Cooldown>> cooldowns(const Result<Rows>& rows) {
+    TRY(rows);
+    std::vector<Cooldown> all;
+    for (std::size_t row = 0; row < rows->size(); ++row)
+      all.push_back({{rows->number(row, 0)},
+                     std::string(rows->text(row, 1)),
+                     rows->time(row, 2),
+                     std::string(rows->text(row, 3)),
+                     rows->time(row, 4)});
+    return all;
+  }
+
+  static Parameters columns_of(std::span<const BlamedTarget> blames, Millis most) {
+    ArrayText org, target, at, asked, reason;
+    for (const auto& one : blames) {
+      org.add(one.org.value);
+      target.add(one.target);
+      at.add(one.at.micros);
+      asked.add(Micros(one.asked).count());
+      reason.add(one.reason);
+    }
+    return {org.take(),
+            target.take(),
+            at.take(),
+            asked.take(),
+            reason.take(),
+            std::to_string(Micros(most).count()),
+            std::to_string(Micros(kMinCooldown).count()),
+            std::to_string(kCooldownShare)};
+  }
+
+  // Writes what a host finds, and returns what concerns that host alone.
+  Result<std::vector<Cooldown>> find_unreachable(HostId host, std::span<const BlamedTarget> blames, Millis most) {
+    auto parameters = columns_of(blames, most);
+    parameters.push_back(std::to_string(host.value));
+    Timestamp reached{};
+    for (const auto& one : blames) reached = std::max(reached, one.reached);
+    parameters.push_back(std::to_string(reached.micros));
+    auto own = cooldowns(briefly(sql::find_unreachable, parameters));
+    if (own)
+      for (auto& one : *own) one.of_this_host = true;
+    return own;
+  }
+
+  Result<std::vector<Cooldown>> begin_outages(std::span<const BlamedTarget> blames, Millis most) {
+    std::vector<BlamedTarget> outages;
+    std::map<HostId, std::vector<BlamedTarget>> found;  // by the host that found them unreachable
+    for (const auto& one : blames) (one.is_answered ? outages : found[one.host]).push_back(one);
+    std::vector<Cooldown> all;
+    for (const auto& [host, unreachable] : found) {
+      auto findings = find_unreachable(host, unreachable, most);
+      TRY(findings);
+      std::set<std::pair<OrgId, std::string>> own;
+      for (const auto& one : *findings) own.emplace(one.org, one.target);
+      std::move(findings->begin(), findings->end(), std::back_inserter(all));
+      for (const auto& one : unreachable)
+        if (!own.contains({one.org, one.target})) outages.push_back(one);
+    }
+    if (outages.empty()) return all;
+    auto parameters = columns_of(outages, most);
+    ArrayText answered;
+    for (const auto& one : outages) answered.add_flag(one.is_answered);
+    parameters.push_back(answered.take());
+    auto shared = cooldowns(briefly(sql::blame_targets, parameters));
+    TRY(shared);
+    std::move(shared->begin(), shared->end(), std::back_inserter(all));
+    return all;
+  }
+
+  static Result<SettleResult> held_by(const Result<Rows>& rows) {
+    auto held = deliveries(rows);
+    TRY(held);
+    SettleResult settled{std::move(*held), {}, {}};
+    for (std::size_t row = 0; row < rows->size(); ++row) settled.tokens.push_back({rows->number(row, SettleBatch::kToken)});
+    return settled;
+  }
+
+  static Result<std::vector<DeliveryId>> deliveries(const Result<Rows>& rows) {
+    TRY(rows);
+    std::vector<DeliveryId> held(rows->size());
+    for (std::size_t row = 0; row < held.size(); ++row) held[row] = {rows->number(row, 0)};
+    return held;
+  }
+
+  Link link_;
+  PipelineVersions versions_;
+  PipelineRows pipelines_;
+};
+
+}  // namespace
+
+std::unique_ptr<SettleStore> make_settle_store(const DatabaseAddress& address, int shards) {
+  return std::make_unique<PgSettleStore>(address, shards);
+}
+
+}  // namespace waybill

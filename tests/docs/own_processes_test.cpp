@@ -32,14 +32,14 @@ TEST(OwnProcesses, NoTestLooksThroughAllProcesses) {
       "of ",
       "pid"
       "of\"",
-      "\"ps"
-      "\"",
-      "\"ps "
-      "-",
-      " ps "
-      "-",
-      " ps "
-      "aux"};
+      "\"p"
+      "s\"",
+      "\"p"
+      "s -",
+      " p"
+      "s -",
+      " p"
+      "s aux"};
   std::size_t looked_at = 0;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(source_folder() / "tests")) {
     const auto extension = entry.path().extension();

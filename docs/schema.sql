@@ -74,6 +74,7 @@ CREATE TABLE alerts (
   telling text,
   telling_count bigint,
   summed boolean DEFAULT false NOT NULL,
+  summed_with_others boolean DEFAULT false NOT NULL,
   CONSTRAINT alerts_pkey PRIMARY KEY (org_id, incident),
   CONSTRAINT alerts_kind_check CHECK (kind = ANY (ARRAY['channel_disabled'::text, 'dead_letter'::text, 'failed_messages'::text, 'infected_attachment'::text, 'old_secret'::text, 'pipeline_stuck'::text, 'plugin_crash'::text, 'plugin_hung'::text, 'plugin_switched_off'::text, 'provider_failures'::text, 'retention_expired'::text, 'secret_locked'::text, 'stuck'::text]))
 );
@@ -491,6 +492,14 @@ CREATE TABLE hosts (
 );
 CREATE TRIGGER hosts_version BEFORE INSERT ON hosts FOR EACH ROW EXECUTE FUNCTION check_host_version();
 
+CREATE TABLE id_keys (
+  is_only boolean DEFAULT true NOT NULL,
+  key bytea NOT NULL,
+  CONSTRAINT id_keys_pkey PRIMARY KEY (is_only),
+  CONSTRAINT id_keys_is_only_check CHECK (is_only),
+  CONSTRAINT id_keys_key_check CHECK (length(key) = 16)
+);
+
 CREATE TABLE installation (
   only_row boolean DEFAULT true NOT NULL,
   shards smallint DEFAULT 1 NOT NULL,
@@ -733,6 +742,7 @@ CREATE TABLE reload_requests (
   request_id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
   asked_by text NOT NULL,
   asked_at timestamp with time zone DEFAULT now() NOT NULL,
+  hosts text[],
   CONSTRAINT reload_requests_pkey PRIMARY KEY (request_id)
 );
 
@@ -754,6 +764,14 @@ CREATE TABLE rule_channels (
 );
 CREATE INDEX rule_channels_of_channel ON rule_channels USING btree (org_id, channel_id);
 ALTER TABLE rule_channels ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE schema_functions (
+  is_one boolean DEFAULT true NOT NULL,
+  hash text NOT NULL,
+  applied_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT schema_functions_pkey PRIMARY KEY (is_one),
+  CONSTRAINT schema_functions_is_one_check CHECK (is_one)
+);
 
 CREATE TABLE schema_migrations (
   version integer NOT NULL,
@@ -805,6 +823,7 @@ CREATE TABLE target_rests (
   since timestamp with time zone DEFAULT now() NOT NULL,
   probe_until timestamp with time zone,
   probe_host integer,
+  answered boolean DEFAULT false NOT NULL,
   CONSTRAINT target_rests_pkey PRIMARY KEY (org_id, target)
 );
 ALTER TABLE target_rests ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
@@ -841,6 +860,20 @@ CREATE VIEW claimed WITH (security_invoker = true) AS
    FROM claims c
      CROSS JOIN LATERAL unnest(c.deliveries) one(delivery_id)
      JOIN ready r ON r.shard = c.shard AND r.delivery_id = one.delivery_id AND r.claim_token = c.token AND r.status = 'claimed'::delivery_status;
+
+CREATE VIEW heard_hosts WITH (security_invoker = true) AS
+ SELECT h.host_id
+   FROM hosts h
+     LEFT JOIN host_facts f ON f.host_id = h.host_id
+  WHERE COALESCE(f.told_at,
+        CASE
+            WHEN h.knows >= 37 THEN h.started_at
+            ELSE NULL::timestamp with time zone
+        END, now()) >= (now() - '00:00:15'::interval) AND COALESCE(f.told_at,
+        CASE
+            WHEN h.knows >= 37 THEN h.started_at
+            ELSE NULL::timestamp with time zone
+        END, now()) <= (now() + '00:00:15'::interval);
 
 CREATE VIEW notification_states WITH (security_invoker = true) AS
  SELECT n.shard,

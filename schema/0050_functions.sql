@@ -1,6 +1,6 @@
 -- Runs beside: 27
 --
--- Functions: 0daf809714e35768e29cfc81779098114fc4d75310ba1702a526e77668d8c6c0
+-- Functions: cb7c0cc1beac49e6efe9a46fb0ae0d959b6123e256a5722979edbda276597150
 --
 -- The functions of this schema have one home from here on: schema/functions/, a file for each name. `waybill migrate` applies them when
 -- their text has changed, after the migrations, and notes the hash of what it applied.

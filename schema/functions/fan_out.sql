@@ -1,13 +1,5 @@
--- Opens or extends a notification for each channel of the event's rule. Answers how many channels. Without `max_wait`: as hosts of version 27
--- call it.
-CREATE OR REPLACE FUNCTION fan_out(org integer, event bigint, debounce interval, max_bytes integer)
- RETURNS integer
- LANGUAGE sql
- SET search_path FROM CURRENT
-AS $function$
-  SELECT fan_out(org, event, debounce, max_bytes, interval '10 minutes')
-$function$;
-
+-- Opens or extends a notification for each channel of the event's rule. Answers how many channels. A window ends `debounce` after its last
+-- event, and `max_wait` after its first at the latest.
 CREATE OR REPLACE FUNCTION fan_out(org integer, event bigint, debounce interval, max_bytes integer, max_wait interval)
  RETURNS integer
  LANGUAGE plpgsql
@@ -58,3 +50,12 @@ BEGIN
   UPDATE alert_events SET fanned_out_at = clock_timestamp() WHERE org_id = org AND event_no = event;
   RETURN number;
 END $function$;
+
+-- As hosts of version 27 call it.
+CREATE OR REPLACE FUNCTION fan_out(org integer, event bigint, debounce interval, max_bytes integer)
+ RETURNS integer
+ LANGUAGE sql
+ SET search_path FROM CURRENT
+AS $function$
+  SELECT fan_out(org, event, debounce, max_bytes, interval '10 minutes')
+$function$;

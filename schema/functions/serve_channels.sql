@@ -1,15 +1,5 @@
 -- Gives a host the place to serve organisations' channels, where it is free or the lease of its holder is over, and answers the routes that
--- it may claim, with their rates. Without `lease`: as older hosts call it.
-CREATE OR REPLACE FUNCTION serve_channels(host integer, orgs integer[], channel_ids uuid[], routes integer[], masters text[])
- RETURNS TABLE(route_id integer, rate text)
- LANGUAGE plpgsql
- SET search_path FROM CURRENT
- SET lock_timeout TO '100ms'
-AS $function$
-BEGIN
-  RETURN QUERY SELECT * FROM serve_channels(host, orgs, channel_ids, routes, masters, NULL::interval);
-END $function$;
-
+-- it may claim, with their rates.
 CREATE OR REPLACE FUNCTION serve_channels(host integer, orgs integer[], channel_ids uuid[], routes integer[], masters text[], lease interval)
  RETURNS TABLE(route_id integer, rate text)
  LANGUAGE plpgsql
@@ -50,4 +40,15 @@ BEGIN
     SELECT s.route_id, c.config::jsonb ->> 'rate' FROM unnest(orgs, channel_ids, routes) AS s(org_id, channel_id, route_id)
     JOIN channels c ON c.org_id = s.org_id AND c.channel_id = s.channel_id
     WHERE s.org_id = ANY (ours);
+END $function$;
+
+-- As hosts without leases call it.
+CREATE OR REPLACE FUNCTION serve_channels(host integer, orgs integer[], channel_ids uuid[], routes integer[], masters text[])
+ RETURNS TABLE(route_id integer, rate text)
+ LANGUAGE plpgsql
+ SET search_path FROM CURRENT
+ SET lock_timeout TO '100ms'
+AS $function$
+BEGIN
+  RETURN QUERY SELECT * FROM serve_channels(host, orgs, channel_ids, routes, masters, NULL::interval);
 END $function$;

@@ -26,22 +26,26 @@ std::uint16_t Channels::port() const {
   return static_cast<std::uint16_t>(std::stoi(gateway_.url().substr(gateway_.url().rfind(':') + 1)));
 }
 
-HttpResponse Channels::insist(const char* method, const std::string& path, const std::string& body, int status) {
+void Channels::insist(const char* method, const std::string& path, const std::string& body, int status) {
   std::optional<HttpResponse> answer;
   const bool done = eventually([&] {
     answer = ask_(method, path, body);
     return answer && answer->status == status;
   });
   if (!done) throw std::runtime_error(path + ": " + (answer ? std::to_string(answer->status) + " " + answer->body : "no answer"));
-  return *answer;
 }
 
-void Channels::start() {
-  rule_ = insist("POST", path("/alert-rules"), json{{"name", "chaos"}}.dump(), 201).json().at("id");
+void Channels::start(std::uint16_t port) {
+  HttpClient host(port);
+  const auto make = [&](const std::string& below, const json& what) -> std::string {
+    return host.request("POST", path(below), what.dump()).json().at("id");
+  };
+  rule_ = make("/alert-rules", {{"name", "chaos"}});
   for (const std::string name : kNames) {
     const json channel{{"name", name}, {"type", "webhook"}, {"config", {{"url", gateway_.url() + "/" + name}}}};
-    ids_[name] = insist("POST", path("/channels"), channel.dump(), 201).json().at("id");
-    insist("PUT", path("/alert-rules/" + rule_ + "/channels/" + ids_[name]), "", 204);
+    ids_[name] = make("/channels", channel);
+    const auto bound = host.request("PUT", path("/alert-rules/" + rule_ + "/channels/" + ids_[name]));
+    if (bound.status != 204) throw std::runtime_error("a channel could not be bound: " + bound.body);
   }
   events_ = std::jthread([this](const std::stop_token& stop) {
     try {

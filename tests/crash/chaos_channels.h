@@ -24,8 +24,9 @@ class Channels {
   // `now` tells the seconds of the round, from any thread.
   Channels(Ask ask, std::function<double()> now);
 
-  void start();  // makes rule and channels, and begins with the events; throws if that cannot be done
-  void stop();   // enables what is disabled, and returns when each event is acknowledged
+  // Makes rule and channels at the host with this port, before there is any trouble, and begins with the events.
+  void start(std::uint16_t port);
+  void stop();  // enables what is disabled, and returns when each event is acknowledged
 
   void disable(SqlClient sql);  // the second one; may overlap
   void enable();                // by the last of them that disabled it; soon after, by the API
@@ -37,7 +38,7 @@ class Channels {
 
  private:
   static constexpr const char* kNames[] = {"steady", "moody"};
-  HttpResponse insist(const char* method, const std::string& path, const std::string& body, int status);
+  void insist(const char* method, const std::string& path, const std::string& body, int status);
   void hand_in();
 
   const Ask ask_;

@@ -189,7 +189,7 @@ void RoundWorld::start() {
     if (!up || host->port() == 0) throw std::runtime_error("a host did not come up:\n" + host->log_end());
   }
   metronome_ = std::jthread([this](const std::stop_token& stop) { watch_time(stop); });
-  channels_.start();
+  channels_.start(hosts_[0]->port());
   for (int i = 0; i < kCallers; ++i) callers_.emplace_back([this, i] { load(i); });
 }
 

@@ -881,7 +881,7 @@ TEST_F(Notifications, ListsOfChannelsAndRulesComeInPages) {
     std::set<std::string> seen;
     std::string next;
     do {
-      const auto page = call("GET", path + escaped(next)).json();
+      const auto page = call("GET", next.empty() ? path.substr(0, path.find('?')) : path + escaped(next)).json();
       EXPECT_LE(page.at("items").size(), 100u);
       for (const auto& item : page.at("items")) EXPECT_TRUE(seen.insert(item.at("id")).second) << item;
       next = page.at("next").is_null() ? "" : page.at("next").get<std::string>();

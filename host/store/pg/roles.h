@@ -1,5 +1,5 @@
-// The database roles of an installation: the application role, the reader and the tenant role. schema/0019_organisations.sql has
-// their rights.
+// The database roles of an installation: the application role, the reader and the tenant role. Their
+// rights are the rows of access_rules, given by schema/functions/grant_access.sql and grant_tenant.sql.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// Transactions of one organisation: the database shows them its rows only, whatever their statements say (schema/0019).
+// Transactions of one organisation: the database shows them its rows only, whatever their statements say (schema/functions/guard_rows.sql).
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,5 @@
-// The tenant role: as which the database sees what is done for one organisation; schema/0019_organisations.sql has its rights.
+// The tenant role: as which the database sees what is done for one organisation; schema/functions/grant_tenant.sql
+// gives it its rights.
 #pragma once
 
 #include <string>

@@ -68,11 +68,11 @@ struct PipelinePage {
   std::optional<SubmissionId> next;  // the next page begins behind it; none: there is none
 };
 
-// Of an organisation.
 // What statistics look at, so that they cost the same however much there is.
 inline constexpr std::int64_t kMaxCountedOfState = 10'000;  // submissions of each state
 inline constexpr std::int64_t kMaxShared = 20'000;          // steps of an organisation; submissions that began, of all
 
+// Of an organisation.
 struct PipelineCount {
   std::string pipeline, state;
   std::int64_t count = 0, blocked = 0;

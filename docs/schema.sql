@@ -495,6 +495,7 @@ CREATE TRIGGER hosts_version BEFORE INSERT ON hosts FOR EACH ROW EXECUTE FUNCTIO
 CREATE TABLE id_keys (
   is_only boolean DEFAULT true NOT NULL,
   key bytea NOT NULL,
+  shown_until bigint NOT NULL,
   CONSTRAINT id_keys_pkey PRIMARY KEY (is_only),
   CONSTRAINT id_keys_is_only_check CHECK (is_only),
   CONSTRAINT id_keys_key_check CHECK (length(key) = 16)

@@ -10,7 +10,11 @@ PeriodicTask store_probe(MaintenanceStore& store, std::vector<StoreHealth*> heal
   return {.name = "store_probe", .every = Seconds{2}, .run = [&store, healths = std::move(healths)]() -> Result<void> {
             const auto is_in_doubt = [](const StoreHealth* one) { return !one->trouble().empty(); };
             if (std::none_of(healths.begin(), healths.end(), is_in_doubt)) return {};
-            TRY(store.try_to_store());
+            if (auto tried = store.try_to_store(); !tried) {
+              for (auto* one : healths)
+                if (is_in_doubt(one)) one->failed();
+              return tried;
+            }
             for (auto* one : healths)
               if (is_in_doubt(one)) one->stored();
             return {};

@@ -54,8 +54,14 @@ std::optional<std::int64_t> number_of(std::string_view text) {
 
 }  // namespace
 
-PublicIds::PublicIds(const Secret& key) : key_(key) {
+PublicIds::PublicIds(const Secret& key, std::int64_t shown_until) : key_(key), shown_until_(shown_until) {
   if (key.expose().size() != kKeyBytes) throw std::invalid_argument("the key of ids has not 16 bytes");
+}
+
+PublicIds PublicIds::taking_any_number() const {
+  auto any = *this;
+  any.shown_until_ = std::numeric_limits<std::int64_t>::max();
+  return any;
 }
 
 std::string PublicIds::text(std::int64_t id) const {
@@ -74,7 +80,10 @@ std::string PublicIds::text(std::int64_t id) const {
 }
 
 std::optional<std::int64_t> PublicIds::read(std::string_view text) const {
-  if (!text.starts_with(kPrefix)) return number_of(text);
+  if (!text.starts_with(kPrefix)) {
+    const auto number = number_of(text);
+    return number && *number <= shown_until_ ? number : std::nullopt;
+  }
   const auto block = block_of(text.substr(kPrefix.size()));
   if (!block || key_.expose().empty()) return std::nullopt;
   const auto plain = crypt(key_, *block, false);

@@ -245,7 +245,9 @@ Result<std::string> not_sent(const Config& config, ReadStore& reader, const Noti
 // The exit code; none when there is no such delivery. Whoever may not read the secrets' files is not told whether one is locked.
 std::optional<int> explain_notification(const GlobalOptions& options, const Config& config, const Reading& reading,
                                         const std::string& text) {
-  const auto ids = read_public_ids(reading.database.address).value_or(PublicIds{});  // whoever may not read the key names numbers
+  const auto ids = read_public_ids(reading.database.address)
+                       .value_or(PublicIds{})
+                       .taking_any_number();  // whoever may not read the key names numbers
   const auto id = delivery_id(text, ids);
   if (!id) return std::nullopt;
   const auto secrets = Secrets::resolve(config.secrets, config.file.string());

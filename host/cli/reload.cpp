@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <fstream>
 #include <optional>
 #include <sstream>
@@ -116,6 +117,7 @@ bool wait_for_verdicts(FormStore& store, std::vector<Told> told, std::int64_t re
       const auto now = std::find_if(hosts->begin(), hosts->end(), [&](const auto& host) { return host.name == one.host.name; });
       if (now != hosts->end() && now->report && now->report->request >= request) {
         is_good = print_verdict(*now) && is_good;
+        std::fflush(stdout);  // the next one may be long in coming
         return true;
       }
       const bool is_gone = now == hosts->end() || !is_waybill(one.pid);

@@ -36,8 +36,11 @@ bool is_printable(const std::string& text) { return is_clean_utf8(text) && !has_
 // Why nothing could ever have this as its path; "" if something could.
 std::string path_fault(const std::string& path) {
   const bool good = path.starts_with('/') && path.size() > 1 && !path.ends_with('/') && path.find("//") == std::string::npos &&
-                    path.find_first_of("?#% ") == std::string::npos && is_printable(path);
-  return good ? "" : "a path is like /v1/intents: it begins with a slash, does not end with one, and has none of ? # % in it";
+                    path.find_first_of("?#% ") == std::string::npos && (path + "/").find("/./") == std::string::npos &&
+                    (path + "/").find("/../") == std::string::npos && is_printable(path);
+  return good
+             ? ""
+             : "a path is like /v1/intents: it begins with a slash, does not end with one, and has none of ? # % and no .. in it";
 }
 
 Result<NewToken> read_token(const TokenOptions& wanted) {

@@ -122,7 +122,7 @@ TEST_F(FailureChecks, AnotherScheduleIsPlannedAnew) {
   EXPECT_TRUE(store->state()->next);
 }
 
-// T11
+// T11 T3
 TEST_F(FailureChecks, OfHostsWithDifferentSchedulesTheNewestOnesHoldsAndNoTickIsPassedOver) {
   const FailureSchedule newer("30 * * * *", "UTC");
   for (const auto host : {HostId{1}, HostId{2}}) register_host(host);

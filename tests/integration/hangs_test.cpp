@@ -28,7 +28,7 @@ class Hangs : public World {
   std::int64_t number(const std::string& query) { return sql().number("SELECT count(*) FROM waybill." + query); }
 };
 
-// T12
+// T12 T29
 TEST_F(Hangs, TheDeliveryItHappensInEndsAloneAndNothingUnsentPaysForIt) {
   constexpr int kBeside = 30;
   json all = json::array();
@@ -42,7 +42,7 @@ TEST_F(Hangs, TheDeliveryItHappensInEndsAloneAndNothingUnsentPaysForIt) {
   EXPECT_TRUE(eventually([&] { return number("alerts WHERE kind = 'plugin_hung' AND message LIKE '%poison%'") == 1; }));
   const auto told = sql().text("SELECT message FROM waybill.alerts WHERE kind = 'plugin_hung'");
   const auto command = told.substr(told.rfind('\n') + 1);
-  EXPECT_EQ(command, "waybill explain poison") << "T29";
+  EXPECT_EQ(command, "waybill explain poison");
   EXPECT_EQ(installation().command({"explain", "poison"}).exit_code, 0);
   EXPECT_TRUE(eventually([&] { return end_of("poison") == "exhausted worker_lost"; }, 3 * kBound)) << end_of("poison");
   EXPECT_TRUE(eventually([&] { return number("submission_states WHERE state = 'accepted'") == kBeside; })) << sql().text(

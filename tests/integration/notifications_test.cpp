@@ -1035,6 +1035,8 @@ TEST_F(Notifications, AMemberDoesNotSeeTheValuesOfAChannelsHeaders) {
 // T31: the ids of one organisation would count the deliveries of all
 TEST_F(Notifications, IdsOfDeliveriesAreOpaqueAndNumbersOfBeforeStayValid) {
   configure("debounce: 0s");
+  migrated();
+  sql().execute("UPDATE waybill.id_keys SET shown_until = 1000000");
   const auto rule = add_rule();
   bind(rule, add_channel("ops"));
   gateway.by_default(Reply::accept());
@@ -1061,6 +1063,21 @@ TEST_F(Notifications, IdsOfDeliveriesAreOpaqueAndNumbersOfBeforeStayValid) {
   nobody.back() = nobody.back() == '0' ? '1' : '0';
   for (const auto& unknown : {nobody, std::string("1024000")})
     EXPECT_EQ(call("GET", "/deliveries/" + unknown).json().at("error").at("message"), "there is no delivery " + unknown);
+}
+
+// T31: else a search with numbers finds between which two one's own delivery is
+TEST_F(Notifications, NumbersThatNobodyWasShownAreTakenNowhere) {
+  configure("debounce: 10m");
+  const auto rule = add_rule();
+  bind(rule, add_channel("ops"));
+  bind(rule, add_channel("dev"));
+  add_event(rule, "1", 1);
+  const auto page = call("GET", "/deliveries?limit=1").json();
+  const std::string next = page.at("next");
+  const auto number = number_of(page.at("items")[0].at("id"));
+  EXPECT_EQ(call("GET", "/deliveries/" + number).status, 404);
+  EXPECT_EQ(call("GET", "/deliveries?cursor=" + next).status, 200);
+  EXPECT_EQ(call("GET", "/deliveries?cursor=" + next.substr(0, next.find('.') + 1) + number).status, 400);
 }
 
 // N11: what people expect beside the source.

@@ -33,6 +33,15 @@ TEST(PublicIds, NumbersThatWereShownBeforeStayValid) {
 }
 
 // T31
+TEST(PublicIds, NumbersThatNobodyWasShownAreNone) {
+  const PublicIds since(Secret(std::string(16, 'k')), 2047);
+  EXPECT_EQ(since.read("2047"), 2047);
+  EXPECT_FALSE(since.read("2048"));
+  EXPECT_EQ(since.read(since.text(4096)), 4096);
+  EXPECT_EQ(since.taking_any_number().read("2048"), 2048);
+}
+
+// T31
 TEST(PublicIds, WhatIsNoIdIsNone) {
   const auto good = kIds.text(7);
   auto cut = good, longer = good + "0", upper = good, changed = good;

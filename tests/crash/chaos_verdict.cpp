@@ -42,6 +42,20 @@ bool is_long(const Fault& fault, const Terms& terms) {
          (stands_still ? std::min(terms.attempt, terms.lease - terms.attempt) - kEdge : terms.lease - terms.attempt - kEdge);
 }
 
+// While another host is away, one without a route is alone, and goes by its own finding.
+bool is_alone_and_sick(const std::vector<Fault>& faults, double from, double to) {
+  const auto is_away = [](Kind kind) {
+    return ends_host(kind) || kind == Kind::stop || kind == Kind::hang || kind == Kind::half_open || kind == Kind::cut ||
+           kind == Kind::failed_start || kind == Kind::pause;
+  };
+  return std::any_of(faults.begin(), faults.end(), [&](const Fault& sick) {
+    return sick.kind == Kind::sick && overlaps(sick, from, to) &&
+           std::any_of(faults.begin(), faults.end(), [&](const Fault& other) {
+             return is_away(other.kind) && other.begin <= sick.end && other.end + kStart >= sick.begin;
+           });
+  });
+}
+
 // Its sessions were ended, and it could open no other: to the database it is as one that died.
 bool is_shut_out(const Fault& fault, const std::vector<Fault>& faults) {
   if (fault.kind != Kind::half_open || fault.end - fault.begin < kTakenForDead - kEdge) return false;
@@ -147,6 +161,7 @@ class Judge {
     if (reason == "worker_lost") return complain("worker_lost", "it is healthy");
     if (reason == "one_shot" && record_->promise == Promise::one_shot) {
       if (record_->refusals > 0 || record_->outages > 0 || explained() > 0) return;
+      if (record_->sends.empty() && is_alone_and_sick(faults_, from(), to())) return;
       return complain(record_->sends.empty() ? "exhausted_unsent" : "exhausted_sent",
                       "one_shot, " + std::to_string(record_->sends.size()) + " sends, and no fault of its time explains it");
     }

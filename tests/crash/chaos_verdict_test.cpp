@@ -323,6 +323,10 @@ TEST(ChaosVerdict, FindsChannelsThatNobodyTookOver) {
 // T13
 TEST(ChaosVerdict, ASickHostExplainsNoEnd) {
   EXPECT_EQ(rules(exhausted(Promise::one_shot, "one_shot"), {{Kind::sick, 9, 12, "host 0"}}), Rules{"exhausted_sent"});
+  auto unsent = exhausted(Promise::one_shot, "one_shot");
+  unsent.sends.clear();
+  EXPECT_EQ(rules(unsent, {{Kind::sick, 9, 12, "host 0"}}), Rules{"exhausted_unsent"});
+  EXPECT_EQ(rules(unsent, {{Kind::sick, 9, 12, "host 0"}, {Kind::kill, 8, 8.1, "host 1"}}), Rules{}) << "it was alone";
 }
 
 TEST(ChaosPlan, IsTheSameForTheSameSeedAndMissesNoKind) {

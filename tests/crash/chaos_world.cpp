@@ -320,16 +320,20 @@ void RoundWorld::stop_load() {
 }
 
 bool RoundWorld::settle() {
-  return eventually([&] {
-    look_after();
-    try {
-      return sql().number(
-                 "SELECT (SELECT count(*) FROM waybill.submission_states WHERE completed_at IS NULL) + "
-                 "(SELECT count(*) FROM waybill.ready)") == 0;
-    } catch (const std::exception&) {
-      return false;
-    }
-  });
+  // A delivery that a host put aside for a disabled channel, while that was being enabled, is looked at again after a minute.
+  constexpr auto kBoundOfAll = 4 * kBound;
+  return eventually(
+      [&] {
+        look_after();
+        try {
+          return sql().number(
+                     "SELECT (SELECT count(*) FROM waybill.submission_states WHERE completed_at IS NULL) + "
+                     "(SELECT count(*) FROM waybill.ready)") == 0;
+        } catch (const std::exception&) {
+          return false;
+        }
+      },
+      kBoundOfAll);
 }
 
 void RoundWorld::interrupt() {

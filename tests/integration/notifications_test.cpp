@@ -315,7 +315,7 @@ TEST_F(Notifications, WithTheWrongMasterKeyOnlyChannelsWait) {
   EXPECT_EQ(post_intent(client(), sms_intent("goes-on", "sms.deadline"), 30).status, 200);
   EXPECT_EQ(get_intent(client(), "goes-on")["status"], "accepted");
   EXPECT_TRUE(eventually([&] { return sql().number("SELECT count(*) FROM waybill.alerts WHERE kind = 'secret_locked'") == 1; }));
-  const auto id = sql().text("SELECT delivery_id FROM waybill.notifications");
+  const std::string id = deliveries().at(0).at("id");
   EXPECT_EQ(call("GET", "/deliveries/" + id + "/explain").json().at("code"), "secret_locked");
   EXPECT_EQ(gateway.count(), 1u) << "nothing to the channel";
   host().terminate();

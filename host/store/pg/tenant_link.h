@@ -1,4 +1,5 @@
-// Transactions of one organisation: the database shows them its rows only, whatever their statements say (schema/functions/guard_rows.sql).
+// Transactions of one organisation: the database shows them its rows only, whatever their statements say
+// (schema/functions/guard_rows.sql).
 #pragma once
 
 #include <chrono>

@@ -170,7 +170,7 @@ class Strangers : public Organisations {
 
 // N3
 TEST_F(Strangers, AnotherOrganisationsIdIsAsUnknownAsOneThatNobodyHas) {
-  const std::string no_letter = std::to_string(std::stoll(letter) + 1024 * 1000);
+  const auto no_letter = public_ids().text(public_ids().read(letter).value() + 1024 * 1000);
   struct Question {
     const char *method, *before, *after;
     std::string theirs, nobodys;

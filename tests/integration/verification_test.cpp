@@ -408,7 +408,7 @@ TEST_F(Verification, CountsAndMeasures) {
   ASSERT_EQ(post("two").status, 201);
   wait_for_state("two", "NEEDS_REVIEW");
   const auto stats = client().get("/v1/stats").json()["pipelines"]["verification"];
-  EXPECT_EQ(stats["states"]["PUBLISHED"], (json{{"submissions", 1}, {"blocked", 0}}));
+  EXPECT_EQ(stats["states"]["PUBLISHED"], (json{{"submissions", 1}, {"isLowerBound", false}, {"blocked", 0}}));
   EXPECT_EQ(stats["receivedLastDay"], 2);
   EXPECT_EQ(stats["rates"], (json{{"auto_approve_rate", 0.5}, {"rejection_rate", 0.0}, {"needs_review_rate", 0.5}}));
   ASSERT_EQ(stats["sla"].size(), 5u);

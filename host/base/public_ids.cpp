@@ -3,10 +3,13 @@
 
 #include <openssl/evp.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <memory>
 #include <stdexcept>
+
+#include "base/hex.h"
 
 namespace waybill {
 namespace {
@@ -28,20 +31,11 @@ Block crypt(const Secret& key, const Block& in, bool encrypts) {
   return out;
 }
 
-std::optional<std::uint8_t> digit(char c) {
-  if (c >= '0' && c <= '9') return static_cast<std::uint8_t>(c - '0');
-  if (c >= 'a' && c <= 'f') return static_cast<std::uint8_t>(c - 'a' + 10);
-  return std::nullopt;
-}
-
 std::optional<Block> block_of(std::string_view digits) {
-  if (digits.size() != 2 * kBlock) return std::nullopt;
+  if (digits.size() != 2 * kBlock || digits.find_first_not_of("0123456789abcdef") != std::string_view::npos) return std::nullopt;
+  const auto bytes = from_hex(digits);
   Block block{};
-  for (std::size_t i = 0; i < kBlock; ++i) {
-    const auto high = digit(digits[2 * i]), low = digit(digits[2 * i + 1]);
-    if (!high || !low) return std::nullopt;
-    block[i] = static_cast<unsigned char>(*high << 4 | *low);
-  }
+  std::copy(bytes.begin(), bytes.end(), block.begin());
   return block;
 }
 
@@ -71,12 +65,8 @@ std::string PublicIds::text(std::int64_t id) const {
     plain[i] = static_cast<unsigned char>(static_cast<std::uint64_t>(id) >> (56 - 8 * i));
     plain[8 + i] = static_cast<unsigned char>(kMark[i]);
   }
-  std::string text(kPrefix);
-  for (const unsigned char byte : crypt(key_, plain, true)) {
-    text += "0123456789abcdef"[byte >> 4];
-    text += "0123456789abcdef"[byte & 15];
-  }
-  return text;
+  const auto block = crypt(key_, plain, true);
+  return std::string(kPrefix) + to_hex({reinterpret_cast<const char*>(block.data()), block.size()});
 }
 
 std::optional<std::int64_t> PublicIds::read(std::string_view text) const {

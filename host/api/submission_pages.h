@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/public_ids.h"
 #include "http/http.h"
 #include "store/submissions/submission_list.h"
 

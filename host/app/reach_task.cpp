@@ -2,6 +2,7 @@
 #include "app/reach_task.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 

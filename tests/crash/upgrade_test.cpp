@@ -100,6 +100,7 @@ TEST_F(RollingUpgrade, FromTheVersionBeforeLosesNothingAndSendsNothingTwice) {
   ASSERT_FALSE(HasFailure());
   std::printf("from %s, which is to be %s\n", old.commit.c_str(), old.may_run_beside ? "beside" : "refused");
   gateway.by_default(Reply::late(std::chrono::milliseconds(20)));
+  use_empty_database();
   setup.plugins = {"sms"};
   setup.registry = registry_of({target("sms.patient", "sms", gateway.url(), "deadline", 600, {"invalid_request"}),
                                 target("sms.once", "sms", gateway.url(), "one_shot", 0, {"invalid_request"})});

@@ -110,7 +110,6 @@ TEST_F(Alerts, AnIncidentThatGoesOnIsToldAgainWithItsCount) {
 
 // F13
 TEST_F(Alerts, ManyIncidentsAtOnceAreOneMessage) {
-  installation().command({"migrate"});
   for (int i = 0; i < 50; ++i) raise("target:" + std::to_string(i));
   host();
   ASSERT_TRUE(slack_hears("50 incidents at once"));

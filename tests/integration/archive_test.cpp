@@ -33,7 +33,6 @@ class ArchiveProgram : public World {
 };
 
 TEST_F(ArchiveProgram, AHostArchivesWhatIsOldAndTheCommandsShowIt) {
-  ASSERT_EQ(installation().command({"migrate"}).exit_code, 0);
   write_submission("waybill", "k-1", "31 days");
   write_submission("waybill", "k-2", "1 day");
   host();
@@ -53,7 +52,6 @@ TEST_F(ArchiveProgram, AHostArchivesWhatIsOldAndTheCommandsShowIt) {
 
 TEST_F(ArchiveProgram, AnotherSchemaHasItsOwn) {
   const std::map<std::string, std::string> queue{{"WAYBILL_DATABASE_SCHEMA", "queue"}};
-  ASSERT_EQ(installation().command({"migrate"}).exit_code, 0);
   ASSERT_EQ(installation().command({"migrate"}, queue).exit_code, 0);
   write_submission("queue", "k-1", "31 days");
   EXPECT_EQ(

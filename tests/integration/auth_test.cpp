@@ -13,7 +13,7 @@ class Auth : public World {
   Auth() { setup.auth = "tokens"; }
 
   std::string create_token(const std::string& name, const std::string& role = "member") {
-    const auto result = migrated().command({"token", "create", "--name", name, "--role", role, "--json"});
+    const auto result = installation().command({"token", "create", "--name", name, "--role", role, "--json"});
     EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
     return json::parse(result.out).at("token");
   }

@@ -232,7 +232,6 @@ class OnlineCheck : public FormsWorld {
 };
 
 TEST_F(OnlineCheck, FindsAnInstallationGoodThatIs) {  // D11
-  ASSERT_EQ(installation().command({"migrate"}).exit_code, 0);
   const auto result = check();
   EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
   const auto all = findings(result);
@@ -252,7 +251,6 @@ TEST_F(OnlineCheck, NamesWhatCannotBeReached) {  // D11
   targets[1]["gatewayUrl"] = "https://127.0.0.1:" + gateway.url().substr(gateway.url().rfind(':') + 1);
   setup.registry = registry_of(targets);
   relay_to("smtp://127.0.0.1:1");
-  ASSERT_EQ(installation().command({"migrate"}).exit_code, 0);
   const auto result = check();
   EXPECT_EQ(result.exit_code, 1);
   const auto all = findings(result);
@@ -265,7 +263,6 @@ TEST_F(OnlineCheck, NamesWhatCannotBeReached) {  // D11
 TEST_F(OnlineCheck, AsksAPluginThatCanProbe) {  // D11
   setup.registry = registry_of({target("to.parcel", "parcel", gateway.url(), "max_attempts", 3, {"refused"})});
   installation().add_plugin(built_example("parcel"));
-  ASSERT_EQ(installation().command({"migrate"}).exit_code, 0);
   EXPECT_EQ(findings(check())["target to.parcel"]["message"], "its plugin can reach it");
   gateway.by_default(Reply::http_error(503));
   const auto result = check();
@@ -277,7 +274,6 @@ TEST_F(OnlineCheck, AsksAPluginThatCanProbe) {  // D11
 TEST_F(OnlineCheck, NamesWhatTheDatabaseLacks) {  // D11
   SqlClient admin(setup.database_url);
   const auto superuser = setup.database_url;
-  ASSERT_EQ(installation().command({"migrate"}).exit_code, 0);
   ASSERT_EQ(installation().command({"roles"}).exit_code, 0);
   cluster().create_role("waybill_checked", "LOGIN CONNECTION LIMIT 20");
   admin.execute("GRANT waybill_app TO waybill_checked");

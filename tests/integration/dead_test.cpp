@@ -193,7 +193,6 @@ TEST_F(Dead, OnlyAdminsWorkOnThemAndTheAuditHasTheirNames) {
 
 // T31
 TEST_F(Dead, IdsAreOpaqueAndNumbersOfBeforeStayValid) {
-  migrated();
   sql().execute("UPDATE waybill.id_keys SET shown_until = 1000000");
   const auto id = died("f-1"), number = number_of(id);
   died("f-2");

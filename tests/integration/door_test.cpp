@@ -36,7 +36,7 @@ class TheDoor : public World {
   }
   std::string token(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), {"token", "create"});
-    const auto made = migrated().command(arguments);
+    const auto made = installation().command(arguments);
     EXPECT_EQ(made.exit_code, 0) << made.err;
     return made.out.substr(0, made.out.find('\n'));
   }
@@ -82,7 +82,7 @@ TEST_F(TheDoor, ACertificateThatCannotBeShownIsNoToken) {
   write("stranger", make_certificate({.name = "ann"}));
   write("expired", make_certificate({.name = "ann", .from_days = -9, .to_days = -1}, &authority_));
   const auto refusal = [&](const char* name) {
-    const auto refused = migrated().command({"token", "create", "ann", "--certificate", path(name)});
+    const auto refused = installation().command({"token", "create", "ann", "--certificate", path(name)});
     EXPECT_EQ(refused.exit_code, 1) << refused.out;
     return refused.err;
   };

@@ -66,7 +66,6 @@ class Drain : public World, public ::testing::WithParamInterface<std::string> {
 TEST_P(Drain, WhatWaitsIsHandedInOnceAndTheRestIsLeftAlone) {
   const auto made = make_jobs(setup.database_url);
   if (skipped(made)) GTEST_SKIP() << "npm cannot install the package pg-boss";
-  ASSERT_EQ(installation().command({"migrate"}).exit_code, 0);
   const auto dry = drain({"--map", "NOTIFY_SEND=notify.send", "--dry-run", "--json"});
   EXPECT_EQ(dry.exit_code, 3) << dry.err;
   EXPECT_EQ(queue_of(dry, "NOTIFY_SEND")["waiting"], 8) << dry.out;
@@ -108,7 +107,6 @@ TEST_P(Drain, JobsBecomeSubmissionsOfAPipeline) {
       read_file(std::filesystem::path(WAYBILL_SOURCE_FOLDER) / "registry/staged-jobs/pipelines/notify_send.json");
   const auto made = make_jobs(setup.database_url);
   if (skipped(made)) GTEST_SKIP() << "npm cannot install the package pg-boss";
-  ASSERT_EQ(installation().command({"migrate"}).exit_code, 0);
   for (const int taken : {8, 0})
     EXPECT_EQ(queue_of(drain({"--map", "NOTIFY_SEND=notify_send", "--json"}), "NOTIFY_SEND")["handedIn"], taken);
   EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.pipeline_submissions"), 8);
@@ -122,7 +120,6 @@ TEST_P(Drain, FromAnotherDatabaseAJobThatWasNotMarkedIsNotHandedInAgain) {
   const auto url = cluster().create_database();
   const auto made = make_jobs(url);
   if (skipped(made)) GTEST_SKIP() << "npm cannot install the package pg-boss";
-  ASSERT_EQ(installation().command({"migrate"}).exit_code, 0);
   const std::vector<std::string> arguments{"--from-url", url, "--map", "NOTIFY_SEND=notify.send", "--json"};
   EXPECT_EQ(queue_of(drain(arguments), "NOTIFY_SEND")["handedIn"], 8);
   EXPECT_EQ(intents(), 9);
@@ -149,7 +146,6 @@ TEST_F(World, ADrainLosesNoFollowUp) {
                                 target("ses.send", "webhook", gateway.url() + "/ses", "max_attempts", 3, {"gone"})});
   for (const char* name : {"ses_send.json", "notify_send.json"})
     setup.pipelines[name] = read_file(std::filesystem::path(WAYBILL_SOURCE_FOLDER) / "registry/staged-jobs/pipelines" / name);
-  ASSERT_EQ(installation().command({"migrate"}).exit_code, 0);
   sql().execute(
       "CREATE SCHEMA boss; CREATE TABLE boss.job (id uuid, name text, data jsonb, state text, start_after timestamptz, "
       "created_on timestamptz, completed_on timestamptz, output jsonb)");
@@ -191,7 +187,6 @@ TEST_F(World, ADrainLosesNoFollowUp) {
 }
 
 TEST_F(World, ADrainFromNowhereOrToNowhereSaysSo) {
-  ASSERT_EQ(installation().command({"migrate"}).exit_code, 0);
   const auto none = installation().command({"drain", "--from-pgboss", "nothing_here"});
   EXPECT_EQ(none.exit_code, 1);
   EXPECT_NE(none.err.find("schema \"nothing_here\" has no table of jobs"), std::string::npos) << none.err;

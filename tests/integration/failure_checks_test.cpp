@@ -200,7 +200,6 @@ TEST_F(FailureCheckProgram, AProviderThatDoesNotAnswerIsAskedAgainAndThenReporte
 }
 
 TEST_F(FailureCheckProgram, ByHandNoHostIsNeeded) {
-  ASSERT_EQ(installation().command({"migrate"}).exit_code, 0);
   gateway.script("/parcels", {{.body = kSecondPage}});
   const auto checked = failures({"check", "--json"});
   EXPECT_EQ(checked.exit_code, 0) << checked.err;

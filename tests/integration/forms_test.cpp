@@ -297,7 +297,7 @@ TEST_F(Forms, WhatIsNotKeptAnyMoreIsErased) {
 TEST_F(Forms, AreMembersBusinessAndReloadsAreOperators) {
   setup.auth = "tokens";
   const auto token = [&](const char* role) {
-    const auto made = migrated().command({"token", "create", "--name", role, "--role", role});
+    const auto made = installation().command({"token", "create", "--name", role, "--role", role});
     return made.out.substr(0, made.out.find('\n'));
   };
   const auto member = token("member"), admin = token("admin"), keeper = token("operator");

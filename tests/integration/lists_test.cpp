@@ -162,7 +162,7 @@ TEST_F(ListsOverHttp, ATokenWithTargetsListsTheirIntentsOnly) {
   gateway.by_default(Reply::accept());
   const auto token = [&](std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), {"token", "create"});
-    const auto made = migrated().command(arguments);
+    const auto made = installation().command(arguments);
     HttpClient one(host().port());
     one.authorize(made.out.substr(0, made.out.find('\n')));
     return one;

@@ -1009,7 +1009,7 @@ TEST_F(Notifications, AMemberDoesNotSeeTheValuesOfAChannelsHeaders) {
   configure("debounce: 0s");
   setup.auth = "tokens";
   const auto as = [&](const std::string& role) {
-    const auto made = migrated().command({"token", "create", "--role", role, role});
+    const auto made = installation().command({"token", "create", "--role", role, role});
     HttpClient one(host().port());
     one.authorize(made.out.substr(0, made.out.find('\n')));
     return one;
@@ -1035,7 +1035,6 @@ TEST_F(Notifications, AMemberDoesNotSeeTheValuesOfAChannelsHeaders) {
 // T31: the ids of one organisation would count the deliveries of all
 TEST_F(Notifications, IdsOfDeliveriesAreOpaqueAndNumbersOfBeforeStayValid) {
   configure("debounce: 0s");
-  migrated();
   sql().execute("UPDATE waybill.id_keys SET shown_until = 1000000");
   const auto rule = add_rule();
   bind(rule, add_channel("ops"));

@@ -240,7 +240,6 @@ TEST_F(NotifyAndSes, ADrainRefusesWhatThePluginsCouldNotSend) {
                                 target("ses.send", "ses", ses.url(), "max_attempts", 3, {"invalid_payload"})});
   for (const char* name : {"ses_send.json", "notify_send.json"})
     setup.pipelines[name] = read_file(std::filesystem::path(WAYBILL_SOURCE_FOLDER) / "registry/staged-jobs/pipelines" / name);
-  ASSERT_EQ(installation().command({"migrate"}).exit_code, 0);
   sql().execute(
       "CREATE SCHEMA boss; CREATE TABLE boss.job (id uuid, name text, data jsonb, state text, start_after timestamptz, "
       "created_on timestamptz, completed_on timestamptz, output jsonb)");

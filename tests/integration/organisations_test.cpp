@@ -22,7 +22,7 @@ class Organisations : public World {
   }
   void SetUp() override { installation().add_plugin(bad_plugin("good")); }
 
-  CommandResult command(std::vector<std::string> words) { return migrated().command(std::move(words)); }
+  CommandResult command(std::vector<std::string> words) { return installation().command(std::move(words)); }
   std::string token(const std::string& org, const std::string& role) {
     const auto made = command({"token", "create", "--org", org, "--role", role, org + "-" + role, "--json"});
     EXPECT_EQ(made.exit_code, 0) << made.err;

@@ -30,7 +30,7 @@ class Overload : public World {
   }
 
   std::string token(const std::string& name, const std::string& role = "member") {
-    const auto made = migrated().command({"token", "create", "--name", name, "--role", role, "--json"});
+    const auto made = installation().command({"token", "create", "--name", name, "--role", role, "--json"});
     EXPECT_EQ(made.exit_code, 0) << made.err;
     return json::parse(made.out).at("token");
   }

@@ -16,7 +16,6 @@ class Roles : public World {
     for (const char* role : {"waybill_owner", "waybill_admin", "waybill_host", "waybill_analyst"}) cluster().create_role(role);
     admin.execute("GRANT waybill_owner TO waybill_admin");
     admin.execute("CREATE SCHEMA waybill AUTHORIZATION waybill_owner");
-    superuser_url = setup.database_url;
     setup.database_url = as_role(superuser_url, "waybill_host");
     setup.owner_url = as_role(superuser_url, "waybill_admin");
   }
@@ -35,8 +34,8 @@ class Roles : public World {
     for (const auto& word : words) EXPECT_NE(said.find(word), std::string::npos) << word << " is not in: " << said;
   }
 
-  SqlClient admin{setup.database_url};
-  std::string superuser_url;
+  std::string superuser_url = cluster().create_database();
+  SqlClient admin{superuser_url};
 };
 
 // F14

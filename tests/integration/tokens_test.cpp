@@ -17,14 +17,14 @@ class TokenDoor : public World {
 
   json create(std::vector<std::string> words) {
     words.insert(words.begin(), {"token", "create", "--json"});
-    const auto made = migrated().command(std::move(words));
+    const auto made = installation().command(std::move(words));
     EXPECT_EQ(made.exit_code, 0) << made.err;
     return made.exit_code == 0 ? json::parse(made.out) : json();
   }
   std::string token(std::vector<std::string> words) { return create(std::move(words)).at("token"); }
   json list(std::vector<std::string> words = {}) {
     words.insert(words.begin(), {"token", "list", "--json"});
-    const auto listed = migrated().command(std::move(words));
+    const auto listed = installation().command(std::move(words));
     EXPECT_EQ(listed.exit_code, 0) << listed.err;
     return json::parse(listed.out);
   }
@@ -54,21 +54,21 @@ TEST_F(TokenDoor, CommandsMakeListAndRevokeThem) {
   EXPECT_EQ(all[0].at("role"), "admin");
   EXPECT_EQ(all[0].at("lastUsedAt"), nullptr);
   EXPECT_EQ(all[1].at("expiresAt"), nullptr);
-  const auto text = migrated().command({"token", "list"}).out;
+  const auto text = installation().command({"token", "list"}).out;
   EXPECT_NE(text.find(id), std::string::npos) << text;
   EXPECT_NE(text.find("target sms.once"), std::string::npos) << text;
   for (const auto& said : {all.dump(), text}) EXPECT_EQ(said.find(secret.substr(17)), std::string::npos) << "never a secret";
-  EXPECT_EQ(migrated().command({"token", "revoke", "--id", id}).exit_code, 0);
-  EXPECT_EQ(migrated().command({"token", "revoke", "--id", id}).exit_code, 1);
+  EXPECT_EQ(installation().command({"token", "revoke", "--id", id}).exit_code, 0);
+  EXPECT_EQ(installation().command({"token", "revoke", "--id", id}).exit_code, 1);
   EXPECT_EQ(list().size(), 1u);
   EXPECT_NE(list({"--revoked"})[1].at("revokedAt"), nullptr);
-  EXPECT_EQ(migrated().command({"token", "revoke"}).exit_code, 1);
-  EXPECT_EQ(migrated().command({"token", "revoke", "other", "--id", id}).exit_code, 1);
+  EXPECT_EQ(installation().command({"token", "revoke"}).exit_code, 1);
+  EXPECT_EQ(installation().command({"token", "revoke", "other", "--id", id}).exit_code, 1);
 }
 
 // S8
 TEST_F(TokenDoor, WhatCannotBeIsRefused) {
-  ASSERT_EQ(migrated().command({"org", "create", "acme"}).exit_code, 0);
+  ASSERT_EQ(installation().command({"org", "create", "acme"}).exit_code, 0);
   for (const std::vector<std::string>& wrong : std::vector<std::vector<std::string>>{{"--expires", "soon"},
                                                                                      {"--expires", "59s"},
                                                                                      {"--expires", "3651d"},
@@ -87,13 +87,13 @@ TEST_F(TokenDoor, WhatCannotBeIsRefused) {
                                                                                      {"--role", "operator", "--org", "acme"}}) {
     std::vector<std::string> words{"token", "create", "ci"};
     words.insert(words.end(), wrong.begin(), wrong.end());
-    const auto refused = migrated().command(words);
+    const auto refused = installation().command(words);
     EXPECT_EQ(refused.exit_code, 1) << wrong.back();
     EXPECT_EQ(refused.out, "") << wrong.back();
   }
   for (const char* name : {"a\nb", "a\x1b[31m", "a\x7f", "a\xc2\x85", "\xff", "a\u202eb", "\u2028", "a\u200b", "\u00ad",
                            "a\u180e", "\U000e0041"})  // T32
-    EXPECT_EQ(migrated().command({"token", "create", "--name", name}).exit_code, 1) << name;
+    EXPECT_EQ(installation().command({"token", "create", "--name", name}).exit_code, 1) << name;
   EXPECT_TRUE(list({"--all-orgs", "--revoked"}).empty());
 }
 
@@ -110,7 +110,7 @@ TEST_F(TokenDoor, WhatCouldNeverMatchIsRefused) {
         Wrong{{"--certificate", "/dev/null"}, "no certificate in PEM"}}) {
     std::vector<std::string> words{"token", "create", "ci"};
     words.insert(words.end(), wrong.begin(), wrong.end());
-    const auto refused = migrated().command(words);
+    const auto refused = installation().command(words);
     EXPECT_EQ(refused.exit_code, 1) << wrong.back();
     EXPECT_NE(refused.err.find(why), std::string::npos) << refused.err;
   }
@@ -180,7 +180,7 @@ TEST_F(TokenDoor, ATokenWithTargetsLearnsNothingOfAnotherTargetsIntentByItsId) {
 
 // S8
 TEST_F(TokenDoor, OnlyAnOperatorReloadsTheRegistryAndManagesOrganisations) {
-  ASSERT_EQ(migrated().command({"org", "create", "acme"}).exit_code, 0);
+  ASSERT_EQ(installation().command({"org", "create", "acme"}).exit_code, 0);
   auto keeper = as(token({"keeper", "--role", "operator"})), boss = as(token({"boss", "--role", "owner"})),
        theirs = as(token({"theirs", "--role", "owner", "--org", "acme"}));
   for (auto* who : {&boss, &theirs}) {
@@ -196,11 +196,11 @@ TEST_F(TokenDoor, OnlyAnOperatorReloadsTheRegistryAndManagesOrganisations) {
 // S3
 TEST_F(TokenDoor, ARevokedTokenWorksASecondAtMostAndSoDoesOneOfADisabledOrganisation) {
   setup.more = "limits: {failed_sign_ins: 1000000}\n";
-  ASSERT_EQ(migrated().command({"org", "create", "acme"}).exit_code, 0);
+  ASSERT_EQ(installation().command({"org", "create", "acme"}).exit_code, 0);
   auto mine = as(token({"mine"})), theirs = as(token({"theirs", "--org", "acme"}));
   const auto refuses_a_second_later = [&](HttpClient& who, std::vector<std::string> command, int refusal) {
     EXPECT_EQ(who.get("/v1/intents/x").status, 404);
-    ASSERT_EQ(migrated().command(std::move(command)).exit_code, 0);
+    ASSERT_EQ(installation().command(std::move(command)).exit_code, 0);
     const auto late = std::chrono::steady_clock::now() + std::chrono::seconds(1);
     while (std::chrono::steady_clock::now() < late) {  // it is in use all the time
       const int status = who.get("/v1/intents/x").status;

@@ -226,7 +226,7 @@ TEST_F(Verification, ADecisionNeedsItsRole) {
   setup.auth = "tokens";
   gateway.script("POST /tier2", {score(70)});
   const auto as = [&](const std::string& role) {
-    const auto made = migrated().command({"token", "create", "--role", role, role + "-ann", "--json"});
+    const auto made = installation().command({"token", "create", "--role", role, role + "-ann", "--json"});
     EXPECT_EQ(made.exit_code, 0) << made.err;
     HttpClient one(host().port());
     one.authorize(json::parse(made.out).at("token"));

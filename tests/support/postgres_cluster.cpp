@@ -112,7 +112,8 @@ void PostgresCluster::signal_all(int number) {
 
 std::string PostgresCluster::create_database(const std::string& like) {
   const auto name = "waybill_" + std::to_string(++databases_);
-  const auto from = like.empty() ? "template1" : like.substr(like.find('@') + 2, like.find('?') - like.find('@') - 2);
+  const auto from =
+      like.empty() ? "template1" : like.substr(like.find('@') + 2, like.find('?') - like.find('@') - 2) + " STRATEGY file_copy";
   SqlClient(url("postgres")).execute("CREATE DATABASE " + name + " TEMPLATE " + from);
   return url(name);
 }

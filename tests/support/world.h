@@ -1,4 +1,5 @@
-// What nearly every test needs at once: a fresh database, a gateway, and a host with a registry that points to it.
+// What nearly every test needs at once: a fresh database of the newest schema, a gateway, and a host with a registry that points
+// to it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -53,9 +54,9 @@ class World : public ::testing::Test {
  protected:
   World();
 
+  void use_empty_database() { setup.database_url = cluster().create_database(); }
   std::vector<nlohmann::json> standard_targets(const std::string& url) const;
   Installation& installation();
-  Installation& migrated();  // the same, once `waybill migrate` has made its schema: for commands before the host's first use
   Daemon& host();
   HttpClient& client();
   SqlClient& sql();
@@ -70,7 +71,6 @@ class World : public ::testing::Test {
 
  private:
   std::unique_ptr<Installation> installation_;
-  bool is_migrated_ = false;
   std::unique_ptr<Daemon> host_;
   std::unique_ptr<HttpClient> client_;
   std::unique_ptr<SqlClient> sql_;

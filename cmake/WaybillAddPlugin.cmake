@@ -112,7 +112,7 @@ function(waybill_add_plugin name)
   elseif(tests)
     add_executable(${name}_tests ${tests})
     target_link_libraries(${name}_tests PRIVATE plugin_${name}_code waybill::testkit ${settings} GTest::gtest_main)
-    gtest_discover_tests(${name}_tests TEST_PREFIX plugin.${name}. DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 120)
+    gtest_discover_tests(${name}_tests TEST_PREFIX plugin.${name}. DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 300)
     waybill_label_plugin_tests(${name}_tests)
   endif()
   add_test(NAME plugin.${name}.ExportsOneSymbol COMMAND ${CMAKE_COMMAND} -DNM=${CMAKE_NM} -DFILE=$<TARGET_FILE:${name}>

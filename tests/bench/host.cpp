@@ -103,9 +103,10 @@ void Host::check_running() const {
 }
 
 std::string Host::make_token(const std::string& org) {
+  const auto config = folder_.path() / "waybill.yaml";
   const auto command = [&](std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), program_);
-    for (const std::string last : {"--config", (folder_.path() / "waybill.yaml").c_str()}) arguments.push_back(last);
+    arguments.insert(arguments.end(), {"--config", config});
     const auto made = testing::run({.arguments = std::move(arguments)});
     if (made.exit_code != 0) throw std::runtime_error("no token was made:\n" + made.err);
     return made;

@@ -6,7 +6,7 @@
 
 namespace waybill::testing {
 
-inline constexpr std::chrono::seconds kBound{45};  // generous: slow machines and sanitizers must never reach it
+inline constexpr std::chrono::seconds kBound{150};  // generous: slow machines and sanitizers must never reach it
 
 // Asks `predicate` again and again until it says true; false if it never did within `bound`.
 template <class Predicate>

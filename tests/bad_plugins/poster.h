@@ -27,7 +27,8 @@ class Poster {
   virtual void answered(wb_call call, const wb_http_response& response) { complete(call, judge(response)); }
   virtual wb_outcome judge(const wb_http_response& response) {
     auto made = outcome(WB_TRANSIENT, response.reach, response.error != WB_NET_OK ? "network" : "status");
-    if (response.error != WB_NET_OK && response.reach == WB_NOT_SENT) made.scope = WB_WHOLE_TARGET;
+    const bool tried = response.error != WB_NET_OK && response.error != WB_NET_REFUSED && response.error != WB_NET_CANCELLED;
+    if (tried && response.reach == WB_NOT_SENT) made.scope = WB_WHOLE_TARGET;
     if (response.status / 100 == 2) made = outcome(WB_ACCEPTED, response.reach);
     if (response.status / 100 == 4) made = outcome(WB_REJECTED, response.reach, "invalid_request");
     made.code = response.status;

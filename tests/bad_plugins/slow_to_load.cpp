@@ -4,7 +4,7 @@
 #include "poster.h"
 
 namespace {
-const int kSlept = usleep(150'000);
+const int kSlept = usleep(400'000);
 }  // namespace
 
 KIT_PLUGIN(kit::Poster, "slow_to_load");

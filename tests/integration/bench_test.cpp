@@ -15,7 +15,7 @@ namespace waybill::testing {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr std::chrono::minutes kEnough{8};
+constexpr std::chrono::minutes kEnough{25};
 constexpr auto kRest = "rest\nrest\n";  // of each of their two databases
 
 // Scripts in the place of peers and limits, which write down what they were asked for.
@@ -84,8 +84,10 @@ TEST_F(TheBench, MeasuresEverythingAtASmallSize) {
                  "--count",
                  "300",
                  "ingest",
+                 "--connections",
+                 "2",
                  "--seconds",
-                 "1",
+                 "5",
                  "bulk",
                  "--count",
                  "200",

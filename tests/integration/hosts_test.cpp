@@ -139,7 +139,7 @@ TEST_F(Hosts, ARowThatSomebodyHoldsLockedPastItsLeaseIsSettledOnceAndKeepsNoOthe
 
 // E7
 TEST_F(Hosts, AHostThatLosesItsLivenessSessionAloneGoesOnAsItself) {
-  setup.more = "timeouts: {takeover: 1s}\n";  // a slow machine has time to connect anew between two looks
+  setup.more = "timeouts: {takeover: 5s}\n";  // a slow machine has time to connect anew between two looks
   client();
   const Installation second_place(setup);
   Daemon second(second_place);

@@ -22,9 +22,9 @@ set_source_files_properties(integration/sick_host_test.cpp crash/chaos_world.cpp
 target_link_libraries(waybill_test_support PUBLIC waybill_domain waybill_templates nlohmann_json::nlohmann_json GTest::gtest Threads::Threads
   PRIVATE PkgConfig::PQXX OpenSSL::Crypto waybill_settings)
 
-# waybill_suite(KIND NAME SOURCE TIMEOUT): the program KIND_NAME and its test KIND.NAME. A timeout is for what hangs: five suites run
-# at once, and a machine that makes processes slowly takes ten times as long.
-function(waybill_suite kind name source timeout)
+# waybill_suite(KIND NAME SOURCE): the program KIND_NAME and its test KIND.NAME. The timeout is for what hangs: five suites run at
+# once, and a machine that makes processes slowly takes ten times as long.
+function(waybill_suite kind name source)
   add_executable(${kind}_${name} ${source})
   target_link_libraries(${kind}_${name} PRIVATE waybill_test_support waybill_settings OpenSSL::Crypto GTest::gtest_main)
   target_compile_definitions(${kind}_${name} PRIVATE WAYBILL_BAD_PLUGINS="${CMAKE_BINARY_DIR}/tests/bad_plugins"
@@ -37,14 +37,14 @@ function(waybill_suite kind name source timeout)
   endforeach()
   add_test(NAME ${kind}.${name} COMMAND ${kind}_${name})
   # The longer a suite, the higher its cost must be: the longest begin first, and no core waits for the other at the end.
-  set_tests_properties(${kind}.${name} PROPERTIES LABELS ${kind} TIMEOUT ${timeout} COST 20)
+  set_tests_properties(${kind}.${name} PROPERTIES LABELS ${kind} TIMEOUT 1800 COST 20)
 endfunction()
 
 file(GLOB integration_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/integration/*_test.cpp)
 foreach(source IN LISTS integration_sources)
   get_filename_component(name ${source} NAME_WE)
   string(REGEX REPLACE "_test$" "" name ${name})
-  waybill_suite(integration ${name} ${source} 1800)
+  waybill_suite(integration ${name} ${source})
 endforeach()
 target_link_libraries(integration_mail_servers PRIVATE waybill_senders)  # the plugin and the services, without the program
 add_dependencies(integration_mail_servers email_raw)
@@ -75,7 +75,7 @@ file(GLOB crash_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/crash/*_te
 foreach(source IN LISTS crash_sources)
   get_filename_component(name ${source} NAME_WE)
   string(REGEX REPLACE "_test$" "" name ${name})
-  waybill_suite(crash ${name} ${source} 1800)
+  waybill_suite(crash ${name} ${source})
 endforeach()
 set_tests_properties(crash.chaos crash.forms integration.bench integration.notifications PROPERTIES COST 200 TIMEOUT 2700)
 set_tests_properties(crash.forms_campaign crash.poison integration.hanging_database integration.dead integration.forms integration.plugin_check
@@ -85,7 +85,7 @@ target_sources(crash_chaos PRIVATE crash/chaos_channel_verdict.cpp crash/chaos_c
 target_sources(crash_chaos_verdict PRIVATE crash/chaos_channel_verdict.cpp crash/chaos_plan.cpp crash/chaos_verdict.cpp)
 set_tests_properties(crash.chaos_verdict PROPERTIES LABELS unit TIMEOUT 120)  # it starts nothing
 
-waybill_suite(hostile door ${CMAKE_CURRENT_SOURCE_DIR}/hostile/door_test.cpp 1800)
+waybill_suite(hostile door ${CMAKE_CURRENT_SOURCE_DIR}/hostile/door_test.cpp)
 target_sources(hostile_door PRIVATE hostile/requests.cpp)
 
 file(GLOB docs_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/docs/*_test.cpp)

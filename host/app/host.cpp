@@ -349,12 +349,12 @@ std::shared_ptr<BreadcrumbFile> Host::begin_breadcrumbs() {
 }
 
 std::vector<PeriodicTask> Host::periodic_tasks() {
-  std::vector<PeriodicTask> all{queue_numbers(*stores_.maintenance, metrics_),
-                                unregistered_claims(
-                                    *stores_.maintenance, [this] { maintenance_.look_at_claims(); },
-                                    [this] { return watch_.health("liveness").sessions; }, clock_, log_),
-                                partitions(*stores_.maintenance),
-                                old_outages(*stores_.maintenance, config_.timeouts.outage, log_)};
+  std::vector<PeriodicTask> all{
+      queue_numbers(*stores_.maintenance, metrics_),
+      unregistered_claims(
+          *stores_.maintenance, [this] { maintenance_.look_at_claims(); }, [this] { ledger_.done_again(); },
+          [this] { return watch_.health("liveness").sessions; }, clock_, log_),
+      partitions(*stores_.maintenance), old_outages(*stores_.maintenance, config_.timeouts.outage, log_)};
   all.push_back({"host_facts", Seconds{1}, [this] { return tell_facts(); }});
   for (auto& task : notifier_.tasks()) all.push_back(std::move(task));
   all.push_back(reach_task(

@@ -34,12 +34,13 @@ struct RepeatedLook {
 };
 }  // namespace
 
-PeriodicTask unregistered_claims(MaintenanceStore& store, std::function<void()> found, std::function<std::uint64_t()> sessions,
-                                 const Clock& clock, Log& log) {
+PeriodicTask unregistered_claims(MaintenanceStore& store, std::function<void()> found, std::function<void()> again,
+                                 std::function<std::uint64_t()> sessions, const Clock& clock, Log& log) {
   const auto state = std::make_shared<RepeatedLook>();
   return {kUnregisteredClaims, std::chrono::minutes(5),
-          [&store, found = std::move(found), &log, &clock, state]() -> Result<void> {
+          [&store, found = std::move(found), again = std::move(again), &log, &clock, state]() -> Result<void> {
             const auto begin = clock.now();
+            if (begin < state->until) again();
             const auto count = store.find_unregistered_claims();
             TRY(count);
             state->next = clock.now() + std::max<Clock::Monotonic::duration>(kPause, kShare * (clock.now() - begin));

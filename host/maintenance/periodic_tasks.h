@@ -30,11 +30,12 @@ struct PeriodicTask {
 PeriodicTask queue_numbers(MaintenanceStore& store, Metrics& metrics);
 PeriodicTask partitions(MaintenanceStore& store);
 // Re-registers claims that are missing from the table `claims`, which rescue relies on, then calls `found`. Runs now and then,
-// and more often for a minute after a session was replaced: the new server may lack the last commits of the old one. `sessions`
-// returns the number of liveness sessions opened so far.
+// and more often for a minute after a session was replaced: the new server may lack the last commits of the old one. Then it
+// calls `again` too, which has this host delete once more what it was through with. `sessions` returns the number of liveness
+// sessions opened so far.
 inline constexpr char kUnregisteredClaims[] = "orphaned_claims";
-PeriodicTask unregistered_claims(MaintenanceStore& store, std::function<void()> found, std::function<std::uint64_t()> sessions,
-                                 const Clock& clock, Log& log);
+PeriodicTask unregistered_claims(MaintenanceStore& store, std::function<void()> found, std::function<void()> again,
+                                 std::function<std::uint64_t()> sessions, const Clock& clock, Log& log);
 // Deletes outages without news for long: their targets are no longer in use.
 PeriodicTask old_outages(MaintenanceStore& store, Millis outage, Log& log);
 // Advances forms' submissions that have been processing for longer than an action's turn, if they can go on.

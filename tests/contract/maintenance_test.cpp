@@ -183,7 +183,7 @@ TEST_F(UpkeepStory, LookingEverywhereFindsClaimsThatAreMissingInTheList) {  // M
   claim(route(), 1, {1}, {12345});
   sql.execute("DELETE FROM claims");
   tasks = {unregistered_claims(
-      *maintenance, [this] { running->look_at_claims(); }, [] { return std::uint64_t{1}; }, clock, log)};
+      *maintenance, [this] { running->look_at_claims(); }, [] {}, [] { return std::uint64_t{1}; }, clock, log)};
   tasks[0].every = std::chrono::hours(1);
   start();
   ASSERT_TRUE(eventually([&] { return sql.number("SELECT count(*) FROM ready WHERE status = 'claimed'") == 0; }))

@@ -91,6 +91,29 @@ TEST_F(ClaimingOnInsert, WhatIsNewStartsAtOnceWhenNothingOlderWaits) {  // M2 M1
   EXPECT_EQ(ledger.take_done(0), DoneClaims{claim->token});
 }
 
+// After a failover: the new primary may lack their deletion.
+TEST_F(ClaimingOnInsert, WhatWasDoneLastIsToldOnceMore) {  // E11
+  const auto end = [&](Shard shard) {
+    const ClaimToken token = ledger.next({1});
+    ledger.opened(shard, token, 1);
+    Finished last;
+    last.job.token = token;
+    ledger.settled({last}, {});
+    return token;
+  };
+  const ClaimToken oldest = end(0);
+  DoneClaims done{oldest};
+  while (done.size() < ClaimLedger::kRemembered) done.push_back(end(0));
+  EXPECT_EQ(ledger.take_done(0), done);
+  const ClaimToken other = end(1);
+  EXPECT_EQ(ledger.take_done(1), DoneClaims{other});
+  ledger.done_again();
+  EXPECT_EQ(ledger.take_done(0), DoneClaims(done.begin() + 1, done.end())) << "no more than so many are remembered";
+  EXPECT_EQ(ledger.take_done(1), DoneClaims{other});
+  ledger.done_again();
+  EXPECT_EQ(ledger.take_done(1), DoneClaims{other}) << "as often as it is asked";
+}
+
 TEST_F(ClaimingOnInsert, NobodyWhoWaitsIsOvertaken) {
   saw({{{2}, kDefaultOrg, {1'000'001}}});
   EXPECT_TRUE(may(1, {2})) << "that is for later";

@@ -684,6 +684,11 @@ TEST_F(Claiming, AChannelThatOnlyThisHostCannotReachIsLeftToOthersForAWhile) {  
   start();
   ASSERT_TRUE(has(2));
   store->finds_alone({kDefaultOrg, "channel:ops", store->now()});
+  ASSERT_TRUE(eventually([&] {
+    clock.pass(Millis(100));
+    signal.walk();
+    return log.count("claim.channels_handed_over") == 1;
+  }));
   add(ops, 1, "later-");
   for (const auto& job : jobs())
     if (job.org == kDefaultOrg) settle({job});

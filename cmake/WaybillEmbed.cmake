@@ -5,8 +5,9 @@
 #
 # waybill_embed_statements(TARGET FOLDER): makes a header of each FOLDER/ROOM/NAME.sql, for TARGET alone: `#include "store/ROOM/NAME.sql.h"`.
 # A line `-- name: submit` begins a statement, which becomes `constexpr Statement sql::submit`, prepared under that name. A line
-# `-- template: settle` begins a text that C++ expands, which becomes `constexpr std::string_view sql::settle`. Lines that are
-# comments, and the semicolon at the end, are for readers and are left out. all_statements() (store/pg/statement.h) lists the statements.
+# `-- template: settle` begins a text that C++ expands, which becomes `constexpr std::string_view sql::settle`. A line `-- part: page`
+# begins a text that stands for each `{{page}}` below it in its file. Lines that are comments, and the semicolon at the end, are for
+# readers and are left out. all_statements() (store/pg/statement.h) lists the statements.
 if(CMAKE_SCRIPT_MODE_FILE)
   cmake_minimum_required(VERSION 3.25)
 
@@ -32,7 +33,7 @@ if(CMAKE_SCRIPT_MODE_FILE)
 
   # Writes the header of one file; adds the names of its statements to the list `names` of the caller.
   function(embed_statements_of name)
-    set(mark "\n-- (name|template): ([a-z][a-z0-9_]*)\n")
+    set(mark "\n-- (name|template|part): ([a-z][a-z0-9_]*)\n")
     set(text "// Made by the build from ${name}.sql.\n#pragma once\n\n#include <string_view>\n\n#include \"store/pg/statement.h\"\n\n")
     string(APPEND text "namespace waybill::sql {\n\n")
     file(READ ${FOLDER}/${name}.sql content)
@@ -50,6 +51,17 @@ if(CMAKE_SCRIPT_MODE_FILE)
       string(SUBSTRING "${content}" 0 ${end} body)
       string(REGEX REPLACE "\n *--[^\n]*" "" body "${body}")
       string(STRIP "${body}" body)
+      if(kind STREQUAL "part")
+        set(part_${statement} "${body}")
+        continue()
+      endif()
+      while("${body}" MATCHES "{{([a-z][a-z0-9_]*)}}")
+        set(part ${CMAKE_MATCH_1})
+        if(NOT DEFINED part_${part})
+          message(FATAL_ERROR "${FOLDER}/${name}.sql: `${statement}` names {{${part}}}, which is no part above it")
+        endif()
+        string(REPLACE "{{${part}}}" "${part_${part}}" body "${body}")
+      endwhile()
       if(NOT "${body}" MATCHES "^[^ ].*;$" OR "${body}" MATCHES ";\n")
         message(FATAL_ERROR "${FOLDER}/${name}.sql: `${statement}` is not one statement with a semicolon at its end")
       endif()

@@ -205,12 +205,14 @@ int edit_dead(const GlobalOptions& options, const DeadOptions& dead) {
 }
 
 int replay_dead(const GlobalOptions& options, const DeadOptions& dead) {
+  const bool is_filtered = !dead.ids.empty() || !dead.reference.empty() || !dead.form.empty() || !dead.reason.empty() ||
+                           !dead.before.empty() || !dead.after.empty();
+  if (!is_filtered && !dead.all)
+    return failed("say which letters: an id, --reference, --form, --reason, --before, --after, or --all");
+  if (is_filtered && dead.all) return failed("--all means every letter: give no filter beside it");
   return with_service(options, dead, [&](const Service& service) {
     const auto filter = filter_of(dead, service.ids);
     if (!filter) return failed(filter.error().what);
-    if (!filter->any() && !dead.all)
-      return failed("say which letters: an id, --reference, --form, --reason, --before, --after, or --all");
-    if (filter->any() && dead.all) return failed("--all means every letter: give no filter beside it");
     const auto replays = service.store.replay(service.org, *filter, service.actor, dead.dry_run);
     if (!replays) return failed(replays.error().what);
     if (options.json)

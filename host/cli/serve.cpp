@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <condition_variable>
 #include <cstdlib>
+#include <memory>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "app/host.h"
 #include "app/host_identity.h"
@@ -39,6 +41,90 @@ int not_started(Log& log, const Problems& problems) {
                               "`waybill check` lists all of them");
 }
 
+void log_plugins(const LoadedInstallation& installation, Log& log) {
+  for (const auto& plugin : installation.catalogue->refused())
+    log.error("plugin.refused", {{"file", plugin.file}, {"reason", plugin.reason}, {"remedy", plugin.remedy}});
+  for (const auto& plugin : installation.catalogue->loaded())
+    log.info("plugin.loaded", {{"file", plugin.file}, {"id", plugin.id}, {"version", plugin.version}});
+  for (const auto& plugin : installation.catalogue->loaded())
+    if (!plugin.why_in_place.empty())
+      log.warn("plugin.in_place", {{"file", plugin.file},
+                                   {"why", plugin.why_in_place},
+                                   {"effect", "writing over the file ends this host; put a new file in its place"}});
+  for (const auto& problem : installation.absent)
+    log.error("plugin.missing",
+              {{"problem", to_string(problem)}, {"effect", "its submissions are taken and wait until that is mended"}});
+}
+
+// A database that a host can work with.
+struct ReadyDatabase {
+  Database database;
+  int shards;
+  PublicIds ids;
+};
+
+Result<ReadyDatabase> ready_database(const Config& config, Log& log) {
+  auto database = open_database(config, log, NoDatabasePolicy::make);
+  TRY(database);
+  const auto& address = database->address;
+  const auto remarks = check_server(address);
+  TRY(remarks);
+  for (const auto& remark : *remarks) log.warn("database.remark", {{"remark", remark}});
+  TRY(ready_schema(config, *database, log));
+  TRY(check_rights(address));
+  if (const auto separate = check_tenants(address); !separate) log.warn("database.remark", {{"remark", separate.error().what}});
+  const auto shards = read_shards(address);
+  TRY(shards);
+  const auto ids = read_public_ids(address);
+  TRY(ids);
+  return ReadyDatabase{std::move(*database), *shards, *ids};
+}
+
+std::unique_ptr<BreadcrumbFolder> open_breadcrumbs(const Config& config, Log& log) {
+  auto folder = BreadcrumbFolder::open(breadcrumb_place(config));
+  if (folder) return std::move(*folder);
+  log.warn("breadcrumbs.off",
+           {{"error", folder.error().what}, {"effect", "a delivery that brings this host down is not known as such"}});
+  return nullptr;
+}
+
+void work_until_told_to_stop(Host& host, const sigset_t& signals) {
+  for (int signal = 0; signal != SIGTERM && signal != SIGINT;) {
+    sigwait(&signals, &signal);
+    if (signal == SIGHUP) host.reload();
+  }
+}
+
+// Ends the process if it is still there after `limit`.
+std::jthread last_resort(Log& log, Clock::Monotonic::duration limit) {
+  return std::jthread([&log, limit](std::stop_token stop) {
+    std::mutex mutex;
+    std::condition_variable_any never;
+    std::unique_lock lock(mutex);
+    never.wait_for(lock, stop, limit, [] { return false; });
+    if (stop.stop_requested()) return;
+    log.error("host.drain_hangs", {{"remedy", "other hosts take over what it had; see what the database does"}});
+    log.flush();
+    std::_Exit(1);
+  });
+}
+
+int drain(std::unique_ptr<Host> host, Database& database, Log& log) {
+  const auto watch = last_resort(log, host->max_drain() + kLastResort);
+  const bool clean = host->drain();
+  const int code = host->why_outdated().empty() ? 0 : failed("stopped: " + host->why_outdated());
+  if (clean) {
+    host.reset();
+    return code;
+  }
+  // A plugin never came back from a call: its thread cannot be ended, so neither can this process in the ordinary way.
+  log.error("host.abandoned_threads", {{"remedy", "see plugin.violation above"}});
+  log.flush();
+  database.server.reset();
+  static_cast<void>(host.release());
+  std::_Exit(code);
+}
+
 }  // namespace
 
 int serve(const GlobalOptions& options) {
@@ -52,34 +138,13 @@ int serve(const GlobalOptions& options) {
   const sigset_t signals = block_signals();  // a SIGHUP that comes too early waits
   if (const auto harm = harm_of(*config); !harm.empty()) return failed("not started: " + harm);
   LoadedInstallation installation = load_installation(*config, MissingPluginPolicy::tolerate);
-  for (const auto& plugin : installation.catalogue->refused())
-    log.error("plugin.refused", {{"file", plugin.file}, {"reason", plugin.reason}, {"remedy", plugin.remedy}});
-  for (const auto& plugin : installation.catalogue->loaded())
-    log.info("plugin.loaded", {{"file", plugin.file}, {"id", plugin.id}, {"version", plugin.version}});
-  for (const auto& plugin : installation.catalogue->loaded())
-    if (!plugin.why_in_place.empty())
-      log.warn("plugin.in_place", {{"file", plugin.file},
-                                   {"why", plugin.why_in_place},
-                                   {"effect", "writing over the file ends this host; put a new file in its place"}});
-  for (const auto& problem : installation.absent)
-    log.error("plugin.missing",
-              {{"problem", to_string(problem)}, {"effect", "its submissions are taken and wait until that is mended"}});
+  log_plugins(installation, log);
   for (const auto& warning : installation.warnings) log.warn("config.warning", {{"warning", to_string(warning)}});
   if (!installation.problems.empty()) return not_started(log, installation.problems);
-  auto database = open_database(*config, log, NoDatabasePolicy::make);
-  if (!database) return not_started(log, database.error().what);
-  const auto remarks = check_server(database->address);
-  if (!remarks) return not_started(log, remarks.error().what);
-  for (const auto& remark : *remarks) log.warn("database.remark", {{"remark", remark}});
-  if (const auto ready = ready_schema(*config, *database, log); !ready) return not_started(log, ready.error().what);
-  if (const auto allowed = check_rights(database->address); !allowed) return not_started(log, allowed.error().what);
-  if (const auto separate = check_tenants(database->address); !separate)
-    log.warn("database.remark", {{"remark", separate.error().what}});
-  const auto shards = read_shards(database->address);
-  if (!shards) return not_started(log, shards.error().what);
-  const auto ids = read_public_ids(database->address);
-  if (!ids) return not_started(log, ids.error().what);
-  const auto loaded = make_form_store(database->address, *shards, config->kept_forms)
+  auto ready = ready_database(*config, log);
+  if (!ready) return not_started(log, ready.error().what);
+  auto& [database, shards, ids] = *ready;
+  const auto loaded = make_form_store(database.address, shards, config->kept_forms)
                           ->load(installation.registry->forms(), {host_name(), "system", "start"});
   if (!loaded) return not_started(log, loaded.error().what);
   auto secrets = Secrets::resolve(config->secrets, config->file.string());
@@ -89,52 +154,23 @@ int serve(const GlobalOptions& options) {
   DatabaseClock clock;
   auto links = make_links(config->link_key, *secrets, clock);
   if (!links) return not_started(log, "links.key: " + links.error().what);
-  auto folder = BreadcrumbFolder::open(breadcrumb_place(*config));
-  if (!folder)
-    log.warn("breadcrumbs.off",
-             {{"error", folder.error().what}, {"effect", "a delivery that brings this host down is not known as such"}});
   auto host = std::make_unique<Host>(HostParts{.config = *config,
                                                .installation = installation,
                                                .registry = std::move(*installation.registry),
                                                .secrets = std::move(*secrets),
                                                .links = std::move(*links),
-                                               .address = database->address,
+                                               .address = database.address,
                                                .clock = clock,
-                                               .shards = *shards,
-                                               .ids = *ids,
-                                               .folder = folder ? std::move(*folder) : nullptr,
+                                               .shards = shards,
+                                               .ids = ids,
+                                               .folder = open_breadcrumbs(*config, log),
                                                .log = log});
   if (const auto started = host->start(); !started) {
     static_cast<void>(host->drain());
     return not_started(log, started.error().what);
   }
-  for (int signal = 0; signal != SIGTERM && signal != SIGINT;) {
-    sigwait(&signals, &signal);
-    if (signal == SIGHUP) host->reload();
-  }
-  const auto limit = host->max_drain() + kLastResort;  // the thread may begin when the host is gone already
-  std::jthread last_resort([&log, limit](std::stop_token stop) {
-    std::mutex mutex;
-    std::condition_variable_any never;
-    std::unique_lock lock(mutex);
-    never.wait_for(lock, stop, limit, [] { return false; });
-    if (stop.stop_requested()) return;
-    log.error("host.drain_hangs", {{"remedy", "other hosts take over what it had; see what the database does"}});
-    log.flush();
-    std::_Exit(1);
-  });
-  const bool clean = host->drain();
-  const int code = host->why_outdated().empty() ? 0 : failed("stopped: " + host->why_outdated());
-  if (clean) {
-    host.reset();
-    return code;
-  }
-  // A plugin never came back from a call: its thread cannot be ended, so neither can this process in the ordinary way.
-  log.error("host.abandoned_threads", {{"remedy", "see plugin.violation above"}});
-  log.flush();
-  database->server.reset();
-  static_cast<void>(host.release());
-  std::_Exit(code);
+  work_until_told_to_stop(*host, signals);
+  return drain(std::move(host), database, log);
 }
 
 }  // namespace waybill

@@ -13,7 +13,7 @@
 
 namespace waybill {
 
-// Safe from any thread. The workers share ownership, because an abandoned worker may outlive the executor.
+// Safe from any thread. Open calls share ownership, because those of an abandoned sender may outlive the executor.
 class CompletionQueue {
  public:
   CompletionQueue(const Clock& clock, Log& log, Metrics& metrics) : violations(log, metrics), clock_(clock) {}

@@ -41,7 +41,7 @@ struct Executor::Core {
     const std::lock_guard lock(mutex);
     auto found = groups.find(action_type);
     if (found == groups.end()) {
-      const WorkerLimits limits{settings.attempt_timeout, settings.grace, settings.stuck_after};
+      const CallLimits limits{settings.attempt_timeout, settings.grace, settings.stuck_after};
       auto group =
           std::make_unique<SenderPool>(std::string(action_type), factory, limits, settings.hangs, completions, on_hang, log);
       found = groups.emplace(std::string(action_type), std::move(group)).first;
@@ -60,8 +60,8 @@ struct Executor::Core {
     const auto now = clock.now();
     completions->took(jobs.size());
     std::vector<Finished> returned;
-    std::map<std::string_view, std::vector<SenderWorker::Start>> batches;
-    std::vector<SenderWorker::Start>* batch = nullptr;
+    std::map<std::string_view, std::vector<OpenCalls::Start>> batches;
+    std::vector<OpenCalls::Start>* batch = nullptr;
     std::string_view batch_type;
     std::shared_ptr<const Contract> limited;  // whose limit is `limit`
     auto limit = settings.attempt_timeout;

@@ -75,8 +75,8 @@ class SenderFactory {
   virtual ~SenderFactory() = default;
   // A new sender of this action type; an error when no plugin has it or its create refused.
   virtual Result<std::unique_ptr<Sender>> make(const std::string& action_type, Completions& completions) = 0;
-  virtual std::size_t workers(std::string_view action_type) const = 0;           // 1, or the threads of a blocking plugin
-  virtual std::size_t calls_per_worker(std::string_view action_type) const = 0;  // 1 for a blocking plugin
+  virtual std::size_t senders(std::string_view action_type) const = 0;           // 1, or the threads of a blocking plugin
+  virtual std::size_t calls_per_sender(std::string_view action_type) const = 0;  // 1 for a blocking plugin
 };
 
 }  // namespace waybill

@@ -1,4 +1,4 @@
-// The workers of one action type: created on demand, abandoned when they hang. After some of those the type pauses for a while.
+// The senders of one action type: created on demand, abandoned when they hang. After some of those the type pauses for a while.
 #pragma once
 
 #include <atomic>
@@ -8,51 +8,51 @@
 #include <vector>
 
 #include "execute/hang.h"
-#include "execute/sender_worker.h"
+#include "execute/open_calls.h"
 
 namespace waybill {
 
 // Safe from any thread; look(), cancel_all(), decide_all() and join() belong to one at a time.
 class SenderPool {
  public:
-  SenderPool(std::string action_type, SenderFactory& factory, WorkerLimits limits, HangLimits hang_limits,
+  SenderPool(std::string action_type, SenderFactory& factory, CallLimits limits, HangLimits hang_limits,
              std::shared_ptr<CompletionQueue> completions, HangSink on_hang, Log& log);
 
   enum class State { ready, missing, stuck };  // stuck: it pauses
-  State state();                               // creates missing workers
+  State state();                               // creates missing senders
   std::string refusal() const;                 // why there is no sender; "" if none was refused
-  std::size_t concurrency() const { return worker_count_ * calls_per_worker_; }
+  std::size_t concurrency() const { return sender_count_ * calls_per_sender_; }
 
-  // Hands each job to the worker with the fewest open calls. False, without taking any, if the action type cannot run.
-  bool start(std::vector<SenderWorker::Start>& batch);
+  // Hands each job to the sender with the fewest open calls. False, without taking any, if the action type cannot run.
+  bool start(std::vector<OpenCalls::Start>& batch);
 
   Clock::Monotonic look();
   void cancel_all();
   void withdraw_all();
   void decide_all(std::string_view reason);
-  // Ends all workers and their open calls; true if no thread is left inside the plugin. Leaks workers that hang.
+  // Ends all senders and their open calls; true if no thread is left inside the plugin. Leaks senders that hang.
   bool join(Millis within);
 
  private:
-  using Workers = std::vector<std::shared_ptr<SenderWorker>>;
+  using Senders = std::vector<std::shared_ptr<OpenCalls>>;
   State fill();  // with mutex_ held
-  void abandon(const std::shared_ptr<SenderWorker>& worker, CallId hangs_in);
+  void abandon(const std::shared_ptr<OpenCalls>& calls, CallId hangs_in);
   Millis note_hang();  // with mutex_ held
   void forget_returned();
-  Workers workers() const;
+  Senders senders() const;
 
   const std::string action_type_;
   SenderFactory& factory_;
-  const WorkerLimits limits_;
+  const CallLimits limits_;
   const HangLimits hang_limits_;
   const std::shared_ptr<CompletionQueue> completions_;
   const HangSink on_hang_;
   Log& log_;
-  const std::size_t worker_count_;
-  const std::size_t calls_per_worker_;
+  const std::size_t sender_count_;
+  const std::size_t calls_per_sender_;
   mutable std::mutex mutex_;
-  Workers workers_;                      // guarded by mutex_
-  Workers abandoned_;                    // guarded by mutex_; hang inside the plugin
+  Senders senders_;                      // guarded by mutex_
+  Senders abandoned_;                    // guarded by mutex_; hang inside the plugin
   std::size_t hangs_ = 0;                // guarded by mutex_; that are not forgotten
   Clock::Monotonic last_hang_{};         // guarded by mutex_
   Clock::Monotonic paused_until_{};      // guarded by mutex_

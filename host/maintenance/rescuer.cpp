@@ -23,6 +23,7 @@ Rescuer::Rescuer(RescueStore& store, QueueStore& queue, SettleStore& settle, con
     : store_(store),
       queue_(queue),
       settle_(settle),
+      writer_(settle, log, metrics),
       clock_(clock),
       settings_(std::move(settings)),
       self_(std::move(self)),
@@ -141,7 +142,7 @@ Result<std::size_t> Rescuer::take_back(Shard shard, const FindOrphanedClaims& fi
         log_.error("rescue.no_contract", {{"delivery", claim.delivery.value}, {"error", contract.error().what}});
       }
     }
-    const auto written = write(shard, settlements);
+    const auto written = write(shard, settlements, claims);
     TRY(written);
     const std::unordered_set<DeliveryId> held(written->begin(), written->end());
     for (std::size_t at = 0; at < claims.size(); ++at)
@@ -164,27 +165,17 @@ Result<std::unordered_set<DeliveryId>> Rescuer::locked_of(Shard shard, std::span
   return std::unordered_set<DeliveryId>(locked->begin(), locked->end());
 }
 
-Result<std::vector<DeliveryId>> Rescuer::write(Shard shard, const std::vector<Settlement>& settlements, bool is_minimal) {
-  if (settlements.empty()) return std::vector<DeliveryId>{};
-  auto settled = settle_.settle(shard, settlements);
-  if (settled) {
-    for (const auto& state : settled->form_states) metrics_.submission(state);
-    return std::move(settled->held);
-  }
-  if (settled.error().kind == Error::Kind::unavailable) return tl::unexpected(settled.error());
-  if (settlements.size() == 1 && !is_minimal) return write(shard, {minimal(settlements.front())}, true);
-  if (settlements.size() == 1) {
-    log_.error("rescue.refused_by_database", {{"delivery", settlements.front().delivery.value}, {"error", settled.error().what}});
-    return std::vector<DeliveryId>{};
-  }
-  std::vector<DeliveryId> all;  // one of them cannot be written: each on its own
-  for (const auto& one : settlements) {
-    const auto written = write(shard, {one});
-    if (!written && all.empty()) return written;
-    if (!written) break;  // what was written is told; the rest is found again
-    all.insert(all.end(), written->begin(), written->end());
-  }
-  return all;
+Result<std::vector<DeliveryId>> Rescuer::write(Shard shard, std::vector<Settlement>& settlements,
+                                               const std::vector<const OrphanedDelivery*>& claims) {
+  std::vector<DeliveryId> held;
+  const auto written = writer_.settle(
+      shard, settlements,
+      {.written = [&](std::size_t, std::size_t,
+                      const SettleResult& result) { held.insert(held.end(), result.held.begin(), result.held.end()); },
+       .refused = [](std::size_t) {},
+       .reference = [&](std::size_t at) { return claims[at]->client_ref; }});
+  if (!written && held.empty()) return tl::unexpected(written.error());
+  return held;  // what was not written is found again
 }
 
 Blame Rescuer::blame_of(const OrphanedDelivery& claim) const {

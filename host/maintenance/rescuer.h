@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "maintenance/crashes.h"
 #include "maintenance/dead_hosts.h"
+#include "settle/settlement_writer.h"
 #include "store/queue/queue_store.h"
 #include "store/queue/rescue_store.h"
 #include "store/queue/settle_store.h"
@@ -56,7 +57,8 @@ class Rescuer {
   Result<std::size_t> take_back(Shard shard, const FindOrphanedClaims& find);
   Result<std::unordered_set<DeliveryId>> locked_of(Shard shard, std::span<const OrphanedDelivery> claims);
   // Returns the deliveries that still had their token.
-  Result<std::vector<DeliveryId>> write(Shard shard, const std::vector<Settlement>& settlements, bool is_minimal = false);
+  Result<std::vector<DeliveryId>> write(Shard shard, std::vector<Settlement>& settlements,
+                                        const std::vector<const OrphanedDelivery*>& claims);
   Blame blame_of(const OrphanedDelivery& claim) const;
   void report_lost(const OrphanedDelivery& claim, const Settlement& settlement);
   void report_end(const OrphanedDelivery& claim, const Settlement& settlement);
@@ -65,6 +67,7 @@ class Rescuer {
   RescueStore& store_;
   QueueStore& queue_;
   SettleStore& settle_;
+  SettlementWriter writer_;
   const Clock& clock_;
   const MaintenanceSettings settings_;
   const std::function<std::optional<HostId>()> self_;

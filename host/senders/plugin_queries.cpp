@@ -27,23 +27,18 @@ void PluginSender::find_compose() {
   const auto* table = ability<wb_compose>(WB_COMPOSE_EXTENSION);
   if (table == nullptr || table->compose == nullptr) return;
   compose_ = table;
-  asks_ = true;
+  questions_.expect();
 }
 
 void PluginSender::ask(CallKind what, Attempt attempt, std::shared_ptr<FailurePage> page) {
   const auto deadline = parts_.clock.now() + attempt.deadline;
-  const std::lock_guard lock(mutex_);
-  asks_ = true;
-  inbox_.push({std::move(attempt), deadline, what, std::move(page)}, true);
-  schedule();
+  questions_.expect();
+  queue_.push([&](auto push) { push({std::move(attempt), deadline, what, std::move(page)}, true); });
 }
 
 void PluginSender::begin_query(std::uint64_t id, CallKind asked, Call& call) {
   const wb_call raw{id};
-  {
-    const std::lock_guard lock(mutex_);
-    questions_.emplace(id, asked);
-  }
+  questions_.begin(id, asked);
   std::function<void()> begin;
   switch (asked) {
     case CallKind::send:
@@ -68,18 +63,6 @@ void PluginSender::begin_query(std::uint64_t id, CallKind asked, Call& call) {
   if (parts_.completions.complete({id},
                                   {.verdict = Verdict::deferred, .reach = Reach::not_sent, .reason = std::string(kNotOffered)}))
     ++completed_;
-}
-
-CallKind PluginSender::kind_of(std::uint64_t call) {
-  if (!asks_) return CallKind::send;
-  const std::lock_guard lock(mutex_);
-  const auto found = questions_.find(call);
-  return found == questions_.end() ? CallKind::send : found->second;
-}
-
-void PluginSender::forget_question(std::uint64_t call) {
-  const std::lock_guard lock(mutex_);
-  questions_.erase(call);
 }
 
 const wb_failure_query* PluginSender::query_of(std::uint64_t call, const FailurePage& page) {

@@ -36,7 +36,8 @@ void describe_refusal(Outcome& outcome, Trust trust) {
 
 PluginSender::PluginSender(SenderParts parts)
     : parts_(std::move(parts)),
-      crumb_(parts_.breadcrumbs ? parts_.breadcrumbs->line(parts_.type.name, parts_.plugin) : Breadcrumb()),
+      entry_(parts_.clock, parts_.breadcrumbs ? parts_.breadcrumbs->line(parts_.type.name, parts_.plugin) : Breadcrumb()),
+      queue_([this] { loop_.post([this] { work(); }); }),
       http_(loop_, parts_.clock, parts_.secrets, parts_.http),
       authorized_http_(loop_, parts_.clock, http_, parts_.secrets, parts_.oauth2,
                        [this](const std::string& client, const std::string& why) {
@@ -59,14 +60,10 @@ struct PluginSender::Creation {
 
   void run() {
     auto& made = *sender;
-    made.crumb_.enter({});
-    try {
+    threw = made.entry_.enter(0, nullptr, [&] {
       made.self_ = made.parts_.action.create(&made.face_.host, borrow(made.parts_.settings), &made.vt_, &ReportedProblems::report,
                                              &reported);
-    } catch (...) {
-      threw = true;
-    }
-    made.crumb_.leave();
+    });
     over.set_value();
   }
 };
@@ -101,47 +98,30 @@ void PluginSender::run() {
   strand_ = std::this_thread::get_id();
   find_compose();
   loop_.run();
-  const std::lock_guard lock(mutex_);
-  finished_ = true;
-  finish_.notify_all();
+  queue_.finish();
 }
 
 bool PluginSender::join(Millis within) {
-  std::unique_lock lock(mutex_);
-  closing_ = true;
-  schedule();
-  if (!finish_.wait_for(lock, within, [this] { return finished_; })) return false;
-  lock.unlock();
+  queue_.close();
+  if (!queue_.wait_for_finish(within)) return false;
   if (thread_.joinable()) thread_.join();
   return true;
 }
 
-void PluginSender::schedule() {
-  if (std::exchange(scheduled_, true)) return;
-  loop_.post([this] { work(); });
-}
-
 void PluginSender::send(std::vector<Attempt> attempts) {
   const auto now = parts_.clock.now();
-  const std::lock_guard lock(mutex_);
-  for (auto& attempt : attempts) {
-    const auto deadline = now + attempt.deadline;
-    const bool claimed_on_insert = attempt.job->claimed_on_insert;
-    inbox_.push({std::move(attempt), deadline, CallKind::send, nullptr}, claimed_on_insert);
-  }
-  schedule();
+  queue_.push([&](auto push) {
+    for (auto& attempt : attempts) {
+      const auto deadline = now + attempt.deadline;
+      const bool claimed_on_insert = attempt.job->claimed_on_insert;
+      push({std::move(attempt), deadline}, claimed_on_insert);
+    }
+  });
 }
 
-bool PluginSender::withdraw(CallId call) {
-  const std::lock_guard lock(mutex_);
-  return inbox_.remove([&](const QueuedAttempt& queued) { return queued.attempt.call == call; });
-}
+bool PluginSender::withdraw(CallId call) { return queue_.withdraw(call); }
 
-void PluginSender::cancel(CallId call) {
-  const std::lock_guard lock(mutex_);
-  to_cancel_.push_back(call);
-  schedule();
-}
+void PluginSender::cancel(CallId call) { queue_.cancel(call); }
 
 void PluginSender::ended(CallId call) {
   if (on_strand()) {
@@ -154,23 +134,10 @@ void PluginSender::ended(CallId call) {
     ended_.push_back(call.value);
     return;
   }
-  const std::lock_guard lock(mutex_);
-  ended_outside_.push_back(call);
-  schedule();
-}
-
-// While it comes and goes nobody hangs: then none is as good an answer.
-std::optional<Sender::Inside> PluginSender::inside_plugin() const {
-  const auto since = inside_since_.load(std::memory_order_acquire);
-  const auto call = inside_call_.load(std::memory_order_acquire);
-  if (since == 0 || inside_since_.load(std::memory_order_relaxed) != since) return std::nullopt;
-  return Inside{{call}, Clock::Monotonic(Clock::Monotonic::duration(since))};
+  queue_.ended(call);
 }
 
 void PluginSender::left(std::uint64_t call, bool threw) {
-  inside_since_.store(0, std::memory_order_relaxed);
-  crumb_.leave();
-  inside_ = nullptr;
   if (threw) {
     record_violation("threw", call);
     const auto found = calls_.find(call);
@@ -184,15 +151,13 @@ void PluginSender::work() {
   const bool closing = take_commands();
   for (int i = 0; i < kAttemptsPerTurn; ++i) {
     if (parts_.type.blocking && !calls_.empty()) break;  // end_turn() schedules the next
-    std::unique_lock lock(mutex_);
-    if (inbox_.empty()) break;
-    auto queued = inbox_.pop();
-    lock.unlock();
-    if (is_too_late(queued)) {
-      parts_.completions.not_begun(queued.attempt.call);
+    auto queued = queue_.pop();
+    if (!queued) break;
+    if (is_too_late(*queued)) {
+      parts_.completions.not_begun(queued->attempt.call);
       ++completed_;
     } else {
-      begin(std::move(queued));
+      begin(std::move(*queued));
     }
     if (completed_ >= kFlushAt) {
       completed_ = 0;
@@ -201,34 +166,21 @@ void PluginSender::work() {
   }
   if (closing)
     for (const auto& [id, call] : calls_) ended_.push_back(id);
-  if (parts_.type.blocking) return;
-  const std::lock_guard lock(mutex_);
-  if (!inbox_.empty()) schedule();
+  if (!parts_.type.blocking) queue_.wake_if_any();
 }
 
 bool PluginSender::take_commands() {
-  std::vector<CallId> to_cancel;
-  bool closing;
-  {
-    const std::lock_guard lock(mutex_);
-    scheduled_ = false;
-    closing = closing_;
-    to_cancel.swap(to_cancel_);
-    for (const auto call : ended_outside_) {
-      ended_.push_back(call.value);
-      inbox_.remove([&](const QueuedAttempt& queued) { return queued.attempt.call == call; });
-    }
-    ended_outside_.clear();
-  }
+  const auto told = queue_.take();
+  for (const auto call : told.ended) ended_.push_back(call.value);
   for (const auto call : ended_)
     if (const auto found = calls_.find(call); found != calls_.end()) found->second.ended = true;
   forget_ended();
-  for (const auto call : to_cancel) {
+  for (const auto call : told.to_cancel) {
     const auto found = calls_.find(call.value);
     if (found == calls_.end() || found->second.ended) continue;
     enter(call.value, found->second.job.get(), [&] { vt_->cancel(self_, wb_call{call.value}); });
   }
-  return closing;
+  return told.closing;
 }
 
 // This process, or its machine, may have been stopped since the attempt was queued.
@@ -284,18 +236,16 @@ void PluginSender::forget_ended() {
     for (const auto fetch : node.mapped().fetches) authorized_http_.cancel(fetch);
     for (const auto submission : node.mapped().submissions) mail_.cancel(submission);
     for (const auto timer : node.mapped().timers) cancel_timer(timer);
-    if (asks_) forget_question(id);
+    questions_.end(id);
   }
 }
 
 void PluginSender::end_turn() {
   forget_ended();
   if (std::exchange(completed_, 0) != 0) parts_.completions.flush();
-  const std::lock_guard lock(mutex_);
-  if (parts_.type.blocking && calls_.empty() && !inbox_.empty()) schedule();
-  if (!closing_ || destroyed_ || !calls_.empty() || !inbox_.empty() || http_.open() != 0 || !authorized_http_.is_idle() ||
-      mail_.open() != 0)
-    return;
+  if (!calls_.empty()) return;
+  if (parts_.type.blocking) queue_.wake_if_any();
+  if (destroyed_ || http_.open() != 0 || !authorized_http_.is_idle() || mail_.open() != 0 || !queue_.is_over()) return;
   destroyed_ = true;
   loop_.post([this] {
     enter(0, nullptr, [&] { vt_->destroy(self_); });
@@ -304,7 +254,7 @@ void PluginSender::end_turn() {
 }
 
 std::int32_t PluginSender::complete(wb_call call, const wb_outcome* said) {
-  auto checked = check_outcome(said, parts_.type, kind_of(call.id));
+  auto checked = check_outcome(said, parts_.type, questions_.kind_of(call.id));
   const auto detail = checked.fault == "undeclared_reason" ? checked.outcome.detail : std::string();
   // The C++ layer of a plugin catches what its code throws, and says so by this reason.
   const bool threw = checked.outcome.verdict == Verdict::transient && checked.outcome.reason == kPluginError;

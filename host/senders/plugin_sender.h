@@ -4,10 +4,8 @@
 #include <waybill/plugin.h>
 
 #include <atomic>
-#include <condition_variable>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <string>
 #include <thread>
@@ -18,10 +16,11 @@
 #include "domain/action_types.h"
 #include "execute/plugin_violations.h"
 #include "execute/sender.h"
-#include "senders/failure_page.h"
-#include "senders/inbox.h"
 #include "senders/outcome_check.h"
 #include "senders/plugin_counters.h"
+#include "senders/plugin_entry.h"
+#include "senders/questions.h"
+#include "senders/strand_queue.h"
 #include "senders/text_services.h"
 #include "services/authorized_http.h"
 #include "services/event_loop.h"
@@ -72,7 +71,7 @@ class PluginSender final : public Sender {
   bool withdraw(CallId call) override;
   void cancel(CallId call) override;
   void ended(CallId call) override;
-  std::optional<Inside> inside_plugin() const override;
+  std::optional<Inside> inside_plugin() const override { return entry_.inside(); }
   void give_up() override { given_up_ = true; }
   bool join(Millis within) override;
 
@@ -94,12 +93,6 @@ class PluginSender final : public Sender {
   void record_violation(std::string_view how, std::uint64_t call, std::string_view detail = {});
 
  private:
-  struct QueuedAttempt {
-    Attempt attempt;
-    Clock::Monotonic deadline;
-    CallKind asked = CallKind::send;
-    std::shared_ptr<FailurePage> page;
-  };
   struct Call {
     std::shared_ptr<const OpenJob> job;
     std::string action_id;
@@ -130,7 +123,6 @@ class PluginSender final : public Sender {
   explicit PluginSender(SenderParts parts);
   bool on_strand() const { return std::this_thread::get_id() == strand_; }
   void run();
-  void schedule();  // with mutex_ held
   void work();
   bool take_commands();
   bool is_too_late(const QueuedAttempt& queued) const;
@@ -148,8 +140,6 @@ class PluginSender final : public Sender {
   void begin_query(std::uint64_t id, CallKind asked, Call& call);
   template <class Table>
   const Table* ability(const char* id);
-  CallKind kind_of(std::uint64_t call);
-  void forget_question(std::uint64_t call);
   const wb_failure_query* query_of(std::uint64_t call, const FailurePage& page);
   FailurePage* open_page(const Query& query);
   static void take_failure(void* query, const wb_failure* failure) noexcept;
@@ -157,17 +147,7 @@ class PluginSender final : public Sender {
   // Every entry into the plugin goes through here. `job`: the delivery it is for; null: none.
   template <class Entry>
   void enter(std::uint64_t call, const Job* job, Entry entry) {
-    bool threw = false;
-    crumb_.enter(job != nullptr ? Trail{job->delivery, job->attempt, job->uncounted, job->lease_lost} : Trail{});
-    inside_ = job;
-    inside_call_.store(call, std::memory_order_release);
-    inside_since_.store(parts_.clock.now().time_since_epoch().count(), std::memory_order_release);
-    try {
-      entry();
-    } catch (...) {
-      threw = true;
-    }
-    left(call, threw);
+    left(call, entry_.enter(call, job, std::move(entry)));
   }
   void left(std::uint64_t call, bool threw);
   void forget_ended();
@@ -186,8 +166,9 @@ class PluginSender final : public Sender {
   void end_turn();
 
   const SenderParts parts_;
-  Breadcrumb crumb_;
+  PluginEntry entry_;
   EventLoop loop_;
+  StrandQueue queue_;
   HttpClient http_;
   AuthorizedHttp authorized_http_;
   SmtpClient mail_;
@@ -195,22 +176,9 @@ class PluginSender final : public Sender {
   wb_sender* self_ = nullptr;
   const wb_sender_vt* vt_ = nullptr;
   const wb_compose* compose_ = nullptr;
-  std::atomic<bool> asks_{false};              // false while all calls are sends
-  const Job* inside_ = nullptr;                // the delivery that the plugin was entered for
-  std::atomic<std::uint64_t> inside_call_{0};  // of inside_since_
-  std::atomic<Clock::Monotonic::rep> inside_since_{0};
+  Questions questions_;
   std::atomic<bool> given_up_{false};
   std::atomic<std::thread::id> strand_{};
-
-  std::mutex mutex_;
-  Inbox<QueuedAttempt> inbox_;                             // guarded by mutex_
-  std::vector<CallId> to_cancel_;                          // guarded by mutex_
-  std::vector<CallId> ended_outside_;                      // guarded by mutex_
-  std::unordered_map<std::uint64_t, CallKind> questions_;  // guarded by mutex_; open calls other than send
-  bool scheduled_ = false;                                 // guarded by mutex_
-  bool closing_ = false;                                   // guarded by mutex_
-  bool finished_ = false;                                  // guarded by mutex_
-  std::condition_variable finish_;
 
   std::unordered_map<std::uint64_t, Call> calls_;
   std::unordered_map<std::uint64_t, Timer> timers_;

@@ -77,13 +77,13 @@ Result<std::unique_ptr<PluginSender>> PluginSenderFactory::make_plugin_sender(co
   return sender;
 }
 
-std::size_t PluginSenderFactory::workers(std::string_view action_type) const {
+std::size_t PluginSenderFactory::senders(std::string_view action_type) const {
   const auto* type = catalogue_.find(action_type);
   if (type == nullptr) return 0;
   return type->blocking ? limits_.blocking_workers : 1;
 }
 
-std::size_t PluginSenderFactory::calls_per_worker(std::string_view action_type) const {
+std::size_t PluginSenderFactory::calls_per_sender(std::string_view action_type) const {
   const auto* type = catalogue_.find(action_type);
   return type != nullptr && !type->blocking ? limits_.in_flight : 1;
 }

@@ -34,8 +34,8 @@ class PluginSenderFactory final : public SenderFactory {
 
   Result<std::unique_ptr<Sender>> make(const std::string& action_type, Completions& completions) override;
   Result<std::unique_ptr<PluginSender>> make_plugin_sender(const std::string& action_type, Completions& completions);
-  std::size_t workers(std::string_view action_type) const override;  // 0 if no plugin has it
-  std::size_t calls_per_worker(std::string_view action_type) const override;
+  std::size_t senders(std::string_view action_type) const override;  // 0 if no plugin has it
+  std::size_t calls_per_sender(std::string_view action_type) const override;
 
  private:
   const Catalogue& catalogue_;

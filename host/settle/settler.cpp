@@ -12,17 +12,6 @@
 #include "store/pg/sqlstate.h"
 
 namespace waybill {
-namespace {
-
-constexpr auto kAfterLock = std::chrono::seconds(1);  // until outages are written again
-
-// What came back is the destination's word for all hosts.
-bool is_answered(const Finished& finished) {
-  return finished.how == Finished::How::attempted && finished.outcome->reach == Reach::answered;
-}
-
-}  // namespace
-
 // Attempts of one target that ended alike come one after the other: they are counted together.
 struct Settler::AttemptRun {
   Metrics& metrics;
@@ -55,6 +44,8 @@ Settler::Settler(SettleStore& store, const Clock& clock, SettlerSettings setting
       written_(std::move(written)),
       log_(log),
       metrics_(metrics),
+      outages_(store, clock, {settings_.cooldown, settings_.outage}, log),
+      writer_(store, log, metrics),
       aside_(store, log) {}
 
 Settler::~Settler() { stop(Millis{0}); }
@@ -85,9 +76,9 @@ void Settler::run(std::stop_token stop) {
   for (;;) {
     auto batch = take_batch(stop);
     if (!batch.empty()) {
-      breaker_.judge(batch);
+      outages_.judge(batch);
       keep_for_channels(batch, settings_.kept_notifications);
-      write_outages(stop, batch);  // before anything of these targets is due again
+      outages_.write(batch, [&] { return give_up(stop); });  // before anything of these targets is due again
       write_channel_results(batch);
       write(stop, std::move(batch));
     } else if (aside_.empty()) {
@@ -144,7 +135,7 @@ void Settler::write(std::stop_token stop, std::vector<Finished> batch, bool agai
 }
 
 void Settler::report(const std::vector<Finished>& batch) {
-  WriteResult written{batch, {}, std::exchange(unwritten_, {}), std::exchange(began_, false)};
+  WriteResult written{batch, {}, std::exchange(unwritten_, {}), outages_.take_began()};
   for (const auto& finished : batch)
     if (finished.how != Finished::How::unattempted && finished.how != Finished::How::composed)
       written.moved.push_back(finished.job.submission);
@@ -165,94 +156,57 @@ void Settler::write_part(std::stop_token stop, Shard shard, Part part, bool agai
   }
 }
 
-// Writes `part` and removes from it what needs no further call. `again`: the answer of an earlier call was lost, so a token that
-// is gone may have been used by that call.
-Result<void> Settler::write_shard(Shard shard, Part& part, bool again, Detail detail) {
-  std::vector<Settlement> settlements;
-  auto held = write_once(shard, part, detail, settlements);
-  if (!held && held.error().kind != Error::Kind::bug) return tl::unexpected(held.error());
-  if (!held && part.size() > 1) {  // one of them cannot be written: each on its own
-    for (auto next = part.begin(); next != part.end(); ++next) {
-      Part one{*next};
-      if (auto done = write_shard(shard, one, again, detail); !done) {
-        part.erase(part.begin(), next);
-        return done;
-      }
-    }
-    part.clear();
-    return {};
-  }
-  if (!held && detail == Detail::all && part.front()->job.contract->is_of_stage()) {  // it, or what its pipeline does next
-    log_.error("settle.halted", {{"delivery", part.front()->job.delivery.value},
-                                 {"submission", part.front()->job.client_ref},
-                                 {"error", held.error().what},
-                                 {"remedy", "its submission is blocked; it is tried again twice a minute whether it can go on"}});
-    return write_shard(shard, part, again, Detail::halted);
-  }
-  if (!held && detail != Detail::least &&
-      part.front()->how != Finished::How::composed) {  // its end matters more than the texts about it
-    const auto& outcome = part.front()->outcome;
-    log_.error("settle.detail_refused", {{"delivery", part.front()->job.delivery.value},
-                                         {"error", held.error().what},
-                                         {"detail", outcome ? outcome->detail : std::string()}});
-    return write_shard(shard, part, again, Detail::least);
-  }
-  if (!held) {
-    log_.error("settle.refused_by_database", {{"delivery", part.front()->job.delivery.value},
-                                              {"error", held.error().what},
-                                              {"remedy", "its lease runs out and it is tried again"}});
-    unwritten_.push_back(part.front()->job.token);
-    part.clear();
-    return {};
-  }
-  std::unordered_map<DeliveryId, ClaimToken> written;
-  for (std::size_t i = 0; i < held->held.size(); ++i) written[held->held[i]] = held->tokens.at(i);
-  for (const auto& state : held->form_states) metrics_.submission(state);
-  for (const auto& move : held->moves) metrics_.pipeline_moved(move.pipeline, move.to, move.took, move.metrics);
-  const std::unordered_set<DeliveryId> handled(held->handled.begin(), held->handled.end());
-  for (auto& settlement : settlements) settlement.dead_letter &= !handled.contains(settlement.delivery);
+// Writes `part` and removes from it what needs no further call; all of its jobs are composed, or none is. `again`: the answer of
+// an earlier call was lost, so a token that is gone may have been used by that call.
+Result<void> Settler::write_shard(Shard shard, Part& part, bool again) {
+  const bool is_composed = part.front()->how == Finished::How::composed;
+  auto settlements = is_composed ? std::vector<Settlement>{} : settlements_of(part);
+  std::size_t done = 0;
   AttemptRun run{metrics_};
-  for (std::size_t i = 0; i < part.size(); ++i) {
-    const auto claim = written.find(part[i]->job.delivery);
-    if (again || (claim != written.end() && claim->second == part[i]->job.token)) {
-      if (!settlements.empty()) count(*part[i], settlements[i], run);
-    } else {
+  const auto note = [&](std::size_t first, std::size_t count, const SettleResult& result) {
+    std::unordered_map<DeliveryId, ClaimToken> held;
+    for (std::size_t i = 0; i < result.held.size(); ++i) held[result.held[i]] = result.tokens.at(i);
+    for (done = first; done < first + count; ++done) {
+      const Job& job = part[done]->job;
+      const auto claim = held.find(job.delivery);
+      if (again || (claim != held.end() && claim->second == job.token)) {
+        if (!is_composed) this->count(*part[done], settlements[done], run);
+        continue;
+      }
       metrics_.claim_lost("stale_settle");
-      log_.warn("settle.stale", {{"delivery", part[i]->job.delivery.value}, {"reference", part[i]->job.idempotency_key}});
+      log_.warn("settle.stale", {{"delivery", job.delivery.value}, {"reference", job.idempotency_key}});
     }
-  }
-  run.flush();
-  part.clear();
-  return {};
+    run.flush();
+  };
+  const SettlementWriter::Listener listener{.written = note,
+                                            .refused =
+                                                [&](std::size_t at) {
+                                                  unwritten_.push_back(part[at]->job.token);
+                                                  done = at + 1;
+                                                },
+                                            .reference = [&](std::size_t at) { return part[at]->job.client_ref; }};
+  const auto written =
+      is_composed ? writer_.save_artifacts(shard, compose_rows(part), listener) : writer_.settle(shard, settlements, listener);
+  part.erase(part.begin(), part.begin() + static_cast<std::ptrdiff_t>(done));
+  return written;
 }
 
-// Either all jobs of `part` are composed, or none is.
-Result<SettleResult> Settler::write_once(Shard shard, const Part& part, Detail detail, std::vector<Settlement>& settlements) {
-  if (part.front()->how == Finished::How::composed) {
-    std::vector<ComposeRow> composed;
-    composed.reserve(part.size());
-    for (const Finished* finished : part)
-      composed.push_back({finished->job.delivery, finished->job.token, *finished->outcome->artifact});
-    auto held = store_.save_artifacts(shard, composed);
-    TRY(held);
-    const std::unordered_set<DeliveryId> kept(held->begin(), held->end());
-    SettleResult settled;
-    for (const auto& one : composed)
-      if (kept.contains(one.delivery)) {
-        settled.held.push_back(one.delivery);
-        settled.tokens.push_back(one.token);
-      }
-    return settled;
-  }
+std::vector<ComposeRow> Settler::compose_rows(const Part& part) {
+  std::vector<ComposeRow> rows;
+  rows.reserve(part.size());
+  for (const Finished* finished : part)
+    rows.push_back({finished->job.delivery, finished->job.token, *finished->outcome->artifact});
+  return rows;
+}
+
+std::vector<Settlement> Settler::settlements_of(const Part& part) {
   std::uniform_real_distribution<double> uniform(0.0, 1.0);
+  std::vector<Settlement> settlements;
   settlements.reserve(part.size());
-  for (const Finished* finished : part) {
+  for (const Finished* finished : part)
     settlements.push_back(
-        settlement_of(*finished, timing_of(*finished), uniform(random_), settings_.actor, outage_of(*finished)));
-    settlements.back().halts = detail == Detail::halted && settlements.back().of_stage;
-    if (detail == Detail::least) settlements.back() = minimal(std::move(settlements.back()));
-  }
-  return store_.settle(shard, settlements);
+        settlement_of(*finished, timing_of(*finished), uniform(random_), settings_.actor, outages_.outage_of(*finished)));
+  return settlements;
 }
 
 // Moves jobs with locked rows from `part` to locked_. False if there are none.
@@ -276,8 +230,8 @@ void Settler::set_aside(std::vector<Finished>& batch) {
       others.push_back(std::move(finished));
       continue;
     }
-    const auto outage = outages_.find({finished.job.org, finished.job.contract->cooldown_key()});
-    locked.push_back({std::move(finished), outage == outages_.end() ? std::nullopt : std::optional(outage->second), at->second});
+    auto outage = outages_.cooldown_of(finished);
+    locked.push_back({std::move(finished), std::move(outage), at->second});
   }
   locked_.clear();
   batch = std::move(others);
@@ -290,10 +244,9 @@ void Settler::write_aside(std::stop_token stop) {
   for (auto& [again, items] : free) {
     for (std::size_t begin = 0; begin < items.size(); begin += settings_.batch) {
       std::vector<Finished> batch;
-      outages_.clear();
+      outages_.forget();
       for (std::size_t i = begin; i < std::min(begin + settings_.batch, items.size()); ++i) {
-        const auto& job = items[i].finished.job;
-        if (items[i].outage) outages_[{job.org, job.contract->cooldown_key()}] = *items[i].outage;
+        if (items[i].outage) outages_.remember(items[i].finished, *items[i].outage);
         batch.push_back(std::move(items[i].finished));
       }
       write(stop, std::move(batch), again);
@@ -316,88 +269,13 @@ void Settler::leave_to_lease(const Part& part) {
   for (const Finished* finished : part) unwritten_.push_back(finished->job.token);
 }
 
-// Before anything of these targets is due again, so it is tried until the database is there. Only a lock is not waited for: what
-// it keeps from being written, the next attempts of its target write, once a moment is over in which settlements are not kept by
-// it.
-void Settler::write_outages(std::stop_token stop, const std::vector<Finished>& batch) {
-  outages_.clear();
-  lone_refusals_ = refusals_.of(batch);
-  for (const auto& finished : batch)
-    if (is_answered(finished)) answered_at_ = std::max(answered_at_, finished.finished_at);
-  std::erase_if(locked_outages_, [now = clock_.now()](const auto& one) { return one.second <= now; });
-  if (clock_.now() < outages_not_before_) return;
-  for (const auto write : {&Settler::write_cleared, &Settler::write_blames}) {
-    for (auto written = (this->*write)(batch); !written; written = (this->*write)(batch)) {
-      log_.warn("settle.outages_not_written", {{"error", written.error().what}});
-      if (is_lock_timeout(written.error())) outages_not_before_ = clock_.now() + kAfterLock;
-      if (written.error().kind == Error::Kind::bug || is_lock_timeout(written.error()) || give_up(stop)) break;
-    }
-  }
-}
-
-// Ends outages of targets that an attempt got through to, and probes that were never sent.
-Result<void> Settler::write_cleared(const std::vector<Finished>& batch) {
-  std::map<std::tuple<OrgId, std::string, std::int64_t, HostId>, bool> is_over;
-  for (const auto& finished : batch) {
-    if (!finished.job.outage_since) continue;
-    if (locked_outages_.contains({finished.job.org, finished.job.contract->cooldown_key()})) continue;
-    const bool got_through = finished.how == Finished::How::attempted && clears_target(*finished.outcome);
-    const bool blames = finished.how == Finished::How::attempted && blames_target(*finished.outcome);
-    if (got_through || (finished.job.probe && !blames))
-      is_over[{finished.job.org, finished.job.contract->cooldown_key(), finished.job.outage_since->micros,
-               host_of(finished.job.token)}] |= got_through;
-  }
-  if (is_over.empty()) return {};
-  std::vector<ClearedCooldown> cleared;
-  for (const auto& [key, over] : is_over) {
-    const auto& [org, target, since, host] = key;
-    cleared.push_back({org, target, Timestamp{since}, host, over});
-  }
-  const auto ended = store_.clear(cleared);
-  TRY(ended);
-  for (const auto& outage : *ended) {
-    breaker_.forget(outage.org, outage.target);
-    log_.info("target.recovered",
-              {{"target", outage.target}, {"since", format_rfc3339(outage.since)}, {"reason", outage.reason}});
-  }
-  return {};
-}
-
-Result<void> Settler::write_blames(const std::vector<Finished>& batch) {
-  std::vector<BlamedTarget> blames;
-  for (const auto& finished : batch)
-    if (finished.how == Finished::How::attempted && blames_target(*finished.outcome) && !lone_refusals_.contains(&finished) &&
-        !locked_outages_.contains({finished.job.org, finished.job.contract->cooldown_key()}))
-      blames.push_back({finished.job.org, finished.job.contract->cooldown_key(), finished.finished_at,
-                        std::clamp(finished.outcome->retry_after.value_or(Millis(0)), Millis(0), kMaxRetryAfter),
-                        finished.outcome->reason, is_answered(finished), host_of(finished.job.token), answered_at_});
-  if (blames.empty()) return {};
-  const auto outages = store_.blame(blames, settings_.cooldown);
-  TRY(outages);
-  for (const auto& outage : *outages) {
-    outages_[{outage.org, outage.target}] = outage;
-    const bool is_new = std::any_of(blames.begin(), blames.end(), [&](const BlamedTarget& blame) {
-      return blame.org == outage.org && blame.target == outage.target && blame.at == outage.since;
-    });
-    began_ |= is_new;
-    if (is_new)
-      log_.warn("target.cooldown", {{"target", outage.target},
-                                    {"until", format_rfc3339(outage.until)},
-                                    {"reason", outage.reason},
-                                    {"of", outage.of_this_host ? "this host" : "all hosts"}});
-  }
-  for (const auto& blame : blames)
-    if (!outages_.contains({blame.org, blame.target})) locked_outages_[{blame.org, blame.target}] = clock_.now() + kAfterLock;
-  return {};
-}
-
 // Best effort, as write_failures() is.
 void Settler::write_channel_results(const std::vector<Finished>& batch) {
   std::vector<ChannelResult> results;
   for (const auto& finished : batch) {
     const Contract& contract = *finished.job.contract;
     if (finished.how != Finished::How::attempted || !contract.is_of_channel()) continue;
-    if (is_own_finding(finished)) continue;  // what this host alone cannot reach disables nobody's channel
+    if (outages_.is_own_finding(finished)) continue;  // what this host alone cannot reach disables nobody's channel
     const bool is_accepted = finished.outcome->verdict == Verdict::accepted;
     const bool is_gone = finished.outcome->verdict == Verdict::rejected && finished.outcome->reason == kGone;
     results.push_back({finished.job.org, contract.channel,
@@ -409,23 +287,6 @@ void Settler::write_channel_results(const std::vector<Finished>& batch) {
   const auto disabled = store_.record_channel_results(results, settings_.channel_patience);
   if (!disabled) return log_.warn("settle.channels_not_written", {{"error", disabled.error().what}});
   for (const auto& one : *disabled) log_.warn("channel.disabled", {{"channel", one.channel}, {"reason", one.reason}});
-}
-
-bool Settler::is_own_finding(const Finished& finished) const {
-  const auto known = outages_.find({finished.job.org, finished.job.contract->cooldown_key()});
-  return known != outages_.end() && known->second.of_this_host && blames_target(*finished.outcome);
-}
-
-std::optional<Outage> Settler::outage_of(const Finished& finished) const {
-  if (finished.how != Finished::How::attempted || !blames_target(*finished.outcome)) return std::nullopt;
-  const auto known = outages_.find({finished.job.org, finished.job.contract->cooldown_key()});
-  // Attempts of channels count during an outage too: an organisation should see soon that its destination is away. What only this
-  // host cannot reach is not away.
-  const Contract& contract = *finished.job.contract;
-  const bool counts_all = contract.count_outages || (contract.is_of_channel() && !is_own_finding(finished));
-  const Millis uncounted_for = counts_all ? Millis{0} : settings_.outage;
-  if (known != outages_.end()) return Outage{known->second.since, known->second.until, uncounted_for, known->second.of_this_host};
-  return Outage{finished.job.outage_since.value_or(finished.finished_at), finished.finished_at, uncounted_for};
 }
 
 namespace {

@@ -10,7 +10,6 @@
 #include <string>
 #include <thread>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "base/clock.h"
@@ -18,8 +17,8 @@
 #include "domain/job.h"
 #include "domain/retry_timing.h"
 #include "settle/aside.h"
-#include "settle/breaker.h"
-#include "settle/lone_refusals.h"
+#include "settle/settlement_writer.h"
+#include "settle/target_outages.h"
 #include "store/queue/settle_store.h"
 #include "telemetry/log.h"
 #include "telemetry/metrics.h"
@@ -68,21 +67,15 @@ class Settler {
   using Part = std::vector<const Finished*>;  // of a batch
   void write(std::stop_token stop, std::vector<Finished> batch, bool again = false);
   void write_part(std::stop_token stop, Shard shard, Part part, bool again);
-  // halted: the end of a stage is written, and its submission stays where it is. least: without texts that may be refused.
-  enum class Detail { all, halted, least };
-  Result<void> write_shard(Shard shard, Part& part, bool again, Detail detail = Detail::all);
-  Result<SettleResult> write_once(Shard shard, const Part& part, Detail detail, std::vector<Settlement>& settlements);
+  Result<void> write_shard(Shard shard, Part& part, bool again);
+  static std::vector<ComposeRow> compose_rows(const Part& part);
+  std::vector<Settlement> settlements_of(const Part& part);
   bool take_locked(Shard shard, Part& part, bool again);
   void set_aside(std::vector<Finished>& batch);
   void write_aside(std::stop_token stop);
   void abandon_aside();
   void leave_to_lease(const Part& part);
   void report(const std::vector<Finished>& batch);
-  void write_outages(std::stop_token stop, const std::vector<Finished>& batch);
-  Result<void> write_cleared(const std::vector<Finished>& batch);
-  Result<void> write_blames(const std::vector<Finished>& batch);
-  bool is_own_finding(const Finished& finished) const;  // of one that blames its target: no other host finds so
-  std::optional<Outage> outage_of(const Finished& finished) const;
   void write_failures(const std::vector<Finished>& batch);
   void write_channel_results(const std::vector<Finished>& batch);
   struct AttemptRun;
@@ -100,15 +93,9 @@ class Settler {
   std::mt19937_64 random_{std::random_device{}()};
   std::vector<ClaimToken> unwritten_;                 // of the batch that is being written
   std::unordered_map<const Finished*, bool> locked_;  // jobs of the batch with locked rows; see write_shard() for the flag
-  Timestamp answered_at_{};                           // when anything last had an answer
-  std::map<std::pair<OrgId, std::string>, Cooldown> outages_;                 // of the targets that the batch blames
-  Clock::Monotonic outages_not_before_{};                                     // a lock was in the way of writing them
-  std::map<std::pair<OrgId, std::string>, Clock::Monotonic> locked_outages_;  // or that of single ones: until when
-  LoneRefusals refusals_;
-  std::unordered_set<const Finished*> lone_refusals_;  // of the batch
-  bool began_ = false;                                 // an outage, with this batch
+  TargetOutages outages_;
+  SettlementWriter writer_;
   Aside aside_;
-  FailureBreaker breaker_;
 
   std::mutex mutex_;  // for all below
   std::condition_variable_any changed_;

@@ -4,6 +4,8 @@
 #include <map>
 #include <regex>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "docs/source_tree.h"
 
@@ -14,21 +16,36 @@ struct Section {
   std::string comment, sql;
 };
 
-// By name, from every .sql file of host/store.
+// `{{page}}` is the part of that name.
+std::string expanded(std::string sql, const std::map<std::string, Section>& parts) {
+  static const std::regex kPart(R"(\{\{([a-z0-9_]+)\}\})");
+  for (std::smatch found; std::regex_search(sql, found, kPart);)
+    sql = found.prefix().str() + parts.at(found[1]).sql + found.suffix().str();
+  return sql;
+}
+
+// By name, from every .sql file of host/store. A part, which belongs to its file, is none.
 std::map<std::string, Section> sections() {
   std::map<std::string, Section> all;
   for (const auto& file : files_below("host/store", {".sql"})) {
+    std::map<std::string, Section> parts;
+    std::vector<std::string> names;
     Section* section = nullptr;
     for (const auto& line : lines_of(source_folder() / file)) {
-      static const std::regex kBegin("-- (name|template): ([a-z0-9_]+)");
+      static const std::regex kBegin("-- (name|template|part): ([a-z0-9_]+)");
       std::smatch found;
       if (std::regex_match(line, found, kBegin)) {
-        section = &all[found[2]];
+        const bool is_part = found[1] == "part";
+        section = &(is_part ? parts : all)[found[2]];
+        if (!is_part) names.push_back(found[2]);
         EXPECT_TRUE(section->sql.empty()) << file << ": " << found[2] << " is there twice";
       } else if (section) {
         (line.starts_with("--") ? section->comment : section->sql) += line + "\n";
       }
     }
+    for (const auto& name : names) all[name].sql = expanded(all[name].sql, parts);
+    for (const auto& [name, part] : parts)
+      EXPECT_TRUE(part.comment.starts_with("-- ")) << file << ": " << name << " says nothing";
   }
   return all;
 }

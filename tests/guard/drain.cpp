@@ -152,8 +152,8 @@ class AcceptingSenders final : public SenderFactory {
   Result<std::unique_ptr<Sender>> make(const std::string&, Completions& completions) override {
     return std::make_unique<AcceptingSender>(completions);
   }
-  std::size_t workers(std::string_view) const override { return 1; }
-  std::size_t calls_per_worker(std::string_view) const override { return kDeliveries; }
+  std::size_t senders(std::string_view) const override { return 1; }
+  std::size_t calls_per_sender(std::string_view) const override { return kDeliveries; }
 };
 
 // The pipeline as `waybill serve` connects it, but for one rule: nothing is claimed before the last batch has been settled, so

@@ -212,55 +212,61 @@ SELECT delivery_id, number, micros(started_at), micros(finished_at), outcome, co
        coalesce(code, 0), coalesce(provider_ref, ''), maybe_sent
 FROM attempts WHERE shard = $1 AND delivery_id = ANY ($2::bigint[]) ORDER BY delivery_id, number;
 
+-- part: pipeline_list_columns
+-- What a list answers of a submission, whether it fits the filter, and whether the walk stopped at it.
+s.id, s.client_ref, p.pipeline, v.number, p.state, p.metadata, micros(p.created_at), micros(p.ended_at), micros(p.blocked_at),
+       f.fits, p.place = $7::bigint
+
+-- part: pipeline_list_joins
+-- Of the walked rows p.
+JOIN submissions s ON s.shard = p.shard AND s.id = p.submission_id
+JOIN pipeline_versions v ON v.version_id = p.version_id
+
+-- part: pipeline_list_end
+-- The page, of what fits by f.
+WHERE f.fits OR p.place = $7::bigint
+ORDER BY p.submission_id DESC LIMIT $6::bigint
+
 -- name: list_pipeline_submissions
 -- Reads a page of an organisation's submissions, newest first. Null allows any value. It walks an index, and no further than $7 rows; the row
 -- where the walk stopped for that is answered as well, marked as such. The two below read the same by an index of their own.
 -- $1 organisation, $2 pipeline, $3 state, $4 reference, $5 submission behind which the page begins, $6 rows to answer at most, $7 rows to walk
 -- at most
-SELECT s.id, s.client_ref, p.pipeline, v.number, p.state, p.metadata, micros(p.created_at), micros(p.ended_at), micros(p.blocked_at),
-       f.fits, p.place = $7::bigint
+SELECT {{pipeline_list_columns}}
 FROM (
   SELECT *, row_number() OVER (ORDER BY submission_id DESC) AS place FROM pipeline_submissions
   WHERE org_id = $1 AND submission_id < $5::bigint
   ORDER BY submission_id DESC LIMIT $7::bigint) p
-JOIN submissions s ON s.shard = p.shard AND s.id = p.submission_id
-JOIN pipeline_versions v ON v.version_id = p.version_id
+{{pipeline_list_joins}}
 CROSS JOIN LATERAL (
   SELECT ($2::text IS NULL OR p.pipeline = $2) AND ($3::text IS NULL OR p.state = $3) AND ($4::text IS NULL OR p.reference = $4) AS fits) f
-WHERE f.fits OR p.place = $7::bigint
-ORDER BY p.submission_id DESC LIMIT $6::bigint;
+{{pipeline_list_end}};
 
 -- name: list_pipeline_state
 -- Reads a page of the submissions that are in one state of a pipeline.
 -- $1 to $7 as above; $2 and $3 are no null
-SELECT s.id, s.client_ref, p.pipeline, v.number, p.state, p.metadata, micros(p.created_at), micros(p.ended_at), micros(p.blocked_at),
-       f.fits, p.place = $7::bigint
+SELECT {{pipeline_list_columns}}
 FROM (
   SELECT *, row_number() OVER (ORDER BY submission_id DESC) AS place FROM pipeline_submissions
   WHERE org_id = $1 AND pipeline = $2 AND state = $3 AND submission_id < $5::bigint
   ORDER BY submission_id DESC LIMIT $7::bigint) p
-JOIN submissions s ON s.shard = p.shard AND s.id = p.submission_id
-JOIN pipeline_versions v ON v.version_id = p.version_id
+{{pipeline_list_joins}}
 CROSS JOIN LATERAL (
   SELECT ($4::text IS NULL OR p.reference = $4) AS fits) f
-WHERE f.fits OR p.place = $7::bigint
-ORDER BY p.submission_id DESC LIMIT $6::bigint;
+{{pipeline_list_end}};
 
 -- name: list_pipeline_reference
 -- Reads a page of the submissions of one reference.
 -- $1 to $7 as above; $4 is no null
-SELECT s.id, s.client_ref, p.pipeline, v.number, p.state, p.metadata, micros(p.created_at), micros(p.ended_at), micros(p.blocked_at),
-       f.fits, p.place = $7::bigint
+SELECT {{pipeline_list_columns}}
 FROM (
   SELECT *, row_number() OVER (ORDER BY submission_id DESC) AS place FROM pipeline_submissions
   WHERE org_id = $1 AND reference = $4 AND submission_id < $5::bigint
   ORDER BY submission_id DESC LIMIT $7::bigint) p
-JOIN submissions s ON s.shard = p.shard AND s.id = p.submission_id
-JOIN pipeline_versions v ON v.version_id = p.version_id
+{{pipeline_list_joins}}
 CROSS JOIN LATERAL (
   SELECT ($2::text IS NULL OR p.pipeline = $2) AND ($3::text IS NULL OR p.state = $3) AS fits) f
-WHERE f.fits OR p.place = $7::bigint
-ORDER BY p.submission_id DESC LIMIT $6::bigint;
+{{pipeline_list_end}};
 
 -- name: pipeline_counts
 -- Counts an organisation's submissions by pipeline and state, the newest ones of each up to a limit, and those of them that are blocked.

@@ -150,17 +150,16 @@ known AS (
 forgotten AS (DELETE FROM claims WHERE shard = $1 AND token = ANY ($9::bigint[]))
 SELECT (SELECT micros(clock_timestamp())), c.delivery_id, c.submission_id, c.org_id, c.route_id, micros(c.due_at), c.attempt_count,
        c.lease_lost, c.maybe_sent, c.action_order, micros(s.created_at), s.kind, s.client_ref,
-       CASE WHEN octet_length(CASE WHEN c.edited THEN (SELECT body FROM edited_payloads WHERE shard = $1 AND delivery_id = c.delivery_id)
-                                   ELSE s.body END) <= $14::bigint
-            THEN convert_from(CASE WHEN c.edited THEN (SELECT body FROM edited_payloads WHERE shard = $1 AND delivery_id = c.delivery_id)
-                                   ELSE s.body END, 'UTF8') END,
+       CASE WHEN octet_length(b.body) <= $14::bigint THEN convert_from(b.body, 'UTF8') END,
        CASE WHEN c.composed THEN (SELECT media_type FROM artifacts WHERE shard = $1 AND delivery_id = c.delivery_id) END,
        CASE WHEN c.composed THEN (SELECT encode(body, 'hex') FROM artifacts WHERE shard = $1 AND delivery_id = c.delivery_id) END,
        coalesce(c.progress, ''), c.uncounted,
-       octet_length(CASE WHEN c.edited THEN (SELECT body FROM edited_payloads WHERE shard = $1 AND delivery_id = c.delivery_id)
-                         ELSE s.body END)
+       octet_length(b.body)
 FROM claimed c
-JOIN submissions s ON s.shard = $1 AND s.id = c.submission_id;
+JOIN submissions s ON s.shard = $1 AND s.id = c.submission_id
+CROSS JOIN LATERAL (
+  SELECT CASE WHEN c.edited THEN (SELECT body FROM edited_payloads WHERE shard = $1 AND delivery_id = c.delivery_id)
+              ELSE s.body END AS body) b;
 
 -- name: claimed_bodies
 -- Reads the bodies that were too large for the claim's answer, and those of notifications.

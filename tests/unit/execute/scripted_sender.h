@@ -30,8 +30,8 @@ class Stage final : public SenderFactory {
   };
 
   Result<std::unique_ptr<Sender>> make(const std::string& action_type, Completions& completions) override;
-  std::size_t workers(std::string_view) const override { return lane_count; }
-  std::size_t calls_per_worker(std::string_view) const override { return 10; }
+  std::size_t senders(std::string_view) const override { return lane_count; }
+  std::size_t calls_per_sender(std::string_view) const override { return 10; }
 
   // The next attempt that a sender took.
   Begun next() {

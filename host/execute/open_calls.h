@@ -14,16 +14,16 @@
 
 namespace waybill {
 
-struct WorkerLimits {
+struct CallLimits {
   Millis attempt_timeout;
   Millis grace;
   Millis stuck_after;
 };
 
 // Safe from any thread.
-class SenderWorker final : public Completions {
+class OpenCalls final : public Completions {
  public:
-  SenderWorker(std::string action_type, WorkerLimits limits, std::shared_ptr<CompletionQueue> completions);
+  OpenCalls(std::string action_type, CallLimits limits, std::shared_ptr<CompletionQueue> completions);
 
   // Call once, first.
   void attach(std::unique_ptr<Sender> sender);
@@ -55,7 +55,7 @@ class SenderWorker final : public Completions {
   void decide_all(std::string_view reason);
   void cancel_all();
   void withdraw_all();  // calls not begun come back unattempted; the others go on
-  // After this the worker reports nothing.
+  // After this it reports nothing.
   void close();
   bool join(Millis within) { return sender_->join(within); }
 
@@ -74,10 +74,10 @@ class SenderWorker final : public Completions {
   void leave(CallId call, Finished::How how);
   void keep(const Open& open, Outcome outcome);
   void give_back(CallId call, std::optional<Millis> not_before);
-  std::vector<CallId> open_calls() const;
+  std::vector<CallId> ids() const;
 
   const std::string action_type_;
-  const WorkerLimits limits_;
+  const CallLimits limits_;
   const std::shared_ptr<CompletionQueue> completions_;
   std::unique_ptr<Sender> sender_;
   mutable std::mutex mutex_;

@@ -1,5 +1,5 @@
 // One sender's table of open calls: what has not begun can be taken back from it, what has begun cannot.  E7 M17
-#include "execute/sender_worker.h"
+#include "execute/open_calls.h"
 
 #include <gtest/gtest.h>
 
@@ -14,9 +14,9 @@ using testing::ManualClock;
 using testing::SilentLog;
 using testing::Stage;
 
-class Worker : public ::testing::Test {
+class OpenCallsTest : public ::testing::Test {
  protected:
-  SenderWorker::Start call(std::uint64_t id) {
+  OpenCalls::Start call(std::uint64_t id) {
     Job job;
     job.delivery = {static_cast<std::int64_t>(id)};
     job.contract = std::make_shared<const Contract>(Contract{.action_type = "type"});
@@ -32,9 +32,9 @@ class Worker : public ::testing::Test {
     });
   }
   // The first call begins, the second does not.
-  template <class WorkerOrPool>
-  void start_one_and_hold_one(WorkerOrPool& target) {
-    std::vector<SenderWorker::Start> begins{call(1)}, waits{call(2)};
+  template <class CallsOrPool>
+  void start_one_and_hold_one(CallsOrPool& target) {
+    std::vector<OpenCalls::Start> begins{call(1)}, waits{call(2)};
     static_cast<void>(target.start(begins));
     begun = stage.next();
     stage.hold = true;
@@ -57,21 +57,21 @@ class Worker : public ::testing::Test {
   ManualClock clock;
   std::vector<Finished> finished;
   std::shared_ptr<CompletionQueue> completions = std::make_shared<CompletionQueue>(clock, log, metrics);
-  const WorkerLimits limits{Millis(60'000), Millis(60'000), Millis(60'000)};
+  const CallLimits limits{Millis(60'000), Millis(60'000), Millis(60'000)};
   Stage::Begun begun;
 };
 
-TEST_F(Worker, CancellingTakesBackWhatHasNotBegun) {
-  SenderWorker worker("type", limits, completions);
-  worker.attach(*stage.make("type", worker));
-  start_one_and_hold_one(worker);
-  worker.cancel_all();
+TEST_F(OpenCallsTest, CancellingTakesBackWhatHasNotBegun) {
+  OpenCalls calls("type", limits, completions);
+  calls.attach(*stage.make("type", calls));
+  start_one_and_hold_one(calls);
+  calls.cancel_all();
   expect_the_second_back_and_the_first_cancelled();
-  EXPECT_EQ(worker.open(), 1u);
-  worker.decide_all("host_stopped");
+  EXPECT_EQ(calls.open(), 1u);
+  calls.decide_all("host_stopped");
 }
 
-TEST_F(Worker, CancellingAPoolTakesBackWhatHasNotBegunAnywhere) {
+TEST_F(OpenCallsTest, CancellingAPoolTakesBackWhatHasNotBegunAnywhere) {
   SenderPool pool("type", stage, limits, {}, completions, nullptr, log);
   start_one_and_hold_one(pool);
   pool.cancel_all();
@@ -81,13 +81,13 @@ TEST_F(Worker, CancellingAPoolTakesBackWhatHasNotBegunAnywhere) {
 
 // A strand that goes into the plugin for call 1 and does not come back, beside other calls. Attempts take 60 s, the grace 1 s, a
 // stay inside is too long after 5 s.
-class HangingWorker : public Worker {
+class HangingSender : public OpenCallsTest {
  protected:
   void begin(int count) {
-    worker.attach(*stage.make("type", worker));
-    std::vector<SenderWorker::Start> all;
+    calls.attach(*stage.make("type", calls));
+    std::vector<OpenCalls::Start> all;
     for (int i = 1; i <= count; ++i) all.push_back(call(static_cast<std::uint64_t>(i)));
-    worker.start(std::move(all));
+    calls.start(std::move(all));
     for (int i = 0; i < count; ++i) jobs.push_back(stage.next().job);
   }
   void enter(std::uint64_t id) {
@@ -100,18 +100,18 @@ class HangingWorker : public Worker {
     return std::nullopt;
   }
 
-  SenderWorker worker{"type", {Millis(60'000), Millis(1'000), Millis(5'000)}, completions};
+  OpenCalls calls{"type", {Millis(60'000), Millis(1'000), Millis(5'000)}, completions};
   std::vector<std::shared_ptr<const OpenJob>> jobs;
 };
 
 // T12
-TEST_F(HangingWorker, ChargesTheCallItHangsInAndGivesBackWhatNothingLeftOf) {
+TEST_F(HangingSender, ChargesTheCallItHangsInAndGivesBackWhatNothingLeftOf) {
   begin(4);
   jobs[1]->reached = Reached::host;
   jobs[2]->reached = Reached::network;
   stage.hold = true;
-  worker.start({call(5)});
-  const auto culprit = worker.give_up({1});
+  calls.start({call(5)});
+  const auto culprit = calls.give_up({1});
   ASSERT_TRUE(culprit);
   EXPECT_EQ(culprit->delivery, DeliveryId{1});
   EXPECT_EQ(stage.given_up, 1) << "from then on nothing leaves";
@@ -121,62 +121,62 @@ TEST_F(HangingWorker, ChargesTheCallItHangsInAndGivesBackWhatNothingLeftOf) {
   EXPECT_EQ(how(3), Finished::How::interrupted) << "something of it left";
   EXPECT_EQ(how(4), Finished::How::interrupted) << "nobody knows what the plugin did with it";
   EXPECT_EQ(how(5), Finished::How::unattempted) << "it had not begun";
-  EXPECT_FALSE(worker.complete({3}, Outcome{})) << "the thread came back too late";
+  EXPECT_FALSE(calls.complete({3}, Outcome{})) << "the thread came back too late";
 }
 
 // T12
-TEST_F(HangingWorker, NobodyIsSilentWhileTheStrandIsInsideOneCall) {
+TEST_F(HangingSender, NobodyIsSilentWhileTheStrandIsInsideOneCall) {
   begin(2);
   clock.pass(Millis(59'000));
   enter(1);
   clock.pass(Millis(1'500));
-  EXPECT_FALSE(worker.look().hangs_in);  // both are past their deadline
+  EXPECT_FALSE(calls.look().hangs_in);  // both are past their deadline
   EXPECT_TRUE(stage.was_cancelled({2}));
   clock.pass(Millis(1'500));
-  EXPECT_FALSE(worker.look().hangs_in);
+  EXPECT_FALSE(calls.look().hangs_in);
   EXPECT_TRUE(finished.empty()) << "the grace is over, but the strand could not tell the plugin of the cancellation";
   stage.inside = 0;
   clock.pass(Millis(500));
-  worker.look();
+  calls.look();
   EXPECT_TRUE(finished.empty()) << "it came back, and has its grace";
   clock.pass(Millis(1'000));
-  worker.look();
+  calls.look();
   ASSERT_EQ(finished.size(), 2u) << "and is silent";
   EXPECT_EQ(finished[0].outcome->reason, "plugin_silent");
 }
 
 // T12
-TEST_F(HangingWorker, AStrandThatIsAlwaysInsideSomethingKeepsNobodyForEver) {
+TEST_F(HangingSender, AStrandThatIsAlwaysInsideSomethingKeepsNobodyForEver) {
   begin(2);
   for (int i = 0; i < 2'000 && finished.size() < 2; ++i) {
     enter(7);  // short stays, each found at a look
     clock.pass(Millis(100));
-    EXPECT_FALSE(worker.look().hangs_in);
+    EXPECT_FALSE(calls.look().hangs_in);
   }
   EXPECT_EQ(finished.size(), 2u);
 }
 
 // T12
-TEST_F(HangingWorker, AHangIsSeenOnceTheCallIsOverAndStandsAtTwoLooks) {
+TEST_F(HangingSender, AHangIsSeenOnceTheCallIsOverAndStandsAtTwoLooks) {
   begin(1);
   enter(1);
   clock.pass(Millis(59'000));
-  EXPECT_FALSE(worker.look().hangs_in) << "a slow call that is within its time";
+  EXPECT_FALSE(calls.look().hangs_in) << "a slow call that is within its time";
   clock.pass(Millis(3'000));
-  EXPECT_FALSE(worker.look().hangs_in) << "the first look that finds it too long";
+  EXPECT_FALSE(calls.look().hangs_in) << "the first look that finds it too long";
   clock.pass(Millis(1'000));
-  EXPECT_EQ(worker.look().hangs_in, CallId{1});
+  EXPECT_EQ(calls.look().hangs_in, CallId{1});
 }
 
 // T12
-TEST_F(HangingWorker, AHostThatWasStoppedAndContinuedIsNoHang) {
+TEST_F(HangingSender, AHostThatWasStoppedAndContinuedIsNoHang) {
   begin(1);
   enter(1);
   clock.pass(Millis(3'600'000));
-  EXPECT_FALSE(worker.look().hangs_in) << "the strand was stopped as well";
+  EXPECT_FALSE(calls.look().hangs_in) << "the strand was stopped as well";
   stage.inside = 0;
   clock.pass(Millis(1'000));
-  EXPECT_FALSE(worker.look().hangs_in);
+  EXPECT_FALSE(calls.look().hangs_in);
 }
 
 }  // namespace

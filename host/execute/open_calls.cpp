@@ -1,6 +1,6 @@
 // One sender and the table of its open calls: each call leaves the table once, and with that its job comes back once. No thread
 // of its own: the one that enters the plugin is in senders/plugin_sender.cpp.
-#include "execute/sender_worker.h"
+#include "execute/open_calls.h"
 
 #include <algorithm>
 
@@ -48,15 +48,15 @@ Outcome unknown_outcome(std::string_view reason, std::string detail) {
 
 }  // namespace
 
-SenderWorker::SenderWorker(std::string action_type, WorkerLimits limits, std::shared_ptr<CompletionQueue> completions)
+OpenCalls::OpenCalls(std::string action_type, CallLimits limits, std::shared_ptr<CompletionQueue> completions)
     : action_type_(std::move(action_type)),
       limits_(limits),
       completions_(std::move(completions)),
       longest_(limits.attempt_timeout) {}
 
-void SenderWorker::attach(std::unique_ptr<Sender> sender) { sender_ = std::move(sender); }
+void OpenCalls::attach(std::unique_ptr<Sender> sender) { sender_ = std::move(sender); }
 
-void SenderWorker::start(std::vector<Start> batch) {
+void OpenCalls::start(std::vector<Start> batch) {
   const auto now = completions_->now();
   std::vector<Sender::Attempt> attempts;
   attempts.reserve(batch.size());
@@ -71,12 +71,12 @@ void SenderWorker::start(std::vector<Start> batch) {
   sender_->send(std::move(attempts));
 }
 
-std::size_t SenderWorker::open() const {
+std::size_t OpenCalls::open() const {
   const std::lock_guard lock(mutex_);
   return open_.size();
 }
 
-void SenderWorker::keep(const Open& open, Outcome outcome) {
+void OpenCalls::keep(const Open& open, Outcome outcome) {
   finished_.push_back({.job = receipt(*open.job),
                        .how = outcome.artifact ? Finished::How::composed : Finished::How::attempted,
                        .outcome = std::move(outcome),
@@ -85,7 +85,7 @@ void SenderWorker::keep(const Open& open, Outcome outcome) {
                        .not_before = {}});
 }
 
-bool SenderWorker::end(CallId call, Outcome outcome) {
+bool OpenCalls::end(CallId call, Outcome outcome) {
   {
     const std::lock_guard lock(mutex_);
     const auto node = open_.extract(call.value);
@@ -96,16 +96,16 @@ bool SenderWorker::end(CallId call, Outcome outcome) {
   return true;
 }
 
-bool SenderWorker::complete(CallId call, Outcome outcome) {
+bool OpenCalls::complete(CallId call, Outcome outcome) {
   if (end(call, std::move(outcome))) return true;
   const std::lock_guard lock(mutex_);
   if (!closed_) completions_->violations.record(action_type_, "completed_twice_or_late", call.value);
   return false;
 }
 
-void SenderWorker::not_begun(CallId call) { give_back(call, kWaitAfterWithdrawal); }
+void OpenCalls::not_begun(CallId call) { give_back(call, kWaitAfterWithdrawal); }
 
-void SenderWorker::give_back(CallId call, std::optional<Millis> not_before) {
+void OpenCalls::give_back(CallId call, std::optional<Millis> not_before) {
   const std::lock_guard lock(mutex_);
   const auto node = open_.extract(call.value);
   if (!node) return;
@@ -120,7 +120,7 @@ void SenderWorker::give_back(CallId call, std::optional<Millis> not_before) {
                        .not_before = not_before});
 }
 
-void SenderWorker::flush() {
+void OpenCalls::flush() {
   std::vector<Finished> batch;
   {
     const std::lock_guard lock(mutex_);
@@ -131,7 +131,7 @@ void SenderWorker::flush() {
   completions_->hand_on(std::move(batch));
 }
 
-SenderWorker::Look SenderWorker::look() {
+OpenCalls::Look OpenCalls::look() {
   const auto now = completions_->now();
   const auto inside = sender_->inside_plugin();
   Look look;
@@ -175,13 +175,13 @@ SenderWorker::Look SenderWorker::look() {
 
 // It was cancelled, but the strand has been inside the plugin ever since and could not tell it. No call waits for longer than two
 // of the longest stays.
-bool SenderWorker::is_kept_waiting(const Open& open, const Inside& inside, Clock::Monotonic now) const {
+bool OpenCalls::is_kept_waiting(const Open& open, const Inside& inside, Clock::Monotonic now) const {
   return inside && inside->since <= *open.decide_at && now < open.deadline + 2 * (longest_ + limits_.grace);
 }
 
 // The call that the strand is in is over, and so is its patience. Found twice, some time apart: this process, or its machine, may
 // have been stopped meanwhile.
-bool SenderWorker::hangs(const Inside& inside, Look& look) {
+bool OpenCalls::hangs(const Inside& inside, Look& look) {
   if (!inside) return false;
   const auto now = completions_->now();
   auto limit = inside->since + limits_.stuck_after;
@@ -206,10 +206,10 @@ bool SenderWorker::hangs(const Inside& inside, Look& look) {
   return false;
 }
 
-std::shared_ptr<const OpenJob> SenderWorker::give_up(CallId hangs_in) {
+std::shared_ptr<const OpenJob> OpenCalls::give_up(CallId hangs_in) {
   sender_->give_up();
   std::shared_ptr<const OpenJob> culprit;
-  for (const auto call : open_calls()) {
+  for (const auto call : ids()) {
     if (sender_->withdraw(call)) {
       give_back(call, std::nullopt);
       continue;
@@ -233,7 +233,7 @@ std::shared_ptr<const OpenJob> SenderWorker::give_up(CallId hangs_in) {
   return culprit;
 }
 
-void SenderWorker::leave(CallId call, Finished::How how) {
+void OpenCalls::leave(CallId call, Finished::How how) {
   {
     const std::lock_guard lock(mutex_);
     const auto node = open_.extract(call.value);
@@ -249,7 +249,7 @@ void SenderWorker::leave(CallId call, Finished::How how) {
   sender_->ended(call);
 }
 
-std::vector<CallId> SenderWorker::open_calls() const {
+std::vector<CallId> OpenCalls::ids() const {
   std::vector<CallId> calls;
   const std::lock_guard lock(mutex_);
   calls.reserve(open_.size());
@@ -258,8 +258,8 @@ std::vector<CallId> SenderWorker::open_calls() const {
   return calls;
 }
 
-void SenderWorker::decide_all(std::string_view reason) {
-  for (const auto call : open_calls()) {
+void OpenCalls::decide_all(std::string_view reason) {
+  for (const auto call : ids()) {
     if (sender_->withdraw(call))
       give_back(call, std::nullopt);
     else
@@ -268,8 +268,8 @@ void SenderWorker::decide_all(std::string_view reason) {
   flush();
 }
 
-void SenderWorker::cancel_all() {
-  for (const auto call : open_calls()) {
+void OpenCalls::cancel_all() {
+  for (const auto call : ids()) {
     if (sender_->withdraw(call))
       give_back(call, std::nullopt);
     else
@@ -278,13 +278,13 @@ void SenderWorker::cancel_all() {
   flush();
 }
 
-void SenderWorker::withdraw_all() {
-  for (const auto call : open_calls())
+void OpenCalls::withdraw_all() {
+  for (const auto call : ids())
     if (sender_->withdraw(call)) give_back(call, std::nullopt);
   flush();
 }
 
-void SenderWorker::close() {
+void OpenCalls::close() {
   const std::lock_guard lock(mutex_);
   closed_ = true;
 }

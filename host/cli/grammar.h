@@ -1,0 +1,47 @@
+// The grammar of the command line, and what a call gave to it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+
+#include "cli/archive.h"
+#include "cli/commands.h"
+#include "cli/dead.h"
+#include "cli/drain.h"
+#include "cli/failures.h"
+#include "cli/forms.h"
+#include "cli/repairs.h"
+#include "cli/tokens.h"
+
+namespace waybill {
+
+struct CommandLine {
+  CommandLine();  // knows every subcommand
+  CommandLine(const CommandLine&) = delete;
+  CommandLine& operator=(const CommandLine&) = delete;
+
+  CLI::App* group(const char* word, const char* what);  // of subcommands
+  CLI::App* command(CLI::App* under, const char* word, const char* what, std::function<int()> run, bool prints_data = false);
+
+  CLI::App app;
+  std::function<int()> chosen;  // by parsing: carries the subcommand out and returns the exit code
+
+  GlobalOptions options;
+  DeadOptions dead;
+  DrainOptions drain;
+  ArchiveOptions archive;
+  FailureOptions failures;
+  PluginCheckOptions checked;
+  RepairOptions repair;
+  FormOptions form;
+  TokenOptions token;
+  std::string org = "default", name, weight, id, since = "24h", folder = ".", language = "c++";
+  std::string application, reader, tenant, master;
+  pid_t parent = 0;
+  bool online = false;
+};
+
+}  // namespace waybill

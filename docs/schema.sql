@@ -863,18 +863,22 @@ CREATE VIEW claimed WITH (security_invoker = true) AS
      JOIN ready r ON r.shard = c.shard AND r.delivery_id = one.delivery_id AND r.claim_token = c.token AND r.status = 'claimed'::delivery_status;
 
 CREATE VIEW heard_hosts WITH (security_invoker = true) AS
- SELECT h.host_id
-   FROM hosts h
-     LEFT JOIN host_facts f ON f.host_id = h.host_id
-  WHERE COALESCE(f.told_at,
-        CASE
-            WHEN h.knows >= 37 THEN h.started_at
-            ELSE NULL::timestamp with time zone
-        END, now()) >= (now() - '00:00:15'::interval) AND COALESCE(f.told_at,
-        CASE
-            WHEN h.knows >= 37 THEN h.started_at
-            ELSE NULL::timestamp with time zone
-        END, now()) <= (now() + '00:00:15'::interval);
+ WITH said AS (
+         SELECT h.host_id,
+            COALESCE(f.told_at,
+                CASE
+                    WHEN h.knows >= 37 THEN h.started_at
+                    ELSE NULL::timestamp with time zone
+                END, now()) AS at
+           FROM hosts h
+             LEFT JOIN host_facts f ON f.host_id = h.host_id
+        )
+ SELECT said.host_id
+   FROM said
+  WHERE said.at >= (now() - '00:00:15'::interval) AND said.at <= (now() + '00:00:15'::interval) OR NOT (EXISTS ( SELECT
+           FROM said said_1
+          WHERE said_1.at >= (now() - '00:00:15'::interval) AND said_1.at <= (now() + '00:00:15'::interval))) AND said.at >= ((( SELECT max(said_1.at) AS max
+           FROM said said_1)) - '00:00:15'::interval);
 
 CREATE VIEW notification_states WITH (security_invoker = true) AS
  SELECT n.shard,

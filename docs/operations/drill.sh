@@ -217,7 +217,7 @@ query() { "$(tools_of)/psql" -XAtq "${address:-$(address_of "$embedded")}" -c "$
 drill_host() {
   echo "== host: a host is killed in the middle of its work"
   local ids=() id
-  start_host a
+  WAYBILL_TIMEOUTS_ATTEMPT=5m WAYBILL_TIMEOUTS_LEASE=10m start_host a  # no attempt ends by itself before it is killed
   mode hold
   for n in {1..20}; do
     id=$run-host-$n

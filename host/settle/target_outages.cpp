@@ -20,13 +20,19 @@ bool is_answered(const Finished& finished) {
   return finished.how == Finished::How::attempted && finished.outcome->reach == Reach::answered;
 }
 
+// By this host's clock, which nobody steps.
+Clock::Monotonic end_of(const Finished& finished) {
+  return finished.job.claimed_mono +
+         std::chrono::duration_cast<Clock::Monotonic::duration>(finished.finished_at - finished.job.claimed_at);
+}
+
 }  // namespace
 
 void TargetOutages::write(const std::vector<Finished>& batch, const std::function<bool()>& give_up) {
   known_.clear();
   lone_refusals_ = refusals_.of(batch);
   for (const auto& finished : batch)
-    if (is_answered(finished)) answered_at_ = std::max(answered_at_, finished.finished_at);
+    if (is_answered(finished)) answered_ = std::max(answered_.value_or(Clock::Monotonic::min()), end_of(finished));
   std::erase_if(locked_, [now = clock_.now()](const auto& one) { return one.second <= now; });
   if (clock_.now() < not_before_) return;
   for (const auto step : {&TargetOutages::write_cleared, &TargetOutages::write_blames}) {
@@ -73,7 +79,7 @@ Result<void> TargetOutages::write_blames(const std::vector<Finished>& batch) {
         !locked_.contains(key_of(finished)))
       blames.push_back({finished.job.org, finished.job.contract->cooldown_key(), finished.finished_at,
                         std::clamp(finished.outcome->retry_after.value_or(Millis(0)), Millis(0), kMaxRetryAfter),
-                        finished.outcome->reason, is_answered(finished), host_of(finished.job.token), answered_at_});
+                        finished.outcome->reason, is_answered(finished), host_of(finished.job.token), answered_by(finished)});
   if (blames.empty()) return {};
   const auto outages = store_.blame(blames, settings_.cooldown);
   TRY(outages);
@@ -92,6 +98,12 @@ Result<void> TargetOutages::write_blames(const std::vector<Finished>& batch) {
   for (const auto& blame : blames)
     if (!known_.contains({blame.org, blame.target})) locked_[{blame.org, blame.target}] = clock_.now() + kAfterLock;
   return {};
+}
+
+// As the database's clock is for this attempt: it may have been set back since the answer.
+Timestamp TargetOutages::answered_by(const Finished& finished) const {
+  if (!answered_) return {};
+  return finished.finished_at + std::chrono::duration_cast<Micros>(*answered_ - end_of(finished));
 }
 
 bool TargetOutages::is_own_finding(const Finished& finished) const {

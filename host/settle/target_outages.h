@@ -52,6 +52,7 @@ class TargetOutages {
 
   Result<void> write_cleared(const std::vector<Finished>& batch);
   Result<void> write_blames(const std::vector<Finished>& batch);
+  Timestamp answered_by(const Finished& finished) const;  // when anything last had an answer before it
 
   SettleStore& store_;
   const Clock& clock_;
@@ -61,7 +62,7 @@ class TargetOutages {
   LoneRefusals refusals_;
   std::unordered_set<const Finished*> lone_refusals_;  // of the batch
   std::map<Key, Cooldown> known_;                      // of the targets that the batch blames
-  Timestamp answered_at_{};                            // when anything last had an answer
+  std::optional<Clock::Monotonic> answered_;           // when anything last had an answer
   Clock::Monotonic not_before_{};                      // a lock was in the way of writing them
   std::map<Key, Clock::Monotonic> locked_;             // or that of single ones: until when
   bool began_ = false;

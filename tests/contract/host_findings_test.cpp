@@ -90,7 +90,23 @@ TEST_F(FindingContract, SoDoesTheOnlyHostThatSaysAnything) {  // T3
   EXPECT_TRUE(finds(kSick).of_this_host);
   EXPECT_FALSE(*maintenance->is_alone(kSick));
   sql.execute("DELETE FROM host_findings; UPDATE host_facts SET told_at = now() + interval '1 hour'");
-  EXPECT_FALSE(finds(kSick).of_this_host) << "that is from before a step of the clock";
+  EXPECT_FALSE(finds(kSick).of_this_host) << "that is from before a step of the clock, and this host has spoken since";
+}
+
+TEST_F(FindingContract, HostsHearEachOtherAcrossAStepOfTheClock) {  // T3 T13
+  for (const char* step : {"+ interval '1 hour'", "- interval '1 hour'"}) {
+    for (const auto host : {kSick, kWell}) ASSERT_TRUE(maintenance->tell(host, "{}"));
+    sql.execute(std::string("DELETE FROM host_findings; UPDATE host_facts SET told_at = told_at ") + step);
+    EXPECT_TRUE(finds(kSick).of_this_host) << "nobody has spoken since: " << step;
+    ASSERT_TRUE(maintenance->tell(kSick, "{}"));
+    sql.execute("DELETE FROM host_findings");
+    EXPECT_TRUE(finds(kSick).of_this_host) << "this host has, and the other one spoke as lately: " << step;
+    EXPECT_FALSE(*maintenance->is_alone(kSick));
+  }
+  sql.execute("UPDATE host_facts SET told_at = now() - interval '1 minute' WHERE host_id = 8; DELETE FROM host_findings");
+  sql.execute("UPDATE host_facts SET told_at = now() - interval '20 seconds' WHERE host_id <> 8");
+  ASSERT_TRUE(maintenance->tell(kSick, "{}"));
+  EXPECT_FALSE(finds(kSick).of_this_host) << "one that was silent before is not heard for that";
 }
 
 TEST_F(FindingContract, AChannelIsNotTheHostsAloneOnceItHasReachedOthersSince) {  // T13

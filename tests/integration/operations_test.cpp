@@ -145,7 +145,7 @@ TEST(Drill, PassesOnAnInstallationOfItsOwn) {
                         .out = said,
                         .err = said,
                         .signal_if_orphaned = 15});
-  EXPECT_EQ(drill.wait(std::chrono::minutes(5)), 0) << read_file(said);
+  EXPECT_EQ(drill.wait(std::chrono::minutes(20)), 0) << read_file(said);
   EXPECT_NE(read_file(said).find("6 of 6 drills passed"), std::string::npos) << read_file(said);
 }
 

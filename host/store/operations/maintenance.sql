@@ -95,8 +95,17 @@ SELECT (SELECT count(*) FROM gone) + (SELECT count(*) FROM found);
 SELECT postponed FROM make_partitions_now(2);
 
 -- name: tell_host_facts
--- Writes what a host says of itself. Nothing happens if it is not registered.
+-- Writes what a host says of itself. Nothing happens if it is not registered. If the clock was set meanwhile, what others said as
+-- lately as this host moves along: they are heard until they speak themselves.
 -- $1 host, $2 JSON object
+WITH stepped AS (
+  UPDATE host_facts f SET told_at = f.told_at + (now() - own.told_at)
+  FROM host_facts own
+  WHERE own.host_id = $1 AND own.told_at NOT BETWEEN now() - interval '15 seconds' AND now() + interval '15 seconds'
+    AND f.ctid = ANY (ARRAY(
+      SELECT o.ctid FROM host_facts o JOIN host_facts us ON us.host_id = $1
+      WHERE o.host_id <> $1 AND o.told_at BETWEEN us.told_at - interval '15 seconds' AND us.told_at + interval '15 seconds'
+      FOR UPDATE OF o SKIP LOCKED)))
 INSERT INTO host_facts (host_id, told_at, facts)
 SELECT host_id, now(), $2::jsonb FROM hosts WHERE host_id = $1
 ON CONFLICT (host_id) DO UPDATE SET told_at = excluded.told_at, facts = excluded.facts;

@@ -3,64 +3,24 @@
 
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "support/call_builders.h"
+#include "unit/settle/scripted_store.h"
 
 namespace waybill {
 namespace {
 
 using testing::KeptLog;
+using testing::ScriptedStore;
 using Places = std::vector<std::size_t>;
 using Runs = std::vector<std::pair<std::size_t, std::size_t>>;  // first, count
 
 const Error kRefused{Error::Kind::bug, "violates a check"};
 const Error kAway{Error::Kind::unavailable, "gone"};
-
-// Refuses what it is told to.
-class ScriptedStore final : public SettleStore {
- public:
-  std::function<std::optional<Error>(const Settlement&)> fault = [](const Settlement&) { return std::nullopt; };
-  std::function<std::optional<Error>(const ComposeRow&)> artifact_fault = [](const ComposeRow&) { return std::nullopt; };
-  std::vector<DeliveryId> handled;
-  std::vector<Settlement> written;
-  std::size_t statements = 0;
-
-  Result<SettleResult> settle(Shard, std::span<const Settlement> batch) override {
-    ++statements;
-    for (const auto& one : batch)
-      if (auto error = fault(one)) return tl::unexpected(*error);
-    SettleResult result;
-    for (const auto& one : batch) {
-      result.held.push_back(one.delivery);
-      result.tokens.push_back(one.token);
-      written.push_back(one);
-    }
-    result.handled = handled;
-    return result;
-  }
-  Result<std::vector<DeliveryId>> save_artifacts(Shard, std::span<const ComposeRow> batch) override {
-    ++statements;
-    std::vector<DeliveryId> held;
-    for (const auto& one : batch) {
-      if (auto error = artifact_fault(one)) return tl::unexpected(*error);
-      held.push_back(one.delivery);
-    }
-    return held;
-  }
-  Result<std::vector<DisabledChannel>> record_channel_results(std::span<const ChannelResult>, Millis) override { return none(); }
-  Result<std::vector<DeliveryId>> locked(Shard, std::span<const DeliveryId>) override { return none(); }
-  Result<std::vector<Cooldown>> blame(std::span<const BlamedTarget>, Millis) override { return none(); }
-  Result<std::vector<Cooldown>> clear(std::span<const ClearedCooldown>) override { return none(); }
-  Result<void> add_failures(std::span<const FailedAttempts>, Millis) override { return none(); }
-
- private:
-  static tl::unexpected<Error> none() { return fail(Error::Kind::bug, "the writer asks for no such thing"); }
-};
 
 class WritingSettlements : public ::testing::Test {
  protected:

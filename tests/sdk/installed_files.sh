@@ -23,7 +23,7 @@ done
   echo share/waybill/drill_receiver.py
   echo share/waybill/waybill.yaml
   (cd "$source/docs" && find . -name '*.md' -printf 'share/doc/waybill/%P\n')
-  printf 'share/doc/waybill/%s\n' CHANGELOG.md SECURITY.md openapi.yaml schema.sql
+  printf 'share/doc/waybill/%s\n' CHANGELOG.md SECURITY.md openapi.yaml schema.sql settle.sql
   (cd "$source/plugins" && find . -name README.md -not -path '*/tests/*' -printf 'share/doc/waybill/plugins/%P\n')
   for plugin in email_raw email_template govuk_notify happyfox_template push ses sms webhook; do echo lib/waybill/plugins/$plugin.so; done
   echo lib/libwaybill_fakes.a

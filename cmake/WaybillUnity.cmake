@@ -1,6 +1,6 @@
 # WAYBILL_UNITY compiles several sources of a target as one: the headers that they share are read once, which makes a whole build a
-# third cheaper (two suites with all that they need: 140 instead of 209 s of CPU) and that of a single change dearer. CI builds so;
-# what is shipped is not, because g++ then inlines less: 1.05 to 1.10 of the instructions (./dev guard).
+# third cheaper (two suites with all that they need: 140 instead of 209 s of CPU) and that of a single change dearer. CI builds so,
+# and each folder that ./dev makes anew; what is shipped does not, because g++ then inlines less: 1.05 to 1.10 of the instructions (./dev guard).
 option(WAYBILL_UNITY "Compile several sources of a target as one" OFF)
 if(NOT WAYBILL_UNITY)
   return()

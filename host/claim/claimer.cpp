@@ -318,6 +318,7 @@ Result<void> Claimer::claim(HostId host, Shard shard, const std::vector<RouteSha
     ledger_.unconfirmed({shard, host, token});
     return tl::unexpected(claimed.error());
   }
+  ledger_.deleted(shard, done);
   ledger_.opened(shard, token, claimed->rows.size());
   std::unordered_map<RouteId, std::vector<const ClaimedRow*>> rows_of;
   for (const auto& row : claimed->rows) {
@@ -342,7 +343,11 @@ void Claimer::forget_done() {
   forgot_at_ = now;
   for (int i = 0; i < settings_.shards; ++i) {
     const auto shard = static_cast<Shard>(i);
-    if (const auto done = ledger_.take_done(shard); !done.empty() && !store_.forget(shard, done))
+    const auto done = ledger_.take_done(shard);
+    if (done.empty()) continue;
+    if (store_.forget(shard, done))
+      ledger_.deleted(shard, done);
+    else
       ledger_.put_back_done(shard, done);
   }
 }

@@ -89,6 +89,11 @@ inline Timestamp database_now(const Job& job, Clock::Monotonic now) {
   return job.claimed_at + std::chrono::duration_cast<Micros>(now - job.claimed_mono);
 }
 
+// The other way round: when that was by this host's clock, which nobody sets.
+inline Clock::Monotonic host_time(const Job& job, Timestamp at) {
+  return job.claimed_mono + std::chrono::duration_cast<Clock::Monotonic::duration>(at - job.claimed_at);
+}
+
 // A job that is done with, for now.
 struct Finished {
   enum class How : std::uint8_t {
@@ -105,6 +110,9 @@ struct Finished {
   Timestamp started_at;              // attempted: the call of the sender, database clock
   Timestamp finished_at;             // database clock
   std::optional<Millis> not_before;  // unattempted: not claimable again for this long
+
+  // Something came back: the destination's word, for all hosts.
+  bool is_answered() const { return how == How::attempted && outcome->reach == Reach::answered; }
 };
 
 using JobSink = std::function<void(std::vector<Job>)>;

@@ -34,15 +34,18 @@ std::map<Shard, std::vector<ClaimToken>> ClaimLedger::open() const {
 
 DoneClaims ClaimLedger::take_done(Shard shard) {
   const std::lock_guard lock(mutex_);
-  auto done = std::exchange(done_[shard], {});
-  for (const auto token : done) taken_.emplace_back(shard, token);
-  if (taken_.size() > kRemembered) taken_.erase(taken_.begin(), taken_.end() - kRemembered);
-  return done;
+  return std::exchange(done_[shard], {});
+}
+
+void ClaimLedger::deleted(Shard shard, const DoneClaims& done) {
+  const std::lock_guard lock(mutex_);
+  for (const auto token : done) deleted_.emplace_back(shard, token);
+  if (deleted_.size() > kRemembered) deleted_.erase(deleted_.begin(), deleted_.end() - kRemembered);
 }
 
 void ClaimLedger::done_again() {
   const std::lock_guard lock(mutex_);
-  for (const auto& [shard, token] : std::exchange(taken_, {})) done_[shard].push_back(token);
+  for (const auto& [shard, token] : std::exchange(deleted_, {})) done_[shard].push_back(token);
 }
 
 void ClaimLedger::put_back_done(Shard shard, const DoneClaims& done) {

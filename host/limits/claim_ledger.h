@@ -27,7 +27,8 @@ class ClaimLedger {
   std::map<Shard, std::vector<ClaimToken>> open() const;  // claims with unsettled deliveries
   DoneClaims take_done(Shard shard);                      // to be deleted from the table claims
   void put_back_done(Shard shard, const DoneClaims& done);
-  // The last kRemembered that were taken are to be deleted once more: a new primary may lack that commit of the old one.
+  void deleted(Shard shard, const DoneClaims& done);  // from that table
+  // The last kRemembered that were deleted are done once more: a new primary may lack that commit of the old one.
   void done_again();
   static constexpr std::size_t kRemembered = 20'000;
 
@@ -51,7 +52,7 @@ class ClaimLedger {
   mutable std::mutex mutex_;  // for all below
   std::unordered_map<ClaimToken, Open> open_;
   std::map<Shard, DoneClaims> done_;
-  std::deque<std::pair<Shard, ClaimToken>> taken_;
+  std::deque<std::pair<Shard, ClaimToken>> deleted_;
   std::vector<UnconfirmedClaim> unconfirmed_;
 };
 

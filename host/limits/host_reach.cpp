@@ -25,7 +25,7 @@ void HostReach::observe(const Cooldowns& cooldowns) {
 void HostReach::ended(std::span<const Finished> settled) {
   const std::lock_guard lock(mutex_);
   for (const auto& one : settled) {
-    if (one.how != Finished::How::attempted || one.outcome->reach != Reach::answered) continue;
+    if (!one.is_answered()) continue;
     answered_at_ = std::max(answered_at_, one.finished_at);
     if (doubts_.empty()) continue;
     const auto doubt = doubts_.find({one.job.org, one.job.contract->cooldown_key()});

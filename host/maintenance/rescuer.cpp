@@ -173,7 +173,10 @@ Result<std::vector<DeliveryId>> Rescuer::write(Shard shard, std::vector<Settleme
       {.written = [&](std::size_t, std::size_t,
                       const SettleResult& result) { held.insert(held.end(), result.held.begin(), result.held.end()); },
        .refused = [](std::size_t) {},
-       .reference = [&](std::size_t at) { return claims[at]->client_ref; }});
+       .about =
+           [&](std::size_t at) {
+             return SettlementWriter::About{claims[at]->client_ref, {}};
+           }});
   if (!written && held.empty()) return tl::unexpected(written.error());
   return held;  // what was not written is found again
 }

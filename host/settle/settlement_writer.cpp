@@ -40,9 +40,9 @@ Result<void> write(const Writing& writing, std::size_t first, std::size_t count)
 
 Result<void> SettlementWriter::settle(Shard shard, std::span<Settlement> batch, const Listener& listener) {
   if (batch.empty()) return {};
-  const Writing writing{
-      [&](std::size_t first, std::size_t count) { return settle_once(shard, batch.subspan(first, count)); },
-      [&](std::size_t at, const Error& why) { return settle_less(shard, batch[at], why, listener.reference(at)); }, listener};
+  const Writing writing{[&](std::size_t first, std::size_t count) { return settle_once(shard, batch.subspan(first, count)); },
+                        [&](std::size_t at, const Error& why) { return settle_less(shard, batch[at], why, listener.about(at)); },
+                        listener};
   return write(writing, 0, batch.size());
 }
 
@@ -57,10 +57,10 @@ Result<SettleResult> SettlementWriter::settle_once(Shard shard, std::span<Settle
   return settled;
 }
 
-Result<SettleResult> SettlementWriter::settle_less(Shard shard, Settlement& refused, Error why, const std::string& reference) {
-  if (refused.of_stage) {  // it, or what its pipeline does next
+Result<SettleResult> SettlementWriter::settle_less(Shard shard, Settlement& refused, Error why, const About& about) {
+  if (refused.of_stage && refused.status != Status::due) {  // it, or what its pipeline does next
     log_.error("settle.halted", {{"delivery", refused.delivery.value},
-                                 {"submission", reference},
+                                 {"submission", about.submission},
                                  {"error", why.what},
                                  {"remedy", "its submission is blocked; it is tried again twice a minute whether it can go on"}});
     refused.halts = true;
@@ -68,9 +68,7 @@ Result<SettleResult> SettlementWriter::settle_less(Shard shard, Settlement& refu
     if (settled || !is_refused(settled.error())) return settled;
     why = settled.error();
   }
-  log_.error("settle.detail_refused", {{"delivery", refused.delivery.value},
-                                       {"error", why.what},
-                                       {"detail", refused.attempt ? refused.attempt->error : std::string()}});
+  log_.error("settle.detail_refused", {{"delivery", refused.delivery.value}, {"error", why.what}, {"detail", about.detail}});
   refused = minimal(std::move(refused));  // its end matters more than the texts about it
   auto settled = settle_once(shard, {&refused, 1});
   if (!settled && is_refused(settled.error()))

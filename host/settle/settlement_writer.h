@@ -20,13 +20,18 @@ class SettlementWriter {
  public:
   SettlementWriter(SettleStore& store, Log& log, Metrics& metrics) : store_(store), log_(log), metrics_(metrics) {}
 
+  // For the log.
+  struct About {
+    std::string submission;  // as its client calls it
+    std::string detail;      // what the plugin said
+  };
   // Told of rows by their places in what is to be written. All of them are told of, in order, unless the database gives no
   // answer.
   struct Listener {
     // One statement for so many rows from `first` on. `result`: which of them still had their token.
     std::function<void(std::size_t first, std::size_t count, const SettleResult& result)> written;
     std::function<void(std::size_t at)> refused;
-    std::function<std::string(std::size_t at)> reference;  // what the log calls a submission
+    std::function<About(std::size_t at)> about;
   };
   // Counts what ended and moved in the metrics. `batch` becomes what was written; what became no dead letter is none. Returns an
   // error other than Error::bug, or nothing once all are told of.
@@ -35,7 +40,7 @@ class SettlementWriter {
 
  private:
   Result<SettleResult> settle_once(Shard shard, std::span<Settlement> batch);
-  Result<SettleResult> settle_less(Shard shard, Settlement& refused, Error why, const std::string& reference);
+  Result<SettleResult> settle_less(Shard shard, Settlement& refused, Error why, const About& about);
 
   SettleStore& store_;
   Log& log_;

@@ -184,7 +184,10 @@ Result<void> Settler::write_shard(Shard shard, Part& part, bool again) {
                                                   unwritten_.push_back(part[at]->job.token);
                                                   done = at + 1;
                                                 },
-                                            .reference = [&](std::size_t at) { return part[at]->job.client_ref; }};
+                                            .about = [&](std::size_t at) -> SettlementWriter::About {
+                                              const auto& outcome = part[at]->outcome;
+                                              return {part[at]->job.client_ref, outcome ? outcome->detail : std::string()};
+                                            }};
   const auto written =
       is_composed ? writer_.save_artifacts(shard, compose_rows(part), listener) : writer_.settle(shard, settlements, listener);
   part.erase(part.begin(), part.begin() + static_cast<std::ptrdiff_t>(done));

@@ -15,24 +15,14 @@ std::pair<OrgId, std::string> key_of(const Finished& finished) {
   return {finished.job.org, finished.job.contract->cooldown_key()};
 }
 
-// What came back is the destination's word for all hosts.
-bool is_answered(const Finished& finished) {
-  return finished.how == Finished::How::attempted && finished.outcome->reach == Reach::answered;
-}
-
-// By this host's clock, which nobody steps.
-Clock::Monotonic end_of(const Finished& finished) {
-  return finished.job.claimed_mono +
-         std::chrono::duration_cast<Clock::Monotonic::duration>(finished.finished_at - finished.job.claimed_at);
-}
-
 }  // namespace
 
 void TargetOutages::write(const std::vector<Finished>& batch, const std::function<bool()>& give_up) {
   known_.clear();
   lone_refusals_ = refusals_.of(batch);
   for (const auto& finished : batch)
-    if (is_answered(finished)) answered_ = std::max(answered_.value_or(Clock::Monotonic::min()), end_of(finished));
+    if (finished.is_answered())
+      answered_ = std::max(answered_.value_or(Clock::Monotonic::min()), host_time(finished.job, finished.finished_at));
   std::erase_if(locked_, [now = clock_.now()](const auto& one) { return one.second <= now; });
   if (clock_.now() < not_before_) return;
   for (const auto step : {&TargetOutages::write_cleared, &TargetOutages::write_blames}) {
@@ -79,7 +69,7 @@ Result<void> TargetOutages::write_blames(const std::vector<Finished>& batch) {
         !locked_.contains(key_of(finished)))
       blames.push_back({finished.job.org, finished.job.contract->cooldown_key(), finished.finished_at,
                         std::clamp(finished.outcome->retry_after.value_or(Millis(0)), Millis(0), kMaxRetryAfter),
-                        finished.outcome->reason, is_answered(finished), host_of(finished.job.token), answered_by(finished)});
+                        finished.outcome->reason, finished.is_answered(), host_of(finished.job.token), answered_by(finished)});
   if (blames.empty()) return {};
   const auto outages = store_.blame(blames, settings_.cooldown);
   TRY(outages);
@@ -103,23 +93,23 @@ Result<void> TargetOutages::write_blames(const std::vector<Finished>& batch) {
 // As the database's clock is for this attempt: it may have been set back since the answer.
 Timestamp TargetOutages::answered_by(const Finished& finished) const {
   if (!answered_) return {};
-  return finished.finished_at + std::chrono::duration_cast<Micros>(*answered_ - end_of(finished));
+  return finished.finished_at + std::chrono::duration_cast<Micros>(*answered_ - host_time(finished.job, finished.finished_at));
 }
 
 bool TargetOutages::is_own_finding(const Finished& finished) const {
-  const auto known = known_.find(key_of(finished));
-  return known != known_.end() && known->second.of_this_host && blames_target(*finished.outcome);
+  const auto known = cooldown_of(finished);
+  return known && known->of_this_host && blames_target(*finished.outcome);
 }
 
 std::optional<Outage> TargetOutages::outage_of(const Finished& finished) const {
   if (finished.how != Finished::How::attempted || !blames_target(*finished.outcome)) return std::nullopt;
-  const auto known = known_.find(key_of(finished));
+  const auto known = cooldown_of(finished);
   // Attempts of channels count during an outage too: an organisation should see soon that its destination is away. What only this
   // host cannot reach is not away.
   const Contract& contract = *finished.job.contract;
   const bool counts_all = contract.count_outages || (contract.is_of_channel() && !is_own_finding(finished));
   const Millis uncounted_for = counts_all ? Millis{0} : settings_.outage;
-  if (known != known_.end()) return Outage{known->second.since, known->second.until, uncounted_for, known->second.of_this_host};
+  if (known) return Outage{known->since, known->until, uncounted_for, known->of_this_host};
   return Outage{finished.job.outage_since.value_or(finished.finished_at), finished.finished_at, uncounted_for};
 }
 

@@ -164,6 +164,11 @@ TEST_F(ClaimsContract, AClaimThatIsMissingFromTheListIsFound) {  // M17 M18 E7 E
   EXPECT_EQ(known(), "1:7:2 2:8:2");
   EXPECT_EQ(lost({8}), 2u);
   EXPECT_EQ(*maintenance->find_unregistered_claims(), 0u) << "found once";
+  // After a failover its host deletes what it was through with once more, and may still do so now.
+  ASSERT_TRUE(queue->forget(0, {{1}, {2}}));
+  EXPECT_EQ(known(), "2:8:2") << "it is the rescuer's";
+  ASSERT_TRUE(queue->claim(0, {7}, {3}, Millis(60'000), std::vector<RouteShare>{{route(), 9, {}, {}}}, {{2}}, kAnyBytes));
+  EXPECT_EQ(known(), "2:8:2 3:7:1");
 }
 
 // A change of a column that an index has, or goes by, would write every index of the row anew with each claim.

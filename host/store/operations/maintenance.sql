@@ -95,8 +95,8 @@ SELECT (SELECT count(*) FROM gone) + (SELECT count(*) FROM found);
 SELECT postponed FROM make_partitions_now(2);
 
 -- name: tell_host_facts
--- Writes what a host says of itself. Nothing happens if it is not registered. If the clock was set meanwhile, what others said as
--- lately as this host moves along: they are heard until they speak themselves.
+-- Writes what a host says of itself. Nothing happens if it is not registered. If the clock was set meanwhile, or nobody could speak
+-- for 15 s, what others said as lately as this host moves along: they are heard until they speak themselves, or for 15 s more.
 -- $1 host, $2 JSON object
 WITH stepped AS (
   UPDATE host_facts f SET told_at = f.told_at + (now() - own.told_at)

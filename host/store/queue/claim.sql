@@ -119,7 +119,8 @@ ORDER BY p.place;
 -- organisation, $11 the key of its cooldown, $12 whether this is a probe (which ignores the cooldown), $13 null, or the age in
 -- seconds that a submission must have at least: what has been due for so long surely has it, and of what is due since then the
 -- first thousand are looked at (and those due at one moment with the last of them), however long the backlog is
--- $9 tokens of finished claims, whose rows in `claims` are deleted on the way; $14 bytes that a body may have
+-- $9 tokens of finished claims, whose rows in `claims` are deleted on the way (not one that find_unregistered_claims has registered: it
+-- is the rescuer's); $14 bytes that a body may have
 WITH claimed AS (
   UPDATE ready SET status = 'claimed', claim_token = $2, claimed_by = $3, claimed_at = now(),
                    lease_until = now() + $4::bigint * interval '1 millisecond'
@@ -147,7 +148,7 @@ known AS (
   INSERT INTO claims (shard, token, host_id, lease_until, deliveries)
   SELECT $1::smallint, $2::bigint, $3::integer, now() + $4::bigint * interval '1 millisecond', array_agg(delivery_id)
   FROM claimed HAVING count(*) > 0),
-forgotten AS (DELETE FROM claims WHERE shard = $1 AND token = ANY ($9::bigint[]))
+forgotten AS (DELETE FROM claims WHERE shard = $1 AND token = ANY ($9::bigint[]) AND lease_until <> timestamptz 'epoch')
 SELECT (SELECT micros(clock_timestamp())), c.delivery_id, c.submission_id, c.org_id, c.route_id, micros(c.due_at), c.attempt_count,
        c.lease_lost, c.maybe_sent, c.action_order, micros(s.created_at), s.kind, s.client_ref,
        CASE WHEN octet_length(b.body) <= $14::bigint THEN convert_from(b.body, 'UTF8') END,
@@ -204,9 +205,9 @@ FROM known, unnest(known.deliveries) AS one(id)
 WHERE r.shard = $1 AND r.delivery_id = one.id AND r.status = 'claimed' AND r.claim_token = $2;
 
 -- name: forget_claims
--- Deletes the rows of finished claims.
+-- Deletes the rows of finished claims, as a claim does on its way.
 -- $1 shard, $2 claim tokens
-DELETE FROM claims WHERE shard = $1 AND token = ANY ($2::bigint[]);
+DELETE FROM claims WHERE shard = $1 AND token = ANY ($2::bigint[]) AND lease_until <> timestamptz 'epoch';
 
 -- name: contracts
 -- Reads the contracts of routes.

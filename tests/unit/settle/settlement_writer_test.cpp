@@ -44,7 +44,10 @@ class WritingSettlements : public ::testing::Test {
   const SettlementWriter::Listener listener{
       .written = [this](std::size_t first, std::size_t count, const SettleResult&) { written.emplace_back(first, count); },
       .refused = [this](std::size_t at) { refused.push_back(at); },
-      .reference = [this](std::size_t at) { return named.push_back(at), "case-" + std::to_string(at); }};
+      .about = [this](std::size_t at) -> SettlementWriter::About {
+        named.push_back(at);
+        return {"case-" + std::to_string(at), {}};
+      }};
 };
 
 TEST_F(WritingSettlements, OneStatementWritesAllThatCanBeWritten) {
@@ -79,6 +82,16 @@ TEST_F(WritingSettlements, AStageWhosePipelineCannotGoOnEndsAndItsSubmissionStay
   EXPECT_EQ(store.written[1].attempt->error, "text 2") << "with all that is known of it";
   EXPECT_EQ(log.count("settle.halted"), 1u);
   EXPECT_EQ(named, Places{1}) << "which submission is blocked";
+}
+
+TEST_F(WritingSettlements, AStageThatIsOnlyDueAgainHaltsNothing) {
+  batch = {settlement(1, true)};
+  batch[0].status = Status::due;
+  store.fault = [](const Settlement& one) { return one.attempt->error == "text 1" ? std::optional(kRefused) : std::nullopt; };
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(store.statements, 2u) << "no statement that can only be refused again";
+  EXPECT_EQ(log.count("settle.halted"), 0u);
+  EXPECT_EQ(log.count("settle.detail_refused"), 1u);
 }
 
 TEST_F(WritingSettlements, AStageWhoseTextIsRefusedToo) {

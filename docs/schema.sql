@@ -456,8 +456,7 @@ CREATE TABLE host_facts (
   host_id integer NOT NULL,
   told_at timestamp with time zone NOT NULL,
   facts jsonb NOT NULL,
-  CONSTRAINT host_facts_pkey PRIMARY KEY (host_id),
-  CONSTRAINT host_facts_host_id_fkey FOREIGN KEY (host_id) REFERENCES hosts(host_id) ON DELETE CASCADE
+  CONSTRAINT host_facts_pkey PRIMARY KEY (host_id)
 ) WITH (fillfactor = 50);
 
 CREATE TABLE host_findings (

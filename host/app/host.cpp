@@ -110,7 +110,7 @@ Host::Host(HostParts parts)
       planner_(
           config_.limits, [this](const std::string& type) { return concurrency(type); }, config_.timeouts.attempt / 4),
       settler_(
-          *stores_.settle, clock_, settler_settings(config_, name_), [this] { return planner_.held(); },
+          *stores_.settle, answers_, clock_, settler_settings(config_, name_), [this] { return planner_.held(); },
           [this](const Settler::WriteResult& written) {
             reach_.ended(written.batch);
             if (written.outage_began) signal_.walk();  // what cools down is seen before anything else is claimed

@@ -120,7 +120,8 @@ class Host {
   PluginSenderFactory factory_;
   Executor executor_;
   Planner planner_;
-  HostReach reach_;
+  Answers answers_;
+  HostReach reach_{answers_};
   ClaimLedger ledger_;
   WorkSignal signal_;
   Settler settler_;

@@ -55,7 +55,7 @@ class Quarantine {
             breadcrumbs_, [transports = *contents.transports](const Contract& contract) { return transports.of(contract); },
             [transports = *contents.transports](const std::string& client) { return transports.of_oauth2(client); }),
         settler_(
-            *settle_store_, clock_,
+            *settle_store_, answers_, clock_,
             {.actor = host_name(),
              .retry = config.retry,
              .cooldown = config.timeouts.cooldown,
@@ -190,6 +190,7 @@ class Quarantine {
   std::unique_ptr<QueueStore> queue_store_;
   std::unique_ptr<SuspectStore> suspects_;
   PluginSenderFactory factory_;
+  Answers answers_;
   Settler settler_;
   Executor executor_;
   HangAlerts hang_alerts_;

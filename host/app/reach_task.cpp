@@ -70,9 +70,11 @@ PeriodicTask reach_task(HostReach& reach, MaintenanceStore& store, ReachWays way
               TRY(is_alone);
               if (!*is_alone) return {};
             }
-            const auto at = store.reaches_again(*host);
-            TRY(at);
-            reach.recovered(*at);
+            TRY(store.reaches_again(*host));
+            if (is_reached.value_or(false))
+              reach.recovered(clock.now());
+            else
+              reach.tries_anyway(clock.now());
             blind = is_blind ? std::min(2 * blind, kMaxBlindTry) : kBlindTry;
             told = {};
             log.info("host.reaches_again", {{"was_cut_off_since", format_rfc3339(cut_off->since)}});

@@ -224,14 +224,14 @@ void Claimer::leave_channels(HostId host, Clock::Monotonic::duration idle_for) {
 }
 
 // No other host sends to a channel that this one serves, so none would confirm that it is unreachable, or have an answer from it.
-// Where this host has had no answer from anywhere since, it leaves the organisation to others for a while, once for each such
+// Where this host has connected to nothing since, it leaves the organisation to others for a while, once for each such
 // finding.
 void Claimer::hand_over_channels(const std::vector<HostFinding>& own) {
   const auto now = clock_.now();
   std::erase_if(channels_.not_before, [&](const auto& one) { return one.second <= now; });
   std::map<std::pair<OrgId, std::string>, Timestamp> unreached;
   for (const auto& one : own) {
-    if (!is_channel_target(one.target) || reach_.answered_at() >= one.since) continue;
+    if (!is_channel_target(one.target) || !reach_.can_not_connect(one.org, one.target)) continue;
     const auto known = channels_.unreached.find({one.org, one.target});
     const bool is_new = known == channels_.unreached.end() || known->second != one.since;
     if (is_new) {

@@ -106,6 +106,7 @@ struct Finished {
   };
   Job job;  // attempted ones come back without payload and context
   How how = How::attempted;
+  bool by_kept_connection = false;  // all that was sent: so it does not tell whether this host can make a connection
   std::optional<Outcome> outcome;
   Timestamp started_at;              // attempted: the call of the sender, database clock
   Timestamp finished_at;             // database clock

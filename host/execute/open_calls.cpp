@@ -79,6 +79,7 @@ std::size_t OpenCalls::open() const {
 void OpenCalls::keep(const Open& open, Outcome outcome) {
   finished_.push_back({.job = receipt(*open.job),
                        .how = outcome.artifact ? Finished::How::composed : Finished::How::attempted,
+                       .by_kept_connection = open.job->reached == Reached::network,
                        .outcome = std::move(outcome),
                        .started_at = database_now(*open.job, open.started),
                        .finished_at = database_now(*open.job, completions_->now()),

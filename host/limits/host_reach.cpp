@@ -5,15 +5,22 @@
 
 namespace waybill {
 
-// Once cut off, it stays so until recovered().
+// It was not told otherwise since.
+bool HostReach::holds(const Answers::Unreached& unreached) const {
+  return unreached.since > recovered_at_ && unreached.last > tries_since_;
+}
+
+// Once cut off, it stays so until recovered() or tries_anyway().
 void HostReach::observe(const Cooldowns& cooldowns) {
   const std::lock_guard lock(mutex_);
   doubts_.clear();
   for (const auto& one : cooldowns.of_others) doubts_.emplace(Key{one.org, one.target}, one);
   if (cut_off_) return;
   CutOff found;
-  for (const auto& one : cooldowns.own)
-    if (one.is_refuted && answered_at_ < one.since) found.unreachable.push_back(one);
+  for (const auto& one : cooldowns.own) {
+    const auto unreached = answers_.unreached(one.org, one.target);
+    if (one.is_refuted && unreached && !unreached->others_answered && holds(*unreached)) found.unreachable.push_back(one);
+  }
   if (found.unreachable.empty()) return;
   found.since = std::min_element(found.unreachable.begin(), found.unreachable.end(), [](const auto& a, const auto& b) {
                   return a.since < b.since;
@@ -24,10 +31,9 @@ void HostReach::observe(const Cooldowns& cooldowns) {
 
 void HostReach::ended(std::span<const Finished> settled) {
   const std::lock_guard lock(mutex_);
+  if (doubts_.empty()) return;
   for (const auto& one : settled) {
     if (!one.is_answered()) continue;
-    answered_at_ = std::max(answered_at_, one.finished_at);
-    if (doubts_.empty()) continue;
     const auto doubt = doubts_.find({one.job.org, one.job.contract->cooldown_key()});
     if (doubt == doubts_.end() || one.finished_at <= doubt->second.since) continue;
     refuted_.push_back(doubt->second);
@@ -40,9 +46,10 @@ std::vector<HostFinding> HostReach::take_refuted() {
   return std::exchange(refuted_, {});
 }
 
-Timestamp HostReach::answered_at() const {
+bool HostReach::can_not_connect(OrgId org, const std::string& target) const {
   const std::lock_guard lock(mutex_);
-  return answered_at_;
+  const auto unreached = answers_.unreached(org, target);
+  return unreached && !unreached->others_connected && holds(*unreached);
 }
 
 std::optional<HostReach::CutOff> HostReach::cut_off() const {
@@ -50,9 +57,15 @@ std::optional<HostReach::CutOff> HostReach::cut_off() const {
   return cut_off_;
 }
 
-void HostReach::recovered(Timestamp at) {
+void HostReach::recovered(Clock::Monotonic at) {
+  tries_anyway(at);
   const std::lock_guard lock(mutex_);
-  answered_at_ = std::max(answered_at_, at);
+  recovered_at_ = at;
+}
+
+void HostReach::tries_anyway(Clock::Monotonic at) {
+  const std::lock_guard lock(mutex_);
+  tries_since_ = at;
   cut_off_.reset();
   is_cut_off_ = false;
 }

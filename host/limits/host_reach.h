@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "domain/answers.h"
 #include "domain/job.h"
 #include "store/queue/queue_store.h"
 
@@ -19,6 +20,8 @@ namespace waybill {
 // answer from anywhere since, nor made a connection. Safe from any thread.
 class HostReach {
  public:
+  explicit HostReach(const Answers& answers) : answers_(answers) {}
+
   struct CutOff {
     Timestamp since;
     std::vector<HostFinding> unreachable;  // that others reach
@@ -26,18 +29,24 @@ class HostReach {
 
   void observe(const Cooldowns& cooldowns);
   void ended(std::span<const Finished> settled);
+  // The target gives no answer, and since it does not, no other has given one by a connection made for it: no sign that it is the
+  // target.
+  bool can_not_connect(OrgId org, const std::string& target) const;
   // Findings of other hosts that answers to this one have refuted; each is told once.
   std::vector<HostFinding> take_refuted();
-  Timestamp answered_at() const;
   bool is_cut_off() const { return is_cut_off_; }
   std::optional<CutOff> cut_off() const;
-  void recovered(Timestamp at);  // a connection was made
+  void recovered(Clock::Monotonic at);     // a connection was made
+  void tries_anyway(Clock::Monotonic at);  // none was, but what it tries next may be answered
 
  private:
   using Key = std::pair<OrgId, std::string>;
 
+  bool holds(const Answers::Unreached& unreached) const;
+
+  const Answers& answers_;
   mutable std::mutex mutex_;
-  Timestamp answered_at_{};            // the last time
+  Clock::Monotonic recovered_at_ = Clock::Monotonic::min(), tries_since_ = Clock::Monotonic::min();
   std::map<Key, HostFinding> doubts_;  // of others
   std::vector<HostFinding> refuted_;
   std::optional<CutOff> cut_off_;

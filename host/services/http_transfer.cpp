@@ -52,7 +52,9 @@ struct HttpTransfer::Callbacks {
     } catch (...) {
       return CURL_PREREQFUNC_ABORT;
     }
-    if (!transfer.request_.departure.begin()) return CURL_PREREQFUNC_ABORT;
+    long connections = 0;  // made for it
+    curl_easy_getinfo(transfer.easy(), CURLINFO_NUM_CONNECTS, &connections);
+    if (!transfer.request_.departure.begin(connections > 0)) return CURL_PREREQFUNC_ABORT;
     transfer.issued_ = true;
     return CURL_PREREQFUNC_OK;
   }

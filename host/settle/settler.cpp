@@ -35,8 +35,9 @@ struct Settler::AttemptRun {
   }
 };
 
-Settler::Settler(SettleStore& store, const Clock& clock, SettlerSettings settings, std::function<std::size_t()> all_out,
-                 std::function<void(const WriteResult&)> written, Log& log, Metrics& metrics)
+Settler::Settler(SettleStore& store, Answers& answers, const Clock& clock, SettlerSettings settings,
+                 std::function<std::size_t()> all_out, std::function<void(const WriteResult&)> written, Log& log,
+                 Metrics& metrics)
     : store_(store),
       clock_(clock),
       settings_(std::move(settings)),
@@ -44,7 +45,7 @@ Settler::Settler(SettleStore& store, const Clock& clock, SettlerSettings setting
       written_(std::move(written)),
       log_(log),
       metrics_(metrics),
-      outages_(store, clock, {settings_.cooldown, settings_.outage}, log),
+      outages_(store, answers, clock, {settings_.cooldown, settings_.outage}, log),
       writer_(store, log, metrics),
       aside_(store, log) {}
 

@@ -51,8 +51,8 @@ class Settler {
   };
   // `all_out` returns how many jobs are out, including those taken here: when all of them are here, a batch need not wait for
   // more.
-  Settler(SettleStore& store, const Clock& clock, SettlerSettings settings, std::function<std::size_t()> all_out,
-          std::function<void(const WriteResult&)> written, Log& log, Metrics& metrics);
+  Settler(SettleStore& store, Answers& answers, const Clock& clock, SettlerSettings settings,
+          std::function<std::size_t()> all_out, std::function<void(const WriteResult&)> written, Log& log, Metrics& metrics);
   ~Settler();
 
   void start();

@@ -20,9 +20,7 @@ std::pair<OrgId, std::string> key_of(const Finished& finished) {
 void TargetOutages::write(const std::vector<Finished>& batch, const std::function<bool()>& give_up) {
   known_.clear();
   lone_refusals_ = refusals_.of(batch);
-  for (const auto& finished : batch)
-    if (finished.is_answered())
-      answered_ = std::max(answered_.value_or(Clock::Monotonic::min()), host_time(finished.job, finished.finished_at));
+  answers_.note(batch);
   std::erase_if(locked_, [now = clock_.now()](const auto& one) { return one.second <= now; });
   if (clock_.now() < not_before_) return;
   for (const auto step : {&TargetOutages::write_cleared, &TargetOutages::write_blames}) {
@@ -64,17 +62,22 @@ Result<void> TargetOutages::write_cleared(const std::vector<Finished>& batch) {
 
 Result<void> TargetOutages::write_blames(const std::vector<Finished>& batch) {
   std::vector<BlamedTarget> blames;
-  for (const auto& finished : batch)
-    if (finished.how == Finished::How::attempted && blames_target(*finished.outcome) && !lone_refusals_.contains(&finished) &&
-        !locked_.contains(key_of(finished)))
-      blames.push_back({finished.job.org, finished.job.contract->cooldown_key(), finished.finished_at,
-                        std::clamp(finished.outcome->retry_after.value_or(Millis(0)), Millis(0), kMaxRetryAfter),
-                        finished.outcome->reason, finished.is_answered(), host_of(finished.job.token), answered_by(finished)});
+  for (const auto& finished : batch) {
+    if (finished.how != Finished::How::attempted || !blames_target(*finished.outcome) || lone_refusals_.contains(&finished) ||
+        locked_.contains(key_of(finished)))
+      continue;
+    const auto unreached = answers_.unreached(finished.job.org, finished.job.contract->cooldown_key());
+    blames.push_back({finished.job.org, finished.job.contract->cooldown_key(), finished.finished_at,
+                      std::clamp(finished.outcome->retry_after.value_or(Millis(0)), Millis(0), kMaxRetryAfter),
+                      finished.outcome->reason, finished.is_answered(), host_of(finished.job.token),
+                      unreached && unreached->others_connected});
+  }
   if (blames.empty()) return {};
   const auto outages = store_.blame(blames, settings_.cooldown);
   TRY(outages);
   for (const auto& outage : *outages) {
-    known_[{outage.org, outage.target}] = outage;
+    Known& known = known_[{outage.org, outage.target}];
+    (outage.of_this_host ? known.own : known.shared) = outage;
     const bool is_new = std::any_of(blames.begin(), blames.end(), [&](const BlamedTarget& blame) {
       return blame.org == outage.org && blame.target == outage.target && blame.at == outage.since;
     });
@@ -90,10 +93,13 @@ Result<void> TargetOutages::write_blames(const std::vector<Finished>& batch) {
   return {};
 }
 
-// As the database's clock is for this attempt: it may have been set back since the answer.
-Timestamp TargetOutages::answered_by(const Finished& finished) const {
-  if (!answered_) return {};
-  return finished.finished_at + std::chrono::duration_cast<Micros>(*answered_ - host_time(finished.job, finished.finished_at));
+// What this host alone finds began no sooner than by its own clock: the database's may have been set since.
+Timestamp TargetOutages::beginning_of(const Cooldown& known, const Finished& finished) const {
+  if (!known.of_this_host) return known.since;
+  const auto ended = host_time(finished.job, finished.finished_at);
+  const auto unreached = answers_.unreached(known.org, known.target);  // none: it has answered since
+  const auto lasted = unreached ? std::max(ended - unreached->since, Clock::Monotonic::duration{}) : Clock::Monotonic::duration{};
+  return std::max(known.since, finished.finished_at - std::chrono::duration_cast<Micros>(lasted));
 }
 
 bool TargetOutages::is_own_finding(const Finished& finished) const {
@@ -109,15 +115,20 @@ std::optional<Outage> TargetOutages::outage_of(const Finished& finished) const {
   const Contract& contract = *finished.job.contract;
   const bool counts_all = contract.count_outages || (contract.is_of_channel() && !is_own_finding(finished));
   const Millis uncounted_for = counts_all ? Millis{0} : settings_.outage;
-  if (known) return Outage{known->since, known->until, uncounted_for, known->of_this_host};
+  if (known) return Outage{beginning_of(*known, finished), known->until, uncounted_for, known->of_this_host};
   return Outage{finished.job.outage_since.value_or(finished.finished_at), finished.finished_at, uncounted_for};
 }
 
+// A batch may have both an answer that blames its target and an attempt to which nothing came back.
 std::optional<Cooldown> TargetOutages::cooldown_of(const Finished& finished) const {
   const auto known = known_.find(key_of(finished));
-  return known == known_.end() ? std::nullopt : std::optional(known->second);
+  if (known == known_.end()) return std::nullopt;
+  return known->second.own && !finished.is_answered() ? known->second.own : known->second.shared;
 }
 
-void TargetOutages::remember(const Finished& finished, const Cooldown& cooldown) { known_[key_of(finished)] = cooldown; }
+void TargetOutages::remember(const Finished& finished, const Cooldown& cooldown) {
+  Known& known = known_[key_of(finished)];
+  (cooldown.of_this_host ? known.own : known.shared) = cooldown;
+}
 
 }  // namespace waybill

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "domain/answers.h"
 #include "domain/decide.h"
 #include "domain/job.h"
 #include "settle/breaker.h"
@@ -27,8 +28,8 @@ struct OutageSettings {
 // One thread at a time. Knows the outages of the present batch.
 class TargetOutages {
  public:
-  TargetOutages(SettleStore& store, const Clock& clock, OutageSettings settings, Log& log)
-      : store_(store), clock_(clock), settings_(settings), log_(log) {}
+  TargetOutages(SettleStore& store, Answers& answers, const Clock& clock, OutageSettings settings, Log& log)
+      : store_(store), answers_(answers), clock_(clock), settings_(settings), log_(log) {}
 
   // Has failures that are many blame their targets; see FailureBreaker.
   void judge(std::vector<Finished>& batch) { breaker_.judge(batch); }
@@ -52,17 +53,22 @@ class TargetOutages {
 
   Result<void> write_cleared(const std::vector<Finished>& batch);
   Result<void> write_blames(const std::vector<Finished>& batch);
-  Timestamp answered_by(const Finished& finished) const;  // when anything last had an answer before it
+  Timestamp beginning_of(const Cooldown& known, const Finished& finished) const;
+
+  // What is known of a target: by what this host alone finds, and by what holds for all.
+  struct Known {
+    std::optional<Cooldown> own, shared;
+  };
 
   SettleStore& store_;
+  Answers& answers_;
   const Clock& clock_;
   const OutageSettings settings_;
   Log& log_;
   FailureBreaker breaker_;
   LoneRefusals refusals_;
   std::unordered_set<const Finished*> lone_refusals_;  // of the batch
-  std::map<Key, Cooldown> known_;                      // of the targets that the batch blames
-  std::optional<Clock::Monotonic> answered_;           // when anything last had an answer
+  std::map<Key, Known> known_;                         // of the targets that the batch blames
   Clock::Monotonic not_before_{};                      // a lock was in the way of writing them
   std::map<Key, Clock::Monotonic> locked_;             // or that of single ones: until when
   bool began_ = false;

@@ -55,6 +55,22 @@ TEST_F(HostLivenessContract, EverySignOfLifeTellsTheDatabasesTime) {
   EXPECT_FALSE(nowhere.time());
 }
 
+// Or a host that reaches nothing would be alone for a second, whenever the database has ended everybody's sessions.
+TEST_F(HostLivenessContract, AHostIsHeardFromItsFirstMomentAndWhenItComesBack) {  // T3 T13
+  const auto is_heard = [&](HostId host) {
+    return sql.number("SELECT count(*) FROM heard_hosts WHERE host_id = " + std::to_string(host.value)) == 1;
+  };
+  HostLiveness liveness(address, "box:1");
+  const HostId host = *liveness.keep();
+  sql.execute("UPDATE hosts SET started_at = now() - interval '1 hour'");
+  EXPECT_TRUE(is_heard(host));
+  sql.execute("UPDATE host_facts SET facts = '{\"draining\":true}'");
+  kill(host);
+  EXPECT_EQ(kept(liveness), host);
+  EXPECT_TRUE(is_heard(host));
+  EXPECT_EQ(sql.text("SELECT facts ->> 'draining' FROM host_facts"), "true") << "what it said last holds";
+}
+
 TEST_F(HostLivenessContract, LookingForTheDeadTakesNoLock) {  // E7
   HostLiveness first(address, "box:1"), second(address, "box:2");
   const HostId a = *first.keep(), b = *second.keep();

@@ -66,7 +66,10 @@ TEST_F(UpkeepContract, WhatAHostSaysOfItselfGoesWithIt) {
   EXPECT_EQ(sql.text("SELECT facts ->> 'draining' FROM host_facts"), "true");
   EXPECT_EQ(sql.text("SELECT xmin::text FROM hosts WHERE host_id = " + std::to_string(us.value)), version)
       << "a new version of a host's row is a sign of life";
+  ASSERT_TRUE(maintenance->forget_outages(std::chrono::hours(24)));
+  EXPECT_EQ(sql.number("SELECT count(*) FROM host_facts"), 1);
   sql.execute("DELETE FROM hosts WHERE host_id = " + std::to_string(us.value));
+  ASSERT_TRUE(maintenance->forget_outages(std::chrono::hours(24)));
   EXPECT_EQ(sql.number("SELECT count(*) FROM host_facts"), 0);
 }
 

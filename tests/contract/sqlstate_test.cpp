@@ -208,7 +208,7 @@ class KeptSettlements : public Sqlstates {
   void start(const DatabaseAddress& to) {
     store = make_settle_store(to);
     settler = std::make_unique<Settler>(
-        *store, clock, SettlerSettings{.actor = "box:1", .retry = {{"default", {}}}}, [] { return 0; },
+        *store, answers, clock, SettlerSettings{.actor = "box:1", .retry = {{"default", {}}}}, [] { return 0; },
         [this](const Settler::WriteResult& written) {
           unwritten += written.unwritten.size();
           all += written.batch.size();
@@ -222,6 +222,7 @@ class KeptSettlements : public Sqlstates {
 
   std::int64_t tokens_given = 0;
   NoClock clock;
+  Answers answers;
   Log log{Log::Level::error, Log::Format::json};
   Metrics metrics;
   std::atomic<std::size_t> unwritten{0}, all{0};

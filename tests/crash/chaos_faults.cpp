@@ -113,6 +113,7 @@ class Faults::Active {
       case Kind::crash:
       case Kind::failed_start:
       case Kind::pause:
+      case Kind::displaced:
         return;
     }
   }

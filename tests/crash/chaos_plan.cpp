@@ -104,6 +104,7 @@ class Planner {
       case Kind::crash:
       case Kind::failed_start:
       case Kind::pause:
+      case Kind::displaced:
         break;
     }
     return planned;

@@ -65,6 +65,13 @@ bool is_shut_out(const Fault& fault, const std::vector<Fault>& faults) {
   });
 }
 
+// Its sessions were ended, and on a slow machine it was not back in time: nothing else explains that it was taken for dead.
+bool is_displaced(const Fault& fault, const std::vector<Fault>& faults) {
+  return fault.kind == Kind::displaced && std::none_of(faults.begin(), faults.end(), [&](const Fault& other) {
+           return (keeps_silent(other.kind) || ends_host(other.kind)) && overlaps(other, fault.begin - kStart, fault.begin);
+         });
+}
+
 // Each rule appends what it finds.
 class Judge {
  public:
@@ -201,7 +208,7 @@ std::string_view to_string(Kind kind) {
       "kill",       "stop",      "cut",     "half_open",        "lock",           "lock_timeout", "statement_timeout",
       "cancel",     "terminate", "restart", "poison",           "loop",           "outage",       "clock_forward",
       "clock_back", "sick",      "hang",    "disabled_channel", "silent_scanner", "crash",        "failed_start",
-      "pause"};
+      "pause",      "displaced"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -209,7 +216,8 @@ int resends_explained(const std::vector<Fault>& faults, double from, double to, 
   int explained = 0;
   std::vector<Fault> silent;
   for (const auto& fault : faults) {
-    if ((ends_host(fault.kind) || is_shut_out(fault, faults)) && overlaps(fault, from, to)) ++explained;
+    if ((ends_host(fault.kind) || is_shut_out(fault, faults) || is_displaced(fault, faults)) && overlaps(fault, from, to))
+      ++explained;
     if (keeps_silent(fault.kind) && !is_shut_out(fault, faults)) silent.push_back(fault);
   }
   std::sort(silent.begin(), silent.end(), [](const Fault& a, const Fault& b) { return a.begin < b.begin; });
@@ -236,9 +244,10 @@ std::vector<Complaint> verdict(const std::vector<Record>& records, const std::ve
     if (fault.kind == Kind::crash && !has_poison) found.push_back({"", "crash", "a host ended by itself: " + fault.detail});
   for (const auto& fault : faults) {
     const bool in_trouble = std::any_of(faults.begin(), faults.end(), [&](const Fault& other) {
-      return other.kind < Kind::crash && overlaps(other, fault.begin - kStart, fault.end);
+      return (other.kind < Kind::crash || other.kind == Kind::pause) && overlaps(other, fault.begin - kStart, fault.end);
     });
-    if (fault.kind == Kind::failed_start && !in_trouble) found.push_back({"", "failed_start", fault.detail});
+    if ((fault.kind == Kind::failed_start || fault.kind == Kind::displaced) && !in_trouble)
+      found.push_back({"", std::string(to_string(fault.kind)), fault.detail});
   }
   std::map<std::string, int> loops;
   for (const auto& record : records)

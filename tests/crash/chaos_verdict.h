@@ -36,7 +36,8 @@ enum class Kind {
   // Not planned: they are seen.
   crash,         // a host ended by itself
   failed_start,  // a host gave up before it was up, and is started again
-  pause          // the machine did not let the test run
+  pause,         // the machine did not let the test run
+  displaced      // a host that lives was taken for dead, and has another id since
 };
 inline constexpr int kPlannedKinds = static_cast<int>(Kind::silent_scanner) + 1;
 std::string_view to_string(Kind kind);

@@ -102,6 +102,8 @@ TEST(ChaosVerdict, FindsSendsThatNoFaultExplains) {
   EXPECT_EQ(rules(twice, {{Kind::half_open, 10.5, 11}}), Rules{"resent"}) << "shorter than the lease";
   EXPECT_EQ(rules(twice, {{Kind::half_open, 9, 10}, {Kind::lock, 10.2, 11}}), Rules{}) << "one after the other";
   EXPECT_EQ(rules(twice, {{Kind::terminate, 10.1, 10.2}, {Kind::half_open, 10.3, 11}}), Rules{}) << "taken for dead";
+  EXPECT_EQ(rules(twice, {{Kind::cut, 10.1, 10.2}, {Kind::displaced, 11, 11}}), Rules{}) << "it was not back in time";
+  EXPECT_EQ(rules(twice, {{Kind::displaced, 11, 11}}), Rules{"displaced"}) << "nothing ended its sessions";
   EXPECT_EQ(rules(twice, {{Kind::terminate, 10.1, 10.2}, {Kind::half_open, 10.3, 10.5}}), Rules{"resent"})
       << "too short for that";
   for (const auto kind : {Kind::cut, Kind::lock, Kind::lock_timeout, Kind::statement_timeout, Kind::cancel, Kind::terminate,

@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <stdexcept>
 
+#include "base/time.h"
 #include "crash/chaos_plan.h"
 #include "support/bad_plugins.h"
 #include "support/forms_world.h"
@@ -96,8 +98,10 @@ std::optional<int> SupervisedHost::look() {
   return std::nullopt;
 }
 
+std::string SupervisedHost::log() const { return read_file(installation_.folder() / "log"); }
+
 std::string SupervisedHost::log_end() const {
-  const auto text = read_file(installation_.folder() / "log");
+  const auto text = log();
   return text.substr(text.size() > kLogShown ? text.size() - kLogShown : 0);
 }
 
@@ -368,7 +372,19 @@ void RoundWorld::add(Fault fault) {
 
 std::vector<Fault> RoundWorld::faults() const {
   const std::lock_guard lock(mutex_);
-  return faults_;
+  auto all = faults_;
+  for (std::size_t i = 0; i < hosts_.size(); ++i) {
+    std::istringstream log(hosts_[i]->log());
+    for (std::string line; std::getline(log, line);) {
+      if (line.find("\"host.was_rescued\"") == std::string::npos) continue;
+      const auto event = nlohmann::json::parse(line, nullptr, false);
+      const auto told = event.is_object() ? parse_rfc3339(event.value("ts", "")) : std::nullopt;
+      if (!told) continue;
+      const double at = static_cast<double>(told->micros) / 1e6 - begin_epoch_;
+      all.push_back({Kind::displaced, at, at, "host " + std::to_string(i)});
+    }
+  }
+  return all;
 }
 
 std::vector<Record> RoundWorld::records() {
@@ -456,6 +472,14 @@ std::string RoundWorld::logs() const {
     for (const auto& row : database.rows("SELECT clock_timestamp() || ' ' || t FROM waybill." + table + " t"))
       all += *row[0] + "\n";
   }
+  all += "---- attempts of channels that failed, and whether they count\n";
+  for (const auto& row :
+       database.rows("SELECT n.channel_id || ' ' || a.delivery_id || ' ' || a.number || ' ' || "
+                     "a.started_at || ' to ' || a.finished_at || ' ' || a.counts || ' ' || coalesce(a.reason, '') || ' ' || "
+                     "coalesce(a.error, '') FROM waybill.attempts a JOIN "
+                     "(SELECT DISTINCT delivery_id, channel_id FROM waybill.notifications) n ON n.delivery_id = a.delivery_id "
+                     "WHERE a.outcome <> 'accepted' ORDER BY a.started_at"))
+    all += *row[0] + "\n";
   for (std::size_t i = 0; i < hosts_.size(); ++i) all += "---- log of host " + std::to_string(i) + "\n" + hosts_[i]->log_end();
   return all;
 }

@@ -48,6 +48,7 @@ class SupervisedHost {
   bool is_held_down() const { return held_down_; }
   std::optional<int> look();                    // reads its port; the exit code if it has ended by itself since
   std::uint16_t port() const { return port_; }  // 0 while it has none
+  std::string log() const;
   std::string log_end() const;
 
  private:

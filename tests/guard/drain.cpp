@@ -164,7 +164,7 @@ class HotPath {
       : executor_(senders_, clock_, {}, log_, metrics_),
         planner_({}, [this](const std::string& type) { return executor_.concurrency(type); }),
         settler_(
-            ledger_, clock_, {.actor = "box:4711", .retry = {{"default", {}}}, .batch = kBatch},
+            ledger_, answers_, clock_, {.actor = "box:4711", .retry = {{"default", {}}}, .batch = kBatch},
             [this] { return planner_.held(); }, [this](const Settler::WriteResult& written) { settled(written); }, log_,
             metrics_),
         claimer_(
@@ -220,7 +220,8 @@ class HotPath {
   Planner planner_;
   ClaimLedger claim_ledger_;
   WorkSignal signal_;
-  HostReach reach_;
+  Answers answers_;
+  HostReach reach_{answers_};
   Settler settler_;
   Claimer claimer_;
 };

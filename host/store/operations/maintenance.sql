@@ -47,13 +47,14 @@ WITH RECURSIVE first AS (
 SELECT micros(now()) - micros(min(due_at)) FROM first HAVING min(due_at) <= now();
 
 -- name: forget_outages
--- Deletes outages whose cooldown ended long ago, and what hosts found that are gone. Answers how many outages.
+-- Deletes outages whose cooldown ended long ago, and what hosts found and said that are gone. Answers how many outages.
 -- $1 milliseconds since its end
 WITH gone AS (DELETE FROM target_rests WHERE until < now() - $1::bigint * interval '1 millisecond' RETURNING 1),
 found AS (
   DELETE FROM host_findings f
   WHERE until < now() - $1::bigint * interval '1 millisecond' OR NOT EXISTS (SELECT FROM hosts h WHERE h.host_id = f.host_id)),
-cut_off AS (DELETE FROM cut_off_hosts c WHERE NOT EXISTS (SELECT FROM hosts h WHERE h.host_id = c.host_id))
+cut_off AS (DELETE FROM cut_off_hosts c WHERE NOT EXISTS (SELECT FROM hosts h WHERE h.host_id = c.host_id)),
+said AS (DELETE FROM host_facts f WHERE NOT EXISTS (SELECT FROM hosts h WHERE h.host_id = f.host_id))
 SELECT count(*) FROM gone;
 
 -- name: cut_off
@@ -62,11 +63,10 @@ SELECT count(*) FROM gone;
 INSERT INTO cut_off_hosts (host_id, since, target) VALUES ($1, at_micros($2::bigint), $3) ON CONFLICT (host_id) DO NOTHING;
 
 -- name: reaches_again
--- Forgets that a host was cut off, and lets it probe what it found unreachable. Answers the time.
+-- Forgets that a host was cut off, and lets it probe what it found unreachable.
 -- $1 host
-WITH found AS (UPDATE host_findings SET until = now() WHERE host_id = $1 AND until > now()),
-again AS (DELETE FROM cut_off_hosts WHERE host_id = $1)
-SELECT micros(clock_timestamp());
+WITH found AS (UPDATE host_findings SET until = now() WHERE host_id = $1 AND until > now())
+DELETE FROM cut_off_hosts WHERE host_id = $1;
 
 -- name: is_alone
 -- Whether no other host is heard that is not cut off.

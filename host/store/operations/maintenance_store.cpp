@@ -98,10 +98,9 @@ class PgMaintenanceStore final : public MaintenanceStore {
     return {};
   }
 
-  Result<Timestamp> reaches_again(HostId host) override {
-    auto now = link_.run(sql::reaches_again, {std::to_string(host.value)});
-    TRY(now);
-    return now->time(0, 0);
+  Result<void> reaches_again(HostId host) override {
+    TRY(link_.run(sql::reaches_again, {std::to_string(host.value)}));
+    return {};
   }
 
   Result<bool> is_alone(HostId host) override {

@@ -68,8 +68,8 @@ class MaintenanceStore {
   // This host reaches nothing, since then, while another host reaches this target. Until reaches_again() others go without its
   // word.
   virtual Result<void> cut_off(HostId host, Timestamp since, const std::string& target) = 0;
-  // The time from then on. What it found unreachable it may probe at once.
-  virtual Result<Timestamp> reaches_again(HostId host) = 0;
+  // What it found unreachable it may probe at once.
+  virtual Result<void> reaches_again(HostId host) = 0;
   // Stores a submission as intake does, and takes it back. An error is what would meet a client's; it waits a second for locks.
   virtual Result<void> try_to_store() = 0;
   virtual Result<bool> is_alone(HostId host) = 0;  // no other host is registered that is not cut off

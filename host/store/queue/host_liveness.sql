@@ -20,8 +20,9 @@ SELECT nextval(pg_get_serial_sequence(quote_ident(current_schema()) || '.hosts',
 SELECT pg_try_advisory_lock(hashtext('waybill:' || current_schema()), $1::int);
 
 -- name: host_register
--- Registers a new host.
+-- Registers a new host. It is heard from now on.
 -- $1 host, $2 its name, $3 the schema version that its program knows
+WITH said AS (INSERT INTO host_facts (host_id, told_at, facts) VALUES ($1, now(), '{}'))
 INSERT INTO hosts (host_id, name, knows) OVERRIDING SYSTEM VALUE VALUES ($1, $2, $3);
 
 -- name: host_there

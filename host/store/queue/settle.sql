@@ -96,11 +96,11 @@ RETURNING org_id, target, micros(until), reason, micros(since);
 -- name: find_unreachable
 -- Begins or prolongs a host's own findings, as blame_targets does with outages. Answers those that concern this host alone: the target
 -- is in no outage but one of answers, no other host finds the same (one that is heard, not cut off, and found it lately), and there is such a host. No
--- other sends to the channels that this host serves: of a channel it is no longer this host's alone once it has had an answer from
--- elsewhere since. One that was refuted a while ago counts as new. The probe of an outage of answers that this host had is free again.
+-- other sends to the channels that this host serves: of a channel it is no longer this host's alone once it has connected to others
+-- since and had their answers. One that was refuted a while ago counts as new. The probe of an outage of answers that this host had is free again.
 -- Per failure: $1 organisation, $2 target, $3 when, in microseconds; $4 cooldown asked for in microseconds, $5 reason
 -- $6 the longest cooldown and $7 the shortest, in microseconds; $8 a cooldown is the outage's length so far divided by this
--- $9 host, $10 when this host last had an answer from anywhere, in microseconds
+-- $9 host; per failure: $10 whether this host had answers from elsewhere since, by connections made for them
 WITH found AS (
   INSERT INTO host_findings AS f (org_id, target, host_id, since, until, reason)
   SELECT org_id, target, $9::integer, at_micros(min(blamed)),
@@ -124,7 +124,9 @@ freed AS (
     WHERE r.org_id = t.org_id AND r.target = t.target AND r.answered AND r.probe_host = $9 FOR UPDATE OF r SKIP LOCKED)))
 SELECT org_id, target, micros(until), reason, micros(since) FROM found
 WHERE EXISTS (SELECT FROM others)
-  AND NOT (found.target LIKE 'channel:%' AND found.since < at_micros($10::bigint))
+  AND NOT (found.target LIKE 'channel:%' AND EXISTS (
+        SELECT FROM unnest($1::int[], $2::text[], $10::boolean[]) AS t(org_id, target, others_connected)
+        WHERE others_connected AND t.org_id = found.org_id AND t.target = found.target))
   AND NOT EXISTS (SELECT FROM target_rests r WHERE r.org_id = found.org_id AND r.target = found.target AND NOT r.answered)
   AND NOT EXISTS (SELECT FROM host_findings o
                   WHERE o.org_id = found.org_id AND o.target = found.target AND o.host_id IN (SELECT host_id FROM others)

@@ -207,9 +207,9 @@ class PgSettleStore final : public SettleStore {
   Result<std::vector<Cooldown>> find_unreachable(HostId host, std::span<const BlamedTarget> blames, Millis most) {
     auto parameters = columns_of(blames, most);
     parameters.push_back(std::to_string(host.value));
-    Timestamp reached{};
-    for (const auto& one : blames) reached = std::max(reached, one.reached);
-    parameters.push_back(std::to_string(reached.micros));
+    ArrayText others_connected;
+    for (const auto& one : blames) others_connected.add_flag(one.others_connected);
+    parameters.push_back(others_connected.take());
     auto own = cooldowns(briefly(sql::find_unreachable, parameters));
     if (own)
       for (auto& one : *own) one.of_this_host = true;

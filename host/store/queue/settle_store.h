@@ -111,9 +111,9 @@ struct BlamedTarget {
   Timestamp at;
   Millis asked{};  // the receiver's minimum
   std::string reason;
-  bool is_answered = true;  // else nothing came back: it may be the host that reaches nothing
-  HostId host{};            // that found it
-  Timestamp reached{};      // when that host last had an answer from anywhere
+  bool is_answered = true;        // else nothing came back: it may be the host that reaches nothing
+  HostId host{};                  // that found it
+  bool others_connected = false;  // that host had answers from elsewhere since, by connections made for them
 };
 
 // An attempt at a target in an outage that got through, or was never sent.

@@ -7,6 +7,7 @@
 
 #include "support/call_builders.h"
 #include "unit/maintenance/no_maintenance.h"
+#include "unit/settle/silence.h"
 
 namespace waybill {
 namespace {
@@ -20,13 +21,14 @@ class Store final : public testing::NoMaintenance {
     ++cut_off_told;
     return {};
   }
-  Result<Timestamp> reaches_again(HostId) override { return Timestamp{1}; }
+  Result<void> reaches_again(HostId) override { return {}; }
   Result<bool> is_alone(HostId) override { return alone; }
 };
 
 class CutOff : public ::testing::Test {
  protected:
   void cut(const std::string& target) {
+    answers.note(std::vector<Finished>{testing::ended_at(testing::unreachable(), clock.now(), target)});
     reach.observe({.now = {}, .all = {}, .own = {{kDefaultOrg, target, Timestamp{2}, true}}});
     ASSERT_TRUE(reach.is_cut_off());
   }
@@ -39,7 +41,8 @@ class CutOff : public ::testing::Test {
     return reach.is_cut_off();
   }
 
-  HostReach reach;
+  Answers answers;
+  HostReach reach{answers};
   Store store;
   testing::ManualClock clock;
   testing::KeptLog log;

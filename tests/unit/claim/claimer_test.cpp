@@ -11,6 +11,7 @@
 #include "support/call_builders.h"
 #include "support/eventually.h"
 #include "support/fake_store.h"
+#include "unit/settle/silence.h"
 
 namespace waybill {
 namespace {
@@ -126,7 +127,8 @@ class Claiming : public ::testing::Test {
   ClaimLedger ledger;
   std::unique_ptr<ClaimOnInsert> claim_on_insert;
   WorkSignal signal;
-  HostReach reach;
+  Answers answers;
+  HostReach reach{answers};
   std::unique_ptr<Claimer> claimer;
 
  private:
@@ -683,6 +685,7 @@ TEST_F(Claiming, AChannelThatOnlyThisHostCannotReachIsLeftToOthersForAWhile) {  
   settings.poll = Millis(100);
   start();
   ASSERT_TRUE(has(2));
+  answers.note(std::vector<Finished>{testing::ended_at(testing::unreachable(), clock.now(), "channel:ops")});
   store->finds_alone({kDefaultOrg, "channel:ops", store->now()});
   ASSERT_TRUE(eventually([&] {
     clock.pass(Millis(100));
@@ -714,10 +717,9 @@ TEST_F(Claiming, AHostThatReachesOthersKeepsItsChannels) {  // T13
   settings.poll = Millis(100);
   start();
   ASSERT_TRUE(has(1));
+  answers.note(std::vector<Finished>{testing::ended_at(testing::unreachable(), clock.now(), "channel:ops"),
+                                     testing::ended_at(testing::accepted(), clock.now() + Seconds(1), "sms.a")});
   store->finds_alone({kDefaultOrg, "channel:ops", store->now()});
-  Finished answered{.job = jobs()[0], .how = Finished::How::attempted, .outcome = Outcome{.reach = Reach::answered}};
-  answered.finished_at = store->now() + Seconds(1);
-  reach.ended(std::vector<Finished>{answered});
   clock.pass(Seconds(1));
   ASSERT_TRUE(looked_again());
   EXPECT_EQ(log.count("claim.channels_handed_over"), 0u);

@@ -124,6 +124,19 @@ TEST_F(HangingSender, ChargesTheCallItHangsInAndGivesBackWhatNothingLeftOf) {
   EXPECT_FALSE(calls.complete({3}, Outcome{})) << "the thread came back too late";
 }
 
+// T13
+TEST_F(HangingSender, WhatEndsTellsWhetherAllOfItWentByAKeptConnection) {
+  begin(3);
+  jobs[0]->reached = Reached::network;
+  jobs[1]->reached = Reached::connected;
+  for (std::uint64_t id = 1; id <= 3; ++id) EXPECT_TRUE(calls.complete({id}, Outcome{}));
+  calls.flush();
+  ASSERT_EQ(finished.size(), 3u);
+  EXPECT_TRUE(finished[0].by_kept_connection);
+  EXPECT_FALSE(finished[1].by_kept_connection);
+  EXPECT_FALSE(finished[2].by_kept_connection) << "nobody knows how the plugin did it";
+}
+
 // T12
 TEST_F(HangingSender, NobodyIsSilentWhileTheStrandIsInsideOneCall) {
   begin(2);

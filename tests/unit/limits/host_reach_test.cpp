@@ -3,14 +3,16 @@
 
 #include <gtest/gtest.h>
 
-#include "unit/settle/jobs.h"
+#include "unit/settle/silence.h"
 
 namespace waybill {
 namespace {
 
 using testing::accepted;
+using testing::ended_at;
 using testing::failed;
 using testing::finished_with;
+using testing::unreachable;
 
 constexpr Timestamp kBegin{1'700'000'000'000'000};
 
@@ -24,8 +26,18 @@ std::vector<Finished> ended(Outcome outcome, Micros after) {
   return {finished};
 }
 
-TEST(Reaching, WhatOthersReachAndThisHostDoesNotCutsItOff) {  // T13
-  HostReach reach;
+class Reaching : public ::testing::Test {
+ protected:
+  void ends(Outcome outcome, Seconds at, const std::string& target) {
+    answers.note(std::vector<Finished>{ended_at(std::move(outcome), Clock::Monotonic(at), target)});
+  }
+
+  Answers answers;
+  HostReach reach{answers};
+};
+
+TEST_F(Reaching, WhatOthersReachAndThisHostDoesNotCutsItOff) {  // T13
+  for (const char* target : {"a", "b", "c"}) ends(unreachable(), Seconds(1), target);
   reach.observe({.now = kBegin, .all = {}, .own = {finding("a", Seconds(1))}});
   EXPECT_FALSE(reach.is_cut_off()) << "nobody knows better";
   reach.observe({.now = kBegin,
@@ -36,24 +48,63 @@ TEST(Reaching, WhatOthersReachAndThisHostDoesNotCutsItOff) {  // T13
   EXPECT_EQ(reach.cut_off()->unreachable.size(), 2u);
   reach.observe({.now = kBegin, .all = {}});
   EXPECT_TRUE(reach.is_cut_off()) << "only a connection ends it";
-  reach.recovered(kBegin + Seconds(30));
+  reach.recovered(Clock::Monotonic(Seconds(30)));
   EXPECT_FALSE(reach.is_cut_off());
   reach.observe({.now = kBegin, .all = {}, .own = {finding("a", Seconds(2), true)}});
   EXPECT_FALSE(reach.is_cut_off()) << "it has reached something since";
 }
 
-TEST(Reaching, AHostThatReachesSomethingIsNotCutOff) {  // T13
-  HostReach reach;
-  reach.ended(ended(failed(), Seconds(5)));  // an answer, whatever it says
+TEST_F(Reaching, AHostThatReachesSomethingIsNotCutOff) {  // T13
+  ends(unreachable(), Seconds(4), "a");
+  ends(failed(), Seconds(5), "other");  // an answer, whatever it says
   reach.observe({.now = kBegin, .all = {}, .own = {finding("a", Seconds(4), true)}});
   EXPECT_FALSE(reach.is_cut_off());
-  reach.ended(ended(failed(Reach::not_sent), Seconds(9)));
-  reach.observe({.now = kBegin, .all = {}, .own = {finding("a", Seconds(6), true)}});
+  EXPECT_FALSE(reach.can_not_connect(kDefaultOrg, "a"));
+  ends(failed(Reach::not_sent), Seconds(9), "other");
+  ends(unreachable(), Seconds(6), "b");
+  EXPECT_TRUE(reach.can_not_connect(kDefaultOrg, "b"));
+  reach.observe({.now = kBegin, .all = {}, .own = {finding("b", Seconds(6), true)}});
   EXPECT_TRUE(reach.is_cut_off()) << "the last answer was before";
 }
 
-TEST(Reaching, AnAnswerRefutesWhatOthersFoundBeforeIt) {  // T13
-  HostReach reach;
+// Its names do not resolve any more, or its ports are used up.
+TEST_F(Reaching, ConnectionsThatThereWereTellNothingOfNewOnes) {  // T13
+  ends(unreachable(), Seconds(4), "a");
+  auto kept = ended_at(accepted(), Clock::Monotonic(Seconds(5)), "b");
+  kept.by_kept_connection = true;
+  answers.note(std::vector<Finished>{kept});
+  EXPECT_TRUE(reach.can_not_connect(kDefaultOrg, "a"));
+  reach.observe({.now = kBegin, .all = {}, .own = {finding("a", Seconds(4), true)}});
+  EXPECT_FALSE(reach.is_cut_off()) << "it goes on with what it has";
+  ends(accepted(), Seconds(6), "b");
+  EXPECT_FALSE(reach.can_not_connect(kDefaultOrg, "a"));
+}
+
+TEST_F(Reaching, OneThatTriesAnywayIsCutOffAgainIfNothingAnswers) {  // T13
+  const auto observe = [&] { reach.observe({.now = kBegin, .all = {}, .own = {finding("a", Seconds(1), true)}}); };
+  ends(unreachable(), Seconds(1), "a");
+  observe();
+  reach.tries_anyway(Clock::Monotonic(Seconds(5)));
+  observe();
+  EXPECT_FALSE(reach.is_cut_off()) << "it has tried nothing yet";
+  ends(unreachable(), Seconds(6), "a");
+  observe();
+  EXPECT_TRUE(reach.is_cut_off());
+  reach.recovered(Clock::Monotonic(Seconds(7)));
+  ends(unreachable(), Seconds(8), "a");
+  observe();
+  EXPECT_FALSE(reach.is_cut_off()) << "a connection was made, so it is not this host";
+}
+
+// What the findings say of the time is the database's word.
+TEST_F(Reaching, AStepOfTheDatabasesClockHidesNoCutOff) {  // T3 T13
+  ends(accepted(), Seconds(4), "a");
+  ends(unreachable(), Seconds(5), "a");
+  reach.observe({.now = kBegin, .all = {}, .own = {finding("a", -std::chrono::hours(24), true)}});
+  EXPECT_TRUE(reach.is_cut_off());
+}
+
+TEST_F(Reaching, AnAnswerRefutesWhatOthersFoundBeforeIt) {  // T13
   const auto doubts = [&] {
     reach.observe({.now = kBegin, .all = {}, .own = {}, .of_others = {finding("sms.primary", Seconds(5))}});
   };

@@ -20,7 +20,7 @@ class NoMaintenance : public MaintenanceStore {
   Result<std::uint64_t> forget_outages(Millis) override { return 0; }
   Result<bool> end_outage(OrgId, const std::string&) override { return false; }
   Result<void> cut_off(HostId, Timestamp, const std::string&) override { return {}; }
-  Result<Timestamp> reaches_again(HostId) override { return Timestamp{}; }
+  Result<void> reaches_again(HostId) override { return {}; }
   Result<bool> is_alone(HostId) override { return true; }
   Result<void> try_to_store() override { return {}; }
 };

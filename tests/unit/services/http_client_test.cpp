@@ -85,6 +85,26 @@ TEST_F(Http, OneConnectionServesManyRequests) {
   EXPECT_EQ(server.connections(), 1);
 }
 
+// What a kept connection carries says nothing of whether this host can make one.
+TEST_F(Http, ARequestKnowsWhetherAConnectionWasMadeForIt) {  // T13
+  ScriptedServer server([](Connection& connection) {
+    while (!connection.receive().empty()) connection.answer(200, "{}");
+  });
+  const std::atomic<bool> barred{false};
+  const auto asked_by = [&](std::atomic<Reached>& reached) {
+    auto one = request(server.url("/"));
+    one.departure = {&reached, &barred};
+    return fetch(one).error;
+  };
+  std::atomic<Reached> first{Reached::host}, second{Reached::host};
+  EXPECT_EQ(asked_by(first), NetError::ok);
+  EXPECT_EQ(first, Reached::connected);
+  EXPECT_EQ(asked_by(second), NetError::ok);
+  EXPECT_EQ(second, Reached::network);
+  EXPECT_EQ(asked_by(first), NetError::ok);
+  EXPECT_EQ(first, Reached::connected) << "one of its requests was";
+}
+
 TEST_F(Http, AReusedHandleCarriesNothingOverFromTheLastRequest) {
   std::vector<std::string> got;
   ScriptedServer server([&](Connection& connection) {

@@ -17,6 +17,7 @@ class ScriptedStore final : public SettleStore {
   std::vector<DeliveryId> handled;
   std::vector<Settlement> written;
   std::vector<BlamedTarget> blames;
+  std::vector<Cooldown> outages;  // that they are answered with
   std::size_t statements = 0;
 
   Result<SettleResult> settle(Shard, std::span<const Settlement> batch) override {
@@ -45,7 +46,7 @@ class ScriptedStore final : public SettleStore {
   Result<std::vector<DeliveryId>> locked(Shard, std::span<const DeliveryId>) override { return none(); }
   Result<std::vector<Cooldown>> blame(std::span<const BlamedTarget> batch, Millis) override {
     blames.insert(blames.end(), batch.begin(), batch.end());
-    return std::vector<Cooldown>{};
+    return outages;
   }
   Result<std::vector<Cooldown>> clear(std::span<const ClearedCooldown>) override { return none(); }
   Result<void> add_failures(std::span<const FailedAttempts>, Millis) override { return none(); }

@@ -26,7 +26,7 @@ class Settling : public ::testing::Test {
  protected:
   void start() {
     settler = std::make_unique<Settler>(
-        store, clock, settings, [this] { return all_out.load(); },
+        store, answers, clock, settings, [this] { return all_out.load(); },
         [this](const Settler::WriteResult& written) {
           const std::lock_guard lock(mutex_);
           written_ += written.batch.size();
@@ -79,6 +79,7 @@ class Settling : public ::testing::Test {
   }
 
   FakeStore store{4};
+  Answers answers;
   ManualClock clock;
   KeptLog log;
   Metrics metrics;

@@ -1,8 +1,8 @@
 -- Runs beside: 27
 --
--- What a host has said stays when it comes back after a lost session: its row in `hosts` is written anew then, and took its facts along, so that
--- nobody heard it for a second, and a host that reached nothing was alone, whose word on destinations held for all. What hosts have said that are
--- gone is deleted with their findings (forget_outages).
+-- What a host has said stays when it comes back after a lost session. Its row in `hosts` is written anew then, and the foreign key deleted its
+-- facts with the old row: nobody heard it until it next spoke, up to a second later, and a host that reached nothing passed for alone meanwhile, so
+-- that its word on destinations held for all. What hosts that are gone have said is deleted with their findings (forget_outages).
 --
 -- Locks: `hosts` and `host_facts`, for a moment; both are small.
 

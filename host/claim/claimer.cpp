@@ -231,7 +231,7 @@ void Claimer::hand_over_channels(const std::vector<HostFinding>& own) {
   std::erase_if(channels_.not_before, [&](const auto& one) { return one.second <= now; });
   std::map<std::pair<OrgId, std::string>, Timestamp> unreached;
   for (const auto& one : own) {
-    if (!is_channel_target(one.target) || !reach_.can_not_connect(one.org, one.target)) continue;
+    if (!is_channel_target(one.target) || !reach_.cannot_connect(one.org, one.target)) continue;
     const auto known = channels_.unreached.find({one.org, one.target});
     const bool is_new = known == channels_.unreached.end() || known->second != one.since;
     if (is_new) {

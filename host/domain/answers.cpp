@@ -15,21 +15,21 @@ constexpr auto kKept = std::chrono::hours(24);  // as long as outages are kept
 void Answers::note(std::span<const Finished> ended) {
   const std::lock_guard lock(mutex_);
   for (const auto& one : ended) {
-    if (one.how != Finished::How::attempted) continue;
-    const bool is_silent = !one.is_answered() && blames_target(*one.outcome);
-    if (!is_silent && !one.is_answered()) continue;
+    const bool is_answered = one.is_answered();
+    if (one.how != Finished::How::attempted || (!is_answered && !blames_target(*one.outcome))) continue;
     const auto at = host_time(one.job, one.finished_at);
-    if (one.is_answered()) answered_ = std::max(answered_.value_or(at), at);
-    if (one.is_answered() && !one.by_kept_connection) connected_ = std::max(connected_.value_or(at), at);
-    if (!is_silent && silent_.empty()) continue;
+    if (is_answered) {
+      answered_ = std::max(answered_, std::optional(at));
+      if (!one.by_kept_connection) connected_ = std::max(connected_, std::optional(at));
+      if (silent_.empty()) continue;
+    }
     const std::pair key{one.job.org, one.job.contract->cooldown_key()};
-    const auto known = silent_.find(key);
-    if (is_silent && known == silent_.end()) {
-      silent_.emplace(key, Silence{at, at});
-    } else if (is_silent) {
-      known->second = {std::min(known->second.first, at), std::max(known->second.last, at)};
-    } else if (known != silent_.end() && known->second.first < at) {
-      silent_.erase(known);
+    if (is_answered) {
+      const auto known = silent_.find(key);
+      if (known != silent_.end() && known->second.first < at) silent_.erase(known);
+    } else {
+      Silence& known = silent_.try_emplace(key, Silence{at, at}).first->second;
+      known = {std::min(known.first, at), std::max(known.last, at)};
     }
   }
   if (silent_.size() > few_) forget_old();

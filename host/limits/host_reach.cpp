@@ -5,9 +5,9 @@
 
 namespace waybill {
 
-// It was not told otherwise since.
-bool HostReach::holds(const Answers::Unreached& unreached) const {
-  return unreached.since > recovered_at_ && unreached.last > tries_since_;
+std::optional<Answers::Unreached> HostReach::unreached(OrgId org, const std::string& target) const {
+  const auto known = answers_.unreached(org, target);
+  return known && known->since > recovered_at_ && known->last > tries_since_ ? known : std::nullopt;
 }
 
 // Once cut off, it stays so until recovered() or tries_anyway().
@@ -18,8 +18,8 @@ void HostReach::observe(const Cooldowns& cooldowns) {
   if (cut_off_) return;
   CutOff found;
   for (const auto& one : cooldowns.own) {
-    const auto unreached = answers_.unreached(one.org, one.target);
-    if (one.is_refuted && unreached && !unreached->others_answered && holds(*unreached)) found.unreachable.push_back(one);
+    const auto known = unreached(one.org, one.target);
+    if (one.is_refuted && known && !known->others_answered) found.unreachable.push_back(one);
   }
   if (found.unreachable.empty()) return;
   found.since = std::min_element(found.unreachable.begin(), found.unreachable.end(), [](const auto& a, const auto& b) {
@@ -46,10 +46,10 @@ std::vector<HostFinding> HostReach::take_refuted() {
   return std::exchange(refuted_, {});
 }
 
-bool HostReach::can_not_connect(OrgId org, const std::string& target) const {
+bool HostReach::cannot_connect(OrgId org, const std::string& target) const {
   const std::lock_guard lock(mutex_);
-  const auto unreached = answers_.unreached(org, target);
-  return unreached && !unreached->others_connected && holds(*unreached);
+  const auto known = unreached(org, target);
+  return known && !known->others_connected;
 }
 
 std::optional<HostReach::CutOff> HostReach::cut_off() const {

@@ -31,7 +31,7 @@ class HostReach {
   void ended(std::span<const Finished> settled);
   // The target gives no answer, and since it does not, no other has given one by a connection made for it: no sign that it is the
   // target.
-  bool can_not_connect(OrgId org, const std::string& target) const;
+  bool cannot_connect(OrgId org, const std::string& target) const;
   // Findings of other hosts that answers to this one have refuted; each is told once.
   std::vector<HostFinding> take_refuted();
   bool is_cut_off() const { return is_cut_off_; }
@@ -42,7 +42,8 @@ class HostReach {
  private:
   using Key = std::pair<OrgId, std::string>;
 
-  bool holds(const Answers::Unreached& unreached) const;
+  // None as well if this host was told otherwise since.
+  std::optional<Answers::Unreached> unreached(OrgId org, const std::string& target) const;
 
   const Answers& answers_;
   mutable std::mutex mutex_;

@@ -200,7 +200,7 @@ void SmtpConnection::converse() {
 bool SmtpConnection::write_some() {
   const auto piece = conversation_->output();
   if (piece.empty()) return false;
-  if (!conversation_->may_go_on()) {
+  if (!conversation_->may_go_on(messages_ == 1)) {
     conversation_->lost(NetError::cancelled, "its call was given up");
     return false;
   }

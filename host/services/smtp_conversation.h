@@ -18,7 +18,7 @@ class SmtpConversation {
   std::string_view output() const { return std::string_view(out_).substr(written_); }
   void written(std::size_t bytes);
   // False: the message's end is next, without which the relay has nothing, and its call was given up.
-  bool may_go_on() const { return !ending_ || message_.departure.begin(true); }
+  bool may_go_on(bool on_new_connection) const { return !ending_ || message_.departure.begin(on_new_connection); }
   void take(SmtpAnswer reply);
   // The connection broke, or what came was not SMTP: it is over without an answer.
   void lost(NetError error, std::string text);

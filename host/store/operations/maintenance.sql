@@ -47,7 +47,7 @@ WITH RECURSIVE first AS (
 SELECT micros(now()) - micros(min(due_at)) FROM first HAVING min(due_at) <= now();
 
 -- name: forget_outages
--- Deletes outages whose cooldown ended long ago, and what hosts found and said that are gone. Answers how many outages.
+-- Deletes outages whose cooldown ended long ago, and what hosts that are gone have found and said. Answers how many outages.
 -- $1 milliseconds since its end
 WITH gone AS (DELETE FROM target_rests WHERE until < now() - $1::bigint * interval '1 millisecond' RETURNING 1),
 found AS (

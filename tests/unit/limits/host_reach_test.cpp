@@ -59,10 +59,10 @@ TEST_F(Reaching, AHostThatReachesSomethingIsNotCutOff) {  // T13
   ends(failed(), Seconds(5), "other");  // an answer, whatever it says
   reach.observe({.now = kBegin, .all = {}, .own = {finding("a", Seconds(4), true)}});
   EXPECT_FALSE(reach.is_cut_off());
-  EXPECT_FALSE(reach.can_not_connect(kDefaultOrg, "a"));
+  EXPECT_FALSE(reach.cannot_connect(kDefaultOrg, "a"));
   ends(failed(Reach::not_sent), Seconds(9), "other");
   ends(unreachable(), Seconds(6), "b");
-  EXPECT_TRUE(reach.can_not_connect(kDefaultOrg, "b"));
+  EXPECT_TRUE(reach.cannot_connect(kDefaultOrg, "b"));
   reach.observe({.now = kBegin, .all = {}, .own = {finding("b", Seconds(6), true)}});
   EXPECT_TRUE(reach.is_cut_off()) << "the last answer was before";
 }
@@ -73,11 +73,11 @@ TEST_F(Reaching, ConnectionsThatThereWereTellNothingOfNewOnes) {  // T13
   auto kept = ended_at(accepted(), Clock::Monotonic(Seconds(5)), "b");
   kept.by_kept_connection = true;
   answers.note(std::vector<Finished>{kept});
-  EXPECT_TRUE(reach.can_not_connect(kDefaultOrg, "a"));
+  EXPECT_TRUE(reach.cannot_connect(kDefaultOrg, "a"));
   reach.observe({.now = kBegin, .all = {}, .own = {finding("a", Seconds(4), true)}});
   EXPECT_FALSE(reach.is_cut_off()) << "it goes on with what it has";
   ends(accepted(), Seconds(6), "b");
-  EXPECT_FALSE(reach.can_not_connect(kDefaultOrg, "a"));
+  EXPECT_FALSE(reach.cannot_connect(kDefaultOrg, "a"));
 }
 
 TEST_F(Reaching, OneThatTriesAnywayIsCutOffAgainIfNothingAnswers) {  // T13

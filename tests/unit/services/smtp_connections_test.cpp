@@ -25,6 +25,19 @@ TEST_F(SmtpConnections, OneServesManyMessagesAndEndsWithAGoodbye) {
   EXPECT_TRUE(relay.wait_for("QUIT"));
 }
 
+TEST_F(SmtpConnections, AMessageKnowsWhetherAConnectionWasMadeForIt) {  // T13
+  ScriptedRelay relay;
+  const std::atomic<bool> barred{false};
+  for (const auto expected : {Reached::connected, Reached::network}) {
+    std::atomic<Reached> reached{Reached::host};
+    auto one = message(relay.url());
+    one.departure = {&reached, &barred};
+    ASSERT_EQ(submit(std::move(one)).answer.code, 250);
+    EXPECT_EQ(reached, expected);
+  }
+  EXPECT_EQ(relay.connections(), 1);
+}
+
 TEST_F(SmtpConnections, AfterSoManyMessagesAnotherIsOpened) {
   ScriptedRelay relay;
   start({.messages_per_connection = 2});

@@ -6,8 +6,8 @@
 # waybill_embed_statements(TARGET FOLDER): makes a header of each FOLDER/ROOM/NAME.sql, for TARGET alone: `#include "store/ROOM/NAME.sql.h"`.
 # A line `-- name: submit` begins a statement, which becomes `constexpr Statement sql::submit`, prepared under that name. A line
 # `-- template: settle` begins a text that C++ expands, which becomes `constexpr std::string_view sql::settle`. A line `-- part: page`
-# begins a text that stands for each `{{page}}` below it in its file. Lines that are comments, and the semicolon at the end, are for
-# readers and are left out. all_statements() (store/pg/statement.h) lists the statements.
+# begins a text that stands for each `{{page}}` below it in its file, or, in ROOM/parts.sql, in all files of the room. Lines that are
+# comments, and the semicolon at the end, are for readers and are left out. all_statements() (store/pg/statement.h) lists the statements.
 if(CMAKE_SCRIPT_MODE_FILE)
   cmake_minimum_required(VERSION 3.25)
 
@@ -37,6 +37,11 @@ if(CMAKE_SCRIPT_MODE_FILE)
     set(text "// Made by the build from ${name}.sql.\n#pragma once\n\n#include <string_view>\n\n#include \"store/pg/statement.h\"\n\n")
     string(APPEND text "namespace waybill::sql {\n\n")
     file(READ ${FOLDER}/${name}.sql content)
+    get_filename_component(room ${name} DIRECTORY)
+    if(NOT name STREQUAL "${room}/parts" AND EXISTS ${FOLDER}/${room}/parts.sql)
+      file(READ ${FOLDER}/${room}/parts.sql parts)
+      set(content "${parts}${content}")
+    endif()
     while("${content}" MATCHES "${mark}")
       set(kind ${CMAKE_MATCH_1})
       set(statement ${CMAKE_MATCH_2})
@@ -54,7 +59,7 @@ if(CMAKE_SCRIPT_MODE_FILE)
       while("${body}" MATCHES "{{([a-z][a-z0-9_]*)}}")
         set(part ${CMAKE_MATCH_1})
         if(NOT DEFINED part_${part})
-          message(FATAL_ERROR "${FOLDER}/${name}.sql: `${statement}` names {{${part}}}, which is no part above it")
+          message(FATAL_ERROR "${FOLDER}/${name}.sql: `${statement}` names {{${part}}}, which is no part above it, nor one of parts.sql")
         endif()
         string(REPLACE "{{${part}}}" "${part_${part}}" body "${body}")
       endwhile()

@@ -147,11 +147,12 @@ class Quarantine {
                       .not_before = kRestWhileOff});
       settler_.take(std::move(back));
     } else {
-      log_.info("quarantine.tries", {{"delivery", job.delivery.value}, {"action_type", type}, {"deaths", job.lease_lost}});
+      log_.info("quarantine.tries",
+                {{"delivery", job.delivery.value}, {"action_type", type}, {"deaths", job.history.lease_lost}});
       // There is nothing here but this delivery: whatever brings the process down from now on is its doing.
       const auto* plugin = catalogue_.plugin_of(type);
       crumb_.name(type, plugin != nullptr ? plugin->id : "");
-      crumb_.enter({job.delivery, job.attempt, job.uncounted, job.lease_lost});
+      crumb_.enter(trail_of(job.delivery, job.history));
       std::vector<Job> alone;
       alone.push_back(std::move(job));
       executor_.execute(std::move(alone));

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/id.h"
+#include "domain/history.h"
 
 namespace waybill {
 
@@ -29,6 +30,10 @@ struct Trail {
   // Earlier attempts that counted. While this is unchanged, no attempt of the delivery has completed since.
   std::uint32_t counted() const { return attempt - 1 - uncounted; }
 };
+
+inline Trail trail_of(DeliveryId delivery, const History& before) {
+  return {delivery, before.attempt_count + 1, before.uncounted, before.lease_lost};
+}
 
 class BreadcrumbFile;
 

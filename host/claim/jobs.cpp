@@ -22,34 +22,30 @@ std::vector<Job> jobs_of(ClaimResult claimed, ClaimToken token, const ClaimTimes
     auto context = context_of(row.org, row.kind, row.client_ref, *contract, row.created, row.payload);
     auto key = idempotency_key(row.org, row.kind, row.client_ref, row.action_order);
     const auto probe = probes.find(row.route);
-    jobs.push_back({.delivery = row.delivery,
+    Job job{JobHead{.delivery = row.delivery,
                     .submission = row.submission,
                     .org = row.org,
                     .route = row.route,
                     .token = token,
-                    .attempt = row.attempt_count + 1,
-                    .lease_lost = row.lease_lost,
-                    .uncounted = row.uncounted,
-                    .maybe_sent_before = row.maybe_sent,
+                    .history = std::move(row.history),
                     .created = row.created,
                     .claimed_at = claimed.now,
                     .claimed_mono = times.answered,
                     .begin_before = times.asked + times.lease,
                     .contract = contract,
-                    .channel = std::move(row.channel),
                     .kind = row.kind,
                     .client_ref = std::move(row.client_ref),
                     .action_order = row.action_order,
                     .idempotency_key = std::move(key),
-                    .payload = std::move(row.payload),
                     .body_bytes = row.body_bytes,
                     .withheld = row.withheld,
-                    .context = std::move(context),
-                    .artifact = std::move(row.artifact),
-                    .provider_ref = {},
-                    .progress = std::move(row.progress),
                     .probe = probe != probes.end(),
-                    .outage_since = probe != probes.end() ? probe->second : std::nullopt});
+                    .outage_since = probe != probes.end() ? probe->second : std::nullopt}};
+    job.channel = std::move(row.channel);
+    job.payload = std::move(row.payload);
+    job.context = std::move(context);
+    job.artifact = std::move(row.artifact);
+    jobs.push_back(std::move(job));
   }
   return jobs;
 }

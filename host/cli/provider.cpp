@@ -59,22 +59,21 @@ constexpr std::pair<const char*, const char*> kAskedKinds[] = {
     {"intent", "intent"}, {"pipeline", "submission"}, {"form", "submission"}};
 
 Job job_about(const DeliveryView& delivery, OrgId org, const std::string& kind, const std::string& id, const Clock& clock) {
-  return {.delivery = delivery.delivery,
-          .submission = delivery.submission,
-          .org = org,
-          .route = delivery.route,
-          .token = {},
-          .attempt = delivery.attempts,
-          .created = delivery.created,
-          .claimed_at = delivery.created,
-          .claimed_mono = clock.now(),
-          .contract = std::make_shared<const Contract>(delivery.contract),
-          .idempotency_key = idempotency_key(org, kind, id, delivery.action_order),
-          .payload = {},
-          .context = context_of(org, kind, id, delivery.contract, delivery.created, {}),
-          .artifact = {},
-          .provider_ref = delivery.provider_ref,
-          .progress = {}};
+  Job job{
+      JobHead{.delivery = delivery.delivery,
+              .submission = delivery.submission,
+              .org = org,
+              .route = delivery.route,
+              .token = {},
+              .history = {.attempt_count = delivery.attempts - std::min(delivery.attempts, 1u)},  // the last one is asked about
+              .created = delivery.created,
+              .claimed_at = delivery.created,
+              .claimed_mono = clock.now(),
+              .contract = std::make_shared<const Contract>(delivery.contract),
+              .idempotency_key = idempotency_key(org, kind, id, delivery.action_order)}};
+  job.context = context_of(org, kind, id, delivery.contract, delivery.created, {});
+  job.provider_ref = delivery.provider_ref;
+  return job;
 }
 
 // What became of those deliveries that were accepted, by plugins that can say so. The exit code; none: there is no such

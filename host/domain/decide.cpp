@@ -12,7 +12,8 @@ bool is_the_outages_fault(const Outcome& outcome, const Progress& progress) {
   if (!blames_target(outcome) || !progress.outage) return false;
   const Micros length = std::max(progress.now - progress.outage->since, Micros(0));
   return length < progress.outage->uncounted_for &&
-         progress.uncounted < kMaxUncounted + static_cast<std::uint64_t>(std::chrono::duration_cast<Seconds>(length).count());
+         progress.before.uncounted <
+             kMaxUncounted + static_cast<std::uint64_t>(std::chrono::duration_cast<Seconds>(length).count());
 }
 
 // It never left, and so nothing of the delivery's contract is used up: the next host may send it.
@@ -23,7 +24,7 @@ bool is_this_hosts_fault(const Outcome& outcome, const Progress& progress) {
 // During a cooldown its end, else after the usual wait; an attempt that counts during a cooldown waits for both. Never sooner
 // than the destination asked.
 Timestamp next_try(const Outcome& outcome, const Progress& progress, const RetryTiming& timing, double random, bool counts) {
-  const auto usual = [&] { return progress.now + wait_after(timing, progress.attempts, outcome.retry_after, random); };
+  const auto usual = [&] { return progress.now + wait_after(timing, progress.attempts(), outcome.retry_after, random); };
   if (!blames_target(outcome) || !progress.outage || progress.outage->until <= progress.now) return usual();
   if (!counts && progress.outage->of_this_host) return progress.now + kOthersTurn;
   if (counts) return std::max(progress.outage->until, usual());
@@ -35,7 +36,7 @@ Decision retry_or_exhaust(const Outcome& outcome, const Contract& contract, cons
                           double random) {
   if (contract.policy == Policy::one_shot && !is_this_hosts_fault(outcome, progress)) return {Kind::exhaust, "one_shot"};
   const bool counts = !is_the_outages_fault(outcome, progress);
-  if (contract.policy == Policy::max_attempts && counts && progress.attempts >= contract.attempts_for(outcome.reason))
+  if (contract.policy == Policy::max_attempts && counts && progress.attempts() >= contract.attempts_for(outcome.reason))
     return {Kind::exhaust, "max_attempts"};
   const Timestamp due = next_try(outcome, progress, timing, random, counts);
   if (const auto deadline = contract.deadline(progress.created); deadline && due >= *deadline)
@@ -65,7 +66,7 @@ Event event_of(Decision::Kind kind) {
 
 Decision decide(const Outcome& outcome, const Contract& contract, const Progress& progress, const RetryTiming& timing,
                 double random) {
-  const bool had_it = outcome.verdict == Verdict::rejected && contract.is_duplicate(outcome.reason) && progress.maybe_sent_before;
+  const bool had_it = outcome.verdict == Verdict::rejected && contract.is_duplicate(outcome.reason) && progress.before.maybe_sent;
   if (outcome.verdict == Verdict::accepted || had_it) {
     if (is_expired(contract, progress.created, progress.now)) return {Kind::exhaust, "deadline_exceeded"};
     return {Kind::accept, {}};
@@ -76,11 +77,11 @@ Decision decide(const Outcome& outcome, const Contract& contract, const Progress
   return retry_or_exhaust(outcome, contract, progress, timing, random);
 }
 
-Decision decide_lost(const Contract& contract, const Progress& progress) {
+Decision decide_lost(const Contract& contract, std::uint32_t lease_lost, Timestamp created, Timestamp now) {
   if (contract.policy == Policy::one_shot) return {Kind::exhaust, "one_shot"};
-  if (progress.lease_lost >= kMaxLeasesLost) return {Kind::dead_letter, "worker_lost"};
-  if (is_expired(contract, progress.created, progress.now)) return {Kind::exhaust, "deadline_exceeded"};
-  return {Kind::retry, {}, progress.now};
+  if (lease_lost >= kMaxLeasesLost) return {Kind::dead_letter, "worker_lost"};
+  if (is_expired(contract, created, now)) return {Kind::exhaust, "deadline_exceeded"};
+  return {Kind::retry, {}, now};
 }
 
 bool is_expired(const Contract& contract, Timestamp created, Timestamp now) {

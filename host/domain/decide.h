@@ -7,6 +7,7 @@
 
 #include "base/time.h"
 #include "domain/contract.h"
+#include "domain/history.h"
 #include "domain/outcome.h"
 #include "domain/retry_timing.h"
 #include "domain/status.h"
@@ -44,21 +45,20 @@ struct Outage {
 
 // What is known of a delivery when one of its attempts has ended.
 struct Progress {
-  std::uint32_t attempts = 0;    // attempts that count, this one as well
-  std::uint32_t lease_lost = 0;  // hosts that died with it, this one included
-  bool maybe_sent_before = false;
-  Timestamp created;
-  Timestamp now;
-  std::uint32_t uncounted = 0;  // earlier attempts that do not count
+  History before{};  // before this attempt
+  Timestamp created{};
+  Timestamp now{};
   std::optional<Outage> outage{};
+
+  std::uint32_t attempts() const { return before.counted() + 1; }  // that count, this one as well
 };
 
 // An attempt ended with an outcome. `random` is uniform in [0, 1).
 Decision decide(const Outcome& outcome, const Contract& contract, const Progress& progress, const RetryTiming& timing,
                 double random);
 
-// The host that held the delivery died: nobody saw the attempt's end.
-Decision decide_lost(const Contract& contract, const Progress& progress);
+// The host that held the delivery died: nobody saw the attempt's end. `lease_lost` includes this host.
+Decision decide_lost(const Contract& contract, std::uint32_t lease_lost, Timestamp created, Timestamp now);
 
 // True when the contract's time is over before an attempt has begun: it must not be sent any more.
 bool is_expired(const Contract& contract, Timestamp created, Timestamp now);

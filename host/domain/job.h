@@ -13,6 +13,7 @@
 #include "base/time.h"
 #include "domain/channel.h"
 #include "domain/contract.h"
+#include "domain/history.h"
 #include "domain/outcome.h"
 
 namespace waybill {
@@ -29,38 +30,40 @@ inline constexpr int kClaimBits = 38;
 inline ClaimToken token_of(HostId host, std::int64_t claim) { return {host.value << kClaimBits | claim}; }
 inline HostId host_of(ClaimToken token) { return {token.value >> kClaimBits}; }
 
-// A claimed delivery, to be attempted now. Immutable once claimed.
-struct Job {
+// A claimed delivery without what is sent of it: what goes on to be settled once it was attempted. Immutable once claimed.
+struct JobHead {
   DeliveryId delivery;
   SubmissionId submission;
   OrgId org;
   RouteId route;
   ClaimToken token;
-  std::uint32_t attempt = 1;     // the number of this attempt: attempt_count + 1
-  std::uint32_t lease_lost = 0;  // hosts that died with this delivery so far
-  std::uint32_t uncounted = 0;   // earlier attempts that do not count against the contract
-  bool maybe_sent_before = false;
+  History history;                // before this attempt
   Timestamp created;              // of the submission, database clock
   Timestamp claimed_at;           // database clock, read at the end of the claim
   Clock::Monotonic claimed_mono;  // this host's clock when the claim's answer was there
   // From then on another host may have it: the claim's lease, counted from before the claim was asked for.
   Clock::Monotonic begin_before = Clock::Monotonic::max();
   std::shared_ptr<const Contract> contract;
-  std::shared_ptr<const Channel> channel{};  // of a notification: where it goes, instead of the contract's destination
-  std::string kind;                          // of the submission: "intent", "form", "alert", "notification"
+  std::string kind;  // of the submission: "intent", "form", "alert", "notification"
   std::string client_ref;
   int action_order = 1;
   std::string idempotency_key;
-  std::string payload;
   std::size_t body_bytes = 0;               // of the payload, also when it is gone or was withheld
   bool withheld = false;                    // the host had no room for the payload: not to be attempted
-  std::string context;                      // JSON object for the plugin
-  std::optional<Artifact> artifact;         // what its plugin composed of it, if it does that and has done so
-  std::string provider_ref;                 // of an accepted attempt, for questions about it
-  std::string progress;                     // JSON that an earlier transient outcome left for the next attempt
   bool probe = false;                       // half-open: it goes first after its target's cooldown
   bool claimed_on_insert = false;           // in the commit that stored it
   std::optional<Timestamp> outage_since{};  // of its target, if the target was in an outage when this was claimed
+
+  std::uint32_t attempt() const { return history.attempt_count + 1; }  // the number of this one
+};
+
+// The same with what its attempt needs.
+struct Job : JobHead {
+  std::shared_ptr<const Channel> channel{};  // of a notification: where it goes, instead of the contract's destination
+  std::string payload{};
+  std::string context{};               // JSON object for the plugin
+  std::optional<Artifact> artifact{};  // what its plugin composed of it, if it does that and has done so
+  std::string provider_ref{};          // of an accepted attempt, for questions about it
 };
 
 // What a claimed row, or its job, takes of the host's room for bodies.
@@ -85,12 +88,12 @@ std::string context_of(OrgId org, std::string_view kind, std::string_view client
 
 // The database's time now, reckoned from the claim. It is behind by the time that the claim's answer travelled, never ahead:
 // nothing expires early, and nothing is begun later than so long after its deadline.
-inline Timestamp database_now(const Job& job, Clock::Monotonic now) {
+inline Timestamp database_now(const JobHead& job, Clock::Monotonic now) {
   return job.claimed_at + std::chrono::duration_cast<Micros>(now - job.claimed_mono);
 }
 
 // The other way round: when that was by this host's clock, which nobody sets.
-inline Clock::Monotonic host_time(const Job& job, Timestamp at) {
+inline Clock::Monotonic host_time(const JobHead& job, Timestamp at) {
   return job.claimed_mono + std::chrono::duration_cast<Clock::Monotonic::duration>(at - job.claimed_at);
 }
 
@@ -104,7 +107,7 @@ struct Finished {
     hung,         // the plugin did not come back from it: it is charged as if the host had died in it
     interrupted   // the plugin hung in another one: nobody saw this one's end, and it does not count
   };
-  Job job;  // attempted ones come back without payload and context
+  JobHead job;
   How how = How::attempted;
   bool by_kept_connection = false;  // all that was sent: so it does not tell whether this host can make a connection
   std::optional<Outcome> outcome;

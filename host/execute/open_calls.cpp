@@ -12,36 +12,6 @@ namespace {
 constexpr Millis kWaitAfterWithdrawal{1000};
 constexpr Millis kBeforeTheLeaseEnds{1000};  // time for the settlement of a hang
 
-// A job as it goes on to be settled: what was sent is in the database and need not travel back.
-Job receipt(const Job& job) {
-  return {.delivery = job.delivery,
-          .submission = job.submission,
-          .org = job.org,
-          .route = job.route,
-          .token = job.token,
-          .attempt = job.attempt,
-          .lease_lost = job.lease_lost,
-          .uncounted = job.uncounted,
-          .maybe_sent_before = job.maybe_sent_before,
-          .created = job.created,
-          .claimed_at = job.claimed_at,
-          .claimed_mono = job.claimed_mono,
-          .begin_before = job.begin_before,
-          .contract = job.contract,
-          .kind = job.kind,
-          .client_ref = job.client_ref,
-          .action_order = job.action_order,
-          .idempotency_key = job.idempotency_key,
-          .payload = {},
-          .body_bytes = job.body_bytes,
-          .context = {},
-          .artifact = {},
-          .provider_ref = {},
-          .progress = {},
-          .probe = job.probe,
-          .outage_since = job.outage_since};
-}
-
 Outcome unknown_outcome(std::string_view reason, std::string detail) {
   return {.verdict = Verdict::transient, .reach = Reach::maybe_sent, .reason = std::string(reason), .detail = std::move(detail)};
 }
@@ -77,7 +47,7 @@ std::size_t OpenCalls::open() const {
 }
 
 void OpenCalls::keep(const Open& open, Outcome outcome) {
-  finished_.push_back({.job = receipt(*open.job),
+  finished_.push_back({.job = *open.job,
                        .how = outcome.artifact ? Finished::How::composed : Finished::How::attempted,
                        .by_kept_connection = open.job->reached == Reached::network,
                        .outcome = std::move(outcome),
@@ -113,7 +83,7 @@ void OpenCalls::give_back(CallId call, std::optional<Millis> not_before) {
   const auto& open = node.mapped();
   const auto now = database_now(*open.job, completions_->now());
   const bool expired = is_expired(*open.job->contract, open.job->created, now);
-  finished_.push_back({.job = receipt(*open.job),
+  finished_.push_back({.job = *open.job,
                        .how = expired ? Finished::How::expired : Finished::How::unattempted,
                        .outcome = {},
                        .started_at = now,
@@ -240,7 +210,7 @@ void OpenCalls::leave(CallId call, Finished::How how) {
     const auto node = open_.extract(call.value);
     if (!node) return;
     const auto& open = node.mapped();
-    finished_.push_back({.job = receipt(*open.job),
+    finished_.push_back({.job = *open.job,
                          .how = how,
                          .outcome = {},
                          .started_at = database_now(*open.job, open.started),

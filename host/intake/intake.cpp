@@ -85,18 +85,13 @@ ClaimResult claimed_of(std::vector<NewSubmission>& items, const std::vector<Subm
                             .org = view.org,
                             .route = items[n].route,
                             .due = view.created,
-                            .attempt_count = 0,
-                            .lease_lost = 0,
-                            .uncounted = 0,
-                            .maybe_sent = false,
                             .action_order = 1,
                             .created = view.created,
                             .kind = items[n].kind,
                             .client_ref = view.client_ref,
                             .payload = std::move(items[n].payload),
                             .body_bytes = body_bytes,
-                            .artifact = {},
-                            .progress = {}});
+                            .artifact = {}});
   }
   return claimed;
 }

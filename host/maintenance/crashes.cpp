@@ -59,8 +59,8 @@ std::map<DeliveryId, Crashes::NamedDelivery>::iterator Crashes::find(const Orpha
   const auto found = named_.find(lost.delivery);
   if (found == named_.end()) return found;
   const Trail& trail = found->second.inside.trail;
-  const bool is_it = trail.attempt <= lost.attempt_count + 1 && trail.counted() == lost.attempt_count - lost.uncounted &&
-                     trail.losses == lost.lease_lost;
+  const bool is_it = trail.attempt <= lost.history.attempt_count + 1 && trail.counted() == lost.history.counted() &&
+                     trail.losses == lost.history.lease_lost;
   return is_it ? found : named_.end();
 }
 
@@ -74,7 +74,8 @@ void Crashes::written(const OrphanedDelivery& lost, const std::string& target) {
   const auto found = find(lost);
   if (found == named_.end()) return;
   const std::string of = "delivery " + std::to_string(lost.delivery.value) + " (" + lost.kind + " " + lost.client_ref + ") to " +
-                         target + ", death " + std::to_string(lost.lease_lost + 1) + " of " + std::to_string(kMaxLeasesLost);
+                         target + ", death " + std::to_string(lost.history.lease_lost + 1) + " of " +
+                         std::to_string(kMaxLeasesLost);
   notify(found->second.inside, lost.org, of);
   if (lost.kind == kAlertKind) alerts_.pop_back();  // never an alert about an alert
   named_.erase(found);

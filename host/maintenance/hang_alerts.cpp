@@ -16,7 +16,7 @@ std::string words_of(const std::string& host, const std::string& action_type, co
   std::string words = "the plugin of action type " + action_type + " did not come back on host " + host;
   if (job != nullptr) {
     words += ", from delivery " + std::to_string(job->delivery.value) + " (" + job->kind + " " + job->client_ref + ") to " +
-             job->contract->target + ", hang or death " + std::to_string(job->lease_lost + 1) + " of " +
+             job->contract->target + ", hang or death " + std::to_string(job->history.lease_lost + 1) + " of " +
              std::to_string(kMaxLeasesLost);
     words += job->contract->policy == Policy::one_shot ? "; it is not tried again" : "; it is tried alone next";
   }

@@ -203,8 +203,9 @@ void Rescuer::report_end(const OrphanedDelivery& claim, const Settlement& settle
   }
   if (!settlement.submission_state.empty()) metrics_.submission(settlement.submission_state);
   if (!settlement.dead_letter) return;
-  log_.error("dead_letter.created",
-             {{"delivery", settlement.delivery.value}, {"reason", settlement.reason}, {"hosts_lost", settlement.lease_lost}});
+  log_.error(
+      "dead_letter.created",
+      {{"delivery", settlement.delivery.value}, {"reason", settlement.reason}, {"hosts_lost", settlement.history.lease_lost}});
 }
 
 Result<const RouteContract*> Rescuer::contract_of(RouteId route) {

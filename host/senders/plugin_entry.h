@@ -44,7 +44,7 @@ class PluginEntry {
 
  private:
   void begin(std::uint64_t call, const Job* job) {
-    crumb_.enter(job != nullptr ? Trail{job->delivery, job->attempt, job->uncounted, job->lease_lost} : Trail{});
+    crumb_.enter(job != nullptr ? trail_of(job->delivery, job->history) : Trail{});
     job_ = job;
     call_.store(call, std::memory_order_release);
     since_.store(clock_.now().time_since_epoch().count(), std::memory_order_release);

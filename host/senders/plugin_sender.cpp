@@ -207,8 +207,8 @@ void PluginSender::begin(QueuedAttempt queued) {
   }
   const auto left = std::chrono::duration_cast<Millis>(call.deadline - parts_.clock.now());
   call.view = {.size = sizeof(wb_job),
-               .attempt = job.attempt,
-               .maybe_sent_before = job.maybe_sent_before ? 1u : 0u,
+               .attempt = job.attempt(),
+               .maybe_sent_before = job.history.maybe_sent ? 1u : 0u,
                .deadline_ms = std::max<std::int64_t>(1, left.count()),
                .action_id = borrow(call.action_id),
                .target = borrow(job.contract->target),
@@ -219,7 +219,7 @@ void PluginSender::begin(QueuedAttempt queued) {
                .artifact_type = borrow(job.artifact ? std::string_view(job.artifact->type) : std::string_view{}),
                .artifact = borrow(job.artifact ? std::string_view(job.artifact->bytes) : std::string_view{}),
                .provider_ref = borrow(job.provider_ref),
-               .progress = borrow(job.progress)};
+               .progress = borrow(job.history.progress)};
   const bool composes = queued.asked == CallKind::send && compose_ != nullptr && !job.artifact;
   if (composes || queued.asked != CallKind::send) return begin_query(id, composes ? CallKind::compose : queued.asked, call);
   enter(id, call.job.get(), [&] { vt_->send(self_, wb_call{id}, &call.view); });

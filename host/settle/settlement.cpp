@@ -15,7 +15,7 @@ namespace {
 
 AttemptRecord record_of(const Finished& finished) {
   const Outcome& outcome = *finished.outcome;
-  AttemptRecord record{.number = finished.job.attempt,
+  AttemptRecord record{.number = finished.job.attempt(),
                        .started = finished.started_at,
                        .finished = finished.finished_at,
                        .outcome = {},
@@ -67,8 +67,8 @@ void apply(const Decision& decision, const Contract& contract, const AlertOrigin
     s.dead_letter = decision.kind == Decision::Kind::dead_letter;
   }
   if (s.dead_letter && origin.kind != kAlertKind) s.alert = dead_letter_alert(origin, contract, s.reason);
-  s.metadata = "{\"attempts\":" + std::to_string(s.attempt_count);
-  if (s.lease_lost > 0) s.metadata += ",\"leaseLost\":" + std::to_string(s.lease_lost);
+  s.metadata = "{\"attempts\":" + std::to_string(s.history.attempt_count);
+  if (s.history.lease_lost > 0) s.metadata += ",\"leaseLost\":" + std::to_string(s.history.lease_lost);
   if (!s.reason.empty()) s.metadata += ",\"reason\":" + json_string(s.reason);
   s.metadata += "}";
 }
@@ -104,20 +104,20 @@ namespace {
 // Nobody saw the attempt's end. It does not count, but `blame` may end the delivery.
 Settlement settlement_of_lost(const OrphanedDelivery& lost, const Contract& contract, Timestamp now, const std::string& actor,
                               Blame blame, std::string words) {
-  const std::uint32_t losses = lost.lease_lost + (blame == Blame::suspect ? 1 : 0);
+  const std::uint32_t losses = lost.history.lease_lost + (blame == Blame::suspect ? 1 : 0);
   Settlement s{.delivery = lost.delivery,
                .token = lost.token,
                .status = Status::due,
-               .attempt_count = lost.attempt_count + 1,
-               .lease_lost = losses,
-               .uncounted = lost.uncounted + 1,
-               .maybe_sent = true,
+               .history = {.attempt_count = lost.history.attempt_count + 1,
+                           .uncounted = lost.history.uncounted + 1,
+                           .lease_lost = losses,
+                           .maybe_sent = true},
                .trigger = std::string(to_string(Event::lease_lost)),
                .actor = actor,
                .action_type = contract.action_type,
                .of_form = contract.is_of_form(),
                .of_stage = contract.is_of_stage()};
-  s.attempt = AttemptRecord{.number = lost.attempt_count + 1,
+  s.attempt = AttemptRecord{.number = s.history.attempt_count,
                             .started = lost.claimed_at,
                             .finished = std::nullopt,
                             .outcome = "unknown",
@@ -127,19 +127,14 @@ Settlement settlement_of_lost(const OrphanedDelivery& lost, const Contract& cont
                             .provider_ref = {},
                             .counts = false,
                             .maybe_sent = true};
-  apply(decide_lost(contract, {.attempts = s.attempt_count - s.uncounted,
-                               .lease_lost = losses,
-                               .maybe_sent_before = true,
-                               .created = lost.created,
-                               .now = now}),
-        contract, {lost.kind, lost.client_ref, lost.action_order}, now, s);
+  apply(decide_lost(contract, losses, lost.created, now), contract, {lost.kind, lost.client_ref, lost.action_order}, now, s);
   if (s.status == Status::due && blame == Blame::suspect) s.due = now + suspect_delay(losses);
   return s;
 }
 
 // As after a crash: what the plugin hung in is a suspect, what was open beside it is not.
 Settlement settlement_of_hang(const Finished& finished, const std::string& actor) {
-  const Job& job = finished.job;
+  const JobHead& job = finished.job;
   const bool is_culprit = finished.how == Finished::How::hung;
   auto s = settlement_of_lost({.delivery = job.delivery,
                                .token = job.token,
@@ -151,9 +146,7 @@ Settlement settlement_of_hang(const Finished& finished, const std::string& actor
                                .action_order = job.action_order,
                                .claimed_at = finished.started_at,
                                .created = job.created,
-                               .attempt_count = job.attempt - 1,
-                               .lease_lost = job.lease_lost,
-                               .uncounted = job.uncounted},
+                               .history = job.history},
                               *job.contract, finished.finished_at, actor, is_culprit ? Blame::suspect : Blame::none,
                               is_culprit ? "plugin_hung: the plugin did not come back from this attempt"
                                          : "plugin_hung: the plugin hung in another delivery; nobody saw this attempt's end");
@@ -164,21 +157,19 @@ Settlement settlement_of_hang(const Finished& finished, const std::string& actor
 
 Settlement settlement_as_told(const Finished& finished, const RetryTiming& timing, double random, const std::string& actor,
                               const std::optional<Outage>& outage) {
-  const Job& job = finished.job;
+  const JobHead& job = finished.job;
   const AlertOrigin origin{job.kind, job.client_ref, job.action_order};
   Settlement s{.delivery = job.delivery,
                .submission = job.submission,
                .token = job.token,
                .status = Status::due,
                .due = finished.finished_at,
-               .attempt_count = job.attempt - 1,
-               .lease_lost = job.lease_lost,
-               .uncounted = job.uncounted,
-               .maybe_sent = job.maybe_sent_before,
+               .history = job.history,
                .actor = actor,
                .action_type = job.contract->action_type,
                .of_form = job.contract->is_of_form(),
                .of_stage = job.contract->is_of_stage()};
+  s.history.progress.clear();  // what is there stays
   switch (finished.how) {
     case Finished::How::composed:  // given back; its artifact is stored separately
     case Finished::How::unattempted:
@@ -193,23 +184,18 @@ Settlement settlement_as_told(const Finished& finished, const RetryTiming& timin
       s.trigger = to_string(Event::exhaust);
       break;
     case Finished::How::attempted: {
-      const Progress progress{.attempts = job.attempt - job.uncounted,
-                              .maybe_sent_before = job.maybe_sent_before,
-                              .created = job.created,
-                              .now = finished.finished_at,
-                              .uncounted = job.uncounted,
-                              .outage = outage};
+      const Progress progress{.before = job.history, .created = job.created, .now = finished.finished_at, .outage = outage};
       const Decision decision = decide(*finished.outcome, *job.contract, progress, timing, random);
-      s.attempt_count = job.attempt;
-      s.lease_lost = 0;  // it has lived through an attempt
-      s.maybe_sent = job.maybe_sent_before || leaves_doubt(*finished.outcome);
+      ++s.history.attempt_count;
+      s.history.lease_lost = 0;  // it has lived through an attempt
+      s.history.maybe_sent |= leaves_doubt(*finished.outcome);
       s.attempt = record_of(finished);
       s.attempt->counts = decision.counts;
       if (outage && outage->of_this_host) s.attempt->error += " (so finds host " + actor + " alone)";
-      if (!decision.counts) ++s.uncounted;
+      if (!decision.counts) ++s.history.uncounted;
       apply(decision, *job.contract, origin, finished.finished_at, s);
       if (s.status == Status::due)
-        s.progress = finished.outcome->result;
+        s.history.progress = finished.outcome->result;
       else
         s.result = finished.outcome->result;
       s.trigger = to_string(event_of(decision.kind));
@@ -247,7 +233,7 @@ Settlement settlement_of(const OrphanedDelivery& lost, const Contract& contract,
 Settlement minimal(Settlement refused) {
   refused.result.clear();
   refused.halts = refused.of_stage;
-  refused.progress.clear();
+  refused.history.progress.clear();
   refused.metadata.clear();
   if (refused.attempt) {
     refused.attempt->error = "what was told of this attempt could not be stored; the host's log has it";

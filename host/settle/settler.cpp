@@ -168,7 +168,7 @@ Result<void> Settler::write_shard(Shard shard, Part& part, bool again) {
     std::unordered_map<DeliveryId, ClaimToken> held;
     for (std::size_t i = 0; i < result.held.size(); ++i) held[result.held[i]] = result.tokens.at(i);
     for (done = first; done < first + count; ++done) {
-      const Job& job = part[done]->job;
+      const JobHead& job = part[done]->job;
       const auto claim = held.find(job.delivery);
       if (again || (claim != held.end() && claim->second == job.token)) {
         if (!is_composed) this->count(*part[done], settlements[done], run);
@@ -301,7 +301,7 @@ std::string digest_name(const Contract& contract) {
 }
 
 // Whose reasons are told apart together: organisations make as many channels as they like.
-std::string reasons_of(const Job& job) {
+std::string reasons_of(const JobHead& job) {
   return job.contract->is_of_channel() ? "channels of " + std::to_string(job.org.value) : job.contract->target;
 }
 }  // namespace

@@ -221,9 +221,9 @@ TEST_F(DeadLetters, AReplayIsADeliveryOfItsOwnThatKnowsWhatHappenedBefore) {
   const auto rows = claim_all();
   ASSERT_EQ(rows.size(), 1u);
   EXPECT_EQ(rows[0].delivery, replays.items[0].replay);
-  EXPECT_TRUE(rows[0].maybe_sent) << "its plugin searches before it sends";
-  EXPECT_NE(rows[0].progress.find("a@example.org"), std::string::npos) << "who has it does not get it again";
-  EXPECT_EQ(rows[0].attempt_count, 0u);
+  EXPECT_TRUE(rows[0].history.maybe_sent) << "its plugin searches before it sends";
+  EXPECT_NE(rows[0].history.progress.find("a@example.org"), std::string::npos) << "who has it does not get it again";
+  EXPECT_EQ(rows[0].history.attempt_count, 0u);
   settle_as(rows[0], Status::accepted);
   EXPECT_EQ(sql.text("SELECT state FROM submissions"), "routed");
   EXPECT_EQ(sql.text("SELECT actor || ' ' || actor_type || ' ' || from_state || ' ' || to_state FROM audit_log "
@@ -444,7 +444,7 @@ TEST_F(DeadLetters, ACloneIsANewSubmissionWithTheSamePayloadAndAttachments) {
   const auto rows = claim_all();
   ASSERT_EQ(rows.size(), 1u);
   EXPECT_EQ(rows[0].client_ref, "f-1b");
-  EXPECT_FALSE(rows[0].maybe_sent);
+  EXPECT_FALSE(rows[0].history.maybe_sent);
   EXPECT_NE(rows[0].payload.find("Grace"), std::string::npos);
   EXPECT_EQ(sql.text("SELECT metadata ->> 'reference' FROM audit_log WHERE action = 'dead_letter_cloned'"), "f-1b");
   const auto again = dead->clone(kDefaultOrg, id, "f-1b", actions, "ada");
@@ -483,7 +483,7 @@ TEST_F(DeadLetters, AnIntentThatHostsDiedOverIsReplayedUnderItsOwnKey) {
   ASSERT_EQ(rows.size(), 1u);
   EXPECT_EQ(rows[0].delivery, done.items[0].replay);
   EXPECT_EQ(rows[0].client_ref + rows[0].payload + rows[0].kind, R"(i-1{"to":"+49"}intent)");
-  EXPECT_TRUE(rows[0].maybe_sent) << "the receiver may have it: a duplicate counts as accepted";
+  EXPECT_TRUE(rows[0].history.maybe_sent) << "the receiver may have it: a duplicate counts as accepted";
   auto end = ending(rows[0], {1}, Status::accepted);
   end.ended = rows[0].created + Seconds(9);
   ASSERT_EQ(settled({end}).size(), 1u);

@@ -435,14 +435,14 @@ TEST_F(FormContract, TheNextActionWaitsForTheOneThatAHostsDeathInterrupted) {
   lost.attempt->outcome = "unknown";
   lost.attempt->finished.reset();
   lost.attempt->counts = false;
-  lost.uncounted = 1;
+  lost.history.uncounted = 1;
   settle_all({lost});
   EXPECT_EQ(statuses("a"), (Words{"due", "waiting", "waiting"}));
   EXPECT_EQ(forms->sweep(0, Seconds(0))->moved, 0u);
   const auto rows = claim_due();
   ASSERT_EQ(rows.size(), 1u);
   auto failed = again(rows[0]);
-  failed.uncounted = 1;
+  failed.history.uncounted = 1;
   settle_all({failed});
   EXPECT_EQ(statuses("a"), (Words{"due", "due", "waiting"})) << "it has been tried again";
 }
@@ -452,7 +452,7 @@ TEST_F(FormContract, TheNextActionDoesNotWaitForTheEndOfAnOutage) {
   handed_in(submission("a", {}, true));
   auto uncounted = again(claim_due().at(0));
   uncounted.attempt->counts = false;
-  uncounted.uncounted = 1;
+  uncounted.history.uncounted = 1;
   settle_all({uncounted});
   EXPECT_EQ(statuses("a"), (Words{"due", "due", "waiting"}));
 }
@@ -580,13 +580,13 @@ TEST_F(FormContract, WhatAnAttemptGotDoneStaysWhenTheEndSaysNothingOfIt) {
   handed_in(submission("a", {}, true));
   auto rows = claim_due();
   auto partly = again(rows[0]);
-  partly.progress = R"({"accepted":["a@example.org"]})";
+  partly.history.progress = R"({"accepted":["a@example.org"]})";
   settle_all({partly});
   EXPECT_EQ(view("a").deliveries[0].result, R"({"accepted":["a@example.org"]})");
   rows = claim_due();
   const auto again_claimed = std::find_if(rows.begin(), rows.end(), [](const auto& row) { return row.action_order == 1; });
   ASSERT_NE(again_claimed, rows.end());
-  EXPECT_EQ(again_claimed->progress, partly.progress);
+  EXPECT_EQ(again_claimed->history.progress, partly.history.progress);
   ASSERT_EQ(settle_all({end(*again_claimed, Status::exhausted, "max_attempts")}).held.size(), 1u);
   EXPECT_EQ(statuses("a")[0], "exhausted");
   EXPECT_EQ(nlohmann::json::parse(view("a").deliveries[0].result)["accepted"][0], "a@example.org");
@@ -878,7 +878,6 @@ TEST_F(FormContract, AReasonOfAnyTextIsWrittenAsItIs) {
                             .org = row.org,
                             .route = row.route,
                             .token = {1},
-                            .attempt = 1,
                             .created = row.created,
                             .contract = std::make_shared<const Contract>(contracts[0]),
                             .kind = row.kind},

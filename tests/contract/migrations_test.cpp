@@ -87,7 +87,7 @@ TEST_F(Migrating, WhatWasUnderWayBeforeTheLeanRoadGoesOnAfterIt) {  // M17 M18
               .submission = {1024},
               .token = {6},
               .status = Status::accepted,
-              .attempt_count = 1,
+              .history = {.attempt_count = 1},
               .ended = claimed->now,
               .attempt = AttemptRecord{.number = 1, .started = claimed->now, .finished = claimed->now, .outcome = "accepted"},
               .action = "intent_accepted",
@@ -167,22 +167,22 @@ TEST_F(Migrating, FormsUnderWayGoOnWithOneRowForEachDelivery) {  // M17 M18
   std::vector<Settlement> ends;
   for (const auto& row : claimed->rows) {
     payloads[row.delivery.value] = row.payload;
-    ends.push_back(
-        {.delivery = row.delivery,
-         .submission = row.submission,
-         .token = {6},
-         .status = Status::accepted,
-         .attempt_count = row.attempt_count + 1,
-         .ended = claimed->now,
-         .attempt =
-             AttemptRecord{
-                 .number = row.attempt_count + 1, .started = claimed->now, .finished = claimed->now, .outcome = "accepted"},
-         .action = row.kind == "form" ? "letter_success" : "",
-         .trigger = "accept",
-         .actor = "box:1",
-         .metadata = "{}",
-         .action_type = row.kind == "form" ? "letter" : "sms",
-         .of_form = row.kind == "form"});
+    ends.push_back({.delivery = row.delivery,
+                    .submission = row.submission,
+                    .token = {6},
+                    .status = Status::accepted,
+                    .history = {.attempt_count = row.history.attempt_count + 1},
+                    .ended = claimed->now,
+                    .attempt = AttemptRecord{.number = row.history.attempt_count + 1,
+                                             .started = claimed->now,
+                                             .finished = claimed->now,
+                                             .outcome = "accepted"},
+                    .action = row.kind == "form" ? "letter_success" : "",
+                    .trigger = "accept",
+                    .actor = "box:1",
+                    .metadata = "{}",
+                    .action_type = row.kind == "form" ? "letter" : "sms",
+                    .of_form = row.kind == "form"});
   }
   EXPECT_EQ(payloads,
             (std::map<std::int64_t, std::string>{{4096, R"({"n":4})"}, {11264, R"({"n":"edited"})"}, {14336, R"({"n":3})"}}));

@@ -184,7 +184,7 @@ TEST_F(OutageContract, AnOperatorEndsAnOutageAndWhatWaitedForItIsDue) {
   blame(now, Seconds(600));
   const auto waiting = [&](const ClaimedRow& row, ClaimToken token, std::uint32_t uncounted) {
     auto retry = retrying(row, token, now + Seconds(600));
-    retry.uncounted = uncounted;
+    retry.history.uncounted = uncounted;
     return retry;
   };
   settled({waiting(rows_of_a[0], {1}, 1), waiting(rows_of_a[1], {1}, 0), waiting(row_of_b, {2}, 1)});
@@ -217,10 +217,10 @@ TEST_F(OutageContract, WhatDoesNotCountIsOnRecord) {
   submit_many(1);
   const auto row = claim(route(), 1).rows.at(0);
   auto retry = retrying(row, {1}, row.due);
-  retry.uncounted = 1;
+  retry.history.uncounted = 1;
   retry.attempt->counts = false;
   settled({retry});
-  EXPECT_EQ(claim(route(), 1, {2}).rows.at(0).uncounted, 1u);
+  EXPECT_EQ(claim(route(), 1, {2}).rows.at(0).history.uncounted, 1u);
   const auto history = reader->history(kDefaultOrg, "intent", "ref-0");
   ASSERT_TRUE(history && *history);
   EXPECT_FALSE((*history)->attempts.at(0).counts);

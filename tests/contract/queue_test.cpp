@@ -42,10 +42,10 @@ TEST_F(QueueContract, AClaimedRowTellsAllThatAnAttemptNeeds) {  // M10 M11
   EXPECT_EQ(row.submission, made.id);
   EXPECT_EQ(row.org, kDefaultOrg);
   EXPECT_EQ(row.route, route());
-  EXPECT_EQ(row.attempt_count, 4u);
-  EXPECT_EQ(row.uncounted, 2u);
-  EXPECT_EQ(row.lease_lost, 0u);
-  EXPECT_TRUE(row.maybe_sent);
+  EXPECT_EQ(row.history.attempt_count, 4u);
+  EXPECT_EQ(row.history.uncounted, 2u);
+  EXPECT_EQ(row.history.lease_lost, 0u);
+  EXPECT_TRUE(row.history.maybe_sent);
   EXPECT_EQ(row.action_order, 1);
   EXPECT_EQ(row.created, made.created);
   EXPECT_EQ(row.due, made.created);
@@ -390,8 +390,8 @@ TEST_F(QueueContract, AClaimWhoseAnswerWasLostCanBeGivenBack) {  // M12 M17
   EXPECT_EQ(sql.number("SELECT count(*) FROM ready WHERE status = 'claimed' AND claim_token = 5"), 2);
   const auto again = claim(route(), 10, {7}, {1});
   EXPECT_EQ(references(again), (std::vector<std::string>{"ref-2", "ref-3"}));
-  EXPECT_EQ(again.rows[0].attempt_count, 0u);
-  EXPECT_EQ(again.rows[0].lease_lost, 0u);
+  EXPECT_EQ(again.rows[0].history.attempt_count, 0u);
+  EXPECT_EQ(again.rows[0].history.lease_lost, 0u);
 }
 
 TEST_F(QueueContract, EveryShardIsAQueueOfItsOwn) {

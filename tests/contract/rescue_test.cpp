@@ -43,8 +43,8 @@ TEST_F(RescueContract, TheClaimsOfAHostAreFoundByItsId) {  // M17 M18
   EXPECT_EQ(one.created, mine.rows[0].created);
   EXPECT_EQ(one.kind, "intent");
   EXPECT_EQ(one.client_ref, "ref-2");
-  EXPECT_EQ(one.attempt_count, 3u);
-  EXPECT_EQ(one.lease_lost, 1u);
+  EXPECT_EQ(one.history.attempt_count, 3u);
+  EXPECT_EQ(one.history.lease_lost, 1u);
   EXPECT_GE(lost->now, one.claimed_at);
   EXPECT_EQ(rescue->orphaned_claims(0, HostId{7}, 100)->claims.size(), 2u);
   EXPECT_EQ(rescue->orphaned_claims(0, HostId{7}, 1)->claims.size(), 1u) << "at most so many";

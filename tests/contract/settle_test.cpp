@@ -45,9 +45,9 @@ TEST_F(SettleContract, AnEndIsWrittenEverywhereInOneTransaction) {  // M6 M11
 TEST_F(SettleContract, ARetryIsBackInTheQueueWithWhatIsKnown) {  // M6 M11 M12
   const auto row = claimed_one();
   auto retry = retrying(row, {1}, row.created + Seconds(5));
-  retry.maybe_sent = true;
-  retry.lease_lost = 2;
-  retry.attempt_count = 3;
+  retry.history.maybe_sent = true;
+  retry.history.lease_lost = 2;
+  retry.history.attempt_count = 3;
   EXPECT_EQ(settled({retry}).size(), 1u);
   EXPECT_EQ(
       sql.text(
@@ -64,7 +64,7 @@ TEST_F(SettleContract, WhatIsGivenBackUnattemptedLeavesNoTrace) {  // M11
   const auto row = claimed_one();
   auto release = retrying(row, {1}, row.due);
   release.attempt.reset();
-  release.attempt_count = 0;
+  release.history.attempt_count = 0;
   EXPECT_EQ(settled({release}).size(), 1u);
   EXPECT_EQ(sql.text("SELECT status || ' ' || attempt_count FROM ready"), "due 0");
   EXPECT_EQ(sql.number("SELECT count(*) FROM attempts"), 0);
@@ -189,7 +189,7 @@ TEST_F(SettleContract, ABatchOfManySortsDoesToEachItsOwn) {  // M6 M11
     batch.back().attempt->error = i % 2 == 0 ? "error " + number : "";
     batch.back().attempt->provider_ref = rows[i].client_ref;
     if (i % 3 == 1) batch.back().result = "{\"n\":" + number + "}";
-    if (i % 3 == 0) batch.back().progress = "{\"left\":" + number + "}";
+    if (i % 3 == 0) batch.back().history.progress = "{\"left\":" + number + "}";
   }
   EXPECT_EQ(settled(batch).size(), kCount);
   for (std::size_t i = 0; i < kCount; ++i) {
@@ -210,12 +210,12 @@ TEST_F(SettleContract, ABatchOfManySortsDoesToEachItsOwn) {  // M6 M11
 TEST_F(SettleContract, AnAttemptThatDoesNotCountIsOnRecordAsThat) {  // E14
   const auto row = claimed_one();
   auto retry = retrying(row, {1}, row.due);
-  retry.uncounted = 1;
+  retry.history.uncounted = 1;
   retry.attempt->counts = false;
   settled({retry});
   EXPECT_EQ(sql.text("SELECT r.attempt_count || ' ' || r.uncounted || ' ' || a.counts FROM ready r, attempts a"), "1 1 false");
   const auto again = claim(route(), 1, {2}).rows.at(0);
-  EXPECT_EQ(again.uncounted, 1u);
+  EXPECT_EQ(again.history.uncounted, 1u);
   settled({ending(again, {2}, Status::accepted)});
   EXPECT_EQ(sql.text("SELECT string_agg(number || ' ' || counts, ', ' ORDER BY number) FROM attempts"), "1 false, 2 true");
 }
@@ -287,15 +287,15 @@ TEST_F(SettleContract, ARestThatIsOverIsToldUntilItsTargetAnswersAgain) {  // E1
 
 TEST_F(SettleContract, ProgressIsKeptUntilAnAttemptLeavesAnother) {  // F7
   auto row = claimed_one();
-  EXPECT_EQ(row.progress, "");
+  EXPECT_EQ(row.history.progress, "");
   ClaimToken token{1};
   for (const auto& [left, kept] : {std::pair{R"({"n":1})", R"({"n":1})"}, {"", R"({"n":1})"}, {R"({"n":2})", R"({"n":2})"}}) {
     auto retry = retrying(row, token, row.created);
-    retry.progress = left;
+    retry.history.progress = left;
     settled({retry});
     token = {token.value + 1};
     row = claim(route(), 1, token).rows.at(0);
-    EXPECT_EQ(row.progress, kept);
+    EXPECT_EQ(row.history.progress, kept);
   }
 }
 
@@ -313,7 +313,7 @@ TEST_F(SettleContract, AnArtefactIsDurableBeforeItsDeliveryIsDueAgain) {  // H4
   EXPECT_EQ(sql.number("SELECT count(*) FROM attempts"), 0);
   const auto again = claim(route(), 1, {2}).rows.at(0);
   EXPECT_EQ(again.artifact, (Artifact{"text/plain", bytes}));
-  EXPECT_EQ(again.attempt_count, 0u);
+  EXPECT_EQ(again.history.attempt_count, 0u);
 }
 
 TEST_F(SettleContract, AnArtefactOfAStaleClaimIsNotKept) {  // H4 M18

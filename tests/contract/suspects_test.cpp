@@ -18,8 +18,8 @@ class Suspects : public StoreWorld {
   // The only delivery, claimed in an attempt that was lost with so many deaths counted against it.
   Settlement lost(const ClaimedRow& row, ClaimToken token, std::uint32_t losses, Timestamp due) {
     auto s = retrying(row, token, due);
-    s.lease_lost = losses;
-    s.uncounted = row.uncounted + 1;
+    s.history.lease_lost = losses;
+    s.history.uncounted = row.history.uncounted + 1;
     s.attempt->outcome = "unknown";
     s.attempt->counts = false;
     return s;
@@ -67,9 +67,9 @@ TEST_F(Suspects, HostsDoNotSeeOneAndTheQuarantineDoes) {
   const auto& one = claimed.rows[0];
   EXPECT_EQ(one.delivery, row.delivery);
   EXPECT_EQ(one.route, route());
-  EXPECT_EQ(one.attempt_count, 1u);
-  EXPECT_EQ(one.lease_lost, 1u);
-  EXPECT_EQ(one.uncounted, 1u);
+  EXPECT_EQ(one.history.attempt_count, 1u);
+  EXPECT_EQ(one.history.lease_lost, 1u);
+  EXPECT_EQ(one.history.uncounted, 1u);
   EXPECT_EQ(one.client_ref, "poison");
   EXPECT_EQ(one.payload, row.payload);
   EXPECT_EQ(one.created, row.created);
@@ -85,7 +85,7 @@ TEST_F(Suspects, OneThatLivesThroughAnAttemptIsADeliveryLikeOthers) {
   make_suspect();
   const auto row = claim_suspect().rows.at(0);
   auto again = retrying(row, {9}, row.created);
-  again.lease_lost = 0;
+  again.history.lease_lost = 0;
   ASSERT_EQ(settled({again}).size(), 1u);
   EXPECT_EQ(standing(), "due true 0 2");
   EXPECT_EQ(claim(route(), 10, {3}).rows.size(), 1u);
@@ -155,8 +155,8 @@ TEST_F(Suspects, AnAccusationCountsOnceAndOnlyUntilTheDeliveryHasLivedThroughAnA
   EXPECT_EQ(accuse(), Accusation::too_late) << "it was counted";
   const auto alone = claim_suspect().rows.at(0);
   auto lived = retrying(alone, {9}, row.due);
-  lived.lease_lost = 0;
-  lived.uncounted = 2;
+  lived.history.lease_lost = 0;
+  lived.history.uncounted = 2;
   ASSERT_EQ(settled({lived}).size(), 1u);
   EXPECT_EQ(accuse(), Accusation::too_late);
   EXPECT_EQ(standing(), "due true 0 3");

@@ -16,37 +16,59 @@ struct Section {
   std::string comment, sql;
 };
 
-// `{{page}}` is the part of that name.
-std::string expanded(std::string sql, const std::map<std::string, Section>& parts) {
+using Sections = std::map<std::string, Section>;
+
+struct SqlFile {
+  Sections parts, statements;
+};
+
+SqlFile read_sql(const std::string& file) {
+  SqlFile read;
+  Section* section = nullptr;
+  for (const auto& line : lines_of(source_folder() / file)) {
+    static const std::regex kBegin("-- (name|template|part): ([a-z0-9_]+)");
+    std::smatch found;
+    if (std::regex_match(line, found, kBegin)) {
+      section = &(found[1] == "part" ? read.parts : read.statements)[found[2]];
+      EXPECT_TRUE(section->sql.empty()) << file << ": " << found[2] << " is there twice";
+    } else if (section) {
+      (line.starts_with("--") ? section->comment : section->sql) += line + "\n";
+    }
+  }
+  for (const auto& [name, part] : read.parts)
+    EXPECT_TRUE(part.comment.starts_with("-- ")) << file << ": " << name << " says nothing";
+  return read;
+}
+
+// `{{page}}` is the part of that name. Notes which ones are used.
+std::string expanded(std::string sql, const Sections& parts, std::set<std::string>& used) {
   static const std::regex kPart(R"(\{\{([a-z0-9_]+)\}\})");
-  for (std::smatch found; std::regex_search(sql, found, kPart);)
+  for (std::smatch found; std::regex_search(sql, found, kPart);) {
+    used.insert(found[1]);
     sql = found.prefix().str() + parts.at(found[1]).sql + found.suffix().str();
+  }
   return sql;
 }
 
-// By name, from every .sql file of host/store. A part, which belongs to its file, is none.
-std::map<std::string, Section> sections() {
-  std::map<std::string, Section> all;
-  for (const auto& file : files_below("host/store", {".sql"})) {
-    std::map<std::string, Section> parts;
-    std::vector<std::string> names;
-    Section* section = nullptr;
-    for (const auto& line : lines_of(source_folder() / file)) {
-      static const std::regex kBegin("-- (name|template|part): ([a-z0-9_]+)");
-      std::smatch found;
-      if (std::regex_match(line, found, kBegin)) {
-        const bool is_part = found[1] == "part";
-        section = &(is_part ? parts : all)[found[2]];
-        if (!is_part) names.push_back(found[2]);
-        EXPECT_TRUE(section->sql.empty()) << file << ": " << found[2] << " is there twice";
-      } else if (section) {
-        (line.starts_with("--") ? section->comment : section->sql) += line + "\n";
-      }
+// The statements of every .sql file of host/store, by name. Parts belong to their file, or, in parts.sql, to their room.
+Sections sections() {
+  std::map<std::string, SqlFile> files;
+  for (const auto& file : files_below("host/store", {".sql"})) files[file] = read_sql(file);
+  Sections all;
+  std::map<std::string, std::set<std::string>> used;  // by room
+  for (const auto& [file, read] : files) {
+    const auto room = file.substr(0, file.rfind('/'));
+    Sections parts = read.parts;
+    if (const auto shared = files.find(room + "/parts.sql"); shared != files.end())
+      parts.insert(shared->second.parts.begin(), shared->second.parts.end());
+    for (const auto& [name, section] : read.statements) {
+      EXPECT_FALSE(all.contains(name)) << file << ": " << name << " is there twice";
+      all[name] = {section.comment, expanded(section.sql, parts, used[room])};
     }
-    for (const auto& name : names) all[name].sql = expanded(all[name].sql, parts);
-    for (const auto& [name, part] : parts)
-      EXPECT_TRUE(part.comment.starts_with("-- ")) << file << ": " << name << " says nothing";
   }
+  for (const auto& [file, read] : files)
+    for (const auto& [name, part] : read.parts)
+      EXPECT_TRUE(used[file.substr(0, file.rfind('/'))].contains(name)) << file << ": nothing uses the part " << name;
   return all;
 }
 

@@ -21,7 +21,7 @@ constexpr RetryTiming kGrowing{.kind = RetryTiming::Kind::exponential, .jitter_l
 void decide_attempt() {
   const Contract contract = contract_of(Policy::deadline);
   const std::array outcomes{testing::accepted(), testing::rejected("invalid_request"), testing::failed()};
-  const Progress progress{.attempts = 2, .created = kCreated, .now = kCreated + Seconds(3)};
+  const Progress progress{.before = {.attempt_count = 1}, .created = kCreated, .now = kCreated + Seconds(3)};
   std::array<Decision, 3> decisions;
   counted_calls([&] {
     for (std::size_t i = 0; i < outcomes.size(); ++i) decisions[i] = decide(outcomes[i], contract, progress, kGrowing, 0.5);

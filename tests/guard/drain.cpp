@@ -32,16 +32,12 @@ class Backlog final : public QueueStore {
                               .org = kDefaultOrg,
                               .route = route,
                               .due = testing::kCreated + Micros(number),
-                              .attempt_count = 0,
-                              .lease_lost = 0,
-                              .maybe_sent = false,
                               .action_order = 1,
                               .created = testing::kCreated,
                               .kind = "intent",
                               .client_ref = "6f1c7f0a-53f4-4d0f-9a55-0d4b2f" + std::to_string(100'000 + number),
                               .payload = std::string(1024, 'p'),
-                              .artifact = {},
-                              .progress = {}});
+                              .artifact = {}});
     }
   }
 

@@ -256,9 +256,6 @@ FakeStore::Delivery& FakeStore::make(Shard shard, OrgId org, const std::string& 
               .org = org,
               .route = route,
               .due = due,
-              .attempt_count = 0,
-              .lease_lost = 0,
-              .maybe_sent = false,
               .action_order = 1,
               .created = now_,
               .kind = kind,
@@ -481,10 +478,8 @@ Result<SettleResult> FakeStore::settle(Shard shard, std::span<const Settlement> 
     if (d.status != Status::claimed || d.token != s.token) continue;
     d.status = s.status;
     d.row.due = s.status == Status::due ? s.due : d.row.due;
-    d.row.attempt_count = s.attempt_count;
-    d.row.lease_lost = s.lease_lost;
-    d.row.maybe_sent = s.maybe_sent;
-    if (!s.progress.empty()) d.row.progress = s.progress;
+    const auto progress = std::exchange(d.row.history, s.history).progress;
+    if (s.history.progress.empty()) d.row.history.progress = progress;
     d.token = {};
     if (!s.submission_state.empty()) d.state = s.submission_state;
     d.reason = s.reason;

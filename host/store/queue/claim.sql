@@ -142,20 +142,18 @@ WITH claimed AS (
                     OR (SELECT created_at FROM submissions s WHERE s.shard = $1 AND s.id = ready.submission_id)
                        <= now() - share.min_age * interval '1 second')
              ORDER BY due_at, delivery_id LIMIT share.most FOR UPDATE SKIP LOCKED) taken))
-  RETURNING delivery_id, submission_id, org_id, route_id, due_at, attempt_count, lease_lost, maybe_sent, action_order, composed,
-            progress, edited, uncounted),
+  RETURNING delivery_id, submission_id, org_id, route_id, due_at, action_order, composed, edited, {{history}}),
 known AS (
   INSERT INTO claims (shard, token, host_id, lease_until, deliveries)
   SELECT $1::smallint, $2::bigint, $3::integer, now() + $4::bigint * interval '1 millisecond', array_agg(delivery_id)
   FROM claimed HAVING count(*) > 0),
 forgotten AS (DELETE FROM claims WHERE shard = $1 AND token = ANY ($9::bigint[]) AND lease_until <> timestamptz 'epoch')
-SELECT (SELECT micros(clock_timestamp())), c.delivery_id, c.submission_id, c.org_id, c.route_id, micros(c.due_at), c.attempt_count,
-       c.lease_lost, c.maybe_sent, c.action_order, micros(s.created_at), s.kind, s.client_ref,
+SELECT (SELECT micros(clock_timestamp())), c.delivery_id, c.submission_id, c.org_id, c.route_id, micros(c.due_at), c.action_order,
+       micros(s.created_at), s.kind, s.client_ref, octet_length(b.body),
        CASE WHEN octet_length(b.body) <= $14::bigint THEN convert_from(b.body, 'UTF8') END,
        CASE WHEN c.composed THEN (SELECT media_type FROM artifacts WHERE shard = $1 AND delivery_id = c.delivery_id) END,
        CASE WHEN c.composed THEN (SELECT encode(body, 'hex') FROM artifacts WHERE shard = $1 AND delivery_id = c.delivery_id) END,
-       coalesce(c.progress, ''), c.uncounted,
-       octet_length(b.body)
+       {{history}}
 FROM claimed c
 JOIN submissions s ON s.shard = $1 AND s.id = c.submission_id
 CROSS JOIN LATERAL (

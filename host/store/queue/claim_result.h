@@ -10,6 +10,7 @@
 #include "base/id.h"
 #include "base/time.h"
 #include "domain/channel.h"
+#include "domain/history.h"
 #include "domain/outcome.h"
 
 namespace waybill {
@@ -20,10 +21,7 @@ struct ClaimedRow {
   OrgId org;
   RouteId route;
   Timestamp due;
-  std::uint32_t attempt_count;
-  std::uint32_t lease_lost;
-  std::uint32_t uncounted;
-  bool maybe_sent;
+  History history;
   int action_order;
   Timestamp created;
   std::string kind;
@@ -32,7 +30,6 @@ struct ClaimedRow {
   std::size_t body_bytes = 0;                // of the payload
   bool withheld = false;                     // payload left out: it would have exceeded the claim's limit of bytes
   std::optional<Artifact> artifact;          // once its plugin has composed it
-  std::string progress;                      // JSON that an earlier attempt left, or empty
   std::shared_ptr<const Channel> channel{};  // of a notification
 };
 struct ClaimResult {

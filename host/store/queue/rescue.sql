@@ -42,7 +42,7 @@ FROM claims c;
 -- Lists what a dead host has claimed.
 -- $1 shard, $2 host, $3 rows at most
 SELECT micros(now()), r.delivery_id, r.claim_token, r.org_id, r.route_id, r.claimed_by, micros(r.claimed_at),
-       micros(s.created_at), r.attempt_count, r.lease_lost, s.kind, s.client_ref, r.uncounted, r.action_order
+       micros(s.created_at), s.kind, s.client_ref, r.action_order, {{history}}
 FROM claimed r JOIN submissions s ON s.shard = r.shard AND s.id = r.submission_id
 WHERE r.shard = $1 AND r.host_id = $2
 LIMIT $3;
@@ -54,7 +54,7 @@ LIMIT $3;
 -- changed
 -- $5 rows at most
 SELECT micros(now()), r.delivery_id, r.claim_token, r.org_id, r.route_id, r.claimed_by, micros(r.claimed_at),
-       micros(s.created_at), r.attempt_count, r.lease_lost, s.kind, s.client_ref, r.uncounted, r.action_order
+       micros(s.created_at), s.kind, s.client_ref, r.action_order, {{history}}
 FROM claimed r JOIN submissions s ON s.shard = r.shard AND s.id = r.submission_id
 WHERE r.shard = $1 AND EXISTS (
   SELECT FROM unnest($2::bigint[], $3::bigint[], $4::bigint[]) AS seen(token, lease_until, length)

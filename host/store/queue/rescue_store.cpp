@@ -90,14 +90,12 @@ class PgRescueStore final : public RescueStore {
                              .org = {rows->number(row, 3)},
                              .route = {rows->number(row, 4)},
                              .host = {rows->number(row, 5)},
-                             .kind = std::string(rows->text(row, 10)),
-                             .client_ref = std::string(rows->text(row, 11)),
-                             .action_order = static_cast<int>(rows->number(row, 13)),
+                             .kind = std::string(rows->text(row, 8)),
+                             .client_ref = std::string(rows->text(row, 9)),
+                             .action_order = static_cast<int>(rows->number(row, 10)),
                              .claimed_at = rows->time(row, 6),
                              .created = rows->time(row, 7),
-                             .attempt_count = static_cast<std::uint32_t>(rows->number(row, 8)),
-                             .lease_lost = static_cast<std::uint32_t>(rows->number(row, 9)),
-                             .uncounted = static_cast<std::uint32_t>(rows->number(row, 12))});
+                             .history = read_history(*rows, row, 11)});
     }
     return lost;
   }

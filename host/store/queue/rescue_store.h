@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/id.h"
 #include "base/time.h"
+#include "domain/history.h"
 
 namespace waybill {
 
@@ -46,9 +47,7 @@ struct OrphanedDelivery {
   int action_order = 1;
   Timestamp claimed_at;
   Timestamp created;  // of the submission
-  std::uint32_t attempt_count;
-  std::uint32_t lease_lost;
-  std::uint32_t uncounted;
+  History history;    // before the attempt that its host was lost with
 };
 struct OrphanedClaims {
   Timestamp now;

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/id.h"
 #include "base/time.h"
+#include "domain/history.h"
 #include "domain/outcome.h"
 #include "domain/status.h"
 #include "store/pipelines/pipeline_view.h"
@@ -43,16 +44,12 @@ struct Settlement {
   DeliveryId delivery;
   SubmissionId submission{};  // if known
   ClaimToken token;
-  Status status;                // Status::due or an end
-  Timestamp due;                // when status is due
-  std::uint32_t attempt_count;  // from now on
-  std::uint32_t lease_lost;     // from now on; more than 0: a suspect, tried alone
-  std::uint32_t uncounted = 0;  // from now on: attempts of attempt_count that do not count against the contract
-  bool maybe_sent;              // from now on
-  std::string reason;           // of the end
-  std::string result;           // of the end: JSON, or empty
-  std::string progress;         // when status is due: JSON for the next attempt; empty keeps the old
-  Timestamp ended;              // when status is an end
+  Status status;       // Status::due or an end
+  Timestamp due;       // when status is due
+  History history;     // from now on; empty progress keeps what is there
+  std::string reason;  // of the end
+  std::string result;  // of the end: JSON, or empty
+  Timestamp ended;     // when status is an end
   std::optional<AttemptRecord> attempt;
   std::string submission_state;  // the submission's final state; empty: unchanged
   std::string from_state;        // for the audit

@@ -28,16 +28,12 @@ class ClaimingOnInsert : public ::testing::Test {
                               .org = kDefaultOrg,
                               .route = route,
                               .due = {1'000'000},
-                              .attempt_count = 0,
-                              .lease_lost = 0,
-                              .maybe_sent = false,
                               .action_order = 1,
                               .created = {1'000'000},
                               .kind = "intent",
                               .client_ref = "ref-" + std::to_string(i),
                               .payload = "{}",
-                              .artifact = {},
-                              .progress = {}});
+                              .artifact = {}});
     return claimed;
   }
   void saw(const std::vector<DueRoute>& routes = {}) {
@@ -79,7 +75,7 @@ TEST_F(ClaimingOnInsert, WhatIsNewStartsAtOnceWhenNothingOlderWaits) {  // M2 M1
   EXPECT_EQ(planner.held(), 2u);
   ASSERT_EQ(jobs.size(), 2u);
   EXPECT_EQ(jobs[1].token, claim->token);
-  EXPECT_EQ(jobs[1].attempt, 1u);
+  EXPECT_EQ(jobs[1].attempt(), 1u);
   EXPECT_EQ(jobs[1].contract->target, "sms.1");
   EXPECT_EQ(jobs[1].claimed_mono, asked_at + Millis(5)) << "reckoned from when the answer was there";      // E6
   EXPECT_EQ(jobs[1].begin_before, asked_at + Millis(30'000)) << "the lease is counted from the question";  // E7

@@ -148,7 +148,7 @@ TEST_F(Claiming, WhatIsDueIsHandedOnWithAllThatAnAttemptNeeds) {  // M6 M11
   EXPECT_EQ(job.delivery, stored.row.delivery);
   EXPECT_EQ(job.submission, stored.row.submission);
   EXPECT_EQ(job.token, stored.token);
-  EXPECT_EQ(job.attempt, 1u);
+  EXPECT_EQ(job.attempt(), 1u);
   EXPECT_EQ(job.org, kDefaultOrg);
   EXPECT_EQ(job.contract->target, "sms.primary");
   EXPECT_EQ(job.created, stored.row.created);
@@ -338,7 +338,7 @@ TEST_F(Claiming, AClaimWhoseAnswerWasLostIsGivenBackAndTakenAgain) {  // M12 M17
   EXPECT_EQ(jobs().size(), 3u);
   EXPECT_GE(store->calls("give_back"), 1u);
   for (const auto& d : store->deliveries()) {
-    EXPECT_EQ(d.row.lease_lost, 0u);
+    EXPECT_EQ(d.row.history.lease_lost, 0u);
     EXPECT_EQ(d.token, jobs()[0].token) << "only the second claim holds";
   }
 }
@@ -835,7 +835,7 @@ TEST_F(Claiming, AFirstClaimThatNobodySawIsGivenBackAndTakenAgain) {  // M12 M17
   ASSERT_TRUE(has(1));
   EXPECT_EQ(store->calls("give_back"), 1u);
   EXPECT_NE(jobs()[0].token, claim->token);
-  EXPECT_EQ(jobs()[0].attempt, 1u) << "nothing counts";
+  EXPECT_EQ(jobs()[0].attempt(), 1u) << "nothing counts";
 }
 
 }  // namespace

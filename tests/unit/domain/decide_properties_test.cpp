@@ -84,23 +84,25 @@ Outcome blaming() {
   return {.verdict = Verdict::transient, .reach = Reach::answered, .scope = Scope::whole_target, .reason = "try_later"};
 }
 
+// Before an attempt that is the so manieth that counts.
+History before(std::uint32_t counted, std::uint32_t uncounted) {
+  return {.attempt_count = counted - 1 + uncounted, .uncounted = uncounted};
+}
+
 Progress any_progress() {
   const Timestamp created{*rc::gen::inRange<std::int64_t>(0, 2'000'000'000'000'000)};
   const Timestamp now = created + Millis(*rc::gen::inRange<std::int64_t>(0, 2'000'000));
-  return {.attempts = *rc::gen::inRange(1u, 20u),
-          .lease_lost = *rc::gen::inRange(0u, 5u),
-          .maybe_sent_before = *rc::gen::arbitrary<bool>(),
-          .created = created,
-          .now = now,
-          .uncounted = *rc::gen::inRange(0u, 2000u),
-          .outage = any_outage(now)};
+  auto history = before(*rc::gen::inRange(1u, 20u), *rc::gen::inRange(0u, 2000u));
+  history.lease_lost = *rc::gen::inRange(0u, 5u);
+  history.maybe_sent = *rc::gen::arbitrary<bool>();
+  return {.before = history, .created = created, .now = now, .outage = any_outage(now)};
 }
 
 RC_GTEST_PROP(DecideProperties, ARetryIsNeverAtOrAfterTheDeadline, ()) {  // M7
   const auto contract = any_contract(Policy::deadline);
   const auto progress = any_progress();
-  for (const auto& decision :
-       {decide(any_outcome(), contract, progress, any_timing(), any_random()), decide_lost(contract, progress)})
+  for (const auto& decision : {decide(any_outcome(), contract, progress, any_timing(), any_random()),
+                               decide_lost(contract, progress.before.lease_lost, progress.created, progress.now)})
     if (decision.kind == Kind::retry) RC_ASSERT(decision.retry_at < *contract.deadline(progress.created));
 }
 
@@ -128,7 +130,7 @@ RC_GTEST_PROP(DecideProperties, AnAcceptanceRestsOnEvidenceAndIsInTime, ()) {  /
   const auto decision = decide(outcome, contract, progress, any_timing(), any_random());
   if (decision.kind != Kind::accept) return;
   RC_ASSERT(!is_expired(contract, progress.created, progress.now));
-  RC_ASSERT(outcome.verdict == Verdict::accepted || (progress.maybe_sent_before && contract.is_duplicate(outcome.reason)));
+  RC_ASSERT(outcome.verdict == Verdict::accepted || (progress.before.maybe_sent && contract.is_duplicate(outcome.reason)));
 }
 
 RC_GTEST_PROP(DecideProperties, EveryEndHasAReasonAndARetryHasNone, ()) {  // M6
@@ -174,11 +176,13 @@ Life lived(const Contract& contract, const RetryTiming& timing, bool hosts_die) 
     Decision decision{};
     if (hosts_die && *rc::gen::inRange(0, 4) == 0) {
       doubt = true;
-      decision = decide_lost(contract, {life.seen, ++life.lost, true, created, now});
+      decision = decide_lost(contract, ++life.lost, created, now);
     } else {
       const auto outcome = any_outcome();
-      decision = decide(outcome, contract, {life.seen + 1, life.lost, doubt, created, now, life.uncounted, any_outage(now)},
-                        timing, any_random());
+      auto history = before(life.seen + 1, life.uncounted);
+      history.lease_lost = life.lost;
+      history.maybe_sent = doubt;
+      decision = decide(outcome, contract, {history, created, now, any_outage(now)}, timing, any_random());
       ++(decision.counts ? life.seen : life.uncounted);
       doubt = doubt || leaves_doubt(outcome);
     }
@@ -206,9 +210,8 @@ RC_GTEST_PROP(DecideProperties, AnActionOfAFormIsAttemptedFiveTimesAtMost, ()) {
 RC_GTEST_PROP(DecideProperties, AnOutageUsesUpNoAttempts, ()) {  // E14
   const auto contract = any_contract(Policy::max_attempts);
   auto progress = any_progress();
-  progress.attempts = *rc::gen::inRange(1u, contract.max_attempts + 1);
+  progress.before = before(*rc::gen::inRange(1u, contract.max_attempts + 1), *rc::gen::inRange(0u, kMaxUncounted));
   const Millis length(*rc::gen::inRange<std::int64_t>(0, kUncountedFor.count()));
-  progress.uncounted = *rc::gen::inRange(0u, kMaxUncounted);
   progress.outage = Outage{progress.now - length, progress.now + Seconds(1), kUncountedFor};
   const auto decision = decide(blaming(), contract, progress, any_timing(), any_random());
   RC_ASSERT(decision.kind == Kind::retry);
@@ -218,9 +221,8 @@ RC_GTEST_PROP(DecideProperties, AnOutageUsesUpNoAttempts, ()) {  // E14
 RC_GTEST_PROP(DecideProperties, AnOutageThatLastsTooLongOrADeliveryThatIsItsCauseEndsAtLast, ()) {  // E14
   const auto contract = any_contract(Policy::max_attempts);
   auto progress = any_progress();
-  progress.attempts = contract.max_attempts;
   const bool is_long = *rc::gen::arbitrary<bool>();
-  progress.uncounted = is_long ? 0 : kMaxUncounted + 60;
+  progress.before = before(contract.max_attempts, is_long ? 0 : kMaxUncounted + 60);
   progress.outage = Outage{progress.now - (is_long ? kUncountedFor : Seconds(60)), progress.now + Seconds(1), kUncountedFor};
   RC_ASSERT(decide(blaming(), contract, progress, any_timing(), any_random()) == (Decision{Kind::exhaust, "max_attempts"}));
 }

@@ -29,7 +29,7 @@ Outcome outcome_of(Verdict verdict, Reach reach = Reach::answered, std::string r
 }
 
 Progress after(Micros since_creation, std::uint32_t attempts = 1) {
-  return {.attempts = attempts, .created = kCreated, .now = kCreated + since_creation};
+  return {.before = {.attempt_count = attempts - 1}, .created = kCreated, .now = kCreated + since_creation};
 }
 
 Decision decided(const Outcome& outcome, const Contract& contract, const Progress& progress) {
@@ -131,7 +131,7 @@ TEST(Decide, ATerminalReasonAfterTheDeadlineIsStillARejection) {  // M6
 TEST(Decide, ADuplicateAfterADoubtfulAttemptIsEvidenceOfAcceptance) {  // M17
   for (const Policy policy : kPolicies) {
     auto progress = after(Seconds(1), 2);
-    progress.maybe_sent_before = true;
+    progress.before.maybe_sent = true;
     const auto duplicate = outcome_of(Verdict::rejected, Reach::answered, "duplicate_reference");
     EXPECT_EQ(decided(duplicate, contract_of(policy), progress).kind, Kind::accept) << to_string(policy);
   }
@@ -143,13 +143,13 @@ TEST(Decide, ADuplicateAfterADoubtfulAttemptCountsEvenWhenItIsTerminal) {  // M1
   const auto duplicate = outcome_of(Verdict::rejected, Reach::answered, "duplicate_reference");
   auto progress = after(Seconds(1), 2);
   EXPECT_EQ(decided(duplicate, contract, progress), (Decision{Kind::reject, "duplicate_reference"}));
-  progress.maybe_sent_before = true;
+  progress.before.maybe_sent = true;
   EXPECT_EQ(decided(duplicate, contract, progress).kind, Kind::accept);
 }
 
 TEST(Decide, ADuplicateThatArrivesAfterTheDeadlineIsTooLateAsWell) {  // M7 M17
   auto progress = after(Seconds(60), 2);
-  progress.maybe_sent_before = true;
+  progress.before.maybe_sent = true;
   EXPECT_EQ(
       decided(outcome_of(Verdict::rejected, Reach::answered, "duplicate_reference"), contract_of(Policy::deadline), progress),
       (Decision{Kind::exhaust, "deadline_exceeded"}));
@@ -157,7 +157,7 @@ TEST(Decide, ADuplicateThatArrivesAfterTheDeadlineIsTooLateAsWell) {  // M7 M17
 
 TEST(Decide, OnlyARejectionCanBeADuplicate) {  // M17
   auto progress = after(Seconds(1), 2);
-  progress.maybe_sent_before = true;
+  progress.before.maybe_sent = true;
   EXPECT_EQ(
       decided(outcome_of(Verdict::transient, Reach::answered, "duplicate_reference"), contract_of(Policy::max_attempts), progress)
           .kind,
@@ -180,33 +180,28 @@ TEST(Decide, ARetryAfterBeyondTheDeadlineExhausts) {  // M7
   EXPECT_EQ(decided(outcome, contract_of(Policy::deadline), after(Seconds(1))), (Decision{Kind::exhaust, "deadline_exceeded"}));
 }
 
-Progress lost(std::uint32_t losses, Micros since_creation = Seconds(1)) {
-  return {.attempts = 0, .lease_lost = losses, .maybe_sent_before = true, .created = kCreated, .now = kCreated + since_creation};
+Decision lost(Policy policy, std::uint32_t losses, Micros since_creation = Seconds(1)) {
+  return decide_lost(contract_of(policy), losses, kCreated, kCreated + since_creation);
 }
 
 TEST(DecideLost, OneShotNeverSendsAgain) {  // M17
   for (std::uint32_t losses = 1; losses <= 4; ++losses)
-    EXPECT_EQ(decide_lost(contract_of(Policy::one_shot), lost(losses)), (Decision{Kind::exhaust, "one_shot"}));
+    EXPECT_EQ(lost(Policy::one_shot, losses), (Decision{Kind::exhaust, "one_shot"}));
 }
 
 TEST(DecideLost, OthersAreDueAgainAtOnceUntilTheThirdLoss) {  // M17
   for (const Policy policy : {Policy::deadline, Policy::max_attempts}) {
-    EXPECT_EQ(decide_lost(contract_of(policy), lost(1)), (Decision{Kind::retry, {}, lost(1).now})) << to_string(policy);
-    EXPECT_EQ(decide_lost(contract_of(policy), lost(2)), (Decision{Kind::retry, {}, lost(2).now})) << to_string(policy);
-    EXPECT_EQ(decide_lost(contract_of(policy), lost(3)), (Decision{Kind::dead_letter, "worker_lost"})) << to_string(policy);
-    EXPECT_EQ(decide_lost(contract_of(policy), lost(4)), (Decision{Kind::dead_letter, "worker_lost"})) << to_string(policy);
+    const Decision now{Kind::retry, {}, kCreated + Seconds(1)};
+    EXPECT_EQ(lost(policy, 1), now) << to_string(policy);
+    EXPECT_EQ(lost(policy, 2), now) << to_string(policy);
+    EXPECT_EQ(lost(policy, 3), (Decision{Kind::dead_letter, "worker_lost"})) << to_string(policy);
+    EXPECT_EQ(lost(policy, 4), (Decision{Kind::dead_letter, "worker_lost"})) << to_string(policy);
   }
 }
 
-TEST(DecideLost, ALostAttemptDoesNotUseUpMaxAttempts) {  // M17
-  auto progress = lost(2);
-  progress.attempts = 3;
-  EXPECT_EQ(decide_lost(contract_of(Policy::max_attempts), progress).kind, Kind::retry);
-}
-
 TEST(DecideLost, TheDeadlineHoldsForLostAttemptsToo) {  // M7 M17
-  EXPECT_EQ(decide_lost(contract_of(Policy::deadline), lost(1, Seconds(60) - Micros(1))).kind, Kind::retry);
-  EXPECT_EQ(decide_lost(contract_of(Policy::deadline), lost(1, Seconds(60))), (Decision{Kind::exhaust, "deadline_exceeded"}));
+  EXPECT_EQ(lost(Policy::deadline, 1, Seconds(60) - Micros(1)).kind, Kind::retry);
+  EXPECT_EQ(lost(Policy::deadline, 1, Seconds(60)), (Decision{Kind::exhaust, "deadline_exceeded"}));
 }
 
 TEST(IsExpired, OnlyADeadlineExpiresAndFromItsVeryMicrosecond) {  // M7

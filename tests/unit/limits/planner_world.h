@@ -99,12 +99,13 @@ class PlannerWorld {
   // So many attempts of it are through.
   // They took so long.
   void release_after(RouteId id, std::size_t count, Micros took) {
-    const Job job{.route = id, .body_bytes = bytes_of_one(id)};
+    const JobHead job{.route = id, .body_bytes = bytes_of_one(id)};
     planner().release(std::vector<Finished>(count, {.job = job, .outcome = Outcome{}, .finished_at = Timestamp{} + took}),
                       clock.now());
   }
   void release(RouteId id, std::size_t count, Outcome outcome = {}, bool probe = false) {
-    const Job job{.route = id, .claimed_mono = claimed_at.value_or(clock.now()), .body_bytes = bytes_of_one(id), .probe = probe};
+    const JobHead job{
+        .route = id, .claimed_mono = claimed_at.value_or(clock.now()), .body_bytes = bytes_of_one(id), .probe = probe};
     planner().release(std::vector<Finished>(count, {.job = job, .outcome = outcome, .started_at = kNow, .finished_at = kNow}),
                       clock.now());
   }

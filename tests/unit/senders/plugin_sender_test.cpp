@@ -19,7 +19,7 @@ TEST(PluginSender, AnAcceptedJobComesBackWithWhatThePluginSaid) {
   });
   PluginWorld world{{"good"}};
   auto job = world.job("good", "target", gateway.url());
-  job.attempt = 3;
+  job.history.attempt_count = 2;
   const auto finished = world.run(std::move(job));
   EXPECT_EQ(finished.how, Finished::How::attempted);
   ASSERT_TRUE(finished.outcome);
@@ -27,7 +27,7 @@ TEST(PluginSender, AnAcceptedJobComesBackWithWhatThePluginSaid) {
   EXPECT_EQ(finished.outcome->reach, Reach::answered);
   EXPECT_EQ(finished.outcome->code, 200);
   EXPECT_EQ(finished.outcome->result, R"({"id":1})");
-  EXPECT_EQ(finished.job.attempt, 3u);
+  EXPECT_EQ(finished.job.attempt(), 3u);
   EXPECT_EQ(finished.job.idempotency_key, "key-1");
   EXPECT_LE(finished.started_at, finished.finished_at);
   EXPECT_GE(finished.started_at.micros, 1'000'000'000);

@@ -26,7 +26,7 @@ inline Finished finished_with(std::optional<Outcome> outcome, Policy policy = Po
                             .org = kDefaultOrg,
                             .route = {1},
                             .token = {77},
-                            .attempt = attempt,
+                            .history = {.attempt_count = attempt - 1},
                             .created = kCreated,
                             .claimed_at = kCreated + Seconds(1),
                             .contract = std::make_shared<const Contract>(contract_of(policy)),

@@ -32,7 +32,7 @@ TEST(Settlement, AnAcceptanceEndsTheDeliveryAndTheSubmission) {  // M6
   EXPECT_EQ(s.trigger, "accept");
   EXPECT_EQ(s.actor, "box:1");
   EXPECT_EQ(s.metadata, R"({"attempts":1})");
-  EXPECT_EQ(s.attempt_count, 1u);
+  EXPECT_EQ(s.history.attempt_count, 1u);
 }
 
 TEST(Settlement, ARejectionKeepsItsReasonAndNoResult) {  // M6
@@ -85,13 +85,13 @@ TEST(Settlement, ADeferredActionIsNotAudited) {  // F6
 TEST(Settlement, WhatAnAttemptGotDoneIsProgressForTheNextAndAResultAtTheEnd) {  // F6 F7
   auto outcome = failed();
   outcome.result = R"({"accepted":["a@b"]})";
-  EXPECT_EQ(settled(finished_with(outcome)).progress, outcome.result);
+  EXPECT_EQ(settled(finished_with(outcome)).history.progress, outcome.result);
   EXPECT_EQ(settled(finished_with(outcome)).result, "");
   EXPECT_EQ(settled(finished_with(outcome, Policy::one_shot)).result, outcome.result);
   outcome = rejected("invalid_request");
   outcome.result = R"({"refused":["c@d"]})";
   EXPECT_EQ(settled(finished_with(outcome)).result, outcome.result);
-  EXPECT_EQ(settled(finished_with(outcome)).progress, "");
+  EXPECT_EQ(settled(finished_with(outcome)).history.progress, "");
 }
 
 TEST(Settlement, AnExhaustionNamesThePolicy) {  // M6
@@ -112,7 +112,7 @@ TEST(Settlement, ARetryMovesNothingButTheSchedule) {  // M6 M9
   EXPECT_EQ(s.submission_state, "");
   EXPECT_EQ(s.action, "");  // no audit event: the submission did not move
   EXPECT_EQ(s.trigger, "retry");
-  EXPECT_EQ(s.attempt_count, 1u);
+  EXPECT_EQ(s.history.attempt_count, 1u);
 }
 
 TEST(Settlement, TheAttemptIsWrittenAsItWas) {  // M3 M11
@@ -146,24 +146,24 @@ TEST(Settlement, TheAttemptIsWrittenAsItWas) {  // M3 M11
 
 TEST(Settlement, LostAttemptsHaveNumbersButDoNotCount) {             // M11 M17
   auto finished = finished_with(failed(), Policy::max_attempts, 4);  // numbers 1 to 3 are taken, two of them lost
-  finished.job.lease_lost = 2;
-  finished.job.uncounted = 2;
+  finished.job.history.lease_lost = 2;
+  finished.job.history.uncounted = 2;
   auto s = settled(finished);
   EXPECT_EQ(s.status, Status::due) << "the second attempt that counts, of three";
-  EXPECT_EQ(s.attempt_count, 4u);
-  EXPECT_EQ(s.lease_lost, 0u) << "it has lived through an attempt";  // E1
-  finished.job.attempt = 5;
+  EXPECT_EQ(s.history.attempt_count, 4u);
+  EXPECT_EQ(s.history.lease_lost, 0u) << "it has lived through an attempt";  // E1
+  finished.job.history.attempt_count = 4;
   s = settled(finished);
   EXPECT_EQ(s.status, Status::exhausted);
   EXPECT_EQ(s.reason, "max_attempts");
-  EXPECT_EQ(s.attempt_count, 5u);
+  EXPECT_EQ(s.history.attempt_count, 5u);
 }
 
 TEST(Settlement, AnAttemptThatAnOutageEndedIsOnRecordAndDoesNotCount) {  // E14
   auto outage = failed();
   outage.scope = Scope::whole_target;
   auto finished = finished_with(outage, Policy::max_attempts, 4);  // numbers 1 to 3 are taken, one of them did not count
-  finished.job.uncounted = 1;
+  finished.job.history.uncounted = 1;
   const auto until = finished.finished_at + Seconds(9);
   const auto settled_in = [&](Millis length) {
     return settlement_of(finished, {}, 0.5, "box:1", Outage{finished.finished_at - length, until, Seconds(60)});
@@ -171,14 +171,14 @@ TEST(Settlement, AnAttemptThatAnOutageEndedIsOnRecordAndDoesNotCount) {  // E14
   auto s = settled_in(Seconds(59));
   EXPECT_EQ(s.status, Status::due);
   EXPECT_EQ(s.due, until) << "not the usual wait";
-  EXPECT_EQ(s.attempt_count, 4u);
-  EXPECT_EQ(s.uncounted, 2u);
+  EXPECT_EQ(s.history.attempt_count, 4u);
+  EXPECT_EQ(s.history.uncounted, 2u);
   EXPECT_EQ(s.attempt->number, 4u);
   EXPECT_FALSE(s.attempt->counts);
   s = settled_in(Seconds(60));
   EXPECT_EQ(s.status, Status::exhausted) << "an outage that does not end is wrong credentials: the third that counts, of three";
   EXPECT_EQ(s.reason, "max_attempts");
-  EXPECT_EQ(s.uncounted, 1u);
+  EXPECT_EQ(s.history.uncounted, 1u);
   EXPECT_TRUE(s.attempt->counts);
 }
 
@@ -206,16 +206,16 @@ TEST(Settlement, AReasonOfAnyTextIsQuotedInTheAudit) {  // E8
 }
 
 TEST(Settlement, DoubtIsRememberedUntilTheEnd) {  // M17
-  EXPECT_FALSE(settled(finished_with(failed(Reach::not_sent))).maybe_sent);
-  EXPECT_TRUE(settled(finished_with(failed(Reach::maybe_sent))).maybe_sent);
+  EXPECT_FALSE(settled(finished_with(failed(Reach::not_sent))).history.maybe_sent);
+  EXPECT_TRUE(settled(finished_with(failed(Reach::maybe_sent))).history.maybe_sent);
   auto finished = finished_with(failed(Reach::not_sent), Policy::max_attempts, 2);
-  finished.job.maybe_sent_before = true;
-  EXPECT_TRUE(settled(finished).maybe_sent);
+  finished.job.history.maybe_sent = true;
+  EXPECT_TRUE(settled(finished).history.maybe_sent);
 }
 
 TEST(Settlement, ADuplicateAfterDoubtIsAcceptedAndItsRecordSaysWhatTheReceiverSaid) {  // M17
   auto finished = finished_with(rejected("duplicate_reference"), Policy::max_attempts, 2);
-  finished.job.maybe_sent_before = true;
+  finished.job.history.maybe_sent = true;
   const auto s = settled(finished);
   EXPECT_EQ(s.status, Status::accepted);
   EXPECT_EQ(s.submission_state, "accepted");
@@ -225,14 +225,14 @@ TEST(Settlement, ADuplicateAfterDoubtIsAcceptedAndItsRecordSaysWhatTheReceiverSa
 
 TEST(Settlement, WhatIsGivenBackUnattemptedLeavesNoTrace) {  // M11
   auto finished = finished_with(std::nullopt, Policy::one_shot, 3);
-  finished.job.lease_lost = 1;
-  finished.job.maybe_sent_before = true;
+  finished.job.history.lease_lost = 1;
+  finished.job.history.maybe_sent = true;
   auto s = settled(finished);
   EXPECT_EQ(s.status, Status::due);
   EXPECT_EQ(s.due, finished.finished_at);
-  EXPECT_EQ(s.attempt_count, 2u);
-  EXPECT_EQ(s.lease_lost, 1u);
-  EXPECT_TRUE(s.maybe_sent);
+  EXPECT_EQ(s.history.attempt_count, 2u);
+  EXPECT_EQ(s.history.lease_lost, 1u);
+  EXPECT_TRUE(s.history.maybe_sent);
   EXPECT_FALSE(s.attempt);
   EXPECT_EQ(s.action, "");
   EXPECT_EQ(s.trigger, "release");
@@ -250,7 +250,7 @@ TEST(Settlement, WhatExpiredBeforeItWasSentIsExhaustedWithoutAnAttempt) {  // M7
   EXPECT_EQ(s.submission_state, "exhausted");
   EXPECT_EQ(s.action, "intent_exhausted");
   EXPECT_EQ(s.trigger, "exhaust");
-  EXPECT_EQ(s.attempt_count, 1u);
+  EXPECT_EQ(s.history.attempt_count, 1u);
   EXPECT_FALSE(s.attempt);
 }
 
@@ -258,21 +258,21 @@ TEST(Settlement, WhatExpiredBeforeItWasSentIsExhaustedWithoutAnAttempt) {  // M7
 TEST(Settlement, WhatAPluginHungInIsASuspectAsAfterACrash) {
   auto finished = finished_with(std::nullopt, Policy::max_attempts, 3);
   finished.how = Finished::How::hung;
-  finished.job.uncounted = 1;
+  finished.job.history.uncounted = 1;
   auto s = settled(finished);
   EXPECT_EQ(s.status, Status::due);
-  EXPECT_EQ(s.lease_lost, 1u) << "tried alone from now on";
+  EXPECT_EQ(s.history.lease_lost, 1u) << "tried alone from now on";
   EXPECT_EQ(s.due, finished.finished_at + suspect_delay(1));
-  EXPECT_EQ(s.attempt_count, 3u);
-  EXPECT_EQ(s.uncounted, 2u);
-  EXPECT_TRUE(s.maybe_sent);
+  EXPECT_EQ(s.history.attempt_count, 3u);
+  EXPECT_EQ(s.history.uncounted, 2u);
+  EXPECT_TRUE(s.history.maybe_sent);
   EXPECT_EQ(s.submission, finished.job.submission);
   ASSERT_TRUE(s.attempt);
   EXPECT_EQ(s.attempt->outcome, "unknown");
   EXPECT_FALSE(s.attempt->counts);
   EXPECT_EQ(s.attempt->finished, finished.finished_at);
   EXPECT_TRUE(s.attempt->error.starts_with("plugin_hung: ")) << s.attempt->error;
-  finished.job.lease_lost = kMaxLeasesLost - 1;
+  finished.job.history.lease_lost = kMaxLeasesLost - 1;
   s = settled(finished);
   EXPECT_EQ(s.status, Status::exhausted);
   EXPECT_EQ(s.reason, "worker_lost");
@@ -286,9 +286,9 @@ TEST(Settlement, WhatWasOpenBesideAHangIsNoSuspectAndPaysNothing) {
   const auto s = settled(finished);
   EXPECT_EQ(s.status, Status::due);
   EXPECT_EQ(s.due, finished.finished_at);
-  EXPECT_EQ(s.lease_lost, 0u);
-  EXPECT_EQ(s.uncounted, 1u);
-  EXPECT_TRUE(s.maybe_sent);
+  EXPECT_EQ(s.history.lease_lost, 0u);
+  EXPECT_EQ(s.history.uncounted, 1u);
+  EXPECT_TRUE(s.history.maybe_sent);
   ASSERT_TRUE(s.attempt);
   EXPECT_FALSE(s.attempt->counts);
   finished = finished_with(std::nullopt, Policy::one_shot);
@@ -306,8 +306,7 @@ OrphanedDelivery lost_claim(std::uint32_t attempt_count, std::uint32_t lease_los
           .client_ref = "order 1",
           .claimed_at = kCreated + Seconds(1),
           .created = kCreated,
-          .attempt_count = attempt_count,
-          .lease_lost = lease_lost};
+          .history = {.attempt_count = attempt_count, .lease_lost = lease_lost}};
 }
 
 TEST(LostSettlement, IsDueAgainAtOnceWithAnAttemptWhoseEndNobodySaw) {  // M17
@@ -316,9 +315,9 @@ TEST(LostSettlement, IsDueAgainAtOnceWithAnAttemptWhoseEndNobodySaw) {  // M17
   EXPECT_EQ(s.token, ClaimToken{77});
   EXPECT_EQ(s.status, Status::due);
   EXPECT_EQ(s.due, now);
-  EXPECT_EQ(s.attempt_count, 2u);
-  EXPECT_EQ(s.lease_lost, 0u);
-  EXPECT_TRUE(s.maybe_sent);
+  EXPECT_EQ(s.history.attempt_count, 2u);
+  EXPECT_EQ(s.history.lease_lost, 0u);
+  EXPECT_TRUE(s.history.maybe_sent);
   EXPECT_EQ(s.trigger, "lease_lost");
   EXPECT_EQ(s.actor, "box:2");
   EXPECT_EQ(s.action, "");
@@ -350,9 +349,9 @@ TEST(LostSettlement, TheThirdLossIsADeadLetter) {  // M17
   const auto s = lost(2, Blame::suspect);
   EXPECT_EQ(s.status, Status::exhausted);
   EXPECT_EQ(s.reason, "worker_lost");
-  EXPECT_EQ(s.lease_lost, 3u);
+  EXPECT_EQ(s.history.lease_lost, 3u);
   EXPECT_EQ(s.metadata, R"({"attempts":3,"leaseLost":3,"reason":"worker_lost"})");
-  EXPECT_EQ(s.attempt_count, 3u);
+  EXPECT_EQ(s.history.attempt_count, 3u);
   EXPECT_TRUE(s.dead_letter);
   ASSERT_TRUE(s.alert);
   EXPECT_EQ(s.alert->about, "sms.primary/1:worker_lost");
@@ -373,13 +372,13 @@ TEST(LostSettlement, OnlyWhatItIsToBlameForCountsAgainstADeliveryAndItWaitsForTh
   const auto lost = [&](std::uint32_t losses, Blame blame) {
     return settlement_of(lost_claim(4, losses), contract_of(Policy::max_attempts), now, "box:2", blame);
   };
-  EXPECT_EQ(lost(0, Blame::none).lease_lost, 0u);
+  EXPECT_EQ(lost(0, Blame::none).history.lease_lost, 0u);
   EXPECT_EQ(lost(0, Blame::none).due, now);
-  EXPECT_EQ(lost(1, Blame::none).lease_lost, 1u) << "a suspect stays one";
-  EXPECT_EQ(lost(0, Blame::suspect).lease_lost, 1u);
+  EXPECT_EQ(lost(1, Blame::none).history.lease_lost, 1u) << "a suspect stays one";
+  EXPECT_EQ(lost(0, Blame::suspect).history.lease_lost, 1u);
   EXPECT_GT(lost(0, Blame::suspect).due, now);
   EXPECT_GT(lost(1, Blame::suspect).due, lost(0, Blame::suspect).due);
-  for (const auto blame : {Blame::none, Blame::suspect}) EXPECT_EQ(lost(0, blame).uncounted, 1u);
+  for (const auto blame : {Blame::none, Blame::suspect}) EXPECT_EQ(lost(0, blame).history.uncounted, 1u);
 }
 
 TEST(LostSettlement, PastItsDeadlineItIsExhausted) {  // M7 M17

@@ -253,7 +253,7 @@ TEST_F(Settling, ALockOnOutagesKeepsNoSettlementWaiting) {
   EXPECT_EQ(store.count(Status::accepted), 2u);
   for (const auto& d : store.deliveries()) {
     if (d.status != Status::due) continue;
-    EXPECT_EQ(d.row.attempt_count - d.settled.back().uncounted, 0u) << "it does not count all the same";
+    EXPECT_EQ(d.row.history.attempt_count - d.settled.back().history.uncounted, 0u) << "it does not count all the same";
   }
   EXPECT_GE(log.count("settle.outages_not_written"), 2u);
 }
@@ -313,8 +313,8 @@ TEST_F(Settling, AnOutageUsesUpNobodysAttemptsUntilItHasLastedTooLong) {  // E14
   settings.outage = std::chrono::hours(24);
   const auto last = [&](Millis length, const std::string& prefix) {
     auto jobs = claimed(1, blaming(), prefix);
-    jobs[0].job.attempt = 9;  // of three that count
-    jobs[0].job.uncounted = 6;
+    jobs[0].job.history.attempt_count = 8;  // of three that count
+    jobs[0].job.history.uncounted = 6;
     jobs[0].job.outage_since = jobs[0].finished_at - length;
     EXPECT_TRUE(store.cool_down(
         std::vector<Cooldown>{{kDefaultOrg, "sms.primary", jobs[0].finished_at, "http_503", *jobs[0].job.outage_since}}));
@@ -324,7 +324,7 @@ TEST_F(Settling, AnOutageUsesUpNobodysAttemptsUntilItHasLastedTooLong) {  // E14
   settler->take(last(std::chrono::hours(23), "short-"));
   ASSERT_TRUE(eventually([&] { return written() == 1; }));
   EXPECT_EQ(store.count(Status::due), 1u);
-  EXPECT_EQ(store.deliveries()[0].settled.at(0).uncounted, 7u);
+  EXPECT_EQ(store.deliveries()[0].settled.at(0).history.uncounted, 7u);
   settler->take(last(std::chrono::hours(24), "long-"));
   ASSERT_TRUE(eventually([&] { return written() == 2; }));
   EXPECT_EQ(store.count(Status::exhausted), 1u);
@@ -400,8 +400,8 @@ TEST_F(Settling, ALoneRefusalAmongManyAnswersStopsNobodyAndUsesUpNoAttempt) {  /
   settler->take(claimed(200));
   ASSERT_TRUE(eventually([&] { return written() == 200; }));
   auto refused = claimed(1, blaming(), "refused-");
-  refused[0].job.attempt = 9;  // of three that count
-  refused[0].job.uncounted = 8;
+  refused[0].job.history.attempt_count = 8;  // of three that count
+  refused[0].job.history.uncounted = 8;
   settler->take(std::move(refused));
   ASSERT_TRUE(eventually([&] { return written() == 201; }));
   EXPECT_EQ(store.calls("blame"), 0u);
@@ -439,13 +439,13 @@ TEST_F(Settling, ATargetThatFailsForManyIsInAnOutageThatUsesUpNobodysAttempts) {
   settler->take(std::move(jobs));
   ASSERT_TRUE(eventually([&] { return written() == FailureBreaker::kFloor; }));
   ASSERT_EQ(store.cooling().size(), 1u);
-  for (const auto& d : store.deliveries()) EXPECT_EQ(d.settled.at(0).uncounted, 1u);
+  for (const auto& d : store.deliveries()) EXPECT_EQ(d.settled.at(0).history.uncounted, 1u);
 }
 
 TEST_F(Settling, ATargetThatWantsALiteralCountGetsIt) {  // T14
   settings.outage = std::chrono::hours(24);
   auto jobs = claimed(1, blaming());
-  jobs[0].job.attempt = 3;
+  jobs[0].job.history.attempt_count = 2;
   Contract contract = *jobs[0].job.contract;
   contract.count_outages = true;
   jobs[0].job.contract = std::make_shared<const Contract>(contract);
@@ -459,7 +459,7 @@ TEST_F(Settling, ATargetThatWantsALiteralCountGetsIt) {  // T14
 TEST_F(Settling, AStageWaitsOutAnOutageAsATargetDoes) {  // T10
   settings.outage = std::chrono::hours(24);
   auto jobs = claimed(1, blaming());
-  jobs[0].job.attempt = 3;  // of three
+  jobs[0].job.history.attempt_count = 2;  // of three
   Contract contract = *jobs[0].job.contract;
   contract.stage = StageTerms{.pipeline = "verification", .state = "TIER1_SCANNING"};
   jobs[0].job.contract = std::make_shared<const Contract>(contract);
@@ -467,7 +467,7 @@ TEST_F(Settling, AStageWaitsOutAnOutageAsATargetDoes) {  // T10
   settler->take(std::move(jobs));
   ASSERT_TRUE(eventually([&] { return written() == 1; }));
   EXPECT_EQ(store.count(Status::due), 1u);
-  EXPECT_EQ(store.deliveries()[0].settled.at(0).uncounted, 1u);
+  EXPECT_EQ(store.deliveries()[0].settled.at(0).history.uncounted, 1u);
 }
 
 TEST_F(Settling, WhatThisHostAloneCannotReachIsForTheOthers) {  // T13
@@ -478,7 +478,7 @@ TEST_F(Settling, WhatThisHostAloneCannotReachIsForTheOthers) {  // T13
   auto jobs = claimed(2, unreachable);
   Contract contract = contract_of(Policy::one_shot);
   jobs[0].job.contract = std::make_shared<const Contract>(contract);
-  jobs[1].job.attempt = 3;  // of three
+  jobs[1].job.history.attempt_count = 2;  // of three
   const auto finished_at = jobs[0].finished_at;
   start();
   settler->take(std::move(jobs));
@@ -486,7 +486,7 @@ TEST_F(Settling, WhatThisHostAloneCannotReachIsForTheOthers) {  // T13
   for (const auto& d : store.deliveries()) {
     EXPECT_EQ(d.status, Status::due);
     EXPECT_EQ(d.row.due, finished_at + kOthersTurn) << "they may send it before this host tries again";
-    EXPECT_EQ(d.settled.at(0).uncounted, 1u);
+    EXPECT_EQ(d.settled.at(0).history.uncounted, 1u);
     EXPECT_NE(d.settled.at(0).attempt->error.find("(so finds host box:1 alone)"), std::string::npos);
   }
 }
@@ -502,14 +502,14 @@ TEST_F(Settling, SoIsAChannelThatThisHostAloneCannotReach) {  // T13
     contract.channel = "9f1c";
     contract.target = "channel:9f1c";
     jobs[0].job.contract = std::make_shared<const Contract>(contract);
-    jobs[0].job.attempt = 3;  // of three
+    jobs[0].job.history.attempt_count = 2;  // of three
     const auto delivery = jobs[0].job.delivery;
     const auto already = written();
     if (!settler) start();
     settler->take(std::move(jobs));
     ASSERT_TRUE(eventually([&] { return written() == already + 1; }));
     EXPECT_EQ(store.delivery(delivery).status, Status::due);
-    EXPECT_EQ(store.delivery(delivery).settled.at(0).uncounted, 1u);
+    EXPECT_EQ(store.delivery(delivery).settled.at(0).history.uncounted, 1u);
   }
 }
 
@@ -720,7 +720,7 @@ TEST_F(Settling, WhatWasComposedIsKeptAndDueAgainAndCountsForNothing) {  // H4
   EXPECT_EQ(store.count(Status::due), 3u);
   for (const auto& d : store.deliveries()) {
     EXPECT_EQ(d.row.artifact, (Artifact{"text/plain", "letter"}));
-    EXPECT_EQ(d.row.attempt_count, 0u);
+    EXPECT_EQ(d.row.history.attempt_count, 0u);
     EXPECT_TRUE(d.settled.empty());
   }
   EXPECT_EQ(moved(), 0u) << "no attempt has ended";
@@ -802,7 +802,7 @@ TEST_F(Settling, AnAlertThatFailsIsNoFailureAndItsEndIsOnlyLoggedAndCounted) {  
   auto batch = claimed(2, failed());
   for (auto& one : batch) {
     one.job.kind = kAlertKind;
-    one.job.attempt = 3;  // the last that its contract allows
+    one.job.history.attempt_count = 2;  // the last that its contract allows
   }
   start();
   settler->take(std::move(batch));

@@ -1,5 +1,6 @@
 // Rescue on PostgreSQL: dead hosts, their claims, and deleting them.
 #include "store/pg_stores.h"
+#include "store/queue/history_rows.h"
 #include "store/queue/rescue.sql.h"
 
 namespace waybill {

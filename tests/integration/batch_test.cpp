@@ -1,10 +1,12 @@
 // POST /v1/intents:batch: many intents in one request, each durable and idempotent by itself.
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <sstream>
 #include <thread>
+#include <utility>
 
 #include "support/world.h"
 
@@ -16,16 +18,16 @@ using nlohmann::json;
 class Batch : public World {
  protected:
   HttpResponse post(const std::string& body) { return client().request("POST", "/v1/intents:batch", body); }
-  // How far the host's threads stand back, from the lowest to the highest "nice".
-  std::vector<int> nice_of_threads() {
-    std::vector<int> all;
+  // How far the host's threads stand back: the scheduling policy and "nice" of each, from the lowest to the highest.
+  std::vector<std::pair<int, int>> standing_of_threads() {
+    std::vector<std::pair<int, int>> all;
     const auto pid = host().pid();
     for (const auto& thread : std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task")) {
       const auto told = told_of(pid, "task/" + thread.path().filename().string() + "/stat");
       if (told.empty()) continue;
       std::istringstream fields(told.substr(told.find(')') + 2));
       const std::vector<std::string> words{std::istream_iterator<std::string>(fields), {}};
-      if (words.size() > 16) all.push_back(std::stoi(words[16]));  // the 19th field; three stand before
+      if (words.size() > 38) all.emplace_back(std::stoi(words[38]), std::stoi(words[16]));  // fields 41 and 19; two stand before
     }
     std::sort(all.begin(), all.end());
     return all;
@@ -113,12 +115,12 @@ TEST_F(Batch, WhatIsNoJsonStoresNothing) {
 TEST_F(Batch, OneOfMoreThanAKibibyteIsReadApartFromTheEventLoops) {
   host();
   ASSERT_EQ(post(json(std::vector<json>(100, json::object())).dump()).status, 200);
-  const auto before = nice_of_threads();
+  const auto before = standing_of_threads();
   ASSERT_EQ(before.front(), before.back()) << "small ones are read where they come in";
   const auto answer = post(json(std::vector<json>(400, json::object())).dump());
   ASSERT_EQ(answer.status, 200);
   EXPECT_EQ(answer.json().at("results").size(), 400u);
-  EXPECT_GE(nice_of_threads().back(), 10);
+  EXPECT_GE(standing_of_threads().back(), std::pair(SCHED_BATCH, 10));
 }
 
 }  // namespace

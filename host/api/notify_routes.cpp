@@ -3,10 +3,10 @@
 
 #include "api/error_reply.h"
 #include "api/json_envelope.h"
-#include "api/notify_explain.h"
+#include "api/notification_reasons.h"
 #include "api/query.h"
 #include "base/json_writer.h"
-#include "store/notifications/notify_explain.h"
+#include "store/notifications/notification_standing.h"
 
 namespace waybill {
 namespace {

@@ -3,14 +3,14 @@
 #include <nlohmann/json.hpp>
 
 #include "api/json_answer.h"
-#include "api/notify_explain.h"
+#include "api/notification_reasons.h"
 #include "api/query.h"
 #include "base/printing.h"
 #include "cli/commands.h"
 #include "cli/json_output.h"
 #include "cli/queue_reasons.h"
 #include "services/secrets.h"
-#include "store/notifications/notify_explain.h"
+#include "store/notifications/notification_standing.h"
 #include "store/pg/sqlstate.h"
 #include "store/pg_stores.h"
 

@@ -29,7 +29,7 @@ Readiness readiness_of(bool finalized, const ScanCounts& scans) {
   return step.transition->to == kProcessing ? Readiness::run : Readiness::infected;
 }
 
-FormStep next_step(std::span<const ActionState> actions, Timestamp now) {
+FormStep next_form_step(std::span<const ActionState> actions, Timestamp now) {
   std::vector<ActionRun> runs;
   for (const auto& action : actions)
     runs.push_back({.action = runs.size(),

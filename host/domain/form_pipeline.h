@@ -48,7 +48,7 @@ struct FormStep {
 
 // Of a submission in state `processing`; `actions` are in their order. Routed only if every action that was not deferred was
 // accepted.
-FormStep next_step(std::span<const ActionState> actions, Timestamp now);
+FormStep next_form_step(std::span<const ActionState> actions, Timestamp now);
 
 // Transitions of the form pipeline, as they are recorded. The end of each action is audited by its settlement.
 const PipelineTransition& end_of_form(std::string_view state);  // all actions have ended

@@ -59,14 +59,14 @@ Result<std::vector<std::string>> follow_up(Connection& connection, Shard shard, 
   std::vector<SubmissionId> forms;
   for (const auto& row : rows)
     if (row.settlement->of_form) forms.push_back(row.submission);
-  auto advanced = advance(connection, shard, forms);
+  auto advanced = advance_forms(connection, shard, forms);
   TRY(advanced);
   for (const auto& alert : alerts)  // last: incidents are rows that many transactions want
     TRY(connection.run(sql::raise_dead_letters, alert));
   return std::move(advanced->ended);
 }
 
-Result<FormAdvance> advance(Connection& connection, Shard shard, const std::vector<SubmissionId>& submissions) {
+Result<FormAdvance> advance_forms(Connection& connection, Shard shard, const std::vector<SubmissionId>& submissions) {
   if (submissions.empty()) return FormAdvance{};
   const std::string shard_text = std::to_string(shard);
   ArrayText wanted;
@@ -96,7 +96,7 @@ Result<FormAdvance> advance(Connection& connection, Shard shard, const std::vect
                          .status = status_of(*rows, row, 3),
                          .attempts = static_cast<std::uint32_t>(rows->number(row, 4)),
                          .due = rows->time(row, 5)});
-    const FormStep step = next_step(actions, now);
+    const FormStep step = next_form_step(actions, now);
     if (step.open) {
       open.add(step.open->value);
       any_open = true;
@@ -136,7 +136,7 @@ Result<std::string> begin_if_ready(Connection& connection, SubmissionId submissi
       return "received";
     case Readiness::run: {
       TRY(connection.run(sql::begin_form, key));
-      TRY(advance(connection, shard_of(submission), {submission}));
+      TRY(advance_forms(connection, shard_of(submission), {submission}));
       return "processing";
     }
     case Readiness::infected: {

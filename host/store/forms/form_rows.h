@@ -30,7 +30,7 @@ struct FormAdvance {
   std::size_t moved = 0;
   std::vector<std::string> ended;
 };
-Result<FormAdvance> advance(Connection& connection, Shard shard, const std::vector<SubmissionId>& submissions);
+Result<FormAdvance> advance_forms(Connection& connection, Shard shard, const std::vector<SubmissionId>& submissions);
 
 // Starts a ready submission, or ends one with an infected attachment. The caller holds its row lock; its state is `received`.
 Result<std::string> begin_if_ready(Connection& connection, SubmissionId submission, const std::string& actor);

@@ -149,7 +149,7 @@ class PgFormStore final : public FormStore {
   Result<void> advance_each(Shard shard, const std::vector<SubmissionId>& submissions, std::size_t max_failures,
                             SweepResult& swept) {
     const auto move = [&](const std::vector<SubmissionId>& some) {
-      return link_.transact([&](Connection& connection) { return advance(connection, shard, some); });
+      return link_.transact([&](Connection& connection) { return advance_forms(connection, shard, some); });
     };
     if (submissions.empty()) return {};
     auto all = move(submissions);

@@ -3,8 +3,8 @@
 
 #include "base/uuid.h"
 #include "domain/channel.h"
+#include "store/notifications/notification_standing.h"
 #include "store/notifications/notify.sql.h"
-#include "store/notifications/notify_explain.h"
 #include "store/notifications/notify_rows.h"
 #include "store/organisations/org_keys.h"
 #include "store/pg/sqlstate.h"

@@ -101,7 +101,7 @@ struct Adoption {
   std::vector<std::string> failures{};  // events that could not be
   bool more = false;                    // adopt_orphans() goes on
 };
-struct NotificationStanding;  // notify_explain.h
+struct NotificationStanding;  // notification_standing.h
 struct LostKey;               // org_keys.h
 struct RecoveryWindow {
   Timestamp since, until;  // when the deliveries were made

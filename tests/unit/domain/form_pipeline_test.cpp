@@ -37,28 +37,29 @@ TEST(Readiness, OneInfectedAttachmentIsEnough) {  // F3
 }
 
 TEST(FormSteps, TheFirstActionOpensAtOnceAndTheNextAfterItsFirstAttempt) {  // F6
-  EXPECT_EQ(next_step(std::vector{action(1, Status::waiting), action(2, Status::waiting)}, kNow), opens(1));
-  EXPECT_EQ(next_step(std::vector{action(1, Status::due), action(2, Status::waiting)}, kNow), kNothing);
-  EXPECT_EQ(next_step(std::vector{action(1, Status::claimed), action(2, Status::waiting)}, kNow), kNothing);
-  EXPECT_EQ(next_step(std::vector{action(1, Status::due, 1), action(2, Status::waiting)}, kNow), opens(2));
-  EXPECT_EQ(next_step(std::vector{action(1, Status::claimed, 1), action(2, Status::waiting)}, kNow), opens(2));
-  EXPECT_EQ(next_step(std::vector{action(1, Status::rejected, 1), action(2, Status::waiting)}, kNow), opens(2));
+  EXPECT_EQ(next_form_step(std::vector{action(1, Status::waiting), action(2, Status::waiting)}, kNow), opens(1));
+  EXPECT_EQ(next_form_step(std::vector{action(1, Status::due), action(2, Status::waiting)}, kNow), kNothing);
+  EXPECT_EQ(next_form_step(std::vector{action(1, Status::claimed), action(2, Status::waiting)}, kNow), kNothing);
+  EXPECT_EQ(next_form_step(std::vector{action(1, Status::due, 1), action(2, Status::waiting)}, kNow), opens(2));
+  EXPECT_EQ(next_form_step(std::vector{action(1, Status::claimed, 1), action(2, Status::waiting)}, kNow), opens(2));
+  EXPECT_EQ(next_form_step(std::vector{action(1, Status::rejected, 1), action(2, Status::waiting)}, kNow), opens(2));
 }
 
 TEST(FormSteps, AnActionThatCannotBeAttemptedHoldsUpTheNextOnlyForItsTurn) {  // F6
   const auto due_since = [&](Micros length) {
     return std::vector{action(1, Status::due, 0, kNow - length), action(2, Status::waiting)};
   };
-  EXPECT_EQ(next_step(due_since(kTurn - Micros(1)), kNow), kNothing);
-  EXPECT_EQ(next_step(due_since(kTurn), kNow), opens(2));
+  EXPECT_EQ(next_form_step(due_since(kTurn - Micros(1)), kNow), kNothing);
+  EXPECT_EQ(next_form_step(due_since(kTurn), kNow), opens(2));
 }
 
 TEST(FormSteps, EndsWhenTheLastActionHas) {  // F6 F9
-  EXPECT_EQ(next_step(std::vector{action(1, Status::accepted, 1), action(2, Status::due, 3)}, kNow), kNothing);
-  EXPECT_EQ(next_step(std::vector{action(1, Status::accepted, 1), action(2, Status::accepted, 1)}, kNow), ends("routed"));
-  EXPECT_EQ(next_step(std::vector{action(1, Status::accepted, 1), action(2, Status::deferred, 1)}, kNow), ends("routed"));
+  EXPECT_EQ(next_form_step(std::vector{action(1, Status::accepted, 1), action(2, Status::due, 3)}, kNow), kNothing);
+  EXPECT_EQ(next_form_step(std::vector{action(1, Status::accepted, 1), action(2, Status::accepted, 1)}, kNow), ends("routed"));
+  EXPECT_EQ(next_form_step(std::vector{action(1, Status::accepted, 1), action(2, Status::deferred, 1)}, kNow), ends("routed"));
   for (const Status bad : {Status::rejected, Status::exhausted, Status::cancelled})
-    EXPECT_EQ(next_step(std::vector{action(1, bad, 1), action(2, Status::accepted, 1)}, kNow), ends("failed")) << to_string(bad);
+    EXPECT_EQ(next_form_step(std::vector{action(1, bad, 1), action(2, Status::accepted, 1)}, kNow), ends("failed"))
+        << to_string(bad);
 }
 
 // F6: whatever becomes of each action, all get their turn in order, and the end says whether all were done.
@@ -68,7 +69,7 @@ RC_GTEST_PROP(FormSteps, EveryActionGetsItsTurnInOrderAndThenItEnds, ()) {
   for (int i = 1; i <= count; ++i) actions.push_back(action(i * 10, Status::waiting));
   std::vector<std::int64_t> opened;
   for (int steps = 0; steps < 200; ++steps) {
-    const FormStep step = next_step(actions, kNow);
+    const FormStep step = next_form_step(actions, kNow);
     if (!step.end.empty()) {
       const bool done = std::all_of(actions.begin(), actions.end(),
                                     [](const auto& a) { return a.status == Status::accepted || a.status == Status::deferred; });

@@ -1,9 +1,9 @@
 // Why a delivery to a channel is where it is: one reason at a time, and nothing of the inside for its organisation.  N11
-#include "api/notify_explain.h"
+#include "api/notification_reasons.h"
 
 #include <gtest/gtest.h>
 
-#include "store/notifications/notify_explain.h"
+#include "store/notifications/notification_standing.h"
 
 namespace waybill {
 namespace {

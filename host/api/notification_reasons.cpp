@@ -1,5 +1,5 @@
 // The reasons, from the one that lasts to the one that passes by itself.
-#include "api/notify_explain.h"
+#include "api/notification_reasons.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -7,7 +7,7 @@
 #include "api/json_answer.h"
 #include "domain/channel.h"
 #include "domain/decide.h"
-#include "store/notifications/notify_explain.h"
+#include "store/notifications/notification_standing.h"
 
 namespace waybill {
 namespace {

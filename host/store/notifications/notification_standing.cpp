@@ -1,8 +1,8 @@
 // The row level security of the organisation finds the notification; the engine's statement then sees hosts and claims as well.
-#include "store/notifications/notify_explain.h"
+#include "store/notifications/notification_standing.h"
 
 #include "domain/channel.h"
-#include "store/notifications/notify_explain.sql.h"
+#include "store/notifications/notification_standing.sql.h"
 #include "store/notifications/notify_rows.h"
 #include "store/submissions/read_rows.h"
 #include "vault/vault.h"

@@ -1,4 +1,4 @@
--- Where a notification stands. Used by notify_explain.cpp.
+-- Where a notification stands. Used by notification_standing.cpp.
 
 -- name: own_notification
 -- Finds a notification of the organisation.

@@ -16,16 +16,16 @@ void append_member(std::string& json, std::string_view name, std::string_view te
 }  // namespace
 
 // By hand: every intent that is taken in is answered with one.
-std::string intent_json(const SubmissionView& view) {
+std::string intent_json(const SubmissionView& intent) {
   std::string json = "{";
-  json.reserve(160 + view.client_ref.size() + view.target.size());
-  append_member(json, "intentId", view.client_ref);
-  append_member(json, "submissionTarget", view.target);
-  append_member(json, "createdAt", format_rfc3339(view.created));
-  append_member(json, "status", view.state);
-  if (view.completed) append_member(json, "completedAt", format_rfc3339(*view.completed));
-  if (view.state == "rejected") append_member(json, "rejectedReason", view.reason);
-  if (view.state == "exhausted") append_member(json, "exhaustedReason", view.reason);
+  json.reserve(160 + intent.client_ref.size() + intent.target.size());
+  append_member(json, "intentId", intent.client_ref);
+  append_member(json, "submissionTarget", intent.target);
+  append_member(json, "createdAt", format_rfc3339(intent.created));
+  append_member(json, "status", intent.state);
+  if (intent.completed) append_member(json, "completedAt", format_rfc3339(*intent.completed));
+  if (intent.state == "rejected") append_member(json, "rejectedReason", intent.reason);
+  if (intent.state == "exhausted") append_member(json, "exhaustedReason", intent.reason);
   return json += '}';
 }
 

@@ -25,7 +25,7 @@ class JsonCheck {
   ~JsonCheck();
 
   // At most kMaxProblems; `field` is a path such as "headers.X-A" or "recipients[2]".
-  Problems check(const std::string& json) const;
+  Problems check(const std::string& text) const;
 
  private:
   struct Compiled;

@@ -218,29 +218,29 @@ Result<TimeZone> TimeZone::of_rule(std::string_view text) {
 }
 
 // The second block of the file has times of 64 bits; the first one is for readers of another age.
-Result<TimeZone> TimeZone::parse(std::string_view bytes) {
-  const auto old = header_in(bytes);
+Result<TimeZone> TimeZone::parse(std::string_view tzif) {
+  const auto old = header_in(tzif);
   if (!old || old->version < '2') return damaged();
   const auto skipped = kHeaderBytes + old->size(4);
-  if (skipped > bytes.size()) return damaged();
-  bytes.remove_prefix(skipped);
-  const auto header = header_in(bytes);
-  if (!header || header->types == 0 || bytes.size() < kHeaderBytes + header->size(8)) return damaged();
+  if (skipped > tzif.size()) return damaged();
+  tzif.remove_prefix(skipped);
+  const auto header = header_in(tzif);
+  if (!header || header->types == 0 || tzif.size() < kHeaderBytes + header->size(8)) return damaged();
   const std::size_t times = kHeaderBytes, kinds = times + 8 * header->times, types = kinds + header->times;
-  const auto offset_of = [&](std::size_t type) { return Seconds(big_endian(bytes, types + 6 * type, 4)); };
+  const auto offset_of = [&](std::size_t type) { return Seconds(big_endian(tzif, types + 6 * type, 4)); };
   constexpr Seconds kWest{-(25 * 3600 - 1)}, kEast{26 * 3600 - 1};  // RFC 8536, 3.2: no offset is beyond
   for (std::size_t type = 0; type < header->types; ++type)
     if (offset_of(type) < kWest || offset_of(type) > kEast) return damaged();
   TimeZone zone;
   zone.first_ = offset_of(0);
   for (std::size_t i = 0; i < header->times; ++i) {
-    const auto type = static_cast<unsigned char>(bytes[kinds + i]);
+    const auto type = static_cast<unsigned char>(tzif[kinds + i]);
     if (type >= header->types) return damaged();
-    const Change change{big_endian(bytes, times + 8 * i, 8), offset_of(type)};
+    const Change change{big_endian(tzif, times + 8 * i, 8), offset_of(type)};
     if (!zone.changes_.empty() && change.at <= zone.changes_.back().at) return damaged();
     zone.changes_.push_back(change);
   }
-  auto footer = bytes.substr(kHeaderBytes + header->size(8));
+  auto footer = tzif.substr(kHeaderBytes + header->size(8));
   if (!footer.starts_with('\n') || footer.find('\n', 1) == std::string_view::npos) return damaged();
   footer = footer.substr(1, footer.find('\n', 1) - 1);
   if (footer.empty()) return zone;

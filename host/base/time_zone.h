@@ -18,7 +18,7 @@ class TimeZone {
   static Result<TimeZone> find(const std::string& name);
   // The contents of a TZif file (RFC 8536), version 2 or later; and the same from a rule alone ("CET-1CEST,M3.5.0,M10.5.0/3").
   static Result<TimeZone> parse(std::string_view tzif);
-  static Result<TimeZone> of_rule(std::string_view rule);
+  static Result<TimeZone> of_rule(std::string_view text);
 
   Seconds offset_at(std::int64_t utc) const;  // east of UTC
   // When a clock on the wall shows `local`: the first time if it does so twice; the end of the gap if it never does.

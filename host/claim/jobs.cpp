@@ -27,7 +27,7 @@ std::vector<Job> jobs_of(ClaimResult claimed, ClaimToken token, const ClaimTimes
                     .org = row.org,
                     .route = row.route,
                     .token = token,
-                    .history = std::move(row.history),
+                    .history = row.history,
                     .created = row.created,
                     .claimed_at = claimed.now,
                     .claimed_mono = times.answered,
@@ -43,6 +43,7 @@ std::vector<Job> jobs_of(ClaimResult claimed, ClaimToken token, const ClaimTimes
                     .outage_since = probe != probes.end() ? probe->second : std::nullopt}};
     job.channel = std::move(row.channel);
     job.payload = std::move(row.payload);
+    job.progress = std::move(row.progress);
     job.context = std::move(context);
     job.artifact = std::move(row.artifact);
     jobs.push_back(std::move(job));

@@ -10,7 +10,7 @@ namespace waybill {
 int list_orgs(const GlobalOptions& options);
 int create_org(const GlobalOptions& options, const std::string& name);
 int show_org(const GlobalOptions& options, const std::string& name);
-int weigh_org(const GlobalOptions& options, const std::string& name, const std::string& weight);
+int weigh_org(const GlobalOptions& options, const std::string& name, const std::string& text);
 int disable_org(const GlobalOptions& options, const std::string& name);
 int enable_org(const GlobalOptions& options, const std::string& name);
 

@@ -136,13 +136,14 @@ std::string no_plugin(const Config& config, const Catalogue& catalogue, const st
   return "no plugin for action type " + action_type + " is loaded from " + config.plugins.string() + refused_files(catalogue);
 }
 
-BlockedReason why_unfinished(const Explanation& e, const QueuePosition& s, const Config& config, const Catalogue& catalogue) {
-  QueuePosition now = s;
-  now.rate = rate_in_force(config, catalogue, s.target, s.rate);
+BlockedReason why_unfinished(const Explanation& e, const QueuePosition& position, const Config& config,
+                             const Catalogue& catalogue) {
+  QueuePosition now = position;
+  now.rate = rate_in_force(config, catalogue, position.target, position.rate);
   BlockedReason why = why_it_waits(e, now, config, catalogue);
-  why.text += told_of_hosts(e, s);
+  why.text += told_of_hosts(e, position);
   if (e.hosts == 0 && why.code != "no_host" && why.code != "host_dead") why.text += "; no host is running";
-  const auto nobody = why_nobody(e, s.action_type);
+  const auto nobody = why_nobody(e, position.action_type);
   if (nobody && why.code != nobody->code && why.code != "claimed" && why.code != "host_dead")
     why.text += "; nobody would take it now: " + nobody->text;
   return why;

@@ -161,11 +161,11 @@ int create_token(const GlobalOptions& options, const TokenOptions& wanted) {
   });
 }
 
-int list_tokens(const GlobalOptions& options, const TokenOptions& wanted) {
+int list_tokens(const GlobalOptions& options, const TokenOptions& token) {
   const auto config = configuration(options);
   if (!config) return 1;
   return with_tokens(*config, [&](TokenStore& store) {
-    const auto found = store.list(wanted.all_orgs ? std::nullopt : std::optional(wanted.org), wanted.also_revoked);
+    const auto found = store.list(token.all_orgs ? std::nullopt : std::optional(token.org), token.also_revoked);
     if (!found) return failed(found.error().what);
     Json all = Json::array();
     for (const auto& row : *found) options.json ? all.push_back(token_json(row)) : print_token(row);
@@ -174,16 +174,16 @@ int list_tokens(const GlobalOptions& options, const TokenOptions& wanted) {
   });
 }
 
-int revoke_token(const GlobalOptions& options, const TokenOptions& wanted) {
-  if (wanted.name.empty() == wanted.id.empty()) return failed("say which token: its name, or --id");
+int revoke_token(const GlobalOptions& options, const TokenOptions& token) {
+  if (token.name.empty() == token.id.empty()) return failed("say which token: its name, or --id");
   const auto config = configuration(options);
   if (!config) return 1;
   return with_tokens(*config, [&](TokenStore& store) {
-    const auto revoked = wanted.id.empty() ? store.revoke(wanted.org, wanted.name) : store.revoke_by_id(wanted.id);
+    const auto revoked = token.id.empty() ? store.revoke(token.org, token.name) : store.revoke_by_id(token.id);
     if (!revoked) return failed(revoked.error().what);
     if (!*revoked)
-      return failed(wanted.id.empty() ? "organisation \"" + wanted.org + "\" has no live token \"" + wanted.name + "\""
-                                      : "there is no live token with the id \"" + wanted.id + "\"");
+      return failed(token.id.empty() ? "organisation \"" + token.org + "\" has no live token \"" + token.name + "\""
+                                     : "there is no live token with the id \"" + token.id + "\"");
     print_line("revoked; running hosts refuse it within a second");
     return 0;
   });

@@ -20,7 +20,7 @@ struct TokenOptions {
   bool also_revoked = false;    // list them, too
 };
 
-int create_token(const GlobalOptions& options, const TokenOptions& token);
+int create_token(const GlobalOptions& options, const TokenOptions& wanted);
 int list_tokens(const GlobalOptions& options, const TokenOptions& token);
 int revoke_token(const GlobalOptions& options, const TokenOptions& token);
 

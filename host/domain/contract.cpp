@@ -127,9 +127,9 @@ std::string to_json(const Contract& c) {
   return dump_sorted(j);
 }
 
-Result<Contract> contract_from_json(std::string_view text) {
+Result<Contract> contract_from_json(std::string_view json) {
   try {
-    const auto read = read_sorted_json(text);
+    const auto read = read_sorted_json(json);
     if (!read) return fail(Error::Kind::bug, "a stored contract cannot be read: " + read.error().what);
     const auto& j = *read;
     const auto policy = policy_from(j.at("policy").get<std::string>());

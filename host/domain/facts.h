@@ -49,7 +49,7 @@ class Facts {
   ~Facts();
 
   // Sets a member by its JSON pointer of one or two names, such as "/payload" or "/results/SCAN". What is no JSON is left out.
-  void set(std::string_view pointer, std::string_view json);
+  void set(std::string_view pointer, std::string_view text);
   // Removes a member of the top level, such as "/result".
   void remove(std::string_view pointer);
   JsonValue value(const Term& term) const;

@@ -30,7 +30,7 @@ inline constexpr int kClaimBits = 38;
 inline ClaimToken token_of(HostId host, std::int64_t claim) { return {host.value << kClaimBits | claim}; }
 inline HostId host_of(ClaimToken token) { return {token.value >> kClaimBits}; }
 
-// A claimed delivery without what is sent of it: what goes on to be settled once it was attempted. Immutable once claimed.
+// A claimed delivery without its payload, context and artifact: what goes on to be settled. Immutable once claimed.
 struct JobHead {
   DeliveryId delivery;
   SubmissionId submission;
@@ -57,10 +57,11 @@ struct JobHead {
   std::uint32_t attempt() const { return history.attempt_count + 1; }  // the number of this one
 };
 
-// The same with what its attempt needs.
+// The same with all that its plugin is given.
 struct Job : JobHead {
   std::shared_ptr<const Channel> channel{};  // of a notification: where it goes, instead of the contract's destination
   std::string payload{};
+  std::string progress{};              // JSON that an earlier transient outcome left for this attempt, or empty
   std::string context{};               // JSON object for the plugin
   std::optional<Artifact> artifact{};  // what its plugin composed of it, if it does that and has done so
   std::string provider_ref{};          // of an accepted attempt, for questions about it

@@ -75,10 +75,10 @@ std::optional<Millis> PipelineReader::duration_of(const JsonNode& object, std::s
   return std::nullopt;
 }
 
-std::optional<std::uint32_t> PipelineReader::count_of(const JsonNode& node, const std::string& path) {
-  const auto* number = std::get_if<std::uint64_t>(&node.scalar);
+std::optional<std::uint32_t> PipelineReader::count_of(const JsonNode& at, const std::string& path) {
+  const auto* number = std::get_if<std::uint64_t>(&at.scalar);
   if (number && *number >= 1 && *number <= 1000) return static_cast<std::uint32_t>(*number);
-  report(node, path, "must be a whole number from 1 to 1000");
+  report(at, path, "must be a whole number from 1 to 1000");
   return std::nullopt;
 }
 

@@ -91,13 +91,13 @@ std::optional<Authority> authority_of(std::string_view url) {
 
 }  // namespace
 
-Result<void> check_tenant_host(std::string_view written, std::uint16_t port, const EgressPolicy& policy) {
-  if (written.starts_with('[')) {
-    if (!written.ends_with(']')) return not_allowed();
-    if (!may_connect(parse_address(written.substr(1, written.size() - 2)), port, policy)) return not_allowed();
+Result<void> check_tenant_host(std::string_view host, std::uint16_t port, const EgressPolicy& policy) {
+  if (host.starts_with('[')) {
+    if (!host.ends_with(']')) return not_allowed();
+    if (!may_connect(parse_address(host.substr(1, host.size() - 2)), port, policy)) return not_allowed();
     return {};
   }
-  auto name = lower_ascii(written);
+  auto name = lower_ascii(host);
   if (name.ends_with('.')) name.pop_back();
   if (!is_name(name)) return not_allowed();
   if (ends_in_number(name)) {

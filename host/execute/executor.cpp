@@ -16,7 +16,7 @@ constexpr Millis kRestWithoutSender{60'000};
 constexpr Millis kMinJoin{200};
 constexpr Millis kMinWatchInterval{5};  // many deadlines close to each other are looked at together
 
-Finished back(Job job, Finished::How how, Clock::Monotonic now, std::optional<Millis> not_before) {
+Finished back(JobHead job, Finished::How how, Clock::Monotonic now, std::optional<Millis> not_before) {
   const auto time = database_now(job, now);
   return {.job = std::move(job), .how = how, .outcome = {}, .started_at = time, .finished_at = time, .not_before = not_before};
 }

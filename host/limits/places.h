@@ -132,7 +132,7 @@ class Places {
   void forget_ramp(OrgId org, const std::string& cooldown_key);  // if no route needs it; what was taken stays known for a while
   void drop_idle(Shard shard, const std::function<void(KnownRoute&)>& look);  // calls `look` for each first
 
-  void move(KnownRoute& route, Ranked<KnownRoute>& queue, Rank rank);
+  void move(KnownRoute& route, Ranked<KnownRoute>& queue, Rank at);
   void leave(KnownRoute& route);  // its present queue, if any
   void make_ready(KnownRoute& route) { move(route, route.target->ready, {route.served, 0}); }
   void wait(KnownRoute& route, Limiter& limiter) { move(route, limiter.waiting[route.org->id], {route.served, 0}); }

@@ -136,9 +136,9 @@ void Planner::wake(Shard shard, const std::vector<InsertGroup>& routes, Moment n
   }
 }
 
-void Planner::learn(RouteId id, const Contract& contract) {
+void Planner::learn(RouteId route, const Contract& contract) {
   const std::lock_guard lock(mutex_);
-  places_.learn(id, contract);
+  places_.learn(route, contract);
 }
 
 void Planner::skip(RouteId id, Moment until) {

@@ -49,8 +49,8 @@ class Planner {
   void observe(TargetRates rates, Moment now);                                 // what waits goes by them at once
   void wake(Shard shard, const std::vector<InsertGroup>& routes, Moment now);  // these have work
   void learn(RouteId route, const Contract& contract);
-  void skip(RouteId route, Moment until);  // its contract cannot be read: not before `until`
-  Moment next_due() const;                 // the next time at which waiting work may start
+  void skip(RouteId id, Moment until);  // its contract cannot be read: not before `until`
+  Moment next_due() const;              // the next time at which waiting work may start
 
   // ---- who is next ----
   ClaimPlan plan(std::size_t most, Moment now);

@@ -13,7 +13,7 @@ namespace waybill {
 // Immutable.
 class FailureSchedule {
  public:
-  FailureSchedule(const std::string& schedule, const std::string& time_zone);
+  FailureSchedule(const std::string& of_cron, const std::string& time_zone);
 
   // Plans the next tick where that is not done, and says whether a check is to be begun or gone on with now.
   Result<bool> is_wanted(FailureCheckStore& store) const;

@@ -8,6 +8,6 @@
 namespace waybill {
 
 // What is wrong with it, or none. The message never repeats the URL, which may hold a password.
-std::optional<std::string> url_problem(std::string_view url);
+std::optional<std::string> url_problem(std::string_view written);
 
 }  // namespace waybill

@@ -84,9 +84,9 @@ std::uint64_t PluginSender::submit(wb_call id, const wb_smtp_message* asked, wb_
   return 0;
 }
 
-void PluginSender::deliver_mail(std::uint64_t id, std::uint64_t submission, const SmtpReply& reply, wb_smtp_done done,
+void PluginSender::deliver_mail(std::uint64_t call, std::uint64_t submission, const SmtpReply& reply, wb_smtp_done done,
                                 void* user) {
-  const auto found = calls_.find(id);
+  const auto found = calls_.find(call);
   const Job* job = found != calls_.end() ? found->second.job.get() : nullptr;
   if (job != nullptr) std::erase(found->second.submissions, submission);
   if (reply.refusal && job != nullptr) note_refusal(found->second, *reply.refusal);
@@ -101,7 +101,7 @@ void PluginSender::deliver_mail(std::uint64_t id, std::uint64_t submission, cons
                            .recipients = recipients.data(),
                            .recipient_count = recipients.size(),
                            .error_text = borrow(reply.error_text)};
-  enter(id, job, [&] { done(user, &view); });
+  enter(call, job, [&] { done(user, &view); });
 }
 
 void PluginSender::abort_submission(std::uint64_t submission) {

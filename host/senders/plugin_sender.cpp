@@ -219,7 +219,7 @@ void PluginSender::begin(QueuedAttempt queued) {
                .artifact_type = borrow(job.artifact ? std::string_view(job.artifact->type) : std::string_view{}),
                .artifact = borrow(job.artifact ? std::string_view(job.artifact->bytes) : std::string_view{}),
                .provider_ref = borrow(job.provider_ref),
-               .progress = borrow(job.history.progress)};
+               .progress = borrow(job.progress)};
   const bool composes = queued.asked == CallKind::send && compose_ != nullptr && !job.artifact;
   if (composes || queued.asked != CallKind::send) return begin_query(id, composes ? CallKind::compose : queued.asked, call);
   enter(id, call.job.get(), [&] { vt_->send(self_, wb_call{id}, &call.view); });

@@ -78,9 +78,9 @@ class PluginSender final : public Sender {
   // What host_face.cpp needs to serve the plugin.
   const SenderParts& parts() const { return parts_; }
   std::int32_t complete(wb_call call, const wb_outcome* said);
-  std::uint64_t fetch(wb_call call, const wb_http_request* request, wb_http_done done, void* user);
+  std::uint64_t fetch(wb_call id, const wb_http_request* asked, wb_http_done done, void* user);
   void abort_fetch(std::uint64_t fetch);
-  std::uint64_t submit(wb_call call, const wb_smtp_message* message, wb_smtp_done done, void* user);
+  std::uint64_t submit(wb_call id, const wb_smtp_message* asked, wb_smtp_done done, void* user);
   void abort_submission(std::uint64_t submission);
   std::uint64_t start_timer(wb_call call, std::int64_t delay_ms, void (*fire)(void*), void* user);
   void cancel_timer(std::uint64_t timer);
@@ -142,8 +142,8 @@ class PluginSender final : public Sender {
   const Table* ability(const char* id);
   const wb_failure_query* query_of(std::uint64_t call, const FailurePage& page);
   FailurePage* open_page(const Query& query);
-  static void take_failure(void* query, const wb_failure* failure) noexcept;
-  static void take_next_page(void* query, wb_str page) noexcept;
+  static void take_failure(void* user, const wb_failure* failure) noexcept;
+  static void take_next_page(void* user, wb_str name) noexcept;
   // Every entry into the plugin goes through here. `job`: the delivery it is for; null: none.
   template <class Entry>
   void enter(std::uint64_t call, const Job* job, Entry entry) {
@@ -151,7 +151,7 @@ class PluginSender final : public Sender {
   }
   void left(std::uint64_t call, bool threw);
   void forget_ended();
-  void fire(std::uint64_t timer);
+  void fire(std::uint64_t id);
   static Trust trust_of(const Job& job) { return job.contract->is_of_channel() ? Trust::tenant : Trust::registry; }
   std::shared_ptr<const Transport> transport_of(const Job& job) const {
     return parts_.transport ? parts_.transport(*job.contract) : nullptr;

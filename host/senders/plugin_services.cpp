@@ -135,8 +135,8 @@ std::optional<std::string> PluginSender::misplaced_secret(const Job& job, const 
   return std::nullopt;
 }
 
-void PluginSender::deliver(std::uint64_t id, std::uint64_t fetch, HttpResponse response, wb_http_done done, void* user) {
-  const auto found = calls_.find(id);
+void PluginSender::deliver(std::uint64_t call, std::uint64_t fetch, HttpResponse response, wb_http_done done, void* user) {
+  const auto found = calls_.find(call);
   const Job* job = found != calls_.end() ? found->second.job.get() : nullptr;
   if (job != nullptr) std::erase(found->second.fetches, fetch);
   if (response.refusal && job != nullptr) note_refusal(found->second, *response.refusal);
@@ -163,7 +163,7 @@ void PluginSender::deliver(std::uint64_t id, std::uint64_t fetch, HttpResponse r
                               .header_count = header_views_.size(),
                               .body = borrow(response.body),
                               .error_text = borrow(response.error_text)};
-  enter(id, job, [&] { done(user, &view); });
+  enter(call, job, [&] { done(user, &view); });
 }
 
 // The operator learns the address, a tenant does not: complete() makes the outcome's words.
@@ -187,16 +187,16 @@ void PluginSender::abort_fetch(std::uint64_t fetch) {
   }
 }
 
-std::uint64_t PluginSender::start_timer(wb_call id, std::int64_t delay_ms, void (*fire_plugin)(void*), void* user) try {
-  const auto found = on_strand() ? calls_.find(id.id) : calls_.end();
+std::uint64_t PluginSender::start_timer(wb_call call, std::int64_t delay_ms, void (*fire_plugin)(void*), void* user) try {
+  const auto found = on_strand() ? calls_.find(call.id) : calls_.end();
   if (found == calls_.end() || found->second.ended || fire_plugin == nullptr) {
-    record_violation(on_strand() ? "timer_without_call" : "timer_off_strand", id.id);
+    record_violation(on_strand() ? "timer_without_call" : "timer_off_strand", call.id);
     return 0;
   }
   note_service(found->second);
   const auto timer = ++last_timer_;
   const auto delay = Millis(std::clamp<std::int64_t>(delay_ms, 0, 24LL * 3600 * 1000));
-  timers_.emplace(timer, Timer{id.id, loop_.after(delay, [this, timer] { fire(timer); }), fire_plugin, user});
+  timers_.emplace(timer, Timer{call.id, loop_.after(delay, [this, timer] { fire(timer); }), fire_plugin, user});
   found->second.timers.push_back(timer);
   return timer;
 } catch (...) {
@@ -212,12 +212,12 @@ void PluginSender::fire(std::uint64_t id) {
   enter(timer.call, job, [&] { timer.fire(timer.user); });
 }
 
-void PluginSender::cancel_timer(std::uint64_t id) {
+void PluginSender::cancel_timer(std::uint64_t timer) {
   if (!on_strand()) return record_violation("timer_off_strand", 0);
-  const auto node = timers_.extract(id);
+  const auto node = timers_.extract(timer);
   if (!node) return;
   loop_.cancel(node.mapped().loop_timer);
-  if (const auto found = calls_.find(node.mapped().call); found != calls_.end()) std::erase(found->second.timers, id);
+  if (const auto found = calls_.find(node.mapped().call); found != calls_.end()) std::erase(found->second.timers, timer);
 }
 
 }  // namespace waybill

@@ -33,8 +33,8 @@ class ConnectLeave {
   // A registry's destination is judged address by address; a tenant's may go nowhere before allow_only() was called.
   void reset(Trust trust, std::string_view endpoint);
   void allow_only(std::vector<IpAddress> addresses) { only_ = std::move(addresses); }
-  bool may_open(const sockaddr& address);                  // a new connection
-  bool may_use(std::string_view address);                  // a connection that is there already, perhaps another transfer's
+  bool may_open(const sockaddr& written);                  // a new connection
+  bool may_use(std::string_view written);                  // a connection that is there already, perhaps another transfer's
   void refuse(std::string address, std::string_view why);  // the first refusal counts
   const std::optional<AddressRefusal>& refusal() const { return refusal_; }
   Trust trust() const { return trust_; }

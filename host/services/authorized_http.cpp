@@ -108,35 +108,35 @@ void AuthorizedHttp::proceed(std::uint64_t id) {
   });
 }
 
-void AuthorizedHttp::ask_for_token(const std::string& name) {
-  if (asked_.contains(name)) return;
-  auto request = token_request(*tokens_->find(name), *secrets_->current(), clock_.unix_seconds());
-  if (!request) return give_up(name, not_sent(NetError::refused, "oauth2 " + name + ": " + request.error().what));
+void AuthorizedHttp::ask_for_token(const std::string& client) {
+  if (asked_.contains(client)) return;
+  auto request = token_request(*tokens_->find(client), *secrets_->current(), clock_.unix_seconds());
+  if (!request) return give_up(client, not_sent(NetError::refused, "oauth2 " + client + ": " + request.error().what));
   request->deadline = clock_.now() + kPatience;
-  request->transport = tokens_->transport_of(name);
-  asked_[name] =
-      client_.fetch(std::move(*request), [this, name](std::uint64_t, const HttpResponse& answer) { take_token(name, answer); });
+  request->transport = tokens_->transport_of(client);
+  asked_[client] = client_.fetch(std::move(*request),
+                                 [this, client](std::uint64_t, const HttpResponse& answer) { take_token(client, answer); });
 }
 
-void AuthorizedHttp::take_token(const std::string& name, const HttpResponse& answer) {
-  asked_.erase(name);
-  if (answer.error != NetError::ok) return give_up(name, not_sent(answer.error, "oauth2 " + name + ": " + answer.error_text));
+void AuthorizedHttp::take_token(const std::string& client, const HttpResponse& answer) {
+  asked_.erase(client);
+  if (answer.error != NetError::ok) return give_up(client, not_sent(answer.error, "oauth2 " + client + ": " + answer.error_text));
   auto token = token_in(answer);
-  if (!token) return give_up(name, without_token(answer, "oauth2 " + name + ": " + token.error().what));
-  tokens_->save(name, token->value.expose(), clock_.now() + token->lifetime);
-  for (const auto id : waiting_for(name)) proceed(id);
+  if (!token) return give_up(client, without_token(answer, "oauth2 " + client + ": " + token.error().what));
+  tokens_->save(client, token->value.expose(), clock_.now() + token->lifetime);
+  for (const auto id : waiting_for(client)) proceed(id);
 }
 
-void AuthorizedHttp::give_up(const std::string& name, const HttpResponse& response) {
-  const auto ids = waiting_for(name);
-  if (!ids.empty()) on_refusal_(name, response.error == NetError::ok ? response.body : response.error_text);
+void AuthorizedHttp::give_up(const std::string& client, const HttpResponse& response) {
+  const auto ids = waiting_for(client);
+  if (!ids.empty()) on_refusal_(client, response.error == NetError::ok ? response.body : response.error_text);
   for (const auto id : ids) end(id, response);
 }
 
-std::vector<std::uint64_t> AuthorizedHttp::waiting_for(std::string_view name) const {
+std::vector<std::uint64_t> AuthorizedHttp::waiting_for(std::string_view client) const {
   std::vector<std::uint64_t> ids;
   for (const auto& [id, waiting] : waiting_)
-    if (waiting.client == name) ids.push_back(id);
+    if (waiting.client == client) ids.push_back(id);
   std::sort(ids.begin(), ids.end());
   return ids;
 }

@@ -32,8 +32,8 @@ bool has_bare_line_end(std::string_view data) {
 
 }  // namespace
 
-void SmtpOffers::take_line(std::string_view line) {
-  const auto keyword = line.substr(0, line.find_first_of(" ="));
+void SmtpOffers::take_line(std::string_view keyword_and_more) {
+  const auto keyword = keyword_and_more.substr(0, keyword_and_more.find_first_of(" ="));
   if (is_word(keyword, "SIZE")) size = true;
   if (is_word(keyword, "8BITMIME")) eight_bit = true;
   if (is_word(keyword, "SMTPUTF8")) utf8 = true;

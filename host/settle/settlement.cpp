@@ -108,15 +108,16 @@ Settlement settlement_of_lost(const OrphanedDelivery& lost, const Contract& cont
   Settlement s{.delivery = lost.delivery,
                .token = lost.token,
                .status = Status::due,
-               .history = {.attempt_count = lost.history.attempt_count + 1,
-                           .uncounted = lost.history.uncounted + 1,
-                           .lease_lost = losses,
-                           .maybe_sent = true},
+               .history = lost.history,
                .trigger = std::string(to_string(Event::lease_lost)),
                .actor = actor,
                .action_type = contract.action_type,
                .of_form = contract.is_of_form(),
                .of_stage = contract.is_of_stage()};
+  ++s.history.attempt_count;
+  ++s.history.uncounted;
+  s.history.lease_lost = losses;
+  s.history.maybe_sent = true;
   s.attempt = AttemptRecord{.number = s.history.attempt_count,
                             .started = lost.claimed_at,
                             .finished = std::nullopt,
@@ -169,7 +170,6 @@ Settlement settlement_as_told(const Finished& finished, const RetryTiming& timin
                .action_type = job.contract->action_type,
                .of_form = job.contract->is_of_form(),
                .of_stage = job.contract->is_of_stage()};
-  s.history.progress.clear();  // what is there stays
   switch (finished.how) {
     case Finished::How::composed:  // given back; its artifact is stored separately
     case Finished::How::unattempted:
@@ -195,7 +195,7 @@ Settlement settlement_as_told(const Finished& finished, const RetryTiming& timin
       if (!decision.counts) ++s.history.uncounted;
       apply(decision, *job.contract, origin, finished.finished_at, s);
       if (s.status == Status::due)
-        s.history.progress = finished.outcome->result;
+        s.progress = finished.outcome->result;
       else
         s.result = finished.outcome->result;
       s.trigger = to_string(event_of(decision.kind));
@@ -233,7 +233,7 @@ Settlement settlement_of(const OrphanedDelivery& lost, const Contract& contract,
 Settlement minimal(Settlement refused) {
   refused.result.clear();
   refused.halts = refused.of_stage;
-  refused.history.progress.clear();
+  refused.progress.clear();
   refused.metadata.clear();
   if (refused.attempt) {
     refused.attempt->error = "what was told of this attempt could not be stored; the host's log has it";

@@ -287,7 +287,7 @@ void Metrics::type_depth(std::string_view action_type, std::uint64_t count) {
   registry_->type_depth.at(action_type).Set(static_cast<double>(count));
 }
 void Metrics::failure_rate(std::string_view action_type, double share) { registry_->failure_rate.at(action_type).Set(share); }
-void Metrics::oldest_due_age(double age) { registry_->oldest_due_age.Set(age); }
+void Metrics::oldest_due_age(double seconds) { registry_->oldest_due_age.Set(seconds); }
 void Metrics::in_flight(std::uint64_t count) { registry_->in_flight.Set(static_cast<double>(count)); }
 void Metrics::clock_skew(double seconds) { registry_->clock_skew.Set(seconds); }
 void Metrics::database_up(bool up) { registry_->database_up.Set(up ? 1 : 0); }

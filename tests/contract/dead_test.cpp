@@ -222,7 +222,7 @@ TEST_F(DeadLetters, AReplayIsADeliveryOfItsOwnThatKnowsWhatHappenedBefore) {
   ASSERT_EQ(rows.size(), 1u);
   EXPECT_EQ(rows[0].delivery, replays.items[0].replay);
   EXPECT_TRUE(rows[0].history.maybe_sent) << "its plugin searches before it sends";
-  EXPECT_NE(rows[0].history.progress.find("a@example.org"), std::string::npos) << "who has it does not get it again";
+  EXPECT_NE(rows[0].progress.find("a@example.org"), std::string::npos) << "who has it does not get it again";
   EXPECT_EQ(rows[0].history.attempt_count, 0u);
   settle_as(rows[0], Status::accepted);
   EXPECT_EQ(sql.text("SELECT state FROM submissions"), "routed");

@@ -580,13 +580,13 @@ TEST_F(FormContract, WhatAnAttemptGotDoneStaysWhenTheEndSaysNothingOfIt) {
   handed_in(submission("a", {}, true));
   auto rows = claim_due();
   auto partly = again(rows[0]);
-  partly.history.progress = R"({"accepted":["a@example.org"]})";
+  partly.progress = R"({"accepted":["a@example.org"]})";
   settle_all({partly});
   EXPECT_EQ(view("a").deliveries[0].result, R"({"accepted":["a@example.org"]})");
   rows = claim_due();
   const auto again_claimed = std::find_if(rows.begin(), rows.end(), [](const auto& row) { return row.action_order == 1; });
   ASSERT_NE(again_claimed, rows.end());
-  EXPECT_EQ(again_claimed->history.progress, partly.history.progress);
+  EXPECT_EQ(again_claimed->progress, partly.progress);
   ASSERT_EQ(settle_all({end(*again_claimed, Status::exhausted, "max_attempts")}).held.size(), 1u);
   EXPECT_EQ(statuses("a")[0], "exhausted");
   EXPECT_EQ(nlohmann::json::parse(view("a").deliveries[0].result)["accepted"][0], "a@example.org");

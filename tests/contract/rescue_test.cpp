@@ -29,7 +29,9 @@ TEST_F(RescueContract, TheClaimsOfAHostAreFoundByItsId) {  // M17 M18
   submit_many(5);
   claim(route(), 2, {11}, {7});
   const auto mine = claim(route(), 1, {12}, {8});
-  sql.execute("UPDATE ready SET attempt_count = 3, lease_lost = 1, queued = false WHERE claimed_by = 8");
+  sql.execute(
+      "UPDATE ready SET attempt_count = 5, uncounted = 2, lease_lost = 1, maybe_sent = true, action_order = 4, queued = false "
+      "WHERE claimed_by = 8");
   const auto lost = rescue->orphaned_claims(0, HostId{8}, 100);
   ASSERT_TRUE(lost) << lost.error().what;
   ASSERT_EQ(lost->claims.size(), 1u);
@@ -43,8 +45,8 @@ TEST_F(RescueContract, TheClaimsOfAHostAreFoundByItsId) {  // M17 M18
   EXPECT_EQ(one.created, mine.rows[0].created);
   EXPECT_EQ(one.kind, "intent");
   EXPECT_EQ(one.client_ref, "ref-2");
-  EXPECT_EQ(one.history.attempt_count, 3u);
-  EXPECT_EQ(one.history.lease_lost, 1u);
+  EXPECT_EQ(one.action_order, 4);
+  EXPECT_EQ(one.history, (History{.attempt_count = 5, .uncounted = 2, .lease_lost = 1, .maybe_sent = true}));
   EXPECT_GE(lost->now, one.claimed_at);
   EXPECT_EQ(rescue->orphaned_claims(0, HostId{7}, 100)->claims.size(), 2u);
   EXPECT_EQ(rescue->orphaned_claims(0, HostId{7}, 1)->claims.size(), 1u) << "at most so many";

@@ -189,7 +189,7 @@ TEST_F(SettleContract, ABatchOfManySortsDoesToEachItsOwn) {  // M6 M11
     batch.back().attempt->error = i % 2 == 0 ? "error " + number : "";
     batch.back().attempt->provider_ref = rows[i].client_ref;
     if (i % 3 == 1) batch.back().result = "{\"n\":" + number + "}";
-    if (i % 3 == 0) batch.back().history.progress = "{\"left\":" + number + "}";
+    if (i % 3 == 0) batch.back().progress = "{\"left\":" + number + "}";
   }
   EXPECT_EQ(settled(batch).size(), kCount);
   for (std::size_t i = 0; i < kCount; ++i) {
@@ -287,15 +287,15 @@ TEST_F(SettleContract, ARestThatIsOverIsToldUntilItsTargetAnswersAgain) {  // E1
 
 TEST_F(SettleContract, ProgressIsKeptUntilAnAttemptLeavesAnother) {  // F7
   auto row = claimed_one();
-  EXPECT_EQ(row.history.progress, "");
+  EXPECT_EQ(row.progress, "");
   ClaimToken token{1};
   for (const auto& [left, kept] : {std::pair{R"({"n":1})", R"({"n":1})"}, {"", R"({"n":1})"}, {R"({"n":2})", R"({"n":2})"}}) {
     auto retry = retrying(row, token, row.created);
-    retry.history.progress = left;
+    retry.progress = left;
     settled({retry});
     token = {token.value + 1};
     row = claim(route(), 1, token).rows.at(0);
-    EXPECT_EQ(row.history.progress, kept);
+    EXPECT_EQ(row.progress, kept);
   }
 }
 

@@ -18,9 +18,8 @@ namespace waybill::testing {
 
 inline constexpr std::size_t kAnyBytes = std::size_t{1} << 40;
 
-// A database of the newest schema with its roles: a copy of one that was made so, which is quicker than to do it again. The
-// server does nothing by itself here: autovacuum would take locks that a test counts, and change the statistics that a test has
-// set.
+// A database of the newest schema with its roles: a copy of one that was made so, which is quicker than to do it again.
+// Autovacuum is off: it would take locks that a test counts, and change the statistics that a test has set.
 inline std::string migrated_database() {
   static const std::string original = [] {
     auto url = cluster().create_database();

@@ -40,12 +40,15 @@ SqlFile read_sql(const std::string& file) {
   return read;
 }
 
+using Parts = std::map<std::string, const Section*>;
+
 // `{{page}}` is the part of that name. Notes which ones are used.
-std::string expanded(std::string sql, const Sections& parts, std::set<std::string>& used) {
+std::string expanded(std::string sql, const Parts& parts, std::set<const Section*>& used) {
   static const std::regex kPart(R"(\{\{([a-z0-9_]+)\}\})");
   for (std::smatch found; std::regex_search(sql, found, kPart);) {
-    used.insert(found[1]);
-    sql = found.prefix().str() + parts.at(found[1]).sql + found.suffix().str();
+    const Section* part = parts.at(found[1]);
+    used.insert(part);
+    sql = found.prefix().str() + part->sql + found.suffix().str();
   }
   return sql;
 }
@@ -55,20 +58,20 @@ Sections sections() {
   std::map<std::string, SqlFile> files;
   for (const auto& file : files_below("host/store", {".sql"})) files[file] = read_sql(file);
   Sections all;
-  std::map<std::string, std::set<std::string>> used;  // by room
+  std::set<const Section*> used;
   for (const auto& [file, read] : files) {
     const auto room = file.substr(0, file.rfind('/'));
-    Sections parts = read.parts;
+    Parts parts;
+    for (const auto& [name, part] : read.parts) parts[name] = &part;
     if (const auto shared = files.find(room + "/parts.sql"); shared != files.end())
-      parts.insert(shared->second.parts.begin(), shared->second.parts.end());
+      for (const auto& [name, part] : shared->second.parts) parts.emplace(name, &part);
     for (const auto& [name, section] : read.statements) {
       EXPECT_FALSE(all.contains(name)) << file << ": " << name << " is there twice";
-      all[name] = {section.comment, expanded(section.sql, parts, used[room])};
+      all[name] = {section.comment, expanded(section.sql, parts, used)};
     }
   }
   for (const auto& [file, read] : files)
-    for (const auto& [name, part] : read.parts)
-      EXPECT_TRUE(used[file.substr(0, file.rfind('/'))].contains(name)) << file << ": nothing uses the part " << name;
+    for (const auto& [name, part] : read.parts) EXPECT_TRUE(used.contains(&part)) << file << ": nothing uses the part " << name;
   return all;
 }
 

@@ -37,7 +37,7 @@ class Mailing {
     auto next = job();
     last_ = next.delivery.value;
     next.artifact = artifact_;
-    next.history.progress = progress_;
+    next.progress = progress_;
     world_.start(std::move(next));
   }
   bool ended() { return world_.finished_count() == static_cast<std::size_t>(last_); }

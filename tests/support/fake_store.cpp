@@ -478,8 +478,8 @@ Result<SettleResult> FakeStore::settle(Shard shard, std::span<const Settlement> 
     if (d.status != Status::claimed || d.token != s.token) continue;
     d.status = s.status;
     d.row.due = s.status == Status::due ? s.due : d.row.due;
-    const auto progress = std::exchange(d.row.history, s.history).progress;
-    if (s.history.progress.empty()) d.row.history.progress = progress;
+    d.row.history = s.history;
+    if (!s.progress.empty()) d.row.progress = s.progress;
     d.token = {};
     if (!s.submission_state.empty()) d.state = s.submission_state;
     d.reason = s.reason;

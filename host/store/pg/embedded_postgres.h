@@ -16,7 +16,7 @@ namespace waybill {
 // if it makes a folder where none but root's are; nobody is taken anything away.
 class EmbeddedPostgres {
  public:
-  static Result<std::unique_ptr<EmbeddedPostgres>> start(const std::filesystem::path& folder, Log& log);
+  static Result<std::unique_ptr<EmbeddedPostgres>> start(const std::filesystem::path& given, Log& log);
   static bool is_in(const std::filesystem::path& folder);  // whether start() has made one there, or nobody may look
   ~EmbeddedPostgres();
 

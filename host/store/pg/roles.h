@@ -28,7 +28,7 @@ struct RoleSetup {
 // else waybill_app, waybill_reader or waybill_tenant. The owner and the application may act as the tenant role. `owner` is the
 // address of the tables' owner or of a member of it. Error::invalid says what to do if the schema is not up to date, or a role
 // cannot be created or is unsuitable. Retries locks until they are free; `report` is called with the sessions that it waits for.
-Result<RoleSetup> set_up_roles(const DatabaseAddress& owner, const std::optional<std::string>& application,
+Result<RoleSetup> set_up_roles(const DatabaseAddress& address, const std::optional<std::string>& application,
                                const std::optional<std::string>& reader, const ReportWait& report = {},
                                const std::optional<std::string>& tenant = {});
 

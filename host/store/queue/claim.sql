@@ -142,7 +142,7 @@ WITH claimed AS (
                     OR (SELECT created_at FROM submissions s WHERE s.shard = $1 AND s.id = ready.submission_id)
                        <= now() - share.min_age * interval '1 second')
              ORDER BY due_at, delivery_id LIMIT share.most FOR UPDATE SKIP LOCKED) taken))
-  RETURNING delivery_id, submission_id, org_id, route_id, due_at, action_order, composed, edited, {{history}}),
+  RETURNING delivery_id, submission_id, org_id, route_id, due_at, action_order, composed, edited, progress, {{history}}),
 known AS (
   INSERT INTO claims (shard, token, host_id, lease_until, deliveries)
   SELECT $1::smallint, $2::bigint, $3::integer, now() + $4::bigint * interval '1 millisecond', array_agg(delivery_id)
@@ -153,7 +153,7 @@ SELECT (SELECT micros(clock_timestamp())), c.delivery_id, c.submission_id, c.org
        CASE WHEN octet_length(b.body) <= $14::bigint THEN convert_from(b.body, 'UTF8') END,
        CASE WHEN c.composed THEN (SELECT media_type FROM artifacts WHERE shard = $1 AND delivery_id = c.delivery_id) END,
        CASE WHEN c.composed THEN (SELECT encode(body, 'hex') FROM artifacts WHERE shard = $1 AND delivery_id = c.delivery_id) END,
-       {{history}}
+       c.progress, {{history}}
 FROM claimed c
 JOIN submissions s ON s.shard = $1 AND s.id = c.submission_id
 CROSS JOIN LATERAL (

@@ -29,6 +29,7 @@ struct ClaimedRow {
   std::string payload;
   std::size_t body_bytes = 0;                // of the payload
   bool withheld = false;                     // payload left out: it would have exceeded the claim's limit of bytes
+  std::string progress;                      // JSON that an earlier attempt left, or empty
   std::optional<Artifact> artifact;          // once its plugin has composed it
   std::shared_ptr<const Channel> channel{};  // of a notification
 };

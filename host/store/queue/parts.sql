@@ -1,5 +1,5 @@
--- What several files of this room say alike.
+-- Text that several files of this folder share.
 
 -- part: history
 -- What a delivery has gone through (domain/history.h), in the order in which history_rows.h reads it.
-attempt_count, uncounted, lease_lost, maybe_sent, progress
+attempt_count, uncounted, lease_lost, maybe_sent

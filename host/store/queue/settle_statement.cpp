@@ -39,7 +39,7 @@ constexpr SettleColumn kColumns[] = {
     column<[](S s) { return Text(s.result); }>(rare, "jsonb", "result", kNone),
     column<[](S s) { return s.attempt && s.attempt->answer ? Text(*s.attempt->answer) : Text(); }>(rare, "jsonb", "answer",
                                                                                                    SettleColumn::kAttempts),
-    column<[](S s) { return Text(s.history.progress); }>(rare, "text", "progress", kNone),
+    column<[](S s) { return Text(s.progress); }>(rare, "text", "progress", kNone),
 
     column<[](S s) { return to_string(s.status); }>(shared, "delivery_status", "status", kDeliveries),
     column<[](S s) -> Number { return s.history.attempt_count; }>(shared, "integer", "attempt_count", kReady | kDeliveries),

@@ -44,12 +44,13 @@ struct Settlement {
   DeliveryId delivery;
   SubmissionId submission{};  // if known
   ClaimToken token;
-  Status status;       // Status::due or an end
-  Timestamp due;       // when status is due
-  History history;     // from now on; empty progress keeps what is there
-  std::string reason;  // of the end
-  std::string result;  // of the end: JSON, or empty
-  Timestamp ended;     // when status is an end
+  Status status;         // Status::due or an end
+  Timestamp due;         // when status is due
+  History history;       // from now on
+  std::string reason;    // of the end
+  std::string result;    // of the end: JSON, or empty
+  std::string progress;  // when status is due: JSON for the next attempt; empty keeps the old
+  Timestamp ended;       // when status is an end
   std::optional<AttemptRecord> attempt;
   std::string submission_state;  // the submission's final state; empty: unchanged
   std::string from_state;        // for the audit

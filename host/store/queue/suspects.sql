@@ -39,7 +39,7 @@ WITH claimed AS (
       AND NOT EXISTS (SELECT FROM target_rests t WHERE t.org_id = r.org_id AND t.until > now()
                         AND t.target IN (c.contract::jsonb ->> 'target', 'sender:' || (c.contract::jsonb ->> 'actionType')))
     ORDER BY r.due_at, r.delivery_id LIMIT 1 FOR UPDATE OF r SKIP LOCKED))
-  RETURNING delivery_id, submission_id, org_id, route_id, due_at, action_order, composed, edited, {{history}}),
+  RETURNING delivery_id, submission_id, org_id, route_id, due_at, action_order, composed, edited, progress, {{history}}),
 known AS (
   INSERT INTO claims (shard, token, host_id, lease_until, deliveries)
   SELECT $1::smallint, $2::bigint, $3::integer, now() + $4::bigint * interval '1 millisecond', array_agg(delivery_id)
@@ -47,7 +47,7 @@ known AS (
 SELECT micros(clock_timestamp()), c.delivery_id, c.submission_id, c.org_id, c.route_id, micros(c.due_at),
        c.action_order, micros(s.created_at), s.kind, s.client_ref, octet_length(CASE WHEN c.edited THEN e.body ELSE s.body END),
        coalesce(convert_from(CASE WHEN c.edited THEN e.body ELSE s.body END, 'UTF8'), notification_body($1::smallint, s.id)),
-       a.media_type, encode(a.body, 'hex'), {{history}}
+       a.media_type, encode(a.body, 'hex'), c.progress, {{history}}
 FROM claimed c
 JOIN submissions s ON s.shard = $1 AND s.id = c.submission_id
 LEFT JOIN edited_payloads e ON c.edited AND e.shard = $1 AND e.delivery_id = c.delivery_id

@@ -84,7 +84,7 @@ Outcome blaming() {
   return {.verdict = Verdict::transient, .reach = Reach::answered, .scope = Scope::whole_target, .reason = "try_later"};
 }
 
-// Before an attempt that is the so manieth that counts.
+// The history before the attempt that is number `counted` of those that count.
 History before(std::uint32_t counted, std::uint32_t uncounted) {
   return {.attempt_count = counted - 1 + uncounted, .uncounted = uncounted};
 }

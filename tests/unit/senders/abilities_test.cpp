@@ -50,7 +50,7 @@ TEST_F(Abilities, AJobWithItsArtefactIsSent) {
 TEST_F(Abilities, AnEarlierAttemptsProgressIsHandedOn) {  // F7
   auto job = world.job("composer", "good");
   job.artifact = Artifact{"text/plain", "x"};
-  job.history.progress = R"({"n":1})";
+  job.progress = R"({"n":1})";
   EXPECT_EQ(world.run(std::move(job)).outcome->provider_ref, R"({"n":1})");
 }
 

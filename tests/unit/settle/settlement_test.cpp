@@ -85,13 +85,13 @@ TEST(Settlement, ADeferredActionIsNotAudited) {  // F6
 TEST(Settlement, WhatAnAttemptGotDoneIsProgressForTheNextAndAResultAtTheEnd) {  // F6 F7
   auto outcome = failed();
   outcome.result = R"({"accepted":["a@b"]})";
-  EXPECT_EQ(settled(finished_with(outcome)).history.progress, outcome.result);
+  EXPECT_EQ(settled(finished_with(outcome)).progress, outcome.result);
   EXPECT_EQ(settled(finished_with(outcome)).result, "");
   EXPECT_EQ(settled(finished_with(outcome, Policy::one_shot)).result, outcome.result);
   outcome = rejected("invalid_request");
   outcome.result = R"({"refused":["c@d"]})";
   EXPECT_EQ(settled(finished_with(outcome)).result, outcome.result);
-  EXPECT_EQ(settled(finished_with(outcome)).history.progress, "");
+  EXPECT_EQ(settled(finished_with(outcome)).progress, "");
 }
 
 TEST(Settlement, AnExhaustionNamesThePolicy) {  // M6

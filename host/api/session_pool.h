@@ -64,7 +64,7 @@ class SessionPool {
     waiting.question = [request = std::move(request), reply = std::move(reply), answer = std::move(answer)](Session& session) {
       answer(session, request, reply);
     };
-    const auto refusal = add(std::move(waiting));
+    const auto refusal = add(waiting);
     if (refusal) reply_to(waiting, *refusal);
     return !refusal;
   }
@@ -72,7 +72,8 @@ class SessionPool {
   // The same for a question without a request of its own. False: it is not taken, and `reply` has no answer. One that is dropped
   // answers `reply` with 503.
   bool offer(Question question, http::Reply reply = {}) {
-    return !add({.question = std::move(question), .reply = std::move(reply)});
+    Waiting waiting{.question = std::move(question), .reply = std::move(reply)};
+    return !add(waiting);
   }
 
   // For what the host asks on its own behalf, a few at one time: always taken.
@@ -130,7 +131,8 @@ class SessionPool {
   };
 
   // Takes the question, unless it answers why not.
-  std::optional<http::Response> add(Waiting&& waiting) {
+  // Moves it away if it is taken; else answers what it is refused with.
+  std::optional<http::Response> add(Waiting& waiting) {
     std::lock_guard lock(mutex_);
     if (stopped_ || !load_.has_room(limits_, 1, waiting.bytes)) return overload_response();
     if (const auto mine = by_org_.find(waiting.org); waiting.org != kNobody && mine != by_org_.end())

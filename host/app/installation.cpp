@@ -151,8 +151,9 @@ namespace {
 Problems settings_problems(const Config& config, const ActionTypes& types, const std::string& type, const std::string& settings) {
   Problems problems = types.check_settings(type, settings);
   for (auto& problem : problems) {
-    const auto step = problem.field.empty() || problem.field.front() == '[' ? problem.field : "." + problem.field;
-    problem = config.problem("senders." + type + step, std::move(problem.message));
+    std::string field = "senders." + type;
+    if (!problem.field.empty() && problem.field.front() != '[') field += '.';
+    problem = config.problem(field.append(problem.field), std::move(problem.message));
   }
   return problems;
 }

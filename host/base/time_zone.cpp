@@ -136,7 +136,7 @@ class TimeZone::RuleReader {
       if (!take(':')) break;
       const auto more = number(59);
       if (!more) return std::nullopt;
-      seconds += *more * unit;
+      seconds += std::int64_t{*more} * unit;
     }
     return sign * seconds;
   }

@@ -125,9 +125,9 @@ class DatabaseCheck {
     for (const auto& [host, schedule] : *hosts) {
       if (schedule == here.text()) continue;
       agree = false;
-      tell(Level::warning, "failure checks",
-           "host " + host + " has the schedule \"" + schedule + "\", this configuration \"" + here.text() +
-               "\": that of the newest host holds",
+      auto what = "host " + host;
+      what.append(" has the schedule \"").append(schedule).append("\", this configuration \"").append(here.text());
+      tell(Level::warning, "failure checks", what.append("\": that of the newest host holds"),
            "give all hosts the same failure_check.schedule and time_zone, and restart them");
     }
     if (agree && !hosts->empty()) tell(Level::ok, "failure checks", "all hosts have the schedule \"" + here.text() + "\"");

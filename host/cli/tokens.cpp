@@ -88,9 +88,9 @@ Result<void> expect_targets(const TokenOptions& wanted, const Config& config) {
                 "--target: the registry cannot be read (`waybill check` says why), so nobody knows its targets" + way_out);
   std::vector<std::string> known;
   for (const auto& contract : loaded.registry->targets()) known.push_back(contract.target);
+  const auto refused = [&](const std::string& fault) { return fail(Error::Kind::invalid, "--target: " + fault + way_out); };
   for (const auto& target : wanted.targets)
-    if (const auto fault = target_fault(target, known); !fault.empty())
-      return fail(Error::Kind::invalid, "--target: " + fault + way_out);
+    if (const auto fault = target_fault(target, known); !fault.empty()) return refused(fault);
   return {};
 }
 

@@ -117,7 +117,7 @@ Result<void> check_tenant_url(std::string_view url, const EgressPolicy& policy) 
     return refuse("the URL contains a space, a control character or a letter beyond ASCII (write such a host as xn--...)");
   const auto parsed = boost::urls::parse_uri({url.data(), url.size()});
   if (parsed.has_error()) return refuse("the URL is malformed");
-  const boost::urls::url_view view = *parsed;
+  const boost::urls::url_view& view = *parsed;
   const bool plain = view.scheme_id() == boost::urls::scheme::http;
   if (!plain && view.scheme_id() != boost::urls::scheme::https) return refuse("the URL must begin with http:// or https://");
   if (!view.has_authority() || view.encoded_host().empty()) return refuse("the URL has no host");

@@ -53,7 +53,7 @@ std::optional<std::string> url_problem(std::string_view written) {
   const auto text = without_secrets(written);
   const auto parsed = boost::urls::parse_uri(boost::core::string_view(text.data(), text.size()));
   if (parsed.has_error()) return kShape;
-  const boost::urls::url_view url = *parsed;
+  const boost::urls::url_view& url = *parsed;
   if (url.scheme_id() != boost::urls::scheme::http && url.scheme_id() != boost::urls::scheme::https) return kShape;
   if (!url.has_authority() || url.encoded_host().empty()) return kShape;
   if (url.has_userinfo()) return "must not hold a user or password: name a secret in destination instead";

@@ -72,7 +72,7 @@ std::string aws_query(std::string_view query) {
   }
   std::sort(parameters.begin(), parameters.end());
   std::string text;
-  for (const auto& [name, value] : parameters) text += (text.empty() ? "" : "&") + name + "=" + value;
+  for (const auto& [name, value] : parameters) text.append(text.empty() ? "" : "&").append(name).append("=").append(value);
   return text;
 }
 
@@ -114,8 +114,8 @@ std::vector<std::string> aws_signature(const AwsRequest& request, const AwsKey& 
   auto canonical = std::string(request.method) + '\n' + aws_encoded(path, is_s3 ? "/%" : "/") + '\n' + aws_query(query) + '\n';
   std::string names;
   for (const auto& [name, value] : aws_headers(all)) {
-    canonical += name + ':' + value + '\n';
-    names += (names.empty() ? "" : ";") + name;
+    canonical.append(name).append(":").append(value).append("\n");
+    names.append(names.empty() ? "" : ";").append(name);
   }
   canonical += '\n' + names + '\n' + body_hash;
 

@@ -64,6 +64,8 @@ TEST_F(HostLivenessContract, AHostIsHeardFromItsFirstMomentAndWhenItComesBack) {
   const HostId host = *liveness.keep();
   sql.execute("UPDATE hosts SET started_at = now() - interval '1 hour'");
   EXPECT_TRUE(is_heard(host));
+  ASSERT_EQ(reader->living_hosts()->size(), 1u);
+  EXPECT_EQ(reader->living_hosts()->front().facts, "") << "it is heard, and has not said what it can do (T30)";
   sql.execute("UPDATE host_facts SET facts = '{\"draining\":true}'");
   kill(host);
   EXPECT_EQ(kept(liveness), host);

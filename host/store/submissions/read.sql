@@ -71,9 +71,10 @@ LEFT JOIN hosts h ON h.host_id = r.claimed_by
 ORDER BY r.action_order, r.replay;
 
 -- name: living_hosts
--- Lists the hosts that hold their advisory lock, and what each last said of itself, with the microseconds since then, or since it
--- began; null: it is of an earlier version, which says nothing.
-SELECT h.name, micros(now()) - micros(coalesce(f.told_at, CASE WHEN h.knows >= 37 THEN h.started_at END)), coalesce(f.facts::text, '')
+-- Lists the hosts that hold their advisory lock, and what each last said of itself (empty: nothing yet), with the microseconds since
+-- then, or since it began; null: it is of an earlier version, which says nothing.
+SELECT h.name, micros(now()) - micros(coalesce(f.told_at, CASE WHEN h.knows >= 37 THEN h.started_at END)),
+       coalesce(nullif(f.facts, '{}')::text, '')
 FROM hosts h LEFT JOIN host_facts f ON f.host_id = h.host_id
 WHERE h.host_id = ANY (ARRAY(
   SELECT l.objid::bigint::int FROM pg_locks l

@@ -103,7 +103,10 @@ TEST_F(NotifyExplain, NamesAChannelThatIsDisabledOrDeletedAndAMissingPlugin) {
   add_event(rule);
   const auto id = delivery_to("ops");
   installation().remove_plugin("webhook");
-  told_operator(id, "window_open");  // T30: the host has it loaded, whatever lies in the folder of this machine
+  // T30: the host has it loaded, whatever lies in the folder of this machine; a host says so within its first second
+  EXPECT_TRUE(eventually([&] {
+    return json::parse(installation().command({"explain", id, "--json"}).out).at("code") == "window_open";
+  }));
   EXPECT_EQ(told(id).at("code"), "window_open") << "this host has it loaded";
   EXPECT_EQ(host().terminate(), 0);
   EXPECT_NE(told_operator(id, "not_sent").find(installation().plugin_folder().string()), std::string::npos);

@@ -42,6 +42,20 @@ bool is_long(const Fault& fault, const Terms& terms) {
          (stands_still ? std::min(terms.attempt, terms.lease - terms.attempt) - kEdge : terms.lease - terms.attempt - kEdge);
 }
 
+// While another host is away, one without a route is alone, and goes by its own finding.
+bool is_alone_and_sick(const std::vector<Fault>& faults, double from, double to) {
+  const auto is_away = [](Kind kind) {
+    return ends_host(kind) || kind == Kind::stop || kind == Kind::hang || kind == Kind::half_open || kind == Kind::cut ||
+           kind == Kind::failed_start || kind == Kind::pause;
+  };
+  return std::any_of(faults.begin(), faults.end(), [&](const Fault& sick) {
+    return sick.kind == Kind::sick && overlaps(sick, from, to) &&
+           std::any_of(faults.begin(), faults.end(), [&](const Fault& other) {
+             return is_away(other.kind) && other.begin <= sick.end && other.end + kStart >= sick.begin;
+           });
+  });
+}
+
 // Its sessions were ended, and it could open no other: to the database it is as one that died.
 bool is_shut_out(const Fault& fault, const std::vector<Fault>& faults) {
   if (fault.kind != Kind::half_open || fault.end - fault.begin < kTakenForDead - kEdge) return false;
@@ -196,19 +210,6 @@ std::string_view to_string(Kind kind) {
       "clock_back", "sick",      "hang",    "disabled_channel", "silent_scanner", "crash",        "failed_start",
       "pause",      "displaced"};
   return kNames[static_cast<std::size_t>(kind)];
-}
-
-bool is_alone_and_sick(const std::vector<Fault>& faults, double from, double to) {
-  const auto is_away = [](Kind kind) {
-    return ends_host(kind) || kind == Kind::stop || kind == Kind::hang || kind == Kind::half_open || kind == Kind::cut ||
-           kind == Kind::failed_start || kind == Kind::pause;
-  };
-  return std::any_of(faults.begin(), faults.end(), [&](const Fault& sick) {
-    return sick.kind == Kind::sick && overlaps(sick, from, to) &&
-           std::any_of(faults.begin(), faults.end(), [&](const Fault& other) {
-             return is_away(other.kind) && other.begin <= sick.end && other.end + kStart >= sick.begin;
-           });
-  });
 }
 
 int resends_explained(const std::vector<Fault>& faults, double from, double to, const Terms& terms) {

@@ -101,9 +101,6 @@ struct Terms {
 // does.
 int resends_explained(const std::vector<Fault>& faults, double from, double to, const Terms& terms);
 
-// While another host is away, one without a route is alone, and goes by its own finding.
-bool is_alone_and_sick(const std::vector<Fault>& faults, double from, double to);
-
 struct Complaint {
   std::string id;    // "" of the whole
   std::string rule;  // one word

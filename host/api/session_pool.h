@@ -130,8 +130,7 @@ class SessionPool {
     void remove(const Waiting& one) { --questions, bytes -= one.bytes; }
   };
 
-  // Takes the question, unless it answers why not.
-  // Moves it away if it is taken; else answers what it is refused with.
+  // Takes the question, and only then moves it away; else answers why not.
   std::optional<http::Response> add(Waiting& waiting) {
     std::lock_guard lock(mutex_);
     if (stopped_ || !load_.has_room(limits_, 1, waiting.bytes)) return overload_response();

@@ -107,6 +107,7 @@ TEST_F(NotifyExplain, NamesAChannelThatIsDisabledOrDeletedAndAMissingPlugin) {
   EXPECT_TRUE(eventually([&] {
     return json::parse(installation().command({"explain", id, "--json"}).out).at("code") == "window_open";
   }));
+  told_operator(id, "window_open");
   EXPECT_EQ(told(id).at("code"), "window_open") << "this host has it loaded";
   EXPECT_EQ(host().terminate(), 0);
   EXPECT_NE(told_operator(id, "not_sent").find(installation().plugin_folder().string()), std::string::npos);

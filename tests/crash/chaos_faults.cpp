@@ -72,7 +72,7 @@ class Faults::Active {
       case Kind::disabled_channel:
         return world_.channels().disable(world_.sql());
       case Kind::silent_scanner:
-        return world_.hand_in_unscanned();
+        return world_.add_unscanned();
       case Kind::cut:
         about_host();
         detail_ += planned_.what.empty() ? "" : ", " + planned_.what;

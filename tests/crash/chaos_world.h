@@ -82,7 +82,7 @@ class RoundWorld {
   void add(Harm harm) { ++(harm == Harm::crash ? crashes_wanted_ : loops_wanted_); }
   void interrupt();  // outages may overlap: the last resume() ends them
   void resume();
-  void hand_in_unscanned();  // a form whose attachment nobody will scan
+  void add_unscanned() { ++forms_wanted_; }  // a form whose attachment nobody will scan
   Channels& channels() { return channels_; }
   void stop_load();  // returns when what was begun is acknowledged
   bool settle();     // waits until all has ended; false if it does not
@@ -105,6 +105,7 @@ class RoundWorld {
   void load(int number);
   std::optional<HttpResponse> ask(const char* method, const std::string& path, const std::string& body);
   void hand_in(const Target& target, const std::string& id, Harm harm, std::minstd_rand& random);
+  void hand_in_unscanned();
   void watch_time(const std::stop_token& stop);
   double of_database(double epoch) const;  // a time of the database as one of the round
 
@@ -124,13 +125,13 @@ class RoundWorld {
   };
   std::vector<Step> steps_;
   std::atomic<bool> enough_{false};
-  std::atomic<int> crashes_wanted_{0}, loops_wanted_{0};
-  int interruptions_ = 0;           // of the faults' thread
-  std::vector<std::string> forms_;  // of the faults' thread
+  std::atomic<int> crashes_wanted_{0}, loops_wanted_{0}, forms_wanted_{0};
+  int interruptions_ = 0;  // of the faults' thread
   std::atomic<std::size_t> asked_{0};
   std::atomic<std::size_t> acknowledged_{0};
   mutable std::mutex mutex_;
   std::map<std::string, Record> handed_in_;
+  std::vector<std::string> forms_;
   std::map<std::string, int> scripted_refusals_;
   std::vector<Fault> faults_;
   std::vector<std::jthread> callers_;

@@ -879,6 +879,14 @@ CREATE VIEW heard_hosts WITH (security_invoker = true) AS
           WHERE said_1.at >= (now() - '00:00:15'::interval) AND said_1.at <= (now() + '00:00:15'::interval))) AND said.at >= ((( SELECT max(said_1.at) AS max
            FROM said said_1)) - '00:00:15'::interval);
 
+CREATE VIEW living_hosts WITH (security_invoker = true) AS
+ SELECT l.objid::bigint::integer AS host_id,
+    l.pid
+   FROM pg_locks l
+  WHERE l.locktype = 'advisory'::text AND l.objsubid = 2 AND l.granted AND l.classid = hashtext('waybill:'::text || "current_schema"()::text)::oid AND l.database = (( SELECT pg_database.oid
+           FROM pg_database
+          WHERE pg_database.datname = current_database()));
+
 CREATE VIEW notification_states WITH (security_invoker = true) AS
  SELECT n.shard,
     n.delivery_id,

@@ -20,7 +20,8 @@ void Answers::note(std::span<const Finished> ended) {
     const auto at = host_time(one.job, one.finished_at);
     if (is_answered) {
       answered_ = std::max(answered_, std::optional(at));
-      if (!one.by_kept_connection) connected_ = std::max(connected_, std::optional(at));
+      // Its connection may be as old as its beginning: from before this host lost its way, however late the answer is.
+      if (!one.by_kept_connection) connected_ = std::max(connected_, std::optional(host_time(one.job, one.started_at)));
       if (silent_.empty()) continue;
     }
     const std::pair key{one.job.org, one.job.contract->cooldown_key()};

@@ -20,7 +20,7 @@ class Answers {
   struct Unreached {
     Clock::Monotonic since, last;   // the first attempt to which nothing came back, and the newest
     bool others_answered = false;   // this host had an answer from elsewhere since
-    bool others_connected = false;  // the same, by a connection that was made for it
+    bool others_connected = false;  // to an attempt that began since, by a connection made for it
   };
 
   // Attempts that ended, before anything is decided by them.
@@ -36,7 +36,7 @@ class Answers {
   void forget_old();
 
   mutable std::mutex mutex_;
-  std::optional<Clock::Monotonic> answered_, connected_;  // the last time, and by a new connection
+  std::optional<Clock::Monotonic> answered_, connected_;  // the last time; the latest beginning of one by a new connection
   std::map<std::pair<OrgId, std::string>, Silence> silent_;
   std::size_t few_ = 1000;  // so many are not worth a look
 };

@@ -15,7 +15,11 @@ class FindingContract : public StoreWorld {
     begin = queue->due_routes(0)->now;
     register_host(kSick);
     register_host(kWell);
+    for (const auto host : {kSick, kWell, kThird}) hold_session(host);
   }
+
+  void hold_session(HostId host) { lock("pg_advisory_lock", host); }
+  void end_session(HostId host) { lock("pg_advisory_unlock", host); }
 
   // A host had no answer from the target.
   Cooldown finds(HostId host, Micros after = Micros(0), const std::string& target = "sms.a", bool others_connected = false) {
@@ -43,6 +47,11 @@ class FindingContract : public StoreWorld {
   std::int64_t findings() { return sql.number("SELECT count(*) FROM host_findings"); }
 
   Timestamp begin;
+
+ private:
+  void lock(const std::string& function, HostId host) {
+    sql.execute("SELECT " + function + "(hashtext('waybill:' || current_schema()), " + std::to_string(host.value) + ")");
+  }
 };
 
 TEST_F(FindingContract, WhatOneHostCannotReachCoolsDownForThatHostOnly) {  // T13
@@ -70,6 +79,16 @@ TEST_F(FindingContract, AnotherHostConfirmsIt) {  // T13
     ASSERT_EQ(cooldowns_of(host).size(), 1u);
     EXPECT_FALSE(cooldowns_of(host)[0].of_this_host);
   }
+}
+
+// The other one may have run on the same machine, and nobody has noticed its end yet.
+TEST_F(FindingContract, OneThatHasCrashedConfirmsNothing) {  // T13
+  finds(kWell);
+  end_session(kWell);
+  EXPECT_TRUE(finds(kSick, Millis(5)).of_this_host);
+  EXPECT_EQ(outages(), 0);
+  hold_session(kWell);
+  EXPECT_FALSE(finds(kSick, Millis(10)).of_this_host) << "it had lost its session only";
 }
 
 TEST_F(FindingContract, AHostAloneGoesByItsOwnFinding) {  // T13

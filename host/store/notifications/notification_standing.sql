@@ -24,10 +24,7 @@ SELECT n.delivery_id, coalesce(n.rule_id::text, ''), n.channel_id, n.status, n.a
        coalesce(c.config::jsonb ->> 'rate', ''),
        (SELECT micros(p.next_at) FROM target_rates p WHERE p.org_id = n.org_id AND p.target = 'channel:' || n.channel_id AND p.next_at > now()),
        micros(p.renewed_at), micros(p.lease_until)
-FROM (SELECT ARRAY(
-        SELECT l.objid::bigint::int FROM pg_locks l
-        WHERE l.locktype = 'advisory' AND l.objsubid = 2 AND l.granted AND l.classid = hashtext('waybill:' || current_schema())::oid
-          AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())) AS ids OFFSET 0) living,
+FROM (SELECT ARRAY(SELECT host_id FROM living_hosts) AS ids OFFSET 0) living,
      notification_states n
      JOIN notifications m ON m.shard = n.shard AND m.delivery_id = n.delivery_id
      LEFT JOIN ready r ON r.shard = m.shard AND r.delivery_id = m.latest

@@ -40,10 +40,7 @@ INSERT INTO hosts OVERRIDING SYSTEM VALUE SELECT * FROM gone RETURNING 1;
 -- name: host_end_session
 -- Ends this host's lost session if the server still has it, so that its lock becomes free.
 -- $1 host, $2 process id of that session
-SELECT pg_terminate_backend(l.pid) FROM pg_locks l
-WHERE l.locktype = 'advisory' AND l.objsubid = 2 AND l.granted AND l.classid = hashtext('waybill:' || current_schema())::oid
-  AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
-  AND l.objid = $1::int::oid AND l.pid = $2::int;
+SELECT pg_terminate_backend(pid) FROM living_hosts WHERE host_id = $1::int AND pid = $2::int;
 
 -- name: host_leave
 -- Unregisters this host at an orderly end.

@@ -1,16 +1,12 @@
 -- Which hosts are dead, what they left, and forgetting it. Used by rescue_store.cpp. A living host's session holds the
--- advisory lock hashtext('waybill:' || schema), host_id. In pg_locks the host's id is objid.
+-- advisory lock hashtext('waybill:' || schema), host_id (view living_hosts).
 
 -- name: observed_hosts
 -- Lists the other hosts with the version of their row, and whether each holds its lock. The locks are read once, and not at
 -- all if this host is the only one. This session's own locks are those of hosts that it is rescuing.
 -- $1 this host
 SELECT h.host_id, h.xmin::text,
-       h.host_id = ANY (ARRAY(
-         SELECT l.objid::bigint::int FROM pg_locks l
-         WHERE l.locktype = 'advisory' AND l.objsubid = 2 AND l.granted AND l.classid = hashtext('waybill:' || current_schema())::oid
-           AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
-           AND l.pid <> pg_backend_pid()))
+       h.host_id = ANY (ARRAY(SELECT host_id FROM living_hosts WHERE pid <> pg_backend_pid()))
 FROM hosts h WHERE h.host_id <> $1;
 
 -- name: take_over

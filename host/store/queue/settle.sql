@@ -95,12 +95,13 @@ RETURNING org_id, target, micros(until), reason, micros(since);
 
 -- name: find_unreachable
 -- Begins or prolongs a host's own findings, as blame_targets does with outages. Answers those that concern this host alone: the target
--- is in no outage but one of answers, no other host finds the same (one that is heard, not cut off, and found it lately), and there is such a host. No
--- other sends to the channels that this host serves: of a channel it is no longer this host's alone once it has connected to others
--- since and had their answers. One that was refuted a while ago counts as new. The probe of an outage of answers that this host had is free again.
+-- is in no outage but one of answers, there is another host (that is heard and not cut off), and none of those whose session lives found the same
+-- lately: one that has just crashed may have been this one's predecessor on the same machine. No other sends to the channels that this host serves:
+-- of a channel it is no longer this host's alone once it has connected to others since and had their answers. One that was refuted a while ago
+-- counts as new. The probe of an outage of answers that this host had is free again.
 -- Per failure: $1 organisation, $2 target, $3 when, in microseconds; $4 cooldown asked for in microseconds, $5 reason
 -- $6 the longest cooldown and $7 the shortest, in microseconds; $8 a cooldown is the outage's length so far divided by this
--- $9 host; per failure: $10 whether this host had answers from elsewhere since, by connections made for them
+-- $9 host; per failure: $10 whether this host made connections to others since, and had answers by them
 WITH found AS (
   INSERT INTO host_findings AS f (org_id, target, host_id, since, until, reason)
   SELECT org_id, target, $9::integer, at_micros(min(blamed)),
@@ -130,6 +131,7 @@ WHERE EXISTS (SELECT FROM others)
   AND NOT EXISTS (SELECT FROM target_rests r WHERE r.org_id = found.org_id AND r.target = found.target AND NOT r.answered)
   AND NOT EXISTS (SELECT FROM host_findings o
                   WHERE o.org_id = found.org_id AND o.target = found.target AND o.host_id IN (SELECT host_id FROM others)
+                    AND o.host_id = ANY (ARRAY(SELECT host_id FROM living_hosts))
                     AND o.refuted_at IS NULL AND o.until > now() - interval '1 minute');
 
 -- name: locked_outages

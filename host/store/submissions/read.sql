@@ -49,17 +49,14 @@ FROM audit_log WHERE shard = $1 AND org_id = $2 AND submission_id = $3 AND actio
 
 -- name: queue_positions
 -- Reads where a submission's unfinished deliveries stand in the queue; of a target with a rate, when the last permit that was
--- given out is used up. One row with nulls says that all have ended. A host lives if it holds its advisory lock (see rescue.sql).
+-- given out is used up. One row with nulls says that all have ended.
 -- $1 shard, $2 organisation, $3 submission
 SELECT micros(now()), r.delivery_id, r.route_id, s.contract::jsonb ->> 'actionType', r.status, micros(r.due_at),
        r.attempt_count, r.lease_lost, coalesce(h.name, ''), micros(r.lease_until),
        (SELECT micros(t.next_at) FROM target_rates t WHERE t.org_id = $2 AND t.target = s.contract::jsonb ->> 'target'),
        (SELECT count(*) FROM hosts WHERE host_id = ANY (living.ids)), r.action_order, s.contract,
        coalesce(r.claimed_by = ANY (living.ids), false)
-FROM (SELECT ARRAY(
-        SELECT l.objid::bigint::int FROM pg_locks l
-        WHERE l.locktype = 'advisory' AND l.objsubid = 2 AND l.granted AND l.classid = hashtext('waybill:' || current_schema())::oid
-          AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())) AS ids OFFSET 0) living
+FROM (SELECT ARRAY(SELECT host_id FROM living_hosts) AS ids OFFSET 0) living
 LEFT JOIN (
   SELECT * FROM ready
   WHERE shard = $1 AND delivery_id = $3 AND submission_id = $3
@@ -76,10 +73,7 @@ ORDER BY r.action_order, r.replay;
 SELECT h.name, micros(now()) - micros(coalesce(f.told_at, CASE WHEN h.knows >= 37 THEN h.started_at END)),
        coalesce(nullif(f.facts, '{}')::text, '')
 FROM hosts h LEFT JOIN host_facts f ON f.host_id = h.host_id
-WHERE h.host_id = ANY (ARRAY(
-  SELECT l.objid::bigint::int FROM pg_locks l
-  WHERE l.locktype = 'advisory' AND l.objsubid = 2 AND l.granted AND l.classid = hashtext('waybill:' || current_schema())::oid
-    AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())))
+WHERE h.host_id = ANY (ARRAY(SELECT host_id FROM living_hosts))
 ORDER BY h.host_id;
 
 -- name: due_before

@@ -80,6 +80,17 @@ TEST_F(Reaching, ConnectionsThatThereWereTellNothingOfNewOnes) {  // T13
   EXPECT_FALSE(reach.cannot_connect(kDefaultOrg, "a"));
 }
 
+// It was accepted before the host lost its way, and answered when the host had.
+TEST_F(Reaching, ALateAnswerTellsNothingOfNewConnections) {  // T13
+  ends(unreachable(), Seconds(4), "a");
+  auto late = ended_at(accepted(), Clock::Monotonic(Seconds(5)), "b");
+  late.started_at = late.finished_at - Seconds(2);
+  answers.note(std::vector<Finished>{late});
+  EXPECT_TRUE(reach.cannot_connect(kDefaultOrg, "a"));
+  ends(accepted(), Seconds(6), "b");
+  EXPECT_FALSE(reach.cannot_connect(kDefaultOrg, "a"));
+}
+
 TEST_F(Reaching, OneThatTriesAnywayIsCutOffAgainIfNothingAnswers) {  // T13
   const auto observe = [&] { reach.observe({.now = kBegin, .all = {}, .own = {finding("a", Seconds(1), true)}}); };
   ends(unreachable(), Seconds(1), "a");

@@ -24,6 +24,7 @@ class BlamingTargets : public ::testing::Test {
     auto one = testing::finished_with(std::move(outcome));
     one.job.claimed_mono = Clock::Monotonic(mono);
     one.job.claimed_at = database;
+    one.started_at = database;
     one.finished_at = database + Millis(500);
     return one;
   }

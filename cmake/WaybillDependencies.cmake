@@ -19,6 +19,7 @@ if(NOT TARGET yaml-cpp::yaml-cpp)  # Debian 12 exports it without a namespace
 endif()
 if(WAYBILL_TESTS)
   find_package(GTest REQUIRED)
+  pkg_check_modules(PQ REQUIRED IMPORTED_TARGET libpq)
   find_path(RAPIDCHECK_INCLUDE_DIR rapidcheck/gtest.h REQUIRED)  # no CMake files of its own that can be relied upon
   find_library(RAPIDCHECK_LIBRARY rapidcheck REQUIRED)
   add_library(waybill_rapidcheck INTERFACE)

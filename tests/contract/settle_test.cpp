@@ -1,10 +1,13 @@
 // Ends and retries on their way back: all of a settlement or nothing, and only while the claim holds.  M6 M11 M17 M18
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "contract/store_world.h"
 
 namespace waybill::testing {
 namespace {
+
+using nlohmann::json;
 
 class SettleContract : public StoreWorld {
  protected:
@@ -12,6 +15,9 @@ class SettleContract : public StoreWorld {
     submit({item(client_ref)});
     return claim(route(), 1, token).rows.at(0);
   }
+  // What a query answers, by the names of its columns: its one row, or all of them.
+  json row_of(const std::string& query) { return json::parse(sql.text("SELECT to_jsonb(t) FROM (" + query + ") t")); }
+  json rows_of(const std::string& query) { return json::parse(sql.text("SELECT jsonb_agg(t) FROM (" + query + ") t")); }
 };
 
 TEST_F(SettleContract, AnEndIsWrittenEverywhereInOneTransaction) {  // M6 M11
@@ -20,22 +26,32 @@ TEST_F(SettleContract, AnEndIsWrittenEverywhereInOneTransaction) {  // M6 M11
   end.result = R"({"ticket": 7})";
   EXPECT_EQ(settled({end}), std::vector<DeliveryId>{row.delivery});
   EXPECT_EQ(sql.number("SELECT count(*) FROM ready"), 0);
-  EXPECT_EQ(sql.text("SELECT state || ' ' || coalesce(reason, 'none') || ' ' || micros(completed_at) FROM submission_states"),
-            "accepted none " + std::to_string(end.ended.micros));
-  EXPECT_EQ(sql.text("SELECT status || ' ' || attempt_count || ' ' || coalesce(reason, 'none') || ' ' || provider_ref || ' ' || "
-                     "(result ->> 'ticket') "
-                     "|| ' ' || micros(ended_at) FROM deliveries"),
-            "accepted 1 none gw-1 7 " + std::to_string(end.ended.micros));
-  EXPECT_EQ(
-      sql.text("SELECT number || ' ' || outcome || ' ' || code || ' ' || provider_ref || ' ' || micros(started_at) || ' ' || "
-               "micros(finished_at) "
-               "FROM attempts"),
-      "1 accepted 200 gw-1 " + std::to_string(end.attempt->started.micros) + " " + std::to_string(end.attempt->finished->micros));
-  EXPECT_EQ(sql.text("SELECT action || ' ' || from_state || ' ' || to_state || ' ' || trigger || ' ' || actor || ' ' || "
-                     "actor_type || ' ' || metadata "
-                     "|| ' ' || (delivery_id = " +
-                     std::to_string(row.delivery.value) + ") FROM audit_log"),
-            R"(intent_accepted pending accepted accept box:1 worker {"attempts": 1} true)");
+  EXPECT_EQ(row_of("SELECT state, reason, micros(completed_at) AS completed FROM submission_states"),
+            (json{{"state", "accepted"}, {"reason", nullptr}, {"completed", end.ended.micros}}));
+  EXPECT_EQ(row_of("SELECT status, attempt_count, reason, provider_ref, result, micros(ended_at) AS ended FROM deliveries"),
+            (json{{"status", "accepted"},
+                  {"attempt_count", 1},
+                  {"reason", nullptr},
+                  {"provider_ref", "gw-1"},
+                  {"result", {{"ticket", 7}}},
+                  {"ended", end.ended.micros}}));
+  EXPECT_EQ(row_of("SELECT number, outcome, code, provider_ref, micros(started_at) AS started, micros(finished_at) AS finished "
+                   "FROM attempts"),
+            (json{{"number", 1},
+                  {"outcome", "accepted"},
+                  {"code", 200},
+                  {"provider_ref", "gw-1"},
+                  {"started", end.attempt->started.micros},
+                  {"finished", end.attempt->finished->micros}}));
+  EXPECT_EQ(row_of("SELECT action, from_state, to_state, trigger, actor, actor_type, metadata, delivery_id FROM audit_log"),
+            (json{{"action", "intent_accepted"},
+                  {"from_state", "pending"},
+                  {"to_state", "accepted"},
+                  {"trigger", "accept"},
+                  {"actor", "box:1"},
+                  {"actor_type", "worker"},
+                  {"metadata", {{"attempts", 1}}},
+                  {"delivery_id", row.delivery.value}}));
   EXPECT_EQ(sql.number("SELECT count(DISTINCT xmin::text) FROM (SELECT xmin FROM deliveries UNION ALL "
                        "SELECT xmin FROM attempts UNION ALL SELECT xmin FROM audit_log) x"),
             1)
@@ -49,10 +65,12 @@ TEST_F(SettleContract, ARetryIsBackInTheQueueWithWhatIsKnown) {  // M6 M11 M12
   retry.history.lease_lost = 2;
   retry.history.attempt_count = 3;
   EXPECT_EQ(settled({retry}).size(), 1u);
-  EXPECT_EQ(
-      sql.text(
-          "SELECT status || ' ' || attempt_count || ' ' || lease_lost || ' ' || maybe_sent || ' ' || micros(due_at) FROM ready"),
-      "due 3 2 true " + std::to_string((row.created + Seconds(5)).micros));
+  EXPECT_EQ(row_of("SELECT status, attempt_count, lease_lost, maybe_sent, micros(due_at) AS due FROM ready"),
+            (json{{"status", "due"},
+                  {"attempt_count", 3},
+                  {"lease_lost", 2},
+                  {"maybe_sent", true},
+                  {"due", (row.created + Seconds(5)).micros}}));
   EXPECT_EQ(sql.number("SELECT num_nulls(claim_token, claimed_by, claimed_at, lease_until) FROM ready"), 4);
   EXPECT_EQ(sql.text("SELECT state FROM submission_states"), "pending");
   EXPECT_EQ(sql.number("SELECT count(*) FROM submission_states WHERE completed_at IS NULL AND reason IS NULL"), 1);
@@ -66,7 +84,7 @@ TEST_F(SettleContract, WhatIsGivenBackUnattemptedLeavesNoTrace) {  // M11
   release.attempt.reset();
   release.history.attempt_count = 0;
   EXPECT_EQ(settled({release}).size(), 1u);
-  EXPECT_EQ(sql.text("SELECT status || ' ' || attempt_count FROM ready"), "due 0");
+  EXPECT_EQ(row_of("SELECT status, attempt_count FROM ready"), (json{{"status", "due"}, {"attempt_count", 0}}));
   EXPECT_EQ(sql.number("SELECT count(*) FROM attempts"), 0);
   EXPECT_EQ(sql.number("SELECT count(*) FROM audit_log"), 0);
 }
@@ -78,14 +96,15 @@ TEST_F(SettleContract, AnAttemptWhoseEndNobodySawHasNoFinish) {  // M17
   lost.attempt->outcome = "unknown";
   lost.attempt->code = 0;
   settled({lost});
-  EXPECT_EQ(sql.text("SELECT outcome || ' ' || num_nulls(finished_at, code, reason) FROM attempts"), "unknown 3");
+  EXPECT_EQ(row_of("SELECT outcome, finished_at, code, reason FROM attempts"),
+            (json{{"outcome", "unknown"}, {"finished_at", nullptr}, {"code", nullptr}, {"reason", nullptr}}));
 }
 
 TEST_F(SettleContract, AStaleTokenWritesNothing) {  // M18
   const auto row = claimed_one("order-1", {1});
   for (const auto& stale : {ending(row, {2}, Status::accepted), retrying(row, {2}, row.due)})
     EXPECT_TRUE(settled({stale}).empty());
-  EXPECT_EQ(sql.text("SELECT status || ' ' || claim_token FROM ready"), "claimed 1");
+  EXPECT_EQ(row_of("SELECT status, claim_token FROM ready"), (json{{"status", "claimed"}, {"claim_token", 1}}));
   EXPECT_EQ(sql.text("SELECT state FROM submission_states"), "pending");
   EXPECT_EQ(sql.number("SELECT (SELECT count(*) FROM attempts) + (SELECT count(*) FROM audit_log)"), 0);
 }
@@ -123,13 +142,18 @@ TEST_F(SettleContract, AMixedBatchDoesToEachItsOwn) {  // M6
                              retrying(rows[3], {1}, rows[3].created + Seconds(5)), ending(rows[4], {9}, Status::accepted)});
   EXPECT_EQ(held.size(), 4u);
   EXPECT_EQ(std::count(held.begin(), held.end(), rows[4].delivery), 0);
-  EXPECT_EQ(
-      sql.text("SELECT string_agg(client_ref || ':' || state || ':' || coalesce(reason, ''), ' ' ORDER BY client_ref) FROM "
-               "submission_states"),
-      "ref-0:accepted: ref-1:rejected:invalid_request ref-2:exhausted:max_attempts ref-3:pending: ref-4:pending: ref-5:pending:");
-  EXPECT_EQ(sql.text("SELECT string_agg(s.client_ref || ':' || r.status, ' ' ORDER BY s.client_ref) FROM ready r JOIN "
-                     "submissions s ON s.id = r.submission_id"),
-            "ref-3:due ref-4:claimed ref-5:claimed");
+  const auto submission = [](const std::string& client_ref, const std::string& state, const json& reason) {
+    return json{{"client_ref", client_ref}, {"state", state}, {"reason", reason}};
+  };
+  EXPECT_EQ(rows_of("SELECT client_ref, state, reason FROM submission_states ORDER BY client_ref"),
+            (json{submission("ref-0", "accepted", nullptr), submission("ref-1", "rejected", "invalid_request"),
+                  submission("ref-2", "exhausted", "max_attempts"), submission("ref-3", "pending", nullptr),
+                  submission("ref-4", "pending", nullptr), submission("ref-5", "pending", nullptr)}));
+  const auto waiting = [](const std::string& client_ref, const std::string& status) {
+    return json{{"client_ref", client_ref}, {"status", status}};
+  };
+  EXPECT_EQ(rows_of("SELECT s.client_ref, r.status FROM ready r JOIN submissions s ON s.id = r.submission_id ORDER BY 1"),
+            (json{waiting("ref-3", "due"), waiting("ref-4", "claimed"), waiting("ref-5", "claimed")}));
   EXPECT_EQ(sql.number("SELECT count(*) FROM attempts"), 4);
   EXPECT_EQ(sql.number("SELECT count(*) FROM audit_log"), 3);
 }
@@ -155,9 +179,9 @@ TEST_F(SettleContract, InWhichCompanyAnEndIsWrittenIsNotToBeSeen) {  // M6 M11 M
   EXPECT_EQ(settled({other(2), plain(3)}).size(), 2u);
   const auto written = [&](std::size_t i) {
     const auto id = std::to_string(rows[i].delivery.value), submission = std::to_string(rows[i].submission.value);
-    return sql.text(
-        "SELECT (to_jsonb(d) - 'id' - 'submission_id')::text || (to_jsonb(a) - 'delivery_id')::text ||"
-        " (to_jsonb(l) - 'id' - 'delivery_id' - 'submission_id')::text || s.state || coalesce(s.reason, 'none')"
+    return row_of(
+        "SELECT to_jsonb(d) - 'id' - 'submission_id' AS delivery, to_jsonb(a) - 'delivery_id' AS attempt,"
+        " to_jsonb(l) - 'id' - 'delivery_id' - 'submission_id' AS event, s.state, s.reason"
         " FROM deliveries d, attempts a, audit_log l, submission_states s WHERE d.id = " +
         id + " AND a.delivery_id = " + id + " AND l.submission_id = " + submission + " AND s.id = " + submission);
   };
@@ -194,16 +218,17 @@ TEST_F(SettleContract, ABatchOfManySortsDoesToEachItsOwn) {  // M6 M11
   EXPECT_EQ(settled(batch).size(), kCount);
   for (std::size_t i = 0; i < kCount; ++i) {
     const std::string number = std::to_string(i), id = std::to_string(rows[i].delivery.value);
-    EXPECT_EQ(sql.text("SELECT provider_ref || ' ' || coalesce(error, 'none') || ' ' || coalesce(reason, 'none') FROM attempts"
-                       " WHERE delivery_id = " +
-                       id),
-              rows[i].client_ref + (i % 2 == 0 ? " error " + number : " none") + (i % 3 == 0 ? " none" : " reason_" + number));
+    const auto unless = [](bool none, const std::string& text) { return none ? json(nullptr) : json(text); };
+    EXPECT_EQ(row_of("SELECT provider_ref, error, reason FROM attempts WHERE delivery_id = " + id),
+              (json{{"provider_ref", rows[i].client_ref},
+                    {"error", unless(i % 2 != 0, "error " + number)},
+                    {"reason", unless(i % 3 == 0, "reason_" + number)}}));
     if (i % 3 == 0)
-      EXPECT_EQ(sql.text("SELECT micros(due_at) || ' ' || progress FROM ready WHERE delivery_id = " + id),
-                std::to_string(batch[i].due.micros) + " {\"left\":" + number + "}");
+      EXPECT_EQ(row_of("SELECT micros(due_at) AS due, progress FROM ready WHERE delivery_id = " + id),
+                (json{{"due", batch[i].due.micros}, {"progress", "{\"left\":" + number + "}"}}));
     else
-      EXPECT_EQ(sql.text("SELECT reason || ' ' || coalesce(result ->> 'n', 'none') FROM deliveries WHERE id = " + id),
-                "reason_" + number + (i % 3 == 1 ? " " + number : " none"));
+      EXPECT_EQ(row_of("SELECT reason, result FROM deliveries WHERE id = " + id),
+                (json{{"reason", "reason_" + number}, {"result", i % 3 == 1 ? json{{"n", i}} : json(nullptr)}}));
   }
 }
 
@@ -213,11 +238,13 @@ TEST_F(SettleContract, AnAttemptThatDoesNotCountIsOnRecordAsThat) {  // E14
   retry.history.uncounted = 1;
   retry.attempt->counts = false;
   settled({retry});
-  EXPECT_EQ(sql.text("SELECT r.attempt_count || ' ' || r.uncounted || ' ' || a.counts FROM ready r, attempts a"), "1 1 false");
+  EXPECT_EQ(row_of("SELECT r.attempt_count, r.uncounted, a.counts FROM ready r, attempts a"),
+            (json{{"attempt_count", 1}, {"uncounted", 1}, {"counts", false}}));
   const auto again = claim(route(), 1, {2}).rows.at(0);
   EXPECT_EQ(again.history.uncounted, 1u);
   settled({ending(again, {2}, Status::accepted)});
-  EXPECT_EQ(sql.text("SELECT string_agg(number || ' ' || counts, ', ' ORDER BY number) FROM attempts"), "1 false, 2 true");
+  EXPECT_EQ(rows_of("SELECT number, counts FROM attempts ORDER BY number"),
+            (json{{{"number", 1}, {"counts", false}}, {{"number", 2}, {"counts", true}}}));
 }
 
 TEST_F(SettleContract, ABatchWithTwoTokensOfOneDeliveryCarriesOutTheOneThatHolds) {  // E8 M18
@@ -308,8 +335,8 @@ TEST_F(SettleContract, AnArtefactIsDurableBeforeItsDeliveryIsDueAgain) {  // H4
   EXPECT_EQ(sql.number("SELECT count(DISTINCT x::text) FROM (SELECT xmin FROM ready UNION ALL SELECT xmin FROM artifacts) t(x)"),
             1)
       << "one transaction";
-  EXPECT_EQ(sql.text("SELECT status || ' ' || attempt_count || ' ' || composed || ' ' || micros(due_at) FROM ready"),
-            "due 0 true " + std::to_string(row.due.micros));
+  EXPECT_EQ(row_of("SELECT status, attempt_count, composed, micros(due_at) AS due FROM ready"),
+            (json{{"status", "due"}, {"attempt_count", 0}, {"composed", true}, {"due", row.due.micros}}));
   EXPECT_EQ(sql.number("SELECT count(*) FROM attempts"), 0);
   const auto again = claim(route(), 1, {2}).rows.at(0);
   EXPECT_EQ(again.artifact, (Artifact{"text/plain", bytes}));
@@ -341,11 +368,12 @@ TEST_F(SettleContract, ABatchWithTwoTokensOfOneDeliveryKeepsThemApart) {  // E8
   auto alike_but_stale = ending(stale, {1}, Status::accepted);
   for (const auto& batch : {std::vector{of_no_avail, alike_but_stale, retrying(stale, {1}, stale.due)}}) {
     EXPECT_TRUE(settled(batch).empty());
-    EXPECT_EQ(sql.text("SELECT status || ' ' || claim_token FROM ready"), "claimed 2");
+    EXPECT_EQ(row_of("SELECT status, claim_token FROM ready"), (json{{"status", "claimed"}, {"claim_token", 2}}));
   }
   EXPECT_EQ(settled({of_no_avail, end, alike_but_stale}), std::vector<DeliveryId>{row.delivery});
   EXPECT_EQ(sql.text("SELECT state FROM submission_states"), "accepted");
-  EXPECT_EQ(sql.text("SELECT string_agg(number || ' ' || outcome, ', ' ORDER BY number) FROM attempts"), "1 error, 2 accepted");
+  EXPECT_EQ(rows_of("SELECT number, outcome FROM attempts ORDER BY number"),
+            (json{{{"number", 1}, {"outcome", "error"}}, {{"number", 2}, {"outcome", "accepted"}}}));
   EXPECT_EQ(sql.number("SELECT count(*) FROM audit_log"), 1);
 }
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "store/forms/form_loading.sql.h"
-#include "store/submissions/read_rows.h"
 
 namespace waybill {
 namespace {
@@ -47,18 +46,17 @@ Result<FormChanges> load_forms(Connection& connection, std::span<const Form> for
     auto wanted = connection.run(sql::wanted_form, actions);
     TRY(wanted);
     bool is_new = true, same = false;
-    for (std::size_t row = 0; row < stored->size(); ++row) {
-      if (stored->text(row, 0) != form.id) continue;
+    for (const auto row : *stored) {
+      if (row.form_id() != form.id) continue;
       is_new = false;
-      same = stored->text(row, 1) == form.name && stored->text(row, 2) == wanted->text(0, 0) &&
-             stored->text(row, 3) == further_terms(form);
+      same = row.name() == form.name && row.actions() == wanted->front().actions() && row.further() == further_terms(form);
     }
     if (same) continue;
     (is_new ? loaded.added : loaded.changed).push_back(form.id);
     TRY(store_form(connection, form, actions));
   }
-  for (std::size_t row = 0; row < stored->size(); ++row) {
-    const auto id = text_of(*stored, row, 0);
+  for (const auto row : *stored) {
+    const std::string id(row.form_id());
     if (std::any_of(forms.begin(), forms.end(), [&](const Form& form) { return form.id == id; })) continue;
     TRY(connection.run(sql::remove_form, {id}));
     loaded.removed.push_back(id);

@@ -5,7 +5,6 @@
 
 #include "store/forms/form_rows.sql.h"
 #include "store/operations/alerts.sql.h"
-#include "store/submissions/read_rows.h"
 
 namespace waybill {
 namespace {
@@ -36,19 +35,23 @@ Result<void> follow_ends(Connection& connection, const std::string& shard, std::
                              {shard, delivery.take(), status.take(), reason.take(), ended.take(), action.take(), trigger.take(),
                               actor.take(), metadata.take(), dead.take(), about.take(), message.take()});
   TRY(died);
-  if (died->size() == 0) return {};
+  if (died->empty()) return {};
   ArrayText org, incident, text;
-  for (std::size_t row = 0; row < died->size(); ++row) {
-    org.add(died->number(row, 0));
-    incident.add(died->text(row, 1));
-    text.add(died->text(row, 2));
+  for (const auto row : *died) {
+    org.add(row.org_id());
+    incident.add(row.about().value_or(""));
+    text.add(row.message().value_or(""));
   }
   alerts.push_back({org.take(), incident.take(), text.take()});
   return {};
 }
 
-Status status_of(const Rows& rows, std::size_t row, int column) {
-  return status_from(rows.text(row, column)).value_or(Status::due);
+ActionState read_action_state(const sql::form_action_states_row& row) {
+  return {.order = static_cast<int>(row.action_order()),
+          .delivery = {row.delivery_id()},
+          .status = status_from(row.status()).value_or(Status::due),
+          .attempts = static_cast<std::uint32_t>(row.attempts()),
+          .due = row.due()};
 }
 
 }  // namespace
@@ -73,29 +76,25 @@ Result<FormAdvance> advance_forms(Connection& connection, Shard shard, const std
   for (const auto id : submissions) wanted.add(id.value);
   auto locked = connection.run(sql::lock_processing, {shard_text, wanted.take()});
   TRY(locked);
-  if (locked->size() == 0) return FormAdvance{};
+  if (locked->empty()) return FormAdvance{};
   ArrayText org, id;
-  for (std::size_t row = 0; row < locked->size(); ++row) {
-    id.add(locked->number(row, 0));
-    org.add(locked->number(row, 1));
+  for (const auto row : *locked) {
+    id.add(row.id());
+    org.add(row.org_id());
   }
   auto rows = connection.run(sql::form_action_states, {shard_text, org.take(), id.take()});
   TRY(rows);
-  const Timestamp now = locked->time(0, 2);
+  const Timestamp now = locked->front().now();
 
   FormAdvance advanced;
   ArrayText open, end, state, action, reason;
   std::string trigger;
   bool any_open = false, any_end = false;
-  for (std::size_t row = 0; row < rows->size();) {
-    const std::int64_t submission = rows->number(row, 0);
+  for (std::size_t at = 0; at < rows->size();) {
+    const std::int64_t submission = (*rows)[at].submission_id();
     std::vector<ActionState> actions;
-    for (; row < rows->size() && rows->number(row, 0) == submission; ++row)
-      actions.push_back({.order = static_cast<int>(rows->number(row, 1)),
-                         .delivery = {rows->number(row, 2)},
-                         .status = status_of(*rows, row, 3),
-                         .attempts = static_cast<std::uint32_t>(rows->number(row, 4)),
-                         .due = rows->time(row, 5)});
+    for (; at < rows->size() && (*rows)[at].submission_id() == submission; ++at)
+      actions.push_back(read_action_state((*rows)[at]));
     const FormStep step = next_form_step(actions, now);
     if (step.open) {
       open.add(step.open->value);
@@ -119,7 +118,7 @@ Result<FormAdvance> advance_forms(Connection& connection, Shard shard, const std
   if (any_end) {
     auto ended = connection.run(sql::end_forms, {shard_text, end.take(), state.take(), action.take(), reason.take(), trigger});
     TRY(ended);
-    for (std::size_t row = 0; row < ended->size(); ++row) advanced.ended.emplace_back(ended->text(row, 0));
+    for (const auto row : *ended) advanced.ended.push_back(text_or_empty(row.to_state()));
     advanced.moved += ended->size();
   }
   return advanced;
@@ -130,8 +129,10 @@ Result<std::string> begin_if_ready(Connection& connection, SubmissionId submissi
   auto scans = connection.run(sql::scans_of, key);
   TRY(scans);
   if (scans->size() != 1) return fail(Error::Kind::bug, "a form's submission has no row in form_submissions");
-  const auto count = [&](int column) { return static_cast<std::size_t>(scans->number(0, column)); };
-  switch (readiness_of(scans->flag(0, 0), {.attachments = count(1), .clean = count(2), .infected = count(3)})) {
+  const auto scanned = scans->front();
+  switch (readiness_of(scanned.is_final(), {.attachments = static_cast<std::size_t>(scanned.attachments()),
+                                            .clean = static_cast<std::size_t>(scanned.clean()),
+                                            .infected = static_cast<std::size_t>(scanned.infected())})) {
     case Readiness::wait:
       return "received";
     case Readiness::run: {
@@ -144,9 +145,9 @@ Result<std::string> begin_if_ready(Connection& connection, SubmissionId submissi
       const auto& move = form_infected();
       auto failed = connection.run(sql::infected_form, {key[0], key[1], move.reason, move.audit, move.trigger, actor});
       TRY(failed);
-      for (std::size_t row = 0; row < failed->size(); ++row) {
-        const auto alert = infected_alert(failed->text(row, 1), failed->text(row, 2));
-        TRY(raise(connection, {failed->number(row, 0)}, alert));
+      for (const auto row : *failed) {
+        const auto alert = infected_alert(row.client_ref(), row.target());
+        TRY(raise(connection, {row.org_id()}, alert));
       }
       return move.to;
     }
@@ -164,7 +165,7 @@ Result<bool> cancel_open(Connection& connection, SubmissionId submission) {
   TRY(connection.run(sql::cancel_open, key));
   auto held = connection.run(sql::held_of, key);
   TRY(held);
-  return held->number(0, 0) == 0;
+  return held->front().count() == 0;
 }
 
 }  // namespace waybill

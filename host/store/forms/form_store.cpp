@@ -20,14 +20,16 @@ Result<bool> purge_form(Connection& connection, SubmissionId id) {
   auto free = cancel_open(connection, id);
   TRY(free);
   if (!*free) return false;
-  std::string state = text_of(*locked, 0, 1);
+  const auto submission = locked->front();
+  std::string state(submission.state());
   std::optional<std::pair<OrgId, FormAlert>> dropped;
   if (const auto* move = form_overdue(state)) {
     auto failed = connection.run(sql::overdue_form, {key[0], key[1], state, move->reason, move->audit, move->trigger});
     TRY(failed);
     if (failed->size() == 1) {
-      dropped = {OrgId{failed->number(0, 0)},
-                 dropped_alert(locked->text(0, 2), locked->text(0, 3), failed->text(0, 1), failed->text(0, 2))};
+      const auto overdue = failed->front();
+      dropped = {OrgId{overdue.org_id()},
+                 dropped_alert(submission.client_ref(), submission.target(), overdue.cancelled(), overdue.unscanned())};
       state = move->to;
     }
   }
@@ -101,9 +103,9 @@ class PgFormStore final : public FormStore {
                                                std::to_string(after_id.value), std::to_string(kPage)});
       TRY(page);
       std::vector<SubmissionId> submissions;
-      for (std::size_t row = 0; row < page->size(); ++row) {
-        after_id = {page->number(row, 0)};
-        after = page->time(row, 1);
+      for (const auto row : *page) {
+        after_id = {row.submission_id()};
+        after = row.since();
         if (!not_swept_.is_to_wait(after_id)) submissions.push_back(after_id);
       }
       TRY(advance_each(shard, submissions, kMaxFailures, swept));
@@ -120,9 +122,9 @@ class PgFormStore final : public FormStore {
                                                   std::to_string(behind.expires.micros), std::to_string(behind.id.value)});
     TRY(expired);
     PurgeResult purged;
-    for (std::size_t row = 0; row < expired->size(); ++row) {
-      const SubmissionId id{expired->number(row, 0)};
-      purge_order_.went_on(shard, {expired->time(row, 1), id});  // also when the database goes away meanwhile
+    for (const auto row : *expired) {
+      const SubmissionId id{row.submission_id()};
+      purge_order_.went_on(shard, {row.expires(), id});  // also when the database goes away meanwhile
       if (purge_order_.is_to_wait(id)) continue;
       auto done = link_.transact([&](Connection& connection) { return purge_form(connection, id); });
       if (!done && done.error().kind == Error::Kind::unavailable && !link_.run(sql::forms_alive)) {

@@ -25,7 +25,7 @@ Result<void> attach(Connection& connection, SubmissionId id, const NewFormSubmis
   TRY(attached);
   for (const auto& one : submission.attachments) {
     bool there = false;
-    for (std::size_t row = 0; row < attached->size(); ++row) there |= attached->text(row, 0) == one.id;
+    for (const auto row : *attached) there |= row.attachment_id() == one.id;
     if (!there) return fail(Error::Kind::conflict, "attachmentId \"" + one.id + "\" belongs to another submission");
   }
   return {};
@@ -46,7 +46,7 @@ Result<SubmitResult> finalized_if_wanted(Connection& connection, const NewFormSu
   auto locked = connection.run(sql::lock_form_submission_by_id,
                                {std::to_string(shard_of(answer.view.id)), std::to_string(answer.view.id.value)});
   TRY(locked);
-  auto state = finalize_locked(connection, answer.view.id, text_of(*locked, 0, 1), submission.client_ref);
+  auto state = finalize_locked(connection, answer.view.id, std::string(locked->front().state()), submission.client_ref);
   TRY(state);
   answer.view.state = (*state)->state;
   return answer;
@@ -58,9 +58,9 @@ Result<SubmitResult> compare_with_existing(Connection& connection, Shard shard, 
   auto found = connection.run(sql::find_form_submission, {std::to_string(shard), std::to_string(submission.org.value),
                                                           submission.client_ref, bytea(as_view(submission.hash))});
   TRY(found);
-  if (found->size() == 0) return tl::unexpected(absent);
-  SubmitResult answer{SubmitResult::How::existing, read_submission(*found, 0)};
-  if (answer.view.target != submission.form_id || !found->flag(0, 8)) {
+  if (found->empty()) return tl::unexpected(absent);
+  SubmitResult answer{SubmitResult::How::existing, read_submission(found->front())};
+  if (answer.view.target != submission.form_id || !found->front().is_same().value_or(false)) {
     answer.how = SubmitResult::How::conflict;
     return answer;
   }
@@ -70,12 +70,13 @@ Result<SubmitResult> compare_with_existing(Connection& connection, Shard shard, 
 }  // namespace
 
 Result<SubmitResult> submit_form(Connection& connection, Shard shard, const NewFormSubmission& submission, Millis kept) {
-  auto now = connection.run(sql::now);
-  TRY(now);
-  const Timestamp kept_until = submission.kept_until.value_or(now->time(0, 0) + kept);
+  auto clock = connection.run(sql::now);
+  TRY(clock);
+  const Timestamp now = clock->front().now();
+  const Timestamp kept_until = submission.kept_until.value_or(now + kept);
   auto fault = submission.fault;
-  if (fault.empty() && kept_until <= now->time(0, 0))
-    fault = "retentionExpiresAt is past: " + format_rfc3339(kept_until) + " is not after " + format_rfc3339(now->time(0, 0));
+  if (fault.empty() && kept_until <= now)
+    fault = "retentionExpiresAt is past: " + format_rfc3339(kept_until) + " is not after " + format_rfc3339(now);
   if (!fault.empty()) return compare_with_existing(connection, shard, submission, {Error::Kind::invalid, fault});
   ArrayText order, route;
   for (std::size_t i = 0; i < submission.actions.size(); ++i) {
@@ -89,16 +90,16 @@ Result<SubmitResult> submit_form(Connection& connection, Shard shard, const NewF
                                                 form_payload(submission.fields, submission.attachments_json, kept_until),
                                                 std::to_string(kept_until.micros), order.take(), route.take()});
   TRY(made);
-  if (made->size() == 0)
+  if (made->empty())
     return compare_with_existing(connection, shard, submission,
                                  {Error::Kind::unavailable, "a submission neither was inserted nor is there"});
   SubmitResult answer{SubmitResult::How::created,
-                      {.id = {made->number(0, 0)},
+                      {.id = {made->front().id()},
                        .org = submission.org,
                        .client_ref = submission.client_ref,
                        .target = submission.form_id,
                        .state = "received",
-                       .created = made->time(0, 1)}};
+                       .created = made->front().created()}};
   TRY(attach(connection, answer.view.id, submission));
   return finalized_if_wanted(connection, submission, std::move(answer));
 }
@@ -106,10 +107,11 @@ Result<SubmitResult> submit_form(Connection& connection, Shard shard, const NewF
 Result<std::optional<FormState>> finalize_form(Connection& connection, Shard shard, OrgId org, const std::string& client_ref) {
   auto locked = connection.run(sql::lock_form_submission, {std::to_string(shard), std::to_string(org.value), client_ref});
   TRY(locked);
-  if (locked->size() == 0) return std::optional<FormState>{};
-  if (locked->text(0, 1) == "purged")
+  if (locked->empty()) return std::optional<FormState>{};
+  const auto submission = locked->front();
+  if (submission.state() == "purged")
     return fail(Error::Kind::conflict, "submission \"" + client_ref + "\" is purged: what it held is not kept any more");
-  return finalize_locked(connection, {locked->number(0, 0)}, text_of(*locked, 0, 1), client_ref);
+  return finalize_locked(connection, {submission.id()}, std::string(submission.state()), client_ref);
 }
 
 Result<std::optional<FormState>> scan_attachment(Connection& connection, OrgId org, const std::string& attachment, Scan result,
@@ -117,22 +119,24 @@ Result<std::optional<FormState>> scan_attachment(Connection& connection, OrgId o
   const std::string org_text = std::to_string(org.value);
   auto found = connection.run(sql::find_attachment, {org_text, attachment});
   TRY(found);
-  if (found->size() == 0) return std::optional<FormState>{};
-  auto locked = connection.run(sql::lock_form_submission_by_id, {text_of(*found, 0, 0), text_of(*found, 0, 1)});
+  if (found->empty()) return std::optional<FormState>{};
+  auto locked = connection.run(sql::lock_form_submission_by_id,
+                               {std::to_string(found->front().shard()), std::to_string(found->front().submission_id())});
   TRY(locked);
   auto scanned =
       connection.run(sql::scan_result, {org_text, attachment, std::string(result == Scan::clean ? "clean" : "infected")});
   TRY(scanned);
-  if (scanned->size() == 0)
+  if (scanned->empty())
     return fail(Error::Kind::conflict, "attachment \"" + attachment + "\" was found infected before; it stays that");
-  const SubmissionId id{locked->number(0, 0)};
-  FormState answer{text_of(*locked, 0, 2), text_of(*locked, 0, 1)};
+  const auto submission = locked->front();
+  const SubmissionId id{submission.id()};
+  FormState answer{std::string(submission.client_ref()), std::string(submission.state())};
   if (answer.state == "received") {
     auto begun = begin_if_ready(connection, id, actor);
     TRY(begun);
     answer.state = std::move(*begun);
   } else if (result == Scan::infected && answer.state != "failed") {
-    const auto alert = infected_too_late_alert(answer.client_ref, text_of(*locked, 0, 3));
+    const auto alert = infected_too_late_alert(answer.client_ref, submission.target());
     TRY(raise(connection, org, alert));
   }
   return answer;

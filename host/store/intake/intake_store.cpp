@@ -109,10 +109,10 @@ Result<void> compare_with_existing(Session& session, Shard shard, std::span<cons
   auto rows = session.run(sql::existing, {std::to_string(shard), org.take(), kind.take(), client_ref.take()});
   TRY(rows);
   if (rows->size() != places.size()) return fail(Error::Kind::unavailable, "a submission neither was inserted nor is there");
-  for (std::size_t row = 0; row < rows->size(); ++row) {
-    SubmissionView view = read_submission(*rows, row);
-    const std::size_t i = places.at(key_of(view.org, rows->text(row, 8), view.client_ref));
-    const bool same = view.target == items[i].target && rows->text(row, 9) == to_hex(as_view(items[i].payload_hash));
+  for (const auto row : *rows) {
+    SubmissionView view = read_submission(row);
+    const std::size_t i = places.at(key_of(view.org, row.kind(), view.client_ref));
+    const bool same = view.target == items[i].target && row.payload_hash() == to_hex(as_view(items[i].payload_hash));
     answers[i] = {same ? SubmitResult::How::existing : SubmitResult::How::conflict, std::move(view)};
   }
   return {};
@@ -126,18 +126,18 @@ Result<std::vector<SubmitResult>> submit_in(Session& session, Shard shard, std::
   auto fresh = session.run(sql::submit, Group(items).take(shard, claim));
   TRY(fresh);
   std::vector<SubmitResult> answers(items.size());
-  for (std::size_t row = 0; row < fresh->size(); ++row) {
-    const auto i = static_cast<std::size_t>(fresh->number(row, 0) - 1);
+  for (const auto row : *fresh) {
+    const auto i = static_cast<std::size_t>(row.place() - 1);
     const NewSubmission& item = items[i];
     answers[i] = {SubmitResult::How::created,
-                  {.id = {fresh->number(row, 1)},
+                  {.id = {row.submission_id()},
                    .org = item.org,
                    .client_ref = item.client_ref,
                    .target = item.target,
                    .state = item.state,
-                   .created = fresh->time(row, 2)},
-                  fresh->flag(row, 3),
-                  fresh->time(row, 4)};
+                   .created = row.created()},
+                  row.is_claimed(),
+                  row.stored()};
   }
   if (fresh->size() < items.size()) TRY(compare_with_existing(session, shard, items, answers));
   return answers;

@@ -17,8 +17,8 @@ std::int64_t last_id_of(std::int64_t number) { return (number << kShardBits) | (
 Result<bool> list_next(Connection& connection, std::int64_t newest, ListingBatch batch) {
   const auto locked = connection.run(sql::lock_listing);
   TRY(locked);
-  if (locked->size() == 0) return false;
-  const auto above = locked->number(0, 0), first = above >> kShardBits;
+  if (locked->empty()) return false;
+  const auto above = locked->front().upto(), first = above >> kShardBits;
   if (newest - first < batch.least) return false;
   const auto upto = last_id_of(std::min(newest, first + batch.most));
   TRY(connection.run(sql::list_next_intents, {std::to_string(above), std::to_string(upto)}));
@@ -32,12 +32,12 @@ Result<bool> IntentListing::extend(Link& link, ListingBatch batch) {
   Look look;
   const auto newest = link.run(sql::newest_object);  // before the writers: who takes a number later is not among those
   TRY(newest);
-  look.newest = newest->number(0, 0);
-  look.session = newest->text(0, 1);
+  look.newest = newest->front().newest();
+  look.session = newest->front().session();
   const auto writers = link.run(sql::writers_of_submissions, {last_.writers});
   TRY(writers);
-  look.writers = writers->text(0, 0);
-  const bool have_ended = !writers->flag(0, 1);
+  look.writers = writers->front().writers();
+  const bool have_ended = !writers->front().has_known();
   if (look.session != last_.session) {
     last_ = std::move(look);
     return false;

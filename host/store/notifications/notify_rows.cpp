@@ -25,8 +25,8 @@ struct ChannelRoute {
 Result<std::optional<ChannelRoute>> route_of_channel(Link& link, OrgId org, const std::string& channel) {
   const auto rows = link.run(sql::channel_route, {std::to_string(org.value), channel});
   TRY(rows);
-  if (rows->size() == 0) return std::nullopt;
-  return ChannelRoute{static_cast<Shard>(rows->number(0, 0)), {rows->number(0, 1)}};
+  if (rows->empty()) return std::nullopt;
+  return ChannelRoute{static_cast<Shard>(rows->front().shard()), {rows->front().route_id()}};
 }
 
 Parameters due_of(const ChannelRoute& route, Micros apart, const RecoveryWindow& window) {
@@ -34,18 +34,26 @@ Parameters due_of(const ChannelRoute& route, Micros apart, const RecoveryWindow&
           std::to_string(apart.count()), std::to_string(window.since.micros), std::to_string(window.until.micros)};
 }
 
-}  // namespace
-
-NotificationView read_notification(const Rows& rows, std::size_t row) {
-  return {.id = {rows.number(row, 0)},
-          .rule = text_of(rows, row, 1),
-          .channel = text_of(rows, row, 2),
-          .status = text_of(rows, row, 3),
-          .attempts = static_cast<std::uint32_t>(rows.number(row, 4)),
-          .created = rows.time(row, 5),
-          .send_after = rows.time(row, 6),
-          .delivered = time_of(rows, row, 7)};
+template <class OneRow>
+Result<NotificationPage> page_of(TenantLink& link, OrgId org, const Query<OneRow>& query, const Parameters& parameters,
+                                 std::size_t most) {
+  const auto rows = link.read(org, query, parameters);
+  TRY(rows);
+  NotificationPage page;
+  for (const auto row : *rows) {
+    const auto view = read_notification(row);
+    const bool fits = row.fits().value_or(false);
+    if (fits && page.items.size() == most) {
+      page.next = DeliveryCursor{page.items.back().created, page.items.back().id};
+      return page;
+    }
+    if (fits) page.items.push_back(view);
+    if (row.is_where_the_walk_stopped()) page.next = DeliveryCursor{view.created, view.id};
+  }
+  return page;
 }
+
+}  // namespace
 
 tl::unexpected<Error> no_delivery(DeliveryId id) {
   return fail(Error::Kind::not_found, "there is no delivery " + std::to_string(id.value));
@@ -54,9 +62,8 @@ tl::unexpected<Error> no_delivery(DeliveryId id) {
 Result<NotificationPage> list_notifications(TenantLink& link, OrgId org, const NotificationFilter& filter,
                                             const std::optional<DeliveryCursor>& after, std::size_t most,
                                             std::size_t max_walked) {
-  NotificationPage page;
   for (const auto* id : {&filter.rule, &filter.channel})
-    if (*id && !is_uuid(**id)) return page;
+    if (*id && !is_uuid(**id)) return NotificationPage{};
   const auto from = after.value_or(DeliveryCursor{kEndOfTime, {}});
   Parameters parameters{std::to_string(org.value),
                         filter.rule,
@@ -65,36 +72,24 @@ Result<NotificationPage> list_notifications(TenantLink& link, OrgId org, const N
                         std::to_string(from.id.value),
                         std::to_string(most + 1),
                         std::to_string(max_walked)};
-  const Statement* statement = filter.rule ? &sql::list_notifications_of_rule : &sql::list_notifications;
   if (filter.channel) {
-    statement = &sql::list_notifications_of_channel;
     parameters.push_back(filter.channel);
+    return page_of(link, org, sql::list_notifications_of_channel, parameters, most);
   }
-  const auto rows = link.read(org, *statement, parameters);
-  TRY(rows);
-  for (std::size_t row = 0; row < rows->size(); ++row) {
-    const auto view = read_notification(*rows, row);
-    const bool fits = rows->flag(row, 8), is_where_the_walk_stopped = rows->flag(row, 9);
-    if (fits && page.items.size() == most) {
-      page.next = DeliveryCursor{page.items.back().created, page.items.back().id};
-      return page;
-    }
-    if (fits) page.items.push_back(view);
-    if (is_where_the_walk_stopped) page.next = DeliveryCursor{view.created, view.id};
-  }
-  return page;
+  if (filter.rule) return page_of(link, org, sql::list_notifications_of_rule, parameters, most);
+  return page_of(link, org, sql::list_notifications, parameters, most);
 }
 
 Result<NotificationDetail> find_notification(TenantLink& link, OrgId org, DeliveryId id) {
   const auto rows = link.read(org, sql::find_notification, key_of(id, org));
   TRY(rows);
-  if (rows->size() == 0) return no_delivery(id);
-  NotificationDetail detail{read_notification(*rows, 0), text_of(*rows, 0, 8), {}};
+  if (rows->empty()) return no_delivery(id);
+  NotificationDetail detail{read_notification(rows->front()), text_or_empty(rows->front().payload()), {}};
   const auto attempts = link.read(org, sql::notification_attempts, {std::to_string(shard_of(id)), std::to_string(id.value)});
   TRY(attempts);
-  for (std::size_t row = 0; row < attempts->size(); ++row) {
-    detail.attempts.push_back(read_attempt(*attempts, row, 0));
-    detail.attempts.back().answer = text_of(*attempts, row, 10);
+  for (const auto row : *attempts) {
+    detail.attempts.push_back(read_attempt(row));
+    detail.attempts.back().answer = text_or_empty(row.answer());
   }
   return detail;
 }
@@ -103,14 +98,15 @@ Result<NotificationReplay> replay_notification(Link& link, OrgId org, DeliveryId
   return link.transact([&](Connection& connection) -> Result<NotificationReplay> {
     const auto found = connection.run(sql::lock_notification, key_of(id, org));
     TRY(found);
-    if (found->size() == 0) return no_delivery(id);
-    if (!found->flag(0, 0)) return NotificationReplay::under_way;
-    if (!found->flag(0, 1) || !found->flag(0, 2)) return NotificationReplay::channel_off;
+    if (found->empty()) return no_delivery(id);
+    const auto row = found->front();
+    if (!row.has_ended()) return NotificationReplay::under_way;
+    if (!row.is_living() || !row.is_enabled()) return NotificationReplay::channel_off;
     TRY(connection.run(sql::lock_replays, {std::to_string(org.value)}));
     const auto permit =
         connection.run(sql::replay_permit, {std::to_string(org.value), std::to_string(id.value), std::to_string(kReplaysAnHour)});
     TRY(permit);
-    if (permit->size() == 0) return NotificationReplay::over_limit;
+    if (permit->empty()) return NotificationReplay::over_limit;
     TRY(connection.run(sql::replay_notifications,
                        {ArrayText().add(std::int64_t{shard_of(id)}).take(), ArrayText().add(id.value).take(),
                         std::to_string(org.value), actor, "replay", "0", "0"}));
@@ -147,8 +143,8 @@ Result<Waiting> make_due(Connection& connection, const ChannelRoute& route, cons
   const auto due = connection.run(sql::make_channel_due, due_of(route, apart, window));
   TRY(due);
   Waiting waiting{due->size(), 0};
-  for (std::size_t row = 0; row < due->size(); ++row)
-    if (due->flag(row, 0)) ++waiting.unattempted;
+  for (const auto row : *due)
+    if (row.is_unattempted()) ++waiting.unattempted;
   return waiting;
 }
 
@@ -158,7 +154,7 @@ Result<Waiting> count_waiting(Connection& connection, const ChannelRoute& route,
                      {std::to_string(route.shard), std::to_string(route.route.value), std::to_string(kMaxRecovered),
                       std::to_string(window.since.micros), std::to_string(window.until.micros)});
   TRY(counted);
-  return Waiting{0, static_cast<std::size_t>(counted->number(0, 0))};
+  return Waiting{0, static_cast<std::size_t>(counted->front().count())};
 }
 
 }  // namespace
@@ -185,9 +181,9 @@ Result<Recovery> recover_notifications(Link& link, OrgId org, const std::string&
                             failed->size() == kMaxRecovered || waiting.unattempted == kMaxRecovered};
     if (window.dry_run) return recovery;
     ArrayText shard, id;
-    for (std::size_t row = 0; row < failed->size(); ++row) {
-      shard.add(failed->number(row, 0));
-      id.add(failed->number(row, 1));
+    for (const auto row : *failed) {
+      shard.add(row.shard());
+      id.add(row.delivery_id());
     }
     TRY(connection.run(sql::replay_notifications, {shard.take(), id.take(), std::to_string(org.value), actor, "recover",
                                                    std::to_string(apart.count()), std::to_string(waiting.rows)}));

@@ -8,8 +8,19 @@ namespace waybill {
 
 inline constexpr int kReplaysAnHour = 10;
 
-// Columns 0 to 7 of a row of list_notifications.
-NotificationView read_notification(const Rows& rows, std::size_t row);
+// The columns `delivery_id`, `rule_id`, `channel_id`, `status`, `attempt_count`, `created`, `send_after` and `delivered`.
+template <class OneRow>
+NotificationView read_notification(const OneRow& row) {
+  return {.id = {row.delivery_id()},
+          .rule = text_or_empty(row.rule_id()),
+          .channel = text_or_empty(row.channel_id()),
+          .status = text_or_empty(row.status()),
+          .attempts = static_cast<std::uint32_t>(row.attempt_count()),
+          .created = row.created(),
+          .send_after = row.send_after().value_or(Timestamp{}),
+          .delivered = row.delivered()};
+}
+
 tl::unexpected<Error> no_delivery(DeliveryId id);
 
 Result<NotificationPage> list_notifications(TenantLink& link, OrgId org, const NotificationFilter& filter,

@@ -23,30 +23,35 @@ auto missing(const char* what, const std::string& id) {
   return fail(Error::Kind::not_found, std::string("there is no ") + what + " " + id);
 }
 
-ChannelView read_channel(const Rows& rows, std::size_t row) {
-  return {.id = text_of(rows, row, 0),
-          .name = text_of(rows, row, 1),
-          .type = text_of(rows, row, 2),
-          .config = text_of(rows, row, 3),
-          .created = rows.time(row, 4),
-          .updated = rows.time(row, 5),
-          .has_secondary = rows.flag(row, 6),
-          .disabled = time_of(rows, row, 7),
-          .disabled_reason = text_of(rows, row, 8)};
+// A row of list_channels or bound_channels.
+template <class OneRow>
+ChannelView read_channel(const OneRow& row) {
+  return {.id = text_or_empty(row.channel_id()),
+          .name = text_or_empty(row.name()),
+          .type = text_or_empty(row.type()),
+          .config = text_or_empty(row.config()),
+          .created = row.created(),
+          .updated = row.updated(),
+          .has_secondary = row.has_secondary(),
+          .disabled = row.disabled(),
+          .disabled_reason = text_or_empty(row.disabled_reason())};
 }
 
-std::vector<ChannelView> read_channels(const Rows& rows) {
+template <class OneRow>
+std::vector<ChannelView> read_channels(const RowsOf<OneRow>& rows) {
   std::vector<ChannelView> all;
-  for (std::size_t row = 0; row < rows.size(); ++row) all.push_back(read_channel(rows, row));
+  for (const auto row : rows) all.push_back(read_channel(row));
   return all;
 }
 
-RuleView read_rule(const Rows& rows, std::size_t row) {
-  return {.id = text_of(rows, row, 0),
-          .name = text_of(rows, row, 1),
-          .status = text_of(rows, row, 2),
-          .created = rows.time(row, 3),
-          .updated = rows.time(row, 4)};
+// A row of list_rules or find_rule.
+template <class OneRow>
+RuleView read_rule(const OneRow& row) {
+  return {.id = text_or_empty(row.rule_id()),
+          .name = text_or_empty(row.name()),
+          .status = text_or_empty(row.status()),
+          .created = row.created(),
+          .updated = row.updated()};
 }
 
 class PgNotifyStore final : public NotifyStore {
@@ -71,7 +76,7 @@ class PgNotifyStore final : public NotifyStore {
                                        channel.name, channel.type, channel.config, std::to_string(key->id), bytea(*sealed)});
       if (!row && is_foreign_key_violation(row.error())) return fail(Error::Kind::invalid, no_channel_type(channel.type));
       TRY(row);
-      if (row->size() == 0) return fail(Error::Kind::conflict, "there is a channel of this name");
+      if (row->empty()) return fail(Error::Kind::conflict, "there is a channel of this name");
       return find_channel(connection, org, id);
     });
     TRY(added);
@@ -109,8 +114,8 @@ class PgNotifyStore final : public NotifyStore {
       TRY(connection.run(sql::channel_secrets, {text(org), id}));
       const auto rows = connection.run(sql::delete_channel, {text(org), id});
       TRY(rows);
-      if (!rows->flag(0, 0)) return missing("channel", id);
-      if (!rows->flag(0, 1)) return fail(Error::Kind::conflict, "an active alert rule is bound to this channel");
+      if (!rows->front().is_there()) return missing("channel", id);
+      if (!rows->front().is_deleted()) return fail(Error::Kind::conflict, "an active alert rule is bound to this channel");
       return {};
     });
     TRY(deleted);
@@ -123,14 +128,14 @@ class PgNotifyStore final : public NotifyStore {
     auto rotated = tenant_.transact(org, [&](Connection& connection) -> Result<ChannelView> {
       const auto now = connection.run(sql::channel_secrets, {text(org), id});
       TRY(now);
-      if (now->size() == 0) return missing("channel", id);
-      const auto former = static_cast<std::int32_t>(now->number(0, 0));
+      if (now->empty()) return missing("channel", id);
+      const auto former = static_cast<std::int32_t>(now->front().key_id());
       const auto former_key = data_key(connection, org, former);
       TRY(former_key);
       const auto key = newest_data_key(connection, org, *settings_.vault);
       TRY(key);
       const SealedFor owner{org, id, kSecretField};
-      const auto old = settings_.vault->open(org, former, former_key->sealed, owner, from_hex(now->text(0, 1)));
+      const auto old = settings_.vault->open(org, former, former_key->sealed, owner, from_hex(now->front().secret()));
       TRY(old);
       const auto sealed_old = settings_.vault->seal(org, key->id, key->sealed, owner, *old);
       TRY(sealed_old);
@@ -149,12 +154,12 @@ class PgNotifyStore final : public NotifyStore {
   }
 
   Result<RuleView> add_rule(OrgId org, const std::string& name, const std::string& status) override {
-    const auto rows = tenant_.transact(org, [&](Connection& connection) -> Result<Rows> {
+    const auto added = tenant_.transact(org, [&](Connection& connection) -> Result<RowsOf<sql::add_rule_row>> {
       TRY(check_number(connection, org, sql::count_rules, kMaxRules, "alert rules"));
       return connection.run(sql::add_rule, {text(org), name, status});
     });
-    TRY(rows);
-    return rule(org, text_of(*rows, 0, 0));
+    TRY(added);
+    return rule(org, text_or_empty(added->front().rule_id()));
   }
 
   Result<std::vector<RuleView>> rules(OrgId org, const std::optional<RuleCursor>& after, std::size_t most) override {
@@ -163,7 +168,7 @@ class PgNotifyStore final : public NotifyStore {
                                     after ? std::optional(after->id) : std::nullopt, std::to_string(most)});
     TRY(rows);
     std::vector<RuleView> all;
-    for (std::size_t row = 0; row < rows->size(); ++row) all.push_back(read_rule(*rows, row));
+    for (const auto row : *rows) all.push_back(read_rule(row));
     return all;
   }
 
@@ -171,8 +176,8 @@ class PgNotifyStore final : public NotifyStore {
     if (!is_uuid(id)) return missing("alert rule", id);
     const auto rows = tenant_.read(org, sql::find_rule, {text(org), id});
     TRY(rows);
-    if (rows->size() == 0) return missing("alert rule", id);
-    return read_rule(*rows, 0);
+    if (rows->empty()) return missing("alert rule", id);
+    return read_rule(rows->front());
   }
 
   Result<RuleView> change_rule(OrgId org, const std::string& id, const std::optional<std::string>& name,
@@ -200,7 +205,7 @@ class PgNotifyStore final : public NotifyStore {
     if (!is_uuid(to)) return missing("channel", to);
     const auto rows = run(org, sql::bind_channel, {text(org), of, to});
     TRY(rows);
-    if (!rows->flag(0, 0)) return missing("channel", to);
+    if (!rows->front().is_there()) return missing("channel", to);
     return {};
   }
 
@@ -216,16 +221,16 @@ class PgNotifyStore final : public NotifyStore {
       const auto added = connection.run(
           sql::add_event, {text(org), event.rule, event.event_id, event.snapshot, event.suppressed ? "true" : "false"});
       TRY(added);
-      if (added->size() == 0) {
+      if (added->empty()) {
         const auto same = connection.run(
             sql::is_same_event, {text(org), event.rule, event.event_id, event.snapshot, event.suppressed ? "true" : "false"});
         TRY(same);
-        if (same->size() == 1 && !same->flag(0, 0))
+        if (same->size() == 1 && !same->front().is_same())
           return fail(Error::Kind::conflict,
                       "eventId \"" + event.event_id + "\" was handed in before with another snapshot or suppressDelivery");
         return EventOutcome{};
       }
-      const auto channels = fan_out(connection, org, added->number(0, 0));
+      const auto channels = fan_out(connection, org, added->front().event_no());
       TRY(channels);
       return EventOutcome{true, *channels};
     });
@@ -260,8 +265,8 @@ class PgNotifyStore final : public NotifyStore {
       TRY(route);
       const auto rows = connection.run(sql::test_channel, {text(org), of, std::to_string(route->value), R"([{"type":"test"}])"});
       TRY(rows);
-      if (rows->size() == 0) return missing("channel", of);
-      return DeliveryId{rows->number(0, 0)};
+      if (rows->empty()) return missing("channel", of);
+      return DeliveryId{rows->front().id()};
     });
   }
 
@@ -301,11 +306,14 @@ class PgNotifyStore final : public NotifyStore {
     if (!settings_.vault->fits(*masters)) return fail(Error::Kind::locked, kWrongMasterKey);
     return {};
   }
-  static Result<void> check_number(Connection& connection, OrgId org, const Statement& count, std::size_t most, const char* of) {
+  // `count` answers a `count`.
+  template <class OneRow>
+  static Result<void> check_number(Connection& connection, OrgId org, const Query<OneRow>& count, std::size_t most,
+                                   const char* of) {
     TRY(connection.run(sql::lock_numbers, {text(org)}));
     const auto counted = connection.run(count, {text(org)});
     TRY(counted);
-    if (static_cast<std::size_t>(counted->number(0, 0)) < most) return {};
+    if (static_cast<std::size_t>(counted->front().count()) < most) return {};
     return fail(Error::Kind::conflict, "an organisation may have " + std::to_string(most) + ' ' + of);
   }
   // Error::conflict: it is disabled.
@@ -317,15 +325,17 @@ class PgNotifyStore final : public NotifyStore {
   }
 
   // One statement of an organisation that may write.
-  Result<Rows> run(OrgId org, const Statement& statement, const Parameters& parameters) {
-    return tenant_.transact(org, [&](Connection& connection) { return connection.run(statement, parameters); });
+  template <class OneRow>
+  Result<RowsOf<OneRow>> run(OrgId org, const Query<OneRow>& query, const Parameters& parameters) {
+    return tenant_.transact(org, [&](Connection& connection) { return connection.run(query, parameters); });
   }
 
   static std::string text(OrgId org) { return std::to_string(org.value); }
 
-  static Result<void> one_row(const Result<Rows>& rows, const char* what, const std::string& id) {
+  template <class OneRow>
+  static Result<void> one_row(const Result<RowsOf<OneRow>>& rows, const char* what, const std::string& id) {
     TRY(rows);
-    if (rows->size() == 0) return missing(what, id);
+    if (rows->empty()) return missing(what, id);
     return {};
   }
 
@@ -333,8 +343,8 @@ class PgNotifyStore final : public NotifyStore {
     if (!is_uuid(id)) return missing("channel", id);
     const auto rows = connection.run(sql::list_channels, {text(org), std::nullopt, "1", id});
     TRY(rows);
-    if (rows->size() == 0) return missing("channel", id);
-    return read_channel(*rows, 0);
+    if (rows->empty()) return missing("channel", id);
+    return read_channel(rows->front());
   }
 
   Contract contract_of(const std::string& id, const std::string& type) const {
@@ -356,7 +366,7 @@ class PgNotifyStore final : public NotifyStore {
         connection.run(sql::fan_out_event, {text(org), std::to_string(event), std::to_string(settings_.debounce.count()),
                                             std::to_string(settings_.max_bytes), std::to_string(settings_.max_wait.count())});
     TRY(rows);
-    return static_cast<std::size_t>(rows->number(0, 0));
+    return static_cast<std::size_t>(rows->front().channels());
   }
 
   // By organisation. Empty: it has none that is old enough.
@@ -371,9 +381,9 @@ class PgNotifyStore final : public NotifyStore {
                                                    std::to_string(kOrphansOfOrg), org.take(), behind.take()});
     TRY(left);
     Orphans orphans;
-    for (std::size_t row = 0; row < left->size(); ++row) {
-      auto& events = orphans[{left->number(row, 0)}];
-      if (!left->is_null(row, 1)) events.push_back(left->number(row, 1));
+    for (const auto row : *left) {
+      auto& events = orphans[{row.org_id()}];
+      if (row.event_no()) events.push_back(*row.event_no());
     }
     return orphans;
   }
@@ -386,14 +396,14 @@ class PgNotifyStore final : public NotifyStore {
                                       std::to_string(settings_.max_bytes), std::to_string(settings_.max_wait.count())});
     const bool is_lost = !refused && refused.error().kind == Error::Kind::unavailable && !is_lock_timeout(refused.error());
     if (is_lost) return tl::unexpected(refused.error());
-    if (!refused || refused->size() > 0) turns.refused[org] = events.back();
+    if (!refused || !refused->empty()) turns.refused[org] = events.back();
     if (!refused) {
       adoption.failures.push_back("organisation " + text(org) + ": " + refused.error().what);
       return {};
     }
     adoption.events += events.size() - refused->size();
-    for (std::size_t row = 0; row < refused->size(); ++row)
-      adoption.failures.push_back("event " + text_of(*refused, row, 0) + ": " + text_of(*refused, row, 1));
+    for (const auto row : *refused)
+      adoption.failures.push_back("event " + std::to_string(row.refused()) + ": " + text_or_empty(row.why()));
     return {};
   }
 

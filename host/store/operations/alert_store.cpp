@@ -5,25 +5,18 @@
 namespace waybill {
 namespace {
 
-Result<void> done(const Result<Rows>& rows) {
-  TRY(rows);
-  return {};
-}
-
-std::uint64_t count_at(const Rows& rows, std::size_t row, int column) {
-  return static_cast<std::uint64_t>(rows.number(row, column));
-}
-
-void add_forms(std::vector<StuckWork>& all, StuckWork::What what, const Rows& forms) {
-  for (std::size_t row = 0; row < forms.size(); ++row)
+// The rows of stuck_forms or stuck_scans.
+template <class Forms>
+void add_forms(std::vector<StuckWork>& all, StuckWork::What what, const Forms& forms) {
+  for (const auto form : forms)
     all.push_back({.what = what,
-                   .org = {forms.number(row, 0)},
-                   .about = std::string(forms.text(row, 1)),
+                   .org = {form.org_id()},
+                   .about = std::string(form.target()),
                    .action_type = {},
-                   .reference = std::string(forms.text(row, 2)),
-                   .now = forms.time(row, 3),
-                   .since = forms.time(row, 4),
-                   .count = count_at(forms, row, 5)});
+                   .reference = std::string(form.client_ref()),
+                   .now = form.now(),
+                   .since = form.since(),
+                   .count = static_cast<std::uint64_t>(form.count())});
 }
 
 class PgAlertStore final : public AlertStore {
@@ -32,14 +25,15 @@ class PgAlertStore final : public AlertStore {
 
   Result<void> remind(OrgId org, const std::string& kind, const std::string& about, const std::string& words,
                       Millis apart) override {
-    return done(link_.run(sql::remind_alert, {std::to_string(org.value), kind, about, words, std::to_string(apart.count())}));
+    TRY(link_.run(sql::remind_alert, {std::to_string(org.value), kind, about, words, std::to_string(apart.count())}));
+    return {};
   }
 
   Result<std::map<std::string, std::uint64_t>> count_new() override {
     const auto rows = link_.run(sql::count_new_alerts);
     TRY(rows);
     std::map<std::string, std::uint64_t> counts;
-    for (std::size_t row = 0; row < rows->size(); ++row) counts[std::string(rows->text(row, 0))] = count_at(*rows, row, 1);
+    for (const auto row : *rows) counts[std::string(row.kind())] = static_cast<std::uint64_t>(row.occurrences());
     return counts;
   }
 
@@ -49,15 +43,16 @@ class PgAlertStore final : public AlertStore {
     const auto rows = link_.run(sql::reserved_alerts);
     TRY(rows);
     std::vector<Notification> all;
-    for (std::size_t row = 0; row < rows->size(); ++row) {
-      if (all.empty() || all.back().reference != rows->text(row, 0)) all.push_back({std::string(rows->text(row, 0)), {}});
-      all.back().incidents.push_back({.org = {rows->number(row, 1)},
-                                      .name = std::string(rows->text(row, 2)),
-                                      .kind = std::string(rows->text(row, 3)),
-                                      .words = std::string(rows->text(row, 4)),
-                                      .count = count_at(*rows, row, 5),
-                                      .first = rows->time(row, 6),
-                                      .last = rows->time(row, 7)});
+    for (const auto row : *rows) {
+      const auto reference = text_or_empty(row.telling());
+      if (all.empty() || all.back().reference != reference) all.push_back({reference, {}});
+      all.back().incidents.push_back({.org = {row.org_id()},
+                                      .name = std::string(row.incident()),
+                                      .kind = std::string(row.kind()),
+                                      .words = std::string(row.message()),
+                                      .count = static_cast<std::uint64_t>(value_or_zero(row.telling_count())),
+                                      .first = row.first(),
+                                      .last = row.last()});
     }
     return all;
   }
@@ -65,10 +60,13 @@ class PgAlertStore final : public AlertStore {
   Result<bool> mark_sent(const std::string& reference) override {
     const auto rows = link_.run(sql::mark_notification_sent, {reference});
     TRY(rows);
-    return rows->number(0, 0) > 0;
+    return rows->front().incidents() > 0;
   }
 
-  Result<void> close(Millis after) override { return done(link_.run(sql::close_alerts, {std::to_string(after.count())})); }
+  Result<void> close(Millis after) override {
+    TRY(link_.run(sql::close_alerts, {std::to_string(after.count())}));
+    return {};
+  }
 
   Result<std::vector<StuckWork>> stuck(Millis longer_than) override {
     const std::string length = std::to_string(longer_than.count());
@@ -79,16 +77,16 @@ class PgAlertStore final : public AlertStore {
     const auto scans = link_.run(sql::stuck_scans, {length});
     TRY(scans);
     std::vector<StuckWork> all;
-    for (std::size_t row = 0; row < deliveries->size(); ++row)
+    for (const auto row : *deliveries)
       all.push_back({.what = StuckWork::What::deliveries,
-                     .org = {deliveries->number(row, 0)},
-                     .about = std::string(deliveries->text(row, 1)),
-                     .action_type = std::string(deliveries->text(row, 2)),
-                     .reference = std::string(deliveries->text(row, 3)),
-                     .now = deliveries->time(row, 4),
-                     .since = deliveries->time(row, 5),
-                     .count = count_at(*deliveries, row, 6),
-                     .in_flight = count_at(*deliveries, row, 7)});
+                     .org = {row.org_id()},
+                     .about = text_or_empty(row.target()),
+                     .action_type = text_or_empty(row.action_type()),
+                     .reference = std::string(row.client_ref()),
+                     .now = row.now(),
+                     .since = row.since(),
+                     .count = static_cast<std::uint64_t>(row.count()),
+                     .in_flight = static_cast<std::uint64_t>(row.in_flight())});
     add_forms(all, StuckWork::What::form, *forms);
     add_forms(all, StuckWork::What::scan, *scans);
     return all;
@@ -98,14 +96,14 @@ class PgAlertStore final : public AlertStore {
     const auto rows = link_.run(sql::finished_failures);
     TRY(rows);
     std::vector<ProviderFailure> all;
-    for (std::size_t row = 0; row < rows->size(); ++row)
-      all.push_back({.org = {rows->number(row, 0)},
-                     .since = rows->time(row, 1),
-                     .until = rows->time(row, 2),
-                     .action_type = std::string(rows->text(row, 3)),
-                     .target = std::string(rows->text(row, 4)),
-                     .reason = std::string(rows->text(row, 5)),
-                     .count = count_at(*rows, row, 6)});
+    for (const auto row : *rows)
+      all.push_back({.org = {row.org_id()},
+                     .since = row.since(),
+                     .until = row.until_at(),
+                     .action_type = std::string(row.action_type()),
+                     .target = std::string(row.target()),
+                     .reason = std::string(row.reason()),
+                     .count = static_cast<std::uint64_t>(row.count())});
     return all;
   }
 
@@ -118,8 +116,9 @@ class PgAlertStore final : public AlertStore {
       reason.add(one.reason);
       count.add(static_cast<std::int64_t>(one.count));
     }
-    return done(link_.run(sql::digest_failures, {std::to_string(failures.front().org.value), until.take(), action_type.take(),
-                                                 target.take(), reason.take(), count.take(), about, words}));
+    TRY(link_.run(sql::digest_failures, {std::to_string(failures.front().org.value), until.take(), action_type.take(),
+                                         target.take(), reason.take(), count.take(), about, words}));
+    return {};
   }
 
  private:

@@ -17,13 +17,10 @@ class PgArchiveStore final : public ArchiveStore {
   explicit PgArchiveStore(const DatabaseAddress& address) : link_(address, "archive") {}
 
   Result<std::vector<Place>> archivable(Shard shard, Why why, Millis age, const Place& after, std::size_t most) override {
-    const auto rows = link_.read(why == Why::ended ? sql::archivable_ended : sql::archivable_blocked,
-                                 {std::to_string(shard), std::to_string(age.count()), std::to_string(after.since.micros),
-                                  std::to_string(after.id.value), std::to_string(most)});
-    TRY(rows);
-    std::vector<Place> all;
-    for (std::size_t row = 0; row < rows->size(); ++row) all.push_back({{rows->number(row, 0)}, rows->time(row, 1)});
-    return all;
+    const Parameters parameters{std::to_string(shard), std::to_string(age.count()), std::to_string(after.since.micros),
+                                std::to_string(after.id.value), std::to_string(most)};
+    return why == Why::ended ? places_of(link_.read(sql::archivable_ended, parameters))
+                             : places_of(link_.read(sql::archivable_blocked, parameters));
   }
 
   Result<std::uint64_t> archive(Shard shard, std::span<const SubmissionId> ids, const ArchiveAges& ages) override {
@@ -32,13 +29,13 @@ class PgArchiveStore final : public ArchiveStore {
     const auto moved =
         link_.run(sql::archive_submissions, {std::to_string(shard), all.take(), age_of(ages.ended), age_of(ages.blocked)});
     TRY(moved);
-    return static_cast<std::uint64_t>(moved->number(0, 0));
+    return static_cast<std::uint64_t>(moved->front().archived());
   }
 
   Result<std::uint64_t> delete_archived(Millis age, std::size_t most) override {
     const auto gone = link_.run(sql::delete_archived, {std::to_string(age.count()), std::to_string(most)});
     TRY(gone);
-    return static_cast<std::uint64_t>(gone->number(0, 0));
+    return static_cast<std::uint64_t>(gone->front().deleted());
   }
 
   Result<std::vector<ArchivedSubmission>> list(OrgId org, const ArchiveFilter& filter, std::size_t most) override {
@@ -47,15 +44,15 @@ class PgArchiveStore final : public ArchiveStore {
                                   null_if_empty(filter.reference), null_if_empty(filter.submission), std::to_string(most)});
     TRY(rows);
     std::vector<ArchivedSubmission> all;
-    for (std::size_t row = 0; row < rows->size(); ++row)
-      all.push_back({.submission = text_of(*rows, row, 0),
-                     .pipeline = text_of(*rows, row, 1),
-                     .state = text_of(*rows, row, 2),
-                     .reference = text_of(*rows, row, 3),
-                     .created = rows->time(row, 4),
-                     .archived = rows->time(row, 7),
-                     .blocked = time_of(*rows, row, 5),
-                     .ended = time_of(*rows, row, 6)});
+    for (const auto row : *rows)
+      all.push_back({.submission = std::string(row.client_ref()),
+                     .pipeline = std::string(row.pipeline()),
+                     .state = std::string(row.state()),
+                     .reference = std::string(row.reference()),
+                     .created = row.created(),
+                     .archived = row.archived(),
+                     .blocked = row.blocked(),
+                     .ended = row.ended()});
     return all;
   }
 
@@ -63,11 +60,19 @@ class PgArchiveStore final : public ArchiveStore {
     const auto rows = link_.read(sql::archived_submission, {std::to_string(org.value), submission});
     TRY(rows);
     std::vector<std::string> all;
-    for (std::size_t row = 0; row < rows->size(); ++row) all.push_back(text_of(*rows, row, 0));
+    for (const auto row : *rows) all.emplace_back(row.record());
     return all;
   }
 
  private:
+  template <class OneRow>
+  static Result<std::vector<Place>> places_of(const Result<RowsOf<OneRow>>& rows) {
+    TRY(rows);
+    std::vector<Place> all;
+    for (const auto row : *rows) all.push_back({{row.submission_id()}, row.since()});
+    return all;
+  }
+
   Link link_;
 };
 

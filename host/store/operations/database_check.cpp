@@ -60,13 +60,14 @@ Result<void> check_rights(const DatabaseAddress& address) {
   TRY(connection);
   const auto missing = connection->run(sql::missing_rights);
   TRY(missing);
-  if (missing->size() == 0) return {};
+  if (missing->empty()) return {};
   std::string named;
-  for (std::size_t row = 0; row < std::min(missing->size(), kMaxNamed); ++row)
-    named.append(row == 0 ? "" : ", ").append(missing->text(row, 1));
+  for (std::size_t i = 0; i < std::min(missing->size(), kMaxNamed); ++i)
+    named.append(i == 0 ? "" : ", ").append((*missing)[i].what());
   if (missing->size() > kMaxNamed) named += " and " + std::to_string(missing->size() - kMaxNamed) + " more";
   return fail(Error::Kind::invalid,
-              "role \"" + std::string(missing->text(0, 0)) + "\" lacks rights in schema \"" + address.schema + "\": " + named +
+              "role \"" + std::string(missing->front().role()) + "\" lacks rights in schema \"" + address.schema +
+                  "\": " + named +
                   ". Run `waybill roles`, and make this role a member of the application role (docs/operations/roles.md)");
 }
 
@@ -74,7 +75,7 @@ Result<void> check_tenants(const DatabaseAddress& address) {
   Link link(address, "check");
   const auto shared = link.run(sql::is_shared);
   TRY(shared);
-  return shared->flag(0, 0) ? check_tenant_role(link) : Result<void>{};
+  return shared->front().is_shared() ? check_tenant_role(link) : Result<void>{};
 }
 
 Result<void> check_owner(const DatabaseAddress& address, const DatabaseAddress& owner) {
@@ -87,34 +88,33 @@ Result<void> check_owner(const DatabaseAddress& address, const DatabaseAddress& 
   TRY(a);
   const auto b = other->run(sql::database_identity);
   TRY(b);
-  for (const int column : {1, 2})
-    if (a->text(0, column) != b->text(0, column))
-      return fail(Error::Kind::invalid, "database.owner_url leads to another database (\"" + std::string(b->text(0, 0)) +
-                                            "\") than database.url (\"" + std::string(a->text(0, 0)) + "\")");
-  return {};
+  const auto ours = a->front(), owners = b->front();
+  if (ours.id() == owners.id() && ours.started() == owners.started()) return {};
+  return fail(Error::Kind::invalid, "database.owner_url leads to another database (\"" + std::string(owners.name()) +
+                                        "\") than database.url (\"" + std::string(ours.name()) + "\")");
 }
 
 Result<ServerFacts> server_facts(const DatabaseAddress& address, Millis old) {
   auto connection = Connection::open(address, "check");
   TRY(connection);
-  const auto row = connection->run(sql::server_facts);
-  TRY(row);
-  ServerFacts facts{.role = std::string(row->text(0, 0)),
-                    .version = std::string(row->text(0, 1)),
-                    .connections = static_cast<int>(row->number(0, 2)),
-                    .others = static_cast<int>(row->number(0, 3)),
+  const auto server = connection->run(sql::server_facts);
+  TRY(server);
+  const auto known = server->front();
+  ServerFacts facts{.role = std::string(known.role()),
+                    .version = std::string(known.version()),
+                    .connections = static_cast<int>(known.connections()),
+                    .others = static_cast<int>(known.others()),
                     .limited_by = "max_connections",
                     .old_transactions = {}};
-  for (const auto& [column, what] :
-       {std::pair(4, "the CONNECTION LIMIT of the role"), {5, "the CONNECTION LIMIT of the database"}})
-    if (const auto limit = static_cast<int>(row->number(0, column)); limit >= 0 && limit < facts.connections) {
-      facts.connections = limit;
+  for (const auto& [limit, what] : {std::pair(known.role_limit(), "the CONNECTION LIMIT of the role"),
+                                    {known.database_limit(), "the CONNECTION LIMIT of the database"}})
+    if (limit >= 0 && limit < facts.connections) {
+      facts.connections = static_cast<int>(limit);
       facts.limited_by = what;
     }
   const auto found = connection->run(sql::old_transactions, {std::to_string(old.count())});
   TRY(found);
-  for (std::size_t i = 0; i < found->size(); ++i)
-    facts.old_transactions.push_back({std::string(found->text(i, 0)), found->number(i, 1)});
+  for (const auto row : *found) facts.old_transactions.push_back({std::string(row.what()), row.seconds()});
   return facts;
 }
 

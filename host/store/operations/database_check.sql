@@ -3,10 +3,13 @@
 -- name: durability
 -- Whether commits are durable: what a session has that sets nothing itself (ours does, see Connection::open), and the server's
 -- fsync. Runs in the simple protocol, which every pooler passes on.
-SELECT (SELECT reset_val FROM pg_settings WHERE name = 'synchronous_commit'), current_setting('fsync');
+-- returns: synchronous_commit text?, fsync text
+SELECT (SELECT reset_val FROM pg_settings WHERE name = 'synchronous_commit') AS synchronous_commit,
+       current_setting('fsync') AS fsync;
 
 -- name: missing_rights
 -- Lists the rights that the session's role lacks on tables, columns and sequences, and the tables whose rows are hidden from it.
+-- returns: role text, what text
 WITH wanted AS (
   SELECT to_regclass(quote_ident(table_name)) AS place, table_name, one AS what
   FROM access_rules, regexp_split_to_table(application, ',\s*(?![^(]*\))') AS one),
@@ -25,30 +28,38 @@ missing AS (
   WHERE c.oid IN (SELECT place FROM wanted) AND c.relkind IN ('r', 'p') AND row_security_active(c.oid)
     AND NOT EXISTS (SELECT FROM pg_policy p, unnest(p.polroles) AS held(role)
                     WHERE p.polrelid = c.oid AND pg_get_expr(p.polqual, p.polrelid) = 'true' AND pg_has_role(held.role, 'USAGE')))
-SELECT current_user, what FROM missing ORDER BY what;
+SELECT current_user AS role, what FROM missing ORDER BY what;
 
 -- name: database_identity
 -- Which database this is: its name, its id, and when its server started.
-SELECT current_database(), (SELECT oid FROM pg_database WHERE datname = current_database()), pg_postmaster_start_time();
+-- returns: name text, id text?, started text
+SELECT current_database() AS name,
+       (SELECT oid FROM pg_database WHERE datname = current_database()) AS id,
+       pg_postmaster_start_time() AS started;
 
 -- name: server_facts
 -- What the server has room for: the session's role, the server's version, connections that are not kept for superusers, those that
 -- others than Waybill have, and the limits of the role and of the database (-1: none).
-SELECT current_user, current_setting('server_version'),
-  current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int,
-  (SELECT count(*) FROM pg_stat_activity WHERE datid IS NOT NULL AND application_name NOT LIKE 'waybill-%'),
-  coalesce((SELECT rolconnlimit FROM pg_roles WHERE rolname = current_user), -1),
-  coalesce((SELECT datconnlimit FROM pg_database WHERE datname = current_database()), -1);
+-- returns: role text, version text, connections number, others number, role_limit number, database_limit number
+SELECT current_user AS role,
+  current_setting('server_version') AS version,
+  current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int AS connections,
+  (SELECT count(*) FROM pg_stat_activity WHERE datid IS NOT NULL AND application_name NOT LIKE 'waybill-%') AS others,
+  coalesce((SELECT rolconnlimit FROM pg_roles WHERE rolname = current_user), -1) AS role_limit,
+  coalesce((SELECT datconnlimit FROM pg_database WHERE datname = current_database()), -1) AS database_limit;
 
 -- name: old_transactions
 -- Transactions that have been open for long, the oldest first: while one is, vacuum removes nothing that ended after its beginning. A
 -- role without pg_read_all_stats sees the sessions of its own roles only, and all prepared transactions.
--- $1 milliseconds
+-- `:age`: milliseconds.
+-- takes: age
+-- returns: what text, seconds number
 SELECT what, seconds FROM (
   SELECT format('session %s (application_name %s, %s)', pid, coalesce(nullif(application_name, ''), 'unset'), state) AS what,
          extract(epoch FROM now() - xact_start)::bigint AS seconds
-  FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datid IS NOT NULL AND xact_start <= now() - $1::bigint * interval '1 millisecond'
+  FROM pg_stat_activity
+  WHERE pid <> pg_backend_pid() AND datid IS NOT NULL AND xact_start <= now() - :age::bigint * interval '1 millisecond'
   UNION ALL
   SELECT format('prepared transaction %s', gid), extract(epoch FROM now() - prepared)::bigint
-  FROM pg_prepared_xacts WHERE prepared <= now() - $1::bigint * interval '1 millisecond') AS found
+  FROM pg_prepared_xacts WHERE prepared <= now() - :age::bigint * interval '1 millisecond') AS found
 ORDER BY seconds DESC, what LIMIT 5;

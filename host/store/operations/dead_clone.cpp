@@ -33,12 +33,12 @@ Result<SubmissionId> hand_in(Connection& connection, const CloneOrder& order, co
                                                      bytea(as_view(sha256(old.payload))), old_shard, old_id, old.payload,
                                                      place.take(), route.take(), std::string(form ? "waiting" : "due")});
   TRY(made);
-  if (made->size() == 0) return fail(Error::Kind::conflict, "reference \"" + order.reference + "\" is taken");
-  const SubmissionId id{made->number(0, 0)};
+  if (made->empty()) return fail(Error::Kind::conflict, "reference \"" + order.reference + "\" is taken");
+  const SubmissionId id{made->front().id()};
   if (!form) return id;
   auto more = connection.run(sql::clone_form_submission, {shard, std::to_string(id.value), order.reference, old_shard, old_id});
   TRY(more);
-  if (!more->flag(0, 0))
+  if (!more->front().all_attached())
     return fail(Error::Kind::conflict, "an attachmentId that ends with \"~" + order.reference + "\" is taken");
   return id;
 }

@@ -4,7 +4,6 @@
 #include "store/operations/dead_letters.sql.h"
 #include "store/operations/dead_rows.h"
 #include "store/queue/routes.h"
-#include "store/submissions/read_rows.h"
 
 namespace waybill {
 namespace {
@@ -81,13 +80,14 @@ Result<void> carry_out(Connection& connection, const ReplayOrder& order, const s
     letter.add(dead->letter.id.value);
     route.add(taken.value);
   }
-  auto rows =
-      connection.run(sql::replay_dead, {shard.take(), letter.take(), route.take(), text_of(*first, 0, 0), gap, order.actor});
+  auto rows = connection.run(sql::replay_dead, {shard.take(), letter.take(), route.take(),
+                                                std::to_string(first->front().first_turn().micros), gap, order.actor});
   TRY(rows);
   if (rows->size() != chosen.size()) return fail(Error::Kind::bug, "a dead letter went while its submission was locked");
   for (std::size_t i = 0; i < chosen.size(); ++i) {
-    replays.items[chosen[i].item].replay = {rows->number(i, 0)};
-    replays.items[chosen[i].item].due = rows->time(i, 1);
+    const auto row = (*rows)[i];
+    replays.items[chosen[i].item].replay = {row.delivery()};
+    replays.items[chosen[i].item].due = row.due();
   }
   return {};
 }

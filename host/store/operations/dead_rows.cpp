@@ -8,21 +8,40 @@
 namespace waybill {
 namespace {
 
-DeadLetter read_letter(const Rows& rows, std::size_t row) {
-  return {.id = {rows.number(row, 0)},
-          .submission = {rows.number(row, 1)},
-          .kind = text_of(rows, row, 2),
-          .reference = text_of(rows, row, 3),
-          .target = text_of(rows, row, 4),
-          .action_order = static_cast<int>(rows.number(row, 5)),
-          .action_type = text_of(rows, row, 6),
-          .reason = text_of(rows, row, 7),
-          .died = rows.time(row, 8),
-          .fields_edited = rows.flag(row, 9),
-          .destination_edited = rows.flag(row, 10),
-          .replayed = time_of(rows, row, 11),
-          .replayed_by = text_of(rows, row, 12),
-          .replay = {rows.number(row, 13)}};
+// The columns of the part `letter`.
+template <class OneRow>
+DeadLetter read_letter(const OneRow& row) {
+  return {.id = {row.id()},
+          .submission = {row.submission_id()},
+          .kind = std::string(row.kind()),
+          .reference = std::string(row.client_ref()),
+          .target = std::string(row.target()),
+          .action_order = static_cast<int>(row.action_order()),
+          .action_type = std::string(row.action_type()),
+          .reason = std::string(row.reason()),
+          .died = row.died(),
+          .fields_edited = row.fields_edited(),
+          .destination_edited = row.destination_edited(),
+          .replayed = row.replayed(),
+          .replayed_by = std::string(row.replayed_by()),
+          .replay = {row.replay()}};
+}
+
+// The rows of dead_letters or dead_letters_of_ids; one more than `most` says that there is another page.
+template <class OneRow>
+Result<DeadPage> page_of(const Result<RowsOf<OneRow>>& rows, std::size_t most) {
+  TRY(rows);
+  DeadPage page;
+  for (const auto row : *rows) {
+    auto letter = read_letter(row);
+    if (row.fits() && page.letters.size() == most) {
+      page.next = DeliveryCursor{page.letters.back().died, page.letters.back().id};
+      return page;
+    }
+    if (row.walk_stopped()) page.next = DeliveryCursor{letter.died, letter.id};
+    if (row.fits()) page.letters.push_back(std::move(letter));
+  }
+  return page;
 }
 
 std::optional<std::string> micros_or_null(const std::optional<Timestamp>& time) {
@@ -63,25 +82,18 @@ Result<DeadPage> letters_of(Connection& connection, OrgId org, const DeadFilter&
   auto from = after.value_or(DeliveryCursor{kEndOfTime, {}});
   if (filter.before && *filter.before <= from.at) from = {*filter.before, {}};
   const auto ids = ids_of(filter);
-  auto rows = connection.run(
-      ids ? sql::dead_letters_of_ids : sql::dead_letters,
-      {std::to_string(org.value), null_if_empty(filter.reference), null_if_empty(filter.form_id), null_if_empty(filter.reason),
-       std::to_string(filter.after.value_or(Timestamp{}).micros), std::string(filter.replayed ? "true" : "false"),
-       std::to_string(from.at.micros), std::to_string(from.id.value), std::to_string(most + 1),
-       ids ? ids : std::optional(std::to_string(max_walked))});
-  TRY(rows);
-  DeadPage page;
-  for (std::size_t row = 0; row < rows->size(); ++row) {
-    auto letter = read_letter(*rows, row);
-    const bool fits = rows->flag(row, 14), is_where_the_walk_stopped = rows->flag(row, 15);
-    if (fits && page.letters.size() == most) {
-      page.next = DeliveryCursor{page.letters.back().died, page.letters.back().id};
-      return page;
-    }
-    if (is_where_the_walk_stopped) page.next = DeliveryCursor{letter.died, letter.id};
-    if (fits) page.letters.push_back(std::move(letter));
-  }
-  return page;
+  const Parameters parameters{std::to_string(org.value),
+                              null_if_empty(filter.reference),
+                              null_if_empty(filter.form_id),
+                              null_if_empty(filter.reason),
+                              std::to_string(filter.after.value_or(Timestamp{}).micros),
+                              std::string(filter.replayed ? "true" : "false"),
+                              std::to_string(from.at.micros),
+                              std::to_string(from.id.value),
+                              std::to_string(most + 1),
+                              ids ? ids : std::optional(std::to_string(max_walked))};
+  return ids ? page_of(connection.run(sql::dead_letters_of_ids, parameters), most)
+             : page_of(connection.run(sql::dead_letters, parameters), most);
 }
 
 Result<std::vector<DeliveryId>> to_be_replayed(Connection& connection, OrgId org, const DeadFilter& filter, std::size_t most) {
@@ -90,7 +102,7 @@ Result<std::vector<DeliveryId>> to_be_replayed(Connection& connection, OrgId org
   auto rows = connection.run(sql::dead_to_be_replayed, parameters);
   TRY(rows);
   std::vector<DeliveryId> ids;
-  for (std::size_t row = 0; row < rows->size(); ++row) ids.push_back({rows->number(row, 0)});
+  for (const auto row : *rows) ids.push_back({row.id()});
   return ids;
 }
 
@@ -101,21 +113,21 @@ Result<std::vector<DeadLetterState>> states_of(Connection& connection, OrgId org
   auto rows = connection.run(sql::dead_letter_states, parameters);
   TRY(rows);
   std::vector<DeadLetterState> states;
-  for (std::size_t row = 0; row < rows->size(); ++row) {
-    auto contract = contract_from_json(rows->text(row, 17));
+  for (const auto row : *rows) {
+    auto contract = contract_from_json(row.contract());
     TRY(contract);
-    if (!rows->is_null(row, 18)) contract->destination = text_of(*rows, row, 18);
-    states.push_back({.letter = read_letter(*rows, row),
-                      .state = text_of(*rows, row, 14),
-                      .kept = rows->flag(row, 23),
-                      .payload = text_of(*rows, row, 15),
+    if (row.destination()) contract->destination = *row.destination();
+    states.push_back({.letter = read_letter(row),
+                      .state = std::string(row.state()),
+                      .kept = row.kept(),
+                      .payload = std::string(row.payload()),
                       .contract = std::move(*contract),
-                      .route = {rows->number(row, 16)},
-                      .result = text_of(*rows, row, 19),
-                      .unfinished = rows->flag(row, 20),
-                      .infected = rows->flag(row, 21),
-                      .clean = rows->flag(row, 22),
-                      .present_stage = rows->flag(row, 24)});
+                      .route = {row.route_id()},
+                      .result = std::string(row.result()),
+                      .unfinished = row.unfinished(),
+                      .infected = row.infected(),
+                      .clean = row.clean(),
+                      .present_stage = row.present_stage()});
   }
   return states;
 }

@@ -105,16 +105,16 @@ class PgDeadStore final : public DeadStore {
     const std::string shard = std::to_string(shard_of(id)), letter = std::to_string(id.value);
     auto attempts = connection.run(sql::dead_attempts, {shard, letter});
     TRY(attempts);
-    for (std::size_t row = 0; row < attempts->size(); ++row) view.attempts.push_back(read_attempt(*attempts, row, 0));
+    for (const auto row : *attempts) view.attempts.push_back(read_attempt(row));
     auto edits = connection.run(sql::dead_edits, {shard, std::to_string(view.letter.submission.value), letter});
     TRY(edits);
-    for (std::size_t row = 0; row < edits->size(); ++row)
-      view.edits.push_back({.id = edits->number(row, 0),
-                            .edited = edits->time(row, 1),
-                            .actor = text_of(*edits, row, 2),
-                            .field = text_of(*edits, row, 3),
-                            .before = text_of(*edits, row, 4),
-                            .after = text_of(*edits, row, 5)});
+    for (const auto row : *edits)
+      view.edits.push_back({.id = row.id(),
+                            .edited = row.edited(),
+                            .actor = std::string(row.actor()),
+                            .field = std::string(row.field()),
+                            .before = std::string(row.before()),
+                            .after = std::string(row.after())});
     return view;
   }
 

@@ -5,7 +5,6 @@
 #include "store/operations/alerts.sql.h"
 #include "store/operations/failure_checks.sql.h"
 #include "store/pg_stores.h"
-#include "store/submissions/read_rows.h"
 
 namespace waybill {
 namespace {
@@ -23,6 +22,16 @@ std::string identity_of(const std::string& action_type, const ReportedFailure& f
   return to_hex(as_view(sha256(text)));
 }
 
+// The columns `provider_ref`, `reference`, `status`, `detail` and `failed`.
+template <class OneRow>
+ReportedFailure read_failure(const OneRow& row) {
+  return {.provider_ref = std::string(row.provider_ref()),
+          .reference = std::string(row.reference()),
+          .status = std::string(row.status()),
+          .detail = std::string(row.detail()),
+          .failed_at = row.failed()};
+}
+
 std::optional<std::string> micros_of(std::optional<Timestamp> time) {
   return time ? std::optional(std::to_string(time->micros)) : std::nullopt;
 }
@@ -35,18 +44,19 @@ class PgFailureCheckStore final : public FailureCheckStore {
   Result<FailureCheckState> state() override {
     const auto rows = link_.read(sql::failure_check_state, {lease_});
     TRY(rows);
+    const auto row = rows->front();
     FailureCheckState state{
-        .now = rows->time(0, 0), .schedule = {}, .next = {}, .last_tick = {}, .tick = {}, .begun = {}, .host = {}, .newest = {}};
-    if (!rows->is_null(0, 9)) state.newest = text_of(*rows, 0, 9);
-    if (rows->is_null(0, 1)) return state;
-    state.schedule = text_of(*rows, 0, 1);
-    state.next = time_of(*rows, 0, 2);
-    state.last_tick = time_of(*rows, 0, 3);
-    state.tick = time_of(*rows, 0, 4);
-    state.begun = time_of(*rows, 0, 5);
-    state.tries = static_cast<int>(rows->number(0, 6));
-    state.is_free = rows->flag(0, 7);
-    state.host = rows->is_null(0, 8) ? "" : text_of(*rows, 0, 8);
+        .now = row.now(), .schedule = {}, .next = {}, .last_tick = {}, .tick = {}, .begun = {}, .host = {}, .newest = {}};
+    state.newest = row.newest_schedule();
+    if (!row.schedule()) return state;
+    state.schedule = row.schedule();
+    state.next = row.next();
+    state.last_tick = row.last_tick();
+    state.tick = row.tick();
+    state.begun = row.begun();
+    state.tries = static_cast<int>(value_or_zero(row.tries()));
+    state.is_free = row.is_free();
+    state.host = text_or_empty(row.host());
     return state;
   }
 
@@ -59,7 +69,7 @@ class PgFailureCheckStore final : public FailureCheckStore {
     const auto rows = link_.read(sql::failure_schedules);
     TRY(rows);
     std::vector<HostSchedule> all;
-    for (std::size_t row = 0; row < rows->size(); ++row) all.push_back({text_of(*rows, row, 0), text_of(*rows, row, 1)});
+    for (const auto row : *rows) all.push_back({std::string(row.name()), std::string(row.schedule())});
     return all;
   }
 
@@ -82,7 +92,7 @@ class PgFailureCheckStore final : public FailureCheckStore {
   Result<std::optional<Timestamp>> checked_until(const std::string& target) override {
     const auto rows = link_.read(sql::failure_check_since, {target});
     TRY(rows);
-    return rows->size() == 0 ? std::nullopt : std::optional(rows->time(0, 0));
+    return rows->empty() ? std::nullopt : std::optional(rows->front().checked_until());
   }
 
   Result<bool> store(const FailureCheck& check, const std::string& target, const std::string& action_type,
@@ -112,13 +122,13 @@ class PgFailureCheckStore final : public FailureCheckStore {
     const auto rows = link_.run(sql::digest_so_far, {std::to_string(check.token)});
     TRY(rows);
     std::vector<DigestLine> lines;
-    for (std::size_t row = 0; row < rows->size(); ++row) {
-      const OrgId org{rows->number(row, 0)};
+    for (const auto row : *rows) {
+      const OrgId org{row.org_id()};
       if (lines.empty() || lines.back().org != org) lines.push_back({.org = org, .by_status = {}});
-      const auto count = static_cast<std::uint64_t>(rows->number(row, 2));
-      lines.back().by_status[text_of(*rows, row, 1)] = count;
-      lines.back().failures += count;
-      lines.back().linked += static_cast<std::uint64_t>(rows->number(row, 3));
+      const auto failures = static_cast<std::uint64_t>(row.failures());
+      lines.back().by_status[std::string(row.status())] = failures;
+      lines.back().failures += failures;
+      lines.back().linked += static_cast<std::uint64_t>(row.linked());
     }
     return lines;
   }
@@ -128,15 +138,11 @@ class PgFailureCheckStore final : public FailureCheckStore {
         link_.run(sql::first_failures, {std::to_string(check.token), std::to_string(org.value), std::to_string(most)});
     TRY(rows);
     std::vector<DigestFailure> all;
-    for (std::size_t row = 0; row < rows->size(); ++row)
-      all.push_back({.failure = {.provider_ref = text_of(*rows, row, 3),
-                                 .reference = text_of(*rows, row, 2),
-                                 .status = text_of(*rows, row, 0),
-                                 .detail = text_of(*rows, row, 5),
-                                 .failed_at = time_of(*rows, row, 6)},
-                     .target = text_of(*rows, row, 1),
+    for (const auto row : *rows)
+      all.push_back({.failure = read_failure(row),
+                     .target = std::string(row.target()),
                      .action_type = {},
-                     .submission = text_of(*rows, row, 4)});
+                     .submission = std::string(row.client_ref())});
     return all;
   }
 
@@ -152,12 +158,13 @@ class PgFailureCheckStore final : public FailureCheckStore {
     return link_.transact([&](Connection& connection) -> Result<bool> {
       const auto ended = connection.run(sql::end_failure_check, {std::to_string(check.token)});
       TRY(ended);
-      if (ended->size() == 0) return false;
-      const auto digest = text_of(*ended, 0, 0), tick = text_of(*ended, 0, 1);
+      if (ended->empty()) return false;
+      const auto was = ended->front();
+      const auto digest = std::to_string(value_or_zero(was.digest_id()));
       for (const auto& [org, words] : ending.organisations) {
         const auto of_org = std::to_string(org.value);
-        TRY(connection.run(sql::store_digest,
-                           {of_org, digest, tick, text_of(*ended, 0, 2), text_of(*ended, 0, 3), of_targets, of_problems}));
+        TRY(connection.run(sql::store_digest, {of_org, digest, micros_of(was.tick()), was.by_hand() ? "true" : "false",
+                                               micros_of(was.begun()), of_targets, of_problems}));
         if (!words.empty()) TRY(connection.run(sql::raise_alert, {of_org, "failed_messages", "digest-" + digest, words}));
       }
       TRY(connection.run(sql::note_checked, {known.take(), at.take()}));
@@ -170,16 +177,16 @@ class PgFailureCheckStore final : public FailureCheckStore {
     const auto rows = link_.read(sql::failure_digests, {std::to_string(org.value), std::to_string(most)});
     TRY(rows);
     std::vector<FailureDigest> all;
-    for (std::size_t row = 0; row < rows->size(); ++row)
-      all.push_back({.id = rows->number(row, 0),
-                     .tick = rows->time(row, 1),
-                     .begun = rows->time(row, 3),
-                     .finished = rows->time(row, 4),
-                     .by_hand = rows->flag(row, 2),
-                     .targets = text_of(*rows, row, 5),
-                     .problems = text_of(*rows, row, 6),
-                     .by_status = text_of(*rows, row, 8),
-                     .failures = static_cast<std::uint64_t>(rows->number(row, 7))});
+    for (const auto row : *rows)
+      all.push_back({.id = row.digest_id(),
+                     .tick = row.tick(),
+                     .begun = row.begun(),
+                     .finished = row.finished(),
+                     .by_hand = row.by_hand(),
+                     .targets = std::string(row.targets()),
+                     .problems = std::string(row.problems()),
+                     .by_status = std::string(row.by_status()),
+                     .failures = static_cast<std::uint64_t>(row.failures())});
     return all;
   }
 
@@ -188,31 +195,30 @@ class PgFailureCheckStore final : public FailureCheckStore {
         link_.read(sql::failures_of_digest, {std::to_string(org.value), std::to_string(digest), std::to_string(most)});
     TRY(rows);
     std::vector<DigestFailure> all;
-    for (std::size_t row = 0; row < rows->size(); ++row)
-      all.push_back({.failure = {.provider_ref = text_of(*rows, row, 5),
-                                 .reference = text_of(*rows, row, 6),
-                                 .status = text_of(*rows, row, 2),
-                                 .detail = text_of(*rows, row, 3),
-                                 .failed_at = time_of(*rows, row, 4)},
-                     .target = text_of(*rows, row, 0),
-                     .action_type = text_of(*rows, row, 1),
-                     .submission = text_of(*rows, row, 7)});
+    for (const auto row : *rows)
+      all.push_back({.failure = read_failure(row),
+                     .target = std::string(row.target()),
+                     .action_type = std::string(row.action_type()),
+                     .submission = std::string(row.client_ref())});
     return all;
   }
 
  private:
-  static Result<std::optional<FailureCheck>> taken(const Result<Rows>& rows) {
+  template <class OneRow>
+  static Result<std::optional<FailureCheck>> taken(const Result<RowsOf<OneRow>>& rows) {
     TRY(rows);
-    if (rows->size() == 0) return std::nullopt;
-    return FailureCheck{.token = rows->number(0, 0),
-                        .tick = rows->time(0, 1),
-                        .begun = rows->time(0, 2),
-                        .now = rows->time(0, 4),
-                        .tries = static_cast<int>(rows->number(0, 3))};
+    if (rows->empty()) return std::nullopt;
+    const auto row = rows->front();
+    return FailureCheck{.token = value_or_zero(row.token()),
+                        .tick = row.tick(),
+                        .begun = row.begun(),
+                        .now = row.now(),
+                        .tries = static_cast<int>(row.tries())};
   }
-  static Result<bool> is_mine(const Result<Rows>& rows) {
+  template <class OneRow>
+  static Result<bool> is_mine(const Result<RowsOf<OneRow>>& rows) {
     TRY(rows);
-    return rows->number(0, 0) > 0;
+    return rows->front().count() > 0;
   }
 
   Link link_;

@@ -2,7 +2,7 @@
 #include "store/operations/host_registries.h"
 
 #include "store/forms/form_loading.sql.h"
-#include "store/submissions/read_rows.h"
+#include "store/pg/pg.h"
 
 namespace waybill {
 
@@ -11,14 +11,14 @@ Result<std::int64_t> ask_reload(Connection& connection, const std::string& asked
   for (const auto& host : hosts) names.add(host);
   const auto asked = connection.run(sql::ask_reload, {asked_by, names.take()});
   TRY(asked);
-  return asked->number(0, 0);
+  return asked->front().request_id();
 }
 
 Result<std::optional<ReloadRequest>> newest_reload(Connection& connection, const std::string& host) {
-  const auto row = connection.run(sql::newest_reload, {host});
-  TRY(row);
-  if (row->size() == 0) return std::nullopt;
-  return ReloadRequest{row->number(0, 0), text_of(*row, 0, 1)};
+  const auto newest = connection.run(sql::newest_reload, {host});
+  TRY(newest);
+  if (newest->empty()) return std::nullopt;
+  return ReloadRequest{newest->front().request_id(), std::string(newest->front().asked_by())};
 }
 
 Result<void> publish_registry(Connection& connection, HostId host, const RegistryReport& report) {
@@ -31,10 +31,11 @@ Result<std::vector<HostRegistry>> read_registries(Connection& connection) {
   const auto rows = connection.run(sql::registries);
   TRY(rows);
   std::vector<HostRegistry> all;
-  for (std::size_t row = 0; row < rows->size(); ++row) {
-    HostRegistry host{{rows->number(row, 0)}, text_of(*rows, row, 1), std::nullopt, !rows->flag(row, 6)};
-    if (!rows->is_null(row, 2))
-      host.report = {text_of(*rows, row, 2), rows->number(row, 3), text_of(*rows, row, 4), text_of(*rows, row, 5)};
+  for (const auto row : *rows) {
+    HostRegistry host{{row.host_id()}, std::string(row.name()), std::nullopt, !row.can_tell()};
+    if (row.digest())
+      host.report = {text_or_empty(row.digest()), value_or_zero(row.request_id()), text_or_empty(row.verdict()),
+                     text_or_empty(row.remarks())};
     all.push_back(std::move(host));
   }
   return all;

@@ -18,26 +18,26 @@ class PgMaintenanceStore final : public MaintenanceStore {
   Result<std::uint64_t> find_unregistered_claims() override {
     auto found = link_.run(sql::find_unregistered_claims);
     TRY(found);
-    return static_cast<std::uint64_t>(found->number(0, 0));
+    return static_cast<std::uint64_t>(found->front().deliveries());
   }
 
   Result<QueueState> queue_state() override {
     auto pages = link_.run(sql::queue_pages);
     TRY(pages);
-    const auto size = static_cast<double>(pages->number(0, 0));
+    const auto size = static_cast<double>(pages->front().pages());
     auto counts = size <= kMaxPagesCounted ? counted(sql::queue_state, {}, 1.0) : estimated(size);
     TRY(counts);
     auto oldest = link_.run(sql::oldest_due);
     TRY(oldest);
     QueueState state{.by_status = std::move(*counts), .oldest_due = {}};
-    if (oldest->size() == 1) state.oldest_due = Micros{oldest->number(0, 0)};
+    if (!oldest->empty()) state.oldest_due = Micros{oldest->front().waited()};
     return state;
   }
 
   Result<std::uint64_t> forget_outages(Millis over_for) override {
     auto gone = link_.run(sql::forget_outages, {std::to_string(over_for.count())});
     TRY(gone);
-    return static_cast<std::uint64_t>(gone->number(0, 0));
+    return static_cast<std::uint64_t>(gone->front().outages());
   }
 
   Result<RetentionStep> delete_old(Shard shard, SubmissionId after, std::span<const KeptKind> kinds, std::size_t most) override {
@@ -51,10 +51,11 @@ class PgMaintenanceStore final : public MaintenanceStore {
       const auto old =
           connection.run(sql::lock_old, {in, std::to_string(after.value), std::to_string(most), kind.take(), age.take()});
       TRY(old);
-      RetentionStep step{.last = {old->number(0, 0)}, .is_over = old->flag(0, 1)};
-      const auto deleted = connection.run(sql::delete_old, {in, std::string(old->text(0, 2))});
+      const auto looked_at = old->front();
+      RetentionStep step{.last = {looked_at.last()}, .is_over = looked_at.is_over()};
+      const auto deleted = connection.run(sql::delete_old, {in, std::string(looked_at.locked())});
       TRY(deleted);
-      step.deleted = static_cast<std::uint64_t>(deleted->number(0, 0));
+      step.deleted = static_cast<std::uint64_t>(deleted->front().deleted());
       return step;
     });
   }
@@ -62,7 +63,7 @@ class PgMaintenanceStore final : public MaintenanceStore {
   Result<std::uint64_t> delete_old_events(Millis age, std::size_t most) override {
     const auto gone = link_.run(sql::delete_old_events, {std::to_string(age.count()), std::to_string(most)});
     TRY(gone);
-    return static_cast<std::uint64_t>(gone->number(0, 0));
+    return static_cast<std::uint64_t>(gone->front().deleted());
   }
 
   Result<bool> list_intents() override { return listing_.extend(link_); }
@@ -71,8 +72,8 @@ class PgMaintenanceStore final : public MaintenanceStore {
     const auto last = link_.run(sql::forget_listed, {std::to_string(after.org), std::to_string(after.above),
                                                      std::to_string(age.count()), std::to_string(most)});
     TRY(last);
-    if (last->size() == 0) return std::nullopt;
-    return ListedPlace{last->number(0, 0), last->number(0, 1)};
+    if (last->empty()) return std::nullopt;
+    return ListedPlace{last->front().org_id(), last->front().above()};
   }
 
   Result<void> try_to_store() override {
@@ -90,7 +91,7 @@ class PgMaintenanceStore final : public MaintenanceStore {
   Result<bool> end_outage(OrgId org, const std::string& cooldown_key) override {
     auto gone = link_.run(sql::end_outage, {std::to_string(org.value), cooldown_key});
     TRY(gone);
-    return gone->number(0, 0) > 0;
+    return gone->front().ended() > 0;
   }
 
   Result<void> cut_off(HostId host, Timestamp since, const std::string& target) override {
@@ -106,30 +107,31 @@ class PgMaintenanceStore final : public MaintenanceStore {
   Result<bool> is_alone(HostId host) override {
     auto alone = link_.run(sql::is_alone, {std::to_string(host.value)});
     TRY(alone);
-    return alone->flag(0, 0);
+    return alone->front().is_alone();
   }
 
   Result<void> tell(HostId host, const std::string& facts) override {
-    return done(link_.run(sql::tell_host_facts, {std::to_string(host.value), facts}));
+    TRY(link_.run(sql::tell_host_facts, {std::to_string(host.value), facts}));
+    return {};
   }
 
   Result<void> make_partitions() override {
     const auto rows = link_.run(sql::make_partitions);
     TRY(rows);
-    if (!rows->is_null(0, 0)) return fail(Error::Kind::unavailable, std::string(rows->text(0, 0)));
+    if (const auto postponed = rows->front().postponed()) return fail(Error::Kind::unavailable, std::string(*postponed));
     return {};
   }
 
  private:
   using Counts = std::map<std::string, std::uint64_t>;
 
-  Result<Counts> counted(const Statement& statement, const Parameters& parameters, double times) {
-    auto rows = link_.run(statement, parameters);
+  template <class OneRow>
+  Result<Counts> counted(const Query<OneRow>& query, const Parameters& parameters, double times) {
+    auto rows = link_.run(query, parameters);
     TRY(rows);
     Counts counts;
-    for (std::size_t row = 0; row < rows->size(); ++row)
-      counts[std::string(rows->text(row, 0))] =
-          static_cast<std::uint64_t>(std::llround(static_cast<double>(rows->number(row, 1)) * times));
+    for (const auto row : *rows)
+      counts[std::string(row.state())] = static_cast<std::uint64_t>(std::llround(static_cast<double>(row.count()) * times));
     return counts;
   }
 
@@ -140,8 +142,8 @@ class PgMaintenanceStore final : public MaintenanceStore {
     TRY(claimed);
     auto queued = link_.run(sql::queued, {std::to_string(kMaxCounted + 1)});
     TRY(queued);
-    const auto in_hands = static_cast<std::uint64_t>(claimed->number(0, 0));
-    const auto all = static_cast<std::uint64_t>(queued->number(0, 0));
+    const auto in_hands = static_cast<std::uint64_t>(claimed->front().count());
+    const auto all = static_cast<std::uint64_t>(queued->front().count());
     auto& due = (*counts)["due"];
     const auto scheduled = (*counts)["scheduled"];     // of a sample, as `due` is if there are many
     const auto exact = all - std::min(all, in_hands);  // both together
@@ -149,11 +151,6 @@ class PgMaintenanceStore final : public MaintenanceStore {
     if (is_exact) due = exact - std::min(exact, scheduled);
     (*counts)["claimed"] = in_hands;
     return counts;
-  }
-
-  static Result<void> done(const Result<Rows>& rows) {
-    TRY(rows);
-    return {};
   }
 
   Link link_;

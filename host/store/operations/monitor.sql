@@ -2,73 +2,88 @@
 
 -- name: types_of_queue
 -- Counts the queue by action type and status, exactly.
-SELECT c.contract::json ->> 'actionType', r.status, sum(r.count)
+-- returns: action_type text?, status text, count number
+SELECT c.contract::json ->> 'actionType' AS action_type, r.status, sum(r.count)::bigint AS count
 FROM (SELECT route_id, status, count(*) AS count FROM ready GROUP BY route_id, status) r JOIN contract_snapshots c USING (route_id)
 GROUP BY 1, 2;
 
 -- name: types_of_sample
 -- The same in a sample of the queue's pages.
--- $1 percentage of the pages
-SELECT c.contract::json ->> 'actionType', r.status, sum(r.count)
-FROM (SELECT route_id, status, count(*) AS count FROM ready TABLESAMPLE SYSTEM ($1::real) GROUP BY route_id, status) r
+-- `:percentage`: of the pages.
+-- takes: percentage
+-- returns: action_type text?, status text, count number
+SELECT c.contract::json ->> 'actionType' AS action_type, r.status, sum(r.count)::bigint AS count
+FROM (SELECT route_id, status, count(*) AS count FROM ready TABLESAMPLE SYSTEM (:percentage::real) GROUP BY route_id, status) r
 JOIN contract_snapshots c USING (route_id)
 GROUP BY 1, 2;
 
 -- name: oldest_by_type
 -- Answers, by action type, for how many microseconds the oldest due delivery has waited; no row if nothing of it is due. One probe per
 -- route, as oldest_due.
+-- returns: action_type text?, waited number
 WITH RECURSIVE first AS (
   (SELECT shard, route_id, due_at FROM ready WHERE queued AND status <> 'claimed' ORDER BY shard, route_id, due_at, delivery_id LIMIT 1)
   UNION ALL
   SELECT next.* FROM first, LATERAL (
     SELECT shard, route_id, due_at FROM ready WHERE queued AND status <> 'claimed' AND (shard, route_id) > (first.shard, first.route_id)
     ORDER BY shard, route_id, due_at, delivery_id LIMIT 1) next)
-SELECT c.contract::json ->> 'actionType', micros(now()) - micros(min(f.due_at)) FROM first f JOIN contract_snapshots c USING (route_id)
+SELECT c.contract::json ->> 'actionType' AS action_type, micros(now()) - micros(min(f.due_at)) AS waited
+FROM first f JOIN contract_snapshots c USING (route_id)
 WHERE f.due_at <= now() GROUP BY 1;
 
 -- name: newest_ends
 -- Counts, by action type, the newest deliveries that have ended, and those of them that failed for good. The newest are those of the
 -- newest submissions, so that the index of the primary key finds them without looking at others.
--- $1 shards, $2 deliveries looked at in each, $3 milliseconds: those that ended longer ago do not count
-SELECT d.action_type, count(*), count(*) FILTER (WHERE d.status IN ('rejected', 'exhausted'))
-FROM generate_series(0, $1::integer - 1) AS n(shard), LATERAL (
-  SELECT action_type, status, ended_at FROM deliveries x WHERE x.shard = n.shard ORDER BY x.id DESC LIMIT $2::integer) d
-WHERE d.ended_at > now() - $3::bigint * interval '1 millisecond' GROUP BY d.action_type;
+-- `:most`: deliveries looked at in each shard. `:age`: milliseconds; those that ended longer ago do not count.
+-- takes: shards, most, age
+-- returns: action_type text, ended number, failed number
+SELECT d.action_type, count(*) AS ended, count(*) FILTER (WHERE d.status IN ('rejected', 'exhausted')) AS failed
+FROM generate_series(0, :shards::integer - 1) AS n(shard), LATERAL (
+  SELECT action_type, status, ended_at FROM deliveries x WHERE x.shard = n.shard ORDER BY x.id DESC LIMIT :most::integer) d
+WHERE d.ended_at > now() - :age::bigint * interval '1 millisecond' GROUP BY d.action_type;
 
 -- name: waiting_dead_letters
 -- Counts the dead letters that nobody has replayed, up to a limit.
--- $1 the limit
-SELECT count(*) FROM (SELECT FROM dead_letters WHERE replayed_at IS NULL LIMIT $1::bigint) AS counted;
+-- takes: most
+-- returns: count number
+SELECT count(*) AS count FROM (SELECT FROM dead_letters WHERE replayed_at IS NULL LIMIT :most::bigint) AS counted;
 
 -- name: cooling_targets
 -- Counts the targets, and senders of forms, that cool down.
-SELECT count(*) FROM target_rests WHERE until > now();
+-- returns: count number
+SELECT count(*) AS count FROM target_rests WHERE until > now();
 
 -- name: unfinished_of_pipelines
 -- Counts pipelines' submissions that have not ended by pipeline and state, of so many at most.
--- $1 the limit
-SELECT pipeline, state, count(*) FROM (SELECT pipeline, state FROM pipeline_submissions WHERE ended_at IS NULL LIMIT $1::bigint) AS counted
+-- takes: most
+-- returns: pipeline text, state text, count number
+SELECT pipeline, state, count(*) AS count
+FROM (SELECT pipeline, state FROM pipeline_submissions WHERE ended_at IS NULL LIMIT :most::bigint) AS counted
 GROUP BY 1, 2;
 
 -- name: processing_forms
 -- Counts the submissions of forms whose actions are under way, up to a limit.
--- $1 the limit
-SELECT count(*) FROM (SELECT FROM form_submissions WHERE processing_since IS NOT NULL LIMIT $1::bigint) AS counted;
+-- takes: most
+-- returns: count number
+SELECT count(*) AS count FROM (SELECT FROM form_submissions WHERE processing_since IS NOT NULL LIMIT :most::bigint) AS counted;
 
 -- name: unfinished_of_queue
 -- Counts, exactly, intents and notifications that have not ended (their delivery has their id), and submissions of forms that wait for
 -- their attachments or to be finalized: all their actions wait, and the first of them counts.
-SELECT count(*) FILTER (WHERE a.delivery_id = a.submission_id),
+-- returns: intents number, forms number
+SELECT count(*) FILTER (WHERE a.delivery_id = a.submission_id) AS intents,
   count(*) FILTER (WHERE a.delivery_id <> a.submission_id AND a.status = 'waiting' AND NOT EXISTS (
     SELECT FROM ready b WHERE b.shard = a.shard AND b.org_id = a.org_id AND b.submission_id = a.submission_id
-      AND b.delivery_id <> b.submission_id AND (b.status <> 'waiting' OR b.action_order < a.action_order)))
+      AND b.delivery_id <> b.submission_id AND (b.status <> 'waiting' OR b.action_order < a.action_order))) AS forms
 FROM ready a;
 
 -- name: unfinished_of_sample
 -- The same in a sample of the queue's pages.
--- $1 percentage of the pages
-SELECT count(*) FILTER (WHERE a.delivery_id = a.submission_id),
+-- `:percentage`: of the pages.
+-- takes: percentage
+-- returns: intents number, forms number
+SELECT count(*) FILTER (WHERE a.delivery_id = a.submission_id) AS intents,
   count(*) FILTER (WHERE a.delivery_id <> a.submission_id AND a.status = 'waiting' AND NOT EXISTS (
     SELECT FROM ready b WHERE b.shard = a.shard AND b.org_id = a.org_id AND b.submission_id = a.submission_id
-      AND b.delivery_id <> b.submission_id AND (b.status <> 'waiting' OR b.action_order < a.action_order)))
-FROM ready a TABLESAMPLE SYSTEM ($1::real);
+      AND b.delivery_id <> b.submission_id AND (b.status <> 'waiting' OR b.action_order < a.action_order))) AS forms
+FROM ready a TABLESAMPLE SYSTEM (:percentage::real);

@@ -8,12 +8,18 @@
 #include "store/operations/monitor.sql.h"
 #include "store/pg/sampling.h"
 #include "store/pg_stores.h"
-#include "store/submissions/read_rows.h"
 
 namespace waybill {
 namespace {
 
 constexpr std::size_t kLeastEnds = 100;
+
+// The share of a table of so many pages that a sample takes.
+std::string percentage_of(double pages) { return std::to_string(100.0 * kPagesSampled / pages); }
+
+std::uint64_t scaled(std::int64_t count, double times) {
+  return static_cast<std::uint64_t>(std::llround(static_cast<double>(count) * times));
+}
 
 class PgMonitorStore final : public MonitorStore {
  public:
@@ -22,27 +28,23 @@ class PgMonitorStore final : public MonitorStore {
   Result<TypeStates> types() override {
     const auto pages = link_.read(sql::queue_pages);
     TRY(pages);
-    const auto size = static_cast<double>(pages->number(0, 0));
+    const auto size = static_cast<double>(pages->front().pages());
     TypeStates states{.by_type = {}, .estimated = size > kMaxPagesCounted};
-    const double times = states.estimated ? size / kPagesSampled : 1;
-    const auto counts = states.estimated ? link_.read(sql::types_of_sample, {std::to_string(100.0 * kPagesSampled / size)})
-                                         : link_.read(sql::types_of_queue);
-    TRY(counts);
-    for (std::size_t row = 0; row < counts->size(); ++row)
-      states.by_type[text_of(*counts, row, 0)].by_status[text_of(*counts, row, 1)] =
-          static_cast<std::uint64_t>(std::llround(static_cast<double>(counts->number(row, 2)) * times));
+    if (states.estimated)
+      TRY(count_types(states, sql::types_of_sample, {percentage_of(size)}, size / kPagesSampled));
+    else
+      TRY(count_types(states, sql::types_of_queue, {}, 1));
     const auto oldest = link_.read(sql::oldest_by_type);
     TRY(oldest);
-    for (std::size_t row = 0; row < oldest->size(); ++row)
-      states.by_type[text_of(*oldest, row, 0)].oldest_due = Micros{oldest->number(row, 1)};
+    for (const auto row : *oldest) states.by_type[text_or_empty(row.action_type())].oldest_due = Micros{row.waited()};
     const auto each = std::max(kMaxEndsCounted / static_cast<std::size_t>(shards_), kLeastEnds);
     const auto ends =
         link_.read(sql::newest_ends, {std::to_string(shards_), std::to_string(each), std::to_string(kEndsCounted.count())});
     TRY(ends);
-    for (std::size_t row = 0; row < ends->size(); ++row) {
-      auto& state = states.by_type[text_of(*ends, row, 0)];
-      state.ended = static_cast<std::uint64_t>(ends->number(row, 1));
-      state.failed = static_cast<std::uint64_t>(ends->number(row, 2));
+    for (const auto row : *ends) {
+      auto& state = states.by_type[std::string(row.action_type())];
+      state.ended = static_cast<std::uint64_t>(row.ended());
+      state.failed = static_cast<std::uint64_t>(row.failed());
     }
     return states;
   }
@@ -52,36 +54,45 @@ class PgMonitorStore final : public MonitorStore {
     Standing standing;
     const auto dead = link_.read(sql::waiting_dead_letters, most);
     TRY(dead);
-    standing.dead_letters = count_of(*dead, 0);
+    standing.dead_letters = static_cast<std::uint64_t>(dead->front().count());
     const auto cooling = link_.read(sql::cooling_targets);
     TRY(cooling);
-    standing.cooling_targets = count_of(*cooling, 0);
+    standing.cooling_targets = static_cast<std::uint64_t>(cooling->front().count());
     const auto pipelines = link_.read(sql::unfinished_of_pipelines, most);
     TRY(pipelines);
-    for (std::size_t row = 0; row < pipelines->size(); ++row)
-      standing.unfinished[{text_of(*pipelines, row, 0), text_of(*pipelines, row, 1)}] =
-          static_cast<std::uint64_t>(pipelines->number(row, 2));
+    for (const auto row : *pipelines)
+      standing.unfinished[{std::string(row.pipeline()), std::string(row.state())}] = static_cast<std::uint64_t>(row.count());
     const auto processing = link_.read(sql::processing_forms, most);
     TRY(processing);
-    standing.unfinished[{"form", "processing"}] = count_of(*processing, 0);
+    standing.unfinished[{"form", "processing"}] = static_cast<std::uint64_t>(processing->front().count());
     const auto pages = link_.read(sql::queue_pages);
     TRY(pages);
-    const auto size = static_cast<double>(pages->number(0, 0));
-    const bool is_sample = size > kPagesSampled;
-    const auto queue = is_sample ? link_.read(sql::unfinished_of_sample, {std::to_string(100.0 * kPagesSampled / size)})
-                                 : link_.read(sql::unfinished_of_queue);
-    TRY(queue);
-    const double times = is_sample ? size / kPagesSampled : 1;
-    const auto scaled = [&](int column) {
-      return static_cast<std::uint64_t>(std::llround(static_cast<double>(queue->number(0, column)) * times));
-    };
-    standing.unfinished[{"intent", "pending"}] = scaled(0);
-    standing.unfinished[{"form", "received"}] = scaled(1);
+    const auto size = static_cast<double>(pages->front().pages());
+    if (size > kPagesSampled)
+      TRY(count_unfinished(standing, sql::unfinished_of_sample, {percentage_of(size)}, size / kPagesSampled));
+    else
+      TRY(count_unfinished(standing, sql::unfinished_of_queue, {}, 1));
     return standing;
   }
 
  private:
-  static std::uint64_t count_of(const Rows& rows, int column) { return static_cast<std::uint64_t>(rows.number(0, column)); }
+  // Each row of a sample stands for `times` rows.
+  template <class OneRow>
+  Result<void> count_types(TypeStates& states, const Query<OneRow>& query, const Parameters& parameters, double times) {
+    const auto counts = link_.read(query, parameters);
+    TRY(counts);
+    for (const auto row : *counts)
+      states.by_type[text_or_empty(row.action_type())].by_status[std::string(row.status())] = scaled(row.count(), times);
+    return {};
+  }
+  template <class OneRow>
+  Result<void> count_unfinished(Standing& standing, const Query<OneRow>& query, const Parameters& parameters, double times) {
+    const auto counts = link_.read(query, parameters);
+    TRY(counts);
+    standing.unfinished[{"intent", "pending"}] = scaled(counts->front().intents(), times);
+    standing.unfinished[{"form", "received"}] = scaled(counts->front().forms(), times);
+    return {};
+  }
 
   Link link_;
   const int shards_;

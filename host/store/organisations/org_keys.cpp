@@ -18,7 +18,8 @@ Result<DataKey> newest_data_key(Connection& connection, OrgId org, const Vault& 
     }
     const auto newest = connection.run(sql::newest_org_key, {of});
     TRY(newest);
-    if (newest->size() == 1) return DataKey{static_cast<std::int32_t>(newest->number(0, 0)), from_hex(newest->text(0, 1))};
+    if (newest->empty()) continue;
+    return DataKey{static_cast<std::int32_t>(newest->front().key_id()), from_hex(newest->front().sealed())};
   }
   return fail(Error::Kind::bug, "a data key that was just stored is not there");
 }
@@ -26,14 +27,14 @@ Result<DataKey> newest_data_key(Connection& connection, OrgId org, const Vault& 
 Result<DataKey> data_key(Connection& connection, OrgId org, std::int32_t id) {
   const auto key = connection.run(sql::org_key, {std::to_string(org.value), std::to_string(id)});
   TRY(key);
-  return DataKey{id, from_hex(key->text(0, 0))};
+  return DataKey{id, from_hex(key->front().sealed())};
 }
 
 Result<std::vector<std::string>> used_master_keys(Link& link) {
   const auto rows = link.read(sql::master_keys);
   TRY(rows);
   std::vector<std::string> all;
-  for (std::size_t row = 0; row < rows->size(); ++row) all.push_back(text_of(*rows, row, 0));
+  for (const auto row : *rows) all.emplace_back(row.master());
   return all;
 }
 
@@ -43,12 +44,12 @@ Result<std::vector<LostKey>> lost_data_keys(Link& link, const Vault& vault) {
   const auto rows = link.read(sql::lost_keys, {known.take()});
   TRY(rows);
   std::vector<LostKey> all;
-  for (std::size_t row = 0; row < rows->size(); ++row)
-    all.push_back({{rows->number(row, 0)},
-                   text_of(*rows, row, 1),
-                   static_cast<std::int32_t>(rows->number(row, 2)),
-                   text_of(*rows, row, 3),
-                   static_cast<std::size_t>(rows->number(row, 4))});
+  for (const auto row : *rows)
+    all.push_back({.org = {row.org_id()},
+                   .org_name = std::string(row.name()),
+                   .id = static_cast<std::int32_t>(row.key_id()),
+                   .master = std::string(row.master()),
+                   .channels = static_cast<std::size_t>(row.channels())});
   return all;
 }
 
@@ -58,17 +59,17 @@ Result<std::size_t> give_up_data_key(Link& link, const Vault& vault, const LostK
   return link.transact([&](Connection& connection) -> Result<std::size_t> {
     const auto replaced = connection.run(sql::replace_lost_key, {org, id, fresh.master, bytea(fresh.sealed), lost.master});
     TRY(replaced);
-    if (replaced->size() == 0) return std::size_t{0};
+    if (replaced->empty()) return std::size_t{0};
     const auto channels = connection.run(sql::channels_of_key, {org, id});
     TRY(channels);
     std::size_t living = 0;
-    for (std::size_t row = 0; row < channels->size(); ++row) {
-      const auto channel = text_of(*channels, row, 0);
+    for (const auto row : *channels) {
+      const std::string channel(row.channel_id());
       const auto sealed = vault.seal(lost.org, lost.id, fresh.sealed, {lost.org, channel, kSecretField}, make_signing_secret());
       TRY(sealed);
       TRY(connection.run(sql::give_up_secret, {org, channel, bytea(*sealed)}));
-      if (!channels->flag(row, 2)) continue;
-      TRY(connection.run(sql::audit_given_up, {org, actor, channel, text_of(*channels, row, 1), lost.master}));
+      if (!row.is_living()) continue;
+      TRY(connection.run(sql::audit_given_up, {org, actor, channel, std::string(row.name()), lost.master}));
       ++living;
     }
     return living;
@@ -78,10 +79,10 @@ Result<std::size_t> give_up_data_key(Link& link, const Vault& vault, const LostK
 Result<std::size_t> rewrap_data_keys(Link& link, const Vault& vault, std::size_t most) {
   const auto rows = link.run(sql::keys_to_rewrap, {vault.newest(), std::to_string(most)});
   TRY(rows);
-  for (std::size_t row = 0; row < rows->size(); ++row) {
-    const OrgId org{rows->number(row, 0)};
-    const auto id = static_cast<std::int32_t>(rows->number(row, 1));
-    const std::string before = from_hex(rows->text(row, 2));
+  for (const auto row : *rows) {
+    const OrgId org{row.org_id()};
+    const auto id = static_cast<std::int32_t>(row.key_id());
+    const std::string before = from_hex(row.sealed());
     const auto fresh = vault.rewrap(org, id, before);
     TRY(fresh);
     TRY(link.run(sql::rewrap_key,

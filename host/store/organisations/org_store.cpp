@@ -1,22 +1,24 @@
 // Organisations on PostgreSQL.
 #include "store/organisations/org_store.h"
 
+#include <algorithm>
+
 #include "domain/organisation.h"
 #include "store/organisations/organisations.sql.h"
 #include "store/pg/tenant_link.h"
 #include "store/pg_stores.h"
-#include "store/submissions/read_rows.h"
 
 namespace waybill {
 namespace {
 
-OrgView read_org(const Rows& rows, std::size_t row) {
-  return {.id = {rows.number(row, 0)},
-          .name = text_of(rows, row, 1),
-          .created = rows.time(row, 2),
-          .disabled = time_of(rows, row, 3),
-          .weight = static_cast<std::uint32_t>(rows.number(row, 4)),
-          .tokens = rows.number(row, 5)};
+template <class OneRow>
+OrgView read_org(const OneRow& row) {
+  return {.id = {row.org_id()},
+          .name = std::string(row.name()),
+          .created = row.created(),
+          .disabled = row.disabled(),
+          .weight = static_cast<std::uint32_t>(row.weight()),
+          .tokens = row.tokens()};
 }
 
 class PgOrgStore final : public OrgStore {
@@ -29,7 +31,7 @@ class PgOrgStore final : public OrgStore {
     TRY(check_tenant_role(link_));
     auto made = link_.run(sql::create_org, {name});
     TRY(made);
-    if (made->size() == 0) return fail(Error::Kind::conflict, "there is an organisation \"" + name + "\" already");
+    if (made->empty()) return fail(Error::Kind::conflict, "there is an organisation \"" + name + "\" already");
     auto found = find(name);
     TRY(found);
     return **found;
@@ -39,7 +41,7 @@ class PgOrgStore final : public OrgStore {
     auto rows = link_.read(sql::organisations, {after, std::to_string(most + 1)});
     TRY(rows);
     OrgPage page;
-    for (std::size_t row = 0; row < std::min(rows->size(), most); ++row) page.organisations.push_back(read_org(*rows, row));
+    for (std::size_t at = 0; at < std::min(rows->size(), most); ++at) page.organisations.push_back(read_org((*rows)[at]));
     if (rows->size() > most) page.next = page.organisations.back().name;
     return page;
   }
@@ -47,7 +49,7 @@ class PgOrgStore final : public OrgStore {
   Result<std::optional<OrgView>> find(const std::string& name) override {
     auto rows = link_.read(sql::show_org, {name});
     TRY(rows);
-    return rows->size() == 0 ? std::nullopt : std::optional(read_org(*rows, 0));
+    return rows->empty() ? std::nullopt : std::optional(read_org(rows->front()));
   }
 
   Result<std::optional<OrgView>> set_disabled(const std::string& name, bool disabled) override {

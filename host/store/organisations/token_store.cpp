@@ -32,18 +32,37 @@ std::optional<std::string> array_or_null(const std::vector<std::string>& all) {
   return array.take();
 }
 
-TokenRow row_of(const Rows& rows, std::size_t row) {
-  return {.id = text_of(rows, row, 0),
-          .name = text_of(rows, row, 1),
-          .org = text_of(rows, row, 2),
-          .role = text_of(rows, row, 3),
-          .targets = lines(rows.text(row, 4)),
-          .paths = lines(rows.text(row, 5)),
-          .created = rows.time(row, 6),
-          .expires = time_of(rows, row, 7),
-          .used = time_of(rows, row, 8),
-          .revoked = time_of(rows, row, 9),
-          .certificate = rows.flag(row, 10)};
+TokenView::State state_of(std::string_view ended_as) {
+  if (ended_as == "revoked") return TokenView::State::revoked;
+  return ended_as == "expired" ? TokenView::State::expired : TokenView::State::live;
+}
+
+TokenView read_token(const sql::find_token_row& row) {
+  return {.org = {row.org_id()},
+          .name = std::string(row.name()),
+          .role = std::string(row.role()),
+          .org_name = std::string(row.org_name()),
+          .org_disabled = row.org_is_disabled(),
+          .state = state_of(row.ended_as()),
+          .number = row.token_id(),
+          .id = std::string(row.public_id()),
+          .targets = lines(row.targets()),
+          .paths = lines(row.paths()),
+          .lasts = row.lasts() ? std::optional(Micros{*row.lasts()}) : std::nullopt};
+}
+
+TokenRow read_listed(const sql::tokens_row& row) {
+  return {.id = std::string(row.public_id()),
+          .name = std::string(row.name()),
+          .org = std::string(row.org_name()),
+          .role = std::string(row.role()),
+          .targets = lines(row.targets()),
+          .paths = lines(row.paths()),
+          .created = row.created(),
+          .expires = row.expires(),
+          .used = row.used(),
+          .revoked = row.revoked(),
+          .certificate = row.certificate()};
 }
 
 class PgTokenStore final : public TokenStore {
@@ -53,21 +72,8 @@ class PgTokenStore final : public TokenStore {
   Result<std::optional<TokenView>> find(const Sha256& hash) override {
     auto rows = link_.read(sql::find_token, {bytea(as_view(hash)), bytea(as_view(hash_apart(hash)))});
     TRY(rows);
-    if (rows->size() == 0) return std::nullopt;
-    const auto state = rows->text(0, 5);
-    return TokenView{.org = {rows->number(0, 0)},
-                     .name = text_of(*rows, 0, 1),
-                     .role = text_of(*rows, 0, 2),
-                     .org_name = text_of(*rows, 0, 3),
-                     .org_disabled = rows->flag(0, 4),
-                     .state = state == "revoked"   ? TokenView::State::revoked
-                              : state == "expired" ? TokenView::State::expired
-                                                   : TokenView::State::live,
-                     .number = rows->number(0, 6),
-                     .id = text_of(*rows, 0, 7),
-                     .targets = lines(rows->text(0, 8)),
-                     .paths = lines(rows->text(0, 9)),
-                     .lasts = rows->is_null(0, 10) ? std::nullopt : std::optional(Micros{rows->number(0, 10)})};
+    if (rows->empty()) return std::nullopt;
+    return read_token(rows->front());
   }
 
   Result<TokenRow> create(const NewToken& token) override {
@@ -75,8 +81,8 @@ class PgTokenStore final : public TokenStore {
       return fail(Error::Kind::invalid, "the role operator is for the organisation " + std::string(kDefaultOrgName) + " only");
     auto found = link_.run(sql::find_org, {token.org});
     TRY(found);
-    if (found->size() == 0) return fail(Error::Kind::not_found, "there is no organisation \"" + token.org + "\"");
-    const std::string org = text_of(*found, 0, 0);
+    if (found->empty()) return fail(Error::Kind::not_found, "there is no organisation \"" + token.org + "\"");
+    const std::string org = std::to_string(found->front().org_id());
     TRY(link_.run(sql::retire_token, {org, token.name}));
     if (token.certificate) TRY(free_certificate(token.hash));
     const Sha256 hash = is_kept_apart(token) ? hash_apart(token.hash) : token.hash;
@@ -85,7 +91,7 @@ class PgTokenStore final : public TokenStore {
                           {org, token.name, token.role, bytea(as_view(hash)), token.id, lasts, array_or_null(token.targets),
                            array_or_null(token.paths), token.certificate ? "true" : "false"});
     TRY(made);
-    if (made->size() == 0)
+    if (made->empty())
       return fail(Error::Kind::conflict,
                   "there is a live token \"" + token.name + "\" already; revoke it first or choose another name");
     return TokenRow{.id = token.id,
@@ -94,8 +100,8 @@ class PgTokenStore final : public TokenStore {
                     .role = token.role,
                     .targets = token.targets,
                     .paths = token.paths,
-                    .created = made->time(0, 0),
-                    .expires = time_of(*made, 0, 1),
+                    .created = made->front().created(),
+                    .expires = made->front().expires(),
                     .used = {},
                     .revoked = {},
                     .certificate = token.certificate};
@@ -105,20 +111,20 @@ class PgTokenStore final : public TokenStore {
     auto rows = link_.read(sql::tokens, {org, also_revoked ? "true" : "false"});
     TRY(rows);
     std::vector<TokenRow> all;
-    for (std::size_t row = 0; row < rows->size(); ++row) all.push_back(row_of(*rows, row));
+    for (const auto row : *rows) all.push_back(read_listed(row));
     return all;
   }
 
   Result<bool> revoke(const std::string& org, const std::string& name) override {
     auto rows = link_.run(sql::revoke_token, {org, name});
     TRY(rows);
-    return rows->size() > 0;
+    return !rows->empty();
   }
 
   Result<bool> revoke_by_id(const std::string& id) override {
     auto rows = link_.run(sql::revoke_token_by_id, {id});
     TRY(rows);
-    return rows->size() > 0;
+    return !rows->empty();
   }
 
   Result<void> note_uses(std::span<const TokenUse> uses) override {
@@ -138,9 +144,11 @@ class PgTokenStore final : public TokenStore {
     TRY(link_.run(sql::free_hash, {plain, apart}));
     auto live = link_.run(sql::token_of_hash, {plain, apart});
     TRY(live);
-    if (live->size() == 0) return {};
-    return fail(Error::Kind::conflict, "this certificate is the token \"" + text_of(*live, 0, 1) + "\" (" + text_of(*live, 0, 2) +
-                                           ") of " + text_of(*live, 0, 0) + " already; revoke it first");
+    if (live->empty()) return {};
+    const auto owner = live->front();
+    return fail(Error::Kind::conflict, "this certificate is the token \"" + std::string(owner.name()) + "\" (" +
+                                           std::string(owner.public_id()) + ") of " + std::string(owner.org_name()) +
+                                           " already; revoke it first");
   }
 
   Link link_;

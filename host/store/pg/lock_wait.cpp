@@ -35,7 +35,7 @@ class BlockerWatch {
       const auto rows = connection->run(sql::who_blocks, {pid});
       if (!rows) return;
       std::unique_lock lock(mutex_);
-      if (!rows->is_null(0, 0)) blockers_ = rows->text(0, 0);
+      if (const auto blockers = rows->front().blockers()) blockers_ = *blockers;
       changed_.wait_for(lock, stop, kLook, [] { return false; });
     }
   }
@@ -64,7 +64,7 @@ Result<void> with_short_locks(Connection& connection, const DatabaseAddress& add
   TRY(pid);
   auto next_word = std::chrono::steady_clock::now();
   while (!done && is_lock_timeout(done.error())) {
-    BlockerWatch watch(address, std::string(pid->text(0, 0)));
+    BlockerWatch watch(address, std::to_string(pid->front().pid()));
     done = in_transaction(connection, work);
     if (done || !is_lock_timeout(done.error())) return done;
     const auto now = std::chrono::steady_clock::now();

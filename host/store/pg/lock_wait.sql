@@ -2,11 +2,14 @@
 
 -- name: backend_pid
 -- Answers the session's process id.
-SELECT pg_backend_pid();
+-- returns: pid number
+SELECT pg_backend_pid() AS pid;
 
 -- name: who_blocks
 -- Names the sessions that a session waits for; null if there are none.
--- $1 process id of the session that waits
+-- `:pid`: of the session that waits.
+-- takes: pid
+-- returns: blockers text?
 SELECT string_agg(format('process %s (%s%s)', pid, coalesce(nullif(application_name, ''), 'unnamed'),
-                         coalesce(', in a transaction since ' || to_char(xact_start, 'HH24:MI:SS UTC'), '')), ', ')
-FROM pg_stat_activity WHERE pid = ANY (pg_blocking_pids($1));
+                         coalesce(', in a transaction since ' || to_char(xact_start, 'HH24:MI:SS UTC'), '')), ', ') AS blockers
+FROM pg_stat_activity WHERE pid = ANY (pg_blocking_pids(:pid));

@@ -28,7 +28,7 @@ Result<void> lock(Connection& connection, const std::string& schema) {
 Result<void> make_schema(Connection& connection, const std::string& schema) {
   auto there = connection.run(sql::has_schema, {schema});
   TRY(there);
-  if (there->size() == 1) return {};
+  if (!there->empty()) return {};
   TRY(connection.script("CREATE SCHEMA IF NOT EXISTS " + quoted_identifier(schema)));
   return {};
 }
@@ -49,7 +49,7 @@ Result<void> keep_books(Connection& connection, const DatabaseAddress& address, 
                         " applied_at timestamptz NOT NULL DEFAULT now(), runs_beside integer)"));
   const auto has = connection.run(sql::has_runs_beside);
   TRY(has);
-  if (has->size() == 1) return {};
+  if (!has->empty()) return {};
   return with_short_locks(
       connection, address,
       [&] { return done(connection.script("ALTER TABLE schema_migrations ADD COLUMN runs_beside integer")); }, report);
@@ -59,15 +59,16 @@ Result<void> keep_books(Connection& connection, const DatabaseAddress& address, 
 Result<void> clear_the_way(Connection& connection, int needed) {
   const auto has = connection.run(sql::has_hosts);
   TRY(has);
-  if (!has->flag(0, 0)) return {};
+  if (!has->front().is_there()) return {};
   TRY(connection.script("LOCK TABLE hosts IN SHARE ROW EXCLUSIVE MODE"));
   const std::string version = std::to_string(needed);
   TRY(connection.run(sql::forget_older_hosts, {version}));
   const auto older = connection.run(sql::older_hosts, {version});
   TRY(older);
-  if (older->is_null(0, 0)) return {};
+  const auto names = older->front().names();
+  if (!names) return {};
   return fail(Error::Kind::invalid, "hosts of an older version live, and none may that knows less than version " + version +
-                                        ": " + std::string(older->text(0, 0)) +
+                                        ": " + std::string(*names) +
                                         ". Stop them (SIGTERM; they finish what is out), then run `waybill migrate` again "
                                         "(docs/operations/upgrading.md)");
 }
@@ -96,7 +97,8 @@ Result<void> prepare(Connection& connection, const std::vector<Migration>& pendi
 Result<SchemaOwner> schema_owner(Connection& connection, const std::string& schema) {
   auto rows = connection.run(sql::schema_owner, {schema});
   TRY(rows);
-  return SchemaOwner{std::string(rows->text(0, 0)), std::string(rows->text(0, 1)), rows->flag(0, 2)};
+  const auto row = rows->front();
+  return SchemaOwner{std::string(row.session_role()), std::string(row.owner()), row.may_act()};
 }
 
 Result<SchemaOwner> become_owner(Connection& connection, const std::string& schema) {

@@ -3,7 +3,6 @@
 
 #include <charconv>
 #include <chrono>
-#include <limits>
 #include <pqxx/pqxx>
 #include <set>
 
@@ -110,35 +109,45 @@ std::string quoted(std::string_view text, char quote) {
 std::string quoted_identifier(std::string_view name) { return quoted(name, '"'); }
 std::string quoted_literal(std::string_view text) { return quoted(text, '\''); }
 
+// The cells of all rows. libpqxx takes and drops references to the whole result with each access to a cell, but not with each
+// step of an iterator.
 struct Rows::Data {
   pqxx::result result;
+  std::size_t rows = 0, columns = 0;
+  std::vector<std::string_view> cells;  // one without data is null
 
-  // The cells of one row, kept until another row is asked for. libpqxx takes and drops references to the whole result with each
-  // access to a cell, but not with each step of an iterator.
-  const std::vector<std::string_view>& cells_of(std::size_t wanted) {
-    if (wanted == row_) return cells_;
-    const auto row = result[static_cast<pqxx::result::size_type>(wanted)];
-    const auto end = row.end();
-    cells_.clear();
-    for (auto cell = row.begin(); cell != end; ++cell)
-      cells_.push_back(cell->is_null() ? std::string_view()
-                                       : std::string_view(cell->c_str(), static_cast<std::size_t>(cell->size())));
-    row_ = wanted;
-    return cells_;
+  // Throws std::logic_error if it is not as the statement says.
+  void take(pqxx::result&& from, std::span<const Column> described = {}) {
+    result = std::move(from);
+    rows = static_cast<std::size_t>(result.size());
+    columns = static_cast<std::size_t>(result.columns());
+    if (!described.empty() && described.size() != columns)
+      throw std::logic_error("it answers " + std::to_string(columns) + " columns, not " + std::to_string(described.size()));
+    cells.reserve(rows * columns);
+    for (const auto row : result) {
+      const auto* column = described.data();
+      const auto end = row.end();
+      for (auto cell = row.begin(); cell != end; ++cell) {
+        cells.push_back(cell->is_null() ? std::string_view()
+                                        : std::string_view(cell->c_str(), static_cast<std::size_t>(cell->size())));
+        if (described.empty()) continue;
+        if (cells.back().data() == nullptr && !column->may_be_null)
+          throw std::logic_error(std::string(column->name) + " is null");
+        ++column;
+      }
+    }
   }
-
- private:
-  std::size_t row_ = std::numeric_limits<std::size_t>::max();
-  std::vector<std::string_view> cells_;  // one without data is null
 };
 Rows::Rows() : data_(std::make_unique<Data>()) {}
 Rows::~Rows() = default;
 Rows::Rows(Rows&&) noexcept = default;
 Rows& Rows::operator=(Rows&&) noexcept = default;
-std::size_t Rows::size() const { return static_cast<std::size_t>(data_->result.size()); }
+std::size_t Rows::size() const { return data_->rows; }
 
 bool Rows::is_null(std::size_t row, int column) const { return text(row, column).data() == nullptr; }
-std::string_view Rows::text(std::size_t row, int column) const { return data_->cells_of(row)[static_cast<std::size_t>(column)]; }
+std::string_view Rows::text(std::size_t row, int column) const {
+  return data_->cells[row * data_->columns + static_cast<std::size_t>(column)];
+}
 std::int64_t Rows::number(std::size_t row, int column) const {
   const auto digits = text(row, column);
   std::int64_t value = 0;
@@ -281,7 +290,7 @@ Result<Rows> Connection::run(const Statement& statement, const Parameters& param
       session_->planned_at = now;
     }
     Rows rows;
-    rows.data_->result = execute(work, statement.name, parameters);
+    rows.data_->take(execute(work, statement.name, parameters), statement.columns);
     return rows;
   });
 }
@@ -290,7 +299,7 @@ Result<Rows> Connection::script(const std::string& sql) {
   return session_->guarded("script", [&] {
     pqxx::nontransaction work(session_->connection);
     Rows rows;
-    rows.data_->result = work.exec(sql);  // the simple protocol runs several statements as one transaction
+    rows.data_->take(work.exec(sql));  // the simple protocol runs several statements as one transaction
     return rows;
   });
 }

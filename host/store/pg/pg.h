@@ -8,34 +8,16 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
 #include "base/time.h"
 #include "config/config.h"
+#include "store/pg/rows.h"
 #include "store/pg/statement.h"
 
 namespace waybill {
-
-class Rows {
- public:
-  Rows();
-  ~Rows();
-  Rows(Rows&&) noexcept;
-  Rows& operator=(Rows&&) noexcept;
-
-  std::size_t size() const;
-  bool is_null(std::size_t row, int column) const;
-  std::string_view text(std::size_t row, int column) const;  // valid while the Rows live
-  std::int64_t number(std::size_t row, int column) const;
-  bool flag(std::size_t row, int column) const;
-  Timestamp time(std::size_t row, int column) const { return {number(row, column)}; }  // a column made with micros()
-
- private:
-  friend class Connection;
-  struct Data;
-  std::unique_ptr<Data> data_;
-};
 
 // Builds the text form of a PostgreSQL array.
 class ArrayText {
@@ -57,6 +39,11 @@ std::string quoted_literal(std::string_view text);
 
 using Parameters = std::vector<std::optional<std::string>>;
 
+template <class OneRow>
+RowsOf<OneRow> as_rows(Rows&& rows) {
+  return RowsOf<OneRow>(std::move(rows));
+}
+
 class SessionWatch;
 
 struct DatabaseAddress {
@@ -76,8 +63,13 @@ class Connection {
   Connection(Connection&&) noexcept;
   Connection& operator=(Connection&&) noexcept;
 
-  // Runs one statement, committed when it returns. Error::unavailable: it may or may not have been carried out.
+  // Runs one statement, committed when it returns. Error::unavailable: it may or may not have been carried out. Error::bug as
+  // well if the answer is not what the statement's columns say: there are more or fewer, or one is null that must not be.
   Result<Rows> run(const Statement& statement, const Parameters& parameters = {});
+  template <class OneRow>
+  Result<RowsOf<OneRow>> run(const Query<OneRow>& query, const Parameters& parameters = {}) {
+    return run(static_cast<const Statement&>(query), parameters).map(as_rows<OneRow>);
+  }
   // One or more statements in one transaction.
   Result<Rows> script(const std::string& sql);
   Result<void> set_lock_timeout(Millis length);  // for the statements that follow
@@ -90,13 +82,25 @@ class Connection {
   std::unique_ptr<Session> session_;
 };
 
+// What such a statement answers: Result<Rows>, or Result<RowsOf<...>> of a query.
+template <class OneStatement>
+using AnswerOf = decltype(std::declval<Connection&>().run(std::declval<const OneStatement&>()));
+
 // A connection that opens on demand and reopens after a loss.
 class Link {
  public:
   Link(DatabaseAddress address, std::string purpose) : address_(std::move(address)), purpose_(std::move(purpose)) {}
   Result<Rows> run(const Statement& statement, const Parameters& parameters = {});
+  template <class OneRow>
+  Result<RowsOf<OneRow>> run(const Query<OneRow>& query, const Parameters& parameters = {}) {
+    return run(static_cast<const Statement&>(query), parameters).map(as_rows<OneRow>);
+  }
   // For read-only statements: replaces a dead session and runs the statement again at once.
   Result<Rows> read(const Statement& statement, const Parameters& parameters = {});
+  template <class OneRow>
+  Result<RowsOf<OneRow>> read(const Query<OneRow>& query, const Parameters& parameters = {}) {
+    return read(static_cast<const Statement&>(query), parameters).map(as_rows<OneRow>);
+  }
   // Several statements, each committed by itself; `work` takes a Connection& and returns a Result.
   template <class Work>
   std::invoke_result_t<Work, Connection&> use(Work work) {

@@ -14,14 +14,16 @@ Result<Roles> wanted_roles(Connection& connection, const std::optional<std::stri
                            const std::optional<std::string>& reader, const std::optional<std::string>& tenant) {
   auto rows = connection.run(sql::roles_remembered);
   TRY(rows);
-  Roles roles{application.value_or(std::string(rows->text(0, 0))), reader.value_or(std::string(rows->text(0, 1))),
-              tenant.value_or(std::string(rows->text(0, 2)))};
+  const auto remembered = rows->front();
+  Roles roles{application.value_or(std::string(remembered.application_role())),
+              reader.value_or(std::string(remembered.reader_role())), tenant.value_or(std::string(remembered.tenant_role()))};
   for (const auto& name : {roles.application, roles.reader, roles.tenant})
     if (name.empty() || name.size() > kMaxNameLength || name.starts_with("pg_"))
       return fail(Error::Kind::invalid, "\"" + name + "\" is no name for a role: 1 to 63 bytes, not pg_...");
-  auto problem = connection.run(sql::roles_problem, {roles.application, roles.reader});
-  TRY(problem);
-  if (!problem->text(0, 0).empty()) return fail(Error::Kind::invalid, std::string(problem->text(0, 0)));
+  auto checked = connection.run(sql::roles_problem, {roles.application, roles.reader});
+  TRY(checked);
+  const auto problem = checked->front().problem();
+  if (!problem.empty()) return fail(Error::Kind::invalid, std::string(problem));
   if (roles.tenant == roles.application || roles.tenant == roles.reader)
     return fail(Error::Kind::invalid, "the tenant role must be another one than \"" + roles.tenant + "\"");
   return roles;
@@ -31,7 +33,7 @@ Result<std::vector<std::string>> missing(Connection& connection, const Roles& ro
   auto rows = connection.run(sql::roles_missing, {ArrayText().add(roles.application).add(roles.reader).add(roles.tenant).take()});
   TRY(rows);
   std::vector<std::string> names;
-  for (std::size_t row = 0; row < rows->size(); ++row) names.emplace_back(rows->text(row, 0));
+  for (const auto row : *rows) names.emplace_back(row.wanted());
   return names;
 }
 
@@ -64,7 +66,7 @@ Result<RoleSetup> set_up_roles(const DatabaseAddress& address, const std::option
   if (!absent->empty()) {
     const auto may_create = connection->run(sql::may_create_roles);
     TRY(may_create);
-    if (!may_create->flag(0, 0))
+    if (!may_create->front().may_create())
       return fail(Error::Kind::invalid,
                   "role \"" + owner->session +
                       "\" may not create roles: let an administrator of the database run this, then try again: " +
@@ -73,7 +75,8 @@ Result<RoleSetup> set_up_roles(const DatabaseAddress& address, const std::option
   }
   const auto remembered = connection->run(sql::roles_remembered);
   TRY(remembered);
-  const std::string former(remembered->text(0, 0) == roles->application ? std::string_view{} : remembered->text(0, 0));
+  const auto application_before = remembered->front().application_role();
+  const std::string former(application_before == roles->application ? std::string_view{} : application_before);
   // Roles are made as who connected; the tables are their owner's.
   const std::string sql = "RESET ROLE; " + creation(*absent) + "SET ROLE " + quoted_identifier(owner->name) +
                           "; SELECT grant_access(" + quoted_literal(roles->application) + ", " + quoted_literal(roles->reader) +

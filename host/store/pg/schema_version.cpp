@@ -51,7 +51,8 @@ int program_version() {
 Result<SchemaState> look_at_schema(Connection& connection, int program) {
   auto rows = connection.run(sql::schema_version);
   TRY(rows);
-  return SchemaState{static_cast<int>(rows->number(0, 0)), static_cast<int>(rows->number(0, 1)), program};
+  const auto row = rows->front();
+  return SchemaState{static_cast<int>(row.version()), static_cast<int>(row.needs()), program};
 }
 
 Result<SchemaState> schema_state(const DatabaseAddress& address) {
@@ -63,7 +64,7 @@ Result<SchemaState> schema_state(const DatabaseAddress& address) {
 Result<SchemaState> schema_state(Connection& connection) {
   auto there = connection.run(sql::has_migrations_table);
   TRY(there);
-  if (!there->flag(0, 0)) return SchemaState{.program = program_version()};
+  if (!there->front().is_there()) return SchemaState{.program = program_version()};
   auto state = look_at_schema(connection);
   if (!state) return state;
   TRY(refuse_too_new(*state));

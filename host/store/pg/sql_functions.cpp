@@ -19,7 +19,7 @@ Result<void> bring_up_to_date(Connection& connection, const DatabaseAddress& add
                               const ReportWait& report) {
   const auto known = connection.run(sql::functions_hash);
   TRY(known);
-  if (known->size() == 1 && known->text(0, 0) == functions.hash) return {};
+  if (!known->empty() && known->front().hash() == functions.hash) return {};
   const auto there = with_short_locks(
       connection, address,
       [&]() -> Result<void> {

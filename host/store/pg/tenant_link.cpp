@@ -20,7 +20,7 @@ std::string no_role(std::string_view name) {
 Result<void> check_tenant_role(Link& link) {
   const auto rows = link.read(sql::tenant_role);
   TRY(rows);
-  if (!rows->flag(0, 1)) return fail(Error::Kind::unavailable, no_role(rows->text(0, 0)));
+  if (!rows->front().may_act()) return fail(Error::Kind::unavailable, no_role(rows->front().tenant_role()));
   return {};
 }
 
@@ -28,10 +28,11 @@ Result<void> TenantLink::look_for_role() {
   const auto rows = link_.read(sql::tenant_role);
   TRY(rows);
   looked_ = std::chrono::steady_clock::now();
-  role_ = rows->flag(0, 1) ? rows->text(0, 0) : std::string_view{};
+  const auto row = rows->front();
+  role_ = row.may_act() ? row.tenant_role() : std::string_view{};
   if (role_.empty() && otherwise_ == WithoutTenantRole::refuse) {
     looked_ = {};
-    return fail(Error::Kind::unavailable, no_role(rows->text(0, 0)));
+    return fail(Error::Kind::unavailable, no_role(row.tenant_role()));
   }
   return {};
 }

@@ -21,6 +21,10 @@ class TenantLink {
 
   // For one read-only statement: a dead session is replaced, and the statement is run again at once.
   Result<Rows> read(OrgId org, const Statement& statement, const Parameters& parameters = {});
+  template <class OneRow>
+  Result<RowsOf<OneRow>> read(OrgId org, const Query<OneRow>& query, const Parameters& parameters = {}) {
+    return read(org, static_cast<const Statement&>(query), parameters).map(as_rows<OneRow>);
+  }
 
   // As Link::transact(). `begin` begins the transaction.
   template <class Work>

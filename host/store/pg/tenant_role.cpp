@@ -19,22 +19,25 @@ std::string creation_unless_there(const std::string& name) {
 Result<std::string> unfinished_tenant_role(Connection& connection) {
   const auto current = connection.run(sql::tenant_role);
   TRY(current);
-  std::string name(current->text(0, 0));
+  std::string name(current->front().tenant_role());
   const auto setup = connection.run(sql::tenant_setup, {name, std::string()});
   TRY(setup);
-  return setup->flag(0, 0) && setup->flag(0, 1) && setup->text(0, 2).empty() ? "" : name;
+  const auto row = setup->front();
+  return row.is_there() && row.has_rights().value_or(false) && row.memberships().empty() ? "" : name;
 }
 
 Result<TenantRole> set_up_tenant_role(Connection& connection, const std::string& owner, const std::string& name,
                                       const std::string& former_application) {
-  const auto problem = connection.run(sql::tenant_problem, {name});
-  TRY(problem);
-  if (!problem->text(0, 0).empty()) return fail(Error::Kind::invalid, std::string(problem->text(0, 0)));
+  const auto checked = connection.run(sql::tenant_problem, {name});
+  TRY(checked);
+  const auto problem = checked->front().problem();
+  if (!problem.empty()) return fail(Error::Kind::invalid, std::string(problem));
   const auto setup = connection.run(sql::tenant_setup, {name, former_application});
   TRY(setup);
-  const bool exists = setup->flag(0, 0), has_rights = setup->flag(0, 1), may_create = setup->flag(0, 3),
-             may_grant = setup->flag(0, 4);
-  const std::string memberships(setup->text(0, 2));
+  const auto row = setup->front();
+  const bool exists = row.is_there(), has_rights = row.has_rights().value_or(false), may_create = row.may_create(),
+             may_grant = row.may_grant();
+  const std::string memberships(row.memberships());
   TenantRole role{.name = name, .created = !exists && may_create, .left = {}};
   if (exists && has_rights && memberships.empty()) return role;
   const bool acts = may_grant && (exists || may_create);

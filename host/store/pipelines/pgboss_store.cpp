@@ -10,24 +10,28 @@
 #include "store/pipelines/pgboss.sql.h"
 #include "store/pipelines/pipeline_rows.h"
 #include "store/queue/routes.h"
-#include "store/submissions/read_rows.h"
 
 namespace waybill {
 namespace {
 
-// A statement whose text is known at run time only.
+// A statement whose text is known at run time only. Its `columns` are those of OneRow; none: it answers nothing, and OneRow is
+// Row.
+template <class OneRow>
 class Expanded {
  public:
-  Expanded(const char* name, std::string_view text, const std::map<std::string, std::string>& words) : name_(name), text_(text) {
+  Expanded(const char* name, std::string_view text, std::span<const Column> columns,
+           const std::map<std::string, std::string>& words)
+      : name_(name), text_(text), columns_(columns) {
     for (const auto& [word, value] : words)
       for (auto at = text_.find(word); at != std::string::npos; at = text_.find(word, at + value.size()))
         text_.replace(at, word.size(), value);
   }
-  operator Statement() const { return {name_, text_.c_str()}; }
+  Query<OneRow> query() const { return {{name_, text_.c_str(), columns_}}; }
 
  private:
   const char* name_;
   std::string text_;
+  std::span<const Column> columns_;
 };
 
 class PgBossTables final : public PgBossStore {
@@ -37,26 +41,26 @@ class PgBossTables final : public PgBossStore {
       : link_(address, "drain"),
         source_(from, "drain"),
         is_apart_(is_apart),
-        queues_("pgboss_queues", sql::pgboss_queues, words),
-        jobs_("pgboss_jobs", sql::pgboss_jobs, words),
-        waiting_("pgboss_waiting", sql::pgboss_waiting, words),
-        done_("pgboss_done", sql::pgboss_done, words) {}
+        queues_("pgboss_queues", sql::pgboss_queues, sql::pgboss_queues_columns, words),
+        jobs_("pgboss_jobs", sql::pgboss_jobs, sql::pgboss_jobs_columns, words),
+        waiting_("pgboss_waiting", sql::pgboss_waiting, sql::pgboss_waiting_columns, words),
+        done_("pgboss_done", sql::pgboss_done, {}, words) {}
 
   Result<std::vector<PgBossQueue>> queues() override {
-    const auto rows = (is_apart_ ? source_ : link_).read(queues_);
+    const auto rows = (is_apart_ ? source_ : link_).read(queues_.query());
     TRY(rows);
     std::vector<PgBossQueue> all;
-    for (std::size_t row = 0; row < rows->size(); ++row)
-      all.push_back({text_of(*rows, row, 0), static_cast<std::uint64_t>(rows->number(row, 1)),
-                     static_cast<std::uint64_t>(rows->number(row, 2))});
+    for (const auto row : *rows)
+      all.push_back(
+          {std::string(row.name()), static_cast<std::uint64_t>(row.waiting()), static_cast<std::uint64_t>(row.later())});
     return all;
   }
 
   Result<std::vector<PgBossJob>> waiting(const std::string& queue, const std::string& after, std::size_t most) override {
-    const auto rows = (is_apart_ ? source_ : link_).read(waiting_, {queue, std::to_string(most), after});
+    const auto rows = (is_apart_ ? source_ : link_).read(waiting_.query(), {queue, std::to_string(most), after});
     TRY(rows);
     std::vector<PgBossJob> jobs;
-    for (std::size_t row = 0; row < rows->size(); ++row) jobs.push_back({text_of(*rows, row, 0), queue, text_of(*rows, row, 1)});
+    for (const auto row : *rows) jobs.push_back({std::string(row.id()), queue, std::string(row.data())});
     return jobs;
   }
 
@@ -76,11 +80,14 @@ class PgBossTables final : public PgBossStore {
  private:
   Result<Step> take(Connection& source, const std::string& queue, std::size_t most, const HandInJobs& hand_in,
                     Connection& target) {
-    const auto rows = source.run(jobs_, {queue, std::to_string(most + refused_.size())});
+    const auto rows = source.run(jobs_.query(), {queue, std::to_string(most + refused_.size())});
     TRY(rows);
     std::vector<PgBossJob> jobs;
-    for (std::size_t row = 0; row < rows->size() && jobs.size() < most; ++row)
-      if (!refused_.contains(text_of(*rows, row, 0))) jobs.push_back({text_of(*rows, row, 0), queue, text_of(*rows, row, 1)});
+    for (const auto row : *rows) {
+      if (jobs.size() == most) break;
+      std::string id(row.id());
+      if (!refused_.contains(id)) jobs.push_back({std::move(id), queue, std::string(row.data())});
+    }
     Step step{.taken = 0, .refusals = {}, .is_over = jobs.empty()};
     if (jobs.empty()) return step;
     const auto answers = hand_in(target, jobs);
@@ -98,14 +105,17 @@ class PgBossTables final : public PgBossStore {
       outputs.add("{\"waybill\":" + json_string(answer.submission) + "}");
       ++step.taken;
     }
-    TRY(source.run(done_, {queue, ids.take(), outputs.take()}));
+    TRY(source.run(done_.query(), {queue, ids.take(), outputs.take()}));
     refused_.insert(refused.begin(), refused.end());
     return step;
   }
 
   Link link_, source_;
   const bool is_apart_;
-  const Expanded queues_, jobs_, waiting_, done_;
+  const Expanded<sql::pgboss_queues_row> queues_;
+  const Expanded<sql::pgboss_jobs_row> jobs_;
+  const Expanded<sql::pgboss_waiting_row> waiting_;
+  const Expanded<Row> done_;
   std::set<std::string> refused_;  // not tried again by this object
 };
 
@@ -200,11 +210,11 @@ Result<std::unique_ptr<PgBossStore>> open_pgboss(const DatabaseAddress& address,
   DatabaseAddress source = address;
   if (!from.empty()) source.url = from;
   Link link(source, "drain");
-  const Expanded columns("pgboss_columns", sql::pgboss_columns, {});
-  const auto rows = link.read(columns, {schema});
+  const Expanded<sql::pgboss_columns_row> columns("pgboss_columns", sql::pgboss_columns, sql::pgboss_columns_columns, {});
+  const auto rows = link.read(columns.query(), {schema});
   TRY(rows);
   std::set<std::string> names;
-  for (std::size_t row = 0; row < rows->size(); ++row) names.insert(text_of(*rows, row, 0));
+  for (const auto row : *rows) names.emplace(row.column_name());
   std::map<std::string, std::string> words{{"{schema}", quoted_identifier(schema)}};
   for (const std::string name : {"start_after", "created_on", "completed_on"}) {
     std::string old = name;  // until version 9

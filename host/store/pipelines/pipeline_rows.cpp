@@ -83,7 +83,7 @@ Result<void> block(Connection& connection, PipelineWalk& walk, const std::string
   walk.is_blocked = true;
   auto blocked = connection.run(sql::block_pipeline, {std::to_string(walk.shard()), std::to_string(walk.id.value)});
   TRY(blocked);
-  if (blocked->size() == 0 || why.empty()) return {};
+  if (blocked->empty() || why.empty()) return {};
   TRY(connection.run(sql::raise_alert,
                      {std::to_string(walk.org.value), "pipeline_stuck", walk.pipeline().name + "/" + walk.state->name,
                       "submission " + walk.client_ref + " of pipeline " + walk.pipeline().name + " cannot leave " +
@@ -118,13 +118,13 @@ Result<std::optional<SubmissionView>> PipelineRows::begin(Connection& connection
        reference_in(facts, pipeline.reference), begun.parent ? std::optional(std::to_string(begun.parent->value)) : std::nullopt,
        pipeline.submit_trigger, system, system, places_of(actions)});
   TRY(made);
-  if (made->size() == 0) return std::optional<SubmissionView>{};
-  SubmissionView view{.id = {made->number(0, 0)},
+  if (made->empty()) return std::optional<SubmissionView>{};
+  SubmissionView view{.id = {made->front().id()},
                       .org = begun.org,
                       .client_ref = begun.client_ref,
                       .target = pipeline.name,
                       .state = pipeline.initial,
-                      .created = made->time(0, 1)};
+                      .created = made->front().created()};
   auto walks = read_walks(connection, versions_, shard, {view.id});
   TRY(walks);
   TRY(start_others(connection, walks->front()));
@@ -138,7 +138,9 @@ Result<bool> PipelineRows::is_there(Connection& connection, const PipelineVersio
                               {std::to_string(shard_for(begun.org, begun.client_ref, shards_)), std::to_string(begun.org.value),
                                begun.client_ref, bytea(as_view(content_hash(begun)))});
   TRY(found);
-  return found->size() == 1 && found->flag(0, 8) && found->text(0, 3) == version.definition->pipeline.name;
+  if (found->size() != 1) return false;
+  const auto submission = found->front();
+  return submission.is_same().value_or(false) && submission.target() == version.definition->pipeline.name;
 }
 
 Result<std::set<SubmissionId>> PipelineRows::advance(Connection& connection, Shard shard,
@@ -150,7 +152,7 @@ Result<std::set<SubmissionId>> PipelineRows::advance(Connection& connection, Sha
   auto locked = connection.run(sql::lock_walking, {std::to_string(shard), wanted.take()});
   TRY(locked);
   std::vector<SubmissionId> ids;
-  for (std::size_t row = 0; row < locked->size(); ++row) ids.push_back({locked->number(row, 0)});
+  for (const auto row : *locked) ids.push_back({row.id()});
   if (ids.empty()) return handled;
   auto walks = read_walks(connection, versions_, shard, ids);
   TRY(walks);
@@ -244,11 +246,12 @@ Result<void> PipelineRows::start_others(Connection& connection, const PipelineWa
 Result<void> PipelineRows::halt(Connection& connection, SubmissionId submission) {
   auto blocked = connection.run(sql::block_pipeline, {std::to_string(shard_of(submission)), std::to_string(submission.value)});
   TRY(blocked);
-  if (blocked->size() == 0) return {};
-  TRY(connection.run(sql::raise_alert,
-                     {text_of(*blocked, 0, 0), "pipeline_stuck", text_of(*blocked, 0, 1) + "/" + text_of(*blocked, 0, 2),
-                      "what follows from an action of state " + text_of(*blocked, 0, 2) + " of pipeline " +
-                          text_of(*blocked, 0, 1) + " cannot be stored; the host's log says why"}));
+  if (blocked->empty()) return {};
+  const auto org = blocked->front().org_id();
+  const std::string pipeline(blocked->front().pipeline()), state(blocked->front().state());
+  TRY(connection.run(sql::raise_alert, {std::to_string(org), "pipeline_stuck", pipeline + "/" + state,
+                                        "what follows from an action of state " + state + " of pipeline " + pipeline +
+                                            " cannot be stored; the host's log says why"}));
   return {};
 }
 

@@ -18,16 +18,16 @@ namespace {
 
 constexpr std::string_view kConflict = "conflict", kTakenBack = "taken back";
 
-PipelineDeliveryView read_delivery(const Rows& rows, std::size_t row) {
-  return {read_action_delivery(rows, row), text_of(rows, row, 11), text_of(rows, row, 12), {}, {}};
+PipelineDeliveryView read_delivery(const sql::pipeline_deliveries_of_row& row) {
+  return {read_action_delivery(row), std::string(row.state()), text_or_empty(row.target()), {}, {}};
 }
 
-void add_attempts(const Rows& attempts, std::vector<PipelineDeliveryView>& deliveries) {
-  for (std::size_t row = 0; row < attempts.size(); ++row) {
+void add_attempts(const RowsOf<sql::pipeline_attempts_of_row>& attempts, std::vector<PipelineDeliveryView>& deliveries) {
+  for (const auto row : attempts) {
     const auto of = std::find_if(deliveries.begin(), deliveries.end(),
-                                 [&](const auto& delivery) { return delivery.delivery.value == attempts.number(row, 0); });
+                                 [&](const auto& delivery) { return delivery.delivery.value == row.delivery_id(); });
     if (of == deliveries.end()) continue;
-    auto attempt = read_attempt(attempts, row, 1);
+    auto attempt = read_attempt(row);
     if (attempt.outcome != "accepted")
       of->failures.push_back({.number = attempt.number,
                               .started = attempt.started,
@@ -37,6 +37,33 @@ void add_attempts(const Rows& attempts, std::vector<PipelineDeliveryView>& deliv
                               .code = attempt.code});
     of->history.push_back(std::move(attempt));
   }
+}
+
+// The columns of pipeline_list_columns.
+template <class OneRow>
+PipelineListItem read_listed(const OneRow& row) {
+  return {.id = {row.id()},
+          .client_ref = std::string(row.client_ref()),
+          .pipeline = std::string(row.pipeline()),
+          .version = static_cast<int>(row.version()),
+          .state = std::string(row.state()),
+          .metadata = std::string(row.metadata()),
+          .created = row.created(),
+          .ended = row.ended(),
+          .blocked = row.blocked()};
+}
+
+// Of pipeline_shares or pipeline_shares_of.
+template <class OneRow>
+Result<PipelineShares> read_shares(const Result<RowsOf<OneRow>>& rows) {
+  TRY(rows);
+  PipelineShares shares;
+  for (const auto row : *rows) {
+    shares.came_to[std::string(row.state())] = row.came_to();
+    shares.begun = row.begun();
+    shares.is_lower_bound = row.is_lower_bound();
+  }
+  return shares;
 }
 
 class PgPipelineStore final : public PipelineStore {
@@ -74,8 +101,8 @@ class PgPipelineStore final : public PipelineStore {
     const Parameters key{std::to_string(shard), std::to_string(org.value), client_ref, std::nullopt};
     auto seen = tenant_.read(org, sql::find_pipeline_submission, key);
     TRY(seen);
-    if (seen->size() == 0) return TransitionResult{How::unknown};
-    const std::string state = text_of(*seen, 0, 4);
+    if (seen->empty()) return TransitionResult{How::unknown};
+    const std::string state(seen->front().state());
     auto moved = tenant_.transact(org, [&](Connection& connection) -> Result<TransitionResult> {
       auto locked = lock(connection, shard, org, client_ref);
       TRY(locked);
@@ -95,7 +122,7 @@ class PgPipelineStore final : public PipelineStore {
                                {std::to_string(org.value), filter.pipeline, filter.state, filter.reference, filter.reason,
                                 std::to_string(kMaxRepairs + 1)});
       TRY(rows);
-      for (std::size_t row = 0; row < rows->size(); ++row) wanted.push_back(text_of(*rows, row, 0));
+      for (const auto row : *rows) wanted.emplace_back(row.client_ref());
     }
     repairs.more = wanted.size() > kMaxRepairs;
     if (repairs.more) wanted.resize(kMaxRepairs);
@@ -121,59 +148,26 @@ class PgPipelineStore final : public PipelineStore {
   }
 
   Result<PipelinePage> list(OrgId org, const PipelineFilter& filter) override {
-    const Statement& statement = filter.reference                  ? sql::list_pipeline_reference
-                                 : filter.pipeline && filter.state ? sql::list_pipeline_state
-                                                                   : sql::list_pipeline_submissions;
-    auto rows =
-        tenant_.read(org, statement,
-                     {std::to_string(org.value), filter.pipeline, filter.state, filter.reference,
-                      std::to_string(filter.before.value_or(SubmissionId{std::numeric_limits<std::int64_t>::max()}).value),
-                      std::to_string(filter.limit + 1), std::to_string(filter.max_walked)});
-    TRY(rows);
-    PipelinePage page;
-    for (std::size_t row = 0; row < rows->size(); ++row) {
-      const bool fits = rows->flag(row, 9), is_where_the_walk_stopped = rows->flag(row, 10);
-      if (fits && page.items.size() == filter.limit) {
-        page.next = page.items.back().id;
-        return page;
-      }
-      if (is_where_the_walk_stopped) page.next = SubmissionId{rows->number(row, 0)};
-      if (!fits) continue;
-      page.items.push_back({.id = {rows->number(row, 0)},
-                            .client_ref = text_of(*rows, row, 1),
-                            .pipeline = text_of(*rows, row, 2),
-                            .version = static_cast<int>(rows->number(row, 3)),
-                            .state = text_of(*rows, row, 4),
-                            .metadata = text_of(*rows, row, 5),
-                            .created = rows->time(row, 6),
-                            .ended = time_of(*rows, row, 7),
-                            .blocked = time_of(*rows, row, 8)});
-    }
-    return page;
+    if (filter.reference) return list(org, sql::list_pipeline_reference, filter);
+    if (filter.pipeline && filter.state) return list(org, sql::list_pipeline_state, filter);
+    return list(org, sql::list_pipeline_submissions, filter);
   }
 
   Result<std::vector<PipelineCount>> counts(OrgId org) override {
     auto rows = tenant_.read(org, sql::pipeline_counts, {std::to_string(org.value), std::to_string(kMaxCountedOfState)});
     TRY(rows);
     std::vector<PipelineCount> all;
-    for (std::size_t row = 0; row < rows->size(); ++row)
-      all.push_back({text_of(*rows, row, 0), text_of(*rows, row, 1), rows->number(row, 2), rows->number(row, 3),
-                     rows->number(row, 2) >= kMaxCountedOfState});
+    for (const auto row : *rows)
+      all.push_back({std::string(row.pipeline()), std::string(row.state()), row.submissions(), row.blocked(),
+                     row.submissions() >= kMaxCountedOfState});
     return all;
   }
 
   Result<PipelineShares> shares(const std::string& pipeline, std::optional<OrgId> org, Seconds window) override {
     Parameters asked{pipeline, std::to_string(window.count()), std::to_string(kMaxShared)};
-    if (org) asked.insert(asked.begin(), std::to_string(org->value));
-    auto rows = org ? tenant_.read(*org, sql::pipeline_shares_of, asked) : link_.read(sql::pipeline_shares, asked);
-    TRY(rows);
-    PipelineShares shares;
-    for (std::size_t row = 0; row < rows->size(); ++row) {
-      shares.came_to[text_of(*rows, row, 0)] = rows->number(row, 1);
-      shares.begun = rows->number(row, 2);
-      shares.is_lower_bound = rows->flag(row, 3);
-    }
-    return shares;
+    if (!org) return read_shares(link_.read(sql::pipeline_shares, asked));
+    asked.insert(asked.begin(), std::to_string(org->value));
+    return read_shares(tenant_.read(*org, sql::pipeline_shares_of, asked));
   }
 
   Result<LevelMeasure> measure(OrgId org, const std::string& pipeline, const ServiceLevel& level, Seconds window,
@@ -186,7 +180,8 @@ class PgPipelineStore final : public PipelineStore {
         {std::to_string(org.value), pipeline, null_if_empty(level.from), to.take(), except.take(),
          std::to_string(level.target.count()), std::to_string(window.count()), std::to_string(most), std::to_string(10 * most)});
     TRY(rows);
-    return LevelMeasure{rows->number(0, 0), rows->number(0, 1), rows->number(0, 2), rows->number(0, 3), rows->number(0, 4)};
+    const auto measured = rows->front();
+    return LevelMeasure{measured.through(), measured.within(), measured.p95_ms(), measured.open(), measured.oldest_open_ms()};
   }
 
   std::vector<PipelineMoved> take_moves() override { return rows_.take_moves(); }
@@ -197,8 +192,8 @@ class PgPipelineStore final : public PipelineStore {
                                                    std::to_string(behind.second.value), std::to_string(most)});
     TRY(page);
     std::size_t moved = 0;
-    for (std::size_t row = 0; row < page->size(); ++row) {
-      behind = {page->time(row, 1), {page->number(row, 0)}};
+    for (const auto row : *page) {
+      behind = {row.blocked(), {row.submission_id()}};
       auto done = link_.transact([&](Connection& connection) { return rows_.advance(connection, shard, {behind.second}); });
       if (!done && done.error().kind == Error::Kind::unavailable) return tl::unexpected(done.error());
       moved += !rows_.take_moves().empty() && done ? 1 : 0;  // what cannot be written stays blocked
@@ -208,13 +203,34 @@ class PgPipelineStore final : public PipelineStore {
   }
 
  private:
+  template <class OneRow>
+  Result<PipelinePage> list(OrgId org, const Query<OneRow>& statement, const PipelineFilter& filter) {
+    auto rows =
+        tenant_.read(org, statement,
+                     {std::to_string(org.value), filter.pipeline, filter.state, filter.reference,
+                      std::to_string(filter.before.value_or(SubmissionId{std::numeric_limits<std::int64_t>::max()}).value),
+                      std::to_string(filter.limit + 1), std::to_string(filter.max_walked)});
+    TRY(rows);
+    PipelinePage page;
+    for (const auto row : *rows) {
+      const bool fits = row.fits().value_or(false);
+      if (fits && page.items.size() == filter.limit) {
+        page.next = page.items.back().id;
+        return page;
+      }
+      if (row.walk_stopped()) page.next = SubmissionId{row.id()};
+      if (fits) page.items.push_back(read_listed(row));
+    }
+    return page;
+  }
+
   // None: there is no such submission. Who waited would hold a session that others need.
   static Result<std::optional<SubmissionId>> lock(Connection& connection, Shard shard, OrgId org, const std::string& client_ref) {
     auto locked = connection.run(sql::lock_pipeline_submission, {std::to_string(shard), std::to_string(org.value), client_ref});
     if (!locked && is_lock_timeout(locked.error()))
       return fail(Error::Kind::conflict, "the submission is being changed at this moment; look at it and try again");
     TRY(locked);
-    return locked->size() == 0 ? std::nullopt : std::optional(SubmissionId{locked->number(0, 0)});
+    return locked->empty() ? std::nullopt : std::optional(SubmissionId{locked->front().id()});
   }
 
   Result<Repairs::Item> repair_one(OrgId org, const std::string& client_ref, const PipelineRepair& order,
@@ -258,14 +274,16 @@ class PgPipelineStore final : public PipelineStore {
     auto found = connection.run(sql::find_pipeline_submission, {std::to_string(shard), std::to_string(submission.org.value),
                                                                 submission.client_ref, bytea(as_view(content_hash(begun)))});
     TRY(found);
-    if (found->size() == 0) {
+    if (found->empty()) {
       auto archived = connection.run(sql::who_has_pipeline_id, {std::to_string(submission.org.value), submission.client_ref});
       TRY(archived);
       return fail(Error::Kind::conflict, "submissionId \"" + submission.client_ref + "\" is " +
-                                             (archived->flag(0, 0) ? "that of an archived submission" : "a form's"));
+                                             (archived->front().is_archived() ? "that of an archived submission" : "a form's"));
     }
-    SubmitResult answer{SubmitResult::How::existing, read_submission(*found, 0)};
-    if (answer.view.target != version.definition->pipeline.name || !found->flag(0, 8)) answer.how = SubmitResult::How::conflict;
+    const auto known = found->front();
+    SubmitResult answer{SubmitResult::How::existing, read_submission(known)};
+    if (answer.view.target != version.definition->pipeline.name || !known.is_same().value_or(false))
+      answer.how = SubmitResult::How::conflict;
     return answer;
   }
 
@@ -273,13 +291,14 @@ class PgPipelineStore final : public PipelineStore {
     const std::string shard_text = std::to_string(shard), org_text = std::to_string(org.value);
     auto found = connection.run(sql::find_pipeline_submission, {shard_text, org_text, client_ref, std::nullopt});
     TRY(found);
-    if (found->size() == 0) return std::optional<PipelineView>{};
-    PipelineView view{.submission = read_submission(*found, 0),
-                      .version = static_cast<int>(found->number(0, 9)),
-                      .metadata = text_of(*found, 0, 10),
-                      .payload = text_of(*found, 0, 11),
-                      .blocked = time_of(*found, 0, 12),
-                      .ended = time_of(*found, 0, 13)};
+    if (found->empty()) return std::optional<PipelineView>{};
+    const auto known = found->front();
+    PipelineView view{.submission = read_submission(known),
+                      .version = static_cast<int>(known.version()),
+                      .metadata = std::string(known.metadata()),
+                      .payload = text_or_empty(known.payload()),
+                      .blocked = known.blocked(),
+                      .ended = known.ended()};
     const std::string id = std::to_string(view.submission.id.value);
     auto walks = read_walks(connection, versions_, shard, {view.submission.id});
     TRY(walks);
@@ -292,8 +311,8 @@ class PgPipelineStore final : public PipelineStore {
     auto deliveries = connection.run(sql::pipeline_deliveries_of, {shard_text, org_text, id});
     TRY(deliveries);
     ArrayText wanted;
-    for (std::size_t row = 0; row < deliveries->size(); ++row) {
-      view.deliveries.push_back(read_delivery(*deliveries, row));
+    for (const auto row : *deliveries) {
+      view.deliveries.push_back(read_delivery(row));
       wanted.add(view.deliveries.back().delivery.value);
     }
     auto attempts = connection.run(sql::pipeline_attempts_of, {shard_text, wanted.take()});
@@ -301,7 +320,7 @@ class PgPipelineStore final : public PipelineStore {
     add_attempts(*attempts, view.deliveries);
     auto audit = connection.run(sql::audit_of, {shard_text, id});
     TRY(audit);
-    for (std::size_t row = 0; row < audit->size(); ++row) view.audit.push_back(read_audit_event(*audit, row));
+    for (const auto row : *audit) view.audit.push_back(read_audit_event(row));
     return std::optional(std::move(view));
   }
 

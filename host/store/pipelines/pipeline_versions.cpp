@@ -16,7 +16,8 @@ Result<PipelineVersion> PipelineVersions::store(Link& link, const std::shared_pt
     auto found = link.read(sql::find_pipeline_version, {bytes});
     TRY(found);
     if (found->size() == 1) {
-      const PipelineVersion version{static_cast<int>(found->number(0, 0)), static_cast<int>(found->number(0, 1)), definition};
+      const PipelineVersion version{static_cast<int>(found->front().version_id()), static_cast<int>(found->front().number()),
+                                    definition};
       by_id_[version.id] = version;
       ids_[hash] = version.id;
       return version;
@@ -35,12 +36,12 @@ Result<PipelineVersion> PipelineVersions::store(Link& link, const std::shared_pt
 
 Result<PipelineVersion> PipelineVersions::read(Connection& connection, int id) {
   if (const auto known = by_id_.find(id); known != by_id_.end()) return known->second;
-  auto row = connection.run(sql::read_pipeline_version, {std::to_string(id)});
-  TRY(row);
-  if (row->size() != 1) return fail(Error::Kind::bug, "a submission's version of its pipeline is not there");
-  auto definition = definition_from_text(text_of(*row, 0, 1));
+  auto found = connection.run(sql::read_pipeline_version, {std::to_string(id)});
+  TRY(found);
+  if (found->size() != 1) return fail(Error::Kind::bug, "a submission's version of its pipeline is not there");
+  auto definition = definition_from_text(std::string(found->front().definition()));
   TRY(definition);
-  PipelineVersion version{id, static_cast<int>(row->number(0, 0)),
+  PipelineVersion version{id, static_cast<int>(found->front().number()),
                           std::make_shared<const PipelineDefinition>(std::move(*definition))};
   by_id_[id] = version;
   return version;
@@ -51,7 +52,7 @@ Result<PipelineVersion> PipelineVersions::find(Connection& connection, const std
   auto found = connection.run(sql::find_pipeline_version, {bytea(from_hex(hash_in_hex))});
   TRY(found);
   if (found->size() != 1) return fail(Error::Kind::bug, "the version of a pipeline that another one starts is not there");
-  const int id = static_cast<int>(found->number(0, 0));
+  const int id = static_cast<int>(found->front().version_id());
   ids_[hash_in_hex] = id;
   return read(connection, id);
 }

@@ -22,31 +22,32 @@ std::vector<RouteId> routes_from(std::string_view array) {
 
 std::string pointer_to(const std::string& state) { return "/results/" + state; }  // names have neither ~ nor /
 
-PipelineWalk::Run run_of(const Rows& rows, std::size_t row) {
-  return {.action = static_cast<std::size_t>(rows.number(row, 3)),
-          .status = rows.is_null(row, 4) ? std::nullopt : status_from(rows.text(row, 4)),
-          .result = rows.is_null(row, 5) ? std::string() : text_of(rows, row, 5),
-          .reason = text_of(rows, row, 6),
-          .attempts = rows.number(row, 8),
-          .error = text_of(rows, row, 10),
-          .input = rows.is_null(row, 11) ? std::nullopt : std::optional(text_of(rows, row, 11))};
+// Of a row with an action.
+PipelineWalk::Run run_of(const sql::pipeline_runs_row& row) {
+  const auto status = row.status();
+  const auto input = row.input();
+  return {.action = static_cast<std::size_t>(value_or_zero(row.action())),
+          .status = status ? status_from(*status) : std::nullopt,
+          .result = text_or_empty(row.result()),
+          .reason = std::string(row.reason()),
+          .attempts = row.attempts(),
+          .error = std::string(row.error()),
+          .input = input ? std::optional(std::string(*input)) : std::nullopt};
 }
 
-// Reads the runs of one submission from `row` on; leaves those of its last step in the walk.
-void take_runs(const Rows& rows, std::size_t& row, PipelineWalk& walk) {
-  while (row < rows.size() && rows.number(row, 0) == walk.id.value) {
-    const auto step = rows.number(row, 1);
-    const std::string state = text_of(rows, row, 2);
+// Reads the runs of one submission from the row `next` on; leaves those of its last step in the walk.
+void take_runs(const RowsOf<sql::pipeline_runs_row>& rows, std::size_t& next, PipelineWalk& walk) {
+  while (next < rows.size() && rows[next].submission_id() == walk.id.value) {
+    const auto first = rows[next];
+    const std::string state(first.state());
     std::vector<PipelineWalk::Run> runs;
-    const Timestamp entered = rows.time(row, 7);
     walk.visited.push_back(state);
-    const auto first_action = static_cast<int>(rows.number(row, 9));
-    for (; row < rows.size() && rows.number(row, 0) == walk.id.value && rows.number(row, 1) == step; ++row)
-      if (!rows.is_null(row, 3)) runs.push_back(run_of(rows, row));
-    if (step == walk.step) {
+    for (; next < rows.size() && rows[next].submission_id() == walk.id.value && rows[next].step() == first.step(); ++next)
+      if (rows[next].action()) runs.push_back(run_of(rows[next]));
+    if (first.step() == walk.step) {
       walk.runs = std::move(runs);
-      walk.entered = entered;
-      walk.first_action = first_action;
+      walk.entered = first.entered();
+      walk.first_action = static_cast<int>(first.first_action());
     } else if (const auto* known = walk.pipeline().find(state)) {
       walk.set_result(*known, runs);
     }
@@ -147,21 +148,21 @@ Result<std::vector<PipelineWalk>> read_walks(Connection& connection, PipelineVer
   TRY(runs);
   std::vector<PipelineWalk> walks;
   std::size_t next = 0;
-  for (std::size_t row = 0; row < rows->size(); ++row) {
-    auto version = versions.read(connection, static_cast<int>(rows->number(row, 2)));
+  for (const auto row : *rows) {
+    auto version = versions.read(connection, static_cast<int>(row.version_id()));
     TRY(version);
-    PipelineWalk walk{.id = {rows->number(row, 0)},
-                      .org = {rows->number(row, 1)},
-                      .client_ref = text_of(*rows, row, 8),
-                      .payload = text_of(*rows, row, 9),
-                      .metadata = text_of(*rows, row, 7),
+    PipelineWalk walk{.id = {row.submission_id()},
+                      .org = {row.org_id()},
+                      .client_ref = std::string(row.client_ref()),
+                      .payload = text_or_empty(row.payload()),
+                      .metadata = std::string(row.metadata()),
                       .version = std::move(*version),
-                      .routes = routes_from(rows->text(row, 6)),
-                      .step = static_cast<int>(rows->number(row, 4)),
-                      .next_action = static_cast<int>(rows->number(row, 5)),
-                      .now = rows->time(row, 11),
-                      .is_blocked = rows->flag(row, 12)};
-    walk.state = walk.pipeline().find(rows->text(row, 3));
+                      .routes = routes_from(row.routes()),
+                      .step = static_cast<int>(row.step()),
+                      .next_action = static_cast<int>(row.next_action()),
+                      .now = row.now(),
+                      .is_blocked = row.is_blocked()};
+    walk.state = walk.pipeline().find(row.state());
     if (!walk.state) return fail(Error::Kind::bug, "a submission is in a state that its pipeline does not have");
     take_runs(*runs, next, walk);
     walk.facts.set("/payload", walk.payload);

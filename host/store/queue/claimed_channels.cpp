@@ -28,20 +28,20 @@ Result<void> add_channels(Link& link, Shard shard, std::span<ClaimedRow> rows) {
   if (notifications.empty()) return {};
   const auto found = link.run(sql::claimed_channels, {std::to_string(shard), ids.take()});
   TRY(found);
-  for (std::size_t row = 0; row < found->size(); ++row) {
-    Channel channel{.id = text_of(*found, row, 1),
+  for (const auto row : *found) {
+    Channel channel{.id = std::string(row.channel_id()),
                     .destination = {},
-                    .key_id = static_cast<std::int32_t>(found->number(row, 3)),
-                    .data_key = from_hex(found->text(row, 4)),
-                    .secret = from_hex(found->text(row, 5)),
-                    .secondary = from_hex(found->text(row, 6)),
-                    .signs_with_text = found->flag(row, 9),
-                    .is_deleted = found->flag(row, 7),
-                    .is_disabled = found->flag(row, 8)};
-    channel.destination = channel_destination(channel.id, found->text(row, 2));
-    ClaimedRow& claimed = *notifications.at({found->number(row, 0)});
+                    .key_id = static_cast<std::int32_t>(row.key_id()),
+                    .data_key = from_hex(row.data_key()),
+                    .secret = from_hex(row.secret()),
+                    .secondary = from_hex(row.secondary_secret()),
+                    .signs_with_text = row.signs_with_text().value_or(false),
+                    .is_deleted = row.is_deleted(),
+                    .is_disabled = row.is_disabled()};
+    channel.destination = channel_destination(channel.id, row.config());
+    ClaimedRow& claimed = *notifications.at({row.delivery_id()});
     claimed.channel = std::make_shared<const Channel>(std::move(channel));
-    claimed.body_bytes = static_cast<std::size_t>(found->number(row, 10));
+    claimed.body_bytes = static_cast<std::size_t>(row.bytes());
     if (claimed.channel->is_disabled || claimed.channel->is_deleted) {  // nothing is sent: its body is not fetched
       claimed.body_bytes = 0;
       claimed.withheld = false;

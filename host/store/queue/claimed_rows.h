@@ -7,26 +7,26 @@
 
 namespace waybill {
 
-// Columns: now, delivery_id, submission_id, org_id, route_id, due, action_order, created, kind, client_ref, the body's size,
-// body, media type and hexadecimal body of an artifact, progress, history. The body is null if it would have exceeded the claim's
-// limit of bytes; body and size of a notification are null.
-inline ClaimedRow read_claimed(const Rows& rows, std::size_t row) {
-  ClaimedRow claimed{.delivery = {rows.number(row, 1)},
-                     .submission = {rows.number(row, 2)},
-                     .org = {rows.number(row, 3)},
-                     .route = {rows.number(row, 4)},
-                     .due = rows.time(row, 5),
-                     .history = read_history(rows, row, 15),
-                     .action_order = static_cast<int>(rows.number(row, 6)),
-                     .created = rows.time(row, 7),
-                     .kind = text_of(rows, row, 8),
-                     .client_ref = text_of(rows, row, 9),
-                     .payload = text_of(rows, row, 11),
-                     .body_bytes = rows.is_null(row, 10) ? 0 : static_cast<std::size_t>(rows.number(row, 10)),
-                     .withheld = rows.is_null(row, 11),
-                     .progress = text_of(rows, row, 14),
+// A row of `claim` or `claim_suspect`. The body is null if it would have exceeded the claim's limit of bytes; body and size of a
+// notification are null.
+template <class OneRow>
+ClaimedRow read_claimed(const OneRow& row) {
+  ClaimedRow claimed{.delivery = {row.delivery_id()},
+                     .submission = {row.submission_id()},
+                     .org = {row.org_id()},
+                     .route = {row.route_id()},
+                     .due = row.due(),
+                     .history = read_history(row),
+                     .action_order = static_cast<int>(row.action_order()),
+                     .created = row.created(),
+                     .kind = std::string(row.kind()),
+                     .client_ref = std::string(row.client_ref()),
+                     .payload = text_or_empty(row.body()),
+                     .body_bytes = static_cast<std::size_t>(row.body_bytes().value_or(0)),
+                     .withheld = !row.body(),
+                     .progress = text_or_empty(row.progress()),
                      .artifact = {}};
-  if (!rows.is_null(row, 12)) claimed.artifact = Artifact{text_of(rows, row, 12), from_hex(rows.text(row, 13))};
+  if (const auto type = row.media_type()) claimed.artifact = Artifact{std::string(*type), from_hex(*row.artifact())};
   return claimed;
 }
 

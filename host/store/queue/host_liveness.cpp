@@ -20,7 +20,7 @@ Result<HostId> HostLiveness::keep() {
   if (connection_) {
     look(*connection_);
     const auto there = connection_->run(sql::host_there, {std::to_string(id_.value)});
-    if (there && there->size() == 1) time_ = there->time(0, 0);
+    if (there && there->size() == 1) time_ = there->front().now();
     if (connection_->is_open() && (!there || there->size() == 1)) return id_;  // an error: the session has the lock all the same
     connection_.reset();
   }
@@ -29,12 +29,13 @@ Result<HostId> HostLiveness::keep() {
   look(*opened);
   auto session = opened->run(sql::host_session, {std::to_string(lease_.count())});
   TRY(session);
-  time_ = session->time(0, 4);
+  time_ = session->front().now();
+  const auto process_id = std::to_string(session->front().process_id());
   if (id_.value != 0) {
     const auto back = come_back(*opened);
     TRY(back);
     if (*back) {
-      session_ = session->text(0, 0);
+      session_ = process_id;
       connection_ = std::move(*opened);
       return id_;
     }
@@ -42,13 +43,13 @@ Result<HostId> HostLiveness::keep() {
   TRY(refuse_too_new(schema_));
   auto fresh = opened->run(sql::new_host_id);
   TRY(fresh);
-  const std::string id(fresh->text(0, 0));
+  const std::string id = std::to_string(fresh->front().host_id());
   // The lock comes before the row: a row without a lock would look like a dead host.
-  if (auto locked = opened->run(sql::host_lock, {id}); !locked || !locked->flag(0, 0))
+  if (auto locked = opened->run(sql::host_lock, {id}); !locked || !locked->front().is_taken())
     return fail(Error::Kind::unavailable, locked ? "the advisory lock of a new host id is taken" : locked.error().what);
   TRY(opened->run(sql::host_register, {id, name_, std::to_string(knows_)}));
-  id_ = {fresh->number(0, 0)};
-  session_ = session->text(0, 0);
+  id_ = {fresh->front().host_id()};
+  session_ = process_id;
   connection_ = std::move(*opened);
   return id_;
 }
@@ -58,10 +59,10 @@ Result<bool> HostLiveness::come_back(Connection& session) {
   const std::string id = std::to_string(id_.value);
   auto locked = session.run(sql::host_lock, {id});
   TRY(locked);
-  if (!locked->flag(0, 0)) {
+  if (!locked->front().is_taken()) {
     auto old = session.run(sql::host_end_session, {id, session_});
     TRY(old);
-    if (old->size() > 0) return fail(Error::Kind::unavailable, "the server is ending the last session of this host");
+    if (!old->empty()) return fail(Error::Kind::unavailable, "the server is ending the last session of this host");
     return false;  // a rescuer has the lock
   }
   auto there = session.run(sql::host_back, {id});
@@ -93,14 +94,14 @@ Result<Timestamp> read_time(const DatabaseAddress& address) {
   Link link(address, "time");
   auto rows = link.run(sql::database_time);
   TRY(rows);
-  return rows->time(0, 0);
+  return rows->front().now();
 }
 
 Result<int> read_shards(const DatabaseAddress& address) {
   Link link(address, "shards");
   auto rows = link.run(sql::shards);
   TRY(rows);
-  return static_cast<int>(rows->number(0, 0));
+  return static_cast<int>(rows->front().shards());
 }
 
 }  // namespace waybill

@@ -7,6 +7,7 @@
 #include "store/queue/claim.sql.h"
 #include "store/queue/claimed_channels.h"
 #include "store/queue/claimed_rows.h"
+#include "store/queue/cooldown_rows.h"
 
 namespace waybill {
 namespace {
@@ -19,27 +20,27 @@ class PgQueueStore final : public QueueStore {
   Result<DueRoutes> due_routes(Shard shard) override {
     auto rows = link_.run(sql::due_routes, {std::to_string(shard)});
     TRY(rows);
-    DueRoutes due{.now = rows->time(0, 0), .routes = {}};
-    for (std::size_t row = 0; row < rows->size(); ++row)
-      if (!rows->is_null(row, 1)) due.routes.push_back({{rows->number(row, 1)}, {rows->number(row, 2)}, rows->time(row, 3)});
+    DueRoutes due{.now = rows->front().now(), .routes = {}};
+    for (const auto row : *rows)
+      if (row.route_id()) due.routes.push_back({{*row.route_id()}, {*row.org_id()}, *row.due()});
     return due;
   }
 
   Result<Cooldowns> cooldowns(HostId host) override {
     auto rows = link_.run(sql::cooldowns, {std::to_string(host.value)});
     TRY(rows);
-    Cooldowns known{.now = rows->time(0, 0), .all = {}};
-    for (std::size_t row = 0; row < rows->size(); ++row) {
-      if (rows->is_null(row, 1)) continue;
-      const auto whose = rows->text(row, 6);
-      const HostFinding finding{{rows->number(row, 1)}, std::string(rows->text(row, 2)), rows->time(row, 5), whose == "refuted"};
+    Cooldowns known{.now = rows->front().now(), .all = {}};
+    for (const auto row : *rows) {
+      if (!row.org_id()) continue;
+      const auto whose = *row.whose();
+      const HostFinding finding{{*row.org_id()}, std::string(*row.target()), *row.since(), whose == "refuted"};
       if (whose == "another's") {
         known.of_others.push_back(finding);
         continue;
       }
       const bool is_own = whose != "all";
       if (is_own) known.own.push_back(finding);
-      known.all.push_back({finding.org, finding.target, rows->time(row, 3), text_of(*rows, row, 4), finding.since, is_own});
+      known.all.push_back({finding.org, finding.target, *row.until(), std::string(*row.reason()), finding.since, is_own});
     }
     return known;
   }
@@ -55,7 +56,7 @@ class PgQueueStore final : public QueueStore {
     auto rows = link_.run(sql::begin_probes,
                           {std::move(org), std::move(target), std::to_string(host.value), std::to_string(length.count())});
     TRY(rows);
-    return cooldowns_of(*rows);
+    return read_cooldowns(*rows);
   }
 
   Result<void> release_probes(std::span<const Cooldown> targets, HostId host) override {
@@ -68,8 +69,7 @@ class PgQueueStore final : public QueueStore {
     auto rows = link_.run(sql::org_weights);
     TRY(rows);
     OrgWeights all;
-    for (std::size_t row = 0; row < rows->size(); ++row)
-      all.emplace(OrgId{rows->number(row, 0)}, static_cast<std::uint32_t>(rows->number(row, 1)));
+    for (const auto row : *rows) all.emplace(OrgId{row.org_id()}, static_cast<std::uint32_t>(row.weight()));
     return all;
   }
 
@@ -86,8 +86,7 @@ class PgQueueStore final : public QueueStore {
                                                 master.take(), std::to_string(lease.count())});
     TRY(rows);
     std::vector<ServedChannel> served;
-    for (std::size_t row = 0; row < rows->size(); ++row)
-      served.push_back({{rows->number(row, 0)}, rate_from(rows->text(row, 1))});
+    for (const auto row : *rows) served.push_back({{row.route_id()}, rate_from(row.rate())});
     return served;
   }
 
@@ -110,8 +109,7 @@ class PgQueueStore final : public QueueStore {
     auto rows = link_.run(sql::take_permits, {org.take(), target.take(), wanted.take(), count.take(), per.take()});
     TRY(rows);
     std::vector<Permits> permits;
-    for (std::size_t row = 0; row < rows->size(); ++row)
-      permits.push_back({static_cast<std::size_t>(rows->number(row, 0)), Micros{rows->number(row, 1)}});
+    for (const auto row : *rows) permits.push_back({static_cast<std::size_t>(row.granted()), Micros{row.wait()}});
     return permits;
   }
 
@@ -138,9 +136,9 @@ class PgQueueStore final : public QueueStore {
     TRY(rows);
     ClaimResult claimed;
     claimed.rows.reserve(rows->size());
-    for (std::size_t row = 0; row < rows->size(); ++row) {
-      claimed.now = rows->time(row, 0);
-      claimed.rows.push_back(read_claimed(*rows, row));
+    for (const auto row : *rows) {
+      claimed.now = row.now();
+      claimed.rows.push_back(read_claimed(row));
     }
     std::sort(claimed.rows.begin(), claimed.rows.end(),
               [](const auto& a, const auto& b) { return std::pair(a.due, a.delivery) < std::pair(b.due, b.delivery); });
@@ -175,24 +173,13 @@ class PgQueueStore final : public QueueStore {
     auto rows = link_.run(sql::contracts, {ids.take()});
     TRY(rows);
     std::map<RouteId, RouteContract> all;
-    for (std::size_t row = 0; row < rows->size(); ++row)
-      if (auto contract = contract_from_json(rows->text(row, 2)))
-        all.emplace(RouteId{rows->number(row, 0)}, RouteContract{{rows->number(row, 1)}, std::move(*contract)});
+    for (const auto row : *rows)
+      if (auto contract = contract_from_json(row.contract()))
+        all.emplace(RouteId{row.route_id()}, RouteContract{{row.org_id()}, std::move(*contract)});
     return all;
   }
 
  private:
-  static std::vector<Cooldown> cooldowns_of(const Rows& rows) {
-    std::vector<Cooldown> all;
-    for (std::size_t row = 0; row < rows.size(); ++row)
-      all.push_back({{rows.number(row, 0)},
-                     std::string(rows.text(row, 1)),
-                     rows.time(row, 2),
-                     std::string(rows.text(row, 3)),
-                     rows.time(row, 4)});
-    return all;
-  }
-
   // Most bodies are small and come with the claim; those that are larger than their part come after it, as far as there is room.
   // Without its body a row is given back, so nothing is lost when they do not come.
   void add_large_bodies(Shard shard, std::vector<ClaimedRow>& rows, std::size_t most_bytes) {
@@ -209,9 +196,9 @@ class PgQueueStore final : public QueueStore {
     if (large.empty()) return;
     const auto bodies = link_.run(sql::claimed_bodies, {std::to_string(shard), ids.take()});
     if (!bodies) return;
-    for (std::size_t row = 0; row < bodies->size(); ++row) {
-      ClaimedRow& claimed = *large.at({bodies->number(row, 0)});
-      claimed.payload = bodies->text(row, 1);
+    for (const auto row : *bodies) {
+      ClaimedRow& claimed = *large.at({row.delivery_id()});
+      claimed.payload = text_or_empty(row.body());
       claimed.withheld = false;
     }
   }

@@ -14,16 +14,15 @@ class PgRescueStore final : public RescueStore {
     auto rows = link_.run(sql::observed_hosts, {std::to_string(self.value)});
     TRY(rows);
     std::vector<HostObservation> all;
-    for (std::size_t row = 0; row < rows->size(); ++row)
-      all.push_back({{rows->number(row, 0)}, rows->number(row, 1), rows->flag(row, 2)});
+    for (const auto row : *rows) all.push_back({{row.host_id()}, row.version(), row.is_alive().value_or(false)});
     return all;
   }
 
   Result<bool> take_over(const HostObservation& host) override {
     auto rows = link_.run(sql::take_over, {std::to_string(host.id.value), std::to_string(host.version)});
     TRY(rows);
-    if (rows->size() == 0) return false;
-    if (rows->flag(0, 0)) return true;
+    if (rows->empty()) return false;
+    if (rows->front().is_as_seen()) return true;
     TRY(unlock(host.id));
     return false;
   }
@@ -35,12 +34,12 @@ class PgRescueStore final : public RescueStore {
     auto rows = link_.run(sql::observed_claims);
     TRY(rows);
     std::vector<ClaimObservation> all;
-    for (std::size_t row = 0; row < rows->size(); ++row)
-      all.push_back({.shard = static_cast<Shard>(rows->number(row, 0)),
-                     .token = {rows->number(row, 1)},
-                     .host = {rows->number(row, 2)},
-                     .lease_until = rows->time(row, 3),
-                     .orphaned = rows->flag(row, 4)});
+    for (const auto row : *rows)
+      all.push_back({.shard = static_cast<Shard>(row.shard()),
+                     .token = {row.token()},
+                     .host = {row.host_id()},
+                     .lease_until = row.lease_until(),
+                     .orphaned = row.is_orphaned()});
     return all;
   }
 
@@ -65,7 +64,8 @@ class PgRescueStore final : public RescueStore {
   }
 
  private:
-  static Result<void> done(const Result<Rows>& rows) {
+  template <class Answer>
+  static Result<void> done(const Result<Answer>& rows) {
     TRY(rows);
     return {};
   }
@@ -81,22 +81,23 @@ class PgRescueStore final : public RescueStore {
     ArrayText token, lease_until, length;
   };
 
-  static Result<OrphanedClaims> lost(const Result<Rows>& rows) {
+  template <class OneRow>
+  static Result<OrphanedClaims> lost(const Result<RowsOf<OneRow>>& rows) {
     TRY(rows);
     OrphanedClaims lost;
-    for (std::size_t row = 0; row < rows->size(); ++row) {
-      lost.now = rows->time(row, 0);
-      lost.claims.push_back({.delivery = {rows->number(row, 1)},
-                             .token = {rows->number(row, 2)},
-                             .org = {rows->number(row, 3)},
-                             .route = {rows->number(row, 4)},
-                             .host = {rows->number(row, 5)},
-                             .kind = std::string(rows->text(row, 8)),
-                             .client_ref = std::string(rows->text(row, 9)),
-                             .action_order = static_cast<int>(rows->number(row, 10)),
-                             .claimed_at = rows->time(row, 6),
-                             .created = rows->time(row, 7),
-                             .history = read_history(*rows, row, 11)});
+    for (const auto row : *rows) {
+      lost.now = row.now();
+      lost.claims.push_back({.delivery = {row.delivery_id()},
+                             .token = {row.claim_token()},
+                             .org = {row.org_id()},
+                             .route = {row.route_id()},
+                             .host = {row.host_id()},
+                             .kind = std::string(row.kind()),
+                             .client_ref = std::string(row.client_ref()),
+                             .action_order = static_cast<int>(row.action_order()),
+                             .claimed_at = row.claimed(),
+                             .created = row.created(),
+                             .history = read_history(row)});
     }
     return lost;
   }

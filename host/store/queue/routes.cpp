@@ -14,7 +14,7 @@ Result<RouteId> route_of(Connection& connection, OrgId org, const Contract& cont
     if (make) TRY(connection.run(sql::make_route, {org_text, hash, json}));
     auto found = connection.run(sql::find_route, {org_text, hash});
     TRY(found);
-    if (found->size() == 1) return RouteId{found->number(0, 0)};
+    if (found->size() == 1) return RouteId{found->front().route_id()};
   }
   return fail(Error::Kind::bug, "a route that was just made is not there");
 }

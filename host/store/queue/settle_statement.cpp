@@ -246,8 +246,8 @@ constexpr auto kText = [] {
   return text;
 }();
 
-constexpr Statement kOneSort{"settle", kText<Sorts::one>.data()};
-constexpr Statement kSeveralSorts{"settle_sorts", kText<Sorts::several>.data()};
+constexpr Query<sql::settle_row> kOneSort{{"settle", kText<Sorts::one>.data(), sql::settle_columns}};
+constexpr Query<sql::settle_row> kSeveralSorts{{"settle_sorts", kText<Sorts::several>.data(), sql::settle_columns}};
 
 bool are_one_sort(const Settlement& a, const Settlement& b) {
   return std::all_of(std::begin(kColumns), std::end(kColumns),
@@ -278,7 +278,7 @@ std::size_t SettleBatch::sort_of(const Settlement& s) {
   return sorts_.size();
 }
 
-const Statement& SettleBatch::statement() const { return sorts_.size() == 1 ? kOneSort : kSeveralSorts; }
+const Query<sql::settle_row>& SettleBatch::statement() const { return sorts_.size() == 1 ? kOneSort : kSeveralSorts; }
 
 Parameters SettleBatch::take(Shard shard) const {
   Parameters all;

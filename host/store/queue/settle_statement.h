@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "store/queue/settle.sql.h"
 #include "store/queue/settle_columns.h"
 
 namespace waybill {
@@ -15,12 +16,9 @@ class SettleBatch {
  public:
   explicit SettleBatch(std::span<const Settlement> batch);
 
-  // The variant that fits this batch.
-  const Statement& statement() const;
+  // The variant that fits this batch. It answers a row for each settlement whose token was still valid.
+  const Query<sql::settle_row>& statement() const;
   Parameters take(Shard shard) const;
-
-  // The columns of the result: one row for each settlement whose token was still valid.
-  static constexpr int kDelivery = 0, kToken = 1, kSubmission = 2;
 
  private:
   std::size_t sort_of(const Settlement& s);

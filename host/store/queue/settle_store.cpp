@@ -8,6 +8,7 @@
 #include "store/pg/sqlstate.h"
 #include "store/pg_stores.h"
 #include "store/pipelines/pipeline_rows.h"
+#include "store/queue/cooldown_rows.h"
 #include "store/queue/settle.sql.h"
 #include "store/queue/settle_statement.h"
 #include "store/submissions/read_rows.h"
@@ -21,7 +22,7 @@ class PgSettleStore final : public SettleStore {
 
   Result<SettleResult> settle(Shard shard, std::span<const Settlement> batch) override {
     SettleBatch columns(batch);
-    const Statement& statement = columns.statement();
+    const auto& statement = columns.statement();
     const Parameters parameters = columns.take(shard);
     const bool has_more =
         std::any_of(batch.begin(), batch.end(), [](const auto& s) { return s.of_form || s.of_stage || s.dead_letter; });
@@ -60,7 +61,7 @@ class PgSettleStore final : public SettleStore {
         link_.run(sql::record_channel_results, {org.take(), channel.take(), how.take(), std::to_string(patience.count())});
     TRY(rows);
     std::vector<DisabledChannel> disabled;
-    for (std::size_t row = 0; row < rows->size(); ++row) disabled.push_back({text_of(*rows, row, 0), text_of(*rows, row, 1)});
+    for (const auto row : *rows) disabled.push_back({std::string(row.disabled_channel()), std::string(row.why())});
     return disabled;
   }
 
@@ -83,10 +84,10 @@ class PgSettleStore final : public SettleStore {
     };
     const auto over =
         static_cast<std::size_t>(std::count_if(cleared.begin(), cleared.end(), [](const auto& c) { return c.is_over; }));
-    Result<Rows> written;
-    if (over < cleared.size()) written = briefly(sql::end_probes, known(false));
-    if (written && over > 0) written = briefly(sql::end_outages, known(true));
-    auto ended = written && over == 0 ? Result<std::vector<Cooldown>>{} : cooldowns(written);
+    Result<std::vector<Cooldown>> ended;
+    if (over < cleared.size())
+      if (const auto written = briefly(sql::end_probes, known(false)); !written) ended = tl::unexpected(written.error());
+    if (ended && over > 0) ended = cooldowns(briefly(sql::end_outages, known(true)));
     return without_locked(cleared, std::move(ended), [&](std::span<const ClearedCooldown> free) { return clear(free); });
   }
 
@@ -105,7 +106,8 @@ class PgSettleStore final : public SettleStore {
   }
 
  private:
-  Result<Rows> briefly(const Statement& statement, const Parameters& parameters) {
+  template <class OneStatement>
+  AnswerOf<OneStatement> briefly(const OneStatement& statement, const Parameters& parameters) {
     return link_.use_briefly([&](Connection& connection) { return connection.run(statement, parameters); });
   }
 
@@ -122,7 +124,7 @@ class PgSettleStore final : public SettleStore {
     const auto rows = briefly(sql::locked_outages, {org.take(), target.take()});
     TRY(rows);
     std::set<std::pair<std::int64_t, std::string>> locked;
-    for (std::size_t row = 0; row < rows->size(); ++row) locked.emplace(rows->number(row, 0), text_of(*rows, row, 1));
+    for (const auto row : *rows) locked.emplace(row.org_id(), row.target());
     std::vector<One> free;
     for (const auto& one : all)
       if (!locked.contains({one.org.value, one.target})) free.push_back(one);
@@ -132,13 +134,11 @@ class PgSettleStore final : public SettleStore {
 
   // Dead letters and forms' submissions are written in the same transaction.
   Result<SettleResult> settle_with_more(Connection& connection, Shard shard, std::span<const Settlement> batch,
-                                        const Statement& statement, const Parameters& parameters) {
+                                        const Query<sql::settle_row>& statement, const Parameters& parameters) {
     auto rows = connection.run(statement, parameters);
     TRY(rows);
     std::map<std::pair<DeliveryId, ClaimToken>, SubmissionId> submission_of;
-    for (std::size_t row = 0; row < rows->size(); ++row)
-      submission_of[{{rows->number(row, SettleBatch::kDelivery)}, {rows->number(row, SettleBatch::kToken)}}] = {
-          rows->number(row, SettleBatch::kSubmission)};
+    for (const auto row : *rows) submission_of[{{row.delivery()}, {row.token()}}] = {row.submission_id()};
     SettleResult settled;
     std::vector<SettlementRow> held;
     for (const auto& settlement : batch) {
@@ -172,16 +172,9 @@ class PgSettleStore final : public SettleStore {
     return settled;
   }
 
-  static Result<std::vector<Cooldown>> cooldowns(const Result<Rows>& rows) {
-    TRY(rows);
-    std::vector<Cooldown> all;
-    for (std::size_t row = 0; row < rows->size(); ++row)
-      all.push_back({{rows->number(row, 0)},
-                     std::string(rows->text(row, 1)),
-                     rows->time(row, 2),
-                     std::string(rows->text(row, 3)),
-                     rows->time(row, 4)});
-    return all;
+  template <class OneRow>
+  static Result<std::vector<Cooldown>> cooldowns(const Result<RowsOf<OneRow>>& rows) {
+    return rows.map(read_cooldowns<OneRow>);
   }
 
   static Parameters columns_of(std::span<const BlamedTarget> blames, Millis most) {
@@ -241,19 +234,22 @@ class PgSettleStore final : public SettleStore {
     return all;
   }
 
-  static Result<SettleResult> held_by(const Result<Rows>& rows) {
-    auto held = deliveries(rows);
-    TRY(held);
-    SettleResult settled{std::move(*held), {}, {}};
-    for (std::size_t row = 0; row < rows->size(); ++row) settled.tokens.push_back({rows->number(row, SettleBatch::kToken)});
+  static Result<SettleResult> held_by(const Result<RowsOf<sql::settle_row>>& rows) {
+    TRY(rows);
+    SettleResult settled;
+    for (const auto row : *rows) {
+      settled.held.push_back({row.delivery()});
+      settled.tokens.push_back({row.token()});
+    }
     return settled;
   }
 
-  static Result<std::vector<DeliveryId>> deliveries(const Result<Rows>& rows) {
+  template <class OneRow>
+  static Result<std::vector<DeliveryId>> deliveries(const Result<RowsOf<OneRow>>& rows) {
     TRY(rows);
-    std::vector<DeliveryId> held(rows->size());
-    for (std::size_t row = 0; row < held.size(); ++row) held[row] = {rows->number(row, 0)};
-    return held;
+    std::vector<DeliveryId> all;
+    for (const auto row : *rows) all.push_back({row.delivery_id()});
+    return all;
   }
 
   Link link_;

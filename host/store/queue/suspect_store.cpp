@@ -13,20 +13,24 @@ class PgSuspectStore final : public SuspectStore {
  public:
   explicit PgSuspectStore(const DatabaseAddress& address) : link_(address, "suspects") {}
 
-  Result<bool> is_help_wanted() override { return flag(link_.run(sql::suspects_wanted)); }
-  Result<bool> lead() override { return flag(link_.run(sql::suspects_lead)); }
+  Result<bool> is_help_wanted() override {
+    return link_.run(sql::suspects_wanted).map([](const auto& rows) { return rows.front().is_wanted(); });
+  }
+  Result<bool> lead() override {
+    return link_.run(sql::suspects_lead).map([](const auto& rows) { return rows.front().is_taken(); });
+  }
 
   Result<bool> end_silent_lead(Millis lease) override {
     const auto ended = link_.run(sql::suspects_end_silent_lead, {std::to_string(lease.count())});
     TRY(ended);
-    return ended->number(0, 0) > 0;
+    return ended->front().ended() > 0;
   }
 
   Result<std::optional<Micros>> next_due() override {
     auto rows = link_.run(sql::suspects_next_due);
     TRY(rows);
-    if (rows->size() == 0) return std::nullopt;
-    return Micros{rows->number(0, 0)};
+    if (rows->empty()) return std::nullopt;
+    return Micros{rows->front().wait()};
   }
 
   Result<ClaimResult> claim(Shard shard, HostId host, ClaimToken token, Millis lease) override {
@@ -34,9 +38,9 @@ class PgSuspectStore final : public SuspectStore {
                                                std::to_string(lease.count())});
     TRY(rows);
     ClaimResult claimed{};
-    for (std::size_t row = 0; row < rows->size(); ++row) {
-      claimed.now = rows->time(row, 0);
-      claimed.rows.push_back(read_claimed(*rows, row));
+    for (const auto row : *rows) {
+      claimed.now = row.now();
+      claimed.rows.push_back(read_claimed(row));
     }
     TRY(add_channels(link_, shard, claimed.rows));
     return claimed;
@@ -48,7 +52,7 @@ class PgSuspectStore final : public SuspectStore {
                                 std::to_string(death.attempt), std::to_string(death.counted), std::to_string(death.losses),
                                 std::to_string(kMaxLeasesLost), std::to_string(apart.count())});
     TRY(rows);
-    const auto answer = rows->number(0, 0);
+    const auto answer = rows->front().verdict();
     return answer == 1 ? Accusation::yes : answer == 0 ? Accusation::too_early : Accusation::too_late;
   }
 
@@ -64,11 +68,6 @@ class PgSuspectStore final : public SuspectStore {
   }
 
  private:
-  static Result<bool> flag(const Result<Rows>& rows) {
-    TRY(rows);
-    return rows->flag(0, 0);
-  }
-
   Link link_;
 };
 

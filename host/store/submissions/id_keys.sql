@@ -2,4 +2,5 @@
 
 -- name: id_key
 -- Reads the key, in hexadecimal digits, and up to which number ids were shown as they are.
-SELECT encode(key, 'hex'), shown_until FROM id_keys;
+-- returns: key text, shown_until number
+SELECT encode(key, 'hex') AS key, shown_until FROM id_keys;

@@ -11,7 +11,7 @@ Result<PublicIds> read_public_ids(const DatabaseAddress& address) {
   TRY(rows);
   if (rows->size() != 1)
     return fail(Error::Kind::invalid, "the table id_keys has no row: restore it, or insert a key of 16 random bytes");
-  return PublicIds(Secret(from_hex(rows->text(0, 0))), rows->number(0, 1));
+  return PublicIds(Secret(from_hex(rows->front().key())), rows->front().shown_until());
 }
 
 }  // namespace waybill

@@ -19,65 +19,66 @@ inline std::optional<std::string> null_if_empty(const std::string& text) {
   return text.empty() ? std::nullopt : std::optional<std::string>(text);
 }
 
-inline std::string text_of(const Rows& rows, std::size_t row, int column) { return std::string(rows.text(row, column)); }
-inline std::optional<Timestamp> time_of(const Rows& rows, std::size_t row, int column) {
-  return rows.is_null(row, column) ? std::nullopt : std::optional(rows.time(row, column));
+// The columns `number`, `started`, `finished`, `outcome`, `reason`, `error`, `counts`, `code`, `provider_ref` and `maybe_sent`.
+template <class OneRow>
+AttemptView read_attempt(const OneRow& row) {
+  return {.number = static_cast<std::uint32_t>(value_or_zero(row.number())),
+          .started = value_or_zero(row.started()),
+          .finished = row.finished(),
+          .outcome = text_or_empty(row.outcome()),
+          .reason = text_or_empty(row.reason()),
+          .error = text_or_empty(row.error()),
+          .counts = value_or_zero(row.counts()),
+          .code = static_cast<std::int32_t>(value_or_zero(row.code())),
+          .provider_ref = text_or_empty(row.provider_ref()),
+          .maybe_sent = row.maybe_sent()};
 }
 
-// Ten columns from `first` on: number, started, finished, outcome, reason, error, counts, code, reference, maybe sent.
-inline AttemptView read_attempt(const Rows& rows, std::size_t row, int first) {
-  return {.number = static_cast<std::uint32_t>(rows.number(row, first)),
-          .started = rows.time(row, first + 1),
-          .finished = time_of(rows, row, first + 2),
-          .outcome = text_of(rows, row, first + 3),
-          .reason = text_of(rows, row, first + 4),
-          .error = text_of(rows, row, first + 5),
-          .counts = rows.flag(row, first + 6),
-          .code = static_cast<std::int32_t>(rows.number(row, first + 7)),
-          .provider_ref = text_of(rows, row, first + 8),
-          .maybe_sent = rows.is_null(row, first + 9) ? std::nullopt : std::optional(rows.flag(row, first + 9))};
+// The columns `delivery_id`, `action_order`, `replay`, `action_type`, `status`, `reason`, `attempts`, `provider_ref`, `result`,
+// `due` and `ended`.
+template <class OneRow>
+ActionDeliveryView read_action_delivery(const OneRow& row) {
+  return {.delivery = {row.delivery_id()},
+          .action_order = static_cast<int>(row.action_order()),
+          .replay = static_cast<int>(row.replay()),
+          .action_type = text_or_empty(row.action_type()),
+          .status = status_from(text_or_empty(row.status())).value_or(Status::due),
+          .reason = text_or_empty(row.reason()),
+          .attempts = static_cast<std::uint32_t>(value_or_zero(row.attempts())),
+          .provider_ref = text_or_empty(row.provider_ref()),
+          .result = text_or_empty(row.result()),
+          .due = row.due(),
+          .ended = row.ended()};
 }
 
-// Columns 0 to 10 of form_deliveries_of and pipeline_deliveries_of.
-inline ActionDeliveryView read_action_delivery(const Rows& rows, std::size_t row) {
-  return {.delivery = {rows.number(row, 0)},
-          .action_order = static_cast<int>(rows.number(row, 1)),
-          .replay = static_cast<int>(rows.number(row, 2)),
-          .action_type = text_of(rows, row, 3),
-          .status = status_from(rows.text(row, 4)).value_or(Status::due),
-          .reason = text_of(rows, row, 5),
-          .attempts = static_cast<std::uint32_t>(rows.number(row, 6)),
-          .provider_ref = text_of(rows, row, 7),
-          .result = text_of(rows, row, 8),
-          .due = time_of(rows, row, 9),
-          .ended = time_of(rows, row, 10)};
+// The columns of audit_of: `action`, `from_state`, `to_state`, `trigger`, `actor`, `actor_type`, `metadata`, `created`,
+// `edited_field`, `before` and `after`.
+template <class OneRow>
+AuditView read_audit_event(const OneRow& row) {
+  return {.action = text_or_empty(row.action()),
+          .from_state = text_or_empty(row.from_state()),
+          .to_state = text_or_empty(row.to_state()),
+          .trigger = text_or_empty(row.trigger()),
+          .actor = text_or_empty(row.actor()),
+          .actor_type = text_or_empty(row.actor_type()),
+          .metadata = text_or_empty(row.metadata()),
+          .created = row.created(),
+          .edited_field = text_or_empty(row.edited_field()),
+          .before = text_or_empty(row.before()),
+          .after = text_or_empty(row.after())};
 }
 
-// The columns of audit_of.
-inline AuditView read_audit_event(const Rows& rows, std::size_t row) {
-  return {.action = text_of(rows, row, 0),
-          .from_state = text_of(rows, row, 1),
-          .to_state = text_of(rows, row, 2),
-          .trigger = text_of(rows, row, 3),
-          .actor = text_of(rows, row, 4),
-          .actor_type = text_of(rows, row, 5),
-          .metadata = text_of(rows, row, 6),
-          .created = rows.time(row, 7),
-          .edited_field = text_of(rows, row, 8),
-          .before = text_of(rows, row, 9),
-          .after = text_of(rows, row, 10)};
-}
-
-// Columns 0 to 7: id, org_id, client_ref, target, state, reason, created, completed.
-inline SubmissionView read_submission(const Rows& rows, std::size_t row) {
-  return {.id = {rows.number(row, 0)},
-          .org = {rows.number(row, 1)},
-          .client_ref = std::string(rows.text(row, 2)),
-          .target = std::string(rows.text(row, 3)),
-          .state = std::string(rows.text(row, 4)),
-          .reason = std::string(rows.text(row, 5)),
-          .created = rows.time(row, 6),
-          .completed = rows.is_null(row, 7) ? std::nullopt : std::optional(rows.time(row, 7))};
+// The columns `id`, `org_id`, `client_ref`, `target`, `state`, `reason`, `created` and `completed`.
+template <class OneRow>
+SubmissionView read_submission(const OneRow& row) {
+  return {.id = {value_or_zero(row.id())},
+          .org = {value_or_zero(row.org_id())},
+          .client_ref = text_or_empty(row.client_ref()),
+          .target = text_or_empty(row.target()),
+          .state = text_or_empty(row.state()),
+          .reason = text_or_empty(row.reason()),
+          .created = value_or_zero(row.created()),
+          .completed = row.completed()};
 }
 
 }  // namespace waybill

@@ -7,50 +7,55 @@
 namespace waybill {
 namespace {
 
-Result<QueuePosition> read_position(const Rows& rows, std::size_t row, OrgId org, const Rows& cooldowns, const Rows& findings) {
-  const auto contract = contract_from_json(rows.text(row, 13));
+using CooldownRows = RowsOf<sql::cooldowns_of_row>;
+using FindingRows = RowsOf<sql::host_findings_of_row>;
+
+// Of a row with a delivery.
+Result<QueuePosition> read_position(const sql::queue_positions_row& row, OrgId org, const CooldownRows& cooldowns,
+                                    const FindingRows& findings) {
+  const auto contract = contract_from_json(row.contract().value_or(""));
   TRY(contract);
-  QueuePosition position{.delivery = {rows.number(row, 1)},
-                         .route = {rows.number(row, 2)},
+  QueuePosition position{.delivery = {value_or_zero(row.delivery_id())},
+                         .route = {value_or_zero(row.route_id())},
                          .target = contract->target,
-                         .action_order = static_cast<int>(rows.number(row, 12)),
-                         .action_type = text_of(rows, row, 3),
-                         .status = status_from(rows.text(row, 4)).value_or(Status::due),
-                         .due = rows.time(row, 5),
-                         .attempt_count = static_cast<std::uint32_t>(rows.number(row, 6)),
-                         .lease_lost = static_cast<std::uint32_t>(rows.number(row, 7)),
-                         .claimed_by = text_of(rows, row, 8),
-                         .claimer_lives = rows.flag(row, 14),
-                         .lease_until = time_of(rows, row, 9),
+                         .action_order = static_cast<int>(value_or_zero(row.action_order())),
+                         .action_type = text_or_empty(row.action_type()),
+                         .status = status_from(row.status().value_or("")).value_or(Status::due),
+                         .due = value_or_zero(row.due()),
+                         .attempt_count = static_cast<std::uint32_t>(value_or_zero(row.attempts())),
+                         .lease_lost = static_cast<std::uint32_t>(value_or_zero(row.lease_lost())),
+                         .claimed_by = std::string(row.claimed_by()),
+                         .claimer_lives = row.claimer_lives(),
+                         .lease_until = row.lease_until(),
                          .due_before = {},
                          .rate = contract->rate,
-                         .permits_until = time_of(rows, row, 10),
+                         .permits_until = row.permits_until(),
                          .host_name = host_name_of(contract->url),
                          .in_flight = {},
                          .cooldown = {}};
-  for (std::size_t i = 0; i < cooldowns.size(); ++i)
-    if (cooldowns.text(i, 0) == contract->cooldown_key())
+  for (const auto cooldown : cooldowns)
+    if (cooldown.target() == contract->cooldown_key())
       position.cooldown =
-          Cooldown{org, contract->cooldown_key(), cooldowns.time(i, 1), text_of(cooldowns, i, 2), cooldowns.time(i, 3)};
-  for (std::size_t i = 0; i < findings.size(); ++i)
-    if (findings.text(i, 1) == contract->cooldown_key())
-      position.findings.push_back({text_of(findings, i, 0), findings.time(i, 2), text_of(findings, i, 3)});
+          Cooldown{org, contract->cooldown_key(), cooldown.until(), std::string(cooldown.reason()), cooldown.since()};
+  for (const auto finding : findings)
+    if (text_or_empty(finding.target()) == contract->cooldown_key())
+      position.findings.push_back({std::string(finding.name()), value_or_zero(finding.since()), text_or_empty(finding.reason())});
   return position;
 }
 
-// `rows`: of the statement in_flight.
-void count_in_flight(const Rows& rows, OrgId org, std::vector<QueuePosition>& positions) {
-  for (std::size_t row = 0; row < rows.size(); ++row) {
-    const bool is_of_org = rows.number(row, 0) == org.value;
-    const auto host_name = host_name_of(text_of(rows, row, 3));
-    const auto count = static_cast<std::uint64_t>(rows.number(row, 5));
+void count_in_flight(const RowsOf<sql::in_flight_row>& rows, OrgId org, std::vector<QueuePosition>& positions) {
+  for (const auto row : rows) {
+    const bool is_of_org = row.org_id() == org.value;
+    const auto target = row.target().value_or(""), action_type = row.action_type().value_or("");
+    const auto host_name = host_name_of(text_or_empty(row.url()));
+    const auto count = static_cast<std::uint64_t>(row.count());
     for (auto& position : positions) {
       auto& in_flight = position.in_flight;
       in_flight.all += count;
       if (is_of_org) in_flight.of_org += count;
-      if (is_of_org && rows.text(row, 1) == position.target) in_flight.of_target += count;
-      if (rows.text(row, 2) == position.action_type) in_flight.of_action_type += count;
-      if (!rows.flag(row, 4) && host_name == position.host_name) in_flight.of_host_name += count;
+      if (is_of_org && target == position.target) in_flight.of_target += count;
+      if (action_type == position.action_type) in_flight.of_action_type += count;
+      if (!row.is_channel() && host_name == position.host_name) in_flight.of_host_name += count;
     }
   }
 }
@@ -62,8 +67,8 @@ class PgReadStore final : public ReadStore {
   Result<std::optional<SubmissionView>> find(OrgId org, std::string_view kind, std::string_view client_ref) override {
     auto rows = tenant_.read(org, sql::find_submission, key(org, kind, client_ref));
     TRY(rows);
-    if (rows->size() == 0) return std::nullopt;
-    return read_submission(*rows, 0);
+    if (rows->empty()) return std::nullopt;
+    return read_submission(rows->front());
   }
 
   Result<std::vector<std::optional<SubmitResult>>> compare(OrgId org, std::string_view kind,
@@ -80,20 +85,22 @@ class PgReadStore final : public ReadStore {
                      {std::to_string(org.value), std::string(kind), shard.take(), client_ref.take(), target.take(), hash.take()});
     TRY(rows);
     std::vector<std::optional<SubmitResult>> found(keys.size());
-    for (std::size_t row = 0; row < rows->size(); ++row)
-      found[static_cast<std::size_t>(rows->number(row, 9)) - 1] = SubmitResult{
-          rows->flag(row, 8) ? SubmitResult::How::existing : SubmitResult::How::conflict, read_submission(*rows, row)};
+    for (const auto row : *rows)
+      found[static_cast<std::size_t>(row.place()) - 1] =
+          SubmitResult{row.is_same() ? SubmitResult::How::existing : SubmitResult::How::conflict, read_submission(row)};
     return found;
   }
 
   Result<std::optional<HistoryView>> history(OrgId org, std::string_view kind, std::string_view client_ref) override {
     auto rows = tenant_.read(org, sql::history, key(org, kind, client_ref));
     TRY(rows);
-    if (rows->size() == 0) return std::nullopt;
-    HistoryView history{.submission = read_submission(*rows, 0), .attempts = {}};
-    for (std::size_t row = 0; row < rows->size(); ++row) {
-      if (rows->is_null(row, 8)) continue;
-      history.attempts.push_back(read_attempt(*rows, row, 8));
+    if (rows->empty()) return std::nullopt;
+    HistoryView history{.submission = read_submission(rows->front()), .attempts = {}};
+    for (const auto row : *rows) {
+      if (!row.number()) continue;
+      auto attempt = read_attempt(row);
+      attempt.reason = row.attempt_reason();  // the plain one is the submission's
+      history.attempts.push_back(std::move(attempt));
     }
     if (kind == "intent" && history.submission.state == "accepted") TRY(add_late_failures(org, history));
     return history;
@@ -115,16 +122,16 @@ class PgReadStore final : public ReadStore {
     auto cooldowns = link_.read(sql::cooldowns_of, {std::to_string(org.value)});
     TRY(cooldowns);
     Explanation explanation{.history = std::move(**known),
-                            .now = rows->time(0, 0),
+                            .now = rows->front().now(),
                             .positions = {},
-                            .hosts = static_cast<std::uint64_t>(rows->number(0, 11))};
+                            .hosts = static_cast<std::uint64_t>(rows->front().hosts())};
     auto findings = link_.read(sql::host_findings_of, {std::to_string(org.value)});
     TRY(findings);
-    for (std::size_t row = 0; row < findings->size(); ++row)
-      if (findings->is_null(row, 1)) explanation.cut_off.push_back(text_of(*findings, row, 0));
-    for (std::size_t row = 0; row < rows->size(); ++row) {
-      if (rows->is_null(row, 1)) continue;
-      auto position = read_position(*rows, row, org, *cooldowns, *findings);
+    for (const auto finding : *findings)
+      if (!finding.target()) explanation.cut_off.emplace_back(finding.name());
+    for (const auto row : *rows) {
+      if (!row.delivery_id()) continue;
+      auto position = read_position(row, org, *cooldowns, *findings);
       TRY(position);
       explanation.positions.push_back(std::move(*position));
     }
@@ -144,17 +151,17 @@ class PgReadStore final : public ReadStore {
     auto rows = link_.read(sql::deliveries_of, key(org, kind, client_ref));
     TRY(rows);
     std::vector<DeliveryView> deliveries;
-    for (std::size_t row = 0; row < rows->size(); ++row) {
-      auto contract = contract_from_json(rows->text(row, 8));
+    for (const auto row : *rows) {
+      auto contract = contract_from_json(row.contract());
       TRY(contract);
-      deliveries.push_back({.delivery = {rows->number(row, 0)},
-                            .submission = {rows->number(row, 1)},
-                            .action_order = static_cast<int>(rows->number(row, 2)),
-                            .status = status_from(rows->text(row, 3)).value_or(Status::due),
-                            .attempts = static_cast<std::uint32_t>(rows->number(row, 4)),
-                            .provider_ref = std::string(rows->text(row, 5)),
-                            .created = rows->time(row, 6),
-                            .route = {rows->number(row, 7)},
+      deliveries.push_back({.delivery = {row.delivery_id()},
+                            .submission = {row.submission_id()},
+                            .action_order = static_cast<int>(row.action_order()),
+                            .status = status_from(row.status()).value_or(Status::due),
+                            .attempts = static_cast<std::uint32_t>(row.attempts()),
+                            .provider_ref = std::string(row.provider_ref()),
+                            .created = row.created(),
+                            .route = {row.route_id()},
                             .contract = std::move(*contract)});
     }
     return deliveries;
@@ -168,8 +175,8 @@ class PgReadStore final : public ReadStore {
     }
     auto rows = link_.read(sql::moved, {shard.take(), id.take()});
     TRY(rows);
-    std::vector<SubmissionId> moved(rows->size());
-    for (std::size_t row = 0; row < moved.size(); ++row) moved[row] = {rows->number(row, 0)};
+    std::vector<SubmissionId> moved;
+    for (const auto row : *rows) moved.push_back({row.id()});
     return moved;
   }
 
@@ -177,9 +184,9 @@ class PgReadStore final : public ReadStore {
     auto rows = link_.read(sql::living_hosts, {});
     TRY(rows);
     std::vector<LivingHost> living;
-    for (std::size_t row = 0; row < rows->size(); ++row) {
-      const auto told_ago = rows->is_null(row, 1) ? std::nullopt : std::optional(Micros{rows->number(row, 1)});
-      living.push_back({text_of(*rows, row, 0), told_ago, text_of(*rows, row, 2)});
+    for (const auto row : *rows) {
+      const auto told_ago = row.told_ago() ? std::optional(Micros{*row.told_ago()}) : std::nullopt;
+      living.push_back({std::string(row.name()), told_ago, std::string(row.facts())});
     }
     return living;
   }
@@ -188,15 +195,14 @@ class PgReadStore final : public ReadStore {
     auto rows = link_.read(sql::hosts);
     TRY(rows);
     std::vector<HostView> hosts;
-    for (std::size_t row = 0; row < rows->size(); ++row)
-      hosts.push_back({{rows->number(row, 0)}, std::string(rows->text(row, 1))});
+    for (const auto row : *rows) hosts.push_back({{row.host_id()}, std::string(row.name())});
     return hosts;
   }
 
   Result<std::optional<OrgId>> organisation(const std::string& name) override {
     auto rows = link_.read(sql::organisation, {name});
     TRY(rows);
-    return rows->size() == 0 ? std::nullopt : std::optional(OrgId{rows->number(0, 0)});
+    return rows->empty() ? std::nullopt : std::optional(OrgId{rows->front().org_id()});
   }
 
  private:
@@ -206,11 +212,11 @@ class PgReadStore final : public ReadStore {
     auto rows = tenant_.read(org, sql::late_failures_of,
                              {std::to_string(shard_of(id)), std::to_string(org.value), std::to_string(id.value)});
     TRY(rows);
-    for (std::size_t row = 0; row < rows->size(); ++row)
-      history.late_failures.push_back({.noticed = rows->time(row, 0),
-                                       .status = text_of(*rows, row, 1),
-                                       .failed = time_of(*rows, row, 2),
-                                       .provider_ref = text_of(*rows, row, 3)});
+    for (const auto row : *rows)
+      history.late_failures.push_back({.noticed = row.noticed(),
+                                       .status = std::string(row.status()),
+                                       .failed = row.failed(),
+                                       .provider_ref = std::string(row.provider_ref())});
     return {};
   }
 
@@ -218,7 +224,7 @@ class PgReadStore final : public ReadStore {
     auto rows = link_.read(sql::due_before, {std::to_string(shard_of(position.delivery)), std::to_string(position.route.value),
                                              std::to_string(position.delivery.value), std::to_string(kMaxDueBefore)});
     if (!rows) return std::nullopt;
-    return static_cast<std::uint64_t>(rows->number(0, 0));
+    return static_cast<std::uint64_t>(rows->front().count());
   }
 
   Parameters key(OrgId org, std::string_view kind, std::string_view client_ref) const {

@@ -26,36 +26,39 @@ Parameters parameters_of(OrgId org, const SubmissionFilter& filter, std::size_t 
           filter.status};
 }
 
-ListedSubmission read_listed(const Rows& rows, std::size_t row, bool has_pipelines) {
-  ListedSubmission listed{read_submission(rows, row), {}};
-  if (!has_pipelines || rows.is_null(row, 10)) return listed;
+ListedSubmission read_listed(const sql::list_forms_of_row& row) { return {read_submission(row), {}}; }
+
+ListedSubmission read_listed(const sql::list_submissions_row& row) {
+  ListedSubmission listed{read_submission(row), {}};
+  const auto version = row.version();
+  if (!version) return listed;
   const auto& view = listed.view;
   listed.of_pipeline = PipelineListItem{.id = view.id,
                                         .client_ref = view.client_ref,
                                         .pipeline = view.target,
-                                        .version = static_cast<int>(rows.number(row, 10)),
+                                        .version = static_cast<int>(*version),
                                         .state = view.state,
-                                        .metadata = text_of(rows, row, 11),
+                                        .metadata = text_or_empty(row.metadata()),
                                         .created = view.created,
-                                        .ended = time_of(rows, row, 12),
-                                        .blocked = time_of(rows, row, 13)};
+                                        .ended = row.ended(),
+                                        .blocked = row.blocked()};
   return listed;
 }
 
-Result<SubmissionPage> page_of(TenantLink& link, OrgId org, const Statement& statement, const Parameters& parameters,
-                               std::size_t most, bool has_pipelines = false) {
+template <class OneRow>
+Result<SubmissionPage> page_of(TenantLink& link, OrgId org, const Query<OneRow>& statement, const Parameters& parameters,
+                               std::size_t most) {
   const auto rows = link.read(org, statement, parameters);
   TRY(rows);
   SubmissionPage page;
-  for (std::size_t row = 0; row < rows->size(); ++row) {
-    auto listed = read_listed(*rows, row, has_pipelines);
-    const bool fits = rows->flag(row, 8), is_where_the_walk_stopped = rows->flag(row, 9);
-    if (fits && page.items.size() == most) {
+  for (const auto row : *rows) {
+    auto listed = read_listed(row);
+    if (row.fits() && page.items.size() == most) {
       page.next = behind(page.items.back().view);
       return page;
     }
-    if (is_where_the_walk_stopped) page.next = behind(listed.view);
-    if (fits) page.items.push_back(std::move(listed));
+    if (row.walk_stopped()) page.next = behind(listed.view);
+    if (row.fits()) page.items.push_back(std::move(listed));
   }
   return page;
 }
@@ -81,22 +84,25 @@ class IntentWalk {
   }
 
   // `bound`: its $7. True: it has read all that the statement has, and the page has room for more.
-  Result<bool> read(const Statement& statement, std::size_t max_walked, std::size_t bound) {
+  template <class OneRow>
+  Result<bool> read(const Query<OneRow>& statement, std::size_t max_walked, std::size_t bound) {
     const auto rows =
         link_.read(org_, statement,
                    {std::to_string(org_.value), std::to_string(filter_.since.micros), std::to_string(filter_.until.micros),
                     std::to_string(below_), std::to_string(max_walked), std::to_string(most_ + 1 - page_.items.size()),
                     std::to_string(bound), filter_.status, targets_});
     TRY(rows);
-    for (std::size_t row = 0; row < rows->size() && !rows->is_null(row, 0); ++row) {
+    for (const auto row : *rows) {
+      if (!row.id()) break;
       if (page_.items.size() == most_) {
         page_.next = behind(page_.items.back().view);
         return false;
       }
-      page_.items.push_back({read_submission(*rows, row), {}});
+      page_.items.push_back({read_submission(row), {}});
     }
-    if (!rows->is_null(0, 8)) below_ = std::min(below_, rows->number(0, 8) + 1);
-    if (rows->flag(0, 9)) return true;
+    const std::optional<std::int64_t> above = rows->front().above();
+    if (above) below_ = std::min(below_, *above + 1);
+    if (rows->front().is_all()) return true;
     page_.next = DeliveryCursor{{}, DeliveryId{below_}};
     return false;
   }
@@ -127,7 +133,7 @@ Result<SubmissionPage> list_intents(TenantLink& link, OrgId org, int shards, con
 Result<SubmissionPage> list_submissions(TenantLink& link, OrgId org, const SubmissionFilter& filter, std::size_t most,
                                         const std::optional<DeliveryCursor>& after, std::size_t max_walked) {
   auto parameters = parameters_of(org, filter, most, after, max_walked);
-  if (!filter.target) return page_of(link, org, sql::list_submissions, parameters, most, true);
+  if (!filter.target) return page_of(link, org, sql::list_submissions, parameters, most);
   parameters.push_back(filter.target);
   return page_of(link, org, sql::list_forms_of, parameters, most);
 }

@@ -6,6 +6,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "base/names.h"
+#include "common/control_characters.h"
 #include "common/mail_address.h"
 #include "support/unseen.h"
 

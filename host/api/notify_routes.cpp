@@ -76,8 +76,7 @@ class NotifyRoutes {
       TRY(former);
       const auto change = read_channel_change(body, former->type, parts_.types, parts_.check_url);
       TRY(change);
-      return store.change_channel(call.org, call.channel, *change).map([this](const auto& one) {
-        parts_.is_due();
+      return parts_.intake.change_channel(store, call.org, call.channel, *change).map([](const auto& one) {
         return json(200, channel_json(one));
       });
     });
@@ -85,10 +84,7 @@ class NotifyRoutes {
 
   void delete_channel(Request request, http::Reply reply) const {
     ask(request, std::move(reply), [this](NotifyStore& store, const NotifyCall& call) {
-      return store.delete_channel(call.org, call.channel).map([this] {
-        parts_.is_due();
-        return no_content();
-      });
+      return parts_.intake.delete_channel(store, call.org, call.channel).map(no_content);
     });
   }
 
@@ -110,13 +106,11 @@ class NotifyRoutes {
     const auto window = read_recovery(request.body);
     if (!window) return reply(http::invalid_request(window.error().what));
     ask(request, std::move(reply), [this, window = *window](NotifyStore& store, const NotifyCall& call) {
-      return store.recover(call.org, call.channel, window, call.actor).map([&](const Recovery& recovery) {
-        if (!window.dry_run && recovery.failed + recovery.waiting > 0) {
+      return parts_.intake.recover(store, call.org, call.channel, window, call.actor).map([&](const Recovery& recovery) {
+        if (!window.dry_run && recovery.failed + recovery.waiting > 0)
           parts_.log.info(
               "notification.recovered",
               {{"channel", call.channel}, {"count", recovery.failed}, {"waiting", recovery.waiting}, {"actor", call.actor}});
-          parts_.is_due();
-        }
         return json(window.dry_run ? 200 : 202, std::string("{\"dryRun\":") + (window.dry_run ? "true" : "false") +
                                                     ",\"count\":" + std::to_string(recovery.failed) +
                                                     ",\"more\":" + (recovery.more ? "true" : "false") + "}");
@@ -130,9 +124,8 @@ class NotifyRoutes {
     if (!parts_.waiters.has_room()) return reply(overload_response());
     parts_.pool.ask(std::move(request), std::move(reply), [this](auto& store, const Request& asked, const http::Reply& answered) {
       const auto call = call_of(asked);
-      const auto id = store->test(call.org, call.channel);
+      const auto id = parts_.intake.test(*store, call.org, call.channel);
       if (!id) return answered(error_reply(id.error(), parts_.log, "notify.not_carried_out"));
-      parts_.is_due();
       Request later = asked;
       later.body.clear();
       parts_.waiters.add(SubmissionId{id->value}, kTestTime,
@@ -199,8 +192,7 @@ class NotifyRoutes {
     if (!event) return reply(http::invalid_request(event.error().what));
     ask(request, std::move(reply),
         [this, event = std::move(*event)](NotifyStore& store, const NotifyCall& call) -> Result<Response> {
-          const auto added = store.add_event(call.org, event);
-          if (parts_.health != nullptr) parts_.health->note(added);
+          const auto added = parts_.intake.add(store, call.org, event);
           if (!added && added.error().kind == Error::Kind::conflict)
             return http::error_response(409, "idempotency_conflict", added.error().what);
           return added.map([&](const EventOutcome& outcome) {
@@ -246,7 +238,7 @@ class NotifyRoutes {
     const auto id = delivery_id(request.parameters.at("delivery"), parts_.ids);
     if (!id) return reply(missing(request));
     ask(request, std::move(reply), [this, id = *id](NotifyStore& store, const NotifyCall& call) {
-      return store.replay(call.org, id, call.actor).map([&](NotificationReplay outcome) {
+      return parts_.intake.replay(store, call.org, id, call.actor).map([&](NotificationReplay outcome) {
         return replayed(outcome, id, call.actor);
       });
     });
@@ -284,10 +276,7 @@ class NotifyRoutes {
     ask(request, std::move(reply), [this, id](NotifyStore& store, const NotifyCall& call) -> Result<Response> {
       const auto detail = store.notification(call.org, id);
       TRY(detail);
-      if (detail->view.status == "succeeded") {
-        TRY(store.wake(call.org, call.channel));
-        parts_.is_due();
-      }
+      if (detail->view.status == "succeeded") TRY(parts_.intake.wake(store, call.org, call.channel));
       return json(200, notification_json(*detail, parts_.ids));
     });
   }
@@ -317,7 +306,6 @@ class NotifyRoutes {
         break;
     }
     parts_.log.info("notification.replayed", {{"delivery", id.value}, {"actor", actor}});
-    parts_.is_due();
     return json(202, "{\"id\":\"" + parts_.ids.text(id.value) + "\",\"status\":\"pending\"}");
   }
 

@@ -1,7 +1,6 @@
 // The routes of organisations' notifications: channels, alert rules, events, deliveries. N1 to N4 and N11 of the requirements.
 #pragma once
 
-#include <functional>
 #include <vector>
 
 #include "api/notify_json.h"
@@ -9,22 +8,21 @@
 #include "api/waiters.h"
 #include "base/public_ids.h"
 #include "http/http.h"
-#include "intake/store_health.h"
+#include "intake/event_intake.h"
 #include "telemetry/log.h"
 
 namespace waybill {
 
 struct NotifyParts {
+  EventIntake& intake;
   NotifyPool& pool;
   Waiters& waiters;
   const ActionTypes& types;
   CheckUrl check_url;
-  bool has_key = false;          // without a master key no channel can be made
-  std::size_t per_org = 5;       // deliveries to channels that an organisation may have under way
-  std::size_t per_channel = 3;   // of these, to one channel
-  std::function<void()> is_due;  // something became due
+  bool has_key = false;         // without a master key no channel can be made
+  std::size_t per_org = 5;      // deliveries to channels that an organisation may have under way
+  std::size_t per_channel = 3;  // of these, to one channel
   Log& log;
-  StoreHealth* health = nullptr;  // learns how each event was stored; null: nobody does
   PublicIds ids = {};
 };
 

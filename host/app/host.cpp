@@ -174,6 +174,7 @@ Host::Host(HostParts parts)
       form_intake_(
           *installation_.catalogue, [this] { signal_.walk(); }, &forms_health_),
       pipeline_intake_([this] { signal_.walk(); }, &pipelines_health_),
+      event_intake_([this] { signal_.walk(); }, &events_health_),
       body_pool_(std::vector<BodyReader>(std::max(2u, std::thread::hardware_concurrency())), config_.timeouts.answer,
                  {.bytes = 4 * config_.limits.http_bytes}, tell_late(log_, "bodies")) {}
 
@@ -215,7 +216,8 @@ Result<void> Host::listen() {
        .forms = {form_intake_, registry_.live(), form_pool_, log_, metrics_, ids_},
        .pipelines = {pipeline_intake_, registry_.live(), form_pool_, log_, metrics_, ids_},
        .dead = {registry_.live(), *installation_.catalogue, form_pool_, [this] { signal_.walk(); }, log_, ids_},
-       .notify = {.pool = notify_pool_,
+       .notify = {.intake = event_intake_,
+                  .pool = notify_pool_,
                   .waiters = waiters_,
                   .types = *installation_.catalogue,
                   .check_url = [policy = std::make_shared<const EgressPolicy>(config_.egress)](
@@ -223,9 +225,7 @@ Result<void> Host::listen() {
                   .has_key = vault_->has_key(),
                   .per_org = config_.limits.per_org_channels,
                   .per_channel = config_.limits.per_channel,
-                  .is_due = [this] { signal_.walk(); },
                   .log = log_,
-                  .health = &events_health_,
                   .ids = ids_},
        .reload =
            [this](FormStore& store, const std::string& actor) {

@@ -21,6 +21,7 @@
 #include "claim/claimer.h"
 #include "execute/executor.h"
 #include "http/server.h"
+#include "intake/event_intake.h"
 #include "intake/form_intake.h"
 #include "intake/intake.h"
 #include "intake/pipeline_intake.h"
@@ -140,6 +141,7 @@ class Host {
   Intake intake_;
   FormIntake form_intake_;
   PipelineIntake pipeline_intake_;
+  EventIntake event_intake_;
   BodyPool body_pool_;
   std::unique_ptr<http::Server> server_;
   std::atomic<bool> is_listening_ = false;        // both servers are there and answer

@@ -29,6 +29,11 @@ Readiness readiness_of(bool finalized, const ScanCounts& scans) {
   return step.transition->to == kProcessing ? Readiness::run : Readiness::infected;
 }
 
+std::string fault_in_retention(Timestamp kept_until, Timestamp now) {
+  if (kept_until > now) return "";
+  return "retentionExpiresAt is past: " + format_rfc3339(kept_until) + " is not after " + format_rfc3339(now);
+}
+
 FormStep next_form_step(std::span<const ActionState> actions, Timestamp now) {
   std::vector<ActionRun> runs;
   for (const auto& action : actions)

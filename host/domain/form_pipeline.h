@@ -27,6 +27,9 @@ enum class Readiness : std::uint8_t {
 };
 Readiness readiness_of(bool finalized, const ScanCounts& scans);
 
+// Why a submission that is to be kept until then is not taken; "": it is.
+std::string fault_in_retention(Timestamp kept_until, Timestamp now);
+
 // How far one action has come: the newest delivery of it.
 struct ActionState {
   int order = 0;

@@ -73,11 +73,4 @@ NextStep next_step(const Pipeline& pipeline, const PipelineState& state, std::sp
   return step;
 }
 
-const PipelineTransition* manual_transition(const Pipeline& pipeline, std::string_view from, std::string_view to,
-                                            std::string_view trigger) {
-  for (const auto& move : pipeline.transitions)
-    if (move.from == from && move.to == to && move.trigger == trigger && move.actor == ActorKind::admin) return &move;
-  return nullptr;
-}
-
 }  // namespace waybill

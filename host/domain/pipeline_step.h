@@ -41,8 +41,4 @@ NextStep next_step(const Pipeline& pipeline, const PipelineState& state, std::sp
 // Whether all runs have ended, and one of them badly.
 bool has_failed(std::span<const ActionRun> runs);
 
-// The transition that a person asked for, if the state has it. Null: there is none.
-const PipelineTransition* manual_transition(const Pipeline& pipeline, std::string_view from, std::string_view to,
-                                            std::string_view trigger);
-
 }  // namespace waybill

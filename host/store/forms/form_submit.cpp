@@ -74,9 +74,7 @@ Result<SubmitResult> submit_form(Connection& connection, Shard shard, const NewF
   TRY(clock);
   const Timestamp now = clock->front().now();
   const Timestamp kept_until = submission.kept_until.value_or(now + kept);
-  auto fault = submission.fault;
-  if (fault.empty() && kept_until <= now)
-    fault = "retentionExpiresAt is past: " + format_rfc3339(kept_until) + " is not after " + format_rfc3339(now);
+  const auto fault = submission.fault.empty() ? fault_in_retention(kept_until, now) : submission.fault;
   if (!fault.empty()) return compare_with_existing(connection, shard, submission, {Error::Kind::invalid, fault});
   ArrayText order, route;
   for (std::size_t i = 0; i < submission.actions.size(); ++i) {

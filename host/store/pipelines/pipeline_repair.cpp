@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "base/json_writer.h"
 #include "store/forms/form_rows.h"
 #include "store/pipelines/pipeline_rows.h"
 #include "store/pipelines/pipeline_walk.h"
@@ -16,15 +15,6 @@ using MoveHow = TransitionResult::How;
 
 TransitionResult refused(const PipelineWalk& walk, std::string why) {
   return {MoveHow::illegal, walk.state->name, std::move(why)};
-}
-
-std::string metadata_of(const PipelineRepair& order) {
-  std::string json = "{\"repair\":" + json_string(to_string(order.kind));
-  if (order.input) json += ",\"inputGiven\":true";
-  if (!order.action.empty()) json += ",\"action\":" + json_string(order.action);
-  if (!order.result.empty()) json += ",\"resultGiven\":true";
-  if (!order.comment.empty()) json += ",\"comment\":" + json_string(order.comment);
-  return json + "}";
 }
 
 PipelineTransition move_to(const PipelineWalk& walk, const PipelineState& to, const PipelineRepair& order) {
@@ -58,44 +48,14 @@ Result<void> keep_given(Connection& connection, const PipelineWalk& walk, const 
   return {};
 }
 
-// The place of the run that `input` is for; none: it is not clear which.
-std::optional<std::size_t> place_of_input(const PipelineWalk& walk, const std::string& action) {
-  std::optional<std::size_t> place;
-  for (std::size_t i = 0; i < walk.runs.size(); ++i) {
-    if (walk.runs[i].status == Status::accepted) continue;
-    if (!action.empty() && walk.state->actions.at(walk.runs[i].action).name != action) continue;
-    if (place) return std::nullopt;
-    place = i;
-  }
-  return place;
-}
-
-const PipelineState* only_end(const Pipeline& pipeline) {
-  const PipelineState* only = nullptr;
-  for (const auto& state : pipeline.states) {
-    if (!state.terminal) continue;
-    if (only != nullptr) return nullptr;
-    only = &state;
-  }
-  return only;
-}
-
 }  // namespace
-
-std::string_view to_string(PipelineRepair::Kind kind) {
-  constexpr std::string_view kWords[] = {"rerun", "skip", "end"};
-  return kWords[static_cast<std::size_t>(kind)];
-}
 
 Result<TransitionResult> PipelineRows::repair(Connection& connection, Shard shard, SubmissionId submission,
                                               const PipelineRepair& order) {
   auto walks = read_walks(connection, versions_, shard, {submission});
   TRY(walks);
   auto& walk = walks->front();
-  if (!walk.is_blocked) return refused(walk, "it is not blocked: it is in state " + walk.state->name);
-  if (!order.from.empty() && order.from != walk.state->name) return refused(walk, "it is in state " + walk.state->name);
-  if (static_cast<std::uint32_t>(walk.step) >= kMaxSteps && order.kind == PipelineRepair::Kind::rerun)
-    return refused(walk, "it has entered " + std::to_string(kMaxSteps) + " states");
+  if (auto fault = fault_in(order, walk.place(), walk.is_blocked); !fault.empty()) return refused(walk, std::move(fault));
   auto free = cancel_open(connection, submission);
   TRY(free);
   if (!*free)
@@ -114,11 +74,8 @@ Result<TransitionResult> PipelineRows::repair(Connection& connection, Shard shar
 // sent before. Where the present state fails in some of its actions, those that were accepted keep their results and do not run
 // again.
 Result<TransitionResult> PipelineRows::rerun(Connection& connection, PipelineWalk& walk, const PipelineRepair& order) {
-  const auto* to = order.state.empty() ? walk.state : walk.pipeline().find(order.state);
-  if (to == nullptr) return refused(walk, "its pipeline has no state \"" + order.state + "\"");
-  if (to->actions.empty()) return refused(walk, "state " + to->name + " runs nothing");
-  if (std::find(walk.visited.begin(), walk.visited.end(), to->name) == walk.visited.end())
-    return refused(walk, "it has not been in state " + to->name);
+  const auto [to, why_not] = state_to_rerun(order, walk.place(), walk.visited);
+  if (to == nullptr) return refused(walk, why_not);
   const auto before = walk.runs;
   const bool is_partly = to == walk.state && std::any_of(before.begin(), before.end(), has_no_result);
   std::optional<std::vector<std::size_t>> same;
@@ -136,7 +93,7 @@ Result<TransitionResult> PipelineRows::rerun(Connection& connection, PipelineWal
     given.push_back(i);
   }
   if (order.input) {
-    const auto place = place_of_input(walk, order.action);
+    const auto place = place_of_input(order, *walk.state, walk.action_runs());
     if (!place)
       return fail(Error::Kind::conflict, "state " + to->name + " runs several actions: name the one that gets the input");
     walk.runs[*place].input = order.input;
@@ -175,14 +132,8 @@ Result<TransitionResult> PipelineRows::skip(Connection& connection, PipelineWalk
 }
 
 Result<TransitionResult> PipelineRows::end(Connection& connection, PipelineWalk& walk, const PipelineRepair& order) {
-  const auto* to = !order.state.empty()   ? walk.pipeline().find(order.state)
-                   : walk.state->terminal ? walk.state
-                                          : only_end(walk.pipeline());
-  if (to == nullptr && order.state.empty())
-    return refused(walk, "its pipeline has several terminal states: name the one that it ends in");
-  if (to == nullptr) return refused(walk, "its pipeline has no state \"" + order.state + "\"");
-  if (!to->terminal) return refused(walk, "state " + to->name + " is not terminal");
-  if (walk.state->terminal && to != walk.state) return refused(walk, "it has ended in state " + walk.state->name);
+  const auto [to, why_not] = state_to_end_in(order, walk.place());
+  if (to == nullptr) return refused(walk, why_not);
   if (walk.state->terminal) {
     TRY(connection.run(sql::unblock_pipeline, {std::to_string(walk.shard()), std::to_string(walk.id.value), "stage_given_up",
                                                "end", order.actor, metadata_of(order)}));

@@ -1,7 +1,6 @@
-// Orders of an operator about submissions of pipelines that are blocked, and what became of them.
+// Which blocked submissions of pipelines an order is about, and what became of them.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,24 +8,6 @@
 #include "store/pipelines/pipeline_view.h"
 
 namespace waybill {
-
-struct PipelineRepair {
-  enum class Kind : std::uint8_t {
-    rerun,  // from a state on
-    skip,   // the present state's failed actions count as done
-    end     // in a terminal state, whose actions do not run
-  };
-  Kind kind = Kind::rerun;
-  std::string from{};                  // the present state; "": any
-  std::string state{};                 // rerun: from which on, "": the present one; end: in which, "": the only terminal one
-  std::string action{};                // rerun: whose input it is; "": there is only one that can be meant
-  std::optional<std::string> input{};  // rerun: JSON that the action is sent
-  std::string result{};                // skip: JSON, of several actions an object by their names; "": none
-  std::string comment{};
-  std::string actor{};
-  bool dry_run = false;
-};
-std::string_view to_string(PipelineRepair::Kind kind);
 
 // Blocked submissions. With ids: these and no others.
 struct RepairFilter {

@@ -27,12 +27,6 @@ std::optional<std::string> reference_in(const Facts& facts, const Term& term) {
   return std::nullopt;
 }
 
-std::vector<ActionRun> runs_of(const PipelineWalk& walk) {
-  std::vector<ActionRun> runs;
-  for (const auto& run : walk.runs) runs.push_back({run.action, run.status});
-  return runs;
-}
-
 Result<void> run_actions(Connection& connection, PipelineWalk& walk, const std::vector<std::size_t>& places) {
   ArrayText order, route, payload;
   for (const auto place : places) {
@@ -69,15 +63,6 @@ bool is_sure_to_handle_failure(const PipelineWalk& walk) {
 }
 
 bool has_ended_badly(const PipelineWalk::Run& run) { return run.status == Status::rejected || run.status == Status::exhausted; }
-
-// What people may decide instead.
-std::string decisions_of(const PipelineWalk& walk) {
-  std::string list;
-  for (const auto& one : walk.pipeline().transitions)
-    if (one.from == walk.state->name && one.actor == ActorKind::admin && holds(one.when, walk.facts))
-      list += (list.empty() ? "; open: " : ", ") + one.trigger + " to " + one.to;
-  return list.empty() ? "; nobody decides there" : list;
-}
 
 Result<void> block(Connection& connection, PipelineWalk& walk, const std::string& why) {
   walk.is_blocked = true;
@@ -196,7 +181,7 @@ Result<void> PipelineRows::handle_failure(Connection& connection, PipelineWalk& 
 Result<void> PipelineRows::go_on(Connection& connection, PipelineWalk& walk) {
   for (;;) {
     walk.conclude();
-    const auto runs = runs_of(walk);
+    const auto runs = walk.action_runs();
     const auto next = next_step(walk.pipeline(), *walk.state, runs, walk.facts);
     switch (next.kind) {
       case NextStep::Kind::wait:
@@ -257,30 +242,20 @@ Result<void> PipelineRows::halt(Connection& connection, SubmissionId submission)
 
 Result<TransitionResult> PipelineRows::transition(Connection& connection, Shard shard, SubmissionId submission,
                                                   const std::string& seen, const ManualTransition& wanted) {
-  using How = TransitionResult::How;
   auto walks = read_walks(connection, versions_, shard, {submission});
   TRY(walks);
   auto& walk = walks->front();
-  const std::string& at = walk.state->name;
-  if (at != seen || (!wanted.from.empty() && wanted.from != at))
-    return TransitionResult{How::conflict, at, "the submission is in state " + at + " meanwhile"};
-  const auto* transition = manual_transition(walk.pipeline(), at, wanted.to, wanted.trigger);
-  if (!transition || !holds(transition->when, walk.facts))
-    return TransitionResult{
-        How::illegal, at,
-        "a submission in state " + at + " cannot go to " + wanted.to + " by " + wanted.trigger + decisions_of(walk)};
-  if (!wanted.has_role(transition->role))
-    return TransitionResult{How::forbidden, at, "this transition needs the role " + transition->role};
+  const auto [along, refused] = decide(wanted, walk.place(), seen);
+  if (along == nullptr) return refused;
   auto free = cancel_open(connection, submission);
   TRY(free);
   if (!*free)  // an error: what was cancelled is taken back
-    return fail(Error::Kind::conflict, "an action of state " + at + " is being attempted; try again when it has ended");
-  if (static_cast<std::uint32_t>(walk.step) >= kMaxSteps)
-    return TransitionResult{How::conflict, at, "the submission has entered " + std::to_string(kMaxSteps) + " states"};
-  TRY(enter(connection, walk, *transition, wanted.actor, walk.metadata_of(*transition, wanted.comment), {}));
+    return fail(Error::Kind::conflict,
+                "an action of state " + walk.state->name + " is being attempted; try again when it has ended");
+  TRY(enter(connection, walk, *along, wanted.actor, walk.metadata_of(*along, wanted.comment), {}));
   TRY(start_others(connection, walk));
   TRY(go_on(connection, walk));
-  return TransitionResult{How::moved, walk.state->name, {}};
+  return TransitionResult{TransitionResult::How::moved, walk.state->name, {}};
 }
 
 Sha256 content_hash(const PipelineBegin& begun) { return sha256(begun.payload + '\0' + begun.metadata); }

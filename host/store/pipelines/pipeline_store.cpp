@@ -305,9 +305,7 @@ class PgPipelineStore final : public PipelineStore {
     auto& walk = walks->front();
     walk.keep_result();
     view.results = walk.results;
-    for (const auto& move : walk.pipeline().transitions)
-      if (move.from == walk.state->name && move.actor == ActorKind::admin && holds(move.when, walk.facts))
-        view.decisions.push_back({move.to, move.trigger, move.role});
+    for (const auto* one : open_decisions(walk.place())) view.decisions.push_back({one->to, one->trigger, one->role});
     auto deliveries = connection.run(sql::pipeline_deliveries_of, {shard_text, org_text, id});
     TRY(deliveries);
     ArrayText wanted;

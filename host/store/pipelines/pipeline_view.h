@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -99,20 +98,6 @@ struct PipelineMoved {
   std::string pipeline, to;
   Micros took;                       // in the state before
   std::vector<std::string> metrics;  // which the pipeline declares for that time
-};
-
-// A person's decision.
-struct ManualTransition {
-  std::string to, trigger, comment;
-  std::string from{};  // the state that it was made for; "": the one that the submission has now
-  std::string actor;   // the token's name
-  std::function<bool(std::string_view role)> has_role{};  // whether the person may do what needs this role
-};
-
-struct TransitionResult {
-  enum class How : std::uint8_t { moved, illegal, conflict, forbidden, unknown } how;
-  std::string state{};  // from then on, or the one that stands against it
-  std::string why{};
 };
 
 }  // namespace waybill

@@ -65,6 +65,12 @@ std::string result_of(const PipelineState& state, const std::vector<PipelineWalk
   return json.empty() ? json : json + "}";
 }
 
+std::vector<ActionRun> PipelineWalk::action_runs() const {
+  std::vector<ActionRun> all;
+  for (const auto& run : runs) all.push_back({run.action, run.status});
+  return all;
+}
+
 void PipelineWalk::keep_result() { set_result(*state, runs); }
 
 void PipelineWalk::set_result(const PipelineState& of, const std::vector<Run>& made) {

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "domain/pipeline_orders.h"
 #include "domain/pipeline_step.h"
 #include "store/pipelines/pipeline_versions.h"
 #include "store/submissions/read_rows.h"
@@ -42,6 +43,8 @@ struct PipelineWalk {
   Facts facts{};
 
   const Pipeline& pipeline() const { return version.definition->pipeline; }
+  PipelinePlace place() const { return {pipeline(), *state, static_cast<std::uint32_t>(step), facts}; }
+  std::vector<ActionRun> action_runs() const;
   Shard shard() const { return shard_of(id); }
   // Adds the results of a state's runs, if they have any: to `results`, where the latest of a state stands, and to the facts.
   void set_result(const PipelineState& of, const std::vector<Run>& made);

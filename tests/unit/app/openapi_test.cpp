@@ -45,18 +45,23 @@ struct Parts {
   Intake intake{{}, clock, {}, {}, log};
   FormIntake form_intake{types, [] {}};
   PipelineIntake pipeline_intake{[] {}};
+  EventIntake event_intake{[] {}};
 
   std::vector<http::Route> routes() {
-    return all_routes(
-        {.intents = {intake, registry, pool, waiters, clock, log, metrics},
-         .forms = {form_intake, registry, forms, log, metrics},
-         .pipelines = {pipeline_intake, registry, forms, log, metrics},
-         .dead = {registry, types, forms, [] {}, log},
-         .notify =
-             {.pool = notify, .waiters = waiters, .types = types, .check_url = {}, .has_key = true, .is_due = [] {}, .log = log},
-         .reload = [](FormStore&, const std::string&) { return ReloadResult{}; },
-         .readiness = {.not_ready = [] { return std::string(); }},
-         .metrics_readers = http::Role::operator_});
+    return all_routes({.intents = {intake, registry, pool, waiters, clock, log, metrics},
+                       .forms = {form_intake, registry, forms, log, metrics},
+                       .pipelines = {pipeline_intake, registry, forms, log, metrics},
+                       .dead = {registry, types, forms, [] {}, log},
+                       .notify = {.intake = event_intake,
+                                  .pool = notify,
+                                  .waiters = waiters,
+                                  .types = types,
+                                  .check_url = {},
+                                  .has_key = true,
+                                  .log = log},
+                       .reload = [](FormStore&, const std::string&) { return ReloadResult{}; },
+                       .readiness = {.not_ready = [] { return std::string(); }},
+                       .metrics_readers = http::Role::operator_});
   }
 };
 

@@ -143,14 +143,6 @@ TEST(PipelineStep, LeavesOutActionsWhoseConditionDoesNotHold) {  // P2
   EXPECT_EQ(actions_to_run(p.states[0], facts), (Places{0, 1, 2}));
 }
 
-TEST(PipelineStep, FindsAPersonsTransitionByBothItsNames) {  // P4
-  const auto p = pipeline_of(kJudged);
-  EXPECT_EQ(manual_transition(p, "REVIEW", "GOOD", "approve"), &p.transitions[2]);
-  EXPECT_EQ(manual_transition(p, "REVIEW", "GOOD", "reject"), nullptr);
-  EXPECT_EQ(manual_transition(p, "REVIEW", "BAD", "approve"), nullptr);
-  EXPECT_EQ(manual_transition(p, "JUDGING", "GOOD", "pass"), nullptr);  // nobody's
-}
-
 // ---- random pipelines with random ends ----
 
 Pipeline any_pipeline() {

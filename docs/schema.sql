@@ -807,15 +807,7 @@ CREATE TRIGGER submissions_ends BEFORE UPDATE ON submissions FOR EACH ROW WHEN (
 CREATE TRIGGER submissions_follow BEFORE UPDATE ON submissions FOR EACH ROW WHEN (old.state = 'as_delivery'::text AND (new.state <> old.state OR new.reason IS NOT NULL OR new.completed_at IS NOT NULL)) EXECUTE FUNCTION refuse('this submission''s state is its delivery''s');
 CREATE TRIGGER submissions_moves BEFORE UPDATE ON submissions FOR EACH ROW WHEN (new.state <> old.state AND (old.pipeline <> 'intent'::text OR old.completed_at IS NOT NULL)) EXECUTE FUNCTION check_move();
 
-CREATE TABLE target_rates (
-  org_id integer NOT NULL,
-  target text NOT NULL,
-  next_at timestamp with time zone NOT NULL,
-  CONSTRAINT target_rates_pkey PRIMARY KEY (org_id, target)
-);
-ALTER TABLE target_rates ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
-
-CREATE TABLE target_rests (
+CREATE TABLE target_outages (
   org_id integer NOT NULL,
   target text NOT NULL,
   until timestamp with time zone NOT NULL,
@@ -824,9 +816,17 @@ CREATE TABLE target_rests (
   probe_until timestamp with time zone,
   probe_host integer,
   answered boolean DEFAULT false NOT NULL,
-  CONSTRAINT target_rests_pkey PRIMARY KEY (org_id, target)
+  CONSTRAINT target_outages_pkey PRIMARY KEY (org_id, target)
 );
-ALTER TABLE target_rests ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+ALTER TABLE target_outages ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE target_rates (
+  org_id integer NOT NULL,
+  target text NOT NULL,
+  next_at timestamp with time zone NOT NULL,
+  CONSTRAINT target_rates_pkey PRIMARY KEY (org_id, target)
+);
+ALTER TABLE target_rates ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 
 CREATE TABLE token_uses (
   token_id bigint NOT NULL,
@@ -945,6 +945,18 @@ CREATE VIEW submission_states WITH (security_invoker = true) AS
           WHERE COALESCE(d.reason, o.reason) = 'worker_lost'::text AND r.shard = s.shard AND r.org_id = s.org_id AND r.submission_id = s.id AND r.id <> r.submission_id AND r.action_order = 1 AND r.replay > 0
           ORDER BY r.replay DESC
          LIMIT 1) e ON true;
+
+CREATE VIEW target_rests WITH (security_invoker = true) AS
+ SELECT target_outages.ctid,
+    target_outages.org_id,
+    target_outages.target,
+    target_outages.until,
+    target_outages.reason,
+    target_outages.since,
+    target_outages.probe_until,
+    target_outages.probe_host,
+    target_outages.answered
+   FROM target_outages;
 
 CREATE FUNCTION access_problem(application text, reader text)
  RETURNS text

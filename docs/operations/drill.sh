@@ -372,14 +372,14 @@ drill_restore() {
   query "$(<"$work/roles.sql")" >>"$log" 2>&1 || wrong "the roles could not be made"
   "$tools/pg_restore" -d "$(address_of "$embedded")" --no-owner --no-privileges --exit-on-error --single-transaction "$work/backup" \
     >>"$log" 2>&1 || wrong "pg_restore failed"
-  query "INSERT INTO \"$schema\".target_rests VALUES (1, 'drill.hook', now() + interval '1 hour', 'held after the restore') ON CONFLICT (org_id, target) DO UPDATE SET until = excluded.until, reason = excluded.reason" >>"$log" 2>&1 ||
+  query "INSERT INTO \"$schema\".target_outages VALUES (1, 'drill.hook', now() + interval '1 hour', 'held after the restore') ON CONFLICT (org_id, target) DO UPDATE SET until = excluded.until, reason = excluded.reason" >>"$log" 2>&1 ||
     wrong "the target could not be held"
   stop_embedded "$embedded" fast || wrong "the new database does not stop"
   start_host r
   must "what had ended before the backup is there" accepted r "$done"
   must "the target was held before the first host started: it cools down, and nothing is sent" prints '"code": "target_rests"' explain "$pending" --json
   received_is "took $pending" 1 || wrong "sent, though its target cools down"
-  query "UPDATE \"$schema\".target_rests SET until = now()" >>"$log" 2>&1 || wrong "the target could not be released"
+  query "UPDATE \"$schema\".target_outages SET until = now()" >>"$log" 2>&1 || wrong "the target could not be released"
   must "what was pending in the backup was sent again" accepted r "$pending"
   received_is "took $pending" 2 || wrong "the receiver should have it twice, under one key"
   received_is "took $done" 1 || wrong "what had ended should not be sent again"

@@ -1,6 +1,8 @@
 // What the answers of GOV.UK Notify mean.
 #pragma once
 
+#include <nlohmann/json.hpp>
+
 #include "common/calendar.h"
 #include "common/http_sender.h"
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <nlohmann/json.hpp>
 
 #include "govuk_notify/answer.h"
 #include "govuk_notify/settings.h"

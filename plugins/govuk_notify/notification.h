@@ -1,7 +1,10 @@
 // What a job asks to be sent, as POST /v2/notifications/email has it.
 #pragma once
 
+#include <nlohmann/json.hpp>
+
 #include "common/job_payload.h"
+#include "common/surrogates.h"
 
 namespace waybill::plugins::notify {
 

@@ -1,6 +1,8 @@
 // The token that each request to GOV.UK Notify carries: a JWT signed with HS256, good for 30 seconds.
 #pragma once
 
+#include <nlohmann/json.hpp>
+
 #include "common/json.h"
 #include "govuk_notify/settings.h"
 #include "waybill/plugin/jwt.hpp"

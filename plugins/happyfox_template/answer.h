@@ -1,6 +1,8 @@
 // What the answers of HappyFox's API 1.1 mean.
 #pragma once
 
+#include <nlohmann/json.hpp>
+
 #include "common/http_sender.h"
 
 namespace waybill::plugins::happyfox {

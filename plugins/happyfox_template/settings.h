@@ -1,6 +1,8 @@
 // The operator's settings of the HappyFox plugin. Without credentials it has nothing to do, and says so.
 #pragma once
 
+#include <nlohmann/json.hpp>
+
 #include "common/form_action.h"
 #include "common/url_port.h"
 #include "waybill/plugin.hpp"

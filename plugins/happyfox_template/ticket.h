@@ -1,7 +1,11 @@
 // Tickets as HappyFox's API 1.1 has them: what is posted, and how ours is known again.
 #pragma once
 
+#include <nlohmann/json.hpp>
+
+#include "common/form_context.h"
 #include "common/form_text.h"
+#include "common/mail_address_rules.h"
 #include "common/mail_header.h"
 #include "happyfox_template/settings.h"
 

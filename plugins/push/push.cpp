@@ -12,16 +12,11 @@ struct Push {
 
   static void fill(const Json& payload, Json& request, std::string& problem) {
     for (const auto* name : {"token", "title", "body"}) copy_string(payload, name, request, problem);
-    if (const auto* data = field(payload, "data")) {
-      if (data->is_object())
-        request["data"] = *data;
-      else
-        problem = "has a field data that is not an object";
-    }
+    copy_object(payload, "data", request, problem);
     if (!problem.empty()) return;
     if (!has_text(request, "token"))
       problem = "has no field token";
-    else if (!has_text(request, "title") && !has_text(request, "body") && !request.contains("data"))
+    else if (!has_text(request, "title") && !has_text(request, "body") && !field(request, "data"))
       problem = "has none of title, body and data";
   }
 };

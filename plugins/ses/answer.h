@@ -1,6 +1,8 @@
 // What the answers of the SES API v2 mean.
 #pragma once
 
+#include <nlohmann/json.hpp>
+
 #include "common/http_sender.h"
 #include "common/mail_address_rules.h"
 

@@ -3,7 +3,9 @@
 
 #include <variant>
 
+#include "common/mail_address_rules.h"
 #include "common/mail_body.h"
+#include "common/mail_header.h"
 #include "ses/job.h"
 
 namespace waybill::plugins::ses {

@@ -1,7 +1,10 @@
 // What a job asks to be sent: subject, body and the files that belong to it.
 #pragma once
 
+#include <nlohmann/json.hpp>
+
 #include "common/job_payload.h"
+#include "common/surrogates.h"
 #include "ses/settings.h"
 
 namespace waybill::plugins::ses {

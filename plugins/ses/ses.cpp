@@ -1,6 +1,7 @@
 // Action type ses: one mail with its attachments, sent by AWS SES.
 #include <deque>
 
+#include "common/base64.h"
 #include "common/mail_message.h"
 #include "ses/answer.h"
 #include "ses/attachment.h"

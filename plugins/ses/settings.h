@@ -1,6 +1,7 @@
 // The operator's settings of the SES plugin, and what a target may say otherwise.
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "common/http_sender.h"

@@ -57,12 +57,12 @@ Backlog::Backlog(const std::string& database_url) : sql_(database_url) { sql_.ex
 void Backlog::set_shards(int shards) { sql_.execute("UPDATE installation SET shards = " + std::to_string(shards)); }
 
 void Backlog::hold_target() {
-  sql_.execute(std::string("INSERT INTO target_rests VALUES (1, '") + kTarget +
+  sql_.execute(std::string("INSERT INTO target_outages VALUES (1, '") + kTarget +
                "', now() + interval '1 day', 'bench') "
                "ON CONFLICT (org_id, target) DO UPDATE SET until = excluded.until");
 }
 
-void Backlog::release_target() { sql_.execute("DELETE FROM target_rests"); }
+void Backlog::release_target() { sql_.execute("DELETE FROM target_outages"); }
 
 // No number is used twice: each submission takes a number of this sequence.
 std::uint64_t Backlog::next_number() { return static_cast<std::uint64_t>(sql_.number("SELECT last_value + 1 FROM object_ids")); }

@@ -251,9 +251,9 @@ TEST_F(AlertContract, WhatIsInFlightIsNotStuckButIsTold) {  // F13
 
 TEST_F(AlertContract, ARestingTargetIsNotStuck) {  // F13
   late("a-", 1, "sms.a");
-  sql.execute("INSERT INTO target_rests VALUES (1, 'sms.a', now() + interval '1 minute', 'server_error')");
+  sql.execute("INSERT INTO target_outages VALUES (1, 'sms.a', now() + interval '1 minute', 'server_error')");
   EXPECT_TRUE(stuck().empty());
-  sql.execute("UPDATE target_rests SET until = now() - interval '1 minute'");
+  sql.execute("UPDATE target_outages SET until = now() - interval '1 minute'");
   EXPECT_EQ(stuck().size(), 1u);
 }
 
@@ -261,7 +261,7 @@ TEST_F(AlertContract, AFormsActionRestsWithItsSender) {  // F13
   late("a-", 1, "contact/1");
   sql.execute("UPDATE contract_snapshots SET contract = (contract::jsonb || '{\"form\": {\"id\": \"contact\"}}')::text");
   EXPECT_EQ(stuck().size(), 1u);
-  sql.execute("INSERT INTO target_rests VALUES (1, 'sender:sms', now() + interval '1 minute', 'connect_failed')");
+  sql.execute("INSERT INTO target_outages VALUES (1, 'sender:sms', now() + interval '1 minute', 'connect_failed')");
   EXPECT_TRUE(stuck().empty());
 }
 

@@ -28,7 +28,7 @@ TEST_F(ClockContract, AClaimTellsTheTimeAfterWhatItWaitedFor) {  // E6
   submit_many(2);
   claim(route(), 1, {1});  // its statement is prepared
   ClaimResult claimed;
-  const auto unlock = behind_a_lock("target_rests", [&] { claimed = claim(route(), 1, {2}); });
+  const auto unlock = behind_a_lock("target_outages", [&] { claimed = claim(route(), 1, {2}); });
   ASSERT_EQ(claimed.rows.size(), 1u);
   EXPECT_GE(claimed.now, unlock);
 }
@@ -38,7 +38,7 @@ TEST_F(ClockContract, AFirstClaimTellsTheTimeAfterWhatItWaitedFor) {  // E6
   ASSERT_TRUE(intake->submit(0, std::vector<NewSubmission>{item("a")}, claim));
   const std::vector<NewSubmission> second{item("b")};
   Result<std::vector<SubmitResult>> answers;
-  const auto unlock = behind_a_lock("target_rests", [&] {
+  const auto unlock = behind_a_lock("target_outages", [&] {
     answers = intake->submit(0, second, InsertClaim{{1}, {2}, Millis(60'000)});
   });
   ASSERT_TRUE(answers) << answers.error().what;

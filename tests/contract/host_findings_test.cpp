@@ -43,7 +43,7 @@ class FindingContract : public StoreWorld {
     EXPECT_TRUE(ended) << ended.error().what;
     return ended.value_or(std::vector<Cooldown>{});
   }
-  std::int64_t outages() { return sql.number("SELECT count(*) FROM target_rests"); }
+  std::int64_t outages() { return sql.number("SELECT count(*) FROM target_outages"); }
   std::int64_t findings() { return sql.number("SELECT count(*) FROM host_findings"); }
 
   Timestamp begin;
@@ -101,7 +101,7 @@ TEST_F(FindingContract, SoDoesTheOnlyHostThatSaysAnything) {  // T3
   sql.execute("UPDATE hosts SET started_at = now() - interval '1 minute' WHERE host_id = 8");
   EXPECT_FALSE(finds(kSick).of_this_host) << "the other one is stopped, or hangs: it confirms nothing";
   EXPECT_TRUE(*maintenance->is_alone(kSick));
-  sql.execute("DELETE FROM target_rests; DELETE FROM host_findings; UPDATE hosts SET knows = 36");
+  sql.execute("DELETE FROM target_outages; DELETE FROM host_findings; UPDATE hosts SET knows = 36");
   EXPECT_TRUE(finds(kSick).of_this_host) << "a host of an older version says nothing of itself";
   sql.execute(
       "DELETE FROM host_findings; UPDATE hosts SET knows = 1000;"
@@ -140,7 +140,7 @@ TEST_F(FindingContract, TheWordOfAHostThatIsCutOffCountsForNothing) {  // T13
   ASSERT_TRUE(maintenance->cut_off(kSick, begin, "sms.a"));
   ASSERT_TRUE(maintenance->cut_off(kSick, begin, "sms.a")) << "may be told again";
   EXPECT_FALSE(finds(kWell, Millis(5)).of_this_host) << "the only one that works is alone";
-  sql.execute("DELETE FROM target_rests");
+  sql.execute("DELETE FROM target_outages");
   register_host(kThird);
   EXPECT_TRUE(finds(kWell, Millis(10)).of_this_host) << "nobody that works has confirmed it";
   EXPECT_FALSE(*maintenance->is_alone(kWell)) << "there is the third";
@@ -210,7 +210,7 @@ TEST_F(FindingContract, TheProbeOfAnOutageOfAllIsNoneForAHostThatFindsTheTargetU
   const std::vector<Cooldown> wanted{{kDefaultOrg, "sms.a", {}, {}}};
   const auto asks = [&](HostId host) { return queue->begin_probes(wanted, host, Seconds(10))->size(); };
   const auto everybodys = [&] {
-    sql.execute("DELETE FROM target_rests");
+    sql.execute("DELETE FROM target_outages");
     ASSERT_TRUE(settle->blame(
         std::vector<BlamedTarget>{{kDefaultOrg, "sms.a", begin - Seconds(10), Millis(0), "try_later", true, kWell}}, Seconds(1)));
   };
@@ -227,7 +227,7 @@ TEST_F(FindingContract, TheProbeOfAnOutageOfAllIsNoneForAHostThatFindsTheTargetU
   ASSERT_TRUE(maintenance->cut_off(kSick, begin, "sms.a"));
   everybodys();
   EXPECT_EQ(asks(kSick), 0u) << "it is cut off";
-  sql.execute("UPDATE target_rests SET until = now() - interval '2 minutes'");
+  sql.execute("UPDATE target_outages SET until = now() - interval '2 minutes'");
   EXPECT_EQ(asks(kSick), 1u) << "nobody else has come for it";
   sql.execute("UPDATE hosts SET started_at = now() - interval '1 minute' WHERE host_id = 8");
   everybodys();
@@ -269,7 +269,7 @@ TEST_F(FindingContract, ALockOnAFindingHoldsUpWhatConcernsThatTargetOnly) {
 // T4
 TEST_F(FindingContract, ALockOnTheWholeTableIsToldAndSettlementsGoOn) {
   submit_many(1, "a-", "sms.a");
-  for (const auto* table : {"host_findings", "target_rests"}) {
+  for (const auto* table : {"host_findings", "target_outages"}) {
     SqlClient somebody(url);
     somebody.execute("SET search_path TO waybill; BEGIN; LOCK TABLE " + std::string(table));
     const auto blamed = settle->blame(

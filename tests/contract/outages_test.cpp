@@ -23,7 +23,7 @@ class OutageContract : public StoreWorld {
     EXPECT_TRUE(ended) << ended.error().what;
     return ended.value_or(std::vector<Cooldown>{});
   }
-  std::int64_t rows() { return sql.number("SELECT count(*) FROM target_rests"); }
+  std::int64_t rows() { return sql.number("SELECT count(*) FROM target_outages"); }
 
   const Timestamp begin{1'700'000'000'000'000};
 };
@@ -95,9 +95,10 @@ TEST_F(OutageContract, ManyHostsBlameAtOnceAndItIsOneOutage) {
       }
     });
   hosts.clear();
-  EXPECT_EQ(sql.text("SELECT string_agg(target || ' ' || micros(since) - " + std::to_string(begin.micros) +
-                     " || ' ' || micros(until) - " + std::to_string(begin.micros) + ", ', ' ORDER BY target) FROM target_rests"),
-            "sms.a 0 24149000, sms.b 0 24149000")
+  EXPECT_EQ(
+      sql.text("SELECT string_agg(target || ' ' || micros(since) - " + std::to_string(begin.micros) +
+               " || ' ' || micros(until) - " + std::to_string(begin.micros) + ", ', ' ORDER BY target) FROM target_outages"),
+      "sms.a 0 24149000, sms.b 0 24149000")
       << "the earliest beginning, the latest end";
 }
 
@@ -111,24 +112,24 @@ TEST_F(OutageContract, OnlyTheOutageThatWasKnownEnds) {
   EXPECT_EQ(ended[0].target, "sms.a");
   EXPECT_EQ(ended[0].reason, "try_later");
   EXPECT_TRUE(clear(begin).empty()) << "once is enough";
-  EXPECT_EQ(sql.text("SELECT target FROM target_rests"), "sms.b");
+  EXPECT_EQ(sql.text("SELECT target FROM target_outages"), "sms.b");
   EXPECT_EQ(blame(begin + Seconds(5)).since, begin + Seconds(5)) << "the next outage is another one";
 }
 
 TEST_F(OutageContract, AProbeEndsWithABlameOrWithoutAWord) {
   const auto with_probe = [&] {
-    sql.execute("UPDATE target_rests SET probe_until = now() + interval '1 minute', probe_host = 7");
-    return sql.number("SELECT num_nonnulls(probe_until, probe_host) FROM target_rests");
+    sql.execute("UPDATE target_outages SET probe_until = now() + interval '1 minute', probe_host = 7");
+    return sql.number("SELECT num_nonnulls(probe_until, probe_host) FROM target_outages");
   };
   blame(begin);
   EXPECT_EQ(with_probe(), 2);
   blame(begin + Seconds(1));
-  EXPECT_EQ(sql.number("SELECT num_nonnulls(probe_until, probe_host) FROM target_rests"), 0);
+  EXPECT_EQ(sql.number("SELECT num_nonnulls(probe_until, probe_host) FROM target_outages"), 0);
   EXPECT_EQ(with_probe(), 2);
   EXPECT_TRUE(clear(begin, false, "sms.a", {8}).empty());
-  EXPECT_EQ(sql.number("SELECT num_nonnulls(probe_until, probe_host) FROM target_rests"), 2) << "another host's probe";
+  EXPECT_EQ(sql.number("SELECT num_nonnulls(probe_until, probe_host) FROM target_outages"), 2) << "another host's probe";
   EXPECT_TRUE(clear(begin, false).empty());
-  EXPECT_EQ(sql.number("SELECT num_nonnulls(probe_until, probe_host) FROM target_rests"), 0);
+  EXPECT_EQ(sql.number("SELECT num_nonnulls(probe_until, probe_host) FROM target_outages"), 0);
   EXPECT_EQ(rows(), 1) << "the outage goes on";
 }
 
@@ -136,7 +137,7 @@ TEST_F(OutageContract, AProbeEndsWithABlameOrWithoutAWord) {
 TEST_F(OutageContract, ALockedTargetIsLeftOutAndKeepsNoOtherWaiting) {
   for (const auto* target : {"sms.a", "sms.b", "sms.c"}) blame(begin, Millis(0), "x", target);
   SqlClient somebody(url);
-  somebody.execute("SET search_path TO waybill; BEGIN; SELECT FROM target_rests WHERE target IN ('sms.a', 'sms.b') FOR UPDATE");
+  somebody.execute("SET search_path TO waybill; BEGIN; SELECT FROM target_outages WHERE target IN ('sms.a', 'sms.b') FOR UPDATE");
   const auto at = begin + Seconds(60);
   const auto written = settle->blame(std::vector<BlamedTarget>{{kDefaultOrg, "sms.a", at, {}, "again"},
                                                                {kDefaultOrg, "sms.c", at, {}, "again"},
@@ -148,7 +149,7 @@ TEST_F(OutageContract, ALockedTargetIsLeftOutAndKeepsNoOtherWaiting) {
   EXPECT_TRUE(clear(begin, false, "sms.b").empty());
   EXPECT_EQ(clear(begin, true, "sms.c").size(), 1u);
   somebody.execute("COMMIT");
-  EXPECT_EQ(sql.text("SELECT string_agg(target || ' ' || reason, ', ' ORDER BY target) FROM target_rests"),
+  EXPECT_EQ(sql.text("SELECT string_agg(target || ' ' || reason, ', ' ORDER BY target) FROM target_outages"),
             "sms.a x, sms.b x, sms.d again");
   EXPECT_EQ(blame(at).since, begin) << "the next attempt says it again";
 }
@@ -156,7 +157,7 @@ TEST_F(OutageContract, ALockedTargetIsLeftOutAndKeepsNoOtherWaiting) {
 // T4
 TEST_F(OutageContract, ALockedTableIsNotWaitedFor) {
   SqlClient somebody(url);
-  somebody.execute("SET search_path TO waybill; BEGIN; LOCK TABLE target_rests");
+  somebody.execute("SET search_path TO waybill; BEGIN; LOCK TABLE target_outages");
   const auto written = settle->blame(std::vector<BlamedTarget>{{kDefaultOrg, "sms.a", begin, {}, "x"}}, kMax);
   ASSERT_FALSE(written);
   EXPECT_NE(written.error().what.find("55P03"), std::string::npos) << written.error().what;
@@ -172,7 +173,7 @@ TEST_F(OutageContract, WhatNobodyHasHeardOfForLongIsForgotten) {  // E10
   const auto forgotten = maintenance->forget_outages(std::chrono::hours(24));
   ASSERT_TRUE(forgotten) << forgotten.error().what;
   EXPECT_EQ(*forgotten, 1u);
-  EXPECT_EQ(sql.text("SELECT string_agg(target, ' ' ORDER BY target) FROM target_rests"), "asked young");
+  EXPECT_EQ(sql.text("SELECT string_agg(target, ' ' ORDER BY target) FROM target_outages"), "asked young");
 }
 
 TEST_F(OutageContract, AnOperatorEndsAnOutageAndWhatWaitedForItIsDue) {
@@ -224,6 +225,22 @@ TEST_F(OutageContract, WhatDoesNotCountIsOnRecord) {
   const auto history = reader->history(kDefaultOrg, "intent", "ref-0");
   ASSERT_TRUE(history && *history);
   EXPECT_FALSE((*history)->attempts.at(0).counts);
+}
+
+// A host of the version before knows the table by another name, and changes its rows by their place.
+TEST_F(OutageContract, AHostOfTheVersionBeforeSeesTheSameOutagesAndWritesThem) {  // E2
+  blame(begin);
+  sql.execute(
+      "INSERT INTO target_rests AS r (org_id, target, since, until, reason, answered) VALUES (1, 'sms.a', now(), now(), 'late', "
+      "true) "
+      "ON CONFLICT (org_id, target) DO UPDATE SET since = least(r.since, excluded.since), reason = excluded.reason");
+  EXPECT_EQ(sql.text("SELECT reason FROM target_outages"), "late");
+  const std::string place =
+      "WHERE ctid = ANY (ARRAY(SELECT t.ctid FROM target_rests t WHERE t.target = 'sms.a' FOR UPDATE OF t SKIP LOCKED))";
+  sql.execute("UPDATE target_rests SET probe_until = now(), probe_host = 7 " + place);
+  EXPECT_EQ(sql.number("SELECT probe_host FROM target_outages"), 7);
+  EXPECT_EQ(clear(begin).size(), 1u);
+  EXPECT_EQ(sql.number("SELECT count(*) FROM target_rests"), 0);
 }
 
 }  // namespace

@@ -202,7 +202,7 @@ TEST_F(QueueContract, AProbeOfALockedTargetIsLeftOutAndKeepsNoOtherWaiting) {
   rest({held, open});
   register_host({1});
   SqlClient somebody(url);
-  somebody.execute("SET search_path TO waybill; BEGIN; SELECT FROM target_rests WHERE target = 'sms.a' FOR UPDATE");
+  somebody.execute("SET search_path TO waybill; BEGIN; SELECT FROM target_outages WHERE target = 'sms.a' FOR UPDATE");
   const auto begun = queue->begin_probes(std::vector{held, open}, {1}, Seconds(60));
   ASSERT_TRUE(begun) << begun.error().what;
   ASSERT_EQ(begun->size(), 1u);

@@ -66,7 +66,7 @@ TEST_F(Sqlstates, WhatCanNeverSucceedIsFinal) {
 TEST_F(Sqlstates, ABrokenConstraintIsFinal) {
   submit_many(1);
   expect_final("INSERT INTO submissions SELECT * FROM submissions", "23505");
-  expect_final("INSERT INTO target_rests (org_id) VALUES (NULL)", "23502");
+  expect_final("INSERT INTO target_outages (org_id) VALUES (NULL)", "23502");
   expect_final("SELEC 1", "42601");
   expect_final("SELECT array_fill(0, ARRAY[2000000000])", "54000");
 }

@@ -31,7 +31,7 @@ TEST_F(StandingContract, CountsWhatWaitsAndNotWhatIsOver) {  // D13
       "now() END "
       "FROM generate_series(1, 5) n");
   sql.execute(
-      "INSERT INTO target_rests (org_id, target, until, reason) VALUES (1, 'sms.a', now() + interval '1 minute', 'busy'), "
+      "INSERT INTO target_outages (org_id, target, until, reason) VALUES (1, 'sms.a', now() + interval '1 minute', 'busy'), "
       "(1, 'sms.b', now() - interval '1 minute', 'busy')");
   EXPECT_EQ(look().dead_letters, 2u);
   EXPECT_EQ(look().cooling_targets, 1u);

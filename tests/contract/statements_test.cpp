@@ -18,8 +18,9 @@ class Statements : public StoreWorld {
     session_.reset(PQconnectdb(url.c_str()));
     ASSERT_EQ(PQstatus(session_.get()), CONNECTION_OK) << PQerrorMessage(session_.get());
     Answer(PQexec(session_.get(), "SET search_path TO waybill"), PQclear);
-    for (const auto& row : sql.rows("SELECT a.attrelid, a.attnum FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid "
-                                    "WHERE c.relnamespace = 'waybill'::regnamespace AND c.relkind IN ('r', 'p') AND NOT a.attnotnull"))
+    for (const auto& row :
+         sql.rows("SELECT a.attrelid, a.attnum FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid "
+                  "WHERE c.relnamespace = 'waybill'::regnamespace AND c.relkind IN ('r', 'p') AND NOT a.attnotnull"))
       may_be_null_.insert({std::stoul(*row[0]), std::stoi(*row[1])});
   }
 
@@ -45,7 +46,8 @@ class Statements : public StoreWorld {
     for (int i = 0; i < PQnfields(&described); ++i) {
       const auto* column = static_cast<std::size_t>(i) < statement.columns.size() ? &statement.columns[i] : nullptr;
       const bool may_be_null = may_be_null_.contains({PQftable(&described, i), PQftablecol(&described, i)});
-      all += line(PQfname(&described, i), kind_of(PQftype(&described, i), column), may_be_null || (column && column->may_be_null));
+      all +=
+          line(PQfname(&described, i), kind_of(PQftype(&described, i), column), may_be_null || (column && column->may_be_null));
     }
     return all;
   }

@@ -161,7 +161,7 @@ class StoreWorld : public ::testing::Test {
   // These targets rest, in an outage that began now.
   void rest(const std::vector<Cooldown>& cooldowns) {
     for (const auto& one : cooldowns)
-      sql.execute("INSERT INTO target_rests (org_id, target, until, reason) VALUES (" + std::to_string(one.org.value) + ", '" +
+      sql.execute("INSERT INTO target_outages (org_id, target, until, reason) VALUES (" + std::to_string(one.org.value) + ", '" +
                   one.target + "', at_micros(" + std::to_string(one.until.micros) + "), '" + one.reason + "')");
   }
 

@@ -82,7 +82,7 @@ TEST_F(Tenants, AnOrganisationSeesAndChangesItsOwnRowsOnly) {
   EXPECT_NE(careless().refusal("INSERT INTO replay_turns VALUES (3, now())").find("row-level security"), std::string::npos);
   EXPECT_NE(careless().refusal("UPDATE alerts SET org_id = 1, incident = 'j'").find("row-level security"), std::string::npos);
   EXPECT_EQ(changed(careless(), "UPDATE alerts SET message = 'mine'"), 1);
-  EXPECT_EQ(changed(careless(), "DELETE FROM target_rests WHERE org_id = 1"), 0);
+  EXPECT_EQ(changed(careless(), "DELETE FROM target_outages WHERE org_id = 1"), 0);
   EXPECT_EQ(sql.text("SELECT message FROM alerts WHERE org_id = 1"), "m");
   EXPECT_NE(
       careless()

@@ -25,7 +25,7 @@ class Tenants : public RolesWorld {
             "failure_digests VALUES (" + org + ", 1, now(), false, now(), now(), '{}', '{}', 0, '{}')",
             "provider_failures VALUES (" + org + ", now(), 'sms', 't', 'r', now(), 1)",
             "replay_turns VALUES (" + org + ", now())", "target_rates VALUES (" + org + ", 't', now())",
-            "target_rests (org_id, target, until, reason) VALUES (" + org + ", 't', now(), 'r')",
+            "target_outages (org_id, target, until, reason) VALUES (" + org + ", 't', now(), 'r')",
             "host_findings VALUES (" + org + ", 't', 1, now(), now(), 'r')"})
         sql.execute("INSERT INTO " + insert);
   }

@@ -17,7 +17,7 @@ constexpr double kTakenOver = 60;  // s, within which another host has a hung on
 
 std::string lock_statement(const std::string& what) {
   if (what == "rows") return "SELECT count(*) FROM (SELECT FROM waybill.ready FOR UPDATE) held";
-  if (what == "outages") return "SELECT count(*) FROM (SELECT FROM waybill.target_rests FOR UPDATE) held";
+  if (what == "outages") return "SELECT count(*) FROM (SELECT FROM waybill.target_outages FOR UPDATE) held";
   return "LOCK TABLE waybill." + what + " IN ACCESS EXCLUSIVE MODE";
 }
 

@@ -427,7 +427,7 @@ std::vector<Record> RoundWorld::records() {
            "'the target cools down until ' || c.until WHEN r.due_at > now() THEN 'its next attempt at ' || r.due_at ELSE '' "
            "END, r.status = 'claimed' AND NOT EXISTS (SELECT FROM waybill.hosts h WHERE h.host_id = r.claimed_by) "
            "FROM waybill.ready r JOIN waybill.submissions s ON s.id = r.submission_id "
-           "LEFT JOIN waybill.target_rests c ON c.org_id = s.org_id AND c.target = s.target WHERE s.kind = 'intent'")) {
+           "LEFT JOIN waybill.target_outages c ON c.org_id = s.org_id AND c.target = s.target WHERE s.kind = 'intent'")) {
     auto& record = of(*row[0]);
     record.attempt_count = std::stoi(*row[1]);
     record.waits_for = *row[2];
@@ -478,7 +478,7 @@ std::vector<FormRecord> RoundWorld::form_records() {
 std::string RoundWorld::logs() const {
   std::string all;
   SqlClient database(sql_url());
-  for (const std::string table : {"target_rests", "host_findings", "hosts", "ready"}) {
+  for (const std::string table : {"target_outages", "host_findings", "hosts", "ready"}) {
     all += "---- " + table + ", at the database's time\n";
     for (const auto& row : database.rows("SELECT clock_timestamp() || ' ' || t FROM waybill." + table + " t"))
       all += *row[0] + "\n";

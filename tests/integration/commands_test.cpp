@@ -246,7 +246,7 @@ TEST_F(Commands, ExplainSaysThatItsTargetIsBeingProbed) {
   ASSERT_TRUE(gateway.wait_for_count("probe", 1));
   post_intent(client(), sms_intent("behind", "sms.patient"));
   sql().execute(
-      "INSERT INTO waybill.target_rests (org_id, target, until, reason, since) "
+      "INSERT INTO waybill.target_outages (org_id, target, until, reason, since) "
       "VALUES (1, 'sms.patient', now() - interval '1 second', 'http_503', now() - interval '1 minute')");
   EXPECT_EQ(explain("behind")["code"], "half_open") << explained("behind");
   EXPECT_NE(explained("behind").find("http_503"), std::string::npos) << explained("behind");
@@ -275,7 +275,7 @@ TEST_F(Commands, ARateThatIsSetAppliesToWhatWaitsAndExplainSaysSo) {
   post_intent(client(), sms_intent("before", "sms.slow"));
   ASSERT_TRUE(gateway.wait_for_count("before", 1));
   sql().execute(
-      "INSERT INTO waybill.target_rests (org_id, target, until, reason) VALUES (1, 'sms.slow', now() + interval '1 day', "
+      "INSERT INTO waybill.target_outages (org_id, target, until, reason) VALUES (1, 'sms.slow', now() + interval '1 day', "
       "'held')");
   post_intent(client(), sms_intent("first", "sms.slow"));
   post_intent(client(), sms_intent("second", "sms.slow"));
@@ -283,7 +283,7 @@ TEST_F(Commands, ARateThatIsSetAppliesToWhatWaitsAndExplainSaysSo) {
   installation().write_registry(registry_of({slow}));
   const auto reloaded = installation().command({"reload"});
   ASSERT_EQ(reloaded.exit_code, 0) << reloaded.err;
-  sql().execute("DELETE FROM waybill.target_rests");
+  sql().execute("DELETE FROM waybill.target_outages");
   ASSERT_TRUE(gateway.wait_for_count("first", 1));
   EXPECT_EQ(explain("second")["code"], "rate") << explained("second");
   EXPECT_EQ(gateway.count("second"), 0u);

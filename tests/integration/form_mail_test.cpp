@@ -29,12 +29,12 @@ TEST_F(FormMail, AnAttachmentWithoutAKeyForLinksHoldsUpNobodyElsesMail) {
   json with;
   ASSERT_TRUE(eventually([&] {
     return (with = submission_of("with")).at("deliveries").at(0).at("attempts") > 0 || with.at("status") != "processing" ||
-           sql().number("SELECT count(*) FROM waybill.target_rests") > 0;
+           sql().number("SELECT count(*) FROM waybill.target_outages") > 0;
   })) << with;
   EXPECT_EQ(hand_in(submission("without", "other")).status, 201);
   EXPECT_EQ(routing(wait_for_form("without")), "accepted");
   EXPECT_EQ(routing(wait_for_form("with")), "exhausted max_attempts") << "it fails alone";
-  EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.target_rests"), 0) << "the sender of all forms does not cool down";
+  EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.target_outages"), 0) << "the sender of all forms does not cool down";
   EXPECT_EQ(sql().text("SELECT DISTINCT error FROM waybill.attempts WHERE outcome = 'error'"),
             "no_link_key: this host has no key to sign links to attachments with (links.key)");
 }

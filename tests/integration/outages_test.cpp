@@ -34,7 +34,7 @@ class Outages : public World {
     ASSERT_TRUE(eventually(has_lasted));
     EXPECT_EQ(counting(), 0);
     EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.deliveries"), 0) << "nothing has ended";
-    EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.target_rests"), 1);
+    EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.target_outages"), 1);
     gateway.by_default(Reply::accept());
     for (int i = 0; i < deliveries; ++i) EXPECT_EQ(wait_for_end(client(), id(i))["status"], "accepted") << i;
     for (int i = 0; i < deliveries; ++i) {
@@ -61,8 +61,8 @@ TEST_F(Outages, AReceiverMayAskForNoLongerThanTheOperatorSays) {
   setup.more = "timeouts: { retry_after: 2s }\n";
   gateway.by_default(Reply::too_many_requests(99'999));
   ASSERT_EQ(post_intent(client(), sms_intent("order-1", "sms.four")).status, 200);
-  ASSERT_TRUE(eventually([&] { return sql().number("SELECT count(*) FROM waybill.target_rests") == 1; }));
-  EXPECT_LE(sql().number("SELECT extract(epoch FROM max(until - since))::bigint FROM waybill.target_rests"), 2 + 1);
+  ASSERT_TRUE(eventually([&] { return sql().number("SELECT count(*) FROM waybill.target_outages") == 1; }));
+  EXPECT_LE(sql().number("SELECT extract(epoch FROM max(until - since))::bigint FROM waybill.target_outages"), 2 + 1);
   gateway.by_default(Reply::accept());
   EXPECT_EQ(wait_for_end(client(), "order-1")["status"], "accepted");
 }
@@ -86,7 +86,7 @@ TEST_F(Outages, AServiceThatAnswers500ForAWhileExhaustsNothing) {  // T14
   constexpr int kDeliveries = 40;
   gateway.by_default(Reply::http_error(500));
   for (int i = 0; i < kDeliveries; ++i) ASSERT_EQ(post_intent(client(), sms_intent(id(i), "sms.four")).status, 200);
-  ASSERT_TRUE(eventually([&] { return sql().number("SELECT count(*) FROM waybill.target_rests") == 1; }));
+  ASSERT_TRUE(eventually([&] { return sql().number("SELECT count(*) FROM waybill.target_outages") == 1; }));
   const auto known = attempts();
   ASSERT_TRUE(eventually([&] { return attempts() >= known + 3; })) << "its probes meet the same";
   EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.attempts WHERE counts AND number > 3"), 0);
@@ -137,7 +137,7 @@ TEST_F(Outages, NothingIsSentBeforeTheReceiverSaid) {
   gateway.by_default(Reply::too_many_requests(600));
   post_intent(client(), sms_intent("first", "sms.four"), 30);
   post_intent(client(), sms_intent("second", "sms.four"));
-  EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.target_rests WHERE until > now() + interval '500 seconds'"), 1);
+  EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.target_outages WHERE until > now() + interval '500 seconds'"), 1);
   EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.ready WHERE due_at > now() + interval '500 seconds' AND uncounted = 1"), 1)
       << "the first is due when the target may be asked again";
   const auto explained = installation().command({"explain", "second", "--json"});
@@ -149,7 +149,7 @@ TEST_F(Outages, NothingIsSentBeforeTheReceiverSaid) {
 TEST_F(Outages, ADestinationMayAskForAnHourAtMost) {
   gateway.by_default(Reply::too_many_requests(99'999'999));
   post_intent(client(), sms_intent("first", "sms.four"), 30);
-  EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.target_rests"
+  EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.target_outages"
                          " WHERE until BETWEEN since + interval '59 minutes' AND since + interval '61 minutes'"),
             1);
 }

@@ -70,7 +70,7 @@ TEST_F(SickHost, HoldsUpNobodyAndComesBackByItself) {  // T13
   EXPECT_TRUE(sick_->wait_for_log("host.cut_off"));
   for (const auto& id : all) EXPECT_EQ(word(wait_for_end(client(), id), "status"), "accepted") << id;
   EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.attempts WHERE counts AND outcome <> 'accepted'"), 0);
-  EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.target_rests"), 0) << "no target cools down for all";
+  EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.target_outages"), 0) << "no target cools down for all";
   EXPECT_GT(sql().number("SELECT count(*) FROM waybill.attempts WHERE error LIKE '%(so finds host % alone)'"), 0);
 
   gateway.script("held", {Reply::accept_when_released()});
@@ -128,7 +128,7 @@ TEST_F(SickHostOfChannels, LeavesThemToOneThatReachesThem) {  // T13
   EXPECT_TRUE(sick->wait_for_log("claim.channels_handed_over"));
   EXPECT_TRUE(sick->wait_for_log("host.cut_off"));
   EXPECT_EQ(through_sick.get("/readyz").status, 503);
-  EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.target_rests"), 0);
+  EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.target_outages"), 0);
   EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.channel_hosts WHERE host_id = " + its_place), 0);
   ASSERT_EQ(add_event(rule, "2", 2).status, 202);
   EXPECT_TRUE(eventually([&] { return deliveries("?status=succeeded").size() == 2; })) << sick->log();

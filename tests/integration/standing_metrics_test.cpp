@@ -34,7 +34,7 @@ TEST_F(StandingMetrics, WhatWaitsIsShownAndGoesAway) {
       "reason, "
       "died_at) VALUES (0, 1, 1, 1, 'form', 'dead', 'one', 1, 'email_raw', 'rejected', now())");
   sql().execute(
-      "INSERT INTO waybill.target_rests (org_id, target, until, reason) VALUES (1, 'sms.once', now() + interval '1 hour', "
+      "INSERT INTO waybill.target_outages (org_id, target, until, reason) VALUES (1, 'sms.once', now() + interval '1 hour', "
       "'busy')");
   EXPECT_TRUE(shows("submission_dead_letters_waiting", 1));
   EXPECT_TRUE(shows("submission_targets_cooling", 1));

@@ -191,7 +191,7 @@ TEST_F(WaitingChannels, AReplayEndsTheCooldownOfItsChannel) {
   add_event(rule, "1", 1);
   const std::string id = deliveries().at(0).at("id");
   ASSERT_TRUE(wait_for_status(id, "failed"));
-  EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.target_rests WHERE until > now() + interval '20 minutes'"), 1);
+  EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.target_outages WHERE until > now() + interval '20 minutes'"), 1);
   EXPECT_EQ(call("POST", "/deliveries/" + id + "/replay").status, 202);
   EXPECT_TRUE(wait_for_status(id, "succeeded"));
 }
@@ -255,7 +255,7 @@ TEST_F(WaitingChannels, AChannelThatDoesNotAnswerInTimeCoolsDown) {
   add_event(rule, "1", 1);
   const std::string id = deliveries().at(0).at("id");
   ASSERT_TRUE(eventually([&] { return delivery(id).at("attempt_count") == 1; }));
-  EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.target_rests WHERE target LIKE 'channel:%'"), 1) << delivery(id);
+  EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.target_outages WHERE target LIKE 'channel:%'"), 1) << delivery(id);
   EXPECT_TRUE(delivery(id).at("attempts").at(0).at("counts").get<bool>());
   gateway.release();
 }

@@ -31,7 +31,7 @@ fresh AS MATERIALIZED (SELECT * FROM item WHERE (submission_id IN (SELECT id FRO
 claim AS MATERIALIZED (
   SELECT :token::bigint AS token, :host::int AS host, now() AS at, now() + :lease::bigint * interval '1 millisecond' AS ends
   WHERE :token::bigint IS NOT NULL AND NOT EXISTS (
-    SELECT FROM unnest(:orgs::int[], :cooldown_keys::text[]) AS sort(org_id, cooldown_key), target_rests t
+    SELECT FROM unnest(:orgs::int[], :cooldown_keys::text[]) AS sort(org_id, cooldown_key), target_outages t
     WHERE t.org_id = sort.org_id AND t.target = sort.cooldown_key)),
 queued AS (
   INSERT INTO ready (shard, delivery_id, org_id, submission_id, action_order, route_id, due_at, status, claim_token, claimed_by, claimed_at,

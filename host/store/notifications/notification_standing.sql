@@ -51,7 +51,7 @@ FROM (SELECT ARRAY(SELECT host_id FROM living_hosts) AS ids OFFSET 0) living,
      LEFT JOIN deliveries d ON d.shard = m.shard AND d.id = m.latest
      LEFT JOIN channels c ON c.org_id = n.org_id AND c.channel_id = n.channel_id
      LEFT JOIN org_keys k ON k.org_id = c.org_id AND k.key_id = c.key_id
-     LEFT JOIN target_rests t ON t.org_id = n.org_id AND t.target = 'channel:' || n.channel_id AND t.until > now()
+     LEFT JOIN target_outages t ON t.org_id = n.org_id AND t.target = 'channel:' || n.channel_id AND t.until > now()
      LEFT JOIN hosts h ON h.host_id = r.claimed_by
      LEFT JOIN (SELECT s.org_id, x.name, s.renewed_at, s.lease_until FROM channel_hosts s JOIN hosts x USING (host_id)) p ON p.org_id = n.org_id
 WHERE n.shard = :shard AND n.delivery_id = :id AND n.org_id = :org;

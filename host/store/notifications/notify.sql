@@ -243,13 +243,13 @@ SELECT shard, route_id FROM channels WHERE org_id = :org AND channel_id = :chann
 -- name: end_channel_cooldown
 -- Ends the outage of a channel, because somebody has mended it or asks to try it now.
 -- takes: org, channel
-DELETE FROM target_rests
+DELETE FROM target_outages
 WHERE org_id = :org AND target = (SELECT 'channel:' || channel_id FROM channels WHERE org_id = :org AND channel_id = :channel::uuid);
 
 -- name: end_notification_cooldown
 -- Ends the outage of the channel of a notification.
 -- takes: shard, id, org
-DELETE FROM target_rests
+DELETE FROM target_outages
 WHERE org_id = :org
   AND target = (SELECT 'channel:' || channel_id FROM notifications WHERE shard = :shard AND delivery_id = :id AND org_id = :org);
 

@@ -128,7 +128,7 @@ FROM late l, LATERAL (
   WHERE r.shard = l.shard AND r.route_id = l.route_id AND r.queued AND r.status <> 'claimed' AND s.kind <> 'alert'
     AND r.due_at < now() - :longer_than::bigint * interval '1 millisecond'
   ORDER BY r.due_at, r.delivery_id LIMIT 1) oldest
-WHERE NOT EXISTS (SELECT FROM target_rests t WHERE t.org_id = l.org_id AND t.until > now()
+WHERE NOT EXISTS (SELECT FROM target_outages t WHERE t.org_id = l.org_id AND t.until > now()
                     AND t.target = CASE WHEN l.contract -> 'form' IS NULL THEN l.contract ->> 'target'
                                      ELSE 'sender:' || (l.contract ->> 'actionType') END);
 

@@ -60,7 +60,7 @@ SELECT micros(now()) - micros(min(due_at)) AS waited FROM first HAVING min(due_a
 -- `:over_for`: milliseconds since its end.
 -- takes: over_for
 -- returns: outages number
-WITH gone AS (DELETE FROM target_rests WHERE until < now() - :over_for::bigint * interval '1 millisecond' RETURNING 1),
+WITH gone AS (DELETE FROM target_outages WHERE until < now() - :over_for::bigint * interval '1 millisecond' RETURNING 1),
 found AS (
   DELETE FROM host_findings f
   WHERE until < now() - :over_for::bigint * interval '1 millisecond'
@@ -97,7 +97,7 @@ SELECT NOT EXISTS (
 -- `:cooldown`: its key, which is a target, sender:<action type>, or channel:<id>.
 -- takes: org, cooldown
 -- returns: ended number
-WITH gone AS (DELETE FROM target_rests WHERE org_id = :org AND target = :cooldown RETURNING until),
+WITH gone AS (DELETE FROM target_outages WHERE org_id = :org AND target = :cooldown RETURNING until),
 found AS (DELETE FROM host_findings WHERE org_id = :org AND target = :cooldown RETURNING until),
 routes AS (
   SELECT route_id, c ? 'channel' OR c ->> 'countOutages' = 'true' AS counts

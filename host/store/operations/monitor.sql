@@ -51,7 +51,7 @@ SELECT count(*) AS count FROM (SELECT FROM dead_letters WHERE replayed_at IS NUL
 -- name: cooling_targets
 -- Counts the targets, and senders of forms, that cool down.
 -- returns: count number
-SELECT count(*) AS count FROM target_rests WHERE until > now();
+SELECT count(*) AS count FROM target_outages WHERE until > now();
 
 -- name: unfinished_of_pipelines
 -- Counts pipelines' submissions that have not ended by pipeline and state, of so many at most.

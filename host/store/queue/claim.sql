@@ -24,13 +24,13 @@ SELECT micros(clock_timestamp()) AS now, route_id, org_id, micros(due_at) AS due
 -- returns: now time, org_id number?, target text?, until time?, reason text?, since time?, whose text?
 SELECT micros(clock_timestamp()) AS now, org_id, target, micros(until) AS until, reason, micros(since) AS since, whose
 FROM (SELECT 1) one LEFT JOIN (
-  SELECT org_id, target, until, reason, since, 'all' AS whose FROM target_rests
+  SELECT org_id, target, until, reason, since, 'all' AS whose FROM target_outages
   UNION ALL
   SELECT org_id, target, until, reason, since,
          CASE WHEN host_id <> :host THEN 'another''s' WHEN refuted_at IS NULL THEN 'own' ELSE 'refuted' END
   FROM host_findings f
   WHERE (host_id = :host OR refuted_at IS NULL)
-    AND NOT EXISTS (SELECT FROM target_rests r WHERE r.org_id = f.org_id AND r.target = f.target)) known ON true;
+    AND NOT EXISTS (SELECT FROM target_outages r WHERE r.org_id = f.org_id AND r.target = f.target)) known ON true;
 
 -- name: refute_findings
 -- Notes that a host had answers from targets that others found unreachable.
@@ -55,9 +55,9 @@ WITH bad AS (
   UNION ALL
   SELECT wanted.org_id, wanted.target, c.host_id FROM cut_off_hosts c, unnest(:orgs::int[], :targets::text[]) AS wanted(org_id, target)),
 shared AS (
-  UPDATE target_rests SET probe_until = clock_timestamp() + :length::bigint * interval '1 millisecond', probe_host = :host
+  UPDATE target_outages SET probe_until = clock_timestamp() + :length::bigint * interval '1 millisecond', probe_host = :host
   WHERE ctid = ANY (ARRAY(
-    SELECT t.ctid FROM target_rests t, unnest(:orgs::int[], :targets::text[]) AS wanted(org_id, target)
+    SELECT t.ctid FROM target_outages t, unnest(:orgs::int[], :targets::text[]) AS wanted(org_id, target)
     WHERE t.org_id = wanted.org_id AND t.target = wanted.target AND t.until <= clock_timestamp()
       AND (t.probe_until IS NULL OR t.probe_until < clock_timestamp() OR t.probe_host = :host
            OR NOT EXISTS (SELECT FROM hosts h WHERE h.host_id = t.probe_host))
@@ -73,15 +73,15 @@ UNION ALL
 SELECT f.org_id, f.target, micros(f.until), f.reason, micros(f.since)
 FROM host_findings f JOIN unnest(:orgs::int[], :targets::text[]) AS wanted(org_id, target) USING (org_id, target)
 WHERE f.host_id = :host AND f.until <= clock_timestamp()
-  AND NOT EXISTS (SELECT FROM target_rests t WHERE t.org_id = f.org_id AND t.target = f.target);
+  AND NOT EXISTS (SELECT FROM target_outages t WHERE t.org_id = f.org_id AND t.target = f.target);
 
 -- name: release_probes
 -- Lets another host have the probes for which this one has found nothing to send. Rows that another session holds locked are left out:
 -- their probes end with their time. :orgs and :targets have one element each per target.
 -- takes: orgs, targets, host
-UPDATE target_rests SET probe_until = NULL, probe_host = NULL
+UPDATE target_outages SET probe_until = NULL, probe_host = NULL
 WHERE ctid = ANY (ARRAY(
-  SELECT t.ctid FROM target_rests t, unnest(:orgs::int[], :targets::text[]) AS idle(org_id, target)
+  SELECT t.ctid FROM target_outages t, unnest(:orgs::int[], :targets::text[]) AS idle(org_id, target)
   WHERE t.org_id = idle.org_id AND t.target = idle.target AND t.probe_host = :host FOR UPDATE OF t SKIP LOCKED));
 
 -- name: org_weights
@@ -147,7 +147,7 @@ WITH claimed AS (
                        AND later.due_at > now() - share.min_age * interval '1 second'
                      ORDER BY later.due_at, later.delivery_id OFFSET 1000 LIMIT 1)) END
                AND (due_at, delivery_id) > (at_micros(share.after_due), share.after_id)
-               AND NOT EXISTS (SELECT FROM target_rests t
+               AND NOT EXISTS (SELECT FROM target_outages t
                                WHERE t.org_id = share.org_id AND t.target = share.cooldown_key AND NOT share.probe)
                AND (share.min_age IS NULL OR due_at <= now() - share.min_age * interval '1 second'
                     OR (SELECT created_at FROM submissions s WHERE s.shard = :shard AND s.id = ready.submission_id)

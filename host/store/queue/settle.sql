@@ -84,7 +84,7 @@ WHERE shard = :shard AND delivery_id = ANY (:deliveries::bigint[])
 -- A cooldown is the outage's length so far divided by :part, at least :shortest and at most :longest microseconds.
 -- takes: orgs, targets, blamed, asked, reasons, longest, shortest, part, answered
 -- returns: org_id number, target text, until time, reason text, since time
-INSERT INTO target_rests AS r (org_id, target, since, until, reason, answered)
+INSERT INTO target_outages AS r (org_id, target, since, until, reason, answered)
 SELECT org_id, target, at_micros(min(blamed)), at_micros(max(blamed + greatest(asked, least(:shortest::bigint, :longest::bigint)))),
        (array_agg(reason ORDER BY blamed DESC, reason))[1], bool_or(answered)
 FROM unnest(:orgs::int[], :targets::text[], :blamed::bigint[], :asked::bigint[], :reasons::text[], :answered::boolean[]) AS t(org_id, target, blamed, asked, reason, answered)
@@ -123,16 +123,16 @@ others AS (
   SELECT host_id FROM heard_hosts h
   WHERE host_id <> :host AND NOT EXISTS (SELECT FROM cut_off_hosts c WHERE c.host_id = h.host_id)),
 freed AS (
-  UPDATE target_rests SET probe_until = NULL, probe_host = NULL
+  UPDATE target_outages SET probe_until = NULL, probe_host = NULL
   WHERE ctid = ANY (ARRAY(
-    SELECT r.ctid FROM target_rests r, unnest(:orgs::int[], :targets::text[]) AS t(org_id, target)
+    SELECT r.ctid FROM target_outages r, unnest(:orgs::int[], :targets::text[]) AS t(org_id, target)
     WHERE r.org_id = t.org_id AND r.target = t.target AND r.answered AND r.probe_host = :host FOR UPDATE OF r SKIP LOCKED)))
 SELECT org_id, target, micros(until) AS until, reason, micros(since) AS since FROM found
 WHERE EXISTS (SELECT FROM others)
   AND NOT (found.target LIKE 'channel:%' AND EXISTS (
         SELECT FROM unnest(:orgs::int[], :targets::text[], :others_connected::boolean[]) AS t(org_id, target, others_connected)
         WHERE others_connected AND t.org_id = found.org_id AND t.target = found.target))
-  AND NOT EXISTS (SELECT FROM target_rests r WHERE r.org_id = found.org_id AND r.target = found.target AND NOT r.answered)
+  AND NOT EXISTS (SELECT FROM target_outages r WHERE r.org_id = found.org_id AND r.target = found.target AND NOT r.answered)
   AND NOT EXISTS (SELECT FROM host_findings o
                   WHERE o.org_id = found.org_id AND o.target = found.target AND o.host_id IN (SELECT host_id FROM others)
                     AND o.host_id = ANY (ARRAY(SELECT host_id FROM living_hosts))
@@ -144,12 +144,12 @@ WHERE EXISTS (SELECT FROM others)
 -- takes: orgs, targets
 -- returns: org_id number, target text
 WITH free AS MATERIALIZED (
-  SELECT r.org_id, r.target FROM target_rests r
+  SELECT r.org_id, r.target FROM target_outages r
   WHERE (r.org_id, r.target) IN (SELECT * FROM unnest(:orgs::int[], :targets::text[])) FOR UPDATE SKIP LOCKED),
 free_findings AS MATERIALIZED (
   SELECT f.org_id, f.target, f.host_id FROM host_findings f
   WHERE (f.org_id, f.target) IN (SELECT * FROM unnest(:orgs::int[], :targets::text[])) FOR UPDATE SKIP LOCKED)
-SELECT r.org_id, r.target FROM target_rests r
+SELECT r.org_id, r.target FROM target_outages r
 WHERE (r.org_id, r.target) IN (SELECT * FROM unnest(:orgs::int[], :targets::text[]))
   AND (r.org_id, r.target) NOT IN (SELECT org_id, target FROM free)
 UNION
@@ -168,7 +168,7 @@ own AS (
   WHERE f.org_id = t.org_id AND f.target = t.target AND f.host_id = t.host_id
   RETURNING f.org_id, f.target, f.until, f.reason, f.since),
 shared AS (
-  DELETE FROM target_rests r USING ended t
+  DELETE FROM target_outages r USING ended t
   WHERE r.org_id = t.org_id AND r.target = t.target AND r.since = at_micros(t.since)
   RETURNING r.org_id, r.target, r.until, r.reason, r.since)
 SELECT org_id, target, micros(until) AS until, reason, micros(since) AS since FROM shared
@@ -180,7 +180,7 @@ WHERE NOT EXISTS (SELECT FROM shared s WHERE s.org_id = o.org_id AND s.target = 
 -- Ends probes and leaves the outages as they are. A probe that another host has begun since goes on.
 -- Per outage: its beginning in microseconds (:sinces), and the host of the probe.
 -- takes: orgs, targets, sinces, hosts
-UPDATE target_rests r SET probe_until = NULL, probe_host = NULL
+UPDATE target_outages r SET probe_until = NULL, probe_host = NULL
 FROM unnest(:orgs::int[], :targets::text[], :sinces::bigint[], :hosts::int[]) AS t(org_id, target, since, host_id)
 WHERE r.org_id = t.org_id AND r.target = t.target AND r.since = at_micros(t.since) AND r.probe_host = t.host_id;
 

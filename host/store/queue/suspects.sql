@@ -43,7 +43,7 @@ WITH claimed AS (
   WHERE shard = :shard AND ctid = ANY (ARRAY(
     SELECT r.ctid FROM ready r JOIN contract_snapshots c ON c.route_id = r.route_id
     WHERE r.shard = :shard AND r.lease_lost > 0 AND r.status = 'due' AND r.due_at <= now()
-      AND NOT EXISTS (SELECT FROM target_rests t WHERE t.org_id = r.org_id AND t.until > now()
+      AND NOT EXISTS (SELECT FROM target_outages t WHERE t.org_id = r.org_id AND t.until > now()
                         AND t.target IN (c.contract::jsonb ->> 'target', 'sender:' || (c.contract::jsonb ->> 'actionType')))
     ORDER BY r.due_at, r.delivery_id LIMIT 1 FOR UPDATE OF r SKIP LOCKED))
   RETURNING delivery_id, submission_id, org_id, route_id, due_at, action_order, composed, edited, progress, {{history}}),

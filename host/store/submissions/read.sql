@@ -152,14 +152,14 @@ GROUP BY 1, 2, 3, 4, 5;
 -- Lists an organisation's targets that are in an outage: they cool down, or their probe has not yet got through.
 -- takes: org
 -- returns: target text, until time, reason text, since time
-SELECT target, micros(until) AS until, reason, micros(since) AS since FROM target_rests WHERE org_id = :org;
+SELECT target, micros(until) AS until, reason, micros(since) AS since FROM target_outages WHERE org_id = :org;
 
 -- name: host_findings_of
 -- Lists what single hosts find unreachable of an organisation's targets, and, with nulls, the hosts that are cut off.
 -- takes: org
 -- returns: name text, target text?, since time?, reason text?
 SELECT h.name, f.target, micros(f.since) AS since, f.reason FROM host_findings f JOIN hosts h USING (host_id)
-WHERE f.org_id = :org AND NOT EXISTS (SELECT FROM target_rests r WHERE r.org_id = f.org_id AND r.target = f.target)
+WHERE f.org_id = :org AND NOT EXISTS (SELECT FROM target_outages r WHERE r.org_id = f.org_id AND r.target = f.target)
 UNION ALL
 SELECT h.name, NULL, NULL, NULL FROM cut_off_hosts JOIN hosts h USING (host_id);
 

@@ -369,6 +369,7 @@ TEST_F(Notify, SettingsAndDestinationsThatCannotWorkAreRefused) {
       {R"({"url":"https://x.test?a"})", "/url"},
       {R"({"url":"https://x.test","serviceId":"8b3aa916-ec82-434e-b0c5-d5d9b371d6a3"})", "/serviceId"},
       {R"({"url":"https://x.test","serviceId":"x","keySecret":"k"})", "/serviceId"},
+      {R"({"url":"https://x.test","serviceId":7})", "/serviceId"},
       {"x", ""}};
   for (const auto& [json, path] : destinations) {
     const auto problems = host_.validate_destination("govuk_notify", json);

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/json_writer.h"
 #include "base/public_ids.h"
+#include "domain/pipeline_decisions.h"
 #include "domain/pipeline_definition.h"
 #include "store/pipelines/pipeline_repair.h"
 #include "store/pipelines/pipeline_view.h"

@@ -24,10 +24,9 @@ void look_in_text(const std::string& text, const std::string& path, std::string_
 void look(const Json& json, const std::string& path, std::string_view key, const Tell& tell) {
   if (json.is_string()) return look_in_text(json.get_ref<const std::string&>(), path, key, tell);
   if (json.is_array())
-    for (std::size_t i = 0; i < json.size(); ++i) look(json[i], path + "[" + std::to_string(i) + "]", key, tell);
+    for (std::size_t i = 0; i < json.size(); ++i) look(json[i], field_path(path, i), key, tell);
   if (!json.is_object()) return;
-  const std::string prefix = path.empty() ? "" : path + ".";
-  for (const auto& [name, value] : json.items()) look(value, prefix + name, name, tell);
+  for (const auto& [name, value] : json.items()) look(value, field_path(path, name), name, tell);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "app/asked_secrets.h"
 #include "app/outgoing.h"
 #include "app/time_limits.h"
+#include "base/json_document.h"
 #include "base/names.h"
 #include "base/nearest.h"
 #include "base/printing.h"
@@ -151,9 +152,8 @@ namespace {
 Problems settings_problems(const Config& config, const ActionTypes& types, const std::string& type, const std::string& settings) {
   Problems problems = types.check_settings(type, settings);
   for (auto& problem : problems) {
-    std::string field = "senders." + type;
-    if (!problem.field.empty() && problem.field.front() != '[') field += '.';
-    problem = config.problem(field.append(problem.field), std::move(problem.message));
+    const auto field = field_below(field_path("senders", type), problem.field);
+    problem = config.problem(field, std::move(problem.message));
   }
   return problems;
 }

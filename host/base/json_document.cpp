@@ -84,7 +84,7 @@ class TreeBuilder final : public JsonEvents {
   std::string next_path() const {
     if (open_.empty()) return {};
     const auto& parent = open_.back();
-    return parent.node.kind == Kind::array ? parent.path + "[" + std::to_string(parent.node.children.size()) + "]"
+    return parent.node.kind == Kind::array ? field_path(parent.path, parent.node.children.size())
                                            : field_path(parent.path, parent.key);
   }
 
@@ -202,7 +202,14 @@ std::string field_path(const std::string& parent, std::string_view name) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '$';
   });
   if (!plain) return parent + "[" + in_quotes(name) + "]";
-  return parent.empty() ? std::string(name) : parent + "." + std::string(name);
+  return field_below(parent, name);
+}
+
+std::string field_path(const std::string& parent, std::size_t index) { return parent + "[" + std::to_string(index) + "]"; }
+
+std::string field_below(const std::string& parent, std::string_view path) {
+  const bool needs_dot = !parent.empty() && !path.empty() && path.front() != '[';
+  return parent + (needs_dot ? "." : "") + std::string(path);
 }
 
 }  // namespace waybill

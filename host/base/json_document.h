@@ -42,5 +42,8 @@ std::string to_json(const JsonNode& value);
 std::string in_quotes(std::string_view text);
 // "targets[2]" and "policy" give targets[2].policy; a name that is no plain word gives targets[2]["a name"].
 std::string field_path(const std::string& parent, std::string_view name);
+std::string field_path(const std::string& parent, std::size_t index);  // of an element
+// The path of what is called `path` within `parent`; each may be empty.
+std::string field_below(const std::string& parent, std::string_view path);
 
 }  // namespace waybill

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/json_document.h"
 #include "base/nearest.h"
 
 namespace waybill {
@@ -100,8 +101,6 @@ std::string length(const Schema* schema, const char* least_name, const char* mos
   return text + " " + of + explanation(schema);
 }
 
-std::string below(const std::string& path, const std::string& name) { return path.empty() ? name : path + "." + name; }
-
 // The name that a description ends with, in single quotes.
 std::string quoted_in(const std::string& description) {
   const auto list = description.find("constraints: ");
@@ -128,11 +127,11 @@ SchemaFinding in_plain_words(const SchemaFinding& finding, const nlohmann::json&
   const auto* at = schema_at(schema, finding.path);
   if (begins("Object contains a property that could not be validated")) {
     const auto name = quoted_in(said);
-    return {below(finding.path, name), no_such_field(at, name)};
+    return {field_path(finding.path, name), no_such_field(at, name)};
   }
   if (begins("Missing required property")) {
     const auto name = quoted_in(said);
-    return {below(finding.path, name), "is missing" + explanation(member(member(at, "properties"), name.c_str()))};
+    return {field_path(finding.path, name), "is missing" + explanation(member(member(at, "properties"), name.c_str()))};
   }
   const auto message = [&]() -> std::string {
     if (const auto* type = member(at, "type"); type != nullptr && begins("Value type not permitted"))

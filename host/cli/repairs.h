@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "app/installation.h"
+#include "domain/pipeline_decisions.h"
 #include "store/pipelines/pipeline_repair.h"
 
 namespace waybill {

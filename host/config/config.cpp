@@ -144,8 +144,10 @@ void Loading::remember(const Node& node, const std::string& path, const Problem&
   config_.places.set(path, place);
   for (std::size_t i = 0; i < node.children.size(); ++i) {
     const auto& child = node.children[i];
-    const auto step = child.key.empty() ? "[" + std::to_string(i) + "]" : "." + child.key;
-    remember(child, path + step, {place.file, place.file.empty() ? 0 : child.line, place.field + step, ""});
+    const auto below = [&](const std::string& parent) {
+      return child.key.empty() ? field_path(parent, i) : field_below(parent, child.key);
+    };
+    remember(child, below(path), {place.file, place.file.empty() ? 0 : child.line, below(place.field), ""});
   }
 }
 
@@ -202,7 +204,7 @@ void Loading::read_section(const Node& section) {
     return problems_.push_back(
         {name_, section.line, section.key, "must be a mapping (keys here: " + list_of_keys(section.key) + ")"});
   for (const auto& node : section.children) {
-    const auto path = config::join_path(section.key, node.key);
+    const auto path = field_below(section.key, node.key);
     const Problem place{name_, node.line, path, ""};
     const auto now = new_path(path, [](std::string_view name) { return name; });
     if (now) warn_of_old_name(place, *now);
@@ -238,7 +240,7 @@ std::string Loading::named_entry(const Key& key, const std::string& variable) co
   for (const auto& [path, place] : places_)
     if (path.starts_with(section + ".") && config::environment_name_of(path) == variable) return path;
   const auto name = lower_ascii(variable.substr(config::environment_name_of(section + ".").size()));
-  return config::join_path(section, name);
+  return field_below(section, name);
 }
 
 void Loading::read_variable(const std::string& name, const std::string& text) {
@@ -256,7 +258,7 @@ void Loading::read_variable(const std::string& name, const std::string& text) {
     auto document = config::parse_document(text, "");
     if (!document) {
       for (const auto& problem : document.error())
-        problems_.push_back({"", 0, config::join_path(name, problem.field), problem.message});
+        problems_.push_back({"", 0, field_below(name, problem.field), problem.message});
       return;
     }
     return read(key, Value(*document, "", name, working_directory_, problems_), named_entry(key, name), place);

@@ -10,6 +10,7 @@
 #include <set>
 #include <sstream>
 
+#include "base/json_document.h"
 #include "base/json_reader.h"
 
 namespace waybill::config {
@@ -104,7 +105,7 @@ class TreeBuilder final : public YAML::EventHandler {
 void find_duplicates(const Node& node, const std::string& path, const std::string& file, Problems& problems) {
   std::set<std::string_view> seen;
   for (const auto& child : node.children) {
-    const auto child_path = join_path(path, child.key);
+    const auto child_path = field_below(path, child.key);
     if (node.kind == Node::Kind::map && !seen.insert(child.key).second)
       problems.push_back({file, child.line, child_path, "stands here a second time; a key may stand once"});
     find_duplicates(child, child_path, file, problems);
@@ -158,11 +159,6 @@ const Node* Node::find(std::string_view name) const {
   for (const auto& child : children)
     if (child.key == name) return &child;
   return nullptr;
-}
-
-std::string join_path(std::string_view parent, std::string_view name) {
-  if (parent.empty() || name.empty()) return std::string(parent.empty() ? name : parent);
-  return std::string(parent).append(".").append(name);
 }
 
 tl::expected<Node, Problems> parse_document(const std::string& text, const std::string& file) {

@@ -26,9 +26,6 @@ struct Node {
 // empty text is an empty node.
 tl::expected<Node, Problems> parse_document(const std::string& text, const std::string& file);
 
-// "" and "a" give "a", "a" and "b" give "a.b".
-std::string join_path(std::string_view parent, std::string_view name);
-
 // A node as JSON: a plain scalar that JSON reads as a number, true, false or null is that, all else is text.
 std::string to_json(const Node& node);
 

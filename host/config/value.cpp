@@ -5,6 +5,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/json_document.h"
+
 namespace waybill::config {
 namespace {
 
@@ -44,10 +46,10 @@ std::string shown(const Node& node) {
 
 }  // namespace
 
-Value Value::child(const Node& node) const { return {node, file_, join_path(field_, node.key), folder_, problems_}; }
+Value Value::child(const Node& node) const { return {node, file_, field_below(field_, node.key), folder_, problems_}; }
 
 Value Value::element(std::size_t index) const {
-  return {node_.children[index], file_, field_ + "[" + std::to_string(index) + "]", folder_, problems_};
+  return {node_.children[index], file_, field_path(field_, index), folder_, problems_};
 }
 
 void Value::fail(std::string message) const {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/bounded_check.h"
+#include "base/json_document.h"
 #include "base/json_reader.h"
 
 namespace waybill {
@@ -13,8 +14,8 @@ namespace {
 constexpr std::size_t kMaxNamed = 3;
 
 std::string sentence_of(const Problem& problem) {
-  std::string path = "fields", words = problem.message;
-  if (!problem.field.empty()) path += (problem.field.front() == '[' ? "" : ".") + problem.field;
+  const auto path = field_below("fields", problem.field);
+  auto words = problem.message;
   while (words.ends_with('.')) words.pop_back();
   return path + ": " + words;
 }

@@ -217,7 +217,7 @@ Guard GuardReader::read_guard(const JsonNode& node, const std::string& path) {
     guard.kind = first->key == "all" ? Guard::Kind::all : Guard::Kind::any;
     if (first->kind != Kind::array || first->children.empty()) report(*first, at, "must be an array of guards");
     for (std::size_t i = 0; i < first->children.size() && first->kind == Kind::array; ++i)
-      guard.children.push_back(read_guard(first->children[i], at + "[" + std::to_string(i) + "]"));
+      guard.children.push_back(read_guard(first->children[i], field_path(at, i)));
     return guard;
   }
   const Term term = read_parts(node, path);

@@ -97,7 +97,7 @@ void PipelineReader::each(const JsonNode& object, std::string_view field, const 
   const auto at = field_path(path, field);
   if (list->kind != Kind::array) return report(*list, at, "must be an array");
   if (list->children.size() > most) return report(*list, at, "must not hold more than " + std::to_string(most));
-  for (std::size_t i = 0; i < list->children.size(); ++i) read(list->children[i], at + "[" + std::to_string(i) + "]");
+  for (std::size_t i = 0; i < list->children.size(); ++i) read(list->children[i], field_path(at, i));
 }
 
 void PipelineReader::read_lists(const JsonNode& document) {
@@ -201,7 +201,7 @@ PipelineState PipelineReader::read_state(const JsonNode& node, const std::string
   std::set<std::string> names;
   for (std::size_t i = 0; i < state.actions.size() && state.actions.size() > 1; ++i) {
     const auto& action = state.actions[i];
-    const auto at = field_path(path, "run") + "[" + std::to_string(i) + "].name";
+    const auto at = field_path(field_path(field_path(path, "run"), i), "name");
     if (action.name.empty())
       problems.push_back({file_, action.line, at, "is missing: a state with several actions names the result of each"});
     else if (!names.insert(action.name).second)

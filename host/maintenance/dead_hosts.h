@@ -1,4 +1,5 @@
-// Decides which hosts are dead and which claims are overdue. Pure: times come from outside, by this process's monotonic clock.
+// Decides which hosts are dead and which claims are overdue; what becomes of their work is up to rescuer.h. Pure: times come from
+// outside, by this process's monotonic clock.
 #pragma once
 
 #include <map>

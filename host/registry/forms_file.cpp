@@ -75,12 +75,12 @@ template <class Known>
 void FormReader::refuse_unknown(const Node& map, const std::string& path, const Known& known) {
   for (const auto& field : map.children)
     if (std::find(known.begin(), known.end(), field.key) == known.end())
-      report(field, config::join_path(path, field.key), "unknown field (known here: " + list_of(known) + ")");
+      report(field, field_path(path, field.key), "unknown field (known here: " + list_of(known) + ")");
 }
 
 std::string FormReader::text_of(const Node& map, std::string_view field, const std::string& path, bool needed) {
   const auto* node = map.find(field);
-  const auto where = config::join_path(path, field);
+  const auto where = field_path(path, field);
   if (node == nullptr) {
     if (needed) report(map, where, "is missing");
     return {};
@@ -134,7 +134,7 @@ std::optional<bool> FormReader::flag_of(const Node& map, std::string_view field,
   if (node == nullptr) return std::nullopt;
   const bool is_word = node->kind == Node::Kind::scalar && node->plain && (node->text == "true" || node->text == "false");
   if (is_word) return node->text == "true";
-  report(*node, config::join_path(path, std::string(field)), "must be true or false");
+  report(*node, field_path(path, field), "must be true or false");
   return std::nullopt;
 }
 
@@ -179,9 +179,9 @@ FormAction FormReader::read_action(const Node& node, const std::string& path) {
   action.attachment_links = flag_of(node, "attachment_links", path);
   action.timeout = read_timeout(node, path);
   if (!action.template_id.empty() && !context_.has_template(action.template_id))
-    report(*node.find("template_id"), path + ".template_id", "there is no template " + in_quotes(action.template_id));
+    report(*node.find("template_id"), field_path(path, "template_id"), "there is no template " + in_quotes(action.template_id));
   if (auto parsed = Mustache::compile(action.subject_template); !parsed)
-    report(*node.find("subject_template"), path + ".subject_template", std::move(parsed.error().message));
+    report(*node.find("subject_template"), field_path(path, "subject_template"), std::move(parsed.error().message));
   const bool has_recipients = !action.destination.empty() || !action.destination_field.empty() || action.lookup;
   if (!action.action_type.empty() && has_recipients) check_type(node, action, path);
   return action;
@@ -192,10 +192,11 @@ void FormReader::read_recipients(const Node& node, const std::string& path, Form
   for (const auto name : kRecipients)
     if (const auto* one = node.find(name)) said.push_back(one);
   if (said.size() > 1)
-    report(*said[1], config::join_path(path, said[1]->key), "only one of " + list_of(kRecipients) + " says who gets it");
+    report(*said[1], field_path(path, said[1]->key), "only one of " + list_of(kRecipients) + " says who gets it");
   action.destination = text_of(node, "destination", path, said.empty());
   action.destination_field = text_of(node, "destination_field", path, false);
-  if (const auto* lookup = node.find("destination_lookup")) action.lookup = read_lookup(*lookup, path + ".destination_lookup");
+  if (const auto* lookup = node.find("destination_lookup"))
+    action.lookup = read_lookup(*lookup, field_path(path, "destination_lookup"));
 }
 
 RecipientLookup FormReader::read_lookup(const Node& node, const std::string& path) {
@@ -206,9 +207,11 @@ RecipientLookup FormReader::read_lookup(const Node& node, const std::string& pat
   lookup.otherwise = text_of(node, "default", path, false);
   const auto* addresses = node.find("addresses");
   if (addresses == nullptr || addresses->kind != Node::Kind::map || addresses->children.empty())
-    return report(addresses ? *addresses : node, path + ".addresses", "must be a map of at least one value and its address"),
+    return report(addresses ? *addresses : node, field_path(path, "addresses"),
+                  "must be a map of at least one value and its address"),
            lookup;
-  for (const auto& one : addresses->children) lookup.addresses[one.key] = text_of(*addresses, one.key, path + ".addresses", true);
+  for (const auto& one : addresses->children)
+    lookup.addresses[one.key] = text_of(*addresses, one.key, field_path(path, "addresses"), true);
   return lookup;
 }
 
@@ -218,7 +221,8 @@ int FormReader::read_order(const Node& node, const std::string& path) {
   if (order != nullptr && order->kind == Node::Kind::scalar && order->plain)
     std::from_chars(order->text.data(), order->text.data() + order->text.size(), value);
   if (value >= 1 && value <= kMaxOrder && std::to_string(value) == order->text) return value;
-  report(order ? *order : node, path + ".action_order", "must be a whole number from 1 to " + std::to_string(kMaxOrder));
+  report(order ? *order : node, field_path(path, "action_order"),
+         "must be a whole number from 1 to " + std::to_string(kMaxOrder));
   return 0;
 }
 
@@ -226,7 +230,7 @@ std::optional<Millis> FormReader::read_timeout(const Node& node, const std::stri
   const auto* timeout = node.find("timeout");
   if (timeout == nullptr) return std::nullopt;
   const auto limit = timeout->kind == Node::Kind::scalar ? time_limit_from(timeout->text) : std::nullopt;
-  if (!limit) report(*timeout, path + ".timeout", std::string(kTimeLimitRule));
+  if (!limit) report(*timeout, field_path(path, "timeout"), std::string(kTimeLimitRule));
   return limit;
 }
 
@@ -236,12 +240,12 @@ void FormReader::note_limit(const Form& form, const FormAction& action, const No
                               .state = "",
                               .action = action.action_type,
                               .limit = *action.timeout,
-                              .place = {file_, node.find("timeout")->line, path + ".timeout", ""}});
+                              .place = {file_, node.find("timeout")->line, field_path(path, "timeout"), ""}});
 }
 
 void FormReader::check_type(const Node& node, const FormAction& action, const std::string& path) {
   if (context_.types.find(action.action_type) == nullptr) {
-    report(*node.find("action_type"), path + ".action_type",
+    report(*node.find("action_type"), field_path(path, "action_type"),
            "unknown action type " + in_quotes(action.action_type) + " (loaded: " + list_of(context_.types.names()) + ")");
     if (context_.absent == nullptr) return;
     context_.absent->push_back(std::move(problems.back()));
@@ -250,7 +254,7 @@ void FormReader::check_type(const Node& node, const FormAction& action, const st
   }
   for (const auto& problem : context_.types.check_destination(action.action_type, destination_json(action))) {
     const auto* field = node.find(problem.field.substr(0, problem.field.find_first_of(".[")));
-    report(field ? *field : node, problem.field.empty() ? path : path + "." + problem.field, problem.message);
+    report(field ? *field : node, field_below(path, problem.field), problem.message);
   }
 }
 

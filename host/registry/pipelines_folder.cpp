@@ -35,10 +35,10 @@ class PipelineLinker {
     for (const auto& state : file.pipeline.states) {
       const auto path = field_path("states", state.name);
       for (std::size_t i = 0; i < state.actions.size(); ++i)
-        if (auto contract = contract_of(file, state, state.actions[i], path + ".run[" + std::to_string(i) + "]"))
+        if (auto contract = contract_of(file, state, state.actions[i], field_path(field_path(path, "run"), i)))
           contracts.push_back(std::move(*contract));
       for (std::size_t i = 0; i < state.starts.size(); ++i)
-        started(file, state.starts[i], path + ".start[" + std::to_string(i) + "].pipeline", starts);
+        started(file, state.starts[i], field_path(field_path(field_path(path, "start"), i), "pipeline"), starts);
     }
     std::vector<std::shared_ptr<const PipelineDefinition>> list;
     for (auto& [name, one] : starts) list.push_back(std::move(one));
@@ -53,11 +53,11 @@ class PipelineLinker {
                                       const std::string& path) {
     const Contract* target = find_(action.target);
     if (!target) {
-      problems_.push_back({file.file, action.line, path + ".target", "there is no target " + in_quotes(action.target)});
+      problems_.push_back({file.file, action.line, field_path(path, "target"), "there is no target " + in_quotes(action.target)});
       return std::nullopt;
     }
     if (target->policy == Policy::one_shot && action.retry && action.retry->attempts > 1) {
-      problems_.push_back({file.file, action.line, path + ".retry",
+      problems_.push_back({file.file, action.line, field_path(path, "retry"),
                            "target " + in_quotes(action.target) + " has policy one_shot: it is sent to once at most"});
       return std::nullopt;
     }
@@ -72,7 +72,7 @@ class PipelineLinker {
                          .state = state.name,
                          .action = action.target,
                          .limit = *action.timeout,
-                         .place = {file.file, action.line, path + ".timeout", ""}});
+                         .place = {file.file, action.line, field_path(path, "timeout"), ""}});
     return stage_contract(*target, file.pipeline, state, action);
   }
 

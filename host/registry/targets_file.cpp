@@ -91,8 +91,7 @@ class TargetReader {
 
 void TargetReader::report(std::string_view field, std::string message, const JsonNode* at, std::string_view inside) const {
   if (!at) at = target_.find(field);
-  auto path = field.empty() ? path_ : field_path(path_, field);
-  if (!inside.empty()) path.append(inside.front() == '[' ? "" : ".").append(inside);
+  const auto path = field_below(field.empty() ? path_ : field_path(path_, field), inside);
   problems_.push_back({file_, at ? at->line : target_.line, path, prefix_ + std::move(message)});
 }
 
@@ -194,7 +193,7 @@ void TargetReader::read_outcomes(Contract& contract) const {
 
 void TargetReader::check_outcome(const JsonNode& outcome, std::size_t index, Contract& contract) const {
   const auto refuse = [&](std::string message) {
-    report("terminalOutcomes", std::move(message), &outcome, "[" + std::to_string(index) + "]");
+    report("terminalOutcomes", std::move(message), &outcome, field_path("", index));
   };
   const auto* word = outcome.text();
   if (!word) return refuse("must be a string");

@@ -7,6 +7,7 @@
 
 #include "base/base64.h"
 #include "base/file_text.h"
+#include "base/json_document.h"
 #include "base/json_reader.h"
 
 namespace waybill {
@@ -82,13 +83,13 @@ tl::expected<Secrets, Problems> Secrets::resolve(const std::map<std::string, std
   Values values;
   Problems problems;
   for (const auto& [name, sources] : references) {
+    const auto field = field_path("secrets", name);
     for (std::size_t i = 0; i < sources.size(); ++i) {
       auto secret = read(sources[i]);
       if (secret)
         values[name].push_back(std::move(*secret));
       else
-        problems.push_back({file, sources[i].line, "secrets." + name + (sources.size() > 1 ? "[" + std::to_string(i) + "]" : ""),
-                            secret.error()});
+        problems.push_back({file, sources[i].line, sources.size() > 1 ? field_path(field, i) : field, secret.error()});
     }
   }
   if (!problems.empty()) return tl::unexpected(std::move(problems));

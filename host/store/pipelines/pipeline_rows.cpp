@@ -1,4 +1,5 @@
-// Moves submissions along their pipelines: reads a walk, asks domain/pipeline_step, writes what follows.
+// Moves submissions along their pipelines: reads a walk, asks domain/pipeline_step or, about people's decisions,
+// domain/pipeline_decisions, and writes what follows.
 #include "store/pipelines/pipeline_rows.h"
 
 #include <algorithm>

@@ -9,7 +9,7 @@
 
 #include "base/id.h"
 #include "domain/pipeline_definition.h"
-#include "domain/pipeline_orders.h"
+#include "domain/pipeline_decisions.h"
 #include "store/pipelines/pipeline_repair.h"
 #include "store/pipelines/pipeline_versions.h"
 #include "store/pipelines/pipeline_view.h"

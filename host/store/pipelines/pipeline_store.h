@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "domain/pipeline_definition.h"
-#include "domain/pipeline_orders.h"
+#include "domain/pipeline_decisions.h"
 #include "store/pipelines/pipeline_repair.h"
 #include "store/pipelines/pipeline_view.h"
 #include "store/submissions/submission_view.h"

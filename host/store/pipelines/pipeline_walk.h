@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "domain/pipeline_orders.h"
+#include "domain/pipeline_decisions.h"
 #include "domain/pipeline_step.h"
 #include "store/pipelines/pipeline_versions.h"
 #include "store/submissions/read_rows.h"

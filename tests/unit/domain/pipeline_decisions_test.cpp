@@ -1,5 +1,5 @@
 // What is decided about people's orders: their transitions, and the repairs of blocked submissions.  P4 T9
-#include "domain/pipeline_orders.h"
+#include "domain/pipeline_decisions.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@ using testing::kJudged;
 using testing::pipeline_of;
 using How = TransitionResult::How;
 
-class Orders : public ::testing::Test {
+class PipelineDecisions : public ::testing::Test {
  protected:
   PipelinePlace at(const std::string& state, std::uint32_t step = 2) const {
     return {pipeline, *pipeline.find(state), step, facts};
@@ -27,7 +27,7 @@ class Orders : public ::testing::Test {
   std::vector<std::string> visited{"JUDGING", "REVIEW"};
 };
 
-TEST_F(Orders, ATransitionIsFoundByBothItsNames) {  // P4
+TEST_F(PipelineDecisions, ATransitionIsFoundByBothItsNames) {  // P4
   const auto approved = decide(wish("GOOD", "approve"), at("REVIEW"), "REVIEW");
   EXPECT_EQ(approved.along, &pipeline.transitions[2]);
   for (const auto& [to, trigger] : {std::pair("GOOD", "reject"), std::pair("BAD", "approve")}) {
@@ -42,7 +42,7 @@ TEST_F(Orders, ATransitionIsFoundByBothItsNames) {  // P4
   EXPECT_NE(nobodys.refused.why.find("; nobody decides there"), std::string::npos) << nobodys.refused.why;
 }
 
-TEST_F(Orders, WhatWasDecidedForAnotherStateIsAConflictWhateverElseIsWrong) {  // P4
+TEST_F(PipelineDecisions, WhatWasDecidedForAnotherStateIsAConflictWhateverElseIsWrong) {  // P4
   EXPECT_EQ(decide(wish("GOOD", "approve"), at("REVIEW"), "JUDGING").refused.how, How::conflict) << "it moved on meanwhile";
   auto late = wish("NOWHERE", "at all");
   late.from = "JUDGING";
@@ -51,7 +51,7 @@ TEST_F(Orders, WhatWasDecidedForAnotherStateIsAConflictWhateverElseIsWrong) {  /
   EXPECT_NE(decide(wish("GOOD", "approve"), at("REVIEW", kMaxSteps - 1), "REVIEW").along, nullptr);
 }
 
-TEST_F(Orders, AGuardAndARoleStandInTheWay) {  // P4
+TEST_F(PipelineDecisions, AGuardAndARoleStandInTheWay) {  // P4
   auto& approve = pipeline.transitions[2];
   approve.role = "manager";
   auto wanted = wish("GOOD", "approve");
@@ -65,7 +65,7 @@ TEST_F(Orders, AGuardAndARoleStandInTheWay) {  // P4
   EXPECT_EQ(decide(wish("GOOD", "approve"), at("REVIEW"), "REVIEW").along, &approve);
 }
 
-TEST_F(Orders, OnlyABlockedSubmissionIsRepaired) {  // T9
+TEST_F(PipelineDecisions, OnlyABlockedSubmissionIsRepaired) {  // T9
   const auto rerun = order(PipelineRepair::Kind::rerun);
   EXPECT_EQ(fault_in(rerun, at("JUDGING"), true), "");
   EXPECT_EQ(fault_in(rerun, at("JUDGING"), false), "it is not blocked: it is in state JUDGING");
@@ -76,7 +76,7 @@ TEST_F(Orders, OnlyABlockedSubmissionIsRepaired) {  // T9
   EXPECT_EQ(fault_in(order(PipelineRepair::Kind::end), at("JUDGING", kMaxSteps), true), "") << "that enters no state that runs";
 }
 
-TEST_F(Orders, ARerunBeginsInAStateThatRanBefore) {  // T9
+TEST_F(PipelineDecisions, ARerunBeginsInAStateThatRanBefore) {  // T9
   using enum PipelineRepair::Kind;
   EXPECT_EQ(state_to_rerun(order(rerun), at("JUDGING"), visited).state, pipeline.find("JUDGING"));
   EXPECT_EQ(state_to_rerun(order(rerun, "JUDGING"), at("REVIEW"), visited).state, pipeline.find("JUDGING"));
@@ -86,7 +86,7 @@ TEST_F(Orders, ARerunBeginsInAStateThatRanBefore) {  // T9
             "it has not been in state JUDGING");
 }
 
-TEST_F(Orders, AnEndIsATerminalState) {  // T9
+TEST_F(PipelineDecisions, AnEndIsATerminalState) {  // T9
   using enum PipelineRepair::Kind;
   EXPECT_EQ(state_to_end_in(order(end, "BAD"), at("REVIEW")).state, pipeline.find("BAD"));
   EXPECT_NE(state_to_end_in(order(end), at("REVIEW")).refused.find("several terminal states"), std::string::npos);
@@ -98,7 +98,7 @@ TEST_F(Orders, AnEndIsATerminalState) {  // T9
   EXPECT_EQ(state_to_end_in(order(end), at("REVIEW")).state, pipeline.find("GOOD")) << "there is no other";
 }
 
-TEST_F(Orders, AnInputIsForTheOneActionThatCanBeMeant) {  // T9
+TEST_F(PipelineDecisions, AnInputIsForTheOneActionThatCanBeMeant) {  // T9
   const PipelineState state{.name = "S", .actions = {{.name = "a"}, {.name = "b"}}};
   auto given = order(PipelineRepair::Kind::rerun);
   const std::vector<ActionRun> both{{0, Status::rejected}, {1, Status::exhausted}},
@@ -110,7 +110,7 @@ TEST_F(Orders, AnInputIsForTheOneActionThatCanBeMeant) {  // T9
   EXPECT_EQ(place_of_input(given, state, one), std::nullopt);
 }
 
-TEST_F(Orders, TheAuditSaysWhatWasOrdered) {  // T9
+TEST_F(PipelineDecisions, TheAuditSaysWhatWasOrdered) {  // T9
   EXPECT_EQ(metadata_of(order(PipelineRepair::Kind::end)), R"({"repair":"end"})");
   EXPECT_EQ(metadata_of({.kind = PipelineRepair::Kind::rerun, .action = "a", .input = "{}", .comment = "as agreed"}),
             R"({"repair":"rerun","inputGiven":true,"action":"a","comment":"as agreed"})");

@@ -1,5 +1,5 @@
 // Decides about what people ask of a submission of a pipeline.
-#include "domain/pipeline_orders.h"
+#include "domain/pipeline_decisions.h"
 
 #include <algorithm>
 #include <utility>

@@ -62,6 +62,13 @@ def complaints(now, allowed, margin=MARGIN):
     return found
 
 
+def text_of(baselines):
+    """As the file has it: a target a line."""
+    def lines(one):
+        return ",\n".join(f"  {json.dumps(target)}: {json.dumps(counted)}" for target, counted in sorted(one.items()))
+    return "{\n" + ",\n".join(f" {json.dumps(key)}: {{\n{lines(one)}\n }}" for key, one in sorted(baselines.items())) + "\n}\n"
+
+
 def main():
     if len(sys.argv) != 3 or sys.argv[1] not in ("check", "update", "show"):
         sys.exit(__doc__)
@@ -85,7 +92,7 @@ def main():
     all_of = json.loads(BASELINE.read_text()) if BASELINE.exists() else {}
     if sys.argv[1] == "update":
         all_of[key] = now
-        BASELINE.write_text(json.dumps(all_of, indent=1, sort_keys=True) + "\n")
+        BASELINE.write_text(text_of(all_of))
     elif sys.argv[1] == "show":
         for target, (units, lines) in sorted(now.items(), key=lambda one: -one[1][1]):
             print(f"{lines:12,} {units:4} {target}")

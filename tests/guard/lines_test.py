@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """The rules of lines.py."""
+import json
 import pathlib
 import sys
 import unittest
@@ -32,6 +33,12 @@ class Lines(unittest.TestCase):
     def test_so_is_all_together(self):
         found = lines.complaints({"a": [3, 300]}, {"a": [2, 200]})
         self.assertEqual(found, ["all targets: 300 lines, 200 before"])
+
+    def test_the_file_has_a_target_a_line(self):
+        baselines = {"gcc-12": {"b": [1, 2], "a": [3, 4]}}
+        text = lines.text_of(baselines)
+        self.assertEqual(json.loads(text), baselines)
+        self.assertIn('  "a": [3, 4],\n  "b": [1, 2]\n', text)
 
     def test_what_reads_less_or_is_new_and_small_passes(self):
         self.assertEqual(lines.complaints({"a": [2, 150], "new": [1, 50]}, {"a": [2, 200]}), [])

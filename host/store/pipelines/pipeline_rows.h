@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/id.h"
-#include "domain/pipeline_definition.h"
 #include "domain/pipeline_decisions.h"
+#include "domain/pipeline_definition.h"
 #include "store/pipelines/pipeline_repair.h"
 #include "store/pipelines/pipeline_versions.h"
 #include "store/pipelines/pipeline_view.h"

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "domain/pipeline_definition.h"
 #include "domain/pipeline_decisions.h"
+#include "domain/pipeline_definition.h"
 #include "store/pipelines/pipeline_repair.h"
 #include "store/pipelines/pipeline_view.h"
 #include "store/submissions/submission_view.h"

@@ -115,7 +115,7 @@ class PgBossTables final : public PgBossStore {
   const Expanded<sql::pgboss_queues_row> queues_;
   const Expanded<sql::pgboss_jobs_row> jobs_;
   const Expanded<sql::pgboss_waiting_row> waiting_;
-  const Expanded<Row> done_;
+  const Expanded<AnyRow> done_;
   std::set<std::string> refused_;  // not tried again by this object
 };
 

@@ -1,7 +1,9 @@
 // The running host: all its parts, in the order in which they are constructed. A part refers only to parts above it.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <set>
 #include <string>
@@ -121,7 +123,7 @@ class Host {
   PluginSenderFactory factory_;
   Executor executor_;
   Planner planner_;
-  Answers answers_;
+  Answers answers_{std::max<Clock::Monotonic::duration>(std::chrono::hours(1), 2 * config_.timeouts.cooldown)};
   HostReach reach_{answers_};
   ClaimLedger ledger_;
   WorkSignal signal_;

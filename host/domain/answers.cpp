@@ -30,6 +30,7 @@ void Answers::note(std::span<const Finished> ended) {
       if (known != silent_.end() && known->second.first < at) silent_.erase(known);
     } else {
       Silence& known = silent_.try_emplace(key, Silence{at, at}).first->second;
+      if (at > known.last + pause_) known = {at, at};  // others tried it meanwhile, or nobody
       known = {std::min(known.first, at), std::max(known.last, at)};
     }
   }

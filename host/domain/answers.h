@@ -1,6 +1,7 @@
 // When a host had answers, and which targets give it none: by its own clock, which nobody sets.
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -17,6 +18,9 @@ namespace waybill {
 // Safe from any thread.
 class Answers {
  public:
+  // `pause`: attempts that are farther apart are not of one silence. It is longer than the longest cooldown.
+  explicit Answers(Clock::Monotonic::duration pause = std::chrono::hours(1)) : pause_(pause) {}
+
   struct Unreached {
     Clock::Monotonic since, last;   // the first attempt to which nothing came back, and the newest
     bool others_answered = false;   // this host had an answer from elsewhere since
@@ -25,7 +29,7 @@ class Answers {
 
   // Attempts that ended, before anything is decided by them.
   void note(std::span<const Finished> ended);
-  // `target`: see Contract::cooldown_key(). None if its last attempt had an answer, or if there was none in a day.
+  // `target`: see Contract::cooldown_key(). None if its last attempt had an answer.
   std::optional<Unreached> unreached(OrgId org, const std::string& target) const;
 
  private:
@@ -35,6 +39,7 @@ class Answers {
 
   void forget_old();
 
+  const Clock::Monotonic::duration pause_;
   mutable std::mutex mutex_;
   std::optional<Clock::Monotonic> answered_, connected_;  // the last time; the latest beginning of one by a new connection
   std::map<std::pair<OrgId, std::string>, Silence> silent_;

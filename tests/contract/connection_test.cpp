@@ -123,6 +123,42 @@ TEST_F(Connections, AServerThatIsAwayIsUnavailableUntilItIsBack) {
   EXPECT_EQ((*back)[0].how, SubmitResult::How::existing) << "what was acknowledged is there";
 }
 
+struct NamedRow : AnyRow {
+  using AnyRow::AnyRow;
+  std::int64_t count() const { return get_number(0); }
+  std::optional<std::string_view> word() const { return find_text(1); }
+  std::optional<bool> is_on() const { return find_flag(2); }
+};
+constexpr Column kNamed[] = {
+    {"count", Column::Kind::number, false}, {"word", Column::Kind::text, true}, {"is_on", Column::Kind::flag, true}};
+
+// What a statement answers is what it says, or its error names the column.  E4
+TEST_F(Connections, AnAnswerIsReadByTheNamesOfItsColumns) {
+  constexpr Query<NamedRow> kGood{{"good", "VALUES (7, NULL, true), (8, 'eight', NULL)", kNamed}};
+  constexpr Query<NamedRow> kNull{{"with_null", "VALUES (7, 'seven', true), (NULL, 'none', false)", kNamed}};
+  constexpr Query<NamedRow> kShort{{"too_short", "VALUES (7, 'seven')", kNamed}};
+  auto connection = Connection::open(owner, "test");
+  ASSERT_TRUE(connection) << connection.error().what;
+  for (const auto& [query, why] :
+       {std::pair(kNull, "with_null: count is null"), {kShort, "too_short: it answers 2 columns, not 3"}}) {
+    const auto refused = connection->run(query);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().kind, Error::Kind::bug);
+    EXPECT_EQ(refused.error().what, why);
+    EXPECT_TRUE(connection->is_open());
+  }
+  const auto rows = connection->run(kGood);
+  ASSERT_TRUE(rows) << rows.error().what;
+  ASSERT_EQ(rows->size(), 2u);
+  EXPECT_EQ(rows->front().count(), 7);
+  EXPECT_FALSE(rows->front().word());
+  EXPECT_EQ(rows->front().is_on(), true);
+  EXPECT_EQ((*rows)[1].word(), "eight");
+  EXPECT_FALSE((*rows)[1].is_on());
+  EXPECT_EQ((*rows)[2].count(), 0) << "not there";
+  EXPECT_FALSE((*rows)[2].word());
+}
+
 // A plan for an empty table reads all of it for each row that it looks for.
 TEST_F(Connections, PlansFollowTablesThatAreFilled) {
   auto connection = Connection::open(owner, "test");

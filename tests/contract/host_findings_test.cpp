@@ -91,6 +91,29 @@ TEST_F(FindingContract, OneThatHasCrashedConfirmsNothing) {  // T13
   EXPECT_FALSE(finds(kSick, Millis(10)).of_this_host) << "it had lost its session only";
 }
 
+TEST_F(FindingContract, NorDoesOneThatIsBeingRescued) {  // T13
+  finds(kWell);
+  end_session(kWell);
+  const auto seen = rescue->hosts(kThird);
+  ASSERT_TRUE(seen) << seen.error().what;
+  const auto dead = std::find_if(seen->begin(), seen->end(), [](const auto& one) { return one.id == kWell; });
+  ASSERT_NE(dead, seen->end());
+  ASSERT_TRUE(*rescue->take_over(*dead)) << "its lock is the rescuer's";
+  EXPECT_TRUE(finds(kSick, Millis(5)).of_this_host);
+  EXPECT_EQ(outages(), 0);
+}
+
+TEST_F(FindingContract, ALockOnFindingsHoldsUpNoRescue) {  // T4
+  finds(kWell);
+  end_session(kWell);
+  const auto seen = rescue->hosts(kThird);
+  const auto dead = std::find_if(seen->begin(), seen->end(), [](const auto& one) { return one.id == kWell; });
+  SqlClient somebody(url);
+  somebody.execute("SET search_path TO waybill; BEGIN; LOCK TABLE host_findings");
+  EXPECT_TRUE(*rescue->take_over(*dead));
+  somebody.execute("COMMIT");
+}
+
 TEST_F(FindingContract, AHostAloneGoesByItsOwnFinding) {  // T13
   sql.execute("DELETE FROM hosts WHERE host_id = 8");
   EXPECT_FALSE(finds(kSick).of_this_host);

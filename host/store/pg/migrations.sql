@@ -18,7 +18,7 @@ holder AS (
 SELECT current_user AS session_role,
        coalesce(pg_get_userbyid(role), current_user) AS owner,
        CASE WHEN role IS NOT NULL THEN pg_has_role(role, 'MEMBER')
-            WHEN EXISTS (SELECT FROM schema) THEN has_schema_privilege((SELECT oid FROM schema), 'CREATE')
+            WHEN EXISTS (SELECT FROM schema) THEN coalesce(has_schema_privilege((SELECT oid FROM schema), 'CREATE'), false)
             ELSE has_database_privilege(current_database(), 'CREATE') END AS may_act
 FROM holder;
 

@@ -117,8 +117,8 @@ struct Rows::Data {
   std::vector<std::string_view> cells;  // one without data is null
 
   // Throws std::logic_error if it is not as the statement says.
-  void take(pqxx::result&& from, std::span<const Column> described = {}) {
-    result = std::move(from);
+  void take(const pqxx::result& from, std::span<const Column> described = {}) {
+    result = from;
     rows = static_cast<std::size_t>(result.size());
     columns = static_cast<std::size_t>(result.columns());
     if (!described.empty() && described.size() != columns)
@@ -146,6 +146,7 @@ std::size_t Rows::size() const { return data_->rows; }
 
 bool Rows::is_null(std::size_t row, int column) const { return text(row, column).data() == nullptr; }
 std::string_view Rows::text(std::size_t row, int column) const {
+  if (row >= data_->rows) return {};
   return data_->cells[row * data_->columns + static_cast<std::size_t>(column)];
 }
 std::int64_t Rows::number(std::size_t row, int column) const {

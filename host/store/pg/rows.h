@@ -13,7 +13,7 @@
 
 namespace waybill {
 
-// Read by number, where there is no statement of a .sql file.
+// Read by number, where there is no statement of a .sql file. A row that is not there reads as one of nulls.
 class Rows {
  public:
   Rows();

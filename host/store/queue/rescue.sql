@@ -18,6 +18,13 @@ FROM hosts h WHERE h.host_id <> :this_host;
 SELECT EXISTS (SELECT FROM hosts WHERE host_id = :host AND xmin::text = :version) AS is_as_seen
 FROM (SELECT pg_try_advisory_lock(hashtext('waybill:' || current_schema()), :host::int) AS taken OFFSET 0) lock WHERE taken;
 
+-- name: forget_findings
+-- What a dead host had found unreachable confirms nothing: whoever rescues it holds its lock meanwhile. Rows that another session holds
+-- locked stay.
+-- takes: host
+DELETE FROM host_findings
+WHERE ctid = ANY (ARRAY(SELECT ctid FROM host_findings WHERE host_id = :host FOR UPDATE SKIP LOCKED));
+
 -- name: unregister
 -- Deletes a rescued host and releases its lock.
 -- takes: host
@@ -43,7 +50,7 @@ FROM claims c;
 -- takes: shard, host, most
 -- returns: now time, delivery_id number, claim_token number, org_id number, route_id number, host_id number, claimed time
 -- returns: created time, kind text, client_ref text, action_order number, {{history}}
-SELECT micros(now()) AS now, r.delivery_id, r.claim_token, r.org_id, r.route_id, r.claimed_by AS host_id, micros(r.claimed_at) AS claimed,
+SELECT micros(now()) AS now, r.delivery_id, r.claim_token, r.org_id, r.route_id, r.host_id, coalesce(micros(r.claimed_at), 0) AS claimed,
        micros(s.created_at) AS created, s.kind, s.client_ref, r.action_order, {{history}}
 FROM claimed r JOIN submissions s ON s.shard = r.shard AND s.id = r.submission_id
 WHERE r.shard = :shard AND r.host_id = :host
@@ -56,7 +63,7 @@ LIMIT :most;
 -- takes: shard, tokens, lease_untils, unchanged, most
 -- returns: now time, delivery_id number, claim_token number, org_id number, route_id number, host_id number, claimed time
 -- returns: created time, kind text, client_ref text, action_order number, {{history}}
-SELECT micros(now()) AS now, r.delivery_id, r.claim_token, r.org_id, r.route_id, r.claimed_by AS host_id, micros(r.claimed_at) AS claimed,
+SELECT micros(now()) AS now, r.delivery_id, r.claim_token, r.org_id, r.route_id, r.host_id, coalesce(micros(r.claimed_at), 0) AS claimed,
        micros(s.created_at) AS created, s.kind, s.client_ref, r.action_order, {{history}}
 FROM claimed r JOIN submissions s ON s.shard = r.shard AND s.id = r.submission_id
 WHERE r.shard = :shard AND EXISTS (

@@ -22,7 +22,12 @@ class PgRescueStore final : public RescueStore {
     auto rows = link_.run(sql::take_over, {std::to_string(host.id.value), std::to_string(host.version)});
     TRY(rows);
     if (rows->empty()) return false;
-    if (rows->front().is_as_seen()) return true;
+    if (rows->front().is_as_seen()) {
+      const Parameters dead{std::to_string(host.id.value)};
+      // As far as it goes at once: a lock on these rows holds up no rescue.
+      static_cast<void>(link_.use_briefly([&](Connection& connection) { return connection.run(sql::forget_findings, dead); }));
+      return true;
+    }
     TRY(unlock(host.id));
     return false;
   }

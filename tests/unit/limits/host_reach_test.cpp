@@ -91,6 +91,17 @@ TEST_F(Reaching, ALateAnswerTellsNothingOfNewConnections) {  // T13
   EXPECT_FALSE(reach.cannot_connect(kDefaultOrg, "a"));
 }
 
+// Hours ago it had no answer from there, and others have served the channel since.
+TEST_F(Reaching, AnOldSilenceIsNotThatOfToday) {  // T13
+  ends(unreachable(), Seconds(4), "a");
+  ends(accepted(), Seconds(6), "b");
+  EXPECT_FALSE(reach.cannot_connect(kDefaultOrg, "a"));
+  ends(unreachable(), std::chrono::hours(2), "a");
+  EXPECT_TRUE(reach.cannot_connect(kDefaultOrg, "a")) << "it has connected to nothing since";
+  ends(unreachable(), std::chrono::hours(2) + Seconds(30), "a");
+  EXPECT_EQ(answers.unreached(kDefaultOrg, "a")->since, Clock::Monotonic(std::chrono::hours(2))) << "one silence";
+}
+
 TEST_F(Reaching, OneThatTriesAnywayIsCutOffAgainIfNothingAnswers) {  // T13
   const auto observe = [&] { reach.observe({.now = kBegin, .all = {}, .own = {finding("a", Seconds(1), true)}}); };
   ends(unreachable(), Seconds(1), "a");

@@ -6,7 +6,8 @@
 # waybill_embed_statements(TARGET FOLDER): makes a header of each FOLDER/ROOM/NAME.sql, for TARGET alone: `#include "store/ROOM/NAME.sql.h"`.
 # A line `-- name: submit` begins a statement, which becomes `sql::submit`, prepared under that name. A line `-- template: settle`
 # begins a text that C++ expands, which becomes `constexpr std::string_view sql::settle`. A line `-- part: page` begins a text that
-# stands for each `{{page}}` below it in its file, or, in ROOM/parts.sql, in all files of the room. Below such a line:
+# stands for each `{{page}}` below it in its file, or, in ROOM/parts.sql, in all files of the room, or, in FOLDER/parts.sql, in all of
+# them. Below such a line:
 #   -- takes: shard, tokens              the parameters, in the order in which C++ gives them; the text has `:shard` and `:tokens`
 #   -- returns: token number, due time?  the columns of the answer, as PostgreSQL names them, each number, flag, time (microseconds, see
 #                                        micros()) or text, and `?` if it may be null. C++ reads `row.token()` and `row.due()`. What a
@@ -106,6 +107,10 @@ if(CMAKE_SCRIPT_MODE_FILE)
     get_filename_component(room ${name} DIRECTORY)
     if(NOT name STREQUAL "${room}/parts" AND EXISTS ${FOLDER}/${room}/parts.sql)
       file(READ ${FOLDER}/${room}/parts.sql parts)
+      set(content "${parts}${content}")
+    endif()
+    if(EXISTS ${FOLDER}/parts.sql)
+      file(READ ${FOLDER}/parts.sql parts)
       set(content "${parts}${content}")
     endif()
     while("${content}" MATCHES "${mark}")
@@ -221,7 +226,7 @@ function(waybill_embed_statements target folder)
   set(includes ${CMAKE_CURRENT_BINARY_DIR}/statements)
   file(GLOB files CONFIGURE_DEPENDS RELATIVE ${folder} ${folder}/*/*.sql)
   set(outputs ${includes}/store/all_statements.cpp)
-  set(sources)
+  file(GLOB sources CONFIGURE_DEPENDS ${folder}/parts.sql)
   foreach(file IN LISTS files)
     list(APPEND outputs ${includes}/store/${file}.h)
     list(APPEND sources ${folder}/${file})

@@ -53,7 +53,8 @@ std::string expanded(std::string sql, const Parts& parts, std::set<const Section
   return sql;
 }
 
-// The statements of every .sql file of host/store, by name. Parts belong to their file, or, in parts.sql, to their room.
+// The statements of every .sql file of host/store, by name. Parts belong to their file, or, in a parts.sql, to their room or to
+// all.
 Sections sections() {
   std::map<std::string, SqlFile> files;
   for (const auto& file : files_below("host/store", {".sql"})) files[file] = read_sql(file);
@@ -64,6 +65,8 @@ Sections sections() {
     Parts parts;
     for (const auto& [name, part] : read.parts) parts[name] = &part;
     if (const auto shared = files.find(room + "/parts.sql"); shared != files.end())
+      for (const auto& [name, part] : shared->second.parts) parts.emplace(name, &part);
+    if (const auto shared = files.find("host/store/parts.sql"); shared != files.end())
       for (const auto& [name, part] : shared->second.parts) parts.emplace(name, &part);
     for (const auto& [name, section] : read.statements) {
       EXPECT_FALSE(all.contains(name)) << file << ": " << name << " is there twice";

@@ -41,16 +41,9 @@ ON CONFLICT DO NOTHING RETURNING attachment_id;
 -- Reads a submission, and whether what was handed in is the same.
 -- `:hash` is the SHA-256 to compare with, or null; then so is `is_same`.
 -- takes: shard, org, client_ref, hash
--- returns: id number, org_id number, client_ref text, target text, state text, reason text, created time, completed time?
+-- returns: {{submission}}
 -- returns: is_same flag?, finalized time?, kept_until time
-SELECT s.id,
-       s.org_id,
-       s.client_ref,
-       s.target,
-       s.state,
-       coalesce(s.reason, '') AS reason,
-       micros(s.created_at) AS created,
-       micros(s.completed_at) AS completed,
+SELECT {{submission}},
        s.payload_hash = :hash AS is_same,
        micros(f.finalized_at) AS finalized,
        micros(f.retention_expires_at) AS kept_until

@@ -54,16 +54,9 @@ FROM fresh;
 -- Reads the submissions that have these keys.
 -- :orgs, :kinds and :client_refs have one element each per key.
 -- takes: shard, orgs, kinds, client_refs
--- returns: id number, org_id number, client_ref text, target text, state text, reason text, created time, completed time?
+-- returns: {{submission}}
 -- returns: kind text, payload_hash text
-SELECT s.id,
-       s.org_id,
-       s.client_ref,
-       s.target,
-       s.state,
-       coalesce(s.reason, '') AS reason,
-       micros(s.created_at) AS created,
-       micros(s.completed_at) AS completed,
+SELECT {{submission}},
        s.kind,
        encode(s.payload_hash, 'hex') AS payload_hash
 FROM unnest(:orgs::int[], :kinds::text[], :client_refs::text[]) AS t(org_id, kind, client_ref)

@@ -58,16 +58,9 @@ SELECT id, micros(created_at) AS created FROM made;
 -- name: find_pipeline_submission
 -- Reads a submission, and whether what was handed in is the same: has the SHA-256 `:hash`, if one is given.
 -- takes: shard, org, client_ref, hash
--- returns: id number, org_id number, client_ref text, target text, state text, reason text, created time, completed time?
+-- returns: {{submission}}
 -- returns: is_same flag?, version number, metadata text, payload text?, blocked time?, ended time?
-SELECT s.id,
-       s.org_id,
-       s.client_ref,
-       s.target,
-       s.state,
-       coalesce(s.reason, '') AS reason,
-       micros(s.created_at) AS created,
-       micros(s.completed_at) AS completed,
+SELECT {{submission}},
        s.payload_hash = :hash AS is_same,
        v.number AS version,
        p.metadata,

@@ -7,14 +7,7 @@
 -- part: intent_columns
 -- What is read of an intent s, which may not be there.
 -- returns: id number?, org_id number?, client_ref text?, target text?, state text?, reason text, created time?, completed time?
-s.id,
-       s.org_id,
-       s.client_ref,
-       s.target,
-       s.state,
-       coalesce(s.reason, '') AS reason,
-       micros(s.created_at) AS created,
-       micros(s.completed_at) AS completed
+{{submission}}
 
 -- part: walked_columns
 -- What is read of a walked submission w, whether it fits the filter, and whether the walk stopped at it.

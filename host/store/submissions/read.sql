@@ -1,22 +1,10 @@
 -- Reading submissions, their attempts and their places in the queue. Used by read_store.cpp.
 
--- part: submission_columns
--- What is read of a submission s.
--- returns: id number, org_id number, client_ref text, target text, state text, reason text, created time, completed time?
-s.id,
-       s.org_id,
-       s.client_ref,
-       s.target,
-       s.state,
-       coalesce(s.reason, '') AS reason,
-       micros(s.created_at) AS created,
-       micros(s.completed_at) AS completed
-
 -- name: find_submission
 -- Reads a submission.
 -- takes: shard, org, kind, client_ref
--- returns: {{submission_columns}}
-SELECT {{submission_columns}}
+-- returns: {{submission}}
+SELECT {{submission}}
 FROM submission_states s
 WHERE s.shard = :shard AND s.org_id = :org AND s.kind = :kind AND s.client_ref = :client_ref;
 
@@ -24,8 +12,8 @@ WHERE s.shard = :shard AND s.org_id = :org AND s.kind = :kind AND s.client_ref =
 -- Reads submissions, whether their target and payload are the same as those given, and which of those given they are, from 1 on.
 -- The arrays have one element for each submission; `:hashes` are the SHA-256 of the payloads.
 -- takes: org, kind, shards, client_refs, targets, hashes
--- returns: {{submission_columns}}, is_same flag, place number
-SELECT {{submission_columns}},
+-- returns: {{submission}}, is_same flag, place number
+SELECT {{submission}},
        s.target = w.target AND s.payload_hash = w.hash AS is_same,
        w.place
 FROM unnest(:shards::smallint[], :client_refs::text[], :targets::text[], :hashes::bytea[])
@@ -37,10 +25,10 @@ JOIN submission_states s ON s.shard = w.shard AND s.org_id = :org AND s.kind = :
 -- delivery has its submission's id; other deliveries are found by their submission. Unfinished ones are in `ready`, ended ones
 -- in `deliveries`. Without an attempt, the columns from `number` on are null, or empty.
 -- takes: shard, org, kind, client_ref
--- returns: {{submission_columns}}
+-- returns: {{submission}}
 -- returns: number number?, started time?, finished time?, outcome text?, attempt_reason text, error text, counts flag?, code number
 -- returns: provider_ref text, maybe_sent flag?
-SELECT {{submission_columns}},
+SELECT {{submission}},
        a.number,
        micros(a.started_at) AS started,
        micros(a.finished_at) AS finished,

@@ -11,3 +11,18 @@ s.id,
        coalesce(s.reason, '') AS reason,
        micros(s.created_at) AS created,
        micros(s.completed_at) AS completed
+
+-- part: attempt
+-- What is read of an attempt a (read_attempt() in submissions/read_rows.h).
+-- returns: number number, started time, finished time?, outcome text, reason text, error text, counts flag, code number
+-- returns: provider_ref text, maybe_sent flag?
+a.number,
+       micros(a.started_at) AS started,
+       micros(a.finished_at) AS finished,
+       a.outcome,
+       coalesce(a.reason, '') AS reason,
+       coalesce(a.error, '') AS error,
+       a.counts,
+       coalesce(a.code, 0) AS code,
+       coalesce(a.provider_ref, '') AS provider_ref,
+       a.maybe_sent

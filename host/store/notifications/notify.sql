@@ -340,18 +340,8 @@ WHERE n.shard = :shard AND n.delivery_id = :id AND n.org_id = :org;
 -- name: notification_attempts
 -- Reads the attempts of a notification and of its replays, in order of time.
 -- takes: shard, id
--- returns: number number, started time, finished time?, outcome text, reason text, error text, counts flag, code number
--- returns: provider_ref text, maybe_sent flag?, answer text
-SELECT a.number,
-       micros(a.started_at) AS started,
-       micros(a.finished_at) AS finished,
-       a.outcome,
-       coalesce(a.reason, '') AS reason,
-       coalesce(a.error, '') AS error,
-       a.counts,
-       coalesce(a.code, 0) AS code,
-       coalesce(a.provider_ref, '') AS provider_ref,
-       a.maybe_sent,
+-- returns: {{attempt}}, answer text
+SELECT {{attempt}},
        coalesce(a.answer::text, '') AS answer
 FROM attempts a
 WHERE a.shard = :shard AND a.delivery_id = ANY (ARRAY(

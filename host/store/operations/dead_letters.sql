@@ -112,19 +112,9 @@ JOIN submissions s ON s.shard = l.shard AND s.id = l.submission_id ORDER BY s.id
 -- name: dead_attempts
 -- Reads a delivery's attempts.
 -- takes: shard, delivery
--- returns: number number, started time, finished time?, outcome text, reason text, error text, counts flag, code number
--- returns: provider_ref text, maybe_sent flag?
-SELECT number,
-       micros(started_at) AS started,
-       micros(finished_at) AS finished,
-       outcome,
-       coalesce(reason, '') AS reason,
-       coalesce(error, '') AS error,
-       counts,
-       coalesce(code, 0) AS code,
-       coalesce(provider_ref, '') AS provider_ref,
-       maybe_sent
-FROM attempts WHERE shard = :shard AND delivery_id = :delivery ORDER BY number;
+-- returns: {{attempt}}
+SELECT {{attempt}}
+FROM attempts a WHERE shard = :shard AND delivery_id = :delivery ORDER BY number;
 
 -- name: dead_edits
 -- Reads a dead letter's edits.

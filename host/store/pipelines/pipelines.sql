@@ -277,20 +277,9 @@ ORDER BY d.action_order, d.replay;
 -- name: pipeline_attempts_of
 -- Reads the attempts of a submission's deliveries.
 -- takes: shard, deliveries
--- returns: delivery_id number, number number, started time, finished time?, outcome text, reason text, error text, counts flag
--- returns: code number, provider_ref text, maybe_sent flag?
-SELECT delivery_id,
-       number,
-       micros(started_at) AS started,
-       micros(finished_at) AS finished,
-       outcome,
-       coalesce(reason, '') AS reason,
-       coalesce(error, '') AS error,
-       counts,
-       coalesce(code, 0) AS code,
-       coalesce(provider_ref, '') AS provider_ref,
-       maybe_sent
-FROM attempts WHERE shard = :shard AND delivery_id = ANY (:deliveries::bigint[]) ORDER BY delivery_id, number;
+-- returns: delivery_id number, {{attempt}}
+SELECT a.delivery_id, {{attempt}}
+FROM attempts a WHERE shard = :shard AND delivery_id = ANY (:deliveries::bigint[]) ORDER BY delivery_id, number;
 
 -- part: pipeline_list_columns
 -- What a list answers of a submission, whether it fits the filter, and whether the walk stopped at it.

@@ -196,7 +196,10 @@ Result<void> Host::start() {
   waiters_.start();
   settler_.start();
   executor_.start([this](std::vector<Finished> finished) { settler_.take(std::move(finished)); },
-                  [this](const Hang& hang) { hang_alerts_.note(hang.action_type, hang.job.get(), hang.pause); });
+                  [this](const Hang& hang) {
+                    hang_alerts_.note(hang.action_type, installation_.catalogue->name_of(hang.action_type), hang.died, hang.job.get(),
+                                      hang.pause);
+                  });
   make_senders();
   if (const auto checked = check_keys(); !checked)
     log_.warn("maintenance.failed", {{"task", "keys"}, {"error", checked.error().what}});

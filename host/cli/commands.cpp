@@ -33,7 +33,7 @@ int migrate_database(const GlobalOptions& options) {
 int list_plugins(const GlobalOptions& options) {
   const auto config = configuration(options);
   if (!config) return 1;
-  const auto catalogue = Catalogue::load(config->plugins, config->senders);
+  const auto catalogue = Catalogue::load(config->plugins, config->senders, config->isolations);
   if (options.json) {
     Json loaded = Json::array(), refused = Json::array();
     for (const auto& p : catalogue->loaded())

@@ -241,6 +241,52 @@ void take_readable_secrets(const Value& value, Node& rest, std::set<std::string,
   std::erase_if(rest.children, [](const Node& field) { return field.key == "secrets"; });
 }
 
+constexpr std::string_view kIsolationFields[] = {"mode", "processes", "memory_mib", "threads", "descriptors", "network", "read"};
+constexpr std::size_t kMiB = std::size_t{1} << 20;
+
+void read_isolation_map(const Value& value, Isolation& isolation) {
+  if (!value.expect_map("process, in_process, or { mode: process, network: true }")) return;
+  if (!only_known_fields(value, value.node(), kIsolationFields)) return;
+  const auto with = [&](const char* field, auto use) {
+    if (const auto* node = value.node().find(field)) use(value.child(*node));
+  };
+  std::string mode = "process";
+  with("mode", [&](const Value& one) { one.word(mode, {"process", "in_process"}); });
+  isolation.mode = mode == "process" ? IsolationMode::process : IsolationMode::in_process;
+  with("processes", [&](const Value& one) { one.count(isolation.processes, 1, 64); });
+  with("memory_mib", [&](const Value& one) {
+    std::size_t megabytes = isolation.memory_bytes / kMiB;
+    one.count(megabytes, 16, 1 << 20);
+    isolation.memory_bytes = megabytes * kMiB;
+  });
+  with("threads", [&](const Value& one) { one.count(isolation.threads, 1, 4096); });
+  with("descriptors", [&](const Value& one) { one.count(isolation.descriptors, 16, 65536); });
+  with("network", [&](const Value& one) { one.flag(isolation.network); });
+  with("read", [&](const Value& one) {
+    read_words(one, "a list of files and folders, such as [/etc/ssl/certs]", "a path", [&](const Value& each, std::string_view path) {
+      isolation.read.push_back(each.folder() / path);
+      return true;
+    });
+  });
+}
+
+// Where a sender's plugin runs; what is left is for the plugin.
+void take_isolation(const Value& value, Node& rest, const std::string& action_type, Config& config) {
+  config.isolations.erase(action_type);
+  const auto* found = rest.find("isolation");
+  if (found == nullptr) return;
+  Isolation isolation;
+  if (found->kind == Node::Kind::map) {
+    read_isolation_map(value.child(*found), isolation);
+  } else {
+    std::string mode;
+    value.child(*found).word(mode, {"process", "in_process"});
+    isolation.mode = mode == "process" ? IsolationMode::process : IsolationMode::in_process;
+  }
+  config.isolations[action_type] = std::move(isolation);
+  std::erase_if(rest.children, [](const Node& field) { return field.key == "isolation"; });
+}
+
 }  // namespace
 
 void read_egress_allow(const Value& value, const std::string&, Config& config) { read_ranges(value, config.egress.allow); }
@@ -280,6 +326,7 @@ void read_sender(const Value& value, const std::string& action_type, Config& con
   rules.unverified_login = tls != nullptr && (tls->text == "if_offered" || tls->text == "never");
   std::set<std::string, std::less<>> readable;
   take_readable_secrets(value, rest, readable);
+  take_isolation(value, rest, action_type, config);
   config.senders[action_type] = to_json(rest);
   if (readable.empty())
     config.readable_secrets.erase(action_type);

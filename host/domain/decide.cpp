@@ -77,8 +77,8 @@ Decision decide(const Outcome& outcome, const Contract& contract, const Progress
   return retry_or_exhaust(outcome, contract, progress, timing, random);
 }
 
-Decision decide_lost(const Contract& contract, std::uint32_t lease_lost, Timestamp created, Timestamp now) {
-  if (contract.policy == Policy::one_shot) return {Kind::exhaust, "one_shot"};
+Decision decide_lost(const Contract& contract, std::uint32_t lease_lost, Timestamp created, Timestamp now, Reach reach) {
+  if (contract.policy == Policy::one_shot && reach != Reach::not_sent) return {Kind::exhaust, "one_shot"};
   if (lease_lost >= kMaxLeasesLost) return {Kind::dead_letter, "worker_lost"};
   if (is_expired(contract, created, now)) return {Kind::exhaust, "deadline_exceeded"};
   return {Kind::retry, {}, now};

@@ -57,8 +57,10 @@ struct Progress {
 Decision decide(const Outcome& outcome, const Contract& contract, const Progress& progress, const RetryTiming& timing,
                 double random);
 
-// The host that held the delivery died: nobody saw the attempt's end. `lease_lost` includes this host.
-Decision decide_lost(const Contract& contract, std::uint32_t lease_lost, Timestamp created, Timestamp now);
+// The host that held the delivery died, or the plugin's process: nobody saw the attempt's end. `lease_lost` includes this death.
+// `reach`: what is known of it; not_sent is no doubt, and ends no one_shot.
+Decision decide_lost(const Contract& contract, std::uint32_t lease_lost, Timestamp created, Timestamp now,
+                     Reach reach = Reach::maybe_sent);
 
 // True when the contract's time is over before an attempt has begun: it must not be sent any more.
 bool is_expired(const Contract& contract, Timestamp created, Timestamp now);

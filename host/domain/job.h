@@ -105,13 +105,13 @@ struct Finished {
     composed,     // nothing was sent and nothing counts: `outcome` has an artifact that must be durable before anything is sent
     expired,      // the contract's time was over before the sender could be called
     unattempted,  // given back: nothing was sent and nothing counts
-    hung,         // the plugin did not come back from it: it is charged as if the host had died in it
-    interrupted   // the plugin hung in another one: nobody saw this one's end, and it does not count
+    hung,         // the plugin did not come back from it, or its process died in it: charged as if the host had died in it
+    interrupted   // the same of another one: nobody saw this one's end, and it does not count
   };
   JobHead job;
   How how = How::attempted;
   bool by_kept_connection = false;  // all that was sent: so it does not tell whether this host can make a connection
-  std::optional<Outcome> outcome;
+  std::optional<Outcome> outcome;    // of a process that died in it: how, and whether anything was sent
   Timestamp started_at;              // attempted: the call of the sender, database clock
   Timestamp finished_at;             // database clock
   std::optional<Millis> not_before;  // unattempted: not claimable again for this long

@@ -11,10 +11,11 @@
 
 namespace waybill {
 
-// A sender did not come back from its plugin, and was given up.
+// A sender did not come back from its plugin and was given up, or the plugin's process died.
 struct Hang {
   std::string action_type;
-  std::shared_ptr<const Job> job;  // that it hangs in; null: in none that is open
+  std::string died;                // how its process ended; "": it hangs
+  std::shared_ptr<const Job> job;  // that it was inside of; null: of none that is open
   Millis pause;                    // the action type is not run here for so long; 0: it goes on at once
 };
 using HangSink = std::function<void(const Hang&)>;  // from the watching thread

@@ -24,7 +24,10 @@ OpenCalls::OpenCalls(std::string action_type, CallLimits limits, std::shared_ptr
       completions_(std::move(completions)),
       longest_(limits.attempt_timeout) {}
 
-void OpenCalls::attach(std::unique_ptr<Sender> sender) { sender_ = std::move(sender); }
+void OpenCalls::attach(std::unique_ptr<Sender> sender, OnLost on_lost) {
+  sender_ = std::move(sender);
+  on_lost_ = std::move(on_lost);
+}
 
 void OpenCalls::start(std::vector<Start> batch) {
   const auto now = completions_->now();
@@ -39,6 +42,13 @@ void OpenCalls::start(std::vector<Start> batch) {
     }
   }
   sender_->send(std::move(attempts));
+  if (lost_) give_back_all();  // it went while they came
+}
+
+void OpenCalls::give_back_all() {
+  for (const auto call : ids())
+    if (sender_->withdraw(call)) give_back(call, std::nullopt);
+  flush();
 }
 
 std::size_t OpenCalls::open() const {
@@ -179,6 +189,22 @@ bool OpenCalls::hangs(const Inside& inside, Look& look) {
 
 std::shared_ptr<const OpenJob> OpenCalls::give_up(CallId hangs_in) {
   sender_->give_up();
+  return end_without(hangs_in, {});
+}
+
+void OpenCalls::lost(CallId inside, std::string_view words) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (closed_) return;  // it was given up, or ended in order
+    lost_ = true;
+  }
+  const auto culprit = end_without(inside, words);
+  if (on_lost_) on_lost_(culprit, words);
+}
+
+// Its sender sends nothing any more. What never reached the network goes back: also the culprit, if all that the plugin sends goes
+// through the host. Returns the job of the culprit, null if it is not open. `died`: how its process did; "": it hangs.
+std::shared_ptr<const OpenJob> OpenCalls::end_without(CallId culprit_call, std::string_view died) {
   std::shared_ptr<const OpenJob> culprit;
   for (const auto call : ids()) {
     if (sender_->withdraw(call)) {
@@ -191,12 +217,12 @@ std::shared_ptr<const OpenJob> OpenCalls::give_up(CallId hangs_in) {
       if (const auto found = open_.find(call.value); found != open_.end()) job = found->second.job;
     }
     if (!job) continue;
-    if (call == hangs_in) culprit = job;
-    if (call != hangs_in && job->reached == Reached::host) {
+    if (call == culprit_call) culprit = job;
+    if (call != culprit_call && was_not_sent(*job)) {
       give_back(call, std::nullopt);
       sender_->ended(call);
     } else {
-      leave(call, call == hangs_in ? Finished::How::hung : Finished::How::interrupted);
+      leave(call, call == culprit_call ? Finished::How::hung : Finished::How::interrupted, died);
     }
   }
   flush();
@@ -204,15 +230,25 @@ std::shared_ptr<const OpenJob> OpenCalls::give_up(CallId hangs_in) {
   return culprit;
 }
 
-void OpenCalls::leave(CallId call, Finished::How how) {
+bool OpenCalls::was_not_sent(const OpenJob& job) const {
+  return job.reached == Reached::host || (job.reached == Reached::plugin && sender_->sends_through_host());
+}
+
+void OpenCalls::leave(CallId call, Finished::How how, std::string_view died) {
   {
     const std::lock_guard lock(mutex_);
     const auto node = open_.extract(call.value);
     if (!node) return;
     const auto& open = node.mapped();
+    std::optional<Outcome> outcome;
+    if (sender_->sends_through_host() || !died.empty())
+      outcome = Outcome{.verdict = Verdict::transient,
+                        .reach = was_not_sent(*open.job) && sender_->sends_through_host() ? Reach::not_sent : Reach::maybe_sent,
+                        .reason = died.empty() ? "plugin_hung" : "plugin_crash",
+                        .detail = std::string(died)};
     finished_.push_back({.job = *open.job,
                          .how = how,
-                         .outcome = {},
+                         .outcome = std::move(outcome),
                          .started_at = database_now(*open.job, open.started),
                          .finished_at = database_now(*open.job, completions_->now()),
                          .not_before = {}});
@@ -249,11 +285,7 @@ void OpenCalls::cancel_all() {
   flush();
 }
 
-void OpenCalls::withdraw_all() {
-  for (const auto call : ids())
-    if (sender_->withdraw(call)) give_back(call, std::nullopt);
-  flush();
-}
+void OpenCalls::withdraw_all() { give_back_all(); }
 
 void OpenCalls::close() {
   const std::lock_guard lock(mutex_);

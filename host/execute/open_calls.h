@@ -2,6 +2,8 @@
 // enters the plugin is the sender's own: its strand, see senders/plugin_sender.h.
 #pragma once
 
+#include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -25,8 +27,10 @@ class OpenCalls final : public Completions {
  public:
   OpenCalls(std::string action_type, CallLimits limits, std::shared_ptr<CompletionQueue> completions);
 
-  // Call once, first.
-  void attach(std::unique_ptr<Sender> sender);
+  // Call once, first. `on_lost`: the plugin's process died inside a call with this job (null: inside none that was open); `words`
+  // say how. From the strand.
+  using OnLost = std::function<void(const std::shared_ptr<const OpenJob>& job, std::string_view words)>;
+  void attach(std::unique_ptr<Sender> sender, OnLost on_lost = nullptr);
 
   // `deadline`: the attempt's timeout, or what the job's contract leaves, if less.
   struct Start {
@@ -40,6 +44,8 @@ class OpenCalls final : public Completions {
   bool complete(CallId call, Outcome outcome) override;
   void not_begun(CallId call) override;
   void flush() override;
+  void lost(CallId inside, std::string_view words) override;
+  bool is_lost() const { return lost_; }  // its sender is gone
 
   struct Look {
     std::optional<CallId> hangs_in;                   // the strand does not come back from the plugin; 0: it is for no call
@@ -71,15 +77,20 @@ class OpenCalls final : public Completions {
   bool is_kept_waiting(const Open& open, const Inside& inside, Clock::Monotonic now) const;
   bool hangs(const Inside& inside, Look& look);
   bool end(CallId call, Outcome outcome);
-  void leave(CallId call, Finished::How how);
+  std::shared_ptr<const OpenJob> end_without(CallId culprit, std::string_view died);
+  void leave(CallId call, Finished::How how, std::string_view died);
   void keep(const Open& open, Outcome outcome);
   void give_back(CallId call, std::optional<Millis> not_before);
+  void give_back_all();
+  bool was_not_sent(const OpenJob& job) const;
   std::vector<CallId> ids() const;
 
   const std::string action_type_;
   const CallLimits limits_;
   const std::shared_ptr<CompletionQueue> completions_;
   std::unique_ptr<Sender> sender_;
+  OnLost on_lost_;
+  std::atomic<bool> lost_{false};
   mutable std::mutex mutex_;
   Table open_;                      // guarded by mutex_
   Millis longest_;                  // guarded by mutex_: that an open call may take

@@ -32,6 +32,9 @@ class Completions {
   virtual void not_begun(CallId call) = 0;
   // Hands on completed calls. A sender calls it at the end of each turn of its strand, and after a completion on another thread.
   virtual void flush() = 0;
+  // The plugin's process is gone, and the sender with it; `inside`: the call that it was inside of, 0 for none. `words`: how it
+  // ended. On the strand; all open calls end here.
+  virtual void lost(CallId inside, std::string_view words) = 0;
 };
 
 // The job of an open call, and how far it has got.
@@ -65,6 +68,8 @@ class Sender {
   // [any thread] The strand hangs: from now on nothing leaves the host by this sender. Calls that have not reached the network
   // when this returns never will.
   virtual void give_up() = 0;
+  // [any thread] All that the plugin sends goes through the host, so that what has not reached the network was not sent.
+  virtual bool sends_through_host() const { return false; }
   // [any thread] Requires that no call is open. Ends the strand when all fetches and timers are done; true if that was in time.
   // False: it hangs inside the plugin, and the caller must never destroy it (leak it on purpose).
   virtual bool join(Millis within) = 0;

@@ -7,6 +7,7 @@ namespace waybill {
 namespace {
 
 constexpr Seconds kRestAfterRefusal{60};
+constexpr Millis kRestWhileItStarts{20};
 constexpr Millis kLookForReturned{1'000};
 
 // A thread is inside the plugin and may come back at any time: what it needs must stay for as long as the process.
@@ -28,6 +29,7 @@ SenderPool::SenderPool(std::string action_type, SenderFactory& factory, CallLimi
 
 SenderPool::State SenderPool::fill() {
   if (closed_) return State::missing;
+  forget_lost();
   if (completions_->now() < paused_until_) return State::stuck;
   if (senders_.size() == sender_count_ && sender_count_ != 0) return State::ready;
   if (completions_->now() < not_again_before_) return senders_.empty() ? State::missing : State::ready;
@@ -35,16 +37,31 @@ SenderPool::State SenderPool::fill() {
     auto calls = std::make_shared<OpenCalls>(action_type_, limits_, completions_);
     auto sender = factory_.make(action_type_, *calls);
     if (!sender) {
-      not_again_before_ = completions_->now() + kRestAfterRefusal;
+      const bool is_starting = sender.error().kind == Error::Kind::unavailable;
+      not_again_before_ = completions_->now() + (is_starting ? kRestWhileItStarts : kRestAfterRefusal);
       refusal_ = sender.error().what;
-      log_.error("sender.refused", {{"action_type", action_type_}, {"why", sender.error().what}});
+      if (!is_starting) log_.error("sender.refused", {{"action_type", action_type_}, {"why", sender.error().what}});
       break;
     }
     refusal_.clear();
-    calls->attach(std::move(*sender));
+    calls->attach(std::move(*sender), [this](const auto& job, std::string_view words) { note_lost(job, words); });
     senders_.push_back(std::move(calls));
   }
   return senders_.empty() ? State::missing : State::ready;
+}
+
+// Their strands end without a plugin to wait for.
+void SenderPool::forget_lost() {
+  const auto gone = std::stable_partition(senders_.begin(), senders_.end(), [](const auto& calls) { return !calls->is_lost(); });
+  abandoned_.insert(abandoned_.end(), gone, senders_.end());
+  senders_.erase(gone, senders_.end());
+}
+
+void SenderPool::note_lost(const std::shared_ptr<const OpenJob>& job, std::string_view words) {
+  completions_->violations.record(action_type_, "died", 0);
+  log_.error("plugin.died",
+             {{"action_type", action_type_}, {"delivery", job ? job->delivery.value : 0}, {"how", std::string(words)}});
+  if (on_hang_) on_hang_({action_type_, std::string(words), job, Millis{0}});
 }
 
 SenderPool::State SenderPool::state() {
@@ -115,7 +132,7 @@ void SenderPool::abandon(const std::shared_ptr<OpenCalls>& calls, CallId hangs_i
                              {"delivery", job ? job->delivery.value : 0},
                              {"threads_inside", hung},
                              {"paused_for_s", std::chrono::duration_cast<Seconds>(pause).count()}});
-  if (on_hang_) on_hang_({action_type_, job, pause});
+  if (on_hang_) on_hang_({action_type_, {}, job, pause});
 }
 
 // Those that hang side by side, of a blocking plugin, pause once.

@@ -36,6 +36,8 @@ class SenderPool {
  private:
   using Senders = std::vector<std::shared_ptr<OpenCalls>>;
   State fill();  // with mutex_ held
+  void forget_lost();  // with mutex_ held
+  void note_lost(const std::shared_ptr<const OpenJob>& job, std::string_view words);
   void abandon(const std::shared_ptr<OpenCalls>& calls, CallId hangs_in);
   Millis note_hang();  // with mutex_ held
   void forget_returned();

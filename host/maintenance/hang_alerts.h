@@ -1,4 +1,4 @@
-// Alerts of plugins that hung: each is raised within about a second.
+// Alerts of plugins that hung, or whose process died: each is raised within about a second.
 #pragma once
 
 #include <mutex>
@@ -17,9 +17,9 @@ class HangAlerts {
  public:
   explicit HangAlerts(std::string host) : host_(std::move(host)) {}
 
-  // A sender did not come back from its plugin. `job`: that it hangs in; null: none that is open. `pause`: so long its action
-  // type is not run here.
-  void note(const std::string& action_type, const Job* job, Millis pause);
+  // A sender did not come back from its plugin, or its process died (`died`: how). `job`: that it was inside of; null: none that
+  // is open. `pause`: so long its action type is not run here. `plugin`: its name and version, for people.
+  void note(const std::string& action_type, const std::string& plugin, const std::string& died, const Job* job, Millis pause);
   // What cannot be raised now is kept for the next call.
   Result<void> raise(SuspectStore& store);
   PeriodicTask task(SuspectStore& store);
@@ -27,6 +27,7 @@ class HangAlerts {
  private:
   struct Alert {
     OrgId org;
+    const char* kind;
     std::string about, words;
   };
   const std::string host_;

@@ -1,53 +1,27 @@
-// The plugins of one folder: loaded, handshaken, their settings checked, or refused by name. The only user of Boost.DLL.
+// The plugins of one folder: loaded, handshaken, their settings checked, or refused by name.
 #include "senders/catalogue.h"
 
-#define BOOST_DLL_USE_STD_FS
-#include <dlfcn.h>
 #include <sys/stat.h>
-#include <waybill/plugin.h>
 
 #include <algorithm>
-#include <boost/dll/shared_library.hpp>
 #include <set>
 #include <tuple>
 
 #include "senders/plugin_descriptor.h"
 #include "senders/plugin_file.h"
-#include "senders/plugin_text.h"
+#include "senders/plugin_library.h"
+#include "plugin_process/plugin_text.h"
 #include "senders/plugin_trial.h"
 #include "senders/plugin_version.h"
-#include "senders/private_copy.h"
+#include "senders/process_plugin.h"
 
 namespace waybill {
 namespace {
-
-constexpr const char* kEntry = "wb_plugin_v1";
-constexpr auto kLoadMode = static_cast<boost::dll::load_mode::type>(static_cast<unsigned>(boost::dll::load_mode::rtld_now) |
-                                                                    static_cast<unsigned>(boost::dll::load_mode::rtld_local) |
-                                                                    static_cast<unsigned>(RTLD_NODELETE));
-
-// A library that is never closed: senders, threads and descriptors point into it until the process ends.
-union OpenForEver {
-  explicit OpenForEver(const std::filesystem::path& file) : library(file, kLoadMode) {}
-  ~OpenForEver() {}
-  boost::dll::shared_library library;
-};
-
-std::string other_major(const boost::dll::shared_library& library) {
-  for (const char major : {'0', '2', '3', '4', '5', '6', '7', '8', '9'})
-    if (library.has(std::string("wb_plugin_v") + major)) return {major};
-  return {};
-}
 
 RefusedPlugin refused(const std::string& file, const std::string& reason_and_remedy) {
   const auto end = reason_and_remedy.find('\n');
   return {file, reason_and_remedy.substr(0, end), end == std::string::npos ? "" : reason_and_remedy.substr(end + 1)};
 }
-
-struct LoadedFile {
-  Descriptor descriptor;
-  std::string why_in_place;  // "" if it was loaded from a copy
-};
 
 // Enough to tell one file from the next of its name.
 using FileMark = std::tuple<std::uintmax_t, std::filesystem::file_time_type, ino_t>;
@@ -69,52 +43,37 @@ FileMarks marks_in(const std::filesystem::path& folder) {
 struct NamedFile {
   std::string name;
   LoadedFile loaded;
+  std::unique_ptr<ProcessPlugin> process;  // null: it is loaded into this process
 };
 
-// From a copy, so that whoever writes over the file does not write over code that runs; else from the file itself.
-std::unique_ptr<OpenForEver> open_library(const std::filesystem::path& file, std::string& why_in_place) {
-  const auto copy = private_copy(file);
-  if (!copy) {
-    why_in_place = copy.error().what;
-    return std::make_unique<OpenForEver>(file);
-  }
-  try {
-    auto open = std::make_unique<OpenForEver>(*copy);
-    name_library(open->library.native(), file);
-    return open;
-  } catch (const std::exception& error) {
-    why_in_place = std::string("from a copy it cannot be loaded: ") + error.what();
-    return std::make_unique<OpenForEver>(file);  // or throws what names the file
-  }
+bool wants_process(const Isolations& isolations, const std::string& action_type) {
+  const auto found = isolations.find(action_type);
+  return found != isolations.end() && found->second.mode == IsolationMode::process;
 }
 
-Result<LoadedFile> load_file(const std::filesystem::path& file) {
-  const auto refuse = [](const std::string& what) { return fail(Error::Kind::invalid, what); };
-  if (auto fault = fault_in_file(file)) return refuse(fault->reason + "\n" + fault->remedy);
-  try {
-    std::string why_in_place;
-    const auto opened = open_library(file, why_in_place);
-    const auto& open = *opened;
-    if (!open.library.has(kEntry)) {
-      const auto major = other_major(open.library);
-      if (major.empty())
-        return refuse("it does not export wb_plugin_v1\nbuild it with waybill/plugin.h, and export that function");
-      return refuse("it is built for ABI major " + major + "; this host has major 1\nbuild it with this host's waybill/plugin.h");
+// Of those that the configuration puts into processes of their own. What none of its action types is known of is asked in such a
+// process, too.
+void take_process_plugins(std::vector<std::filesystem::path>& files, const Isolations& isolations,
+                          const std::filesystem::path& program, std::vector<NamedFile>& usable,
+                          std::vector<RefusedPlugin>& refused_files) {
+  const bool any = std::any_of(isolations.begin(), isolations.end(),
+                               [](const auto& one) { return one.second.mode == IsolationMode::process; });
+  if (!any) return;
+  std::erase_if(files, [&](const std::filesystem::path& file) {
+    const auto name = file.filename().string();
+    const auto configured = isolations.find(file.stem().string());
+    auto plugin = ProcessPlugin::describe(file, program, configured != isolations.end() ? configured->second : Isolation{});
+    if (!plugin) {
+      refused_files.push_back(refused(name, plugin.error().what));
+      return true;
     }
-    const auto entry = open.library.get<const wb_plugin*()>(kEntry);
-    const wb_plugin* plugin = nullptr;
-    try {
-      plugin = entry();
-    } catch (...) {
-      return refuse("wb_plugin_v1 threw an exception\nreturn a constant descriptor");
-    }
-    auto descriptor = check_descriptor(plugin);
-    TRY(descriptor);
-    return LoadedFile{std::move(*descriptor), clean_text(why_in_place, 500)};
-  } catch (const std::exception& error) {
-    return refuse("it cannot be loaded: " + clean_text(error.what(), 500) +
-                  "\nbuild it for this machine, and install what it needs");
-  }
+    auto descriptor = (*plugin)->take_descriptor();
+    if (std::none_of(descriptor.actions.begin(), descriptor.actions.end(),
+                     [&](const LoadedAction& action) { return wants_process(isolations, action.type.name); }))
+      return false;
+    usable.push_back({name, {std::move(descriptor), ""}, std::move(*plugin)});
+    return true;
+  });
 }
 
 // All that a plugin does while it is loaded, for a process that may come to harm by it.
@@ -146,6 +105,8 @@ struct Catalogue::Contents {
   std::map<std::string, LoadedAction, std::less<>> actions;
   std::vector<std::pair<std::string_view, const BoundedCheck*>>
       payload_checks;  // of those that have one: few, asked for each intent
+  std::map<std::string, ProcessPlugin*, std::less<>> processes;  // by action type
+  std::vector<std::unique_ptr<ProcessPlugin>> process_plugins;
   std::vector<LoadedPlugin> loaded;
   std::vector<RefusedPlugin> refused;
 
@@ -206,7 +167,7 @@ void Catalogue::Contents::add(std::vector<NamedFile> files, const SenderSettings
     if (refused_files.contains(file.name)) continue;
     auto& descriptor = file.loaded.descriptor;
     LoadedPlugin plugin{file.name, std::move(descriptor.id),           descriptor.version, descriptor.abi_minor,
-                        {},        std::move(file.loaded.why_in_place)};
+                        {},        file.process == nullptr,            std::move(file.loaded.why_in_place)};
     for (auto& action : descriptor.actions) {
       auto name = action.type.name;
       const auto winner = winners.find(name);
@@ -216,10 +177,13 @@ void Catalogue::Contents::add(std::vector<NamedFile> files, const SenderSettings
         continue;
       }
       plugin.action_types.push_back(name);
+      if (file.process) processes[name] = file.process.get();
       const auto& added = actions.emplace(std::move(name), std::move(action)).first->second;
       if (added.payload) payload_checks.emplace_back(added.type.name, &*added.payload);
     }
-    if (!plugin.action_types.empty()) loaded.push_back(std::move(plugin));
+    if (plugin.action_types.empty()) continue;
+    loaded.push_back(std::move(plugin));
+    if (file.process) process_plugins.push_back(std::move(file.process));
   }
 }
 
@@ -233,7 +197,8 @@ std::string words_of(const SupersededAction& one) {
 Catalogue::Catalogue() : contents_(std::make_unique<Contents>()) {}
 Catalogue::~Catalogue() = default;
 
-std::unique_ptr<Catalogue> Catalogue::load(const std::filesystem::path& folder, const SenderSettings& settings) {
+std::unique_ptr<Catalogue> Catalogue::load(const std::filesystem::path& folder, const SenderSettings& settings,
+                                           const Isolations& isolations, const std::filesystem::path& program) {
   std::unique_ptr<Catalogue> catalogue(new Catalogue);
   auto& contents = *catalogue->contents_;
   if (auto fault = fault_in_folder(folder)) {
@@ -252,13 +217,15 @@ std::unique_ptr<Catalogue> Catalogue::load(const std::filesystem::path& folder, 
   }
   std::sort(files.begin(), files.end());
   std::vector<NamedFile> usable;
+  take_process_plugins(files, isolations, program, usable, contents.refused);
   for (const auto& file : tried(std::move(files), settings, contents.refused)) {
     auto name = file.filename().string();
     if (auto loaded = load_file(file))
-      usable.push_back({std::move(name), std::move(*loaded)});
+      usable.push_back({std::move(name), std::move(*loaded), nullptr});
     else
       contents.refused.push_back(waybill::refused(name, loaded.error().what));
   }
+  std::sort(usable.begin(), usable.end(), [](const NamedFile& a, const NamedFile& b) { return a.name < b.name; });
   contents.add(std::move(usable), settings);
   std::stable_sort(contents.refused.begin(), contents.refused.end(),
                    [](const RefusedPlugin& a, const RefusedPlugin& b) { return a.file < b.file; });
@@ -296,6 +263,16 @@ std::vector<ChangedPlugin> Catalogue::changes() const {
 
 const LoadedPlugin* Catalogue::plugin_of(std::string_view action_type) const { return contents_->plugin_of(action_type); }
 
+std::string Catalogue::name_of(std::string_view action_type) const {
+  const auto* plugin = plugin_of(action_type);
+  return plugin == nullptr ? std::string() : plugin->id + " " + plugin->version;
+}
+
+ProcessPlugin* Catalogue::process_plugin(std::string_view action_type) const {
+  const auto found = contents_->processes.find(action_type);
+  return found == contents_->processes.end() ? nullptr : found->second;
+}
+
 const wb_action* Catalogue::action(std::string_view name) const {
   const auto* found = contents_->find(name);
   return found == nullptr ? nullptr : found->action;
@@ -305,7 +282,9 @@ Problems Catalogue::check_destination(std::string_view action_type, const std::s
   const auto* found = contents_->find(action_type);
   if (found == nullptr) return {{"", 0, "", "no plugin has the action type " + clean_text(action_type, 64)}};
   auto problems = found->destination.check(json);
-  return problems.empty() ? ask_plugin(found->action->validate_destination, json) : problems;
+  if (!problems.empty()) return problems;
+  if (auto* const process = process_plugin(action_type)) return process->opinion_of_destination(action_type, json);
+  return ask_plugin(found->action->validate_destination, json);
 }
 
 Problems Catalogue::check_payload(std::string_view action_type, const std::string& json) const {
@@ -319,7 +298,9 @@ Problems Catalogue::check_settings(std::string_view action_type, const std::stri
   if (found == nullptr) return {{"", 0, "", "no plugin has the action type " + clean_text(action_type, 64)}};
   const auto settings = read_choice(json).settings;
   auto problems = found->settings.check(settings);
-  return problems.empty() ? ask_plugin(found->action->validate_settings, settings) : problems;
+  if (!problems.empty()) return problems;
+  if (auto* const process = process_plugin(action_type)) return process->opinion_of_settings(action_type, settings);
+  return ask_plugin(found->action->validate_settings, settings);
 }
 
 }  // namespace waybill

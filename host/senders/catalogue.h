@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "config/isolation.h"
 #include "domain/action_types.h"
 #include "senders/sender_settings.h"
 #include "telemetry/log.h"
@@ -16,12 +17,15 @@ struct wb_action;
 
 namespace waybill {
 
+class ProcessPlugin;
+
 struct LoadedPlugin {
   std::string file;  // file name in the folder
   std::string id;
   std::string version;
   std::uint32_t abi_minor = 0;
   std::vector<std::string> action_types;
+  bool in_process = true;    // false: in processes of its own
   std::string why_in_place;  // why it was loaded from its file, which must not be written over; "": from a copy of it
 };
 
@@ -52,7 +56,11 @@ class Catalogue final : public ActionTypes {
   // Loads every *.so of `folder`, in order of name, from copies in memory. Never fails as a whole: unusable plugins are in
   // refused(), in order of name. What ends, crashes or hangs a process while it is loaded, or while it checks its settings, does
   // so in a child process, and is refused.
-  static std::unique_ptr<Catalogue> load(const std::filesystem::path& folder, const SenderSettings& settings = {});
+  // A file with an action type that `isolations` puts into a process is never loaded here, but in a process of its own, which
+  // `program plugin-host` is.
+  static std::unique_ptr<Catalogue> load(const std::filesystem::path& folder, const SenderSettings& settings = {},
+                                         const Isolations& isolations = {},
+                                         const std::filesystem::path& program = "/proc/self/exe");
   ~Catalogue() override;
 
   const ActionType* find(std::string_view name) const override;
@@ -70,7 +78,10 @@ class Catalogue final : public ActionTypes {
   std::vector<ChangedPlugin> changes() const;
   // The plugin of an action type, null if there is none.
   const LoadedPlugin* plugin_of(std::string_view action_type) const;
-  // The C descriptor of an action type, null if there is none. Lives as long as the process.
+  std::string name_of(std::string_view action_type) const;  // its plugin's id and version, for people; "" if there is none
+  // Where an action type's plugin runs, if that is in processes of its own; else null.
+  ProcessPlugin* process_plugin(std::string_view action_type) const;
+  // The C descriptor of an action type, null if there is none, or if it runs in a process. Lives as long as this process.
   const wb_action* action(std::string_view name) const;
 
  private:

@@ -29,6 +29,11 @@ class Answer final : public Completions {
   }
   void not_begun(CallId) override {}  // a question has no lease
   void flush() override {}
+  void lost(CallId, std::string_view words) override {
+    static_cast<void>(complete(kCall, {.verdict = Verdict::transient,
+                                       .reason = "plugin_crash",
+                                       .detail = "the plugin's process ended: " + std::string(words)}));
+  }
 
   std::optional<Outcome> wait(Millis at_most) {
     std::unique_lock lock(mutex_);

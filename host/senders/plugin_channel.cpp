@@ -35,13 +35,14 @@ std::string PluginSender::answer_json(const HttpResponse& response) {
 }
 
 std::shared_ptr<const Secrets> PluginSender::operators_secrets() const {
-  const bool for_tenant = on_strand() && entry_.job() != nullptr && trust_of(*entry_.job()) == Trust::tenant;
+  const Job* const job = job_here();
+  const bool for_tenant = job != nullptr && trust_of(*job) == Trust::tenant;
   return for_tenant ? nullptr : parts_.secrets->current();
 }
 
 bool PluginSender::sign(std::string_view name, std::span<const std::string_view> parts,
                         const std::function<void(const Mac&)>& sink) const {
-  const Job* const job = on_strand() ? entry_.job() : nullptr;
+  const Job* const job = job_here();
   if (job == nullptr || !job->channel) return sign_hmac_sha256(*parts_.secrets->current(), name, parts, sink);
   const Channel& channel = *job->channel;
   if (name != channel.id) return false;  // a tenant cannot name the operator's secrets

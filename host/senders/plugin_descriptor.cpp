@@ -7,7 +7,7 @@
 #include <set>
 
 #include "base/utf8.h"
-#include "senders/plugin_text.h"
+#include "plugin_process/plugin_text.h"
 
 namespace waybill {
 namespace {

@@ -18,7 +18,7 @@ namespace waybill {
 
 struct LoadedAction {
   ActionType type;
-  const wb_action* action;
+  const wb_action* action;  // null: its code runs in processes of its own
   JsonCheck settings;
   JsonCheck destination;
   std::optional<BoundedCheck> payload;  // none: any payload

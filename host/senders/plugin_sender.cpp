@@ -8,7 +8,7 @@
 #include "senders/host_face.h"
 #include "senders/outcome_check.h"
 #include "senders/plugin_descriptor.h"
-#include "senders/plugin_text.h"
+#include "plugin_process/plugin_text.h"
 
 namespace waybill {
 namespace {
@@ -61,7 +61,7 @@ struct PluginSender::Creation {
   void run() {
     auto& made = *sender;
     threw = made.entry_.enter(0, nullptr, [&] {
-      made.self_ = made.parts_.action.create(&made.face_.host, borrow(made.parts_.settings), &made.vt_, &ReportedProblems::report,
+      made.self_ = made.parts_.action->create(&made.face_.host, borrow(made.parts_.settings), &made.vt_, &ReportedProblems::report,
                                              &reported);
     });
     over.set_value();
@@ -96,6 +96,7 @@ PluginSender::~PluginSender() {
 
 void PluginSender::run() {
   strand_ = std::this_thread::get_id();
+  if (remote_) remote_->attach();
   find_compose();
   loop_.run();
   queue_.finish();
@@ -197,6 +198,7 @@ void PluginSender::begin(QueuedAttempt queued) {
   call.deadline = queued.deadline;
   call.page = std::move(queued.page);
   call.action_id = std::to_string(call.job->delivery.value);
+  if (remote_) share_job(id, call.job);
   const auto& job = *call.job;
   if (auto refused = channel_refusal(job)) {
     parts_.completions.complete({id}, std::move(*refused));
@@ -237,12 +239,17 @@ void PluginSender::forget_ended() {
     for (const auto submission : node.mapped().submissions) mail_.cancel(submission);
     for (const auto timer : node.mapped().timers) cancel_timer(timer);
     questions_.end(id);
+    if (remote_) {
+      share_job(id, nullptr);
+      remote_->end(id);
+    }
   }
 }
 
 void PluginSender::end_turn() {
   forget_ended();
   if (std::exchange(completed_, 0) != 0) parts_.completions.flush();
+  if (remote_) remote_->flush();
   if (!calls_.empty()) return;
   if (parts_.type.blocking) queue_.wake_if_any();
   if (destroyed_ || http_.open() != 0 || !authorized_http_.is_idle() || mail_.open() != 0 || !queue_.is_over()) return;

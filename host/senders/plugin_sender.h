@@ -5,7 +5,9 @@
 
 #include <atomic>
 #include <deque>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <string>
 #include <thread>
@@ -16,6 +18,7 @@
 #include "domain/action_types.h"
 #include "execute/plugin_violations.h"
 #include "execute/sender.h"
+#include "plugin_process/remote_sender.h"
 #include "senders/outcome_check.h"
 #include "senders/plugin_counters.h"
 #include "senders/plugin_entry.h"
@@ -35,12 +38,19 @@
 
 namespace waybill {
 
+// What PluginSender needs of a plugin whose code runs in a process of its own.
+struct OwnProcess {
+  plugin_process::ReadyProcess ready;
+  bool sends_through_host = true;  // it has no network of its own
+  std::function<void()> died;      // [any thread] called when it has ended by itself
+};
+
 struct SenderParts {
   const ActionType& type;
   std::string plugin;                           // its id
   std::shared_ptr<BreadcrumbFile> breadcrumbs;  // null: this process writes none
-  const wb_action& action;
-  std::string settings;  // JSON object
+  const wb_action* action;  // null: its code runs in a process of its own
+  std::string settings;     // JSON object
   HttpClientSettings http;
   std::shared_ptr<const LiveSecrets> secrets;
   std::set<std::string, std::less<>> readable_secrets;  // whose values the plugin may have
@@ -56,10 +66,12 @@ struct SenderParts {
 };
 
 // Safe from any thread where execute/sender.h says so; everything else runs on the strand.
-class PluginSender final : public Sender {
+class PluginSender final : public Sender, private plugin_process::RemoteOwner {
  public:
   // An error if the plugin's create refuses; Error::unavailable if it hangs, and then another call costs another thread.
   static Result<std::unique_ptr<PluginSender>> create(SenderParts parts);
+  // The same of a plugin in a process; Error::unavailable if that is gone or silent.
+  static Result<std::unique_ptr<PluginSender>> create(SenderParts parts, OwnProcess process);
   ~PluginSender() override;
 
   void send(std::vector<Attempt> attempts) override;  // composes first, if the plugin does and the job has no artifact
@@ -71,8 +83,9 @@ class PluginSender final : public Sender {
   bool withdraw(CallId call) override;
   void cancel(CallId call) override;
   void ended(CallId call) override;
-  std::optional<Inside> inside_plugin() const override { return entry_.inside(); }
-  void give_up() override { given_up_ = true; }
+  std::optional<Inside> inside_plugin() const override;
+  void give_up() override;
+  bool sends_through_host() const override { return remote_ != nullptr && sends_through_host_; }
   bool join(Millis within) override;
 
   // What host_face.cpp needs to serve the plugin.
@@ -121,6 +134,15 @@ class PluginSender final : public Sender {
   struct Creation;
 
   explicit PluginSender(SenderParts parts);
+  // In plugin_process_owner.cpp: a plugin in a process of its own.
+  void threw(std::uint64_t call) override;
+  void violated(std::string_view how, std::uint64_t call) override { record_violation(how, call); }
+  void lost(const plugin_process::Exit& exit, std::uint64_t inside) override;
+  bool within(std::uint64_t call, const std::function<void()>& work) override;
+  void wrote(std::string_view line) override;
+  void share_job(std::uint64_t call, const std::shared_ptr<const OpenJob>& job);
+  // The job that this thread is inside the plugin for, or answers a question for; null: none.
+  const Job* job_here() const;
   bool on_strand() const { return std::this_thread::get_id() == strand_; }
   void run();
   void work();
@@ -179,6 +201,13 @@ class PluginSender final : public Sender {
   Questions questions_;
   std::atomic<bool> given_up_{false};
   std::atomic<std::thread::id> strand_{};
+  std::unique_ptr<plugin_process::RemoteSender> remote_;  // null: the plugin runs here
+  bool sends_through_host_ = false;
+  std::function<void()> on_death_;
+  mutable std::mutex shared_mutex_;
+  std::unordered_map<std::uint64_t, std::shared_ptr<const OpenJob>> shared_jobs_;  // guarded by shared_mutex_; of a process
+  std::atomic<std::thread::id> answering_{};  // the process's thread while it answers for `question_job_`
+  std::shared_ptr<const OpenJob> question_job_;
 
   std::unordered_map<std::uint64_t, Call> calls_;
   std::unordered_map<std::uint64_t, Timer> timers_;

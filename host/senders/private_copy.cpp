@@ -63,7 +63,7 @@ bool write_all(int to, std::string_view bytes) {
 
 }  // namespace
 
-Result<std::filesystem::path> private_copy(const std::filesystem::path& file) {
+Result<int> private_copy_descriptor(const std::filesystem::path& file) {
   const OwnedDescriptor from(open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   if (from.get() < 0) return refuse("it cannot be read");
   OwnedDescriptor copy(memory_file(file.string().substr(0, kMaxMemoryName)));
@@ -84,8 +84,14 @@ Result<std::filesystem::path> private_copy(const std::filesystem::path& file) {
     end_of_last.erase(0, end_of_last.size() - std::min(end_of_last.size(), kOrigin[1].size()));
   }
   fcntl(copy.get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+  return copy.release();
+}
+
+Result<std::filesystem::path> private_copy(const std::filesystem::path& file) {
+  const auto copy = private_copy_descriptor(file);
+  TRY(copy);
   // Never closed: the next copy would get this number, and the loader, which goes by names, would take it for this library.
-  return std::filesystem::path("/proc/self/fd") / std::to_string(copy.release());
+  return std::filesystem::path("/proc/self/fd") / std::to_string(*copy);
 }
 
 void name_library(void* library, const std::filesystem::path& file) {

@@ -11,6 +11,9 @@ namespace waybill {
 // process, and nobody can change it any more. An error says why there is none.
 Result<std::filesystem::path> private_copy(const std::filesystem::path& file);
 
+// The same as a descriptor, which the caller closes.
+Result<int> private_copy_descriptor(const std::filesystem::path& file);
+
 // Lets debuggers, backtraces and dladdr call a library that was loaded from a copy by the name of its file. `library` is what
 // dlopen returned, and is never closed.
 void name_library(void* library, const std::filesystem::path& file);

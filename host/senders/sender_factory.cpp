@@ -1,7 +1,9 @@
 // Makes senders from the loaded plugins and the operator's settings.
 #include "senders/sender_factory.h"
 
+#include "plugin_process/ready_processes.h"
 #include "senders/plugin_sender.h"
+#include "senders/process_plugin.h"
 
 namespace waybill {
 
@@ -12,6 +14,7 @@ PluginSenderFactory::PluginSenderFactory(const Catalogue& catalogue, const Confi
                                          std::shared_ptr<const StandIn> stand_in)
     : catalogue_(catalogue),
       settings_(config.senders),
+      isolations_(config.isolations),
       readable_secrets_(config.readable_secrets),
       limits_(config.limits),
       max_retry_after_(config.timeouts.retry_after),
@@ -28,12 +31,39 @@ PluginSenderFactory::PluginSenderFactory(const Catalogue& catalogue, const Confi
       oauth2_(std::make_shared<OAuth2Tokens>(config.oauth2, std::move(oauth2_transport))),
       stand_in_(std::move(stand_in)) {}
 
+PluginSenderFactory::~PluginSenderFactory() = default;
+
 Result<std::unique_ptr<Sender>> PluginSenderFactory::make(const std::string& action_type, Completions& completions) {
-  return make_plugin_sender(action_type, completions);
+  return make_plugin_sender(action_type, completions, Millis{0});
+}
+
+Isolation PluginSenderFactory::isolation_of(std::string_view action_type) const {
+  const auto found = isolations_.find(action_type);
+  return found == isolations_.end() ? Isolation{} : found->second;
+}
+
+plugin_process::ReadyProcesses& PluginSenderFactory::processes_of(ProcessPlugin& plugin, const std::string& action_type) {
+  const std::lock_guard lock(mutex_);
+  auto& processes = processes_[action_type];
+  if (!processes) processes = std::make_unique<plugin_process::ReadyProcesses>(plugin.spec(isolation_of(action_type)));
+  return *processes;
+}
+
+Result<std::unique_ptr<PluginSender>> PluginSenderFactory::make_in_process(ProcessPlugin& plugin, SenderParts parts, Millis wait) {
+  auto& processes = processes_of(plugin, parts.type.name);
+  auto ready = processes.take(wait);
+  TRY(ready);
+  const bool has_network = isolation_of(parts.type.name).network;
+  parts.breadcrumbs = nullptr;  // this host does not die of it
+  auto sender = PluginSender::create(std::move(parts), {.ready = std::move(*ready),
+                                                        .sends_through_host = !has_network,
+                                                        .died = [&processes] { processes.died(); }});
+  if (!sender && sender.error().kind == Error::Kind::unavailable) processes.died();
+  return sender;
 }
 
 Result<std::unique_ptr<PluginSender>> PluginSenderFactory::make_plugin_sender(const std::string& action_type,
-                                                                              Completions& completions) {
+                                                                              Completions& completions, Millis wait) {
   const auto* type = catalogue_.find(action_type);
   if (type == nullptr) return fail(Error::Kind::not_found, "no plugin has the action type " + action_type);
   {
@@ -51,11 +81,11 @@ Result<std::unique_ptr<PluginSender>> PluginSenderFactory::make_plugin_sender(co
                           .egress = egress_,
                           .stand_in = stand_in_,
                           .max_retry_after = max_retry_after_};
-  auto sender = PluginSender::create(
-      {.type = *type,
+  SenderParts parts{
+       .type = *type,
        .plugin = catalogue_.plugin_of(action_type)->id,
        .breadcrumbs = breadcrumbs_,
-       .action = *catalogue_.action(action_type),
+       .action = catalogue_.action(action_type),
        .settings = settings,
        .http = std::move(http),
        .secrets = secrets_,
@@ -68,11 +98,14 @@ Result<std::unique_ptr<PluginSender>> PluginSenderFactory::make_plugin_sender(co
        .counters = counters_,
        .clock = clock_,
        .log = log_,
-       .completions = completions});
+       .completions = completions};
+  if (auto* const plugin = catalogue_.process_plugin(action_type)) return make_in_process(*plugin, std::move(parts), wait);
+  auto sender = PluginSender::create(std::move(parts));
   if (!sender && sender.error().kind == Error::Kind::unavailable) {
     const std::lock_guard lock(mutex_);
     hanging_.insert(action_type);
     violations_->record(action_type, "hangs_in_create", 0);
+    return fail(Error::Kind::invalid, sender.error().what);
   }
   return sender;
 }
@@ -80,7 +113,8 @@ Result<std::unique_ptr<PluginSender>> PluginSenderFactory::make_plugin_sender(co
 std::size_t PluginSenderFactory::senders(std::string_view action_type) const {
   const auto* type = catalogue_.find(action_type);
   if (type == nullptr) return 0;
-  return type->blocking ? limits_.blocking_workers : 1;
+  if (type->blocking) return limits_.blocking_workers;
+  return catalogue_.process_plugin(action_type) == nullptr ? 1 : isolation_of(action_type).processes;
 }
 
 std::size_t PluginSenderFactory::calls_per_sender(std::string_view action_type) const {

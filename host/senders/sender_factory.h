@@ -22,7 +22,12 @@
 namespace waybill {
 
 class PluginSender;
+class ProcessPlugin;
+struct SenderParts;
 struct StandIn;
+namespace plugin_process {
+class ReadyProcesses;
+}
 
 // Safe from any thread. The catalogue, clock, log and metrics outlive it and its senders.
 class PluginSenderFactory final : public SenderFactory {
@@ -31,15 +36,23 @@ class PluginSenderFactory final : public SenderFactory {
                       TextServices texts, const Clock& clock, Log& log, Metrics& metrics,
                       std::shared_ptr<BreadcrumbFile> breadcrumbs = nullptr, TransportSource transport = {},
                       OAuth2Tokens::TransportOf oauth2_transport = {}, std::shared_ptr<const StandIn> stand_in = nullptr);
+  ~PluginSenderFactory() override;
 
   Result<std::unique_ptr<Sender>> make(const std::string& action_type, Completions& completions) override;
-  Result<std::unique_ptr<PluginSender>> make_plugin_sender(const std::string& action_type, Completions& completions);
+  // `wait`: for a process of the plugin's own that is starting.
+  Result<std::unique_ptr<PluginSender>> make_plugin_sender(const std::string& action_type, Completions& completions,
+                                                           Millis wait = Millis{30'000});
   std::size_t senders(std::string_view action_type) const override;  // 0 if no plugin has it
   std::size_t calls_per_sender(std::string_view action_type) const override;
 
  private:
+  Isolation isolation_of(std::string_view action_type) const;
+  plugin_process::ReadyProcesses& processes_of(ProcessPlugin& plugin, const std::string& action_type);
+  Result<std::unique_ptr<PluginSender>> make_in_process(ProcessPlugin& plugin, SenderParts parts, Millis wait);
+
   const Catalogue& catalogue_;
   const std::map<std::string, std::string> settings_;
+  const Isolations isolations_;
   const std::map<std::string, std::set<std::string, std::less<>>> readable_secrets_;
   const Limits limits_;
   const Millis max_retry_after_;
@@ -56,6 +69,7 @@ class PluginSenderFactory final : public SenderFactory {
   const std::shared_ptr<OAuth2Tokens> oauth2_;
   const std::shared_ptr<const StandIn> stand_in_;  // null: what plugins send goes out
   std::mutex mutex_;
+  std::map<std::string, std::unique_ptr<plugin_process::ReadyProcesses>> processes_;  // by action type; guarded by mutex_
   std::set<std::string> hanging_;  // action types whose create never returned; guarded by mutex_
 };
 

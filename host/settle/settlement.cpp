@@ -103,7 +103,8 @@ namespace {
 
 // Nobody saw the attempt's end. It does not count, but `blame` may end the delivery.
 Settlement settlement_of_lost(const OrphanedDelivery& lost, const Contract& contract, Timestamp now, const std::string& actor,
-                              Blame blame, std::string words) {
+                              Blame blame, std::string words, Reach reach = Reach::maybe_sent) {
+  const bool maybe_sent = reach != Reach::not_sent;
   const std::uint32_t losses = lost.history.lease_lost + (blame == Blame::suspect ? 1 : 0);
   Settlement s{.delivery = lost.delivery,
                .token = lost.token,
@@ -117,23 +118,32 @@ Settlement settlement_of_lost(const OrphanedDelivery& lost, const Contract& cont
   ++s.history.attempt_count;
   ++s.history.uncounted;
   s.history.lease_lost = losses;
-  s.history.maybe_sent = true;
+  s.history.maybe_sent |= maybe_sent;
   s.attempt = AttemptRecord{.number = s.history.attempt_count,
                             .started = lost.claimed_at,
                             .finished = std::nullopt,
-                            .outcome = "unknown",
+                            .outcome = maybe_sent ? "unknown" : "error",
                             .reason = {},
                             .error = std::move(words),
                             .code = 0,
                             .provider_ref = {},
                             .counts = false,
-                            .maybe_sent = true};
-  apply(decide_lost(contract, losses, lost.created, now), contract, {lost.kind, lost.client_ref, lost.action_order}, now, s);
+                            .maybe_sent = maybe_sent};
+  apply(decide_lost(contract, losses, lost.created, now, reach), contract, {lost.kind, lost.client_ref, lost.action_order}, now, s);
   if (s.status == Status::due && blame == Blame::suspect) s.due = now + suspect_delay(losses);
   return s;
 }
 
-// As after a crash: what the plugin hung in is a suspect, what was open beside it is not.
+std::string words_of_hang(const Finished& finished) {
+  const bool is_culprit = finished.how == Finished::How::hung;
+  if (!finished.outcome || finished.outcome->detail.empty())
+    return is_culprit ? "plugin_hung: the plugin did not come back from this attempt"
+                      : "plugin_hung: the plugin hung in another delivery; nobody saw this attempt's end";
+  return "plugin_crash: the plugin's process ended: " + finished.outcome->detail +
+         (is_culprit ? "" : "; it was inside of another delivery, and nobody saw this attempt's end");
+}
+
+// As after a crash: what the plugin was inside of is a suspect, what was open beside it is not.
 Settlement settlement_of_hang(const Finished& finished, const std::string& actor) {
   const JobHead& job = finished.job;
   const bool is_culprit = finished.how == Finished::How::hung;
@@ -149,8 +159,7 @@ Settlement settlement_of_hang(const Finished& finished, const std::string& actor
                                .created = job.created,
                                .history = job.history},
                               *job.contract, finished.finished_at, actor, is_culprit ? Blame::suspect : Blame::none,
-                              is_culprit ? "plugin_hung: the plugin did not come back from this attempt"
-                                         : "plugin_hung: the plugin hung in another delivery; nobody saw this attempt's end");
+                              words_of_hang(finished), finished.outcome ? finished.outcome->reach : Reach::maybe_sent);
   s.submission = job.submission;
   s.attempt->finished = finished.finished_at;
   return s;

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <waybill/plugin.h>
 
-#include "senders/plugin_text.h"
+#include "plugin_process/plugin_text.h"
 
 namespace waybill {
 namespace {

@@ -10,7 +10,7 @@
 #include <fstream>
 
 #include "senders/catalogue.h"
-#include "senders/plugin_text.h"
+#include "plugin_process/plugin_text.h"
 #include "unit/senders/plugin_folder.h"
 
 namespace waybill {

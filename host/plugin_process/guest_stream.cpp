@@ -1,0 +1,108 @@
+// Sockets of a plugin's process.
+#include "plugin_process/guest_stream.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+
+namespace waybill::plugin_process {
+namespace {
+
+constexpr std::size_t kReadAtOnce = std::size_t{256} << 10;
+constexpr int kHostIsGone = 0;      // the exit code then: nothing is wrong with the plugin
+constexpr int kHostIsStrange = 70;  // EX_SOFTWARE
+
+[[noreturn]] void leave(int code) { _exit(code); }
+
+}  // namespace
+
+bool GuestStream::receive(bool wait) {
+  for (;;) {
+    const auto size = recv(kStreamDescriptor, frames_.room(kReadAtOnce), kReadAtOnce, wait ? 0 : MSG_DONTWAIT);
+    if (size > 0) {
+      frames_.grew_by(static_cast<std::size_t>(size));
+      return true;
+    }
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0 && errno == EAGAIN) return false;
+    leave(kHostIsGone);
+  }
+}
+
+Frame GuestStream::read() {
+  for (Frame frame;;) {
+    switch (frames_.next(frame)) {
+      case Frames::Next::frame:
+        return frame;
+      case Frames::Next::fault:
+        leave(kHostIsStrange);
+      case Frames::Next::more:
+        break;
+    }
+    if (!early_.empty()) {
+      std::memcpy(frames_.room(early_.size()), early_.data(), early_.size());
+      frames_.grew_by(early_.size());
+      early_.clear();
+      continue;
+    }
+    if (receive(false)) continue;
+    flush_all();
+    receive(true);
+  }
+}
+
+void GuestStream::flush_all() {
+  const std::lock_guard lock(mutex_);
+  flush();
+}
+
+void GuestStream::flush() {
+  std::string_view left = out_;
+  while (!left.empty()) {
+    const auto sent = send(kStreamDescriptor, left.data(), left.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (sent > 0) {
+      left.remove_prefix(static_cast<std::size_t>(sent));
+      continue;
+    }
+    if (errno == EINTR) continue;
+    if (errno != EAGAIN) leave(kHostIsGone);
+    // The host may wait in the same way: so the strand reads meanwhile.
+    const bool reads = on_strand();
+    pollfd ready{kStreamDescriptor, static_cast<short>(reads ? POLLIN | POLLOUT : POLLOUT), 0};
+    if (poll(&ready, 1, -1) <= 0 || !reads || (ready.revents & POLLIN) == 0) continue;
+    const auto before = early_.size();
+    early_.resize(before + kReadAtOnce);
+    const auto size = recv(kStreamDescriptor, early_.data() + before, kReadAtOnce, MSG_DONTWAIT);
+    early_.resize(before + static_cast<std::size_t>(size > 0 ? size : 0));
+    if (size == 0) leave(kHostIsGone);
+  }
+  out_.clear();
+}
+
+bool GuestQuestions::exchange(Answer& answer) {
+  std::string_view left = out_;
+  while (!left.empty()) {
+    const auto sent = send(kQuestionDescriptor, left.data(), left.size(), MSG_NOSIGNAL);
+    if (sent > 0) left.remove_prefix(static_cast<std::size_t>(sent));
+    if (sent <= 0 && errno != EINTR) leave(kHostIsGone);
+  }
+  for (Frame frame;;) {
+    switch (frames_.next(frame)) {
+      case Frames::Next::frame:
+        return frame.kind == static_cast<std::uint32_t>(Kind::answer) && take_message(frame.body, answer);
+      case Frames::Next::fault:
+        leave(kHostIsStrange);
+      case Frames::Next::more:
+        break;
+    }
+    constexpr std::size_t kAnswerAtOnce = 4096;
+    const auto size = recv(kQuestionDescriptor, frames_.room(kAnswerAtOnce), kAnswerAtOnce, 0);
+    if (size > 0) frames_.grew_by(static_cast<std::size_t>(size));
+    if (size == 0 || (size < 0 && errno != EINTR)) leave(kHostIsGone);
+  }
+}
+
+}  // namespace waybill::plugin_process

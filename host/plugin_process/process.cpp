@@ -1,0 +1,339 @@
+// A plugin's process as its host sees it.
+#include "plugin_process/process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <future>
+
+#include "base/utf8.h"
+#include "plugin_process/isolation_words.h"
+#include "plugin_process/messages.h"
+
+namespace waybill::plugin_process {
+namespace {
+
+constexpr std::chrono::milliseconds kLookEvery{1000};
+constexpr int kReadsWithin = 10'000;   // milliseconds: a process that asks must read what it is answered
+constexpr std::size_t kQuestionBytesAtOnce = std::size_t{64} << 10;
+constexpr std::size_t kMaxLine = 1000;
+constexpr int kFirstOther = 7;
+
+std::string message_of(int error) { return std::generic_category().message(error); }
+
+tl::unexpected<Error> refuse(const char* what) {
+  return fail(Error::Kind::unavailable, std::string("a process for a plugin cannot be started: ") + what + ": " + message_of(errno));
+}
+
+struct Owned {
+  int fd = -1;
+  Owned() = default;
+  ~Owned() { reset(); }
+  Owned(const Owned&) = delete;
+  Owned& operator=(const Owned&) = delete;
+  void reset() {
+    if (fd >= 0) close(fd);
+    fd = -1;
+  }
+  int release() { return std::exchange(fd, -1); }
+};
+
+bool make_pair(Owned& ours, Owned& theirs, int flags) {
+  std::array<int, 2> ends{};
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) return false;
+  ours.fd = ends[0];
+  theirs.fd = ends[1];
+  return flags == 0 || fcntl(ours.fd, F_SETFL, flags) == 0;
+}
+
+// Little of the host's: a secret may stand in it.
+std::vector<std::string> environment() {
+  std::vector<std::string> words{"PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8", "HOME=/nonexistent"};
+  for (const char* name : {"TZ", "LD_LIBRARY_PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "LSAN_OPTIONS"})
+    if (const char* value = std::getenv(name); value != nullptr) words.push_back(std::string(name) + "=" + value);
+  return words;
+}
+
+std::vector<char*> pointers_to(std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  for (auto& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+// A number of /proc/PID/status, such as that of "Threads:"; 0 if it is not there.
+std::size_t number_in(const std::string& status, std::string_view name) {
+  const auto at = status.find(name);
+  return at == std::string::npos ? 0 : std::strtoull(status.c_str() + at + name.size(), nullptr, 10);
+}
+
+}  // namespace
+
+std::string Exit::words() const {
+  std::string words;
+  if (!why.empty())
+    words = "killed: " + why;
+  else if (signal != 0)
+    words = std::string("killed by ") + (sigabbrev_np(signal) != nullptr ? std::string("SIG") + sigabbrev_np(signal)
+                                                                       : "signal " + std::to_string(signal));
+  else
+    words = "ended with exit code " + std::to_string(code);
+  if (!last.empty()) words += "; its last line: " + last;
+  return words;
+}
+
+Result<std::unique_ptr<Process>> Process::start(const ProcessSpec& spec) {
+  std::unique_ptr<Process> process(new Process);
+  std::promise<Result<void>> started;
+  auto result = started.get_future();
+  process->thread_ = std::thread([self = process.get(), &spec, &started] {
+    // The kernel kills the process when the thread that started it ends: so that is the one that waits for its end.
+    auto spawned = self->spawn(spec);
+    const bool ok = spawned.has_value();
+    started.set_value(std::move(spawned));
+    if (ok) self->serve();
+  });
+  auto spawned = result.get();
+  TRY(spawned);
+  return process;
+}
+
+Result<void> Process::spawn(const ProcessSpec& spec) {
+  isolation_ = spec.isolation;
+  plugin_ = spec.plugin;
+  Owned stream, their_stream, questions, their_questions, page, lines, their_lines;
+  if (!make_pair(stream, their_stream, O_NONBLOCK) || !make_pair(questions, their_questions, 0)) return refuse("no sockets");
+  page.fd = memfd_create("waybill-page", MFD_CLOEXEC);
+  if (page.fd < 0 || ftruncate(page.fd, kPageBytes) != 0) return refuse("no memory to share");
+  void* const mapped = mmap(nullptr, kPageBytes, PROT_READ | PROT_WRITE, MAP_SHARED, page.fd, 0);
+  if (mapped == MAP_FAILED) return refuse("no memory to share");
+  page_ = new (mapped) Page;
+  std::array<int, 2> pipe_ends{};
+  if (pipe2(pipe_ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) return refuse("no pipe");
+  lines.fd = pipe_ends[0];
+  their_lines.fd = pipe_ends[1];
+  fcntl(their_lines.fd, F_SETFL, 0);
+
+  // Copies with numbers out of the way first, since a source may have the number of another's place.
+  std::vector<std::pair<int, int>> places{{their_stream.fd, kStreamDescriptor},
+                                          {their_questions.fd, kQuestionDescriptor},
+                                          {page.fd, kPageDescriptor}};
+  if (spec.library >= 0) places.emplace_back(spec.library, kLibraryDescriptor);
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&files, their_lines.fd, 1);
+  posix_spawn_file_actions_adddup2(&files, their_lines.fd, 2);
+  std::vector<Owned> high(places.size());
+  bool copied = true;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    high[i].fd = fcntl(places[i].first, F_DUPFD_CLOEXEC, 64);
+    copied = copied && high[i].fd >= 0;
+    posix_spawn_file_actions_adddup2(&files, high[i].fd, places[i].second);
+  }
+  posix_spawn_file_actions_addclosefrom_np(&files, spec.library >= 0 ? kFirstOther : kLibraryDescriptor);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t none, all;
+  sigemptyset(&none);
+  sigfillset(&all);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setsigdefault(&attributes, &all);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  std::vector<std::string> words{"waybill", "plugin-host", spec.plugin, std::to_string(getpid())};
+  for (auto& word : words_of(spec.isolation)) words.push_back(std::move(word));
+  words.emplace_back("--");
+  words.insert(words.end(), spec.command.begin(), spec.command.end());
+  auto variables = environment();
+  const int error = copied ? posix_spawn(&pid_, spec.program.c_str(), &files, &attributes, pointers_to(words).data(),
+                                         pointers_to(variables).data())
+                           : EMFILE;
+  posix_spawn_file_actions_destroy(&files);
+  posix_spawnattr_destroy(&attributes);
+  if (error != 0) {
+    errno = error;
+    return refuse("it does not begin");
+  }
+  pidfd_ = static_cast<int>(syscall(SYS_pidfd_open, pid_, 0));
+  if (pidfd_ < 0) {
+    const int why = errno;
+    ::kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+    errno = why;
+    return refuse("its end cannot be seen");
+  }
+  stream_ = stream.release();
+  questions_ = questions.release();
+  lines_ = lines.release();
+  return {};
+}
+
+Process::~Process() {
+  stop_listening();
+  if (pid_ > 0) kill("it is not needed any more");
+  if (thread_.joinable()) thread_.join();
+  for (const int fd : {pidfd_, stream_, questions_, lines_})
+    if (fd >= 0) close(fd);
+  if (page_ != nullptr) munmap(page_, kPageBytes);
+}
+
+void Process::kill(std::string_view why) {
+  const std::lock_guard lock(mutex_);
+  if (is_reaped_ || pid_ <= 0) return;
+  if (!was_killed_) why_killed_ = why;
+  was_killed_ = true;
+  ::kill(pid_, SIGKILL);
+}
+
+bool Process::wait_for_end(Millis within) const {
+  pollfd ended{pidfd_, POLLIN, 0};
+  return poll(&ended, 1, static_cast<int>(within.count())) > 0;
+}
+
+void Process::listen(Listener listener) {
+  const std::lock_guard lock(listener_mutex_);
+  listener_ = std::move(listener);
+  if (!ended_ || told_ || !listener_.ended) return;
+  told_ = true;
+  listener_.ended(exit_);
+}
+
+void Process::stop_listening() {
+  const std::lock_guard lock(listener_mutex_);
+  listener_ = {};
+}
+
+void Process::serve() {
+  auto looked = std::chrono::steady_clock::now();
+  for (bool asks = true;;) {
+    std::array<pollfd, 3> wanted{{{pidfd_, POLLIN, 0}, {lines_, POLLIN, 0}, {asks ? questions_ : -1, POLLIN, 0}}};
+    const int ready = poll(wanted.data(), wanted.size(), static_cast<int>(kLookEvery.count()));
+    if (ready < 0 && errno != EINTR) break;
+    if (const auto now = std::chrono::steady_clock::now(); now - looked >= kLookEvery) {
+      looked = now;
+      look_at_limits();
+    }
+    if (wanted[2].revents != 0) asks = answer_questions();
+    if (wanted[1].revents != 0) take_lines();
+    if (wanted[0].revents != 0) break;
+  }
+  reap();
+}
+
+// False: nothing more is asked.
+bool Process::answer_questions() {
+  Frames frames;
+  std::string answer;
+  const auto send_all = [&](std::string_view bytes) {
+    while (!bytes.empty()) {
+      const auto sent = send(questions_, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+      if (sent > 0) {
+        bytes.remove_prefix(static_cast<std::size_t>(sent));
+        continue;
+      }
+      if (errno == EINTR) continue;
+      pollfd writable{questions_, POLLOUT, 0};
+      if (errno != EAGAIN || poll(&writable, 1, kReadsWithin) <= 0) return false;
+    }
+    return true;
+  };
+  const auto lost = [this](const char* why) {
+    kill(why);
+    return false;
+  };
+  for (;;) {
+    // A question is read to its end: who begins one waits for the answer.
+    const auto size = recv(questions_, frames.room(kQuestionBytesAtOnce), kQuestionBytesAtOnce, MSG_DONTWAIT);
+    if (size == 0) return false;
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0 && errno == EAGAIN) {
+      pollfd readable{questions_, POLLIN, 0};
+      if (poll(&readable, 1, kReadsWithin) <= 0) return lost("it asks half a question");
+      continue;
+    }
+    if (size < 0) return false;
+    frames.grew_by(static_cast<std::size_t>(size));
+    for (Frame frame;;) {
+      const auto next = frames.next(frame);
+      if (next == Frames::Next::more) break;
+      answer.clear();
+      const std::lock_guard lock(listener_mutex_);
+      if (next == Frames::Next::fault || (listener_.answer && !listener_.answer(frame.kind, frame.body, answer)))
+        return lost("it asks what is no question");
+      if (answer.empty()) put_frame(answer, Answer{.status = -1, .values = {}});
+      if (!send_all(answer)) return lost("it does not read what it is answered");
+    }
+    if (frames.is_empty()) return true;
+  }
+}
+
+void Process::take_lines() {
+  std::array<char, 4096> buffer{};
+  const auto size = read(lines_, buffer.data(), buffer.size());
+  if (size <= 0) return;
+  for (const char c : std::string_view(buffer.data(), static_cast<std::size_t>(size))) {
+    if (c != '\n') {
+      if (half_line_.size() < kMaxLine) half_line_ += c;
+      continue;
+    }
+    if (half_line_.empty()) continue;
+    last_line_ = clean_text(half_line_, kMaxLine);
+    half_line_.clear();
+    const std::lock_guard lock(listener_mutex_);
+    if (listener_.line) listener_.line(last_line_);
+  }
+}
+
+// What limits of its own process cannot hold: a thread more than it may have, and memory that is shared.
+void Process::look_at_limits() {
+  std::ifstream file("/proc/" + std::to_string(pid_) + "/status");
+  const std::string status{std::istreambuf_iterator<char>(file), {}};
+  const auto kilobytes = number_in(status, "RssAnon:") + number_in(status, "RssShmem:");
+  if (number_in(status, "Threads:") > isolation_.threads)
+    kill("it has more than " + std::to_string(isolation_.threads) + " threads");
+  else if (kilobytes > isolation_.memory_bytes >> 10)
+    kill("it uses more than " + std::to_string(isolation_.memory_bytes >> 20) + " MiB of memory");
+}
+
+void Process::reap() {
+  siginfo_t seen{};
+  while (waitid(P_PID, static_cast<id_t>(pid_), &seen, WEXITED | WNOWAIT) != 0 && errno == EINTR) {
+  }
+  pollfd more{lines_, POLLIN, 0};
+  for (int i = 0; i < 64 && poll(&more, 1, 0) > 0 && (more.revents & POLLIN) != 0; ++i) take_lines();
+  if (!half_line_.empty()) last_line_ = clean_text(half_line_, kMaxLine);
+  int status = 0;
+  Exit exit;
+  {
+    const std::lock_guard lock(mutex_);  // nobody signals a number that another process may have by now
+    while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+    }
+    is_reaped_ = true;
+    if (was_killed_) exit.why = why_killed_;
+  }
+  exit.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  exit.code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+  exit.last = std::move(last_line_);
+  if (exit.signal != SIGKILL) exit.why.clear();  // it ended by itself before that
+  const std::lock_guard lock(listener_mutex_);
+  exit_ = std::move(exit);
+  ended_ = true;
+  if (!listener_.ended) return;
+  told_ = true;
+  listener_.ended(exit_);
+}
+
+}  // namespace waybill::plugin_process

@@ -1,0 +1,243 @@
+// Gives up what a plugin needs not have: limits, namespaces, capabilities, Landlock and seccomp, in that order.
+#include "plugin_process/sandbox.h"
+
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/landlock.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <system_error>
+
+namespace waybill::plugin_process {
+namespace {
+
+using Missing = std::vector<std::string>;
+
+std::string why() { return std::generic_category().message(errno); }
+
+void leave_namespaces(const Isolation& isolation, Missing& missing) {
+  const int wanted = CLONE_NEWUSER | CLONE_NEWIPC | CLONE_NEWUTS | (isolation.network ? 0 : CLONE_NEWNET);
+  if (unshare(wanted) != 0) missing.push_back("no namespaces of its own: " + why());
+}
+
+// ---- files ----
+
+// Of the kernel's newest: an older one is told less.
+constexpr std::uint64_t kReading = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR | LANDLOCK_ACCESS_FS_EXECUTE;
+
+std::uint64_t file_rights(long abi) {
+  std::uint64_t rights = (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1;  // all of the first version
+  constexpr std::uint64_t kRefer = 1ULL << 13, kTruncate = 1ULL << 14, kDevices = 1ULL << 15;
+  if (abi >= 2) rights |= kRefer;
+  if (abi >= 3) rights |= kTruncate;
+  if (abi >= 5) rights |= kDevices;
+  return rights;
+}
+
+// What the dynamic loader, libc and interpreters read.
+constexpr const char* kRuntime[] = {"/usr/lib",         "/lib",        "/lib64",         "/usr/lib64",     "/usr/local/lib",
+                                    "/usr/libexec",     "/usr/share/zoneinfo", "/etc/localtime", "/etc/ld.so.cache", "/usr/bin/env",
+                                    "/dev/null",        "/dev/zero",   "/dev/urandom",   "/proc/self/maps", "/etc/ssl/openssl.cnf"};
+
+struct RulesetOfNow {  // the layout since version 4 of the interface; shorter for older ones
+  std::uint64_t files = 0;
+  std::uint64_t network = 0;
+  std::uint64_t scoped = 0;
+};
+
+bool allow(int ruleset, const std::string& path, std::uint64_t rights) {
+  const int fd = open(path.c_str(), O_PATH | O_CLOEXEC);
+  if (fd < 0) return errno == ENOENT;
+  landlock_path_beneath_attr rule{};
+  rule.parent_fd = fd;
+  rule.allowed_access = rights;
+  bool ok = syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) == 0;
+  if (!ok && errno == EINVAL) {  // a file has fewer rights than a folder
+    rule.allowed_access = rights & (LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_EXECUTE);
+    ok = syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) == 0;
+  }
+  close(fd);
+  return ok;
+}
+
+void close_files(const Isolation& isolation, Missing& missing) {
+  const long abi = syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
+  if (abi < 1) {
+    missing.push_back("no Landlock, so its files are open to it as to the host's user: " + why());
+    return;
+  }
+  constexpr std::uint64_t kTcp = 3, kScopes = 3;  // bind and connect; abstract sockets and signals
+  RulesetOfNow rules{.files = file_rights(abi),
+                     .network = abi >= 4 && !isolation.network ? kTcp : 0,
+                     .scoped = abi >= 6 ? kScopes : 0};
+  const std::size_t size = abi >= 6 ? sizeof rules : abi >= 4 ? offsetof(RulesetOfNow, scoped) : offsetof(RulesetOfNow, network);
+  const int ruleset = static_cast<int>(syscall(SYS_landlock_create_ruleset, &rules, size, 0));
+  bool ok = ruleset >= 0;
+  const auto reading = kReading & rules.files;
+  for (const auto* path : kRuntime) ok = ok && allow(ruleset, path, reading);
+  if (isolation.network)
+    for (const auto* path : {"/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/ssl/certs", "/usr/share/ca-certificates",
+                             "/etc/gai.conf", "/etc/host.conf", "/etc/services"})
+      ok = ok && allow(ruleset, path, reading);
+  for (const auto& path : isolation.read) ok = ok && allow(ruleset, path.string(), reading);
+  ok = ok && syscall(SYS_landlock_restrict_self, ruleset, 0) == 0;
+  if (!ok) missing.push_back("its files could not be closed to it: " + why());
+  if (ruleset >= 0) close(ruleset);
+}
+
+// ---- limits and privileges ----
+
+void limit(int what, rlim_t most, const char* name, Missing& missing) {
+  rlimit now{};
+  if (getrlimit(static_cast<__rlimit_resource_t>(what), &now) == 0 && now.rlim_max < most) most = now.rlim_max;
+  const rlimit wanted{most, most};
+  if (setrlimit(static_cast<__rlimit_resource_t>(what), &wanted) != 0) missing.push_back(std::string("no limit of ") + name + ": " + why());
+}
+
+void set_limits(const Isolation& isolation, Missing& missing) {
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !defined(WAYBILL_SANITIZED)
+  limit(RLIMIT_DATA, isolation.memory_bytes, "memory", missing);
+#endif
+  limit(RLIMIT_NOFILE, isolation.descriptors, "descriptors", missing);
+  limit(RLIMIT_CORE, 0, "core files", missing);
+  limit(RLIMIT_FSIZE, 0, "files", missing);
+  limit(RLIMIT_MSGQUEUE, 0, "message queues", missing);
+  limit(RLIMIT_MEMLOCK, 0, "locked memory", missing);
+  // Where memory runs out, it goes first.
+  if (const int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC); fd >= 0) {
+    static_cast<void>(!write(fd, "1000", 4));
+    close(fd);
+  }
+}
+
+void drop_privileges(Missing& missing) {
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) missing.push_back("it may gain privileges: " + why());
+  for (int capability = 0; prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; ++capability)
+    prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  const __user_cap_data_struct none[2] = {};
+  if (syscall(SYS_capset, &header, none) != 0) missing.push_back("it keeps capabilities: " + why());
+}
+
+// ---- system calls ----
+
+// On every machine that this is built for: what reaches other processes, other namespaces, the kernel's settings, memory that is
+// not counted, or the network past seccomp.
+constexpr long kForbidden[] = {
+    SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_pidfd_open, SYS_pidfd_getfd, SYS_pidfd_send_signal,
+    SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo, SYS_kcmp, SYS_process_madvise,
+    SYS_unshare, SYS_setns, SYS_mount, SYS_umount2, SYS_pivot_root, SYS_chroot, SYS_open_tree, SYS_move_mount, SYS_fsopen,
+    SYS_fsmount, SYS_fsconfig, SYS_fspick, SYS_mount_setattr, SYS_open_by_handle_at, SYS_name_to_handle_at,
+    SYS_add_key, SYS_request_key, SYS_keyctl, SYS_bpf, SYS_perf_event_open, SYS_userfaultfd, SYS_fanotify_init,
+    SYS_io_uring_setup, SYS_io_uring_enter, SYS_io_uring_register,
+    SYS_memfd_create, SYS_memfd_secret, SYS_shmget, SYS_shmat, SYS_shmctl, SYS_msgget, SYS_semget, SYS_mq_open,
+    SYS_init_module, SYS_finit_module, SYS_delete_module, SYS_kexec_load, SYS_reboot, SYS_swapon, SYS_swapoff, SYS_acct,
+    SYS_quotactl, SYS_syslog, SYS_settimeofday, SYS_clock_settime, SYS_clock_adjtime, SYS_adjtimex, SYS_sethostname,
+    SYS_setdomainname, SYS_personality, SYS_sched_setscheduler, SYS_sched_setattr, SYS_setpriority, SYS_ioprio_set,
+    SYS_vhangup, SYS_lookup_dcookie, SYS_nfsservctl};
+
+constexpr long kOfSockets[] = {SYS_socket, SYS_bind, SYS_listen, SYS_connect, SYS_accept, SYS_accept4};
+
+class Filter {
+ public:
+  Filter() {
+#if defined(__x86_64__)
+    constexpr std::uint32_t kMachine = AUDIT_ARCH_X86_64;
+#elif defined(__aarch64__)
+    constexpr std::uint32_t kMachine = AUDIT_ARCH_AARCH64;
+#else
+#error "seccomp: name this machine's AUDIT_ARCH"
+#endif
+    load(offsetof(seccomp_data, arch));
+    jump_unless(kMachine);
+    code_.back().jt = 1;
+    code_.back().jf = 0;
+    give(SECCOMP_RET_KILL_PROCESS);
+    load(offsetof(seccomp_data, nr));
+#if defined(__x86_64__)
+    constexpr std::uint32_t kX32 = 0x40000000;
+    code_.push_back(BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, kX32, 0, 1));
+    give(SECCOMP_RET_KILL_PROCESS);
+#endif
+  }
+
+  void refuse(long call, int error) {
+    if (call < 0) return;
+    jump_unless(static_cast<std::uint32_t>(call));
+    give(refusal(error));
+  }
+  // Allowed when `argument` (its lower half) has a bit of `mask`, or equals it.
+  void only_with_bit(long call, unsigned argument, std::uint32_t mask, int error) {
+    with_argument(call, argument, BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, mask, 1, 0), error);
+  }
+  void only_if_equal(long call, unsigned argument, std::uint32_t value, int error) {
+    with_argument(call, argument, BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 1, 0), error);
+  }
+  bool install() {
+    give(SECCOMP_RET_ALLOW);
+    const sock_fprog program{static_cast<unsigned short>(code_.size()), code_.data()};
+    return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0;
+  }
+
+ private:
+  static std::uint32_t refusal(int error) { return SECCOMP_RET_ERRNO | (static_cast<std::uint32_t>(error) & SECCOMP_RET_DATA); }
+  void load(std::size_t offset) { code_.push_back(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<std::uint32_t>(offset))); }
+  void jump_unless(std::uint32_t value) { code_.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1)); }
+  void give(std::uint32_t what) { code_.push_back(BPF_STMT(BPF_RET | BPF_K, what)); }
+  void with_argument(long call, unsigned argument, sock_filter test, int error) {
+    constexpr std::uint8_t kLength = 4;
+    code_.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(call), 0, kLength));
+    load(offsetof(seccomp_data, args) + argument * sizeof(std::uint64_t));
+    code_.push_back(test);
+    give(refusal(error));
+    give(SECCOMP_RET_ALLOW);
+  }
+
+  std::vector<sock_filter> code_;
+};
+
+void close_system_calls(const Isolation& isolation, bool runs_command, Missing& missing) {
+  Filter filter;
+  for (const auto call : kForbidden) filter.refuse(call, EPERM);
+  if (!isolation.network)
+    for (const auto call : kOfSockets) filter.refuse(call, EACCES);
+  const auto self = static_cast<std::uint32_t>(getpid());
+  filter.only_if_equal(SYS_kill, 0, self, EPERM);
+  filter.only_if_equal(SYS_tgkill, 0, self, EPERM);
+  filter.refuse(SYS_tkill, EPERM);
+  filter.only_with_bit(SYS_clone, 0, CLONE_THREAD, EPERM);
+  filter.refuse(SYS_clone3, ENOSYS);  // its flags are in memory: libc then takes clone
+#if defined(__x86_64__)
+  filter.refuse(SYS_fork, EPERM);
+  filter.refuse(SYS_vfork, EPERM);
+#endif
+  if (!runs_command) {
+    filter.refuse(SYS_execve, EPERM);
+    filter.refuse(SYS_execveat, EPERM);
+  }
+  if (!filter.install()) missing.push_back("all system calls are open to it: " + why());
+}
+
+}  // namespace
+
+std::vector<std::string> enter_sandbox(const Isolation& isolation, bool runs_command) {
+  Missing missing;
+  set_limits(isolation, missing);
+  leave_namespaces(isolation, missing);
+  drop_privileges(missing);
+  close_files(isolation, missing);
+  close_system_calls(isolation, runs_command, missing);
+  return missing;
+}
+
+}  // namespace waybill::plugin_process

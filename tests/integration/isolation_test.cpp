@@ -1,0 +1,72 @@
+// Plugins in processes of their own: what such a plugin does to its process costs the attempt that it was inside of, and nothing
+// else. I1 I2
+#include <gtest/gtest.h>
+
+#include "support/bad_plugins.h"
+#include "support/world.h"
+
+namespace waybill::testing {
+namespace {
+
+using nlohmann::json;
+
+class Isolation : public World {
+ protected:
+  void in_process_of_its_own(const std::string& types, const std::string& more = "timeouts: {attempt: 30s}\n") {
+    std::string senders;
+    for (const auto& type : json::parse("[" + types + "]")) senders += "  " + type.get<std::string>() + ": {isolation: process}\n";
+    setup.more = "senders:\n" + senders + more;
+  }
+  std::string end_of(const std::string& id) {
+    return sql().text(
+        "SELECT coalesce((SELECT state || coalesce(' ' || reason, '') FROM waybill.submission_states WHERE client_ref = '" + id +
+        "'), '')");
+  }
+};
+
+TEST_F(Isolation, APluginThatIsNotRebuiltDeliversFromAProcess) {
+  in_process_of_its_own(R"("webhook", "sms")");
+  post_intent(client(), intent("one", "hook.attempts", {{"n", 1}}), 30);
+  EXPECT_EQ(wait_for_end(client(), "one")["status"], "accepted");
+  post_intent(client(), sms_intent("two", "sms.attempts"), 30);
+  EXPECT_EQ(wait_for_end(client(), "two")["status"], "accepted");
+  EXPECT_EQ(gateway.count(), 2u);
+}
+
+class Brittle : public Isolation {
+ protected:
+  Brittle() {
+    auto targets = standard_targets(gateway.url());
+    targets.push_back(target("brittle", "brittle", gateway.url() + "/brittle", "max_attempts", 3, {"invalid_request"}));
+    targets.push_back(target("brittle.once", "brittle", gateway.url() + "/once", "one_shot", 1, {"invalid_request"}));
+    setup.registry = registry_of(targets);
+    in_process_of_its_own(R"("brittle")");
+    installation().add_plugin(bad_plugin("brittle"));
+  }
+};
+
+TEST_F(Brittle, ACrashCostsTheDeliveryThatItWasInsideOfAndNothingElse) {
+  const auto pid = (client(), host().pid());
+  for (int i = 0; i < 20; ++i) post_intent(client(), intent("healthy-" + std::to_string(i), "brittle.once", {{"n", i}}));
+  post_intent(client(), intent("poison", "brittle", {{"taste", "poison"}}));
+  for (int i = 20; i < 40; ++i) post_intent(client(), intent("healthy-" + std::to_string(i), "brittle.once", {{"n", i}}));
+  EXPECT_TRUE(eventually([&] { return end_of("poison") == "exhausted worker_lost"; })) << end_of("poison");
+  for (int i = 0; i < 40; ++i) {
+    const auto id = "healthy-" + std::to_string(i);
+    EXPECT_EQ(wait_for_end(client(), id)["status"], "accepted") << id;
+    EXPECT_EQ(gateway.count(id), 1u) << id;
+  }
+  EXPECT_EQ(host().pid(), pid);
+  EXPECT_TRUE(host().running());
+}
+
+TEST_F(Brittle, AOneShotThatWasInsideAndNotSentIsTriedAgain) {
+  client();
+  post_intent(client(), intent("poison", "brittle.once", {{"taste", "poison"}}));
+  EXPECT_TRUE(eventually([&] { return end_of("poison") == "exhausted worker_lost"; })) << end_of("poison");
+  EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.attempts WHERE NOT counts AND outcome = 'error'"), 3)
+      << sql().text("SELECT string_agg(outcome || ' ' || coalesce(error, ''), ' / ') FROM waybill.attempts");
+}
+
+}  // namespace
+}  // namespace waybill::testing

@@ -12,7 +12,6 @@
 namespace waybill {
 namespace {
 
-constexpr Millis kRestWithoutSender{60'000};
 constexpr Millis kMinJoin{200};
 constexpr Millis kMinWatchInterval{5};  // many deadlines close to each other are looked at together
 
@@ -95,8 +94,10 @@ struct Executor::Core {
       batch->push_back({CallId{++call}, std::move(shared), deadline});
     }
     for (auto& [type, starts] : batches) {
-      if (group_of(type).start(starts)) continue;
-      for (auto& start : starts) returned.push_back(back(*start.job, Finished::How::unattempted, now, kRestWithoutSender));
+      auto& group = group_of(type);
+      if (group.start(starts)) continue;
+      const auto rest = group.rest();
+      for (auto& start : starts) returned.push_back(back(*start.job, Finished::How::unattempted, now, rest));
     }
     give_back(std::move(returned), earliest);
   }

@@ -37,10 +37,10 @@ SenderPool::State SenderPool::fill() {
     auto calls = std::make_shared<OpenCalls>(action_type_, limits_, completions_);
     auto sender = factory_.make(action_type_, *calls);
     if (!sender) {
-      const bool is_starting = sender.error().kind == Error::Kind::unavailable;
-      not_again_before_ = completions_->now() + (is_starting ? kRestWhileItStarts : kRestAfterRefusal);
+      is_starting_ = sender.error().kind == Error::Kind::unavailable;
+      not_again_before_ = completions_->now() + (is_starting_ ? kRestWhileItStarts : kRestAfterRefusal);
       refusal_ = sender.error().what;
-      if (!is_starting) log_.error("sender.refused", {{"action_type", action_type_}, {"why", sender.error().what}});
+      if (!is_starting_) log_.error("sender.refused", {{"action_type", action_type_}, {"why", sender.error().what}});
       break;
     }
     refusal_.clear();
@@ -72,6 +72,12 @@ SenderPool::State SenderPool::state() {
 std::string SenderPool::refusal() const {
   const std::lock_guard lock(mutex_);
   return refusal_;
+}
+
+Millis SenderPool::rest() const {
+  constexpr Millis kWhileItStarts{200};
+  const std::lock_guard lock(mutex_);
+  return is_starting_ && !refusal_.empty() ? kWhileItStarts : kRestAfterRefusal;
 }
 
 SenderPool::Senders SenderPool::senders() const {

@@ -21,6 +21,7 @@ class SenderPool {
   enum class State { ready, missing, stuck };  // stuck: it pauses
   State state();                               // creates missing senders
   std::string refusal() const;                 // why there is no sender; "" if none was refused
+  Millis rest() const;                         // how long to leave jobs alone that it could not start
   std::size_t concurrency() const { return sender_count_ * calls_per_sender_; }
 
   // Hands each job to the sender with the fewest open calls. False, without taking any, if the action type cannot run.
@@ -62,6 +63,7 @@ class SenderPool {
   std::size_t next_ = 0;                 // guarded by mutex_
   Clock::Monotonic not_again_before_{};  // guarded by mutex_; after a refused create
   std::string refusal_;                  // guarded by mutex_; of the last create
+  bool is_starting_ = false;             // guarded by mutex_; the last create had to wait for a process
 };
 
 }  // namespace waybill

@@ -48,7 +48,6 @@ int wrong_call(CLI::App& app, int argc, char** argv, const CLI::ParseError& erro
 }  // namespace
 
 int run_command_line(int argc, char** argv) {
-  if (argc > 1 && std::string_view(argv[1]) == "plugin-host") return host_plugin({argv + 2, argv + argc});
   CommandLine line;
   try {
     line.app.parse(argc, argv);

@@ -17,9 +17,6 @@ int give_roles(const GlobalOptions& options, const std::string& application, con
 // `waybill plugin switch-on TYPE`: one that was switched off on this machine may run again.
 int switch_on(const GlobalOptions& options, const std::string& action_type);
 int list_plugins(const GlobalOptions& options);
-// `waybill plugin-host`, which a host starts: the process of a plugin. No part of the command line's grammar, so that it starts
-// at once.
-int host_plugin(const std::vector<std::string>& words);
 int explain(const GlobalOptions& options, const std::string& org, const std::string& id);
 // `waybill keys rewrap`
 int rewrap_keys(const GlobalOptions& options);

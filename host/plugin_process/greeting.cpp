@@ -5,7 +5,7 @@
 
 #include "base/json_check.h"
 #include "base/utf8.h"
-#include "plugin_process/plugin_text.h"
+#include "plugin_protocol/plugin_text.h"
 
 namespace waybill::plugin_process {
 namespace {

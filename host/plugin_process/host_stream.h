@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/time.h"
-#include "plugin_process/messages.h"
+#include "plugin_protocol/messages.h"
 
 namespace waybill::plugin_process {
 

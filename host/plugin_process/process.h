@@ -16,7 +16,7 @@
 #include "base/error.h"
 #include "base/time.h"
 #include "config/isolation.h"
-#include "plugin_process/page.h"
+#include "plugin_protocol/page.h"
 
 namespace waybill::plugin_process {
 
@@ -29,8 +29,10 @@ struct Exit {
   std::string words() const;  // "killed by SIGSEGV; its last line: ..."
 };
 
+std::filesystem::path plugin_host_program();  // waybill-plugin-host, beside this program
+
 struct ProcessSpec {
-  std::filesystem::path program = "/proc/self/exe";  // that has `plugin-host`
+  std::filesystem::path program = plugin_host_program();
   std::string plugin;               // the name of its file, for people
   int library = -1;                 // the bytes of a shared library; -1: none, it is a command
   std::vector<std::string> command;

@@ -3,8 +3,8 @@
 
 #include <deque>
 
-#include "plugin_process/messages.h"
-#include "plugin_process/plugin_text.h"
+#include "plugin_protocol/messages.h"
+#include "plugin_protocol/plugin_text.h"
 
 namespace waybill::plugin_process {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <sys/epoll.h>
 
-#include "plugin_process/plugin_text.h"
+#include "plugin_protocol/plugin_text.h"
 #include "plugin_process/remote_questions.h"
 
 namespace waybill::plugin_process {

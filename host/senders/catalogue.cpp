@@ -7,10 +7,10 @@
 #include <set>
 #include <tuple>
 
-#include "senders/plugin_descriptor.h"
-#include "senders/plugin_file.h"
-#include "senders/plugin_library.h"
-#include "plugin_process/plugin_text.h"
+#include "plugin_library/plugin_descriptor.h"
+#include "plugin_library/plugin_file.h"
+#include "plugin_library/plugin_library.h"
+#include "plugin_protocol/plugin_text.h"
 #include "senders/plugin_trial.h"
 #include "senders/plugin_version.h"
 #include "senders/process_plugin.h"

@@ -6,7 +6,7 @@
 #include <type_traits>
 
 #include "senders/plugin_sender.h"
-#include "plugin_process/plugin_text.h"
+#include "plugin_protocol/plugin_text.h"
 #include "services/sign.h"
 
 namespace waybill {

@@ -9,7 +9,7 @@
 #include <tl/expected.hpp>
 
 #include "base/json_reader.h"
-#include "plugin_process/plugin_text.h"
+#include "plugin_protocol/plugin_text.h"
 
 namespace waybill {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "senders/host_face.h"
 #include "senders/plugin_sender.h"
-#include "plugin_process/plugin_text.h"
+#include "plugin_protocol/plugin_text.h"
 
 namespace waybill {
 namespace {

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "senders/plugin_sender.h"
-#include "plugin_process/plugin_text.h"
+#include "plugin_protocol/plugin_text.h"
 
 namespace waybill {
 namespace {

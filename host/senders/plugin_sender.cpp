@@ -7,8 +7,8 @@
 
 #include "senders/host_face.h"
 #include "senders/outcome_check.h"
-#include "senders/plugin_descriptor.h"
-#include "plugin_process/plugin_text.h"
+#include "plugin_library/plugin_descriptor.h"
+#include "plugin_protocol/plugin_text.h"
 
 namespace waybill {
 namespace {

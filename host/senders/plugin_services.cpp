@@ -4,7 +4,7 @@
 #include "base/utf8.h"
 #include "senders/plugin_reach.h"
 #include "senders/plugin_sender.h"
-#include "plugin_process/plugin_text.h"
+#include "plugin_protocol/plugin_text.h"
 
 namespace waybill {
 namespace {

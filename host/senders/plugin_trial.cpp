@@ -21,7 +21,7 @@
 #include <optional>
 
 #include "base/duration.h"
-#include "plugin_process/plugin_text.h"
+#include "plugin_protocol/plugin_text.h"
 
 namespace waybill {
 namespace {

@@ -4,9 +4,9 @@
 #include <unistd.h>
 
 #include "base/utf8.h"
-#include "senders/descriptor_json.h"
-#include "senders/plugin_file.h"
-#include "senders/private_copy.h"
+#include "plugin_library/descriptor_json.h"
+#include "plugin_library/plugin_file.h"
+#include "plugin_library/private_copy.h"
 
 namespace waybill {
 namespace {
@@ -28,7 +28,7 @@ Result<std::unique_ptr<ProcessPlugin>> ProcessPlugin::describe(const std::filesy
     return fail(Error::Kind::invalid, "it cannot run in a process of its own: " + copy.error().what +
                                           "\nmend that, or say `isolation: in_process` for its action types");
   std::unique_ptr<ProcessPlugin> plugin(new ProcessPlugin(
-      {.program = program, .plugin = file.filename().string(), .library = *copy, .command = {}, .isolation = isolation}));
+      {.program = program.empty() ? plugin_process::plugin_host_program() : program, .plugin = file.filename().string(), .library = *copy, .command = {}, .isolation = isolation}));
   auto ready = plugin_process::start_process(plugin->spec_, kAnswersWithin);
   if (!ready) {
     auto what = ready.error().what;

@@ -14,7 +14,7 @@
 #include "base/problem.h"
 #include "config/isolation.h"
 #include "plugin_process/greeting.h"
-#include "senders/plugin_descriptor.h"
+#include "plugin_library/plugin_descriptor.h"
 
 namespace waybill {
 
@@ -22,7 +22,7 @@ namespace waybill {
 class ProcessPlugin {
  public:
   // Starts a process of a copy of `file`. An error says what is wrong and, after a line break, what would help.
-  // `program`: what has the command `plugin-host`.
+  // `program`: waybill-plugin-host; "" for that beside this program.
   static Result<std::unique_ptr<ProcessPlugin>> describe(const std::filesystem::path& file, const std::filesystem::path& program,
                                                          const Isolation& isolation);
   ~ProcessPlugin();

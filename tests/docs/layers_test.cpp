@@ -105,7 +105,7 @@ TEST(TheLayers, AreTheOnesThatCMakeLinks) {
     }
   }
   auto stated = stated_layers();
-  stated.erase("main.cpp");
+  for (const auto* program : {"main.cpp", "plugin_host_main.cpp"}) stated.erase(program);
   EXPECT_EQ(linked, stated);
 }
 

@@ -5,7 +5,7 @@
 #include <waybill/plugin.h>
 
 #include "base/utf8.h"
-#include "plugin_process/plugin_text.h"
+#include "plugin_protocol/plugin_text.h"
 
 namespace waybill {
 namespace {

@@ -1,10 +1,10 @@
 // A descriptor is checked before any of it is used.  H1 H5 D9
-#include "senders/plugin_descriptor.h"
+#include "plugin_library/plugin_descriptor.h"
 
 #include <gtest/gtest.h>
 #include <waybill/plugin.h>
 
-#include "plugin_process/plugin_text.h"
+#include "plugin_protocol/plugin_text.h"
 
 namespace waybill {
 namespace {

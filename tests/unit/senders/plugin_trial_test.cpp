@@ -10,7 +10,7 @@
 #include <fstream>
 
 #include "senders/catalogue.h"
-#include "plugin_process/plugin_text.h"
+#include "plugin_protocol/plugin_text.h"
 #include "unit/senders/plugin_folder.h"
 
 namespace waybill {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/error.h"
-#include "senders/plugin_descriptor.h"
+#include "plugin_library/plugin_descriptor.h"
 
 namespace waybill {
 

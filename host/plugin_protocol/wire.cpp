@@ -1,5 +1,5 @@
 // Frames out of a stream of bytes.
-#include "plugin_process/wire.h"
+#include "plugin_protocol/wire.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // Sockets of a plugin's process.
-#include "plugin_process/guest_stream.h"
+#include "plugin_guest/guest_stream.h"
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -7,6 +7,8 @@
 
 #include <cerrno>
 #include <cstdlib>
+
+#include "plugin_protocol/receive_soon.h"
 
 namespace waybill::plugin_process {
 namespace {
@@ -50,7 +52,7 @@ Frame GuestStream::read() {
     }
     if (receive(false)) continue;
     flush_all();
-    receive(true);
+    if (early_.empty()) receive(true);
   }
 }
 
@@ -99,7 +101,7 @@ bool GuestQuestions::exchange(Answer& answer) {
         break;
     }
     constexpr std::size_t kAnswerAtOnce = 4096;
-    const auto size = recv(kQuestionDescriptor, frames_.room(kAnswerAtOnce), kAnswerAtOnce, 0);
+    const auto size = receive_soon(kQuestionDescriptor, frames_.room(kAnswerAtOnce), kAnswerAtOnce);
     if (size > 0) frames_.grew_by(static_cast<std::size_t>(size));
     if (size == 0 || (size < 0 && errno != EINTR)) leave(kHostIsGone);
   }

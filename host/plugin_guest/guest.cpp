@@ -1,5 +1,5 @@
 // A plugin's strand in its own process.
-#include "plugin_process/guest.h"
+#include "plugin_guest/guest.h"
 
 #include <time.h>
 #include <unistd.h>
@@ -8,8 +8,8 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "plugin_process/guest_host.h"
-#include "plugin_process/plugin_text.h"
+#include "plugin_guest/guest_host.h"
+#include "plugin_protocol/plugin_text.h"
 
 namespace waybill::plugin_process {
 namespace {

@@ -1,5 +1,5 @@
 // Loads a plugin's shared library and asks it what it is. The only user of Boost.DLL.
-#include "senders/plugin_library.h"
+#include "plugin_library/plugin_library.h"
 
 #define BOOST_DLL_USE_STD_FS
 #include <dlfcn.h>
@@ -10,8 +10,8 @@
 #include <memory>
 
 #include "base/utf8.h"
-#include "senders/plugin_file.h"
-#include "senders/private_copy.h"
+#include "plugin_library/plugin_file.h"
+#include "plugin_library/private_copy.h"
 
 namespace waybill {
 namespace {
@@ -51,7 +51,7 @@ std::unique_ptr<OpenForEver> open_library(const std::filesystem::path& file, std
   }
 }
 
-tl::unexpected<Error> refuse(const std::string& what) { return fail(Error::Kind::invalid, what); }
+tl::unexpected<Error> refuse_file(const std::string& what) { return fail(Error::Kind::invalid, what); }
 
 Result<OpenedLibrary> handshake(const std::function<std::unique_ptr<OpenForEver>()>& open_it) {
   try {
@@ -60,21 +60,21 @@ Result<OpenedLibrary> handshake(const std::function<std::unique_ptr<OpenForEver>
     if (!open.library.has(kEntry)) {
       const auto major = other_major(open.library);
       if (major.empty())
-        return refuse("it does not export wb_plugin_v1\nbuild it with waybill/plugin.h, and export that function");
-      return refuse("it is built for ABI major " + major + "; this host has major 1\nbuild it with this host's waybill/plugin.h");
+        return refuse_file("it does not export wb_plugin_v1\nbuild it with waybill/plugin.h, and export that function");
+      return refuse_file("it is built for ABI major " + major + "; this host has major 1\nbuild it with this host's waybill/plugin.h");
     }
     const auto entry = open.library.get<const wb_plugin*()>(kEntry);
     const wb_plugin* plugin = nullptr;
     try {
       plugin = entry();
     } catch (...) {
-      return refuse("wb_plugin_v1 threw an exception\nreturn a constant descriptor");
+      return refuse_file("wb_plugin_v1 threw an exception\nreturn a constant descriptor");
     }
     auto descriptor = check_descriptor(plugin);
     TRY(descriptor);
     return OpenedLibrary{plugin, std::move(*descriptor)};
   } catch (const std::exception& error) {
-    return refuse("it cannot be loaded: " + clean_text(error.what(), 500) +
+    return refuse_file("it cannot be loaded: " + clean_text(error.what(), 500) +
                   "\nbuild it for this machine, and install what it needs");
   }
 }
@@ -82,7 +82,7 @@ Result<OpenedLibrary> handshake(const std::function<std::unique_ptr<OpenForEver>
 }  // namespace
 
 Result<LoadedFile> load_file(const std::filesystem::path& file) {
-  if (auto fault = fault_in_file(file)) return refuse(fault->reason + "\n" + fault->remedy);
+  if (auto fault = fault_in_file(file)) return refuse_file(fault->reason + "\n" + fault->remedy);
   std::string why_in_place;
   auto opened = handshake([&] { return open_library(file, why_in_place); });
   TRY(opened);

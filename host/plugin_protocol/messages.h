@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "plugin_process/wire.h"
+#include "plugin_protocol/wire.h"
 
 namespace waybill::plugin_process {
 

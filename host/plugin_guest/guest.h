@@ -12,8 +12,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "plugin_process/guest_stream.h"
-#include "plugin_process/page.h"
+#include "plugin_guest/guest_stream.h"
+#include "plugin_protocol/page.h"
 
 namespace waybill::plugin_process {
 

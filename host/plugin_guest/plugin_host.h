@@ -1,4 +1,4 @@
-// `waybill plugin-host`: the program of a plugin's process.
+// The program of a plugin's process.
 #pragma once
 
 #include <filesystem>

@@ -1,5 +1,5 @@
 // A plugin's process from its first instruction to the plugin's.
-#include "plugin_process/plugin_host.h"
+#include "plugin_guest/plugin_host.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -16,10 +16,10 @@
 #include <optional>
 
 #include "base/printing.h"
-#include "plugin_process/guest.h"
-#include "plugin_process/isolation_words.h"
-#include "plugin_process/messages.h"
-#include "plugin_process/sandbox.h"
+#include "plugin_guest/guest.h"
+#include "plugin_protocol/isolation_words.h"
+#include "plugin_protocol/messages.h"
+#include "plugin_guest/sandbox.h"
 
 namespace waybill::plugin_process {
 namespace {
@@ -62,7 +62,7 @@ void send_all(const std::string& bytes) {
   for (auto& word : command) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   execv(arguments[0], arguments.data());
-  print_error("waybill: %s cannot be started: %s\n", arguments[0], std::strerror(errno));
+  print_error("waybill-plugin-host: %s cannot be started: %s\n", arguments[0], std::strerror(errno));
   _exit(kCannotStart);
 }
 
@@ -84,7 +84,7 @@ void send_all(const std::string& bytes) {
 int run_plugin_host(const std::vector<std::string>& words, const OpenPlugin& open) {
   auto wanted = read_wanted(words);
   if (!wanted || !is_started_by_a_host()) {
-    print_error("waybill: plugin-host is for the host, which starts it for a plugin with a process of its own\n");
+    print_error("waybill-plugin-host: a host starts this program, for a plugin with a process of its own\n");
     return kWrongCall;
   }
   const bool runs_command = !wanted->command.empty();

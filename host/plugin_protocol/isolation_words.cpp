@@ -1,5 +1,5 @@
 // How a host tells a plugin's process what it may have.
-#include "plugin_process/isolation_words.h"
+#include "plugin_protocol/isolation_words.h"
 
 #include <charconv>
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <thread>
 
-#include "plugin_process/messages.h"
+#include "plugin_protocol/messages.h"
 
 namespace waybill::plugin_process {
 

@@ -1,5 +1,5 @@
 // A plugin's descriptor as JSON.
-#include "senders/descriptor_json.h"
+#include "plugin_library/descriptor_json.h"
 
 #include <waybill/plugin.h>
 
@@ -8,7 +8,7 @@
 
 #include "base/json_reader.h"
 #include "base/json_writer.h"
-#include "plugin_process/plugin_text.h"
+#include "plugin_protocol/plugin_text.h"
 
 namespace waybill {
 namespace {

@@ -1,5 +1,5 @@
 // What a plugin says of itself, checked before any of it is used.
-#include "senders/plugin_descriptor.h"
+#include "plugin_library/plugin_descriptor.h"
 
 #include <waybill/plugin.h>
 
@@ -7,7 +7,7 @@
 #include <set>
 
 #include "base/utf8.h"
-#include "plugin_process/plugin_text.h"
+#include "plugin_protocol/plugin_text.h"
 
 namespace waybill {
 namespace {

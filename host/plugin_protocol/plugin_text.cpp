@@ -1,5 +1,5 @@
 // Text that crosses the plugin boundary.
-#include "plugin_process/plugin_text.h"
+#include "plugin_protocol/plugin_text.h"
 
 #include <waybill/plugin.h>
 

@@ -1,6 +1,6 @@
 // Services for a plugin in a process of its own: what a sender does goes to the host as a message, what it asks is answered at
 // once. No exception leaves these functions.
-#include "plugin_process/guest_host.h"
+#include "plugin_guest/guest_host.h"
 
 #include <time.h>
 
@@ -8,8 +8,8 @@
 #include <cstddef>
 #include <type_traits>
 
-#include "plugin_process/guest.h"
-#include "plugin_process/plugin_text.h"
+#include "plugin_guest/guest.h"
+#include "plugin_protocol/plugin_text.h"
 
 namespace waybill::plugin_process {
 namespace {

@@ -1,5 +1,5 @@
 // A plugin's bytes, copied into an anonymous file (memfd) and sealed.
-#include "senders/private_copy.h"
+#include "plugin_library/private_copy.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>

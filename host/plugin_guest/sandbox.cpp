@@ -1,5 +1,5 @@
 // Gives up what a plugin needs not have: limits, namespaces, capabilities, Landlock and seccomp, in that order.
-#include "plugin_process/sandbox.h"
+#include "plugin_guest/sandbox.h"
 
 #include <fcntl.h>
 #include <linux/audit.h>

@@ -1,5 +1,5 @@
 // Who may have written a plugin: its file and its folder must belong to root or to us, and nobody else may write to them.
-#include "senders/plugin_file.h"
+#include "plugin_library/plugin_file.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

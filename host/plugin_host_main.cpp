@@ -1,5 +1,5 @@
-// The program waybill-plugin-host, which a host starts: where a plugin's code runs apart from it. A program of its own, so that it
-// starts at once and takes little memory.
+// The program waybill-plugin-host, which a host starts: where a plugin's code runs apart from it. A program of its own, so that
+// it starts at once and takes little memory.
 #include "plugin_guest/plugin_host.h"
 #include "plugin_library/descriptor_json.h"
 #include "plugin_library/plugin_library.h"

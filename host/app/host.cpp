@@ -197,8 +197,8 @@ Result<void> Host::start() {
   settler_.start();
   executor_.start([this](std::vector<Finished> finished) { settler_.take(std::move(finished)); },
                   [this](const Hang& hang) {
-                    hang_alerts_.note(hang.action_type, installation_.catalogue->name_of(hang.action_type), hang.died, hang.job.get(),
-                                      hang.pause);
+                    hang_alerts_.note(hang.action_type, installation_.catalogue->name_of(hang.action_type), hang.died,
+                                      hang.job.get(), hang.pause);
                   });
   make_senders();
   if (const auto checked = check_keys(); !checked)

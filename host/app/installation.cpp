@@ -300,8 +300,10 @@ FoundRegistry find_registry(const Config& config, const ActionTypes& types, cons
 }
 
 LoadedInstallation load_installation(const Config& config, MissingPluginPolicy absent) {
-  LoadedInstallation contents{
-      .catalogue = Catalogue::load(config.plugins, config.senders, config.isolations), .registry = std::nullopt, .problems = {}, .absent = {}};
+  LoadedInstallation contents{.catalogue = Catalogue::load(config.plugins, config.senders, config.isolations),
+                              .registry = std::nullopt,
+                              .problems = {},
+                              .absent = {}};
   for (const auto& one : contents.catalogue->superseded())
     contents.warnings.push_back({(config.plugins / one.file).string(), 0, "", words_of(one)});
   Problems& absences = absent == MissingPluginPolicy::tolerate ? contents.absent : contents.problems;

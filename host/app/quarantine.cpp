@@ -76,7 +76,8 @@ class Quarantine {
     settler_.start();
     executor_.start([this](std::vector<Finished> finished) { settler_.take(std::move(finished)); },
                     [this](const Hang& hang) {
-                      hang_alerts_.note(hang.action_type, catalogue_.name_of(hang.action_type), hang.died, hang.job.get(), hang.pause);
+                      hang_alerts_.note(hang.action_type, catalogue_.name_of(hang.action_type), hang.died, hang.job.get(),
+                                        hang.pause);
                       if (hang.died.empty()) hung_ = true;
                     });
     while (!hung_ && !is_over(Millis{0})) {

@@ -263,10 +263,11 @@ void read_isolation_map(const Value& value, Isolation& isolation) {
   with("descriptors", [&](const Value& one) { one.count(isolation.descriptors, 16, 65536); });
   with("network", [&](const Value& one) { one.flag(isolation.network); });
   with("read", [&](const Value& one) {
-    read_words(one, "a list of files and folders, such as [/etc/ssl/certs]", "a path", [&](const Value& each, std::string_view path) {
-      isolation.read.push_back(each.folder() / path);
-      return true;
-    });
+    read_words(one, "a list of files and folders, such as [/etc/ssl/certs]", "a path",
+               [&](const Value& each, std::string_view path) {
+                 isolation.read.push_back(each.folder() / path);
+                 return true;
+               });
   });
 }
 

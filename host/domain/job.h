@@ -110,7 +110,7 @@ struct Finished {
   };
   JobHead job;
   How how = How::attempted;
-  bool by_kept_connection = false;  // all that was sent: so it does not tell whether this host can make a connection
+  bool by_kept_connection = false;   // all that was sent: so it does not tell whether this host can make a connection
   std::optional<Outcome> outcome;    // of a process that died in it: how, and whether anything was sent
   Timestamp started_at;              // attempted: the call of the sender, database clock
   Timestamp finished_at;             // database clock

@@ -202,8 +202,8 @@ void OpenCalls::lost(CallId inside, std::string_view words) {
   if (on_lost_) on_lost_(culprit, words);
 }
 
-// Its sender sends nothing any more. What never reached the network goes back: also the culprit, if all that the plugin sends goes
-// through the host. Returns the job of the culprit, null if it is not open. `died`: how its process did; "": it hangs.
+// Its sender sends nothing any more. What never reached the network goes back: also the culprit, if all that the plugin sends
+// goes through the host. Returns the job of the culprit, null if it is not open. `died`: how its process did; "": it hangs.
 std::shared_ptr<const OpenJob> OpenCalls::end_without(CallId culprit_call, std::string_view died) {
   std::shared_ptr<const OpenJob> culprit;
   for (const auto call : ids()) {

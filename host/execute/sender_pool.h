@@ -36,7 +36,7 @@ class SenderPool {
 
  private:
   using Senders = std::vector<std::shared_ptr<OpenCalls>>;
-  State fill();  // with mutex_ held
+  State fill();        // with mutex_ held
   void forget_lost();  // with mutex_ held
   void note_lost(const std::shared_ptr<const OpenJob>& job, std::string_view words);
   void abandon(const std::shared_ptr<OpenCalls>& calls, CallId hangs_in);

@@ -19,9 +19,8 @@ std::string words_of(const std::string& host, const std::string& action_type, co
                                          " ended: " + died;
   if (job != nullptr) {
     words += died.empty() ? ", from delivery " : "; it was inside of delivery ";
-    words += std::to_string(job->delivery.value) + " (" + job->kind + " " + job->client_ref + ") to " +
-             job->contract->target + ", hang or death " + std::to_string(job->history.lease_lost + 1) + " of " +
-             std::to_string(kMaxLeasesLost);
+    words += std::to_string(job->delivery.value) + " (" + job->kind + " " + job->client_ref + ") to " + job->contract->target +
+             ", hang or death " + std::to_string(job->history.lease_lost + 1) + " of " + std::to_string(kMaxLeasesLost);
     words += job->contract->policy == Policy::one_shot && died.empty() ? "; it is not tried again" : "; it is tried alone next";
   }
   if (pause > Millis{0})

@@ -22,7 +22,6 @@ std::int64_t now_ns() {
   return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
 }
 
-
 // The host refuses what is longer by name; a little more is enough for it to see that.
 constexpr std::size_t kMostWords = std::size_t{64} << 10;
 constexpr std::size_t kMostResult = (std::size_t{1} << 20) + 1;
@@ -151,7 +150,9 @@ void Guest::check(const Frame& frame) {
   Reported reported;
   if (const auto* action = action_of(asked.action_type)) {
     const auto validate = asked.what == kSettings ? action->validate_settings : action->validate_destination;
-    const auto ask = [&] { checked.count = static_cast<std::uint32_t>(validate(borrow(asked.json), &Reported::report, &reported)); };
+    const auto ask = [&] {
+      checked.count = static_cast<std::uint32_t>(validate(borrow(asked.json), &Reported::report, &reported));
+    };
     if (validate != nullptr && throws_inside(0, ask)) {
       checked.count = 1;
       Reported::report(&reported, borrow(""), borrow("the plugin failed while it checked this"));
@@ -326,7 +327,8 @@ std::uint64_t Guest::fetch(wb_call call, const wb_http_request* asked, wb_http_d
         request.method = {};
     }
   }
-  if (length_of(fetch) > kMostSent) fetch = {.call = fetch.call, .id = fetch.id, .request = {}, .headers = {}, .body_secrets = {}};
+  if (length_of(fetch) > kMostSent)
+    fetch = {.call = fetch.call, .id = fetch.id, .request = {}, .headers = {}, .body_secrets = {}};
   fetches_.emplace(fetch.id, Pending<wb_http_done>{call.id, done, user});
   stream_.put(fetch);
   return fetch.id;

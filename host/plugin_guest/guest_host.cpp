@@ -17,7 +17,6 @@ namespace {
 constexpr std::size_t kMaxParts = 64;
 constexpr std::size_t kMaxLogFields = 32;
 
-
 Guest& guest_of(const wb_host* host) { return *reinterpret_cast<const GuestFace*>(host)->guest; }
 
 std::int64_t read_clock(clockid_t clock, std::int64_t per_second) {

@@ -17,9 +17,9 @@
 
 #include "base/printing.h"
 #include "plugin_guest/guest.h"
+#include "plugin_guest/sandbox.h"
 #include "plugin_protocol/isolation_words.h"
 #include "plugin_protocol/messages.h"
-#include "plugin_guest/sandbox.h"
 
 namespace waybill::plugin_process {
 namespace {
@@ -89,7 +89,7 @@ int run_plugin_host(const std::vector<std::string>& words, const OpenPlugin& ope
   }
   const bool runs_command = !wanted->command.empty();
   const auto missing = enter_sandbox(wanted->isolation, runs_command);
-  prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);  // after the sandbox: a change of credentials takes it back
+  prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);           // after the sandbox: a change of credentials takes it back
   if (getppid() != wanted->host) return EXIT_SUCCESS;  // it died before that
   Sandboxed sandboxed;
   for (const auto& one : missing) sandboxed.missing.push_back({one.data(), one.size()});

@@ -45,9 +45,21 @@ std::uint64_t file_rights(long abi) {
 }
 
 // What the dynamic loader, libc and interpreters read.
-constexpr const char* kRuntime[] = {"/usr/lib",         "/lib",        "/lib64",         "/usr/lib64",     "/usr/local/lib",
-                                    "/usr/libexec",     "/usr/share/zoneinfo", "/etc/localtime", "/etc/ld.so.cache", "/usr/bin/env",
-                                    "/dev/null",        "/dev/zero",   "/dev/urandom",   "/proc/self/maps", "/etc/ssl/openssl.cnf"};
+constexpr const char* kRuntime[] = {"/usr/lib",
+                                    "/lib",
+                                    "/lib64",
+                                    "/usr/lib64",
+                                    "/usr/local/lib",
+                                    "/usr/libexec",
+                                    "/usr/share/zoneinfo",
+                                    "/etc/localtime",
+                                    "/etc/ld.so.cache",
+                                    "/usr/bin/env",
+                                    "/dev/null",
+                                    "/dev/zero",
+                                    "/dev/urandom",
+                                    "/proc/self/maps",
+                                    "/etc/ssl/openssl.cnf"};
 
 struct RulesetOfNow {  // the layout since version 4 of the interface; shorter for older ones
   std::uint64_t files = 0;
@@ -77,17 +89,16 @@ void close_files(const Isolation& isolation, Missing& missing) {
     return;
   }
   constexpr std::uint64_t kTcp = 3, kScopes = 3;  // bind and connect; abstract sockets and signals
-  RulesetOfNow rules{.files = file_rights(abi),
-                     .network = abi >= 4 && !isolation.network ? kTcp : 0,
-                     .scoped = abi >= 6 ? kScopes : 0};
+  RulesetOfNow rules{
+      .files = file_rights(abi), .network = abi >= 4 && !isolation.network ? kTcp : 0, .scoped = abi >= 6 ? kScopes : 0};
   const std::size_t size = abi >= 6 ? sizeof rules : abi >= 4 ? offsetof(RulesetOfNow, scoped) : offsetof(RulesetOfNow, network);
   const int ruleset = static_cast<int>(syscall(SYS_landlock_create_ruleset, &rules, size, 0));
   bool ok = ruleset >= 0;
   const auto reading = kReading & rules.files;
   for (const auto* path : kRuntime) ok = ok && allow(ruleset, path, reading);
   if (isolation.network)
-    for (const auto* path : {"/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/ssl/certs", "/usr/share/ca-certificates",
-                             "/etc/gai.conf", "/etc/host.conf", "/etc/services"})
+    for (const auto* path : {"/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/ssl/certs",
+                             "/usr/share/ca-certificates", "/etc/gai.conf", "/etc/host.conf", "/etc/services"})
       ok = ok && allow(ruleset, path, reading);
   for (const auto& path : isolation.read) ok = ok && allow(ruleset, path.string(), reading);
   ok = ok && syscall(SYS_landlock_restrict_self, ruleset, 0) == 0;
@@ -101,7 +112,8 @@ void limit(int what, rlim_t most, const char* name, Missing& missing) {
   rlimit now{};
   if (getrlimit(static_cast<__rlimit_resource_t>(what), &now) == 0 && now.rlim_max < most) most = now.rlim_max;
   const rlimit wanted{most, most};
-  if (setrlimit(static_cast<__rlimit_resource_t>(what), &wanted) != 0) missing.push_back(std::string("no limit of ") + name + ": " + why());
+  if (setrlimit(static_cast<__rlimit_resource_t>(what), &wanted) != 0)
+    missing.push_back(std::string("no limit of ") + name + ": " + why());
 }
 
 void set_limits(const Isolation& isolation, Missing& missing) {
@@ -133,18 +145,73 @@ void drop_privileges(Missing& missing) {
 
 // On every machine that this is built for: what reaches other processes, other namespaces, the kernel's settings, memory that is
 // not counted, or the network past seccomp.
-constexpr long kForbidden[] = {
-    SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_pidfd_open, SYS_pidfd_getfd, SYS_pidfd_send_signal,
-    SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo, SYS_kcmp, SYS_process_madvise,
-    SYS_unshare, SYS_setns, SYS_mount, SYS_umount2, SYS_pivot_root, SYS_chroot, SYS_open_tree, SYS_move_mount, SYS_fsopen,
-    SYS_fsmount, SYS_fsconfig, SYS_fspick, SYS_mount_setattr, SYS_open_by_handle_at, SYS_name_to_handle_at,
-    SYS_add_key, SYS_request_key, SYS_keyctl, SYS_bpf, SYS_perf_event_open, SYS_userfaultfd, SYS_fanotify_init,
-    SYS_io_uring_setup, SYS_io_uring_enter, SYS_io_uring_register,
-    SYS_memfd_create, SYS_memfd_secret, SYS_shmget, SYS_shmat, SYS_shmctl, SYS_msgget, SYS_semget, SYS_mq_open,
-    SYS_init_module, SYS_finit_module, SYS_delete_module, SYS_kexec_load, SYS_reboot, SYS_swapon, SYS_swapoff, SYS_acct,
-    SYS_quotactl, SYS_syslog, SYS_settimeofday, SYS_clock_settime, SYS_clock_adjtime, SYS_adjtimex, SYS_sethostname,
-    SYS_setdomainname, SYS_personality, SYS_sched_setscheduler, SYS_sched_setattr, SYS_setpriority, SYS_ioprio_set,
-    SYS_vhangup, SYS_lookup_dcookie, SYS_nfsservctl};
+constexpr long kForbidden[] = {SYS_ptrace,
+                               SYS_process_vm_readv,
+                               SYS_process_vm_writev,
+                               SYS_pidfd_open,
+                               SYS_pidfd_getfd,
+                               SYS_pidfd_send_signal,
+                               SYS_rt_sigqueueinfo,
+                               SYS_rt_tgsigqueueinfo,
+                               SYS_kcmp,
+                               SYS_process_madvise,
+                               SYS_unshare,
+                               SYS_setns,
+                               SYS_mount,
+                               SYS_umount2,
+                               SYS_pivot_root,
+                               SYS_chroot,
+                               SYS_open_tree,
+                               SYS_move_mount,
+                               SYS_fsopen,
+                               SYS_fsmount,
+                               SYS_fsconfig,
+                               SYS_fspick,
+                               SYS_mount_setattr,
+                               SYS_open_by_handle_at,
+                               SYS_name_to_handle_at,
+                               SYS_add_key,
+                               SYS_request_key,
+                               SYS_keyctl,
+                               SYS_bpf,
+                               SYS_perf_event_open,
+                               SYS_userfaultfd,
+                               SYS_fanotify_init,
+                               SYS_io_uring_setup,
+                               SYS_io_uring_enter,
+                               SYS_io_uring_register,
+                               SYS_memfd_create,
+                               SYS_memfd_secret,
+                               SYS_shmget,
+                               SYS_shmat,
+                               SYS_shmctl,
+                               SYS_msgget,
+                               SYS_semget,
+                               SYS_mq_open,
+                               SYS_init_module,
+                               SYS_finit_module,
+                               SYS_delete_module,
+                               SYS_kexec_load,
+                               SYS_reboot,
+                               SYS_swapon,
+                               SYS_swapoff,
+                               SYS_acct,
+                               SYS_quotactl,
+                               SYS_syslog,
+                               SYS_settimeofday,
+                               SYS_clock_settime,
+                               SYS_clock_adjtime,
+                               SYS_adjtimex,
+                               SYS_sethostname,
+                               SYS_setdomainname,
+                               SYS_personality,
+                               SYS_sched_setscheduler,
+                               SYS_sched_setattr,
+                               SYS_setpriority,
+                               SYS_ioprio_set,
+                               SYS_vhangup,
+                               SYS_lookup_dcookie,
+                               SYS_nfsservctl};
 
 constexpr long kOfSockets[] = {SYS_socket, SYS_bind, SYS_listen, SYS_connect, SYS_accept, SYS_accept4};
 

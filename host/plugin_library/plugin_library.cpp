@@ -61,7 +61,8 @@ Result<OpenedLibrary> handshake(const std::function<std::unique_ptr<OpenForEver>
       const auto major = other_major(open.library);
       if (major.empty())
         return refuse_file("it does not export wb_plugin_v1\nbuild it with waybill/plugin.h, and export that function");
-      return refuse_file("it is built for ABI major " + major + "; this host has major 1\nbuild it with this host's waybill/plugin.h");
+      return refuse_file("it is built for ABI major " + major +
+                         "; this host has major 1\nbuild it with this host's waybill/plugin.h");
     }
     const auto entry = open.library.get<const wb_plugin*()>(kEntry);
     const wb_plugin* plugin = nullptr;
@@ -75,7 +76,7 @@ Result<OpenedLibrary> handshake(const std::function<std::unique_ptr<OpenForEver>
     return OpenedLibrary{plugin, std::move(*descriptor)};
   } catch (const std::exception& error) {
     return refuse_file("it cannot be loaded: " + clean_text(error.what(), 500) +
-                  "\nbuild it for this machine, and install what it needs");
+                       "\nbuild it for this machine, and install what it needs");
   }
 }
 

@@ -31,10 +31,9 @@ Result<Message> expect(HostStream& stream, Millis within) {
     if (frame->kind == static_cast<std::uint32_t>(Kind::log)) continue;
     Message message;
     if (frame->kind != static_cast<std::uint32_t>(Message::kKind) || !take_message(frame->body, message))
-      return fail(Error::Kind::invalid, "its process does not keep to the protocol: it sends kind " +
-                                            std::to_string(frame->kind) + ", not " +
-                                            std::to_string(static_cast<std::uint32_t>(Message::kKind)) +
-                                            "\nsee docs/plugin-protocol.md");
+      return fail(Error::Kind::invalid,
+                  "its process does not keep to the protocol: it sends kind " + std::to_string(frame->kind) + ", not " +
+                      std::to_string(static_cast<std::uint32_t>(Message::kKind)) + "\nsee docs/plugin-protocol.md");
     return message;
   }
 }
@@ -54,8 +53,9 @@ Result<ReadyProcess> start_process(const ProcessSpec& spec, Millis within) {
   const auto hello = expect<Hello>(stream, within);
   if (!hello) return failed(hello.error());
   if (hello->major != kProtocolMajor)
-    return fail(Error::Kind::invalid, "it speaks version " + std::to_string(hello->major) + " of the protocol; this host speaks " +
-                                          std::to_string(kProtocolMajor) + "\nbuild it for this version");
+    return fail(Error::Kind::invalid, "it speaks version " + std::to_string(hello->major) +
+                                          " of the protocol; this host speaks " + std::to_string(kProtocolMajor) +
+                                          "\nbuild it for this version");
   if (!hello->refusal.empty()) return fail(Error::Kind::invalid, std::string(hello->refusal));
   std::string descriptor(hello->descriptor);
   return ReadyProcess{std::move(*process), std::move(stream), std::move(descriptor), std::move(missing)};

@@ -28,7 +28,7 @@ namespace waybill::plugin_process {
 namespace {
 
 constexpr std::chrono::milliseconds kLookEvery{1000};
-constexpr int kReadsWithin = 10'000;   // milliseconds: a process that asks must read what it is answered
+constexpr int kReadsWithin = 10'000;  // milliseconds: a process that asks must read what it is answered
 constexpr std::size_t kQuestionBytesAtOnce = std::size_t{64} << 10;
 constexpr std::chrono::milliseconds kWaitsFor{5};    // for one more question
 constexpr std::chrono::milliseconds kStaysFor{100};  // with questions, before it looks at anything else
@@ -38,7 +38,8 @@ constexpr int kFirstOther = 7;
 std::string message_of(int error) { return std::generic_category().message(error); }
 
 tl::unexpected<Error> refuse(const char* what) {
-  return fail(Error::Kind::unavailable, std::string("a process for a plugin cannot be started: ") + what + ": " + message_of(errno));
+  return fail(Error::Kind::unavailable,
+              std::string("a process for a plugin cannot be started: ") + what + ": " + message_of(errno));
 }
 
 struct Owned {
@@ -95,8 +96,8 @@ std::string Exit::words() const {
   if (!why.empty())
     words = "killed: " + why;
   else if (signal != 0)
-    words = std::string("killed by ") + (sigabbrev_np(signal) != nullptr ? std::string("SIG") + sigabbrev_np(signal)
-                                                                       : "signal " + std::to_string(signal));
+    words = std::string("killed by ") +
+            (sigabbrev_np(signal) != nullptr ? std::string("SIG") + sigabbrev_np(signal) : "signal " + std::to_string(signal));
   else
     words = "ended with exit code " + std::to_string(code);
   if (!last.empty()) words += "; its last line: " + last;
@@ -136,9 +137,8 @@ Result<void> Process::spawn(const ProcessSpec& spec) {
   fcntl(their_lines.fd, F_SETFL, 0);
 
   // Copies with numbers out of the way first, since a source may have the number of another's place.
-  std::vector<std::pair<int, int>> places{{their_stream.fd, kStreamDescriptor},
-                                          {their_questions.fd, kQuestionDescriptor},
-                                          {page.fd, kPageDescriptor}};
+  std::vector<std::pair<int, int>> places{
+      {their_stream.fd, kStreamDescriptor}, {their_questions.fd, kQuestionDescriptor}, {page.fd, kPageDescriptor}};
   if (spec.library >= 0) places.emplace_back(spec.library, kLibraryDescriptor);
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);

@@ -22,10 +22,10 @@ namespace waybill::plugin_process {
 
 // How a process ended.
 struct Exit {
-  int signal = 0;     // 0: none
-  int code = 0;       // of its exit
-  std::string why;    // what the host killed it for; "": it ended by itself
-  std::string last;   // the last line that it wrote
+  int signal = 0;             // 0: none
+  int code = 0;               // of its exit
+  std::string why;            // what the host killed it for; "": it ended by itself
+  std::string last;           // the last line that it wrote
   std::string words() const;  // "killed by SIGSEGV; its last line: ..."
 };
 
@@ -33,8 +33,8 @@ std::filesystem::path plugin_host_program();  // waybill-plugin-host, beside thi
 
 struct ProcessSpec {
   std::filesystem::path program = plugin_host_program();
-  std::string plugin;               // the name of its file, for people
-  int library = -1;                 // the bytes of a shared library; -1: none, it is a command
+  std::string plugin;  // the name of its file, for people
+  int library = -1;    // the bytes of a shared library; -1: none, it is a command
   std::vector<std::string> command;
   Isolation isolation;
 };
@@ -65,8 +65,8 @@ class Process {
   // [any thread] No listener function runs any more once this returns. Not from one of them.
   void stop_listening();
 
-  void kill(std::string_view why);  // [any thread] the first one's reason counts
-  bool wait_for_end(Millis within) const;   // [any thread]
+  void kill(std::string_view why);         // [any thread] the first one's reason counts
+  bool wait_for_end(Millis within) const;  // [any thread]
 
  private:
   Process() = default;

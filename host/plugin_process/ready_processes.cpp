@@ -6,7 +6,10 @@
 namespace waybill::plugin_process {
 
 ReadyProcesses::ReadyProcesses(ProcessSpec spec, std::function<void()> wakes, RestartDelays delays)
-    : spec_(std::move(spec)), wakes_(std::move(wakes)), delays_(delays), thread_([this](const std::stop_token& stop) { run(stop); }) {}
+    : spec_(std::move(spec)),
+      wakes_(std::move(wakes)),
+      delays_(delays),
+      thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
 ReadyProcesses::~ReadyProcesses() = default;
 
@@ -14,7 +17,8 @@ Result<ReadyProcess> ReadyProcesses::take(Millis wait) {
   std::unique_lock lock(mutex_);
   changed_.wait_for(lock, wait, [this] { return !ready_.empty(); });
   if (ready_.empty())
-    return fail(Error::Kind::unavailable, refusal_.empty() ? "its process is starting" : "its process does not start: " + refusal_);
+    return fail(Error::Kind::unavailable,
+                refusal_.empty() ? "its process is starting" : "its process does not start: " + refusal_);
   auto taken = std::move(ready_.front());
   ready_.pop_front();
   changed_.notify_all();

@@ -33,7 +33,7 @@ class ReadyProcesses {
 
   // One that is ready. Error::unavailable if there is none within this time: `what` says what it waits for.
   Result<ReadyProcess> take(Millis wait);
-  void died();  // one that was taken
+  void died();                 // one that was taken
   std::size_t deaths() const;  // all
 
  private:

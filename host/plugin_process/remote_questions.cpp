@@ -9,7 +9,6 @@
 namespace waybill::plugin_process {
 namespace {
 
-
 template <class Service>
 const Service& service(const wb_host& host, const char* id) {
   return *static_cast<const Service*>(host.get_service(&host, borrow(id)));

@@ -3,18 +3,17 @@
 
 #include <sys/epoll.h>
 
-#include "plugin_protocol/plugin_text.h"
 #include "plugin_process/remote_questions.h"
+#include "plugin_protocol/plugin_text.h"
 
 namespace waybill::plugin_process {
 namespace {
 
-constexpr std::size_t kMaxRequestsOfACall = 64;                   // open at a time
+constexpr std::size_t kMaxRequestsOfACall = 64;  // open at a time
 constexpr std::size_t kMaxTimersOfACall = 1024;
-constexpr std::size_t kMaxUnsent = std::size_t{16} << 20;         // bytes; beyond, the process is heard when it has read some
+constexpr std::size_t kMaxUnsent = std::size_t{16} << 20;  // bytes; beyond, the process is heard when it has read some
 constexpr std::size_t kFlushAt = std::size_t{128} << 10;
 constexpr Millis kDestroysWithin{500};
-
 
 RemoteSender& of(wb_sender* self) { return *reinterpret_cast<RemoteSender*>(self); }
 
@@ -57,18 +56,17 @@ const wb_sender_vt* RemoteSender::functions() {
 
 RemoteSender::RemoteSender(ReadyProcess ready, EventLoop& loop, const wb_host& host, RemoteOwner& owner)
     : process_(std::move(ready.process)), stream_(std::move(ready.stream)), loop_(loop), host_(host), owner_(owner) {
-  process_->listen(
-      {.answer =
-           [this](std::uint32_t kind, std::string_view body, std::string& answer) {
-             std::uint64_t call = 0;
-             if (!call_of_question(kind, body, call)) return false;
-             bool answered = true;
-             if (!owner_.within(call, [&] { answered = answer_question(host_, kind, body, answer); }))
-               owner_.violated("question_without_call", call);
-             return answered;
-           },
-       .line = [this](std::string_view line) { owner_.wrote(line); },
-       .ended = [this](const Exit& exit) { loop_.post([this, exit] { has_ended(exit); }); }});
+  process_->listen({.answer =
+                        [this](std::uint32_t kind, std::string_view body, std::string& answer) {
+                          std::uint64_t call = 0;
+                          if (!call_of_question(kind, body, call)) return false;
+                          bool answered = true;
+                          if (!owner_.within(call, [&] { answered = answer_question(host_, kind, body, answer); }))
+                            owner_.violated("question_without_call", call);
+                          return answered;
+                        },
+                    .line = [this](std::string_view line) { owner_.wrote(line); },
+                    .ended = [this](const Exit& exit) { loop_.post([this, exit] { has_ended(exit); }); }});
 }
 
 RemoteSender::~RemoteSender() {
@@ -201,9 +199,8 @@ bool RemoteSender::handle(const Frame& frame) {
     case Kind::log:
       return with<Log>(frame, [&](auto& m) { log(m); });
     case Kind::count:
-      return with<Count>(frame, [&](auto& m) {
-        static_cast<void>(service<wb_counter_service>(WB_COUNTER_SERVICE).add(&host_, m.name, m.by));
-      });
+      return with<Count>(
+          frame, [&](auto& m) { static_cast<void>(service<wb_counter_service>(WB_COUNTER_SERVICE).add(&host_, m.name, m.by)); });
     case Kind::fault:
       return with<Fault>(frame, [&](auto& m) {
         if (m.threw != 0) return owner_.threw(m.call);
@@ -258,27 +255,27 @@ void RemoteSender::fetch(Fetch& message) {
   }
   request_over(message.call);
   if (!fits) owner_.violated("too_many_requests", message.call);
-  stream_.put(Response{.id = message.id,
-                       .response = {.size = 0,
-                                    .error = WB_NET_REFUSED,
-                                    .reach = WB_NOT_SENT,
-                                    .status = 0,
-                                    .truncated = 0,
-                                    .retry_after_ms = -1,
-                                    .headers = nullptr,
-                                    .header_count = 0,
-                                    .body = {},
-                                    .error_text = borrow(fits ? "it could not be begun" : "the call has 64 open requests already")},
-                       .headers = {}});
+  stream_.put(
+      Response{.id = message.id,
+               .response = {.size = 0,
+                            .error = WB_NET_REFUSED,
+                            .reach = WB_NOT_SENT,
+                            .status = 0,
+                            .truncated = 0,
+                            .retry_after_ms = -1,
+                            .headers = nullptr,
+                            .header_count = 0,
+                            .body = {},
+                            .error_text = borrow(fits ? "it could not be begun" : "the call has 64 open requests already")},
+               .headers = {}});
 }
 
 void RemoteSender::fetched(void* user, const wb_http_response* response) {
   const auto& request = *static_cast<const Request*>(user);
   auto& sender = *request.sender;
   if (!sender.gone_)
-    sender.stream_.put(Response{.id = request.id,
-                                .response = *response,
-                                .headers = {response->headers, response->headers + response->header_count}});
+    sender.stream_.put(Response{
+        .id = request.id, .response = *response, .headers = {response->headers, response->headers + response->header_count}});
   sender.request_over(request.call);
   sender.fetches_.erase(request.id);
 }
@@ -327,8 +324,8 @@ void RemoteSender::start_timer(const Timer& message) {
   if (found == calls_.end() || found->second.timers.size() >= kMaxTimersOfACall || timers_.contains(message.id))
     return owner_.violated("timer_without_call", message.call);
   auto user = std::make_unique<Waiting>(Waiting{this, message.call, message.id});
-  const auto begun = service<wb_timer_service>(WB_TIMER_SERVICE)
-                         .after(&host_, wb_call{message.call}, message.delay_ms, &fired, user.get());
+  const auto begun =
+      service<wb_timer_service>(WB_TIMER_SERVICE).after(&host_, wb_call{message.call}, message.delay_ms, &fired, user.get());
   if (begun == 0) return;
   found->second.timers.push_back(message.id);
   timers_.emplace(message.id, std::make_pair(begun, std::move(user)));

@@ -14,8 +14,9 @@ bool read_number(const std::string& text, std::size_t& number) {
 }  // namespace
 
 std::vector<std::string> words_of(const Isolation& isolation) {
-  std::vector<std::string> words{"--memory", std::to_string(isolation.memory_bytes), "--threads",
-                                 std::to_string(isolation.threads), "--descriptors", std::to_string(isolation.descriptors)};
+  std::vector<std::string> words{"--memory",      std::to_string(isolation.memory_bytes),
+                                 "--threads",     std::to_string(isolation.threads),
+                                 "--descriptors", std::to_string(isolation.descriptors)};
   if (isolation.network) words.emplace_back("--network");
   for (const auto& path : isolation.read) {
     words.emplace_back("--read");

@@ -18,10 +18,10 @@ inline constexpr std::uint32_t kProtocolMajor = 1;
 inline constexpr std::uint32_t kProtocolMinor = 0;
 
 // The descriptors that a plugin's process is started with.
-inline constexpr int kStreamDescriptor = 3;     // both ways: everything but questions
-inline constexpr int kQuestionDescriptor = 4;   // the process asks, and waits for the answer
-inline constexpr int kPageDescriptor = 5;       // memory that says which call its code is inside of: see page.h
-inline constexpr int kLibraryDescriptor = 6;    // of a shared library: its bytes
+inline constexpr int kStreamDescriptor = 3;    // both ways: everything but questions
+inline constexpr int kQuestionDescriptor = 4;  // the process asks, and waits for the answer
+inline constexpr int kPageDescriptor = 5;      // memory that says which call its code is inside of: see page.h
+inline constexpr int kLibraryDescriptor = 6;   // of a shared library: its bytes
 
 enum class Kind : std::uint32_t {
   // to the process
@@ -298,8 +298,8 @@ struct CountFirst {
 
 struct Answer {
   static constexpr Kind kKind = Kind::answer;
-  std::int32_t status = 0;      // as the service's function returns
-  std::vector<wb_str> values;   // what it gives its sink: MACs, values, a URL; of a template: name and text in turn
+  std::int32_t status = 0;     // as the service's function returns
+  std::vector<wb_str> values;  // what it gives its sink: MACs, values, a URL; of a template: name and text in turn
 };
 
 // ---- fields, in the order in which they travel ----
@@ -328,9 +328,7 @@ void visit(auto& a, Is<wb_http_request> auto& m) {
 void visit(auto& a, Is<wb_http_response> auto& m) {
   a(m.error, m.reach, m.status, m.truncated, m.retry_after_ms, m.body, m.error_text);
 }
-void visit(auto& a, Is<wb_smtp_message> auto& m) {
-  a(m.timeout_ms, m.tls, m.relay, m.user, m.password, m.from, m.data);
-}
+void visit(auto& a, Is<wb_smtp_message> auto& m) { a(m.timeout_ms, m.tls, m.relay, m.user, m.password, m.from, m.data); }
 void visit(auto& a, Is<wb_smtp_reply> auto& m) { a(m.error, m.reach, m.stage, m.code, m.text, m.error_text); }
 void visit(auto& a, Is<wb_failure> auto& m) { a(m.failed_at, m.provider_ref, m.idempotency_key, m.reason, m.detail); }
 

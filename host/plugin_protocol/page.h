@@ -12,9 +12,9 @@ inline constexpr std::size_t kPageBytes = 4096;
 
 // Written by the process, read by the host, which trusts it with nothing but the process's own calls.
 struct Page {
-  std::atomic<std::uint64_t> call{0};          // 0: for no call
-  std::atomic<std::int64_t> since{0};          // CLOCK_MONOTONIC, nanoseconds; 0: outside
-  std::atomic<std::uint64_t> begun{0};         // how many Begins it has taken up
+  std::atomic<std::uint64_t> call{0};   // 0: for no call
+  std::atomic<std::int64_t> since{0};   // CLOCK_MONOTONIC, nanoseconds; 0: outside
+  std::atomic<std::uint64_t> begun{0};  // how many Begins it has taken up
 
   struct Inside {
     std::uint64_t call;

@@ -46,10 +46,8 @@ class Writer {
     for (const auto& item : items) put(item);
   }
   template <class Struct>
-    requires std::is_class_v<Struct>
-  void put(const Struct& fields) {
-    visit(*this, fields);
-  }
+  requires std::is_class_v<Struct>
+  void put(const Struct& fields) { visit(*this, fields); }
 
   std::string& out_;
 };
@@ -95,10 +93,8 @@ class Reader {
     for (std::uint32_t i = 0; i < count && good_; ++i) take(items.emplace_back());
   }
   template <class Struct>
-    requires std::is_class_v<Struct>
-  void take(Struct& fields) {
-    visit(*this, fields);
-  }
+  requires std::is_class_v<Struct>
+  void take(Struct& fields) { visit(*this, fields); }
   void fail() {
     good_ = false;
     left_ = {};

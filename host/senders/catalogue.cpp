@@ -104,7 +104,7 @@ std::vector<std::filesystem::path> tried(std::vector<std::filesystem::path> file
 struct Catalogue::Contents {
   std::map<std::string, LoadedAction, std::less<>> actions;
   std::vector<std::pair<std::string_view, const BoundedCheck*>>
-      payload_checks;  // of those that have one: few, asked for each intent
+      payload_checks;                                            // of those that have one: few, asked for each intent
   std::map<std::string, ProcessPlugin*, std::less<>> processes;  // by action type
   std::vector<std::unique_ptr<ProcessPlugin>> process_plugins;
   std::vector<LoadedPlugin> loaded;
@@ -166,8 +166,13 @@ void Catalogue::Contents::add(std::vector<NamedFile> files, const SenderSettings
   for (auto& file : files) {
     if (refused_files.contains(file.name)) continue;
     auto& descriptor = file.loaded.descriptor;
-    LoadedPlugin plugin{file.name, std::move(descriptor.id),           descriptor.version, descriptor.abi_minor,
-                        {},        file.process == nullptr,            std::move(file.loaded.why_in_place)};
+    LoadedPlugin plugin{file.name,
+                        std::move(descriptor.id),
+                        descriptor.version,
+                        descriptor.abi_minor,
+                        {},
+                        file.process == nullptr,
+                        std::move(file.loaded.why_in_place)};
     for (auto& action : descriptor.actions) {
       auto name = action.type.name;
       const auto winner = winners.find(name);

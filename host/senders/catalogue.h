@@ -1,4 +1,4 @@
-// The plugins of one folder: loaded and checked, or refused by name. Hides Boost.DLL.
+// The plugins of one folder: loaded and checked, or refused by name.
 #pragma once
 
 #include <filesystem>
@@ -56,11 +56,10 @@ class Catalogue final : public ActionTypes {
   // Loads every *.so of `folder`, in order of name, from copies in memory. Never fails as a whole: unusable plugins are in
   // refused(), in order of name. What ends, crashes or hangs a process while it is loaded, or while it checks its settings, does
   // so in a child process, and is refused.
-  // A file with an action type that `isolations` puts into a process is never loaded here, but by `program` in a process of its own; "": waybill-plugin-host
-  // beside this program.
+  // A file with an action type that `isolations` puts into a process is never loaded here, but by `program` in a process of its
+  // own; "": waybill-plugin-host beside this program.
   static std::unique_ptr<Catalogue> load(const std::filesystem::path& folder, const SenderSettings& settings = {},
-                                         const Isolations& isolations = {},
-                                         const std::filesystem::path& program = {});
+                                         const Isolations& isolations = {}, const std::filesystem::path& program = {});
   ~Catalogue() override;
 
   const ActionType* find(std::string_view name) const override;

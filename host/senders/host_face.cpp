@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <type_traits>
 
-#include "senders/plugin_sender.h"
 #include "plugin_protocol/plugin_text.h"
+#include "senders/plugin_sender.h"
 #include "services/sign.h"
 
 namespace waybill {

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
+#include "plugin_protocol/plugin_text.h"
 #include "senders/host_face.h"
 #include "senders/plugin_sender.h"
-#include "plugin_protocol/plugin_text.h"
 
 namespace waybill {
 namespace {

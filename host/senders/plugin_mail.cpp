@@ -1,7 +1,7 @@
 // What a sender's strand does for its plugin between calls: mail submitted to relays, each submission belonging to an open call.
+#include "plugin_protocol/plugin_text.h"
 #include "senders/plugin_reach.h"
 #include "senders/plugin_sender.h"
-#include "plugin_protocol/plugin_text.h"
 #include "services/placeholders.h"
 
 namespace waybill {

@@ -16,9 +16,8 @@ Result<std::unique_ptr<PluginSender>> PluginSender::create(SenderParts parts, Ow
   std::unique_ptr<PluginSender> sender(new PluginSender(std::move(parts)));
   sender->sends_through_host_ = process.sends_through_host;
   sender->on_death_ = std::move(process.died);
-  sender->remote_ =
-      std::make_unique<plugin_process::RemoteSender>(std::move(process.ready), sender->loop_, sender->face_.host,
-                                                     static_cast<plugin_process::RemoteOwner&>(*sender));
+  sender->remote_ = std::make_unique<plugin_process::RemoteSender>(std::move(process.ready), sender->loop_, sender->face_.host,
+                                                                   static_cast<plugin_process::RemoteOwner&>(*sender));
   auto created = sender->remote_->create(sender->parts_.type.name, sender->parts_.settings, kCreatesWithin);
   if (!created) return fail(created.error().kind, clean_text(created.error().what, 1000));
   sender->self_ = sender->remote_->sender();

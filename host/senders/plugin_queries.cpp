@@ -1,8 +1,8 @@
 // Calls of a plugin's sender other than send: compose, and queries of a destination.
 #include <algorithm>
 
-#include "senders/plugin_sender.h"
 #include "plugin_protocol/plugin_text.h"
+#include "senders/plugin_sender.h"
 
 namespace waybill {
 namespace {

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <future>
 
-#include "senders/host_face.h"
-#include "senders/outcome_check.h"
 #include "plugin_library/plugin_descriptor.h"
 #include "plugin_protocol/plugin_text.h"
+#include "senders/host_face.h"
+#include "senders/outcome_check.h"
 
 namespace waybill {
 namespace {
@@ -61,8 +61,8 @@ struct PluginSender::Creation {
   void run() {
     auto& made = *sender;
     threw = made.entry_.enter(0, nullptr, [&] {
-      made.self_ = made.parts_.action->create(&made.face_.host, borrow(made.parts_.settings), &made.vt_, &ReportedProblems::report,
-                                             &reported);
+      made.self_ = made.parts_.action->create(&made.face_.host, borrow(made.parts_.settings), &made.vt_,
+                                              &ReportedProblems::report, &reported);
     });
     over.set_value();
   }

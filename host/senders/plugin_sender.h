@@ -49,8 +49,8 @@ struct SenderParts {
   const ActionType& type;
   std::string plugin;                           // its id
   std::shared_ptr<BreadcrumbFile> breadcrumbs;  // null: this process writes none
-  const wb_action* action;  // null: its code runs in a process of its own
-  std::string settings;     // JSON object
+  const wb_action* action;                      // null: its code runs in a process of its own
+  std::string settings;                         // JSON object
   HttpClientSettings http;
   std::shared_ptr<const LiveSecrets> secrets;
   std::set<std::string, std::less<>> readable_secrets;  // whose values the plugin may have

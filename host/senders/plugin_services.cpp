@@ -2,9 +2,9 @@
 #include <algorithm>
 
 #include "base/utf8.h"
+#include "plugin_protocol/plugin_text.h"
 #include "senders/plugin_reach.h"
 #include "senders/plugin_sender.h"
-#include "plugin_protocol/plugin_text.h"
 
 namespace waybill {
 namespace {

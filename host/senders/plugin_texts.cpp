@@ -1,7 +1,7 @@
 // Templates and links as a plugin gets them. No exception leaves these functions.
+#include "plugin_protocol/plugin_text.h"
 #include "senders/host_face.h"
 #include "senders/plugin_sender.h"
-#include "plugin_protocol/plugin_text.h"
 
 namespace waybill {
 namespace {

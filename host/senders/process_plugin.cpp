@@ -20,19 +20,23 @@ constexpr std::chrono::seconds kIdle{10};
 }  // namespace
 
 Result<std::unique_ptr<ProcessPlugin>> ProcessPlugin::describe(const std::filesystem::path& file,
-                                                               const std::filesystem::path& program,
-                                                               const Isolation& isolation) {
+                                                               const std::filesystem::path& program, const Isolation& isolation) {
   if (auto fault = fault_in_file(file)) return fail(Error::Kind::invalid, fault->reason + "\n" + fault->remedy);
   const auto copy = private_copy_descriptor(file);
   if (!copy)
     return fail(Error::Kind::invalid, "it cannot run in a process of its own: " + copy.error().what +
                                           "\nmend that, or say `isolation: in_process` for its action types");
-  std::unique_ptr<ProcessPlugin> plugin(new ProcessPlugin(
-      {.program = program.empty() ? plugin_process::plugin_host_program() : program, .plugin = file.filename().string(), .library = *copy, .command = {}, .isolation = isolation}));
+  std::unique_ptr<ProcessPlugin> plugin(
+      new ProcessPlugin({.program = program.empty() ? plugin_process::plugin_host_program() : program,
+                         .plugin = file.filename().string(),
+                         .library = *copy,
+                         .command = {},
+                         .isolation = isolation}));
   auto ready = plugin_process::start_process(plugin->spec_, kAnswersWithin);
   if (!ready) {
     auto what = ready.error().what;
-    if (what.find('\n') == std::string::npos) what += "\nsee what `waybill plugin check " + file.string() + "` finds, and mend the plugin";
+    if (what.find('\n') == std::string::npos)
+      what += "\nsee what `waybill plugin check " + file.string() + "` finds, and mend the plugin";
     return fail(Error::Kind::invalid, what);
   }
   auto descriptor = read_descriptor(ready->descriptor);
@@ -81,7 +85,8 @@ Problems ProcessPlugin::opinion(std::uint32_t what, std::string_view action_type
   last_asked_ = std::chrono::steady_clock::now();
   if (!adviser_) {
     auto ready = plugin_process::start_process(spec_, kAnswersWithin);
-    if (!ready) return {{"", 0, "", "the plugin could not be asked: " + ready.error().what.substr(0, ready.error().what.find('\n'))}};
+    if (!ready)
+      return {{"", 0, "", "the plugin could not be asked: " + ready.error().what.substr(0, ready.error().what.find('\n'))}};
     keep(std::move(*ready));
   }
   auto problems = plugin_process::ask_opinion(*adviser_, what, action_type, json, kAnswersWithin);

@@ -13,8 +13,8 @@
 #include "base/error.h"
 #include "base/problem.h"
 #include "config/isolation.h"
-#include "plugin_process/greeting.h"
 #include "plugin_library/plugin_descriptor.h"
+#include "plugin_process/greeting.h"
 
 namespace waybill {
 

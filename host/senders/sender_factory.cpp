@@ -49,15 +49,16 @@ plugin_process::ReadyProcesses& PluginSenderFactory::processes_of(ProcessPlugin&
   return *processes;
 }
 
-Result<std::unique_ptr<PluginSender>> PluginSenderFactory::make_in_process(ProcessPlugin& plugin, SenderParts parts, Millis wait) {
+Result<std::unique_ptr<PluginSender>> PluginSenderFactory::make_in_process(ProcessPlugin& plugin, SenderParts parts,
+                                                                           Millis wait) {
   auto& processes = processes_of(plugin, parts.type.name);
   auto ready = processes.take(wait);
   TRY(ready);
   const bool has_network = isolation_of(parts.type.name).network;
   parts.breadcrumbs = nullptr;  // this host does not die of it
-  auto sender = PluginSender::create(std::move(parts), {.ready = std::move(*ready),
-                                                        .sends_through_host = !has_network,
-                                                        .died = [&processes] { processes.died(); }});
+  auto sender = PluginSender::create(
+      std::move(parts),
+      {.ready = std::move(*ready), .sends_through_host = !has_network, .died = [&processes] { processes.died(); }});
   if (!sender && sender.error().kind == Error::Kind::unavailable) processes.died();
   return sender;
 }
@@ -82,23 +83,23 @@ Result<std::unique_ptr<PluginSender>> PluginSenderFactory::make_plugin_sender(co
                           .stand_in = stand_in_,
                           .max_retry_after = max_retry_after_};
   SenderParts parts{
-       .type = *type,
-       .plugin = catalogue_.plugin_of(action_type)->id,
-       .breadcrumbs = breadcrumbs_,
-       .action = catalogue_.action(action_type),
-       .settings = settings,
-       .http = std::move(http),
-       .secrets = secrets_,
-       .readable_secrets = readable == readable_secrets_.end() ? std::set<std::string, std::less<>>{} : readable->second,
-       .oauth2 = oauth2_,
-       .transport = transport_,
-       .vault = vault_,
-       .texts = texts_,
-       .violations = violations_,
-       .counters = counters_,
-       .clock = clock_,
-       .log = log_,
-       .completions = completions};
+      .type = *type,
+      .plugin = catalogue_.plugin_of(action_type)->id,
+      .breadcrumbs = breadcrumbs_,
+      .action = catalogue_.action(action_type),
+      .settings = settings,
+      .http = std::move(http),
+      .secrets = secrets_,
+      .readable_secrets = readable == readable_secrets_.end() ? std::set<std::string, std::less<>>{} : readable->second,
+      .oauth2 = oauth2_,
+      .transport = transport_,
+      .vault = vault_,
+      .texts = texts_,
+      .violations = violations_,
+      .counters = counters_,
+      .clock = clock_,
+      .log = log_,
+      .completions = completions};
   if (auto* const plugin = catalogue_.process_plugin(action_type)) return make_in_process(*plugin, std::move(parts), wait);
   auto sender = PluginSender::create(std::move(parts));
   if (!sender && sender.error().kind == Error::Kind::unavailable) {

@@ -129,7 +129,8 @@ Settlement settlement_of_lost(const OrphanedDelivery& lost, const Contract& cont
                             .provider_ref = {},
                             .counts = false,
                             .maybe_sent = maybe_sent};
-  apply(decide_lost(contract, losses, lost.created, now, reach), contract, {lost.kind, lost.client_ref, lost.action_order}, now, s);
+  apply(decide_lost(contract, losses, lost.created, now, reach), contract, {lost.kind, lost.client_ref, lost.action_order}, now,
+        s);
   if (s.status == Status::due && blame == Blame::suspect) s.due = now + suspect_delay(losses);
   return s;
 }

@@ -14,7 +14,8 @@ class Isolation : public World {
  protected:
   void in_process_of_its_own(const std::string& types, const std::string& more = "timeouts: {attempt: 30s}\n") {
     std::string senders;
-    for (const auto& type : json::parse("[" + types + "]")) senders += "  " + type.get<std::string>() + ": {isolation: process}\n";
+    for (const auto& type : json::parse("[" + types + "]"))
+      senders += "  " + type.get<std::string>() + ": {isolation: process}\n";
     setup.more = "senders:\n" + senders + more;
   }
   std::string end_of(const std::string& id) {

@@ -9,8 +9,8 @@
 
 #include <fstream>
 
-#include "senders/catalogue.h"
 #include "plugin_protocol/plugin_text.h"
+#include "senders/catalogue.h"
 #include "unit/senders/plugin_folder.h"
 
 namespace waybill {

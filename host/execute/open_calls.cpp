@@ -192,14 +192,30 @@ std::shared_ptr<const OpenJob> OpenCalls::give_up(CallId hangs_in) {
   return end_without(hangs_in, {});
 }
 
-void OpenCalls::lost(CallId inside, std::string_view words) {
+void OpenCalls::died(CallId inside, std::string_view words) {
+  std::shared_ptr<const OpenJob> culprit;
   {
     const std::lock_guard lock(mutex_);
-    if (closed_) return;  // it was given up, or ended in order
+    if (closed_) return;  // it ends in order
+    if (const auto found = open_.find(inside.value); found != open_.end()) culprit = found->second.job;
+  }
+  leave(inside, Finished::How::hung, words);
+  flush();
+  if (on_lost_) on_lost_(culprit, words);
+}
+
+void OpenCalls::interrupted(CallId call, std::string_view words) {
+  leave(call, Finished::How::interrupted, words);
+  flush();
+}
+
+void OpenCalls::lost(std::string_view words) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (closed_) return;
     lost_ = true;
   }
-  const auto culprit = end_without(inside, words);
-  if (on_lost_) on_lost_(culprit, words);
+  end_without({}, words);
 }
 
 // Its sender sends nothing any more. What never reached the network goes back: also the culprit, if all that the plugin sends

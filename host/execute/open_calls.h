@@ -44,7 +44,9 @@ class OpenCalls final : public Completions {
   bool complete(CallId call, Outcome outcome) override;
   void not_begun(CallId call) override;
   void flush() override;
-  void lost(CallId inside, std::string_view words) override;
+  void died(CallId inside, std::string_view words) override;
+  void interrupted(CallId call, std::string_view words) override;
+  void lost(std::string_view words) override;
   bool is_lost() const { return lost_; }  // its sender is gone
 
   struct Look {
@@ -54,6 +56,8 @@ class OpenCalls final : public Completions {
   // Cancels calls at their deadline; decides those still silent after the grace. While the strand is inside one call no other
   // can be told: they wait until it comes back, or is known to hang.
   Look look();
+  bool runs_apart() const { return sender_->runs_apart(); }
+  void kill_process() { sender_->give_up(); }  // of a sender that runs apart
   // The strand hangs in this call, which comes back as hung. Of the others, those that never reached the network come back
   // unattempted, the rest as interrupted. Reports nothing afterwards. Returns the job of the call, null if it is no longer open.
   std::shared_ptr<const OpenJob> give_up(CallId hangs_in);

@@ -32,9 +32,13 @@ class Completions {
   virtual void not_begun(CallId call) = 0;
   // Hands on completed calls. A sender calls it at the end of each turn of its strand, and after a completion on another thread.
   virtual void flush() = 0;
-  // The plugin's process is gone, and the sender with it; `inside`: the call that it was inside of, 0 for none. `words`: how it
-  // ended. On the strand; all open calls end here.
-  virtual void lost(CallId inside, std::string_view words) = 0;
+  // A process of the plugin's own died inside this call, 0 for none; `words`: how. That call ends here, the others go on in the
+  // next process. On the strand.
+  virtual void died(CallId inside, std::string_view words) = 0;
+  // The call was open in a process that died, and cannot go on: something of it may have been sent. On the strand.
+  virtual void interrupted(CallId call, std::string_view words) = 0;
+  // There is no process, and the sender is of no use any more: all open calls end here. On the strand.
+  virtual void lost(std::string_view words) = 0;
 };
 
 // The job of an open call, and how far it has got.
@@ -70,6 +74,8 @@ class Sender {
   virtual void give_up() = 0;
   // [any thread] All that the plugin sends goes through the host, so that what has not reached the network was not sent.
   virtual bool sends_through_host() const { return false; }
+  // [any thread] The plugin has a process of its own: when it hangs, give_up() kills that, and the sender goes on with the next.
+  virtual bool runs_apart() const { return false; }
   // [any thread] Requires that no call is open. Ends the strand when all fetches and timers are done; true if that was in time.
   // False: it hangs inside the plugin, and the caller must never destroy it (leak it on purpose).
   virtual bool join(Millis within) = 0;

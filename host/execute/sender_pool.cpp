@@ -112,10 +112,12 @@ Clock::Monotonic SenderPool::look() {
   auto next = Clock::Monotonic::max();
   for (const auto& calls : senders()) {
     const auto look = calls->look();
-    if (look.hangs_in)
+    if (look.hangs_in && !calls->runs_apart()) {
       abandon(calls, *look.hangs_in);
-    else
-      next = std::min(next, look.next);
+      continue;
+    }
+    if (look.hangs_in) calls->kill_process();  // which charges the call
+    next = std::min(next, look.next);
   }
   forget_returned();
   const std::lock_guard lock(mutex_);

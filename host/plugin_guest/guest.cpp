@@ -68,7 +68,7 @@ struct Reported {
 }  // namespace
 
 Guest::Guest(const wb_plugin& plugin, Page& page)
-    : plugin_(plugin), page_(page), face_{make_guest_host(borrow(WAYBILL_VERSION)), this} {}
+    : plugin_(plugin), page_(page), stream_(page), face_{make_guest_host(borrow(WAYBILL_VERSION)), this} {}
 
 void Guest::serve() {
   for (;;) dispatch(stream_.read());

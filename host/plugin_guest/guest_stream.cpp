@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 
 #include "plugin_protocol/receive_soon.h"
@@ -14,12 +15,44 @@ namespace waybill::plugin_process {
 namespace {
 
 constexpr std::size_t kReadAtOnce = std::size_t{256} << 10;
+constexpr std::chrono::milliseconds kFlushesEvery{20};
+constexpr int kQuietRounds = 50;
 constexpr int kHostIsGone = 0;      // the exit code then: nothing is wrong with the plugin
 constexpr int kHostIsStrange = 70;  // EX_SOFTWARE
 
 [[noreturn]] void leave(int code) { _exit(code); }
 
 }  // namespace
+
+GuestStream::GuestStream(const Page& page) : strand_(std::this_thread::get_id()), page_(page) {
+  std::thread([this] { flush_what_waits(); }).detach();  // both live as long as the process
+}
+
+void GuestStream::wake_flusher() {
+  is_idle_ = false;
+  put_.notify_one();
+}
+
+// A call that does not come back must not keep what others have said before it.
+void GuestStream::flush_what_waits() {
+  std::unique_lock lock(mutex_);
+  for (int quiet = 0;;) {
+    if (quiet >= kQuietRounds) {
+      is_idle_ = true;
+      put_.wait(lock, [this] { return !is_idle_; });
+    }
+    lock.unlock();
+    std::this_thread::sleep_for(kFlushesEvery);
+    lock.lock();
+    quiet = out_.empty() ? quiet + 1 : 0;
+    const auto inside = page_.inside();
+    if (out_.empty() || !inside || inside->since != stays_since_) {
+      stays_since_ = inside ? inside->since : 0;
+      continue;
+    }
+    flush();  // the strand is where it was a round ago
+  }
+}
 
 bool GuestStream::receive(bool wait) {
   for (;;) {

@@ -18,6 +18,8 @@
 #include <cstdint>
 #include <system_error>
 
+#include "plugin_protocol/messages.h"
+
 namespace waybill::plugin_process {
 namespace {
 
@@ -250,6 +252,16 @@ class Filter {
   void only_if_equal(long call, unsigned argument, std::uint32_t value, int error) {
     with_argument(call, argument, BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 1, 0), error);
   }
+  // Refused when `argument` is one of the descriptors between a plugin's process and its host.
+  void not_with_own(long call, unsigned argument, int error) {
+    constexpr std::uint8_t kLength = 5;
+    code_.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(call), 0, kLength));
+    load(offsetof(seccomp_data, args) + argument * sizeof(std::uint64_t));
+    code_.push_back(BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, kStreamDescriptor, 0, 2));
+    code_.push_back(BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, kLibraryDescriptor, 1, 0));
+    give(refusal(error));
+    give(SECCOMP_RET_ALLOW);
+  }
   bool install() {
     give(SECCOMP_RET_ALLOW);
     const sock_fprog program{static_cast<unsigned short>(code_.size()), code_.data()};
@@ -291,6 +303,13 @@ void close_system_calls(const Isolation& isolation, bool runs_command, Missing& 
   if (!runs_command) {
     filter.refuse(SYS_execve, EPERM);
     filter.refuse(SYS_execveat, EPERM);
+    // A plugin that writes to, or closes, what it does not own: ours use none of these.
+    for (const auto call : {SYS_write, SYS_writev, SYS_pwrite64, SYS_close}) filter.not_with_own(call, 0, EBADF);
+    filter.not_with_own(SYS_dup3, 1, EBADF);
+#if defined(__x86_64__)
+    filter.not_with_own(SYS_dup2, 1, EBADF);
+#endif
+    filter.refuse(SYS_close_range, ENOSYS);
   }
   if (!filter.install()) missing.push_back("all system calls are open to it: " + why());
 }

@@ -19,6 +19,12 @@ constexpr std::size_t kCompactAt = std::size_t{1} << 20;
 
 }  // namespace
 
+void HostStream::put_again(std::string_view frame, std::uint64_t id) {
+  const auto at = out_.size();
+  out_.append(frame);
+  std::memcpy(out_.data() + at + kHeadBytes, &id, sizeof id);
+}
+
 bool HostStream::flush() {
   while (sent_ < out_.size()) {
     const auto sent = send(descriptor_, out_.data() + sent_, out_.size() - sent_, MSG_DONTWAIT | MSG_NOSIGNAL);

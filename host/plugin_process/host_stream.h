@@ -19,6 +19,8 @@ class HostStream {
   void put(const Message& message) {
     put_frame(out_, message);
   }
+  // A frame that was made before, with another number in its first field.
+  void put_again(std::string_view frame, std::uint64_t id);
   // As much as the process takes now. False: it is gone.
   bool flush();
   std::size_t unsent() const { return out_.size() - sent_; }
@@ -32,7 +34,7 @@ class HostStream {
   Result<Frame> read(Millis within);
 
  private:
-  const int descriptor_;
+  int descriptor_;
   Frames frames_;
   std::string out_;
   std::size_t sent_ = 0;  // of out_

@@ -4,6 +4,11 @@
 #include <algorithm>
 
 namespace waybill::plugin_process {
+namespace {
+
+constexpr std::size_t kAtOnce = 3;  // deaths in a row after which the next process still begins at once
+
+}  // namespace
 
 ReadyProcesses::ReadyProcesses(ProcessSpec spec, std::function<void()> wakes, RestartDelays delays)
     : spec_(std::move(spec)),
@@ -46,15 +51,15 @@ void ReadyProcesses::note_death() {
 
 Millis ReadyProcesses::delay() const {
   constexpr std::size_t kMaxDoublings = 20;
-  if (in_a_row_ < 2) return Millis{0};
-  return std::min(delays_.first * (std::int64_t{1} << std::min(in_a_row_ - 2, kMaxDoublings)), delays_.longest);
+  if (in_a_row_ <= kAtOnce) return Millis{0};
+  return std::min(delays_.first * (std::int64_t{1} << std::min(in_a_row_ - kAtOnce - 1, kMaxDoublings)), delays_.longest);
 }
 
 void ReadyProcesses::run(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   while (!stop.stop_requested()) {
     changed_.wait(lock, stop, [this] { return ready_.empty(); });
-    if (const auto until = last_death_ + delay(); in_a_row_ > 1 && Steady::now() < until) {
+    if (const auto until = last_death_ + delay(); Steady::now() < until) {
       changed_.wait_until(lock, stop, until, [&] { return last_death_ + delay() != until; });
       continue;
     }

@@ -14,9 +14,9 @@
 
 namespace waybill::plugin_process {
 
-// After the second death in a row the next process begins this much later, each time twice as much.
+// From the fourth death in a row on the next process begins this much later, each time twice as much.
 struct RestartDelays {
-  Millis first{200};
+  Millis first{100};
   Millis longest{30'000};
   Millis forgotten{60'000};  // without a death
   Millis greeting{30'000};   // a process that has not said hello by then is killed

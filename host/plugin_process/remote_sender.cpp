@@ -3,6 +3,9 @@
 
 #include <sys/epoll.h>
 
+#include <algorithm>
+#include <chrono>
+
 #include "plugin_process/remote_questions.h"
 #include "plugin_protocol/plugin_text.h"
 
@@ -13,7 +16,22 @@ constexpr std::size_t kMaxRequestsOfACall = 64;  // open at a time
 constexpr std::size_t kMaxTimersOfACall = 1024;
 constexpr std::size_t kMaxUnsent = std::size_t{16} << 20;  // bytes; beyond, the process is heard when it has read some
 constexpr std::size_t kFlushAt = std::size_t{128} << 10;
+constexpr std::size_t kMaxKeptBytes = std::size_t{1} << 20;  // of a call's answers
 constexpr Millis kDestroysWithin{500};
+constexpr Millis kStuck{500};  // inside one call: what waits behind it is not to blame
+constexpr Millis kAsksAgainAfter{10};
+constexpr Millis kWaitsForNext{5'000};
+constexpr auto kRefused = "the call has 64 open requests already, or the request could not be begun";
+
+std::size_t fingerprint_of(const std::vector<std::string_view>& texts) {
+  std::size_t all = texts.size();
+  for (const auto text : texts) all = (all ^ std::hash<std::string_view>{}(text)) * 0x9E3779B97F4A7C15ULL + text.size();
+  return all;
+}
+
+std::int64_t now_ns() {  // of the clock of a page
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 RemoteSender& of(wb_sender* self) { return *reinterpret_cast<RemoteSender*>(self); }
 
@@ -22,7 +40,9 @@ RemoteSender& of(wb_sender* self) { return *reinterpret_cast<RemoteSender*>(self
 // What the host calls.
 struct RemoteSender::Functions {
   static void send(wb_sender* self, wb_call call, const wb_job* job) { of(self).begin(call.id, Asked::send, job); }
-  static void cancel(wb_sender* self, wb_call call) { of(self).stream_.put(Cancel{.call = call.id}); }
+  static void cancel(wb_sender* self, wb_call call) {
+    if (of(self).state_ == State::runs) of(self).stream_.put(Cancel{.call = call.id});
+  }
   static void compose(wb_sender* self, wb_call call, const wb_job* job) { of(self).begin(call.id, Asked::compose, job); }
   static void status(wb_sender* self, wb_call call, const wb_job* job) { of(self).begin(call.id, Asked::status, job); }
   static void probe(wb_sender* self, wb_call call, const wb_job* job) { of(self).begin(call.id, Asked::probe, job); }
@@ -54,8 +74,19 @@ const wb_sender_vt* RemoteSender::functions() {
   return &functions;
 }
 
-RemoteSender::RemoteSender(ReadyProcess ready, EventLoop& loop, const wb_host& host, RemoteOwner& owner)
-    : process_(std::move(ready.process)), stream_(std::move(ready.stream)), loop_(loop), host_(host), owner_(owner) {
+RemoteSender::RemoteSender(ReadyProcess first, NextProcess next, bool sends_through_host, EventLoop& loop, const wb_host& host,
+                           RemoteOwner& owner)
+    : process_(std::move(first.process)),
+      stream_(std::move(first.stream)),
+      next_(std::move(next)),
+      sends_through_host_(sends_through_host),
+      loop_(loop),
+      host_(host),
+      owner_(owner) {
+  listen();
+}
+
+void RemoteSender::listen() {
   process_->listen({.answer =
                         [this](std::uint32_t kind, std::string_view body, std::string& answer) {
                           std::uint64_t call = 0;
@@ -66,34 +97,53 @@ RemoteSender::RemoteSender(ReadyProcess ready, EventLoop& loop, const wb_host& h
                           return answered;
                         },
                     .line = [this](std::string_view line) { owner_.wrote(line); },
-                    .ended = [this](const Exit& exit) { loop_.post([this, exit] { has_ended(exit); }); }});
+                    .ended = [this, process = process_.get()](
+                                 const Exit& exit) { loop_.post([this, process, exit] { has_ended(process, exit); }); }});
 }
 
 RemoteSender::~RemoteSender() {
-  if (destroyed_ && !gone_) process_->wait_for_end(kDestroysWithin);
+  if (destroyed_) process_->wait_for_end(kDestroysWithin);
   process_->stop_listening();
 }
 
+std::optional<Page::Inside> RemoteSender::inside() const {
+  const std::lock_guard lock(process_mutex_);
+  return process_->page().inside();
+}
+
+void RemoteSender::kill(std::string_view why) {
+  const std::lock_guard lock(process_mutex_);
+  process_->kill(why);
+}
+
 Result<void> RemoteSender::create(std::string_view action_type, std::string_view settings, Millis within) {
-  stream_.put(Create{.action_type = action_type, .settings = settings});
+  action_type_ = action_type;
+  settings_ = settings;
+  stream_.put(Create{.action_type = action_type_, .settings = settings_});
   for (;;) {
     const auto frame = stream_.read(within);
     TRY(frame);
-    if (frame->kind != static_cast<std::uint32_t>(Kind::created)) {
-      if (!handle(*frame)) return fail(Error::Kind::invalid, "its process sends what is no message");
-      continue;
+    if (frame->kind == static_cast<std::uint32_t>(Kind::created)) {
+      Created created;
+      if (!take_message(frame->body, created)) return fail(Error::Kind::invalid, "its process sends what is no message");
+      return take_created(created);
     }
-    Created created;
-    if (!take_message(frame->body, created)) return fail(Error::Kind::invalid, "its process sends what is no message");
-    abilities_ = created.abilities;
-    if (created.ok != 0) return {};
-    std::string words = "the plugin's create refused";
-    for (const auto& problem : created.problems) {
-      const std::string_view path(problem.path.ptr, problem.path.len);
-      words += "; " + std::string(path) + (path.empty() ? "" : ": ") + std::string(problem.message.ptr, problem.message.len);
-    }
-    return fail(Error::Kind::invalid, words);
+    if (!handle(*frame)) return fail(Error::Kind::invalid, "its process sends what is no message");
   }
+}
+
+Result<void> RemoteSender::take_created(const Created& created) {
+  abilities_ = created.abilities;
+  if (created.ok != 0) {
+    state_ = State::runs;
+    return {};
+  }
+  std::string words = "the plugin's create refused";
+  for (const auto& problem : created.problems) {
+    const auto path = view_of(problem.path);
+    words.append("; ").append(path).append(path.empty() ? "" : ": ").append(view_of(problem.message));
+  }
+  return fail(Error::Kind::invalid, words);
 }
 
 void RemoteSender::attach() {
@@ -103,50 +153,79 @@ void RemoteSender::attach() {
 }
 
 void RemoteSender::watch(std::uint32_t events) {
-  if (!attached_ || gone_ || events == watched_) return;
+  if (!attached_ || state_ >= State::gone || events == watched_) return;
   watched_ = events;
   loop_.watch(process_->stream(), events, [this](std::uint32_t happened) { on_events(happened); });
 }
 
-void RemoteSender::begin(std::uint64_t call, Asked asked, const wb_job* job, const wb_failure_query* query) {
-  calls_[call].query = query;
-  Begin begin{.call = call, .asked = static_cast<std::uint32_t>(asked), .job = *job, .since = 0, .page = {}};
-  if (query != nullptr) {
-    begin.since = query->since;
-    begin.page = query->page;
+void RemoteSender::begin(std::uint64_t id, Asked asked, const wb_job* job, const wb_failure_query* query) {
+  auto& call = calls_[id];
+  call.asked = asked;
+  call.job = job;
+  call.query = query;
+  if (state_ == State::runs) begin_in_process(id, call);  // else the next process begins it
+}
+
+void RemoteSender::begin_in_process(std::uint64_t id, Call& call) {
+  call.begun_as = ++begun_;
+  Begin begin{.call = id, .asked = static_cast<std::uint32_t>(call.asked), .job = *call.job, .since = 0, .page = {}};
+  if (call.query != nullptr) {
+    begin.since = call.query->since;
+    begin.page = call.query->page;
   }
   stream_.put(begin);
   if (stream_.unsent() >= kFlushAt) flush();
 }
 
 void RemoteSender::flush() {
-  if (gone_ || !attached_ || stream_.unsent() == 0) return;
+  if (state_ >= State::gone || !attached_ || stream_.unsent() == 0) return;
   if (!stream_.flush()) return give_up("it closed its stream");
   watch((stream_.unsent() < kMaxUnsent ? EPOLLIN : 0U) | (stream_.unsent() != 0 ? EPOLLOUT : 0U));
+}
+
+RemoteSender::Begun RemoteSender::has_begun(std::uint64_t id) const {
+  const auto found = calls_.find(id);
+  if (found == calls_.end()) return Begun::yes;  // and is over
+  const auto& call = found->second;
+  const auto inside = process_->page().inside();
+  const bool is_stuck = inside && inside->call != id && now_ns() - inside->since > std::chrono::nanoseconds(kStuck).count();
+  const bool has_it = state_ == State::runs && call.begun_as <= process_->page().begun.load();
+  if (has_it && !(is_stuck && call.requests.empty() && sends_through_host_)) return Begun::yes;
+  const bool sent = std::any_of(call.requests.begin(), call.requests.end(),
+                                [](const auto& request) { return request->is_open || request->was_sent; });
+  return sent ? Begun::in_a_process_that_died : Begun::no;
 }
 
 void RemoteSender::end(std::uint64_t call) {
   if (!calls_.contains(call)) return;
   forget(call);
-  if (!gone_) stream_.put(End{.call = call});
+  if (state_ == State::runs) stream_.put(End{.call = call});
 }
 
-void RemoteSender::forget(std::uint64_t call) {
-  const auto node = calls_.extract(call);
+void RemoteSender::forget(std::uint64_t id) {
+  auto node = calls_.extract(id);
   if (!node) return;
   for (const auto timer : node.mapped().timers) timers_.erase(timer);  // the host drops them with the call
+  for (auto& request : node.mapped().requests) {
+    if (!request->is_open) {
+      requests_.erase(request->id);
+      continue;
+    }
+    auto* const open = request.get();  // the host tells of its end
+    orphans_.emplace(open, std::move(request));
+  }
 }
 
 void RemoteSender::on_events(std::uint32_t events) {
   if ((events & EPOLLOUT) != 0) flush();
-  if ((events & (EPOLLIN | EPOLLHUP | EPOLLERR)) == 0 || gone_) return;
+  if ((events & (EPOLLIN | EPOLLHUP | EPOLLERR)) == 0 || state_ >= State::gone) return;
   const auto got = stream_.receive();
   if (got == HostStream::Got::something) take_frames();
   if (got == HostStream::Got::end) give_up("it closed its stream");
 }
 
 void RemoteSender::take_frames() {
-  for (Frame frame; !gone_;) {
+  for (Frame frame; state_ < State::gone;) {
     const auto next = stream_.next(frame);
     if (next == Frames::Next::more) return;
     if (next == Frames::Next::fault || !handle(frame)) return give_up("it sends what is no message");
@@ -163,21 +242,28 @@ bool RemoteSender::with(const Frame& frame, Use use) {
 
 bool RemoteSender::handle(const Frame& frame) {
   switch (static_cast<Kind>(frame.kind)) {
+    case Kind::created:
+      return with<Created>(frame, [&](auto& m) {
+        if (state_ != State::creating) return give_up("it creates a sender that nobody asked for");
+        if (const auto taken = take_created(m); !taken) return give_up(taken.error().what);
+        begin_all_again();
+      });
     case Kind::complete:
       return with<Complete>(frame, [&](auto& m) { complete(m); });
     case Kind::fetch:
       return with<Fetch>(frame, [&](auto& m) { fetch(m); });
     case Kind::abort_fetch:
       return with<AbortFetch>(frame, [&](auto& m) {
-        if (const auto found = fetches_.find(m.id); found != fetches_.end())
-          service<wb_http_service>(WB_HTTP_SERVICE).abort(&host_, found->second.first);
+        if (const auto found = requests_.find(m.id);
+            found != requests_.end() && !found->second->is_mail && found->second->is_open)
+          service<wb_http_service>(WB_HTTP_SERVICE).abort(&host_, found->second->begun);
       });
     case Kind::submit:
       return with<Submit>(frame, [&](auto& m) { submit(m); });
     case Kind::abort_submission:
       return with<AbortSubmission>(frame, [&](auto& m) {
-        if (const auto found = submissions_.find(m.id); found != submissions_.end())
-          service<wb_smtp_service>(WB_SMTP_SERVICE).abort(&host_, found->second.first);
+        if (const auto found = requests_.find(m.id); found != requests_.end() && found->second->is_mail && found->second->is_open)
+          service<wb_smtp_service>(WB_SMTP_SERVICE).abort(&host_, found->second->begun);
       });
     case Kind::timer:
       return with<Timer>(frame, [&](auto& m) { start_timer(m); });
@@ -227,75 +313,98 @@ const Service& RemoteSender::service(const char* id) const {
   return *static_cast<const Service*>(host_.get_service(&host_, borrow(id)));
 }
 
-// A call that is not open may ask: the host refuses it by name.
-bool RemoteSender::may_request(std::uint64_t call) {
-  const auto found = calls_.find(call);
-  return found == calls_.end() || found->second.requests++ < kMaxRequestsOfACall;
+RemoteSender::Request* RemoteSender::asked_before(Call& call, std::size_t fingerprint, bool is_mail) {
+  for (const auto& request : call.requests)
+    if (request->id == 0 && request->is_mail == is_mail && request->fingerprint == fingerprint) return request.get();
+  return nullptr;
 }
 
-void RemoteSender::request_over(std::uint64_t call) {
-  if (const auto found = calls_.find(call); found != calls_.end()) --found->second.requests;
+// False: the call asks for too much at a time, or for something else than the process before it had sent. A call that is not open
+// may ask: the host refuses it by name.
+bool RemoteSender::may_begin(Call* call, std::uint64_t id) {
+  if (call == nullptr) return true;
+  const bool does_otherwise = std::any_of(call->requests.begin(), call->requests.end(), [](const auto& request) {
+    return request->id == 0 && (request->is_open || request->was_sent);
+  });
+  if (does_otherwise) {
+    owner_.cannot_repeat(id);
+    return false;
+  }
+  if (call->open_requests < kMaxRequestsOfACall) return true;
+  owner_.violated("too_many_requests", id);
+  return false;
+}
+
+void RemoteSender::add_request(std::uint64_t id, Call* call, std::unique_ptr<Request> request) {
+  auto* const added = request.get();
+  requests_[id] = added;
+  if (call == nullptr) {
+    orphans_.emplace(added, std::move(request));
+    return;
+  }
+  ++call->open_requests;
+  call->requests.push_back(std::move(request));
 }
 
 void RemoteSender::fetch(Fetch& message) {
+  const auto found = calls_.find(message.call);
+  auto* const call = found == calls_.end() ? nullptr : &found->second;
+  const auto fingerprint =
+      fingerprint_of({view_of(message.request.method), view_of(message.request.url), view_of(message.request.body)});
+  if (call != nullptr)
+    if (auto* const before = asked_before(*call, fingerprint, false)) return take_over(*before, message.id);
   auto& request = message.request;
   request.size = sizeof request;
   request.headers = message.headers.data();
   request.header_count = message.headers.size();
   request.body_secrets = message.body_secrets.data();
   request.body_secret_count = message.body_secrets.size();
-  std::uint64_t begun = 0;
-  auto user = std::make_unique<Request>(Request{this, message.call, message.id});
-  const bool fits = may_request(message.call);
-  if (fits && !fetches_.contains(message.id))
-    begun = service<wb_http_service>(WB_HTTP_SERVICE).fetch(&host_, wb_call{message.call}, &request, &fetched, user.get());
-  if (begun != 0) {
-    fetches_.emplace(message.id, std::make_pair(begun, std::move(user)));
-    return;
+  if (!requests_.contains(message.id) && may_begin(call, message.call)) {
+    auto user = std::make_unique<Request>(Request{this, message.call, message.id, 0, fingerprint, false});
+    user->begun = service<wb_http_service>(WB_HTTP_SERVICE).fetch(&host_, wb_call{message.call}, &request, &fetched, user.get());
+    if (user->begun != 0) return add_request(message.id, call, std::move(user));
   }
-  request_over(message.call);
-  if (!fits) owner_.violated("too_many_requests", message.call);
-  stream_.put(
-      Response{.id = message.id,
-               .response = {.size = 0,
-                            .error = WB_NET_REFUSED,
-                            .reach = WB_NOT_SENT,
-                            .status = 0,
-                            .truncated = 0,
-                            .retry_after_ms = -1,
-                            .headers = nullptr,
-                            .header_count = 0,
-                            .body = {},
-                            .error_text = borrow(fits ? "it could not be begun" : "the call has 64 open requests already")},
-               .headers = {}});
+  stream_.put(Response{.id = message.id,
+                       .response = {.size = 0,
+                                    .error = WB_NET_REFUSED,
+                                    .reach = WB_NOT_SENT,
+                                    .status = 0,
+                                    .truncated = 0,
+                                    .retry_after_ms = -1,
+                                    .headers = nullptr,
+                                    .header_count = 0,
+                                    .body = {},
+                                    .error_text = borrow(kRefused)},
+                       .headers = {}});
 }
 
 void RemoteSender::fetched(void* user, const wb_http_response* response) {
-  const auto& request = *static_cast<const Request*>(user);
-  auto& sender = *request.sender;
-  if (!sender.gone_)
-    sender.stream_.put(Response{
-        .id = request.id, .response = *response, .headers = {response->headers, response->headers + response->header_count}});
-  sender.request_over(request.call);
-  sender.fetches_.erase(request.id);
+  auto& request = *static_cast<Request*>(user);
+  std::string frame;
+  put_frame(frame, Response{.id = request.id,
+                            .response = *response,
+                            .headers = {response->headers, response->headers + response->header_count}});
+  request.sender->answered(request, std::move(frame), response->reach != WB_NOT_SENT);
 }
 
 void RemoteSender::submit(Submit& message) {
+  const auto found = calls_.find(message.call);
+  auto* const call = found == calls_.end() ? nullptr : &found->second;
+  std::vector<std::string_view> asked{view_of(message.message.relay), view_of(message.message.from),
+                                      view_of(message.message.data)};
+  for (const auto& recipient : message.recipients) asked.push_back(view_of(recipient));
+  const auto fingerprint = fingerprint_of(asked);
+  if (call != nullptr)
+    if (auto* const before = asked_before(*call, fingerprint, true)) return take_over(*before, message.id);
   auto& mail = message.message;
   mail.size = sizeof mail;
   mail.recipients = message.recipients.data();
   mail.recipient_count = message.recipients.size();
-  std::uint64_t begun = 0;
-  auto user = std::make_unique<Request>(Request{this, message.call, message.id});
-  const bool fits = may_request(message.call);
-  if (fits && !submissions_.contains(message.id))
-    begun = service<wb_smtp_service>(WB_SMTP_SERVICE).submit(&host_, wb_call{message.call}, &mail, &submitted, user.get());
-  if (begun != 0) {
-    submissions_.emplace(message.id, std::make_pair(begun, std::move(user)));
-    return;
+  if (!requests_.contains(message.id) && may_begin(call, message.call)) {
+    auto user = std::make_unique<Request>(Request{this, message.call, message.id, 0, fingerprint, true});
+    user->begun = service<wb_smtp_service>(WB_SMTP_SERVICE).submit(&host_, wb_call{message.call}, &mail, &submitted, user.get());
+    if (user->begun != 0) return add_request(message.id, call, std::move(user));
   }
-  request_over(message.call);
-  if (!fits) owner_.violated("too_many_requests", message.call);
   stream_.put(Reply{.id = message.id,
                     .reply = {.size = 0,
                               .error = WB_NET_REFUSED,
@@ -305,18 +414,47 @@ void RemoteSender::submit(Submit& message) {
                               .text = {},
                               .recipients = nullptr,
                               .recipient_count = 0,
-                              .error_text = borrow(fits ? "it could not be begun" : "the call has 64 open requests already")},
+                              .error_text = borrow(kRefused)},
                     .recipients = {}});
 }
 
 void RemoteSender::submitted(void* user, const wb_smtp_reply* reply) {
-  const auto& request = *static_cast<const Request*>(user);
-  auto& sender = *request.sender;
-  if (!sender.gone_)
-    sender.stream_.put(
-        Reply{.id = request.id, .reply = *reply, .recipients = {reply->recipients, reply->recipients + reply->recipient_count}});
-  sender.request_over(request.call);
-  sender.submissions_.erase(request.id);
+  auto& request = *static_cast<Request*>(user);
+  std::string frame;
+  put_frame(
+      frame,
+      Reply{.id = request.id, .reply = *reply, .recipients = {reply->recipients, reply->recipients + reply->recipient_count}});
+  request.sender->answered(request, std::move(frame), reply->reach != WB_NOT_SENT);
+}
+
+// A process that died had it begun: what comes of it is the answer to this one.
+void RemoteSender::take_over(Request& request, std::uint64_t id) {
+  request.id = id;
+  requests_[id] = &request;
+  if (!request.is_open) put_answer(request);
+}
+
+void RemoteSender::put_answer(const Request& request) { stream_.put_again(request.answer, request.id); }
+
+// The answer is kept while its call is open: another process may ask for it again.
+void RemoteSender::answered(Request& request, std::string frame, bool was_sent) {
+  request.is_open = false;
+  request.was_sent = was_sent;
+  request.answer = std::move(frame);
+  if (request.id != 0 && state_ == State::runs) put_answer(request);
+  const auto found = calls_.find(request.call);
+  if (found == calls_.end()) {
+    requests_.erase(request.id);
+    orphans_.erase(&request);
+    return;
+  }
+  auto& call = found->second;
+  --call.open_requests;
+  call.kept_bytes += request.answer.size();
+  if (call.kept_bytes <= kMaxKeptBytes && call.requests.size() <= kMaxRequestsOfACall) return;
+  call.can_repeat = false;
+  requests_.erase(request.id);
+  std::erase_if(call.requests, [&](const auto& one) { return one.get() == &request; });
 }
 
 void RemoteSender::start_timer(const Timer& message) {
@@ -338,7 +476,7 @@ void RemoteSender::forget_timer(const Waiting& waiting) {
 void RemoteSender::fired(void* user) {
   const auto& waiting = *static_cast<const Waiting*>(user);
   auto& sender = *waiting.sender;
-  if (!sender.gone_) sender.stream_.put(Fire{.id = waiting.id});
+  if (sender.state_ == State::runs) sender.stream_.put(Fire{.id = waiting.id});
   sender.forget_timer(waiting);
   sender.timers_.erase(waiting.id);
 }
@@ -358,16 +496,74 @@ void RemoteSender::list_failure(const Failure& message) {
 // What it still says does not count; what becomes of its calls is decided when it has ended.
 void RemoteSender::give_up(std::string_view why) {
   process_->kill(why);
-  if (attached_ && !gone_) loop_.unwatch(process_->stream());
+  if (state_ >= State::gone) return;
+  if (attached_) loop_.unwatch(process_->stream());
   watched_ = 0;
-  gone_ = true;
+  state_ = State::gone;
 }
 
-void RemoteSender::has_ended(const Exit& exit) {
-  while (!gone_ && stream_.receive() == HostStream::Got::something) take_frames();  // its last words count
+void RemoteSender::has_ended(const Process* process, const Exit& exit) {
+  if (process != process_.get() || destroyed_) return;
+  while (state_ < State::gone && stream_.receive() == HostStream::Got::something) take_frames();  // its last words count
   give_up("it has ended");
+  gone_since_ = std::chrono::steady_clock::now();
   const auto inside = process_->page().inside();
-  owner_.lost(exit, inside ? inside->call : 0);
+  const auto begun = process_->page().begun.load();
+  // What it had begun, and could send by itself, nobody can begin again.
+  std::vector<std::uint64_t> unsure;
+  for (auto& [id, call] : calls_) {
+    drop_timers(call.timers);
+    call.timers.clear();
+    for (auto& request : call.requests) request->id = 0;
+    const bool had_begun = call.begun_as != 0 && (call.begun_as <= begun || !call.requests.empty());
+    if (had_begun && (!sends_through_host_ || !call.can_repeat)) unsure.push_back(id);
+    call.begun_as = 0;
+  }
+  requests_.clear();
+  for (auto& [request, kept] : orphans_) request->id = 0;
+  owner_.died(exit, inside ? inside->call : 0);
+  for (const auto id : unsure)
+    if (calls_.contains(id)) owner_.cannot_repeat(id);
+  take_next(true);
+}
+
+void RemoteSender::take_next(bool after_death) {
+  if (destroyed_ || state_ != State::gone) return;
+  auto next = next_(after_death);
+  if (!next) {
+    if (std::chrono::steady_clock::now() - gone_since_ > kWaitsForNext) {
+      state_ = State::lost;
+      return owner_.lost(next.error().what);
+    }
+    loop_.after(kAsksAgainAfter, [this] { take_next(false); });
+    return;
+  }
+  process_->stop_listening();
+  {
+    const std::lock_guard lock(process_mutex_);
+    process_ = std::move(next->process);
+  }
+  stream_ = std::move(next->stream);
+  state_ = State::creating;
+  begun_ = 0;
+  listen();
+  stream_.put(Create{.action_type = action_type_, .settings = settings_});
+  flush();
+  watch(EPOLLIN);
+}
+
+void RemoteSender::begin_all_again() {
+  std::vector<std::uint64_t> ids;
+  for (const auto& [id, call] : calls_) ids.push_back(id);
+  std::sort(ids.begin(), ids.end());
+  for (const auto id : ids) {
+    if (const auto found = calls_.find(id); found != calls_.end() && state_ == State::runs) begin_in_process(id, found->second);
+  }
+}
+
+void RemoteSender::drop_timers(const std::vector<std::uint64_t>& timers) {
+  for (const auto timer : timers)
+    if (const auto node = timers_.extract(timer)) service<wb_timer_service>(WB_TIMER_SERVICE).cancel(&host_, node.mapped().first);
 }
 
 }  // namespace waybill::plugin_process

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,6 +22,9 @@
 
 namespace waybill::plugin_process {
 
+// Another process, if one is ready. Says whether it is asked for because one died; it is asked again until one is.
+using NextProcess = std::function<Result<ReadyProcess>(bool after_death)>;
+
 // Whose sender it is. On its strand, unless said otherwise.
 class RemoteOwner {
  public:
@@ -28,18 +32,28 @@ class RemoteOwner {
   // The plugin's code threw an exception inside the call.
   virtual void threw(std::uint64_t call) = 0;
   virtual void violated(std::string_view how, std::uint64_t call) = 0;  // [any thread]
-  // The process is gone; `inside`: the call that its code was inside of, 0 for none.
-  virtual void lost(const Exit& exit, std::uint64_t inside) = 0;
+  // The process died, and the next one takes over its calls: all but the one that its code was inside of (0 for none), which the
+  // owner ends.
+  virtual void died(const Exit& exit, std::uint64_t inside) = 0;
+  // The next process does otherwise than the one that died, which had something sent: the owner ends the call.
+  virtual void cannot_repeat(std::uint64_t call) = 0;
+  // There is no next process: the owner ends all calls, and the sender is of no use any more.
+  virtual void lost(std::string_view why) = 0;
   // [the process's thread] Runs `work` as if inside this call, which may be 0. False: it is no open call of this sender.
   virtual bool within(std::uint64_t call, const std::function<void()>& work) = 0;
   virtual void wrote(std::string_view line) = 0;  // [the process's thread]
 };
 
 // Functions belong to the strand, which is the loop's thread, unless said otherwise.
+//
+// When the process dies, its calls begin once more in the next one. What the first one had the host send is not sent again: the
+// next one asks for the same, and is given the answer, when it is there. So a call that happens to be open outlives any number of
+// processes, and its receiver sees it once.
 class RemoteSender {
  public:
-  // A process that said hello, with what came after that. `host` and `owner` outlive it.
-  RemoteSender(ReadyProcess ready, EventLoop& loop, const wb_host& host, RemoteOwner& owner);
+  // `host` and `owner` outlive it. `sends_through_host`: the plugin has no other way to send.
+  RemoteSender(ReadyProcess first, NextProcess next, bool sends_through_host, EventLoop& loop, const wb_host& host,
+               RemoteOwner& owner);
   ~RemoteSender();
 
   // [before the strand runs] Creates the sender in the process; an error names what it reports.
@@ -50,20 +64,36 @@ class RemoteSender {
   void attach();                 // once, first
   void flush();                  // at the end of a turn
   void end(std::uint64_t call);  // the call is over; more than once is nothing
+  // What became of a call so far: nothing, in no process; or something of it may have been sent.
+  enum class Begun { no, yes, in_a_process_that_died };
+  Begun has_begun(std::uint64_t call) const;
+  bool is_lost() const { return state_ == State::lost; }  // no call can begin any more
   // [any thread] The call that the process's code is inside of, and since when on CLOCK_MONOTONIC.
-  std::optional<Page::Inside> inside() const { return process_->page().inside(); }
-  void kill(std::string_view why) { process_->kill(why); }  // [any thread]
-  pid_t pid() const { return process_->pid(); }             // [any thread]
+  std::optional<Page::Inside> inside() const;
+  void kill(std::string_view why);  // [any thread]
 
  private:
+  struct Request {  // a fetch or a submission: the user of it
+    RemoteSender* sender;
+    std::uint64_t call;
+    std::uint64_t id;         // as the process calls it; 0: of a process that died, and nobody asked for it again
+    std::uint64_t begun;      // as the host calls it
+    std::size_t fingerprint;  // of what was asked
+    bool is_mail;
+    bool is_open = true;
+    bool was_sent = true;  // or may have been
+    std::string answer{};  // the frame, once it is there
+  };
   struct Call {
-    std::size_t requests = 0;  // fetches and submissions that are open
+    std::uint64_t begun_as = 0;  // the how manieth that this process was told to begin
+    Asked asked = Asked::send;
+    const wb_job* job = nullptr;
     const wb_failure_query* query = nullptr;
     std::vector<std::uint64_t> timers{};
-  };
-  struct Request {  // the user of a fetch or a submission
-    RemoteSender* sender;
-    std::uint64_t call, id;
+    std::vector<std::unique_ptr<Request>> requests{};
+    std::size_t open_requests = 0;
+    std::size_t kept_bytes = 0;
+    bool can_repeat = true;
   };
   struct Waiting {  // the user of a timer
     RemoteSender* sender;
@@ -71,43 +101,61 @@ class RemoteSender {
   };
   struct Functions;
 
+  void listen();
   void begin(std::uint64_t call, Asked asked, const wb_job* job, const wb_failure_query* query = nullptr);
+  void begin_in_process(std::uint64_t id, Call& call);
   void on_events(std::uint32_t events);
   void watch(std::uint32_t events);
   void take_frames();
   bool handle(const Frame& frame);
   template <class Message, class Use>
   bool with(const Frame& frame, Use use);
+  Result<void> take_created(const Created& created);
   void complete(const Complete& message);
   void fetch(Fetch& message);
   void submit(Submit& message);
+  // The request that the call made before and now asks for again; null: it is another one.
+  Request* asked_before(Call& call, std::size_t fingerprint, bool is_mail);
+  bool may_begin(Call* call, std::uint64_t id);
+  void take_over(Request& request, std::uint64_t id);
+  void put_answer(const Request& request);
+  void add_request(std::uint64_t id, Call* call, std::unique_ptr<Request> request);
+  void answered(Request& request, std::string frame, bool was_sent);
   void start_timer(const Timer& message);
   void log(const Log& message) const;
   void list_failure(const Failure& message);
-  bool may_request(std::uint64_t call);
-  void request_over(std::uint64_t call);
   void forget(std::uint64_t call);
   void forget_timer(const Waiting& waiting);
+  void drop_timers(const std::vector<std::uint64_t>& timers);
   void give_up(std::string_view why);
-  void has_ended(const Exit& exit);
+  void has_ended(const Process* process, const Exit& exit);
+  void take_next(bool after_death);
+  void begin_all_again();
   static void fetched(void* user, const wb_http_response* response);
   static void submitted(void* user, const wb_smtp_reply* reply);
   static void fired(void* user);
   template <class Service>
   const Service& service(const char* id) const;
 
-  const std::unique_ptr<Process> process_;
+  std::shared_ptr<Process> process_;  // replaced on the strand, with process_mutex_ held
+  mutable std::mutex process_mutex_;
   HostStream stream_;
+  const NextProcess next_;
+  const bool sends_through_host_;
   EventLoop& loop_;
   const wb_host& host_;
   RemoteOwner& owner_;
+  std::string action_type_, settings_;
   std::uint32_t abilities_ = 0;
-  bool attached_ = false, gone_ = false, destroyed_ = false;
+  enum class State { creating, runs, gone, lost } state_ = State::creating;
+  bool attached_ = false, destroyed_ = false;
+  EventLoop::Time gone_since_{};
   std::uint32_t watched_ = 0;
+  std::uint64_t begun_ = 0;  // Begins that this process was sent
   std::unordered_map<std::uint64_t, Call> calls_;
-  std::unordered_map<std::uint64_t, std::pair<std::uint64_t, std::unique_ptr<Request>>> fetches_;      // by the process's id
-  std::unordered_map<std::uint64_t, std::pair<std::uint64_t, std::unique_ptr<Request>>> submissions_;  // by the process's id
-  std::unordered_map<std::uint64_t, std::pair<std::uint64_t, std::unique_ptr<Waiting>>> timers_;       // by the process's id
+  std::unordered_map<std::uint64_t, Request*> requests_;                                          // by the process's id
+  std::unordered_map<Request*, std::unique_ptr<Request>> orphans_;                                // open, of calls that are over
+  std::unordered_map<std::uint64_t, std::pair<std::uint64_t, std::unique_ptr<Waiting>>> timers_;  // by the process's id
 };
 
 }  // namespace waybill::plugin_process

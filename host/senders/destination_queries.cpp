@@ -29,7 +29,9 @@ class Answer final : public Completions {
   }
   void not_begun(CallId) override {}  // a question has no lease
   void flush() override {}
-  void lost(CallId, std::string_view words) override {
+  void died(CallId, std::string_view words) override { lost(words); }
+  void interrupted(CallId, std::string_view words) override { lost(words); }
+  void lost(std::string_view words) override {
     static_cast<void>(complete(kCall, {.verdict = Verdict::transient,
                                        .reason = "plugin_crash",
                                        .detail = "the plugin's process ended: " + std::string(words)}));

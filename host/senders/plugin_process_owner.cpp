@@ -15,9 +15,9 @@ constexpr std::size_t kMaxWrittenLine = 500;
 Result<std::unique_ptr<PluginSender>> PluginSender::create(SenderParts parts, OwnProcess process) {
   std::unique_ptr<PluginSender> sender(new PluginSender(std::move(parts)));
   sender->sends_through_host_ = process.sends_through_host;
-  sender->on_death_ = std::move(process.died);
-  sender->remote_ = std::make_unique<plugin_process::RemoteSender>(std::move(process.ready), sender->loop_, sender->face_.host,
-                                                                   static_cast<plugin_process::RemoteOwner&>(*sender));
+  sender->remote_ = std::make_unique<plugin_process::RemoteSender>(
+      std::move(process.first), std::move(process.next), process.sends_through_host, sender->loop_, sender->face_.host,
+      static_cast<plugin_process::RemoteOwner&>(*sender));
   auto created = sender->remote_->create(sender->parts_.type.name, sender->parts_.settings, kCreatesWithin);
   if (!created) return fail(created.error().kind, clean_text(created.error().what, 1000));
   sender->self_ = sender->remote_->sender();
@@ -35,16 +35,43 @@ std::optional<Sender::Inside> PluginSender::inside_plugin() const {
 }
 
 void PluginSender::give_up() {
+  if (remote_) return remote_->kill("it did not come back from a call");
   given_up_ = true;
-  if (remote_) remote_->kill("it did not come back from a call");
 }
 
 void PluginSender::threw(std::uint64_t call) { left(call, true); }
 
-void PluginSender::lost(const plugin_process::Exit& exit, std::uint64_t inside) {
-  given_up_ = true;  // before anybody decides what was sent
-  if (on_death_) on_death_();
-  parts_.completions.lost({inside}, exit.words());
+void PluginSender::died(const plugin_process::Exit& exit, std::uint64_t inside) {
+  last_death_ = exit.words();
+  parts_.completions.died({inside}, last_death_);
+  forget_ended();
+}
+
+void PluginSender::cannot_repeat(std::uint64_t call) {
+  record_violation("repeats_otherwise", call);
+  parts_.completions.interrupted({call}, last_death_);
+}
+
+// Its time is over. False: no process has it, so nobody can be told; it ends here, and is not the plugin's fault.
+bool PluginSender::may_cancel(std::uint64_t call) {
+  switch (remote_->has_begun(call)) {
+    case plugin_process::RemoteSender::Begun::yes:
+      return true;
+    case plugin_process::RemoteSender::Begun::no:
+      parts_.completions.not_begun({call});
+      ended({call});
+      break;
+    case plugin_process::RemoteSender::Begun::in_a_process_that_died:
+      parts_.completions.interrupted({call}, last_death_);
+      break;
+  }
+  ++completed_;
+  return false;
+}
+
+void PluginSender::lost(std::string_view why) {
+  parts_.completions.lost(last_death_.empty() ? why : std::string_view(last_death_));
+  forget_ended();
 }
 
 void PluginSender::wrote(std::string_view line) {

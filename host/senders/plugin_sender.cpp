@@ -154,7 +154,7 @@ void PluginSender::work() {
     if (parts_.type.blocking && !calls_.empty()) break;  // end_turn() schedules the next
     auto queued = queue_.pop();
     if (!queued) break;
-    if (is_too_late(*queued)) {
+    if (is_too_late(*queued) || (remote_ && remote_->is_lost())) {
       parts_.completions.not_begun(queued->attempt.call);
       ++completed_;
     } else {
@@ -178,7 +178,7 @@ bool PluginSender::take_commands() {
   forget_ended();
   for (const auto call : told.to_cancel) {
     const auto found = calls_.find(call.value);
-    if (found == calls_.end() || found->second.ended) continue;
+    if (found == calls_.end() || found->second.ended || (remote_ && !may_cancel(call.value))) continue;
     enter(call.value, found->second.job.get(), [&] { vt_->cancel(self_, wb_call{call.value}); });
   }
   return told.closing;

@@ -40,9 +40,9 @@ namespace waybill {
 
 // What PluginSender needs of a plugin whose code runs in a process of its own.
 struct OwnProcess {
-  plugin_process::ReadyProcess ready;
+  plugin_process::ReadyProcess first;
+  plugin_process::NextProcess next;
   bool sends_through_host = true;  // it has no network of its own
-  std::function<void()> died;      // [any thread] called when it has ended by itself
 };
 
 struct SenderParts {
@@ -86,6 +86,7 @@ class PluginSender final : public Sender, private plugin_process::RemoteOwner {
   std::optional<Inside> inside_plugin() const override;
   void give_up() override;
   bool sends_through_host() const override { return remote_ != nullptr && sends_through_host_; }
+  bool runs_apart() const override { return remote_ != nullptr; }
   bool join(Millis within) override;
 
   // What host_face.cpp needs to serve the plugin.
@@ -137,9 +138,12 @@ class PluginSender final : public Sender, private plugin_process::RemoteOwner {
   // In plugin_process_owner.cpp: a plugin in a process of its own.
   void threw(std::uint64_t call) override;
   void violated(std::string_view how, std::uint64_t call) override { record_violation(how, call); }
-  void lost(const plugin_process::Exit& exit, std::uint64_t inside) override;
+  void died(const plugin_process::Exit& exit, std::uint64_t inside) override;
+  void cannot_repeat(std::uint64_t call) override;
+  void lost(std::string_view why) override;
   bool within(std::uint64_t call, const std::function<void()>& work) override;
   void wrote(std::string_view line) override;
+  bool may_cancel(std::uint64_t call);
   void share_job(std::uint64_t call, const std::shared_ptr<const OpenJob>& job);
   // The job that this thread is inside the plugin for, or answers a question for; null: none.
   const Job* job_here() const;
@@ -203,7 +207,7 @@ class PluginSender final : public Sender, private plugin_process::RemoteOwner {
   std::atomic<std::thread::id> strand_{};
   std::unique_ptr<plugin_process::RemoteSender> remote_;  // null: the plugin runs here
   bool sends_through_host_ = false;
-  std::function<void()> on_death_;
+  std::string last_death_;  // how its last process ended
   mutable std::mutex shared_mutex_;
   std::unordered_map<std::uint64_t, std::shared_ptr<const OpenJob>> shared_jobs_;  // guarded by shared_mutex_; of a process
   std::atomic<std::thread::id> answering_{};  // the process's thread while it answers for `question_job_`

@@ -56,9 +56,12 @@ Result<std::unique_ptr<PluginSender>> PluginSenderFactory::make_in_process(Proce
   TRY(ready);
   const bool has_network = isolation_of(parts.type.name).network;
   parts.breadcrumbs = nullptr;  // this host does not die of it
-  auto sender = PluginSender::create(
-      std::move(parts),
-      {.ready = std::move(*ready), .sends_through_host = !has_network, .died = [&processes] { processes.died(); }});
+  const auto next = [&processes](bool after_death) {
+    if (after_death) processes.died();
+    return processes.take(Millis{0});
+  };
+  auto sender = PluginSender::create(std::move(parts),
+                                     {.first = std::move(*ready), .next = next, .sends_through_host = !has_network});
   if (!sender && sender.error().kind == Error::Kind::unavailable) processes.died();
   return sender;
 }

@@ -69,5 +69,55 @@ TEST_F(Brittle, AOneShotThatWasInsideAndNotSentIsTriedAgain) {
       << sql().text("SELECT string_agg(outcome || ' ' || coalesce(error, ''), ' / ') FROM waybill.attempts");
 }
 
+// I5
+class WildOnes : public Isolation {
+ protected:
+  WildOnes() {
+    auto targets = standard_targets(gateway.url());
+    targets.push_back(target("wild", "wild", gateway.url() + "/wild", "max_attempts", 3, {"invalid_request"}));
+    targets.push_back(target("wild.once", "wild", gateway.url() + "/once", "one_shot", 1, {"invalid_request"}));
+    setup.registry = registry_of(targets);
+    setup.more =
+        "senders:\n  wild: {isolation: {mode: process, memory_mib: 256, threads: 16}}\ntimeouts: {attempt: 3s, attempt_grace: "
+        "500ms, drain: 2s}\n";
+    installation().add_plugin(bad_plugin("wild"));
+  }
+};
+
+TEST_F(WildOnes, WhateverTheyDoTheHostLivesAndOnlyTheirOwnDeliveriesPay) {
+  const std::vector<std::string> fatal{"crash", "abort", "exit", "stops", "spins", "eats", "eats_shared", "stack", "endless"};
+  const std::vector<std::string> prevented{"forks",    "signals", "traces", "files", "sockets",
+                                           "programs", "others",  "closes", "writes"};
+  const auto pid = (client(), host().pid());
+  int healthy = 0;
+  const auto send_healthy = [&] {
+    for (int i = 0; i < 3; ++i)
+      post_intent(client(), intent("healthy-" + std::to_string(healthy++), "wild.once", {{"n", healthy}}));
+  };
+  for (const auto* ways : {&fatal, &prevented})
+    for (const auto& way : *ways) {
+      send_healthy();
+      post_intent(client(), intent(way, "wild", {{"way", way}}));
+    }
+  for (const auto* way : {"requests", "threads"}) post_intent(client(), intent(way, "wild", {{"way", way}}));
+  send_healthy();
+
+  for (const auto& way : fatal)
+    EXPECT_TRUE(eventually([&] { return end_of(way) == "exhausted worker_lost"; }, std::chrono::seconds(240)))
+        << way << ": " << end_of(way) << history_of(client(), way);
+  for (const auto& way : prevented) EXPECT_EQ(wait_for_end(client(), way)["status"], "accepted") << history_of(client(), way);
+  EXPECT_EQ(wait_for_end(client(), "requests")["status"], "exhausted") << history_of(client(), "requests");
+  EXPECT_EQ(wait_for_end(client(), "threads")["status"], "exhausted") << history_of(client(), "threads");
+  for (int i = 0; i < healthy; ++i) {
+    const auto id = "healthy-" + std::to_string(i);
+    EXPECT_EQ(wait_for_end(client(), id)["status"], "accepted") << id << history_of(client(), id);
+    EXPECT_EQ(gateway.count(id), 1u) << id;
+  }
+  EXPECT_EQ(host().pid(), pid);
+  EXPECT_TRUE(host().running());
+  post_intent(client(), sms_intent("beside", "sms.attempts"), 30);
+  EXPECT_EQ(wait_for_end(client(), "beside")["status"], "accepted");
+}
+
 }  // namespace
 }  // namespace waybill::testing

@@ -25,6 +25,7 @@ std::int64_t now_ns() {
 // The host refuses what is longer by name; a little more is enough for it to see that.
 constexpr std::size_t kMostWords = std::size_t{64} << 10;
 constexpr std::size_t kMostResult = (std::size_t{1} << 20) + 1;
+constexpr std::size_t kMostHeaders = 256, kMostBodySecrets = 16, kMostRecipients = 1000;
 constexpr std::size_t kMostSent = std::size_t{64} << 20;
 wb_str clip(const wb_str& text, std::size_t most) { return borrow(view_of(text).substr(0, most)); }
 
@@ -41,9 +42,27 @@ wb_failure clipped(const wb_failure& failure) {
   return clipped;
 }
 
+// False: there is more than a host takes, or nothing where something is said to be.
+template <class Item>
+bool copy_list(const Item* items, std::size_t count, std::size_t most, std::vector<Item>& into) {
+  if (count > most || (items == nullptr && count != 0)) return false;
+  into.assign(items, items + count);
+  return true;
+}
+
+// Of all its texts, and never so long that it wraps around.
 std::size_t length_of(const Fetch& fetch) {
-  std::size_t length = fetch.request.url.len + fetch.request.body.len;
-  for (const auto& header : fetch.headers) length += header.name.len + header.value.len;
+  std::size_t length = 0;
+  const auto add = [&](const wb_str& text) { length += std::min(view_of(text).size(), kMostSent + 1); };
+  const auto& asked = fetch.request;
+  for (const auto* text : {&asked.method, &asked.url, &asked.body, &asked.basic_user, &asked.basic_password, &asked.sigv4_region,
+                           &asked.sigv4_service, &asked.sigv4_key_id, &asked.sigv4_secret_key})
+    add(*text);
+  for (const auto& header : fetch.headers) {
+    add(header.name);
+    add(header.value);
+  }
+  for (const auto& secret : fetch.body_secrets) add(secret.name);
   return length;
 }
 
@@ -282,9 +301,10 @@ std::int32_t Guest::complete(wb_call call, const wb_outcome* said) {
       ended_.push_back(call.id);
     }
   }
-  Complete complete{.call = call.id, .outcome = {}};
+  Complete complete{.call = call.id, .is_outcome = 0, .outcome = {}};
   if (said != nullptr && WB_HAS(said, result)) {
     std::memcpy(&complete.outcome, said, std::min(said->size, sizeof complete.outcome));
+    complete.is_outcome = 1;
     clip(complete.outcome);
   }
   stream_.put(complete);
@@ -318,14 +338,10 @@ std::uint64_t Guest::fetch(wb_call call, const wb_http_request* asked, wb_http_d
       request.sigv4_key_id = asked->sigv4_key_id;
       request.sigv4_secret_key = asked->sigv4_secret_key;
     }
-    if (asked->headers != nullptr) fetch.headers.assign(asked->headers, asked->headers + asked->header_count);
-    if (asked->headers == nullptr && asked->header_count != 0) request.method = {};
-    if (WB_HAS(asked, body_secret_count)) {
-      if (asked->body_secrets != nullptr)
-        fetch.body_secrets.assign(asked->body_secrets, asked->body_secrets + asked->body_secret_count);
-      else if (asked->body_secret_count != 0)
-        request.method = {};
-    }
+    if (!copy_list(asked->headers, asked->header_count, kMostHeaders, fetch.headers)) request.method = {};
+    if (WB_HAS(asked, body_secret_count) &&
+        !copy_list(asked->body_secrets, asked->body_secret_count, kMostBodySecrets, fetch.body_secrets))
+      request.method = {};
   }
   if (length_of(fetch) > kMostSent)
     fetch = {.call = fetch.call, .id = fetch.id, .request = {}, .headers = {}, .body_secrets = {}};
@@ -354,11 +370,16 @@ std::uint64_t Guest::submit(wb_call call, const wb_smtp_message* asked, wb_smtp_
     fault(done == nullptr ? "submit_without_done" : "submit_off_strand", call.id);
     return 0;
   }
-  Submit submit{.call = call.id, .id = ++last_id_, .message = {}, .recipients = {}};
+  Submit submit{.call = call.id, .id = ++last_id_, .is_too_long = 0, .message = {}, .recipients = {}};
   if (asked != nullptr && WB_HAS(asked, data)) {  // else it has no recipient, and is refused
     std::memcpy(&submit.message, asked, sizeof submit.message);
-    if (submit.message.data.len > kMostSent) submit.message.data = {};
-    if (asked->recipients != nullptr) submit.recipients.assign(asked->recipients, asked->recipients + asked->recipient_count);
+    auto& message = submit.message;
+    for (auto* text : {&message.relay, &message.user, &message.password, &message.from}) *text = clip(*text, kMostWords);
+    submit.is_too_long = view_of(message.data).size() > kMostSent ? 1 : 0;
+    if (submit.is_too_long != 0) message.data = {};
+    if (!copy_list(asked->recipients, asked->recipient_count, kMostRecipients, submit.recipients))
+      submit.recipients.resize(kMostRecipients + 1);  // so the host says what is wrong
+    for (auto& recipient : submit.recipients) recipient = clip(recipient, kMostWords);
   }
   submissions_.emplace(submit.id, Pending<wb_smtp_done>{call.id, done, user});
   stream_.put(submit);
@@ -416,6 +437,7 @@ void Guest::cancel_timer(std::uint64_t id) {
 }
 
 std::int32_t Guest::count(wb_str name, std::uint64_t by) {
+  name = clip(name, kMostWords);
   const auto text = view_of(name);
   {
     const std::lock_guard lock(names_mutex_);

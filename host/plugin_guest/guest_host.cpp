@@ -25,6 +25,11 @@ std::int64_t read_clock(clockid_t clock, std::int64_t per_second) {
   return static_cast<std::int64_t>(now.tv_sec) * per_second + now.tv_nsec / (1'000'000'000 / per_second);
 }
 
+wb_str short_text(const wb_str& text) {
+  constexpr std::size_t kMost = 4096;
+  return borrow(view_of(text).substr(0, kMost));
+}
+
 template <class Work, class Otherwise>
 auto guarded(Work work, Otherwise otherwise) noexcept -> decltype(work()) {
   try {
@@ -41,8 +46,9 @@ std::int32_t complete(const wb_host* host, wb_call call, const wb_outcome* outco
 void log(const wb_host* host, wb_call call, std::int32_t level, wb_str text, const wb_field* fields, std::size_t count) noexcept {
   guarded(
       [&] {
-        Log log{.call = call.id, .level = level, .text = borrow(view_of(text).substr(0, 4096)), .fields = {}};
+        Log log{.call = call.id, .level = level, .text = short_text(text), .fields = {}};
         if (fields != nullptr) log.fields.assign(fields, fields + std::min(count, kMaxLogFields));
+        for (auto& field : log.fields) field = {short_text(field.key), short_text(field.value)};
         guest_of(host).stream().put(log);
         return 0;
       },
@@ -101,7 +107,7 @@ std::int32_t hmac_sha256(const wb_host* host, wb_str name, const wb_str* parts, 
   return guarded(
       [&]() -> std::int32_t {
         if (sink == nullptr || (parts == nullptr && count != 0) || count > kMaxParts) return WB_SIGN_UNKNOWN_SECRET;
-        const Sign question{.call = guest_of(host).current_call(), .secret = name, .parts = parts_of(parts, count)};
+        const Sign question{.call = guest_of(host).current_call(), .secret = short_text(name), .parts = parts_of(parts, count)};
         if (is_too_long(question.parts)) return WB_SIGN_UNKNOWN_SECRET;
         return ask(host, question, WB_SIGN_UNKNOWN_SECRET, [&](const auto& macs) {
           for (const auto& mac : macs) sink(user, reinterpret_cast<const std::uint8_t*>(mac.data()), mac.size());
@@ -115,8 +121,10 @@ std::int32_t signature(const wb_host* host, wb_sign_algorithm algorithm, wb_str 
   return guarded(
       [&]() -> std::int32_t {
         if (sink == nullptr || (parts == nullptr && count != 0) || count > kMaxParts) return WB_SIGN_WRONG_KEY;
-        const Signature question{
-            .call = guest_of(host).current_call(), .algorithm = algorithm, .secret = name, .parts = parts_of(parts, count)};
+        const Signature question{.call = guest_of(host).current_call(),
+                                 .algorithm = algorithm,
+                                 .secret = short_text(name),
+                                 .parts = parts_of(parts, count)};
         if (is_too_long(question.parts)) return WB_SIGN_WRONG_KEY;
         return ask(host, question, WB_SIGN_WRONG_KEY, [&](const auto& made) {
           for (const auto& one : made) sink(user, reinterpret_cast<const std::uint8_t*>(one.data()), one.size());
@@ -129,7 +137,7 @@ std::int32_t secret(const wb_host* host, wb_str name, void (*sink)(void*, wb_str
   return guarded(
       [&]() -> std::int32_t {
         if (sink == nullptr) return WB_SECRET_NOT_ALLOWED;
-        return ask(host, SecretValue{.call = guest_of(host).current_call(), .name = name}, WB_SECRET_UNKNOWN,
+        return ask(host, SecretValue{.call = guest_of(host).current_call(), .name = short_text(name)}, WB_SECRET_UNKNOWN,
                    [&](const auto& values) {
                      for (const auto& value : values) sink(user, borrow(value));
                    });
@@ -138,12 +146,14 @@ std::int32_t secret(const wb_host* host, wb_str name, void (*sink)(void*, wb_str
 }
 
 std::int32_t find_client(const wb_host* host, wb_str client) noexcept {
-  return guarded([&] { return ask(host, FindClient{.client = client}, WB_OAUTH2_UNKNOWN_CLIENT, [](const auto&) {}); },
-                 WB_OAUTH2_UNKNOWN_CLIENT);
+  return guarded(
+      [&] { return ask(host, FindClient{.client = short_text(client)}, WB_OAUTH2_UNKNOWN_CLIENT, [](const auto&) {}); },
+      WB_OAUTH2_UNKNOWN_CLIENT);
 }
 std::int32_t forget_token(const wb_host* host, wb_str client) noexcept {
-  return guarded([&] { return ask(host, ForgetToken{.client = client}, WB_OAUTH2_UNKNOWN_CLIENT, [](const auto&) {}); },
-                 WB_OAUTH2_UNKNOWN_CLIENT);
+  return guarded(
+      [&] { return ask(host, ForgetToken{.client = short_text(client)}, WB_OAUTH2_UNKNOWN_CLIENT, [](const auto&) {}); },
+      WB_OAUTH2_UNKNOWN_CLIENT);
 }
 
 // Names and texts in turn.

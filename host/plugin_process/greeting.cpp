@@ -40,6 +40,16 @@ Result<Message> expect(HostStream& stream, Millis within) {
 
 }  // namespace
 
+Problems problems_of(const std::vector<ReportedProblem>& reported) {
+  Problems problems;
+  for (const auto& problem : reported) {
+    if (problems.size() >= kMaxProblems) break;
+    problems.push_back({"", 0, dotted_path(clean_text(view_of(problem.path), kMaxMessageBytes)),
+                        clean_text(view_of(problem.message), kMaxMessageBytes)});
+  }
+  return problems;
+}
+
 Result<ReadyProcess> start_process(const ProcessSpec& spec, Millis within) {
   auto process = Process::start(spec);
   TRY(process);
@@ -66,12 +76,7 @@ Result<Problems> ask_opinion(ReadyProcess& ready, std::uint32_t what, std::strin
   ready.stream.put(Check{.what = what, .action_type = action_type, .json = json});
   const auto checked = expect<Checked>(ready.stream, within);
   if (!checked) return tl::unexpected(told(checked.error(), *ready.process));
-  Problems problems;
-  for (const auto& problem : checked->problems) {
-    if (problems.size() >= kMaxProblems) break;
-    problems.push_back({"", 0, dotted_path(clean_text(view_of(problem.path), kMaxMessageBytes)),
-                        clean_text(view_of(problem.message), kMaxMessageBytes)});
-  }
+  auto problems = problems_of(checked->problems);
   if (checked->count != 0 && problems.empty()) problems.push_back({"", 0, "", "refused by the plugin, which does not say why"});
   return problems;
 }

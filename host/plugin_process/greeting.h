@@ -21,6 +21,8 @@ struct ReadyProcess {
   std::vector<std::string> missing;  // of its sandbox, what this machine does not allow
 };
 
+Problems problems_of(const std::vector<ReportedProblem>& reported);  // bounded, and cleaned
+
 // Starts a process and greets it. An error says what is wrong and, after a line break, what would help.
 Result<ReadyProcess> start_process(const ProcessSpec& spec, Millis within);
 

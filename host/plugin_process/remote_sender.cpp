@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 
 #include "plugin_process/remote_questions.h"
 #include "plugin_protocol/plugin_text.h"
@@ -139,10 +140,7 @@ Result<void> RemoteSender::take_created(const Created& created) {
     return {};
   }
   std::string words = "the plugin's create refused";
-  for (const auto& problem : created.problems) {
-    const auto path = view_of(problem.path);
-    words.append("; ").append(path).append(path.empty() ? "" : ": ").append(view_of(problem.message));
-  }
+  for (const auto& problem : problems_of(created.problems)) words += "; " + to_string(problem);
   return fail(Error::Kind::invalid, words);
 }
 
@@ -205,7 +203,7 @@ void RemoteSender::end(std::uint64_t call) {
 void RemoteSender::forget(std::uint64_t id) {
   auto node = calls_.extract(id);
   if (!node) return;
-  for (const auto timer : node.mapped().timers) timers_.erase(timer);  // the host drops them with the call
+  drop_timers(node.mapped().timers);
   for (auto& request : node.mapped().requests) {
     if (!request->is_open) {
       requests_.erase(request->id);
@@ -305,7 +303,7 @@ void RemoteSender::complete(const Complete& message) {
   auto outcome = message.outcome;
   outcome.size = sizeof outcome;
   forget(message.call);
-  static_cast<void>(host_.complete(&host_, wb_call{message.call}, &outcome));
+  static_cast<void>(host_.complete(&host_, wb_call{message.call}, message.is_outcome != 0 ? &outcome : nullptr));
 }
 
 template <class Service>
@@ -400,6 +398,7 @@ void RemoteSender::submit(Submit& message) {
   mail.size = sizeof mail;
   mail.recipients = message.recipients.data();
   mail.recipient_count = message.recipients.size();
+  if (message.is_too_long != 0) mail.data = {"", std::numeric_limits<std::size_t>::max()};  // refused before it is read
   if (!requests_.contains(message.id) && may_begin(call, message.call)) {
     auto user = std::make_unique<Request>(Request{this, message.call, message.id, 0, fingerprint, true});
     user->begun = service<wb_smtp_service>(WB_SMTP_SERVICE).submit(&host_, wb_call{message.call}, &mail, &submitted, user.get());

@@ -151,6 +151,7 @@ struct Destroy {
 struct Complete {
   static constexpr Kind kKind = Kind::complete;
   std::uint64_t call = 0;
+  std::uint32_t is_outcome = 1;  // 0: the plugin completed the call with nothing that could be read
   wb_outcome outcome{};
 };
 
@@ -177,6 +178,7 @@ struct Response {
 struct Submit {
   static constexpr Kind kKind = Kind::submit;
   std::uint64_t call = 0, id = 0;
+  std::uint32_t is_too_long = 0;  // 1: its data has more bytes than any mail may have, and is left out
   wb_smtp_message message{};  // its list is the one below
   std::vector<wb_str> recipients;
 };
@@ -343,11 +345,11 @@ void visit(auto& a, Is<Begin> auto& m) { a(m.call, m.asked, m.job, m.since, m.pa
 void visit(auto& a, Is<Cancel> auto& m) { a(m.call); }
 void visit(auto& a, Is<End> auto& m) { a(m.call); }
 void visit(auto&, Is<Destroy> auto&) {}
-void visit(auto& a, Is<Complete> auto& m) { a(m.call, m.outcome); }
+void visit(auto& a, Is<Complete> auto& m) { a(m.call, m.is_outcome, m.outcome); }
 void visit(auto& a, Is<Fetch> auto& m) { a(m.call, m.id, m.request, m.headers, m.body_secrets); }
 void visit(auto& a, Is<AbortFetch> auto& m) { a(m.id); }
 void visit(auto& a, Is<Response> auto& m) { a(m.id, m.response, m.headers); }
-void visit(auto& a, Is<Submit> auto& m) { a(m.call, m.id, m.message, m.recipients); }
+void visit(auto& a, Is<Submit> auto& m) { a(m.call, m.id, m.is_too_long, m.message, m.recipients); }
 void visit(auto& a, Is<AbortSubmission> auto& m) { a(m.id); }
 void visit(auto& a, Is<Reply> auto& m) { a(m.id, m.reply, m.recipients); }
 void visit(auto& a, Is<Timer> auto& m) { a(m.call, m.id, m.delay_ms); }

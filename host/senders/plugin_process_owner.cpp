@@ -7,7 +7,7 @@
 namespace waybill {
 namespace {
 
-constexpr Millis kCreatesWithin{15'000};
+constexpr Millis kCreatesWithin{5'000};
 constexpr std::size_t kMaxWrittenLine = 500;
 
 }  // namespace
@@ -19,7 +19,9 @@ Result<std::unique_ptr<PluginSender>> PluginSender::create(SenderParts parts, Ow
       std::move(process.first), std::move(process.next), process.sends_through_host, sender->loop_, sender->face_.host,
       static_cast<plugin_process::RemoteOwner&>(*sender));
   auto created = sender->remote_->create(sender->parts_.type.name, sender->parts_.settings, kCreatesWithin);
-  if (!created) return fail(created.error().kind, clean_text(created.error().what, 1000));
+  if (!created && created.error().kind == Error::Kind::unavailable)
+    return fail(Error::Kind::unavailable, "the plugin's create did not come back: " + created.error().what);
+  if (!created) return fail(Error::Kind::invalid, clean_text(created.error().what, 1000));
   sender->self_ = sender->remote_->sender();
   sender->vt_ = plugin_process::RemoteSender::functions();
   sender->thread_ = std::thread([self = sender.get()] { self->run(); });

@@ -54,7 +54,12 @@ Result<std::unique_ptr<PluginSender>> PluginSenderFactory::make_in_process(Proce
   auto& processes = processes_of(plugin, parts.type.name);
   auto ready = processes.take(wait);
   TRY(ready);
-  const bool has_network = isolation_of(parts.type.name).network;
+  if (ready->process->wait_for_end(Millis{0})) {
+    processes.died();
+    return fail(Error::Kind::unavailable, "its process ended while it waited; the next one is starting");
+  }
+  const auto type = parts.type.name;
+  const bool has_network = isolation_of(type).network;
   parts.breadcrumbs = nullptr;  // this host does not die of it
   const auto next = [&processes](bool after_death) {
     if (after_death) processes.died();
@@ -62,8 +67,10 @@ Result<std::unique_ptr<PluginSender>> PluginSenderFactory::make_in_process(Proce
   };
   auto sender = PluginSender::create(std::move(parts),
                                      {.first = std::move(*ready), .next = next, .sends_through_host = !has_network});
-  if (!sender && sender.error().kind == Error::Kind::unavailable) processes.died();
-  return sender;
+  if (sender || sender.error().kind != Error::Kind::unavailable) return sender;
+  processes.died();
+  violations_->record(type, "hangs_in_create", 0);
+  return fail(Error::Kind::invalid, sender.error().what);
 }
 
 Result<std::unique_ptr<PluginSender>> PluginSenderFactory::make_plugin_sender(const std::string& action_type,

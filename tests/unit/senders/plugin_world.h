@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <cstdlib>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -72,6 +73,16 @@ inline std::shared_ptr<const Transport> insecure(const Contract&) {
   return std::make_shared<const Transport>(Transport{.insecure = true, .unverified_login = true});
 }
 
+// In a second run of these tests, every plugin has a process of its own.
+inline bool plugins_run_apart() { return std::getenv("WAYBILL_TEST_APART") != nullptr; }
+
+inline std::unique_ptr<Catalogue> catalogue_of(const std::filesystem::path& folder, Isolations& isolations) {
+  auto catalogue = Catalogue::load(folder);
+  if (!plugins_run_apart()) return catalogue;
+  for (const auto& type : catalogue->names()) isolations[type].mode = IsolationMode::process;
+  return Catalogue::load(folder, {}, isolations, WAYBILL_PLUGIN_HOST);
+}
+
 class PluginWorld {
  public:
   // Generous: a good plugin never meets these limits. Tests of silence set their own.
@@ -84,7 +95,7 @@ class PluginWorld {
       : links(std::move(signer)),
         secrets(std::make_shared<LiveSecrets>(Secrets(std::move(known)))),
         folder(plugins),
-        catalogue(Catalogue::load(folder.path())) {
+        catalogue(catalogue_of(folder.path(), config.isolations)) {
     config.limits.blocking_workers = 2;
     config.senders = std::move(settings_by_type);
     config.egress = std::move(egress);
@@ -98,6 +109,8 @@ class PluginWorld {
         [this](const Contract& contract) { return transport ? transport(contract) : nullptr; });
     executor = std::make_unique<Executor>(*factory, clock, settings, log, metrics);
     executor->start([this](std::vector<Finished> batch) { take(std::move(batch)); });
+    if (plugins_run_apart())
+      for (const auto& type : catalogue->names()) wait_for_process(type);
   }
 
   Job job(const std::string& type, const std::string& target, const std::string& url = "http://127.0.0.1:1/") {
@@ -150,6 +163,13 @@ class PluginWorld {
   std::unique_ptr<PluginSenderFactory> factory;
 
  private:
+  // Until its process is there, or it is known that there will be none.
+  void wait_for_process(const std::string& type) {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (executor->state(type) == Executor::State::missing && executor->refusal(type).find("is starting") != std::string::npos &&
+           std::chrono::steady_clock::now() < until)
+      std::this_thread::yield();
+  }
   void take(std::vector<Finished> batch) {
     const std::lock_guard lock(mutex_);
     for (auto& one : batch) {

@@ -57,6 +57,15 @@ target_compile_definitions(integration_install PRIVATE WAYBILL_CMAKE="${CMAKE_CO
 set_tests_properties(integration.install PROPERTIES RESOURCE_LOCK waybill_install)
 target_include_directories(integration_hostile_forms PRIVATE ${CMAKE_SOURCE_DIR}/plugins)  # the texts that the plugins meet too
 
+# The tests of senders once more, with every plugin in a process of its own (WAYBILL_TEST_APART, unit/senders/plugin_world.h). What
+# a hang does to the host's own threads is not for them.
+if(WAYBILL_CHECKED_BUILD)
+  add_test(NAME unit.senders_apart COMMAND ${WAYBILL_CHECKED_BUILD}/tests/unit_senders --gtest_filter=-Hanging.*)
+else()
+  add_test(NAME unit.senders_apart COMMAND unit_senders --gtest_filter=-Hanging.*)
+endif()
+set_tests_properties(unit.senders_apart PROPERTIES LABELS unit TIMEOUT 1800 COST 30 ENVIRONMENT WAYBILL_TEST_APART=1)
+
 # The store contract: every function of the stores against a real PostgreSQL, in one program. It needs no host.
 if(WAYBILL_CHECKED_BUILD)
   add_test(NAME contract.store COMMAND ${WAYBILL_CHECKED_BUILD}/tests/contract_store)

@@ -42,6 +42,8 @@ int list_plugins(const GlobalOptions& options) {
                         {"version", p.version},
                         {"abiMinor", p.abi_minor},
                         {"actionTypes", p.action_types},
+                        {"isolation", p.in_process ? "in_process" : "process"},
+                        {"notIsolated", p.not_isolated},
                         {"inPlace", p.why_in_place}});
     for (const auto& p : catalogue->refused()) refused.push_back({{"file", p.file}, {"reason", p.reason}, {"remedy", p.remedy}});
     Json superseded = Json::array();
@@ -57,7 +59,9 @@ int list_plugins(const GlobalOptions& options) {
     for (const auto& p : catalogue->loaded()) {
       std::string types;
       for (const auto& type : p.action_types) types += (types.empty() ? "" : ", ") + type;
-      print_text("%-24s %-10s %s\n", p.file.c_str(), p.version.c_str(), types.c_str());
+      print_text("%-24s %-10s %s%s\n", p.file.c_str(), p.version.c_str(), types.c_str(),
+                 p.in_process ? "" : " (in a process of its own)");
+      for (const auto& missing : p.not_isolated) print_text("%-24s %-10s not isolated: %s\n", "", "", missing.c_str());
       if (!p.why_in_place.empty())
         print_text("%-24s %-10s loaded in place, never write over it: %s\n", "", "", p.why_in_place.c_str());
     }

@@ -47,6 +47,8 @@ void log_plugins(const LoadedInstallation& installation, Log& log) {
   for (const auto& plugin : installation.catalogue->loaded())
     log.info("plugin.loaded", {{"file", plugin.file}, {"id", plugin.id}, {"version", plugin.version}});
   for (const auto& plugin : installation.catalogue->loaded())
+    for (const auto& missing : plugin.not_isolated) log.warn("plugin.not_isolated", {{"file", plugin.file}, {"what", missing}});
+  for (const auto& plugin : installation.catalogue->loaded())
     if (!plugin.why_in_place.empty())
       log.warn("plugin.in_place", {{"file", plugin.file},
                                    {"why", plugin.why_in_place},

@@ -179,7 +179,7 @@ struct Submit {
   static constexpr Kind kKind = Kind::submit;
   std::uint64_t call = 0, id = 0;
   std::uint32_t is_too_long = 0;  // 1: its data has more bytes than any mail may have, and is left out
-  wb_smtp_message message{};  // its list is the one below
+  wb_smtp_message message{};      // its list is the one below
   std::vector<wb_str> recipients;
 };
 

@@ -166,13 +166,14 @@ void Catalogue::Contents::add(std::vector<NamedFile> files, const SenderSettings
   for (auto& file : files) {
     if (refused_files.contains(file.name)) continue;
     auto& descriptor = file.loaded.descriptor;
-    LoadedPlugin plugin{file.name,
-                        std::move(descriptor.id),
-                        descriptor.version,
-                        descriptor.abi_minor,
-                        {},
-                        file.process == nullptr,
-                        std::move(file.loaded.why_in_place)};
+    LoadedPlugin plugin{.file = file.name,
+                        .id = std::move(descriptor.id),
+                        .version = descriptor.version,
+                        .abi_minor = descriptor.abi_minor,
+                        .action_types = {},
+                        .in_process = file.process == nullptr,
+                        .not_isolated = file.process ? file.process->missing() : std::vector<std::string>(),
+                        .why_in_place = std::move(file.loaded.why_in_place)};
     for (auto& action : descriptor.actions) {
       auto name = action.type.name;
       const auto winner = winners.find(name);

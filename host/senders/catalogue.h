@@ -25,7 +25,8 @@ struct LoadedPlugin {
   std::string version;
   std::uint32_t abi_minor = 0;
   std::vector<std::string> action_types;
-  bool in_process = true;    // false: in processes of its own
+  bool in_process = true;                   // false: in processes of its own
+  std::vector<std::string> not_isolated{};  // what this machine does not keep those from
   std::string why_in_place;  // why it was loaded from its file, which must not be written over; "": from a copy of it
 };
 

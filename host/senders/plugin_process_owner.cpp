@@ -15,9 +15,9 @@ constexpr std::size_t kMaxWrittenLine = 500;
 Result<std::unique_ptr<PluginSender>> PluginSender::create(SenderParts parts, OwnProcess process) {
   std::unique_ptr<PluginSender> sender(new PluginSender(std::move(parts)));
   sender->sends_through_host_ = process.sends_through_host;
-  sender->remote_ = std::make_unique<plugin_process::RemoteSender>(
-      std::move(process.first), std::move(process.next), process.sends_through_host, sender->loop_, sender->face_.host,
-      static_cast<plugin_process::RemoteOwner&>(*sender));
+  sender->remote_ = std::make_unique<plugin_process::RemoteSender>(std::move(process.first), std::move(process.next),
+                                                                   process.sends_through_host, sender->loop_, sender->face_.host,
+                                                                   static_cast<plugin_process::RemoteOwner&>(*sender));
   auto created = sender->remote_->create(sender->parts_.type.name, sender->parts_.settings, kCreatesWithin);
   if (!created && created.error().kind == Error::Kind::unavailable)
     return fail(Error::Kind::unavailable, "the plugin's create did not come back: " + created.error().what);

@@ -65,8 +65,8 @@ Result<std::unique_ptr<PluginSender>> PluginSenderFactory::make_in_process(Proce
     if (after_death) processes.died();
     return processes.take(Millis{0});
   };
-  auto sender = PluginSender::create(std::move(parts),
-                                     {.first = std::move(*ready), .next = next, .sends_through_host = !has_network});
+  auto sender =
+      PluginSender::create(std::move(parts), {.first = std::move(*ready), .next = next, .sends_through_host = !has_network});
   if (sender || sender.error().kind != Error::Kind::unavailable) return sender;
   processes.died();
   violations_->record(type, "hangs_in_create", 0);

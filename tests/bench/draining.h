@@ -68,6 +68,9 @@ class Draining {
 Draining::Result drain_once(const Bench& bench, std::size_t count, std::size_t body_bytes, const Serving& serving,
                             Receiver* receiver, std::size_t warm_up = 0);
 
+// Where nothing is sent no receiver has to be spared: what is claimed ahead is bounded by memory alone.
+Settings wide_window();
+
 // What each delivery cost: CPU time by who used it, and WAL. Over several runs.
 class Costs {
  public:

@@ -10,6 +10,7 @@
 #include "bench/interrupt.h"
 #include "bench/load.h"
 #include "bench/measures.h"
+#include "bench/one_by_one.h"
 #include "bench/progress.h"
 #include "bench/receiver.h"
 #include "support/http_client.h"
@@ -23,15 +24,13 @@ constexpr std::size_t kWarmUp = 5;
 
 double millis(std::chrono::steady_clock::duration time) { return std::chrono::duration<double, std::milli>(time).count(); }
 
-struct Times {  // ms
-  std::vector<double> to_gateway, to_answer;
-};
+}  // namespace
 
-Times one_by_one(const Bench& bench) {
+Times one_by_one(const Bench& bench, const Settings& settings) {
   const auto count = kWarmUp + bench.sizes.latency;
   Receiver receiver;
   const auto database = bench.postgres.create_database();
-  const Host host(bench.program, database.url(), {.port = receiver.port()});
+  const Host host(bench.program, database.url(), {.port = receiver.port(), .settings = settings});
   Backlog backlog(database.url());
   testing::HttpClient client(host.port());
   Times times;
@@ -53,8 +52,6 @@ Times one_by_one(const Bench& bench) {
   return times;
 }
 
-}  // namespace
-
 void measure_latency(const Bench& bench) {
   Figures p50{.name = "latency", .unit = "ms to the first byte, p50"},
       p99{.name = "latency_p99", .unit = "ms to the first byte, p99"};
@@ -62,7 +59,7 @@ void measure_latency(const Bench& bench) {
   for (int round = 0; round < bench.rounds; ++round) {
     ::sync();  // what measures before this one have written is on disk: an idle system has an idle disk, for the peers as for us
     tell_round("latency", round, bench.rounds);
-    const auto times = one_by_one(bench);
+    const auto times = one_by_one(bench, {});
     p50.runs.push_back(median(times.to_gateway));
     p99.runs.push_back(quantile(times.to_gateway, 0.99));
     answer.runs.push_back(median(times.to_answer));

@@ -27,6 +27,8 @@ std::span<const Measure> measures() {
       {"retention", "Drain while intents and notifications past their age are deleted; not in `all`", &measure_retention, false},
       {"hostile", "Good clients beside 2,000 slow ones and 1,000 that send bodies without a token; not in `all`",
        &measure_hostile, false},
+      {"isolated", "Drain, no-op drain and latency with the plugin in a process of its own and in the host's; not in `all`",
+       &measure_isolated, false},
       {"hosts", "Drain with 1, 2 and 4 hosts on one database, and with 4 shards; not in `all`", &measure_hosts, false},
   };
   return kAll;

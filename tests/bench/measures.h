@@ -71,6 +71,7 @@ void measure_snapshot(const Bench& bench);  // deliveries/s while somebody holds
 void measure_memory(const Bench& bench);    // the host's memory while it works on a long backlog
 void measure_many(const Bench& bench);      // deliveries/s over very many targets, and a newcomer's latency beside them
 void measure_outage(const Bench& bench);    // s until the speed is back after the receiver was away
+void measure_isolated(const Bench& bench);  // deliveries/s and ms with plugins in processes of their own, and their memory
 void measure_hosts(const Bench& bench);     // deliveries/s of several hosts on one database
 void measure_many_orgs(
     const Bench& bench);                   // deliveries/s over very many organisations, and what they feel of one with a million

@@ -7,15 +7,14 @@ namespace {
 
 constexpr std::size_t kBodyBytes = 40;  // the peers' no-op jobs have next to none
 
-// Nothing is sent, so no receiver has to be spared: what is claimed ahead is bounded by memory alone.
+}  // namespace
+
 Settings wide_window() {
   Settings settings;
   for (const char* limit : {"in_flight", "per_target", "per_org", "per_host_name"})
     settings["limits." + std::string(limit)] = "4096";
   return settings;
 }
-
-}  // namespace
 
 void measure_noop(const Bench& bench) {
   Figures figures{.name = "noop", .unit = "no-op deliveries/s"};

@@ -46,6 +46,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     fuzz::promise(frame.kind == same.kind && frame.body == same.body, "and neither does what is in them");
     read_as_any<Sandboxed, Hello, Welcome, Check, Checked, Create, Created, Begin, Cancel, End, Destroy, Complete, Fetch,
                 AbortFetch, Response, Submit, AbortSubmission, Reply, Timer, CancelTimer, Fire, Failure, NextPage, Log, Count,
-                Fault, Sign, Signature, SecretValue, Render, RenderText, Link, FindClient, ForgetToken, CountFirst, Answer>(frame);
+                Fault, Sign, Signature, SecretValue, Render, RenderText, Link, FindClient, ForgetToken, CountFirst, Answer>(
+        frame);
   }
 }

@@ -34,6 +34,33 @@ TEST_F(Isolation, APluginThatIsNotRebuiltDeliversFromAProcess) {
   EXPECT_EQ(gateway.count(), 2u);
 }
 
+TEST_F(Isolation, ItsProcessesEndWithTheHostHoweverThatEnds) {
+  in_process_of_its_own(R"("webhook")");
+  post_intent(client(), intent("one", "hook.attempts", {{"n", 1}}), 30);
+  const auto children = children_of(host().pid());
+  EXPECT_GE(children.size(), 2u) << "one at work, one ready";
+  host().kill_hard();
+  for (const auto child : children)
+    EXPECT_TRUE(eventually([&] { return !std::filesystem::exists("/proc/" + std::to_string(child)); })) << child;
+}
+
+TEST_F(Isolation, TheListOfPluginsTells) {
+  in_process_of_its_own(R"("webhook")");
+  const auto list = json::parse(installation().command({"plugin", "list", "--json"}).out);
+  for (const auto& one : list.at("loaded"))
+    EXPECT_EQ(one.at("isolation"), one.at("file") == "webhook.so" ? "process" : "in_process") << one;
+  EXPECT_NE(installation().command({"plugin", "list"}).out.find("webhook (in a process of its own)"), std::string::npos);
+}
+
+TEST_F(Isolation, AMisspeltSettingIsNamedWithItsPlace) {
+  in_process_of_its_own(R"("webhook")");
+  setup.more = "senders: { webhook: { isolation: { mode: proces, memory: 1 } } }\n";
+  const auto checked = installation().command({"check"});
+  EXPECT_EQ(checked.exit_code, 1);
+  EXPECT_NE((checked.out + checked.err).find("senders.webhook.isolation.memory"), std::string::npos)
+      << checked.out << checked.err;
+}
+
 class Brittle : public Isolation {
  protected:
   Brittle() {
@@ -59,6 +86,13 @@ TEST_F(Brittle, ACrashCostsTheDeliveryThatItWasInsideOfAndNothingElse) {
   }
   EXPECT_EQ(host().pid(), pid);
   EXPECT_TRUE(host().running());
+  const auto delivery = sql().text("SELECT delivery_id FROM waybill.attempts WHERE NOT counts LIMIT 1");
+  EXPECT_TRUE(eventually([&] {
+    return sql().number(
+               "SELECT count(*) FROM waybill.alerts WHERE kind = 'plugin_crash' AND message LIKE '%test.brittle 1%' AND "
+               "message LIKE '%SIGSEGV%' AND message LIKE '%delivery " +
+               delivery + "%'") > 0;
+  })) << sql().text("SELECT coalesce(string_agg(message, ' / '), 'no alert') FROM waybill.alerts");
 }
 
 TEST_F(Brittle, AOneShotThatWasInsideAndNotSentIsTriedAgain) {

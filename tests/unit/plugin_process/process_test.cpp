@@ -1,11 +1,10 @@
 // Processes of plugins: started, greeted, asked, and how their ends are told.  I1 I2 I3
-#include "plugin_process/greeting.h"
-#include "plugin_process/ready_processes.h"
-
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include "plugin_library/private_copy.h"
+#include "plugin_process/greeting.h"
+#include "plugin_process/ready_processes.h"
 #include "support/bad_plugins.h"
 
 namespace waybill::plugin_process {
@@ -65,7 +64,8 @@ TEST(PluginProcess, OfACommandThatIsNotThereSaysSo) {
 }
 
 TEST(PluginProcess, ThatSendsNoMessageIsRefused) {
-  const auto ready = start_process(spec_of_command({"/usr/bin/env", "sh", "-c", "printf 'GET / HTTP/1.1' >&3; exec sleep 60"}), kPatience);
+  const auto ready =
+      start_process(spec_of_command({"/usr/bin/env", "sh", "-c", "printf 'GET / HTTP/1.1' >&3; exec sleep 60"}), kPatience);
   ASSERT_FALSE(ready);  // its sandbox does not let it run a shell; with one it would not keep to the protocol
 }
 

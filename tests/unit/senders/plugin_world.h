@@ -166,8 +166,8 @@ class PluginWorld {
   // Until its process is there, or it is known that there will be none.
   void wait_for_process(const std::string& type) {
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-    while (executor->state(type) == Executor::State::missing && executor->refusal(type).find("is starting") != std::string::npos &&
-           std::chrono::steady_clock::now() < until)
+    while (executor->state(type) == Executor::State::missing &&
+           executor->refusal(type).find("is starting") != std::string::npos && std::chrono::steady_clock::now() < until)
       std::this_thread::yield();
   }
   void take(std::vector<Finished> batch) {

@@ -56,7 +56,9 @@ void GuestStream::flush_what_waits() {
 
 bool GuestStream::receive(bool wait) {
   for (;;) {
-    const auto size = recv(kStreamDescriptor, frames_.room(kReadAtOnce), kReadAtOnce, wait ? 0 : MSG_DONTWAIT);
+    auto* const room = frames_.room(kReadAtOnce);
+    const auto size =
+        wait ? receive_soon(kStreamDescriptor, room, kReadAtOnce) : recv(kStreamDescriptor, room, kReadAtOnce, MSG_DONTWAIT);
     if (size > 0) {
       frames_.grew_by(static_cast<std::size_t>(size));
       return true;

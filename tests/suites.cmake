@@ -28,7 +28,7 @@ function(waybill_suite kind name source)
   add_executable(${kind}_${name} ${source})
   target_link_libraries(${kind}_${name} PRIVATE waybill_test_support waybill_settings OpenSSL::Crypto GTest::gtest_main)
   target_compile_definitions(${kind}_${name} PRIVATE WAYBILL_BAD_PLUGINS="${CMAKE_BINARY_DIR}/tests/bad_plugins"
-    WAYBILL_SOURCE_FOLDER="${CMAKE_SOURCE_DIR}")
+    WAYBILL_PLUGIN_HOST="$<TARGET_FILE:waybill_plugin_host>" WAYBILL_SOURCE_FOLDER="${CMAKE_SOURCE_DIR}")
   add_dependencies(${kind}_${name} waybill)
   foreach(needed IN ITEMS sms push webhook email_template email_raw happyfox_template govuk_notify ses letter line parcel waybill_bad_plugins)
     if(TARGET ${needed})

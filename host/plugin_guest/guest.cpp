@@ -23,7 +23,8 @@ std::int64_t now_ns() {
 }
 
 // The host refuses what is longer by name; a little more is enough for it to see that.
-constexpr std::size_t kMostWords = std::size_t{64} << 10;
+constexpr std::size_t kMostWords = 4096;
+constexpr std::size_t kMostOfAName = std::size_t{64} << 10;  // a relay, an address
 constexpr std::size_t kMostResult = (std::size_t{1} << 20) + 1;
 constexpr std::size_t kMostHeaders = 256, kMostBodySecrets = 16, kMostRecipients = 1000;
 constexpr std::size_t kMostSent = std::size_t{64} << 20;
@@ -48,6 +49,19 @@ bool copy_list(const Item* items, std::size_t count, std::size_t most, std::vect
   if (count > most || (items == nullptr && count != 0)) return false;
   into.assign(items, items + count);
   return true;
+}
+
+// It is not even read: its length may be none.
+void leave_out_what_is_too_long(Submit& submit) {
+  const auto check = [&](wb_str& text, std::size_t most) {
+    if (view_of(text).size() <= most) return;
+    submit.is_too_long = 1;
+    text = {};
+  };
+  auto& message = submit.message;
+  for (auto* text : {&message.relay, &message.user, &message.password, &message.from}) check(*text, kMostOfAName);
+  for (auto& recipient : submit.recipients) check(recipient, kMostOfAName);
+  check(message.data, kMostSent);
 }
 
 // Of all its texts, and never so long that it wraps around.
@@ -373,13 +387,9 @@ std::uint64_t Guest::submit(wb_call call, const wb_smtp_message* asked, wb_smtp_
   Submit submit{.call = call.id, .id = ++last_id_, .is_too_long = 0, .message = {}, .recipients = {}};
   if (asked != nullptr && WB_HAS(asked, data)) {  // else it has no recipient, and is refused
     std::memcpy(&submit.message, asked, sizeof submit.message);
-    auto& message = submit.message;
-    for (auto* text : {&message.relay, &message.user, &message.password, &message.from}) *text = clip(*text, kMostWords);
-    submit.is_too_long = view_of(message.data).size() > kMostSent ? 1 : 0;
-    if (submit.is_too_long != 0) message.data = {};
     if (!copy_list(asked->recipients, asked->recipient_count, kMostRecipients, submit.recipients))
       submit.recipients.resize(kMostRecipients + 1);  // so the host says what is wrong
-    for (auto& recipient : submit.recipients) recipient = clip(recipient, kMostWords);
+    leave_out_what_is_too_long(submit);
   }
   submissions_.emplace(submit.id, Pending<wb_smtp_done>{call.id, done, user});
   stream_.put(submit);

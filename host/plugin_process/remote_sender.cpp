@@ -21,7 +21,7 @@ constexpr std::size_t kMaxKeptBytes = std::size_t{1} << 20;  // of a call's answ
 constexpr Millis kDestroysWithin{500};
 constexpr Millis kStuck{500};  // inside one call: what waits behind it is not to blame
 constexpr Millis kAsksAgainAfter{10};
-constexpr Millis kWaitsForNext{5'000};
+constexpr Millis kWaitsForNext{15'000};
 constexpr auto kRefused = "the call has 64 open requests already, or the request could not be begun";
 
 std::size_t fingerprint_of(const std::vector<std::string_view>& texts) {

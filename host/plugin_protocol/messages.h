@@ -178,7 +178,7 @@ struct Response {
 struct Submit {
   static constexpr Kind kKind = Kind::submit;
   std::uint64_t call = 0, id = 0;
-  std::uint32_t is_too_long = 0;  // 1: its data has more bytes than any mail may have, and is left out
+  std::uint32_t is_too_long = 0;  // 1: a text of it is longer than that of any mail, and is left out
   wb_smtp_message message{};      // its list is the one below
   std::vector<wb_str> recipients;
 };

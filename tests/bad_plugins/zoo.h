@@ -230,6 +230,7 @@ inline const std::vector<std::string> kOthers{"bad_create",
                                               "throws_in_cpp",
                                               "time_bomb",
                                               "writer",
-                                              "uses_secrets"};
+                                              "uses_secrets",
+                                              "wild"};
 
 }  // namespace waybill::testing

@@ -106,51 +106,77 @@ TEST_F(Brittle, AOneShotThatWasInsideAndNotSentIsTriedAgain) {
 // I5
 class WildOnes : public Isolation {
  protected:
-  WildOnes() {
+  void meet_them(const std::string& attempt) {
     auto targets = standard_targets(gateway.url());
     targets.push_back(target("wild", "wild", gateway.url() + "/wild", "max_attempts", 3, {"invalid_request"}));
     targets.push_back(target("wild.once", "wild", gateway.url() + "/once", "one_shot", 1, {"invalid_request"}));
     setup.registry = registry_of(targets);
-    setup.more =
-        "senders:\n  wild: {isolation: {mode: process, memory_mib: 256, threads: 16}}\ntimeouts: {attempt: 3s, attempt_grace: "
-        "500ms, drain: 2s}\n";
+    setup.more = "senders:\n  wild: {isolation: {mode: process, memory_mib: 256, threads: 16}}\ntimeouts: {attempt: " + attempt +
+                 ", lease: 200s, attempt_grace: 500ms, drain: 2s}\n";
     installation().add_plugin(bad_plugin("wild"));
+    pid_ = (client(), host().pid());
   }
+  void send(const std::string& id, const std::string& to, const json& payload) { post_intent(client(), intent(id, to, payload)); }
+  // Some of others' between two of theirs.
+  void send_healthy(const std::string& to) {
+    for (int i = 0; i < 3; ++i, ++healthy_) send("healthy-" + std::to_string(healthy_), to, {{"n", healthy_}});
+  }
+  void expect_deaths(const std::vector<std::string>& ways) {
+    for (const auto& way : ways)
+      EXPECT_TRUE(eventually([&] { return end_of(way) == "exhausted worker_lost"; }, std::chrono::minutes(10)))
+          << way << ": " << end_of(way) << history_of(client(), way);
+  }
+  void expect_every_healthy_one_accepted() {
+    for (int i = 0; i < healthy_; ++i) {
+      const auto id = "healthy-" + std::to_string(i);
+      EXPECT_EQ(wait_for_end(client(), id)["status"], "accepted") << id << history_of(client(), id);
+    }
+  }
+  void expect_the_host_never_noticed() {
+    EXPECT_EQ(host().pid(), pid_);
+    EXPECT_TRUE(host().running());
+    post_intent(client(), sms_intent("beside", "sms.attempts"), 30);
+    EXPECT_EQ(wait_for_end(client(), "beside")["status"], "accepted");
+  }
+  int healthy_ = 0;
+
+ private:
+  pid_t pid_ = 0;
 };
 
 TEST_F(WildOnes, WhateverTheyDoTheHostLivesAndOnlyTheirOwnDeliveriesPay) {
-  const std::vector<std::string> fatal{"crash", "abort", "exit", "stops", "spins", "eats", "eats_shared", "stack", "endless"};
+  meet_them("90s");
+  const std::vector<std::string> fatal{"crash", "abort", "exit", "eats", "eats_shared", "stack", "endless"};
   const std::vector<std::string> prevented{"forks",    "signals", "traces", "files", "sockets",
                                            "programs", "others",  "closes", "writes"};
-  const auto pid = (client(), host().pid());
-  int healthy = 0;
-  const auto send_healthy = [&] {
-    for (int i = 0; i < 3; ++i)
-      post_intent(client(), intent("healthy-" + std::to_string(healthy++), "wild.once", {{"n", healthy}}));
-  };
   for (const auto* ways : {&fatal, &prevented})
     for (const auto& way : *ways) {
-      send_healthy();
-      post_intent(client(), intent(way, "wild", {{"way", way}}));
+      send_healthy("wild.once");
+      send(way, "wild", {{"way", way}});
     }
-  for (const auto* way : {"requests", "threads"}) post_intent(client(), intent(way, "wild", {{"way", way}}));
-  send_healthy();
+  for (const auto* way : {"requests", "threads"}) send(way, "wild", {{"way", way}});
+  send_healthy("wild.once");
 
-  for (const auto& way : fatal)
-    EXPECT_TRUE(eventually([&] { return end_of(way) == "exhausted worker_lost"; }, std::chrono::seconds(240)))
-        << way << ": " << end_of(way) << history_of(client(), way);
+  expect_deaths(fatal);
   for (const auto& way : prevented) EXPECT_EQ(wait_for_end(client(), way)["status"], "accepted") << history_of(client(), way);
-  EXPECT_EQ(wait_for_end(client(), "requests")["status"], "exhausted") << history_of(client(), "requests");
-  EXPECT_EQ(wait_for_end(client(), "threads")["status"], "exhausted") << history_of(client(), "threads");
-  for (int i = 0; i < healthy; ++i) {
-    const auto id = "healthy-" + std::to_string(i);
-    EXPECT_EQ(wait_for_end(client(), id)["status"], "accepted") << id << history_of(client(), id);
-    EXPECT_EQ(gateway.count(id), 1u) << id;
+  for (const auto* way : {"requests", "threads"})
+    EXPECT_EQ(wait_for_end(client(), way)["status"], "exhausted") << history_of(client(), way);
+  expect_every_healthy_one_accepted();
+  for (int i = 0; i < healthy_; ++i) EXPECT_EQ(gateway.count("healthy-" + std::to_string(i)), 1u) << i;
+  expect_the_host_never_noticed();
+}
+
+TEST_F(WildOnes, ThatDoNotComeBackEndAndOthersGoOn) {
+  meet_them("3s");
+  const std::vector<std::string> hanging{"spins", "stops"};
+  for (const auto& way : hanging) {
+    send_healthy("wild");
+    send(way, "wild", {{"way", way}});
   }
-  EXPECT_EQ(host().pid(), pid);
-  EXPECT_TRUE(host().running());
-  post_intent(client(), sms_intent("beside", "sms.attempts"), 30);
-  EXPECT_EQ(wait_for_end(client(), "beside")["status"], "accepted");
+  send_healthy("wild");
+  expect_deaths(hanging);
+  expect_every_healthy_one_accepted();
+  expect_the_host_never_noticed();
 }
 
 }  // namespace

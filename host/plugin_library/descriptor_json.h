@@ -13,6 +13,6 @@ namespace waybill {
 std::string descriptor_json(const wb_plugin& plugin);
 
 // Its actions have no `action`. An error names the problem and, after a line break, the remedy.
-Result<Descriptor> read_descriptor(std::string_view json);
+Result<Descriptor> read_descriptor(std::string_view text);
 
 }  // namespace waybill

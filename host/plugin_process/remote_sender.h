@@ -66,7 +66,7 @@ class RemoteSender {
   void end(std::uint64_t call);  // the call is over; more than once is nothing
   // What became of a call so far: nothing, in no process; or something of it may have been sent.
   enum class Begun { no, yes, in_a_process_that_died };
-  Begun has_begun(std::uint64_t call) const;
+  Begun has_begun(std::uint64_t id) const;
   bool is_lost() const { return state_ == State::lost; }  // no call can begin any more
   // [any thread] The call that the process's code is inside of, and since when on CLOCK_MONOTONIC.
   std::optional<Page::Inside> inside() const;
@@ -102,7 +102,7 @@ class RemoteSender {
   struct Functions;
 
   void listen();
-  void begin(std::uint64_t call, Asked asked, const wb_job* job, const wb_failure_query* query = nullptr);
+  void begin(std::uint64_t id, Asked asked, const wb_job* job, const wb_failure_query* query = nullptr);
   void begin_in_process(std::uint64_t id, Call& call);
   void on_events(std::uint32_t events);
   void watch(std::uint32_t events);
@@ -124,7 +124,7 @@ class RemoteSender {
   void start_timer(const Timer& message);
   void log(const Log& message) const;
   void list_failure(const Failure& message);
-  void forget(std::uint64_t call);
+  void forget(std::uint64_t id);
   void forget_timer(const Waiting& waiting);
   void drop_timers(const std::vector<std::uint64_t>& timers);
   void give_up(std::string_view why);

@@ -32,6 +32,8 @@ constexpr int kReadsWithin = 10'000;  // milliseconds: a process that asks must 
 constexpr std::size_t kQuestionBytesAtOnce = std::size_t{64} << 10;
 constexpr std::chrono::milliseconds kWaitsFor{5};    // for one more question
 constexpr std::chrono::milliseconds kStaysFor{100};  // with questions, before it looks at anything else
+constexpr std::chrono::seconds kLinesPer{10};
+constexpr std::size_t kMostLines = 100;  // told in that time, so that a plugin cannot fill the log
 constexpr std::size_t kMaxLine = 1000;
 constexpr int kFirstOther = 7;
 
@@ -304,6 +306,12 @@ void Process::take_lines() {
     if (half_line_.empty()) continue;
     last_line_ = clean_text(half_line_, kMaxLine);
     half_line_.clear();
+    const auto now = std::chrono::steady_clock::now();
+    if (now - lines_since_ >= kLinesPer) {
+      lines_since_ = now;
+      lines_told_ = 0;
+    }
+    if (++lines_told_ > kMostLines) continue;  // the last one is kept all the same
     const std::lock_guard lock(listener_mutex_);
     if (listener_.line) listener_.line(last_line_);
   }

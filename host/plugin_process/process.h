@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -94,6 +95,8 @@ class Process {
   Exit exit_;          // guarded by listener_mutex_
   // Of the process's thread.
   std::string half_line_, last_line_;
+  std::chrono::steady_clock::time_point lines_since_{};
+  std::size_t lines_told_ = 0;
   std::thread thread_;
 };
 

@@ -2,6 +2,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <future>
+
 #include "plugin_library/private_copy.h"
 #include "plugin_process/greeting.h"
 #include "plugin_process/ready_processes.h"
@@ -61,6 +64,27 @@ TEST(PluginProcess, OfACommandThatIsNotThereSaysSo) {
   ASSERT_FALSE(ready);
   EXPECT_NE(ready.error().what.find("exit code 126"), std::string::npos) << ready.error().what;
   EXPECT_NE(ready.error().what.find("/nowhere/at/all cannot be started"), std::string::npos) << ready.error().what;
+}
+
+TEST(PluginProcess, ThatPrintsWithoutEndFillsNoLog) {
+  // It ends soon, since it does not keep to the protocol; until then it prints.
+  auto spec = spec_of_command({"/usr/bin/yes", "line"});
+  spec.isolation.read = {"/usr/bin"};
+  auto process = Process::start(spec);
+  ASSERT_TRUE(process) << process.error().what;
+  std::atomic<std::size_t> lines{0};
+  std::promise<void> many;
+  (*process)->listen({.answer = {},
+                      .line =
+                          [&](std::string_view) {
+                            if (++lines == 100) many.set_value();
+                          },
+                      .ended = {}});
+  ASSERT_EQ(many.get_future().wait_for(std::chrono::seconds(60)), std::future_status::ready);
+  (*process)->kill("enough");
+  EXPECT_TRUE((*process)->wait_for_end(kPatience));
+  (*process)->stop_listening();
+  EXPECT_LE(lines, 200u) << "at most a hundred in ten seconds";
 }
 
 TEST(PluginProcess, ThatSendsNoMessageIsRefused) {

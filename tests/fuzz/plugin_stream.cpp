@@ -29,6 +29,7 @@ void read_as_any(const Frame& frame) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return 0;
   Frames whole, in_pieces;
   std::memcpy(whole.room(size), data, size);
   whole.grew_by(size);

@@ -1,7 +1,6 @@
 // A plugin's strand in its own process.
 #include "plugin_guest/guest.h"
 
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,12 +14,6 @@ namespace waybill::plugin_process {
 namespace {
 
 constexpr int kMalformed = 70;  // EX_SOFTWARE: what the host said cannot be read
-
-std::int64_t now_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
-}
 
 // The host refuses what is longer by name; a little more is enough for it to see that.
 constexpr std::size_t kMostWords = 4096;
@@ -111,7 +104,7 @@ template <class Enter>
 bool Guest::throws_inside(std::uint64_t call, Enter enter) {
   bool threw = false;
   current_ = call;
-  page_.enter(call, now_ns());
+  page_.enter(call);
   try {
     enter();
   } catch (...) {
@@ -419,18 +412,13 @@ std::uint64_t Guest::start_timer(wb_call call, std::int64_t delay_ms, void (*fir
   {
     const std::lock_guard lock(mutex_);
     const auto found = calls_.find(call.id);
-    if (found != calls_.end() && !found->second->has_ended && fire_plugin != nullptr) {
-      const auto id = ++last_id_;
-      found->second->timers.push_back(id);
-      timers_.emplace(id, Pending<void (*)(void*)>{call.id, fire_plugin, user});
-    } else {
-      call.id = 0;
+    if (found == calls_.end() || found->second->has_ended || fire_plugin == nullptr) {
+      fault("timer_without_call", call.id);
+      return 0;
     }
+    found->second->timers.push_back(++last_id_);
   }
-  if (call.id == 0) {
-    fault("timer_without_call", call.id);
-    return 0;
-  }
+  timers_.emplace(last_id_, Pending<void (*)(void*)>{call.id, fire_plugin, user});
   stream_.put(Timer{.call = call.id, .id = last_id_, .delay_ms = delay_ms});
   return last_id_;
 }

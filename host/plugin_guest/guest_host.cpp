@@ -5,11 +5,10 @@
 #include <time.h>
 
 #include <algorithm>
-#include <cstddef>
-#include <type_traits>
 
 #include "plugin_guest/guest.h"
 #include "plugin_protocol/plugin_text.h"
+#include "plugin_protocol/service_tables.h"
 
 namespace waybill::plugin_process {
 namespace {
@@ -196,28 +195,17 @@ std::int32_t count_by(const wb_host* host, wb_str name, std::uint64_t by) noexce
 }
 
 const void* get_service(const wb_host*, wb_str id) noexcept {
-  static constexpr wb_http_service http{&fetch, &abort_fetch};
-  static constexpr wb_timer_service timer{&monotonic_ms, &unix_seconds, &after, &cancel_timer};
-  static constexpr wb_sign_service sign{&hmac_sha256};
-  static constexpr wb_sign2_service signatures{&signature};
-  static constexpr wb_secret_service secrets{&secret};
-  static constexpr wb_oauth2_service oauth2{&find_client, &forget_token};
-  static constexpr wb_template_service templates{&render, &render_text};
-  static constexpr wb_link_service links{&sign_link};
-  static constexpr wb_smtp_service mail{&submit, &abort_submission};
-  static constexpr wb_counter_service counters{&count_by};
-  const auto name = view_of(id);
-  if (name == WB_HTTP_SERVICE) return &http;
-  if (name == WB_TIMER_SERVICE) return &timer;
-  if (name == WB_SIGN_SERVICE) return &sign;
-  if (name == WB_SIGN2_SERVICE) return &signatures;
-  if (name == WB_SECRET_SERVICE) return &secrets;
-  if (name == WB_OAUTH2_SERVICE) return &oauth2;
-  if (name == WB_TEMPLATE_SERVICE) return &templates;
-  if (name == WB_LINK_SERVICE) return &links;
-  if (name == WB_SMTP_SERVICE) return &mail;
-  if (name == WB_COUNTER_SERVICE) return &counters;
-  return nullptr;
+  static constexpr ServiceTables tables{.http = {&fetch, &abort_fetch},
+                                        .timer = {&monotonic_ms, &unix_seconds, &after, &cancel_timer},
+                                        .sign = {&hmac_sha256},
+                                        .signatures = {&signature},
+                                        .secrets = {&secret},
+                                        .oauth2 = {&find_client, &forget_token},
+                                        .templates = {&render, &render_text},
+                                        .links = {&sign_link},
+                                        .mail = {&submit, &abort_submission},
+                                        .counters = {&count_by}};
+  return tables.find(view_of(id));
 }
 
 }  // namespace

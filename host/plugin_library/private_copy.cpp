@@ -17,6 +17,8 @@
 #include <system_error>
 #include <utility>
 
+#include "base/owned_descriptor.h"
+
 namespace waybill {
 namespace {
 
@@ -30,21 +32,6 @@ constexpr std::size_t kMaxMemoryName = 240;  // bytes; the kernel takes 249
 tl::unexpected<Error> refuse(const std::string& what) {
   return fail(Error::Kind::unavailable, what + ": " + std::generic_category().message(errno));
 }
-
-class OwnedDescriptor {
- public:
-  explicit OwnedDescriptor(int descriptor) : descriptor_(descriptor) {}
-  ~OwnedDescriptor() {
-    if (descriptor_ >= 0) close(descriptor_);
-  }
-  OwnedDescriptor(const OwnedDescriptor&) = delete;
-  OwnedDescriptor& operator=(const OwnedDescriptor&) = delete;
-  int get() const { return descriptor_; }
-  int release() { return std::exchange(descriptor_, -1); }
-
- private:
-  int descriptor_;
-};
 
 int memory_file(const std::string& name) {
   const auto flags = static_cast<unsigned>(MFD_CLOEXEC | MFD_ALLOW_SEALING);

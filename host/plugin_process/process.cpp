@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -19,6 +20,7 @@
 #include <fstream>
 #include <future>
 
+#include "base/owned_descriptor.h"
 #include "base/utf8.h"
 #include "plugin_protocol/isolation_words.h"
 #include "plugin_protocol/messages.h"
@@ -35,7 +37,6 @@ constexpr std::chrono::milliseconds kStaysFor{100};  // with questions, before i
 constexpr std::chrono::seconds kLinesPer{10};
 constexpr std::size_t kMostLines = 100;  // told in that time, so that a plugin cannot fill the log
 constexpr std::size_t kMaxLine = 1000;
-constexpr int kFirstOther = 7;
 
 std::string message_of(int error) { return std::generic_category().message(error); }
 
@@ -44,26 +45,73 @@ tl::unexpected<Error> refuse(const char* what) {
               std::string("a process for a plugin cannot be started: ") + what + ": " + message_of(errno));
 }
 
-struct Owned {
-  int fd = -1;
-  Owned() = default;
-  ~Owned() { reset(); }
-  Owned(const Owned&) = delete;
-  Owned& operator=(const Owned&) = delete;
-  void reset() {
-    if (fd >= 0) close(fd);
-    fd = -1;
-  }
-  int release() { return std::exchange(fd, -1); }
-};
-
-bool make_pair(Owned& ours, Owned& theirs, int flags) {
+bool make_pair(OwnedDescriptor& ours, OwnedDescriptor& theirs) {
   std::array<int, 2> ends{};
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) return false;
-  ours.fd = ends[0];
-  theirs.fd = ends[1];
-  return flags == 0 || fcntl(ours.fd, F_SETFL, flags) == 0;
+  ours = OwnedDescriptor(ends[0]);
+  theirs = OwnedDescriptor(ends[1]);
+  return true;
 }
+
+bool make_pipe(OwnedDescriptor& from, OwnedDescriptor& to) {
+  std::array<int, 2> ends{};
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) return false;
+  from = OwnedDescriptor(ends[0]);
+  to = OwnedDescriptor(ends[1]);
+  return fcntl(from.get(), F_SETFL, O_NONBLOCK) == 0;
+}
+
+// What the process is started with.
+class SpawnTerms {
+ public:
+  SpawnTerms() {
+    posix_spawn_file_actions_init(&files_);
+    posix_spawn_file_actions_addopen(&files_, 0, "/dev/null", O_RDONLY, 0);
+    sigset_t none, all;
+    sigemptyset(&none);
+    sigfillset(&all);
+    posix_spawnattr_init(&attributes_);
+    posix_spawnattr_setsigmask(&attributes_, &none);
+    posix_spawnattr_setsigdefault(&attributes_, &all);
+    posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  }
+  ~SpawnTerms() {
+    posix_spawn_file_actions_destroy(&files_);
+    posix_spawnattr_destroy(&attributes_);
+  }
+  SpawnTerms(const SpawnTerms&) = delete;
+  SpawnTerms& operator=(const SpawnTerms&) = delete;
+
+  // From a copy whose number is out of the way, since this one's may be another's place.
+  void give(int descriptor, int place) {
+    constexpr int kOutOfTheWay = 64;
+    copies_.emplace_back(fcntl(descriptor, F_DUPFD_CLOEXEC, kOutOfTheWay));
+    are_copied_ = are_copied_ && copies_.back().get() >= 0;
+    posix_spawn_file_actions_adddup2(&files_, copies_.back().get(), place);
+    first_other_ = std::max(first_other_, place + 1);
+  }
+  // The error's number; 0: none.
+  int spawn(const std::filesystem::path& program, std::vector<std::string> words, std::vector<std::string> variables,
+            pid_t& pid) {
+    if (!are_copied_) return EMFILE;
+    posix_spawn_file_actions_addclosefrom_np(&files_, first_other_);
+    return posix_spawn(&pid, program.c_str(), &files_, &attributes_, pointers_to(words).data(), pointers_to(variables).data());
+  }
+
+ private:
+  static std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+    std::vector<char*> pointers;
+    for (auto& text : texts) pointers.push_back(text.data());
+    pointers.push_back(nullptr);
+    return pointers;
+  }
+
+  posix_spawn_file_actions_t files_{};
+  posix_spawnattr_t attributes_{};
+  std::vector<OwnedDescriptor> copies_;
+  bool are_copied_ = true;
+  int first_other_ = 0;
+};
 
 // Little of the host's: a secret may stand in it.
 std::vector<std::string> environment() {
@@ -71,13 +119,6 @@ std::vector<std::string> environment() {
   for (const char* name : {"TZ", "LD_LIBRARY_PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "LSAN_OPTIONS"})
     if (const char* value = std::getenv(name); value != nullptr) words.push_back(std::string(name) + "=" + value);
   return words;
-}
-
-std::vector<char*> pointers_to(std::vector<std::string>& words) {
-  std::vector<char*> pointers;
-  for (auto& word : words) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
-  return pointers;
 }
 
 // A number of /proc/PID/status, such as that of "Threads:"; 0 if it is not there.
@@ -122,58 +163,34 @@ Result<std::unique_ptr<Process>> Process::start(const ProcessSpec& spec) {
   return process;
 }
 
-Result<void> Process::spawn(const ProcessSpec& spec) {
-  isolation_ = spec.isolation;
-  plugin_ = spec.plugin;
-  Owned stream, their_stream, questions, their_questions, page, lines, their_lines;
-  if (!make_pair(stream, their_stream, O_NONBLOCK) || !make_pair(questions, their_questions, 0)) return refuse("no sockets");
-  page.fd = memfd_create("waybill-page", MFD_CLOEXEC);
-  if (page.fd < 0 || ftruncate(page.fd, kPageBytes) != 0) return refuse("no memory to share");
-  void* const mapped = mmap(nullptr, kPageBytes, PROT_READ | PROT_WRITE, MAP_SHARED, page.fd, 0);
+Result<void> Process::make_page(OwnedDescriptor& page) {
+  page = OwnedDescriptor(memfd_create("waybill-page", MFD_CLOEXEC));
+  if (page.get() < 0 || ftruncate(page.get(), kPageBytes) != 0) return refuse("no memory to share");
+  void* const mapped = mmap(nullptr, kPageBytes, PROT_READ | PROT_WRITE, MAP_SHARED, page.get(), 0);
   if (mapped == MAP_FAILED) return refuse("no memory to share");
   page_ = new (mapped) Page;
-  std::array<int, 2> pipe_ends{};
-  if (pipe2(pipe_ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) return refuse("no pipe");
-  lines.fd = pipe_ends[0];
-  their_lines.fd = pipe_ends[1];
-  fcntl(their_lines.fd, F_SETFL, 0);
+  return {};
+}
 
-  // Copies with numbers out of the way first, since a source may have the number of another's place.
-  std::vector<std::pair<int, int>> places{
-      {their_stream.fd, kStreamDescriptor}, {their_questions.fd, kQuestionDescriptor}, {page.fd, kPageDescriptor}};
-  if (spec.library >= 0) places.emplace_back(spec.library, kLibraryDescriptor);
-  posix_spawn_file_actions_t files;
-  posix_spawn_file_actions_init(&files);
-  posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&files, their_lines.fd, 1);
-  posix_spawn_file_actions_adddup2(&files, their_lines.fd, 2);
-  std::vector<Owned> high(places.size());
-  bool copied = true;
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    high[i].fd = fcntl(places[i].first, F_DUPFD_CLOEXEC, 64);
-    copied = copied && high[i].fd >= 0;
-    posix_spawn_file_actions_adddup2(&files, high[i].fd, places[i].second);
-  }
-  posix_spawn_file_actions_addclosefrom_np(&files, spec.library >= 0 ? kFirstOther : kLibraryDescriptor);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none, all;
-  sigemptyset(&none);
-  sigfillset(&all);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setsigdefault(&attributes, &all);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+Result<void> Process::spawn(const ProcessSpec& spec) {
+  isolation_ = spec.isolation;
+  OwnedDescriptor stream, their_stream, questions, their_questions, page, lines, their_lines;
+  if (!make_pair(stream, their_stream) || !make_pair(questions, their_questions) || fcntl(stream.get(), F_SETFL, O_NONBLOCK) != 0)
+    return refuse("no sockets");
+  if (!make_pipe(lines, their_lines)) return refuse("no pipe");
+  TRY(make_page(page));
+
+  SpawnTerms terms;
+  for (const int place : {STDOUT_FILENO, STDERR_FILENO}) terms.give(their_lines.get(), place);
+  terms.give(their_stream.get(), kStreamDescriptor);
+  terms.give(their_questions.get(), kQuestionDescriptor);
+  terms.give(page.get(), kPageDescriptor);
+  if (spec.library >= 0) terms.give(spec.library, kLibraryDescriptor);
   std::vector<std::string> words{"waybill-plugin-host", spec.plugin, std::to_string(getpid())};
   for (auto& word : words_of(spec.isolation)) words.push_back(std::move(word));
   words.emplace_back("--");
   words.insert(words.end(), spec.command.begin(), spec.command.end());
-  auto variables = environment();
-  const int error = copied ? posix_spawn(&pid_, spec.program.c_str(), &files, &attributes, pointers_to(words).data(),
-                                         pointers_to(variables).data())
-                           : EMFILE;
-  posix_spawn_file_actions_destroy(&files);
-  posix_spawnattr_destroy(&attributes);
-  if (error != 0) {
+  if (const int error = terms.spawn(spec.program, std::move(words), environment(), pid_); error != 0) {
     errno = error;
     return refuse(spec.program.c_str());
   }
@@ -186,7 +203,7 @@ Result<void> Process::spawn(const ProcessSpec& spec) {
     return refuse("its end cannot be seen");
   }
   const timeval patience{0, std::chrono::microseconds(kWaitsFor).count()};
-  setsockopt(questions.fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  setsockopt(questions.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   stream_ = stream.release();
   questions_ = questions.release();
   lines_ = lines.release();

@@ -19,6 +19,10 @@
 #include "config/isolation.h"
 #include "plugin_protocol/page.h"
 
+namespace waybill {
+class OwnedDescriptor;
+}
+
 namespace waybill::plugin_process {
 
 // How a process ended.
@@ -72,6 +76,7 @@ class Process {
  private:
   Process() = default;
   Result<void> spawn(const ProcessSpec& spec);
+  Result<void> make_page(OwnedDescriptor& page);
   void serve();
   bool answer_questions();
   void take_lines();
@@ -79,7 +84,6 @@ class Process {
   void reap();
 
   Isolation isolation_;
-  std::string plugin_;
   pid_t pid_ = -1;
   int pidfd_ = -1;
   int stream_ = -1, questions_ = -1, lines_ = -1;

@@ -10,22 +10,19 @@ constexpr std::size_t kAtOnce = 3;  // deaths in a row after which the next proc
 
 }  // namespace
 
-ReadyProcesses::ReadyProcesses(ProcessSpec spec, std::function<void()> wakes, RestartDelays delays)
-    : spec_(std::move(spec)),
-      wakes_(std::move(wakes)),
-      delays_(delays),
-      thread_([this](const std::stop_token& stop) { run(stop); }) {}
+ReadyProcesses::ReadyProcesses(ProcessSpec spec, RestartDelays delays)
+    : spec_(std::move(spec)), delays_(delays), thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
 ReadyProcesses::~ReadyProcesses() = default;
 
 Result<ReadyProcess> ReadyProcesses::take(Millis wait) {
   std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, wait, [this] { return !ready_.empty(); });
-  if (ready_.empty())
+  changed_.wait_for(lock, wait, [this] { return ready_.has_value(); });
+  if (!ready_)
     return fail(Error::Kind::unavailable,
                 refusal_.empty() ? "its process is starting" : "its process does not start: " + refusal_);
-  auto taken = std::move(ready_.front());
-  ready_.pop_front();
+  auto taken = std::move(*ready_);
+  ready_.reset();
   changed_.notify_all();
   return taken;
 }
@@ -58,7 +55,7 @@ Millis ReadyProcesses::delay() const {
 void ReadyProcesses::run(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   while (!stop.stop_requested()) {
-    changed_.wait(lock, stop, [this] { return ready_.empty(); });
+    changed_.wait(lock, stop, [this] { return !ready_; });
     if (const auto until = last_death_ + delay(); Steady::now() < until) {
       changed_.wait_until(lock, stop, until, [&] { return last_death_ + delay() != until; });
       continue;
@@ -69,16 +66,12 @@ void ReadyProcesses::run(const std::stop_token& stop) {
     lock.lock();
     if (started) {
       refusal_.clear();
-      ready_.push_back(std::move(*started));
+      ready_.emplace(std::move(*started));
     } else {
       refusal_ = started.error().what.substr(0, started.error().what.find('\n'));
       note_death();
     }
     changed_.notify_all();
-    if (!started || !wakes_) continue;
-    lock.unlock();
-    wakes_();
-    lock.lock();
   }
 }
 

@@ -3,8 +3,6 @@
 
 #include <chrono>
 #include <condition_variable>
-#include <deque>
-#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -25,8 +23,7 @@ struct RestartDelays {
 // Safe from any thread.
 class ReadyProcesses {
  public:
-  // `wakes`: called when one became ready, from the thread that starts them.
-  ReadyProcesses(ProcessSpec spec, std::function<void()> wakes = nullptr, RestartDelays delays = {});
+  explicit ReadyProcesses(ProcessSpec spec, RestartDelays delays = {});
   ~ReadyProcesses();
   ReadyProcesses(const ReadyProcesses&) = delete;
   ReadyProcesses& operator=(const ReadyProcesses&) = delete;
@@ -43,11 +40,10 @@ class ReadyProcesses {
 
   using Steady = std::chrono::steady_clock;
   const ProcessSpec spec_;
-  const std::function<void()> wakes_;
   const RestartDelays delays_;
   mutable std::mutex mutex_;  // for all below
   std::condition_variable_any changed_;
-  std::deque<ReadyProcess> ready_;
+  std::optional<ReadyProcess> ready_;
   std::string refusal_;  // why the last start failed; "" if it did not
   std::size_t in_a_row_ = 0, deaths_ = 0;
   Steady::time_point last_death_{};

@@ -30,10 +30,6 @@ std::size_t fingerprint_of(const std::vector<std::string_view>& texts) {
   return all;
 }
 
-std::int64_t now_ns() {  // of the clock of a page
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 RemoteSender& of(wb_sender* self) { return *reinterpret_cast<RemoteSender*>(self); }
 
 }  // namespace
@@ -186,7 +182,7 @@ RemoteSender::Begun RemoteSender::has_begun(std::uint64_t id) const {
   if (found == calls_.end()) return Begun::yes;  // and is over
   const auto& call = found->second;
   const auto inside = process_->page().inside();
-  const bool is_stuck = inside && inside->call != id && now_ns() - inside->since > std::chrono::nanoseconds(kStuck).count();
+  const bool is_stuck = inside && inside->call != id && Page::now() - inside->since > std::chrono::nanoseconds(kStuck).count();
   const bool has_it = state_ == State::runs && call.begun_as <= process_->page().begun.load();
   if (has_it && !(is_stuck && call.requests.empty() && sends_through_host_)) return Begun::yes;
   const bool sent = std::any_of(call.requests.begin(), call.requests.end(),

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <optional>
 
@@ -12,6 +13,10 @@ inline constexpr std::size_t kPageBytes = 4096;
 
 // Written by the process, read by the host, which trusts it with nothing but the process's own calls.
 struct Page {
+  static std::int64_t now() {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  }
+
   std::atomic<std::uint64_t> call{0};   // 0: for no call
   std::atomic<std::int64_t> since{0};   // CLOCK_MONOTONIC, nanoseconds; 0: outside
   std::atomic<std::uint64_t> begun{0};  // how many Begins it has taken up
@@ -26,9 +31,9 @@ struct Page {
     if (from == 0 || since.load(std::memory_order_relaxed) != from) return std::nullopt;
     return Inside{in, from};
   }
-  void enter(std::uint64_t into, std::int64_t now) {
+  void enter(std::uint64_t into) {
     call.store(into, std::memory_order_release);
-    since.store(now, std::memory_order_release);
+    since.store(now(), std::memory_order_release);
   }
   void leave() { since.store(0, std::memory_order_release); }
 };

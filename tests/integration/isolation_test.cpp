@@ -95,6 +95,24 @@ TEST_F(Brittle, ACrashCostsTheDeliveryThatItWasInsideOfAndNothingElse) {
   })) << sql().text("SELECT coalesce(string_agg(message, ' / '), 'no alert') FROM waybill.alerts");
 }
 
+TEST_F(Brittle, WhatIsInTheAirWhenAProcessDiesIsNotSentAgain) {
+  constexpr std::size_t kInTheAir = 20;
+  gateway.by_default(Reply::accept_when_released());
+  client();
+  for (std::size_t i = 0; i < kInTheAir; ++i)
+    post_intent(client(), intent("healthy-" + std::to_string(i), "brittle.once", {{"n", i}}));
+  ASSERT_TRUE(gateway.wait_for([&] { return gateway.count() >= kInTheAir; }));
+  post_intent(client(), intent("poison", "brittle", {{"taste", "poison"}}));
+  ASSERT_TRUE(host().wait_for_log("plugin.died"));
+  gateway.by_default(Reply::accept());
+  gateway.release();
+  for (std::size_t i = 0; i < kInTheAir; ++i) {
+    const auto id = "healthy-" + std::to_string(i);
+    EXPECT_EQ(wait_for_end(client(), id)["status"], "accepted") << id << history_of(client(), id);
+    EXPECT_EQ(gateway.count(id), 1u) << id;
+  }
+}
+
 TEST_F(Brittle, AOneShotThatWasInsideAndNotSentIsTriedAgain) {
   client();
   post_intent(client(), intent("poison", "brittle.once", {{"taste", "poison"}}));

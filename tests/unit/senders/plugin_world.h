@@ -10,6 +10,7 @@
 
 #include "execute/executor.h"
 #include "senders/sender_factory.h"
+#include "support/eventually.h"
 #include "unit/senders/plugin_folder.h"
 
 namespace waybill::testing {
@@ -165,10 +166,10 @@ class PluginWorld {
  private:
   // Until its process is there, or it is known that there will be none.
   void wait_for_process(const std::string& type) {
-    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-    while (executor->state(type) == Executor::State::missing &&
-           executor->refusal(type).find("is starting") != std::string::npos && std::chrono::steady_clock::now() < until)
-      std::this_thread::yield();
+    EXPECT_TRUE(eventually([&] {
+      return executor->state(type) != Executor::State::missing ||
+             executor->refusal(type).find("is starting") == std::string::npos;
+    })) << type;
   }
   void take(std::vector<Finished> batch) {
     const std::lock_guard lock(mutex_);

@@ -56,13 +56,18 @@ def complaints(now, allowed, margin=MARGIN):
         average, before = lines / units, allowed[target][1] / allowed[target][0]
         if average > before * margin:
             found.append(f"{target}: {average:,.0f} lines in each of {units} translation units, {before:,.0f} before")
-    # CI builds these suites with sanitizers, in another folder.
-    elsewhere = {target for target in now if target.startswith(("unit_", "contract_")) and target not in allowed}
-    total = sum(lines for target, (_, lines) in now.items() if target not in elsewhere)
-    before = sum(lines for _, lines in allowed.values())
+    total, before = (sum(lines for _, lines in all_of.values()) for all_of in (now, allowed))
     if total > before * margin:
         found.append(f"all targets: {total:,} lines, {before:,} before")
     return found
+
+
+def as_in_ci(now, allowed, cache):
+    """Without the suites that CI builds with sanitizers in another folder, where this build has them itself."""
+    if re.search(r"^WAYBILL_CHECKED_BUILD:\w+=.", cache, re.M):
+        return now
+    return {target: counted for target, counted in now.items()
+            if target in allowed or not target.startswith(("unit_", "contract_"))}
 
 
 def text_of(baselines):
@@ -103,7 +108,7 @@ def main():
         print(f"lines.json has no baseline for {key}")
         sys.exit(77)
     else:
-        found = complaints(now, all_of[key])
+        found = complaints(as_in_ci(now, all_of[key], cache), all_of[key])
         for one in found:
             print(one)
         if found:

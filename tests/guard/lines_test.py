@@ -34,6 +34,12 @@ class Lines(unittest.TestCase):
         found = lines.complaints({"a": [3, 300]}, {"a": [2, 200]})
         self.assertEqual(found, ["all targets: 300 lines, 200 before"])
 
+    def test_suites_that_ci_builds_elsewhere_count_for_nothing_here(self):
+        now, allowed = {"a": [1, 100], "unit_a": [1, 900], "unit_b": [1, 10]}, {"a": [1, 100], "unit_b": [1, 10]}
+        here, in_ci = "WAYBILL_CHECKED_BUILD:PATH=\n", "WAYBILL_CHECKED_BUILD:PATH=build/checked\n"
+        self.assertEqual(lines.complaints(lines.as_in_ci(now, allowed, here), allowed), [])
+        self.assertEqual(lines.complaints(lines.as_in_ci(now, allowed, in_ci), allowed), ["all targets: 1,010 lines, 110 before"])
+
     def test_the_file_has_a_target_a_line(self):
         baselines = {"gcc-12": {"b": [1, 2], "a": [3, 4]}}
         text = lines.text_of(baselines)

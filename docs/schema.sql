@@ -511,6 +511,13 @@ CREATE TABLE installation (
   CONSTRAINT installation_shards_check CHECK (shards >= 1 AND shards <= 1024)
 );
 
+CREATE TABLE kept_defaults (
+  name text NOT NULL,
+  value text NOT NULL,
+  CONSTRAINT kept_defaults_pkey PRIMARY KEY (name),
+  CONSTRAINT kept_defaults_name_check CHECK (name = 'plugin_isolation'::text)
+);
+
 CREATE TABLE listed_intents (
   org_id integer NOT NULL,
   above bigint NOT NULL,

@@ -10,6 +10,13 @@
 namespace waybill {
 namespace {
 
+Json plugin_changes_json(const std::vector<PluginChange>& changes) {
+  Json list = Json::array();
+  for (const auto& change : changes)
+    list.push_back({{"actionType", change.action_type}, {"before", change.before}, {"after", change.after}});
+  return list;
+}
+
 http::Response answer(const ReloadResult& reloaded) {
   if (reloaded.error) return failure_response(*reloaded.error);
   Json json;
@@ -21,6 +28,7 @@ http::Response answer(const ReloadResult& reloaded) {
             {"removed", reloaded.changes.removed},
             {"targetChanges", name_changes_json(reloaded.target_changes)},
             {"pipelineChanges", name_changes_json(reloaded.pipeline_changes)},
+            {"pluginChanges", plugin_changes_json(reloaded.plugin_changes)},
             {"digest", reloaded.digest},
             {"warnings", problems_json(reloaded.warnings)}};
   } else {

@@ -12,6 +12,11 @@
 
 namespace waybill {
 
+// A sender that another version of its plugin makes, or other settings; names are of plugins, with their versions, "" for none.
+struct PluginChange {
+  std::string action_type, before, after;
+};
+
 // What came of reading the registry again. With problems or an error nothing has changed.
 struct ReloadResult {
   Problems problems;
@@ -20,7 +25,8 @@ struct ReloadResult {
   std::size_t forms = 0;
   FormChanges changes;
   NameChanges target_changes{}, pipeline_changes{};
-  Problems warnings{};  // what waits for a plugin or for its settings
+  std::vector<PluginChange> plugin_changes{};
+  Problems warnings{};  // what waits for a plugin, for its settings, or for a restart
   std::string digest{};
 };
 nlohmann::ordered_json name_changes_json(const NameChanges& changes);

@@ -107,6 +107,7 @@ Host::Host(HostParts parts)
                  .grace = config_.timeouts.attempt_grace,
                  .time_limit = [this](const Contract& contract) { return registry_.current()->time_limit(contract); }},
                 log_, metrics_),
+      sender_renewal_(config_, *installation_.catalogue, factory_, executor_, log_, metrics_),
       planner_(
           config_.limits, [this](const std::string& type) { return concurrency(type); }, config_.timeouts.attempt / 4),
       settler_(
@@ -301,7 +302,7 @@ void Host::reload() {
 // In a thread of the forms' pool, where a file that is slow to read holds up no signal.
 ReloadResult Host::reload_registry(FormStore& store, LoadActor actor, std::int64_t request) {
   static_cast<void>(renew_tls());
-  auto result = registry_.reload(store, std::move(actor), request);
+  auto result = registry_.reload(store, std::move(actor), sender_renewal_, request);
   planner_.observe(registry_.rates(), clock_.now());
   if (const auto told = publisher_.publish(store); !told)
     log_.warn("maintenance.failed", {{"task", "registry"}, {"error", told.error().what}});

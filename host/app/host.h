@@ -15,6 +15,7 @@
 #include "app/quarantine.h"
 #include "app/registry_loader.h"
 #include "app/registry_publisher.h"
+#include "app/sender_renewal.h"
 #include "app/stores.h"
 #include "base/database_clock.h"
 #include "breadcrumbs/breadcrumb_folder.h"
@@ -122,6 +123,7 @@ class Host {
 
   PluginSenderFactory factory_;
   Executor executor_;
+  SenderRenewal sender_renewal_;
   Planner planner_;
   Answers answers_{std::max<Clock::Monotonic::duration>(std::chrono::hours(1), 2 * config_.timeouts.cooldown)};
   HostReach reach_{answers_};

@@ -10,9 +10,14 @@ Result<void> Host::tell_facts() {
   const auto host = maintenance_.host();
   if (!host) return {};
   const auto looked_ago = std::chrono::duration_cast<Millis>(clock_.now() - claimer_.looked_at());
-  nlohmann::json types = nlohmann::json::array(), off = nlohmann::json::object();
+  nlohmann::json types = nlohmann::json::array(), plugins = nlohmann::json::object(), off = nlohmann::json::object();
   for (const auto& plugin : installation_.catalogue->loaded())
-    for (const auto& type : plugin.action_types) types.push_back(type);
+    for (const auto& type : plugin.action_types) {
+      types.push_back(type);
+      plugins[type] = {{"plugin", plugin.id + " " + plugin.version},
+                       {"isolation", word_of(plugin.isolation.mode)},
+                       {"draining", sender_renewal_.draining(type)}};
+    }
   for (const auto& type : registry_.action_types())
     if (const auto why = blocked_reason(type); !why.empty()) off[type] = why;
   const nlohmann::json facts{{"draining", draining_.load()},
@@ -21,6 +26,7 @@ Result<void> Host::tell_facts() {
                              {"freeBytes", planner_.free_bytes()},
                              {"maxBytes", config_.limits.in_flight_bytes},
                              {"actionTypes", std::move(types)},
+                             {"plugins", std::move(plugins)},
                              {"off", std::move(off)}};
   return stores_.maintenance->tell(*host, facts.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }

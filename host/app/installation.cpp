@@ -158,6 +158,17 @@ Problems settings_problems(const Config& config, const ActionTypes& types, const
   return problems;
 }
 
+}  // namespace
+
+Problems sender_problems(const Config& config, const ActionTypes& types, const std::string& type) {
+  const auto found = config.senders.find(type);
+  return types.find(type) == nullptr
+             ? Problems{}
+             : settings_problems(config, types, type, found == config.senders.end() ? "{}" : found->second);
+}
+
+namespace {
+
 // Of the action types that the registry names and `senders` does not.
 Problems unset_sender_problems(const Config& config, const ActionTypes& types, const Registry& registry) {
   std::set<std::string> named;
@@ -310,8 +321,7 @@ LoadedInstallation load_installation(const Config& config, MissingPluginPolicy a
   const auto unknown = unknown_types(config, *contents.catalogue);
   absences.insert(absences.end(), unknown.begin(), unknown.end());
   for (const auto& [type, settings] : config.senders) {
-    if (!contents.catalogue->find(type)) continue;
-    const auto problems = settings_problems(config, *contents.catalogue, type, settings);
+    const auto problems = sender_problems(config, *contents.catalogue, type);
     contents.problems.insert(contents.problems.end(), problems.begin(), problems.end());
   }
   const auto report = [&](const Problems& problems) {

@@ -67,6 +67,9 @@ Result<Reading> open_reading(const Config& config, const std::string& org, Log& 
 // For `serve`: applies missing migrations if the configuration says so. An error unless there are none then.
 Result<void> ready_schema(const Config& config, const Database& database, Log& log);
 
+// What is wrong with the settings of one sender, where it is set.
+Problems sender_problems(const Config& config, const ActionTypes& types, const std::string& type);
+
 // Everything about plugins and registry that can be wrong without a database, in order of loading. A start tolerates what needs
 // a plugin that is not there: one refused plugin must not stop the others' work.
 enum class MissingPluginPolicy { refuse, tolerate };

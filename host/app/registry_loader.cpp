@@ -60,6 +60,17 @@ std::string details_of(const NameChanges& targets, const NameChanges& pipelines,
                    {"digestBefore", before}});
 }
 
+std::string lines_of(const std::vector<PluginChange>& changes) {
+  std::string lines;
+  for (const auto& change : changes)
+    lines += (lines.empty() ? "" : "\n") + change.action_type + ": " +
+             (change.before == change.after ? change.after + " with its settings of now takes new work"
+              : change.after.empty()        ? "no plugin any more"
+                                            : change.after + " takes new work") +
+             (change.before.empty() ? "" : "; what is open finishes as it began");
+  return lines;
+}
+
 std::string lines_of(const Problems& problems) {
   constexpr std::size_t kMost = 50, kMaxLine = 1000;
   std::string lines;
@@ -68,45 +79,50 @@ std::string lines_of(const Problems& problems) {
   return lines;
 }
 
-}  // namespace
-
-FoundRegistry RegistryLoader::find(tl::expected<Secrets, Problems>& secrets) const {
-  secrets = Secrets::resolve(config_.secrets, config_.file.string());
-  auto found = find_registry(config_, catalogue_, secrets ? &*secrets : nullptr, MissingPluginPolicy::tolerate);
-  if (!secrets) found.problems.insert(found.problems.begin(), secrets.error().begin(), secrets.error().end());
-  return found;
+std::string remarks_of(const ReloadResult& result) {
+  if (result.error) return result.error->what;
+  if (!result.problems.empty()) return lines_of(result.problems);
+  const auto changes = lines_of(result.plugin_changes), warnings = lines_of(result.warnings);
+  return changes + (changes.empty() || warnings.empty() ? "" : "\n") + warnings;
 }
 
-ReloadResult RegistryLoader::refused(Problems problems, const std::vector<ChangedPlugin>& changed) {
-  for (const auto& plugin : changed)
-    problems.push_back({(config_.plugins / plugin.file).string(), 0, "",
-                        "the file is " + std::string(plugin.how) + " since this host started: restart it to load it"});
+}  // namespace
+
+ReloadResult RegistryLoader::refused(Problems problems, const Problems& warnings) {
+  problems.insert(problems.end(), warnings.begin(), warnings.end());
   for (const auto& problem : problems)
     log_.error("registry.refused",
-               {{"problem", to_string(problem)}, {"configuration", "as it was at start: a change of its file needs a restart"}});
+               {{"problem", to_string(problem)},
+                {"configuration", "as it was at start, but for senders of plugins in processes: other changes need a restart"}});
   ReloadResult result;
   result.problems = std::move(problems);
   return result;
 }
 
-ReloadResult RegistryLoader::reload(FormStore& store, LoadActor actor, std::int64_t request) {
+ReloadResult RegistryLoader::reload(FormStore& store, LoadActor actor, SenderRenewal& senders, std::int64_t request) {
   const std::lock_guard lock(reloading_);
-  auto result = load(store, std::move(actor));
+  auto result = load(store, std::move(actor), senders);
   const std::lock_guard state_lock(reporting_);
   report_.request = std::max(report_.request, request);
   report_.verdict = result.error ? "not_stored" : result.problems.empty() ? "loaded" : "refused";
-  report_.remarks = result.error ? result.error->what : lines_of(result.problems.empty() ? result.warnings : result.problems);
+  report_.remarks = remarks_of(result);
   if (report_.verdict == "loaded") report_.digest = result.digest;
   return result;
 }
 
-ReloadResult RegistryLoader::load(FormStore& store, LoadActor actor) {
-  tl::expected<Secrets, Problems> secrets;
-  auto next = find(secrets);
-  const auto changed = catalogue_.changes();
-  for (const auto& plugin : changed)
-    log_.warn("plugin.not_loaded", {{"file", plugin.file}, {"how", plugin.how}, {"remedy", "restart this host to load it"}});
-  if (!next.problems.empty()) return refused(std::move(next.problems), changed);
+ReloadResult RegistryLoader::load(FormStore& store, LoadActor actor, SenderRenewal& senders) {
+  auto renewed = senders.prepare();
+  if (!renewed) return refused(std::move(renewed.error()), {});
+  for (const auto& warning : renewed->warnings) log_.warn("plugin.not_loaded", {{"problem", to_string(warning)}});
+  const auto& config = renewed->config;
+  auto secrets = Secrets::resolve(config.secrets, config.file.string());
+  auto next = find_registry(config, *renewed->catalogue, secrets ? &*secrets : nullptr, MissingPluginPolicy::tolerate);
+  if (!secrets) next.problems.insert(next.problems.begin(), secrets.error().begin(), secrets.error().end());
+  for (const auto& change : renewed->changes)
+    for (auto& problem : sender_problems(config, *renewed->catalogue, change.action_type))
+      next.problems.push_back(std::move(problem));
+  if (next.problems.empty()) next.problems = senders.try_out(*renewed);
+  if (!next.problems.empty()) return refused(std::move(next.problems), renewed->warnings);
   const auto before = current();
   auto targets = target_changes(*before, *next.registry), pipelines = pipeline_changes(*before, *next.registry);
   actor.details = details_of(targets, pipelines, report().digest, next.digest);
@@ -124,6 +140,9 @@ ReloadResult RegistryLoader::load(FormStore& store, LoadActor actor) {
   secrets_->swap_in(std::move(*secrets));
   transports_.swap_in(std::move(*next.transports));  // first: no delivery to a new target goes without
   live_.swap_in(std::move(*next.registry));
+  auto changes = renewed->changes;
+  next.absent.insert(next.absent.end(), renewed->warnings.begin(), renewed->warnings.end());
+  senders.take(std::move(*renewed));
   const auto registry = current();
   log_.info("registry.reloaded", {{"targets", registry->targets().size()},
                                   {"forms", registry->forms().size()},
@@ -136,6 +155,7 @@ ReloadResult RegistryLoader::load(FormStore& store, LoadActor actor) {
           .changes = std::move(*loaded),
           .target_changes = std::move(targets),
           .pipeline_changes = std::move(pipelines),
+          .plugin_changes = std::move(changes),
           .warnings = std::move(next.absent),
           .digest = next.digest};
 }

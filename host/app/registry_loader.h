@@ -5,6 +5,7 @@
 
 #include "api/admin_routes.h"
 #include "app/installation.h"
+#include "app/sender_renewal.h"
 #include "limits/places.h"
 #include "registry/registry.h"
 #include "services/secrets.h"
@@ -18,7 +19,6 @@ class RegistryLoader {
  public:
   RegistryLoader(const Config& config, const LoadedInstallation& installation, Registry registry, Secrets secrets, Log& log)
       : config_(config),
-        catalogue_(*installation.catalogue),
         live_(std::move(registry)),
         transports_(Transports(*installation.transports)),
         secrets_(std::make_shared<LiveSecrets>(std::move(secrets))),
@@ -35,7 +35,8 @@ class RegistryLoader {
   // Puts the registry on disk in force once its forms are stored, and with it all secrets as their variables and files are
   // now, and the certificates that it and `senders` name. With problems, or an error of the store, the old ones stay. Takes and
   // refuses what a start does. `request`: the ReloadRequest that it answers, 0 for none.
-  ReloadResult reload(FormStore& store, LoadActor actor, std::int64_t request = 0);
+  // With it come new versions of plugins in processes, and new settings of their senders.
+  ReloadResult reload(FormStore& store, LoadActor actor, SenderRenewal& senders, std::int64_t request = 0);
   RegistryReport report() const;  // as it is now
 
   std::vector<std::string> action_types() const;  // that its targets and forms name
@@ -43,12 +44,10 @@ class RegistryLoader {
   TargetRates rates() const;
 
  private:
-  FoundRegistry find(tl::expected<Secrets, Problems>& secrets) const;
-  ReloadResult load(FormStore& store, LoadActor actor);
-  ReloadResult refused(Problems problems, const std::vector<ChangedPlugin>& changed);
+  ReloadResult load(FormStore& store, LoadActor actor, SenderRenewal& senders);
+  ReloadResult refused(Problems problems, const Problems& warnings);
 
   const Config& config_;
-  const Catalogue& catalogue_;
   LiveRegistry live_;
   LiveTransports transports_;
   const std::shared_ptr<LiveSecrets> secrets_;

@@ -11,10 +11,27 @@
 namespace waybill {
 namespace {
 
+constexpr auto kKept = " (where hosts of an earlier version ran, it stays in the host until plugin_isolation is set)";
+
 void print(const Findings& findings) {
   for (const auto& finding : findings)
     print_text("%-8s %-24s %s%s%s\n", word_of(finding.level), finding.what.c_str(), finding.message.c_str(),
                finding.remedy.empty() ? "" : "; remedy: ", finding.remedy.c_str());
+}
+
+// Where each plugin runs, and why.
+void print(const std::vector<LoadedPlugin>& plugins) {
+  for (const auto& plugin : plugins)
+    print_text("%-8s %-24s %s: %s%s\n", "plugin", plugin.file.c_str(), word_of(plugin.isolation.mode),
+               plugin.isolation.why.c_str(),
+               plugin.isolation.by_default && plugin.isolation.mode == IsolationMode::process ? kKept : "");
+}
+
+Json json_of(const std::vector<LoadedPlugin>& plugins) {
+  Json list = Json::array();
+  for (const auto& plugin : plugins)
+    list.push_back({{"file", plugin.file}, {"isolation", word_of(plugin.isolation.mode)}, {"why", plugin.isolation.why}});
+  return list;
 }
 
 Json json_of(const Findings& findings) {
@@ -28,6 +45,7 @@ Json json_of(const Findings& findings) {
 struct Report {
   Problems problems, warnings;
   std::string summary;
+  std::vector<LoadedPlugin> plugins;
   Findings findings;  // of what was asked online
 };
 
@@ -41,7 +59,11 @@ std::string summary_of(const LoadedInstallation& installation) {
 
 Report look_at(const Config& config, bool online) {
   LoadedInstallation installation = load_installation(config);
-  Report report{.problems = {}, .warnings = config.warnings, .summary = summary_of(installation), .findings = {}};
+  Report report{.problems = {},
+                .warnings = config.warnings,
+                .summary = summary_of(installation),
+                .plugins = installation.catalogue->loaded(),
+                .findings = {}};
   for (const auto& plugin : installation.catalogue->refused())
     report.problems.push_back(
         {(config.plugins / plugin.file).string(), 0, {}, "refused: " + plugin.reason + " (" + plugin.remedy + ")"});
@@ -76,8 +98,11 @@ int check(const GlobalOptions& options, bool online) {
   if (options.json) {
     const auto more = problems.size() - std::min(problems.size(), kMaxPrintedProblems);
     problems.resize(problems.size() - more);
-    Json answer{
-        {"good", good}, {"problems", problems_json(problems)}, {"more", more}, {"warnings", problems_json(report.warnings)}};
+    Json answer{{"good", good},
+                {"problems", problems_json(problems)},
+                {"more", more},
+                {"warnings", problems_json(report.warnings)},
+                {"plugins", json_of(report.plugins)}};
     if (online) answer["online"] = json_of(report.findings);
     print_json(answer);
     return good ? 0 : 1;
@@ -85,6 +110,7 @@ int check(const GlobalOptions& options, bool online) {
   print(problems);
   print(report.warnings, "warning: ");
   print(report.findings);
+  print(report.plugins);
   if (!good) return 1;
   print_text("good: %s\n", report.summary.c_str());
   return 0;

@@ -11,6 +11,7 @@
 #include "app/host_identity.h"
 #include "base/printing.h"
 #include "cli/json_output.h"
+#include "cli/living_hosts.h"
 #include "store/operations/database_check.h"
 #include "store/pg/migrations.h"
 #include "store/pg_stores.h"
@@ -30,9 +31,45 @@ int migrate_database(const GlobalOptions& options) {
   return 0;
 }
 
+namespace {
+
+// Of the hosts that run, with why that is not known.
+Result<std::vector<PluginInUse>> used_by_hosts(const Config& config) {
+  Log log = quiet_log();
+  const auto database = fit_database(config, log);
+  TRY(database);
+  const auto hosts = make_read_store(database->address, 1)->living_hosts();
+  TRY(hosts);
+  return plugins_in_use(*hosts);
+}
+
+Json json_of(const Result<std::vector<PluginInUse>>& used) {
+  if (!used) return nullptr;
+  Json list = Json::array();
+  for (const auto& one : *used)
+    list.push_back({{"host", one.host},
+                    {"actionType", one.action_type},
+                    {"plugin", one.plugin},
+                    {"isolation", one.isolation},
+                    {"draining", one.draining}});
+  return list;
+}
+
+void print(const Result<std::vector<PluginInUse>>& used) {
+  if (!used) return print_line("what running hosts use is not known: " + used.error().what);
+  for (const auto& one : *used) {
+    std::string words = "host " + one.host + " uses " + one.plugin + " for " + one.action_type;
+    for (const auto& version : one.draining) words += "; " + version + " finishes what it has";
+    print_line(words);
+  }
+}
+
+}  // namespace
+
 int list_plugins(const GlobalOptions& options) {
   const auto config = configuration(options);
   if (!config) return 1;
+  const auto used = used_by_hosts(*config);
   const auto catalogue = Catalogue::load(config->plugins, config->senders, config->isolations);
   if (options.json) {
     Json loaded = Json::array(), refused = Json::array();
@@ -42,7 +79,8 @@ int list_plugins(const GlobalOptions& options) {
                         {"version", p.version},
                         {"abiMinor", p.abi_minor},
                         {"actionTypes", p.action_types},
-                        {"isolation", p.in_process ? "in_process" : "process"},
+                        {"isolation", word_of(p.isolation.mode)},
+                        {"isolationWhy", p.isolation.why},
                         {"notIsolated", p.not_isolated},
                         {"inPlace", p.why_in_place}});
     for (const auto& p : catalogue->refused()) refused.push_back({{"file", p.file}, {"reason", p.reason}, {"remedy", p.remedy}});
@@ -54,13 +92,17 @@ int list_plugins(const GlobalOptions& options) {
                             {"by", p.by},
                             {"byVersion", p.by_version},
                             {"wanted", p.wanted}});
-    print_json({{"folder", config->plugins.string()}, {"loaded", loaded}, {"refused", refused}, {"superseded", superseded}});
+    print_json({{"folder", config->plugins.string()},
+                {"loaded", loaded},
+                {"refused", refused},
+                {"superseded", superseded},
+                {"hosts", json_of(used)}});
   } else {
     for (const auto& p : catalogue->loaded()) {
       std::string types;
       for (const auto& type : p.action_types) types += (types.empty() ? "" : ", ") + type;
-      print_text("%-24s %-10s %s%s\n", p.file.c_str(), p.version.c_str(), types.c_str(),
-                 p.in_process ? "" : " (in a process of its own)");
+      print_text("%-24s %-10s %s (%s: %s)\n", p.file.c_str(), p.version.c_str(), types.c_str(), word_of(p.isolation.mode),
+                 p.isolation.why.c_str());
       for (const auto& missing : p.not_isolated) print_text("%-24s %-10s not isolated: %s\n", "", "", missing.c_str());
       if (!p.why_in_place.empty())
         print_text("%-24s %-10s loaded in place, never write over it: %s\n", "", "", p.why_in_place.c_str());
@@ -69,6 +111,7 @@ int list_plugins(const GlobalOptions& options) {
       print_text("%-24s refused    %s (%s)\n", p.file.c_str(), p.reason.c_str(), p.remedy.c_str());
     for (const auto& p : catalogue->superseded()) print_text("%-24s not used   %s\n", p.file.c_str(), words_of(p).c_str());
     if (catalogue->loaded().empty() && catalogue->refused().empty()) print_line("no plugins in " + config->plugins.string());
+    print(used);
   }
   return catalogue->refused().empty() ? 0 : 1;
 }

@@ -57,6 +57,23 @@ BlockedReason hindrance(const LivingHost& host, const std::string& action_type) 
 
 }  // namespace
 
+std::vector<PluginInUse> plugins_in_use(const std::vector<LivingHost>& hosts) {
+  std::vector<PluginInUse> all;
+  for (const auto& host : hosts) {
+    const auto facts = facts_of(host);
+    const auto plugins = facts.find("plugins");
+    if (plugins == facts.end() || !plugins->is_object()) continue;
+    for (const auto& [type, plugin] : plugins->items()) {
+      PluginInUse one{host.name, type, word_in(plugin, "plugin"), word_in(plugin, "isolation"), {}};
+      if (const auto draining = plugin.find("draining"); draining != plugin.end() && draining->is_array())
+        for (const auto& version : *draining)
+          if (version.is_string()) one.draining.push_back(version.get<std::string>());
+      all.push_back(std::move(one));
+    }
+  }
+  return all;
+}
+
 bool is_told(const Explanation& e) {
   return std::any_of(e.living.begin(), e.living.end(), [](const LivingHost& host) { return !host.facts.empty(); });
 }

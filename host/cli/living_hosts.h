@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "store/submissions/read_store.h"
 
@@ -24,6 +25,13 @@ bool is_told(const Explanation& e);
 std::optional<BlockedReason> why_nobody(const Explanation& e, const std::string& action_type);
 // That the bodies in flight are the limit on each host that says so; "" if not.
 std::string why_no_room_for_bodies(const Explanation& e);
+// Which plugin each living host uses for each action type, and which others still finish what they have.
+struct PluginInUse {
+  std::string host, action_type, plugin, isolation;
+  std::vector<std::string> draining;
+};
+std::vector<PluginInUse> plugins_in_use(const std::vector<LivingHost>& hosts);
+
 // "" or, of a host that holds its lock and has said nothing for long: how long.
 std::string silence_of(const Explanation& e, const std::string& host_name);
 

@@ -1,15 +1,11 @@
 // `waybill reload`: checks the registry, tells the hosts of this machine, and waits for what they say.
 #include <signal.h>
-#include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <fstream>
-#include <optional>
-#include <sstream>
 #include <thread>
 #include <vector>
 
@@ -23,44 +19,12 @@
 namespace waybill {
 namespace {
 
-constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr auto kPatience = std::chrono::minutes(2);  // a host's form workers may be busy, and its registry large
 constexpr auto kBetweenLooks = std::chrono::milliseconds(50);
-
-std::int64_t nanoseconds(const timespec& time) { return time.tv_sec * kSecond + time.tv_nsec; }
 
 std::string with_indent(std::string lines) {
   for (std::size_t at = 0; (at = lines.find('\n', at)) != std::string::npos; at += 3) lines.insert(at + 1, "  ");
   return lines;
-}
-
-// When a process of this machine had certainly started, in nanoseconds since 1970; none if that cannot be seen.
-std::optional<std::int64_t> start_of(pid_t pid) {
-  std::ifstream in("/proc/" + std::to_string(pid) + "/stat");
-  std::string stat;
-  if (!std::getline(in, stat)) return std::nullopt;
-  constexpr int kStartTime = 20;  // fields behind the name, which ends with ')'
-  std::istringstream fields(stat.substr(std::min(stat.rfind(')') + 1, stat.size())));
-  std::string field;
-  for (int i = 0; i < kStartTime; ++i)
-    if (!(fields >> field)) return std::nullopt;
-  timespec now{}, up{};
-  clock_gettime(CLOCK_REALTIME, &now);
-  clock_gettime(CLOCK_BOOTTIME, &up);
-  const auto tick = kSecond / sysconf(_SC_CLK_TCK);
-  return nanoseconds(now) - nanoseconds(up) + (std::atoll(field.c_str()) + 1) * tick;
-}
-
-// A reload loads no plugins.
-void report_newer_plugins(const std::filesystem::path& folder, const std::string& host, pid_t pid) {
-  const auto started = start_of(pid);
-  std::error_code error;
-  for (std::filesystem::directory_iterator entry(folder, error), end; started && !error && entry != end; entry.increment(error)) {
-    struct stat found {};
-    if (entry->path().extension() != ".so" || stat(entry->path().c_str(), &found) != 0 || nanoseconds(found.st_ctim) <= *started)
-      continue;
-    print_line(entry->path().string() + " is newer than host " + host + ": restart to load it");
-  }
 }
 
 bool is_waybill(pid_t pid) {
@@ -158,7 +122,6 @@ int reload(const GlobalOptions& options) {
   std::vector<Told> waiting;
   for (const auto& one : told) {
     if (kill(one.pid, SIGHUP) != 0) return failed("cannot signal host " + one.host.name);
-    report_newer_plugins(config->plugins, one.host.name, one.pid);
     if (one.host.is_mute)
       print_line("told host " + one.host.name + ", which is of an older version: its log says what came of it");
     else

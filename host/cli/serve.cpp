@@ -45,7 +45,11 @@ void log_plugins(const LoadedInstallation& installation, Log& log) {
   for (const auto& plugin : installation.catalogue->refused())
     log.error("plugin.refused", {{"file", plugin.file}, {"reason", plugin.reason}, {"remedy", plugin.remedy}});
   for (const auto& plugin : installation.catalogue->loaded())
-    log.info("plugin.loaded", {{"file", plugin.file}, {"id", plugin.id}, {"version", plugin.version}});
+    log.info("plugin.loaded", {{"file", plugin.file},
+                               {"id", plugin.id},
+                               {"version", plugin.version},
+                               {"isolation", word_of(plugin.isolation.mode)},
+                               {"why", plugin.isolation.why}});
   for (const auto& plugin : installation.catalogue->loaded())
     for (const auto& missing : plugin.not_isolated) log.warn("plugin.not_isolated", {{"file", plugin.file}, {"what", missing}});
   for (const auto& plugin : installation.catalogue->loaded())
@@ -56,6 +60,7 @@ void log_plugins(const LoadedInstallation& installation, Log& log) {
   for (const auto& problem : installation.absent)
     log.error("plugin.missing",
               {{"problem", to_string(problem)}, {"effect", "its submissions are taken and wait until that is mended"}});
+  for (const auto& warning : installation.warnings) log.warn("config.warning", {{"warning", to_string(warning)}});
 }
 
 // A database that a host can work with.
@@ -80,6 +85,26 @@ Result<ReadyDatabase> ready_database(const Config& config, Log& log) {
   const auto ids = read_public_ids(address);
   TRY(ids);
   return ReadyDatabase{std::move(*database), *shards, *ids};
+}
+
+// What an earlier version ran inside of the host stays there until the operator says where it runs.
+Result<void> keep_default(Config& config, const DatabaseAddress& address, LoadedInstallation& installation, Log& log) {
+  if (config.isolations.says_others) return {};
+  const auto keeps = keeps_plugins_in_host(address);
+  TRY(keeps);
+  if (!*keeps) return {};
+  config.isolations.others = IsolationMode::in_process;
+  setenv("WAYBILL_PLUGIN_ISOLATION", word_of(IsolationMode::in_process), 1);  // for the commands that this host starts
+  installation = load_installation(config, MissingPluginPolicy::tolerate);
+  for (const auto& plugin : installation.catalogue->loaded())
+    if (plugin.isolation.by_default)
+      log.warn(
+          "plugin.isolation_kept",
+          {{"file", plugin.file},
+           {"effect", "it runs in the host, as before this version; on a new installation it would have a process of its own"},
+           {"remedy", "say in the configuration which it shall be: plugin_isolation, or senders." + plugin.action_types.front() +
+                          ".isolation"}});
+  return {};
 }
 
 std::unique_ptr<BreadcrumbFolder> open_breadcrumbs(const Config& config, Log& log) {
@@ -130,7 +155,7 @@ int drain(std::unique_ptr<Host> host, Database& database, Log& log) {
 }  // namespace
 
 int serve(const GlobalOptions& options) {
-  const auto config = read_configuration(options);
+  auto config = read_configuration(options);
   if (!config) {
     Log log = quiet_log();
     return not_started(log, config.error());
@@ -140,12 +165,16 @@ int serve(const GlobalOptions& options) {
   const sigset_t signals = block_signals();  // a SIGHUP that comes too early waits
   if (const auto harm = harm_of(*config); !harm.empty()) return failed("not started: " + harm);
   LoadedInstallation installation = load_installation(*config, MissingPluginPolicy::tolerate);
-  log_plugins(installation, log);
-  for (const auto& warning : installation.warnings) log.warn("config.warning", {{"warning", to_string(warning)}});
-  if (!installation.problems.empty()) return not_started(log, installation.problems);
+  if (!installation.problems.empty()) {
+    log_plugins(installation, log);
+    return not_started(log, installation.problems);
+  }
   auto ready = ready_database(*config, log);
   if (!ready) return not_started(log, ready.error().what);
   auto& [database, shards, ids] = *ready;
+  if (const auto kept = keep_default(*config, database.address, installation, log); !kept)
+    return not_started(log, kept.error().what);
+  log_plugins(installation, log);
   const auto loaded = make_form_store(database.address, shards, config->kept_forms)
                           ->load(installation.registry->forms(), {host_name(), "system", "start"});
   if (!loaded) return not_started(log, loaded.error().what);

@@ -180,7 +180,7 @@ struct Config {
   std::map<std::string, std::string> senders;  // action type -> JSON object of its plugin's settings
   std::map<std::string, std::set<std::string, std::less<>>>
       readable_secrets;   // action type -> names of secrets that its plugin may read
-  Isolations isolations;  // action type -> where its plugin runs
+  Isolations isolations;  // where plugins run
   std::map<std::string, OAuth2Client> oauth2;
   std::map<std::string, TransportRules> transports;             // action type -> how its connections are secured
   std::map<std::string, std::vector<SecretReference>> secrets;  // newest first; two during a rotation

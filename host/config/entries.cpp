@@ -273,7 +273,7 @@ void read_isolation_map(const Value& value, Isolation& isolation) {
 
 // Where a sender's plugin runs; what is left is for the plugin.
 void take_isolation(const Value& value, Node& rest, const std::string& action_type, Config& config) {
-  config.isolations.erase(action_type);
+  config.isolations.by_type.erase(action_type);
   const auto* found = rest.find("isolation");
   if (found == nullptr) return;
   Isolation isolation;
@@ -284,7 +284,7 @@ void take_isolation(const Value& value, Node& rest, const std::string& action_ty
     value.child(*found).word(mode, {"process", "in_process"});
     isolation.mode = mode == "process" ? IsolationMode::process : IsolationMode::in_process;
   }
-  config.isolations[action_type] = std::move(isolation);
+  config.isolations.by_type[action_type] = std::move(isolation);
   std::erase_if(rest.children, [](const Node& field) { return field.key == "isolation"; });
 }
 

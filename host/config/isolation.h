@@ -10,6 +10,7 @@
 namespace waybill {
 
 enum class IsolationMode { in_process, process };
+inline const char* word_of(IsolationMode mode) { return mode == IsolationMode::process ? "process" : "in_process"; }
 
 struct Isolation {
   IsolationMode mode = IsolationMode::in_process;
@@ -23,6 +24,13 @@ struct Isolation {
   bool operator==(const Isolation&) const = default;
 };
 
-using Isolations = std::map<std::string, Isolation, std::less<>>;  // by action type; what is not there is as the default
+struct Isolations {
+  std::map<std::string, Isolation, std::less<>> by_type{};  // action type -> what its operator says
+  // Of shared libraries that Waybill does not bring and of which the operator says nothing; executables have a process always.
+  IsolationMode others = IsolationMode::process;
+  bool says_others = false;  // the operator says so; else it is the default
+
+  bool operator==(const Isolations&) const = default;
+};
 
 }  // namespace waybill

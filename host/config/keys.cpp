@@ -12,6 +12,14 @@ void read_auth(const Value& value, Name, Config& config) {
   config.auth_none = word == "none";
 }
 
+void read_plugin_isolation(const Value& value, Name, Config& config) {
+  auto& isolations = config.isolations;
+  std::string word = isolations.others == IsolationMode::process ? "process" : "in_process";
+  value.word(word, {"process", "in_process"});
+  isolations.others = word == "process" ? IsolationMode::process : IsolationMode::in_process;
+  isolations.says_others = true;
+}
+
 void read_metrics_access(const Value& value, Name, Config& config) {
   std::string word = config.metrics.is_open ? "open" : "token";
   value.word(word, {"token", "open"});
@@ -155,6 +163,7 @@ constexpr Key kKeys[] = {
     {"database.lock_timeout",    "duration",      "3s",             database_time<&DatabaseTimeouts::lock>},
     {"registry",                 "path",          "./registry",     path<&Config::registry>},
     {"plugins",                  "path",          "./plugins",      path<&Config::plugins>},
+    {"plugin_isolation",         "word",          "process",        read_plugin_isolation},
     {"port_file",                "path",          "",               path<&Config::port_file>},
     {"breadcrumbs",              "path",          "",               path<&Config::breadcrumbs>},
     {"senders.<action type>",    "mapping",       "{}",             read_sender},

@@ -217,6 +217,13 @@ std::size_t Executor::concurrency(std::string_view action_type) const { return c
 
 std::size_t Executor::in_flight() const { return core_->completions->in_flight(); }
 
+void Executor::renew(std::string_view action_type) {
+  core_->group_of(action_type).renew();
+  core_->give_back({}, core_->clock.now());  // the watching thread sees to those that retire
+}
+
+std::size_t Executor::retiring(std::string_view action_type) const { return core_->group_of(action_type).retiring(); }
+
 void Executor::withdraw() {
   for (auto* group : core_->all_groups()) group->withdraw_all();
 }

@@ -49,6 +49,12 @@ class Executor {
   std::size_t concurrency(std::string_view action_type) const;
   std::size_t in_flight() const;
 
+  // The factory makes other senders of this action type from now on. New work goes to them as soon as there is one; what is open
+  // goes on where it is. Nothing if the type has had no work yet.
+  void renew(std::string_view action_type);
+  // Senders of before a renewal that still have open calls.
+  std::size_t retiring(std::string_view action_type) const;
+
   // For when another host took over this host's claims: jobs that have not begun come back `unattempted`.
   void withdraw();
 

@@ -2,6 +2,7 @@
 #include "execute/sender_pool.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace waybill {
 namespace {
@@ -9,6 +10,7 @@ namespace {
 constexpr Seconds kRestAfterRefusal{60};
 constexpr Millis kRestWhileItStarts{20};
 constexpr Millis kLookForReturned{1'000};
+constexpr Millis kLookForRetired{100};
 
 // A thread is inside the plugin and may come back at any time: what it needs must stay for as long as the process.
 void leak(std::shared_ptr<OpenCalls> calls) { new std::shared_ptr<OpenCalls>(std::move(calls)); }
@@ -30,24 +32,43 @@ SenderPool::SenderPool(std::string action_type, SenderFactory& factory, CallLimi
 SenderPool::State SenderPool::fill() {
   if (closed_) return State::missing;
   forget_lost();
-  if (completions_->now() < paused_until_) return State::stuck;
-  if (senders_.size() == sender_count_ && sender_count_ != 0) return State::ready;
-  if (completions_->now() < not_again_before_) return senders_.empty() ? State::missing : State::ready;
-  while (senders_.size() < std::max<std::size_t>(sender_count_, 1)) {
-    auto calls = std::make_shared<OpenCalls>(action_type_, limits_, completions_);
-    auto sender = factory_.make(action_type_, *calls);
-    if (!sender) {
-      is_starting_ = sender.error().kind == Error::Kind::unavailable;
-      not_again_before_ = completions_->now() + (is_starting_ ? kRestWhileItStarts : kRestAfterRefusal);
-      refusal_ = sender.error().what;
-      if (!is_starting_) log_.error("sender.refused", {{"action_type", action_type_}, {"why", sender.error().what}});
-      break;
-    }
-    refusal_.clear();
-    calls->attach(std::move(*sender), [this](const auto& job, std::string_view words) { note_lost(job, words); });
-    senders_.push_back(std::move(calls));
+  const auto now = completions_->now();
+  if (now < paused_until_) return State::stuck;
+  if (!is_to_renew_ && senders_.size() == sender_count_ && sender_count_ != 0) return State::ready;
+  if (now >= not_again_before_) {
+    if (is_to_renew_) replace();
+    if (!is_to_renew_)
+      while (senders_.size() < std::max<std::size_t>(sender_count_, 1) && add_sender()) {
+      }
   }
   return senders_.empty() ? State::missing : State::ready;
+}
+
+// What is in use goes on until there is one of the new kind.
+void SenderPool::replace() {
+  auto before = std::exchange(senders_, {});
+  if (!add_sender()) {
+    senders_ = std::move(before);
+    return;
+  }
+  is_to_renew_ = false;
+  retiring_.insert(retiring_.end(), before.begin(), before.end());
+}
+
+bool SenderPool::add_sender() {
+  auto calls = std::make_shared<OpenCalls>(action_type_, limits_, completions_);
+  auto sender = factory_.make(action_type_, *calls);
+  if (!sender) {
+    is_starting_ = sender.error().kind == Error::Kind::unavailable;
+    not_again_before_ = completions_->now() + (is_starting_ ? kRestWhileItStarts : kRestAfterRefusal);
+    refusal_ = sender.error().what;
+    if (!is_starting_) log_.error("sender.refused", {{"action_type", action_type_}, {"why", sender.error().what}});
+    return false;
+  }
+  refusal_.clear();
+  calls->attach(std::move(*sender), [this](const auto& job, std::string_view words) { note_lost(job, words); });
+  senders_.push_back(std::move(calls));
+  return true;
 }
 
 // Their strands end without a plugin to wait for.
@@ -82,7 +103,24 @@ Millis SenderPool::rest() const {
 
 SenderPool::Senders SenderPool::senders() const {
   const std::lock_guard lock(mutex_);
-  return senders_;
+  auto all = senders_;
+  all.insert(all.end(), retiring_.begin(), retiring_.end());
+  return all;
+}
+
+void SenderPool::renew() {
+  const std::lock_guard lock(mutex_);
+  sender_count_ = factory_.senders(action_type_);
+  calls_per_sender_ = factory_.calls_per_sender(action_type_);
+  not_again_before_ = paused_until_ = {};
+  hangs_ = 0;
+  is_to_renew_ = !senders_.empty();
+  fill();
+}
+
+std::size_t SenderPool::retiring() const {
+  const std::lock_guard lock(mutex_);
+  return retiring_.size();
 }
 
 bool SenderPool::start(std::vector<OpenCalls::Start>& batch) {
@@ -120,8 +158,11 @@ Clock::Monotonic SenderPool::look() {
     next = std::min(next, look.next);
   }
   forget_returned();
+  forget_retired();
   const std::lock_guard lock(mutex_);
-  return abandoned_.empty() ? next : std::min<Clock::Monotonic>(next, completions_->now() + kLookForReturned);
+  if (!abandoned_.empty()) next = std::min<Clock::Monotonic>(next, completions_->now() + kLookForReturned);
+  if (!retiring_.empty() || is_to_renew_) next = std::min<Clock::Monotonic>(next, completions_->now() + kLookForRetired);
+  return next;
 }
 
 void SenderPool::abandon(const std::shared_ptr<OpenCalls>& calls, CallId hangs_in) {
@@ -130,6 +171,7 @@ void SenderPool::abandon(const std::shared_ptr<OpenCalls>& calls, CallId hangs_i
   {
     const std::lock_guard lock(mutex_);
     std::erase(senders_, calls);
+    std::erase(retiring_, calls);
     abandoned_.push_back(calls);
     hung = abandoned_.size();
     pause = note_hang();
@@ -171,6 +213,22 @@ void SenderPool::forget_returned() {
   }
 }
 
+// Those that have finished what they had.
+void SenderPool::forget_retired() {
+  Senders idle;
+  {
+    const std::lock_guard lock(mutex_);
+    if (is_to_renew_) fill();
+    for (const auto& calls : retiring_)
+      if (calls->open() == 0) idle.push_back(calls);
+  }
+  for (const auto& calls : idle) {
+    if (!calls->join(Millis{0})) continue;
+    const std::lock_guard lock(mutex_);
+    std::erase(retiring_, calls);
+  }
+}
+
 void SenderPool::cancel_all() {
   for (const auto& calls : senders()) calls->cancel_all();
 }
@@ -189,6 +247,7 @@ bool SenderPool::join(Millis within) {
     const std::lock_guard lock(mutex_);
     closed_ = true;
     all.swap(senders_);
+    all.insert(all.end(), retiring_.begin(), retiring_.end());
     all.insert(all.end(), abandoned_.begin(), abandoned_.end());
   }
   const auto until = std::chrono::steady_clock::now() + within;
@@ -206,6 +265,7 @@ bool SenderPool::join(Millis within) {
   }
   const std::lock_guard lock(mutex_);
   abandoned_.clear();
+  retiring_.clear();
   return clean;
 }
 

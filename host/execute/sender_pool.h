@@ -23,6 +23,9 @@ class SenderPool {
   std::string refusal() const;                 // why there is no sender; "" if none was refused
   Millis rest() const;                         // how long to leave jobs alone that it could not start
   std::size_t concurrency() const { return sender_count_ * calls_per_sender_; }
+  // The factory makes other senders from now on: new work goes to such, and those that are at work finish what they have.
+  void renew();
+  std::size_t retiring() const;  // senders of before that still have open calls
 
   // Hands each job to the sender with the fewest open calls. False, without taking any, if the action type cannot run.
   bool start(std::vector<OpenCalls::Start>& batch);
@@ -37,12 +40,15 @@ class SenderPool {
  private:
   using Senders = std::vector<std::shared_ptr<OpenCalls>>;
   State fill();        // with mutex_ held
+  void replace();      // with mutex_ held
+  bool add_sender();   // with mutex_ held
   void forget_lost();  // with mutex_ held
   void note_lost(const std::shared_ptr<const OpenJob>& job, std::string_view words);
   void abandon(const std::shared_ptr<OpenCalls>& calls, CallId hangs_in);
   Millis note_hang();  // with mutex_ held
   void forget_returned();
-  Senders senders() const;
+  void forget_retired();
+  Senders senders() const;  // that may have open calls
 
   const std::string action_type_;
   SenderFactory& factory_;
@@ -51,10 +57,11 @@ class SenderPool {
   const std::shared_ptr<CompletionQueue> completions_;
   const HangSink on_hang_;
   Log& log_;
-  const std::size_t sender_count_;
-  const std::size_t calls_per_sender_;
+  std::atomic<std::size_t> sender_count_;
+  std::atomic<std::size_t> calls_per_sender_;
   mutable std::mutex mutex_;
   Senders senders_;                      // guarded by mutex_
+  Senders retiring_;                     // guarded by mutex_; finish what they have
   Senders abandoned_;                    // guarded by mutex_; hang inside the plugin
   std::size_t hangs_ = 0;                // guarded by mutex_; that are not forgotten
   Clock::Monotonic last_hang_{};         // guarded by mutex_
@@ -63,6 +70,7 @@ class SenderPool {
   std::size_t next_ = 0;                 // guarded by mutex_
   Clock::Monotonic not_again_before_{};  // guarded by mutex_; after a refused create
   std::string refusal_;                  // guarded by mutex_; of the last create
+  bool is_to_renew_ = false;             // guarded by mutex_; its senders are of before a change
   bool is_starting_ = false;             // guarded by mutex_; the last create had to wait for a process
 };
 

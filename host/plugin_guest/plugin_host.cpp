@@ -31,13 +31,19 @@ struct Wanted {
   std::string plugin;
   pid_t host = 0;
   Isolation isolation;
-  std::vector<std::string> command;
+  std::string folder;
+  std::vector<std::string> command;  // runs there; empty: a shared library
 };
 
 std::optional<Wanted> read_wanted(const std::vector<std::string>& words) {
   const auto end = std::find(words.begin(), words.end(), "--");
   if (end == words.end() || end - words.begin() < 2) return std::nullopt;
-  Wanted wanted{.plugin = words[0], .host = std::atoi(words[1].c_str()), .isolation = {}, .command = {end + 1, words.end()}};
+  Wanted wanted{.plugin = words[0], .host = std::atoi(words[1].c_str()), .isolation = {}, .folder = {}, .command = {}};
+  if (end + 1 != words.end()) {
+    wanted.folder = end[1];
+    wanted.command.assign(end + 2, words.end());
+    if (wanted.command.empty()) return std::nullopt;
+  }
   if (!read_words({words.begin() + 2, end}, wanted.isolation)) return std::nullopt;
   return wanted;
 }
@@ -57,10 +63,14 @@ void send_all(const std::string& bytes) {
   }
 }
 
-[[noreturn]] void become(std::vector<std::string> command) {
+[[noreturn]] void become(const std::string& folder, std::vector<std::string> command) {
   std::vector<char*> arguments;
   for (auto& word : command) arguments.push_back(word.data());
   arguments.push_back(nullptr);
+  if (chdir(folder.c_str()) != 0) {
+    print_error("waybill-plugin-host: %s cannot be entered: %s\n", folder.c_str(), std::strerror(errno));
+    _exit(kCannotStart);
+  }
   execv(arguments[0], arguments.data());
   print_error("waybill-plugin-host: %s cannot be started: %s\n", arguments[0], std::strerror(errno));
   _exit(kCannotStart);
@@ -96,7 +106,7 @@ int run_plugin_host(const std::vector<std::string>& words, const OpenPlugin& ope
   std::string told;
   put_frame(told, sandboxed);
   send_all(told);
-  if (runs_command) become(std::move(wanted->command));
+  if (runs_command) become(wanted->folder, std::move(wanted->command));
   serve(open);
 }
 

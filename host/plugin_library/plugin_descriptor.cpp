@@ -17,10 +17,6 @@ constexpr std::size_t kMaxReasons = 256;
 constexpr std::size_t kMaxNameBytes = 64;
 constexpr std::size_t kMaxSchemaBytes = 1 << 20;
 
-tl::unexpected<Error> refuse(const std::string& what, const std::string& remedy) {
-  return fail(Error::Kind::invalid, what + "\n" + remedy);
-}
-
 bool is_word(std::string_view text) {
   return !text.empty() && text.size() <= kMaxNameBytes && std::all_of(text.begin(), text.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
@@ -37,17 +33,17 @@ std::string quoted(std::string_view text) { return "\"" + clean_text(text, kMaxN
 
 Result<std::vector<Reason>> check_reasons(const wb_action& action, const std::string& type) {
   if (action.reason_count > kMaxReasons || (action.reasons == nullptr && action.reason_count != 0))
-    return refuse("action type " + type + " has no usable list of reasons",
-                  "let reasons point to reason_count entries, at most 256");
+    return refuse_plugin("action type " + type + " has no usable list of reasons",
+                         "let reasons point to reason_count entries, at most 256");
   std::vector<Reason> reasons;
   std::set<std::string_view> seen;
   for (std::uint32_t i = 0; i < action.reason_count; ++i) {
     const auto name = view_of(action.reasons[i].name);
     if (!is_word(name))
-      return refuse("action type " + type + ": reason " + quoted(name) + " is malformed",
-                    "name reasons [a-z0-9_]+, at most 64 bytes");
+      return refuse_plugin("action type " + type + ": reason " + quoted(name) + " is malformed",
+                           "name reasons [a-z0-9_]+, at most 64 bytes");
     if (!seen.insert(name).second)
-      return refuse("action type " + type + " declares the reason " + quoted(name) + " twice", "declare each reason once");
+      return refuse_plugin("action type " + type + " declares the reason " + quoted(name) + " twice", "declare each reason once");
     reasons.push_back({std::string(name), (action.reasons[i].flags & WB_REASON_PERMANENT) != 0,
                        (action.reasons[i].flags & WB_REASON_DUPLICATE) != 0});
   }
@@ -58,22 +54,23 @@ template <class Check>
 Result<Check> check_schema(const wb_str& text, const std::string& type, const std::string& which) {
   const auto schema = view_of(text);
   if (schema.size() > kMaxSchemaBytes)
-    return refuse("action type " + type + ": its " + which + " schema is longer than 1 MiB", "shorten it");
+    return refuse_plugin("action type " + type + ": its " + which + " schema is longer than 1 MiB", "shorten it");
   auto compiled = Check::compile(schema);
   if (!compiled)
-    return refuse("action type " + type + ": its " + which + " schema is malformed: " + compiled.error().what,
-                  "make it a JSON Schema of draft 7");
+    return refuse_plugin("action type " + type + ": its " + which + " schema is malformed: " + compiled.error().what,
+                         "make it a JSON Schema of draft 7");
   return compiled;
 }
 
 Result<LoadedAction> check_action(const wb_action* action) {
   if (action == nullptr || !WB_HAS(action, create))
-    return refuse("it has an action without a complete descriptor", "set wb_action::size to sizeof(wb_action)");
+    return refuse_plugin("it has an action without a complete descriptor", "set wb_action::size to sizeof(wb_action)");
   const auto name = view_of(action->type);
   if (!is_type_name(name))
-    return refuse("the action type " + quoted(name) + " is malformed", "name action types [a-z][a-z0-9_]*, at most 64 bytes");
+    return refuse_plugin("the action type " + quoted(name) + " is malformed",
+                         "name action types [a-z][a-z0-9_]*, at most 64 bytes");
   const std::string type(name);
-  if (action->create == nullptr) return refuse("action type " + type + " has no create function", "set wb_action::create");
+  if (action->create == nullptr) return refuse_plugin("action type " + type + " has no create function", "set wb_action::create");
   auto reasons = check_reasons(*action, type);
   TRY(reasons);
   auto settings = check_schema<JsonCheck>(action->settings_schema, type, "settings");
@@ -96,26 +93,30 @@ Result<LoadedAction> check_action(const wb_action* action) {
 
 }  // namespace
 
+tl::unexpected<Error> refuse_plugin(const std::string& what, const std::string& remedy) {
+  return fail(Error::Kind::invalid, what + "\n" + remedy);
+}
+
 Result<Descriptor> check_descriptor(const wb_plugin* plugin) {
-  if (plugin == nullptr) return refuse("wb_plugin_v1 returned null", "return the descriptor");
-  if (!WB_HAS(plugin, actions)) return refuse("its descriptor is too short", "set wb_plugin::size to sizeof(wb_plugin)");
+  if (plugin == nullptr) return refuse_plugin("wb_plugin_v1 returned null", "return the descriptor");
+  if (!WB_HAS(plugin, actions)) return refuse_plugin("its descriptor is too short", "set wb_plugin::size to sizeof(wb_plugin)");
   if (plugin->needs_minor > WB_ABI_MINOR)
-    return refuse(
+    return refuse_plugin(
         "it needs a host of ABI 1." + std::to_string(plugin->needs_minor) + "; this one has 1." + std::to_string(WB_ABI_MINOR),
         "install a newer waybill, or build the plugin with a smaller needs_minor");
   const auto id = view_of(plugin->id);
-  if (id.empty() || !is_line(id, 255)) return refuse("its id is empty or malformed", "give it an id of at most 255 bytes");
+  if (id.empty() || !is_line(id, 255)) return refuse_plugin("its id is empty or malformed", "give it an id of at most 255 bytes");
   if (!is_line(view_of(plugin->version), 255))
-    return refuse("its version is malformed", "give it a version of at most 255 bytes");
+    return refuse_plugin("its version is malformed", "give it a version of at most 255 bytes");
   if (plugin->action_count == 0 || plugin->action_count > kMaxActions || plugin->actions == nullptr)
-    return refuse("it has no usable list of actions", "let actions point to action_count entries, 1 to 64");
+    return refuse_plugin("it has no usable list of actions", "let actions point to action_count entries, 1 to 64");
   Descriptor descriptor{std::string(id), std::string(view_of(plugin->version)), plugin->abi_minor, {}};
   std::set<std::string> types;
   for (std::size_t i = 0; i < plugin->action_count; ++i) {
     auto action = check_action(plugin->actions[i]);
     TRY(action);
     if (!types.insert(action->type.name).second)
-      return refuse("it has the action type " + action->type.name + " twice", "name each action type once");
+      return refuse_plugin("it has the action type " + action->type.name + " twice", "name each action type once");
     descriptor.actions.push_back(std::move(*action));
   }
   return descriptor;

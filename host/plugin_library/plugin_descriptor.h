@@ -31,7 +31,10 @@ struct Descriptor {
   std::vector<LoadedAction> actions;
 };
 
-// An error names the problem and, after a line break, the remedy.
+// A plugin cannot be used: what is wrong and, after a line break, what would help.
+tl::unexpected<Error> refuse_plugin(const std::string& what, const std::string& remedy);
+
+// An error of refuse_plugin().
 Result<Descriptor> check_descriptor(const wb_plugin* plugin);
 
 // Runs one of the plugin's validate functions over a JSON object; null means nothing to check.

@@ -68,7 +68,7 @@ Result<ReadyProcess> start_process(const ProcessSpec& spec, Millis within) {
                                           "\nbuild it for this version");
   if (!hello->refusal.empty()) return fail(Error::Kind::invalid, std::string(hello->refusal));
   std::string descriptor(hello->descriptor);
-  return ReadyProcess{std::move(*process), std::move(stream), std::move(descriptor), std::move(missing)};
+  return ReadyProcess{std::move(*process), std::move(stream), std::move(descriptor), std::move(missing), hello->again != 0};
 }
 
 Result<Problems> ask_opinion(ReadyProcess& ready, std::uint32_t what, std::string_view action_type, std::string_view json,

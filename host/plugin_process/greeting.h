@@ -19,6 +19,7 @@ struct ReadyProcess {
   HostStream stream;
   std::string descriptor;            // JSON; empty: it named none
   std::vector<std::string> missing;  // of its sandbox, what this machine does not allow
+  bool lives_again = false;          // after its sender is destroyed another can be made
 };
 
 Problems problems_of(const std::vector<ReportedProblem>& reported);  // bounded, and cleaned

@@ -173,6 +173,8 @@ Result<void> Process::make_page(OwnedDescriptor& page) {
 }
 
 Result<void> Process::spawn(const ProcessSpec& spec) {
+  if (spec.veto)
+    if (auto why = spec.veto(); !why.empty()) return fail(Error::Kind::unavailable, std::move(why));
   isolation_ = spec.isolation;
   OwnedDescriptor stream, their_stream, questions, their_questions, page, lines, their_lines;
   if (!make_pair(stream, their_stream) || !make_pair(questions, their_questions) || fcntl(stream.get(), F_SETFL, O_NONBLOCK) != 0)
@@ -189,6 +191,7 @@ Result<void> Process::spawn(const ProcessSpec& spec) {
   std::vector<std::string> words{"waybill-plugin-host", spec.plugin, std::to_string(getpid())};
   for (auto& word : words_of(spec.isolation)) words.push_back(std::move(word));
   words.emplace_back("--");
+  if (!spec.command.empty()) words.push_back(spec.folder.empty() ? "/" : spec.folder.string());
   words.insert(words.end(), spec.command.begin(), spec.command.end());
   if (const int error = terms.spawn(spec.program, std::move(words), environment(), pid_); error != 0) {
     errno = error;

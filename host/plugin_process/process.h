@@ -38,9 +38,11 @@ std::filesystem::path plugin_host_program();  // waybill-plugin-host, beside thi
 
 struct ProcessSpec {
   std::filesystem::path program = plugin_host_program();
-  std::string plugin;  // the name of its file, for people
-  int library = -1;    // the bytes of a shared library; -1: none, it is a command
-  std::vector<std::string> command;
+  std::string plugin;                   // the name of its file, for people
+  int library = -1;                     // the bytes of a shared library; -1: none, it is a command
+  std::vector<std::string> command{};   // the program's path first
+  std::filesystem::path folder{};       // where the command runs
+  std::function<std::string()> veto{};  // why it must not start now; "": it may
   Isolation isolation;
 };
 

@@ -15,7 +15,7 @@
 namespace waybill::plugin_process {
 
 inline constexpr std::uint32_t kProtocolMajor = 1;
-inline constexpr std::uint32_t kProtocolMinor = 0;
+inline constexpr std::uint32_t kProtocolMinor = 1;
 
 // The descriptors that a plugin's process is started with.
 inline constexpr int kStreamDescriptor = 3;    // both ways: everything but questions
@@ -35,6 +35,7 @@ enum class Kind : std::uint32_t {
   reply = 8,
   fire = 9,
   destroy = 10,
+  settle = 11,
   // from the process
   sandboxed = 100,
   hello = 101,
@@ -52,6 +53,7 @@ enum class Kind : std::uint32_t {
   log = 113,
   count = 114,
   fault = 115,
+  settled = 116,
   // questions, and the answer to each
   sign = 201,
   signature = 202,
@@ -90,6 +92,7 @@ struct Hello {
   std::uint32_t minor = kProtocolMinor;
   std::string_view descriptor;  // JSON; empty: the one beside the plugin
   std::string_view refusal;     // why it cannot be used, and, after a line break, what would help; empty: it can
+  std::uint32_t again = 0;      // since minor 1. 1: after `destroy` it can be told `create` once more
 };
 
 inline constexpr std::uint32_t kSettings = 1;  // what Check is about
@@ -146,6 +149,17 @@ struct End {
 
 struct Destroy {
   static constexpr Kind kKind = Kind::destroy;
+};
+
+// Since minor 1, for tests and checks: the process says when its code does nothing until something comes.
+struct Settle {
+  static constexpr Kind kKind = Kind::settle;
+  std::uint64_t id = 0;
+};
+
+struct Settled {
+  static constexpr Kind kKind = Kind::settled;
+  std::uint64_t id = 0;
 };
 
 struct Complete {
@@ -336,7 +350,10 @@ void visit(auto& a, Is<wb_failure> auto& m) { a(m.failed_at, m.provider_ref, m.i
 
 void visit(auto& a, Is<Welcome> auto& m) { a(m.major, m.minor, m.version); }
 void visit(auto& a, Is<Sandboxed> auto& m) { a(m.missing); }
-void visit(auto& a, Is<Hello> auto& m) { a(m.major, m.minor, m.descriptor, m.refusal); }
+void visit(auto& a, Is<Hello> auto& m) {
+  a(m.major, m.minor, m.descriptor, m.refusal);
+  if (m.minor >= 1) a(m.again);
+}
 void visit(auto& a, Is<Check> auto& m) { a(m.what, m.action_type, m.json); }
 void visit(auto& a, Is<Checked> auto& m) { a(m.count, m.problems); }
 void visit(auto& a, Is<Create> auto& m) { a(m.action_type, m.settings); }
@@ -345,6 +362,8 @@ void visit(auto& a, Is<Begin> auto& m) { a(m.call, m.asked, m.job, m.since, m.pa
 void visit(auto& a, Is<Cancel> auto& m) { a(m.call); }
 void visit(auto& a, Is<End> auto& m) { a(m.call); }
 void visit(auto&, Is<Destroy> auto&) {}
+void visit(auto& a, Is<Settle> auto& m) { a(m.id); }
+void visit(auto& a, Is<Settled> auto& m) { a(m.id); }
 void visit(auto& a, Is<Complete> auto& m) { a(m.call, m.is_outcome, m.outcome); }
 void visit(auto& a, Is<Fetch> auto& m) { a(m.call, m.id, m.request, m.headers, m.body_secrets); }
 void visit(auto& a, Is<AbortFetch> auto& m) { a(m.id); }

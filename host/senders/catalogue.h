@@ -1,23 +1,20 @@
 // The plugins of one folder: loaded and checked, or refused by name.
 #pragma once
 
+#include <atomic>
 #include <filesystem>
-#include <functional>
-#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
 #include "config/isolation.h"
 #include "domain/action_types.h"
-#include "senders/sender_settings.h"
-#include "telemetry/log.h"
+#include "senders/plugin_candidates.h"
 
 struct wb_action;
 
 namespace waybill {
-
-class ProcessPlugin;
 
 struct LoadedPlugin {
   std::string file;  // file name in the folder
@@ -25,15 +22,9 @@ struct LoadedPlugin {
   std::string version;
   std::uint32_t abi_minor = 0;
   std::vector<std::string> action_types;
-  bool in_process = true;                   // false: in processes of its own
+  IsolationChoice isolation;
   std::vector<std::string> not_isolated{};  // what this machine does not keep those from
   std::string why_in_place;  // why it was loaded from its file, which must not be written over; "": from a copy of it
-};
-
-struct RefusedPlugin {
-  std::string file;
-  std::string reason;  // what is wrong
-  std::string remedy;  // what would fix it
 };
 
 // An action type of a plugin that another plugin has as well.
@@ -47,20 +38,17 @@ struct SupersededAction {
 };
 std::string words_of(const SupersededAction& one);
 
-struct ChangedPlugin {
-  std::string file;
-  const char* how;  // "new", "replaced" or "gone"
-};
+inline const Isolations kAllInHost{.by_type = {}, .others = IsolationMode::in_process, .says_others = true};
 
+// Safe from any thread.
 class Catalogue final : public ActionTypes {
  public:
-  // Loads every *.so of `folder`, in order of name, from copies in memory. Never fails as a whole: unusable plugins are in
-  // refused(), in order of name. What ends, crashes or hangs a process while it is loaded, or while it checks its settings, does
-  // so in a child process, and is refused.
-  // A file with an action type that `isolations` puts into a process is never loaded here, but by `program` in a process of its
-  // own; "": waybill-plugin-host beside this program.
+  // Loads every *.so of `folder`, in order of name, from copies in memory, and describes every *.plugin. Never fails as a whole:
+  // unusable plugins are in refused(), in order of name. What ends, crashes or hangs a process while it is loaded, or while it
+  // checks its settings, does so in a child process, and is refused.
+  // What `isolations` puts into a process is never loaded here, but by `program`; "": waybill-plugin-host beside this program.
   static std::unique_ptr<Catalogue> load(const std::filesystem::path& folder, const SenderSettings& settings = {},
-                                         const Isolations& isolations = {}, const std::filesystem::path& program = {});
+                                         const Isolations& isolations = kAllInHost, const std::filesystem::path& program = {});
   ~Catalogue() override;
 
   const ActionType* find(std::string_view name) const override;
@@ -73,21 +61,31 @@ class Catalogue final : public ActionTypes {
   const std::vector<RefusedPlugin>& refused() const;
   // Of two plugins with one action type the newer has it, or the one that `plugin_version` in its settings names.
   const std::vector<SupersededAction>& superseded() const;
-  // What is not in the folder as it was when the plugins were loaded: they stay in use, and nothing new is loaded, until a
-  // restart.
-  std::vector<ChangedPlugin> changes() const;
+
+  // What is in the folder now, as far as a running host can take it up: see find_plugins_again(). Nothing of this one changes.
+  std::unique_ptr<Catalogue> renewed(const SenderSettings& settings, const Isolations& isolations) const;
+  const std::vector<ChangedPlugin>& not_taken() const;  // what only a restart takes up
+  // From now on this one says what `next` does. What it gave before stays good.
+  void take(const Catalogue& next);
+
   // The plugin of an action type, null if there is none.
   const LoadedPlugin* plugin_of(std::string_view action_type) const;
   std::string name_of(std::string_view action_type) const;  // its plugin's id and version, for people; "" if there is none
   // Where an action type's plugin runs, if that is in processes of its own; else null.
-  ProcessPlugin* process_plugin(std::string_view action_type) const;
+  std::shared_ptr<ProcessPlugin> process_plugin(std::string_view action_type) const;
   // The C descriptor of an action type, null if there is none, or if it runs in a process. Lives as long as this process.
   const wb_action* action(std::string_view name) const;
 
  private:
-  Catalogue();
   struct Contents;
-  std::unique_ptr<Contents> contents_;
+  Catalogue(std::filesystem::path folder, std::filesystem::path program, FoundPlugins found, const SenderSettings& settings);
+  const Contents* contents() const { return contents_.load(std::memory_order_acquire); }
+
+  const std::filesystem::path folder_, program_;
+  std::atomic<const Contents*> contents_{nullptr};
+  mutable std::mutex mutex_;                          // for all below
+  std::vector<PluginCandidate> candidates_;           // of the contents in force
+  std::vector<std::shared_ptr<const Contents>> all_;  // that were in force: what they gave stays good
 };
 
 }  // namespace waybill

@@ -16,47 +16,77 @@ using plugin_process::ReadyProcess;
 
 constexpr Millis kAnswersWithin{15'000};
 constexpr std::chrono::seconds kIdle{10};
+constexpr auto kChanged = "its files have changed since this host took it up: `waybill reload` takes up what is there now";
+
+std::filesystem::path program_or_ours(const std::filesystem::path& program) {
+  return program.empty() ? plugin_process::plugin_host_program() : program;
+}
 
 }  // namespace
 
-Result<std::unique_ptr<ProcessPlugin>> ProcessPlugin::describe(const std::filesystem::path& file,
-                                                               const std::filesystem::path& program, const Isolation& isolation) {
+Isolation ProcessPlugin::with(Isolation isolation, const std::vector<std::filesystem::path>& read) {
+  isolation.read.insert(isolation.read.end(), read.begin(), read.end());
+  return isolation;
+}
+
+Result<ReadyProcess> ProcessPlugin::start_first(const std::filesystem::path& file) const {
+  auto ready = plugin_process::start_process(spec_, kAnswersWithin);
+  if (ready || ready.error().what.find('\n') != std::string::npos) return ready;
+  return fail(Error::Kind::invalid,
+              ready.error().what + "\nsee what `waybill plugin check " + file.string() + "` finds, and mend the plugin");
+}
+
+Result<std::unique_ptr<ProcessPlugin>> ProcessPlugin::of_library(const std::filesystem::path& file,
+                                                                 const std::filesystem::path& program,
+                                                                 const Isolation& isolation) {
   if (auto fault = fault_in_file(file)) return fail(Error::Kind::invalid, fault->reason + "\n" + fault->remedy);
   const auto copy = private_copy_descriptor(file);
   if (!copy)
     return fail(Error::Kind::invalid, "it cannot run in a process of its own: " + copy.error().what +
                                           "\nmend that, or say `isolation: in_process` for its action types");
-  std::unique_ptr<ProcessPlugin> plugin(
-      new ProcessPlugin({.program = program.empty() ? plugin_process::plugin_host_program() : program,
-                         .plugin = file.filename().string(),
-                         .library = *copy,
-                         .command = {},
-                         .isolation = isolation}));
-  auto ready = plugin_process::start_process(plugin->spec_, kAnswersWithin);
-  if (!ready) {
-    auto what = ready.error().what;
-    if (what.find('\n') == std::string::npos)
-      what += "\nsee what `waybill plugin check " + file.string() + "` finds, and mend the plugin";
-    return fail(Error::Kind::invalid, what);
-  }
+  std::unique_ptr<ProcessPlugin> plugin(new ProcessPlugin(
+      {.program = program_or_ours(program), .plugin = file.filename(), .library = *copy, .isolation = isolation}));
+  auto ready = plugin->start_first(file);
+  TRY(ready);
   auto descriptor = read_descriptor(ready->descriptor);
   TRY(descriptor);
   plugin->descriptor_ = std::move(*descriptor);
-  plugin->missing_ = ready->missing;
-  const std::lock_guard lock(plugin->mutex_);
-  plugin->keep(std::move(*ready));
+  plugin->take_first(std::move(*ready));
   return plugin;
+}
+
+Result<std::unique_ptr<ProcessPlugin>> ProcessPlugin::of_folder(PluginFolder folder, const std::filesystem::path& program,
+                                                                const Isolation& isolation) {
+  std::unique_ptr<ProcessPlugin> plugin(new ProcessPlugin(
+      {.program = program_or_ours(program),
+       .plugin = folder.folder.filename(),
+       .command = std::move(folder.command),
+       .folder = folder.folder,
+       .veto = [where = folder.folder, mark = std::move(folder.mark)] { return mark_of_folder(where) == mark ? "" : kChanged; },
+       .isolation = with(isolation, folder.read)}));
+  plugin->read_ = std::move(folder.read);
+  plugin->descriptor_ = std::move(folder.descriptor);
+  auto ready = plugin->start_first(plugin->spec_.folder);
+  TRY(ready);
+  plugin->take_first(std::move(*ready));
+  return plugin;
+}
+
+void ProcessPlugin::take_first(ReadyProcess ready) {
+  missing_ = ready.missing;
+  const std::lock_guard lock(mutex_);
+  keep(std::move(ready));
 }
 
 ProcessPlugin::~ProcessPlugin() {
   closer_ = {};
   adviser_.reset();
-  close(spec_.library);
+  if (spec_.library >= 0) close(spec_.library);
 }
 
 ProcessSpec ProcessPlugin::spec(const Isolation& isolation) const {
   auto spec = spec_;
-  spec.isolation = isolation;
+  spec.isolation = with(isolation, read_);
   return spec;
 }
 

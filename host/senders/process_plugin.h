@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/problem.h"
 #include "config/isolation.h"
-#include "plugin_library/plugin_descriptor.h"
+#include "plugin_library/plugin_folder.h"
 #include "plugin_process/greeting.h"
 
 namespace waybill {
@@ -21,10 +21,12 @@ namespace waybill {
 // Safe from any thread.
 class ProcessPlugin {
  public:
-  // Starts a process of a copy of `file`. An error says what is wrong and, after a line break, what would help.
-  // `program`: waybill-plugin-host; "" for that beside this program.
-  static Result<std::unique_ptr<ProcessPlugin>> describe(const std::filesystem::path& file, const std::filesystem::path& program,
-                                                         const Isolation& isolation);
+  // Starts a process of a copy of `file`, a shared library, or of an executable's folder. An error says what is wrong and, after
+  // a line break, what would help. `program`: waybill-plugin-host; "" for that beside this program.
+  static Result<std::unique_ptr<ProcessPlugin>> of_library(const std::filesystem::path& file,
+                                                           const std::filesystem::path& program, const Isolation& isolation);
+  static Result<std::unique_ptr<ProcessPlugin>> of_folder(PluginFolder folder, const std::filesystem::path& program,
+                                                          const Isolation& isolation);
   ~ProcessPlugin();
   ProcessPlugin(const ProcessPlugin&) = delete;
   ProcessPlugin& operator=(const ProcessPlugin&) = delete;
@@ -39,11 +41,15 @@ class ProcessPlugin {
 
  private:
   explicit ProcessPlugin(plugin_process::ProcessSpec spec) : spec_(std::move(spec)) {}
+  static Isolation with(Isolation isolation, const std::vector<std::filesystem::path>& read);
+  Result<plugin_process::ReadyProcess> start_first(const std::filesystem::path& file) const;
+  void take_first(plugin_process::ReadyProcess ready);
   Problems opinion(std::uint32_t what, std::string_view action_type, std::string_view json);
   void keep(plugin_process::ReadyProcess ready);  // with mutex_ held
   void end_when_idle(const std::stop_token& stop);
 
-  const plugin_process::ProcessSpec spec_;  // its library is this object's
+  const plugin_process::ProcessSpec spec_;   // its library is this object's
+  std::vector<std::filesystem::path> read_;  // what an executable's process reads beside that
   Descriptor descriptor_;
   std::vector<std::string> missing_;
   std::mutex mutex_;  // for all below

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "breadcrumbs/breadcrumb_file.h"
 #include "config/config.h"
@@ -25,9 +26,6 @@ class PluginSender;
 class ProcessPlugin;
 struct SenderParts;
 struct StandIn;
-namespace plugin_process {
-class ReadyProcesses;
-}
 
 // Safe from any thread. The catalogue, clock, log and metrics outlive it and its senders.
 class PluginSenderFactory final : public SenderFactory {
@@ -39,6 +37,18 @@ class PluginSenderFactory final : public SenderFactory {
   ~PluginSenderFactory() override;
 
   Result<std::unique_ptr<Sender>> make(const std::string& action_type, Completions& completions) override;
+
+  // ---- new versions of plugins, and new settings ----
+
+  // What senders are made by. `catalogue` is that of a reload, whose contents come in force with these terms.
+  struct Terms;
+  std::shared_ptr<Terms> terms_of(std::shared_ptr<const Catalogue> catalogue, const Config& config) const;
+  // The action types for which the terms make other senders than those in force do. Only such that run in processes then, or did.
+  std::vector<std::string> changed_types(const Terms& next) const;
+  // Makes a sender of this action type by these terms, and destroys it. An error says why that cannot be.
+  Result<void> try_out(const std::shared_ptr<Terms>& terms, const std::string& action_type);
+  void take(std::shared_ptr<Terms> next);  // all senders that are made from now on
+
   // `wait`: for a process of the plugin's own that is starting.
   Result<std::unique_ptr<PluginSender>> make_plugin_sender(const std::string& action_type, Completions& completions,
                                                            Millis wait = Millis{30'000});
@@ -46,14 +56,12 @@ class PluginSenderFactory final : public SenderFactory {
   std::size_t calls_per_sender(std::string_view action_type) const override;
 
  private:
-  Isolation isolation_of(std::string_view action_type) const;
-  plugin_process::ReadyProcesses& processes_of(ProcessPlugin& plugin, const std::string& action_type);
-  Result<std::unique_ptr<PluginSender>> make_in_process(ProcessPlugin& plugin, SenderParts parts, Millis wait);
+  std::shared_ptr<Terms> terms() const;
+  Result<std::unique_ptr<PluginSender>> make_by(const std::shared_ptr<Terms>& terms, const std::string& action_type,
+                                                Completions& completions, Millis wait);
+  Result<std::unique_ptr<PluginSender>> make_in_process(const std::shared_ptr<Terms>& terms,
+                                                        std::shared_ptr<ProcessPlugin> plugin, SenderParts parts, Millis wait);
 
-  const Catalogue& catalogue_;
-  const std::map<std::string, std::string> settings_;
-  const Isolations isolations_;
-  const std::map<std::string, std::set<std::string, std::less<>>> readable_secrets_;
   const Limits limits_;
   const Millis max_retry_after_;
   const std::shared_ptr<const EgressPolicy> egress_;
@@ -68,9 +76,8 @@ class PluginSenderFactory final : public SenderFactory {
   const TransportSource transport_;
   const std::shared_ptr<OAuth2Tokens> oauth2_;
   const std::shared_ptr<const StandIn> stand_in_;  // null: what plugins send goes out
-  std::mutex mutex_;
-  std::map<std::string, std::unique_ptr<plugin_process::ReadyProcesses>> processes_;  // by action type; guarded by mutex_
-  std::set<std::string> hanging_;  // action types whose create never returned; guarded by mutex_
+  mutable std::mutex mutex_;
+  std::shared_ptr<Terms> terms_;  // guarded by mutex_
 };
 
 }  // namespace waybill

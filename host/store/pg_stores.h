@@ -66,5 +66,8 @@ Result<int> read_shards(const DatabaseAddress& address);
 Result<Timestamp> read_time(const DatabaseAddress& address);
 // What the API shows ids with.
 Result<PublicIds> read_public_ids(const DatabaseAddress& address);
+// Whether plugins that are not Waybill's own stay in the host where nobody says otherwise, since hosts of an earlier version ran
+// here.
+Result<bool> keeps_plugins_in_host(const DatabaseAddress& address);
 
 }  // namespace waybill

@@ -102,6 +102,7 @@ TEST_F(RollingUpgrade, FromTheVersionBeforeLosesNothingAndSendsNothingTwice) {
   gateway.by_default(Reply::late(std::chrono::milliseconds(20)));
   use_empty_database();
   setup.plugins = {"sms"};
+  setup.plugin_isolation = "";  // the version before does not know it
   setup.registry = registry_of({target("sms.patient", "sms", gateway.url(), "deadline", 600, {"invalid_request"}),
                                 target("sms.once", "sms", gateway.url(), "one_shot", 0, {"invalid_request"})});
   {

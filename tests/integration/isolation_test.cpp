@@ -49,7 +49,7 @@ TEST_F(Isolation, TheListOfPluginsTells) {
   const auto list = json::parse(installation().command({"plugin", "list", "--json"}).out);
   for (const auto& one : list.at("loaded"))
     EXPECT_EQ(one.at("isolation"), one.at("file") == "webhook.so" ? "process" : "in_process") << one;
-  EXPECT_NE(installation().command({"plugin", "list"}).out.find("webhook (in a process of its own)"), std::string::npos);
+  EXPECT_NE(installation().command({"plugin", "list"}).out.find("webhook (process: senders.webhook.isolation)"), std::string::npos);
 }
 
 TEST_F(Isolation, AMisspeltSettingIsNamedWithItsPlace) {

@@ -76,9 +76,10 @@ Installation::Installation(const HostSetup& setup) {
       setup.embedded.empty() ? "  url: \"" + setup.database_url + "\"\n" : "  embedded: " + setup.embedded.string() + "\n";
   const auto owner = setup.owner_url.empty() ? "" : "  owner_url: \"" + setup.owner_url + "\"\n";
   write_file(config(), "listen: \"" + setup.listen + "\"\nport_file: ./port\nauth: " + setup.auth + "\ndatabase:\n" + database +
-                           owner + "registry: ./registry\nplugins: ./plugins\nbreadcrumbs: " + setup.breadcrumbs +
-                           "\nlog: {level: debug, format: json}\n" + metrics_of(setup) + retry_of(setup) +
-                           with_long_attempts(setup.more));
+                           owner + "registry: ./registry\nplugins: ./plugins\n" +
+                           (setup.plugin_isolation.empty() ? "" : "plugin_isolation: " + setup.plugin_isolation + "\n") +
+                           "breadcrumbs: " + setup.breadcrumbs + "\nlog: {level: debug, format: json}\n" + metrics_of(setup) +
+                           retry_of(setup) + with_long_attempts(setup.more));
 }
 
 void Installation::write_form(const std::string& file, const std::string& text) const {

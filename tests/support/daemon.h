@@ -27,6 +27,7 @@ struct HostSetup {
   std::string auth = "none";
   std::string listen = "127.0.0.1:0";
   std::string retry = "{kind: fixed, delay: 100ms}";  // of retry.default, short so that tests are; "" for the host's own default
+  std::string plugin_isolation = "in_process";        // of plugins that are not Waybill's own; "": nobody says
   std::string breadcrumbs = "./breadcrumbs";          // hosts that shall pass for being on one machine name one folder
   std::string more;  // further YAML: whole top-level keys, each on lines of its own; timeouts as `timeouts: {...}`
 };

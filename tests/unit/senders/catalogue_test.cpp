@@ -122,14 +122,16 @@ TEST(Catalogue, APayloadIsHeldAgainstItsSchemaAndThatIsAll) {
 TEST(Catalogue, WhatChangesInItsFolderIsSeenAndNotLoaded) {
   PluginFolder folder{"good", "picky"};
   const auto catalogue = Catalogue::load(folder.path());
-  EXPECT_TRUE(catalogue->changes().empty());
+  EXPECT_TRUE(catalogue->renewed({}, kAllInHost)->not_taken().empty());
   folder.add("second_good", "another.so");
   std::filesystem::remove(folder.path() / "picky.so");
   std::ofstream(folder.path() / "good.so", std::ios::app) << "more";
   std::map<std::string, std::string> changes;
-  for (const auto& change : catalogue->changes()) changes[change.file] = change.how;
+  const auto next = catalogue->renewed({}, kAllInHost);
+  for (const auto& change : next->not_taken()) changes[change.file] = change.how;
   EXPECT_EQ(changes, (std::map<std::string, std::string>{{"another.so", "new"}, {"good.so", "replaced"}, {"picky.so", "gone"}}));
-  EXPECT_NE(catalogue->find("picky"), nullptr);
+  EXPECT_NE(next->find("picky"), nullptr) << "it stays in use";
+  EXPECT_EQ(next->action("good"), catalogue->action("good"));
 }
 
 TEST(Catalogue, AGoodPluginLoadsInTheMidstOfBadOnes) {

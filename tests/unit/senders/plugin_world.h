@@ -80,7 +80,7 @@ inline bool plugins_run_apart() { return std::getenv("WAYBILL_TEST_APART") != nu
 inline std::unique_ptr<Catalogue> catalogue_of(const std::filesystem::path& folder, Isolations& isolations) {
   auto catalogue = Catalogue::load(folder);
   if (!plugins_run_apart()) return catalogue;
-  for (const auto& type : catalogue->names()) isolations[type].mode = IsolationMode::process;
+  for (const auto& type : catalogue->names()) isolations.by_type[type].mode = IsolationMode::process;
   return Catalogue::load(folder, {}, isolations, WAYBILL_PLUGIN_HOST);
 }
 

@@ -9,6 +9,7 @@
 #include "base/printing.h"
 #include "cli/commands.h"
 #include "cli/json_output.h"
+#include "plugin_bridge/executable_plugin.h"
 
 namespace waybill {
 namespace {
@@ -33,6 +34,12 @@ conformance::SchemaValidator schema_validator() {
                 for (const auto& problem : compiled->check(json)) words.push_back(to_string(problem));
                 return words;
               }};
+}
+
+tl::expected<const wb_plugin*, std::string> open_for_check(const std::filesystem::path& folder) {
+  auto opened = open_executable(folder);
+  if (!opened) return tl::unexpected(opened.error().what);
+  return *opened;
 }
 
 int list(bool as_json) {
@@ -87,11 +94,13 @@ int check_plugin_file(const PluginCheckOptions& options) {
     failed("plugin check needs the plugin's file (see --help)");
     return kCalledWrongly;
   }
+  const bool is_executable = std::filesystem::is_directory(options.file);
   const auto report = conformance::check_plugin({.file = options.file,
                                                  .samples = options.samples,
                                                  .only = options.only,
                                                  .time_limit = std::chrono::milliseconds(std::llround(options.time_limit * 1000)),
-                                                 .schemas = schema_validator()});
+                                                 .schemas = schema_validator(),
+                                                 .open = is_executable ? open_for_check : nullptr});
   if (!report) {
     failed(report.error());
     return kCalledWrongly;

@@ -34,16 +34,7 @@ Json json_of(const wb_action& action) {
   return json;
 }
 
-// The C descriptor of what JSON says, with all that it points to.
-struct Owned {
-  std::deque<std::string> texts;
-  std::deque<std::vector<wb_reason>> reasons;
-  std::deque<wb_action> actions;
-  std::vector<const wb_action*> pointers;
-  wb_plugin plugin{};
-
-  wb_str keep(std::string text) { return borrow(texts.emplace_back(std::move(text))); }
-};
+wb_str keep(CDescriptor& owned, std::string text) { return borrow(owned.texts.emplace_back(std::move(text))); }
 
 // A schema is an object, or the text of one.
 std::string schema_text(const Json& action, const char* name) {
@@ -69,7 +60,7 @@ std::uint32_t minor_of(const Json& object, const char* name, std::uint32_t other
 
 wb_sender* never_made(const wb_host*, wb_str, const wb_sender_vt**, wb_report, void*) { return nullptr; }
 
-void add_action(const Json& json, Owned& owned) {
+void add_action(const Json& json, CDescriptor& owned) {
   auto& reasons = owned.reasons.emplace_back();
   if (const auto listed = json.find("reasons"); listed != json.end() && listed->is_array())
     for (const auto& one : *listed) {
@@ -77,19 +68,19 @@ void add_action(const Json& json, Owned& owned) {
       std::uint32_t flags = is_word ? std::uint32_t{WB_REASON_PERMANENT} : 0;
       if (one.is_object() && flag_of(one, "permanent")) flags |= WB_REASON_PERMANENT;
       if (one.is_object() && flag_of(one, "duplicate")) flags |= WB_REASON_DUPLICATE;
-      reasons.push_back({owned.keep(is_word ? one.get<std::string>() : one.is_object() ? text_of(one, "name") : ""), flags, 0});
+      reasons.push_back({keep(owned, is_word ? one.get<std::string>() : one.is_object() ? text_of(one, "name") : ""), flags, 0});
     }
   owned.actions.push_back({.size = sizeof(wb_action),
                            .flags = flag_of(json, "blocking") ? std::uint32_t{WB_BLOCKING} : 0,
                            .reason_count = static_cast<std::uint32_t>(reasons.size()),
-                           .type = owned.keep(text_of(json, "type")),
-                           .settings_schema = owned.keep(schema_text(json, "settingsSchema")),
-                           .destination_schema = owned.keep(schema_text(json, "destinationSchema")),
+                           .type = keep(owned, text_of(json, "type")),
+                           .settings_schema = keep(owned, schema_text(json, "settingsSchema")),
+                           .destination_schema = keep(owned, schema_text(json, "destinationSchema")),
                            .reasons = reasons.data(),
                            .validate_settings = nullptr,
                            .validate_destination = nullptr,
                            .create = &never_made,
-                           .payload_schema = owned.keep(schema_text(json, "payloadSchema"))});
+                           .payload_schema = keep(owned, schema_text(json, "payloadSchema"))});
   owned.pointers.push_back(&owned.actions.back());
 }
 
@@ -105,25 +96,31 @@ std::string descriptor_json(const wb_plugin& plugin) {
                    {"actions", std::move(actions)}});
 }
 
-Result<Descriptor> read_descriptor(std::string_view text) {
+Result<std::unique_ptr<CDescriptor>> read_c_descriptor(std::string_view text) {
   const auto json = read_json(text);
   if (!json || !json->is_object()) return fail(Error::Kind::invalid, std::string("its descriptor is no JSON object") + kRemedy);
   const auto actions = json->find("actions");
   if (actions == json->end() || !actions->is_array())
     return fail(Error::Kind::invalid, std::string("its descriptor has no list of actions") + kRemedy);
-  Owned owned;
+  auto owned = std::make_unique<CDescriptor>();
   for (const auto& action : *actions) {
     if (!action.is_object()) return fail(Error::Kind::invalid, std::string("one of its actions is no JSON object") + kRemedy);
-    add_action(action, owned);
+    add_action(action, *owned);
   }
-  owned.plugin = {.size = sizeof(wb_plugin),
-                  .abi_minor = minor_of(*json, "abiMinor", 0),
-                  .needs_minor = minor_of(*json, "needsMinor", 0),
-                  .id = owned.keep(text_of(*json, "id")),
-                  .version = owned.keep(text_of(*json, "version")),
-                  .action_count = owned.pointers.size(),
-                  .actions = owned.pointers.data()};
-  auto descriptor = check_descriptor(&owned.plugin);
+  owned->plugin = {.size = sizeof(wb_plugin),
+                   .abi_minor = minor_of(*json, "abiMinor", 0),
+                   .needs_minor = minor_of(*json, "needsMinor", 0),
+                   .id = keep(*owned, text_of(*json, "id")),
+                   .version = keep(*owned, text_of(*json, "version")),
+                   .action_count = owned->pointers.size(),
+                   .actions = owned->pointers.data()};
+  return owned;
+}
+
+Result<Descriptor> read_descriptor(std::string_view text) {
+  const auto owned = read_c_descriptor(text);
+  TRY(owned);
+  auto descriptor = check_descriptor(&(*owned)->plugin);
   TRY(descriptor);
   for (auto& action : descriptor->actions) action.action = nullptr;
   return descriptor;

@@ -184,7 +184,7 @@ Result<PluginFolder> read_plugin_folder(const fs::path& folder) {
         kPluginJson + std::string(": command: there is no program ") + command.front(),
         "install it, or name it by its path: a name without / is looked for in /usr/local/bin, /usr/bin and /bin");
   command.front() = program->string();
-  PluginFolder plugin{folder, std::move(*descriptor), std::move(command), {folder}, std::move(mark)};
+  PluginFolder plugin{folder, std::move(*descriptor), *text, std::move(command), {folder}, std::move(mark)};
   add_program(folder, *program, plugin.read);
   return plugin;
 }

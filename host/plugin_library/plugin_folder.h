@@ -17,6 +17,7 @@ inline constexpr const char* kPluginJson = "plugin.json";
 struct PluginFolder {
   std::filesystem::path folder;
   Descriptor descriptor;
+  std::string json;                         // of the file plugin.json
   std::vector<std::string> command;         // the program's path first
   std::vector<std::filesystem::path> read;  // what its process reads: the folder, the program, and the tree of its interpreter
   std::string mark;                         // differs when any file of the folder does

@@ -15,7 +15,7 @@ namespace waybill::plugin_process {
 
 // A process that said hello.
 struct ReadyProcess {
-  std::unique_ptr<Process> process;
+  std::shared_ptr<Process> process;
   HostStream stream;
   std::string descriptor;            // JSON; empty: it named none
   std::vector<std::string> missing;  // of its sandbox, what this machine does not allow

@@ -62,7 +62,7 @@ class Process {
   const Page& page() const { return *page_; }
 
   // [any thread] Who answers, who takes lines, and who is told of the end, once, on the process's thread. Not before this is
-  // called, which is once.
+  // called.
   struct Listener {
     AnswerQuestion answer;
     std::function<void(std::string_view line)> line;

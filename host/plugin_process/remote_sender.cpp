@@ -7,6 +7,7 @@
 #include <chrono>
 #include <limits>
 
+#include "base/duration.h"
 #include "plugin_process/remote_questions.h"
 #include "plugin_protocol/plugin_text.h"
 
@@ -99,8 +100,16 @@ void RemoteSender::listen() {
 }
 
 RemoteSender::~RemoteSender() {
+  if (!process_) return;
   if (destroyed_) process_->wait_for_end(kDestroysWithin);
   process_->stop_listening();
+}
+
+ReadyProcess RemoteSender::give_back() {
+  if (attached_) loop_.unwatch(process_->stream());
+  process_->stop_listening();
+  const std::lock_guard lock(process_mutex_);
+  return {std::move(process_), std::move(stream_), {}, {}, true};
 }
 
 std::optional<Page::Inside> RemoteSender::inside() const {
@@ -111,6 +120,20 @@ std::optional<Page::Inside> RemoteSender::inside() const {
 void RemoteSender::kill(std::string_view why) {
   const std::lock_guard lock(process_mutex_);
   process_->kill(why);
+}
+
+Result<void> RemoteSender::settle(Millis within) {
+  const auto until = std::chrono::steady_clock::now() + within;
+  if (state_ != State::runs) return fail(Error::Kind::unavailable, "its process is gone");
+  stream_.put(Settle{.id = ++settling_});
+  flush();
+  while (settled_ < settling_) {
+    const auto left = until - std::chrono::steady_clock::now();
+    if (state_ != State::runs) return fail(Error::Kind::unavailable, "its process is gone");
+    if (left <= left.zero()) return fail(Error::Kind::unavailable, "its process was busy for " + format_duration(within));
+    loop_.turn(left);
+  }
+  return {};
 }
 
 Result<void> RemoteSender::create(std::string_view action_type, std::string_view settings, Millis within) {
@@ -281,6 +304,8 @@ bool RemoteSender::handle(const Frame& frame) {
     case Kind::count:
       return with<Count>(
           frame, [&](auto& m) { static_cast<void>(service<wb_counter_service>(WB_COUNTER_SERVICE).add(&host_, m.name, m.by)); });
+    case Kind::settled:
+      return with<Settled>(frame, [&](auto& m) { settled_ = m.id; });
     case Kind::fault:
       return with<Fault>(frame, [&](auto& m) {
         if (m.threw != 0) return owner_.threw(m.call);
@@ -378,7 +403,9 @@ void RemoteSender::fetched(void* user, const wb_http_response* response) {
   put_frame(frame, Response{.id = request.id,
                             .response = *response,
                             .headers = {response->headers, response->headers + response->header_count}});
-  request.sender->answered(request, std::move(frame), response->reach != WB_NOT_SENT);
+  auto& sender = *request.sender;
+  sender.answered(request, std::move(frame), response->reach != WB_NOT_SENT);
+  sender.owner_.answered();
 }
 
 void RemoteSender::submit(Submit& message) {
@@ -419,7 +446,9 @@ void RemoteSender::submitted(void* user, const wb_smtp_reply* reply) {
   put_frame(
       frame,
       Reply{.id = request.id, .reply = *reply, .recipients = {reply->recipients, reply->recipients + reply->recipient_count}});
-  request.sender->answered(request, std::move(frame), reply->reach != WB_NOT_SENT);
+  auto& sender = *request.sender;
+  sender.answered(request, std::move(frame), reply->reach != WB_NOT_SENT);
+  sender.owner_.answered();
 }
 
 // A process that died had it begun: what comes of it is the answer to this one.
@@ -474,6 +503,7 @@ void RemoteSender::fired(void* user) {
   if (sender.state_ == State::runs) sender.stream_.put(Fire{.id = waiting.id});
   sender.forget_timer(waiting);
   sender.timers_.erase(waiting.id);
+  sender.owner_.answered();
 }
 
 void RemoteSender::log(const Log& message) const {

@@ -42,6 +42,7 @@ class RemoteOwner {
   // [the process's thread] Runs `work` as if inside this call, which may be 0. False: it is no open call of this sender.
   virtual bool within(std::uint64_t call, const std::function<void()>& work) = 0;
   virtual void wrote(std::string_view line) = 0;  // [the process's thread]
+  virtual void answered() {}                      // what the host gave the process is about to leave: an answer, or a timer's end
 };
 
 // Functions belong to the strand, which is the loop's thread, unless said otherwise.
@@ -71,6 +72,11 @@ class RemoteSender {
   // [any thread] The call that the process's code is inside of, and since when on CLOCK_MONOTONIC.
   std::optional<Page::Inside> inside() const;
   void kill(std::string_view why);  // [any thread]
+  // For checks, whose host does nothing meanwhile: turns the loop until the process has nothing to do until something comes. An
+  // error if that takes longer, or the process is gone.
+  Result<void> settle(Millis within);
+  // After its sender was destroyed, or never made: the process, for another one, if it lives again.
+  ReadyProcess give_back();
 
  private:
   struct Request {  // a fetch or a submission: the user of it
@@ -151,6 +157,7 @@ class RemoteSender {
   bool attached_ = false, destroyed_ = false;
   EventLoop::Time gone_since_{};
   std::uint32_t watched_ = 0;
+  std::uint64_t settling_ = 0, settled_ = 0;
   std::uint64_t begun_ = 0;  // Begins that this process was sent
   std::unordered_map<std::uint64_t, Call> calls_;
   std::unordered_map<std::uint64_t, Request*> requests_;                                          // by the process's id

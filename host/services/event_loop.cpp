@@ -119,40 +119,44 @@ void EventLoop::run_timers() {
 }
 
 void EventLoop::run() {
-  std::array<epoll_event, 256> events;
-  std::vector<Task> tasks;
-  while (!stopped_) {
-    int timeout = sleep_length();
-    {
-      const std::lock_guard lock(mutex_);
-      asleep_ = posted_.empty();
-      if (!asleep_) timeout = 0;
-    }
-    const int count = epoll_wait(epoll_, events.data(), static_cast<int>(events.size()), timeout);
-    if (count < 0 && errno != EINTR) throw std::system_error(errno, std::generic_category(), "epoll_wait");
-    {
-      const std::lock_guard lock(mutex_);
-      asleep_ = false;
-      tasks.swap(posted_);
-    }
-    for (int i = 0; i < count; ++i) {
-      const auto& event = events[static_cast<std::size_t>(i)];
-      if (event.data.u64 == kWakeTag) {
-        std::uint64_t counter;
-        [[maybe_unused]] const auto got = read(wake_, &counter, sizeof counter);
-        continue;
-      }
-      const auto fd = static_cast<std::uint32_t>(event.data.u64);
-      auto& watched = watched_[fd];
-      if (watched.events == 0 || tag_of(static_cast<int>(fd), watched.generation) != event.data.u64) continue;
-      const auto watcher = watched.watcher;  // a copy: the watcher may unwatch itself
-      watcher(event.events);
-    }
-    run_timers();
-    for (auto& task : tasks) task();
-    tasks.clear();
-    if (turn_end_) turn_end_();
+  while (!stopped_) turn(Duration::max());
+}
+
+void EventLoop::turn(Duration at_most) {
+  int timeout = sleep_length();
+  if (at_most != Duration::max()) {
+    const auto most = static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(at_most).count());
+    timeout = timeout < 0 ? most : std::min(timeout, most);
   }
+  {
+    const std::lock_guard lock(mutex_);
+    asleep_ = posted_.empty();
+    if (!asleep_) timeout = 0;
+  }
+  const int count = epoll_wait(epoll_, happened_.data(), static_cast<int>(happened_.size()), timeout);
+  if (count < 0 && errno != EINTR) throw std::system_error(errno, std::generic_category(), "epoll_wait");
+  {
+    const std::lock_guard lock(mutex_);
+    asleep_ = false;
+    tasks_.swap(posted_);
+  }
+  for (int i = 0; i < count; ++i) {
+    const auto& event = happened_[static_cast<std::size_t>(i)];
+    if (event.data.u64 == kWakeTag) {
+      std::uint64_t counter;
+      [[maybe_unused]] const auto got = read(wake_, &counter, sizeof counter);
+      continue;
+    }
+    const auto fd = static_cast<std::uint32_t>(event.data.u64);
+    auto& watched = watched_[fd];
+    if (watched.events == 0 || tag_of(static_cast<int>(fd), watched.generation) != event.data.u64) continue;
+    const auto watcher = watched.watcher;  // a copy: the watcher may unwatch itself
+    watcher(event.events);
+  }
+  run_timers();
+  for (auto& task : tasks_) task();
+  tasks_.clear();
+  if (turn_end_) turn_end_();
 }
 
 }  // namespace waybill

@@ -1,6 +1,9 @@
 // One thread's loop: tasks from any thread, timers and file descriptors, on epoll.
 #pragma once
 
+#include <sys/epoll.h>
+
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -32,6 +35,7 @@ class EventLoop {
   void stop();           // run() returns after the turn in hand
 
   void run();
+  void turn(Duration at_most);                                // one round of run(), which waits for at most so long
   TimerId after(Duration delay, Task task);                   // ids start at 1 and are never reused
   void cancel(TimerId id);                                    // unknown ids are ignored
   void watch(int fd, std::uint32_t events, Watcher watcher);  // EPOLLIN, EPOLLOUT; replaces an earlier watch of this fd
@@ -60,7 +64,9 @@ class EventLoop {
   std::map<TimerKey, Task> timers_;
   std::unordered_map<TimerId, Time> timer_times_;
   TimerId last_timer_ = 0;
-  std::vector<Watch> watched_;  // by fd
+  std::vector<Watch> watched_;             // by fd
+  std::array<epoll_event, 256> happened_;  // of the turn in hand
+  std::vector<Task> tasks_;                // the same
   Task turn_end_;
 };
 

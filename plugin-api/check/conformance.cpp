@@ -2,6 +2,7 @@
 #include "waybill/conformance.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "check.h"
@@ -11,14 +12,30 @@
 namespace waybill::conformance {
 namespace {
 
+// What a process cannot do, or what its host sees to: borrowed memory, layouts of structs, what it leaves behind.
+constexpr std::array kOfLibraries{"arguments", "newer_host",      "older_host",     "clock",
+                                  "prompt",    "deadline",        "leaves_nothing", "leaves_process",
+                                  "leaks",     "create_is_quiet", "validators_pure"};
+
+bool concerns(const Order& order, const Check& check) {
+  if (!order.open) return true;
+  return check.needs != Needs::file && std::none_of(kOfLibraries.begin(), kOfLibraries.end(),
+                                                    [&](const char* name) { return std::string_view(name) == check.name; });
+}
+
+tl::expected<const wb_plugin*, std::string> open_plugin(const Order& order, Findings& findings) {
+  findings.doing("the plugin was loaded");
+  if (order.open) return order.open(order.file);
+  const auto entry = open_library(order.file);
+  if (!entry) return tl::unexpected(entry.error());
+  findings.doing("wb_plugin_v1");
+  return descriptor_of(*entry);
+}
+
 // Runs in the process of the check: makes ready what the check needs, or says why it is skipped.
-void carry_out(const Check& check, Subject& subject, const std::string& action_type, const Samples& samples) {
+void carry_out(const Order& order, const Check& check, Subject& subject, const std::string& action_type, const Samples& samples) {
   if (check.needs == Needs::file) return check.run(subject);
-  subject.findings.doing("the library was loaded");
-  const auto entry = open_library(subject.file);
-  if (!entry) return subject.findings.skipped(entry.error());
-  subject.findings.doing("wb_plugin_v1");
-  const auto plugin = descriptor_of(*entry);
+  const auto plugin = open_plugin(order, subject.findings);
   if (!plugin) return subject.findings.skipped(plugin.error());
   subject.plugin = *plugin;
   if (check.needs == Needs::plugin) return check.run(subject);
@@ -40,10 +57,7 @@ void carry_out(const Check& check, Subject& subject, const std::string& action_t
 IsolatedCheck action_types_of(const Order& order) {
   std::vector<IsolatedCheck> isolated(1);
   isolated[0].body = [&](Findings& findings) {
-    findings.doing("the library was loaded");
-    const auto entry = open_library(order.file);
-    if (!entry) return findings.skipped(entry.error());
-    const auto plugin = descriptor_of(*entry);
+    const auto plugin = open_plugin(order, findings);
     if (!plugin) return findings.skipped(plugin.error());
     const auto actions = usable_actions(*plugin);
     if (!actions) return findings.skipped(actions.error());
@@ -63,7 +77,7 @@ std::vector<PlannedCheck> plan(const Order& order, const std::vector<Check>& che
   const std::set<std::string> only(order.only.begin(), order.only.end());
   std::vector<PlannedCheck> planned;
   for (const auto& check : checks) {
-    if (!only.empty() && only.count(check.name) == 0) continue;
+    if (!concerns(order, check) || (!only.empty() && only.count(check.name) == 0)) continue;
     const bool once = check.needs == Needs::file || check.needs == Needs::plugin || action_types.empty();
     if (once) planned.push_back({&check, ""});
     if (!once)
@@ -74,7 +88,9 @@ std::vector<PlannedCheck> plan(const Order& order, const std::vector<Check>& che
 
 std::string fault_in(const Order& order) {
   std::error_code error;
-  if (!std::filesystem::is_regular_file(order.file, error)) return order.file.string() + ": there is no such file";
+  const bool is_there =
+      order.open ? std::filesystem::is_directory(order.file, error) : std::filesystem::is_regular_file(order.file, error);
+  if (!is_there) return order.file.string() + ": there is no such file";
   const auto known = all_checks();
   for (const auto& name : order.only)
     if (std::none_of(known.begin(), known.end(), [&](const Check& check) { return name == check.name; }))
@@ -144,7 +160,7 @@ tl::expected<Report, std::string> check_plugin(const Order& asked) {
   for (std::size_t i = 0; i < planned.size(); ++i)
     isolated[i].body = [&order, &samples, &one = planned[i]](Findings& findings) {
       Subject subject{order.file, order.schemas, findings};
-      carry_out(*one.check, subject, one.action_type, samples);
+      carry_out(order, *one.check, subject, one.action_type, samples);
     };
   run_isolated(isolated, order.time_limit);
   Report report;

@@ -376,5 +376,37 @@ TEST_F(Execution, ASenderThatDoesNotJoinMakesStopSaySo) {
       ::testing::ExitedWithCode(42), "");
 }
 
+// I3
+TEST_F(Execution, ARenewedTypeGivesNewWorkToANewSenderAndTheOldOneFinishesWhatItHas) {
+  make();
+  start(job());
+  const auto old = stage.next();
+  executor->renew("type");
+  start(job());
+  const auto fresh = stage.next();
+  EXPECT_NE(fresh.completions, old.completions) << "another sender";
+  EXPECT_EQ(stage.made, 2);
+  EXPECT_EQ(executor->retiring("type"), 1u);
+  old.completions->complete(old.call, kAccepted);
+  old.completions->flush();
+  EXPECT_EQ(finished(1)[0].how, Finished::How::attempted);
+  EXPECT_TRUE(testing::eventually([&] { return executor->retiring("type") == 0; }));
+  fresh.completions->complete(fresh.call, kAccepted);
+  fresh.completions->flush();
+  finished(2);
+}
+
+// I3
+TEST_F(Execution, WhatIsInUseGoesOnUntilThereIsANewSender) {
+  make();
+  start(job());
+  const auto old = stage.next();
+  stage.refusals = 1;  // of the renewal itself
+  executor->renew("type");
+  start(job());
+  EXPECT_EQ(stage.next().completions, old.completions);
+  EXPECT_EQ(executor->state("type"), Executor::State::ready);
+}
+
 }  // namespace
 }  // namespace waybill

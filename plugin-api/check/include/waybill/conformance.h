@@ -10,6 +10,8 @@
 #include <tl/expected.hpp>
 #include <vector>
 
+struct wb_plugin;
+
 namespace waybill::conformance {
 
 // How the host that will load the plugin validates its JSON Schemas. The caller passes it in, so that both decide alike.
@@ -24,6 +26,9 @@ struct Order {
   std::vector<std::string> only;                 // names of checks; empty for all
   std::chrono::milliseconds time_limit{10'000};  // of each check
   SchemaValidator schemas;
+  // Opens a plugin that is no shared library, in a process that lives for one check; an error says why it cannot be opened. Null: it
+  // is one. The checks of what only a shared library can do are left out then.
+  std::function<tl::expected<const wb_plugin*, std::string>(const std::filesystem::path& file)> open;
 };
 
 enum class Result { ok, failed, skipped };

@@ -18,6 +18,7 @@ install(PROGRAMS docs/operations/drill.sh DESTINATION share/waybill COMPONENT ru
 install(FILES docs/operations/drill_receiver.py DESTINATION share/waybill COMPONENT runtime)
 
 install(DIRECTORY plugin-api/include/ plugin-api/testkit/include/ DESTINATION include COMPONENT sdk)
+install(FILES plugin-api/python/waybill_plugin.py plugin-api/python/waybill_testing.py DESTINATION share/waybill/python COMPONENT sdk)
 install(FILES docs/plugin-authors.md docs/plugin-sanitizers.md DESTINATION share/waybill COMPONENT sdk OPTIONAL)
 install(DIRECTORY plugin-api/examples DESTINATION share/waybill COMPONENT sdk OPTIONAL)
 install(DIRECTORY plugin-api/rust DESTINATION share/waybill COMPONENT sdk PATTERN target EXCLUDE PATTERN check.sh EXCLUDE

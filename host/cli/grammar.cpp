@@ -162,10 +162,13 @@ void add_plugin_commands(CommandLine& line) {
     return new_plugin(line.name, line.folder,
                       line.language == "c"          ? PluginLanguage::c
                       : line.language == "blocking" ? PluginLanguage::blocking
+                      : line.language == "python"   ? PluginLanguage::python
                                                     : PluginLanguage::cpp);
   });
-  scaffold->add_option("--language", line.language, "blocking: C++ with a client library that waits")
-      ->check(CLI::IsMember({"c++", "c", "blocking"}))
+  scaffold
+      ->add_option("--language", line.language,
+                   "blocking: C++ with a client library that waits; python: an executable, which runs in a process")
+      ->check(CLI::IsMember({"c++", "c", "blocking", "python"}))
       ->capture_default_str();
   scaffold->add_option("name", line.name, "Its action type: [a-z][a-z0-9_]*")->required();
   scaffold->add_option("--dir", line.folder, "Where its folder goes")->capture_default_str();

@@ -17,6 +17,8 @@ namespace waybill {
 std::span<const EmbeddedFile> plugin_template();
 std::span<const EmbeddedFile> plugin_template_c();
 std::span<const EmbeddedFile> plugin_template_blocking();
+std::span<const EmbeddedFile> plugin_template_python();
+std::span<const EmbeddedFile> plugin_kit_python();
 
 namespace fs = std::filesystem;
 namespace {
@@ -80,23 +82,40 @@ std::span<const EmbeddedFile> template_of(PluginLanguage language) {
       return plugin_template_c();
     case PluginLanguage::blocking:
       return plugin_template_blocking();
+    case PluginLanguage::python:
+      return plugin_template_python();
     case PluginLanguage::cpp:
       break;
   }
   return plugin_template();
 }
 
+// What an executable brings along, as it is.
+std::span<const EmbeddedFile> kit_of(PluginLanguage language) {
+  return language == PluginLanguage::python ? plugin_kit_python() : std::span<const EmbeddedFile>();
+}
+
+bool is_executable(PluginLanguage language) { return !kit_of(language).empty(); }
+
+Result<void> write_file(const fs::path& path, std::string_view text) {
+  std::error_code error;
+  fs::create_directories(path.parent_path(), error);
+  if (error) return unwritable(path, error.message());
+  std::ofstream out(path, std::ios::binary);
+  out << text;
+  if (!out.flush()) return unwritable(path, std::generic_category().message(errno));
+  return {};
+}
+
 Result<std::vector<std::string>> write_files(const fs::path& folder, const std::string& name, PluginLanguage language) {
   std::vector<std::string> files;
   for (const auto& file : template_of(language)) {
     files.push_back(renamed(file.path, name));
-    const auto path = folder / files.back();
-    std::error_code error;
-    fs::create_directories(path.parent_path(), error);
-    if (error) return unwritable(path, error.message());
-    std::ofstream out(path, std::ios::binary);
-    out << renamed(file.text, name);
-    if (!out.flush()) return unwritable(path, std::generic_category().message(errno));
+    TRY(write_file(folder / files.back(), renamed(file.text, name)));
+  }
+  for (const auto& file : kit_of(language)) {
+    files.emplace_back(file.path);
+    TRY(write_file(folder / file.path, file.text));
   }
   return files;
 }
@@ -132,7 +151,7 @@ std::string prefix_hint() {
 
 Result<NewPlugin> write_new_plugin(const std::string& name, const fs::path& parent, PluginLanguage language) {
   TRY(check_name(name));
-  const fs::path folder = parent / name;
+  const fs::path folder = parent / (name + (is_executable(language) ? ".plugin" : ""));
   TRY(check_place(parent, folder));
   const PluginFolder workplace(parent);
   if (workplace.path().empty()) return unwritable(folder, std::generic_category().message(errno));
@@ -149,6 +168,13 @@ int new_plugin(const std::string& name, const fs::path& parent, PluginLanguage l
   if (!made) return failed(made.error().what);
   print_text("wrote %s\n", made->folder.c_str());
   for (const auto& file : made->files) print_text("  %s\n", file.c_str());
+  if (is_executable(language)) {
+    print_text(
+        "\nnext\n  cd %s && python3 -m unittest && cd -\n  waybill plugin check %s --samples %s/check.json\nREADME.md says the "
+        "rest.\n",
+        made->folder.c_str(), made->folder.c_str(), made->folder.c_str());
+    return 0;
+  }
   print_text(
       "\nnext\n  cd %s\n  cmake -B build%s\n  cmake --build build\n  ctest --test-dir build --output-on-failure\n"
       "  waybill plugin check build/plugins/%s.so --samples check.json\nREADME.md says the rest.\n",

@@ -193,17 +193,18 @@ class Frames:
                 return []
             data, self._left = memoryview(self._left), bytearray()
         frames, at, end = [], 0, len(data)
-        while end - at >= HEAD.size:
-            size, kind = HEAD.unpack_from(data, at)
-            if not 4 <= size <= MAX_FRAME_BYTES:
+        while end - at >= U32.size:
+            (size,) = U32.unpack_from(data, at)
+            if not U32.size <= size <= MAX_FRAME_BYTES:
                 raise Malformed(f"a frame of {size} bytes")
-            if end - at < 4 + size:
+            if end - at < U32.size + size:
                 break
-            frames.append((kind, bytes(data[at + HEAD.size:at + 4 + size])))
-            at += 4 + size
+            (kind,) = U32.unpack_from(data, at + U32.size)
+            frames.append((kind, bytes(data[at + HEAD.size:at + U32.size + size])))
+            at += U32.size + size
         if at < end:
             self._left += data[at:]
-            self._wanted = HEAD.size if end - at < HEAD.size else 4 + size
+            self._wanted = U32.size if end - at < U32.size else U32.size + size
         return frames
 
 
@@ -806,6 +807,7 @@ class Call:
         self._timers = set()
         self._grace = 0  # the timer that ends it after a cancel
         self._task = None
+        self._work = None  # what its thread does
 
     def begin(self):
         blocks = self._function is not None and not is_async(self._function)
@@ -841,13 +843,8 @@ class Call:
         return accepted()
 
     async def _run_in_thread(self):
-        future = self.guest.thread.submit(self._block)
-        self.guest.busy.add(self)
-        try:
-            return await asyncio.wrap_future(future)
-        finally:
-            if future.cancel():  # before it began
-                self.guest.busy.discard(self)
+        self._work, said = self.guest.loop.work(self.guest.thread, self._block)
+        return await said
 
     def _block(self):
         """[its own thread]"""
@@ -866,7 +863,6 @@ class Call:
             raise RuntimeError("it raised StopIteration") from error
         finally:
             self.guest.page.leave()
-            self.guest.loop.call_soon_threadsafe(self.guest.busy.discard, self)
 
     def wait(self, coroutine):
         """[its own thread] What the coroutine returns, which runs on the loop. Meanwhile no code of the plugin runs."""
@@ -877,11 +873,11 @@ class Call:
             self.guest.page.enter(self.number)
 
     async def _rest_for(self, coroutine):
-        self.guest.busy.discard(self)
+        self.guest.loop.busy.discard(self._work)
         try:
             return await coroutine
         finally:
-            self.guest.busy.add(self)
+            self.guest.loop.busy.add(self._work)
 
     def take_up(self):
         """[any thread] The host sees that its code may have run."""
@@ -1118,47 +1114,47 @@ def _fault_in_function(function, role, action):
     return ""
 
 
-_plugin = Plugin()
+the_plugin = Plugin()  # of this process
 
 
 def sender(action_type):
     """Above the function (job, host) that makes one attempt and returns its outcome."""
-    return _plugin.take("sender", action_type)
+    return the_plugin.take("sender", action_type)
 
 
 def compose(action_type):
     """Above the function (job, host) that makes, once and before the first attempt, what all attempts send. It sends nothing
     itself and returns accepted(artifact=..., artifact_type=...)."""
-    return _plugin.take("compose", action_type)
+    return the_plugin.take("compose", action_type)
 
 
 def status(action_type):
     """Above the function (job, host) that asks what became of job.provider_ref. accepted: it arrived; rejected: it failed for
     good; deferred: still under way; transient: it could not be asked."""
-    return _plugin.take("status", action_type)
+    return the_plugin.take("status", action_type)
 
 
 def probe(action_type):
     """Above the function (job, host) that tells whether job.destination can be reached, without sending anything that counts."""
-    return _plugin.take("probe", action_type)
+    return the_plugin.take("probe", action_type)
 
 
 def failures(action_type):
     """Above the function (job, host) that lists one page, job.page, of what failed since job.since after it was accepted. An async
     generator yields Failure(...) and NextPage(...), and at the end an outcome if it is not accepted(). Any other function
     uses host.report() and host.next_page(), and returns an outcome."""
-    return _plugin.take("failures", action_type)
+    return the_plugin.take("failures", action_type)
 
 
 def check_settings(action_type):
     """Above a function of the settings, a dict, that yields each problem as (JSON pointer, message). It does no I/O and says the
     same each time. The host checks the schema of plugin.json before."""
-    return _plugin.take("check_settings", action_type)
+    return the_plugin.take("check_settings", action_type)
 
 
 def check_destination(action_type):
     """The same of a target's destination."""
-    return _plugin.take("check_destination", action_type)
+    return the_plugin.take("check_destination", action_type)
 
 
 def problems_of(check, data):
@@ -1212,7 +1208,6 @@ class Guest:
         self.settings = {}
         self.current = None  # the call whose step runs
         self.waiting = {}  # what takes what the host says of a request or a timer, by its id
-        self.busy = set()  # one thing for each thread that runs code of the plugin
         self.thread = None  # of blocking functions
         self._plugin = plugin
         self._actions = actions
@@ -1224,7 +1219,7 @@ class Guest:
         self._handlers = {Kind.WELCOME: self._greet, Kind.CHECK: self._check, Kind.CREATE: self._create, Kind.BEGIN: self._begin,
                           Kind.CANCEL: self._cancel, Kind.END: self._end, Kind.RESPONSE: self._take, Kind.REPLY: self._take,
                           Kind.FIRE: self._take, Kind.DESTROY: self._destroy, Kind.SETTLE: self._settle}
-        loop.set_task_factory(self._make_task)
+        loop.set_task_factory(self.make_task)
 
     def take(self, kind, body):
         """Does what the host says. Kinds that it does not know are a newer host's. Malformed: it cannot be read."""
@@ -1238,7 +1233,7 @@ class Guest:
 
     def rests(self):
         """Nothing is ready to run: who asked for that is told, unless threads work."""
-        if self._settles and not self.busy:
+        if self._settles and not self.loop.busy:
             for number in self._settles:
                 self.put(frame(Kind.SETTLED, U64.pack(number)))
             self._settles.clear()
@@ -1265,7 +1260,8 @@ class Guest:
             self._counted.add(name)
         return is_good
 
-    def _make_task(self, loop, coroutine, **options):
+    def make_task(self, loop, coroutine, **options):
+        """The loop's factory: a task that a call's code makes is the call's."""
         call = self.current
         if call is None or not asyncio.iscoroutine(coroutine):
             return asyncio.Task(coroutine, loop=loop, **options)
@@ -1366,27 +1362,33 @@ class Selector(selectors.DefaultSelector):
 
 
 class Loop(asyncio.SelectorEventLoop):
-    """Tells a guest of the threads that work for it."""
-    guest = None
+    """Knows what threads do for the plugin: `busy` has a future for each piece of work that is not done."""
+
+    def __init__(self, selector):
+        super().__init__(selector)
+        self.busy = set()
+        self._threads = None
+
+    def work(self, executor, function, *arguments):
+        """Runs the function in a thread. Returns the thread's future, and the loop's."""
+        work = executor.submit(function, *arguments)
+        self.busy.add(work)
+        said = asyncio.wrap_future(work, loop=self)
+        work.add_done_callback(lambda _: self.call_soon_threadsafe(self.busy.discard, work))  # after `said` has what was said
+        return work, said
 
     def run_in_executor(self, executor, function, *arguments):
-        work, busy = object(), self.guest.busy
-        busy.add(work)
+        if executor is None and self._threads is None:
+            self._threads = concurrent.futures.ThreadPoolExecutor()
+        return self.work(executor or self._threads, function, *arguments)[1]
 
-        def run():
-            try:
-                return function(*arguments)
-            finally:
-                self.call_soon_threadsafe(busy.discard, work)
-
-        future = super().run_in_executor(executor, run)
-        future.add_done_callback(lambda done: busy.discard(work) if done.cancelled() else None)
-        return future
+    def set_default_executor(self, executor):
+        self._threads = executor
 
 
 class Stream:
     """Messages both ways. put() is safe from any thread; the rest belongs to the loop's. Frames leave once in each turn of the loop,
-    and no write ever waits. A thread sends what was put when a turn takes long."""
+    and no write ever waits. A thread sends what was put while the loop does not turn."""
     READ_AT_ONCE = SEND_AT_ONCE = 256 << 10
     FLUSH_AT = 256  # frames
     FLUSH_EVERY = 0.02
@@ -1396,7 +1398,6 @@ class Stream:
         self._connection = connection
         self._loop = loop
         self._take = take
-        self._loops_thread = threading.get_ident()
         self._frames = Frames()
         self._put = collections.deque()
         self._left = memoryview(b"")  # of what was begun to be sent
@@ -1410,9 +1411,7 @@ class Stream:
 
     def put(self, message):
         self._put.append(message)
-        if threading.get_ident() != self._loops_thread:
-            self._loop.call_soon_threadsafe(lambda: None)  # a turn, which flushes
-        elif len(self._put) >= self.FLUSH_AT:
+        if len(self._put) >= self.FLUSH_AT:
             self._flush()
         if self._flusher_sleeps:
             self._flusher_sleeps = False
@@ -1565,7 +1564,7 @@ def run():
     loop = Loop(selector)
     stream = Stream(connection, loop, lambda kind, body: guest.take(kind, body))
     page = Page(memoryview(mmap.mmap(5, PAGE_BYTES)).cast("Q"))
-    guest = loop.guest = Guest(_plugin, actions, loop, stream.put, Questions(socket.socket(fileno=4)).ask, page, has_network)
+    guest = Guest(the_plugin, actions, loop, stream.put, Questions(socket.socket(fileno=4)).ask, page, has_network)
 
     def before_wait(timeout):
         if timeout != 0:

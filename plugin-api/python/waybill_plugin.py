@@ -824,7 +824,7 @@ class Call:
         except Cancelled:
             fields = transient("cancelled", reach=self._reach()).fields(self.number)
         except (Exception, SystemExit) as error:
-            traceback.print_exception(error)
+            tell(error)
             fields = self._failed(words_of(error)).fields(self.number)
         self._complete(fields)
 
@@ -1031,6 +1031,15 @@ def words_of(error):
     return f"{name}: {said}"[:MAX_ERROR_CHARACTERS] if said else name
 
 
+def tell(what):
+    """Writes a line, or an exception with its traceback, to the standard error, if that can be written to."""
+    with contextlib.suppress(Exception):
+        if isinstance(what, BaseException):
+            traceback.print_exception(what)
+        else:
+            print(what, file=sys.stderr)
+
+
 def is_async(function):
     return inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)
 
@@ -1166,7 +1175,7 @@ def problems_of(check, data):
             problems.append((words(path), words(message)))
         return problems
     except (Exception, SystemExit) as error:
-        traceback.print_exception(error)
+        tell(error)
         return [("", f"the plugin failed while it checked this: {words_of(error)}")]
 
 
@@ -1443,10 +1452,10 @@ class Stream:
             for kind, body in self._frames.cut(data):
                 self._take(kind, body)
         except Malformed as error:
-            print(f"what the host said cannot be read: {error}", file=sys.stderr)
+            tell(f"what the host said cannot be read: {error}")
             leave(EXIT_MALFORMED)
         except Exception as error:
-            traceback.print_exception(error)
+            tell(error)
             leave(EXIT_MALFORMED)
 
     def _flush(self):
@@ -1505,7 +1514,7 @@ class Questions:
             except ConnectionError:
                 leave(EXIT_HOST_IS_GONE)
             except (Malformed, struct.error) as error:
-                print(f"the host's answer cannot be read: {error}", file=sys.stderr)
+                tell(f"the host's answer cannot be read: {error}")
                 leave(EXIT_MALFORMED)
 
     def _answer(self):

@@ -49,6 +49,7 @@ TEST_F(Migrating, AnEmptyDatabaseGetsEveryMigrationAndASecondRunNothing) {
   ASSERT_TRUE(after);
   EXPECT_EQ(after->database, after->program);
   EXPECT_EQ(sql.number("SELECT count(*) FROM waybill.schema_migrations"), static_cast<std::int64_t>(migrations().size()));
+  EXPECT_FALSE(*keeps_plugins_in_host(address)) << "nothing ran before";  // I6
 }
 
 // A database of a host that was stopped in the middle of its work, before claims had a list and intents' ends a place of their
@@ -68,6 +69,7 @@ TEST_F(Migrating, WhatWasUnderWayBeforeTheLeanRoadGoesOnAfterIt) {  // M17 M18
       " claimed_at, lease_until) VALUES (0, 3072, 1, 1024, 1, 1, now(), 'claimed', 5, 7, now(), now() + interval '1 minute')");
   const auto applied = migrate(address);
   ASSERT_TRUE(applied) << applied.error().what;
+  EXPECT_TRUE(*keeps_plugins_in_host(address)) << "plugins stay where hosts of before ran them";  // I6
   EXPECT_EQ(
       sql.text(
           "SELECT string_agg(client_ref || ':' || state || ':' || coalesce(reason, 'none') || ':' || (completed_at IS NULL), ' '"

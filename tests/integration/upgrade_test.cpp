@@ -7,6 +7,7 @@
 #include <set>
 #include <thread>
 
+#include "support/bad_plugins.h"
 #include "support/world.h"
 
 namespace waybill::testing {
@@ -116,6 +117,42 @@ TEST_F(Upgrade, NoCommandActsOnASchemaThatIsTooNewOrTooOld) {
   sql().execute("DELETE FROM waybill.schema_migrations WHERE version = (SELECT max(version) FROM waybill.schema_migrations)");
   all_refuse("waybill migrate");
   EXPECT_EQ(count("api_tokens"), 0);
+}
+
+// I6
+TEST_F(Upgrade, PluginsOfOthersStayInTheHostUntilTheOperatorSaysWhereTheyRun) {
+  setup.plugin_isolation = "";
+  setup.registry = registry_of({target("mine", "good", gateway.url() + "/mine", "one_shot", 0, {"invalid_request"})});
+  installation().add_plugin(bad_plugin("good"));
+  sql().execute("INSERT INTO waybill.kept_defaults (name, value) VALUES ('plugin_isolation', 'in_process')");
+  EXPECT_EQ(post_intent(client(), intent("a", "mine", {{"n", 1}}), 30).json()["status"], "accepted");
+  EXPECT_TRUE(host().wait_for_log("plugin.isolation_kept"));
+  EXPECT_TRUE(host().wait_for_log(R"("why":"it does not come with Waybill")"));
+  EXPECT_EQ(children_of(host().pid()).size(), 0u) << "no process of a plugin's own";
+  const auto checked = installation().command({"check"});
+  EXPECT_NE(checked.out.find("good.so"), std::string::npos) << checked.out;
+  EXPECT_NE(checked.out.find("where hosts of an earlier version ran, it stays in the host until plugin_isolation is set"),
+            std::string::npos)
+      << checked.out;
+
+  write_file(installation().config(), read_file(installation().config()) + "plugin_isolation: process\n");
+  host().terminate();
+  restart_host();
+  EXPECT_EQ(post_intent(client(), intent("b", "mine", {{"n", 1}}), 30).json()["status"], "accepted");
+  EXPECT_GE(children_of(host().pid()).size(), 1u);
+  EXPECT_EQ(host().log().find("plugin.isolation_kept"), std::string::npos);
+}
+
+// I6
+TEST_F(Upgrade, OnANewInstallationPluginsOfOthersHaveAProcess) {
+  setup.plugin_isolation = "";
+  setup.registry = registry_of({target("mine", "good", gateway.url() + "/mine", "one_shot", 0, {"invalid_request"})});
+  installation().add_plugin(bad_plugin("good"));
+  EXPECT_EQ(post_intent(client(), intent("a", "mine", {{"n", 1}}), 30).json()["status"], "accepted");
+  EXPECT_GE(children_of(host().pid()).size(), 1u);
+  const auto checked = nlohmann::json::parse(installation().command({"check", "--json"}).out);
+  for (const auto& plugin : checked.at("plugins"))
+    EXPECT_EQ(plugin.at("isolation"), plugin.at("file") == "good.so" ? "process" : "in_process") << plugin;
 }
 
 }  // namespace

@@ -370,6 +370,10 @@ class Failing(ProcessTest):
         outcome, _ = self.outcome("    class Odd(Exception):\n        __str__ = None\n    raise Odd()")
         self.assertEqual(outcome.detail, "Odd")
 
+    def test_it_does_so_where_nothing_can_be_written(self):  # I4
+        outcome, _ = self.outcome("    sys.stderr.close()\n    1 / 0")
+        self.assertEqual(outcome.detail, "ZeroDivisionError: division by zero")
+
     def test_after_a_request_it_may_have_been_sent(self):  # I4
         outcome, _ = self.outcome('    await host.fetch("GET", "https://api.test")\n    1 / 0', answered=True)
         self.assertEqual((outcome.reach, outcome.detail), ("maybe_sent", "ZeroDivisionError: division by zero"))

@@ -35,6 +35,9 @@ import threading
 import time
 import traceback
 
+if sys.version_info < (3, 11):
+    sys.exit("waybill_plugin needs Python 3.11 or later; this is " + ".".join(map(str, sys.version_info[:3])))
+
 PROTOCOL_MAJOR, PROTOCOL_MINOR = 1, 1
 
 PAGE_BYTES = 4096
@@ -229,7 +232,8 @@ def write_json(value):
 # ---- outcomes ----
 
 class Outcome:
-    """What became of one attempt. Made by accepted(), rejected(), transient(), deferred() and judge(), which see."""
+    """What became of one attempt. accepted(), rejected(), transient(), deferred() and judge() make it; accepted() says what its
+    attributes mean."""
     __slots__ = ("verdict", "reason", "reach", "scope", "code", "retry_after", "detail", "provider_ref", "result", "artifact",
                  "artifact_type")
 
@@ -610,7 +614,8 @@ _REFUSALS = {
                      2: ("wrong_key", "the secret {!r} is no private key of this algorithm")},
     Kind.SECRET: {1: ("unknown", "the host has no secret {!r}"),
                   2: ("not_allowed", "the secret {!r} is not listed under `secrets` in the sender's settings")},
-    Kind.RENDER: {1: ("unknown", "the registry has no template {!r}"), 2: ("malformed", "the template {!r} or its data is malformed")},
+    Kind.RENDER: {1: ("unknown", "the registry has no template {!r}"),
+                  2: ("malformed", "the template {!r} or its data is malformed")},
     Kind.RENDER_TEXT: {2: ("malformed", "the template {!r} or its data is malformed")},
     Kind.LINK: {1: ("unavailable", "the host has no key to sign links with"),
                 2: ("invalid", "{!r} is no object that can be linked, or not for so long")},
@@ -762,21 +767,17 @@ class Stepped(collections.abc.Coroutine):
         self._guest = call.guest
 
     def send(self, value):
-        guest = self._guest
-        guest.current = self._call
-        guest.page.enter(self._call.number)
-        try:
-            return self._coroutine.send(value)
-        finally:
-            guest.page.leave()
-            guest.current = None
+        return self._step(self._coroutine.send, value)
 
     def throw(self, *error):
+        return self._step(self._coroutine.throw, *error)
+
+    def _step(self, step, *given):
         guest = self._guest
         guest.current = self._call
         guest.page.enter(self._call.number)
         try:
-            return self._coroutine.throw(*error)
+            return step(*given)
         finally:
             guest.page.leave()
             guest.current = None
@@ -797,7 +798,7 @@ class Call:
         self.number = number
         self.is_cancelled = False
         self.is_over = False  # nothing more is said for it
-        self.children = set()  # tasks that its code made
+        self.children = set()  # tasks that its code made, or its thread waits for
         self._role = role
         self._function = function
         self._job = job
@@ -811,12 +812,12 @@ class Call:
 
     def begin(self):
         blocks = self._function is not None and not is_async(self._function)
-        run = self._run(self._run_in_thread() if blocks else self._run_here())
+        run = self._run(self._run_in_thread if blocks else self._run_here)
         self._task = asyncio.Task(run if blocks else Stepped(run, self), loop=self.guest.loop)
 
-    async def _run(self, body):
+    async def _run(self, attempt):
         try:
-            fields = self._checked(await body).fields(self.number)
+            fields = self._checked(await attempt()).fields(self.number)
         except asyncio.CancelledError:
             if self.is_over:
                 return
@@ -869,15 +870,19 @@ class Call:
         self.guest.page.leave()
         try:
             return asyncio.run_coroutine_threadsafe(self._rest_for(coroutine), self.guest.loop).result()
+        except concurrent.futures.CancelledError:
+            raise Ended("the call is over") from None
         finally:
             self.guest.page.enter(self.number)
 
     async def _rest_for(self, coroutine):
+        self.children.add(asyncio.current_task())
         self.guest.loop.busy.discard(self._work)
         try:
             return await coroutine
         finally:
             self.guest.loop.busy.add(self._work)
+            self.children.discard(asyncio.current_task())
 
     def take_up(self):
         """[any thread] The host sees that its code may have run."""
@@ -927,7 +932,8 @@ class Call:
 
     def _lose_patience(self):
         task = self._task
-        self._complete(transient("cancelled", reach=self._reach(), detail="its code went on after the cancel").fields(self.number))
+        outcome = transient("cancelled", reach=self._reach(), detail="its code went on after the cancel")
+        self._complete(outcome.fields(self.number))
         task.cancel()
 
     def end(self):
@@ -1396,8 +1402,8 @@ class Loop(asyncio.SelectorEventLoop):
 
 
 class Stream:
-    """Messages both ways. put() is safe from any thread; the rest belongs to the loop's. Frames leave once in each turn of the loop,
-    and no write ever waits. A thread sends what was put while the loop does not turn."""
+    """Messages both ways. put() is safe from any thread; the rest belongs to the loop's. Frames leave once in each turn of the
+    loop, and no write ever waits. A thread sends what was put while the loop does not turn."""
     READ_AT_ONCE = SEND_AT_ONCE = 256 << 10
     FLUSH_AT = 256  # frames
     FLUSH_EVERY = 0.02
@@ -1411,7 +1417,7 @@ class Stream:
         self._put = collections.deque()
         self._left = memoryview(b"")  # of what was begun to be sent
         self._sending = threading.Lock()
-        self._turn = 0
+        self._turns = 0
         self._waits_to_write = False
         self._flusher_sleeps = False
         self._wake_flusher = threading.Event()
@@ -1428,7 +1434,7 @@ class Stream:
 
     def turn(self):
         """What was put leaves; or, if the host does not read now, when it does."""
-        self._turn += 1
+        self._turns += 1
         if not self._put and not self._left:
             return
         waits = not self._flush()
@@ -1481,7 +1487,7 @@ class Stream:
 
     def _flush_what_waits(self):
         """[its own thread] A step that does not come back must not keep what others said before it."""
-        quiet, last_turn = 0, -1
+        quiet, turns_then = 0, -1
         while True:
             if quiet >= self.QUIET_ROUNDS:
                 self._wake_flusher.clear()
@@ -1492,9 +1498,9 @@ class Stream:
             time.sleep(self.FLUSH_EVERY)
             waits = bool(self._put or self._left)
             quiet = 0 if waits else quiet + 1
-            if waits and self._turn == last_turn:
+            if waits and self._turns == turns_then:
                 self._flush()
-            last_turn = self._turn
+            turns_then = self._turns
 
 
 class Questions:

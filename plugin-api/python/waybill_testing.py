@@ -190,7 +190,8 @@ class FakeHost:
         self._faults = []
         self._said = collections.deque()  # frames of the plugin
         self._replies = {}  # the last message of each kind that answers something
-        self._calls, self._open = {}, {}  # `_open`: what is asked for and not answered, by id: (call, what ends it early)
+        self._calls = {}
+        self._open = {}  # what aborts each request that is not answered, by id; None for a timer
         self._events, self._numbers = [], itertools.count(1)
         self._works_since = None
         self._thread = threading.get_ident()
@@ -322,12 +323,14 @@ class FakeHost:
         self._take_what_was_said()
         return self._replies.pop(reply)
 
-    def _run_call(self, role, *, destination=None, payload=b"", idempotency_key="key-1", attempt=1, maybe_sent_before=False,
+    def _run_call(self, role, *, destination=None, payload=None, idempotency_key="key-1", attempt=1, maybe_sent_before=False,
                   deadline=30, target="target-1", action_id="1", context=None, artifact=b"", artifact_type="", provider_ref="",
                   progress=None, since=0, page="", cancel_after=None):
         number = next(self._numbers)
         call = self._calls[number] = self._last_call = _Call(role, self.now + deadline)
-        call.payload = payload if isinstance(payload, bytes) else waybill.write_json(payload)
+        if not isinstance(payload, bytes):
+            payload = b"" if payload is None else waybill.write_json(payload)
+        call.payload = payload
         context = context or {"org": "default", "kind": "intent", "reference": idempotency_key}
         texts = {"action_id": action_id, "target": target, "idempotency_key": idempotency_key,
                  "destination": waybill.write_json(destination or {}), "payload": call.payload,
@@ -494,7 +497,7 @@ class FakeHost:
         call = self._calls.get(U64.unpack_from(body)[0])
         if call is None or call.outcome is not None:
             return
-        call.outcome = _outcome(body)
+        call.outcome = read_outcome(body)
         for request_id in tuple(self._open):
             del self._open[request_id]
         self._expect_good_outcome(call)
@@ -683,7 +686,8 @@ def _reply(mail_id, ending, addresses):
                      U32.pack(len(recipients)), *(I32.pack(number) + text(words) for number, words in recipients)))
 
 
-def _outcome(body):
+def read_outcome(body):
+    """The Outcome in a message `complete`."""
     _, _, verdict, reach, scope, code, retry_after = waybill.COMPLETE.unpack_from(body)
     texts = read_texts(body, waybill.COMPLETE.size, 6)[0]
     reason, detail, provider_ref, result, artifact_type = (one.decode() for one in texts[:5])

@@ -143,12 +143,13 @@ const std::vector<BarRow>& bar() {
        {{"memory_large", "", kAtMost, 512, "MB"}},
        {{"memory_large", "", kAtMost, 256, "MB"}}},
       {"a plugin in a process of its own, beside one in the host's",
-       "0.7 of drain, 0.5 of noop, 1.2 x p50, 12 MB",
+       "0.7 of drain, 0.5 of noop, 1.2 x p50, 12 MB, 10,000/s in Python",
        "0.85, 0.7",
        {{"isolated", "in_process", kAtLeast, 0.7, "of drain"},
         {"isolated_noop", "in_process", kAtLeast, 0.5, "of noop"},
         {"isolated_latency", "in_process", kAtMost, 1.2, "x the p50"},
-        {"isolated_memory", "", kAtMost, 12, "MB"}},
+        {"isolated_memory", "", kAtMost, 12, "MB"},
+        {"isolated_python", "", kAtLeast, 10'000, "/s in Python"}},
        {{"isolated", "in_process", kAtLeast, 0.85, "of drain"}, {"isolated_noop", "in_process", kAtLeast, 0.7, "of noop"}}},
   };
   return rows;

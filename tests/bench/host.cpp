@@ -46,8 +46,9 @@ std::string registry(const Serving& serving) {
 }  // namespace
 
 const Settings& default_settings() {
-  static const Settings settings{{"limits.in_flight", "2048"},    {"limits.per_target", "2048"},  {"limits.per_org", "2048"},
-                                 {"limits.per_host_name", "512"}, {"limits.claim_batch", "1000"}, {"log.level", "warn"}};
+  static const Settings settings{{"limits.in_flight", "2048"},      {"limits.per_target", "2048"},  {"limits.per_org", "2048"},
+                                 {"limits.per_host_name", "512"},   {"limits.claim_batch", "1000"}, {"log.level", "warn"},
+                                 {"plugin_isolation", "in_process"}};
   return settings;
 }
 
@@ -55,8 +56,9 @@ Host::Host(const HostProgram& program, const std::string& database_url, const Se
   const auto& plugins = serving.type == "webhook" ? program.plugins : program.bench_plugins;
   if (!std::filesystem::exists(program.program))
     throw std::runtime_error("there is no " + program.program.string() + ": build it, or say --program");
-  if (const auto file = serving.type + ".so"; !std::filesystem::exists(plugins / file))
-    throw std::runtime_error("there is no " + file + " in " + plugins.string() + ": build it");
+  if (!std::filesystem::exists(plugins / (serving.type + ".so")) &&
+      !std::filesystem::exists(plugins / (serving.type + ".plugin")))
+    throw std::runtime_error("there is no " + serving.type + ".so in " + plugins.string() + ": build it");
   std::filesystem::create_directory(folder_.path() / "registry");
   testing::write_file(folder_.path() / "registry/targets.json", registry(serving));
   testing::write_file(folder_.path() / "secret", kSecret);

@@ -47,11 +47,36 @@ double resident_mb(const Bench& bench) {
   return most;
 }
 
+// The program of a plugin in Python that accepts everything at once.
+constexpr auto kSender = R"(import waybill_plugin as waybill
+
+
+@waybill.sender("noop")
+async def send(job, host):
+    return waybill.accepted()
+
+
+waybill.run()
+)";
+
+double noop_in_python(const Bench& bench) {
+  const testing::TempFolder plugins;
+  const auto made = testing::run(
+      {.arguments = {bench.program.program, "plugin", "new", "noop", "--language", "python", "--dir", plugins.path()}});
+  if (made.exit_code != 0) throw std::runtime_error("there is no plugin in Python: " + made.err);
+  testing::write_file(plugins.path() / "noop.plugin/sender.py", kSender);
+  auto program = bench.program;
+  program.bench_plugins = plugins.path();
+  const Bench other{program, bench.postgres, bench.rivals, bench.report, bench.sizes, bench.rounds};
+  return drain_once(other, bench.sizes.noop, kNoopBytes, {.type = "noop", .settings = wide_window()}, nullptr).rate();
+}
+
 }  // namespace
 
 void measure_isolated(const Bench& bench) {
   Figures drained{.name = "isolated", .unit = "signed deliveries/s with a process for the plugin"};
   Figures nothing{.name = "isolated_noop", .unit = "no-op deliveries/s with a process for the plugin"};
+  Figures python{.name = "isolated_python", .unit = "no-op deliveries/s with a plugin in Python"};
   Figures soon{.name = "isolated_latency", .unit = "ms to the first byte with a process for the plugin, p50"};
   Figures resident{.name = "isolated_memory", .unit = "MB resident of an idle process"};
   for (int round = 0; round < bench.rounds; ++round) {
@@ -60,11 +85,12 @@ void measure_isolated(const Bench& bench) {
     drained.runs.push_back(drain(bench, true));
     nothing.compare(kWithout, "no-op deliveries/s in the host's process", noop(bench, false));
     nothing.runs.push_back(noop(bench, true));
+    python.runs.push_back(noop_in_python(bench));
     soon.compare(kWithout, "ms in the host's process, p50", median(one_by_one(bench, isolated("webhook", false)).to_gateway));
     soon.runs.push_back(median(one_by_one(bench, isolated("webhook", true)).to_gateway));
     resident.runs.push_back(resident_mb(bench));
   }
-  for (auto* figures : {&drained, &nothing, &soon, &resident}) bench.report.add(std::move(*figures));
+  for (auto* figures : {&drained, &nothing, &python, &soon, &resident}) bench.report.add(std::move(*figures));
 }
 
 }  // namespace waybill::bench

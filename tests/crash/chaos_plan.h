@@ -14,6 +14,7 @@ using Millis = std::chrono::milliseconds;
 // What the campaign's hosts are configured with.
 inline constexpr Millis kAttempt{2000}, kLease{4000};
 inline constexpr Terms kTerms{.attempt = 2.0, .lease = 4.0};
+inline bool plugins_apart(unsigned seed) { return seed % 2 == 1; }  // in processes of their own
 
 struct Planned {
   Kind kind{};

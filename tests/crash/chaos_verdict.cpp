@@ -241,7 +241,8 @@ std::vector<Complaint> verdict(const std::vector<Record>& records, const std::ve
   for (const auto& fault : faults)
     if (!fault.complaint.empty()) found.push_back({"", std::string(to_string(fault.kind)), fault.complaint});
   for (const auto& fault : faults)
-    if (fault.kind == Kind::crash && !has_poison) found.push_back({"", "crash", "a host ended by itself: " + fault.detail});
+    if (fault.kind == Kind::crash && (!has_poison || terms.apart))
+      found.push_back({"", "crash", "a host ended by itself: " + fault.detail});
   for (const auto& fault : faults) {
     const bool in_trouble = std::any_of(faults.begin(), faults.end(), [&](const Fault& other) {
       return (other.kind < Kind::crash || other.kind == Kind::pause) && overlaps(other, fault.begin - kStart, fault.end);
@@ -251,7 +252,7 @@ std::vector<Complaint> verdict(const std::vector<Record>& records, const std::ve
   }
   std::map<std::string, int> loops;
   for (const auto& record : records)
-    if (record.harm == Harm::loop) ++loops[record.target];
+    if (record.harm == Harm::loop && !terms.apart) ++loops[record.target];
   Judge judge(faults, terms, loops, found);
   for (const auto& record : records) judge.look_at(record);
   return found;

@@ -94,6 +94,7 @@ struct Record {
 struct Terms {
   double attempt = 0;  // how long an attempt may take
   double lease = 0;
+  bool apart = false;  // plugins have processes of their own: what one does costs no host, and no delivery beside it
 };
 
 // How many more sends than one the faults between two moments explain. A host that dies, or cannot report for as long as its

@@ -174,6 +174,9 @@ TEST(ChaosVerdict, FindsWhatPaysForALoopOrAnOutage) {
   loops.harm = Harm::loop;
   loops.sends.clear();
   EXPECT_TRUE(verdict({beside, loops}, {}, kTerms).empty()) << "it was open beside the loop";
+  auto apart = kTerms;
+  apart.apart = true;
+  EXPECT_FALSE(verdict({beside, loops}, {}, apart).empty()) << "in a process of its own the loop costs nobody else";
   loops.end->reason = "max_attempts";
   EXPECT_EQ(rules(loops), Rules{"poison"});
   auto other = sent_twice();

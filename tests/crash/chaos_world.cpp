@@ -125,6 +125,16 @@ const std::vector<RoundWorld::Target>& RoundWorld::targets() {
   return all;
 }
 
+namespace {
+
+std::string senders(bool apart) {
+  const std::string isolation = apart ? "isolation: process" : "isolation: in_process";
+  return "senders: { sms: { " + isolation + " }, webhook: { " + isolation + " }, email_raw: { " + isolation +
+         ", relay: \"smtp://127.0.0.1:1\", from: \"forms@x.test\" } }\n";
+}
+
+}  // namespace
+
 RoundWorld::RoundWorld(Server& server, unsigned seed)
     : server_(server),
       seed_(seed),
@@ -146,7 +156,8 @@ RoundWorld::RoundWorld(Server& server, unsigned seed)
                "ms, attempt_grace: 100ms, lease: " + std::to_string(kLease.count()) + "ms, cooldown: 300ms}\n" +
                "secrets: { master: { file: \"" + (keys_.path() / "master").string() + "\" } }\n" +
                "notify: { key: master, debounce: 20ms, orphan_scan: 1s }\negress: { allow: [\"127.0.0.1/32\"] }\n" +
-               "senders: { email_raw: { relay: \"smtp://127.0.0.1:1\", from: \"forms@x.test\" } }\n";
+               senders(plugins_apart(seed));
+  setup.plugin_isolation = plugins_apart(seed) ? "process" : "in_process";
   setup.retry += "\n  webhook: { kind: fixed, delay: 50ms }";
   setup.plugins = {"sms", "webhook", "email_raw"};
   setup.forms["unscanned.yaml"] = form_file(kUnscanned, {form_action(1, "email_raw", "nobody@x.test")});

@@ -121,6 +121,41 @@ TEST_F(Poison, WhatOnlyHappenedToBeThereIsTriedAloneAndGoesOnAsIfNothingHadBeen)
     EXPECT_EQ(wait_for_end(client(), "victim-" + std::to_string(round))["status"], "accepted");
 }
 
+// I2
+TEST_F(Poison, WithAProcessOfItsOwnCostsNoHostAndNothingBesideIt) {
+  auto targets = standard_targets(gateway.url());
+  targets.push_back(target("brittle", "brittle", gateway.url() + "/brittle", "max_attempts", 3, {"invalid_request"}));
+  targets.push_back(target("brittle.once", "brittle", gateway.url() + "/once", "one_shot", 0, {"invalid_request"}));
+  setup.registry = registry_of(targets);
+  setup.more += "senders: { brittle: { isolation: process } }\n";
+  add(installation(), "brittle");
+  gateway.by_default(Reply::accept_when_released());
+  const auto pid = (client(), host().pid());
+  const auto fill_once = [&](int from, int count) {
+    for (int i = from; i < from + count; ++i)
+      ASSERT_EQ(post_intent(client(), intent(healthy(i), "brittle.once", {{"n", i}})).status, 200);
+  };
+  fill_once(0, kHealthy / 2);
+  ASSERT_TRUE(gateway.wait_for([&] { return gateway.count() >= kHealthy / 2; }));
+  for (int i = 0; i < 3; ++i) post_intent(client(), poisoned("poison-" + std::to_string(i)));
+  fill_once(kHealthy / 2, kHealthy / 2);
+  ASSERT_TRUE(host().wait_for_log("plugin.died"));
+  gateway.by_default(Reply::accept());
+  gateway.release();
+  for (int i = 0; i < 3; ++i) {
+    const auto id = "poison-" + std::to_string(i);
+    EXPECT_TRUE(eventually([&] { return end_of(id) == "exhausted worker_lost"; })) << id << " " << end_of(id);
+  }
+  EXPECT_TRUE(eventually([&] {
+    return sql().number(
+               "SELECT count(*) FROM waybill.submission_states WHERE state = 'accepted' AND client_ref LIKE 'healthy-%'") ==
+           kHealthy;
+  }));
+  for (int i = 0; i < kHealthy; ++i) EXPECT_EQ(gateway.count(healthy(i)), 1u) << healthy(i);
+  EXPECT_EQ(host().pid(), pid);
+  EXPECT_TRUE(host().running());
+}
+
 class PoisonOfTwo : public Poison {
  protected:
   void start(Place& place) {

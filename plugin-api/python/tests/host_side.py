@@ -14,6 +14,7 @@ KIT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(KIT))
 
 import waybill_plugin as waybill  # noqa: E402
+import waybill_testing  # noqa: E402
 from waybill_plugin import I32, I64, TWO_U32, U32, U64, Kind, frame, pair_list, read_texts, text, text_list  # noqa: E402
 
 LIMIT = 60  # seconds: for what never comes
@@ -45,7 +46,8 @@ class PluginProcess:
         self.folder = pathlib.Path(folder.name)
         (self.folder / "sender.py").write_text(program or HEADER + source + FOOTER)
         if plugin_json is None:
-            plugin_json = json.dumps({"id": "t", "version": "1", "command": ["python3", "sender.py"], "actions": actions or ONE_ACTION})
+            described = {"id": "t", "version": "1", "command": ["python3", "sender.py"], "actions": actions or ONE_ACTION}
+            plugin_json = json.dumps(described)
         (self.folder / "plugin.json").write_text(plugin_json)
         self._start()
         test.addCleanup(self._end)
@@ -194,8 +196,7 @@ class PluginProcess:
 
 def outcome_of(body):
     """(call, Outcome) of a `complete`."""
-    import waybill_testing
-    return U64.unpack_from(body)[0], waybill_testing._outcome(body)
+    return U64.unpack_from(body)[0], waybill_testing.read_outcome(body)
 
 
 def _pairs(body, at):

@@ -56,7 +56,8 @@ async def failures(job, host):
         function = """
 @waybill.failures("x")
 async def failures(job, host):
-    host.report(waybill.Failure(provider_ref=f"{job.since} {job.page}", idempotency_key="k", reason="bounced", detail="d", failed_at=9))
+    about = f"{job.since} {job.page}"
+    host.report(waybill.Failure(provider_ref=about, idempotency_key="k", reason="bounced", detail="d", failed_at=9))
     host.next_page("3")
     return waybill.accepted()
 """

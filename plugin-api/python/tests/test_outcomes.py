@@ -36,7 +36,8 @@ class JudgingAnswers(unittest.TestCase):
 
     def test_without_an_answer_the_reach_is_the_hosts(self):  # I4
         for error, reach, reason, scope in (
-                ("resolve", "not_sent", "resolve_failed", "whole_target"), ("connect", "not_sent", "connect_failed", "whole_target"),
+                ("resolve", "not_sent", "resolve_failed", "whole_target"),
+                ("connect", "not_sent", "connect_failed", "whole_target"),
                 ("tls", "not_sent", "tls_failed", "whole_target"), ("timeout", "maybe_sent", "timeout", "this_job"),
                 ("timeout", "not_sent", "timeout", "whole_target"), ("broken", "maybe_sent", "connection_broken", "this_job"),
                 ("refused", "not_sent", "refused_by_host", "this_job"), ("cancelled", "not_sent", "cancelled", "this_job")):
@@ -75,8 +76,8 @@ class JudgingReplies(unittest.TestCase):
 
 class Outcomes(unittest.TestCase):
     def test_each_kind_has_its_reach(self):  # I4
-        self.assertEqual([one.reach for one in (waybill.accepted(), waybill.rejected("a"), waybill.transient("a"), waybill.deferred("a"))],
-                         ["answered", "answered", "maybe_sent", "not_sent"])
+        outcomes = waybill.accepted(), waybill.rejected("a"), waybill.transient("a"), waybill.deferred("a")
+        self.assertEqual([one.reach for one in outcomes], ["answered", "answered", "maybe_sent", "not_sent"])
 
     def test_an_answer_gives_its_reach_and_code(self):  # I4
         busy = answer(503, retry_after_ms=1500)

@@ -3,11 +3,15 @@ import json
 import os
 import signal
 import socket
+import struct
+import subprocess
+import sys
 import time
 import unittest
 import unittest.mock
 
-from host_side import (BLOCKING, ONE_ACTION, PluginProcess, ProcessTest, job_fields, outcome_of, release, response_fields)
+from host_side import (BLOCKING, FOOTER, HEADER, KIT, LIMIT, ONE_ACTION, PluginProcess, ProcessTest, job_fields, release,
+                       response_fields)
 from waybill_plugin import HEAD, I32, U32, U64, Kind, frame, read_texts, text
 import waybill_plugin as waybill
 
@@ -19,7 +23,7 @@ async def send(job, host):
 FETCHES = """
 @waybill.sender("x")
 async def send(job, host):
-    answer = await host.fetch("POST", job.destination["url"], body=job.payload_bytes, headers={"Idempotency-Key": job.idempotency_key})
+    answer = await host.fetch("POST", job.destination["url"], body=job.payload_bytes, headers={"Key": job.idempotency_key})
     return waybill.judge(answer, "refused")
 """
 URL = {"url": "https://api.test"}
@@ -56,18 +60,22 @@ class Greeting(ProcessTest):
                 self.assertEqual(PluginProcess(self, source, actions).greet(), what + "\n" + remedy)
 
     def test_a_plugin_json_that_is_none_is_refused(self):  # I4
-        for content, what in (("{", "plugin.json cannot be understood: "), ('{"actions": 1}', "plugin.json cannot be understood: ")):
+        for content in ("{", '{"actions": 1}', '{"actions": [{}]}', "[]"):
             process = PluginProcess(self, ACCEPTS, plugin_json=content)
-            self.assertIn(what, process.greet())
+            self.assertIn("plugin.json cannot be understood: ", process.greet())
+
+    def python(self, program):
+        return subprocess.run([sys.executable, "-B", "-c", program], env={"PYTHONPATH": str(KIT)}, capture_output=True, text=True,
+                              timeout=LIMIT)
 
     def test_without_a_host_it_says_who_starts_it(self):  # I4
-        import subprocess
-        import sys
-        from host_side import HEADER, FOOTER, KIT
-        done = subprocess.run([sys.executable, "-B", "-c", HEADER + ACCEPTS + FOOTER], env={"PYTHONPATH": str(KIT)},
-                              capture_output=True, text=True, timeout=60)
+        done = self.python(HEADER + ACCEPTS + FOOTER)
         self.assertEqual(done.returncode, 2)
         self.assertIn("Waybill's host starts this program", done.stderr)
+
+    def test_an_older_python_is_told(self):  # I4
+        done = self.python("import sys; sys.version_info = (3, 10, 2); import waybill_plugin")
+        self.assertEqual((done.returncode, done.stderr), (1, "waybill_plugin needs Python 3.11 or later; this is 3.10.2\n"))
 
     def test_two_functions_for_one_thing_end_the_start(self):  # I4
         process = PluginProcess(self, ACCEPTS + ACCEPTS)
@@ -133,9 +141,12 @@ async def send(job, host):
 
     def test_what_cannot_be_read_ends_it_with_70(self):  # I4
         whole = b"".join(job_fields(1))
-        for name, message in (("an endless frame", HEAD.pack(0xFFFFFFFF, Kind.BEGIN)), ("a frame without a kind", U32.pack(3) + b"..."),
-                              ("half a begin", frame(Kind.BEGIN, whole[:20])), ("a begin without its page", frame(Kind.BEGIN, whole[:-1])),
-                              ("a cancel of nothing", frame(Kind.CANCEL)), ("a text without an end", frame(Kind.CREATE, U32.pack(9) + b"x"))):
+        for name, message in (("an endless frame", HEAD.pack(0xFFFFFFFF, Kind.BEGIN)),
+                              ("a frame without a kind", U32.pack(3) + b"..."),
+                              ("half a begin", frame(Kind.BEGIN, whole[:20])),
+                              ("a begin without its page", frame(Kind.BEGIN, whole[:-1])),
+                              ("a cancel of nothing", frame(Kind.CANCEL)),
+                              ("a text without an end", frame(Kind.CREATE, U32.pack(9) + b"x"))):
             with self.subTest(name):
                 process = self.start(ACCEPTS)
                 process.say(message)
@@ -311,7 +322,8 @@ async def send(job, host):
         process.begin(1)
         body = process.expect(Kind.SUBMIT)
         call, mail = waybill.CALL_AND_ID.unpack_from(body)
-        self.assertEqual((call, U32.unpack_from(body, 16)[0], U32.unpack_from(body, 20)[0], I32.unpack_from(body, 24)[0]), (1, 0, 3000, 1))
+        is_too_long, timeout_ms, tls = struct.unpack_from("<IIi", body, 16)
+        self.assertEqual((call, is_too_long, timeout_ms, tls), (1, 0, 3000, 1))
         texts, at = read_texts(body, 28, 5)
         self.assertEqual(texts, [b"smtp://relay.test", b"login", b"name", b"a@test", b"Subject: x\r\n\r\ny\r\n"])
         self.assertEqual(body[at:], waybill.text_list(["b@test", "c@test"]))
@@ -332,7 +344,8 @@ async def send(job, host):
         process.begin(5)
         for status in (0, 1):
             process.answer_question(lambda kind, body: (status, ()))
-        self.assertEqual(process.expect(Kind.LOG), U64.pack(5) + I32.pack(3) + text("it is sent") + waybill.pair_list([("parts", "3")]))
+        self.assertEqual(process.expect(Kind.LOG),
+                         U64.pack(5) + I32.pack(3) + text("it is sent") + waybill.pair_list([("parts", "3")]))
         self.assertEqual(process.expect(Kind.COUNT), text("parts") + U64.pack(1))
         self.assertEqual(process.completed()[1].result, [True, True, False])
 
@@ -391,10 +404,10 @@ class Failing(ProcessTest):
                              ("plugin_error", f"the sender function returned {name}"))
 
     def test_so_is_what_an_outcome_cannot_have(self):  # I4
-        for line, detail in (('    return waybill.transient("a", reach="far")', "ValueError: 'far' is no reach: say one of 'not_sent', 'maybe_sent', 'answered'"),
+        for line, detail in (('    return waybill.transient("a", reach="far")', "ValueError: 'far' is no reach: say one of 'not_sent'"),
                              ('    return waybill.transient("a", retry=3)', "TypeError: an outcome has no 'retry'"),
                              ("    return waybill.rejected(7)", "TypeError: a reason is a word and comes first, not int"),
-                             ("    return waybill.accepted(result={1, 2})", "TypeError: Object of type set is not JSON serializable")):
+                             ("    return waybill.accepted(result={1})", "TypeError: Object of type set is not JSON serializable")):
             outcome, _ = self.outcome(line)
             self.assertEqual(outcome.detail[:len(detail)], detail)
 
@@ -506,6 +519,7 @@ async def send(job, host):
         process.say(frame(Kind.BEGIN, *job_fields(1)), frame(Kind.END, U64.pack(1)), frame(Kind.BEGIN, *job_fields(2)))
         self.assertEqual(process.completed()[0], 2)
         self.assertEqual(process.taken_up, 2)
+        self.assertEqual(process.error_text(), "")
 
     def test_tasks_that_a_call_leaves_behind_end_with_it(self):  # I4
         process = self.start("""
@@ -690,6 +704,24 @@ def send(job, host):
         outcome = process.completed()[1]
         self.assertEqual((outcome.reason, outcome.result), ("gave_up", True))
 
+    def test_an_end_does_so_for_good(self):  # I4
+        process = self.start("""
+@waybill.sender("x")
+def send(job, host):
+    try:
+        host.fetch("GET", "https://api.test") if job.attempt == 1 else host.sleep(3600) if job.attempt == 2 else None
+    except waybill.Ended:
+        print("ended")
+    return waybill.accepted()
+""", BLOCKING)
+        for number, asked in ((1, Kind.FETCH), (2, Kind.TIMER)):
+            process.begin(number, attempt=number)
+            process.expect(asked)
+            process.say(frame(Kind.END, U64.pack(number)))
+            self.assertEqual(process.line(), "ended")
+        process.begin(3, attempt=3)
+        self.assertEqual(process.completed()[0], 3)
+
     def test_an_exception_may_have_sent_something_itself(self):  # I4
         process = self.start('@waybill.sender("x")\ndef send(job, host):\n    raise StopIteration\n', BLOCKING)
         process.begin(1)
@@ -734,8 +766,8 @@ async def send(job, host):
             (Kind.SECRET, U64.pack(8) + text("name")), (Kind.RENDER, text("contact") + text('{"n":1}')),
             (Kind.RENDER_TEXT, text("hi {{n}}") + text('{"n":1}')), (Kind.LINK, text("gs://b/k") + waybill.I64.pack(60)),
             (Kind.FIND_CLIENT, text("crm")), (Kind.FORGET_TOKEN, text("crm"))])
-        self.assertEqual(process.completed()[1].result, [2, "s", ["v", "w"], {"subject": "S", "text": "T"}, "hi 1", "https://signed",
-                                                         False, None])
+        self.assertEqual(process.completed()[1].result,
+                         [2, "s", ["v", "w"], {"subject": "S", "text": "T"}, "hi 1", "https://signed", False, None])
 
     def test_a_no_of_the_host_is_an_exception_with_a_word(self):  # I4
         process = self.start("""
@@ -753,7 +785,8 @@ async def send(job, host):
         process.begin(1)
         for status in (1, 2, 2, 2, 1, -1):
             process.answer_question(lambda kind, body: (status, ()))
-        self.assertEqual(process.completed()[1].result, ["unknown", "wrong_key", "not_allowed", "malformed", "unavailable", "no_answer"])
+        self.assertEqual(process.completed()[1].result,
+                         ["unknown", "wrong_key", "not_allowed", "malformed", "unavailable", "no_answer"])
 
     def test_threads_ask_at_the_same_time_and_each_gets_its_own_answer(self):  # I4
         process = self.start("""

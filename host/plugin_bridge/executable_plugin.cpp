@@ -1,15 +1,15 @@
 // Functions of the C ABI that speak to a process, and wait for it.
 #include "plugin_bridge/executable_plugin.h"
 
+#include <waybill/conformance.h>
 #include <waybill/plugin.h>
 
 #include <array>
-#include <cstdio>
 #include <deque>
 #include <stdexcept>
 #include <utility>
 
-#include "base/duration.h"
+#include "base/printing.h"
 #include "plugin_library/descriptor_json.h"
 #include "plugin_library/plugin_folder.h"
 #include "plugin_process/remote_sender.h"
@@ -86,7 +86,7 @@ class Sender final : public plugin_process::RemoteOwner {
     work();  // the strand waits for the process
     return true;
   }
-  void wrote(std::string_view line) override { std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data()); }
+  void wrote(std::string_view line) override { print_error("%s\n", std::string(line).c_str()); }
   void answered() override { settle(); }
 
   EventLoop loop_;
@@ -130,11 +130,17 @@ void list(wb_sender* self, wb_call call, const wb_job* job, const wb_failure_que
   inner_ability<wb_failures>(self, WB_FAILURES_EXTENSION)->list(inner(self), call, job, query);
   Sender::of(self).settle();
 }
+void ended(wb_sender* self, wb_call call) {
+  Sender::of(self).remote().end(call.id);
+  Sender::of(self).settle();
+}
 const void* get_extension(wb_sender* self, wb_str id) {
   static constexpr wb_compose composes{&compose};
   static constexpr wb_status tells{&status};
   static constexpr wb_probe probes{&probe};
   static constexpr wb_failures lists{&list};
+  static constexpr conformance::EndedExtension ends{&ended};
+  if (view_of(id) == conformance::kEndedExtension) return &ends;
   if (inner().get_extension(inner(self), id) == nullptr) return nullptr;
   const auto name = view_of(id);
   if (name == WB_COMPOSE_EXTENSION) return &composes;

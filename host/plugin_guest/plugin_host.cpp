@@ -97,6 +97,8 @@ int run_plugin_host(const std::vector<std::string>& words, const OpenPlugin& ope
     print_error("waybill-plugin-host: a host starts this program, for a plugin with a process of its own\n");
     return kWrongCall;
   }
+  // The host ends it: who ends the host, by Ctrl-C or as a service with all its processes, lets it finish what it has.
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::signal(signal, SIG_IGN);
   const bool runs_command = !wanted->command.empty();
   const auto missing = enter_sandbox(wanted->isolation, runs_command);
   prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);           // after the sandbox: a change of credentials takes it back

@@ -6,6 +6,7 @@
 
 #include "fake_host/calls.h"
 #include "measures.h"
+#include "waybill/conformance.h"
 
 namespace waybill::conformance {
 namespace {
@@ -149,6 +150,8 @@ void CheckHost::give_up(std::uint64_t id) {
     if (auto& call = calls_.at(id); call.end == End::open) call.end = End::given_up;
   }
   forget_ended();
+  if (const auto* const told = static_cast<const EndedExtension*>(extension(kEndedExtension)))
+    enter("the end of a call", id, [&] { told->ended(sender_, {id}); });
 }
 
 std::int32_t CheckHost::complete(wb_call id, const wb_outcome* said) {

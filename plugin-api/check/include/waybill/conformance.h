@@ -2,6 +2,8 @@
 // whatever the plugin does. `waybill plugin check` prints the report.
 #pragma once
 
+#include <waybill/plugin.h>
+
 #include <chrono>
 #include <filesystem>
 #include <functional>
@@ -9,8 +11,6 @@
 #include <string_view>
 #include <tl/expected.hpp>
 #include <vector>
-
-struct wb_plugin;
 
 namespace waybill::conformance {
 
@@ -26,9 +26,16 @@ struct Order {
   std::vector<std::string> only;                 // names of checks; empty for all
   std::chrono::milliseconds time_limit{10'000};  // of each check
   SchemaValidator schemas;
-  // Opens a plugin that is no shared library, in a process that lives for one check; an error says why it cannot be opened. Null: it
-  // is one. The checks of what only a shared library can do are left out then.
+  // Opens a plugin that is no shared library, in a process that lives for one check; an error says why it cannot be opened. Null:
+  // it is one. The checks of what only a shared library can do are left out then.
   std::function<tl::expected<const wb_plugin*, std::string>(const std::filesystem::path& file)> open;
+};
+
+// An extension that only those have whom `open` opens: it tells them that the host ended a call, which a shared library learns
+// from nothing.
+inline constexpr const char* kEndedExtension = "waybill.check.ended/1";
+struct EndedExtension {
+  void (*ended)(wb_sender* self, wb_call call);
 };
 
 enum class Result { ok, failed, skipped };

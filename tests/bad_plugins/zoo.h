@@ -211,26 +211,11 @@ inline const std::vector<Creature> kZoo{
 };
 
 // Beside the zoo in this folder: plugins for tests of the host, good ones and such with a fault per target or action type.
-inline const std::vector<std::string> kOthers{"bad_create",
-                                              "brittle",
-                                              "composer",
-                                              "crashes_at_load",
-                                              "crashes_on_marked_payload",
-                                              "exits_at_load",
-                                              "exits_in_check",
-                                              "hangs_at_load",
-                                              "good",
-                                              "hangs",
-                                              "loops",
-                                              "mailer",
-                                              "naughty",
-                                              "newer_good",
-                                              "picky",
-                                              "second_good",
-                                              "throws_in_cpp",
-                                              "time_bomb",
-                                              "writer",
-                                              "uses_secrets",
-                                              "wild"};
+inline const std::vector<std::string> kOthers{
+    "bad_create",    "brittle",        "composer",      "crashes_at_load", "crashes_on_marked_payload",
+    "exits_at_load", "exits_in_check", "good",          "hangs",           "hangs_at_load",
+    "loops",         "mailer",         "naughty",       "newer_good",      "picky",
+    "refuses_newer", "second_good",    "throws_in_cpp", "time_bomb",       "uses_secrets",
+    "wild",          "writer"};
 
 }  // namespace waybill::testing

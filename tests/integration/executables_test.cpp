@@ -121,7 +121,8 @@ TEST_F(Executables, ThatSpinsIsKilledAndTheOthersGoOn) {
   EXPECT_TRUE(host().wait_for_log("plugin.died"));
   post("healthy");
   EXPECT_EQ(wait_for_end(client(), "healthy")["status"], "accepted");
-  EXPECT_TRUE(eventually([&] { return end_of("spin") == "exhausted worker_lost"; })) << end_of("spin") << history_of(client(), "spin");
+  EXPECT_TRUE(eventually([&] { return end_of("spin") == "exhausted worker_lost"; }))
+      << end_of("spin") << history_of(client(), "spin");
 }
 
 TEST_F(Executables, HasNoNetworkNoFilesAndNoOtherPrograms) {

@@ -1,6 +1,7 @@
 // Plugins in processes of their own: what such a plugin does to its process costs the attempt that it was inside of, and nothing
 // else. I1 I2
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include "support/bad_plugins.h"
 #include "support/world.h"
@@ -44,12 +45,32 @@ TEST_F(Isolation, ItsProcessesEndWithTheHostHoweverThatEnds) {
     EXPECT_TRUE(eventually([&] { return !std::filesystem::exists("/proc/" + std::to_string(child)); })) << child;
 }
 
+// A service manager ends all processes of a service at once, and Ctrl-C all of a terminal: the host is to finish what it has.
+TEST_F(Isolation, ItsProcessesOutliveWhatEndsTheirHost) {
+  in_process_of_its_own(R"("webhook")");
+  gateway.by_default(Reply::accept_when_released());
+  client();
+  for (int i = 0; i < 5; ++i) post_intent(client(), intent("held-" + std::to_string(i), "hook.once", {{"n", i}}));
+  ASSERT_TRUE(gateway.wait_for([&] { return gateway.count() >= 5; }));
+  const auto children = children_of(host().pid());
+  ASSERT_GE(children.size(), 2u);
+  for (const auto child : children)
+    for (const int signal : {SIGTERM, SIGINT, SIGHUP}) ::kill(child, signal);
+  ::kill(host().pid(), SIGTERM);
+  gateway.release();
+  EXPECT_EQ(host().wait(), 0);
+  EXPECT_EQ(host().log().find("plugin.died"), std::string::npos);
+  EXPECT_EQ(gateway.count(), 5u);
+  EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.submission_states WHERE state = 'accepted'"), 5);
+}
+
 TEST_F(Isolation, TheListOfPluginsTells) {
   in_process_of_its_own(R"("webhook")");
   const auto list = json::parse(installation().command({"plugin", "list", "--json"}).out);
   for (const auto& one : list.at("loaded"))
     EXPECT_EQ(one.at("isolation"), one.at("file") == "webhook.so" ? "process" : "in_process") << one;
-  EXPECT_NE(installation().command({"plugin", "list"}).out.find("webhook (process: senders.webhook.isolation)"), std::string::npos);
+  EXPECT_NE(installation().command({"plugin", "list"}).out.find("webhook (process: senders.webhook.isolation)"),
+            std::string::npos);
 }
 
 TEST_F(Isolation, AMisspeltSettingIsNamedWithItsPlace) {

@@ -133,6 +133,18 @@ TEST_F(Renewal, BadSettingsChangeNothingAndAreNamedWithTheirPlace) {
   EXPECT_EQ(wait_for_end(client(), "after")["status"], "accepted");
 }
 
+TEST_F(Renewal, AVersionWhoseCreateRefusesChangesNothing) {
+  client();
+  installation().add_plugin(bad_plugin("refuses_newer"));
+  const auto told = reload();
+  EXPECT_EQ(told.exit_code, 1) << told.out;
+  EXPECT_NE(told.err.find("test.good 2 cannot be used"), std::string::npos) << told.err;
+  EXPECT_NE(told.err.find("test.good 1 stays in use"), std::string::npos) << told.err;
+  post("after");
+  expect_accepted_once("after");
+  EXPECT_TRUE(eventually([&] { return in_use() == "test.good 1[]"; })) << in_use();
+}
+
 TEST_F(Renewal, WhatRunsInTheHostIsNamedAndStaysAsItIs) {
   setup.more = "senders: { webhook: { timeout_ms: 9000 } }\n";
   client();

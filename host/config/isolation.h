@@ -15,7 +15,7 @@ inline const char* word_of(IsolationMode mode) { return mode == IsolationMode::p
 struct Isolation {
   IsolationMode mode = IsolationMode::in_process;
   // Of a process:
-  std::size_t processes = 1;  // that share the work of an action type; of a blocking one: limits.blocking_workers
+  std::size_t processes = 2;  // that share the work of an action type; of a blocking one: limits.blocking_workers
   std::size_t memory_bytes = std::size_t{512} << 20;
   std::size_t threads = 64;
   std::size_t descriptors = 64;

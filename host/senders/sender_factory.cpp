@@ -1,6 +1,8 @@
 // Makes senders from the loaded plugins and the operator's settings.
 #include "senders/sender_factory.h"
 
+#include <algorithm>
+
 #include "plugin_process/ready_processes.h"
 #include "senders/plugin_sender.h"
 #include "senders/process_plugin.h"
@@ -171,7 +173,9 @@ Result<std::unique_ptr<PluginSender>> PluginSenderFactory::make_by(const std::sh
   const std::string settings = choice_of(terms->settings, action_type).settings;
   if (const auto problems = catalogue.check_settings(action_type, settings); !problems.empty())
     return fail(Error::Kind::invalid, "settings of " + action_type + ": " + to_string(problems.front()));
-  HttpClientSettings http{.per_host_name = limits_.per_host_name,
+  const auto plugin = catalogue.process_plugin(action_type);
+  const auto sharing = plugin && !type->blocking ? terms->isolation_of(action_type).processes : 1;
+  HttpClientSettings http{.per_host_name = std::max<std::size_t>(1, limits_.per_host_name / sharing),
                           .kept_connections = limits_.in_flight,
                           .user_agent = "waybill",
                           .egress = egress_,
@@ -194,8 +198,7 @@ Result<std::unique_ptr<PluginSender>> PluginSenderFactory::make_by(const std::sh
                     .clock = clock_,
                     .log = log_,
                     .completions = completions};
-  if (auto plugin = catalogue.process_plugin(action_type))
-    return make_in_process(terms, std::move(plugin), std::move(parts), wait);
+  if (plugin) return make_in_process(terms, plugin, std::move(parts), wait);
   auto sender = PluginSender::create(std::move(parts));
   if (!sender && sender.error().kind == Error::Kind::unavailable) {
     const std::lock_guard lock(terms->mutex);

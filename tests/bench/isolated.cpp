@@ -59,12 +59,16 @@ async def send(job, host):
 waybill.run()
 )";
 
+constexpr auto kDescriptor = R"({"id": "waybill.bench.noop", "version": "1", "command": ["python3", "sender.py"],
+  "actions": [{"type": "noop", "reasons": ["gone"], "destinationSchema": {"type": "object"}}]})";
+
 double noop_in_python(const Bench& bench) {
   const testing::TempFolder plugins;
   const auto made = testing::run(
       {.arguments = {bench.program.program, "plugin", "new", "noop", "--language", "python", "--dir", plugins.path()}});
   if (made.exit_code != 0) throw std::runtime_error("there is no plugin in Python: " + made.err);
   testing::write_file(plugins.path() / "noop.plugin/sender.py", kSender);
+  testing::write_file(plugins.path() / "noop.plugin/plugin.json", kDescriptor);
   auto program = bench.program;
   program.bench_plugins = plugins.path();
   const Bench other{program, bench.postgres, bench.rivals, bench.report, bench.sizes, bench.rounds};

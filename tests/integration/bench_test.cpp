@@ -262,6 +262,15 @@ TEST_F(TheBench, MeasuresEverythingAtASmallSize) {
   EXPECT_EQ(harness.asked(), "") << "nobody asked for peers or limits";
 }
 
+// I7
+TEST_F(TheBench, ComparesProcessesOfPluginsWithTheHostsOwn) {
+  ASSERT_EQ(run({"isolated", "drain", "--count", "300", "noop", "--count", "300", "latency", "--count", "5"}), 0) << said();
+  for (const auto* name : {"isolated", "isolated_noop", "isolated_latency"})
+    EXPECT_GT(figures_of(name)["ratios"]["in_process"], 0) << name;
+  for (const auto* name : {"isolated_python", "isolated_memory"}) EXPECT_GT(figures_of(name)["median"], 0) << figures_of(name);
+  EXPECT_EQ(figures()["failures"], nlohmann::json::array());
+}
+
 TEST_F(TheBench, RunsPeersAndLimitsInTurn) {
   rounds = 2;
   ASSERT_EQ(run({"drain", "--count", "100", "latency", "--count", "2", "--against", "peers,limits"}), 0) << said();

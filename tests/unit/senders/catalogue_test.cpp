@@ -118,7 +118,7 @@ TEST(Catalogue, APayloadIsHeldAgainstItsSchemaAndThatIsAll) {
   EXPECT_TRUE(Catalogue::load(PluginFolder{"good"}.path())->check_payload("good", "no JSON at all").empty());
 }
 
-// D9
+// D9 I3
 TEST(Catalogue, WhatChangesInItsFolderIsSeenAndNotLoaded) {
   PluginFolder folder{"good", "picky"};
   const auto catalogue = Catalogue::load(folder.path());

@@ -169,6 +169,16 @@ Problems sender_problems(const Config& config, const ActionTypes& types, const s
 
 namespace {
 
+// What a plugin's process shall read, and is not there.
+Problems unreadable_warnings(const Config& config) {
+  Problems warnings;
+  for (const auto& [type, isolation] : config.isolations.by_type)
+    for (const auto& path : isolation.read)
+      if (std::error_code unknown; !std::filesystem::exists(path, unknown))
+        warnings.push_back(config.problem("senders." + type + ".isolation.read", path.string() + " is not there"));
+  return warnings;
+}
+
 // Of the action types that the registry names and `senders` does not.
 Problems unset_sender_problems(const Config& config, const ActionTypes& types, const Registry& registry) {
   std::set<std::string> named;
@@ -318,6 +328,7 @@ LoadedInstallation load_installation(const Config& config, MissingPluginPolicy a
   for (const auto& one : contents.catalogue->superseded())
     contents.warnings.push_back({(config.plugins / one.file).string(), 0, "", words_of(one)});
   Problems& absences = absent == MissingPluginPolicy::tolerate ? contents.absent : contents.problems;
+  for (auto& warning : unreadable_warnings(config)) contents.warnings.push_back(std::move(warning));
   const auto unknown = unknown_types(config, *contents.catalogue);
   absences.insert(absences.end(), unknown.begin(), unknown.end());
   for (const auto& [type, settings] : config.senders) {

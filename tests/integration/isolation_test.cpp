@@ -82,6 +82,14 @@ TEST_F(Isolation, AMisspeltSettingIsNamedWithItsPlace) {
       << checked.out << checked.err;
 }
 
+TEST_F(Isolation, AFileThatItShallReadAndThatIsNotThereIsNamed) {
+  setup.more = "senders: { webhook: { isolation: { read: [/etc/hostname, ./no-such-file] } } }\n";
+  const auto checked = installation().command({"check"});
+  EXPECT_EQ(checked.exit_code, 0) << checked.err;
+  EXPECT_NE(checked.err.find("no-such-file is not there"), std::string::npos) << checked.err;
+  EXPECT_EQ(checked.err.find("hostname"), std::string::npos) << checked.err;
+}
+
 class Brittle : public Isolation {
  protected:
   Brittle() {

@@ -219,7 +219,8 @@ std::size_t PluginSenderFactory::senders(std::string_view action_type) const {
 
 std::size_t PluginSenderFactory::calls_per_sender(std::string_view action_type) const {
   const auto* type = terms()->catalogue->find(action_type);
-  return type != nullptr && !type->blocking ? limits_.in_flight : 1;
+  if (type == nullptr || type->blocking) return 1;
+  return std::max<std::size_t>(1, limits_.in_flight / std::max<std::size_t>(1, senders(action_type)));
 }
 
 }  // namespace waybill

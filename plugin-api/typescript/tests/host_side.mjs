@@ -5,12 +5,12 @@ import { closeSync, ftruncateSync, mkdtempSync, openSync, readSync, rmSync, writ
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
+import { test } from "node:test";
 import { ERRORS, Frame, Frames, JOB_TEXTS, Kind, REACHES, ROLES, Reader } from "../waybill_plugin.mjs";
 import { readOutcome } from "../waybill_testing.mjs";
 
 export const KIT = new URL("../", import.meta.url);
-export const LIMIT = { timeout: 60_000 };  // for what never comes
+const LIMIT_MS = 60_000;  // for what never comes
 export const ONE_ACTION = [{ type: "x", reasons: ["refused"] }];
 const PAGE_BYTES = 4096;
 const HEADER = `import { existsSync } from "node:fs";
@@ -19,11 +19,18 @@ const standStill = (flag) => { console.log("inside"); while (!existsSync(flag));
 `;
 const FOOTER = "\nwaybill.run(import.meta.url);\n";
 
-/** The body of a frame, or what a list of frames' fields is. */
+/** A test of a name. */
+export const it = (name, run) => test(name, { timeout: LIMIT_MS }, run);
+
+/** What a frame's fields are as bytes. */
 export const bodyOf = (frame) => frame.bytes().subarray(8);
 
-/** A `begin`. `job`: a job's texts as strings, bytes, or what is written as JSON; and its numbers. */
-export function begin(number, { asked = "sender", attempt = 1, maybeSentBefore = 0, deadline = 30, since = 0, page = "", ...texts } = {}) {
+/** The same as a Frame writes them: `write` appends them. */
+export const fields = (write) => bodyOf(write(new Frame(0)));
+
+/** A `begin`. The job's texts are strings, bytes, or what is written as JSON. */
+export function begin(number, { asked = "sender", attempt = 1, maybeSentBefore = 0, deadline = 30, since = 0, page = "",
+                                ...texts } = {}) {
   const given = { idempotencyKey: `key-${number}`, destination: "{}", context: "{}", ...texts };
   const frame = new Frame(Kind.BEGIN).u64(number).u32(ROLES.indexOf(asked)).u32(attempt).u32(maybeSentBefore).i64(deadline * 1000);
   for (const name of JOB_TEXTS) frame.text(textOf(given[name] ?? ""));
@@ -32,7 +39,8 @@ export function begin(number, { asked = "sender", attempt = 1, maybeSentBefore =
 
 const textOf = (value) => (typeof value === "string" || value instanceof Uint8Array ? value : JSON.stringify(value));
 
-export function response(id, status = 200, { body = "", error = null, reach = "answered", headers = [], retryAfterMs = -1 } = {}) {
+export function response(id, status = 200, { body = "", error = null, reach = "answered", headers = [],
+                                             retryAfterMs = -1 } = {}) {
   return new Frame(Kind.RESPONSE).u64(id).i32(ERRORS.get(error)).i32(REACHES.get(reach)).i32(status).u32(0).i64(retryAfterMs)
     .text(body).text(error === null ? "" : "as scripted").pairs(headers);
 }
@@ -80,8 +88,8 @@ export class PluginProcess {
                                    "plugin.json": pluginJson ?? JSON.stringify(described) });
     this.#page = openSync(join(folderOf(test), "page"), "w+");
     ftruncateSync(this.#page, PAGE_BYTES);
-    this.#child = spawn(process.execPath, [...flags, "sender.mjs"],
-                        { cwd: this.folder, stdio: ["ignore", "pipe", "pipe", "pipe", "pipe", this.#page], env: { PATH: "/usr/bin:/bin" } });
+    const stdio = ["ignore", "pipe", "pipe", "pipe", "pipe", this.#page];
+    this.#child = spawn(process.execPath, [...flags, "sender.mjs"], { cwd: this.folder, stdio, env: {} });
     this.#listen();
     test.after(async () => {
       this.stream.destroy();
@@ -253,5 +261,3 @@ export async function start(test, source, { create = "x", settings = "{}", ...mo
   assert.equal((await process.create(create, settings))[0], 1);
   return process;
 }
-
-export const pathOf = (url) => fileURLToPath(url);

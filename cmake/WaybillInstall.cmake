@@ -19,6 +19,8 @@ install(FILES docs/operations/drill_receiver.py DESTINATION share/waybill COMPON
 
 install(DIRECTORY plugin-api/include/ plugin-api/testkit/include/ DESTINATION include COMPONENT sdk)
 install(FILES plugin-api/python/waybill_plugin.py plugin-api/python/waybill_testing.py DESTINATION share/waybill/python COMPONENT sdk)
+install(FILES plugin-api/typescript/waybill_plugin.mjs plugin-api/typescript/waybill_plugin.d.mts plugin-api/typescript/waybill_testing.mjs
+  plugin-api/typescript/waybill_testing.d.mts DESTINATION share/waybill/typescript COMPONENT sdk)
 install(FILES docs/plugin-authors.md docs/plugin-sanitizers.md DESTINATION share/waybill COMPONENT sdk OPTIONAL)
 install(DIRECTORY plugin-api/examples DESTINATION share/waybill COMPONENT sdk OPTIONAL)
 install(DIRECTORY plugin-api/rust DESTINATION share/waybill COMPONENT sdk PATTERN target EXCLUDE PATTERN check.sh EXCLUDE

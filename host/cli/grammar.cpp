@@ -160,15 +160,16 @@ void add_plugin_commands(CommandLine& line) {
   switched->add_option("type", line.name, "The action type")->required();
   CLI::App* scaffold = line.command(plugin, "new", "Write a small, whole plugin to begin with", [&] {
     return new_plugin(line.name, line.folder,
-                      line.language == "c"          ? PluginLanguage::c
-                      : line.language == "blocking" ? PluginLanguage::blocking
-                      : line.language == "python"   ? PluginLanguage::python
-                                                    : PluginLanguage::cpp);
+                      line.language == "c"            ? PluginLanguage::c
+                      : line.language == "blocking"   ? PluginLanguage::blocking
+                      : line.language == "python"     ? PluginLanguage::python
+                      : line.language == "typescript" ? PluginLanguage::typescript
+                                                      : PluginLanguage::cpp);
   });
   scaffold
       ->add_option("--language", line.language,
-                   "blocking: C++ with a client library that waits; python: an executable, which runs in a process")
-      ->check(CLI::IsMember({"c++", "c", "blocking", "python"}))
+                   "blocking: C++ with a client library that waits; python, typescript: an executable, which has a process")
+      ->check(CLI::IsMember({"c++", "c", "blocking", "python", "typescript"}))
       ->capture_default_str();
   scaffold->add_option("name", line.name, "Its action type: [a-z][a-z0-9_]*")->required();
   scaffold->add_option("--dir", line.folder, "Where its folder goes")->capture_default_str();

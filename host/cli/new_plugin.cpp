@@ -19,6 +19,8 @@ std::span<const EmbeddedFile> plugin_template_c();
 std::span<const EmbeddedFile> plugin_template_blocking();
 std::span<const EmbeddedFile> plugin_template_python();
 std::span<const EmbeddedFile> plugin_kit_python();
+std::span<const EmbeddedFile> plugin_template_typescript();
+std::span<const EmbeddedFile> plugin_kit_typescript();
 
 namespace fs = std::filesystem;
 namespace {
@@ -84,6 +86,8 @@ std::span<const EmbeddedFile> template_of(PluginLanguage language) {
       return plugin_template_blocking();
     case PluginLanguage::python:
       return plugin_template_python();
+    case PluginLanguage::typescript:
+      return plugin_template_typescript();
     case PluginLanguage::cpp:
       break;
   }
@@ -92,7 +96,8 @@ std::span<const EmbeddedFile> template_of(PluginLanguage language) {
 
 // What an executable brings along, as it is.
 std::span<const EmbeddedFile> kit_of(PluginLanguage language) {
-  return language == PluginLanguage::python ? plugin_kit_python() : std::span<const EmbeddedFile>();
+  if (language == PluginLanguage::python) return plugin_kit_python();
+  return language == PluginLanguage::typescript ? plugin_kit_typescript() : std::span<const EmbeddedFile>();
 }
 
 bool is_executable(PluginLanguage language) { return !kit_of(language).empty(); }
@@ -169,10 +174,9 @@ int new_plugin(const std::string& name, const fs::path& parent, PluginLanguage l
   print_text("wrote %s\n", made->folder.c_str());
   for (const auto& file : made->files) print_text("  %s\n", file.c_str());
   if (is_executable(language)) {
-    print_text(
-        "\nnext\n  cd %s && python3 -m unittest && cd -\n  waybill plugin check %s --samples %s/check.json\nREADME.md says the "
-        "rest.\n",
-        made->folder.c_str(), made->folder.c_str(), made->folder.c_str());
+    const auto* const test = language == PluginLanguage::python ? "python3 -m unittest" : "tsc && node --test";
+    print_text("\nnext\n  cd %s && %s && cd -\n  waybill plugin check %s --samples %s/check.json\nREADME.md says the rest.\n",
+               made->folder.c_str(), test, made->folder.c_str(), made->folder.c_str());
     return 0;
   }
   print_text(

@@ -19,6 +19,7 @@
 #include <system_error>
 
 #include "plugin_protocol/messages.h"
+#include "plugin_protocol/page.h"
 
 namespace waybill::plugin_process {
 namespace {
@@ -136,7 +137,7 @@ void set_limits(const Isolation& isolation, Missing& missing) {
   if (!kIsSanitized) limit(RLIMIT_DATA, isolation.memory_bytes, "memory", missing);
   limit(RLIMIT_NOFILE, isolation.descriptors, "descriptors", missing);
   limit(RLIMIT_CORE, 0, "core files", missing);
-  limit(RLIMIT_FSIZE, 0, "files", missing);
+  limit(RLIMIT_FSIZE, kPageBytes, "files", missing);  // the page: languages without mmap write it as a file
   limit(RLIMIT_MSGQUEUE, 0, "message queues", missing);
   limit(RLIMIT_MEMLOCK, 0, "locked memory", missing);
   // Where memory runs out, it goes first.

@@ -121,6 +121,12 @@ std::vector<std::string> environment() {
   return words;
 }
 
+// "TypeError: ...", "Error [ERR_...]: ..."
+bool names_error(std::string_view line) {
+  const auto word = line.substr(0, line.find_first_of(": ["));
+  return word.ends_with("Error") && word.size() < line.size();
+}
+
 // A number of /proc/PID/status, such as that of "Threads:"; 0 if it is not there.
 std::size_t number_in(const std::string& status, std::string_view name) {
   const auto at = status.find(name);
@@ -326,6 +332,7 @@ void Process::take_lines() {
     if (half_line_.empty()) continue;
     last_line_ = clean_text(half_line_, kMaxLine);
     half_line_.clear();
+    if (names_error(last_line_)) last_error_ = last_line_;
     const auto now = std::chrono::steady_clock::now();
     if (now - lines_since_ >= kLinesPer) {
       lines_since_ = now;
@@ -355,6 +362,7 @@ void Process::reap() {
   pollfd more{lines_, POLLIN, 0};
   for (int i = 0; i < 64 && poll(&more, 1, 0) > 0 && (more.revents & POLLIN) != 0; ++i) take_lines();
   if (!half_line_.empty()) last_line_ = clean_text(half_line_, kMaxLine);
+  if (last_line_.starts_with("Node.js v") && !last_error_.empty()) last_line_ = last_error_;  // it stands below the error
   int status = 0;
   Exit exit;
   {

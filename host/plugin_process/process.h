@@ -100,7 +100,7 @@ class Process {
   bool told_ = false;  // guarded by listener_mutex_
   Exit exit_;          // guarded by listener_mutex_
   // Of the process's thread.
-  std::string half_line_, last_line_;
+  std::string half_line_, last_line_, last_error_;  // last_error_: the last line that names an error
   std::chrono::steady_clock::time_point lines_since_{};
   std::size_t lines_told_ = 0;
   std::thread thread_;

@@ -21,7 +21,7 @@ struct Catalogue::Contents {
   std::vector<SupersededAction> superseded;
   std::vector<ChangedPlugin> not_taken;
 
-  Contents(const std::vector<PluginCandidate>& candidates, const SenderSettings& settings);
+  Contents(const std::vector<PluginCandidate>& files, const SenderSettings& settings);
   const LoadedPlugin* plugin_of(std::string_view type) const {
     const auto owner = std::find_if(loaded.begin(), loaded.end(), [&](const LoadedPlugin& plugin) {
       return std::find(plugin.action_types.begin(), plugin.action_types.end(), type) != plugin.action_types.end();

@@ -106,10 +106,10 @@ std::vector<std::string> PluginSenderFactory::changed_types(const Terms& next) c
 
 Result<void> PluginSenderFactory::try_out(const std::shared_ptr<Terms>& terms, const std::string& action_type) {
   constexpr Millis kStartsWithin{30'000}, kEndsWithin{5'000};
-  NoCompletions none;
+  static NoCompletions none;  // a sender that hangs outlives this
   auto sender = make_by(terms, action_type, none, kStartsWithin);
   TRY(sender);
-  if (!(*sender)->join(kEndsWithin)) sender->release();  // it hangs, and its process is of no further use
+  if (!(*sender)->join(kEndsWithin)) static_cast<void>(sender->release());  // it hangs, and its process is of no further use
   return {};
 }
 

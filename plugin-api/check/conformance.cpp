@@ -36,7 +36,10 @@ tl::expected<const wb_plugin*, std::string> open_plugin(const Order& order, Find
 void carry_out(const Order& order, const Check& check, Subject& subject, const std::string& action_type, const Samples& samples) {
   if (check.needs == Needs::file) return check.run(subject);
   const auto plugin = open_plugin(order, subject.findings);
-  if (!plugin) return subject.findings.skipped(plugin.error());
+  if (!plugin) {  // of a shared library the checks of the file say why
+    const bool says_why = order.open && check.needs == Needs::plugin && check.name == std::string_view("descriptor");
+    return says_why ? subject.findings.found(plugin.error()) : subject.findings.skipped(plugin.error());
+  }
   subject.plugin = *plugin;
   if (check.needs == Needs::plugin) return check.run(subject);
   subject.findings.doing("the descriptor was read");

@@ -1499,6 +1499,7 @@ class Service {
   }
 
   #turn() {
+    this.#endSoon();
     const message = this.#messages[this.#next++];
     if (this.#next === this.#messages.length) {
       this.#messages = [];
@@ -1507,6 +1508,7 @@ class Service {
     orLeave(() => this.#guest.take(...message));
   }
 
+  /** It is due whenever code of a call runs, so that it is nobody's. */
   #endSoon() {
     if (this.#isEndDue) return;
     this.#isEndDue = true;

@@ -77,6 +77,30 @@ TEST_F(Executables, ItKeepsTheRulesThatAllPluginsKeep) {
   EXPECT_NE(checked.out.find("keeps the rules"), std::string::npos) << checked.out;
 }
 
+TEST_F(Executables, InTypeScriptItIsTheSame) {
+  const auto pid = (client(), host().pid());
+  make("typescript");
+  const auto compiled = run({.arguments = {"/usr/bin/env", "tsc"}, .folder = folder()});
+  ASSERT_EQ(compiled.exit_code, 0) << compiled.out << compiled.err;
+  const auto checked = installation().command(
+      {"plugin", "check", folder().string(), "--samples", (folder() / "check.json").string(), "--time-limit", "120"});
+  EXPECT_EQ(checked.exit_code, 0) << checked.out << checked.err;
+  const auto told = installation().command({"reload"});
+  EXPECT_EQ(told.exit_code, 0) << told.out << told.err;
+  for (int i = 0; i < 50; ++i) post("a-" + std::to_string(i), {{"n", i}}, "mine.one_shot");
+  for (int i = 0; i < 50; ++i) EXPECT_EQ(wait_for_end(client(), "a-" + std::to_string(i))["status"], "accepted");
+  EXPECT_EQ(gateway.count(), 50u);
+  EXPECT_EQ(host().pid(), pid);
+}
+
+TEST_F(Executables, ThatDoesNotStartBreaksTheRules) {
+  make();
+  write("sender.py", "raise ValueError('no such day')\n");
+  const auto checked = installation().command({"plugin", "check", folder().string(), "--time-limit", "120"});
+  EXPECT_EQ(checked.exit_code, 1) << checked.out;
+  EXPECT_NE(checked.out.find("ValueError: no such day"), std::string::npos) << checked.out;
+}
+
 TEST_F(Executables, ThatBreaksARuleIsToldWhich) {
   make();
   write_sender("    await host.fetch('POST', job.destination['url'])\n    return waybill.rejected('no such reason!')\n");

@@ -23,7 +23,10 @@ done
   echo share/waybill/drill.sh
   echo share/waybill/drill_receiver.py
   echo share/waybill/waybill.yaml
-  for file in waybill_plugin waybill_testing; do echo share/waybill/python/$file.py; done
+  for file in waybill_plugin waybill_testing; do
+    echo share/waybill/python/$file.py
+    printf "share/waybill/typescript/$file.%s\n" mjs d.mts
+  done
   (cd "$source/docs" && find . -name '*.md' -printf 'share/doc/waybill/%P\n')
   printf 'share/doc/waybill/%s\n' CHANGELOG.md SECURITY.md openapi.yaml schema.sql settle.sql
   (cd "$source/plugins" && find . -name README.md -not -path '*/tests/*' -printf 'share/doc/waybill/plugins/%P\n')

@@ -30,6 +30,10 @@ bool ChildProcess::is_running() {
   return false;
 }
 
+void ChildProcess::ask_to_end() {
+  if (is_running()) kill(pid_, SIGTERM);
+}
+
 Result<void> ChildProcess::start(std::vector<std::string> words) {
   words.insert(words.begin(), "waybill");
   words.insert(words.end(), {"--parent", std::to_string(getpid())});
@@ -51,8 +55,7 @@ Result<void> ChildProcess::start(std::vector<std::string> words) {
 }
 
 ChildProcess::~ChildProcess() {
-  if (!is_running()) return;
-  kill(pid_, SIGTERM);
+  ask_to_end();
   for (const auto until = clock_.now() + kEndWithin; is_running(); std::this_thread::sleep_for(std::chrono::milliseconds(10)))
     if (clock_.now() >= until) {
       kill(pid_, SIGKILL);

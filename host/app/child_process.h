@@ -29,6 +29,7 @@ class ChildProcess {
   ChildProcess& operator=(const ChildProcess&) = delete;
 
   bool is_running();
+  void ask_to_end();  // SIGTERM, if it runs
   // `waybill <words> --parent <this process>`
   Result<void> start(std::vector<std::string> words);
 

@@ -304,6 +304,7 @@ ReloadResult Host::reload_registry(FormStore& store, LoadActor actor, std::int64
   static_cast<void>(renew_tls());
   auto result = registry_.reload(store, std::move(actor), sender_renewal_, request);
   planner_.observe(registry_.rates(), clock_.now());
+  if (!result.plugin_changes.empty()) quarantine_.renew();
   if (const auto told = publisher_.publish(store); !told)
     log_.warn("maintenance.failed", {{"task", "registry"}, {"error", told.error().what}});
   return result;

@@ -30,12 +30,15 @@ class QuarantineProcess {
   // Starts it whenever a suspect is due and nobody tries suspects. Who has tried none for a lease hangs, and tries them no
   // longer.
   PeriodicTask task();
+  // [any thread] Plugins have changed: a process that runs finishes what it has, and the next one has the new ones.
+  void renew() { is_outdated_ = true; }
 
  private:
   const std::filesystem::path config_;
   const Millis lease_;
   SuspectStore& store_;
   Log& log_;
+  std::atomic<bool> is_outdated_{false};
   ChildProcess process_;  // ended with this: what it holds is given back or finished
 };
 

@@ -10,6 +10,7 @@ constexpr Millis kEvery{500};
 
 PeriodicTask QuarantineProcess::task() {
   return {"quarantine", kEvery, [this]() -> Result<void> {
+            if (is_outdated_.exchange(false)) process_.ask_to_end();
             if (process_.is_running()) return {};
             const auto wanted = store_.is_help_wanted();
             TRY(wanted);

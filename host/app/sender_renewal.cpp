@@ -32,6 +32,36 @@ std::set<std::string> types_in(const Config& a, const Config& b, const Catalogue
   return types;
 }
 
+// A reload takes up neither what is of the host itself, nor that a secret is not named any more.
+bool is_same_but_for_senders(const Config& now, Config fresh) {
+  fresh.senders = now.senders;
+  fresh.readable_secrets = now.readable_secrets;
+  fresh.isolations = now.isolations;
+  fresh.transports = now.transports;
+  fresh.places = now.places;
+  fresh.warnings = now.warnings;
+  const bool has_all = std::all_of(now.secrets.begin(), now.secrets.end(),
+                                   [&](const auto& secret) { return fresh.secrets.contains(secret.first); });
+  fresh.secrets = now.secrets;
+  return has_all && fresh == now;
+}
+
+// What the configuration asks for, and no file can do.
+Problems impossible(const SenderRenewal::Next& next) {
+  Problems problems;
+  for (const auto& change : next.changes)
+    if (change.after.empty())
+      problems.push_back(
+          next.config.problem("senders." + change.action_type,
+                              "no file has the version that plugin_version names; " + change.before + " stays in use"));
+  for (const auto& [type, isolation] : next.config.isolations.by_type)
+    if (const auto* plugin = next.catalogue->plugin_of(type);
+        plugin != nullptr && isolation.mode == IsolationMode::in_process && plugin->file.ends_with(".plugin"))
+      problems.push_back(next.config.problem("senders." + type + ".isolation",
+                                             "its plugin is an executable, which cannot run inside of the host"));
+  return problems;
+}
+
 }  // namespace
 
 // Of senders whose plugins stay in the host all is as it was: their settings are read at a start.
@@ -71,9 +101,13 @@ tl::expected<SenderRenewal::Next, Problems> SenderRenewal::prepare() const {
     next.warnings.push_back({(config_->plugins / plugin.file).string(), 0, "",
                              "cannot be used: " + plugin.reason + " (" + plugin.remedy + "); what was in use before goes on"});
   next.config = merged(*fresh, *next.catalogue, next.warnings);
+  if (!is_same_but_for_senders(*config_, *fresh))
+    next.warnings.push_back(
+        {config_->file.string(), 0, "", "has changed in more than a reload takes up: a restart takes up the rest"});
   next.terms = factory_.terms_of(next.catalogue, next.config);
   for (auto& type : factory_.changed_types(*next.terms))
     next.changes.push_back({type, catalogue_.name_of(type), next.catalogue->name_of(type)});
+  if (auto problems = impossible(next); !problems.empty()) return tl::unexpected(std::move(problems));
   return next;
 }
 

@@ -58,7 +58,7 @@ Json json_of(const Result<std::vector<PluginInUse>>& used) {
 void print(const Result<std::vector<PluginInUse>>& used) {
   if (!used) return print_line("what running hosts use is not known: " + used.error().what);
   for (const auto& one : *used) {
-    std::string words = "host " + one.host + " uses " + one.plugin + " for " + one.action_type;
+    std::string words = "host " + one.host + " uses " + one.plugin + " for " + one.action_type + " (" + one.isolation + ")";
     for (const auto& version : one.draining) words += "; " + version + " finishes what it has";
     print_line(words);
   }
@@ -98,6 +98,7 @@ int list_plugins(const GlobalOptions& options) {
                 {"superseded", superseded},
                 {"hosts", json_of(used)}});
   } else {
+    print_line("in " + config->plugins.string());
     for (const auto& p : catalogue->loaded()) {
       std::string types;
       for (const auto& type : p.action_types) types += (types.empty() ? "" : ", ") + type;
@@ -110,7 +111,7 @@ int list_plugins(const GlobalOptions& options) {
     for (const auto& p : catalogue->refused())
       print_text("%-24s refused    %s (%s)\n", p.file.c_str(), p.reason.c_str(), p.remedy.c_str());
     for (const auto& p : catalogue->superseded()) print_text("%-24s not used   %s\n", p.file.c_str(), words_of(p).c_str());
-    if (catalogue->loaded().empty() && catalogue->refused().empty()) print_line("no plugins in " + config->plugins.string());
+    if (catalogue->loaded().empty() && catalogue->refused().empty()) print_line("no plugins");
     print(used);
   }
   return catalogue->refused().empty() ? 0 : 1;

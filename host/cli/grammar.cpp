@@ -52,7 +52,7 @@ void add_key_commands(CommandLine& line) {
 }
 
 void add_reload_command(CommandLine& line) {
-  line.command(&line.app, "reload", "Check the registry, then make the running hosts of this machine take it up",
+  line.command(&line.app, "reload", "Check registry and plugins, then make the running hosts of this machine take them up",
                [&] { return reload(line.options); });
 }
 

@@ -127,7 +127,12 @@ int reload(const GlobalOptions& options) {
     else
       waiting.push_back(one);
   }
-  return wait_for_verdicts(*store, std::move(waiting), *request) ? 0 : 1;
+  const bool all_took_it = wait_for_verdicts(*store, std::move(waiting), *request);
+  const auto& refused = installation.catalogue->refused();
+  if (!refused.empty())
+    print_error("waybill: %zu of the plugins' files cannot be used (`waybill plugin list`): %s\n", refused.size(),
+                refused.front().file.c_str());
+  return all_took_it && refused.empty() ? 0 : 1;
 }
 
 }  // namespace waybill

@@ -328,6 +328,8 @@ void read_sender(const Value& value, const std::string& action_type, Config& con
   std::set<std::string, std::less<>> readable;
   take_readable_secrets(value, rest, readable);
   take_isolation(value, rest, action_type, config);
+  for (auto& field : rest.children)
+    if (field.key == "plugin_version") field.plain = false;  // 1.10 is no number here
   config.senders[action_type] = to_json(rest);
   if (readable.empty())
     config.readable_secrets.erase(action_type);

@@ -1280,7 +1280,11 @@ class Page {
   #bytes = new Uint8Array(this.#numbers.buffer);
 
   constructor() {
-    writeSync(PAGE, this.#bytes, 0, 24, 0);
+    try {
+      writeSync(PAGE, this.#bytes, 0, 24, 0);
+    } catch (error) {
+      throw new Error(`the page cannot be written to: ${error.code}\nuse the kit of this host's release`);
+    }
   }
 
   takeUp() {
@@ -1563,15 +1567,13 @@ export function run(moduleUrl) {
     tell("Waybill's host starts this program. To try it: node --test, or waybill plugin check FOLDER");
     process.exit(EXIT_STARTED_BY_HAND);
   }
-  process.on("SIGINT", () => {});  // from a terminal, for the host: it ends this process when it is done
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => {});  // the host's: it ends this process itself
   process.on("uncaughtException", tell);  // of a callback: the call that waits for it is cancelled at its deadline
   process.on("unhandledRejection", (error) => error instanceof Ended || error instanceof Cancelled || tell(error));
-  let actions;
   try {
-    actions = readActions("plugin.json");
+    new Service(readActions("plugin.json"));
   } catch (error) {
     writeSync(STREAM, hello(error.message));
     leave(EXIT_HOST_IS_GONE);
   }
-  new Service(actions);
 }

@@ -89,7 +89,7 @@ TEST_F(Renewal, ABrokenFileLeavesTheVersionOfBeforeInUse) {
   std::filesystem::remove(file);
   std::filesystem::copy_file(bad_plugin("crashes_at_load"), file);
   const auto told = reload();
-  EXPECT_EQ(told.exit_code, 0) << told.err;
+  EXPECT_EQ(told.exit_code, 1) << told.err;
   EXPECT_NE(told.out.find("good.so: cannot be used"), std::string::npos) << told.out;
   EXPECT_NE(told.out.find("what was in use before goes on"), std::string::npos) << told.out;
   for (int i = 0; i < 20; ++i) post("after-" + std::to_string(i));
@@ -143,6 +143,25 @@ TEST_F(Renewal, AVersionWhoseCreateRefusesChangesNothing) {
   post("after");
   expect_accepted_once("after");
   EXPECT_TRUE(eventually([&] { return in_use() == "test.good 1[]"; })) << in_use();
+}
+
+TEST_F(Renewal, AVersionThatNoFileHasChangesNothing) {
+  client();
+  configure("senders: { good: { isolation: process, plugin_version: 9 } }");
+  const auto told = reload();
+  EXPECT_EQ(told.exit_code, 1) << told.out;
+  EXPECT_NE((told.out + told.err).find("no file has the version that plugin_version names; test.good 1 stays in use"),
+            std::string::npos)
+      << told.out << told.err;
+  post("after");
+  expect_accepted_once("after");
+}
+
+TEST_F(Renewal, WhatElseHasChangedIsSaidToNeedARestart) {
+  client();
+  write_file(installation().config(), read_file(installation().config()) + "dead: { replay_rate: 11 }\n");
+  const auto told = reload();
+  EXPECT_NE((told.out + told.err).find("has changed in more than a reload takes up"), std::string::npos) << told.out << told.err;
 }
 
 TEST_F(Renewal, WhatRunsInTheHostIsNamedAndStaysAsItIs) {

@@ -1,7 +1,7 @@
 // A plugin in a process of its own, and the host's end of its sockets: what the tests of the kit hold in their hands.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { closeSync, ftruncateSync, mkdtempSync, openSync, readSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, copyFileSync, mkdtempSync, openSync, readSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -70,7 +70,7 @@ class Arrivals {
 
 const ENDED = Symbol("ended");
 
-/** Its program is `source` between HEADER and FOOTER, or a whole `program`. */
+/** Its program is `source` between HEADER and FOOTER, or a whole `program`, with these files of the kit beside it. */
 export class PluginProcess {
   #page;
   #frames = new Frames();
@@ -82,17 +82,17 @@ export class PluginProcess {
   #child;
   #ended;
 
-  constructor(test, source, { actions = ONE_ACTION, pluginJson, program, flags = [] } = {}) {
+  constructor(test, source, { actions = ONE_ACTION, pluginJson, program, kit = [], hasPage = true } = {}) {
     const described = { id: "t", version: "1", command: ["node", "sender.mjs"], actions };
     this.folder = folderOf(test, { "sender.mjs": program ?? HEADER + source + FOOTER,
                                    "plugin.json": pluginJson ?? JSON.stringify(described) });
-    this.#page = openSync(join(folderOf(test), "page"), "w+");
-    ftruncateSync(this.#page, PAGE_BYTES);
+    for (const file of kit) copyFileSync(new URL(file, KIT), join(this.folder, file));
+    this.#page = openSync(join(folderOf(test, { page: Buffer.alloc(PAGE_BYTES) }), "page"), hasPage ? "r+" : "r");
     const stdio = ["ignore", "pipe", "pipe", "pipe", "pipe", this.#page];
-    this.#child = spawn(process.execPath, [...flags, "sender.mjs"], { cwd: this.folder, stdio, env: {} });
+    this.#child = spawn(process.execPath, ["sender.mjs"], { cwd: this.folder, stdio, env: {} });
     this.#listen();
     test.after(async () => {
-      this.stream.destroy();
+      this.kill("SIGKILL");
       await this.wait();
       closeSync(this.#page);
     });

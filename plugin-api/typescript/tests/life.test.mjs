@@ -186,9 +186,14 @@ it("messages of a newer host are passed over", async (t) => {
   assert.equal((await process.completed())[0], 1);
 });
 
-it("an interrupt from the host's terminal is the host's", async (t) => {
+it("the signals that a terminal or a service manager sends to all are the host's", async (t) => {
   const process = await start(t, ACCEPTS);
-  process.kill("SIGINT");
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.kill(signal);
   process.begin(1);
   assert.equal((await process.completed())[0], 1);
+});
+
+it("a page that cannot be written to is refused", async (t) => {
+  const process = new PluginProcess(t, ACCEPTS, { hasPage: false });
+  assert.equal(await process.greet(), "the page cannot be written to: EBADF\nuse the kit of this host's release");
 });

@@ -87,8 +87,10 @@ ${sends(`
 
 it("code that runs for no call is of none", async (t) => {
   const gate = gateOf(t);
-  const process = await start(t, `setInterval(() => { standStill("${gate}"); }, 1).unref();
-${sends('console.log("began"); await host.fetch("GET", "https://api.test");')}`);
+  const process = await start(t, `let isArmed = false;
+setInterval(() => { if (isArmed) standStill("${gate}"); }, 1).unref();
+${sends('isArmed = true; await host.fetch("GET", "https://api.test");')}`);
+  process.begin(1);
   assert.equal(await process.line(), "inside");
   assert.equal(process.inside[1], 0n);
   open(gate);

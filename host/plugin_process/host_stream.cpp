@@ -43,6 +43,8 @@ bool HostStream::flush() {
   return true;
 }
 
+void HostStream::end() { shutdown(descriptor_, SHUT_WR); }
+
 HostStream::Got HostStream::receive() {
   for (;;) {
     const auto size = recv(descriptor_, frames_.room(kHostReadsAtOnce), kHostReadsAtOnce, MSG_DONTWAIT);

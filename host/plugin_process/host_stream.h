@@ -23,6 +23,7 @@ class HostStream {
   void put_again(std::string_view frame, std::uint64_t id);
   // As much as the process takes now. False: it is gone.
   bool flush();
+  void end();  // the process will read nothing more
   std::size_t unsent() const { return out_.size() - sent_; }
 
   enum class Got { something, nothing, end };

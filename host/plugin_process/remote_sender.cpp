@@ -2,7 +2,6 @@
 #include "plugin_process/remote_sender.h"
 
 #include <sys/epoll.h>
-#include <sys/socket.h>
 
 #include <algorithm>
 #include <chrono>
@@ -103,7 +102,7 @@ void RemoteSender::listen() {
 RemoteSender::~RemoteSender() {
   if (!process_) return;
   if (destroyed_) {
-    shutdown(process_->stream(), SHUT_WR);  // one that could live again ends by this
+    stream_.end();  // one that could live again ends by this
     process_->wait_for_end(kDestroysWithin);
   }
   process_->stop_listening();

@@ -16,8 +16,9 @@ struct NewPlugin {
   std::vector<std::string> files;  // relative to it
 };
 
-// Writes plugin-api/template/, template_c/, template_blocking/, template_python/ or template_typescript/, with `name` for the template's own, into
-// parent/name, or parent/name.plugin for an executable, which must not be there, or be empty. Either all of it is written or nothing.
+// Writes plugin-api/template/, template_c/, template_blocking/, template_python/ or template_typescript/, with `name` for the
+// template's own, into parent/name, or parent/name.plugin for an executable, which must not be there, or be empty. Either all of
+// it is written or nothing.
 Result<NewPlugin> write_new_plugin(const std::string& name, const std::filesystem::path& parent,
                                    PluginLanguage language = PluginLanguage::cpp);
 

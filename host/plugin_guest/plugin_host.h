@@ -19,7 +19,8 @@ struct OpenedPlugin {
 };
 using OpenPlugin = std::function<Result<OpenedPlugin>(const std::filesystem::path& library)>;
 
-// `words`: the plugin's name, the host's process, limits (isolation.h), "--", and, of an executable, its folder and its command. Returns only if it was started by hand, or cannot go on: the exit code.
+// `words`: the plugin's name, the host's process, limits (isolation.h), "--", and, of an executable, its folder and its command.
+// Returns only if it was started by hand, or cannot go on: the exit code.
 int run_plugin_host(const std::vector<std::string>& words, const OpenPlugin& open);
 
 }  // namespace waybill::plugin_process

@@ -1,8 +1,9 @@
 // The folder of an executable: what its plugin.json may say, and what of it is refused, by the name of the field. I4
+#include "plugin_library/plugin_folder.h"
+
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "plugin_library/plugin_folder.h"
 #include "support/temp_folder.h"
 
 namespace waybill {

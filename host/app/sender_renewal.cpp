@@ -9,6 +9,8 @@
 namespace waybill {
 namespace {
 
+constexpr Millis kStartsWithin{30'000};
+
 template <class Map>
 void take_entry(Map& into, const Map& from, const std::string& type) {
   into.erase(type);
@@ -137,6 +139,10 @@ void SenderRenewal::take(Next next) {
     }
     executor_.renew(change.action_type);
   }
+  for (const auto& change : next.changes)  // so that what is said of it is true
+    if (!executor_.wait_renewed(change.action_type, kStartsWithin))
+      log_.warn("sender.renews_late",
+                {{"action_type", change.action_type}, {"effect", "until then the sender of before takes new work"}});
 }
 
 std::vector<std::string> SenderRenewal::draining(const std::string& action_type) {

@@ -222,6 +222,10 @@ void Executor::renew(std::string_view action_type) {
   core_->give_back({}, core_->clock.now());  // the watching thread sees to those that retire
 }
 
+bool Executor::wait_renewed(std::string_view action_type, Millis at_most) {
+  return core_->group_of(action_type).wait_renewed(at_most);
+}
+
 std::size_t Executor::retiring(std::string_view action_type) const { return core_->group_of(action_type).retiring(); }
 
 void Executor::withdraw() {

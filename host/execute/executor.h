@@ -52,6 +52,7 @@ class Executor {
   // The factory makes other senders of this action type from now on. New work goes to them as soon as there is one; what is open
   // goes on where it is. Nothing if the type has had no work yet.
   void renew(std::string_view action_type);
+  bool wait_renewed(std::string_view action_type, Millis at_most);  // true once new work goes to them
   // Senders of before a renewal that still have open calls.
   std::size_t retiring(std::string_view action_type) const;
 

@@ -52,6 +52,7 @@ void SenderPool::replace() {
     return;
   }
   is_to_renew_ = false;
+  renewed_.notify_all();
   retiring_.insert(retiring_.end(), before.begin(), before.end());
 }
 
@@ -116,6 +117,11 @@ void SenderPool::renew() {
   hangs_ = 0;
   is_to_renew_ = !senders_.empty();
   fill();
+}
+
+bool SenderPool::wait_renewed(Millis at_most) {
+  std::unique_lock lock(mutex_);
+  return renewed_.wait_for(lock, at_most, [this] { return !is_to_renew_; });
 }
 
 std::size_t SenderPool::retiring() const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -25,7 +26,8 @@ class SenderPool {
   std::size_t concurrency() const { return sender_count_ * calls_per_sender_; }
   // The factory makes other senders from now on: new work goes to such, and those that are at work finish what they have.
   void renew();
-  std::size_t retiring() const;  // senders of before that still have open calls
+  bool wait_renewed(Millis at_most);  // until new work goes to the new kind
+  std::size_t retiring() const;       // senders of before that still have open calls
 
   // Hands each job to the sender with the fewest open calls. False, without taking any, if the action type cannot run.
   bool start(std::vector<OpenCalls::Start>& batch);
@@ -70,8 +72,9 @@ class SenderPool {
   std::size_t next_ = 0;                 // guarded by mutex_
   Clock::Monotonic not_again_before_{};  // guarded by mutex_; after a refused create
   std::string refusal_;                  // guarded by mutex_; of the last create
-  bool is_to_renew_ = false;             // guarded by mutex_; its senders are of before a change
-  bool is_starting_ = false;             // guarded by mutex_; the last create had to wait for a process
+  std::condition_variable renewed_;
+  bool is_to_renew_ = false;  // guarded by mutex_; its senders are of before a change
+  bool is_starting_ = false;  // guarded by mutex_; the last create had to wait for a process
 };
 
 }  // namespace waybill

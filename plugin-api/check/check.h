@@ -27,6 +27,7 @@ struct Subject {
   const wb_plugin* plugin = nullptr;
   const wb_action* action = nullptr;
   Sample sample{};
+  bool is_executable = false;
 
   bool blocking() const { return (action->flags & WB_BLOCKING) != 0; }
 };

@@ -150,6 +150,7 @@ void CheckHost::give_up(std::uint64_t id) {
     if (auto& call = calls_.at(id); call.end == End::open) call.end = End::given_up;
   }
   forget_ended();
+  if (!shape_.tells_ends) return;
   if (const auto* const told = static_cast<const EndedExtension*>(extension(kEndedExtension)))
     enter("the end of a call", id, [&] { told->ended(sender_, {id}); });
 }

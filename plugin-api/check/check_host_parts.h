@@ -21,8 +21,9 @@ struct Shape {
   Memory job = Memory::forgiving;
   Memory text = Memory::forgiving;
   std::int64_t unix_seconds = 1'700'000'000;
-  bool timed = false;      // look for functions that keep the strand
-  bool backwards = false;  // what was asked last is answered first
+  bool timed = false;       // look for functions that keep the strand
+  bool backwards = false;   // what was asked last is answered first
+  bool tells_ends = false;  // the plugin is an executable, which is told that a call is over
 };
 
 // This host has a secret of every name; each contains this mark.

@@ -163,6 +163,7 @@ tl::expected<Report, std::string> check_plugin(const Order& asked) {
   for (std::size_t i = 0; i < planned.size(); ++i)
     isolated[i].body = [&order, &samples, &one = planned[i]](Findings& findings) {
       Subject subject{order.file, order.schemas, findings};
+      subject.is_executable = order.open != nullptr;
       carry_out(order, *one.check, subject, one.action_type, samples);
     };
   run_isolated(isolated, order.time_limit);

@@ -20,6 +20,7 @@ Answer nth_of(const std::vector<Answer>* answers, std::size_t nth) {
 }  // namespace
 
 std::unique_ptr<CheckHost> host_for(Subject& subject, Shape shape) {
+  shape.tells_ends = subject.is_executable;
   auto host = std::make_unique<CheckHost>(*subject.action, subject.findings, shape);
   host->script(happy(subject));
   if (host->create(subject.sample.settings)) return host;

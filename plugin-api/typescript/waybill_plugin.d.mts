@@ -1,4 +1,7 @@
-/** Types of Waybill's kit for plugins, waybill_plugin.mjs. docs/plugins-typescript.md is the page for authors. Times are in seconds. */
+/**
+ * Types of Waybill's kit for plugins, waybill_plugin.mjs. docs/plugins-typescript.md is the page for authors. Times are in
+ * seconds.
+ */
 
 declare global {
   interface ImportMeta {
@@ -17,7 +20,10 @@ export type Scope = "this_job" | "whole_target";
 /** How the network failed. "refused": it was not tried. */
 export type NetworkError = "refused" | "resolve" | "connect" | "tls" | "timeout" | "broken" | "cancelled";
 
-/** The host wants the call to end: host.sleep() rejects with it. A call that lets it out is completed as transient, "cancelled". */
+/**
+ * The host wants the call to end: host.sleep() rejects with it. A call that lets it out is completed as transient,
+ * "cancelled".
+ */
 export class Cancelled extends Error {}
 
 /** The call is over: nothing can be asked for it any more. */
@@ -65,29 +71,29 @@ export class Outcome {
 }
 
 /** The destination took responsibility. With the answer, its reach and code are the outcome's. */
-export function accepted(answer: Answer | Reply, options?: OutcomeOptions): Outcome;
+export function accepted(answer: Answer | Reply | undefined, options?: OutcomeOptions): Outcome;
 export function accepted(options?: OutcomeOptions): Outcome;
 
 /** The destination refused. `reason` is one that plugin.json lists for the action. */
-export function rejected(reason: string, answer: Answer | Reply, options?: OutcomeOptions): Outcome;
+export function rejected(reason: string, answer: Answer | Reply | undefined, options?: OutcomeOptions): Outcome;
 export function rejected(reason: string, options?: OutcomeOptions): Outcome;
 
 /** No usable answer: it may be tried again. `reason` is one word of yours. Of an answer it takes retryAfter as well. */
-export function transient(reason: string, answer: Answer | Reply, options?: OutcomeOptions): Outcome;
+export function transient(reason: string, answer: Answer | Reply | undefined, options?: OutcomeOptions): Outcome;
 export function transient(reason: string, options?: OutcomeOptions): Outcome;
 
 /** Nothing to do, by the operator's choice, such as no credentials. Of a status: still under way. */
-export function deferred(reason: string, answer: Answer | Reply, options?: OutcomeOptions): Outcome;
+export function deferred(reason: string, answer: Answer | Reply | undefined, options?: OutcomeOptions): Outcome;
 export function deferred(reason: string, options?: OutcomeOptions): Outcome;
 
 /**
  * The outcome of an answer, as most destinations mean it.
  *
- * HTTP: 2xx accepted; 401, 403, 429, 502, 503, 504 transient for the whole target; 408, 425, other 5xx and redirects transient; other
- * 4xx rejected with `permanentReason`. Without an answer: transient, and without a connection for the whole target.
+ * HTTP: 2xx accepted; 401, 403, 429, 502, 503, 504 transient for the whole target; 408, 425, other 5xx and redirects transient;
+ * other 4xx rejected with `permanentReason`. Without an answer: transient, and without a connection for the whole target.
  *
- * Mail: accepted when every recipient was; rejected when the relay refuses one for good; transient otherwise. If only some have the
- * mail, `result` lists them under "accepted": leave out those in job.progress the next time.
+ * Mail: accepted when every recipient was; rejected when the relay refuses one for good; transient otherwise. If only some have
+ * the mail, `result` lists them under "accepted": leave out those in job.progress the next time.
  */
 export function judge(answer: Answer | Reply, permanentReason: string): Outcome;
 
@@ -221,8 +227,8 @@ export interface Signal {
 
 export interface FetchOptions {
   /**
-   * An object, or pairs. In the values, and in the URL's path and query, the host replaces {secret:NAME} and {oauth2:NAME} (headers
-   * only), which needs https.
+   * An object, or pairs. In the values, and in the URL's path and query, the host replaces {secret:NAME} and {oauth2:NAME}
+   * (headers only), which needs https.
    */
   headers?: { readonly [name: string]: string } | Iterable<readonly [name: string, value: string]>;
   /** Bytes, text, or a list of these and secrets. */
@@ -264,13 +270,16 @@ export interface Host {
   fetch(method: string, url: string, options?: FetchOptions): Promise<Answer>;
 
   /**
-   * Hands a mail to a relay ("smtp://host:port" or "smtps://host:port"). `data`: a message with CRLF line ends. Address everybody in
-   * `recipients`, each as "a@b".
+   * Hands a mail to a relay ("smtp://host:port" or "smtps://host:port"). `data`: a message with CRLF line ends. Address
+   * everybody in `recipients`, each as "a@b".
    */
   submit(relay: string, mailFrom: string, recipients: Iterable<string>, data: Uint8Array | string,
          options?: SubmitOptions): Promise<Reply>;
 
-  /** Waits on the host's clock, which tests can set. Rejects with Cancelled when the host cancels the call, and as `signal` says. */
+  /**
+   * Waits on the host's clock, which tests can set. Rejects with Cancelled when the host cancels the call, and as `signal`
+   * says.
+   */
   sleep(seconds: number, options?: { signal?: Signal }): Promise<void>;
 
   /** Seconds since 1970, on a clock that tests can set. */
@@ -303,7 +312,10 @@ export interface Host {
   /** Writes one log event, "info" if no `level` says otherwise. Never a secret in here. */
   log(message: string, fields?: { level?: "debug" | "info" | "warn" | "error"; [field: string]: unknown }): void;
 
-  /** Adds to a counter of this action type in the host's metrics. False: the name is not [a-z][a-z0-9_]*, or there are 64 others. */
+  /**
+   * Adds to a counter of this action type in the host's metrics. False: the name is not [a-z][a-z0-9_]*, or there are 64
+   * others.
+   */
   count(name: string, by?: number): boolean;
 
   /** Lists one Failure; in a function for failures that is no generator. */
@@ -327,8 +339,10 @@ export function sender(actionType: string, attempt: Attempt): Attempt;
  *  accepted({artifact, artifactType}). */
 export function compose(actionType: string, attempt: Attempt): Attempt;
 
-/** The function that asks what became of job.providerRef. accepted: it arrived; rejected: it failed for good; deferred: still under
- *  way; transient: it could not be asked. */
+/**
+ * The function that asks what became of job.providerRef. accepted: it arrived; rejected: it failed for good; deferred: still
+ * under way; transient: it could not be asked.
+ */
 export function status(actionType: string, attempt: Attempt): Attempt;
 
 /** The function that tells whether job.destination can be reached, without sending anything that counts. */
@@ -339,15 +353,19 @@ export function probe(actionType: string, attempt: Attempt): Attempt;
  *  host.nextPage(), and returns an outcome. */
 export function failures(actionType: string, listing: Listing): Listing;
 
-/** A function of the settings, which gives each problem, as a generator or in a list. It does no I/O and says the same each time. The
- *  host checks the schema of plugin.json before. */
+/**
+ * A function of the settings, which gives each problem, as a generator or in a list. It does no I/O and says the same each
+ * time. The host checks the schema of plugin.json before.
+ */
 export function checkSettings(actionType: string, check: Check): Check;
 
 /** The same of a target's destination. */
 export function checkDestination(actionType: string, check: Check): Check;
 
-/** Serves the host until it is gone, if the module that says this is the program: `run(import.meta.url)`, in its last line. Where a
- *  test imports it, nothing happens. */
+/**
+ * Serves the host until it is gone, if the module that says this is the program: `run(import.meta.url)`, in its last line.
+ * Where a test imports it, nothing happens.
+ */
 export function run(moduleUrl: string): void;
 
 /** The functions of a plugin, which sender() and the others fill in: for FakeHost. */

@@ -48,8 +48,8 @@ const EXIT_MALFORMED = 70;  // EX_SOFTWARE: what the host said cannot be read
 export const VERDICTS = new Map([["accepted", 1], ["rejected", 2], ["transient", 3], ["deferred", 4]]);
 export const REACHES = new Map([["not_sent", 1], ["maybe_sent", 2], ["answered", 3]]);
 export const SCOPES = new Map([["this_job", 1], ["whole_target", 2]]);
-export const ERRORS = new Map([[null, 0], ["refused", 1], ["resolve", 2], ["connect", 3], ["tls", 4], ["timeout", 5], ["broken", 6],
-                               ["cancelled", 7]]);
+export const ERRORS = new Map([[null, 0], ["refused", 1], ["resolve", 2], ["connect", 3], ["tls", 4], ["timeout", 5],
+                               ["broken", 6], ["cancelled", 7]]);
 export const STAGES = new Map([["none", 0], ["connect", 1], ["auth", 2], ["mail", 3], ["rcpt", 4], ["data", 5]]);
 export const TLS = new Map([["if_offered", 0], ["required", 1], ["never", 2]]);
 export const LEVELS = new Map([["debug", 1], ["info", 2], ["warn", 3], ["error", 4]]);
@@ -60,15 +60,21 @@ const ABILITIES = new Map([["compose", 1], ["status", 2], ["probe", 4], ["failur
 
 export function numberOf(table, word, what) {
   const number = table.get(word);
-  if (number === undefined)
-    throw new TypeError(`${JSON.stringify(word)} is no ${what}: say one of ${[...table.keys()].map((one) => JSON.stringify(one)).join(", ")}`);
-  return number;
+  if (number !== undefined) return number;
+  const known = [...table.keys()].map((one) => JSON.stringify(one));
+  throw new TypeError(`${JSON.stringify(word)} is no ${what}: say one of ${known.join(", ")}`);
 }
 
 /** The word of a number; of a newer host's number `otherwise`. */
 export function wordOf(table, number, otherwise) {
   for (const [word, one] of table) if (one === number) return word;
   return otherwise;
+}
+
+/** A word that is none of those known is a mistake of the author's. */
+export function expectNames(given, known, what) {
+  for (const name in given)
+    if (!known.includes(name)) throw new TypeError(`${what} has no "${name}"; it has ${known.join(", ")}`);
 }
 
 class KitError extends Error {
@@ -364,15 +370,14 @@ export class Outcome {
     this.detail = this.providerRef = this.artifactType = "";
     this.result = null;
     this.artifact = NO_BYTES;
-    const more = hasAnswer ? given[1] : given[0];
+    const more = hasAnswer ? given[1] : given[0] ?? given[1];
     if (more !== undefined) this.#take(more);
   }
 
   #take(more) {
-    for (const [name, value] of Object.entries(more)) {
-      if (!OF_AN_OUTCOME.includes(name)) throw new TypeError(`an outcome has no "${name}"; it has ${OF_AN_OUTCOME.join(", ")}`);
-      if (value !== undefined) this[name] = value;
-    }
+    if (typeof more.then === "function") throw new TypeError("a promise is no answer: await it");
+    expectNames(more, OF_AN_OUTCOME, "an outcome");
+    for (const name of OF_AN_OUTCOME) if (more[name] !== undefined) this[name] = more[name];
     numberOf(REACHES, this.reach, "reach");
     numberOf(SCOPES, this.scope, "scope");
     if (!Number.isInteger(this.code)) throw new TypeError(`a code is an integer, not ${this.code}`);
@@ -646,12 +651,18 @@ export class Secret {
 
 // ---- what goes to the host ----
 
+const OF_A_REQUEST = ["headers", "body", "json", "timeout", "maxResponseBytes", "basicUser", "basicPassword", "sigv4Region",
+                      "sigv4Service", "sigv4KeyId", "sigv4SecretKey", "signal"];
+const OF_A_MAIL = ["tls", "user", "password", "timeout", "signal"];
+
 function writeRequest(frame, method, url, options) {
+  expectNames(options, OF_A_REQUEST, "a request");
   const headers = pairsOf(options.headers ?? []);
   let { body = "" } = options;
   if (options.json !== undefined && options.json !== null) {
     body = writeJson(options.json);
-    if (!headers.some(([name]) => String(name).toLowerCase() === "content-type")) headers.push(["Content-Type", "application/json"]);
+    const saysWhatItIs = headers.some(([name]) => String(name).toLowerCase() === "content-type");
+    if (!saysWhatItIs) headers.push(["Content-Type", "application/json"]);
   }
   if (headers.length > MAX_HEADERS) throw new RangeError(`a request has ${MAX_HEADERS} headers at most, not ${headers.length}`);
   const [bytes, secrets] = bodyAndSecrets(body);
@@ -685,11 +696,13 @@ function bodyAndSecrets(body) {
     pieces.push(bytesOf(piece));
     length += pieces.at(-1).length;
   }
-  if (secrets.length > MAX_BODY_SECRETS) throw new RangeError(`a body has ${MAX_BODY_SECRETS} secrets at most, not ${secrets.length}`);
+  if (secrets.length > MAX_BODY_SECRETS)
+    throw new RangeError(`a body has ${MAX_BODY_SECRETS} secrets at most, not ${secrets.length}`);
   return [Buffer.concat(pieces), secrets];
 }
 
 function writeMail(frame, relay, mailFrom, recipients, data, options) {
+  expectNames(options, OF_A_MAIL, "a mail");
   const { tls = "if_offered", user = "", password = "", timeout = 0 } = options;
   if (recipients.length > MAX_RECIPIENTS)
     throw new RangeError(`a mail has ${MAX_RECIPIENTS} recipients at most, not ${recipients.length}`);
@@ -706,7 +719,8 @@ const REFUSALS = {
                       2: ["wrong_key", "the secret % is no private key of this algorithm"] },
   [Kind.SECRET]: { 1: ["unknown", "the host has no secret %"],
                    2: ["not_allowed", "the secret % is not listed under `secrets` in the sender's settings"] },
-  [Kind.RENDER]: { 1: ["unknown", "the registry has no template %"], 2: ["malformed", "the template % or its data is malformed"] },
+  [Kind.RENDER]: { 1: ["unknown", "the registry has no template %"],
+                   2: ["malformed", "the template % or its data is malformed"] },
   [Kind.RENDER_TEXT]: { 2: ["malformed", "the template % or its data is malformed"] },
   [Kind.LINK]: { 1: ["unavailable", "the host has no key to sign links with"],
                  2: ["invalid", "% is no object that can be linked, or not for so long"] },
@@ -754,8 +768,8 @@ export class Host {
   }
 
   signature(algorithm, secret, ...parts) {
-    const number = numberOf(ALGORITHMS, algorithm, "algorithm");
-    return this.#ask(Kind.SIGNATURE, secret, this.#asking(Kind.SIGNATURE).i32(number).text(words(secret)).texts(signed(parts)))[0];
+    const question = this.#asking(Kind.SIGNATURE).i32(numberOf(ALGORITHMS, algorithm, "algorithm"));
+    return this.#ask(Kind.SIGNATURE, secret, question.text(words(secret)).texts(signed(parts)))[0];
   }
 
   secret(name) {
@@ -788,7 +802,7 @@ export class Host {
     const pairs = Object.entries(fields).slice(0, MAX_LOG_FIELDS).map(([name, value]) => [words(name), words(value)]);
     if (this.#call.isOver) return;
     this.#guest.put(new Frame(Kind.LOG).u64(this.#call.number).i32(number).text(words(message)).pairs(pairs).bytes());
-    this.#guest.inside.flush();  // heard also if the code behind it does not come back
+    this.#guest.sendNow();  // heard also if the code behind it does not come back
   }
 
   count(name, by = 1) {
@@ -1041,7 +1055,7 @@ function tell(what) {
 
 // ---- the plugin: its functions, and what plugin.json says of it ----
 
-/** The actions of a plugin.json: what it says of each, by their types. Error: what is wrong and, in a second line, what would help. */
+/** What a plugin.json says of its actions, by their types. Error: what is wrong and, in a second line, what would help. */
 export function readActions(path) {
   let text;
   try {
@@ -1088,7 +1102,8 @@ export class Plugin {
   fault(actions) {
     const functions = [...this.#functions.values()];
     for (const [type, role] of functions)
-      if (!actions.has(type)) return `${nameOf(role, type)} names no action type of plugin.json\n${didYouMean(type, [...actions.keys()])}`;
+      if (!actions.has(type))
+        return `${nameOf(role, type)} names no action type of plugin.json\n${didYouMean(type, [...actions.keys()])}`;
     for (const type of actions.keys())
       if (this.find(type, "sender") === undefined)
         return `plugin.json lists the action type "${type}", and no function sends it\n` +
@@ -1098,11 +1113,11 @@ export class Plugin {
 }
 
 function faultInFunction(type, role, takes) {
-  const kind = takes.constructor.name;
+  const kind = takes.constructor.name, name = `the function of ${nameOf(role, type)}`;
   if (!ROLES.includes(role))
-    return kind.startsWith("Async") ? `the function of ${nameOf(role, type)} is async, and a check asks nobody\nwrite it without async` : "";
+    return kind.startsWith("Async") ? `${name} is async, and a check asks nobody\nwrite it without async` : "";
   if (role !== "failures" && kind.endsWith("GeneratorFunction"))
-    return `the function of ${nameOf(role, type)} yields\nreturn one outcome, such as waybill.accepted()`;
+    return `${name} yields\nreturn one outcome, such as waybill.accepted()`;
   return "";
 }
 
@@ -1154,8 +1169,8 @@ function problemsOf(check, data) {
 /**
  * A plugin in the host's service: what the host says becomes calls of functions.
  *
- * `put` sends a frame soon. `ask` sends a question, a frame, and gives [status, values]. `inside` is told whose code runs.
- * `sendsItself` tells whether the plugin can have sent something without the host.
+ * `put` sends a frame soon, sendNow() all that was put. `ask` sends a question, a frame, and gives [status, values]. `inside`
+ * is told whose code runs. `sendsItself` tells whether the plugin can have sent something without the host.
  */
 export class Guest {
   settings = {};
@@ -1176,8 +1191,8 @@ export class Guest {
     [Kind.SETTLE, (read) => this.settles.push(read.u64())],
   ]);
 
-  constructor({ plugin, actions, put, ask, inside, sendsItself, unixSeconds }) {
-    Object.assign(this, { put, ask, inside, sendsItself, unixSeconds });
+  constructor({ plugin, actions, put, sendNow, ask, inside, sendsItself, unixSeconds }) {
+    Object.assign(this, { put, sendNow, ask, inside, sendsItself, unixSeconds });
     this.#plugin = plugin;
     this.#actions = actions;
   }
@@ -1268,8 +1283,10 @@ export class Guest {
   }
 }
 
-/** The first message: `refusal` says why the plugin cannot be used and, in a second line, what would help. The last number: it can be
- *  told `create` once more after `destroy`. */
+/**
+ * The first message: `refusal` says why the plugin cannot be used and, in a second line, what would help. The last number: it
+ * can be told `create` once more after `destroy`.
+ */
 function hello(refusal) {
   return new Frame(Kind.HELLO).u32(PROTOCOL_MAJOR).u32(PROTOCOL_MINOR).text("").text(words(refusal)).u32(1).bytes();
 }
@@ -1307,9 +1324,9 @@ class Page {
 const CALL = Symbol("call");
 
 /**
- * Knows whose code runs, and writes it on the page. What a call's code begins to wait for, be it a promise, a timer or a file, is the
- * call's, and so is the code that runs when it has come. So of two calls that wait for one promise, each is named while its own code
- * runs. `call` is a number; 0: a check; undefined: no code of the plugin's.
+ * Knows whose code runs, and writes it on the page. What a call's code begins to wait for, be it a promise, a timer or a file,
+ * is the call's, and so is the code that runs when it has come. So of two calls that wait for one promise, each is named while
+ * its own code runs. `call` is a number; 0: a check; undefined: no code of the plugin's.
  */
 class Inside {
   #page;
@@ -1346,13 +1363,6 @@ class Inside {
   leave() {
     this.enter(undefined);
   }
-
-  /** What the call has said leaves now. */
-  flush() {
-    const call = this.#call;
-    this.leave();
-    this.enter(call);
-  }
 }
 
 const nobodyWakesIt = new Int32Array(new SharedArrayBuffer(4));
@@ -1379,6 +1389,7 @@ class Stream {
   #frames = new Frames();
   #take;
   #put = [];
+  #left = NO_BYTES;  // of what was begun to be sent
   #room = Buffer.allocUnsafe(Stream.#READ_AT_ONCE);
 
   /** `take` is given what came, a list of [kind, body]. */
@@ -1393,19 +1404,25 @@ class Stream {
     this.#put.push(message);
   }
 
-  flush() {
-    while (this.#put.length > 0) this.#send(this.#nextBytes());
-  }
-
-  #send(bytes) {
-    for (let at = 0; at < bytes.length;) {
-      const sent = atOnce(() => writeSync(STREAM, bytes, at));
-      if (sent === undefined) this.#readOrPause();
-      else at += sent;
+  /** False: the host does not read now, and something is left. */
+  sendNow() {
+    for (;;) {
+      if (this.#left.length === 0) {
+        if (this.#put.length === 0) return true;
+        this.#left = this.#nextBytes();
+      }
+      const sent = atOnce(() => writeSync(STREAM, this.#left));
+      if (sent === undefined) return false;
+      this.#left = this.#left.subarray(sent);
     }
   }
 
-  /** The host does not read now. It may wait for this process to do so. */
+  /** Waits until all is gone. */
+  flush() {
+    while (!this.sendNow()) this.#readOrPause();
+  }
+
+  /** A host that does not read may itself wait until this process does. */
   #readOrPause() {
     const size = atOnce(() => readSync(STREAM, this.#room));
     if (size === undefined) return pauseForAMillisecond();
@@ -1467,9 +1484,9 @@ function leave(code) {
 }
 
 /**
- * Serves the host, in turns of the loop. Each message has a turn of its own, so that the code that it wakes has run before the next
- * is taken. What was put leaves when all turns are over, and before code of another call runs: one that does not come back holds
- * up nobody's but its own.
+ * Serves the host, in turns of the loop. Each message has a turn of its own, so that the code that it wakes has run before the
+ * next is taken. What was put leaves when all turns are over, and before code of another call runs: one that does not come back
+ * holds up nobody's but its own.
  */
 class Service {
   #guest;
@@ -1490,7 +1507,12 @@ class Service {
       this.#stream.put(message);
       this.#endSoon();
     };
-    this.#guest = new Guest({ plugin: thePlugin, actions, put, ask: askHost, inside, sendsItself: hasNetwork,
+    const sendNow = () => this.#stream.sendNow();
+    const ask = (question) => {
+      sendNow();  // an answer may take its time
+      return askHost(question);
+    };
+    this.#guest = new Guest({ plugin: thePlugin, actions, put, sendNow, ask, inside, sendsItself: hasNetwork,
                               unixSeconds: () => Date.now() / 1000 });
   }
 

@@ -1,25 +1,25 @@
 /**
- * A host for the unit tests of a Waybill plugin in TypeScript or JavaScript: its network is scripted, and its clock goes only where
- * nothing else is left to do.
+ * A host for the unit tests of a Waybill plugin in TypeScript or JavaScript: its network is scripted, and its clock goes only
+ * where nothing else is left to do.
  *
  *     import "./sender.mjs"; // the plugin, which says what it has
  *     import { FakeHost } from "./waybill_testing.mjs";
  *
  *     const host = new FakeHost({ secrets: { my_key: "value" } });
  *     host.answer(201, { json: { id: "7" } });
- *     const outcome = await host.send("my_destination", { destination: { url: "https://api.test" }, payload: { text: "Hello" } });
- *     assert.equal(outcome.verdict, "accepted");
+ *     const job = { destination: { url: "https://api.test" }, payload: { text: "Hello" } };
+ *     assert.equal((await host.send("my_destination", job)).verdict, "accepted");
  *     assert.deepEqual(host.requests[0].json(), { text: "Hello" });
  *
- * It speaks the protocol of docs/plugin-protocol.md with the kit, without a process of its own and without sockets. What a host would
- * refuse or complain of throws AssertionError. Times are in seconds.
+ * It speaks the protocol of docs/plugin-protocol.md with the kit, without a process of its own and without sockets. What a host
+ * would refuse or complain of throws AssertionError. Times are in seconds.
  */
 import { AssertionError } from "node:assert";
 import { createHash, createHmac } from "node:crypto";
 import { fileURLToPath } from "node:url";
 import {
-  bytesOf, countBusy, ERRORS, Failure, Frame, Frames, Guest, JOB_TEXTS, Kind, LEVELS, milliseconds, numberOf, Outcome, REACHES, ROLES,
-  readActions, Reader, readJson, SCOPES, STAGES, thePlugin, TLS, VERDICTS, wordOf, writeJson,
+  bytesOf, countBusy, ERRORS, expectNames, Failure, Frame, Frames, Guest, JOB_TEXTS, Kind, LEVELS, milliseconds, numberOf,
+  Outcome, REACHES, ROLES, readActions, Reader, readJson, SCOPES, STAGES, thePlugin, TLS, VERDICTS, wordOf, writeJson,
 } from "./waybill_plugin.mjs";
 
 const DEFAULT_RESPONSE_BYTES = 4096;
@@ -70,7 +70,8 @@ class Request {
       this[name] = read.string();
     this.headerList = read.pairs();
     this.headers = new Headers(this.headerList);
-    this.bodySecrets = Array.from({ length: read.count(16) }, () => ({ offset: read.u64(), name: read.string(), form: read.i32() }));
+    this.bodySecrets = Array.from({ length: read.count(16) },
+                                  () => ({ offset: read.u64(), name: read.string(), form: read.i32() }));
   }
 
   json() {
@@ -94,26 +95,36 @@ class Mail {
   }
 }
 
+const OF_AN_ENDING = ["error", "reach", "errorText", "after", "silent"];
+const OF_AN_ANSWER = ["status", "body", "json", "headers", "retryAfter", ...OF_AN_ENDING];
+const OF_A_MAIL_ANSWER = ["code", "text", "stage", "recipients", ...OF_AN_ENDING];
+const OF_A_JOB = ["destination", "payload", "idempotencyKey", "attempt", "maybeSentBefore", "deadline", "target", "actionId",
+                  "context", "artifact", "artifactType", "providerRef", "progress", "since", "cancelAfter"];
+const OF_A_HOST = ["settings", "secrets", "readableSecrets", "oauth2Clients", "templates", "hasLinkKey", "insecure",
+                   "unixSeconds", "patience", "plugin", "pluginJson"];
+
 /** How a request or a mail ends. */
-function ending(answer, { error = null, reach, errorText = "as scripted", after = 0, silent = false, ...unknown }) {
-  const [word] = Object.keys(unknown);
-  if (word !== undefined) throw new TypeError(`an answer has no "${word}"`);
+function ending(answer, { error = null, reach, errorText = "as scripted", after = 0, silent = false }) {
   numberOf(ERRORS, error, "error");
   const usual = error === null && !silent ? "answered" : NOT_SENT_ERRORS.includes(error) ? "not_sent" : "maybe_sent";
   return { ...answer, error, reach: reach ?? usual, errorText, after, silent };
 }
 
-function answerOf({ status = 200, body = "", json, headers = {}, retryAfter = null, ...how }) {
+function answerOf(given) {
+  expectNames(given, OF_AN_ANSWER, "an answer");
+  const { status = 200, body = "", json, headers = {}, retryAfter = null } = given;
   const headerList = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), String(value)]);
   const said = new Headers(headerList).get("retry-after");
   return ending({
     status, headerList, body: bytesOf(json === undefined ? body : writeJson(json)),
     retryAfter: retryAfter === null && /^\d+$/.test(said ?? "") ? Number(said) : retryAfter,
-  }, how);
+  }, given);
 }
 
-function mailAnswerOf({ code = 250, text = "2.0.0 Ok", stage = "data", recipients = {}, ...how }) {
-  return ending({ code, text, stage, recipients }, how);
+function mailAnswerOf(given) {
+  expectNames(given, OF_A_MAIL_ANSWER, "an answer");
+  const { code = 250, text = "2.0.0 Ok", stage = "data", recipients = {} } = given;
+  return ending({ code, text, stage, recipients }, given);
 }
 
 let waiting = [];  // of all hosts of the process: {until, resolve} of each that waits until nothing is ready to run
@@ -160,9 +171,11 @@ export class FakeHost {
   #actions;
   #guest;
 
-  constructor({ settings = {}, secrets = {}, readableSecrets = [], oauth2Clients = [], templates = {}, hasLinkKey = true,
-                insecure = false, unixSeconds = 1_700_000_000, patience = 10, plugin = thePlugin,
-                pluginJson = fileURLToPath(new URL("plugin.json", import.meta.url)) } = {}) {
+  constructor(options = {}) {
+    expectNames(options, OF_A_HOST, "a FakeHost");
+    const { settings = {}, secrets = {}, readableSecrets = [], oauth2Clients = [], templates = {}, hasLinkKey = true,
+            insecure = false, unixSeconds = 1_700_000_000, patience = 10, plugin = thePlugin,
+            pluginJson = fileURLToPath(new URL("plugin.json", import.meta.url)) } = options;
     this.#terms = { settings, readableSecrets, oauth2Clients, templates, hasLinkKey, insecure, unixSeconds, patience };
     this.#secrets = new Map(Object.entries(secrets).map(([name, value]) => [name, [value].flat()]));
     this.#plugin = plugin;
@@ -173,10 +186,11 @@ export class FakeHost {
     }
     const fault = plugin.fault(this.#actions);
     if (fault) complain(fault);
-    const nobodyLooks = { begin() {}, enter() {}, leave() {}, flush() {} };
+    const nobodyLooks = { begin() {}, enter() {}, leave() {} };
     this.#guest = new Guest({
-      plugin, actions: this.#actions, put: (message) => this.#said.push(message), ask: (question) => this.#answerQuestion(question),
-      inside: nobodyLooks, sendsItself: () => false, unixSeconds: () => unixSeconds + this.now,
+      plugin, actions: this.#actions, put: (message) => this.#said.push(message), sendNow() {},
+      ask: (question) => this.#answerQuestion(question), inside: nobodyLooks, sendsItself: () => false,
+      unixSeconds: () => unixSeconds + this.now,
     });
   }
 
@@ -286,11 +300,12 @@ export class FakeHost {
     return this.#replies.get(reply);
   }
 
-  async #call(role, { destination = {}, payload, idempotencyKey = "key-1", attempt = 1, maybeSentBefore = false, deadline = 30,
-                      target = "target-1", actionId = "1", context = { org: "default", kind: "intent", reference: idempotencyKey },
-                      artifact = "", artifactType = "", providerRef = "", progress, since = 0, page = "", cancelAfter, ...unknown }) {
-    const [word] = Object.keys(unknown);
-    if (word !== undefined) throw new TypeError(`a job has no "${word}"`);
+  async #call(role, job) {
+    const { page = "", ...given } = job;
+    expectNames(given, OF_A_JOB, "a job");
+    const { destination = {}, payload, idempotencyKey = "key-1", attempt = 1, maybeSentBefore = false, deadline = 30,
+            target = "target-1", actionId = "1", artifact = "", artifactType = "", providerRef = "", progress, since = 0,
+            context = { org: "default", kind: "intent", reference: idempotencyKey }, cancelAfter } = given;
     const number = ++this.#lastNumber;
     const texts = { actionId, target, idempotencyKey, destination: writeJson(destination), payload: jsonOrBytes(payload),
                     context: writeJson(context), artifactType, artifact, providerRef, progress: jsonOrBytes(progress) };
@@ -453,7 +468,8 @@ export class FakeHost {
   }
 
   #expectWords(what, ...said) {
-    for (const one of said) if (/[\0-\x1f\x7f]/.test(one)) this.#faults.push(`${what} has more than one line: ${JSON.stringify(one)}`);
+    for (const one of said)
+      if (/[\0-\x1f\x7f]/.test(one)) this.#faults.push(`${what} has more than one line: ${JSON.stringify(one)}`);
     this.#expectNoSecret(what, ...said);
   }
 
@@ -493,7 +509,9 @@ export class FakeHost {
     };
     const url = request.url.replace(SECRET, valueOf);
     const headers = request.headerList.map(([name, value]) => [name, value.replace(SECRET_OR_TOKEN, valueOf)]);
-    for (const name of [basicUser, basicPassword, sigv4KeyId, sigv4SecretKey].filter(Boolean)) isSecret = Boolean(this.#newest(name));
+    const named = [basicUser, basicPassword, sigv4KeyId, sigv4SecretKey].filter(Boolean);
+    for (const name of named) this.#newest(name);
+    isSecret ||= named.length > 0;
     if (isSecret && !request.url.startsWith("https:") && !this.#terms.insecure) throw new Refused("a secret needs https");
     if (basicUser || basicPassword) {
       const login = Buffer.from(`${this.#newest(basicUser)}:${this.#newest(basicPassword)}`);
@@ -616,7 +634,7 @@ function jsonOrBytes(value) {
 
 function responseOf(id, end, most) {
   const hasAnswer = end.error === null;
-  const { status, body, headerList, retryAfter } = hasAnswer ? end : { status: 0, body: Buffer.alloc(0), headerList: [], retryAfter: null };
+  const { status, body, headerList, retryAfter } = hasAnswer ? end : answerOf({ status: 0 });
   return new Frame(Kind.RESPONSE).u64(id).i32(ERRORS.get(end.error)).i32(numberOf(REACHES, end.reach, "reach")).i32(status)
     .u32(body.length > most ? 1 : 0).i64(retryAfter === null ? -1 : milliseconds(retryAfter))
     .text(body.subarray(0, most)).text(hasAnswer ? "" : end.errorText).pairs(headerList);
@@ -627,8 +645,9 @@ function replyOf(id, end, addresses) {
   if (end.error !== null) return frame.i32(STAGES.get("none")).i32(0).text("").text(end.errorText).u32(0);
   const wereAsked = end.stage === "rcpt" || end.stage === "data";
   const recipients = wereAsked ? addresses.map((one) => end.recipients[one] ?? [250, "2.1.5 Ok"]) : [];
-  const isTakenForNobody = recipients.length > 0 && recipients.every(([code]) => Math.floor(code / 100) !== 2);
-  const [stage, code, text] = end.stage === "data" && isTakenForNobody ? ["rcpt", ...recipients.at(-1)] : [end.stage, end.code, end.text];
+  const isForNobody = recipients.length > 0 && recipients.every(([one]) => Math.floor(one / 100) !== 2);
+  const isRefusedForAll = end.stage === "data" && isForNobody;
+  const [stage, code, text] = isRefusedForAll ? ["rcpt", ...recipients.at(-1)] : [end.stage, end.code, end.text];
   frame.i32(numberOf(STAGES, stage, "stage")).i32(code).text(text).text("").u32(recipients.length);
   for (const [number, said] of recipients) frame.i32(number).text(said);
   return frame;

@@ -161,11 +161,11 @@ cd "$work/site"
 run waybill check
 grep -q '^good: 9 plugin(s)' "$log" || fail "the new plugin is not counted"
 run waybill plugin list
-grep -q '^pager.so .*pager$' "$log" || fail "the new plugin is not listed"
+grep -q '^pager.so .*pager (process: ' "$log" || fail "the new plugin is not listed"
 
-step "restart"
-stop_host
-start_host
+step "waybill reload"
+run waybill reload
+grep -q '^  pager: pager 0.1.0 takes new work' "$log" || fail "the host did not take up the plugin"
 
 step "deliver"
 run curl -sS --noproxy '*' --max-time 60 "http://127.0.0.1:$(cat port)/v1/intents?waitSeconds=30" \

@@ -18,14 +18,16 @@ it("a stream that comes byte by byte is understood", async (t) => {
 });
 
 it("the job is in the terms of JavaScript", async (t) => {
-  const process = await start(t, sends(`return waybill.accepted({ result: [job.attempt, job.maybeSentBefore, job.deadline, job.actionId,
-    job.target, job.idempotencyKey, job.destination, job.payload, String(job.payloadBytes), job.context, job.artifactType,
-    String(job.artifact), job.providerRef, job.progress, job.payload === job.payload, host.settings] });`), { settings: '{"a": 1}' });
+  const process = await start(t, sends(`return waybill.accepted({ result: [
+    job.attempt, job.maybeSentBefore, job.deadline, job.actionId, job.target, job.idempotencyKey, job.destination, job.payload,
+    String(job.payloadBytes), job.context, job.artifactType, String(job.artifact), job.providerRef, job.progress,
+    job.payload === job.payload, host.settings] });`), { settings: '{"a": 1}' });
   process.begin(1, { attempt: 2, maybeSentBefore: 1, deadline: 1.5, actionId: "17", target: "ops", destination: { url: "u" },
-                     payload: ' {"t": "ü"}', context: { org: "o" }, artifactType: "text/plain", artifact: "letter", providerRef: "r",
-                     progress: [1] });
-  assert.deepEqual((await process.outcome()).result, [2, true, 1.5, "17", "ops", "key-1", { url: "u" }, { t: "ü" }, ' {"t": "ü"}',
-                                                      { org: "o" }, "text/plain", "letter", "r", [1], true, { a: 1 }]);
+                     payload: ' {"t": "ü"}', context: { org: "o" }, artifactType: "text/plain", artifact: "letter",
+                     providerRef: "r", progress: [1] });
+  assert.deepEqual((await process.outcome()).result,
+                   [2, true, 1.5, "17", "ops", "key-1", { url: "u" }, { t: "ü" }, ' {"t": "ü"}', { org: "o" }, "text/plain",
+                    "letter", "r", [1], true, { a: 1 }]);
 });
 
 it("what is not there is null", async (t) => {
@@ -46,13 +48,14 @@ it("a request has all that it was given", async (t) => {
   const [, , asked] = await process.fetched();
   assert.deepEqual(asked, fields((frame) => {
     frame.u32(2500).u32(9);
-    for (const text of ["PUT", "https://api.test/a", '{"key":"","x":""}', "user", "password", "eu", "ses", "id", "secret"]) frame.text(text);
+    for (const text of ["PUT", "https://api.test/a", '{"key":"","x":""}', "user", "password", "eu", "ses", "id", "secret"])
+      frame.text(text);
     return frame.pairs([["A", "1"], ["a", "2"]]).u32(2).u64(8).text("desk").i32(1).u64(15).text("y").i32(0);
   }));
 });
 
 it("JSON has its content type, unless the author gives another", async (t) => {
-  const process = await start(t, sends('await host.fetch("POST", "https://a.test", { json: job.payload, headers: job.destination });'));
+  const process = await start(t, sends('await host.fetch("POST", "u", { json: job.payload, headers: job.destination });'));
   const asked = async (number, job) => {
     process.begin(number, job);
     return (await process.fetched())[2].toString();
@@ -72,7 +75,8 @@ it("an answer has all that the host said", async (t) => {
   const [, id] = await process.fetched();
   const headers = [["x-id", "7"], ["x-id", "8"]];
   process.say(response(id, 201, { body: '{"id": 7}', headers, retryAfterMs: 1500 }));
-  assert.deepEqual((await process.outcome()).result, [null, "answered", 201, false, 1.5, { id: 7 }, '{"id": 7}', { "x-id": "7" }, headers, ""]);
+  assert.deepEqual((await process.outcome()).result,
+                   [null, "answered", 201, false, 1.5, { id: 7 }, '{"id": 7}', { "x-id": "7" }, headers, ""]);
 });
 
 it("many calls are open at once, and each gets its own answer", async (t) => {
@@ -135,7 +139,7 @@ it("a sleep that its code gives up is over", async (t) => {
 });
 
 it("more than 64 open requests are an error in the sender", async (t) => {
-  const process = await start(t, sends('await Promise.all(Array.from({ length: 65 }, () => host.fetch("GET", "https://api.test")));'));
+  const process = await start(t, sends('await Promise.all(Array.from({ length: 65 }, () => host.fetch("GET", "u")));'));
   process.begin(1);
   for (let n = 0; n < 64; ++n) await process.fetched();
   const outcome = await process.outcome();
@@ -147,12 +151,15 @@ it("what is more than a host takes is an error in the sender", async (t) => {
   const many = (count, of) => `Array.from({ length: ${count} }, () => ${of})`;
   for (const [line, detail] of [
     [`await Promise.all(${many(1025, "host.sleep(9)")})`, "RangeError: a call has 1024 timers at most"],
-    [`await host.fetch("GET", "u", { headers: ${many(257, '["a", "b"]')} })`, "RangeError: a request has 256 headers at most, not 257"],
-    [`await host.fetch("GET", "u", { body: ${many(17, 'new waybill.Secret("a")')} })`, "RangeError: a body has 16 secrets at most, not 17"],
+    [`await host.fetch("GET", "u", { headers: ${many(257, '["a", "b"]')} })`,
+     "RangeError: a request has 256 headers at most, not 257"],
+    [`await host.fetch("GET", "u", { body: ${many(17, 'new waybill.Secret("a")')} })`,
+     "RangeError: a body has 16 secrets at most, not 17"],
     [`await host.submit("r", "a@b", ${many(1001, '"a@b"')}, "")`, "RangeError: a mail has 1000 recipients at most, not 1001"],
-    ['await host.submit("r", "a@b", ["a".repeat(65537)], "")', "RangeError: a mail has 64 MiB at most, and an address or a relay 64 KiB"],
+    ['await host.submit("r", "a@b", ["a".repeat(65537)], "")',
+     "RangeError: a mail has 64 MiB at most, and an address or a relay 64 KiB"],
     [`host.sign("s", ...${many(65, '"p"')})`, "RangeError: 64 parts at most are signed, not 65"],
-    ['await host.fetch("GET", "u", { body: Buffer.alloc(1 << 26), headers: { a: "b" } })', "RangeError: a request has 64 MiB at most"],
+    ['await host.fetch("GET", "u", { body: Buffer.alloc(1 << 26) })', "RangeError: a request has 64 MiB at most"],
     ['await host.fetch("GET", "u", { body: Buffer.alloc((1 << 26) + 1) })', "RangeError: a request has 64 MiB at most"]]) {
     const process = await start(t, sends(line));
     process.begin(1);
@@ -219,7 +226,8 @@ it("what is printed comes line by line", async (t) => {
 
 it("questions carry the call, and their answers come back", async (t) => {
   const process = await start(t, sends(`
-    return waybill.accepted({ result: [host.sign("key", "a", Buffer.from("b")).length, String(host.signature("ecdsa_p256_sha256", "pem", "c")),
+    return waybill.accepted({ result: [
+      host.sign("key", "a", Buffer.from("b")).length, String(host.signature("ecdsa_p256_sha256", "pem", "c")),
       host.secret("name"), host.render("contact", { n: 1 }), host.renderText("hi {{n}}", { n: 1 }), host.link("gs://b/k", 60),
       host.hasOauth2Client("crm"), host.forgetOauth2Token("crm") ?? null] });`));
   process.begin(8);
@@ -286,7 +294,8 @@ it("its text is one line of bounded length", async (t) => {
 });
 
 it("what is no error is told as well", async (t) => {
-  for (const [thrown, detail] of [['"a text"', "string: a text"], ["{ code: 7 }", "Object: [object Object]"], ["undefined", "undefined: undefined"],
+  for (const [thrown, detail] of [['"a text"', "string: a text"], ["{ code: 7 }", "Object: [object Object]"],
+                                  ["undefined", "undefined: undefined"],
                                   ["Object.create(null)", "an error that cannot say what it is"]])
     assert.equal((await outcomeOf(t, `throw ${thrown};`))[0].detail, detail);
 });
@@ -317,13 +326,18 @@ it("what is no outcome is told", async (t) => {
   for (const [body, name] of [["", "undefined"], ['return "accepted";', "string"], ["return waybill.accepted;", "function"],
                               ["return null;", "null"], ["return { verdict: 1 };", "Object"]]) {
     const [outcome] = await outcomeOf(t, body);
-    assert.deepEqual([outcome.reason, outcome.detail.split(" in place")[0]], ["plugin_error", `the sender function returned ${name}`]);
+    assert.equal(outcome.reason, "plugin_error");
+    assert.ok(outcome.detail.startsWith(`the sender function returned ${name} in place of an outcome`), outcome.detail);
   }
 });
 
 it("so is what an outcome cannot have", async (t) => {
   for (const [body, detail] of [
-    ['return waybill.transient("a", { reach: "far" });', 'TypeError: "far" is no reach: say one of "not_sent", "maybe_sent", "answered"'],
+    ['return waybill.transient("a", { reach: "far" });',
+     'TypeError: "far" is no reach: say one of "not_sent", "maybe_sent", "answered"'],
+    ["return waybill.accepted(Promise.resolve());", "TypeError: a promise is no answer: await it"],
+    ['await host.fetch("GET", "u", { jsn: 1 });', 'TypeError: a request has no "jsn"; it has headers, body, json'],
+    ['await host.submit("r", "a@b", [], "", { tsl: 1 });', 'TypeError: a mail has no "tsl"; it has tls, user'],
     ['return waybill.transient("a", { retry: 3 });', 'TypeError: an outcome has no "retry"; it has reach, scope'],
     ["return waybill.rejected(7);", "TypeError: a reason is a word and comes first, not number"],
     ['return waybill.rejected("a", { code: "b" });', "TypeError: a code is an integer, not b"],

@@ -40,8 +40,8 @@ it("answers come in order, and requests are kept", async (t) => {
   const second = await host.send("x", { ...A_TEST, payload: { t: 2 }, idempotencyKey: "k" });
   assert.deepEqual([first.verdict, second.verdict, second.retryAfter], ["accepted", "transient", 9]);
   const request = host.requests[1];
-  assert.deepEqual([request.method, request.url, request.json(), request.headers.get("KEY")], ["POST", "https://a.test", { t: 2 }, "k"]);
-  assert.equal(request.headers.get("content-type"), "application/json");
+  assert.deepEqual([request.method, request.url, request.json()], ["POST", "https://a.test", { t: 2 }]);
+  assert.deepEqual(["KEY", "content-type"].map((name) => request.headers.get(name)), ["k", "application/json"]);
 });
 
 it("an answer may be for one URL, or a function of the request", async (t) => {
@@ -54,7 +54,8 @@ it("an answer may be for one URL, or a function of the request", async (t) => {
 
 it("errors have the reach that a host would see", async (t) => {
   const host = hostOf(t, fetches);
-  for (const [error, reach] of [["connect", "not_sent"], ["refused", "not_sent"], ["timeout", "maybe_sent"], ["broken", "maybe_sent"]]) {
+  for (const [error, reach] of [["connect", "not_sent"], ["refused", "not_sent"], ["timeout", "maybe_sent"],
+                                ["broken", "maybe_sent"]]) {
     host.answer({ error });
     assert.equal((await host.send("x", A_TEST)).reach, reach);
   }
@@ -65,6 +66,8 @@ it("errors have the reach that a host would see", async (t) => {
 it("a misspelt word is an error", async (t) => {
   assert.throws(() => hostOf(t).answer({ stats: 200 }), TypeError);
   assert.throws(() => hostOf(t).answer({ error: "conect" }), TypeError);
+  assert.throws(() => hostOf(t).mailAnswer({ status: 250 }), TypeError);
+  assert.throws(() => hostOf(t, accepts, { secretes: {} }), TypeError);
   await assert.rejects(hostOf(t).send("x", { paylod: 1 }), TypeError);
 });
 
@@ -80,7 +83,8 @@ it("an exception reached as far as what was asked before", async (t) => {
 
 it("a body is cut as a host cuts it", async (t) => {
   const host = hostOf(t, async (job, asked) => {
-    const answers = [await asked.fetch("GET", "https://a.test"), await asked.fetch("GET", "https://a.test", { maxResponseBytes: 5000 })];
+    const answers = [];
+    for (const options of [{}, { maxResponseBytes: 5000 }]) answers.push(await asked.fetch("GET", "https://a.test", options));
     return waybill.accepted({ result: answers.map((one) => [one.body.length, one.isTruncated]) });
   });
   for (let n = 0; n < 2; ++n) host.answer({ body: "b".repeat(5000) });
@@ -142,9 +146,10 @@ it("a mail and its reply", async (t) => {
 it("questions are answered", async (t) => {
   const host = hostOf(t, async (job, asked) => {
     const said = [String(asked.sign("key", "a")[0].length), asked.sign("key", "a").length, asked.secret("key"),
-                  asked.render("t", { n: 1 }), asked.renderText("hi", {}), asked.link("gs://b/k", 60), asked.hasOauth2Client("crm"),
-                  asked.unixSeconds(), asked.signature("rsa_sha256", "key", "a").length];
-    for (const ask of [() => asked.sign("no", "a"), () => asked.secret("hidden"), () => asked.render("no", {}), () => asked.link("b", 1)])
+                  asked.render("t", { n: 1 }), asked.renderText("hi", {}), asked.link("gs://b/k", 60),
+                  asked.hasOauth2Client("crm"), asked.unixSeconds(), asked.signature("rsa_sha256", "key", "a").length];
+    for (const ask of [() => asked.sign("no", "a"), () => asked.secret("hidden"), () => asked.render("no", {}),
+                       () => asked.link("b", 1)])
       try {
         ask();
       } catch (error) {
@@ -288,7 +293,8 @@ it("of a request or a mail without a script", async (t) => {
 });
 
 it("of a mail with bare line ends", async (t) => {
-  const host = hostOf(t, async (job, asked) => waybill.judge(await asked.submit("smtp://r", "a@b", ["c@d"], "Subject: x\n\n"), "refused"));
+  const host = hostOf(t, async (job, asked) => waybill.judge(
+    await asked.submit("smtp://r", "a@b", ["c@d"], "Subject: x\n\n"), "refused"));
   host.mailAnswer();
   await complains("line ends that are not CRLF", host);
 });

@@ -32,7 +32,8 @@ export const fields = (write) => bodyOf(write(new Frame(0)));
 export function begin(number, { asked = "sender", attempt = 1, maybeSentBefore = 0, deadline = 30, since = 0, page = "",
                                 ...texts } = {}) {
   const given = { idempotencyKey: `key-${number}`, destination: "{}", context: "{}", ...texts };
-  const frame = new Frame(Kind.BEGIN).u64(number).u32(ROLES.indexOf(asked)).u32(attempt).u32(maybeSentBefore).i64(deadline * 1000);
+  const frame = new Frame(Kind.BEGIN).u64(number).u32(ROLES.indexOf(asked)).u32(attempt).u32(maybeSentBefore)
+    .i64(deadline * 1000);
   for (const name of JOB_TEXTS) frame.text(textOf(given[name] ?? ""));
   return frame.i64(since).text(page);
 }

@@ -15,15 +15,16 @@ it("it says its version, no descriptor, and that it lives again", async (t) => {
 });
 
 it("another major version is refused with a remedy", async (t) => {
-  assert.equal(await new PluginProcess(t, ACCEPTS).greet(2), "its kit speaks version 1 of the protocol, and this host version 2\n" +
-    "copy waybill_plugin.mjs of this host's release into the plugin's folder");
+  assert.equal(await new PluginProcess(t, ACCEPTS).greet(2),
+               "its kit speaks version 1 of the protocol, and this host version 2\n" +
+               "copy waybill_plugin.mjs of this host's release into the plugin's folder");
 });
 
 it("functions that do not fit plugin.json are refused with a remedy", async (t) => {
   const sends = (type) => `waybill.sender("${type}", async () => {});\n`;
   for (const [source, actions, what, remedy] of [
-    [sends("xy_destinatoin"), [{ type: "xy_destination" }], 'waybill.sender("xy_destinatoin") names no action type of plugin.json',
-     'did you mean "xy_destination"?'],
+    [sends("xy_destinatoin"), [{ type: "xy_destination" }],
+     'waybill.sender("xy_destinatoin") names no action type of plugin.json', 'did you mean "xy_destination"?'],
     [`${sends("x")}waybill.probe("far_off", async () => {});`, ONE_ACTION,
      'waybill.probe("far_off") names no action type of plugin.json', 'list it under "actions" there'],
     ["", ONE_ACTION, 'plugin.json lists the action type "x", and no function sends it',
@@ -44,7 +45,8 @@ it("a plugin.json that is none is refused", async (t) => {
 });
 
 const node = (t, program, ...flags) => {
-  const folder = folderOf(t, { "sender.mjs": program, "old.cjs": 'Object.defineProperty(process.versions, "node", { value: "16.20.2" });' });
+  const isOld = 'Object.defineProperty(process.versions, "node", { value: "16.20.2" });';
+  const folder = folderOf(t, { "sender.mjs": program, "old.cjs": isOld });
   return spawnSync(process.execPath, [...flags, "sender.mjs"], { cwd: folder, encoding: "utf8" });
 };
 

@@ -1,7 +1,9 @@
 // What answers and replies are judged as, and what an outcome takes from them. I4
 import assert from "node:assert/strict";
 import { bodyOf, fields, it, response } from "./host_side.mjs";
-import { accepted, Answer, deferred, ERRORS, judge, REACHES, Reader, rejected, Reply, STAGES, transient } from "../waybill_plugin.mjs";
+import {
+  accepted, Answer, deferred, ERRORS, judge, REACHES, Reader, rejected, Reply, STAGES, transient,
+} from "../waybill_plugin.mjs";
 import { readOutcome } from "../waybill_testing.mjs";
 
 const answer = (status = 200, more = {}) => new Answer(bodyOf(response(1, status, more)));
@@ -61,7 +63,8 @@ it("a reply means what it does for most", () => {
     [reply("none", 0, { error: "connect", reach: "not_sent" }), "transient", "connect_failed", "whole_target"],
     [reply("none", 0, { error: "broken", reach: "maybe_sent" }), "transient", "connection_broken", "this_job"]]) {
     const outcome = judge(given, "refused");
-    assert.deepEqual([outcome.verdict, outcome.reason, outcome.scope, outcome.reach], [verdict, reason, scope, given.reach], `${given}`);
+    assert.deepEqual([outcome.verdict, outcome.reason, outcome.scope], [verdict, reason, scope], `${given}`);
+    assert.equal(outcome.reach, given.reach);
   }
 });
 
@@ -107,5 +110,6 @@ it("what leaves is what was said", () => {
   const given = { reach: "maybe_sent", scope: "whole_target", code: 7, retryAfter: 1.5, detail: "d ü", providerRef: "r",
                   result: { a: [1] }, artifact: Buffer.from("a"), artifactType: "text/plain" };
   const came = readOutcome(transient("later", given).message(1).subarray(8));
-  assert.deepEqual({ ...came, artifact: String(came.artifact) }, { verdict: "transient", reason: "later", ...given, artifact: "a" });
+  assert.deepEqual({ ...came, artifact: String(came.artifact) },
+                   { verdict: "transient", reason: "later", ...given, artifact: "a" });
 });

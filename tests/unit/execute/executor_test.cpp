@@ -382,6 +382,7 @@ TEST_F(Execution, ARenewedTypeGivesNewWorkToANewSenderAndTheOldOneFinishesWhatIt
   start(job());
   const auto old = stage.next();
   executor->renew("type");
+  EXPECT_TRUE(executor->wait_renewed("type", Millis(60'000)));
   start(job());
   const auto fresh = stage.next();
   EXPECT_NE(fresh.completions, old.completions) << "another sender";
@@ -406,6 +407,7 @@ TEST_F(Execution, WhatIsInUseGoesOnUntilThereIsANewSender) {
   start(job());
   EXPECT_EQ(stage.next().completions, old.completions);
   EXPECT_EQ(executor->state("type"), Executor::State::ready);
+  EXPECT_FALSE(executor->wait_renewed("type", Millis(0)));
 }
 
 }  // namespace

@@ -837,7 +837,7 @@ function signed(parts) {
 // ---- calls ----
 
 /** One call of the host's: its function, and what it has asked for. */
-export class Call {
+class Call {
   isCancelled = false;
   isOver = false;  // nothing more is said for it
   #guest;

@@ -404,6 +404,7 @@ it("a function that goes on is ended half a second later", async (t) => {
   const process = await start(t, sends("await new Promise(() => {});"));
   process.begin(1);
   process.cancel(1);
+  process.cancel(1);
   const [, id, delay] = await process.timed();
   assert.equal(delay, 500);
   process.fire(id);

@@ -600,8 +600,7 @@ def _body_and_secrets(body):
 def _mail_fields(relay, mail_from, recipients, data, tls, user, password, timeout):
     if hasattr(data, "as_bytes"):
         data = data.as_bytes(policy=data.policy.clone(linesep="\r\n"))
-    if isinstance(data, str):
-        data = data.encode("utf-8", "surrogateescape")
+    data = as_bytes(data)
     if len(recipients) > MAX_RECIPIENTS:
         raise ValueError(f"a mail has {MAX_RECIPIENTS} recipients at most, not {len(recipients)}")
     if len(data) > MAX_SENT_BYTES or any(len(one) > MAX_NAME_BYTES for one in (relay, mail_from, user, password, *recipients)):

@@ -133,16 +133,16 @@ void SenderRenewal::take(Next next) {
     log_.info("sender.renewed", {{"action_type", change.action_type}, {"before", change.before}, {"after", change.after}});
     if (const auto* plugin = catalogue_.plugin_of(change.action_type))
       metrics_.plugin_loaded(change.action_type, plugin->id, plugin->version);
-    if (!change.before.empty()) {
-      const std::lock_guard lock(mutex_);
-      replaced_[change.action_type].push_back(change.before);
-    }
     executor_.renew(change.action_type);
   }
-  for (const auto& change : next.changes)  // so that what is said of it is true
+  for (const auto& change : next.changes) {  // so that what is said of it is true
     if (!executor_.wait_renewed(change.action_type, kStartsWithin))
       log_.warn("sender.renews_late",
                 {{"action_type", change.action_type}, {"effect", "until then the sender of before takes new work"}});
+    if (change.before.empty()) continue;
+    const std::lock_guard lock(mutex_);
+    replaced_[change.action_type].push_back(change.before);
+  }
 }
 
 std::vector<std::string> SenderRenewal::draining(const std::string& action_type) {

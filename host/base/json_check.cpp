@@ -16,6 +16,7 @@
 
 #include "base/json_document.h"
 #include "base/json_reader.h"
+#include "base/schema_cost.h"
 #include "base/schema_words.h"
 #include "base/utf8.h"
 
@@ -143,6 +144,7 @@ Result<JsonCheck> JsonCheck::compile(std::string_view schema) {
     compiled->source = as_plain_numbers(*read);
     const auto& json = compiled->source;
     if (!json.is_object()) return fail(Error::Kind::invalid, "the schema is not a JSON object");
+    if (auto fault = fault_of_schema_cost(json); !fault.empty()) return fail(Error::Kind::invalid, std::move(fault));
     valijson::SchemaParser parser(valijson::SchemaParser::kDraft7);
     parser.populateSchema(Adapter(json), compiled->schema);
     std::string pattern;

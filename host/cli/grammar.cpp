@@ -181,7 +181,7 @@ void add_plugin_commands(CommandLine& line) {
         return check_plugin_file(line.checked);
       },
       true);
-  conformance->add_option("file", line.checked.file, "The plugin, a .so file");
+  conformance->add_option("file", line.checked.file, "The plugin: a .so file, or a folder NAME.plugin");
   conformance->add_option("--samples", line.checked.samples,
                           "JSON file with settings, destination and payload that the plugin accepts");
   conformance->add_option("--only", line.checked.only, "Only the check of this name; may be given several times");

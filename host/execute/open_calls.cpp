@@ -84,6 +84,17 @@ bool OpenCalls::complete(CallId call, Outcome outcome) {
   return false;
 }
 
+bool OpenCalls::end_silent(CallId call) {
+  auto outcome = unknown_outcome("plugin_silent", "the plugin did not complete the call before its deadline");
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = open_.find(call.value);
+    if (found != open_.end() && sender_->sends_through_host() && was_not_sent(*found->second.job))
+      outcome.reach = Reach::not_sent;
+  }
+  return end(call, std::move(outcome));
+}
+
 void OpenCalls::not_begun(CallId call) { give_back(call, kWaitAfterWithdrawal); }
 
 void OpenCalls::give_back(CallId call, std::optional<Millis> not_before) {
@@ -146,8 +157,7 @@ OpenCalls::Look OpenCalls::look() {
     look.hangs_in = inside->call;
   } else {
     for (const auto call : silent) {
-      if (end(call, unknown_outcome("plugin_silent", "the plugin did not complete the call before its deadline")))
-        completions_->violations.record(action_type_, "silent", call.value);
+      if (end_silent(call)) completions_->violations.record(action_type_, "silent", call.value);
     }
   }
   flush();

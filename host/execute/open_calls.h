@@ -81,6 +81,7 @@ class OpenCalls final : public Completions {
   bool is_kept_waiting(const Open& open, const Inside& inside, Clock::Monotonic now) const;
   bool hangs(const Inside& inside, Look& look);
   bool end(CallId call, Outcome outcome);
+  bool end_silent(CallId call);
   std::shared_ptr<const OpenJob> end_without(CallId culprit, std::string_view died);
   void leave(CallId call, Finished::How how, std::string_view died);
   void keep(const Open& open, Outcome outcome);

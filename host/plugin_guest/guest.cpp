@@ -159,6 +159,8 @@ void Guest::dispatch(const Frame& frame) {
       return fire(frame);
     case Kind::destroy:
       destroy();
+    case Kind::ping:
+      return stream_.put(Pong{.id = taken<Ping>(frame).id});
     case Kind::settle:  // a shared library does nothing between two messages
       return stream_.put(Settled{.id = taken<Settle>(frame).id});
     default:

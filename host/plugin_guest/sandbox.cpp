@@ -7,9 +7,12 @@
 #include <linux/filter.h>
 #include <linux/landlock.h>
 #include <linux/seccomp.h>
+#include <linux/sockios.h>
 #include <sched.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -29,8 +32,10 @@ using Missing = std::vector<std::string>;
 std::string why() { return std::generic_category().message(errno); }
 
 void leave_namespaces(const Isolation& isolation, Missing& missing) {
-  const int wanted = CLONE_NEWUSER | CLONE_NEWIPC | CLONE_NEWUTS | (isolation.network ? 0 : CLONE_NEWNET);
-  if (unshare(wanted) != 0) missing.push_back("no namespaces of its own: " + why());
+  const int needed = CLONE_NEWUSER | (isolation.network ? 0 : CLONE_NEWNET);
+  // seccomp denies what would reach others by IPC anyway, so a machine that allows no more lacks nothing.
+  if (unshare(needed | CLONE_NEWIPC | CLONE_NEWUTS) != 0 && unshare(needed) != 0)
+    missing.push_back("no namespaces of its own: " + why());
 }
 
 // ---- files ----
@@ -158,73 +163,111 @@ void drop_privileges(Missing& missing) {
 
 // ---- system calls ----
 
+// By number, where this machine's headers may be older than the kernel it runs on.
+constexpr long kProcessMrelease = 448, kFchmodat2 = 452, kSetxattrat = 463, kRemovexattrat = 466, kFileSetattr = 469;
+
 // On every machine that this is built for: what reaches other processes, other namespaces, the kernel's settings, memory that is
-// not counted, or the network past seccomp.
-constexpr long kForbidden[] = {SYS_ptrace,
-                               SYS_process_vm_readv,
-                               SYS_process_vm_writev,
-                               SYS_pidfd_open,
-                               SYS_pidfd_getfd,
-                               SYS_pidfd_send_signal,
-                               SYS_rt_sigqueueinfo,
-                               SYS_rt_tgsigqueueinfo,
-                               SYS_kcmp,
-                               SYS_process_madvise,
-                               SYS_unshare,
-                               SYS_setns,
-                               SYS_mount,
-                               SYS_umount2,
-                               SYS_pivot_root,
-                               SYS_chroot,
-                               SYS_open_tree,
-                               SYS_move_mount,
-                               SYS_fsopen,
-                               SYS_fsmount,
-                               SYS_fsconfig,
-                               SYS_fspick,
-                               SYS_mount_setattr,
-                               SYS_open_by_handle_at,
-                               SYS_name_to_handle_at,
-                               SYS_add_key,
-                               SYS_request_key,
-                               SYS_keyctl,
-                               SYS_bpf,
-                               SYS_perf_event_open,
-                               SYS_userfaultfd,
-                               SYS_fanotify_init,
-                               SYS_io_uring_setup,
-                               SYS_io_uring_enter,
-                               SYS_io_uring_register,
-                               SYS_memfd_create,
-                               SYS_memfd_secret,
-                               SYS_shmget,
-                               SYS_shmat,
-                               SYS_shmctl,
-                               SYS_msgget,
-                               SYS_semget,
-                               SYS_mq_open,
-                               SYS_init_module,
-                               SYS_finit_module,
-                               SYS_delete_module,
-                               SYS_kexec_load,
-                               SYS_reboot,
-                               SYS_swapon,
-                               SYS_swapoff,
-                               SYS_acct,
-                               SYS_quotactl,
-                               SYS_syslog,
-                               SYS_settimeofday,
-                               SYS_clock_settime,
-                               SYS_clock_adjtime,
-                               SYS_adjtimex,
-                               SYS_sethostname,
-                               SYS_setdomainname,
-                               SYS_personality,
-                               SYS_sched_setscheduler,
-                               SYS_sched_setattr,
-                               SYS_setpriority,
-                               SYS_ioprio_set,
-                               SYS_vhangup};
+// not counted, the network past seccomp, or what files are beside their contents, which Landlock does not protect.
+constexpr long kForbidden[] = {
+    SYS_ptrace,
+    SYS_process_vm_readv,
+    SYS_process_vm_writev,
+    SYS_pidfd_open,
+    SYS_pidfd_getfd,
+    SYS_pidfd_send_signal,
+    SYS_rt_sigqueueinfo,
+    SYS_rt_tgsigqueueinfo,
+    SYS_kcmp,
+    SYS_process_madvise,
+    SYS_unshare,
+    SYS_setns,
+    SYS_mount,
+    SYS_umount2,
+    SYS_pivot_root,
+    SYS_chroot,
+    SYS_open_tree,
+    SYS_move_mount,
+    SYS_fsopen,
+    SYS_fsmount,
+    SYS_fsconfig,
+    SYS_fspick,
+    SYS_mount_setattr,
+    SYS_open_by_handle_at,
+    SYS_name_to_handle_at,
+    SYS_add_key,
+    SYS_request_key,
+    SYS_keyctl,
+    SYS_bpf,
+    SYS_perf_event_open,
+    SYS_userfaultfd,
+    SYS_fanotify_init,
+    SYS_io_uring_setup,
+    SYS_io_uring_enter,
+    SYS_io_uring_register,
+    SYS_memfd_create,
+    SYS_memfd_secret,
+    SYS_shmget,
+    SYS_shmat,
+    SYS_shmctl,
+    SYS_msgget,
+    SYS_semget,
+    SYS_mq_open,
+    SYS_init_module,
+    SYS_finit_module,
+    SYS_delete_module,
+    SYS_kexec_load,
+    SYS_reboot,
+    SYS_swapon,
+    SYS_swapoff,
+    SYS_acct,
+    SYS_quotactl,
+    SYS_syslog,
+    SYS_settimeofday,
+    SYS_clock_settime,
+    SYS_clock_adjtime,
+    SYS_adjtimex,
+    SYS_sethostname,
+    SYS_setdomainname,
+    SYS_personality,
+    SYS_sched_setscheduler,
+    SYS_sched_setattr,
+    SYS_setpriority,
+    SYS_ioprio_set,
+    SYS_vhangup,
+    SYS_sched_setparam,
+    SYS_migrate_pages,
+    SYS_move_pages,
+    SYS_get_robust_list,
+    kProcessMrelease,
+    SYS_fchmod,
+    SYS_fchmodat,
+    kFchmodat2,
+    SYS_fchown,
+    SYS_fchownat,
+    SYS_utimensat,
+    SYS_setxattr,
+    SYS_lsetxattr,
+    SYS_fsetxattr,
+    kSetxattrat,
+    SYS_removexattr,
+    SYS_lremovexattr,
+    SYS_fremovexattr,
+    kRemovexattrat,
+    kFileSetattr,
+    SYS_truncate,
+    SYS_sync,
+    SYS_inotify_init1,
+    SYS_inotify_add_watch,
+#if defined(__x86_64__)
+    SYS_chmod,
+    SYS_chown,
+    SYS_lchown,
+    SYS_utime,
+    SYS_utimes,
+    SYS_futimesat,
+    SYS_inotify_init,
+#endif
+};
 
 constexpr long kOfSockets[] = {SYS_socket, SYS_bind, SYS_listen, SYS_connect, SYS_accept, SYS_accept4};
 
@@ -263,6 +306,22 @@ class Filter {
   void only_if_equal(long call, unsigned argument, std::uint32_t value, int error) {
     with_argument(call, argument, BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 1, 0), error);
   }
+  void not_if_equal(long call, unsigned argument, std::uint32_t value, int error) {
+    with_argument(call, argument, BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1), error, false);
+  }
+  void not_with_bit(long call, unsigned argument, std::uint32_t mask, int error) {
+    with_argument(call, argument, BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, mask, 0, 1), error, false);
+  }
+  // Allowed when `argument`, of which only the bits of `mask` count, equals `value`.
+  void only_if_masked(long call, unsigned argument, std::uint32_t mask, std::uint32_t value, int error) {
+    constexpr std::uint8_t kLength = 5;
+    code_.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(call), 0, kLength));
+    load(offsetof(seccomp_data, args) + argument * sizeof(std::uint64_t));
+    code_.push_back(BPF_STMT(BPF_ALU | BPF_AND | BPF_K, mask));
+    code_.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 1, 0));
+    give(refusal(error));
+    give(SECCOMP_RET_ALLOW);
+  }
   // Refused when `argument` is one of the descriptors between a plugin's process and its host.
   void not_with_own(long call, unsigned argument, int error) {
     constexpr std::uint8_t kLength = 5;
@@ -284,17 +343,33 @@ class Filter {
   void load(std::size_t offset) { code_.push_back(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<std::uint32_t>(offset))); }
   void jump_unless(std::uint32_t value) { code_.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1)); }
   void give(std::uint32_t what) { code_.push_back(BPF_STMT(BPF_RET | BPF_K, what)); }
-  void with_argument(long call, unsigned argument, sock_filter test, int error) {
-    constexpr std::uint8_t kLength = 4;
-    code_.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(call), 0, kLength));
+  // `test` goes to the refusal or over it. `is_last`: the call is allowed then; else further rules of it follow.
+  void with_argument(long call, unsigned argument, sock_filter test, int error, bool is_last = true) {
+    const std::uint8_t length = is_last ? 4 : 3;
+    code_.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(call), 0, length));
     load(offsetof(seccomp_data, args) + argument * sizeof(std::uint64_t));
     code_.push_back(test);
     give(refusal(error));
-    give(SECCOMP_RET_ALLOW);
+    if (is_last)
+      give(SECCOMP_RET_ALLOW);
+    else
+      load(offsetof(seccomp_data, nr));
   }
 
   std::vector<sock_filter> code_;
 };
+
+// To open a file for reading and to empty it by that: Landlock sees it since its third version.
+void refuse_emptying(Filter& filter) {
+  constexpr long kSeesTruncation = 3;
+  if (syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION) >= kSeesTruncation) return;
+  filter.not_with_bit(SYS_openat, 2, O_TRUNC, EACCES);
+  filter.refuse(SYS_openat2, ENOSYS);  // its flags are in memory
+#if defined(__x86_64__)
+  filter.not_with_bit(SYS_open, 1, O_TRUNC, EACCES);
+  filter.refuse(SYS_creat, EACCES);
+#endif
+}
 
 void close_system_calls(const Isolation& isolation, bool runs_command, Missing& missing) {
   Filter filter;
@@ -307,6 +382,16 @@ void close_system_calls(const Isolation& isolation, bool runs_command, Missing& 
   filter.refuse(SYS_tkill, EPERM);
   filter.only_with_bit(SYS_clone, 0, CLONE_THREAD, EPERM);
   filter.refuse(SYS_clone3, ENOSYS);  // its flags are in memory: libc then takes clone
+  for (const auto call : {SYS_prlimit64, SYS_sched_setaffinity}) filter.only_if_equal(call, 0, 0, EPERM);  // of its own
+  filter.not_if_equal(SYS_prctl, 0, PR_SET_PDEATHSIG, EPERM);   // it ends with its host
+  for (const auto command : {F_SETOWN, F_SETOWN_EX, F_SETSIG})  // signals to whom it likes
+    filter.not_if_equal(SYS_fcntl, 1, static_cast<std::uint32_t>(command), EPERM);
+  for (const auto command : {FIOSETOWN, SIOCSPGRP}) filter.not_if_equal(SYS_ioctl, 1, command, EPERM);
+  if (!isolation.network) {  // datagrams would reach any socket that has a path
+    constexpr std::uint32_t kTypeBits = 0xf;
+    filter.only_if_masked(SYS_socketpair, 1, kTypeBits, SOCK_STREAM, EACCES);
+  }
+  refuse_emptying(filter);
 #if defined(__x86_64__)
   filter.refuse(SYS_fork, EPERM);
   filter.refuse(SYS_vfork, EPERM);

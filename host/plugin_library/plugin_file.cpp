@@ -36,7 +36,7 @@ std::optional<FileFault> fault_in_file(const std::filesystem::path& file) {
   struct stat found {};
   if (lstat(file.c_str(), &found) != 0) return unreadable();
   if (!S_ISREG(found.st_mode))
-    return FileFault{"it is not a regular file", "put the .so itself into the folder, not a link to it"};
+    return FileFault{"it is not a regular file", "put the file itself into the folder, not a link to it"};
   return fault(file, found);
 }
 

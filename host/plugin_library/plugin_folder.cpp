@@ -178,6 +178,9 @@ Result<PluginFolder> read_plugin_folder(const fs::path& folder) {
   auto descriptor = read_descriptor(*text);
   TRY(descriptor);
   auto command = command_in(*json);
+  for (const auto& word : command)
+    if (word.find('\0') != std::string::npos)
+      return refuse_plugin(kPluginJson + std::string(": command: a word has a NUL byte"), "take it out");
   const auto program = find_program(folder, command.front());
   if (!program)
     return refuse_plugin(

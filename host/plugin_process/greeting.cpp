@@ -30,10 +30,14 @@ Result<Message> expect(HostStream& stream, Millis within) {
     TRY(frame);
     if (frame->kind == static_cast<std::uint32_t>(Kind::log)) continue;
     Message message;
-    if (frame->kind != static_cast<std::uint32_t>(Message::kKind) || !take_message(frame->body, message))
+    constexpr auto kWanted = static_cast<std::uint32_t>(Message::kKind);
+    const bool is_wanted = frame->kind == kWanted;
+    if (!is_wanted || !take_message(frame->body, message))
       return fail(Error::Kind::invalid,
-                  "its process does not keep to the protocol: it sends kind " + std::to_string(frame->kind) + ", not " +
-                      std::to_string(static_cast<std::uint32_t>(Message::kKind)) + "\nsee docs/plugin-protocol.md");
+                  "its process does not keep to the protocol: " +
+                      (is_wanted ? "its message of kind " + std::to_string(kWanted) + " has not the fields of that kind"
+                                 : "it sends kind " + std::to_string(frame->kind) + ", not " + std::to_string(kWanted)) +
+                      "\nsee docs/plugin-protocol.md");
     return message;
   }
 }

@@ -170,8 +170,10 @@ Result<std::unique_ptr<Process>> Process::start(const ProcessSpec& spec) {
 }
 
 Result<void> Process::make_page(OwnedDescriptor& page) {
-  page = OwnedDescriptor(memfd_create("waybill-page", MFD_CLOEXEC));
+  page = OwnedDescriptor(memfd_create("waybill-page", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (page.get() < 0 || ftruncate(page.get(), kPageBytes) != 0) return refuse("no memory to share");
+  // A page that the process could shorten would be no memory any more for this one, which reads it.
+  if (fcntl(page.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) return refuse("no memory to share");
   void* const mapped = mmap(nullptr, kPageBytes, PROT_READ | PROT_WRITE, MAP_SHARED, page.get(), 0);
   if (mapped == MAP_FAILED) return refuse("no memory to share");
   page_ = new (mapped) Page;

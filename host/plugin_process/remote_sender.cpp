@@ -22,7 +22,15 @@ constexpr std::size_t kMaxKeptBytes = std::size_t{1} << 20;  // of a call's answ
 constexpr Millis kDestroysWithin{500};
 constexpr Millis kStuck{500};  // inside one call: what waits behind it is not to blame
 constexpr Millis kAsksAgainAfter{10};
+constexpr Millis kLeastPause{10};
 constexpr Millis kWaitsForNext{15'000};
+constexpr Millis kCreatesWithin{15'000};
+constexpr Millis kPingsEvery{1'000};
+constexpr Millis kSilent{5'000};                   // outside of all calls
+constexpr std::chrono::minutes kSilentInside{15};  // whatever its page says
+constexpr Millis kEndsWithin{1'000};               // after its stream: that is most often how an end is seen first
+constexpr std::chrono::seconds kLogsPer{10};
+constexpr std::size_t kMostLogs = 200;  // in that time, so that a plugin cannot fill the log
 constexpr auto kRefused = "the call has 64 open requests already, or the request could not be begun";
 
 std::size_t fingerprint_of(const std::vector<std::string_view>& texts) {
@@ -128,6 +136,7 @@ void RemoteSender::kill(std::string_view why) {
 Result<void> RemoteSender::settle(Millis within) {
   const auto until = std::chrono::steady_clock::now() + within;
   if (state_ != State::runs) return fail(Error::Kind::unavailable, "its process is gone");
+  ping();
   stream_.put(Settle{.id = ++settling_});
   flush();
   while (settled_ < settling_) {
@@ -136,6 +145,7 @@ Result<void> RemoteSender::settle(Millis within) {
     if (left <= left.zero()) return fail(Error::Kind::unavailable, "its process was busy for " + format_duration(within));
     loop_.turn(left);
   }
+  if (ponged_ != pinged_) return fail(Error::Kind::invalid, "its process answers `settle`, and `ping` not before that");
   return {};
 }
 
@@ -170,6 +180,36 @@ void RemoteSender::attach() {
   attached_ = true;
   take_frames();  // those that came with the answer to create
   watch(EPOLLIN);
+  suspects_.begins(std::chrono::steady_clock::now());
+  look_at_life();
+}
+
+void RemoteSender::ping() {
+  stream_.put(Ping{.id = ++pinged_});
+  pinged_at_ = unanswered_since_ = std::chrono::steady_clock::now();
+}
+
+void RemoteSender::later(EventLoop::Duration delay, EventLoop::Task task) {
+  loop_.after(delay, [alive = std::weak_ptr<const int>(alive_), task = std::move(task)] {
+    if (!alive.expired()) task();
+  });
+}
+
+// A process that is outside of all calls has nothing to do that is longer than reading what it is told. Of what it is inside of,
+// the host's own watch decides.
+void RemoteSender::look_at_life() {
+  if (destroyed_ || state_ == State::lost) return;
+  later(kPingsEvery, [this] { look_at_life(); });
+  const auto now = std::chrono::steady_clock::now();
+  if (state_ == State::creating && now - creating_since_ > kCreatesWithin) return give_up("it makes no sender");
+  if (state_ != State::runs) return;
+  if (ponged_ == pinged_) {
+    ping();
+    return flush();
+  }
+  if (process_->page().inside()) pinged_at_ = now;
+  if (now - pinged_at_ > kSilent || now - unanswered_since_ > kSilentInside)
+    give_up("it has not answered for " + format_duration(kSilent));
 }
 
 void RemoteSender::watch(std::uint32_t events) {
@@ -183,7 +223,7 @@ void RemoteSender::begin(std::uint64_t id, Asked asked, const wb_job* job, const
   call.asked = asked;
   call.job = job;
   call.query = query;
-  if (state_ == State::runs) begin_in_process(id, call);  // else the next process begins it
+  if (state_ == State::runs && suspects_.may_begin(id)) begin_in_process(id, call);  // else the next process, or a later turn
 }
 
 void RemoteSender::begin_in_process(std::uint64_t id, Call& call) {
@@ -199,7 +239,7 @@ void RemoteSender::begin_in_process(std::uint64_t id, Call& call) {
 
 void RemoteSender::flush() {
   if (state_ >= State::gone || !attached_ || stream_.unsent() == 0) return;
-  if (!stream_.flush()) return give_up("it closed its stream");
+  if (!stream_.flush()) return stream_ended();
   watch((stream_.unsent() < kMaxUnsent ? EPOLLIN : 0U) | (stream_.unsent() != 0 ? EPOLLOUT : 0U));
 }
 
@@ -209,7 +249,7 @@ RemoteSender::Begun RemoteSender::has_begun(std::uint64_t id) const {
   const auto& call = found->second;
   const auto inside = process_->page().inside();
   const bool is_stuck = inside && inside->call != id && Page::now() - inside->since > std::chrono::nanoseconds(kStuck).count();
-  const bool has_it = state_ == State::runs && call.begun_as <= process_->page().begun.load();
+  const bool has_it = state_ == State::runs && call.begun_as != 0 && call.begun_as <= process_->page().begun.load();
   if (has_it && !(is_stuck && call.requests.empty() && sends_through_host_)) return Begun::yes;
   const bool sent = std::any_of(call.requests.begin(), call.requests.end(),
                                 [](const auto& request) { return request->is_open || request->was_sent; });
@@ -225,6 +265,7 @@ void RemoteSender::end(std::uint64_t call) {
 void RemoteSender::forget(std::uint64_t id) {
   auto node = calls_.extract(id);
   if (!node) return;
+  suspects_.ended(id);
   drop_timers(node.mapped().timers);
   for (auto& request : node.mapped().requests) {
     if (!request->is_open) {
@@ -241,7 +282,19 @@ void RemoteSender::on_events(std::uint32_t events) {
   if ((events & (EPOLLIN | EPOLLHUP | EPOLLERR)) == 0 || state_ >= State::gone) return;
   const auto got = stream_.receive();
   if (got == HostStream::Got::something) take_frames();
-  if (got == HostStream::Got::end) give_up("it closed its stream");
+  if (got == HostStream::Got::end) stream_ended();
+}
+
+// The kernel closes the streams of a process that ends before it tells of the end: only one that lives on has closed its own.
+void RemoteSender::stream_ended() {
+  while (state_ < State::gone && stream_.receive() == HostStream::Got::something) take_frames();  // its last words count
+  if (state_ >= State::gone) return;
+  if (attached_) loop_.unwatch(process_->stream());
+  watched_ = 0;
+  state_ = State::gone;
+  later(kEndsWithin, [this, process = std::weak_ptr<Process>(process_)] {
+    if (const auto still = process.lock(); still && still == process_) still->kill("it closed its stream");
+  });
 }
 
 void RemoteSender::take_frames() {
@@ -307,6 +360,8 @@ bool RemoteSender::handle(const Frame& frame) {
     case Kind::count:
       return with<Count>(
           frame, [&](auto& m) { static_cast<void>(service<wb_counter_service>(WB_COUNTER_SERVICE).add(&host_, m.name, m.by)); });
+    case Kind::pong:
+      return with<Pong>(frame, [&](auto& m) { ponged_ = m.id; });
     case Kind::settled:
       return with<Settled>(frame, [&](auto& m) { settled_ = m.id; });
     case Kind::fault:
@@ -509,7 +564,14 @@ void RemoteSender::fired(void* user) {
   sender.owner_.answered();
 }
 
-void RemoteSender::log(const Log& message) const {
+void RemoteSender::log(const Log& message) {
+  const auto now = std::chrono::steady_clock::now();
+  if (now - logged_since_ >= kLogsPer) {
+    logged_since_ = now;
+    logged_ = 0;
+  }
+  if (++logged_ == kMostLogs + 1) return owner_.violated("too_many_logs", message.call);
+  if (logged_ > kMostLogs) return;
   host_.log(&host_, wb_call{message.call}, message.level, message.text, message.fields.data(), message.fields.size());
 }
 
@@ -538,18 +600,22 @@ void RemoteSender::has_ended(const Process* process, const Exit& exit) {
   const auto inside = process_->page().inside();
   const auto begun = process_->page().begun.load();
   // What it had begun, and could send by itself, nobody can begin again.
-  std::vector<std::uint64_t> unsure;
+  std::vector<std::uint64_t> unsure, open;
   for (auto& [id, call] : calls_) {
     drop_timers(call.timers);
     call.timers.clear();
     for (auto& request : call.requests) request->id = 0;
     const bool had_begun = call.begun_as != 0 && (call.begun_as <= begun || !call.requests.empty());
+    if (had_begun) open.push_back(id);
     if (had_begun && (!sends_through_host_ || !call.can_repeat)) unsure.push_back(id);
     call.begun_as = 0;
   }
   requests_.clear();
   for (auto& [request, kept] : orphans_) request->id = 0;
-  owner_.died(exit, inside ? inside->call : 0);
+  std::sort(open.begin(), open.end());
+  const bool is_named = inside && inside->call != 0;
+  const auto culprit = suspects_.died(open, is_named ? std::optional(inside->call) : std::nullopt, gone_since_);
+  owner_.died(exit, culprit.value_or(0));
   for (const auto id : unsure)
     if (calls_.contains(id)) owner_.cannot_repeat(id);
   take_next(true);
@@ -563,7 +629,7 @@ void RemoteSender::take_next(bool after_death) {
       state_ = State::lost;
       return owner_.lost(next.error().what);
     }
-    loop_.after(kAsksAgainAfter, [this] { take_next(false); });
+    later(kAsksAgainAfter, [this] { take_next(false); });
     return;
   }
   process_->stop_listening();
@@ -573,6 +639,8 @@ void RemoteSender::take_next(bool after_death) {
   }
   stream_ = std::move(next->stream);
   state_ = State::creating;
+  creating_since_ = std::chrono::steady_clock::now();
+  ponged_ = pinged_;
   begun_ = 0;
   listen();
   stream_.put(Create{.action_type = action_type_, .settings = settings_});
@@ -581,12 +649,33 @@ void RemoteSender::take_next(bool after_death) {
 }
 
 void RemoteSender::begin_all_again() {
+  suspects_.begins(std::chrono::steady_clock::now());
   std::vector<std::uint64_t> ids;
   for (const auto& [id, call] : calls_) ids.push_back(id);
   std::sort(ids.begin(), ids.end());
   for (const auto id : ids) {
-    if (const auto found = calls_.find(id); found != calls_.end() && state_ == State::runs) begin_in_process(id, found->second);
+    if (const auto found = calls_.find(id); found != calls_.end() && state_ == State::runs && suspects_.may_begin(id))
+      begin_in_process(id, found->second);
   }
+  look_at_suspects();
+}
+
+// Begins those held back whose turn it is, now and later.
+void RemoteSender::look_at_suspects() {
+  if (state_ != State::runs || destroyed_) return;
+  const auto now = std::chrono::steady_clock::now();
+  const bool was_any = suspects_.is_any();
+  for (const auto id : suspects_.tried(now))
+    if (const auto found = calls_.find(id); found != calls_.end() && found->second.begun_as == 0)
+      begin_in_process(id, found->second);
+  if (was_any) flush();
+  const auto due = suspects_.due();
+  if (!due || looks_at_suspects_) return;
+  looks_at_suspects_ = true;
+  later(std::max<EventLoop::Duration>(*due - now, kLeastPause), [this] {
+    looks_at_suspects_ = false;
+    look_at_suspects();
+  });
 }
 
 void RemoteSender::drop_timers(const std::vector<std::uint64_t>& timers) {

@@ -18,6 +18,7 @@
 #include "plugin_process/greeting.h"
 #include "plugin_process/host_stream.h"
 #include "plugin_process/process.h"
+#include "plugin_process/suspects.h"
 #include "services/event_loop.h"
 
 namespace waybill::plugin_process {
@@ -128,13 +129,18 @@ class RemoteSender {
   void add_request(std::uint64_t id, Call* call, std::unique_ptr<Request> request);
   void answered(Request& request, std::string frame, bool was_sent);
   void start_timer(const Timer& message);
-  void log(const Log& message) const;
+  void log(const Log& message);
   void list_failure(const Failure& message);
   void forget(std::uint64_t id);
   void forget_timer(const Waiting& waiting);
   void drop_timers(const std::vector<std::uint64_t>& timers);
   void give_up(std::string_view why);
   void has_ended(const Process* process, const Exit& exit);
+  void stream_ended();
+  void ping();
+  void look_at_life();
+  void later(EventLoop::Duration delay, EventLoop::Task task);  // not once this is gone
+  void look_at_suspects();
   void take_next(bool after_death);
   void begin_all_again();
   static void fetched(void* user, const wb_http_response* response);
@@ -154,8 +160,15 @@ class RemoteSender {
   std::string action_type_, settings_;
   std::uint32_t abilities_ = 0;
   enum class State { creating, runs, gone, lost } state_ = State::creating;
+  const std::shared_ptr<const int> alive_ = std::make_shared<const int>();
   bool attached_ = false, destroyed_ = false;
-  EventLoop::Time gone_since_{};
+  EventLoop::Time gone_since_{}, creating_since_{};
+  std::uint64_t pinged_ = 0, ponged_ = 0;
+  EventLoop::Time pinged_at_{}, unanswered_since_{};  // the former goes on while its code is inside of a call
+  EventLoop::Time logged_since_{};
+  std::size_t logged_ = 0;  // since then
+  Suspects suspects_;
+  bool looks_at_suspects_ = false;
   std::uint32_t watched_ = 0;
   std::uint64_t settling_ = 0, settled_ = 0;
   std::uint64_t begun_ = 0;  // Begins that this process was sent

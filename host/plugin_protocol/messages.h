@@ -36,6 +36,7 @@ enum class Kind : std::uint32_t {
   fire = 9,
   destroy = 10,
   settle = 11,
+  ping = 12,
   // from the process
   sandboxed = 100,
   hello = 101,
@@ -54,6 +55,7 @@ enum class Kind : std::uint32_t {
   count = 114,
   fault = 115,
   settled = 116,
+  pong = 117,
   // questions, and the answer to each
   sign = 201,
   signature = 202,
@@ -154,6 +156,17 @@ struct Destroy {
 // Since minor 1, for tests and checks: the process says when its code does nothing until something comes.
 struct Settle {
   static constexpr Kind kKind = Kind::settle;
+  std::uint64_t id = 0;
+};
+
+// Since minor 1: answered as soon as it is read, whatever is under way.
+struct Ping {
+  static constexpr Kind kKind = Kind::ping;
+  std::uint64_t id = 0;
+};
+
+struct Pong {
+  static constexpr Kind kKind = Kind::pong;
   std::uint64_t id = 0;
 };
 
@@ -364,6 +377,8 @@ void visit(auto& a, Is<End> auto& m) { a(m.call); }
 void visit(auto&, Is<Destroy> auto&) {}
 void visit(auto& a, Is<Settle> auto& m) { a(m.id); }
 void visit(auto& a, Is<Settled> auto& m) { a(m.id); }
+void visit(auto& a, Is<Ping> auto& m) { a(m.id); }
+void visit(auto& a, Is<Pong> auto& m) { a(m.id); }
 void visit(auto& a, Is<Complete> auto& m) { a(m.call, m.is_outcome, m.outcome); }
 void visit(auto& a, Is<Fetch> auto& m) { a(m.call, m.id, m.request, m.headers, m.body_secrets); }
 void visit(auto& a, Is<AbortFetch> auto& m) { a(m.id); }

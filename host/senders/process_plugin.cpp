@@ -116,13 +116,13 @@ Problems ProcessPlugin::opinion(std::uint32_t what, std::string_view action_type
   if (!adviser_) {
     auto ready = plugin_process::start_process(spec_, kAnswersWithin);
     if (!ready)
-      return {{"", 0, "", "the plugin could not be asked: " + ready.error().what.substr(0, ready.error().what.find('\n'))}};
+      return {{"", 0, "", spec_.plugin + " could not be asked: " + ready.error().what.substr(0, ready.error().what.find('\n'))}};
     keep(std::move(*ready));
   }
   auto problems = plugin_process::ask_opinion(*adviser_, what, action_type, json, kAnswersWithin);
   if (problems) return std::move(*problems);
   adviser_.reset();  // it died of this, or hangs in it
-  return {{"", 0, "", "the plugin failed while it checked this: " + clean_text(problems.error().what, 300)}};
+  return {{"", 0, "", spec_.plugin + " failed while it checked this: " + clean_text(problems.error().what, 300)}};
 }
 
 Problems ProcessPlugin::opinion_of_settings(std::string_view action_type, std::string_view json) {

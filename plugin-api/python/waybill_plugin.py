@@ -106,9 +106,9 @@ class Malformed(Exception):
 
 class Kind:
     """The numbers of the messages."""
-    WELCOME, CHECK, CREATE, BEGIN, CANCEL, END, RESPONSE, REPLY, FIRE, DESTROY, SETTLE = range(1, 12)
+    WELCOME, CHECK, CREATE, BEGIN, CANCEL, END, RESPONSE, REPLY, FIRE, DESTROY, SETTLE, PING = range(1, 13)
     (SANDBOXED, HELLO, CHECKED, CREATED, COMPLETE, FETCH, ABORT_FETCH, SUBMIT, ABORT_SUBMISSION, TIMER, CANCEL_TIMER, FAILURE,
-     NEXT_PAGE, LOG, COUNT, FAULT, SETTLED) = range(100, 117)
+     NEXT_PAGE, LOG, COUNT, FAULT, SETTLED, PONG) = range(100, 118)
     SIGN, SIGNATURE, SECRET, RENDER, RENDER_TEXT, LINK, FIND_CLIENT, FORGET_TOKEN, COUNT_FIRST = range(201, 210)
     ANSWER = 250
 
@@ -1234,7 +1234,8 @@ class Guest:
         self._counted = set()
         self._handlers = {Kind.WELCOME: self._greet, Kind.CHECK: self._check, Kind.CREATE: self._create, Kind.BEGIN: self._begin,
                           Kind.CANCEL: self._cancel, Kind.END: self._end, Kind.RESPONSE: self._take, Kind.REPLY: self._take,
-                          Kind.FIRE: self._take, Kind.DESTROY: self._destroy, Kind.SETTLE: self._settle}
+                          Kind.FIRE: self._take, Kind.DESTROY: self._destroy, Kind.SETTLE: self._settle,
+                          Kind.PING: self._ping}
         loop.set_task_factory(self.make_task)
 
     def take(self, kind, body):
@@ -1351,6 +1352,9 @@ class Guest:
 
     def _settle(self, body):
         self._settles.append(U64.unpack_from(body)[0])
+
+    def _ping(self, body):
+        self.put(frame(Kind.PONG, U64.pack(U64.unpack_from(body)[0])))
 
     def _destroy(self, body):
         for call in tuple(self._calls.values()):

@@ -100,9 +100,9 @@ export class Malformed extends KitError {}
 
 /** The numbers of the messages. */
 export const Kind = {
-  WELCOME: 1, CHECK: 2, CREATE: 3, BEGIN: 4, CANCEL: 5, END: 6, RESPONSE: 7, REPLY: 8, FIRE: 9, DESTROY: 10, SETTLE: 11,
+  WELCOME: 1, CHECK: 2, CREATE: 3, BEGIN: 4, CANCEL: 5, END: 6, RESPONSE: 7, REPLY: 8, FIRE: 9, DESTROY: 10, SETTLE: 11, PING: 12,
   HELLO: 101, CHECKED: 102, CREATED: 103, COMPLETE: 104, FETCH: 105, ABORT_FETCH: 106, SUBMIT: 107, ABORT_SUBMISSION: 108,
-  TIMER: 109, CANCEL_TIMER: 110, FAILURE: 111, NEXT_PAGE: 112, LOG: 113, COUNT: 114, SETTLED: 116,
+  TIMER: 109, CANCEL_TIMER: 110, FAILURE: 111, NEXT_PAGE: 112, LOG: 113, COUNT: 114, SETTLED: 116, PONG: 117,
   SIGN: 201, SIGNATURE: 202, SECRET: 203, RENDER: 204, RENDER_TEXT: 205, LINK: 206, FIND_CLIENT: 207, FORGET_TOKEN: 208,
   COUNT_FIRST: 209, ANSWER: 250,
 };
@@ -1189,6 +1189,7 @@ export class Guest {
     [Kind.RESPONSE, (read, body) => this.#give(read, body)], [Kind.REPLY, (read, body) => this.#give(read, body)],
     [Kind.FIRE, (read, body) => this.#give(read, body)], [Kind.DESTROY, () => this.#destroy()],
     [Kind.SETTLE, (read) => this.settles.push(read.u64())],
+    [Kind.PING, (read) => this.put(new Frame(Kind.PONG).u64(read.u64()).bytes())],
   ]);
 
   constructor({ plugin, actions, put, sendNow, ask, inside, sendsItself, unixSeconds }) {

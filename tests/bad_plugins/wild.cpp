@@ -1,11 +1,16 @@
 // Does what the payload names in "way", to its own process and to everything around it; without one it posts. What it tries and
 // is not let do ends as accepted; what it did get done is rejected, with words.
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -68,6 +73,43 @@ std::string open_sockets() {
   for (const int family : {AF_INET, AF_INET6, AF_UNIX, AF_NETLINK})
     if (socket(family, SOCK_STREAM, 0) >= 0 || socket(family, SOCK_DGRAM, 0) >= 0) return "it made a socket";
   return {};
+}
+
+// What a host that reads the page, and its machine, would suffer from.
+std::string shorten_the_page() {
+  for (const int descriptor : {5, 6})
+    if (ftruncate(descriptor, 0) == 0) return "it shortened memory that is shared";
+  return {};
+}
+
+std::string limit_the_host() {
+  const rlimit one{1, 1};
+  for (const auto what : {RLIMIT_CPU, RLIMIT_NOFILE})
+    if (prlimit(getppid(), what, &one, nullptr) == 0) return "it set a limit of its host";
+  cpu_set_t first;
+  CPU_ZERO(&first);
+  CPU_SET(0, &first);
+  return sched_setaffinity(getppid(), sizeof first, &first) == 0 ? "it bound its host to a processor" : "";
+}
+
+std::string change_files() {
+  struct stat before {};
+  if (stat("/tmp", &before) != 0) return "it finds no folder to try this with";
+  if (chmod("/tmp", before.st_mode) == 0) return "it set the mode of a folder";
+  if (chown("/tmp", before.st_uid, before.st_gid) == 0) return "it set the owner of a folder";
+  const timespec now[2] = {{0, UTIME_NOW}, {0, UTIME_OMIT}};
+  if (utimensat(AT_FDCWD, "/tmp", now, 0) == 0) return "it set the times of a folder";
+  return setxattr("/tmp", "user.waybill", "x", 1, 0) == 0 ? "it set an attribute of a folder" : "";
+}
+
+std::string make_datagrams() {
+  int ends[2];
+  return socketpair(AF_UNIX, SOCK_DGRAM, 0, ends) == 0 ? "it made a socket that reaches any path" : "";
+}
+
+std::string cut_loose() {
+  if (prctl(PR_SET_PDEATHSIG, 0) == 0) return "it outlives its host";
+  return fcntl(3, F_SETOWN, getppid()) == 0 ? "it sends its host signals" : "";
 }
 
 std::string start_programs() {
@@ -137,6 +179,11 @@ struct Wild : kit::Poster {
     if (way == "traces") return tell(call, trace_the_host());
     if (way == "files") return tell(call, open_files());
     if (way == "sockets") return tell(call, open_sockets());
+    if (way == "shortens") return tell(call, shorten_the_page());
+    if (way == "limits") return tell(call, limit_the_host());
+    if (way == "changes") return tell(call, change_files());
+    if (way == "datagrams") return tell(call, make_datagrams());
+    if (way == "loose") return tell(call, cut_loose());
     if (way == "programs") return tell(call, start_programs());
     if (way == "others") {
       auto lie = kit::outcome(WB_REJECTED, WB_ANSWERED, "invalid_request");

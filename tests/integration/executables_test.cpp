@@ -47,6 +47,15 @@ class Executables : public World {
         "SELECT coalesce((SELECT state || coalesce(' ' || reason, '') FROM waybill.submission_states WHERE client_ref = '" + id +
         "'), '')");
   }
+  // Of so many that were posted before the poison, and as many after it.
+  void expect_each_once(int count) {
+    for (const auto* when : {"before-", "after-"})
+      for (int i = 0; i < count; ++i) {
+        const auto id = when + std::to_string(i);
+        EXPECT_EQ(wait_for_end(client(), id)["status"], "accepted") << id << history_of(client(), id);
+        EXPECT_EQ(seen(id), 1u) << id;
+      }
+  }
   std::size_t seen(const std::string& id) {
     const auto all = gateway.received();
     return static_cast<std::size_t>(std::count_if(
@@ -125,12 +134,7 @@ TEST_F(Executables, WhoseProcessEndsInACallIsChargedForThatCallAlone) {
   post("poison", {{"n", "poison"}});
   for (int i = 0; i < 20; ++i) post("after-" + std::to_string(i), {{"n", i}}, "mine.one_shot");
   EXPECT_TRUE(eventually([&] { return end_of("poison") == "exhausted worker_lost"; })) << end_of("poison");
-  for (const auto* when : {"before-", "after-"})
-    for (int i = 0; i < 20; ++i) {
-      const auto id = when + std::to_string(i);
-      EXPECT_EQ(wait_for_end(client(), id)["status"], "accepted") << id << history_of(client(), id);
-      EXPECT_EQ(seen(id), 1u) << id;
-    }
+  expect_each_once(20);
   EXPECT_EQ(host().pid(), pid);
 }
 
@@ -147,6 +151,67 @@ TEST_F(Executables, ThatSpinsIsKilledAndTheOthersGoOn) {
   EXPECT_EQ(wait_for_end(client(), "healthy")["status"], "accepted");
   EXPECT_TRUE(eventually([&] { return end_of("spin") == "exhausted worker_lost"; }))
       << end_of("spin") << history_of(client(), "spin");
+}
+
+// A crash in a thread that a call has begun is seen outside of all calls: which one it was is found out, at no other's cost.
+TEST_F(Executables, ThatCrashesOutsideOfItsCallIsFoundAmongTheOthers) {
+  setup.more = "timeouts: {attempt: 120s, attempt_grace: 500ms, lease: 200s}\nsenders: {mine: {isolation: {processes: 1}}}\n";
+  make();
+  write_sender(R"(    import asyncio, ctypes
+    if job.payload["n"] == "poison":
+        await asyncio.to_thread(lambda: ctypes.string_at(0))
+    answer = await host.fetch("POST", job.destination["url"], body=job.payload_bytes,
+                              headers={"Idempotency-Key": job.idempotency_key})
+    await host.sleep(2)
+    return waybill.judge(answer, "invalid_request")
+)");
+  const auto pid = (client(), host().pid());
+  for (int i = 0; i < 6; ++i) post("before-" + std::to_string(i), {{"n", i}}, "mine.one_shot");
+  post("poison", {{"n", "poison"}});
+  for (int i = 0; i < 6; ++i) post("after-" + std::to_string(i), {{"n", i}}, "mine.one_shot");
+  EXPECT_TRUE(eventually([&] { return end_of("poison") == "exhausted worker_lost"; }, std::chrono::minutes(10)))
+      << end_of("poison") << history_of(client(), "poison");
+  expect_each_once(6);
+  EXPECT_EQ(host().pid(), pid);
+}
+
+// A callback that a call has left behind belongs to none.
+TEST_F(Executables, ThatDoesNotAnswerOutsideOfAllCallsIsKilled) {
+  setup.more = "senders: {mine: {isolation: {processes: 1}}}\ntimeouts: {attempt: 120s, lease: 200s}\n";
+  make();
+  write_sender(R"(    import asyncio, time
+    if job.payload["n"] == "later":
+        asyncio.get_running_loop().call_soon(time.sleep, 3600)
+    return waybill.accepted()
+)");
+  post("later", {{"n", "later"}});
+  EXPECT_EQ(wait_for_end(client(), "later")["status"], "accepted");
+  for (int i = 0; i < 5; ++i) post("next-" + std::to_string(i), {{"n", i}}, "mine.one_shot");
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(wait_for_end(client(), "next-" + std::to_string(i))["status"], "accepted");
+  EXPECT_TRUE(host().wait_for_log("it has not answered for 5s"));
+}
+
+TEST_F(Executables, ThatIsKilledFromOutsideIsToldBySignal) {
+  make();
+  write_sender(R"(    import os, signal
+    os.kill(os.getpid(), signal.SIGKILL)
+)");
+  post("killed", {{"n", 1}});
+  EXPECT_TRUE(eventually([&] { return end_of("killed") == "exhausted worker_lost"; })) << end_of("killed");
+  EXPECT_TRUE(host().wait_for_log("killed by SIGKILL"));
+  EXPECT_EQ(host().log().find("it closed its stream"), std::string::npos);
+}
+
+TEST_F(Executables, ThatLogsWithoutEndFillsNoLog) {
+  make();
+  write_sender(R"(    for i in range(100000):
+        host.log(f"line {i}")
+    return waybill.accepted()
+)");
+  post("loud");
+  EXPECT_EQ(wait_for_end(client(), "loud")["status"], "accepted");
+  EXPECT_TRUE(host().wait_for_log("too_many_logs"));
+  EXPECT_EQ(host().log().find("line 50000"), std::string::npos);
 }
 
 TEST_F(Executables, HasNoNetworkNoFilesAndNoOtherPrograms) {
@@ -192,6 +257,16 @@ TEST_F(Executables, ThatCannotBeUsedIsRefusedByNameWithReasonAndRemedy) {
   EXPECT_EQ(list.exit_code, 1);
   EXPECT_NE(list.out.find("mine.plugin"), std::string::npos) << list.out;
   EXPECT_NE(list.out.find("names no action type of plugin.json"), std::string::npos) << list.out;
+  // A schema is read in the host: one without end must not end it, nor a reload.
+  const auto pid = (client(), host().pid());
+  write("plugin.json", R"({"id": "mine", "version": "2", "command": ["python3", "sender.py"],
+    "actions": [{"type": "mine", "reasons": ["invalid_request"], "destinationSchema": {"$ref": "#"}}]})");
+  const auto reloaded = installation().command({"reload"});
+  EXPECT_EQ(reloaded.exit_code, 1) << reloaded.out << reloaded.err;
+  EXPECT_NE((reloaded.out + reloaded.err).find("refers to itself without end"), std::string::npos)
+      << reloaded.out << reloaded.err;
+  EXPECT_EQ(host().pid(), pid);
+  EXPECT_TRUE(host().running());
   write("plugin.json", "{");
   EXPECT_NE(installation().command({"plugin", "list"}).out.find("its plugin.json is not JSON"), std::string::npos);
 }

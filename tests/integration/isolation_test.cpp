@@ -194,8 +194,8 @@ class WildOnes : public Isolation {
 TEST_F(WildOnes, WhateverTheyDoTheHostLivesAndOnlyTheirOwnDeliveriesPay) {
   meet_them("90s");
   const std::vector<std::string> fatal{"crash", "abort", "exit", "eats", "eats_shared", "stack", "endless"};
-  const std::vector<std::string> prevented{"forks",    "signals", "traces", "files", "sockets",
-                                           "programs", "others",  "closes", "writes"};
+  const std::vector<std::string> prevented{"forks",  "signals", "traces",   "files",  "sockets", "programs",  "others",
+                                           "closes", "writes",  "shortens", "limits", "changes", "datagrams", "loose"};
   for (const auto* ways : {&fatal, &prevented})
     for (const auto& way : *ways) {
       send_healthy("wild.once");

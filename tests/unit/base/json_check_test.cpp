@@ -54,5 +54,39 @@ TEST(JsonCheckWords, HaveNoJargon) {  // D11
         EXPECT_EQ(problem.message.find(jargon), std::string::npos) << problem.message;
 }
 
+// A schema of a plugin is read in the host: one that has no end must not end the host.  I5
+TEST(JsonCheck, ASchemaWithoutEndIsRefused) {
+  for (const char* schema :
+       {R"({"$ref": "#"})",
+        R"({"$ref": "#/definitions/a", "definitions": {"a": {"$ref": "#/definitions/b"}, "b": {"$ref": "#/definitions/a"}}})",
+        R"({"allOf": [{"$ref": "#"}]})",
+        R"({"if": {"not": {"$ref": "#/definitions/x%7e1y"}}, "definitions": {"x/y": {"$ref": "#"}}})",
+        R"({"properties": {"a": {"anyOf": [{"$ref": "#/properties/a"}]}}})", R"({"dependencies": {"a": {"$ref": "#"}}})"}) {
+    const auto check = JsonCheck::compile(schema);
+    ASSERT_FALSE(check) << schema;
+    EXPECT_EQ(check.error().what, "the schema refers to itself without end") << schema;
+  }
+  const auto tree = JsonCheck::compile(R"({"properties": {"child": {"$ref": "#"}, "n": {"type": "integer"}}})");
+  ASSERT_TRUE(tree) << tree.error().what;
+  EXPECT_TRUE(tree->check(R"({"child": {"child": {"n": 1}}})").empty());
+  EXPECT_FALSE(tree->check(R"({"child": {"child": {"n": "x"}}})").empty());
+}
+
+// Thirty definitions, each of which applies the next one twice, would be a billion checks of one value.
+TEST(JsonCheck, ASchemaThatMultipliesItselfIsRefused) {
+  const auto doubling = [](int levels) {
+    std::string definitions = "\"d" + std::to_string(levels) + "\": {\"type\": \"object\"}";
+    for (int i = 0; i < levels; ++i) {
+      const auto next = "{\"$ref\": \"#/definitions/d" + std::to_string(i + 1) + "\"}";
+      definitions += ", \"d" + std::to_string(i) + "\": {\"allOf\": [" + next + ", " + next + "]}";
+    }
+    return "{\"allOf\": [{\"$ref\": \"#/definitions/d0\"}], \"definitions\": {" + definitions + "}}";
+  };
+  const auto check = JsonCheck::compile(doubling(30));
+  ASSERT_FALSE(check);
+  EXPECT_NE(check.error().what.find("more than 10000 parts"), std::string::npos) << check.error().what;
+  EXPECT_TRUE(JsonCheck::compile(doubling(5)));
+}
+
 }  // namespace
 }  // namespace waybill

@@ -27,6 +27,7 @@ namespace {
 
 constexpr auto kStale = std::chrono::seconds(3);  // the age of a sign of life from which on the host is not ready
 constexpr auto kNoKey = "there are channels with secrets, and notify.key names no master key";
+constexpr int kWaitsInTurn = 5;
 constexpr auto kLastWrites = std::chrono::seconds(5);  // of a drain, after the time of the work
 
 SettlerSettings settler_settings(const Config& config, const std::string& name) {
@@ -177,7 +178,9 @@ Host::Host(HostParts parts)
       pipeline_intake_([this] { signal_.walk(); }, &pipelines_health_),
       event_intake_([this] { signal_.walk(); }, &events_health_),
       body_pool_(std::vector<BodyReader>(std::max(2u, std::thread::hardware_concurrency())), config_.timeouts.answer,
-                 {.bytes = 4 * config_.limits.http_bytes}, tell_late(log_, "bodies")) {}
+                 {.bytes = 4 * config_.limits.http_bytes}, tell_late(log_, "bodies")),
+      socket_(std::move(parts.socket)),
+      metrics_socket_(std::move(parts.metrics_socket)) {}
 
 Result<void> Host::start() {
   if (folder_ && folder_->is_careful()) {
@@ -244,12 +247,12 @@ Result<void> Host::listen() {
     authenticate = [this](const http::Request& request, std::function<void(http::Admission)> answer) {
       tokens_(request, std::move(answer));
     };
-  auto server = http::Server::listen(config_, std::move(routes), std::move(authenticate), log_, metrics_);
+  auto server = http::Server::listen(config_, std::move(routes), std::move(authenticate), log_, metrics_, std::move(socket_));
   TRY(server);
   server_ = std::move(*server);
   if (config_.metrics.listen) {
-    auto watching =
-        http::Server::listen(watching_config(config_), watching_routes(metrics_, readiness()), nullptr, log_, metrics_);
+    auto watching = http::Server::listen(watching_config(config_), watching_routes(metrics_, readiness()), nullptr, log_,
+                                         metrics_, std::move(metrics_socket_));
     TRY(watching);
     metrics_server_ = std::move(*watching);
     metrics_server_->start();
@@ -308,6 +311,28 @@ ReloadResult Host::reload_registry(FormStore& store, LoadActor actor, std::int64
   if (const auto told = publisher_.publish(store); !told)
     log_.warn("maintenance.failed", {{"task", "registry"}, {"error", told.error().what}});
   return result;
+}
+
+std::vector<const Pulse*> Host::pulses() const {
+  std::vector<const Pulse*> all{&claimer_.pulse(), &settler_.pulse()};
+  for (const auto& pulse : intake_.pulses()) all.push_back(&pulse);
+  if (server_)
+    for (const auto* pulse : server_->pulses()) all.push_back(pulse);
+  return all;
+}
+
+// A turn may wait for the database several times, and each wait is bounded.
+std::chrono::milliseconds Host::longest_turn() const {
+  const auto& timeouts = config_.database.timeouts;
+  return kWaitsInTurn * std::max({timeouts.claim, timeouts.settle, timeouts.intake});
+}
+
+std::string Host::status() const {
+  if (auto why = not_ready(); !why.empty()) return "not ready: " + why;
+  std::string status = "ready, " + std::to_string(planner_.held()) + " deliveries under way";
+  if (const auto report = registry_.report(); report.verdict == "refused")
+    status += "; the last reload was refused: see registry.refused in the log";
+  return status;
 }
 
 Millis Host::max_drain() const { return config_.timeouts.drain + kLastWrites; }

@@ -18,6 +18,8 @@
 #include "app/sender_renewal.h"
 #include "app/stores.h"
 #include "base/database_clock.h"
+#include "base/owned_descriptor.h"
+#include "base/pulse.h"
 #include "breadcrumbs/breadcrumb_folder.h"
 #include "breadcrumbs/start_gate.h"
 #include "claim/claim_on_insert.h"
@@ -52,6 +54,7 @@ struct HostParts {
   int shards;
   PublicIds ids;                             // as the API shows them
   std::unique_ptr<BreadcrumbFolder> folder;  // null: no breadcrumbs are left
+  OwnedDescriptor socket, metrics_socket;    // that the service manager listens on for this host; empty: it opens its own
   Log& log;
 };
 
@@ -65,6 +68,10 @@ class Host {
   std::string why_outdated() const;  // why this program may not use the database any more; "" while it may
   // Claims nothing more, finishes what is in flight, gives back the rest. False when a plugin holds on to a thread.
   bool drain();
+  // Of the threads that nothing works without, once it has started. Valid as long as the host.
+  std::vector<const Pulse*> pulses() const;
+  std::chrono::milliseconds longest_turn() const;  // that is not too long for any of them
+  std::string status() const;                      // one line for people
   // How long drain() may take at most, without connections that are being opened.
   Millis max_drain() const;
 
@@ -147,6 +154,7 @@ class Host {
   PipelineIntake pipeline_intake_;
   EventIntake event_intake_;
   BodyPool body_pool_;
+  OwnedDescriptor socket_, metrics_socket_;
   std::unique_ptr<http::Server> server_;
   std::atomic<bool> is_listening_ = false;        // both servers are there and answer
   std::unique_ptr<http::Server> metrics_server_;  // null: /metrics is on server_

@@ -75,11 +75,10 @@ Log make_log(const Config& config) {
                      : config.log_level == "warn"  ? Log::Level::warn
                      : config.log_level == "error" ? Log::Level::error
                                                    : Log::Level::info;
-  const bool pretty = config.log_format == "pretty" || (config.log_format == "auto" && isatty(2));
-  return Log(level, pretty ? Log::Format::pretty : Log::Format::json);
+  return Log(level, config.log_format == "auto" ? log_format_of_standard_error() : *log_format_of(config.log_format));
 }
 
-Log quiet_log() { return Log(Log::Level::warn, isatty(2) ? Log::Format::pretty : Log::Format::json); }
+Log quiet_log() { return Log(Log::Level::warn, log_format_of_standard_error()); }
 
 Result<Database> open_database(const Config& config, Log& log, NoDatabasePolicy none) {
   if (config.database.url.empty() && none == NoDatabasePolicy::refuse && !EmbeddedPostgres::is_in(config.database.embedded))
@@ -321,7 +320,7 @@ FoundRegistry find_registry(const Config& config, const ActionTypes& types, cons
 }
 
 LoadedInstallation load_installation(const Config& config, MissingPluginPolicy absent) {
-  LoadedInstallation contents{.catalogue = Catalogue::load(config.plugins, config.senders, config.isolations),
+  LoadedInstallation contents{.catalogue = Catalogue::load(config.plugin_folders(), config.senders, config.isolations),
                               .registry = std::nullopt,
                               .problems = {},
                               .absent = {}};

@@ -56,9 +56,11 @@ void note(std::int32_t what) {
   if (auto* const at = noted_at.load()) at->store(what);
 }
 
-// Notes the signal and lets it take its course: a fault comes again by itself, a signal that was sent is sent again.
+// Notes the signal and lets it take its course: a fault comes again by itself, a signal that was sent is sent again. One that
+// another process sent, as a service manager's watchdog does, is a kill and no crash.
 void on_fatal(int number, siginfo_t* info, void*) {
-  note(number);
+  const bool is_kill = info->si_code <= 0 && info->si_pid != getpid();
+  if (!is_kill) note(number);
   ::sigaction(number, &former[number], nullptr);
   if (info->si_code <= 0) ::raise(number);
 }

@@ -62,6 +62,7 @@ void Claimer::stop() {
 
 void Claimer::run(std::stop_token stop) {
   while (!stop.stop_requested()) {
+    pulse_.beat();
     again_ = false;
     Clock::Monotonic::duration most = settings_.poll;
     if (const auto host = host_()) {
@@ -72,6 +73,7 @@ void Claimer::run(std::stop_token stop) {
       leave_channels(channels_.host, {});  // others serve them while this host must not claim
     }
     if (!again_) forget_done();
+    pulse_.rest();
     signal_.wait(stop, most, kGather, settings_.batch, planner_.held());
   }
   // What an unconfirmed claim may have taken must not wait for its lease: other hosts are there.

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/pulse.h"
 #include "domain/job.h"
 #include "limits/claim_ledger.h"
 #include "limits/host_reach.h"
@@ -40,7 +41,8 @@ class Claimer {
   ~Claimer();
 
   void start();
-  void stop();  // after this returns no claim begins, and all claimed jobs have been handed on
+  void stop();
+  const Pulse& pulse() const { return pulse_; }  // after this returns no claim begins, and all claimed jobs have been handed on
   Clock::Monotonic looked_at() const { return Clock::Monotonic(Clock::Monotonic::duration(looked_at_.load())); }  // at the queue
 
  private:
@@ -94,6 +96,7 @@ class Claimer {
   std::atomic<Clock::Monotonic::rep> looked_at_;
   bool again_ = false;  // the last round claimed something, learnt of work, or had planned what was denied
 
+  Pulse pulse_{"claimer"};
   std::jthread thread_;  // last: it uses all above
 };
 

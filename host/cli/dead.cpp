@@ -198,7 +198,7 @@ int edit_dead(const GlobalOptions& options, const DeadOptions& dead) {
   if (!dead.destination.empty()) edit.destination = dead.destination;
   if (const auto fault = edit_fault(edit); !fault.empty()) return failed(fault);
   return with_letter(options, dead, [&](const Service& service, DeliveryId id) {
-    const auto catalogue = Catalogue::load(service.config.plugins, service.config.senders, service.config.isolations);
+    const auto catalogue = Catalogue::load(service.config.plugin_folders(), service.config.senders, service.config.isolations);
     const auto edited = edit_letter(service.store, *catalogue, {service.org, id, service.actor}, edit);
     return edited ? print_letter(options, service, id) : failed(edited.error().what);
   });

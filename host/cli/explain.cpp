@@ -137,7 +137,7 @@ std::optional<int> explain_form(const GlobalOptions& options, const Config& conf
   const auto found = reading.store->explain(reading.org, "form", id);
   if (!found) return unread(found.error());
   std::vector<std::pair<QueuePosition, BlockedReason>> actions;
-  const auto catalogue = Catalogue::load(config.plugins, config.senders, config.isolations);
+  const auto catalogue = Catalogue::load(config.plugin_folders(), config.senders, config.isolations);
   if (*found && (*view)->submission.state == "processing")
     for (const auto& position : (*found)->positions)
       actions.emplace_back(position, why_unfinished(**found, position, config, *catalogue));
@@ -188,7 +188,7 @@ std::optional<int> explain_pipeline(const GlobalOptions& options, const Config& 
   if (!*view) return std::nullopt;
   const auto found = reading.store->explain(reading.org, "pipeline", id);
   if (!found) return unread(found.error());
-  const auto catalogue = Catalogue::load(config.plugins, config.senders, config.isolations);
+  const auto catalogue = Catalogue::load(config.plugin_folders(), config.senders, config.isolations);
   const auto reason = why_pipeline(**view);
   const SubmissionView& s = (*view)->submission;
   Json actions = Json::array();
@@ -237,7 +237,7 @@ Result<std::string> not_sent(const Config& config, ReadStore& reader, const Noti
     const auto nobody = why_nobody(e, standing.channel_type);
     return nobody && nobody->code != "host_silent" ? nobody->text : std::string();
   }
-  const auto catalogue = Catalogue::load(config.plugins, config.senders, config.isolations);
+  const auto catalogue = Catalogue::load(config.plugin_folders(), config.senders, config.isolations);
   if (!catalogue->find(standing.channel_type)) return no_plugin(config, *catalogue, standing.channel_type);
   return closed_here(config, *catalogue, standing.channel_type);
 }

@@ -11,7 +11,10 @@
 
 #include "app/host.h"
 #include "app/host_identity.h"
+#include "app/inherited_listeners.h"
 #include "cli/commands.h"
+#include "service_manager/stack_report.h"
+#include "service_manager/watchdog.h"
 #include "services/gcs_links.h"
 #include "store/operations/database_check.h"
 
@@ -115,6 +118,26 @@ std::unique_ptr<BreadcrumbFolder> open_breadcrumbs(const Config& config, Log& lo
   return nullptr;
 }
 
+// Beside the host, so that a thread of it that is stuck does not stay unnoticed. Without a service manager it is only told.
+std::unique_ptr<Watchdog> watch(const Host& host, const ServiceManager& manager, Log& log) {
+  std::chrono::milliseconds limit = host.longest_turn();
+  if (const auto period = manager.watchdog_period())
+    limit = std::max(limit, std::chrono::duration_cast<std::chrono::milliseconds>(*period / 2));
+  return std::make_unique<Watchdog>(
+      manager, host.pulses(),
+      Watchdog::Terms{.limit = limit,
+                      .status = [&host] { return host.status(); },
+                      .tell =
+                          [&log, is_watched = manager.watchdog_period().has_value()](const StuckThread& stuck) {
+                            log.error("host.stuck", {{"thread", stuck.name},
+                                                     {"seconds", stuck.turn_time.count()},
+                                                     {"stack", stuck.stack},
+                                                     {"effect", is_watched ? "the service manager starts this host anew"
+                                                                           : "restart this host: it does not get on"}});
+                            log.flush();
+                          }});
+}
+
 void work_until_told_to_stop(Host& host, const sigset_t& signals) {
   for (int signal = 0; signal != SIGTERM && signal != SIGINT;) {
     sigwait(&signals, &signal);
@@ -155,6 +178,8 @@ int drain(std::unique_ptr<Host> host, Database& database, Log& log) {
 }  // namespace
 
 int serve(const GlobalOptions& options) {
+  const auto manager = ServiceManager::of_environment();
+  auto sockets = take_inherited_sockets();
   auto config = read_configuration(options);
   if (!config) {
     Log log = quiet_log();
@@ -163,6 +188,9 @@ int serve(const GlobalOptions& options) {
   Log log = make_log(*config);
   for (const auto& warning : config->warnings) log.warn("config.deprecated", {{"warning", to_string(warning)}});
   const sigset_t signals = block_signals();  // a SIGHUP that comes too early waits
+  if (!sockets) return not_started(log, sockets.error().what);
+  auto listeners = inherited_listeners(std::move(*sockets), *config);
+  if (!listeners) return not_started(log, listeners.error().what);
   if (const auto harm = harm_of(*config); !harm.empty()) return failed("not started: " + harm);
   LoadedInstallation installation = load_installation(*config, MissingPluginPolicy::tolerate);
   if (!installation.problems.empty()) {
@@ -195,12 +223,19 @@ int serve(const GlobalOptions& options) {
                                                .shards = shards,
                                                .ids = ids,
                                                .folder = open_breadcrumbs(*config, log),
+                                               .socket = std::move(listeners->api),
+                                               .metrics_socket = std::move(listeners->metrics),
                                                .log = log});
   if (const auto started = host->start(); !started) {
     static_cast<void>(host->drain());
     return not_started(log, started.error().what);
   }
+  report_stacks_on_abort();
+  auto watchdog = watch(*host, manager, log);
+  manager.ready();
   work_until_told_to_stop(*host, signals);
+  manager.stopping(host->max_drain() + kLastResort);
+  watchdog.reset();
   return drain(std::move(host), database, log);
 }
 

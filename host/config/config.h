@@ -14,6 +14,7 @@
 #include "base/problem.h"
 #include "base/time.h"
 #include "config/isolation.h"
+#include "config/plugin_folders.h"
 #include "config/setting_places.h"
 #include "domain/retry_timing.h"
 #include "egress/egress_policy.h"
@@ -176,6 +177,8 @@ struct Config {
   DatabaseConfig database;
   std::filesystem::path registry = "./registry";
   std::filesystem::path plugins = "./plugins";
+  std::vector<std::filesystem::path> more_plugins;  // further folders
+  PluginFolders plugin_folders() const { return {plugins, more_plugins}; }
   std::filesystem::path breadcrumbs;           // what a dead host was inside of; "" for the default place
   std::map<std::string, std::string> senders;  // action type -> JSON object of its plugin's settings
   std::map<std::string, std::set<std::string, std::less<>>>
@@ -199,7 +202,7 @@ struct Config {
   Limits limits;
   Timeouts timeouts;
   std::string log_level = "info";
-  std::string log_format = "auto";  // auto, json, pretty
+  std::string log_format = "auto";  // auto, json, pretty, journal
   Problems warnings;                // old names of keys that were used
   SettingPlaces places;             // where each setting stands
 

@@ -93,7 +93,16 @@ void read_migrate(const Value& value, Name, Config& config) { value.flag(config.
 void read_log_level(const Value& value, Name, Config& config) {
   value.word(config.log_level, {"debug", "info", "warn", "error"});
 }
-void read_log_format(const Value& value, Name, Config& config) { value.word(config.log_format, {"auto", "json", "pretty"}); }
+void read_plugins(const Value& value, Name, Config& config) {
+  config.more_plugins.clear();
+  if (value.node().kind != Node::Kind::list) return value.path(config.plugins);
+  if (value.node().children.empty()) return value.fail("must be a path, or a list of paths");
+  value.element(0).path(config.plugins);
+  for (std::size_t i = 1; i < value.node().children.size(); ++i) value.element(i).path(config.more_plugins.emplace_back());
+}
+void read_log_format(const Value& value, Name, Config& config) {
+  value.word(config.log_format, {"auto", "json", "pretty", "journal"});
+}
 
 // Readers of the plain kinds. Durations are given in milliseconds.
 template <auto Field, std::size_t least, std::size_t most>
@@ -162,7 +171,7 @@ constexpr Key kKeys[] = {
     {"database.maintenance_timeout",  "duration",      "2m",             database_time<&DatabaseTimeouts::maintenance>},
     {"database.lock_timeout",    "duration",      "3s",             database_time<&DatabaseTimeouts::lock>},
     {"registry",                 "path",          "./registry",     path<&Config::registry>},
-    {"plugins",                  "path",          "./plugins",      path<&Config::plugins>},
+    {"plugins",                  "path or paths", "./plugins",      read_plugins},
     {"plugin_isolation",         "word",          "process",        read_plugin_isolation},
     {"port_file",                "path",          "",               path<&Config::port_file>},
     {"breadcrumbs",              "path",          "",               path<&Config::breadcrumbs>},

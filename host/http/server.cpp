@@ -34,15 +34,17 @@ constexpr Seconds kAcceptLogPause{5};
 
 // One thread, and the connections that live on it.
 struct Loop {
-  explicit Loop(Millis period_) : period(period_) {}
+  Loop(Millis period_, unsigned number) : period(period_), pulse("http-" + std::to_string(number)) {}
   asio::io_context context{1};
   asio::executor_work_guard<asio::io_context::executor_type> work{context.get_executor()};
   asio::steady_timer ticker{context};
   Millis period;
+  Pulse pulse;  // beats with each tick
   std::unordered_set<ServerConnection*> connections;
   std::thread thread;
 
   void tick() {
+    pulse.beat();
     ticker.expires_after(period);
     ticker.async_wait([this](error_code error) {
       if (error) return;
@@ -79,18 +81,61 @@ class BeastServer final : public Server {
                  .peers = Peers({.bytes = config.limits.http_bytes_per_address, .bytes_in_all = config.limits.http_bytes})} {
     const auto shortest = std::min({config.timeouts.request_read, config.timeouts.idle, Millis(1'000)});
     const unsigned threads = std::clamp(std::thread::hardware_concurrency(), 1u, kMaxLoops);
-    for (unsigned i = 0; i < threads; ++i) loops_.push_back(std::make_unique<Loop>(std::max(shortest / 4, Millis(5))));
+    for (unsigned i = 0; i < threads; ++i) loops_.push_back(std::make_unique<Loop>(std::max(shortest / 4, Millis(5)), i));
     acceptor_.emplace(loops_.front()->context);
     accept_pause_.emplace(loops_.front()->context);
   }
   ~BeastServer() override { stop(Millis(0)); }
 
-  Result<void> open(const ListenAddress& listen, const ListenTls& tls) {
+  Result<void> open(const ListenAddress& listen, const ListenTls& tls, OwnedDescriptor inherited) {
     if (!tls.certificate.empty()) {
       auto files = TlsFiles::open(tls);
       TRY(files);
       serving_.tls = std::move(*files);
     }
+    return inherited.get() < 0 ? bind(listen) : take_over(listen, std::move(inherited));
+  }
+
+  std::uint16_t port() const override { return port_; }
+  Result<bool> renew_tls() override { return serving_.tls ? serving_.tls->renew() : false; }
+  std::vector<const Pulse*> pulses() const override {
+    std::vector<const Pulse*> all;
+    for (const auto& loop : loops_) all.push_back(&loop->pulse);
+    return all;
+  }
+
+  void start() override {
+    running_ = 1;  // the accepting coroutine
+    asio::co_spawn(loops_.front()->context, accept(), asio::detached);
+    for (auto& loop : loops_) {
+      asio::post(loop->context, [&loop = *loop] { loop.tick(); });
+      loop->thread = std::thread([this, &loop = *loop] { run(loop); });
+    }
+  }
+
+  void stop(Millis grace) override {
+    if (stopped_) return;
+    stopped_ = true;
+    serving_.stopping = true;
+    if (!loops_.front()->thread.joinable()) return;  // never started
+    asio::post(loops_.front()->context, [this] {
+      error_code ignored;
+      acceptor_->close(ignored);
+      accept_pause_->cancel();
+    });
+    on_every_connection(&ServerConnection::wind_down);
+    if (!wait_for_end(grace)) {
+      on_every_connection(&ServerConnection::abort);
+      wait_for_end(Millis::max());
+    }
+    for (auto& loop : loops_) {
+      loop->context.stop();
+      loop->thread.join();
+    }
+  }
+
+ private:
+  Result<void> bind(const ListenAddress& listen) {
     auto endpoint = resolve(listen);
     TRY(endpoint);
     error_code error;
@@ -107,40 +152,15 @@ class BeastServer final : public Server {
     return {};
   }
 
-  std::uint16_t port() const override { return port_; }
-  Result<bool> renew_tls() override { return serving_.tls ? serving_.tls->renew() : false; }
-
-  void start() override {
-    running_ = 1;  // the accepting coroutine
-    asio::co_spawn(loops_.front()->context, accept(), asio::detached);
-    for (auto& loop : loops_) {
-      loop->tick();
-      loop->thread = std::thread([this, &loop = *loop] { run(loop); });
-    }
+  Result<void> take_over(const ListenAddress& listen, OwnedDescriptor inherited) {
+    error_code error;
+    const bool is_v6 = listen.host.find(':') != std::string::npos;
+    if (acceptor_->assign(is_v6 ? tcp::v6() : tcp::v4(), inherited.release(), error))
+      return fail(Error::Kind::unavailable, "the socket of the service manager cannot be used: " + error.message());
+    port_ = listen.port;
+    return {};
   }
 
-  void stop(Millis grace) override {
-    if (stopped_) return;
-    stopped_ = true;
-    serving_.stopping = true;
-    if (!loops_.front()->thread.joinable()) return;  // never started
-    asio::post(loops_.front()->context, [this] {
-      error_code ignored;
-      acceptor_->close(ignored);
-      accept_pause_->cancel();
-    });
-    on_every_connection(&ServerConnection::close_if_idle);
-    if (!wait_for_end(grace)) {
-      on_every_connection(&ServerConnection::abort);
-      wait_for_end(Millis::max());
-    }
-    for (auto& loop : loops_) {
-      loop->context.stop();
-      loop->thread.join();
-    }
-  }
-
- private:
   void run(Loop& loop) {
     for (;;) {
       try {
@@ -158,11 +178,11 @@ class BeastServer final : public Server {
     while (!serving_.stopping) {
       auto& loop = *loops_[next++ % loops_.size()];
       auto [error, socket] = co_await acceptor_->async_accept(loop.context, asio::as_tuple(asio::use_awaitable));
-      if (serving_.stopping) break;
       if (!error) {
-        admit(loop, std::move(socket));
+        admit(loop, std::move(socket));  // also while it stops: its client has a connection and may have sent a request
         continue;
       }
+      if (serving_.stopping) break;
       if (error == asio::error::connection_aborted) continue;
       if (const auto now = std::chrono::steady_clock::now(); now - last_logged > kAcceptLogPause) {
         last_logged = now;
@@ -248,9 +268,9 @@ class BeastServer final : public Server {
 }  // namespace
 
 Result<std::unique_ptr<Server>> Server::listen(const Config& config, std::vector<Route> routes, Authenticate authenticate,
-                                               Log& log, Metrics& metrics) {
+                                               Log& log, Metrics& metrics, OwnedDescriptor inherited) {
   auto server = std::make_unique<BeastServer>(config, std::move(routes), std::move(authenticate), log, metrics);
-  TRY(server->open(config.listen, config.tls));
+  TRY(server->open(config.listen, config.tls, std::move(inherited)));
   return server;
 }
 

@@ -71,8 +71,12 @@ void ServerConnection::keep_deadline(Time now) {
 // A connection does not outlive the certificate that it was opened with.
 bool ServerConnection::client_is_outdated() const { return tls_ && tls_->client_is_outdated(*serving_.tls); }
 
-void ServerConnection::close_if_idle() {
-  if (idle_) close();
+// What has arrived already is answered: its client saw an open connection.
+void ServerConnection::wind_down() {
+  if (!idle_) return;
+  ErrorCode ignored;
+  if (!is_fresh_ && socket_.available(ignored) == 0) return close();
+  deadline_ = std::min(deadline_, std::chrono::steady_clock::now() + kLastRequest);
 }
 
 void ServerConnection::abort() {

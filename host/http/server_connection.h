@@ -33,6 +33,8 @@ namespace waybill::http {
 // Errors are results, not exceptions.
 inline constexpr auto kWait = boost::asio::as_tuple(boost::asio::use_awaitable);
 
+inline constexpr Millis kLastRequest{1'000};  // to send it, for a connection that is new when the server stops
+
 // What all connections of a server share.
 struct Serving {
   Router router;
@@ -61,7 +63,7 @@ class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
   boost::asio::awaitable<void> turn_away();
 
   void keep_deadline(Time now);  // called every now and then: ends what has taken too long, or what nobody waits for any more
-  void close_if_idle();
+  void wind_down();  // the server stops: closes it between two requests; one without any request so far has a moment for it
   void abort();
 
   bool is_beyond_its_share() const;  // more connections of this address than one may have
@@ -135,6 +137,7 @@ class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
   Time waits_since_ = Time::max();  // for an answer
   bool expired_ = false;            // the deadline ended the last operation
   bool idle_ = false;               // between two requests
+  bool is_fresh_ = true;            // before the first one
   bool aborted_ = false;
 };
 

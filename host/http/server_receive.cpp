@@ -50,10 +50,10 @@ bool has_bare_line_feed(std::string_view framing) {
 
 asio::awaitable<ServerConnection::ReceiveResult> ServerConnection::receive_head() {
   bool begun = buffer_.size() > 0;
-  if (!begun && serving_.stopping) co_return ReceiveResult{.gone = true, .refusal = {}};
+  if (!begun && serving_.stopping && !is_fresh_) co_return ReceiveResult{.gone = true, .refusal = {}};
   if (!begun && buffer_.capacity() > 2 * kHeadRead) buffer_.shrink_to_fit();
   idle_ = !begun;
-  allow(begun ? serving_.timeouts.request_read : serving_.timeouts.idle);
+  allow(begun ? serving_.timeouts.request_read : serving_.stopping ? kLastRequest : serving_.timeouts.idle);
   share_.release();
   client_ = neighbour_;
   scanner_ = HeadScanner();
@@ -74,7 +74,7 @@ asio::awaitable<ServerConnection::ReceiveResult> ServerConnection::receive_head(
     }
     if (!begun) {
       begun = true;
-      idle_ = false;
+      idle_ = is_fresh_ = false;
       allow(serving_.timeouts.request_read);
     }
   }

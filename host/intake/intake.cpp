@@ -104,10 +104,13 @@ Intake::Intake(std::vector<std::unique_ptr<IntakeStore>> stores, const Clock& cl
       next_(std::move(next)),
       log_(log),
       health_("intents", clock),
-      stores_(std::move(stores)) {}
+      stores_(std::move(stores)) {
+  for (std::size_t i = 0; i < stores_.size(); ++i) pulses_.emplace_back("intake-" + std::to_string(i));
+}
 
 void Intake::start() {
-  for (auto& store : stores_) threads_.emplace_back([this, &store = *store](std::stop_token stop) { run(stop, store); });
+  for (std::size_t i = 0; i < stores_.size(); ++i)
+    threads_.emplace_back([this, i](std::stop_token stop) { run(stop, *stores_[i], pulses_[i]); });
 }
 
 Intake::~Intake() {
@@ -166,14 +169,16 @@ void Intake::submit(std::vector<PendingIntent> batch) {
     all[taken].answer(fail(Error::Kind::unavailable, "too many submissions are waiting to be stored"));
 }
 
-void Intake::run(std::stop_token stop, IntakeStore& store) {
+void Intake::run(std::stop_token stop, IntakeStore& store, Pulse& pulse) {
   RouteCache routes;
   for (;;) {
     std::vector<QueueEntry> too_late;
+    pulse.rest();
     auto group = take_group(stop, too_late);
     if (group.empty() && too_late.empty()) return;
+    pulse.beat();
     refuse(std::move(too_late));
-    if (!group.empty()) carry_in(stop, store, routes, std::move(group));
+    if (!group.empty()) carry_in(stop, store, routes, std::move(group), pulse);
     std::lock_guard lock(mutex_);
     --writing_;
   }
@@ -218,7 +223,7 @@ std::vector<Intake::QueueEntry> Intake::take_group(std::stop_token stop, std::ve
   return group;
 }
 
-void Intake::carry_in(std::stop_token stop, IntakeStore& store, RouteCache& routes, std::vector<QueueEntry> group) {
+void Intake::carry_in(std::stop_token stop, IntakeStore& store, RouteCache& routes, std::vector<QueueEntry> group, Pulse& pulse) {
   auto stored = find_routes(store, routes, group);
   if (!stored) {
     put_back(std::move(group));
@@ -228,8 +233,10 @@ void Intake::carry_in(std::stop_token stop, IntakeStore& store, RouteCache& rout
     std::map<Shard, std::vector<QueueEntry>> by_shard;
     for (auto& waiting : group)
       by_shard[shard_for(waiting.item.org, waiting.item.client_ref, settings_.shards)].push_back(std::move(waiting));
-    for (auto& [shard, part] : by_shard)
+    for (auto& [shard, part] : by_shard) {
+      pulse.beat();
       if (auto done = submit_shard(store, shard, std::move(part)); !done) stored = std::move(done);
+    }
   }
   if (stored) return;
   health_.failed();

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/pulse.h"
 #include "domain/contract.h"
 #include "domain/job.h"
 #include "intake/store_health.h"
@@ -72,6 +73,7 @@ class Intake {
   void submit(std::vector<PendingIntent> batch);
   StoreHealth& health() { return health_; }
   const StoreHealth& health() const { return health_; }
+  const std::deque<Pulse>& pulses() const { return pulses_; }  // of its threads
 
  private:
   struct QueueEntry {
@@ -97,10 +99,10 @@ class Intake {
   };
 
   QueueEntry waiting_for(PendingIntent handed_in) const;
-  void run(std::stop_token stop, IntakeStore& store);
+  void run(std::stop_token stop, IntakeStore& store, Pulse& pulse);
   std::vector<QueueEntry> take_group(std::stop_token stop, std::vector<QueueEntry>& too_late);
   bool is_to_help(std::unique_lock<std::mutex>& lock, std::stop_token stop);
-  void carry_in(std::stop_token stop, IntakeStore& store, RouteCache& routes, std::vector<QueueEntry> group);
+  void carry_in(std::stop_token stop, IntakeStore& store, RouteCache& routes, std::vector<QueueEntry> group, Pulse& pulse);
   Result<void> find_routes(IntakeStore& store, RouteCache& routes, std::vector<QueueEntry>& group);
   Result<void> submit_shard(IntakeStore& store, Shard shard, std::vector<QueueEntry> group);
   Result<void> submit_one_by_one(IntakeStore& store, Shard shard, std::vector<QueueEntry> group);
@@ -114,7 +116,8 @@ class Intake {
   Log& log_;
   StoreHealth health_;
   std::vector<std::unique_ptr<IntakeStore>> stores_;
-  std::mutex mutex_;  // for all below
+  std::deque<Pulse> pulses_;  // one for each store
+  std::mutex mutex_;          // for all below
   std::condition_variable_any changed_;
   std::condition_variable_any crowded_;  // more are waiting than one thread should take
   std::deque<QueueEntry> waiting_;

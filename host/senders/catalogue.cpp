@@ -102,9 +102,8 @@ std::string words_of(const SupersededAction& one) {
   return one.by.empty() ? words + ", which no file has" : words + ", which is that of " + one.by;
 }
 
-Catalogue::Catalogue(std::filesystem::path folder, std::filesystem::path program, FoundPlugins found,
-                     const SenderSettings& settings)
-    : folder_(std::move(folder)), program_(std::move(program)), candidates_(std::move(found.usable)) {
+Catalogue::Catalogue(PluginFolders folders, std::filesystem::path program, FoundPlugins found, const SenderSettings& settings)
+    : folders_(std::move(folders)), program_(std::move(program)), candidates_(std::move(found.usable)) {
   auto contents = std::make_shared<Contents>(candidates_, settings);
   contents->refused.insert(contents->refused.end(), found.refused.begin(), found.refused.end());
   std::stable_sort(contents->refused.begin(), contents->refused.end(),
@@ -116,16 +115,16 @@ Catalogue::Catalogue(std::filesystem::path folder, std::filesystem::path program
 
 Catalogue::~Catalogue() = default;
 
-std::unique_ptr<Catalogue> Catalogue::load(const std::filesystem::path& folder, const SenderSettings& settings,
+std::unique_ptr<Catalogue> Catalogue::load(const PluginFolders& folders, const SenderSettings& settings,
                                            const Isolations& isolations, const std::filesystem::path& program) {
   return std::unique_ptr<Catalogue>(
-      new Catalogue(folder, program, find_plugins(folder, {settings, isolations, program}), settings));
+      new Catalogue(folders, program, find_plugins(folders, {settings, isolations, program}), settings));
 }
 
 std::unique_ptr<Catalogue> Catalogue::renewed(const SenderSettings& settings, const Isolations& isolations) const {
   const std::lock_guard lock(mutex_);
   return std::unique_ptr<Catalogue>(
-      new Catalogue(folder_, program_, find_plugins_again(folder_, {settings, isolations, program_}, candidates_), settings));
+      new Catalogue(folders_, program_, find_plugins_again(folders_, {settings, isolations, program_}, candidates_), settings));
 }
 
 void Catalogue::take(const Catalogue& next) {

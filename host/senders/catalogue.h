@@ -1,4 +1,4 @@
-// The plugins of one folder: loaded and checked, or refused by name.
+// The plugins of a host's folders: loaded and checked, or refused by name.
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,7 @@ struct wb_action;
 namespace waybill {
 
 struct LoadedPlugin {
-  std::string file;  // file name in the folder
+  std::string file;  // see PluginFolders
   std::string id;
   std::string version;
   std::uint32_t abi_minor = 0;
@@ -43,11 +43,11 @@ inline const Isolations kAllInHost{.by_type = {}, .others = IsolationMode::in_pr
 // Safe from any thread.
 class Catalogue final : public ActionTypes {
  public:
-  // Loads every *.so of `folder`, in order of name, from copies in memory, and describes every *.plugin. Never fails as a whole:
-  // unusable plugins are in refused(), in order of name. What ends, crashes or hangs a process while it is loaded, or while it
-  // checks its settings, does so in a child process, and is refused.
-  // What `isolations` puts into a process is never loaded here, but by `program`; "": waybill-plugin-host beside this program.
-  static std::unique_ptr<Catalogue> load(const std::filesystem::path& folder, const SenderSettings& settings = {},
+  // Loads every *.so of the folders, in order of name, from copies in memory, and describes every *.plugin. Never fails as a
+  // whole: unusable plugins are in refused(), in order of name. What ends, crashes or hangs a process while it is loaded, or
+  // while it checks its settings, does so in a child process, and is refused. What `isolations` puts into a process is never
+  // loaded here, but by `program`; "": waybill-plugin-host beside this program.
+  static std::unique_ptr<Catalogue> load(const PluginFolders& folders, const SenderSettings& settings = {},
                                          const Isolations& isolations = kAllInHost, const std::filesystem::path& program = {});
   ~Catalogue() override;
 
@@ -62,7 +62,7 @@ class Catalogue final : public ActionTypes {
   // Of two plugins with one action type the newer has it, or the one that `plugin_version` in its settings names.
   const std::vector<SupersededAction>& superseded() const;
 
-  // What is in the folder now, as far as a running host can take it up: see find_plugins_again(). Nothing of this one changes.
+  // What is in the folders now, as far as a running host can take it up: see find_plugins_again(). Nothing of this one changes.
   std::unique_ptr<Catalogue> renewed(const SenderSettings& settings, const Isolations& isolations) const;
   const std::vector<ChangedPlugin>& not_taken() const;  // what only a restart takes up
   // From now on this one says what `next` does. What it gave before stays good.
@@ -78,10 +78,11 @@ class Catalogue final : public ActionTypes {
 
  private:
   struct Contents;
-  Catalogue(std::filesystem::path folder, std::filesystem::path program, FoundPlugins found, const SenderSettings& settings);
+  Catalogue(PluginFolders folders, std::filesystem::path program, FoundPlugins found, const SenderSettings& settings);
   const Contents* contents() const { return contents_.load(std::memory_order_acquire); }
 
-  const std::filesystem::path folder_, program_;
+  const PluginFolders folders_;
+  const std::filesystem::path program_;
   std::atomic<const Contents*> contents_{nullptr};
   mutable std::mutex mutex_;                          // for all below
   std::vector<PluginCandidate> candidates_;           // of the contents in force

@@ -1,4 +1,5 @@
-// The plugins of one folder, each with what it says of itself: loaded into this process, or described by a process of its own.
+// The plugins of a host's folders, each with what it says of itself: loaded into this process, or described by a process of its
+// own.
 #pragma once
 
 #include <filesystem>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "config/isolation.h"
+#include "config/plugin_folders.h"
 #include "plugin_library/plugin_descriptor.h"
 #include "senders/isolation_choice.h"
 #include "senders/sender_settings.h"
@@ -27,7 +29,7 @@ struct ChangedPlugin {
 };
 
 struct PluginCandidate {
-  std::string file;  // its name in the folder
+  std::string file;  // see PluginFolders
   std::string mark;  // differs when the file does
   std::string id, version;
   std::uint32_t abi_minor = 0;
@@ -51,10 +53,10 @@ struct FoundPlugins {
 
 // For a start: loads what is to run in this process. What ends, crashes or hangs a process while it is loaded, or while it checks
 // its settings, does so in a child process, and is refused.
-FoundPlugins find_plugins(const std::filesystem::path& folder, const PluginTerms& terms);
+FoundPlugins find_plugins(const PluginFolders& folders, const PluginTerms& terms);
 
 // For a running host: loads nothing into this process. What was found before, and can be neither replaced nor missed, stays.
-FoundPlugins find_plugins_again(const std::filesystem::path& folder, const PluginTerms& terms,
+FoundPlugins find_plugins_again(const PluginFolders& folders, const PluginTerms& terms,
                                 const std::vector<PluginCandidate>& before);
 
 }  // namespace waybill

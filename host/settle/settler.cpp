@@ -75,7 +75,9 @@ void Settler::stop(Millis patience) {
 
 void Settler::run(std::stop_token stop) {
   for (;;) {
+    pulse_.rest();
     auto batch = take_batch(stop);
+    pulse_.beat();
     if (!batch.empty()) {
       outages_.judge(batch);
       keep_for_channels(batch, settings_.kept_notifications);
@@ -114,6 +116,7 @@ std::vector<Finished> Settler::take_batch(std::stop_token stop) {
 // Pauses before the next try. True when the patience of stop() is used up.
 bool Settler::give_up(std::stop_token stop) {
   constexpr Millis kPause{100};
+  pulse_.beat();  // the database is in trouble, not this thread
   std::unique_lock lock(mutex_);
   if (!stop.stop_requested())
     changed_.wait_for(lock, stop, kPause, [] { return false; });

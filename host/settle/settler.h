@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/pulse.h"
 #include "domain/decide.h"
 #include "domain/job.h"
 #include "domain/retry_timing.h"
@@ -59,6 +60,7 @@ class Settler {
   void take(std::vector<Finished> finished);
   // Writes what is left and ends the thread; gives up if the database stays away for `patience`.
   void stop(Millis patience);
+  const Pulse& pulse() const { return pulse_; }
 
  private:
   void run(std::stop_token stop);
@@ -101,6 +103,7 @@ class Settler {
   std::condition_variable_any changed_;
   std::vector<Finished> waiting_;
   Clock::Monotonic patient_until_ = Clock::Monotonic::max();
+  Pulse pulse_{"settler"};
   std::jthread thread_;  // last: it uses all above
 };
 

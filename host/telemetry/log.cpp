@@ -4,6 +4,7 @@
 #include <spdlog/logger.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/sinks/stdout_sinks.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -12,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_writer.h"
+#include "telemetry/journal.h"
 
 namespace waybill {
 namespace {
@@ -89,10 +91,10 @@ struct Log::Sink {
 
   Sink(Level least, Format chosen)
       : format(chosen),
-        logger("waybill", chosen == Format::json ? spdlog::sink_ptr(std::make_shared<spdlog::sinks::stderr_sink_mt>())
-                                                 : std::make_shared<spdlog::sinks::stderr_color_sink_mt>()) {
+        logger("waybill", chosen == Format::pretty ? spdlog::sink_ptr(std::make_shared<spdlog::sinks::stderr_color_sink_mt>())
+                                                   : std::make_shared<spdlog::sinks::stderr_sink_mt>()) {
     logger.set_level(spdlog_level(least));
-    logger.set_pattern(chosen == Format::json ? "%v" : "%H:%M:%S.%e %^%-7l%$ %v");
+    logger.set_pattern(chosen == Format::pretty ? "%H:%M:%S.%e %^%-7l%$ %v" : "%v");
     logger.set_error_handler([](const std::string&) {});  // a full disk behind standard error must not end the host
   }
 };
@@ -104,10 +106,23 @@ Log::~Log() = default;
 void Log::write(Level level, std::string_view event, std::span<const Field> fields) {
   if (!sink_ || !sink_->logger.should_log(spdlog_level(level))) return;
   try {
-    const std::string line = sink_->format == Format::json ? json_line(level, event, fields) : columns(event, fields);
+    if (sink_->format == Format::journal && write_to_journal(level, event, fields, columns(event, fields))) return;
+    const std::string line = sink_->format == Format::pretty ? columns(event, fields) : json_line(level, event, fields);
     sink_->logger.log(spdlog_level(level), spdlog::string_view_t(line.data(), line.size()));
   } catch (...) {  // out of memory: the event is lost, its cause goes on
   }
+}
+
+std::optional<Log::Format> log_format_of(std::string_view word) {
+  if (word == "json") return Log::Format::json;
+  if (word == "pretty") return Log::Format::pretty;
+  if (word == "journal") return Log::Format::journal;
+  return std::nullopt;
+}
+
+Log::Format log_format_of_standard_error() {
+  if (isatty(STDERR_FILENO)) return Log::Format::pretty;
+  return is_standard_error_the_journal() ? Log::Format::journal : Log::Format::json;
 }
 
 void Log::flush() {

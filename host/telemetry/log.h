@@ -3,6 +3,7 @@
 
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,7 +24,8 @@ struct Field {
 class Log {
  public:
   enum class Level { debug, info, warn, error };
-  enum class Format { json, pretty };  // one JSON object a line, or columns for a terminal
+  // One JSON object a line; columns for a terminal; entries of the systemd journal, or what it does not take as JSON.
+  enum class Format { json, pretty, journal };
 
   Log(Level least, Format format);  // writes to standard error
   virtual ~Log();
@@ -42,5 +44,10 @@ class Log {
   struct Sink;
   std::unique_ptr<Sink> sink_;
 };
+
+// Of the words json, pretty and journal.
+std::optional<Log::Format> log_format_of(std::string_view word);
+// Pretty on a terminal, journal if it leads there, else JSON.
+Log::Format log_format_of_standard_error();
 
 }  // namespace waybill

@@ -93,7 +93,7 @@ INSTANTIATE_TEST_SUITE_P(
         Broken{"AuthNoneInTheOpen", "listen: 0.0.0.0:80\nauth: none\n", 3, "auth", "only allowed on a loopback address"},
         Broken{"AuthNoneOnAName", "auth: none\nlisten: example.org:80\n", 2, "auth", "only allowed on a loopback address"},
         Broken{"PathEmpty", "registry: \"\"\n", 2, "registry", "must be a path, not \"\""},
-        Broken{"PathThatIsAList", "plugins: [a]\n", 2, "plugins", "must be a path, not a list"},
+        Broken{"PathThatIsAList", "registry: [a]\n", 2, "registry", "must be a path, not a list"},
         Broken{"SenderThatIsAWord", "senders:\n  sms: fast\n", 3, "senders.sms",
                "must be a mapping such as { timeout_ms: 10000 }"},
         Broken{"SenderName", "senders:\n  SMS: {}\n", 3, "senders.SMS", "no name of an action type"},
@@ -150,7 +150,8 @@ INSTANTIATE_TEST_SUITE_P(
         Broken{"AttemptTooLongForTheDefaultLease", "timeouts:\n  attempt: 5m\n", 0, "timeouts.lease", "which is 302s, not 1m"},
         Broken{"LogLevel", "log: { level: verbose }\n", 2, "log.level",
                "must be one of debug, info, warn, error, not \"verbose\""},
-        Broken{"LogFormat", "log: { format: xml }\n", 2, "log.format", "must be one of auto, json, pretty, not \"xml\""}),
+        Broken{"LogFormat", "log: { format: xml }\n", 2, "log.format",
+               "must be one of auto, json, pretty, journal, not \"xml\""}),
     [](const auto& instance) { return instance.param.name; });
 
 class BrokenDatabaseSection : public ::testing::TestWithParam<Broken> {};

@@ -217,6 +217,57 @@ TEST_F(HttpServerInTime, StopAnswersWhatIsUnderWayAndClosesTheRest) {  // N12
   EXPECT_FALSE(client().connected());
 }
 
+TEST_F(HttpServerInTime, WhoConnectedBeforeTheStopIsAnswered) {  // O2
+  start();
+  auto fresh = client();
+  auto kept_alive = client();
+  EXPECT_EQ(kept_alive.exchange("GET /hello HTTP/1.1\r\nHost: x\r\n\r\n").status, 200);  // so the server has both
+  auto held = client();
+  held.send("GET /held HTTP/1.1\r\nHost: x\r\n\r\n");
+  const auto reply = held_.take();
+  ASSERT_TRUE(reply);
+  const auto begun = std::chrono::steady_clock::now();
+  auto stopped = std::async(std::launch::async, [&] { server_->stop(Millis(kPatienceMs)); });
+  EXPECT_EQ(kept_alive.until_close(), "");  // it stops now, and closes what is between two requests
+  const auto answer = fresh.exchange("GET /hello HTTP/1.1\r\nHost: x\r\n\r\n");
+  const bool came_in_time = std::chrono::steady_clock::now() - begun < Millis(800);  // a moment is a second
+  if (came_in_time) {
+    EXPECT_EQ(answer.status, 200);
+    EXPECT_EQ(answer.headers.at("connection"), "close");
+  }
+  reply({.body = "{}", .headers = {}});
+  EXPECT_EQ(held.receive().status, 200);
+  EXPECT_EQ(stopped.wait_for(Millis(kPatienceMs)), std::future_status::ready);
+}
+
+// Who connects meanwhile waits for the next server.
+TEST_F(HttpServerInTime, AnInheritedSocketRefusesNobodyBetweenTwoServers) {  // O2
+  OwnedDescriptor listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof address;
+  ASSERT_EQ(::bind(listener.get(), reinterpret_cast<sockaddr*>(&address), length), 0);
+  ASSERT_EQ(::listen(listener.get(), 100), 0);
+  ASSERT_EQ(::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&address), &length), 0);
+  config_.listen.port = ntohs(address.sin_port);
+  const auto begin = [&] {
+    auto server = Server::listen(config_, routes(), nullptr, log_, metrics_, OwnedDescriptor(::dup(listener.get())));
+    ASSERT_TRUE(server) << server.error().what;
+    server_ = std::move(*server);
+    server_->start();
+  };
+  begin();
+  EXPECT_EQ(server_->port(), config_.listen.port);
+  EXPECT_TRUE(alive());
+  server_->stop(Millis(kPatienceMs));
+  auto waiting = client();
+  ASSERT_TRUE(waiting.connected());
+  ASSERT_TRUE(waiting.send("GET /hello HTTP/1.1\r\nHost: x\r\n\r\n"));
+  begin();
+  EXPECT_EQ(waiting.receive().status, 200);
+}
+
 TEST_F(HttpServerInTime, StopGivesUpAfterItsGraceAndLateRepliesTouchNothing) {  // N12
   start();
   auto waiting = client();

@@ -45,6 +45,19 @@ TEST(Catalogue, AFileInTheFolderIsAllItTakes) {
   EXPECT_NE(catalogue->action("good"), nullptr);
 }
 
+// O1: a package's folder is nobody else's to write to, so plugins of others have one of their own.
+TEST(Catalogue, FurtherFoldersHavePluginsToo) {
+  const PluginFolder first{"good"}, second{"second_good", "hangs", "no_symbol"};
+  const auto catalogue = Catalogue::load({first.path(), {second.path(), "/nowhere/plugins"}});
+  const auto other = std::filesystem::canonical(second.path()).string();
+  ASSERT_NE(catalogue->plugin_of("hangs"), nullptr);
+  EXPECT_EQ(catalogue->plugin_of("hangs")->file, other + "/hangs.so");
+  std::vector<std::string> refused;
+  for (const auto& plugin : catalogue->refused()) refused.push_back(plugin.file);
+  EXPECT_EQ(refused, (std::vector<std::string>{"/nowhere/plugins", other + "/no_symbol.so", other + "/second_good.so"}))
+      << "the action type is the first folder's; a folder that is not there costs the others nothing";
+}
+
 TEST(Catalogue, WhatIsNoPluginIsRefusedByName) {
   EXPECT_TRUE(mentions(refusal(PluginFolder{"no_symbol"}.path()).reason, "does not export wb_plugin_v1"));
   EXPECT_TRUE(mentions(refusal(PluginFolder{"wrong_major"}.path()).reason, "ABI major 2"));

@@ -1,12 +1,15 @@
 // The command line: parses it, and carries the subcommand out.
 #include "cli/cli.h"
 
+#include <algorithm>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "base/nearest.h"
 #include "base/printing.h"
 #include "cli/exit_watch.h"
 #include "cli/grammar.h"
+#include "cli/json_output.h"
 
 namespace waybill {
 namespace {
@@ -68,9 +71,7 @@ int wrong_call(const CommandLine& line, int argc, char** argv, const CLI::ParseE
   return 2;
 }
 
-}  // namespace
-
-int run_command_line(int argc, char** argv) {
+int parse_and_run(int argc, char** argv) {
   CommandLine line;
   try {
     line.app.parse(argc, argv);
@@ -83,6 +84,25 @@ int run_command_line(int argc, char** argv) {
   } catch (const std::exception& e) {
     return failed(std::string("unexpected: ") + e.what());
   }
+}
+
+// Of a call with --json that has printed nothing else: what it said on standard error.
+Json error_json(int code, std::string message) {
+  constexpr std::string_view kBefore = "waybill: ";
+  if (message.starts_with(kBefore)) message.erase(0, kBefore.size());
+  while (message.ends_with('\n')) message.pop_back();
+  return {{"error", {{"code", code == 2 ? "wrong_call" : "failed"}, {"message", message}}}};
+}
+
+}  // namespace
+
+int run_command_line(int argc, char** argv) {
+  const auto is_json = [](const char* word) { return std::string_view(word) == "--json"; };
+  if (std::none_of(argv, argv + argc, is_json)) return parse_and_run(argc, argv);
+  const PrintWatch watch;
+  const int code = parse_and_run(argc, argv);
+  if (code != 0 && !watch.has_text()) print_json(error_json(code, watch.errors()));
+  return code;
 }
 
 }  // namespace waybill

@@ -26,8 +26,9 @@ void add_host_commands(CommandLine& line) {
           &line.app, "check", "Check configuration, plugins and registry; names file, line and field",
           [&] { return check(line.options, line.online); }, true)
       ->add_flag("--online", line.online, "Also ask the database, relays and destinations, without sending anything");
-  line.command(&line.app, "migrate", "Bring the database's schema up to this program's version",
-               [&] { return migrate_database(line.options); });
+  line.command(
+      &line.app, "migrate", "Bring the database's schema up to this program's version",
+      [&] { return migrate_database(line.options); }, true);
 }
 
 void add_roles_command(CommandLine& line) {
@@ -55,8 +56,9 @@ void add_key_commands(CommandLine& line) {
 }
 
 void add_reload_command(CommandLine& line) {
-  line.command(&line.app, "reload", "Check registry and plugins, then make the running hosts of this machine take them up",
-               [&] { return reload(line.options); });
+  line.command(
+      &line.app, "reload", "Check registry and plugins, then make the running hosts of this machine take them up",
+      [&] { return reload(line.options); }, true);
 }
 
 void add_explain_command(CommandLine& line) {
@@ -158,18 +160,21 @@ void add_plugin_commands(CommandLine& line) {
   CLI::App* plugin = line.group("plugin", "Plugins of this installation");
   line.command(
       plugin, "list", "List what is loaded, and what is refused and why", [&] { return list_plugins(line.options); }, true);
-  CLI::App* switched = line.command(plugin, "switch-on",
-                                    "Let an action type run again that was switched off on this machine after hosts died in it",
-                                    [&] { return switch_on(line.options, line.name); });
+  CLI::App* switched = line.command(
+      plugin, "switch-on", "Let an action type run again that was switched off on this machine after hosts died in it",
+      [&] { return switch_on(line.options, line.name); }, true);
   switched->add_option("type", line.name, "The action type")->required();
-  CLI::App* scaffold = line.command(plugin, "new", "Write a small, whole plugin to begin with", [&] {
-    return new_plugin(line.name, line.folder,
-                      line.language == "c"            ? PluginLanguage::c
-                      : line.language == "blocking"   ? PluginLanguage::blocking
-                      : line.language == "python"     ? PluginLanguage::python
-                      : line.language == "typescript" ? PluginLanguage::typescript
-                                                      : PluginLanguage::cpp);
-  });
+  CLI::App* scaffold = line.command(
+      plugin, "new", "Write a small, whole plugin to begin with",
+      [&] {
+        return new_plugin(line.options, line.name, line.folder,
+                          line.language == "c"            ? PluginLanguage::c
+                          : line.language == "blocking"   ? PluginLanguage::blocking
+                          : line.language == "python"     ? PluginLanguage::python
+                          : line.language == "typescript" ? PluginLanguage::typescript
+                                                          : PluginLanguage::cpp);
+      },
+      true);
   scaffold
       ->add_option("--language", line.language,
                    "blocking: C++ with a client library that waits; python, typescript: an executable, which has a process")
@@ -216,8 +221,9 @@ void add_provider_commands(CommandLine& line) {
 
 void add_target_commands(CommandLine& line) {
   CLI::App* outages = line.group("target", "Targets of this installation");
-  CLI::App* resume = line.command(outages, "resume", "End a target's outage: what waits for it goes out again",
-                                  [&] { return resume_target(line.options, line.org, line.name); });
+  CLI::App* resume = line.command(
+      outages, "resume", "End a target's outage: what waits for it goes out again",
+      [&] { return resume_target(line.options, line.org, line.name); }, true);
   resume->add_option("target", line.name, "The target's name, or sender:TYPE for the sender of forms")->required();
   resume->add_option("--org", line.org, "Its organisation")->capture_default_str();
 }
@@ -328,7 +334,7 @@ void add_token_commands(CommandLine& line) {
   list->add_flag("--all-orgs", line.token.all_orgs, "Of every organisation");
   list->add_flag("--revoked", line.token.also_revoked, "Also those that are revoked");
   CLI::App* revocation = line.command(
-      group, "revoke", "Revoke a token", [&] { return revoke_token(line.options, line.token); }, false);
+      group, "revoke", "Revoke a token", [&] { return revoke_token(line.options, line.token); }, true);
   revocation->add_option("name", line.token.name, "The token's name");
   revocation->add_option("--id", line.token.id, "Its id, as `waybill token list` shows it, whatever its organisation");
   for (CLI::App* sub : {creation, list, revocation})

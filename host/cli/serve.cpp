@@ -11,6 +11,7 @@
 
 #include "app/host.h"
 #include "app/host_identity.h"
+#include "base/printing.h"
 #include "cli/commands.h"
 #include "services/gcs_links.h"
 #include "store/operations/database_check.h"
@@ -157,6 +158,10 @@ int drain(std::unique_ptr<Host> host, Database& database, Log& log) {
 int serve(const GlobalOptions& options) {
   auto config = read_configuration(options);
   if (!config) {
+    if (has_status_line()) {  // for people
+      print(config.error());
+      return 1;
+    }
     Log log = quiet_log();
     return not_started(log, config.error());
   }

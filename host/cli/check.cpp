@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/json_output.h"
 #include "cli/online_check.h"
+#include "cli/progress_line.h"
 
 namespace waybill {
 namespace {
@@ -77,6 +78,8 @@ Report look_at(const Config& config, bool online) {
   add(report.problems, installation.problems);
   add(report.warnings, installation.warnings);
   if (!online) return report;
+  ProgressLine progress("asking the database, relays and destinations");
+  progress.show();
   Log log = quiet_log();
   report.findings = check_database_online(config, log);
   if (!installation.problems.empty()) return report;

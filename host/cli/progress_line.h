@@ -16,7 +16,8 @@ class ProgressLine {
 
   void show(std::uint64_t done, std::uint64_t total);  // total 0: not known
   void show(const std::string& line);
-  void clear();  // before something else is printed
+  void show() { show(what_); }  // of what cannot be counted
+  void clear();                 // before something else is printed
 
  private:
   std::string what_;

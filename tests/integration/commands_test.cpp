@@ -371,7 +371,9 @@ TEST_F(Commands, NoneButMigrateAndServeMakesASchema) {
                                         "provider failures",
                                         "pipeline list",
                                         "pipeline show",
-                                        "drain"};
+                                        "drain",
+                                        "completion",
+                                        "manual"};
   const std::map<std::string, Words> arguments{{"explain", {"x"}},
                                                {"dead show", {"1"}},
                                                {"dead edit", {"1", "--destination", "a@x.test"}},

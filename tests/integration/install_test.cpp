@@ -71,7 +71,8 @@ TEST_F(Installed, TheSampleWorksAsItIs) {
 
 // D12
 TEST_F(Installed, DocumentsComeAlong) {
-  for (const char* file : {"operations/running.md", "operations/runbook.md", "operations/configuration.md", "openapi.yaml",
+  for (const char* file : {"operations/running.md", "operations/runbook.md", "operations/configuration.md",
+                           "operations/commands.md", "commands/check.schema.json", "commands/error.schema.json", "openapi.yaml",
                            "http-api.md", "plugins/webhook/README.md", "plugins/email_raw/README.md"})
     EXPECT_TRUE(fs::is_regular_file(prefix() / "share/doc/waybill" / file)) << file;
 }

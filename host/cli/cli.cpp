@@ -67,7 +67,7 @@ int wrong_call(const CommandLine& line, int argc, char** argv, const CLI::ParseE
   else if (path.command == &line.app)
     print_commands(line.tree());
   else
-    print_text("%s\n", path.command->help(path.command->get_parent()->get_name()).c_str());
+    print_text("%s", path.command->help(path.command->get_parent()->get_name()).c_str());
   return 2;
 }
 

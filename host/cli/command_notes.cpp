@@ -139,14 +139,35 @@ std::string_view words_of(Needs needs) {
   return "a configuration, its database and a running host";
 }
 
-std::string help_footer(const CommandNotes& notes) {
-  std::string text = "Examples:\n";
-  for (std::size_t at = 0; at < notes.examples.size();) {
-    const auto end = std::min(notes.examples.find('\n', at), notes.examples.size());
-    text.append("  ").append(notes.examples.substr(at, end - at)).append("\n");
+std::string examples_of(std::string_view group) {
+  std::string text;
+  for (const auto& notes : kNotes) {
+    const bool is_of_it = group.empty() ? notes.command.find(' ') == std::string_view::npos
+                                        : notes.command.starts_with(group) && notes.command.substr(group.size()).starts_with(' ');
+    if (is_of_it) text.append(text.empty() ? "" : "\n").append(notes.examples.substr(0, notes.examples.find('\n')));
+  }
+  return text;
+}
+
+namespace {
+
+std::string listed(std::string_view examples) {
+  std::string text = "Examples:";
+  for (std::size_t at = 0; at < examples.size();) {
+    const auto end = std::min(examples.find('\n', at), examples.size());
+    text.append("\n  ").append(examples.substr(at, end - at));
     at = end + 1;
   }
-  text.append("\nExit codes:\n  0  ").append(kExitZero).append("\n  1  ").append(notes.one);
+  return text;
+}
+
+}  // namespace
+
+std::string group_footer(std::string_view group) { return listed(examples_of(group)); }
+
+std::string help_footer(const CommandNotes& notes) {
+  std::string text = listed(notes.examples);
+  text.append("\n\nExit codes:\n  0  ").append(kExitZero).append("\n  1  ").append(notes.one);
   text.append("\n  2  ").append(kExitTwo);
   if (!notes.three.empty()) text.append("\n  3  ").append(notes.three);
   return text.append("\n\nNeeds ").append(words_of(notes.needs)).append(notes.needs == Needs::nothing ? "." : " (-c, --config).");

@@ -31,5 +31,8 @@ inline constexpr std::string_view kExitZero = "it was done";
 inline constexpr std::string_view kExitTwo = "it was called wrongly, and nothing was done";
 std::string_view words_of(Needs needs);  // "a configuration and its database"
 std::string help_footer(const CommandNotes& notes);
+// Of a group, or of the program (""): the first example of each command, one a line.
+std::string examples_of(std::string_view group);
+std::string group_footer(std::string_view group);
 
 }  // namespace waybill

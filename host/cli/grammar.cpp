@@ -367,10 +367,11 @@ CommandLine::CommandLine()
                          add_provider_commands, add_target_commands, add_pipeline_commands, add_org_commands, add_form_commands,
                          add_token_commands, add_own_commands})  // as `waybill --help` lists them
     add(*this);
+  app.footer(group_footer(""));
 }
 
 CLI::App* CommandLine::group(const char* word, const char* what) {
-  return app.add_subcommand(word, what)->require_subcommand(1)->fallthrough();
+  return app.add_subcommand(word, what)->require_subcommand(1)->fallthrough()->footer(group_footer(word));
 }
 
 CLI::App* CommandLine::command(CLI::App* under, const char* word, const char* what, std::function<int()> run, bool prints_data) {

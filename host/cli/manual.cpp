@@ -149,7 +149,7 @@ ManualPage command_page(const CommandEntry& tree, const CommandEntry& entry, con
       if (!option.is_flag()) page += option_item(option);
   page += exits(entry.notes);
   if (entry.path.empty()) page += places();
-  if (entry.notes) page += roff::heading("EXAMPLES") + roff::example(entry.notes->examples);
+  page += roff::heading("EXAMPLES") + roff::example(entry.notes ? std::string(entry.notes->examples) : examples_of(entry.path));
   return {"man1/" + name + ".1", page + see_also(tree, entry)};
 }
 

@@ -96,6 +96,17 @@ TEST_F(Installed, LinksOfDocumentsLeadSomewhere) {
   EXPECT_GT(seen, 150u);
 }
 
+// O8
+TEST_F(Installed, WithoutAConfigurationItNamesItsOwnSample) {
+  fs::remove(place() / "waybill.yaml");
+  auto check = waybill({"check"});
+  check.err.clear();
+  const auto checked = run(check);
+  EXPECT_EQ(checked.exit_code, 1);
+  EXPECT_NE(checked.err.find("cp " + (prefix() / "share/waybill/waybill.yaml").string() + " ."), std::string::npos)
+      << checked.err;
+}
+
 // D12: what stands beside the configuration comes before what was installed
 TEST_F(Installed, AFolderBesideTheConfigurationIsPreferred) {
   fs::create_directory(place() / "registry");

@@ -79,6 +79,18 @@ TEST(Help, EndsWithTheExamplesAndTheExitCodes) {
             std::string::npos);
 }
 
+TEST(Help, OfAGroupHasAnExampleOfEachOfItsCommands) {
+  CommandLine line;
+  const auto dead = line.app.get_subcommand("dead")->help();
+  const auto examples = dead.substr(std::min(dead.find("Examples:\n"), dead.size()));
+  EXPECT_EQ(lines_of(examples),
+            (std::vector<std::string>{"Examples:", "  waybill dead list", "  waybill dead show 4711",
+                                      "  waybill dead edit 4711 --destination team@example.org", "  waybill dead replay 4711",
+                                      "  waybill dead clone 4711 contact-1-again"}));
+  EXPECT_NE(line.app.help().find("Examples:\n  waybill serve\n  waybill check\n"), std::string::npos) << line.app.help();
+  EXPECT_EQ(line.app.help().find("waybill dead list"), std::string::npos) << "those of groups are in their help";
+}
+
 TEST(Help, DescribesEveryCommandAndOption) {
   std::size_t seen = 0;
   const auto tree = waybill_commands();

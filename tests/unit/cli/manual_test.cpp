@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <set>
 
+#include "cli/roff.h"
 #include "config/keys.h"
 #include "support/process.h"
 #include "support/temp_folder.h"
@@ -39,6 +40,12 @@ class Manual : public ::testing::Test {
   }
   TempFolder folder_;
 };
+
+TEST(Roff, LeavesNothingToBeReadInATextAndMarksWhatMarkdownMarks) {
+  EXPECT_EQ(roff::text("a\\b -c\n.d\n'e' f.g"), "a\\eb \\-c\n\\&.d\n\\&\\(aqe\\(aq f.g");
+  EXPECT_EQ(roff::markdown("see [the `key`](page.md#a), **not** 2 * 3 [x"), "see the \\fBkey\\fR, \\fBnot\\fR 2 * 3 [x");
+  EXPECT_EQ(roff::example("  .TH\n"), ".EX\n  .TH\n.EE\n");
+}
 
 TEST_F(Manual, HasAPageOfEachCommandAndOfTheConfiguration) {
   std::set<std::string> files;

@@ -8,7 +8,6 @@ namespace waybill {
 namespace {
 
 constexpr std::string_view kFailed = "it failed; the message says why";
-constexpr std::string_view kProblem = "there is a problem, or it failed";
 constexpr std::string_view kSomeRefused = "some were refused, or it failed";
 
 constexpr CommandNotes kNotes[] = {

@@ -8,6 +8,7 @@
 
 #include "support/process.h"
 #include "support/temp_folder.h"
+#include "support/world.h"
 #include "unit/cli/grammar_of_waybill.h"
 
 namespace waybill {
@@ -26,8 +27,11 @@ std::string program_of(const std::string& shell) {
   return {};
 }
 
-#define NEEDS(shell) \
-  if (program_of(shell).empty()) GTEST_SKIP() << "there is no " << (shell) << " here; ./dev deps installs it"
+#define NEEDS(shell)                                                              \
+  if (program_of(shell).empty()) {                                                \
+    EXPECT_FALSE(testing::must_run()) << "there is no " << (shell);               \
+    GTEST_SKIP() << "there is no " << (shell) << " here; ./dev deps installs it"; \
+  }
 
 class Completion : public ::testing::Test {
  protected:

@@ -6,7 +6,7 @@ target_include_directories(waybill_test_support PUBLIC ${CMAKE_CURRENT_SOURCE_DI
 target_compile_definitions(waybill_test_support PRIVATE
   WAYBILL_TEST_PROGRAM="$<TARGET_FILE:waybill>" WAYBILL_TEST_PLUGINS="${CMAKE_BINARY_DIR}/plugins"
   WAYBILL_TEST_EXAMPLES="${CMAKE_BINARY_DIR}/plugins-examples" WAYBILL_TEST_SCRIPTS="${CMAKE_CURRENT_SOURCE_DIR}/support"
-  WAYBILL_TEST_REGISTRY="${CMAKE_SOURCE_DIR}/registry")
+  WAYBILL_TEST_REGISTRY="${CMAKE_SOURCE_DIR}/registry" WAYBILL_TEST_SCHEMAS="${CMAKE_SOURCE_DIR}/docs/commands")
 # Preloaded into a server: never with a sanitizer, which would have to come first.
 add_library(stepped_clock_preload MODULE support/stepped_clock_preload.c)
 set_target_properties(stepped_clock_preload PROPERTIES PREFIX "" C_VISIBILITY_PRESET default)

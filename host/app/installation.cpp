@@ -9,6 +9,7 @@
 #include <set>
 
 #include "app/asked_secrets.h"
+#include "app/configuration_file.h"
 #include "app/outgoing.h"
 #include "app/time_limits.h"
 #include "base/json_document.h"
@@ -33,13 +34,16 @@ void print(const Problems& problems, std::string_view before) {
   constexpr std::size_t kMaxLine = 2000;  // bytes
   for (std::size_t i = 0; i < std::min(problems.size(), kMaxPrintedProblems); ++i) {
     const auto line = to_string(problems[i]);
-    print_error("%s%s%s\n", std::string(before).c_str(), line.substr(0, kMaxLine).c_str(), line.size() > kMaxLine ? "..." : "");
+    const auto place = before.empty() ? std::min(line.find(": "), line.size()) : 0;  // warnings have a word to colour
+    print_error(before.empty() ? Ink::red : Ink::yellow, "%s%s", std::string(before).c_str(), line.substr(0, place).c_str());
+    print_error("%s%s\n", line.substr(place, kMaxLine).c_str(), line.size() > place + kMaxLine ? "..." : "");
   }
   if (problems.size() > kMaxPrintedProblems) print_error("and %zu more of such lines\n", problems.size() - kMaxPrintedProblems);
 }
 
 int failed(const std::string& what) {
-  print_error("waybill: %s\n", what.c_str());
+  print_error(Ink::red, "waybill:");
+  print_error(" %s\n", what.c_str());
   return 1;
 }
 
@@ -48,18 +52,16 @@ void report_wait(const std::string& who) {
 }
 
 tl::expected<Config, Problems> read_configuration(const GlobalOptions& options) {
-  std::filesystem::path file = options.config;
-  if (file.empty())
-    if (const char* named = std::getenv("WAYBILL_CONFIG")) file = named;
-  if (file.empty() && std::filesystem::exists("waybill.yaml")) file = "waybill.yaml";
+  ConfigurationPlaces places{.given = options.config};
+  if (const char* named = std::getenv("WAYBILL_CONFIG")) places.variable = named;
+  const auto file = configuration_file(places);
   std::vector<std::string> environment;
   for (char** entry = environ; *entry; ++entry) environment.emplace_back(*entry);
   auto config = load_config(file, environment);
-  if (!config && file.empty())
-    config.error().insert(config.error().begin(), {"", 0, "",
-                                                   "there is no configuration file: looked for " +
-                                                       (std::filesystem::current_path() / "waybill.yaml").string() +
-                                                       "; name another one with --config or WAYBILL_CONFIG"});
+  if (!config && file.empty()) {
+    std::erase_if(config.error(), [](const Problem& problem) { return problem.field == "database"; });  // first_steps() says it
+    config.error().insert(config.error().begin(), {"", 0, "", first_steps(places)});
+  }
   return config;
 }
 

@@ -20,7 +20,7 @@
 namespace waybill {
 
 struct GlobalOptions {
-  std::filesystem::path config;  // --config, or WAYBILL_CONFIG, or ./waybill.yaml if there is one; "" for none
+  std::filesystem::path config;  // --config; "": see configuration_file()
   bool json = false;             // --json
 };
 

@@ -1,8 +1,12 @@
 // Formats, escapes, writes: the only place of the program that writes to its standard streams, beside the log.
 #include "base/printing.h"
 
+#include <unistd.h>
+
 #include <cstdarg>
 #include <cstdio>
+#include <cstdlib>
+#include <mutex>
 
 #include "base/invisible.h"
 #include "base/utf8.h"
@@ -24,7 +28,38 @@ void append_code(std::string& out, std::string_view character) {
   append_escape(out, "", static_cast<unsigned char>(code & 0xFF));
 }
 
-void write(std::FILE* to, const char* format, std::va_list arguments) {
+constinit std::mutex watch_mutex;
+constinit PrintWatch* watch_in_force = nullptr;
+
+void keep(bool is_error, const std::string& text) {
+  const std::lock_guard lock(watch_mutex);
+  if (watch_in_force != nullptr) watch_in_force->keep(is_error, text);
+}
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+bool is_terminal(std::FILE* stream) {
+  return isatty(fileno(stream)) == 1 && !variable("TERM").empty() && variable("TERM") != "dumb";
+}
+
+const char* code_of(Ink ink) {
+  switch (ink) {
+    case Ink::bold:
+      return "\x1b[1m";
+    case Ink::red:
+      return "\x1b[31m";
+    case Ink::yellow:
+      return "\x1b[33m";
+    case Ink::plain:
+      break;
+  }
+  return "";
+}
+
+void write(std::FILE* to, Ink ink, const char* format, std::va_list arguments) {
   std::va_list again;
   va_copy(again, arguments);
   const int length = std::vsnprintf(nullptr, 0, format, again);
@@ -33,7 +68,13 @@ void write(std::FILE* to, const char* format, std::va_list arguments) {
   std::string text(static_cast<std::size_t>(length) + 1, '\0');
   std::vsnprintf(text.data(), text.size(), format, arguments);
   text.pop_back();
-  const auto safe = printable(text);
+  auto safe = printable(text);
+  keep(to == stderr, safe);
+  if (ink != Ink::plain && is_terminal(to) && variable("NO_COLOR").empty()) {
+    const auto end = safe.ends_with('\n') ? safe.size() - 1 : safe.size();
+    safe.insert(end, "\x1b[0m");
+    safe.insert(0, code_of(ink));
+  }
   std::fwrite(safe.data(), 1, safe.size(), to);
 }
 
@@ -62,15 +103,63 @@ std::string printable(std::string_view text) {
 void print_text(const char* format, ...) {
   std::va_list arguments;
   va_start(arguments, format);
-  write(stdout, format, arguments);
+  write(stdout, Ink::plain, format, arguments);
   va_end(arguments);
 }
 
 void print_error(const char* format, ...) {
   std::va_list arguments;
   va_start(arguments, format);
-  write(stderr, format, arguments);
+  write(stderr, Ink::plain, format, arguments);
   va_end(arguments);
+}
+
+void print_text(Ink ink, const char* format, ...) {
+  std::va_list arguments;
+  va_start(arguments, format);
+  write(stdout, ink, format, arguments);
+  va_end(arguments);
+}
+
+void print_error(Ink ink, const char* format, ...) {
+  std::va_list arguments;
+  va_start(arguments, format);
+  write(stderr, ink, format, arguments);
+  va_end(arguments);
+}
+
+bool has_status_line() { return is_terminal(stderr); }
+
+void print_status(const std::string& line) {
+  const auto text = "\r" + printable(line) + "\x1b[K" + (line.empty() ? "\r" : "");
+  std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
+PrintWatch::PrintWatch() {
+  const std::lock_guard lock(watch_mutex);
+  watch_in_force = this;
+}
+
+PrintWatch::~PrintWatch() {
+  const std::lock_guard lock(watch_mutex);
+  watch_in_force = nullptr;
+}
+
+void PrintWatch::keep(bool is_error, const std::string& text) {
+  if (is_error)
+    errors_ += text;
+  else
+    has_text_ = has_text_ || !text.empty();
+}
+
+bool PrintWatch::has_text() const {
+  const std::lock_guard lock(watch_mutex);
+  return has_text_;
+}
+
+std::string PrintWatch::errors() const {
+  const std::lock_guard lock(watch_mutex);
+  return errors_;
 }
 
 }  // namespace waybill

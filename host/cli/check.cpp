@@ -7,16 +7,23 @@
 #include "cli/commands.h"
 #include "cli/json_output.h"
 #include "cli/online_check.h"
+#include "cli/progress_line.h"
 
 namespace waybill {
 namespace {
 
 constexpr auto kKept = " (where hosts of an earlier version ran, it stays in the host until plugin_isolation is set)";
 
+Ink ink_of(Finding::Level level) {
+  return level == Finding::Level::problem ? Ink::red : level == Finding::Level::warning ? Ink::yellow : Ink::plain;
+}
+
 void print(const Findings& findings) {
-  for (const auto& finding : findings)
-    print_text("%-8s %-24s %s%s%s\n", word_of(finding.level), finding.what.c_str(), finding.message.c_str(),
+  for (const auto& finding : findings) {
+    print_text(ink_of(finding.level), "%-8s", word_of(finding.level));
+    print_text(" %-24s %s%s%s\n", finding.what.c_str(), finding.message.c_str(),
                finding.remedy.empty() ? "" : "; remedy: ", finding.remedy.c_str());
+  }
 }
 
 // Where each plugin runs, and why.
@@ -71,6 +78,8 @@ Report look_at(const Config& config, bool online) {
   add(report.problems, installation.problems);
   add(report.warnings, installation.warnings);
   if (!online) return report;
+  ProgressLine progress("asking the database, relays and destinations");
+  progress.show();
   Log log = quiet_log();
   report.findings = check_database_online(config, log);
   if (!installation.problems.empty()) return report;
@@ -112,7 +121,8 @@ int check(const GlobalOptions& options, bool online) {
   print(report.findings);
   print(report.plugins);
   if (!good) return 1;
-  print_text("good: %s\n", report.summary.c_str());
+  print_text(Ink::bold, "good:");
+  print_text(" %s\n", report.summary.c_str());
   return 0;
 }
 

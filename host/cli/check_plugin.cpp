@@ -9,6 +9,7 @@
 #include "base/printing.h"
 #include "cli/commands.h"
 #include "cli/json_output.h"
+#include "cli/progress_line.h"
 #include "plugin_bridge/executable_plugin.h"
 
 namespace waybill {
@@ -95,12 +96,15 @@ int check_plugin_file(const PluginCheckOptions& options) {
     return kCalledWrongly;
   }
   const bool is_executable = std::filesystem::is_directory(options.file);
+  ProgressLine progress("checking " + options.file);
+  progress.show();
   const auto report = conformance::check_plugin({.file = options.file,
                                                  .samples = options.samples,
                                                  .only = options.only,
                                                  .time_limit = std::chrono::milliseconds(std::llround(options.time_limit * 1000)),
                                                  .schemas = schema_validator(),
                                                  .open = is_executable ? open_for_check : nullptr});
+  progress.clear();
   if (!report) {
     failed(report.error());
     return kCalledWrongly;

@@ -12,6 +12,7 @@
 #include "base/printing.h"
 #include "cli/json_output.h"
 #include "cli/living_hosts.h"
+#include "cli/progress_line.h"
 #include "store/operations/database_check.h"
 #include "store/pg/migrations.h"
 #include "store/pg_stores.h"
@@ -24,8 +25,23 @@ int migrate_database(const GlobalOptions& options) {
   const auto database = open_database(*config, log, NoDatabasePolicy::make);
   if (!database) return failed(database.error().what);
   if (const auto same = check_owner(database->address, database->owner); !same) return failed(same.error().what);
-  const auto applied = migrate(database->owner, report_wait);
+  ProgressLine progress("migration");
+  const auto applied = migrate(
+      database->owner,
+      [&](const std::string& who) {
+        progress.clear();
+        report_wait(who);
+      },
+      migrations(), embedded_functions(),
+      [&](const std::string& name, std::size_t nth, std::size_t total) {
+        progress.show("migration " + std::to_string(nth) + " of " + std::to_string(total) + ": " + name);
+      });
+  progress.clear();
   if (!applied) return failed(applied.error().what);
+  if (options.json) {
+    print_json({{"applied", *applied}});
+    return 0;
+  }
   for (const auto& name : *applied) print_line("applied " + name);
   if (applied->empty()) print_line("nothing to do: the schema is up to date");
   return 0;
@@ -64,6 +80,12 @@ void print(const Result<std::vector<PluginInUse>>& used) {
   }
 }
 
+void print_marked(const std::string& file, Ink ink, const char* mark, const std::string& words) {
+  print_text("%-24s ", file.c_str());
+  print_text(ink, "%-10s", mark);
+  print_text(" %s\n", words.c_str());
+}
+
 }  // namespace
 
 int list_plugins(const GlobalOptions& options) {
@@ -98,7 +120,7 @@ int list_plugins(const GlobalOptions& options) {
                 {"superseded", superseded},
                 {"hosts", json_of(used)}});
   } else {
-    print_line("in " + config->plugins.string());
+    print_text(Ink::bold, "in %s\n", config->plugins.c_str());
     for (const auto& p : catalogue->loaded()) {
       std::string types;
       for (const auto& type : p.action_types) types += (types.empty() ? "" : ", ") + type;
@@ -108,9 +130,8 @@ int list_plugins(const GlobalOptions& options) {
       if (!p.why_in_place.empty())
         print_text("%-24s %-10s loaded in place, never write over it: %s\n", "", "", p.why_in_place.c_str());
     }
-    for (const auto& p : catalogue->refused())
-      print_text("%-24s refused    %s (%s)\n", p.file.c_str(), p.reason.c_str(), p.remedy.c_str());
-    for (const auto& p : catalogue->superseded()) print_text("%-24s not used   %s\n", p.file.c_str(), words_of(p).c_str());
+    for (const auto& p : catalogue->refused()) print_marked(p.file, Ink::red, "refused", p.reason + " (" + p.remedy + ")");
+    for (const auto& p : catalogue->superseded()) print_marked(p.file, Ink::yellow, "not used", words_of(p));
     if (catalogue->loaded().empty() && catalogue->refused().empty()) print_line("no plugins");
     print(used);
   }
@@ -124,7 +145,10 @@ int switch_on(const GlobalOptions& options, const std::string& action_type) {
   if (!folder) return failed(folder.error().what);
   if (!(*folder)->switch_on(action_type))
     return failed("action type " + action_type + " is not switched off on this machine (" + (*folder)->path().string() + ")");
-  print_line("switched on; running hosts take its work again within a second");
+  if (options.json)
+    print_json({{"actionType", action_type}, {"switchedOn", true}});
+  else
+    print_line("switched on; running hosts take its work again within a second");
   return 0;
 }
 
@@ -140,7 +164,10 @@ int resume_target(const GlobalOptions& options, const std::string& org, const st
   const auto ended = make_maintenance_store(database->address)->end_outage(**id, target);
   if (!ended) return failed(ended.error().what);
   if (!*ended) return failed("organisation \"" + org + "\" has no target \"" + target + "\" in an outage");
-  print_line("the outage is over: what waited for its end goes out now");
+  if (options.json)
+    print_json({{"org", org}, {"target", target}, {"resumed", true}});
+  else
+    print_line("the outage is over: what waited for its end goes out now");
   return 0;
 }
 

@@ -13,6 +13,7 @@
 #include "base/printing.h"
 #include "cli/given.h"
 #include "cli/json_output.h"
+#include "cli/progress_line.h"
 #include "dead_letters/dead_letter_service.h"
 #include "store/pg_stores.h"
 
@@ -213,7 +214,10 @@ int replay_dead(const GlobalOptions& options, const DeadOptions& dead) {
   return with_service(options, dead, [&](const Service& service) {
     const auto filter = filter_of(dead, service.ids);
     if (!filter) return failed(filter.error().what);
+    ProgressLine progress(dead.dry_run ? "looking for dead letters" : "replaying dead letters");
+    progress.show();
     const auto replays = service.store.replay(service.org, *filter, service.actor, dead.dry_run);
+    progress.clear();
     if (!replays) return failed(replays.error().what);
     if (options.json)
       print_json(our_json(replays_json(*replays, dead.dry_run)));

@@ -8,6 +8,7 @@
 
 #include "base/printing.h"
 #include "cli/json_output.h"
+#include "cli/progress_line.h"
 #include "store/pg_stores.h"
 #include "store/pipelines/pgboss_check.h"
 #include "store/pipelines/pgboss_store.h"
@@ -87,25 +88,28 @@ Result<std::vector<QueueDrain>> plan(const std::vector<PgBossQueue>& queues, std
 }
 
 Result<void> drain_queue(PgBossStore& store, QueueDrain& one, std::size_t batch) {
+  ProgressLine progress(one.queue.name + " -> " + one.target + ": handed in");
   for (;;) {
+    progress.show(one.taken, std::max(one.queue.waiting, one.taken));
     auto step = store.take(one.queue.name, batch, one.hand_in);
     TRY(step);
     one.taken += step->taken;
     one.refusals.insert(one.refusals.end(), step->refusals.begin(), step->refusals.end());
     if (step->is_over) return {};
-    print_error("%s -> %s: %llu of %llu handed in\n", one.queue.name.c_str(), one.target.c_str(),
-                static_cast<unsigned long long>(one.taken),
-                static_cast<unsigned long long>(std::max(one.queue.waiting, one.taken)));
   }
 }
 
 // What drain_queue() would refuse.
 Result<void> look_at_queue(PgBossStore& store, QueueDrain& one, std::size_t batch) {
+  ProgressLine progress(one.queue.name + ": looked at");
+  std::uint64_t seen = 0;
   for (std::string after;;) {
+    progress.show(seen, std::max(one.queue.waiting, seen));
     const auto jobs = store.waiting(one.queue.name, after, batch);
     TRY(jobs);
     if (jobs->empty()) return {};
     after = jobs->back().id;
+    seen += jobs->size();
     for (const auto& job : *jobs)
       if (const auto fault = one.fault_of(job); !fault.empty())
         one.refusals.push_back(one.queue.name + " " + job.id + ": " + fault);

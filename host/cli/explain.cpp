@@ -34,6 +34,10 @@ BlockedReason why(const Explanation& e, const Config& config, const Catalogue& c
   return why_unfinished(e, e.positions.front(), config, catalogue);
 }
 
+void print_heading(const std::string& id, const std::string& state) {
+  print_text(Ink::bold, "%s: %s\n", id.c_str(), state.c_str());
+}
+
 void print_attempts(const std::vector<AttemptView>& attempts, const char* indent) {
   for (const auto& a : attempts)
     print_text("%sattempt %u  %s  %s %s%s%s%s%s%s\n", indent, a.number, format_rfc3339(a.started).c_str(), a.outcome.c_str(),
@@ -43,8 +47,9 @@ void print_attempts(const std::vector<AttemptView>& attempts, const char* indent
 
 void print_intent(const Explanation& e, const BlockedReason& reason) {
   const SubmissionView& intent = e.history.submission;
-  print_text("%s: %s\n  target   %s\n  created  %s\n  why      %s\n", intent.client_ref.c_str(), intent.state.c_str(),
-             intent.target.c_str(), format_rfc3339(intent.created).c_str(), reason.text.c_str());
+  print_heading(intent.client_ref, intent.state);
+  print_text("  target   %s\n  created  %s\n  why      %s\n", intent.target.c_str(), format_rfc3339(intent.created).c_str(),
+             reason.text.c_str());
   print_attempts(e.history.attempts, "  ");
 }
 
@@ -115,8 +120,9 @@ void print_form(const GlobalOptions& options, const FormView& view,
                        {"actions", std::move(list)},
                        {"deliveries", deliveries_json(view.deliveries, [](const auto&, Json&) {})}});
   }
-  print_text("%s: %s\n  form     %s\n  created  %s\n  why      %s\n", s.client_ref.c_str(), s.state.c_str(), s.target.c_str(),
-             format_rfc3339(s.created).c_str(), reason.text.c_str());
+  print_heading(s.client_ref, s.state);
+  print_text("  form     %s\n  created  %s\n  why      %s\n", s.target.c_str(), format_rfc3339(s.created).c_str(),
+             reason.text.c_str());
   for (const auto& [position, why] : actions)
     print_text("  action %d (%s)  %s\n", position.action_order, position.action_type.c_str(), why.text.c_str());
   for (const auto& delivery : view.deliveries) {
@@ -192,9 +198,11 @@ std::optional<int> explain_pipeline(const GlobalOptions& options, const Config& 
   const auto reason = why_pipeline(**view);
   const SubmissionView& s = (*view)->submission;
   Json actions = Json::array();
-  if (!options.json)
-    print_text("%s: %s\n  pipeline %s, version %d\n  created  %s\n  why      %s\n", s.client_ref.c_str(), s.state.c_str(),
-               s.target.c_str(), (*view)->version, format_rfc3339(s.created).c_str(), reason.text.c_str());
+  if (!options.json) {
+    print_heading(s.client_ref, s.state);
+    print_text("  pipeline %s, version %d\n  created  %s\n  why      %s\n", s.target.c_str(), (*view)->version,
+               format_rfc3339(s.created).c_str(), reason.text.c_str());
+  }
   for (const auto& position : *found ? (*found)->positions : std::vector<QueuePosition>{}) {
     const auto why = why_unfinished(**found, position, config, *catalogue);
     if (!options.json) print_text("  %s (%s)  %s\n", position.target.c_str(), position.action_type.c_str(), why.text.c_str());
@@ -263,11 +271,13 @@ std::optional<int> explain_notification(const GlobalOptions& options, const Conf
                                                    .per_channel = config.limits.per_channel,
                                                    .not_sent = *obstacle,
                                                    .audience = Audience::installation});
-  if (options.json)
+  if (options.json) {
     print_text("%s\n", explanation_json(*standing, reason, text == ids.text(id->value) ? ids : PublicIds{}).c_str());
-  else
-    print_text("%s: %s\n  channel  %s\n  created  %s\n  why      %s\n", text.c_str(), standing->view.status.c_str(),
-               standing->view.channel.c_str(), format_rfc3339(standing->view.created).c_str(), reason.text.c_str());
+    return 0;
+  }
+  print_heading(text, standing->view.status);
+  print_text("  channel  %s\n  created  %s\n  why      %s\n", standing->view.channel.c_str(),
+             format_rfc3339(standing->view.created).c_str(), reason.text.c_str());
   return 0;
 }
 

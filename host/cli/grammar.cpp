@@ -2,6 +2,9 @@
 #include "cli/grammar.h"
 
 #include "app/quarantine.h"
+#include "cli/command_notes.h"
+#include "cli/completion.h"
+#include "cli/manual.h"
 #include "cli/new_plugin.h"
 #include "cli/orgs.h"
 #include "cli/pipelines.h"
@@ -23,8 +26,9 @@ void add_host_commands(CommandLine& line) {
           &line.app, "check", "Check configuration, plugins and registry; names file, line and field",
           [&] { return check(line.options, line.online); }, true)
       ->add_flag("--online", line.online, "Also ask the database, relays and destinations, without sending anything");
-  line.command(&line.app, "migrate", "Bring the database's schema up to this program's version",
-               [&] { return migrate_database(line.options); });
+  line.command(
+      &line.app, "migrate", "Bring the database's schema up to this program's version",
+      [&] { return migrate_database(line.options); }, true);
 }
 
 void add_roles_command(CommandLine& line) {
@@ -52,8 +56,9 @@ void add_key_commands(CommandLine& line) {
 }
 
 void add_reload_command(CommandLine& line) {
-  line.command(&line.app, "reload", "Check registry and plugins, then make the running hosts of this machine take them up",
-               [&] { return reload(line.options); });
+  line.command(
+      &line.app, "reload", "Check registry and plugins, then make the running hosts of this machine take them up",
+      [&] { return reload(line.options); }, true);
 }
 
 void add_explain_command(CommandLine& line) {
@@ -91,7 +96,8 @@ void add_dead_commands(CommandLine& line) {
   add_id(add("show", "Show one with what it holds, its attempts and its edits", show_dead));
   CLI::App* edit = add("edit", "Change what will be sent, or where to; before and after are kept", edit_dead);
   add_id(edit);
-  edit->add_option("--fields", line.dead.fields, "File with the new fields, a JSON object; - for standard input");
+  edit->add_option("--fields", line.dead.fields, "File with the new fields, a JSON object; - for standard input")
+      ->type_name("FILE");
   edit->add_option("--destination", line.dead.destination, "The action's new destination");
   add_actor(edit);
   CLI::App* replay = add("replay", "Send them again, no faster than dead.replay_rate", replay_dead);
@@ -154,25 +160,28 @@ void add_plugin_commands(CommandLine& line) {
   CLI::App* plugin = line.group("plugin", "Plugins of this installation");
   line.command(
       plugin, "list", "List what is loaded, and what is refused and why", [&] { return list_plugins(line.options); }, true);
-  CLI::App* switched = line.command(plugin, "switch-on",
-                                    "Let an action type run again that was switched off on this machine after hosts died in it",
-                                    [&] { return switch_on(line.options, line.name); });
+  CLI::App* switched = line.command(
+      plugin, "switch-on", "Let an action type run again that was switched off on this machine after hosts died in it",
+      [&] { return switch_on(line.options, line.name); }, true);
   switched->add_option("type", line.name, "The action type")->required();
-  CLI::App* scaffold = line.command(plugin, "new", "Write a small, whole plugin to begin with", [&] {
-    return new_plugin(line.name, line.folder,
-                      line.language == "c"            ? PluginLanguage::c
-                      : line.language == "blocking"   ? PluginLanguage::blocking
-                      : line.language == "python"     ? PluginLanguage::python
-                      : line.language == "typescript" ? PluginLanguage::typescript
-                                                      : PluginLanguage::cpp);
-  });
+  CLI::App* scaffold = line.command(
+      plugin, "new", "Write a small, whole plugin to begin with",
+      [&] {
+        return new_plugin(line.options, line.name, line.folder,
+                          line.language == "c"            ? PluginLanguage::c
+                          : line.language == "blocking"   ? PluginLanguage::blocking
+                          : line.language == "python"     ? PluginLanguage::python
+                          : line.language == "typescript" ? PluginLanguage::typescript
+                                                          : PluginLanguage::cpp);
+      },
+      true);
   scaffold
       ->add_option("--language", line.language,
                    "blocking: C++ with a client library that waits; python, typescript: an executable, which has a process")
       ->check(CLI::IsMember({"c++", "c", "blocking", "python", "typescript"}))
       ->capture_default_str();
   scaffold->add_option("name", line.name, "Its action type: [a-z][a-z0-9_]*")->required();
-  scaffold->add_option("--dir", line.folder, "Where its folder goes")->capture_default_str();
+  scaffold->add_option("--dir", line.folder, "Where its folder goes")->type_name("FOLDER")->capture_default_str();
 
   CLI::App* conformance = line.command(
       plugin, "check", "Check whether a plugin keeps the rules of waybill/plugin.h; each check runs in a process of its own",
@@ -181,9 +190,10 @@ void add_plugin_commands(CommandLine& line) {
         return check_plugin_file(line.checked);
       },
       true);
-  conformance->add_option("file", line.checked.file, "The plugin: a .so file, or a folder NAME.plugin");
-  conformance->add_option("--samples", line.checked.samples,
-                          "JSON file with settings, destination and payload that the plugin accepts");
+  conformance->add_option("file", line.checked.file, "The plugin: a .so file, or a folder NAME.plugin")->type_name("FILE");
+  conformance
+      ->add_option("--samples", line.checked.samples, "JSON file with settings, destination and payload that the plugin accepts")
+      ->type_name("FILE");
   conformance->add_option("--only", line.checked.only, "Only the check of this name; may be given several times");
   conformance->add_option("--time-limit", line.checked.time_limit, "Seconds that each check may take")
       ->check(CLI::Range(0.1, 3600.0))
@@ -211,8 +221,9 @@ void add_provider_commands(CommandLine& line) {
 
 void add_target_commands(CommandLine& line) {
   CLI::App* outages = line.group("target", "Targets of this installation");
-  CLI::App* resume = line.command(outages, "resume", "End a target's outage: what waits for it goes out again",
-                                  [&] { return resume_target(line.options, line.org, line.name); });
+  CLI::App* resume = line.command(
+      outages, "resume", "End a target's outage: what waits for it goes out again",
+      [&] { return resume_target(line.options, line.org, line.name); }, true);
   resume->add_option("target", line.name, "The target's name, or sender:TYPE for the sender of forms")->required();
   resume->add_option("--org", line.org, "Its organisation")->capture_default_str();
 }
@@ -236,10 +247,12 @@ void add_repair_commands(CommandLine& line, CLI::App* group) {
   };
   CLI::App* rerun = add(Kind::rerun, "rerun", "Run blocked submissions again, from a state on");
   rerun->add_option("--state", line.repair.state, "From which state on (default: the one where they are)");
-  rerun->add_option("--input", line.repair.input, "File with the JSON that the state's action is sent; - for standard input");
+  rerun->add_option("--input", line.repair.input, "File with the JSON that the state's action is sent; - for standard input")
+      ->type_name("FILE");
   rerun->add_option("--action", line.repair.action, "Which action gets the input, where the state runs several");
   CLI::App* skip = add(Kind::skip, "skip", "Take the failed actions of blocked submissions as done");
-  skip->add_option("--result", line.repair.result, "File with the result that they are to have, JSON; - for standard input");
+  skip->add_option("--result", line.repair.result, "File with the result that they are to have, JSON; - for standard input")
+      ->type_name("FILE");
   CLI::App* end = add(Kind::end, "end", "End blocked submissions without sending anything more");
   end->add_option("--state", line.repair.state, "In which terminal state (default: the only one)");
 }
@@ -284,8 +297,11 @@ void add_form_commands(CommandLine& line) {
       [&] { return simulate_form(line.options, line.form); }, true);
   for (CLI::App* sub : {preview, simulation}) {
     sub->add_option("form", line.form.form, "The form_id")->required();
-    sub->add_option("--fields", line.form.fields, "JSON file with the fields of a submission; - for standard input")->required();
-    sub->add_option("--attachments", line.form.attachments, "JSON file with its attachments, as POST /v1/submissions takes them");
+    sub->add_option("--fields", line.form.fields, "JSON file with the fields of a submission; - for standard input")
+        ->type_name("FILE")
+        ->required();
+    sub->add_option("--attachments", line.form.attachments, "JSON file with its attachments, as POST /v1/submissions takes them")
+        ->type_name("FILE");
     sub->add_option("--reference", line.form.reference, "Its submissionId")->capture_default_str();
   }
 }
@@ -301,8 +317,10 @@ void add_token_commands(CommandLine& line) {
       ->check(CLI::IsMember({"member", "admin", "owner", "operator"}))
       ->capture_default_str();
   creation->add_option("--expires", line.token.expires, "How long it is good, such as 90d (default: until it is revoked)");
-  creation->add_option("--certificate", line.token.certificate,
-                       "Of a client, in PEM: it is shown instead of a secret (tls.client_ca in the configuration)");
+  creation
+      ->add_option("--certificate", line.token.certificate,
+                   "Of a client, in PEM: it is shown instead of a secret (tls.client_ca in the configuration)")
+      ->type_name("FILE");
   creation->add_option("--target", line.token.targets, "Only for intents of this target; may be given several times")
       ->allow_extra_args(false);
   creation->add_flag("--future-target", line.token.future_targets, "The registry need not have the targets of --target yet");
@@ -316,11 +334,22 @@ void add_token_commands(CommandLine& line) {
   list->add_flag("--all-orgs", line.token.all_orgs, "Of every organisation");
   list->add_flag("--revoked", line.token.also_revoked, "Also those that are revoked");
   CLI::App* revocation = line.command(
-      group, "revoke", "Revoke a token", [&] { return revoke_token(line.options, line.token); }, false);
+      group, "revoke", "Revoke a token", [&] { return revoke_token(line.options, line.token); }, true);
   revocation->add_option("name", line.token.name, "The token's name");
   revocation->add_option("--id", line.token.id, "Its id, as `waybill token list` shows it, whatever its organisation");
   for (CLI::App* sub : {creation, list, revocation})
     sub->add_option("--org", line.token.org, "Its organisation")->capture_default_str();
+}
+
+void add_own_commands(CommandLine& line) {
+  CLI::App* completion = line.command(&line.app, "completion", "Print a script that completes commands and options in a shell",
+                                      [&] { return print_completion(line.tree(), line.shell); });
+  completion->add_option("shell", line.shell, "The shell")->check(CLI::IsMember({"bash", "zsh", "fish"}))->required();
+  CLI::App* manual = line.command(&line.app, "manual", "Write the manual pages, of each command and of waybill.yaml",
+                                  [&] { return write_manual(line.tree(), WAYBILL_VERSION, line.folder); });
+  manual->add_option("folder", line.folder, "A folder of manual pages, such as share/man: man1 and man5 are made in it")
+      ->type_name("FOLDER")
+      ->required();
 }
 
 }  // namespace
@@ -330,22 +359,27 @@ CommandLine::CommandLine()
   app.set_version_flag("--version", WAYBILL_VERSION);
   app.require_subcommand(1);
   app.fallthrough();
-  app.add_option("-c,--config", options.config, "Configuration file (default: $WAYBILL_CONFIG, else ./waybill.yaml)");
+  app.add_option("-c,--config", options.config,
+                 "Configuration file (default: $WAYBILL_CONFIG, else ./waybill.yaml, else /etc/waybill/waybill.yaml)")
+      ->type_name("FILE");
   for (const auto add : {add_host_commands, add_roles_command, add_key_commands, add_reload_command, add_explain_command,
                          add_dead_commands, add_drain_command, add_archive_commands, add_failure_commands, add_plugin_commands,
                          add_provider_commands, add_target_commands, add_pipeline_commands, add_org_commands, add_form_commands,
-                         add_token_commands})  // as `waybill --help` lists them
+                         add_token_commands, add_own_commands})  // as `waybill --help` lists them
     add(*this);
+  app.footer(group_footer(""));
 }
 
 CLI::App* CommandLine::group(const char* word, const char* what) {
-  return app.add_subcommand(word, what)->require_subcommand(1)->fallthrough();
+  return app.add_subcommand(word, what)->require_subcommand(1)->fallthrough()->footer(group_footer(word));
 }
 
 CLI::App* CommandLine::command(CLI::App* under, const char* word, const char* what, std::function<int()> run, bool prints_data) {
   CLI::App* sub = under->add_subcommand(word, what);
   sub->fallthrough();
   if (prints_data) sub->add_flag("--json", options.json, "Print JSON");
+  const auto parents = under == &app ? "" : under->get_name() + " ";
+  if (const auto* notes = notes_of(parents + word)) sub->footer(help_footer(*notes));
   sub->callback([this, run = std::move(run)] { chosen = run; });
   return sub;
 }

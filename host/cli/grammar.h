@@ -8,6 +8,7 @@
 #include <string>
 
 #include "cli/archive.h"
+#include "cli/command_tree.h"
 #include "cli/commands.h"
 #include "cli/dead.h"
 #include "cli/drain.h"
@@ -26,6 +27,8 @@ struct CommandLine {
   CLI::App* group(const char* word, const char* what);  // of subcommands
   CLI::App* command(CLI::App* under, const char* word, const char* what, std::function<int()> run, bool prints_data = false);
 
+  CommandEntry tree() const { return command_tree(app); }
+
   CLI::App app;
   std::function<int()> chosen;  // by parsing: carries the subcommand out and returns the exit code
 
@@ -38,7 +41,7 @@ struct CommandLine {
   RepairOptions repair;
   FormOptions form;
   TokenOptions token;
-  std::string org = "default", name, weight, id, since = "24h", folder = ".", language = "c++";
+  std::string org = "default", name, weight, id, since = "24h", folder = ".", language = "c++", shell;
   std::string application, reader, tenant, master;
   pid_t parent = 0;
   bool online = false;

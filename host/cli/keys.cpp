@@ -6,6 +6,7 @@
 #include "cli/caller.h"
 #include "cli/commands.h"
 #include "cli/json_output.h"
+#include "cli/progress_line.h"
 #include "services/secrets.h"
 #include "store/organisations/org_keys.h"
 #include "store/pg_stores.h"
@@ -28,13 +29,16 @@ int rewrap_keys(const GlobalOptions& options) {
   const auto database = fit_database(*config, log);
   if (!database) return failed(database.error().what);
   const auto store = make_notify_store(database->address, 1, {.vault = vault, .debounce = {}, .secret_grace = {}});
+  ProgressLine progress("data keys sealed anew");
   std::size_t sealed = 0;
   for (;;) {
+    progress.show(sealed, 0);
     const auto some = store->rewrap(kAtOnce);
     if (!some) return failed(some.error().what + "; " + std::to_string(sealed) + " keys are done, run it again for the others");
     if (*some == 0) break;
     sealed += *some;
   }
+  progress.clear();
   if (options.json)
     print_json({{"rewrapped", sealed}, {"master", vault->newest()}});
   else

@@ -7,11 +7,13 @@
 #include <array>
 #include <cerrno>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <system_error>
 
 #include "app/installation.h"
 #include "base/embedded_file.h"
 #include "base/printing.h"
+#include "cli/json_output.h"
 
 namespace waybill {
 std::span<const EmbeddedFile> plugin_template();
@@ -168,9 +170,13 @@ Result<NewPlugin> write_new_plugin(const std::string& name, const fs::path& pare
   return NewPlugin{folder, std::move(*files)};
 }
 
-int new_plugin(const std::string& name, const fs::path& parent, PluginLanguage language) {
+int new_plugin(const GlobalOptions& options, const std::string& name, const fs::path& parent, PluginLanguage language) {
   const auto made = write_new_plugin(name, parent, language);
   if (!made) return failed(made.error().what);
+  if (options.json) {
+    print_json({{"folder", made->folder.string()}, {"files", made->files}});
+    return 0;
+  }
   print_text("wrote %s\n", made->folder.c_str());
   for (const auto& file : made->files) print_text("  %s\n", file.c_str());
   if (is_executable(language)) {

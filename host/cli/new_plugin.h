@@ -9,6 +9,8 @@
 
 namespace waybill {
 
+struct GlobalOptions;
+
 enum class PluginLanguage { cpp, c, blocking, python, typescript };  // blocking: C++ with a client library that waits
 
 struct NewPlugin {
@@ -23,6 +25,7 @@ Result<NewPlugin> write_new_plugin(const std::string& name, const std::filesyste
                                    PluginLanguage language = PluginLanguage::cpp);
 
 // The command: does that, and prints what it wrote and what to do next. The exit code.
-int new_plugin(const std::string& name, const std::filesystem::path& parent, PluginLanguage language);
+int new_plugin(const GlobalOptions& options, const std::string& name, const std::filesystem::path& parent,
+               PluginLanguage language);
 
 }  // namespace waybill

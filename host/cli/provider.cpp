@@ -30,12 +30,15 @@ const Contract* target_of(const ProviderOptions& asking, const std::string& name
   return target;
 }
 
+Json outcome_json(const char* key, const std::string& subject, const std::string& word, const Outcome& outcome) {
+  return {{key, subject}, {"answer", word}, {"reason", outcome.reason}, {"detail", outcome.detail}, {"code", outcome.code}};
+}
+
 int print_outcome(const GlobalOptions& options, const std::string& subject, const char* key, const std::string& word,
                   const Outcome& outcome, bool good) {
   const auto words = words_of(outcome);
   if (options.json)
-    print_json(
-        {{key, subject}, {"answer", word}, {"reason", outcome.reason}, {"detail", outcome.detail}, {"code", outcome.code}});
+    print_json(outcome_json(key, subject, word, outcome));
   else
     print_text("%s: %s%s%s\n", subject.c_str(), word.c_str(), words.empty() ? "" : ": ", words.c_str());
   return good ? 0 : 1;
@@ -84,6 +87,7 @@ std::optional<int> ask_about(const GlobalOptions& options, ProviderOptions& aski
   if (!deliveries) return failed(deliveries.error().what);
   if (deliveries->empty()) return std::nullopt;
   std::optional<int> exit_code;
+  Json answers = Json::array();  // of a submission, which may have several deliveries
   std::string unasked = std::string(word) + " \"" + id + "\" was not accepted; `waybill explain " + id + "` tells where it is";
   for (const auto& delivery : *deliveries) {
     if (delivery.status != Status::accepted) continue;
@@ -98,12 +102,16 @@ std::optional<int> ask_about(const GlobalOptions& options, ProviderOptions& aski
                          : outcome->verdict == Verdict::deferred ? "under way"
                                                                  : "could not be asked";
     const bool is_intent = std::string_view(kind) == "intent";
-    const auto subject = is_intent || options.json ? id : id + " (" + delivery.contract.target + ")";
-    const int code = print_outcome(options, subject, is_intent ? "intentId" : "submissionId", answer, *outcome,
-                                   outcome->verdict == Verdict::accepted || outcome->verdict == Verdict::deferred);
-    exit_code = std::max(exit_code.value_or(0), code);
+    const bool is_good = outcome->verdict == Verdict::accepted || outcome->verdict == Verdict::deferred;
+    exit_code = std::max(exit_code.value_or(0), is_good ? 0 : 1);
+    if (options.json && !is_intent)
+      answers.push_back(outcome_json("target", delivery.contract.target, answer, *outcome));
+    else
+      print_outcome(options, is_intent ? id : id + " (" + delivery.contract.target + ")", "intentId", answer, *outcome, is_good);
   }
-  return exit_code ? *exit_code : failed(unasked);
+  if (!exit_code) return failed(unasked);
+  if (!answers.empty()) print_json({{"submissionId", id}, {"deliveries", std::move(answers)}});
+  return *exit_code;
 }
 
 }  // namespace

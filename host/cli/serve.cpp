@@ -12,6 +12,7 @@
 #include "app/host.h"
 #include "app/host_identity.h"
 #include "app/inherited_listeners.h"
+#include "base/printing.h"
 #include "cli/commands.h"
 #include "service_manager/stack_report.h"
 #include "service_manager/watchdog.h"
@@ -182,6 +183,10 @@ int serve(const GlobalOptions& options) {
   auto sockets = take_inherited_sockets();
   auto config = read_configuration(options);
   if (!config) {
+    if (has_status_line()) {  // for people
+      print(config.error());
+      return 1;
+    }
     Log log = quiet_log();
     return not_started(log, config.error());
   }

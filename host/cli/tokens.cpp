@@ -184,7 +184,10 @@ int revoke_token(const GlobalOptions& options, const TokenOptions& token) {
     if (!*revoked)
       return failed(token.id.empty() ? "organisation \"" + token.org + "\" has no live token \"" + token.name + "\""
                                      : "there is no live token with the id \"" + token.id + "\"");
-    print_line("revoked; running hosts refuse it within a second");
+    if (options.json)
+      print_json({{token.id.empty() ? "name" : "id", token.id.empty() ? token.name : token.id}, {"revoked", true}});
+    else
+      print_line("revoked; running hosts refuse it within a second");
     return 0;
   });
 }

@@ -261,7 +261,7 @@ TEST_F(TimeBomb, ShowsItselfWhenActionTypesBeginOneByOneAndIsSwitchedOff) {
   const auto file = installation().plugin_folder() / "time_bomb.so";
   host().terminate();
   std::filesystem::remove(file);
-  EXPECT_EQ(installation().command({"plugin", "switch-on", "time_bomb"}).exit_code, 0);
+  EXPECT_EQ(installation().command({"plugin", "switch-on", "time_bomb", "--json"}).exit_code, 0);
   EXPECT_NE(installation().command({"plugin", "switch-on", "time_bomb"}).exit_code, 0);
 }
 

@@ -43,6 +43,8 @@ TEST_F(ArchiveProgram, AHostArchivesWhatIsOldAndTheCommandsShowIt) {
   const auto shown = installation().command({"archive", "show", "k-1"});
   EXPECT_EQ(shown.exit_code, 0) << shown.err;
   EXPECT_EQ(json::parse(shown.out)["payload"], (json{{"answer", 42}}));
+  const auto as_data = json::parse(installation().command({"archive", "show", "k-1", "--json"}).out);
+  EXPECT_EQ(as_data["submissions"].at(0)["payload"], (json{{"answer", 42}}));
   EXPECT_NE(installation().command({"archive", "list", "--reference", "B-1"}).out.find("k-1"), std::string::npos);
   EXPECT_EQ(installation().command({"archive", "list", "--state", "failed"}).out, "");
   const auto none = installation().command({"archive", "show", "k-2"});

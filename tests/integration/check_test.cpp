@@ -153,7 +153,8 @@ TEST_F(Check, SaysWhichFileItLookedFor) {  // D11
   const auto waybill = waybill_program().string();
   const auto none = run({.arguments = {waybill, "check"}, .folder = empty.path()});
   EXPECT_EQ(none.exit_code, 1);
-  expect_words(none.err, {"there is no configuration file: looked for " + (empty.path() / "waybill.yaml").string(), "--config"});
+  expect_words(none.err, {"there is no configuration file: looked for " + (empty.path() / "waybill.yaml").string(), "--config",
+                          "/etc/waybill/waybill.yaml", "waybill check && waybill migrate"});
   const auto other = run({.arguments = {waybill, "check", "--config", "other.yaml"}, .folder = empty.path()});
   expect_words(other.err, {"other.yaml: there is no such file (looked for " + (empty.path() / "other.yaml").string() + ")"});
 }

@@ -123,7 +123,8 @@ TEST_F(FailureCheckProgram, AFailureIsInTheAuditOfItsSubmissionOnce) {
   const auto status = installation().command({"provider", "status", "m-1", "--json"});
   EXPECT_EQ(status.exit_code, 0) << status.err;
   EXPECT_EQ(json::parse(status.out)["submissionId"], "m-1");
-  EXPECT_EQ(json::parse(status.out)["answer"], "arrived");
+  EXPECT_EQ(json::parse(status.out)["deliveries"][0]["answer"], "arrived");
+  EXPECT_EQ(json::parse(status.out)["deliveries"][0]["target"], "to.parcel");
 }
 
 // T29: the runbook's first step works whatever plugin the target has.

@@ -71,7 +71,8 @@ TEST_F(Installed, TheSampleWorksAsItIs) {
 
 // D12
 TEST_F(Installed, DocumentsComeAlong) {
-  for (const char* file : {"operations/running.md", "operations/runbook.md", "operations/configuration.md", "openapi.yaml",
+  for (const char* file : {"operations/running.md", "operations/runbook.md", "operations/configuration.md",
+                           "operations/commands.md", "commands/check.schema.json", "commands/error.schema.json", "openapi.yaml",
                            "http-api.md", "plugins/webhook/README.md", "plugins/email_raw/README.md"})
     EXPECT_TRUE(fs::is_regular_file(prefix() / "share/doc/waybill" / file)) << file;
 }
@@ -93,6 +94,17 @@ TEST_F(Installed, LinksOfDocumentsLeadSomewhere) {
     }
   }
   EXPECT_GT(seen, 150u);
+}
+
+// O8
+TEST_F(Installed, WithoutAConfigurationItNamesItsOwnSample) {
+  fs::remove(place() / "waybill.yaml");
+  auto check = waybill({"check"});
+  check.err.clear();
+  const auto checked = run(check);
+  EXPECT_EQ(checked.exit_code, 1);
+  EXPECT_NE(checked.err.find("cp " + (prefix() / "share/waybill/waybill.yaml").string() + " ."), std::string::npos)
+      << checked.err;
 }
 
 // D12: what stands beside the configuration comes before what was installed

@@ -33,7 +33,7 @@ class Commands {
     bool here = false;
     std::istringstream lines(help(command));
     for (std::string line; std::getline(lines, line);) {
-      if (line.starts_with("Subcommands:")) here = true;
+      here = (here || line.starts_with("Subcommands:")) && !line.starts_with("Examples:");
       if (here && line.starts_with("  ") && line[2] != ' ') names.insert(line.substr(2, line.find(' ', 2) - 2));
     }
     return names;

@@ -12,6 +12,8 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "support/command_schema.h"
+
 namespace waybill::testing {
 namespace {
 
@@ -109,7 +111,10 @@ CommandResult Installation::command(std::vector<std::string> arguments,
                                     const std::map<std::string, std::string>& environment) const {
   arguments.insert(arguments.begin(), waybill_program().string());
   arguments.insert(arguments.end(), {"--config", config().string()});
-  return run({.arguments = std::move(arguments), .environment = environment, .folder = folder()});
+  const auto result = run({.arguments = arguments, .environment = environment, .folder = folder()});
+  arguments.erase(arguments.begin());
+  EXPECT_EQ(schema_fault(arguments, result), "") << arguments.front();
+  return result;
 }
 
 Daemon::Daemon(const Installation& installation, Until until) {

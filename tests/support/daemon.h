@@ -48,7 +48,7 @@ class Installation {
   void add_plugin(const std::filesystem::path& library) const;  // a copy that only its owner may write
   void remove_plugin(const std::string& name) const;
 
-  // `waybill <arguments...> --config <ours>`, to its end.
+  // `waybill <arguments...> --config <ours>`, to its end. What it prints with --json must fit its schema.
   CommandResult command(std::vector<std::string> arguments, const std::map<std::string, std::string>& environment = {}) const;
 
  private:

@@ -109,7 +109,8 @@ Result<SchemaOwner> become_owner(Connection& connection, const std::string& sche
 }
 
 Result<std::vector<std::string>> migrate(const DatabaseAddress& address, const ReportWait& report,
-                                         const std::vector<Migration>& all, const SqlFunctions& functions) {
+                                         const std::vector<Migration>& all, const SqlFunctions& functions,
+                                         const MigrationBegins& begins) {
   auto connection = Connection::open(address, "migrate");
   TRY(connection);
   const auto before = schema_owner(*connection, address.schema);
@@ -157,6 +158,7 @@ Result<std::vector<std::string>> migrate(const DatabaseAddress& address, const R
   TRY(prepared);
   int needed = state->needs;
   for (const Migration& m : pending) {
+    if (begins) begins(std::string(m.name), applied.size() + 1, pending.size());
     const auto there = with_short_locks(
         *connection, address, [&] { return apply(*connection, m, needed); }, report);
     if (!there) return fail(there.error().kind, "migration " + std::string(m.name) + ": " + there.error().what);

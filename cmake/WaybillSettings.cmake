@@ -12,6 +12,13 @@ if(NOT CMAKE_BUILD_TYPE)
 endif()
 set(CMAKE_CXX_FLAGS_DEV "-O1 -g1" CACHE STRING "" FORCE)  # quick to build and quick enough to run
 set(CMAKE_C_FLAGS_DEV "-O1 -g1" CACHE STRING "" FORCE)
+# What is shipped: hardened as Debian's packages are, with what a stack needs to be read. The package has that apart.
+set(hardened "-O3 -DNDEBUG -g1 -D_FORTIFY_SOURCE=2 -fstack-protector-strong")
+set(CMAKE_CXX_FLAGS_RELEASE "${hardened}" CACHE STRING "" FORCE)
+set(CMAKE_C_FLAGS_RELEASE "${hardened}" CACHE STRING "" FORCE)
+foreach(kind IN ITEMS EXE SHARED MODULE)
+  set(CMAKE_${kind}_LINKER_FLAGS_RELEASE "-Wl,-z,relro,-z,now" CACHE STRING "" FORCE)
+endforeach()
 set(CMAKE_CXX_FLAGS_CHECKED "-O0 -g1" CACHE STRING "" FORCE)  # with sanitizers, optimising takes as long again as compiling
 set(CMAKE_C_FLAGS_CHECKED "-O0 -g1" CACHE STRING "" FORCE)
 set(CMAKE_EXE_LINKER_FLAGS_CHECKED "-no-pie" CACHE STRING "" FORCE)  # a process starts in two thirds of the time: there is one for each test

@@ -11,16 +11,13 @@
 #include "app/host_identity.h"
 #include "app/reach_task.h"
 #include "app/store_probe.h"
+#include "base/version.h"
 #include "egress/tenant_url.h"
 #include "limits/release.h"
 #include "maintenance/archive_task.h"
 #include "maintenance/monitor.h"
 #include "store/organisations/org_keys.h"
 #include "store/pg/schema_version.h"
-
-#ifndef WAYBILL_VERSION
-#error "the build gives WAYBILL_VERSION"
-#endif
 
 namespace waybill {
 namespace {
@@ -188,7 +185,7 @@ Result<void> Host::start() {
                                       {"effect", "action types begin one by one, to find the one that does it"}});
     gate_.begin_one_by_one(registry_.action_types(), clock_.now());
   }
-  metrics_.build_info(WAYBILL_VERSION, std::to_string(program_version()));
+  metrics_.build_info(built_version(), std::to_string(program_version()));
   note_missing_plugins();
   for (const auto& plugin : installation_.catalogue->loaded())
     for (const auto& type : plugin.action_types) metrics_.plugin_loaded(type, plugin.id, plugin.version);

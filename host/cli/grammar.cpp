@@ -2,16 +2,13 @@
 #include "cli/grammar.h"
 
 #include "app/quarantine.h"
+#include "base/version.h"
 #include "cli/command_notes.h"
 #include "cli/completion.h"
 #include "cli/manual.h"
 #include "cli/new_plugin.h"
 #include "cli/orgs.h"
 #include "cli/pipelines.h"
-
-#ifndef WAYBILL_VERSION
-#error "the build gives WAYBILL_VERSION"
-#endif
 
 namespace waybill {
 namespace {
@@ -346,7 +343,7 @@ void add_own_commands(CommandLine& line) {
                                       [&] { return print_completion(line.tree(), line.shell); });
   completion->add_option("shell", line.shell, "The shell")->check(CLI::IsMember({"bash", "zsh", "fish"}))->required();
   CLI::App* manual = line.command(&line.app, "manual", "Write the manual pages, of each command and of waybill.yaml",
-                                  [&] { return write_manual(line.tree(), WAYBILL_VERSION, line.folder); });
+                                  [&] { return write_manual(line.tree(), built_version(), line.folder); });
   manual->add_option("folder", line.folder, "A folder of manual pages, such as share/man: man1 and man5 are made in it")
       ->type_name("FOLDER")
       ->required();
@@ -356,7 +353,7 @@ void add_own_commands(CommandLine& line) {
 
 CommandLine::CommandLine()
     : app("Waybill: hands submissions to their destinations and sees each one to a recorded end.", "waybill") {
-  app.set_version_flag("--version", WAYBILL_VERSION);
+  app.set_version_flag("--version", version_words());
   app.require_subcommand(1);
   app.fallthrough();
   app.add_option("-c,--config", options.config,

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/version.h"
 #include "plugin_guest/guest_host.h"
 #include "plugin_protocol/plugin_text.h"
 
@@ -94,7 +95,7 @@ struct Reported {
 }  // namespace
 
 Guest::Guest(const wb_plugin& plugin, Page& page)
-    : plugin_(plugin), page_(page), stream_(page), face_{make_guest_host(borrow(WAYBILL_VERSION)), this} {}
+    : plugin_(plugin), page_(page), stream_(page), face_{make_guest_host(borrow(built_version())), this} {}
 
 void Guest::serve() {
   for (;;) dispatch(stream_.read());

@@ -5,6 +5,7 @@
 
 #include "base/json_check.h"
 #include "base/utf8.h"
+#include "base/version.h"
 #include "plugin_protocol/plugin_text.h"
 
 namespace waybill::plugin_process {
@@ -59,7 +60,7 @@ Result<ReadyProcess> start_process(const ProcessSpec& spec, Millis within) {
   TRY(process);
   HostStream stream((*process)->stream());
   const auto failed = [&](Error error) { return tl::unexpected(told(std::move(error), **process)); };
-  stream.put(Welcome{.version = WAYBILL_VERSION});
+  stream.put(Welcome{.version = built_version()});
   const auto sandboxed = expect<Sandboxed>(stream, within);
   if (!sandboxed) return failed(sandboxed.error());
   std::vector<std::string> missing;

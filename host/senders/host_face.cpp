@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <type_traits>
 
+#include "base/version.h"
 #include "plugin_protocol/plugin_text.h"
 #include "plugin_protocol/service_tables.h"
 #include "senders/plugin_sender.h"
@@ -46,7 +47,7 @@ wb_host HostFace::make() {
           .abi_minor = WB_ABI_MINOR,
           .reserved = 0,
           .name = borrow("waybill"),
-          .version = borrow(WAYBILL_VERSION),
+          .version = borrow(built_version()),
           .get_service = &get_service,
           .complete = &complete,
           .log = &log};

@@ -1,0 +1,250 @@
+#!/usr/bin/env python3
+"""Installs the packages on a fresh Debian in a folder of its own, and uses them as a newcomer would. O1
+
+  installed.py PACKAGES RELEASE BASE
+
+PACKAGES: the folder with waybill_*.deb and its companions. RELEASE: bookworm or trixie, whose packages they are. BASE: a fresh Debian of that
+release as a tar file, made if it is not there. Needs root and the Debian archive.
+"""
+import glob
+import http.server
+import json
+import os
+import resource
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.request
+
+MACHINE_SECONDS = 60  # of processors, from apt-get to the delivery
+PATIENCE = 300  # seconds that one thing may take before it counts as never
+
+
+class Failed(Exception):
+    """Something is not as it should be."""
+
+
+def expect(condition, what):
+    if not condition:
+        raise Failed(what)
+    print(f"ok: {what}", flush=True)
+
+
+def until(what, condition):
+    """Waits until `condition` gives something, and returns that."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        if found := condition():
+            print(f"ok: {what}", flush=True)
+            return found
+        time.sleep(0.05)
+    raise Failed(f"never: {what}")
+
+
+class Debian:
+    """A fresh Debian in a folder."""
+
+    def __init__(self, folder, release, base):
+        self.folder = folder
+        if not os.path.exists(base):
+            fresh = folder + ".fresh"
+            subprocess.run(["debootstrap", "--variant=minbase", "--include=ca-certificates", release, fresh], check=True,
+                           stdout=subprocess.DEVNULL)
+            os.makedirs(os.path.dirname(base), exist_ok=True)
+            subprocess.run(["tar", "-C", fresh, "-cf", base + ".new", "."], check=True)
+            os.rename(base + ".new", base)
+            shutil.rmtree(fresh)
+        os.makedirs(folder)
+        subprocess.run(["tar", "-C", folder, "-xf", base], check=True)
+        for name in ("proc", "dev"):
+            subprocess.run(["mount", "--rbind", f"/{name}", f"{folder}/{name}"], check=True)
+            subprocess.run(["mount", "--make-rslave", f"{folder}/{name}"], check=True)
+        for name in glob.glob("/etc/apt/apt.conf.d/*registry*") + glob.glob("/etc/apt/apt.conf.d/*proxy*"):  # how this machine reaches it
+            shutil.copy(name, f"{folder}/etc/apt/apt.conf.d/")
+        shutil.copy("/etc/resolv.conf", f"{folder}/etc/resolv.conf")
+        self.write("/usr/sbin/policy-rc.d", "#!/bin/sh\nexit 101\n", 0o755)  # PostgreSQL's own server is not wanted
+
+    def close(self):
+        for name in ("proc", "dev"):
+            subprocess.run(["umount", "--recursive", "--lazy", f"{self.folder}/{name}"], check=False)
+
+    def write(self, path, text, mode=0o644):
+        with open(self.folder + path, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(self.folder + path, mode)
+
+    def read(self, path):
+        with open(self.folder + path, encoding="utf-8") as file:
+            return file.read()
+
+    def has(self, path):
+        return os.path.lexists(self.folder + path)
+
+    def run(self, *words, user=None, ok=(0,)):
+        """What it prints, of both streams."""
+        told = subprocess.run(self.words(words, user), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+                              env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C.UTF-8"})
+        if told.returncode not in ok:
+            raise Failed(f"{' '.join(words)} ended with {told.returncode}:\n{told.stdout}")
+        return told.stdout
+
+    def words(self, words, user):
+        as_user = ["setpriv", f"--reuid={user}", f"--regid={user}", "--init-groups"] if user else []
+        return ["chroot", self.folder, *as_user, *words]
+
+
+class Receiver:
+    """Where the webhook goes."""
+
+    def __init__(self):
+        self.bodies = []
+        bodies = self.bodies
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                bodies.append(self.rfile.read(int(self.headers["Content-Length"])))
+                self.send_response(204)
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.server.server_port}/"
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def is_ready(port):
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=10) as answer:
+            return answer.status == 200
+    except OSError:
+        return False
+
+
+def machine_seconds():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def first_minute(debian, package):
+    """From the package to a delivery, with one line edited."""
+    receiver, port = Receiver(), free_port()
+    used = machine_seconds()
+    debian.run("apt-get", "install", "-q", "-y", f"/packages/{package}")
+    for user in ("root", "waybill"):
+        told = debian.run("waybill", "check", user=None if user == "root" else user)
+        expect("nothing is wrong" in told or "problem" not in told, f"`waybill check` finds nothing as {user}")
+    targets = "/etc/waybill/registry/targets.json"
+    debian.write(targets, debian.read(targets).replace("http://localhost:9000/", receiver.url))  # the one line
+    service = subprocess.Popen(debian.words(["env", "-i", "PATH=/usr/bin:/bin", "WAYBILL_CONFIG=/etc/waybill/waybill.yaml",
+                                             f"WAYBILL_LISTEN=127.0.0.1:{port}", "waybill", "serve"], "waybill"),
+                               stdout=subprocess.DEVNULL, stderr=open(debian.folder + "/log", "w", encoding="utf-8"))
+    try:
+        until("the service is ready", lambda: service.poll() is not None or is_ready(port))
+        expect(service.poll() is None, "it runs on")
+        token = debian.run("waybill", "token", "create", "newcomer", "--json", user="waybill")
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{port}/v1/intents", method="POST",
+            data=json.dumps({"intentId": "first", "submissionTarget": "example", "payload": {"hello": "world"}}).encode(),
+            headers={"Content-Type": "application/json", "Authorization": "Bearer " + json.loads(token)["token"]})
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+            expect(answer.status in (200, 201, 202), "the first intent is taken")
+        until("it is delivered", lambda: receiver.bodies)
+        expect(json.loads(receiver.bodies[0]) == {"hello": "world"}, "as it was handed in")
+    except Failed:
+        print(debian.read("/log"), file=sys.stderr)
+        raise
+    finally:
+        service.terminate()
+        code = service.wait(PATIENCE)
+    expect(code == 0, "it stops in order")
+    used = machine_seconds() - used
+    expect(used < MACHINE_SECONDS, f"from apt-get to the delivery in {used:.0f} s of processors")
+
+
+def upgrade(debian, package, folder):
+    """To a newer version, whose configuration has changed, as the operator's has."""
+    newer, changed = f"{folder}/newer", "/etc/waybill/waybill.yaml"
+    subprocess.run(["dpkg-deb", "--raw-extract", f"{debian.folder}/packages/{package}", newer], check=True)
+    with open(f"{newer}/DEBIAN/control", encoding="utf-8") as file:
+        control = file.read()
+    version = next(line.split(": ")[1] for line in control.splitlines() if line.startswith("Version: "))
+    with open(f"{newer}/DEBIAN/control", "w", encoding="utf-8") as file:
+        file.write(control.replace(f"Version: {version}", f"Version: {version}+newer"))
+    with open(newer + changed, "a", encoding="utf-8") as file:
+        file.write("# what the newer version says\n")
+    subprocess.run(["dpkg-deb", "--root-owner-group", "--build", newer, f"{debian.folder}/packages/newer.deb"], check=True,
+                   stdout=subprocess.DEVNULL)
+    debian.write(changed, debian.read(changed) + "# mine\n", 0o640)
+    debian.run("apt-get", "install", "-q", "-y", "-o", "Dpkg::Options::=--force-confold", "/packages/newer.deb")
+    expect(debian.read(changed).endswith("# mine\n"), "an upgrade keeps what the operator wrote")
+    expect(debian.has(changed + ".dpkg-dist"), "and puts the new text beside it")
+    expect("newer" in debian.run("dpkg-query", "-W", "-f", "${Version}", "waybill"), "the newer version is there")
+    state = os.stat(debian.folder + changed)
+    expect(state.st_mode & 0o7 == 0, "others cannot read the configuration")
+
+
+def remove(debian):
+    debian.run("apt-get", "remove", "-q", "-y", "waybill")
+    expect(not debian.has("/usr/bin/waybill") and not debian.has("/usr/lib/waybill/plugins/webhook.so"), "remove takes the program away")
+    expect(debian.has("/etc/waybill/waybill.yaml") and debian.has("/var/lib/waybill/postgresql"), "and leaves configuration and data")
+    told = debian.run("apt-get", "purge", "-q", "-y", "waybill")
+    expect("/var/lib/waybill is left" in told, "purge names what it leaves")
+    expect(not debian.has("/etc/waybill/waybill.yaml"), "and takes the configuration away")
+    expect(debian.has("/var/lib/waybill/postgresql"), "data stay")
+    expect("waybill" not in debian.run("sh", "-c", "find / -xdev -name '*waybill*' -not -path '/var/lib/waybill*' -not -path '/packages*'"
+                                       " -not -path '/proc/*' -not -path '/var/log/*' -not -path '/var/cache/*'"),
+           "nothing else of it is left")
+
+
+def kit(debian, package):
+    debian.run("apt-get", "install", "-q", "-y", f"/packages/{package}")
+    for path in ("/usr/include/waybill/plugin.h", "/usr/lib/cmake/waybill-plugin/waybill-plugin-config.cmake",
+                 "/usr/share/waybill/python/waybill_plugin.py"):
+        expect(debian.has(path), f"waybill-dev has {path}")
+    debian.run("sh", "-c", "cd /tmp && waybill plugin new fax --language python")
+    expect(debian.has("/tmp/fax.plugin/plugin.json"), "`waybill plugin new` writes a plugin")
+
+
+def main():
+    packages, release, base = sys.argv[1:]
+    with tempfile.TemporaryDirectory(prefix="waybill-debian-") as folder:
+        debian = Debian(f"{folder}/debian", release, base)
+        try:
+            os.makedirs(debian.folder + "/packages")
+            names = {}
+            for path in glob.glob(f"{packages}/*.deb"):
+                shutil.copy(path, debian.folder + "/packages/")
+                names[os.path.basename(path).split("_")[0]] = os.path.basename(path)
+            os.chmod(debian.folder + "/packages", 0o755)
+            debian.run("apt-get", "-q", "update")
+            first_minute(debian, names["waybill"])
+            kit(debian, names["waybill-dev"])
+            debian.run("apt-get", "remove", "-q", "-y", "waybill-dev")
+            upgrade(debian, names["waybill"], folder)
+            remove(debian)
+        except Failed as failed:
+            print(f"FAILED: {failed}", file=sys.stderr)
+            return 1
+        finally:
+            debian.close()
+    print("installed, used, upgraded, removed and purged")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

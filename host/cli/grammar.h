@@ -10,6 +10,7 @@
 #include "cli/archive.h"
 #include "cli/commands.h"
 #include "cli/dead.h"
+#include "cli/doctor.h"
 #include "cli/drain.h"
 #include "cli/failures.h"
 #include "cli/forms.h"
@@ -31,6 +32,7 @@ struct CommandLine {
 
   GlobalOptions options;
   DeadOptions dead;
+  DoctorOptions doctor;
   DrainOptions drain;
   ArchiveOptions archive;
   FailureOptions failures;

@@ -34,6 +34,17 @@ DatabaseAddress with_short_limits(DatabaseAddress address) {
   return address;
 }
 
+struct SchemaFault {
+  std::string words;  // why this program cannot use the schema as it is; "": it can
+  bool is_absent = false;
+};
+Result<SchemaFault> schema_fault(Connection& connection) {
+  const auto state = schema_state(connection);
+  const auto fit = state ? refuse_unfit(*state) : tl::unexpected(state.error());
+  if (!fit && fit.error().kind != Error::Kind::invalid) return tl::unexpected(fit.error());
+  return SchemaFault{fit ? "" : fit.error().what, state && state->database == 0};
+}
+
 class DatabaseDoctor {
  public:
   DatabaseDoctor(const Config& config, const InstalledFiles& files, const Database& database,
@@ -56,7 +67,9 @@ class DatabaseDoctor {
     findings_.insert(findings_.end(), std::make_move_iterator(findings.begin()), std::make_move_iterator(findings.end()));
   }
   void not_known(const Codes& codes, const std::string& why) {
-    for (const auto* code : codes) tell({Level::unknown, code, why, "docs/operations/database-errors.md"});
+    const bool is_right = why.find("[42501]") != std::string::npos;
+    for (const auto* code : codes)
+      tell({Level::unknown, code, why, is_right ? "docs/operations/doctor.md#rights" : "docs/operations/database-errors.md"});
   }
 
   // The session, opened anew after a loss. None: the database is gone, or there is no time left.
@@ -127,14 +140,12 @@ class DatabaseDoctor {
   }
 
   void ask_schema() {
-    look_at(
-        {"database schema"}, [](Connection& connection) { return look_at_schema(connection); },
-        [&](const SchemaState& state) {
-          const auto good = refuse_unfit(state);
-          tell({good ? Level::ok : Level::problem, "database schema",
-                good ? "\"" + config_.database.schema + "\" is of version " + std::to_string(state.database) : good.error().what,
-                good ? "" : "docs/operations/upgrading.md"});
-        });
+    look_at({"database schema"}, schema_fault, [&](const SchemaFault& fault) {
+      if (fault.words.empty())
+        return tell({Level::ok, "database schema", "\"" + config_.database.schema + "\" is of this program's version", ""});
+      tell({Level::problem, "database schema", fault.words, "docs/operations/upgrading.md"});
+      if (fault.is_absent) gone_ = "not asked: there is no schema";
+    });
     const Codes rights{"database rights"};
     if (session() == nullptr) return not_known(rights, *gone_);
     const auto allowed = check_rights(address_);

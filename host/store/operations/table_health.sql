@@ -40,11 +40,11 @@ WHERE t.relnamespace = current_schema()::regnamespace
 ORDER BY x.indisvalid, pg_relation_size(i.oid) DESC LIMIT 20;
 
 -- name: months_of_logs
--- Whether the logs have their partitions of this month and the next, and whether the partition of what no month was made for has rows.
+-- Whether the logs have their partitions of this month and the next, and whether the partition of what no month was made for has rows, by its
+-- size: hosts may not read it.
 -- returns: log text, month text, months_ahead number, is_there flag, default_has_rows flag
 SELECT log, month, months_ahead, to_regclass(format('%I.%I', current_schema(), log || '_' || replace(month, '-', '_'))) IS NOT NULL AS is_there,
-       CASE log WHEN 'attempts' THEN EXISTS (SELECT FROM attempts_default) ELSE EXISTS (SELECT FROM audit_log_default) END
-         AS default_has_rows
+       coalesce(pg_relation_size(to_regclass(format('%I.%I', current_schema(), log || '_default'))) > 0, false) AS default_has_rows
 FROM (SELECT log, n AS months_ahead,
              to_char(date_trunc('month', now() AT TIME ZONE 'UTC') + make_interval(months => n), 'YYYY-MM') AS month
       FROM unnest(ARRAY['attempts', 'audit_log']) AS log, generate_series(0, 1) AS n) AS wanted

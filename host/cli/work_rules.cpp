@@ -40,6 +40,8 @@ Findings judge_outages(const std::vector<CoolingTarget>& targets, Millis outage)
   if (all.empty()) all.push_back({Level::ok, "outages", "no target of the registry cools down", ""});
   if (channels > 0)
     all.push_back({Level::note, "channels", std::to_string(channels) + " channel(s) of organisations cool down", ""});
+  else
+    all.push_back({Level::ok, "channels", "none of the organisations' channels cools down", ""});
   return all;
 }
 

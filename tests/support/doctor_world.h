@@ -1,7 +1,9 @@
 // What `waybill doctor` says of an installation.
 #pragma once
 
+#include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -51,6 +53,11 @@ class DoctorWorld : public World {
       for (const auto& finding : findings)
         if (finding.at("what") == what)
           all += finding.at("message").get<std::string>() + " -> " + finding.at("remedy").get<std::string>() + "\n";
+      return all;
+    }
+    std::set<std::string> checks() const {
+      std::set<std::string> all;
+      for (const auto& finding : findings) all.insert(finding.at("what"));
       return all;
     }
     // The checks that found something.

@@ -37,9 +37,10 @@ SELECT count(*) AS count FROM (
       SELECT route_id, contract::jsonb AS c FROM contract_snapshots
       WHERE org_id = (SELECT org_id FROM organisations WHERE name = :org) ORDER BY route_id DESC LIMIT :contracts::integer) AS newest
     WHERE CASE WHEN c ? 'form' THEN 'sender:' || (c ->> 'actionType') ELSE c ->> 'target' END = :cooldown) AS routes,
+  generate_series(0, (SELECT shards - 1 FROM installation)) AS n(shard),
   LATERAL (
-    SELECT FROM generate_series(0, (SELECT shards - 1 FROM installation)) AS n(shard)
-    JOIN ready r ON r.shard = n.shard AND r.route_id = routes.route_id AND r.queued LIMIT :most::integer) AS waiting
+    SELECT FROM ready r WHERE r.shard = n.shard AND r.route_id = routes.route_id AND r.queued
+    ORDER BY r.due_at, r.delivery_id LIMIT :most::integer) AS waiting
   LIMIT :most::integer) AS counted;
 
 -- name: findings_of_hosts

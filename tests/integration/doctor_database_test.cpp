@@ -176,8 +176,11 @@ TEST_F(DoctorOfDatabases, NamesASchemaThatIsNotThere) {  // O4
   use_empty_database();
   const auto found = visit();
   EXPECT_EQ(found.level("database schema"), "problem") << found.text;
+  EXPECT_TRUE(has(found.said("database schema"), "run `waybill migrate`")) << found.text;
   EXPECT_EQ(found.level("database version"), "ok");
+  EXPECT_EQ(found.level("hosts"), "unknown") << found.text;
   EXPECT_EQ(found.exit_code, 1);
+  EXPECT_EQ(sql().number("SELECT count(*) FROM pg_namespace WHERE nspname = 'waybill'"), 0) << "it only looks";
 }
 
 }  // namespace

@@ -1,7 +1,12 @@
-// What a host says of itself in the database about once a second, for `waybill explain`: host/cli/living_hosts.cpp reads it.
+// What a host says of itself in the database about once a second, for `waybill explain` and `waybill doctor`:
+// host/cli/living_hosts.cpp reads it.
 #include <nlohmann/json.hpp>
 
 #include "app/host.h"
+
+#ifndef WAYBILL_VERSION
+#error "the build gives WAYBILL_VERSION"
+#endif
 
 namespace waybill {
 
@@ -16,12 +21,15 @@ Result<void> Host::tell_facts() {
       types.push_back(type);
       plugins[type] = {{"plugin", plugin.id + " " + plugin.version},
                        {"isolation", word_of(plugin.isolation.mode)},
-                       {"draining", sender_renewal_.draining(type)}};
+                       {"draining", sender_renewal_.draining(type)},
+                       {"notIsolated", plugin.not_isolated}};
     }
   for (const auto& type : registry_.action_types())
     if (const auto why = blocked_reason(type); !why.empty()) off[type] = why;
-  const nlohmann::json facts{{"draining", draining_.load()},
+  const nlohmann::json facts{{"version", WAYBILL_VERSION},
+                             {"draining", draining_.load()},
                              {"claimsNothing", why_outdated()},
+                             {"clockAheadSeconds", clock_.skew().count()},
                              {"lookedAgoMs", std::max<Millis::rep>(0, looked_ago.count())},
                              {"freeBytes", planner_.free_bytes()},
                              {"maxBytes", config_.limits.in_flight_bytes},

@@ -14,18 +14,6 @@ namespace {
 
 constexpr auto kKept = " (where hosts of an earlier version ran, it stays in the host until plugin_isolation is set)";
 
-Ink ink_of(Finding::Level level) {
-  return level == Finding::Level::problem ? Ink::red : level == Finding::Level::warning ? Ink::yellow : Ink::plain;
-}
-
-void print(const Findings& findings) {
-  for (const auto& finding : findings) {
-    print_text(ink_of(finding.level), "%-8s", word_of(finding.level));
-    print_text(" %-24s %s%s%s\n", finding.what.c_str(), finding.message.c_str(),
-               finding.remedy.empty() ? "" : "; remedy: ", finding.remedy.c_str());
-  }
-}
-
 // Where each plugin runs, and why.
 void print(const std::vector<LoadedPlugin>& plugins) {
   for (const auto& plugin : plugins)
@@ -38,14 +26,6 @@ Json json_of(const std::vector<LoadedPlugin>& plugins) {
   Json list = Json::array();
   for (const auto& plugin : plugins)
     list.push_back({{"file", plugin.file}, {"isolation", word_of(plugin.isolation.mode)}, {"why", plugin.isolation.why}});
-  return list;
-}
-
-Json json_of(const Findings& findings) {
-  Json list = Json::array();
-  for (const auto& finding : findings)
-    list.push_back(
-        {{"level", word_of(finding.level)}, {"what", finding.what}, {"message", finding.message}, {"remedy", finding.remedy}});
   return list;
 }
 
@@ -101,9 +81,7 @@ int check(const GlobalOptions& options, bool online) {
   else
     report = look_at(*config, online);
   auto& problems = report.problems;
-  const bool good = problems.empty() && std::none_of(report.findings.begin(), report.findings.end(), [](const Finding& finding) {
-                      return finding.level == Finding::Level::problem;
-                    });
+  const bool good = problems.empty() && !has_problem(report.findings);
   if (options.json) {
     const auto more = problems.size() - std::min(problems.size(), kMaxPrintedProblems);
     problems.resize(problems.size() - more);
@@ -118,7 +96,7 @@ int check(const GlobalOptions& options, bool online) {
   }
   print(problems);
   print(report.warnings, "warning: ");
-  print(report.findings);
+  for (const auto& finding : report.findings) print(finding);
   print(report.plugins);
   if (!good) return 1;
   print_text(Ink::bold, "good:");

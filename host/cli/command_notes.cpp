@@ -17,6 +17,12 @@ constexpr CommandNotes kNotes[] = {
     {"check", Needs::configuration, "a problem was found; warnings alone are none", "",
      "waybill check\n"
      "waybill check --online  # also asks the database, relays and destinations"},
+    {"doctor", Needs::configuration, "there is a problem, or the configuration cannot be read",
+     "there are warnings, and no problem",
+     "waybill doctor\n"
+     "waybill doctor --verbose --json  # also what is fine\n"
+     "waybill doctor --watch 60  # what changes, as it changes",
+     "no problem and no warning, but something could not be asked"},
     {"migrate", Needs::database, kFailed, "",
      "waybill migrate\n"
      "waybill migrate --config /etc/waybill/waybill.yaml"},
@@ -106,7 +112,7 @@ constexpr CommandNotes kNotes[] = {
 };
 
 constexpr CommandHeading kHeadings[] = {
-    {"Run it", " serve check migrate reload roles keys "},
+    {"Run it", " serve check doctor migrate reload roles keys "},
     {"See and mend what is under way", " explain dead target failures provider pipeline archive drain "},
     {"Set it up", " org token form plugin "},
     {"This command line", " completion manual "},
@@ -169,6 +175,7 @@ std::string help_footer(const CommandNotes& notes) {
   text.append("\n\nExit codes:\n  0  ").append(kExitZero).append("\n  1  ").append(notes.one);
   text.append("\n  2  ").append(kExitTwo);
   if (!notes.three.empty()) text.append("\n  3  ").append(notes.three);
+  if (!notes.four.empty()) text.append("\n  4  ").append(notes.four);
   return text.append("\n\nNeeds ").append(words_of(notes.needs)).append(notes.needs == Needs::nothing ? "." : " (-c, --config).");
 }
 

@@ -15,6 +15,7 @@ struct CommandNotes {
   std::string_view one;       // exit code 1: when
   std::string_view three;     // exit code 3: when; "" where there is none
   std::string_view examples;  // one a line; what follows "  # " is a comment
+  std::string_view four{};    // exit code 4: when
 };
 
 std::span<const CommandNotes> command_notes();

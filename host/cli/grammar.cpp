@@ -28,6 +28,18 @@ void add_host_commands(CommandLine& line) {
       [&] { return migrate_database(line.options); }, true);
 }
 
+void add_doctor_command(CommandLine& line) {
+  CLI::App* doctor = line.command(
+      &line.app, "doctor",
+      "Tell how the running installation is: database, disk, hosts, plugins, secrets, what waits; exit code for monitoring",
+      [&] { return examine(line.options, line.doctor); }, true);
+  doctor->add_flag("--verbose", line.doctor.verbose, "Also what is fine");
+  doctor->add_option("--watch", line.doctor.watch, "Look again every so many seconds, and tell what changed")
+      ->expected(0, 1)
+      ->default_str("10")
+      ->check(CLI::Range(1, 86'400));
+}
+
 void add_roles_command(CommandLine& line) {
   CLI::App* roles = line.command(
       &line.app, "roles",
@@ -359,10 +371,10 @@ CommandLine::CommandLine()
   app.add_option("-c,--config", options.config,
                  "Configuration file (default: $WAYBILL_CONFIG, else ./waybill.yaml, else /etc/waybill/waybill.yaml)")
       ->type_name("FILE");
-  for (const auto add : {add_host_commands, add_roles_command, add_key_commands, add_reload_command, add_explain_command,
-                         add_dead_commands, add_drain_command, add_archive_commands, add_failure_commands, add_plugin_commands,
-                         add_provider_commands, add_target_commands, add_pipeline_commands, add_org_commands, add_form_commands,
-                         add_token_commands, add_own_commands})  // as `waybill --help` lists them
+  for (const auto add : {add_host_commands, add_doctor_command, add_roles_command, add_key_commands, add_reload_command,
+                         add_explain_command, add_dead_commands, add_drain_command, add_archive_commands, add_failure_commands,
+                         add_plugin_commands, add_provider_commands, add_target_commands, add_pipeline_commands, add_org_commands,
+                         add_form_commands, add_token_commands, add_own_commands})  // as `waybill --help` lists them
     add(*this);
   app.footer(group_footer(""));
 }

@@ -11,6 +11,7 @@
 #include "cli/command_tree.h"
 #include "cli/commands.h"
 #include "cli/dead.h"
+#include "cli/doctor.h"
 #include "cli/drain.h"
 #include "cli/failures.h"
 #include "cli/forms.h"
@@ -34,6 +35,7 @@ struct CommandLine {
 
   GlobalOptions options;
   DeadOptions dead;
+  DoctorOptions doctor;
   DrainOptions drain;
   ArchiveOptions archive;
   FailureOptions failures;

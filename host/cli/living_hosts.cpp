@@ -74,6 +74,28 @@ std::vector<PluginInUse> plugins_in_use(const std::vector<LivingHost>& hosts) {
   return all;
 }
 
+HostReport report_of(const LivingHost& host) {
+  const auto facts = facts_of(host);
+  HostReport report{.version = word_in(facts, "version"),
+                    .is_draining = facts.value("draining", false),
+                    .claims_nothing = word_in(facts, "claimsNothing"),
+                    .clock_ahead = Seconds{number_in(facts, "clockAheadSeconds")},
+                    .plugins = {},
+                    .off = {},
+                    .not_isolated = {}};
+  for (const auto& in_use : plugins_in_use({host})) report.plugins[in_use.action_type] = in_use.plugin;
+  if (const auto off = facts.find("off"); off != facts.end() && off->is_object())
+    for (const auto& [type, why] : off->items())
+      if (why.is_string()) report.off[type] = why.get<std::string>();
+  const auto plugins = facts.find("plugins");
+  if (plugins == facts.end() || !plugins->is_object()) return report;
+  for (const auto& [type, plugin] : plugins->items())
+    if (const auto missing = plugin.find("notIsolated"); missing != plugin.end() && missing->is_array())
+      for (const auto& what : *missing)
+        if (what.is_string()) report.not_isolated.emplace_back(type, what.get<std::string>());
+  return report;
+}
+
 bool is_told(const Explanation& e) {
   return std::any_of(e.living.begin(), e.living.end(), [](const LivingHost& host) { return !host.facts.empty(); });
 }

@@ -1,8 +1,10 @@
 // What keeps the living hosts from taking a delivery, by what each says of itself.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "store/submissions/read_store.h"
@@ -31,6 +33,18 @@ struct PluginInUse {
   std::vector<std::string> draining;
 };
 std::vector<PluginInUse> plugins_in_use(const std::vector<LivingHost>& hosts);
+
+// What a host says of itself, for who looks after the installation. Of an earlier version there is less.
+struct HostReport {
+  std::string version;
+  bool is_draining = false;
+  std::string claims_nothing;                                     // why; "": it claims
+  Seconds clock_ahead{0};                                         // of the database's
+  std::map<std::string, std::string> plugins;                     // by action type
+  std::map<std::string, std::string> off;                         // action type -> why
+  std::vector<std::pair<std::string, std::string>> not_isolated;  // action type, and what its plugin is not kept from
+};
+HostReport report_of(const LivingHost& host);
 
 // "" or, of a host that holds its lock and has said nothing for long: how long.
 std::string silence_of(const Explanation& e, const std::string& host_name);

@@ -72,7 +72,8 @@ std::string exits(const CommandNotes* notes) {
   const auto item = [](const char* code, std::string_view words) { return ".TP\n" + bold(code) + "\n" + text(words) + ".\n"; };
   return roff::heading("EXIT STATUS") + item("0", kExitZero) +
          item("1", notes ? notes->one : "it failed, or found what it was to look for; the page of each command says which") +
-         item("2", kExitTwo) + (notes && !notes->three.empty() ? item("3", notes->three) : "");
+         item("2", kExitTwo) + (notes && !notes->three.empty() ? item("3", notes->three) : "") +
+         (notes && !notes->four.empty() ? item("4", notes->four) : "");
 }
 
 // What belongs to the whole program.

@@ -2,7 +2,10 @@
 #include <filesystem>
 
 #include "app/stores.h"
+#include "cli/doctor_limits.h"
+#include "cli/host_rules.h"
 #include "cli/online_check.h"
+#include "cli/server_rules.h"
 #include "maintenance/failure_schedule.h"
 #include "store/operations/database_check.h"
 #include "store/pg/migrations.h"
@@ -11,7 +14,6 @@ namespace waybill {
 namespace {
 
 using Level = Finding::Level;
-constexpr auto kOld = std::chrono::minutes(10);
 
 class DatabaseCheck {
  public:
@@ -26,7 +28,7 @@ class DatabaseCheck {
                : "docs/operations/database-errors.md#poolers");
       return std::move(findings_);
     }
-    const auto facts = server_facts(database_.address, kOld);
+    const auto facts = server_facts(database_.address, doctor_limits::kOldTransaction);
     if (!facts) {
       tell(Level::problem, "database", facts.error().what, "docs/operations/database-errors.md");
       return std::move(findings_);
@@ -35,7 +37,7 @@ class DatabaseCheck {
     for (const auto& remark : *remarks)
       tell(Level::warning, "database settings", remark, "docs/operations/database-errors.md#durability");
     check_room(*facts);
-    check_old_transactions(*facts);
+    for (auto& finding : judge_transactions(facts->old_transactions)) findings_.push_back(std::move(finding));
     if (const auto same = check_owner(database_.address, database_.owner); !same)
       tell(Level::problem, "database owner", same.error().what, "correct database.owner_url (docs/operations/roles.md)");
     if (check_schema_version()) {
@@ -60,14 +62,6 @@ class DatabaseCheck {
     if (facts.connections - others >= need) return tell(Level::ok, "database connections", room);
     tell(Level::warning, "database connections", room,
          "raise " + facts.limited_by + ": " + std::to_string(kMaxHostSessions) + " x hosts + 25 (docs/operations/sizing.md)");
-  }
-
-  void check_old_transactions(const ServerFacts& facts) {
-    for (const auto& old : facts.old_transactions)
-      tell(Level::warning, "database transactions",
-           old.who + " has been open for " + std::to_string(old.seconds) + " s: vacuum waits for it",
-           "end it: pg_terminate_backend(PID), or ROLLBACK PREPARED (docs/operations/database.md)");
-    if (facts.old_transactions.empty()) tell(Level::ok, "database transactions", "none has been open for ten minutes");
   }
 
   // True if there is a schema that this program can read.
@@ -108,10 +102,7 @@ class DatabaseCheck {
   }
 
   void check_roles() {
-    if (const auto allowed = check_rights(database_.address); !allowed)
-      tell(Level::problem, "database rights", allowed.error().what, "docs/operations/roles.md");
-    else
-      tell(Level::ok, "database rights", "none is missing");
+    findings_.push_back(judge_rights(check_rights(database_.address)));
     if (const auto separate = check_tenants(database_.address); !separate)
       tell(Level::warning, "database roles", separate.error().what, "docs/operations/organisations.md");
   }
@@ -137,17 +128,9 @@ class DatabaseCheck {
   void check_registries() {
     const auto hosts = make_form_store(database_.address, 1, {})->registries();
     if (!hosts) return tell(Level::problem, "hosts' registries", hosts.error().what, "docs/operations/database-errors.md");
-    const auto here = digest_on_disk(config_);
-    std::string others;
-    for (const auto& host : *hosts)
-      if (host.report && host.report->digest != here)
-        others.append(others.empty() ? "" : ", ").append(host.name).append(" runs by ").append(host.report->digest);
-    if (others.empty())
-      tell(Level::ok, "hosts' registries",
-           hosts->empty() ? "no host runs" : "every host that tells runs by " + here + ", as here");
-    else
-      tell(Level::warning, "hosts' registries", "the one here is " + here + "; " + others,
-           "give all hosts the same files, then run `waybill reload` on each machine (docs/operations/running.md)");
+    HostDigests digests;
+    for (const auto& host : *hosts) digests.emplace_back(host.name, host.report ? host.report->digest : "");
+    findings_.push_back(judge_registries(digests, digest_on_disk(config_)));
   }
 
   const Config& config_;

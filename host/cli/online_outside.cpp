@@ -137,6 +137,4 @@ class OutsideCheck {
 
 Findings check_outside(ProviderOptions& asking) { return OutsideCheck(asking).run(); }
 
-const char* word_of(Finding::Level level) { return level == Level::ok ? "ok" : level == Level::warning ? "warning" : "problem"; }
-
 }  // namespace waybill

@@ -6,6 +6,7 @@
 #include <openssl/x509.h>
 #include <openssl/x509_vfy.h>
 
+#include <ctime>
 #include <utility>
 #include <vector>
 
@@ -83,6 +84,24 @@ std::shared_ptr<const Authorities> authorities_in(const std::string& pem) {
   const auto size = BIO_get_mem_data(first.get(), &data);
   out.mark = std::string(data, static_cast<std::size_t>(size)) + hash_of(pem) + "\n";
   return std::make_shared<const Authorities>(std::move(out));
+}
+
+Result<std::vector<CertificateEnd>> certificate_ends(const std::filesystem::path& file) {
+  const auto text = text_of(file);
+  if (!text) return fail(Error::Kind::invalid, text.error());
+  const auto certificates = certificates_in(*text);
+  if (certificates.empty())
+    return fail(Error::Kind::invalid, "file " + file.string() + " holds no certificates in PEM, or one that cannot be read");
+  std::vector<CertificateEnd> all;
+  for (const auto& one : certificates) {
+    char subject[256] = "";
+    X509_NAME_oneline(X509_get_subject_name(one.get()), subject, sizeof subject);
+    std::tm end{};
+    if (ASN1_TIME_to_tm(X509_get0_notAfter(one.get()), &end) != 1)
+      return fail(Error::Kind::invalid, "file " + file.string() + " holds a certificate whose end cannot be read");
+    all.push_back({subject, {timegm(&end) * std::int64_t{1'000'000}}});
+  }
+  return all;
 }
 
 class TransportReader::Reading {

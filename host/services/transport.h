@@ -4,10 +4,12 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "base/problem.h"
 #include "base/secret.h"
+#include "base/time.h"
 #include "egress/transport_rules.h"
 
 struct x509_store_st;
@@ -24,6 +26,14 @@ struct Authorities {
 };
 // Of certificates in PEM. Null: there is none, or one that cannot be read.
 std::shared_ptr<const Authorities> authorities_in(const std::string& pem);
+
+// One of the certificates of a file in PEM, and when it ends.
+struct CertificateEnd {
+  std::string subject;
+  Timestamp ends;
+};
+// In their order in the file. Error::invalid: it cannot be read, or holds none.
+Result<std::vector<CertificateEnd>> certificate_ends(const std::filesystem::path& file);
 
 struct Transport {
   std::shared_ptr<const Authorities> authorities;  // null: the system's

@@ -68,6 +68,8 @@ PostgresCluster::PostgresCluster(std::map<std::string, std::string> environment,
                          .folder = "/",
                          .user = user});
   if (made.exit_code != 0) throw std::runtime_error("initdb failed: " + made.out + made.err);
+  const auto settings = folder_.path() / "data/postgresql.conf";  // where ALTER SYSTEM goes before them
+  write_file(settings, read_file(settings) + "\nfsync = off\n");
   start();
 }
 
@@ -78,15 +80,14 @@ PostgresCluster::~PostgresCluster() {
 
 void PostgresCluster::start() {
   const auto log = folder_.path() / "log";
-  server_ =
-      std::make_unique<Process>(Command{.arguments = {programs_ / "postgres", "-D", folder_.path() / "data", "-k", folder_.path(),
-                                                      "-c", "listen_addresses=" + listens_on_, "-c", "max_connections=300", "-c",
-                                                      "log_min_messages=warning", "-c", "fsync=off"},
-                                        .environment = environment_,
-                                        .folder = "/",
-                                        .err = log,
-                                        .user = database_user(),
-                                        .signal_if_orphaned = SIGQUIT});
+  server_ = std::make_unique<Process>(
+      Command{.arguments = {programs_ / "postgres", "-D", folder_.path() / "data", "-k", folder_.path(), "-c",
+                            "listen_addresses=" + listens_on_, "-c", "max_connections=300", "-c", "log_min_messages=warning"},
+              .environment = environment_,
+              .folder = "/",
+              .err = log,
+              .user = database_user(),
+              .signal_if_orphaned = SIGQUIT});
   const bool up = eventually([&] { return !server_->running() || SqlClient::can_connect(url("postgres")); });
   if (!up || !server_->running()) throw std::runtime_error("postgres did not start: " + read_file(log));
 }

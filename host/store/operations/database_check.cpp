@@ -94,6 +94,14 @@ Result<void> check_owner(const DatabaseAddress& address, const DatabaseAddress& 
                                         "\") than database.url (\"" + std::string(ours.name()) + "\")");
 }
 
+Result<std::vector<OldTransaction>> old_transactions(Connection& connection, Millis age) {
+  const auto found = connection.run(sql::old_transactions, {std::to_string(age.count())});
+  TRY(found);
+  std::vector<OldTransaction> all;
+  for (const auto row : *found) all.push_back({std::string(row.what()), row.seconds()});
+  return all;
+}
+
 Result<ServerFacts> server_facts(const DatabaseAddress& address, Millis old) {
   auto connection = Connection::open(address, "check");
   TRY(connection);
@@ -112,9 +120,9 @@ Result<ServerFacts> server_facts(const DatabaseAddress& address, Millis old) {
       facts.connections = static_cast<int>(limit);
       facts.limited_by = what;
     }
-  const auto found = connection->run(sql::old_transactions, {std::to_string(old.count())});
+  auto found = old_transactions(*connection, old);
   TRY(found);
-  for (const auto row : *found) facts.old_transactions.push_back({std::string(row.what()), row.seconds()});
+  facts.old_transactions = std::move(*found);
   return facts;
 }
 

@@ -26,6 +26,13 @@ Result<void> check_tenants(const DatabaseAddress& address);
 // let anybody in, such as before its role is made, says nothing.
 Result<void> check_owner(const DatabaseAddress& address, const DatabaseAddress& owner);
 
+struct OldTransaction {
+  std::string who;
+  std::int64_t seconds;
+};
+// Those that have been open for longer than `age`: the oldest five, of those that this role sees.
+Result<std::vector<OldTransaction>> old_transactions(Connection& connection, Millis age);
+
 // What a server has room for, and who holds it up. For people; a host does not ask.
 struct ServerFacts {
   std::string role;
@@ -33,11 +40,7 @@ struct ServerFacts {
   int connections = 0;     // that this role may have at most, beside those of superusers
   int others = 0;          // of max_connections, held by others than Waybill
   std::string limited_by;  // max_connections, or the CONNECTION LIMIT of the role or of the database
-  struct OldTransaction {
-    std::string who;
-    std::int64_t seconds;
-  };
-  std::vector<OldTransaction> old_transactions;  // the oldest five
+  std::vector<OldTransaction> old_transactions;
 };
 Result<ServerFacts> server_facts(const DatabaseAddress& address, Millis old);
 

@@ -27,6 +27,7 @@ constexpr Limit kLimits[] = {
     {"suspects", &DatabaseTimeouts::maintenance, true},
     {"alerts", &DatabaseTimeouts::maintenance, true},
     {"monitor", &DatabaseTimeouts::read, false},
+    {"doctor", &DatabaseTimeouts::read, false},
     {"drain", &DatabaseTimeouts::maintenance, true},
     {"archive", &DatabaseTimeouts::maintenance, true},
     {"failure_checks", &DatabaseTimeouts::maintenance, true},

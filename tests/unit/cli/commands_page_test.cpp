@@ -34,7 +34,8 @@ std::string row_of(const CommandEntry& command) {
   const auto& notes = *command.notes;
   const char* const needs[] = {"nothing", "configuration", "database", "host"};
   std::string row = "| `waybill " + command.path + "` | " + command.what + " | " + needs[static_cast<int>(notes.needs)] + " | " +
-                    std::string(notes.one) + " | " + (notes.three.empty() ? "" : "3: " + std::string(notes.three)) + " | ";
+                    std::string(notes.one) + " | " + (notes.three.empty() ? "" : "3: " + std::string(notes.three)) +
+                    (notes.four.empty() ? "" : "; 4: " + std::string(notes.four)) + " | ";
   return row + (has_json(command) ? "[schema](../commands/" + schema_of(command) + ") |" : " |");
 }
 

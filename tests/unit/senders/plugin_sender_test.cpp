@@ -1,4 +1,4 @@
-// Plugins that keep the rules, carried out for real: requests, timers, limits, ends.  H2 H4
+// Plugins that keep the rules, carried out for real: requests, timers, limits, ends.  H2 H4 I1
 #include <gtest/gtest.h>
 
 #include "unit/senders/plugin_world.h"

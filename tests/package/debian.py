@@ -1,0 +1,81 @@
+"""A fresh Debian in a folder, for programs that need one."""
+import glob
+import os
+import shutil
+import subprocess
+import time
+
+PATIENCE = 300  # seconds that one thing may take before it counts as never
+
+
+class Failed(Exception):
+    """Something is not as it should be."""
+
+
+def expect(condition, what):
+    if not condition:
+        raise Failed(what)
+    print(f"ok: {what}", flush=True)
+
+
+def until(what, condition):
+    """Waits until `condition` gives something, and returns that."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        if found := condition():
+            print(f"ok: {what}", flush=True)
+            return found
+        time.sleep(0.05)
+    raise Failed(f"never: {what}")
+
+
+class Debian:
+    """A fresh Debian in a folder."""
+
+    def __init__(self, folder, release, base):
+        self.folder = folder
+        if not os.path.exists(base):
+            fresh = folder + ".fresh"
+            subprocess.run(["debootstrap", "--variant=minbase", "--include=ca-certificates", release, fresh], check=True,
+                           stdout=subprocess.DEVNULL)
+            os.makedirs(os.path.dirname(base), exist_ok=True)
+            subprocess.run(["tar", "-C", fresh, "-cf", base + ".new", "."], check=True)
+            os.rename(base + ".new", base)
+            shutil.rmtree(fresh)
+        os.makedirs(folder)
+        subprocess.run(["tar", "-C", folder, "-xf", base], check=True)
+        for name in ("proc", "dev"):
+            subprocess.run(["mount", "--rbind", f"/{name}", f"{folder}/{name}"], check=True)
+            subprocess.run(["mount", "--make-rslave", f"{folder}/{name}"], check=True)
+        for name in glob.glob("/etc/apt/apt.conf.d/*registry*") + glob.glob("/etc/apt/apt.conf.d/*proxy*"):  # how this machine reaches it
+            shutil.copy(name, f"{folder}/etc/apt/apt.conf.d/")
+        shutil.copy("/etc/resolv.conf", f"{folder}/etc/resolv.conf")
+        self.write("/usr/sbin/policy-rc.d", "#!/bin/sh\nexit 101\n", 0o755)  # PostgreSQL's own server is not wanted
+
+    def close(self):
+        for name in ("proc", "dev"):
+            subprocess.run(["umount", "--recursive", "--lazy", f"{self.folder}/{name}"], check=False)
+
+    def write(self, path, text, mode=0o644):
+        with open(self.folder + path, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(self.folder + path, mode)
+
+    def read(self, path):
+        with open(self.folder + path, encoding="utf-8") as file:
+            return file.read()
+
+    def has(self, path):
+        return os.path.lexists(self.folder + path)
+
+    def run(self, *words, user=None, ok=(0,)):
+        """What it prints, of both streams."""
+        told = subprocess.run(self.words(words, user), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+                              env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C.UTF-8"})
+        if told.returncode not in ok:
+            raise Failed(f"{' '.join(words)} ended with {told.returncode}:\n{told.stdout}")
+        return told.stdout
+
+    def words(self, words, user):
+        as_user = ["setpriv", f"--reuid={user}", f"--regid={user}", "--init-groups"] if user else []
+        return ["chroot", self.folder, *as_user, *words]

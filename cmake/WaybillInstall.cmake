@@ -5,7 +5,8 @@ set(CMAKE_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXE
   WORLD_EXECUTE)  # the host refuses a folder of plugins that others may write to
 set(package lib/cmake/waybill-plugin)
 
-install(TARGETS waybill waybill_plugin_host RUNTIME DESTINATION bin COMPONENT runtime)  # the plugins: waybill_add_plugin()
+install(TARGETS waybill RUNTIME DESTINATION bin COMPONENT runtime)  # the plugins: waybill_add_plugin()
+install(TARGETS waybill_plugin_host RUNTIME DESTINATION lib/waybill COMPONENT runtime)
 install(DIRECTORY registry DESTINATION share/waybill COMPONENT runtime)
 install(FILES docs/operations/sample/waybill.yaml DESTINATION share/waybill COMPONENT runtime)
 install(DIRECTORY docs/ DESTINATION share/doc/waybill COMPONENT runtime

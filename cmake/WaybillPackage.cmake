@@ -7,6 +7,7 @@ endif()
 set(parts ${CMAKE_SOURCE_DIR}/cmake/package)
 set(made ${CMAKE_BINARY_DIR}/package)
 set(WAYBILL_PACKAGE_REVISION 1)  # of the same sources, packaged anew
+set(CPACK_PACKAGE_CONTACT "Waybill maintainers <maintainers@waybill.invalid>" CACHE STRING "Who answers for the packages")
 
 # ---- the times and the commit ----
 execute_process(COMMAND git log -1 --format=%ct WORKING_DIRECTORY ${CMAKE_SOURCE_DIR} OUTPUT_VARIABLE WAYBILL_COMMIT_TIME
@@ -56,6 +57,7 @@ foreach(component IN ITEMS debian sdk)
   add_custom_command(OUTPUT ${made}/${package}/changelog.Debian.gz
     COMMAND gzip -9nkf ${made}/${package}/changelog.Debian DEPENDS ${made}/${package}/changelog.Debian VERBATIM)
   add_custom_target(changelog_of_${package} ALL DEPENDS ${made}/${package}/changelog.Debian.gz)
+  install(FILES ${parts}/lintian-overrides/${package} DESTINATION share/lintian/overrides COMPONENT ${component} EXCLUDE_FROM_ALL)
   install(FILES ${made}/${package}/changelog.Debian.gz ${parts}/copyright DESTINATION share/doc/${package} COMPONENT ${component}
     EXCLUDE_FROM_ALL)
 endforeach()
@@ -69,14 +71,13 @@ file(WRITE ${made}/control/conffiles "/etc/waybill/registry/targets.json\n/etc/w
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME waybill)
 set(CPACK_PACKAGE_VENDOR Waybill)
-set(CPACK_PACKAGE_CONTACT "Waybill maintainers <waybill@localhost.localdomain>")
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_PACKAGE_DIRECTORY ${CMAKE_BINARY_DIR}/packages)
 set(CPACK_COMPONENTS_ALL runtime debian sdk)
 set(CPACK_COMPONENTS_GROUPING ONE_PER_GROUP)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
-set(CPACK_STRIP_FILES ON)
+set(CPACK_STRIP_FILES OFF)  # CPack takes the symbols out into a package of their own
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_RELEASE ${WAYBILL_PACKAGE_REVISION})
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
@@ -91,11 +92,11 @@ set(CPACK_DEBIAN_WAYBILL_PACKAGE_DEPENDS adduser)
 set(CPACK_DEBIAN_WAYBILL_PACKAGE_RECOMMENDS "postgresql (>= 15)")
 set(CPACK_DEBIAN_WAYBILL_PACKAGE_SUGGESTS "waybill-dev, python3, nodejs")
 set(CPACK_DEBIAN_WAYBILL_DESCRIPTION "dispatcher of submissions to mail, webhooks and other destinations
- Waybill takes submissions over HTTP, stores each one in PostgreSQL and sees it
- through to a recorded end: retries, rate limits, outages of destinations and
- crashes of hosts included. Each kind of destination is a plugin.
- .
- This package has the program, its plugins and a service for systemd.")
+Waybill takes submissions over HTTP, stores each one in PostgreSQL and sees it
+through to a recorded end: retries, rate limits, outages of destinations and
+crashes of hosts included. Each kind of destination is a plugin.
+
+This package has the program, its plugins and a service for systemd.")
 set(CPACK_DEBIAN_WAYBILL_PACKAGE_CONTROL_EXTRA ${made}/control/postinst ${made}/control/prerm ${made}/control/postrm
   ${made}/control/conffiles)
 set(CPACK_DEBIAN_WAYBILL-DEV_PACKAGE_NAME waybill-dev)
@@ -103,8 +104,8 @@ set(CPACK_DEBIAN_WAYBILL-DEV_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_WAYBILL-DEV_PACKAGE_DEPENDS "waybill (= ${PROJECT_VERSION}-${WAYBILL_PACKAGE_REVISION})")
 set(CPACK_DEBIAN_WAYBILL-DEV_PACKAGE_SUGGESTS "cmake, g++, libgtest-dev, python3, nodejs")
 set(CPACK_DEBIAN_WAYBILL-DEV_DESCRIPTION "kit for authors of plugins for Waybill
- Headers of the plugin ABI, a CMake package, a host for tests, and kits for
- Python and TypeScript. `waybill plugin new NAME` begins a plugin.")
+Headers of the plugin ABI, a CMake package, a host for tests, and kits for
+Python and TypeScript. `waybill plugin new NAME` begins a plugin.")
 set(CPACK_DEBIAN_WAYBILL-DEV_DEBUGINFO_PACKAGE OFF)
 include(CPack)
 cpack_add_component_group(waybill)

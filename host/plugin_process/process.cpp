@@ -137,7 +137,9 @@ std::size_t number_in(const std::string& status, std::string_view name) {
 
 std::filesystem::path plugin_host_program() {
   std::error_code unknown;
-  return std::filesystem::read_symlink("/proc/self/exe", unknown).parent_path() / "waybill-plugin-host";
+  const auto here = std::filesystem::read_symlink("/proc/self/exe", unknown).parent_path();
+  const auto built = here / "waybill-plugin-host";
+  return std::filesystem::exists(built, unknown) ? built : here.parent_path() / "lib/waybill/waybill-plugin-host";
 }
 
 std::string Exit::words() const {

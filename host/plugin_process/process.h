@@ -34,7 +34,7 @@ struct Exit {
   std::string words() const;  // "killed by SIGSEGV; its last line: ..."
 };
 
-std::filesystem::path plugin_host_program();  // waybill-plugin-host, beside this program
+std::filesystem::path plugin_host_program();  // waybill-plugin-host, beside this program or in ../lib/waybill
 
 struct ProcessSpec {
   std::filesystem::path program = plugin_host_program();

@@ -19,7 +19,7 @@ done
 
 {
   echo bin/waybill
-  echo bin/waybill-plugin-host
+  echo lib/waybill/waybill-plugin-host
   echo share/waybill/drill.sh
   echo share/waybill/drill_receiver.py
   echo share/waybill/waybill.yaml

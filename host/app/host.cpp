@@ -37,6 +37,7 @@ SettlerSettings settler_settings(const Config& config, const std::string& name) 
           .failure_period = config.alerts.digest_every,
           .channel_patience = config.notify.disable_after,
           .kept_notifications = config.kept_notifications,
+          .objective = config.metrics.objective,
           .batch = config.limits.claim_batch};
 }
 
@@ -140,6 +141,7 @@ Host::Host(HostParts parts)
                     .actor = name_,
                     .takeover = config_.timeouts.takeover,
                     .lease = config_.timeouts.lease,
+                    .objective = config_.metrics.objective,
                     .crashes = crashes_.get()},
                    {.wake = [this] { signal_.walk(); },
                     .rescued = [this] { executor_.withdraw(); },
@@ -256,6 +258,7 @@ Result<void> Host::listen() {
   }
   server_->start();
   is_listening_ = true;
+  TRY(renew_tls());
   write_port_file();
   log_.info("host.ready", {{"name", name_},
                            {"listen", config_.listen.host + ":" + std::to_string(server_->port())},
@@ -284,6 +287,7 @@ Result<void> Host::renew_tls() {
     log_.error("http.tls_not_renewed", {{"error", renewed.error().what}, {"effect", "the certificate of before is served"}});
   else if (*renewed)
     log_.info("http.tls_renewed", {{"certificate", config_.tls.certificate.string()}});
+  if (const auto expires = server_->certificate_expires()) metrics_.tls_certificate_ends(static_cast<double>(*expires));
   return {};
 }
 
@@ -387,6 +391,7 @@ std::vector<PeriodicTask> Host::periodic_tasks() {
                           {{kIntentKind, config_.kept_intents}, {kNotificationKind, config_.kept_notifications}}, log_));
   all.push_back(listing(*stores_.maintenance));
   all.push_back(standing_counts(*stores_.monitor, log_, metrics_));
+  all.push_back(objective(*stores_.monitor, config_.metrics.objective, log_, metrics_));
   all.push_back({"missing_plugins", Seconds{10}, [this]() -> Result<void> {
                    note_missing_plugins();
                    return {};

@@ -41,6 +41,7 @@ struct ListenTls {
 struct MetricsAccess {
   std::optional<ListenAddress> listen;  // a listener for nothing but health and metrics, without tokens
   bool is_open = false;                 // anybody may read them on the API's listener
+  Millis objective{60'000};             // deliveries are to be accepted within this, counted from their acknowledgement
   bool operator==(const MetricsAccess&) const = default;
 };
 

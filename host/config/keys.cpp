@@ -25,6 +25,9 @@ void read_metrics_access(const Value& value, Name, Config& config) {
   value.word(word, {"token", "open"});
   config.metrics.is_open = word == "open";
 }
+void read_objective(const Value& value, Name, Config& config) {
+  value.duration(config.metrics.objective, Millis{100}, std::chrono::hours{24 * 30});
+}
 template <auto Field>
 void tls_path(const Value& value, Name, Config& config) {
   value.path(config.tls.*Field);
@@ -149,6 +152,7 @@ constexpr Key kKeys[] = {
     {"tls.min_version",          "word",          "1.2",            read_tls_version},
     {"metrics.listen",           "address",       "",               read_metrics_listen},
     {"metrics.access",           "word",          "token",          read_metrics_access},
+    {"metrics.objective",        "duration",      "60s",            read_objective},
     {"database.url",             "libpq address", "",               read_url},
     {"database.owner_url",       "libpq address", "",               read_owner_url},
     {"database.embedded",        "path",          "",               read_embedded},

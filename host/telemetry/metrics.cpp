@@ -143,8 +143,15 @@ struct Metrics::Registry {
   std::pair<std::string, Gauge*> registry{};  // guarded by changing_registry
   Gauge& registry_differs =
       gauges("waybill_registry_differs", "1 while another host runs by a registry with other contents.").Add({});
+  Gauge& ready = gauges("waybill_ready", "1 while /readyz says so: this host takes submissions.").Add({});
+  prometheus::Family<Gauge>& certificate_ends =
+      gauges("waybill_tls_certificate_expiry_seconds", "When the certificate of `listen` expires, since 1970.");
+  Objective objective{all};
   Gauge& resident = gauges("process_resident_memory_bytes", "Resident memory.").Add({});
   Gauge& memory = gauges("process_virtual_memory_bytes", "Virtual memory.").Add({});
+  Gauge& memory_limit =
+      gauges("waybill_memory_limit_bytes", "The memory that this process may have: that of its cgroup, or of its machine.")
+          .Add({});
   Gauge& files = gauges("process_open_fds", "Open file descriptors.").Add({});
   Gauge& most_files = gauges("process_max_fds", "The most file descriptors that may be open.").Add({});
   Gauge& start = gauges("process_start_time_seconds", "When the process started, since 1970.").Add({});
@@ -156,6 +163,7 @@ struct Metrics::Registry {
     const std::lock_guard lock(reading);
     resident.Set(now.resident_bytes);
     memory.Set(now.virtual_bytes);
+    memory_limit.Set(now.memory_limit);
     files.Set(now.open_files);
     most_files.Set(now.max_files);
     start.Set(now.started);
@@ -312,6 +320,10 @@ void Metrics::registry(std::string_view digest) {
   gauge->Set(1);
 }
 void Metrics::registry_differs(bool differs) { registry_->registry_differs.Set(differs ? 1 : 0); }
+
+void Metrics::ready(bool is_ready) { registry_->ready.Set(is_ready ? 1 : 0); }
+void Metrics::tls_certificate_ends(double seconds) { registry_->certificate_ends.Add({}).Set(seconds); }
+Objective& Metrics::objective() { return registry_->objective; }
 
 std::string Metrics::text() const {
   registry_->read_process();

@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "telemetry/objective.h"
+
 namespace waybill {
 
 // The most series of submission_target_attempts_total.
@@ -62,6 +64,10 @@ class Metrics {
   void registry(std::string_view digest);                              // waybill_registry_info{digest}, 1 for the one in force
   void registry_differs(bool differs);                                 // waybill_registry_differs
   void build_info(std::string_view version, std::string_view schema);  // waybill_build_info{version,schema}, always 1
+  void ready(bool is_ready);                                           // waybill_ready
+  // waybill_tls_certificate_expiry_seconds, since 1970, of the certificate of `listen`
+  void tls_certificate_ends(double seconds);
+  Objective& objective();  // waybill_objective_*
 
   std::string text() const;  // Prometheus exposition format, with process_* as they are now
 

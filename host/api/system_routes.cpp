@@ -2,6 +2,7 @@
 #include "api/system_routes.h"
 
 #include "base/embedded_file.h"
+#include "telemetry/open_metrics.h"
 
 namespace waybill {
 
@@ -35,9 +36,17 @@ http::Route document_route() {
 }
 
 http::Route metrics_route(Metrics& metrics, std::function<std::string()> not_ready, http::Role least_role) {
-  const auto handle = [&metrics, not_ready = std::move(not_ready)](http::Request, http::Reply reply) {
+  const auto handle = [&metrics, not_ready = std::move(not_ready)](http::Request request, http::Reply reply) {
     metrics.ready(not_ready().empty());
-    reply({.status = 200, .content_type = "text/plain; version=0.0.4; charset=utf-8", .body = metrics.text(), .headers = {}});
+    if (prefers_open_metrics(request.accept))
+      return reply({.status = 200,
+                    .content_type = std::string(kOpenMetricsType),
+                    .body = metrics.open_metrics_text(),
+                    .headers = {{"Vary", "Accept"}}});
+    reply({.status = 200,
+           .content_type = "text/plain; version=0.0.4; charset=utf-8",
+           .body = metrics.text(),
+           .headers = {{"Vary", "Accept"}}});
   };
   return {.method = "GET", .path = "/metrics", .least_role = least_role, .handle = handle};
 }

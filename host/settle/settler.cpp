@@ -7,6 +7,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "settle/delivery_spans.h"
 #include "settle/disabled_channel.h"
 #include "settle/objective_end.h"
 #include "settle/settlement.h"
@@ -181,7 +182,8 @@ Result<void> Settler::write_shard(Shard shard, Part& part, bool again) {
         continue;
       }
       metrics_.claim_lost("stale_settle");
-      log_.warn("settle.stale", {{"delivery", job.delivery.value}, {"reference", job.idempotency_key}});
+      log_.write(Log::Level::warn, "settle.stale",
+                 traced({{"delivery", job.delivery.value}, {"reference", job.idempotency_key}}, job.trace));
     }
     run.flush_all();
   };
@@ -328,17 +330,22 @@ void Settler::write_failures(const std::vector<Finished>& batch) {
 
 void Settler::count(const Finished& finished, const Settlement& settlement, AttemptRun& run) {
   const std::string& type = finished.job.contract->action_type;
+  if (finished.job.trace && settings_.tracer != nullptr)
+    record_spans(*settings_.tracer, finished, settlement, database_now(finished.job, clock_.now()));
   if (settlement.attempt) {
-    metrics_.attempt_took(type, std::chrono::duration_cast<Metrics::Duration>(finished.finished_at - finished.started_at));
+    metrics_.attempt_took(type, std::chrono::duration_cast<Metrics::Duration>(finished.finished_at - finished.started_at),
+                          finished.job.trace);
     const std::string_view reason = finished.outcome ? finished.outcome->reason : settlement.attempt->reason;
     run.add(*finished.job.contract, settlement.attempt->outcome, reason);
   }
   run.ends.add(finished.job.org, *finished.job.contract, settlement.status, settlement.ended - finished.job.created);
   if (settlement.dead_letter)
-    log_.error("dead_letter.created", {{"delivery", settlement.delivery.value},
-                                       {"reference", finished.job.idempotency_key},
-                                       {"target", finished.job.contract->target},
-                                       {"reason", settlement.reason}});
+    log_.write(Log::Level::error, "dead_letter.created",
+               traced({{"delivery", settlement.delivery.value},
+                       {"reference", finished.job.idempotency_key},
+                       {"target", finished.job.contract->target},
+                       {"reason", settlement.reason}},
+                      finished.job.trace));
   if (settlement.submission_state.empty()) return;
   if (finished.job.kind == kAlertKind) {  // log and metrics only: never an alert about an alert
     if (settlement.status == Status::accepted) return;
@@ -350,7 +357,8 @@ void Settler::count(const Finished& finished, const Settlement& settlement, Atte
     return;
   }
   metrics_.submission(settlement.submission_state);
-  metrics_.end_to_end(type, std::chrono::duration_cast<Metrics::Duration>(settlement.ended - finished.job.created));
+  metrics_.end_to_end(type, std::chrono::duration_cast<Metrics::Duration>(settlement.ended - finished.job.created),
+                      finished.job.trace);
 }
 
 const RetryTiming& Settler::timing_of(const Finished& finished) const {

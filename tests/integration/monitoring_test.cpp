@@ -2,6 +2,7 @@
 // and those fire that should when it is not. O3
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <iomanip>
 #include <map>
 #include <set>
@@ -131,6 +132,47 @@ TEST_F(Monitoring, AHostThatIsWellFiresNoAlertAndTroubleFiresItsOwn) {
   auto and_away = missed;
   and_away.insert({"WaybillObjectiveBurnsSlowly", "WaybillDatabaseDown", "WaybillNotReady"});
   expect_firing(outage, {{59, {}}, {100, missed}, {130, and_away}});
+}
+
+// O3
+TEST_F(Monitoring, BothFormsOfTheMetricsAreWhatTheirReadersTake) {
+  const std::string trace_id = "4bf92f3577b34da6a3ce929d0e0e4736";
+  for (int i = 0; i < 3; ++i)
+    ASSERT_EQ(client()
+                  .request("POST", "/v1/intents?waitSeconds=30", sms_intent("t" + std::to_string(i), "sms.patient").dump(),
+                           {{"traceparent", "00-" + trace_id + "-00f067aa0ba902b7-01"}})
+                  .status,
+              200);
+  ASSERT_TRUE(eventually([&] { return ends("sms.patient", "within") == 3; }));
+  const TempFolder folder;
+  const auto classic = client().get("/metrics");
+  EXPECT_EQ(classic.header("Content-Type"), "text/plain; version=0.0.4; charset=utf-8");
+  write_file(folder.path() / "classic", classic.body);
+  const auto checked =
+      run({.arguments = {"/bin/sh", "-c", "/usr/bin/promtool check metrics <" + (folder.path() / "classic").string()}});
+  EXPECT_EQ(checked.exit_code, 0) << checked.out << checked.err;
+
+  const auto open = client().request("GET", "/metrics", "", {{"Accept", "application/openmetrics-text; version=1.0.0"}});
+  EXPECT_EQ(open.header("Content-Type"), "application/openmetrics-text; version=1.0.0; charset=utf-8");
+  write_file(folder.path() / "open", open.body);
+  const auto script = std::string(WAYBILL_SOURCE_FOLDER) + "/tests/support/read_open_metrics.py";
+  const auto read =
+      run({.arguments = {"/bin/sh", "-c", "/usr/bin/python3 " + script + " <" + (folder.path() / "open").string()}});
+  ASSERT_EQ(read.exit_code, 0) << read.err << open.body;
+  const auto seen = nlohmann::json::parse(read.out);
+  EXPECT_EQ(seen.at("families").at("submission_intents"), "counter");
+  EXPECT_EQ(seen.at("families").at("submission_attempt_seconds"), "histogram");
+  std::set<std::string> with_exemplars;
+  for (const auto& exemplar : seen.at("exemplars")) {
+    with_exemplars.insert(exemplar.at("sample").get<std::string>());
+    EXPECT_EQ(exemplar.at("trace").at("trace_id"), trace_id);
+    EXPECT_EQ(exemplar.at("labels").at("action_type"), "sms");
+    EXPECT_GT(exemplar.at("value").get<double>(), 0);
+    const auto bound = exemplar.at("labels").at("le").get<std::string>();
+    EXPECT_LE(exemplar.at("value").get<double>(), bound == "+Inf" ? HUGE_VAL : std::stod(bound));
+    EXPECT_GT(exemplar.at("timestamp").get<double>(), 1.7e9);
+  }
+  EXPECT_EQ(with_exemplars, (std::set<std::string>{"submission_attempt_seconds_bucket", "submission_end_to_end_seconds_bucket"}));
 }
 
 }  // namespace

@@ -40,8 +40,9 @@ constexpr auto kReference = "must be a reference, never the secret itself: {env:
 INSTANTIATE_TEST_SUITE_P(
     Rules, BrokenFile,
     ::testing::Values(
-        Broken{"UnknownKey", "\nlisten_on: x\n", 3, "listen_on",
-               "unknown key (known here: listen, auth, allowed_hosts, trusted_proxies, tls, metrics, database, registry"},
+        Broken{
+            "UnknownKey", "\nlisten_on: x\n", 3, "listen_on",
+            "unknown key (known here: listen, auth, allowed_hosts, trusted_proxies, tls, metrics, tracing, database, registry"},
         Broken{"UnknownKeyInASection", "limits:\n  per_target: 1\n  per_traget: 1\n", 4, "limits.per_traget",
                "unknown key (known here: in_flight, per_target, per_org"},
         Broken{"DuplicateKey", "auth: tokens\nauth: tokens\n", 3, "auth", "a second time"},

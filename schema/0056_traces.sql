@@ -1,0 +1,9 @@
+-- Runs beside: 27
+--
+-- The W3C trace context that a submission or an event came in with: its traceparent and, behind a blank, its tracestate. Null: none. A column
+-- that is null takes no room, since these rows have a bitmap of nulls anyway.
+--
+-- Locks: both tables, for a moment; nothing is rewritten.
+
+ALTER TABLE submissions ADD COLUMN trace text;
+ALTER TABLE alert_events ADD COLUMN trace text;

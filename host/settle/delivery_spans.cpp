@@ -37,7 +37,7 @@ Span attempt_of(const Finished& finished, const AttemptRecord& attempt, std::str
 
 void record_spans(Tracer& tracer, const Finished& finished, const Settlement& settlement, Timestamp written) {
   const JobHead& job = finished.job;
-  if (!tracer.records(job.trace)) return;
+  if (!tracer.records(job.trace) || finished.how == Finished::How::unattempted) return;  // what was given back still waits
   if (job.history.attempt_count == 0) tracer.record(span_of(job, "wait", job.created, job.claimed_at));
   auto settled = span_of(job, "settle", finished.finished_at, written);
   if (settlement.attempt) {

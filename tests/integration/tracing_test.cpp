@@ -78,6 +78,19 @@ TEST_F(Tracing, ARetryAndAPluginInAProcessOfItsOwnCarryItToo) {
 }
 
 // O3
+TEST_F(Tracing, WhatAPluginSetsItselfStays) {
+  auto targets = standard_targets(gateway.url());
+  targets.push_back(target("hook.own", "webhook", gateway.url() + "/own", "max_attempts", 3, {"gone"}));
+  targets.back()["destination"]["headers"] = {{"TraceParent", "00-11111111111111111111111111111111-2222222222222222-01"}};
+  setup.registry = registry_of(targets);
+  post("own", {{"traceparent", kParent}}, "hook.own");
+  EXPECT_EQ(wait_for_end(client(), "own")["status"], "accepted");
+  const auto head = gateway.received("own").front().head;
+  EXPECT_EQ(header_value(head, "traceparent"), "00-11111111111111111111111111111111-2222222222222222-01");
+  EXPECT_EQ(head.find(kTraceId), std::string::npos) << head;
+}
+
+// O3
 TEST_F(Tracing, ATraceIsInTheLogOfItsDelivery) {
   setup.more = "egress: {deny: [\"127.0.0.1/32\"]}\n";
   post_intent(client(), sms_intent("other", "sms.once"));

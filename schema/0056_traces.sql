@@ -2,8 +2,8 @@
 --
 -- Functions: af8d3491590c99ea9733cfee178b5e72a061f60a9d4ee4279242b7a247ede173
 --
--- The W3C trace context that a submission or an event came in with: its traceparent and, behind a blank, its tracestate. Null: none. A column
--- that is null takes no room, since these rows have a bitmap of nulls anyway.
+-- The W3C trace context that a submission or an event came in with: its traceparent and, behind a blank, its tracestate. Null: none. A
+-- submission takes no more room for that, since its row has a bitmap of nulls anyway, of the same size; an event takes 8 bytes.
 --
 -- Locks: both tables, for a moment; nothing is rewritten.
 

@@ -10,7 +10,8 @@ install(TARGETS waybill_plugin_host RUNTIME DESTINATION lib/waybill COMPONENT ru
 install(DIRECTORY registry DESTINATION share/waybill COMPONENT runtime)
 install(FILES docs/operations/sample/waybill.yaml DESTINATION share/waybill COMPONENT runtime)
 install(DIRECTORY docs/ DESTINATION share/doc/waybill COMPONENT runtime
-  FILES_MATCHING PATTERN "*.md" PATTERN openapi.yaml PATTERN "*.sql" PATTERN "*.schema.json" PATTERN sample EXCLUDE)
+  FILES_MATCHING PATTERN "*.md" PATTERN openapi.yaml PATTERN "*.sql" PATTERN "*.schema.json" PATTERN rules.yml PATTERN alerts.yml PATTERN waybill.json
+  PATTERN sample EXCLUDE)
 install(DIRECTORY plugins DESTINATION share/doc/waybill COMPONENT runtime
   FILES_MATCHING PATTERN README.md PATTERN tests EXCLUDE PATTERN common EXCLUDE)
 install(FILES CHANGELOG.md SECURITY.md DESTINATION share/doc/waybill COMPONENT runtime)

@@ -34,6 +34,7 @@ CREATE TABLE alert_events (
   suppressed boolean DEFAULT false NOT NULL,
   created_at timestamp with time zone DEFAULT now() NOT NULL,
   fanned_out_at timestamp with time zone,
+  trace text,
   CONSTRAINT alert_events_pkey PRIMARY KEY (org_id, rule_id, event_id),
   CONSTRAINT alert_events_org_id_rule_id_fkey FOREIGN KEY (org_id, rule_id) REFERENCES alert_rules(org_id, rule_id),
   CONSTRAINT alert_events_event_id_check CHECK (length(event_id) >= 1 AND length(event_id) <= 255),
@@ -802,6 +803,7 @@ CREATE TABLE submissions (
   created_at timestamp with time zone NOT NULL,
   completed_at timestamp with time zone,
   body bytea,
+  trace text,
   CONSTRAINT submissions_pkey PRIMARY KEY (shard, id),
   CONSTRAINT submissions_shard_org_id_kind_client_ref_key UNIQUE (shard, org_id, kind, client_ref),
   CONSTRAINT submissions_check CHECK (pipeline <> 'intent'::text OR state = 'as_delivery'::text OR completed_at IS NOT NULL) NOT VALID
@@ -1366,8 +1368,8 @@ BEGIN
         UPDATE notifications SET bytes = bytes + size WHERE shard = bound.shard AND delivery_id = taker;
       ELSE
         taker := nextval('object_ids') * 1024 + bound.shard;
-        INSERT INTO submissions (shard, id, org_id, kind, client_ref, pipeline, target, state, payload_hash, created_at)
-        VALUES (bound.shard, taker, org, 'notification', gen_random_uuid()::text, 'intent', 'channel:' || bound.channel_id, 'as_delivery', '', at);
+        INSERT INTO submissions (shard, id, org_id, kind, client_ref, pipeline, target, state, payload_hash, created_at, trace)
+        VALUES (bound.shard, taker, org, 'notification', gen_random_uuid()::text, 'intent', 'channel:' || bound.channel_id, 'as_delivery', '', at, one.trace);
         INSERT INTO notifications VALUES (bound.shard, taker, org, one.rule_id, bound.channel_id, at, size + 1, taker);
         INSERT INTO ready (shard, delivery_id, org_id, submission_id, action_order, route_id, due_at, status)
         VALUES (bound.shard, taker, org, taker, 1, bound.route_id, at + least(debounce, max_wait), 'open');

@@ -5,6 +5,7 @@
 #include "api/form_json.h"
 #include "api/json_envelope.h"
 #include "api/pipeline_json.h"
+#include "api/stored_span.h"
 
 namespace waybill {
 namespace {
@@ -20,12 +21,17 @@ class Forms {
     auto form = read_form_request(request.body);
     if (!form) return reply(http::invalid_request(form.error().what));
     form->org = request.principal.org;
+    const auto taking = take_in(parts_.tracer, request.trace);
+    form->trace = trace_of(taking);
     const auto registry = parts_.registry.current();
     if (const Form* known = registry->find_form(form->form_id)) form->form = std::shared_ptr<const Form>(registry, known);
-    parts_.pool.ask(std::move(request), std::move(reply),
-                    [this, form = std::move(*form)](FormSession& session, const http::Request&, const http::Reply& answered) {
-                      answered(submitted(parts_.intake.submit(*session.forms, form)));
-                    });
+    parts_.pool.ask(
+        std::move(request), std::move(reply),
+        [this, taking, form = std::move(*form)](FormSession& session, const http::Request&, const http::Reply& answered) {
+          const auto answer = parts_.intake.submit(*session.forms, form);
+          if (answer) note_stored(parts_.tracer, taking, "form", *answer);
+          answered(submitted(answer));
+        });
   }
 
   void finalize(http::Request request, http::Reply reply) const {

@@ -10,6 +10,7 @@
 #include "api/intent_json.h"
 #include "api/json_envelope.h"
 #include "api/query.h"
+#include "api/stored_span.h"
 #include "api/submission_pages.h"
 #include "http/access.h"
 
@@ -45,11 +46,13 @@ class Intents {
     if (auto refusal = http::target_refusal(request.principal, intent->target)) return reply(std::move(*refusal));
     if (wait->count() > 0 && !parts_.waiters.has_room()) return reply(overload_response());
     const auto registry = parts_.registry.current();
-    auto callback = submit_callback(began, *wait, request.principal.scope, reply);
+    const auto taking = take_in(parts_.tracer, request.trace);
+    auto callback = submit_callback(began, *wait, request.principal.scope, taking, reply);
     const Contract* contract = registry->find(intent->target);
     auto fault = fault_of(contract, *intent);
     if (fault.empty()) {
-      auto [item, answer] = handed_in(registry, *contract, request.principal.org, std::move(*intent), std::move(callback));
+      auto [item, answer] =
+          handed_in(registry, *contract, request.principal.org, std::move(*intent), taking, std::move(callback));
       return parts_.intake.submit(std::move(item), std::move(answer));
     }
     std::vector<RefusedIntent> refused;
@@ -90,9 +93,10 @@ class Intents {
         continue;
       }
       const Contract* contract = registry->find(intent->target);
-      auto callback = submit_callback(began, Millis{0}, request.principal.scope, std::move(answered));
+      const auto taking = take_in(parts_.tracer, request.trace);  // each has a span of its own
+      auto callback = submit_callback(began, Millis{0}, request.principal.scope, taking, std::move(answered));
       if (auto fault = fault_of(contract, *intent); fault.empty())
-        good.push_back(handed_in(registry, *contract, request.principal.org, std::move(*intent), std::move(callback)));
+        good.push_back(handed_in(registry, *contract, request.principal.org, std::move(*intent), taking, std::move(callback)));
       else
         refused.push_back({std::move(*intent), std::move(callback), std::move(fault)});
     }
@@ -162,8 +166,9 @@ class Intents {
   }
 
   static Intake::PendingIntent handed_in(const std::shared_ptr<const Registry>& registry, const Contract& contract, OrgId org,
-                                         IntentRequest intent, SubmitCallback callback) {
-    return {{org, std::move(intent.intent_id), std::shared_ptr<const Contract>(registry, &contract), std::move(intent.payload)},
+                                         IntentRequest intent, const Taking& taking, SubmitCallback callback) {
+    return {{org, std::move(intent.intent_id), std::shared_ptr<const Contract>(registry, &contract), std::move(intent.payload),
+             trace_of(taking)},
             std::move(callback)};
   }
 
@@ -175,12 +180,14 @@ class Intents {
   }
 
   // Replies to a submission once it is known what became of it. `scope`: of the token.
-  SubmitCallback submit_callback(Clock::Monotonic began, Millis wait, std::shared_ptr<const http::Scope> scope,
+  SubmitCallback submit_callback(Clock::Monotonic began, Millis wait, std::shared_ptr<const http::Scope> scope, Taking taking,
                                  http::Reply reply) const {
-    return [parts = parts_, began, wait, scope = std::move(scope), reply = std::move(reply)](Result<SubmitResult> answer) {
+    return [parts = parts_, began, wait, scope = std::move(scope), taking = std::move(taking),
+            reply = std::move(reply)](Result<SubmitResult> answer) {
       if (auto refusal = foreign_id_refusal(scope, answer)) return reply(std::move(*refusal));
       if (auto refusal = submit_refusal(answer, kWords, parts.log)) return reply(std::move(*refusal));
       if (answer->how == SubmitResult::How::created) parts.metrics.submission("pending");
+      if (taking) note_stored(parts.tracer, taking, kIntentKind, *answer);
       parts.metrics.acceptance(parts.clock.now() - began);
       if (wait.count() == 0 || answer->view.completed) return reply(http::json_response(200, intent_json(answer->view)));
       parts.waiters.add(answer->view.id, wait, [parts, view = answer->view, reply] { answer_now(parts, view, reply); });

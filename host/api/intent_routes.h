@@ -12,6 +12,7 @@
 #include "registry/registry.h"
 #include "telemetry/log.h"
 #include "telemetry/metrics.h"
+#include "tracing/tracer.h"
 
 namespace waybill {
 
@@ -25,6 +26,7 @@ struct IntentParts {
   Metrics& metrics;
   const ActionTypes* types = nullptr;  // null: payloads are not held against the plugins' schemas
   PublicIds ids = {};
+  Tracer* tracer = nullptr;  // null: there are no spans, and traces are passed on
 };
 
 // The parts must outlive every request.

@@ -190,9 +190,14 @@ class NotifyRoutes {
   void add_event(Request request, http::Reply reply) const {
     auto event = read_event(request.body, request.parameters.at("rule"));
     if (!event) return reply(http::invalid_request(event.error().what));
+    const auto taking = take_in(parts_.tracer, request.trace);
+    event->trace = trace_of(taking);
     ask(request, std::move(reply),
-        [this, event = std::move(*event)](NotifyStore& store, const NotifyCall& call) -> Result<Response> {
+        [this, taking, event = std::move(*event)](NotifyStore& store, const NotifyCall& call) -> Result<Response> {
           const auto added = parts_.intake.add(store, call.org, event);
+          if (added && parts_.tracer != nullptr)
+            parts_.tracer->stored(taking,
+                                  {.kind = "event", .reference = event.event_id, .target = "channels", .is_new = added->is_new});
           if (!added && added.error().kind == Error::Kind::conflict)
             return http::error_response(409, "idempotency_conflict", added.error().what);
           return added.map([&](const EventOutcome& outcome) {

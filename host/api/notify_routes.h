@@ -10,6 +10,7 @@
 #include "http/http.h"
 #include "intake/event_intake.h"
 #include "telemetry/log.h"
+#include "tracing/tracer.h"
 
 namespace waybill {
 
@@ -24,6 +25,7 @@ struct NotifyParts {
   std::size_t per_channel = 3;  // of these, to one channel
   Log& log;
   PublicIds ids = {};
+  Tracer* tracer = nullptr;  // null: there are no spans, and traces are passed on
 };
 
 // The parts must outlive every request.

@@ -7,6 +7,7 @@
 #include "api/error_reply.h"
 #include "api/pipeline_json.h"
 #include "api/query.h"
+#include "api/stored_span.h"
 #include "api/submission_pages.h"
 #include "api/token_check.h"
 #include "base/json_writer.h"
@@ -42,7 +43,8 @@ class PipelineRoutes {
                                                .client_ref = std::move(body->submission_id),
                                                .pipeline = std::move(pipeline),
                                                .payload = std::move(body->payload),
-                                               .metadata = std::move(body->metadata)}};
+                                               .metadata = std::move(body->metadata),
+                                               .trace = {}}};
     submit(std::move(request), std::move(reply), std::move(wanted), [](const std::vector<SubmitResult>& results) {
       return http::json_response(is_created(results.front()) ? 201 : 200, dump(submitted_json(results.front().view)));
     });
@@ -59,7 +61,8 @@ class PipelineRoutes {
                           .client_ref = body->submission_id + "-" + definition->pipeline.name,
                           .pipeline = definition,
                           .payload = body->payload,
-                          .metadata = body->metadata});
+                          .metadata = body->metadata,
+                          .trace = {}});
     if (wanted.empty())
       return reply(http::error_response(404, "not_found", "no pipeline of the registry is bound to " + request.path));
     submit(std::move(request), std::move(reply), std::move(wanted),
@@ -191,10 +194,15 @@ class PipelineRoutes {
 
   template <class Answer>
   void submit(Request request, Reply reply, std::vector<NewPipelineSubmission> wanted, Answer answer) const {
+    std::vector<Taking> takings;  // each has a span of its own
+    for (auto& one : wanted) one.trace = trace_of(takings.emplace_back(take_in(parts_.tracer, request.trace)));
     parts_.pool.ask(std::move(request), std::move(reply),
-                    [this, wanted = std::move(wanted), answer = std::move(answer)](FormSession& session, const Request&,
-                                                                                   const Reply& answered) {
+                    [this, wanted = std::move(wanted), takings = std::move(takings), answer = std::move(answer)](
+                        FormSession& session, const Request&, const Reply& answered) {
                       const auto results = parts_.intake.submit(*session.pipelines, wanted);
+                      if (results)
+                        for (std::size_t i = 0; i < takings.size(); ++i)
+                          note_stored(parts_.tracer, takings[i], "pipeline", (*results)[i]);
                       if (!results) return answered(error_reply(results.error(), parts_.log, kNotCarriedOut));
                       for (const auto& one : *results)
                         if (auto refusal = submit_refusal(one, kWords, parts_.log)) return answered(std::move(*refusal));

@@ -10,6 +10,7 @@
 #include "registry/registry.h"
 #include "telemetry/log.h"
 #include "telemetry/metrics.h"
+#include "tracing/tracer.h"
 
 namespace waybill {
 
@@ -20,6 +21,7 @@ struct PipelineParts {
   Log& log;
   Metrics& metrics;
   PublicIds ids = {};
+  Tracer* tracer = nullptr;  // null: there are no spans, and traces are passed on
 };
 
 // The parts must outlive every request.

@@ -2,6 +2,7 @@
 #include "api/system_routes.h"
 
 #include "base/embedded_file.h"
+#include "telemetry/open_metrics.h"
 
 namespace waybill {
 
@@ -34,11 +35,20 @@ http::Route document_route() {
           }};
 }
 
-http::Route metrics_route(const Metrics& metrics, http::Role least_role) {
-  return {
-      .method = "GET", .path = "/metrics", .least_role = least_role, .handle = [&metrics](http::Request, http::Reply reply) {
-        reply({.status = 200, .content_type = "text/plain; version=0.0.4; charset=utf-8", .body = metrics.text(), .headers = {}});
-      }};
+http::Route metrics_route(Metrics& metrics, std::function<std::string()> not_ready, http::Role least_role) {
+  const auto handle = [&metrics, not_ready = std::move(not_ready)](http::Request request, http::Reply reply) {
+    metrics.ready(not_ready().empty());
+    if (prefers_open_metrics(request.accept))
+      return reply({.status = 200,
+                    .content_type = std::string(kOpenMetricsType),
+                    .body = metrics.open_metrics_text(),
+                    .headers = {{"Vary", "Accept"}}});
+    reply({.status = 200,
+           .content_type = "text/plain; version=0.0.4; charset=utf-8",
+           .body = metrics.text(),
+           .headers = {{"Vary", "Accept"}}});
+  };
+  return {.method = "GET", .path = "/metrics", .least_role = least_role, .handle = handle};
 }
 
 }  // namespace waybill

@@ -19,6 +19,6 @@ std::vector<http::Route> health_routes(HostReadiness readiness);
 // docs/openapi.yaml, as it was when this program was built. Open to everybody.
 http::Route document_route();
 // The numbers are about all organisations.
-http::Route metrics_route(const Metrics& metrics, http::Role least_role);
+http::Route metrics_route(Metrics& metrics, std::function<std::string()> not_ready, http::Role least_role);
 
 }  // namespace waybill

@@ -6,6 +6,7 @@
 
 #include "base/json_document.h"
 #include "base/json_reader.h"
+#include "base/json_writer.h"
 #include "base/nearest.h"
 #include "services/placeholders.h"
 
@@ -49,6 +50,8 @@ Problems unknown_secrets(const Config& config, const Registry& registry) {
     const std::string prefix = "senders." + type + ".";
     look_at(settings, [&](const std::string& path) { return config.problem(prefix + path, ""); });
   }
+  for (const auto& [header, text] : config.tracing.headers)
+    look_at(json_string(text), [&, name = header](const std::string&) { return config.problem("tracing.headers." + name, ""); });
   for (const auto& target : registry.targets()) {
     const auto transport = registry.transports().find(target.target);
     if (transport == registry.transports().end()) continue;

@@ -25,9 +25,10 @@ namespace {
 constexpr auto kStale = std::chrono::seconds(3);  // the age of a sign of life from which on the host is not ready
 constexpr auto kNoKey = "there are channels with secrets, and notify.key names no master key";
 constexpr int kWaitsInTurn = 5;
+constexpr auto kLastSpans = std::chrono::seconds(2);   // of a drain, to send what waits
 constexpr auto kLastWrites = std::chrono::seconds(5);  // of a drain, after the time of the work
 
-SettlerSettings settler_settings(const Config& config, const std::string& name) {
+SettlerSettings settler_settings(const Config& config, const std::string& name, Tracer& tracer) {
   return {.actor = name,
           .retry = config.retry,
           .cooldown = config.timeouts.cooldown,
@@ -35,6 +36,8 @@ SettlerSettings settler_settings(const Config& config, const std::string& name) 
           .failure_period = config.alerts.digest_every,
           .channel_patience = config.notify.disable_after,
           .kept_notifications = config.kept_notifications,
+          .tracer = config.tracing.is_on() ? &tracer : nullptr,
+          .objective = config.metrics.objective,
           .batch = config.limits.claim_batch};
 }
 
@@ -78,6 +81,7 @@ Host::Host(HostParts parts)
       shards_(parts.shards),
       ids_(parts.ids),
       clock_(parts.clock),
+      tracer_(config_.tracing.is_on(), config_.tracing.ratio, clock_, metrics_),
       folder_(std::move(parts.folder)),
       crashes_(folder_ ? std::make_unique<Crashes>(*folder_, clock_, log_, metrics_) : nullptr),
       breadcrumbs_(begin_breadcrumbs()),
@@ -109,7 +113,7 @@ Host::Host(HostParts parts)
       planner_(
           config_.limits, [this](const std::string& type) { return concurrency(type); }, config_.timeouts.attempt / 4),
       settler_(
-          *stores_.settle, answers_, clock_, settler_settings(config_, name_), [this] { return planner_.held(); },
+          *stores_.settle, answers_, clock_, settler_settings(config_, name_, tracer_), [this] { return planner_.held(); },
           [this](const Settler::WriteResult& written) {
             reach_.ended(written.batch);
             if (written.outage_began) signal_.walk();  // what cools down is seen before anything else is claimed
@@ -138,6 +142,7 @@ Host::Host(HostParts parts)
                     .actor = name_,
                     .takeover = config_.timeouts.takeover,
                     .lease = config_.timeouts.lease,
+                    .objective = config_.metrics.objective,
                     .crashes = crashes_.get()},
                    {.wake = [this] { signal_.walk(); },
                     .rescued = [this] { executor_.withdraw(); },
@@ -196,6 +201,7 @@ Result<void> Host::start() {
   body_pool_.start();
   waiters_.start();
   settler_.start();
+  if (config_.tracing.is_on()) start_tracing();
   executor_.start([this](std::vector<Finished> finished) { settler_.take(std::move(finished)); },
                   [this](const Hang& hang) {
                     hang_alerts_.note(hang.action_type, installation_.catalogue->name_of(hang.action_type), hang.died,
@@ -214,31 +220,40 @@ Result<void> Host::start() {
   return listen();
 }
 
+void Host::start_tracing() {
+  exporter_ = std::make_unique<SpanExporter>(
+      tracer_, ExporterSettings{.config = config_.tracing, .resource = {config_.tracing.service_name, built_version(), name_}},
+      std::make_shared<const EgressPolicy>(config_.egress), registry_.secrets(), clock_, log_, metrics_);
+  exporter_->start();
+}
+
 Result<void> Host::listen() {
-  auto routes = all_routes(
-      {.intents = {intake_, registry_.live(), pool_, waiters_, clock_, log_, metrics_, installation_.catalogue.get(), ids_},
-       .forms = {form_intake_, registry_.live(), form_pool_, log_, metrics_, ids_},
-       .pipelines = {pipeline_intake_, registry_.live(), form_pool_, log_, metrics_, ids_},
-       .dead = {registry_.live(), *installation_.catalogue, form_pool_, [this] { signal_.walk(); }, log_, ids_},
-       .notify = {.intake = event_intake_,
-                  .pool = notify_pool_,
-                  .waiters = waiters_,
-                  .types = *installation_.catalogue,
-                  .check_url = [policy = std::make_shared<const EgressPolicy>(config_.egress)](
-                                   const std::string& url) { return check_tenant_url(url, *policy); },
-                  .has_key = vault_->has_key(),
-                  .per_org = config_.limits.per_org_channels,
-                  .per_channel = config_.limits.per_channel,
-                  .log = log_,
-                  .ids = ids_},
-       .reload =
-           [this](FormStore& store, const std::string& actor) {
-             return reload_registry(store, {actor, "admin", "reload"}, 0);
-           },
-       .readiness = readiness(),
-       .metrics_readers = metrics_readers(config_.metrics),
-       .large_bodies = &body_pool_,
-       .closed = [this] { return why_outdated(); }});
+  auto routes =
+      all_routes({.intents = {intake_, registry_.live(), pool_, waiters_, clock_, log_, metrics_, installation_.catalogue.get(),
+                              ids_, &tracer_},
+                  .forms = {form_intake_, registry_.live(), form_pool_, log_, metrics_, ids_, &tracer_},
+                  .pipelines = {pipeline_intake_, registry_.live(), form_pool_, log_, metrics_, ids_, &tracer_},
+                  .dead = {registry_.live(), *installation_.catalogue, form_pool_, [this] { signal_.walk(); }, log_, ids_},
+                  .notify = {.intake = event_intake_,
+                             .pool = notify_pool_,
+                             .waiters = waiters_,
+                             .types = *installation_.catalogue,
+                             .check_url = [policy = std::make_shared<const EgressPolicy>(config_.egress)](
+                                              const std::string& url) { return check_tenant_url(url, *policy); },
+                             .has_key = vault_->has_key(),
+                             .per_org = config_.limits.per_org_channels,
+                             .per_channel = config_.limits.per_channel,
+                             .log = log_,
+                             .ids = ids_,
+                             .tracer = &tracer_},
+                  .reload =
+                      [this](FormStore& store, const std::string& actor) {
+                        return reload_registry(store, {actor, "admin", "reload"}, 0);
+                      },
+                  .readiness = readiness(),
+                  .metrics_readers = metrics_readers(config_.metrics),
+                  .large_bodies = &body_pool_,
+                  .closed = [this] { return why_outdated(); }});
   http::Authenticate authenticate;
   if (!config_.auth_none)
     authenticate = [this](const http::Request& request, std::function<void(http::Admission)> answer) {
@@ -256,6 +271,7 @@ Result<void> Host::listen() {
   }
   server_->start();
   is_listening_ = true;
+  TRY(renew_tls());
   write_port_file();
   log_.info("host.ready", {{"name", name_},
                            {"listen", config_.listen.host + ":" + std::to_string(server_->port())},
@@ -284,6 +300,7 @@ Result<void> Host::renew_tls() {
     log_.error("http.tls_not_renewed", {{"error", renewed.error().what}, {"effect", "the certificate of before is served"}});
   else if (*renewed)
     log_.info("http.tls_renewed", {{"certificate", config_.tls.certificate.string()}});
+  if (const auto expires = server_->certificate_expires()) metrics_.tls_certificate_ends(static_cast<double>(*expires));
   return {};
 }
 
@@ -355,6 +372,7 @@ bool Host::drain() {
   pool_.stop();
   form_pool_.stop();
   notify_pool_.stop();
+  if (exporter_) exporter_->stop(kLastSpans);
   maintenance_.stop();
   if (breadcrumbs_) breadcrumbs_->remove();
   log_.info("host.stopped", {{"name", name_}});
@@ -409,6 +427,7 @@ std::vector<PeriodicTask> Host::periodic_tasks() {
                           {{kIntentKind, config_.kept_intents}, {kNotificationKind, config_.kept_notifications}}, log_));
   all.push_back(listing(*stores_.maintenance));
   all.push_back(standing_counts(*stores_.monitor, log_, metrics_));
+  all.push_back(objective(*stores_.monitor, config_.metrics.objective, log_, metrics_));
   all.push_back({"missing_plugins", Seconds{10}, [this]() -> Result<void> {
                    note_missing_plugins();
                    return {};

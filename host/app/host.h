@@ -38,6 +38,7 @@
 #include "senders/sender_factory.h"
 #include "settle/settler.h"
 #include "store/pg/session_watch.h"
+#include "tracing/exporter.h"
 #include "vault/vault.h"
 
 namespace waybill {
@@ -78,6 +79,7 @@ class Host {
  private:
   std::shared_ptr<BreadcrumbFile> begin_breadcrumbs();
   std::vector<PeriodicTask> periodic_tasks();
+  void start_tracing();
   Result<void> listen();
   void write_port_file() const;
   Result<void> renew_tls();
@@ -104,6 +106,7 @@ class Host {
   const PublicIds ids_;
   DatabaseClock& clock_;
   Metrics metrics_;
+  Tracer tracer_;
   std::atomic<bool> draining_{false};
   std::atomic<std::int64_t> skew_{0};  // seconds that the machine's clock is ahead of the database's, if that is too much; else 0
   std::string why_outdated_;           // written once, before:
@@ -155,6 +158,7 @@ class Host {
   EventIntake event_intake_;
   BodyPool body_pool_;
   OwnedDescriptor socket_, metrics_socket_;
+  std::unique_ptr<SpanExporter> exporter_;  // null: tracing is off
   std::unique_ptr<http::Server> server_;
   std::atomic<bool> is_listening_ = false;        // both servers are there and answer
   std::unique_ptr<http::Server> metrics_server_;  // null: /metrics is on server_

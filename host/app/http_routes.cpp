@@ -30,15 +30,16 @@ std::vector<http::Route> all_routes(Surfaces surfaces) {
     for (auto& route : routes) route = read_in(*surfaces.large_bodies, std::move(route), surfaces.forms.log);
   if (surfaces.closed)
     for (auto& route : routes) route.handle = unless(surfaces.closed, std::move(route.handle));
-  for (auto& route : health_routes(std::move(surfaces.readiness))) routes.push_back(std::move(route));
+  for (auto& route : health_routes(surfaces.readiness)) routes.push_back(std::move(route));
   routes.push_back(document_route());
-  if (surfaces.metrics_readers) routes.push_back(metrics_route(surfaces.intents.metrics, *surfaces.metrics_readers));
+  if (surfaces.metrics_readers)
+    routes.push_back(metrics_route(surfaces.intents.metrics, surfaces.readiness.not_ready, *surfaces.metrics_readers));
   return routes;
 }
 
-std::vector<http::Route> watching_routes(const Metrics& metrics, HostReadiness readiness) {
-  auto routes = health_routes(std::move(readiness));
-  routes.push_back(metrics_route(metrics, http::Role::none));
+std::vector<http::Route> watching_routes(Metrics& metrics, HostReadiness readiness) {
+  auto routes = health_routes(readiness);
+  routes.push_back(metrics_route(metrics, std::move(readiness.not_ready), http::Role::none));
   return routes;
 }
 

@@ -35,6 +35,6 @@ inline constexpr Millis kOperatorsTime{60'000};  // beyond timeouts.answer, for 
 
 std::vector<http::Route> all_routes(Surfaces surfaces);
 // Those of metrics.listen: health and metrics, open to whoever reaches it.
-std::vector<http::Route> watching_routes(const Metrics& metrics, HostReadiness readiness);
+std::vector<http::Route> watching_routes(Metrics& metrics, HostReadiness readiness);
 
 }  // namespace waybill

@@ -32,6 +32,12 @@ constexpr Millis kPatience{5'000};  // with a database that is away while it end
 
 using IsOver = std::function<bool(Millis)>;  // waits at most so long for being told to end
 
+// Its spans would reach no collector: so destinations are told of none, and traces are passed on as they came.
+Config without_spans(Config config) {
+  config.tracing = {};
+  return config;
+}
+
 // Claims one suspect, sees it settled, claims the next.
 class Quarantine {
  public:
@@ -50,7 +56,7 @@ class Quarantine {
         queue_store_(make_queue_store(address)),
         suspects_(make_suspect_store(address)),
         factory_(
-            catalogue_, config, std::make_shared<const LiveSecrets>(std::move(secrets)),
+            catalogue_, without_spans(config), std::make_shared<const LiveSecrets>(std::move(secrets)),
             {.templates = [registry] { return templates_of(registry); }, .links = std::move(links)}, clock_, log, metrics_,
             breadcrumbs_, [transports = *contents.transports](const Contract& contract) { return transports.of(contract); },
             [transports = *contents.transports](const std::string& client) { return transports.of_oauth2(client); }),

@@ -22,6 +22,13 @@ class DatabaseClock final : public Clock {
     const auto offset = offset_.load();
     return offset == kUnknown ? machine_.unix_seconds() : floor_seconds(ticks(now()) + offset);
   }
+  // The database's time at that moment.
+  Timestamp time_at(Monotonic at) const {
+    const auto offset = offset_.load();
+    if (offset != kUnknown) return Timestamp{ticks(at) + offset};
+    const auto machine = std::chrono::duration_cast<Micros>(std::chrono::system_clock::now().time_since_epoch());
+    return Timestamp{machine.count() - (ticks(now()) - ticks(at))};
+  }
   // `database` was its time at the moment `at`, or a moment before.
   void follow(Timestamp database, Monotonic at) { offset_ = database.micros - ticks(at); }
   // How far the machine's clock is ahead of the database's; negative: behind it.

@@ -40,6 +40,7 @@ std::vector<Job> jobs_of(ClaimResult claimed, ClaimToken token, const ClaimTimes
                     .body_bytes = row.body_bytes,
                     .withheld = row.withheld,
                     .probe = probe != probes.end(),
+                    .trace = std::move(row.trace),
                     .outage_since = probe != probes.end() ? probe->second : std::nullopt}};
     job.channel = std::move(row.channel);
     job.payload = std::move(row.payload);

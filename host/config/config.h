@@ -42,6 +42,7 @@ struct ListenTls {
 struct MetricsAccess {
   std::optional<ListenAddress> listen;  // a listener for nothing but health and metrics, without tokens
   bool is_open = false;                 // anybody may read them on the API's listener
+  Millis objective{60'000};             // deliveries are to be accepted within this, counted from their acknowledgement
   bool operator==(const MetricsAccess&) const = default;
 };
 
@@ -165,6 +166,16 @@ struct OAuth2Client {
   bool operator==(const OAuth2Client&) const = default;
 };
 
+// Where spans of submissions go; "" for none.
+struct TracingConfig {
+  std::string endpoint;                        // of OTLP over HTTP
+  std::map<std::string, std::string> headers;  // further ones; a value may have {secret:NAME}
+  double ratio = 0.1;                          // of submissions without a traceparent, the share that is traced
+  std::string service_name = "waybill";
+  bool operator==(const TracingConfig&) const = default;
+  bool is_on() const { return !endpoint.empty(); }
+};
+
 struct Config {
   std::filesystem::path file;  // "" when there was none
   ListenAddress listen;
@@ -172,6 +183,7 @@ struct Config {
   bool auth_none = false;
   ListenTls tls;
   MetricsAccess metrics;
+  TracingConfig tracing;
   std::vector<std::string> allowed_hosts;     // that the Host header may name besides loopback, with auth none; in lower case
   std::vector<AddressRange> trusted_proxies;  // whose X-Forwarded-For is believed
   DatabaseConfig database;

@@ -395,6 +395,23 @@ void read_secret(const Value& value, const std::string& secret, Config& config) 
   config.secrets[secret] = std::move(references);
 }
 
+void read_tracing_endpoint(const Value& value, const std::string&, Config& config) {
+  constexpr auto kAllowed = "the URL of a collector, such as http://collector:4318/v1/traces";
+  const auto text = value.text(kAllowed);
+  if (!text) return;
+  const bool is_url = text->starts_with("http://") || text->starts_with("https://");
+  if (!is_url || text->find_first_of(" {}") != std::string::npos) return value.fail(std::string("must be ") + kAllowed);
+  config.tracing.endpoint = *text;
+}
+
+void read_tracing_headers(const Value& value, const std::string&, Config& config) {
+  if (!value.expect_map("{ Authorization: \"Bearer {secret:NAME}\" }")) return;
+  std::map<std::string, std::string> headers;
+  for (const auto& field : value.node().children)
+    if (const auto text = value.child(field).text("a header's value")) headers.emplace(field.key, *text);
+  config.tracing.headers = std::move(headers);
+}
+
 void read_retry(const Value& value, const std::string& action_type, Config& config) {
   if (!is_action_type(action_type)) return value.fail(std::string(kActionTypeRule) + "; or default");
   if (!value.expect_map("{ kind: fixed, delay: 5s }") || !only_known_fields(value, value.node(), kRetryFields)) return;

@@ -25,6 +25,13 @@ void read_metrics_access(const Value& value, Name, Config& config) {
   value.word(word, {"token", "open"});
   config.metrics.is_open = word == "open";
 }
+void read_objective(const Value& value, Name, Config& config) {
+  value.duration(config.metrics.objective, Millis{100}, std::chrono::hours{24 * 30});
+}
+void read_tracing_ratio(const Value& value, Name, Config& config) { value.number(config.tracing.ratio, 0, 1); }
+void read_service_name(const Value& value, Name, Config& config) {
+  if (const auto text = value.text("a name, such as waybill")) config.tracing.service_name = *text;
+}
 template <auto Field>
 void tls_path(const Value& value, Name, Config& config) {
   value.path(config.tls.*Field);
@@ -158,6 +165,11 @@ constexpr Key kKeys[] = {
     {"tls.min_version",          "word",          "1.2",            read_tls_version},
     {"metrics.listen",           "address",       "",               read_metrics_listen},
     {"metrics.access",           "word",          "token",          read_metrics_access},
+    {"metrics.objective",        "duration",      "60s",            read_objective},
+    {"tracing.endpoint",         "URL",           "",               read_tracing_endpoint},
+    {"tracing.headers",          "mapping",       "",               read_tracing_headers},
+    {"tracing.ratio",            "number",        "0.1",            read_tracing_ratio},
+    {"tracing.service_name",     "name",          "waybill",        read_service_name},
     {"database.url",             "libpq address", "",               read_url},
     {"database.owner_url",       "libpq address", "",               read_owner_url},
     {"database.embedded",        "path",          "",               read_embedded},

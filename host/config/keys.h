@@ -51,6 +51,8 @@ void read_secret(const Value& value, const std::string& secret, Config& config);
 void read_schedule(const Value& value, const std::string&, Config& config);
 void read_time_zone(const Value& value, const std::string&, Config& config);
 void read_checked_targets(const Value& value, const std::string&, Config& config);
+void read_tracing_endpoint(const Value& value, const std::string&, Config& config);
+void read_tracing_headers(const Value& value, const std::string&, Config& config);
 void read_retry(const Value& value, const std::string& action_type, Config& config);
 
 }  // namespace waybill::config

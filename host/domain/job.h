@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/id.h"
 #include "base/time.h"
+#include "base/trace_context.h"
 #include "domain/channel.h"
 #include "domain/contract.h"
 #include "domain/history.h"
@@ -52,6 +53,7 @@ struct JobHead {
   bool withheld = false;                    // the host had no room for the payload: not to be attempted
   bool probe = false;                       // half-open: it goes first after its target's cooldown
   bool claimed_on_insert = false;           // in the commit that stored it
+  Trace trace{};                            // of its submission
   std::optional<Timestamp> outage_since{};  // of its target, if the target was in an outage when this was claimed
 
   std::uint32_t attempt() const { return history.attempt_count + 1; }  // the number of this one

@@ -81,8 +81,9 @@ void SenderPool::forget_lost() {
 
 void SenderPool::note_lost(const std::shared_ptr<const OpenJob>& job, std::string_view words) {
   completions_->violations.record(action_type_, "died", 0);
-  log_.error("plugin.died",
-             {{"action_type", action_type_}, {"delivery", job ? job->delivery.value : 0}, {"how", std::string(words)}});
+  log_.write(Log::Level::error, "plugin.died",
+             traced({{"action_type", action_type_}, {"delivery", job ? job->delivery.value : 0}, {"how", std::string(words)}},
+                    job ? job->trace : nullptr));
   if (on_hang_) on_hang_({action_type_, std::string(words), job, Millis{0}});
 }
 
@@ -184,10 +185,12 @@ void SenderPool::abandon(const std::shared_ptr<OpenCalls>& calls, CallId hangs_i
   }
   completions_->violations.record(action_type_, "stuck", hangs_in.value);
   const auto job = calls->give_up(hangs_in);
-  log_.error("plugin.hung", {{"action_type", action_type_},
-                             {"delivery", job ? job->delivery.value : 0},
-                             {"threads_inside", hung},
-                             {"paused_for_s", std::chrono::duration_cast<Seconds>(pause).count()}});
+  log_.write(Log::Level::error, "plugin.hung",
+             traced({{"action_type", action_type_},
+                     {"delivery", job ? job->delivery.value : 0},
+                     {"threads_inside", hung},
+                     {"paused_for_s", std::chrono::duration_cast<Seconds>(pause).count()}},
+                    job ? job->trace : nullptr));
   if (on_hang_) on_hang_({action_type_, {}, job, pause});
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/id.h"
 #include "base/time.h"
+#include "base/trace_context.h"
 
 namespace waybill::http {
 
@@ -49,11 +50,13 @@ struct Request {
   std::map<std::string, std::string, std::less<>> parameters;  // from the route's {names}, percent-decoded
   std::string content_type;
   std::string content_encoding;  // of all such headers, separated by commas
+  std::string accept{};          // of a GET
   std::string authorization;     // the header's value
   std::string peer{};            // the client's address, of IPv6 its first 64 bits; behind a trusted proxy what that says
   std::string certificate{};     // the hash of the client's verified certificate (tls.h), "" without one
   std::string body;
   Principal principal;
+  Trace trace{};                                   // of its traceparent and tracestate
   std::shared_ptr<const Connection> connection{};  // null: one that cannot go away
 
   // A parameter that the query has twice; none if each stands once.

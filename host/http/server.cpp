@@ -97,6 +97,9 @@ class BeastServer final : public Server {
   }
 
   std::uint16_t port() const override { return port_; }
+  std::optional<std::time_t> certificate_expires() const override {
+    return serving_.tls ? std::optional(serving_.tls->current()->expires()) : std::nullopt;
+  }
   Result<bool> renew_tls() override { return serving_.tls ? serving_.tls->renew() : false; }
   std::vector<const Pulse*> pulses() const override {
     std::vector<const Pulse*> all;

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <ctime>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +32,7 @@ class Server {
   // Reads certificate and key again if their files have changed; for connections that begin from now on. True if they did.
   // Without TLS nothing.
   virtual Result<bool> renew_tls() = 0;
+  virtual std::optional<std::time_t> certificate_expires() const = 0;  // none: it speaks no TLS
   // No new connections; idle ones are closed, requests under way are answered (with "Connection: close") or given up after
   // `grace`. A connection that was accepted and has sent nothing yet has a moment to do so. Returns when all is over.
   virtual void stop(Millis grace) = 0;

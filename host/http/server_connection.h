@@ -129,6 +129,7 @@ class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
   std::string host_;                 // from the head, so that no trailer can replace them
   std::optional<std::string> origin_;
   std::string authorization_;
+  Trace trace_;
   std::string content_type_;
   std::string content_encoding_;
   std::shared_ptr<ResponseQueue> response_queue_;

@@ -172,6 +172,8 @@ std::optional<Response> ServerConnection::check_head() {
   authorization_ = text_of(head[http::field::authorization]);
   content_type_ = text_of(head[http::field::content_type]);
   content_encoding_ = joined(head, "Content-Encoding");
+  // Two of them are none (W3C Trace Context, 4.3).
+  trace_ = head.count("traceparent") == 1 ? trace_of(joined(head, "traceparent"), joined(head, "tracestate")) : nullptr;
   if (!place_) client_ = serving_.peers.find(client_address(address_, joined(head, "X-Forwarded-For"), serving_.trusted_proxies));
   return std::nullopt;
 }
@@ -183,11 +185,13 @@ Request ServerConnection::request_of(Router::Match& match) {
           .parameters = std::move(match.parameters),
           .content_type = std::move(content_type_),
           .content_encoding = std::move(content_encoding_),
+          .accept = parser_->get().method() == http::verb::get ? joined(parser_->get(), "Accept") : std::string(),
           .authorization = std::move(authorization_),
           .peer = client_->address(),
           .certificate = tls_ ? tls_->client_certificate() : std::string(),
           .body = {},
           .principal = {},
+          .trace = std::move(trace_),
           .connection = response_queue_};
 }
 

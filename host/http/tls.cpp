@@ -208,11 +208,17 @@ TlsSession::Progress TlsSession::handshake() {
   return done;
 }
 
-void TlsSession::note_client() {
-  const X509* const shown = SSL_get0_peer_certificate(ssl_);
+namespace {
+std::optional<std::time_t> end_of(const X509* certificate) {
   std::tm end{};
-  if (shown && ASN1_TIME_to_tm(X509_get0_notAfter(shown), &end) == 1) client_until_ = timegm(&end);
+  if (certificate && ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &end) == 1) return timegm(&end);
+  return std::nullopt;
 }
+}  // namespace
+
+std::time_t TlsContext::expires() const { return end_of(SSL_CTX_get0_certificate(context_)).value_or(0); }
+
+void TlsSession::note_client() { client_until_ = end_of(SSL_get0_peer_certificate(ssl_)); }
 
 bool TlsSession::client_is_outdated(const TlsFiles& files) const {
   return client_until_ && (std::time(nullptr) > *client_until_ || files.current() != context_);

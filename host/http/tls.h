@@ -31,6 +31,7 @@ class TlsContext {
   TlsContext& operator=(const TlsContext&) = delete;
   ~TlsContext();
   SSL_CTX* get() const { return context_; }
+  std::time_t expires() const;  // its certificate does
 
  private:
   SSL_CTX* context_;

@@ -21,7 +21,8 @@ Result<SubmitResult> FormIntake::submit(FormStore& store, const NewForm& form) c
                                .hash = content_hash(form),
                                .actions = {},
                                .contracts = {},
-                               .finalize = form.finalize};
+                               .finalize = form.finalize,
+                               .trace = form.trace};
   std::vector<Contract> contracts;
   if (form.form) {
     for (const auto& action : form.form->actions)

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/trace_context.h"
 #include "domain/action_types.h"
 #include "domain/form.h"
 #include "intake/store_health.h"
@@ -24,6 +25,7 @@ struct NewForm {
   std::vector<NewAttachment> attachments;
   std::optional<Timestamp> kept_until;
   bool finalize = false;
+  Trace trace{};
   std::shared_ptr<const Form> form;  // null: the registry has none of that id, or not any more
 };
 

@@ -91,7 +91,8 @@ ClaimResult claimed_of(std::vector<NewSubmission>& items, const std::vector<Subm
                             .client_ref = view.client_ref,
                             .payload = std::move(items[n].payload),
                             .body_bytes = body_bytes,
-                            .artifact = {}});
+                            .artifact = {},
+                            .trace = items[n].trace});
   }
   return claimed;
 }
@@ -128,7 +129,8 @@ Intake::QueueEntry Intake::waiting_for(PendingIntent handed_in) const {
                               .client_ref = std::move(intent.intent_id),
                               .target = intent.contract->target,
                               .cooldown_key = intent.contract->cooldown_key(),
-                              .payload = std::move(intent.payload)},
+                              .payload = std::move(intent.payload),
+                              .trace = std::move(intent.trace)},
                      .contract = std::move(intent.contract),
                      .answer = std::move(handed_in.answer),
                      .since = clock_.now()};

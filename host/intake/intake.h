@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/pulse.h"
+#include "base/trace_context.h"
 #include "domain/contract.h"
 #include "domain/job.h"
 #include "intake/store_health.h"
@@ -39,6 +40,7 @@ struct NewIntent {
   std::string intent_id;
   std::shared_ptr<const Contract> contract;
   std::string payload;  // the bytes of the JSON value, empty if there was none
+  Trace trace{};
 };
 
 // Safe from any thread.

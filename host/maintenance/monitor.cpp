@@ -80,4 +80,25 @@ PeriodicTask standing_counts(MonitorStore& store, Log& log, Metrics& metrics) {
           }};
 }
 
+PeriodicTask objective(MonitorStore& store, Millis promised, Log& log, Metrics& metrics) {
+  metrics.objective().promise(std::chrono::duration<double>(promised).count());
+  return {"objective", Seconds{10}, [&store, promised, &log, &metrics]() -> Result<void> {
+            auto& told = metrics.objective();
+            if (const auto unnamed = told.unnamed(); !unnamed.empty()) {
+              const auto names = store.names_of(unnamed);
+              TRY(names);
+              for (const auto& [org, name] : *names) told.name(org, name);
+            }
+            const auto overdue = store.overdue(promised, kMaxObjectives);
+            if (!overdue) {  // no error of the task, as above
+              log.warn("objective.unknown", {{"error", overdue.error().what}});
+              return {};
+            }
+            std::vector<Objective::Overdue> all;
+            for (const auto& one : *overdue) all.push_back({one.organisation, one.target, one.count});
+            told.overdue(all);
+            return {};
+          }};
+}
+
 }  // namespace waybill

@@ -10,5 +10,7 @@ namespace waybill {
 PeriodicTask monitor(MonitorStore& store, Millis every, Log& log, Metrics& metrics);
 // Gauges of what waits: dead letters, cooldowns, submissions by state. Set every ten seconds.
 PeriodicTask standing_counts(MonitorStore& store, Log& log, Metrics& metrics);
+// Of the service level objective: what is open for longer than promised, and the names of organisations that metrics need.
+PeriodicTask objective(MonitorStore& store, Millis promised, Log& log, Metrics& metrics);
 
 }  // namespace waybill

@@ -6,6 +6,7 @@
 
 #include "domain/idempotency.h"
 #include "domain/job.h"
+#include "settle/objective_end.h"
 #include "settle/settlement.h"
 
 namespace waybill {
@@ -191,7 +192,11 @@ void Rescuer::report_lost(const OrphanedDelivery& claim, const Settlement& settl
 }
 
 void Rescuer::report_end(const OrphanedDelivery& claim, const Settlement& settlement) {
-  const std::string& target = contracts_.at(claim.route).contract.target;
+  const Contract& contract = contracts_.at(claim.route).contract;
+  const std::string& target = contract.target;
+  ObjectiveRun run(metrics_.objective(), settings_.objective);
+  run.add(claim.org, contract, settlement.status, settlement.ended - claim.created);
+  run.flush();
   if (claim.kind == kAlertKind &&
       !settlement.submission_state.empty()) {  // told in the log and the metrics only: never an alert about an alert
     metrics_.alert_not_delivered();

@@ -30,6 +30,7 @@ struct MaintenanceSettings {
   std::string actor;
   Millis takeover{250};  // between two looks
   Millis lease{60'000};
+  Millis objective{60'000};    // deliveries are to be accepted within this
   Crashes* crashes = nullptr;  // finds the delivery to blame for a death; null: none is ever blamed
 };
 

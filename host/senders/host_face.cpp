@@ -89,7 +89,7 @@ void HostFace::log(const wb_host* host, wb_call call, std::int32_t level, wb_str
       keys.push_back("plugin_" + clean_text(view_of(fields[i].key), 64));
       out.emplace_back(keys.back(), clean_text(view_of(fields[i].value), kMaxLogText));
     }
-    parts.log.write(level_of(level), "plugin", out);
+    parts.log.write(level_of(level), "plugin", traced(std::move(out), sender_of(host).trace_of_call(call.id)));
   } catch (...) {  // a log line lost for want of memory
   }
 }

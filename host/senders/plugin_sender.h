@@ -60,6 +60,7 @@ struct SenderParts {
   TextServices texts;
   std::shared_ptr<PluginViolations> violations;
   std::shared_ptr<PluginCounters> counters;  // null: plugins count nothing
+  bool records_spans = false;                // of attempts, whose ids destinations get
   const Clock& clock;
   Log& log;
   Completions& completions;
@@ -91,6 +92,7 @@ class PluginSender final : public Sender, private plugin_process::RemoteOwner {
 
   // What host_face.cpp needs to serve the plugin.
   const SenderParts& parts() const { return parts_; }
+  Trace trace_of_call(std::uint64_t call) const;  // null off the strand, and of a call without one
   std::int32_t complete(wb_call call, const wb_outcome* said);
   std::uint64_t fetch(wb_call id, const wb_http_request* asked, wb_http_done done, void* user);
   void abort_fetch(std::uint64_t fetch);
@@ -182,6 +184,7 @@ class PluginSender final : public Sender, private plugin_process::RemoteOwner {
   std::shared_ptr<const Transport> transport_of(const Job& job) const {
     return parts_.transport ? parts_.transport(*job.contract) : nullptr;
   }
+  void add_trace(HttpRequest& request, const Job& job) const;
   static std::optional<std::string> misplaced_secret(const Job& job, const HttpRequest& request);
   void note_refusal(Call& call, const AddressRefusal& refusal);
   Clock::Monotonic deadline_of_services(const Call& call) const;

@@ -1,6 +1,7 @@
 // What a sender's strand does for its plugin between calls: HTTP requests and timers, each belonging to an open call.
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "base/utf8.h"
 #include "plugin_protocol/plugin_text.h"
 #include "senders/plugin_reach.h"
@@ -105,6 +106,7 @@ std::uint64_t PluginSender::fetch(wb_call id, const wb_http_request* asked, wb_h
   request.deadline = deadline_of_services(call);
   request.trust = trust_of(*call.job);
   request.transport = transport_of(*call.job);
+  if (call.job->trace) add_trace(request, *call.job);
   const auto fetch = authorized_http_.fetch(
       std::move(request), [this, done, user, misplaced, call_id = id.id](std::uint64_t self, HttpResponse response) {
         if (misplaced) response.error_text = *misplaced;
@@ -114,6 +116,28 @@ std::uint64_t PluginSender::fetch(wb_call id, const wb_http_request* asked, wb_h
   return fetch;
 } catch (...) {
   return 0;
+}
+
+Trace PluginSender::trace_of_call(std::uint64_t call) const {
+  if (!on_strand()) {
+    const Job* const job = job_here();
+    return job != nullptr ? job->trace : nullptr;
+  }
+  const auto found = calls_.find(call);
+  return found != calls_.end() && found->second.job ? found->second.job->trace : nullptr;
+}
+
+// The attempt's own span is the parent of what the destination does, if there is one. What the plugin set itself stays.
+void PluginSender::add_trace(HttpRequest& request, const Job& job) const {
+  const auto has = [&](std::string_view header) {
+    return std::any_of(request.headers.begin(), request.headers.end(),
+                       [&](const auto& one) { return lower_ascii(one.first) == header; });
+  };
+  if (has("traceparent") || has("tracestate")) return;
+  auto trace = *job.trace;
+  if (parts_.records_spans && trace.is_sampled) trace.parent_id = attempt_span_of(trace, job.delivery, job.attempt());
+  request.headers.emplace_back("traceparent", traceparent_of(trace));
+  if (!trace.state.empty()) request.headers.emplace_back("tracestate", trace.state);
 }
 
 // What a submission holds must not name the operator's secrets, and what the operator wrote must not leave with their names. A
@@ -170,13 +194,15 @@ void PluginSender::deliver(std::uint64_t call, std::uint64_t fetch, HttpResponse
 void PluginSender::note_refusal(Call& call, const AddressRefusal& refusal) {
   call.address_refused = has_notes_ = true;
   const bool tenant = trust_of(*call.job) == Trust::tenant;
-  parts_.log.warn("egress.refused", {{"action_type", parts_.type.name},
-                                     {"delivery", call.job->delivery.value},
-                                     {"target", call.job->contract->target},
-                                     {"written_by", tenant ? "tenant" : "registry"},
-                                     {"endpoint", refusal.endpoint},
-                                     {"address", refusal.address},
-                                     {"why", refusal.why}});
+  parts_.log.write(Log::Level::warn, "egress.refused",
+                   traced({{"action_type", parts_.type.name},
+                           {"delivery", call.job->delivery.value},
+                           {"target", call.job->contract->target},
+                           {"written_by", tenant ? "tenant" : "registry"},
+                           {"endpoint", refusal.endpoint},
+                           {"address", refusal.address},
+                           {"why", refusal.why}},
+                          call.job->trace));
 }
 
 void PluginSender::abort_fetch(std::uint64_t fetch) {

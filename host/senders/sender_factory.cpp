@@ -66,6 +66,7 @@ PluginSenderFactory::PluginSenderFactory(const Catalogue& catalogue, const Confi
                                          std::shared_ptr<const StandIn> stand_in)
     : limits_(config.limits),
       max_retry_after_(config.timeouts.retry_after),
+      records_spans_(config.tracing.is_on()),
       egress_(std::make_shared<const EgressPolicy>(config.egress)),
       secrets_(std::move(secrets)),
       vault_(vault_of(*secrets_->current(), config.notify.key)),
@@ -195,6 +196,7 @@ Result<std::unique_ptr<PluginSender>> PluginSenderFactory::make_by(const std::sh
                     .texts = texts_,
                     .violations = violations_,
                     .counters = counters_,
+                    .records_spans = records_spans_,
                     .clock = clock_,
                     .log = log_,
                     .completions = completions};

@@ -64,6 +64,7 @@ class PluginSenderFactory final : public SenderFactory {
 
   const Limits limits_;
   const Millis max_retry_after_;
+  const bool records_spans_;
   const std::shared_ptr<const EgressPolicy> egress_;
   const std::shared_ptr<const LiveSecrets> secrets_;
   const std::shared_ptr<const Vault> vault_;

@@ -7,7 +7,9 @@
 #include <unordered_set>
 #include <utility>
 
+#include "settle/delivery_spans.h"
 #include "settle/disabled_channel.h"
+#include "settle/objective_end.h"
 #include "settle/settlement.h"
 #include "store/pg/sqlstate.h"
 
@@ -15,6 +17,7 @@ namespace waybill {
 // Attempts of one target that ended alike come one after the other: they are counted together.
 struct Settler::AttemptRun {
   Metrics& metrics;
+  ObjectiveRun ends;
   const Contract* contract = nullptr;
   std::string_view outcome{}, reason{};
   std::uint64_t attempts = 0;
@@ -25,6 +28,10 @@ struct Settler::AttemptRun {
       contract = &of, outcome = ended, reason = why;
     }
     ++attempts;
+  }
+  void flush_all() {
+    flush();
+    ends.flush();
   }
   void flush() {
     const auto count = std::exchange(attempts, 0);
@@ -166,7 +173,7 @@ Result<void> Settler::write_shard(Shard shard, Part& part, bool again) {
   const bool is_composed = part.front()->how == Finished::How::composed;
   auto settlements = is_composed ? std::vector<Settlement>{} : settlements_of(part);
   std::size_t done = 0;
-  AttemptRun run{metrics_};
+  AttemptRun run{.metrics = metrics_, .ends = {metrics_.objective(), settings_.objective}};
   const auto note = [&](std::size_t first, std::size_t count, const SettleResult& result) {
     std::unordered_map<DeliveryId, ClaimToken> held;
     for (std::size_t i = 0; i < result.held.size(); ++i) held[result.held[i]] = result.tokens.at(i);
@@ -178,9 +185,10 @@ Result<void> Settler::write_shard(Shard shard, Part& part, bool again) {
         continue;
       }
       metrics_.claim_lost("stale_settle");
-      log_.warn("settle.stale", {{"delivery", job.delivery.value}, {"reference", job.idempotency_key}});
+      log_.write(Log::Level::warn, "settle.stale",
+                 traced({{"delivery", job.delivery.value}, {"reference", job.idempotency_key}}, job.trace));
     }
-    run.flush();
+    run.flush_all();
   };
   const SettlementWriter::Listener listener{.written = note,
                                             .refused =
@@ -297,12 +305,6 @@ void Settler::write_channel_results(const std::vector<Finished>& batch) {
 }
 
 namespace {
-// What a digest calls it: a target of the registry by its name, so that commands take it.
-std::string digest_name(const Contract& contract) {
-  if (contract.is_of_form()) return "form:" + contract.form_id;
-  return contract.is_of_channel() ? "channel:" + contract.target : contract.target;
-}
-
 // Whose reasons are told apart together: organisations make as many channels as they like.
 std::string reasons_of(const JobHead& job) {
   return job.contract->is_of_channel() ? "channels of " + std::to_string(job.org.value) : job.contract->target;
@@ -316,7 +318,7 @@ void Settler::write_failures(const std::vector<Finished>& batch) {
     if (finished.how == Finished::How::attempted && finished.outcome->verdict == Verdict::transient &&
         finished.job.kind != kAlertKind) {
       const Contract& contract = *finished.job.contract;
-      ++counts[{finished.job.org, contract.action_type, digest_name(contract),
+      ++counts[{finished.job.org, contract.action_type, delivery_target(contract),
                 metrics_.reason_label(reasons_of(finished.job), finished.outcome->reason)}];
     }
   if (counts.empty()) return;
@@ -331,16 +333,22 @@ void Settler::write_failures(const std::vector<Finished>& batch) {
 
 void Settler::count(const Finished& finished, const Settlement& settlement, AttemptRun& run) {
   const std::string& type = finished.job.contract->action_type;
+  if (finished.job.trace && settings_.tracer != nullptr)
+    record_spans(*settings_.tracer, finished, settlement, database_now(finished.job, clock_.now()));
   if (settlement.attempt) {
-    metrics_.attempt_took(type, std::chrono::duration_cast<Metrics::Duration>(finished.finished_at - finished.started_at));
+    metrics_.attempt_took(type, std::chrono::duration_cast<Metrics::Duration>(finished.finished_at - finished.started_at),
+                          finished.job.trace);
     const std::string_view reason = finished.outcome ? finished.outcome->reason : settlement.attempt->reason;
     run.add(*finished.job.contract, settlement.attempt->outcome, reason);
   }
+  run.ends.add(finished.job.org, *finished.job.contract, settlement.status, settlement.ended - finished.job.created);
   if (settlement.dead_letter)
-    log_.error("dead_letter.created", {{"delivery", settlement.delivery.value},
-                                       {"reference", finished.job.idempotency_key},
-                                       {"target", finished.job.contract->target},
-                                       {"reason", settlement.reason}});
+    log_.write(Log::Level::error, "dead_letter.created",
+               traced({{"delivery", settlement.delivery.value},
+                       {"reference", finished.job.idempotency_key},
+                       {"target", finished.job.contract->target},
+                       {"reason", settlement.reason}},
+                      finished.job.trace));
   if (settlement.submission_state.empty()) return;
   if (finished.job.kind == kAlertKind) {  // log and metrics only: never an alert about an alert
     if (settlement.status == Status::accepted) return;
@@ -352,7 +360,8 @@ void Settler::count(const Finished& finished, const Settlement& settlement, Atte
     return;
   }
   metrics_.submission(settlement.submission_state);
-  metrics_.end_to_end(type, std::chrono::duration_cast<Metrics::Duration>(settlement.ended - finished.job.created));
+  metrics_.end_to_end(type, std::chrono::duration_cast<Metrics::Duration>(settlement.ended - finished.job.created),
+                      finished.job.trace);
 }
 
 const RetryTiming& Settler::timing_of(const Finished& finished) const {

@@ -23,6 +23,7 @@
 #include "store/queue/settle_store.h"
 #include "telemetry/log.h"
 #include "telemetry/metrics.h"
+#include "tracing/tracer.h"
 
 namespace waybill {
 
@@ -34,6 +35,8 @@ struct SettlerSettings {
   Millis failure_period{3'600'000};                     // the period over which failures are summed up
   Millis channel_patience{std::chrono::hours(5 * 24)};  // a channel that has only failed for so long is disabled
   Millis kept_notifications{0};                         // what waits for a disabled channel ends at this age; 0: never
+  Tracer* tracer = nullptr;                             // null: no spans
+  Millis objective{60'000};                             // deliveries are to be accepted within this
   std::size_t batch = 1000;
   Millis gather{5};  // how long a small batch waits for more
 };

@@ -85,6 +85,11 @@ std::string columns(std::string_view event, std::span<const Field> fields) {
 
 }  // namespace
 
+std::vector<Field> traced(std::vector<Field> fields, const Trace& trace) {
+  if (trace) fields.emplace_back("trace_id", trace->trace_id);
+  return fields;
+}
+
 struct Log::Sink {
   Format format;
   spdlog::logger logger;

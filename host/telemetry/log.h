@@ -7,6 +7,9 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "base/trace_context.h"
 
 namespace waybill {
 
@@ -19,6 +22,9 @@ struct Field {
   template <class T>
   requires std::is_arithmetic_v<T> Field(std::string_view k, T v) : key(k), value(std::to_string(v)) {}
 };
+
+// The same with the id of the trace as `trace_id`; null: without.
+std::vector<Field> traced(std::vector<Field> fields, const Trace& trace);
 
 // Safe from any thread.
 class Log {

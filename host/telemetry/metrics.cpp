@@ -17,6 +17,8 @@
 #include <sstream>
 #include <vector>
 
+#include "telemetry/exemplars.h"
+#include "telemetry/open_metrics.h"
 #include "telemetry/process_numbers.h"
 #include "telemetry/reason_labels.h"
 
@@ -33,6 +35,9 @@ constexpr double kLifeSeconds[]{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,  0
 
 constexpr double kStageMillis[]{1,    2.5, 5,   10,  25,  50,  100,   250,    500,    1000,   2500,
                                 5000, 1e4, 3e4, 6e4, 3e5, 9e5, 3.6e6, 1.44e7, 8.64e7, 4.32e8, 8.64e8};
+
+constexpr const char* kAttemptSeconds = "submission_attempt_seconds";
+constexpr const char* kEndToEndSeconds = "submission_end_to_end_seconds";
 
 constexpr std::size_t kMaxOutcomes = 16;  // words for how an attempt may end
 
@@ -91,12 +96,11 @@ struct Metrics::Registry {
   prometheus::Registry all;
   Children<Counter> intents{counters("submission_intents_total", "Submissions by status: taken in, and ended."), {"status"}};
   Children<Counter> attempts{counters("submission_attempts_total", "Attempts that ended."), {"action_type", "outcome"}};
-  Children<Histogram> attempt_seconds{
-      histograms("submission_attempt_seconds", "Length of one attempt."), {"action_type"}, kCallSeconds};
+  Children<Histogram> attempt_seconds{histograms(kAttemptSeconds, "Length of one attempt."), {"action_type"}, kCallSeconds};
   Histogram& acceptance_seconds = histograms("submission_acceptance_seconds", "From a request until its submission was durable.")
                                       .Add({}, Histogram::BucketBoundaries(std::begin(kCallSeconds), std::end(kCallSeconds)));
   Children<Histogram> end_to_end_seconds{
-      histograms("submission_end_to_end_seconds", "From creation until the end."), {"action_type"}, kLifeSeconds};
+      histograms(kEndToEndSeconds, "From creation until the end."), {"action_type"}, kLifeSeconds};
   Children<Counter> claims_lost{counters("submission_claims_lost_total", "Claims that ended without being settled."), {"why"}};
   Children<Counter> alerts{counters("submission_alerts_total", "Occurrences that alerts were raised for."), {"kind"}};
   Counter& alerts_not_delivered =
@@ -143,19 +147,36 @@ struct Metrics::Registry {
   std::pair<std::string, Gauge*> registry{};  // guarded by changing_registry
   Gauge& registry_differs =
       gauges("waybill_registry_differs", "1 while another host runs by a registry with other contents.").Add({});
+  Gauge& ready = gauges("waybill_ready", "1 while /readyz says so: this host takes submissions.").Add({});
+  prometheus::Family<Gauge>& certificate_ends =
+      gauges("waybill_tls_certificate_expiry_seconds", "When the certificate of `listen` expires, since 1970.");
+  Children<Counter> trace_spans{counters("waybill_trace_spans_total", "Spans that a collector has, and those that were dropped."),
+                                {"result"}};
+  Objective objective{all};
   Gauge& resident = gauges("process_resident_memory_bytes", "Resident memory.").Add({});
   Gauge& memory = gauges("process_virtual_memory_bytes", "Virtual memory.").Add({});
+  Gauge& memory_limit =
+      gauges("waybill_memory_limit_bytes", "The memory that this process may have: that of its cgroup, or of its machine.")
+          .Add({});
   Gauge& files = gauges("process_open_fds", "Open file descriptors.").Add({});
   Gauge& most_files = gauges("process_max_fds", "The most file descriptors that may be open.").Add({});
   Gauge& start = gauges("process_start_time_seconds", "When the process started, since 1970.").Add({});
   Counter& cpu = counters("process_cpu_seconds_total", "Time on processors, of the user and of the system.").Add({});
+  Exemplars exemplars;
   std::mutex reading;  // of the process
+
+  void note(const char* histogram, std::string_view label, std::span<const double> bounds, Metrics::Duration took,
+            const Trace& trace) {
+    const auto bucket = std::lower_bound(bounds.begin(), bounds.end(), seconds(took)) - bounds.begin();
+    exemplars.note(histogram, label, static_cast<std::size_t>(bucket), seconds(took), trace);
+  }
 
   void read_process() {
     const auto now = process_numbers();
     const std::lock_guard lock(reading);
     resident.Set(now.resident_bytes);
     memory.Set(now.virtual_bytes);
+    memory_limit.Set(now.memory_limit);
     files.Set(now.open_files);
     most_files.Set(now.max_files);
     start.Set(now.started);
@@ -214,8 +235,9 @@ void Metrics::attempts(std::string_view action_type, std::string_view outcome, s
   registry_->attempts.at(action_type, outcome).Increment(static_cast<double>(count));
 }
 
-void Metrics::attempt_took(std::string_view action_type, Duration took) {
+void Metrics::attempt_took(std::string_view action_type, Duration took, const Trace& trace) {
   registry_->attempt_seconds.at(action_type).Observe(seconds(took));
+  if (trace) registry_->note(kAttemptSeconds, action_type, kCallSeconds, took, trace);
 }
 
 void Metrics::target_attempts(std::string_view target, std::string_view outcome, std::string_view reason, std::uint64_t count) {
@@ -253,8 +275,9 @@ void Metrics::declared_rate(const std::string& name, std::string_view pipeline, 
 
 void Metrics::acceptance(Duration took) { registry_->acceptance_seconds.Observe(seconds(took)); }
 
-void Metrics::end_to_end(std::string_view action_type, Duration took) {
+void Metrics::end_to_end(std::string_view action_type, Duration took, const Trace& trace) {
   registry_->end_to_end_seconds.at(action_type).Observe(seconds(took));
+  if (trace) registry_->note(kEndToEndSeconds, action_type, kLifeSeconds, took, trace);
 }
 
 void Metrics::claim_lost(std::string_view why, std::uint64_t count) {
@@ -313,11 +336,23 @@ void Metrics::registry(std::string_view digest) {
 }
 void Metrics::registry_differs(bool differs) { registry_->registry_differs.Set(differs ? 1 : 0); }
 
+void Metrics::ready(bool is_ready) { registry_->ready.Set(is_ready ? 1 : 0); }
+void Metrics::tls_certificate_ends(double seconds) { registry_->certificate_ends.Add({}).Set(seconds); }
+void Metrics::trace_spans(std::string_view result, std::uint64_t count) {
+  registry_->trace_spans.at(result).Increment(static_cast<double>(count));
+}
+Objective& Metrics::objective() { return registry_->objective; }
+
 std::string Metrics::text() const {
   registry_->read_process();
   std::ostringstream out;
   prometheus::TextSerializer().Serialize(out, registry_->all.Collect());
   return out.str();
+}
+
+std::string Metrics::open_metrics_text() const {
+  registry_->read_process();
+  return waybill::open_metrics_text(registry_->all.Collect(), registry_->exemplars);
 }
 
 }  // namespace waybill

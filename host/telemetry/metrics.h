@@ -8,6 +8,9 @@
 #include <string>
 #include <string_view>
 
+#include "base/trace_context.h"
+#include "telemetry/objective.h"
+
 namespace waybill {
 
 // The most series of submission_target_attempts_total.
@@ -20,8 +23,8 @@ class Metrics {
   ~Metrics();
 
   void submission(std::string_view status);  // pending when taken in, then its end: submission_intents_total{status}
-  void attempts(std::string_view action_type, std::string_view outcome, std::uint64_t count);  // submission_attempts_total
-  void attempt_took(std::string_view action_type, Duration took);                              // submission_attempt_seconds
+  void attempts(std::string_view action_type, std::string_view outcome, std::uint64_t count);    // submission_attempts_total
+  void attempt_took(std::string_view action_type, Duration took, const Trace& trace = nullptr);  // submission_attempt_seconds
   // submission_target_attempts_total{target,outcome,reason}; what comes after the first kMaxTargetSeries has target "other". A
   // reason that is no word, or one too many of its target, is "other" (reason_labels.h).
   void target_attempts(std::string_view target, std::string_view outcome, std::string_view reason, std::uint64_t count);
@@ -37,8 +40,9 @@ class Metrics {
   void pipeline_moved(std::string_view pipeline, std::string_view to, Duration took, std::span<const std::string> declared);
   // A gauge under a name that a pipeline declares.
   void declared_rate(const std::string& name, std::string_view pipeline, double share);
-  void acceptance(Duration took);                                // POST until its commit: submission_acceptance_seconds
-  void end_to_end(std::string_view action_type, Duration took);  // creation until the end: submission_end_to_end_seconds
+  void acceptance(Duration took);  // POST until its commit: submission_acceptance_seconds
+  // creation until the end: submission_end_to_end_seconds
+  void end_to_end(std::string_view action_type, Duration took, const Trace& trace = nullptr);
   void claim_lost(std::string_view why,
                   std::uint64_t count = 1);                // host_died, lease_expired, stale_settle: submission_claims_lost_total
   void alert(std::string_view kind, std::uint64_t count);  // occurrences that were raised: submission_alerts_total{kind}
@@ -62,8 +66,16 @@ class Metrics {
   void registry(std::string_view digest);                              // waybill_registry_info{digest}, 1 for the one in force
   void registry_differs(bool differs);                                 // waybill_registry_differs
   void build_info(std::string_view version, std::string_view schema);  // waybill_build_info{version,schema}, always 1
+  void ready(bool is_ready);                                           // waybill_ready
+  // waybill_tls_certificate_expiry_seconds, since 1970, of the certificate of `listen`
+  void tls_certificate_ends(double seconds);
+  // exported, queue_full, refused, given_up: waybill_trace_spans_total{result}
+  void trace_spans(std::string_view result, std::uint64_t count);
+  Objective& objective();  // waybill_objective_*
 
-  std::string text() const;  // Prometheus exposition format, with process_* as they are now
+  // With process_* as they are now.
+  std::string text() const;               // Prometheus exposition format
+  std::string open_metrics_text() const;  // OpenMetrics, with exemplars
 
  private:
   struct Registry;

@@ -21,6 +21,21 @@ double boot_time() {
   return 0;
 }
 
+// The least memory.max from this process's cgroup (version 2) up to the root; the machine's memory if there is none.
+double memory_limit() {
+  double least = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  std::ifstream in("/proc/self/cgroup");
+  std::string line;
+  while (std::getline(in, line) && !line.starts_with("0::/")) line.clear();
+  const std::filesystem::path root("/sys/fs/cgroup");
+  std::filesystem::path group = line.empty() ? root : root / line.substr(4);
+  for (;; group = group.parent_path()) {
+    std::ifstream file(group / "memory.max");
+    if (double bytes = 0; file >> bytes) least = std::min(least, bytes);  // "max" is no number
+    if (group == root || !group.has_relative_path()) return least;
+  }
+}
+
 }  // namespace
 
 ProcessNumbers process_numbers() {
@@ -41,6 +56,7 @@ ProcessNumbers process_numbers() {
     if (field == 23) numbers.virtual_bytes = value;
     if (field == 24) numbers.resident_bytes = value * static_cast<double>(sysconf(_SC_PAGESIZE));
   }
+  numbers.memory_limit = memory_limit();
   std::error_code error;
   for (std::filesystem::directory_iterator file("/proc/self/fd", error), end; !error && file != end; file.increment(error))
     ++numbers.open_files;

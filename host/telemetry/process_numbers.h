@@ -7,8 +7,9 @@ namespace waybill {
 struct ProcessNumbers {
   double resident_bytes = 0;
   double virtual_bytes = 0;
-  double cpu_seconds = 0;  // of user and system, of all threads
-  double started = 0;      // seconds since 1970
+  double memory_limit = 0;  // of its cgroup and those around it, else the machine's memory
+  double cpu_seconds = 0;   // of user and system, of all threads
+  double started = 0;       // seconds since 1970
   double open_files = 0;
   double max_files = 0;
 };

@@ -1,5 +1,5 @@
 -- Opens or extends a notification for each channel of the event's rule. Answers how many channels. A window ends `debounce` after its last
--- event, and `max_wait` after its first at the latest.
+-- event, and `max_wait` after its first at the latest. It belongs to the trace of the event that opened it.
 CREATE OR REPLACE FUNCTION fan_out(org integer, event bigint, debounce interval, max_bytes integer, max_wait interval)
  RETURNS integer
  LANGUAGE plpgsql
@@ -35,8 +35,8 @@ BEGIN
         UPDATE notifications SET bytes = bytes + size WHERE shard = bound.shard AND delivery_id = taker;
       ELSE
         taker := nextval('object_ids') * 1024 + bound.shard;
-        INSERT INTO submissions (shard, id, org_id, kind, client_ref, pipeline, target, state, payload_hash, created_at)
-        VALUES (bound.shard, taker, org, 'notification', gen_random_uuid()::text, 'intent', 'channel:' || bound.channel_id, 'as_delivery', '', at);
+        INSERT INTO submissions (shard, id, org_id, kind, client_ref, pipeline, target, state, payload_hash, created_at, trace)
+        VALUES (bound.shard, taker, org, 'notification', gen_random_uuid()::text, 'intent', 'channel:' || bound.channel_id, 'as_delivery', '', at, one.trace);
         INSERT INTO notifications VALUES (bound.shard, taker, org, one.rule_id, bound.channel_id, at, size + 1, taker);
         INSERT INTO ready (shard, delivery_id, org_id, submission_id, action_order, route_id, due_at, status)
         VALUES (bound.shard, taker, org, taker, 1, bound.route_id, at + least(debounce, max_wait), 'open');

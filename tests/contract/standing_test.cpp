@@ -54,6 +54,36 @@ TEST_F(StandingContract, ALongHistoryIsNotRead) {  // D13
   EXPECT_EQ(look().dead_letters, 0u);
 }
 
+// O3 T25
+TEST_F(StandingContract, WhatIsOpenForLongerThanTheObjectiveIsOverdue) {
+  const auto monitor = make_monitor_store(address, 1);
+  const auto overdue = [&] { return monitor->overdue(Seconds(60), 10).value(); };
+  submit_many(5, "a-", "sms.a");
+  submit_many(3, "b-", "sms.b");
+  EXPECT_TRUE(overdue().empty()) << "all of them are young";
+  sql.execute(
+      "UPDATE ready SET due_at = now() - interval '61 seconds' WHERE delivery_id IN (SELECT id FROM submissions WHERE client_ref "
+      "< 'a-3')");
+  EXPECT_EQ(overdue(), (std::vector<OverdueDeliveries>{{"default", "sms.a", 3}})) << "due since then";
+  sql.execute("ALTER TABLE submissions DISABLE TRIGGER USER");
+  sql.execute("UPDATE submissions SET created_at = now() - interval '61 seconds' WHERE client_ref IN ('b-1', 'a-0')");
+  sql.execute(
+      "UPDATE ready SET due_at = now() + interval '1 hour' WHERE delivery_id IN (SELECT id FROM submissions WHERE client_ref = "
+      "'b-1')");
+  EXPECT_EQ(overdue(), (std::vector<OverdueDeliveries>{{"default", "sms.a", 3}, {"default", "sms.b", 1}})) << "waits for a retry";
+  EXPECT_EQ(monitor->overdue(Seconds(60), 1).value().size(), 1u);
+  sql.execute(
+      "UPDATE contract_snapshots SET contract = jsonb_set(contract::jsonb, '{channel}', '\"c\"')::text WHERE contract LIKE "
+      "'%sms.a%'");
+  EXPECT_EQ(overdue(), (std::vector<OverdueDeliveries>{{"default", "sms.b", 1}})) << "channels are held back on purpose";
+  sql.execute(
+      "UPDATE contract_snapshots SET contract = jsonb_set(contract::jsonb, '{form}', '{\"id\":\"contact\",\"name\":\"\"}')::text "
+      "WHERE contract LIKE '%sms.b%'");
+  EXPECT_EQ(overdue(), (std::vector<OverdueDeliveries>{{"default", "form:contact", 1}}));
+  const auto names = monitor->names_of({kDefaultOrg, OrgId{77}}).value();
+  EXPECT_EQ(names, (std::map<OrgId, std::string>{{kDefaultOrg, "default"}}));
+}
+
 TEST_F(StandingContract, TheServersRoomAndItsOldTransactionsAreSeen) {  // D11
   auto facts = server_facts(owner, std::chrono::minutes(10));
   ASSERT_TRUE(facts) << facts.error().what;

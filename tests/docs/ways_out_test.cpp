@@ -54,7 +54,8 @@ const Way kWays[] = {
       {"host/plugin_process/process.cpp", "waybill-plugin-host, which enters the sandbox first"},
       {"host/senders/plugin_trial.cpp", "this process again, to load plugins in; nothing is executed"},
       {"host/store/pg/embedded_postgres.cpp", "the private PostgreSQL, on a Unix socket"}}},
-    {R"([Oo][Tt][Ll][Pp]|opentelemetry|grpc)", {}},
+    {R"([Oo][Tt][Ll][Pp]|opentelemetry|grpc)",
+     {{"host/tracing/", "spans to the operator's collector, as JSON, by the HTTP client of services/"}}},
 };
 
 // Of host/ and of the shipped plugins, without comments of a line.

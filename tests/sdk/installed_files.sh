@@ -29,6 +29,7 @@ done
   done
   (cd "$source/docs" && find . -name '*.md' -printf 'share/doc/waybill/%P\n')
   printf 'share/doc/waybill/%s\n' CHANGELOG.md SECURITY.md openapi.yaml schema.sql settle.sql
+  printf "share/doc/waybill/operations/%s\n" prometheus/rules.yml prometheus/alerts.yml grafana/waybill.json
   (cd "$source/plugins" && find . -name README.md -not -path '*/tests/*' -printf 'share/doc/waybill/plugins/%P\n')
   for plugin in email_raw email_template govuk_notify happyfox_template push ses sms webhook; do echo lib/waybill/plugins/$plugin.so; done
   echo lib/libwaybill_fakes.a

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/id.h"
 #include "base/time.h"
+#include "base/trace_context.h"
 #include "domain/form.h"
 #include "domain/idempotency.h"
 #include "store/forms/form_view.h"
@@ -41,6 +42,7 @@ struct NewFormSubmission {
   std::span<const FormAction> actions;
   std::span<const Contract> contracts;  // of the actions, in the same order
   bool finalize = false;
+  Trace trace{};
   std::string fault{};  // why it must not be stored; "" if it may. One that was stored before is still itself
 };
 

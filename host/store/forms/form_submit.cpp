@@ -83,10 +83,12 @@ Result<SubmitResult> submit_form(Connection& connection, Shard shard, const NewF
     order.add(static_cast<std::int64_t>(submission.actions[i].order));
     route.add(id->value);
   }
-  auto made = connection.run(sql::submit_form, {std::to_string(shard), std::to_string(submission.org.value),
-                                                submission.client_ref, submission.form_id, bytea(as_view(submission.hash)),
-                                                form_payload(submission.fields, submission.attachments_json, kept_until),
-                                                std::to_string(kept_until.micros), order.take(), route.take()});
+  auto made =
+      connection.run(sql::submit_form,
+                     {std::to_string(shard), std::to_string(submission.org.value), submission.client_ref, submission.form_id,
+                      bytea(as_view(submission.hash)), form_payload(submission.fields, submission.attachments_json, kept_until),
+                      std::to_string(kept_until.micros), order.take(), route.take(),
+                      submission.trace ? std::optional(stored_trace(*submission.trace)) : std::nullopt});
   TRY(made);
   if (made->empty())
     return compare_with_existing(connection, shard, submission,

@@ -10,12 +10,12 @@ SELECT micros(now()) AS now;
 -- Stores a submission with its deliveries, which wait. No row if its key is taken.
 -- `:hash` is the SHA-256 of what was handed in, `:kept_until` the end of its retention in microseconds. Per action: one element
 -- each of `:places` and `:routes`.
--- takes: shard, org, client_ref, form, hash, payload, kept_until, places, routes
+-- takes: shard, org, client_ref, form, hash, payload, kept_until, places, routes, trace
 -- returns: id number, created time
 WITH made AS (
-  INSERT INTO submissions (shard, id, org_id, kind, client_ref, pipeline, target, state, payload_hash, created_at, body)
+  INSERT INTO submissions (shard, id, org_id, kind, client_ref, pipeline, target, state, payload_hash, created_at, body, trace)
   VALUES (:shard, nextval('object_ids') * 1024 + :shard::smallint, :org, 'form', :client_ref, 'form', :form, 'received', :hash, now(),
-          convert_to(:payload, 'UTF8'))
+          convert_to(:payload, 'UTF8'), :trace)
   ON CONFLICT DO NOTHING RETURNING id),
 more AS (
   INSERT INTO form_submissions (shard, submission_id, org_id, retention_expires_at)

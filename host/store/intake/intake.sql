@@ -12,19 +12,20 @@
 -- One element per sort: :orgs, :kinds, :pipelines, :targets, :routes and :cooldown_keys.
 -- One element per item: :sorts, counted from 1, :client_refs, :first_bytes and :bytes of the payloads, :turns, the places in key order.
 -- :payloads has all payloads, one behind the other, and :hashes all SHA-256 hashes, likewise.
+-- :traces has one element per item; null: none of them has one.
 -- :token may be null; :lease is in milliseconds. Nothing is claimed while a target of the group cools down.
 -- takes: shard, orgs, kinds, pipelines, targets, routes, sorts, client_refs, first_bytes, bytes, payloads, hashes, token, host, lease
--- takes: cooldown_keys, turns
+-- takes: cooldown_keys, turns, traces
 -- returns: place number, submission_id number, created time, is_claimed flag, stored time
 WITH item AS MATERIALIZED (
   SELECT *, nextval('object_ids') * 1024 + :shard::smallint AS submission_id
-  FROM unnest(:sorts::int[], :client_refs::text[], :first_bytes::int[], :bytes::int[], :turns::int[]) WITH ORDINALITY
-    AS t(sort, client_ref, first_byte, bytes, turn, place)),
+  FROM unnest(:sorts::int[], :client_refs::text[], :first_bytes::int[], :bytes::int[], :turns::int[], :traces::text[]) WITH ORDINALITY
+    AS t(sort, client_ref, first_byte, bytes, turn, trace, place)),
 made AS (
-  INSERT INTO submissions (shard, id, org_id, kind, client_ref, pipeline, target, state, payload_hash, created_at, body)
+  INSERT INTO submissions (shard, id, org_id, kind, client_ref, pipeline, target, state, payload_hash, created_at, body, trace)
   SELECT :shard::smallint, submission_id, (:orgs::int[])[sort], (:kinds::text[])[sort], client_ref, (:pipelines::text[])[sort],
          (:targets::text[])[sort], 'as_delivery', substring(:hashes::bytea, (place * 32 - 31)::int, 32), now(),
-         substring((SELECT convert_to(:payloads::text, 'UTF8')), first_byte, bytes)
+         substring((SELECT convert_to(:payloads::text, 'UTF8')), first_byte, bytes), trace
   FROM (SELECT * FROM item ORDER BY turn) item
   ON CONFLICT (shard, org_id, kind, client_ref) DO NOTHING RETURNING id),
 fresh AS MATERIALIZED (SELECT * FROM item WHERE (submission_id IN (SELECT id FROM made)) IS TRUE),

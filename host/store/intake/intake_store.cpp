@@ -30,11 +30,12 @@ class Group {
     hashes_.reserve(2 + 64 * items.size());
     for (const auto& item : items) add(item);
     add_turns(items);
+    add_traces(items);
   }
 
   Parameters take(Shard shard, const std::optional<InsertClaim>& claim) {
     Parameters all;
-    all.reserve(17);
+    all.reserve(18);
     all.emplace_back(std::to_string(shard));
     for (auto* array : {&org_, &kind_, &pipeline_, &target_, &route_, &sort_, &client_ref_, &first_byte_, &bytes_})
       all.emplace_back(array->take());
@@ -46,6 +47,7 @@ class Group {
     all.resize(15);
     all.emplace_back(cooldown_key_.take());
     all.emplace_back(turn_.take());
+    all.emplace_back(has_trace_ ? std::optional(trace_.take()) : std::nullopt);
     return all;
   }
 
@@ -59,6 +61,12 @@ class Group {
     bytes_.add(static_cast<std::int64_t>(item.payload.size()));
     payloads_.append(item.payload).append(1, '\n');  // so that no half a character meets its other half in the next payload
     hashes_ += to_hex(as_view(item.payload_hash));
+  }
+
+  void add_traces(std::span<const NewSubmission> items) {
+    has_trace_ = std::any_of(items.begin(), items.end(), [](const auto& item) { return item.trace != nullptr; });
+    if (!has_trace_) return;
+    for (const auto& item : items) item.trace ? trace_.add(stored_trace(*item.trace)) : trace_.add_null();
   }
 
   // The place of each among the keys in their order.
@@ -89,7 +97,8 @@ class Group {
 
   std::map<Sort, std::int64_t> sorts_;
   ArrayText org_, kind_, pipeline_, target_, cooldown_key_, route_;  // an element for each sort
-  ArrayText sort_, client_ref_, first_byte_, bytes_, turn_;          // an element for each item
+  ArrayText sort_, client_ref_, first_byte_, bytes_, turn_, trace_;  // an element for each item
+  bool has_trace_ = false;
   std::string payloads_, hashes_ = "\\x";
 };
 

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/id.h"
 #include "base/time.h"
+#include "base/trace_context.h"
 #include "domain/contract.h"
 #include "domain/idempotency.h"
 #include "store/submissions/submission_view.h"
@@ -27,6 +28,7 @@ struct NewSubmission {
   RouteId route;
   std::string payload;  // valid UTF-8
   Sha256 payload_hash;
+  Trace trace{};
 };
 
 // The claim under which new intents are stored.

@@ -180,10 +180,10 @@ DELETE FROM rule_channels WHERE org_id = :org AND rule_id = :rule::uuid AND chan
 -- name: add_event
 -- Stores an event of a rule, if the rule is there and the event is new.
 -- Of an event that is :suppressed nothing is delivered.
--- takes: org, rule, event_id, snapshot, suppressed
+-- takes: org, rule, event_id, snapshot, suppressed, trace
 -- returns: event_no number
-INSERT INTO alert_events (org_id, rule_id, event_id, snapshot, suppressed)
-SELECT :org, rule_id, :event_id, :snapshot, :suppressed::boolean FROM alert_rules
+INSERT INTO alert_events (org_id, rule_id, event_id, snapshot, suppressed, trace)
+SELECT :org, rule_id, :event_id, :snapshot, :suppressed::boolean, :trace FROM alert_rules
 WHERE org_id = :org AND rule_id = :rule::uuid AND deleted_at IS NULL
 ON CONFLICT (org_id, rule_id, event_id) DO NOTHING RETURNING event_no;
 

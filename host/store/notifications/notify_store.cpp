@@ -219,7 +219,8 @@ class PgNotifyStore final : public NotifyStore {
     TRY(rule(org, event.rule));
     return link_.transact([&](Connection& connection) -> Result<EventOutcome> {
       const auto added = connection.run(
-          sql::add_event, {text(org), event.rule, event.event_id, event.snapshot, event.suppressed ? "true" : "false"});
+          sql::add_event, {text(org), event.rule, event.event_id, event.snapshot, event.suppressed ? "true" : "false",
+                           event.trace ? std::optional(stored_trace(*event.trace)) : std::nullopt});
       TRY(added);
       if (added->empty()) {
         const auto same = connection.run(

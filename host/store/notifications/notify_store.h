@@ -11,6 +11,7 @@
 #include "base/id.h"
 #include "base/secret.h"
 #include "base/time.h"
+#include "base/trace_context.h"
 #include "store/submissions/attempt_view.h"
 #include "store/submissions/delivery_cursor.h"
 
@@ -60,6 +61,7 @@ struct NewEvent {
   std::string event_id;
   std::string snapshot;  // JSON
   bool suppressed = false;
+  Trace trace{};
 };
 struct EventOutcome {
   bool is_new = false;

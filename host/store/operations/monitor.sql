@@ -42,6 +42,29 @@ FROM generate_series(0, :shards::integer - 1) AS n(shard), LATERAL (
   SELECT action_type, status, ended_at FROM deliveries x WHERE x.shard = n.shard ORDER BY x.id DESC LIMIT :most::integer) d
 WHERE d.ended_at > now() - :age::bigint * interval '1 millisecond' GROUP BY d.action_type;
 
+-- name: overdue
+-- Counts the deliveries that are open for longer than the objective, by organisation and target, the longest lists first. Those to channels
+-- and of pipelines do not count. What has been due for so long surely is so old; of the rest the submission tells.
+-- `:age`: milliseconds. `:percentage`: of the queue's pages; 100: all of them, exactly.
+-- takes: age, percentage, most
+-- returns: organisation text, target text, count number
+SELECT o.name AS organisation, coalesce('form:' || (c.contract::json #>> '{form,id}'), c.contract::json ->> 'target') AS target,
+       sum(r.count)::bigint AS count
+FROM (SELECT route_id, count(*) AS count FROM ready q TABLESAMPLE SYSTEM (:percentage::real)
+      WHERE due_at <= now() - :age::bigint * interval '1 millisecond'
+         OR (SELECT created_at FROM submissions s WHERE s.shard = q.shard AND s.id = q.submission_id)
+            <= now() - :age::bigint * interval '1 millisecond'
+      GROUP BY route_id) r
+JOIN contract_snapshots c USING (route_id) JOIN organisations o USING (org_id)
+WHERE c.contract::json ->> 'channel' IS NULL AND c.contract::json ->> 'stage' IS NULL
+GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2 LIMIT :most::integer;
+
+-- name: names_of_organisations
+-- Reads the names of organisations.
+-- takes: orgs
+-- returns: org_id number, name text
+SELECT org_id, name FROM organisations WHERE org_id = ANY (:orgs::integer[]);
+
 -- name: waiting_dead_letters
 -- Counts the dead letters that nobody has replayed, up to a limit.
 -- takes: most

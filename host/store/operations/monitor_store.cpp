@@ -75,6 +75,31 @@ class PgMonitorStore final : public MonitorStore {
     return standing;
   }
 
+  Result<std::vector<OverdueDeliveries>> overdue(Millis age, std::size_t most) override {
+    const auto pages = link_.read(sql::queue_pages);
+    TRY(pages);
+    const auto size = static_cast<double>(pages->front().pages());
+    const bool is_sampled = size > kPagesSampled;
+    const auto rows =
+        link_.read(sql::overdue, {std::to_string(age.count()), is_sampled ? percentage_of(size) : "100", std::to_string(most)});
+    TRY(rows);
+    std::vector<OverdueDeliveries> all;
+    for (const auto row : *rows)
+      all.push_back({std::string(row.organisation()), std::string(row.target()),
+                     scaled(row.count(), is_sampled ? size / kPagesSampled : 1)});
+    return all;
+  }
+
+  Result<std::map<OrgId, std::string>> names_of(const std::vector<OrgId>& orgs) override {
+    ArrayText wanted;
+    for (const auto org : orgs) wanted.add(org.value);
+    const auto rows = link_.read(sql::names_of_organisations, {wanted.take()});
+    TRY(rows);
+    std::map<OrgId, std::string> names;
+    for (const auto row : *rows) names.emplace(OrgId{row.org_id()}, row.name());
+    return names;
+  }
+
  private:
   // Each row of a sample stands for `times` rows.
   template <class OneRow>

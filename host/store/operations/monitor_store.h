@@ -6,8 +6,10 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
+#include "base/id.h"
 #include "base/time.h"
 
 namespace waybill {
@@ -39,11 +41,23 @@ struct Standing {
 };
 inline constexpr std::uint64_t kMaxStandingCounted = 100'000;
 
+// Deliveries of one target that are open for too long.
+struct OverdueDeliveries {
+  std::string organisation;
+  std::string target;  // of a form: "form:" and its id
+  std::uint64_t count = 0;
+  bool operator==(const OverdueDeliveries&) const = default;
+};
+
 class MonitorStore {
  public:
   virtual ~MonitorStore() = default;
   virtual Result<TypeStates> types() = 0;
   virtual Result<Standing> standing() = 0;
+  // Those whose submission is older than `age`, the longest lists first and `most` at most. Estimates, if the queue is long;
+  // neither deliveries to channels nor those of pipelines.
+  virtual Result<std::vector<OverdueDeliveries>> overdue(Millis age, std::size_t most) = 0;
+  virtual Result<std::map<OrgId, std::string>> names_of(const std::vector<OrgId>& orgs) = 0;
 };
 
 }  // namespace waybill

@@ -102,7 +102,8 @@ Result<std::optional<SubmissionView>> PipelineRows::begin(Connection& connection
       {std::to_string(shard), std::to_string(begun.org.value), begun.client_ref, pipeline.name, pipeline.initial,
        bytea(as_view(content_hash(begun))), begun.payload, std::to_string(version.id), routes.take(), begun.metadata,
        reference_in(facts, pipeline.reference), begun.parent ? std::optional(std::to_string(begun.parent->value)) : std::nullopt,
-       pipeline.submit_trigger, system, system, places_of(actions)});
+       pipeline.submit_trigger, system, system, places_of(actions),
+       begun.trace ? std::optional(stored_trace(*begun.trace)) : std::nullopt});
   TRY(made);
   if (made->empty()) return std::optional<SubmissionView>{};
   SubmissionView view{.id = {made->front().id()},

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/id.h"
+#include "base/trace_context.h"
 #include "domain/pipeline_decisions.h"
 #include "domain/pipeline_definition.h"
 #include "store/pipelines/pipeline_repair.h"
@@ -24,6 +25,7 @@ struct PipelineBegin {
   std::string payload;   // JSON
   std::string metadata;  // a JSON object
   std::optional<SubmissionId> parent{};
+  Trace trace{};
 };
 
 // The hash of all that makes it the same submission.

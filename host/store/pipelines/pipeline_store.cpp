@@ -266,7 +266,8 @@ class PgPipelineStore final : public PipelineStore {
     const PipelineBegin begun{.org = submission.org,
                               .client_ref = submission.client_ref,
                               .payload = submission.payload,
-                              .metadata = submission.metadata};
+                              .metadata = submission.metadata,
+                              .trace = submission.trace};
     auto made = rows_.begin(connection, version, begun);
     TRY(made);
     if (*made) return SubmitResult{SubmitResult::How::created, std::move(**made)};

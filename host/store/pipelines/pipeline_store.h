@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/trace_context.h"
 #include "domain/pipeline_decisions.h"
 #include "domain/pipeline_definition.h"
 #include "store/pipelines/pipeline_repair.h"
@@ -24,6 +25,7 @@ struct NewPipelineSubmission {
   std::shared_ptr<const PipelineDefinition> pipeline;
   std::string payload;   // JSON, as handed in
   std::string metadata;  // a JSON object, as handed in
+  Trace trace{};
 };
 
 class PipelineStore {

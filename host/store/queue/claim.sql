@@ -131,7 +131,7 @@ ORDER BY p.place;
 -- takes: shard, token, host, lease, routes, most, after_due, after_id, done, orgs, cooldown_keys, probes, min_ages, most_bytes
 -- returns: now time, delivery_id number, submission_id number, org_id number, route_id number, due time, action_order number
 -- returns: created time, kind text, client_ref text, body_bytes number?, body text?, media_type text?, artifact text?
--- returns: progress text?, {{history}}
+-- returns: progress text?, trace text?, {{history}}
 WITH claimed AS (
   UPDATE ready SET status = 'claimed', claim_token = :token, claimed_by = :host, claimed_at = now(),
                    lease_until = now() + :lease::bigint * interval '1 millisecond'
@@ -164,7 +164,7 @@ SELECT (SELECT micros(clock_timestamp())) AS now, c.delivery_id, c.submission_id
        CASE WHEN octet_length(b.body) <= :most_bytes::bigint THEN convert_from(b.body, 'UTF8') END AS body,
        CASE WHEN c.composed THEN (SELECT media_type FROM artifacts WHERE shard = :shard AND delivery_id = c.delivery_id) END AS media_type,
        CASE WHEN c.composed THEN (SELECT encode(body, 'hex') FROM artifacts WHERE shard = :shard AND delivery_id = c.delivery_id) END AS artifact,
-       c.progress, {{history}}
+       c.progress, s.trace, {{history}}
 FROM claimed c
 JOIN submissions s ON s.shard = :shard AND s.id = c.submission_id
 CROSS JOIN LATERAL (

@@ -9,6 +9,7 @@
 
 #include "base/id.h"
 #include "base/time.h"
+#include "base/trace_context.h"
 #include "domain/channel.h"
 #include "domain/history.h"
 #include "domain/outcome.h"
@@ -32,6 +33,7 @@ struct ClaimedRow {
   std::string progress;                      // JSON that an earlier attempt left, or empty
   std::optional<Artifact> artifact;          // once its plugin has composed it
   std::shared_ptr<const Channel> channel{};  // of a notification
+  Trace trace{};                             // of its submission
 };
 struct ClaimResult {
   Timestamp now;  // at the end of the claim, after its waits for locks

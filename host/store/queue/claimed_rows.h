@@ -26,6 +26,7 @@ ClaimedRow read_claimed(const OneRow& row) {
                      .withheld = !row.body(),
                      .progress = text_or_empty(row.progress()),
                      .artifact = {}};
+  if (const auto trace = row.trace()) claimed.trace = trace_from(*trace);
   if (const auto type = row.media_type()) claimed.artifact = Artifact{std::string(*type), from_hex(*row.artifact())};
   return claimed;
 }

@@ -1,0 +1,14 @@
+// The spans of a delivery: its wait, its attempt, and the settlement of that.
+#pragma once
+
+#include "domain/job.h"
+#include "store/queue/settle_store.h"
+#include "tracing/tracer.h"
+
+namespace waybill {
+
+// Of a settlement that was written at `written`. All are children of the intake's span, but the settlement, which is its
+// attempt's.
+void record_spans(Tracer& tracer, const Finished& finished, const Settlement& settlement, Timestamp written);
+
+}  // namespace waybill

@@ -103,10 +103,10 @@ WHERE telling IS NULL AND told = count AND counted = count
 -- takes: longer_than, most
 -- returns: org_id number, target text?, action_type text?, client_ref text, now time, since time, count number, in_flight number
 WITH RECURSIVE first AS (
-  (SELECT shard, route_id, due_at FROM ready WHERE queued AND status = 'due' ORDER BY shard, route_id, due_at, delivery_id LIMIT 1)
+  (SELECT shard, route_id, due_at FROM ready WHERE queued AND status IN ('due', 'open') ORDER BY shard, route_id, due_at, delivery_id LIMIT 1)
   UNION ALL
   SELECT next.* FROM first, LATERAL (
-    SELECT shard, route_id, due_at FROM ready WHERE queued AND status = 'due' AND (shard, route_id) > (first.shard, first.route_id)
+    SELECT shard, route_id, due_at FROM ready WHERE queued AND status IN ('due', 'open') AND (shard, route_id) > (first.shard, first.route_id)
     ORDER BY shard, route_id, due_at, delivery_id LIMIT 1) next),
 late AS MATERIALIZED (
   SELECT f.shard, f.route_id, c.org_id, c.contract::jsonb AS contract
@@ -120,12 +120,12 @@ SELECT l.org_id,
        micros(oldest.due_at) AS since,
        (SELECT count(*) FROM (
           SELECT FROM ready r JOIN submissions s ON s.shard = r.shard AND s.id = r.submission_id
-          WHERE r.shard = l.shard AND r.route_id = l.route_id AND r.queued AND r.status = 'due' AND s.kind <> 'alert'
+          WHERE r.shard = l.shard AND r.route_id = l.route_id AND r.queued AND r.status IN ('due', 'open') AND s.kind <> 'alert'
             AND r.due_at < now() - :longer_than::bigint * interval '1 millisecond' LIMIT :most) AS counted) AS count,
        (SELECT count(*) FROM claimed r WHERE r.shard = l.shard AND r.route_id = l.route_id) AS in_flight
 FROM late l, LATERAL (
   SELECT r.due_at, s.client_ref FROM ready r JOIN submissions s ON s.shard = r.shard AND s.id = r.submission_id
-  WHERE r.shard = l.shard AND r.route_id = l.route_id AND r.queued AND r.status = 'due' AND s.kind <> 'alert'
+  WHERE r.shard = l.shard AND r.route_id = l.route_id AND r.queued AND r.status IN ('due', 'open') AND s.kind <> 'alert'
     AND r.due_at < now() - :longer_than::bigint * interval '1 millisecond'
   ORDER BY r.due_at, r.delivery_id LIMIT 1) oldest
 WHERE NOT EXISTS (SELECT FROM target_outages t WHERE t.org_id = l.org_id AND t.until > now()

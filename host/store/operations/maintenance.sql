@@ -48,10 +48,10 @@ SELECT count(*) AS count FROM claimed;
 -- of the partial index with one probe per route and reads each one's first row, which is what an operator watches.
 -- returns: waited number
 WITH RECURSIVE first AS (
-  (SELECT shard, route_id, due_at FROM ready WHERE queued AND status = 'due' ORDER BY shard, route_id, due_at, delivery_id LIMIT 1)
+  (SELECT shard, route_id, due_at FROM ready WHERE queued AND status IN ('due', 'open') ORDER BY shard, route_id, due_at, delivery_id LIMIT 1)
   UNION ALL
   SELECT next.* FROM first, LATERAL (
-    SELECT shard, route_id, due_at FROM ready WHERE queued AND status = 'due' AND (shard, route_id) > (first.shard, first.route_id)
+    SELECT shard, route_id, due_at FROM ready WHERE queued AND status IN ('due', 'open') AND (shard, route_id) > (first.shard, first.route_id)
     ORDER BY shard, route_id, due_at, delivery_id LIMIT 1) next)
 SELECT micros(now()) - micros(min(due_at)) AS waited FROM first HAVING min(due_at) <= now();
 

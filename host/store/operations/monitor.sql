@@ -22,10 +22,10 @@ GROUP BY 1, 2;
 -- route, as oldest_due.
 -- returns: action_type text?, waited number
 WITH RECURSIVE first AS (
-  (SELECT shard, route_id, due_at FROM ready WHERE queued AND status = 'due' ORDER BY shard, route_id, due_at, delivery_id LIMIT 1)
+  (SELECT shard, route_id, due_at FROM ready WHERE queued AND status IN ('due', 'open') ORDER BY shard, route_id, due_at, delivery_id LIMIT 1)
   UNION ALL
   SELECT next.* FROM first, LATERAL (
-    SELECT shard, route_id, due_at FROM ready WHERE queued AND status = 'due' AND (shard, route_id) > (first.shard, first.route_id)
+    SELECT shard, route_id, due_at FROM ready WHERE queued AND status IN ('due', 'open') AND (shard, route_id) > (first.shard, first.route_id)
     ORDER BY shard, route_id, due_at, delivery_id LIMIT 1) next)
 SELECT c.contract::json ->> 'actionType' AS action_type, micros(now()) - micros(min(f.due_at)) AS waited
 FROM first f JOIN contract_snapshots c USING (route_id)

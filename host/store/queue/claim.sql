@@ -8,11 +8,11 @@
 -- takes: shard
 -- returns: now time, route_id number?, org_id number?, due time?
 WITH RECURSIVE first AS (
-  (SELECT route_id, org_id, due_at FROM ready WHERE shard = :shard AND queued AND status = 'due'
+  (SELECT route_id, org_id, due_at FROM ready WHERE shard = :shard AND queued AND status IN ('due', 'open')
    ORDER BY route_id, due_at, delivery_id LIMIT 1)
   UNION ALL
   SELECT next.* FROM first, LATERAL (
-    SELECT route_id, org_id, due_at FROM ready WHERE shard = :shard AND queued AND status = 'due' AND route_id > first.route_id
+    SELECT route_id, org_id, due_at FROM ready WHERE shard = :shard AND queued AND status IN ('due', 'open') AND route_id > first.route_id
     ORDER BY route_id, due_at, delivery_id LIMIT 1) next)
 SELECT micros(clock_timestamp()) AS now, route_id, org_id, micros(due_at) AS due FROM (SELECT 1) one LEFT JOIN first ON true;
 
@@ -140,10 +140,10 @@ WITH claimed AS (
     FROM unnest(:routes::int[], :most::int[], :after_due::bigint[], :after_id::bigint[], :orgs::int[], :cooldown_keys::text[], :probes::boolean[], :min_ages::bigint[])
       AS share(route_id, most, after_due, after_id, org_id, cooldown_key, probe, min_age),
     LATERAL (SELECT ctid AS place FROM ready
-             WHERE shard = :shard AND route_id = share.route_id AND queued AND status = 'due'
+             WHERE shard = :shard AND route_id = share.route_id AND queued AND status IN ('due', 'open')
                AND due_at <= CASE WHEN share.min_age IS NULL THEN now() ELSE least(now(), (
                      SELECT later.due_at FROM ready later
-                     WHERE later.shard = :shard AND later.route_id = share.route_id AND later.queued AND later.status = 'due'
+                     WHERE later.shard = :shard AND later.route_id = share.route_id AND later.queued AND later.status IN ('due', 'open')
                        AND later.due_at > now() - share.min_age * interval '1 second'
                      ORDER BY later.due_at, later.delivery_id OFFSET 1000 LIMIT 1)) END
                AND (due_at, delivery_id) > (at_micros(share.after_due), share.after_id)

@@ -118,7 +118,7 @@ ORDER BY h.host_id;
 -- returns: count number
 SELECT count(*) AS count FROM (
   SELECT FROM ready
-  WHERE shard = :shard AND route_id = :route AND queued AND status = 'due'
+  WHERE shard = :shard AND route_id = :route AND queued AND status IN ('due', 'open')
     AND (due_at, delivery_id) < (SELECT due_at, delivery_id FROM ready WHERE shard = :shard AND delivery_id = :delivery)
   ORDER BY due_at, delivery_id LIMIT :most) ahead;
 

@@ -44,7 +44,7 @@ install_for_debian(FILES ${parts}/waybill.service ${parts}/waybill.socket DESTIN
 install_for_debian(FILES ${parts}/waybill.yaml DESTINATION /etc/waybill)
 install_for_debian(FILES ${parts}/targets.json DESTINATION /etc/waybill/registry)
 install_for_debian(DIRECTORY DESTINATION /etc/waybill/plugins)
-install_for_debian(FILES ${parts}/no-plugin-processes.conf DESTINATION share/doc/waybill/examples)
+install_for_debian(FILES ${parts}/no-plugin-processes.conf ${parts}/javascript-plugins.conf DESTINATION share/doc/waybill/examples)
 
 # ---- what Debian wants to know ----
 execute_process(COMMAND date -u -R -d @${WAYBILL_COMMIT_TIME} OUTPUT_VARIABLE WAYBILL_COMMIT_DATE OUTPUT_STRIP_TRAILING_WHITESPACE)

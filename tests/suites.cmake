@@ -97,6 +97,19 @@ set_tests_properties(crash.chaos_verdict PROPERTIES LABELS unit TIMEOUT 120)  # 
 waybill_suite(hostile door ${CMAKE_CURRENT_SOURCE_DIR}/hostile/door_test.cpp)
 target_sources(hostile_door PRIVATE hostile/requests.cpp)
 
+# The program as a service of systemd, by scripts that are service managers. A sanitizer needs what the unit forbids.
+find_program(WAYBILL_SYSTEM_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH)  # it has the modules that Debian packages
+if(WAYBILL_SYSTEM_PYTHON AND NOT WAYBILL_SANITIZE AND NOT WAYBILL_COVERAGE)
+  file(GLOB service_scripts CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/service/*_test.py)
+  foreach(script IN LISTS service_scripts)
+    get_filename_component(name ${script} NAME_WE)
+    string(REGEX REPLACE "_test$" "" name ${name})
+    add_test(NAME service.${name} COMMAND ${WAYBILL_SYSTEM_PYTHON} -B ${script})
+    set_tests_properties(service.${name} PROPERTIES LABELS integration TIMEOUT 1800 COST 60
+      ENVIRONMENT WAYBILL_BUILD_FOLDER=${CMAKE_BINARY_DIR})
+  endforeach()
+endif()
+
 file(GLOB docs_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/docs/*_test.cpp)
 if(docs_sources)
   add_executable(docs_tests ${docs_sources})

@@ -71,8 +71,9 @@ class Host {
   bool drain();
   // Of the threads that nothing works without, once it has started. Valid as long as the host.
   std::vector<const Pulse*> pulses() const;
-  std::chrono::milliseconds longest_turn() const;  // that is not too long for any of them
-  std::string status() const;                      // one line for people
+  std::chrono::milliseconds longest_turn() const;        // that is not too long for any of them
+  bool is_ready() const { return not_ready().empty(); }  // as /readyz says
+  std::string status() const;                            // one line for people
   // How long drain() may take at most, without connections that are being opened.
   Millis max_drain() const;
 

@@ -291,6 +291,15 @@ std::string master_key_fault(const Secrets& secrets, const std::string& name) {
   return {};
 }
 
+// Of the secrets that other keys name.
+Problems key_problems(const Config& config, const Secrets& secrets) {
+  if (const auto links = make_links(config.link_key, secrets, SystemClock{}); !links)
+    return {config.problem("links.key", links.error().what)};
+  if (auto fault = master_key_fault(secrets, config.notify.key); !fault.empty())
+    return {config.problem("notify.key", std::move(fault))};
+  return {};
+}
+
 }  // namespace
 
 std::string digest_on_disk(const Config& config) { return registry_digest(config.registry); }
@@ -339,16 +348,19 @@ LoadedInstallation load_installation(const Config& config, MissingPluginPolicy a
   const auto report = [&](const Problems& problems) {
     contents.problems.insert(contents.problems.end(), problems.begin(), problems.end());
   };
-  const auto secrets = Secrets::resolve(config.secrets, config.file.string());
-  if (!secrets)
-    report(secrets.error());
-  else if (const auto links = make_links(config.link_key, *secrets, SystemClock{}); !links)
-    report({config.problem("links.key", links.error().what)});
-  else if (auto fault = master_key_fault(*secrets, config.notify.key); !fault.empty())
-    report({config.problem("notify.key", std::move(fault))});
+  auto readable = config.secrets;
+  const auto aside = set_credentials_aside(readable, config.file.string());
+  for (auto warning : aside) {
+    warning.message += "; what needs secrets is not checked";
+    contents.warnings.push_back(std::move(warning));
+  }
+  const auto secrets = Secrets::resolve(readable, config.file.string());
+  const bool knows_all = secrets && aside.empty();
+  if (!secrets) report(secrets.error());
+  if (knows_all) report(key_problems(config, *secrets));
   if (!config.tls.certificate.empty())
     if (const auto tls = http::TlsContext::load(config.tls); !tls) report({tls_problem(config, tls.error().what)});
-  auto found = find_registry(config, *contents.catalogue, secrets ? &*secrets : nullptr, absent);
+  auto found = find_registry(config, *contents.catalogue, knows_all ? &*secrets : nullptr, absent);
   report(found.problems);
   std::move(found.absent.begin(), found.absent.end(), std::back_inserter(contents.absent));
   std::move(found.warnings.begin(), found.warnings.end(), std::back_inserter(contents.warnings));

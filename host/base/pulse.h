@@ -1,9 +1,11 @@
 // A thread's sign of life: when its present turn of work began.
 #pragma once
 
+#include <sys/prctl.h>
 #include <sys/types.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <optional>
@@ -23,18 +25,21 @@ class Pulse {
   Pulse& operator=(const Pulse&) = delete;
 
   void beat() noexcept {  // a turn begins, or goes on well
-    if (thread_.load(std::memory_order_relaxed) == 0) thread_ = gettid();
+    if (thread_.load(std::memory_order_relaxed) == 0) {
+      prctl(PR_SET_NAME, name_.c_str());  // as `top -H` and a debugger show it
+      thread_ = gettid();
+    }
     began_.store(std::chrono::steady_clock::now().time_since_epoch().count(), std::memory_order_relaxed);
   }
   void rest() noexcept { began_.store(0, std::memory_order_relaxed); }  // nothing is to be done
 
   const std::string& name() const { return name_; }
   pid_t thread() const { return thread_; }  // 0: it has not begun
-  // How long the turn has taken so far; none while the thread rests.
-  std::optional<Duration> turn_time(Time now) const {
+  // How long the turn has taken so far, counted from `since` if it began before; none while the thread rests.
+  std::optional<Duration> turn_time(Time now, Time since = {}) const {
     const auto began = began_.load(std::memory_order_relaxed);
     if (began == 0) return std::nullopt;
-    return now - Time(Duration(began));
+    return now - std::max(Time(Duration(began)), since);
   }
 
  private:

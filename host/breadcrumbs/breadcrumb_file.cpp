@@ -31,11 +31,18 @@ void copy(char (&to)[kNameBytes], std::string_view from) noexcept {
 // A file is a stranger's until it was read: its names need not end.
 std::string text(const char (&from)[kNameBytes]) { return {from, strnlen(from, kNameBytes)}; }
 
+std::string without_dashes(std::string id) {  // as systemd writes it
+  std::erase(id, '-');
+  return id;
+}
+
+// A service that sees processes only in /proc (ProcSubset=pid) is told by its unit.
 std::string boot_id() {
+  if (const char* told = std::getenv("WAYBILL_BOOT_ID"); told != nullptr && *told != '\0') return without_dashes(told);
   std::ifstream in("/proc/sys/kernel/random/boot_id");
   std::string id;
   std::getline(in, id);
-  return id;
+  return without_dashes(std::move(id));
 }
 
 tl::unexpected<Error> failure(const std::filesystem::path& path, const char* what) {
@@ -194,7 +201,7 @@ std::optional<Death> read_breadcrumbs(int descriptor) {
   Death death{.pid = map.pid,
               .is_news = false,
               .signal = map.signal.load(),
-              .same_boot = text(map.boot) == boot_id(),
+              .same_boot = without_dashes(text(map.boot)) == boot_id(),
               .quarantine = map.quarantine != 0,
               .inside = {},
               .newest = text(map.newest),

@@ -89,6 +89,7 @@ Result<void> Claimer::round(HostId host) {
   auto plan = planner_.plan(settings_.batch, clock_.now());
   Result<void> done;
   for (auto& [shard, shares] : plan.shares) {
+    pulse_.beat();  // of many shards that are slow none is stuck
     const auto begun = clock_.now();
     if (done) serve_channels(host, shard, shares);
     if (done) begin_probes(host, shard, shares);
@@ -106,6 +107,7 @@ Result<void> Claimer::round(HostId host) {
 // A claim whose answer was lost is undone before anything else is claimed.
 Result<void> Claimer::give_back_unconfirmed() {
   while (const auto claim = ledger_.any_unconfirmed()) {
+    pulse_.beat();
     TRY(store_.give_back(claim->shard, claim->host, claim->token));
     ledger_.given_back(claim->token);
     for (auto& [shard, walk] : walks_) walk.due = {};

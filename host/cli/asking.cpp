@@ -25,7 +25,7 @@ std::unique_ptr<ProviderOptions> make_asking(Config config, LoadedInstallation c
   asking->contents = std::move(contents);
   auto secrets = Secrets::resolve(asking->config.secrets, asking->config.file.string());
   if (!asking->contents.problems.empty() || !secrets) {
-    print(asking->contents.problems);
+    print(asking->contents.problems.empty() && !secrets ? secrets.error() : asking->contents.problems);
     return nullptr;
   }
   auto links = make_links(asking->config.link_key, *secrets, asking->clock);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -29,10 +30,16 @@ std::string with_indent(std::string lines) {
   return lines;
 }
 
+// By ExecReload= of a unit the service is known, and its processes may be hidden (ProtectProc=invisible).
+bool is_main_process(pid_t pid) {
+  const char* told = std::getenv("MAINPID");
+  return told != nullptr && told == std::to_string(pid) && kill(pid, 0) == 0;
+}
+
 bool is_waybill(pid_t pid) {
   std::ifstream in("/proc/" + std::to_string(pid) + "/comm");
   std::string name;
-  return std::getline(in, name) && name == "waybill";
+  return std::getline(in, name) ? name == "waybill" : is_main_process(pid);
 }
 
 // A host of this machine that was told to reload.

@@ -139,9 +139,17 @@ std::unique_ptr<Watchdog> watch(const Host& host, const ServiceManager& manager,
                           }});
 }
 
-void work_until_told_to_stop(Host& host, const sigset_t& signals) {
-  for (int signal = 0; signal != SIGTERM && signal != SIGINT;) {
-    sigwait(&signals, &signal);
+// The service manager hears that the host is ready once /readyz says so.
+void work_until_told_to_stop(Host& host, const ServiceManager& manager, const sigset_t& signals) {
+  constexpr timespec kBetweenLooks{0, 20'000'000};
+  bool is_told = !manager.is_there();
+  for (;;) {
+    if (!is_told && host.is_ready()) {
+      manager.ready();
+      is_told = true;
+    }
+    const int signal = is_told ? sigwaitinfo(&signals, nullptr) : sigtimedwait(&signals, nullptr, &kBetweenLooks);
+    if (signal == SIGTERM || signal == SIGINT) return;
     if (signal == SIGHUP) host.reload();
   }
 }
@@ -202,6 +210,7 @@ int serve(const GlobalOptions& options) {
     log_plugins(installation, log);
     return not_started(log, installation.problems);
   }
+  manager.status("opening the database, and bringing its schema up to date");
   auto ready = ready_database(*config, log);
   if (!ready) return not_started(log, ready.error().what);
   auto& [database, shards, ids] = *ready;
@@ -212,7 +221,7 @@ int serve(const GlobalOptions& options) {
                           ->load(installation.registry->forms(), {host_name(), "system", "start"});
   if (!loaded) return not_started(log, loaded.error().what);
   auto secrets = Secrets::resolve(config->secrets, config->file.string());
-  if (!secrets) return not_started(log, "a secret has gone since it was checked");
+  if (!secrets) return not_started(log, secrets.error());
 
   raise_file_limit();
   DatabaseClock clock;
@@ -237,10 +246,9 @@ int serve(const GlobalOptions& options) {
   }
   report_stacks_on_abort();
   auto watchdog = watch(*host, manager, log);
-  manager.ready();
-  work_until_told_to_stop(*host, signals);
+  work_until_told_to_stop(*host, manager, signals);
+  watchdog.reset();  // it says nothing more about the status
   manager.stopping(host->max_drain() + kLastResort);
-  watchdog.reset();
   return drain(std::move(host), database, log);
 }
 

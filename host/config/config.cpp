@@ -220,7 +220,8 @@ void Loading::read_section(const Node& section) {
 void Loading::read_environment(const std::vector<std::string>& environment) {
   for (const auto& entry : environment) {
     const auto name = entry.substr(0, entry.find('='));
-    if (name.size() == entry.size() || !name.starts_with(kPrefix) || name == "WAYBILL_CONFIG") continue;
+    if (name.size() == entry.size() || !name.starts_with(kPrefix)) continue;
+    if (name == "WAYBILL_CONFIG" || name == "WAYBILL_BOOT_ID") continue;  // others read them
     if (std::any_of(kForeignPrefixes.begin(), kForeignPrefixes.end(), [&](auto prefix) { return name.starts_with(prefix); }))
       continue;
     read_variable(name, entry.substr(name.size() + 1));

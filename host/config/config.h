@@ -70,9 +70,9 @@ struct DatabaseConfig {
 
 // Where a secret's value is found; never the value itself.
 struct SecretReference {
-  enum class Kind : std::uint8_t { environment, file };
+  enum class Kind : std::uint8_t { environment, file, credential };  // credential: what the service manager hands to the service
   Kind kind;
-  std::string name;      // variable name or file path
+  std::string name;      // variable name, file path or the credential's name
   std::size_t last = 0;  // the secret is so many of its last bytes; 0: all
   int line = 0;          // of the configuration file, where it stands; 0: unknown
   bool operator==(const SecretReference&) const = default;

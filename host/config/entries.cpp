@@ -95,8 +95,15 @@ bool read_words(const Value& value, std::string_view allowed, std::string_view a
   return good;
 }
 
+// As systemd takes them, which makes files of them.
+bool is_credential_name(std::string_view name) {
+  constexpr std::size_t kMax = 255;
+  return !name.empty() && name.size() <= kMax && name != "." && name != ".." &&
+         std::all_of(name.begin(), name.end(), [](char c) { return c > ' ' && c < 127 && c != '/' && c != ':'; });
+}
+
 std::optional<SecretReference> read_reference(const Value& value) {
-  constexpr auto kShape = "{env: NAME} or {file: PATH}";
+  constexpr auto kShape = "{env: NAME}, {file: PATH} or {credential: NAME}";
   const auto& node = value.node();
   const Node* source = nullptr;
   const Node* last = nullptr;
@@ -123,6 +130,12 @@ std::optional<SecretReference> read_reference(const Value& value) {
     const auto name = at.text("the name of an environment variable");
     if (name && is_variable(*name)) return SecretReference{SecretReference::Kind::environment, *name, bytes, node.line};
     if (name) at.fail("must be the name of an environment variable: letters, digits and _, not a digit first");
+    return std::nullopt;
+  }
+  if (source->key == "credential") {
+    const auto name = at.text("the name of a credential");
+    if (name && is_credential_name(*name)) return SecretReference{SecretReference::Kind::credential, *name, bytes, node.line};
+    if (name) at.fail("must be the name of a credential, as LoadCredential= gives it: no path, no blank, no colon");
     return std::nullopt;
   }
   std::filesystem::path path;

@@ -33,7 +33,7 @@ std::span<const DeprecatedKey> deprecated_keys();
 inline constexpr std::string_view kRetryFields[] = {"kind", "delay", "factor", "max_delay", "jitter"};
 inline constexpr std::string_view kOAuth2Fields[] = {"token_url",       "client_id", "client_secret", "credentials",
                                                      "service_account", "subject",   "scope",         "audience"};
-inline constexpr std::string_view kSecretFields[] = {"env", "file", "last"};
+inline constexpr std::string_view kSecretFields[] = {"env", "file", "credential", "last"};
 
 // "limits.per_target" -> "WAYBILL_LIMITS_PER_TARGET"; every character that a variable's name cannot have becomes "_".
 std::string environment_name_of(std::string_view path);

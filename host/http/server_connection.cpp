@@ -75,8 +75,13 @@ bool ServerConnection::client_is_outdated() const { return tls_ && tls_->client_
 void ServerConnection::wind_down() {
   if (!idle_) return;
   ErrorCode ignored;
-  if (!is_fresh_ && socket_.available(ignored) == 0) return close();
   deadline_ = std::min(deadline_, std::chrono::steady_clock::now() + kLastRequest);
+  if (is_fresh_ || socket_.available(ignored) > 0) return;
+  // Its client hears that it ends. A request that is on its way right now meets no reset: nobody has seen it, and it is sent
+  // again.
+  is_leaving_ = true;
+  if (tls_) tls_->say_goodbye();
+  socket_.shutdown(Socket::shutdown_send, ignored);
 }
 
 void ServerConnection::abort() {

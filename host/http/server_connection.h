@@ -139,6 +139,7 @@ class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
   bool expired_ = false;            // the deadline ended the last operation
   bool idle_ = false;               // between two requests
   bool is_fresh_ = true;            // before the first one
+  bool is_leaving_ = false;         // its client has been told that no request is taken any more
   bool aborted_ = false;
 };
 

@@ -50,7 +50,10 @@ bool has_bare_line_feed(std::string_view framing) {
 
 asio::awaitable<ServerConnection::ReceiveResult> ServerConnection::receive_head() {
   bool begun = buffer_.size() > 0;
-  if (!begun && serving_.stopping && !is_fresh_) co_return ReceiveResult{.gone = true, .refusal = {}};
+  if (!begun && serving_.stopping && !is_fresh_) {
+    co_await linger();  // its client may be sending the next request
+    co_return ReceiveResult{.gone = true, .refusal = {}};
+  }
   if (!begun && buffer_.capacity() > 2 * kHeadRead) buffer_.shrink_to_fit();
   idle_ = !begun;
   allow(begun ? serving_.timeouts.request_read : serving_.stopping ? kLastRequest : serving_.timeouts.idle);
@@ -71,6 +74,10 @@ asio::awaitable<ServerConnection::ReceiveResult> ServerConnection::receive_head(
       if (!expired_ || !begun) co_return ReceiveResult{.gone = true, .refusal = {}};
       co_return ReceiveResult{.gone = false,
                               .refusal = error_response(408, "request_timeout", "the request did not arrive in time")};
+    }
+    if (is_leaving_) {
+      co_await linger();
+      co_return ReceiveResult{.gone = true, .refusal = {}};
     }
     if (!begun) {
       begun = true;

@@ -63,6 +63,15 @@ void send_all(const std::string& bytes) {
   }
 }
 
+void begin_anew(const std::vector<std::string>& words) {
+  std::vector<std::string> all{"waybill-plugin-host"};
+  all.insert(all.end(), words.begin(), words.end());
+  std::vector<char*> arguments;
+  for (auto& word : all) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  execv("/proc/self/exe", arguments.data());
+}
+
 [[noreturn]] void become(const std::string& folder, std::vector<std::string> command) {
   std::vector<char*> arguments;
   for (auto& word : command) arguments.push_back(word.data());
@@ -100,7 +109,7 @@ int run_plugin_host(const std::vector<std::string>& words, const OpenPlugin& ope
   // The host ends it: who ends the host, by Ctrl-C or as a service with all its processes, lets it finish what it has.
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::signal(signal, SIG_IGN);
   const bool runs_command = !wanted->command.empty();
-  const auto missing = enter_sandbox(wanted->isolation, runs_command);
+  const auto missing = enter_sandbox(wanted->isolation, runs_command, [&words] { begin_anew(words); });
   prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);           // after the sandbox: a change of credentials takes it back
   if (getppid() != wanted->host) return EXIT_SUCCESS;  // it died before that
   Sandboxed sandboxed;

@@ -19,6 +19,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <system_error>
 
 #include "plugin_protocol/messages.h"
@@ -28,6 +29,8 @@ namespace waybill::plugin_process {
 namespace {
 
 using Missing = std::vector<std::string>;
+
+constexpr auto kInNamespaces = "WAYBILL_IN_NAMESPACES";  // in the environment of a process that began anew in its namespaces
 
 std::string why() { return std::generic_category().message(errno); }
 
@@ -152,13 +155,25 @@ void set_limits(const Isolation& isolation, Missing& missing) {
   }
 }
 
-void drop_privileges(Missing& missing) {
+bool has_capabilities() {
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct own[2] = {};
+  return syscall(SYS_capget, &header, own) != 0 || (own[0].permitted | own[1].permitted) != 0;
+}
+
+// A filter of the service manager may refuse capset(2). A program that begins has none, unless it is root in its namespace.
+bool drop_capabilities(bool is_to_begin_anew) {
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  const __user_cap_data_struct none[2] = {};
+  if (syscall(SYS_capset, &header, none) == 0 || !has_capabilities()) return true;
+  return is_to_begin_anew && geteuid() != 0;
+}
+
+void drop_privileges(bool is_to_begin_anew, Missing& missing) {
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) missing.push_back("it may gain privileges: " + why());
   for (int capability = 0; prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; ++capability)
     prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);
-  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
-  const __user_cap_data_struct none[2] = {};
-  if (syscall(SYS_capset, &header, none) != 0) missing.push_back("it keeps capabilities: " + why());
+  if (!drop_capabilities(is_to_begin_anew)) missing.push_back("it keeps capabilities: " + why());
 }
 
 // ---- system calls ----
@@ -412,11 +427,19 @@ void close_system_calls(const Isolation& isolation, bool runs_command, Missing& 
 
 }  // namespace
 
-std::vector<std::string> enter_sandbox(const Isolation& isolation, bool runs_command) {
+std::vector<std::string> enter_sandbox(const Isolation& isolation, bool runs_command, const std::function<void()>& begin_anew) {
   Missing missing;
   set_limits(isolation, missing);
-  leave_namespaces(isolation, missing);
-  drop_privileges(missing);
+  const bool has_begun_anew = std::getenv(kInNamespaces) != nullptr;
+  unsetenv(kInNamespaces);
+  if (!has_begun_anew) leave_namespaces(isolation, missing);
+  drop_privileges(runs_command || !has_begun_anew, missing);
+  if (!runs_command && !has_begun_anew && has_capabilities()) {
+    setenv(kInNamespaces, "1", 1);
+    begin_anew();
+    unsetenv(kInNamespaces);
+    missing.push_back("it keeps capabilities: " + why());
+  }
   close_files(isolation, missing);
   close_system_calls(isolation, runs_command, missing);
   return missing;

@@ -1,6 +1,7 @@
 // What a plugin's process gives up before any of the plugin's code runs in it.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -14,7 +15,9 @@ namespace waybill::plugin_process {
 //   network  a namespace without one, and no socket can be made, unless `isolation.network`
 //   others   no new process, no trace of or signal to another one (seccomp); no privilege, and none to gain
 //   limits   memory, descriptors, no core file, nothing written to a file
-// `runs_command`: it goes on as another program, which it may therefore start.
-std::vector<std::string> enter_sandbox(const Isolation& isolation, bool runs_command);
+// `runs_command`: it goes on as another program, which it may therefore start. `begin_anew`: executes this program again, by
+// which capabilities go where a filter refuses to give them up; called at most once in the life of a process, and returns if it
+// fails.
+std::vector<std::string> enter_sandbox(const Isolation& isolation, bool runs_command, const std::function<void()>& begin_anew);
 
 }  // namespace waybill::plugin_process

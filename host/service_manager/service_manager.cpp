@@ -75,6 +75,8 @@ Result<void> find_address(InheritedSocket& inherited) {
 Result<std::vector<InheritedSocket>> take_inherited_sockets() {
   char** names = nullptr;
   const int count = sd_listen_fds_with_names(1, &names);
+  if (count < 0)
+    return fail(Error::Kind::invalid, std::string("the service manager's sockets cannot be taken: ") + std::strerror(-count));
   std::vector<InheritedSocket> all;
   for (int i = 0; i < count; ++i) {
     all.push_back({OwnedDescriptor(SD_LISTEN_FDS_START + i), names[i], {}, 0});

@@ -41,11 +41,12 @@ void sleep_a_millisecond() {
 
 void on_stack_signal(int, siginfo_t* info, void*) {
   const int saved = errno;
+  const int descriptor = written_to;  // before the look at the number: then it is this question's
   if (info->si_value.sival_int == asked_number) {
     void* frames[kMaxFrames];
     const int count = backtrace(frames, kMaxFrames);
     constexpr int kOwn = 2;  // this function, and what the kernel put there to come back from it
-    if (count > kOwn) backtrace_symbols_fd(frames + kOwn, count - kOwn, written_to);
+    if (count > kOwn) backtrace_symbols_fd(frames + kOwn, count - kOwn, descriptor);
     answered_number = info->si_value.sival_int;
   }
   errno = saved;
@@ -80,11 +81,18 @@ void set_stack_handler() {
 void say(std::string_view text) { static_cast<void>(!write(STDERR_FILENO, text.data(), text.size())); }
 
 void report_thread(pid_t thread) {
-  char number[16];
-  const auto end = std::to_chars(number, number + sizeof number, thread).ptr;
+  char path[48] = "/proc/self/task/";
+  char* const number = path + std::strlen(path);
+  char* const end = std::to_chars(number, number + 16, thread).ptr;
   say("waybill: stack of thread ");
   say({number, static_cast<std::size_t>(end - number)});
-  say("\n");
+  std::memcpy(end, "/comm", sizeof "/comm");
+  char name[32];
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  const auto size = read(file, name, sizeof name);  // with a newline
+  close(file);
+  say(size > 0 ? " " : "\n");
+  if (size > 0) say({name, static_cast<std::size_t>(size)});
   if (!write_stack(thread, STDERR_FILENO, kPatienceAtEnd)) say("(it does not answer)\n");
 }
 
@@ -127,8 +135,11 @@ void on_abort(int number, siginfo_t* info, void*) {
 
 std::string stack_of(pid_t thread) {
   set_stack_handler();
-  const OwnedDescriptor text(memfd_create("stack", MFD_CLOEXEC));
-  if (!write_stack(thread, text.get(), kPatience)) return "no stack: the thread does not answer";
+  OwnedDescriptor text(memfd_create("stack", MFD_CLOEXEC));
+  if (!write_stack(thread, text.get(), kPatience)) {
+    static_cast<void>(text.release());  // the thread may yet write: never into a file that has taken this one's number
+    return "no stack: the thread does not answer";
+  }
   std::string stack;
   char bytes[4096];
   lseek(text.get(), 0, SEEK_SET);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
+#include <utility>
 
 #include "service_manager/stack_report.h"
 
@@ -11,16 +12,18 @@ namespace waybill {
 namespace {
 
 constexpr std::chrono::milliseconds kLook{1000};
-constexpr int kLooksInPeriod = 4;  // where the manager's period is short
+constexpr std::chrono::milliseconds kLateness{2000};  // that a busy machine explains
+constexpr int kLooksInPeriod = 4;                     // where the manager's period is short
 
 }  // namespace
 
-std::optional<StuckThread> find_stuck(const std::vector<const Pulse*>& pulses, std::chrono::milliseconds limit) {
+std::optional<StuckThread> find_stuck(const std::vector<const Pulse*>& pulses, std::chrono::milliseconds limit,
+                                      Pulse::Time since) {
   const auto now = std::chrono::steady_clock::now();
   const Pulse* slowest = nullptr;
   Pulse::Duration longest = limit;
   for (const auto* pulse : pulses)
-    if (const auto turn = pulse->turn_time(now); turn && *turn > longest) {
+    if (const auto turn = pulse->turn_time(now, since); turn && *turn > longest) {
       slowest = pulse;
       longest = *turn;
     }
@@ -41,11 +44,16 @@ void Watchdog::watch(std::stop_token stop) {
   std::chrono::microseconds pause = kLook;
   if (const auto period = manager_.watchdog_period()) pause = std::min(pause, *period / kLooksInPeriod);
   std::string told;
+  Pulse::Time looked = std::chrono::steady_clock::now(), since{};
   while (!stop.stop_requested()) {
-    if (const auto stuck = find_stuck(pulses_, terms_.limit)) {
+    // If this thread did not run, neither did the others: the process or its machine was stopped, and they begin anew.
+    const auto before = std::exchange(looked, std::chrono::steady_clock::now());
+    if (looked - before > pause + kLateness) since = looked;
+    if (const auto stuck = find_stuck(pulses_, terms_.limit, since)) {
       terms_.tell(*stuck);
       if (manager_.watchdog_period()) return manager_.stuck();
       never.wait_for(lock, stop, terms_.limit, [] { return false; });  // nobody ends this process for it: say it again only then
+      looked = std::chrono::steady_clock::now();
       continue;
     }
     manager_.alive();

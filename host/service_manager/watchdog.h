@@ -19,8 +19,9 @@ struct StuckThread {
   std::chrono::seconds turn_time;
   std::string stack;  // a frame a line, or why there is none
 };
-// The one that has been at it for the longest, if that is more than `limit`.
-std::optional<StuckThread> find_stuck(const std::vector<const Pulse*>& pulses, std::chrono::milliseconds limit);
+// The one that has been at it for the longest, if that is more than `limit`. Turns count from `since` at the earliest.
+std::optional<StuckThread> find_stuck(const std::vector<const Pulse*>& pulses, std::chrono::milliseconds limit,
+                                      Pulse::Time since = {});
 
 // While all is well the manager hears so, several times in its period. Once a thread is stuck it hears the opposite, and nothing
 // more.

@@ -1,6 +1,7 @@
 // The operator's secrets by name, resolved from environment and files at start and at reload.
 #include "services/secrets.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -25,23 +26,55 @@ std::optional<Secret> signing_key(const Secret& secret) {
   return Secret(std::move(*decoded));
 }
 
-tl::expected<Secret, std::string> read(const SecretReference& reference) {
-  std::string value;
-  if (reference.kind == SecretReference::Kind::environment) {
-    const char* found = std::getenv(reference.name.c_str());
-    if (found == nullptr) return tl::unexpected("environment variable " + reference.name + " is not set");
-    value = found;
-    if (value.empty()) return tl::unexpected("environment variable " + reference.name + " is empty");
-  } else {
-    auto text = read_file(reference.name, kMaxLength + 2);  // and the end of its line
-    if (!text)
-      return tl::unexpected("file " + reference.name +
-                            (text.error().why == UnreadFile::Why::not_a_file ? " is not a file" : " cannot be read"));
-    value = std::move(*text);
-    if (value.ends_with('\n')) value.pop_back();
-    if (value.ends_with('\r')) value.pop_back();
-    if (value.empty()) return tl::unexpected("file " + reference.name + " is empty");
+// "": the service manager hands none to this process.
+std::string credentials_folder() {
+  const char* folder = std::getenv("CREDENTIALS_DIRECTORY");
+  return folder == nullptr ? "" : folder;
+}
+
+tl::expected<std::string, std::string> read_variable(const std::string& name) {
+  const char* found = std::getenv(name.c_str());
+  if (found == nullptr) return tl::unexpected("environment variable " + name + " is not set");
+  if (*found == '\0') return tl::unexpected("environment variable " + name + " is empty");
+  return found;
+}
+
+tl::expected<std::string, std::string> read_secret_file(const std::string& path) {
+  auto text = read_file(path, kMaxLength + 2);  // and the end of its line
+  if (!text)
+    return tl::unexpected("file " + path +
+                          (text.error().why == UnreadFile::Why::not_a_file ? " is not a file" : " cannot be read"));
+  if (text->ends_with('\n')) text->pop_back();
+  if (text->ends_with('\r')) text->pop_back();
+  if (text->empty()) return tl::unexpected("file " + path + " is empty");
+  return std::move(*text);
+}
+
+tl::expected<std::string, std::string> read_credential(const std::string& name) {
+  const auto folder = credentials_folder();
+  if (folder.empty())
+    return tl::unexpected("credential " + name + " is known to the service only: CREDENTIALS_DIRECTORY is not set here");
+  auto text = read_secret_file(folder + "/" + name);
+  if (!text) return tl::unexpected("credential " + name + ": " + text.error() + "; see LoadCredential= of the unit");
+  return text;
+}
+
+tl::expected<std::string, std::string> read_value(const SecretReference& reference) {
+  switch (reference.kind) {
+    case SecretReference::Kind::environment:
+      return read_variable(reference.name);
+    case SecretReference::Kind::file:
+      return read_secret_file(reference.name);
+    case SecretReference::Kind::credential:
+      return read_credential(reference.name);
   }
+  return tl::unexpected(std::string("no reference"));
+}
+
+tl::expected<Secret, std::string> read(const SecretReference& reference) {
+  auto found = read_value(reference);
+  if (!found) return tl::unexpected(std::move(found.error()));
+  auto& value = *found;
   if (value.size() > kMaxLength) return tl::unexpected(reference.name + " is longer than 64 KiB");
   if (value.size() < reference.last)
     return tl::unexpected(reference.name + " is shorter than the last " + std::to_string(reference.last) +
@@ -94,6 +127,21 @@ tl::expected<Secrets, Problems> Secrets::resolve(const std::map<std::string, std
   }
   if (!problems.empty()) return tl::unexpected(std::move(problems));
   return Secrets(std::move(values));
+}
+
+Problems set_credentials_aside(std::map<std::string, std::vector<SecretReference>>& references, const std::string& file) {
+  Problems aside;
+  if (!credentials_folder().empty()) return aside;
+  std::erase_if(references, [&](const auto& entry) {
+    const auto& [name, sources] = entry;
+    const auto found = std::find_if(sources.begin(), sources.end(), [](const SecretReference& reference) {
+      return reference.kind == SecretReference::Kind::credential;
+    });
+    if (found == sources.end()) return false;
+    aside.push_back({file, found->line, field_path("secrets", name), read_credential(found->name).error()});
+    return true;
+  });
+  return aside;
 }
 
 const std::vector<Secret>* Secrets::find(std::string_view name) const {

@@ -42,6 +42,10 @@ class Secrets {
   std::map<std::string, PrivateKey, std::less<>> private_keys_;
 };
 
+// Takes out of `references` the secrets that only the service can read, with a problem for each: a command that people run has
+// no credentials (systemd.exec(5)).
+Problems set_credentials_aside(std::map<std::string, std::vector<SecretReference>>& references, const std::string& file);
+
 // The secrets in force.
 using LiveSecrets = Live<Secrets>;
 

@@ -2,6 +2,7 @@
 #include "telemetry/process_numbers.h"
 
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,12 +14,15 @@
 namespace waybill {
 namespace {
 
-// Seconds since 1970 at which this machine was started.
+// Seconds since 1970 at which this machine was started. Not from /proc/stat, which a service may not see (ProcSubset=pid).
 double boot_time() {
-  std::ifstream in("/proc/stat");
-  for (std::string word; in >> word;)
-    if (double seconds = 0; word == "btime" && in >> seconds) return seconds;
-  return 0;
+  static const double time = [] {  // one answer, however the clock is set meanwhile
+    timespec now{}, since_boot{};
+    clock_gettime(CLOCK_REALTIME, &now);
+    clock_gettime(CLOCK_BOOTTIME, &since_boot);
+    return static_cast<double>(now.tv_sec - since_boot.tv_sec) + static_cast<double>(now.tv_nsec - since_boot.tv_nsec) / 1e9;
+  }();
+  return time;
 }
 
 // The least memory.max from this process's cgroup (version 2) up to the root; the machine's memory if there is none.

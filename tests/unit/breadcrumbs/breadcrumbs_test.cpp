@@ -118,6 +118,7 @@ TEST_F(Breadcrumbs, OfAnotherBootOrDamagedBlameNobody) {
   const auto folder = open();
   std::string boot;
   std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);
+  std::erase(boot, '-');
   for (const auto& entry : fs::directory_iterator(folder->path())) {
     if (entry.path().extension() != ".crumb") continue;
     std::ostringstream text;
@@ -134,6 +135,20 @@ TEST_F(Breadcrumbs, OfAnotherBootOrDamagedBlameNobody) {
   ASSERT_EQ(deaths.size(), 1u);
   EXPECT_FALSE(deaths[0].same_boot);
   for (int i = 0; i < 3; ++i) EXPECT_FALSE(folder->is_careful());
+}
+
+// O2: a service that sees no more of /proc than processes is told by its unit which boot this is.
+TEST_F(Breadcrumbs, OfTheBootThatTheUnitNamesAreOfThisBoot) {
+  setenv("WAYBILL_BOOT_ID", "0123456789abcdef0123456789abcdef", 1);
+  die([](BreadcrumbFile& file) { new Breadcrumb(enter(file, "sms", kTrail)); });
+  const auto same = open()->new_deaths();
+  setenv("WAYBILL_BOOT_ID", "f123456789abcdef0123456789abcdef", 1);
+  const auto later = open()->new_deaths();
+  unsetenv("WAYBILL_BOOT_ID");
+  ASSERT_EQ(same.size(), 1u);
+  EXPECT_TRUE(same[0].same_boot);
+  ASSERT_EQ(later.size(), 1u);
+  EXPECT_FALSE(later[0].same_boot);
 }
 
 TEST_F(Breadcrumbs, AFolderOfSomebodyElseOrOpenToOthersIsRefused) {

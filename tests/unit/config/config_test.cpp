@@ -103,6 +103,13 @@ TEST(Configuration, ReadsSecretsAsReferencesNewestFirst) {
                                           {Kind::environment, "BILLING_OLD"}}));
 }
 
+// O2: LoadCredential
+TEST(Configuration, ReadsTheNamesOfCredentials) {
+  const WrittenFile file("database: { embedded: pg }\nsecrets: { orders: { credential: orders.v2 } }\n");
+  EXPECT_EQ(loaded(file).secrets.at("orders"),
+            (std::vector<SecretReference>{{SecretReference::Kind::credential, "orders.v2", 0, 2}}));
+}
+
 TEST(Configuration, ReadsWhichPartOfWhatItRefersToIsTheSecret) {  // J3
   const WrittenFile file("database: { embedded: pg }\nsecrets: { notify: { env: NOTIFY_API_KEY, last: 36 } }\n");
   EXPECT_EQ(loaded(file).secrets.at("notify"),

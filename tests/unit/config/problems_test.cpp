@@ -35,7 +35,7 @@ TEST_P(BrokenFile, IsRefusedWithLineFieldAndWhatIsAllowed) {
 }
 
 constexpr auto kAddress = "must be an address and a port, such as 127.0.0.1:8080";
-constexpr auto kReference = "must be a reference, never the secret itself: {env: NAME} or {file: PATH}";
+constexpr auto kReference = "must be a reference, never the secret itself: {env: NAME}, {file: PATH} or {credential: NAME}";
 
 INSTANTIATE_TEST_SUITE_P(
     Rules, BrokenFile,
@@ -106,11 +106,13 @@ INSTANTIATE_TEST_SUITE_P(
         Broken{"SecretValue", "secrets:\n  a: s3cret\n", 3, "secrets.a", kReference},
         Broken{"SecretWithBoth", "secrets:\n  a: { env: A, file: b }\n", 3, "secrets.a", kReference},
         Broken{"SecretWithUnknownSource", "secrets:\n  a: { vault: A }\n", 3, "secrets.a.vault",
-               "unknown key (known here: env, file, last)"},
+               "unknown key (known here: env, file, credential, last)"},
         Broken{"SecretWithLastOnly", "secrets:\n  a: { last: 36 }\n", 3, "secrets.a", kReference},
         Broken{"SecretWithNoBytes", "secrets:\n  a: { env: A, last: 0 }\n", 3, "secrets.a.last", "from 1 to 65536"},
         Broken{"SecretVariable", "secrets:\n  a: { env: 1A }\n", 3, "secrets.a.env", "not a digit first"},
         Broken{"SecretFileEmpty", "secrets:\n  a: { file: }\n", 3, "secrets.a.file", "must be a path"},
+        Broken{"SecretCredential", "secrets:\n  a: { credential: ../b }\n", 3, "secrets.a.credential",
+               "no path, no blank, no colon"},
         Broken{"SecretListEmpty", "secrets:\n  a: []\n", 3, "secrets.a", "one to five references"},
         Broken{"SecretInAList", "secrets:\n  a:\n    - { env: A }\n    - oops\n", 5, "secrets.a[1]", kReference},
         Broken{"RetryName", "retry:\n  Web: {}\n", 3, "retry.Web", "no name of an action type"},

@@ -240,6 +240,22 @@ TEST_F(HttpServerInTime, WhoConnectedBeforeTheStopIsAnswered) {  // O2
   EXPECT_EQ(stopped.wait_for(Millis(kPatienceMs)), std::future_status::ready);
 }
 
+// Its client has not heard yet that the server ends.
+TEST_F(HttpServerInTime, ARequestThatCrossesTheEndOfItsConnectionMeetsNoReset) {  // O2
+  start();
+  auto kept_alive = client();
+  EXPECT_EQ(kept_alive.exchange(kHello).status, 200);
+  const auto begun = std::chrono::steady_clock::now();
+  auto stopped = std::async(std::launch::async, [&] { server_->stop(Millis(kPatienceMs)); });
+  EXPECT_EQ(kept_alive.until_close(), "");  // the server has begun to end it
+  EXPECT_TRUE(kept_alive.send(kHello));
+  const bool has_no_reset = kept_alive.send(kHello);                               // one would have come with the first
+  const bool is_in_time = std::chrono::steady_clock::now() - begun < Millis(800);  // it listens for a second
+  EXPECT_TRUE(has_no_reset || !is_in_time);
+  kept_alive.close();
+  EXPECT_EQ(stopped.wait_for(Millis(kPatienceMs)), std::future_status::ready);
+}
+
 // Who connects meanwhile waits for the next server.
 TEST_F(HttpServerInTime, AnInheritedSocketRefusesNobodyBetweenTwoServers) {  // O2
   OwnedDescriptor listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));

@@ -34,6 +34,14 @@ TEST(FindStuck, NamesTheThreadThatHasBeenAtItForTheLongest) {
   EXPECT_FALSE(find_stuck({&second, &first, &idle}, std::chrono::hours(1)));
 }
 
+// O2: who was stopped begins anew.
+TEST(FindStuck, CountsNoTimeInWhichTheProcessWasStopped) {
+  Pulse pulse("claimer");
+  pulse.beat();
+  EXPECT_TRUE(find_stuck({&pulse}, milliseconds(-1)));
+  EXPECT_FALSE(find_stuck({&pulse}, milliseconds(-1), std::chrono::steady_clock::now() + std::chrono::hours(1)));
+}
+
 // O2: the watchdog is fed while all threads get on, with the status that people see.
 TEST(Watchdog, IsFedWhileAllThreadsGetOn) {
   FakeManager fake;

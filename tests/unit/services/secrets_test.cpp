@@ -70,6 +70,40 @@ TEST_F(SecretFiles, ComeFromVariablesAndFilesWithoutTheTrailingNewline) {
   EXPECT_EQ(secrets->find("c"), nullptr);
 }
 
+// O2: LoadCredential
+TEST_F(SecretFiles, CredentialsComeFromTheFolderOfTheServiceManager) {
+  setenv("CREDENTIALS_DIRECTORY", folder_.c_str(), 1);
+  file("orders", "of the service\n");
+  const auto secrets = Secrets::resolve({{"a", {{Kind::credential, "orders"}}}});
+  const auto absent = Secrets::resolve({{"a", {{Kind::credential, "order"}}}}, "w.yaml");
+  std::map<std::string, std::vector<SecretReference>> all{{"a", {{Kind::credential, "order"}}}};
+  const auto aside = set_credentials_aside(all, "w.yaml");
+  unsetenv("CREDENTIALS_DIRECTORY");
+  ASSERT_TRUE(secrets);
+  EXPECT_EQ(secrets->find("a")->front().expose(), "of the service");
+  ASSERT_FALSE(absent);
+  EXPECT_EQ(to_string(absent.error().front()), "w.yaml: secrets.a: credential order: file " + (folder_ / "order").string() +
+                                                   " cannot be read; see LoadCredential= of the unit");
+  EXPECT_TRUE(aside.empty());
+  EXPECT_EQ(all.size(), 1u);
+}
+
+// O2: a command that people run has no credentials.
+TEST_F(SecretFiles, OutsideOfTheServiceCredentialsAreUnknown) {
+  unsetenv("CREDENTIALS_DIRECTORY");
+  std::map<std::string, std::vector<SecretReference>> all{
+      {"a", {{.kind = Kind::file, .name = file("old", "x")}, {.kind = Kind::credential, .name = "orders", .line = 7}}},
+      {"b", {{.kind = Kind::file, .name = file("b", "x")}}}};
+  const std::string why = "credential orders is known to the service only: CREDENTIALS_DIRECTORY is not set here";
+  const auto refused = Secrets::resolve(all, "w.yaml");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(to_string(refused.error().front()), "w.yaml:7: secrets.a[1]: " + why);
+  const auto aside = set_credentials_aside(all, "w.yaml");
+  ASSERT_EQ(aside.size(), 1u);
+  EXPECT_EQ(to_string(aside.front()), "w.yaml:7: secrets.a: " + why);
+  EXPECT_TRUE(all.contains("b") && all.size() == 1);
+}
+
 TEST_F(SecretFiles, EveryMissingOneIsAProblemThatNamesItAndNoValue) {
   unsetenv("WAYBILL_UNIT_MISSING");
   const auto secrets = Secrets::resolve({{"a", {{Kind::environment, "WAYBILL_UNIT_MISSING"}}},

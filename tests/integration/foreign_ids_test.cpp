@@ -135,7 +135,7 @@ void replace_all(std::string& text, const std::string& what, const std::string& 
 // What an operation of docs/openapi.yaml is: its least role, and where each of its parameters stands.
 struct Operation {
   std::string role;
-  std::map<std::string, std::string> places;  // parameter -> path or query
+  std::map<std::string, std::string> places;  // parameter -> path, query or header
 };
 
 std::map<std::string, Operation> described() {
@@ -418,8 +418,10 @@ TEST(ForeignIdsOf, EveryRouteAndParameterOfOpenApi) {
   }
   for (const auto& [name, operation] : operations) {
     EXPECT_TRUE(asked.contains(name)) << name << " is asked nowhere";
-    for (const auto& [parameter, place] : operation.places)
+    for (const auto& [parameter, place] : operation.places) {
+      if (place == "header") continue;  // names nothing that is stored
       EXPECT_TRUE(asked[name].contains(parameter)) << name << ": " << parameter;
+    }
   }
 }
 

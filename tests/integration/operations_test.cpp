@@ -101,7 +101,7 @@ TEST(OperationsPages, EveryCommandThatTheyNameExistsWithItsOptions) {
 
 // F15: `a.b` in the pages is a key of the configuration or an event of the log, and either is a literal of the program
 TEST(OperationsPages, EveryEventAndKeyThatTheyNameIsOneOfTheProgram) {
-  static const std::regex kName("`([a-z_]+\\.[a-z_]+)`"), kFile(".*\\.(conf|yaml|json|so|sh|md)");
+  static const std::regex kName("`([a-z_]+\\.[a-z_]+)`"), kFile(".*\\.(conf|yaml|json|so|sh|md|service|socket)");
   const std::set<std::string> examples{"ops.alerts", "sms.otp", "retry.default"};  // targets, and one of retry.<action type>
   std::string program;
   for (const auto& file : files_below("host", {".cpp", ".h"})) program += text_of(source_folder() / file);

@@ -27,7 +27,7 @@ done
     echo share/waybill/python/$file.py
     printf "share/waybill/typescript/$file.%s\n" mjs d.mts
   done
-  (cd "$source/docs" && find . -name '*.md' -printf 'share/doc/waybill/%P\n')
+  (cd "$source/docs" && find . \( -name '*.md' -o -name '*.schema.json' \) -printf 'share/doc/waybill/%P\n')
   printf 'share/doc/waybill/%s\n' CHANGELOG.md SECURITY.md openapi.yaml schema.sql settle.sql
   printf "share/doc/waybill/operations/%s\n" prometheus/rules.yml prometheus/alerts.yml grafana/waybill.json
   (cd "$source/plugins" && find . -name README.md -not -path '*/tests/*' -printf 'share/doc/waybill/plugins/%P\n')

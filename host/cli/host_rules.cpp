@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "base/database_clock.h"
 #include "cli/doctor_limits.h"
@@ -117,11 +118,13 @@ Findings judge_host_isolation(const std::vector<RegisteredHost>& hosts) {
   Findings all;
   for (const auto& host : hosts) {
     if (!host.lives) continue;
-    for (const auto& [type, missing] : report_of(host.said).not_isolated)
-      all.push_back({Level::warning, "plugin isolation",
-                     "on host " + host.said.name + " the plugin of " + type + " is not kept from: " + missing,
+    for (const auto& [type, missing] : report_of(host.said).not_isolated) {
+      std::string message = "on host ";
+      message.append(host.said.name).append(" the plugin of ").append(type).append(" is not kept from: ").append(missing);
+      all.push_back({Level::warning, "plugin isolation", std::move(message),
                      "let the machine allow it (docs/operations/running.md#plugins-in-processes-of-their-own)",
                      type + " on " + host.said.name});
+    }
   }
   if (all.empty()) all.push_back({Level::ok, "plugin isolation", "as the configuration wishes", ""});
   return all;

@@ -110,7 +110,7 @@ Finding judge_clock(Seconds ahead) {
 }
 
 int standbys_needed(const std::string& synchronous_names) {
-  const auto begin = synchronous_names.find_first_not_of(" ");
+  const auto begin = synchronous_names.find_first_not_of(' ');
   if (begin == std::string::npos) return 0;
   const auto bracket = synchronous_names.find('(');
   if (bracket == std::string::npos) return 1;

@@ -242,8 +242,8 @@ TEST(DoctorOfDisks, CallsForRoomByShareAndBySize) {
 
 // O4
 TEST(DoctorOfCertificates, CountsTheDaysToTheFirstEndOfAChainAndTheLastOfAuthorities) {
-  constexpr Timestamp kNow{1'000'000'000'000'000};
-  const auto in = [](int days) { return CertificateEnd{"CN=x", kNow + std::chrono::hours(24 * days)}; };
+  const Timestamp kNow{1'000'000'000'000'000};
+  const auto in = [&](int days) { return CertificateEnd{"CN=x", kNow + std::chrono::hours(24 * days)}; };
   const auto level = [&](std::vector<CertificateEnd> ends, bool is_authorities = false) {
     return judge_certificate({"tls.certificate", "f", is_authorities}, ends, kNow).level;
   };

@@ -1,5 +1,5 @@
 # What `./dev package` makes of a release build, by CPack: waybill (the program, its plugins, the service), waybill-dev (for authors of
-# plugins), and the debug symbols of both apart. Two builds of one commit are equal byte for byte: times are those of the commit.
+# plugins), and the debug symbols of both apart. Times are those of the commit, so that two builds of it can be compared.
 # `cmake --install` leaves out what is below component debian: it goes to /etc and to systemd's and other programs' folders.
 if(NOT CMAKE_BUILD_TYPE STREQUAL "Release")
   return()

@@ -25,7 +25,7 @@ namespace {
 volatile int sink = 0;
 
 int deeper(int level) {
-  volatile char room[4096];
+  volatile char room[4096] = {};
   room[0] = static_cast<char>(level);
   return level < 0 ? 0 : deeper(level + 1 - room[1]) + room[0];  // the compiler does not see that it never ends
 }

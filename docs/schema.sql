@@ -827,6 +827,16 @@ CREATE TABLE target_outages (
 );
 ALTER TABLE target_outages ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 
+CREATE TABLE target_pauses (
+  org_id integer NOT NULL,
+  target text NOT NULL,
+  since timestamp with time zone DEFAULT now() NOT NULL,
+  reason text NOT NULL,
+  actor text NOT NULL,
+  CONSTRAINT target_pauses_pkey PRIMARY KEY (org_id, target)
+);
+ALTER TABLE target_pauses ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+
 CREATE TABLE target_rates (
   org_id integer NOT NULL,
   target text NOT NULL,

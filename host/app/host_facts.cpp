@@ -3,10 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/host.h"
-
-#ifndef WAYBILL_VERSION
-#error "the build gives WAYBILL_VERSION"
-#endif
+#include "base/version.h"
 
 namespace waybill {
 
@@ -26,7 +23,7 @@ Result<void> Host::tell_facts() {
     }
   for (const auto& type : registry_.action_types())
     if (const auto why = blocked_reason(type); !why.empty()) off[type] = why;
-  const nlohmann::json facts{{"version", WAYBILL_VERSION},
+  const nlohmann::json facts{{"version", built_version()},
                              {"draining", draining_.load()},
                              {"claimsNothing", why_outdated()},
                              {"clockAheadSeconds", clock_.skew().count()},

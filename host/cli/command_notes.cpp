@@ -73,9 +73,12 @@ constexpr CommandNotes kNotes[] = {
     {"provider status", Needs::database, "it did not arrive, or nobody could say", "", "waybill provider status order-4711"},
     {"provider failures", Needs::configuration, "the list is not complete, or it failed", "",
      "waybill provider failures notify.send --since 24h"},
-    {"target resume", Needs::database, "it is in no outage, or it failed", "",
+    {"target pause", Needs::database, "there is no such target, it is paused already, or it failed", "",
+     "waybill target pause sms.realtime --reason \"the gateway sends everything twice\""},
+    {"target resume", Needs::database, "it is neither paused nor in an outage, or it failed", "",
      "waybill target resume sms.realtime\n"
      "waybill target resume sender:email_template  # the sender of forms"},
+    {"target list", Needs::database, kFailed, "", "waybill target list"},
     {"pipeline list", Needs::configuration, kFailed, "", "waybill pipeline list"},
     {"pipeline rerun", Needs::database, kSomeRefused, "",
      "waybill pipeline rerun submission-17\n"

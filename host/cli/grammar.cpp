@@ -229,12 +229,27 @@ void add_provider_commands(CommandLine& line) {
 }
 
 void add_target_commands(CommandLine& line) {
-  CLI::App* outages = line.group("target", "Targets of this installation");
+  CLI::App* group = line.group("target", "Targets of this installation: stop sending to one, and resume it");
+  CLI::App* pause = line.command(
+      group, "pause", "Stop sending to a target until it is resumed; deadlines run on",
+      [&] { return pause_target(line.options, line.target); }, true);
+  pause->add_option("--reason", line.target.reason, "Why, for `waybill explain`, `waybill doctor` and the audit")->required();
   CLI::App* resume = line.command(
-      outages, "resume", "End a target's outage: what waits for it goes out again",
-      [&] { return resume_target(line.options, line.org, line.name); }, true);
-  resume->add_option("target", line.name, "The target's name, or sender:TYPE for the sender of forms")->required();
-  resume->add_option("--org", line.org, "Its organisation")->capture_default_str();
+      group, "resume", "End a target's pause and its outage: what waits for it goes out again",
+      [&] { return resume_target(line.options, line.target); }, true);
+  for (CLI::App* sub : {pause, resume}) {
+    sub->add_option("target", line.target.target,
+                    "The target's name, sender:TYPE for the sender of forms, or channel:ID for a channel")
+        ->required();
+    sub->add_option("--org", line.target.org, "Its organisation")->capture_default_str();
+    sub->add_option("--actor", line.target.actor, "Who acts, for the audit (default: your user name)");
+  }
+  line.command(
+          group, "list", "List targets that are paused or in an outage, and how much waits for each",
+          [&] { return list_stopped_targets(line.options, line.target); }, true)
+      ->add_option("--limit", line.target.limit, "How many at most")
+      ->check(CLI::Range(1, 100'000))
+      ->capture_default_str();
 }
 
 void add_repair_commands(CommandLine& line, CLI::App* group) {

@@ -16,6 +16,7 @@
 #include "cli/failures.h"
 #include "cli/forms.h"
 #include "cli/repairs.h"
+#include "cli/targets.h"
 #include "cli/tokens.h"
 
 namespace waybill {
@@ -43,6 +44,7 @@ struct CommandLine {
   RepairOptions repair;
   FormOptions form;
   TokenOptions token;
+  TargetOptions target;
   std::string org = "default", name, weight, id, since = "24h", folder = ".", language = "c++", shell;
   std::string application, reader, tenant, master;
   pid_t parent = 0;

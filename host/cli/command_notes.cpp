@@ -38,6 +38,12 @@ constexpr CommandNotes kNotes[] = {
      "waybill explain order-4711\n"
      "waybill explain contact-1 --json\n"
      "waybill explain d_0123456789abcdef0123456789abcdef --org acme  # a delivery to a channel"},
+    {"failed list", Needs::database, kFailed, "",
+     "waybill failed list --target sms.realtime --since 2026-11-01T10:00:00Z --until 2026-11-01T11:00:00Z\n"
+     "waybill failed list --kind intent --status rejected"},
+    {"failed resend", Needs::database, kSomeRefused, "",
+     "waybill failed resend --target sms.realtime --since 2026-11-01T10:00:00Z --dry-run  # how many, and which\n"
+     "waybill failed resend --target sms.realtime --since 2026-11-01T10:00:00Z --rate 5"},
     {"dead list", Needs::database, kFailed, "",
      "waybill dead list\n"
      "waybill dead list --form contact --reason smtp_550 --after 2026-11-01T00:00:00Z"},
@@ -116,7 +122,7 @@ constexpr CommandNotes kNotes[] = {
 
 constexpr CommandHeading kHeadings[] = {
     {"Run it", " serve check doctor migrate reload roles keys "},
-    {"See and mend what is under way", " explain dead target failures provider pipeline archive drain "},
+    {"See and mend what is under way", " explain failed dead target failures provider pipeline archive drain "},
     {"Set it up", " org token form plugin "},
     {"This command line", " completion manual "},
 };

@@ -9,6 +9,7 @@
 #include "cli/new_plugin.h"
 #include "cli/orgs.h"
 #include "cli/pipelines.h"
+#include "store/operations/failed_store.h"
 
 namespace waybill {
 namespace {
@@ -118,6 +119,38 @@ void add_dead_commands(CommandLine& line) {
   add_id(clone);
   clone->add_option("reference", line.dead.new_reference, "The new reference")->required();
   add_actor(clone);
+}
+
+void add_failed_commands(CommandLine& line) {
+  CLI::App* group = line.group("failed", "What failed for good: intents, forms, pipelines and channels in one list");
+  CLI::App* list = line.command(
+      group, "list", "List them with their last error, the newest first", [&] { return list_failed(line.options, line.failed); },
+      true);
+  list->add_option("--limit", line.failed.limit, "How many at most")->check(CLI::Range(1, 100'000))->capture_default_str();
+  CLI::App* resend = line.command(
+      group, "resend", "Send them again under their own keys, no faster than dead.replay_rate",
+      [&] { return resend_failed(line.options, line.failed); }, true);
+  resend->add_option("id", line.failed.ids, "Ids of failed deliveries");
+  resend->add_flag("--dry-run", line.failed.dry_run, "Only tell how many and which");
+  resend->add_option("--rate", line.failed.rate, "How many a second, in place of dead.replay_rate")
+      ->check(CLI::Range(std::size_t{1}, kMaxResendRate));
+  resend->add_flag("--include-rejected", line.failed.include_rejected, "Also what its destination has rejected");
+  resend->add_flag("--include-maybe-sent", line.failed.include_maybe_sent, "Also one_shots that may have been sent");
+  resend->add_option("--actor", line.failed.actor, "Who acts, for the audit (default: your user name)");
+  for (CLI::App* sub : {list, resend}) {
+    sub->add_option("--org", line.failed.org, "Their organisation")->capture_default_str();
+    sub->add_option("--reference", line.failed.reference, "Only of this submission");
+    sub->add_option("--target", line.failed.target, "Only of this target, of sender:TYPE, or of channel:ID");
+    sub->add_option("--kind", line.failed.kind, "Only of this kind")
+        ->check(CLI::IsMember({"intent", "form", "pipeline", "notification"}));
+    sub->add_option("--form", line.failed.form, "Only of this form");
+    sub->add_option("--pipeline", line.failed.pipeline, "Only of this pipeline");
+    sub->add_option("--channel", line.failed.channel, "Only of this channel");
+    sub->add_option("--reason", line.failed.reason, "Only those that ended for this reason");
+    sub->add_option("--status", line.failed.status, "Only those that ended so")->check(CLI::IsMember({"rejected", "exhausted"}));
+    sub->add_option("--since", line.failed.since, "Only those that ended at this time or later (RFC 3339)");
+    sub->add_option("--until", line.failed.until, "Only those that ended before this time");
+  }
 }
 
 void add_drain_command(CommandLine& line) {
@@ -386,10 +419,11 @@ CommandLine::CommandLine()
   app.add_option("-c,--config", options.config,
                  "Configuration file (default: $WAYBILL_CONFIG, else ./waybill.yaml, else /etc/waybill/waybill.yaml)")
       ->type_name("FILE");
-  for (const auto add : {add_host_commands, add_doctor_command, add_roles_command, add_key_commands, add_reload_command,
-                         add_explain_command, add_dead_commands, add_drain_command, add_archive_commands, add_failure_commands,
-                         add_plugin_commands, add_provider_commands, add_target_commands, add_pipeline_commands, add_org_commands,
-                         add_form_commands, add_token_commands, add_own_commands})  // as `waybill --help` lists them
+  for (const auto add :
+       {add_host_commands, add_doctor_command, add_roles_command, add_key_commands, add_reload_command, add_explain_command,
+        add_failed_commands, add_dead_commands, add_drain_command, add_archive_commands, add_failure_commands,
+        add_plugin_commands, add_provider_commands, add_target_commands, add_pipeline_commands, add_org_commands,
+        add_form_commands, add_token_commands, add_own_commands})  // as `waybill --help` lists them
     add(*this);
   app.footer(group_footer(""));
 }

@@ -13,6 +13,7 @@
 #include "cli/dead.h"
 #include "cli/doctor.h"
 #include "cli/drain.h"
+#include "cli/failed.h"
 #include "cli/failures.h"
 #include "cli/forms.h"
 #include "cli/repairs.h"
@@ -40,6 +41,7 @@ struct CommandLine {
   DrainOptions drain;
   ArchiveOptions archive;
   FailureOptions failures;
+  FailedOptions failed;
   PluginCheckOptions checked;
   RepairOptions repair;
   FormOptions form;

@@ -94,6 +94,8 @@ TEST_F(CommandSchemas, OfSubmissionsAndDeadLetters) {
   const auto letter = died("f-1");
   EXPECT_EQ(said({"explain", "f-1"})["code"], "done");
   EXPECT_EQ(said({"dead", "show", letter})["id"], letter);
+  EXPECT_EQ(said({"failed", "list"})["items"].at(0)["id"], letter);
+  EXPECT_EQ(said({"failed", "resend", "--form", "contact", "--dry-run"})["count"], 1);
   EXPECT_EQ(said({"dead", "edit", letter, "--destination", gateway.url() + "/other"})["edits"].size(), 1u);
   EXPECT_EQ(said({"dead", "replay", letter, "--dry-run"})["count"], 1);
   EXPECT_EQ(said({"dead", "clone", letter, "f-2"})["submissionId"], "f-2");

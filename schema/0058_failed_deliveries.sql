@@ -1,5 +1,7 @@
 -- Runs beside: 27
 --
+-- Functions: fcdfc6593de75955f882e7b6606889c1c7ce4e8bd9db19b0700ca0d6cc00a2c5
+--
 -- What failed for good is found by time, whatever kind it is, and an intent that was exhausted or rejected can be sent again: it becomes a dead
 -- letter then, which is replayed. For its client it is what its newest replay ended as; before, that held after `worker_lost` only. A host of
 -- an earlier version writes nothing else than before.

@@ -2,6 +2,7 @@
 #include "cli/failed.h"
 
 #include <functional>
+#include <nlohmann/json.hpp>
 
 #include "api/dead_json.h"
 #include "api/failed_json.h"

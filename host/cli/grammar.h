@@ -53,4 +53,9 @@ struct CommandLine {
   bool online = false;
 };
 
+// failure_grammar.cpp
+void add_failed_commands(CommandLine& line);
+void add_dead_commands(CommandLine& line);
+void add_target_commands(CommandLine& line);
+
 }  // namespace waybill

@@ -62,7 +62,8 @@ class ListPlans : public StoreWorld {
         "SELECT 1 + n, 1, convert_to('x' || n, 'UTF8'), '{\"target\":\"target-' || n || '\"}' FROM generate_series(0, 3) n");
     sql.execute(
         "INSERT INTO deliveries (shard, id, org_id, submission_id, action_order, action_type, route_id, status, reason, ended_at)"
-        " SELECT shard, (1::bigint << 52) + id, org_id, id, 1, 'sms', 1 + client_ref::int % 4, 'exhausted', 'max_attempts', created_at FROM "
+        " SELECT shard, (1::bigint << 52) + id, org_id, id, 1, 'sms', 1 + client_ref::int % 4, 'exhausted', 'max_attempts', "
+        "created_at FROM "
         "submissions"
         " WHERE kind = 'intent'");
     sql.execute("INSERT INTO target_outages (org_id, target, until, reason) SELECT " + org + ", 'target-' || n, now(), 'r'" +
